@@ -1,0 +1,229 @@
+/* Arena: a chain of chunks, the newest first. Standard chunks go back to a small per-thread list
+ * instead of to malloc, so that a call on a busy loop costs no malloc at all. */
+#include "base/arena.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CHUNK_SIZE ((size_t)16 * 1024)
+#define SPARE_MAX 64
+#define ALIGNMENT ((size_t)16)
+
+#if defined(__SANITIZE_ADDRESS__)
+#define KW_ARENA_MALLOC 1
+#else
+#define KW_ARENA_MALLOC 0
+#endif
+
+typedef struct chunk {
+    struct chunk *next;
+    size_t size; /* of the payload */
+    size_t unused;
+    size_t unused2; /* keeps the payload aligned */
+    uint8_t payload[];
+} chunk;
+
+struct kw_arena {
+    chunk *chunks; /* newest first; the last one holds the arena itself */
+    uint8_t *at;
+    uint8_t *end;
+    size_t used;
+};
+
+typedef struct spares {
+    chunk *first;
+    size_t count;
+} spares;
+
+static pthread_once_t spares_once = PTHREAD_ONCE_INIT;
+static pthread_key_t spares_key;
+
+static void
+spares_free(void *data)
+{
+    spares *own = data;
+    while (own->first) {
+        chunk *next = own->first->next;
+        free(own->first);
+        own->first = next;
+    }
+    free(own);
+}
+
+static void
+spares_init(void)
+{
+    int failed = pthread_key_create(&spares_key, spares_free);
+    g_assert(!failed);
+}
+
+static spares *
+spares_get(void)
+{
+    static _Thread_local spares *cached;
+    if (!cached) {
+        pthread_once(&spares_once, spares_init);
+        cached = g_new0(spares, 1);
+        pthread_setspecific(spares_key, cached);
+    }
+    return cached;
+}
+
+static chunk *
+chunk_new(size_t size)
+{
+    spares *own = spares_get();
+    if (size == CHUNK_SIZE && own->first) {
+        chunk *reused = own->first;
+        own->first = reused->next;
+        own->count--;
+        return reused;
+    }
+    chunk *made = g_malloc(sizeof(chunk) + size);
+    made->size = size;
+    return made;
+}
+
+static void
+chunk_free(chunk *old)
+{
+    spares *own = spares_get();
+    if (old->size != CHUNK_SIZE || own->count >= SPARE_MAX || KW_ARENA_MALLOC) {
+        free(old);
+        return;
+    }
+    old->next = own->first;
+    own->first = old;
+    own->count++;
+}
+
+kw_arena *
+kw_arena_new(void)
+{
+    size_t head = (sizeof(kw_arena) + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
+    chunk *first = chunk_new(CHUNK_SIZE);
+    first->next = NULL;
+    kw_arena *arena = (kw_arena *)(void *)first->payload;
+    *arena = (kw_arena){.chunks = first, .at = first->payload + head, .end = first->payload + CHUNK_SIZE};
+    return arena;
+}
+
+static void
+free_newer_chunks(kw_arena *arena)
+{
+    while (arena->chunks->next) {
+        chunk *next = arena->chunks->next;
+        chunk_free(arena->chunks);
+        arena->chunks = next;
+    }
+}
+
+void
+kw_arena_free(kw_arena *arena)
+{
+    if (!arena)
+        return;
+    free_newer_chunks(arena);
+    chunk_free(arena->chunks);
+}
+
+void
+kw_arena_reset(kw_arena *arena)
+{
+    size_t head = (sizeof(kw_arena) + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
+    free_newer_chunks(arena);
+    arena->at = arena->chunks->payload + head;
+    arena->end = arena->chunks->payload + arena->chunks->size;
+    arena->used = 0;
+}
+
+/* A chunk of its own for what does not fit. A large block goes behind the current chunk, so that
+ * the room left in the current one stays in use. */
+static void *
+alloc_slow(kw_arena *arena, size_t size)
+{
+    g_assert(size < SIZE_MAX / 2);
+    bool own_chunk = KW_ARENA_MALLOC || size > CHUNK_SIZE / 4;
+    chunk *made = chunk_new(own_chunk ? size : CHUNK_SIZE);
+    if (own_chunk && arena->chunks->next) {
+        made->next = arena->chunks->next;
+        arena->chunks->next = made;
+        return made->payload;
+    }
+    made->next = arena->chunks;
+    arena->chunks = made;
+    arena->at = made->payload + (own_chunk ? made->size : size);
+    arena->end = made->payload + made->size;
+    return made->payload;
+}
+
+void *
+kw_arena_alloc(kw_arena *arena, size_t size)
+{
+    size_t rounded = (size + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
+    if (rounded == 0)
+        rounded = ALIGNMENT;
+    g_assert(rounded >= size);
+    arena->used += rounded;
+    if (KW_ARENA_MALLOC)
+        return alloc_slow(arena, size ? size : 1);
+    if ((size_t)(arena->end - arena->at) < rounded)
+        return alloc_slow(arena, rounded);
+    void *made = arena->at;
+    arena->at += rounded;
+    return made;
+}
+
+void *
+kw_arena_alloc0(kw_arena *arena, size_t size)
+{
+    void *made = kw_arena_alloc(arena, size);
+    memset(made, 0, size);
+    return made;
+}
+
+void *
+kw_arena_array(kw_arena *arena, size_t count, size_t size)
+{
+    size_t total;
+    bool overflow = __builtin_mul_overflow(count, size, &total);
+    g_assert(!overflow);
+    return kw_arena_alloc0(arena, total);
+}
+
+kw_bytes
+kw_arena_copy(kw_arena *arena, kw_bytes bytes)
+{
+    uint8_t *copy = kw_arena_alloc(arena, bytes.size);
+    if (bytes.size)
+        memcpy(copy, bytes.data, bytes.size);
+    return kw_bytes_of(copy, bytes.size);
+}
+
+char *
+kw_arena_text(kw_arena *arena, kw_bytes bytes)
+{
+    char *copy = kw_arena_alloc(arena, bytes.size + 1);
+    if (bytes.size)
+        memcpy(copy, bytes.data, bytes.size);
+    copy[bytes.size] = '\0';
+    return copy;
+}
+
+char *
+kw_arena_printf(kw_arena *arena, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    g_autofree char *text = g_strdup_vprintf(format, arguments);
+    va_end(arguments);
+    return kw_arena_text(arena, kw_bytes_of_text(text));
+}
+
+size_t
+kw_arena_used(const kw_arena *arena)
+{
+    return arena->used;
+}

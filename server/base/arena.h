@@ -1,0 +1,47 @@
+/* Memory by lifetime: everything made for a call lives in the call's arena and dies with it.
+ *
+ * A bump allocator over chunks that are recycled per thread. An arena is used by one thread at a
+ * time; it may be handed to another thread whole. Under AddressSanitizer every allocation is its
+ * own malloc, so that overruns are seen. Allocation never returns NULL; it ends the process when
+ * memory is exhausted, so sizes from outside are compared with a limit first.
+ */
+#pragma once
+
+#include "base/bytes.h"
+
+#include <glib.h>
+
+typedef struct kw_arena kw_arena;
+
+kw_arena *kw_arena_new(void);
+
+/* Frees the arena with everything in it. NULL is fine. */
+void kw_arena_free(kw_arena *arena);
+
+/* Forgets everything that was allocated, keeps the first chunk. */
+void kw_arena_reset(kw_arena *arena);
+
+/* `size` bytes, aligned for any type, not zeroed. size 0 gives a valid unique pointer. */
+void *kw_arena_alloc(kw_arena *arena, size_t size);
+
+/* The same, zeroed. */
+void *kw_arena_alloc0(kw_arena *arena, size_t size);
+
+/* `count` elements of `size` bytes, zeroed; asserts that the product does not overflow. */
+void *kw_arena_array(kw_arena *arena, size_t count, size_t size);
+
+/* A copy that lives as long as the arena. */
+kw_bytes kw_arena_copy(kw_arena *arena, kw_bytes bytes);
+
+/* A NUL-terminated copy of the bytes. */
+char *kw_arena_text(kw_arena *arena, kw_bytes bytes);
+
+char *kw_arena_printf(kw_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Bytes handed out since new or reset. */
+size_t kw_arena_used(const kw_arena *arena);
+
+#define KW_ARENA_NEW(arena, type) ((type *)kw_arena_alloc0((arena), sizeof(type)))
+#define KW_ARENA_ARRAY(arena, type, count) ((type *)kw_arena_array((arena), (count), sizeof(type)))
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_arena, kw_arena_free)

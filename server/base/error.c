@@ -1,0 +1,77 @@
+/* Errors are values: a code and a text in place, no ownership. */
+#include "base/error.h"
+
+#include <glib.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Cuts the text where a UTF-8 sequence was split by the size limit. */
+static void
+trim_utf8(char *text)
+{
+    const char *end;
+    if (!g_utf8_validate(text, -1, &end))
+        text[end - text] = '\0';
+}
+
+bool
+kw_error_set(kw_error *ret_error, kw_code code, const char *format, ...)
+{
+    if (!ret_error)
+        return false;
+    *ret_error = (kw_error){.code = code};
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(ret_error->text, sizeof ret_error->text, format, arguments);
+    va_end(arguments);
+    trim_utf8(ret_error->text);
+    return false;
+}
+
+bool
+kw_error_prefix(kw_error *error, const char *format, ...)
+{
+    if (!error)
+        return false;
+    char old[KW_ERROR_TEXT_MAX];
+    memcpy(old, error->text, sizeof old);
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(error->text, sizeof error->text, format, arguments);
+    va_end(arguments);
+    if (length >= 0 && (size_t)length < sizeof error->text)
+        snprintf(error->text + length, sizeof error->text - (size_t)length, ": %s", old);
+    trim_utf8(error->text);
+    return false;
+}
+
+const char *
+kw_code_name(kw_code code)
+{
+    switch (code) {
+    case KW_OK:
+        return "OK";
+    case KW_INVALID:
+        return "INVALID";
+    case KW_NOT_FOUND:
+        return "NOT_FOUND";
+    case KW_DENIED:
+        return "DENIED";
+    case KW_LIMIT:
+        return "LIMIT";
+    case KW_BUSY:
+        return "BUSY";
+    case KW_TIMEOUT:
+        return "TIMEOUT";
+    case KW_UNAVAILABLE:
+        return "UNAVAILABLE";
+    case KW_REFUSED:
+        return "REFUSED";
+    case KW_CORRUPT:
+        return "CORRUPT";
+    case KW_INTERNAL:
+        return "INTERNAL";
+    }
+    g_assert_not_reached();
+}

@@ -1,0 +1,47 @@
+/* The one error domain. A code says what the caller can do about it.
+ *
+ * Functions that can fail return bool (true = done) and fill `ret_error` on failure only. Foreign
+ * errors (RocksDB, OpenSSL, libuv, HBase) are translated in the room where they enter: the text
+ * here is for callers, the operator's text goes to the log there. Log or return, never both.
+ * A kw_error is a plain value without ownership: copy it freely, also between threads.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum kw_code {
+    KW_OK = 0,
+    KW_INVALID,     /* the request is wrong; sending it again will not help */
+    KW_NOT_FOUND,   /* the table, path or method is not there */
+    KW_DENIED,      /* this caller may not do that */
+    KW_LIMIT,       /* a configured limit or an exhausted range */
+    KW_BUSY,        /* too much at once: retry after retry_after_ms */
+    KW_TIMEOUT,     /* the deadline passed */
+    KW_UNAVAILABLE, /* the store cannot be reached now */
+    KW_REFUSED,     /* the store said no and will say it again */
+    KW_CORRUPT,     /* stored data is not what it must be */
+    KW_INTERNAL     /* a fault of ours */
+} kw_code;
+
+#define KW_ERROR_TEXT_MAX 400
+
+typedef struct kw_error {
+    kw_code code;
+    uint32_t retry_after_ms; /* 0: not said */
+    bool maybe_applied;      /* a write that may have happened: outcome UNKNOWN */
+    char text[KW_ERROR_TEXT_MAX];
+} kw_error;
+
+#define KW_ERROR_NONE ((kw_error){.code = KW_OK})
+
+/* Fills the error (text cut to fit, on a UTF-8 boundary) and returns false, so that a function can
+ * `return kw_error_set(...)`. ret_error may be NULL. */
+bool kw_error_set(kw_error *ret_error, kw_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Puts "context: " in front of the text. Returns false. */
+bool kw_error_prefix(kw_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* "INVALID", "NOT_FOUND", ...: the names of the Thrift enum. Never NULL. */
+const char *kw_code_name(kw_code code);

@@ -1,0 +1,362 @@
+/*
+ * Keyway's Thrift interface: logical records in, logical records out. Which HBase row key a record
+ * gets is the gateway's business and stands in its policy file.
+ *
+ * Two services on one port, with no method name in common, so that a client of either needs no
+ * multiplexing: `Data` for services, `Admin` for people and tools. Every method declares the one
+ * exception. Binary or compact protocol, framed or unframed; the gateway sees which.
+ */
+namespace c_glib Keyway
+namespace java io.keyway.thrift
+namespace py keyway_thrift
+namespace go keyway
+namespace js keyway
+
+/** One value of a field. Exactly one member is set. */
+union Value {
+  1: bool flag,
+  /** Integers and timestamps; a timestamp is in the unit that its field declares. */
+  2: i64 number,
+  3: double real,
+  4: string text,
+  5: binary bytes
+}
+
+/** Field name to value. A field that is not named is absent. */
+typedef map<string, Value> Record
+
+/** What the caller can do about an error. */
+enum Code {
+  /** The request is wrong; sending it again will not help. */
+  INVALID = 1,
+  /** No such table, path or method. */
+  NOT_FOUND = 2,
+  /** This caller may not do that. */
+  DENIED = 3,
+  /** A configured limit, or a range of numbers that is used up. */
+  LIMIT = 4,
+  /** Too much at once; try again after retry_after_ms. */
+  BUSY = 5,
+  /** The deadline passed. */
+  TIMEOUT = 6,
+  /** The store cannot be reached now. */
+  UNAVAILABLE = 7,
+  /** The store said no and will say it again. */
+  REFUSED = 8,
+  /** Stored data is not what it must be. */
+  CORRUPT = 9,
+  /** A fault of the gateway. */
+  INTERNAL = 10
+}
+
+exception KeywayError {
+  1: required Code code,
+  /** Names the table and the field where there is one. */
+  2: required string message,
+  /** For BUSY and UNAVAILABLE: when to try again. */
+  3: optional i32 retry_after_ms,
+  /** A write that may have happened: read before you write again. */
+  4: optional bool maybe_applied,
+  /** Stands in the gateway's log too. */
+  5: optional string request_id
+}
+
+/** KeywayError as a value, for one record of many. */
+struct Failure {
+  1: required Code code,
+  2: required string message,
+  3: optional i32 retry_after_ms,
+  4: optional bool maybe_applied
+}
+
+/** Outcome of a write. */
+enum Outcome {
+  OK = 0,
+  /** Certainly not applied. */
+  FAILED = 1,
+  /** May have been applied. */
+  UNKNOWN = 2
+}
+
+/** How durable a write is when it is acknowledged; HBase's levels. */
+enum Durability {
+  STORE_DEFAULT = 0,
+  SKIP_WAL = 1,
+  ASYNC_WAL = 2,
+  SYNC_WAL = 3,
+  FSYNC_WAL = 4
+}
+
+struct Options {
+  /** Answer within so many milliseconds, or fail with TIMEOUT. */
+  1: optional i32 deadline_ms,
+  2: optional Durability durability,
+  /** Version of the cells, milliseconds since 1970. Without it the gateway stamps the write. */
+  3: optional i64 timestamp
+}
+
+/** What became of one write. */
+struct Written {
+  1: required Outcome outcome,
+  /** Fields that the gateway made (sequence numbers, ids). Absent when it made none. */
+  2: optional Record made,
+  /** Set unless the outcome is OK. */
+  3: optional Failure failure
+}
+
+/** What a point read found. Neither member set: there is no such record. */
+struct Found {
+  1: optional Record record,
+  2: optional Failure failure
+}
+
+enum CompareOp {
+  LESS = 0,
+  LESS_OR_EQUAL = 1,
+  EQUAL = 2,
+  NOT_EQUAL = 3,
+  GREATER_OR_EQUAL = 4,
+  GREATER = 5
+}
+
+/** Stored value of `field` compared with `value`, in the order of the stored bytes. Without a
+ *  value: EQUAL asks that the field is absent, NOT_EQUAL that it is there. */
+struct Condition {
+  1: required string field,
+  2: required CompareOp op,
+  3: optional Value value
+}
+
+enum Order {
+  ASCENDING = 1,
+  DESCENDING = 2
+}
+
+/** from <= field < to; each end may be left out, and each end's inclusion be chosen. */
+struct Range {
+  1: required string field,
+  2: optional Value from_value,
+  3: optional Value to_value,
+  4: optional bool from_inclusive = true,
+  5: optional bool to_inclusive = false
+}
+
+/** A question. The gateway finds the row ranges that answer it. */
+struct Query {
+  1: required string table,
+  /** Fields bound to one value. */
+  2: optional Record bound,
+  /** Fields bound to any of several values. */
+  3: optional map<string, list<Value>> bound_any,
+  /** One range, on the field behind the bound ones. */
+  4: optional Range range,
+  /** Order of the first field that is not bound; the path's own order when left out. */
+  5: optional Order order,
+  /** Name of the path to use; the gateway chooses when left out. */
+  6: optional string path,
+  /** Fields to return, besides those of the key; all when left out. */
+  7: optional list<string> columns,
+  /** HBase filter language, handed to the store. */
+  8: optional string filter,
+  /** Rows in all, over all pages. */
+  9: optional i64 limit,
+  /** Rows in one page, at most. */
+  10: optional i32 page_rows,
+  /** Bytes in one page, about. */
+  11: optional i32 page_bytes,
+  /** Allows a question that must read a whole table. */
+  12: optional bool full_scan,
+  13: optional i32 deadline_ms
+}
+
+struct Page {
+  1: required list<Record> rows,
+  /** Hand it to `nextPage`. Absent at the end. */
+  2: optional binary cursor,
+  3: required i64 rows_scanned,
+  4: required i64 rows_returned
+}
+
+/** A block of numbers: first, first + 1, ... first + count - 1. */
+struct Allocation {
+  1: required i64 first,
+  2: required i64 count
+}
+
+struct FieldInfo {
+  1: required string name,
+  /** bool, int, double, string, bytes, timestamp. */
+  2: required string type,
+  /** Part of the identity of a record. */
+  3: required bool key,
+  /** Column that stores it ("family:qualifier"); absent when only the key holds it. */
+  4: optional string column,
+  /** Unit of a timestamp: s, ms, us, ns. */
+  5: optional string unit,
+  6: optional string about
+}
+
+struct PathInfo {
+  1: required string name,
+  2: required string store_table,
+  3: required i32 layout,
+  4: required string fingerprint,
+  /** The rule, one component each. */
+  5: required list<string> components,
+  /** Buckets that a question without their fields must visit. */
+  6: required i64 buckets
+}
+
+struct TableInfo {
+  1: required string name,
+  2: required list<FieldInfo> fields,
+  3: required list<PathInfo> paths,
+  4: optional string about
+}
+
+/** One component's part of a row key. */
+struct KeyPiece {
+  1: required string component,
+  2: required binary bytes,
+  /** The bytes for people: text where printable, else \xNN. */
+  3: required string text
+}
+
+struct ExplainedKey {
+  1: required string path,
+  2: required string store_table,
+  3: required binary row_key,
+  4: required list<KeyPiece> pieces,
+  /** Start row of the region that holds it, where the store tells. */
+  5: optional binary region_start,
+  6: optional string region_server
+}
+
+struct ExplainedRange {
+  /** Inclusive. */
+  1: required binary start,
+  /** Exclusive; empty means the table's end. */
+  2: required binary stop,
+  /** Ranges of one group are merged, groups are read one after the other. */
+  3: required i32 group,
+  4: required string text
+}
+
+/** How a record is stored or a question is answered. */
+struct Explanation {
+  /** For a record: its key in every path. */
+  1: optional list<ExplainedKey> keys,
+  /** For a question: the path and its ranges in logical order. */
+  2: optional string path,
+  3: optional list<ExplainedRange> ranges,
+  /** Read backwards in the store. */
+  4: optional bool reversed,
+  /** What fanned out, what was pruned, what is checked on the way out: one sentence each. */
+  5: optional list<string> notes,
+  /** Rows scanned per row returned that the plan expects; 1 is best. */
+  6: optional double expected_efficiency,
+  7: required string text
+}
+
+struct PolicyInfo {
+  /** The policy as text (YAML), secrets left out. */
+  1: required string text,
+  2: required list<TableInfo> tables,
+  /** Milliseconds since 1970 when it was taken into service. */
+  3: required i64 loaded_at
+}
+
+/** Column family options as HBase has them; what is left out is the store's default. */
+struct FamilyOptions {
+  1: required string name,
+  /** NONE, SNAPPY, LZ4, ZSTD, LZO, GZ. */
+  2: optional string compression,
+  /** NONE, ROW, ROWCOL. */
+  3: optional string bloom_filter,
+  4: optional i32 ttl_seconds,
+  5: optional i32 max_versions,
+  6: optional i32 min_versions,
+  7: optional i32 block_size,
+  8: optional bool block_cache,
+  9: optional bool in_memory,
+  /** NONE, PREFIX, DIFF, FAST_DIFF, ROW_INDEX_V1. */
+  10: optional string block_encoding,
+  /** 0 local, 1 global. */
+  11: optional i32 replication_scope,
+  12: optional bool keep_deleted_cells
+}
+
+/** Where a new table is cut into regions. At most one of the ways. */
+struct SplitOptions {
+  /** The split keys themselves. */
+  1: optional list<binary> keys,
+  /** HexStringSplit, UniformSplit, DecimalStringSplit, or rule: cut where the key rule's own
+   *  buckets and prefixes begin. Needs regions. */
+  2: optional string algorithm,
+  3: optional i32 regions,
+  /** Records like those to come: cut so that each region gets an equal share. Needs regions. */
+  4: optional list<Record> sample
+}
+
+struct CreateOptions {
+  /** Path whose store table is made; every path's when left out. */
+  1: optional string path,
+  /** Overrides the policy's. */
+  2: optional list<FamilyOptions> families,
+  3: optional SplitOptions splits,
+  /** No error when the table is there already. */
+  4: optional bool if_absent
+}
+
+struct CreatedTable {
+  1: required string store_table,
+  2: required list<binary> split_keys,
+  /** False when it was there already. */
+  3: required bool created
+}
+
+struct Problem {
+  1: required i32 line,
+  2: required i32 column,
+  3: required string message,
+  4: optional string hint
+}
+
+service Data {
+  Written put(1: string table, 2: Record record, 3: Options options) throws (1: KeywayError error),
+  /** One Written per record, in the order of the records. */
+  list<Written> putMany(1: string table, 2: list<Record> records, 3: Options options) throws (1: KeywayError error),
+  /** The record with these key fields. */
+  Found get(1: string table, 2: Record key, 3: list<string> columns, 4: Options options) throws (1: KeywayError error),
+  list<Found> getMany(1: string table, 2: list<Record> keys, 3: list<string> columns, 4: Options options) throws (1: KeywayError error),
+  /** Removes the record, or only the named columns when there are any. */
+  Written remove(1: string table, 2: Record key, 3: list<string> columns, 4: Options options) throws (1: KeywayError error),
+  list<Written> removeMany(1: string table, 2: list<Record> keys, 3: list<string> columns, 4: Options options) throws (1: KeywayError error),
+  /** Adds to integer columns; answers their new values. Never retried by the gateway. */
+  Record increment(1: string table, 2: Record key, 3: map<string, i64> amounts, 4: Options options) throws (1: KeywayError error),
+  /** Writes the record if the stored one meets the condition; answers whether it did. */
+  bool putIf(1: string table, 2: Record record, 3: Condition condition, 4: Options options) throws (1: KeywayError error),
+  Page scan(1: Query query) throws (1: KeywayError error),
+  Page nextPage(1: binary cursor, 2: Options options) throws (1: KeywayError error),
+  /** The first row of the question, in descending order unless it says otherwise. */
+  Page latest(1: Query query) throws (1: KeywayError error),
+  /** Numbers of a sequence field. */
+  Allocation allocate(1: string table, 2: string field, 3: i64 count, 4: Options options) throws (1: KeywayError error),
+  TableInfo describe(1: string table) throws (1: KeywayError error),
+  list<string> tables() throws (1: KeywayError error)
+}
+
+service Admin {
+  /** How a question would be answered; nothing is read. */
+  Explanation explain(1: Query query) throws (1: KeywayError error),
+  /** The row keys that a record would get; nothing is written. */
+  Explanation explainPut(1: string table, 2: Record record) throws (1: KeywayError error),
+  PolicyInfo policy() throws (1: KeywayError error),
+  /** What is wrong with a policy text; empty when nothing is. */
+  list<Problem> check(1: string text) throws (1: KeywayError error),
+  list<CreatedTable> createTable(1: string table, 2: CreateOptions options) throws (1: KeywayError error),
+  /** Reads the policy file again. The old policy stays when the new one is refused. */
+  void reload() throws (1: KeywayError error),
+  /** The figures of /metrics, by name. */
+  map<string, double> stats() throws (1: KeywayError error)
+}
