@@ -1,0 +1,48 @@
+/* Where something stands in a policy file, and what is wrong there.
+ *
+ * Every problem of a file is collected in one run and printed as
+ *   file:line:column: error: message / hint: what to do
+ * A mark with line 0 means "no place" (a default, a command line). Not thread safe.
+ */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct kw_mark {
+    uint32_t line;   /* from 1; 0: none */
+    uint32_t column; /* from 1, in characters */
+} kw_mark;
+
+typedef struct kw_problem {
+    kw_mark mark;
+    char *message;
+    char *hint; /* may be NULL */
+} kw_problem;
+
+typedef struct kw_diagnostics kw_diagnostics;
+
+/* file: the name that problems are printed with (copied). */
+kw_diagnostics *kw_diagnostics_new(const char *file);
+void kw_diagnostics_free(kw_diagnostics *diagnostics);
+
+/* Adds a problem; hint may be NULL. At most 100 are kept, the rest are counted. Returns false, so
+ * that a check can `return kw_diagnostics_add(...)`. */
+bool kw_diagnostics_add(kw_diagnostics *diagnostics, kw_mark mark, const char *hint, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+size_t kw_diagnostics_count(const kw_diagnostics *diagnostics);
+/* Ordered by place; index < the number kept. Borrowed. */
+size_t kw_diagnostics_kept(const kw_diagnostics *diagnostics);
+const kw_problem *kw_diagnostics_get(const kw_diagnostics *diagnostics, size_t index);
+
+/* All problems as text, one line each ("file:line:column: error: ... / hint: ..."). Caller frees
+ * with g_free. */
+char *kw_diagnostics_text(const kw_diagnostics *diagnostics);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_diagnostics, kw_diagnostics_free)
+
+/* The name nearest to `wrong` among names (NULL-terminated), NULL when none is near: "did you mean". */
+const char *kw_nearest_name(const char *wrong, const char *const *names);

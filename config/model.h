@@ -1,0 +1,255 @@
+/* The validated model of a policy file: what the file says, in plain structs, with places.
+ *
+ * config/ knows nothing about how settings are used. Strings and arrays belong to the model and
+ * live as long as it does; a model is immutable once read and reference counted (any thread).
+ * Texts are never NULL unless a member says so. Durations are milliseconds, sizes bytes.
+ */
+#pragma once
+
+#include "config/diagnostic.h"
+
+/* --- fields and tables ------------------------------------------------------------------------ */
+
+typedef enum kw_field_type {
+    KW_FIELD_BOOL,
+    KW_FIELD_INT,
+    KW_FIELD_DOUBLE,
+    KW_FIELD_STRING,
+    KW_FIELD_BYTES,
+    KW_FIELD_TIMESTAMP
+} kw_field_type;
+
+typedef enum kw_time_unit { KW_UNIT_S, KW_UNIT_MS, KW_UNIT_US, KW_UNIT_NS } kw_time_unit;
+
+/* How a stored field's cell value is written. */
+typedef enum kw_cell_form {
+    KW_CELL_RAW_BE, /* Java's Bytes.toBytes: 8-byte big-endian long/double, 1-byte bool (0x00/0xff), UTF-8 text */
+    KW_CELL_TEXT,   /* decimal / true / false / UTF-8 text */
+    KW_CELL_RAW_BE4 /* 4-byte big-endian int (int and timestamp only) */
+} kw_cell_form;
+
+typedef struct kw_model_field {
+    const char *name;
+    kw_mark mark;
+    kw_field_type type;
+    kw_time_unit unit; /* timestamps only */
+    /* Column "family:qualifier" that stores it. NULL family: kept in the row key only. A field that
+     * names no column and is not in the primary key rule gets <default family>:<name>. */
+    const char *family;
+    const char *qualifier;
+    kw_cell_form form;
+    /* Declared values (enum component, value checks); none: values_count 0. Texts as written. */
+    const char *const *values;
+    size_t values_count;
+    int64_t max_bytes; /* strings and bytes; 0: only the store's limits */
+    const char *about; /* "" when not given */
+} kw_model_field;
+
+/* One setting of a rule component, already checked against the component's schema. */
+typedef enum kw_setting_kind {
+    KW_SETTING_BOOL,
+    KW_SETTING_INT,
+    KW_SETTING_TEXT,
+    KW_SETTING_CHOICE,  /* a text out of a list */
+    KW_SETTING_TEXTS    /* a list of texts (one text is a list of one) */
+} kw_setting_kind;
+
+typedef struct kw_model_setting {
+    const char *name;
+    kw_mark mark; /* of the value */
+    kw_setting_kind kind;
+    bool flag;
+    int64_t number;
+    const char *text; /* TEXT and CHOICE */
+    const char *const *texts;
+    const kw_mark *text_marks;
+    size_t texts_count;
+} kw_model_setting;
+
+/* One component of a key rule: `- NAME: {setting: value, ...}`, `- NAME: VALUE` (the value goes to the
+ * first setting of its schema) or `- NAME` alone. Settings that were not given are absent here. */
+typedef struct kw_model_component {
+    const char *name;
+    kw_mark mark;
+    const kw_model_setting *settings;
+    size_t settings_count;
+} kw_model_component;
+
+/* NULL when the file does not give it. */
+const kw_model_setting *kw_model_setting_find(const kw_model_component *component, const char *name);
+
+/* What a component accepts; declared beside the component's code, handed to the reader. */
+typedef struct kw_setting_schema {
+    const char *name;
+    kw_setting_kind kind;
+    bool required;
+    int64_t least, most;           /* INT; both 0: any */
+    const char *const *choices;    /* CHOICE: NULL-terminated */
+    const char *fallback;          /* documentation: what holds when it is left out; NULL: nothing */
+    const char *about;
+} kw_setting_schema;
+
+typedef struct kw_component_schema {
+    const char *name;
+    const char *about;
+    const kw_setting_schema *settings;
+    size_t settings_count;
+} kw_component_schema;
+
+typedef struct kw_model_family {
+    const char *name;
+    kw_mark mark;
+    const char *compression;    /* NONE SNAPPY LZ4 ZSTD LZO GZ; NULL: store's default (so the next) */
+    const char *bloom_filter;   /* NONE ROW ROWCOL */
+    const char *block_encoding; /* NONE PREFIX DIFF FAST_DIFF ROW_INDEX_V1 */
+    int64_t ttl_seconds;        /* 0: for ever */
+    int64_t max_versions;       /* 0: default (1) */
+    int64_t min_versions;       /* 0: default */
+    int64_t block_size;         /* 0: default */
+    int block_cache;            /* -1: default, else 0 or 1 (so the next two) */
+    int in_memory;
+    int keep_deleted_cells;
+    int64_t replication_scope;  /* -1: default */
+} kw_model_family;
+
+/* Pre-splits of a path's store table. */
+typedef struct kw_model_splits {
+    kw_mark mark;          /* line 0: none given */
+    const char *algorithm; /* "" | HexStringSplit | UniformSplit | DecimalStringSplit | rule */
+    int64_t regions;
+    const char *const *keys; /* as written: text with \xNN escapes (HBase's toStringBinary form) */
+    size_t keys_count;
+    const char *file; /* one key a line in the same form; "" none */
+} kw_model_splits;
+
+typedef struct kw_model_path {
+    const char *name; /* "primary" for the table's own key */
+    kw_mark mark;
+    const char *store_table; /* "ns:name" or "name"; default: table name (path: table_path) */
+    int64_t layout;          /* layout number, default 1 */
+    const kw_model_component *components;
+    size_t components_count;
+    kw_model_splits splits;
+} kw_model_path;
+
+typedef struct kw_model_table {
+    const char *name;
+    kw_mark mark;
+    const char *about;
+    const char *default_family; /* default "d" */
+    const kw_model_field *fields;
+    size_t fields_count;
+    const kw_model_path *paths; /* [0] is the primary path */
+    size_t paths_count;
+    const kw_model_family *families; /* options at creation; every family that a field uses is here */
+    size_t families_count;
+} kw_model_table;
+
+/* --- the gateway ------------------------------------------------------------------------------ */
+
+typedef struct kw_model_tls {
+    bool enabled;
+    kw_mark mark;
+    const char *certificate; /* PEM files; "" none */
+    const char *key;
+    const char *ca;             /* whom to trust; "": the system's store (channels) or nobody (listeners) */
+    bool require_client;        /* listeners: ask for a client certificate and verify it */
+    const char *server_name;    /* channels: name to verify instead of the host's; "" the host's */
+} kw_model_tls;
+
+typedef struct kw_model_listener {
+    const char *host; /* numeric or name; default 127.0.0.1 */
+    uint16_t port;    /* 0: any free port (tests) */
+    kw_mark mark;
+    kw_model_tls tls;
+} kw_model_listener;
+
+typedef struct kw_model_limits {
+    int64_t connections;           /* 10,000 */
+    int64_t frame_bytes;           /* 16 MiB */
+    int64_t in_flight;             /* calls per connection: 128 */
+    int64_t decoded_bytes;         /* memory a frame may decode into: 64 MiB */
+    int64_t page_rows;             /* most rows of one page: 10,000 */
+    int64_t page_bytes;            /* most bytes of one page: 8 MiB */
+    int64_t scan_buffer_bytes;     /* read-ahead of one scan: 8 MiB */
+    int64_t batch_records;         /* records of one many-call: 10,000 */
+    int64_t list_values;           /* values of bound_any in one question, multiplied out: 10,000 */
+} kw_model_limits;
+
+typedef struct kw_model_timeouts {
+    int64_t frame_ms;    /* a frame must complete: 10,000 */
+    int64_t idle_ms;     /* an idle connection is closed: 600,000; 0 never */
+    int64_t handshake_ms;/* TLS: 10,000 */
+    int64_t call_ms;     /* deadline of a call that brings none: 30,000 */
+    int64_t drain_ms;    /* SIGTERM: wait for calls in flight: 15,000 */
+} kw_model_timeouts;
+
+typedef enum kw_store_kind { KW_STORE_EMBEDDED, KW_STORE_HBASE, KW_STORE_NULL } kw_store_kind;
+
+typedef struct kw_model_embedded {
+    const char *path;         /* folder; default "keyway-data" */
+    int64_t cache_bytes;      /* block cache: 64 MiB */
+    int64_t readers;          /* reader threads: 2 */
+} kw_model_embedded;
+
+typedef struct kw_model_server {
+    const char *host;
+    uint16_t port;
+    kw_mark mark;
+} kw_model_server;
+
+typedef struct kw_model_hbase {
+    const kw_model_server *servers; /* Thrift2 servers */
+    size_t servers_count;
+    bool framed;              /* false: buffered */
+    bool compact;             /* false: binary */
+    kw_model_tls tls;
+    int64_t channels;         /* per server and process: 8 */
+    int64_t pipeline;         /* calls in flight per channel: 1..64, 1 */
+    int64_t connect_timeout_ms; /* 2,000 */
+    int64_t ping_ms;          /* idle channels are pinged: 20,000 */
+    int64_t rest_ms;          /* a failed server rests: 1,000 (doubles up to 30 s) */
+    int64_t batch_bytes;      /* multi-calls are cut at: 1 MiB */
+    int64_t retry_percent;    /* retry budget: 20 */
+} kw_model_hbase;
+
+typedef struct kw_model_store {
+    kw_mark mark;
+    kw_store_kind kind;
+    kw_model_embedded embedded;
+    kw_model_hbase hbase;
+    int create_missing;       /* make missing store tables at start: -1 default (embedded yes, hbase no) */
+    const char *catalog;      /* store table of the layout fingerprints: "keyway_catalog" */
+} kw_model_store;
+
+typedef struct kw_model_cursor {
+    /* Signing keys: the first signs, all verify; each at least 16 bytes of text, or a file that holds
+     * it. None: a random key, made at start and kept beside the embedded store's data, else in memory
+     * only (a warning says that cursors end with the process). */
+    const char *const *keys;
+    size_t keys_count;
+    const char *key_file; /* "" none; one key a line */
+    int64_t expiry_ms;    /* 3,600,000 */
+} kw_model_cursor;
+
+typedef struct kw_model {
+    const char *file; /* as given; "(built in)" without one */
+    const char *text; /* the whole text */
+    const kw_model_listener *listeners;
+    size_t listeners_count; /* at least one; default 127.0.0.1:9595 */
+    kw_model_listener admin; /* HTTP; default 127.0.0.1:9596 */
+    bool admin_enabled;
+    int64_t loops;           /* loop threads; 0: one per core */
+    kw_model_limits limits;
+    kw_model_timeouts timeouts;
+    kw_model_store store;
+    kw_model_cursor cursor;
+    const char *log_level;  /* debug info warn error */
+    bool log_json;
+    const kw_model_table *tables;
+    size_t tables_count;
+} kw_model;
+
+kw_model *kw_model_ref(kw_model *model);
+void kw_model_unref(kw_model *model);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_model, kw_model_unref)
