@@ -1,0 +1,40 @@
+/* Cursors: signed tokens with which any gateway that shares the keys continues a scan.
+ *
+ * Holds version, table, path, layout number and fingerprint (first 8 bytes), caller, expiry, the question, columns, filter,
+ * rows still wanted, page sizes and the position, with an HMAC-SHA256 over all of it. Nothing is kept on the server. Size does not depend
+ * on the number of buckets.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "gather/gather.h"
+
+typedef struct kw_keyring kw_keyring;
+
+/* The first key signs, every key verifies. Keys are at least 16 bytes. */
+kw_keyring *kw_keyring_new(const kw_bytes *keys, size_t count);
+kw_keyring *kw_keyring_ref(kw_keyring *keyring);
+void kw_keyring_unref(kw_keyring *keyring);
+
+typedef struct kw_cursor {
+    kw_bytes table;
+    kw_bytes path;
+    uint32_t layout;
+    kw_bytes fingerprint; /* first 8 bytes of the layout's SHA-256 (as bytes) */
+    kw_bytes caller;      /* identity; empty: anonymous */
+    int64_t expires_ms;   /* wall clock */
+    kw_bytes question;    /* kw_question_encode */
+    kw_bytes columns;     /* field numbers, 2 bytes each; empty: all */
+    kw_bytes filter;
+    uint64_t remaining;   /* rows still wanted; 0: no limit */
+    uint32_t page_rows;
+    uint32_t page_bytes;
+    kw_position position;
+} kw_cursor;
+
+void kw_cursor_seal(const kw_keyring *keyring, const kw_cursor *cursor, kw_buffer *out);
+
+/* Slices of `sealed`. INVALID: "cursor was changed or made with another key", "cursor expired". The checks
+ * against caller, table and layout are the verb's. */
+bool kw_cursor_open(const kw_keyring *keyring, kw_bytes sealed, int64_t now_ms, kw_cursor *ret_cursor, kw_error *ret_error);

@@ -1,0 +1,85 @@
+/* Questions and plans: which row ranges answer a question, in which order.
+ *
+ *   concat( merge(range, range, ...), merge(...), ... )   in logical order
+ *
+ * Pure: no clock, lock, log or I/O; any thread. A plan lives in the arena it was made in and borrows the
+ * policy snapshot and the question.
+ */
+#pragma once
+
+#include "rule/policy.h"
+
+/* What is asked about one field. */
+typedef struct kw_bound {
+    const kw_value *values; /* one: bound; several: any of them; none: unbound */
+    size_t count;
+} kw_bound;
+
+typedef enum kw_order {
+    KW_ORDER_PATH = 0, /* the path's own: the store read forward */
+    KW_ORDER_ASCENDING,
+    KW_ORDER_DESCENDING
+} kw_order;
+
+typedef struct kw_question {
+    const kw_table *table;
+    int path;            /* -1: the planner chooses */
+    const kw_bound *bounds; /* one per field of the table */
+    int range_field;     /* -1: none */
+    kw_value from;       /* NONE: open */
+    kw_value to;
+    bool from_inclusive;
+    bool to_inclusive;
+    kw_order order;      /* of the first field of the path's rule that is not bound */
+    bool full_scan;      /* allowed to read everything */
+    uint64_t limit;      /* 0: none */
+    size_t range_limit;  /* most ranges a plan may have (limits.list_values x buckets guard) */
+} kw_question;
+
+/* Rows of one range are in logical order (the store's order, forward or reversed). Start inclusive, stop
+ * exclusive, empty stop = the table's end. Within a merge group rows are ordered by the key without its
+ * first `skip` bytes (those are the range's bucket and bound prefix), then by the range's index. */
+typedef struct kw_range {
+    kw_bytes start;
+    kw_bytes stop;
+    uint32_t skip;
+    uint32_t group;
+} kw_range;
+
+typedef struct kw_merge_group {
+    size_t first; /* index into plan->ranges */
+    size_t count;
+} kw_merge_group;
+
+typedef struct kw_plan {
+    const kw_question *question;
+    const kw_path *path;
+    const kw_layout *layout;
+    const kw_range *ranges; /* grouped, groups in the order in which they are read */
+    size_t ranges_count;
+    const kw_merge_group *groups;
+    size_t groups_count;
+    bool reversed; /* read the store backwards */
+    bool point;    /* every range is exactly one row key: use point reads */
+    bool residual; /* rows must pass kw_plan_matches */
+    double expected_efficiency; /* rows scanned / rows returned */
+    const char *const *notes;   /* sentences for explain: what fanned out, what was pruned, residuals */
+    size_t notes_count;
+} kw_plan;
+
+/* INVALID when a value does not fit, or when no path can answer without reading everything and full_scan
+ * is false (the text says what to bind); LIMIT beyond range_limit. A question that nothing can match (an empty
+ * range) gives a plan without ranges. */
+bool kw_plan_make(const kw_question *question, kw_arena *arena, const kw_plan **ret_plan, kw_error *ret_error);
+
+/* Does a decoded record meet every condition of the question? For residual plans. */
+bool kw_plan_matches(const kw_plan *plan, const kw_record *record);
+
+/* The plan for people, several lines. In the arena. */
+const char *kw_plan_text(const kw_plan *plan, kw_arena *arena);
+
+/* A canonical byte form of a question, without its limit, for cursors: bounded, self-contained, decodable under the
+ * same table. decode checks everything (it may come from a forged or older cursor): INVALID. */
+void kw_question_encode(const kw_question *question, kw_buffer *out);
+bool kw_question_decode(const kw_table *table, kw_bytes bytes, kw_arena *arena, kw_question *ret_question, size_t *ret_used,
+                        kw_error *ret_error);

@@ -1,0 +1,64 @@
+/* A layout: one version of a path's key rule, compiled, immutable: record -> row key -> record.
+ *
+ * Pure: no clock, lock, log or I/O; any thread. Components are rows of one table
+ * (rule/component.h); adding one is one file and one table row.
+ */
+#pragma once
+
+#include "rule/record.h"
+
+typedef struct kw_layout kw_layout;
+typedef struct kw_table kw_table;
+
+/* HBase's limit of a row key: Short.MAX_VALUE. */
+#define KW_ROW_KEY_MAX 32767
+
+/* Row key of a record appended to `out` (a reusable buffer; not cleared first). INVALID naming table,
+ * field and reason when a field is absent or its value does not fit its encoding; nothing is
+ * appended then. */
+bool kw_layout_encode(const kw_layout *layout, const kw_record *record, kw_buffer *out, kw_error *ret_error);
+
+/* Fills the fields that the key holds into record->values (others untouched). CORRUPT when the key
+ * was not made by this layout. Byte values are slices of `key` or the arena's. */
+bool kw_layout_decode(const kw_layout *layout, kw_bytes key, kw_arena *arena, kw_record *record, kw_error *ret_error);
+
+/* One component's part of an encoded key, for explain. */
+typedef struct kw_key_piece {
+    const char *component; /* "hash(md5 of order_id, first 4 as hex)" */
+    kw_bytes bytes;
+} kw_key_piece;
+
+/* The pieces of a record's key in order. Count and array in the arena. */
+bool kw_layout_pieces(const kw_layout *layout, const kw_record *record, kw_arena *arena, kw_key_piece **ret_pieces,
+                      size_t *ret_count, kw_error *ret_error);
+
+/* Can the value of this field be read back from a key? */
+bool kw_layout_holds_field(const kw_layout *layout, size_t field);
+
+/* SHA-256 over a canonical description of everything that decides the key's bytes (and of how cells of the table are
+ * encoded is NOT part of it), as 64 hex digits. Equal for equal rules whatever their spelling in the file. */
+const char *kw_layout_fingerprint(const kw_layout *layout);
+
+/* The canonical description itself, one component a line. */
+const char *kw_layout_description(const kw_layout *layout);
+
+/* Buckets that a question without the bucket fields must visit (1: none scattered). */
+uint64_t kw_layout_buckets(const kw_layout *layout);
+
+uint32_t kw_layout_number(const kw_layout *layout);
+const char *kw_layout_path_name(const kw_layout *layout);
+const char *kw_layout_store_table(const kw_layout *layout);
+const kw_table *kw_layout_table(const kw_layout *layout);
+
+size_t kw_layout_component_count(const kw_layout *layout);
+/* Text of a component for people. */
+const char *kw_layout_component_text(const kw_layout *layout, size_t index);
+
+/* Split points for `regions` regions from the rule itself: cuts where the buckets or prefixes begin,
+ * as evenly as the rule allows (may be fewer). Keys in order, in the arena. INVALID when the rule gives no way to know. */
+bool kw_layout_splits(const kw_layout *layout, uint32_t regions, kw_arena *arena, kw_bytes **ret_keys, size_t *ret_count,
+                      kw_error *ret_error);
+
+/* Split points cut from sample records so that each region gets an equal share of the sample. */
+bool kw_layout_splits_of_sample(const kw_layout *layout, const kw_record *records, size_t records_count, uint32_t regions,
+                                kw_arena *arena, kw_bytes **ret_keys, size_t *ret_count, kw_error *ret_error);

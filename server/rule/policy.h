@@ -1,0 +1,89 @@
+/* The policy snapshot: every table with its compiled layouts, immutable and reference counted.
+ *
+ * Made from a kw_model; swapped whole at reload. Read-only from every room and thread.
+ */
+#pragma once
+
+#include "config/model.h"
+#include "rule/layout.h"
+#include "rule/record.h"
+
+typedef struct kw_field {
+    const char *name;
+    kw_field_type type;
+    kw_time_unit unit;
+    bool identity;      /* feeds the primary key: needed to name one record */
+    bool stored;        /* has a column */
+    bool in_primary_key;/* can be decoded from the primary row key */
+    kw_bytes family;    /* when stored */
+    kw_bytes qualifier;
+    kw_cell_form form;
+    size_t max_bytes;   /* 0: none */
+    const kw_model_field *model;
+} kw_field;
+
+typedef struct kw_path {
+    const char *name;
+    kw_bytes store_table; /* "ns:name" or "name" */
+    const kw_layout *layout; /* the one that writes go to */
+    const kw_model_path *model;
+} kw_path;
+
+struct kw_table {
+    const char *name;
+    size_t number; /* index in the policy */
+    const kw_field *fields;
+    size_t fields_count;
+    const kw_path *paths; /* [0] is the primary path */
+    size_t paths_count;
+    kw_bytes default_family;
+    const kw_model_table *model;
+};
+
+typedef struct kw_policy kw_policy;
+
+/* The component schemas for config's reader. */
+const kw_component_schema *const *kw_rule_schemas(size_t *ret_count);
+
+/* Compiles every rule; problems (unknown field, a rule in which two records could share a key, a
+ * secondary path whose fields are not those of the primary key, ...) go to diagnostics with their
+ * places, and NULL is returned. Keeps a reference on the model. */
+kw_policy *kw_policy_new(kw_model *model, kw_diagnostics *diagnostics);
+kw_policy *kw_policy_ref(kw_policy *policy);
+void kw_policy_unref(kw_policy *policy);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_policy, kw_policy_unref)
+
+kw_model *kw_policy_model(const kw_policy *policy);
+int64_t kw_policy_loaded_at_ms(const kw_policy *policy);
+void kw_policy_set_loaded_at_ms(kw_policy *policy, int64_t wall_ms);
+
+size_t kw_policy_table_count(const kw_policy *policy);
+const kw_table *kw_policy_table(const kw_policy *policy, size_t index);
+/* NULL when there is none. */
+const kw_table *kw_policy_find_table(const kw_policy *policy, kw_bytes name);
+/* "did you mean" for an unknown name, NULL when none is near. */
+const char *kw_policy_nearest_table(const kw_policy *policy, kw_bytes name);
+
+/* Index of the field, or -1. */
+int kw_table_find_field(const kw_table *table, kw_bytes name);
+const char *kw_table_nearest_field(const kw_table *table, kw_bytes name);
+int kw_table_find_path(const kw_table *table, kw_bytes name);
+
+/* The field stored in this column, or -1. */
+int kw_table_find_column(const kw_table *table, kw_bytes family, kw_bytes qualifier);
+
+/* A record with every slot absent. */
+kw_record kw_record_new(const kw_table *table, kw_arena *arena);
+
+/* Is this value of the field's type, within max_bytes, one of the declared values, valid UTF-8 for a
+ * string? INVALID naming table, field and reason. An int field takes NUMBER, a double also a NUMBER. */
+bool kw_table_check_value(const kw_table *table, size_t field, kw_value value, kw_error *ret_error);
+
+/* Cell value of a stored field (kw_cell_form), and back. CORRUPT when the bytes cannot be that type. */
+kw_bytes kw_field_encode_cell(const kw_field *field, kw_value value, kw_arena *arena);
+bool kw_field_decode_cell(const kw_table *table, const kw_field *field, kw_bytes cell, kw_arena *arena,
+                          kw_value *ret_value, kw_error *ret_error);
+
+/* Qualifier of the marker cell that a record without any stored value gets in the default family, so
+ * that its row exists (Phoenix writes "_0" for the same reason): the empty qualifier. */
+#define KW_MARKER_QUALIFIER KW_BYTES_NONE

@@ -1,0 +1,46 @@
+/* A record inside the gateway: one slot per field of its table.
+ *
+ * Field numbers index the table's fields (kw_table.fields). Byte strings are borrowed from the frame
+ * or the call's arena. Plain values: copy freely while their bytes live.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "config/model.h"
+
+typedef enum kw_value_kind {
+    KW_VALUE_NONE = 0, /* absent */
+    KW_VALUE_FLAG,
+    KW_VALUE_NUMBER,
+    KW_VALUE_REAL,
+    KW_VALUE_TEXT, /* UTF-8 */
+    KW_VALUE_BYTES
+} kw_value_kind;
+
+typedef struct kw_value {
+    kw_value_kind kind;
+    union {
+        bool flag;
+        int64_t number;
+        double real;
+        kw_bytes bytes; /* TEXT and BYTES */
+    };
+} kw_value;
+
+#define KW_VALUE_ABSENT ((kw_value){.kind = KW_VALUE_NONE})
+
+/* values has one element per field of the table. */
+typedef struct kw_record {
+    kw_value *values;
+} kw_record;
+
+/* The kind that values of a field type have. */
+kw_value_kind kw_field_value_kind(kw_field_type type);
+
+/* Same kind and same value (doubles by bits). */
+bool kw_value_equal(kw_value a, kw_value b);
+
+/* For messages: "order_id=\"A1\"", numbers plain, bytes as \xNN; cut to fit. */
+void kw_value_print(kw_value value, char *to, size_t size);

@@ -1,0 +1,52 @@
+/* What a store implements. Callers use store.h; its wrappers check the arguments once (row key sizes,
+ * empty puts, value sizes, several fetches at once, ...) and refuse or assert, so that an
+ * implementation sees only what is allowed. A link in a chain (fault store, counting) implements the
+ * same vtable over another door. */
+#pragma once
+
+#include "store/store.h"
+
+typedef struct kw_door_class {
+    void (*write)(kw_door *, const kw_write *, kw_write_done, void *user);
+    void (*write_many)(kw_door *, const kw_write *const *, size_t count, kw_written *results, void (*done)(void *), void *user);
+    void (*write_if)(kw_door *, const kw_write *, const kw_check *, kw_write_if_done, void *user);
+    void (*increment)(kw_door *, const kw_increment *, kw_increment_done, void *user);
+    void (*get)(kw_door *, const kw_get *, kw_get_done, void *user);
+    void (*get_many)(kw_door *, const kw_get *const *, size_t count, kw_get_done, void *user);
+    kw_run *(*open_run)(kw_door *, const kw_run_spec *);
+    void (*run_fetch)(kw_run *, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline, kw_get_done, void *user);
+    void (*run_close)(kw_run *);
+    void (*create_table)(kw_door *, const kw_table_spec *, kw_create_done, void *user);
+    void (*describe_table)(kw_door *, kw_bytes table, kw_deadline, kw_table_facts_done, void *user);
+    void (*drop_table)(kw_door *, kw_bytes table, kw_deadline, kw_simple_done, void *user);
+    void (*regions)(kw_door *, kw_bytes table, kw_deadline, kw_regions_done, void *user);
+    void (*close)(kw_door *, void (*closed)(void *user), void *user);
+} kw_door_class;
+
+/* First member of every implementation's door. */
+struct kw_door {
+    const kw_door_class *class;
+    kw_store *store;
+    kw_loop *loop;
+};
+
+/* First member of every implementation's run. */
+struct kw_run {
+    kw_door *door;
+    bool fetching; /* kept by the wrappers */
+};
+
+typedef struct kw_store_class {
+    const char *name;
+    const char *(*about)(const kw_store *);
+    bool (*ready)(kw_store *, kw_error *ret_error);
+    bool (*clock_offset_ms)(kw_store *, int64_t *ret_offset_ms);
+    kw_door *(*open_door)(kw_store *, kw_loop *);
+    void (*reload)(kw_store *);
+    void (*free)(kw_store *);
+} kw_store_class;
+
+/* First member of every implementation's store. */
+struct kw_store {
+    const kw_store_class *class;
+};

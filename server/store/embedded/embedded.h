@@ -1,0 +1,9 @@
+/* The store inside the process: RocksDB with HBase's cell semantics; see embedded.c. */
+#pragma once
+
+#include "config/model.h"
+#include "store/store.h"
+
+/* Opens or creates the folder. UNAVAILABLE when it is locked or cannot be written, CORRUPT when it holds
+ * something else. */
+kw_store *kw_embedded_open(const kw_model_embedded *settings, kw_error *ret_error);

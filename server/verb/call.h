@@ -1,0 +1,57 @@
+/* A call inside the gateway: what every verb is given. One file per verb; each tells its story on one
+ * screen: check, key, store, answer. Verbs know nothing of Thrift or sockets.
+ *
+ * A verb is started on the call's loop and its completion is called there, exactly once, either later or from inside
+ * the start (for errors found at once). Requests and everything in them live in the call's arena until then.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/loop.h"
+#include "gather/cursor.h"
+#include "plan/plan.h"
+#include "rule/policy.h"
+#include "store/store.h"
+
+/* Stamps writes: a hybrid clock, the store's time as far as it is known, never going back. Any thread. */
+typedef struct kw_stamper kw_stamper;
+kw_stamper *kw_stamper_new(kw_store *store);
+void kw_stamper_free(kw_stamper *stamper);
+/* A write's timestamp, or KW_TIMESTAMP_NONE while the store's clock is not known. */
+int64_t kw_stamper_take(kw_stamper *stamper);
+/* Milliseconds until the store's clock has certainly passed this stamp: the acknowledgement of a remove
+ * waits that long, so that a put that follows it is not hidden by its delete marker. */
+int64_t kw_stamper_wait_ms(kw_stamper *stamper, int64_t stamp);
+
+typedef struct kw_call {
+    kw_arena *arena;
+    const kw_policy *policy; /* a reference is held by the caller of the verb until completion */
+    kw_store *store;
+    kw_door *door;
+    kw_loop *loop;
+    kw_stamper *stamper;
+    kw_keyring *keyring;
+    kw_bytes identity;   /* who calls; empty: anonymous */
+    kw_deadline deadline;
+    const char *request_id;
+} kw_call;
+
+typedef struct kw_write_options {
+    kw_durability durability;
+    bool has_timestamp;
+    int64_t timestamp;
+} kw_write_options;
+
+/* What became of one record's write. */
+typedef struct kw_written_record {
+    kw_outcome outcome;
+    kw_error error;     /* set unless OK */
+    kw_record made;     /* fields the gateway made; values NULL when none */
+} kw_written_record;
+
+/* A record to write or a key to look up, with an error the service already found in it (a wrong type in
+ * one record of many must not fail its neighbours); error.code KW_OK: none. */
+typedef struct kw_item {
+    kw_record record;
+    kw_error error;
+} kw_item;

@@ -1,0 +1,69 @@
+/* The tables that thrift/generate_tables.py writes and the engines walk: one per struct, union,
+ * exception, argument list and result.
+ *
+ * A table says where each member of the C struct stands, what it is called on the wire and which
+ * members must be there. Tables are constant data; nothing here allocates. What a union means
+ * (exactly one member) is not checked by the engines: whoever reads it can name the field.
+ * Change this file and the generator together.
+ */
+#pragma once
+
+#include "wire/wire.h"
+
+typedef enum kw_wire_kind {
+    KW_WIRE_KIND_BOOL,
+    KW_WIRE_KIND_I8,
+    KW_WIRE_KIND_I16,
+    KW_WIRE_KIND_I32, /* enums too */
+    KW_WIRE_KIND_I64,
+    KW_WIRE_KIND_DOUBLE,
+    KW_WIRE_KIND_TEXT, /* IDL string; the engines treat it as bytes, it is not checked to be UTF-8 */
+    KW_WIRE_KIND_BYTES,
+    KW_WIRE_KIND_STRUCT,
+    KW_WIRE_KIND_LIST,
+    KW_WIRE_KIND_SET,
+    KW_WIRE_KIND_MAP
+} kw_wire_kind;
+
+typedef struct kw_wire_container kw_wire_container;
+
+/* The type of a member, an element, a key or a map's value. */
+typedef struct kw_wire_type {
+    uint8_t kind;    /* kw_wire_kind */
+    uint8_t binary;  /* its number in the binary protocol */
+    uint8_t compact; /* its number in the compact protocol; bool: that of true */
+    uint32_t size;   /* of the C value standing flat; a struct's whole size */
+    union {
+        const kw_wire_struct *structure;    /* STRUCT */
+        const kw_wire_container *container; /* LIST, SET, MAP */
+    } of;
+} kw_wire_type;
+
+/* An element of `items`: a list has only a value, at offset 0. */
+struct kw_wire_container {
+    kw_wire_type key;
+    kw_wire_type value;
+    uint32_t item_size;
+    uint32_t value_offset;
+};
+
+#define KW_WIRE_NO_FLAG UINT16_MAX
+
+typedef struct kw_wire_field {
+    kw_wire_type type;
+    int16_t id;
+    uint16_t offset; /* of the member; a struct member is a pointer there */
+    uint16_t flag;   /* offset of has_<member>, KW_WIRE_NO_FLAG when it is required */
+    const char *name;
+} kw_wire_field;
+
+#define KW_WIRE_FIELDS_MAX 64
+
+struct kw_wire_struct {
+    const char *name;
+    const kw_wire_field *fields; /* ascending ids, at most KW_WIRE_FIELDS_MAX */
+    uint32_t field_count;
+    uint32_t size;          /* of the C struct */
+    uint64_t required_mask; /* bit i: fields[i] must be there */
+    const void *defaults;   /* a C struct that holds the default values; NULL: all zero */
+};
