@@ -10,8 +10,11 @@
  * "thrift/keyway_wire.h" and "thrift/hbase2_wire.h"):
  *   struct, union, exception X   typedef struct kw_api_X, table `kw_api_X_wire`
  *   enum E { A = 1 }             enumerators KW_API_E_A; a field of type E is an int32_t
+ *   typedef of a container T     typedef kw_api_T; every member and element of the same shape has it
  *   method m of service S        kw_api_S_m_args, kw_api_S_m_result (success, one member per
- *                                exception), enumerator KW_API_S_m, row kw_api_methods[KW_API_S_m]
+ *                                exception), enumerator KW_API_S_m, row kw_api_methods[KW_API_S_m],
+ *                                KW_API_METHOD_COUNT rows
+ * Names are put together as they stand in the IDL: KW_API_Code_NOT_FOUND, KW_API_Data_putMany.
  * Members keep their IDL names. bool, int8_t .. int64_t, double as they are; string and binary are
  * kw_bytes; a struct is a `const kw_api_Y *`; list<T> and set<T> are KW_WIRE_LIST(T); map<K, V> is
  * KW_WIRE_MAP(K, V); elements of type struct stand flat in `items`. Every member that is not
