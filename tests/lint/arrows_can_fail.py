@@ -1,0 +1,28 @@
+#!/usr/bin/env python3
+"""A forbidden arrow is found: builds a small tree with one and expects the lint to name it."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOMS = ["base", "wire", "rule", "plan", "store", "gather", "verb", "net", "service", "admin"]
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        rows = "".join(f"| {room} | x | base |\n" for room in ROOMS)
+        (root / "server/base").mkdir(parents=True)
+        (root / "server/wire").mkdir()
+        (root / "server/README.md").write_text(rows.replace("| base | x | base |", "| base | x | - |"))
+        (root / "server/wire/good.c").write_text('#include "base/bytes.h"\n')
+        good = subprocess.run([sys.executable, sys.argv[1], folder], capture_output=True, text=True)
+        (root / "server/base/bad.c").write_text('#include "wire/wire.h"\n')
+        bad = subprocess.run([sys.executable, sys.argv[1], folder], capture_output=True, text=True)
+    print(good.stdout, bad.stdout)
+    ok = good.returncode == 0 and bad.returncode == 1 and "base may not use wire" in bad.stdout
+    return 0 if ok else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

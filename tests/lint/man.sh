@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# The man pages are right mdoc. Arguments: source root, mandoc.
+set -u
+shopt -s nullglob
+pages=("$1"/man/*.[1-9])
+[ ${#pages[@]} -ge 3 ] || { echo "man pages are missing: ${pages[*]}"; exit 1; }
+"$2" -T lint -W warning "${pages[@]}"
