@@ -1,0 +1,10 @@
+# The Python that scenario and client tests run with: KW_TEST_PYTHON, with the Thrift runtime and, in
+# KW_TEST_PYTHON_GEN, the code generated from keyway.thrift. Tests that use it say
+#   set_tests_properties(NAME PROPERTIES FIXTURES_REQUIRED python)
+set(KW_TEST_PYTHON ${PROJECT_BINARY_DIR}/python/bin/python)
+set(KW_TEST_PYTHON_GEN ${PROJECT_BINARY_DIR}/python/gen)
+if(NOT TEST support.python)
+  add_test(NAME support.python COMMAND ${PROJECT_SOURCE_DIR}/tests/support/python/make_env.sh
+    ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/python ${THRIFT_COMPILER})
+  set_tests_properties(support.python PROPERTIES FIXTURES_SETUP python TIMEOUT 300 LABELS support)
+endif()

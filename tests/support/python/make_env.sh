@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Makes the Python environment of the tests: a venv with the Thrift runtime, and the code that the Thrift
+# compiler generates from thrift/keyway.thrift. Does nothing when it is there already.
+# Arguments: source root, folder to make, Thrift compiler.
+set -euo pipefail
+source=$1 env=$2 thrift=$3
+exec 9>"$env.lock"
+flock 9
+if [ ! -e "$env/.complete" ]; then
+    rm -rf "$env"
+    python3 -m venv "$env"
+    "$env/bin/pip" install -q --disable-pip-version-check thrift==0.17.0
+    touch "$env/.complete"
+fi
+mkdir -p "$env/gen"
+"$thrift" -out "$env/gen" --gen py "$source/thrift/keyway.thrift"
+"$env/bin/python" -c 'import thrift'
