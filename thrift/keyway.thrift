@@ -218,7 +218,7 @@ struct TableInfo {
 struct KeyPiece {
   1: required string component,
   2: required binary bytes,
-  /** The bytes for people: text where printable, else \xNN. */
+  /** The bytes for people: printable text as it is, anything else as a hex escape. */
   3: required string text
 }
 
