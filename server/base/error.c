@@ -41,7 +41,7 @@ kw_error_prefix(kw_error *error, const char *format, ...)
     int length = vsnprintf(error->text, sizeof error->text, format, arguments);
     va_end(arguments);
     if (length >= 0 && (size_t)length < sizeof error->text)
-        snprintf(error->text + length, sizeof error->text - (size_t)length, ": %s", old);
+        g_snprintf(error->text + length, sizeof error->text - (size_t)length, ": %s", old); /* cuts */
     trim_utf8(error->text);
     return false;
 }

@@ -189,6 +189,7 @@ test_bytes_wait_for_the_handshake(fixture *fix, const void *unused)
     g_assert_true(is_up(&both));
     g_assert_true(kw_bytes_equal(kw_buffer_bytes(&both.at_server), KW_BYTES_LITERAL("early")));
     kw_buffer_clear(&both.at_server);
+    kw_buffer_clear(&both.at_client);
     kw_tls_free(both.client);
     kw_tls_free(both.server);
     kw_tls_context_free(client);
