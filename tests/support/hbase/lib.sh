@@ -1,0 +1,109 @@
+# What start.sh, stop.sh and thrift.sh share: where things are, and how a JVM is started and stopped.
+# Sourced, never run. RUN is the folder of one HBase; every process of it has "$RUN/conf:" in its
+# command line, which is how a pid file is told from a stale one.
+#
+#   KW_HBASE_RUN    folder for data, logs, pids and configuration   (first argument of the scripts)
+#   KW_HBASE_LIB    folder with the jars                            (a cache folder of the user)
+#   KW_HBASE_PORTS  "ZOOKEEPER BUFFERED FRAMED", to fix the ports   (free ones are chosen)
+#   KW_HBASE_HEAP   heap of the HBase JVM                           (256m)
+#   KW_HBASE_THRIFT_HEAP  heap of each Thrift2 JVM                  (192m)
+#   KW_HBASE_CONF   more settings of hbase-site.xml: "key=value key=value"
+HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+VERSION=$(sed -n 's:.*<hbase.version>\(.*\)</hbase.version>.*:\1:p' "$HERE/pom.xml")
+LIB=${KW_HBASE_LIB:-${XDG_CACHE_HOME:-$HOME/.cache}/keyway/hbase-$VERSION}
+HEAP=${KW_HBASE_HEAP:-256m}
+THRIFT_HEAP=${KW_HBASE_THRIFT_HEAP:-192m}
+HB=org.apache.hadoop.hbase
+
+note() { echo "hbase: $*" >&2; }
+
+# Leaves a word for the tests, which then skip themselves with the same reason.
+skip() {
+  mkdir -p "$RUN"
+  printf "KW_HBASE_SKIP='%s'\n" "$*" >"$RUN/env"
+  note "skipped: $*"
+  exit 77
+}
+
+# The pid of a process of ours, or nothing.
+pid_of() {
+  local pid
+  pid=$(cat "$RUN/$1.pid" 2>/dev/null) || return 1
+  tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -qF -- "$RUN/conf:" && echo "$pid"
+}
+
+# Waits until a command succeeds: seconds, command...
+await() {
+  local end=$((SECONDS + $1))
+  shift
+  until "$@"; do
+    [ $SECONDS -lt $end ] || return 1
+    sleep 0.2
+  done
+}
+
+listening() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
+free_ports() { # how many
+  python3 - "$1" <<'PY'
+import socket, sys
+sockets = [socket.socket() for _ in range(int(sys.argv[1]))]
+for s in sockets:
+    s.bind(("127.0.0.1", 0))
+print(*[s.getsockname()[1] for s in sockets])
+PY
+}
+
+# HBase 2.6 on Java 17 needs these doors opened.
+java_options() {
+  local package
+  printf '%s\n' --add-modules=jdk.unsupported --add-exports=java.base/jdk.internal.misc=ALL-UNNAMED
+  for package in java.lang java.lang.reflect java.nio java.util java.util.concurrent jdk.internal.ref sun.nio.ch; do
+    printf '%s\n' "--add-opens=java.base/$package=ALL-UNNAMED"
+  done
+}
+
+# Starts a JVM in the background unless it runs: name, heap, class and arguments.
+jvm() {
+  local name=$1 heap=$2 options
+  shift 2
+  pid_of "$name" >/dev/null && return 0
+  mapfile -t options < <(java_options)
+  (
+    cd "$RUN"
+    exec setsid java "${options[@]}" "-Xmx$heap" -XX:-UsePerfData -XX:TieredStopAtLevel="${KW_HBASE_JIT:-4}" \
+      -cp "$RUN/conf:$LIB/*" "$@"
+  ) >"$RUN/logs/$name.log" 2>&1 </dev/null &
+  echo $! >"$RUN/$name.pid"
+}
+
+# Ends a process of ours: name, seconds it gets to end by itself.
+end() {
+  local pid until=$((SECONDS + $2))
+  pid=$(pid_of "$1") || { rm -f "$RUN/$1.pid"; return 0; }
+  kill -TERM "$pid" 2>/dev/null || true
+  kill -CONT "$pid" 2>/dev/null || true
+  while pid_of "$1" >/dev/null; do
+    [ $SECONDS -lt $until ] || kill -KILL "$pid" 2>/dev/null || true
+    sleep 0.1
+  done
+  rm -f "$RUN/$1.pid"
+}
+
+# One Thrift2 server: name, port, form ("buffered-binary", "framed-compact", ...).
+thrift_server() {
+  local name=$1 port=$2 form=$3 arguments=()
+  case $form in framed-*) arguments+=(-f) ;; esac
+  case $form in *-compact) arguments+=(-c) ;; esac
+  jvm "$name" "$THRIFT_HEAP" $HB.thrift2.ThriftServer "${arguments[@]}" -b 127.0.0.1 -p "$port" start
+}
+
+# Waits for a Thrift2 server to answer a call that needs the master: name, port, form, seconds.
+thrift_ready() {
+  local end=$((SECONDS + $4))
+  until python3 "$HERE/probe.py" "$2" "$3" 2>/dev/null; do
+    pid_of "$1" >/dev/null || { note "$1 ended; see $RUN/logs/$1.log"; return 1; }
+    [ $SECONDS -lt $end ] || { note "$1 is not ready; see $RUN/logs"; return 1; }
+    sleep 0.3
+  done
+}

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Starts a real HBase and two Thrift2 servers over it, one buffered binary and one framed compact, on
+# free ports of 127.0.0.1: start.sh RUN_FOLDER. Returns when both have answered; run again, it starts
+# only what has died. RUN_FOLDER/env then tells the tests where they are (KW_HBASE_BUFFERED,
+# KW_HBASE_FRAMED, KW_HBASE_ZOOKEEPER as host:port or port). The settings are at the head of lib.sh.
+#
+# Without Java or Maven (or jars fetched before) it exits with 77, which ctest shows as "Skipped", and
+# RUN_FOLDER/env holds the reason as KW_HBASE_SKIP for the tests that wanted it.
+set -euo pipefail
+RUN=$(realpath -m "${1:-${KW_HBASE_RUN:?give a folder for data and logs}}")
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+. "$HERE/site.sh"
+
+fetch_jars() {
+  [ -e "$LIB/.complete" ] && return 0
+  command -v mvn >/dev/null || skip "mvn (Maven) is not installed and the jars of HBase are not in $LIB"
+  note "fetching HBase $VERSION into $LIB"
+  mkdir -p "$LIB"
+  mvn -q -B -f "$HERE/pom.xml" dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$LIB" ||
+    skip "Maven could not fetch HBase $VERSION"
+  touch "$LIB/.complete"
+}
+
+ports() {
+  if pid_of master >/dev/null && [ -s "$RUN/ports" ]; then
+    cat "$RUN/ports"
+  else
+    echo "${KW_HBASE_PORTS:-$(free_ports 3)}" | tee "$RUN/ports"
+  fi
+}
+
+write_env() {
+  cat >"$RUN/env" <<ENV
+KW_HBASE_ZOOKEEPER=$zookeeper
+KW_HBASE_BUFFERED=127.0.0.1:$buffered
+KW_HBASE_FRAMED=127.0.0.1:$framed
+ENV
+}
+
+command -v java >/dev/null || skip "java is not installed"
+command -v python3 >/dev/null || skip "python3 is not installed"
+mkdir -p "$RUN"
+rm -f "$RUN/env"
+fetch_jars
+read -r zookeeper buffered framed < <(ports)
+write_site "$zookeeper"
+jvm master "$HEAP" $HB.master.HMaster start --localRegionServers=1
+await 60 listening "$zookeeper" || { note "ZooKeeper does not listen; see $RUN/logs/master.log"; exit 1; }
+thrift_server thrift-buffered "$buffered" buffered-binary
+thrift_server thrift-framed "$framed" framed-compact
+thrift_ready thrift-buffered "$buffered" buffered-binary 120
+thrift_ready thrift-framed "$framed" framed-compact 60
+write_env
+note "ready: buffered binary on $buffered, framed compact on $framed"

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# One more Thrift2 server over an HBase that start.sh started, for tests that hurt it:
+#   thrift.sh RUN_FOLDER start NAME FORM [PORT]   prints its port when it answers
+#   thrift.sh RUN_FOLDER kill NAME                kill -9
+#   thrift.sh RUN_FOLDER freeze NAME | thaw NAME  SIGSTOP, SIGCONT
+#   thrift.sh RUN_FOLDER stop NAME                a clean end
+# FORM is buffered-binary, framed-compact, ...; PORT lets a killed one come back where it was.
+set -euo pipefail
+RUN=$(realpath -m "$1")
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+name=thrift-$3
+case $2 in
+start)
+  port=${5:-$(free_ports 1)}
+  thrift_server "$name" "$port" "$4"
+  thrift_ready "$name" "$port" "$4" 60
+  echo "$port"
+  ;;
+kill) kill -KILL "$(pid_of "$name")" && await 5 test ! -d "/proc/$(cat "$RUN/$name.pid")" ;;
+freeze) kill -STOP "$(pid_of "$name")" ;;
+thaw) kill -CONT "$(pid_of "$name")" ;;
+stop) end "$name" 10 ;;
+*) echo "unknown: $2" >&2; exit 2 ;;
+esac
