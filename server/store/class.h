@@ -28,12 +28,16 @@ struct kw_door {
     const kw_door_class *class;
     kw_store *store;
     kw_loop *loop;
+    bool closing; /* kept by the wrappers */
 };
 
-/* First member of every implementation's run. */
+/* First member of every implementation's run; zeroed but for the door. The rest is kept by the wrappers. */
 struct kw_run {
     kw_door *door;
-    bool fetching; /* kept by the wrappers */
+    bool fetching;
+    kw_error *refusal; /* the spec was refused: there is no run of the implementation */
+    kw_get_done done;
+    void *user;
 };
 
 typedef struct kw_store_class {

@@ -1,0 +1,328 @@
+/* HBase answers most of these mistakes with "internal error" or by closing the connection; here each
+ * gets a text. The rules for names are HBase's (TableName, ColumnFamilyDescriptor), on ASCII. */
+#include "store/check.h"
+
+#include <stdio.h>
+
+kw_shown
+kw_show(kw_bytes bytes)
+{
+    kw_shown shown;
+    size_t at = 0;
+    for (size_t i = 0; i < bytes.size; i++) {
+        if (at >= 60) {
+            memcpy(shown.text + at, "...", 3);
+            at += 3;
+            break;
+        }
+        uint8_t byte = bytes.data[i];
+        if (byte >= 0x20 && byte < 0x7f)
+            shown.text[at++] = (char)byte;
+        else
+            at += (size_t)snprintf(shown.text + at, sizeof shown.text - at, "\\x%02x", byte);
+    }
+    shown.text[at] = '\0';
+    return shown;
+}
+
+static bool
+is_word(uint8_t byte)
+{
+    return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+           byte == '_';
+}
+
+static bool
+name_is_legal(kw_bytes name)
+{
+    const uint8_t *colon = name.size ? memchr(name.data, ':', name.size) : NULL;
+    size_t space = colon ? (size_t)(colon - name.data) : 0;
+    if (colon && space == 0)
+        return false;
+    for (size_t i = 0; i < space; i++)
+        if (!is_word(name.data[i]))
+            return false;
+    kw_bytes own = colon ? kw_bytes_skip(name, space + 1) : name;
+    if (own.size == 0 || own.data[0] == '.' || own.data[0] == '-')
+        return false;
+    for (size_t i = 0; i < own.size; i++)
+        if (!is_word(own.data[i]) && own.data[i] != '.' && own.data[i] != '-')
+            return false;
+    return true;
+}
+
+bool
+kw_check_table_name(kw_bytes name, kw_error *ret_error)
+{
+    if (name.size == 0)
+        return kw_error_set(ret_error, KW_INVALID, "the table name is empty");
+    if (name.size > KW_STORE_TABLE_NAME_MAX)
+        return kw_error_set(ret_error, KW_INVALID, "table name of %zu bytes is longer than %d", name.size,
+                            KW_STORE_TABLE_NAME_MAX);
+    if (!name_is_legal(name))
+        return kw_error_set(
+            ret_error, KW_INVALID,
+            "illegal table name \"%s\": letters, digits, '_', '-' and '.' are allowed, after an "
+            "optional namespace and ':'",
+            kw_show(name).text);
+    return true;
+}
+
+static bool
+check_row(kw_bytes table, kw_bytes row, kw_error *ret_error)
+{
+    if (!kw_check_table_name(table, ret_error))
+        return false;
+    if (row.size == 0)
+        return kw_error_set(ret_error, KW_INVALID, "table %s: the row key is empty", kw_show(table).text);
+    if (row.size > KW_STORE_ROW_KEY_MAX)
+        return kw_error_set(ret_error, KW_INVALID, "table %s: row key of %zu bytes is longer than %d",
+                            kw_show(table).text, row.size, KW_STORE_ROW_KEY_MAX);
+    return true;
+}
+
+static bool
+check_column(kw_bytes table, kw_bytes family, kw_bytes qualifier, kw_error *ret_error)
+{
+    if (family.size == 0)
+        return kw_error_set(ret_error, KW_INVALID, "table %s: a column has no family name",
+                            kw_show(table).text);
+    if (family.size > KW_STORE_FAMILY_NAME_MAX)
+        return kw_error_set(ret_error, KW_INVALID, "table %s: family name of %zu bytes is longer than %d",
+                            kw_show(table).text, family.size, KW_STORE_FAMILY_NAME_MAX);
+    if (qualifier.size > KW_STORE_QUALIFIER_MAX)
+        return kw_error_set(
+            ret_error, KW_INVALID, "table %s: qualifier of %zu bytes in family %s is longer than %d",
+            kw_show(table).text, qualifier.size, kw_show(family).text, KW_STORE_QUALIFIER_MAX);
+    return true;
+}
+
+static bool
+check_columns(kw_bytes table, const kw_column *columns, size_t count, kw_error *ret_error)
+{
+    for (size_t i = 0; i < count; i++) {
+        kw_bytes qualifier = columns[i].whole_family ? KW_BYTES_NONE : columns[i].qualifier;
+        if (!check_column(table, columns[i].family, qualifier, ret_error))
+            return false;
+    }
+    return true;
+}
+
+static bool
+check_cells(const kw_write *write, kw_error *ret_error)
+{
+    if (write->cells_count == 0)
+        return kw_error_set(ret_error, KW_INVALID, "table %s: a put without cells",
+                            kw_show(write->table).text);
+    for (size_t i = 0; i < write->cells_count; i++) {
+        const kw_cell *cell = &write->cells[i];
+        if (!check_column(write->table, cell->family, cell->qualifier, ret_error))
+            return false;
+        if (cell->value.size > KW_STORE_VALUE_MAX)
+            return kw_error_set(ret_error, KW_INVALID,
+                                "table %s: value of %zu bytes in column %s:%s is larger than %d",
+                                kw_show(write->table).text, cell->value.size, kw_show(cell->family).text,
+                                kw_show(cell->qualifier).text, KW_STORE_VALUE_MAX);
+    }
+    return true;
+}
+
+bool
+kw_check_write(const kw_write *write, kw_error *ret_error)
+{
+    if (!check_row(write->table, write->row, ret_error))
+        return false;
+    if (write->timestamp < 0)
+        return kw_error_set(ret_error, KW_INVALID, "table %s: timestamp %lld is negative",
+                            kw_show(write->table).text, (long long)write->timestamp);
+    if (write->kind == KW_WRITE_PUT)
+        return check_cells(write, ret_error);
+    return check_columns(write->table, write->columns, write->columns_count, ret_error);
+}
+
+bool
+kw_check_condition(const kw_write *write, const kw_check *check, kw_error *ret_error)
+{
+    if (!kw_check_write(write, ret_error) ||
+        !check_column(write->table, check->family, check->qualifier, ret_error))
+        return false;
+    if (!check->has_value && check->compare != KW_COMPARE_EQUAL && check->compare != KW_COMPARE_NOT_EQUAL)
+        return kw_error_set(ret_error, KW_INVALID,
+                            "table %s: a check of %s:%s without a value can only be EQUAL or NOT_EQUAL",
+                            kw_show(write->table).text, kw_show(check->family).text,
+                            kw_show(check->qualifier).text);
+    if (check->has_value && check->value.size > KW_STORE_VALUE_MAX)
+        return kw_error_set(ret_error, KW_INVALID,
+                            "table %s: value of %zu bytes to compare %s:%s with is too large",
+                            kw_show(write->table).text, check->value.size, kw_show(check->family).text,
+                            kw_show(check->qualifier).text);
+    return true;
+}
+
+static bool
+same_column(const kw_column *a, const kw_column *b)
+{
+    return kw_bytes_equal(a->family, b->family) && kw_bytes_equal(a->qualifier, b->qualifier);
+}
+
+bool
+kw_check_increment(const kw_increment *increment, kw_error *ret_error)
+{
+    const kw_column *columns = increment->columns;
+    kw_bytes table = increment->table;
+    if (!check_row(table, increment->row, ret_error) ||
+        !check_columns(table, columns, increment->columns_count, ret_error))
+        return false;
+    if (increment->columns_count == 0)
+        return kw_error_set(ret_error, KW_INVALID, "table %s: an increment without columns",
+                            kw_show(table).text);
+    for (size_t i = 0; i < increment->columns_count; i++) {
+        if (columns[i].whole_family)
+            return kw_error_set(ret_error, KW_INVALID, "table %s: an increment of the whole family %s",
+                                kw_show(table).text, kw_show(columns[i].family).text);
+        for (size_t k = 0; k < i; k++)
+            if (same_column(&columns[i], &columns[k]))
+                return kw_error_set(ret_error, KW_INVALID, "table %s: an increment names column %s:%s twice",
+                                    kw_show(table).text, kw_show(columns[i].family).text,
+                                    kw_show(columns[i].qualifier).text);
+    }
+    return true;
+}
+
+static bool
+check_selection(kw_bytes table, int32_t max_versions, int64_t from, int64_t to, kw_error *ret_error)
+{
+    if (max_versions < 0)
+        return kw_error_set(ret_error, KW_INVALID, "table %s: max versions %d is negative",
+                            kw_show(table).text, max_versions);
+    if (from < 0 || to < from)
+        return kw_error_set(ret_error, KW_INVALID, "table %s: bad time range [%lld, %lld)",
+                            kw_show(table).text, (long long)from, (long long)to);
+    return true;
+}
+
+bool
+kw_check_get(const kw_get *get, kw_error *ret_error)
+{
+    return check_row(get->table, get->row, ret_error) &&
+           check_columns(get->table, get->columns, get->columns_count, ret_error) &&
+           check_selection(get->table, get->max_versions, get->time_from, get->time_to, ret_error);
+}
+
+bool
+kw_check_run_spec(const kw_run_spec *spec, kw_error *ret_error)
+{
+    if (!kw_check_table_name(spec->table, ret_error) ||
+        !check_columns(spec->table, spec->columns, spec->columns_count, ret_error) ||
+        !check_selection(spec->table, spec->max_versions, spec->time_from, spec->time_to, ret_error))
+        return false;
+    size_t longest = spec->start.size > spec->stop.size ? spec->start.size : spec->stop.size;
+    if (longest > KW_STORE_ROW_KEY_MAX)
+        return kw_error_set(ret_error, KW_INVALID, "table %s: a range bound of %zu bytes is longer than %d",
+                            kw_show(spec->table).text, longest, KW_STORE_ROW_KEY_MAX);
+    return true;
+}
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+static bool
+is_one_of(const char *value, const char *const *choices)
+{
+    if (!value)
+        return true;
+    for (; *choices; choices++)
+        if (strcmp(value, *choices) == 0)
+            return true;
+    return false;
+}
+
+static bool
+family_name_is_legal(const char *name)
+{
+    size_t size = name ? strlen(name) : 0;
+    if (size == 0 || size > KW_STORE_FAMILY_NAME_MAX || name[0] == '.' ||
+        strcmp(name, "recovered.edits") == 0)
+        return false;
+    for (const char *at = name; *at; at++)
+        if (*at <= 0x20 || *at >= 0x7f || *at == ':' || *at == '/' || *at == '\\')
+            return false;
+    return true;
+}
+
+static bool
+check_choices(kw_bytes table, const kw_family_spec *family, kw_error *ret_error)
+{
+    static const char *const compressions[] = {"NONE", "SNAPPY", "LZ4", "ZSTD", "LZO", "GZ", NULL};
+    static const char *const blooms[] = {"NONE", "ROW", "ROWCOL", NULL};
+    static const char *const encodings[] = {"NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1", NULL};
+    const struct {
+        const char *what, *value;
+        const char *const *choices;
+    } options[] = {{"compression", family->compression, compressions},
+                   {"bloom filter", family->bloom_filter, blooms},
+                   {"block encoding", family->block_encoding, encodings}};
+    for (size_t i = 0; i < G_N_ELEMENTS(options); i++)
+        if (!is_one_of(options[i].value, options[i].choices))
+            return kw_error_set(ret_error, KW_INVALID, "table %s: family %s: unknown %s \"%s\"",
+                                kw_show(table).text, family->name, options[i].what,
+                                kw_show(kw_bytes_of_text(options[i].value)).text);
+    return true;
+}
+
+static bool
+check_family(kw_bytes table, const kw_family_spec *family, kw_error *ret_error)
+{
+    if (!family_name_is_legal(family->name))
+        return kw_error_set(ret_error, KW_INVALID, "table %s: illegal family name \"%s\"",
+                            kw_show(table).text, kw_show(kw_bytes_of_text(family->name)).text);
+    if (!check_choices(table, family, ret_error))
+        return false;
+    int32_t versions = family->max_versions ? family->max_versions : 1;
+    if (family->ttl_seconds < 0 || versions < 0 || family->min_versions < 0 || family->block_size < 0)
+        return kw_error_set(ret_error, KW_INVALID, "table %s: family %s: a negative option",
+                            kw_show(table).text, family->name);
+    if (family->min_versions > versions)
+        return kw_error_set(ret_error, KW_INVALID,
+                            "table %s: family %s: min versions %d is above max versions %d",
+                            kw_show(table).text, family->name, family->min_versions, versions);
+    return true;
+}
+
+static bool
+check_splits(const kw_table_spec *spec, kw_error *ret_error)
+{
+    for (size_t i = 0; i < spec->split_keys_count; i++) {
+        kw_bytes key = spec->split_keys[i];
+        if (key.size == 0 || key.size > KW_STORE_ROW_KEY_MAX)
+            return kw_error_set(ret_error, KW_INVALID,
+                                "table %s: split key %zu has %zu bytes, allowed are 1 to %d",
+                                kw_show(spec->name).text, i + 1, key.size, KW_STORE_ROW_KEY_MAX);
+        if (i > 0 && kw_bytes_compare(spec->split_keys[i - 1], key) >= 0)
+            return kw_error_set(ret_error, KW_INVALID,
+                                "table %s: split key %zu \"%s\" is not above the one before it",
+                                kw_show(spec->name).text, i + 1, kw_show(key).text);
+    }
+    return true;
+}
+
+bool
+kw_check_table_spec(const kw_table_spec *spec, kw_error *ret_error)
+{
+    if (!kw_check_table_name(spec->name, ret_error))
+        return false;
+    if (spec->families_count == 0 || spec->families_count > KW_STORE_FAMILIES_MAX)
+        return kw_error_set(ret_error, KW_INVALID, "table %s: %zu families, allowed are 1 to %d",
+                            kw_show(spec->name).text, spec->families_count, KW_STORE_FAMILIES_MAX);
+    if (spec->split_keys_count >= KW_STORE_REGIONS_MAX)
+        return kw_error_set(ret_error, KW_INVALID, "table %s: %zu split keys are too many",
+                            kw_show(spec->name).text, spec->split_keys_count);
+    for (size_t i = 0; i < spec->families_count; i++) {
+        if (!check_family(spec->name, &spec->families[i], ret_error))
+            return false;
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(spec->families[i].name, spec->families[k].name) == 0)
+                return kw_error_set(ret_error, KW_INVALID, "table %s: family %s is given twice",
+                                    kw_show(spec->name).text, spec->families[i].name);
+    }
+    return check_splits(spec, ret_error);
+}

@@ -1,0 +1,32 @@
+/* Rows, facts and regions live in the arena that they carry: made with it, freed with it. */
+#include "store/store.h"
+
+kw_rows *
+kw_rows_new(void)
+{
+    kw_arena *arena = kw_arena_new();
+    kw_rows *rows = KW_ARENA_NEW(arena, kw_rows);
+    rows->arena = arena;
+    return rows;
+}
+
+void
+kw_rows_free(kw_rows *rows)
+{
+    if (rows)
+        kw_arena_free(rows->arena);
+}
+
+void
+kw_table_facts_free(kw_table_facts *facts)
+{
+    if (facts)
+        kw_arena_free(facts->arena);
+}
+
+void
+kw_regions_free(kw_regions *regions)
+{
+    if (regions)
+        kw_arena_free(regions->arena);
+}
