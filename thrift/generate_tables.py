@@ -326,8 +326,7 @@ def struct_tables(model, struct):
         lines += [f"static const {full} {full}_defaults = {{{', '.join(defaults)}}};", ""]
     mask = sum(1 << index for index, member in enumerate(members) if member.required)
     lines += [f"const kw_wire_struct {full}_wire = {{", f'    .name = "{struct.name}",']
-    if fields:
-        lines += [f"    .fields = {full}_fields,", f"    .field_count = {len(members)},"]
+    lines += [f"    .fields = {full + '_fields' if fields else 'kw_wire_no_fields'},", f"    .field_count = {len(members)},"]
     lines += [f"    .size = sizeof({full}),", f"    .required_mask = UINT64_C({mask:#x}),"]
     if defaults:
         lines += [f"    .defaults = &{full}_defaults,"]

@@ -59,6 +59,9 @@ typedef struct kw_wire_field {
 
 #define KW_WIRE_FIELDS_MAX 64
 
+/* What a struct without fields points at. */
+extern const kw_wire_field kw_wire_no_fields[1];
+
 struct kw_wire_struct {
     const char *name;
     const kw_wire_field *fields; /* ascending ids, at most KW_WIRE_FIELDS_MAX */

@@ -1,0 +1,56 @@
+/* What the two encoders share: room in the buffer, and copying. The walk itself is encode.inc,
+ * included once for each protocol. Internal.
+ *
+ * Every function writes at `at` and returns where the next byte goes. The buffer may move, so room
+ * is asked for before a token is written, with its size or KW_ENCODER_ROOM, which any token fits. */
+#pragma once
+
+#include "wire/table.h"
+
+#include <glib.h>
+
+#define KW_ENCODER_ROOM 32
+
+typedef struct kw_encoder {
+    kw_buffer *out;
+    uint8_t *end; /* of the buffer's memory */
+} kw_encoder;
+
+uint8_t *kw_encode_binary(kw_encoder *encoder, uint8_t *at, const kw_wire_struct *table, const uint8_t *from);
+uint8_t *kw_encode_compact(kw_encoder *encoder, uint8_t *at, const kw_wire_struct *table,
+                           const uint8_t *from);
+
+uint8_t *kw_encoder_grow(kw_encoder *encoder, uint8_t *at, size_t more);
+
+static inline uint8_t *
+kw_encoder_room(kw_encoder *encoder, uint8_t *at, size_t more)
+{
+    if (G_LIKELY((size_t)(encoder->end - at) >= more))
+        return at;
+    return kw_encoder_grow(encoder, at, more);
+}
+
+/* memcpy for the sizes that cells have: two overlapping moves for short ones, 16 bytes a move for
+ * middling ones, without the call. */
+static inline uint8_t *
+kw_encoder_copy(uint8_t *to, const uint8_t *from, size_t size)
+{
+    if (size > 256) {
+        memcpy(to, from, size);
+    } else if (size >= 16) {
+        for (size_t at = 0; at + 16 < size; at += 16)
+            __builtin_memcpy(to + at, from + at, 16);
+        __builtin_memcpy(to + size - 16, from + size - 16, 16);
+    } else if (size >= 8) {
+        __builtin_memcpy(to, from, 8);
+        __builtin_memcpy(to + size - 8, from + size - 8, 8);
+    } else if (size >= 4) {
+        __builtin_memcpy(to, from, 4);
+        __builtin_memcpy(to + size - 4, from + size - 4, 4);
+    } else if (size > 0) {
+        to[0] = from[0];
+        to[size / 2] = from[size / 2];
+        to[size - 1] = from[size - 1];
+    }
+    return to + size;
+}
