@@ -323,40 +323,40 @@ struct Problem {
 }
 
 service Data {
-  Written put(1: string table, 2: Record record, 3: Options options) throws (1: KeywayError error),
+  Written put(1: string table, 2: Record record, 3: Options options) throws (1: KeywayError failure),
   /** One Written per record, in the order of the records. */
-  list<Written> putMany(1: string table, 2: list<Record> records, 3: Options options) throws (1: KeywayError error),
+  list<Written> putMany(1: string table, 2: list<Record> records, 3: Options options) throws (1: KeywayError failure),
   /** The record with these key fields. */
-  Found get(1: string table, 2: Record key, 3: list<string> columns, 4: Options options) throws (1: KeywayError error),
-  list<Found> getMany(1: string table, 2: list<Record> keys, 3: list<string> columns, 4: Options options) throws (1: KeywayError error),
+  Found get(1: string table, 2: Record key, 3: list<string> columns, 4: Options options) throws (1: KeywayError failure),
+  list<Found> getMany(1: string table, 2: list<Record> keys, 3: list<string> columns, 4: Options options) throws (1: KeywayError failure),
   /** Removes the record, or only the named columns when there are any. */
-  Written remove(1: string table, 2: Record key, 3: list<string> columns, 4: Options options) throws (1: KeywayError error),
-  list<Written> removeMany(1: string table, 2: list<Record> keys, 3: list<string> columns, 4: Options options) throws (1: KeywayError error),
+  Written remove(1: string table, 2: Record key, 3: list<string> columns, 4: Options options) throws (1: KeywayError failure),
+  list<Written> removeMany(1: string table, 2: list<Record> keys, 3: list<string> columns, 4: Options options) throws (1: KeywayError failure),
   /** Adds to integer columns; answers their new values. Never retried by the gateway. */
-  Record increment(1: string table, 2: Record key, 3: map<string, i64> amounts, 4: Options options) throws (1: KeywayError error),
+  Record increment(1: string table, 2: Record key, 3: map<string, i64> amounts, 4: Options options) throws (1: KeywayError failure),
   /** Writes the record if the stored one meets the condition; answers whether it did. */
-  bool putIf(1: string table, 2: Record record, 3: Condition condition, 4: Options options) throws (1: KeywayError error),
-  Page scan(1: Query query) throws (1: KeywayError error),
-  Page nextPage(1: binary cursor, 2: Options options) throws (1: KeywayError error),
+  bool putIf(1: string table, 2: Record record, 3: Condition condition, 4: Options options) throws (1: KeywayError failure),
+  Page scan(1: Query query) throws (1: KeywayError failure),
+  Page nextPage(1: binary cursor, 2: Options options) throws (1: KeywayError failure),
   /** The first row of the question, in descending order unless it says otherwise. */
-  Page latest(1: Query query) throws (1: KeywayError error),
+  Page latest(1: Query query) throws (1: KeywayError failure),
   /** Numbers of a sequence field. */
-  Allocation allocate(1: string table, 2: string field, 3: i64 count, 4: Options options) throws (1: KeywayError error),
-  TableInfo describe(1: string table) throws (1: KeywayError error),
-  list<string> tables() throws (1: KeywayError error)
+  Allocation allocate(1: string table, 2: string field, 3: i64 count, 4: Options options) throws (1: KeywayError failure),
+  TableInfo describe(1: string table) throws (1: KeywayError failure),
+  list<string> tables() throws (1: KeywayError failure)
 }
 
 service Admin {
   /** How a question would be answered; nothing is read. */
-  Explanation explain(1: Query query) throws (1: KeywayError error),
+  Explanation explain(1: Query query) throws (1: KeywayError failure),
   /** The row keys that a record would get; nothing is written. */
-  Explanation explainPut(1: string table, 2: Record record) throws (1: KeywayError error),
-  PolicyInfo policy() throws (1: KeywayError error),
+  Explanation explainPut(1: string table, 2: Record record) throws (1: KeywayError failure),
+  PolicyInfo policy() throws (1: KeywayError failure),
   /** What is wrong with a policy text; empty when nothing is. */
-  list<Problem> check(1: string text) throws (1: KeywayError error),
-  list<CreatedTable> createTable(1: string table, 2: CreateOptions options) throws (1: KeywayError error),
+  list<Problem> check(1: string text) throws (1: KeywayError failure),
+  list<CreatedTable> createTable(1: string table, 2: CreateOptions options) throws (1: KeywayError failure),
   /** Reads the policy file again. The old policy stays when the new one is refused. */
-  void reload() throws (1: KeywayError error),
+  void reload() throws (1: KeywayError failure),
   /** The figures of /metrics, by name. */
-  map<string, double> stats() throws (1: KeywayError error)
+  map<string, double> stats() throws (1: KeywayError failure)
 }
