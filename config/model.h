@@ -23,7 +23,8 @@ typedef enum kw_time_unit { KW_UNIT_S, KW_UNIT_MS, KW_UNIT_US, KW_UNIT_NS } kw_t
 
 /* How a stored field's cell value is written. */
 typedef enum kw_cell_form {
-    KW_CELL_RAW_BE, /* Java's Bytes.toBytes: 8-byte big-endian long/double, 1-byte bool (0x00/0xff), UTF-8 text */
+    KW_CELL_RAW_BE, /* Java's Bytes.toBytes: 8-byte big-endian long/double, 1-byte bool (0x00/0xff), UTF-8
+                       text */
     KW_CELL_TEXT,   /* decimal / true / false / UTF-8 text */
     KW_CELL_RAW_BE4 /* 4-byte big-endian int (int and timestamp only) */
 } kw_cell_form;
@@ -50,8 +51,8 @@ typedef enum kw_setting_kind {
     KW_SETTING_BOOL,
     KW_SETTING_INT,
     KW_SETTING_TEXT,
-    KW_SETTING_CHOICE,  /* a text out of a list */
-    KW_SETTING_TEXTS    /* a list of texts (one text is a list of one) */
+    KW_SETTING_CHOICE, /* a text out of a list */
+    KW_SETTING_TEXTS   /* a list of texts (one text is a list of one) */
 } kw_setting_kind;
 
 typedef struct kw_model_setting {
@@ -83,9 +84,9 @@ typedef struct kw_setting_schema {
     const char *name;
     kw_setting_kind kind;
     bool required;
-    int64_t least, most;           /* INT; both 0: any */
-    const char *const *choices;    /* CHOICE: NULL-terminated */
-    const char *fallback;          /* documentation: what holds when it is left out; NULL: nothing */
+    int64_t least, most;        /* INT; both 0: any */
+    const char *const *choices; /* CHOICE: NULL-terminated */
+    const char *fallback;       /* documentation: what holds when it is left out; NULL: nothing */
     const char *about;
 } kw_setting_schema;
 
@@ -109,7 +110,7 @@ typedef struct kw_model_family {
     int block_cache;            /* -1: default, else 0 or 1 (so the next two) */
     int in_memory;
     int keep_deleted_cells;
-    int64_t replication_scope;  /* -1: default */
+    int64_t replication_scope; /* -1: default */
 } kw_model_family;
 
 /* Pre-splits of a path's store table. */
@@ -152,9 +153,9 @@ typedef struct kw_model_tls {
     kw_mark mark;
     const char *certificate; /* PEM files; "" none */
     const char *key;
-    const char *ca;             /* whom to trust; "": the system's store (channels) or nobody (listeners) */
-    bool require_client;        /* listeners: ask for a client certificate and verify it */
-    const char *server_name;    /* channels: name to verify instead of the host's; "" the host's */
+    const char *ca;          /* whom to trust; "": the system's store (channels) or nobody (listeners) */
+    bool require_client;     /* listeners: ask for a client certificate and verify it */
+    const char *server_name; /* channels: name to verify instead of the host's; "" the host's */
 } kw_model_tls;
 
 typedef struct kw_model_listener {
@@ -165,31 +166,31 @@ typedef struct kw_model_listener {
 } kw_model_listener;
 
 typedef struct kw_model_limits {
-    int64_t connections;           /* 10,000 */
-    int64_t frame_bytes;           /* 16 MiB */
-    int64_t in_flight;             /* calls per connection: 128 */
-    int64_t decoded_bytes;         /* memory a frame may decode into: 64 MiB */
-    int64_t page_rows;             /* most rows of one page: 10,000 */
-    int64_t page_bytes;            /* most bytes of one page: 8 MiB */
-    int64_t scan_buffer_bytes;     /* read-ahead of one scan: 8 MiB */
-    int64_t batch_records;         /* records of one many-call: 10,000 */
-    int64_t list_values;           /* values of bound_any in one question, multiplied out: 10,000 */
+    int64_t connections;       /* 10,000 */
+    int64_t frame_bytes;       /* 16 MiB */
+    int64_t in_flight;         /* calls per connection: 128 */
+    int64_t decoded_bytes;     /* memory a frame may decode into: 64 MiB */
+    int64_t page_rows;         /* most rows of one page: 10,000 */
+    int64_t page_bytes;        /* most bytes of one page: 8 MiB */
+    int64_t scan_buffer_bytes; /* read-ahead of one scan: 8 MiB */
+    int64_t batch_records;     /* records of one many-call: 10,000 */
+    int64_t list_values;       /* values of bound_any in one question, multiplied out: 10,000 */
 } kw_model_limits;
 
 typedef struct kw_model_timeouts {
-    int64_t frame_ms;    /* a frame must complete: 10,000 */
-    int64_t idle_ms;     /* an idle connection is closed: 600,000; 0 never */
-    int64_t handshake_ms;/* TLS: 10,000 */
-    int64_t call_ms;     /* deadline of a call that brings none: 30,000 */
-    int64_t drain_ms;    /* SIGTERM: wait for calls in flight: 15,000 */
+    int64_t frame_ms;     /* a frame must complete: 10,000 */
+    int64_t idle_ms;      /* an idle connection is closed: 600,000; 0 never */
+    int64_t handshake_ms; /* TLS: 10,000 */
+    int64_t call_ms;      /* deadline of a call that brings none: 30,000 */
+    int64_t drain_ms;     /* SIGTERM: wait for calls in flight: 15,000 */
 } kw_model_timeouts;
 
 typedef enum kw_store_kind { KW_STORE_EMBEDDED, KW_STORE_HBASE, KW_STORE_NULL } kw_store_kind;
 
 typedef struct kw_model_embedded {
-    const char *path;         /* folder; default "keyway-data" */
-    int64_t cache_bytes;      /* block cache: 64 MiB */
-    int64_t readers;          /* reader threads: 2 */
+    const char *path;    /* folder; default "keyway-data" */
+    int64_t cache_bytes; /* block cache: 64 MiB */
+    int64_t readers;     /* reader threads: 2 */
 } kw_model_embedded;
 
 typedef struct kw_model_server {
@@ -201,16 +202,16 @@ typedef struct kw_model_server {
 typedef struct kw_model_hbase {
     const kw_model_server *servers; /* Thrift2 servers */
     size_t servers_count;
-    bool framed;              /* false: buffered */
-    bool compact;             /* false: binary */
+    bool framed;  /* false: buffered */
+    bool compact; /* false: binary */
     kw_model_tls tls;
-    int64_t channels;         /* per server and process: 8 */
-    int64_t pipeline;         /* calls in flight per channel: 1..64, 1 */
+    int64_t channels;           /* per server and process: 8 */
+    int64_t pipeline;           /* calls in flight per channel: 1..64, 1 */
     int64_t connect_timeout_ms; /* 2,000 */
-    int64_t ping_ms;          /* idle channels are pinged: 20,000 */
-    int64_t rest_ms;          /* a failed server rests: 1,000 (doubles up to 30 s) */
-    int64_t batch_bytes;      /* multi-calls are cut at: 1 MiB */
-    int64_t retry_percent;    /* retry budget: 20 */
+    int64_t ping_ms;            /* idle channels are pinged: 20,000 */
+    int64_t rest_ms;            /* a failed server rests: 1,000 (doubles up to 30 s) */
+    int64_t batch_bytes;        /* multi-calls are cut at: 1 MiB */
+    int64_t retry_percent;      /* retry budget: 20 */
 } kw_model_hbase;
 
 typedef struct kw_model_store {
@@ -218,8 +219,8 @@ typedef struct kw_model_store {
     kw_store_kind kind;
     kw_model_embedded embedded;
     kw_model_hbase hbase;
-    int create_missing;       /* make missing store tables at start: -1 default (embedded yes, hbase no) */
-    const char *catalog;      /* store table of the layout fingerprints: "keyway_catalog" */
+    int create_missing;  /* make missing store tables at start: -1 default (embedded yes, hbase no) */
+    const char *catalog; /* store table of the layout fingerprints: "keyway_catalog" */
 } kw_model_store;
 
 typedef struct kw_model_cursor {
@@ -236,15 +237,15 @@ typedef struct kw_model {
     const char *file; /* as given; "(built in)" without one */
     const char *text; /* the whole text */
     const kw_model_listener *listeners;
-    size_t listeners_count; /* at least one; default 127.0.0.1:9595 */
+    size_t listeners_count;  /* at least one; default 127.0.0.1:9595 */
     kw_model_listener admin; /* HTTP; default 127.0.0.1:9596 */
     bool admin_enabled;
-    int64_t loops;           /* loop threads; 0: one per core */
+    int64_t loops; /* loop threads; 0: one per core */
     kw_model_limits limits;
     kw_model_timeouts timeouts;
     kw_model_store store;
     kw_model_cursor cursor;
-    const char *log_level;  /* debug info warn error */
+    const char *log_level; /* debug info warn error */
     bool log_json;
     const kw_model_table *tables;
     size_t tables_count;

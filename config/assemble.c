@@ -1,0 +1,64 @@
+/* Puts the drafts' arrays into the shape of the model: the primary path first, and every family that a
+ * field uses, with the default family, which rows without stored fields live in. */
+#include "config/assemble.h"
+
+#include <string.h>
+
+static void
+add_family(kw_read *read, kw_model_family *families, size_t *count, const char *name, kw_mark mark)
+{
+    for (size_t i = 0; i < *count; i++)
+        if (strcmp(families[i].name, name) == 0)
+            return;
+    kw_model_family *added = &families[(*count)++];
+    kw_read_section(read, kw_section_find(&kw_table_section, "families")->section, NULL, added);
+    added->name = name;
+    added->mark = mark;
+}
+
+static void
+assemble_families(kw_read *read, const kw_draft_table *draft, kw_model_table *table)
+{
+    size_t most = draft->families_count + draft->fields_count + 1;
+    kw_model_family *families = KW_MEMORY_ARRAY(read->memory, kw_model_family, most);
+    if (draft->families_count)
+        memcpy(families, draft->families, draft->families_count * sizeof *families);
+    size_t count = draft->families_count;
+    add_family(read, families, &count, table->default_family, table->mark);
+    for (size_t i = 0; i < draft->fields_count; i++)
+        if (draft->fields[i].stored)
+            add_family(read, families, &count, draft->fields[i].field.family, draft->fields[i].field.mark);
+    table->families = families;
+    table->families_count = count;
+}
+
+static kw_model_table
+assemble_table(kw_read *read, const kw_draft_table *draft)
+{
+    kw_model_table table = draft->table;
+    kw_model_field *fields = KW_MEMORY_ARRAY(read->memory, kw_model_field, draft->fields_count);
+    for (size_t i = 0; i < draft->fields_count; i++)
+        fields[i] = draft->fields[i].field;
+    kw_model_path *paths = KW_MEMORY_ARRAY(read->memory, kw_model_path, draft->paths_count + 1);
+    paths[0] = draft->primary.path;
+    for (size_t i = 0; i < draft->paths_count; i++)
+        paths[i + 1] = draft->paths[i].path;
+    table.fields = fields;
+    table.fields_count = draft->fields_count;
+    table.paths = paths;
+    table.paths_count = draft->paths_count + 1;
+    assemble_families(read, draft, &table);
+    return table;
+}
+
+kw_model
+kw_assemble(kw_read *read, const kw_draft *draft)
+{
+    kw_model model = draft->model;
+    kw_model_table *tables = KW_MEMORY_ARRAY(read->memory, kw_model_table, draft->tables_count);
+    for (size_t i = 0; i < draft->tables_count; i++)
+        tables[i] = assemble_table(read, &draft->tables[i]);
+    model.tables = tables;
+    model.tables_count = draft->tables_count;
+    return model;
+}

@@ -1,0 +1,152 @@
+/* Checks of the gateway's settings: listeners, TLS, cursors, the store, and what must be unlike. */
+#include "config/check.h"
+
+#include "config/read.h"
+
+#include <string.h>
+
+void
+kw_check_listener_tls(kw_read *read, const kw_node *node, void *section)
+{
+    const kw_model_tls *tls = section;
+    if (node && tls->require_client && !*tls->ca)
+        kw_read_problem(read, kw_node_find(node, "require_client")->mark,
+                        "ca: a PEM file with the authorities of the clients' certificates",
+                        "require_client needs ca");
+}
+
+void
+kw_check_channel_tls(kw_read *read, const kw_node *node, void *section)
+{
+    const kw_model_tls *tls = section;
+    if (node && !*tls->certificate != !*tls->key)
+        kw_read_problem(read, tls->mark, NULL, "certificate and key belong together; %s is missing",
+                        *tls->key ? "certificate" : "key");
+}
+
+void
+kw_check_cursor(kw_read *read, const kw_node *node, void *section)
+{
+    const kw_draft *draft = section;
+    if (node && draft->model.cursor.keys_count && *draft->model.cursor.key_file)
+        kw_read_problem(read, draft->cursor_mark, "remove one of them", "has both keys and key_file");
+}
+
+/* The address that equal places share; NULL for a free port. Caller frees. */
+static char *
+address_text(const char *host, uint16_t port)
+{
+    if (port == 0)
+        return NULL;
+    g_autofree char *lower = g_ascii_strdown(host, -1);
+    return g_strdup_printf("%s %u", lower, port);
+}
+
+static void
+refuse_repeated_servers(kw_read *read, const kw_model_hbase *hbase)
+{
+    g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    for (size_t i = 0; i < hbase->servers_count; i++) {
+        const kw_model_server *server = &hbase->servers[i];
+        if (!g_hash_table_add(seen, address_text(server->host, server->port)))
+            kw_read_problem(read, server->mark, NULL, "the server %s, port %u, is given twice", server->host,
+                            server->port);
+    }
+}
+
+void
+kw_check_store(kw_read *read, const kw_node *node, void *section)
+{
+    const kw_draft *draft = section;
+    const kw_model_store *store = &draft->model.store;
+    if (!node || store->kind != KW_STORE_HBASE)
+        return;
+    if (store->hbase.servers_count == 0)
+        kw_read_problem(read, store->mark, "servers: [127.0.0.1:9090]", "the kind hbase needs servers");
+    refuse_repeated_servers(read, &store->hbase);
+}
+
+static void
+refuse_repeated_addresses(kw_read *read, const kw_model *model)
+{
+    g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    kw_mark first = {0, 0};
+    for (size_t i = 0; i < model->listeners_count; i++) {
+        const kw_model_listener *listener = &model->listeners[i];
+        char *address = listener->host ? address_text(listener->host, listener->port) : NULL;
+        first = listener->mark;
+        if (address && !g_hash_table_add(seen, address))
+            kw_read_problem(read, listener->mark, NULL, "listen: %s, port %u, is given twice", listener->host,
+                            listener->port);
+    }
+    g_autofree char *admin = address_text(model->admin.host, model->admin.port);
+    if (model->admin_enabled && admin && g_hash_table_contains(seen, admin))
+        kw_read_problem(read, model->admin.mark.line ? model->admin.mark : first,
+                        "give the admin port another port", "admin: %s, port %u, is a listener already",
+                        model->admin.host, model->admin.port);
+}
+
+/* --- store tables ----------------------------------------------------------------------------- */
+
+/* HBase's namespace "default" is the one of names without a namespace. */
+static const char *
+without_default(const char *store_table)
+{
+    return g_str_has_prefix(store_table, "default:") ? store_table + strlen("default:") : store_table;
+}
+
+typedef struct owners {
+    kw_read *read;
+    GHashTable *owners; /* store table -> who has it */
+} owners;
+
+static void
+claim(owners *all, const char *store_table, char *owner, kw_mark mark)
+{
+    if (!store_table || !*store_table) {
+        g_free(owner);
+        return;
+    }
+    const char *name = without_default(store_table);
+    const char *first = g_hash_table_lookup(all->owners, name);
+    if (first) {
+        kw_read_problem(all->read, mark, "every path needs a store table of its own",
+                        "%s: the store table %s belongs to %s already", owner, store_table, first);
+        g_free(owner);
+        return;
+    }
+    g_hash_table_insert(all->owners, (void *)name, owner);
+}
+
+static void
+claim_path(owners *all, const kw_draft_table *table, const kw_draft_path *path)
+{
+    bool primary = path == &table->primary;
+    char *owner = primary ? g_strdup_printf("tables.%s", table->table.name)
+                          : g_strdup_printf("tables.%s.paths.%s", table->table.name, path->path.name);
+    claim(all, path->path.store_table, owner,
+          path->store_table_mark.line ? path->store_table_mark : path->path.mark);
+}
+
+static void
+refuse_shared_store_tables(kw_read *read, const kw_draft *draft)
+{
+    g_autoptr(GHashTable) table = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
+    owners all = {read, table};
+    claim(&all, draft->model.store.catalog, g_strdup("store.catalog"), draft->catalog_mark);
+    for (size_t i = 0; i < draft->tables_count; i++) {
+        claim_path(&all, &draft->tables[i], &draft->tables[i].primary);
+        for (size_t j = 0; j < draft->tables[i].paths_count; j++)
+            claim_path(&all, &draft->tables[i], &draft->tables[i].paths[j]);
+    }
+}
+
+void
+kw_check_policy(kw_read *read, const kw_node *node, void *section)
+{
+    const kw_draft *draft = section;
+    if (!node)
+        return;
+    refuse_repeated_addresses(read, &draft->model);
+    refuse_shared_store_tables(read, draft);
+}

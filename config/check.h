@@ -1,0 +1,18 @@
+/* Checks of settings that belong together; called by the engine when a section was read.
+ *
+ * `section` is the struct that was filled; node is the map it came from, NULL when the file left it out.
+ */
+#pragma once
+
+struct kw_read;
+struct kw_node;
+
+void kw_check_listener_tls(struct kw_read *read, const struct kw_node *node, void *section);
+void kw_check_channel_tls(struct kw_read *read, const struct kw_node *node, void *section);
+void kw_check_cursor(struct kw_read *read, const struct kw_node *node, void *section);
+void kw_check_store(struct kw_read *read, const struct kw_node *node, void *section);
+void kw_check_policy(struct kw_read *read, const struct kw_node *node, void *section);
+void kw_check_field(struct kw_read *read, const struct kw_node *node, void *section);
+void kw_check_family(struct kw_read *read, const struct kw_node *node, void *section);
+void kw_check_splits(struct kw_read *read, const struct kw_node *node, void *section);
+void kw_check_table(struct kw_read *read, const struct kw_node *node, void *section);

@@ -1,0 +1,132 @@
+/* The problems of one policy file, kept in the order of the file.
+ *
+ * What a file holds is quoted in messages, so control characters are escaped here, in one place:
+ * a problem is always one line, whatever the file says.
+ */
+#include "config/diagnostic.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#define KEPT_MAX 100
+
+struct kw_diagnostics {
+    char *file;
+    GArray *problems; /* of kw_problem, ordered by place */
+    size_t count;     /* all, kept or not */
+};
+
+static void
+problem_clear(void *data)
+{
+    kw_problem *problem = data;
+    g_free(problem->message);
+    g_free(problem->hint);
+}
+
+kw_diagnostics *
+kw_diagnostics_new(const char *file)
+{
+    kw_diagnostics *diagnostics = g_new0(kw_diagnostics, 1);
+    diagnostics->file = g_strdup(file);
+    diagnostics->problems = g_array_new(FALSE, FALSE, sizeof(kw_problem));
+    g_array_set_clear_func(diagnostics->problems, problem_clear);
+    return diagnostics;
+}
+
+void
+kw_diagnostics_free(kw_diagnostics *diagnostics)
+{
+    if (!diagnostics)
+        return;
+    g_array_unref(diagnostics->problems);
+    g_free(diagnostics->file);
+    g_free(diagnostics);
+}
+
+/* One line of valid UTF-8 without control characters. */
+static char *
+one_line(const char *text)
+{
+    g_autofree char *valid = g_utf8_make_valid(text, -1);
+    GString *line = g_string_new(NULL);
+    for (const char *at = valid; *at; at = g_utf8_next_char(at)) {
+        gunichar c = g_utf8_get_char(at);
+        if (c == '\n')
+            g_string_append(line, "\\n");
+        else if (c < 0x20 || (c >= 0x7f && c < 0xa0))
+            g_string_append_printf(line, "\\x%02x", (unsigned)c);
+        else if (c == 0x2028 || c == 0x2029 || c == 0xfeff)
+            g_string_append_printf(line, "\\u%04x", (unsigned)c);
+        else
+            g_string_append_unichar(line, c);
+    }
+    return g_string_free(line, FALSE);
+}
+
+static int
+mark_compare(kw_mark a, kw_mark b)
+{
+    if (a.line != b.line)
+        return a.line < b.line ? -1 : 1;
+    return (a.column > b.column) - (a.column < b.column);
+}
+
+bool
+kw_diagnostics_add(kw_diagnostics *diagnostics, kw_mark mark, const char *hint, const char *format, ...)
+{
+    diagnostics->count++;
+    GArray *problems = diagnostics->problems;
+    if (problems->len >= KEPT_MAX)
+        return false;
+    va_list arguments;
+    va_start(arguments, format);
+    g_autofree char *message = g_strdup_vprintf(format, arguments);
+    va_end(arguments);
+    kw_problem problem = {.mark = mark, .message = one_line(message), .hint = hint ? one_line(hint) : NULL};
+    guint at = problems->len;
+    while (at > 0 && mark_compare(g_array_index(problems, kw_problem, at - 1).mark, mark) > 0)
+        at--;
+    g_array_insert_val(problems, at, problem);
+    return false;
+}
+
+size_t
+kw_diagnostics_count(const kw_diagnostics *diagnostics)
+{
+    return diagnostics->count;
+}
+
+size_t
+kw_diagnostics_kept(const kw_diagnostics *diagnostics)
+{
+    return diagnostics->problems->len;
+}
+
+const kw_problem *
+kw_diagnostics_get(const kw_diagnostics *diagnostics, size_t index)
+{
+    g_assert(index < diagnostics->problems->len);
+    return &g_array_index(diagnostics->problems, kw_problem, index);
+}
+
+char *
+kw_diagnostics_text(const kw_diagnostics *diagnostics)
+{
+    GString *text = g_string_new(NULL);
+    for (size_t i = 0; i < kw_diagnostics_kept(diagnostics); i++) {
+        const kw_problem *problem = kw_diagnostics_get(diagnostics, i);
+        g_string_append(text, diagnostics->file);
+        if (problem->mark.line)
+            g_string_append_printf(text, ":%u:%u", problem->mark.line, problem->mark.column);
+        g_string_append_printf(text, ": error: %s", problem->message);
+        if (problem->hint)
+            g_string_append_printf(text, " / hint: %s", problem->hint);
+        g_string_append_c(text, '\n');
+    }
+    size_t dropped = diagnostics->count - kw_diagnostics_kept(diagnostics);
+    if (dropped)
+        g_string_append_printf(text, "%s: error: %zu more problems are not shown\n", diagnostics->file,
+                               dropped);
+    return g_string_free(text, FALSE);
+}

@@ -1,0 +1,69 @@
+/* A model's life: it stands in a box with its memory and its count, made by reader.c. */
+#include "config/model_box.h"
+#include "config/reader.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+static kw_model_box *
+box_of(kw_model *model)
+{
+    return (kw_model_box *)(void *)((char *)model - offsetof(kw_model_box, model));
+}
+
+kw_model *
+kw_model_ref(kw_model *model)
+{
+    atomic_fetch_add_explicit(&box_of(model)->references, 1, memory_order_relaxed);
+    return model;
+}
+
+void
+kw_model_unref(kw_model *model)
+{
+    if (!model)
+        return;
+    kw_model_box *box = box_of(model);
+    int before = atomic_fetch_sub_explicit(&box->references, 1, memory_order_acq_rel);
+    g_assert(before >= 1);
+    if (before > 1)
+        return;
+    kw_memory_free(box->memory);
+    g_array_unref(box->secrets);
+    g_free(box);
+}
+
+const kw_model_setting *
+kw_model_setting_find(const kw_model_component *component, const char *name)
+{
+    for (size_t i = 0; i < component->settings_count; i++)
+        if (strcmp(component->settings[i].name, name) == 0)
+            return &component->settings[i];
+    return NULL;
+}
+
+/* Spans count characters of the text; block scalars end behind their line break, which stays. */
+char *
+kw_model_text_without_secrets(const kw_model *model)
+{
+    const kw_model_box *box =
+        (const kw_model_box *)(const void *)((const char *)model - offsetof(kw_model_box, model));
+    GString *text = g_string_new(NULL);
+    const char *at = model->text;
+    size_t characters = 0;
+    for (guint i = 0; i < box->secrets->len; i++) {
+        kw_secret_span span = g_array_index(box->secrets, kw_secret_span, i);
+        const char *start = g_utf8_offset_to_pointer(at, (glong)(span.start - characters));
+        const char *end = g_utf8_offset_to_pointer(start, (glong)(span.end - span.start));
+        const char *last = end;
+        while (last > start && g_ascii_isspace(last[-1]))
+            last--;
+        g_string_append_len(text, at, start - at);
+        g_string_append(text, "(secret)");
+        g_string_append_len(text, last, end - last);
+        at = end;
+        characters = span.end;
+    }
+    g_string_append(text, at);
+    return g_string_free(text, FALSE);
+}
