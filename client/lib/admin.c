@@ -1,0 +1,229 @@
+/* tables, describe, and the Admin service. */
+#include "lib/client.h"
+#include "lib/info.h"
+#include "lib/query.h"
+#include "lib/record.h"
+
+char **
+kw_client_tables(kw_client *client, GError **error)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+    kw_exchange exchange;
+    bool ok;
+
+    if (!kw_exchange_begin(&exchange, client, "tables", KW_RESULT_LIST, 0, error))
+        return NULL;
+    ok = keyway_data_client_tables(exchange.data, &names, &exchange.thrown, &exchange.failure);
+    if (!kw_exchange_end(&exchange, ok, KW_READS, error))
+        return NULL;
+    g_ptr_array_add(names, NULL);
+    return (char **)g_ptr_array_steal(names, NULL);
+}
+
+kw_table_info *
+kw_client_describe(kw_client *client, const char *table, GError **error)
+{
+    g_autoptr(GObject) info = g_object_new(KEYWAY_TYPE_TABLE_INFO, NULL);
+    kw_exchange exchange;
+    bool ok;
+
+    if (!kw_exchange_begin(&exchange, client, "describe", KW_RESULT_STRUCT, 0, error))
+        return NULL;
+    ok = keyway_data_client_describe(exchange.data, (KeywayTableInfo **)&info, table, &exchange.thrown,
+                                     &exchange.failure);
+    if (!kw_exchange_end(&exchange, ok, KW_READS, error))
+        return NULL;
+    return kw_table_info_from_thrift((KeywayTableInfo *)info);
+}
+
+kw_explanation *
+kw_client_explain(kw_client *client, const kw_query *query, GError **error)
+{
+    g_autoptr(GObject) explanation = g_object_new(KEYWAY_TYPE_EXPLANATION, NULL);
+    KeywayQuery *thrift = kw_query_thrift(query);
+    kw_exchange exchange;
+    bool ok;
+
+    if (!kw_exchange_begin(&exchange, client, "explain", KW_RESULT_STRUCT, thrift->deadline_ms, error))
+        return NULL;
+    ok = keyway_admin_client_explain(exchange.admin, (KeywayExplanation **)&explanation, thrift,
+                                     &exchange.thrown, &exchange.failure);
+    if (!kw_exchange_end(&exchange, ok, KW_READS, error))
+        return NULL;
+    return kw_explanation_from_thrift((KeywayExplanation *)explanation);
+}
+
+kw_explanation *
+kw_client_explain_put(kw_client *client, const char *table, const kw_record *record, GError **error)
+{
+    g_autoptr(GObject) explanation = g_object_new(KEYWAY_TYPE_EXPLANATION, NULL);
+    kw_exchange exchange;
+    bool ok;
+
+    if (!kw_exchange_begin(&exchange, client, "explainPut", KW_RESULT_STRUCT, 0, error))
+        return NULL;
+    ok = keyway_admin_client_explain_put(exchange.admin, (KeywayExplanation **)&explanation, table,
+                                         kw_record_table(record), &exchange.thrown, &exchange.failure);
+    if (!kw_exchange_end(&exchange, ok, KW_READS, error))
+        return NULL;
+    return kw_explanation_from_thrift((KeywayExplanation *)explanation);
+}
+
+kw_policy_info *
+kw_client_policy(kw_client *client, GError **error)
+{
+    g_autoptr(GObject) policy = g_object_new(KEYWAY_TYPE_POLICY_INFO, NULL);
+    kw_exchange exchange;
+    bool ok;
+
+    if (!kw_exchange_begin(&exchange, client, "policy", KW_RESULT_STRUCT, 0, error))
+        return NULL;
+    ok = keyway_admin_client_policy(exchange.admin, (KeywayPolicyInfo **)&policy, &exchange.thrown,
+                                    &exchange.failure);
+    if (!kw_exchange_end(&exchange, ok, KW_READS, error))
+        return NULL;
+    return kw_policy_info_from_thrift((KeywayPolicyInfo *)policy);
+}
+
+GPtrArray *
+kw_client_check(kw_client *client, const char *text, GError **error)
+{
+    g_autoptr(GPtrArray) problems = g_ptr_array_new_with_free_func(g_object_unref);
+    kw_exchange exchange;
+    bool ok;
+
+    if (!kw_exchange_begin(&exchange, client, "check", KW_RESULT_LIST, 0, error))
+        return NULL;
+    ok = keyway_admin_client_check(exchange.admin, &problems, text, &exchange.thrown, &exchange.failure);
+    return kw_exchange_end(&exchange, ok, KW_READS, error) ? kw_problems_from_thrift(problems) : NULL;
+}
+
+/* --- creating tables -------------------------------------------------------------------------- */
+
+kw_family_options
+kw_family_options_of(const char *name)
+{
+    return (kw_family_options){.name = name,
+                               .ttl_seconds = -1,
+                               .max_versions = -1,
+                               .min_versions = -1,
+                               .block_size = -1,
+                               .replication_scope = -1,
+                               .block_cache = -1,
+                               .in_memory = -1,
+                               .keep_deleted_cells = -1};
+}
+
+static void
+give_text(const char *text, char **place, gboolean *is_set)
+{
+    *place = g_strdup(text);
+    *is_set = text != NULL;
+}
+
+static void
+give_number(int number, gint32 *place, gboolean *is_set)
+{
+    *place = number;
+    *is_set = number >= 0;
+}
+
+static KeywayFamilyOptions *
+family_to_thrift(const kw_family_options *family)
+{
+    KeywayFamilyOptions *thrift = g_object_new(KEYWAY_TYPE_FAMILY_OPTIONS, NULL);
+
+    thrift->name = g_strdup(family->name);
+    give_text(family->compression, &thrift->compression, &thrift->__isset_compression);
+    give_text(family->bloom_filter, &thrift->bloom_filter, &thrift->__isset_bloom_filter);
+    give_text(family->block_encoding, &thrift->block_encoding, &thrift->__isset_block_encoding);
+    give_number(family->ttl_seconds, &thrift->ttl_seconds, &thrift->__isset_ttl_seconds);
+    give_number(family->max_versions, &thrift->max_versions, &thrift->__isset_max_versions);
+    give_number(family->min_versions, &thrift->min_versions, &thrift->__isset_min_versions);
+    give_number(family->block_size, &thrift->block_size, &thrift->__isset_block_size);
+    give_number(family->replication_scope, &thrift->replication_scope, &thrift->__isset_replication_scope);
+    give_number(family->block_cache, &thrift->block_cache, &thrift->__isset_block_cache);
+    give_number(family->in_memory, &thrift->in_memory, &thrift->__isset_in_memory);
+    give_number(family->keep_deleted_cells, &thrift->keep_deleted_cells, &thrift->__isset_keep_deleted_cells);
+    return thrift;
+}
+
+static void
+splits_to_thrift(const kw_create_options *options, KeywaySplitOptions *thrift)
+{
+    give_text(options->split_algorithm, &thrift->algorithm, &thrift->__isset_algorithm);
+    thrift->regions = options->regions;
+    thrift->__isset_regions = options->regions != 0;
+    thrift->__isset_keys = options->split_keys != NULL;
+    for (guint i = 0; options->split_keys != NULL && i < options->split_keys->len; i++) {
+        GBytes *key = options->split_keys->pdata[i];
+        GByteArray *bytes = g_byte_array_new();
+
+        g_byte_array_append(bytes, g_bytes_get_data(key, NULL), (guint)g_bytes_get_size(key));
+        g_ptr_array_add(thrift->keys, bytes);
+    }
+    thrift->__isset_sample = options->sample != NULL;
+    g_ptr_array_set_free_func(thrift->sample, (GDestroyNotify)g_hash_table_unref);
+    for (guint i = 0; options->sample != NULL && i < options->sample->len; i++)
+        g_ptr_array_add(thrift->sample, kw_record_ref(options->sample->pdata[i]));
+}
+
+static KeywayCreateOptions *
+create_options_to_thrift(const kw_create_options *options)
+{
+    KeywayCreateOptions *thrift = g_object_new(KEYWAY_TYPE_CREATE_OPTIONS, NULL);
+
+    if (options == NULL)
+        return thrift;
+    give_text(options->path, &thrift->path, &thrift->__isset_path);
+    for (gsize i = 0; i < options->families_count; i++)
+        g_ptr_array_add(thrift->families, family_to_thrift(&options->families[i]));
+    thrift->__isset_families = options->families_count > 0;
+    splits_to_thrift(options, thrift->splits);
+    thrift->__isset_splits =
+        options->split_keys != NULL || options->split_algorithm != NULL || options->sample != NULL;
+    thrift->if_absent = options->if_absent;
+    thrift->__isset_if_absent = options->if_absent;
+    return thrift;
+}
+
+GPtrArray *
+kw_client_create_table(kw_client *client, const char *table, const kw_create_options *options, GError **error)
+{
+    g_autoptr(GObject) thrift_options = (GObject *)create_options_to_thrift(options);
+    g_autoptr(GPtrArray) created = g_ptr_array_new_with_free_func(g_object_unref);
+    kw_exchange exchange;
+    bool ok;
+
+    if (!kw_exchange_begin(&exchange, client, "createTable", KW_RESULT_LIST, 0, error))
+        return NULL;
+    ok = keyway_admin_client_create_table(exchange.admin, &created, table,
+                                          (KeywayCreateOptions *)thrift_options, &exchange.thrown,
+                                          &exchange.failure);
+    return kw_exchange_end(&exchange, ok, KW_WRITES, error) ? kw_created_tables_from_thrift(created) : NULL;
+}
+
+bool
+kw_client_reload(kw_client *client, GError **error)
+{
+    kw_exchange exchange;
+    bool ok;
+
+    if (!kw_exchange_begin(&exchange, client, "reload", KW_RESULT_VOID, 0, error))
+        return false;
+    ok = keyway_admin_client_reload(exchange.admin, &exchange.thrown, &exchange.failure);
+    return kw_exchange_end(&exchange, ok, KW_WRITES, error);
+}
+
+GHashTable *
+kw_client_stats(kw_client *client, GError **error)
+{
+    g_autoptr(GHashTable) stats = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    kw_exchange exchange;
+    bool ok;
+
+    if (!kw_exchange_begin(&exchange, client, "stats", KW_RESULT_MAP, 0, error))
+        return NULL;
+    ok = keyway_admin_client_stats(exchange.admin, &stats, &exchange.thrown, &exchange.failure);
+    return kw_exchange_end(&exchange, ok, KW_READS, error) ? g_steal_pointer(&stats) : NULL;
+}

@@ -1,0 +1,46 @@
+/* Inside libkeyway: what every call does before and after the generated code's part. */
+#pragma once
+
+#include "keyway.h"
+#include "lib/message.h"
+
+#include "keyway_admin.h"
+#include "keyway_data.h"
+
+/* One call. Shape of every method:
+ *
+ *     kw_exchange exchange;
+ *     if (!kw_exchange_begin(&exchange, client, "put", KW_RESULT_STRUCT, deadline_ms, error))
+ *         return false;
+ *     ok = keyway_data_client_put(exchange.data, ..., &exchange.thrown, &exchange.failure);
+ *     if (!kw_exchange_end(&exchange, ok, KW_WRITES, error)) ...
+ */
+typedef struct kw_exchange {
+    kw_client *client;
+    KeywayDataIf *data;
+    KeywayAdminIf *admin;
+    KeywayKeywayError *thrown;
+    GError *failure; /* of the Thrift runtime */
+} kw_exchange;
+
+typedef enum kw_call_kind { KW_READS, KW_WRITES } kw_call_kind;
+
+/* Connects when there is no connection. method must be a literal. */
+bool kw_exchange_begin(kw_exchange *exchange, kw_client *client, const char *method, kw_result_kind result,
+                       gint32 deadline_ms, GError **error);
+
+/* Returns ok; sets the error otherwise, and closes the connection unless the gateway itself threw. A
+ * write that was sent and not answered may have been applied. */
+bool kw_exchange_end(kw_exchange *exchange, bool ok, kw_call_kind kind, GError **error);
+
+static inline gint32
+kw_call_deadline(const kw_call_options *options)
+{
+    return options == NULL ? 0 : options->deadline_ms;
+}
+
+/* A new object; options may be NULL. */
+KeywayOptions *kw_call_options_to_thrift(const kw_call_options *options);
+
+/* NULL-terminated names as the generated code wants them: borrowed texts; names may be NULL. */
+GPtrArray *kw_names_to_thrift(const char *const *names);

@@ -1,0 +1,12 @@
+/* Inside libkeyway: a kw_query is the generated code's Query seen through another type. */
+#pragma once
+
+#include "keyway.h"
+
+#include "keyway_keyway_types.h"
+
+static inline KeywayQuery *
+kw_query_thrift(const kw_query *query)
+{
+    return (KeywayQuery *)query;
+}

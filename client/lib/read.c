@@ -1,0 +1,50 @@
+/* get, getMany. */
+#include "lib/client.h"
+#include "lib/error.h"
+#include "lib/many.h"
+#include "lib/record.h"
+
+bool
+kw_client_get(kw_client *client, const char *table, const kw_record *key, const char *const *columns,
+              const kw_call_options *options, kw_record **ret_record, GError **error)
+{
+    g_autoptr(GObject) thrift_options = (GObject *)kw_call_options_to_thrift(options);
+    g_autoptr(GObject) result = g_object_new(KEYWAY_TYPE_FOUND, NULL);
+    g_autoptr(GPtrArray) names = kw_names_to_thrift(columns);
+    KeywayFound *found = (KeywayFound *)result;
+    kw_exchange exchange;
+    bool ok;
+
+    if (!kw_exchange_begin(&exchange, client, "get", KW_RESULT_STRUCT, kw_call_deadline(options), error))
+        return false;
+    ok = keyway_data_client_get(exchange.data, &found, table, kw_record_table(key), names,
+                                (KeywayOptions *)thrift_options, &exchange.thrown, &exchange.failure);
+    if (!kw_exchange_end(&exchange, ok, KW_READS, error))
+        return false;
+    if (found->__isset_failure) {
+        g_propagate_error(error, kw_client_error_from_failure(found->failure));
+        return false;
+    }
+    *ret_record = found->__isset_record ? kw_record_take(&found->record) : NULL;
+    return true;
+}
+
+bool
+kw_client_get_many(kw_client *client, const char *table, const GPtrArray *keys, const char *const *columns,
+                   const kw_call_options *options, GPtrArray **ret_found, GError **error)
+{
+    g_autoptr(GObject) thrift_options = (GObject *)kw_call_options_to_thrift(options);
+    g_autoptr(GPtrArray) found = g_ptr_array_new_with_free_func(g_object_unref);
+    g_autoptr(GPtrArray) names = kw_names_to_thrift(columns);
+    kw_exchange exchange;
+    bool ok;
+
+    if (!kw_exchange_begin(&exchange, client, "getMany", KW_RESULT_LIST, kw_call_deadline(options), error))
+        return false;
+    ok = keyway_data_client_get_many(exchange.data, &found, table, keys, names,
+                                     (KeywayOptions *)thrift_options, &exchange.thrown, &exchange.failure);
+    if (!kw_exchange_end(&exchange, ok, KW_READS, error) || !kw_count_matches(keys->len, found->len, error))
+        return false;
+    *ret_found = kw_found_array(found);
+    return true;
+}
