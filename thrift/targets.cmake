@@ -1,29 +1,31 @@
 # kw_idl: the structs and codec tables of keyway.thrift (kw_api_...) and hbase2.thrift (kw_hb_...).
 # thrift turns the IDL into JSON, generate_tables.py turns that into C. Include them as
 # "thrift/keyway_wire.h" and "thrift/hbase2_wire.h".
-set(KW_IDL_INCLUDE ${CMAKE_CURRENT_BINARY_DIR}/include)
-set(KW_IDL_OUT ${KW_IDL_INCLUDE}/thrift)
-file(MAKE_DIRECTORY ${KW_IDL_OUT})
+set(KW_IDL_GENERATOR ${CMAKE_CURRENT_SOURCE_DIR}/generate_tables.py CACHE INTERNAL "")
 
-set(kw_idl_sources)
-function(kw_idl_tables idl prefix)
-  set(json ${CMAKE_CURRENT_BINARY_DIR}/${idl}.json)
-  set(stem ${KW_IDL_OUT}/${idl}_wire)
+# kw_idl_tables(IDL PREFIX RET_SOURCES): rules that make include/thrift/STEM_wire.{h,c} in the present
+# build folder from the file IDL, names prefixed kw_PREFIX_.
+function(kw_idl_tables idl prefix ret_sources)
+  get_filename_component(stem ${idl} NAME_WE)
+  set(json ${CMAKE_CURRENT_BINARY_DIR}/${stem}.json)
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/include/thrift)
+  set(made ${folder}/${stem}_wire)
+  file(MAKE_DIRECTORY ${folder})
   add_custom_command(OUTPUT ${json}
-    COMMAND ${THRIFT_COMPILER} --gen json -out ${CMAKE_CURRENT_BINARY_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/${idl}.thrift
-    DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${idl}.thrift
-    COMMENT "Reading ${idl}.thrift" VERBATIM)
-  add_custom_command(OUTPUT ${stem}.h ${stem}.c
-    COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/generate_tables.py
-            --json ${json} --prefix ${prefix} --name ${idl}_wire --out ${KW_IDL_OUT}
-    DEPENDS ${json} ${CMAKE_CURRENT_SOURCE_DIR}/generate_tables.py
-    COMMENT "Making the tables of ${idl}.thrift" VERBATIM)
-  set(kw_idl_sources ${kw_idl_sources} ${stem}.c ${stem}.h PARENT_SCOPE)
+    COMMAND ${THRIFT_COMPILER} --gen json -out ${CMAKE_CURRENT_BINARY_DIR} ${idl}
+    DEPENDS ${idl}
+    COMMENT "Reading ${stem}.thrift" VERBATIM)
+  add_custom_command(OUTPUT ${made}.h ${made}.c
+    COMMAND Python3::Interpreter ${KW_IDL_GENERATOR}
+            --json ${json} --prefix ${prefix} --name ${stem}_wire --out ${folder}
+    DEPENDS ${json} ${KW_IDL_GENERATOR}
+    COMMENT "Making the tables of ${stem}.thrift" VERBATIM)
+  set(${ret_sources} ${made}.c ${made}.h PARENT_SCOPE)
 endfunction()
 
-kw_idl_tables(keyway api)
-kw_idl_tables(hbase2 hb)
+kw_idl_tables(${CMAKE_CURRENT_SOURCE_DIR}/keyway.thrift api kw_idl_keyway)
+kw_idl_tables(${CMAKE_CURRENT_SOURCE_DIR}/hbase2.thrift hb kw_idl_hbase2)
 
-add_library(kw_idl STATIC ${kw_idl_sources})
-target_include_directories(kw_idl PUBLIC ${KW_IDL_INCLUDE} ${PROJECT_SOURCE_DIR}/server)
+add_library(kw_idl STATIC ${kw_idl_keyway} ${kw_idl_hbase2})
+target_include_directories(kw_idl PUBLIC ${CMAKE_CURRENT_BINARY_DIR}/include ${PROJECT_SOURCE_DIR}/server)
 target_link_libraries(kw_idl PUBLIC kw_wire PRIVATE kw_flags)

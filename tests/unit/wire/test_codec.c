@@ -1,0 +1,251 @@
+/* Values through the codec: what goes in comes out, known bytes, defaults, required and unknown
+ * fields, fields in odd orders and fields that come twice. */
+#include "thrift/hbase2_wire.h"
+#include "thrift/keyway_wire.h"
+#include "thrift/odd_wire.h"
+#include "unit/wire/value.h"
+
+static const kw_wire_protocol protocols[] = {KW_WIRE_BINARY, KW_WIRE_COMPACT};
+static const kw_wire_limits roomy = {.decoded_bytes = 64 << 20, .depth = KW_WIRE_DEPTH_DEFAULT};
+
+static const kw_wire_struct *const tables[] = {
+    &kw_api_Query_wire,
+    &kw_api_Page_wire,
+    &kw_api_Explanation_wire,
+    &kw_api_PolicyInfo_wire,
+    &kw_api_CreateOptions_wire,
+    &kw_api_Data_putMany_args_wire,
+    &kw_api_Admin_stats_result_wire,
+    &kw_hb_TPut_wire,
+    &kw_hb_TResult_wire,
+    &kw_hb_TScan_wire,
+    &kw_hb_TRowMutations_wire,
+    &kw_hb_TTableDescriptor_wire,
+    &kw_odd_Odd_wire,
+    &kw_odd_Tree_wire,
+    &kw_odd_Later_wire,
+    &kw_odd_Oddities_echo_args_wire,
+};
+
+static void
+what_goes_in_comes_out(void)
+{
+    uint32_t seed = (uint32_t)g_test_rand_int();
+    g_test_message("seed %u", seed);
+    test_random random = {seed};
+    for (unsigned round = 0; round < 2000; round++) {
+        const kw_wire_struct *table = tables[round % G_N_ELEMENTS(tables)];
+        g_autoptr(kw_arena) arena = kw_arena_new();
+        void *value = kw_arena_alloc0(arena, table->size);
+        test_value_fill(table, &random, test_random_below(&random, 6), arena, value);
+        for (size_t p = 0; p < G_N_ELEMENTS(protocols); p++) {
+            kw_buffer out = KW_BUFFER_EMPTY;
+            kw_wire_struct_encode(&out, protocols[p], table, value);
+            void *back = kw_arena_alloc(arena, table->size);
+            kw_error error = KW_ERROR_NONE;
+            if (!kw_wire_struct_decode(table, protocols[p], kw_buffer_bytes(&out), roomy, arena, back,
+                                       &error))
+                g_error("%s, round %u: %s", table->name, round, error.text);
+            if (!test_value_equal(table, value, back))
+                g_error("%s, round %u: another value came back", table->name, round);
+            kw_buffer_clear(&out);
+        }
+    }
+}
+
+/* Cuts a good message at every byte: never good, never a crash. */
+static void
+every_cut_is_refused(void)
+{
+    test_random random = {4711};
+    for (size_t t = 0; t < G_N_ELEMENTS(tables); t++) {
+        for (size_t p = 0; p < G_N_ELEMENTS(protocols); p++) {
+            g_autoptr(kw_arena) arena = kw_arena_new();
+            void *value = kw_arena_alloc0(arena, tables[t]->size);
+            test_value_fill(tables[t], &random, 3, arena, value);
+            kw_buffer out = KW_BUFFER_EMPTY;
+            kw_wire_struct_encode(&out, protocols[p], tables[t], value);
+            for (size_t cut = 0; cut < MIN(out.size, 3000); cut++) {
+                /* A copy of just this size, so that the sanitizer sees a read past it. */
+                g_autofree uint8_t *copy = g_memdup2(out.data, cut);
+                kw_error error = KW_ERROR_NONE;
+                g_assert_false(kw_wire_struct_decode(tables[t], protocols[p], kw_bytes_of(copy, cut), roomy,
+                                                     arena, value, &error));
+                g_assert_cmpint(error.code, ==, KW_INVALID);
+                g_assert_cmpuint(strlen(error.text), >, 0);
+            }
+            kw_buffer_clear(&out);
+        }
+    }
+}
+
+static bool
+decodes(const kw_wire_struct *table, kw_wire_protocol protocol, kw_bytes bytes, void *ret_value,
+        kw_arena *arena, kw_error *ret_error)
+{
+    return kw_wire_struct_decode(table, protocol, bytes, roomy, arena, ret_value, ret_error);
+}
+
+static void
+bytes_are_the_known_ones(void)
+{
+    kw_hb_TColumnValue cell = {.family = KW_BYTES_LITERAL("f"),
+                               .qualifier = KW_BYTES_LITERAL("q"),
+                               .value = KW_BYTES_LITERAL("vv"),
+                               .has_timestamp = true,
+                               .timestamp = -2};
+    kw_buffer out = KW_BUFFER_EMPTY;
+    kw_wire_struct_encode(&out, KW_WIRE_BINARY, &kw_hb_TColumnValue_wire, &cell);
+    g_assert_true(kw_bytes_equal(kw_buffer_bytes(&out),
+                                 KW_BYTES_LITERAL("\x0b\0\1\0\0\0\1f\x0b\0\2\0\0\0\1q\x0b\0\3\0\0\0\2vv"
+                                                  "\x0a\0\4\xff\xff\xff\xff\xff\xff\xff\xfe\0")));
+    kw_buffer_clear(&out);
+    kw_wire_struct_encode(&out, KW_WIRE_COMPACT, &kw_hb_TColumnValue_wire, &cell);
+    g_assert_true(kw_bytes_equal(kw_buffer_bytes(&out), KW_BYTES_LITERAL("\x18\1f\x18\1q\x18\2vv\x16\3\0")));
+    kw_buffer_clear(&out);
+
+    kw_odd_Key keys[] = {{.small = 1, .flag = true}, {.small = -1}};
+    kw_odd_Odd odd = {.short_ = true, .has_last = true, .has_keys = true, .keys = {keys, 2}};
+    kw_wire_struct_encode(&out, KW_WIRE_COMPACT, &kw_odd_Odd_wire, &odd);
+    g_assert_true(kw_bytes_equal(kw_buffer_bytes(&out),
+                                 KW_BYTES_LITERAL("\x21\x0a\x72\x2c\x14\2\x11\0\x14\1\x12\0\2\xfe\xff\3\0")));
+    kw_buffer_clear(&out);
+}
+
+static void
+absent_members_hold_their_defaults(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_odd_Odd odd;
+    kw_error error;
+    g_assert_true(
+        decodes(&kw_odd_Odd_wire, KW_WIRE_BINARY, KW_BYTES_LITERAL("\2\0\2\1\0"), &odd, arena, &error));
+    g_assert_true(odd.short_);
+    g_assert_false(odd.has_signed);
+    g_assert_cmpint(odd.signed_, ==, -5);
+    g_assert_cmpfloat(odd.real, ==, 2.5);
+    g_assert_true(kw_bytes_equal(odd.text, KW_BYTES_LITERAL("a \"quoted\" word")));
+    g_assert_cmpint(odd.colour, ==, KW_ODD_Colour_BLUE);
+    g_assert_true(odd.yes);
+    kw_hb_TScan scan;
+    g_assert_true(decodes(&kw_hb_TScan_wire, KW_WIRE_COMPACT, KW_BYTES_LITERAL("\0"), &scan, arena, &error));
+    g_assert_cmpint(scan.maxVersions, ==, 1);
+    kw_hb_TDelete removed;
+    g_assert_true(decodes(&kw_hb_TDelete_wire, KW_WIRE_COMPACT, KW_BYTES_LITERAL("\x18\1r\0"), &removed,
+                          arena, &error));
+    g_assert_cmpint(removed.deleteType, ==, KW_HB_TDeleteType_DELETE_COLUMNS);
+    kw_api_Range range;
+    kw_bytes named = KW_BYTES_LITERAL("\x18\1t\x32\0");
+    g_assert_true(decodes(&kw_api_Range_wire, KW_WIRE_COMPACT, named, &range, arena, &error));
+    g_assert_true(range.has_from_inclusive);
+    g_assert_false(range.from_inclusive);
+    g_assert_false(range.has_to_inclusive);
+    g_assert_false(range.to_inclusive);
+}
+
+static void
+missing_required_field_is_named(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_hb_TPut put;
+    kw_error error = KW_ERROR_NONE;
+    g_assert_false(
+        decodes(&kw_hb_TPut_wire, KW_WIRE_COMPACT, KW_BYTES_LITERAL("\x18\1r\0"), &put, arena, &error));
+    g_assert_cmpint(error.code, ==, KW_INVALID);
+    g_assert_cmpstr(error.text, ==, "TPut.columnValues: the required field is missing");
+    g_assert_false(put.row.data);
+    kw_api_Query query;
+    g_assert_false(
+        decodes(&kw_api_Query_wire, KW_WIRE_BINARY, KW_BYTES_LITERAL("\0"), &query, arena, &error));
+    g_assert_cmpstr(error.text, ==, "Query.table: the required field is missing");
+    /* Deep inside, the innermost struct is named. */
+    kw_bytes deep = KW_BYTES_LITERAL("\x18\1r\x19\x1c\x18\1f\0\0");
+    g_assert_false(decodes(&kw_hb_TPut_wire, KW_WIRE_COMPACT, deep, &put, arena, &error));
+    g_assert_cmpstr(error.text, ==, "TColumnValue.qualifier: the required field is missing");
+}
+
+/* Every value of Odd is unknown to Nothing, so the skipper must pass each of them exactly. */
+static void
+unknown_fields_are_passed(void)
+{
+    uint32_t seed = (uint32_t)g_test_rand_int();
+    g_test_message("seed %u", seed);
+    test_random random = {seed};
+    for (unsigned round = 0; round < 500; round++) {
+        g_autoptr(kw_arena) arena = kw_arena_new();
+        kw_odd_Odd odd;
+        test_value_fill(&kw_odd_Odd_wire, &random, 5, arena, &odd);
+        for (size_t p = 0; p < G_N_ELEMENTS(protocols); p++) {
+            kw_buffer out = KW_BUFFER_EMPTY;
+            kw_wire_struct_encode(&out, protocols[p], &kw_odd_Odd_wire, &odd);
+            kw_odd_Nothing nothing;
+            kw_error error = KW_ERROR_NONE;
+            if (!decodes(&kw_odd_Nothing_wire, protocols[p], kw_buffer_bytes(&out), &nothing, arena, &error))
+                g_error("round %u: %s", round, error.text);
+            kw_buffer_append_byte(&out, 0);
+            g_assert_false(
+                decodes(&kw_odd_Nothing_wire, protocols[p], kw_buffer_bytes(&out), &nothing, arena, &error));
+            kw_buffer_clear(&out);
+        }
+    }
+}
+
+static void
+order_does_not_matter(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_hb_TTimeRange range;
+    kw_error error;
+    kw_bytes binary = KW_BYTES_LITERAL("\x0a\0\2\0\0\0\0\0\0\0\x09\x0a\0\1\0\0\0\0\0\0\0\x08\0");
+    g_assert_true(decodes(&kw_hb_TTimeRange_wire, KW_WIRE_BINARY, binary, &range, arena, &error));
+    g_assert_cmpint(range.minStamp, ==, 8);
+    g_assert_cmpint(range.maxStamp, ==, 9);
+    kw_bytes compact = KW_BYTES_LITERAL("\x26\x12\x06\x02\x10\0");
+    g_assert_true(decodes(&kw_hb_TTimeRange_wire, KW_WIRE_COMPACT, compact, &range, arena, &error));
+    g_assert_cmpint(range.minStamp, ==, 8);
+    g_assert_cmpint(range.maxStamp, ==, 9);
+}
+
+static void
+last_of_a_field_wins(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_error error;
+    kw_api_Value value;
+    kw_bytes twice = KW_BYTES_LITERAL("\x0b\0\5\0\0\0\3one\x0b\0\5\0\0\0\3two\0");
+    g_assert_true(decodes(&kw_api_Value_wire, KW_WIRE_BINARY, twice, &value, arena, &error));
+    g_assert_true(kw_bytes_equal(value.bytes, KW_BYTES_LITERAL("two")));
+    kw_hb_TAuthorization labels;
+    kw_bytes emptied = KW_BYTES_LITERAL("\x19\x28\1a\1b\x09\x02\x08\0");
+    g_assert_true(decodes(&kw_hb_TAuthorization_wire, KW_WIRE_COMPACT, emptied, &labels, arena, &error));
+    g_assert_true(labels.has_labels);
+    g_assert_cmpuint(labels.labels.count, ==, 0);
+}
+
+static void
+strings_are_slices_of_the_body(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_error error;
+    kw_api_Value value;
+    kw_bytes body = KW_BYTES_LITERAL("\x0b\0\5\0\0\0\5slice\0");
+    g_assert_true(decodes(&kw_api_Value_wire, KW_WIRE_BINARY, body, &value, arena, &error));
+    g_assert_true(value.bytes.data == body.data + 7);
+    g_assert_cmpuint(kw_arena_used(arena), ==, 0);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/wire/codec/what_goes_in_comes_out", what_goes_in_comes_out);
+    g_test_add_func("/wire/codec/every_cut_is_refused", every_cut_is_refused);
+    g_test_add_func("/wire/codec/bytes_are_the_known_ones", bytes_are_the_known_ones);
+    g_test_add_func("/wire/codec/absent_members_hold_their_defaults", absent_members_hold_their_defaults);
+    g_test_add_func("/wire/codec/missing_required_field_is_named", missing_required_field_is_named);
+    g_test_add_func("/wire/codec/unknown_fields_are_passed", unknown_fields_are_passed);
+    g_test_add_func("/wire/codec/order_does_not_matter", order_does_not_matter);
+    g_test_add_func("/wire/codec/last_of_a_field_wins", last_of_a_field_wins);
+    g_test_add_func("/wire/codec/strings_are_slices_of_the_body", strings_are_slices_of_the_body);
+    return g_test_run();
+}
