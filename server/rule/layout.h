@@ -20,7 +20,8 @@ bool kw_layout_encode(const kw_layout *layout, const kw_record *record, kw_buffe
 
 /* Fills the fields that the key holds into record->values (others untouched). CORRUPT when the key
  * was not made by this layout. Byte values are slices of `key` or the arena's. */
-bool kw_layout_decode(const kw_layout *layout, kw_bytes key, kw_arena *arena, kw_record *record, kw_error *ret_error);
+bool kw_layout_decode(const kw_layout *layout, kw_bytes key, kw_arena *arena, kw_record *record,
+                      kw_error *ret_error);
 
 /* One component's part of an encoded key, for explain. */
 typedef struct kw_key_piece {
@@ -29,14 +30,15 @@ typedef struct kw_key_piece {
 } kw_key_piece;
 
 /* The pieces of a record's key in order. Count and array in the arena. */
-bool kw_layout_pieces(const kw_layout *layout, const kw_record *record, kw_arena *arena, kw_key_piece **ret_pieces,
-                      size_t *ret_count, kw_error *ret_error);
+bool kw_layout_pieces(const kw_layout *layout, const kw_record *record, kw_arena *arena,
+                      kw_key_piece **ret_pieces, size_t *ret_count, kw_error *ret_error);
 
 /* Can the value of this field be read back from a key? */
 bool kw_layout_holds_field(const kw_layout *layout, size_t field);
 
-/* SHA-256 over a canonical description of everything that decides the key's bytes (and of how cells of the table are
- * encoded is NOT part of it), as 64 hex digits. Equal for equal rules whatever their spelling in the file. */
+/* SHA-256 over a canonical description of everything that decides the key's bytes (and of how cells of the
+ * table are encoded is NOT part of it), as 64 hex digits. Equal for equal rules whatever their spelling in
+ * the file. */
 const char *kw_layout_fingerprint(const kw_layout *layout);
 
 /* The canonical description itself, one component a line. */
@@ -55,10 +57,12 @@ size_t kw_layout_component_count(const kw_layout *layout);
 const char *kw_layout_component_text(const kw_layout *layout, size_t index);
 
 /* Split points for `regions` regions from the rule itself: cuts where the buckets or prefixes begin,
- * as evenly as the rule allows (may be fewer). Keys in order, in the arena. INVALID when the rule gives no way to know. */
-bool kw_layout_splits(const kw_layout *layout, uint32_t regions, kw_arena *arena, kw_bytes **ret_keys, size_t *ret_count,
-                      kw_error *ret_error);
+ * as evenly as the rule allows (may be fewer). Keys in order, in the arena. INVALID when the rule gives no
+ * way to know. */
+bool kw_layout_splits(const kw_layout *layout, uint32_t regions, kw_arena *arena, kw_bytes **ret_keys,
+                      size_t *ret_count, kw_error *ret_error);
 
 /* Split points cut from sample records so that each region gets an equal share of the sample. */
-bool kw_layout_splits_of_sample(const kw_layout *layout, const kw_record *records, size_t records_count, uint32_t regions,
-                                kw_arena *arena, kw_bytes **ret_keys, size_t *ret_count, kw_error *ret_error);
+bool kw_layout_splits_of_sample(const kw_layout *layout, const kw_record *records, size_t records_count,
+                                uint32_t regions, kw_arena *arena, kw_bytes **ret_keys, size_t *ret_count,
+                                kw_error *ret_error);

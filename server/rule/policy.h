@@ -12,19 +12,19 @@ typedef struct kw_field {
     const char *name;
     kw_field_type type;
     kw_time_unit unit;
-    bool identity;      /* feeds the primary key: needed to name one record */
-    bool stored;        /* has a column */
-    bool in_primary_key;/* can be decoded from the primary row key */
-    kw_bytes family;    /* when stored */
+    bool identity;       /* feeds the primary key: needed to name one record */
+    bool stored;         /* has a column */
+    bool in_primary_key; /* can be decoded from the primary row key */
+    kw_bytes family;     /* when stored */
     kw_bytes qualifier;
     kw_cell_form form;
-    size_t max_bytes;   /* 0: none */
+    size_t max_bytes; /* 0: none */
     const kw_model_field *model;
 } kw_field;
 
 typedef struct kw_path {
     const char *name;
-    kw_bytes store_table; /* "ns:name" or "name" */
+    kw_bytes store_table;    /* "ns:name" or "name" */
     const kw_layout *layout; /* the one that writes go to */
     const kw_model_path *model;
 } kw_path;

@@ -42,5 +42,15 @@ kw_value_kind kw_field_value_kind(kw_field_type type);
 /* Same kind and same value (doubles by bits). */
 bool kw_value_equal(kw_value a, kw_value b);
 
+/* < 0, 0 or > 0: numbers by value, text and bytes unsigned lexicographic, false before true, doubles in total
+ * order (-0 before 0, NaN last); a number against a double compares as doubles. Other mixes: by kind. */
+int kw_value_compare(kw_value a, kw_value b);
+
+/* Numbers, doubles and flags as they are; bytes copied into the arena. */
+kw_value kw_value_copy(kw_value value, kw_arena *arena);
+
+/* Well-formed UTF-8; the character U+0000 is one like others. */
+bool kw_utf8_valid(kw_bytes bytes);
+
 /* For messages: "order_id=\"A1\"", numbers plain, bytes as \xNN; cut to fit. */
 void kw_value_print(kw_value value, char *to, size_t size);

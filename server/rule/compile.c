@@ -1,0 +1,214 @@
+/* Rules become layouts here.
+ *
+ * Two different records never share a key when each component's piece can be told apart from what
+ * follows. Read from the front, a piece must be of fixed width or show its own end. One piece at most
+ * may be open-ended: it is found from the back, so everything behind it must be of fixed width.
+ */
+#include "rule/compile.h"
+
+#include <openssl/evp.h>
+#include <stdio.h>
+
+static const char *
+nearest_kind(const char *name)
+{
+    size_t count;
+    const kw_component_schema *const *schemas = kw_rule_schemas(&count);
+    const char *names[32] = {NULL};
+    g_assert(count < G_N_ELEMENTS(names));
+    for (size_t index = 0; index < count; index++)
+        names[index] = schemas[index]->name;
+    return kw_nearest_name(name, names);
+}
+
+static const kw_component *
+compile_component(const kw_site *site)
+{
+    const kw_component_kind *kind = kw_component_kind_find(site->model->name);
+    if (kind)
+        return kind->compile(site);
+    const char *near = nearest_kind(site->model->name);
+    g_autofree char *hint = near ? g_strdup_printf("did you mean \"%s\"?", near) : NULL;
+    kw_diagnostics_add(site->diagnostics, site->model->mark, hint, "there is no component \"%s\"",
+                       site->model->name);
+    return NULL;
+}
+
+static bool
+compile_components(kw_layout *layout, kw_arena *arena, kw_diagnostics *diagnostics)
+{
+    const kw_model_path *model = layout->model;
+    if (model->components_count == 0 || model->components_count > KW_RULE_COMPONENTS_MAX)
+        return kw_diagnostics_add(diagnostics, model->mark, NULL,
+                                  "path %s: a rule has 1 to %d components, this one has %zu", model->name,
+                                  KW_RULE_COMPONENTS_MAX, model->components_count);
+    const kw_component **components = KW_ARENA_ARRAY(arena, const kw_component *, model->components_count);
+    bool good = true;
+    for (size_t index = 0; index < model->components_count; index++) {
+        kw_site site = {
+            .table = layout->table,
+            .path = model,
+            .model = &model->components[index],
+            .last = index + 1 == model->components_count,
+            .arena = arena,
+            .diagnostics = diagnostics,
+        };
+        components[index] = compile_component(&site);
+        good = good && components[index];
+    }
+    layout->components = components;
+    layout->count = model->components_count;
+    return good;
+}
+
+static bool
+is_open(const kw_component *component)
+{
+    return component->width == 0 && !component->delimited;
+}
+
+/* Finds the open-ended component and checks that nothing behind it varies in width. */
+static bool
+check_ends(kw_layout *layout, kw_diagnostics *diagnostics)
+{
+    layout->open = layout->count;
+    for (size_t index = 0; index < layout->count; index++) {
+        const kw_component *component = layout->components[index];
+        if (layout->open < layout->count && component->width == 0) {
+            const kw_component *open = layout->components[layout->open];
+            return kw_diagnostics_add(
+                diagnostics, open->mark, "use encoding: terminated, or fixed with a width",
+                "two records could make one key: nothing shows where %s ends, and %s behind "
+                "it varies in width, too",
+                open->text, component->text);
+        }
+        if (layout->open < layout->count)
+            layout->tail_width += component->width;
+        else if (is_open(component))
+            layout->open = index;
+    }
+    return true;
+}
+
+static void
+note_fields(kw_layout *layout, kw_arena *arena)
+{
+    layout->units = KW_ARENA_ARRAY(arena, int64_t, layout->table->fields_count);
+    for (size_t index = 0; index < layout->count; index++) {
+        const kw_component *component = layout->components[index];
+        layout->has_rest = layout->has_rest || component->of_rest;
+        if (component->field < 0)
+            continue;
+        int64_t *unit = &layout->units[component->field];
+        *unit = *unit ? MIN(*unit, component->unit) : component->unit;
+    }
+}
+
+/* What a key is derived from must stand in the key: else one record could have several keys. */
+static bool
+check_inputs(const kw_layout *layout, kw_diagnostics *diagnostics)
+{
+    bool good = true, any = false;
+    for (size_t index = 0; index < layout->count; index++) {
+        const kw_component *component = layout->components[index];
+        any = any || component->field >= 0;
+        if (component->field >= 0)
+            continue;
+        for (size_t input = 0; input < component->inputs_count; input++) {
+            size_t field = component->inputs[input];
+            const char *name = layout->table->fields[field].name;
+            if (kw_layout_holds(layout, field))
+                continue;
+            g_autofree char *hint =
+                g_strdup_printf("add \"- field: %s\" to the rule%s", name,
+                                kw_layout_holds_coarsely(layout, field) ? " in its own unit" : "");
+            good =
+                kw_diagnostics_add(diagnostics, component->mark, hint,
+                                   "%s: field %s is not itself in the key%s, so two records that differ only "
+                                   "in it could not be told apart",
+                                   component->text, name,
+                                   kw_layout_holds_coarsely(layout, field) ? " to its full precision" : "");
+        }
+    }
+    if (!any)
+        good = kw_diagnostics_add(diagnostics, layout->model->mark, "add \"- field: NAME\"",
+                                  "path %s: no component holds a field, so all records would share a key",
+                                  layout->model->name);
+    return good;
+}
+
+/* Enumerable components with a field behind them that is not itself enumerable. */
+static uint64_t
+count_buckets(const kw_layout *layout)
+{
+    uint64_t buckets = 1, waiting = 1;
+    for (size_t index = 0; index < layout->count; index++) {
+        const kw_component *component = layout->components[index];
+        if (component->buckets) {
+            if (__builtin_mul_overflow(waiting, component->buckets, &waiting))
+                return UINT64_MAX;
+        } else if (component->field >= 0) {
+            buckets = waiting;
+        }
+    }
+    return buckets;
+}
+
+static const char *const type_names[] = {
+    [KW_FIELD_BOOL] = "bool",     [KW_FIELD_INT] = "int",     [KW_FIELD_DOUBLE] = "double",
+    [KW_FIELD_STRING] = "string", [KW_FIELD_BYTES] = "bytes", [KW_FIELD_TIMESTAMP] = "timestamp",
+};
+
+static const char *const unit_names[] = {
+    [KW_UNIT_S] = "s",
+    [KW_UNIT_MS] = "ms",
+    [KW_UNIT_US] = "us",
+    [KW_UNIT_NS] = "ns",
+};
+
+/* "hash(md5 of order_id, first 4 as hex) <- order_id string\n" */
+static void
+describe_component(const kw_component *component, GString *to)
+{
+    g_string_append(to, component->text);
+    for (size_t index = 0; index < component->inputs_count; index++) {
+        const kw_field *field = &component->table->fields[component->inputs[index]];
+        g_string_append_printf(to, "%s%s %s", index ? ", " : " <- ", field->name, type_names[field->type]);
+        if (field->type == KW_FIELD_TIMESTAMP)
+            g_string_append_printf(to, " %s", unit_names[field->unit]);
+    }
+    g_string_append_c(to, '\n');
+}
+
+static void
+describe(kw_layout *layout, kw_arena *arena)
+{
+    GString *text = g_string_new(NULL);
+    for (size_t index = 0; index < layout->count; index++)
+        describe_component(layout->components[index], text);
+    layout->description = kw_arena_text(arena, kw_bytes_of(text->str, text->len));
+    uint8_t digest[EVP_MAX_MD_SIZE];
+    unsigned size = 0;
+    int done = EVP_Digest(text->str, text->len, digest, &size, EVP_sha256(), NULL);
+    g_assert(done && size == 32);
+    for (unsigned index = 0; index < size; index++)
+        snprintf(layout->fingerprint + 2 * index, 3, "%02x", digest[index]);
+    g_string_free(text, TRUE);
+}
+
+const kw_layout *
+kw_layout_compile(const kw_table *table, const kw_model_path *model, kw_arena *arena,
+                  kw_diagnostics *diagnostics)
+{
+    kw_layout *layout = KW_ARENA_NEW(arena, kw_layout);
+    layout->table = table;
+    layout->model = model;
+    if (!compile_components(layout, arena, diagnostics) || !check_ends(layout, diagnostics))
+        return NULL;
+    note_fields(layout, arena);
+    if (!check_inputs(layout, diagnostics))
+        return NULL;
+    layout->buckets = count_buckets(layout);
+    describe(layout, arena);
+    return layout;
+}

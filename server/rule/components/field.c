@@ -1,0 +1,292 @@
+/* field: the value of a field, in one of the encodings of encoding.h. */
+#include "rule/components/kinds.h"
+#include "rule/encoding.h"
+#include "rule/splits.h"
+
+#include <stdio.h>
+
+typedef struct field_piece {
+    kw_component base;
+    kw_form form;
+} field_piece;
+
+static const struct {
+    const char *name;
+    int64_t per_second;
+} units[] = {
+    [KW_UNIT_S] = {"s", 1},
+    [KW_UNIT_MS] = {"ms", 1000},
+    [KW_UNIT_US] = {"us", 1000000},
+    [KW_UNIT_NS] = {"ns", 1000000000},
+};
+
+static const char *const type_names[] = {
+    [KW_FIELD_BOOL] = "bool",     [KW_FIELD_INT] = "int",     [KW_FIELD_DOUBLE] = "double",
+    [KW_FIELD_STRING] = "string", [KW_FIELD_BYTES] = "bytes", [KW_FIELD_TIMESTAMP] = "timestamp",
+};
+
+static const char *
+default_encoding(const kw_site *site, kw_field_type type)
+{
+    switch (type) {
+    case KW_FIELD_STRING:
+        return site->last ? "raw" : "terminated";
+    case KW_FIELD_BYTES:
+        return site->last ? "raw" : "fixed";
+    case KW_FIELD_INT:
+    case KW_FIELD_TIMESTAMP:
+        return "int";
+    case KW_FIELD_BOOL:
+    case KW_FIELD_DOUBLE:
+        return "int"; /* which does not take them: the message names the type */
+    }
+    g_assert_not_reached();
+}
+
+static bool
+take_order(const kw_site *site, field_piece *self)
+{
+    const char *order = kw_site_text(site, "order", NULL);
+    bool descending = order && strcmp(order, "desc") == 0;
+    if (order && !descending && self->form.encoding->always_descending)
+        return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "order"),
+                                  "use encoding int or decimal for ascending order",
+                                  "field: %s is descending by its nature", self->form.encoding->name);
+    self->form.descending = descending || self->form.encoding->always_descending;
+    return true;
+}
+
+/* unit: a coarser one than the field's, which loses what is below it. */
+static bool
+take_unit(const kw_site *site, field_piece *self, const kw_field *field)
+{
+    self->form.divisor = 1;
+    const char *name = kw_site_text(site, "unit", NULL);
+    if (!name)
+        return true;
+    kw_mark mark = kw_site_mark(site, "unit");
+    if (field->type != KW_FIELD_TIMESTAMP || !self->form.encoding->takes_unit)
+        return kw_diagnostics_add(site->diagnostics, mark, NULL, "field: only timestamps take a unit");
+    kw_time_unit unit = KW_UNIT_S;
+    while (strcmp(units[unit].name, name) != 0)
+        unit++;
+    if (units[unit].per_second > units[field->unit].per_second)
+        return kw_diagnostics_add(site->diagnostics, mark, NULL,
+                                  "field: the key cannot be finer (%s) than field %s (%s)", name, field->name,
+                                  units[field->unit].name);
+    self->form.divisor = units[field->unit].per_second / units[unit].per_second;
+    return true;
+}
+
+static bool
+take_terminator(const kw_site *site, field_piece *self)
+{
+    const char *text = kw_site_text(site, "terminator", NULL);
+    if (!text)
+        return true;
+    kw_mark mark = kw_site_mark(site, "terminator");
+    if (!self->form.encoding->takes_terminator)
+        return kw_diagnostics_add(site->diagnostics, mark, "use encoding: terminated",
+                                  "field: encoding %s takes no terminator", self->form.encoding->name);
+    kw_bytes bytes;
+    kw_error error = KW_ERROR_NONE;
+    if (!kw_bytes_from_binary_text(text, site->arena, &bytes, &error) || bytes.size != 1)
+        return kw_diagnostics_add(site->diagnostics, mark, "for example \"\\x00\" or \"|\"",
+                                  "field: the terminator must be one byte");
+    self->form.terminator = bytes.data[0];
+    return true;
+}
+
+static bool
+take_width(const kw_site *site, field_piece *self)
+{
+    const kw_encoding *encoding = self->form.encoding;
+    int64_t width = kw_site_number(site, "width", 0);
+    bool numeric = kw_field_value_kind(self->form.type) == KW_VALUE_NUMBER;
+    if (encoding->needs_width && width == 0)
+        return kw_diagnostics_add(site->diagnostics, site->model->mark,
+                                  "say how many bytes it takes, as in {name: ..., width: 16}",
+                                  "field: encoding %s needs a width", encoding->name);
+    if (width != 0 && !encoding->needs_width && !numeric)
+        return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "width"), "use encoding: fixed",
+                                  "field: encoding %s takes no width", encoding->name);
+    self->form.width = (uint32_t)width;
+    return true;
+}
+
+static bool
+take_encoding(const kw_site *site, field_piece *self, const kw_field *field)
+{
+    const char *name = kw_site_text(site, "encoding", default_encoding(site, field->type));
+    self->form.encoding = kw_encoding_find(name);
+    g_assert(self->form.encoding); /* the reader checked the choice */
+    self->form.type = field->type;
+    if (!(self->form.encoding->types & KW_TYPE_BIT(field->type)))
+        return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "encoding"), NULL,
+                                  "field: encoding %s does not take field %s, which is of type %s", name,
+                                  field->name, type_names[field->type]);
+    self->form.reversed = kw_site_flag(site, "reverse", false);
+    if (self->form.reversed && !self->form.encoding->reversible)
+        return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "reverse"),
+                                  "use encoding: digits for strings, decimal for numbers",
+                                  "field: only digits of a fixed length can be reversed");
+    return true;
+}
+
+static const char *
+text_of(const kw_site *site, const field_piece *self, const kw_field *field)
+{
+    const kw_form *form = &self->form;
+    const char *text = kw_arena_printf(site->arena, "field(%s as %s", field->name, form->encoding->name);
+    if (form->encoding->takes_terminator)
+        text = kw_arena_printf(site->arena, "%s by \\x%02X", text, form->terminator);
+    if (form->width)
+        text = kw_arena_printf(site->arena, "%s, width %u", text, form->width);
+    if (form->divisor > 1)
+        text = kw_arena_printf(site->arena, "%s, unit %s", text, kw_site_text(site, "unit", ""));
+    return kw_arena_printf(site->arena, "%s%s%s)", text, form->reversed ? ", reversed" : "",
+                           form->descending ? ", descending" : "");
+}
+
+static const kw_component *
+compile(const kw_site *site)
+{
+    int number = kw_site_field(site, "name");
+    if (number < 0)
+        return NULL;
+    const kw_field *field = &site->table->fields[number];
+    field_piece *self = (field_piece *)kw_site_component(site, sizeof(field_piece), &kw_component_field);
+    if (!take_encoding(site, self, field) || !take_order(site, self) || !take_unit(site, self, field) ||
+        !take_terminator(site, self) || !take_width(site, self) ||
+        !self->form.encoding->prepare(site, &self->form))
+        return NULL;
+    size_t *inputs = KW_ARENA_NEW(site->arena, size_t);
+    *inputs = (size_t)number;
+    kw_component *base = &self->base;
+    base->inputs = inputs;
+    base->inputs_count = 1;
+    base->field = number;
+    base->unit = self->form.divisor;
+    base->direction = self->form.direction;
+    base->width = self->form.width;
+    base->delimited = self->form.delimited;
+    base->text = text_of(site, self, field);
+    return base;
+}
+
+/* "table T, field F: value V <reason>" */
+static bool
+complain(const field_piece *self, kw_value value, kw_error *ret_error)
+{
+    if (!ret_error)
+        return false;
+    char shown[80], reason[KW_ERROR_TEXT_MAX];
+    kw_value_print(value, shown, sizeof shown);
+    g_strlcpy(reason, ret_error->text, sizeof reason);
+    const kw_table *table = self->base.table;
+    return kw_error_set(ret_error, ret_error->code, "table %s, field %s: value %s %s", table->name,
+                        table->fields[self->base.field].name, shown, reason);
+}
+
+static bool
+encode(const kw_component *component, const kw_value *values, kw_bytes rest, kw_buffer *out,
+       kw_error *ret_error)
+{
+    const field_piece *self = (const field_piece *)component;
+    (void)rest;
+    kw_value value = values[component->field];
+    const kw_field *field = &component->table->fields[component->field];
+    if (value.kind != kw_field_value_kind(self->form.type)) {
+        if (value.kind == KW_VALUE_NONE)
+            return kw_error_set(ret_error, KW_INVALID,
+                                "table %s, field %s: is missing, and the row key is made of it",
+                                component->table->name, field->name);
+        kw_error_set(ret_error, KW_INVALID, "is not of type %s", type_names[self->form.type]);
+        return complain(self, value, ret_error);
+    }
+    return self->form.encoding->encode(&self->form, value, out, ret_error) ||
+           complain(self, value, ret_error);
+}
+
+static bool
+decode(const kw_component *component, kw_bytes piece, kw_arena *arena, kw_value *values, kw_error *ret_error)
+{
+    const field_piece *self = (const field_piece *)component;
+    kw_value value;
+    if (!self->form.encoding->decode(&self->form, piece, arena, &value, ret_error))
+        return complain(self, (kw_value){.kind = KW_VALUE_BYTES, .bytes = piece}, ret_error);
+    if (component->unit == 1)
+        values[component->field] = value;
+    return true;
+}
+
+static size_t
+measure(const kw_component *component, kw_bytes bytes)
+{
+    const field_piece *self = (const field_piece *)component;
+    return self->form.encoding->measure(&self->form, bytes);
+}
+
+static bool
+edge(const kw_component *component, kw_value value, bool lower, kw_arena *arena, kw_edge *ret_edge)
+{
+    const field_piece *self = (const field_piece *)component;
+    return self->form.encoding->edge(&self->form, value, lower, arena, ret_edge);
+}
+
+static const char *const orders[] = {"asc", "desc", NULL};
+static const char *const unit_names[] = {"s", "ms", "us", "ns", NULL};
+
+static const kw_setting_schema settings[] = {
+    {.name = "name", .kind = KW_SETTING_TEXT, .required = true, .about = "The field."},
+    {.name = "encoding",
+     .kind = KW_SETTING_CHOICE,
+     .choices = kw_encoding_names,
+     .fallback = "int for numbers and timestamps; raw for strings and bytes at the end, else terminated",
+     .about = "Strings: raw, terminated, fixed, digits. Bytes: raw, terminated, fixed. Numbers and "
+              "timestamps: int "
+              "(sign bit flipped), raw_int (Java's Bytes.toBytes), max_minus (Integer.MAX_VALUE or "
+              "Long.MAX_VALUE minus it), decimal, max_minus_decimal."},
+    {.name = "width",
+     .kind = KW_SETTING_INT,
+     .least = 1,
+     .most = 1024,
+     .fallback = "8 bytes or 19 digits for numbers",
+     .about = "Bytes that it takes in the key."},
+    {.name = "order",
+     .kind = KW_SETTING_CHOICE,
+     .choices = orders,
+     .fallback = "asc (desc for the max_minus encodings)",
+     .about = "Descending order puts the greatest value first."},
+    {.name = "unit",
+     .kind = KW_SETTING_CHOICE,
+     .choices = unit_names,
+     .fallback = "the field's own",
+     .about = "A coarser unit for a timestamp. The key then tells records apart only to that unit, and the "
+              "field needs a column."},
+    {.name = "reverse",
+     .kind = KW_SETTING_BOOL,
+     .fallback = "false",
+     .about = "Digits of a fixed length from the last to the first: spreads sequential numbers."},
+    {.name = "terminator",
+     .kind = KW_SETTING_TEXT,
+     .fallback = "\\x00",
+     .about = "The byte that ends a terminated string, which values must not contain. Only \\x00 keeps "
+              "the strings' order."},
+};
+
+static const kw_component_schema schema = {
+    .name = "field",
+    .about = "The value of a field.",
+    .settings = settings,
+    .settings_count = G_N_ELEMENTS(settings),
+};
+
+const kw_component_kind kw_component_field = {
+    .schema = &schema,
+    .compile = compile,
+    .encode = encode,
+    .decode = decode,
+    .measure = measure,
+    .edge = edge,
+};

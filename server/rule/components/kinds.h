@@ -1,0 +1,11 @@
+/* The kinds of components: one file each in this folder, one row each in component.c. */
+#pragma once
+
+#include "rule/component.h"
+
+extern const kw_component_kind kw_component_field;
+extern const kw_component_kind kw_component_literal;
+extern const kw_component_kind kw_component_hash;
+extern const kw_component_kind kw_component_salt;
+extern const kw_component_kind kw_component_mod;
+extern const kw_component_kind kw_component_enum;

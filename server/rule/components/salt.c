@@ -1,0 +1,204 @@
+/* salt: a bucket number from a hash, so that rows with close keys lie in many regions.
+ *
+ *   xxh64      hash of the named fields; spreads sequential values evenly. The default
+ *   java_long  of one number: (short) Long.hashCode(n), floor modulo (compatibility: spreads badly)
+ *   phoenix    of the rest of the key: Phoenix's SaltingUtil
+ *   hbasewd    of the rest of the key: HBaseWD's OneByteSimpleHash
+ *
+ * The last two are computable for a reader only when everything behind them in the key is bound.
+ */
+#include "rule/components/kinds.h"
+#include "rule/derived.h"
+
+typedef struct salt salt;
+
+typedef struct algorithm {
+    const char *name;
+    bool of_rest;
+    bool of_number; /* exactly one int or timestamp field */
+    bool (*bucket)(const salt *self, const kw_value *values, kw_bytes rest, uint32_t *ret_bucket,
+                   kw_error *ret_error);
+} algorithm;
+
+struct salt {
+    kw_component base;
+    const algorithm *algorithm;
+    kw_bucket_form form;
+};
+
+static bool
+xxh64_bucket(const salt *self, const kw_value *values, kw_bytes rest, uint32_t *ret_bucket,
+             kw_error *ret_error)
+{
+    (void)rest;
+    uint64_t hash;
+    if (!kw_derived_xxh64(&self->base, values, &hash, ret_error))
+        return false;
+    *ret_bucket = (uint32_t)(hash % self->form.buckets);
+    return true;
+}
+
+static uint32_t
+java_long_bucket_of(const kw_bucket_form *form, int64_t value)
+{
+    uint32_t hash = (uint32_t)((uint64_t)value ^ (uint64_t)value >> 32);
+    int32_t remainder = (int16_t)(uint16_t)hash % (int32_t)form->buckets;
+    return (uint32_t)(remainder < 0 ? remainder + (int32_t)form->buckets : remainder);
+}
+
+static bool
+java_long_bucket(const salt *self, const kw_value *values, kw_bytes rest, uint32_t *ret_bucket,
+                 kw_error *ret_error)
+{
+    (void)rest;
+    kw_value value = values[self->base.inputs[0]];
+    if (value.kind != KW_VALUE_NUMBER)
+        return kw_derived_missing(&self->base, self->base.inputs[0], ret_error);
+    *ret_bucket = java_long_bucket_of(&self->form, value.number);
+    return true;
+}
+
+static bool
+phoenix_bucket(const salt *self, const kw_value *values, kw_bytes rest, uint32_t *ret_bucket,
+               kw_error *ret_error)
+{
+    (void)values;
+    (void)ret_error;
+    int32_t remainder = kw_java_bytes_hash(rest) % (int32_t)self->form.buckets;
+    *ret_bucket = (uint32_t)(remainder < 0 ? -remainder : remainder);
+    return true;
+}
+
+/* HBaseWD takes the absolute value before the remainder. Of the one hash that has none in 32 bits it makes a
+ * byte outside its own buckets, which its own readers never visit; here that row stays within them. */
+static bool
+hbasewd_bucket(const salt *self, const kw_value *values, kw_bytes rest, uint32_t *ret_bucket,
+               kw_error *ret_error)
+{
+    (void)values;
+    (void)ret_error;
+    int64_t hash = kw_java_bytes_hash(rest);
+    *ret_bucket = (uint32_t)((hash < 0 ? -hash : hash) % self->form.buckets);
+    return true;
+}
+
+static const algorithm algorithms[] = {
+    {.name = "xxh64", .bucket = xxh64_bucket},
+    {.name = "java_long", .of_number = true, .bucket = java_long_bucket},
+    {.name = "phoenix", .of_rest = true, .bucket = phoenix_bucket},
+    {.name = "hbasewd", .of_rest = true, .bucket = hbasewd_bucket},
+};
+
+static const algorithm *
+find_algorithm(const char *name)
+{
+    for (size_t index = 0; index < G_N_ELEMENTS(algorithms); index++) {
+        if (strcmp(algorithms[index].name, name) == 0)
+            return &algorithms[index];
+    }
+    g_assert_not_reached(); /* the reader checked the choice */
+}
+
+static bool
+is_number(const kw_table *table, size_t field)
+{
+    return kw_field_value_kind(table->fields[field].type) == KW_VALUE_NUMBER;
+}
+
+static bool
+take_inputs(const kw_site *site, salt *self)
+{
+    kw_component *base = &self->base;
+    const char *name = self->algorithm->name;
+    base->of_rest = self->algorithm->of_rest;
+    if (base->of_rest && kw_model_setting_find(site->model, "of"))
+        return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "of"), "leave \"of\" out",
+                                  "salt: %s is computed over the rest of the key, not over fields", name);
+    if (base->of_rest && site->last)
+        return kw_diagnostics_add(site->diagnostics, site->model->mark, "put it first",
+                                  "salt: %s is computed over the rest of the key, and nothing follows", name);
+    if (base->of_rest)
+        return true;
+    if (!kw_site_fields(site, "of", &base->inputs, &base->inputs_count))
+        return false;
+    if (self->algorithm->of_number && (base->inputs_count != 1 || !is_number(site->table, base->inputs[0])))
+        return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "of"), NULL,
+                                  "salt: %s takes exactly one int or timestamp field", name);
+    return true;
+}
+
+static const kw_component *
+compile(const kw_site *site)
+{
+    salt *self = (salt *)kw_site_component(site, sizeof(salt), &kw_component_salt);
+    self->algorithm = find_algorithm(kw_site_text(site, "algorithm", "xxh64"));
+    if (!take_inputs(site, self) || !kw_bucket_form_read(site, &self->form))
+        return NULL;
+    kw_component *base = &self->base;
+    base->width = self->form.width;
+    base->buckets = self->form.buckets;
+    base->cuts = self->form.buckets;
+    const char *of =
+        base->of_rest ? "the rest of the key" : kw_site_field_names(site, base->inputs, base->inputs_count);
+    base->text = kw_arena_printf(site->arena, "salt(%s of %s, modulo %s)", self->algorithm->name, of,
+                                 kw_bucket_form_text(site, &self->form));
+    return base;
+}
+
+static bool
+encode(const kw_component *component, const kw_value *values, kw_bytes rest, kw_buffer *out,
+       kw_error *ret_error)
+{
+    const salt *self = (const salt *)component;
+    uint32_t bucket;
+    if (!self->algorithm->bucket(self, values, rest, &bucket, ret_error))
+        return false;
+    kw_bucket_form_append(&self->form, bucket, out);
+    return true;
+}
+
+static size_t
+enumerate(const kw_component *component, const kw_span *span, kw_arena *arena, const kw_bucket **ret_buckets)
+{
+    const salt *self = (const salt *)component;
+    if (!self->algorithm->of_number)
+        return kw_bucket_form_all(&self->form, arena, ret_buckets);
+    return kw_bucket_form_within(&self->form, component, span, java_long_bucket_of, arena, ret_buckets);
+}
+
+static kw_bytes
+piece(const kw_component *component, uint64_t index, kw_arena *arena)
+{
+    return kw_bucket_form_piece(&((const salt *)component)->form, (uint32_t)index, arena);
+}
+
+static const char *const algorithm_names[] = {"xxh64", "java_long", "phoenix", "hbasewd", NULL};
+
+static const kw_setting_schema settings[] = {
+    {.name = "of",
+     .kind = KW_SETTING_TEXTS,
+     .about =
+         "The fields that decide the bucket. Not for phoenix and hbasewd, which use the rest of the key."},
+    KW_BUCKET_SETTINGS,
+    {.name = "algorithm",
+     .kind = KW_SETTING_CHOICE,
+     .choices = algorithm_names,
+     .fallback = "xxh64",
+     .about = "xxh64 spreads evenly. The others are for tables that other programs made: java_long "
+              "(Long.hashCode narrowed to short), phoenix (SALT_BUCKETS), hbasewd (OneByteSimpleHash)."},
+};
+
+static const kw_component_schema schema = {
+    .name = "salt",
+    .about = "A bucket number from a hash: spreads rows with close keys; reads fan out over the buckets.",
+    .settings = settings,
+    .settings_count = G_N_ELEMENTS(settings),
+};
+
+const kw_component_kind kw_component_salt = {
+    .schema = &schema,
+    .compile = compile,
+    .encode = encode,
+    .enumerate = enumerate,
+    .piece = piece,
+};

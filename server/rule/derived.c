@@ -1,0 +1,209 @@
+/* Digests of fields and bucket numbers: see derived.h. */
+#include "rule/derived.h"
+
+#include <stdio.h>
+
+/* Inputs that are together no longer than this are hashed from the stack. */
+#define STACK_INPUT_MAX 512
+
+bool
+kw_derived_missing(const kw_component *component, size_t field, kw_error *ret_error)
+{
+    return kw_error_set(ret_error, KW_INVALID,
+                        "table %s, field %s: is missing, and the row key is made of it",
+                        component->table->name, component->table->fields[field].name);
+}
+
+static bool
+is_slice(kw_value value)
+{
+    return value.kind == KW_VALUE_TEXT || value.kind == KW_VALUE_BYTES;
+}
+
+/* Most bytes that the inputs take. */
+static bool
+measure_inputs(const kw_component *component, const kw_value *values, size_t *ret_size, kw_error *ret_error)
+{
+    size_t size = 0;
+    for (size_t index = 0; index < component->inputs_count; index++) {
+        size_t field = component->inputs[index];
+        if (values[field].kind == KW_VALUE_NONE)
+            return kw_derived_missing(component, field, ret_error);
+        size += is_slice(values[field]) ? values[field].bytes.size : 24;
+    }
+    *ret_size = size;
+    return true;
+}
+
+bool
+kw_derived_digest(const kw_component *component, const kw_value *values, kw_digest digest,
+                  bool numbers_as_text, uint8_t *to, kw_error *ret_error)
+{
+    size_t size = 0;
+    if (!measure_inputs(component, values, &size, ret_error))
+        return false;
+    if (component->inputs_count == 1 && is_slice(values[component->inputs[0]])) {
+        kw_digest_compute(digest, values[component->inputs[0]].bytes, to);
+        return true;
+    }
+    uint8_t near[STACK_INPUT_MAX];
+    g_autofree uint8_t *far = size > sizeof near ? g_malloc(size) : NULL;
+    kw_buffer input = {.data = far ? far : near, .capacity = far ? size : sizeof near};
+    for (size_t index = 0; index < component->inputs_count; index++)
+        kw_digest_input(values[component->inputs[index]], numbers_as_text, &input);
+    kw_digest_compute(digest, kw_buffer_bytes(&input), to);
+    return true;
+}
+
+bool
+kw_derived_xxh64(const kw_component *component, const kw_value *values, uint64_t *ret_hash,
+                 kw_error *ret_error)
+{
+    uint8_t digest[KW_DIGEST_MAX];
+    if (!kw_derived_digest(component, values, KW_DIGEST_XXH64, false, digest, ret_error))
+        return false;
+    *ret_hash = kw_be64_load(digest);
+    return true;
+}
+
+void
+kw_derived_hex(const uint8_t *bytes, uint32_t digits, uint8_t *to)
+{
+    static const char hex[] = "0123456789abcdef";
+    for (uint32_t index = 0; index < digits; index++) {
+        unsigned byte = bytes[index / 2];
+        to[index] = (uint8_t)hex[index % 2 ? byte & 15 : byte >> 4];
+    }
+}
+
+const char *const kw_bucket_as_names[] = {"byte", "hex", "decimal", NULL};
+
+/* Digits of the largest bucket number in a base. */
+static uint32_t
+digits_needed(uint32_t buckets, uint32_t base)
+{
+    uint32_t digits = 1;
+    for (uint32_t largest = (buckets - 1) / base; largest > 0; largest /= base)
+        digits++;
+    return digits;
+}
+
+bool
+kw_bucket_form_read(const kw_site *site, kw_bucket_form *ret_form)
+{
+    static const uint32_t bases[] = {256, 16, 10};
+    const char *as = kw_site_text(site, "as", kw_bucket_as_names[0]);
+    kw_bucket_form form = {.buckets = (uint32_t)kw_site_number(site, "buckets", 2)};
+    while (strcmp(kw_bucket_as_names[form.as], as) != 0)
+        form.as++;
+    uint32_t needed = digits_needed(form.buckets, bases[form.as]);
+    form.width = (uint32_t)kw_site_number(site, "width", needed);
+    if (form.width < needed)
+        return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "width"), NULL,
+                                  "%s: %u buckets as %s need a width of %u, not %u", site->model->name,
+                                  form.buckets, as, needed, form.width);
+    *ret_form = form;
+    return true;
+}
+
+const char *
+kw_bucket_form_text(const kw_site *site, const kw_bucket_form *form)
+{
+    return kw_arena_printf(site->arena, "%u as %s, width %u", form->buckets, kw_bucket_as_names[form->as],
+                           form->width);
+}
+
+static void
+write_bucket(const kw_bucket_form *form, uint32_t bucket, uint8_t *to)
+{
+    static const uint32_t bases[] = {256, 16, 10};
+    uint32_t base = bases[form->as];
+    for (uint32_t index = form->width; index > 0; index--, bucket /= base) {
+        uint32_t digit = bucket % base;
+        to[index - 1] = (uint8_t)(form->as == KW_BUCKET_BYTE ? digit : (unsigned)"0123456789abcdef"[digit]);
+    }
+}
+
+void
+kw_bucket_form_append(const kw_bucket_form *form, uint32_t bucket, kw_buffer *out)
+{
+    write_bucket(form, bucket, kw_buffer_reserve(out, form->width));
+    out->size += form->width;
+}
+
+kw_bytes
+kw_bucket_form_piece(const kw_bucket_form *form, uint32_t bucket, kw_arena *arena)
+{
+    uint8_t *to = kw_arena_alloc(arena, form->width);
+    write_bucket(form, bucket, to);
+    return kw_bytes_of(to, form->width);
+}
+
+size_t
+kw_bucket_form_all(const kw_bucket_form *form, kw_arena *arena, const kw_bucket **ret_buckets)
+{
+    kw_bucket *buckets = KW_ARENA_ARRAY(arena, kw_bucket, form->buckets);
+    uint8_t *bytes = kw_arena_alloc(arena, (size_t)form->buckets * form->width);
+    for (uint32_t index = 0; index < form->buckets; index++, bytes += form->width) {
+        write_bucket(form, index, bytes);
+        buckets[index] = (kw_bucket){.bytes = kw_bytes_of(bytes, form->width), .field = -1};
+    }
+    *ret_buckets = buckets;
+    return form->buckets;
+}
+
+bool
+kw_span_numbers(const kw_span *span, int64_t *ret_least, int64_t *ret_most)
+{
+    int64_t least = span->from.kind == KW_VALUE_NUMBER ? span->from.number : INT64_MIN;
+    int64_t most = span->to.kind == KW_VALUE_NUMBER ? span->to.number : INT64_MAX;
+    if (span->from.kind == KW_VALUE_NUMBER && !span->from_inclusive &&
+        __builtin_add_overflow(least, 1, &least))
+        return false;
+    if (span->to.kind == KW_VALUE_NUMBER && !span->to_inclusive && __builtin_sub_overflow(most, 1, &most))
+        return false;
+    *ret_least = least;
+    *ret_most = most;
+    return least <= most;
+}
+
+/* The one bucket of each number least..most, numbers of one bucket joined. */
+static size_t
+buckets_of_numbers(const kw_bucket_form *form, int64_t least, int64_t most,
+                   uint32_t (*bucket_of)(const kw_bucket_form *form, int64_t value), kw_arena *arena,
+                   const kw_bucket **ret_buckets)
+{
+    uint32_t numbers = (uint32_t)(most - least) + 1;
+    kw_bucket *buckets = KW_ARENA_ARRAY(arena, kw_bucket, numbers);
+    kw_bucket **of_bucket = KW_ARENA_ARRAY(arena, kw_bucket *, form->buckets);
+    size_t count = 0;
+    for (uint32_t index = 0; index < numbers; index++) {
+        int64_t value = least + index;
+        uint32_t bucket = bucket_of(form, value);
+        if (!of_bucket[bucket]) {
+            of_bucket[bucket] = &buckets[count++];
+            *of_bucket[bucket] = (kw_bucket){.bytes = kw_bucket_form_piece(form, bucket, arena),
+                                             .field = -1,
+                                             .narrowed = true,
+                                             .least = value};
+        }
+        of_bucket[bucket]->most = value;
+    }
+    *ret_buckets = buckets;
+    return count;
+}
+
+size_t
+kw_bucket_form_within(const kw_bucket_form *form, const kw_component *component, const kw_span *span,
+                      uint32_t (*bucket_of)(const kw_bucket_form *form, int64_t value), kw_arena *arena,
+                      const kw_bucket **ret_buckets)
+{
+    bool about_it = component->inputs_count == 1 && span->field == (int)component->inputs[0];
+    int64_t least, most;
+    if (!about_it || !kw_span_numbers(span, &least, &most))
+        return kw_bucket_form_all(form, arena, ret_buckets);
+    /* Past twice the buckets, no bucket is likely to stay empty. */
+    if ((uint64_t)most - (uint64_t)least >= 2 * (uint64_t)form->buckets)
+        return kw_bucket_form_all(form, arena, ret_buckets);
+    return buckets_of_numbers(form, least, most, bucket_of, arena, ret_buckets);
+}

@@ -1,0 +1,210 @@
+/* Hashes of row keys. MD5 is OpenSSL's, fetched once, with one context per thread; xxh64 is libxxhash's. */
+#include "rule/digest.h"
+
+#include "base/thread.h"
+
+#include <inttypes.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+static const struct {
+    const char *name;
+    size_t size;
+} digests[] = {
+    [KW_DIGEST_MD5] = {"md5", 16},
+    [KW_DIGEST_MURMUR3] = {"murmur3", 4},
+    [KW_DIGEST_XXH64] = {"xxh64", 8},
+};
+
+static pthread_once_t fetch_once = PTHREAD_ONCE_INIT;
+static EVP_MD *md5;               /* NULL: this OpenSSL has none */
+static pthread_key_t context_key; /* frees a thread's context at its end */
+static __thread EVP_MD_CTX *context;
+
+static void
+free_context(void *user)
+{
+    EVP_MD_CTX_free(user);
+}
+
+static void
+release_md5(void)
+{
+    EVP_MD_CTX_free(context); /* the main thread's: keys' destructors do not run at exit */
+    context = NULL;
+    EVP_MD_free(md5);
+    md5 = NULL;
+}
+
+static void
+fetch_md5(void)
+{
+    md5 = EVP_MD_fetch(NULL, "MD5", NULL);
+    int failed = pthread_key_create(&context_key, free_context);
+    g_assert(!failed);
+    OPENSSL_atexit(release_md5);
+}
+
+static EVP_MD_CTX *
+thread_context(void)
+{
+    if (context)
+        return context;
+    pthread_once(&fetch_once, fetch_md5);
+    g_assert(md5);
+    context = EVP_MD_CTX_new();
+    int ready = context && EVP_DigestInit_ex2(context, md5, NULL);
+    g_assert(ready);
+    pthread_setspecific(context_key, context);
+    return context;
+}
+
+static void
+compute_md5(kw_bytes input, uint8_t *to)
+{
+    EVP_MD_CTX *mine = thread_context();
+    int done = EVP_DigestInit_ex2(mine, NULL, NULL) && EVP_DigestUpdate(mine, input.data, input.size) &&
+               EVP_DigestFinal_ex(mine, to, NULL);
+    g_assert(done);
+}
+
+bool
+kw_digest_find(const char *name, kw_digest *ret_digest)
+{
+    for (size_t index = 0; index < G_N_ELEMENTS(digests); index++) {
+        if (strcmp(digests[index].name, name) == 0) {
+            *ret_digest = (kw_digest)index;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *
+kw_digest_name(kw_digest digest)
+{
+    return digests[digest].name;
+}
+
+size_t
+kw_digest_size(kw_digest digest)
+{
+    return digests[digest].size;
+}
+
+bool
+kw_digest_available(kw_digest digest)
+{
+    if (digest != KW_DIGEST_MD5)
+        return true;
+    pthread_once(&fetch_once, fetch_md5);
+    return md5 != NULL;
+}
+
+void
+kw_digest_compute(kw_digest digest, kw_bytes input, uint8_t *to)
+{
+    switch (digest) {
+    case KW_DIGEST_MD5:
+        compute_md5(input, to);
+        return;
+    case KW_DIGEST_MURMUR3:
+        kw_be32_store(to, kw_murmur3_32(input, 0));
+        return;
+    case KW_DIGEST_XXH64:
+        kw_be64_store(to, kw_xxh64(input));
+        return;
+    }
+    g_assert_not_reached();
+}
+
+static uint32_t
+rotate_left(uint32_t value, unsigned bits)
+{
+    return value << bits | value >> (32 - bits);
+}
+
+static uint32_t
+murmur3_block(uint32_t block)
+{
+    return rotate_left(block * 0xcc9e2d51u, 15) * 0x1b873593u;
+}
+
+uint32_t
+kw_murmur3_32(kw_bytes input, uint32_t seed)
+{
+    uint32_t hash = seed;
+    size_t at = 0;
+    for (; at + 4 <= input.size; at += 4) {
+        uint32_t block;
+        memcpy(&block, input.data + at, 4);
+        hash = rotate_left(hash ^ murmur3_block(GUINT32_FROM_LE(block)), 13) * 5 + 0xe6546b64u;
+    }
+    uint32_t tail = 0;
+    for (size_t index = input.size; index > at; index--)
+        tail = tail << 8 | input.data[index - 1];
+    if (input.size > at)
+        hash ^= murmur3_block(tail);
+    hash ^= (uint32_t)input.size;
+    hash = (hash ^ hash >> 16) * 0x85ebca6bu;
+    hash = (hash ^ hash >> 13) * 0xc2b2ae35u;
+    return hash ^ hash >> 16;
+}
+
+uint64_t
+kw_xxh64(kw_bytes input)
+{
+    return XXH64(input.data, input.size, 0);
+}
+
+int32_t
+kw_java_bytes_hash(kw_bytes input)
+{
+    uint32_t hash = 1;
+    for (size_t index = 0; index < input.size; index++) {
+        int32_t signed_byte = (int8_t)input.data[index];
+        hash = 31 * hash + (uint32_t)signed_byte;
+    }
+    return (int32_t)hash;
+}
+
+static void
+append_be64(kw_buffer *out, uint64_t value)
+{
+    kw_be64_store(kw_buffer_reserve(out, 8), value);
+    out->size += 8;
+}
+
+void
+kw_digest_input(kw_value value, bool numbers_as_text, kw_buffer *out)
+{
+    uint64_t bits;
+    switch (value.kind) {
+    case KW_VALUE_NONE:
+        break;
+    case KW_VALUE_FLAG:
+        kw_buffer_append_byte(out, value.flag);
+        return;
+    case KW_VALUE_NUMBER:
+        if (numbers_as_text) {
+            char text[24];
+            int length = snprintf(text, sizeof text, "%" PRId64, value.number);
+            kw_buffer_append(out, kw_bytes_of(text, (size_t)length));
+        } else {
+            append_be64(out, (uint64_t)value.number);
+        }
+        return;
+    case KW_VALUE_REAL:
+        memcpy(&bits, &value.real, sizeof bits);
+        append_be64(out, bits);
+        return;
+    case KW_VALUE_TEXT:
+    case KW_VALUE_BYTES:
+        kw_buffer_append(out, value.bytes);
+        return;
+    }
+    g_assert_not_reached(); /* absent fields are refused before */
+}

@@ -1,0 +1,37 @@
+/* Hashes of row keys, and what they are computed over.
+ *
+ * Their results are in stored keys: they must never change. Any thread; nothing is allocated per call.
+ */
+#pragma once
+
+#include "rule/record.h"
+
+/* The longest digest (MD5). */
+#define KW_DIGEST_MAX 16
+
+typedef enum kw_digest { KW_DIGEST_MD5, KW_DIGEST_MURMUR3, KW_DIGEST_XXH64 } kw_digest;
+
+/* "md5", "murmur3", "xxh64". False for another name. */
+bool kw_digest_find(const char *name, kw_digest *ret_digest);
+const char *kw_digest_name(kw_digest digest);
+
+/* Bytes of the digest: 16, 4, 8. */
+size_t kw_digest_size(kw_digest digest);
+
+/* Is it there? OpenSSL may be set up without MD5. */
+bool kw_digest_available(kw_digest digest);
+
+/* Writes kw_digest_size bytes; numbers most significant byte first. */
+void kw_digest_compute(kw_digest digest, kw_bytes input, uint8_t *to);
+
+/* MurmurHash3 x86 32 (Austin Appleby, public domain algorithm; HBase's MurmurHash3). */
+uint32_t kw_murmur3_32(kw_bytes input, uint32_t seed);
+
+uint64_t kw_xxh64(kw_bytes input);
+
+/* Java's Arrays.hashCode(byte[]): 1, then 31 * hash + signed byte. */
+int32_t kw_java_bytes_hash(kw_bytes input);
+
+/* How a value goes into a hash: text and bytes as they are, flags as one byte 0 or 1, doubles as 8
+ * bytes, numbers as 8 bytes, all big-endian, or, with numbers_as_text, numbers as decimal text. */
+void kw_digest_input(kw_value value, bool numbers_as_text, kw_buffer *out);

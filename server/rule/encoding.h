@@ -1,0 +1,68 @@
+/* How a field's value is written into a key: the forms of the component `field`.
+ *
+ *   encodings/text.c    raw, fixed, terminated   strings and bytes
+ *   encodings/digits.c  digits                   strings of a fixed number of decimal digits
+ *   encodings/number.c  int, raw_int, max_minus, decimal, max_minus_decimal
+ *
+ * An encoding is a row of the table in encoding.c. Reasons that encode gives ("is negative ...") are put
+ * behind table, field and value by the component.
+ */
+#pragma once
+
+#include "rule/component.h"
+
+typedef struct kw_encoding kw_encoding;
+
+/* One use of an encoding. Encodings share the struct; what each uses is its own business. */
+typedef struct kw_form {
+    const kw_encoding *encoding;
+    kw_field_type type;
+    uint32_t width; /* bytes in the key; 0: varies */
+    bool delimited;
+    int direction;      /* as kw_component.direction */
+    bool descending;    /* order: desc was asked */
+    bool reversed;      /* the digits stand in reverse */
+    uint8_t terminator; /* terminated */
+    int64_t least;      /* numbers: what may be written, in the unit of the key */
+    int64_t most;
+    uint64_t top;    /* numbers: a descending code is top - code */
+    int64_t divisor; /* numbers: units of the field per unit of the key */
+} kw_form;
+
+struct kw_encoding {
+    const char *name;
+    unsigned types;         /* bits 1 << kw_field_type that it takes */
+    bool always_descending; /* order: desc says nothing new, order: asc is refused */
+    bool reversible;        /* takes reverse: true */
+    bool takes_unit;
+    bool needs_width;
+    bool takes_terminator;
+
+    /* Settles width, delimited, direction, limits; form holds the settings. False after a diagnostic. */
+    bool (*prepare)(const kw_site *site, kw_form *form);
+    /* INVALID with a reason only. */
+    bool (*encode)(const kw_form *form, kw_value value, kw_buffer *out, kw_error *ret_error);
+    /* CORRUPT with a reason only. */
+    bool (*decode)(const kw_form *form, kw_bytes piece, kw_arena *arena, kw_value *ret_value,
+                   kw_error *ret_error);
+    size_t (*measure)(const kw_form *form, kw_bytes bytes); /* NULL: width is fixed */
+    bool (*edge)(const kw_form *form, kw_value value, bool lower, kw_arena *arena, kw_edge *ret_edge);
+};
+
+/* NULL when there is none of that name. */
+const kw_encoding *kw_encoding_find(const char *name);
+
+/* Names for the settings table, NULL at the end. */
+extern const char *const kw_encoding_names[];
+
+extern const kw_encoding kw_encoding_raw;
+extern const kw_encoding kw_encoding_fixed;
+extern const kw_encoding kw_encoding_terminated;
+extern const kw_encoding kw_encoding_digits;
+extern const kw_encoding kw_encoding_int;
+extern const kw_encoding kw_encoding_raw_int;
+extern const kw_encoding kw_encoding_max_minus;
+extern const kw_encoding kw_encoding_decimal;
+extern const kw_encoding kw_encoding_max_minus_decimal;
+
+#define KW_TYPE_BIT(type) (1u << (type))

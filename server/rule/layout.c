@@ -1,0 +1,240 @@
+/* Records to row keys and back. See compile.c for how a layout is made.
+ *
+ *   encode   front to back; pieces computed over the rest of the key last, from the back
+ *   decode   cut (front to the open-ended component, it from the back), read the fields, then
+ *            compare every other piece with what encode makes of them
+ */
+#include "rule/compile.h"
+
+static bool
+encode_piece(const kw_component *component, const kw_value *values, kw_bytes rest, kw_buffer *out,
+             kw_error *ret_error)
+{
+    return component->kind->encode(component, values, rest, out, ret_error);
+}
+
+/* Fills the pieces whose places were kept free, the last one first. */
+static bool
+encode_rest_pieces(const kw_layout *layout, const kw_value *values, const size_t *places, kw_buffer *out,
+                   kw_error *ret_error)
+{
+    for (size_t index = layout->count; index > 0; index--) {
+        const kw_component *component = layout->components[index - 1];
+        if (!component->of_rest)
+            continue;
+        uint8_t bytes[KW_DERIVED_PIECE_MAX];
+        kw_buffer piece = {.data = bytes, .capacity = sizeof bytes};
+        uint8_t *place = out->data + places[index - 1];
+        kw_bytes rest =
+            kw_bytes_of(place + component->width, out->size - places[index - 1] - component->width);
+        if (!encode_piece(component, values, rest, &piece, ret_error))
+            return false;
+        g_assert(piece.size == component->width);
+        memcpy(place, bytes, piece.size);
+    }
+    return true;
+}
+
+static bool
+encode_all(const kw_layout *layout, const kw_value *values, size_t *places, kw_buffer *out,
+           kw_error *ret_error)
+{
+    for (size_t index = 0; index < layout->count; index++) {
+        const kw_component *component = layout->components[index];
+        places[index] = out->size;
+        if (component->of_rest) {
+            memset(kw_buffer_reserve(out, component->width), 0, component->width);
+            out->size += component->width;
+        } else if (!encode_piece(component, values, KW_BYTES_NONE, out, ret_error)) {
+            return false;
+        }
+    }
+    return !layout->has_rest || encode_rest_pieces(layout, values, places, out, ret_error);
+}
+
+/* places: where each piece starts in out; `out` is as before when it fails. */
+static bool
+encode_checked(const kw_layout *layout, const kw_value *values, size_t *places, kw_buffer *out,
+               kw_error *ret_error)
+{
+    size_t before = out->size;
+    bool done = encode_all(layout, values, places, out, ret_error);
+    size_t size = out->size - before;
+    if (done && (size == 0 || size > KW_ROW_KEY_MAX))
+        done = kw_error_set(ret_error, KW_INVALID,
+                            "table %s: the row key of path %s would be %zu bytes long; 1 to %d are possible",
+                            layout->table->name, layout->model->name, size, KW_ROW_KEY_MAX);
+    if (!done)
+        out->size = before;
+    return done;
+}
+
+bool
+kw_layout_encode_values(const kw_layout *layout, const kw_value *values, kw_buffer *out, kw_error *ret_error)
+{
+    size_t places[KW_RULE_COMPONENTS_MAX];
+    return encode_checked(layout, values, places, out, ret_error);
+}
+
+bool
+kw_layout_encode(const kw_layout *layout, const kw_record *record, kw_buffer *out, kw_error *ret_error)
+{
+    return kw_layout_encode_values(layout, record->values, out, ret_error);
+}
+
+static bool
+not_ours(const kw_layout *layout, const char *why, kw_error *ret_error)
+{
+    return kw_error_set(ret_error, KW_CORRUPT,
+                        "table %s: a row key of store table %s was not made by path %s: %s",
+                        layout->table->name, layout->model->store_table, layout->model->name, why);
+}
+
+/* The size of the piece of component `index` at the head of `rest`. */
+static size_t
+measure(const kw_layout *layout, size_t index, kw_bytes rest)
+{
+    const kw_component *component = layout->components[index];
+    if (index == layout->open)
+        return rest.size < layout->tail_width ? SIZE_MAX : rest.size - layout->tail_width;
+    return component->width ? component->width : component->kind->measure(component, rest);
+}
+
+bool
+kw_layout_cut(const kw_layout *layout, kw_bytes key, kw_bytes *pieces, kw_error *ret_error)
+{
+    for (size_t index = 0; index < layout->count; index++) {
+        size_t size = measure(layout, index, key);
+        if (size > key.size)
+            return not_ours(layout, "it is too short", ret_error);
+        pieces[index] = kw_bytes_of(key.data, size);
+        key = kw_bytes_skip(key, size);
+    }
+    return key.size == 0 || not_ours(layout, "it is too long", ret_error);
+}
+
+/* Does a piece that carries no field have the bytes that the fields give? */
+static bool
+check_derived(const kw_layout *layout, const kw_component *component, const kw_value *values, kw_bytes piece,
+              kw_bytes key, kw_error *ret_error)
+{
+    uint8_t bytes[KW_DERIVED_PIECE_MAX];
+    kw_buffer expected = {.data = bytes, .capacity = sizeof bytes};
+    const uint8_t *end = piece.data + piece.size;
+    kw_bytes rest = kw_bytes_of(end, (size_t)(key.data + key.size - end));
+    if (!encode_piece(component, values, rest, &expected, ret_error))
+        return false;
+    return kw_bytes_equal(piece, kw_buffer_bytes(&expected)) || not_ours(layout, component->text, ret_error);
+}
+
+bool
+kw_layout_decode(const kw_layout *layout, kw_bytes key, kw_arena *arena, kw_record *record,
+                 kw_error *ret_error)
+{
+    kw_bytes pieces[KW_RULE_COMPONENTS_MAX];
+    if (!kw_layout_cut(layout, key, pieces, ret_error))
+        return false;
+    for (size_t index = 0; index < layout->count; index++) {
+        const kw_component *component = layout->components[index];
+        if (component->field >= 0 &&
+            !component->kind->decode(component, pieces[index], arena, record->values, ret_error))
+            return false;
+    }
+    for (size_t index = 0; index < layout->count; index++) {
+        const kw_component *component = layout->components[index];
+        if (component->field < 0 &&
+            !check_derived(layout, component, record->values, pieces[index], key, ret_error))
+            return false;
+    }
+    return true;
+}
+
+bool
+kw_layout_pieces(const kw_layout *layout, const kw_record *record, kw_arena *arena, kw_key_piece **ret_pieces,
+                 size_t *ret_count, kw_error *ret_error)
+{
+    size_t places[KW_RULE_COMPONENTS_MAX];
+    kw_buffer out = KW_BUFFER_EMPTY;
+    bool done = encode_checked(layout, record->values, places, &out, ret_error);
+    if (done) {
+        kw_bytes key = kw_arena_copy(arena, kw_buffer_bytes(&out));
+        kw_key_piece *pieces = KW_ARENA_ARRAY(arena, kw_key_piece, layout->count);
+        for (size_t index = 0; index < layout->count; index++) {
+            size_t end = index + 1 < layout->count ? places[index + 1] : key.size;
+            pieces[index].component = layout->components[index]->text;
+            pieces[index].bytes = kw_bytes_of(key.data + places[index], end - places[index]);
+        }
+        *ret_pieces = pieces;
+        *ret_count = layout->count;
+    }
+    kw_buffer_clear(&out);
+    return done;
+}
+
+bool
+kw_layout_holds_field(const kw_layout *layout, size_t field)
+{
+    g_assert(field < layout->table->fields_count);
+    return kw_layout_holds(layout, field);
+}
+
+const char *
+kw_layout_fingerprint(const kw_layout *layout)
+{
+    return layout->fingerprint;
+}
+
+const char *
+kw_layout_description(const kw_layout *layout)
+{
+    return layout->description;
+}
+
+uint64_t
+kw_layout_buckets(const kw_layout *layout)
+{
+    return layout->buckets;
+}
+
+uint32_t
+kw_layout_number(const kw_layout *layout)
+{
+    return (uint32_t)layout->model->layout;
+}
+
+const char *
+kw_layout_path_name(const kw_layout *layout)
+{
+    return layout->model->name;
+}
+
+const char *
+kw_layout_store_table(const kw_layout *layout)
+{
+    return layout->model->store_table;
+}
+
+const kw_table *
+kw_layout_table(const kw_layout *layout)
+{
+    return layout->table;
+}
+
+size_t
+kw_layout_component_count(const kw_layout *layout)
+{
+    return layout->count;
+}
+
+const kw_component *
+kw_layout_component(const kw_layout *layout, size_t index)
+{
+    g_assert(index < layout->count);
+    return layout->components[index];
+}
+
+const char *
+kw_layout_component_text(const kw_layout *layout, size_t index)
+{
+    return kw_layout_component(layout, index)->text;
+}

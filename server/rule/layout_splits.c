@@ -1,0 +1,138 @@
+/* Split points of a path's store table: from the rule itself, or from sample records.
+ *
+ * The components at the head of a rule that know their pieces (buckets, digests, literals) are read as
+ * the digits of one number in a mixed base; regions are cut at equal distances of that number.
+ */
+#include "rule/compile.h"
+
+#include <stdlib.h>
+
+/* More regions than any table should start with. */
+#define REGIONS_MAX 65536
+
+/* So many pieces per region cut them evenly enough. */
+#define PIECES_PER_REGION 256
+
+static bool
+check_regions(uint32_t regions, kw_error *ret_error)
+{
+    return (regions >= 2 && regions <= REGIONS_MAX) ||
+           kw_error_set(ret_error, KW_INVALID, "a table can be split into 2 to %d regions, not %u",
+                        REGIONS_MAX, regions);
+}
+
+/* How many components from the head make the number, and how many numbers there are. */
+static size_t
+take_digits(const kw_layout *layout, uint32_t regions, uint64_t *ret_total)
+{
+    uint64_t total = 1;
+    size_t used = 0;
+    while (used < layout->count && layout->components[used]->cuts) {
+        const kw_component *component = layout->components[used];
+        bool even = total >= regions && total % regions == 0;
+        if (even || total >= (uint64_t)regions * PIECES_PER_REGION)
+            break;
+        if (__builtin_mul_overflow(total, component->cuts, &total))
+            break; /* not reached: cuts are at most 2^32 and total is small */
+        used++;
+        if (component->cuts > 1 && !component->delimited)
+            break;
+        /* Of a long digest only the beginning was counted: nothing behind it is near. */
+        if (component->width > 8)
+            break;
+    }
+    *ret_total = total;
+    return used;
+}
+
+/* The key where number `position` begins; zeros at its end are left out. */
+static kw_bytes
+key_at(const kw_layout *layout, size_t used, uint64_t position, kw_arena *arena)
+{
+    uint64_t digits[KW_RULE_COMPONENTS_MAX];
+    for (size_t index = used; index > 0; index--) {
+        digits[index - 1] = position % layout->components[index - 1]->cuts;
+        position /= layout->components[index - 1]->cuts;
+    }
+    while (used > 0 && digits[used - 1] == 0)
+        used--;
+    kw_buffer key = KW_BUFFER_EMPTY;
+    for (size_t index = 0; index < used; index++) {
+        const kw_component *component = layout->components[index];
+        kw_buffer_append(&key, component->kind->piece(component, digits[index], arena));
+    }
+    kw_bytes copy = kw_arena_copy(arena, kw_buffer_bytes(&key));
+    kw_buffer_clear(&key);
+    return copy;
+}
+
+bool
+kw_layout_splits(const kw_layout *layout, uint32_t regions, kw_arena *arena, kw_bytes **ret_keys,
+                 size_t *ret_count, kw_error *ret_error)
+{
+    if (!check_regions(regions, ret_error))
+        return false;
+    uint64_t total;
+    size_t used = take_digits(layout, regions, &total);
+    if (total < 2)
+        return kw_error_set(
+            ret_error, KW_INVALID,
+            "table %s, path %s: its keys begin with %s, whose values the rule does not know; give "
+            "split keys or a sample of records",
+            layout->table->name, layout->model->name, layout->components[MIN(used, layout->count - 1)]->text);
+    uint64_t parts = MIN(regions, total);
+    kw_bytes *keys = KW_ARENA_ARRAY(arena, kw_bytes, parts - 1);
+    for (uint64_t part = 1; part < parts; part++)
+        keys[part - 1] = key_at(layout, used, total / parts * part + total % parts * part / parts, arena);
+    *ret_keys = keys;
+    *ret_count = parts - 1;
+    return true;
+}
+
+static int
+compare_keys(const void *a, const void *b)
+{
+    return kw_bytes_compare(*(const kw_bytes *)a, *(const kw_bytes *)b);
+}
+
+static bool
+encode_sample(const kw_layout *layout, const kw_record *records, size_t count, kw_arena *arena,
+              kw_bytes *keys, kw_error *ret_error)
+{
+    kw_buffer key = KW_BUFFER_EMPTY;
+    bool good = true;
+    for (size_t index = 0; good && index < count; index++) {
+        key.size = 0;
+        good = kw_layout_encode(layout, &records[index], &key, ret_error) ||
+               kw_error_prefix(ret_error, "sample record %zu", index + 1);
+        keys[index] = kw_arena_copy(arena, kw_buffer_bytes(&key));
+    }
+    kw_buffer_clear(&key);
+    return good;
+}
+
+bool
+kw_layout_splits_of_sample(const kw_layout *layout, const kw_record *records, size_t count, uint32_t regions,
+                           kw_arena *arena, kw_bytes **ret_keys, size_t *ret_count, kw_error *ret_error)
+{
+    if (!check_regions(regions, ret_error))
+        return false;
+    if (count == 0)
+        return kw_error_set(ret_error, KW_INVALID, "table %s: a sample needs at least one record",
+                            layout->table->name);
+    kw_bytes *keys = KW_ARENA_ARRAY(arena, kw_bytes, count);
+    if (!encode_sample(layout, records, count, arena, keys, ret_error))
+        return false;
+    qsort(keys, count, sizeof *keys, compare_keys);
+    kw_bytes *cuts = KW_ARENA_ARRAY(arena, kw_bytes, regions - 1);
+    size_t made = 0;
+    for (uint64_t part = 1; part < regions; part++) {
+        kw_bytes cut = keys[count * part / regions];
+        kw_bytes before = made ? cuts[made - 1] : keys[0]; /* no region before the first key, none twice */
+        if (kw_bytes_compare(before, cut) < 0)
+            cuts[made++] = cut;
+    }
+    *ret_keys = cuts;
+    *ret_count = made;
+    return true;
+}

@@ -1,0 +1,304 @@
+/* The policy snapshot: tables, fields and layouts in one arena, reference counted.
+ *
+ *   model -> tables (fields by type) -> layouts -> identity and columns of the fields -> checks across paths
+ */
+#include "rule/policy.h"
+
+#include "rule/compile.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+struct kw_policy {
+    _Atomic int references;
+    _Atomic int64_t loaded_at_ms;
+    kw_model *model;
+    kw_arena *arena;
+    kw_table *tables;
+    size_t tables_count;
+    const kw_table **by_name; /* sorted */
+};
+
+/* --- fields ---------------------------------------------------------------------------------------- */
+
+static kw_field
+field_of(const kw_model_field *model)
+{
+    return (kw_field){
+        .name = model->name,
+        .type = model->type,
+        .unit = model->unit,
+        .form = model->form,
+        .max_bytes = model->max_bytes > 0 ? (size_t)model->max_bytes : 0,
+        .model = model,
+    };
+}
+
+/* Decides where a field is kept, now that the primary layout is known. */
+static bool
+settle_field(const kw_table *table, const kw_layout *primary, size_t number, kw_field *field,
+             kw_diagnostics *diagnostics)
+{
+    const kw_model_field *model = field->model;
+    field->in_primary_key = kw_layout_holds(primary, number);
+    field->identity = primary->units[number] != 0;
+    if (model->family) {
+        field->stored = true;
+        field->family = kw_bytes_of_text(model->family);
+        field->qualifier = kw_bytes_of_text(model->qualifier);
+    } else if (!field->identity) {
+        field->stored = true;
+        field->family = table->default_family;
+        field->qualifier = kw_bytes_of_text(field->name);
+    } else if (!field->in_primary_key) {
+        g_autofree char *hint = g_strdup_printf("give it a column, as in column: \"%s:%s\"",
+                                                table->model->default_family, field->name);
+        return kw_diagnostics_add(
+            diagnostics, model->mark, hint,
+            "field %s cannot be read back from the primary key, which keeps it only up to a "
+            "coarser unit, and it has no column",
+            field->name);
+    }
+    if (field->stored && field->qualifier.size == 0 && kw_bytes_equal(field->family, table->default_family))
+        return kw_diagnostics_add(
+            diagnostics, model->mark, "name another qualifier",
+            "field %s: the empty qualifier of the default family marks rows without values", field->name);
+    return true;
+}
+
+static bool
+check_column(const kw_table *table, size_t number, kw_diagnostics *diagnostics)
+{
+    const kw_field *field = &table->fields[number];
+    if (!field->stored)
+        return true;
+    int first = kw_table_find_column(table, field->family, field->qualifier);
+    if (first == (int)number)
+        return true;
+    return kw_diagnostics_add(diagnostics, field->model->mark, "name another column",
+                              "fields %s and %s share the column %.*s:%.*s", table->fields[first].name,
+                              field->name, (int)field->family.size, (const char *)field->family.data,
+                              (int)field->qualifier.size, (const char *)field->qualifier.data);
+}
+
+/* --- paths ----------------------------------------------------------------------------------------- */
+
+/* Every path keeps each field of the identity as the primary key does, and no other: else one record
+ * could leave several rows there, or two records share one. */
+static bool
+check_identity(const kw_table *table, const kw_layout *primary, const kw_layout *layout,
+               kw_diagnostics *diagnostics)
+{
+    bool good = true;
+    kw_mark mark = layout->model->mark;
+    for (size_t number = 0; number < table->fields_count; number++) {
+        const char *name = table->fields[number].name;
+        bool mine = layout->units[number] != 0, theirs = primary->units[number] != 0;
+        if (theirs && !mine) {
+            g_autofree char *hint = g_strdup_printf("add \"- field: %s\" at its end", name);
+            good = kw_diagnostics_add(
+                diagnostics, mark, hint,
+                "path %s: field %s of the primary key is missing, so two records could share "
+                "a key here",
+                layout->model->name, name);
+        } else if (mine && !theirs) {
+            good = kw_diagnostics_add(
+                diagnostics, mark, "add it to the primary key, or leave it out here",
+                "path %s: field %s is not part of the primary key, so this key does not follow "
+                "from a record's identity",
+                layout->model->name, name);
+        } else if (layout->units[number] != primary->units[number]) {
+            good = kw_diagnostics_add(diagnostics, mark, "use the same unit in both",
+                                      "path %s: field %s is kept in another unit than in the primary key",
+                                      layout->model->name, name);
+        }
+    }
+    return good;
+}
+
+static bool
+compile_paths(kw_policy *policy, kw_table *table, kw_path *paths, kw_diagnostics *diagnostics)
+{
+    bool good = true;
+    for (size_t index = 0; index < table->paths_count; index++) {
+        const kw_model_path *model = &table->model->paths[index];
+        paths[index] = (kw_path){
+            .name = model->name,
+            .store_table = kw_bytes_of_text(model->store_table),
+            .layout = kw_layout_compile(table, model, policy->arena, diagnostics),
+            .model = model,
+        };
+        good = good && paths[index].layout;
+    }
+    for (size_t index = 1; good && index < table->paths_count; index++) {
+        good = check_identity(table, paths[0].layout, paths[index].layout, diagnostics);
+    }
+    return good;
+}
+
+/* --- tables ---------------------------------------------------------------------------------------- */
+
+static bool
+build_table(kw_policy *policy, size_t number, kw_diagnostics *diagnostics)
+{
+    const kw_model_table *model = &policy->model->tables[number];
+    kw_field *fields = KW_ARENA_ARRAY(policy->arena, kw_field, model->fields_count);
+    for (size_t index = 0; index < model->fields_count; index++)
+        fields[index] = field_of(&model->fields[index]);
+    kw_path *paths = KW_ARENA_ARRAY(policy->arena, kw_path, model->paths_count);
+    kw_table *table = &policy->tables[number];
+    *table = (kw_table){
+        .name = model->name,
+        .number = number,
+        .fields = fields,
+        .fields_count = model->fields_count,
+        .paths = paths,
+        .paths_count = model->paths_count,
+        .default_family = kw_bytes_of_text(model->default_family),
+        .model = model,
+    };
+    if (model->paths_count == 0)
+        return kw_diagnostics_add(diagnostics, model->mark, NULL, "table %s has no key rule", model->name);
+    if (!compile_paths(policy, table, paths, diagnostics))
+        return false;
+    bool good = true;
+    for (size_t index = 0; index < table->fields_count; index++)
+        good = settle_field(table, paths[0].layout, index, &fields[index], diagnostics) && good;
+    for (size_t index = 0; good && index < table->fields_count; index++)
+        good = check_column(table, index, diagnostics);
+    return good;
+}
+
+/* Rows of two rules must not mix: their keys could collide. */
+static bool
+check_store_tables(const kw_policy *policy, kw_diagnostics *diagnostics)
+{
+    bool good = true;
+    g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+    for (size_t number = 0; number < policy->tables_count; number++) {
+        const kw_table *table = &policy->tables[number];
+        for (size_t index = 0; index < table->paths_count; index++) {
+            const kw_model_path *path = table->paths[index].model;
+            if (g_hash_table_add(seen, (gpointer)path->store_table))
+                continue;
+            good = kw_diagnostics_add(diagnostics, path->mark, "give each path a store table of its own",
+                                      "path %s of table %s: store table %s is used by another path, too",
+                                      path->name, table->name, path->store_table);
+        }
+    }
+    return good;
+}
+
+static int
+compare_names(const void *a, const void *b)
+{
+    return strcmp((*(const kw_table *const *)a)->name, (*(const kw_table *const *)b)->name);
+}
+
+static void
+sort_tables(kw_policy *policy)
+{
+    policy->by_name = KW_ARENA_ARRAY(policy->arena, const kw_table *, policy->tables_count);
+    for (size_t number = 0; number < policy->tables_count; number++)
+        policy->by_name[number] = &policy->tables[number];
+    if (policy->tables_count > 1)
+        qsort(policy->by_name, policy->tables_count, sizeof *policy->by_name, compare_names);
+}
+
+kw_policy *
+kw_policy_new(kw_model *model, kw_diagnostics *diagnostics)
+{
+    g_autoptr(kw_policy) policy = g_new0(kw_policy, 1);
+    policy->references = 1;
+    policy->model = kw_model_ref(model);
+    policy->arena = kw_arena_new();
+    policy->tables_count = model->tables_count;
+    policy->tables = KW_ARENA_ARRAY(policy->arena, kw_table, model->tables_count);
+    bool good = true;
+    for (size_t number = 0; number < model->tables_count; number++)
+        good = build_table(policy, number, diagnostics) && good;
+    if (!good || !check_store_tables(policy, diagnostics))
+        return NULL;
+    sort_tables(policy);
+    return g_steal_pointer(&policy);
+}
+
+kw_policy *
+kw_policy_ref(kw_policy *policy)
+{
+    atomic_fetch_add_explicit(&policy->references, 1, memory_order_relaxed);
+    return policy;
+}
+
+void
+kw_policy_unref(kw_policy *policy)
+{
+    if (!policy || atomic_fetch_sub_explicit(&policy->references, 1, memory_order_acq_rel) != 1)
+        return;
+    kw_arena_free(policy->arena);
+    kw_model_unref(policy->model);
+    g_free(policy);
+}
+
+kw_model *
+kw_policy_model(const kw_policy *policy)
+{
+    return policy->model;
+}
+
+int64_t
+kw_policy_loaded_at_ms(const kw_policy *policy)
+{
+    return policy->loaded_at_ms;
+}
+
+void
+kw_policy_set_loaded_at_ms(kw_policy *policy, int64_t wall_ms)
+{
+    policy->loaded_at_ms = wall_ms;
+}
+
+size_t
+kw_policy_table_count(const kw_policy *policy)
+{
+    return policy->tables_count;
+}
+
+const kw_table *
+kw_policy_table(const kw_policy *policy, size_t index)
+{
+    g_assert(index < policy->tables_count);
+    return &policy->tables[index];
+}
+
+const kw_table *
+kw_policy_find_table(const kw_policy *policy, kw_bytes name)
+{
+    size_t low = 0, high = policy->tables_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = kw_bytes_compare(kw_bytes_of_text(policy->by_name[middle]->name), name);
+        if (order == 0)
+            return policy->by_name[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+/* Longest name that is worth a guess. */
+#define GUESS_MAX 200
+
+const char *
+kw_policy_nearest_table(const kw_policy *policy, kw_bytes name)
+{
+    if (name.size > GUESS_MAX)
+        return NULL;
+    g_autofree char *wrong = g_strndup((const char *)name.data, name.size);
+    g_autofree const char **names = g_new0(const char *, policy->tables_count + 1);
+    for (size_t number = 0; number < policy->tables_count; number++)
+        names[number] = policy->tables[number].name;
+    return kw_nearest_name(wrong, names);
+}

@@ -1,0 +1,120 @@
+/* HBase's RegionSplitter algorithms, in 64-bit arithmetic, and the text form of bytes. */
+#include "rule/splits.h"
+
+#include <glib.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+/* More regions than any table should start with. */
+#define REGIONS_MAX 65536
+
+/* Keys of 8 bytes: `numerals` written with a base's digits, or the number itself. */
+typedef struct algorithm {
+    const char *name;
+    const char *format; /* NULL: raw bytes */
+    uint64_t span;      /* how many keys there are; 0 stands for 2^64 */
+} algorithm;
+
+static const algorithm algorithms[] = {
+    {.name = "HexStringSplit", .format = "%08" PRIx64, .span = UINT64_C(1) << 32},
+    {.name = "UniformSplit", .format = NULL, .span = 0},
+    {.name = "DecimalStringSplit", .format = "%08" PRIu64, .span = 100000000},
+};
+
+static const algorithm *
+find_algorithm(const char *name)
+{
+    for (size_t index = 0; index < G_N_ELEMENTS(algorithms); index++) {
+        if (strcmp(algorithms[index].name, name) == 0)
+            return &algorithms[index];
+    }
+    return NULL;
+}
+
+/* floor(span / regions) */
+static uint64_t
+step_of(const algorithm *it, uint32_t regions)
+{
+    if (it->span)
+        return it->span / regions;
+    uint64_t step = UINT64_MAX / regions;
+    return UINT64_MAX % regions == regions - 1 ? step + 1 : step;
+}
+
+static kw_bytes
+key_of(const algorithm *it, uint64_t number, kw_arena *arena)
+{
+    if (it->format) {
+        /* Only the two constant formats above get here. */
+        char text[24];
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        int length = snprintf(text, sizeof text, it->format, number);
+#pragma GCC diagnostic pop
+        return kw_arena_copy(arena, kw_bytes_of(text, (size_t)length));
+    }
+    uint8_t *bytes = kw_arena_alloc(arena, 8);
+    kw_be64_store(bytes, number);
+    return kw_bytes_of(bytes, 8);
+}
+
+bool
+kw_splits_by_algorithm(const char *name, uint32_t regions, kw_arena *arena, kw_bytes **ret_keys,
+                       size_t *ret_count, kw_error *ret_error)
+{
+    const algorithm *it = find_algorithm(name);
+    if (!it)
+        return kw_error_set(ret_error, KW_INVALID,
+                            "there is no split algorithm \"%s\"; known are HexStringSplit, UniformSplit and "
+                            "DecimalStringSplit",
+                            name);
+    if (regions < 2 || regions > REGIONS_MAX)
+        return kw_error_set(ret_error, KW_INVALID, "a table can be split into 2 to %d regions, not %u",
+                            REGIONS_MAX, regions);
+    uint64_t step = step_of(it, regions);
+    kw_bytes *keys = KW_ARENA_ARRAY(arena, kw_bytes, regions - 1);
+    for (uint32_t index = 1; index < regions; index++)
+        keys[index - 1] = key_of(it, step * index, arena);
+    *ret_keys = keys;
+    *ret_count = regions - 1;
+    return true;
+}
+
+bool
+kw_bytes_from_binary_text(const char *text, kw_arena *arena, kw_bytes *ret_bytes, kw_error *ret_error)
+{
+    size_t length = strlen(text), size = 0;
+    uint8_t *bytes = kw_arena_alloc(arena, length);
+    for (size_t at = 0; at < length; at++) {
+        if (text[at] != '\\') {
+            bytes[size++] = (uint8_t)text[at];
+            continue;
+        }
+        bool whole = length - at >= 4 && text[at + 1] == 'x' && g_ascii_isxdigit(text[at + 2]) &&
+                     g_ascii_isxdigit(text[at + 3]);
+        if (!whole)
+            return kw_error_set(
+                ret_error, KW_INVALID,
+                "bad escape at byte %zu of \"%s\": a backslash starts \\xNN with two hex digits", at, text);
+        bytes[size++] =
+            (uint8_t)(g_ascii_xdigit_value(text[at + 2]) << 4 | g_ascii_xdigit_value(text[at + 3]));
+        at += 3;
+    }
+    *ret_bytes = kw_bytes_of(bytes, size);
+    return true;
+}
+
+char *
+kw_bytes_to_binary_text(kw_bytes bytes, kw_arena *arena)
+{
+    char *text = kw_arena_alloc(arena, bytes.size * 4 + 1), *to = text;
+    for (size_t index = 0; index < bytes.size; index++) {
+        uint8_t byte = bytes.data[index];
+        if (byte >= 0x20 && byte < 0x7f && byte != '\\')
+            *to++ = (char)byte;
+        else
+            to += sprintf(to, "\\x%02X", byte);
+    }
+    *to = '\0';
+    return text;
+}

@@ -1,0 +1,165 @@
+/* Look-ups in a table, and the check of a value against its field. */
+#include "rule/policy.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+int
+kw_table_find_field(const kw_table *table, kw_bytes name)
+{
+    for (size_t index = 0; index < table->fields_count; index++) {
+        const char *candidate = table->fields[index].name;
+        if (strncmp(candidate, (const char *)name.data, name.size) == 0 && candidate[name.size] == '\0')
+            return (int)index;
+    }
+    return -1;
+}
+
+/* Longest name that is worth a guess. */
+#define GUESS_MAX 200
+
+const char *
+kw_table_nearest_field(const kw_table *table, kw_bytes name)
+{
+    if (name.size > GUESS_MAX)
+        return NULL;
+    g_autofree char *wrong = g_strndup((const char *)name.data, name.size);
+    g_autofree const char **names = g_new0(const char *, table->fields_count + 1);
+    for (size_t index = 0; index < table->fields_count; index++)
+        names[index] = table->fields[index].name;
+    return kw_nearest_name(wrong, names);
+}
+
+int
+kw_table_find_path(const kw_table *table, kw_bytes name)
+{
+    for (size_t index = 0; index < table->paths_count; index++) {
+        if (kw_bytes_equal(kw_bytes_of_text(table->paths[index].name), name))
+            return (int)index;
+    }
+    return -1;
+}
+
+int
+kw_table_find_column(const kw_table *table, kw_bytes family, kw_bytes qualifier)
+{
+    for (size_t index = 0; index < table->fields_count; index++) {
+        const kw_field *field = &table->fields[index];
+        if (field->stored && kw_bytes_equal(field->qualifier, qualifier) &&
+            kw_bytes_equal(field->family, family))
+            return (int)index;
+    }
+    return -1;
+}
+
+kw_record
+kw_record_new(const kw_table *table, kw_arena *arena)
+{
+    return (kw_record){.values = KW_ARENA_ARRAY(arena, kw_value, table->fields_count)};
+}
+
+static const char *
+kind_name(kw_value_kind kind)
+{
+    switch (kind) {
+    case KW_VALUE_NONE:
+        return "nothing";
+    case KW_VALUE_FLAG:
+        return "flag";
+    case KW_VALUE_NUMBER:
+        return "number";
+    case KW_VALUE_REAL:
+        return "real";
+    case KW_VALUE_TEXT:
+        return "text";
+    case KW_VALUE_BYTES:
+        return "bytes";
+    }
+    g_assert_not_reached();
+}
+
+static bool
+check_kind(const kw_table *table, const kw_field *field, kw_value value, kw_error *ret_error)
+{
+    kw_value_kind wanted = kw_field_value_kind(field->type);
+    if (value.kind == wanted || (wanted == KW_VALUE_REAL && value.kind == KW_VALUE_NUMBER))
+        return true;
+    return kw_error_set(ret_error, KW_INVALID, "table %s, field %s: takes a %s, was given a %s", table->name,
+                        field->name, kind_name(wanted), kind_name(value.kind));
+}
+
+static bool
+check_size(const kw_table *table, const kw_field *field, kw_value value, kw_error *ret_error)
+{
+    if (value.kind == KW_VALUE_NUMBER) {
+        bool fits = field->form != KW_CELL_RAW_BE4 || !field->stored ||
+                    (value.number >= INT32_MIN && value.number <= INT32_MAX);
+        return fits ||
+               kw_error_set(ret_error, KW_INVALID,
+                            "table %s, field %s: value %" PRId64 " does not fit into its column's 4 bytes",
+                            table->name, field->name, value.number);
+    }
+    if (value.kind != KW_VALUE_TEXT && value.kind != KW_VALUE_BYTES)
+        return true;
+    if (field->max_bytes > 0 && value.bytes.size > field->max_bytes)
+        return kw_error_set(ret_error, KW_INVALID,
+                            "table %s, field %s: is %zu bytes long, at most %zu are allowed", table->name,
+                            field->name, value.bytes.size, field->max_bytes);
+    if (value.kind == KW_VALUE_TEXT && !kw_utf8_valid(value.bytes))
+        return kw_error_set(ret_error, KW_INVALID, "table %s, field %s: is not UTF-8", table->name,
+                            field->name);
+    return true;
+}
+
+/* Declared values are texts in the policy. */
+static bool
+is_declared(const kw_value value, const char *text)
+{
+    switch (value.kind) {
+    case KW_VALUE_FLAG:
+        return strcmp(text, value.flag ? "true" : "false") == 0;
+    case KW_VALUE_NUMBER:
+        return strtoll(text, NULL, 10) == value.number;
+    case KW_VALUE_REAL:
+        return g_ascii_strtod(text, NULL) == value.real;
+    case KW_VALUE_TEXT:
+    case KW_VALUE_BYTES:
+        return kw_bytes_equal(kw_bytes_of_text(text), value.bytes);
+    case KW_VALUE_NONE:
+        return false;
+    }
+    g_assert_not_reached();
+}
+
+static bool
+check_declared(const kw_table *table, const kw_field *field, kw_value value, kw_error *ret_error)
+{
+    const kw_model_field *model = field->model;
+    for (size_t index = 0; index < model->values_count; index++) {
+        if (is_declared(value, model->values[index]))
+            return true;
+    }
+    if (model->values_count == 0)
+        return true;
+    char shown[80];
+    kw_value_print(value, shown, sizeof shown);
+    g_autofree char *wrong = value.kind == KW_VALUE_TEXT && value.bytes.size <= GUESS_MAX
+                                 ? g_strndup((const char *)value.bytes.data, value.bytes.size)
+                                 : NULL;
+    g_autofree const char **names = g_new0(const char *, model->values_count + 1);
+    memcpy(names, model->values, model->values_count * sizeof *names);
+    const char *near = wrong ? kw_nearest_name(wrong, names) : NULL;
+    return kw_error_set(ret_error, KW_INVALID,
+                        "table %s, field %s: value %s is not one of the declared ones%s%s%s", table->name,
+                        field->name, shown, near ? "; did you mean \"" : "", near ? near : "",
+                        near ? "\"?" : "");
+}
+
+bool
+kw_table_check_value(const kw_table *table, size_t number, kw_value value, kw_error *ret_error)
+{
+    g_assert(number < table->fields_count);
+    const kw_field *field = &table->fields[number];
+    return check_kind(table, field, value, ret_error) && check_size(table, field, value, ret_error) &&
+           check_declared(table, field, value, ret_error);
+}
