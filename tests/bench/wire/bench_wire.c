@@ -1,0 +1,282 @@
+/* The codec's bench: a row of three 100-byte cells through our tables and through generated Thrift
+ * C GLib code, interleaved in one run; rows of a long reply against one row; the stream reader.
+ *
+ *   bench_wire [--check]
+ *
+ * Each figure is the best of several rounds, since the machine's other work only ever adds. With
+ * --check the exit status is 1 when a target is missed.
+ */
+#include "glib_side.h"
+#include "thrift/hbase2_wire.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CELLS 3
+#define VALUE_BYTES 100
+#define ROUNDS 15
+#define MANY_ROWS 1000
+
+static bool check;
+static bool missed;
+static volatile uint64_t malloc_calls;
+
+/* Counts what the program asks of malloc; the memory is glibc's. */
+extern void *__libc_malloc(size_t size);
+extern void *__libc_realloc(void *block, size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+void *malloc(size_t size);
+void *realloc(void *block, size_t size);
+void *calloc(size_t count, size_t size);
+
+void *
+malloc(size_t size)
+{
+    malloc_calls++;
+    return __libc_malloc(size);
+}
+
+void *
+realloc(void *block, size_t size)
+{
+    malloc_calls++;
+    return __libc_realloc(block, size);
+}
+
+void *
+calloc(size_t count, size_t size)
+{
+    malloc_calls++;
+    return __libc_calloc(count, size);
+}
+
+/* --- our side --------------------------------------------------------------------------------- */
+
+typedef struct our_side {
+    kw_wire_protocol protocol;
+    kw_hb_TColumnValue cells[CELLS];
+    kw_hb_TResult row;
+    kw_hb_TPut put;
+    kw_hb_THBaseService_getScannerRows_result reply;
+    kw_buffer out;
+    kw_buffer encoded;
+    kw_arena *arena;
+} our_side;
+
+static const kw_wire_limits limits = {.decoded_bytes = 64 << 20, .depth = KW_WIRE_DEPTH_DEFAULT};
+
+static void
+our_side_init(our_side *side, kw_wire_protocol protocol)
+{
+    static char value[VALUE_BYTES];
+    memset(value, 'v', sizeof value);
+    *side = (our_side){.protocol = protocol, .arena = kw_arena_new()};
+    for (unsigned index = 0; index < CELLS; index++)
+        side->cells[index] = (kw_hb_TColumnValue){.family = KW_BYTES_LITERAL("d"),
+                                                  .qualifier = KW_BYTES_LITERAL("column"),
+                                                  .value = kw_bytes_of(value, sizeof value),
+                                                  .has_timestamp = true,
+                                                  .timestamp = INT64_C(1700000000000)};
+    kw_bytes key = KW_BYTES_LITERAL("0123456789abcdef");
+    side->row = (kw_hb_TResult){.has_row = true, .row = key, .columnValues = {side->cells, CELLS}};
+    side->put = (kw_hb_TPut){.row = key, .columnValues = {side->cells, CELLS}};
+    kw_hb_TResult *rows = g_new(kw_hb_TResult, MANY_ROWS);
+    for (unsigned index = 0; index < MANY_ROWS; index++)
+        rows[index] = side->row;
+    side->reply.has_success = true;
+    side->reply.success.items = rows;
+    side->reply.success.count = MANY_ROWS;
+}
+
+static void
+our_side_clear(our_side *side)
+{
+    g_free(side->reply.success.items);
+    kw_buffer_clear(&side->out);
+    kw_buffer_clear(&side->encoded);
+    kw_arena_free(side->arena);
+}
+
+static void
+our_encode(our_side *side, const kw_wire_struct *table, const void *value)
+{
+    side->out.size = 0;
+    kw_wire_struct_encode(&side->out, side->protocol, table, value);
+}
+
+static void
+our_decode(our_side *side, const kw_wire_struct *table, void *ret_value)
+{
+    kw_error error;
+    kw_arena_reset(side->arena);
+    if (!kw_wire_struct_decode(table, side->protocol, kw_buffer_bytes(&side->encoded), limits, side->arena,
+                               ret_value, &error))
+        g_error("%s", error.text);
+}
+
+/* --- measuring -------------------------------------------------------------------------------- */
+
+typedef struct bench_job {
+    our_side *ours;
+    glib_side *theirs;
+    const kw_wire_struct *table;
+    const void *value;
+} bench_job;
+
+static double
+best_ns(void (*run)(bench_job *job), bench_job *job, unsigned repeats)
+{
+    double best = 1e18;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        uint64_t start = kw_clock_mono_ns();
+        for (unsigned index = 0; index < repeats; index++)
+            run(job);
+        best = MIN(best, (double)(kw_clock_mono_ns() - start) / repeats);
+    }
+    return best;
+}
+
+static void
+run_our_encode(bench_job *job)
+{
+    our_encode(job->ours, job->table, job->value);
+}
+
+static void
+run_our_decode(bench_job *job)
+{
+    union {
+        kw_hb_TResult row;
+        kw_hb_TPut put;
+        kw_hb_THBaseService_getScannerRows_result reply;
+    } value;
+    our_decode(job->ours, job->table, &value);
+}
+
+static void
+run_their_encode(bench_job *job)
+{
+    glib_side_encode(job->theirs);
+}
+
+static void
+run_their_decode(bench_job *job)
+{
+    glib_side_decode(job->theirs);
+}
+
+static const char *
+verdict(bool good)
+{
+    missed |= !good;
+    return good ? "ok" : "MISSED";
+}
+
+static void
+encode_to(our_side *side, const kw_wire_struct *table, const void *value)
+{
+    side->encoded.size = 0;
+    kw_wire_struct_encode(&side->encoded, side->protocol, table, value);
+}
+
+static void
+against_glib(const char *name, our_side *ours, glib_side *theirs)
+{
+    bench_job of_row = {ours, theirs, &kw_hb_TResult_wire, &ours->row};
+    bench_job of_put = {ours, theirs, &kw_hb_TPut_wire, &ours->put};
+    encode_to(ours, of_row.table, of_row.value);
+    if (!kw_bytes_equal(kw_buffer_bytes(&ours->encoded), glib_side_bytes(theirs)))
+        g_error("the two sides do not encode the same bytes");
+    double their_decode = best_ns(run_their_decode, &of_row, 1000);
+    double our_decode_row = best_ns(run_our_decode, &of_row, 20000);
+    double their_encode = best_ns(run_their_encode, &of_row, 2000);
+    double our_encode_row = best_ns(run_our_encode, &of_row, 20000);
+    double our_encode_put = best_ns(run_our_encode, &of_put, 20000);
+    encode_to(ours, of_put.table, of_put.value);
+    double our_decode_put = best_ns(run_our_decode, &of_put, 20000);
+    printf("%-8s decode TResult  C GLib %7.0f ns  ours %6.1f ns  1/%-5.1f target 1/15  %s\n", name,
+           their_decode, our_decode_row, their_decode / our_decode_row,
+           verdict(their_decode >= 15 * our_decode_row));
+    printf("%-8s encode TResult  C GLib %7.0f ns  ours %6.1f ns  1/%-5.1f target 1/10  %s\n", name,
+           their_encode, our_encode_row, their_encode / our_encode_row,
+           verdict(their_encode >= 10 * our_encode_row));
+    printf("%-8s decode TPut     C GLib %7.0f ns  ours %6.1f ns  1/%-5.1f target 1/15  %s\n", name,
+           their_decode, our_decode_put, their_decode / our_decode_put,
+           verdict(their_decode >= 15 * our_decode_put));
+    printf("%-8s encode TPut     C GLib %7.0f ns  ours %6.1f ns  1/%-5.1f target 1/10  %s\n", name,
+           their_encode, our_encode_put, their_encode / our_encode_put,
+           verdict(their_encode >= 10 * our_encode_put));
+}
+
+/* A reply of many rows against as many single rows. */
+static void
+per_row(const char *name, our_side *ours)
+{
+    bench_job of_row = {ours, NULL, &kw_hb_TResult_wire, &ours->row};
+    bench_job of_many = {ours, NULL, &kw_hb_THBaseService_getScannerRows_result_wire, &ours->reply};
+    encode_to(ours, of_row.table, of_row.value);
+    double one_decode = best_ns(run_our_decode, &of_row, 20000);
+    double one_encode = best_ns(run_our_encode, &of_row, 20000);
+    encode_to(ours, of_many.table, of_many.value);
+    double many_decode = best_ns(run_our_decode, &of_many, 50) / MANY_ROWS;
+    double many_encode = best_ns(run_our_encode, &of_many, 50) / MANY_ROWS;
+    uint64_t before = malloc_calls;
+    run_our_decode(&of_many);
+    uint64_t decode_mallocs = malloc_calls - before;
+    before = malloc_calls;
+    run_our_encode(&of_many);
+    uint64_t encode_mallocs = malloc_calls - before;
+    printf("%-8s decode, a row of %d  %6.1f ns  a row alone %6.1f ns  x%.2f  mallocs %llu  %s\n", name,
+           MANY_ROWS, many_decode, one_decode, many_decode / one_decode, (unsigned long long)decode_mallocs,
+           verdict(many_decode <= 1.25 * one_decode && decode_mallocs <= 2));
+    printf("%-8s encode, a row of %d  %6.1f ns  a row alone %6.1f ns  x%.2f  mallocs %llu  %s\n", name,
+           MANY_ROWS, many_encode, one_encode, many_encode / one_encode, (unsigned long long)encode_mallocs,
+           verdict(many_encode <= 1.25 * one_encode && encode_mallocs == 0));
+}
+
+static void
+reader_speed(const char *name, our_side *ours)
+{
+    kw_buffer stream = KW_BUFFER_EMPTY;
+    kw_wire_message_encode(&stream, ours->protocol, KW_BYTES_LITERAL("getScannerRows"), KW_WIRE_REPLY, 1);
+    kw_wire_struct_encode(&stream, ours->protocol, &kw_hb_THBaseService_getScannerRows_result_wire,
+                          &ours->reply);
+    kw_wire_reader *reader = kw_wire_reader_new(64 << 20);
+    double best = 1e18;
+    for (unsigned round = 0; round < 10 * ROUNDS; round++) {
+        kw_bytes payload;
+        size_t consumed;
+        kw_error error;
+        uint64_t start = kw_clock_mono_ns();
+        if (kw_wire_reader_next(reader, kw_buffer_bytes(&stream), &payload, &consumed, NULL, &error) !=
+            KW_WIRE_MESSAGE)
+            g_error("the reader found no message");
+        best = MIN(best, (double)(kw_clock_mono_ns() - start) / (double)stream.size);
+    }
+    printf("%-8s unframed reader finds the end of %zu bytes at %.3f ns a byte  target < 0.5  %s\n", name,
+           stream.size, best, verdict(best < 0.5));
+    kw_wire_reader_free(reader);
+    kw_buffer_clear(&stream);
+}
+
+int
+main(int argc, char **argv)
+{
+    static const char *const names[] = {"binary", "compact"};
+    check = argc > 1 && strcmp(argv[1], "--check") == 0;
+    printf("a row of %d cells of %d bytes; best of %d rounds\n", CELLS, VALUE_BYTES, ROUNDS);
+    for (int protocol = KW_WIRE_BINARY; protocol <= KW_WIRE_COMPACT; protocol++) {
+        our_side ours;
+        our_side_init(&ours, protocol);
+        glib_side *theirs = glib_side_new(protocol, CELLS, VALUE_BYTES);
+        against_glib(names[protocol], &ours, theirs);
+        per_row(names[protocol], &ours);
+        reader_speed(names[protocol], &ours);
+        glib_side_free(theirs);
+        our_side_clear(&ours);
+    }
+    return check && missed;
+}
