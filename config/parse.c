@@ -41,9 +41,12 @@ leading_number(const char *text, int64_t *ret_number, const char **ret_rest)
         return false;
     errno = 0;
     char *rest;
-    *ret_number = strtoll(text, &rest, 10);
+    int64_t number = strtoll(text, &rest, 10);
+    if (errno)
+        return false;
+    *ret_number = number;
     *ret_rest = rest;
-    return errno == 0;
+    return true;
 }
 
 bool
@@ -66,7 +69,11 @@ value_with_unit(const char *text, const unit *units, int64_t *ret_value)
         return false;
     while (units->name && strcmp(units->name, rest) != 0)
         units++;
-    return units->name && !__builtin_mul_overflow(number, units->factor, ret_value);
+    int64_t value;
+    if (!units->name || __builtin_mul_overflow(number, units->factor, &value))
+        return false;
+    *ret_value = value;
+    return true;
 }
 
 bool

@@ -274,7 +274,8 @@ read_short(kw_read *read, const kw_section *section, const kw_node *node, void *
         g_autofree const char **names = kw_section_names(section);
         g_autofree char *known = g_strjoinv(", ", (char **)names);
         g_autofree char *hint = g_strdup_printf("a map of %s", known);
-        kw_read_problem(read, node->mark, hint, "'%.60s' is not %s", node->text, section->title);
+        kw_read_problem(read, node->mark, hint, "must be %sa map, not '%.60s'",
+                        section->switch_offset == KW_OFFSET_NONE ? "" : "off or ", node->text);
         return NULL;
     }
     read_setting(read, section, kw_section_find(section, section->shorthand), node, into);
@@ -295,7 +296,7 @@ section_map(kw_read *read, const kw_section *section, const kw_node *node, void 
     if (node->kind == KW_NODE_SCALAR)
         return read_short(read, section, node, into);
     kw_read_problem(read, node->mark, section->shorthand ? NULL : "remove the '- ' in front",
-                    "must be a map, not a list");
+                    "must be %sa map, not a list", section->shorthand ? "one value or " : "");
     return NULL;
 }
 

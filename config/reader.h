@@ -30,3 +30,5 @@ char *kw_model_text_without_secrets(const kw_model *model);
 /* Documentation from the same tables: a man-page-like text, and a JSON Schema. Caller frees. */
 char *kw_schema_reference(const kw_component_schema *const *components, size_t components_count);
 char *kw_schema_json(const kw_component_schema *const *components, size_t components_count);
+/* The same as the settings part of a manual page (mdoc). Caller frees. */
+char *kw_schema_mdoc(const kw_component_schema *const *components, size_t components_count);

@@ -41,7 +41,7 @@ static const kw_setting listener_tls_settings[] = {
 };
 
 static const kw_section listener_tls_section = {
-    .title = "TLS settings",
+    .title = "TLS",
     .about = "TLS towards callers. Files are read again at reload.",
     .settings = listener_tls_settings,
     .size = sizeof(kw_model_tls),

@@ -40,7 +40,7 @@ static const kw_setting channel_tls_settings[] = {
 };
 
 static const kw_section channel_tls_section = {
-    .title = "TLS settings",
+    .title = "TLS",
     .about = "TLS towards the servers; HBase's Thrift2 needs a TLS terminator in front of it. `tls: {}` "
              "takes all defaults.",
     .settings = channel_tls_settings,

@@ -1,0 +1,493 @@
+/* What a file says is what the model holds: defaults, every member, places, secrets, lifetimes. */
+#include "schemas.h"
+
+#include "base/thread.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static kw_model *
+read_good(const char *text)
+{
+    g_autoptr(kw_diagnostics) diagnostics = kw_diagnostics_new("test");
+    kw_model *model = kw_model_read_text("test", text, strlen(text), SAMPLE_COMPONENTS, diagnostics);
+    g_autofree char *problems = kw_diagnostics_text(diagnostics);
+    g_assert_cmpstr(problems, ==, "");
+    g_assert_nonnull(model);
+    return model;
+}
+
+static kw_model *
+read_good_file(const char *name)
+{
+    g_autofree char *path = g_build_filename(KW_TEST_GOOD, name, NULL);
+    g_autofree char *text = NULL;
+    g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+    return read_good(text);
+}
+
+#define SMALL "tables: {t: {fields: {a: int}, key: [field: a]}}"
+
+static void
+gateway_defaults(void)
+{
+    g_autoptr(kw_model) model = read_good(SMALL);
+    g_assert_cmpuint(model->listeners_count, ==, 1);
+    g_assert_cmpstr(model->listeners[0].host, ==, "127.0.0.1");
+    g_assert_cmpint(model->listeners[0].port, ==, 9595);
+    g_assert_false(model->listeners[0].tls.enabled);
+    g_assert_cmpstr(model->listeners[0].tls.ca, ==, "");
+    g_assert_true(model->admin_enabled);
+    g_assert_cmpstr(model->admin.host, ==, "127.0.0.1");
+    g_assert_cmpint(model->admin.port, ==, 9596);
+    g_assert_cmpint(model->loops, ==, 0);
+    g_assert_cmpint(model->limits.connections, ==, 10000);
+    g_assert_cmpint(model->limits.frame_bytes, ==, 16 << 20);
+    g_assert_cmpint(model->limits.in_flight, ==, 128);
+    g_assert_cmpint(model->limits.decoded_bytes, ==, 64 << 20);
+    g_assert_cmpint(model->limits.page_rows, ==, 10000);
+    g_assert_cmpint(model->limits.page_bytes, ==, 8 << 20);
+    g_assert_cmpint(model->limits.scan_buffer_bytes, ==, 8 << 20);
+    g_assert_cmpint(model->limits.batch_records, ==, 10000);
+    g_assert_cmpint(model->limits.list_values, ==, 10000);
+    g_assert_cmpint(model->timeouts.frame_ms, ==, 10000);
+    g_assert_cmpint(model->timeouts.idle_ms, ==, 600000);
+    g_assert_cmpint(model->timeouts.handshake_ms, ==, 10000);
+    g_assert_cmpint(model->timeouts.call_ms, ==, 30000);
+    g_assert_cmpint(model->timeouts.drain_ms, ==, 15000);
+    g_assert_cmpstr(model->log_level, ==, "info");
+    g_assert_false(model->log_json);
+    g_assert_cmpuint(model->cursor.keys_count, ==, 0);
+    g_assert_cmpstr(model->cursor.key_file, ==, "");
+    g_assert_cmpint(model->cursor.expiry_ms, ==, 3600000);
+    g_assert_cmpstr(model->file, ==, "test");
+    g_assert_cmpstr(model->text, ==, SMALL);
+}
+
+static void
+store_defaults(void)
+{
+    g_autoptr(kw_model) embedded = read_good(SMALL);
+    g_assert_cmpint(embedded->store.kind, ==, KW_STORE_EMBEDDED);
+    g_assert_cmpstr(embedded->store.embedded.path, ==, "keyway-data");
+    g_assert_cmpint(embedded->store.embedded.cache_bytes, ==, 64 << 20);
+    g_assert_cmpint(embedded->store.embedded.readers, ==, 2);
+    g_assert_cmpint(embedded->store.create_missing, ==, -1);
+    g_assert_cmpstr(embedded->store.catalog, ==, "keyway_catalog");
+    g_autoptr(kw_model) model = read_good("store: {kind: hbase, servers: h}\n" SMALL);
+    const kw_model_hbase *hbase = &model->store.hbase;
+    g_assert_cmpint(model->store.kind, ==, KW_STORE_HBASE);
+    g_assert_cmpuint(hbase->servers_count, ==, 1);
+    g_assert_cmpstr(hbase->servers[0].host, ==, "h");
+    g_assert_cmpint(hbase->servers[0].port, ==, 9090);
+    g_assert_false(hbase->framed);
+    g_assert_false(hbase->compact);
+    g_assert_false(hbase->tls.enabled);
+    g_assert_cmpint(hbase->channels, ==, 8);
+    g_assert_cmpint(hbase->pipeline, ==, 1);
+    g_assert_cmpint(hbase->connect_timeout_ms, ==, 2000);
+    g_assert_cmpint(hbase->ping_ms, ==, 20000);
+    g_assert_cmpint(hbase->rest_ms, ==, 1000);
+    g_assert_cmpint(hbase->batch_bytes, ==, 1 << 20);
+    g_assert_cmpint(hbase->retry_percent, ==, 20);
+    g_autoptr(kw_model) nothing = read_good("store: {kind: null}\n" SMALL);
+    g_assert_cmpint(nothing->store.kind, ==, KW_STORE_NULL);
+}
+
+static void
+table_defaults(void)
+{
+    g_autoptr(kw_model) model = read_good(SMALL);
+    g_assert_cmpuint(model->tables_count, ==, 1);
+    const kw_model_table *table = &model->tables[0];
+    g_assert_cmpstr(table->name, ==, "t");
+    g_assert_cmpstr(table->about, ==, "");
+    g_assert_cmpstr(table->default_family, ==, "d");
+    g_assert_cmpuint(table->fields_count, ==, 1);
+    g_assert_cmpint(table->fields[0].unit, ==, KW_UNIT_MS);
+    g_assert_cmpint(table->fields[0].form, ==, KW_CELL_RAW_BE);
+    g_assert_cmpint(table->fields[0].max_bytes, ==, 0);
+    g_assert_cmpstr(table->fields[0].about, ==, "");
+    g_assert_cmpuint(table->fields[0].values_count, ==, 0);
+    g_assert_cmpuint(table->paths_count, ==, 1);
+    g_assert_cmpstr(table->paths[0].name, ==, "primary");
+    g_assert_cmpstr(table->paths[0].store_table, ==, "t");
+    g_assert_cmpint(table->paths[0].layout, ==, 1);
+    const kw_model_splits *splits = &table->paths[0].splits;
+    g_assert_cmpint(splits->mark.line, ==, 0);
+    g_assert_cmpstr(splits->algorithm, ==, "");
+    g_assert_cmpstr(splits->file, ==, "");
+    g_assert_cmpint(splits->regions, ==, 0);
+    g_assert_cmpuint(splits->keys_count, ==, 0);
+    g_assert_cmpuint(table->families_count, ==, 1);
+    const kw_model_family *family = &table->families[0];
+    g_assert_cmpstr(family->name, ==, "d");
+    g_assert_null(family->compression);
+    g_assert_null(family->bloom_filter);
+    g_assert_null(family->block_encoding);
+    g_assert_cmpint(family->ttl_seconds, ==, 0);
+    g_assert_cmpint(family->max_versions, ==, 0);
+    g_assert_cmpint(family->min_versions, ==, 0);
+    g_assert_cmpint(family->block_size, ==, 0);
+    g_assert_cmpint(family->block_cache, ==, -1);
+    g_assert_cmpint(family->in_memory, ==, -1);
+    g_assert_cmpint(family->keep_deleted_cells, ==, -1);
+    g_assert_cmpint(family->replication_scope, ==, -1);
+}
+
+static void
+every_setting_of_the_gateway(void)
+{
+    g_autoptr(kw_model) model = read_good_file("everything_embedded.yaml");
+    g_assert_cmpuint(model->listeners_count, ==, 3);
+    const kw_model_listener *first = &model->listeners[0];
+    g_assert_cmpstr(first->host, ==, "0.0.0.0");
+    g_assert_cmpint(first->port, ==, 1001);
+    g_assert_true(first->tls.enabled);
+    g_assert_cmpstr(first->tls.certificate, ==, "c.pem");
+    g_assert_cmpstr(first->tls.key, ==, "k.pem");
+    g_assert_cmpstr(first->tls.ca, ==, "ca.pem");
+    g_assert_true(first->tls.require_client);
+    g_assert_cmpint(first->mark.line, ==, 3);
+    g_assert_cmpint(first->tls.mark.line, ==, 4);
+    g_assert_cmpstr(model->listeners[1].host, ==, "::1");
+    g_assert_cmpint(model->listeners[1].port, ==, 1002);
+    g_assert_false(model->listeners[1].tls.enabled);
+    g_assert_cmpstr(model->listeners[2].host, ==, "gateway.example");
+    g_assert_cmpint(model->listeners[2].port, ==, 0);
+    g_assert_false(model->listeners[2].tls.enabled);
+    g_assert_cmpint(model->admin.port, ==, 1003);
+    g_assert_cmpint(model->loops, ==, 3);
+    const int64_t *limits = &model->limits.connections;
+    for (int64_t i = 0; i < 9; i++)
+        g_assert_cmpint(limits[i], ==, (101 + i) * (i == 1 || i == 3 || i == 5 || i == 6 ? 1024 : 1));
+    g_assert_cmpint(model->timeouts.frame_ms, ==, 201);
+    g_assert_cmpint(model->timeouts.idle_ms, ==, 202000);
+    g_assert_cmpint(model->timeouts.handshake_ms, ==, 203);
+    g_assert_cmpint(model->timeouts.call_ms, ==, 204);
+    g_assert_cmpint(model->timeouts.drain_ms, ==, 205);
+    g_assert_cmpstr(model->log_level, ==, "warn");
+    g_assert_true(model->log_json);
+    g_assert_cmpuint(model->cursor.keys_count, ==, 3);
+    g_assert_cmpstr(model->cursor.keys[0], ==, "first-key-of-16-bytes");
+    g_assert_cmpstr(model->cursor.keys[2], ==, "third key, in a block\n");
+    g_assert_cmpint(model->cursor.expiry_ms, ==, 7200000);
+    g_assert_cmpint(model->store.kind, ==, KW_STORE_EMBEDDED);
+    g_assert_cmpstr(model->store.embedded.path, ==, "/srv/keyway");
+    g_assert_cmpint(model->store.embedded.cache_bytes, ==, 301 << 20);
+    g_assert_cmpint(model->store.embedded.readers, ==, 4);
+    g_assert_cmpint(model->store.create_missing, ==, 0);
+    g_assert_cmpstr(model->store.catalog, ==, "ns:layouts");
+}
+
+static void
+every_setting_of_the_hbase_store(void)
+{
+    g_autoptr(kw_model) model = read_good_file("everything_hbase.yaml");
+    const kw_model_hbase *hbase = &model->store.hbase;
+    g_assert_false(model->admin_enabled);
+    g_assert_cmpstr(model->cursor.key_file, ==, "keys.txt");
+    g_assert_cmpuint(hbase->servers_count, ==, 3);
+    g_assert_cmpstr(hbase->servers[0].host, ==, "h1");
+    g_assert_cmpint(hbase->servers[0].port, ==, 9090);
+    g_assert_cmpstr(hbase->servers[1].host, ==, "h2");
+    g_assert_cmpint(hbase->servers[1].port, ==, 9191);
+    g_assert_cmpstr(hbase->servers[2].host, ==, "::1");
+    g_assert_cmpint(hbase->servers[2].mark.line, ==, 5);
+    g_assert_true(hbase->framed);
+    g_assert_true(hbase->compact);
+    g_assert_true(hbase->tls.enabled);
+    g_assert_cmpstr(hbase->tls.ca, ==, "ca.pem");
+    g_assert_cmpstr(hbase->tls.certificate, ==, "c.pem");
+    g_assert_cmpstr(hbase->tls.key, ==, "k.pem");
+    g_assert_cmpstr(hbase->tls.server_name, ==, "hbase.example");
+    g_assert_cmpint(hbase->channels, ==, 11);
+    g_assert_cmpint(hbase->pipeline, ==, 12);
+    g_assert_cmpint(hbase->connect_timeout_ms, ==, 13);
+    g_assert_cmpint(hbase->ping_ms, ==, 14000);
+    g_assert_cmpint(hbase->rest_ms, ==, 15);
+    g_assert_cmpint(hbase->batch_bytes, ==, 16384);
+    g_assert_cmpint(hbase->retry_percent, ==, 17);
+    g_assert_cmpint(model->store.create_missing, ==, 1);
+}
+
+static void
+assert_field(const kw_model_field *field, const char *name, kw_field_type type, const char *column,
+             kw_cell_form form)
+{
+    g_assert_cmpstr(field->name, ==, name);
+    g_assert_cmpint(field->type, ==, type);
+    g_assert_cmpint(field->form, ==, form);
+    g_assert_cmpint(field->family == NULL, ==, column == NULL);
+    g_assert_cmpint(field->qualifier == NULL, ==, column == NULL);
+    if (!column)
+        return;
+    g_autofree char *got = g_strdup_printf("%s:%s", field->family, field->qualifier);
+    g_assert_cmpstr(got, ==, column);
+}
+
+static void
+every_setting_of_fields(void)
+{
+    g_autoptr(kw_model) model = read_good_file("everything_embedded.yaml");
+    const kw_model_table *table = &model->tables[0];
+    g_assert_cmpstr(table->about, ==, "orders, ü and all");
+    g_assert_cmpstr(table->default_family, ==, "f");
+    const kw_model_field *fields = table->fields;
+    g_assert_cmpuint(table->fields_count, ==, 8);
+    assert_field(&fields[0], "id", KW_FIELD_STRING, NULL, KW_CELL_RAW_BE);
+    assert_field(&fields[1], "ts", KW_FIELD_TIMESTAMP, NULL, KW_CELL_RAW_BE);
+    assert_field(&fields[2], "status", KW_FIELD_STRING, "s:status", KW_CELL_TEXT);
+    assert_field(&fields[3], "kind", KW_FIELD_INT, "f:kind", KW_CELL_RAW_BE4);
+    assert_field(&fields[4], "paid", KW_FIELD_BOOL, "f:paid", KW_CELL_RAW_BE);
+    assert_field(&fields[5], "amount", KW_FIELD_DOUBLE, "f:amount", KW_CELL_RAW_BE);
+    assert_field(&fields[6], "blob", KW_FIELD_BYTES, "f:blob", KW_CELL_RAW_BE);
+    assert_field(&fields[7], "seen", KW_FIELD_TIMESTAMP, "d:seen", KW_CELL_RAW_BE4);
+    g_assert_cmpint(fields[0].max_bytes, ==, 64);
+    g_assert_cmpstr(fields[0].about, ==, "the number");
+    g_assert_cmpint(fields[0].mark.line, ==, 40);
+    g_assert_cmpint(fields[0].mark.column, ==, 7);
+    g_assert_cmpint(fields[1].unit, ==, KW_UNIT_US);
+    g_assert_cmpuint(fields[2].values_count, ==, 2);
+    g_assert_cmpstr(fields[2].values[1], ==, "paid");
+    g_assert_cmpint(fields[7].unit, ==, KW_UNIT_S);
+}
+
+static void
+every_setting_of_paths_and_families(void)
+{
+    g_autoptr(kw_model) model = read_good_file("everything_embedded.yaml");
+    const kw_model_table *table = &model->tables[0];
+    g_assert_cmpuint(table->paths_count, ==, 3);
+    const kw_model_path *paths = table->paths;
+    g_assert_cmpstr(paths[0].name, ==, "primary");
+    g_assert_cmpstr(paths[0].store_table, ==, "shop:orders");
+    g_assert_cmpint(paths[0].layout, ==, 7);
+    g_assert_cmpstr(paths[0].splits.algorithm, ==, "HexStringSplit");
+    g_assert_cmpint(paths[0].splits.regions, ==, 16);
+    g_assert_cmpstr(paths[1].name, ==, "by_time");
+    g_assert_cmpstr(paths[1].store_table, ==, "shop:orders_by_time");
+    g_assert_cmpint(paths[1].layout, ==, 2);
+    g_assert_cmpuint(paths[1].splits.keys_count, ==, 3);
+    g_assert_cmpstr(paths[1].splits.keys[1], ==, "b\\x00");
+    g_assert_cmpstr(paths[2].store_table, ==, "other:seen");
+    g_assert_cmpstr(paths[2].splits.file, ==, "cuts.txt");
+    g_assert_cmpstr(model->tables[1].paths[0].store_table, ==, "small");
+    g_assert_cmpuint(table->families_count, ==, 3);
+    const kw_model_family *family = &table->families[0];
+    g_assert_cmpstr(family->name, ==, "f");
+    g_assert_cmpstr(family->compression, ==, "SNAPPY");
+    g_assert_cmpstr(family->bloom_filter, ==, "ROWCOL");
+    g_assert_cmpstr(family->block_encoding, ==, "FAST_DIFF");
+    g_assert_cmpint(family->ttl_seconds, ==, 90 * 86400);
+    g_assert_cmpint(family->max_versions, ==, 3);
+    g_assert_cmpint(family->min_versions, ==, 2);
+    g_assert_cmpint(family->block_size, ==, 32768);
+    g_assert_cmpint(family->block_cache, ==, 0);
+    g_assert_cmpint(family->in_memory, ==, 1);
+    g_assert_cmpint(family->keep_deleted_cells, ==, 1);
+    g_assert_cmpint(family->replication_scope, ==, 1);
+    g_assert_cmpstr(table->families[1].name, ==, "s");
+    g_assert_cmpint(table->families[1].block_cache, ==, -1);
+    g_assert_cmpstr(table->families[2].name, ==, "d");
+}
+
+static void
+every_kind_of_component_setting(void)
+{
+    g_autoptr(kw_model) model = read_good_file("everything_embedded.yaml");
+    const kw_model_path *path = &model->tables[0].paths[0];
+    g_assert_cmpuint(path->components_count, ==, 5);
+    const kw_model_component *hash = &path->components[0];
+    g_assert_cmpstr(hash->name, ==, "hash");
+    g_assert_cmpint(hash->mark.line, ==, 49);
+    g_assert_cmpint(hash->mark.column, ==, 9);
+    const kw_model_setting *of = kw_model_setting_find(hash, "of");
+    g_assert_cmpint(of->kind, ==, KW_SETTING_TEXTS);
+    g_assert_cmpuint(of->texts_count, ==, 2);
+    g_assert_cmpstr(of->texts[1], ==, "ts");
+    g_assert_cmpint(of->text_marks[1].column, ==, 43);
+    g_assert_cmpstr(kw_model_setting_find(hash, "algorithm")->text, ==, "xxh64");
+    g_assert_cmpint(kw_model_setting_find(hash, "take")->number, ==, 4);
+    g_assert_cmpstr(kw_model_setting_find(&path->components[1], "text")->text, ==, "|");
+    g_assert_cmpstr(kw_model_setting_find(&path->components[2], "name")->text, ==, "id");
+    g_assert_null(kw_model_setting_find(&path->components[2], "order"));
+    const kw_model_component *ts = &path->components[3];
+    g_assert_cmpstr(kw_model_setting_find(ts, "order")->text, ==, "desc");
+    g_assert_cmpint(kw_model_setting_find(ts, "width")->number, ==, 8);
+    g_assert_true(kw_model_setting_find(ts, "reverse")->flag);
+    g_assert_cmpstr(path->components[4].name, ==, "now");
+    g_assert_cmpuint(path->components[4].settings_count, ==, 0);
+}
+
+/* Only a component that holds the field keeps it out of the columns; a hash or a literal does not. */
+static void
+fields_without_a_column(void)
+{
+    g_autoptr(kw_model) model =
+        read_good("tables:\n"
+                  "  t:\n"
+                  "    fields: {a: string, b: string, c: string, e: {type: string, column: 'd:e'}}\n"
+                  "    key: [hash: {of: b}, literal: c, field: a, field: e]\n"
+                  "    paths: {p: {key: [field: b, field: c]}}\n");
+    const kw_model_field *fields = model->tables[0].fields;
+    g_assert_null(fields[0].family);
+    g_assert_cmpstr(fields[1].qualifier, ==, "b");
+    g_assert_cmpstr(fields[2].qualifier, ==, "c");
+    g_assert_cmpstr(fields[3].qualifier, ==, "e");
+}
+
+static void
+secrets_are_cut_out(void)
+{
+    g_autoptr(kw_model) model = read_good_file("everything_embedded.yaml");
+    g_autofree char *text = kw_model_text_without_secrets(model);
+    g_assert_null(strstr(text, "first-key"));
+    g_assert_null(strstr(text, "second key"));
+    g_assert_null(strstr(text, "third key"));
+    g_assert_nonnull(strstr(text, "    - (secret)\n    - (secret)\n    - (secret)\n  expiry: 2h\n"));
+    g_assert_nonnull(strstr(model->text, "first-key"));
+    /* Characters before the secret that take several bytes, a byte order mark, and line ends of DOS. */
+    g_autoptr(kw_model) odd =
+        read_good("\xef\xbb\xbf# \xc3\xbc\xe8\xae\xa2\r\ncursor: {keys: 'a-key-of-16-bytes'}\r\n" SMALL);
+    g_autofree char *cut = kw_model_text_without_secrets(odd);
+    g_assert_cmpstr(cut, ==, "# \xc3\xbc\xe8\xae\xa2\r\ncursor: {keys: (secret)}\r\n" SMALL);
+    g_autoptr(kw_model) none = read_good(SMALL);
+    g_autofree char *same = kw_model_text_without_secrets(none);
+    g_assert_cmpstr(same, ==, SMALL);
+}
+
+/* The schemas are borrowed during the call only. */
+static void
+the_model_outlives_the_schemas(void)
+{
+    g_autofree char *name = g_strdup("part"), *setting_name = g_strdup("choice"), *choice = g_strdup("yes");
+    const char *choices[] = {choice, NULL};
+    kw_setting_schema setting = {.name = setting_name, .kind = KW_SETTING_CHOICE, .choices = choices};
+    kw_component_schema component = {name, "", &setting, 1};
+    const kw_component_schema *components[] = {&component};
+    const char *text = "tables: {t: {fields: {a: int}, key: [part: yes]}}";
+    g_autoptr(kw_diagnostics) diagnostics = kw_diagnostics_new("test");
+    g_autoptr(kw_model) model = kw_model_read_text("test", text, strlen(text), components, 1, diagnostics);
+    g_assert_nonnull(model);
+    memset(name, 'x', 4);
+    memset(setting_name, 'x', 6);
+    memset(choice, 'x', 3);
+    const kw_model_component *part = &model->tables[0].paths[0].components[0];
+    g_assert_cmpstr(part->name, ==, "part");
+    g_assert_cmpstr(kw_model_setting_find(part, "choice")->text, ==, "yes");
+}
+
+static void
+files(void)
+{
+    g_autofree char *dir = g_dir_make_tmp("keyway-config-XXXXXX", NULL);
+    g_autofree char *path = g_build_filename(dir, "policy.yaml", NULL);
+    g_autoptr(kw_diagnostics) missing = kw_diagnostics_new(path);
+    g_assert_null(kw_model_read_file(path, SAMPLE_COMPONENTS, missing));
+    g_assert_cmpuint(kw_diagnostics_count(missing), ==, 1);
+    g_assert_cmpstr(kw_diagnostics_get(missing, 0)->message, ==, "cannot be read: No such file or directory");
+    g_autoptr(kw_diagnostics) folder = kw_diagnostics_new(dir);
+    g_assert_null(kw_model_read_file(dir, SAMPLE_COMPONENTS, folder));
+    g_assert_cmpstr(kw_diagnostics_get(folder, 0)->message, ==, "cannot be read: Is a directory");
+    g_assert_true(g_file_set_contents(path, SMALL, -1, NULL));
+    g_autoptr(kw_diagnostics) fine = kw_diagnostics_new(path);
+    g_autoptr(kw_model) model = kw_model_read_file(path, SAMPLE_COMPONENTS, fine);
+    g_assert_nonnull(model);
+    g_assert_cmpstr(model->file, ==, path);
+    g_unlink(path);
+    g_rmdir(dir);
+}
+
+static char *
+filled(size_t size)
+{
+    GString *text = g_string_new(SMALL "\n#");
+    while (text->len < size)
+        g_string_append_c(text, 'x');
+    return g_string_free(text, FALSE);
+}
+
+static void
+size_is_bounded(void)
+{
+    for (size_t more = 0; more < 2; more++) {
+        g_autofree char *text = filled((1 << 20) + more);
+        g_autoptr(kw_diagnostics) diagnostics = kw_diagnostics_new("test");
+        g_autoptr(kw_model) model =
+            kw_model_read_text("test", text, (1 << 20) + more, SAMPLE_COMPONENTS, diagnostics);
+        g_assert_cmpint(model != NULL, ==, more == 0);
+        g_assert_cmpuint(kw_diagnostics_count(diagnostics), ==, more);
+    }
+    g_autofree char *path = g_build_filename(g_get_tmp_dir(), "keyway-config-large.yaml", NULL);
+    g_autofree char *large = filled(3 << 20);
+    g_assert_true(g_file_set_contents(path, large, -1, NULL));
+    g_autoptr(kw_diagnostics) diagnostics = kw_diagnostics_new(path);
+    g_assert_null(kw_model_read_file(path, SAMPLE_COMPONENTS, diagnostics));
+    g_assert_cmpstr(kw_diagnostics_get(diagnostics, 0)->message, ==, "larger than 1048576 bytes");
+    g_unlink(path);
+}
+
+static void
+number_of_values_is_bounded(void)
+{
+    GString *text = g_string_new("tables: [");
+    for (int i = 0; i < 100000; i++)
+        g_string_append(text, "a,");
+    g_string_append(text, "]\n");
+    g_autoptr(kw_diagnostics) diagnostics = kw_diagnostics_new("test");
+    g_assert_null(kw_model_read_text("test", text->str, text->len, SAMPLE_COMPONENTS, diagnostics));
+    g_assert_cmpuint(kw_diagnostics_count(diagnostics), ==, 1);
+    g_assert_cmpstr(kw_diagnostics_get(diagnostics, 0)->message, ==, "more than 100000 values in one policy");
+    g_string_free(text, TRUE);
+}
+
+/* --- reference counts ------------------------------------------------------------------------- */
+
+static void
+take_and_give(void *user)
+{
+    kw_model *model = user;
+    for (int i = 0; i < 20000; i++) {
+        kw_model *mine = kw_model_ref(model);
+        g_assert_cmpstr(mine->tables[0].name, ==, "t");
+        kw_model_unref(mine);
+    }
+    kw_model_unref(model);
+}
+
+static void
+references_from_many_threads(void)
+{
+    kw_model *model = read_good(SMALL);
+    kw_thread threads[4];
+    for (size_t i = 0; i < G_N_ELEMENTS(threads); i++)
+        kw_thread_start(&threads[i], "reader", take_and_give, kw_model_ref(model));
+    kw_model_unref(model); /* the last of the threads frees it */
+    for (size_t i = 0; i < G_N_ELEMENTS(threads); i++)
+        kw_thread_join(&threads[i]);
+    kw_model_unref(NULL);
+}
+
+int
+main(int count, char **arguments)
+{
+    g_test_init(&count, &arguments, NULL);
+    g_test_add_func("/config/reader/defaults/gateway", gateway_defaults);
+    g_test_add_func("/config/reader/defaults/store", store_defaults);
+    g_test_add_func("/config/reader/defaults/table", table_defaults);
+    g_test_add_func("/config/reader/every/gateway", every_setting_of_the_gateway);
+    g_test_add_func("/config/reader/every/hbase", every_setting_of_the_hbase_store);
+    g_test_add_func("/config/reader/every/fields", every_setting_of_fields);
+    g_test_add_func("/config/reader/every/paths", every_setting_of_paths_and_families);
+    g_test_add_func("/config/reader/every/components", every_kind_of_component_setting);
+    g_test_add_func("/config/reader/columns", fields_without_a_column);
+    g_test_add_func("/config/reader/secrets", secrets_are_cut_out);
+    g_test_add_func("/config/reader/schemas-borrowed", the_model_outlives_the_schemas);
+    g_test_add_func("/config/reader/files", files);
+    g_test_add_func("/config/reader/bounds/size", size_is_bounded);
+    g_test_add_func("/config/reader/bounds/values", number_of_values_is_bounded);
+    g_test_add_func("/config/reader/references", references_from_many_threads);
+    return g_test_run();
+}
