@@ -357,6 +357,78 @@ compact_field(kw_skip *skip, kw_bytes input, bool *ret_end, step *ret_step)
     return compact_value(skip, input, at, type, ret_step);
 }
 
+/* --- short cuts ------------------------------------------------------------------------------- */
+
+/* Passes fields of the struct on top as long as they are plain and wholly there: what rows are made
+ * of. Whatever is not, also anything broken, is left to the steps. */
+static void
+binary_plain_fields(kw_skip *skip, kw_bytes input)
+{
+    size_t at = skip->at, end = MIN(input.size, skip->limit);
+    while (at < end && end - at >= 7) {
+        uint8_t type = input.data[at];
+        size_t size = 3;
+        if (type == BINARY_STRING)
+            size = 7 + (size_t)kw_be32_load(input.data + at + 3);
+        else if (type < BINARY_TYPES && binary_sizes[type])
+            size = 3 + (size_t)binary_sizes[type];
+        else
+            break;
+        if (size > end - at || size > INT32_MAX)
+            break;
+        at += size;
+    }
+    skip->at = at;
+}
+
+/* Bytes of the varint at `from`, of which four are there; 0 when it is longer. */
+static size_t
+short_varint(const uint8_t *from)
+{
+    for (size_t size = 1; size <= 4; size++) {
+        if (from[size - 1] < 0x80)
+            return size;
+    }
+    return 0;
+}
+
+/* The size of a plain field, 0 when it is not plain; six bytes are there. */
+static size_t
+compact_plain_size(const uint8_t *from)
+{
+    size_t size;
+    if (from[0] <= 0x0f)
+        return 0;
+    switch (from[0] & 0x0f) {
+    case COMPACT_TRUE:
+    case COMPACT_FALSE:
+        return 1;
+    case COMPACT_STRING:
+        if (from[1] < 0x80)
+            return 2 + (size_t)from[1];
+        return from[2] < 0x80 ? 3 + ((size_t)(from[1] & 0x7f) | (size_t)from[2] << 7) : 0;
+    case COMPACT_I32:
+    case COMPACT_I64:
+        size = short_varint(from + 1);
+        return size ? 1 + size : 0;
+    default:
+        return 0;
+    }
+}
+
+static void
+compact_plain_fields(kw_skip *skip, kw_bytes input)
+{
+    size_t at = skip->at, end = MIN(input.size, skip->limit);
+    while (at < end && end - at >= 6) {
+        size_t size = compact_plain_size(input.data + at);
+        if (size == 0 || size > end - at)
+            break;
+        at += size;
+    }
+    skip->at = at;
+}
+
 /* --- the loop --------------------------------------------------------------------------------- */
 
 static step_result
@@ -400,6 +472,10 @@ kw_skip_run(kw_skip *skip, kw_bytes input, size_t *ret_wanted)
         }
         if (skip->at > input.size)
             break;
+        if (top->is_struct && skip->protocol == KW_WIRE_BINARY)
+            binary_plain_fields(skip, input);
+        else if (top->is_struct)
+            compact_plain_fields(skip, input);
         step_result found = take_step(skip, input, &next);
         if (found == STEP_BROKEN)
             return KW_WIRE_BROKEN;
