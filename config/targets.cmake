@@ -5,3 +5,8 @@ add_library(kw_config STATIC
   schema.c schema_json.c schema_mdoc.c schema_text.c settings.c settings_store.c settings_table.c parse.c)
 target_include_directories(kw_config PUBLIC ${PROJECT_SOURCE_DIR})
 target_link_libraries(kw_config PUBLIC PkgConfig::GLIB PRIVATE PkgConfig::YAML kw_flags)
+
+include(GNUInstallDirs)
+install(FILES keyway-policy.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/keyway)
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/man/keyway-policy.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
