@@ -1,8 +1,8 @@
 /* Cursors: signed tokens with which any gateway that shares the keys continues a scan.
  *
- * Holds version, table, path, layout number and fingerprint (first 8 bytes), caller, expiry, the question, columns, filter,
- * rows still wanted, page sizes and the position, with an HMAC-SHA256 over all of it. Nothing is kept on the server. Size does not depend
- * on the number of buckets.
+ * Holds version, table, path, layout number and fingerprint (first 8 bytes), caller, expiry, the question,
+ * columns, filter, rows still wanted, page sizes and the position, with an HMAC-SHA256 over all of it.
+ * Nothing is kept on the server. Size does not depend on the number of buckets.
  */
 #pragma once
 
@@ -27,7 +27,7 @@ typedef struct kw_cursor {
     kw_bytes question;    /* kw_question_encode */
     kw_bytes columns;     /* field numbers, 2 bytes each; empty: all */
     kw_bytes filter;
-    uint64_t remaining;   /* rows still wanted; 0: no limit */
+    uint64_t remaining; /* rows still wanted; 0: no limit */
     uint32_t page_rows;
     uint32_t page_bytes;
     kw_position position;
@@ -37,4 +37,5 @@ void kw_cursor_seal(const kw_keyring *keyring, const kw_cursor *cursor, kw_buffe
 
 /* Slices of `sealed`. INVALID: "cursor was changed or made with another key", "cursor expired". The checks
  * against caller, table and layout are the verb's. */
-bool kw_cursor_open(const kw_keyring *keyring, kw_bytes sealed, int64_t now_ms, kw_cursor *ret_cursor, kw_error *ret_error);
+bool kw_cursor_open(const kw_keyring *keyring, kw_bytes sealed, int64_t now_ms, kw_cursor *ret_cursor,
+                    kw_error *ret_error);

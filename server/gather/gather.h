@@ -12,24 +12,25 @@
 
 typedef struct kw_gather kw_gather;
 
-/* Where a scan stands: the last row that was returned. Constant size whatever the number of ranges. */
+/* Where a scan stands: behind the last row that was returned, or looked at and dropped. Constant size
+ * whatever the number of ranges. */
 typedef struct kw_position {
-    bool started;      /* false: nothing was returned yet */
+    bool started; /* false: nothing was returned yet */
     uint32_t group;
-    uint32_t range;    /* index in the plan: decides among equal suffixes */
-    kw_bytes suffix;   /* the row key behind the range's skip */
+    uint32_t range;  /* index in the plan: decides among equal suffixes */
+    kw_bytes suffix; /* the row key behind the range's skip */
 } kw_position;
 
 typedef struct kw_gather_spec {
-    const kw_plan *plan;       /* must live until the gather is freed */
+    const kw_plan *plan; /* must live until the gather is freed */
     kw_position position;
-    const kw_column *columns;  /* to read; none: all */
+    const kw_column *columns; /* to read; none: all */
     size_t columns_count;
     kw_bytes filter;
-    size_t buffer_bytes;       /* read-ahead of all runs together */
-    uint64_t limit;            /* rows still wanted over all pages; 0: no limit */
-    /* Called for every row of a residual plan; false: the row is dropped (scanned, not returned). An error
-     * ends the page. NULL: every row counts. */
+    size_t buffer_bytes; /* read-ahead of all runs together */
+    uint64_t limit;      /* rows still wanted over all pages; 0: no limit */
+    /* Called once for every row of a range, in order; ret_accepted false: the row is dropped (scanned, not
+     * returned). An error ends the page. NULL: every row counts. */
     bool (*accept)(void *user, kw_row *row, bool *ret_accepted, kw_error *ret_error);
     void *accept_user;
 } kw_gather_spec;
@@ -38,19 +39,19 @@ typedef struct kw_gather_spec {
 kw_gather *kw_gather_new(kw_door *door, const kw_gather_spec *spec);
 
 typedef struct kw_gathered {
-    kw_row **rows;       /* in order; borrowed until the next page call or kw_gather_free */
+    kw_row **rows; /* in order; borrowed until the next page call or kw_gather_free */
     size_t count;
-    bool end;            /* nothing comes after these */
-    kw_position position;/* to continue behind the last row; borrowed likewise */
-    uint64_t scanned;    /* rows the store looked at for this page */
+    bool end;             /* nothing comes after these */
+    kw_position position; /* to continue behind the last row; borrowed likewise */
+    uint64_t scanned;     /* rows the store looked at for this page */
 } kw_gathered;
 
 /* error set: no rows. A deadline that passes when some rows are there already gives a short page. */
 typedef void (*kw_gather_done)(void *user, const kw_gathered *page, const kw_error *error);
 
 /* The next page: at most max_rows rows and about max_bytes. One at a time. */
-void kw_gather_page(kw_gather *gather, uint32_t max_rows, size_t max_bytes, kw_deadline deadline, kw_gather_done done,
-                    void *user);
+void kw_gather_page(kw_gather *gather, uint32_t max_rows, size_t max_bytes, kw_deadline deadline,
+                    kw_gather_done done, void *user);
 
 /* Closes the runs; a page in flight stays silent. NULL is fine. */
 void kw_gather_free(kw_gather *gather);

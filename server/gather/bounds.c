@@ -1,0 +1,89 @@
+/* Rows of a merge group come by suffix, then by the index of their range. So behind position (suffix, range)
+ * stand: in ranges up to that one the suffixes beyond it, in ranges after it also the same suffix.
+ *
+ *   forward:   [ prefix + suffix  (+ 0x00 when it was read) , stop )
+ *   reversed:  [ start , prefix + suffix  (+ 0x00 when it is still to come) )
+ */
+#include "gather/bounds.h"
+
+#include <glib.h>
+
+/* The least row key after `key`. A key of the greatest length has no longer neighbour: there it is the next
+ * of that length, cut where it ends in 0xff. Empty: there is none. */
+static kw_bytes
+key_after(kw_bytes key, kw_arena *arena)
+{
+    uint8_t *after = kw_arena_alloc(arena, key.size + 1);
+    memcpy(after, key.data, key.size);
+    if (key.size < KW_STORE_ROW_KEY_MAX) {
+        after[key.size] = 0;
+        return kw_bytes_of(after, key.size + 1);
+    }
+    size_t size = key.size;
+    while (size && after[size - 1] == 0xff)
+        size--;
+    if (size)
+        after[size - 1]++;
+    return kw_bytes_of(after, size);
+}
+
+static kw_bytes
+key_at(const kw_range *range, kw_bytes suffix, kw_arena *arena)
+{
+    uint8_t *key = kw_arena_alloc(arena, range->skip + suffix.size);
+    memcpy(key, range->start.data, range->skip);
+    if (suffix.size)
+        memcpy(key + range->skip, suffix.data, suffix.size);
+    return kw_bytes_of(key, range->skip + suffix.size);
+}
+
+static bool
+left_forward(const kw_range *range, kw_bytes key, bool was_read, kw_arena *arena, kw_bytes *ret_start)
+{
+    kw_bytes start = was_read ? key_after(key, arena) : key;
+    if (was_read && start.size == 0)
+        return false;
+    *ret_start = kw_bytes_compare(start, range->start) > 0 ? start : range->start;
+    return range->stop.size == 0 || kw_bytes_compare(*ret_start, range->stop) < 0;
+}
+
+static bool
+left_reversed(const kw_range *range, kw_bytes key, bool was_read, kw_arena *arena, kw_bytes *ret_stop)
+{
+    kw_bytes stop = was_read ? key : key_after(key, arena);
+    if (was_read && stop.size == 0)
+        return false; /* nothing stands before the empty key; an empty stop would mean the table's end */
+    bool earlier = stop.size && (range->stop.size == 0 || kw_bytes_compare(stop, range->stop) < 0);
+    *ret_stop = earlier ? stop : range->stop;
+    return ret_stop->size == 0 || kw_bytes_compare(range->start, *ret_stop) < 0;
+}
+
+bool
+kw_range_left(const kw_plan *plan, uint32_t index, const kw_position *position, kw_arena *arena,
+              kw_bytes *ret_start, kw_bytes *ret_stop)
+{
+    const kw_range *range = &plan->ranges[index];
+    *ret_start = range->start;
+    *ret_stop = range->stop;
+    if (!position->started || range->group > position->group)
+        return range->stop.size == 0 || kw_bytes_compare(range->start, range->stop) < 0;
+    if (range->group < position->group)
+        return false;
+    kw_bytes key = key_at(range, position->suffix, arena);
+    bool was_read = index <= position->range;
+    return plan->reversed ? left_reversed(range, key, was_read, arena, ret_stop)
+                          : left_forward(range, key, was_read, arena, ret_start);
+}
+
+bool
+kw_position_fits(const kw_plan *plan, const kw_position *position)
+{
+    if (!position->started)
+        return true;
+    if (position->group >= plan->groups_count || position->range >= plan->ranges_count)
+        return false;
+    const kw_merge_group *group = &plan->groups[position->group];
+    if (position->range < group->first || position->range - group->first >= group->count)
+        return false;
+    return plan->ranges[position->range].skip + position->suffix.size <= KW_STORE_ROW_KEY_MAX;
+}

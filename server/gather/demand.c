@@ -1,0 +1,59 @@
+/* See demand.h. */
+#include "gather/demand.h"
+
+#include <glib.h>
+
+#define ROWS_MAX ((uint64_t)1 << 20) /* of one fetch */
+#define GROUPS_AHEAD_MAX ((uint64_t)32)
+
+static uint64_t
+square_root(uint64_t value)
+{
+    uint64_t root = 0;
+    for (uint64_t bit = (uint64_t)1 << 31; bit; bit >>= 1)
+        if ((root | bit) * (root | bit) <= value)
+            root |= bit;
+    return root;
+}
+
+uint64_t
+kw_demand_expected(const kw_demand *demand)
+{
+    g_assert(demand->streams > 0);
+    double share = ((double)demand->taken + 1) / ((double)demand->taken_by_all + (double)demand->streams);
+    double rows = (double)MIN(demand->wanted, ROWS_MAX) * share;
+    uint64_t whole = (uint64_t)rows;
+    if ((double)whole < rows)
+        whole++;
+    return MAX(MIN(whole, demand->wanted), 1);
+}
+
+uint32_t
+kw_demand_rows(const kw_demand *demand, uint64_t buffered)
+{
+    uint64_t expected = kw_demand_expected(demand);
+    uint64_t rows = demand->streams == 1 ? expected : expected + square_root(expected);
+    rows = MIN(MIN(rows, demand->wanted), ROWS_MAX);
+    return (uint32_t)(rows > buffered ? rows - buffered : 1);
+}
+
+bool
+kw_demand_ahead(const kw_demand *demand, uint64_t buffered)
+{
+    return demand->wanted > buffered && kw_demand_expected(demand) >= 2 * buffered + 8;
+}
+
+size_t
+kw_demand_groups(uint64_t wanted, uint64_t finished_groups, uint64_t finished_rows)
+{
+    if (finished_groups == 0 || wanted == 0)
+        return 0;
+    double needed = (double)finished_groups + 1; /* nothing found yet: twice as many each time */
+    if (finished_rows)
+        needed = (double)wanted * (double)finished_groups / (double)finished_rows;
+    needed = MIN(needed, (double)GROUPS_AHEAD_MAX + 1);
+    uint64_t whole = (uint64_t)needed;
+    if ((double)whole < needed)
+        whole++;
+    return (size_t)(whole ? whole - 1 : 0);
+}

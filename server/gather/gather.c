@@ -1,0 +1,369 @@
+/* The page: takes rows in order from the first open group until it is full, and completes.
+ *
+ *   idle --page()--> busy --full, end, error or deadline--> idle      (freed at any time)
+ *
+ * A gather that failed stays failed: its runs may have lost rows. Continue with a new one from the last
+ * page's position. All on one loop.
+ */
+#include "gather/inside.h"
+
+#include "base/counters.h"
+#include "gather/bounds.h"
+#include "store/class.h"
+
+#include <glib.h>
+
+static void complete(kw_gather *gather);
+
+static void
+run_posted(kw_task *task)
+{
+    kw_gather *gather = (kw_gather *)(void *)((char *)task - offsetof(kw_gather, task));
+    gather->posted = false;
+    if (gather->freed)
+        g_free(gather);
+    else
+        complete(gather);
+}
+
+static bool
+sifts_rows(const kw_plan *plan)
+{
+    for (size_t i = 0; i < plan->ranges_count; i++)
+        if (plan->ranges[i].row_size)
+            return true;
+    return plan->residual;
+}
+
+kw_gather *
+kw_gather_new(kw_door *door, const kw_gather_spec *spec)
+{
+    g_assert(door && spec && spec->plan);
+    kw_gather *gather = g_new0(kw_gather, 1);
+    gather->door = door;
+    gather->spec = *spec;
+    gather->task.run = run_posted;
+    gather->sifts = sifts_rows(spec->plan);
+    gather->position = spec->position;
+    if (!kw_position_fits(spec->plan, &spec->position)) {
+        kw_error error;
+        kw_error_set(&error, KW_INVALID, "the position does not fit the question");
+        kw_gather_fail(gather, &error);
+    } else if (spec->plan->point) {
+        gather->points = kw_points_new(gather);
+    } else if (spec->position.started) {
+        gather->next_group = spec->position.group;
+    }
+    return gather;
+}
+
+static void
+drop_retired(kw_gather *gather)
+{
+    for (size_t i = 0; i < gather->retired_count; i++)
+        kw_rows_free(gather->retired[i]);
+    gather->retired_count = 0;
+    gather->retired_bytes = 0;
+}
+
+void
+kw_gather_free(kw_gather *gather)
+{
+    if (!gather)
+        return;
+    while (gather->groups) {
+        kw_group *next = gather->groups->next;
+        kw_group_free(gather->groups);
+        gather->groups = next;
+    }
+    kw_points_free(gather->points);
+    drop_retired(gather);
+    g_free(gather->retired);
+    g_free(gather->rows);
+    g_free(gather->error);
+    kw_buffer_clear(&gather->suffix);
+    gather->freed = true;
+    if (!gather->posted)
+        g_free(gather);
+}
+
+/* --- what the page still wants --------------------------------------------------------------------- */
+
+uint64_t
+kw_gather_wanted(const kw_gather *gather)
+{
+    uint64_t rows = gather->max_rows - gather->count;
+    if (gather->spec.limit)
+        rows = MIN(rows, gather->spec.limit - gather->returned);
+    if (gather->read_rows && !gather->sifts) {
+        uint64_t row_bytes = gather->read_bytes / gather->read_rows + 1;
+        uint64_t left = gather->max_bytes > gather->page_bytes ? gather->max_bytes - gather->page_bytes : 0;
+        rows = MIN(rows, left / row_bytes + 1);
+    }
+    if (gather->sifts && gather->seen) {
+        double per_row = ((double)gather->seen + 1) / ((double)gather->returned + 1);
+        rows = (uint64_t)(MIN((double)rows * per_row, 1e9)) + 1;
+    }
+    return rows;
+}
+
+static bool
+limit_reached(const kw_gather *gather)
+{
+    return gather->spec.limit && gather->returned >= gather->spec.limit;
+}
+
+static bool
+page_full(const kw_gather *gather)
+{
+    if (limit_reached(gather) || gather->count >= gather->max_rows)
+        return true;
+    if (gather->count == 0)
+        return false;
+    /* The second: few rows of each batch were kept, but the batches fill the memory. */
+    return gather->page_bytes >= gather->max_bytes ||
+           gather->retired_bytes >= 4 * gather->max_bytes + gather->spec.buffer_bytes;
+}
+
+void
+kw_gather_count(kw_gather *gather, const kw_rows *rows)
+{
+    uint64_t found = 0;
+    if (gather->points) {
+        for (size_t i = 0; i < rows->count; i++)
+            found += rows->rows[i].cells_count > 0;
+        gather->scanned += found;
+    } else {
+        found = rows->count;
+        gather->scanned += MAX(rows->scanned, found);
+    }
+    gather->read_rows += found;
+    gather->read_bytes += rows->bytes;
+    gather->read_memory += found ? kw_arena_used(rows->arena) : 0;
+}
+
+/* --- taking rows ----------------------------------------------------------------------------------- */
+
+static void
+keep_row(kw_gather *gather, kw_row *row, size_t row_bytes)
+{
+    if (gather->count == gather->capacity) {
+        gather->capacity = gather->capacity ? 2 * gather->capacity : 32;
+        gather->rows = g_renew(kw_row *, gather->rows, gather->capacity);
+    }
+    gather->rows[gather->count++] = row;
+    gather->page_bytes += row_bytes;
+    gather->returned++;
+}
+
+bool
+kw_gather_take(kw_gather *gather, uint32_t range, kw_row *row, size_t row_bytes, bool *ret_kept)
+{
+    const kw_range *from = &gather->spec.plan->ranges[range];
+    bool accepted = from->row_size == 0 || row->key.size == from->row_size;
+    kw_error error;
+    if (accepted && gather->spec.accept &&
+        !gather->spec.accept(gather->spec.accept_user, row, &accepted, &error)) {
+        kw_gather_fail(gather, &error);
+        return false;
+    }
+    gather->seen++;
+    gather->position = (kw_position){
+        .started = true, .group = from->group, .range = range, .suffix = kw_range_suffix(from, row->key)};
+    if (accepted)
+        keep_row(gather, row, row_bytes);
+    *ret_kept = accepted;
+    return true;
+}
+
+/* The position's own copy of its suffix, before the row goes that it is a slice of. */
+static void
+hold_position(kw_gather *gather)
+{
+    kw_bytes suffix = gather->position.suffix;
+    if (suffix.data == gather->suffix.data)
+        return;
+    gather->suffix.size = 0;
+    kw_buffer_append(&gather->suffix, suffix);
+    gather->position.suffix = kw_buffer_bytes(&gather->suffix);
+}
+
+void
+kw_gather_retire(kw_gather *gather, kw_rows *batch, bool kept)
+{
+    if (!kept) {
+        hold_position(gather);
+        kw_rows_free(batch);
+        return;
+    }
+    if (gather->retired_count == gather->retired_capacity) {
+        gather->retired_capacity = gather->retired_capacity ? 2 * gather->retired_capacity : 32;
+        gather->retired = g_renew(kw_rows *, gather->retired, gather->retired_capacity);
+    }
+    gather->retired[gather->retired_count++] = batch;
+    gather->retired_bytes += kw_arena_used(batch->arena);
+}
+
+void
+kw_gather_fail(kw_gather *gather, const kw_error *error)
+{
+    if (!gather->error)
+        gather->error = g_memdup2(error, sizeof *error);
+}
+
+/* --- groups ---------------------------------------------------------------------------------------- */
+
+static void
+open_groups(kw_gather *gather)
+{
+    const kw_plan *plan = gather->spec.plan;
+    size_t ahead = kw_demand_groups(kw_gather_wanted(gather), gather->finished_groups, gather->finished_rows);
+    while (gather->next_group < plan->groups_count && gather->groups_open <= ahead) {
+        bool room = gather->held_bytes < gather->spec.buffer_bytes / 2 && !gather->waiting_first;
+        if (gather->groups && !room)
+            return;
+        kw_group_open(gather);
+    }
+}
+
+static bool
+take_head(kw_gather *gather, kw_group *group, kw_stream *stream)
+{
+    const kw_rows *batch = stream->batch;
+    bool kept = false;
+    if (!kw_gather_take(gather, stream->index, kw_stream_head(stream), batch->bytes / batch->count, &kept))
+        return false;
+    stream->kept |= kept;
+    group->moved = true;
+    kw_stream_step(stream);
+    return true;
+}
+
+static kw_step
+next_of_groups(kw_gather *gather)
+{
+    for (;;) {
+        if (!gather->groups)
+            open_groups(gather);
+        kw_group *group = gather->groups;
+        if (!group)
+            return KW_STEP_END;
+        kw_stream *stream;
+        kw_step step = kw_group_next(group, &stream);
+        if (step == KW_STEP_ROW)
+            return take_head(gather, group, stream) ? KW_STEP_ROW : KW_STEP_FAILED;
+        if (step == KW_STEP_FAILED)
+            kw_gather_fail(gather, stream->error);
+        if (step != KW_STEP_END)
+            return step;
+        kw_group_finish(gather);
+        open_groups(gather);
+    }
+}
+
+/* Is it known, without another read, that nothing follows? */
+static bool
+known_end(const kw_gather *gather)
+{
+    if (gather->points)
+        return kw_points_known_end(gather->points);
+    if (gather->next_group < gather->spec.plan->groups_count)
+        return false;
+    for (const kw_group *group = gather->groups; group; group = group->next)
+        for (uint32_t i = 0; i < group->count; i++)
+            if (!group->streams[i].end || group->streams[i].batch)
+                return false;
+    return true;
+}
+
+/* --- the page -------------------------------------------------------------------------------------- */
+
+static void
+complete(kw_gather *gather)
+{
+    gather->busy = false;
+    kw_gather_done done = gather->done;
+    if (gather->error) {
+        done(gather->user, NULL, gather->error);
+        return;
+    }
+    kw_counters_add(KW_FIGURE_rows_returned, (int64_t)gather->count);
+    kw_gathered page = {.rows = gather->rows,
+                        .count = gather->count,
+                        .end = gather->ended,
+                        .position = gather->position,
+                        .scanned = gather->scanned};
+    done(gather->user, &page, NULL);
+}
+
+static void
+finish(kw_gather *gather)
+{
+    if (!gather->starting) {
+        complete(gather);
+    } else if (!gather->posted) {
+        gather->posted = true;
+        kw_loop_post(gather->door->loop, &gather->task);
+    }
+}
+
+/* A deadline that passed with rows in hand makes a short page. */
+static void
+forgive_timeout(kw_gather *gather)
+{
+    if (gather->error && gather->error->code == KW_TIMEOUT && gather->count)
+        g_clear_pointer(&gather->error, g_free);
+}
+
+static kw_step
+fill(kw_gather *gather)
+{
+    while (!page_full(gather)) {
+        kw_step step = gather->points ? kw_points_next(gather->points) : next_of_groups(gather);
+        if (step != KW_STEP_ROW)
+            return step;
+    }
+    return KW_STEP_ROW;
+}
+
+void
+kw_gather_go_on(kw_gather *gather)
+{
+    if (!gather->busy || gather->posted)
+        return;
+    kw_step step = gather->error ? KW_STEP_FAILED : fill(gather);
+    if (step == KW_STEP_WAIT && kw_deadline_passed(gather->deadline)) {
+        kw_error error;
+        kw_error_set(&error, KW_TIMEOUT, "the deadline passed before a row was found");
+        kw_gather_fail(gather, &error);
+        step = KW_STEP_FAILED;
+    }
+    if (step == KW_STEP_WAIT)
+        return;
+    if (step == KW_STEP_FAILED)
+        forgive_timeout(gather);
+    gather->ended =
+        step == KW_STEP_END || (step == KW_STEP_ROW && (limit_reached(gather) || known_end(gather)));
+    finish(gather);
+}
+
+void
+kw_gather_page(kw_gather *gather, uint32_t max_rows, size_t max_bytes, kw_deadline deadline,
+               kw_gather_done done, void *user)
+{
+    g_assert(!gather->busy && max_rows > 0 && max_bytes > 0 && done);
+    hold_position(gather);
+    drop_retired(gather);
+    gather->done = done;
+    gather->user = user;
+    gather->deadline = deadline;
+    gather->max_rows = max_rows;
+    gather->max_bytes = max_bytes;
+    gather->count = 0;
+    gather->page_bytes = 0;
+    gather->scanned = 0;
+    gather->busy = true;
+    gather->starting = true;
+    kw_gather_go_on(gather);
+    gather->starting = false;
+}

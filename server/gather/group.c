@@ -1,0 +1,144 @@
+/* A merge group: its streams and the tree over them. Nothing comes out before every stream has shown its
+ * first row or its end; from then on only the stream whose head was taken last can be waited for. */
+#include "gather/inside.h"
+
+#include "gather/bounds.h"
+
+#include <glib.h>
+
+static void
+init_stream(kw_group *group, uint32_t place, uint32_t index)
+{
+    kw_gather *gather = group->gather;
+    kw_stream *stream = &group->streams[place];
+    stream->gather = gather;
+    stream->group = group;
+    stream->index = index;
+    stream->end = !kw_range_left(gather->spec.plan, index, &gather->spec.position, group->arena,
+                                 &stream->start, &stream->stop);
+    if (!stream->end) {
+        group->live++;
+        group->unready++;
+    }
+}
+
+void
+kw_group_open(kw_gather *gather)
+{
+    const kw_plan *plan = gather->spec.plan;
+    const kw_merge_group *ranges = &plan->groups[gather->next_group];
+    g_assert(ranges->count > 0 && ranges->count < KW_TREE_NONE);
+    kw_group *group = g_new0(kw_group, 1);
+    group->gather = gather;
+    group->number = gather->next_group++;
+    group->arena = kw_arena_new();
+    group->count = (uint32_t)ranges->count;
+    group->streams = g_new0(kw_stream, group->count);
+    for (uint32_t i = 0; i < group->count; i++)
+        init_stream(group, i, (uint32_t)ranges->first + i);
+    group->tree = kw_tree_new(group->count, plan->reversed);
+    kw_group **end = &gather->groups;
+    while (*end)
+        end = &(*end)->next;
+    *end = group;
+    gather->groups_open++;
+    for (uint32_t i = 0; i < group->count; i++)
+        if (!group->streams[i].end)
+            kw_stream_need(&group->streams[i]);
+}
+
+void
+kw_group_free(kw_group *group)
+{
+    for (uint32_t i = 0; i < group->count; i++)
+        kw_stream_clear(&group->streams[i]);
+    g_free(group->streams);
+    kw_tree_free(group->tree);
+    kw_arena_free(group->arena);
+    g_free(group);
+}
+
+void
+kw_group_finish(kw_gather *gather)
+{
+    kw_group *group = gather->groups;
+    gather->groups = group->next;
+    gather->groups_open--;
+    gather->finished_groups++;
+    gather->finished_rows += group->taken;
+    kw_group_free(group);
+}
+
+void
+kw_group_arrived(kw_stream *stream, bool was_ready)
+{
+    kw_group *group = stream->group;
+    if (stream->error) {
+        if (!group->failed && !was_ready)
+            group->failed = stream;
+    } else if (!was_ready && kw_stream_ready(stream)) {
+        if (!group->built)
+            group->unready--;
+    } else if (!was_ready) {
+        kw_stream_need(stream); /* a filter left nothing of what was read */
+    }
+}
+
+static void
+enter_head(kw_group *group, uint32_t leaf)
+{
+    const kw_stream *stream = &group->streams[leaf];
+    const kw_range *range = &group->gather->spec.plan->ranges[stream->index];
+    const kw_row *head = kw_stream_head(stream);
+    if (head)
+        kw_tree_set(group->tree, leaf, kw_range_suffix(range, head->key));
+    else
+        kw_tree_close(group->tree, leaf);
+}
+
+static void
+build(kw_group *group)
+{
+    for (uint32_t i = 0; i < group->count; i++)
+        enter_head(group, i);
+    kw_tree_build(group->tree);
+    group->built = true;
+}
+
+/* The stream that was read last shows its next row. False: not there yet. */
+static bool
+settle(kw_group *group)
+{
+    uint32_t leaf = kw_tree_winner(group->tree);
+    kw_stream *stream = &group->streams[leaf];
+    if (!kw_stream_ready(stream)) {
+        kw_stream_need(stream);
+        return false;
+    }
+    enter_head(group, leaf);
+    kw_tree_replay(group->tree);
+    group->moved = false;
+    return true;
+}
+
+kw_step
+kw_group_next(kw_group *group, kw_stream **ret_stream)
+{
+    if (!group->built) {
+        *ret_stream = group->failed;
+        if (group->failed)
+            return KW_STEP_FAILED;
+        if (group->unready)
+            return KW_STEP_WAIT;
+        build(group);
+    }
+    if (group->moved && !settle(group)) {
+        *ret_stream = &group->streams[kw_tree_winner(group->tree)];
+        return (*ret_stream)->error ? KW_STEP_FAILED : KW_STEP_WAIT;
+    }
+    uint32_t leaf = kw_tree_winner(group->tree);
+    if (leaf == KW_TREE_NONE)
+        return KW_STEP_END;
+    *ret_stream = &group->streams[leaf];
+    return KW_STEP_ROW;
+}

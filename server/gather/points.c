@@ -1,0 +1,201 @@
+/* A plan of single row keys: their order is known before anything is read, so they are read in that order
+ * with multi-gets, as many as the page still wants. What a read in flight was given lives here, so that it
+ * can outlast the gather. */
+#include "gather/inside.h"
+
+#include "gather/bounds.h"
+
+#include <glib.h>
+
+#define POINTS_FIRST 64
+#define POINTS_MOST 1024
+
+struct kw_points {
+    kw_gather *gather; /* NULL: given up while a read is in flight */
+    kw_arena *arena;
+    uint32_t *order; /* ranges, in the order of the answer */
+    size_t count;
+    size_t base; /* the batch holds the rows of order[base], ... */
+    size_t next; /* the first that was not asked for */
+    kw_get *gets;
+    const kw_get **list;
+    kw_rows *batch;
+    size_t at;
+    bool kept;
+    bool reading;
+    kw_error *error;
+};
+
+static int
+by_place(gconstpointer left, gconstpointer right, gpointer user)
+{
+    const kw_plan *plan = user;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    const kw_range *of_a = &plan->ranges[a], *of_b = &plan->ranges[b];
+    if (of_a->group != of_b->group)
+        return of_a->group < of_b->group ? -1 : 1;
+    int order = kw_bytes_compare(kw_range_suffix(of_a, of_a->start), kw_range_suffix(of_b, of_b->start));
+    if (order)
+        return plan->reversed ? -order : order;
+    return a < b ? -1 : a > b;
+}
+
+/* Is the point behind the position? */
+static bool
+is_behind(const kw_plan *plan, uint32_t index, const kw_position *position)
+{
+    const kw_range *range = &plan->ranges[index];
+    if (!position->started || range->group != position->group)
+        return !position->started || range->group > position->group;
+    int order = kw_bytes_compare(kw_range_suffix(range, range->start), position->suffix);
+    if (order)
+        return plan->reversed ? order < 0 : order > 0;
+    return index > position->range;
+}
+
+static const kw_column *
+copy_columns(const kw_gather_spec *spec, kw_arena *arena)
+{
+    kw_column *columns = KW_ARENA_ARRAY(arena, kw_column, spec->columns_count);
+    for (size_t i = 0; i < spec->columns_count; i++) {
+        columns[i] = spec->columns[i];
+        columns[i].family = kw_arena_copy(arena, spec->columns[i].family);
+        columns[i].qualifier = kw_arena_copy(arena, spec->columns[i].qualifier);
+    }
+    return columns;
+}
+
+static void
+make_gets(kw_points *points, const kw_gather_spec *spec)
+{
+    kw_get get = {.table = kw_arena_copy(points->arena, spec->plan->path->store_table),
+                  .columns = copy_columns(spec, points->arena),
+                  .columns_count = spec->columns_count,
+                  .max_versions = 1,
+                  .filter = kw_arena_copy(points->arena, spec->filter)};
+    points->gets = KW_ARENA_ARRAY(points->arena, kw_get, points->count);
+    points->list = KW_ARENA_ARRAY(points->arena, const kw_get *, points->count);
+    for (size_t i = 0; i < points->count; i++) {
+        get.row = kw_arena_copy(points->arena, spec->plan->ranges[points->order[i]].start);
+        points->gets[i] = get;
+        points->list[i] = &points->gets[i];
+    }
+}
+
+kw_points *
+kw_points_new(kw_gather *gather)
+{
+    const kw_plan *plan = gather->spec.plan;
+    kw_points *points = g_new0(kw_points, 1);
+    points->gather = gather;
+    points->arena = kw_arena_new();
+    points->order = KW_ARENA_ARRAY(points->arena, uint32_t, plan->ranges_count);
+    for (uint32_t i = 0; i < plan->ranges_count; i++)
+        if (is_behind(plan, i, &gather->spec.position))
+            points->order[points->count++] = i;
+    g_qsort_with_data(points->order, (gint)points->count, sizeof(uint32_t), by_place, (gpointer)plan);
+    make_gets(points, &gather->spec);
+    return points;
+}
+
+static void
+destroy(kw_points *points)
+{
+    kw_rows_free(points->batch);
+    g_free(points->error);
+    kw_arena_free(points->arena);
+    g_free(points);
+}
+
+void
+kw_points_free(kw_points *points)
+{
+    if (!points)
+        return;
+    points->gather = NULL;
+    if (!points->reading)
+        destroy(points);
+}
+
+static void
+arrived(void *user, kw_rows *rows, const kw_error *error)
+{
+    kw_points *points = user;
+    points->reading = false;
+    if (!points->gather) {
+        kw_rows_free(rows);
+        destroy(points);
+        return;
+    }
+    if (error) {
+        points->error = g_memdup2(error, sizeof *error);
+    } else {
+        g_assert(rows->count == points->next - points->base);
+        points->batch = rows;
+        points->at = 0;
+        points->kept = false;
+        kw_gather_count(points->gather, rows);
+    }
+    kw_gather_go_on(points->gather);
+}
+
+static void
+ask(kw_points *points)
+{
+    const kw_gather *gather = points->gather;
+    uint64_t most = POINTS_FIRST;
+    if (gather->read_rows) {
+        uint64_t bytes = gather->read_memory / gather->read_rows + 1;
+        most = CLAMP(gather->spec.buffer_bytes / bytes, 1, POINTS_MOST);
+    }
+    most = MIN(most, MAX(kw_gather_wanted(gather), 1));
+    most = MIN(most, points->count - points->next);
+    points->base = points->next;
+    points->next += most;
+    points->reading = true;
+    for (size_t i = points->base; i < points->next; i++)
+        points->gets[i].deadline = gather->deadline;
+    kw_door_get_many(gather->door, points->list + points->base, most, arrived, points);
+}
+
+/* Hands out the next row of the batch, if it is there. */
+static bool
+take(kw_points *points)
+{
+    kw_gather *gather = points->gather;
+    kw_rows *batch = points->batch;
+    kw_row *row = &batch->rows[points->at];
+    bool kept = false;
+    bool good = row->cells_count == 0 || kw_gather_take(gather, points->order[points->base + points->at], row,
+                                                        batch->bytes / batch->count, &kept);
+    points->kept |= kept;
+    points->at++;
+    if (points->at == batch->count) {
+        points->batch = NULL;
+        kw_gather_retire(gather, batch, points->kept);
+    }
+    return good;
+}
+
+kw_step
+kw_points_next(kw_points *points)
+{
+    if (points->error) {
+        kw_gather_fail(points->gather, points->error);
+        return KW_STEP_FAILED;
+    }
+    if (points->reading)
+        return KW_STEP_WAIT;
+    if (points->batch)
+        return take(points) ? KW_STEP_ROW : KW_STEP_FAILED;
+    if (points->next == points->count)
+        return KW_STEP_END;
+    ask(points);
+    return KW_STEP_WAIT;
+}
+
+bool
+kw_points_known_end(const kw_points *points)
+{
+    return !points->reading && !points->batch && points->next == points->count;
+}

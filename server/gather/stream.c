@@ -1,0 +1,226 @@
+/* A stream: one range's run with at most two batches, so that one is fetched while the other is read. */
+#include "gather/inside.h"
+
+#include "gather/bounds.h"
+
+#include <glib.h>
+
+#define FETCHES_MAX 64 /* in flight per gather */
+#define CHUNK_BYTES_MIN 1024
+#define FIRST_ROW_BYTES 256 /* a guess, until rows were seen */
+
+static size_t
+bytes_per_row(const kw_gather *gather)
+{
+    return gather->read_rows ? (size_t)(gather->read_memory / gather->read_rows) + 1 : FIRST_ROW_BYTES;
+}
+
+static bool
+is_current(const kw_stream *stream)
+{
+    return stream->group == stream->gather->groups;
+}
+
+static kw_demand
+demand_of(const kw_stream *stream)
+{
+    const kw_gather *gather = stream->gather;
+    const kw_group *group = stream->group;
+    uint64_t wanted = kw_gather_wanted(gather);
+    if (!gather->spec.limit || gather->spec.limit - gather->returned > wanted)
+        wanted++; /* shows whether a page follows */
+    if (!is_current(stream) && gather->finished_groups) {
+        uint64_t usual = 2 * (gather->finished_rows / gather->finished_groups) + 1;
+        wanted = MIN(wanted, usual);
+    }
+    return (kw_demand){.wanted = MAX(wanted, 1),
+                       .streams = MAX(group->live, 1),
+                       .taken = stream->taken,
+                       .taken_by_all = group->taken_live};
+}
+
+/* A stream's share of the budget: half of it for what is read, half for what is read ahead. In the store's
+ * terms, which do not count the memory around the bytes. */
+static size_t
+chunk_bytes(const kw_stream *stream, const kw_demand *demand)
+{
+    const kw_gather *gather = stream->gather;
+    size_t share = gather->spec.buffer_bytes / (2 * demand->streams);
+    if (gather->read_memory)
+        share = (size_t)((double)share * (double)gather->read_bytes / (double)gather->read_memory);
+    size_t left = gather->max_bytes > gather->page_bytes ? gather->max_bytes - gather->page_bytes : 1;
+    size_t of_page = left / demand->streams + left / demand->streams / 4;
+    if (!gather->sifts && share > of_page)
+        share = of_page;
+    return MAX(share, CHUNK_BYTES_MIN);
+}
+
+static void
+set_batch(kw_stream *stream, kw_rows *rows)
+{
+    stream->batch = rows;
+    stream->at = 0;
+    stream->ahead_at = rows->count / 2;
+    stream->kept = false;
+}
+
+static void
+note_end(kw_stream *stream)
+{
+    stream->end = true;
+    stream->group->live--;
+    stream->group->taken_live -= stream->taken;
+    kw_run_close(stream->run);
+    stream->run = NULL;
+}
+
+static void
+receive(kw_stream *stream, kw_rows *rows)
+{
+    kw_gather *gather = stream->gather;
+    kw_gather_count(gather, rows);
+    bool end = rows->end;
+    if (rows->count == 0) {
+        kw_rows_free(rows);
+    } else {
+        gather->held_bytes += kw_arena_used(rows->arena);
+        if (stream->batch)
+            stream->ahead = rows;
+        else
+            set_batch(stream, rows);
+    }
+    if (end)
+        note_end(stream);
+}
+
+static void
+arrived(void *user, kw_rows *rows, const kw_error *error)
+{
+    kw_stream *stream = user;
+    kw_gather *gather = stream->gather;
+    bool was_ready = kw_stream_ready(stream);
+    stream->fetching = false;
+    gather->in_flight--;
+    gather->held_bytes -= stream->reserved;
+    if (error)
+        stream->error = g_memdup2(error, sizeof *error);
+    else
+        receive(stream, rows);
+    kw_group_arrived(stream, was_ready);
+    kw_streams_start_waiting(gather);
+    kw_gather_go_on(gather);
+}
+
+static void
+open_run(kw_stream *stream)
+{
+    const kw_gather *gather = stream->gather;
+    const kw_plan *plan = gather->spec.plan;
+    kw_run_spec spec = {.table = plan->path->store_table,
+                        .start = stream->start,
+                        .stop = stream->stop,
+                        .reversed = plan->reversed,
+                        .columns = gather->spec.columns,
+                        .columns_count = gather->spec.columns_count,
+                        .max_versions = 1,
+                        .filter = gather->spec.filter};
+    stream->run = kw_door_open_run(gather->door, &spec);
+}
+
+static void
+fetch(kw_stream *stream, const kw_demand *demand, uint32_t rows, size_t bytes)
+{
+    kw_gather *gather = stream->gather;
+    if (!stream->run)
+        open_run(stream);
+    stream->fetching = true;
+    stream->reserved = MIN(2 * bytes, (size_t)rows * bytes_per_row(gather));
+    gather->held_bytes += stream->reserved;
+    gather->in_flight++;
+    bool more = kw_demand_expected(demand) > rows || gather->sifts || gather->spec.filter.size;
+    kw_run_fetch(stream->run, rows, bytes, more, gather->deadline, arrived, stream);
+}
+
+static void
+fetch_needed(kw_stream *stream)
+{
+    kw_demand demand = demand_of(stream);
+    fetch(stream, &demand, kw_demand_rows(&demand, 0), chunk_bytes(stream, &demand));
+}
+
+void
+kw_stream_need(kw_stream *stream)
+{
+    kw_gather *gather = stream->gather;
+    if (stream->fetching || stream->waiting || stream->error)
+        return;
+    if (gather->in_flight < FETCHES_MAX) {
+        fetch_needed(stream);
+        return;
+    }
+    stream->waiting = true;
+    stream->next_waiting = NULL;
+    if (gather->waiting_last)
+        gather->waiting_last->next_waiting = stream;
+    else
+        gather->waiting_first = stream;
+    gather->waiting_last = stream;
+}
+
+void
+kw_streams_start_waiting(kw_gather *gather)
+{
+    while (gather->waiting_first && gather->in_flight < FETCHES_MAX) {
+        kw_stream *stream = gather->waiting_first;
+        gather->waiting_first = stream->next_waiting;
+        if (!gather->waiting_first)
+            gather->waiting_last = NULL;
+        stream->waiting = false;
+        fetch_needed(stream);
+    }
+}
+
+void
+kw_stream_ahead(kw_stream *stream)
+{
+    kw_gather *gather = stream->gather;
+    if (stream->end || stream->ahead || stream->fetching || stream->waiting || stream->error)
+        return;
+    kw_demand demand = demand_of(stream);
+    uint64_t buffered = stream->batch ? stream->batch->count - stream->at : 0;
+    size_t bytes = chunk_bytes(stream, &demand);
+    bool room = gather->in_flight < FETCHES_MAX && gather->held_bytes + bytes <= gather->spec.buffer_bytes;
+    if (room && kw_demand_ahead(&demand, buffered))
+        fetch(stream, &demand, kw_demand_rows(&demand, buffered), bytes);
+}
+
+void
+kw_stream_step(kw_stream *stream)
+{
+    kw_gather *gather = stream->gather;
+    stream->taken++;
+    stream->group->taken++;
+    if (!stream->end)
+        stream->group->taken_live++;
+    stream->at++;
+    if (stream->at == stream->batch->count) {
+        gather->held_bytes -= kw_arena_used(stream->batch->arena);
+        kw_gather_retire(gather, stream->batch, stream->kept);
+        kw_rows *ahead = stream->ahead;
+        stream->ahead = NULL;
+        stream->batch = NULL;
+        if (ahead)
+            set_batch(stream, ahead);
+    }
+    if (stream->batch && stream->at == stream->ahead_at)
+        kw_stream_ahead(stream);
+}
+
+void
+kw_stream_clear(kw_stream *stream)
+{
+    kw_run_close(stream->run);
+    kw_rows_free(stream->batch);
+    kw_rows_free(stream->ahead);
+    g_free(stream->error);
+}

@@ -1,0 +1,43 @@
+/* A store in memory for tests: sorted rows, completions through the loop, faults and disorder on request.
+ *
+ * Keeps one version of a cell and no delete markers; a filter is not HBase's language but one word: "even"
+ * keeps rows whose key ends in an even byte. One loop. What happened stands in the control.
+ */
+#pragma once
+
+#include "store/store.h"
+
+typedef struct kw_memory_control {
+    /* wishes */
+    uint64_t fail_at;  /* the n-th operation from the start fails; 0: none */
+    kw_code fail_code; /* UNAVAILABLE when KW_OK */
+    bool fail_applied; /* a failing write was done all the same: UNKNOWN */
+    bool never_answer; /* operations complete only when the door closes */
+    bool shuffle;      /* completions come in random order */
+    bool late_end;     /* a run's end shows only in a fetch that brings nothing */
+    bool offset_known; /* of the store's clock */
+    int64_t offset_ms;
+    /* what happened */
+    uint64_t operations; /* reads, fetches, writes (a multi-call is one), tables */
+    uint64_t fetches;
+    uint64_t rows_read; /* by fetches */
+    uint64_t rows_got;  /* by gets, missing ones too */
+    uint64_t most_in_flight;
+    uint64_t runs_open;
+    uint64_t tables_made;
+    kw_write last_write; /* of the last single or multi-write; slices are copies */
+    int64_t last_split_keys;
+} kw_memory_control;
+
+kw_store *kw_memory_store_open(void);
+kw_memory_control *kw_memory_store_control(kw_store *store);
+
+/* Puts a cell without any loop. */
+void kw_memory_store_set(kw_store *store, const char *table, kw_bytes row, const char *family,
+                         const char *qualifier, kw_bytes value, int64_t timestamp);
+/* NULL data: no such cell. */
+kw_bytes kw_memory_store_cell(kw_store *store, const char *table, kw_bytes row, const char *family,
+                              const char *qualifier);
+size_t kw_memory_store_rows(kw_store *store, const char *table);
+/* The index-th row key of the table, in order. */
+kw_bytes kw_memory_store_key(kw_store *store, const char *table, size_t index);

@@ -1,0 +1,206 @@
+#include "bed.h"
+
+#include <stdlib.h>
+
+void
+bed_seed(void)
+{
+    const char *given = g_getenv("KW_SEED");
+    uint64_t seed = given ? strtoull(given, NULL, 10) : kw_random_u64() % 1000000;
+    g_test_message("KW_SEED=%lu", (unsigned long)seed);
+    kw_random_inject(seed);
+}
+
+uint32_t
+bed_random(uint32_t limit)
+{
+    return (uint32_t)(kw_random_u64() % limit);
+}
+
+/* A suffix: number n as text with a length of its own, so that some are the beginning of others. */
+static kw_bytes
+suffix_of(bed *self, uint32_t n)
+{
+    static const char *const forms[] = {"%u", "%09u", "s%u", "\x01%u"};
+    return kw_bytes_of_text(kw_arena_printf(self->arena, forms[n % 4], n / 4));
+}
+
+static void
+add_rows(bed *self, uint32_t group, uint32_t range, kw_bytes prefix, const bed_shape *shape, GArray *into)
+{
+    uint32_t count = bed_random(shape->rows_per_range + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        kw_bytes suffix = suffix_of(self, bed_random(shape->suffixes));
+        kw_buffer key = KW_BUFFER_EMPTY;
+        kw_buffer_append(&key, prefix);
+        kw_buffer_append(&key, suffix);
+        expected_row row = {group, range, kw_arena_copy(self->arena, kw_buffer_bytes(&key))};
+        kw_buffer_clear(&key);
+        bool twice = kw_memory_store_cell(self->store, "t", row.key, "d", "v").size > 0;
+        kw_memory_store_set(self->store, "t", row.key, "d", "v", KW_BYTES_LITERAL("0123456789"), 1);
+        if (!twice)
+            g_array_append_val(into, row);
+    }
+}
+
+static int
+by_order(gconstpointer left, gconstpointer right, gpointer user)
+{
+    const bed *self = user;
+    const expected_row *a = left, *b = right;
+    if (a->group != b->group)
+        return a->group < b->group ? -1 : 1;
+    kw_bytes of_a = kw_bytes_skip(a->key, self->plan.ranges[a->range].skip);
+    kw_bytes of_b = kw_bytes_skip(b->key, self->plan.ranges[b->range].skip);
+    int order = kw_bytes_compare(of_a, of_b);
+    if (order)
+        return self->plan.reversed ? -order : order;
+    return a->range < b->range ? -1 : a->range > b->range;
+}
+
+/* Ranges have prefixes of 2 or 3 bytes: group, place (and a filler), so that skips differ in one group. */
+static kw_range
+make_range(bed *self, uint32_t group, uint32_t place)
+{
+    size_t skip = 2 + place % 2;
+    uint8_t *start = kw_arena_alloc0(self->arena, 3), *stop = kw_arena_alloc0(self->arena, 3);
+    start[0] = stop[0] = (uint8_t)group;
+    start[1] = stop[1] = (uint8_t)place;
+    stop[skip - 1]++;
+    return (kw_range){kw_bytes_of(start, skip), kw_bytes_of(stop, skip), (uint32_t)skip, group, 0};
+}
+
+bed *
+bed_new(const bed_shape *shape)
+{
+    bed *self = g_new0(bed, 1);
+    self->arena = kw_arena_new();
+    self->loop = kw_loop_new();
+    self->store = kw_memory_store_open();
+    self->control = kw_memory_store_control(self->store);
+    self->door = kw_store_open_door(self->store, self->loop);
+    self->keys = g_array_new(FALSE, FALSE, sizeof(kw_bytes));
+    self->path = (kw_path){.name = "primary", .store_table = KW_BYTES_LITERAL("t")};
+    kw_range *ranges = KW_ARENA_ARRAY(self->arena, kw_range, shape->groups * shape->ranges_per_group);
+    kw_merge_group *groups = KW_ARENA_ARRAY(self->arena, kw_merge_group, shape->groups);
+    self->plan = (kw_plan){.path = &self->path,
+                           .ranges = ranges,
+                           .groups = groups,
+                           .groups_count = shape->groups,
+                           .reversed = shape->reversed,
+                           .expected_efficiency = 1};
+    g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(expected_row));
+    for (uint32_t group = 0; group < shape->groups; group++) {
+        groups[group].first = self->plan.ranges_count;
+        groups[group].count = 1 + bed_random(shape->ranges_per_group);
+        for (uint32_t place = 0; place < groups[group].count; place++) {
+            uint32_t range = (uint32_t)self->plan.ranges_count++;
+            ranges[range] = make_range(self, group, place);
+            add_rows(self, group, range, ranges[range].start, shape, rows);
+        }
+    }
+    g_qsort_with_data(rows->data, (gint)rows->len, sizeof(expected_row), by_order, self);
+    self->rows_count = rows->len;
+    self->rows = (expected_row *)(void *)kw_arena_copy(
+                     self->arena, kw_bytes_of(rows->data, rows->len * sizeof(expected_row)))
+                     .data;
+    return self;
+}
+
+static void
+door_closed(void *user)
+{
+    ((bed *)user)->done = true;
+}
+
+void
+bed_turn(bed *self)
+{
+    uv_run(kw_loop_uv(self->loop), UV_RUN_ONCE);
+}
+
+void
+bed_free(bed *self)
+{
+    g_assert_cmpuint(self->control->runs_open, ==, 0);
+    self->done = false;
+    kw_door_close(self->door, door_closed, self);
+    while (!self->done)
+        bed_turn(self);
+    kw_store_free(self->store);
+    kw_loop_free(self->loop);
+    g_array_free(self->keys, TRUE);
+    kw_arena_free(self->arena);
+    g_free(self);
+}
+
+kw_gather_spec
+bed_spec(const bed *self)
+{
+    return (kw_gather_spec){.plan = &self->plan, .buffer_bytes = 64 * 1024};
+}
+
+static void
+page_done(void *user, const kw_gathered *page, const kw_error *error)
+{
+    bed *self = user;
+    g_assert_false(self->done);
+    self->done = true;
+    self->failed = !!error;
+    if (error) {
+        self->error = *error;
+        return;
+    }
+    for (size_t i = 0; i < page->count; i++) {
+        kw_bytes key = kw_arena_copy(self->arena, page->rows[i]->key);
+        g_array_append_val(self->keys, key);
+        g_assert_cmpuint(page->rows[i]->cells_count, >, 0);
+    }
+    self->page_count = page->count;
+    self->end = page->end;
+    self->scanned = page->scanned;
+    self->position = page->position;
+    self->position.suffix = kw_arena_copy(self->arena, page->position.suffix);
+}
+
+void
+bed_start_page(bed *self, kw_gather *gather, uint32_t max_rows, size_t max_bytes, kw_deadline deadline)
+{
+    self->done = false;
+    kw_gather_page(gather, max_rows, max_bytes, deadline, page_done, self);
+    g_assert_false(self->done); /* never inside the call */
+}
+
+void
+bed_page(bed *self, kw_gather *gather, uint32_t max_rows, size_t max_bytes)
+{
+    bed_start_page(self, gather, max_rows, max_bytes, KW_DEADLINE_NONE);
+    while (!self->done)
+        bed_turn(self);
+}
+
+void
+bed_forget(bed *self)
+{
+    g_array_set_size(self->keys, 0);
+}
+
+void
+bed_assert_rows(const bed *self, size_t first, size_t count)
+{
+    g_assert_cmpuint(self->keys->len, ==, count);
+    for (size_t i = 0; i < count; i++) {
+        kw_bytes got = g_array_index(self->keys, kw_bytes, i), expected = self->rows[first + i].key;
+        g_assert_true(kw_bytes_equal(got, expected));
+    }
+}
+
+kw_position
+bed_position_behind(const bed *self, size_t row)
+{
+    const expected_row *at = &self->rows[row];
+    return (kw_position){.started = true,
+                         .group = at->group,
+                         .range = at->range,
+                         .suffix = kw_bytes_skip(at->key, self->plan.ranges[at->range].skip)};
+}

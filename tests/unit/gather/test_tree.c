@@ -1,0 +1,105 @@
+/* The loser tree gives what a sort gives, in both directions, equal heads by leaf. */
+#include "gather/tree.h"
+
+#include "base/clock.h"
+
+#include <glib.h>
+
+typedef struct entry {
+    char text[12];
+    uint32_t leaf;
+} entry;
+
+static bool reversed_now;
+
+static int
+by_head(const void *left, const void *right)
+{
+    const entry *a = left, *b = right;
+    int order = kw_bytes_compare(kw_bytes_of_text(a->text), kw_bytes_of_text(b->text));
+    if (order)
+        return reversed_now ? -order : order;
+    return a->leaf < b->leaf ? -1 : a->leaf > b->leaf;
+}
+
+static void
+check_merge(uint32_t leaves, uint32_t per_leaf, uint32_t different)
+{
+    size_t count = (size_t)leaves * per_leaf;
+    g_autofree entry *entries = g_new0(entry, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t n = kw_random_u64() % different;
+        g_snprintf(entries[i].text, sizeof entries[i].text, n % 3 ? "%lu" : "common%04lu", (unsigned long)n);
+        entries[i].leaf = (uint32_t)(i / per_leaf);
+    }
+    for (uint32_t leaf = 0; leaf < leaves; leaf++)
+        qsort(entries + (size_t)leaf * per_leaf, per_leaf, sizeof(entry), by_head);
+    g_autofree entry *sorted = g_memdup2(entries, (count + 1) * sizeof(entry));
+    qsort(sorted, count, sizeof(entry), by_head);
+
+    g_autofree uint32_t *at = g_new0(uint32_t, leaves);
+    kw_tree *tree = kw_tree_new(leaves, reversed_now);
+    for (uint32_t leaf = 0; leaf < leaves && per_leaf; leaf++)
+        kw_tree_set(tree, leaf, kw_bytes_of_text(entries[(size_t)leaf * per_leaf].text));
+    kw_tree_build(tree);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t leaf = kw_tree_winner(tree);
+        g_assert_cmpuint(leaf, ==, sorted[i].leaf);
+        const entry *head = &entries[(size_t)leaf * per_leaf + at[leaf]];
+        g_assert_cmpstr(head->text, ==, sorted[i].text);
+        if (++at[leaf] < per_leaf)
+            kw_tree_set(tree, leaf, kw_bytes_of_text(head[1].text));
+        else
+            kw_tree_close(tree, leaf);
+        kw_tree_replay(tree);
+    }
+    g_assert_cmpuint(kw_tree_winner(tree), ==, KW_TREE_NONE);
+    kw_tree_free(tree);
+}
+
+static void
+test_sort(void)
+{
+    uint64_t seed = kw_random_u64() % 1000000;
+    g_test_message("seed %lu", (unsigned long)seed);
+    kw_random_inject(seed);
+    for (uint32_t leaves = 1; leaves < 40; leaves++) {
+        for (int direction = 0; direction < 2; direction++) {
+            reversed_now = direction;
+            check_merge(leaves, (uint32_t)(kw_random_u64() % 30), 50);
+            check_merge(leaves, 7, 1000000);
+        }
+    }
+    check_merge(256, 20, 3000);
+}
+
+static void
+test_short_heads(void)
+{
+    kw_tree *tree = kw_tree_new(3, false);
+    kw_tree_set(tree, 0, kw_bytes_of("a\0", 2));
+    kw_tree_set(tree, 1, kw_bytes_of("a", 1));
+    kw_tree_set(tree, 2, KW_BYTES_NONE);
+    kw_tree_build(tree);
+    g_assert_cmpuint(kw_tree_winner(tree), ==, 2);
+    kw_tree_close(tree, 2);
+    kw_tree_replay(tree);
+    g_assert_cmpuint(kw_tree_winner(tree), ==, 1);
+    /* A head that ranks like a closed leaf's still comes before the end. */
+    kw_tree_set(tree, 1, kw_bytes_of("\xff\xff\xff\xff\xff\xff\xff\xff\xff", 9));
+    kw_tree_replay(tree);
+    g_assert_cmpuint(kw_tree_winner(tree), ==, 0);
+    kw_tree_close(tree, 0);
+    kw_tree_replay(tree);
+    g_assert_cmpuint(kw_tree_winner(tree), ==, 1);
+    kw_tree_free(tree);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/gather/tree/sort", test_sort);
+    g_test_add_func("/gather/tree/short heads", test_short_heads);
+    return g_test_run();
+}
