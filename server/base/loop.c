@@ -75,6 +75,7 @@ kw_loop_free(kw_loop *loop)
 {
     if (!loop)
         return;
+    atomic_store(&loop->stopping, false); /* the last turn below runs closes, it must not stop */
     run_posted(&loop->wake);
     uv_close((uv_handle_t *)&loop->wake, NULL);
     uv_run(&loop->uv, UV_RUN_DEFAULT);

@@ -1,0 +1,94 @@
+#include "net/frame.h"
+
+#include <glib.h>
+
+/* Of spare blocks per loop: 8 MiB. */
+#define SPARE_MAX 512
+
+/* Up to here a message's whole room is taken at once; what is announced beyond is given as it comes, so that
+ * announcing costs the caller bytes. */
+#define AT_ONCE ((size_t)1024 * 1024)
+
+#if defined(__SANITIZE_ADDRESS__)
+#define RECYCLE 0 /* so that a use after the last reference is seen */
+#else
+#define RECYCLE 1
+#endif
+
+kw_frame *
+kw_frame_take(kw_frame_pool *pool, size_t capacity)
+{
+    kw_frame *frame = pool->spare;
+    if (capacity <= KW_FRAME_BLOCK && frame) {
+        pool->spare = frame->next;
+        pool->count--;
+    } else {
+        capacity = MAX(capacity, KW_FRAME_BLOCK);
+        frame = g_malloc(sizeof *frame + capacity);
+        frame->capacity = capacity;
+    }
+    frame->next = NULL;
+    frame->refs = 1;
+    frame->filled = 0;
+    return frame;
+}
+
+kw_frame *
+kw_frame_ref(kw_frame *frame)
+{
+    frame->refs++;
+    return frame;
+}
+
+void
+kw_frame_unref(kw_frame_pool *pool, kw_frame *frame)
+{
+    if (!frame || --frame->refs > 0)
+        return;
+    if (!RECYCLE || frame->capacity != KW_FRAME_BLOCK || pool->count >= SPARE_MAX) {
+        g_free(frame);
+        return;
+    }
+    frame->next = pool->spare;
+    pool->spare = frame;
+    pool->count++;
+}
+
+/* How much room to give a message of `wanted` bytes of which `have` are there. */
+static size_t
+room_for(size_t have, size_t wanted)
+{
+    size_t most = MAX(AT_ONCE, 2 * have);
+    return MAX(MIN(wanted, most), have + 1);
+}
+
+kw_frame *
+kw_frame_make_room(kw_frame_pool *pool, kw_frame *frame, size_t *start, size_t wanted)
+{
+    size_t have = frame->filled - *start;
+    size_t room = room_for(have, wanted);
+    if (frame->capacity - *start >= room)
+        return frame;
+    if (frame->refs == 1 && *start == 0) {
+        frame = g_realloc(frame, sizeof *frame + room);
+        frame->capacity = room;
+        return frame;
+    }
+    kw_frame *made = kw_frame_take(pool, room);
+    memcpy(made->data, frame->data + *start, have);
+    made->filled = have;
+    *start = 0;
+    kw_frame_unref(pool, frame);
+    return made;
+}
+
+void
+kw_frame_pool_clear(kw_frame_pool *pool)
+{
+    while (pool->spare) {
+        kw_frame *next = pool->spare->next;
+        g_free(pool->spare);
+        pool->spare = next;
+    }
+    pool->count = 0;
+}

@@ -1,0 +1,75 @@
+/* Inside of the room: one loop with its listeners and sessions. Used on the loop's thread only, but for what
+ * says otherwise. Sessions and lists move together: only session.c changes them.
+ */
+#pragma once
+
+#include "base/thread.h"
+#include "net/frame.h"
+#include "net/net.h"
+
+#define KW_LANE_SPARE_OUTPUTS 32
+#define KW_LANE_SCRATCH ((size_t)64 * 1024)
+
+typedef struct kw_session kw_session;
+typedef struct kw_ear kw_ear;
+
+typedef struct kw_lane {
+    kw_net *net;
+    kw_loop *loop;
+    kw_thread thread;
+    bool has_thread;
+    void *state; /* the handler's */
+    kw_net_limits limits;
+
+    kw_session *sessions; /* every one that is not freed */
+    size_t open_sessions; /* whose socket is not closed yet */
+    size_t requests;      /* not finished yet */
+    kw_session *dirty;    /* have something to flush or to resume at the end of this turn */
+    uv_idle_t flush;
+    uv_timer_t sweep;
+    kw_ear *ears;
+    size_t open_ears;
+
+    kw_frame_pool frames;
+    kw_request *spare_requests;
+    kw_buffer spare_outputs[KW_LANE_SPARE_OUTPUTS];
+    size_t spare_outputs_count;
+    uint8_t *scratch; /* TLS: bytes of the network */
+    kw_buffer plain;  /* TLS: what they said */
+
+    bool draining;
+    bool closing_state; /* the handler was told to end */
+    bool closed_state;
+    bool hurried;
+    bool done;
+    kw_task drain_task;
+    kw_task hurry_task;
+    uv_timer_t drain_timer;
+
+    uint64_t log_second; /* broken connections are logged a few times a second */
+    uint32_t logged;
+    uint64_t unlogged;
+} kw_lane;
+
+struct kw_net {
+    kw_net_handler handler;
+    kw_lane *lanes;
+    unsigned lanes_count;
+    _Atomic size_t connections;
+    bool started;
+    uint64_t drain_ms;
+    _Atomic unsigned lanes_left;
+    kw_loop *tell;
+    kw_task tell_task;
+    void (*drained)(void *user);
+    void *drained_user;
+};
+
+/* net.c: lane->dirty is not empty any more. */
+void kw_lane_wake(kw_lane *lane);
+
+/* net.c: looks whether a draining lane has come to its end. */
+void kw_lane_settle(kw_lane *lane);
+
+/* A connection was ended because of its input, a limit or a time limit: counts, and logs within reason. */
+void kw_lane_log_broken(kw_lane *lane, const char *peer, const char *reason);

@@ -1,0 +1,150 @@
+/* Every loop has a socket of its own on the same port, so that the kernel spreads connections and no loop
+ * waits for another. Since such sockets may also be shared with strangers of the same user, a probe that does
+ * not share tells first whether somebody listens there already. */
+#include "net/listener.h"
+
+#include "net/session.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define BACKLOG 1024
+
+static void
+on_connection(uv_stream_t *listener, int status)
+{
+    kw_ear *ear = listener->data;
+    if (status == 0)
+        kw_session_accept(ear->lane, listener, ear->tls);
+}
+
+static void
+on_ear_closed(uv_handle_t *handle)
+{
+    kw_ear *ear = handle->data;
+    kw_lane *lane = ear->lane;
+    lane->open_ears--;
+    g_free(ear);
+    kw_lane_settle(lane);
+}
+
+void
+kw_listener_close_all(kw_lane *lane)
+{
+    while (lane->ears) {
+        kw_ear *ear = lane->ears;
+        lane->ears = ear->next;
+        uv_close((uv_handle_t *)&ear->handle, on_ear_closed);
+    }
+}
+
+static uint16_t
+port_of(const struct sockaddr *address)
+{
+    return g_ntohs(address->sa_family == AF_INET6
+                       ? ((const struct sockaddr_in6 *)(const void *)address)->sin6_port
+                       : ((const struct sockaddr_in *)(const void *)address)->sin_port);
+}
+
+static void
+set_port(struct sockaddr *address, uint16_t port)
+{
+    if (address->sa_family == AF_INET6)
+        ((struct sockaddr_in6 *)(void *)address)->sin6_port = g_htons(port);
+    else
+        ((struct sockaddr_in *)(void *)address)->sin_port = g_htons(port);
+}
+
+/* A bound socket, or -errno. */
+static int
+bound_socket(const struct sockaddr *address, socklen_t size, bool shared)
+{
+    int one = 1;
+    int made = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (made < 0)
+        return -errno;
+    bool fine = setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) == 0;
+    if (fine && shared)
+        fine = setsockopt(made, SOL_SOCKET, SO_REUSEPORT, &one, sizeof one) == 0;
+    if (fine && address->sa_family == AF_INET6)
+        fine = setsockopt(made, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one) == 0;
+    if (fine)
+        fine = bind(made, address, size) == 0;
+    if (fine)
+        return made;
+    int failed = -errno;
+    close(made);
+    return failed;
+}
+
+/* 0, or -errno. */
+static int
+add_ear(kw_lane *lane, int bound, kw_tls_context *tls)
+{
+    kw_ear *ear = g_new0(kw_ear, 1);
+    ear->lane = lane;
+    ear->tls = tls;
+    ear->handle.data = ear;
+    uv_tcp_init(kw_loop_uv(lane->loop), &ear->handle);
+    ear->next = lane->ears;
+    lane->ears = ear;
+    lane->open_ears++;
+    int failed = uv_tcp_open(&ear->handle, bound);
+    if (failed) {
+        close(bound);
+        return failed;
+    }
+    return uv_listen((uv_stream_t *)&ear->handle, BACKLOG, on_connection);
+}
+
+/* One address on every loop; *port 0 becomes the one the kernel gave. 0, or -errno. */
+static int
+listen_on(kw_net *net, struct sockaddr *address, socklen_t size, kw_tls_context *tls, uint16_t *port)
+{
+    set_port(address, *port);
+    if (*port != 0) {
+        int probe = bound_socket(address, size, false);
+        if (probe < 0)
+            return probe;
+        close(probe);
+    }
+    for (unsigned i = 0; i < net->lanes_count; i++) {
+        int bound = bound_socket(address, size, true);
+        if (bound < 0)
+            return bound;
+        if (*port == 0) {
+            getsockname(bound, address, &size);
+            *port = port_of(address);
+        }
+        int failed = add_ear(&net->lanes[i], bound, tls);
+        if (failed)
+            return failed;
+    }
+    return 0;
+}
+
+bool
+kw_net_listen(kw_net *net, const char *host, uint16_t port, kw_tls_context *tls, uint16_t *ret_port,
+              kw_error *ret_error)
+{
+    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    struct addrinfo *found = NULL;
+    int failed = getaddrinfo(host, NULL, &hints, &found);
+    if (failed)
+        return kw_error_set(ret_error, KW_UNAVAILABLE, "cannot listen on %s:%u: %s", host, port,
+                            gai_strerror(failed));
+    uint16_t taken = port;
+    int problem = 0;
+    for (struct addrinfo *at = found; at && problem == 0; at = at->ai_next)
+        problem = listen_on(net, at->ai_addr, at->ai_addrlen, tls, &taken);
+    freeaddrinfo(found);
+    if (problem)
+        return kw_error_set(ret_error, KW_UNAVAILABLE, "cannot listen on %s:%u: %s", host, taken,
+                            g_strerror(-problem));
+    *ret_port = taken;
+    return true;
+}

@@ -1,0 +1,453 @@
+/* Sessions: reading, parsing, order of replies, back-pressure, and the one mover of states.
+ *
+ *   read -> frame -> kw_wire_reader -> request -> handler ... -> reply -> output -> write
+ *
+ * A message is handed out as a slice of its frame. Replies are encoded straight into `output` when
+ * their turn has come, else into the request's own buffer. A session is not read from while too many
+ * messages or bytes are in flight or while its peer does not take its replies.
+ */
+#include "net/session.h"
+
+#include "base/counters.h"
+#include "base/log.h"
+#include "net/output.h"
+
+#include <glib.h>
+#include <stdatomic.h>
+
+/* Unsent bytes beyond which a session is not read from. */
+#define UNSENT_MAX ((size_t)1024 * 1024)
+/* A read is not worth its system call into less room than this. */
+#define READ_MIN ((size_t)2048)
+#define KEEPALIVE_SECONDS 60
+
+/* --- states ----------------------------------------------------------------------------------- */
+
+#define MAY(state) (1u << KW_SESSION_##state)
+static const unsigned moves[] = {
+    [KW_SESSION_HANDSHAKE] = MAY(OPEN) | MAY(CLOSING),
+    [KW_SESSION_OPEN] = MAY(FINISHING) | MAY(CLOSING),
+    [KW_SESSION_FINISHING] = MAY(CLOSING),
+    [KW_SESSION_CLOSING] = MAY(GONE),
+    [KW_SESSION_GONE] = 0,
+};
+
+static void
+session_free(kw_session *session)
+{
+    kw_lane *lane = session->lane;
+    if (session->previous)
+        session->previous->next = session->next;
+    else
+        lane->sessions = session->next;
+    if (session->next)
+        session->next->previous = session->previous;
+    g_free(session);
+}
+
+/* What only a socket needs goes with it; the rest stays for the requests in flight. */
+static void
+session_gone(kw_session *session)
+{
+    kw_lane *lane = session->lane;
+    lane->open_sessions--;
+    atomic_fetch_sub(&lane->net->connections, 1);
+    kw_counters_add(KW_FIGURE_connections_open, -1);
+    kw_frame_unref(&lane->frames, session->frame);
+    session->frame = NULL;
+    kw_wire_reader_free(session->reader);
+    kw_buffer_clear(&session->output);
+    kw_buffer_clear(&session->sending);
+}
+
+static void
+session_move(kw_session *session, kw_session_state to)
+{
+    g_assert(moves[session->state] & (1u << to));
+    session->state = to;
+    if (to == KW_SESSION_GONE)
+        session_gone(session);
+}
+
+void
+kw_session_release(kw_session *session)
+{
+    if (session->state != KW_SESSION_GONE || session->requests > 0 || session->dirty)
+        return;
+    kw_tls_free(session->tls);
+    session_free(session);
+}
+
+static void
+on_closed(uv_handle_t *handle)
+{
+    kw_session *session = handle->data;
+    kw_lane *lane = session->lane;
+    session_move(session, KW_SESSION_GONE);
+    kw_session_release(session);
+    kw_lane_settle(lane);
+}
+
+void
+kw_session_close(kw_session *session)
+{
+    if (session->state >= KW_SESSION_CLOSING)
+        return;
+    session_move(session, KW_SESSION_CLOSING);
+    uv_close((uv_handle_t *)&session->handle, on_closed);
+}
+
+static void
+stop_reading(kw_session *session)
+{
+    if (session->reading)
+        uv_read_stop((uv_stream_t *)&session->handle);
+    session->reading = false;
+}
+
+static bool
+nothing_in_flight(const kw_session *session)
+{
+    return session->requests == 0 && session->output.size == 0 && !session->sending_now;
+}
+
+void
+kw_session_finish(kw_session *session)
+{
+    if (session->state == KW_SESSION_HANDSHAKE) {
+        kw_session_close(session);
+        return;
+    }
+    if (session->state == KW_SESSION_OPEN) {
+        stop_reading(session);
+        session_move(session, KW_SESSION_FINISHING);
+    }
+    if (session->state == KW_SESSION_FINISHING && !session->dispatching && nothing_in_flight(session)) {
+        kw_output_say_goodbye(session);
+        kw_session_close(session);
+    }
+}
+
+void
+kw_session_break(kw_session *session, const char *reason)
+{
+    kw_lane_log_broken(session->lane, session->peer, reason);
+    kw_session_finish(session);
+}
+
+void
+kw_session_mark_dirty(kw_session *session)
+{
+    kw_lane *lane = session->lane;
+    if (session->dirty)
+        return;
+    session->dirty = true;
+    session->next_dirty = lane->dirty;
+    if (!lane->dirty)
+        kw_lane_wake(lane);
+    lane->dirty = session;
+}
+
+/* --- input ------------------------------------------------------------------------------------ */
+
+static bool
+may_hand_out(const kw_session *session)
+{
+    const kw_net_limits *limits = &session->lane->limits;
+    return session->state == KW_SESSION_OPEN && session->requests < limits->in_flight &&
+           session->held_bytes <= limits->frame_bytes && kw_output_unsent(session) <= UNSENT_MAX;
+}
+
+static size_t
+unparsed(const kw_session *session)
+{
+    return session->frame ? session->frame->filled - session->start : 0;
+}
+
+/* Room for a message of `wanted` bytes at session->start, which moves to the head of a new block. */
+static void
+make_room(kw_session *session, size_t wanted)
+{
+    kw_frame *frame = session->frame;
+    session->frame = kw_frame_make_room(&session->lane->frames, frame, &session->start, wanted);
+}
+
+/* The next message, if it is whole. False: nothing to do until more bytes came. */
+static bool
+parse_one(kw_session *session)
+{
+    kw_lane *lane = session->lane;
+    kw_frame *frame = session->frame;
+    kw_bytes payload;
+    size_t consumed = 0, wanted = 0;
+    kw_error error = KW_ERROR_NONE;
+    kw_bytes input = kw_bytes_of(frame->data + session->start, unparsed(session));
+    switch (kw_wire_reader_next(session->reader, input, &payload, &consumed, &wanted, &error)) {
+    case KW_WIRE_MORE:
+        if (session->message_ms == 0)
+            session->message_ms = uv_now(session->handle.loop);
+        make_room(session, MAX(wanted, input.size + READ_MIN));
+        return false;
+    case KW_WIRE_BROKEN:
+        kw_session_break(session, error.text);
+        return false;
+    case KW_WIRE_MESSAGE:
+        break;
+    }
+    session->start += consumed;
+    session->message_ms = 0;
+    lane->net->handler.request(lane->state, kw_request_take(session, payload));
+    return true;
+}
+
+/* An idle session has no block. One that messages in flight still hold is read into as long as it has room.
+ */
+static void
+settle_frame(kw_session *session)
+{
+    kw_frame *frame = session->frame;
+    if (!frame || unparsed(session) > 0)
+        return;
+    if (frame->refs > 1 && frame->capacity - frame->filled >= READ_MIN)
+        return;
+    kw_frame_unref(&session->lane->frames, frame);
+    session->frame = NULL;
+    session->start = 0;
+}
+
+static void
+session_parse(kw_session *session)
+{
+    session->dispatching = true;
+    while (unparsed(session) > 0 && may_hand_out(session) && parse_one(session))
+        continue;
+    session->dispatching = false;
+    session->held_back = unparsed(session) > 0 && session->state == KW_SESSION_OPEN && !may_hand_out(session);
+    settle_frame(session);
+}
+
+static void
+on_allocate(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_buffer)
+{
+    (void)suggested;
+    kw_session *session = handle->data;
+    kw_lane *lane = session->lane;
+    if (session->tls) {
+        *ret_buffer = uv_buf_init((char *)lane->scratch, KW_LANE_SCRATCH);
+        return;
+    }
+    if (!session->frame)
+        session->frame = kw_frame_take(&lane->frames, 0);
+    kw_frame *frame = session->frame;
+    size_t room = frame->capacity - frame->filled;
+    *ret_buffer = uv_buf_init((char *)frame->data + frame->filled, (unsigned)MIN(room, UINT32_MAX / 2));
+}
+
+/* Plain bytes of a TLS session join what is buffered. */
+static void
+take_plain(kw_session *session, kw_bytes plain)
+{
+    kw_frame_pool *frames = &session->lane->frames;
+    if (plain.size == 0)
+        return;
+    if (!session->frame)
+        session->frame = kw_frame_take(frames, plain.size);
+    make_room(session, unparsed(session) + plain.size);
+    kw_frame *frame = session->frame;
+    memcpy(frame->data + frame->filled, plain.data, plain.size);
+    frame->filled += plain.size;
+}
+
+static void
+take_network(kw_session *session, kw_bytes network)
+{
+    kw_lane *lane = session->lane;
+    kw_error error = KW_ERROR_NONE;
+    bool closed = false;
+    lane->plain.size = 0;
+    if (!kw_tls_receive(session->tls, network, &lane->plain, &closed, &error)) {
+        kw_output_flush(session); /* the alert that says why */
+        kw_session_break(session, error.text);
+        return;
+    }
+    if (session->state == KW_SESSION_HANDSHAKE && kw_tls_established(session->tls)) {
+        session_move(session, KW_SESSION_OPEN);
+        session->message_ms = 0;
+    }
+    take_plain(session, kw_buffer_bytes(&lane->plain));
+    if (closed) {
+        stop_reading(session);
+        session->input_over = true;
+    }
+}
+
+static void
+log_half_message(kw_session *session, const char *why)
+{
+    char reason[120];
+    if (session->message_ms == 0)
+        return;
+    g_snprintf(reason, sizeof reason, "%s in the middle of a %s", why,
+               session->state == KW_SESSION_HANDSHAKE ? "TLS handshake" : "message");
+    kw_lane_log_broken(session->lane, session->peer, reason);
+}
+
+static void
+on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
+{
+    kw_session *session = stream->data;
+    if (got < 0 && (got != UV_EOF || session->state == KW_SESSION_HANDSHAKE)) {
+        log_half_message(session, got == UV_EOF ? "closed by the peer" : uv_strerror((int)got));
+        kw_session_close(session);
+        return;
+    }
+    if (got == UV_EOF) {
+        stop_reading(session);
+        session->input_over = true;
+    } else if (got > 0) {
+        kw_counters_add(KW_FIGURE_bytes_in, got);
+        session->active_ms = uv_now(stream->loop);
+        if (session->tls)
+            take_network(session, kw_bytes_of(buffer->base, (size_t)got));
+        else
+            session->frame->filled += (size_t)got;
+    }
+    session_parse(session);
+    kw_session_turn(session);
+}
+
+/* Reading stops and goes on with what is in flight; the time that it stood still does not count. */
+static void
+steer_reading(kw_session *session)
+{
+    bool wanted = session->state == KW_SESSION_HANDSHAKE || may_hand_out(session);
+    if (session->state > KW_SESSION_OPEN || session->input_over || wanted == session->reading)
+        return;
+    if (!wanted) {
+        stop_reading(session);
+        return;
+    }
+    session->reading = true;
+    session->active_ms = uv_now(session->handle.loop);
+    if (session->message_ms > 0)
+        session->message_ms = session->active_ms;
+    uv_read_start((uv_stream_t *)&session->handle, on_allocate, on_read);
+}
+
+/* The peer sends no more, and all that it sent was handed out. */
+static void
+end_input(kw_session *session)
+{
+    if (!session->input_over || session->held_back || session->state != KW_SESSION_OPEN)
+        return;
+    log_half_message(session, "closed by the peer");
+    kw_session_finish(session);
+}
+
+void
+kw_session_turn(kw_session *session)
+{
+    if (session->state == KW_SESSION_GONE) {
+        kw_lane *lane = session->lane;
+        kw_session_release(session);
+        kw_lane_settle(lane);
+        return;
+    }
+    do {
+        if (session->held_back && may_hand_out(session))
+            session_parse(session);
+        end_input(session);
+        kw_output_flush(session);
+    } while (session->held_back && may_hand_out(session));
+    if (session->state == KW_SESSION_FINISHING)
+        kw_session_finish(session);
+    settle_frame(session);
+    steer_reading(session);
+}
+
+/* --- time and birth --------------------------------------------------------------------------- */
+
+void
+kw_session_check_time(kw_session *session, uint64_t now_ms)
+{
+    const kw_net_limits *limits = &session->lane->limits;
+    bool unsent = kw_output_unsent(session) > 0;
+    kw_output_note_progress(session, now_ms);
+    if (session->state >= KW_SESSION_CLOSING)
+        return;
+    if (session->state == KW_SESSION_HANDSHAKE) {
+        if (now_ms - session->message_ms < limits->handshake_ms)
+            return;
+        kw_lane_log_broken(session->lane, session->peer, "the TLS handshake took too long");
+    } else if (unsent && now_ms - session->active_ms >= limits->frame_ms) {
+        kw_lane_log_broken(session->lane, session->peer, "the peer does not take its replies");
+    } else if (session->message_ms > 0 && session->reading &&
+               now_ms - session->message_ms >= limits->frame_ms) {
+        kw_lane_log_broken(session->lane, session->peer, "a message did not complete in time");
+    } else if (limits->idle_ms == 0 || unsent || session->requests > 0 || session->message_ms > 0 ||
+               now_ms - session->active_ms < limits->idle_ms) {
+        return;
+    }
+    kw_session_close(session);
+}
+
+static void
+name_peer(kw_session *session)
+{
+    struct sockaddr_storage address;
+    int size = sizeof address;
+    char host[46] = "?";
+    g_strlcpy(session->peer, "unknown", sizeof session->peer);
+    if (uv_tcp_getpeername(&session->handle, (struct sockaddr *)&address, &size) != 0)
+        return;
+    uv_ip_name((struct sockaddr *)&address, host, sizeof host);
+    unsigned port = g_ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
+                                                          : ((struct sockaddr_in *)&address)->sin_port);
+    g_snprintf(session->peer, sizeof session->peer, "%s:%u", host, port);
+}
+
+static kw_session *
+session_new(kw_lane *lane)
+{
+    kw_session *session = g_new0(kw_session, 1);
+    session->lane = lane;
+    uv_tcp_init(kw_loop_uv(lane->loop), &session->handle);
+    session->handle.data = session;
+    session->active_ms = uv_now(kw_loop_uv(lane->loop));
+    session->next = lane->sessions;
+    if (lane->sessions)
+        lane->sessions->previous = session;
+    lane->sessions = session;
+    lane->open_sessions++;
+    kw_counters_add(KW_FIGURE_connections_open, 1);
+    return session;
+}
+
+void
+kw_session_accept(kw_lane *lane, uv_stream_t *listener, kw_tls_context *tls)
+{
+    kw_session *session = session_new(lane);
+    size_t before = atomic_fetch_add(&lane->net->connections, 1);
+    session->state = KW_SESSION_OPEN;
+    if (uv_accept(listener, (uv_stream_t *)&session->handle) != 0) {
+        kw_session_close(session);
+        return;
+    }
+    if (before >= lane->limits.connections) {
+        kw_counters_add(KW_FIGURE_connections_refused, 1);
+        kw_session_close(session);
+        return;
+    }
+    kw_counters_add(KW_FIGURE_connections_accepted, 1);
+    uv_tcp_nodelay(&session->handle, 1);
+    uv_tcp_keepalive(&session->handle, 1, KEEPALIVE_SECONDS);
+    name_peer(session);
+    session->reader = kw_wire_reader_new(lane->limits.frame_bytes);
+    if (tls) {
+        session->tls = kw_tls_new_server(tls);
+        session->state = KW_SESSION_HANDSHAKE;
+        session->message_ms = session->active_ms;
+    }
+    session->reading = true;
+    uv_read_start((uv_stream_t *)&session->handle, on_allocate, on_read);
+}
