@@ -11,6 +11,12 @@
 #define SPARE_MAX 64
 #define ALIGNMENT ((size_t)16)
 
+#ifdef __has_feature /* clang says it in this way */
+#if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+
 #if defined(__SANITIZE_ADDRESS__)
 #define KW_ARENA_MALLOC 1
 #else
