@@ -23,17 +23,17 @@ typedef enum kw_order {
 
 typedef struct kw_question {
     const kw_table *table;
-    int path;            /* -1: the planner chooses */
+    int path;               /* -1: the planner chooses */
     const kw_bound *bounds; /* one per field of the table */
-    int range_field;     /* -1: none */
-    kw_value from;       /* NONE: open */
+    int range_field;        /* -1: none */
+    kw_value from;          /* NONE: open */
     kw_value to;
     bool from_inclusive;
     bool to_inclusive;
-    kw_order order;      /* of the first field of the path's rule that is not bound */
-    bool full_scan;      /* allowed to read everything */
-    uint64_t limit;      /* 0: none */
-    size_t range_limit;  /* most ranges a plan may have (limits.list_values x buckets guard) */
+    kw_order order;     /* of the first field of the path's rule that is not bound */
+    bool full_scan;     /* allowed to read everything */
+    uint64_t limit;     /* 0: none */
+    size_t range_limit; /* most ranges a plan may have (limits.list_values x buckets guard) */
 } kw_question;
 
 /* Rows of one range are in logical order (the store's order, forward or reversed). Start inclusive, stop
@@ -44,6 +44,9 @@ typedef struct kw_range {
     kw_bytes stop;
     uint32_t skip;
     uint32_t group;
+    /* Not 0: only rows whose key has exactly so many bytes are of this range; others that lie within it (a
+     * raw string with something behind it: keys of other strings interleave) must be dropped. */
+    uint32_t row_size;
 } kw_range;
 
 typedef struct kw_merge_group {
@@ -61,16 +64,18 @@ typedef struct kw_plan {
     size_t groups_count;
     bool reversed; /* read the store backwards */
     bool point;    /* every range is exactly one row key: use point reads */
-    bool residual; /* rows must pass kw_plan_matches */
+    bool residual; /* rows must pass kw_plan_matches, which reads the fields that the question names */
     double expected_efficiency; /* rows scanned / rows returned */
     const char *const *notes;   /* sentences for explain: what fanned out, what was pruned, residuals */
     size_t notes_count;
+    const struct kw_terms *terms; /* for kw_plan_matches; NULL in a plan made by hand */
 } kw_plan;
 
 /* INVALID when a value does not fit, or when no path can answer without reading everything and full_scan
- * is false (the text says what to bind); LIMIT beyond range_limit. A question that nothing can match (an empty
- * range) gives a plan without ranges. */
-bool kw_plan_make(const kw_question *question, kw_arena *arena, const kw_plan **ret_plan, kw_error *ret_error);
+ * is false (the text says what to bind); LIMIT beyond range_limit. A question that nothing can match (an
+ * empty range) gives a plan without ranges. */
+bool kw_plan_make(const kw_question *question, kw_arena *arena, const kw_plan **ret_plan,
+                  kw_error *ret_error);
 
 /* Does a decoded record meet every condition of the question? For residual plans. */
 bool kw_plan_matches(const kw_plan *plan, const kw_record *record);
@@ -78,8 +83,9 @@ bool kw_plan_matches(const kw_plan *plan, const kw_record *record);
 /* The plan for people, several lines. In the arena. */
 const char *kw_plan_text(const kw_plan *plan, kw_arena *arena);
 
-/* A canonical byte form of a question, without its limit, for cursors: bounded, self-contained, decodable under the
+/* A canonical byte form of a question, without its limit (a question with one is encoded as if full_scan were
+ * allowed: it was admitted once) and range_limit, for cursors: bounded, self-contained, decodable under the
  * same table. decode checks everything (it may come from a forged or older cursor): INVALID. */
 void kw_question_encode(const kw_question *question, kw_buffer *out);
-bool kw_question_decode(const kw_table *table, kw_bytes bytes, kw_arena *arena, kw_question *ret_question, size_t *ret_used,
-                        kw_error *ret_error);
+bool kw_question_decode(const kw_table *table, kw_bytes bytes, kw_arena *arena, kw_question *ret_question,
+                        size_t *ret_used, kw_error *ret_error);

@@ -1,0 +1,204 @@
+/* Walks the prefix of a sketch once more, now with the values.
+ *
+ *   one branch  --list of 3-->  3 branches  --16 buckets-->  48 branches
+ */
+#include "plan/branch.h"
+
+typedef struct kw_growth {
+    const kw_sketch *sketch;
+    const kw_terms *terms;
+    size_t limit;
+    kw_arena *arena;
+    kw_branches now;
+    kw_buffer scratch;
+    kw_error *error;
+} kw_growth;
+
+/* Room for `factor` times as many branches. */
+static kw_branch *
+room_for(kw_growth *growing, size_t factor)
+{
+    size_t count;
+    if (!__builtin_mul_overflow(growing->now.count, factor, &count) && count <= growing->limit)
+        return KW_ARENA_ARRAY(growing->arena, kw_branch, count);
+    kw_error_set(growing->error, KW_LIMIT,
+                 "table %s: the question needs more than %zu ranges of path %s; ask for fewer values at once",
+                 growing->terms->table->name, growing->limit, growing->sketch->path->name);
+    return NULL;
+}
+
+static const kw_value *
+with_value(kw_growth *growing, const kw_value *values, size_t field, kw_value value)
+{
+    size_t count = growing->terms->table->fields_count;
+    kw_value *copy = KW_ARENA_ARRAY(growing->arena, kw_value, count);
+    memcpy(copy, values, count * sizeof *copy);
+    copy[field] = value;
+    return copy;
+}
+
+/* Each branch once for every value of a field bound to a list. */
+static bool
+spread_list(kw_growth *growing, size_t field)
+{
+    const kw_bound *bound = &growing->terms->bounds[field];
+    if (bound->count < 2 || growing->now.count == 0 ||
+        growing->now.items[0].values[field].kind != KW_VALUE_NONE)
+        return true;
+    kw_branch *items = room_for(growing, bound->count);
+    if (!items)
+        return false;
+    size_t count = 0;
+    for (size_t index = 0; index < growing->now.count; index++) {
+        for (size_t value = 0; value < bound->count; value++) {
+            items[count] = growing->now.items[index];
+            items[count].values = with_value(growing, items[count].values, field, bound->values[value]);
+            count++;
+        }
+    }
+    growing->now.items = items;
+    growing->now.count = count;
+    return true;
+}
+
+static bool
+spread_inputs(kw_growth *growing, const kw_component *component)
+{
+    for (size_t index = 0; index < component->inputs_count; index++) {
+        if (!spread_list(growing, component->inputs[index]))
+            return false;
+    }
+    return true;
+}
+
+static kw_bytes
+joined(kw_growth *growing, kw_bytes prefix, kw_bytes piece)
+{
+    uint8_t *bytes = kw_arena_alloc(growing->arena, prefix.size + piece.size);
+    if (prefix.size > 0)
+        memcpy(bytes, prefix.data, prefix.size);
+    if (piece.size > 0)
+        memcpy(bytes + prefix.size, piece.data, piece.size);
+    return kw_bytes_of(bytes, prefix.size + piece.size);
+}
+
+/* The branch in one bucket; false when no asked record can be there. */
+static bool
+enter_bucket(kw_growth *growing, const kw_branch *from, const kw_bucket *bucket, kw_branch *ret_branch)
+{
+    kw_branch branch = *from;
+    if (bucket->narrowed) {
+        branch.least = branch.narrowed ? MAX(branch.least, bucket->least) : bucket->least;
+        branch.most = branch.narrowed ? MIN(branch.most, bucket->most) : bucket->most;
+        branch.narrowed = true;
+        if (branch.least > branch.most)
+            return false;
+    }
+    branch.prefix = joined(growing, from->prefix, bucket->bytes);
+    if (bucket->field >= 0)
+        branch.values = with_value(growing, from->values, (size_t)bucket->field, bucket->value);
+    *ret_branch = branch;
+    return true;
+}
+
+static bool
+fan_out(kw_growth *growing, size_t at)
+{
+    const kw_component *component = kw_layout_component(growing->sketch->layout, at);
+    const kw_bucket *buckets;
+    size_t buckets_count =
+        component->kind->enumerate(component, &growing->terms->span, growing->arena, &buckets);
+    growing->now.fanned[at] = buckets_count;
+    kw_branch *items = room_for(growing, buckets_count);
+    if (!items)
+        return false;
+    size_t count = 0;
+    for (size_t index = 0; index < growing->now.count; index++) {
+        for (size_t bucket = 0; bucket < buckets_count; bucket++)
+            count += enter_bucket(growing, &growing->now.items[index], &buckets[bucket], &items[count]);
+    }
+    growing->now.items = items;
+    growing->now.count = count;
+    return true;
+}
+
+static bool
+append_piece(kw_growth *growing, const kw_component *component)
+{
+    for (size_t index = 0; index < growing->now.count; index++) {
+        kw_branch *branch = &growing->now.items[index];
+        growing->scratch.size = 0;
+        if (!component->kind->encode(component, branch->values, KW_BYTES_NONE, &growing->scratch,
+                                     growing->error))
+            return false;
+        branch->prefix = joined(growing, branch->prefix, kw_buffer_bytes(&growing->scratch));
+    }
+    return true;
+}
+
+static bool
+grow_prefixes(kw_growth *growing)
+{
+    for (size_t index = 0; index < growing->sketch->used; index++) {
+        const kw_component *component = kw_layout_component(growing->sketch->layout, index);
+        bool good = growing->sketch->fan_out[index]
+                        ? fan_out(growing, index)
+                        : spread_inputs(growing, component) && append_piece(growing, component);
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
+/* Every field is known in every branch: whole keys, of which no piece needs to be tried. */
+static bool
+grow_keys(kw_growth *growing)
+{
+    const kw_layout *layout = growing->sketch->layout;
+    for (size_t index = 0; index < growing->sketch->used; index++) {
+        const kw_component *component = kw_layout_component(layout, index);
+        bool good =
+            growing->sketch->fan_out[index] ? fan_out(growing, index) : spread_inputs(growing, component);
+        if (!good)
+            return false;
+    }
+    for (size_t index = 0; index < growing->now.count; index++) {
+        kw_branch *branch = &growing->now.items[index];
+        growing->scratch.size = 0;
+        if (!kw_layout_encode_values(layout, branch->values, &growing->scratch, growing->error))
+            return false;
+        branch->prefix = kw_arena_copy(growing->arena, kw_buffer_bytes(&growing->scratch));
+    }
+    return true;
+}
+
+static kw_branch
+first_branch(const kw_terms *terms, kw_arena *arena)
+{
+    kw_value *values = KW_ARENA_ARRAY(arena, kw_value, terms->table->fields_count);
+    for (size_t field = 0; field < terms->table->fields_count; field++) {
+        if (terms->bounds[field].count == 1)
+            values[field] = terms->bounds[field].values[0];
+    }
+    return (kw_branch){.values = values};
+}
+
+bool
+kw_branches_make(const kw_sketch *sketch, const kw_terms *terms, size_t limit, kw_arena *arena,
+                 kw_branches *ret_branches, kw_error *ret_error)
+{
+    kw_branch *first = KW_ARENA_NEW(arena, kw_branch);
+    *first = first_branch(terms, arena);
+    kw_growth growing = {
+        .sketch = sketch,
+        .terms = terms,
+        .limit = limit,
+        .arena = arena,
+        .now = {.items = first, .count = 1},
+        .error = ret_error,
+    };
+    bool good = sketch->stop == KW_STOP_COMPLETE ? grow_keys(&growing) : grow_prefixes(&growing);
+    kw_buffer_clear(&growing.scratch);
+    *ret_branches = growing.now;
+    return good;
+}

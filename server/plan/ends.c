@@ -1,0 +1,91 @@
+/* Ends of ranges: the pieces of a descending component run against the values, so the value's lower end
+ * gives the upper end of the bytes.
+ *
+ *   value:   side -1 |piece| 0 |piece| side +1     a value without a piece of its own lies beside one
+ *   bytes:        AT ^     ^ AFTER
+ */
+#include "plan/ends.h"
+
+bool
+kw_bytes_successor(kw_bytes prefix, kw_arena *arena, kw_bytes *ret_bytes)
+{
+    size_t size = prefix.size;
+    while (size > 0 && prefix.data[size - 1] == 0xff)
+        size--;
+    if (size == 0)
+        return false;
+    uint8_t *bytes = kw_arena_alloc(arena, size);
+    memcpy(bytes, prefix.data, size);
+    bytes[size - 1]++;
+    *ret_bytes = kw_bytes_of(bytes, size);
+    return true;
+}
+
+/* The least bytes behind everything that has this piece; false when nothing lies behind it. */
+static bool
+after(const kw_component *component, kw_bytes piece, kw_arena *arena, kw_bytes *ret_bytes)
+{
+    if (component->delimited)
+        return kw_bytes_successor(piece, arena, ret_bytes);
+    uint8_t *bytes = kw_arena_alloc(arena, piece.size + 1); /* longer pieces that begin with it are greater */
+    if (piece.size > 0)
+        memcpy(bytes, piece.data, piece.size);
+    bytes[piece.size] = 0;
+    *ret_bytes = kw_bytes_of(bytes, piece.size + 1);
+    return true;
+}
+
+static void
+set_low(kw_ends *ends, const kw_component *component, kw_bytes piece, bool behind, kw_arena *arena)
+{
+    if (!behind)
+        ends->low = piece;
+    else if (!after(component, piece, arena, &ends->low))
+        ends->empty = true;
+}
+
+static void
+set_high(kw_ends *ends, const kw_component *component, kw_bytes piece, bool behind, kw_arena *arena)
+{
+    if (!behind)
+        ends->high = piece;
+    ends->high_open = behind && !after(component, piece, arena, &ends->high);
+}
+
+/* The lower (from) or upper (to) end of the values. */
+static void
+take_end(kw_ends *ends, const kw_component *component, kw_value value, bool inclusive, bool lower,
+         kw_arena *arena)
+{
+    if (value.kind == KW_VALUE_NONE)
+        return;
+    kw_edge edge;
+    if (!component->kind->edge(component, value, lower, arena, &edge)) {
+        ends->loose = true;
+        return;
+    }
+    ends->loose = ends->loose || edge.loose;
+    /* Does the nearest piece's own value lie within the range? */
+    bool within = edge.side == 0 ? inclusive : lower == (edge.side < 0);
+    bool behind = within != lower; /* from: behind what is left out. to: behind what is let in */
+    if (component->direction > 0 && lower)
+        set_low(ends, component, edge.bytes, behind, arena);
+    else if (component->direction > 0)
+        set_high(ends, component, edge.bytes, behind, arena);
+    else if (lower)
+        set_high(ends, component, edge.bytes, within, arena);
+    else
+        set_low(ends, component, edge.bytes, !within, arena);
+}
+
+kw_ends
+kw_ends_of(const kw_component *component, const kw_span *span, kw_arena *arena)
+{
+    g_assert(component->direction != 0);
+    kw_ends ends = {.high_open = true};
+    take_end(&ends, component, span->from, span->from_inclusive, true, arena);
+    take_end(&ends, component, span->to, span->to_inclusive, false, arena);
+    if (!ends.high_open && kw_bytes_compare(ends.low, ends.high) >= 0)
+        ends.empty = true;
+    return ends;
+}

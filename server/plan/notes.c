@@ -1,0 +1,137 @@
+/* Sentences for explain. The estimates are rules of thumb: nothing is known about the data. */
+#include "plan/notes.h"
+
+#include <stdarg.h>
+
+/* Of the rows that are read, one in so many is thought to meet a condition that the ranges do not. */
+#define ROWS_PER_EQUALITY 10
+#define ROWS_PER_RANGE 3
+/* A range's end within a second of the key's: a few rows more. */
+#define ROWS_PER_LOOSE_END 1.05
+
+static void __attribute__((format(printf, 2, 3))) note(kw_notes *notes, const char *format, ...)
+{
+    char text[KW_ERROR_TEXT_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    g_vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (notes->count == notes->room) {
+        size_t room = notes->room ? notes->room * 2 : 8;
+        const char **texts = KW_ARENA_ARRAY(notes->arena, const char *, room);
+        if (notes->count > 0)
+            memcpy(texts, notes->texts, notes->count * sizeof *texts);
+        notes->texts = texts;
+        notes->room = room;
+    }
+    notes->texts[notes->count++] = kw_arena_text(notes->arena, kw_bytes_of_text(text));
+}
+
+/* Does the prefix hold the field, only in a coarser unit? */
+static bool
+is_coarse_in_prefix(const kw_sketch *sketch, size_t field)
+{
+    for (size_t index = 0; index < sketch->used; index++) {
+        const kw_component *component = kw_layout_component(sketch->layout, index);
+        if (component->field == (int)field)
+            return component->unit > 1;
+    }
+    return false;
+}
+
+static double
+rows_of_bound(const kw_terms *terms, size_t field)
+{
+    const kw_model_field *model = terms->table->fields[field].model;
+    double choices = model && model->values_count ? (double)model->values_count : ROWS_PER_EQUALITY;
+    return MAX(1.0, choices / (double)terms->bounds[field].count);
+}
+
+static bool
+note_bounds(kw_notes *notes, const kw_sketch *sketch, const kw_terms *terms, double *efficiency)
+{
+    bool residual = false;
+    for (size_t field = 0; field < terms->table->fields_count; field++) {
+        if (terms->bounds[field].count == 0 || sketch->covered[field])
+            continue;
+        residual = true;
+        const char *name = terms->table->fields[field].name;
+        if (is_coarse_in_prefix(sketch, field)) {
+            note(notes, "%s is checked on the way out: the key keeps it only in a coarser unit", name);
+            *efficiency *= ROWS_PER_LOOSE_END;
+        } else {
+            note(notes,
+                 "%s is checked on the way out: it is not in the part of the key that the ranges cover",
+                 name);
+            *efficiency *= rows_of_bound(terms, field);
+        }
+    }
+    return residual;
+}
+
+static bool
+note_span(kw_notes *notes, const kw_sketch *sketch, const kw_terms *terms, bool loose, double *efficiency)
+{
+    if (terms->span.field < 0 || sketch->span_fans)
+        return false;
+    const char *name = terms->table->fields[terms->span.field].name;
+    if (sketch->stop != KW_STOP_RANGE) {
+        note(notes, "the range of %s is checked on the way out: it is not the field behind the bound ones",
+             name);
+        *efficiency *= ROWS_PER_RANGE;
+        return true;
+    }
+    if (loose) {
+        note(notes, "the range of %s is checked on the way out: its ends lie within the key's unit", name);
+        *efficiency *= ROWS_PER_LOOSE_END;
+    }
+    return loose;
+}
+
+bool
+kw_notes_residual(kw_notes *notes, const kw_sketch *sketch, const kw_terms *terms, bool loose,
+                  double *ret_efficiency)
+{
+    *ret_efficiency = 1;
+    bool residual = note_bounds(notes, sketch, terms, ret_efficiency);
+    residual = note_span(notes, sketch, terms, loose, ret_efficiency) || residual;
+    if (sketch->foreign)
+        note(notes,
+             "keys of longer or shorter values can lie within the ranges and are dropped: a raw string is "
+             "followed by more; encoding: terminated would keep them apart");
+    return residual || sketch->foreign;
+}
+
+static void
+note_order(kw_notes *notes, const kw_sketch *sketch, const kw_ranges *ranges)
+{
+    if (sketch->stop == KW_STOP_COMPLETE) {
+        note(notes, "every key is known: %zu point reads", ranges->count);
+        return;
+    }
+    if (sketch->stop != KW_STOP_RANGE && sketch->stop != KW_STOP_ORDERED)
+        return;
+    const kw_component *stop = kw_layout_component(sketch->layout, sketch->used);
+    const char *name = stop->table->fields[stop->field].name;
+    bool rising = (stop->direction > 0) != sketch->reversed;
+    note(notes, "rows come by %s %s%s", name, rising ? "ascending" : "descending",
+         stop->unit > 1 ? ", to the key's coarser unit" : "");
+}
+
+void
+kw_notes_ranges(kw_notes *notes, const kw_sketch *sketch, const kw_ranges *ranges)
+{
+    for (size_t index = 0; index < sketch->used; index++) {
+        const kw_component *component = kw_layout_component(sketch->layout, index);
+        if (!sketch->fan_out[index])
+            continue;
+        if (ranges->fanned[index] < component->buckets)
+            note(notes, "%s: %zu of %" G_GUINT64_FORMAT " can hold what is asked", component->text,
+                 ranges->fanned[index], component->buckets);
+        else
+            note(notes, "%s: all %" G_GUINT64_FORMAT " are visited", component->text, component->buckets);
+    }
+    if (ranges->groups_count > 1)
+        note(notes, "%zu groups are read one after the other", ranges->groups_count);
+    note_order(notes, sketch, ranges);
+}

@@ -1,0 +1,188 @@
+/* Plans: choose the path, make its ranges, say what is left to check. */
+#include "plan/plan.h"
+
+#include "plan/notes.h"
+#include "rule/splits.h"
+
+/* The path that serves the question best. */
+static kw_sketch
+choose(const kw_question *question, const kw_terms *terms, kw_arena *arena, kw_sketch *sketches,
+       size_t *ret_count)
+{
+    size_t first = question->path < 0 ? 0 : (size_t)question->path;
+    size_t end = question->path < 0 ? terms->table->paths_count : first + 1;
+    kw_sketch best = {.path = NULL};
+    *ret_count = 0;
+    for (size_t index = first; index < end; index++) {
+        kw_sketch *sketch = &sketches[(*ret_count)++];
+        kw_sketch_make(terms, &terms->table->paths[index], question->order, arena, sketch);
+        if (!best.path || kw_sketch_better(sketch, &best))
+            best = *sketch;
+    }
+    return best;
+}
+
+static bool
+no_order(const kw_terms *terms, kw_order order, const kw_sketch *sketches, size_t count, kw_arena *arena,
+         kw_error *ret_error)
+{
+    const char *reasons = "";
+    for (size_t index = 0; index < count; index++)
+        reasons = kw_arena_printf(arena, "%s%s%s", reasons, index ? "; " : "", sketches[index].why_not);
+    return kw_error_set(ret_error, KW_INVALID, "table %s: this question cannot be answered in %s order: %s",
+                        terms->table->name, order == KW_ORDER_ASCENDING ? "ascending" : "descending",
+                        reasons);
+}
+
+static bool
+too_much(const kw_terms *terms, const kw_sketch *sketches, size_t count, kw_arena *arena, kw_error *ret_error)
+{
+    const char *wishes = "";
+    for (size_t index = 0; index < count; index++)
+        wishes = kw_arena_printf(arena, "%s%s%s", wishes, index ? ", or " : "",
+                                 kw_sketch_wish(&sketches[index], arena));
+    return kw_error_set(ret_error, KW_INVALID,
+                        "table %s: this question would read the whole table; bind %s, or allow full_scan",
+                        terms->table->name, wishes);
+}
+
+/* Everything may be read when the caller says so, or when a limit ends it after as many rows. */
+static bool
+may_read_all(const kw_question *question, const kw_sketch *sketch, bool residual)
+{
+    return sketch->narrow || question->full_scan || (question->limit > 0 && !residual);
+}
+
+static bool
+fill(const kw_question *question, const kw_terms *terms, const kw_sketch *sketch, kw_arena *arena,
+     kw_plan *plan, kw_error *ret_error)
+{
+    kw_ranges ranges;
+    if (!kw_ranges_make(sketch, terms, question->range_limit, arena, &ranges, ret_error))
+        return false;
+    kw_notes notes = {.arena = arena};
+    kw_notes_ranges(&notes, sketch, &ranges);
+    plan->residual = kw_notes_residual(&notes, sketch, terms, ranges.loose, &plan->expected_efficiency);
+    plan->ranges = ranges.ranges;
+    plan->ranges_count = ranges.count;
+    plan->groups = ranges.groups;
+    plan->groups_count = ranges.groups_count;
+    plan->reversed = sketch->reversed;
+    plan->point = sketch->stop == KW_STOP_COMPLETE;
+    plan->notes = notes.texts;
+    plan->notes_count = notes.count;
+    return true;
+}
+
+/* Nothing can match: no ranges. */
+static void
+fill_empty(kw_plan *plan, kw_arena *arena)
+{
+    const char **notes = KW_ARENA_ARRAY(arena, const char *, 1);
+    notes[0] = "no record can meet these conditions together: nothing is read";
+    plan->expected_efficiency = 1;
+    plan->notes = notes;
+    plan->notes_count = 1;
+}
+
+bool
+kw_plan_make(const kw_question *question, kw_arena *arena, const kw_plan **ret_plan, kw_error *ret_error)
+{
+    g_assert(question->path < (int)question->table->paths_count);
+    const kw_terms *terms;
+    if (!kw_terms_make(question, arena, &terms, ret_error))
+        return false;
+    kw_sketch *sketches = KW_ARENA_ARRAY(arena, kw_sketch, terms->table->paths_count);
+    size_t count;
+    kw_sketch best = choose(question, terms, arena, sketches, &count);
+    if (!best.eligible)
+        return no_order(terms, question->order, sketches, count, arena, ret_error);
+    kw_plan *plan = KW_ARENA_NEW(arena, kw_plan);
+    *plan = (kw_plan){.question = question, .path = best.path, .layout = best.layout, .terms = terms};
+    if (terms->empty)
+        fill_empty(plan, arena);
+    else if (!best.narrow && !question->full_scan && question->limit == 0)
+        return too_much(terms, sketches, count, arena, ret_error);
+    else if (!fill(question, terms, &best, arena, plan, ret_error))
+        return false;
+    if (!terms->empty && !may_read_all(question, &best, plan->residual))
+        return too_much(terms, sketches, count, arena, ret_error);
+    *ret_plan = plan;
+    return true;
+}
+
+/* --- conditions on the way out --------------------------------------------------------------------- */
+
+/* A plan that was made by hand has no terms: the question as it stands. */
+static bool
+question_matches(const kw_question *question, const kw_value *values)
+{
+    for (size_t field = 0; field < question->table->fields_count; field++) {
+        const kw_bound *bound = &question->bounds[field];
+        bool found = bound->count == 0;
+        for (size_t index = 0; index < bound->count && !found; index++)
+            found = kw_value_compare(bound->values[index], values[field]) == 0;
+        if (!found)
+            return false;
+    }
+    kw_value end;
+    if (question->range_field < 0)
+        return true;
+    kw_value value = values[question->range_field];
+    end = question->from;
+    if (end.kind != KW_VALUE_NONE && kw_value_compare(value, end) < (question->from_inclusive ? 0 : 1))
+        return false;
+    end = question->to;
+    return value.kind != KW_VALUE_NONE &&
+           (end.kind == KW_VALUE_NONE || kw_value_compare(value, end) <= (question->to_inclusive ? 0 : -1));
+}
+
+bool
+kw_plan_matches(const kw_plan *plan, const kw_record *record)
+{
+    return plan->terms ? kw_terms_match(plan->terms, record->values)
+                       : question_matches(plan->question, record->values);
+}
+
+/* --- for people ------------------------------------------------------------------------------------ */
+
+/* Ranges that the text shows of one group. */
+#define RANGES_SHOWN 8
+
+static void
+print_group(const kw_plan *plan, const kw_merge_group *group, kw_arena *arena, kw_buffer *out)
+{
+    if (group->count > 1)
+        kw_buffer_printf(out, "  merge of %zu ranges\n", group->count);
+    for (size_t index = 0; index < group->count && index < RANGES_SHOWN; index++) {
+        const kw_range *range = &plan->ranges[group->first + index];
+        const char *start = kw_bytes_to_binary_text(range->start, arena);
+        if (plan->point)
+            kw_buffer_printf(out, "    row %s\n", start);
+        else
+            kw_buffer_printf(out, "    from %s to %s\n", range->start.size ? start : "the beginning",
+                             range->stop.size ? kw_bytes_to_binary_text(range->stop, arena) : "the end");
+    }
+    if (group->count > RANGES_SHOWN)
+        kw_buffer_printf(out, "    ... and %zu more\n", group->count - RANGES_SHOWN);
+}
+
+const char *
+kw_plan_text(const kw_plan *plan, kw_arena *arena)
+{
+    kw_buffer out = KW_BUFFER_EMPTY;
+    kw_buffer_printf(&out, "table %s by path %s (layout %u, store table %s)%s\n", plan->question->table->name,
+                     plan->path->name, kw_layout_number(plan->layout), kw_layout_store_table(plan->layout),
+                     plan->reversed ? ", read backwards" : "");
+    kw_buffer_printf(&out, "%zu ranges in %zu groups, about %.2f rows scanned per row returned\n",
+                     plan->ranges_count, plan->groups_count, plan->expected_efficiency);
+    for (size_t index = 0; index < plan->groups_count && index < RANGES_SHOWN; index++)
+        print_group(plan, &plan->groups[index], arena, &out);
+    if (plan->groups_count > RANGES_SHOWN)
+        kw_buffer_printf(&out, "  ... and %zu groups more\n", plan->groups_count - RANGES_SHOWN);
+    for (size_t index = 0; index < plan->notes_count; index++)
+        kw_buffer_printf(&out, "- %s\n", plan->notes[index]);
+    const char *text = kw_arena_text(arena, kw_buffer_bytes(&out));
+    kw_buffer_clear(&out);
+    return text;
+}

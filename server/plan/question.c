@@ -1,0 +1,306 @@
+/* Questions as bytes, for cursors. Fields and paths go by name, so that an older cursor either means what
+ * it meant or is refused.
+ *
+ *   version 1 | path | flags | [range field, from, to] | count, { field, count, value ... } ...
+ *
+ * Numbers are unsigned LEB128, texts have their length before them, a value begins with its kind.
+ */
+#include "plan/plan.h"
+
+#include "rule/component.h"
+
+#define VERSION 1
+
+enum {
+    FLAG_ORDER = 3, /* two bits */
+    FLAG_FROM_INCLUSIVE = 4,
+    FLAG_TO_INCLUSIVE = 8,
+    FLAG_FULL_SCAN = 16,
+    FLAG_RANGE = 32,
+    FLAGS_ALL = 63
+};
+
+/* --- writing --------------------------------------------------------------------------------------- */
+
+static void
+put_number(kw_buffer *out, uint64_t number)
+{
+    for (; number >= 0x80; number >>= 7)
+        kw_buffer_append_byte(out, (uint8_t)(number | 0x80));
+    kw_buffer_append_byte(out, (uint8_t)number);
+}
+
+static void
+put_bytes(kw_buffer *out, kw_bytes bytes)
+{
+    put_number(out, bytes.size);
+    kw_buffer_append(out, bytes);
+}
+
+static void
+put_be64(kw_buffer *out, uint64_t bits)
+{
+    kw_be64_store(kw_buffer_reserve(out, 8), bits);
+    out->size += 8;
+}
+
+static void
+put_value(kw_buffer *out, kw_value value)
+{
+    uint64_t bits;
+    kw_buffer_append_byte(out, (uint8_t)value.kind);
+    switch (value.kind) {
+    case KW_VALUE_NONE:
+        return;
+    case KW_VALUE_FLAG:
+        kw_buffer_append_byte(out, value.flag);
+        return;
+    case KW_VALUE_NUMBER:
+        put_be64(out, (uint64_t)value.number);
+        return;
+    case KW_VALUE_REAL:
+        memcpy(&bits, &value.real, sizeof bits);
+        put_be64(out, bits);
+        return;
+    case KW_VALUE_TEXT:
+    case KW_VALUE_BYTES:
+        put_bytes(out, value.bytes);
+        return;
+    }
+    g_assert_not_reached();
+}
+
+static uint8_t
+flags_of(const kw_question *question)
+{
+    unsigned flags = (unsigned)question->order;
+    flags |= question->from_inclusive ? FLAG_FROM_INCLUSIVE : 0;
+    flags |= question->to_inclusive ? FLAG_TO_INCLUSIVE : 0;
+    flags |= question->full_scan || question->limit > 0 ? FLAG_FULL_SCAN : 0;
+    flags |= question->range_field >= 0 ? FLAG_RANGE : 0;
+    return (uint8_t)flags;
+}
+
+void
+kw_question_encode(const kw_question *question, kw_buffer *out)
+{
+    const kw_table *table = question->table;
+    kw_buffer_append_byte(out, VERSION);
+    put_bytes(out, kw_bytes_of_text(question->path < 0 ? "" : table->paths[question->path].name));
+    kw_buffer_append_byte(out, flags_of(question));
+    if (question->range_field >= 0) {
+        put_bytes(out, kw_bytes_of_text(table->fields[question->range_field].name));
+        put_value(out, question->from);
+        put_value(out, question->to);
+    }
+    size_t bounds = 0;
+    for (size_t field = 0; field < table->fields_count; field++)
+        bounds += question->bounds[field].count > 0;
+    put_number(out, bounds);
+    for (size_t field = 0; field < table->fields_count; field++) {
+        const kw_bound *bound = &question->bounds[field];
+        if (bound->count == 0)
+            continue;
+        put_bytes(out, kw_bytes_of_text(table->fields[field].name));
+        put_number(out, bound->count);
+        for (size_t index = 0; index < bound->count; index++)
+            put_value(out, bound->values[index]);
+    }
+}
+
+/* --- reading --------------------------------------------------------------------------------------- */
+
+typedef struct kw_reading {
+    const kw_table *table;
+    kw_bytes left;
+    kw_arena *arena;
+    kw_error *error;
+} kw_reading;
+
+static bool
+malformed(kw_reading *reading)
+{
+    return kw_error_set(reading->error, KW_INVALID, "the question of the cursor is malformed");
+}
+
+static bool
+take_byte(kw_reading *reading, uint8_t *ret_byte)
+{
+    if (reading->left.size == 0)
+        return malformed(reading);
+    *ret_byte = reading->left.data[0];
+    reading->left = kw_bytes_skip(reading->left, 1);
+    return true;
+}
+
+/* Counts and lengths: more than the bytes that are left cannot be. */
+static bool
+take_count(kw_reading *reading, size_t *ret_count)
+{
+    uint64_t number = 0;
+    uint8_t byte = 0x80;
+    for (unsigned shift = 0; byte & 0x80; shift += 7) {
+        if (shift > 28 || !take_byte(reading, &byte))
+            return malformed(reading);
+        number |= (uint64_t)(byte & 0x7f) << shift;
+    }
+    if (number > reading->left.size)
+        return malformed(reading);
+    *ret_count = (size_t)number;
+    return true;
+}
+
+static bool
+take_bytes(kw_reading *reading, kw_bytes *ret_bytes)
+{
+    size_t size;
+    if (!take_count(reading, &size))
+        return false;
+    *ret_bytes = kw_bytes_of(reading->left.data, size);
+    reading->left = kw_bytes_skip(reading->left, size);
+    return true;
+}
+
+static bool
+take_be64(kw_reading *reading, uint64_t *ret_bits)
+{
+    if (reading->left.size < 8)
+        return malformed(reading);
+    *ret_bits = kw_be64_load(reading->left.data);
+    reading->left = kw_bytes_skip(reading->left, 8);
+    return true;
+}
+
+static bool
+take_value(kw_reading *reading, kw_value *ret_value)
+{
+    uint8_t kind = 0, flag = 0;
+    uint64_t bits = 0;
+    bool good = false;
+    if (!take_byte(reading, &kind) || kind > KW_VALUE_BYTES)
+        return malformed(reading);
+    kw_value value = {.kind = (kw_value_kind)kind};
+    switch (value.kind) {
+    case KW_VALUE_NONE:
+        good = true;
+        break;
+    case KW_VALUE_FLAG:
+        good = take_byte(reading, &flag) && flag <= 1;
+        value.flag = flag == 1;
+        break;
+    case KW_VALUE_NUMBER:
+        good = take_be64(reading, &bits);
+        value.number = (int64_t)bits;
+        break;
+    case KW_VALUE_REAL:
+        good = take_be64(reading, &bits);
+        memcpy(&value.real, &bits, sizeof bits);
+        break;
+    case KW_VALUE_TEXT:
+    case KW_VALUE_BYTES:
+        good = take_bytes(reading, &value.bytes);
+        break;
+    }
+    *ret_value = value;
+    return good || malformed(reading);
+}
+
+static bool
+take_field(kw_reading *reading, size_t *ret_field)
+{
+    kw_bytes name;
+    if (!take_bytes(reading, &name))
+        return false;
+    int field = kw_table_find_field(reading->table, name);
+    if (field < 0)
+        return kw_error_set(reading->error, KW_INVALID,
+                            "the question of the cursor names a field that table %s does not have",
+                            reading->table->name);
+    *ret_field = (size_t)field;
+    return true;
+}
+
+static bool
+check_end(kw_reading *reading, size_t field, kw_value end)
+{
+    kw_value_kind wanted = kw_field_value_kind(reading->table->fields[field].type);
+    bool good = end.kind == KW_VALUE_NONE || end.kind == wanted ||
+                (wanted == KW_VALUE_REAL && end.kind == KW_VALUE_NUMBER);
+    return good || malformed(reading);
+}
+
+static bool
+take_range(kw_reading *reading, kw_question *question)
+{
+    size_t field;
+    if (!take_field(reading, &field) || !take_value(reading, &question->from) ||
+        !take_value(reading, &question->to) || !check_end(reading, field, question->from) ||
+        !check_end(reading, field, question->to))
+        return false;
+    question->range_field = (int)field;
+    return true;
+}
+
+static bool
+take_bound(kw_reading *reading, kw_bound *bounds)
+{
+    size_t field, count;
+    if (!take_field(reading, &field) || !take_count(reading, &count))
+        return false;
+    if (count == 0 || bounds[field].count > 0)
+        return malformed(reading);
+    kw_value *values = KW_ARENA_ARRAY(reading->arena, kw_value, count);
+    for (size_t index = 0; index < count; index++) {
+        if (!take_value(reading, &values[index]) ||
+            !kw_table_check_value(reading->table, field, values[index], reading->error))
+            return false;
+    }
+    bounds[field] = (kw_bound){.values = values, .count = count};
+    return true;
+}
+
+static bool
+take_head(kw_reading *reading, kw_question *question, uint8_t *ret_flags)
+{
+    uint8_t version = 0;
+    kw_bytes path;
+    if (!take_byte(reading, &version) || version != VERSION || !take_bytes(reading, &path) ||
+        !take_byte(reading, ret_flags) || (*ret_flags & ~FLAGS_ALL) ||
+        (*ret_flags & FLAG_ORDER) > KW_ORDER_DESCENDING)
+        return malformed(reading);
+    if (path.size == 0)
+        return true;
+    question->path = kw_table_find_path(reading->table, path);
+    return question->path >= 0 ||
+           kw_error_set(reading->error, KW_INVALID,
+                        "the question of the cursor names a path that table %s does not have",
+                        reading->table->name);
+}
+
+bool
+kw_question_decode(const kw_table *table, kw_bytes bytes, kw_arena *arena, kw_question *ret_question,
+                   size_t *ret_used, kw_error *ret_error)
+{
+    kw_reading reading = {.table = table, .left = bytes, .arena = arena, .error = ret_error};
+    kw_bound *bounds = KW_ARENA_ARRAY(arena, kw_bound, table->fields_count);
+    kw_question question = {.table = table, .path = -1, .bounds = bounds, .range_field = -1};
+    uint8_t flags = 0;
+    size_t count;
+    if (!take_head(&reading, &question, &flags))
+        return false;
+    question.order = (kw_order)(flags & FLAG_ORDER);
+    question.from_inclusive = flags & FLAG_FROM_INCLUSIVE;
+    question.to_inclusive = flags & FLAG_TO_INCLUSIVE;
+    question.full_scan = flags & FLAG_FULL_SCAN;
+    if (flags & FLAG_RANGE && !take_range(&reading, &question))
+        return false;
+    if (!take_count(&reading, &count))
+        return false;
+    for (; count > 0; count--) {
+        if (!take_bound(&reading, bounds))
+            return false;
+    }
+    *ret_question = question;
+    *ret_used = bytes.size - reading.left.size;
+    return true;
+}

@@ -1,0 +1,274 @@
+/* Branches become ranges, ranges become groups.
+ *
+ *   whole keys           one group of points, in key order
+ *   ordered stop         one group to merge; several when buckets are disjoint in the order's field
+ *   trivial, unordered   ranges in key order, neighbours joined, one group each: concat
+ */
+#include "plan/ranges.h"
+
+#include "plan/branch.h"
+#include "plan/ends.h"
+
+#include <stdlib.h>
+
+/* A plan never has more ranges than this, whatever the question allows. */
+#define RANGES_MAX 1000000
+
+/* A range in the making. */
+typedef struct kw_draft {
+    kw_range range;
+    bool narrowed;
+    int64_t least;
+    int64_t most;
+} kw_draft;
+
+typedef struct kw_drafts {
+    kw_draft *items;
+    size_t count;
+} kw_drafts;
+
+static int
+compare_stops(kw_bytes a, kw_bytes b)
+{
+    if (a.size == 0 || b.size == 0) /* empty: the table's end */
+        return (a.size == 0) - (b.size == 0);
+    return kw_bytes_compare(a, b);
+}
+
+static int
+compare_ranges(const void *a, const void *b)
+{
+    const kw_range *left = &((const kw_draft *)a)->range, *right = &((const kw_draft *)b)->range;
+    int order = kw_bytes_compare(left->start, right->start);
+    return order ? order : compare_stops(left->stop, right->stop);
+}
+
+/* Buckets come in key order as they are. */
+static void
+sort_drafts(kw_drafts *drafts, int (*compare)(const void *, const void *))
+{
+    for (size_t index = 1; index < drafts->count; index++) {
+        if (compare(&drafts->items[index - 1], &drafts->items[index]) > 0) {
+            qsort(drafts->items, drafts->count, sizeof *drafts->items, compare);
+            return;
+        }
+    }
+}
+
+static kw_bytes
+joined(kw_bytes prefix, kw_bytes tail, kw_arena *arena)
+{
+    if (tail.size == 0)
+        return prefix;
+    uint8_t *bytes = kw_arena_alloc(arena, prefix.size + tail.size);
+    if (prefix.size > 0)
+        memcpy(bytes, prefix.data, prefix.size);
+    memcpy(bytes + prefix.size, tail.data, tail.size);
+    return kw_bytes_of(bytes, prefix.size + tail.size);
+}
+
+static kw_range
+range_of(kw_bytes prefix, const kw_ends *ends, kw_arena *arena)
+{
+    kw_range range = {.start = joined(prefix, ends->low, arena), .skip = (uint32_t)prefix.size};
+    if (!ends->high_open)
+        range.stop = joined(prefix, ends->high, arena);
+    else if (!kw_bytes_successor(prefix, arena, &range.stop))
+        range.stop = KW_BYTES_NONE;
+    return range;
+}
+
+/* Exactly one row: up to the least key behind it. */
+static kw_range
+point_of(kw_bytes key, kw_arena *arena)
+{
+    return (kw_range){.start = key, .stop = joined(key, KW_BYTES_LITERAL("\0"), arena)};
+}
+
+/* Bytes of the components from the stop on, all of fixed width when there is a foreign piece before it. */
+static uint32_t
+tail_width(const kw_sketch *sketch)
+{
+    uint32_t width = 0;
+    for (size_t index = sketch->used; index < kw_layout_component_count(sketch->layout); index++)
+        width += kw_layout_component(sketch->layout, index)->width;
+    return width;
+}
+
+/* The question's range, cut to what a branch can hold. */
+static kw_span
+span_within(const kw_span *span, const kw_branch *branch)
+{
+    kw_span cut = *span;
+    if (!branch->narrowed)
+        return cut;
+    if (cut.from.kind == KW_VALUE_NONE || cut.from.number < branch->least)
+        cut.from = (kw_value){.kind = KW_VALUE_NUMBER, .number = branch->least};
+    if (cut.to.kind == KW_VALUE_NONE || cut.to.number > branch->most)
+        cut.to = (kw_value){.kind = KW_VALUE_NUMBER, .number = branch->most};
+    cut.from_inclusive = true; /* ends of number ranges are (kw_terms) */
+    cut.to_inclusive = true;
+    return cut;
+}
+
+static kw_drafts
+draft_points(const kw_branches *branches, kw_arena *arena)
+{
+    kw_drafts made = {.items = KW_ARENA_ARRAY(arena, kw_draft, branches->count), .count = branches->count};
+    for (size_t index = 0; index < branches->count; index++)
+        made.items[index].range = point_of(branches->items[index].prefix, arena);
+    return made;
+}
+
+/* Prefix ranges, and with a range at the stop its ends in each branch. */
+static kw_drafts
+draft_ranges(const kw_sketch *sketch, const kw_terms *terms, const kw_branches *branches, kw_arena *arena,
+             bool *ret_loose)
+{
+    kw_drafts made = {.items = KW_ARENA_ARRAY(arena, kw_draft, branches->count)};
+    bool ranged = sketch->stop == KW_STOP_RANGE;
+    const kw_component *stop = kw_layout_component(sketch->layout, sketch->used);
+    kw_ends ends = ranged ? kw_ends_of(stop, &terms->span, arena) : (kw_ends){.high_open = true};
+    *ret_loose = ends.loose;
+    uint32_t tail = tail_width(sketch);
+    for (size_t index = 0; index < branches->count; index++) {
+        const kw_branch *branch = &branches->items[index];
+        kw_ends here = ends;
+        if (ranged && branch->narrowed) {
+            kw_span cut = span_within(&terms->span, branch);
+            here = kw_ends_of(stop, &cut, arena);
+        }
+        if (here.empty)
+            continue;
+        kw_draft *draft = &made.items[made.count++];
+        draft->range = range_of(branch->prefix, &here, arena);
+        draft->narrowed = ranged && branch->narrowed;
+        draft->least = branch->least;
+        draft->most = branch->most;
+        if (sketch->foreign)
+            draft->range.row_size = (uint32_t)branch->prefix.size + tail;
+    }
+    return made;
+}
+
+/* Sorted ranges: the same one twice becomes one; with `join`, neighbours and overlapping ones, too. */
+static void
+unify(kw_drafts *drafts, bool join)
+{
+    size_t kept = 0;
+    for (size_t index = 0; index < drafts->count; index++) {
+        const kw_range *next = &drafts->items[index].range;
+        kw_range *last = kept ? &drafts->items[kept - 1].range : NULL;
+        if (last && compare_ranges(last, next) == 0 && last->row_size == next->row_size)
+            continue;
+        bool touch = last && (last->stop.size == 0 || kw_bytes_compare(next->start, last->stop) <= 0);
+        if (join && touch) {
+            if (compare_stops(last->stop, next->stop) < 0)
+                last->stop = next->stop;
+            last->row_size = last->row_size == next->row_size ? last->row_size : 0;
+            last->skip = MIN(last->skip, next->skip);
+            continue;
+        }
+        drafts->items[kept++] = drafts->items[index];
+    }
+    drafts->count = kept;
+}
+
+static int
+compare_spans(const void *a, const void *b)
+{
+    const kw_draft *left = a, *right = b;
+    int order = (left->least > right->least) - (left->least < right->least);
+    return order ? order : compare_ranges(a, b);
+}
+
+static void
+turn_around(kw_drafts *drafts)
+{
+    for (size_t low = 0, high = drafts->count; low + 1 < high; low++, high--) {
+        kw_draft swap = drafts->items[low];
+        drafts->items[low] = drafts->items[high - 1];
+        drafts->items[high - 1] = swap;
+    }
+}
+
+/* Groups of ranges whose spans overlap, the groups one after the other in the order of the field. Returns
+ * the number of groups. */
+static uint32_t
+group_by_span(kw_drafts *drafts, bool falling)
+{
+    for (size_t index = 0; index < drafts->count; index++) {
+        if (!drafts->items[index].narrowed)
+            return drafts->count > 0; /* everything overlaps: one group */
+    }
+    sort_drafts(drafts, compare_spans);
+    uint32_t group = 0;
+    int64_t reach = 0;
+    for (size_t index = 0; index < drafts->count; index++) {
+        kw_draft *draft = &drafts->items[index];
+        if (index > 0 && draft->least > reach)
+            group++;
+        reach = index > 0 ? MAX(reach, draft->most) : draft->most;
+        draft->range.group = group;
+    }
+    uint32_t count = drafts->count ? group + 1 : 0;
+    if (falling) {
+        turn_around(drafts);
+        for (size_t index = 0; index < drafts->count; index++)
+            drafts->items[index].range.group = group - drafts->items[index].range.group;
+    }
+    return count;
+}
+
+static uint32_t
+group_each(kw_drafts *drafts)
+{
+    for (size_t index = 0; index < drafts->count; index++)
+        drafts->items[index].range.group = (uint32_t)index;
+    return (uint32_t)drafts->count;
+}
+
+static void
+settle(const kw_drafts *drafts, uint32_t groups_count, kw_arena *arena, kw_ranges *ret_ranges)
+{
+    kw_range *ranges = KW_ARENA_ARRAY(arena, kw_range, drafts->count);
+    kw_merge_group *groups = KW_ARENA_ARRAY(arena, kw_merge_group, groups_count);
+    for (size_t index = 0; index < drafts->count; index++) {
+        ranges[index] = drafts->items[index].range;
+        kw_merge_group *group = &groups[ranges[index].group];
+        if (group->count++ == 0)
+            group->first = index;
+    }
+    ret_ranges->ranges = ranges;
+    ret_ranges->count = drafts->count;
+    ret_ranges->groups = groups;
+    ret_ranges->groups_count = groups_count;
+}
+
+bool
+kw_ranges_make(const kw_sketch *sketch, const kw_terms *terms, size_t range_limit, kw_arena *arena,
+               kw_ranges *ret_ranges, kw_error *ret_error)
+{
+    size_t limit = range_limit && range_limit < RANGES_MAX ? range_limit : RANGES_MAX;
+    kw_branches branches;
+    if (!kw_branches_make(sketch, terms, limit, arena, &branches, ret_error))
+        return false;
+    *ret_ranges = (kw_ranges){.count = 0};
+    bool whole = sketch->stop == KW_STOP_COMPLETE;
+    kw_drafts drafts = whole ? draft_points(&branches, arena)
+                             : draft_ranges(sketch, terms, &branches, arena, &ret_ranges->loose);
+    bool concat = sketch->stop == KW_STOP_TRIVIAL || sketch->stop == KW_STOP_UNORDERED;
+    sort_drafts(&drafts, compare_ranges);
+    unify(&drafts, concat);
+    uint32_t groups;
+    if (concat) {
+        if (sketch->reversed)
+            turn_around(&drafts);
+        groups = group_each(&drafts);
+    } else {
+        groups = group_by_span(&drafts, whole ? false : (sketch->direction > 0) == sketch->reversed);
+    }
+    settle(&drafts, groups, arena, ret_ranges);
+    memcpy(ret_ranges->fanned, branches.fanned, sizeof branches.fanned);
+    return true;
+}

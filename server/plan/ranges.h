@@ -1,0 +1,17 @@
+/* From a sketch to ranges and merge groups. Inside of the room. */
+#pragma once
+
+#include "plan/sketch.h"
+
+typedef struct kw_ranges {
+    const kw_range *ranges;
+    size_t count;
+    const kw_merge_group *groups;
+    size_t groups_count;
+    bool loose;                            /* an end lies within a piece's unit */
+    size_t fanned[KW_RULE_COMPONENTS_MAX]; /* pieces that each component was fanned out over; 0: it was not */
+} kw_ranges;
+
+/* INVALID when a bound value cannot be in a key; LIMIT beyond range_limit. */
+bool kw_ranges_make(const kw_sketch *sketch, const kw_terms *terms, size_t range_limit, kw_arena *arena,
+                    kw_ranges *ret_ranges, kw_error *ret_error);

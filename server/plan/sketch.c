@@ -1,0 +1,253 @@
+/* See sketch.h. */
+#include "plan/sketch.h"
+
+static bool
+is_bound(const kw_terms *terms, int field)
+{
+    return field >= 0 && terms->bounds[field].count > 0;
+}
+
+static bool
+reads_bound(const kw_terms *terms, const kw_component *component)
+{
+    for (size_t index = 0; index < component->inputs_count; index++) {
+        if (terms->bounds[component->inputs[index]].count > 0)
+            return true;
+    }
+    return false;
+}
+
+/* All inputs are known. What is computed over the rest of the key is known only with the whole key, which
+ * walk_complete sees to. */
+static bool
+is_computable(const kw_sketch *sketch, const kw_component *component)
+{
+    if (component->of_rest)
+        return false;
+    for (size_t index = 0; index < component->inputs_count; index++) {
+        if (!sketch->known[component->inputs[index]])
+            return false;
+    }
+    return true;
+}
+
+/* Is fanning out over the enumerable component `at` worth it: does something behind it narrow or order? */
+static bool
+pays(const kw_sketch *sketch, const kw_terms *terms, size_t at)
+{
+    const kw_component *here = kw_layout_component(sketch->layout, at);
+    if (here->field >= 0 && here->field == terms->span.field)
+        return true;
+    for (size_t index = at + 1; index < kw_layout_component_count(sketch->layout); index++) {
+        const kw_component *next = kw_layout_component(sketch->layout, index);
+        if (next->field >= 0) {
+            bool asked = is_bound(terms, next->field) || (next->buckets && next->field == terms->span.field);
+            if (asked || (!next->buckets && next->direction != 0))
+                return true;
+            if (!next->buckets)
+                return false;
+        } else if (!next->buckets && !is_computable(sketch, next)) {
+            return false;
+        }
+    }
+    return false;
+}
+
+/* A field of the prefix: is its bound met by the ranges alone? */
+static void
+note_field(kw_sketch *sketch, const kw_terms *terms, const kw_component *component)
+{
+    if (!is_bound(terms, component->field))
+        return;
+    if (component->unit == 1)
+        sketch->covered[component->field] = true;
+    sketch->equalities++;
+}
+
+/* The whole key is known when every field in it is bound, or enumerable with something bound behind it. */
+static bool
+walk_complete(kw_sketch *sketch, const kw_terms *terms)
+{
+    size_t count = kw_layout_component_count(sketch->layout);
+    bool bound_behind = false;
+    for (size_t index = count; index > 0; index--) {
+        const kw_component *component = kw_layout_component(sketch->layout, index - 1);
+        if (component->field < 0)
+            continue;
+        bool bound = is_bound(terms, component->field);
+        bool listed = component->buckets && (bound_behind || component->field == terms->span.field);
+        if (!bound && !listed)
+            return false;
+        bound_behind = bound_behind || bound;
+    }
+    for (size_t index = 0; index < count; index++) {
+        const kw_component *component = kw_layout_component(sketch->layout, index);
+        note_field(sketch, terms, component);
+        sketch->fan_out[index] = component->field >= 0 && !sketch->known[component->field];
+        if (sketch->fan_out[index])
+            sketch->known[component->field] = true;
+        sketch->span_fans =
+            sketch->span_fans || (sketch->fan_out[index] && component->field == terms->span.field);
+    }
+    sketch->stop = KW_STOP_COMPLETE;
+    sketch->used = count;
+    return true;
+}
+
+static kw_stop
+stop_at(const kw_sketch *sketch, size_t at)
+{
+    for (size_t index = at; index < kw_layout_component_count(sketch->layout); index++) {
+        const kw_component *component = kw_layout_component(sketch->layout, index);
+        if (component->field >= 0 && !component->buckets && !sketch->known[component->field])
+            return index == at && component->direction != 0 ? KW_STOP_ORDERED : KW_STOP_UNORDERED;
+    }
+    return KW_STOP_TRIVIAL;
+}
+
+static void
+walk(kw_sketch *sketch, const kw_terms *terms)
+{
+    size_t count = kw_layout_component_count(sketch->layout), at = 0;
+    for (; at < count; at++) {
+        const kw_component *component = kw_layout_component(sketch->layout, at);
+        if (is_computable(sketch, component)) {
+            note_field(sketch, terms, component);
+            sketch->narrow = sketch->narrow || reads_bound(terms, component);
+            continue;
+        }
+        bool ranged = component->field >= 0 && component->field == terms->span.field;
+        if (ranged && !component->buckets && component->direction != 0) {
+            sketch->stop = KW_STOP_RANGE;
+            break;
+        }
+        if (!component->buckets || !pays(sketch, terms, at)) {
+            sketch->stop = stop_at(sketch, at);
+            break;
+        }
+        sketch->fan_out[at] = true;
+        if (component->field >= 0)
+            sketch->known[component->field] = true;
+        sketch->span_fans = sketch->span_fans || ranged;
+    }
+    sketch->used = at;
+    if (at == count)
+        sketch->stop = KW_STOP_TRIVIAL; /* not reached: walk_complete saw it */
+    else
+        sketch->direction = kw_layout_component(sketch->layout, at)->direction;
+}
+
+static void
+multiply(uint64_t *product, uint64_t factor)
+{
+    if (__builtin_mul_overflow(*product, factor, product))
+        *product = UINT64_MAX;
+}
+
+/* Lists of the fields that the prefix reads, and the buckets that it fans out over. */
+static uint64_t
+count_ranges(const kw_sketch *sketch, const kw_terms *terms, kw_arena *arena)
+{
+    bool *seen = KW_ARENA_ARRAY(arena, bool, terms->table->fields_count);
+    uint64_t ranges = 1;
+    for (size_t index = 0; index < sketch->used; index++) {
+        const kw_component *component = kw_layout_component(sketch->layout, index);
+        if (sketch->fan_out[index]) {
+            multiply(&ranges, component->buckets);
+            continue;
+        }
+        for (size_t input = 0; input < component->inputs_count; input++) {
+            size_t field = component->inputs[input];
+            if (!seen[field] && terms->bounds[field].count > 0)
+                multiply(&ranges, terms->bounds[field].count);
+            seen[field] = true;
+        }
+    }
+    return ranges;
+}
+
+/* A piece whose end cannot be seen, with something behind it that is not known. */
+static bool
+has_foreign(const kw_sketch *sketch)
+{
+    for (size_t index = 0; index < sketch->used; index++) {
+        const kw_component *component = kw_layout_component(sketch->layout, index);
+        if (component->width == 0 && !component->delimited)
+            return sketch->stop != KW_STOP_COMPLETE;
+    }
+    return false;
+}
+
+static void
+settle_order(kw_sketch *sketch, kw_order order, kw_arena *arena)
+{
+    sketch->eligible = order == KW_ORDER_PATH || sketch->stop != KW_STOP_UNORDERED;
+    bool against = sketch->stop == KW_STOP_COMPLETE || sketch->stop == KW_STOP_TRIVIAL
+                       ? order == KW_ORDER_DESCENDING
+                       : (order == KW_ORDER_DESCENDING && sketch->direction > 0) ||
+                             (order == KW_ORDER_ASCENDING && sketch->direction < 0);
+    sketch->reversed = sketch->eligible && against;
+    if (!sketch->eligible)
+        sketch->why_not =
+            kw_arena_printf(arena, "path %s goes on with %s, which is in no order", sketch->path->name,
+                            kw_layout_component_text(sketch->layout, sketch->used));
+}
+
+void
+kw_sketch_make(const kw_terms *terms, const kw_path *path, kw_order order, kw_arena *arena,
+               kw_sketch *ret_sketch)
+{
+    size_t fields = terms->table->fields_count;
+    kw_sketch sketch = {
+        .path = path,
+        .layout = path->layout,
+        .known = KW_ARENA_ARRAY(arena, bool, fields),
+        .covered = KW_ARENA_ARRAY(arena, bool, fields),
+    };
+    for (size_t field = 0; field < fields; field++)
+        sketch.known[field] = terms->bounds[field].count > 0;
+    if (walk_complete(&sketch, terms))
+        sketch.narrow = true;
+    else
+        walk(&sketch, terms);
+    sketch.narrow = sketch.narrow || sketch.stop == KW_STOP_RANGE || sketch.span_fans;
+    sketch.foreign = has_foreign(&sketch);
+    sketch.ranges = count_ranges(&sketch, terms, arena);
+    settle_order(&sketch, order, arena);
+    *ret_sketch = sketch;
+}
+
+bool
+kw_sketch_better(const kw_sketch *a, const kw_sketch *b)
+{
+    if (a->eligible != b->eligible)
+        return a->eligible;
+    if (a->narrow != b->narrow)
+        return a->narrow;
+    bool a_whole = a->stop == KW_STOP_COMPLETE, b_whole = b->stop == KW_STOP_COMPLETE;
+    if (a_whole != b_whole)
+        return a_whole;
+    if (a->equalities != b->equalities)
+        return a->equalities > b->equalities;
+    bool a_range = a->stop == KW_STOP_RANGE || a->span_fans,
+         b_range = b->stop == KW_STOP_RANGE || b->span_fans;
+    if (a_range != b_range)
+        return a_range;
+    return a->ranges < b->ranges;
+}
+
+const char *
+kw_sketch_wish(const kw_sketch *sketch, kw_arena *arena)
+{
+    for (size_t index = 0; index < kw_layout_component_count(sketch->layout); index++) {
+        const kw_component *component = kw_layout_component(sketch->layout, index);
+        if (component->inputs_count == 0 || (component->buckets && component->field < 0))
+            continue;
+        const char *names = "";
+        for (size_t input = 0; input < component->inputs_count; input++)
+            names = kw_arena_printf(arena, "%s%s%s", names, input ? " and " : "",
+                                    component->table->fields[component->inputs[input]].name);
+        return kw_arena_printf(arena, "%s (path %s)", names, sketch->path->name);
+    }
+    return sketch->path->name;
+}

@@ -1,0 +1,48 @@
+/* How far one path's rule can be used for a question, before any range is made. Inside of the room.
+ *
+ *   components   c0        c1         c2        c3       c4
+ *                compute   fan out    compute   stop     (not used)
+ *
+ * From the front: a component whose fields are known is computed, an enumerable one fans out when something
+ * behind it is worth it, and the first one that can be neither is the stop: its field gives the order of the
+ * rows and may take the range.
+ */
+#pragma once
+
+#include "plan/terms.h"
+
+typedef enum kw_stop {
+    KW_STOP_COMPLETE, /* none: the whole key is known */
+    KW_STOP_RANGE,    /* at the field that the range is about */
+    KW_STOP_ORDERED,  /* at an unbound field: rows are in its order */
+    KW_STOP_TRIVIAL,  /* no unbound field follows but enumerable ones */
+    KW_STOP_UNORDERED /* at something that keeps no order */
+} kw_stop;
+
+typedef struct kw_sketch {
+    const kw_path *path;
+    const kw_layout *layout;
+    kw_stop stop;
+    size_t used; /* components before the stop */
+    bool fan_out[KW_RULE_COMPONENTS_MAX];
+    int direction;     /* order of the rows: of the stop's field */
+    bool *known;       /* per field: its value is known in each branch */
+    bool *covered;     /* per field: its bound is met by every row of the ranges */
+    bool span_fans;    /* an enumerable field takes the range */
+    bool foreign;      /* keys of other values may lie within the ranges */
+    bool narrow;       /* less than everything is read */
+    size_t equalities; /* bound fields that the prefix holds */
+    uint64_t ranges;   /* as many at most, before pruning */
+    bool eligible;
+    bool reversed;
+    const char *why_not; /* of a path that is not eligible */
+} kw_sketch;
+
+void kw_sketch_make(const kw_terms *terms, const kw_path *path, kw_order order, kw_arena *arena,
+                    kw_sketch *ret_sketch);
+
+/* Is a the better path? */
+bool kw_sketch_better(const kw_sketch *a, const kw_sketch *b);
+
+/* "order_id (path primary)": what to bind so that the path is of use. */
+const char *kw_sketch_wish(const kw_sketch *sketch, kw_arena *arena);

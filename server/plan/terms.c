@@ -1,0 +1,163 @@
+/* Questions are put into a form in which equal questions look equal. */
+#include "plan/terms.h"
+
+#include <stdlib.h>
+
+/* A double field takes numbers, too: from here on they are doubles. */
+static kw_value
+settle_kind(const kw_field *field, kw_value value)
+{
+    if (field->type == KW_FIELD_DOUBLE && value.kind == KW_VALUE_NUMBER)
+        return (kw_value){.kind = KW_VALUE_REAL, .real = (double)value.number};
+    return value;
+}
+
+static bool
+within(const kw_span *span, kw_value value)
+{
+    if (span->from.kind != KW_VALUE_NONE) {
+        int order = kw_value_compare(value, span->from);
+        if (order < 0 || (order == 0 && !span->from_inclusive))
+            return false;
+    }
+    if (span->to.kind != KW_VALUE_NONE) {
+        int order = kw_value_compare(value, span->to);
+        if (order > 0 || (order == 0 && !span->to_inclusive))
+            return false;
+    }
+    return true;
+}
+
+/* Range ends may be longer or greater than any value of the field: only the kind must fit. */
+static bool
+check_end(const kw_table *table, const kw_field *field, kw_value end, kw_error *ret_error)
+{
+    kw_value_kind wanted = kw_field_value_kind(field->type);
+    if (end.kind == KW_VALUE_NONE || settle_kind(field, end).kind == wanted)
+        return true;
+    return kw_error_set(ret_error, KW_INVALID,
+                        "table %s, field %s: an end of the range is not of the field's type", table->name,
+                        field->name);
+}
+
+/* False: nothing can match. */
+static bool
+settle_span(kw_span *span)
+{
+    if (span->from.kind == KW_VALUE_NUMBER && !span->from_inclusive) {
+        span->from_inclusive = true;
+        if (__builtin_add_overflow(span->from.number, 1, &span->from.number))
+            return false;
+    }
+    if (span->to.kind == KW_VALUE_NUMBER && !span->to_inclusive) {
+        span->to_inclusive = true;
+        if (__builtin_sub_overflow(span->to.number, 1, &span->to.number))
+            return false;
+    }
+    if (span->from.kind == KW_VALUE_NONE || span->to.kind == KW_VALUE_NONE)
+        return true;
+    int order = kw_value_compare(span->from, span->to);
+    return order < 0 || (order == 0 && span->from_inclusive && span->to_inclusive);
+}
+
+static bool
+take_span(const kw_question *question, kw_terms *terms, kw_error *ret_error)
+{
+    terms->span = (kw_span){.field = -1};
+    bool open = question->from.kind == KW_VALUE_NONE && question->to.kind == KW_VALUE_NONE;
+    if (question->range_field < 0)
+        return true;
+    g_assert((size_t)question->range_field < terms->table->fields_count);
+    const kw_field *field = &terms->table->fields[question->range_field];
+    if (!check_end(terms->table, field, question->from, ret_error) ||
+        !check_end(terms->table, field, question->to, ret_error))
+        return false;
+    if (open)
+        return true;
+    terms->span = (kw_span){
+        .field = question->range_field,
+        .from = settle_kind(field, question->from),
+        .to = settle_kind(field, question->to),
+        .from_inclusive = question->from_inclusive,
+        .to_inclusive = question->to_inclusive,
+    };
+    terms->empty = !settle_span(&terms->span);
+    return true;
+}
+
+static int
+compare_values(const void *a, const void *b)
+{
+    return kw_value_compare(*(const kw_value *)a, *(const kw_value *)b);
+}
+
+static bool
+take_bound(const kw_question *question, size_t number, kw_terms *terms, kw_arena *arena, kw_bound *ret_bound,
+           kw_error *ret_error)
+{
+    const kw_bound *asked = &question->bounds[number];
+    const kw_field *field = &terms->table->fields[number];
+    kw_value *values = KW_ARENA_ARRAY(arena, kw_value, asked->count);
+    size_t count = 0;
+    for (size_t index = 0; index < asked->count; index++) {
+        if (!kw_table_check_value(terms->table, number, asked->values[index], ret_error))
+            return false;
+        values[count] = settle_kind(field, asked->values[index]);
+        if (terms->span.field != (int)number || within(&terms->span, values[count]))
+            count++;
+    }
+    if (count > 1)
+        qsort(values, count, sizeof *values, compare_values);
+    size_t kept = 0;
+    for (size_t index = 0; index < count; index++) {
+        if (kept == 0 || kw_value_compare(values[kept - 1], values[index]) != 0)
+            values[kept++] = values[index];
+    }
+    *ret_bound = (kw_bound){.values = values, .count = kept};
+    if (kept == 0)
+        terms->empty = true;
+    if (terms->span.field == (int)number)
+        terms->span.field = -1; /* every value that is left meets it */
+    return true;
+}
+
+bool
+kw_terms_make(const kw_question *question, kw_arena *arena, const kw_terms **ret_terms, kw_error *ret_error)
+{
+    kw_terms *terms = KW_ARENA_NEW(arena, kw_terms);
+    terms->table = question->table;
+    if (!take_span(question, terms, ret_error))
+        return false;
+    kw_bound *bounds = KW_ARENA_ARRAY(arena, kw_bound, terms->table->fields_count);
+    for (size_t number = 0; number < terms->table->fields_count; number++) {
+        if (question->bounds[number].count > 0 &&
+            !take_bound(question, number, terms, arena, &bounds[number], ret_error))
+            return false;
+    }
+    terms->bounds = bounds;
+    *ret_terms = terms;
+    return true;
+}
+
+static bool
+is_among(const kw_bound *bound, kw_value value)
+{
+    return bsearch(&value, bound->values, bound->count, sizeof *bound->values, compare_values) != NULL;
+}
+
+bool
+kw_terms_match(const kw_terms *terms, const kw_value *values)
+{
+    if (terms->empty)
+        return false;
+    for (size_t number = 0; number < terms->table->fields_count; number++) {
+        if (terms->bounds[number].count == 0)
+            continue;
+        if (values[number].kind == KW_VALUE_NONE || !is_among(&terms->bounds[number], values[number]))
+            return false;
+    }
+    if (terms->span.field < 0)
+        return true;
+    kw_value value = values[terms->span.field];
+    return value.kind != KW_VALUE_NONE && within(&terms->span, value);
+}

@@ -1,0 +1,20 @@
+/* A question as the planner works with it: lists sorted and without doubles, ends of number ranges
+ * inclusive, a range on a bound field taken as a filter of its values. Inside of the room. */
+#pragma once
+
+#include "plan/plan.h"
+#include "rule/component.h"
+
+typedef struct kw_terms {
+    const kw_table *table;
+    const kw_bound *bounds; /* per field */
+    kw_span span;
+    bool empty; /* no record can meet it */
+} kw_terms;
+
+/* INVALID when a value is not of its field's type. */
+bool kw_terms_make(const kw_question *question, kw_arena *arena, const kw_terms **ret_terms,
+                   kw_error *ret_error);
+
+/* Does a record meet every condition? */
+bool kw_terms_match(const kw_terms *terms, const kw_value *values);
