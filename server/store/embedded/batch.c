@@ -1,0 +1,148 @@
+#include "store/embedded/internal.h"
+
+#include "store/embedded/key.h"
+#include "store/embedded/selection.h"
+
+void
+kw_batch_init(kw_batch *batch)
+{
+    *batch = (kw_batch){.plain = rocksdb_writebatch_create(), .indexed = rocksdb_writebatch_wi_create(0, 1)};
+}
+
+void
+kw_batch_clear(kw_batch *batch)
+{
+    rocksdb_writebatch_destroy(batch->plain);
+    rocksdb_writebatch_wi_destroy(batch->indexed);
+    kw_buffer_clear(&batch->key);
+    *batch = (kw_batch){0};
+}
+
+void
+kw_batch_begin(kw_batch *batch, bool indexed, int64_t stamp_ms)
+{
+    batch->is_indexed = indexed;
+    batch->bytes = 0;
+    batch->stamp_ms = stamp_ms;
+}
+
+void
+kw_batch_put(kw_batch *batch, kw_bytes key, kw_bytes value)
+{
+    const char *key_data = (const char *)key.data, *value_data = value.size ? (const char *)value.data : "";
+    if (batch->is_indexed)
+        rocksdb_writebatch_wi_put(batch->indexed, key_data, key.size, value_data, value.size);
+    else
+        rocksdb_writebatch_put(batch->plain, key_data, key.size, value_data, value.size);
+    batch->bytes += key.size + value.size;
+}
+
+void
+kw_batch_delete(kw_batch *batch, kw_bytes key)
+{
+    if (batch->is_indexed)
+        rocksdb_writebatch_wi_delete(batch->indexed, (const char *)key.data, key.size);
+    else
+        rocksdb_writebatch_delete(batch->plain, (const char *)key.data, key.size);
+    batch->bytes += key.size;
+}
+
+bool
+kw_batch_write(kw_batch *batch, kw_engine *engine, bool synced, kw_error *ret_error)
+{
+    if (batch->bytes == 0)
+        return true;
+    char *failed = NULL;
+    rocksdb_writeoptions_t *options = synced ? engine->write_synced : engine->write_lazy;
+    if (batch->is_indexed) {
+        rocksdb_write_writebatch_wi(engine->db, options, batch->indexed, &failed);
+        rocksdb_writebatch_wi_clear(batch->indexed);
+    } else {
+        rocksdb_write(engine->db, options, batch->plain, &failed);
+        rocksdb_writebatch_clear(batch->plain);
+    }
+    batch->bytes = 0;
+    return !failed || kw_engine_failed(failed, "writing", ret_error);
+}
+
+rocksdb_iterator_t *
+kw_batch_iterator(kw_batch *batch, kw_embedded *store)
+{
+    rocksdb_iterator_t *stored = rocksdb_create_iterator(store->engine.db, store->get_options);
+    return rocksdb_writebatch_wi_create_iterator_with_base(batch->indexed, stored);
+}
+
+/* --- entries of a write ----------------------------------------------------------------------------- */
+
+static bool
+families_exist(const kw_stored_table *table, const kw_write *write, kw_error *ret_error)
+{
+    bool put = write->kind == KW_WRITE_PUT;
+    size_t count = put ? write->cells_count : write->columns_count;
+    for (size_t i = 0; i < count; i++) {
+        kw_bytes family = put ? write->cells[i].family : write->columns[i].family;
+        if (kw_stored_table_family(table, family) < 0)
+            return kw_unknown_family(table, family, ret_error);
+    }
+    return true;
+}
+
+static void
+put_family_marker(kw_batch *batch, size_t prefix_size, unsigned family, int64_t timestamp)
+{
+    batch->key.size = prefix_size;
+    kw_key_family_marker(&batch->key, family, timestamp);
+    kw_batch_put(batch, kw_buffer_bytes(&batch->key), KW_BYTES_NONE);
+}
+
+static void
+put_column(kw_batch *batch, size_t prefix_size, unsigned family, kw_bytes qualifier, int64_t timestamp,
+           kw_key_kind kind, kw_bytes value)
+{
+    batch->key.size = prefix_size;
+    kw_key_column(&batch->key, family, qualifier, timestamp, kind);
+    kw_batch_put(batch, kw_buffer_bytes(&batch->key), value);
+}
+
+static void
+add_cells(kw_batch *batch, const kw_stored_table *table, const kw_write *write, size_t prefix, int64_t stamp)
+{
+    for (size_t i = 0; i < write->cells_count; i++) {
+        const kw_cell *cell = &write->cells[i];
+        unsigned family = (unsigned)kw_stored_table_family(table, cell->family);
+        put_column(batch, prefix, family, cell->qualifier, stamp, KW_KEY_PUT, cell->value);
+    }
+}
+
+static void
+add_markers(kw_batch *batch, const kw_stored_table *table, const kw_write *write, size_t prefix,
+            int64_t stamp)
+{
+    if (write->columns_count == 0)
+        for (size_t i = 0; i < table->families_count; i++)
+            put_family_marker(batch, prefix, (unsigned)i, stamp);
+    for (size_t i = 0; i < write->columns_count; i++) {
+        const kw_column *column = &write->columns[i];
+        unsigned family = (unsigned)kw_stored_table_family(table, column->family);
+        if (column->whole_family)
+            put_family_marker(batch, prefix, family, stamp);
+        else
+            put_column(batch, prefix, family, column->qualifier, stamp, KW_KEY_DELETE, KW_BYTES_NONE);
+    }
+}
+
+bool
+kw_batch_add(kw_batch *batch, const kw_stored_table *table, const kw_write *write, kw_error *ret_error)
+{
+    if (!families_exist(table, write, ret_error))
+        return false;
+    int64_t stamp = write->timestamp == KW_TIMESTAMP_NONE ? batch->stamp_ms : write->timestamp;
+    batch->key.size = 0;
+    kw_key_row(&batch->key, table->id, write->row);
+    size_t prefix = batch->key.size;
+    if (write->kind == KW_WRITE_PUT)
+        add_cells(batch, table, write, prefix, stamp);
+    else
+        add_markers(batch, table, write, prefix, stamp);
+    return true;
+}

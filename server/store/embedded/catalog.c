@@ -1,0 +1,269 @@
+/* Catalog keys: 00000000 'n' holds the next free id, 00000000 't' NAME a table. Two hash tables, by name
+ * and by id, under one lock that is held for look-ups only. */
+#include "store/embedded/catalog.h"
+
+#include "base/thread.h"
+#include "store/check.h"
+#include "store/embedded/engine.h"
+#include "store/embedded/record.h"
+
+#include <stdatomic.h>
+
+struct kw_catalog {
+    kw_mutex lock;       /* guards all below; a leaf: nothing is locked under it */
+    GHashTable *by_name; /* kw_bytes (the table's own) -> kw_stored_table, a reference */
+    GHashTable *by_id;   /* id -> kw_stored_table, borrowed from by_name */
+    uint32_t next_id;
+    bool loaded;
+};
+
+static const uint8_t next_id_key[] = {0, 0, 0, 0, 'n'};
+static const uint8_t table_key_start[] = {0, 0, 0, 0, 't'};
+
+int
+kw_stored_table_family(const kw_stored_table *table, kw_bytes name)
+{
+    for (size_t i = 0; i < table->families_count; i++)
+        if (kw_bytes_equal(table->families[i].name, name))
+            return (int)i;
+    return -1;
+}
+
+kw_stored_table *
+kw_stored_table_ref(kw_stored_table *table)
+{
+    atomic_fetch_add_explicit(&table->references, 1, memory_order_relaxed);
+    return table;
+}
+
+void
+kw_stored_table_unref(kw_stored_table *table)
+{
+    if (table && atomic_fetch_sub_explicit(&table->references, 1, memory_order_acq_rel) == 1)
+        kw_arena_free(table->arena);
+}
+
+static guint
+hash_name(gconstpointer name)
+{
+    return (guint)kw_bytes_hash(*(const kw_bytes *)name);
+}
+
+static gboolean
+equal_names(gconstpointer a, gconstpointer b)
+{
+    return kw_bytes_equal(*(const kw_bytes *)a, *(const kw_bytes *)b);
+}
+
+static void
+drop_reference(gpointer table)
+{
+    kw_stored_table_unref(table);
+}
+
+kw_catalog *
+kw_catalog_new(void)
+{
+    kw_catalog *catalog = g_new0(kw_catalog, 1);
+    kw_mutex_init(&catalog->lock);
+    catalog->by_name = g_hash_table_new_full(hash_name, equal_names, NULL, drop_reference);
+    catalog->by_id = g_hash_table_new(g_direct_hash, g_direct_equal);
+    catalog->next_id = 1;
+    return catalog;
+}
+
+void
+kw_catalog_free(kw_catalog *catalog)
+{
+    if (!catalog)
+        return;
+    g_hash_table_destroy(catalog->by_id);
+    g_hash_table_destroy(catalog->by_name);
+    kw_mutex_clear(&catalog->lock);
+    g_free(catalog);
+}
+
+/* With the lock. Takes the reference. */
+static void
+add_locked(kw_catalog *catalog, kw_stored_table *table)
+{
+    g_hash_table_replace(catalog->by_name, &table->name, table);
+    g_hash_table_insert(catalog->by_id, GUINT_TO_POINTER(table->id), table);
+    if (table->id >= catalog->next_id)
+        catalog->next_id = table->id + 1;
+}
+
+static bool
+load_entries(kw_catalog *catalog, rocksdb_iterator_t *at, kw_error *ret_error)
+{
+    rocksdb_iter_seek(at, (const char *)table_key_start, sizeof table_key_start);
+    for (; rocksdb_iter_valid(at); rocksdb_iter_next(at)) {
+        size_t key_size, size;
+        const char *key = rocksdb_iter_key(at, &key_size);
+        if (key_size <= sizeof table_key_start || memcmp(key, table_key_start, sizeof table_key_start) != 0)
+            break;
+        const char *value = rocksdb_iter_value(at, &size);
+        kw_stored_table *table = kw_table_record_read(kw_bytes_of(value, size));
+        if (!table)
+            return kw_error_set(
+                ret_error, KW_CORRUPT, "the catalog's entry of table %s cannot be read",
+                kw_show(kw_bytes_skip(kw_bytes_of(key, key_size), sizeof table_key_start)).text);
+        kw_mutex_lock(&catalog->lock);
+        add_locked(catalog, table);
+        kw_mutex_unlock(&catalog->lock);
+    }
+    return kw_engine_iterator_good(at, ret_error);
+}
+
+static bool
+load_next_id(kw_catalog *catalog, rocksdb_t *db, rocksdb_readoptions_t *options, kw_error *ret_error)
+{
+    char *failed = NULL;
+    size_t size;
+    char *value = rocksdb_get(db, options, (const char *)next_id_key, sizeof next_id_key, &size, &failed);
+    if (failed)
+        return kw_engine_failed(failed, "reading the catalog", ret_error);
+    uint32_t next_id = value && size == 4 ? kw_be32_load((const uint8_t *)value) : 0;
+    rocksdb_free(value);
+    if (value && size != 4)
+        return kw_error_set(ret_error, KW_CORRUPT, "the catalog's next table id has %zu bytes", size);
+    kw_mutex_lock(&catalog->lock);
+    if (next_id > catalog->next_id)
+        catalog->next_id = next_id;
+    catalog->loaded = true;
+    kw_mutex_unlock(&catalog->lock);
+    return true;
+}
+
+bool
+kw_catalog_load(kw_catalog *catalog, rocksdb_t *db, kw_error *ret_error)
+{
+    rocksdb_readoptions_t *options = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_total_order_seek(options, 1);
+    rocksdb_iterator_t *at = rocksdb_create_iterator(db, options);
+    bool good = load_entries(catalog, at, ret_error) && load_next_id(catalog, db, options, ret_error);
+    rocksdb_iter_destroy(at);
+    rocksdb_readoptions_destroy(options);
+    return good;
+}
+
+static kw_bytes
+without_default_namespace(kw_bytes name)
+{
+    kw_bytes prefix = KW_BYTES_LITERAL("default:");
+    return kw_bytes_starts_with(name, prefix) ? kw_bytes_skip(name, prefix.size) : name;
+}
+
+kw_stored_table *
+kw_catalog_find(kw_catalog *catalog, kw_bytes name)
+{
+    kw_bytes own = without_default_namespace(name);
+    kw_mutex_lock(&catalog->lock);
+    kw_stored_table *table = g_hash_table_lookup(catalog->by_name, &own);
+    if (table)
+        kw_stored_table_ref(table);
+    kw_mutex_unlock(&catalog->lock);
+    return table;
+}
+
+bool
+kw_catalog_find_id(kw_catalog *catalog, uint32_t id, kw_stored_table **ret_table)
+{
+    kw_mutex_lock(&catalog->lock);
+    bool known = catalog->loaded && id < catalog->next_id;
+    kw_stored_table *table = g_hash_table_lookup(catalog->by_id, GUINT_TO_POINTER(id));
+    *ret_table = table ? kw_stored_table_ref(table) : NULL;
+    kw_mutex_unlock(&catalog->lock);
+    return known;
+}
+
+static void
+append_table_key(kw_buffer *key, kw_bytes name)
+{
+    kw_buffer_append(key, kw_bytes_of(table_key_start, sizeof table_key_start));
+    kw_buffer_append(key, name);
+}
+
+static bool
+write_synced(rocksdb_t *db, rocksdb_writebatch_t *batch, kw_error *ret_error)
+{
+    rocksdb_writeoptions_t *options = rocksdb_writeoptions_create();
+    rocksdb_writeoptions_set_sync(options, 1);
+    char *failed = NULL;
+    rocksdb_write(db, options, batch, &failed);
+    rocksdb_writeoptions_destroy(options);
+    return !failed || kw_engine_failed(failed, "writing the catalog", ret_error);
+}
+
+static bool
+store_table(rocksdb_t *db, kw_bytes name, uint32_t id, kw_bytes record, kw_error *ret_error)
+{
+    kw_buffer key = KW_BUFFER_EMPTY;
+    append_table_key(&key, name);
+    uint8_t next[4];
+    kw_be32_store(next, id + 1);
+    rocksdb_writebatch_t *batch = rocksdb_writebatch_create();
+    rocksdb_writebatch_put(batch, (const char *)key.data, key.size, (const char *)record.data, record.size);
+    rocksdb_writebatch_put(batch, (const char *)next_id_key, sizeof next_id_key, (const char *)next, 4);
+    bool good = write_synced(db, batch, ret_error);
+    rocksdb_writebatch_destroy(batch);
+    kw_buffer_clear(&key);
+    return good;
+}
+
+bool
+kw_catalog_create(kw_catalog *catalog, rocksdb_t *db, const kw_table_spec *spec, bool *ret_created,
+                  kw_error *ret_error)
+{
+    g_autoptr(kw_stored_table) there = kw_catalog_find(catalog, spec->name);
+    if (there) {
+        *ret_created = false;
+        return true;
+    }
+    kw_bytes name = without_default_namespace(spec->name);
+    uint32_t id = catalog->next_id; /* only the creating thread changes it */
+    kw_buffer record = KW_BUFFER_EMPTY;
+    kw_table_record_write(&record, id, name, spec);
+    kw_stored_table *table = kw_table_record_read(kw_buffer_bytes(&record));
+    g_assert(table);
+    bool good = store_table(db, name, id, kw_buffer_bytes(&record), ret_error);
+    kw_buffer_clear(&record);
+    if (!good) {
+        kw_stored_table_unref(table);
+        return false;
+    }
+    kw_mutex_lock(&catalog->lock);
+    add_locked(catalog, table);
+    kw_mutex_unlock(&catalog->lock);
+    *ret_created = true;
+    return true;
+}
+
+static bool
+remove_stored(rocksdb_t *db, kw_bytes name, kw_error *ret_error)
+{
+    kw_buffer key = KW_BUFFER_EMPTY;
+    append_table_key(&key, name);
+    rocksdb_writebatch_t *batch = rocksdb_writebatch_create();
+    rocksdb_writebatch_delete(batch, (const char *)key.data, key.size);
+    bool good = write_synced(db, batch, ret_error);
+    rocksdb_writebatch_destroy(batch);
+    kw_buffer_clear(&key);
+    return good;
+}
+
+bool
+kw_catalog_drop(kw_catalog *catalog, rocksdb_t *db, kw_bytes name, uint32_t *ret_id, kw_error *ret_error)
+{
+    g_autoptr(kw_stored_table) table = kw_catalog_find(catalog, name);
+    if (!table)
+        return kw_error_set(ret_error, KW_NOT_FOUND, "table %s does not exist", kw_show(name).text);
+    if (!remove_stored(db, table->name, ret_error))
+        return false;
+    kw_mutex_lock(&catalog->lock);
+    g_hash_table_remove(catalog->by_id, GUINT_TO_POINTER(table->id));
+    g_hash_table_remove(catalog->by_name, &table->name);
+    kw_mutex_unlock(&catalog->lock);
+    *ret_id = table->id;
+    return true;
+}

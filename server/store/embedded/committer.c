@@ -1,0 +1,366 @@
+/* Group commit: one thread takes everything that all doors submitted and writes it with one sync.
+ *
+ *   submit --> queue --> [take all] --> collect a batch --> write + sync --> told back to each loop
+ *                 ^                                                            |
+ *                 +------- callers that were answered come with the next -----+
+ *
+ * Callers that were answered together come back nearly together, but not quite: after a commit of many
+ * the committer waits for about as many, for a fraction of what a sync takes, so that they share the next
+ * commit too instead of splitting into two groups that take turns. A lone caller never waits.
+ */
+#include "base/counters.h"
+#include "base/log.h"
+#include "store/embedded/internal.h"
+#include "store/embedded/selection.h"
+
+#define BATCH_BYTES_MAX ((size_t)16 * 1024 * 1024)
+#define GATHER_MAX_NS 1000000u
+
+struct kw_committer {
+    kw_embedded *store;
+    kw_thread thread;
+    kw_mutex lock; /* guards these */
+    kw_condition filled;
+    kw_commit *first, *last;
+    size_t queued;
+    size_t wake_at; /* the committer sleeps until so many are queued; 0: it is awake */
+    bool stopping;
+
+    kw_commit *pending; /* the rest is the committer thread's: taken, in order */
+    kw_batch batch;
+    int64_t last_stamp_ms;
+    uint64_t commit_ns;     /* what a synced write took, smoothed */
+    size_t expected;        /* how many came with the last round */
+    kw_stored_table *table; /* the one found last, for this round */
+    kw_embedded_door *told; /* doors with finished commits of this round */
+};
+
+void
+kw_committer_submit(kw_committer *committer, kw_commit *first, kw_commit *last)
+{
+    size_t count = 1;
+    for (kw_commit *at = first; at != last; at = at->next)
+        count++;
+    kw_mutex_lock(&committer->lock);
+    g_assert(!committer->stopping);
+    if (committer->first)
+        committer->last->next = first;
+    else
+        committer->first = first;
+    committer->last = last;
+    last->next = NULL;
+    committer->queued += count;
+    if (committer->wake_at && committer->queued >= committer->wake_at)
+        kw_condition_signal(&committer->filled);
+    kw_mutex_unlock(&committer->lock);
+}
+
+/* --- taking ----------------------------------------------------------------------------------------- */
+
+/* With the lock. */
+static void
+wait_for_company(kw_committer *committer)
+{
+    uint64_t patience_ns = MIN(committer->commit_ns / 8, GATHER_MAX_NS);
+    uint64_t until_ns = kw_clock_mono_ns() + patience_ns;
+    committer->wake_at = committer->expected;
+    while (committer->queued < committer->expected && !committer->stopping)
+        if (!kw_condition_wait_until(&committer->filled, &committer->lock, until_ns))
+            break;
+    committer->wake_at = 0;
+}
+
+/* False when the committer stops and nothing is left. */
+static bool
+take(kw_committer *committer)
+{
+    kw_mutex_lock(&committer->lock);
+    committer->wake_at = 1;
+    while (!committer->first && !committer->stopping)
+        kw_condition_wait(&committer->filled, &committer->lock);
+    committer->wake_at = 0;
+    if (committer->expected > 1 && committer->queued < committer->expected)
+        wait_for_company(committer);
+    committer->pending = committer->first;
+    committer->expected = committer->queued;
+    committer->first = committer->last = NULL;
+    committer->queued = 0;
+    kw_mutex_unlock(&committer->lock);
+    return committer->pending != NULL;
+}
+
+/* --- telling ---------------------------------------------------------------------------------------- */
+
+static void
+finish(kw_committer *committer, kw_commit *commit)
+{
+    kw_embedded_door *door = commit->door;
+    commit->next = NULL;
+    if (door->told_first) {
+        door->told_last->next = commit;
+    } else {
+        door->told_first = commit;
+        door->told_next = committer->told;
+        committer->told = door;
+    }
+    door->told_last = commit;
+}
+
+/* One post per door; the door may be gone as soon as its last chain was posted. */
+static void
+tell_doors(kw_committer *committer)
+{
+    while (committer->told) {
+        kw_embedded_door *door = committer->told;
+        kw_commit *first = door->told_first;
+        committer->told = door->told_next;
+        door->told_first = NULL;
+        kw_loop_post(door->base.loop, &first->task);
+    }
+}
+
+/* --- collecting ------------------------------------------------------------------------------------- */
+
+static kw_stored_table *
+find_table(kw_committer *committer, kw_bytes name, kw_error *ret_error)
+{
+    if (committer->table && kw_bytes_equal(committer->table->name, name))
+        return committer->table;
+    kw_stored_table_unref(committer->table);
+    committer->table = kw_catalog_find(committer->store->catalog, name);
+    if (!committer->table)
+        kw_unknown_table(name, ret_error);
+    return committer->table;
+}
+
+static bool
+add_write(kw_committer *committer, const kw_write *write, kw_error *ret_error)
+{
+    kw_stored_table *table = find_table(committer, write->table, ret_error);
+    return table && kw_batch_add(&committer->batch, table, write, ret_error);
+}
+
+static bool
+add_many(kw_committer *committer, kw_commit *commit)
+{
+    for (size_t i = 0; i < commit->many.count; i++) {
+        kw_written *result = &commit->many.results[i];
+        bool good = add_write(committer, commit->many.writes[i], &result->error);
+        result->outcome = good ? KW_OUTCOME_OK : KW_OUTCOME_FAILED;
+        if (good)
+            result->error.code = KW_OK;
+    }
+    return true;
+}
+
+static bool
+add_conditional(kw_committer *committer, kw_commit *commit)
+{
+    bool increments = commit->kind == KW_COMMIT_INCREMENT;
+    kw_bytes name = increments ? commit->increment->table : commit->write->table;
+    kw_stored_table *table = find_table(committer, name, &commit->error);
+    if (!table)
+        return false;
+    return increments ? kw_conditional_increment(committer->store, &committer->batch, table, commit)
+                      : kw_conditional_write(committer->store, &committer->batch, table, commit);
+}
+
+static bool
+add(kw_committer *committer, kw_commit *commit)
+{
+    if (!kw_embedded_check_deadline(commit->deadline, "the write was applied", &commit->error))
+        return false;
+    switch (commit->kind) {
+    case KW_COMMIT_WRITE:
+        return add_write(committer, commit->write, &commit->error);
+    case KW_COMMIT_MANY:
+        return add_many(committer, commit);
+    case KW_COMMIT_IF:
+    case KW_COMMIT_INCREMENT:
+        return add_conditional(committer, commit);
+    case KW_COMMIT_CREATE:
+    case KW_COMMIT_DROP:
+        break;
+    }
+    g_assert_not_reached();
+}
+
+static void
+fail_many(kw_commit *commit, kw_outcome outcome, const kw_error *error)
+{
+    for (size_t i = 0; i < commit->many.count; i++)
+        if (commit->many.results[i].outcome == KW_OUTCOME_OK)
+            commit->many.results[i] = (kw_written){outcome, *error};
+}
+
+/* Before it was written: certainly not applied. */
+static void
+fail_before(kw_commit *commit)
+{
+    commit->outcome = KW_OUTCOME_FAILED;
+    if (commit->kind != KW_COMMIT_MANY)
+        return;
+    for (size_t i = 0; i < commit->many.count; i++)
+        commit->many.results[i].outcome = KW_OUTCOME_OK;
+    fail_many(commit, KW_OUTCOME_FAILED, &commit->error);
+}
+
+/* The engine failed while writing: the log may hold it all the same. */
+static void
+fail_written(kw_commit *commit, const kw_error *error)
+{
+    kw_error unknown = *error;
+    unknown.maybe_applied = true;
+    if (commit->kind == KW_COMMIT_MANY)
+        fail_many(commit, KW_OUTCOME_UNKNOWN, &unknown);
+    if (commit->outcome != KW_OUTCOME_OK)
+        return;
+    commit->outcome = KW_OUTCOME_UNKNOWN;
+    commit->error = unknown;
+    commit->applied = false;
+    kw_rows_free(commit->rows);
+    commit->rows = NULL;
+}
+
+/* --- rounds ----------------------------------------------------------------------------------------- */
+
+static void
+write_batch(kw_committer *committer, kw_commit *collected, bool synced)
+{
+    kw_error error;
+    uint64_t began_ns = kw_clock_mono_ns();
+    bool any = committer->batch.bytes > 0;
+    bool good = kw_batch_write(&committer->batch, &committer->store->engine, synced, &error);
+    if (any && synced) {
+        kw_counters_add(KW_FIGURE_commits, 1);
+        committer->commit_ns = (committer->commit_ns * 7 + (kw_clock_mono_ns() - began_ns)) / 8;
+    }
+    if (any)
+        atomic_store(&committer->store->write_failed, !good);
+    while (collected) {
+        kw_commit *next = collected->next;
+        if (!good)
+            fail_written(collected, &error);
+        finish(committer, collected);
+        collected = next;
+    }
+    tell_doors(committer);
+}
+
+/* Takes the commits for which `lazy` holds out of the pending ones, adds them to the batch, writes it. */
+static void
+run_batch(kw_committer *committer, bool lazy, bool indexed)
+{
+    kw_commit *collected = NULL, **collected_end = &collected;
+    kw_commit **at = &committer->pending;
+    kw_batch_begin(&committer->batch, indexed, committer->last_stamp_ms);
+    while (*at && committer->batch.bytes < BATCH_BYTES_MAX && (*at)->kind < KW_COMMIT_CREATE) {
+        kw_commit *commit = *at;
+        if (commit->lazy != lazy) {
+            at = &commit->next;
+            continue;
+        }
+        *at = commit->next;
+        if (!add(committer, commit))
+            fail_before(commit);
+        commit->next = NULL;
+        *collected_end = commit;
+        collected_end = &commit->next;
+    }
+    write_batch(committer, collected, !lazy);
+}
+
+static void
+change_tables(kw_committer *committer)
+{
+    kw_commit *commit = committer->pending;
+    kw_embedded *store = committer->store;
+    committer->pending = commit->next;
+    uint32_t dropped;
+    bool good = kw_embedded_check_deadline(commit->deadline, "the table was changed", &commit->error);
+    if (good && commit->kind == KW_COMMIT_CREATE)
+        good = kw_catalog_create(store->catalog, store->engine.db, commit->spec, &commit->applied,
+                                 &commit->error);
+    else if (good)
+        good = kw_catalog_drop(store->catalog, store->engine.db, commit->table, &dropped, &commit->error);
+    if (good && commit->kind == KW_COMMIT_DROP)
+        kw_engine_forget_table(&store->engine, dropped);
+    commit->outcome = good ? KW_OUTCOME_OK : KW_OUTCOME_FAILED;
+    finish(committer, commit);
+    tell_doors(committer);
+}
+
+typedef struct look {
+    bool lazy, synced, conditional;
+} look;
+
+/* What is pending in front of the next change of tables? */
+static look
+look_ahead(const kw_committer *committer)
+{
+    look seen = {0};
+    for (const kw_commit *at = committer->pending; at && at->kind < KW_COMMIT_CREATE; at = at->next) {
+        if (at->lazy)
+            seen.lazy = true;
+        else
+            seen.synced = true;
+        if (at->kind == KW_COMMIT_IF || at->kind == KW_COMMIT_INCREMENT)
+            seen.conditional = true;
+    }
+    return seen;
+}
+
+static void
+run_round(kw_committer *committer)
+{
+    int64_t now_ms = kw_clock_wall_ms();
+    if (now_ms > committer->last_stamp_ms)
+        committer->last_stamp_ms = now_ms; /* never back */
+    while (committer->pending) {
+        look ahead = look_ahead(committer);
+        if (ahead.lazy)
+            run_batch(committer, true, ahead.conditional);
+        if (ahead.synced)
+            run_batch(committer, false, ahead.conditional);
+        if (!ahead.lazy && !ahead.synced)
+            change_tables(committer);
+    }
+    kw_stored_table_unref(committer->table);
+    committer->table = NULL;
+}
+
+static void
+serve(void *user)
+{
+    kw_committer *committer = user;
+    while (take(committer))
+        run_round(committer);
+}
+
+kw_committer *
+kw_committer_start(kw_embedded *store)
+{
+    kw_committer *committer = g_new0(kw_committer, 1);
+    committer->store = store;
+    kw_mutex_init(&committer->lock);
+    kw_condition_init(&committer->filled);
+    kw_batch_init(&committer->batch);
+    kw_thread_start(&committer->thread, "kw-committer", serve, committer);
+    return committer;
+}
+
+void
+kw_committer_stop(kw_committer *committer)
+{
+    if (!committer)
+        return;
+    kw_mutex_lock(&committer->lock);
+    committer->stopping = true;
+    kw_condition_broadcast(&committer->filled);
+    kw_mutex_unlock(&committer->lock);
+    kw_thread_join(&committer->thread);
+    kw_batch_clear(&committer->batch);
+    kw_condition_clear(&committer->filled);
+    kw_mutex_clear(&committer->lock);
+    g_free(committer);
+}

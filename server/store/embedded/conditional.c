@@ -1,0 +1,164 @@
+/* Operations that read before they write. The committer runs them one after another on the state after
+ * everything that the round has collected so far, so each is atomic without locks. */
+#include "store/check.h"
+#include "store/embedded/internal.h"
+#include "store/embedded/key.h"
+#include "store/embedded/reader.h"
+
+/* The newest cells of the columns, as a get would see them. */
+static bool
+read_row(kw_embedded *store, kw_batch *batch, kw_stored_table *table, kw_bytes row, const kw_column *columns,
+         size_t count, kw_rows *rows, kw_row *ret_row, kw_error *ret_error)
+{
+    kw_selection selection;
+    kw_asked asked = {.columns = columns, .columns_count = count, .max_versions = 1};
+    if (!kw_selection_init_on(&selection, table, &asked, ret_error))
+        return false;
+    rocksdb_iterator_t *at = kw_batch_iterator(batch, store);
+    kw_reader reader;
+    kw_reader_init(&reader, at, &selection);
+    kw_view_direct(&reader.view, rows);
+    if (!kw_reader_get(&reader, row, ret_row))
+        *ret_row = (kw_row){0};
+    bool good = kw_engine_iterator_good(at, ret_error);
+    kw_reader_clear(&reader);
+    rocksdb_iter_destroy(at);
+    kw_selection_clear(&selection);
+    return good;
+}
+
+/* --- write_if ---------------------------------------------------------------------------------------- */
+
+/* As HBase: a cell with an empty value counts as absent, and an absent one meets no comparison. */
+static bool
+is_met(const kw_check *check, const kw_cell *stored)
+{
+    bool absent = !stored || stored->value.size == 0;
+    if (!check->has_value || check->value.size == 0)
+        return absent == (check->compare != KW_COMPARE_NOT_EQUAL);
+    if (!stored)
+        return false;
+    int order = kw_bytes_compare(stored->value, check->value);
+    switch (check->compare) {
+    case KW_COMPARE_LESS:
+        return order < 0;
+    case KW_COMPARE_LESS_OR_EQUAL:
+        return order <= 0;
+    case KW_COMPARE_EQUAL:
+        return order == 0;
+    case KW_COMPARE_NOT_EQUAL:
+        return order != 0;
+    case KW_COMPARE_GREATER_OR_EQUAL:
+        return order >= 0;
+    case KW_COMPARE_GREATER:
+        return order > 0;
+    }
+    g_assert_not_reached();
+}
+
+bool
+kw_conditional_write(kw_embedded *store, kw_batch *batch, kw_stored_table *table, kw_commit *commit)
+{
+    const kw_check *check = commit->check;
+    kw_column column = {.family = check->family, .qualifier = check->qualifier};
+    kw_rows *rows = kw_rows_new();
+    kw_row row;
+    bool good = read_row(store, batch, table, commit->write->row, &column, 1, rows, &row, &commit->error);
+    commit->applied = good && is_met(check, row.cells_count ? &row.cells[0] : NULL);
+    kw_rows_free(rows);
+    return good && (!commit->applied || kw_batch_add(batch, table, commit->write, &commit->error));
+}
+
+/* --- increment --------------------------------------------------------------------------------------- */
+
+static const kw_cell *
+find_cell(const kw_row *row, const kw_column *column)
+{
+    for (uint32_t i = 0; i < row->cells_count; i++)
+        if (kw_bytes_equal(row->cells[i].family, column->family) &&
+            kw_bytes_equal(row->cells[i].qualifier, column->qualifier))
+            return &row->cells[i];
+    return NULL;
+}
+
+static bool
+check_counters(const kw_increment *increment, const kw_row *row, kw_error *ret_error)
+{
+    for (uint32_t i = 0; i < row->cells_count; i++)
+        if (row->cells[i].value.size != 8)
+            return kw_error_set(ret_error, KW_INVALID,
+                                "table %s: column %s:%s holds %zu bytes, a counter has 8",
+                                kw_show(increment->table).text, kw_show(row->cells[i].family).text,
+                                kw_show(row->cells[i].qualifier).text, row->cells[i].value.size);
+    return true;
+}
+
+/* The columns in HBase's order, so that the answer reads like a row that was read. */
+static int
+compare_columns(const void *a, const void *b)
+{
+    const kw_column *left = *(const kw_column *const *)a, *right = *(const kw_column *const *)b;
+    int order = kw_bytes_compare(left->family, right->family);
+    return order ? order : kw_bytes_compare(left->qualifier, right->qualifier);
+}
+
+static const kw_column **
+sorted_columns(kw_arena *arena, const kw_increment *increment)
+{
+    const kw_column **sorted = KW_ARENA_ARRAY(arena, const kw_column *, increment->columns_count);
+    for (size_t i = 0; i < increment->columns_count; i++)
+        sorted[i] = &increment->columns[i];
+    qsort(sorted, increment->columns_count, sizeof *sorted, compare_columns);
+    return sorted;
+}
+
+/* Never older than the cell it replaces; sums wrap as Java's long does. */
+static void
+increment_column(kw_batch *batch, const kw_stored_table *table, kw_arena *arena, const kw_column *column,
+                 int64_t amount, const kw_cell *old, size_t prefix_size, kw_cell *ret_cell)
+{
+    uint64_t sum = (old ? kw_be64_load(old->value.data) : 0) + (uint64_t)amount;
+    uint8_t *value = kw_arena_alloc(arena, 8);
+    kw_be64_store(value, sum);
+    int64_t stamp = old && old->timestamp > batch->stamp_ms ? old->timestamp : batch->stamp_ms;
+    unsigned family = (unsigned)kw_stored_table_family(table, column->family);
+    batch->key.size = prefix_size;
+    kw_key_column(&batch->key, family, column->qualifier, stamp, KW_KEY_PUT);
+    kw_batch_put(batch, kw_buffer_bytes(&batch->key), kw_bytes_of(value, 8));
+    *ret_cell = (kw_cell){.family = kw_arena_copy(arena, column->family),
+                          .qualifier = kw_arena_copy(arena, column->qualifier),
+                          .value = kw_bytes_of(value, 8),
+                          .timestamp = stamp};
+}
+
+bool
+kw_conditional_increment(kw_embedded *store, kw_batch *batch, kw_stored_table *table, kw_commit *commit)
+{
+    const kw_increment *increment = commit->increment;
+    kw_rows *rows = kw_rows_new();
+    kw_row old;
+    if (!read_row(store, batch, table, increment->row, increment->columns, increment->columns_count, rows,
+                  &old, &commit->error) ||
+        !check_counters(increment, &old, &commit->error)) {
+        kw_rows_free(rows);
+        return false;
+    }
+    kw_row *row = rows->rows = KW_ARENA_NEW(rows->arena, kw_row);
+    row->key = kw_arena_copy(rows->arena, increment->row);
+    row->cells = KW_ARENA_ARRAY(rows->arena, kw_cell, increment->columns_count);
+    row->cells_count = (uint32_t)increment->columns_count;
+    rows->count = rows->scanned = 1;
+    const kw_column **columns = sorted_columns(rows->arena, increment);
+    batch->key.size = 0;
+    kw_key_row(&batch->key, table->id, increment->row);
+    size_t prefix_size = batch->key.size;
+    for (size_t i = 0; i < increment->columns_count; i++) {
+        int64_t amount = increment->amounts[columns[i] - increment->columns];
+        increment_column(batch, table, rows->arena, columns[i], amount, find_cell(&old, columns[i]),
+                         prefix_size, &row->cells[i]);
+        rows->bytes += row->cells[i].qualifier.size + 8;
+    }
+    rows->bytes += row->key.size;
+    commit->rows = rows;
+    return true;
+}

@@ -1,0 +1,97 @@
+/* Opening and closing of the store inside the process, and what is asked of it as a whole. The parts and
+ * the threads are drawn in internal.h. */
+#include "store/embedded/embedded.h"
+
+#include "base/log.h"
+#include "store/embedded/folder.h"
+#include "store/embedded/internal.h"
+
+#include <unistd.h>
+
+static const char *
+embedded_about(const kw_store *store)
+{
+    return ((const kw_embedded *)store)->about;
+}
+
+static bool
+embedded_ready(kw_store *base, kw_error *ret_error)
+{
+    kw_embedded *store = (kw_embedded *)base;
+    if (!atomic_load(&store->write_failed))
+        return true;
+    return kw_error_set(ret_error, KW_UNAVAILABLE, "the last write to %s failed", store->path);
+}
+
+static bool
+embedded_clock_offset_ms(kw_store *store, int64_t *ret_offset_ms)
+{
+    (void)store;
+    *ret_offset_ms = 0;
+    return true;
+}
+
+static void
+embedded_reload(kw_store *store)
+{
+    (void)store;
+}
+
+/* Also of a store that opened half way. */
+static void
+embedded_free(kw_store *base)
+{
+    kw_embedded *store = (kw_embedded *)base;
+    g_assert(atomic_load(&store->runs_open) == 0);
+    kw_committer_stop(store->committer);
+    kw_pool_stop(store->pool);
+    if (store->get_options)
+        rocksdb_readoptions_destroy(store->get_options);
+    kw_engine_close(&store->engine);
+    kw_catalog_free(store->catalog);
+    if (store->lock_fd >= 0)
+        close(store->lock_fd);
+    g_free(store->path);
+    g_free(store->about);
+    g_free(store);
+}
+
+static bool
+open_parts(kw_embedded *store, const kw_model_embedded *settings, kw_error *ret_error)
+{
+    if (!kw_folder_claim(store->path, &store->lock_fd, ret_error))
+        return false;
+    g_autofree char *rows = g_build_filename(store->path, "rows", NULL);
+    store->catalog = kw_catalog_new();
+    if (!kw_engine_open(&store->engine, rows, settings->cache_bytes, store->catalog, ret_error) ||
+        !kw_catalog_load(store->catalog, store->engine.db, ret_error))
+        return false;
+    store->get_options = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_prefix_same_as_start(store->get_options, 1);
+    store->pool = kw_pool_start((size_t)MAX(settings->readers, 1));
+    store->committer = kw_committer_start(store);
+    return true;
+}
+
+kw_store *
+kw_embedded_open(const kw_model_embedded *settings, kw_error *ret_error)
+{
+    static const kw_store_class embedded_class = {
+        .name = "embedded",
+        .about = embedded_about,
+        .ready = embedded_ready,
+        .clock_offset_ms = embedded_clock_offset_ms,
+        .open_door = kw_embedded_open_door,
+        .reload = embedded_reload,
+        .free = embedded_free,
+    };
+    kw_embedded *store = g_new0(kw_embedded, 1);
+    store->base.class = &embedded_class;
+    store->lock_fd = -1;
+    store->path = g_strdup(settings->path);
+    store->about = g_strdup_printf("embedded store in %s", settings->path);
+    if (open_parts(store, settings, ret_error))
+        return &store->base;
+    embedded_free(&store->base);
+    return NULL;
+}

@@ -1,0 +1,178 @@
+#include "store/embedded/engine.h"
+
+#include "base/log.h"
+#include "store/embedded/compaction.h"
+#include "store/embedded/key.h"
+
+#define WRITE_BUFFER_BYTES ((size_t)64 * 1024 * 1024)
+#define BLOCK_BYTES ((size_t)16 * 1024)
+#define BLOOM_BITS 10.0
+
+bool
+kw_engine_failed(char *message, const char *doing, kw_error *ret_error)
+{
+    kw_log(KW_LOG_ERROR, "embedded", "the engine failed", "doing=\"%s\" reason=\"%s\"", doing, message);
+    bool corrupt = g_str_has_prefix(message, "Corruption");
+    bool full = strstr(message, "No space left") != NULL;
+    rocksdb_free(message);
+    return kw_error_set(ret_error, corrupt ? KW_CORRUPT : KW_UNAVAILABLE,
+                        "the embedded store failed while %s%s", doing,
+                        corrupt ? ": stored data is damaged"
+                        : full  ? ": the disk is full"
+                                : "");
+}
+
+bool
+kw_engine_iterator_good(const rocksdb_iterator_t *iterator, kw_error *ret_error)
+{
+    char *failed = NULL;
+    rocksdb_iter_get_error(iterator, &failed);
+    return !failed || kw_engine_failed(failed, "reading", ret_error);
+}
+
+/* --- row prefixes, for bloom filters --------------------------------------------------------------- */
+
+static char *
+row_prefix(void *unused, const char *key, size_t size, size_t *ret_size)
+{
+    (void)unused;
+    *ret_size = kw_key_row_size(kw_bytes_of(key, size));
+    return (char *)(uintptr_t)key;
+}
+
+static unsigned char
+has_row_prefix(void *unused, const char *key, size_t size)
+{
+    (void)unused;
+    return kw_key_row_size(kw_bytes_of(key, size)) > 0;
+}
+
+static const char *
+row_prefix_name(void *unused)
+{
+    (void)unused;
+    return "keyway.row.1";
+}
+
+static void
+nothing_to_free(void *unused)
+{
+    (void)unused;
+}
+
+/* --- options --------------------------------------------------------------------------------------- */
+
+static void
+set_table_format(kw_engine *engine)
+{
+    rocksdb_block_based_table_options_t *format = rocksdb_block_based_options_create();
+    rocksdb_block_based_options_set_block_cache(format, engine->cache);
+    rocksdb_block_based_options_set_block_size(format, BLOCK_BYTES);
+    rocksdb_block_based_options_set_format_version(format, 5);
+    rocksdb_block_based_options_set_filter_policy(format, rocksdb_filterpolicy_create_bloom_full(BLOOM_BITS));
+    rocksdb_block_based_options_set_whole_key_filtering(format, 0);
+    rocksdb_block_based_options_set_cache_index_and_filter_blocks(format, 1);
+    rocksdb_block_based_options_set_cache_index_and_filter_blocks_with_high_priority(format, 1);
+    rocksdb_block_based_options_set_pin_l0_filter_and_index_blocks_in_cache(format, 1);
+    rocksdb_options_set_block_based_table_factory(engine->options, format);
+    rocksdb_block_based_options_destroy(format);
+}
+
+static void
+set_files(rocksdb_options_t *options)
+{
+    rocksdb_options_set_create_if_missing(options, 1);
+    rocksdb_options_set_write_buffer_size(options, WRITE_BUFFER_BYTES);
+    rocksdb_options_set_max_write_buffer_number(options, 3);
+    rocksdb_options_set_level_compaction_dynamic_level_bytes(options, 1);
+    rocksdb_options_set_max_background_jobs(options, 2);
+    rocksdb_options_set_max_open_files(options, 1000);
+    rocksdb_options_set_info_log_level(options, 2); /* warnings */
+    rocksdb_options_set_max_log_file_size(options, 1024 * 1024);
+    rocksdb_options_set_keep_log_file_num(options, 2);
+    rocksdb_options_set_stats_dump_period_sec(options, 0);
+    rocksdb_options_set_stats_persist_period_sec(options, 0);
+    rocksdb_options_set_wal_recovery_mode(options, rocksdb_point_in_time_recovery);
+}
+
+static void
+make_options(kw_engine *engine, int64_t cache_bytes, kw_catalog *catalog)
+{
+    engine->options = rocksdb_options_create();
+    engine->cache = rocksdb_cache_create_lru((size_t)cache_bytes);
+    set_files(engine->options);
+    set_table_format(engine);
+    rocksdb_options_set_prefix_extractor(
+        engine->options, rocksdb_slicetransform_create(NULL, nothing_to_free, row_prefix, has_row_prefix,
+                                                       NULL, row_prefix_name));
+    rocksdb_options_set_compaction_filter_factory(engine->options, kw_compaction_factory_new(catalog));
+}
+
+/* Debian's RocksDB has both; one without them says so at open. */
+static rocksdb_t *
+open_compressed(kw_engine *engine, const char *folder, char **ret_failed)
+{
+    rocksdb_options_set_compression(engine->options, rocksdb_lz4_compression);
+    rocksdb_options_set_bottommost_compression(engine->options, rocksdb_zstd_compression);
+    rocksdb_t *db = rocksdb_open(engine->options, folder, ret_failed);
+    if (db || !strstr(*ret_failed, "not linked"))
+        return db;
+    kw_log(KW_LOG_WARN, "embedded", "stored data is not compressed", "reason=\"%s\"", *ret_failed);
+    rocksdb_free(*ret_failed);
+    *ret_failed = NULL;
+    rocksdb_options_set_compression(engine->options, rocksdb_no_compression);
+    rocksdb_options_set_bottommost_compression(engine->options, rocksdb_no_compression);
+    return rocksdb_open(engine->options, folder, ret_failed);
+}
+
+bool
+kw_engine_open(kw_engine *engine, const char *folder, int64_t cache_bytes, kw_catalog *catalog,
+               kw_error *ret_error)
+{
+    *engine = (kw_engine){0};
+    make_options(engine, cache_bytes, catalog);
+    char *failed = NULL;
+    engine->db = open_compressed(engine, folder, &failed);
+    if (!engine->db) {
+        kw_engine_close(engine);
+        kw_engine_failed(failed, "opening", ret_error);
+        return kw_error_prefix(ret_error, "folder %s", folder);
+    }
+    engine->write_synced = rocksdb_writeoptions_create();
+    rocksdb_writeoptions_set_sync(engine->write_synced, 1);
+    engine->write_lazy = rocksdb_writeoptions_create();
+    return true;
+}
+
+void
+kw_engine_close(kw_engine *engine)
+{
+    if (engine->write_synced)
+        rocksdb_writeoptions_destroy(engine->write_synced);
+    if (engine->write_lazy)
+        rocksdb_writeoptions_destroy(engine->write_lazy);
+    if (engine->db)
+        rocksdb_close(engine->db);
+    if (engine->options)
+        rocksdb_options_destroy(engine->options);
+    if (engine->cache)
+        rocksdb_cache_destroy(engine->cache);
+    *engine = (kw_engine){0};
+}
+
+void
+kw_engine_forget_table(kw_engine *engine, uint32_t id)
+{
+    uint8_t start[4], stop[4];
+    kw_be32_store(start, id);
+    kw_be32_store(stop, id + 1);
+    char *failed = NULL;
+    rocksdb_delete_file_in_range(engine->db, (const char *)start, 4, (const char *)stop, 4, &failed);
+    if (!failed)
+        rocksdb_suggest_compact_range(engine->db, (const char *)start, 4, (const char *)stop, 4, &failed);
+    if (failed) {
+        kw_log(KW_LOG_WARN, "embedded", "a dropped table's rows stay until compaction",
+               "table_id=%u reason=\"%s\"", id, failed);
+        rocksdb_free(failed);
+    }
+}

@@ -1,0 +1,32 @@
+/* RocksDB, opened the way this store needs it, and its errors translated.
+ *
+ * One column family in bytewise order (key.h); bloom filters over row prefixes; LZ4, ZSTD at the bottom;
+ * one block cache with index and filter blocks inside it. The write-ahead log is synced by the
+ * committer's writes only.
+ */
+#pragma once
+
+#include "store/embedded/catalog.h"
+
+typedef struct kw_engine {
+    rocksdb_t *db;
+    rocksdb_options_t *options;
+    rocksdb_cache_t *cache;
+    rocksdb_writeoptions_t *write_synced;
+    rocksdb_writeoptions_t *write_lazy; /* in the log, not synced */
+} kw_engine;
+
+/* The folder is RocksDB's own; catalog must outlive the engine. */
+bool kw_engine_open(kw_engine *engine, const char *folder, int64_t cache_bytes, kw_catalog *catalog,
+                    kw_error *ret_error);
+void kw_engine_close(kw_engine *engine);
+
+/* Takes RocksDB's message: the operator's text goes to the log, the caller's to ret_error (CORRUPT for a
+ * corruption, else UNAVAILABLE). Returns false. */
+bool kw_engine_failed(char *message, const char *doing, kw_error *ret_error);
+
+/* False when the iterator stopped because of an error. */
+bool kw_engine_iterator_good(const rocksdb_iterator_t *iterator, kw_error *ret_error);
+
+/* Entries of a dropped table: whole files go now, the rest when compaction comes by. */
+void kw_engine_forget_table(kw_engine *engine, uint32_t id);

@@ -1,0 +1,135 @@
+#include "store/embedded/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#define FORMAT_LINE "keyway embedded store, format 1\n"
+
+static bool
+cannot(const char *path, const char *what, kw_error *ret_error)
+{
+    return kw_error_set(ret_error, KW_UNAVAILABLE, "folder %s: cannot %s: %s", path, what, g_strerror(errno));
+}
+
+static bool
+lock_folder(const char *path, int *ret_lock, kw_error *ret_error)
+{
+    g_autofree char *name = g_build_filename(path, "lock", NULL);
+    int lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (lock < 0)
+        return cannot(path, "open its lock", ret_error);
+    char holder[32] = "";
+    if (flock(lock, LOCK_EX | LOCK_NB) < 0) {
+        ssize_t size = pread(lock, holder, sizeof holder - 1, 0);
+        holder[size > 0 ? strspn(holder, "0123456789") : 0] = '\0';
+        close(lock);
+        return kw_error_set(ret_error, KW_UNAVAILABLE, "folder %s is in use by %s%s", path,
+                            holder[0] ? "process " : "another process", holder);
+    }
+    int length = snprintf(holder, sizeof holder, "%d\n", (int)getpid());
+    if (ftruncate(lock, 0) < 0 || pwrite(lock, holder, (size_t)length, 0) != length) {
+        close(lock);
+        return cannot(path, "write its lock", ret_error);
+    }
+    *ret_lock = lock;
+    return true;
+}
+
+/* What may lie in a folder that is not a store yet: our own files, hidden ones, a file system's root. */
+static bool
+is_harmless(const char *name)
+{
+    return name[0] == '.' || strcmp(name, "lock") == 0 || strcmp(name, "lost+found") == 0 ||
+           g_str_has_prefix(name, "cursor") || g_str_has_prefix(name, "keyway");
+}
+
+static bool
+check_empty(const char *path, kw_error *ret_error)
+{
+    DIR *folder = opendir(path);
+    if (!folder)
+        return cannot(path, "list it", ret_error);
+    bool empty = true;
+    for (struct dirent *entry; empty && (entry = readdir(folder));) {
+        empty = is_harmless(entry->d_name);
+        if (!empty)
+            kw_error_set(ret_error, KW_CORRUPT, "folder %s is not a store of keyway's: it holds \"%s\"", path,
+                         entry->d_name);
+    }
+    closedir(folder);
+    return empty;
+}
+
+static bool
+sync_folder(const char *path, kw_error *ret_error)
+{
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool good = folder >= 0 && fsync(folder) == 0;
+    if (!good)
+        cannot(path, "sync it", ret_error);
+    if (folder >= 0)
+        close(folder);
+    return good;
+}
+
+static bool
+write_synced(int file, const char *text)
+{
+    size_t size = strlen(text);
+    return write(file, text, size) == (ssize_t)size && fsync(file) == 0;
+}
+
+static bool
+write_format(const char *path, const char *name, kw_error *ret_error)
+{
+    g_autofree char *fresh = g_strconcat(path, "/.format.new", NULL);
+    int file = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (file < 0)
+        return cannot(path, "write into it", ret_error);
+    bool good = write_synced(file, FORMAT_LINE) && rename(fresh, name) == 0;
+    if (!good)
+        cannot(path, "write into it", ret_error);
+    close(file);
+    return good && sync_folder(path, ret_error);
+}
+
+static bool
+check_format(const char *path, kw_error *ret_error)
+{
+    g_autofree char *name = g_build_filename(path, "format", NULL);
+    g_autofree char *text = NULL;
+    g_autoptr(GError) failed = NULL;
+    if (g_file_get_contents(name, &text, NULL, &failed)) {
+        if (strcmp(text, FORMAT_LINE) == 0)
+            return true;
+        g_strdelimit(text, "\n", '\0');
+        return kw_error_set(ret_error, KW_CORRUPT, "folder %s says \"%.60s\", this version reads \"%.*s\"",
+                            path, text, (int)strlen(FORMAT_LINE) - 1, FORMAT_LINE);
+    }
+    if (!g_error_matches(failed, G_FILE_ERROR, G_FILE_ERROR_NOENT))
+        return kw_error_set(ret_error, KW_UNAVAILABLE, "folder %s: %s", path, failed->message);
+    return check_empty(path, ret_error) && write_format(path, name, ret_error);
+}
+
+bool
+kw_folder_claim(const char *path, int *ret_lock, kw_error *ret_error)
+{
+    if (g_mkdir_with_parents(path, 0700) < 0)
+        return cannot(path, "make it", ret_error);
+    int lock = -1;
+    if (!lock_folder(path, &lock, ret_error))
+        return false;
+    if (!check_format(path, ret_error)) {
+        close(lock);
+        return false;
+    }
+    *ret_lock = lock;
+    return true;
+}

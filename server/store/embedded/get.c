@@ -1,0 +1,242 @@
+/* Point reads, facts and regions: each a job for a reader thread. */
+#include "base/counters.h"
+#include "store/check.h"
+#include "store/embedded/internal.h"
+#include "store/embedded/reader.h"
+
+bool
+kw_embedded_check_deadline(kw_deadline deadline, const char *doing, kw_error *ret_error)
+{
+    return !kw_deadline_passed(deadline) ||
+           kw_error_set(ret_error, KW_TIMEOUT, "the deadline passed before %s", doing);
+}
+
+typedef struct get_job {
+    kw_job job;
+    kw_embedded_door *door;
+    const kw_get *const *gets;
+    const kw_get *one; /* what gets points at, for a single one */
+    size_t count;
+    kw_get_done done;
+    void *user;
+    kw_rows *rows;
+    kw_error error;
+} get_job;
+
+static kw_asked
+asked_by(const kw_get *get)
+{
+    return (kw_asked){.table = get->table,
+                      .columns = get->columns,
+                      .columns_count = get->columns_count,
+                      .max_versions = get->max_versions,
+                      .time_from = get->time_from,
+                      .time_to = get->time_to,
+                      .filter = get->filter};
+}
+
+static bool
+read_one(get_job *job, rocksdb_iterator_t *at, kw_stored_table *table, const kw_get *get, kw_row *ret_row)
+{
+    kw_selection selection;
+    kw_asked asked = asked_by(get);
+    if (!kw_selection_init_on(&selection, table, &asked, &job->error))
+        return false;
+    kw_reader reader;
+    kw_reader_init(&reader, at, &selection);
+    kw_view_direct(&reader.view, job->rows);
+    if (kw_reader_get(&reader, get->row, ret_row))
+        job->rows->bytes += reader.view.bytes;
+    else
+        *ret_row = (kw_row){.key = kw_arena_copy(job->rows->arena, get->row)};
+    bool good = kw_engine_iterator_good(at, &job->error);
+    kw_reader_clear(&reader);
+    kw_selection_clear(&selection);
+    return good;
+}
+
+static bool
+read_all(get_job *job)
+{
+    kw_embedded *store = job->door->store;
+    if (!kw_embedded_check_deadline(job->gets[0]->deadline, "the rows were read", &job->error))
+        return false;
+    g_autoptr(kw_stored_table) table = kw_catalog_find(store->catalog, job->gets[0]->table);
+    if (!table)
+        return kw_unknown_table(job->gets[0]->table, &job->error);
+    job->rows = kw_rows_new();
+    job->rows->rows = KW_ARENA_ARRAY(job->rows->arena, kw_row, job->count);
+    rocksdb_iterator_t *at = rocksdb_create_iterator(store->engine.db, store->get_options);
+    bool good = true;
+    for (size_t i = 0; good && i < job->count; i++)
+        good = read_one(job, at, table, job->gets[i], &job->rows->rows[i]);
+    rocksdb_iter_destroy(at);
+    job->rows->count = job->rows->scanned = job->count;
+    return good;
+}
+
+static void
+work_get(kw_job *base)
+{
+    get_job *job = (get_job *)base;
+    if (!read_all(job)) {
+        kw_rows_free(job->rows);
+        job->rows = NULL;
+    }
+    kw_loop_post(job->door->base.loop, &job->job.task);
+}
+
+static void
+tell_get(kw_task *task)
+{
+    get_job *job = (get_job *)task;
+    if (!job->rows)
+        kw_counters_add(KW_FIGURE_store_errors, 1);
+    job->done(job->user, job->rows, job->rows ? NULL : &job->error);
+    kw_embedded_end(job->door);
+    g_free(job);
+}
+
+static get_job *
+get_job_new(kw_door *door, kw_get_done done, void *user)
+{
+    get_job *job = g_new(get_job, 1);
+    job->job = (kw_job){.task.run = tell_get, .work = work_get};
+    job->door = (kw_embedded_door *)door;
+    job->done = done;
+    job->user = user;
+    job->rows = NULL;
+    return job;
+}
+
+void
+kw_embedded_get(kw_door *door, const kw_get *get, kw_get_done done, void *user)
+{
+    get_job *job = get_job_new(door, done, user);
+    job->one = get;
+    job->gets = &job->one;
+    job->count = 1;
+    kw_embedded_queue_job(job->door, &job->job);
+}
+
+void
+kw_embedded_get_many(kw_door *door, const kw_get *const *gets, size_t count, kw_get_done done, void *user)
+{
+    get_job *job = get_job_new(door, done, user);
+    job->gets = gets;
+    job->count = count;
+    kw_embedded_queue_job(job->door, &job->job);
+}
+
+/* --- facts and regions ------------------------------------------------------------------------------ */
+
+typedef struct look_job {
+    kw_job job;
+    kw_embedded_door *door;
+    kw_bytes table;
+    kw_deadline deadline;
+    kw_table_facts_done facts_done;
+    kw_regions_done regions_done;
+    void *user;
+    kw_table_facts *facts;
+    kw_regions *regions;
+    kw_error error;
+} look_job;
+
+static kw_table_facts *
+facts_of(const kw_stored_table *table)
+{
+    kw_arena *arena = kw_arena_new();
+    kw_table_facts *facts = KW_ARENA_NEW(arena, kw_table_facts);
+    facts->arena = arena;
+    if (!table)
+        return facts;
+    kw_family_spec *families = KW_ARENA_ARRAY(arena, kw_family_spec, table->families_count);
+    for (size_t i = 0; i < table->families_count; i++) {
+        const kw_family_spec *spec = &table->families[i].spec;
+        families[i] = *spec;
+        const char **texts[] = {&families[i].name, &families[i].compression, &families[i].bloom_filter,
+                                &families[i].block_encoding};
+        for (size_t k = 0; k < G_N_ELEMENTS(texts); k++)
+            if (*texts[k])
+                *texts[k] = kw_arena_text(arena, kw_bytes_of_text(*texts[k]));
+        families[i].max_versions = table->families[i].max_versions;
+    }
+    facts->exists = true;
+    facts->families = families;
+    facts->families_count = table->families_count;
+    return facts;
+}
+
+static kw_regions *
+regions_of(const kw_stored_table *table)
+{
+    kw_arena *arena = kw_arena_new();
+    kw_regions *regions = KW_ARENA_NEW(arena, kw_regions);
+    regions->arena = arena;
+    regions->count = table->split_keys_count + 1;
+    kw_region *all = KW_ARENA_ARRAY(arena, kw_region, regions->count);
+    for (size_t i = 0; i < table->split_keys_count; i++) {
+        all[i].stop = kw_arena_copy(arena, table->split_keys[i]);
+        all[i + 1].start = all[i].stop;
+    }
+    regions->regions = all;
+    return regions;
+}
+
+static void
+work_look(kw_job *base)
+{
+    look_job *job = (look_job *)base;
+    if (kw_embedded_check_deadline(job->deadline, "the table was looked up", &job->error)) {
+        g_autoptr(kw_stored_table) table = kw_catalog_find(job->door->store->catalog, job->table);
+        if (job->facts_done)
+            job->facts = facts_of(table);
+        else if (table)
+            job->regions = regions_of(table);
+        else
+            kw_unknown_table(job->table, &job->error);
+    }
+    kw_loop_post(job->door->base.loop, &job->job.task);
+}
+
+static void
+tell_look(kw_task *task)
+{
+    look_job *job = (look_job *)task;
+    if (job->facts_done)
+        job->facts_done(job->user, job->facts, job->facts ? NULL : &job->error);
+    else
+        job->regions_done(job->user, job->regions, job->regions ? NULL : &job->error);
+    kw_embedded_end(job->door);
+    g_free(job);
+}
+
+static look_job *
+look_job_new(kw_door *door, kw_bytes table, kw_deadline deadline, void *user)
+{
+    look_job *job = g_new0(look_job, 1);
+    job->job = (kw_job){.task.run = tell_look, .work = work_look};
+    job->door = (kw_embedded_door *)door;
+    job->table = table;
+    job->deadline = deadline;
+    job->user = user;
+    return job;
+}
+
+void
+kw_embedded_describe_table(kw_door *door, kw_bytes table, kw_deadline deadline, kw_table_facts_done done,
+                           void *user)
+{
+    look_job *job = look_job_new(door, table, deadline, user);
+    job->facts_done = done;
+    kw_embedded_queue_job(job->door, &job->job);
+}
+
+void
+kw_embedded_regions(kw_door *door, kw_bytes table, kw_deadline deadline, kw_regions_done done, void *user)
+{
+    look_job *job = look_job_new(door, table, deadline, user);
+    job->regions_done = done;
+    kw_embedded_queue_job(job->door, &job->job);
+}

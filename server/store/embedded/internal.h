@@ -1,0 +1,187 @@
+/* The parts of the embedded store and how they hang together. Everything here is the room's own.
+ *
+ *   loop threads:   doors, which hand on what a turn of their loop started (door.c)
+ *   committer:      one thread; writes, conditional writes, tables (committer.c, conditional.c)
+ *   reader threads: gets, fetches of runs, facts and regions (pool.c, get.c, run.c)
+ *   RocksDB's own:  flush and compaction (compaction.c)
+ *
+ * An operation is made on its loop, goes to the committer or to a reader, and comes back to its loop with the
+ * task inside it; between these hand-overs one thread owns it, so its members need no lock. Locks: one in
+ * the committer, one in the pool, one in the catalog; none is taken under another.
+ */
+#pragma once
+
+#include "base/thread.h"
+#include "store/class.h"
+#include "store/embedded/catalog.h"
+#include "store/embedded/engine.h"
+
+#include <stdatomic.h>
+
+typedef struct kw_embedded kw_embedded;
+typedef struct kw_embedded_door kw_embedded_door;
+typedef struct kw_commit kw_commit;
+typedef struct kw_job kw_job;
+typedef struct kw_committer kw_committer;
+typedef struct kw_pool kw_pool;
+
+struct kw_embedded {
+    kw_store base;
+    char *path;
+    char *about;
+    int lock_fd;
+    kw_catalog *catalog;
+    kw_engine engine;
+    kw_committer *committer;
+    kw_pool *pool;
+    rocksdb_readoptions_t *get_options; /* within one row, by its bloom filter */
+    _Atomic bool write_failed;          /* the last commit failed: not ready */
+    _Atomic size_t runs_open;
+};
+
+/* --- the door (door.c) -------------------------------------------------------------------------- */
+
+struct kw_embedded_door {
+    kw_door base;
+    kw_embedded *store;
+    uv_prepare_t before_poll; /* both hand on what was started since the last time */
+    uv_check_t after_poll;
+    kw_commit *commits_first, *commits_last;
+    kw_job *jobs_first, *jobs_last;
+    size_t in_flight;
+    size_t runs; /* open ones keep the door's memory */
+    kw_commit *spare_commits;
+    void (*closed)(void *user); /* set by close */
+    void *closed_user;
+    bool closed_told;
+    int handles_open;
+    kw_commit *told_first, *told_last; /* the committer's: finished ones of this round */
+    kw_embedded_door *told_next;
+};
+
+kw_door *kw_embedded_open_door(kw_store *store, kw_loop *loop);
+
+/* On the loop: an operation begins / has told its caller. */
+void kw_embedded_begin(kw_embedded_door *door);
+void kw_embedded_end(kw_embedded_door *door);
+
+/* On the loop: frees the door when it was closed and nothing refers to it. */
+void kw_embedded_door_settle(kw_embedded_door *door);
+
+/* --- what the committer does -------------------------------------------------------------------- */
+
+typedef enum kw_commit_kind {
+    KW_COMMIT_WRITE,
+    KW_COMMIT_MANY,
+    KW_COMMIT_IF,
+    KW_COMMIT_INCREMENT,
+    KW_COMMIT_CREATE,
+    KW_COMMIT_DROP
+} kw_commit_kind;
+
+struct kw_commit {
+    kw_task task; /* of the first of a chain that goes back to a loop together */
+    kw_commit *next;
+    kw_embedded_door *door;
+    kw_commit_kind kind;
+    kw_deadline deadline;
+    bool lazy; /* need not be on disk when acknowledged */
+    union {
+        const kw_write *write; /* WRITE, IF */
+        struct {
+            const kw_write *const *writes;
+            size_t count;
+            kw_written *results;
+        } many;
+        const kw_increment *increment;
+        const kw_table_spec *spec;
+        kw_bytes table; /* DROP */
+    };
+    const kw_check *check; /* IF */
+    union {
+        kw_write_done write;
+        void (*many)(void *user);
+        kw_write_if_done write_if;
+        kw_increment_done increment;
+        kw_create_done create;
+        kw_simple_done drop;
+    } done;
+    void *user;
+    kw_outcome outcome;
+    bool applied; /* IF: the check was met; CREATE: the table is new */
+    kw_rows *rows;
+    kw_error error; /* unless OK */
+};
+
+/* --- what a round of the committer collects (batch.c) ------------------------------------------- */
+
+/* Entries that are written at once. Indexed when a conditional operation of the round must see what the
+ * round has collected so far. */
+typedef struct kw_batch {
+    rocksdb_writebatch_t *plain;
+    rocksdb_writebatch_wi_t *indexed;
+    bool is_indexed;
+    size_t bytes;
+    kw_buffer key;
+    int64_t stamp_ms; /* the store's clock, for unstamped writes of this round */
+} kw_batch;
+
+void kw_batch_init(kw_batch *batch);
+void kw_batch_clear(kw_batch *batch);
+void kw_batch_begin(kw_batch *batch, bool indexed, int64_t stamp_ms);
+void kw_batch_put(kw_batch *batch, kw_bytes key, kw_bytes value);
+void kw_batch_delete(kw_batch *batch, kw_bytes key);
+/* Writes it, if there is anything; UNAVAILABLE or CORRUPT when the engine failed. */
+bool kw_batch_write(kw_batch *batch, kw_engine *engine, bool synced, kw_error *ret_error);
+/* The engine as it will be after the (indexed) batch; destroy it with rocksdb_iter_destroy. */
+rocksdb_iterator_t *kw_batch_iterator(kw_batch *batch, kw_embedded *store);
+
+/* Adds the write's entries, all or none; false when the table has not a family. */
+bool kw_batch_add(kw_batch *batch, const kw_stored_table *table, const kw_write *write, kw_error *ret_error);
+
+/* --- conditional operations (conditional.c); on the committer, with an indexed batch ------------- */
+
+bool kw_conditional_write(kw_embedded *store, kw_batch *batch, kw_stored_table *table, kw_commit *commit);
+bool kw_conditional_increment(kw_embedded *store, kw_batch *batch, kw_stored_table *table, kw_commit *commit);
+
+/* --- the committer (committer.c) ---------------------------------------------------------------- */
+
+kw_committer *kw_committer_start(kw_embedded *store);
+/* What was submitted before is finished first. */
+void kw_committer_stop(kw_committer *committer);
+/* A chain by next; any thread. */
+void kw_committer_submit(kw_committer *committer, kw_commit *first, kw_commit *last);
+
+/* --- what readers do (pool.c) ------------------------------------------------------------------- */
+
+struct kw_job {
+    kw_task task;
+    kw_job *next;
+    void (*work)(kw_job *job); /* on a reader; ends by posting the task to its loop */
+};
+
+kw_pool *kw_pool_start(size_t readers);
+void kw_pool_stop(kw_pool *pool);
+void kw_pool_submit(kw_pool *pool, kw_job *first, kw_job *last);
+
+/* Queues a job or a commit of this door for the end of the loop's turn. */
+void kw_embedded_queue_job(kw_embedded_door *door, kw_job *job);
+void kw_embedded_queue_commit(kw_embedded_door *door, kw_commit *commit);
+
+/* --- operations by file -------------------------------------------------------------------------- */
+
+void kw_embedded_get(kw_door *door, const kw_get *get, kw_get_done done, void *user);
+void kw_embedded_get_many(kw_door *door, const kw_get *const *gets, size_t count, kw_get_done done,
+                          void *user);
+
+kw_run *kw_embedded_open_run(kw_door *door, const kw_run_spec *spec);
+void kw_embedded_run_fetch(kw_run *run, uint32_t max_rows, size_t max_bytes, bool more_hint,
+                           kw_deadline deadline, kw_get_done done, void *user);
+void kw_embedded_run_close(kw_run *run);
+
+void kw_embedded_describe_table(kw_door *door, kw_bytes table, kw_deadline deadline, kw_table_facts_done done,
+                                void *user);
+void kw_embedded_regions(kw_door *door, kw_bytes table, kw_deadline deadline, kw_regions_done done,
+                         void *user);
+
+bool kw_embedded_check_deadline(kw_deadline deadline, const char *doing, kw_error *ret_error);

@@ -1,0 +1,90 @@
+/* Reader threads over one queue. A submit wakes as many as it brings jobs and are asleep. */
+#include "store/embedded/internal.h"
+
+#define READERS_MAX 64
+
+struct kw_pool {
+    kw_mutex lock; /* guards the queue */
+    kw_condition filled;
+    kw_job *first, *last;
+    size_t asleep;
+    bool stopping;
+    size_t readers;
+    kw_thread threads[READERS_MAX];
+};
+
+/* With the lock; NULL when the pool stops and nothing is left. */
+static kw_job *
+take_locked(kw_pool *pool)
+{
+    while (!pool->first) {
+        if (pool->stopping)
+            return NULL;
+        pool->asleep++;
+        kw_condition_wait(&pool->filled, &pool->lock);
+        pool->asleep--;
+    }
+    kw_job *job = pool->first;
+    pool->first = job->next;
+    return job;
+}
+
+static void
+serve(void *user)
+{
+    kw_pool *pool = user;
+    for (;;) {
+        kw_mutex_lock(&pool->lock);
+        kw_job *job = take_locked(pool);
+        kw_mutex_unlock(&pool->lock);
+        if (!job)
+            return;
+        job->work(job);
+    }
+}
+
+kw_pool *
+kw_pool_start(size_t readers)
+{
+    kw_pool *pool = g_new0(kw_pool, 1);
+    kw_mutex_init(&pool->lock);
+    kw_condition_init(&pool->filled);
+    pool->readers = CLAMP(readers, 1, READERS_MAX);
+    for (size_t i = 0; i < pool->readers; i++)
+        kw_thread_start(&pool->threads[i], "kw-reader", serve, pool);
+    return pool;
+}
+
+void
+kw_pool_stop(kw_pool *pool)
+{
+    if (!pool)
+        return;
+    kw_mutex_lock(&pool->lock);
+    pool->stopping = true;
+    kw_condition_broadcast(&pool->filled);
+    kw_mutex_unlock(&pool->lock);
+    for (size_t i = 0; i < pool->readers; i++)
+        kw_thread_join(&pool->threads[i]);
+    kw_condition_clear(&pool->filled);
+    kw_mutex_clear(&pool->lock);
+    g_free(pool);
+}
+
+void
+kw_pool_submit(kw_pool *pool, kw_job *first, kw_job *last)
+{
+    kw_mutex_lock(&pool->lock);
+    g_assert(!pool->stopping);
+    if (pool->first)
+        pool->last->next = first;
+    else
+        pool->first = first;
+    pool->last = last;
+    last->next = NULL;
+    if (pool->asleep > 1 && first != last)
+        kw_condition_broadcast(&pool->filled);
+    else if (pool->asleep > 0)
+        kw_condition_signal(&pool->filled);
+    kw_mutex_unlock(&pool->lock);
+}

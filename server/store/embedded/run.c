@@ -1,0 +1,307 @@
+/* Runs: a fetch is a job for a reader thread.
+ *
+ * An iterator sees the store as it was when it was made. It is kept between fetches while the caller says
+ * that more will come, and made anew after ITERATOR_LIFE_MS, so that a slow reader does not pin old data; a
+ * run without one goes on with a seek behind the last row. Either way each row is consistent in itself.
+ */
+#include "base/counters.h"
+#include "store/embedded/internal.h"
+#include "store/embedded/reader.h"
+
+#define ITERATOR_LIFE_MS 10000
+#define ROWS_PER_DEADLINE_CHECK 64
+
+typedef struct embedded_run {
+    kw_run base;
+    kw_job job;
+    kw_arena *arena; /* of the spec's copy */
+    kw_run_spec spec;
+    _Atomic bool closed;
+
+    kw_selection selection; /* since the first fetch */
+    rocksdb_readoptions_t *options;
+    rocksdb_iterator_t *at; /* NULL: to be made */
+    kw_deadline at_until;
+    kw_reader reader;
+    kw_buffer lowest, highest; /* the range as keys: inclusive, exclusive */
+    kw_buffer resume;          /* row prefix of the row to go on with; empty: from the range's start */
+    GArray *found;             /* kw_row, of the present fetch */
+    bool at_end;
+
+    uint32_t max_rows; /* the present fetch */
+    size_t max_bytes;
+    bool more_hint;
+    kw_deadline deadline;
+    kw_get_done done;
+    void *user;
+    kw_rows *rows;
+    kw_error error;
+} embedded_run;
+
+static embedded_run *
+run_of_job(kw_job *job)
+{
+    return (embedded_run *)(void *)((char *)job - offsetof(embedded_run, job));
+}
+
+/* --- on a reader ---------------------------------------------------------------------------------- */
+
+static void
+drop_iterator(embedded_run *run)
+{
+    if (run->at)
+        rocksdb_iter_destroy(run->at);
+    run->at = NULL;
+}
+
+static void
+set_range(embedded_run *run)
+{
+    uint32_t table = run->selection.table->id;
+    kw_key_row(&run->lowest, table, run->spec.start);
+    if (run->spec.stop.size) {
+        kw_key_row(&run->highest, table, run->spec.stop);
+    } else {
+        kw_be32_store(kw_buffer_reserve(&run->highest, 4), table + 1);
+        run->highest.size = 4;
+    }
+    run->at_end = kw_bytes_compare(kw_buffer_bytes(&run->lowest), kw_buffer_bytes(&run->highest)) >= 0;
+    run->options = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_total_order_seek(run->options, 1);
+    rocksdb_readoptions_set_background_purge_on_iterator_cleanup(run->options, 1);
+    rocksdb_readoptions_set_fill_cache(run->options, !run->spec.keep_blocks_out_of_cache);
+    rocksdb_readoptions_set_iterate_lower_bound(run->options, (const char *)run->lowest.data,
+                                                run->lowest.size);
+    rocksdb_readoptions_set_iterate_upper_bound(run->options, (const char *)run->highest.data,
+                                                run->highest.size);
+}
+
+static bool
+begin(embedded_run *run)
+{
+    kw_embedded *store = ((kw_embedded_door *)run->base.door)->store;
+    const kw_run_spec *spec = &run->spec;
+    kw_asked asked = {.table = spec->table,
+                      .columns = spec->columns,
+                      .columns_count = spec->columns_count,
+                      .max_versions = spec->max_versions,
+                      .time_from = spec->time_from,
+                      .time_to = spec->time_to,
+                      .filter = spec->filter};
+    if (!kw_selection_init(&run->selection, store->catalog, &asked, &run->error))
+        return false;
+    kw_reader_init(&run->reader, NULL, &run->selection);
+    run->found = g_array_new(FALSE, FALSE, sizeof(kw_row));
+    set_range(run);
+    return true;
+}
+
+/* The table may have been dropped, and made again, since the last fetch. */
+static bool
+check_table(embedded_run *run)
+{
+    kw_embedded *store = ((kw_embedded_door *)run->base.door)->store;
+    g_autoptr(kw_stored_table) table = kw_catalog_find(store->catalog, run->spec.table);
+    if (table != run->selection.table)
+        return kw_unknown_table(run->spec.table, &run->error);
+    return true;
+}
+
+/* Forward to the first entry of the row to go on with, backward to its last. */
+static void
+place_iterator(embedded_run *run)
+{
+    rocksdb_t *db = ((kw_embedded_door *)run->base.door)->store->engine.db;
+    run->at = run->reader.at = rocksdb_create_iterator(db, run->options);
+    run->at_until = kw_deadline_in_ms(ITERATOR_LIFE_MS);
+    const kw_buffer *from = run->resume.size     ? &run->resume
+                            : run->spec.reversed ? &run->highest
+                                                 : &run->lowest;
+    if (!run->spec.reversed) {
+        rocksdb_iter_seek(run->at, (const char *)from->data, from->size);
+        return;
+    }
+    if (run->resume.size)
+        kw_key_row_after(run->resume.data, run->resume.size);
+    rocksdb_iter_seek_for_prev(run->at, (const char *)from->data, from->size);
+}
+
+static void
+remember_place(embedded_run *run)
+{
+    size_t size;
+    const uint8_t *key = (const uint8_t *)rocksdb_iter_key(run->at, &size);
+    run->resume.size = 0;
+    kw_buffer_append(&run->resume, kw_bytes_of(key, kw_key_row_size(kw_bytes_of(key, size))));
+}
+
+static bool
+should_stop(embedded_run *run)
+{
+    if (atomic_load_explicit(&run->closed, memory_order_relaxed))
+        return true;
+    return run->rows->scanned % ROWS_PER_DEADLINE_CHECK == 0 && kw_deadline_passed(run->deadline);
+}
+
+static bool
+collect(embedded_run *run)
+{
+    kw_rows *rows = run->rows;
+    g_array_set_size(run->found, 0);
+    while (rocksdb_iter_valid(run->at) && run->found->len < run->max_rows && rows->bytes < run->max_bytes) {
+        kw_row row;
+        bool seen = run->spec.reversed ? kw_reader_backward(&run->reader, &row)
+                                       : kw_reader_forward(&run->reader, &row);
+        rows->scanned++;
+        if (seen) {
+            g_array_append_val(run->found, row);
+            rows->bytes += run->reader.view.bytes;
+        }
+        if (should_stop(run))
+            break;
+    }
+    run->at_end = !rocksdb_iter_valid(run->at);
+    return kw_engine_iterator_good(run->at, &run->error);
+}
+
+static void
+keep_found(embedded_run *run)
+{
+    kw_rows *rows = run->rows;
+    size_t size = run->found->len * sizeof(kw_row);
+    rows->rows = kw_arena_alloc(rows->arena, size);
+    memcpy(rows->rows, run->found->data, size);
+    rows->count = run->found->len;
+}
+
+/* Rows that were found before the deadline passed are given. */
+static bool
+fetch(embedded_run *run)
+{
+    if (!kw_embedded_check_deadline(run->deadline, "the rows were read", &run->error))
+        return false;
+    if (run->selection.table ? !check_table(run) : !begin(run))
+        return false;
+    run->rows = kw_rows_new();
+    kw_view_direct(&run->reader.view, run->rows);
+    if (!run->at_end) {
+        kw_selection_refresh(&run->selection);
+        if (run->at && kw_deadline_passed(run->at_until))
+            drop_iterator(run);
+        if (!run->at)
+            place_iterator(run);
+        if (!collect(run))
+            return false;
+        keep_found(run);
+        if (!run->at_end)
+            remember_place(run);
+    }
+    run->rows->end = run->at_end;
+    if (!run->at_end && run->rows->count == 0)
+        return kw_error_set(&run->error, KW_TIMEOUT, "the deadline passed while a range was read");
+    return true;
+}
+
+static void
+work_fetch(kw_job *job)
+{
+    embedded_run *run = run_of_job(job);
+    if (!fetch(run)) {
+        kw_rows_free(run->rows);
+        run->rows = NULL;
+        drop_iterator(run);
+    } else if (run->at_end || !run->more_hint) {
+        drop_iterator(run);
+    }
+    kw_loop_post(run->base.door->loop, &run->job.task);
+}
+
+/* --- on the loop ---------------------------------------------------------------------------------- */
+
+static void
+run_free(embedded_run *run)
+{
+    kw_embedded_door *door = (kw_embedded_door *)run->base.door;
+    drop_iterator(run);
+    atomic_fetch_sub(&door->store->runs_open, 1);
+    kw_reader_clear(&run->reader);
+    kw_selection_clear(&run->selection);
+    if (run->options)
+        rocksdb_readoptions_destroy(run->options);
+    if (run->found)
+        g_array_free(run->found, TRUE);
+    kw_buffer_clear(&run->lowest);
+    kw_buffer_clear(&run->highest);
+    kw_buffer_clear(&run->resume);
+    kw_arena_free(run->arena);
+    g_free(run);
+    door->runs--;
+    kw_embedded_door_settle(door);
+}
+
+static void
+tell_fetch(kw_task *task)
+{
+    embedded_run *run = run_of_job((kw_job *)task);
+    kw_embedded_door *door = (kw_embedded_door *)run->base.door;
+    kw_rows *rows = run->rows;
+    run->rows = NULL;
+    if (atomic_load(&run->closed)) {
+        kw_rows_free(rows);
+        run_free(run);
+    } else {
+        if (!rows)
+            kw_counters_add(KW_FIGURE_store_errors, 1);
+        kw_error error = run->error; /* the run may be closed by its owner now */
+        run->done(run->user, rows, rows ? NULL : &error);
+    }
+    kw_embedded_end(door);
+}
+
+kw_run *
+kw_embedded_open_run(kw_door *door, const kw_run_spec *spec)
+{
+    embedded_run *run = g_new0(embedded_run, 1);
+    run->base.door = door;
+    run->job = (kw_job){.task.run = tell_fetch, .work = work_fetch};
+    run->arena = kw_arena_new();
+    run->spec = *spec;
+    run->spec.table = kw_arena_copy(run->arena, spec->table);
+    run->spec.start = kw_arena_copy(run->arena, spec->start);
+    run->spec.stop = kw_arena_copy(run->arena, spec->stop);
+    run->spec.filter = kw_arena_copy(run->arena, spec->filter);
+    kw_column *columns = KW_ARENA_ARRAY(run->arena, kw_column, spec->columns_count);
+    for (size_t i = 0; i < spec->columns_count; i++) {
+        columns[i] = spec->columns[i];
+        columns[i].family = kw_arena_copy(run->arena, columns[i].family);
+        if (!columns[i].whole_family)
+            columns[i].qualifier = kw_arena_copy(run->arena, columns[i].qualifier);
+    }
+    run->spec.columns = columns;
+    ((kw_embedded_door *)door)->runs++;
+    atomic_fetch_add(&((kw_embedded_door *)door)->store->runs_open, 1);
+    return &run->base;
+}
+
+void
+kw_embedded_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline deadline,
+                      kw_get_done done, void *user)
+{
+    embedded_run *run = (embedded_run *)base;
+    run->max_rows = max_rows;
+    run->max_bytes = max_bytes;
+    run->more_hint = more_hint;
+    run->deadline = deadline;
+    run->done = done;
+    run->user = user;
+    kw_embedded_queue_job((kw_embedded_door *)base->door, &run->job);
+}
+
+void
+kw_embedded_run_close(kw_run *base)
+{
+    embedded_run *run = (embedded_run *)base;
+    atomic_store(&run->closed, true);
+    if (!base->fetching)
+        run_free(run);
+}

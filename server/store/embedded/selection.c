@@ -1,0 +1,146 @@
+#include "store/embedded/selection.h"
+
+#include "store/check.h"
+#include "store/embedded/key.h"
+
+bool
+kw_unknown_family(const kw_stored_table *table, kw_bytes family, kw_error *ret_error)
+{
+    return kw_error_set(ret_error, KW_INVALID, "table %s has no family %s", kw_show(table->name).text,
+                        kw_show(family).text);
+}
+
+bool
+kw_unknown_table(kw_bytes table, kw_error *ret_error)
+{
+    return kw_error_set(ret_error, KW_NOT_FOUND, "table %s does not exist", kw_show(table).text);
+}
+
+void
+kw_selection_refresh(kw_selection *selection)
+{
+    int64_t now_ms = kw_clock_wall_ms();
+    for (size_t i = 0; i < selection->table->families_count; i++) {
+        int64_t ttl_ms = selection->table->families[i].ttl_ms;
+        selection->families[i].expired_before = ttl_ms ? now_ms - ttl_ms : INT64_MIN;
+    }
+}
+
+typedef struct wanted_column {
+    int family;
+    kw_bytes qualifier; /* as asked */
+} wanted_column;
+
+static int
+compare_wanted(const void *a, const void *b)
+{
+    const wanted_column *left = a, *right = b;
+    if (left->family != right->family)
+        return left->family < right->family ? -1 : 1;
+    return kw_bytes_compare(left->qualifier, right->qualifier);
+}
+
+static bool
+mark_families(kw_selection *selection, const kw_asked *asked, wanted_column *wanted, size_t *ret_count,
+              kw_error *ret_error)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < asked->columns_count; i++) {
+        const kw_column *column = &asked->columns[i];
+        int family = kw_stored_table_family(selection->table, column->family);
+        if (family < 0)
+            return kw_unknown_family(selection->table, column->family, ret_error);
+        selection->families[family].wanted = true;
+        if (column->whole_family)
+            selection->families[family].whole = true;
+        else
+            wanted[count++] = (wanted_column){family, column->qualifier};
+    }
+    *ret_count = count;
+    return true;
+}
+
+/* Sorted, without duplicates and without what a whole family covers. The escaped bytes are laid down
+ * first: the buffer moves while it grows. */
+static void
+keep_qualifiers(kw_selection *selection, wanted_column *wanted, size_t count)
+{
+    qsort(wanted, count, sizeof *wanted, compare_wanted);
+    selection->qualifiers = g_new(kw_bytes, count);
+    size_t room = 0;
+    for (size_t i = 0; i < count; i++)
+        room += wanted[i].qualifier.size * 2 + 2;
+    kw_buffer_reserve(&selection->bytes, room);
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        kw_selected_family *family = &selection->families[wanted[i].family];
+        if (family->whole || (i > 0 && compare_wanted(&wanted[i - 1], &wanted[i]) == 0))
+            continue;
+        size_t start = selection->bytes.size;
+        kw_key_escape(&selection->bytes, wanted[i].qualifier);
+        selection->qualifiers[kept] =
+            kw_bytes_of(selection->bytes.data + start, selection->bytes.size - start - 2);
+        if (family->count++ == 0)
+            family->first = kept;
+        kept++;
+    }
+}
+
+static bool
+select_columns(kw_selection *selection, const kw_asked *asked, kw_error *ret_error)
+{
+    if (asked->columns_count == 0) {
+        for (size_t i = 0; i < selection->table->families_count; i++)
+            selection->families[i].wanted = selection->families[i].whole = true;
+        return true;
+    }
+    wanted_column *wanted = g_new(wanted_column, asked->columns_count);
+    size_t count = 0;
+    bool good = mark_families(selection, asked, wanted, &count, ret_error);
+    if (good)
+        keep_qualifiers(selection, wanted, count);
+    g_free(wanted);
+    return good;
+}
+
+bool
+kw_selection_init_on(kw_selection *selection, kw_stored_table *table, const kw_asked *asked,
+                     kw_error *ret_error)
+{
+    *selection = (kw_selection){0};
+    if (asked->filter.size)
+        return kw_error_set(ret_error, KW_INVALID,
+                            "table %s: the embedded store has no filters, asked was \"%s\"",
+                            kw_show(table->name).text, kw_show(asked->filter).text);
+    bool all_times = asked->time_from == 0 && asked->time_to == 0;
+    selection->table = kw_stored_table_ref(table);
+    selection->versions = asked->max_versions ? asked->max_versions : 1;
+    selection->time_from = asked->time_from;
+    selection->time_to = all_times ? INT64_MAX : asked->time_to;
+    selection->families = g_new0(kw_selected_family, table->families_count);
+    kw_selection_refresh(selection);
+    if (select_columns(selection, asked, ret_error))
+        return true;
+    kw_selection_clear(selection);
+    return false;
+}
+
+bool
+kw_selection_init(kw_selection *selection, kw_catalog *catalog, const kw_asked *asked, kw_error *ret_error)
+{
+    *selection = (kw_selection){0};
+    g_autoptr(kw_stored_table) table = kw_catalog_find(catalog, asked->table);
+    if (!table)
+        return kw_unknown_table(asked->table, ret_error);
+    return kw_selection_init_on(selection, table, asked, ret_error);
+}
+
+void
+kw_selection_clear(kw_selection *selection)
+{
+    kw_stored_table_unref(selection->table);
+    g_free(selection->families);
+    g_free(selection->qualifiers);
+    kw_buffer_clear(&selection->bytes);
+    *selection = (kw_selection){0};
+}
