@@ -1,0 +1,254 @@
+/* Runs: ranges forward and backward, in pages of any size, with what may happen between fetches. */
+#include "contract/fixture.h"
+
+static void
+put_letters(kw_fixture *f, const char *prefix)
+{
+    for (char letter = 'a'; letter <= 'e'; letter++) {
+        g_autofree char *row = g_strdup_printf("%s%c", prefix, letter);
+        kw_put(f, row, "d:q", "1", 1);
+    }
+}
+
+static void
+test_forward(kw_fixture *f)
+{
+    put_letters(f, "run1");
+    kw_run_spec spec = {.start = B("run1"), .stop = B("run2")};
+    for (uint32_t page = 1; page <= 7; page++)
+        kw_expect_run(f, spec, page,
+                      "run1a{d:q@1=1} run1b{d:q@1=1} run1c{d:q@1=1} run1d{d:q@1=1} run1e{d:q@1=1}");
+    spec.start = B("run1b");
+    spec.stop = B("run1d");
+    kw_expect_run(f, spec, 10, "run1b{d:q@1=1} run1c{d:q@1=1}");
+    spec.start = B("run1b\x01");
+    spec.stop = B("run1d\x01");
+    kw_expect_run(f, spec, 10, "run1c{d:q@1=1} run1d{d:q@1=1}");
+}
+
+static void
+test_backward(kw_fixture *f)
+{
+    put_letters(f, "run2");
+    kw_run_spec spec = {.start = B("run2"), .stop = B("run3"), .reversed = true};
+    for (uint32_t page = 1; page <= 7; page++)
+        kw_expect_run(f, spec, page,
+                      "run2e{d:q@1=1} run2d{d:q@1=1} run2c{d:q@1=1} run2b{d:q@1=1} run2a{d:q@1=1}");
+    spec.start = B("run2b");
+    spec.stop = B("run2d");
+    kw_expect_run(f, spec, 10, "run2c{d:q@1=1} run2b{d:q@1=1}");
+    spec.start = B("run2b\x01");
+    spec.stop = B("run2d\x01");
+    kw_expect_run(f, spec, 1, "run2d{d:q@1=1} run2c{d:q@1=1}");
+}
+
+static void
+test_empty(kw_fixture *f)
+{
+    kw_run_spec spec = {.start = B("run-none1"), .stop = B("run-none2")};
+    kw_expect_run(f, spec, 10, "");
+    spec.reversed = true;
+    kw_expect_run(f, spec, 10, "");
+    spec.stop = spec.start;
+    kw_expect_run(f, spec, 10, "");
+}
+
+/* Open at either side: the whole table, which other tests filled too, begins and ends at its rows. */
+static void
+test_open_ended(kw_fixture *f)
+{
+    kw_fixture own = {.sync = f->sync, .table = kw_fixture_table("open_ended")};
+    kw_family_spec family = {
+        .name = "d", .block_cache = -1, .in_memory = -1, .keep_deleted_cells = -1, .replication_scope = -1};
+    kw_bytes splits[] = {B("b"), B("d")};
+    kw_table_spec spec = {.name = own.table,
+                          .families = &family,
+                          .families_count = 1,
+                          .split_keys = splits,
+                          .split_keys_count = 2,
+                          .deadline = KW_DEADLINE_NONE};
+    g_assert_true(kw_sync_create(&own.sync, &spec, NULL, NULL));
+    put_letters(&own, "");
+    kw_put(&own, "\xff\xff", "d:q", "1", 1);
+    const char *forward = "a{d:q@1=1} b{d:q@1=1} c{d:q@1=1} d{d:q@1=1} e{d:q@1=1} \\xff\\xff{d:q@1=1}";
+    const char *backward = "\\xff\\xff{d:q@1=1} e{d:q@1=1} d{d:q@1=1} c{d:q@1=1} b{d:q@1=1} a{d:q@1=1}";
+    for (uint32_t page = 1; page <= 7; page += 3) {
+        kw_expect_run(&own, (kw_run_spec){0}, page, forward);
+        kw_expect_run(&own, (kw_run_spec){.reversed = true}, page, backward);
+    }
+    kw_expect_run(&own, (kw_run_spec){.start = B("e")}, 2, "e{d:q@1=1} \\xff\\xff{d:q@1=1}");
+    kw_expect_run(&own, (kw_run_spec){.stop = B("c")}, 1, "a{d:q@1=1} b{d:q@1=1}");
+    kw_expect_run(&own, (kw_run_spec){.stop = B("c"), .reversed = true}, 1, "b{d:q@1=1} a{d:q@1=1}");
+    kw_expect_run(&own, (kw_run_spec){.start = B("e"), .reversed = true}, 1,
+                  "\\xff\\xff{d:q@1=1} e{d:q@1=1}");
+}
+
+/* A row without any of the asked columns is not in the run. */
+static void
+test_columns(kw_fixture *f)
+{
+    kw_put(f, "run4a", "d:a", "1", 1);
+    kw_put(f, "run4a", "d:b", "2", 1);
+    kw_put(f, "run4b", "d:a", "3", 1);
+    kw_put(f, "run4c", "v:b", "4", 1);
+    kw_put(f, "run4d", "d:b", "5", 1);
+    kw_column columns[] = {{.family = B("d"), .qualifier = B("b")}, {.family = B("v"), .whole_family = true}};
+    kw_run_spec spec = {.start = B("run4"), .stop = B("run5"), .columns = columns, .columns_count = 1};
+    kw_expect_run(f, spec, 1, "run4a{d:b@1=2} run4d{d:b@1=5}");
+    spec.columns_count = 2;
+    kw_expect_run(f, spec, 10, "run4a{d:b@1=2} run4c{v:b@1=4} run4d{d:b@1=5}");
+    spec.reversed = true;
+    kw_expect_run(f, spec, 2, "run4d{d:b@1=5} run4c{v:b@1=4} run4a{d:b@1=2}");
+}
+
+/* The byte limit ends a page early, but never before its first row. */
+static void
+test_bytes(kw_fixture *f)
+{
+    g_autofree char *value = g_strnfill(1000, 'v');
+    for (int i = 0; i < 10; i++) {
+        g_autofree char *row = g_strdup_printf("run5-%d", i);
+        kw_put(f, row, "d:a", value, 1);
+    }
+    kw_run_spec spec = {.table = f->table, .start = B("run5-"), .stop = B("run5.")};
+    kw_run *run = kw_door_open_run(f->sync.door, &spec);
+    kw_rows *rows = kw_sync_fetch(&f->sync, run, 100, 1, true, NULL);
+    g_assert_cmpuint(rows->count, >=, 1);
+    g_assert_cmpuint(rows->count, <, 10);
+    size_t seen = rows->count;
+    g_assert_cmpuint(rows->bytes, >=, seen * 1000);
+    kw_rows_free(rows);
+    rows = kw_sync_fetch(&f->sync, run, 100, 1 << 20, true, NULL);
+    seen += rows->count;
+    g_assert_true(rows->end);
+    g_assert_cmpuint(seen, ==, 10);
+    kw_rows_free(rows);
+    kw_run_close(run);
+}
+
+/* The spec is copied, and a fetch goes on behind the last row whether or not the last hint was right. */
+static void
+test_hints_and_copies(kw_fixture *f)
+{
+    put_letters(f, "run6");
+    g_autofree char *start = g_strdup("run6"), *stop = g_strdup("run7");
+    kw_run_spec spec = {.table = f->table, .start = B(start), .stop = B(stop)};
+    kw_run *run = kw_door_open_run(f->sync.door, &spec);
+    memset(start, 'z', strlen(start));
+    memset(stop, 'z', strlen(stop));
+    static const bool hints[] = {false, true, false, false, true, true};
+    GString *seen = g_string_new(NULL);
+    bool end = false;
+    for (size_t i = 0; !end; i++) {
+        g_assert_cmpuint(i, <, G_N_ELEMENTS(hints));
+        kw_rows *rows = kw_sync_fetch(&f->sync, run, 1, 1000, hints[i], NULL);
+        for (size_t k = 0; k < rows->count; k++)
+            g_string_append_len(seen, (const char *)rows->rows[k].key.data, (gssize)rows->rows[k].key.size);
+        end = rows->end;
+        kw_rows_free(rows);
+    }
+    g_assert_cmpstr(seen->str, ==, "run6arun6brun6crun6drun6e");
+    g_string_free(seen, TRUE);
+    kw_rows *rows = kw_sync_fetch(&f->sync, run, 1, 1000, false, NULL);
+    g_assert_cmpuint(rows->count, ==, 0);
+    g_assert_true(rows->end);
+    kw_rows_free(rows);
+    kw_run_close(run);
+}
+
+/* Rows that go while a run is under way do not disturb it; it stays in order. */
+static void
+test_writes_meanwhile(kw_fixture *f)
+{
+    put_letters(f, "run7");
+    for (int hint = 0; hint <= 1; hint++) {
+        kw_run_spec spec = {.table = f->table, .start = B("run7"), .stop = B("run8")};
+        kw_run *run = kw_door_open_run(f->sync.door, &spec);
+        kw_rows *rows = kw_sync_fetch(&f->sync, run, 2, 1000, hint, NULL);
+        g_assert_cmpuint(rows->count, ==, 2);
+        kw_rows_free(rows);
+        kw_put(f, "run7aa", "d:q", "behind", 1);
+        kw_remove(f, "run7a", NULL, 1);
+        GString *seen = g_string_new(NULL);
+        bool end = false;
+        while (!end) {
+            rows = kw_sync_fetch(&f->sync, run, 2, 1000, hint, NULL);
+            for (size_t i = 0; i < rows->count; i++)
+                g_string_append_len(seen, (const char *)rows->rows[i].key.data,
+                                    (gssize)rows->rows[i].key.size);
+            end = rows->end;
+            kw_rows_free(rows);
+        }
+        g_assert_cmpstr(seen->str, ==, "run7crun7drun7e");
+        g_string_free(seen, TRUE);
+        kw_run_close(run);
+        kw_remove(f, "run7aa", NULL, 1);
+        kw_put(f, "run7a", "d:q", "1", 2 + hint);
+        kw_put(f, "run7aa", "d:q", "1", 2 + hint);
+        kw_remove(f, "run7aa", NULL, 2 + hint);
+    }
+}
+
+static void
+must_stay_silent(void *user, kw_rows *rows, const kw_error *error)
+{
+    (void)user, (void)rows, (void)error;
+    g_assert_not_reached();
+}
+
+static void
+test_closed_in_flight(kw_fixture *f)
+{
+    put_letters(f, "run9");
+    kw_run_spec spec = {.table = f->table, .start = B("run9"), .stop = B("runA")};
+    kw_run *run = kw_door_open_run(f->sync.door, &spec);
+    kw_run_close(run); /* never fetched */
+    run = kw_door_open_run(f->sync.door, &spec);
+    kw_run_fetch(run, 10, 1000, true, KW_DEADLINE_NONE, must_stay_silent, NULL);
+    kw_run_close(run);
+    kw_run_close(NULL);
+    kw_expect_row(f, "run9a", "d:q@1=1");
+}
+
+/* Many runs of one door at once, each with its own place. */
+static void
+test_side_by_side(kw_fixture *f)
+{
+    enum { RUNS = 20 };
+    for (int i = 0; i < RUNS; i++)
+        for (int k = 0; k < 3; k++) {
+            g_autofree char *row = g_strdup_printf("runB%02d%d", i, k);
+            kw_put(f, row, "d:q", "1", 1);
+        }
+    kw_run *runs[RUNS];
+    for (int i = 0; i < RUNS; i++) {
+        g_autofree char *start = g_strdup_printf("runB%02d", i), *stop = g_strdup_printf("runB%02d~", i);
+        kw_run_spec spec = {.table = f->table, .start = B(start), .stop = B(stop), .reversed = i % 2};
+        runs[i] = kw_door_open_run(f->sync.door, &spec);
+    }
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < RUNS; i++) {
+            kw_rows *rows = kw_sync_fetch(&f->sync, runs[i], 1, 1000, true, NULL);
+            g_autofree char *row = g_strdup_printf("runB%02d%d", i, i % 2 ? 2 - k : k);
+            g_assert_cmpuint(rows->count, ==, 1);
+            g_assert_true(kw_bytes_equal(rows->rows[0].key, B(row)));
+            kw_rows_free(rows);
+        }
+    for (int i = 0; i < RUNS; i++)
+        kw_run_close(runs[i]);
+}
+
+void
+kw_contract_add_runs(void)
+{
+    kw_fixture_add("runs", "forward", test_forward);
+    kw_fixture_add("runs", "backward", test_backward);
+    kw_fixture_add("runs", "empty", test_empty);
+    kw_fixture_add("runs", "open_ended", test_open_ended);
+    kw_fixture_add("runs", "columns", test_columns);
+    kw_fixture_add("runs", "bytes", test_bytes);
+    kw_fixture_add("runs", "hints_and_copies", test_hints_and_copies);
+    kw_fixture_add("runs", "writes_meanwhile", test_writes_meanwhile);
+    kw_fixture_add("runs", "closed_in_flight", test_closed_in_flight);
+    kw_fixture_add("runs", "side_by_side", test_side_by_side);
+}

@@ -1,0 +1,41 @@
+/* A store's door for tests that think one step at a time: each call starts an operation, turns the loop
+ * until it completed, and returns what came. One thread; the loop is the sync's own.
+ */
+#pragma once
+
+#include "store/store.h"
+
+typedef struct kw_sync {
+    kw_store *store; /* borrowed */
+    kw_loop *loop;
+    kw_door *door;
+} kw_sync;
+
+void kw_sync_open(kw_sync *sync, kw_store *store);
+void kw_sync_close(kw_sync *sync);
+
+/* Turns the loop until *flag. */
+void kw_sync_wait(kw_sync *sync, const bool *flag);
+
+typedef struct kw_sync_written {
+    kw_outcome outcome;
+    bool applied;  /* write_if */
+    kw_rows *rows; /* increment; the receiver's */
+    kw_error error;
+} kw_sync_written;
+
+kw_sync_written kw_sync_write(kw_sync *sync, const kw_write *write);
+kw_sync_written kw_sync_write_if(kw_sync *sync, const kw_write *write, const kw_check *check);
+kw_sync_written kw_sync_increment(kw_sync *sync, const kw_increment *increment);
+void kw_sync_write_many(kw_sync *sync, const kw_write *const *writes, size_t count, kw_written *results);
+
+/* NULL with ret_error filled (which may be NULL). */
+kw_rows *kw_sync_get(kw_sync *sync, const kw_get *get, kw_error *ret_error);
+kw_rows *kw_sync_get_many(kw_sync *sync, const kw_get *const *gets, size_t count, kw_error *ret_error);
+kw_rows *kw_sync_fetch(kw_sync *sync, kw_run *run, uint32_t max_rows, size_t max_bytes, bool more_hint,
+                       kw_error *ret_error);
+
+bool kw_sync_create(kw_sync *sync, const kw_table_spec *spec, bool *ret_created, kw_error *ret_error);
+bool kw_sync_drop(kw_sync *sync, kw_bytes table, kw_error *ret_error);
+kw_table_facts *kw_sync_describe(kw_sync *sync, kw_bytes table, kw_error *ret_error);
+kw_regions *kw_sync_regions(kw_sync *sync, kw_bytes table, kw_error *ret_error);
