@@ -25,7 +25,7 @@ typedef struct kw_cursor {
     kw_bytes caller;      /* identity; empty: anonymous */
     int64_t expires_ms;   /* wall clock */
     kw_bytes question;    /* kw_question_encode */
-    kw_bytes columns;     /* field numbers, 2 bytes each; empty: all */
+    kw_bytes columns;     /* names of fields, each behind a 2-byte length; empty: all */
     kw_bytes filter;
     uint64_t remaining; /* rows still wanted; 0: no limit */
     uint32_t page_rows;

@@ -147,13 +147,17 @@ kw_gather_count(kw_gather *gather, const kw_rows *rows)
 static void
 keep_row(kw_gather *gather, kw_row *row, size_t row_bytes)
 {
+    gather->page_bytes += row_bytes;
+    gather->returned++;
+    if (gather->spec.accept_copies) {
+        gather->count++;
+        return;
+    }
     if (gather->count == gather->capacity) {
         gather->capacity = gather->capacity ? 2 * gather->capacity : 32;
         gather->rows = g_renew(kw_row *, gather->rows, gather->capacity);
     }
     gather->rows[gather->count++] = row;
-    gather->page_bytes += row_bytes;
-    gather->returned++;
 }
 
 bool
@@ -172,7 +176,7 @@ kw_gather_take(kw_gather *gather, uint32_t range, kw_row *row, size_t row_bytes,
         .started = true, .group = from->group, .range = range, .suffix = kw_range_suffix(from, row->key)};
     if (accepted)
         keep_row(gather, row, row_bytes);
-    *ret_kept = accepted;
+    *ret_kept = accepted && !gather->spec.accept_copies;
     return true;
 }
 
@@ -288,7 +292,7 @@ complete(kw_gather *gather)
         return;
     }
     kw_counters_add(KW_FIGURE_rows_returned, (int64_t)gather->count);
-    kw_gathered page = {.rows = gather->rows,
+    kw_gathered page = {.rows = gather->spec.accept_copies ? NULL : gather->rows,
                         .count = gather->count,
                         .end = gather->ended,
                         .position = gather->position,

@@ -33,6 +33,9 @@ typedef struct kw_gather_spec {
      * returned). An error ends the page. NULL: every row counts. */
     bool (*accept)(void *user, kw_row *row, bool *ret_accepted, kw_error *ret_error);
     void *accept_user;
+    /* accept keeps nothing of the row: batches go as soon as they were read, and pages have no rows, only a
+     * count. */
+    bool accept_copies;
 } kw_gather_spec;
 
 /* Everything in spec is borrowed until kw_gather_free. */

@@ -1,8 +1,9 @@
 /* A call inside the gateway: what every verb is given. One file per verb; each tells its story on one
  * screen: check, key, store, answer. Verbs know nothing of Thrift or sockets.
  *
- * A verb is started on the call's loop and its completion is called there, exactly once, either later or from inside
- * the start (for errors found at once). Requests and everything in them live in the call's arena until then.
+ * A verb is started on the call's loop and its completion is called there, exactly once, either later or from
+ * inside the start (for errors found at once). Requests and everything in them live in the call's arena until
+ * then.
  */
 #pragma once
 
@@ -31,7 +32,7 @@ typedef struct kw_call {
     kw_loop *loop;
     kw_stamper *stamper;
     kw_keyring *keyring;
-    kw_bytes identity;   /* who calls; empty: anonymous */
+    kw_bytes identity; /* who calls; empty: anonymous */
     kw_deadline deadline;
     const char *request_id;
 } kw_call;
@@ -45,8 +46,8 @@ typedef struct kw_write_options {
 /* What became of one record's write. */
 typedef struct kw_written_record {
     kw_outcome outcome;
-    kw_error error;     /* set unless OK */
-    kw_record made;     /* fields the gateway made; values NULL when none */
+    kw_error error; /* set unless OK */
+    kw_record made; /* fields the gateway made; values NULL when none */
 } kw_written_record;
 
 /* A record to write or a key to look up, with an error the service already found in it (a wrong type in

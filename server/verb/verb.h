@@ -5,12 +5,13 @@
 
 /* put.c: writes records, each under every path of its table. results[i] belongs to items[i]. */
 typedef void (*kw_put_done)(void *user, const kw_written_record *results, size_t count);
-void kw_verb_put(kw_call *call, const kw_table *table, const kw_item *items, size_t count, kw_write_options options,
-                 kw_put_done done, void *user);
+void kw_verb_put(kw_call *call, const kw_table *table, const kw_item *items, size_t count,
+                 kw_write_options options, kw_put_done done, void *user);
 
 /* remove.c: removes records (identity fields), or only the given fields' columns when fields_count > 0. */
-void kw_verb_remove(kw_call *call, const kw_table *table, const kw_item *keys, size_t count, const size_t *fields,
-                    size_t fields_count, kw_write_options options, kw_put_done done, void *user);
+void kw_verb_remove(kw_call *call, const kw_table *table, const kw_item *keys, size_t count,
+                    const size_t *fields, size_t fields_count, kw_write_options options, kw_put_done done,
+                    void *user);
 
 /* get.c: records by identity. values NULL: no such record. fields_count 0: all fields. */
 typedef struct kw_found_record {
@@ -18,14 +19,14 @@ typedef struct kw_found_record {
     kw_error error;
 } kw_found_record;
 typedef void (*kw_get_records_done)(void *user, const kw_found_record *found, size_t count);
-void kw_verb_get(kw_call *call, const kw_table *table, const kw_item *keys, size_t count, const size_t *fields,
-                 size_t fields_count, kw_get_records_done done, void *user);
+void kw_verb_get(kw_call *call, const kw_table *table, const kw_item *keys, size_t count,
+                 const size_t *fields, size_t fields_count, kw_get_records_done done, void *user);
 
 /* increment.c: int fields stored as 8-byte big-endian. The record in `done` holds the new values. */
 typedef void (*kw_increment_record_done)(void *user, const kw_record *values, const kw_error *error);
 void kw_verb_increment(kw_call *call, const kw_table *table, const kw_record *key, const size_t *fields,
-                       const int64_t *amounts, size_t fields_count, kw_write_options options, kw_increment_record_done done,
-                       void *user);
+                       const int64_t *amounts, size_t fields_count, kw_write_options options,
+                       kw_increment_record_done done, void *user);
 
 /* put_if.c */
 typedef struct kw_condition_on_field {
@@ -34,24 +35,25 @@ typedef struct kw_condition_on_field {
     kw_value value; /* NONE: absence (EQUAL) or presence (NOT_EQUAL) */
 } kw_condition_on_field;
 typedef void (*kw_put_if_done)(void *user, bool applied, const kw_error *error);
-void kw_verb_put_if(kw_call *call, const kw_table *table, const kw_record *record, const kw_condition_on_field *condition,
-                    kw_write_options options, kw_put_if_done done, void *user);
+void kw_verb_put_if(kw_call *call, const kw_table *table, const kw_record *record,
+                    const kw_condition_on_field *condition, kw_write_options options, kw_put_if_done done,
+                    void *user);
 
 /* scan.c: one page of a question, or of a cursor. */
 typedef struct kw_scan_request {
     kw_question question;
-    const size_t *fields;   /* to return besides the key's; none: all */
+    const size_t *fields; /* to return besides the key's; none: all */
     size_t fields_count;
     kw_bytes filter;
-    uint64_t limit;         /* over all pages; 0: none */
-    uint32_t page_rows;     /* within the configured limits; 0: the limit */
+    uint64_t limit;     /* over all pages; 0: none */
+    uint32_t page_rows; /* within the configured limits; 0: the limit */
     uint32_t page_bytes;
 } kw_scan_request;
 
 typedef struct kw_scan_page {
     const kw_record *rows;
     size_t count;
-    kw_bytes cursor;        /* empty: the end */
+    kw_bytes cursor; /* empty: the end */
     uint64_t scanned;
     const kw_table *table;
 } kw_scan_page;
@@ -59,7 +61,8 @@ typedef void (*kw_scan_done)(void *user, const kw_scan_page *page, const kw_erro
 void kw_verb_scan(kw_call *call, const kw_scan_request *request, kw_scan_done done, void *user);
 void kw_verb_next(kw_call *call, kw_bytes cursor, kw_scan_done done, void *user);
 
-/* explain.c: nothing is read or written, besides region locations (left out when the store cannot tell in time). */
+/* explain.c: nothing is read or written, besides region locations (left out when the store cannot tell in
+ * time). */
 typedef struct kw_explained_key {
     const kw_path *path;
     kw_bytes row_key;
@@ -69,10 +72,13 @@ typedef struct kw_explained_key {
     kw_bytes region_start;
     kw_bytes region_server;
 } kw_explained_key;
-typedef void (*kw_explain_put_done)(void *user, const kw_explained_key *keys, size_t count, const kw_error *error);
-void kw_verb_explain_put(kw_call *call, const kw_table *table, const kw_record *record, kw_explain_put_done done, void *user);
+typedef void (*kw_explain_put_done)(void *user, const kw_explained_key *keys, size_t count,
+                                    const kw_error *error);
+void kw_verb_explain_put(kw_call *call, const kw_table *table, const kw_record *record,
+                         kw_explain_put_done done, void *user);
 /* Pure; the plan is in the call's arena. */
-bool kw_verb_explain(kw_call *call, const kw_scan_request *request, const kw_plan **ret_plan, kw_error *ret_error);
+bool kw_verb_explain(kw_call *call, const kw_scan_request *request, const kw_plan **ret_plan,
+                     kw_error *ret_error);
 
 /* create_table.c */
 typedef struct kw_create_request {
@@ -80,10 +86,10 @@ typedef struct kw_create_request {
     int path;                       /* -1: every path */
     const kw_family_spec *families; /* NULL: the policy's */
     size_t families_count;
-    bool has_splits;                /* else the policy's */
+    bool has_splits; /* else the policy's */
     const kw_bytes *split_keys;
     size_t split_keys_count;
-    const char *split_algorithm;    /* NULL: none */
+    const char *split_algorithm; /* NULL: none */
     uint32_t split_regions;
     const kw_record *sample;
     size_t sample_count;
@@ -95,8 +101,10 @@ typedef struct kw_created_table {
     size_t split_keys_count;
     bool created;
 } kw_created_table;
-typedef void (*kw_create_tables_done)(void *user, const kw_created_table *tables, size_t count, const kw_error *error);
-void kw_verb_create_table(kw_call *call, const kw_create_request *request, kw_create_tables_done done, void *user);
+typedef void (*kw_create_tables_done)(void *user, const kw_created_table *tables, size_t count,
+                                      const kw_error *error);
+void kw_verb_create_table(kw_call *call, const kw_create_request *request, kw_create_tables_done done,
+                          void *user);
 
 /* guard.c: the layout fingerprint guard. Compares every layout of the policy with the catalog table in the
  * store (made when missing), registers new ones with a conditional write, and refuses a changed rule with

@@ -1,0 +1,32 @@
+/* Writes of many records, each record under every path of its table: collected, sent at once, and summed up
+ * to one outcome per record. Lives in the call's arena; one use.
+ *
+ *   OK       every path said OK
+ *   FAILED   no path may have applied it
+ *   UNKNOWN  else; the text says which path did not
+ */
+#pragma once
+
+#include "verb/verb.h"
+
+typedef struct kw_batch kw_batch;
+
+/* NULL: the call is refused, every record with the same error (limits, a bad timestamp); done was called. */
+kw_batch *kw_batch_begin(kw_call *call, const kw_table *table, const kw_item *items, size_t count,
+                         const kw_write_options *options, kw_put_done done, void *user);
+
+/* The stamp that all writes of the batch share. */
+int64_t kw_batch_stamp(const kw_batch *batch);
+
+/* Record `index` is refused. */
+void kw_batch_refuse(kw_batch *batch, size_t index, const kw_error *error);
+
+/* Adds record `index` under every path, with these cells (PUT) or columns (DELETE). Records come in order.
+ * The record is refused when a key cannot be made. */
+void kw_batch_add(kw_batch *batch, size_t index, const kw_write *form);
+
+/* Sends what was added. after(user) is called when the outcomes are there, then must call kw_batch_answer. */
+void kw_batch_send(kw_batch *batch, void (*after)(kw_batch *batch));
+bool kw_batch_any_applied(const kw_batch *batch);
+kw_call *kw_batch_call(const kw_batch *batch);
+void kw_batch_answer(kw_batch *batch);

@@ -1,0 +1,91 @@
+/* See cells.h. A record without any stored value leaves a marker cell, so that its row exists. */
+#include "verb/cells.h"
+
+#include <glib.h>
+
+const char *
+kw_identity_names(const kw_table *table, kw_arena *arena)
+{
+    g_autoptr(GString) names = g_string_new(NULL);
+    for (size_t i = 0; i < table->fields_count; i++)
+        if (table->fields[i].identity)
+            g_string_append_printf(names, "%s%s", names->len ? ", " : "", table->fields[i].name);
+    return kw_arena_text(arena, kw_bytes_of(names->str, names->len));
+}
+
+static bool
+missing(const kw_table *table, size_t field, kw_error *ret_error)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    return kw_error_set(ret_error, KW_INVALID, "table %s: field %s is missing; a record is named by %s",
+                        table->name, table->fields[field].name, kw_identity_names(table, arena));
+}
+
+bool
+kw_record_check(const kw_table *table, const kw_record *record, kw_error *ret_error)
+{
+    for (size_t i = 0; i < table->fields_count; i++) {
+        bool present = record->values[i].kind != KW_VALUE_NONE;
+        if (!present && table->fields[i].identity)
+            return missing(table, i, ret_error);
+        if (present && !kw_table_check_value(table, i, record->values[i], ret_error))
+            return false;
+    }
+    return true;
+}
+
+bool
+kw_key_check(const kw_table *table, const kw_record *key, kw_error *ret_error)
+{
+    for (size_t i = 0; i < table->fields_count; i++) {
+        if (table->fields[i].identity || key->values[i].kind == KW_VALUE_NONE)
+            continue;
+        g_autoptr(kw_arena) arena = kw_arena_new();
+        return kw_error_set(ret_error, KW_INVALID,
+                            "table %s: field %s is not part of the key; a record is named by %s", table->name,
+                            table->fields[i].name, kw_identity_names(table, arena));
+    }
+    return kw_record_check(table, key, ret_error);
+}
+
+bool
+kw_row_key(const kw_path *path, const kw_record *record, kw_buffer *scratch, kw_arena *arena,
+           kw_bytes *ret_key, kw_error *ret_error)
+{
+    scratch->size = 0;
+    if (!kw_layout_encode(path->layout, record, scratch, ret_error))
+        return false;
+    *ret_key = kw_arena_copy(arena, kw_buffer_bytes(scratch));
+    return true;
+}
+
+const kw_cell *
+kw_record_cells(const kw_table *table, const kw_record *record, kw_arena *arena, size_t *ret_count)
+{
+    kw_cell *cells = KW_ARENA_ARRAY(arena, kw_cell, table->fields_count + 1);
+    size_t count = 0;
+    for (size_t i = 0; i < table->fields_count; i++) {
+        const kw_field *field = &table->fields[i];
+        if (!field->stored || record->values[i].kind == KW_VALUE_NONE)
+            continue;
+        cells[count++] = (kw_cell){.family = field->family,
+                                   .qualifier = field->qualifier,
+                                   .value = kw_field_encode_cell(field, record->values[i], arena)};
+    }
+    if (count == 0)
+        cells[count++] = (kw_cell){.family = table->default_family, .qualifier = KW_MARKER_QUALIFIER};
+    *ret_count = count;
+    return cells;
+}
+
+kw_column
+kw_field_column(const kw_field *field)
+{
+    return (kw_column){.family = field->family, .qualifier = field->qualifier};
+}
+
+kw_column
+kw_marker_column(const kw_table *table)
+{
+    return (kw_column){.family = table->default_family, .qualifier = KW_MARKER_QUALIFIER};
+}

@@ -1,0 +1,182 @@
+/* See page.h. */
+#include "verb/page.h"
+
+#include <glib.h>
+
+#define FINGERPRINT_SIZE 8
+
+kw_page_limits
+kw_page_limits_of(const kw_call *call, const kw_scan_request *request)
+{
+    const kw_model_limits *limits = &kw_policy_model(call->policy)->limits;
+    uint64_t rows = (uint64_t)limits->page_rows, bytes = (uint64_t)limits->page_bytes;
+    if (request->page_rows)
+        rows = MIN(rows, request->page_rows);
+    if (request->page_bytes)
+        bytes = MIN(bytes, request->page_bytes);
+    return (kw_page_limits){.rows = (uint32_t)CLAMP(rows, 1, UINT32_MAX), .bytes = (size_t)MAX(bytes, 1)};
+}
+
+/* So many ranges as the lists of values may have, on top of the buckets that a path always has. */
+static size_t
+range_limit(const kw_call *call, const kw_table *table)
+{
+    uint64_t buckets = 0;
+    for (size_t i = 0; i < table->paths_count; i++)
+        buckets = MAX(buckets, kw_layout_buckets(table->paths[i].layout));
+    return (size_t)kw_policy_model(call->policy)->limits.list_values + (size_t)buckets;
+}
+
+bool
+kw_page_plan(kw_call *call, const kw_scan_request *request, const kw_plan **ret_plan, kw_error *ret_error)
+{
+    kw_question *question = KW_ARENA_NEW(call->arena, kw_question);
+    *question = request->question;
+    question->limit = request->limit;
+    question->range_limit = range_limit(call, question->table);
+    return kw_plan_make(question, call->arena, ret_plan, ret_error);
+}
+
+/* The first bytes of the fingerprint, which is text in hex. */
+static kw_bytes
+short_fingerprint(const kw_layout *layout, kw_arena *arena)
+{
+    const char *digits = kw_layout_fingerprint(layout);
+    uint8_t *bytes = kw_arena_alloc(arena, FINGERPRINT_SIZE);
+    g_assert(strlen(digits) >= 2 * FINGERPRINT_SIZE);
+    for (size_t i = 0; i < FINGERPRINT_SIZE; i++)
+        bytes[i] =
+            (uint8_t)(g_ascii_xdigit_value(digits[2 * i]) << 4 | g_ascii_xdigit_value(digits[2 * i + 1]));
+    return kw_bytes_of(bytes, FINGERPRINT_SIZE);
+}
+
+/* By name: a policy may list its fields in another order by then. */
+static void
+encode_fields(const kw_scan_request *request, kw_buffer *out)
+{
+    for (size_t i = 0; i < request->fields_count; i++) {
+        kw_bytes name = kw_bytes_of_text(request->question.table->fields[request->fields[i]].name);
+        g_assert(name.size <= UINT16_MAX);
+        kw_be16_store(kw_buffer_reserve(out, 2), (uint16_t)name.size);
+        out->size += 2;
+        kw_buffer_append(out, name);
+    }
+}
+
+kw_bytes
+kw_page_cursor(kw_call *call, const kw_scan_request *request, const kw_plan *plan, const kw_gathered *page)
+{
+    kw_buffer question = KW_BUFFER_EMPTY, columns = KW_BUFFER_EMPTY, sealed = KW_BUFFER_EMPTY;
+    kw_question_encode(plan->question, &question);
+    encode_fields(request, &columns);
+    int64_t expiry_ms = kw_policy_model(call->policy)->cursor.expiry_ms;
+    kw_cursor cursor = {.table = kw_bytes_of_text(request->question.table->name),
+                        .path = kw_bytes_of_text(plan->path->name),
+                        .layout = kw_layout_number(plan->layout),
+                        .fingerprint = short_fingerprint(plan->layout, call->arena),
+                        .caller = call->identity,
+                        .expires_ms = kw_clock_wall_ms() + expiry_ms,
+                        .question = kw_buffer_bytes(&question),
+                        .columns = kw_buffer_bytes(&columns),
+                        .filter = request->filter,
+                        .remaining = request->limit ? request->limit - page->count : 0,
+                        .page_rows = request->page_rows,
+                        .page_bytes = request->page_bytes,
+                        .position = page->position};
+    kw_cursor_seal(call->keyring, &cursor, &sealed);
+    kw_bytes copy = kw_arena_copy(call->arena, kw_buffer_bytes(&sealed));
+    kw_buffer_clear(&question);
+    kw_buffer_clear(&columns);
+    kw_buffer_clear(&sealed);
+    return copy;
+}
+
+/* --- opening --------------------------------------------------------------------------------------- */
+
+static bool
+find_path(kw_call *call, const kw_cursor *cursor, const kw_table **ret_table, int *ret_path,
+          kw_error *ret_error)
+{
+    const kw_table *table = kw_policy_find_table(call->policy, cursor->table);
+    if (!table)
+        return kw_error_set(ret_error, KW_INVALID, "cursor is for table %s, which is not served any more",
+                            kw_arena_text(call->arena, cursor->table));
+    int path = kw_table_find_path(table, cursor->path);
+    if (path < 0)
+        return kw_error_set(ret_error, KW_INVALID,
+                            "cursor is for path %s, which table %s does not have any more",
+                            kw_arena_text(call->arena, cursor->path), table->name);
+    *ret_table = table;
+    *ret_path = path;
+    return true;
+}
+
+static bool
+check_layout(kw_call *call, const kw_cursor *cursor, const kw_table *table, const kw_path *path,
+             kw_error *ret_error)
+{
+    uint32_t number = kw_layout_number(path->layout);
+    if (cursor->layout != number)
+        return kw_error_set(ret_error, KW_INVALID,
+                            "cursor was made under layout %u of table %s, path %s, which has layout %u now; "
+                            "start the scan again",
+                            cursor->layout, table->name, path->name, number);
+    if (!kw_bytes_equal(cursor->fingerprint, short_fingerprint(path->layout, call->arena)))
+        return kw_error_set(
+            ret_error, KW_INVALID,
+            "cursor was made under another key rule of table %s, path %s; start the scan again", table->name,
+            path->name);
+    return true;
+}
+
+static bool
+decode_fields(kw_call *call, const kw_cursor *cursor, const kw_table *table, kw_scan_request *request,
+              kw_error *ret_error)
+{
+    kw_bytes rest = cursor->columns;
+    size_t *fields = KW_ARENA_ARRAY(call->arena, size_t, rest.size / 2);
+    size_t count = 0;
+    while (rest.size) {
+        size_t size = rest.size < 2 ? SIZE_MAX - 2 : kw_be16_load(rest.data);
+        int field = size + 2 > rest.size ? -1 : kw_table_find_field(table, kw_bytes_of(rest.data + 2, size));
+        if (field < 0)
+            return kw_error_set(ret_error, KW_INVALID,
+                                "cursor names a field that table %s does not have any more", table->name);
+        fields[count++] = (size_t)field;
+        rest = kw_bytes_skip(rest, size + 2);
+    }
+    request->fields = fields;
+    request->fields_count = count;
+    return true;
+}
+
+bool
+kw_page_open_cursor(kw_call *call, kw_bytes sealed, kw_scan_request *ret_request, kw_position *ret_position,
+                    kw_error *ret_error)
+{
+    kw_cursor cursor;
+    const kw_table *table = NULL;
+    int path = 0;
+    if (!kw_cursor_open(call->keyring, sealed, kw_clock_wall_ms(), &cursor, ret_error))
+        return false;
+    if (!kw_bytes_equal(cursor.caller, call->identity))
+        return kw_error_set(ret_error, KW_INVALID, "cursor was given to another caller");
+    if (!find_path(call, &cursor, &table, &path, ret_error) ||
+        !check_layout(call, &cursor, table, &table->paths[path], ret_error))
+        return false;
+    kw_scan_request request = {.filter = cursor.filter,
+                               .limit = cursor.remaining,
+                               .page_rows = cursor.page_rows,
+                               .page_bytes = cursor.page_bytes};
+    size_t used;
+    if (!kw_question_decode(table, cursor.question, call->arena, &request.question, &used, ret_error))
+        return kw_error_prefix(ret_error, "cursor");
+    if (used != cursor.question.size)
+        return kw_error_set(ret_error, KW_INVALID, "cursor holds more than a question");
+    if (!decode_fields(call, &cursor, table, &request, ret_error))
+        return false;
+    request.question.path = path;
+    *ret_request = request;
+    *ret_position = cursor.position;
+    return true;
+}

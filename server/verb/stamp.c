@@ -1,0 +1,82 @@
+/* The stamper: max(last stamp, wall clock + the store's offset). One atomic number; any thread.
+ *
+ * HBase hides a put behind a delete marker of the same millisecond. So once a remove waits for its stamp to
+ * pass, no later stamp of this gateway may equal it, and the wait lasts until the store's clock shows more,
+ * so that the stamps of other gateways do too. The margin is what two gateways' ideas of the store's clock
+ * usually differ by.
+ */
+#include "verb/stamp.h"
+
+#include <glib.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+
+#define MARGIN_MS 2
+#define UNSTAMPED_WAIT_MS 2 /* the store stamped it: its clock moves on by itself */
+#define WAIT_MAX_MS 1000
+
+struct kw_stamper {
+    kw_store *store;
+    _Atomic int64_t last;
+};
+
+kw_stamper *
+kw_stamper_new(kw_store *store)
+{
+    kw_stamper *stamper = g_new0(kw_stamper, 1);
+    stamper->store = store;
+    return stamper;
+}
+
+void
+kw_stamper_free(kw_stamper *stamper)
+{
+    g_free(stamper);
+}
+
+/* Never below `least`; returns what last is then. */
+static int64_t
+raise_to(kw_stamper *stamper, int64_t least)
+{
+    int64_t last = atomic_load(&stamper->last);
+    while (last < least && !atomic_compare_exchange_weak(&stamper->last, &last, least))
+        ;
+    return MAX(last, least);
+}
+
+int64_t
+kw_stamper_take(kw_stamper *stamper)
+{
+    int64_t offset_ms;
+    if (!kw_store_clock_offset_ms(stamper->store, &offset_ms))
+        return KW_TIMESTAMP_NONE;
+    return raise_to(stamper, kw_clock_wall_ms() + offset_ms);
+}
+
+int64_t
+kw_stamper_wait_ms(kw_stamper *stamper, int64_t stamp)
+{
+    if (stamp == KW_TIMESTAMP_NONE)
+        return UNSTAMPED_WAIT_MS;
+    raise_to(stamper, stamp + 1);
+    int64_t offset_ms;
+    if (!kw_store_clock_offset_ms(stamper->store, &offset_ms))
+        return UNSTAMPED_WAIT_MS;
+    int64_t wait = stamp + MARGIN_MS - (kw_clock_wall_ms() + offset_ms);
+    return CLAMP(wait, 0, WAIT_MAX_MS);
+}
+
+bool
+kw_stamp_admit(kw_call *call, const kw_write_options *options, int64_t *ret_stamp, kw_error *ret_error)
+{
+    if (!options->has_timestamp) {
+        *ret_stamp = kw_stamper_take(call->stamper);
+        return true;
+    }
+    if (options->timestamp < 0 || options->timestamp > KW_STAMP_MAX)
+        return kw_error_set(ret_error, KW_INVALID,
+                            "timestamp %" PRId64 " is not milliseconds since 1970 (0 to %" PRId64 ")",
+                            options->timestamp, KW_STAMP_MAX);
+    *ret_stamp = options->timestamp;
+    return true;
+}
