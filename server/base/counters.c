@@ -83,11 +83,11 @@ uint64_t
 kw_histogram_quantile_us(const kw_histogram *histogram, double share)
 {
     uint64_t total = kw_histogram_count(histogram);
-    uint64_t rank = (uint64_t)(share * (double)total);
+    double rank = share * (double)total;
     uint64_t seen = 0;
     for (size_t i = 0; i < KW_HISTOGRAM_STEPS; i++) {
         seen += atomic_load_explicit(&histogram->counts[i], memory_order_relaxed);
-        if (seen > rank || (seen == total && total > 0))
+        if (seen > 0 && ((double)seen >= rank || seen >= total))
             return kw_histogram_step_us(i);
     }
     return 0;

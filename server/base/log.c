@@ -39,21 +39,35 @@ format_time(char *to, size_t size)
     snprintf(to + length, size - length, ".%03dZ", (int)(now_ms % 1000));
 }
 
-/* Control characters become \xNN, so that a value from outside stays on its line; in JSON the
- * quote and the backslash are escaped too. */
+/* What could end a line or move a terminal's cursor: the C0 and C1 controls, the line separators. */
+static bool
+is_control(gunichar c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029;
+}
+
+/* Control characters become \xNN (\uNNNN in JSON and beyond ASCII) and bytes that are no UTF-8 become
+ * \xNN, so that a value from outside stays on its line; in JSON the quote and the backslash are
+ * escaped too. */
 static void
 append_escaped(kw_buffer *line, const char *text, bool json)
 {
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (json && (c == '"' || c == '\\')) {
-            kw_buffer_append_byte(line, '\\');
-            kw_buffer_append_byte(line, c);
-        } else if (c < 0x20 || c == 0x7f) {
-            kw_buffer_printf(line, json ? "\\u%04x" : "\\x%02x", c);
-        } else {
-            kw_buffer_append_byte(line, c);
+    while (*text) {
+        unsigned char byte = (unsigned char)*text;
+        gunichar c = byte < 0x80 ? byte : g_utf8_get_char_validated(text, -1);
+        if (c >= (gunichar)-2) {
+            kw_buffer_printf(line, json ? "\\\\x%02x" : "\\x%02x", byte);
+            text++;
+            continue;
         }
+        const char *next = byte < 0x80 ? text + 1 : g_utf8_next_char(text);
+        if (json && (c == '"' || c == '\\'))
+            kw_buffer_append_byte(line, '\\');
+        if (is_control(c))
+            kw_buffer_printf(line, json || c >= 0x80 ? "\\u%04x" : "\\x%02x", c);
+        else
+            kw_buffer_append(line, kw_bytes_of(text, (size_t)(next - text)));
+        text = next;
     }
 }
 
@@ -71,8 +85,9 @@ kw_log(kw_log_level level, const char *room, const char *event, const char *form
     bool json = atomic_load(&as_json);
     kw_buffer line = KW_BUFFER_EMPTY;
     kw_buffer_printf(&line,
-                     json ? "{\"time\":\"%s\",\"level\":\"%s\",\"room\":\"%s\",\"event\":\"%s\",\"details\":\""
-                          : "time=%s level=%s room=%s event=\"%s\" ",
+                     json
+                         ? "{\"time\":\"%s\",\"level\":\"%s\",\"room\":\"%s\",\"event\":\"%s\",\"details\":\""
+                         : "time=%s level=%s room=%s event=\"%s\" ",
                      time_text, level_names[level], room, event);
     append_escaped(&line, details, json);
     kw_buffer_append_text(&line, json ? "\"}\n" : "\n");

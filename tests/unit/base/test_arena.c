@@ -1,0 +1,131 @@
+/* An arena gives aligned, separate memory, forgets it whole, and may change its thread. */
+#include "base/arena.h"
+
+#include "base/clock.h"
+#include "base/thread.h"
+
+#include <string.h>
+
+static void
+pieces_are_aligned_and_apart(void)
+{
+    uint64_t seed = kw_random_u64();
+    g_test_message("seed %" G_GUINT64_FORMAT, (guint64)seed);
+    kw_random_inject(seed);
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    enum { COUNT = 4000 };
+    static uint8_t *pieces[COUNT];
+    static size_t sizes[COUNT];
+    for (size_t i = 0; i < COUNT; i++) {
+        sizes[i] = kw_random_u64() % (i % 50 == 0 ? 40000 : 200);
+        pieces[i] = kw_arena_alloc(arena, sizes[i]);
+        g_assert_cmpuint((uintptr_t)pieces[i] % 16, ==, 0);
+        memset(pieces[i], (int)(i % 251), sizes[i]);
+    }
+    for (size_t i = 0; i < COUNT; i++)
+        for (size_t j = 0; j < sizes[i]; j++)
+            g_assert_cmpuint(pieces[i][j], ==, i % 251);
+}
+
+static void
+nothing_is_a_piece_too(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    void *first = kw_arena_alloc(arena, 0);
+    void *second = kw_arena_alloc(arena, 0);
+    g_assert_nonnull(first);
+    g_assert_true(first != second);
+    g_assert_cmpuint(kw_arena_copy(arena, KW_BYTES_NONE).size, ==, 0);
+}
+
+static void
+zeroed_when_asked(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    for (int round = 0; round < 3; round++) {
+        memset(kw_arena_alloc(arena, 1000), 0xff, 1000);
+        kw_arena_reset(arena);
+        const uint8_t *zeros = kw_arena_alloc0(arena, 500);
+        const uint64_t *numbers = KW_ARENA_ARRAY(arena, uint64_t, 60);
+        for (size_t i = 0; i < 500; i++)
+            g_assert_cmpuint(zeros[i], ==, 0);
+        for (size_t i = 0; i < 60; i++)
+            g_assert_cmpuint(numbers[i], ==, 0);
+    }
+}
+
+static void
+copies_and_texts(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    char source[] = "one\0two";
+    kw_bytes copy = kw_arena_copy(arena, kw_bytes_of(source, 7));
+    char *text = kw_arena_text(arena, kw_bytes_of(source, 3));
+    memset(source, 'x', sizeof source);
+    g_assert_true(copy.size == 7 && memcmp(copy.data, "one\0two", 7) == 0);
+    g_assert_cmpstr(text, ==, "one");
+    g_assert_cmpstr(kw_arena_printf(arena, "%s-%d", "a", 5), ==, "a-5");
+}
+
+static void
+what_was_handed_out_is_counted(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    g_assert_cmpuint(kw_arena_used(arena), ==, 0);
+    kw_arena_alloc(arena, 100);
+    kw_arena_alloc(arena, 100000);
+    g_assert_cmpuint(kw_arena_used(arena), >=, 100100);
+    g_assert_cmpuint(kw_arena_used(arena), <, 100200);
+    kw_arena_reset(arena);
+    g_assert_cmpuint(kw_arena_used(arena), ==, 0);
+    kw_arena_free(NULL);
+}
+
+static void
+a_product_that_overflows_ends_the_process(void)
+{
+    if (g_test_subprocess()) {
+        g_autoptr(kw_arena) arena = kw_arena_new();
+        kw_arena_array(arena, SIZE_MAX / 4, 8);
+        return;
+    }
+    g_test_trap_subprocess(NULL, 0, 0);
+    g_test_trap_assert_failed();
+}
+
+/* Made here, filled there, read and freed here: what calls do that go to a worker and back. */
+static void
+fill_elsewhere(void *user)
+{
+    kw_arena *arena = user;
+    for (size_t i = 0; i < 1000; i++)
+        memset(kw_arena_alloc(arena, 100), 7, 100);
+}
+
+static void
+an_arena_goes_from_thread_to_thread(void)
+{
+    for (int round = 0; round < 20; round++) {
+        g_autoptr(kw_arena) arena = kw_arena_new();
+        char *mine = kw_arena_printf(arena, "round %d", round);
+        kw_thread thread;
+        kw_thread_start(&thread, "fill", fill_elsewhere, arena);
+        kw_thread_join(&thread);
+        g_assert_true(g_str_has_prefix(mine, "round "));
+        g_assert_cmpuint(kw_arena_used(arena), >=, 100000);
+    }
+}
+
+int
+main(int count, char **arguments)
+{
+    g_test_init(&count, &arguments, NULL);
+    g_test_add_func("/base/arena/pieces", pieces_are_aligned_and_apart);
+    g_test_add_func("/base/arena/nothing", nothing_is_a_piece_too);
+    g_test_add_func("/base/arena/zeroed", zeroed_when_asked);
+    g_test_add_func("/base/arena/copies", copies_and_texts);
+    g_test_add_func("/base/arena/used", what_was_handed_out_is_counted);
+    g_test_add_func("/base/arena/overflow", a_product_that_overflows_ends_the_process);
+    g_test_add_func("/base/arena/threads", an_arena_goes_from_thread_to_thread);
+    return g_test_run();
+}

@@ -1,0 +1,137 @@
+/* Figures sum what all threads added; histograms put every value under the right bound. */
+#include "base/counters.h"
+
+#include "base/clock.h"
+#include "base/thread.h"
+
+#include <glib.h>
+#include <string.h>
+
+static void
+every_figure_has_a_name(void)
+{
+    for (size_t i = 0; i < KW_FIGURE_COUNT; i++) {
+        g_assert_nonnull(kw_figures[i].about);
+        for (size_t j = 0; j < i; j++)
+            g_assert_cmpstr(kw_figures[i].name, !=, kw_figures[j].name);
+    }
+    g_assert_cmpstr(kw_figures[KW_FIGURE_bytes_in].name, ==, "bytes_in");
+    g_assert_cmpint(kw_figures[KW_FIGURE_connections_open].kind, ==, KW_FIGURE_GAUGE);
+    g_assert_cmpint(kw_figures[KW_FIGURE_bytes_in].kind, ==, KW_FIGURE_COUNTER);
+}
+
+static void
+add_many(void *user)
+{
+    (void)user;
+    for (int i = 0; i < 10000; i++) {
+        kw_counters_add(KW_FIGURE_bytes_in, 3);
+        kw_counters_add(KW_FIGURE_connections_open, 1);
+        kw_counters_add(KW_FIGURE_connections_open, -1);
+    }
+}
+
+/* More threads than there are shards. */
+static void
+all_threads_are_summed(void)
+{
+    int64_t before = kw_counters_read(KW_FIGURE_bytes_in);
+    kw_thread threads[40];
+    for (size_t i = 0; i < G_N_ELEMENTS(threads); i++)
+        kw_thread_start(&threads[i], "count", add_many, NULL);
+    for (int i = 0; i < 100; i++)
+        g_assert_cmpint(kw_counters_read(KW_FIGURE_bytes_in), >=, before);
+    for (size_t i = 0; i < G_N_ELEMENTS(threads); i++)
+        kw_thread_join(&threads[i]);
+    g_assert_cmpint(kw_counters_read(KW_FIGURE_bytes_in) - before, ==, 40 * 10000 * 3);
+    g_assert_cmpint(kw_counters_read(KW_FIGURE_connections_open), ==, 0);
+    g_assert_cmpint(kw_counters_read(KW_FIGURE_bytes_out), ==, 0);
+}
+
+static void
+steps_rise(void)
+{
+    for (size_t i = 1; i < KW_HISTOGRAM_STEPS; i++)
+        g_assert_cmpuint(kw_histogram_step_us(i), >, kw_histogram_step_us(i - 1));
+    g_assert_cmpuint(kw_histogram_step_us(KW_HISTOGRAM_STEPS - 1), >, 60000000);
+}
+
+/* The step of a value is the first whose bound is not below it, and at most a quarter above. */
+static void
+a_value_goes_to_its_step(void)
+{
+    uint64_t seed = kw_random_u64();
+    g_test_message("seed %" G_GUINT64_FORMAT, (guint64)seed);
+    kw_random_inject(seed);
+    uint64_t last = kw_histogram_step_us(KW_HISTOGRAM_STEPS - 1);
+    for (int i = 0; i < 20000; i++) {
+        uint64_t value = i < 3000 ? (uint64_t)i : kw_random_u64() >> (kw_random_u64() % 40 + 24);
+        kw_histogram histogram;
+        memset(&histogram, 0, sizeof histogram);
+        kw_histogram_add_us(&histogram, value);
+        uint64_t bound = kw_histogram_quantile_us(&histogram, 0.5);
+        if (value > last) {
+            g_assert_cmpuint(bound, ==, last);
+            continue;
+        }
+        g_assert_cmpuint(bound, >=, value);
+        g_assert_cmpuint(bound - value, <=, value / 4 + 1);
+        g_assert_cmpuint(histogram.sum_us, ==, value);
+    }
+}
+
+static void
+quantiles(void)
+{
+    kw_histogram histogram;
+    memset(&histogram, 0, sizeof histogram);
+    g_assert_cmpuint(kw_histogram_count(&histogram), ==, 0);
+    g_assert_cmpuint(kw_histogram_quantile_us(&histogram, 0.99), ==, 0);
+    kw_histogram_add_us(&histogram, 1);
+    kw_histogram_add_us(&histogram, 3);
+    g_assert_cmpuint(kw_histogram_quantile_us(&histogram, 0), ==, 1);
+    g_assert_cmpuint(kw_histogram_quantile_us(&histogram, 0.5), ==, 1);
+    g_assert_cmpuint(kw_histogram_quantile_us(&histogram, 0.51), ==, 3);
+    g_assert_cmpuint(kw_histogram_quantile_us(&histogram, 1), ==, 3);
+    memset(&histogram, 0, sizeof histogram);
+    for (uint64_t value = 1; value <= 100; value++)
+        kw_histogram_add_us(&histogram, value < 100 ? 2 : 1000);
+    g_assert_cmpuint(kw_histogram_quantile_us(&histogram, 0.99), ==, 2);
+    g_assert_cmpuint(kw_histogram_quantile_us(&histogram, 0.995), >=, 1000);
+    g_assert_cmpuint(kw_histogram_count(&histogram), ==, 100);
+}
+
+static kw_histogram shared;
+
+static void
+add_latencies(void *user)
+{
+    (void)user;
+    for (uint64_t i = 0; i < 10000; i++)
+        kw_histogram_add_us(&shared, i);
+}
+
+static void
+histograms_take_all_threads(void)
+{
+    kw_thread threads[4];
+    for (size_t i = 0; i < G_N_ELEMENTS(threads); i++)
+        kw_thread_start(&threads[i], "count", add_latencies, NULL);
+    for (size_t i = 0; i < G_N_ELEMENTS(threads); i++)
+        kw_thread_join(&threads[i]);
+    g_assert_cmpuint(kw_histogram_count(&shared), ==, 40000);
+    g_assert_cmpuint(shared.sum_us, ==, 4u * 49995000u);
+}
+
+int
+main(int count, char **arguments)
+{
+    g_test_init(&count, &arguments, NULL);
+    g_test_add_func("/base/counters/names", every_figure_has_a_name);
+    g_test_add_func("/base/counters/threads", all_threads_are_summed);
+    g_test_add_func("/base/histogram/steps", steps_rise);
+    g_test_add_func("/base/histogram/step", a_value_goes_to_its_step);
+    g_test_add_func("/base/histogram/quantiles", quantiles);
+    g_test_add_func("/base/histogram/threads", histograms_take_all_threads);
+    return g_test_run();
+}

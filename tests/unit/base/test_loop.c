@@ -1,0 +1,268 @@
+/* Tasks posted from any thread run on the loop's thread, each once, in the order of their thread. */
+#include "base/loop.h"
+
+#include "base/thread.h"
+
+#include <glib.h>
+#include <stdatomic.h>
+
+#define POSTERS 4
+#define EACH 20000
+
+typedef struct mail {
+    kw_task task;
+    int poster;
+    int number;
+} mail;
+
+static struct {
+    kw_loop *loop;
+    pthread_t thread;
+    int next[POSTERS];
+    int arrived;
+    mail mails[POSTERS][EACH];
+} post;
+
+static void
+arrive(kw_task *task)
+{
+    mail *got = (mail *)(void *)task;
+    g_assert_true(pthread_equal(pthread_self(), post.thread));
+    g_assert_cmpint(got->number, ==, post.next[got->poster]);
+    post.next[got->poster]++;
+    if (++post.arrived == POSTERS * EACH)
+        kw_loop_stop(post.loop);
+}
+
+static void
+post_all(void *user)
+{
+    int poster = *(int *)user;
+    for (int i = 0; i < EACH; i++) {
+        mail *sent = &post.mails[poster][i];
+        *sent = (mail){.task.run = arrive, .poster = poster, .number = i};
+        kw_loop_post(post.loop, &sent->task);
+    }
+}
+
+static void
+tasks_arrive_in_the_order_of_their_thread(void)
+{
+    post.loop = kw_loop_new();
+    post.thread = pthread_self();
+    kw_thread threads[POSTERS];
+    int numbers[POSTERS];
+    for (int i = 0; i < POSTERS; i++) {
+        numbers[i] = i;
+        kw_thread_start(&threads[i], "post", post_all, &numbers[i]);
+    }
+    kw_loop_run(post.loop);
+    for (int i = 0; i < POSTERS; i++)
+        kw_thread_join(&threads[i]);
+    g_assert_cmpint(post.arrived, ==, POSTERS * EACH);
+    kw_loop_free(post.loop);
+}
+
+/* --- a task that posts from the loop itself ---------------------------------------------------- */
+
+typedef struct again {
+    kw_task task;
+    kw_loop *loop;
+    int left;
+    bool inside;
+} again;
+
+static void
+run_again(kw_task *task)
+{
+    again *self = (again *)(void *)task;
+    g_assert_false(self->inside); /* never run before the post returned */
+    self->inside = true;
+    if (--self->left > 0)
+        kw_loop_post(self->loop, &self->task);
+    else
+        kw_loop_stop(self->loop);
+    self->inside = false;
+}
+
+static void
+a_task_may_post_itself_again(void)
+{
+    again self = {.task.run = run_again, .loop = kw_loop_new(), .left = 1000};
+    kw_loop_post(self.loop, &self.task);
+    kw_loop_run(self.loop);
+    g_assert_cmpint(self.left, ==, 0);
+    kw_loop_free(self.loop);
+}
+
+/* --- ping and pong between two loops ----------------------------------------------------------- */
+
+typedef struct ball {
+    kw_task task;
+    kw_loop *loops[2];
+    int hits;
+} ball;
+
+static void
+hit(kw_task *task)
+{
+    ball *self = (ball *)(void *)task;
+    if (++self->hits == 5000) {
+        kw_loop_stop(self->loops[0]);
+        kw_loop_stop(self->loops[1]);
+        return;
+    }
+    kw_loop_post(self->loops[self->hits % 2], &self->task);
+}
+
+static void
+run_loop(void *user)
+{
+    kw_loop_run(user);
+}
+
+static void
+a_task_goes_between_loops(void)
+{
+    ball self = {.task.run = hit, .loops = {kw_loop_new(), kw_loop_new()}};
+    kw_thread threads[2];
+    for (int i = 0; i < 2; i++)
+        kw_thread_start(&threads[i], "loop", run_loop, self.loops[i]);
+    kw_loop_post(self.loops[0], &self.task);
+    for (int i = 0; i < 2; i++)
+        kw_thread_join(&threads[i]);
+    g_assert_cmpint(self.hits, ==, 5000);
+    for (int i = 0; i < 2; i++)
+        kw_loop_free(self.loops[i]);
+}
+
+/* --- stop and free ----------------------------------------------------------------------------- */
+
+static atomic_int ran;
+
+static void
+count_run(kw_task *task)
+{
+    (void)task;
+    atomic_fetch_add(&ran, 1);
+}
+
+static void
+what_was_posted_after_the_end_runs_at_free(void)
+{
+    kw_loop *loop = kw_loop_new();
+    kw_loop_stop(loop);
+    kw_loop_run(loop);
+    kw_task tasks[3] = {{.run = count_run}, {.run = count_run}, {.run = count_run}};
+    for (size_t i = 0; i < G_N_ELEMENTS(tasks); i++)
+        kw_loop_post(loop, &tasks[i]);
+    kw_loop_free(loop);
+    g_assert_cmpint(atomic_load(&ran), ==, 3);
+    kw_loop_free(NULL);
+}
+
+static void
+a_loop_can_be_stopped_from_elsewhere(void)
+{
+    for (int i = 0; i < 50; i++) {
+        kw_loop *loop = kw_loop_new();
+        kw_thread thread;
+        kw_thread_start(&thread, "loop", run_loop, loop);
+        kw_loop_stop(loop);
+        kw_thread_join(&thread);
+        kw_loop_free(loop);
+    }
+}
+
+/* --- timers ------------------------------------------------------------------------------------ */
+
+static struct {
+    kw_loop *loop;
+    kw_timer *first, *second, *never;
+    int order[4];
+    int fired;
+} timers;
+
+static void
+first_fired(void *user)
+{
+    (void)user;
+    timers.order[timers.fired++] = 1;
+    if (timers.fired == 1)
+        kw_timer_start_ms(timers.first, 20); /* one-shot: once more, behind the second */
+    else
+        kw_loop_stop(timers.loop);
+}
+
+static void
+second_fired(void *user)
+{
+    g_assert_true(user == &timers);
+    timers.order[timers.fired++] = 2;
+    kw_timer_stop(timers.never);
+}
+
+static void
+never_fired(void *user)
+{
+    (void)user;
+    g_assert_not_reached();
+}
+
+static void
+timers_fire_once_in_order(void)
+{
+    timers.loop = kw_loop_new();
+    timers.first = kw_timer_new(timers.loop, first_fired, NULL);
+    timers.second = kw_timer_new(timers.loop, second_fired, &timers);
+    timers.never = kw_timer_new(timers.loop, never_fired, NULL);
+    uint64_t begin = kw_clock_mono_ns();
+    kw_timer_start_ms(timers.never, 25);
+    kw_timer_start_ms(timers.second, 15);
+    kw_timer_start_ms(timers.first, 5);
+    kw_loop_run(timers.loop);
+    g_assert_cmpint(timers.fired, ==, 3);
+    g_assert_cmpint(timers.order[0], ==, 1);
+    g_assert_cmpint(timers.order[1], ==, 2);
+    g_assert_cmpint(timers.order[2], ==, 1);
+    g_assert_cmpuint(kw_clock_mono_ns() - begin, >=, 24000000);
+    kw_timer_free(timers.first);
+    kw_timer_free(timers.second);
+    kw_timer_free(timers.never);
+    kw_timer_free(NULL);
+    kw_loop_free(timers.loop);
+}
+
+static void
+freed_before_it_fires(void *user)
+{
+    kw_loop_stop(user);
+}
+
+static void
+a_running_timer_may_be_freed(void)
+{
+    kw_loop *loop = kw_loop_new();
+    kw_timer *gone = kw_timer_new(loop, never_fired, NULL);
+    kw_timer *end = kw_timer_new(loop, freed_before_it_fires, loop);
+    kw_timer_start_ms(gone, 1);
+    kw_timer_start_ms(end, 10);
+    kw_timer_free(gone);
+    kw_loop_run(loop);
+    kw_timer_free(end);
+    kw_loop_free(loop);
+}
+
+int
+main(int count, char **arguments)
+{
+    g_test_init(&count, &arguments, NULL);
+    g_test_add_func("/base/loop/order", tasks_arrive_in_the_order_of_their_thread);
+    g_test_add_func("/base/loop/again", a_task_may_post_itself_again);
+    g_test_add_func("/base/loop/between", a_task_goes_between_loops);
+    g_test_add_func("/base/loop/free", what_was_posted_after_the_end_runs_at_free);
+    g_test_add_func("/base/loop/stop", a_loop_can_be_stopped_from_elsewhere);
+    g_test_add_func("/base/loop/timers", timers_fire_once_in_order);
+    g_test_add_func("/base/loop/timer-freed", a_running_timer_may_be_freed);
+    return g_test_run();
+}
