@@ -4,10 +4,6 @@
 1. The finalizers of generated structs do not chain up to GObject's, so that every object leaks its
    instance private data (48 bytes). The call is added.
 2. A binary field that comes twice is freed with g_free, though it is a GByteArray. It is unref'd.
-
-A third one concerns the IDL: an exception that a method declares under the name `error` collides
-with the generated `GError **error`. --idl writes a copy of an IDL file with that name changed; names
-do not travel, so the wire is the same.
 """
 import argparse
 import pathlib
@@ -30,21 +26,12 @@ def mend(text):
     return FINALIZER.subn(chain_up, text)
 
 
-def rename_throws(text):
-    return re.sub(r"(throws\s*\(\s*1:\s*\w+\s+)error(\s*\))", r"\1failure\2", text)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--idl", action="store_true", help="the input is an IDL file: rename `error` in throws")
     parser.add_argument("source", type=pathlib.Path)
     parser.add_argument("target", type=pathlib.Path)
     args = parser.parse_args()
-    text = args.source.read_text(encoding="utf-8")
-    if args.idl:
-        args.target.write_text(rename_throws(text), encoding="utf-8")
-        return
-    text, finalizers = mend(text)
+    text, finalizers = mend(args.source.read_text(encoding="utf-8"))
     if "_finalize (GObject" in text and finalizers == 0:
         sys.exit(f"{args.source}: its finalizers do not look as expected; is this Thrift newer than 0.17?")
     args.target.write_text(text, encoding="utf-8")

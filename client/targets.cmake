@@ -1,11 +1,11 @@
 # kw_thrift_glib: what `thrift --gen c_glib` makes of keyway.thrift, mended (see chain_finalizers.py) and
-# compiled without our warnings. keyway_shared, keyway_static: libkeyway. keyway_cli: the program `keyway`.
+# compiled without our warnings. keyway_shared, keyway_static: libkeyway. keyway: the program.
 set(KW_GLIB_RAW ${CMAKE_CURRENT_BINARY_DIR}/raw)
 set(KW_GLIB_GEN ${CMAKE_CURRENT_BINARY_DIR}/gen)
-set(KW_GLIB_IDL ${CMAKE_CURRENT_BINARY_DIR}/idl/keyway.thrift)
+set(KW_GLIB_IDL ${PROJECT_SOURCE_DIR}/thrift/keyway.thrift)
 set(KW_GLIB_MEND ${CMAKE_CURRENT_SOURCE_DIR}/chain_finalizers.py)
 set(KW_GLIB_STEMS keyway_keyway_types keyway_data keyway_admin)
-file(MAKE_DIRECTORY ${KW_GLIB_RAW} ${KW_GLIB_GEN} ${CMAKE_CURRENT_BINARY_DIR}/idl)
+file(MAKE_DIRECTORY ${KW_GLIB_RAW} ${KW_GLIB_GEN})
 
 set(kw_glib_raw)
 set(kw_glib_gen)
@@ -19,19 +19,20 @@ foreach(stem ${KW_GLIB_STEMS})
 endforeach()
 
 add_custom_command(OUTPUT ${kw_glib_raw}
-  COMMAND Python3::Interpreter ${KW_GLIB_MEND} --idl ${PROJECT_SOURCE_DIR}/thrift/keyway.thrift ${KW_GLIB_IDL}
   COMMAND ${THRIFT_COMPILER} --gen c_glib -out ${KW_GLIB_RAW} ${KW_GLIB_IDL}
-  DEPENDS ${PROJECT_SOURCE_DIR}/thrift/keyway.thrift ${KW_GLIB_MEND}
+  DEPENDS ${KW_GLIB_IDL}
   COMMENT "Making the Thrift C GLib client of keyway.thrift" VERBATIM)
 add_custom_command(OUTPUT ${kw_glib_gen} ${kw_glib_steps}
   DEPENDS ${kw_glib_raw} ${KW_GLIB_MEND}
   COMMENT "Mending the generated C" VERBATIM)
 
-add_library(kw_thrift_glib STATIC ${kw_glib_gen})
-target_include_directories(kw_thrift_glib SYSTEM PUBLIC ${KW_GLIB_GEN})
-target_link_libraries(kw_thrift_glib PUBLIC PkgConfig::THRIFT_C_GLIB PkgConfig::GLIB)
-target_compile_options(kw_thrift_glib PRIVATE -w -fvisibility=hidden)
-set_target_properties(kw_thrift_glib PROPERTIES POSITION_INDEPENDENT_CODE ON)
+add_library(kw_thrift_glib_objects OBJECT ${kw_glib_gen})
+target_include_directories(kw_thrift_glib_objects SYSTEM PUBLIC ${KW_GLIB_GEN})
+target_link_libraries(kw_thrift_glib_objects PUBLIC PkgConfig::THRIFT_C_GLIB PkgConfig::GLIB)
+target_compile_options(kw_thrift_glib_objects PRIVATE -w -fvisibility=hidden)
+set_target_properties(kw_thrift_glib_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
+add_library(kw_thrift_glib STATIC)
+target_link_libraries(kw_thrift_glib PUBLIC kw_thrift_glib_objects)
 
 add_library(keyway_objects OBJECT
   lib/admin.c lib/client.c lib/connection.c lib/error.c lib/info.c lib/many.c lib/message.c lib/query.c
@@ -39,15 +40,29 @@ add_library(keyway_objects OBJECT
 target_include_directories(keyway_objects PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_compile_options(keyway_objects PRIVATE -fvisibility=hidden)
 set_target_properties(keyway_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
-target_link_libraries(keyway_objects PUBLIC kw_thrift_glib PkgConfig::GLIB PkgConfig::OPENSSL PRIVATE kw_flags)
+target_link_libraries(keyway_objects PUBLIC kw_thrift_glib_objects PkgConfig::GLIB PkgConfig::OPENSSL PRIVATE kw_flags)
 
-add_library(keyway_shared SHARED)
-target_link_libraries(keyway_shared PRIVATE keyway_objects)
-target_link_options(keyway_shared PRIVATE LINKER:--exclude-libs,ALL)
-add_library(keyway_static STATIC)
-target_link_libraries(keyway_static PUBLIC keyway_objects)
+# Objects are named by hand: an object library hands its objects on to whoever links it, and no further.
 foreach(kind shared static)
+  string(TOUPPER ${kind} form)
+  add_library(keyway_${kind} ${form} $<TARGET_OBJECTS:keyway_objects> $<TARGET_OBJECTS:kw_thrift_glib_objects>)
   target_include_directories(keyway_${kind} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
   set_target_properties(keyway_${kind} PROPERTIES OUTPUT_NAME keyway VERSION ${PROJECT_VERSION} SOVERSION 0)
 endforeach()
-target_link_libraries(keyway_shared PUBLIC PkgConfig::GLIB)
+target_link_libraries(keyway_shared PUBLIC PkgConfig::GLIB PRIVATE PkgConfig::THRIFT_C_GLIB PkgConfig::OPENSSL)
+target_link_libraries(keyway_static PUBLIC PkgConfig::GLIB PkgConfig::THRIFT_C_GLIB PkgConfig::OPENSSL)
+
+# keyway, the program. libcsv has no pkg-config file.
+find_library(KW_LIBCSV csv REQUIRED)
+add_executable(keyway
+  cli/batch.c cli/check.c cli/connect.c cli/create.c cli/explain.c cli/import.c cli/main.c
+  cli/output.c cli/output_json.c cli/output_table.c cli/progress.c cli/question.c cli/read.c cli/show.c
+  cli/source.c cli/source_csv.c cli/source_json.c cli/stamp.c cli/text.c cli/value.c cli/write.c)
+target_link_libraries(keyway PRIVATE keyway_static PkgConfig::JSON_GLIB ${KW_LIBCSV} kw_flags)
+
+include(GNUInstallDirs)
+install(TARGETS keyway RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS keyway_shared keyway_static DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES keyway.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/man/keyway.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES cli/keyway.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME keyway)

@@ -29,10 +29,17 @@ kw_client_error_private_clear(KwClientErrorPrivate *private)
 /* Makes kw_client_error_quark. */
 G_DEFINE_EXTENDED_ERROR(KwClientError, kw_client_error)
 
+/* NULL for errors of other domains, which have nothing there. */
+static KwClientErrorPrivate *
+private_of(const GError *error)
+{
+    return error == NULL || error->domain != KW_CLIENT_ERROR ? NULL : kw_client_error_get_private(error);
+}
+
 gint32
 kw_client_error_retry_after_ms(const GError *error)
 {
-    const KwClientErrorPrivate *private = kw_client_error_get_private(error);
+    const KwClientErrorPrivate *private = private_of(error);
 
     return private == NULL ? 0 : private->retry_after_ms;
 }
@@ -40,7 +47,7 @@ kw_client_error_retry_after_ms(const GError *error)
 bool
 kw_client_error_maybe_applied(const GError *error)
 {
-    const KwClientErrorPrivate *private = kw_client_error_get_private(error);
+    const KwClientErrorPrivate *private = private_of(error);
 
     return private != NULL && private->maybe_applied;
 }
@@ -48,7 +55,7 @@ kw_client_error_maybe_applied(const GError *error)
 const char *
 kw_client_error_request_id(const GError *error)
 {
-    const KwClientErrorPrivate *private = kw_client_error_get_private(error);
+    const KwClientErrorPrivate *private = private_of(error);
 
     return private == NULL ? NULL : private->request_id;
 }
@@ -68,7 +75,7 @@ kw_client_error_set(GError **error, kw_client_code code, const char *format, ...
 void
 kw_client_error_mark_maybe_applied(GError *error)
 {
-    KwClientErrorPrivate *private = error == NULL ? NULL : kw_client_error_get_private(error);
+    KwClientErrorPrivate *private = private_of(error);
 
     if (private != NULL)
     private->maybe_applied = true;

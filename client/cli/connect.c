@@ -1,0 +1,235 @@
+/* The options of all commands, connecting, and how errors are told. */
+#include "cli/cli.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DEFAULT_GATEWAY "127.0.0.1:9595"
+
+static gboolean
+take_format(const char *option, const char *text, gpointer user, GError **error)
+{
+    static const char *const names[] = {"table", "json", "jsonl", "csv", NULL};
+    kw_cli *cli = user;
+
+    for (int i = 0; names[i] != NULL; i++)
+        if (g_str_equal(text, names[i])) {
+            cli->format = (kw_output_format)i;
+            return TRUE;
+        }
+    g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                "%s: \"%s\" is none of table, json, jsonl, csv", option, text);
+    return FALSE;
+}
+
+static GOptionGroup *
+options_of_all(kw_cli *cli)
+{
+    GOptionGroup *group =
+        g_option_group_new("gateway", "Gateway and output options:", "Options of all commands", cli, NULL);
+    kw_client_options *connection = &cli->connection;
+    const GOptionEntry entries[] = {
+        {"gateway", 'g', 0, G_OPTION_ARG_STRING, &cli->gateway,
+         "Gateway to talk to [KEYWAY_GATEWAY, " DEFAULT_GATEWAY "]", "HOST:PORT"},
+        {"timeout", 't', 0, G_OPTION_ARG_INT, &cli->timeout_ms, "Answer within, or fail", "MS"},
+        {"output", 'o', 0, G_OPTION_ARG_CALLBACK, take_format, "table, json, jsonl or csv", "FORMAT"},
+        {"raw", 0, 0, G_OPTION_ARG_NONE, &cli->raw, "Timestamps as numbers", NULL},
+        {"framed", 0, 0, G_OPTION_ARG_NONE, &cli->framed, "Framed transport", NULL},
+        {"compact", 0, 0, G_OPTION_ARG_NONE, &cli->compact, "Compact protocol", NULL},
+        {"tls", 0, 0, G_OPTION_ARG_NONE, &cli->tls, "TLS; the gateway's certificate is verified", NULL},
+        {"tls-ca", 0, 0, G_OPTION_ARG_FILENAME, &connection->tls_ca,
+         "Authorities to trust (PEM) [the system's]", "FILE"},
+        {"tls-cert", 0, 0, G_OPTION_ARG_FILENAME, &connection->tls_certificate, "Our certificate (PEM)",
+         "FILE"},
+        {"tls-key", 0, 0, G_OPTION_ARG_FILENAME, &connection->tls_key,
+         "Its private key (PEM) [in --tls-cert]", "FILE"},
+        {"tls-name", 0, 0, G_OPTION_ARG_STRING, &connection->tls_server_name,
+         "Name to verify [the gateway's host]", "NAME"},
+        G_OPTION_ENTRY_NULL};
+
+    g_option_group_add_entries(group, entries);
+    return group;
+}
+
+bool
+kw_cli_parse_options(GOptionContext *context, kw_cli *cli, int *argc, char ***argv, int *ret_exit)
+{
+    g_autoptr(GError) error = NULL;
+    g_autofree char *help = NULL;
+    gboolean help_wanted = FALSE;
+    const GOptionEntry entries[] = {{"help", 'h', 0, G_OPTION_ARG_NONE, &help_wanted, "Show this help", NULL},
+                                    G_OPTION_ENTRY_NULL};
+
+    g_option_context_set_help_enabled(context, FALSE);
+    g_option_context_add_main_entries(context, entries, NULL);
+    g_option_context_add_group(context, options_of_all(cli));
+    *ret_exit = KW_EXIT_OK;
+    if (!g_option_context_parse(context, argc, argv, &error)) {
+        *ret_exit = kw_cli_usage("%s", error->message);
+        return false;
+    }
+    if (!help_wanted)
+        return true;
+    help = g_option_context_get_help(context, FALSE, NULL);
+    printf("%s", help);
+    return false;
+}
+
+static bool
+parse_with(GOptionContext *context, kw_cli *cli, int least, int most, int *argc, char ***argv, int *ret_exit)
+{
+    int words;
+
+    if (!kw_cli_parse_options(context, cli, argc, argv, ret_exit))
+        return false;
+    *ret_exit = KW_EXIT_USAGE;
+    if (*argc > 1 && g_str_equal((*argv)[1], "--")) {
+        memmove(*argv + 1, *argv + 2, (gsize)(*argc - 1) * sizeof **argv);
+        --*argc;
+    }
+    words = *argc - 1;
+    if (words < least)
+        kw_cli_usage(words == 0 ? "an argument is missing" : "an argument is missing after %s",
+                     (*argv)[words]);
+    else if (most >= 0 && words > most)
+        kw_cli_usage("one argument too many: %s", (*argv)[most + 1]);
+    else
+        return true;
+    return false;
+}
+
+bool
+kw_cli_parse(kw_cli *cli, const char *command, const char *words, const char *about,
+             const GOptionEntry *entries, GOptionGroup *group, int least, int most, int *argc, char ***argv,
+             int *ret_exit)
+{
+    GOptionContext *context = g_option_context_new(words);
+    g_autofree char *program = g_strdup_printf("keyway %s", command);
+    bool ok;
+
+    g_set_prgname(program);
+    g_option_context_set_summary(context, about);
+    if (entries != NULL)
+        g_option_context_add_main_entries(context, entries, NULL);
+    if (group != NULL)
+        g_option_context_add_group(context, group);
+    ok = parse_with(context, cli, least, most, argc, argv, ret_exit);
+    g_option_context_free(context);
+    return ok;
+}
+
+int
+kw_cli_usage(const char *format, ...)
+{
+    va_list arguments;
+    g_autofree char *message = NULL;
+
+    va_start(arguments, format);
+    message = g_strdup_vprintf(format, arguments);
+    va_end(arguments);
+    g_printerr("%s: %s\nTry `%s --help`.\n", g_get_prgname(), message, g_get_prgname());
+    return KW_EXIT_USAGE;
+}
+
+static const char *
+address(const kw_cli *cli)
+{
+    const char *from_environment = g_getenv("KEYWAY_GATEWAY");
+
+    if (cli->gateway != NULL)
+        return cli->gateway;
+    return from_environment != NULL && from_environment[0] != '\0' ? from_environment : DEFAULT_GATEWAY;
+}
+
+kw_client *
+kw_cli_connect(kw_cli *cli, int *ret_exit)
+{
+    GError *error = NULL;
+
+    if (cli->client != NULL)
+        return cli->client;
+    if (cli->timeout_ms < 0) {
+        *ret_exit = kw_cli_usage("--timeout %d: not a time", cli->timeout_ms);
+        return NULL;
+    }
+    /* Whoever names files for TLS wants TLS. */
+    cli->connection.framed = cli->framed;
+    cli->connection.compact = cli->compact;
+    cli->connection.tls =
+        cli->tls || cli->connection.tls_ca != NULL || cli->connection.tls_certificate != NULL;
+    cli->client = kw_client_open(address(cli), &cli->connection, &error);
+    if (cli->client == NULL)
+        *ret_exit = kw_cli_fail(error, "cannot connect");
+    return cli->client;
+}
+
+kw_table_info *
+kw_cli_describe(kw_cli *cli, const char *name, int *ret_exit)
+{
+    GError *error = NULL;
+    kw_client *client = kw_cli_connect(cli, ret_exit);
+    kw_table_info *table = client == NULL ? NULL : kw_client_describe(client, name, &error);
+
+    if (error != NULL)
+        *ret_exit = kw_cli_fail(error, name);
+    return table;
+}
+
+kw_call_options
+kw_cli_call_options(const kw_cli *cli)
+{
+    return (kw_call_options){.deadline_ms = cli->timeout_ms};
+}
+
+static int
+exit_of_code(kw_client_code code)
+{
+    switch (code) {
+    case KW_CLIENT_INVALID:
+        return KW_EXIT_INVALID;
+    case KW_CLIENT_NOT_FOUND:
+        return KW_EXIT_NOT_FOUND;
+    case KW_CLIENT_DENIED:
+        return KW_EXIT_DENIED;
+    case KW_CLIENT_LIMIT:
+        return KW_EXIT_LIMIT;
+    case KW_CLIENT_BUSY:
+    case KW_CLIENT_UNAVAILABLE:
+    case KW_CLIENT_CONNECTION:
+        return KW_EXIT_UNAVAILABLE;
+    case KW_CLIENT_TIMEOUT:
+        return KW_EXIT_TIMEOUT;
+    case KW_CLIENT_REFUSED:
+    case KW_CLIENT_CORRUPT:
+    case KW_CLIENT_INTERNAL:
+    case KW_CLIENT_PROTOCOL:
+        return KW_EXIT_FAILED;
+    }
+    return KW_EXIT_FAILED;
+}
+
+int
+kw_exit_of(const GError *error)
+{
+    if (kw_client_error_maybe_applied(error))
+        return KW_EXIT_UNKNOWN;
+    return error->domain == KW_CLIENT_ERROR ? exit_of_code((kw_client_code)error->code) : KW_EXIT_FAILED;
+}
+
+int
+kw_cli_fail(GError *error, const char *what)
+{
+    int code = kw_exit_of(error);
+    bool ours = error->domain == KW_CLIENT_ERROR;
+
+    g_printerr("keyway: %s: %s\n", what, error->message);
+    if (ours && kw_client_error_maybe_applied(error))
+        g_printerr("  The write may have happened all the same: read before you write again.\n");
+    if (ours && kw_client_error_retry_after_ms(error) > 0)
+        g_printerr("  Try again in %d ms.\n", kw_client_error_retry_after_ms(error));
+    if (ours && kw_client_error_request_id(error) != NULL)
+        g_printerr("  Request %s in the gateway's log.\n", kw_client_error_request_id(error));
+    g_error_free(error);
+    return code;
+}

@@ -1,0 +1,173 @@
+/* keyway explain: the row keys that a record gets, or the ranges that answer a question. */
+#include "cli/explain.h"
+
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "cli/question.h"
+#include "cli/text.h"
+#include "cli/value.h"
+
+static char *
+text_of(GBytes *bytes)
+{
+    return bytes == NULL ? g_strdup("")
+                         : kw_text_from_bytes(g_bytes_get_data(bytes, NULL), g_bytes_get_size(bytes));
+}
+
+static void
+print_key(const kw_explained_key *key, FILE *to)
+{
+    g_autofree char *row_key = text_of(key->row_key);
+
+    fprintf(to, "path %s, store table %s\n  row key  %s  (%" G_GSIZE_FORMAT " bytes)\n", key->path,
+            key->store_table, row_key, g_bytes_get_size(key->row_key));
+    for (guint i = 0; i < key->pieces->len; i++) {
+        const kw_key_piece *piece = key->pieces->pdata[i];
+
+        fprintf(to, "    %-30s %s\n", piece->component, piece->text);
+    }
+    if (key->region_start != NULL) {
+        g_autofree char *start = text_of(key->region_start);
+
+        fprintf(to, "  region   from \"%s\"%s%s\n", start, key->region_server == NULL ? "" : " on ",
+                key->region_server == NULL ? "" : key->region_server);
+    }
+}
+
+static void
+print_ranges(const kw_explanation *plan, FILE *to)
+{
+    gint32 group = -1;
+
+    fprintf(to, "path %s, %u range%s%s\n", plan->path, plan->ranges->len, plan->ranges->len == 1 ? "" : "s",
+            plan->reversed ? ", read backwards" : "");
+    for (guint i = 0; i < plan->ranges->len; i++) {
+        const kw_explained_range *range = plan->ranges->pdata[i];
+
+        if (range->group != group)
+            fprintf(to, "  group %d\n", range->group);
+        group = range->group;
+        fprintf(to, "    %s\n", range->text);
+    }
+    if (plan->expected_efficiency > 0)
+        fprintf(to, "  expected efficiency %.2f\n", plan->expected_efficiency);
+}
+
+void
+kw_explanation_print(const kw_explanation *explanation, FILE *to)
+{
+    for (guint i = 0; i < explanation->keys->len; i++)
+        print_key(explanation->keys->pdata[i], to);
+    if (explanation->path != NULL)
+        print_ranges(explanation, to);
+    for (char **note = explanation->notes; *note != NULL; note++)
+        fprintf(to, "  * %s\n", *note);
+    if (explanation->keys->len == 0 && explanation->path == NULL)
+        fprintf(to, "%s\n", explanation->text);
+}
+
+/* --- for programs ----------------------------------------------------------------------------- */
+
+static bool
+output_keys(const kw_cli *cli, const kw_explanation *explanation)
+{
+    static const kw_column columns[] = {
+        {.name = "path"},  {.name = "store_table"},  {.name = "row_key"},      {.name = "component"},
+        {.name = "bytes"}, {.name = "region_start"}, {.name = "region_server"}};
+    kw_output *output = kw_output_new(cli->format, cli->raw, columns, G_N_ELEMENTS(columns));
+
+    for (guint i = 0; i < explanation->keys->len; i++) {
+        const kw_explained_key *key = explanation->keys->pdata[i];
+        g_autofree char *row_key = text_of(key->row_key);
+        g_autofree char *region_start = text_of(key->region_start);
+
+        for (guint j = 0; j < key->pieces->len; j++) {
+            const kw_key_piece *piece = key->pieces->pdata[j];
+            g_autofree char *bytes = text_of(piece->bytes);
+            const kw_value cells[] = {kw_text(key->path),
+                                      kw_text(key->store_table),
+                                      kw_text(row_key),
+                                      kw_text(piece->component),
+                                      kw_text(bytes),
+                                      key->region_start == NULL ? (kw_value){0} : kw_text(region_start),
+                                      key->region_server == NULL ? (kw_value){0}
+                                                                 : kw_text(key->region_server)};
+
+            kw_output_row(output, cells);
+        }
+    }
+    return kw_output_end(output, NULL);
+}
+
+static bool
+output_ranges(const kw_cli *cli, const kw_explanation *plan)
+{
+    static const kw_column columns[] = {{.name = "path"}, {.name = "group"},    {.name = "start"},
+                                        {.name = "stop"}, {.name = "reversed"}, {.name = "text"}};
+    kw_output *output = kw_output_new(cli->format, cli->raw, columns, G_N_ELEMENTS(columns));
+
+    for (guint i = 0; i < plan->ranges->len; i++) {
+        const kw_explained_range *range = plan->ranges->pdata[i];
+        g_autofree char *start = text_of(range->start);
+        g_autofree char *stop = text_of(range->stop);
+        const kw_value cells[] = {kw_text(plan->path), kw_number(range->group), kw_text(start),
+                                  kw_text(stop),       kw_flag(plan->reversed), kw_text(range->text)};
+
+        kw_output_row(output, cells);
+    }
+    return kw_output_end(output, NULL);
+}
+
+static int
+show(const kw_cli *cli, const kw_explanation *explanation)
+{
+    if (cli->format == KW_OUTPUT_TABLE) {
+        kw_explanation_print(explanation, stdout);
+        return KW_EXIT_OK;
+    }
+    if (explanation->path == NULL)
+        return output_keys(cli, explanation) ? KW_EXIT_OK : KW_EXIT_FAILED;
+    return output_ranges(cli, explanation) ? KW_EXIT_OK : KW_EXIT_FAILED;
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static kw_explanation *
+explain(kw_cli *cli, const kw_table_info *table, const kw_question_words *words, bool put,
+        char *const *fields, int count, GError **error)
+{
+    g_autoptr(kw_record) record = kw_record_new();
+    g_autoptr(kw_query) query = NULL;
+
+    if (put)
+        return kw_record_parse(table, fields, count, record, error)
+                   ? kw_client_explain_put(cli->client, table->name, record, error)
+                   : NULL;
+    query = kw_question_query(words, table, fields, count, error);
+    return query == NULL ? NULL : kw_client_explain(cli->client, query, error);
+}
+
+int
+kw_command_explain(kw_cli *cli, int argc, char **argv)
+{
+    kw_question_words words = {0};
+    g_autoptr(kw_table_info) table = NULL;
+    g_autoptr(kw_explanation) explanation = NULL;
+    gboolean put = FALSE;
+    GError *error = NULL;
+    int code;
+    const GOptionEntry entries[] = {
+        {"put", 0, 0, G_OPTION_ARG_NONE, &put, "The words are a record: show its row keys", NULL},
+        G_OPTION_ENTRY_NULL};
+
+    if (!kw_cli_parse(
+            cli, "explain", "TABLE [FIELD=VALUE...]",
+            "Shows how a question would be answered or, with --put, which row keys a record would get.",
+            entries, kw_question_options(&words), 1, -1, &argc, &argv, &code))
+        return code;
+    table = kw_cli_describe(cli, argv[1], &code);
+    if (table == NULL)
+        return code;
+    explanation = explain(cli, table, &words, put, argv + 2, argc - 2, &error);
+    return explanation == NULL ? kw_cli_fail(error, "explain") : show(cli, explanation);
+}

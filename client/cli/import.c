@@ -1,0 +1,174 @@
+/* keyway import: records out of a file, batch by batch; what is not written goes to a reject file. */
+#include "cli/batch.h"
+#include "cli/cli.h"
+#include "cli/progress.h"
+#include "cli/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define REASONS_SHOWN 5
+
+typedef struct import {
+    const char *file;
+    const char *format;
+    char *reject_file; /* NULL: none is written */
+    int batch_size;
+    FILE *rejects; /* NULL until the first */
+    guint64 rejected;
+    bool reject_broken; /* the reject file cannot be written */
+    kw_progress progress;
+} import;
+
+/* {"line": 12, "error": "...", "record": {...}} */
+static void
+write_reject(import *run, const kw_source_item *item, const GError *why)
+{
+    g_autoptr(GString) line = g_string_new(NULL);
+
+    if (run->reject_file == NULL || run->reject_broken)
+        return;
+    if (run->rejects == NULL)
+        run->rejects = fopen(run->reject_file, "we");
+    g_string_append_printf(line, "{\"line\": %" G_GUINT64_FORMAT ", \"error\": ", item->line);
+    kw_text_append_json(line, why->message);
+    if (kw_client_error_maybe_applied(why))
+        g_string_append(line, ", \"maybe_applied\": true");
+    if (item->json != NULL)
+        g_string_append_printf(line, ", \"record\": %s", item->json);
+    g_string_append(line, "}\n");
+    if (run->rejects != NULL && fputs(line->str, run->rejects) >= 0)
+        return;
+    g_printerr("keyway: %s: %s\n", run->reject_file, g_strerror(errno));
+    run->reject_broken = true;
+}
+
+static void
+reject(const kw_source_item *item, const GError *why, void *user)
+{
+    import *run = user;
+
+    run->rejected++;
+    if (run->rejected <= REASONS_SHOWN) {
+        kw_progress_end(&run->progress);
+        g_printerr("%s:%" G_GUINT64_FORMAT ": %s%s\n", run->file, item->line, why->message,
+                   kw_client_error_maybe_applied(why) ? " (it may have been written all the same)" : "");
+    }
+    write_reject(run, item, why);
+}
+
+static bool
+read_all(import *run, kw_source *source, kw_batch *batch, GError **error)
+{
+    g_autoptr(GError) failure = NULL;
+    kw_source_item item;
+
+    while (kw_source_next(source, &item, &failure)) {
+        if (item.error != NULL) {
+            reject(&item, item.error, run);
+            kw_source_item_clear(&item);
+        } else if (!kw_batch_add(batch, &item, error)) {
+            return false;
+        }
+        kw_progress_show(&run->progress, kw_source_position(source), kw_source_size(source),
+                         kw_batch_written(batch));
+    }
+    if (!kw_batch_flush(batch, error))
+        return false;
+    if (failure == NULL)
+        return true;
+    g_propagate_error(error, g_steal_pointer(&failure));
+    return false;
+}
+
+/* The import could not go on: which lines are open is what the reader needs to go on later. */
+static int
+stopped(const import *run, const kw_batch *batch, GError *error)
+{
+    guint64 first;
+    guint64 last;
+    int code;
+
+    kw_batch_lines(batch, &first, &last);
+    code = kw_cli_fail(error, "the import stopped");
+    g_printerr("  %" G_GUINT64_FORMAT " records were written, %" G_GUINT64_FORMAT " rejected",
+               kw_batch_written(batch), run->rejected);
+    if (first != 0)
+        g_printerr("; lines %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT " %s", first, last,
+                   code == KW_EXIT_UNKNOWN ? "may have been written or not" : "were not written");
+    g_printerr("\n");
+    return code;
+}
+
+static bool
+close_rejects(import *run)
+{
+    if (run->rejects != NULL && fclose(run->rejects) != 0 && !run->reject_broken) {
+        g_printerr("keyway: %s: %s\n", run->reject_file, g_strerror(errno));
+        run->reject_broken = true;
+    }
+    return !run->reject_broken;
+}
+
+static int
+conclude(import *run, guint64 written)
+{
+    double seconds = kw_progress_seconds(&run->progress);
+
+    g_printerr("%s: %" G_GUINT64_FORMAT " records written, %" G_GUINT64_FORMAT " rejected, %.1f s, %.0f/s\n",
+               run->file, written, run->rejected, seconds, (double)written / MAX(seconds, 0.001));
+    if (run->rejected > 0 && run->reject_file != NULL)
+        g_printerr("Correct the rejected ones in %s and import that file.\n", run->reject_file);
+    return run->rejected > 0 ? KW_EXIT_REJECTED : KW_EXIT_OK;
+}
+
+static int
+run_import(import *run, kw_cli *cli, const kw_table_info *table)
+{
+    g_autoptr(kw_source) source = NULL;
+    g_autoptr(kw_batch) batch = NULL;
+    kw_call_options options = kw_cli_call_options(cli);
+    GError *error = NULL;
+    int code;
+
+    source = kw_source_open(run->file, run->format, table, &error);
+    if (source == NULL)
+        return kw_cli_fail(error, "import");
+    batch = kw_batch_new(cli->client, table->name, &options, (guint)run->batch_size, reject, run);
+    kw_progress_start(&run->progress, run->file);
+    read_all(run, source, batch, &error);
+    kw_progress_end(&run->progress);
+    code = error != NULL ? stopped(run, batch, error) : conclude(run, kw_batch_written(batch));
+    return close_rejects(run) ? code : KW_EXIT_FAILED;
+}
+
+int
+kw_command_import(kw_cli *cli, int argc, char **argv)
+{
+import run = {.batch_size = 500 };
+    g_autofree char *reject_file = NULL;
+    g_autoptr(kw_table_info) table = NULL;
+    int code;
+    const GOptionEntry entries[] = {
+        {"format", 0, 0, G_OPTION_ARG_STRING, &run.format,
+         "csv or jsonl [by the name, else by the first character]", "FORMAT"},
+        {"reject", 0, 0, G_OPTION_ARG_FILENAME, &run.reject_file,
+         "Where rejected records go [FILE.rejected.jsonl]", "FILE"},
+        {"batch", 0, 0, G_OPTION_ARG_INT, &run.batch_size, "Records sent at once [500]", "N"},
+        G_OPTION_ENTRY_NULL};
+
+    if (!kw_cli_parse(cli, "import", "TABLE FILE",
+                      "Writes the records of a CSV or JSON lines file (- is standard input).", entries, NULL,
+                      2, 2, &argc, &argv, &code))
+        return code;
+    if (run.batch_size < 1 || run.batch_size > 10000)
+        return kw_cli_usage("--batch %d: 1 to 10000 is expected", run.batch_size);
+    run.file = argv[2];
+    if (run.reject_file == NULL && !g_str_equal(run.file, "-"))
+        run.reject_file = reject_file = g_strconcat(run.file, ".rejected.jsonl", NULL);
+    if (run.reject_file != NULL && g_str_equal(run.reject_file, run.file))
+        return kw_cli_usage("--reject %s: that is the file to import", run.reject_file);
+    table = kw_cli_describe(cli, argv[1], &code);
+    return table == NULL ? code : run_import(&run, cli, table);
+}

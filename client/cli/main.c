@@ -1,0 +1,103 @@
+/* keyway: records in and out of a Keyway gateway from the command line. */
+#include "cli/cli.h"
+#include "cli/text.h"
+
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+
+static const struct {
+    const char *name;
+    const char *words;
+    const char *about;
+    int (*run)(kw_cli *cli, int argc, char **argv);
+} commands[] = {
+    {"put", "TABLE FIELD=VALUE...", "write a record", kw_command_put},
+    {"get", "TABLE KEYFIELD=VALUE...", "show a record", kw_command_get},
+    {"scan", "TABLE [FIELD=VALUE...]", "show the records that answer a question", kw_command_scan},
+    {"latest", "TABLE [FIELD=VALUE...]", "show the newest record", kw_command_latest},
+    {"remove", "TABLE KEYFIELD=VALUE...", "remove a record", kw_command_remove},
+    {"increment", "TABLE KEYFIELD=VALUE... FIELD=AMOUNT...", "add to integer fields", kw_command_increment},
+    {"import", "TABLE FILE", "write the records of a CSV or JSON lines file", kw_command_import},
+    {"explain", "TABLE [FIELD=VALUE...]", "show a question's plan, or a record's row keys",
+     kw_command_explain},
+    {"tables", "", "list the tables", kw_command_tables},
+    {"describe", "TABLE", "show a table's fields and paths", kw_command_describe},
+    {"create", "TABLE", "make a table's store tables", kw_command_create},
+    {"policy", "", "show the policy that is served", kw_command_policy},
+    {"check", "FILE...", "find what is wrong with policy files", kw_command_check},
+    {"reload", "", "make the gateway read its policy again", kw_command_reload},
+    {"stats", "[PREFIX]", "show the gateway's figures", kw_command_stats},
+};
+
+static char *
+summary(void)
+{
+    GString *text = g_string_new("Talks to a Keyway gateway.\n\nCommands:\n");
+
+    for (gsize i = 0; i < G_N_ELEMENTS(commands); i++)
+        g_string_append_printf(text, "  %-10s %s\n", commands[i].name, commands[i].about);
+    g_string_append(
+        text, "\nValues are written by their field's type: 12, 9.75, true, text, 2026-11-21T10:00:00Z,\n"
+              "now-1h, and \\xNN for bytes. `keyway COMMAND --help` tells a command's options.");
+    return g_string_free(text, FALSE);
+}
+
+/* Options before the command. False: the program is over. */
+static bool
+parse_global(kw_cli *cli, int *argc, char ***argv, int *ret_exit)
+{
+    GOptionContext *context = g_option_context_new("COMMAND [ARGUMENT...]");
+    g_autofree char *text = summary();
+    gboolean version = FALSE;
+    bool go_on;
+    const GOptionEntry entries[] = {{"version", 0, 0, G_OPTION_ARG_NONE, &version, "Show the version", NULL},
+                                    G_OPTION_ENTRY_NULL};
+
+    g_option_context_set_summary(context, text);
+    g_option_context_set_strict_posix(context, TRUE);
+    g_option_context_add_main_entries(context, entries, NULL);
+    go_on = kw_cli_parse_options(context, cli, argc, argv, ret_exit);
+    if (go_on && version) {
+        go_on = false;
+        printf("keyway %s\n", KW_VERSION);
+    } else if (go_on && *argc < 2) {
+        go_on = false;
+        g_printerr("%s\n", text);
+        *ret_exit = KW_EXIT_USAGE;
+    }
+    g_option_context_free(context);
+    return go_on;
+}
+
+static int
+run(kw_cli *cli, int argc, char **argv)
+{
+    const char *names[G_N_ELEMENTS(commands) + 1] = {NULL};
+    const char *nearest;
+
+    for (gsize i = 0; i < G_N_ELEMENTS(commands); i++) {
+        names[i] = commands[i].name;
+        if (g_str_equal(argv[1], commands[i].name))
+            return commands[i].run(cli, argc - 1, argv + 1);
+    }
+    nearest = kw_text_nearest(argv[1], names);
+    if (nearest != NULL)
+        return kw_cli_usage("there is no command \"%s\"; did you mean \"%s\"?", argv[1], nearest);
+    return kw_cli_usage("there is no command \"%s\"", argv[1]);
+}
+
+int
+main(int argc, char **argv)
+{
+    kw_cli cli = {0};
+    int code;
+
+    setlocale(LC_ALL, "");
+    g_set_prgname("keyway");
+    signal(SIGPIPE, SIG_DFL);
+    if (parse_global(&cli, &argc, &argv, &code))
+        code = run(&cli, argc, argv);
+    kw_client_close(cli.client);
+    return code;
+}

@@ -1,0 +1,140 @@
+/* Tables for people, and csv. A table's widths come from its first rows; later ones may stick out. */
+#include "cli/output_form.h"
+
+#include "cli/text.h"
+#include "cli/value.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define HELD_ROWS 200
+
+static void
+print_cell(const kw_column *column, const char *text, gsize width, bool last)
+{
+    gsize used = kw_text_width(text);
+    int pad = used < width ? (int)(width - used) : 0;
+
+    if (column->right)
+        printf("%*s%s%s", pad, "", text, last ? "" : "  ");
+    else
+        printf("%s%*s", text, last ? 0 : pad + 2, "");
+}
+
+static void
+print_line(const kw_output *output, char *const *texts)
+{
+    for (gsize i = 0; i < output->count; i++)
+        print_cell(&output->columns[i], texts[i], output->widths[i], i + 1 == output->count);
+    putchar('\n');
+}
+
+static void
+print_head(const kw_output *output)
+{
+    for (gsize i = 0; i < output->count; i++)
+        print_cell(&output->columns[i], output->columns[i].name, output->widths[i], i + 1 == output->count);
+    putchar('\n');
+    for (gsize i = 0; i < output->count; i++) {
+        for (gsize j = 0; j < output->widths[i]; j++)
+            putchar('-');
+        fputs(i + 1 == output->count ? "\n" : "  ", stdout);
+    }
+}
+
+/* Widths are known now: head and held rows go out. */
+static void
+release(kw_output *output)
+{
+    output->widths = g_new0(gsize, output->count);
+    for (gsize i = 0; i < output->count; i++) {
+        output->widths[i] = kw_text_width(output->columns[i].name);
+        for (guint row = 0; row < output->held->len; row++)
+            output->widths[i] = MAX(output->widths[i], kw_text_width(((char **)output->held->pdata[row])[i]));
+    }
+    print_head(output);
+    for (guint row = 0; row < output->held->len; row++)
+        print_line(output, output->held->pdata[row]);
+    g_ptr_array_set_size(output->held, 0);
+}
+
+void
+kw_output_table_row(kw_output *output, const kw_value *cells)
+{
+    char **texts = g_new0(char *, output->count + 1);
+
+    for (gsize i = 0; i < output->count; i++) {
+        g_autofree char *text = kw_value_print(cells[i], output->columns[i].field, output->raw);
+
+        texts[i] = kw_text_for_terminal(text);
+    }
+    if (output->widths == NULL) {
+        g_ptr_array_add(output->held, texts);
+        if (output->held->len == HELD_ROWS)
+            release(output);
+        return;
+    }
+    print_line(output, texts);
+    g_strfreev(texts);
+}
+
+void
+kw_output_table_end(kw_output *output, const char *footer)
+{
+    if (output->widths == NULL)
+        release(output);
+    if (footer != NULL)
+        printf("%s\n", footer);
+}
+
+/* --- csv -------------------------------------------------------------------------------------- */
+
+static void
+print_quoted(const char *text)
+{
+    putchar('"');
+    for (; *text != '\0'; text++) {
+        if (*text == '"')
+            putchar('"');
+        putchar(*text);
+    }
+    putchar('"');
+}
+
+static void
+print_csv_cell(const char *text, bool present)
+{
+    if ((present && text[0] == '\0') || strpbrk(text, ",\"\r\n") != NULL || text[0] == ' ')
+        print_quoted(text);
+    else
+        fputs(text, stdout);
+}
+
+static void
+print_csv_head(const kw_output *output)
+{
+    for (gsize i = 0; i < output->count; i++) {
+        print_csv_cell(output->columns[i].name, true);
+        putchar(i + 1 == output->count ? '\n' : ',');
+    }
+}
+
+void
+kw_output_csv_row(kw_output *output, const kw_value *cells)
+{
+    if (output->rows == 0)
+        print_csv_head(output);
+    for (gsize i = 0; i < output->count; i++) {
+        g_autofree char *text = kw_value_print(cells[i], output->columns[i].field, output->raw);
+
+        print_csv_cell(text, cells[i].kind != KW_VALUE_NONE);
+        putchar(i + 1 == output->count ? '\n' : ',');
+    }
+}
+
+void
+kw_output_csv_end(kw_output *output)
+{
+    if (output->rows == 0)
+        print_csv_head(output);
+}

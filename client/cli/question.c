@@ -1,0 +1,196 @@
+/* From words to a kw_query. */
+#include "cli/question.h"
+
+#include "cli/value.h"
+
+#include <string.h>
+
+GOptionGroup *
+kw_question_options(kw_question_words *words)
+{
+    GOptionGroup *group =
+        g_option_group_new("question", "Question options:", "Options that make the question", NULL, NULL);
+    const GOptionEntry entries[] = {
+        {"where", 'w', 0, G_OPTION_ARG_STRING_ARRAY, &words->where,
+         "The field has this value (again for more fields)", "FIELD=VALUE"},
+        {"any", 0, 0, G_OPTION_ARG_STRING_ARRAY, &words->any,
+         "The field has one of these values; \\, is a comma", "FIELD=VALUE,..."},
+        {"from", 0, 0, G_OPTION_ARG_STRING, &words->from, "The field is VALUE or more", "FIELD=VALUE"},
+        {"after", 0, 0, G_OPTION_ARG_STRING, &words->after, "The field is more than VALUE", "FIELD=VALUE"},
+        {"to", 0, 0, G_OPTION_ARG_STRING, &words->to, "The field is less than VALUE", "FIELD=VALUE"},
+        {"through", 0, 0, G_OPTION_ARG_STRING, &words->through, "The field is VALUE or less", "FIELD=VALUE"},
+        {"asc", 0, 0, G_OPTION_ARG_NONE, &words->ascending, "Ascending order", NULL},
+        {"desc", 0, 0, G_OPTION_ARG_NONE, &words->descending, "Descending order", NULL},
+        {"limit", 'n', 0, G_OPTION_ARG_INT64, &words->limit, "At most so many rows", "ROWS"},
+        {"columns", 'c', 0, G_OPTION_ARG_STRING, &words->columns, "Fields to show besides the key's",
+         "FIELD,..."},
+        {"path", 'p', 0, G_OPTION_ARG_STRING, &words->path, "Path to use [the gateway's choice]", "PATH"},
+        {"filter", 0, 0, G_OPTION_ARG_STRING, &words->filter, "Filter in HBase's filter language", "FILTER"},
+        {"full-scan", 0, 0, G_OPTION_ARG_NONE, &words->full_scan, "Allow to read a whole table", NULL},
+        {"page-rows", 0, 0, G_OPTION_ARG_INT, &words->page_rows, "Rows fetched at once", "ROWS"},
+        {"page-bytes", 0, 0, G_OPTION_ARG_INT, &words->page_bytes, "Bytes fetched at once, about", "BYTES"},
+        G_OPTION_ENTRY_NULL};
+
+    g_option_group_add_entries(group, entries);
+    return group;
+}
+
+char **
+kw_columns_split(const kw_table_info *table, const char *text, GError **error)
+{
+    g_auto(GStrv) names = g_strsplit(text == NULL ? "" : text, ",", -1);
+
+    for (char **name = names; *name != NULL; name++) {
+        g_strstrip(*name);
+        if (kw_field_named(table, *name, error) == NULL)
+            return NULL;
+    }
+    return g_steal_pointer(&names);
+}
+
+static bool
+add_where(kw_query *query, const kw_table_info *table, char *const *words, int count, GError **error)
+{
+    g_autoptr(kw_record) bound = kw_record_new();
+    g_autofree const char **fields = NULL;
+
+    if (!kw_record_parse(table, words, count, bound, error))
+        return false;
+    fields = kw_record_fields(bound);
+    for (const char **field = fields; *field != NULL; field++)
+        kw_query_where(query, *field, kw_record_get(bound, *field));
+    return true;
+}
+
+/* Cuts the next value off `text`: up to a comma that has no backslash before it. */
+static char *
+next_value(const char **text)
+{
+    GString *value = g_string_new(NULL);
+
+    for (; **text != '\0' && **text != ','; ++*text) {
+        if ((*text)[0] == '\\' && (*text)[1] == ',')
+            ++*text;
+        g_string_append_c(value, **text);
+    }
+    *text = **text == ',' ? *text + 1 : NULL;
+    return g_string_free(value, FALSE);
+}
+
+static bool
+add_any(kw_query *query, const kw_table_info *table, const char *word, GError **error)
+{
+    const kw_field_info *field;
+    const char *rest;
+
+    if (!kw_word_split(table, word, &field, &rest, error))
+        return false;
+    while (rest != NULL) {
+        g_autofree char *text = next_value(&rest);
+        g_auto(kw_held_value) held = {0};
+
+        if (!kw_value_parse(table, field, text, &held, error))
+            return false;
+        kw_query_where_any(query, field->name, held.value);
+    }
+    return true;
+}
+
+typedef void (*set_end)(kw_query *query, const char *field, kw_value value, bool inclusive);
+
+static bool
+add_end(kw_query *query, const kw_table_info *table, const char *word, set_end set, bool inclusive,
+        const char **range_field, GError **error)
+{
+    g_auto(kw_held_value) held = {0};
+    const kw_field_info *field;
+    const char *text;
+
+    if (word == NULL)
+        return true;
+    if (!kw_word_split(table, word, &field, &text, error) ||
+        !kw_value_parse(table, field, text, &held, error))
+        return false;
+    if (*range_field != NULL && !g_str_equal(*range_field, field->name)) {
+        g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
+                    "the range is on %s at one end and on %s at the other", *range_field, field->name);
+        return false;
+    }
+    *range_field = field->name;
+    set(query, field->name, held.value, inclusive);
+    return true;
+}
+
+static bool
+add_range(kw_query *query, const kw_question_words *words, const kw_table_info *table, GError **error)
+{
+    const char *field = NULL;
+
+    return add_end(query, table, words->from, kw_query_from, true, &field, error) &&
+           add_end(query, table, words->after, kw_query_from, false, &field, error) &&
+           add_end(query, table, words->to, kw_query_to, false, &field, error) &&
+           add_end(query, table, words->through, kw_query_to, true, &field, error);
+}
+
+/* Options that exclude each other, and numbers that make no sense. */
+static bool
+check_words(const kw_question_words *words, GError **error)
+{
+    const char *wrong = NULL;
+
+    if (words->ascending && words->descending)
+        wrong = "--asc and --desc exclude each other";
+    else if (words->from != NULL && words->after != NULL)
+        wrong = "--from and --after exclude each other";
+    else if (words->to != NULL && words->through != NULL)
+        wrong = "--to and --through exclude each other";
+    else if (words->limit < 0 || words->page_rows < 0 || words->page_bytes < 0)
+        wrong = "--limit, --page-rows and --page-bytes must not be negative";
+    if (wrong != NULL)
+        g_set_error_literal(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, wrong);
+    return wrong == NULL;
+}
+
+static bool
+add_columns(kw_query *query, const kw_question_words *words, const kw_table_info *table, GError **error)
+{
+    g_auto(GStrv) names = kw_columns_split(table, words->columns, error);
+
+    for (char **name = names; name != NULL && *name != NULL; name++)
+        kw_query_column(query, *name);
+    return names != NULL;
+}
+
+static void
+add_rest(kw_query *query, const kw_question_words *words)
+{
+    if (words->ascending || words->descending)
+        kw_query_order(query, words->descending);
+    if (words->path != NULL)
+        kw_query_path(query, words->path);
+    if (words->filter != NULL)
+        kw_query_filter(query, words->filter);
+    if (words->limit > 0)
+        kw_query_limit(query, words->limit);
+    if (words->full_scan)
+        kw_query_full_scan(query, true);
+    kw_query_page(query, words->page_rows, words->page_bytes);
+}
+
+kw_query *
+kw_question_query(const kw_question_words *words, const kw_table_info *table, char *const *bound,
+                  int bound_count, GError **error)
+{
+    g_autoptr(kw_query) query = kw_query_new(table->name);
+    int where_count = words->where == NULL ? 0 : (int)g_strv_length(words->where);
+
+    if (!check_words(words, error) || !add_where(query, table, bound, bound_count, error) ||
+        !add_where(query, table, words->where, where_count, error) ||
+        !add_range(query, words, table, error) || !add_columns(query, words, table, error))
+        return NULL;
+    for (char **word = words->any; word != NULL && *word != NULL; word++)
+        if (!add_any(query, table, *word, error))
+            return NULL;
+    add_rest(query, words);
+    return g_steal_pointer(&query);
+}

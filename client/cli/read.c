@@ -1,0 +1,147 @@
+/* keyway get, scan, latest. */
+#include "cli/cli.h"
+#include "cli/explain.h"
+#include "cli/output.h"
+#include "cli/question.h"
+#include "cli/value.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static int
+get(kw_cli *cli, const kw_table_info *table, const char *columns, char *const *fields, int count)
+{
+    g_autoptr(kw_record) key = kw_record_new();
+    g_autoptr(kw_record) record = NULL;
+    g_auto(GStrv) names = NULL;
+    kw_call_options options = kw_cli_call_options(cli);
+    GError *error = NULL;
+
+    names = kw_columns_split(table, columns, &error);
+    if (names == NULL || !kw_record_parse(table, fields, count, key, &error) ||
+        !kw_client_get(cli->client, table->name, key, (const char *const *)names, &options, &record, &error))
+        return kw_cli_fail(error, "get");
+    if (record == NULL) {
+        g_printerr("keyway: table %s has no such record\n", table->name);
+        return KW_EXIT_NOT_FOUND;
+    }
+    return kw_output_one_record(cli, table, record) ? KW_EXIT_OK : KW_EXIT_FAILED;
+}
+
+int
+kw_command_get(kw_cli *cli, int argc, char **argv)
+{
+    char *columns = NULL;
+    g_autoptr(kw_table_info) table = NULL;
+    int code;
+    const GOptionEntry entries[] = {
+        {"columns", 'c', 0, G_OPTION_ARG_STRING, &columns, "Fields to show besides the key's", "FIELD,..."},
+        G_OPTION_ENTRY_NULL};
+
+    if (!kw_cli_parse(cli, "get", "TABLE KEYFIELD=VALUE...", "Shows one record, named by its key fields.",
+                      entries, NULL, 2, -1, &argc, &argv, &code))
+        return code;
+    table = kw_cli_describe(cli, argv[1], &code);
+    return table == NULL ? code : get(cli, table, columns, argv + 2, argc - 2);
+}
+
+/* "(12 rows, 16 scanned, efficiency 1.33)" */
+static char *
+footer_of(const kw_scan *scan)
+{
+    gint64 rows = kw_scan_rows_returned(scan);
+    gint64 scanned = kw_scan_rows_scanned(scan);
+    const char *plural = rows == 1 ? "" : "s";
+
+    if (rows == 0)
+        return g_strdup_printf("(0 rows, %" G_GINT64_FORMAT " scanned)", scanned);
+    return g_strdup_printf("(%" G_GINT64_FORMAT " row%s, %" G_GINT64_FORMAT " scanned, efficiency %.2f)",
+                           rows, plural, scanned, (double)scanned / (double)rows);
+}
+
+static int
+print_rows(kw_cli *cli, kw_scan *scan, GArray *columns)
+{
+    kw_output *output =
+        kw_output_new(cli->format, cli->raw, (const kw_column *)(void *)columns->data, columns->len);
+    const kw_record *record;
+    GError *error = NULL;
+    g_autofree char *footer = NULL;
+    bool written;
+
+    while (kw_scan_next(scan, &record, &error))
+        kw_output_record(output, record);
+    footer = error == NULL ? footer_of(scan) : NULL;
+    written = kw_output_end(output, footer);
+    if (error != NULL)
+        return kw_cli_fail(error, "the scan ends early");
+    return written ? KW_EXIT_OK : KW_EXIT_FAILED;
+}
+
+static bool
+print_plan(kw_cli *cli, const kw_query *query, GError **error)
+{
+    g_autoptr(kw_explanation) plan = kw_client_explain(cli->client, query, error);
+
+    if (plan == NULL)
+        return false;
+    kw_explanation_print(plan, stderr);
+    return true;
+}
+
+static int
+ask(kw_cli *cli, const kw_question_words *words, bool latest, bool explain, char *const *argv, int argc)
+{
+    g_autoptr(kw_table_info) table = NULL;
+    g_autoptr(kw_query) query = NULL;
+    g_autoptr(kw_scan) scan = NULL;
+    g_autoptr(GArray) columns = NULL;
+    g_auto(GStrv) chosen = NULL;
+    GError *error = NULL;
+    int code;
+
+    table = kw_cli_describe(cli, argv[1], &code);
+    if (table == NULL)
+        return code;
+    query = kw_question_query(words, table, argv + 2, argc - 2, &error);
+    if (query == NULL)
+        return kw_cli_fail(error, latest ? "latest" : "scan");
+    kw_query_deadline(query, cli->timeout_ms);
+    if (explain && !print_plan(cli, query, &error))
+        return kw_cli_fail(error, "explain");
+    scan = latest ? kw_client_latest(cli->client, query, &error) : kw_client_scan(cli->client, query, &error);
+    if (scan == NULL)
+        return kw_cli_fail(error, latest ? "latest" : "scan");
+    chosen = kw_columns_split(table, words->columns, NULL);
+    columns = kw_columns_of_table(table, chosen);
+    return print_rows(cli, scan, columns);
+}
+
+static int
+command(kw_cli *cli, const char *name, const char *about, gint64 limit, int argc, char **argv)
+{
+    kw_question_words words = {.limit = limit};
+    gboolean explain = FALSE;
+    int code;
+    const GOptionEntry entries[] = {
+        {"explain", 'e', 0, G_OPTION_ARG_NONE, &explain, "Show the plan first, on standard error", NULL},
+        G_OPTION_ENTRY_NULL};
+
+    if (!kw_cli_parse(cli, name, "TABLE [FIELD=VALUE...]", about, entries, kw_question_options(&words), 1, -1,
+                      &argc, &argv, &code))
+        return code;
+    return ask(cli, &words, limit > 0, explain, argv, argc);
+}
+
+int
+kw_command_scan(kw_cli *cli, int argc, char **argv)
+{
+    return command(cli, "scan", "Shows the records that answer a question, following cursors to the end.", 0,
+                   argc, argv);
+}
+
+int
+kw_command_latest(kw_cli *cli, int argc, char **argv)
+{
+    return command(cli, "latest", "Shows the newest records, by default one.", 1, argc, argv);
+}

@@ -1,0 +1,215 @@
+/* keyway tables, describe, policy, reload, stats: what the gateway tells about itself. */
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "cli/stamp.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static kw_value
+text_or_none(const char *text)
+{
+    return text == NULL || text[0] == '\0' ? (kw_value){.kind = KW_VALUE_NONE} : kw_text(text);
+}
+
+int
+kw_command_tables(kw_cli *cli, int argc, char **argv)
+{
+    static const kw_column columns[] = {{.name = "table"}};
+    g_auto(GStrv) names = NULL;
+    GError *error = NULL;
+    kw_output *output;
+    int code;
+
+    if (!kw_cli_parse(cli, "tables", "", "Lists the tables.", NULL, NULL, 0, 0, &argc, &argv, &code) ||
+        kw_cli_connect(cli, &code) == NULL)
+        return code;
+    names = kw_client_tables(cli->client, &error);
+    if (names == NULL)
+        return kw_cli_fail(error, "tables");
+    output = kw_output_new(cli->format, cli->raw, columns, G_N_ELEMENTS(columns));
+    for (char **name = names; *name != NULL; name++) {
+        const kw_value cells[] = {kw_text(*name)};
+
+        kw_output_row(output, cells);
+    }
+    return kw_output_end(output, NULL) ? KW_EXIT_OK : KW_EXIT_FAILED;
+}
+
+/* --- describe --------------------------------------------------------------------------------- */
+
+static bool
+output_fields(const kw_cli *cli, const kw_table_info *table)
+{
+    static const kw_column columns[] = {{.name = "field"},  {.name = "type"}, {.name = "key"},
+                                        {.name = "column"}, {.name = "unit"}, {.name = "about"}};
+    kw_output *output = kw_output_new(cli->format, cli->raw, columns, G_N_ELEMENTS(columns));
+
+    for (guint i = 0; i < table->fields->len; i++) {
+        const kw_field_info *field = table->fields->pdata[i];
+        const kw_value cells[] = {kw_text(field->name),      kw_text(field->type),
+                                  kw_flag(field->key),       text_or_none(field->column),
+                                  text_or_none(field->unit), text_or_none(field->about)};
+
+        kw_output_row(output, cells);
+    }
+    return kw_output_end(output, NULL);
+}
+
+static bool
+output_paths(const kw_cli *cli, const GPtrArray *tables)
+{
+    static const kw_column columns[] = {{.name = "table"},       {.name = "path"},
+                                        {.name = "store_table"}, {.name = "layout", .right = true},
+                                        {.name = "fingerprint"}, {.name = "buckets", .right = true},
+                                        {.name = "rule"}};
+    kw_output *output = kw_output_new(cli->format, cli->raw, columns, G_N_ELEMENTS(columns));
+
+    for (guint i = 0; i < tables->len; i++) {
+        const kw_table_info *table = tables->pdata[i];
+
+        for (guint j = 0; j < table->paths->len; j++) {
+            const kw_path_info *path = table->paths->pdata[j];
+            g_autofree char *rule = g_strjoinv(" + ", path->components);
+            const kw_value cells[] = {kw_text(table->name),
+                                      kw_text(path->name),
+                                      kw_text(path->store_table),
+                                      kw_number(path->layout),
+                                      kw_text(path->fingerprint),
+                                      kw_number(path->buckets),
+                                      kw_text(rule)};
+
+            kw_output_row(output, cells);
+        }
+    }
+    return kw_output_end(output, NULL);
+}
+
+int
+kw_command_describe(kw_cli *cli, int argc, char **argv)
+{
+    g_autoptr(kw_table_info) table = NULL;
+    g_autoptr(GPtrArray) tables = g_ptr_array_new();
+    gboolean paths = FALSE;
+    int code;
+    const GOptionEntry entries[] = {
+        {"paths", 0, 0, G_OPTION_ARG_NONE, &paths, "The paths instead of the fields", NULL},
+        G_OPTION_ENTRY_NULL};
+
+    if (!kw_cli_parse(cli, "describe", "TABLE", "Shows a table's fields and paths.", entries, NULL, 1, 1,
+                      &argc, &argv, &code))
+        return code;
+    table = kw_cli_describe(cli, argv[1], &code);
+    if (table == NULL)
+        return code;
+    g_ptr_array_add(tables, table);
+    if (paths)
+        return output_paths(cli, tables) ? KW_EXIT_OK : KW_EXIT_FAILED;
+    if (cli->format == KW_OUTPUT_TABLE && table->about != NULL && table->about[0] != '\0')
+        printf("%s\n\n", table->about);
+    if (!output_fields(cli, table))
+        return KW_EXIT_FAILED;
+    if (cli->format != KW_OUTPUT_TABLE)
+        return KW_EXIT_OK;
+    putchar('\n');
+    return output_paths(cli, tables) ? KW_EXIT_OK : KW_EXIT_FAILED;
+}
+
+/* --- policy, reload, stats -------------------------------------------------------------------- */
+
+static bool
+output_policy(const kw_cli *cli, const kw_policy_info *policy)
+{
+    static const kw_column columns[] = {{.name = "loaded_at"}, {.name = "text"}};
+    g_autofree char *loaded_at = kw_stamp_print(policy->loaded_at, "ms");
+    const kw_value cells[] = {cli->raw ? kw_number(policy->loaded_at) : kw_text(loaded_at),
+                              kw_text(policy->text)};
+    kw_output *output;
+
+    if (cli->format == KW_OUTPUT_TABLE) {
+        printf("%s%s", policy->text, g_str_has_suffix(policy->text, "\n") ? "" : "\n");
+        return fflush(stdout) == 0;
+    }
+    output = kw_output_new(cli->format, cli->raw, columns, G_N_ELEMENTS(columns));
+    kw_output_row(output, cells);
+    return kw_output_end(output, NULL);
+}
+
+int
+kw_command_policy(kw_cli *cli, int argc, char **argv)
+{
+    g_autoptr(kw_policy_info) policy = NULL;
+    gboolean layouts = FALSE;
+    GError *error = NULL;
+    int code;
+    const GOptionEntry entries[] = {{"layouts", 0, 0, G_OPTION_ARG_NONE, &layouts,
+                                     "Every path's layout and fingerprint instead of the text", NULL},
+                                    G_OPTION_ENTRY_NULL};
+
+    if (!kw_cli_parse(cli, "policy", "", "Shows the policy that the gateway serves.", entries, NULL, 0, 0,
+                      &argc, &argv, &code) ||
+        kw_cli_connect(cli, &code) == NULL)
+        return code;
+    policy = kw_client_policy(cli->client, &error);
+    if (policy == NULL)
+        return kw_cli_fail(error, "policy");
+    if (layouts)
+        return output_paths(cli, policy->tables) ? KW_EXIT_OK : KW_EXIT_FAILED;
+    return output_policy(cli, policy) ? KW_EXIT_OK : KW_EXIT_FAILED;
+}
+
+int
+kw_command_reload(kw_cli *cli, int argc, char **argv)
+{
+    GError *error = NULL;
+    int code;
+
+    if (!kw_cli_parse(cli, "reload", "",
+                      "Makes the gateway read its policy file again. A bad file changes nothing.", NULL, NULL,
+                      0, 0, &argc, &argv, &code) ||
+        kw_cli_connect(cli, &code) == NULL)
+        return code;
+    return kw_client_reload(cli->client, &error) ? KW_EXIT_OK : kw_cli_fail(error, "reload");
+}
+
+static int
+compare_texts(gconstpointer a, gconstpointer b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool
+output_stats(const kw_cli *cli, GHashTable *stats, const char *prefix)
+{
+    static const kw_column columns[] = {{.name = "name"}, {.name = "value", .right = true}};
+    guint count = 0;
+    g_autofree char **names = (char **)g_hash_table_get_keys_as_array(stats, &count);
+    kw_output *output = kw_output_new(cli->format, cli->raw, columns, G_N_ELEMENTS(columns));
+
+    qsort(names, count, sizeof *names, compare_texts);
+    for (guint i = 0; i < count; i++) {
+        const kw_value cells[] = {kw_text(names[i]),
+                                  kw_real(*(double *)g_hash_table_lookup(stats, names[i]))};
+
+        if (prefix == NULL || g_str_has_prefix(names[i], prefix))
+            kw_output_row(output, cells);
+    }
+    return kw_output_end(output, NULL);
+}
+
+int
+kw_command_stats(kw_cli *cli, int argc, char **argv)
+{
+    g_autoptr(GHashTable) stats = NULL;
+    GError *error = NULL;
+    int code;
+
+    if (!kw_cli_parse(cli, "stats", "[PREFIX]", "Shows the gateway's figures.", NULL, NULL, 0, 1, &argc,
+                      &argv, &code) ||
+        kw_cli_connect(cli, &code) == NULL)
+        return code;
+    stats = kw_client_stats(cli->client, &error);
+    if (stats == NULL)
+        return kw_cli_fail(error, "stats");
+    return output_stats(cli, stats, argc > 1 ? argv[1] : NULL) ? KW_EXIT_OK : KW_EXIT_FAILED;
+}

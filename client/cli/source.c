@@ -1,0 +1,153 @@
+/* Opening, lines, and which form. */
+#include "cli/source.h"
+
+#include "cli/source_form.h"
+#include "cli/value.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void
+kw_source_item_clear(kw_source_item *item)
+{
+    g_clear_pointer(&item->record, kw_record_unref);
+    g_clear_error(&item->error);
+    g_clear_pointer(&item->json, g_free);
+}
+
+bool
+kw_source_line(kw_source *source, GError **error)
+{
+    ssize_t got;
+
+    if (source->pending) {
+        source->pending = false;
+        return true;
+    }
+    errno = 0;
+    got = getline(&source->line, &source->room, source->file);
+    if (got < 0) {
+        if (ferror(source->file))
+            g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno), "%s: %s", source->path,
+                        g_strerror(errno));
+        return false;
+    }
+    source->length = (gsize)got;
+    source->position += source->length;
+    source->number++;
+    if (source->length <= KW_SOURCE_LINE_MAX)
+        return true;
+    g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
+                "%s, line %" G_GUINT64_FORMAT " is longer than %d bytes", source->path, source->number,
+                KW_SOURCE_LINE_MAX);
+    return false;
+}
+
+/* Looks at the first line when nothing else tells. False: an error is set. */
+static bool
+is_csv(kw_source *source, const char *format, bool *ret_csv, GError **error)
+{
+    g_autoptr(GError) failure = NULL;
+
+    *ret_csv = true;
+    if (format != NULL) {
+        *ret_csv = g_str_equal(format, "csv");
+        if (*ret_csv || g_str_equal(format, "jsonl"))
+            return true;
+        g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "\"%s\" is neither csv nor jsonl", format);
+        return false;
+    }
+    if (g_str_has_suffix(source->path, ".csv"))
+        return true;
+    *ret_csv = false;
+    if (g_str_has_suffix(source->path, ".jsonl") || g_str_has_suffix(source->path, ".ndjson"))
+        return true;
+    source->pending = kw_source_line(source, &failure);
+    *ret_csv = source->pending && source->line[strspn(source->line, " \t\r\n")] != '{';
+    if (failure == NULL)
+        return true;
+    g_propagate_error(error, g_steal_pointer(&failure));
+    return false;
+}
+
+kw_source *
+kw_source_open(const char *path, const char *format, const kw_table_info *table, GError **error)
+{
+    g_autoptr(kw_source) source = g_new0(kw_source, 1);
+    struct stat status;
+    bool csv;
+
+    source->path = g_str_equal(path, "-") ? "(standard input)" : path;
+    source->table = table;
+    source->file = g_str_equal(path, "-") ? stdin : fopen(path, "re");
+    if (source->file == NULL) {
+        g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno), "%s: %s", path,
+                    g_strerror(errno));
+        return NULL;
+    }
+    if (fstat(fileno(source->file), &status) == 0 && S_ISREG(status.st_mode))
+        source->size = (guint64)status.st_size;
+    if (!is_csv(source, format, &csv, error))
+        return NULL;
+    if (csv && (source->csv = kw_csv_reader_new(source, error)) == NULL)
+        return NULL;
+    return g_steal_pointer(&source);
+}
+
+static bool
+is_blank(const kw_source *source)
+{
+    return strspn(source->line, " \t\r\n") == source->length;
+}
+
+bool
+kw_source_next(kw_source *source, kw_source_item *ret_item, GError **error)
+{
+    *ret_item = (kw_source_item){0};
+    if (source->csv != NULL)
+        return kw_csv_reader_next(source->csv, source, ret_item, error);
+    do {
+        if (!kw_source_line(source, error))
+            return false;
+    } while (is_blank(source));
+    kw_json_line_parse(source, ret_item);
+    return true;
+}
+
+guint64
+kw_source_position(const kw_source *source)
+{
+    return source->position;
+}
+
+guint64
+kw_source_size(const kw_source *source)
+{
+    return source->size;
+}
+
+void
+kw_source_close(kw_source *source)
+{
+    if (source == NULL)
+        return;
+    if (source->file != NULL && source->file != stdin)
+        fclose(source->file);
+    g_clear_pointer(&source->csv, kw_csv_reader_free);
+    free(source->line);
+    g_free(source);
+}
+
+bool
+kw_source_set(const kw_table_info *table, kw_record *record, const char *name, const char *text,
+              GError **error)
+{
+    const kw_field_info *field = kw_field_named(table, name, error);
+    g_auto(kw_held_value) held = {0};
+
+    if (field == NULL || !kw_value_parse(table, field, text, &held, error))
+        return false;
+    kw_record_set(record, field->name, held.value);
+    return true;
+}

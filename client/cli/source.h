@@ -1,0 +1,37 @@
+/* Records out of a file, for import: CSV with a head line, or JSON lines.
+ *
+ * A record that cannot be read does not end the source: it comes as an item with an error and with its
+ * text as it stood, so that it can be corrected and imported again.
+ */
+#pragma once
+
+#include "keyway.h"
+
+#include <stdio.h>
+
+#define KW_SOURCE_LINE_MAX (16 << 20)
+
+typedef struct kw_source kw_source;
+
+typedef struct kw_source_item {
+    guint64 line;      /* where the record begins, from 1 */
+    kw_record *record; /* NULL: error tells why */
+    GError *error;
+    char *json; /* the record as a JSON object of what stood in the file */
+} kw_source_item;
+
+void kw_source_item_clear(kw_source_item *item);
+
+/* path "-" is standard input. format: csv, jsonl, or NULL to tell by the name's ending (else by the
+ * first character: a brace begins JSON). The table is borrowed. */
+kw_source *kw_source_open(const char *path, const char *format, const kw_table_info *table, GError **error);
+
+/* False at the end, and when nothing more can be read: look at `error`. */
+bool kw_source_next(kw_source *source, kw_source_item *ret_item, GError **error);
+
+/* Bytes read so far, and of the whole file (0: not known). */
+guint64 kw_source_position(const kw_source *source);
+guint64 kw_source_size(const kw_source *source);
+
+void kw_source_close(kw_source *source);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_source, kw_source_close)

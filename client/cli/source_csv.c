@@ -1,0 +1,183 @@
+/* CSV by libcsv, fed line by line so that a record's line is known: a quoted field may span lines.
+ *
+ * The head names fields. An empty cell without quotes is an absent field, "" an empty text.
+ */
+#include "cli/source_form.h"
+
+#include "cli/text.h"
+#include "cli/value.h"
+
+#include <csv.h>
+#include <string.h>
+
+struct kw_csv_reader {
+    struct csv_parser parser;
+    GPtrArray *cells; /* of the row under way: char *, NULL for absent */
+    bool row_done;
+    char **names; /* NULL until the head was read */
+};
+
+static void
+cell_done(void *data, size_t size, void *user)
+{
+    kw_csv_reader *reader = user;
+
+    g_ptr_array_add(reader->cells, data == NULL ? NULL : g_strndup(data, size));
+}
+
+static void
+row_done(int end, void *user)
+{
+    kw_csv_reader *reader = user;
+
+    (void)end;
+    reader->row_done = true;
+}
+
+void
+kw_csv_reader_free(kw_csv_reader *reader)
+{
+    csv_free(&reader->parser);
+    g_ptr_array_unref(reader->cells);
+    g_strfreev(reader->names);
+    g_free(reader);
+}
+
+static bool
+broken(kw_csv_reader *reader, const kw_source *source, GError **error)
+{
+    g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "%s, line %" G_GUINT64_FORMAT ": %s", source->path,
+                source->number, csv_strerror(csv_error(&reader->parser)));
+    return false;
+}
+
+/* Cells of the next row, and the line that it begins in. False at the end or on an error. */
+static bool
+read_row(kw_csv_reader *reader, kw_source *source, guint64 *ret_line, GError **error)
+{
+    g_autoptr(GError) failure = NULL;
+
+    bool begun = false;
+
+    g_ptr_array_set_size(reader->cells, 0);
+    reader->row_done = false;
+    while (!reader->row_done && kw_source_line(source, &failure)) {
+        if (!begun && strspn(source->line, " \t\r\n") == source->length)
+            continue; /* empty lines between rows */
+        if (!begun)
+            *ret_line = source->number;
+        begun = true;
+        if (csv_parse(&reader->parser, source->line, source->length, cell_done, row_done, reader) !=
+            source->length)
+            return broken(reader, source, error);
+    }
+    if (failure != NULL) {
+        g_propagate_error(error, g_steal_pointer(&failure));
+        return false;
+    }
+    if (!reader->row_done && csv_fini(&reader->parser, cell_done, row_done, reader) != 0)
+        return broken(reader, source, error);
+    return reader->row_done;
+}
+
+static bool
+check_names(kw_source *source, char *const *names, GError **error)
+{
+    for (char *const *name = names; *name != NULL; name++) {
+        if (kw_field_named(source->table, *name, error) == NULL) {
+            g_prefix_error(error, "%s, line 1: ", source->path);
+            return false;
+        }
+        for (char *const *other = names; other != name; other++)
+            if (g_str_equal(*name, *other)) {
+                g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "%s, line 1: field %s comes twice",
+                            source->path, *name);
+                return false;
+            }
+    }
+    return true;
+}
+
+static bool
+read_head(kw_csv_reader *reader, kw_source *source, GError **error)
+{
+    g_autoptr(GError) failure = NULL;
+    guint64 line;
+
+    if (!read_row(reader, source, &line, &failure)) {
+        if (failure == NULL)
+            g_set_error(&failure, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
+                        "%s is empty; its first line must name the fields", source->path);
+        g_propagate_error(error, g_steal_pointer(&failure));
+        return false;
+    }
+    reader->names = g_new0(char *, reader->cells->len + 1);
+    for (guint i = 0; i < reader->cells->len; i++) {
+        const char *name = reader->cells->pdata[i];
+
+        if (i == 0 && name != NULL && g_str_has_prefix(name, "\xef\xbb\xbf"))
+            name += 3; /* byte order mark */
+        reader->names[i] = g_strdup(name == NULL ? "" : name);
+    }
+    return check_names(source, reader->names, error);
+}
+
+kw_csv_reader *
+kw_csv_reader_new(kw_source *source, GError **error)
+{
+    kw_csv_reader *reader = g_new0(kw_csv_reader, 1);
+
+    if (csv_init(&reader->parser, CSV_STRICT | CSV_STRICT_FINI | CSV_EMPTY_IS_NULL) != 0)
+        g_error("libcsv cannot start");
+    reader->cells = g_ptr_array_new_with_free_func(g_free);
+    if (read_head(reader, source, error))
+        return reader;
+    kw_csv_reader_free(reader);
+    return NULL;
+}
+
+static char *
+json_of(const kw_csv_reader *reader)
+{
+    GString *json = g_string_new("{");
+
+    for (guint i = 0; i < reader->cells->len && reader->names[i] != NULL; i++) {
+        if (reader->cells->pdata[i] == NULL)
+            continue;
+        if (json->len > 1)
+            g_string_append(json, ", ");
+        kw_text_append_json(json, reader->names[i]);
+        g_string_append(json, ": ");
+        kw_text_append_json(json, reader->cells->pdata[i]);
+    }
+    g_string_append_c(json, '}');
+    return g_string_free(json, FALSE);
+}
+
+static kw_record *
+record_of(const kw_csv_reader *reader, const kw_source *source, GError **error)
+{
+    g_autoptr(kw_record) record = kw_record_new();
+    guint names = g_strv_length(reader->names);
+
+    if (reader->cells->len != names) {
+        g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "%u cells, but the head line names %u fields",
+                    reader->cells->len, names);
+        return NULL;
+    }
+    for (guint i = 0; i < names; i++)
+        if (reader->cells->pdata[i] != NULL &&
+            !kw_source_set(source->table, record, reader->names[i], reader->cells->pdata[i], error))
+            return NULL;
+    return g_steal_pointer(&record);
+}
+
+bool
+kw_csv_reader_next(kw_csv_reader *reader, kw_source *source, kw_source_item *ret_item, GError **error)
+{
+    if (!read_row(reader, source, &ret_item->line, error))
+        return false;
+    ret_item->json = json_of(reader);
+    ret_item->record = record_of(reader, source, &ret_item->error);
+    return true;
+}

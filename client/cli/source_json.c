@@ -1,0 +1,90 @@
+/* JSON lines by json-glib. A line is an object of fields; null is an absent field. A line of a reject
+ * file, {"line": ..., "error": ..., "record": {...}}, stands for its record.
+ */
+#include "cli/source_form.h"
+
+#include "cli/text.h"
+
+#include <json-glib/json-glib.h>
+
+/* The text that the command line would take for this node; NULL: there is none. */
+static char *
+text_of(JsonNode *node)
+{
+    switch (json_node_get_value_type(node)) {
+    case G_TYPE_STRING:
+        return g_strdup(json_node_get_string(node));
+    case G_TYPE_INT64:
+        return g_strdup_printf("%" G_GINT64_FORMAT, json_node_get_int(node));
+    case G_TYPE_DOUBLE:
+        return kw_text_from_real(json_node_get_double(node));
+    case G_TYPE_BOOLEAN:
+        return g_strdup(json_node_get_boolean(node) ? "true" : "false");
+    default:
+        return NULL;
+    }
+}
+
+static bool
+set_member(const kw_source *source, kw_record *record, const char *name, JsonNode *node, GError **error)
+{
+    g_autofree char *text = NULL;
+
+    if (JSON_NODE_HOLDS_NULL(node))
+        return true;
+    if (JSON_NODE_HOLDS_VALUE(node))
+        text = text_of(node);
+    if (text == NULL) {
+        g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "field %s: an array or object is not a value",
+                    name);
+        return false;
+    }
+    return kw_source_set(source->table, record, name, text, error);
+}
+
+static kw_record *
+record_of(const kw_source *source, JsonObject *object, GError **error)
+{
+    g_autoptr(kw_record) record = kw_record_new();
+    g_autoptr(GList) names = json_object_get_members(object);
+
+    for (GList *name = names; name != NULL; name = name->next)
+        if (!set_member(source, record, name->data, json_object_get_member(object, name->data), error))
+            return NULL;
+    return g_steal_pointer(&record);
+}
+
+/* The record within a reject file's line, or the object itself. */
+static JsonNode *
+unwrap(JsonNode *root)
+{
+    JsonObject *object = JSON_NODE_HOLDS_OBJECT(root) ? json_node_get_object(root) : NULL;
+    JsonNode *record;
+
+    if (object == NULL || !json_object_has_member(object, "record") ||
+        !json_object_has_member(object, "error"))
+        return root;
+    record = json_object_get_member(object, "record");
+    return JSON_NODE_HOLDS_OBJECT(record) ? record : root;
+}
+
+void
+kw_json_line_parse(const kw_source *source, kw_source_item *ret_item)
+{
+    g_autoptr(JsonParser) parser = json_parser_new();
+    JsonNode *root = NULL;
+
+    ret_item->line = source->number;
+    if (json_parser_load_from_data(parser, source->line, (gssize)source->length, &ret_item->error))
+        root = json_parser_get_root(parser);
+    if (root != NULL)
+        root = unwrap(root);
+    if (root != NULL && JSON_NODE_HOLDS_OBJECT(root)) {
+        ret_item->json = json_to_string(root, FALSE);
+        ret_item->record = record_of(source, json_node_get_object(root), &ret_item->error);
+        return;
+    }
+    if (ret_item->error == NULL)
+        g_set_error_literal(&ret_item->error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
+                            "the line is not a JSON object");
+}

@@ -1,0 +1,228 @@
+/* keyway put, remove, increment. */
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "cli/question.h"
+#include "cli/value.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static kw_durability
+durability_of(const char *text, bool *ret_ok)
+{
+    static const char *const names[] = {"default", "skip", "async", "sync", "fsync", NULL};
+
+    *ret_ok = true;
+    for (int i = 0; names[i] != NULL; i++)
+        if (text == NULL || g_str_equal(text, names[i]))
+            return (kw_durability)i;
+    *ret_ok = false;
+    return KW_DURABILITY_DEFAULT;
+}
+
+/* --- put -------------------------------------------------------------------------------------- */
+
+typedef struct put_words {
+    char *condition;
+    char *if_absent;
+    char *if_present;
+    char *durability;
+    gint64 version;
+} put_words;
+
+/* FIELD<op>VALUE. The operator is the first of its characters after the field. */
+static bool
+parse_condition(const kw_table_info *table, const char *word, kw_condition *ret_condition,
+                kw_held_value *held, GError **error)
+{
+    static const struct {
+        const char *text;
+        kw_compare compare;
+    } operators[] = {
+        {"!=", KW_COMPARE_NOT_EQUAL}, {"<=", KW_COMPARE_LESS_OR_EQUAL}, {">=", KW_COMPARE_GREATER_OR_EQUAL},
+        {"=", KW_COMPARE_EQUAL},      {"<", KW_COMPARE_LESS},           {">", KW_COMPARE_GREATER}};
+    gsize length = strcspn(word, "!<>=");
+    g_autofree char *name = g_strndup(word, length);
+    const kw_field_info *field;
+
+    for (gsize i = 0; i < G_N_ELEMENTS(operators); i++) {
+        if (!g_str_has_prefix(word + length, operators[i].text))
+            continue;
+        field = kw_field_named(table, name, error);
+        if (field == NULL ||
+            !kw_value_parse(table, field, word + length + strlen(operators[i].text), held, error))
+            return false;
+        *ret_condition =
+            (kw_condition){.field = field->name, .compare = operators[i].compare, .value = held->value};
+        return true;
+    }
+    g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
+                "--if %s: FIELD=VALUE is expected, or another of != < <= > >=", word);
+    return false;
+}
+
+static bool
+condition_of(const put_words *words, const kw_table_info *table, kw_condition *ret_condition,
+             kw_held_value *held, GError **error)
+{
+    const char *name = words->if_absent != NULL ? words->if_absent : words->if_present;
+    const kw_field_info *field;
+
+    if (words->condition != NULL)
+        return parse_condition(table, words->condition, ret_condition, held, error);
+    field = kw_field_named(table, name, error);
+    if (field == NULL)
+        return false;
+    *ret_condition = (kw_condition){
+        .field = field->name, .compare = words->if_absent != NULL ? KW_COMPARE_EQUAL : KW_COMPARE_NOT_EQUAL};
+    return true;
+}
+
+static int
+put_if(kw_cli *cli, const kw_table_info *table, const kw_record *record, const put_words *words,
+       const kw_call_options *options)
+{
+    g_auto(kw_held_value) held = {0};
+    kw_condition condition;
+    GError *error = NULL;
+    bool written = false;
+
+    if (!condition_of(words, table, &condition, &held, &error) ||
+        !kw_client_put_if(cli->client, table->name, record, &condition, options, &written, &error))
+        return kw_cli_fail(error, "put");
+    if (!written)
+        g_printerr("keyway: not written: the stored record does not meet the condition\n");
+    return written ? KW_EXIT_OK : KW_EXIT_INVALID;
+}
+
+static int
+put(kw_cli *cli, const kw_table_info *table, const put_words *words, char *const *fields, int count)
+{
+    g_autoptr(kw_record) record = kw_record_new();
+    g_autoptr(kw_record) made = NULL;
+    kw_call_options options = kw_cli_call_options(cli);
+    GError *error = NULL;
+    bool durability_known;
+
+    options.timestamp = words->version;
+    options.durability = durability_of(words->durability, &durability_known);
+    if (!durability_known)
+        return kw_cli_usage("--durability %s: default, skip, async, sync or fsync is expected",
+                            words->durability);
+    if (!kw_record_parse(table, fields, count, record, &error))
+        return kw_cli_fail(error, "put");
+    if (words->condition != NULL || words->if_absent != NULL || words->if_present != NULL)
+        return put_if(cli, table, record, words, &options);
+    if (!kw_client_put(cli->client, table->name, record, &options, &made, &error))
+        return kw_cli_fail(error, "put");
+    return made == NULL || kw_output_one_record(cli, table, made) ? KW_EXIT_OK : KW_EXIT_FAILED;
+}
+
+int
+kw_command_put(kw_cli *cli, int argc, char **argv)
+{
+    put_words words = {0};
+    g_autoptr(kw_table_info) table = NULL;
+    int code;
+    const GOptionEntry entries[] = {
+        {"if", 0, 0, G_OPTION_ARG_STRING, &words.condition, "Only if the stored field compares so",
+         "FIELD=VALUE"},
+        {"if-absent", 0, 0, G_OPTION_ARG_STRING, &words.if_absent, "Only if the field is not stored",
+         "FIELD"},
+        {"if-present", 0, 0, G_OPTION_ARG_STRING, &words.if_present, "Only if the field is stored", "FIELD"},
+        {"durability", 0, 0, G_OPTION_ARG_STRING, &words.durability, "default, skip, async, sync or fsync",
+         "LEVEL"},
+        {"version", 0, 0, G_OPTION_ARG_INT64, &words.version, "Version of the cells, ms since 1970", "MS"},
+        G_OPTION_ENTRY_NULL};
+
+    if (!kw_cli_parse(cli, "put", "TABLE FIELD=VALUE...", "Writes one record.", entries, NULL, 2, -1, &argc,
+                      &argv, &code))
+        return code;
+    if ((words.condition != NULL) + (words.if_absent != NULL) + (words.if_present != NULL) > 1)
+        return kw_cli_usage("--if, --if-absent and --if-present exclude each other");
+    table = kw_cli_describe(cli, argv[1], &code);
+    return table == NULL ? code : put(cli, table, &words, argv + 2, argc - 2);
+}
+
+/* --- remove ----------------------------------------------------------------------------------- */
+
+static int
+remove_record(kw_cli *cli, const kw_table_info *table, const char *columns, char *const *fields, int count)
+{
+    g_autoptr(kw_record) key = kw_record_new();
+    g_auto(GStrv) names = NULL;
+    kw_call_options options = kw_cli_call_options(cli);
+    GError *error = NULL;
+
+    names = kw_columns_split(table, columns, &error);
+    if (names == NULL || !kw_record_parse(table, fields, count, key, &error) ||
+        !kw_client_remove(cli->client, table->name, key, (const char *const *)names, &options, &error))
+        return kw_cli_fail(error, "remove");
+    return KW_EXIT_OK;
+}
+
+int
+kw_command_remove(kw_cli *cli, int argc, char **argv)
+{
+    char *columns = NULL;
+    g_autoptr(kw_table_info) table = NULL;
+    int code;
+    const GOptionEntry entries[] = {
+        {"columns", 'c', 0, G_OPTION_ARG_STRING, &columns, "Only these fields of the record", "FIELD,..."},
+        G_OPTION_ENTRY_NULL};
+
+    if (!kw_cli_parse(cli, "remove", "TABLE KEYFIELD=VALUE...",
+                      "Removes one record, named by its key fields.", entries, NULL, 2, -1, &argc, &argv,
+                      &code))
+        return code;
+    table = kw_cli_describe(cli, argv[1], &code);
+    return table == NULL ? code : remove_record(cli, table, columns, argv + 2, argc - 2);
+}
+
+/* --- increment -------------------------------------------------------------------------------- */
+
+/* Fields of the key make the key, the others are what is added to. */
+static void
+split_key(const kw_table_info *table, kw_record *amounts, kw_record *key)
+{
+    g_autofree const char **fields = kw_record_fields(amounts);
+
+    for (const char **field = fields; *field != NULL; field++)
+        if (kw_table_info_field(table, *field)->key) {
+            kw_record_set(key, *field, kw_record_get(amounts, *field));
+            kw_record_set(amounts, *field, (kw_value){.kind = KW_VALUE_NONE});
+        }
+}
+
+static int
+increment(kw_cli *cli, const kw_table_info *table, char *const *fields, int count)
+{
+    g_autoptr(kw_record) amounts = kw_record_new();
+    g_autoptr(kw_record) key = kw_record_new();
+    g_autoptr(kw_record) values = NULL;
+    kw_call_options options = kw_cli_call_options(cli);
+    GError *error = NULL;
+
+    if (!kw_record_parse(table, fields, count, amounts, &error))
+        return kw_cli_fail(error, "increment");
+    split_key(table, amounts, key);
+    if (kw_record_size(amounts) == 0)
+        return kw_cli_usage("no field to add to: give the key fields and at least one FIELD=AMOUNT");
+    if (!kw_client_increment(cli->client, table->name, key, amounts, &options, &values, &error))
+        return kw_cli_fail(error, "increment");
+    return kw_output_one_record(cli, table, values) ? KW_EXIT_OK : KW_EXIT_FAILED;
+}
+
+int
+kw_command_increment(kw_cli *cli, int argc, char **argv)
+{
+    g_autoptr(kw_table_info) table = NULL;
+    int code;
+
+    if (!kw_cli_parse(cli, "increment", "TABLE KEYFIELD=VALUE... FIELD=AMOUNT...",
+                      "Adds to integer fields of one record and shows their new values.", NULL, NULL, 3, -1,
+                      &argc, &argv, &code))
+        return code;
+    table = kw_cli_describe(cli, argv[1], &code);
+    return table == NULL ? code : increment(cli, table, argv + 2, argc - 2);
+}
