@@ -1,0 +1,298 @@
+/* The messages of a channel: requests are encoded straight into what the socket takes next, replies
+ * are read where they arrived, and each is held against the oldest call in flight. */
+#include "store/hbase/channel_private.h"
+
+#include <stdio.h>
+
+/* A buffer that grew for one large message is given back. */
+#define KEEP_BYTES ((size_t)4 * 1024 * 1024)
+
+static void
+shrink(kw_buffer *buffer)
+{
+    if (buffer->size == 0 && buffer->capacity > KEEP_BYTES)
+        kw_buffer_clear(buffer);
+}
+
+/* --- out -------------------------------------------------------------------------------------- */
+
+static void
+on_written(uv_write_t *request, int status)
+{
+    kw_hbase_channel *channel = request->data;
+    channel->writing.size = 0;
+    shrink(&channel->writing);
+    if (channel->state == KW_HBASE_CHANNEL_LOST)
+        return;
+    if (status < 0)
+        kw_hbase_channel_close(channel, KW_HBASE_LOSS_CLOSED, "write: %s", uv_strerror(status));
+    else
+        kw_hbase_channel_flush(channel);
+}
+
+/* The rest of `out` from `done` on goes through libuv's queue. */
+static void
+write_rest(kw_hbase_channel *channel, size_t done)
+{
+    kw_buffer rest = channel->out;
+    channel->out = channel->writing;
+    channel->writing = rest;
+    uv_buf_t piece = {.base = (char *)rest.data + done, .len = rest.size - done};
+    channel->write.data = channel;
+    int failed = uv_write(&channel->write, (uv_stream_t *)&channel->tcp, &piece, 1, on_written);
+    if (failed)
+        kw_hbase_channel_close(channel, KW_HBASE_LOSS_CLOSED, "write: %s", uv_strerror(failed));
+}
+
+void
+kw_hbase_channel_flush(kw_hbase_channel *channel)
+{
+    if (channel->tls)
+        kw_tls_take_output(channel->tls, &channel->out);
+    if (channel->out.size == 0 || channel->writing.size != 0 || channel->state == KW_HBASE_CHANNEL_LOST)
+        return;
+    uv_buf_t piece = {.base = (char *)channel->out.data, .len = channel->out.size};
+    int written = uv_try_write((uv_stream_t *)&channel->tcp, &piece, 1);
+    if (written < 0 && written != UV_EAGAIN) {
+        kw_hbase_channel_close(channel, KW_HBASE_LOSS_CLOSED, "write: %s", uv_strerror(written));
+    } else if (written >= 0 && (size_t)written == channel->out.size) {
+        channel->out.size = 0;
+        shrink(&channel->out);
+    } else {
+        write_rest(channel, written > 0 ? (size_t)written : 0);
+    }
+}
+
+static bool
+encode(kw_hbase_channel *channel, kw_hb_method method, const void *args, kw_error *ret_error)
+{
+    kw_wire_form form = channel->settings->form;
+    kw_buffer *to = channel->tls ? &channel->plain_out : &channel->out;
+    const kw_wire_method *row = &kw_hb_methods[method];
+    size_t mark = kw_wire_frame_begin(to, form);
+    kw_wire_message_encode(to, form.protocol, kw_bytes_of_text(row->name), KW_WIRE_CALL,
+                           channel->next_sequence_id);
+    kw_wire_struct_encode(to, form.protocol, row->args, args);
+    size_t size = to->size - mark;
+    size_t most = form.framed ? KW_HBASE_FRAME_MAX : KW_HBASE_REPLY_MAX;
+    if (size > most) {
+        to->size = mark;
+        shrink(to);
+        return kw_error_set(ret_error, KW_LIMIT,
+                            "the request has %zu bytes; the Thrift2 servers take %zu in one", size, most);
+    }
+    kw_wire_frame_end(to, form, mark);
+    return true;
+}
+
+static bool
+push(kw_hbase_channel *channel, kw_hb_method method, const void *args, kw_hbase_call *call,
+     kw_error *ret_error)
+{
+    g_assert(channel->in_flight < G_N_ELEMENTS(channel->slots));
+    if (!encode(channel, method, args, ret_error))
+        return false;
+    uint32_t at = (channel->first_slot + channel->in_flight++) % G_N_ELEMENTS(channel->slots);
+    channel->slots[at] =
+        (kw_hbase_slot){.sequence_id = channel->next_sequence_id, .method = method, .call = call};
+    channel->next_sequence_id = channel->next_sequence_id == INT32_MAX ? 1 : channel->next_sequence_id + 1;
+    channel->used_ns = kw_clock_mono_ns();
+    if (channel->tls) {
+        kw_error error;
+        if (!kw_tls_send(channel->tls, kw_buffer_bytes(&channel->plain_out), &error))
+            kw_hbase_channel_close(channel, KW_HBASE_LOSS_CLOSED, "%s", error.text);
+        channel->plain_out.size = 0;
+        shrink(&channel->plain_out);
+    }
+    kw_hbase_channel_flush(channel);
+    return true;
+}
+
+bool
+kw_hbase_channel_send(kw_hbase_channel *channel, kw_hbase_call *call, kw_error *ret_error)
+{
+    return push(channel, call->method, call->args, call, ret_error);
+}
+
+void
+kw_hbase_channel_ping(kw_hbase_channel *channel)
+{
+    g_assert(channel->in_flight == 0);
+    static const kw_hb_THBaseService_getThriftServerType_args nothing;
+    bool fits = push(channel, KW_HB_THBaseService_getThriftServerType, &nothing, NULL, NULL);
+    g_assert(fits);
+    channel->ping_sent_ns = channel->used_ns;
+}
+
+void
+kw_hbase_channel_forget(kw_hbase_channel *channel, const kw_hbase_call *call)
+{
+    for (uint32_t i = 0; i < channel->in_flight; i++) {
+        kw_hbase_slot *slot = &channel->slots[(channel->first_slot + i) % G_N_ELEMENTS(channel->slots)];
+        if (slot->call == call)
+            slot->call = NULL;
+    }
+}
+
+static kw_hbase_slot
+pop(kw_hbase_channel *channel)
+{
+    kw_hbase_slot slot = channel->slots[channel->first_slot];
+    channel->first_slot = (channel->first_slot + 1) % G_N_ELEMENTS(channel->slots);
+    channel->in_flight--;
+    return slot;
+}
+
+kw_hbase_call *
+kw_hbase_channel_take(kw_hbase_channel *channel)
+{
+    while (channel->in_flight) {
+        kw_hbase_slot slot = pop(channel);
+        if (slot.call)
+            return slot.call;
+    }
+    return NULL;
+}
+
+/* --- in --------------------------------------------------------------------------------------- */
+
+/* Is this the reply to the oldest call? Says why not. */
+static bool
+due(const kw_hbase_channel *channel, const kw_wire_message *message, char *why, size_t why_size)
+{
+    const kw_hbase_slot *slot = &channel->slots[channel->first_slot];
+    if (channel->in_flight == 0) {
+        snprintf(why, why_size, "a reply to nothing that was asked");
+    } else if (message->type != KW_WIRE_REPLY && message->type != KW_WIRE_EXCEPTION) {
+        snprintf(why, why_size, "a message of type %d instead of a reply", (int)message->type);
+    } else if (message->sequence_id != slot->sequence_id) {
+        snprintf(why, why_size, "out of step: a reply with sequence id %d instead of %d",
+                 message->sequence_id, slot->sequence_id);
+    } else if (!kw_bytes_equal(message->name, kw_bytes_of_text(kw_hb_methods[slot->method].name))) {
+        snprintf(why, why_size, "out of step: a reply to %.*s instead of %s", (int)message->name.size,
+                 (const char *)message->name.data, kw_hb_methods[slot->method].name);
+    } else {
+        return true;
+    }
+    return false;
+}
+
+static void
+take_message(kw_hbase_channel *channel, kw_bytes payload)
+{
+    kw_wire_message message;
+    kw_error error;
+    char why[160];
+    if (!kw_wire_message_decode(channel->settings->form.protocol, payload, &message, &error)) {
+        kw_hbase_channel_close(channel, KW_HBASE_LOSS_BROKEN, "%s", error.text);
+        return;
+    }
+    if (!due(channel, &message, why, sizeof why)) {
+        kw_hbase_channel_close(channel, KW_HBASE_LOSS_BROKEN, "%s", why);
+        return;
+    }
+    kw_hbase_slot slot = pop(channel);
+    bool pinged = channel->ping_sent_ns != 0;
+    channel->ping_sent_ns = 0;
+    if (channel->state == KW_HBASE_GREETING)
+        kw_hbase_channel_greeted(channel, &message);
+    else
+        channel->events->answered(channel, pinged ? NULL : slot.call, &message);
+}
+
+static bool
+form_is_ours(const kw_hbase_channel *channel)
+{
+    kw_wire_form form = kw_wire_reader_form(channel->reader);
+    return form.framed == channel->settings->form.framed && form.protocol == channel->settings->form.protocol;
+}
+
+/* Takes the messages that are complete; false when the rest must wait or the channel is lost. */
+static bool
+take_next(kw_hbase_channel *channel, size_t *at)
+{
+    kw_bytes input = kw_bytes_skip(kw_buffer_bytes(&channel->in), *at);
+    kw_bytes payload;
+    size_t consumed;
+    kw_error error;
+    switch (kw_wire_reader_next(channel->reader, input, &payload, &consumed, NULL, &error)) {
+    case KW_WIRE_MORE:
+        return false;
+    case KW_WIRE_BROKEN:
+        kw_hbase_channel_close(channel,
+                               error.code == KW_LIMIT ? KW_HBASE_LOSS_TOO_LARGE : KW_HBASE_LOSS_BROKEN, "%s",
+                               error.text);
+        return false;
+    case KW_WIRE_MESSAGE:
+        break;
+    }
+    if (!form_is_ours(channel)) {
+        kw_hbase_channel_close(channel, KW_HBASE_LOSS_BROKEN,
+                               "the server answers in another form (framed/buffered, binary/compact)");
+        return false;
+    }
+    *at += consumed;
+    take_message(channel, payload);
+    return channel->state != KW_HBASE_CHANNEL_LOST;
+}
+
+static void
+take_all(kw_hbase_channel *channel)
+{
+    size_t at = 0;
+    channel->used_ns = kw_clock_mono_ns();
+    while (at < channel->in.size && take_next(channel, &at))
+        ;
+    kw_buffer_consume(&channel->in, at);
+    shrink(&channel->in);
+}
+
+static void
+give_room(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_room)
+{
+    (void)suggested;
+    kw_hbase_channel *channel = handle->data;
+    kw_buffer *to = channel->tls ? &channel->network_in : &channel->in;
+    uint8_t *room = kw_buffer_reserve(to, KW_HBASE_READ_BYTES);
+    ret_room->base = (char *)room;
+    ret_room->len = to->capacity - to->size;
+}
+
+static bool
+decrypt(kw_hbase_channel *channel)
+{
+    kw_error error;
+    bool closed = false;
+    bool good =
+        kw_tls_receive(channel->tls, kw_buffer_bytes(&channel->network_in), &channel->in, &closed, &error);
+    channel->network_in.size = 0;
+    kw_hbase_channel_flush(channel);
+    if (!good || (closed && channel->in.size == 0))
+        kw_hbase_channel_close(channel, KW_HBASE_LOSS_CLOSED, "%s",
+                               good ? "closed by the server" : error.text);
+    return channel->state != KW_HBASE_CHANNEL_LOST;
+}
+
+static void
+on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *room)
+{
+    (void)room;
+    kw_hbase_channel *channel = stream->data;
+    if (channel->state == KW_HBASE_CHANNEL_LOST)
+        return;
+    if (count < 0) {
+        kw_hbase_channel_close(channel, KW_HBASE_LOSS_CLOSED, "%s",
+                               count == UV_EOF ? "closed by the server" : uv_strerror((int)count));
+        return;
+    }
+    kw_buffer *to = channel->tls ? &channel->network_in : &channel->in;
+    to->size += (size_t)count;
+    if (!channel->tls || decrypt(channel))
+        take_all(channel);
+}
+
+void
+kw_hbase_channel_read_start(kw_hbase_channel *channel)
+{
+    uv_read_start((uv_stream_t *)&channel->tcp, give_room, on_read);
+}

@@ -1,0 +1,216 @@
+/* Conditional writes and increments: sent once. HBase compares "given OP stored", the door asks for
+ * "stored OP given", so the operator is turned around. To HBase an empty value and an absent cell are
+ * the same in a check. */
+#include "store/hbase/convert.h"
+#include "store/hbase/door.h"
+
+typedef struct check_op {
+    kw_hbase_call call;
+    kw_arena *arena;
+    kw_write_if_done done;
+    void *user;
+} check_op;
+
+typedef struct increment_op {
+    kw_hbase_call call;
+    kw_rows *rows; /* owns this */
+    kw_increment_done done;
+    void *user;
+} increment_op;
+
+/* --- write_if --------------------------------------------------------------------------------- */
+
+static int32_t
+turned_around(kw_compare compare)
+{
+    switch (compare) {
+    case KW_COMPARE_LESS:
+        return KW_HB_TCompareOp_GREATER;
+    case KW_COMPARE_LESS_OR_EQUAL:
+        return KW_HB_TCompareOp_GREATER_OR_EQUAL;
+    case KW_COMPARE_EQUAL:
+        return KW_HB_TCompareOp_EQUAL;
+    case KW_COMPARE_NOT_EQUAL:
+        return KW_HB_TCompareOp_NOT_EQUAL;
+    case KW_COMPARE_GREATER_OR_EQUAL:
+        return KW_HB_TCompareOp_LESS_OR_EQUAL;
+    case KW_COMPARE_GREATER:
+        return KW_HB_TCompareOp_LESS;
+    }
+    g_assert_not_reached();
+}
+
+static void
+prepare_put(check_op *op, const kw_write *write, const kw_check *check)
+{
+    kw_hb_THBaseService_checkAndPut_args *args =
+        KW_ARENA_NEW(op->arena, kw_hb_THBaseService_checkAndPut_args);
+    kw_hb_TPut *put = KW_ARENA_NEW(op->arena, kw_hb_TPut);
+    kw_hbase_to_put(op->arena, write, write->durability, put);
+    *args = (kw_hb_THBaseService_checkAndPut_args){.table = write->table,
+                                                   .row = write->row,
+                                                   .family = check->family,
+                                                   .qualifier = check->qualifier,
+                                                   .has_value = check->has_value,
+                                                   .value = check->value,
+                                                   .tput = put};
+    op->call.method = KW_HB_THBaseService_checkAndPut;
+    op->call.args = args;
+}
+
+static void
+prepare_delete(check_op *op, const kw_write *write, const kw_check *check)
+{
+    kw_hb_THBaseService_checkAndDelete_args *args =
+        KW_ARENA_NEW(op->arena, kw_hb_THBaseService_checkAndDelete_args);
+    kw_hb_TDelete *removal = KW_ARENA_NEW(op->arena, kw_hb_TDelete);
+    kw_hbase_to_delete(op->arena, write, write->durability, removal);
+    *args = (kw_hb_THBaseService_checkAndDelete_args){.table = write->table,
+                                                      .row = write->row,
+                                                      .family = check->family,
+                                                      .qualifier = check->qualifier,
+                                                      .has_value = check->has_value,
+                                                      .value = check->value,
+                                                      .tdelete = removal};
+    op->call.method = KW_HB_THBaseService_checkAndDelete;
+    op->call.args = args;
+}
+
+/* The handler needs a value here; an empty one stands for "absent". */
+static void
+prepare_mutate(check_op *op, const kw_write *write, const kw_check *check)
+{
+    kw_hb_THBaseService_checkAndMutate_args *args =
+        KW_ARENA_NEW(op->arena, kw_hb_THBaseService_checkAndMutate_args);
+    *args = (kw_hb_THBaseService_checkAndMutate_args){
+        .table = write->table,
+        .row = write->row,
+        .family = check->family,
+        .qualifier = check->qualifier,
+        .compareOp = turned_around(check->compare),
+        .has_value = true,
+        .value = check->has_value ? check->value : KW_BYTES_NONE,
+        .rowMutations = kw_hbase_to_mutations(op->arena, write, write->durability)};
+    op->call.method = KW_HB_THBaseService_checkAndMutate;
+    op->call.args = args;
+}
+
+/* The three results have the same members; the first stands for all. */
+static bool
+was_applied(const kw_hbase_call *call, const void *result)
+{
+    switch ((int)call->method) {
+    case KW_HB_THBaseService_checkAndPut:
+        return ((const kw_hb_THBaseService_checkAndPut_result *)result)->success;
+    case KW_HB_THBaseService_checkAndDelete:
+        return ((const kw_hb_THBaseService_checkAndDelete_result *)result)->success;
+    default:
+        return ((const kw_hb_THBaseService_checkAndMutate_result *)result)->success;
+    }
+}
+
+static void
+check_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
+{
+    check_op *op = call->user;
+    kw_write_if_done done = op->done;
+    void *user = op->user;
+    bool applied = !failure && was_applied(call, result);
+    kw_arena_free(op->arena);
+    if (failure)
+        done(user, kw_hbase_outcome(failure), false, &failure->error);
+    else
+        done(user, KW_OUTCOME_OK, applied, NULL);
+}
+
+void
+kw_hbase_write_if(kw_door *door, const kw_write *write, const kw_check *check, kw_write_if_done done,
+                  void *user)
+{
+    kw_arena *arena = kw_arena_new();
+    check_op *op = KW_ARENA_NEW(arena, check_op);
+    kw_hbase_shape shape = kw_hbase_shape_of(write);
+    kw_error error;
+    op->arena = arena;
+    op->done = done;
+    op->user = user;
+    op->call.user = op;
+    op->call.done = check_done;
+    op->call.deadline = write->deadline;
+    op->call.table = write->table;
+    op->call.changes = true;
+    if (!kw_hbase_check_write(write, &error)) {
+        kw_hbase_pool_reject(&kw_hbase_door_of(door)->pool, &op->call, &error);
+        return;
+    }
+    if (check->compare != KW_COMPARE_EQUAL || shape == KW_HBASE_SHAPE_MUTATIONS)
+        prepare_mutate(op, write, check);
+    else if (shape == KW_HBASE_SHAPE_PUT)
+        prepare_put(op, write, check);
+    else
+        prepare_delete(op, write, check);
+    kw_hbase_pool_start(&kw_hbase_door_of(door)->pool, &op->call);
+}
+
+/* --- increment -------------------------------------------------------------------------------- */
+
+static void
+increment_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
+{
+    increment_op *op = call->user;
+    kw_increment_done done = op->done;
+    void *user = op->user;
+    kw_rows *rows = op->rows;
+    if (failure) {
+        kw_rows_free(rows);
+        done(user, kw_hbase_outcome(failure), NULL, &failure->error);
+        return;
+    }
+    const kw_hb_THBaseService_increment_result *answer = result;
+    rows->rows = KW_ARENA_NEW(rows->arena, kw_row);
+    rows->count = 1;
+    rows->scanned = 1;
+    if (answer->success)
+        kw_hbase_from_result(rows, answer->success, &rows->rows[0]);
+    done(user, KW_OUTCOME_OK, rows, NULL);
+}
+
+static const void *
+increment_args(kw_arena *arena, const kw_increment *increment)
+{
+    kw_hb_THBaseService_increment_args *args = KW_ARENA_NEW(arena, kw_hb_THBaseService_increment_args);
+    kw_hb_TIncrement *body = KW_ARENA_NEW(arena, kw_hb_TIncrement);
+    kw_hb_TColumnIncrement *columns = KW_ARENA_ARRAY(arena, kw_hb_TColumnIncrement, increment->columns_count);
+    for (size_t i = 0; i < increment->columns_count; i++)
+        columns[i] = (kw_hb_TColumnIncrement){.family = increment->columns[i].family,
+                                              .qualifier = increment->columns[i].qualifier,
+                                              .has_amount = true,
+                                              .amount = increment->amounts[i]};
+    body->row = increment->row;
+    body->columns.items = columns;
+    body->columns.count = (uint32_t)increment->columns_count;
+    body->has_durability = increment->durability != KW_DURABILITY_DEFAULT;
+    body->durability = (int32_t)increment->durability;
+    args->table = increment->table;
+    args->tincrement = body;
+    return args;
+}
+
+void
+kw_hbase_increment(kw_door *door, const kw_increment *increment, kw_increment_done done, void *user)
+{
+    kw_rows *rows = kw_rows_new();
+    increment_op *op = KW_ARENA_NEW(rows->arena, increment_op);
+    op->rows = rows;
+    op->done = done;
+    op->user = user;
+    op->call = (kw_hbase_call){.method = KW_HB_THBaseService_increment,
+                               .args = increment_args(rows->arena, increment),
+                               .table = increment->table,
+                               .deadline = increment->deadline,
+                               .changes = true,
+                               .keep = rows->arena,
+                               .done = increment_done,
+                               .user = op};
+    kw_hbase_pool_start(&kw_hbase_door_of(door)->pool, &op->call);
+}

@@ -1,0 +1,195 @@
+/* See convert.h. What TDelete does with its members is decided by the Thrift2 handler: with columns it
+ * looks only at theirs, and at deleteType; a column without qualifier is a column with an empty one
+ * unless deleteType names families. */
+#include "store/hbase/convert.h"
+
+#include "store/check.h"
+
+/* HBase's KeyValue: lengths, row length, family length, timestamp and type around the four parts. */
+#define KEY_VALUE_OVERHEAD 24
+#define KEY_VALUE_MAX (10 * 1024 * 1024)
+/* In both protocols a cell's or a column's heads take less. */
+#define WIRE_OVERHEAD 64
+
+kw_hbase_shape
+kw_hbase_shape_of(const kw_write *write)
+{
+    if (write->kind == KW_WRITE_PUT)
+        return KW_HBASE_SHAPE_PUT;
+    size_t families = 0;
+    for (size_t i = 0; i < write->columns_count; i++)
+        families += write->columns[i].whole_family;
+    return families && families < write->columns_count ? KW_HBASE_SHAPE_MUTATIONS : KW_HBASE_SHAPE_DELETE;
+}
+
+void
+kw_hbase_to_put(kw_arena *arena, const kw_write *write, kw_durability durability, kw_hb_TPut *ret_put)
+{
+    kw_hb_TColumnValue *values = KW_ARENA_ARRAY(arena, kw_hb_TColumnValue, write->cells_count);
+    for (size_t i = 0; i < write->cells_count; i++) {
+        values[i].family = write->cells[i].family;
+        values[i].qualifier = write->cells[i].qualifier;
+        values[i].value = write->cells[i].value;
+    }
+    *ret_put = (kw_hb_TPut){.row = write->row,
+                            .columnValues = {.items = values, .count = (uint32_t)write->cells_count},
+                            .has_timestamp = write->timestamp != KW_TIMESTAMP_NONE,
+                            .timestamp = write->timestamp,
+                            .has_durability = durability != KW_DURABILITY_DEFAULT,
+                            .durability = (int32_t)durability};
+}
+
+/* The columns of the write that are (not) whole families. */
+static void
+delete_some(kw_arena *arena, const kw_write *write, bool families, kw_durability durability,
+            kw_hb_TDelete *ret_delete)
+{
+    bool stamped = write->timestamp != KW_TIMESTAMP_NONE;
+    kw_hb_TColumn *columns = KW_ARENA_ARRAY(arena, kw_hb_TColumn, write->columns_count);
+    uint32_t count = 0;
+    for (size_t i = 0; i < write->columns_count; i++) {
+        const kw_column *column = &write->columns[i];
+        if (column->whole_family == families)
+            columns[count++] = (kw_hb_TColumn){.family = column->family,
+                                               .has_qualifier = !families,
+                                               .qualifier = column->qualifier,
+                                               .has_timestamp = stamped,
+                                               .timestamp = write->timestamp};
+    }
+    *ret_delete = (kw_hb_TDelete){.row = write->row,
+                                  .has_columns = count != 0,
+                                  .columns = {.items = columns, .count = count},
+                                  .has_timestamp = stamped && count == 0,
+                                  .timestamp = write->timestamp,
+                                  .has_deleteType = true,
+                                  .deleteType = families ? KW_HB_TDeleteType_DELETE_FAMILY
+                                                         : KW_HB_TDeleteType_DELETE_COLUMNS,
+                                  .has_durability = durability != KW_DURABILITY_DEFAULT,
+                                  .durability = (int32_t)durability};
+}
+
+void
+kw_hbase_to_delete(kw_arena *arena, const kw_write *write, kw_durability durability,
+                   kw_hb_TDelete *ret_delete)
+{
+    bool families = write->columns_count && write->columns[0].whole_family;
+    delete_some(arena, write, families, durability, ret_delete);
+}
+
+const kw_hb_TRowMutations *
+kw_hbase_to_mutations(kw_arena *arena, const kw_write *write, kw_durability durability)
+{
+    kw_hbase_shape shape = kw_hbase_shape_of(write);
+    uint32_t count = shape == KW_HBASE_SHAPE_MUTATIONS ? 2 : 1;
+    kw_hb_TMutation *mutations = KW_ARENA_ARRAY(arena, kw_hb_TMutation, count);
+    if (shape == KW_HBASE_SHAPE_PUT) {
+        kw_hb_TPut *put = KW_ARENA_NEW(arena, kw_hb_TPut);
+        kw_hbase_to_put(arena, write, durability, put);
+        mutations[0] = (kw_hb_TMutation){.has_put = true, .put = put};
+    }
+    for (uint32_t i = 0; i < count && shape != KW_HBASE_SHAPE_PUT; i++) {
+        kw_hb_TDelete *removal = KW_ARENA_NEW(arena, kw_hb_TDelete);
+        if (shape == KW_HBASE_SHAPE_DELETE)
+            kw_hbase_to_delete(arena, write, durability, removal);
+        else
+            delete_some(arena, write, i == 1, durability, removal);
+        mutations[i] = (kw_hb_TMutation){.has_deleteSingle = true, .deleteSingle = removal};
+    }
+    kw_hb_TRowMutations *all = KW_ARENA_NEW(arena, kw_hb_TRowMutations);
+    all->row = write->row;
+    all->mutations.items = mutations;
+    all->mutations.count = count;
+    return all;
+}
+
+size_t
+kw_hbase_write_bytes(const kw_write *write)
+{
+    size_t bytes = write->row.size + WIRE_OVERHEAD;
+    for (size_t i = 0; write->kind == KW_WRITE_PUT && i < write->cells_count; i++) {
+        const kw_cell *cell = &write->cells[i];
+        bytes += cell->family.size + cell->qualifier.size + cell->value.size + WIRE_OVERHEAD;
+    }
+    for (size_t i = 0; write->kind == KW_WRITE_DELETE && i < write->columns_count; i++)
+        bytes += write->columns[i].family.size + write->columns[i].qualifier.size + WIRE_OVERHEAD;
+    return bytes;
+}
+
+bool
+kw_hbase_check_write(const kw_write *write, kw_error *ret_error)
+{
+    for (size_t i = 0; write->kind == KW_WRITE_PUT && i < write->cells_count; i++) {
+        const kw_cell *cell = &write->cells[i];
+        size_t size = KEY_VALUE_OVERHEAD + write->row.size + cell->family.size + cell->qualifier.size +
+                      cell->value.size;
+        if (size > KEY_VALUE_MAX)
+            return kw_error_set(
+                ret_error, KW_LIMIT,
+                "table %s: column %s:%s: a value of %zu bytes is too large for the store, which "
+                "takes %d with row key and column name",
+                kw_show(write->table).text, kw_show(cell->family).text, kw_show(cell->qualifier).text,
+                cell->value.size, KEY_VALUE_MAX);
+    }
+    return true;
+}
+
+kw_hb_TColumn *
+kw_hbase_to_columns(kw_arena *arena, const kw_column *columns, size_t count)
+{
+    kw_hb_TColumn *items = KW_ARENA_ARRAY(arena, kw_hb_TColumn, count);
+    for (size_t i = 0; i < count; i++) {
+        items[i].family = columns[i].family;
+        items[i].has_qualifier = !columns[i].whole_family;
+        items[i].qualifier = columns[i].qualifier;
+    }
+    return items;
+}
+
+void
+kw_hbase_to_get(kw_arena *arena, const kw_get *get, kw_hb_TGet *ret_get)
+{
+    *ret_get = (kw_hb_TGet){.row = get->row,
+                            .has_maxVersions = get->max_versions > 1,
+                            .maxVersions = get->max_versions,
+                            .has_filterString = get->filter.size != 0,
+                            .filterString = get->filter};
+    if (get->columns_count) {
+        ret_get->has_columns = true;
+        ret_get->columns.items = kw_hbase_to_columns(arena, get->columns, get->columns_count);
+        ret_get->columns.count = (uint32_t)get->columns_count;
+    }
+    if (get->time_from || get->time_to) {
+        kw_hb_TTimeRange *range = KW_ARENA_NEW(arena, kw_hb_TTimeRange);
+        range->minStamp = get->time_from;
+        range->maxStamp = get->time_to;
+        ret_get->has_timeRange = true;
+        ret_get->timeRange = range;
+    }
+}
+
+void
+kw_hbase_from_result(kw_rows *rows, const kw_hb_TResult *result, kw_row *ret_row)
+{
+    uint32_t count = result->columnValues.count;
+    kw_cell *cells = kw_arena_alloc(rows->arena, count * sizeof(kw_cell));
+    rows->bytes += result->row.size;
+    for (uint32_t i = 0; i < count; i++) {
+        const kw_hb_TColumnValue *value = &result->columnValues.items[i];
+        cells[i] = (kw_cell){.family = value->family,
+                             .qualifier = value->qualifier,
+                             .value = value->value,
+                             .timestamp = value->timestamp};
+        rows->bytes += value->qualifier.size + value->value.size;
+    }
+    *ret_row = (kw_row){.key = result->row, .cells = cells, .cells_count = count};
+}
+
+void
+kw_hbase_to_table_name(kw_bytes table, kw_hb_TTableName *ret_name)
+{
+    const uint8_t *colon = memchr(table.data, ':', table.size);
+    size_t space = colon ? (size_t)(colon - table.data) : 0;
+    *ret_name = (kw_hb_TTableName){.has_ns = colon != NULL,
+                                   .ns = kw_bytes_of(table.data, space),
+                                   .qualifier = colon ? kw_bytes_skip(table, space + 1) : table};
+}

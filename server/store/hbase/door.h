@@ -1,0 +1,71 @@
+/* The store as one loop sees it: its pool, and one file per kind of operation. */
+#pragma once
+
+#include "store/hbase/pool.h"
+
+/* How many bytes a row of some table had lately: how many rows a fetch asks for. */
+typedef struct kw_hbase_size {
+    uint64_t table_hash;
+    size_t row_bytes;
+} kw_hbase_size;
+
+typedef struct kw_hbase_door {
+    kw_door base;
+    kw_hbase_pool pool;
+    uint32_t runs; /* not freed yet; they keep this memory */
+    bool gone;     /* closed was called */
+    void (*closed)(void *user);
+    void *user;
+    kw_hbase_size sizes[64];
+    struct kw_hbase_heartbeat *heartbeat; /* clock.c; NULL until the first tick */
+} kw_hbase_door;
+
+static inline kw_hbase_door *
+kw_hbase_door_of(kw_door *door)
+{
+    return (kw_hbase_door *)door;
+}
+
+kw_door *kw_hbase_door_new(kw_hbase_store *store, kw_loop *loop);
+
+/* A run is gone: frees the door when it was the last and the door is closed. */
+void kw_hbase_door_release(kw_hbase_door *door);
+
+/* 0: none of the table's rows was seen. */
+size_t kw_hbase_row_bytes(kw_hbase_door *door, kw_bytes table);
+void kw_hbase_saw_rows(kw_hbase_door *door, kw_bytes table, size_t row_bytes);
+
+/* write.c */
+void kw_hbase_write(kw_door *door, const kw_write *write, kw_write_done done, void *user);
+/* Fills the call's method, args and flags from a write; what it allocates is the arena's. */
+void kw_hbase_write_prepare(kw_arena *arena, const kw_write *write, kw_durability durability,
+                            kw_hbase_call *ret_call);
+kw_outcome kw_hbase_outcome(const kw_hbase_failure *failure);
+/* write_many.c */
+void kw_hbase_write_many(kw_door *door, const kw_write *const *writes, size_t count, kw_written *results,
+                         void (*done)(void *user), void *user);
+/* check.c */
+void kw_hbase_write_if(kw_door *door, const kw_write *write, const kw_check *check, kw_write_if_done done,
+                       void *user);
+void kw_hbase_increment(kw_door *door, const kw_increment *increment, kw_increment_done done, void *user);
+/* get.c */
+void kw_hbase_get(kw_door *door, const kw_get *get, kw_get_done done, void *user);
+void kw_hbase_get_many(kw_door *door, const kw_get *const *gets, size_t count, kw_get_done done, void *user);
+/* A filter that HBase cannot parse is only told as "internal error": says so. */
+void kw_hbase_blame_filter(kw_bytes filter, const kw_hbase_failure *failure, kw_error *ret_error);
+/* run.c */
+kw_run *kw_hbase_open_run(kw_door *door, const kw_run_spec *spec);
+void kw_hbase_run_fetch(kw_run *run, uint32_t max_rows, size_t max_bytes, bool more_hint,
+                        kw_deadline deadline, kw_get_done done, void *user);
+void kw_hbase_run_close(kw_run *run);
+/* table.c, describe.c */
+void kw_hbase_create_table(kw_door *door, const kw_table_spec *spec, kw_create_done done, void *user);
+void kw_hbase_drop_table(kw_door *door, kw_bytes table, kw_deadline deadline, kw_simple_done done,
+                         void *user);
+void kw_hbase_describe_table(kw_door *door, kw_bytes table, kw_deadline deadline, kw_table_facts_done done,
+                             void *user);
+void kw_hbase_regions(kw_door *door, kw_bytes table, kw_deadline deadline, kw_regions_done done, void *user);
+/* clock.c: measures when it is time and no other door of the process does. */
+void kw_hbase_clock_tick(kw_hbase_door *door);
+void kw_hbase_clock_stop(kw_hbase_door *door);
+bool kw_hbase_clock_offset(const kw_hbase_clock *clock, int64_t *ret_offset_ms);

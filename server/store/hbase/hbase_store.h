@@ -1,0 +1,36 @@
+/* What all doors of one HBase store share: settings, TLS, how many channels are ready, the clock. */
+#pragma once
+
+#include "base/thread.h"
+#include "net/tls.h"
+#include "store/class.h"
+#include "thrift/hbase2_wire.h"
+
+#include <stdatomic.h>
+
+/* The offset of HBase's clock; see clock.c. In mono time, so that a step of our wall clock does no harm. */
+typedef struct kw_hbase_clock {
+    _Atomic bool measuring;       /* one door of the process does it */
+    _Atomic int64_t base_ms;      /* store's wall clock - our monotonic clock */
+    _Atomic uint64_t measured_ns; /* monotonic; 0: never */
+    char row[40];                 /* of this process */
+} kw_hbase_clock;
+
+typedef struct kw_hbase_store {
+    kw_store base;
+    kw_model_hbase settings; /* a copy of its own */
+    kw_wire_form form;
+    kw_tls_context *tls; /* NULL: none */
+    char *about;
+    _Atomic uint32_t doors;
+    _Atomic uint32_t ready; /* channels of all doors that are READY */
+    kw_mutex mutex;         /* of why */
+    char why[200];          /* the last failure to connect; "" none yet */
+    kw_hbase_clock clock;
+} kw_hbase_store;
+
+/* Remembers why the store cannot be reached, for kw_store_ready. Any thread. */
+void kw_hbase_store_blame(kw_hbase_store *store, const char *server, const char *why);
+
+/* How many channels one door may keep to one server now. */
+uint32_t kw_hbase_store_quota(kw_hbase_store *store);

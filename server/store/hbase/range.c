@@ -1,0 +1,109 @@
+/* The row just behind a key is the key with a zero byte; the row just before a key exists only when the
+ * key ends in a zero byte. Otherwise a reversed scan starts at the key itself, whose row is dropped, or
+ * stops at a key a little too low, whose rows are dropped (hardly ever one). */
+#include "store/hbase/range.h"
+
+#include "store/hbase/convert.h"
+
+/* 0xff bytes behind the decremented key; HBase's own clients take 9. */
+#define BELOW_PADDING 9
+
+static kw_bytes
+behind(kw_arena *arena, kw_bytes key)
+{
+    uint8_t *made = kw_arena_alloc(arena, key.size + 1);
+    memcpy(made, key.data, key.size);
+    made[key.size] = 0;
+    return kw_bytes_of(made, key.size + 1);
+}
+
+/* A key below `key` (not empty) with as good as nothing between. */
+static kw_bytes
+below(kw_arena *arena, kw_bytes key)
+{
+    if (key.data[key.size - 1] == 0)
+        return kw_bytes_of(key.data, key.size - 1);
+    size_t padding = MIN(BELOW_PADDING, KW_STORE_ROW_KEY_MAX - key.size);
+    uint8_t *made = kw_arena_alloc(arena, key.size + padding);
+    memcpy(made, key.data, key.size);
+    made[key.size - 1]--;
+    memset(made + key.size, 0xff, padding);
+    return kw_bytes_of(made, key.size + padding);
+}
+
+static void
+set_bounds(kw_bytes start, kw_bytes stop, kw_hb_TScan *scan)
+{
+    scan->has_startRow = start.size != 0;
+    scan->startRow = start;
+    scan->has_stopRow = stop.size != 0;
+    scan->stopRow = stop;
+}
+
+static bool
+forward_bounds(kw_arena *arena, const kw_run_spec *spec, const kw_buffer *last, kw_hb_TScan *scan)
+{
+    kw_bytes start = last ? behind(arena, kw_buffer_bytes(last)) : spec->start;
+    set_bounds(start, spec->stop, scan);
+    return spec->stop.size == 0 || kw_bytes_compare(start, spec->stop) < 0;
+}
+
+static bool
+reversed_bounds(kw_arena *arena, const kw_run_spec *spec, const kw_buffer *last, kw_hb_TScan *scan)
+{
+    kw_bytes top = last ? kw_buffer_bytes(last) : spec->stop;
+    if (top.size && kw_bytes_compare(spec->start, top) >= 0)
+        return false;
+    bool exact = top.size && top.data[top.size - 1] == 0;
+    kw_bytes start = exact ? kw_bytes_of(top.data, top.size - 1) : top;
+    if (exact && start.size == 0)
+        return false; /* nothing is below a single zero byte */
+    set_bounds(start, spec->start.size ? below(arena, spec->start) : KW_BYTES_NONE, scan);
+    scan->has_reversed = true;
+    scan->reversed = true;
+    return true;
+}
+
+static void
+set_selection(kw_arena *arena, const kw_run_spec *spec, kw_hb_TScan *scan)
+{
+    scan->has_maxVersions = true;
+    scan->maxVersions = MAX(spec->max_versions, 1);
+    scan->has_filterString = spec->filter.size != 0;
+    scan->filterString = spec->filter;
+    scan->has_cacheBlocks = spec->keep_blocks_out_of_cache;
+    if (spec->columns_count) {
+        scan->has_columns = true;
+        scan->columns.items = kw_hbase_to_columns(arena, spec->columns, spec->columns_count);
+        scan->columns.count = (uint32_t)spec->columns_count;
+    }
+    if (spec->time_from || spec->time_to) {
+        kw_hb_TTimeRange *range = KW_ARENA_NEW(arena, kw_hb_TTimeRange);
+        range->minStamp = spec->time_from;
+        range->maxStamp = spec->time_to;
+        scan->has_timeRange = true;
+        scan->timeRange = range;
+    }
+}
+
+bool
+kw_hbase_range_scan(kw_arena *arena, const kw_run_spec *spec, const kw_buffer *last, kw_hb_TScan *ret_scan)
+{
+    *ret_scan = (kw_hb_TScan){0};
+    bool some = spec->reversed ? reversed_bounds(arena, spec, last, ret_scan)
+                               : forward_bounds(arena, spec, last, ret_scan);
+    if (some)
+        set_selection(arena, spec, ret_scan);
+    return some;
+}
+
+kw_hbase_place
+kw_hbase_range_place(const kw_run_spec *spec, const kw_buffer *last, kw_bytes row)
+{
+    if (!spec->reversed)
+        return KW_HBASE_IN_RANGE;
+    kw_bytes top = last ? kw_buffer_bytes(last) : spec->stop;
+    if (top.size && kw_bytes_compare(row, top) >= 0)
+        return KW_HBASE_BEFORE_RANGE;
+    return kw_bytes_compare(row, spec->start) < 0 ? KW_HBASE_BEHIND_RANGE : KW_HBASE_IN_RANGE;
+}

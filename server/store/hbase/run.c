@@ -1,0 +1,330 @@
+/* The sorted rows of one range, a fetch at a time. The run keeps its place by the last row key it
+ * handed out, so whatever happens to a scanner or a server, it goes on behind that row.
+ *
+ *   fetch --> small or last one asked for --> getScannerResults (nothing stays open)
+ *        \--> a long way to go            --> opened scanner (scanner.c)
+ *   failed, scanner gone, connection lost --> again behind the last row, within deadline and budget
+ *   answer too large                      --> again with fewer rows
+ *
+ * Where a scan starts and stops is in range.c.
+ */
+#include "store/hbase/convert.h"
+#include "store/hbase/range.h"
+#include "store/hbase/run_private.h"
+
+#include "store/check.h"
+
+#include <string.h>
+
+/* Rows of a table whose size nobody has seen yet. */
+#define FIRST_ROWS 256
+#define FIRST_ROW_BYTES 512
+#define ROWS_MOST 20000
+/* From here on an opened scanner is worth its extra call. */
+#define SCANNER_ROWS 64
+
+static void start_fetch(kw_hbase_run *run, uint64_t delay_ms);
+
+void
+kw_hbase_run_unref(kw_hbase_run *run)
+{
+    if (--run->refs)
+        return;
+    kw_hbase_door *door = run->door;
+    kw_rows_free(run->rows);
+    kw_buffer_clear(&run->last);
+    kw_arena_free(run->scan_arena);
+    kw_arena_free(run->arena);
+    kw_hbase_door_release(door);
+}
+
+/* --- how many rows ---------------------------------------------------------------------------- */
+
+static uint32_t
+rows_to_ask_for(const kw_hbase_run *run)
+{
+    size_t seen = kw_hbase_row_bytes(run->door, run->spec.table);
+    size_t fit = run->max_bytes / (seen ? seen : FIRST_ROW_BYTES);
+    size_t most = MIN(seen ? ROWS_MOST : FIRST_ROWS, run->max_rows);
+    if (run->rows_cap)
+        most = MIN(most, run->rows_cap);
+    return (uint32_t)CLAMP(fit, 1, most);
+}
+
+/* --- end of a fetch --------------------------------------------------------------------------- */
+
+static void
+drop_scanner(kw_hbase_run *run)
+{
+    kw_hbase_scanner *scanner = g_steal_pointer(&run->scanner);
+    if (scanner)
+        kw_hbase_scanner_abandon(scanner);
+}
+
+static void
+tell_rows(kw_hbase_run *run)
+{
+    kw_rows *rows = g_steal_pointer(&run->rows);
+    rows->end = run->ended;
+    run->done(run->user, rows, NULL);
+}
+
+static void
+tell_error(kw_hbase_run *run, const kw_error *error)
+{
+    kw_rows_free(g_steal_pointer(&run->rows));
+    run->done(run->user, NULL, error);
+}
+
+/* True when the fetch is under way again. */
+static bool
+try_again(kw_hbase_run *run, const kw_hbase_failure *failure)
+{
+    uint64_t delay_ms = 0;
+    switch (failure->kind) {
+    case KW_HBASE_REPLY_TOO_LARGE:
+        if (run->wanted == 1)
+            return false;
+        run->rows_cap = MAX(run->wanted / 8, 1);
+        break;
+    case KW_HBASE_LOST:
+    case KW_HBASE_SCANNER_GONE:
+    case KW_HBASE_TROUBLE:
+        run->attempts += failure->kind == KW_HBASE_TROUBLE ? 2 : 1;
+        if (!kw_hbase_pool_may_repeat(&run->door->pool, run->deadline, run->attempts, &delay_ms))
+            return false;
+        break;
+    case KW_HBASE_OTHER:
+    case KW_HBASE_TIMED_OUT:
+    case KW_HBASE_UNREACHABLE:
+    case KW_HBASE_INTERNAL_ERROR:
+    case KW_HBASE_TABLE_MISSING:
+    case KW_HBASE_TABLE_EXISTS:
+    case KW_HBASE_TABLE_DISABLED:
+    case KW_HBASE_NAMESPACE_EXISTS:
+        return false;
+    }
+    start_fetch(run, delay_ms);
+    return true;
+}
+
+static void
+fetch_failed(kw_hbase_run *run, const kw_hbase_failure *failure)
+{
+    drop_scanner(run);
+    if (try_again(run, failure))
+        return;
+    kw_error error;
+    kw_hbase_blame_filter(run->spec.filter, failure, &error);
+    if (failure->kind == KW_HBASE_REPLY_TOO_LARGE)
+        kw_error_set(&error, KW_LIMIT, "table %s: a row is larger than %zu bytes",
+                     kw_show(run->spec.table).text, KW_HBASE_REPLY_MAX);
+    tell_error(run, &error);
+}
+
+static void
+keep_place(kw_hbase_run *run)
+{
+    const kw_rows *rows = run->rows;
+    if (rows->count == 0)
+        return;
+    run->started = true;
+    run->last.size = 0;
+    kw_buffer_append(&run->last, rows->rows[rows->count - 1].key);
+    kw_hbase_saw_rows(run->door, run->spec.table, rows->bytes / rows->count);
+}
+
+/* Copies what belongs to the range; a reversed scan may come with a row too many at either end. */
+static void
+take_results(kw_hbase_run *run, const kw_hb_TResult *results, uint32_t count)
+{
+    kw_rows *rows = run->rows;
+    rows->rows = kw_arena_alloc(rows->arena, count * sizeof(kw_row));
+    rows->scanned += count;
+    run->ended = count < run->wanted;
+    for (uint32_t i = 0; i < count; i++) {
+        switch (kw_hbase_range_place(&run->spec, run->started ? &run->last : NULL, results[i].row)) {
+        case KW_HBASE_BEFORE_RANGE:
+            break;
+        case KW_HBASE_IN_RANGE:
+            kw_hbase_from_result(rows, &results[i], &rows->rows[rows->count++]);
+            break;
+        case KW_HBASE_BEHIND_RANGE:
+            run->ended = true;
+            return;
+        }
+    }
+}
+
+void
+kw_hbase_run_fetched(kw_hbase_run *run, const kw_hb_TResult *results, uint32_t count,
+                     const kw_hbase_failure *failure)
+{
+    if (failure) {
+        fetch_failed(run, failure);
+        return;
+    }
+    take_results(run, results, count);
+    keep_place(run);
+    if (run->ended)
+        drop_scanner(run);
+    else if (run->rows->count == 0 && run->spec.filter.size == 0) {
+        start_fetch(run, 0);
+        return;
+    }
+    tell_rows(run);
+}
+
+/* --- fetch ------------------------------------------------------------------------------------ */
+
+static void
+fetch_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
+{
+    kw_hbase_run *run = call->user;
+    const kw_hb_THBaseService_getScannerResults_result *answer = result;
+    if (!run->closed)
+        kw_hbase_run_fetched(run, answer ? answer->success.items : NULL, answer ? answer->success.count : 0,
+                             failure);
+    kw_hbase_run_unref(run);
+}
+
+static void
+start_stateless(kw_hbase_run *run, uint64_t delay_ms)
+{
+    run->args = (kw_hb_THBaseService_getScannerResults_args){
+        .table = run->spec.table, .tscan = &run->scan, .has_numRows = true, .numRows = (int32_t)run->wanted};
+    run->call = (kw_hbase_call){.method = KW_HB_THBaseService_getScannerResults,
+                                .args = &run->args,
+                                .table = run->spec.table,
+                                .deadline = run->deadline,
+                                .repeatable = true,
+                                .keep = run->rows->arena,
+                                .done = fetch_done,
+                                .user = run};
+    run->refs++;
+    kw_hbase_pool_start_after(&run->door->pool, &run->call, delay_ms);
+}
+
+static bool
+wants_scanner(const kw_hbase_run *run)
+{
+    if (run->stateful_filter)
+        return true;
+    return run->more_hint && run->wanted >= SCANNER_ROWS;
+}
+
+static void
+answer_end(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
+{
+    (void)result;
+    (void)failure;
+    kw_hbase_run *run = call->user;
+    if (!run->closed)
+        tell_rows(run);
+    kw_hbase_run_unref(run);
+}
+
+/* Nothing is left: the answer comes without asking anybody. */
+static void
+start_end(kw_hbase_run *run)
+{
+    run->ended = true;
+    run->call = (kw_hbase_call){.done = answer_end, .user = run};
+    run->refs++;
+    kw_hbase_pool_reject(&run->door->pool, &run->call, &KW_ERROR_NONE);
+}
+
+static void
+start_fetch(kw_hbase_run *run, uint64_t delay_ms)
+{
+    run->wanted = rows_to_ask_for(run);
+    if (run->scanner) {
+        kw_hbase_scanner_fetch(run->scanner, 0);
+        return;
+    }
+    kw_arena_reset(run->scan_arena);
+    if (run->ended ||
+        !kw_hbase_range_scan(run->scan_arena, &run->spec, run->started ? &run->last : NULL, &run->scan)) {
+        start_end(run);
+        return;
+    }
+    bool opened = wants_scanner(run);
+    run->scan.has_caching = true;
+    run->scan.caching = (int32_t)run->wanted;
+    run->scan.has_limit = !opened;
+    run->scan.limit = (int32_t)run->wanted;
+    if (!opened) {
+        start_stateless(run, delay_ms);
+        return;
+    }
+    run->scanner = kw_hbase_scanner_new(run);
+    kw_hbase_scanner_fetch(run->scanner, delay_ms);
+}
+
+void
+kw_hbase_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline deadline,
+                   kw_get_done done, void *user)
+{
+    kw_hbase_run *run = (kw_hbase_run *)base;
+    run->rows = kw_rows_new();
+    run->max_rows = max_rows;
+    run->max_bytes = max_bytes;
+    run->more_hint = more_hint;
+    run->deadline = deadline == KW_DEADLINE_NONE ? kw_deadline_in_ms(KW_HBASE_CALL_MS) : deadline;
+    run->rows_cap = 0;
+    run->attempts = 0;
+    run->done = done;
+    run->user = user;
+    start_fetch(run, 0);
+}
+
+/* --- open and close --------------------------------------------------------------------------- */
+
+static void
+copy_spec(kw_hbase_run *run, const kw_run_spec *spec)
+{
+    kw_column *columns = KW_ARENA_ARRAY(run->arena, kw_column, spec->columns_count);
+    for (size_t i = 0; i < spec->columns_count; i++) {
+        columns[i].family = kw_arena_copy(run->arena, spec->columns[i].family);
+        columns[i].qualifier = kw_arena_copy(run->arena, spec->columns[i].qualifier);
+        columns[i].whole_family = spec->columns[i].whole_family;
+    }
+    run->spec = *spec;
+    run->spec.columns = columns;
+    run->spec.table = kw_arena_copy(run->arena, spec->table);
+    run->spec.start = kw_arena_copy(run->arena, spec->start);
+    run->spec.stop = kw_arena_copy(run->arena, spec->stop);
+    run->spec.filter = kw_arena_copy(run->arena, spec->filter);
+}
+
+static bool
+counts_rows(kw_bytes filter)
+{
+    return filter.size && (memmem(filter.data, filter.size, "PageFilter", 10) ||
+                           memmem(filter.data, filter.size, "WHILE", 5));
+}
+
+kw_run *
+kw_hbase_open_run(kw_door *door, const kw_run_spec *spec)
+{
+    kw_arena *arena = kw_arena_new();
+    kw_hbase_run *run = KW_ARENA_NEW(arena, kw_hbase_run);
+    run->base.door = door;
+    run->door = kw_hbase_door_of(door);
+    run->door->runs++;
+    run->arena = arena;
+    run->scan_arena = kw_arena_new();
+    run->refs = 1;
+    copy_spec(run, spec);
+    run->stateful_filter = counts_rows(spec->filter);
+    return &run->base;
+}
+
+void
+kw_hbase_run_close(kw_run *base)
+{
+    kw_hbase_run *run = (kw_hbase_run *)base;
+    run->closed = true;
+    drop_scanner(run);
+    kw_hbase_run_unref(run);
+}

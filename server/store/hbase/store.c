@@ -1,0 +1,160 @@
+/* The store that all doors share: its settings, TLS, and whether it can be reached. */
+#include "store/hbase/hbase.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "store/hbase/door.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+static kw_hbase_store *
+store_of(const kw_store *store)
+{
+    return (kw_hbase_store *)store;
+}
+
+static const char *
+about(const kw_store *store)
+{
+    return store_of(store)->about;
+}
+
+static bool
+ready(kw_store *base, kw_error *ret_error)
+{
+    kw_hbase_store *store = store_of(base);
+    if (atomic_load(&store->ready))
+        return true;
+    kw_mutex_lock(&store->mutex);
+    kw_error_set(ret_error, KW_UNAVAILABLE, "no Thrift2 server can be reached%s%s", *store->why ? "; " : "",
+                 store->why);
+    kw_mutex_unlock(&store->mutex);
+    return false;
+}
+
+static bool
+clock_offset_ms(kw_store *store, int64_t *ret_offset_ms)
+{
+    return kw_hbase_clock_offset(&store_of(store)->clock, ret_offset_ms);
+}
+
+static kw_door *
+open_door(kw_store *store, kw_loop *loop)
+{
+    return kw_hbase_door_new(store_of(store), loop);
+}
+
+static void
+reload(kw_store *base)
+{
+    kw_hbase_store *store = store_of(base);
+    kw_error error;
+    if (store->tls && !kw_tls_context_reload(store->tls, &error))
+        kw_log(KW_LOG_ERROR, "hbase", "the old certificates stay", "reason=\"%s\"", error.text);
+}
+
+static void
+copy_tls(kw_model_tls *tls)
+{
+    tls->certificate = g_strdup(tls->certificate ? tls->certificate : "");
+    tls->key = g_strdup(tls->key ? tls->key : "");
+    tls->ca = g_strdup(tls->ca ? tls->ca : "");
+    tls->server_name = g_strdup(tls->server_name ? tls->server_name : "");
+}
+
+static void
+copy_settings(kw_hbase_store *store, const kw_model_hbase *settings)
+{
+    kw_model_server *servers = g_memdup2(settings->servers, settings->servers_count * sizeof *servers);
+    for (size_t i = 0; i < settings->servers_count; i++)
+        servers[i].host = g_strdup(servers[i].host);
+    store->settings = *settings;
+    store->settings.servers = servers;
+    store->settings.pipeline = CLAMP(settings->pipeline, 1, KW_HBASE_PIPELINE_MAX);
+    store->settings.channels = MAX(settings->channels, 1);
+    copy_tls(&store->settings.tls);
+}
+
+static void
+free_store(kw_store *base)
+{
+    kw_hbase_store *store = store_of(base);
+    g_assert(atomic_load(&store->doors) == 0);
+    for (size_t i = 0; i < store->settings.servers_count; i++)
+        g_free((char *)store->settings.servers[i].host);
+    g_free((kw_model_server *)store->settings.servers);
+    g_free((char *)store->settings.tls.certificate);
+    g_free((char *)store->settings.tls.key);
+    g_free((char *)store->settings.tls.ca);
+    g_free((char *)store->settings.tls.server_name);
+    kw_tls_context_free(store->tls);
+    kw_mutex_clear(&store->mutex);
+    g_free(store->about);
+    g_free(store);
+}
+
+static const kw_store_class store_class = {.name = "hbase",
+                                           .about = about,
+                                           .ready = ready,
+                                           .clock_offset_ms = clock_offset_ms,
+                                           .open_door = open_door,
+                                           .reload = reload,
+                                           .free = free_store};
+
+void
+kw_hbase_store_blame(kw_hbase_store *store, const char *server, const char *why)
+{
+    kw_mutex_lock(&store->mutex);
+    snprintf(store->why, sizeof store->why, "%s: %s", server, why);
+    kw_mutex_unlock(&store->mutex);
+}
+
+uint32_t
+kw_hbase_store_quota(kw_hbase_store *store)
+{
+    uint32_t doors = MAX(atomic_load_explicit(&store->doors, memory_order_relaxed), 1);
+    return MAX((uint32_t)store->settings.channels / doors, 1);
+}
+
+/* libuv writes without MSG_NOSIGNAL: a server that closes must not end the process. */
+static void
+ignore_sigpipe(void)
+{
+    struct sigaction action;
+    if (sigaction(SIGPIPE, NULL, &action) == 0 && action.sa_handler == SIG_DFL)
+        signal(SIGPIPE, SIG_IGN);
+}
+
+static char *
+describe(const kw_hbase_store *store)
+{
+    const kw_model_hbase *settings = &store->settings;
+    return g_strdup_printf("hbase via %zu Thrift2 server%s (%s %s%s)", settings->servers_count,
+                           settings->servers_count == 1 ? "" : "s", settings->framed ? "framed" : "buffered",
+                           settings->compact ? "compact" : "binary", store->tls ? ", TLS" : "");
+}
+
+kw_store *
+kw_hbase_open(const kw_model_hbase *settings, kw_error *ret_error)
+{
+    if (settings->servers_count == 0) {
+        kw_error_set(ret_error, KW_INVALID, "store hbase: no Thrift2 server is given");
+        return NULL;
+    }
+    kw_tls_context *tls = NULL;
+    if (settings->tls.enabled && !(tls = kw_tls_context_new_client(&settings->tls, ret_error)))
+        return NULL;
+    kw_hbase_store *store = g_new0(kw_hbase_store, 1);
+    store->base.class = &store_class;
+    store->tls = tls;
+    store->form.protocol = settings->compact ? KW_WIRE_COMPACT : KW_WIRE_BINARY;
+    store->form.framed = settings->framed;
+    copy_settings(store, settings);
+    kw_mutex_init(&store->mutex);
+    snprintf(store->clock.row, sizeof store->clock.row, "gateway-%016llx",
+             (unsigned long long)kw_random_u64());
+    store->about = describe(store);
+    ignore_sigpipe();
+    return &store->base;
+}

@@ -1,0 +1,254 @@
+/* Making and dropping tables: a short chain of calls each, one after the other.
+ *
+ *   create: tableExists --yes--> created = false
+ *               '--no--> [listNamespaces --> createNamespace when missing] --> createTable
+ *   drop:   disableTable (disabled already is fine) --> deleteTable
+ *
+ * createTable comes back when the table can be used. None of them is sent twice; a creation whose
+ * answer was lost may have happened.
+ */
+#include "store/hbase/convert.h"
+#include "store/hbase/door.h"
+
+#include <string.h>
+
+#define ADMIN_MS 120000
+
+typedef struct table_op {
+    kw_hbase_call call;
+    kw_hbase_door *door;
+    kw_arena *arena; /* owns this */
+    kw_hb_TTableName name;
+    const kw_table_spec *spec;
+    kw_create_done created;
+    kw_simple_done dropped;
+    void *user;
+} table_op;
+
+static table_op *
+op_new(kw_door *door, kw_bytes table, kw_deadline deadline, void *user)
+{
+    kw_arena *arena = kw_arena_new();
+    table_op *op = KW_ARENA_NEW(arena, table_op);
+    op->door = kw_hbase_door_of(door);
+    op->arena = arena;
+    op->user = user;
+    op->call.table = table;
+    op->call.deadline = deadline == KW_DEADLINE_NONE ? kw_deadline_in_ms(ADMIN_MS) : deadline;
+    op->call.user = op;
+    kw_hbase_to_table_name(table, &op->name);
+    return op;
+}
+
+static void
+step(table_op *op, kw_hb_method method, const void *args, bool changes, kw_hbase_done done)
+{
+    op->call.method = method;
+    op->call.args = args;
+    op->call.changes = changes;
+    op->call.repeatable = !changes;
+    op->call.done = done;
+    kw_hbase_pool_start(&op->door->pool, &op->call);
+}
+
+/* --- create ----------------------------------------------------------------------------------- */
+
+static void
+create_over(table_op *op, bool created, const kw_error *error)
+{
+    kw_create_done done = op->created;
+    void *user = op->user;
+    kw_arena_free(op->arena);
+    done(user, created, error);
+}
+
+static int32_t
+choice(const char *value, const char *const *names, const int32_t *numbers)
+{
+    while (strcmp(value, *names) != 0) {
+        names++;
+        numbers++;
+        g_assert(*names); /* the door lets only known ones pass */
+    }
+    return *numbers;
+}
+
+static void
+set_choices(const kw_family_spec *from, kw_hb_TColumnFamilyDescriptor *to)
+{
+    to->has_compressionType = from->compression != NULL;
+    if (from->compression)
+        to->compressionType =
+            choice(from->compression, kw_hbase_compressions.names, kw_hbase_compressions.numbers);
+    to->has_bloomnFilterType = from->bloom_filter != NULL;
+    if (from->bloom_filter)
+        to->bloomnFilterType = choice(from->bloom_filter, kw_hbase_blooms.names, kw_hbase_blooms.numbers);
+    to->has_dataBlockEncoding = from->block_encoding != NULL;
+    if (from->block_encoding)
+        to->dataBlockEncoding =
+            choice(from->block_encoding, kw_hbase_encodings.names, kw_hbase_encodings.numbers);
+}
+
+static void
+set_family(const kw_family_spec *from, kw_hb_TColumnFamilyDescriptor *to)
+{
+    *to = (kw_hb_TColumnFamilyDescriptor){.name = kw_bytes_of_text(from->name),
+                                          .has_blockSize = from->block_size > 0,
+                                          .blockSize = from->block_size,
+                                          .has_keepDeletedCells = from->keep_deleted_cells >= 0,
+                                          .keepDeletedCells = from->keep_deleted_cells > 0
+                                                                  ? KW_HB_TKeepDeletedCells_TRUE
+                                                                  : KW_HB_TKeepDeletedCells_FALSE,
+                                          .has_maxVersions = true,
+                                          .maxVersions = MAX(from->max_versions, 1),
+                                          .has_minVersions = from->min_versions > 0,
+                                          .minVersions = from->min_versions,
+                                          .has_scope = from->replication_scope >= 0,
+                                          .scope = from->replication_scope,
+                                          .has_timeToLive = from->ttl_seconds > 0,
+                                          .timeToLive = from->ttl_seconds,
+                                          .has_blockCacheEnabled = from->block_cache >= 0,
+                                          .blockCacheEnabled = from->block_cache > 0,
+                                          .has_inMemory = from->in_memory >= 0,
+                                          .inMemory = from->in_memory > 0};
+    set_choices(from, to);
+}
+
+static void
+create_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
+{
+    (void)result;
+    table_op *op = call->user;
+    if (failure && failure->kind == KW_HBASE_TABLE_EXISTS)
+        create_over(op, false, NULL);
+    else
+        create_over(op, !failure, failure ? &failure->error : NULL);
+}
+
+static void
+start_create(table_op *op)
+{
+    const kw_table_spec *spec = op->spec;
+    kw_hb_TTableDescriptor *table = KW_ARENA_NEW(op->arena, kw_hb_TTableDescriptor);
+    table->tableName = &op->name;
+    table->has_columns = true;
+    table->columns.count = (uint32_t)spec->families_count;
+    table->columns.items = KW_ARENA_ARRAY(op->arena, kw_hb_TColumnFamilyDescriptor, spec->families_count);
+    for (size_t i = 0; i < spec->families_count; i++)
+        set_family(&spec->families[i], &table->columns.items[i]);
+    kw_hb_THBaseService_createTable_args *args =
+        KW_ARENA_NEW(op->arena, kw_hb_THBaseService_createTable_args);
+    args->desc = table;
+    args->has_splitKeys = spec->split_keys_count != 0;
+    args->splitKeys.count = (uint32_t)spec->split_keys_count;
+    args->splitKeys.items = KW_ARENA_ARRAY(op->arena, kw_bytes, spec->split_keys_count);
+    for (size_t i = 0; i < spec->split_keys_count; i++)
+        args->splitKeys.items[i] = spec->split_keys[i];
+    step(op, KW_HB_THBaseService_createTable, args, true, create_done);
+}
+
+static void
+namespace_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
+{
+    (void)result;
+    table_op *op = call->user;
+    if (failure && failure->kind != KW_HBASE_NAMESPACE_EXISTS)
+        create_over(op, false, &failure->error);
+    else
+        start_create(op);
+}
+
+static void
+namespaces_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
+{
+    table_op *op = call->user;
+    if (failure) {
+        create_over(op, false, &failure->error);
+        return;
+    }
+    const kw_hb_THBaseService_listNamespaces_result *answer = result;
+    for (uint32_t i = 0; i < answer->success.count; i++) {
+        if (kw_bytes_equal(answer->success.items[i], op->name.ns)) {
+            start_create(op);
+            return;
+        }
+    }
+    kw_hb_TNamespaceDescriptor *space = KW_ARENA_NEW(op->arena, kw_hb_TNamespaceDescriptor);
+    space->name = op->name.ns;
+    kw_hb_THBaseService_createNamespace_args *args =
+        KW_ARENA_NEW(op->arena, kw_hb_THBaseService_createNamespace_args);
+    args->namespaceDesc = space;
+    step(op, KW_HB_THBaseService_createNamespace, args, true, namespace_done);
+}
+
+static void
+exists_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
+{
+    table_op *op = call->user;
+    static const kw_hb_THBaseService_listNamespaces_args nothing;
+    if (failure)
+        create_over(op, false, &failure->error);
+    else if (((const kw_hb_THBaseService_tableExists_result *)result)->success)
+        create_over(op, false, NULL);
+    else if (op->name.has_ns)
+        step(op, KW_HB_THBaseService_listNamespaces, &nothing, false, namespaces_done);
+    else
+        start_create(op);
+}
+
+void
+kw_hbase_create_table(kw_door *door, const kw_table_spec *spec, kw_create_done done, void *user)
+{
+    table_op *op = op_new(door, spec->name, spec->deadline, user);
+    op->spec = spec;
+    op->created = done;
+    kw_hb_THBaseService_tableExists_args *args =
+        KW_ARENA_NEW(op->arena, kw_hb_THBaseService_tableExists_args);
+    args->has_tableName = true;
+    args->tableName = &op->name;
+    step(op, KW_HB_THBaseService_tableExists, args, false, exists_done);
+}
+
+/* --- drop ------------------------------------------------------------------------------------- */
+
+static void
+drop_over(table_op *op, const kw_error *error)
+{
+    kw_simple_done done = op->dropped;
+    void *user = op->user;
+    kw_arena_free(op->arena);
+    done(user, error);
+}
+
+static void
+delete_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
+{
+    (void)result;
+    drop_over(call->user, failure ? &failure->error : NULL);
+}
+
+static void
+disable_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
+{
+    (void)result;
+    table_op *op = call->user;
+    if (failure && failure->kind != KW_HBASE_TABLE_DISABLED) {
+        drop_over(op, &failure->error);
+        return;
+    }
+    kw_hb_THBaseService_deleteTable_args *args =
+        KW_ARENA_NEW(op->arena, kw_hb_THBaseService_deleteTable_args);
+    args->tableName = &op->name;
+    step(op, KW_HB_THBaseService_deleteTable, args, true, delete_done);
+}
+
+void
+kw_hbase_drop_table(kw_door *door, kw_bytes table, kw_deadline deadline, kw_simple_done done, void *user)
+{
+    table_op *op = op_new(door, table, deadline, user);
+    op->dropped = done;
+    kw_hb_THBaseService_disableTable_args *args =
+        KW_ARENA_NEW(op->arena, kw_hb_THBaseService_disableTable_args);
+    args->tableName = &op->name;
+    step(op, KW_HB_THBaseService_disableTable, args, true, disable_done);
+}

@@ -1,0 +1,342 @@
+/* Many writes, an outcome for each.
+ *
+ *   writes --> waves (a row's second write waits for its first) --> chunks of one table and kind,
+ *   cut by bytes --> putMultiple / deleteMultiple --> outcomes
+ *                         | fails as a whole
+ *                         '--> halves, down to single calls, which say what was wrong with which
+ *
+ * HBase says only that something in a multi-call failed, and may have applied the rest. Stamped writes
+ * can be sent again, so halving finds the culprit; unstamped ones are sent one by one from the start.
+ */
+#include "store/hbase/convert.h"
+#include "store/hbase/door.h"
+#include "store/refuse.h"
+
+#define WRITES_PER_CALL 256
+/* Room for the other half of the 2 MB frame: estimates, heads. */
+#define CHUNK_BYTES_MOST (KW_HBASE_FRAME_MAX - KW_HBASE_FRAME_MAX / 8)
+
+typedef struct chunk {
+    struct chunk *next; /* of its wave */
+    kw_bytes table;
+    kw_hbase_shape shape;
+    uint32_t wave;
+    bool alone; /* one write, by itself */
+    size_t bytes;
+    size_t count;
+    size_t room;
+    uint32_t *places; /* of the writes */
+} chunk;
+
+typedef struct many_op {
+    kw_hbase_door *door;
+    kw_arena *arena; /* owns this */
+    const kw_write *const *writes;
+    kw_written *results;
+    size_t count;
+    chunk **waves; /* first chunk of each */
+    uint32_t waves_count;
+    uint32_t wave;     /* the one under way */
+    size_t calls_left; /* of it */
+    void (*done)(void *user);
+    void *user;
+} many_op;
+
+typedef struct part {
+    kw_hbase_call call;
+    many_op *op;
+    kw_bytes table;
+    kw_hbase_shape shape;
+    const uint32_t *places;
+    size_t count;
+} part;
+
+static void start_part(many_op *op, kw_bytes table, kw_hbase_shape shape, const uint32_t *places,
+                       size_t count);
+
+/* --- planning --------------------------------------------------------------------------------- */
+
+/* Keys of the two tables that planning needs. */
+typedef struct row_name {
+    kw_bytes table, row;
+    const chunk *last; /* where the row's last write is */
+} row_name;
+
+static guint
+row_hash(gconstpointer key)
+{
+    const row_name *name = key;
+    uint64_t hash = kw_bytes_hash(name->row) ^ kw_bytes_hash(name->table) * 31;
+    return (guint)(hash ^ hash >> 32);
+}
+
+static gboolean
+row_equal(gconstpointer a, gconstpointer b)
+{
+    const row_name *one = a, *other = b;
+    return kw_bytes_equal(one->row, other->row) && kw_bytes_equal(one->table, other->table);
+}
+
+static guint
+chunk_hash(gconstpointer key)
+{
+    const chunk *open = key;
+    return (guint)kw_bytes_hash(open->table) * 31 + (guint)open->shape * 7 + open->wave;
+}
+
+static gboolean
+chunk_equal(gconstpointer a, gconstpointer b)
+{
+    const chunk *one = a, *other = b;
+    return one->wave == other->wave && one->shape == other->shape && kw_bytes_equal(one->table, other->table);
+}
+
+typedef struct planner {
+    many_op *op;
+    GHashTable *rows; /* row_name */
+    GHashTable *open; /* chunk: the one that still takes writes of its table, shape and wave */
+    size_t bytes_most;
+} planner;
+
+static bool
+takes(const planner *plan, const chunk *open, size_t bytes)
+{
+    return !open->alone && open->count < WRITES_PER_CALL && open->bytes + bytes <= plan->bytes_most;
+}
+
+static void
+chunk_add(kw_arena *arena, chunk *to, uint32_t place, size_t bytes)
+{
+    if (to->count == to->room) {
+        uint32_t *more = KW_ARENA_ARRAY(arena, uint32_t, MAX(to->room * 2, 4));
+        if (to->count)
+            memcpy(more, to->places, to->count * sizeof *more);
+        to->places = more;
+        to->room = MAX(to->room * 2, 4);
+    }
+    to->places[to->count++] = place;
+    to->bytes += bytes;
+}
+
+static chunk *
+chunk_new(planner *plan, const kw_write *write, kw_hbase_shape shape, uint32_t wave, bool alone)
+{
+    many_op *op = plan->op;
+    chunk *made = KW_ARENA_NEW(op->arena, chunk);
+    *made = (chunk){.table = write->table, .shape = shape, .wave = wave, .alone = alone};
+    made->next = op->waves[wave];
+    op->waves[wave] = made;
+    op->waves_count = MAX(op->waves_count, wave + 1);
+    if (!alone)
+        g_hash_table_replace(plan->open, made, made);
+    return made;
+}
+
+/* The chunk for a write; one that follows another write of its row goes behind it in the same chunk
+ * (HBase applies a batch's writes of one row in order) or into a later wave. */
+static chunk *
+place_write(planner *plan, const kw_write *write, const chunk *last, size_t bytes)
+{
+    kw_hbase_shape shape = kw_hbase_shape_of(write);
+    bool alone = write->timestamp == KW_TIMESTAMP_NONE || shape == KW_HBASE_SHAPE_MUTATIONS;
+    uint32_t wave = last ? last->wave : 0;
+    chunk wanted = {.table = write->table, .shape = shape, .wave = wave};
+    chunk *open = alone ? NULL : g_hash_table_lookup(plan->open, &wanted);
+    if (open && takes(plan, open, bytes) && (!last || last == open))
+        return open;
+    if (last) {
+        wanted.wave = ++wave;
+        open = alone ? NULL : g_hash_table_lookup(plan->open, &wanted);
+        if (open && takes(plan, open, bytes))
+            return open;
+    }
+    return chunk_new(plan, write, shape, wave, alone);
+}
+
+static void
+plan_write(planner *plan, uint32_t place)
+{
+    many_op *op = plan->op;
+    const kw_write *write = op->writes[place];
+    if (!kw_hbase_check_write(write, &op->results[place].error)) {
+        op->results[place].outcome = KW_OUTCOME_FAILED;
+        return;
+    }
+    row_name key = {.table = write->table, .row = write->row};
+    row_name *name = g_hash_table_lookup(plan->rows, &key);
+    size_t bytes = kw_hbase_write_bytes(write);
+    chunk *to = place_write(plan, write, name ? name->last : NULL, bytes);
+    chunk_add(op->arena, to, place, bytes);
+    if (!name) {
+        name = KW_ARENA_NEW(op->arena, row_name);
+        *name = key;
+        g_hash_table_add(plan->rows, name);
+    }
+    name->last = to;
+}
+
+static void
+plan_all(many_op *op)
+{
+    size_t cut = (size_t)op->door->pool.store->settings.batch_bytes;
+    planner plan = {.op = op,
+                    .rows = g_hash_table_new(row_hash, row_equal),
+                    .open = g_hash_table_new(chunk_hash, chunk_equal),
+                    .bytes_most = MIN(cut, CHUNK_BYTES_MOST)};
+    for (size_t i = 0; i < op->count; i++)
+        plan_write(&plan, (uint32_t)i);
+    g_hash_table_destroy(plan.rows);
+    g_hash_table_destroy(plan.open);
+}
+
+/* --- sending ---------------------------------------------------------------------------------- */
+
+static void
+start_wave(many_op *op)
+{
+    for (const chunk *at = op->waves[op->wave]; at; at = at->next)
+        start_part(op, at->table, at->shape, at->places, at->count);
+}
+
+static void
+call_over(many_op *op)
+{
+    if (--op->calls_left)
+        return;
+    if (++op->wave < op->waves_count) {
+        start_wave(op);
+        return;
+    }
+    void (*done)(void *) = op->done;
+    void *user = op->user;
+    kw_arena_free(op->arena);
+    done(user);
+}
+
+static void
+part_result(const part *of, kw_outcome outcome, const kw_error *error)
+{
+    for (size_t i = 0; i < of->count; i++) {
+        kw_written *result = &of->op->results[of->places[i]];
+        result->outcome = outcome;
+        result->error.code = KW_OK;
+        if (error)
+            result->error = *error;
+    }
+}
+
+/* Would each write alone fare differently? Not when the call never got an answer, nor when the whole
+ * table is out of reach. */
+static bool
+worth_halving(const part *of, kw_hbase_failure_kind kind)
+{
+    switch (kind) {
+    case KW_HBASE_LOST:
+    case KW_HBASE_TIMED_OUT:
+    case KW_HBASE_UNREACHABLE:
+    case KW_HBASE_TABLE_MISSING:
+    case KW_HBASE_TABLE_DISABLED:
+        return false;
+    case KW_HBASE_OTHER:
+    case KW_HBASE_REPLY_TOO_LARGE:
+    case KW_HBASE_TROUBLE:
+    case KW_HBASE_INTERNAL_ERROR:
+    case KW_HBASE_TABLE_EXISTS:
+    case KW_HBASE_NAMESPACE_EXISTS:
+    case KW_HBASE_SCANNER_GONE:
+        return of->count > 1;
+    }
+    g_assert_not_reached();
+}
+
+static void
+part_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
+{
+    (void)result;
+    part *of = call->user;
+    many_op *op = of->op;
+    if (!failure) {
+        part_result(of, KW_OUTCOME_OK, NULL);
+    } else if (worth_halving(of, failure->kind)) {
+        size_t half = of->count / 2;
+        start_part(op, of->table, of->shape, of->places, half);
+        start_part(op, of->table, of->shape, of->places + half, of->count - half);
+    } else {
+        part_result(of, kw_hbase_outcome(failure), &failure->error);
+    }
+    call_over(op);
+}
+
+static const void *
+multi_put_args(const part *of, kw_durability durability)
+{
+    kw_arena *arena = of->op->arena;
+    kw_hb_THBaseService_putMultiple_args *args = KW_ARENA_NEW(arena, kw_hb_THBaseService_putMultiple_args);
+    args->table = of->table;
+    args->tputs.items = KW_ARENA_ARRAY(arena, kw_hb_TPut, of->count);
+    args->tputs.count = (uint32_t)of->count;
+    for (size_t i = 0; i < of->count; i++)
+        kw_hbase_to_put(arena, of->op->writes[of->places[i]], durability, &args->tputs.items[i]);
+    return args;
+}
+
+static const void *
+multi_delete_args(const part *of, kw_durability durability)
+{
+    kw_arena *arena = of->op->arena;
+    kw_hb_THBaseService_deleteMultiple_args *args =
+        KW_ARENA_NEW(arena, kw_hb_THBaseService_deleteMultiple_args);
+    args->table = of->table;
+    args->tdeletes.items = KW_ARENA_ARRAY(arena, kw_hb_TDelete, of->count);
+    args->tdeletes.count = (uint32_t)of->count;
+    for (size_t i = 0; i < of->count; i++)
+        kw_hbase_to_delete(arena, of->op->writes[of->places[i]], durability, &args->tdeletes.items[i]);
+    return args;
+}
+
+static void
+start_part(many_op *op, kw_bytes table, kw_hbase_shape shape, const uint32_t *places, size_t count)
+{
+    part *of = KW_ARENA_NEW(op->arena, part);
+    kw_durability durability = op->writes[0]->durability;
+    *of = (part){.op = op, .table = table, .shape = shape, .places = places, .count = count};
+    of->call.deadline = op->writes[0]->deadline;
+    of->call.done = part_done;
+    of->call.user = of;
+    if (count == 1) {
+        kw_hbase_write_prepare(op->arena, op->writes[places[0]], durability, &of->call);
+    } else {
+        bool puts = shape == KW_HBASE_SHAPE_PUT;
+        of->call.method = puts ? KW_HB_THBaseService_putMultiple : KW_HB_THBaseService_deleteMultiple;
+        of->call.args = puts ? multi_put_args(of, durability) : multi_delete_args(of, durability);
+        of->call.table = table;
+        of->call.repeatable = true;
+        of->call.changes = true;
+        of->call.whole = true;
+    }
+    op->calls_left++;
+    kw_hbase_pool_start(&op->door->pool, &of->call);
+}
+
+void
+kw_hbase_write_many(kw_door *door, const kw_write *const *writes, size_t count, kw_written *results,
+                    void (*done)(void *user), void *user)
+{
+    kw_arena *arena = kw_arena_new();
+    many_op *op = KW_ARENA_NEW(arena, many_op);
+    op->door = kw_hbase_door_of(door);
+    op->arena = arena;
+    op->writes = writes;
+    op->results = results;
+    op->count = count;
+    op->waves = KW_ARENA_ARRAY(arena, chunk *, count);
+    op->done = done;
+    op->user = user;
+    plan_all(op);
+    if (op->waves_count) {
+        start_wave(op);
+        return;
+    }
+    kw_arena_free(arena);
+    kw_refuse_later(door, done, user);
+}
