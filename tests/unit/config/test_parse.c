@@ -81,7 +81,7 @@ texts_are_read_back_the_same(void)
     g_test_message("seed %" G_GUINT64_FORMAT, (guint64)seed);
     for (int i = 0; i < 20000; i++) {
         seed = seed * 6364136223846793005u + 1442695040888963407u;
-        int64_t value = (int64_t)(seed >> (seed % 40 + 8)) << (seed % 3 * 10) & INT64_MAX;
+        int64_t value = (int64_t)((seed >> (seed % 40 + 8)) << (seed % 3 * 10) & INT64_MAX);
         kw_refusal refusal;
         int64_t back;
         g_autofree char *size = kw_size_text(value);
