@@ -10,6 +10,7 @@ typedef struct kw_growth {
     size_t limit;
     kw_arena *arena;
     kw_branches now;
+    size_t values_count; /* fields up to the last one that the rule reads: what branches copy */
     kw_buffer scratch;
     kw_error *error;
 } kw_growth;
@@ -30,9 +31,8 @@ room_for(kw_growth *growing, size_t factor)
 static const kw_value *
 with_value(kw_growth *growing, const kw_value *values, size_t field, kw_value value)
 {
-    size_t count = growing->terms->table->fields_count;
-    kw_value *copy = KW_ARENA_ARRAY(growing->arena, kw_value, count);
-    memcpy(copy, values, count * sizeof *copy);
+    kw_value *copy = KW_ARENA_ARRAY(growing->arena, kw_value, growing->values_count);
+    memcpy(copy, values, growing->values_count * sizeof *copy);
     copy[field] = value;
     return copy;
 }
@@ -172,6 +172,18 @@ grow_keys(kw_growth *growing)
     return true;
 }
 
+static size_t
+count_values(const kw_layout *layout)
+{
+    size_t count = 0;
+    for (size_t index = 0; index < kw_layout_component_count(layout); index++) {
+        const kw_component *component = kw_layout_component(layout, index);
+        for (size_t input = 0; input < component->inputs_count; input++)
+            count = MAX(count, component->inputs[input] + 1);
+    }
+    return count;
+}
+
 static kw_branch
 first_branch(const kw_terms *terms, kw_arena *arena)
 {
@@ -195,6 +207,7 @@ kw_branches_make(const kw_sketch *sketch, const kw_terms *terms, size_t limit, k
         .limit = limit,
         .arena = arena,
         .now = {.items = first, .count = 1},
+        .values_count = count_values(sketch->layout),
         .error = ret_error,
     };
     bool good = sketch->stop == KW_STOP_COMPLETE ? grow_keys(&growing) : grow_prefixes(&growing);

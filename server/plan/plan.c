@@ -74,15 +74,24 @@ fill(const kw_question *question, const kw_terms *terms, const kw_sketch *sketch
     return true;
 }
 
-/* Nothing can match: no ranges. */
-static void
-fill_empty(kw_plan *plan, kw_arena *arena)
+/* Nothing can match: no ranges, of whatever path. */
+static kw_plan *
+empty_plan(const kw_question *question, const kw_terms *terms, kw_arena *arena)
 {
     const char **notes = KW_ARENA_ARRAY(arena, const char *, 1);
     notes[0] = "no record can meet these conditions together: nothing is read";
-    plan->expected_efficiency = 1;
-    plan->notes = notes;
-    plan->notes_count = 1;
+    const kw_path *path = &terms->table->paths[MAX(question->path, 0)];
+    kw_plan *plan = KW_ARENA_NEW(arena, kw_plan);
+    *plan = (kw_plan){
+        .question = question,
+        .path = path,
+        .layout = path->layout,
+        .expected_efficiency = 1,
+        .notes = notes,
+        .notes_count = 1,
+        .terms = terms,
+    };
+    return plan;
 }
 
 bool
@@ -92,20 +101,22 @@ kw_plan_make(const kw_question *question, kw_arena *arena, const kw_plan **ret_p
     const kw_terms *terms;
     if (!kw_terms_make(question, arena, &terms, ret_error))
         return false;
+    if (terms->empty) {
+        *ret_plan = empty_plan(question, terms, arena);
+        return true;
+    }
     kw_sketch *sketches = KW_ARENA_ARRAY(arena, kw_sketch, terms->table->paths_count);
     size_t count;
     kw_sketch best = choose(question, terms, arena, sketches, &count);
     if (!best.eligible)
         return no_order(terms, question->order, sketches, count, arena, ret_error);
+    if (!best.narrow && !question->full_scan && question->limit == 0)
+        return too_much(terms, sketches, count, arena, ret_error);
     kw_plan *plan = KW_ARENA_NEW(arena, kw_plan);
     *plan = (kw_plan){.question = question, .path = best.path, .layout = best.layout, .terms = terms};
-    if (terms->empty)
-        fill_empty(plan, arena);
-    else if (!best.narrow && !question->full_scan && question->limit == 0)
-        return too_much(terms, sketches, count, arena, ret_error);
-    else if (!fill(question, terms, &best, arena, plan, ret_error))
+    if (!fill(question, terms, &best, arena, plan, ret_error))
         return false;
-    if (!terms->empty && !may_read_all(question, &best, plan->residual))
+    if (!may_read_all(question, &best, plan->residual))
         return too_much(terms, sketches, count, arena, ret_error);
     *ret_plan = plan;
     return true;

@@ -166,7 +166,6 @@ unify(kw_drafts *drafts, bool join)
             if (compare_stops(last->stop, next->stop) < 0)
                 last->stop = next->stop;
             last->row_size = last->row_size == next->row_size ? last->row_size : 0;
-            last->skip = MIN(last->skip, next->skip);
             continue;
         }
         drafts->items[kept++] = drafts->items[index];
@@ -223,8 +222,10 @@ group_by_span(kw_drafts *drafts, bool falling)
 static uint32_t
 group_each(kw_drafts *drafts)
 {
-    for (size_t index = 0; index < drafts->count; index++)
+    for (size_t index = 0; index < drafts->count; index++) {
         drafts->items[index].range.group = (uint32_t)index;
+        drafts->items[index].range.skip = 0; /* neighbours may have been joined */
+    }
     return (uint32_t)drafts->count;
 }
 

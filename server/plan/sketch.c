@@ -20,37 +20,47 @@ reads_bound(const kw_terms *terms, const kw_component *component)
 /* All inputs are known. What is computed over the rest of the key is known only with the whole key, which
  * walk_complete sees to. */
 static bool
-is_computable(const kw_sketch *sketch, const kw_component *component)
+is_computable(const bool *known, const kw_component *component)
 {
     if (component->of_rest)
         return false;
     for (size_t index = 0; index < component->inputs_count; index++) {
-        if (!sketch->known[component->inputs[index]])
+        if (!known[component->inputs[index]])
             return false;
     }
     return true;
 }
 
-/* Is fanning out over the enumerable component `at` worth it: does something behind it narrow or order? */
+/* Is fanning out over the enumerable component `at` worth it: does something behind it narrow or order?
+ * `known` becomes what would be known then. */
 static bool
-pays(const kw_sketch *sketch, const kw_terms *terms, size_t at)
+pays(const kw_sketch *sketch, const kw_terms *terms, size_t at, bool *known)
 {
     const kw_component *here = kw_layout_component(sketch->layout, at);
     if (here->field >= 0 && here->field == terms->span.field)
         return true;
-    for (size_t index = at + 1; index < kw_layout_component_count(sketch->layout); index++) {
+    for (size_t index = at; index < kw_layout_component_count(sketch->layout); index++) {
         const kw_component *next = kw_layout_component(sketch->layout, index);
-        if (next->field >= 0) {
-            bool asked = is_bound(terms, next->field) || (next->buckets && next->field == terms->span.field);
-            if (asked || (!next->buckets && next->direction != 0))
+        if (next->field >= 0 && next->buckets) {
+            if (index > at && (is_bound(terms, next->field) || next->field == terms->span.field))
                 return true;
-            if (!next->buckets)
-                return false;
-        } else if (!next->buckets && !is_computable(sketch, next)) {
+            known[next->field] = true;
+        } else if (next->field >= 0) {
+            return is_bound(terms, next->field) || next->direction != 0;
+        } else if (!next->buckets && !is_computable(known, next)) {
             return false;
         }
     }
     return false;
+}
+
+static bool
+is_worth_fanning(const kw_sketch *sketch, const kw_terms *terms, size_t at, kw_arena *arena)
+{
+    size_t fields = terms->table->fields_count;
+    bool *known = KW_ARENA_ARRAY(arena, bool, fields);
+    memcpy(known, sketch->known, fields * sizeof *known);
+    return pays(sketch, terms, at, known);
 }
 
 /* A field of the prefix: is its bound met by the ranges alone? */
@@ -106,12 +116,12 @@ stop_at(const kw_sketch *sketch, size_t at)
 }
 
 static void
-walk(kw_sketch *sketch, const kw_terms *terms)
+walk(kw_sketch *sketch, const kw_terms *terms, kw_arena *arena)
 {
     size_t count = kw_layout_component_count(sketch->layout), at = 0;
     for (; at < count; at++) {
         const kw_component *component = kw_layout_component(sketch->layout, at);
-        if (is_computable(sketch, component)) {
+        if (is_computable(sketch->known, component)) {
             note_field(sketch, terms, component);
             sketch->narrow = sketch->narrow || reads_bound(terms, component);
             continue;
@@ -121,7 +131,7 @@ walk(kw_sketch *sketch, const kw_terms *terms)
             sketch->stop = KW_STOP_RANGE;
             break;
         }
-        if (!component->buckets || !pays(sketch, terms, at)) {
+        if (!component->buckets || !is_worth_fanning(sketch, terms, at, arena)) {
             sketch->stop = stop_at(sketch, at);
             break;
         }
@@ -209,7 +219,7 @@ kw_sketch_make(const kw_terms *terms, const kw_path *path, kw_order order, kw_ar
     if (walk_complete(&sketch, terms))
         sketch.narrow = true;
     else
-        walk(&sketch, terms);
+        walk(&sketch, terms, arena);
     sketch.narrow = sketch.narrow || sketch.stop == KW_STOP_RANGE || sketch.span_fans;
     sketch.foreign = has_foreign(&sketch);
     sketch.ranges = count_ranges(&sketch, terms, arena);

@@ -1,0 +1,265 @@
+/* See random_rules.h. */
+#include "rule/random_rules.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+
+enum { S0, S1, N0, T0, E0, B0 };
+
+static const char *const names[RANDOM_FIELDS] = {"s0", "s1", "n0", "t0", "e0", "b0"};
+
+void
+random_seed(void)
+{
+    const char *given = g_getenv("KEYWAY_SEED");
+    uint64_t seed = given ? g_ascii_strtoull(given, NULL, 10) : kw_random_u64() % 1000000000;
+    g_test_message("KEYWAY_SEED=%" G_GUINT64_FORMAT, seed);
+    g_print("# KEYWAY_SEED=%" G_GUINT64_FORMAT "\n", seed);
+    kw_random_inject(seed);
+}
+
+unsigned
+random_below(unsigned below)
+{
+    return (unsigned)(kw_random_u64() % below);
+}
+
+bool
+random_chance(unsigned percent)
+{
+    return random_below(100) < percent;
+}
+
+static void
+string_component(random_table *table, size_t field, GString *out)
+{
+    const char *order = random_chance(30) ? ", order: desc" : "";
+    switch (random_below(6)) {
+    case 0:
+        g_string_append_printf(out, "      - field: %s\n", names[field]);
+        return;
+    case 1:
+        g_string_append_printf(out, "      - field: {name: %s, encoding: raw}\n", names[field]);
+        return;
+    case 2:
+        g_string_append_printf(out, "      - field: {name: %s, encoding: terminated%s}\n", names[field],
+                               order);
+        return;
+    case 3:
+        g_string_append_printf(out, "      - field: {name: %s, encoding: terminated, terminator: \"b\"%s}\n",
+                               names[field], order);
+        return;
+    case 4:
+        g_string_append_printf(out, "      - field: {name: %s, encoding: fixed, width: %u%s}\n", names[field],
+                               1 + random_below(3), order);
+        return;
+    default:
+        if (!table->digits[field])
+            table->digits[field] = 1 + (int)random_below(2);
+        g_string_append_printf(out, "      - field: {name: %s, encoding: digits, width: %d%s%s}\n",
+                               names[field], table->digits[field], order,
+                               random_chance(30) ? ", reverse: true" : "");
+    }
+}
+
+/* unit: the coarser unit that every path must use, "" none. */
+static void
+number_component(size_t field, const char *unit, GString *out)
+{
+    static const char *const forms[] = {
+        "int, width: 1",
+        "int, width: 2",
+        "int, width: 8",
+        "int, width: 8, order: desc",
+        "int, width: 1, order: desc",
+        "raw_int, width: 8",
+        "raw_int, width: 1",
+        "raw_int, width: 2, order: desc",
+        "max_minus, width: 8",
+        "max_minus, width: 4",
+        "decimal, width: 3",
+        "decimal, width: 19, order: desc",
+        "decimal, width: 2, reverse: true",
+        "max_minus_decimal, width: 10",
+        "max_minus_decimal",
+    };
+    g_string_append_printf(out, "      - field: {name: %s, encoding: %s%s%s}\n", names[field],
+                           forms[random_below(G_N_ELEMENTS(forms))], *unit ? ", unit: " : "", unit);
+}
+
+static void
+field_component(random_table *table, size_t field, const char *unit, GString *out)
+{
+    switch (field) {
+    case S0:
+    case S1:
+        string_component(table, field, out);
+        return;
+    case N0:
+    case T0:
+        number_component(field, field == T0 ? unit : "", out);
+        return;
+    case E0:
+        g_string_append_printf(out, "      - enum: {field: e0, as: %s}\n",
+                               random_chance(50) ? "index" : "text");
+        return;
+    default:
+        g_string_append_printf(out, "      - field: {name: b0, encoding: %s}\n",
+                               random_chance(50) ? "raw" : "fixed, width: 2");
+    }
+}
+
+/* A hash, salt, mod or literal over fields of the rule. */
+static void
+derived_component(const size_t *fields, size_t count, GString *out)
+{
+    const char *some = names[fields[random_below((unsigned)count)]];
+    const char *other = names[fields[random_below((unsigned)count)]];
+    static const char *const as[] = {"byte", "hex", "decimal"};
+    switch (random_below(8)) {
+    case 0:
+        g_string_append_printf(out, "      - literal: \"%s\"\n", random_chance(50) ? "|" : "\\\\xFF\\\\xFF");
+        return;
+    case 1:
+        g_string_append_printf(out, "      - hash: {of: %s, algorithm: md5, take: %u}\n", some,
+                               1 + random_below(4));
+        return;
+    case 2:
+        if (some != other)
+            g_string_append_printf(out, "      - hash: {of: [%s, %s], take: 1, as: bytes}\n", some, other);
+        return;
+    case 3:
+    case 4:
+        g_string_append_printf(out, "      - salt: {of: %s, buckets: %u, as: %s}\n", some,
+                               2 + random_below(5), as[random_below(3)]);
+        return;
+    case 5:
+        g_string_append_printf(out, "      - salt: {buckets: %u, algorithm: %s}\n", 2 + random_below(5),
+                               random_chance(50) ? "phoenix" : "hbasewd");
+        return;
+    case 6:
+        g_string_append_printf(out, "      - mod: {of: n0, buckets: %u}\n", 2 + random_below(5));
+        return;
+    default:
+        g_string_append_printf(out, "      - salt: {of: t0, buckets: %u, algorithm: java_long}\n",
+                               2 + random_below(5));
+    }
+}
+
+static void
+shuffle(size_t *fields, size_t count)
+{
+    for (size_t index = count; index > 1; index--) {
+        size_t other = random_below((unsigned)index), swap = fields[index - 1];
+        fields[index - 1] = fields[other];
+        fields[other] = swap;
+    }
+}
+
+static void
+rule(random_table *table, size_t *fields, size_t count, const char *unit, GString *out)
+{
+    shuffle(fields, count);
+    for (size_t index = 0; index < count; index++) {
+        while (random_chance(index ? 20 : 40))
+            derived_component(fields, count, out);
+        field_component(table, fields[index], unit, out);
+    }
+    if (random_chance(10))
+        derived_component(fields, count, out);
+}
+
+void
+random_table_make(random_table *ret_table)
+{
+    *ret_table = (random_table){.yaml = NULL};
+    size_t fields[RANDOM_FIELDS] = {S0, S1, N0, T0, E0, B0};
+    shuffle(fields, RANDOM_FIELDS);
+    size_t count = 1 + random_below(4);
+    const char *unit = random_chance(15) ? "s" : "";
+    GString *primary = g_string_new(NULL), *second = g_string_new(NULL);
+    rule(ret_table, fields, count, unit, primary);
+    rule(ret_table, fields, count, unit, second);
+    ret_table->yaml = g_strdup_printf(
+        "    fields:\n      s0: string\n      s1: string\n      n0: int\n"
+        "      t0: {type: timestamp, unit: ms, column: \"d:t0\"}\n"
+        "      e0: {type: string, values: [ab, ac, b]}\n      b0: bytes\n    key:\n%s%s%s",
+        primary->str, random_chance(60) ? "    paths:\n      second:\n        key:\n" : "", "");
+    if (strstr(ret_table->yaml, "second:")) {
+        char **lines = g_strsplit(second->str, "\n", -1);
+        char *indented = g_strjoinv("\n    ", lines);
+        char *whole = g_strdup_printf("%s    %s\n", ret_table->yaml, indented);
+        g_strfreev(lines);
+        g_free(indented);
+        g_free(ret_table->yaml);
+        ret_table->yaml = whole;
+    }
+    g_string_free(primary, TRUE);
+    g_string_free(second, TRUE);
+}
+
+void
+random_table_clear(random_table *table)
+{
+    g_free(table->yaml);
+}
+
+static kw_bytes
+random_string(const char *const *letters, size_t letters_count, size_t length, kw_arena *arena, bool zeros)
+{
+    kw_buffer text = KW_BUFFER_EMPTY;
+    for (size_t index = 0; index < length; index++) {
+        if (zeros && random_chance(5))
+            kw_buffer_append_byte(&text, 0);
+        else
+            kw_buffer_append_text(&text, letters[random_below((unsigned)letters_count)]);
+    }
+    kw_bytes copy = kw_arena_copy(arena, kw_buffer_bytes(&text));
+    kw_buffer_clear(&text);
+    return copy;
+}
+
+static int64_t
+random_number(void)
+{
+    static const int64_t edges[] = {
+        INT64_MIN, INT64_MIN + 1,          -129,          -128,     -1, 127, 128, 255, 256, 32767,
+        INT32_MAX, INT32_MAX + INT64_C(1), INT64_MAX - 1, INT64_MAX};
+    if (random_chance(10))
+        return edges[random_below(G_N_ELEMENTS(edges))];
+    return (int64_t)random_below(14) - (random_chance(15) ? 3 : 0);
+}
+
+kw_value
+random_value(const random_table *table, size_t field, kw_arena *arena)
+{
+    static const char *const letters[] = {"a", "b", "\x01", "c", "\xc3\xa9"};
+    static const char *const digits[] = {"0", "1", "9"};
+    static const char *const declared[] = {"ab", "ac", "b"};
+    static const char *const bytes[] = {"a", "\xff", "\x7f"};
+    bool numeric = table->digits[field] && random_chance(90);
+    switch (field) {
+    case S0:
+    case S1:
+        return (kw_value){
+            .kind = KW_VALUE_TEXT,
+            .bytes = numeric ? random_string(digits, G_N_ELEMENTS(digits), (size_t)table->digits[field],
+                                             arena, false)
+                             : random_string(letters, G_N_ELEMENTS(letters), random_below(4), arena, true),
+        };
+    case N0:
+        return (kw_value){.kind = KW_VALUE_NUMBER, .number = random_number()};
+    case T0: {
+        int64_t number = random_number();
+        bool coarse = number > 0 && number < 20 && random_chance(50);
+        return (kw_value){.kind = KW_VALUE_NUMBER, .number = coarse ? number * 331 : number};
+    }
+    case E0:
+        return (kw_value){.kind = KW_VALUE_TEXT, .bytes = kw_bytes_of_text(declared[random_below(3)])};
+    default:
+        return (kw_value){.kind = KW_VALUE_BYTES,
+                          .bytes = random_string(bytes, G_N_ELEMENTS(bytes),
+                                                 random_chance(80) ? 2 : random_below(4), arena, true)};
+    }
+}

@@ -1,0 +1,27 @@
+/* Random tables, rules and records for property tests. The seed is printed; KEYWAY_SEED=n repeats a run. */
+#pragma once
+
+#include "rule/policy.h"
+
+/* Reads KEYWAY_SEED or takes a seed from the system, prints it and makes kw_random_u64 repeatable. */
+void random_seed(void);
+
+/* 0 .. below-1. */
+unsigned random_below(unsigned below);
+bool random_chance(unsigned percent);
+
+#define RANDOM_FIELDS 6
+
+/* What the rules of one random table are like. */
+typedef struct random_table {
+    char *yaml;                /* for test_policy */
+    int digits[RANDOM_FIELDS]; /* per field: values should be so many decimal digits; 0: need not */
+} random_table;
+
+/* Fields: s0 s1 strings, n0 int, t0 timestamp (ms, with a column), e0 string with declared values, b0 bytes.
+ * A primary path, and often a second one. The rules may be refused. */
+void random_table_make(random_table *ret_table);
+void random_table_clear(random_table *table);
+
+/* A value that the field may take; it need not fit its encoding. */
+kw_value random_value(const random_table *table, size_t field, kw_arena *arena);

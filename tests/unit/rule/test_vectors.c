@@ -1,0 +1,252 @@
+/* The golden row keys of tests/data/rowkeys.json: computed by the JDK, HBase, Phoenix and HBaseWD themselves.
+ * Each key is made from its fields and, where it can be, read back. */
+#include "rule/digest.h"
+#include "rule/policies.h"
+#include "rule/splits.h"
+
+#include <json-glib/json-glib.h>
+
+typedef void (*case_function)(JsonObject *it);
+
+static JsonParser *parser;
+
+/* Runs `check` on every case of a group. */
+static void
+each_case(const char *group, guint least, case_function check)
+{
+    JsonArray *groups = json_node_get_array(json_parser_get_root(parser));
+    for (guint index = 0; index < json_array_get_length(groups); index++) {
+        JsonObject *object = json_array_get_object_element(groups, index);
+        if (strcmp(json_object_get_string_member(object, "group"), group) != 0)
+            continue;
+        JsonArray *cases = json_object_get_array_member(object, "cases");
+        g_assert_cmpuint(json_array_get_length(cases), >=, least);
+        for (guint number = 0; number < json_array_get_length(cases); number++)
+            check(json_array_get_object_element(cases, number));
+        return;
+    }
+    g_error("no group %s in rowkeys.json", group);
+}
+
+static kw_bytes
+from_hex(const char *hex, uint8_t *to)
+{
+    size_t size = strlen(hex) / 2;
+    for (size_t index = 0; index < size; index++)
+        to[index] =
+            (uint8_t)(g_ascii_xdigit_value(hex[2 * index]) << 4 | g_ascii_xdigit_value(hex[2 * index + 1]));
+    return kw_bytes_of(to, size);
+}
+
+/* The record makes the key, and the key gives back the fields that it holds. */
+static void
+check_both_ways(const char *table_yaml, const kw_value *values, const char *expected)
+{
+    g_autoptr(kw_policy) policy = test_policy(table_yaml);
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    const kw_table *table = kw_policy_table(policy, 0);
+    kw_record record = kw_record_new(table, arena), back = kw_record_new(table, arena);
+    memcpy(record.values, values, table->fields_count * sizeof *values);
+    g_autofree char *key = test_key_hex(table, 0, &record);
+    g_assert_cmpstr(key, ==, expected);
+
+    uint8_t bytes[512];
+    kw_error error = KW_ERROR_NONE;
+    const kw_layout *layout = table->paths[0].layout;
+    bool done = kw_layout_decode(layout, from_hex(expected, bytes), arena, &back, &error);
+    g_assert_cmpstr(error.text, ==, "");
+    g_assert_true(done);
+    for (size_t field = 0; field < table->fields_count; field++) {
+        kw_value wanted = kw_layout_holds_field(layout, field) ? record.values[field] : KW_VALUE_ABSENT;
+        g_assert_true(kw_value_equal(back.values[field], wanted));
+    }
+}
+
+#define ORDERS "    fields: {order_id: string, ts: {type: timestamp, unit: ms, column: \"d:ts\"}}\n    key:\n"
+
+static void
+check_order(JsonObject *it)
+{
+    kw_value values[] = {test_text(json_object_get_string_member(it, "order_id")),
+                         test_number(json_object_get_int_member(it, "ts_ms"))};
+    check_both_ways(ORDERS "      - hash: {of: order_id, algorithm: md5, take: 4}\n"
+                           "      - field: {name: order_id, encoding: raw}\n"
+                           "      - field: {name: ts, encoding: max_minus, width: 4, unit: s}\n",
+                    values, json_object_get_string_member(it, "hex4_int32"));
+    check_both_ways(ORDERS "      - hash: {of: [order_id], algorithm: md5, take: 8, as: hex}\n"
+                           "      - field: {name: order_id, encoding: raw}\n"
+                           "      - field: {name: ts, encoding: max_minus}\n",
+                    values, json_object_get_string_member(it, "hex8_int64"));
+    check_both_ways(ORDERS "      - hash: {of: order_id, algorithm: md5, take: 4, as: bytes}\n"
+                           "      - field: {name: order_id, encoding: raw}\n"
+                           "      - field: {name: ts, order: desc}\n",
+                    values, json_object_get_string_member(it, "raw4_int64"));
+    check_both_ways(ORDERS "      - hash: {of: order_id, algorithm: md5, take: 4}\n"
+                           "      - field: {name: order_id, encoding: raw}\n"
+                           "      - field: {name: ts, encoding: max_minus_decimal}\n",
+                    values, json_object_get_string_member(it, "hex4_decimal19"));
+}
+
+static void
+test_order_tracking(void)
+{
+    each_case("order_tracking", 12, check_order);
+}
+
+static void
+check_reverse(JsonObject *it)
+{
+    kw_value values[] = {test_text(json_object_get_string_member(it, "phone")),
+                         test_number(json_object_get_int_member(it, "ts_ms"))};
+    check_both_ways("    fields: {phone: string, ts: timestamp}\n    key:\n"
+                    "      - field: {name: phone, encoding: digits, width: 11, reverse: true}\n"
+                    "      - field: {name: ts, encoding: max_minus}\n",
+                    values, json_object_get_string_member(it, "key"));
+}
+
+static void
+check_reverse_number(JsonObject *it)
+{
+    kw_value values[] = {test_number(g_ascii_strtoll(json_object_get_string_member(it, "phone"), NULL, 10)),
+                         test_number(json_object_get_int_member(it, "ts_ms"))};
+    check_both_ways("    fields: {phone: int, ts: timestamp}\n    key:\n"
+                    "      - field: {name: phone, encoding: decimal, width: 11, reverse: true}\n"
+                    "      - field: {name: ts, encoding: max_minus, order: desc}\n",
+                    values, json_object_get_string_member(it, "key"));
+}
+
+static void
+test_reverse(void)
+{
+    each_case("reverse", 12, check_reverse);
+    each_case("reverse", 12, check_reverse_number);
+}
+
+static void
+check_java_salt(JsonObject *it)
+{
+    int64_t buckets = json_object_get_int_member(it, "buckets"), ts = json_object_get_int_member(it, "ts_ms");
+    kw_value values[] = {test_number(ts)};
+    g_autofree char *yaml = g_strdup_printf("    fields: {ts: timestamp}\n    key:\n"
+                                            "      - salt: {of: ts, buckets: %d, algorithm: java_long}\n"
+                                            "      - field: {name: ts, encoding: raw_int}\n",
+                                            (int)buckets);
+    g_autofree char *key = g_strdup_printf("%02x%016" G_GINT64_MODIFIER "x",
+                                           (unsigned)json_object_get_int_member(it, "floor_mod"), ts);
+    check_both_ways(yaml, values, key);
+}
+
+static void
+test_java_salt(void)
+{
+    each_case("java_salt", 36, check_java_salt);
+}
+
+static void
+check_phoenix(JsonObject *it)
+{
+    kw_value values[] = {test_text(json_object_get_string_member(it, "order_id")),
+                         test_number(json_object_get_int_member(it, "ts_ms"))};
+    g_autofree char *yaml = g_strdup_printf("    fields: {order_id: string, ts: timestamp}\n    key:\n"
+                                            "      - salt: {buckets: %d, algorithm: phoenix}\n"
+                                            "      - field: order_id\n"
+                                            "      - field: {name: ts, order: desc}\n",
+                                            (int)json_object_get_int_member(it, "buckets"));
+    check_both_ways(yaml, values, json_object_get_string_member(it, "key"));
+}
+
+static void
+test_phoenix(void)
+{
+    each_case("phoenix", 36, check_phoenix);
+}
+
+/* The original keys are an order id and 8 bytes of time. */
+static void
+check_hbasewd(JsonObject *it)
+{
+    uint8_t bytes[128];
+    kw_bytes original = from_hex(json_object_get_string_member(it, "original"), bytes);
+    kw_value values[] = {{.kind = KW_VALUE_TEXT, .bytes = kw_bytes_of(original.data, original.size - 8)},
+                         test_number((int64_t)kw_be64_load(original.data + original.size - 8))};
+    g_autofree char *yaml = g_strdup_printf("    fields: {order_id: string, ts: timestamp}\n    key:\n"
+                                            "      - salt: {buckets: %d, algorithm: hbasewd}\n"
+                                            "      - field: {name: order_id, encoding: raw}\n"
+                                            "      - field: {name: ts, encoding: raw_int}\n",
+                                            (int)json_object_get_int_member(it, "buckets"));
+    check_both_ways(yaml, values, json_object_get_string_member(it, "key"));
+}
+
+static void
+test_hbasewd(void)
+{
+    each_case("hbasewd", 36, check_hbasewd);
+}
+
+static void
+check_murmur3(JsonObject *it)
+{
+    const char *value = json_object_get_string_member(it, "value");
+    int32_t expected = (int32_t)json_object_get_int_member(it, "murmur3");
+    g_assert_cmpint((int32_t)kw_murmur3_32(kw_bytes_of_text(value), 0), ==, expected);
+    kw_value values[] = {test_text(value)};
+    GString *key = g_string_new(NULL);
+    g_string_printf(key, "%08x", (uint32_t)expected);
+    g_autofree char *id = test_hex(kw_bytes_of_text(value));
+    g_string_append(key, id);
+    check_both_ways("    fields: {id: string}\n    key:\n"
+                    "      - hash: {of: id, algorithm: murmur3, take: 4, as: bytes}\n      - field: id\n",
+                    values, key->str);
+    g_string_free(key, TRUE);
+}
+
+static void
+test_murmur3(void)
+{
+    each_case("murmur", 12, check_murmur3);
+}
+
+static void
+check_splits(JsonObject *it)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    JsonArray *expected = json_object_get_array_member(it, "splits");
+    kw_bytes *keys;
+    size_t count;
+    kw_error error = KW_ERROR_NONE;
+    bool done = kw_splits_by_algorithm(json_object_get_string_member(it, "algorithm"),
+                                       (uint32_t)json_object_get_int_member(it, "regions"), arena, &keys,
+                                       &count, &error);
+    g_assert_true(done);
+    g_assert_cmpuint(count, ==, json_array_get_length(expected));
+    for (guint index = 0; index < count; index++) {
+        g_autofree char *key = test_hex(keys[index]);
+        g_assert_cmpstr(key, ==, json_array_get_string_element(expected, index));
+    }
+}
+
+static void
+test_splits(void)
+{
+    each_case("splits", 18, check_splits);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    parser = json_parser_new();
+    GError *error = NULL;
+    json_parser_load_from_file(parser, KW_TEST_DATA "/rowkeys.json", &error);
+    g_assert_no_error(error);
+    g_test_add_func("/rule/vectors/order_tracking", test_order_tracking);
+    g_test_add_func("/rule/vectors/reverse", test_reverse);
+    g_test_add_func("/rule/vectors/java_salt", test_java_salt);
+    g_test_add_func("/rule/vectors/phoenix", test_phoenix);
+    g_test_add_func("/rule/vectors/hbasewd", test_hbasewd);
+    g_test_add_func("/rule/vectors/murmur3", test_murmur3);
+    g_test_add_func("/rule/vectors/splits", test_splits);
+    int result = g_test_run();
+    g_object_unref(parser);
+    return result;
+}
