@@ -1,0 +1,138 @@
+/* check, reload and stats. */
+#include "config/reader.h"
+#include "service/methods.h"
+
+/* --- check: reading and compiling a policy takes its time, so a worker does it ---------------- */
+
+typedef struct checking {
+    uv_work_t work;
+    kw_exchange *exchange;
+    kw_diagnostics *found;
+} checking;
+
+static void
+check_on_worker(uv_work_t *work)
+{
+    checking *what = work->data;
+    const kw_api_Admin_check_args *args = what->exchange->args;
+    size_t count;
+    const kw_component_schema *const *schemas = kw_rule_schemas(&count);
+    g_autoptr(kw_model) model = kw_model_read_text("policy", (const char *)args->text.data, args->text.size,
+                                                   schemas, count, what->found);
+    if (model)
+        kw_policy_unref(kw_policy_new(model, what->found));
+}
+
+static void
+reply_problems(uv_work_t *work, int status)
+{
+    checking *what = work->data;
+    kw_exchange *exchange = what->exchange;
+    kw_diagnostics *found = what->found;
+    g_assert(status == 0);
+    size_t count = kw_diagnostics_kept(found);
+    kw_api_Admin_check_result result = {.has_success = true};
+    result.success.items = KW_ARENA_ARRAY(exchange->call.arena, kw_api_Problem, count);
+    result.success.count = (uint32_t)count;
+    for (size_t i = 0; i < count; i++) {
+        const kw_problem *problem = kw_diagnostics_get(found, i);
+        result.success.items[i] = (kw_api_Problem){.line = (int32_t)problem->mark.line,
+                                                   .column = (int32_t)problem->mark.column,
+                                                   .message = kw_bytes_of_text(problem->message),
+                                                   .has_hint = problem->hint != NULL,
+                                                   .hint = kw_bytes_of_text(problem->hint)};
+    }
+    kw_exchange_reply(exchange, &result);
+    kw_diagnostics_free(found);
+}
+
+void
+kw_serve_check(kw_exchange *exchange)
+{
+    const kw_api_Admin_check_args *args = exchange->args;
+    if (!args->has_text) {
+        kw_error error;
+        kw_error_set(&error, KW_INVALID, "the argument text is missing");
+        kw_exchange_fail(exchange, &error);
+        return;
+    }
+    checking *what = KW_EXCHANGE_ALLOC(exchange, checking);
+    what->exchange = exchange;
+    what->found = kw_diagnostics_new("policy");
+    what->work.data = what;
+    int failed = uv_queue_work(kw_loop_uv(exchange->call.loop), &what->work, check_on_worker, reply_problems);
+    g_assert(!failed);
+}
+
+/* --- reload ----------------------------------------------------------------------------------- */
+
+static void
+reply_reload(void *user, const kw_error *error)
+{
+    kw_exchange *exchange = user;
+    if (error)
+        kw_exchange_fail(exchange, error);
+    else
+        kw_exchange_reply(exchange, &(kw_api_Admin_reload_result){0});
+}
+
+void
+kw_serve_reload(kw_exchange *exchange)
+{
+    const kw_service_settings *settings = &exchange->part->service->settings;
+    settings->reload(settings->user, exchange->call.loop, reply_reload, exchange);
+}
+
+/* --- stats ------------------------------------------------------------------------------------ */
+
+typedef struct figures {
+    kw_api_Admin_stats_result result;
+    uint32_t room;
+    kw_arena *arena;
+} figures;
+
+static void
+add_figure(figures *all, const char *name, double value)
+{
+    g_assert(all->result.success.count < all->room);
+    uint32_t at = all->result.success.count++;
+    all->result.success.items[at].key = kw_bytes_of_text(name);
+    all->result.success.items[at].value = value;
+}
+
+static void
+add_method(figures *all, const kw_service *service, size_t method)
+{
+    const char *name = kw_service_method_name(method);
+    double good = (double)kw_service_calls(service, method, KW_OK), failed = 0;
+    for (int code = KW_OK + 1; code <= KW_INTERNAL; code++)
+        failed += (double)kw_service_calls(service, method, (kw_code)code);
+    if (good + failed == 0)
+        return;
+    kw_histogram *latency = KW_ARENA_NEW(all->arena, kw_histogram);
+    kw_service_latency(service, method, latency);
+    add_figure(all, kw_arena_printf(all->arena, "%s.calls", name), good + failed);
+    add_figure(all, kw_arena_printf(all->arena, "%s.failed", name), failed);
+    add_figure(all, kw_arena_printf(all->arena, "%s.p50_us", name),
+               (double)kw_histogram_quantile_us(latency, 0.5));
+    add_figure(all, kw_arena_printf(all->arena, "%s.p99_us", name),
+               (double)kw_histogram_quantile_us(latency, 0.99));
+}
+
+void
+kw_serve_stats(kw_exchange *exchange)
+{
+    kw_arena *arena = exchange->call.arena;
+    figures all = {.arena = arena, .room = KW_FIGURE_COUNT + 4 * KW_API_METHOD_COUNT + 2};
+    int64_t offset_ms;
+    all.result.has_success = true;
+    all.result.success.items = kw_arena_alloc(arena, all.room * sizeof *all.result.success.items);
+    for (int i = 0; i < KW_FIGURE_COUNT; i++)
+        add_figure(&all, kw_figures[i].name, (double)kw_counters_read((kw_figure)i));
+    for (size_t i = 0; i < KW_API_METHOD_COUNT; i++)
+        add_method(&all, exchange->part->service, i);
+    add_figure(&all, "policy_loaded_at_ms", (double)kw_policy_loaded_at_ms(exchange->call.policy));
+    if (kw_store_clock_offset_ms(exchange->call.store, &offset_ms))
+        add_figure(&all, "store_clock_offset_ms", (double)offset_ms);
+    kw_exchange_reply(exchange, &all.result);
+}

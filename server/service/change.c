@@ -1,0 +1,158 @@
+/* increment, putIf and allocate: writes whose answer depends on what is stored. */
+#include "service/convert.h"
+#include "service/methods.h"
+#include "service/show.h"
+#include "verb/verb.h"
+
+typedef struct changing {
+    kw_exchange *exchange;
+    const kw_table *table;
+} changing;
+
+static changing *
+changing_new(kw_exchange *exchange, const kw_table *table)
+{
+    changing *what = KW_EXCHANGE_ALLOC(exchange, changing);
+    *what = (changing){exchange, table};
+    return what;
+}
+
+/* --- increment -------------------------------------------------------------------------------- */
+
+static void
+reply_increment(void *user, const kw_record *values, const kw_error *error)
+{
+    changing *what = user;
+    if (error) {
+        kw_exchange_fail(what->exchange, error);
+        return;
+    }
+    kw_api_Record out = kw_convert_record_out(what->table, values, what->exchange->call.arena);
+    kw_exchange_reply(what->exchange, &(kw_api_Data_increment_result){.has_success = true, .success = out});
+}
+
+static bool
+take_amounts(kw_exchange *exchange, const kw_table *table, size_t **ret_fields, int64_t **ret_amounts,
+             size_t *ret_count, kw_error *ret_error)
+{
+    const kw_api_Data_increment_args *args = exchange->args;
+    size_t count = args->amounts.count;
+    if (count == 0)
+        return kw_error_set(ret_error, KW_INVALID, "table %s: increment without amounts", table->name);
+    if (count > table->fields_count)
+        return kw_error_set(ret_error, KW_INVALID, "table %s: increment names %zu fields, the table has %zu",
+                            table->name, count, table->fields_count);
+    size_t *fields = KW_ARENA_ARRAY(exchange->call.arena, size_t, count);
+    int64_t *amounts = KW_ARENA_ARRAY(exchange->call.arena, int64_t, count);
+    for (size_t i = 0; i < count; i++) {
+        if (!kw_convert_field(table, args->amounts.items[i].key, &fields[i], ret_error))
+            return false;
+        for (size_t before = 0; before < i; before++)
+            if (fields[before] == fields[i])
+                return kw_error_set(ret_error, KW_INVALID, "table %s, field %s: is given twice", table->name,
+                                    table->fields[fields[i]].name);
+        amounts[i] = args->amounts.items[i].value;
+    }
+    *ret_fields = fields;
+    *ret_amounts = amounts;
+    *ret_count = count;
+    return true;
+}
+
+void
+kw_serve_increment(kw_exchange *exchange)
+{
+    const kw_api_Data_increment_args *args = exchange->args;
+    const kw_table *table = NULL;
+    kw_write_options how = {0};
+    size_t *fields = NULL, count = 0;
+    int64_t *amounts = NULL;
+    kw_record *key = KW_EXCHANGE_ALLOC(exchange, kw_record);
+    kw_error error = KW_ERROR_NONE;
+    if (!kw_exchange_find_table(exchange, args->has_table, args->table, &table, &error) ||
+        !kw_exchange_take_options(exchange, args->options, &how, &error) ||
+        !kw_convert_record(table, &args->key, exchange->call.arena, key, &error) ||
+        !take_amounts(exchange, table, &fields, &amounts, &count, &error))
+        kw_exchange_fail(exchange, &error);
+    else
+        kw_verb_increment(&exchange->call, table, key, fields, amounts, count, how, reply_increment,
+                          changing_new(exchange, table));
+}
+
+/* --- putIf ------------------------------------------------------------------------------------ */
+
+static void
+reply_put_if(void *user, bool applied, const kw_error *error)
+{
+    changing *what = user;
+    if (error)
+        kw_exchange_fail(what->exchange, error);
+    else
+        kw_exchange_reply(what->exchange,
+                          &(kw_api_Data_putIf_result){.has_success = true, .success = applied});
+}
+
+static bool
+take_condition(const kw_table *table, bool given, const kw_api_Condition *from,
+               kw_condition_on_field *ret_condition, kw_error *ret_error)
+{
+    size_t field = 0;
+    if (!given)
+        return kw_error_set(ret_error, KW_INVALID, "table %s: the argument condition is missing",
+                            table->name);
+    if (!kw_convert_field(table, from->field, &field, ret_error))
+        return kw_error_prefix(ret_error, "condition");
+    if (from->op < KW_COMPARE_LESS || from->op > KW_COMPARE_GREATER)
+        return kw_error_set(ret_error, KW_INVALID, "condition: op %d does not exist", from->op);
+    *ret_condition = (kw_condition_on_field){.field = field, .compare = (kw_compare)from->op};
+    if (from->has_value)
+        return kw_convert_value(table, field, from->value, &ret_condition->value, ret_error) ||
+               kw_error_prefix(ret_error, "condition");
+    if (from->op == KW_API_CompareOp_EQUAL || from->op == KW_API_CompareOp_NOT_EQUAL)
+        return true;
+    return kw_error_set(ret_error, KW_INVALID,
+                        "condition: table %s, field %s: only EQUAL and NOT_EQUAL go without a value",
+                        table->name, table->fields[field].name);
+}
+
+void
+kw_serve_put_if(kw_exchange *exchange)
+{
+    const kw_api_Data_putIf_args *args = exchange->args;
+    const kw_table *table = NULL;
+    kw_write_options how = {0};
+    kw_record *record = KW_EXCHANGE_ALLOC(exchange, kw_record);
+    kw_condition_on_field *condition = KW_EXCHANGE_ALLOC(exchange, kw_condition_on_field);
+    kw_error error = KW_ERROR_NONE;
+    if (!kw_exchange_find_table(exchange, args->has_table, args->table, &table, &error) ||
+        !kw_exchange_take_options(exchange, args->options, &how, &error) ||
+        !kw_convert_record(table, &args->record, exchange->call.arena, record, &error) ||
+        !take_condition(table, args->has_condition, args->condition, condition, &error))
+        kw_exchange_fail(exchange, &error);
+    else
+        kw_verb_put_if(&exchange->call, table, record, condition, how, reply_put_if,
+                       changing_new(exchange, table));
+}
+
+/* --- allocate --------------------------------------------------------------------------------- */
+
+/* Numbers come from a sequence component, and no key rule can have one yet: whatever field is named, nothing
+ * makes its numbers. */
+void
+kw_serve_allocate(kw_exchange *exchange)
+{
+    const kw_api_Data_allocate_args *args = exchange->args;
+    const kw_table *table = NULL;
+    size_t field = 0;
+    kw_error error = KW_ERROR_NONE;
+    if (kw_exchange_find_table(exchange, args->has_table, args->table, &table, &error) &&
+        kw_exchange_take_options(exchange, args->options, NULL, &error)) {
+        if (!args->has_field)
+            kw_error_set(&error, KW_INVALID, "table %s: the argument field is missing", table->name);
+        else if (kw_convert_field(table, args->field, &field, &error))
+            kw_error_set(&error, KW_INVALID,
+                         "table %s, field %s: no key rule makes its values from a sequence", table->name,
+                         table->fields[field].name);
+    }
+    kw_exchange_fail(exchange, &error);
+}

@@ -1,0 +1,6 @@
+/* Inside of the room: a table of the policy as callers see it. */
+#pragma once
+
+#include "service/exchange.h"
+
+void kw_describe_table(const kw_table *table, kw_arena *arena, kw_api_TableInfo *ret_info);

@@ -1,0 +1,65 @@
+#include "service/errors.h"
+
+/* No default: a code that is not mapped does not compile. */
+static int32_t
+code_of(kw_code code)
+{
+    switch (code) {
+    case KW_INVALID:
+        return KW_API_Code_INVALID;
+    case KW_NOT_FOUND:
+        return KW_API_Code_NOT_FOUND;
+    case KW_DENIED:
+        return KW_API_Code_DENIED;
+    case KW_LIMIT:
+        return KW_API_Code_LIMIT;
+    case KW_BUSY:
+        return KW_API_Code_BUSY;
+    case KW_TIMEOUT:
+        return KW_API_Code_TIMEOUT;
+    case KW_UNAVAILABLE:
+        return KW_API_Code_UNAVAILABLE;
+    case KW_REFUSED:
+        return KW_API_Code_REFUSED;
+    case KW_CORRUPT:
+        return KW_API_Code_CORRUPT;
+    case KW_OK: /* an error without a code is a fault of ours */
+    case KW_INTERNAL:
+        return KW_API_Code_INTERNAL;
+    }
+    g_assert_not_reached();
+}
+
+static int32_t
+retry_of(const kw_error *error)
+{
+    return (int32_t)MIN(error->retry_after_ms, (uint32_t)INT32_MAX);
+}
+
+const kw_api_KeywayError *
+kw_errors_exception(const kw_error *error, const char *request_id, kw_arena *arena)
+{
+    kw_api_KeywayError *made = KW_ARENA_NEW(arena, kw_api_KeywayError);
+    made->code = code_of(error->code);
+    made->message = kw_arena_copy(arena, kw_bytes_of_text(error->text));
+    made->has_retry_after_ms = error->retry_after_ms > 0;
+    made->retry_after_ms = retry_of(error);
+    made->has_maybe_applied = error->maybe_applied;
+    made->maybe_applied = error->maybe_applied;
+    made->has_request_id = request_id != NULL;
+    made->request_id = kw_bytes_of_text(request_id);
+    return made;
+}
+
+const kw_api_Failure *
+kw_errors_failure(const kw_error *error, kw_arena *arena)
+{
+    kw_api_Failure *made = KW_ARENA_NEW(arena, kw_api_Failure);
+    made->code = code_of(error->code);
+    made->message = kw_arena_copy(arena, kw_bytes_of_text(error->text));
+    made->has_retry_after_ms = error->retry_after_ms > 0;
+    made->retry_after_ms = retry_of(error);
+    made->has_maybe_applied = error->maybe_applied;
+    made->maybe_applied = error->maybe_applied;
+    return made;
+}

@@ -1,0 +1,138 @@
+/* explain and explainPut: how a question would be answered, and which row keys a record would get. */
+#include "rule/splits.h"
+#include "service/convert.h"
+#include "service/methods.h"
+#include "service/question.h"
+
+static kw_bytes
+shown(kw_bytes bytes, kw_arena *arena)
+{
+    return kw_bytes_of_text(kw_bytes_to_binary_text(bytes, arena));
+}
+
+/* --- explain ---------------------------------------------------------------------------------- */
+
+static void
+range_out(const kw_range *range, kw_arena *arena, kw_api_ExplainedRange *ret_out)
+{
+    const char *start = kw_bytes_to_binary_text(range->start, arena);
+    const char *stop = kw_bytes_to_binary_text(range->stop, arena);
+    *ret_out = (kw_api_ExplainedRange){
+        .group = (int32_t)range->group,
+        .start = range->start,
+        .stop = range->stop,
+        .text = kw_bytes_of_text(range->stop.size ? kw_arena_printf(arena, "from %s up to %s", start, stop)
+                                                  : kw_arena_printf(arena, "from %s to the end", start))};
+}
+
+static void
+reply_plan(kw_exchange *exchange, const kw_plan *plan)
+{
+    kw_arena *arena = exchange->call.arena;
+    kw_api_Explanation out = {.has_path = true,
+                              .path = kw_bytes_of_text(plan->path->name),
+                              .has_ranges = true,
+                              .has_reversed = true,
+                              .reversed = plan->reversed,
+                              .has_notes = true,
+                              .has_expected_efficiency = true,
+                              .expected_efficiency = plan->expected_efficiency,
+                              .text = kw_bytes_of_text(kw_plan_text(plan, arena))};
+    out.ranges.items = KW_ARENA_ARRAY(arena, kw_api_ExplainedRange, plan->ranges_count);
+    out.ranges.count = (uint32_t)plan->ranges_count;
+    for (size_t i = 0; i < plan->ranges_count; i++)
+        range_out(&plan->ranges[i], arena, &out.ranges.items[i]);
+    out.notes.items = KW_ARENA_ARRAY(arena, kw_bytes, plan->notes_count);
+    out.notes.count = (uint32_t)plan->notes_count;
+    for (size_t i = 0; i < plan->notes_count; i++)
+        out.notes.items[i] = kw_bytes_of_text(plan->notes[i]);
+    kw_exchange_reply(exchange, &(kw_api_Admin_explain_result){.has_success = true, .success = &out});
+}
+
+void
+kw_serve_explain(kw_exchange *exchange)
+{
+    const kw_api_Admin_explain_args *args = exchange->args;
+    kw_scan_request *request = KW_EXCHANGE_ALLOC(exchange, kw_scan_request);
+    const kw_plan *plan = NULL;
+    kw_error error = KW_ERROR_NONE;
+    if (kw_question_of_query(exchange, args->has_query, args->query, request, &error) &&
+        kw_verb_explain(&exchange->call, request, &plan, &error))
+        reply_plan(exchange, plan);
+    else
+        kw_exchange_fail(exchange, &error);
+}
+
+/* --- explainPut ------------------------------------------------------------------------------- */
+
+static void
+key_out(const kw_explained_key *key, kw_arena *arena, kw_api_ExplainedKey *ret_out)
+{
+    *ret_out = (kw_api_ExplainedKey){.path = kw_bytes_of_text(key->path->name),
+                                     .store_table = key->path->store_table,
+                                     .row_key = key->row_key,
+                                     .has_region_start = key->has_region,
+                                     .region_start = key->region_start,
+                                     .has_region_server = key->has_region && key->region_server.size > 0,
+                                     .region_server = key->region_server};
+    ret_out->pieces.items = KW_ARENA_ARRAY(arena, kw_api_KeyPiece, key->pieces_count);
+    ret_out->pieces.count = (uint32_t)key->pieces_count;
+    for (size_t i = 0; i < key->pieces_count; i++)
+        ret_out->pieces.items[i] = (kw_api_KeyPiece){.component = kw_bytes_of_text(key->pieces[i].component),
+                                                     .bytes = key->pieces[i].bytes,
+                                                     .text = shown(key->pieces[i].bytes, arena)};
+}
+
+/* One paragraph per path: the key, then its pieces. */
+static kw_bytes
+keys_text(const kw_explained_key *keys, size_t count, kw_arena *arena)
+{
+    kw_buffer text = KW_BUFFER_EMPTY;
+    for (size_t i = 0; i < count; i++) {
+        kw_buffer_printf(&text, "path %s, store table %.*s: row key %s\n", keys[i].path->name,
+                         (int)keys[i].path->store_table.size, (const char *)keys[i].path->store_table.data,
+                         kw_bytes_to_binary_text(keys[i].row_key, arena));
+        for (size_t at = 0; at < keys[i].pieces_count; at++)
+            kw_buffer_printf(&text, "  %s: %s\n", keys[i].pieces[at].component,
+                             kw_bytes_to_binary_text(keys[i].pieces[at].bytes, arena));
+        if (keys[i].has_region)
+            kw_buffer_printf(&text, "  region from \"%s\"%s%.*s\n",
+                             kw_bytes_to_binary_text(keys[i].region_start, arena),
+                             keys[i].region_server.size ? " on " : "", (int)keys[i].region_server.size,
+                             (const char *)keys[i].region_server.data);
+    }
+    kw_bytes copy = kw_arena_copy(arena, kw_buffer_bytes(&text));
+    kw_buffer_clear(&text);
+    return copy;
+}
+
+static void
+reply_keys(void *user, const kw_explained_key *keys, size_t count, const kw_error *error)
+{
+    kw_exchange *exchange = user;
+    kw_arena *arena = exchange->call.arena;
+    if (error) {
+        kw_exchange_fail(exchange, error);
+        return;
+    }
+    kw_api_Explanation out = {.has_keys = true, .text = keys_text(keys, count, arena)};
+    out.keys.items = KW_ARENA_ARRAY(arena, kw_api_ExplainedKey, count);
+    out.keys.count = (uint32_t)count;
+    for (size_t i = 0; i < count; i++)
+        key_out(&keys[i], arena, &out.keys.items[i]);
+    kw_exchange_reply(exchange, &(kw_api_Admin_explainPut_result){.has_success = true, .success = &out});
+}
+
+void
+kw_serve_explain_put(kw_exchange *exchange)
+{
+    const kw_api_Admin_explainPut_args *args = exchange->args;
+    const kw_table *table = NULL;
+    kw_record *record = KW_EXCHANGE_ALLOC(exchange, kw_record);
+    kw_error error = KW_ERROR_NONE;
+    if (!kw_exchange_find_table(exchange, args->has_table, args->table, &table, &error) ||
+        !kw_convert_record(table, &args->record, exchange->call.arena, record, &error))
+        kw_exchange_fail(exchange, &error);
+    else
+        kw_verb_explain_put(&exchange->call, table, record, reply_keys, exchange);
+}

@@ -1,0 +1,35 @@
+/* Inside of the room: the methods of keyway.thrift, one function each. Every function ends its
+ * exchange exactly once, now or later. The table in methods.c says which is which. */
+#pragma once
+
+#include "service/exchange.h"
+
+typedef struct kw_method {
+    void (*run)(kw_exchange *exchange);
+    bool needs_store; /* waits behind the gate */
+} kw_method;
+
+/* By kw_api_method. */
+const kw_method *kw_method_of(size_t number);
+
+void kw_serve_put(kw_exchange *exchange);
+void kw_serve_put_many(kw_exchange *exchange);
+void kw_serve_remove(kw_exchange *exchange);
+void kw_serve_remove_many(kw_exchange *exchange);
+void kw_serve_get(kw_exchange *exchange);
+void kw_serve_get_many(kw_exchange *exchange);
+void kw_serve_increment(kw_exchange *exchange);
+void kw_serve_put_if(kw_exchange *exchange);
+void kw_serve_scan(kw_exchange *exchange);
+void kw_serve_next_page(kw_exchange *exchange);
+void kw_serve_latest(kw_exchange *exchange);
+void kw_serve_allocate(kw_exchange *exchange);
+void kw_serve_describe(kw_exchange *exchange);
+void kw_serve_tables(kw_exchange *exchange);
+void kw_serve_explain(kw_exchange *exchange);
+void kw_serve_explain_put(kw_exchange *exchange);
+void kw_serve_policy(kw_exchange *exchange);
+void kw_serve_check(kw_exchange *exchange);
+void kw_serve_create_table(kw_exchange *exchange);
+void kw_serve_reload(kw_exchange *exchange);
+void kw_serve_stats(kw_exchange *exchange);

@@ -1,0 +1,43 @@
+/* Inside of the room: the service as one loop has it. */
+#pragma once
+
+#include "service/service.h"
+
+#include "thrift/keyway_wire.h"
+
+/* What calls of this loop begin with; counted without atomics, since only the loop touches it. */
+typedef struct kw_snapshot {
+    uint32_t refs;
+    kw_policy *policy;
+    kw_keyring *keyring;
+} kw_snapshot;
+
+/* Figures of one method on one loop: written there, read anywhere. */
+typedef struct kw_method_figures {
+    kw_histogram latency;
+    _Atomic uint64_t codes[KW_INTERNAL + 1];
+} kw_method_figures;
+
+typedef struct kw_part {
+    kw_service *service;
+    kw_loop *loop;
+    kw_door *door;
+    kw_snapshot *snapshot;
+    bool gate_open;
+    kw_error gate;  /* why it is shut */
+    uint64_t calls; /* numbers request ids */
+    unsigned index;
+    uint64_t log_second;
+    uint32_t logged;
+    kw_method_figures *figures; /* KW_API_METHOD_COUNT of them */
+} kw_part;
+
+struct kw_service {
+    kw_service_settings settings;
+    kw_part *parts;
+    char id_prefix[9];       /* request ids of two runs differ */
+    kw_policy *first_policy; /* until the loops have it */
+    kw_keyring *first_keyring;
+};
+
+void kw_snapshot_unref(kw_snapshot *snapshot);

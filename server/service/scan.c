@@ -1,0 +1,73 @@
+/* scan, nextPage and latest. */
+#include "service/convert.h"
+#include "service/methods.h"
+#include "service/question.h"
+
+static void
+reply_page(void *user, const kw_scan_page *page, const kw_error *error)
+{
+    kw_exchange *exchange = user;
+    if (error) {
+        kw_exchange_fail(exchange, error);
+        return;
+    }
+    kw_arena *arena = exchange->call.arena;
+    kw_api_Page out = {.has_cursor = page->cursor.size > 0,
+                       .cursor = page->cursor,
+                       .rows_scanned = (int64_t)page->scanned,
+                       .rows_returned = (int64_t)page->count};
+    out.rows.items = kw_arena_alloc(arena, page->count * sizeof *out.rows.items);
+    out.rows.count = (uint32_t)page->count;
+    for (size_t i = 0; i < page->count; i++)
+        out.rows.items[i] = kw_convert_record_out(page->table, &page->rows[i], arena);
+    /* The three methods' results are of one shape. */
+    G_STATIC_ASSERT(sizeof(kw_api_Data_scan_result) == sizeof(kw_api_Data_nextPage_result));
+    G_STATIC_ASSERT(sizeof(kw_api_Data_scan_result) == sizeof(kw_api_Data_latest_result));
+    kw_exchange_reply(exchange, &(kw_api_Data_scan_result){.has_success = true, .success = &out});
+}
+
+void
+kw_serve_scan(kw_exchange *exchange)
+{
+    const kw_api_Data_scan_args *args = exchange->args;
+    kw_scan_request *request = KW_EXCHANGE_ALLOC(exchange, kw_scan_request);
+    kw_error error = KW_ERROR_NONE;
+    if (kw_question_of_query(exchange, args->has_query, args->query, request, &error))
+        kw_verb_scan(&exchange->call, request, reply_page, exchange);
+    else
+        kw_exchange_fail(exchange, &error);
+}
+
+void
+kw_serve_next_page(kw_exchange *exchange)
+{
+    const kw_api_Data_nextPage_args *args = exchange->args;
+    kw_error error = KW_ERROR_NONE;
+    if (!args->has_cursor || args->cursor.size == 0)
+        kw_error_set(&error, KW_INVALID, "the argument cursor is missing");
+    if (error.code == KW_OK && kw_exchange_take_options(exchange, args->options, NULL, &error))
+        kw_verb_next(&exchange->call, args->cursor, reply_page, exchange);
+    else
+        kw_exchange_fail(exchange, &error);
+}
+
+void
+kw_serve_latest(kw_exchange *exchange)
+{
+    const kw_api_Data_latest_args *args = exchange->args;
+    kw_scan_request *request = KW_EXCHANGE_ALLOC(exchange, kw_scan_request);
+    kw_error error = KW_ERROR_NONE;
+    if (!kw_question_of_query(exchange, args->has_query, args->query, request, &error)) {
+        kw_exchange_fail(exchange, &error);
+        return;
+    }
+    if (request->limit > 1) {
+        kw_error_set(&error, KW_INVALID, "latest answers one row: limit must be left out or 1");
+        kw_exchange_fail(exchange, &error);
+        return;
+    }
+    request->limit = request->question.limit = 1;
+    if (request->question.order == KW_ORDER_PATH)
+        request->question.order = KW_ORDER_DESCENDING;
+    kw_verb_scan(&exchange->call, request, reply_page, exchange);
+}

@@ -1,0 +1,209 @@
+#include "service/service.h"
+
+#include "service/exchange.h"
+#include "service/part.h"
+
+#include <glib.h>
+#include <stdatomic.h>
+
+/* --- snapshots -------------------------------------------------------------------------------- */
+
+static kw_snapshot *
+snapshot_new(kw_policy *policy, kw_keyring *keyring)
+{
+    kw_snapshot *made = g_new0(kw_snapshot, 1);
+    *made = (kw_snapshot){.refs = 1, .policy = kw_policy_ref(policy), .keyring = kw_keyring_ref(keyring)};
+    return made;
+}
+
+void
+kw_snapshot_unref(kw_snapshot *snapshot)
+{
+    if (--snapshot->refs > 0)
+        return;
+    kw_policy_unref(snapshot->policy);
+    kw_keyring_unref(snapshot->keyring);
+    g_free(snapshot);
+}
+
+/* A change on its way to one loop: a policy, or the gate. */
+typedef struct change {
+    kw_task task;
+    kw_part *part;
+    kw_snapshot *snapshot; /* NULL: the gate changes */
+    bool gate_open;
+    kw_error gate;
+} change;
+
+static void
+apply_change(kw_task *task)
+{
+    change *given = (change *)task;
+    kw_part *part = given->part;
+    if (given->snapshot) {
+        kw_snapshot_unref(part->snapshot);
+        part->snapshot = given->snapshot;
+    } else {
+        part->gate_open = given->gate_open;
+        part->gate = given->gate;
+    }
+    g_free(given);
+}
+
+void
+kw_service_set_policy(kw_service *service, kw_policy *policy, kw_keyring *keyring)
+{
+    for (unsigned i = 0; i < service->settings.loops; i++) {
+        change *given = g_new0(change, 1);
+        given->task.run = apply_change;
+        given->part = &service->parts[i];
+        given->snapshot = snapshot_new(policy, keyring);
+        kw_loop_post(given->part->loop, &given->task);
+    }
+}
+
+static void
+set_gate(kw_service *service, bool open, const kw_error *why)
+{
+    for (unsigned i = 0; i < service->settings.loops; i++) {
+        change *given = g_new0(change, 1);
+        given->task.run = apply_change;
+        given->part = &service->parts[i];
+        given->gate_open = open;
+        if (why)
+            given->gate = *why;
+        kw_loop_post(given->part->loop, &given->task);
+    }
+}
+
+void
+kw_service_shut_gate(kw_service *service, const kw_error *why)
+{
+    g_assert(why->code != KW_OK);
+    set_gate(service, false, why);
+}
+
+void
+kw_service_open_gate(kw_service *service)
+{
+    set_gate(service, true, NULL);
+}
+
+/* --- loops ------------------------------------------------------------------------------------ */
+
+static void *
+on_loop_open(void *user, kw_loop *loop, unsigned index)
+{
+    kw_service *service = user;
+    kw_part *part = &service->parts[index];
+    part->service = service;
+    part->loop = loop;
+    part->index = index;
+    part->door = kw_store_open_door(service->settings.store, loop);
+    part->snapshot = snapshot_new(service->first_policy, service->first_keyring);
+    kw_error_set(&part->gate, KW_UNAVAILABLE, "the gateway is starting");
+    return part;
+}
+
+static void
+on_request(void *state, kw_request *request)
+{
+    kw_exchange_begin(state, request);
+}
+
+typedef struct closing {
+    kw_part *part;
+    void (*closed)(void *user);
+    void *user;
+} closing;
+
+static void
+on_door_closed(void *user)
+{
+    closing told = *(closing *)user;
+    g_free(user);
+    told.part->door = NULL;
+    told.closed(told.user);
+}
+
+static void
+on_loop_close(void *state, void (*closed)(void *closed_user), void *closed_user)
+{
+    kw_part *part = state;
+    closing *telling = g_new(closing, 1);
+    *telling = (closing){part, closed, closed_user};
+    kw_door_close(part->door, on_door_closed, telling);
+}
+
+kw_net_handler
+kw_service_handler(kw_service *service)
+{
+    return (kw_net_handler){
+        .user = service, .loop_open = on_loop_open, .request = on_request, .loop_close = on_loop_close};
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+kw_service *
+kw_service_new(const kw_service_settings *settings, kw_policy *policy, kw_keyring *keyring)
+{
+    kw_service *service = g_new0(kw_service, 1);
+    service->settings = *settings;
+    service->parts = g_new0(kw_part, settings->loops);
+    for (unsigned i = 0; i < settings->loops; i++)
+        service->parts[i].figures = g_new0(kw_method_figures, KW_API_METHOD_COUNT);
+    g_snprintf(service->id_prefix, sizeof service->id_prefix, "%08x", (unsigned)kw_random_u64());
+    service->first_policy = kw_policy_ref(policy);
+    service->first_keyring = kw_keyring_ref(keyring);
+    return service;
+}
+
+void
+kw_service_free(kw_service *service)
+{
+    if (!service)
+        return;
+    for (unsigned i = 0; i < service->settings.loops; i++) {
+        if (service->parts[i].snapshot)
+            kw_snapshot_unref(service->parts[i].snapshot);
+        g_free(service->parts[i].figures);
+    }
+    kw_policy_unref(service->first_policy);
+    kw_keyring_unref(service->first_keyring);
+    g_free(service->parts);
+    g_free(service);
+}
+
+/* --- figures ---------------------------------------------------------------------------------- */
+
+size_t
+kw_service_method_count(void)
+{
+    return KW_API_METHOD_COUNT;
+}
+
+const char *
+kw_service_method_name(size_t method)
+{
+    return kw_api_methods[method].name;
+}
+
+uint64_t
+kw_service_calls(const kw_service *service, size_t method, kw_code code)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < service->settings.loops; i++)
+        sum += atomic_load_explicit(&service->parts[i].figures[method].codes[code], memory_order_relaxed);
+    return sum;
+}
+
+void
+kw_service_latency(const kw_service *service, size_t method, kw_histogram *ret_sum)
+{
+    for (unsigned i = 0; i < service->settings.loops; i++) {
+        const kw_histogram *from = &service->parts[i].figures[method].latency;
+        for (size_t step = 0; step < KW_HISTOGRAM_STEPS; step++)
+            ret_sum->counts[step] += atomic_load_explicit(&from->counts[step], memory_order_relaxed);
+        ret_sum->sum_us += atomic_load_explicit(&from->sum_us, memory_order_relaxed);
+    }
+}

@@ -1,0 +1,51 @@
+/* The service: messages in, verbs called, replies out. Everything a call needs before and after the verb:
+ * decode, identify, deadline, names to field numbers, errors to the wire, figures.
+ *
+ * One kw_service for the process, one part of it per loop. The policy snapshot, the cursor keys and the gate
+ * are swapped on each loop by a posted task; a call keeps the ones it began with.
+ */
+#pragma once
+
+#include "base/counters.h"
+#include "gather/cursor.h"
+#include "net/net.h"
+#include "rule/policy.h"
+#include "store/store.h"
+#include "verb/call.h"
+
+typedef struct kw_service kw_service;
+
+typedef struct kw_service_settings {
+    kw_store *store; /* must outlive the service, like the stamper */
+    kw_stamper *stamper;
+    unsigned loops;
+    /* Admin.reload: reads the policy file again and calls done on `loop`, whatever comes of it. */
+    void (*reload)(void *user, kw_loop *loop, void (*done)(void *done_user, const kw_error *error),
+                   void *done_user);
+    void *user;
+} kw_service_settings;
+
+/* Takes references on the policy and the keyring. The gate is shut until kw_service_open_gate. */
+kw_service *kw_service_new(const kw_service_settings *settings, kw_policy *policy, kw_keyring *keyring);
+
+/* After the net that used its handler was freed. */
+void kw_service_free(kw_service *service);
+
+/* What kw_net_new wants. */
+kw_net_handler kw_service_handler(kw_service *service);
+
+/* From now on; calls in flight keep what they have. Of one thread, not while draining. */
+void kw_service_set_policy(kw_service *service, kw_policy *policy, kw_keyring *keyring);
+
+/* While the gate is shut, calls that need the store are answered with `why` (a code other than OK). */
+void kw_service_shut_gate(kw_service *service, const kw_error *why);
+void kw_service_open_gate(kw_service *service);
+
+/* --- figures; any thread ---------------------------------------------------------------------- */
+
+size_t kw_service_method_count(void);
+const char *kw_service_method_name(size_t method);
+/* Calls of the method that ended with this code. */
+uint64_t kw_service_calls(const kw_service *service, size_t method, kw_code code);
+/* Latencies of the method over all loops, summed into *ret_sum. */
+void kw_service_latency(const kw_service *service, size_t method, kw_histogram *ret_sum);
