@@ -41,8 +41,8 @@ kw_read_bounds(kw_read *read, const kw_setting *setting, const kw_node *node, in
         return true;
     g_autofree char *least = bound_text(setting->kind, setting->least);
     g_autofree char *most = bound_text(setting->kind, setting->most);
-    return kw_read_problem(read, node->mark, NULL, "'%.60s' is out of bounds, must be %s to %s", node->text, least,
-                           most);
+    return kw_read_problem(read, node->mark, NULL, "'%.60s' is out of bounds, must be %s to %s", node->text,
+                           least, most);
 }
 
 static void
