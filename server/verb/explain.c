@@ -1,0 +1,107 @@
+/* explain: the plan of a question, and the keys of a record with the regions they fall into. Nothing is
+ * written; of the store only region locations are asked, and an answer without them is good enough. */
+#include "verb/cells.h"
+#include "verb/page.h"
+#include "verb/verb.h"
+
+#include <glib.h>
+
+#define REGIONS_TIMEOUT_MS 1000
+
+bool
+kw_verb_explain(kw_call *call, const kw_scan_request *request, const kw_plan **ret_plan, kw_error *ret_error)
+{
+    return kw_page_plan(call, request, ret_plan, ret_error);
+}
+
+typedef struct explain_put explain_put;
+
+typedef struct region_question {
+    explain_put *explain;
+    kw_explained_key *key;
+} region_question;
+
+struct explain_put {
+    kw_call *call;
+    kw_explained_key *keys;
+    size_t count;
+    size_t open; /* questions that were not answered yet */
+    kw_explain_put_done done;
+    void *user;
+};
+
+static bool
+is_within(const kw_region *region, kw_bytes key)
+{
+    return kw_bytes_compare(region->start, key) <= 0 &&
+           (region->stop.size == 0 || kw_bytes_compare(key, region->stop) < 0);
+}
+
+static void
+located(void *user, kw_regions *regions, const kw_error *error)
+{
+    region_question *asked = user;
+    explain_put *self = asked->explain;
+    (void)error; /* where the rows would lie is a courtesy */
+    for (size_t i = 0; regions && i < regions->count; i++) {
+        const kw_region *region = &regions->regions[i];
+        if (!is_within(region, asked->key->row_key))
+            continue;
+        asked->key->has_region = true;
+        asked->key->region_start = kw_arena_copy(self->call->arena, region->start);
+        asked->key->region_server = kw_arena_copy(self->call->arena, region->server);
+        break;
+    }
+    kw_regions_free(regions);
+    if (--self->open == 0)
+        self->done(self->user, self->keys, self->count, NULL);
+}
+
+static bool
+make_key(explain_put *self, const kw_path *path, const kw_record *record, kw_explained_key *key,
+         kw_error *ret_error)
+{
+    kw_key_piece *pieces;
+    kw_buffer scratch = KW_BUFFER_EMPTY;
+    key->path = path;
+    bool made =
+        kw_row_key(path, record, &scratch, self->call->arena, &key->row_key, ret_error) &&
+        kw_layout_pieces(path->layout, record, self->call->arena, &pieces, &key->pieces_count, ret_error);
+    kw_buffer_clear(&scratch);
+    if (made)
+        key->pieces = pieces;
+    return made;
+}
+
+static bool
+make_keys(explain_put *self, const kw_table *table, const kw_record *record, kw_error *ret_error)
+{
+    if (!kw_record_check(table, record, ret_error))
+        return false;
+    self->count = table->paths_count;
+    self->keys = KW_ARENA_ARRAY(self->call->arena, kw_explained_key, self->count);
+    for (size_t i = 0; i < self->count; i++)
+        if (!make_key(self, &table->paths[i], record, &self->keys[i], ret_error))
+            return false;
+    return true;
+}
+
+void
+kw_verb_explain_put(kw_call *call, const kw_table *table, const kw_record *record, kw_explain_put_done done,
+                    void *user)
+{
+    explain_put *self = KW_ARENA_NEW(call->arena, explain_put);
+    *self = (explain_put){.call = call, .done = done, .user = user};
+    kw_error error;
+    if (!make_keys(self, table, record, &error)) {
+        done(user, NULL, 0, &error);
+        return;
+    }
+    kw_deadline deadline = kw_deadline_earlier(call->deadline, kw_deadline_in_ms(REGIONS_TIMEOUT_MS));
+    self->open = self->count;
+    for (size_t i = 0; i < self->count; i++) {
+        region_question *asked = KW_ARENA_NEW(call->arena, region_question);
+        *asked = (region_question){self, &self->keys[i]};
+        kw_door_regions(call->door, table->paths[i].store_table, deadline, located, asked);
+    }
+}

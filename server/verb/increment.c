@@ -1,0 +1,112 @@
+/* increment: adds to 8-byte integers of one row. Only where a record is one row: under several paths nothing
+ * could add to all of them at once. */
+#include "verb/cells.h"
+#include "verb/single.h"
+#include "verb/verb.h"
+
+typedef struct increment {
+    kw_call *call;
+    const kw_table *table;
+    const size_t *fields;
+    kw_increment what;
+    kw_increment_record_done done;
+    void *user;
+} increment;
+
+static bool
+check_field(const kw_table *table, size_t number, kw_error *ret_error)
+{
+    const kw_field *field = &table->fields[number];
+    if (field->identity)
+        return kw_error_set(ret_error, KW_INVALID,
+                            "table %s: field %s is part of the key and cannot be added to", table->name,
+                            field->name);
+    if (field->type != KW_FIELD_INT)
+        return kw_error_set(ret_error, KW_INVALID, "table %s: field %s is not an int and cannot be added to",
+                            table->name, field->name);
+    if (!field->stored || field->form != KW_CELL_RAW_BE)
+        return kw_error_set(ret_error, KW_INVALID,
+                            "table %s: field %s is not stored in the 8-byte form that can be added to",
+                            table->name, field->name);
+    return true;
+}
+
+static bool
+make_columns(increment *self, size_t count, kw_error *ret_error)
+{
+    if (count == 0)
+        return kw_error_set(ret_error, KW_INVALID, "table %s: no field to add to", self->table->name);
+    kw_column *columns = KW_ARENA_ARRAY(self->call->arena, kw_column, count);
+    for (size_t i = 0; i < count; i++) {
+        if (!check_field(self->table, self->fields[i], ret_error))
+            return false;
+        columns[i] = kw_field_column(&self->table->fields[self->fields[i]]);
+    }
+    self->what.columns = columns;
+    self->what.columns_count = count;
+    return true;
+}
+
+static bool
+read_sums(const increment *self, const kw_rows *rows, kw_record *values, kw_error *ret_error)
+{
+    const kw_row *row = &rows->rows[0];
+    for (size_t i = 0; i < self->what.columns_count; i++) {
+        const kw_field *field = &self->table->fields[self->fields[i]];
+        bool found = false;
+        for (uint32_t cell = 0; cell < row->cells_count && !found; cell++) {
+            found = kw_bytes_equal(row->cells[cell].family, field->family) &&
+                    kw_bytes_equal(row->cells[cell].qualifier, field->qualifier);
+            if (found && !kw_field_decode_cell(self->table, field, row->cells[cell].value, self->call->arena,
+                                               &values->values[self->fields[i]], ret_error))
+                return false;
+        }
+        if (!found)
+            return kw_error_set(ret_error, KW_INTERNAL,
+                                "table %s: the store did not tell the new value of %s", self->table->name,
+                                field->name);
+    }
+    return true;
+}
+
+static void
+incremented(void *user, kw_outcome outcome, kw_rows *rows, const kw_error *error)
+{
+    increment *self = user;
+    if (error) {
+        kw_error told = *error;
+        told.maybe_applied = outcome == KW_OUTCOME_UNKNOWN;
+        self->done(self->user, NULL, &told);
+        return;
+    }
+    kw_record values = kw_record_new(self->table, self->call->arena);
+    kw_error wrong;
+    bool good = read_sums(self, rows, &values, &wrong);
+    kw_rows_free(rows);
+    if (!good)
+        wrong.maybe_applied = true;
+    self->done(self->user, good ? &values : NULL, good ? NULL : &wrong);
+}
+
+void
+kw_verb_increment(kw_call *call, const kw_table *table, const kw_record *key, const size_t *fields,
+                  const int64_t *amounts, size_t fields_count, kw_write_options options,
+                  kw_increment_record_done done, void *user)
+{
+    increment *self = KW_ARENA_NEW(call->arena, increment);
+    *self = (increment){.call = call, .table = table, .fields = fields, .done = done, .user = user};
+    self->what = (kw_increment){.table = table->paths[0].store_table,
+                                .amounts = amounts,
+                                .durability = options.durability,
+                                .deadline = call->deadline};
+    kw_error error = KW_ERROR_NONE;
+    if (options.has_timestamp)
+        kw_error_set(&error, KW_INVALID, "table %s: an increment takes no timestamp", table->name);
+    else if (kw_single_path(table, "increment", &error) && make_columns(self, fields_count, &error) &&
+             kw_key_check(table, key, &error))
+        kw_single_key(call, table, key, &self->what.row, &error);
+    if (error.code != KW_OK)
+        done(user, NULL, &error);
+    else
+        kw_door_increment(call->door, &self->what, incremented, self);
+}

@@ -1,0 +1,85 @@
+/* put_if: writes a record if one stored field of it meets a condition, atomically. On tables with one path
+ * only; the store stamps the write, unless the caller does. */
+#include "verb/cells.h"
+#include "verb/single.h"
+#include "verb/stamp.h"
+#include "verb/verb.h"
+
+typedef struct put_if {
+    kw_call *call;
+    const kw_table *table;
+    kw_write write;
+    kw_check check;
+    kw_put_if_done done;
+    void *user;
+} put_if;
+
+static bool
+make_check(put_if *self, const kw_condition_on_field *condition, kw_error *ret_error)
+{
+    const kw_table *table = self->table;
+    const kw_field *field = &table->fields[condition->field];
+    if (field->identity || !field->stored)
+        return kw_error_set(ret_error, KW_INVALID,
+                            "table %s: a condition needs a field with a column outside the key; %s is %s",
+                            table->name, field->name, field->identity ? "part of the key" : "not stored");
+    bool has_value = condition->value.kind != KW_VALUE_NONE;
+    if (!has_value && condition->compare != KW_COMPARE_EQUAL && condition->compare != KW_COMPARE_NOT_EQUAL)
+        return kw_error_set(
+            ret_error, KW_INVALID,
+            "table %s, field %s: without a value a condition asks EQUAL (absent) or NOT_EQUAL (there)",
+            table->name, field->name);
+    if (has_value && !kw_table_check_value(table, condition->field, condition->value, ret_error))
+        return false;
+    self->check = (kw_check){.family = field->family,
+                             .qualifier = field->qualifier,
+                             .compare = condition->compare,
+                             .has_value = has_value};
+    if (has_value)
+        self->check.value = kw_field_encode_cell(field, condition->value, self->call->arena);
+    return true;
+}
+
+static bool
+make_write(put_if *self, const kw_record *record, const kw_write_options *options, kw_error *ret_error)
+{
+    kw_call *call = self->call;
+    const kw_table *table = self->table;
+    self->write = (kw_write){.kind = KW_WRITE_PUT,
+                             .table = table->paths[0].store_table,
+                             .timestamp = KW_TIMESTAMP_NONE,
+                             .durability = options->durability,
+                             .deadline = call->deadline};
+    if (!kw_single_path(table, "put_if", ret_error) || !kw_record_check(table, record, ret_error) ||
+        !kw_single_key(call, table, record, &self->write.row, ret_error))
+        return false;
+    self->write.cells = kw_record_cells(table, record, call->arena, &self->write.cells_count);
+    return !options->has_timestamp || kw_stamp_admit(call, options, &self->write.timestamp, ret_error);
+}
+
+static void
+decided(void *user, kw_outcome outcome, bool applied, const kw_error *error)
+{
+    put_if *self = user;
+    if (!error) {
+        self->done(self->user, applied, NULL);
+        return;
+    }
+    kw_error told = *error;
+    told.maybe_applied = outcome == KW_OUTCOME_UNKNOWN;
+    self->done(self->user, false, &told);
+}
+
+void
+kw_verb_put_if(kw_call *call, const kw_table *table, const kw_record *record,
+               const kw_condition_on_field *condition, kw_write_options options, kw_put_if_done done,
+               void *user)
+{
+    put_if *self = KW_ARENA_NEW(call->arena, put_if);
+    *self = (put_if){.call = call, .table = table, .done = done, .user = user};
+    kw_error error;
+    if (make_write(self, record, &options, &error) && make_check(self, condition, &error))
+        kw_door_write_if(call->door, &self->write, &self->check, decided, self);
+    else
+        done(user, false, &error);
+}
