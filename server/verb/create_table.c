@@ -1,0 +1,200 @@
+/* create_table: makes the store tables of a table's paths, one after the other:
+ *
+ *   families (checked once) -> for each path: split file (worker thread) -> split keys -> store
+ *
+ * Stops at the first error; tables that were made before it stay.
+ */
+#include "verb/splits.h"
+#include "verb/verb.h"
+
+#include <glib.h>
+
+typedef struct create {
+    kw_call *call;
+    kw_create_request request;
+    kw_create_tables_done done;
+    void *user;
+    const kw_family_spec *families;
+    size_t families_count;
+    size_t next; /* path */
+    size_t last;
+    kw_table_spec spec; /* of the table in work */
+    kw_created_table *created;
+    size_t created_count;
+    uv_work_t work;
+    char *file;
+    char *text;
+    size_t text_size;
+    kw_error file_error;
+} create;
+
+/* --- families -------------------------------------------------------------------------------------- */
+
+static kw_family_spec
+family_of_policy(const kw_model_family *model)
+{
+    return (kw_family_spec){.name = model->name,
+                            .compression = model->compression,
+                            .bloom_filter = model->bloom_filter,
+                            .block_encoding = model->block_encoding,
+                            .ttl_seconds = (int32_t)CLAMP(model->ttl_seconds, 0, INT32_MAX),
+                            .max_versions = (int32_t)CLAMP(model->max_versions, 0, INT32_MAX),
+                            .min_versions = (int32_t)CLAMP(model->min_versions, 0, INT32_MAX),
+                            .block_size = (int32_t)CLAMP(model->block_size, 0, INT32_MAX),
+                            .block_cache = (int8_t)model->block_cache,
+                            .in_memory = (int8_t)model->in_memory,
+                            .keep_deleted_cells = (int8_t)model->keep_deleted_cells,
+                            .replication_scope = (int32_t)model->replication_scope};
+}
+
+static bool
+has_family(const create *self, kw_bytes name)
+{
+    for (size_t i = 0; i < self->families_count; i++)
+        if (kw_bytes_equal(kw_bytes_of_text(self->families[i].name), name))
+            return true;
+    return false;
+}
+
+/* Every column must have its family, the marker too. */
+static bool
+check_families(const create *self, kw_error *ret_error)
+{
+    const kw_table *table = self->request.table;
+    for (size_t i = 0; i < table->fields_count; i++)
+        if (table->fields[i].stored && !has_family(self, table->fields[i].family))
+            return kw_error_set(
+                ret_error, KW_INVALID,
+                "table %s: field %s is stored in family %.*s, which is not among the families", table->name,
+                table->fields[i].name, (int)table->fields[i].family.size,
+                (const char *)table->fields[i].family.data);
+    return has_family(self, table->default_family) ||
+           kw_error_set(ret_error, KW_INVALID, "table %s: the default family %.*s is not among the families",
+                        table->name, (int)table->default_family.size,
+                        (const char *)table->default_family.data);
+}
+
+static bool
+choose_families(create *self, kw_error *ret_error)
+{
+    const kw_model_table *model = self->request.table->model;
+    self->families = self->request.families;
+    self->families_count = self->request.families_count;
+    if (!self->families) {
+        kw_family_spec *families = KW_ARENA_ARRAY(self->call->arena, kw_family_spec, model->families_count);
+        for (size_t i = 0; i < model->families_count; i++)
+            families[i] = family_of_policy(&model->families[i]);
+        self->families = families;
+        self->families_count = model->families_count;
+    }
+    return check_families(self, ret_error);
+}
+
+/* --- one path after the other ---------------------------------------------------------------------- */
+
+static void next_path(create *self);
+
+static void
+fail(create *self, const kw_error *error)
+{
+    self->done(self->user, NULL, 0, error);
+}
+
+static void
+made(void *user, bool created, const kw_error *error)
+{
+    create *self = user;
+    const kw_path *path = &self->request.table->paths[self->next];
+    kw_error told = error ? *error : KW_ERROR_NONE;
+    if (error)
+        kw_error_prefix(&told, "store table %.*s", (int)path->store_table.size,
+                        (const char *)path->store_table.data);
+    else if (!created && !self->request.if_absent)
+        kw_error_set(&told, KW_REFUSED, "table %s, path %s: store table %.*s is there already",
+                     self->request.table->name, path->name, (int)path->store_table.size,
+                     (const char *)path->store_table.data);
+    if (told.code != KW_OK) {
+        fail(self, &told);
+        return;
+    }
+    self->created[self->created_count++] = (kw_created_table){.store_table = path->store_table,
+                                                              .split_keys = self->spec.split_keys,
+                                                              .split_keys_count = self->spec.split_keys_count,
+                                                              .created = created};
+    self->next++;
+    next_path(self);
+}
+
+static void
+make(create *self, kw_bytes text)
+{
+    const kw_path *path = &self->request.table->paths[self->next];
+    kw_split_keys splits;
+    kw_error error;
+    if (!kw_splits_for_path(self->call, &self->request, path, text, &splits, &error)) {
+        fail(self, &error);
+        return;
+    }
+    self->spec = (kw_table_spec){.name = path->store_table,
+                                 .families = self->families,
+                                 .families_count = self->families_count,
+                                 .split_keys = splits.keys,
+                                 .split_keys_count = splits.count,
+                                 .deadline = self->call->deadline};
+    kw_door_create_table(self->call->door, &self->spec, made, self);
+}
+
+static void
+read_file(uv_work_t *work)
+{
+    create *self = work->data;
+    self->text = kw_splits_read_file(self->file, &self->text_size, &self->file_error);
+}
+
+static void
+file_was_read(uv_work_t *work, int status)
+{
+    create *self = work->data;
+    (void)status; /* nobody cancels it */
+    g_clear_pointer(&self->file, g_free);
+    if (!self->text) {
+        fail(self, &self->file_error);
+        return;
+    }
+    kw_bytes text = kw_arena_copy(self->call->arena, kw_bytes_of(self->text, self->text_size));
+    g_clear_pointer(&self->text, g_free);
+    make(self, text);
+}
+
+static void
+next_path(create *self)
+{
+    if (self->next > self->last) {
+        self->done(self->user, self->created, self->created_count, NULL);
+        return;
+    }
+    self->file = kw_splits_file(self->call, &self->request, &self->request.table->paths[self->next]);
+    if (!self->file) {
+        make(self, KW_BYTES_NONE);
+        return;
+    }
+    self->work.data = self;
+    int failed = uv_queue_work(kw_loop_uv(self->call->loop), &self->work, read_file, file_was_read);
+    g_assert(!failed);
+}
+
+void
+kw_verb_create_table(kw_call *call, const kw_create_request *request, kw_create_tables_done done, void *user)
+{
+    create *self = KW_ARENA_NEW(call->arena, create);
+    *self = (create){.call = call, .request = *request, .done = done, .user = user};
+    bool one = request->path >= 0;
+    self->next = one ? (size_t)request->path : 0;
+    self->last = one ? (size_t)request->path : request->table->paths_count - 1;
+    self->created = KW_ARENA_ARRAY(call->arena, kw_created_table, request->table->paths_count);
+    kw_error error;
+    if (choose_families(self, &error))
+        next_path(self);
+    else
+        fail(self, &error);
+}

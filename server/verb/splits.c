@@ -1,0 +1,175 @@
+/* See splits.h. The ways to cut: a list, a file of keys, an algorithm, the rule, a sample; at most one of
+ * them. */
+#include "verb/splits.h"
+
+#include "rule/splits.h"
+
+#include <glib.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define FILE_BYTES_MAX (16 * 1024 * 1024)
+#define KEYS_MAX 100000
+
+static int
+by_bytes(const void *left, const void *right)
+{
+    return kw_bytes_compare(*(const kw_bytes *)left, *(const kw_bytes *)right);
+}
+
+/* Puts keys in order. */
+static bool
+order_keys(const kw_bytes *keys, size_t count, kw_arena *arena, kw_split_keys *ret_splits,
+           kw_error *ret_error)
+{
+    if (count > KEYS_MAX)
+        return kw_error_set(ret_error, KW_LIMIT, "%zu split keys; at most %d are allowed", count, KEYS_MAX);
+    kw_bytes *sorted = KW_ARENA_ARRAY(arena, kw_bytes, count);
+    if (count)
+        memcpy(sorted, keys, count * sizeof(kw_bytes));
+    qsort(sorted, count, sizeof(kw_bytes), by_bytes);
+    for (size_t i = 0; i < count; i++) {
+        kw_bytes shown = kw_bytes_of(sorted[i].data, MIN(sorted[i].size, 64));
+        if (sorted[i].size == 0)
+            return kw_error_set(ret_error, KW_INVALID, "a split key is empty");
+        if (i && kw_bytes_equal(sorted[i], sorted[i - 1]))
+            return kw_error_set(ret_error, KW_INVALID, "split key %s is there twice",
+                                kw_bytes_to_binary_text(shown, arena));
+    }
+    *ret_splits = (kw_split_keys){sorted, count};
+    return true;
+}
+
+static bool
+split_by_name(const kw_path *path, const char *algorithm, uint32_t regions, kw_arena *arena,
+              kw_split_keys *ret_splits, kw_error *ret_error)
+{
+    kw_bytes *keys;
+    bool made = g_str_equal(algorithm, "rule")
+                    ? kw_layout_splits(path->layout, regions, arena, &keys, &ret_splits->count, ret_error)
+                    : kw_splits_by_algorithm(algorithm, regions, arena, &keys, &ret_splits->count, ret_error);
+    if (made)
+        ret_splits->keys = keys;
+    return made;
+}
+
+static bool
+split_by_sample(const kw_create_request *request, const kw_path *path, kw_arena *arena,
+                kw_split_keys *ret_splits, kw_error *ret_error)
+{
+    kw_bytes *keys;
+    if (!kw_layout_splits_of_sample(path->layout, request->sample, request->sample_count,
+                                    request->split_regions, arena, &keys, &ret_splits->count, ret_error))
+        return false;
+    ret_splits->keys = keys;
+    return true;
+}
+
+static bool
+split_by_request(kw_call *call, const kw_create_request *request, const kw_path *path,
+                 kw_split_keys *ret_splits, kw_error *ret_error)
+{
+    int ways =
+        (request->split_keys_count > 0) + (request->split_algorithm != NULL) + (request->sample_count > 0);
+    if (ways > 1)
+        return kw_error_set(ret_error, KW_INVALID,
+                            "splits are given as keys, an algorithm or a sample, not several");
+    if (request->split_keys_count && request->path < 0 && request->table->paths_count > 1)
+        return kw_error_set(ret_error, KW_INVALID, "split keys are keys of one path; say which");
+    if (request->split_algorithm)
+        return split_by_name(path, request->split_algorithm, request->split_regions, call->arena, ret_splits,
+                             ret_error);
+    if (request->sample_count)
+        return split_by_sample(request, path, call->arena, ret_splits, ret_error);
+    return order_keys(request->split_keys, request->split_keys_count, call->arena, ret_splits, ret_error);
+}
+
+/* --- the policy's ---------------------------------------------------------------------------------- */
+
+static bool
+split_by_texts(const char *const *texts, size_t count, kw_arena *arena, kw_split_keys *ret_splits,
+               kw_error *ret_error)
+{
+    kw_bytes *keys = KW_ARENA_ARRAY(arena, kw_bytes, count);
+    for (size_t i = 0; i < count; i++)
+        if (!kw_bytes_from_binary_text(texts[i], arena, &keys[i], ret_error))
+            return false;
+    return order_keys(keys, count, arena, ret_splits, ret_error);
+}
+
+/* One key a line; empty lines are passed over. */
+static bool
+split_by_lines(kw_bytes text, kw_arena *arena, kw_split_keys *ret_splits, kw_error *ret_error)
+{
+    g_autofree char *whole = g_strndup((const char *)text.data, text.size);
+    g_auto(GStrv) lines = g_strsplit(whole, "\n", -1);
+    size_t count = 0;
+    for (char **line = lines; *line; line++) {
+        g_strchomp(*line);
+        if (**line)
+            lines[count++] = *line;
+        else
+            g_free(*line);
+    }
+    lines[count] = NULL;
+    return split_by_texts((const char *const *)lines, count, arena, ret_splits, ret_error);
+}
+
+static bool
+split_by_policy(kw_call *call, const kw_path *path, kw_bytes text, kw_split_keys *ret_splits,
+                kw_error *ret_error)
+{
+    const kw_model_splits *splits = &path->model->splits;
+    *ret_splits = (kw_split_keys){0};
+    if (*splits->file)
+        return split_by_lines(text, call->arena, ret_splits, ret_error);
+    if (splits->keys_count)
+        return split_by_texts(splits->keys, splits->keys_count, call->arena, ret_splits, ret_error);
+    if (*splits->algorithm)
+        return split_by_name(path, splits->algorithm, (uint32_t)CLAMP(splits->regions, 0, UINT32_MAX),
+                             call->arena, ret_splits, ret_error);
+    return true;
+}
+
+bool
+kw_splits_for_path(kw_call *call, const kw_create_request *request, const kw_path *path, kw_bytes text,
+                   kw_split_keys *ret_splits, kw_error *ret_error)
+{
+    bool made = request->has_splits ? split_by_request(call, request, path, ret_splits, ret_error)
+                                    : split_by_policy(call, path, text, ret_splits, ret_error);
+    return made || kw_error_prefix(ret_error, "table %s, path %s", request->table->name, path->name);
+}
+
+char *
+kw_splits_file(const kw_call *call, const kw_create_request *request, const kw_path *path)
+{
+    const char *file = path->model->splits.file;
+    if (request->has_splits || !*file)
+        return NULL;
+    if (g_path_is_absolute(file))
+        return g_strdup(file);
+    g_autofree char *folder = g_path_get_dirname(kw_policy_model(call->policy)->file);
+    return g_build_filename(folder, file, NULL);
+}
+
+char *
+kw_splits_read_file(const char *file, size_t *ret_size, kw_error *ret_error)
+{
+    FILE *stream = fopen(file, "re");
+    if (!stream) {
+        kw_error_set(ret_error, KW_INVALID, "split file %s: %s", file, g_strerror(errno));
+        return NULL;
+    }
+    char *text = g_malloc(FILE_BYTES_MAX + 1);
+    size_t size = fread(text, 1, FILE_BYTES_MAX + 1, stream);
+    bool failed = ferror(stream);
+    fclose(stream);
+    if (failed || size > FILE_BYTES_MAX) {
+        kw_error_set(ret_error, KW_INVALID, "split file %s: %s", file,
+                     failed ? "cannot be read" : "is larger than 16 MiB");
+        g_free(text);
+        return NULL;
+    }
+    *ret_size = size;
+    return text;
+}

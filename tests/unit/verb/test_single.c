@@ -1,0 +1,163 @@
+/* increment and put_if: atomic writes of one row, and every question they refuse. */
+#include "desk.h"
+
+static void
+incremented(void *user, const kw_record *values, const kw_error *error)
+{
+    desk *self = user;
+    g_assert_false(self->done);
+    self->done = true;
+    self->error = error ? *error : KW_ERROR_NONE;
+    if (values)
+        self->values = *values;
+}
+
+static bool
+increment_many(desk *self, const char *table, const char *key, size_t count, const size_t *fields,
+               const int64_t *amounts)
+{
+    kw_record record = desk_record(self, table, key);
+    self->done = false;
+    kw_verb_increment(&self->call, desk_table(self, table), &record, fields, amounts, count, self->options,
+                      incremented, self);
+    desk_wait(self);
+    return self->error.code == KW_OK;
+}
+
+static bool
+increment(desk *self, const char *table, const char *key, const char *field, int64_t amount)
+{
+    size_t number = desk_field(self, table, field);
+    return increment_many(self, table, key, 1, &number, &amount);
+}
+
+#define ASSERT_REFUSED(self, part)                                                                           \
+    G_STMT_START                                                                                             \
+    {                                                                                                        \
+        g_assert_cmpint((self)->error.code, ==, KW_INVALID);                                                 \
+        if (!strstr((self)->error.text, part))                                                               \
+            g_error("got: %s", (self)->error.text);                                                          \
+    }                                                                                                        \
+    G_STMT_END
+
+static void
+test_increment(void)
+{
+    desk *self = desk_new(desk_policy);
+    size_t hits = desk_field(self, "counters", "hits");
+    g_assert_true(increment(self, "counters", "name=a", "hits", 5));
+    g_assert_cmpint(self->values.values[hits].number, ==, 5);
+    g_assert_true(increment(self, "counters", "name=a", "hits", -7));
+    g_assert_cmpint(self->values.values[hits].number, ==, -2);
+    g_assert_cmpint(self->values.values[desk_field(self, "counters", "name")].kind, ==, KW_VALUE_NONE);
+    g_assert_cmpstr(desk_get(self, "counters", "name=a", NULL), ==, "name=a hits=-2");
+
+    uint64_t before = self->control->operations;
+    g_assert_false(increment(self, "counters", "name=a", "visits", 1));
+    ASSERT_REFUSED(self, "field visits is not stored in the 8-byte form");
+    g_assert_false(increment(self, "counters", "name=a", "note", 1));
+    ASSERT_REFUSED(self, "field note is not an int");
+    g_assert_false(increment(self, "counters", "name=a", "name", 1));
+    ASSERT_REFUSED(self, "field name is part of the key");
+    g_assert_false(increment(self, "counters", "hits=1", "hits", 1));
+    ASSERT_REFUSED(self, "field hits is not part of the key");
+    g_assert_false(increment_many(self, "counters", "name=a", 0, NULL, NULL));
+    ASSERT_REFUSED(self, "no field to add to");
+    g_assert_false(increment(self, "orders", "order_id=a ts=1", "amount", 1));
+    ASSERT_REFUSED(self, "table orders: increment works on tables with one path; this one has 2");
+    self->options.has_timestamp = true;
+    g_assert_false(increment(self, "counters", "name=a", "hits", 1));
+    ASSERT_REFUSED(self, "takes no timestamp");
+    self->options.has_timestamp = false;
+    g_assert_cmpuint(self->control->operations, ==, before);
+
+    kw_memory_store_set(self->store, "counters", KW_BYTES_LITERAL("b"), "d", "hits", KW_BYTES_LITERAL("12"),
+                        1);
+    g_assert_false(increment(self, "counters", "name=b", "hits", 1));
+    ASSERT_REFUSED(self, "not 8 bytes");
+
+    self->control->fail_at = self->control->operations + 1;
+    self->control->fail_applied = true;
+    g_assert_false(increment(self, "counters", "name=a", "hits", 1));
+    g_assert_cmpint(self->error.code, ==, KW_UNAVAILABLE);
+    g_assert_true(self->error.maybe_applied);
+    desk_free(self);
+}
+
+static void
+decided(void *user, bool applied, const kw_error *error)
+{
+    desk *self = user;
+    g_assert_false(self->done);
+    self->done = true;
+    self->applied = applied;
+    self->error = error ? *error : KW_ERROR_NONE;
+}
+
+static bool
+put_if(desk *self, const char *table, const char *text, const char *field, kw_compare compare, kw_value value)
+{
+    kw_record record = desk_record(self, table, text);
+    kw_condition_on_field condition = {desk_field(self, table, field), compare, value};
+    self->done = false;
+    kw_verb_put_if(&self->call, desk_table(self, table), &record, &condition, self->options, decided, self);
+    desk_wait(self);
+    return self->error.code == KW_OK && self->applied;
+}
+
+#define NUMBER(n) ((kw_value){.kind = KW_VALUE_NUMBER, .number = (n)})
+#define TEXT(t) ((kw_value){.kind = KW_VALUE_TEXT, .bytes = KW_BYTES_LITERAL(t)})
+
+static void
+test_put_if(void)
+{
+    desk *self = desk_new(desk_policy);
+    g_assert_true(put_if(self, "counters", "name=a hits=1", "hits", KW_COMPARE_EQUAL, KW_VALUE_ABSENT));
+    g_assert_cmpint(self->control->last_write.timestamp, ==, KW_TIMESTAMP_NONE);
+    g_assert_false(put_if(self, "counters", "name=a hits=9", "hits", KW_COMPARE_EQUAL, KW_VALUE_ABSENT));
+    g_assert_cmpint(self->error.code, ==, KW_OK);
+    g_assert_true(put_if(self, "counters", "name=a hits=2 note=x", "hits", KW_COMPARE_EQUAL, NUMBER(1)));
+    g_assert_true(put_if(self, "counters", "name=a hits=3", "hits", KW_COMPARE_NOT_EQUAL, KW_VALUE_ABSENT));
+    g_assert_false(put_if(self, "counters", "name=a hits=4", "hits", KW_COMPARE_GREATER, NUMBER(3)));
+    g_assert_true(put_if(self, "counters", "name=a hits=4", "hits", KW_COMPARE_GREATER_OR_EQUAL, NUMBER(3)));
+    g_assert_true(put_if(self, "counters", "name=a visits=1", "note", KW_COMPARE_EQUAL, TEXT("x")));
+    g_assert_cmpstr(desk_get(self, "counters", "name=a", NULL), ==, "name=a hits=4 visits=1 note=x");
+    desk_free(self);
+}
+
+static void
+test_put_if_refused(void)
+{
+    desk *self = desk_new(desk_policy);
+    put_if(self, "counters", "name=a", "name", KW_COMPARE_EQUAL, TEXT("a"));
+    ASSERT_REFUSED(self, "name is part of the key");
+    put_if(self, "counters", "name=a", "hits", KW_COMPARE_LESS, KW_VALUE_ABSENT);
+    ASSERT_REFUSED(self, "field hits: without a value");
+    put_if(self, "counters", "name=a", "hits", KW_COMPARE_LESS, TEXT("many"));
+    ASSERT_REFUSED(self, "field hits");
+    put_if(self, "counters", "hits=1", "hits", KW_COMPARE_EQUAL, KW_VALUE_ABSENT);
+    ASSERT_REFUSED(self, "field name is missing");
+    put_if(self, "orders", "order_id=a ts=1", "city", KW_COMPARE_EQUAL, KW_VALUE_ABSENT);
+    ASSERT_REFUSED(self, "put_if works on tables with one path");
+    self->options = (kw_write_options){.has_timestamp = true, .timestamp = -5};
+    put_if(self, "counters", "name=a", "hits", KW_COMPARE_EQUAL, KW_VALUE_ABSENT);
+    ASSERT_REFUSED(self, "timestamp -5");
+    g_assert_cmpuint(self->control->operations, ==, 0);
+    self->options = (kw_write_options){0};
+    self->control->fail_at = 1;
+    self->control->fail_applied = true;
+    g_assert_false(put_if(self, "counters", "name=a", "hits", KW_COMPARE_EQUAL, KW_VALUE_ABSENT));
+    g_assert_cmpint(self->error.code, ==, KW_UNAVAILABLE);
+    g_assert_true(self->error.maybe_applied);
+    desk_free(self);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/verb/increment", test_increment);
+    g_test_add_func("/verb/put_if", test_put_if);
+    g_test_add_func("/verb/put_if refused", test_put_if_refused);
+    return g_test_run();
+}

@@ -1,0 +1,437 @@
+/* create_table, explain and the guard. */
+#include "desk.h"
+
+#include <glib/gstdio.h>
+
+typedef struct answer {
+    bool done;
+    kw_error error;
+    const kw_created_table *tables;
+    size_t count;
+    const kw_explained_key *keys;
+} answer;
+
+static void
+wait_for(desk *self, const answer *of)
+{
+    while (!of->done)
+        uv_run(kw_loop_uv(self->loop), UV_RUN_ONCE);
+}
+
+static void
+assert_error(const answer *got, kw_code code, const char *part)
+{
+    g_assert_cmpint(got->error.code, ==, code);
+    if (!strstr(got->error.text, part))
+        g_error("got: %s", got->error.text);
+}
+
+/* --- create ---------------------------------------------------------------------------------------- */
+
+static void
+created(void *user, const kw_created_table *tables, size_t count, const kw_error *error)
+{
+    answer *got = user;
+    g_assert_false(got->done);
+    *got = (answer){.done = true, .tables = tables, .count = count};
+    if (error)
+        got->error = *error;
+}
+
+static answer
+create(desk *self, const kw_create_request *request)
+{
+    answer got = {0};
+    kw_verb_create_table(&self->call, request, created, &got);
+    wait_for(self, &got);
+    return got;
+}
+
+static bool
+key_is(kw_bytes key, const char *text)
+{
+    return kw_bytes_equal(key, kw_bytes_of_text(text));
+}
+
+static void
+test_create(void)
+{
+    desk *self = desk_new(desk_policy);
+    kw_create_request request = {.table = desk_table(self, "orders"), .path = -1};
+    answer got = create(self, &request);
+    g_assert_cmpint(got.error.code, ==, KW_OK);
+    g_assert_cmpuint(got.count, ==, 2);
+    g_assert_true(key_is(got.tables[0].store_table, "orders"));
+    g_assert_true(key_is(got.tables[1].store_table, "orders_by_time"));
+    g_assert_true(got.tables[0].created && got.tables[1].created);
+    g_assert_cmpuint(self->control->tables_made, ==, 2);
+
+    got = create(self, &request);
+    assert_error(&got, KW_REFUSED, "table orders, path primary: store table orders is there already");
+    request.if_absent = true;
+    got = create(self, &request);
+    g_assert_cmpint(got.error.code, ==, KW_OK);
+    g_assert_false(got.tables[0].created || got.tables[1].created);
+
+    request.path = 1;
+    got = create(self, &request);
+    g_assert_cmpuint(got.count, ==, 1);
+    g_assert_true(key_is(got.tables[0].store_table, "orders_by_time"));
+    desk_free(self);
+}
+
+static void
+test_families(void)
+{
+    desk *self = desk_new(desk_policy);
+    kw_family_spec family = {.name = "x"};
+    kw_create_request request = {
+        .table = desk_table(self, "orders"), .path = -1, .families = &family, .families_count = 1};
+    answer got = create(self, &request);
+    assert_error(&got, KW_INVALID,
+                 "table orders: field status is stored in family d, which is not among the families");
+    request.table = desk_table(self, "marks");
+    got = create(self, &request);
+    assert_error(&got, KW_INVALID, "table marks: the default family d is not among the families");
+    g_assert_cmpuint(self->control->operations, ==, 0);
+    desk_free(self);
+}
+
+static void
+test_splits(void)
+{
+    desk *self = desk_new(desk_policy);
+    kw_bytes keys[] = {KW_BYTES_LITERAL("c"), KW_BYTES_LITERAL("a"), KW_BYTES_LITERAL("b")};
+    kw_create_request request = {.table = desk_table(self, "orders"),
+                                 .path = 0,
+                                 .has_splits = true,
+                                 .split_keys = keys,
+                                 .split_keys_count = 3,
+                                 .if_absent = true};
+    answer got = create(self, &request);
+    g_assert_cmpint(got.error.code, ==, KW_OK);
+    g_assert_cmpuint(got.tables[0].split_keys_count, ==, 3);
+    g_assert_true(key_is(got.tables[0].split_keys[0], "a") && key_is(got.tables[0].split_keys[2], "c"));
+    g_assert_cmpint(self->control->last_split_keys, ==, 3);
+
+    keys[1] = keys[0];
+    got = create(self, &request);
+    assert_error(&got, KW_INVALID, "table orders, path primary: split key c is there twice");
+    keys[1] = KW_BYTES_NONE;
+    got = create(self, &request);
+    assert_error(&got, KW_INVALID, "a split key is empty");
+    request.path = -1;
+    got = create(self, &request);
+    assert_error(&got, KW_INVALID, "split keys are keys of one path; say which");
+    request.split_algorithm = "rule";
+    got = create(self, &request);
+    assert_error(&got, KW_INVALID, "not several");
+
+    request = (kw_create_request){.table = desk_table(self, "orders"),
+                                  .path = -1,
+                                  .has_splits = true,
+                                  .split_algorithm = "HexStringSplit",
+                                  .split_regions = 4,
+                                  .if_absent = true};
+    got = create(self, &request);
+    g_assert_cmpint(got.error.code, ==, KW_OK);
+    g_assert_true(key_is(got.tables[0].split_keys[0], "40000000"));
+    request.split_algorithm = "rule";
+    request.split_regions = 16;
+    got = create(self, &request);
+    g_assert_cmpint(got.error.code, ==, KW_OK);
+    g_assert_cmpuint(got.tables[1].split_keys_count, ==, 15);
+    request.split_algorithm = "RoundSplit";
+    got = create(self, &request);
+    assert_error(&got, KW_INVALID, "RoundSplit");
+
+    kw_record sample[40];
+    for (size_t i = 0; i < G_N_ELEMENTS(sample); i++) {
+        g_autofree char *text = g_strdup_printf("order_id=o%zu ts=%zu", i, i);
+        sample[i] = desk_record(self, "orders", text);
+    }
+    request.split_algorithm = NULL;
+    request.split_regions = 4;
+    request.sample = sample;
+    request.sample_count = G_N_ELEMENTS(sample);
+    got = create(self, &request);
+    g_assert_cmpint(got.error.code, ==, KW_OK);
+    g_assert_cmpuint(got.tables[0].split_keys_count, ==, 3);
+    desk_free(self);
+}
+
+static char *
+policy_with_splits(const char *splits)
+{
+    g_auto(GStrv) parts = g_strsplit(desk_policy, "  marks:\n", -1);
+    g_autofree char *with = g_strdup_printf("  marks:\n    splits: %s\n", splits);
+    return g_strjoinv(with, parts);
+}
+
+static answer
+create_marks(const char *splits, desk **ret_desk)
+{
+    g_autofree char *policy = policy_with_splits(splits);
+    *ret_desk = desk_new(policy);
+    kw_create_request request = {.table = desk_table(*ret_desk, "marks"), .path = -1};
+    return create(*ret_desk, &request);
+}
+
+static void
+test_policy_splits(void)
+{
+    desk *self;
+    answer got = create_marks("{keys: [b, \"a\\\\x00\"]}", &self);
+    g_assert_cmpint(got.error.code, ==, KW_OK);
+    g_assert_cmpuint(got.tables[0].split_keys_count, ==, 2);
+    g_assert_cmpuint(got.tables[0].split_keys[0].size, ==, 2);
+    desk_free(self);
+
+    got = create_marks("{algorithm: DecimalStringSplit, regions: 10}", &self);
+    g_assert_cmpuint(got.tables[0].split_keys_count, ==, 9);
+    desk_free(self);
+
+    g_autofree char *file = NULL;
+    int descriptor = g_file_open_tmp("splits-XXXXXX", &file, NULL);
+    g_assert_cmpint(descriptor, >=, 0);
+    g_assert_true(g_close(descriptor, NULL));
+    g_assert_true(g_file_set_contents(file, "k2\n\nk1\r\nk\\x03", -1, NULL));
+    g_autofree char *named = g_strdup_printf("{file: %s}", file);
+    got = create_marks(named, &self);
+    g_assert_cmpint(got.error.code, ==, KW_OK);
+    g_assert_cmpuint(got.tables[0].split_keys_count, ==, 3);
+    g_assert_true(key_is(got.tables[0].split_keys[0], "k\x03") && key_is(got.tables[0].split_keys[2], "k2"));
+    desk_free(self);
+    g_assert_cmpint(g_unlink(file), ==, 0);
+    got = create_marks(named, &self);
+    assert_error(&got, KW_INVALID, "splits-");
+    desk_free(self);
+}
+
+static void
+test_create_fails(void)
+{
+    desk *self = desk_new(desk_policy);
+    kw_create_request request = {.table = desk_table(self, "orders"), .path = -1};
+    self->control->fail_at = 2;
+    answer got = create(self, &request);
+    assert_error(&got, KW_UNAVAILABLE, "store table orders_by_time: ");
+    g_assert_null(got.tables);
+    desk_free(self);
+}
+
+/* --- explain --------------------------------------------------------------------------------------- */
+
+static void
+explained(void *user, const kw_explained_key *keys, size_t count, const kw_error *error)
+{
+    answer *got = user;
+    g_assert_false(got->done);
+    *got = (answer){.done = true, .keys = keys, .count = count};
+    if (error)
+        got->error = *error;
+}
+
+static answer
+explain(desk *self, const char *table, const char *text)
+{
+    answer got = {0};
+    kw_record record = desk_record(self, table, text);
+    kw_verb_explain_put(&self->call, desk_table(self, table), &record, explained, &got);
+    wait_for(self, &got);
+    return got;
+}
+
+static void
+test_explain_put(void)
+{
+    desk *self = desk_new(desk_policy);
+    kw_create_request request = {.table = desk_table(self, "orders"),
+                                 .path = 0,
+                                 .has_splits = true,
+                                 .split_algorithm = "HexStringSplit",
+                                 .split_regions = 16};
+    g_assert_cmpint(create(self, &request).error.code, ==, KW_OK);
+    answer got = explain(self, "orders", "order_id=A1 ts=5 city=x");
+    g_assert_cmpint(got.error.code, ==, KW_OK);
+    g_assert_cmpuint(got.count, ==, 2);
+    const kw_explained_key *key = &got.keys[0];
+    g_assert_cmpstr(key->path->name, ==, "primary");
+    g_assert_cmpuint(key->pieces_count, ==, 3);
+    size_t size = 0;
+    for (size_t i = 0; i < key->pieces_count; i++)
+        size += key->pieces[i].bytes.size;
+    g_assert_cmpuint(size, ==, key->row_key.size);
+    g_assert_true(key->has_region);
+    g_assert_true(key_is(key->region_server, "memory:1"));
+    g_assert_cmpint(kw_bytes_compare(key->region_start, key->row_key), <=, 0);
+    g_assert_false(got.keys[1].has_region); /* no such store table yet */
+    g_assert_cmpuint(kw_memory_store_rows(self->store, "orders"), ==, 0);
+
+    self->control->fail_at = self->control->operations + 1;
+    got = explain(self, "orders", "order_id=A1 ts=5");
+    g_assert_cmpint(got.error.code, ==, KW_OK);
+    g_assert_false(got.keys[0].has_region);
+    got = explain(self, "orders", "order_id=A1");
+    assert_error(&got, KW_INVALID, "field ts is missing");
+    desk_free(self);
+}
+
+static void
+test_explain(void)
+{
+    desk *self = desk_new(desk_policy);
+    kw_scan_request request = desk_request(self, "orders ts=5..9 order=desc");
+    const kw_plan *plan;
+    kw_error error;
+    g_assert_true(kw_verb_explain(&self->call, &request, &plan, &error));
+    g_assert_cmpuint(plan->ranges_count, ==, 16);
+    g_assert_true(plan->reversed);
+    request = desk_request(self, "orders city=x");
+    g_assert_false(kw_verb_explain(&self->call, &request, &plan, &error));
+    g_assert_cmpint(error.code, ==, KW_INVALID);
+    g_assert_cmpuint(self->control->operations, ==, 0);
+    desk_free(self);
+}
+
+/* --- guard ----------------------------------------------------------------------------------------- */
+
+static void
+guarded(void *user, const kw_error *error)
+{
+    answer *got = user;
+    g_assert_false(got->done);
+    *got = (answer){.done = true};
+    if (error)
+        got->error = *error;
+}
+
+static answer
+guard(desk *self, const kw_policy *policy)
+{
+    answer got = {0};
+    kw_verb_guard(&self->call, policy, guarded, &got);
+    wait_for(self, &got);
+    return got;
+}
+
+static desk *
+changed_desk(const char *from, const char *to)
+{
+    g_auto(GStrv) parts = g_strsplit(desk_policy, from, -1);
+    g_autofree char *changed = g_strjoinv(to, parts);
+    g_assert_cmpstr(changed, !=, desk_policy);
+    return desk_new(changed);
+}
+
+static void
+test_guard(void)
+{
+    desk *self = desk_new(desk_policy);
+    g_assert_cmpint(guard(self, self->policy).error.code, ==, KW_OK);
+    g_assert_cmpuint(self->control->tables_made, ==, 1);
+    g_assert_cmpuint(kw_memory_store_rows(self->store, "keyway_catalog"), ==, 4);
+    kw_bytes row = KW_BYTES_LITERAL("orders/by_time/1");
+    kw_bytes stored = kw_memory_store_cell(self->store, "keyway_catalog", row, "d", "fingerprint");
+    const char *fingerprint = kw_layout_fingerprint(desk_table(self, "orders")->paths[1].layout);
+    g_assert_true(key_is(stored, fingerprint));
+    g_assert_nonnull(kw_memory_store_cell(self->store, "keyway_catalog", row, "d", "description").data);
+
+    uint64_t before = self->control->operations;
+    g_assert_cmpint(guard(self, self->policy).error.code, ==, KW_OK);
+    g_assert_cmpuint(self->control->operations, ==, before + 2); /* described and read, nothing written */
+
+    desk *other = changed_desk("buckets: 16", "buckets: 8");
+    answer got = guard(self, other->policy);
+    assert_error(&got, KW_REFUSED,
+                 "table orders, path by_time: rows were written under layout 1 with the key rule ");
+    g_autofree char *mine = g_strndup(fingerprint, 16);
+    g_autofree char *theirs =
+        g_strndup(kw_layout_fingerprint(desk_table(other, "orders")->paths[1].layout), 16);
+    assert_error(&got, KW_REFUSED, mine);
+    assert_error(&got, KW_REFUSED, theirs);
+    desk_free(other);
+
+    other = changed_desk("      by_time:\n        key:\n          - salt: {buckets: 16,",
+                         "      by_time:\n        layout: 2\n        key:\n          - salt: {buckets: 8,");
+    g_assert_cmpint(guard(self, other->policy).error.code, ==, KW_OK);
+    g_assert_cmpuint(kw_memory_store_rows(self->store, "keyway_catalog"), ==, 5);
+    desk_free(other);
+    desk_free(self);
+}
+
+/* Wherever the store fails, the guard says so, and the next attempt ends well. */
+static void
+test_guard_faults(void)
+{
+    for (int applied = 0; applied < 2; applied++) {
+        bool failed = true;
+        uint64_t n;
+        for (n = 1; failed; n++) {
+            desk *self = desk_new(desk_policy);
+            self->control->fail_at = n;
+            self->control->fail_applied = applied;
+            answer got = guard(self, self->policy);
+            failed = self->control->operations >= n;
+            if (got.error.code != KW_OK)
+                assert_error(&got, KW_UNAVAILABLE, "layout catalog keyway_catalog: ");
+            else
+                g_assert_true(applied || !failed);
+            self->control->fail_at = 0;
+            g_assert_cmpint(guard(self, self->policy).error.code, ==, KW_OK);
+            g_assert_cmpuint(kw_memory_store_rows(self->store, "keyway_catalog"), ==, 4);
+            desk_free(self);
+        }
+        g_assert_cmpuint(n, >, 5);
+    }
+}
+
+/* Two gateways register at once: the same rule is fine for both, of two rules one is refused. */
+static void
+race(const kw_policy *a, const kw_policy *b, desk *self, answer *ret_a, answer *ret_b)
+{
+    *ret_a = *ret_b = (answer){0};
+    kw_verb_guard(&self->call, a, guarded, ret_a);
+    kw_verb_guard(&self->call, b, guarded, ret_b);
+    wait_for(self, ret_a);
+    wait_for(self, ret_b);
+}
+
+static void
+test_guard_race(void)
+{
+    for (int i = 0; i < 20; i++) {
+        desk *self = desk_new(desk_policy);
+        desk *other = changed_desk("buckets: 16", "buckets: 8");
+        self->control->shuffle = true;
+        answer a, b;
+        race(self->policy, self->policy, self, &a, &b);
+        g_assert_cmpint(a.error.code, ==, KW_OK);
+        g_assert_cmpint(b.error.code, ==, KW_OK);
+        desk_free(self);
+
+        self = desk_new(desk_policy);
+        self->control->shuffle = true;
+        race(self->policy, other->policy, self, &a, &b);
+        g_assert_true((a.error.code == KW_REFUSED) != (b.error.code == KW_REFUSED));
+        desk_free(other);
+        desk_free(self);
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/verb/create", test_create);
+    g_test_add_func("/verb/create/families", test_families);
+    g_test_add_func("/verb/create/splits", test_splits);
+    g_test_add_func("/verb/create/splits of the policy", test_policy_splits);
+    g_test_add_func("/verb/create/fails", test_create_fails);
+    g_test_add_func("/verb/explain put", test_explain_put);
+    g_test_add_func("/verb/explain", test_explain);
+    g_test_add_func("/verb/guard", test_guard);
+    g_test_add_func("/verb/guard/faults", test_guard_faults);
+    g_test_add_func("/verb/guard/race", test_guard_race);
+    return g_test_run();
+}
