@@ -183,20 +183,19 @@ class Model:
         def visit(node, trail):
             if state.get(node) == "done":
                 return
+            trail = trail + [self.typedefs[node[1]] if node[0] == "typedef" else node[1]]
             if state.get(node) == "open":
                 raise Refused("a struct holds itself as a map's key or value: " + " > ".join(trail))
             state[node] = "open"
             if node[0] == "typedef":
                 needs = list(self.whole_inside(node[1]))
-                label = self.typedefs[node[1]]
-            else:
-                if node[1] not in self.structs:
-                    raise Refused(f"struct {node[1]} is not in this file")
+            elif node[1] in self.structs:
                 needs = [need for member in self.structs[node[1]].members
                          for need in self.whole_before(member.type, False)]
-                label = node[1]
+            else:
+                raise Refused(f"struct {node[1]} is not in this file")
             for need in needs:
-                visit(need, trail + [label])
+                visit(need, trail)
             state[node] = "done"
             order.append(node)
 

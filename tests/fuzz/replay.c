@@ -3,7 +3,7 @@
  *   fuzz_NAME [--seed N] [--mutations N] [folder or file ...]
  *
  * Without a corpus the mutations start from an empty input. When the target crashes, the input is
- * left in the file crash-input.
+ * left in the file fuzz_NAME.crash in the working folder.
  */
 #include <glib.h>
 
@@ -24,6 +24,7 @@ __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)(void)
 
 static uint64_t seed = 20260101;
 static unsigned mutations = 30000;
+static char crash_file[256];
 static const uint8_t *volatile present_data;
 static volatile size_t present_size;
 
@@ -33,13 +34,14 @@ static volatile size_t present_size;
 static void
 save_input(void)
 {
-    int file = open("crash-input", O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    int file = open(crash_file, O_WRONLY | O_CREAT | O_TRUNC, 0644);
     if (file < 0)
         return;
     ssize_t written = write(file, present_data, present_size);
-    static const char note[] = "the input was saved to crash-input\n";
-    if (written >= 0)
-        written = write(STDERR_FILENO, note, sizeof note - 1);
+    static const char note[] = "the input was saved to ";
+    if (written >= 0 && write(STDERR_FILENO, note, sizeof note - 1) > 0 &&
+        write(STDERR_FILENO, crash_file, strlen(crash_file)) > 0)
+        written = write(STDERR_FILENO, "\n", 1);
     close(file);
 }
 
@@ -52,13 +54,16 @@ crashed(int signal_number)
 }
 
 static void
-watch_for_crashes(void)
+watch_for_crashes(const char *program)
 {
+    g_autofree char *name = g_path_get_basename(program);
+    g_snprintf(crash_file, sizeof crash_file, "%s.crash", name);
+    signal(SIGABRT, crashed); /* an assertion; the sanitizers leave it alone */
     if (__sanitizer_set_death_callback) {
         __sanitizer_set_death_callback(save_input);
         return;
     }
-    static const int signals[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
     for (size_t i = 0; i < G_N_ELEMENTS(signals); i++)
         signal(signals[i], crashed);
 }
@@ -247,7 +252,7 @@ main(int argc, char **argv)
         else
             load_path(corpus, argv[i]);
     }
-    watch_for_crashes();
+    watch_for_crashes(argv[0]);
     printf("seed %" G_GUINT64_FORMAT ", %u corpus files, %u mutations\n", seed, corpus->len, mutations);
     fflush(stdout);
     run(NULL, 0);
