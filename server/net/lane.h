@@ -27,6 +27,7 @@ typedef struct kw_lane {
     kw_session *dirty;    /* have something to flush or to resume at the end of this turn */
     uv_idle_t flush;
     uv_timer_t sweep;
+    _Atomic uint64_t swept_ns; /* monotonic: the loop is alive */
     kw_ear *ears;
     size_t open_ears;
 

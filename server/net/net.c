@@ -68,6 +68,7 @@ on_sweep(uv_timer_t *timer)
 {
     kw_lane *lane = timer->data;
     uint64_t now_ms = uv_now(timer->loop);
+    atomic_store_explicit(&lane->swept_ns, kw_clock_mono_ns(), memory_order_relaxed);
     for (kw_session *session = lane->sessions; session; session = session->next)
         kw_session_check_time(session, now_ms);
 }
@@ -81,6 +82,18 @@ start_sweep(kw_lane *lane)
         least = MIN(least, limits->idle_ms);
     uint64_t every = CLAMP(least / 4, SWEEP_MS_LEAST, SWEEP_MS_MOST);
     uv_timer_start(&lane->sweep, on_sweep, every, every);
+}
+
+bool
+kw_net_alive(const kw_net *net, uint64_t max_age_ms)
+{
+    uint64_t now_ns = kw_clock_mono_ns();
+    for (unsigned i = 0; i < net->lanes_count; i++) {
+        uint64_t swept_ns = atomic_load_explicit(&net->lanes[i].swept_ns, memory_order_relaxed);
+        if (now_ns > swept_ns && now_ns - swept_ns > max_age_ms * 1000000)
+            return false;
+    }
+    return true;
 }
 
 typedef struct limits_task {
@@ -155,6 +168,7 @@ kw_net_start(kw_net *net)
         char name[16];
         g_snprintf(name, sizeof name, "loop-%u", i);
         net->lanes[i].has_thread = true;
+        atomic_store(&net->lanes[i].swept_ns, kw_clock_mono_ns());
         kw_thread_start(&net->lanes[i].thread, name, run_lane, &net->lanes[i]);
     }
 }

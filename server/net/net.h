@@ -54,6 +54,9 @@ void kw_net_start(kw_net *net);
 /* For connections and messages to come; any thread, until drain. */
 void kw_net_set_limits(kw_net *net, kw_net_limits limits);
 
+/* Has every loop turned within the last max_age_ms? For watchdogs; any thread. */
+bool kw_net_alive(const kw_net *net, uint64_t max_age_ms);
+
 /* Stops accepting, closes idle connections, lets calls in flight be answered for drain_ms, then closes what
  * is left and the loops' states. drained is called on the loop `tell` when all is done. Once; from tell's
  * thread. */

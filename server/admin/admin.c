@@ -1,0 +1,158 @@
+/* HTTP by libmicrohttpd, one thread, few connections, short patience: whoever floods this port does not
+ * touch the callers' ports. Our own listening socket, so that a port that is taken is told as such. */
+#include "admin/admin.h"
+
+#include "admin/pages.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define CONNECTIONS_MAX 64
+#define PATIENCE_SECONDS 10
+#define CONNECTION_MEMORY ((size_t)32 * 1024)
+
+struct kw_admin {
+    struct MHD_Daemon *daemon;
+    kw_admin_sources sources;
+};
+
+typedef struct page {
+    const char *path;
+    const char *type;
+    unsigned (*write)(const kw_admin_sources *sources, kw_buffer *body);
+} page;
+
+static const page pages[] = {
+    {"/livez", "application/json", kw_page_live},
+    {"/readyz", "application/json", kw_page_ready},
+    {"/metrics", "text/plain; version=0.0.4; charset=utf-8", kw_page_metrics},
+    {"/", "text/html; charset=utf-8", kw_page_index},
+};
+
+static enum MHD_Result
+respond(struct MHD_Connection *connection, unsigned status, const char *type, kw_buffer *body)
+{
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(body->size, body->data, MHD_RESPMEM_MUST_COPY);
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+    enum MHD_Result queued = MHD_queue_response(connection, status, response);
+    MHD_destroy_response(response);
+    kw_buffer_clear(body);
+    return queued;
+}
+
+static enum MHD_Result
+on_request(void *user, struct MHD_Connection *connection, const char *path, const char *method,
+           const char *version, const char *upload, size_t *upload_size, void **request)
+{
+    (void)version, (void)upload, (void)upload_size, (void)request;
+    const kw_admin *admin = user;
+    kw_buffer body = KW_BUFFER_EMPTY;
+    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
+        kw_buffer_append_text(&body, "this port is for reading only\n");
+        return respond(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain", &body);
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(pages); i++) {
+        if (strcmp(path, pages[i].path) != 0)
+            continue;
+        unsigned status = pages[i].write(&admin->sources, &body);
+        return respond(connection, status, pages[i].type, &body);
+    }
+    kw_buffer_append_text(&body, "no such page; see /\n");
+    return respond(connection, MHD_HTTP_NOT_FOUND, "text/plain", &body);
+}
+
+/* A listening socket on the host's first address that can be bound, or -errno. */
+static int
+listening_socket(const struct addrinfo *found)
+{
+    int failed = -EADDRNOTAVAIL;
+    for (const struct addrinfo *at = found; at; at = at->ai_next) {
+        int one = 1;
+        int made = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        if (made >= 0 && setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) == 0 &&
+            bind(made, at->ai_addr, at->ai_addrlen) == 0 && listen(made, CONNECTIONS_MAX) == 0)
+            return made;
+        failed = -errno;
+        if (made >= 0)
+            close(made);
+    }
+    return failed;
+}
+
+static uint16_t
+port_of(int listening)
+{
+    struct sockaddr_storage address;
+    socklen_t size = sizeof address;
+    getsockname(listening, (struct sockaddr *)&address, &size);
+    return g_ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
+                                                 : ((struct sockaddr_in *)&address)->sin_port);
+}
+
+/* Signals are the main thread's; threads inherit what is blocked when they are made. */
+static struct MHD_Daemon *
+start_daemon(kw_admin *admin, int listening)
+{
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    struct MHD_Daemon *made =
+        MHD_start_daemon(MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, on_request, admin,
+                         MHD_OPTION_LISTEN_SOCKET, listening, MHD_OPTION_CONNECTION_LIMIT,
+                         (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)PATIENCE_SECONDS,
+                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, MHD_OPTION_END);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return made;
+}
+
+kw_admin *
+kw_admin_start(const char *host, uint16_t port, const kw_admin_sources *sources, uint16_t *ret_port,
+               kw_error *ret_error)
+{
+    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    struct addrinfo *found = NULL;
+    char service[8];
+    g_snprintf(service, sizeof service, "%u", port);
+    int failed = getaddrinfo(host, service, &hints, &found);
+    if (failed) {
+        kw_error_set(ret_error, KW_UNAVAILABLE, "admin: cannot listen on %s:%u: %s", host, port,
+                     gai_strerror(failed));
+        return NULL;
+    }
+    int listening = listening_socket(found);
+    freeaddrinfo(found);
+    if (listening < 0) {
+        kw_error_set(ret_error, KW_UNAVAILABLE, "admin: cannot listen on %s:%u: %s", host, port,
+                     g_strerror(-listening));
+        return NULL;
+    }
+    kw_admin *admin = g_new0(kw_admin, 1);
+    admin->sources = *sources;
+    *ret_port = port_of(listening);
+    admin->daemon = start_daemon(admin, listening);
+    if (admin->daemon)
+        return admin;
+    close(listening);
+    g_free(admin);
+    kw_error_set(ret_error, KW_UNAVAILABLE, "admin: cannot serve HTTP on %s:%u", host, port);
+    return NULL;
+}
+
+void
+kw_admin_stop(kw_admin *admin)
+{
+    if (!admin)
+        return;
+    MHD_stop_daemon(admin->daemon);
+    g_free(admin);
+}

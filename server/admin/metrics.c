@@ -1,0 +1,123 @@
+/* Figures as Prometheus reads them (text format 0.0.4). Methods that were never called are left out. */
+#include "admin/pages.h"
+
+#include <glib.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* Every fourth step of a histogram is a power of two of microseconds: fine enough to be read. */
+#define STEPS_PER_BUCKET 4
+
+static void
+append_head(kw_buffer *body, const char *name, const char *type, const char *about)
+{
+    kw_buffer_printf(body, "# HELP keyway_%s %s\n# TYPE keyway_%s %s\n", name, about, name, type);
+}
+
+static void
+append_figures(kw_buffer *body)
+{
+    for (int i = 0; i < KW_FIGURE_COUNT; i++) {
+        const kw_figure_info *info = &kw_figures[i];
+        bool counter = info->kind == KW_FIGURE_COUNTER;
+        g_autofree char *name = g_strconcat(info->name, counter ? "_total" : "", NULL);
+        append_head(body, name, counter ? "counter" : "gauge", info->about);
+        kw_buffer_printf(body, "keyway_%s %" G_GINT64_FORMAT "\n", name, kw_counters_read((kw_figure)i));
+    }
+}
+
+static void
+append_calls(kw_buffer *body, const kw_service *service)
+{
+    append_head(body, "calls_total", "counter", "Calls answered, by method and outcome");
+    for (size_t method = 0; method < kw_service_method_count(); method++)
+        for (int code = KW_OK; code <= KW_INTERNAL; code++) {
+            uint64_t calls = kw_service_calls(service, method, (kw_code)code);
+            if (calls > 0)
+                kw_buffer_printf(body,
+                                 "keyway_calls_total{method=\"%s\",code=\"%s\"} %" G_GUINT64_FORMAT "\n",
+                                 kw_service_method_name(method), kw_code_name((kw_code)code), calls);
+        }
+}
+
+static void
+append_latency(kw_buffer *body, const char *method, const kw_histogram *latency)
+{
+    uint64_t below = 0;
+    for (size_t step = 0; step < KW_HISTOGRAM_STEPS; step++) {
+        below += latency->counts[step];
+        if (step % STEPS_PER_BUCKET == STEPS_PER_BUCKET - 1 && step < KW_HISTOGRAM_STEPS - 1)
+            kw_buffer_printf(
+                body,
+                "keyway_call_duration_seconds_bucket{method=\"%s\",le=\"%.9g\"} %" G_GUINT64_FORMAT "\n",
+                method, (double)(kw_histogram_step_us(step) + 1) / 1e6, below);
+    }
+    kw_buffer_printf(body,
+                     "keyway_call_duration_seconds_bucket{method=\"%s\",le=\"+Inf\"} %" G_GUINT64_FORMAT "\n",
+                     method, below);
+    kw_buffer_printf(body, "keyway_call_duration_seconds_sum{method=\"%s\"} %.6f\n", method,
+                     (double)latency->sum_us / 1e6);
+    kw_buffer_printf(body, "keyway_call_duration_seconds_count{method=\"%s\"} %" G_GUINT64_FORMAT "\n",
+                     method, below);
+}
+
+static void
+append_latencies(kw_buffer *body, const kw_service *service)
+{
+    append_head(body, "call_duration_seconds", "histogram",
+                "From a whole request to its encoded reply, by method");
+    for (size_t method = 0; method < kw_service_method_count(); method++) {
+        kw_histogram latency = {0};
+        kw_service_latency(service, method, &latency);
+        if (kw_histogram_count(&latency) > 0)
+            append_latency(body, kw_service_method_name(method), &latency);
+    }
+}
+
+static void
+ignore_reason(void *list, const char *reason)
+{
+    (void)list, (void)reason;
+}
+
+static void
+append_gauge(kw_buffer *body, const char *name, const char *about, double value)
+{
+    append_head(body, name, "gauge", about);
+    kw_buffer_printf(body, "keyway_%s %.17g\n", name, value);
+}
+
+/* 0 when the kernel does not say. */
+static double
+resident_bytes(void)
+{
+    g_autofree char *text = NULL;
+    unsigned long total, resident;
+    if (!g_file_get_contents("/proc/self/statm", &text, NULL, NULL) ||
+        sscanf(text, "%lu %lu", &total, &resident) != 2)
+        return 0;
+    return (double)resident * (double)sysconf(_SC_PAGESIZE);
+}
+
+unsigned
+kw_page_metrics(const kw_admin_sources *sources, kw_buffer *body)
+{
+    int64_t offset_ms;
+    append_figures(body);
+    append_calls(body, sources->service);
+    append_latencies(body, sources->service);
+    append_head(body, "build_info", "gauge", "Always 1; the version is the label");
+    kw_buffer_append_text(body, "keyway_build_info{version=\"" KW_VERSION "\"} 1\n");
+    append_gauge(body, "start_time_seconds", "When the process started, seconds since 1970",
+                 (double)sources->started_at_ms / 1e3);
+    append_gauge(body, "policy_loaded_time_seconds",
+                 "When the policy was taken into service, seconds since 1970",
+                 (double)sources->policy_loaded_at_ms(sources->user) / 1e3);
+    append_gauge(body, "ready", "1 while /readyz says yes",
+                 sources->ready(sources->user, ignore_reason, NULL));
+    append_gauge(body, "resident_bytes", "Memory of the process", resident_bytes());
+    if (kw_store_clock_offset_ms(sources->store, &offset_ms))
+        append_gauge(body, "store_clock_offset_seconds", "The store's clock minus this machine's",
+                     (double)offset_ms / 1e3);
+    return 200;
+}

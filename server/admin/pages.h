@@ -1,0 +1,9 @@
+/* Inside of the room: what the pages say. Each appends its body and returns the HTTP status. */
+#pragma once
+
+#include "admin/admin.h"
+
+unsigned kw_page_live(const kw_admin_sources *sources, kw_buffer *body);
+unsigned kw_page_ready(const kw_admin_sources *sources, kw_buffer *body);
+unsigned kw_page_metrics(const kw_admin_sources *sources, kw_buffer *body);
+unsigned kw_page_index(const kw_admin_sources *sources, kw_buffer *body);

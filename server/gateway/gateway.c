@@ -1,0 +1,474 @@
+#include "gateway/gateway.h"
+
+#include "base/log.h"
+#include "gateway/inside.h"
+#include "gateway/keys.h"
+#include "gateway/notify.h"
+#include "gateway/ports.h"
+#include "gateway/prepare.h"
+#include "gateway/reload.h"
+#include "gateway/stores.h"
+
+#include <glib.h>
+#include <stdatomic.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* A store that does not answer is waited for so long before the gateway listens without it. */
+#define PATIENCE_MS 3000
+#define TRY_AGAIN_MS 1000
+/* Of open files besides those of connections: the store's, logs, libraries. */
+#define FILES_BESIDES 1024
+#define FILES_MAX 1048576
+
+const kw_model *
+kw_gateway_model(const kw_gateway *gateway)
+{
+    return kw_policy_model(gateway->policy);
+}
+
+kw_net_limits
+kw_gateway_limits(const kw_model *model)
+{
+    return (kw_net_limits){.connections = (size_t)model->limits.connections,
+                           .frame_bytes = (size_t)model->limits.frame_bytes,
+                           .in_flight = (uint32_t)model->limits.in_flight,
+                           .frame_ms = (uint64_t)model->timeouts.frame_ms,
+                           .idle_ms = (uint64_t)model->timeouts.idle_ms,
+                           .handshake_ms = (uint64_t)model->timeouts.handshake_ms};
+}
+
+/* --- states ----------------------------------------------------------------------------------- */
+
+#define MAY(state) (1u << KW_GATEWAY_##state)
+static const unsigned moves[] = {
+    [KW_GATEWAY_STARTING] = MAY(WAITING) | MAY(SERVING) | MAY(DRAINING),
+    [KW_GATEWAY_WAITING] = MAY(SERVING) | MAY(DRAINING),
+    [KW_GATEWAY_SERVING] = MAY(DRAINING),
+    [KW_GATEWAY_DRAINING] = MAY(DONE),
+    [KW_GATEWAY_DONE] = 0,
+};
+
+static const char *const state_texts[] = {"starting", "waiting for the store", "serving", "draining", "done"};
+
+static void
+move(kw_gateway *gateway, kw_gateway_state to)
+{
+    g_assert(moves[gateway->state] & (1u << to));
+    gateway->state = to;
+    kw_notify_status(state_texts[to]);
+}
+
+static void
+end(kw_gateway *gateway)
+{
+    move(gateway, KW_GATEWAY_DONE);
+    kw_loop_stop(gateway->loop);
+}
+
+static void
+on_door_closed(void *user)
+{
+    kw_gateway *gateway = user;
+    gateway->door = NULL;
+    end(gateway);
+}
+
+static void
+on_drained(void *user)
+{
+    kw_gateway *gateway = user;
+    kw_net_free(gateway->net);
+    gateway->net = NULL;
+    kw_door_close(gateway->door, on_door_closed, gateway);
+}
+
+static void
+drain(kw_gateway *gateway, int exit_code)
+{
+    if (gateway->state >= KW_GATEWAY_DRAINING) {
+        if (gateway->net)
+            kw_net_hurry(gateway->net);
+        return;
+    }
+    move(gateway, KW_GATEWAY_DRAINING);
+    gateway->exit_code = exit_code;
+    kw_notify_stopping();
+    kw_timer_stop(gateway->timer);
+    if (!gateway->listening)
+        kw_net_start(gateway->net); /* so that the loops can close what they opened */
+    gateway->listening = true;
+    kw_net_drain(gateway->net, (uint64_t)kw_gateway_model(gateway)->timeouts.drain_ms, gateway->loop,
+                 on_drained, gateway);
+}
+
+/* --- starting --------------------------------------------------------------------------------- */
+
+static bool
+listen_all(kw_gateway *gateway, kw_error *ret_error)
+{
+    const kw_model *model = kw_gateway_model(gateway);
+    for (size_t i = 0; i < gateway->listeners_count; i++)
+        if (!kw_net_listen(gateway->net, model->listeners[i].host, model->listeners[i].port, gateway->tls[i],
+                           &gateway->ports[i], ret_error))
+            return false;
+    return true;
+}
+
+/* False: the gateway drains. */
+static bool
+start_listening(kw_gateway *gateway)
+{
+    kw_error error = KW_ERROR_NONE;
+    if (gateway->listening)
+        return true;
+    if (!listen_all(gateway, &error)) {
+        kw_log(KW_LOG_ERROR, "gateway", "cannot listen", "reason=\"%s\"", error.text);
+        drain(gateway, KW_EXIT_FAILED);
+        return false;
+    }
+    gateway->listening = true;
+    kw_net_start(gateway->net);
+    if (!kw_ports_tell(gateway, &error)) {
+        kw_log(KW_LOG_ERROR, "gateway", "cannot tell the ports", "reason=\"%s\"", error.text);
+        drain(gateway, KW_EXIT_FAILED);
+        return false;
+    }
+    kw_notify_ready();
+    return true;
+}
+
+static void
+note_why_not(kw_gateway *gateway, const kw_error *error)
+{
+    kw_mutex_lock(&gateway->lock);
+    gateway->why_not = *error;
+    kw_mutex_unlock(&gateway->lock);
+}
+
+static void
+wait_for_store(kw_gateway *gateway, const kw_error *error)
+{
+    if (gateway->state == KW_GATEWAY_STARTING) {
+        kw_log(KW_LOG_WARN, "gateway",
+               "the store cannot be reached, calls are answered UNAVAILABLE until it is", "reason=\"%s\"",
+               error->text);
+        move(gateway, KW_GATEWAY_WAITING);
+    }
+    note_why_not(gateway, error);
+    kw_error told = {.code = KW_UNAVAILABLE, .retry_after_ms = TRY_AGAIN_MS};
+    g_strlcpy(told.text, error->text, sizeof told.text);
+    kw_error_prefix(&told, "the store cannot be reached yet");
+    kw_service_shut_gate(gateway->service, &told);
+    if (start_listening(gateway))
+        kw_timer_start_ms(gateway->timer, TRY_AGAIN_MS);
+}
+
+static bool
+may_come_later(const kw_gateway *gateway, const kw_error *error)
+{
+    return kw_gateway_model(gateway)->store.kind == KW_STORE_HBASE &&
+           (error->code == KW_UNAVAILABLE || error->code == KW_TIMEOUT || error->code == KW_BUSY);
+}
+
+void
+kw_gateway_take_policy(kw_gateway *gateway, kw_policy *policy, kw_keyring *keyring)
+{
+    const kw_model *model = kw_policy_model(policy);
+    kw_policy *old = gateway->policy;
+    kw_keyring *old_keyring = gateway->keyring;
+    gateway->policy = kw_policy_ref(policy);
+    gateway->keyring = kw_keyring_ref(keyring);
+    kw_policy_unref(old);
+    kw_keyring_unref(old_keyring);
+    kw_policy_set_loaded_at_ms(policy, kw_clock_wall_ms());
+    atomic_store(&gateway->policy_loaded_at_ms, kw_policy_loaded_at_ms(policy));
+    kw_stores_configure_log(model);
+    kw_service_set_policy(gateway->service, policy, keyring);
+    kw_net_set_limits(gateway->net, kw_gateway_limits(model));
+}
+
+static void
+on_prepared(void *user, const kw_error *error)
+{
+    kw_gateway *gateway = user;
+    gateway->preparing = false;
+    if (gateway->state >= KW_GATEWAY_DRAINING)
+        return;
+    kw_timer_stop(gateway->timer);
+    if (error && may_come_later(gateway, error)) {
+        wait_for_store(gateway, error);
+        kw_reload_resume(gateway->reload);
+        return;
+    }
+    if (error) {
+        kw_log(KW_LOG_ERROR, "gateway", "the policy cannot go into service", "code=%s reason=\"%s\"",
+               kw_code_name(error->code), error->text);
+        drain(gateway, error->code == KW_REFUSED ? KW_EXIT_REFUSED : KW_EXIT_FAILED);
+        return;
+    }
+    atomic_store(&gateway->policy_loaded_at_ms, kw_policy_loaded_at_ms(gateway->policy));
+    kw_service_open_gate(gateway->service);
+    if (!start_listening(gateway))
+        return;
+    move(gateway, KW_GATEWAY_SERVING);
+    kw_log(KW_LOG_INFO, "gateway", "serving", "store=\"%s\" tables=%zu policy=%s",
+           kw_store_about(gateway->store), kw_policy_table_count(gateway->policy),
+           kw_gateway_model(gateway)->file);
+}
+
+static void
+prepare(kw_gateway *gateway)
+{
+    gateway->preparing = true;
+    kw_prepare(gateway, gateway->policy, on_prepared, gateway);
+}
+
+/* STARTING: the store has not answered for a while. WAITING: the next try. */
+static void
+on_timer(void *user)
+{
+    kw_gateway *gateway = user;
+    if (!gateway->preparing) {
+        prepare(gateway);
+    } else if (gateway->state == KW_GATEWAY_STARTING &&
+               kw_gateway_model(gateway)->store.kind == KW_STORE_HBASE) {
+        kw_error error;
+        kw_error_set(&error, KW_UNAVAILABLE, "no answer within %d ms", PATIENCE_MS);
+        wait_for_store(gateway, &error);
+    }
+}
+
+/* --- signals and signs of life ---------------------------------------------------------------- */
+
+static void
+on_signal(uv_signal_t *handle, int number)
+{
+    kw_gateway *gateway = handle->data;
+    kw_log(KW_LOG_INFO, "gateway", "signal", "name=%s state=\"%s\"", strsignal(number),
+           state_texts[gateway->state]);
+    if (number != SIGHUP)
+        drain(gateway, KW_EXIT_OK);
+    else if (gateway->state < KW_GATEWAY_DRAINING)
+        kw_reload_start(gateway->reload);
+}
+
+static void
+watch_signals(kw_gateway *gateway)
+{
+    static const int numbers[] = {SIGHUP, SIGTERM, SIGINT};
+    signal(SIGPIPE, SIG_IGN);
+    gateway->signals_count = G_N_ELEMENTS(numbers);
+    for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++) {
+        uv_signal_init(kw_loop_uv(gateway->loop), &gateway->signals[i]);
+        gateway->signals[i].data = gateway;
+        uv_signal_start(&gateway->signals[i], on_signal, numbers[i]);
+    }
+}
+
+/* Silence is the message when a loop hangs. */
+static void
+on_watchdog(void *user)
+{
+    kw_gateway *gateway = user;
+    if (!gateway->listening || !gateway->net || kw_net_alive(gateway->net, gateway->watchdog_ms / 2 + 2000))
+        kw_notify_watchdog();
+    kw_timer_start_ms(gateway->watchdog, gateway->watchdog_ms / 3);
+}
+
+static bool
+is_ready(void *user, void (*add_reason)(void *list, const char *reason), void *list)
+{
+    kw_gateway *gateway = user;
+    kw_gateway_state state = atomic_load(&gateway->state);
+    kw_error error = KW_ERROR_NONE;
+    bool ready = state == KW_GATEWAY_SERVING;
+    if (!ready)
+        add_reason(list, state_texts[state]);
+    kw_mutex_lock(&gateway->lock);
+    if (state == KW_GATEWAY_WAITING && gateway->why_not.code != KW_OK)
+        add_reason(list, gateway->why_not.text);
+    kw_mutex_unlock(&gateway->lock);
+    if (!kw_store_ready(gateway->store, &error)) {
+        add_reason(list, error.text);
+        ready = false;
+    }
+    return ready;
+}
+
+static int64_t
+policy_loaded_at_ms(void *user)
+{
+    return atomic_load(&((kw_gateway *)user)->policy_loaded_at_ms);
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+/* Files for the connections that the policy allows, as far as the system lets us. */
+static void
+raise_file_limit(const kw_model *model)
+{
+    struct rlimit limit;
+    rlim_t wanted = (rlim_t)model->limits.connections + FILES_BESIDES;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    if (limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = MIN(limit.rlim_max, MAX((rlim_t)FILES_MAX, wanted));
+        setrlimit(RLIMIT_NOFILE, &limit);
+        getrlimit(RLIMIT_NOFILE, &limit);
+    }
+    if (limit.rlim_cur < wanted)
+        kw_log(KW_LOG_WARN, "gateway", "fewer open files than limits.connections needs",
+               "open_files=%lu connections=%lu", (unsigned long)limit.rlim_cur,
+               (unsigned long)model->limits.connections);
+}
+
+static bool
+open_tls(kw_gateway *gateway, kw_error *ret_error)
+{
+    const kw_model *model = kw_gateway_model(gateway);
+    gateway->listeners_count = model->listeners_count;
+    gateway->tls = g_new0(kw_tls_context *, model->listeners_count);
+    gateway->ports = g_new0(uint16_t, model->listeners_count);
+    for (size_t i = 0; i < model->listeners_count; i++) {
+        const kw_model_listener *listener = &model->listeners[i];
+        if (!listener->tls.enabled)
+            continue;
+        gateway->tls[i] = kw_tls_context_new_server(&listener->tls, ret_error);
+        if (!gateway->tls[i])
+            return kw_error_prefix(ret_error, "listener %s:%u", listener->host, listener->port);
+    }
+    return true;
+}
+
+static void
+on_reload_asked(void *user, kw_loop *loop, void (*done)(void *done_user, const kw_error *error),
+                void *done_user)
+{
+    kw_reload_ask(((kw_gateway *)user)->reload, loop, done, done_user);
+}
+
+static unsigned
+loops_of(const kw_model *model)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return model->loops > 0 ? (unsigned)model->loops : (unsigned)CLAMP(cores, 1, 256);
+}
+
+static bool
+open_admin(kw_gateway *gateway, kw_error *ret_error)
+{
+    const kw_model *model = kw_gateway_model(gateway);
+    kw_admin_sources sources = {.user = gateway,
+                                .service = gateway->service,
+                                .store = gateway->store,
+                                .ready = is_ready,
+                                .policy_loaded_at_ms = policy_loaded_at_ms,
+                                .started_at_ms = gateway->started_at_ms};
+    if (!model->admin_enabled)
+        return true;
+    gateway->admin =
+        kw_admin_start(model->admin.host, model->admin.port, &sources, &gateway->admin_port, ret_error);
+    return gateway->admin != NULL;
+}
+
+static void
+open_loops(kw_gateway *gateway)
+{
+    const kw_model *model = kw_gateway_model(gateway);
+    unsigned loops = loops_of(model);
+    gateway->loop = kw_loop_new();
+    gateway->timer = kw_timer_new(gateway->loop, on_timer, gateway);
+    gateway->watchdog = kw_timer_new(gateway->loop, on_watchdog, gateway);
+    gateway->watchdog_ms = kw_notify_watchdog_ms();
+    gateway->stamper = kw_stamper_new(gateway->store);
+    gateway->door = kw_store_open_door(gateway->store, gateway->loop);
+    gateway->reload = kw_reload_new(gateway);
+    gateway->service = kw_service_new(&(kw_service_settings){.store = gateway->store,
+                                                             .stamper = gateway->stamper,
+                                                             .loops = loops,
+                                                             .reload = on_reload_asked,
+                                                             .user = gateway},
+                                      gateway->policy, gateway->keyring);
+    kw_net_handler handler = kw_service_handler(gateway->service);
+    gateway->net = kw_net_new(loops, kw_gateway_limits(model), &handler);
+}
+
+/* The store comes first: it holds the folder in which the cursor key lies. */
+static bool
+open_all(kw_gateway *gateway, kw_error *ret_error)
+{
+    const kw_model *model = kw_gateway_model(gateway);
+    if (!open_tls(gateway, ret_error))
+        return false;
+    gateway->store = kw_stores_open(model, ret_error);
+    if (!gateway->store)
+        return false;
+    gateway->keyring = kw_keys_open(model, ret_error);
+    if (!gateway->keyring)
+        return false;
+    open_loops(gateway);
+    return true;
+}
+
+static void
+close_all(kw_gateway *gateway)
+{
+    kw_admin_stop(gateway->admin);
+    if (gateway->loop) {
+        for (size_t i = 0; i < gateway->signals_count; i++)
+            uv_close((uv_handle_t *)&gateway->signals[i], NULL);
+        kw_timer_free(gateway->timer);
+        kw_timer_free(gateway->watchdog);
+        kw_loop_free(gateway->loop); /* with what is still posted, a reload's end for one */
+        kw_reload_free(gateway->reload);
+    }
+    kw_service_free(gateway->service);
+    kw_stamper_free(gateway->stamper);
+    if (gateway->store)
+        kw_store_free(gateway->store);
+    for (size_t i = 0; i < gateway->listeners_count; i++)
+        kw_tls_context_free(gateway->tls[i]);
+    g_free(gateway->tls);
+    g_free(gateway->ports);
+    if (gateway->keyring)
+        kw_keyring_unref(gateway->keyring);
+    kw_policy_unref(gateway->policy);
+    kw_mutex_clear(&gateway->lock);
+}
+
+static void
+serve(kw_gateway *gateway)
+{
+    kw_error error = KW_ERROR_NONE;
+    watch_signals(gateway);
+    if (gateway->watchdog_ms > 0)
+        on_watchdog(gateway);
+    if (open_admin(gateway, &error)) {
+        kw_timer_start_ms(gateway->timer, PATIENCE_MS);
+        prepare(gateway);
+    } else {
+        kw_log(KW_LOG_ERROR, "gateway", "cannot start", "reason=\"%s\"", error.text);
+        drain(gateway, KW_EXIT_FAILED);
+    }
+    kw_loop_run(gateway->loop);
+}
+
+int
+kw_gateway_run(const kw_gateway_settings *settings, kw_policy *policy)
+{
+    kw_gateway gateway = {.settings = *settings, .policy = policy, .started_at_ms = kw_clock_wall_ms()};
+    kw_error error = KW_ERROR_NONE;
+    kw_mutex_init(&gateway.lock);
+    kw_stores_configure_log(kw_policy_model(policy));
+    raise_file_limit(kw_policy_model(policy));
+    if (open_all(&gateway, &error)) {
+        serve(&gateway);
+        kw_log(KW_LOG_INFO, "gateway", "ended", "code=%d", gateway.exit_code);
+    } else {
+        kw_log(KW_LOG_ERROR, "gateway", "cannot start", "reason=\"%s\"", error.text);
+        gateway.exit_code = KW_EXIT_FAILED;
+    }
+    close_all(&gateway);
+    return gateway.exit_code;
+}

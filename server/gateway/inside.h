@@ -1,0 +1,65 @@
+/* Inside of the room: what the gateway's parts know of each other. Main thread only, but for what is atomic
+ * or behind the lock. */
+#pragma once
+
+#include "admin/admin.h"
+#include "base/thread.h"
+#include "gateway/gateway.h"
+#include "net/net.h"
+#include "service/service.h"
+
+#include <signal.h>
+
+typedef enum kw_gateway_state {
+    KW_GATEWAY_STARTING,
+    KW_GATEWAY_WAITING,
+    KW_GATEWAY_SERVING,
+    KW_GATEWAY_DRAINING,
+    KW_GATEWAY_DONE
+} kw_gateway_state;
+
+typedef struct kw_reload kw_reload;
+
+typedef struct kw_gateway {
+    kw_gateway_settings settings;
+    _Atomic kw_gateway_state state;
+    int exit_code;
+    int64_t started_at_ms;
+
+    kw_loop *loop;
+    uv_signal_t signals[3];
+    size_t signals_count;
+    kw_timer *timer; /* STARTING: patience; WAITING: the next try */
+    kw_timer *watchdog;
+    uint64_t watchdog_ms;
+
+    kw_policy *policy; /* in service, or to be */
+    _Atomic int64_t policy_loaded_at_ms;
+    kw_keyring *keyring;
+    kw_store *store;
+    kw_stamper *stamper;
+    kw_door *door; /* the main loop's own */
+
+    kw_service *service;
+    kw_net *net;
+    kw_admin *admin;
+    kw_tls_context **tls; /* per listener; NULL without TLS */
+    uint16_t *ports;      /* per listener */
+    size_t listeners_count;
+    uint16_t admin_port;
+    bool listening;
+    bool preparing;
+
+    kw_reload *reload;
+
+    kw_mutex lock;    /* guards why_not */
+    kw_error why_not; /* of the last try to prepare */
+} kw_gateway;
+
+const kw_model *kw_gateway_model(const kw_gateway *gateway);
+
+/* Limits and timeouts of a policy for the net. */
+kw_net_limits kw_gateway_limits(const kw_model *model);
+
+/* The policy was prepared: it goes into service. */
+void kw_gateway_take_policy(kw_gateway *gateway, kw_policy *policy, kw_keyring *keyring);

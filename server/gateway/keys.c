@@ -1,0 +1,124 @@
+#include "gateway/keys.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib.h>
+#include <openssl/crypto.h>
+#include <openssl/rand.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define KEY_BYTES_LEAST 16
+#define KEY_BYTES_RANDOM 32
+#define KEYS_MAX 16
+#define FILE_BYTES_MAX 65536
+
+bool
+kw_keys_configured(const kw_model *model)
+{
+    return model->cursor.keys_count > 0 || (model->cursor.key_file && model->cursor.key_file[0]);
+}
+
+static kw_keyring *
+keyring_of(char *const *keys, const char *from, kw_error *ret_error)
+{
+    kw_bytes found[KEYS_MAX];
+    size_t count = 0;
+    for (; *keys; keys++) {
+        if ((*keys)[0] == '\0')
+            continue;
+        if (count == KEYS_MAX) {
+            kw_error_set(ret_error, KW_INVALID, "%s: more than %d cursor keys", from, KEYS_MAX);
+            return NULL;
+        }
+        if (strlen(*keys) < KEY_BYTES_LEAST) {
+            kw_error_set(ret_error, KW_INVALID, "%s: cursor key %zu is shorter than %d bytes", from,
+                         count + 1, KEY_BYTES_LEAST);
+            return NULL;
+        }
+        found[count++] = kw_bytes_of_text(*keys);
+    }
+    if (count > 0)
+        return kw_keyring_new(found, count);
+    kw_error_set(ret_error, KW_INVALID, "%s: holds no cursor key", from);
+    return NULL;
+}
+
+static kw_keyring *
+keyring_of_file(const char *file, kw_error *ret_error)
+{
+    struct stat facts;
+    g_autofree char *text = NULL;
+    g_autoptr(GError) failed = NULL;
+    if (stat(file, &facts) == 0 && facts.st_size > FILE_BYTES_MAX) {
+        kw_error_set(ret_error, KW_INVALID, "cursor key file %s: is longer than %d bytes", file,
+                     FILE_BYTES_MAX);
+        return NULL;
+    }
+    if (!g_file_get_contents(file, &text, NULL, &failed)) {
+        kw_error_set(ret_error, KW_INVALID, "cursor key file %s: %s", file, g_strerror(errno));
+        return NULL;
+    }
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    for (char **line = lines; *line; line++)
+        g_strstrip(*line);
+    kw_keyring *keyring = keyring_of(lines, file, ret_error);
+    OPENSSL_cleanse(text, strlen(text));
+    return keyring;
+}
+
+static void
+random_key(char text[2 * KEY_BYTES_RANDOM + 1])
+{
+    unsigned char bytes[KEY_BYTES_RANDOM];
+    int made = RAND_bytes(bytes, sizeof bytes);
+    g_assert(made == 1);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+}
+
+/* Makes the file when it is not there; whoever made it before keeps it. */
+static bool
+ensure_key_file(const char *file, kw_error *ret_error)
+{
+    char text[2 * KEY_BYTES_RANDOM + 2];
+    int made = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (made < 0)
+        return errno == EEXIST ||
+               kw_error_set(ret_error, KW_UNAVAILABLE, "cursor key file %s: %s", file, g_strerror(errno));
+    random_key(text);
+    text[2 * KEY_BYTES_RANDOM] = '\n';
+    bool written = write(made, text, sizeof text - 1) == (ssize_t)sizeof text - 1 && fsync(made) == 0;
+    int why = errno;
+    close(made);
+    OPENSSL_cleanse(text, sizeof text);
+    if (written)
+        return true;
+    unlink(file);
+    return kw_error_set(ret_error, KW_UNAVAILABLE, "cursor key file %s: %s", file, g_strerror(why));
+}
+
+kw_keyring *
+kw_keys_open(const kw_model *model, kw_error *ret_error)
+{
+    if (model->cursor.keys_count > 0) {
+        g_autofree char **keys = g_new0(char *, model->cursor.keys_count + 1);
+        for (size_t i = 0; i < model->cursor.keys_count; i++)
+            keys[i] = (char *)(uintptr_t)model->cursor.keys[i];
+        return keyring_of(keys, "cursor.keys", ret_error);
+    }
+    if (kw_keys_configured(model))
+        return keyring_of_file(model->cursor.key_file, ret_error);
+    if (model->store.kind == KW_STORE_EMBEDDED) {
+        g_autofree char *file = g_build_filename(model->store.embedded.path, "cursor.key", NULL);
+        return ensure_key_file(file, ret_error) ? keyring_of_file(file, ret_error) : NULL;
+    }
+    char text[2 * KEY_BYTES_RANDOM + 1];
+    kw_log(KW_LOG_WARN, "gateway", "cursors end with this process", "hint=\"%s\"",
+           "give cursor.keys or cursor.key_file, the same on every gateway");
+    random_key(text);
+    return kw_keyring_new(&(kw_bytes){(const uint8_t *)text, 2 * KEY_BYTES_RANDOM}, 1);
+}

@@ -1,0 +1,118 @@
+/* keywayd: options, and what they ask for. Everything else is in gateway.c. */
+#include "gateway/gateway.h"
+
+#include "config/reader.h"
+#include "gateway/policy_file.h"
+
+#include <glib.h>
+#include <locale.h>
+#include <stdio.h>
+
+typedef struct options {
+    char *config_file;
+    char *check_file;
+    char *port_file;
+    gboolean print_schema;
+    gboolean reference;
+    gboolean version;
+} options;
+
+static bool
+read_options(int *count, char ***arguments, options *wanted, GError **ret_failed)
+{
+    const GOptionEntry entries[] = {
+        {"config", 'c', 0, G_OPTION_ARG_FILENAME, &wanted->config_file, "Serve this policy", "FILE"},
+        {"check", 0, 0, G_OPTION_ARG_FILENAME, &wanted->check_file, "Print every problem of a policy and end",
+         "FILE"},
+        {"port-file", 0, 0, G_OPTION_ARG_FILENAME, &wanted->port_file,
+         "Write the addresses that are listened on", "FILE"},
+        {"print-schema", 0, 0, G_OPTION_ARG_NONE, &wanted->print_schema, "Print the JSON Schema of policies",
+         NULL},
+        {"reference", 0, 0, G_OPTION_ARG_NONE, &wanted->reference, "Print what a policy may contain", NULL},
+        {"version", 'V', 0, G_OPTION_ARG_NONE, &wanted->version, "Print the version", NULL},
+        {0}};
+    g_autoptr(GOptionContext) context = g_option_context_new("- gateway for HBase over Thrift");
+    g_option_context_add_main_entries(context, entries, NULL);
+    g_option_context_set_description(context,
+                                     "Without --config the built-in policy is served: an embedded store in "
+                                     "./keyway-data and an example table.\n"
+                                     "Signals: SIGHUP reads the policy again, SIGTERM ends.");
+    if (!g_option_context_parse(context, count, arguments, ret_failed))
+        return false;
+    if (*count == 1)
+        return true;
+    g_set_error(ret_failed, G_OPTION_ERROR, G_OPTION_ERROR_FAILED, "unexpected argument \"%s\"",
+                (*arguments)[1]);
+    return false;
+}
+
+static int
+check(const char *file)
+{
+    g_autoptr(kw_diagnostics) found = kw_diagnostics_new(file);
+    kw_policy *policy = kw_policy_file_load(file, found);
+    if (!policy) {
+        g_autofree char *text = kw_diagnostics_text(found);
+        printf("%s", text);
+        return KW_EXIT_POLICY;
+    }
+    printf("%s: no problems, %zu tables\n", file, kw_policy_table_count(policy));
+    kw_policy_unref(policy);
+    return KW_EXIT_OK;
+}
+
+static int
+print_schema(char *(*make)(const kw_component_schema *const *components, size_t components_count))
+{
+    size_t count;
+    const kw_component_schema *const *schemas = kw_rule_schemas(&count);
+    g_autofree char *text = make(schemas, count);
+    printf("%s", text);
+    return KW_EXIT_OK;
+}
+
+static int
+serve(const options *wanted)
+{
+    g_autoptr(kw_diagnostics) found =
+        kw_diagnostics_new(wanted->config_file ? wanted->config_file : "(built in)");
+    kw_policy *policy = kw_policy_file_load(wanted->config_file, found);
+    if (!policy) {
+        g_autofree char *text = kw_diagnostics_text(found);
+        fprintf(stderr, "%s", text);
+        return KW_EXIT_POLICY;
+    }
+    return kw_gateway_run(
+        &(kw_gateway_settings){.config_file = wanted->config_file, .port_file = wanted->port_file}, policy);
+}
+
+static int
+run(const options *wanted)
+{
+    if (wanted->version) {
+        printf("keywayd %s\n", KW_VERSION);
+        return KW_EXIT_OK;
+    }
+    if (wanted->print_schema)
+        return print_schema(kw_schema_json);
+    if (wanted->reference)
+        return print_schema(kw_schema_reference);
+    return wanted->check_file ? check(wanted->check_file) : serve(wanted);
+}
+
+int
+main(int count, char **arguments)
+{
+    options wanted = {0};
+    g_autoptr(GError) failed = NULL;
+    int code = KW_EXIT_USAGE;
+    setlocale(LC_CTYPE, "");
+    if (read_options(&count, &arguments, &wanted, &failed))
+        code = run(&wanted);
+    else
+        fprintf(stderr, "keywayd: %s\nkeywayd --help says what there is.\n", failed->message);
+    g_free(wanted.config_file);
+    g_free(wanted.check_file);
+    g_free(wanted.port_file);
+    return code;
+}

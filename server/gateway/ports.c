@@ -1,0 +1,48 @@
+#include "gateway/ports.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static char *
+address_text(const char *host, uint16_t port)
+{
+    return g_strdup_printf(strchr(host, ':') ? "[%s]:%u" : "%s:%u", host, port);
+}
+
+static bool
+write_file(const char *file, const char *text, kw_error *ret_error)
+{
+    g_autofree char *fresh = g_strdup_printf("%s.new", file);
+    FILE *to = fopen(fresh, "we");
+    bool written = to && fputs(text, to) >= 0;
+    if (to)
+        written = fclose(to) == 0 && written;
+    if (written && rename(fresh, file) == 0)
+        return true;
+    kw_error_set(ret_error, KW_UNAVAILABLE, "port file %s: %s", file, g_strerror(errno));
+    unlink(fresh);
+    return false;
+}
+
+bool
+kw_ports_tell(const kw_gateway *gateway, kw_error *ret_error)
+{
+    const kw_model *model = kw_gateway_model(gateway);
+    g_autoptr(GString) line = g_string_new("listening");
+    g_autoptr(GString) file = g_string_new(NULL);
+    for (size_t i = 0; i < gateway->listeners_count; i++) {
+        g_autofree char *text = address_text(model->listeners[i].host, gateway->ports[i]);
+        g_string_append_printf(line, "%s %s%s", i ? "," : " on", text, gateway->tls[i] ? " (TLS)" : "");
+        g_string_append_printf(file, "listener=%s\n", text);
+    }
+    if (gateway->admin) {
+        g_autofree char *text = address_text(model->admin.host, gateway->admin_port);
+        g_string_append_printf(line, "; admin http://%s", text);
+        g_string_append_printf(file, "admin=%s\n", text);
+    }
+    printf("%s\n", line->str);
+    fflush(stdout);
+    return !gateway->settings.port_file || write_file(gateway->settings.port_file, file->str, ret_error);
+}

@@ -1,0 +1,210 @@
+#include "gateway/reload.h"
+
+#include "base/counters.h"
+#include "base/log.h"
+#include "gateway/changes.h"
+#include "gateway/keys.h"
+#include "gateway/notify.h"
+#include "gateway/policy_file.h"
+#include "gateway/prepare.h"
+
+#include <glib.h>
+
+/* Somebody who asked, on the way here and back. */
+typedef struct asker {
+    kw_task task;
+    struct asker *next;
+    kw_reload *reload;
+    kw_loop *loop;
+    bool failed;
+    kw_error error;
+    void (*done)(void *user, const kw_error *error);
+    void *user;
+} asker;
+
+struct kw_reload {
+    kw_gateway *gateway;
+    bool running;
+    bool again;     /* somebody asked meanwhile */
+    asker *served;  /* by the one that is running */
+    asker *waiting; /* for the next */
+    kw_policy *policy;
+    kw_keyring *keyring;
+};
+
+static const kw_error ending = {.code = KW_UNAVAILABLE, .text = "the gateway is ending"};
+
+static void
+tell_asker(kw_task *task)
+{
+    asker *asking = (asker *)task;
+    asking->done(asking->user, asking->failed ? &asking->error : NULL);
+    g_free(asking);
+}
+
+static void
+answer(asker *all, const kw_error *error)
+{
+    while (all) {
+        asker *next = all->next;
+        all->task.run = tell_asker;
+        all->failed = error != NULL;
+        if (error)
+            all->error = *error;
+        kw_loop_post(all->loop, &all->task);
+        all = next;
+    }
+}
+
+static void
+finish(kw_reload *reload, const kw_error *error)
+{
+    if (error) {
+        kw_counters_add(KW_FIGURE_policy_refusals, 1);
+        kw_log(KW_LOG_ERROR, "gateway", "policy refused, the old one stays", "reason=\"%s\"", error->text);
+    }
+    kw_policy_unref(reload->policy);
+    if (reload->keyring)
+        kw_keyring_unref(reload->keyring);
+    reload->policy = NULL;
+    reload->keyring = NULL;
+    asker *served = reload->served;
+    reload->served = NULL;
+    reload->running = false;
+    kw_notify_ready();
+    answer(served, error);
+    kw_reload_resume(reload);
+}
+
+static void
+on_prepared(void *user, const kw_error *error)
+{
+    kw_reload *reload = user;
+    kw_gateway *gateway = reload->gateway;
+    if (gateway->state >= KW_GATEWAY_DRAINING)
+        error = &ending;
+    if (error) {
+        finish(reload, error);
+        return;
+    }
+    kw_counters_add(KW_FIGURE_policy_reloads, 1);
+    kw_gateway_take_policy(gateway, reload->policy, reload->keyring);
+    kw_store_reload(gateway->store);
+    kw_log(KW_LOG_INFO, "gateway", "policy reloaded", "file=%s tables=%zu", gateway->settings.config_file,
+           kw_policy_table_count(gateway->policy));
+    finish(reload, NULL);
+}
+
+/* Every problem goes to the log, the first one to who asked. */
+static void
+refuse_problems(const kw_diagnostics *found, kw_error *ret_error)
+{
+    g_autofree char *text = kw_diagnostics_text(found);
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    size_t count = kw_diagnostics_count(found);
+    for (char **line = lines; *line; line++)
+        if ((*line)[0])
+            kw_log(KW_LOG_ERROR, "gateway", "policy problem", "at=\"%s\"", *line);
+    kw_error_set(ret_error, KW_INVALID, "the policy has %zu problem%s: %s", count, count == 1 ? "" : "s",
+                 lines[0] ? lines[0] : "");
+}
+
+static bool
+read_policy(kw_reload *reload, kw_error *ret_error)
+{
+    kw_gateway *gateway = reload->gateway;
+    const char *file = gateway->settings.config_file;
+    if (!file)
+        return kw_error_set(ret_error, KW_INVALID,
+                            "there is no policy file to read: keywayd runs on the built-in policy");
+    g_autoptr(kw_diagnostics) found = kw_diagnostics_new(file);
+    reload->policy = kw_policy_file_load(file, found);
+    if (!reload->policy) {
+        refuse_problems(found, ret_error);
+        return false;
+    }
+    const kw_model *model = kw_policy_model(reload->policy);
+    if (!kw_keys_configured(model)) {
+        reload->keyring = kw_keyring_ref(gateway->keyring);
+        return true;
+    }
+    reload->keyring = kw_keys_open(model, ret_error);
+    return reload->keyring != NULL;
+}
+
+static bool
+read_certificates(kw_gateway *gateway, kw_error *ret_error)
+{
+    for (size_t i = 0; i < gateway->listeners_count; i++)
+        if (gateway->tls[i] && !kw_tls_context_reload(gateway->tls[i], ret_error))
+            return false;
+    return true;
+}
+
+void
+kw_reload_start(kw_reload *reload)
+{
+    kw_gateway *gateway = reload->gateway;
+    kw_error error = KW_ERROR_NONE;
+    if (gateway->state >= KW_GATEWAY_DRAINING) {
+        reload->again = false;
+        answer(reload->waiting, &ending);
+        reload->waiting = NULL;
+        return;
+    }
+    if (reload->running || gateway->preparing) {
+        reload->again = true;
+        return;
+    }
+    reload->again = false;
+    reload->running = true;
+    reload->served = reload->waiting;
+    reload->waiting = NULL;
+    kw_notify_reloading();
+    if (!read_policy(reload, &error) || !read_certificates(gateway, &error)) {
+        finish(reload, &error);
+        return;
+    }
+    kw_changes_report(kw_gateway_model(gateway), kw_policy_model(reload->policy));
+    kw_prepare(gateway, reload->policy, on_prepared, reload);
+}
+
+void
+kw_reload_resume(kw_reload *reload)
+{
+    if (reload->again)
+        kw_reload_start(reload);
+}
+
+static void
+take_asker(kw_task *task)
+{
+    asker *asking = (asker *)task;
+    kw_reload *reload = asking->reload;
+    asking->next = reload->waiting;
+    reload->waiting = asking;
+    kw_reload_start(reload);
+}
+
+void
+kw_reload_ask(kw_reload *reload, kw_loop *loop, void (*done)(void *user, const kw_error *error), void *user)
+{
+    asker *asking = g_new0(asker, 1);
+    *asking = (asker){.task.run = take_asker, .reload = reload, .loop = loop, .done = done, .user = user};
+    kw_loop_post(reload->gateway->loop, &asking->task);
+}
+
+kw_reload *
+kw_reload_new(kw_gateway *gateway)
+{
+    kw_reload *reload = g_new0(kw_reload, 1);
+    reload->gateway = gateway;
+    return reload;
+}
+
+void
+kw_reload_free(kw_reload *reload)
+{
+    g_assert(!reload->running && !reload->waiting);
+    g_free(reload);
+}

@@ -1,0 +1,342 @@
+"""Starts and stops a keywayd for tests, and talks to it.
+
+    with Gateway(policy_text) as gateway:
+        data = gateway.data()                 # a generated Data client (framed binary)
+        data.put("orders", record, None)
+        raw = gateway.connect()               # a plain socket
+
+The daemon runs on free ports with a temporary folder of its own. It is the program that the environment variable
+KEYWAYD names (ctest sets it). Its log is kept, and shown by whoever fails with it: gateway.log().
+stop() checks that it ended with code 0 and that no sanitizer complained.
+"""
+import contextlib
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import ssl
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+SANITIZER_WORDS = ("AddressSanitizer", "ThreadSanitizer", "LeakSanitizer", "runtime error:", "UndefinedBehavior",
+                   "CRITICAL **", "assertion failed", "ERROR **")
+
+
+def daemon():
+    """The program under test."""
+    found = os.environ.get("KEYWAYD")
+    if not found:
+        sys.exit("KEYWAYD names no program: run this by ctest, or set it to a keywayd")
+    return found
+
+
+def is_sanitized():
+    """Slow builds get more time and looser figures."""
+    with open(daemon(), "rb") as program:
+        text = program.read()
+    return b"__asan_init" in text or b"__tsan_init" in text
+
+
+def wait_until(condition, seconds=20, what="a condition"):
+    """Polls; fails loudly."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.01)
+    raise AssertionError(f"waited {seconds} s for {what}")
+
+
+POLICY = """\
+listen: 127.0.0.1:0
+admin: 127.0.0.1:0
+loops: 2
+store:
+  kind: embedded
+  path: {folder}/data
+tables:
+  events:
+    fields:
+      id: {{type: string, max_bytes: 200}}
+      ts: {{type: timestamp, unit: ms}}
+      note: string
+      count: int
+      weight: double
+      blob: bytes
+      done: bool
+    key:
+      - hash: {{algorithm: md5, of: [id], take: 4, as: hex}}
+      - field: id
+      - field: {{name: ts, order: desc}}
+"""
+
+
+class Gateway:
+    """One keywayd. `policy` may hold {folder}; policy=None starts it without a file."""
+
+    def __init__(self, policy=POLICY, folder=None, arguments=(), environment=None, expect_start=True):
+        self.own_folder = folder is None
+        self.folder = folder or tempfile.mkdtemp(prefix="keyway-test-")
+        self.policy_file = None
+        if policy is not None:
+            self.policy_file = os.path.join(self.folder, "keyway.yaml")
+            self.write_policy(policy)
+        self.arguments = list(arguments)
+        self.environment = environment or {}
+        self.expect_start = expect_start
+        self.process = None
+        self.addresses = []
+        self.admin_address = None
+
+    # --- life ---------------------------------------------------------------------------------
+
+    def write_policy(self, policy):
+        with open(self.policy_file, "w", encoding="utf-8") as file:
+            file.write(policy.format(folder=self.folder))
+
+    def start(self):
+        port_file = os.path.join(self.folder, "ports")
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(port_file)
+        command = [daemon(), "--port-file", port_file] + self.arguments
+        if self.policy_file:
+            command += ["--config", self.policy_file]
+        with open(self.log_file(), "ab") as log, open(os.path.join(self.folder, "out"), "ab") as out:
+            self.process = subprocess.Popen(command, stdout=out, stderr=log, cwd=self.folder,
+                                            env={**os.environ, **self.environment})
+        if self.expect_start:
+            self.wait_for_ports(port_file)
+        return self
+
+    def wait_for_ports(self, port_file):
+        def told():
+            if self.process.poll() is not None:
+                raise AssertionError(f"keywayd ended with {self.process.returncode}\n{self.log()}")
+            return os.path.exists(port_file)
+        try:
+            wait_until(told, 60, "keywayd to listen")
+        except AssertionError:
+            self.kill()
+            raise
+        self.addresses = []
+        with open(port_file, encoding="utf-8") as file:
+            for line in file:
+                kind, _, address = line.strip().partition("=")
+                host, _, port = address.rpartition(":")
+                if kind == "listener":
+                    self.addresses.append((host, int(port)))
+                else:
+                    self.admin_address = (host, int(port))
+
+    def wait_for_exit(self, seconds=60):
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f"keywayd did not end within {seconds} s\n{self.log()}") from None
+
+    def stop(self, number=signal.SIGTERM, code=0):
+        """Ends it in an orderly way and looks whether it was one."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        found = self.wait_for_exit()
+        assert found == code, f"keywayd ended with {found}, not {code}\n{self.log()}"
+        self.check_log()
+
+    def kill(self):
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+    def check_log(self):
+        text = self.log()
+        for word in SANITIZER_WORDS:
+            assert word not in text, f"keywayd's log:\n{text}"
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, kind, error, trace):
+        try:
+            if kind is None and self.expect_start:
+                self.stop()
+        finally:
+            self.kill()
+            if kind is not None:
+                print(f"--- keywayd's log\n{self.log()}---", file=sys.stderr)
+            if self.own_folder:
+                shutil.rmtree(self.folder, ignore_errors=True)
+
+    def reload(self):
+        self.process.send_signal(signal.SIGHUP)
+
+    # --- what it says -------------------------------------------------------------------------
+
+    def log_file(self):
+        return os.path.join(self.folder, "log")
+
+    def log(self):
+        with contextlib.suppress(FileNotFoundError), open(self.log_file(), encoding="utf-8", errors="replace") as file:
+            return file.read()
+        return ""
+
+    def wait_for_log(self, text, seconds=20):
+        wait_until(lambda: text in self.log(), seconds, f"{text!r} in the log:\n{self.log()}")
+
+    def get(self, path):
+        """Status and text of an admin page."""
+        connection = http.client.HTTPConnection(*self.admin_address, timeout=20)
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        connection.close()
+        return answer.status, text
+
+    def ready(self):
+        status, text = self.get("/readyz")
+        found = json.loads(text)
+        assert (status == 200) == found["ready"], text
+        return found
+
+    def metric(self, name):
+        """The value of a figure without labels (with them: the text in front of the value)."""
+        for line in self.get("/metrics")[1].splitlines():
+            if line.startswith(name + " "):
+                return float(line.rsplit(" ", 1)[1])
+        return 0.0
+
+    def resident_bytes(self):
+        with open(f"/proc/{self.process.pid}/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+    # --- talking to it ------------------------------------------------------------------------
+
+    def connect(self, listener=0, timeout=20):
+        made = socket.create_connection(self.addresses[listener], timeout=timeout)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return made
+
+    def connect_tls(self, context, listener=0, name="localhost", timeout=20):
+        plain = self.connect(listener, timeout)
+        try:
+            return context.wrap_socket(plain, server_hostname=name)
+        except (ssl.SSLError, OSError):
+            plain.close()
+            raise
+
+    def client(self, service, framed=True, compact=False, listener=0):
+        """A generated client (keyway_thrift.Data or .Admin) over a connection of its own."""
+        from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated, TBinaryProtocol
+        from thrift.protocol.TCompactProtocol import TCompactProtocol
+        from thrift.transport import TSocket, TTransport
+        host, port = self.addresses[listener]
+        wire = TSocket.TSocket(host, port)
+        wire.setTimeout(60000)
+        transport = TTransport.TFramedTransport(wire) if framed else TTransport.TBufferedTransport(wire)
+        protocol = TCompactProtocol(transport) if compact else TBinaryProtocol(transport)
+        transport.open()
+        made = service.Client(protocol)
+        made.close = transport.close
+        return made
+
+    def data(self, **form):
+        from keyway_thrift import Data
+        return self.client(Data, **form)
+
+    def admin(self, **form):
+        from keyway_thrift import Admin
+        return self.client(Admin, **form)
+
+
+# --- values, for the generated code ---------------------------------------------------------------
+
+def value(python):
+    """A Value of what Python has."""
+    from keyway_thrift.ttypes import Value
+    if isinstance(python, bool):
+        return Value(flag=python)
+    if isinstance(python, int):
+        return Value(number=python)
+    if isinstance(python, float):
+        return Value(real=python)
+    if isinstance(python, str):
+        return Value(text=python)
+    return Value(bytes=python)
+
+
+def record(**fields):
+    return {name: value(python) for name, python in fields.items()}
+
+
+def plain(found):
+    """A record as a dict of Python's values."""
+    def one(held):
+        for member in ("flag", "number", "real", "text", "bytes"):
+            if getattr(held, member) is not None:
+                return getattr(held, member)
+        return None
+    return {name: one(held) for name, held in found.items()}
+
+
+# --- raw messages ---------------------------------------------------------------------------------
+
+CALL, REPLY, EXCEPTION, ONEWAY = 1, 2, 3, 4
+
+
+def binary_message(name, body=b"\0", sequence=1, kind=CALL):
+    """A strict binary message; body is the argument struct with its stop byte."""
+    raw = name if isinstance(name, bytes) else name.encode()
+    return struct.pack(">HBBI", 0x8001, 0, kind, len(raw)) + raw + struct.pack(">i", sequence) + body
+
+
+def framed(payload):
+    return struct.pack(">I", len(payload)) + payload
+
+
+def receive_exactly(connection, size):
+    """That many bytes, or fewer when the peer closed."""
+    parts = []
+    while size > 0:
+        try:
+            part = connection.recv(min(size, 1 << 20))
+        except ConnectionResetError:
+            break
+        if not part:
+            break
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def receive_frame(connection):
+    """A reply's payload, None when the connection ended."""
+    head = receive_exactly(connection, 4)
+    if len(head) < 4:
+        return None
+    return receive_exactly(connection, struct.unpack(">I", head)[0])
+
+
+def reply_head(payload):
+    """Type, name, sequence id and body of a binary reply."""
+    version, _, kind, size = struct.unpack(">HBBI", payload[:8])
+    assert version == 0x8001, payload[:16]
+    name = payload[8:8 + size].decode()
+    sequence = struct.unpack(">i", payload[8 + size:12 + size])[0]
+    return kind, name, sequence, payload[12 + size:]
+
+
+def is_closed(connection, seconds=20):
+    """Does the peer close it within that time, without another byte?"""
+    connection.settimeout(seconds)
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:
+        return True
+    except TimeoutError:
+        return False
