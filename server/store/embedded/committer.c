@@ -4,9 +4,11 @@
  *                 ^                                                            |
  *                 +------- callers that were answered come with the next -----+
  *
- * Callers that were answered together come back nearly together, but not quite: after a commit of many
- * the committer waits for about as many, for a fraction of what a sync takes, so that they share the next
- * commit too instead of splitting into two groups that take turns. A lone caller never waits.
+ * Callers that were answered together come back nearly together, but not quite. Written as soon as the
+ * first is there, they would split into groups that take turns, each waiting for the other's sync. So
+ * the committer waits for those that were just answered, for a fraction of what a sync takes, as long as
+ * that is what they do: when most do not come back in time, it only tries now and then. A lone caller
+ * never waits.
  */
 #include "base/counters.h"
 #include "base/log.h"
@@ -14,7 +16,8 @@
 #include "store/embedded/selection.h"
 
 #define BATCH_BYTES_MAX ((size_t)16 * 1024 * 1024)
-#define GATHER_MAX_NS 1000000u
+#define PATIENCE_MAX_NS 1000000u
+#define TRIES_EVERY 32
 
 struct kw_committer {
     kw_embedded *store;
@@ -29,8 +32,11 @@ struct kw_committer {
     kw_commit *pending; /* the rest is the committer thread's: taken, in order */
     kw_batch batch;
     int64_t last_stamp_ms;
-    uint64_t commit_ns;     /* what a synced write took, smoothed */
-    size_t expected;        /* how many came with the last round */
+    uint64_t commit_ns; /* what a synced write took, smoothed */
+    size_t told_count;  /* answered in this round */
+    size_t expected;    /* those, and who was queued already when they were answered */
+    double returning;   /* share of them that came back while waited for, smoothed */
+    unsigned round;
     kw_stored_table *table; /* the one found last, for this round */
     kw_embedded_door *told; /* doors with finished commits of this round */
 };
@@ -61,13 +67,16 @@ kw_committer_submit(kw_committer *committer, kw_commit *first, kw_commit *last)
 static void
 wait_for_company(kw_committer *committer)
 {
-    uint64_t patience_ns = MIN(committer->commit_ns / 8, GATHER_MAX_NS);
+    size_t before = committer->queued, missing = committer->expected - before;
+    uint64_t patience_ns = MIN(committer->commit_ns / 6, PATIENCE_MAX_NS);
     uint64_t until_ns = kw_clock_mono_ns() + patience_ns;
     committer->wake_at = committer->expected;
     while (committer->queued < committer->expected && !committer->stopping)
         if (!kw_condition_wait_until(&committer->filled, &committer->lock, until_ns))
             break;
     committer->wake_at = 0;
+    double came = (double)(committer->queued - before) / (double)missing;
+    committer->returning = (committer->returning * 7 + MIN(came, 1)) / 8;
 }
 
 /* False when the committer stops and nothing is left. */
@@ -75,14 +84,16 @@ static bool
 take(kw_committer *committer)
 {
     kw_mutex_lock(&committer->lock);
+    committer->expected = committer->told_count + committer->queued;
+    committer->told_count = 0;
     committer->wake_at = 1;
     while (!committer->first && !committer->stopping)
         kw_condition_wait(&committer->filled, &committer->lock);
     committer->wake_at = 0;
-    if (committer->expected > 1 && committer->queued < committer->expected)
+    bool worth = committer->returning > 0.4 || committer->round++ % TRIES_EVERY == 0;
+    if (committer->queued < committer->expected && worth)
         wait_for_company(committer);
     committer->pending = committer->first;
-    committer->expected = committer->queued;
     committer->first = committer->last = NULL;
     committer->queued = 0;
     kw_mutex_unlock(&committer->lock);
@@ -96,6 +107,7 @@ finish(kw_committer *committer, kw_commit *commit)
 {
     kw_embedded_door *door = commit->door;
     commit->next = NULL;
+    committer->told_count++;
     if (door->told_first) {
         door->told_last->next = commit;
     } else {
@@ -333,6 +345,7 @@ static void
 serve(void *user)
 {
     kw_committer *committer = user;
+    rocksdb_set_perf_level(rocksdb_disable);
     while (take(committer))
         run_round(committer);
 }

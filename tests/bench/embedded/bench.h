@@ -1,0 +1,48 @@
+/* Shared by the bench's parts: a store in a folder of its own, loops on threads of their own. */
+#pragma once
+
+#include "base/thread.h"
+#include "store/store.h"
+
+typedef struct bench_loop {
+    kw_thread thread;
+    kw_loop *loop;
+    kw_door *door;
+    kw_task task; /* begins the work on the loop */
+    void *work;
+    size_t number;
+} bench_loop;
+
+/* Opens a door on each of `count` loops, runs begin(task) once on each, and returns when every loop was
+ * stopped by its work and every door closed. */
+void bench_on_loops(kw_store *store, bench_loop *loops, size_t count, void (*begin)(kw_task *task),
+                    void *work);
+
+/* Writes and syncs 4 KB at a time into the folder; microseconds per sync. */
+double bench_sync_us(const char *folder);
+
+typedef struct bench_puts {
+    size_t callers;
+    size_t loops;
+    double seconds;
+    double puts_per_s, commits_per_s, p50_us, p99_us, cpu_us; /* results; cpu per put, all threads */
+} bench_puts;
+void bench_run_puts(kw_store *store, bench_puts *puts);
+
+void bench_make_table(kw_store *store, kw_bytes name);
+
+typedef struct bench_scans {
+    size_t ranges, rows_per_range;
+    bool reversed;
+    double rows_per_s; /* result */
+} bench_scans;
+void bench_load_rows(kw_store *store, const bench_scans *scans);
+void bench_run_scans(kw_store *store, bench_scans *scans);
+
+typedef struct bench_gets {
+    size_t callers;
+    double seconds;
+    double gets_per_s; /* result */
+} bench_gets;
+/* Of the rows that bench_load_rows put there. */
+void bench_run_gets(kw_store *store, const bench_scans *rows, bench_gets *gets);

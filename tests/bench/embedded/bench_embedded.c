@@ -1,0 +1,137 @@
+/* What the embedded store does per second, beside what one sync of the same disk takes:
+ *
+ *   bench_embedded [--check] [--folder DIR] [--seconds N] [--callers N]
+ *
+ * Durable puts (three small cells) by 1, 64 and 1,000 callers on two loops, against callers / sync time;
+ * a read of 16 ranges at once, forward and backward; gets. --check fails on a missed target; --callers
+ * measures puts by that many only.
+ */
+#include "bench.h"
+
+#include "store/embedded/embedded.h"
+
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static bool missed;
+
+static void
+target(bool check, bool met, const char *what)
+{
+    if (check && !met) {
+        printf("MISSED: %s\n", what);
+        missed = true;
+    }
+}
+
+double
+bench_sync_us(const char *folder)
+{
+    enum { ROUNDS = 200 };
+    static uint8_t block[4096];
+    g_autofree char *name = g_build_filename(folder, "sync.tmp", NULL);
+    int file = open(name, O_CREAT | O_TRUNC | O_WRONLY, 0600);
+    g_assert(file >= 0);
+    uint64_t began_ns = kw_clock_mono_ns();
+    for (int i = 0; i < ROUNDS; i++) {
+        ssize_t written = write(file, block, sizeof block);
+        int failed = fdatasync(file);
+        g_assert(written == sizeof block && !failed);
+    }
+    double took_us = (double)(kw_clock_mono_ns() - began_ns) / 1000 / ROUNDS;
+    close(file);
+    g_unlink(name);
+    return took_us;
+}
+
+static kw_store *
+open_store(const char *folder)
+{
+    kw_model_embedded settings = {.path = folder, .cache_bytes = 64 << 20, .readers = 2};
+    kw_error error;
+    kw_store *store = kw_embedded_open(&settings, &error);
+    if (!store)
+        g_error("%s", error.text);
+    return store;
+}
+
+static void
+report_puts(kw_store *store, const char *folder, double seconds, int only, bool check)
+{
+    const size_t callers[] = {only ? (size_t)only : 1, 64, 1000};
+    printf("%8s %12s %12s %10s %10s %10s %8s\n", "callers", "puts/s", "commits/s", "p50 us", "p99 us",
+           "sync us", "ratio");
+    for (size_t i = 0; i < (only ? 1 : G_N_ELEMENTS(callers)); i++) {
+        double before_us = bench_sync_us(folder);
+        bench_puts puts = {.callers = callers[i], .loops = 2, .seconds = seconds};
+        bench_run_puts(store, &puts);
+        double sync_us = (before_us + bench_sync_us(folder)) / 2;
+        double ratio = puts.puts_per_s / ((double)callers[i] * 1e6 / sync_us);
+        printf("%8zu %12.0f %12.0f %10.0f %10.0f %10.1f %10.0f %8.2f\n", callers[i], puts.puts_per_s,
+               puts.commits_per_s, puts.p50_us, puts.p99_us, puts.cpu_us, sync_us, ratio);
+        target(check && callers[i] == 64, ratio >= 0.7, "64 callers: puts/s >= 0.7 x 64 / sync time");
+        target(check && callers[i] == 1000, puts.puts_per_s >= 50000, "1,000 callers: 50,000 puts/s");
+    }
+}
+
+static void
+report_reads(const char *folder, double seconds, bool check)
+{
+    bench_scans scans = {.ranges = 16, .rows_per_range = 20000};
+    kw_store *store = open_store(folder);
+    bench_load_rows(store, &scans);
+    kw_store_free(store);
+    store = open_store(folder); /* the log is replayed into files */
+    for (int reversed = 0; reversed <= 1; reversed++) {
+        scans.reversed = reversed;
+        bench_run_scans(store, &scans);
+        double cold = scans.rows_per_s;
+        bench_run_scans(store, &scans);
+        printf("16 ranges %s: %.0f rows/s first, %.0f rows/s again\n", reversed ? "backward" : "forward",
+               cold, scans.rows_per_s);
+        target(check && !reversed, scans.rows_per_s >= 300000, "16 ranges: 300,000 rows/s");
+    }
+    for (size_t callers = 1; callers <= 64; callers *= 64) {
+        bench_gets gets = {.callers = callers, .seconds = seconds};
+        bench_run_gets(store, &scans, &gets);
+        printf("%zu callers: %.0f gets/s\n", callers, gets.gets_per_s);
+    }
+    kw_store_free(store);
+}
+
+int
+main(int argc, char **argv)
+{
+    gboolean check = FALSE;
+    double seconds = 3;
+    int callers = 0;
+    g_autofree char *base = NULL;
+    const GOptionEntry entries[] = {
+        {"check", 0, 0, G_OPTION_ARG_NONE, &check, "Fail on a missed target", NULL},
+        {"folder", 0, 0, G_OPTION_ARG_FILENAME, &base, "Where to make the store", "DIR"},
+        {"seconds", 0, 0, G_OPTION_ARG_DOUBLE, &seconds, "Of each part", "N"},
+        {"callers", 0, 0, G_OPTION_ARG_INT, &callers, "Puts by so many callers, nothing else", "N"},
+        {0}};
+    g_autoptr(GOptionContext) context = g_option_context_new("- measures the embedded store");
+    g_option_context_add_main_entries(context, entries, NULL);
+    g_autoptr(GError) failed = NULL;
+    if (!g_option_context_parse(context, &argc, &argv, &failed))
+        g_error("%s", failed->message);
+    g_autofree char *folder = g_build_filename(base ? base : g_get_tmp_dir(), "keyway-bench-XXXXXX", NULL);
+    if (!g_mkdtemp(folder))
+        g_error("cannot make %s", folder);
+    g_autofree char *puts = g_build_filename(folder, "puts", NULL),
+                    *reads = g_build_filename(folder, "reads", NULL);
+    kw_store *store = open_store(puts);
+    report_puts(store, puts, seconds, callers, check);
+    kw_store_free(store);
+    if (!callers)
+        report_reads(reads, seconds, check);
+    const char *const remove_folder[] = {"rm", "-rf", folder, NULL};
+    g_spawn_sync(NULL, (char **)(uintptr_t)remove_folder, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL,
+                 NULL, NULL);
+    return missed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

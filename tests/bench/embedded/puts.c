@@ -1,0 +1,193 @@
+/* Callers in closed loops: each starts its next put when the last one was acknowledged. Latencies are of
+ * every put. Also the loops that all parts share. */
+#include "bench.h"
+
+#include "base/counters.h"
+
+#include <stdio.h>
+#include <sys/resource.h>
+
+typedef struct loop_work loop_work;
+
+typedef struct caller {
+    loop_work *work;
+    uint64_t number;
+    uint64_t began_ns;
+    char row[24];
+    kw_cell cells[3];
+    kw_write write;
+} caller;
+
+struct loop_work {
+    bench_loop *loop;
+    caller *callers;
+    size_t callers_count;
+    size_t running;
+    uint64_t until_ns;
+    uint64_t done;
+    kw_histogram *latencies;
+};
+
+static const char *const values[] = {"12345678", "paid", "2026-11-21T09:30:00Z"};
+static const char *const names[] = {"amount", "status", "time"};
+
+static void
+door_closed(void *user)
+{
+    kw_loop_stop(((bench_loop *)user)->loop);
+}
+
+static void
+run_loop(void *user)
+{
+    kw_loop_run(((bench_loop *)user)->loop);
+}
+
+void
+bench_on_loops(kw_store *store, bench_loop *loops, size_t count, void (*begin)(kw_task *task), void *work)
+{
+    for (size_t i = 0; i < count; i++) {
+        loops[i].loop = kw_loop_new();
+        loops[i].door = kw_store_open_door(store, loops[i].loop);
+        loops[i].task.run = begin;
+        loops[i].work = work;
+        loops[i].number = i;
+        kw_thread_start(&loops[i].thread, "bench-loop", run_loop, &loops[i]);
+        kw_loop_post(loops[i].loop, &loops[i].task);
+    }
+    for (size_t i = 0; i < count; i++) {
+        kw_thread_join(&loops[i].thread);
+        kw_loop_free(loops[i].loop);
+    }
+}
+
+static void put_done(void *user, kw_outcome outcome, const kw_error *error);
+
+static void
+start_put(caller *one)
+{
+    snprintf(one->row, sizeof one->row, "%08llx%08llx", (unsigned long long)(kw_random_u64() >> 32),
+             (unsigned long long)one->number++ & 0xffffffffu);
+    one->write.row = kw_bytes_of_text(one->row);
+    one->write.timestamp = kw_clock_wall_ms();
+    one->began_ns = kw_clock_mono_ns();
+    kw_door_write(one->work->loop->door, &one->write, put_done, one);
+}
+
+static void
+put_done(void *user, kw_outcome outcome, const kw_error *error)
+{
+    caller *one = user;
+    if (outcome != KW_OUTCOME_OK)
+        g_error("%s", error->text);
+    uint64_t now_ns = kw_clock_mono_ns();
+    kw_histogram_add_us(one->work->latencies, (now_ns - one->began_ns) / 1000);
+    one->work->done++;
+    if (now_ns < one->work->until_ns) {
+        start_put(one);
+    } else if (--one->work->running == 0) {
+        kw_door_close(one->work->loop->door, door_closed, one->work->loop);
+    }
+}
+
+static void
+begin_puts(kw_task *task)
+{
+    bench_loop *loop = (bench_loop *)(void *)((char *)task - offsetof(bench_loop, task));
+    loop_work *work = (loop_work *)loop->work + loop->number;
+    work->loop = loop;
+    for (size_t i = 0; i < work->callers_count; i++)
+        start_put(&work->callers[i]);
+    if (work->callers_count == 0)
+        kw_door_close(loop->door, door_closed, loop);
+}
+
+static void
+prepare_callers(loop_work *work, size_t count)
+{
+    work->callers = g_new0(caller, count);
+    work->callers_count = work->running = count;
+    for (size_t i = 0; i < count; i++) {
+        caller *one = &work->callers[i];
+        one->work = work;
+        for (size_t k = 0; k < 3; k++)
+            one->cells[k] = (kw_cell){.family = KW_BYTES_LITERAL("d"),
+                                      .qualifier = kw_bytes_of_text(names[k]),
+                                      .value = kw_bytes_of_text(values[k])};
+        one->write = (kw_write){.kind = KW_WRITE_PUT,
+                                .table = KW_BYTES_LITERAL("puts"),
+                                .cells = one->cells,
+                                .cells_count = 3,
+                                .deadline = KW_DEADLINE_NONE};
+    }
+}
+
+static double
+cpu_us(void)
+{
+    struct rusage used;
+    getrusage(RUSAGE_SELF, &used);
+    return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e6 +
+           (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+void
+bench_run_puts(kw_store *store, bench_puts *puts)
+{
+    bench_loop loops[8];
+    loop_work works[8];
+    kw_histogram latencies = {0};
+    g_assert(puts->loops <= 8);
+    size_t used = MIN(puts->loops, puts->callers);
+    bench_make_table(store, KW_BYTES_LITERAL("puts"));
+    uint64_t began_ns = kw_clock_mono_ns();
+    int64_t commits = kw_counters_read(KW_FIGURE_commits);
+    for (size_t i = 0; i < used; i++) {
+        works[i] =
+            (loop_work){.until_ns = began_ns + (uint64_t)(puts->seconds * 1e9), .latencies = &latencies};
+        prepare_callers(&works[i], puts->callers / used);
+    }
+    double cpu_before_us = cpu_us();
+    bench_on_loops(store, loops, used, begin_puts, works);
+    double seconds = (double)(kw_clock_mono_ns() - began_ns) / 1e9;
+    uint64_t done = 0;
+    for (size_t i = 0; i < used; i++) {
+        done += works[i].done;
+        g_free(works[i].callers);
+    }
+    puts->puts_per_s = (double)done / seconds;
+    puts->cpu_us = (cpu_us() - cpu_before_us) / (double)done;
+    puts->commits_per_s = (double)(kw_counters_read(KW_FIGURE_commits) - commits) / seconds;
+    puts->p50_us = (double)kw_histogram_quantile_us(&latencies, 0.5);
+    puts->p99_us = (double)kw_histogram_quantile_us(&latencies, 0.99);
+}
+
+/* --- tables ----------------------------------------------------------------------------------------- */
+
+static void
+table_made(void *user, bool created, const kw_error *error)
+{
+    (void)created;
+    if (error)
+        g_error("%s", error->text);
+    bench_loop *loop = user;
+    kw_door_close(loop->door, door_closed, loop);
+}
+
+static void
+begin_table(kw_task *task)
+{
+    bench_loop *loop = (bench_loop *)(void *)((char *)task - offsetof(bench_loop, task));
+    kw_door_create_table(loop->door, loop->work, table_made, loop);
+}
+
+void
+bench_make_table(kw_store *store, kw_bytes name)
+{
+    kw_family_spec family = {
+        .name = "d", .block_cache = -1, .in_memory = -1, .keep_deleted_cells = -1, .replication_scope = -1};
+    kw_table_spec spec = {
+        .name = name, .families = &family, .families_count = 1, .deadline = KW_DEADLINE_NONE};
+    bench_loop loop;
+    bench_on_loops(store, &loop, 1, begin_table, &spec);
+}
