@@ -23,6 +23,18 @@ as_real(kw_value value)
     return value.kind == KW_VALUE_NUMBER ? (double)value.number : value.real;
 }
 
+/* The shortest of 15, 16 and 17 digits that reads back the same. */
+static void
+print_real(double real, char *to, int size)
+{
+    static const char *const formats[] = {"%.15g", "%.16g", "%.17g"};
+    for (size_t index = 0; index < G_N_ELEMENTS(formats); index++) {
+        g_ascii_formatd(to, size, formats[index], real);
+        if (g_ascii_strtod(to, NULL) == real)
+            return;
+    }
+}
+
 static kw_bytes
 text_cell(const kw_field *field, kw_value value, kw_arena *arena)
 {
@@ -30,7 +42,7 @@ text_cell(const kw_field *field, kw_value value, kw_arena *arena)
     if (field->type == KW_FIELD_BOOL)
         return value.flag ? KW_BYTES_LITERAL("true") : KW_BYTES_LITERAL("false");
     if (field->type == KW_FIELD_DOUBLE)
-        g_ascii_dtostr(text, sizeof text, as_real(value));
+        print_real(as_real(value), text, sizeof text);
     else
         snprintf(text, sizeof text, "%" PRId64, value.number);
     return kw_arena_copy(arena, kw_bytes_of_text(text));

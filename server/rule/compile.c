@@ -131,7 +131,7 @@ check_inputs(const kw_layout *layout, kw_diagnostics *diagnostics)
         }
     }
     if (!any)
-        good = kw_diagnostics_add(diagnostics, layout->model->mark, "add \"- field: NAME\"",
+        good = kw_diagnostics_add(diagnostics, layout->components[0]->mark, "add \"- field: NAME\"",
                                   "path %s: no component holds a field, so all records would share a key",
                                   layout->model->name);
     return good;

@@ -103,11 +103,6 @@ kw_site_fields(const kw_site *site, const char *setting, const size_t **ret_fiel
         int field = find_field(site, found->texts[index], mark);
         if (field < 0)
             return false;
-        for (size_t before = 0; before < index; before++) {
-            if (fields[before] == (size_t)field)
-                return kw_diagnostics_add(site->diagnostics, mark, NULL, "%s: names field %s twice",
-                                          site->model->name, found->texts[index]);
-        }
         fields[index] = (size_t)field;
     }
     *ret_fields = fields;

@@ -103,6 +103,8 @@ measure(const kw_layout *layout, size_t index, kw_bytes rest)
 bool
 kw_layout_cut(const kw_layout *layout, kw_bytes key, kw_bytes *pieces, kw_error *ret_error)
 {
+    if (key.size == 0 || key.size > KW_ROW_KEY_MAX)
+        return not_ours(layout, "it is empty or beyond the limit", ret_error);
     for (size_t index = 0; index < layout->count; index++) {
         size_t size = measure(layout, index, key);
         if (size > key.size)

@@ -8,17 +8,19 @@
 /* More regions than any table should start with. */
 #define REGIONS_MAX 65536
 
-/* Keys of 8 bytes: `numerals` written with a base's digits, or the number itself. */
+typedef enum numerals { NUMERALS_RAW, NUMERALS_HEX, NUMERALS_DECIMAL } numerals;
+
+/* Keys of 8 bytes: a number in digits, or itself. */
 typedef struct algorithm {
     const char *name;
-    const char *format; /* NULL: raw bytes */
-    uint64_t span;      /* how many keys there are; 0 stands for 2^64 */
+    numerals numerals;
+    uint64_t span; /* how many keys there are; 0 stands for 2^64 */
 } algorithm;
 
 static const algorithm algorithms[] = {
-    {.name = "HexStringSplit", .format = "%08" PRIx64, .span = UINT64_C(1) << 32},
-    {.name = "UniformSplit", .format = NULL, .span = 0},
-    {.name = "DecimalStringSplit", .format = "%08" PRIu64, .span = 100000000},
+    {.name = "HexStringSplit", .numerals = NUMERALS_HEX, .span = UINT64_C(1) << 32},
+    {.name = "UniformSplit", .numerals = NUMERALS_RAW, .span = 0},
+    {.name = "DecimalStringSplit", .numerals = NUMERALS_DECIMAL, .span = 100000000},
 };
 
 static const algorithm *
@@ -44,15 +46,10 @@ step_of(const algorithm *it, uint32_t regions)
 static kw_bytes
 key_of(const algorithm *it, uint64_t number, kw_arena *arena)
 {
-    if (it->format) {
-        /* Only the two constant formats above get here. */
-        char text[24];
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-        int length = snprintf(text, sizeof text, it->format, number);
-#pragma GCC diagnostic pop
-        return kw_arena_copy(arena, kw_bytes_of(text, (size_t)length));
-    }
+    if (it->numerals == NUMERALS_HEX)
+        return kw_bytes_of(kw_arena_printf(arena, "%08" PRIx64, number), 8);
+    if (it->numerals == NUMERALS_DECIMAL)
+        return kw_bytes_of(kw_arena_printf(arena, "%08" PRIu64, number), 8);
     uint8_t *bytes = kw_arena_alloc(arena, 8);
     kw_be64_store(bytes, number);
     return kw_bytes_of(bytes, 8);

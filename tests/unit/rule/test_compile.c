@@ -1,0 +1,190 @@
+/* Rules that are refused, each with what is said about it and where; and what compiled rules say of
+ * themselves. */
+#include "rule/policies.h"
+
+#define FIELDS                                                                                               \
+    "    fields:\n      id: string\n      other: string\n      n: int\n      flag: bool\n"                   \
+    "      ts: {type: timestamp, unit: ms}\n      real: double\n      raw: bytes\n"                          \
+    "      kind: {type: string, values: [a, ab, b]}\n    key:\n"
+
+typedef struct kw_test_refusal {
+    const char *rule;  /* each component as a line "- ..." */
+    const char *place; /* line:column within the text of the table */
+    const char *message;
+    const char *hint; /* NULL: none is looked for */
+} kw_test_refusal;
+
+static const kw_test_refusal refusals[] = {
+    {"      - field: {name: id, encoding: raw}\n      - field: other\n", "13:9",
+     "two records could make one key: nothing shows where field(id as raw) ends", "encoding: terminated"},
+    {"      - field: {name: id, encoding: raw}\n      - field: {name: other, encoding: terminated}\n      - "
+     "field: n\n",
+     "13:9", "two records could make one key", "encoding: terminated"},
+    {"      - field: {name: raw, encoding: raw}\n      - enum: {field: kind, as: text}\n", "14:33",
+     "the value \"a\" could be the beginning of \"ab\"", "as: index"},
+    {"      - hash: id\n      - field: n\n", "13:9", "field id is not itself in the key",
+     "add \"- field: id\""},
+    {"      - salt: {of: [n, id], buckets: 4}\n      - field: n\n", "13:9",
+     "field id is not itself in the key", NULL},
+    {"      - mod: {of: n, buckets: 4}\n      - field: id\n", "13:9", "field n is not itself in the key",
+     NULL},
+    {"      - literal: x\n", "13:9", "no component holds a field", "add \"- field: NAME\""},
+    {"      - field: idd\n", "13:16", "table t has no field \"idd\"", "did you mean \"id\"?"},
+    {"      - hash: {of: [id, nn]}\n      - field: id\n", "13:25", "table t has no field \"nn\"",
+     "did you mean \"n\"?"},
+    {"      - field: {name: id, order: desc}\n", "13:34", "cannot be in descending order",
+     "encoding: terminated"},
+    {"      - field: {name: id, encoding: fixed}\n", "13:9", "encoding fixed needs a width", "width: 16"},
+    {"      - field: {name: id, encoding: terminated, width: 4}\n", "13:56", "takes no width",
+     "encoding: fixed"},
+    {"      - field: {name: id, encoding: int}\n", "13:37", "does not take field id, which is of type string",
+     NULL},
+    {"      - field: real\n", "13:9", "does not take field real, which is of type double", NULL},
+    {"      - field: flag\n", "13:9", "does not take field flag, which is of type bool", NULL},
+    {"      - field: {name: n, width: 3}\n", "13:33", "takes a width of 1, 2, 4 or 8 bytes", NULL},
+    {"      - field: {name: n, encoding: max_minus, width: 2}\n", "13:54", "takes a width of 4", NULL},
+    {"      - field: {name: n, encoding: decimal, width: 20}\n", "13:52", "takes a width of 1 to 19 digits",
+     NULL},
+    {"      - field: {name: n, encoding: max_minus_decimal, width: 12}\n", "13:62", "takes a width of 10",
+     NULL},
+    {"      - field: {name: n, encoding: max_minus, order: asc}\n", "13:54", "descending by its nature",
+     "int or decimal"},
+    {"      - field: {name: n, unit: s}\n", "13:32", "only timestamps take a unit", NULL},
+    {"      - field: {name: ts, unit: us}\n", "13:33", "the key cannot be finer (us) than field ts (ms)",
+     NULL},
+    {"      - field: {name: n, reverse: true}\n", "13:35", "only digits of a fixed length can be reversed",
+     "digits for strings"},
+    {"      - field: {name: id, encoding: terminated, terminator: ab}\n", "13:61", "must be one byte", NULL},
+    {"      - field: {name: id, encoding: raw, terminator: \"|\"}\n", "13:54", "takes no terminator", NULL},
+    {"      - field: raw\n      - field: n\n", "13:9", "encoding fixed needs a width", NULL},
+    {"      - literal: \"a\\\\y\"\n      - field: id\n", "13:18", "bad escape", "\\x5C"},
+    {"      - hash: {of: id, algorithm: murmur3, take: 9}\n      - field: id\n", "13:50",
+     "murmur3 has only 8 hex digits", NULL},
+    {"      - hash: {of: id, algorithm: xxh64, take: 9, as: bytes}\n      - field: id\n", "13:48",
+     "xxh64 has only 8 bytes", NULL},
+    {"      - salt: {buckets: 4}\n      - field: id\n", "13:9", "needs the setting \"of\"", NULL},
+    {"      - salt: {of: id, buckets: 4, algorithm: phoenix}\n      - field: id\n", "13:20",
+     "computed over the rest of the key, not over fields", "leave \"of\" out"},
+    {"      - field: id\n      - salt: {buckets: 4, algorithm: phoenix}\n", "14:9", "nothing follows",
+     "put it first"},
+    {"      - salt: {of: [id], buckets: 4, algorithm: java_long}\n      - field: id\n", "13:20",
+     "exactly one int or timestamp field", NULL},
+    {"      - salt: {of: id, buckets: 17, as: hex, width: 1}\n      - field: id\n", "13:53",
+     "need a width of 2, not 1", NULL},
+    {"      - mod: {of: id, buckets: 4}\n      - field: id\n", "13:19", "neither int nor timestamp", "salt"},
+    {"      - enum: id\n", "13:15", "field id declares no values", "list of values"},
+    {"      - field: {name: ts, unit: s}\n", "8:7", "cannot be read back from the primary key", "d:ts"},
+    {"      - salt: {of: ts, buckets: 4}\n      - field: {name: ts, unit: s}\n", "13:9",
+     "field ts is not itself in the key to its full precision", "in its own unit"},
+    {"      - field: id\n    paths:\n      more:\n        key:\n          - field: n\n", "15:7",
+     "path more: field id of the primary key is missing", "add \"- field: id\""},
+    {"      - field: id\n    paths:\n      more:\n        key:\n          - field: n\n          - field: "
+     "id\n",
+     "15:7", "path more: field n is not part of the primary key", NULL},
+    {"      - field: n\n      - field: ts\n    paths:\n      more:\n        key:\n          - field: {name: "
+     "ts, unit: s}\n"
+     "          - field: n\n",
+     "16:7", "path more: field ts is kept in another unit than in the primary key", "the same unit"},
+};
+
+static void
+test_refusals(void)
+{
+    bool all = true;
+    for (size_t index = 0; index < G_N_ELEMENTS(refusals); index++) {
+        const kw_test_refusal *it = &refusals[index];
+        g_autofree char *yaml = g_strconcat(FIELDS, it->rule, NULL);
+        g_autofree char *text = test_refused(yaml);
+        g_autofree char *place = g_strdup_printf("test:%s: error: ", it->place);
+        bool good = strstr(text, it->message) && strstr(text, place) && (!it->hint || strstr(text, it->hint));
+        all = all && good;
+        if (!good)
+            g_printerr("rule\n%sis refused with\n%s\nnot with %s%s (hint %s)\n", it->rule, text, place,
+                       it->message, it->hint ? it->hint : "-");
+    }
+    g_assert_true(all);
+}
+
+/* What is only the spelling of a rule does not change its fingerprint; what decides bytes does. */
+static void
+test_fingerprint(void)
+{
+    g_autoptr(kw_policy) plain =
+        test_policy(FIELDS "      - hash: id\n      - field: id\n      - field: n\n");
+    g_autoptr(kw_policy) spelled =
+        test_policy(FIELDS "      - hash: {as: hex, algorithm: xxh64, of: [id], take: 4, numbers: long}\n"
+                           "      - field: {name: id, encoding: terminated, terminator: \"\\\\x00\", order: "
+                           "asc, reverse: false}\n"
+                           "      - field: {width: 8, encoding: int, name: n}\n");
+    g_autoptr(kw_policy) other =
+        test_policy(FIELDS "      - hash: {of: id, take: 5}\n      - field: id\n      - field: n\n");
+    const kw_layout *a = kw_policy_table(plain, 0)->paths[0].layout,
+                    *b = kw_policy_table(spelled, 0)->paths[0].layout;
+    const kw_layout *c = kw_policy_table(other, 0)->paths[0].layout;
+    g_assert_cmpstr(kw_layout_description(a), ==,
+                    "hash(xxh64 of id, first 4 as hex) <- id string\n"
+                    "field(id as terminated by \\x00) <- id string\n"
+                    "field(n as int, width 8) <- n int\n");
+    g_assert_cmpstr(kw_layout_description(a), ==, kw_layout_description(b));
+    g_assert_cmpstr(kw_layout_fingerprint(a), ==, kw_layout_fingerprint(b));
+    g_assert_cmpstr(kw_layout_fingerprint(a), !=, kw_layout_fingerprint(c));
+    g_assert_cmpuint(strlen(kw_layout_fingerprint(a)), ==, 64);
+    g_autofree char *sha = g_compute_checksum_for_string(G_CHECKSUM_SHA256, kw_layout_description(a), -1);
+    g_assert_cmpstr(kw_layout_fingerprint(a), ==, sha);
+    g_assert_cmpstr(kw_layout_component_text(a, 0), ==, "hash(xxh64 of id, first 4 as hex)");
+    g_assert_cmpuint(kw_layout_component_count(a), ==, 3);
+}
+
+static uint64_t
+buckets_of(const char *rule)
+{
+    g_autofree char *yaml = g_strconcat(FIELDS, rule, NULL);
+    g_autoptr(kw_policy) policy = test_policy(yaml);
+    return kw_layout_buckets(kw_policy_table(policy, 0)->paths[0].layout);
+}
+
+static void
+test_buckets(void)
+{
+    g_assert_cmpuint(buckets_of("      - field: id\n"), ==, 1);
+    g_assert_cmpuint(buckets_of("      - hash: id\n      - field: id\n"), ==, 1);
+    g_assert_cmpuint(buckets_of("      - salt: {of: id, buckets: 16}\n      - field: id\n"), ==, 16);
+    g_assert_cmpuint(buckets_of("      - enum: kind\n      - mod: {of: n, buckets: 10}\n      - field: n\n"),
+                     ==, 30);
+    g_assert_cmpuint(buckets_of("      - field: id\n      - enum: kind\n"), ==, 1);
+    g_assert_cmpuint(buckets_of("      - enum: flag\n      - field: id\n"), ==, 2);
+}
+
+static void
+test_fields(void)
+{
+    g_autoptr(kw_policy) policy =
+        test_policy("    fields: {id: string, ts: {type: timestamp, unit: ms, column: \"m:when\"}, n: int, "
+                    "kept: {type: int, column: \"d:k\"}}\n"
+                    "    key:\n      - field: id\n      - field: {name: ts, unit: s}\n      - field: kept\n");
+    const kw_table *table = kw_policy_table(policy, 0);
+    const kw_field *id = &table->fields[kw_table_find_field(table, KW_BYTES_LITERAL("id"))];
+    const kw_field *ts = &table->fields[kw_table_find_field(table, KW_BYTES_LITERAL("ts"))];
+    const kw_field *n = &table->fields[kw_table_find_field(table, KW_BYTES_LITERAL("n"))];
+    const kw_field *kept = &table->fields[kw_table_find_field(table, KW_BYTES_LITERAL("kept"))];
+    g_assert_true(id->identity && id->in_primary_key && !id->stored);
+    g_assert_true(ts->identity && !ts->in_primary_key && ts->stored);
+    g_assert_true(!n->identity && !n->in_primary_key && n->stored);
+    g_assert_true(kept->identity && kept->in_primary_key && kept->stored);
+    g_assert_true(kw_bytes_equal(n->family, KW_BYTES_LITERAL("d")) &&
+                  kw_bytes_equal(n->qualifier, KW_BYTES_LITERAL("n")));
+    g_assert_cmpint(kw_table_find_column(table, KW_BYTES_LITERAL("m"), KW_BYTES_LITERAL("when")), ==,
+                    (int)(ts - table->fields));
+    g_assert_cmpint(kw_table_find_column(table, KW_BYTES_LITERAL("m"), KW_BYTES_LITERAL("x")), ==, -1);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/rule/compile/refusals", test_refusals);
+    g_test_add_func("/rule/compile/fingerprint", test_fingerprint);
+    g_test_add_func("/rule/compile/buckets", test_buckets);
+    g_test_add_func("/rule/compile/fields", test_fields);
+    return g_test_run();
+}

@@ -1,0 +1,284 @@
+/* Keys of known records: what each encoding writes, what it refuses and with which words, pieces, and keys
+ * that were not made by the layout. */
+#include "rule/component.h"
+#include "rule/policies.h"
+
+#define LONG_MAX_TEXT "9223372036854775807"
+
+/* One component over field v (and nothing else). */
+typedef struct kw_test_form {
+    const char *type;
+    const char *component;
+    kw_value value;
+    const char *key;    /* hex; NULL: refused */
+    const char *reason; /* of the refusal */
+} kw_test_form;
+
+#define NUMBER(n)                                                                                            \
+    {                                                                                                        \
+        .kind = KW_VALUE_NUMBER, .number = (n)                                                               \
+    }
+#define TEXT(literal)                                                                                        \
+    {                                                                                                        \
+        .kind = KW_VALUE_TEXT, .bytes = {(const uint8_t *)(literal), sizeof(literal) - 1 }                   \
+    }
+#define BYTES(literal)                                                                                       \
+    {                                                                                                        \
+        .kind = KW_VALUE_BYTES, .bytes = {(const uint8_t *)(literal), sizeof(literal) - 1 }                  \
+    }
+
+static const kw_test_form forms[] = {
+    {"int", "field: v", NUMBER(0), "8000000000000000", NULL},
+    {"int", "field: v", NUMBER(INT64_MIN), "0000000000000000", NULL},
+    {"int", "field: {name: v, order: desc}", NUMBER(-1), "8000000000000000", NULL},
+    {"int", "field: {name: v, width: 1}", NUMBER(-128), "00", NULL},
+    {"int", "field: {name: v, width: 1}", NUMBER(128), NULL,
+     "value 128 is out of range; int in 1 bytes takes -128 to 127"},
+    {"int", "field: {name: v, width: 2, order: desc}", NUMBER(1), "7ffe", NULL},
+    {"int", "field: {name: v, width: 4}", NUMBER(-2147483649), NULL, "out of range"},
+    {"int", "field: {name: v, encoding: raw_int, width: 4}", NUMBER(258), "00000102", NULL},
+    {"int", "field: {name: v, encoding: raw_int}", NUMBER(-5), NULL,
+     "value -5 is negative; raw_int takes 0 to " LONG_MAX_TEXT},
+    {"int", "field: {name: v, encoding: max_minus}", NUMBER(0), "7fffffffffffffff", NULL},
+    {"int", "field: {name: v, encoding: max_minus, width: 4}", NUMBER(INT32_MAX), "00000000", NULL},
+    {"int", "field: {name: v, encoding: max_minus, width: 4}", NUMBER(INT64_C(2147483648)), NULL,
+     "takes 0 to 2147483647"},
+    {"int", "field: {name: v, encoding: max_minus}", NUMBER(-1), NULL,
+     "is negative; max_minus takes 0 to " LONG_MAX_TEXT},
+    {"int", "field: {name: v, encoding: decimal, width: 5}", NUMBER(42), "3030303432", NULL},
+    {"int", "field: {name: v, encoding: decimal, width: 2}", NUMBER(100), NULL, "takes 0 to 99"},
+    {"int", "field: {name: v, encoding: decimal, width: 3, order: desc}", NUMBER(42), "393537", NULL},
+    {"int", "field: {name: v, encoding: decimal, width: 4, reverse: true}", NUMBER(12), "32313030", NULL},
+    {"int", "field: {name: v, encoding: max_minus_decimal, width: 10}", NUMBER(1), "32313437343833363436",
+     NULL},
+    {"timestamp", "field: {name: v, encoding: int, width: 4, unit: s}", NUMBER(1999), "80000001", NULL},
+    {"timestamp", "field: {name: v, encoding: int, width: 4, unit: s}", NUMBER(-1), "7fffffff", NULL},
+    {"timestamp", "field: {name: v, unit: s}", NUMBER(INT64_MIN), NULL, "too early for the unit"},
+    {"string", "field: v", TEXT("ab"), "6162", NULL},
+    {"string", "field: v", TEXT(""), NULL, "would be 0 bytes long; 1 to 32767 are possible"},
+    {"string", "field: {name: v, encoding: terminated}", TEXT(""), "00", NULL},
+    {"string", "field: {name: v, encoding: terminated, order: desc}", TEXT("a"), "9eff", NULL},
+    {"string", "field: {name: v, encoding: terminated}", TEXT("a\0b"), NULL,
+     "value \"a\\x00b\" contains the byte 0x00 that ends it"},
+    {"string", "field: {name: v, encoding: terminated, terminator: \"|\"}", TEXT("a"), "617c", NULL},
+    {"string", "field: {name: v, encoding: terminated, terminator: \"|\"}", TEXT("a|"), NULL,
+     "contains the byte 0x7C"},
+    {"string", "field: {name: v, encoding: fixed, width: 4}", TEXT("ab"), "61620000", NULL},
+    {"string", "field: {name: v, encoding: fixed, width: 3, order: desc}", TEXT("a"), "9effff", NULL},
+    {"string", "field: {name: v, encoding: fixed, width: 1}", TEXT("ab"), NULL,
+     "is 2 bytes long; the row key has room for 1"},
+    {"string", "field: {name: v, encoding: fixed, width: 4}", TEXT("a\0"), NULL, "ends with the byte 0x00"},
+    {"string", "field: {name: v, encoding: digits, width: 3}", TEXT("012"), "303132", NULL},
+    {"string", "field: {name: v, encoding: digits, width: 3, reverse: true, order: desc}", TEXT("012"),
+     "373839", NULL},
+    {"string", "field: {name: v, encoding: digits, width: 3}", TEXT("12"), NULL,
+     "not a string of exactly 3 decimal digits"},
+    {"string", "field: {name: v, encoding: digits, width: 2}", TEXT("1x"), NULL, "exactly 2 decimal digits"},
+    {"bytes", "field: v", BYTES("\0\xff"), "00ff", NULL},
+    {"bytes", "field: {name: v, encoding: fixed, width: 2}", BYTES("\0\0"), "0000", NULL},
+    {"bytes", "field: {name: v, encoding: fixed, width: 2}", BYTES("a"), NULL, "needs exactly 2"},
+    {"bytes", "field: {name: v, encoding: terminated}", BYTES("a"), "6100", NULL},
+    {"bool", "enum: v", {.kind = KW_VALUE_FLAG, .flag = true}, "01", NULL},
+    {"string", "field: v", NUMBER(1), NULL, "is not of type string"},
+    {"int",
+     "field: v",
+     {.kind = KW_VALUE_NONE},
+     NULL,
+     "table t, field v: is missing, and the row key is made of it"},
+};
+
+static kw_policy *
+policy_of(const kw_test_form *form)
+{
+    g_autofree char *yaml = g_strdup_printf(
+        "    fields: {v: {type: %s, column: \"d:v\"}}\n    key:\n      - %s\n", form->type, form->component);
+    return test_policy(yaml);
+}
+
+static void
+test_forms(void)
+{
+    for (size_t index = 0; index < G_N_ELEMENTS(forms); index++) {
+        g_autoptr(kw_policy) policy = policy_of(&forms[index]);
+        kw_value value = forms[index].value;
+        kw_record record = {.values = &value};
+        kw_buffer key = KW_BUFFER_EMPTY;
+        kw_error error = KW_ERROR_NONE;
+        bool done = kw_layout_encode(kw_policy_table(policy, 0)->paths[0].layout, &record, &key, &error);
+        g_autofree char *hex = test_hex(kw_buffer_bytes(&key));
+        if (forms[index].key) {
+            g_assert_cmpstr(error.text, ==, "");
+            g_assert_cmpstr(hex, ==, forms[index].key);
+        } else {
+            g_assert_false(done);
+            g_assert_cmpint(error.code, ==, KW_INVALID);
+            g_assert_nonnull(strstr(error.text, "table t"));
+            if (!strstr(error.text, forms[index].reason))
+                g_error("%s: \"%s\" does not say \"%s\"", forms[index].component, error.text,
+                        forms[index].reason);
+            g_assert_cmpuint(key.size, ==, 0);
+        }
+        kw_buffer_clear(&key);
+    }
+}
+
+static void
+test_enum(void)
+{
+    g_autoptr(kw_policy) policy =
+        test_policy("    fields: {s: {type: string, values: [new, paid, sent]}, n: {type: int, values: "
+                    "[\"7\", \"-1\"]}}\n"
+                    "    key:\n      - enum: {field: s, as: text}\n      - enum: n\n");
+    kw_value values[] = {test_text("paid"), test_number(-1)};
+    kw_record record = {.values = values};
+    const kw_table *table = kw_policy_table(policy, 0);
+    g_autofree char *key = test_key_hex(table, 0, &record);
+    g_assert_cmpstr(key, ==, "7061696401");
+    values[1] = test_number(3);
+    kw_buffer out = KW_BUFFER_EMPTY;
+    kw_error error = KW_ERROR_NONE;
+    g_assert_false(kw_layout_encode(table->paths[0].layout, &record, &out, &error));
+    g_assert_cmpstr(error.text, ==, "table t, field n: value 3 is not one of the declared ones");
+    kw_buffer_clear(&out);
+}
+
+/* The key's pieces add up to the key; of_rest pieces are seen as they were filled in. */
+static void
+test_pieces(void)
+{
+    g_autoptr(kw_policy) policy =
+        test_policy("    fields: {id: string, n: int}\n    key:\n"
+                    "      - salt: {buckets: 16, algorithm: phoenix}\n      - literal: \"|\"\n"
+                    "      - field: {name: id, encoding: raw}\n      - field: {name: n, width: 2}\n");
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    const kw_table *table = kw_policy_table(policy, 0);
+    kw_record record = kw_record_new(table, arena);
+    record.values[0] = test_text("abc");
+    record.values[1] = test_number(1);
+    kw_key_piece *pieces;
+    size_t count;
+    kw_error error = KW_ERROR_NONE;
+    bool done = kw_layout_pieces(table->paths[0].layout, &record, arena, &pieces, &count, &error);
+    g_assert_true(done);
+    g_assert_cmpuint(count, ==, 4);
+    g_assert_cmpstr(pieces[1].component, ==, "literal(\"|\")");
+    g_assert_true(kw_bytes_equal(pieces[2].bytes, KW_BYTES_LITERAL("abc")));
+    g_assert_true(kw_bytes_equal(pieces[3].bytes, KW_BYTES_LITERAL("\x80\x01")));
+    g_autofree char *key = test_key_hex(table, 0, &record);
+    g_autofree char *salt = test_hex(pieces[0].bytes);
+    g_assert_true(g_str_has_prefix(key, salt));
+    record.values[1] = KW_VALUE_ABSENT;
+    g_assert_false(kw_layout_pieces(table->paths[0].layout, &record, arena, &pieces, &count, &error));
+}
+
+static void
+test_foreign_keys(void)
+{
+    static const char *const why[] = {"too short", "hash(xxh64", "too long", "too short", "it is empty"};
+    g_autoptr(kw_policy) policy =
+        test_policy("    fields: {id: string, n: int}\n    key:\n      - hash: {of: id, take: 2}\n"
+                    "      - field: id\n      - field: n\n");
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    const kw_table *table = kw_policy_table(policy, 0);
+    const kw_layout *layout = table->paths[0].layout;
+    kw_record record = kw_record_new(table, arena);
+    record.values[0] = test_text("abc");
+    record.values[1] = test_number(1);
+    kw_buffer key = KW_BUFFER_EMPTY;
+    bool done = kw_layout_encode(layout, &record, &key, NULL);
+    g_assert_true(done);
+    kw_buffer_append_byte(&key, 0);
+    uint8_t *other = kw_arena_alloc(arena, key.size);
+    memcpy(other, key.data, key.size);
+    other[0] ^= 1;
+    kw_bytes cases[] = {kw_bytes_of(key.data, key.size - 2), kw_bytes_of(other, key.size - 1),
+                        kw_buffer_bytes(&key), kw_bytes_of(key.data, 5), KW_BYTES_NONE};
+    for (size_t index = 0; index < G_N_ELEMENTS(cases); index++) {
+        kw_error error = KW_ERROR_NONE;
+        g_assert_false(kw_layout_decode(layout, cases[index], arena, &record, &error));
+        g_assert_cmpint(error.code, ==, KW_CORRUPT);
+        g_assert_nonnull(strstr(error.text, why[index]));
+    }
+    kw_buffer_clear(&key);
+}
+
+static void
+test_longest_key(void)
+{
+    g_autoptr(kw_policy) policy = test_policy("    fields: {id: string}\n    key:\n      - field: id\n");
+    g_autofree char *text = g_strnfill(KW_ROW_KEY_MAX + 1, 'x');
+    kw_value value = {.kind = KW_VALUE_TEXT, .bytes = kw_bytes_of(text, KW_ROW_KEY_MAX)};
+    kw_record record = {.values = &value};
+    const kw_layout *layout = kw_policy_table(policy, 0)->paths[0].layout;
+    kw_buffer key = KW_BUFFER_EMPTY;
+    kw_error error = KW_ERROR_NONE;
+    g_assert_true(kw_layout_encode(layout, &record, &key, &error));
+    value.bytes.size++;
+    g_assert_false(kw_layout_encode(layout, &record, &key, &error));
+    g_assert_cmpstr(
+        error.text, ==,
+        "table t: the row key of path primary would be 32768 bytes long; 1 to 32767 are possible");
+    g_assert_cmpuint(key.size, ==, KW_ROW_KEY_MAX);
+    kw_buffer_clear(&key);
+}
+
+/* Ten-digit sequential ids spread evenly with the default salt, and badly with nothing but their digits: the
+ * default must stay a good one. */
+static void
+test_salt_spreads(void)
+{
+    enum { BUCKETS = 31, IDS = 31000 };
+    g_autofree char *yaml = g_strdup_printf("    fields: {id: string}\n    key:\n"
+                                            "      - salt: {of: id, buckets: %d}\n      - field: id\n",
+                                            BUCKETS);
+    g_autoptr(kw_policy) policy = test_policy(yaml);
+    const kw_layout *layout = kw_policy_table(policy, 0)->paths[0].layout;
+    unsigned seen[BUCKETS] = {0};
+    kw_buffer key = KW_BUFFER_EMPTY;
+    for (int index = 0; index < IDS; index++) {
+        char id[16];
+        g_snprintf(id, sizeof id, "%010d", 1000000000 + index);
+        kw_value value = test_text(id);
+        key.size = 0;
+        bool done = kw_layout_encode(layout, &(kw_record){.values = &value}, &key, NULL);
+        g_assert_true(done && key.data[0] < BUCKETS);
+        seen[key.data[0]]++;
+    }
+    for (int bucket = 0; bucket < BUCKETS; bucket++) {
+        g_assert_cmpuint(seen[bucket], >, IDS / BUCKETS * 8 / 10);
+        g_assert_cmpuint(seen[bucket], <, IDS / BUCKETS * 12 / 10);
+    }
+    kw_buffer_clear(&key);
+}
+
+/* Several inputs, numbers as text and as bytes: against digests computed here. */
+static void
+test_hash_inputs(void)
+{
+    g_autoptr(kw_policy) policy = test_policy(
+        "    fields: {id: string, n: int}\n    key:\n      - hash: {of: [id, n], algorithm: md5, take: 32, "
+        "numbers: text}\n"
+        "      - hash: {of: n, algorithm: md5, take: 16, as: bytes}\n      - field: id\n      - field: n\n");
+    kw_value values[] = {test_text("order"), test_number(-42)};
+    g_autofree char *key = test_key_hex(kw_policy_table(policy, 0), 0, &(kw_record){.values = values});
+    g_autofree char *text = g_compute_checksum_for_string(G_CHECKSUM_MD5, "order-42", -1);
+    g_autofree char *text_hex = test_hex(kw_bytes_of_text(text));
+    static const guchar minus_42[] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xd6};
+    g_autofree char *bytes_hex = g_compute_checksum_for_data(G_CHECKSUM_MD5, minus_42, sizeof minus_42);
+    g_autofree char *start = g_strconcat(text_hex, bytes_hex, NULL);
+    g_assert_true(g_str_has_prefix(key, start));
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/rule/layout/forms", test_forms);
+    g_test_add_func("/rule/layout/enum", test_enum);
+    g_test_add_func("/rule/layout/pieces", test_pieces);
+    g_test_add_func("/rule/layout/foreign_keys", test_foreign_keys);
+    g_test_add_func("/rule/layout/longest_key", test_longest_key);
+    g_test_add_func("/rule/layout/salt_spreads", test_salt_spreads);
+    g_test_add_func("/rule/layout/hash_inputs", test_hash_inputs);
+    return g_test_run();
+}

@@ -1,0 +1,198 @@
+/* Properties of components and layouts over random rules and values:
+ *
+ *   where a component keeps order, the order of its pieces is the order of the values
+ *   a delimited component's piece is never the beginning of another's
+ *   what enumerate lists holds the piece of every value within the span
+ *   a key that decodes is the key of what it decodes to, whatever its bytes (mutated and random keys)
+ *   the fingerprint follows from the rule alone
+ */
+#include "rule/component.h"
+#include "rule/policies.h"
+#include "rule/random_rules.h"
+
+#define TABLES 1500
+#define PAIRS 30
+
+typedef struct kw_test_tally {
+    size_t pairs, ordered, listed, mutated, decoded;
+} kw_test_tally;
+
+static bool
+piece_of(const kw_component *component, const kw_value *values, kw_arena *arena, kw_bytes *ret_piece)
+{
+    kw_buffer out = KW_BUFFER_EMPTY;
+    bool done = component->kind->encode(component, values, KW_BYTES_NONE, &out, NULL);
+    *ret_piece = kw_arena_copy(arena, kw_buffer_bytes(&out));
+    kw_buffer_clear(&out);
+    return done;
+}
+
+static void
+check_order(const kw_component *component, kw_value a, kw_value b, kw_bytes left, kw_bytes right)
+{
+    int order = kw_value_compare(a, b), bytes = kw_bytes_compare(left, right);
+    if (component->unit > 1)
+        g_assert_cmpint(order * component->direction * bytes, >=, 0);
+    else
+        g_assert_cmpint((order > 0) - (order < 0), ==, component->direction * ((bytes > 0) - (bytes < 0)));
+}
+
+static void
+check_pair(const random_table *made, const kw_component *component, kw_arena *arena, kw_test_tally *tally)
+{
+    kw_record a = kw_record_new(component->table, arena), b = kw_record_new(component->table, arena);
+    size_t field = (size_t)component->field;
+    a.values[field] = random_value(made, field, arena);
+    b.values[field] = random_value(made, field, arena);
+    kw_bytes left, right;
+    if (!piece_of(component, a.values, arena, &left) || !piece_of(component, b.values, arena, &right))
+        return;
+    tally->pairs++;
+    if (component->width)
+        g_assert_cmpuint(left.size, ==, component->width);
+    if (component->unit == 1)
+        g_assert_true(kw_bytes_equal(left, right) == kw_value_equal(a.values[field], b.values[field]));
+    if (component->delimited && !kw_bytes_equal(left, right))
+        g_assert_false(kw_bytes_starts_with(left, right) || kw_bytes_starts_with(right, left));
+    if (component->direction != 0) {
+        check_order(component, a.values[field], b.values[field], left, right);
+        tally->ordered++;
+    }
+}
+
+/* The piece of a value within a span around it is among the listed ones. */
+static void
+check_listed(const random_table *made, const kw_component *component, kw_arena *arena, kw_test_tally *tally)
+{
+    if (component->of_rest)
+        return;
+    kw_record record = kw_record_new(component->table, arena);
+    for (size_t index = 0; index < component->inputs_count; index++)
+        record.values[component->inputs[index]] = random_value(made, component->inputs[index], arena);
+    kw_value value = record.values[component->inputs[0]];
+    kw_span span = {.field = (int)component->inputs[0],
+                    .from = value,
+                    .to = value,
+                    .from_inclusive = true,
+                    .to_inclusive = true};
+    if (value.kind == KW_VALUE_NUMBER && value.number > 0 && value.number < 1000000) {
+        span.from.number -= random_below(5);
+        span.to.number += random_below(5);
+    }
+    kw_bytes piece;
+    if (!piece_of(component, record.values, arena, &piece))
+        return;
+    const kw_bucket *buckets;
+    size_t count = component->kind->enumerate(component, &span, arena, &buckets);
+    g_assert_cmpuint(count, <=, component->buckets);
+    size_t found = 0;
+    for (size_t index = 0; index < count; index++) {
+        if (!kw_bytes_equal(buckets[index].bytes, piece))
+            continue;
+        found++;
+        if (buckets[index].narrowed)
+            g_assert_true(buckets[index].least <= value.number && value.number <= buckets[index].most);
+        if (buckets[index].field >= 0)
+            g_assert_true(kw_value_equal(buckets[index].value, record.values[buckets[index].field]));
+    }
+    g_assert_cmpuint(found, ==, 1);
+    tally->listed++;
+}
+
+/* Any bytes: refused, or the key of what they decode to. */
+static void
+check_any_key(const kw_layout *layout, kw_bytes key, kw_arena *arena, kw_test_tally *tally)
+{
+    kw_record record = kw_record_new(kw_layout_table(layout), arena);
+    kw_error error = KW_ERROR_NONE;
+    tally->mutated++;
+    if (!kw_layout_decode(layout, key, arena, &record, &error)) {
+        g_assert_cmpint(error.code, ==, KW_CORRUPT);
+        g_assert_cmpstr(error.text, !=, "");
+        return;
+    }
+    for (size_t index = 0; index < kw_layout_component_count(layout); index++) {
+        if (kw_layout_component(layout, index)->unit > 1)
+            return; /* the fields do not make the key again */
+    }
+    kw_buffer again = KW_BUFFER_EMPTY;
+    if (!kw_layout_encode(layout, &record, &again, &error))
+        g_error("decoded, but does not encode: %s", error.text);
+    g_assert_true(kw_bytes_equal(key, kw_buffer_bytes(&again)));
+    kw_buffer_clear(&again);
+    tally->decoded++;
+}
+
+static void
+check_keys(const random_table *made, const kw_layout *layout, kw_arena *arena, kw_test_tally *tally)
+{
+    const kw_table *table = kw_layout_table(layout);
+    kw_record record = kw_record_new(table, arena);
+    for (size_t field = 0; field < table->fields_count; field++)
+        record.values[field] = random_value(made, field, arena);
+    kw_buffer key = KW_BUFFER_EMPTY;
+    kw_buffer_append_byte(&key, 0x5a); /* what stands before stays */
+    kw_error error = KW_ERROR_NONE;
+    if (!kw_layout_encode(layout, &record, &key, &error)) {
+        g_assert_cmpuint(key.size, ==, 1);
+        g_assert_nonnull(strstr(error.text, "table t"));
+    }
+    kw_bytes whole = kw_arena_copy(arena, kw_bytes_skip(kw_buffer_bytes(&key), 1));
+    kw_buffer_clear(&key);
+    uint8_t *bytes = (uint8_t *)whole.data;
+    check_any_key(layout, whole, arena, tally);
+    for (unsigned turn = 0; turn < 4 && whole.size > 0; turn++) {
+        bytes[random_below((unsigned)whole.size)] = random_chance(50) ? (uint8_t)random_below(256) : 0;
+        check_any_key(layout, kw_bytes_of(bytes, whole.size - random_below(2)), arena, tally);
+    }
+}
+
+static void
+try_table(kw_test_tally *tally)
+{
+    random_table made;
+    random_table_make(&made);
+    kw_policy *policy = test_policy_maybe(made.yaml);
+    kw_arena *arena = kw_arena_new();
+    const kw_layout *layout = policy ? kw_policy_table(policy, 0)->paths[0].layout : NULL;
+    for (size_t index = 0; layout && index < kw_layout_component_count(layout); index++) {
+        const kw_component *component = kw_layout_component(layout, index);
+        for (unsigned turn = 0; turn < PAIRS && component->field >= 0; turn++)
+            check_pair(&made, component, arena, tally);
+        for (unsigned turn = 0; turn < PAIRS && component->buckets; turn++)
+            check_listed(&made, component, arena, tally);
+    }
+    for (unsigned turn = 0; layout && turn < PAIRS; turn++)
+        check_keys(&made, layout, arena, tally);
+    if (layout) {
+        g_autoptr(kw_policy) again = test_policy(made.yaml);
+        g_assert_cmpstr(kw_layout_fingerprint(layout), ==,
+                        kw_layout_fingerprint(kw_policy_table(again, 0)->paths[0].layout));
+    }
+    kw_arena_free(arena);
+    kw_policy_unref(policy);
+    random_table_clear(&made);
+}
+
+static void
+test_random_rules(void)
+{
+    kw_test_tally tally = {0};
+    for (unsigned index = 0; index < TABLES; index++)
+        try_table(&tally);
+    g_print("# %zu pairs, %zu in order; %zu listed; %zu keys, of which %zu decode\n", tally.pairs,
+            tally.ordered, tally.listed, tally.mutated, tally.decoded);
+    g_assert_cmpuint(tally.ordered, >, 1000);
+    g_assert_cmpuint(tally.listed, >, 1000);
+    g_assert_cmpuint(tally.decoded, >, 1000);
+    g_assert_cmpuint(tally.mutated, >, tally.decoded);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    random_seed();
+    g_test_add_func("/rule/property/random_rules", test_random_rules);
+    return g_test_run();
+}

@@ -1,0 +1,153 @@
+/* Split points from rules and samples, the limits of the algorithms, and the text form of bytes. (The
+ * algorithms' keys are in test_vectors.) */
+#include "rule/policies.h"
+#include "rule/splits.h"
+
+/* The split keys of a rule over id (string) and n (int), as text, comma between. */
+static char *
+splits_of(const char *rule, uint32_t regions)
+{
+    g_autofree char *yaml = g_strdup_printf(
+        "    fields: {id: string, n: int, kind: {type: string, values: [x, y, z]}}\n    key:\n%s", rule);
+    g_autoptr(kw_policy) policy = test_policy(yaml);
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_bytes *keys;
+    size_t count;
+    kw_error error = KW_ERROR_NONE;
+    if (!kw_layout_splits(kw_policy_table(policy, 0)->paths[0].layout, regions, arena, &keys, &count, &error))
+        return g_strconcat("error: ", error.text, NULL);
+    GString *text = g_string_new(NULL);
+    for (size_t index = 0; index < count; index++) {
+        if (index > 0)
+            g_assert_cmpint(kw_bytes_compare(keys[index - 1], keys[index]), <, 0);
+        g_string_append_printf(text, "%s%s", index ? "," : "", kw_bytes_to_binary_text(keys[index], arena));
+    }
+    return g_string_free(text, FALSE);
+}
+
+static void
+check(const char *rule, uint32_t regions, const char *expected)
+{
+    g_autofree char *made = splits_of(rule, regions);
+    g_assert_cmpstr(made, ==, expected);
+}
+
+static void
+test_rules(void)
+{
+    check("      - salt: {of: id, buckets: 4}\n      - field: id\n", 4, "\\x01,\\x02,\\x03");
+    check("      - salt: {of: id, buckets: 4}\n      - field: id\n", 2, "\\x02");
+    check("      - salt: {of: id, buckets: 4}\n      - field: id\n", 16, "\\x01,\\x02,\\x03");
+    check("      - salt: {of: id, buckets: 10, as: decimal, width: 3}\n      - field: id\n", 5,
+          "002,004,006,008");
+    check("      - hash: {of: id, algorithm: md5, take: 4}\n      - field: id\n", 4, "4000,8000,c000");
+    check("      - hash: {of: id, take: 1}\n      - field: id\n", 3, "5,a");
+    check("      - hash: {of: id, take: 2, as: bytes}\n      - field: id\n", 3, "UU,\\xAA\\xAA");
+    check("      - hash: {of: id, algorithm: md5, take: 32}\n      - field: id\n", 4,
+          "40000000,80000000,c0000000");
+    check("      - literal: \"p|\"\n      - mod: {of: n, buckets: 2}\n      - field: id\n      - field: n\n",
+          2, "p|\\x01");
+    /* A bucket is cut within when what follows is known, too. */
+    check("      - mod: {of: n, buckets: 2}\n      - hash: {of: id, take: 1}\n      - field: id\n      - "
+          "field: n\n",
+          4, "\\x008,\\x01,\\x018");
+    check("      - enum: {field: kind, as: text}\n      - field: id\n", 3, "y,z");
+}
+
+static void
+test_unknown(void)
+{
+    check("      - field: id\n", 4,
+          "error: table t, path primary: its keys begin with field(id as raw), whose values the rule does "
+          "not know; give "
+          "split keys or a sample of records");
+    check("      - literal: a\n      - field: id\n", 4,
+          "error: table t, path primary: its keys begin with field(id as raw), whose values the rule does "
+          "not know; give "
+          "split keys or a sample of records");
+    check("      - hash: id\n      - field: id\n", 1,
+          "error: a table can be split into 2 to 65536 regions, not 1");
+    check("      - hash: id\n      - field: id\n", 65537,
+          "error: a table can be split into 2 to 65536 regions, not 65537");
+}
+
+static void
+test_sample(void)
+{
+    g_autoptr(kw_policy) policy = test_policy("    fields: {id: string}\n    key:\n      - field: id\n");
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    static const char *const ids[] = {"d", "a", "c", "b", "h", "g", "f", "e"};
+    kw_record records[8];
+    for (size_t index = 0; index < 8; index++) {
+        records[index] = kw_record_new(kw_policy_table(policy, 0), arena);
+        records[index].values[0] = test_text(ids[index]);
+    }
+    const kw_layout *layout = kw_policy_table(policy, 0)->paths[0].layout;
+    kw_bytes *keys;
+    size_t count;
+    kw_error error = KW_ERROR_NONE;
+    g_assert_true(kw_layout_splits_of_sample(layout, records, 8, 4, arena, &keys, &count, &error));
+    g_assert_cmpuint(count, ==, 3);
+    g_assert_true(kw_bytes_equal(keys[0], KW_BYTES_LITERAL("c")));
+    g_assert_true(kw_bytes_equal(keys[1], KW_BYTES_LITERAL("e")));
+    g_assert_true(kw_bytes_equal(keys[2], KW_BYTES_LITERAL("g")));
+    /* More regions than records: fewer cuts, none twice and none before the first key. */
+    g_assert_true(kw_layout_splits_of_sample(layout, records, 2, 8, arena, &keys, &count, &error));
+    g_assert_cmpuint(count, ==, 1);
+    g_assert_true(kw_bytes_equal(keys[0], KW_BYTES_LITERAL("d")));
+    g_assert_false(kw_layout_splits_of_sample(layout, records, 0, 8, arena, &keys, &count, &error));
+    records[3].values[0] = KW_VALUE_ABSENT;
+    g_assert_false(kw_layout_splits_of_sample(layout, records, 8, 4, arena, &keys, &count, &error));
+    g_assert_true(g_str_has_prefix(error.text, "sample record 4: table t, field id: is missing"));
+}
+
+static void
+test_algorithm_limits(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_bytes *keys;
+    size_t count;
+    kw_error error = KW_ERROR_NONE;
+    g_assert_false(kw_splits_by_algorithm("HexSplit", 4, arena, &keys, &count, &error));
+    g_assert_nonnull(strstr(error.text, "HexStringSplit, UniformSplit and DecimalStringSplit"));
+    g_assert_false(kw_splits_by_algorithm("UniformSplit", 1, arena, &keys, &count, &error));
+    g_assert_false(kw_splits_by_algorithm("UniformSplit", 0, arena, &keys, &count, &error));
+    g_assert_false(kw_splits_by_algorithm("UniformSplit", UINT32_MAX, arena, &keys, &count, &error));
+    g_assert_true(kw_splits_by_algorithm("UniformSplit", 65536, arena, &keys, &count, &error));
+    g_assert_cmpuint(count, ==, 65535);
+    g_assert_cmpuint(kw_be64_load(keys[65534].data), ==, 0xffff000000000000);
+}
+
+static void
+test_binary_text(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_bytes bytes;
+    kw_error error = KW_ERROR_NONE;
+    g_assert_true(kw_bytes_from_binary_text("a\\x00|\\xfF", arena, &bytes, &error));
+    g_assert_true(kw_bytes_equal(bytes, KW_BYTES_LITERAL("a\0|\xff")));
+    g_assert_true(kw_bytes_from_binary_text("", arena, &bytes, &error));
+    g_assert_cmpuint(bytes.size, ==, 0);
+    static const char *const bad[] = {"\\", "\\x", "\\x1", "a\\xg0", "\\n", "\\\\"};
+    for (size_t index = 0; index < G_N_ELEMENTS(bad); index++)
+        g_assert_false(kw_bytes_from_binary_text(bad[index], arena, &bytes, &error));
+    uint8_t all[256];
+    for (unsigned byte = 0; byte < 256; byte++)
+        all[byte] = (uint8_t)byte;
+    const char *text = kw_bytes_to_binary_text(kw_bytes_of(all, 256), arena);
+    g_assert_nonnull(strstr(text, "[\\x5C]"));
+    g_assert_true(kw_bytes_from_binary_text(text, arena, &bytes, &error));
+    g_assert_true(kw_bytes_equal(bytes, kw_bytes_of(all, 256)));
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/rule/splits/rules", test_rules);
+    g_test_add_func("/rule/splits/unknown", test_unknown);
+    g_test_add_func("/rule/splits/sample", test_sample);
+    g_test_add_func("/rule/splits/algorithm_limits", test_algorithm_limits);
+    g_test_add_func("/rule/splits/binary_text", test_binary_text);
+    return g_test_run();
+}
