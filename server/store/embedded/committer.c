@@ -30,7 +30,7 @@ struct kw_committer {
     bool stopping;
 
     kw_commit *pending; /* the rest is the committer thread's: taken, in order */
-    kw_batch batch;
+    kw_entries batch;
     int64_t last_stamp_ms;
     uint64_t commit_ns; /* what a synced write took, smoothed */
     size_t told_count;  /* answered in this round */
@@ -149,7 +149,7 @@ static bool
 add_write(kw_committer *committer, const kw_write *write, kw_error *ret_error)
 {
     kw_stored_table *table = find_table(committer, write->table, ret_error);
-    return table && kw_batch_add(&committer->batch, table, write, ret_error);
+    return table && kw_entries_add(&committer->batch, table, write, ret_error);
 }
 
 static bool
@@ -242,7 +242,7 @@ write_batch(kw_committer *committer, kw_commit *collected, bool synced)
     kw_error error;
     uint64_t began_ns = kw_clock_mono_ns();
     bool any = committer->batch.bytes > 0;
-    bool good = kw_batch_write(&committer->batch, &committer->store->engine, synced, &error);
+    bool good = kw_entries_write(&committer->batch, &committer->store->engine, synced, &error);
     if (any && synced) {
         kw_counters_add(KW_FIGURE_commits, 1);
         committer->commit_ns = (committer->commit_ns * 7 + (kw_clock_mono_ns() - began_ns)) / 8;
@@ -265,7 +265,7 @@ run_batch(kw_committer *committer, bool lazy, bool indexed)
 {
     kw_commit *collected = NULL, **collected_end = &collected;
     kw_commit **at = &committer->pending;
-    kw_batch_begin(&committer->batch, indexed, committer->last_stamp_ms);
+    kw_entries_begin(&committer->batch, indexed, committer->last_stamp_ms);
     while (*at && committer->batch.bytes < BATCH_BYTES_MAX && (*at)->kind < KW_COMMIT_CREATE) {
         kw_commit *commit = *at;
         if (commit->lazy != lazy) {
@@ -357,7 +357,7 @@ kw_committer_start(kw_embedded *store)
     committer->store = store;
     kw_mutex_init(&committer->lock);
     kw_condition_init(&committer->filled);
-    kw_batch_init(&committer->batch);
+    kw_entries_init(&committer->batch);
     kw_thread_start(&committer->thread, "kw-committer", serve, committer);
     return committer;
 }
@@ -372,7 +372,7 @@ kw_committer_stop(kw_committer *committer)
     kw_condition_broadcast(&committer->filled);
     kw_mutex_unlock(&committer->lock);
     kw_thread_join(&committer->thread);
-    kw_batch_clear(&committer->batch);
+    kw_entries_clear(&committer->batch);
     kw_condition_clear(&committer->filled);
     kw_mutex_clear(&committer->lock);
     g_free(committer);

@@ -7,14 +7,14 @@
 
 /* The newest cells of the columns, as a get would see them. */
 static bool
-read_row(kw_embedded *store, kw_batch *batch, kw_stored_table *table, kw_bytes row, const kw_column *columns,
-         size_t count, kw_rows *rows, kw_row *ret_row, kw_error *ret_error)
+read_row(kw_embedded *store, kw_entries *batch, kw_stored_table *table, kw_bytes row,
+         const kw_column *columns, size_t count, kw_rows *rows, kw_row *ret_row, kw_error *ret_error)
 {
     kw_selection selection;
     kw_asked asked = {.columns = columns, .columns_count = count, .max_versions = 1};
     if (!kw_selection_init_on(&selection, table, &asked, ret_error))
         return false;
-    rocksdb_iterator_t *at = kw_batch_iterator(batch, store);
+    rocksdb_iterator_t *at = kw_entries_iterator(batch, store);
     kw_reader reader;
     kw_reader_init(&reader, at, &selection);
     kw_view_direct(&reader.view, rows);
@@ -57,7 +57,7 @@ is_met(const kw_check *check, const kw_cell *stored)
 }
 
 bool
-kw_conditional_write(kw_embedded *store, kw_batch *batch, kw_stored_table *table, kw_commit *commit)
+kw_conditional_write(kw_embedded *store, kw_entries *batch, kw_stored_table *table, kw_commit *commit)
 {
     const kw_check *check = commit->check;
     kw_column column = {.family = check->family, .qualifier = check->qualifier};
@@ -66,7 +66,7 @@ kw_conditional_write(kw_embedded *store, kw_batch *batch, kw_stored_table *table
     bool good = read_row(store, batch, table, commit->write->row, &column, 1, rows, &row, &commit->error);
     commit->applied = good && is_met(check, row.cells_count ? &row.cells[0] : NULL);
     kw_rows_free(rows);
-    return good && (!commit->applied || kw_batch_add(batch, table, commit->write, &commit->error));
+    return good && (!commit->applied || kw_entries_add(batch, table, commit->write, &commit->error));
 }
 
 /* --- increment --------------------------------------------------------------------------------------- */
@@ -114,7 +114,7 @@ sorted_columns(kw_arena *arena, const kw_increment *increment)
 
 /* Never older than the cell it replaces; sums wrap as Java's long does. */
 static void
-increment_column(kw_batch *batch, const kw_stored_table *table, kw_arena *arena, const kw_column *column,
+increment_column(kw_entries *batch, const kw_stored_table *table, kw_arena *arena, const kw_column *column,
                  int64_t amount, const kw_cell *old, size_t prefix_size, kw_cell *ret_cell)
 {
     uint64_t sum = (old ? kw_be64_load(old->value.data) : 0) + (uint64_t)amount;
@@ -124,7 +124,7 @@ increment_column(kw_batch *batch, const kw_stored_table *table, kw_arena *arena,
     unsigned family = (unsigned)kw_stored_table_family(table, column->family);
     batch->key.size = prefix_size;
     kw_key_column(&batch->key, family, column->qualifier, stamp, KW_KEY_PUT);
-    kw_batch_put(batch, kw_buffer_bytes(&batch->key), kw_bytes_of(value, 8));
+    kw_entries_put(batch, kw_buffer_bytes(&batch->key), kw_bytes_of(value, 8));
     *ret_cell = (kw_cell){.family = kw_arena_copy(arena, column->family),
                           .qualifier = kw_arena_copy(arena, column->qualifier),
                           .value = kw_bytes_of(value, 8),
@@ -132,7 +132,7 @@ increment_column(kw_batch *batch, const kw_stored_table *table, kw_arena *arena,
 }
 
 bool
-kw_conditional_increment(kw_embedded *store, kw_batch *batch, kw_stored_table *table, kw_commit *commit)
+kw_conditional_increment(kw_embedded *store, kw_entries *batch, kw_stored_table *table, kw_commit *commit)
 {
     const kw_increment *increment = commit->increment;
     kw_rows *rows = kw_rows_new();

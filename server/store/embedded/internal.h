@@ -113,36 +113,38 @@ struct kw_commit {
     kw_error error; /* unless OK */
 };
 
-/* --- what a round of the committer collects (batch.c) ------------------------------------------- */
+/* --- what a round of the committer collects (entries.c) ------------------------------------------- */
 
 /* Entries that are written at once. Indexed when a conditional operation of the round must see what the
  * round has collected so far. */
-typedef struct kw_batch {
+typedef struct kw_entries {
     rocksdb_writebatch_t *plain;
     rocksdb_writebatch_wi_t *indexed;
     bool is_indexed;
     size_t bytes;
     kw_buffer key;
     int64_t stamp_ms; /* the store's clock, for unstamped writes of this round */
-} kw_batch;
+} kw_entries;
 
-void kw_batch_init(kw_batch *batch);
-void kw_batch_clear(kw_batch *batch);
-void kw_batch_begin(kw_batch *batch, bool indexed, int64_t stamp_ms);
-void kw_batch_put(kw_batch *batch, kw_bytes key, kw_bytes value);
-void kw_batch_delete(kw_batch *batch, kw_bytes key);
+void kw_entries_init(kw_entries *batch);
+void kw_entries_clear(kw_entries *batch);
+void kw_entries_begin(kw_entries *batch, bool indexed, int64_t stamp_ms);
+void kw_entries_put(kw_entries *batch, kw_bytes key, kw_bytes value);
+void kw_entries_delete(kw_entries *batch, kw_bytes key);
 /* Writes it, if there is anything; UNAVAILABLE or CORRUPT when the engine failed. */
-bool kw_batch_write(kw_batch *batch, kw_engine *engine, bool synced, kw_error *ret_error);
+bool kw_entries_write(kw_entries *batch, kw_engine *engine, bool synced, kw_error *ret_error);
 /* The engine as it will be after the (indexed) batch; destroy it with rocksdb_iter_destroy. */
-rocksdb_iterator_t *kw_batch_iterator(kw_batch *batch, kw_embedded *store);
+rocksdb_iterator_t *kw_entries_iterator(kw_entries *batch, kw_embedded *store);
 
 /* Adds the write's entries, all or none; false when the table has not a family. */
-bool kw_batch_add(kw_batch *batch, const kw_stored_table *table, const kw_write *write, kw_error *ret_error);
+bool kw_entries_add(kw_entries *batch, const kw_stored_table *table, const kw_write *write,
+                    kw_error *ret_error);
 
 /* --- conditional operations (conditional.c); on the committer, with an indexed batch ------------- */
 
-bool kw_conditional_write(kw_embedded *store, kw_batch *batch, kw_stored_table *table, kw_commit *commit);
-bool kw_conditional_increment(kw_embedded *store, kw_batch *batch, kw_stored_table *table, kw_commit *commit);
+bool kw_conditional_write(kw_embedded *store, kw_entries *batch, kw_stored_table *table, kw_commit *commit);
+bool kw_conditional_increment(kw_embedded *store, kw_entries *batch, kw_stored_table *table,
+                              kw_commit *commit);
 
 /* --- the committer (committer.c) ---------------------------------------------------------------- */
 

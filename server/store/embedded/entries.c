@@ -4,22 +4,23 @@
 #include "store/embedded/selection.h"
 
 void
-kw_batch_init(kw_batch *batch)
+kw_entries_init(kw_entries *batch)
 {
-    *batch = (kw_batch){.plain = rocksdb_writebatch_create(), .indexed = rocksdb_writebatch_wi_create(0, 1)};
+    *batch =
+        (kw_entries){.plain = rocksdb_writebatch_create(), .indexed = rocksdb_writebatch_wi_create(0, 1)};
 }
 
 void
-kw_batch_clear(kw_batch *batch)
+kw_entries_clear(kw_entries *batch)
 {
     rocksdb_writebatch_destroy(batch->plain);
     rocksdb_writebatch_wi_destroy(batch->indexed);
     kw_buffer_clear(&batch->key);
-    *batch = (kw_batch){0};
+    *batch = (kw_entries){0};
 }
 
 void
-kw_batch_begin(kw_batch *batch, bool indexed, int64_t stamp_ms)
+kw_entries_begin(kw_entries *batch, bool indexed, int64_t stamp_ms)
 {
     batch->is_indexed = indexed;
     batch->bytes = 0;
@@ -27,7 +28,7 @@ kw_batch_begin(kw_batch *batch, bool indexed, int64_t stamp_ms)
 }
 
 void
-kw_batch_put(kw_batch *batch, kw_bytes key, kw_bytes value)
+kw_entries_put(kw_entries *batch, kw_bytes key, kw_bytes value)
 {
     const char *key_data = (const char *)key.data, *value_data = value.size ? (const char *)value.data : "";
     if (batch->is_indexed)
@@ -38,7 +39,7 @@ kw_batch_put(kw_batch *batch, kw_bytes key, kw_bytes value)
 }
 
 void
-kw_batch_delete(kw_batch *batch, kw_bytes key)
+kw_entries_delete(kw_entries *batch, kw_bytes key)
 {
     if (batch->is_indexed)
         rocksdb_writebatch_wi_delete(batch->indexed, (const char *)key.data, key.size);
@@ -48,7 +49,7 @@ kw_batch_delete(kw_batch *batch, kw_bytes key)
 }
 
 bool
-kw_batch_write(kw_batch *batch, kw_engine *engine, bool synced, kw_error *ret_error)
+kw_entries_write(kw_entries *batch, kw_engine *engine, bool synced, kw_error *ret_error)
 {
     if (batch->bytes == 0)
         return true;
@@ -66,7 +67,7 @@ kw_batch_write(kw_batch *batch, kw_engine *engine, bool synced, kw_error *ret_er
 }
 
 rocksdb_iterator_t *
-kw_batch_iterator(kw_batch *batch, kw_embedded *store)
+kw_entries_iterator(kw_entries *batch, kw_embedded *store)
 {
     rocksdb_iterator_t *stored = rocksdb_create_iterator(store->engine.db, store->get_options);
     return rocksdb_writebatch_wi_create_iterator_with_base(batch->indexed, stored);
@@ -88,24 +89,25 @@ families_exist(const kw_stored_table *table, const kw_write *write, kw_error *re
 }
 
 static void
-put_family_marker(kw_batch *batch, size_t prefix_size, unsigned family, int64_t timestamp)
+put_family_marker(kw_entries *batch, size_t prefix_size, unsigned family, int64_t timestamp)
 {
     batch->key.size = prefix_size;
     kw_key_family_marker(&batch->key, family, timestamp);
-    kw_batch_put(batch, kw_buffer_bytes(&batch->key), KW_BYTES_NONE);
+    kw_entries_put(batch, kw_buffer_bytes(&batch->key), KW_BYTES_NONE);
 }
 
 static void
-put_column(kw_batch *batch, size_t prefix_size, unsigned family, kw_bytes qualifier, int64_t timestamp,
+put_column(kw_entries *batch, size_t prefix_size, unsigned family, kw_bytes qualifier, int64_t timestamp,
            kw_key_kind kind, kw_bytes value)
 {
     batch->key.size = prefix_size;
     kw_key_column(&batch->key, family, qualifier, timestamp, kind);
-    kw_batch_put(batch, kw_buffer_bytes(&batch->key), value);
+    kw_entries_put(batch, kw_buffer_bytes(&batch->key), value);
 }
 
 static void
-add_cells(kw_batch *batch, const kw_stored_table *table, const kw_write *write, size_t prefix, int64_t stamp)
+add_cells(kw_entries *batch, const kw_stored_table *table, const kw_write *write, size_t prefix,
+          int64_t stamp)
 {
     for (size_t i = 0; i < write->cells_count; i++) {
         const kw_cell *cell = &write->cells[i];
@@ -115,7 +117,7 @@ add_cells(kw_batch *batch, const kw_stored_table *table, const kw_write *write, 
 }
 
 static void
-add_markers(kw_batch *batch, const kw_stored_table *table, const kw_write *write, size_t prefix,
+add_markers(kw_entries *batch, const kw_stored_table *table, const kw_write *write, size_t prefix,
             int64_t stamp)
 {
     if (write->columns_count == 0)
@@ -132,7 +134,7 @@ add_markers(kw_batch *batch, const kw_stored_table *table, const kw_write *write
 }
 
 bool
-kw_batch_add(kw_batch *batch, const kw_stored_table *table, const kw_write *write, kw_error *ret_error)
+kw_entries_add(kw_entries *batch, const kw_stored_table *table, const kw_write *write, kw_error *ret_error)
 {
     if (!families_exist(table, write, ret_error))
         return false;
