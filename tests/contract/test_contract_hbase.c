@@ -1,0 +1,71 @@
+/* The contract, held by the hbase store against a real HBase:
+ *
+ *   KW_HBASE_THRIFT=127.0.0.1:9090 test_contract_hbase [--framed] [--compact] [GLib's test options]
+ *
+ * The options say how that Thrift2 server was started. Without KW_HBASE_THRIFT it is skipped (77).
+ */
+#include "contract/contract.h"
+#include "store/hbase/hbase.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define SKIPPED 77
+
+static kw_model_server server;
+static kw_model_hbase settings = {.servers = &server,
+                                  .servers_count = 1,
+                                  .tls = {.certificate = "", .key = "", .ca = "", .server_name = ""},
+                                  .channels = 4,
+                                  .pipeline = 1,
+                                  .connect_timeout_ms = 2000,
+                                  .ping_ms = 20000,
+                                  .rest_ms = 1000,
+                                  .batch_bytes = 1 << 20,
+                                  .retry_percent = 20};
+
+static kw_store *
+open_store(void)
+{
+    kw_error error;
+    kw_store *store = kw_hbase_open(&settings, &error);
+    if (!store)
+        g_error("%s", error.text);
+    return store;
+}
+
+/* Takes our own options out of the arguments. */
+static void
+take_options(int *argc, char **argv)
+{
+    int kept = 1;
+    for (int i = 1; i < *argc; i++) {
+        if (strcmp(argv[i], "--framed") == 0)
+            settings.framed = true;
+        else if (strcmp(argv[i], "--compact") == 0)
+            settings.compact = true;
+        else
+            argv[kept++] = argv[i];
+    }
+    argv[kept] = NULL;
+    *argc = kept;
+}
+
+int
+main(int argc, char **argv)
+{
+    const char *place = getenv("KW_HBASE_THRIFT");
+    const char *colon = place ? strrchr(place, ':') : NULL;
+    if (!colon)
+        return SKIPPED;
+    g_autofree char *host = g_strndup(place, (size_t)(colon - place));
+    server.host = host;
+    server.port = (uint16_t)strtoul(colon + 1, NULL, 10);
+    take_options(&argc, argv);
+    g_test_init(&argc, &argv, NULL);
+    g_autofree char *prefix = g_strdup_printf("kwc_%d_%08x", (int)getpid(), (unsigned)kw_random_u64());
+    kw_contract_add_tests(prefix, open_store);
+    int failed = g_test_run();
+    kw_contract_finish();
+    return failed;
+}
