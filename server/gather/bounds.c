@@ -31,7 +31,8 @@ static kw_bytes
 key_at(const kw_range *range, kw_bytes suffix, kw_arena *arena)
 {
     uint8_t *key = kw_arena_alloc(arena, range->skip + suffix.size);
-    memcpy(key, range->start.data, range->skip);
+    if (range->skip)
+        memcpy(key, range->start.data, range->skip);
     if (suffix.size)
         memcpy(key + range->skip, suffix.data, suffix.size);
     return kw_bytes_of(key, range->skip + suffix.size);

@@ -39,20 +39,27 @@ demand_of(const kw_stream *stream)
                        .taken_by_all = group->taken_live};
 }
 
-/* A stream's share of the budget: half of it for what is read, half for what is read ahead. In the store's
- * terms, which do not count the memory around the bytes. */
-static size_t
-chunk_bytes(const kw_stream *stream, const kw_demand *demand)
+typedef struct chunk {
+    uint32_t rows;
+    size_t bytes; /* as the store counts: without the memory around keys and values */
+} chunk;
+
+/* What to ask for: what the page needs, within the stream's share of the budget (half of it for what is read,
+ * half for what is read ahead). */
+static chunk
+chunk_of(const kw_stream *stream, const kw_demand *demand, uint64_t buffered)
 {
     const kw_gather *gather = stream->gather;
     size_t share = gather->spec.buffer_bytes / (2 * demand->streams);
+    size_t rows = MAX(share / bytes_per_row(gather), 1);
     if (gather->read_memory)
         share = (size_t)((double)share * (double)gather->read_bytes / (double)gather->read_memory);
     size_t left = gather->max_bytes > gather->page_bytes ? gather->max_bytes - gather->page_bytes : 1;
     size_t of_page = left / demand->streams + left / demand->streams / 4;
     if (!gather->sifts && share > of_page)
         share = of_page;
-    return MAX(share, CHUNK_BYTES_MIN);
+    return (chunk){.rows = (uint32_t)MIN(rows, kw_demand_rows(demand, buffered)),
+                   .bytes = MAX(share, CHUNK_BYTES_MIN)};
 }
 
 static void
@@ -128,24 +135,24 @@ open_run(kw_stream *stream)
 }
 
 static void
-fetch(kw_stream *stream, const kw_demand *demand, uint32_t rows, size_t bytes)
+fetch(kw_stream *stream, const kw_demand *demand, chunk what)
 {
     kw_gather *gather = stream->gather;
     if (!stream->run)
         open_run(stream);
     stream->fetching = true;
-    stream->reserved = MIN(2 * bytes, (size_t)rows * bytes_per_row(gather));
+    stream->reserved = MIN(2 * what.bytes, (size_t)what.rows * bytes_per_row(gather));
     gather->held_bytes += stream->reserved;
     gather->in_flight++;
-    bool more = kw_demand_expected(demand) > rows || gather->sifts || gather->spec.filter.size;
-    kw_run_fetch(stream->run, rows, bytes, more, gather->deadline, arrived, stream);
+    bool more = kw_demand_expected(demand) > what.rows || gather->sifts || gather->spec.filter.size;
+    kw_run_fetch(stream->run, what.rows, what.bytes, more, gather->deadline, arrived, stream);
 }
 
 static void
 fetch_needed(kw_stream *stream)
 {
     kw_demand demand = demand_of(stream);
-    fetch(stream, &demand, kw_demand_rows(&demand, 0), chunk_bytes(stream, &demand));
+    fetch(stream, &demand, chunk_of(stream, &demand, 0));
 }
 
 void
@@ -188,10 +195,11 @@ kw_stream_ahead(kw_stream *stream)
         return;
     kw_demand demand = demand_of(stream);
     uint64_t buffered = stream->batch ? stream->batch->count - stream->at : 0;
-    size_t bytes = chunk_bytes(stream, &demand);
-    bool room = gather->in_flight < FETCHES_MAX && gather->held_bytes + bytes <= gather->spec.buffer_bytes;
-    if (room && kw_demand_ahead(&demand, buffered))
-        fetch(stream, &demand, kw_demand_rows(&demand, buffered), bytes);
+    if (gather->in_flight >= FETCHES_MAX || !kw_demand_ahead(&demand, buffered))
+        return;
+    chunk what = chunk_of(stream, &demand, buffered);
+    if (gather->held_bytes + what.rows * bytes_per_row(gather) <= gather->spec.buffer_bytes)
+        fetch(stream, &demand, what);
 }
 
 void

@@ -583,6 +583,16 @@ passes(const memory_run *run, const row *found)
     return found->key.data[found->key.size - 1] % 2 == 0;
 }
 
+static kw_row *
+more_rows(const kw_rows *rows, size_t *room)
+{
+    *room = *room ? 2 * *room : 8;
+    kw_row *grown = KW_ARENA_ARRAY(rows->arena, kw_row, *room);
+    if (rows->count)
+        memcpy(grown, rows->rows, rows->count * sizeof(kw_row));
+    return grown;
+}
+
 static void
 memory_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline deadline,
                  kw_get_done done, void *user)
@@ -601,7 +611,7 @@ memory_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_hi
     if (what->failed)
         return;
     kw_rows *rows = what->rows = kw_rows_new();
-    rows->rows = KW_ARENA_ARRAY(rows->arena, kw_row, max_rows);
+    size_t room = 0;
     gint64 place = 0;
     while (rows->scanned < max_rows && rows->bytes < max_bytes && (place = next_place(store, run)) >= 0) {
         const row *found = store->rows->pdata[place];
@@ -609,6 +619,8 @@ memory_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_hi
         run->at = copy(found->key);
         run->has_at = true;
         rows->scanned++;
+        if (rows->count == room)
+            rows->rows = more_rows(rows, &room);
         if (passes(run, found) &&
             read_row(found, run->spec.columns, run->spec.columns_count, rows, &rows->rows[rows->count]))
             rows->count++;

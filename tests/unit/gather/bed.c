@@ -107,6 +107,17 @@ bed_new(const bed_shape *shape)
     return self;
 }
 
+bed *
+bed_with_rows(const bed_shape *shape, size_t least)
+{
+    bed *self = bed_new(shape);
+    while (self->rows_count < least) {
+        bed_free(self);
+        self = bed_new(shape);
+    }
+    return self;
+}
+
 static void
 door_closed(void *user)
 {
@@ -151,7 +162,7 @@ page_done(void *user, const kw_gathered *page, const kw_error *error)
         self->error = *error;
         return;
     }
-    for (size_t i = 0; i < page->count; i++) {
+    for (size_t i = 0; page->rows && i < page->count; i++) {
         kw_bytes key = kw_arena_copy(self->arena, page->rows[i]->key);
         g_array_append_val(self->keys, key);
         g_assert_cmpuint(page->rows[i]->cells_count, >, 0);

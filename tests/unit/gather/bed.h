@@ -43,6 +43,8 @@ typedef struct bed_shape {
 } bed_shape;
 
 bed *bed_new(const bed_shape *shape);
+/* At least so many rows. */
+bed *bed_with_rows(const bed_shape *shape, size_t least);
 void bed_free(bed *self);
 
 /* A spec for the bed's plan with a budget of 64 KiB. */

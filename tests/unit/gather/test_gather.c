@@ -130,7 +130,7 @@ walk_faults(bool reversed, kw_code code)
 {
     bed_shape shape = {
         .groups = 3, .ranges_per_group = 6, .rows_per_range = 60, .suffixes = 500, .reversed = reversed};
-    bed *self = bed_new(&shape);
+    bed *self = bed_with_rows(&shape, 300);
     self->control->shuffle = true;
     self->control->fail_code = code;
     bool failed = true;
@@ -174,7 +174,7 @@ static void
 test_failed_stays_failed(void)
 {
     bed_shape shape = {.groups = 1, .ranges_per_group = 1, .rows_per_range = 100, .suffixes = 50000};
-    bed *self = bed_new(&shape);
+    bed *self = bed_with_rows(&shape, 1);
     self->control->fail_at = 1;
     kw_gather_spec spec = bed_spec(self);
     kw_gather *gather = kw_gather_new(self->door, &spec);
@@ -230,11 +230,7 @@ static void
 test_deadline(void)
 {
     bed_shape shape = {.groups = 1, .ranges_per_group = 1, .rows_per_range = 3000, .suffixes = 50000};
-    bed *self = bed_new(&shape);
-    while (self->rows_count < 1000) {
-        bed_free(self);
-        self = bed_new(&shape);
-    }
+    bed *self = bed_with_rows(&shape, 1000);
     kw_gather_spec spec = bed_spec(self);
     kw_gather *gather = kw_gather_new(self->door, &spec);
     bed_start_page(self, gather, 10, 1000, 1);
@@ -315,7 +311,7 @@ static void
 test_points_close_and_fail(void)
 {
     bed_shape shape = {.groups = 1, .ranges_per_group = 4, .rows_per_range = 40, .suffixes = 5000};
-    bed *self = bed_new(&shape);
+    bed *self = bed_with_rows(&shape, 30);
     make_points(self);
     kw_gather_spec spec = bed_spec(self);
     kw_gather *gather = kw_gather_new(self->door, &spec);

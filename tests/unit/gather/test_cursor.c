@@ -1,0 +1,132 @@
+/* Cursors: what was sealed comes back; whatever was changed, cut or made with another key is refused. */
+#include "gather/cursor.h"
+
+#include "base/clock.h"
+
+#include <glib.h>
+
+static const kw_cursor example = {
+    .table = KW_BYTES_LITERAL("orders"),
+    .path = KW_BYTES_LITERAL("by_time"),
+    .layout = 3,
+    .fingerprint = KW_BYTES_LITERAL("12345678"),
+    .caller = KW_BYTES_LITERAL("CN=shop"),
+    .expires_ms = 5000,
+    .question = KW_BYTES_LITERAL("question\0with a zero"),
+    .columns = KW_BYTES_LITERAL("\0\x04"
+                                "city"),
+    .filter = KW_BYTES_LITERAL("PrefixFilter('a')"),
+    .remaining = UINT64_C(0x123456789abcdef0),
+    .page_rows = 100,
+    .page_bytes = 1 << 20,
+    .position = {
+        .started = true, .group = 7, .range = 4000000000, .suffix = KW_BYTES_LITERAL("\xff\x00row")}};
+
+static kw_keyring *
+keyring_of(const char *key)
+{
+    kw_bytes bytes = kw_bytes_of_text(key);
+    return kw_keyring_new(&bytes, 1);
+}
+
+static void
+assert_bytes(kw_bytes a, kw_bytes b)
+{
+    g_assert_true(kw_bytes_equal(a, b));
+}
+
+static void
+test_round_trip(void)
+{
+    kw_keyring *keyring = keyring_of("a key of 16 bytes");
+    kw_buffer sealed = KW_BUFFER_EMPTY;
+    kw_buffer_append_text(&sealed, "what was there before");
+    size_t before = sealed.size;
+    kw_cursor_seal(keyring, &example, &sealed);
+    kw_cursor got;
+    kw_error error;
+    g_assert_true(
+        kw_cursor_open(keyring, kw_bytes_skip(kw_buffer_bytes(&sealed), before), 4999, &got, &error));
+    assert_bytes(got.table, example.table);
+    assert_bytes(got.path, example.path);
+    assert_bytes(got.fingerprint, example.fingerprint);
+    assert_bytes(got.caller, example.caller);
+    assert_bytes(got.question, example.question);
+    assert_bytes(got.columns, example.columns);
+    assert_bytes(got.filter, example.filter);
+    assert_bytes(got.position.suffix, example.position.suffix);
+    g_assert_cmpuint(got.layout, ==, 3);
+    g_assert_cmpint(got.expires_ms, ==, 5000);
+    g_assert_cmpuint(got.remaining, ==, example.remaining);
+    g_assert_cmpuint(got.page_rows, ==, 100);
+    g_assert_cmpuint(got.page_bytes, ==, 1 << 20);
+    g_assert_true(got.position.started);
+    g_assert_cmpuint(got.position.group, ==, 7);
+    g_assert_cmpuint(got.position.range, ==, 4000000000);
+    kw_buffer_clear(&sealed);
+    kw_keyring_unref(keyring);
+}
+
+static void
+assert_refused(const kw_keyring *keyring, kw_bytes sealed, int64_t now_ms, const char *text)
+{
+    kw_cursor got;
+    kw_error error;
+    g_assert_false(kw_cursor_open(keyring, sealed, now_ms, &got, &error));
+    g_assert_cmpint(error.code, ==, KW_INVALID);
+    g_assert_nonnull(strstr(error.text, text));
+}
+
+static void
+test_every_bit(void)
+{
+    kw_keyring *keyring = keyring_of("a key of 16 bytes");
+    kw_buffer sealed = KW_BUFFER_EMPTY;
+    kw_cursor_seal(keyring, &example, &sealed);
+    for (size_t bit = 0; bit < 8 * sealed.size; bit++) {
+        sealed.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        assert_refused(keyring, kw_buffer_bytes(&sealed), 0, "cursor was changed or made with another key");
+        sealed.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    for (size_t size = 0; size < sealed.size; size++)
+        assert_refused(keyring, kw_bytes_of(sealed.data, size), 0, "cursor was changed");
+    kw_buffer_append_byte(&sealed, 0);
+    assert_refused(keyring, kw_buffer_bytes(&sealed), 0, "cursor was changed");
+    assert_refused(keyring, KW_BYTES_NONE, 0, "cursor was changed");
+    kw_buffer_clear(&sealed);
+    kw_keyring_unref(keyring);
+}
+
+static void
+test_keys_and_expiry(void)
+{
+    kw_bytes keys[] = {KW_BYTES_LITERAL("the new key, in use"), KW_BYTES_LITERAL("the old key, known")};
+    kw_keyring *new = kw_keyring_new(keys, 1), *both = kw_keyring_new(keys, 2),
+               *old = kw_keyring_new(keys + 1, 1);
+    kw_buffer sealed = KW_BUFFER_EMPTY;
+    kw_cursor got;
+    kw_error error;
+    kw_cursor_seal(old, &example, &sealed);
+    g_assert_true(kw_cursor_open(both, kw_buffer_bytes(&sealed), 0, &got, &error));
+    assert_refused(new, kw_buffer_bytes(&sealed), 0, "made with another key");
+    assert_refused(old, kw_buffer_bytes(&sealed), 5000, "cursor expired");
+    sealed.size = 0;
+    kw_cursor_seal(both, &example, &sealed); /* the first key signs */
+    g_assert_true(kw_cursor_open(new, kw_buffer_bytes(&sealed), 0, &got, &error));
+    kw_buffer_clear(&sealed);
+    kw_keyring *again = kw_keyring_ref(new);
+    kw_keyring_unref(new);
+    kw_keyring_unref(again);
+    kw_keyring_unref(both);
+    kw_keyring_unref(old);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/gather/cursor/round trip", test_round_trip);
+    g_test_add_func("/gather/cursor/every bit", test_every_bit);
+    g_test_add_func("/gather/cursor/keys and expiry", test_keys_and_expiry);
+    return g_test_run();
+}

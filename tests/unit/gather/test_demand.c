@@ -1,0 +1,355 @@
+/* How much is read: limits reach the runs, chunks follow what the rows show, groups are opened ahead only
+ * when the finished ones were too small, and memory stays within the budget. */
+#include "gather/demand.h"
+
+#include "bed.h"
+#include "gather/inside.h"
+
+/* --- arithmetic ------------------------------------------------------------------------------------ */
+
+static void
+test_arithmetic(void)
+{
+    kw_demand one = {.wanted = 1, .streams = 1};
+    g_assert_cmpuint(kw_demand_rows(&one, 0), ==, 1);
+    kw_demand alone = {.wanted = 5000, .streams = 1, .taken = 10, .taken_by_all = 10};
+    g_assert_cmpuint(kw_demand_rows(&alone, 0), ==, 5000);
+    kw_demand of_many = {.wanted = 1, .streams = 16};
+    g_assert_cmpuint(kw_demand_rows(&of_many, 0), ==, 1);
+    kw_demand twenty = {.wanted = 20, .streams = 16};
+    g_assert_cmpuint(kw_demand_rows(&twenty, 0), ==, 3);
+    /* All rows came from this one: it gets nearly all of what is left. */
+    kw_demand skewed = {.wanted = 1000, .streams = 16, .taken = 500, .taken_by_all = 500};
+    g_assert_cmpuint(kw_demand_rows(&skewed, 0), >, 900);
+    kw_demand cold = {.wanted = 1000, .streams = 16, .taken = 0, .taken_by_all = 500};
+    g_assert_cmpuint(kw_demand_rows(&cold, 0), <, 10);
+    g_assert_cmpuint(kw_demand_rows(&cold, 100), ==, 1);
+    g_assert_true(kw_demand_ahead(&skewed, 100));
+    g_assert_false(kw_demand_ahead(&skewed, 900));
+    g_assert_false(kw_demand_ahead(&cold, 2));
+
+    g_assert_cmpuint(kw_demand_groups(100, 0, 0), ==, 0);
+    g_assert_cmpuint(kw_demand_groups(100, 1, 1000), ==, 0);
+    g_assert_cmpuint(kw_demand_groups(100, 2, 20), ==, 9);
+    g_assert_cmpuint(kw_demand_groups(1, 3, 0), ==, 3);
+    g_assert_cmpuint(kw_demand_groups(1000000, 1, 1), ==, 32);
+}
+
+/* --- limits ---------------------------------------------------------------------------------------- */
+
+/* Exactly so many ranges in one group, `rows` in each, taking turns unless `skewed`: then all rows that come
+ * first are in the first range. */
+static bed *
+even_bed(uint32_t ranges, uint32_t rows, bool skewed)
+{
+    bed_shape shape = {.groups = 1, .ranges_per_group = 1, .rows_per_range = 0, .suffixes = 1};
+    bed *self = bed_new(&shape);
+    kw_range *made = KW_ARENA_ARRAY(self->arena, kw_range, ranges);
+    kw_merge_group *group = KW_ARENA_NEW(self->arena, kw_merge_group);
+    for (uint32_t range = 0; range < ranges; range++) {
+        char *start = kw_arena_printf(self->arena, "%03u", range),
+             *stop = kw_arena_printf(self->arena, "%03u", range);
+        stop[2]++;
+        made[range] = (kw_range){kw_bytes_of_text(start), kw_bytes_of_text(stop), 3, 0, 0};
+        for (uint32_t row = 0; row < rows; row++) {
+            uint32_t place = skewed ? range * rows + row : row * ranges + range;
+            g_autofree char *key = g_strdup_printf("%03u%08u", range, place);
+            kw_memory_store_set(self->store, "t", kw_bytes_of_text(key), "d", "v",
+                                KW_BYTES_LITERAL("0123456789"), 1);
+        }
+    }
+    group->count = ranges;
+    self->plan.ranges = made;
+    self->plan.ranges_count = ranges;
+    self->plan.groups = group;
+    return self;
+}
+
+static uint64_t
+rows_for(bed *self, uint64_t limit, uint32_t page_rows)
+{
+    kw_gather_spec spec = bed_spec(self);
+    spec.buffer_bytes = 8 << 20;
+    spec.limit = limit;
+    self->control->rows_read = 0;
+    self->control->fetches = 0;
+    kw_gather *gather = kw_gather_new(self->door, &spec);
+    bed_page(self, gather, page_rows, 8 << 20);
+    kw_gather_free(gather);
+    g_assert_false(self->failed);
+    g_assert_cmpuint(self->scanned, ==, self->control->rows_read);
+    return self->control->rows_read;
+}
+
+static void
+test_limit_reaches_runs(void)
+{
+    bed *one = even_bed(1, 1000, false);
+    g_assert_cmpuint(rows_for(one, 1, 10000), ==, 1);
+    g_assert_cmpuint(rows_for(one, 20, 10000), ==, 20);
+    g_assert_cmpuint(rows_for(one, 0, 20), ==, 21); /* one more shows whether a page follows */
+    g_assert_cmpuint(rows_for(one, 0, 1000), ==, 1000);
+    g_assert_true(one->end);
+    bed_free(one);
+
+    bed *even = even_bed(16, 500, false);
+    g_assert_cmpuint(rows_for(even, 1, 10000), ==, 16);
+    g_assert_cmpuint(rows_for(even, 20, 10000), <=, 50);
+    g_assert_cmpuint(rows_for(even, 1600, 10000), <=, 1600 + 16 * 11);
+    g_assert_cmpuint(even->control->fetches, <=, 20);
+    bed_free(even);
+
+    bed *skewed = even_bed(16, 500, true);
+    g_assert_cmpuint(rows_for(skewed, 20, 10000), <=, 70);
+    g_assert_cmpuint(rows_for(skewed, 400, 10000), <=, 1000);
+    g_assert_cmpuint(skewed->control->fetches, <=, 22);
+    bed_free(skewed);
+}
+
+/* A page bounded by its bytes does not read the whole table for it. */
+static void
+test_page_bytes(void)
+{
+    bed *self = even_bed(4, 3000, false);
+    kw_gather_spec spec = bed_spec(self);
+    spec.buffer_bytes = 8 << 20;
+    kw_gather *gather = kw_gather_new(self->door, &spec);
+    bed_page(self, gather, 10000, 4000); /* rows of 22 bytes */
+    g_assert_cmpuint(self->page_count, >, 120);
+    g_assert_cmpuint(self->page_count, <, 260);
+    g_assert_cmpuint(self->control->rows_read, <, 700);
+    kw_gather_free(gather);
+    bed_free(self);
+}
+
+/* --- groups ---------------------------------------------------------------------------------------- */
+
+/* Many groups with `rows` rows each, one range each. */
+static bed *
+grouped_bed(uint32_t groups, uint32_t rows)
+{
+    bed *self = even_bed(groups, rows, true);
+    kw_merge_group *made = KW_ARENA_ARRAY(self->arena, kw_merge_group, groups);
+    kw_range *ranges = KW_ARENA_ARRAY(self->arena, kw_range, groups);
+    for (uint32_t i = 0; i < groups; i++) {
+        ranges[i] = self->plan.ranges[i];
+        ranges[i].group = i;
+        made[i] = (kw_merge_group){i, 1};
+    }
+    self->plan.ranges = ranges;
+    self->plan.groups = made;
+    self->plan.groups_count = groups;
+    return self;
+}
+
+static void
+test_groups_ahead(void)
+{
+    bed *small = grouped_bed(200, 1);
+    g_assert_cmpuint(rows_for(small, 1, 10000), ==, 1);
+    g_assert_cmpuint(rows_for(small, 0, 10000), ==, 200);
+    g_assert_cmpuint(small->control->most_in_flight, >, 20);
+    g_assert_cmpuint(small->control->most_in_flight, <=, 34);
+    bed_free(small);
+
+    bed *empty = grouped_bed(200, 0);
+    g_assert_cmpuint(rows_for(empty, 1, 10000), ==, 0);
+    g_assert_cmpuint(empty->control->most_in_flight, >, 20);
+    bed_free(empty);
+
+    /* The first group alone fills the page: nothing else is read. */
+    bed *large = grouped_bed(50, 300);
+    g_assert_cmpuint(rows_for(large, 0, 200), ==, 201);
+    g_assert_cmpuint(rows_for(large, 250, 10000), ==, 250);
+    g_assert_cmpuint(rows_for(large, 400, 10000), <=, 720);
+    bed_free(large);
+}
+
+/* --- dropped rows ---------------------------------------------------------------------------------- */
+
+static bool
+every_tenth(void *user, kw_row *row, bool *ret_accepted, kw_error *ret_error)
+{
+    const unsigned *digit = user;
+    (void)ret_error;
+    *ret_accepted = row->key.data[row->key.size - 1] == '0' + *digit;
+    return true;
+}
+
+static void
+test_accept(void)
+{
+    bed *self = even_bed(4, 1000, true);
+    unsigned digit = 3;
+    self->plan.residual = true;
+    kw_gather_spec spec = bed_spec(self);
+    spec.accept = every_tenth;
+    spec.accept_user = &digit;
+    for (int copies = 0; copies < 2; copies++) {
+        size_t count = 0;
+        spec.accept_copies = copies;
+        spec.position = (kw_position){0};
+        do {
+            kw_gather *gather = kw_gather_new(self->door, &spec);
+            self->control->rows_read = 0;
+            bed_page(self, gather, 7, 1 << 20);
+            kw_gather_free(gather);
+            count += self->page_count;
+            g_assert_cmpuint(self->control->rows_read, <, 400);
+            spec.position = self->position;
+        } while (!self->end);
+        g_assert_cmpuint(count, ==, 400);
+    }
+    bed_free(self);
+}
+
+static bool
+none(void *user, kw_row *row, bool *ret_accepted, kw_error *ret_error)
+{
+    (void)row;
+    uint64_t *seen = user;
+    *ret_accepted = false;
+    return ++*seen < 500 || kw_error_set(ret_error, KW_CORRUPT, "row 500");
+}
+
+static void
+test_accept_fails(void)
+{
+    bed *self = even_bed(4, 1000, true);
+    uint64_t seen = 0;
+    self->plan.residual = true;
+    kw_gather_spec spec = bed_spec(self);
+    spec.accept = none;
+    spec.accept_user = &seen;
+    kw_gather *gather = kw_gather_new(self->door, &spec);
+    bed_page(self, gather, 7, 1 << 20);
+    g_assert_true(self->failed);
+    g_assert_cmpint(self->error.code, ==, KW_CORRUPT);
+    g_assert_cmpuint(seen, ==, 500);
+    kw_gather_free(gather);
+    bed_free(self);
+}
+
+/* A store's filter that leaves nothing of many fetches. */
+static void
+test_filter(void)
+{
+    bed *self = even_bed(3, 400, false);
+    kw_gather_spec spec = bed_spec(self);
+    spec.filter = KW_BYTES_LITERAL("even");
+    for (int late = 0; late < 2; late++) {
+        self->control->late_end = late;
+        kw_gather *gather = kw_gather_new(self->door, &spec);
+        bed_page(self, gather, 5, 1 << 20);
+        g_assert_cmpuint(self->page_count, ==, 5);
+        bed_page(self, gather, 10000, 1 << 20);
+        g_assert_cmpuint(self->page_count, ==, 595);
+        g_assert_true(self->end);
+        kw_gather_free(gather);
+    }
+    bed_free(self);
+}
+
+/* Rows of a range that are longer than its rows are: keys of other strings between them. */
+static void
+test_row_size(void)
+{
+    bed *self = even_bed(2, 50, false);
+    kw_range *ranges =
+        (kw_range *)(void *)kw_arena_copy(self->arena, kw_bytes_of(self->plan.ranges, 2 * sizeof(kw_range)))
+            .data;
+    ranges[0].row_size = ranges[1].row_size = 11;
+    self->plan.ranges = ranges;
+    for (unsigned i = 0; i < 30; i++) {
+        g_autofree char *longer = g_strdup_printf("000%08ux", 2 * i);
+        kw_memory_store_set(self->store, "t", kw_bytes_of_text(longer), "d", "v", KW_BYTES_LITERAL("0"), 1);
+    }
+    kw_gather_spec spec = bed_spec(self);
+    bed_forget(self);
+    do {
+        kw_gather *gather = kw_gather_new(self->door, &spec);
+        bed_page(self, gather, 9, 1 << 20);
+        kw_gather_free(gather);
+        spec.position = self->position;
+    } while (!self->end);
+    g_assert_cmpuint(self->keys->len, ==, 100);
+    for (guint i = 0; i < 100; i++)
+        g_assert_cmpuint(g_array_index(self->keys, kw_bytes, i).size, ==, 11);
+    bed_free(self);
+}
+
+/* --- memory ---------------------------------------------------------------------------------------- */
+
+typedef struct watch {
+    kw_gather *gather;
+    size_t most;
+    size_t most_retired;
+} watch;
+
+static bool
+watch_memory(void *user, kw_row *row, bool *ret_accepted, kw_error *ret_error)
+{
+    watch *self = user;
+    (void)row;
+    (void)ret_error;
+    self->most = MAX(self->most, self->gather->held_bytes);
+    self->most_retired = MAX(self->most_retired, self->gather->retired_bytes);
+    *ret_accepted = true;
+    return true;
+}
+
+static void
+check_budget(uint32_t ranges, uint32_t rows, size_t budget, bool copies)
+{
+    bed *self = even_bed(ranges, rows, false);
+    self->control->shuffle = true;
+    watch memory = {0};
+    kw_gather_spec spec = bed_spec(self);
+    spec.buffer_bytes = budget;
+    spec.accept = watch_memory;
+    spec.accept_user = &memory;
+    spec.accept_copies = copies;
+    memory.gather = kw_gather_new(self->door, &spec);
+    size_t count = 0;
+    do {
+        self->done = false;
+        bed_start_page(self, memory.gather, 10000, copies ? 1 << 20 : 16 * 1024, KW_DEADLINE_NONE);
+        while (!self->done)
+            bed_turn(self);
+        count += self->page_count;
+    } while (!self->end);
+    g_assert_cmpuint(count, ==, (size_t)ranges * rows);
+    g_test_message("%u ranges: held at most %zu of %zu, retired %zu", ranges, memory.most, budget,
+                   memory.most_retired);
+    g_assert_cmpuint(memory.most, <, budget + budget / 2);
+    if (copies)
+        g_assert_cmpuint(memory.most_retired, ==, 0);
+    kw_gather_free(memory.gather);
+    bed_free(self);
+}
+
+static void
+test_budget(void)
+{
+    check_budget(1, 20000, 64 * 1024, true);
+    check_budget(16, 2000, 128 * 1024, true);
+    check_budget(16, 2000, 128 * 1024, false);
+    check_budget(128, 200, 1024 * 1024, true);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    bed_seed();
+    g_test_add_func("/gather/demand/arithmetic", test_arithmetic);
+    g_test_add_func("/gather/demand/limit reaches the runs", test_limit_reaches_runs);
+    g_test_add_func("/gather/demand/page bytes", test_page_bytes);
+    g_test_add_func("/gather/demand/groups ahead", test_groups_ahead);
+    g_test_add_func("/gather/demand/accept", test_accept);
+    g_test_add_func("/gather/demand/accept fails", test_accept_fails);
+    g_test_add_func("/gather/demand/filter", test_filter);
+    g_test_add_func("/gather/demand/row size", test_row_size);
+    g_test_add_func("/gather/demand/budget", test_budget);
+    return g_test_run();
+}
