@@ -85,6 +85,9 @@ static const refusal refusals[] = {
     BINARY(kw_api_Value, "", KW_INVALID, "Value: the bytes end too early"),
     BINARY(kw_api_Value, "\2", KW_INVALID, "Value: the bytes end too early"),
     BINARY(kw_api_Value, "\2\0\1\1", KW_INVALID, "Value: the bytes end too early"),
+    BINARY(kw_api_Value, "\x0b\0\5\0\0", KW_INVALID, "Value.bytes: the bytes end too early"),
+    COMPACT(kw_odd_Odd, "\x21\x09\x5c\x21\1", KW_INVALID,
+            "Odd.flags: 2 elements do not fit the 1 bytes left"),
     COMPACT(kw_api_Value, "\x11", KW_INVALID, "Value: the bytes end too early"),
 };
 
@@ -195,6 +198,27 @@ memory_is_counted_over_the_whole_message(void)
     kw_buffer_clear(&out);
 }
 
+/* A struct that is a member has memory of its own; a container is a level of nesting like a struct. */
+static void
+members_and_containers_count(void)
+{
+    kw_error error = KW_ERROR_NONE;
+    kw_bytes one_left = KW_BYTES_LITERAL("\x1c\0\0");
+    kw_wire_limits exact = {.decoded_bytes = sizeof(kw_odd_Tree), .depth = 2};
+    kw_wire_limits less = {.decoded_bytes = sizeof(kw_odd_Tree) - 1, .depth = 2};
+    g_assert_true(tree_decodes(KW_WIRE_COMPACT, one_left, exact, &error));
+    g_assert_false(tree_decodes(KW_WIRE_COMPACT, one_left, less, &error));
+    g_assert_cmpint(error.code, ==, KW_LIMIT);
+    g_assert_nonnull(strstr(error.text, "Tree.left: decoding takes more than"));
+
+    kw_bytes one_child = KW_BYTES_LITERAL("\x29\x1c\0\0");
+    kw_wire_limits deep[] = {{1 << 20, 1}, {1 << 20, 2}, {1 << 20, 3}};
+    g_assert_false(tree_decodes(KW_WIRE_COMPACT, one_child, deep[0], &error));
+    g_assert_nonnull(strstr(error.text, "Tree.children: nesting is deeper than 1"));
+    g_assert_false(tree_decodes(KW_WIRE_COMPACT, one_child, deep[1], &error));
+    g_assert_true(tree_decodes(KW_WIRE_COMPACT, one_child, deep[2], &error));
+}
+
 int
 main(int argc, char **argv)
 {
@@ -204,5 +228,6 @@ main(int argc, char **argv)
     g_test_add_func("/wire/limits/empty_structs_are_counted", empty_structs_are_counted);
     g_test_add_func("/wire/limits/memory_is_counted_over_the_whole_message",
                     memory_is_counted_over_the_whole_message);
+    g_test_add_func("/wire/limits/members_and_containers_count", members_and_containers_count);
     return g_test_run();
 }
