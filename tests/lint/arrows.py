@@ -40,6 +40,12 @@ def target_of(include, rooms):
     return room_of(include, rooms)
 
 
+def beside(path, include, folder):
+    """A header next to the file, one below client/, or one that a generator makes into the build folder."""
+    own = ROOT / folder / include
+    return (path.parent / include).exists() or (folder == "client" and (own.exists() or "/" not in include))
+
+
 def main():
     arrows = read_table((ROOT / "server/README.md").read_text())
     if len(arrows) < 10:
@@ -63,8 +69,8 @@ def main():
                 if not match:
                     continue
                 target = target_of(match.group(1), arrows)
-                if target is None and "/" not in match.group(1):
-                    target = here if folder != "client" else "client"  # generated or beside it
+                if target is None and beside(path, match.group(1), folder):
+                    target = here
                 if target is None:
                     bad.append(f"{name}:{number}: {match.group(1)} is in no room")
                 elif target not in allowed and "everything" not in allowed:

@@ -3,8 +3,8 @@
 set -u
 root=$1 build=$2 cc=$3
 flags=(-std=gnu11 -D_GNU_SOURCE -DKW_VERSION='"lint"' -fsyntax-only -Wall -Wextra -Werror -x c
-    -I "$root/server" -I "$root" -I "$build" -I "$build/thrift" -I "$build/client")
-read -ra packages < <(pkg-config --cflags glib-2.0 libuv openssl json-glib-1.0 thrift_c_glib gobject-2.0)
+    -I "$root/server" -I "$root" -I "$root/client" -I "$build/thrift/include" -I "$build/client/gen")
+read -ra packages < <(pkg-config --cflags glib-2.0 libuv openssl json-glib-1.0 thrift_c_glib gobject-2.0 rocksdb)
 bad=0 count=0
 while IFS= read -r header; do
     count=$((count + 1))
