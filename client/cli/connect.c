@@ -153,6 +153,7 @@ kw_cli_connect(kw_cli *cli, int *ret_exit)
         *ret_exit = kw_cli_usage("--timeout %d: not a time", cli->timeout_ms);
         return NULL;
     }
+    cli->connection.call_timeout_ms = (guint)cli->timeout_ms;
     /* Whoever names files for TLS wants TLS. */
     cli->connection.framed = cli->framed;
     cli->connection.compact = cli->compact;

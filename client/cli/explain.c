@@ -7,6 +7,8 @@
 #include "cli/text.h"
 #include "cli/value.h"
 
+#include <string.h>
+
 static char *
 text_of(GBytes *bytes)
 {
@@ -18,15 +20,18 @@ static void
 print_key(const kw_explained_key *key, FILE *to)
 {
     g_autofree char *row_key = text_of(key->row_key);
+    int width = 0;
 
     fprintf(to, "path %s, store table %s\n  row key  %s  (%" G_GSIZE_FORMAT " bytes)\n", key->path,
             key->store_table, row_key, g_bytes_get_size(key->row_key));
+    for (guint i = 0; i < key->pieces->len; i++)
+        width = MAX(width, (int)strlen(((const kw_key_piece *)key->pieces->pdata[i])->component));
     for (guint i = 0; i < key->pieces->len; i++) {
         const kw_key_piece *piece = key->pieces->pdata[i];
 
-        fprintf(to, "    %-30s %s\n", piece->component, piece->text);
+        fprintf(to, "    %-*s  %s\n", width, piece->component, piece->text);
     }
-    if (key->region_start != NULL) {
+    if (key->region_start != NULL && (g_bytes_get_size(key->region_start) > 0 || key->region_server != NULL)) {
         g_autofree char *start = text_of(key->region_start);
 
         fprintf(to, "  region   from \"%s\"%s%s\n", start, key->region_server == NULL ? "" : " on ",

@@ -10,31 +10,44 @@
 #define HELD_ROWS 200
 
 static void
-print_cell(const kw_column *column, const char *text, gsize width, bool last)
+append_cell(GString *line, const kw_column *column, const char *text, gsize width)
 {
     gsize used = kw_text_width(text);
     int pad = used < width ? (int)(width - used) : 0;
 
     if (column->right)
-        printf("%*s%s%s", pad, "", text, last ? "" : "  ");
+        g_string_append_printf(line, "%*s%s  ", pad, "", text);
     else
-        printf("%s%*s", text, last ? 0 : pad + 2, "");
+        g_string_append_printf(line, "%s%*s  ", text, pad, "");
+}
+
+/* Without blanks at its end. */
+static void
+print_stripped(GString *line)
+{
+    while (line->len > 0 && line->str[line->len - 1] == ' ')
+        g_string_truncate(line, line->len - 1);
+    printf("%s\n", line->str);
 }
 
 static void
 print_line(const kw_output *output, char *const *texts)
 {
+    g_autoptr(GString) line = g_string_new(NULL);
+
     for (gsize i = 0; i < output->count; i++)
-        print_cell(&output->columns[i], texts[i], output->widths[i], i + 1 == output->count);
-    putchar('\n');
+        append_cell(line, &output->columns[i], texts[i], output->widths[i]);
+    print_stripped(line);
 }
 
 static void
 print_head(const kw_output *output)
 {
+    g_autoptr(GString) line = g_string_new(NULL);
+
     for (gsize i = 0; i < output->count; i++)
-        print_cell(&output->columns[i], output->columns[i].name, output->widths[i], i + 1 == output->count);
-    putchar('\n');
+        append_cell(line, &output->columns[i], output->columns[i].name, output->widths[i]);
+    print_stripped(line);
     for (gsize i = 0; i < output->count; i++) {
         for (gsize j = 0; j < output->widths[i]; j++)
             putchar('-');

@@ -56,8 +56,9 @@ output_fields(const kw_cli *cli, const kw_table_info *table)
     return kw_output_end(output, NULL);
 }
 
+/* Fingerprints are cut to so many digits. */
 static bool
-output_paths(const kw_cli *cli, const GPtrArray *tables)
+output_paths(const kw_cli *cli, const GPtrArray *tables, gsize fingerprint_length)
 {
     static const kw_column columns[] = {{.name = "table"},       {.name = "path"},
                                         {.name = "store_table"}, {.name = "layout", .right = true},
@@ -70,12 +71,13 @@ output_paths(const kw_cli *cli, const GPtrArray *tables)
 
         for (guint j = 0; j < table->paths->len; j++) {
             const kw_path_info *path = table->paths->pdata[j];
+            g_autofree char *fingerprint = g_strndup(path->fingerprint, fingerprint_length);
             g_autofree char *rule = g_strjoinv(" + ", path->components);
             const kw_value cells[] = {kw_text(table->name),
                                       kw_text(path->name),
                                       kw_text(path->store_table),
                                       kw_number(path->layout),
-                                      kw_text(path->fingerprint),
+                                      kw_text(fingerprint),
                                       kw_number(path->buckets),
                                       kw_text(rule)};
 
@@ -104,7 +106,7 @@ kw_command_describe(kw_cli *cli, int argc, char **argv)
         return code;
     g_ptr_array_add(tables, table);
     if (paths)
-        return output_paths(cli, tables) ? KW_EXIT_OK : KW_EXIT_FAILED;
+        return output_paths(cli, tables, G_MAXUINT8) ? KW_EXIT_OK : KW_EXIT_FAILED;
     if (cli->format == KW_OUTPUT_TABLE && table->about != NULL && table->about[0] != '\0')
         printf("%s\n\n", table->about);
     if (!output_fields(cli, table))
@@ -112,7 +114,7 @@ kw_command_describe(kw_cli *cli, int argc, char **argv)
     if (cli->format != KW_OUTPUT_TABLE)
         return KW_EXIT_OK;
     putchar('\n');
-    return output_paths(cli, tables) ? KW_EXIT_OK : KW_EXIT_FAILED;
+    return output_paths(cli, tables, 12) ? KW_EXIT_OK : KW_EXIT_FAILED;
 }
 
 /* --- policy, reload, stats -------------------------------------------------------------------- */
@@ -154,7 +156,7 @@ kw_command_policy(kw_cli *cli, int argc, char **argv)
     if (policy == NULL)
         return kw_cli_fail(error, "policy");
     if (layouts)
-        return output_paths(cli, policy->tables) ? KW_EXIT_OK : KW_EXIT_FAILED;
+        return output_paths(cli, policy->tables, G_MAXUINT8) ? KW_EXIT_OK : KW_EXIT_FAILED;
     return output_policy(cli, policy) ? KW_EXIT_OK : KW_EXIT_FAILED;
 }
 

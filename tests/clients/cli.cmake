@@ -1,0 +1,26 @@
+# libkeyway and the program keyway against a gateway made of a dict (clients.library, clients.cli), and
+# the examples of five languages against a real one (clients.python, ...).
+add_executable(test_library test_library.c)
+target_link_libraries(test_library PRIVATE keyway_static kw_flags)
+
+add_test(NAME clients.library
+  COMMAND ${KW_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/test_library.py $<TARGET_FILE:test_library>)
+add_test(NAME clients.cli
+  COMMAND ${KW_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/test_cli.py $<TARGET_FILE:keyway>)
+set(kw_client_tests clients.library clients.cli)
+
+# The C example links what a user would link: the shared library and GLib.
+set(kw_example_flags_c -I${PROJECT_SOURCE_DIR}/client ${GLIB_CFLAGS} $<TARGET_FILE:keyway_shared>
+  -Wl,-rpath,$<TARGET_FILE_DIR:keyway_shared> ${GLIB_LDFLAGS})
+foreach(language python java go node c)
+  if(NOT TARGET keywayd OR (language STREQUAL c AND KEYWAY_SANITIZE))
+    continue()
+  endif()
+  add_test(NAME clients.${language}
+    COMMAND ${KW_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/run_example.py ${language} ${PROJECT_SOURCE_DIR}
+            ${PROJECT_BINARY_DIR}/examples ${THRIFT_COMPILER} ${kw_example_flags_${language}})
+  set_tests_properties(clients.${language} PROPERTIES SKIP_RETURN_CODE 77)
+  list(APPEND kw_client_tests clients.${language})
+endforeach()
+set_tests_properties(${kw_client_tests} PROPERTIES LABELS clients FIXTURES_REQUIRED python TIMEOUT 600
+  ENVIRONMENT "PYTHONPATH=${KW_TEST_PYTHON_GEN};KEYWAYD=$<$<TARGET_EXISTS:keywayd>:$<TARGET_FILE:keywayd>>")

@@ -1,0 +1,233 @@
+"""A gateway made of a dict, for what a real one does only on bad days: it is busy, forgets whether it
+wrote, pages by two rows, or answers with bytes that are no answer.
+
+Usage as a library: FakeGateway(framed, compact) is a context manager with .address and .handler;
+HostileGateway(replies) answers each connection's first request with raw bytes.
+"""
+import socketserver
+import threading
+
+from thrift.protocol import TBinaryProtocol, TCompactProtocol
+from thrift.transport import TSocket, TTransport
+
+from keyway_thrift import Admin, Data
+from keyway_thrift import ttypes as t
+
+FIELDS = [
+    t.FieldInfo("order_id", "string", True),
+    t.FieldInfo("ts", "timestamp", True, None, "ms", "when it happened"),
+    t.FieldInfo("status", "string", False, "d:status"),
+    t.FieldInfo("city", "string", False, "d:city"),
+    t.FieldInfo("amount", "double", False, "d:amount"),
+    t.FieldInfo("visits", "int", False, "d:visits"),
+    t.FieldInfo("paid", "bool", False, "d:paid"),
+    t.FieldInfo("blob", "bytes", False, "d:blob"),
+]
+
+
+def plain(value):
+    return next(v for v in (value.flag, value.number, value.real, value.text, value.bytes) if v is not None)
+
+
+def key_of(record):
+    return record["order_id"].text, record["ts"].number
+
+
+class Handler:
+    """Both services. `queries`, `puts` keep what was asked, for tests to look at."""
+
+    def __init__(self):
+        self.rows = {}
+        self.queries = []
+        self.batches = []
+        self.created = []
+        self.busy = {}
+        self.pages = {}
+        self.reloads = 0
+
+    def table(self, name):
+        if name != "order_events":
+            raise t.KeywayError(t.Code.NOT_FOUND, f"there is no table {name}", request_id="r-1")
+
+    def write(self, record):
+        status = record["status"].text if "status" in record else ""
+        if "ts" not in record:
+            return t.Written(t.Outcome.FAILED, failure=t.Failure(t.Code.INVALID, "field ts is missing"))
+        if status == "busy" and self.busy.setdefault(key_of(record), 2):
+            self.busy[key_of(record)] -= 1
+            return t.Written(t.Outcome.FAILED, failure=t.Failure(t.Code.BUSY, "too much at once", 5))
+        if status == "unknown":
+            return t.Written(t.Outcome.UNKNOWN, failure=t.Failure(t.Code.TIMEOUT, "no answer from the store"))
+        self.rows[key_of(record)] = record
+        return t.Written(t.Outcome.OK)
+
+    def put(self, table, record, options):
+        self.table(table)
+        if record.get("status") and record["status"].text == "limit":
+            raise t.KeywayError(t.Code.LIMIT, "too large")
+        written = self.write(record)
+        if written.outcome == t.Outcome.OK and record.get("status") and record["status"].text == "makes":
+            written.made = {"visits": t.Value(number=7)}
+        return written
+
+    def putMany(self, table, records, options):
+        self.table(table)
+        self.batches.append(len(records))
+        return [self.write(record) for record in records]
+
+    def get(self, table, key, columns, options):
+        self.table(table)
+        record = self.rows.get(key_of(key))
+        if record and columns:
+            record = {n: v for n, v in record.items() if n in columns or n in ("order_id", "ts")}
+        return t.Found(record)
+
+    def getMany(self, table, keys, columns, options):
+        return [t.Found(self.rows.get(key_of(key))) for key in keys]
+
+    def remove(self, table, key, columns, options):
+        for name in columns or []:
+            self.rows[key_of(key)].pop(name, None)
+        if not columns:
+            self.rows.pop(key_of(key), None)
+        return t.Written(t.Outcome.OK)
+
+    def removeMany(self, table, keys, columns, options):
+        return [self.remove(table, key, columns, options) for key in keys]
+
+    def increment(self, table, key, amounts, options):
+        row = self.rows.setdefault(key_of(key), dict(key))
+        for name, amount in amounts.items():
+            row[name] = t.Value(number=amount + (row[name].number if name in row else 0))
+        return {name: row[name] for name in amounts}
+
+    def putIf(self, table, record, condition, options):
+        stored = self.rows.get(key_of(record), {}).get(condition.field)
+        met = stored == condition.value if condition.op == t.CompareOp.EQUAL else stored is not None
+        if met:
+            self.rows[key_of(record)] = record
+        return met
+
+    def page(self, rows):
+        cursor = None
+        if len(rows) > 2:
+            cursor = b"cursor-%d" % len(self.pages)
+            self.pages[cursor] = rows[2:]
+        return t.Page(rows[:2], cursor, 2 * len(rows[:2]), len(rows[:2]))
+
+    def scan(self, query):
+        self.table(query.table)
+        self.queries.append(query)
+        bound = {n: plain(v) for n, v in (query.bound or {}).items()}
+        rows = [r for _, r in sorted(self.rows.items()) if all(plain(r[n]) == v for n, v in bound.items())]
+        if query.order == t.Order.DESCENDING:
+            rows.reverse()
+        return self.page(rows[: query.limit] if query.limit else rows)
+
+    def latest(self, query):
+        query.order = query.order or t.Order.DESCENDING
+        return self.scan(query)
+
+    def nextPage(self, cursor, options):
+        if cursor not in self.pages:
+            raise t.KeywayError(t.Code.INVALID, "this cursor has expired")
+        return self.page(self.pages.pop(cursor))
+
+    def allocate(self, table, field, count, options):
+        return t.Allocation(100, count)
+
+    def describe(self, table):
+        self.table(table)
+        path = t.PathInfo("primary", "order_events", 1, "abcd", ["hash md5(order_id)", "field order_id"], 1)
+        return t.TableInfo("order_events", FIELDS, [path], "Events of orders.")
+
+    def tables(self):
+        return ["order_events", "tables"]
+
+    def explain(self, query):
+        self.queries.append(query)
+        ranges = [t.ExplainedRange(b"\x00a", b"\x00b", 0, "one range")]
+        return t.Explanation(None, "primary", ranges, False, ["nothing fans out"], 1.0, "one range")
+
+    def explainPut(self, table, record):
+        pieces = [t.KeyPiece("literal", b"\x01|", "\\x01|")]
+        return t.Explanation([t.ExplainedKey("primary", "order_events", b"\x01|", pieces)], text="one key")
+
+    def policy(self):
+        return t.PolicyInfo("tables: {}\n", [self.describe("order_events")], 1795255200000)
+
+    def check(self, text):
+        return [t.Problem(3, 7, "unknown key \"kye\"", "did you mean \"key\"?")] if "kye" in text else []
+
+    def createTable(self, table, options):
+        self.table(table)
+        self.created.append(options)
+        return [t.CreatedTable("order_events", options.splits.keys or [] if options.splits else [], True)]
+
+    def reload(self):
+        self.reloads += 1
+        if self.reloads == 2:
+            raise t.KeywayError(t.Code.REFUSED, "the fingerprint differs", maybe_applied=False)
+
+    def stats(self):
+        return {"keyway_calls_total": 12.0, "keyway_uptime_seconds": 0.5}
+
+
+class Server:
+    """A thread per connection, each running `session(socket)`; a context manager."""
+
+    def __init__(self, session):
+        class Session(socketserver.BaseRequestHandler):
+            def handle(self):
+                session(self.request)
+
+        self.server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Session)
+        self.server.daemon_threads = True
+        self.server.block_on_close = False
+        self.address = "127.0.0.1:%d" % self.server.server_address[1]
+
+    def __enter__(self):
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class FakeGateway(Server):
+    def __init__(self, framed=False, compact=False):
+        super().__init__(self.session)
+        self.framed, self.compact = framed, compact
+        self.close_after_answer = False
+        self.handler = Handler()
+        self.processor = Data.Processor(self.handler)
+        self.processor._processMap.update(Admin.Processor(self.handler)._processMap)
+
+    def session(self, connection):
+        end = TSocket.TSocket()
+        end.setHandle(connection)
+        transport = TTransport.TFramedTransport(end) if self.framed else TTransport.TBufferedTransport(end)
+        protocol = (TCompactProtocol.TCompactProtocol if self.compact else TBinaryProtocol.TBinaryProtocol)(transport)
+        try:
+            while True:
+                self.processor.process(protocol, protocol)
+                if self.close_after_answer:
+                    return
+        except TTransport.TTransportException:
+            pass
+
+
+class HostileGateway(Server):
+    """Answers the first request of every connection with `reply` and then closes, or with hang=True
+    keeps silent until the other side closes."""
+
+    def __init__(self, reply, hang=False):
+        super().__init__(self.session)
+        self.reply, self.hang = reply, hang
+
+    def session(self, connection):
+        connection.recv(65536)
+        connection.sendall(self.reply)
+        if self.hang:
+            connection.recv(1)

@@ -1,0 +1,372 @@
+"""The program `keyway` against a gateway of this process: what it sends, what it shows, and how it ends.
+
+Arguments: the program. Needs keyway_thrift and the Thrift runtime on PYTHONPATH.
+"""
+import csv
+import io
+import json
+import os
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from fake_gateway import FakeGateway, HostileGateway
+from keyway_thrift import ttypes as t
+
+KEYWAY = sys.argv.pop(1) if len(sys.argv) > 1 else "keyway"
+FORMS = [(framed, compact) for framed in (False, True) for compact in (False, True)]
+T0 = 1795255200000  # 2026-11-21T10:00:00Z
+
+
+def keyway(gateway, *words, stdin=None):
+    env = {k: v for k, v in os.environ.items() if k != "KEYWAY_GATEWAY"}
+    env["KEYWAY_GATEWAY"] = gateway if isinstance(gateway, str) else gateway.address
+    return subprocess.run([KEYWAY, *words], env=env, input=stdin, capture_output=True, text=True, timeout=60)
+
+
+def event(order, ts, **fields):
+    record = {"order_id": t.Value(text=order), "ts": t.Value(number=ts)}
+    record.update({n: t.Value(text=v) for n, v in fields.items()})
+    return record
+
+
+class Case(unittest.TestCase):
+    def run_ok(self, gateway, *words, stdin=None):
+        done = keyway(gateway, *words, stdin=stdin)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def run_bad(self, code, gateway, *words, stdin=None):
+        done = keyway(gateway, *words, stdin=stdin)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stderr
+
+
+class Writing(Case):
+    def test_put_types(self):
+        for framed, compact in FORMS:
+            flags = ["--framed"] * framed + ["--compact"] * compact
+            with self.subTest(framed=framed, compact=compact), FakeGateway(framed, compact) as gateway:
+                self.run_ok(gateway, *flags, "put", "order_events", "order_id=A=1", "ts=2026-11-21T11:00:00.25+01:00",
+                            "amount=-9.75", "visits=+3", "paid=yes", "blob=a\\x00\\xff", "city=", "status=größer")
+                row = gateway.handler.rows["A=1", T0 + 250]
+                self.assertEqual(row["amount"], t.Value(real=-9.75))
+                self.assertEqual(row["visits"], t.Value(number=3))
+                self.assertEqual(row["paid"], t.Value(flag=True))
+                self.assertEqual(row["blob"], t.Value(bytes=b"a\0\xff"))
+                self.assertEqual(row["city"], t.Value(text=""))
+                self.assertEqual(row["status"], t.Value(text="größer"))
+
+    def test_put_errors(self):
+        with FakeGateway() as gateway:
+            for words, code, message in [
+                (["order_events", "order_id=A", "oder_id=B"], 3, 'no field "oder_id"; did you mean "order_id"?'),
+                (["order_events", "order_id=A", "ts=yesterday"], 3, 'field ts: "yesterday" is not a timestamp'),
+                (["order_events", "order_id=A", "ts=2026-11-21T10:00:00.0001Z"], 3, "is not a timestamp"),
+                (["order_events", "amount=1,5"], 3, 'field amount: "1,5" is not a number'),
+                (["order_events", "visits=1.5"], 3, "not an integer"),
+                (["order_events", "visits=9223372036854775808"], 3, "not an integer"),
+                (["order_events", "paid=maybe"], 3, "not true or false"),
+                (["order_events", "order_id=A", "order_id=B"], 3, "given twice"),
+                (["order_events", "order_id"], 3, "not of the form FIELD=VALUE"),
+                (["order_events"], 2, "an argument is missing after order_events"),
+                (["nowhere", "a=b"], 4, "there is no table nowhere"),
+                (["order_events", "order_id=A"], 3, "field ts is missing"),
+                (["order_events", "order_id=A", "ts=1", "status=limit"], 6, "too large"),
+                (["order_events", "order_id=A", "ts=1", "status=busy"], 7, "Try again in 5 ms"),
+                (["order_events", "order_id=A", "ts=1", "status=unknown"], 10, "may have happened"),
+            ]:
+                with self.subTest(words=words):
+                    self.assertIn(message, self.run_bad(code, gateway, "put", *words))
+            self.assertIn("Request r-1", self.run_bad(4, gateway, "describe", "x"))
+
+    def test_put_made(self):
+        with FakeGateway() as gateway:
+            out = self.run_ok(gateway, "put", "order_events", "order_id=A", "ts=1", "status=makes", "-o", "json")
+            self.assertEqual(json.loads(out), [{"visits": 7}])
+
+    def test_put_if(self):
+        with FakeGateway() as gateway:
+            first = ["put", "order_events", "order_id=A", "ts=1", "status=new"]
+            self.run_ok(gateway, *first, "--if-absent", "status")
+            self.assertIn("does not meet", self.run_bad(3, gateway, *first, "--if-absent", "status"))
+            self.run_ok(gateway, "put", "order_events", "order_id=A", "ts=1", "status=paid", "--if", "status=new")
+            self.assertEqual(gateway.handler.rows["A", 1]["status"].text, "paid")
+
+    def test_remove_and_increment(self):
+        with FakeGateway() as gateway:
+            gateway.handler.rows["A", 1] = event("A", 1, status="x", city="Ulm")
+            self.run_ok(gateway, "remove", "order_events", "order_id=A", "ts=1", "--columns", "city")
+            self.assertNotIn("city", gateway.handler.rows["A", 1])
+            out = self.run_ok(gateway, "increment", "order_events", "order_id=A", "ts=1", "visits=5", "-o", "jsonl")
+            self.assertEqual(json.loads(out), {"visits": 5})
+            out = self.run_ok(gateway, "increment", "order_events", "order_id=A", "ts=1", "visits=-7", "-o", "jsonl")
+            self.assertEqual(json.loads(out), {"visits": -2})
+            self.run_bad(2, gateway, "increment", "order_events", "order_id=A", "ts=1", "--raw")
+            self.run_ok(gateway, "remove", "order_events", "order_id=A", "ts=1")
+            self.assertEqual(gateway.handler.rows, {})
+
+
+class Reading(Case):
+    def setUp(self):
+        self.gateway = FakeGateway().__enter__()
+        for i in range(5):
+            self.gateway.handler.rows["A", T0 + i] = event("A", T0 + i, status=f"s{i}")
+        self.gateway.handler.rows["A", T0 + 4]["amount"] = t.Value(real=0.1)
+
+    def tearDown(self):
+        self.gateway.__exit__()
+
+    def test_get(self):
+        out = self.run_ok(self.gateway, "get", "order_events", "order_id=A", "ts=2026-11-21 10:00:00.004", "-o", "json")
+        want = {"order_id": "A", "ts": "2026-11-21T10:00:00.004Z", "status": "s4", "amount": 0.1}
+        self.assertEqual(json.loads(out), [want])
+        self.assertIn("no such record", self.run_bad(4, self.gateway, "get", "order_events", "order_id=B", "ts=1"))
+
+    def test_scan_follows_cursors(self):
+        out = self.run_ok(self.gateway, "scan", "order_events", "order_id=A", "-o", "jsonl", "--raw")
+        self.assertEqual([json.loads(line)["ts"] for line in out.splitlines()], [T0 + i for i in range(5)])
+        table = self.run_ok(self.gateway, "scan", "order_events")
+        self.assertEqual(len(table.splitlines()), 2 + 5 + 1)
+        self.assertIn("(5 rows, 10 scanned, efficiency 2.00)", table)
+
+    def test_formats(self):
+        rows = list(csv.DictReader(io.StringIO(self.run_ok(self.gateway, "scan", "order_events", "-o", "csv"))))
+        self.assertEqual([r["status"] for r in rows], [f"s{i}" for i in range(5)])
+        self.assertEqual(rows[4]["amount"], "0.1")
+        self.assertEqual(len(json.loads(self.run_ok(self.gateway, "scan", "order_events", "-o", "json"))), 5)
+        self.gateway.handler.rows.clear()
+        self.assertEqual(json.loads(self.run_ok(self.gateway, "scan", "order_events", "-o", "json")), [])
+        self.assertEqual(self.run_ok(self.gateway, "scan", "order_events", "-o", "jsonl"), "")
+        self.assertIn("none of table", self.run_bad(2, self.gateway, "scan", "order_events", "-o", "xml"))
+
+    def test_stored_text_cannot_drive_the_terminal(self):
+        self.gateway.handler.rows = {("A", 1): event("A", 1, status="\x1b[2J\x9b1mx\ny")}
+        self.assertIn("\\x1B[2J\\x9B1mx\\x0Ay", self.run_ok(self.gateway, "scan", "order_events"))
+
+    def test_question(self):
+        self.run_ok(self.gateway, "scan", "order_events", "-w", "order_id=A", "--any", "city=Ulm,Bad\\, Ems", "--any",
+                    "city=Kiel", "--from", "ts=2026-11-21", "--through", "ts=1795255200004", "--desc", "--limit", "7",
+                    "--path", "primary", "--columns", "status,city", "--filter", "F", "--full-scan", "--page-rows", "9",
+                    "--page-bytes", "1000", "--timeout", "4000")
+        query = self.gateway.handler.queries[-1]
+        cities = [v.text for v in query.bound_any["city"]]
+        self.assertEqual(cities, ["Ulm", "Bad, Ems", "Kiel"])
+        self.assertEqual(query.range, t.Range("ts", t.Value(number=T0 - 36000000), t.Value(number=T0 + 4), True, True))
+        self.assertEqual((query.order, query.limit, query.path), (t.Order.DESCENDING, 7, "primary"))
+        self.assertEqual((query.columns, query.filter, query.full_scan), (["status", "city"], "F", True))
+        self.assertEqual((query.page_rows, query.page_bytes, query.deadline_ms), (9, 1000, 4000))
+        self.run_ok(self.gateway, "latest", "order_events", "--after", "ts=1", "--to", "ts=99", "--asc")
+        query = self.gateway.handler.queries[-1]
+        self.assertEqual(query.range, t.Range("ts", t.Value(number=1), t.Value(number=99), False, False))
+        self.assertEqual((query.order, query.limit), (t.Order.ASCENDING, 1))
+
+    def test_question_errors(self):
+        for words, message in [(["--asc", "--desc"], "exclude"), (["--from", "ts=1", "--after", "ts=2"], "exclude"),
+                               (["--from", "ts=1", "--to", "visits=2"], "range is on ts"), (["--columns", "x"], 'field "x"'),
+                               (["--limit", "-1"], "negative")]:
+            with self.subTest(words=words):
+                self.assertIn(message, self.run_bad(3, self.gateway, "scan", "order_events", *words))
+
+    def test_latest(self):
+        out = self.run_ok(self.gateway, "latest", "order_events", "order_id=A", "-o", "jsonl")
+        self.assertEqual(json.loads(out)["status"], "s4")
+
+    def test_explain(self):
+        done = keyway(self.gateway, "scan", "order_events", "--explain", "-o", "jsonl")
+        self.assertIn("path primary, 1 range", done.stderr)
+        self.assertIn("* nothing fans out", done.stderr)
+        self.assertEqual(len(done.stdout.splitlines()), 5)
+        out = json.loads(self.run_ok(self.gateway, "explain", "order_events", "order_id=A", "-o", "json"))
+        self.assertEqual((out[0]["start"], out[0]["stop"]), ("\\x00a", "\\x00b"))
+        out = json.loads(self.run_ok(self.gateway, "explain", "--put", "order_events", "order_id=A", "-o", "json"))
+        self.assertEqual(out[0]["row_key"], "\\x01|")
+        self.assertIn("row key  \\x01|", self.run_ok(self.gateway, "explain", "--put", "order_events", "order_id=A"))
+
+
+class Importing(Case):
+    def file(self, name, text):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = pathlib.Path(folder.name, name)
+        path.write_text(text, encoding="utf-8", newline="")
+        return path
+
+    def test_csv(self):
+        text = 'order_id,ts,status,city\r\nA,1,new,\r\n\r\n"B, ""b""",2026-11-21,"two\nlines",""\r\n'
+        with FakeGateway() as gateway:
+            done = keyway(gateway, "import", "order_events", str(self.file("x.csv", text)))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("2 records written, 0 rejected", done.stderr)
+            self.assertNotIn("city", gateway.handler.rows["A", 1])
+            row = gateway.handler.rows['B, "b"', T0 - 36000000]
+            self.assertEqual((row["status"].text, row["city"].text), ("two\nlines", ""))
+
+    def test_jsonl_and_rejects(self):
+        lines = ['{"order_id": "A", "ts": "2026-11-21T10:00:00Z", "amount": 3, "visits": null, "paid": true}', "",
+                 '{"order_id": "B", "ts": "noon"}', "no json", '{"order_id": "C"}',
+                 '{"order_id": "D", "ts": 4, "status": "unknown"}', '{"order_id": ["E"], "ts": 5}',
+                 '{"order_id": "F", "ts": 6, "status": "busy"}']
+        path = self.file("x.jsonl", "\n".join(lines))
+        with FakeGateway() as gateway:
+            done = keyway(gateway, "import", "order_events", str(path))
+            self.assertEqual(done.returncode, 9, done.stderr)
+            self.assertIn("2 records written, 5 rejected", done.stderr)
+            self.assertEqual(sorted(gateway.handler.rows), [("A", T0), ("F", 6)])
+            self.assertEqual(gateway.handler.rows["A", T0]["amount"], t.Value(real=3.0))
+            rejects = [json.loads(line) for line in pathlib.Path(f"{path}.rejected.jsonl").read_text().splitlines()]
+            self.assertEqual(sorted(r["line"] for r in rejects), [3, 4, 5, 6, 7])
+            by_line = {r["line"]: r for r in rejects}
+            self.assertIn('field ts: "noon"', by_line[3]["error"])
+            self.assertEqual(by_line[3]["record"], {"order_id": "B", "ts": "noon"})
+            self.assertTrue(by_line[6]["maybe_applied"])
+            self.assertNotIn("maybe_applied", by_line[5])
+            # Corrected, the reject file itself can be imported.
+            by_line[3]["record"]["ts"] = 9
+            fixed = self.file("fixed.jsonl", json.dumps(by_line[3]))
+            self.run_ok(gateway, "import", "order_events", str(fixed))
+            self.assertIn(("B", 9), gateway.handler.rows)
+
+    def test_batches_and_stdin(self):
+        text = "order_id,ts\n" + "".join(f"A,{i}\n" for i in range(25))
+        with FakeGateway() as gateway:
+            self.run_ok(gateway, "import", "order_events", "-", "--batch", "10", stdin=text)
+            self.assertEqual(gateway.handler.batches, [10, 10, 5])
+            self.assertEqual(len(gateway.handler.rows), 25)
+            self.run_ok(gateway, "import", "order_events", "-", stdin='{"order_id": "Z", "ts": 1}\n')
+            self.assertIn(("Z", 1), gateway.handler.rows)
+
+    def test_files_that_cannot_be_read(self):
+        with FakeGateway() as gateway:
+            for name, text, message in [("a.csv", "", "is empty"), ("b.csv", "order_id,tss\n", 'no field "tss"'),
+                                        ("c.csv", "ts,ts\n", "comes twice"), ("d.csv", 'ts\n"1', "line 2")]:
+                with self.subTest(name=name):
+                    self.assertIn(message, self.run_bad(3, gateway, "import", "order_events", str(self.file(name, text))))
+            self.assertIn("No such file", self.run_bad(1, gateway, "import", "order_events", "/nowhere/x.csv"))
+            done = keyway(gateway, "import", "order_events", str(self.file("e.csv", "order_id,ts\nA\nB,1\n")))
+            self.assertEqual(done.returncode, 9)
+            self.assertIn("e.csv:2: 1 cells, but the head line names 2 fields", done.stderr)
+
+
+class Administration(Case):
+    def test_tables_describe_policy_stats(self):
+        with FakeGateway() as gateway:
+            self.assertEqual(self.run_ok(gateway, "tables", "-o", "csv"), "table\norder_events\ntables\n")
+            out = self.run_ok(gateway, "describe", "order_events")
+            self.assertIn("Events of orders.", out)
+            self.assertIn("hash md5(order_id) + field order_id", out)
+            fields = json.loads(self.run_ok(gateway, "describe", "order_events", "-o", "json"))
+            self.assertEqual([f["field"] for f in fields][:2], ["order_id", "ts"])
+            self.assertEqual(self.run_ok(gateway, "policy"), "tables: {}\n")
+            self.assertIn("abcd", self.run_ok(gateway, "policy", "--layouts"))
+            self.assertEqual(self.run_ok(gateway, "stats", "keyway_up", "-o", "csv"), "name,value\nkeyway_uptime_seconds,0.5\n")
+            self.run_ok(gateway, "reload")
+            self.assertIn("the fingerprint differs", self.run_bad(1, gateway, "reload"))
+
+    def test_check(self):
+        with FakeGateway() as gateway, tempfile.TemporaryDirectory() as folder:
+            good, bad = pathlib.Path(folder, "good.yaml"), pathlib.Path(folder, "bad.yaml")
+            good.write_text("key: 1\n")
+            bad.write_text("kye: 1\n")
+            self.assertEqual(self.run_ok(gateway, "check", str(good)), f"{good}: fine\n")
+            done = keyway(gateway, "check", str(good), str(bad))
+            self.assertEqual(done.returncode, 3)
+            self.assertIn(f'{bad}:3:7: error: unknown key "kye"\n  hint: did you mean "key"?\n', done.stdout)
+
+    def test_create(self):
+        with FakeGateway() as gateway:
+            self.run_ok(gateway, "create", "order_events", "--if-absent", "--splits", "b,\\x80", "--family",
+                        "d:compression=ZSTD,ttl_seconds=60,in_memory=true", "--family", "m")
+            options = gateway.handler.created[-1]
+            self.assertEqual(options.splits.keys, [b"b", b"\x80"])
+            self.assertEqual(options.families, [t.FamilyOptions("d", "ZSTD", ttl_seconds=60, in_memory=True), t.FamilyOptions("m")])
+            self.assertTrue(options.if_absent)
+            self.run_ok(gateway, "create", "order_events", "--algorithm", "rule", "--regions", "4", "--path", "primary")
+            options = gateway.handler.created[-1]
+            self.assertEqual((options.splits.algorithm, options.splits.regions, options.path), ("rule", 4, "primary"))
+            with tempfile.NamedTemporaryFile("w", suffix=".csv") as sample:
+                sample.write("order_id,ts\nA,1\nB,2\n")
+                sample.flush()
+                self.run_ok(gateway, "create", "order_events", "--sample", sample.name, "--regions", "2")
+            self.assertEqual(len(gateway.handler.created[-1].splits.sample), 2)
+            for words, message in [(["--regions", "4"], "--regions goes with"), (["--family", "d:ttl=1"], "no option"),
+                                   (["--family", "d:in_memory=1"], "neither true nor false"),
+                                   (["--splits", "a", "--algorithm", "rule"], "exclude")]:
+                self.assertIn(message, self.run_bad(3, gateway, "create", "order_events", *words))
+
+
+class Connecting(Case):
+    def test_addresses(self):
+        self.assertIn("cannot reach a gateway at 127.0.0.1:1", self.run_bad(7, "127.0.0.1:1", "tables"))
+        self.assertIn("is not an address", self.run_bad(3, "127.0.0.1:x", "tables"))
+        self.assertIn("cannot find the host", self.run_bad(7, "no-such-host.invalid:1", "tables"))
+        self.assertIn("did you mean", self.run_bad(2, "127.0.0.1:1", "tabels"))
+
+    def test_help(self):
+        out = self.run_ok("127.0.0.1:1", "scan", "--help")
+        self.assertIn("--page-rows", out)
+        self.assertIn("--gateway", out)
+        self.assertIn("describe", self.run_ok("127.0.0.1:1", "--help"))
+
+
+def binary(name, body, kind=2, length=None):
+    name = name.encode()
+    return struct.pack(">II", 0x80010000 | kind, len(name) if length is None else length) + name + struct.pack(">I", 0) + body
+
+
+class Hostile(Case):
+    """Answers that end or hang the Thrift runtime. The program says so, and ends with 1 or 7."""
+
+    def check(self, reply, message, code=1, words=("tables",), hang=False):
+        with HostileGateway(reply, hang) as gateway:
+            self.assertIn(message, self.run_bad(code, gateway, *words))
+
+    def test_text(self):
+        self.check(b"HTTP/1.1 400 Bad Request\r\n\r\n", "does not begin like the binary protocol")
+        self.check(b"HTTP/1.1 400 Bad Request\r\n\r\n", "longer than", words=("--framed", "tables"))
+        self.check(b"HTTP/1.1 400 Bad Request\r\n\r\n", "does not begin like the compact", words=("--compact", "tables"))
+
+    def test_lengths(self):
+        strings = b"\x0f\x00\x00\x0b"
+        self.check(binary("tables", strings + b"\xff\xff\xff\xff"), "a length of -1")
+        self.check(binary("tables", strings + b"\x7f\xff\xff\xff"), "a length of 2147483647")
+        self.check(binary("tables", strings + b"\0\0\0\1\xff\xff\xff\xff"), "a length of -1")
+        self.check(binary("", b"", length=0xFFFFFFFF), "a length of -1")
+        self.check(b"\x82\x41\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "a number is too long", words=("--compact", "tables"))
+        self.check(b"\xff\xff\xff\xff", "a frame of -1 bytes", words=("--framed", "tables"))
+
+    def test_ends_early(self):
+        whole = binary("tables", b"\x0f\x00\x00\x0b\0\0\0\1\0\0\0\4name\0")
+        for cut in range(len(whole)):
+            self.check(whole[:cut], "closed the connection", code=7)
+        frame = struct.pack(">I", len(whole) - 1) + whole[:-1]
+        self.check(frame, "it ends early", words=("--framed", "tables"))
+        with HostileGateway(whole) as gateway:
+            self.assertEqual(self.run_ok(gateway, "tables", "-o", "csv"), "table\nname\n")
+
+    def test_silence(self):
+        self.check(b"\x80\x01", "did not answer in time", code=8, words=("--timeout", "100", "tables"), hang=True)
+
+    def test_nesting(self):
+        self.check(binary("tables", b"\x0c\x00\x05" * 100000), "nested deeper than 64")
+        self.check(b"\x82\x41\x00\x06tables" + b"\x5c" * 100000, "nested deeper than 64", words=("--compact", "tables"))
+
+    def test_wrong_answers(self):
+        self.check(binary("tables", b"\0"), "it has no result")
+        self.check(binary("tables", b"\x08\x00\x00\0\0\0\1\0"), "it has no result")
+        self.check(binary("table", b"\0"), "another method")
+        self.check(binary("tables", b"\0", kind=1), "message type 1")
+        self.check(binary("tables", b"\x0f\x00\x00\x0b\0\0\0\0\0more"), "bytes follow its end")
+        twice = b"\x0b\x00\x02\0\0\0\1c" * 2
+        page = b"\x0c\x00\x00" + twice + b"\0\0"
+        self.check(binary("tables", page), "field 2 comes twice")
+        application = b"\x0b\x00\x01\0\0\0\3boo\x08\x00\x02\0\0\0\1\0"
+        self.check(binary("tables", application, kind=3), "does not know this method: application error: boo", code=4)
+        self.check(binary("tables", application[:-5] + b"\0\0\0\6\0", kind=3), "could not serve the call")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)

@@ -1,0 +1,27 @@
+"""Runs test_library.c against a gateway of this process, in all four forms of the wire.
+
+Arguments: the test program.
+"""
+import os
+import subprocess
+import sys
+
+from fake_gateway import FakeGateway
+
+
+def main():
+    for framed in (False, True):
+        for compact in (False, True):
+            form = " ".join(["framed"] * framed + ["compact"] * compact)
+            with FakeGateway(framed, compact) as gateway, FakeGateway(framed, compact) as closing:
+                closing.close_after_answer = True
+                env = {**os.environ, "KW_TEST_GATEWAY": gateway.address, "KW_TEST_CLOSING": closing.address, "KW_TEST_FORM": form}
+                # The leak would show in any form; the many puts run once.
+                skip = ["-s", "/library/nothing-leaks"] if framed or compact else []
+                print(f"# {form or 'unframed binary'}", flush=True)
+                if subprocess.run([sys.argv[1], "--tap", *skip], env=env, timeout=100).returncode != 0:
+                    sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
