@@ -1,11 +1,14 @@
 /* The sorted rows of one range, a fetch at a time. The run keeps its place by the last row key it
  * handed out, so whatever happens to a scanner or a server, it goes on behind that row.
  *
- *   fetch --> small or last one asked for --> getScannerResults (nothing stays open)
- *        \--> a long way to go            --> opened scanner (scanner.c)
+ *   fetch --> the first, or many rows --> getScannerResults (nothing stays open)
+ *        \--> few rows, again and again --> opened scanner, read ahead by the server (scanner.c)
  *   failed, scanner gone, connection lost --> again behind the last row, within deadline and budget
  *   answer too large                      --> again with fewer rows
  *
+ * Measured (100,000 rows of three 100-byte cells, 16 runs on 8 channels, rows/s, stateless against
+ * opened): 10 rows a fetch 36k / 113k, 50 rows 103k / 188k, 250 rows 223k / 206k, 1,000 rows
+ * 147k / 111k, 4,000 rows 79k / 50k (the Thrift2 server's heap). Hence SCANNER_ROWS and ROWS_MOST.
  * Where a scan starts and stops is in range.c.
  */
 #include "store/hbase/convert.h"
@@ -19,9 +22,11 @@
 /* Rows of a table whose size nobody has seen yet. */
 #define FIRST_ROWS 256
 #define FIRST_ROW_BYTES 512
-#define ROWS_MOST 20000
-/* From here on an opened scanner is worth its extra call. */
-#define SCANNER_ROWS 64
+#define ROWS_MOST 1000
+/* Fetches smaller than this are worth an opened scanner, which reads as many rows ahead ... */
+#define SCANNER_ROWS 256
+/* ... or as many bytes. */
+#define SCANNER_BYTES ((size_t)1024 * 1024)
 
 static void start_fetch(kw_hbase_run *run, uint64_t delay_ms);
 
@@ -210,7 +215,14 @@ wants_scanner(const kw_hbase_run *run)
 {
     if (run->stateful_filter)
         return true;
-    return run->more_hint && run->wanted >= SCANNER_ROWS;
+    return run->more_hint && run->started && run->wanted < SCANNER_ROWS;
+}
+
+static uint32_t
+read_ahead(const kw_hbase_run *run)
+{
+    size_t seen = kw_hbase_row_bytes(run->door, run->spec.table);
+    return MAX(run->wanted, (uint32_t)MIN(SCANNER_ROWS, SCANNER_BYTES / (seen ? seen : FIRST_ROW_BYTES)));
 }
 
 static void
@@ -250,7 +262,7 @@ start_fetch(kw_hbase_run *run, uint64_t delay_ms)
     }
     bool opened = wants_scanner(run);
     run->scan.has_caching = true;
-    run->scan.caching = (int32_t)run->wanted;
+    run->scan.caching = (int32_t)(opened ? read_ahead(run) : run->wanted);
     run->scan.has_limit = !opened;
     run->scan.limit = (int32_t)run->wanted;
     if (!opened) {

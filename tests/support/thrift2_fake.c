@@ -1,0 +1,453 @@
+/* Sockets and threads of the fake: one thread accepts, one serves each connection, as Thrift2 does. */
+#include "support/thrift2_fake.h"
+
+#include "base/clock.h"
+#include "base/thread.h"
+#include "support/thrift2_fake_rows.h"
+#include "wire/table.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define FRAME_MAX ((size_t)64 * 1024 * 1024)
+#define CLOCK_TABLE KW_BYTES_LITERAL("keyway_clock")
+
+typedef struct connection {
+    thrift2_fake *fake;
+    kw_thread thread;
+    int fd;
+    uint32_t number;
+    SSL *tls;
+    bool over; /* the thread has ended */
+} connection;
+
+struct thrift2_fake {
+    kw_wire_form form;
+    SSL_CTX *tls;
+    kw_mutex mutex; /* everything below */
+    int listener;
+    uint16_t port;
+    bool stopping;
+    bool deaf;
+    bool mute;
+    bool thread_runs;
+    kw_thread thread;
+    GPtrArray *connections;
+    uint32_t accepted;
+    uint32_t live;
+    uint32_t pings;
+    uint32_t calls[KW_HB_METHOD_COUNT];
+    fake_script script;
+    void *user;
+    fake_rows rows;
+};
+
+/* --- bytes ------------------------------------------------------------------------------------ */
+
+static ssize_t
+receive(connection *from, uint8_t *to, size_t size)
+{
+    if (from->tls)
+        return SSL_read(from->tls, to, (int)size);
+    ssize_t got;
+    do {
+        got = read(from->fd, to, size);
+    } while (got < 0 && errno == EINTR);
+    return got;
+}
+
+static bool
+transmit(connection *to, const uint8_t *data, size_t size)
+{
+    while (size) {
+        ssize_t sent = to->tls ? SSL_write(to->tls, data, (int)size) : send(to->fd, data, size, MSG_NOSIGNAL);
+        if (sent <= 0)
+            return false;
+        data += sent;
+        size -= (size_t)sent;
+    }
+    return true;
+}
+
+/* --- one call --------------------------------------------------------------------------------- */
+
+static bool
+is_heartbeat(kw_hb_method method, const void *args)
+{
+    if (method == KW_HB_THBaseService_put)
+        return kw_bytes_equal(((const kw_hb_THBaseService_put_args *)args)->table, CLOCK_TABLE);
+    return method == KW_HB_THBaseService_get &&
+           kw_bytes_equal(((const kw_hb_THBaseService_get_args *)args)->table, CLOCK_TABLE);
+}
+
+/* Under the lock: what the script and the rows say. */
+static void
+decide(connection *of, kw_hb_method method, const void *args, kw_arena *arena, fake_answer *ret_answer)
+{
+    thrift2_fake *fake = of->fake;
+    bool own = is_heartbeat(method, args) || method == KW_HB_THBaseService_getThriftServerType;
+    if (method == KW_HB_THBaseService_getThriftServerType)
+        fake->pings++;
+    if (!own) {
+        fake_call call = {.method = method,
+                          .args = args,
+                          .nth = ++fake->calls[method],
+                          .connection = of->number,
+                          .arena = arena};
+        if (fake->script)
+            fake->script(&call, ret_answer, fake->user);
+    }
+    if (fake->mute)
+        *ret_answer = (fake_answer){.way = FAKE_SILENCE, .do_nothing = true};
+    if (!ret_answer->do_nothing) {
+        const void *result = fake_rows_answer(&fake->rows, method, args, arena);
+        if (!ret_answer->result)
+            ret_answer->result = result;
+    }
+}
+
+static void
+encode_answer(const connection *of, const kw_wire_message *message, const kw_wire_method *method,
+              const fake_answer *answer, kw_buffer *out)
+{
+    kw_wire_form form = of->fake->form;
+    size_t mark = kw_wire_frame_begin(out, form);
+    kw_bytes name = answer->name ? kw_bytes_of_text(answer->name) : message->name;
+    int32_t sequence_id = message->sequence_id + answer->sequence_shift;
+    if (answer->way == FAKE_EXCEPTION) {
+        kw_wire_message_encode(out, form.protocol, name, KW_WIRE_EXCEPTION, sequence_id);
+        kw_wire_exception_encode(out, form.protocol, answer->exception, answer->text ? answer->text : "");
+    } else {
+        kw_wire_message_encode(out, form.protocol, name, KW_WIRE_REPLY, sequence_id);
+        kw_wire_struct_encode(out, form.protocol, method->result, answer->result);
+    }
+    kw_wire_frame_end(out, form, mark);
+    if (answer->frame_bytes)
+        kw_be32_store(out->data + mark, answer->frame_bytes);
+}
+
+/* False: the connection is over. */
+static bool
+serve(connection *of, kw_bytes payload)
+{
+    thrift2_fake *fake = of->fake;
+    kw_wire_message message;
+    kw_wire_limits limits = {.decoded_bytes = FRAME_MAX * 4, .depth = KW_WIRE_DEPTH_DEFAULT};
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    if (!kw_wire_message_decode(fake->form.protocol, payload, &message, NULL))
+        return false;
+    const kw_wire_method *method = kw_wire_method_find(kw_hb_methods, KW_HB_METHOD_COUNT, message.name);
+    if (!method)
+        return false;
+    void *args = kw_arena_alloc0(arena, 4096);
+    if (!kw_wire_struct_decode(method->args, fake->form.protocol, message.body, limits, arena, args, NULL))
+        return false;
+    fake_answer answer = {0};
+    kw_mutex_lock(&fake->mutex);
+    decide(of, (kw_hb_method)(method - kw_hb_methods), args, arena, &answer);
+    kw_mutex_unlock(&fake->mutex);
+    if (answer.delay_ms)
+        g_usleep((gulong)answer.delay_ms * 1000);
+    if (answer.way == FAKE_CLOSE)
+        return false;
+    if (answer.way == FAKE_SILENCE)
+        return true;
+    kw_buffer out = KW_BUFFER_EMPTY;
+    encode_answer(of, &message, method, &answer, &out);
+    size_t size = answer.cut ? MIN(answer.cut, out.size) : out.size;
+    bool good = transmit(of, out.data, size) && (!answer.twice || transmit(of, out.data, size));
+    kw_buffer_clear(&out);
+    return good && !answer.cut;
+}
+
+/* --- connections ------------------------------------------------------------------------------ */
+
+static bool
+is_deaf(thrift2_fake *fake)
+{
+    kw_mutex_lock(&fake->mutex);
+    bool deaf = fake->deaf;
+    kw_mutex_unlock(&fake->mutex);
+    return deaf;
+}
+
+static void
+serve_all(connection *of)
+{
+    kw_buffer in = KW_BUFFER_EMPTY;
+    kw_wire_reader *reader = kw_wire_reader_new(FRAME_MAX);
+    bool good = !of->tls || SSL_accept(of->tls) == 1;
+    while (good) {
+        kw_bytes payload;
+        size_t consumed;
+        kw_wire_progress progress =
+            kw_wire_reader_next(reader, kw_buffer_bytes(&in), &payload, &consumed, NULL, NULL);
+        if (progress == KW_WIRE_MESSAGE) {
+            good = serve(of, payload);
+            kw_buffer_consume(&in, consumed);
+            continue;
+        }
+        uint8_t *room = kw_buffer_reserve(&in, 65536);
+        ssize_t got = progress == KW_WIRE_MORE ? receive(of, room, 65536) : -1;
+        good = got > 0;
+        in.size += good ? (size_t)got : 0;
+    }
+    kw_wire_reader_free(reader);
+    kw_buffer_clear(&in);
+}
+
+static void
+connection_main(void *user)
+{
+    connection *of = user;
+    thrift2_fake *fake = of->fake;
+    while (is_deaf(fake)) {
+        struct pollfd gone = {.fd = of->fd, .events = POLLRDHUP};
+        if (poll(&gone, 1, 20) != 0)
+            break;
+    }
+    if (fake->tls) {
+        of->tls = SSL_new(fake->tls);
+        SSL_set_fd(of->tls, of->fd);
+    }
+    serve_all(of);
+    SSL_free(of->tls);
+    kw_mutex_lock(&fake->mutex);
+    shutdown(of->fd, SHUT_RDWR);
+    close(of->fd);
+    of->fd = -1;
+    of->over = true;
+    fake->live--;
+    kw_mutex_unlock(&fake->mutex);
+}
+
+static void
+welcome(thrift2_fake *fake, int fd)
+{
+    int on = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    connection *made = g_new0(connection, 1);
+    kw_mutex_lock(&fake->mutex);
+    made->fake = fake;
+    made->fd = fd;
+    made->number = ++fake->accepted;
+    fake->live++;
+    g_ptr_array_add(fake->connections, made);
+    kw_thread_start(&made->thread, "fake-call", connection_main, made);
+    kw_mutex_unlock(&fake->mutex);
+}
+
+static void
+accept_main(void *user)
+{
+    thrift2_fake *fake = user;
+    int fd;
+    while ((fd = accept4(fake->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0 || errno == EINTR ||
+           errno == ECONNABORTED) {
+        if (fd >= 0)
+            welcome(fake, fd);
+    }
+}
+
+static int
+listen_on(uint16_t port, uint16_t *ret_port)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+    struct sockaddr_in where = {.sin_family = AF_INET, .sin_port = htons(port)};
+    socklen_t size = sizeof where;
+    where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    int failed = bind(fd, (struct sockaddr *)&where, sizeof where) || listen(fd, 50) ||
+                 getsockname(fd, (struct sockaddr *)&where, &size);
+    g_assert_cmpint(failed, ==, 0);
+    *ret_port = ntohs(where.sin_port);
+    return fd;
+}
+
+/* --- the fake --------------------------------------------------------------------------------- */
+
+void
+thrift2_fake_open(thrift2_fake *fake)
+{
+    g_assert_false(fake->thread_runs);
+    fake->listener = listen_on(fake->port, &fake->port);
+    fake->thread_runs = true;
+    kw_thread_start(&fake->thread, "fake-accept", accept_main, fake);
+}
+
+thrift2_fake *
+thrift2_fake_start(kw_wire_form form, uint16_t port, SSL_CTX *tls)
+{
+    thrift2_fake *fake = g_new0(thrift2_fake, 1);
+    fake->form = form;
+    fake->port = port;
+    fake->tls = tls;
+    fake->connections = g_ptr_array_new_with_free_func(g_free);
+    kw_mutex_init(&fake->mutex);
+    fake_rows_init(&fake->rows);
+    thrift2_fake_open(fake);
+    return fake;
+}
+
+uint16_t
+thrift2_fake_port(const thrift2_fake *fake)
+{
+    return fake->port;
+}
+
+void
+thrift2_fake_drop(thrift2_fake *fake)
+{
+    kw_mutex_lock(&fake->mutex);
+    for (guint i = 0; i < fake->connections->len; i++) {
+        connection *of = fake->connections->pdata[i];
+        if (!of->over)
+            shutdown(of->fd, SHUT_RDWR);
+    }
+    kw_mutex_unlock(&fake->mutex);
+}
+
+void
+thrift2_fake_shut(thrift2_fake *fake)
+{
+    shutdown(fake->listener, SHUT_RDWR);
+    kw_thread_join(&fake->thread);
+    close(fake->listener);
+    fake->thread_runs = false;
+    thrift2_fake_drop(fake);
+}
+
+void
+thrift2_fake_restart(thrift2_fake *fake)
+{
+    kw_mutex_lock(&fake->mutex);
+    fake_rows_forget_scanners(&fake->rows, true);
+    kw_mutex_unlock(&fake->mutex);
+    thrift2_fake_drop(fake);
+}
+
+void
+thrift2_fake_stop(thrift2_fake *fake)
+{
+    thrift2_fake_set_deaf(fake, false);
+    if (fake->thread_runs)
+        thrift2_fake_shut(fake);
+    thrift2_fake_drop(fake);
+    for (guint i = 0; i < fake->connections->len; i++)
+        kw_thread_join(&((connection *)fake->connections->pdata[i])->thread);
+    g_ptr_array_unref(fake->connections);
+    fake_rows_clear(&fake->rows);
+    kw_mutex_clear(&fake->mutex);
+    g_free(fake);
+}
+
+#define LOCKED(fake, statement)                                                                              \
+    kw_mutex_lock(&(fake)->mutex);                                                                           \
+    statement;                                                                                               \
+    kw_mutex_unlock(&(fake)->mutex)
+
+void
+thrift2_fake_set_script(thrift2_fake *fake, fake_script script, void *user)
+{
+    LOCKED(fake, (fake->script = script, fake->user = user));
+}
+
+void
+thrift2_fake_set_deaf(thrift2_fake *fake, bool deaf)
+{
+    LOCKED(fake, fake->deaf = deaf);
+}
+
+void
+thrift2_fake_set_mute(thrift2_fake *fake, bool mute)
+{
+    LOCKED(fake, fake->mute = mute);
+}
+
+void
+thrift2_fake_expire_scanners(thrift2_fake *fake)
+{
+    LOCKED(fake, fake_rows_forget_scanners(&fake->rows, false));
+}
+
+void
+thrift2_fake_set_row(thrift2_fake *fake, const char *key, const char *value)
+{
+    LOCKED(fake, fake_rows_set(&fake->rows, kw_bytes_of_text(key), kw_bytes_of_text(value)));
+}
+
+void
+thrift2_fake_set_clock(thrift2_fake *fake, int64_t offset_ms)
+{
+    LOCKED(fake, fake->rows.clock_offset_ms = offset_ms);
+}
+
+uint32_t
+thrift2_fake_writes(thrift2_fake *fake, const char *key)
+{
+    LOCKED(fake, uint32_t writes = fake_rows_writes(&fake->rows, kw_bytes_of_text(key)));
+    return writes;
+}
+
+uint32_t
+thrift2_fake_calls(thrift2_fake *fake, kw_hb_method method)
+{
+    LOCKED(fake, uint32_t calls = fake->calls[method]);
+    return calls;
+}
+
+uint32_t
+thrift2_fake_connections(thrift2_fake *fake)
+{
+    LOCKED(fake, uint32_t accepted = fake->accepted);
+    return accepted;
+}
+
+uint32_t
+thrift2_fake_live(thrift2_fake *fake)
+{
+    LOCKED(fake, uint32_t live = fake->live);
+    return live;
+}
+
+uint32_t
+thrift2_fake_scanners(thrift2_fake *fake)
+{
+    LOCKED(fake, uint32_t open = fake->rows.open_scanners);
+    return open;
+}
+
+uint32_t
+thrift2_fake_pings(thrift2_fake *fake)
+{
+    LOCKED(fake, uint32_t pings = fake->pings);
+    return pings;
+}
+
+/* --- for scripts ------------------------------------------------------------------------------ */
+
+/* In nearly every result `io` is the member with id 1; its place is in the table. */
+const void *
+fake_io_error(const fake_call *call, const char *message, bool can_retry)
+{
+    const kw_wire_struct *table = kw_hb_methods[call->method].result;
+    uint8_t *result = kw_arena_alloc0(call->arena, table->size);
+    kw_hb_TIOError *error = KW_ARENA_NEW(call->arena, kw_hb_TIOError);
+    *error = (kw_hb_TIOError){.has_message = true,
+                              .message = kw_bytes_of_text(message),
+                              .has_canRetry = true,
+                              .canRetry = can_retry};
+    for (uint32_t i = 0; i < table->field_count; i++) {
+        if (table->fields[i].id == 1) {
+            result[table->fields[i].flag] = true;
+            memcpy(result + table->fields[i].offset, &error, sizeof error);
+            return result;
+        }
+    }
+    g_assert_not_reached();
+}

@@ -1,0 +1,24 @@
+/* The rows behind thrift2_fake, and its scanners: what HBase would answer. Used under the fake's lock. */
+#pragma once
+
+#include "thrift/hbase2_wire.h"
+
+#include <glib.h>
+
+typedef struct fake_rows {
+    GPtrArray *rows;     /* of fake_row, sorted by key */
+    GPtrArray *scanners; /* of fake_scanner; NULL: closed; the id is the index, and id_base more */
+    int32_t id_base;
+    uint32_t open_scanners;
+    int64_t clock_offset_ms;
+} fake_rows;
+
+void fake_rows_init(fake_rows *rows);
+void fake_rows_clear(fake_rows *rows);
+void fake_rows_set(fake_rows *rows, kw_bytes key, kw_bytes value);
+uint32_t fake_rows_writes(const fake_rows *rows, kw_bytes key);
+/* restarted: ids begin at 0 again, else they go on. */
+void fake_rows_forget_scanners(fake_rows *rows, bool restarted);
+
+/* The result struct of the method, in the arena. */
+const void *fake_rows_answer(fake_rows *rows, kw_hb_method method, const void *args, kw_arena *arena);

@@ -1,0 +1,71 @@
+/* A test bed: one HBase store, one door, one loop on the test's own thread. Each function starts an
+ * operation and turns the loop until it is done, so that tests read top to bottom. A bed ends the
+ * test when an operation takes longer than 60 s.
+ */
+#pragma once
+
+#include "store/hbase/hbase.h"
+
+typedef struct bed {
+    kw_loop *loop;
+    kw_store *store;
+    kw_door *door;
+} bed;
+
+/* What an operation came back with; rows are freed by answer_clear. */
+typedef struct answer {
+    bool done;
+    kw_outcome outcome;
+    bool flag; /* applied, created */
+    kw_rows *rows;
+    kw_table_facts *facts;
+    kw_regions *regions;
+    kw_error error; /* code KW_OK: none */
+} answer;
+
+void answer_clear(answer *got);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(answer, answer_clear)
+
+/* Defaults for tests: short times, two channels. */
+kw_model_hbase bed_settings(const kw_model_server *servers, size_t count, bool framed, bool compact);
+
+void bed_open(bed *in, const kw_model_hbase *settings);
+void bed_close(bed *in);
+
+/* Turns the loop until *done or for ms. */
+void bed_await(bed *in, const bool *done);
+void bed_turn(bed *in, int64_t ms);
+/* Until the store says that it is ready. */
+void bed_await_ready(bed *in);
+
+/* --- completions, for tests that start several at once; user is an answer ----------------------- */
+void bed_on_write(void *user, kw_outcome outcome, const kw_error *error);
+void bed_on_write_if(void *user, kw_outcome outcome, bool applied, const kw_error *error);
+void bed_on_rows(void *user, kw_rows *rows, const kw_error *error);
+void bed_on_simple(void *user, const kw_error *error);
+void bed_on_done(void *user);
+
+/* --- whole operations --------------------------------------------------------------------------- */
+/* texts are NUL-terminated; timestamp KW_TIMESTAMP_NONE: unstamped; timeout_ms 0: none. */
+answer bed_put(bed *in, const char *table, const char *row, const char *family, const char *qualifier,
+               const char *value, int64_t timestamp, int64_t timeout_ms);
+answer bed_write(bed *in, const kw_write *write);
+answer bed_write_if(bed *in, const kw_write *write, const kw_check *check);
+answer bed_increment(bed *in, const char *table, const char *row, const char *qualifier, int64_t amount);
+answer bed_get(bed *in, const char *table, const char *row, int64_t timeout_ms);
+answer bed_get_full(bed *in, const kw_get *get);
+answer bed_fetch(bed *in, kw_run *run, uint32_t max_rows, size_t max_bytes, bool more_hint,
+                 int64_t timeout_ms);
+answer bed_create(bed *in, const char *table, const char *family, const char *const *splits,
+                  size_t splits_count);
+answer bed_drop(bed *in, const char *table);
+answer bed_describe(bed *in, const char *table);
+answer bed_regions(bed *in, const char *table);
+
+/* One put of family f, for write_many; the structs are static inside the returned block (g_free). */
+typedef struct bed_cell_write {
+    kw_write write;
+    kw_cell cell;
+} bed_cell_write;
+void bed_cell_write_init(bed_cell_write *to, const char *table, const char *row, const char *family,
+                         const char *value, int64_t timestamp);

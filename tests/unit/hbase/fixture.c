@@ -1,0 +1,55 @@
+/* See fixture.h. */
+#include "fixture.h"
+
+#include "base/log.h"
+
+const kw_wire_form fixture_forms[4] = {
+    {KW_WIRE_BINARY, false}, {KW_WIRE_BINARY, true}, {KW_WIRE_COMPACT, false}, {KW_WIRE_COMPACT, true}};
+
+kw_model_hbase
+fixture_init(fixture *on, size_t fakes, kw_wire_form form)
+{
+    *on = (struct fixture){0};
+    if (!g_test_verbose())
+        kw_log_configure(KW_LOG_ERROR, false);
+    for (size_t i = 0; i < fakes; i++) {
+        on->fakes[i] = thrift2_fake_start(form, 0, NULL);
+        on->servers[i] = (kw_model_server){.host = "127.0.0.1", .port = thrift2_fake_port(on->fakes[i])};
+    }
+    return bed_settings(on->servers, fakes, form.framed, form.protocol == KW_WIRE_COMPACT);
+}
+
+void
+fixture_open(fixture *on, const kw_model_hbase *settings)
+{
+    bed_open(&on->bed, settings);
+}
+
+void
+fixture_start(fixture *on, size_t fakes, kw_wire_form form)
+{
+    kw_model_hbase settings = fixture_init(on, fakes, form);
+    fixture_open(on, &settings);
+    bed_await_ready(&on->bed);
+}
+
+void
+fixture_stop(fixture *on)
+{
+    bed_close(&on->bed);
+    for (size_t i = 0; i < G_N_ELEMENTS(on->fakes) && on->fakes[i]; i++)
+        thrift2_fake_stop(on->fakes[i]);
+}
+
+void
+fixture_treat(const fake_call *call, fake_answer *to, void *user)
+{
+    const treat *how = user;
+    if (call->method != how->method || call->nth > how->count)
+        return;
+    *to = how->answer;
+    if (how->io_message) {
+        to->result = fake_io_error(call, how->io_message, how->io_can_retry);
+        to->do_nothing = true;
+    }
+}

@@ -1,0 +1,348 @@
+/* Many-calls against thrift2_fake: an outcome for each write, whatever its neighbours do; cut by bytes; in
+ * order where they touch the same row. */
+#include "fixture.h"
+
+#include <stdio.h>
+
+#define FRAMED_COMPACT fixture_forms[3]
+#define MANY 200
+
+typedef struct batch {
+    bed_cell_write writes[MANY];
+    char rows[MANY][16];
+    const kw_write *pointers[MANY];
+    kw_written results[MANY];
+    size_t count;
+} batch;
+
+/* Stamped puts of rows r0, r1, ... */
+static void
+batch_init(batch *all, size_t count)
+{
+    all->count = count;
+    for (size_t i = 0; i < count; i++) {
+        snprintf(all->rows[i], sizeof all->rows[i], "r%zu", i);
+        bed_cell_write_init(&all->writes[i], "t", all->rows[i], "f", "v", 5);
+        all->writes[i].write.deadline = kw_deadline_in_ms(10000);
+        all->pointers[i] = &all->writes[i].write;
+        all->results[i].outcome = (kw_outcome)99;
+    }
+}
+
+static void
+run_batch(fixture *on, batch *all)
+{
+    bool done = false;
+    kw_door_write_many(on->bed.door, all->pointers, all->count, all->results, bed_on_done, &done);
+    g_assert_false(done);
+    bed_await(&on->bed, &done);
+}
+
+static uint32_t
+calls(const fixture *on, kw_hb_method method)
+{
+    return thrift2_fake_calls(on->fakes[0], method);
+}
+
+/* HBase's way: rows of family "bad" fail the whole call, the others are applied all the same. */
+static void
+bad_family(const fake_call *call, fake_answer *to, void *user)
+{
+    (void)user;
+    const kw_hb_THBaseService_putMultiple_args *many = call->args;
+    const kw_hb_THBaseService_put_args *one = call->args;
+    bool bad = call->method == KW_HB_THBaseService_put &&
+               kw_bytes_equal(one->tput->columnValues.items[0].family, KW_BYTES_LITERAL("bad"));
+    for (uint32_t i = 0; call->method == KW_HB_THBaseService_putMultiple && i < many->tputs.count; i++)
+        bad =
+            bad || kw_bytes_equal(many->tputs.items[i].columnValues.items[0].family, KW_BYTES_LITERAL("bad"));
+    if (bad)
+        to->result =
+            fake_io_error(call,
+                          "org.apache.hadoop.hbase.regionserver.NoSuchColumnFamilyException: Column family "
+                          "bad does not exist in region x\n\tat y",
+                          call->method == KW_HB_THBaseService_putMultiple);
+}
+
+static void
+test_all_good(void)
+{
+    for (size_t form = 0; form < G_N_ELEMENTS(fixture_forms); form++) {
+        fixture on;
+        batch all;
+        fixture_start(&on, 1, fixture_forms[form]);
+        batch_init(&all, MANY);
+        run_batch(&on, &all);
+        for (size_t i = 0; i < MANY; i++) {
+            g_assert_cmpint(all.results[i].outcome, ==, KW_OUTCOME_OK);
+            g_assert_cmpuint(thrift2_fake_writes(on.fakes[0], all.rows[i]), ==, 1);
+        }
+        g_assert_cmpuint(calls(&on, KW_HB_THBaseService_putMultiple), ==, 1);
+        g_assert_cmpuint(calls(&on, KW_HB_THBaseService_put), ==, 0);
+        fixture_stop(&on);
+    }
+}
+
+static void
+test_one_bad(void)
+{
+    fixture on;
+    batch all;
+    fixture_start(&on, 1, FRAMED_COMPACT);
+    thrift2_fake_set_script(on.fakes[0], bad_family, NULL);
+    batch_init(&all, MANY);
+    all.writes[17].cell.family = KW_BYTES_LITERAL("bad");
+    all.writes[150].cell.family = KW_BYTES_LITERAL("bad");
+    run_batch(&on, &all);
+    for (size_t i = 0; i < MANY; i++) {
+        bool bad = i == 17 || i == 150;
+        g_assert_cmpint(all.results[i].outcome, ==, bad ? KW_OUTCOME_FAILED : KW_OUTCOME_OK);
+        g_assert_cmpint(all.results[i].error.code, ==, bad ? KW_INVALID : KW_OK);
+        if (bad)
+            g_assert_nonnull(strstr(all.results[i].error.text, "'bad'"));
+        else
+            g_assert_cmpuint(thrift2_fake_writes(on.fakes[0], all.rows[i]), >=, 1);
+    }
+    g_assert_cmpuint(calls(&on, KW_HB_THBaseService_putMultiple) + calls(&on, KW_HB_THBaseService_put), <,
+                     40);
+    fixture_stop(&on);
+}
+
+static void
+test_table_missing(void)
+{
+    fixture on;
+    batch all;
+    fixture_start(&on, 1, FRAMED_COMPACT);
+    treat how = {.method = KW_HB_THBaseService_putMultiple,
+                 .count = 1000,
+                 .io_message =
+                     "Failed 200 actions: org.apache.hadoop.hbase.TableNotFoundException: t: 200 times",
+                 .io_can_retry = true};
+    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
+    batch_init(&all, MANY);
+    run_batch(&on, &all);
+    for (size_t i = 0; i < MANY; i++) {
+        g_assert_cmpint(all.results[i].outcome, ==, KW_OUTCOME_FAILED);
+        g_assert_cmpint(all.results[i].error.code, ==, KW_NOT_FOUND);
+    }
+    g_assert_cmpuint(calls(&on, KW_HB_THBaseService_putMultiple), ==, 1);
+    fixture_stop(&on);
+}
+
+/* Applied by halves or not: what is unstamped goes alone and tells exactly. */
+static void
+test_unstamped(void)
+{
+    fixture on;
+    batch all;
+    fixture_start(&on, 1, FRAMED_COMPACT);
+    thrift2_fake_set_script(on.fakes[0], bad_family, NULL);
+    batch_init(&all, 20);
+    for (size_t i = 0; i < 20; i++)
+        all.writes[i].write.timestamp = KW_TIMESTAMP_NONE;
+    all.writes[3].cell.family = KW_BYTES_LITERAL("bad");
+    run_batch(&on, &all);
+    for (size_t i = 0; i < 20; i++) {
+        g_assert_cmpint(all.results[i].outcome, ==, i == 3 ? KW_OUTCOME_FAILED : KW_OUTCOME_OK);
+        g_assert_cmpuint(thrift2_fake_writes(on.fakes[0], all.rows[i]), ==, 1);
+    }
+    g_assert_cmpuint(calls(&on, KW_HB_THBaseService_putMultiple), ==, 0);
+    fixture_stop(&on);
+}
+
+static void
+test_lost(void)
+{
+    fixture on;
+    batch all;
+    fixture_start(&on, 1, FRAMED_COMPACT);
+    treat how = {.method = KW_HB_THBaseService_putMultiple, .count = 1, .answer = {.way = FAKE_CLOSE}};
+    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
+    batch_init(&all, MANY);
+    run_batch(&on, &all);
+    for (size_t i = 0; i < MANY; i++)
+        g_assert_cmpint(all.results[i].outcome, ==, KW_OUTCOME_OK);
+    how.count = 1000;
+    run_batch(&on, &all);
+    for (size_t i = 0; i < MANY; i++) {
+        g_assert_cmpint(all.results[i].outcome, ==, KW_OUTCOME_UNKNOWN);
+        g_assert_true(all.results[i].error.maybe_applied);
+    }
+    fixture_stop(&on);
+}
+
+/* --- cutting ---------------------------------------------------------------------------------- */
+
+static void
+note_largest(const fake_call *call, fake_answer *to, void *user)
+{
+    (void)to;
+    size_t *largest = user, bytes = 0;
+    const kw_hb_THBaseService_putMultiple_args *many = call->args;
+    if (call->method != KW_HB_THBaseService_putMultiple)
+        return;
+    for (uint32_t i = 0; i < many->tputs.count; i++)
+        bytes += many->tputs.items[i].columnValues.items[0].value.size;
+    *largest = MAX(*largest, bytes);
+}
+
+static void
+test_cut_by_bytes(void)
+{
+    fixture on;
+    batch all;
+    size_t largest = 0;
+    kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
+    settings.batch_bytes = 300000;
+    fixture_open(&on, &settings);
+    thrift2_fake_set_script(on.fakes[0], note_largest, &largest);
+    g_autofree char *value = g_strnfill(50000, 'x');
+    batch_init(&all, 100);
+    for (size_t i = 0; i < 100; i++)
+        all.writes[i].cell.value = kw_bytes_of_text(value);
+    run_batch(&on, &all);
+    for (size_t i = 0; i < 100; i++)
+        g_assert_cmpint(all.results[i].outcome, ==, KW_OUTCOME_OK);
+    g_assert_cmpuint(largest, <=, 300000);
+    g_assert_cmpuint(largest, >=, 200000);
+    g_assert_cmpuint(calls(&on, KW_HB_THBaseService_putMultiple), ==, 20);
+    fixture_stop(&on);
+}
+
+/* One write that no frame takes does not harm the others. */
+static void
+test_one_too_large(void)
+{
+    fixture on;
+    batch all;
+    fixture_start(&on, 1, FRAMED_COMPACT);
+    g_autofree char *value = g_strnfill(3 * 1024 * 1024, 'x');
+    batch_init(&all, 10);
+    all.writes[4].cell.value = kw_bytes_of_text(value);
+    run_batch(&on, &all);
+    for (size_t i = 0; i < 10; i++)
+        g_assert_cmpint(all.results[i].outcome, ==, i == 4 ? KW_OUTCOME_FAILED : KW_OUTCOME_OK);
+    g_assert_cmpint(all.results[4].error.code, ==, KW_LIMIT);
+    fixture_stop(&on);
+}
+
+/* --- order ------------------------------------------------------------------------------------ */
+
+static void
+test_same_row(void)
+{
+    fixture on;
+    batch all;
+    fixture_start(&on, 1, FRAMED_COMPACT);
+    batch_init(&all, 100);
+    char values[100][8];
+    for (size_t i = 0; i < 100; i++) {
+        snprintf(values[i], sizeof values[i], "%zu", i);
+        all.writes[i].write.row = KW_BYTES_LITERAL("same");
+        all.writes[i].cell.value = kw_bytes_of_text(values[i]);
+        if (i % 10 == 9)
+            all.writes[i].write.kind = KW_WRITE_DELETE;
+    }
+    all.count = 99; /* the last is a put */
+    run_batch(&on, &all);
+    for (size_t i = 0; i < all.count; i++)
+        g_assert_cmpint(all.results[i].outcome, ==, KW_OUTCOME_OK);
+    answer got = bed_get(&on.bed, "t", "same", 2000);
+    g_assert_true(kw_bytes_equal(got.rows->rows[0].cells[0].value, KW_BYTES_LITERAL("98")));
+    answer_clear(&got);
+    g_assert_cmpuint(thrift2_fake_writes(on.fakes[0], "same"), ==, 99);
+    fixture_stop(&on);
+}
+
+static void
+test_tables(void)
+{
+    fixture on;
+    batch all;
+    fixture_start(&on, 1, FRAMED_COMPACT);
+    batch_init(&all, 40);
+    for (size_t i = 0; i < 40; i++)
+        all.writes[i].write.table = i % 2 ? KW_BYTES_LITERAL("odd") : KW_BYTES_LITERAL("ns:even");
+    run_batch(&on, &all);
+    for (size_t i = 0; i < 40; i++)
+        g_assert_cmpint(all.results[i].outcome, ==, KW_OUTCOME_OK);
+    g_assert_cmpuint(calls(&on, KW_HB_THBaseService_putMultiple), ==, 2);
+    fixture_stop(&on);
+}
+
+/* --- gets ------------------------------------------------------------------------------------- */
+
+static answer
+get_many(fixture *on, kw_get *gets, size_t count)
+{
+    const kw_get *pointers[300];
+    answer got = {0};
+    for (size_t i = 0; i < count; i++)
+        pointers[i] = &gets[i];
+    kw_door_get_many(on->bed.door, pointers, count, bed_on_rows, &got);
+    bed_await(&on->bed, &got.done);
+    return got;
+}
+
+static void
+large_answers(const fake_call *call, fake_answer *to, void *user)
+{
+    (void)user;
+    const kw_hb_THBaseService_getMultiple_args *many = call->args;
+    if (call->method == KW_HB_THBaseService_getMultiple && many->tgets.count > 20)
+        to->frame_bytes = 100 * 1024 * 1024;
+}
+
+static void
+test_get_many(void)
+{
+    fixture on;
+    enum { GETS = 300 };
+    kw_get gets[GETS];
+    char rows[GETS][16];
+    fixture_start(&on, 1, FRAMED_COMPACT);
+    for (size_t i = 0; i < GETS; i++) {
+        snprintf(rows[i], sizeof rows[i], "r%zu", i);
+        if (i % 3)
+            thrift2_fake_set_row(on.fakes[0], rows[i], rows[i]);
+        gets[i] = (kw_get){.table = KW_BYTES_LITERAL("t"),
+                           .row = kw_bytes_of_text(rows[i]),
+                           .deadline = kw_deadline_in_ms(10000)};
+    }
+    for (int round = 0; round < 2; round++) {
+        answer got = get_many(&on, gets, GETS);
+        g_assert_cmpuint(got.rows->count, ==, GETS);
+        for (size_t i = 0; i < GETS; i++) {
+            const kw_row *row = &got.rows->rows[i];
+            g_assert_true(kw_bytes_equal(row->key, gets[i].row));
+            g_assert_cmpuint(row->cells_count, ==, i % 3 ? 1 : 0);
+            if (i % 3)
+                g_assert_true(kw_bytes_equal(row->cells[0].value, gets[i].row));
+        }
+        answer_clear(&got);
+        thrift2_fake_set_script(on.fakes[0], large_answers, NULL);
+    }
+    treat how = {.method = KW_HB_THBaseService_getMultiple, .count = 1000, .io_message = "t"};
+    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
+    answer got = get_many(&on, gets, GETS);
+    g_assert_cmpint(got.error.code, ==, KW_NOT_FOUND);
+    fixture_stop(&on);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/hbase/many/all-good", test_all_good);
+    g_test_add_func("/hbase/many/one-bad", test_one_bad);
+    g_test_add_func("/hbase/many/table-missing", test_table_missing);
+    g_test_add_func("/hbase/many/unstamped", test_unstamped);
+    g_test_add_func("/hbase/many/lost", test_lost);
+    g_test_add_func("/hbase/many/cut-by-bytes", test_cut_by_bytes);
+    g_test_add_func("/hbase/many/one-too-large", test_one_too_large);
+    g_test_add_func("/hbase/many/same-row", test_same_row);
+    g_test_add_func("/hbase/many/tables", test_tables);
+    g_test_add_func("/hbase/many/get-many", test_get_many);
+    return g_test_run();
+}

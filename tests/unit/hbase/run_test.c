@@ -1,0 +1,457 @@
+/* Runs against thrift2_fake: every row once and in order whatever happens on the way, and no scanner
+ * left behind. */
+#include "fixture.h"
+
+#include <stdio.h>
+
+#define ROWS 500
+#define FRAMED_COMPACT fixture_forms[3]
+
+/* Rows k000 .. k499. */
+static void
+fill(fixture *on)
+{
+    for (size_t f = 0; f < 2 && on->fakes[f]; f++) {
+        for (int i = 0; i < ROWS; i++) {
+            char key[8];
+            snprintf(key, sizeof key, "k%03d", i);
+            thrift2_fake_set_row(on->fakes[f], key, "v");
+        }
+    }
+}
+
+static void
+start(fixture *on, size_t fakes)
+{
+    fixture_start(on, fakes, FRAMED_COMPACT);
+    fill(on);
+}
+
+static kw_run *
+open_run(fixture *on, const char *start_key, const char *stop_key, bool reversed)
+{
+    kw_run_spec spec = {.table = KW_BYTES_LITERAL("t"),
+                        .start = kw_bytes_of_text(start_key),
+                        .stop = kw_bytes_of_text(stop_key),
+                        .reversed = reversed};
+    return kw_door_open_run(on->bed.door, &spec);
+}
+
+typedef struct reading {
+    int next; /* number of the row that must come */
+    int step; /* 1 or -1 */
+    bool ended;
+} reading;
+
+/* Takes a fetch: its rows must follow the ones before. */
+static void
+take(reading *at, answer got)
+{
+    g_assert_cmpstr(got.error.text, ==, "");
+    for (size_t i = 0; i < got.rows->count; i++) {
+        char key[8];
+        snprintf(key, sizeof key, "k%03d", at->next);
+        g_assert_true(kw_bytes_equal(got.rows->rows[i].key, kw_bytes_of_text(key)));
+        at->next += at->step;
+    }
+    g_assert_true(got.rows->count || got.rows->end);
+    at->ended = got.rows->end;
+    answer_clear(&got);
+}
+
+static void
+read_on(fixture *on, kw_run *run, reading *at, int fetches, uint32_t rows)
+{
+    for (int i = 0; i < fetches && !at->ended; i++)
+        take(at, bed_fetch(&on->bed, run, rows, 1 << 20, true, 10000));
+}
+
+static void
+read_all(fixture *on, kw_run *run, reading *at, uint32_t rows)
+{
+    read_on(on, run, at, ROWS + 2, rows);
+    g_assert_true(at->ended);
+}
+
+static void
+assert_no_scanners(fixture *on)
+{
+    for (size_t f = 0; f < 2 && on->fakes[f]; f++) {
+        for (int i = 0; i < 300 && thrift2_fake_scanners(on->fakes[f]); i++)
+            bed_turn(&on->bed, 10);
+        g_assert_cmpuint(thrift2_fake_scanners(on->fakes[f]), ==, 0);
+    }
+}
+
+static uint32_t
+calls(const fixture *on, kw_hb_method method)
+{
+    return thrift2_fake_calls(on->fakes[0], method);
+}
+
+/* --- all is well ------------------------------------------------------------------------------ */
+
+static void
+test_whole(void)
+{
+    static const uint32_t sizes[] = {1, 7, 64, 499, 500, 501, 5000};
+    fixture on;
+    start(&on, 1);
+    for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
+        for (int reversed = 0; reversed < 2; reversed++) {
+            kw_run *run = open_run(&on, "", "", reversed);
+            reading at = {.next = reversed ? ROWS - 1 : 0, .step = reversed ? -1 : 1};
+            read_all(&on, run, &at, sizes[i]);
+            g_assert_cmpint(at.next, ==, reversed ? -1 : ROWS);
+            take(&at, bed_fetch(&on.bed, run, 1, 1 << 20, true, 1000));
+            g_assert_true(at.ended);
+            kw_run_close(run);
+        }
+    }
+    g_assert_cmpuint(calls(&on, KW_HB_THBaseService_openScanner), >, 0);
+    assert_no_scanners(&on);
+    fixture_stop(&on);
+}
+
+static void
+test_bounds(void)
+{
+    fixture on;
+    start(&on, 1);
+    for (int reversed = 0; reversed < 2; reversed++) {
+        kw_run *run = open_run(&on, "k100", "k200", reversed);
+        reading at = {.next = reversed ? 199 : 100, .step = reversed ? -1 : 1};
+        read_all(&on, run, &at, 30);
+        g_assert_cmpint(at.next, ==, reversed ? 99 : 200);
+        kw_run_close(run);
+        run = open_run(&on, "k100", "k100", reversed);
+        at = (reading){.step = 1};
+        read_all(&on, run, &at, 30);
+        g_assert_cmpint(at.next, ==, 0);
+        kw_run_close(run);
+    }
+    fixture_stop(&on);
+}
+
+/* The latest one of many costs one call and one row. */
+static void
+test_one_row(void)
+{
+    fixture on;
+    start(&on, 1);
+    kw_run *run = open_run(&on, "k100", "k200", false);
+    answer got = bed_fetch(&on.bed, run, 1, 1 << 20, false, 1000);
+    g_assert_cmpuint(got.rows->count, ==, 1);
+    g_assert_cmpuint(got.rows->scanned, ==, 1);
+    answer_clear(&got);
+    kw_run_close(run);
+    g_assert_cmpuint(calls(&on, KW_HB_THBaseService_getScannerResults), ==, 1);
+    g_assert_cmpuint(calls(&on, KW_HB_THBaseService_openScanner), ==, 0);
+    fixture_stop(&on);
+}
+
+/* --- connections go --------------------------------------------------------------------------- */
+
+static void
+test_lost_on_the_way(void)
+{
+    for (int reversed = 0; reversed < 2; reversed++) {
+        fixture on;
+        start(&on, 2);
+        bed_turn(&on.bed, 100);
+        kw_run *run = open_run(&on, "", "", reversed);
+        reading at = {.next = reversed ? ROWS - 1 : 0, .step = reversed ? -1 : 1};
+        for (int i = 0; !at.ended; i++) {
+            read_on(&on, run, &at, 3, 9);
+            thrift2_fake_restart(on.fakes[i % 2]);
+        }
+        g_assert_cmpint(at.next, ==, reversed ? -1 : ROWS);
+        kw_run_close(run);
+        assert_no_scanners(&on);
+        fixture_stop(&on);
+    }
+}
+
+static void
+close_in_scan(const fake_call *call, fake_answer *to, void *user)
+{
+    const bool *also_open = user;
+    if ((call->method == KW_HB_THBaseService_getScannerRows ||
+         (*also_open && call->method == KW_HB_THBaseService_openScanner)) &&
+        call->nth % 4 == 2)
+        to->way = FAKE_CLOSE;
+}
+
+static void
+test_lost_under_a_fetch(void)
+{
+    for (int also_open = 0; also_open < 2; also_open++) {
+        fixture on;
+        bool too = also_open;
+        start(&on, 1);
+        thrift2_fake_set_script(on.fakes[0], close_in_scan, &too);
+        kw_run *run = open_run(&on, "", "", false);
+        reading at = {.step = 1};
+        read_all(&on, run, &at, 20);
+        g_assert_cmpint(at.next, ==, ROWS);
+        kw_run_close(run);
+        fixture_stop(&on);
+    }
+}
+
+/* After a restart ids begin at 0 again: another's scanner may carry ours. It must not be read or closed. */
+static void
+test_id_of_another(void)
+{
+    fixture on;
+    start(&on, 1);
+    kw_run *run = open_run(&on, "", "", false), *other = open_run(&on, "k300", "", false);
+    reading at = {.step = 1}, other_at = {.next = 300, .step = 1};
+    read_on(&on, run, &at, 3, 5);
+    g_assert_cmpuint(thrift2_fake_scanners(on.fakes[0]), ==, 1);
+    thrift2_fake_restart(on.fakes[0]);
+    bed_turn(&on.bed, 50);
+    read_on(&on, other, &other_at, 3, 5);
+    g_assert_cmpuint(thrift2_fake_scanners(on.fakes[0]), ==, 1);
+    read_on(&on, run, &at, 3, 5);
+    kw_run_close(run);
+    bed_turn(&on.bed, 50);
+    g_assert_cmpuint(thrift2_fake_scanners(on.fakes[0]), ==, 1);
+    read_all(&on, other, &other_at, 5);
+    kw_run_close(other);
+    assert_no_scanners(&on);
+    fixture_stop(&on);
+}
+
+/* --- scanners --------------------------------------------------------------------------------- */
+
+static void
+test_expired(void)
+{
+    fixture on;
+    start(&on, 1);
+    kw_run *run = open_run(&on, "", "", true);
+    reading at = {.next = ROWS - 1, .step = -1};
+    while (!at.ended) {
+        read_on(&on, run, &at, 2, 16);
+        thrift2_fake_expire_scanners(on.fakes[0]);
+    }
+    g_assert_cmpint(at.next, ==, -1);
+    g_assert_cmpuint(calls(&on, KW_HB_THBaseService_openScanner), >, 5);
+    kw_run_close(run);
+    fixture_stop(&on);
+}
+
+static void
+test_close_early(void)
+{
+    fixture on;
+    start(&on, 1);
+    kw_run *run = open_run(&on, "", "", false);
+    reading at = {.step = 1};
+    read_on(&on, run, &at, 3, 5);
+    g_assert_cmpuint(thrift2_fake_scanners(on.fakes[0]), ==, 1);
+    kw_run_close(run);
+    assert_no_scanners(&on);
+    g_assert_cmpuint(calls(&on, KW_HB_THBaseService_closeScanner), ==, 1);
+    fixture_stop(&on);
+}
+
+static void
+never(void *user, kw_rows *rows, const kw_error *error)
+{
+    (void)user;
+    (void)rows;
+    (void)error;
+    g_assert_not_reached();
+}
+
+/* Closed while a fetch is under way: it stays silent, and what it opened is closed. */
+static void
+check_close_in_flight(kw_hb_method slow)
+{
+    fixture on;
+    start(&on, 1);
+    treat how = {.method = slow, .count = 100, .answer = {.delay_ms = 150}};
+    kw_run *run = open_run(&on, "", "", false);
+    reading at = {.step = 1};
+    read_on(&on, run, &at, slow == KW_HB_THBaseService_getScannerResults ? 0 : 1, 5);
+    if (slow == KW_HB_THBaseService_getScannerRows)
+        read_on(&on, run, &at, 1, 5);
+    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
+    kw_run_fetch(run, 5, 1 << 20, true, kw_deadline_in_ms(5000), never, NULL);
+    bed_turn(&on.bed, 40);
+    kw_run_close(run);
+    bed_turn(&on.bed, 400);
+    g_assert_cmpuint(calls(&on, slow), >, 0);
+    assert_no_scanners(&on);
+    fixture_stop(&on);
+}
+
+static void
+test_close_in_flight(void)
+{
+    check_close_in_flight(KW_HB_THBaseService_getScannerResults);
+    check_close_in_flight(KW_HB_THBaseService_openScanner);
+    check_close_in_flight(KW_HB_THBaseService_getScannerRows);
+}
+
+/* Closed before anything could be sent. */
+static void
+test_close_queued(void)
+{
+    fixture on;
+    kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
+    thrift2_fake_shut(on.fakes[0]);
+    fixture_open(&on, &settings);
+    kw_run *run = open_run(&on, "", "", false);
+    kw_run_fetch(run, 5, 1 << 20, true, kw_deadline_in_ms(5000), never, NULL);
+    kw_run_close(run);
+    kw_run_close(open_run(&on, "", "", false));
+    bed_turn(&on.bed, 50);
+    fixture_stop(&on);
+}
+
+/* The deadline passes under an opened scanner: the run can go on later, the scanner is closed. */
+static void
+check_timeout(kw_hb_method slow)
+{
+    fixture on;
+    start(&on, 1);
+    treat how = {.method = slow, .count = 1, .answer = {.delay_ms = 400}};
+    kw_run *run = open_run(&on, "", "", false);
+    reading at = {.step = 1};
+    read_on(&on, run, &at, 1, 5);
+    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
+    answer got = bed_fetch(&on.bed, run, 5, 1 << 20, true, 100);
+    g_assert_cmpint(got.error.code, ==, KW_TIMEOUT);
+    read_all(&on, run, &at, 50);
+    g_assert_cmpint(at.next, ==, ROWS);
+    kw_run_close(run);
+    assert_no_scanners(&on);
+    g_assert_cmpuint(calls(&on, KW_HB_THBaseService_openScanner), ==,
+                     calls(&on, KW_HB_THBaseService_closeScanner));
+    fixture_stop(&on);
+}
+
+static void
+test_timeout(void)
+{
+    check_timeout(KW_HB_THBaseService_openScanner);
+    check_timeout(KW_HB_THBaseService_getScannerRows);
+}
+
+static void
+test_door_closes_scanners(void)
+{
+    fixture on;
+    start(&on, 1);
+    kw_run *run = open_run(&on, "", "", false);
+    reading at = {.step = 1};
+    read_on(&on, run, &at, 3, 5);
+    kw_run_close(run);
+    bed_close(&on.bed);
+    g_assert_cmpuint(thrift2_fake_scanners(on.fakes[0]), ==, 0);
+    thrift2_fake_stop(on.fakes[0]);
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+static void
+too_large(const fake_call *call, fake_answer *to, void *user)
+{
+    (void)user;
+    int32_t rows = 0;
+    if (call->method == KW_HB_THBaseService_getScannerResults)
+        rows = ((const kw_hb_THBaseService_getScannerResults_args *)call->args)->numRows;
+    if (call->method == KW_HB_THBaseService_getScannerRows)
+        rows = ((const kw_hb_THBaseService_getScannerRows_args *)call->args)->numRows;
+    if (rows > 10)
+        to->frame_bytes = 100 * 1024 * 1024;
+}
+
+static void
+test_too_large(void)
+{
+    fixture on;
+    start(&on, 1);
+    thrift2_fake_set_script(on.fakes[0], too_large, NULL);
+    kw_run *run = open_run(&on, "k400", "", false);
+    reading at = {.next = 400, .step = 1};
+    read_all(&on, run, &at, 50);
+    g_assert_cmpint(at.next, ==, ROWS);
+    kw_run_close(run);
+    fixture_stop(&on);
+}
+
+static void
+test_unknown_table(void)
+{
+    fixture on;
+    start(&on, 1);
+    treat how = {.method = KW_HB_THBaseService_getScannerResults, .count = 1, .io_message = "t"};
+    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
+    kw_run *run = open_run(&on, "", "", false);
+    answer got = bed_fetch(&on.bed, run, 5, 1 << 20, true, 1000);
+    g_assert_cmpint(got.error.code, ==, KW_NOT_FOUND);
+    g_assert_nonnull(strstr(got.error.text, "'t'"));
+    reading at = {.step = 1};
+    read_on(&on, run, &at, 1, 5);
+    how.method = KW_HB_THBaseService_getScannerRows; /* where opened scanners tell it */
+    got = bed_fetch(&on.bed, run, 5, 1 << 20, true, 1000);
+    g_assert_cmpint(got.error.code, ==, KW_NOT_FOUND);
+    kw_run_close(run);
+    assert_no_scanners(&on);
+    fixture_stop(&on);
+}
+
+/* Many runs share few channels. */
+static void
+test_many_runs(void)
+{
+    enum { RUNS = 40 };
+    fixture on;
+    start(&on, 2);
+    kw_run *runs[RUNS];
+    reading at[RUNS];
+    for (int i = 0; i < RUNS; i++) {
+        runs[i] = open_run(&on, "", "", i % 2);
+        at[i] = (reading){.next = i % 2 ? ROWS - 1 : 0, .step = i % 2 ? -1 : 1};
+    }
+    for (int round = 0; round < 20; round++) {
+        answer got[RUNS] = {0};
+        for (int i = 0; i < RUNS; i++)
+            kw_run_fetch(runs[i], 13, 1 << 20, true, kw_deadline_in_ms(10000), bed_on_rows, &got[i]);
+        for (int i = 0; i < RUNS; i++) {
+            bed_await(&on.bed, &got[i].done);
+            take(&at[i], got[i]);
+        }
+    }
+    g_assert_cmpuint(thrift2_fake_connections(on.fakes[0]), <=, 2);
+    for (int i = 0; i < RUNS; i++)
+        kw_run_close(runs[i]);
+    assert_no_scanners(&on);
+    fixture_stop(&on);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/hbase/run/whole", test_whole);
+    g_test_add_func("/hbase/run/bounds", test_bounds);
+    g_test_add_func("/hbase/run/one-row", test_one_row);
+    g_test_add_func("/hbase/run/lost-on-the-way", test_lost_on_the_way);
+    g_test_add_func("/hbase/run/lost-under-a-fetch", test_lost_under_a_fetch);
+    g_test_add_func("/hbase/run/id-of-another", test_id_of_another);
+    g_test_add_func("/hbase/run/expired", test_expired);
+    g_test_add_func("/hbase/run/close-early", test_close_early);
+    g_test_add_func("/hbase/run/close-in-flight", test_close_in_flight);
+    g_test_add_func("/hbase/run/close-queued", test_close_queued);
+    g_test_add_func("/hbase/run/timeout", test_timeout);
+    g_test_add_func("/hbase/run/door-closes-scanners", test_door_closes_scanners);
+    g_test_add_func("/hbase/run/too-large", test_too_large);
+    g_test_add_func("/hbase/run/unknown-table", test_unknown_table);
+    g_test_add_func("/hbase/run/many-runs", test_many_runs);
+    return g_test_run();
+}
