@@ -35,11 +35,22 @@ after(const kw_component *component, kw_bytes piece, kw_arena *arena, kw_bytes *
     return true;
 }
 
+/* Of a fixed width, no piece comes before this one. */
+static bool
+is_least(const kw_component *component, kw_bytes piece)
+{
+    for (size_t index = 0; index < piece.size; index++) {
+        if (piece.data[index] != 0)
+            return false;
+    }
+    return component->width != 0 && piece.size == component->width;
+}
+
 static void
 set_low(kw_ends *ends, const kw_component *component, kw_bytes piece, bool behind, kw_arena *arena)
 {
     if (!behind)
-        ends->low = piece;
+        ends->low = is_least(component, piece) ? KW_BYTES_NONE : piece;
     else if (!after(component, piece, arena, &ends->low))
         ends->empty = true;
 }
@@ -47,8 +58,10 @@ set_low(kw_ends *ends, const kw_component *component, kw_bytes piece, bool behin
 static void
 set_high(kw_ends *ends, const kw_component *component, kw_bytes piece, bool behind, kw_arena *arena)
 {
-    if (!behind)
+    if (!behind) {
         ends->high = piece;
+        ends->empty = ends->empty || is_least(component, piece);
+    }
     ends->high_open = behind && !after(component, piece, arena, &ends->high);
 }
 

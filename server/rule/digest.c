@@ -1,10 +1,9 @@
-/* Hashes of row keys. MD5 is OpenSSL's, fetched once, with one context per thread; xxh64 is libxxhash's. */
+/* Hashes of row keys; xxh64 is libxxhash's. */
 #include "rule/digest.h"
 
-#include "base/thread.h"
+#include "rule/md5.h"
 
 #include <inttypes.h>
-#include <openssl/evp.h>
 #include <stdio.h>
 
 #define XXH_INLINE_ALL
@@ -18,58 +17,6 @@ static const struct {
     [KW_DIGEST_MURMUR3] = {"murmur3", 4},
     [KW_DIGEST_XXH64] = {"xxh64", 8},
 };
-
-static pthread_once_t fetch_once = PTHREAD_ONCE_INIT;
-static EVP_MD *md5;               /* NULL: this OpenSSL has none */
-static pthread_key_t context_key; /* frees a thread's context at its end */
-static __thread EVP_MD_CTX *context;
-
-static void
-free_context(void *user)
-{
-    EVP_MD_CTX_free(user);
-}
-
-static void
-release_md5(void)
-{
-    EVP_MD_CTX_free(context); /* the main thread's: keys' destructors do not run at exit */
-    context = NULL;
-    EVP_MD_free(md5);
-    md5 = NULL;
-}
-
-static void
-fetch_md5(void)
-{
-    md5 = EVP_MD_fetch(NULL, "MD5", NULL);
-    int failed = pthread_key_create(&context_key, free_context);
-    g_assert(!failed);
-    OPENSSL_atexit(release_md5);
-}
-
-static EVP_MD_CTX *
-thread_context(void)
-{
-    if (context)
-        return context;
-    pthread_once(&fetch_once, fetch_md5);
-    g_assert(md5);
-    context = EVP_MD_CTX_new();
-    int ready = context && EVP_DigestInit_ex2(context, md5, NULL);
-    g_assert(ready);
-    pthread_setspecific(context_key, context);
-    return context;
-}
-
-static void
-compute_md5(kw_bytes input, uint8_t *to)
-{
-    EVP_MD_CTX *mine = thread_context();
-    int done = EVP_DigestInit_ex2(mine, NULL, NULL) && EVP_DigestUpdate(mine, input.data, input.size) &&
-               EVP_DigestFinal_ex(mine, to, NULL);
-    g_assert(done);
-}
 
 bool
 kw_digest_find(const char *name, kw_digest *ret_digest)
@@ -95,21 +42,12 @@ kw_digest_size(kw_digest digest)
     return digests[digest].size;
 }
 
-bool
-kw_digest_available(kw_digest digest)
-{
-    if (digest != KW_DIGEST_MD5)
-        return true;
-    pthread_once(&fetch_once, fetch_md5);
-    return md5 != NULL;
-}
-
 void
 kw_digest_compute(kw_digest digest, kw_bytes input, uint8_t *to)
 {
     switch (digest) {
     case KW_DIGEST_MD5:
-        compute_md5(input, to);
+        kw_md5(input, to);
         return;
     case KW_DIGEST_MURMUR3:
         kw_be32_store(to, kw_murmur3_32(input, 0));

@@ -18,9 +18,6 @@ const char *kw_digest_name(kw_digest digest);
 /* Bytes of the digest: 16, 4, 8. */
 size_t kw_digest_size(kw_digest digest);
 
-/* Is it there? OpenSSL may be set up without MD5. */
-bool kw_digest_available(kw_digest digest);
-
 /* Writes kw_digest_size bytes; numbers most significant byte first. */
 void kw_digest_compute(kw_digest digest, kw_bytes input, uint8_t *to);
 

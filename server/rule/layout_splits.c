@@ -23,7 +23,7 @@ check_regions(uint32_t regions, kw_error *ret_error)
 
 /* How many components from the head make the number, and how many numbers there are. */
 static size_t
-take_digits(const kw_layout *layout, uint32_t regions, uint64_t *ret_total)
+take_digits(const kw_layout *layout, uint32_t regions, kw_arena *arena, uint64_t *ret_total)
 {
     uint64_t total = 1;
     size_t used = 0;
@@ -35,10 +35,8 @@ take_digits(const kw_layout *layout, uint32_t regions, uint64_t *ret_total)
         if (__builtin_mul_overflow(total, component->cuts, &total))
             break; /* not reached: cuts are at most 2^32 and total is small */
         used++;
-        if (component->cuts > 1 && !component->delimited)
-            break;
-        /* Of a long digest only the beginning was counted: nothing behind it is near. */
-        if (component->width > 8)
+        /* Of a long digest only the beginning was counted: what follows is not near. */
+        if (component->kind->piece(component, 0, arena).size < component->width)
             break;
     }
     *ret_total = total;
@@ -73,7 +71,7 @@ kw_layout_splits(const kw_layout *layout, uint32_t regions, kw_arena *arena, kw_
     if (!check_regions(regions, ret_error))
         return false;
     uint64_t total;
-    size_t used = take_digits(layout, regions, &total);
+    size_t used = take_digits(layout, regions, arena, &total);
     if (total < 2)
         return kw_error_set(
             ret_error, KW_INVALID,

@@ -8,8 +8,7 @@ int
 kw_table_find_field(const kw_table *table, kw_bytes name)
 {
     for (size_t index = 0; index < table->fields_count; index++) {
-        const char *candidate = table->fields[index].name;
-        if (strncmp(candidate, (const char *)name.data, name.size) == 0 && candidate[name.size] == '\0')
+        if (kw_bytes_equal(kw_bytes_of_text(table->fields[index].name), name))
             return (int)index;
     }
     return -1;

@@ -41,11 +41,6 @@ compile(const kw_site *site)
     const char *name = kw_site_text(site, "algorithm", "xxh64");
     bool known = kw_digest_find(name, &self->digest);
     g_assert(known); /* the reader checked the choice */
-    if (!kw_digest_available(self->digest)) {
-        kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "algorithm"), NULL,
-                           "hash: this OpenSSL offers no %s", name);
-        return NULL;
-    }
     self->numbers_as_text = strcmp(kw_site_text(site, "numbers", "long"), "text") == 0;
     if (!kw_site_fields(site, "of", &self->base.inputs, &self->base.inputs_count) || !take_length(site, self))
         return NULL;

@@ -1,6 +1,7 @@
 /* Keys of known records: what each encoding writes, what it refuses and with which words, pieces, and keys
  * that were not made by the layout. */
 #include "rule/component.h"
+#include "rule/md5.h"
 #include "rule/policies.h"
 
 #define LONG_MAX_TEXT "9223372036854775807"
@@ -269,6 +270,22 @@ test_hash_inputs(void)
     g_assert_true(g_str_has_prefix(key, start));
 }
 
+/* Every length around the block's, against GLib's. */
+static void
+test_md5(void)
+{
+    uint8_t input[300];
+    for (size_t index = 0; index < sizeof input; index++)
+        input[index] = (uint8_t)(index * 7 + 3);
+    for (size_t size = 0; size <= sizeof input; size++) {
+        uint8_t digest[KW_MD5_SIZE];
+        kw_md5(kw_bytes_of(input, size), digest);
+        g_autofree char *made = test_hex(kw_bytes_of(digest, sizeof digest));
+        g_autofree char *expected = g_compute_checksum_for_data(G_CHECKSUM_MD5, input, size);
+        g_assert_cmpstr(made, ==, expected);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -280,5 +297,6 @@ main(int argc, char **argv)
     g_test_add_func("/rule/layout/longest_key", test_longest_key);
     g_test_add_func("/rule/layout/salt_spreads", test_salt_spreads);
     g_test_add_func("/rule/layout/hash_inputs", test_hash_inputs);
+    g_test_add_func("/rule/layout/md5", test_md5);
     return g_test_run();
 }

@@ -45,6 +45,10 @@ test_rules(void)
     check("      - hash: {of: id, take: 2, as: bytes}\n      - field: id\n", 3, "UU,\\xAA\\xAA");
     check("      - hash: {of: id, algorithm: md5, take: 32}\n      - field: id\n", 4,
           "40000000,80000000,c0000000");
+    /* The hash of n stands behind bytes of the first hash that were not counted. */
+    check("      - hash: {of: id, take: 5, as: bytes}\n      - hash: {of: n, take: 1}\n      - field: id\n   "
+          "   - field: n\n",
+          2, "\\x80\\x00\\x00\\x00");
     check("      - literal: \"p|\"\n      - mod: {of: n, buckets: 2}\n      - field: id\n      - field: n\n",
           2, "p|\\x01");
     /* A bucket is cut within when what follows is known, too. */

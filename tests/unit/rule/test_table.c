@@ -5,7 +5,7 @@
 
 #define TABLE                                                                                                \
     "    fields:\n      id: {type: string, max_bytes: 4}\n      n: int\n      small: {type: int, form: "     \
-    "raw4}\n"                                                                                             \
+    "raw4}\n"                                                                                                \
     "      text: {type: int, form: text}\n      flag: bool\n      shown: {type: bool, form: text}\n"         \
     "      real: double\n      written: {type: double, form: text}\n      raw: bytes\n"                      \
     "      state: {type: string, values: [open, closed]}\n    key:\n      - field: id\n"
@@ -46,6 +46,7 @@ test_lookups(void)
     g_assert_cmpint(kw_table_find_field(table, KW_BYTES_LITERAL("i")), ==, -1);
     g_assert_cmpint(kw_table_find_field(table, KW_BYTES_LITERAL("idx")), ==, -1);
     g_assert_cmpint(kw_table_find_field(table, KW_BYTES_NONE), ==, -1);
+    g_assert_cmpint(kw_table_find_field(table, KW_BYTES_LITERAL("id\0and more")), ==, -1);
     g_assert_cmpstr(kw_table_nearest_field(table, KW_BYTES_LITERAL("iD")), ==, "id");
     kw_policy_set_loaded_at_ms(policy, 77);
     g_assert_cmpint(kw_policy_loaded_at_ms(policy), ==, 77);

@@ -1,0 +1,9 @@
+/* MD5 (RFC 1321) for row keys, not for secrets. Here and not from OpenSSL, whose digest calls allocate and
+ * cost more than the digest of a short id itself, and which may be set up without MD5. */
+#pragma once
+
+#include "base/bytes.h"
+
+#define KW_MD5_SIZE 16
+
+void kw_md5(kw_bytes input, uint8_t to[KW_MD5_SIZE]);

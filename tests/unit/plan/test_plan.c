@@ -1,0 +1,358 @@
+/* The plans of known questions, range by range. */
+#include "plan/asking.h"
+#include "rule/policies.h"
+
+typedef struct kw_test_case {
+    const char *question;
+    const char *plan;
+} kw_test_case;
+
+static void
+check_cases(const char *table_yaml, const kw_test_case *cases, size_t count)
+{
+    g_autoptr(kw_test_asking) asking = asking_new(table_yaml);
+    size_t wrong = 0;
+    for (size_t index = 0; index < count; index++) {
+        const char *plan = asking_plan(asking, cases[index].question);
+        if (strcmp(plan, cases[index].plan) != 0)
+            g_printerr("%s\n is planned as\n%s\n not as\n%s\n", cases[index].question, plan,
+                       cases[index].plan);
+        wrong += strcmp(plan, cases[index].plan) != 0;
+    }
+    g_assert_cmpuint(wrong, ==, 0);
+}
+
+#define CHECK_CASES(yaml, cases) check_cases(yaml, cases, G_N_ELEMENTS(cases))
+
+/* Two-byte times, four buckets, so that keys can be read. */
+#define EVENTS                                                                                               \
+    "    fields: {id: string, ts: timestamp, city: string}\n    key:\n"                                      \
+    "      - hash: {of: id, algorithm: md5, take: 2}\n      - field: id\n"                                   \
+    "      - field: {name: ts, width: 2, order: desc}\n    paths:\n      by_time:\n        key:\n"           \
+    "          - salt: {of: id, buckets: 4, as: hex}\n          - field: {name: ts, width: 2}\n"             \
+    "          - field: id\n"
+
+/* md5("a") = 0c..., md5("b") = 92..., md5("c") = 4a...; xxh64("a") % 4 is 3. */
+static void
+test_order_events(void)
+{
+    static const kw_test_case cases[] = {
+        {"id=a", "primary: [0ca\\x00,0ca\\x01)"},
+        {"id=a order=desc", "primary: [0ca\\x00,0ca\\x01)"},
+        {"id=a order=asc", "primary: [0ca\\x00,0ca\\x01) backwards"},
+        {"id=a order=asc path=by_time", "by_time: [3,4) residual"},
+        {"id=b,a,b", "primary: [0ca\\x00,0ca\\x01) [92b\\x00,92b\\x01)"},
+        /* ts 1 is 7FFE, 4 is 7FFB: the greater time comes first. */
+        {"id=a ts>=1 ts<4", "primary: [0ca\\x00\\x7F\\xFC,0ca\\x00\\x7F\\xFF)"},
+        {"id=a ts>1 ts<=4", "primary: [0ca\\x00\\x7F\\xFB,0ca\\x00\\x7F\\xFE)"},
+        {"id=a ts>=1", "primary: [0ca\\x00,0ca\\x00\\x7F\\xFF)"},
+        {"id=a ts<=1", "primary: [0ca\\x00\\x7F\\xFE,0ca\\x01)"},
+        {"id=a ts>=-32768", "primary: [0ca\\x00,0ca\\x01)"},
+        /* Beyond the width of the key: nothing, or everything. */
+        {"id=a ts>=40000", "primary:"},
+        {"id=a ts<40000", "primary: [0ca\\x00,0ca\\x01)"},
+        {"id=a ts>=-99999 ts<=99999", "primary: [0ca\\x00,0ca\\x01)"},
+        {"id=a ts<-99999", "primary:"},
+        {"id=a ts>=5 ts<5", "primary:"},
+        {"id=a ts>=7 ts<5", "primary:"},
+        {"id=a ts=3", "primary: <0ca\\x00\\x7F\\xFC>"},
+        {"id=a ts=3,1,2,3", "primary: <0ca\\x00\\x7F\\xFC> <0ca\\x00\\x7F\\xFD> <0ca\\x00\\x7F\\xFE>"},
+        {"id=a ts=1,2,3 ts>=2 ts<3", "primary: <0ca\\x00\\x7F\\xFD>"},
+        {"id=a ts=1,2 ts>2", "primary:"},
+        {"ts>=1 ts<3",
+         "by_time: [0\\x80\\x01,0\\x80\\x03) [1\\x80\\x01,1\\x80\\x03) [2\\x80\\x01,2\\x80\\x03) "
+         "[3\\x80\\x01,3\\x80\\x03)"},
+        {"ts>=1 ts<3 order=desc", "by_time: [0\\x80\\x01,0\\x80\\x03) [1\\x80\\x01,1\\x80\\x03) "
+                                  "[2\\x80\\x01,2\\x80\\x03) [3\\x80\\x01,3\\x80\\x03) backwards"},
+        {"id=a city=x", "primary: [0ca\\x00,0ca\\x01) residual"},
+        {"full", "primary: [,)"},
+        {"limit=5", "primary: [,)"},
+        {"limit=5 order=desc", "by_time: [0,1) [1,2) [2,3) [3,4) backwards"},
+        {"ts=5", "by_time: [0\\x80\\x05,0\\x80\\x06) [1\\x80\\x05,1\\x80\\x06) [2\\x80\\x05,2\\x80\\x06) "
+                 "[3\\x80\\x05,3\\x80\\x06)"},
+        {"ts=5 order=asc path=primary",
+         "INVALID: table t: this question cannot be answered in ascending order: path primary goes on with "
+         "hash(md5 of id, first 2 as hex), which is in no order"},
+        {"city=x",
+         "INVALID: table t: this question would read the whole table; bind id (path primary), or ts (path "
+         "by_time), or allow full_scan"},
+        {"city=x limit=5",
+         "INVALID: table t: this question would read the whole table; bind id (path primary), or ts "
+         "(path by_time), or allow full_scan"},
+        {"city=x full", "primary: [,) residual"},
+        {"id=a,b,c ts>=0 ranges=2", "LIMIT: table t: the question needs more than 2 ranges of path primary; "
+                                    "ask for fewer values at once"},
+    };
+    CHECK_CASES(EVENTS, cases);
+}
+
+/* The salt of by_time is known when id is bound: then by_time needs one bucket only. */
+static void
+test_salt_of_bound_field(void)
+{
+    static const kw_test_case cases[] = {
+        {"id=a ts>=1 ts<3", "primary: [3\\x80\\x01,3\\x80\\x03) residual"},
+        {"id=a", "primary: [3,4) residual"},
+        {"ts=1 id=a", "primary: <3\\x80\\x01a>"},
+    };
+    CHECK_CASES(
+        "    fields: {id: string, ts: timestamp}\n    key:\n      - salt: {of: id, buckets: 4, as: hex}\n"
+        "      - field: {name: ts, width: 2}\n      - field: id\n",
+        cases);
+}
+
+/* A raw string with something behind it: keys of other strings lie between, so rows are checked, and cut by
+ * the length of their keys. */
+static void
+test_raw_in_the_middle(void)
+{
+    const char *yaml = "    fields: {id: string, ts: timestamp}\n    key:\n"
+                       "      - field: {name: id, encoding: raw}\n      - field: {name: ts, width: 2}\n";
+    static const kw_test_case cases[] = {
+        {"id=A1 ts>=1 ts<3", "primary: [A1\\x80\\x01,A1\\x80\\x03) residual"},
+        {"id=A1 order=desc", "primary: [A1,A2) backwards residual"},
+        {"id=A1,A1x", "primary: [A1,A2) [A1x,A1y) residual"},
+        {"id=A1 ts=1", "primary: <A1\\x80\\x01>"},
+        {"full order=asc",
+         "INVALID: table t: this question cannot be answered in ascending order: path primary goes on "
+         "with field(id as raw), which is in no order"},
+        {"id>=A1 full", "primary: [,) residual"},
+    };
+    CHECK_CASES(yaml, cases);
+    g_autoptr(kw_test_asking) asking = asking_new(yaml);
+    asking_set(asking, "id=A1,A1x");
+    const kw_plan *plan;
+    bool done = kw_plan_make(&asking->question, asking->arena, &plan, NULL);
+    g_assert_true(done);
+    g_assert_cmpuint(plan->ranges[0].row_size, ==, 4);
+    g_assert_cmpuint(plan->ranges[1].row_size, ==, 5);
+    g_assert_cmpuint(plan->ranges[0].skip, ==, 2);
+    g_assert_cmpuint(plan->ranges[1].skip, ==, 3);
+    g_assert_nonnull(strstr(kw_plan_text(plan, asking->arena), "encoding: terminated would keep them apart"));
+}
+
+static void
+test_enums(void)
+{
+    static const kw_test_case cases[] = {
+        {"", "INVALID: table t: this question would read the whole table; bind kind (path primary), or allow "
+             "full_scan"},
+        {"full", "primary: [\\x00,\\x01) [\\x01,\\x02) [\\x02,\\x03)"},
+        {"kind=b", "primary: [\\x01,\\x02)"},
+        {"kind=c,a", "primary: [\\x00,\\x01) [\\x02,\\x03)"},
+        {"kind>=b", "primary: [\\x01,\\x02) [\\x02,\\x03)"},
+        {"kind>x", "primary:"},
+        {"n=1", "primary: [\\x00\\x81,\\x00\\x82) | [\\x01\\x81,\\x01\\x82) | [\\x02\\x81,\\x02\\x82)"},
+        {"n>=1 n<3", "primary: [\\x00\\x81,\\x00\\x83) [\\x01\\x81,\\x01\\x83) [\\x02\\x81,\\x02\\x83)"},
+        /* What follows n is enumerable, but comes too late to be of use. */
+        {"n>=1 n<3 late=x",
+         "primary: [\\x00\\x81,\\x00\\x83) [\\x01\\x81,\\x01\\x83) [\\x02\\x81,\\x02\\x83) residual"},
+        {"kind=a n=1,2", "primary: [\\x00\\x81,\\x00\\x83)"},
+        {"kind=a n=1,3", "primary: [\\x00\\x81,\\x00\\x82) | [\\x00\\x83,\\x00\\x84)"},
+        {"kind=a n=1,3 order=desc", "primary: [\\x00\\x83,\\x00\\x84) | [\\x00\\x81,\\x00\\x82) backwards"},
+        {"kind=a n=1 late=y", "primary: <\\x00\\x81\\x01>"},
+        {"n=1 late=x", "primary: <\\x00\\x81\\x00> <\\x01\\x81\\x00> <\\x02\\x81\\x00>"},
+        {"kind=a n=1 late>x", "primary: <\\x00\\x81\\x01>"},
+    };
+    CHECK_CASES("    fields: {kind: {type: string, values: [a, b, c]}, n: int, late: {type: string, values: "
+                "[x, y]}}\n"
+                "    key:\n      - enum: kind\n      - field: {name: n, width: 1}\n      - enum: late\n",
+                cases);
+}
+
+/* A range narrower than the buckets visits only those that it touches; since each of them then holds numbers
+ * of its own, they are read one after the other in order. */
+static void
+test_pruning(void)
+{
+    static const kw_test_case cases[] = {
+        {"n>=9 n<12", "primary: [\\x09\\x89,\\x09\\x8A) | [\\x00\\x8A,\\x00\\x8B) | [\\x01\\x8B,\\x01\\x8C)"},
+        {"n>=9 n<12 order=desc",
+         "primary: [\\x01\\x8B,\\x01\\x8C) | [\\x00\\x8A,\\x00\\x8B) | [\\x09\\x89,\\x09\\x8A) backwards"},
+        {"n=13", "primary: [\\x03\\x8D,\\x03\\x8E)"},
+    };
+    const char *yaml = "    fields: {n: int, id: string}\n    key:\n      - mod: {of: n, buckets: 10}\n"
+                       "      - field: {name: n, width: 1}\n      - field: id\n";
+    g_autoptr(kw_test_asking) asking = asking_new(yaml);
+    CHECK_CASES(yaml, cases);
+    const char *plan = asking_plan(asking, "n>=9 n<12");
+    g_assert_nonnull(strstr(plan, "|"));
+    const kw_plan *made;
+    bool done = kw_plan_make(&asking->question, asking->arena, &made, NULL);
+    g_assert_true(done);
+    const char *text = kw_plan_text(made, asking->arena);
+    g_assert_nonnull(strstr(text, "3 of 10 can hold what is asked"));
+    /* Buckets 0 and 1 reach from 0 to 11 and so overlap all others: one group. */
+    asking_plan(asking, "n>=0 n<12");
+    done = kw_plan_make(&asking->question, asking->arena, &made, NULL);
+    g_assert_true(done);
+    g_assert_cmpuint(made->groups_count, ==, 1);
+    g_assert_cmpuint(made->ranges_count, ==, 10);
+}
+
+/* Ends of a range over strings, in each encoding. */
+static void
+test_string_ranges(void)
+{
+    static const kw_test_case raw[] = {
+        {"id>=a id<b", "primary: [a,b)"},
+        {"id>a id<=b", "primary: [a\\x00,b\\x00)"},
+        {"id<b", "primary: [,b)"},
+        {"id>=b", "primary: [b,)"},
+        {"id>=a id<=a", "primary: [a,a\\x00)"},
+        {"id>a id<a", "primary:"},
+        {"id=a", "primary: <a>"},
+    };
+    CHECK_CASES("    fields: {id: string}\n    key: [field: id]\n", raw);
+    static const kw_test_case terminated[] = {
+        {"id>=a id<b", "primary: [a\\x00,b\\x00)"},
+        {"id>a id<=b", "primary: [a\\x01,b\\x01)"},
+    };
+    CHECK_CASES("    fields: {id: string, n: int}\n    key: [field: id, field: n]\n", terminated);
+    static const kw_test_case falling[] = {
+        {"id>=a id<b", "primary: [\\x9E,\\x9F)"}, /* b itself is 9D FF, what begins with b 9D .. */
+        {"id<=a", "primary: [\\x9E\\xFF,)"},
+    };
+    CHECK_CASES("    fields: {id: string, n: int}\n    key: [field: {name: id, order: desc}, field: n]\n",
+                falling);
+    static const kw_test_case fixed[] = {
+        {"id>=a id<b", "primary: [a\\x00,b\\x00)"},
+        {"id>a id<=b", "primary: [a\\x01,b\\x01)"},
+        {"id>=abc id<abd", "primary:"}, /* longer than any: behind "ab", and before what follows it */
+        {"id>=abc id<b", "primary: [ac,b\\x00)"},
+        {"id>=a id<=abc", "primary: [a\\x00,ac)"},
+    };
+    CHECK_CASES("    fields: {id: string, n: int}\n    key: [field: {name: id, encoding: fixed, width: 2}, "
+                "field: n]\n",
+                fixed);
+    static const kw_test_case digits[] = {
+        {"id>=1 id<2", "primary: [1,2)"},
+        {"id>=12 id<=13", "primary: [12,14)"},
+        {"id>123 id<=200", "primary: [13,21)"},
+        {"id>=1x", "primary: [1x,)"},
+    };
+    CHECK_CASES("    fields: {id: string, n: int}\n    key: [field: {name: id, encoding: digits, width: 2}, "
+                "field: n]\n",
+                digits);
+}
+
+static void
+test_coarse_unit(void)
+{
+    static const kw_test_case cases[] = {
+        {"id=a ts>=1000 ts<3000", "primary: [a\\x00\\x80\\x01,a\\x00\\x80\\x03)"},
+        {"id=a ts>=1500 ts<3000", "primary: [a\\x00\\x80\\x01,a\\x00\\x80\\x03) residual"},
+        {"id=a ts>=1000 ts<=3000", "primary: [a\\x00\\x80\\x01,a\\x00\\x80\\x04) residual"},
+        {"id=a ts=1500", "primary: <a\\x00\\x80\\x01> residual"},
+    };
+    CHECK_CASES("    fields: {id: string, ts: {type: timestamp, unit: ms, column: \"d:ts\"}}\n    key:\n"
+                "      - field: id\n      - field: {name: ts, unit: s, width: 2}\n",
+                cases);
+}
+
+/* Computed over the rest of the key: known only with the whole key. */
+static void
+test_salt_of_rest(void)
+{
+    g_autoptr(kw_test_asking) asking =
+        asking_new("    fields: {id: string, n: int}\n    key:\n"
+                   "      - salt: {buckets: 3, algorithm: phoenix}\n      - field: id\n"
+                   "      - field: {name: n, width: 1}\n");
+    g_assert_cmpstr(asking_plan(asking, "id=a"), ==,
+                    "primary: [\\x00a\\x00,\\x00a\\x01) [\\x01a\\x00,\\x01a\\x01) [\\x02a\\x00,\\x02a\\x01)");
+    kw_value values[] = {test_text("a"), test_number(1)};
+    kw_buffer key = KW_BUFFER_EMPTY;
+    bool done = kw_layout_encode(asking->table->paths[0].layout, &(kw_record){.values = values}, &key, NULL);
+    g_assert_true(done);
+    asking_plan(asking, "id=a n=1");
+    const kw_plan *plan;
+    done = kw_plan_make(&asking->question, asking->arena, &plan, NULL);
+    g_assert_true(done && plan->point && plan->ranges_count == 1);
+    g_assert_true(kw_bytes_equal(plan->ranges[0].start, kw_buffer_bytes(&key)));
+    g_assert_cmpuint(plan->ranges[0].stop.size, ==, key.size + 1);
+    kw_buffer_clear(&key);
+}
+
+/* The least bytes behind a prefix of 0xff do not exist: such a range ends with the table. */
+static void
+test_successor_overflow(void)
+{
+    static const kw_test_case cases[] = {
+        {"id=a", "primary: [\\xFF\\xFFa\\x00,\\xFF\\xFFa\\x01)"},
+        {"full", "primary: [\\xFF\\xFF,)"},
+        {"id>=b", "primary: [\\xFF\\xFFb\\x00,)"},
+    };
+    CHECK_CASES(
+        "    fields: {id: string, n: int}\n    key:\n      - literal: \"\\\\xFF\\\\xFF\"\n      - field: id\n"
+        "      - field: n\n",
+        cases);
+}
+
+static void
+test_wrong_values(void)
+{
+    static const kw_test_case cases[] = {
+        {"kind=x", "INVALID: table t, field kind: value \"x\" is not one of the declared ones"},
+        {"n=300", "INVALID: table t, field n: value 300 is out of range; int in 1 bytes takes -128 to 127"},
+        {"n>=300 full", "primary:"},
+    };
+    CHECK_CASES("    fields: {n: int, kind: {type: string, values: [one, two]}}\n    key: [field: {name: n, "
+                "width: 1}]\n",
+                cases);
+    g_autoptr(kw_test_asking) asking = asking_new(EVENTS);
+    kw_value number = test_number(1), text = test_text("a");
+    asking->bounds[0] = (kw_bound){.values = &number, .count = 1};
+    const kw_plan *plan;
+    kw_error error = KW_ERROR_NONE;
+    g_assert_false(kw_plan_make(&asking->question, asking->arena, &plan, &error));
+    g_assert_cmpstr(error.text, ==, "table t, field id: takes a text, was given a number");
+    asking_reset(asking);
+    asking->question.range_field = 1;
+    asking->question.from = text;
+    g_assert_false(kw_plan_make(&asking->question, asking->arena, &plan, &error));
+    g_assert_cmpstr(error.text, ==, "table t, field ts: an end of the range is not of the field's type");
+}
+
+/* Conditions on the way out, also for a plan that was made by hand. */
+static void
+test_matches(void)
+{
+    g_autoptr(kw_test_asking) asking = asking_new(EVENTS);
+    asking_set(asking, "id=a,b ts>=5 ts<9");
+    const kw_plan *plan;
+    bool done = kw_plan_make(&asking->question, asking->arena, &plan, NULL);
+    g_assert_true(done);
+    kw_plan by_hand = {.question = &asking->question};
+    static const struct {
+        const char *id;
+        int64_t ts;
+        bool meets;
+    } records[] = {{"a", 5, true}, {"b", 8, true}, {"c", 6, false}, {"a", 4, false}, {"a", 9, false}};
+    for (size_t index = 0; index < G_N_ELEMENTS(records); index++) {
+        kw_value values[] = {test_text(records[index].id), test_number(records[index].ts), KW_VALUE_ABSENT};
+        kw_record record = {.values = values};
+        g_assert_true(kw_plan_matches(plan, &record) == records[index].meets);
+        g_assert_true(kw_plan_matches(&by_hand, &record) == records[index].meets);
+        values[1] = KW_VALUE_ABSENT;
+        g_assert_false(kw_plan_matches(plan, &record));
+        g_assert_false(kw_plan_matches(&by_hand, &record));
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/plan/order_events", test_order_events);
+    g_test_add_func("/plan/salt_of_bound_field", test_salt_of_bound_field);
+    g_test_add_func("/plan/raw_in_the_middle", test_raw_in_the_middle);
+    g_test_add_func("/plan/enums", test_enums);
+    g_test_add_func("/plan/pruning", test_pruning);
+    g_test_add_func("/plan/string_ranges", test_string_ranges);
+    g_test_add_func("/plan/coarse_unit", test_coarse_unit);
+    g_test_add_func("/plan/salt_of_rest", test_salt_of_rest);
+    g_test_add_func("/plan/successor_overflow", test_successor_overflow);
+    g_test_add_func("/plan/wrong_values", test_wrong_values);
+    g_test_add_func("/plan/matches", test_matches);
+    return g_test_run();
+}
