@@ -1,0 +1,9 @@
+# Callers that misbehave, and a gateway that starts, reloads, drains and ends as it should. They run under the
+# sanitizers, too. KEYWAYD names the program.
+foreach(play hostile_input hostile_crowd gateway_start gateway_reload gateway_drain gateway_tls)
+  add_test(NAME scenario.${play}
+    COMMAND ${KW_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${play}.py)
+  set_tests_properties(scenario.${play} PROPERTIES
+    LABELS hostile TIMEOUT 600 FIXTURES_REQUIRED python
+    ENVIRONMENT "KEYWAYD=$<TARGET_FILE:keywayd>;PYTHONPATH=${PROJECT_SOURCE_DIR}/tests/support:${KW_TEST_PYTHON_GEN};PYTHONDONTWRITEBYTECODE=1")
+endforeach()
