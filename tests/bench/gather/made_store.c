@@ -1,0 +1,184 @@
+/* Row i of range r has the suffix i * STEP + scatter(i, r), so any place can be found without a search. */
+#include "made_store.h"
+
+#include "store/class.h"
+
+#include <glib.h>
+
+#define STEP UINT64_C(1000)
+#define KEY_SIZE 10
+
+struct made_store {
+    kw_store base;
+    kw_door door;
+    uint64_t rows_per_range;
+    uint32_t cells_per_row;
+    kw_cell cells[8];
+};
+
+typedef struct made_run {
+    kw_run base;
+    kw_task task;
+    uint32_t range;
+    bool reversed;
+    bool on_way;
+    bool closed;
+    uint64_t at; /* rows at .. end-1 are left */
+    uint64_t end;
+    kw_rows *rows;
+    kw_get_done done;
+    void *user;
+} made_run;
+
+static made_store *
+store_of(const kw_door *door)
+{
+    return (made_store *)door->store;
+}
+
+static uint64_t
+suffix_of(uint32_t range, uint64_t row)
+{
+    uint64_t bits = (row + 1) * UINT64_C(0x9e3779b97f4a7c15) ^ (range + 1) * UINT64_C(0xbf58476d1ce4e5b9);
+    bits ^= bits >> 29;
+    bits *= UINT64_C(0x94d049bb133111eb);
+    return row * STEP + (bits >> 32) % STEP;
+}
+
+/* The first row whose key is at or behind the bound; `none` for a bound without a suffix. */
+static uint64_t
+row_at(const made_store *store, uint32_t range, kw_bytes bound, uint64_t none)
+{
+    if (bound.size < KEY_SIZE)
+        return none;
+    uint64_t suffix = kw_be64_load(bound.data + 2);
+    uint64_t row = suffix / STEP;
+    bool beyond =
+        suffix_of(range, row) < suffix || (suffix_of(range, row) == suffix && bound.size > KEY_SIZE);
+    return MIN(row + beyond, store->rows_per_range);
+}
+
+static kw_run *
+made_open_run(kw_door *door, const kw_run_spec *spec)
+{
+    const made_store *store = store_of(door);
+    made_run *run = g_new0(made_run, 1);
+    run->base.door = door;
+    run->range = kw_be16_load(spec->start.data);
+    run->reversed = spec->reversed;
+    run->at = row_at(store, run->range, spec->start, 0);
+    run->end = row_at(store, run->range, spec->stop, store->rows_per_range);
+    return &run->base;
+}
+
+static void
+tell(kw_task *task)
+{
+    made_run *run = (made_run *)(void *)((char *)task - offsetof(made_run, task));
+    kw_rows *rows = run->rows;
+    run->on_way = false;
+    run->rows = NULL;
+    if (run->closed) {
+        kw_rows_free(rows);
+        g_free(run);
+        return;
+    }
+    run->done(run->user, rows, NULL);
+}
+
+static void
+made_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline deadline,
+               kw_get_done done, void *user)
+{
+    made_run *run = (made_run *)base;
+    made_store *store = store_of(base->door);
+    (void)more_hint;
+    (void)deadline;
+    size_t row_bytes = KEY_SIZE + store->cells_per_row * (store->cells[0].value.size + 1);
+    uint64_t count = MIN(MIN((uint64_t)max_rows, max_bytes / row_bytes + 1), run->end - run->at);
+    kw_rows *rows = kw_rows_new();
+    rows->rows = kw_arena_alloc(rows->arena, count * sizeof(kw_row));
+    uint8_t *keys = kw_arena_alloc(rows->arena, count * KEY_SIZE);
+    for (uint64_t i = 0; i < count; i++, keys += KEY_SIZE) {
+        uint64_t row = run->reversed ? --run->end : run->at++;
+        kw_be16_store(keys, (uint16_t)run->range);
+        kw_be64_store(keys + 2, suffix_of(run->range, row));
+        rows->rows[i] = (kw_row){
+            .key = kw_bytes_of(keys, KEY_SIZE), .cells = store->cells, .cells_count = store->cells_per_row};
+    }
+    rows->count = count;
+    rows->scanned = count;
+    rows->bytes = count * row_bytes;
+    rows->end = run->at == run->end;
+    run->rows = rows;
+    run->done = done;
+    run->user = user;
+    run->on_way = true;
+    run->task.run = tell;
+    kw_loop_post(base->door->loop, &run->task);
+}
+
+static void
+made_run_close(kw_run *base)
+{
+    made_run *run = (made_run *)base;
+    run->closed = true;
+    if (!run->on_way)
+        g_free(run);
+}
+
+static const kw_door_class door_class = {
+    .open_run = made_open_run, .run_fetch = made_run_fetch, .run_close = made_run_close};
+
+made_store *
+made_store_new(kw_loop *loop, uint64_t rows_per_range, uint32_t cells_per_row)
+{
+    static const char value[100] = "a value of a hundred bytes, most of them zero";
+    static const uint8_t names[] = "abcdefgh";
+    made_store *store = g_new0(made_store, 1);
+    g_assert(cells_per_row <= G_N_ELEMENTS(store->cells));
+    store->door = (kw_door){.class = &door_class, .store = &store->base, .loop = loop};
+    store->rows_per_range = rows_per_range;
+    store->cells_per_row = cells_per_row;
+    for (size_t i = 0; i < cells_per_row; i++)
+        store->cells[i] =
+            (kw_cell){KW_BYTES_LITERAL("d"), kw_bytes_of(names + i, 1), kw_bytes_of(value, 100), 1};
+    return store;
+}
+
+void
+made_store_free(made_store *store)
+{
+    g_free(store);
+}
+
+kw_door *
+made_store_door(made_store *store)
+{
+    return &store->door;
+}
+
+const kw_plan *
+made_store_plan(uint32_t ranges, bool reversed, kw_arena *arena)
+{
+    kw_plan *plan = KW_ARENA_NEW(arena, kw_plan);
+    kw_path *path = KW_ARENA_NEW(arena, kw_path);
+    kw_merge_group *group = KW_ARENA_NEW(arena, kw_merge_group);
+    kw_range *made = KW_ARENA_ARRAY(arena, kw_range, ranges);
+    for (uint32_t i = 0; i < ranges; i++) {
+        uint8_t *bounds = kw_arena_alloc(arena, 4);
+        kw_be16_store(bounds, (uint16_t)i);
+        kw_be16_store(bounds + 2, (uint16_t)(i + 1));
+        made[i] = (kw_range){.start = kw_bytes_of(bounds, 2), .stop = kw_bytes_of(bounds + 2, 2), .skip = 2};
+    }
+    *path = (kw_path){.name = "primary", .store_table = KW_BYTES_LITERAL("made")};
+    group->count = ranges;
+    *plan = (kw_plan){.path = path,
+                      .ranges = made,
+                      .ranges_count = ranges,
+                      .groups = group,
+                      .groups_count = 1,
+                      .reversed = reversed,
+                      .expected_efficiency = 1};
+    return plan;
+}
