@@ -160,11 +160,15 @@ class Gateway:
             assert word not in text, f"keywayd's log:\n{text}"
 
     def __enter__(self):
-        return self.start()
+        try:
+            return self.start()
+        except BaseException:
+            self.__exit__(*sys.exc_info())
+            raise
 
     def __exit__(self, kind, error, trace):
         try:
-            if kind is None and self.expect_start:
+            if kind is None and self.expect_start and self.process:
                 self.stop()
         finally:
             self.kill()
@@ -173,8 +177,18 @@ class Gateway:
             if self.own_folder:
                 shutil.rmtree(self.folder, ignore_errors=True)
 
+    def restart(self):
+        """Ends it and starts it again on the same folder; the ports are other ones."""
+        self.stop()
+        return self.start()
+
     def reload(self):
         self.process.send_signal(signal.SIGHUP)
+
+    @property
+    def address(self):
+        """host:port of the first listener."""
+        return "%s:%d" % self.addresses[0]
 
     # --- what it says -------------------------------------------------------------------------
 

@@ -1,0 +1,144 @@
+"""SIGTERM: nobody new, calls in flight are answered, then the end, in time. What was acknowledged is there
+afterwards."""
+import signal
+import socket
+import threading
+import time
+import unittest
+
+from keyway_gateway import (CALL, POLICY, REPLY, Gateway, binary_message, framed, is_closed, is_sanitized, plain,
+                            receive_frame, record, reply_head, wait_until)
+from thrift.transport.TTransport import TTransportException
+from keyway_thrift.ttypes import Code, KeywayError, Query
+
+
+class Drain(unittest.TestCase):
+    def test_an_idle_gateway_ends_at_once(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with Gateway(POLICY) as gateway:
+                idle = [gateway.connect() for _ in range(5)]
+                half = gateway.connect()
+                half.sendall(b"\0\0\0\x20\x80\1")
+                began = time.monotonic()
+                gateway.stop(number)
+                self.assertLess(time.monotonic() - began, 20 if is_sanitized() else 5)
+                for connection in idle + [half]:
+                    self.assertTrue(is_closed(connection))
+                    connection.close()
+
+    def test_acknowledged_writes_are_there_afterwards(self):
+        with Gateway(POLICY) as gateway:
+            acknowledged, lock = set(), threading.Lock()
+            odd = []
+
+            def work(worker):
+                try:
+                    data = gateway.data()
+                    for i in range(100000):
+                        data.put("events", record(id=f"w{worker}", ts=i), None)
+                        with lock:
+                            acknowledged.add((worker, i))
+                except (TTransportException, OSError):
+                    pass
+                except KeywayError as refused:
+                    if refused.code != Code.UNAVAILABLE:
+                        odd.append(refused)
+
+            workers = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+            for worker in workers:
+                worker.start()
+            wait_until(lambda: len(acknowledged) > 200, 60, "some writes")
+            gateway.stop()
+            for worker in workers:
+                worker.join()
+            self.assertEqual(odd, [])
+            gateway.start()
+            data = gateway.data()
+            found = set()
+            for worker in range(8):
+                page = data.scan(Query(table="events", bound=record(id=f"w{worker}")))
+                while True:
+                    found.update((worker, plain(row)["ts"]) for row in page.rows)
+                    if not page.cursor:
+                        break
+                    page = data.nextPage(page.cursor, None)
+            data.close()
+            print(f"acknowledged {len(acknowledged)}, found {len(found)}")
+            self.assertEqual(acknowledged - found, set())
+            self.assertLessEqual(len(found - acknowledged), 8)
+
+    def test_calls_in_flight_are_answered(self):
+        """Pipelined calls that were read get their replies, in order, before the connection ends."""
+        with Gateway(POLICY) as gateway:
+            connection = gateway.connect()
+            count = 100
+            connection.sendall(b"".join(framed(binary_message("stats", sequence=i)) for i in range(count)))
+            first = reply_head(receive_frame(connection))
+            self.assertEqual((first[0], first[2]), (REPLY, 0))
+            gateway.process.send_signal(signal.SIGTERM)
+            answers = 1
+            while True:
+                payload = receive_frame(connection)
+                if payload is None:
+                    break
+                kind, _, sequence, _ = reply_head(payload)
+                self.assertEqual((kind, sequence), (REPLY, answers))
+                answers += 1
+            self.assertEqual(gateway.wait_for_exit(), 0)
+            gateway.check_log()
+            connection.close()
+
+    def test_nobody_new(self):
+        """While a caller that takes its reply slowly is waited for, no other comes in; then time is up."""
+        with Gateway(POLICY + "timeouts: {{drain: 2s}}\n") as gateway:
+            data = gateway.data()
+            for i in range(40):
+                data.put("events", record(id="big", ts=i, note="x" * 200000), None)
+            data.close()
+            slow = gateway.connect()
+            slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            scan = bytes.fromhex("0c0001" "0b0001") + b"\0\0\0\6events" + b"\x02\0\x0c\1" + b"\0\0"
+            slow.sendall(framed(binary_message("scan", scan, kind=CALL)))
+            slow.recv(100)
+            began = time.monotonic()
+            gateway.process.send_signal(signal.SIGTERM)
+            wait_until(lambda: self.is_refused(gateway), 10, "the listener to close")
+            self.assertFalse(gateway.ready()["ready"])
+            self.assertIn("draining", gateway.ready()["reasons"])
+            self.assertEqual(gateway.wait_for_exit(), 0)
+            took = time.monotonic() - began
+            self.assertGreater(took, 1.8)
+            self.assertLess(took, 30 if is_sanitized() else 10)
+            self.assertIn("drain time is up", gateway.log())
+            slow.close()
+
+    def test_a_second_signal_hurries(self):
+        with Gateway(POLICY + "timeouts: {{drain: 60s}}\n") as gateway:
+            data = gateway.data()
+            for i in range(40):
+                data.put("events", record(id="big", ts=i, note="x" * 200000), None)
+            data.close()
+            slow = gateway.connect()
+            slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            scan = bytes.fromhex("0c0001" "0b0001") + b"\0\0\0\6events" + b"\x02\0\x0c\1" + b"\0\0"
+            slow.sendall(framed(binary_message("scan", scan, kind=CALL)))
+            slow.recv(100)
+            gateway.process.send_signal(signal.SIGTERM)
+            wait_until(lambda: self.is_refused(gateway), 10, "the listener to close")
+            self.assertIsNone(gateway.process.poll())
+            began = time.monotonic()
+            gateway.stop()
+            self.assertLess(time.monotonic() - began, 20 if is_sanitized() else 5)
+            slow.close()
+
+    @staticmethod
+    def is_refused(gateway):
+        try:
+            gateway.connect(timeout=1).close()
+        except OSError:
+            return True
+        return False
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2, warnings="ignore")

@@ -1,0 +1,270 @@
+"""What keywayd does before it serves: options, a policy with problems, ports, the layout guard, the
+cursor key, a store that is not there, the admin port."""
+import json
+import os
+import re
+import socket
+import stat
+import subprocess
+import unittest
+
+from keyway_gateway import POLICY, Gateway, daemon, plain, record, wait_until
+from keyway_thrift.ttypes import Code, KeywayError, Query
+
+
+def run(*arguments):
+    done = subprocess.run([daemon(), *arguments], capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout, done.stderr
+
+
+class Start(unittest.TestCase):
+    def test_options(self):
+        code, out, _ = run("--version")
+        self.assertEqual((code, out.split()[0]), (0, "keywayd"))
+        code, out, _ = run("--help")
+        self.assertEqual(code, 0)
+        self.assertIn("--config", out)
+        for wrong in (["--nonsense"], ["file"], ["--config"]):
+            code, _, errors = run(*wrong)
+            self.assertEqual(code, 2, wrong)
+            self.assertIn("--help", errors)
+
+    def test_schema_and_reference(self):
+        code, out, _ = run("--print-schema")
+        self.assertEqual(code, 0)
+        self.assertIn("properties", json.loads(out))
+        code, out, _ = run("--reference")
+        self.assertEqual(code, 0)
+        for word in ("listen", "hash", "salt", "max_bytes"):
+            self.assertIn(word, out)
+
+    def test_check(self):
+        gateway = Gateway("tables:\n  t:\n    fields: {{a: string}}\n    key:\n      - feld: a\nfoo: 1\n")
+        code, out, _ = run("--check", gateway.policy_file)
+        self.assertEqual(code, 1)
+        self.assertRegex(out, re.escape(gateway.policy_file) + r":5:9: error: .*feld.*hint: .*field")
+        self.assertRegex(out, re.escape(gateway.policy_file) + r":6:1: error: .*foo")
+        gateway.write_policy(POLICY)
+        code, out, _ = run("--check", gateway.policy_file)
+        self.assertEqual(code, 0)
+        self.assertIn("no problems", out)
+        gateway.write_policy(POLICY.replace("of: [id]", "of: [idd]"))
+        code, out, _ = run("--check", gateway.policy_file)
+        self.assertEqual(code, 1, "rules are compiled, too")
+        code, out, _ = run("--check", "/nowhere/at/all.yaml")
+        self.assertEqual(code, 1)
+        self.assertIn("/nowhere/at/all.yaml", out)
+        self.assertFalse(os.path.exists(os.path.join(gateway.folder, "data")))
+        gateway.__exit__(None, None, None)
+
+    def expect_failure(self, policy, code, folder=None):
+        gateway = Gateway(policy, folder=folder, expect_start=False)
+        gateway.start()
+        try:
+            self.assertEqual(gateway.wait_for_exit(), code, gateway.log())
+            gateway.check_log()
+            return gateway.log()
+        finally:
+            gateway.__exit__(None, None, None)
+
+    def test_a_policy_with_problems(self):
+        self.assertIn("keyway.yaml:2:1: error", self.expect_failure("listen: 127.0.0.1:0\nnonsense: 1\n", 1))
+
+    def test_a_port_that_is_taken(self):
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            port = other.getsockname()[1]
+            log = self.expect_failure(POLICY.replace("listen: 127.0.0.1:0", f"listen: 127.0.0.1:{port}"), 4)
+            self.assertIn(f"127.0.0.1:{port}", log)
+            self.assertIn("in use", log)
+            log = self.expect_failure(POLICY.replace("admin: 127.0.0.1:0", f"admin: 127.0.0.1:{port}"), 4)
+            self.assertIn(f"127.0.0.1:{port}", log)
+
+    def test_a_folder_that_is_in_use(self):
+        with Gateway(POLICY) as gateway:
+            second = Gateway(POLICY.replace("{folder}", gateway.folder.replace("{", "{{")), expect_start=False)
+            second.start()
+            self.assertEqual(second.wait_for_exit(), 4)
+            self.assertIn("in use", second.log())
+            second.__exit__(None, None, None)
+            self.assertEqual(gateway.data().tables(), ["events"])
+
+    def test_layout_guard(self):
+        with Gateway(POLICY) as gateway:
+            data = gateway.data()
+            data.put("events", record(id="a", ts=1, note="kept"), None)
+            old = data.describe("events").paths[0].fingerprint
+            data.close()
+            gateway.stop()
+
+            gateway.write_policy(POLICY.replace("take: 4", "take: 6"))
+            gateway.expect_start = False
+            gateway.start()
+            self.assertEqual(gateway.wait_for_exit(), 3)
+            last = [line for line in gateway.log().splitlines() if "REFUSED" in line][-1]
+            for part in ("events", "primary", old[:8]):
+                self.assertIn(part, last)
+            self.assertGreaterEqual(len(set(re.findall(r"\b[0-9a-f]{8,64}\b", last))), 2, last)
+
+            gateway.write_policy(POLICY)
+            gateway.expect_start = True
+            gateway.start()
+            data = gateway.data()
+            self.assertEqual(plain(data.get("events", record(id="a", ts=1), None, None).record)["note"], "kept")
+            data.close()
+
+    def test_cursor_key_lasts(self):
+        with Gateway(POLICY) as gateway:
+            data = gateway.data()
+            for i in range(10):
+                data.put("events", record(id="a", ts=i), None)
+            page = data.scan(Query(table="events", bound=record(id="a"), page_rows=4))
+            data.close()
+            key = os.path.join(gateway.folder, "data", "cursor.key")
+            self.assertEqual(stat.S_IMODE(os.stat(key).st_mode), 0o600)
+            gateway.stop()
+            gateway.start()
+            data = gateway.data()
+            page = data.nextPage(page.cursor, None)
+            self.assertEqual([plain(row)["ts"] for row in page.rows], [5, 4, 3, 2])
+            gateway.stop()
+            os.unlink(key)
+            gateway.start()
+            data = gateway.data()
+            with self.assertRaises(KeywayError) as caught:
+                data.nextPage(page.cursor, None)
+            self.assertEqual(caught.exception.code, Code.INVALID)
+            data.close()
+
+    def test_cursor_keys_that_are_unusable(self):
+        missing = POLICY + "cursor: {{key_file: '{folder}/keys'}}\n"
+        self.assertIn("keys", self.expect_failure(missing, 4))
+        with Gateway(missing, expect_start=False) as gateway:
+            with open(os.path.join(gateway.folder, "keys"), "w", encoding="ascii") as file:
+                file.write("too short\n")
+            gateway.wait_for_exit()
+            gateway.start()
+            self.assertEqual(gateway.wait_for_exit(), 4)
+            self.assertIn("shorter than 16 bytes", gateway.log())
+
+    def test_a_store_that_is_not_there(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+        policy = POLICY.replace("kind: embedded\n  path: {folder}/data", f"kind: hbase\n  servers: [127.0.0.1:{port}]")
+        with Gateway(policy) as gateway:
+            found = gateway.ready()
+            self.assertFalse(found["ready"])
+            self.assertIn("waiting for the store", found["reasons"])
+            data = gateway.data()
+            self.assertEqual(data.tables(), ["events"])
+            self.assertEqual(data.describe("events").name, "events")
+            for call in (lambda: data.put("events", record(id="a", ts=1), None),
+                         lambda: data.scan(Query(table="events", bound=record(id="a")))):
+                with self.assertRaises(KeywayError) as caught:
+                    call()
+                self.assertEqual(caught.exception.code, Code.UNAVAILABLE)
+                self.assertFalse(caught.exception.maybe_applied)
+                self.assertGreater(caught.exception.retry_after_ms, 0)
+                self.assertIsNotNone(caught.exception.request_id)
+            self.assertEqual(gateway.get("/livez")[0], 200)
+            data.close()
+
+    def test_admin_port(self):
+        with Gateway(POLICY) as gateway:
+            self.assertEqual(gateway.ready(), {"ready": True, "reasons": []})
+            data = gateway.data()
+            data.put("events", record(id="a", ts=1), None)
+            with self.assertRaises(KeywayError):
+                data.put("nothing", record(id="a", ts=1), None)
+            data.close()
+            status, text = gateway.get("/metrics")
+            self.assertEqual(status, 200)
+            self.assert_prometheus(text)
+            self.assertEqual(gateway.metric('keyway_calls_total{method="put",code="OK"}'), 1)
+            self.assertEqual(gateway.metric('keyway_calls_total{method="put",code="NOT_FOUND"}'), 1)
+            self.assertEqual(gateway.metric('keyway_call_duration_seconds_count{method="put"}'), 2)
+            self.assertEqual(gateway.metric('keyway_call_duration_seconds_bucket{method="put",le="+Inf"}'), 2)
+            self.assertEqual(gateway.metric("keyway_ready"), 1)
+            self.assertGreater(gateway.metric("keyway_policy_loaded_time_seconds"), 1.6e9)
+            self.assertEqual(gateway.get("/")[0], 200)
+            self.assertEqual(gateway.get("/nothing")[0], 404)
+            with socket.create_connection(gateway.admin_address, timeout=20) as raw:
+                raw.sendall(b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+                self.assertIn(b" 405 ", raw.recv(1000))
+
+    def assert_prometheus(self, text):
+        """Every sample has a type, is a number, and stands under its own head."""
+        types = {}
+        for line in text.splitlines():
+            if line.startswith("# TYPE "):
+                _, _, name, kind = line.split()
+                self.assertNotIn(name, types)
+                types[name] = kind
+            elif not line.startswith("#"):
+                name, value = re.fullmatch(r"([a-z_]+)(?:\{[^}]*\})? (\S+)", line).groups()
+                float(value)
+                self.assertIn(re.sub(r"_(bucket|sum|count)$", "", name) if name not in types else name, types)
+                if types.get(name) == "counter":
+                    self.assertTrue(name.endswith("_total"))
+
+    def test_admin_port_off(self):
+        with Gateway(POLICY.replace("admin: 127.0.0.1:0", "admin: off")) as gateway:
+            self.assertIsNone(gateway.admin_address)
+            self.assertEqual(gateway.data().tables(), ["events"])
+
+    def test_systemd_is_told(self):
+        with Gateway(POLICY, expect_start=False) as gateway:
+            gateway.kill()
+            path = os.path.join(gateway.folder, "notify")
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
+                listening.bind(path)
+                listening.settimeout(30)
+                gateway.environment = {"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "1500000"}
+                gateway.start()
+                told = ""
+                reloaded = False
+                while "WATCHDOG=1" not in told or told.count("READY=1") < 2:
+                    told += listening.recv(4096).decode() + "\n"
+                    if "READY=1" in told and not reloaded:
+                        gateway.reload()
+                        reloaded = True
+                self.assertIn("STATUS=serving", told)
+                self.assertIn("RELOADING=1", told)
+                gateway.stop()
+                while "STOPPING=1" not in told:
+                    told += listening.recv(4096).decode() + "\n"
+
+    def test_several_listeners(self):
+        with Gateway(POLICY.replace("listen: 127.0.0.1:0", "listen: [127.0.0.1:0, 127.0.0.1:0, '[::1]:0']")) as gateway:
+            self.assertEqual(len(gateway.addresses), 3)
+            for host, port in gateway.addresses[:2]:
+                self.assertEqual(host, "127.0.0.1")
+                self.assertGreater(port, 0)
+            for listener in (0, 1):
+                self.assertEqual(gateway.data(listener=listener).tables(), ["events"])
+
+    def test_the_built_in_policy(self):
+        """Without a file; its ports are fixed, so another process may have them."""
+        gateway = Gateway(None, expect_start=False)
+        gateway.start()
+        try:
+            port_file = os.path.join(gateway.folder, "ports")
+            wait_until(lambda: os.path.exists(port_file) or gateway.process.poll() is not None, 60, "the start")
+            if gateway.process.poll() is not None:
+                self.assertIn("in use", gateway.log())
+                self.skipTest("port 9595 or 9596 is taken")
+            gateway.wait_for_ports(port_file)
+            self.assertEqual(gateway.addresses, [("127.0.0.1", 9595)])
+            data = gateway.data()
+            data.put("order_events", record(order_id="o1", ts=1, status="paid"), None)
+            self.assertEqual(len(data.scan(Query(table="order_events", bound=record(order_id="o1"))).rows), 1)
+            data.close()
+            with self.assertRaises(KeywayError) as caught:
+                gateway.admin().reload()
+            self.assertIn("built-in", caught.exception.message)
+            gateway.stop()
+        finally:
+            gateway.__exit__(None, None, None)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2, warnings="ignore")

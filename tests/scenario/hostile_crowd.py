@@ -1,0 +1,75 @@
+"""Many callers: 2,000 idle connections cost little and keep nobody from working; those beyond the limit are
+turned away; a caller that is idle for too long is let go."""
+import resource
+import time
+import unittest
+
+from keyway_gateway import (POLICY, Gateway, binary_message, framed, is_closed, is_sanitized, plain, receive_frame,
+                            record, reply_head, wait_until)
+
+CROWD = 2000
+BYTES_EACH = 40 * 1024
+
+
+def raise_file_limit():
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+class Crowd(unittest.TestCase):
+    def test_idle_connections(self):
+        raise_file_limit()
+        call = framed(binary_message("tables"))
+        with Gateway(POLICY) as gateway:
+            worker = gateway.data()
+            for i in range(200):
+                worker.put("events", record(id=f"warm-{i}", ts=i, note="x" * 100), None)
+            before = gateway.resident_bytes()
+            crowd = [gateway.connect() for _ in range(CROWD)]
+            for connection in crowd:  # each has worked once, then rests
+                connection.sendall(call)
+            for connection in crowd:
+                self.assertEqual(reply_head(receive_frame(connection))[1], "tables")
+            wait_until(lambda: gateway.metric("keyway_connections_open") == CROWD + 1, 20, "all connections to be open")
+            each = (gateway.resident_bytes() - before) / CROWD
+            print(f"idle connections: {CROWD}, {each / 1024:.1f} KiB each")
+            if not is_sanitized():
+                self.assertLess(each, BYTES_EACH)
+            slowest = 0
+            for i in range(300):
+                began = time.monotonic()
+                worker.put("events", record(id=f"busy-{i}", ts=i), None)
+                self.assertEqual(plain(worker.get("events", record(id=f"busy-{i}", ts=i), None, None).record)["ts"], i)
+                slowest = max(slowest, time.monotonic() - began)
+            print(f"put and get beside them: at most {slowest * 1000:.1f} ms")
+            self.assertLess(slowest, 5)
+            for connection in crowd:
+                connection.close()
+            wait_until(lambda: gateway.metric("keyway_connections_open") == 1, 30, "the crowd to leave")
+            worker.close()
+
+    def test_connections_beyond_the_limit(self):
+        with Gateway(POLICY + "limits: {{connections: 20}}\n") as gateway:
+            inside = [gateway.data() for _ in range(20)]
+            for client in inside:
+                client.tables()
+            for _ in range(10):
+                self.assertTrue(is_closed(gateway.connect()))
+            self.assertEqual(gateway.metric("keyway_connections_refused_total"), 10)
+            inside.pop().close()
+            wait_until(lambda: gateway.metric("keyway_connections_open") == 19, 10, "one to leave")
+            inside.append(gateway.data())
+            for client in inside:
+                self.assertEqual(client.tables(), ["events"])
+                client.close()
+
+    def test_idle_callers_are_let_go(self):
+        with Gateway(POLICY + "timeouts: {{idle: 500ms}}\n") as gateway:
+            began = time.monotonic()
+            self.assertTrue(is_closed(gateway.connect(), 10))
+            self.assertGreater(time.monotonic() - began, 0.4)
+            self.assertEqual(gateway.metric("keyway_connections_broken_total"), 0)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2, warnings="ignore")
