@@ -80,6 +80,7 @@ test_order_events(void)
          "INVALID: table t: this question would read the whole table; bind id (path primary), or ts "
          "(path by_time), or allow full_scan"},
         {"city=x full", "primary: [,) residual"},
+        {"id=a,a,a ts>=1 ranges=1", "primary: [0ca\\x00,0ca\\x00\\x7F\\xFF)"},
         {"id=a,b,c ts>=0 ranges=2", "LIMIT: table t: the question needs more than 2 ranges of path primary; "
                                     "ask for fewer values at once"},
     };
@@ -119,9 +120,17 @@ test_raw_in_the_middle(void)
         {"id>=A1 full", "primary: [,) residual"},
     };
     CHECK_CASES(yaml, cases);
+    /* Ranges that are joined hold rows of both lengths. */
+    g_autoptr(kw_test_asking) joined =
+        asking_new("    fields: {id: string, kind: {type: string, values: [x, y]}}\n"
+                   "    key:\n      - field: {name: id, encoding: raw}\n      - enum: kind\n");
+    g_assert_cmpstr(asking_plan(joined, "id=A1,A1x"), ==, "primary: [A1,A2) residual");
+    const kw_plan *plan;
+    bool planned = kw_plan_make(&joined->question, joined->arena, &plan, NULL);
+    g_assert_true(planned);
+    g_assert_cmpuint(plan->ranges[0].row_size, ==, 0);
     g_autoptr(kw_test_asking) asking = asking_new(yaml);
     asking_set(asking, "id=A1,A1x");
-    const kw_plan *plan;
     bool done = kw_plan_make(&asking->question, asking->arena, &plan, NULL);
     g_assert_true(done);
     g_assert_cmpuint(plan->ranges[0].row_size, ==, 4);

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define RECORDS 70
-#define TABLES 2500
+#define TABLES 1000
 #define QUESTIONS 40
 
 /* A store table as the test keeps it. */
