@@ -47,12 +47,6 @@ tell(int signal_number)
     (void)written;
 }
 
-static const char *
-shown(const kw_test_world *world)
-{
-    return world->made.yaml;
-}
-
 static bool
 encode(const kw_test_world *world, size_t path, const kw_record *record, kw_bytes *ret_key)
 {
@@ -105,7 +99,7 @@ check_keys(const kw_test_world *world, size_t path, const kw_bytes *keys)
         kw_record back = kw_record_new(world->table, world->arena);
         kw_error error = KW_ERROR_NONE;
         if (!kw_layout_decode(layout, keys[a], world->arena, &back, &error))
-            g_error("%s\n%s", error.text, shown(world));
+            g_error("%s\n%s", error.text, world->made.yaml);
         for (size_t field = 0; field < world->table->fields_count; field++) {
             if (kw_layout_holds_field(layout, field))
                 g_assert_true(kw_value_equal(back.values[field], world->records[a].values[field]));
@@ -415,7 +409,7 @@ check_refusal(const kw_test_world *world, const kw_question *question, const kw_
                 return;
         }
     }
-    g_error("refused without a reason: %s\n%s", error->text, shown(world));
+    g_error("refused without a reason: %s\n%s", error->text, world->made.yaml);
 }
 
 typedef struct kw_test_tally {
@@ -434,7 +428,7 @@ ask(const kw_test_world *world, kw_test_tally *tally)
         check_refusal(world, &question, &error);
         return;
     }
-    trying = kw_arena_printf(world->arena, "%s%s", shown(world), kw_plan_text(plan, world->arena));
+    trying = kw_arena_printf(world->arena, "%s%s", world->made.yaml, kw_plan_text(plan, world->arena));
     check_ranges(plan);
     size_t count = read_plan(world, plan, rows, G_N_ELEMENTS(rows));
     check_set(world, &question, rows, count);
