@@ -5,5 +5,5 @@ foreach(play hostile_input hostile_crowd gateway_start gateway_reload gateway_dr
     COMMAND ${KW_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${play}.py)
   set_tests_properties(scenario.${play} PROPERTIES
     LABELS hostile TIMEOUT 600 FIXTURES_REQUIRED python
-    ENVIRONMENT "KEYWAYD=$<TARGET_FILE:keywayd>;PYTHONPATH=${PROJECT_SOURCE_DIR}/tests/support:${KW_TEST_PYTHON_GEN};PYTHONDONTWRITEBYTECODE=1")
+    ENVIRONMENT "KEYWAYD=$<TARGET_FILE:keywayd>;PYTHONPATH=${PROJECT_SOURCE_DIR}/tests/support:${KW_TEST_PYTHON_GEN};PYTHONDONTWRITEBYTECODE=1;TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp")
 endforeach()
