@@ -9,8 +9,10 @@
 static uint64_t
 square_root(uint64_t value)
 {
+    if (value == 0)
+        return 0;
     uint64_t root = 0;
-    for (uint64_t bit = (uint64_t)1 << 31; bit; bit >>= 1)
+    for (uint64_t bit = (uint64_t)1 << (63 - __builtin_clzll(value)) / 2; bit; bit >>= 1)
         if ((root | bit) * (root | bit) <= value)
             root |= bit;
     return root;

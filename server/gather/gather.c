@@ -160,30 +160,54 @@ keep_row(kw_gather *gather, kw_row *row, size_t row_bytes)
     gather->rows[gather->count++] = row;
 }
 
+/* What accept says of the row, after the size that the range may ask for. */
+static bool
+consider(kw_gather *gather, uint32_t range, kw_row *row, bool *ret_accepted)
+{
+    uint32_t row_size = gather->sifts ? gather->spec.plan->ranges[range].row_size : 0;
+    *ret_accepted = row_size == 0 || row->key.size == row_size;
+    if (!*ret_accepted || !gather->spec.accept)
+        return true;
+    kw_error error;
+    if (gather->spec.accept(gather->spec.accept_user, row, ret_accepted, &error))
+        return true;
+    kw_gather_fail(gather, &error);
+    return false;
+}
+
 bool
 kw_gather_take(kw_gather *gather, uint32_t range, kw_row *row, size_t row_bytes, bool *ret_kept)
 {
-    const kw_range *from = &gather->spec.plan->ranges[range];
-    bool accepted = from->row_size == 0 || row->key.size == from->row_size;
-    kw_error error;
-    if (accepted && gather->spec.accept &&
-        !gather->spec.accept(gather->spec.accept_user, row, &accepted, &error)) {
-        kw_gather_fail(gather, &error);
+    bool accepted;
+    if (!consider(gather, range, row, &accepted))
         return false;
-    }
     gather->seen++;
-    gather->position = (kw_position){
-        .started = true, .group = from->group, .range = range, .suffix = kw_range_suffix(from, row->key)};
+    gather->last = row;
+    gather->last_range = range;
     if (accepted)
         keep_row(gather, row, row_bytes);
     *ret_kept = accepted && !gather->spec.accept_copies;
     return true;
 }
 
+static void
+settle_position(kw_gather *gather)
+{
+    if (!gather->last)
+        return;
+    const kw_range *range = &gather->spec.plan->ranges[gather->last_range];
+    gather->position = (kw_position){.started = true,
+                                     .group = range->group,
+                                     .range = gather->last_range,
+                                     .suffix = kw_range_suffix(range, gather->last->key)};
+    gather->last = NULL;
+}
+
 /* The position's own copy of its suffix, before the row goes that it is a slice of. */
 static void
 hold_position(kw_gather *gather)
 {
+    settle_position(gather);
     kw_bytes suffix = gather->position.suffix;
     if (suffix.data == gather->suffix.data)
         return;
@@ -233,9 +257,8 @@ open_groups(kw_gather *gather)
 static bool
 take_head(kw_gather *gather, kw_group *group, kw_stream *stream)
 {
-    const kw_rows *batch = stream->batch;
     bool kept = false;
-    if (!kw_gather_take(gather, stream->index, kw_stream_head(stream), batch->bytes / batch->count, &kept))
+    if (!kw_gather_take(gather, stream->index, stream->head, stream->row_bytes, &kept))
         return false;
     stream->kept |= kept;
     group->moved = true;
@@ -275,7 +298,7 @@ known_end(const kw_gather *gather)
         return false;
     for (const kw_group *group = gather->groups; group; group = group->next)
         for (uint32_t i = 0; i < group->count; i++)
-            if (!group->streams[i].end || group->streams[i].batch)
+            if (!group->streams[i].end || group->streams[i].head)
                 return false;
     return true;
 }
@@ -292,6 +315,7 @@ complete(kw_gather *gather)
         return;
     }
     kw_counters_add(KW_FIGURE_rows_returned, (int64_t)gather->count);
+    settle_position(gather);
     kw_gathered page = {.rows = gather->spec.accept_copies ? NULL : gather->rows,
                         .count = gather->count,
                         .end = gather->ended,

@@ -14,6 +14,7 @@ init_stream(kw_group *group, uint32_t place, uint32_t index)
     stream->gather = gather;
     stream->group = group;
     stream->index = index;
+    stream->skip = gather->spec.plan->ranges[index].skip;
     stream->end = !kw_range_left(gather->spec.plan, index, &gather->spec.position, group->arena,
                                  &stream->start, &stream->stop);
     if (!stream->end) {
@@ -33,7 +34,7 @@ kw_group_open(kw_gather *gather)
     group->number = gather->next_group++;
     group->arena = kw_arena_new();
     group->count = (uint32_t)ranges->count;
-    group->streams = g_new0(kw_stream, group->count);
+    group->streams = g_aligned_alloc0(group->count, sizeof(kw_stream), 64);
     for (uint32_t i = 0; i < group->count; i++)
         init_stream(group, i, (uint32_t)ranges->first + i);
     group->tree = kw_tree_new(group->count, plan->reversed);
@@ -52,7 +53,7 @@ kw_group_free(kw_group *group)
 {
     for (uint32_t i = 0; i < group->count; i++)
         kw_stream_clear(&group->streams[i]);
-    g_free(group->streams);
+    g_aligned_free(group->streams);
     kw_tree_free(group->tree);
     kw_arena_free(group->arena);
     g_free(group);
@@ -88,12 +89,16 @@ static void
 enter_head(kw_group *group, uint32_t leaf)
 {
     const kw_stream *stream = &group->streams[leaf];
-    const kw_range *range = &group->gather->spec.plan->ranges[stream->index];
-    const kw_row *head = kw_stream_head(stream);
-    if (head)
-        kw_tree_set(group->tree, leaf, kw_range_suffix(range, head->key));
-    else
+    const kw_row *head = stream->head;
+    if (!head) {
         kw_tree_close(group->tree, leaf);
+        return;
+    }
+    kw_bytes suffix = head->key.size > stream->skip ? kw_bytes_skip(head->key, stream->skip) : KW_BYTES_NONE;
+    kw_tree_set(group->tree, leaf, suffix);
+    __builtin_prefetch(head + 2);
+    if (head < stream->last)
+        __builtin_prefetch(head[1].key.data);
 }
 
 static void
@@ -112,7 +117,10 @@ settle(kw_group *group)
     uint32_t leaf = kw_tree_winner(group->tree);
     kw_stream *stream = &group->streams[leaf];
     if (!kw_stream_ready(stream)) {
-        kw_stream_need(stream);
+        if (!stream->fetching && !stream->error) {
+            kw_stream_need(stream);
+            kw_streams_top_up(stream);
+        }
         return false;
     }
     enter_head(group, leaf);

@@ -16,23 +16,28 @@
 typedef struct kw_group kw_group;
 typedef struct kw_points kw_points;
 
+/* Merging touches the first 64 bytes only: with hundreds of streams the processor's nearest cache is soon
+ * full. */
 typedef struct kw_stream {
-    kw_gather *gather;
+    kw_row *head; /* next row of batch; NULL: none buffered */
+    kw_row *last; /* of batch */
+    kw_row *mark; /* when this row becomes the head, think about reading ahead */
+    uint64_t taken;
+    uint32_t row_bytes; /* of batch, on average */
+    uint32_t index;     /* of the range in the plan */
+    uint32_t skip;      /* of the range */
+    bool kept;          /* a row of batch is in the page */
+    bool fetching;
+    bool waiting;   /* for a place among the fetches in flight */
+    bool end;       /* nothing comes behind what is buffered */
+    kw_rows *batch; /* being read; never one that was read to its end */
+    kw_rows *ahead; /* behind batch */
     kw_group *group;
-    uint32_t index; /* of the range in the plan */
+    kw_gather *gather;
     kw_bytes start;
     kw_bytes stop;
     kw_run *run;     /* NULL before the first fetch and after the end */
-    kw_rows *batch;  /* being read; never one that was read to its end */
-    size_t at;       /* next row of batch */
-    size_t ahead_at; /* when this row is reached, think about reading ahead */
-    bool kept;       /* a row of batch is in the page */
-    kw_rows *ahead;  /* behind batch */
-    bool fetching;
-    bool waiting;    /* for a place among the fetches in flight */
-    bool end;        /* nothing comes behind what is buffered */
     size_t reserved; /* bytes, for the fetch in flight */
-    uint64_t taken;
     kw_error *error; /* the fetch failed; counts when its rows are needed */
     struct kw_stream *next_waiting;
 } kw_stream;
@@ -82,8 +87,10 @@ struct kw_gather {
     bool ended;
     kw_error *error; /* of the page in work; the gather is of no use then */
 
-    kw_position position; /* behind the last row that was looked at */
-    kw_buffer suffix;     /* holds position.suffix when its row is gone */
+    kw_position position; /* behind the last row that was looked at, but for these: */
+    const kw_row *last;   /* looked at since position was set; NULL: none */
+    uint32_t last_range;
+    kw_buffer suffix; /* holds position.suffix when its row is gone */
 
     uint64_t returned; /* rows of all pages */
     uint64_t seen;     /* rows handed to accept, or taken */
@@ -129,23 +136,20 @@ void kw_gather_fail(kw_gather *gather, const kw_error *error);
 
 /* --- stream.c ------------------------------------------------------------------------------------ */
 
-static inline kw_row *
-kw_stream_head(const kw_stream *stream)
-{
-    return stream->batch ? &stream->batch->rows[stream->at] : NULL;
-}
-
 /* Is the head known, or that there is none? */
 static inline bool
 kw_stream_ready(const kw_stream *stream)
 {
-    return stream->batch || stream->end;
+    return stream->head || stream->end;
 }
 
 /* Asks for what the page needs of it; at once, or when there is room among the fetches in flight. */
 void kw_stream_need(kw_stream *stream);
 /* Asks ahead when that is worth it and within the budget. */
 void kw_stream_ahead(kw_stream *stream);
+/* The merge has to wait for this one: asks the others for what they will lack for the page, in the same
+ * breath. */
+void kw_streams_top_up(kw_stream *dry);
 /* The head was taken. */
 void kw_stream_step(kw_stream *stream);
 /* Starts streams that waited for room. */

@@ -66,8 +66,10 @@ static void
 set_batch(kw_stream *stream, kw_rows *rows)
 {
     stream->batch = rows;
-    stream->at = 0;
-    stream->ahead_at = rows->count / 2;
+    stream->head = rows->rows;
+    stream->last = rows->rows + rows->count - 1;
+    stream->mark = rows->rows + rows->count / 2;
+    stream->row_bytes = (uint32_t)MIN(rows->bytes / rows->count, UINT32_MAX);
     stream->kept = false;
 }
 
@@ -187,40 +189,81 @@ kw_streams_start_waiting(kw_gather *gather)
     }
 }
 
+static uint64_t
+buffered_rows(const kw_stream *stream)
+{
+    return (stream->head ? (uint64_t)(stream->last - stream->head) + 1 : 0) +
+           (stream->ahead ? stream->ahead->count : 0);
+}
+
+/* Asks for more before it is needed, if the budget allows. */
+static void
+fetch_ahead(kw_stream *stream, const kw_demand *demand)
+{
+    kw_gather *gather = stream->gather;
+    chunk what = chunk_of(stream, demand, buffered_rows(stream));
+    if (gather->in_flight < FETCHES_MAX &&
+        gather->held_bytes + what.rows * bytes_per_row(gather) <= gather->spec.buffer_bytes)
+        fetch(stream, demand, what);
+}
+
+static bool
+can_fetch(const kw_stream *stream)
+{
+    return !(stream->end || stream->ahead || stream->fetching || stream->waiting || stream->error);
+}
+
 void
 kw_stream_ahead(kw_stream *stream)
 {
-    kw_gather *gather = stream->gather;
-    if (stream->end || stream->ahead || stream->fetching || stream->waiting || stream->error)
+    if (!can_fetch(stream))
         return;
     kw_demand demand = demand_of(stream);
-    uint64_t buffered = stream->batch ? stream->batch->count - stream->at : 0;
-    if (gather->in_flight >= FETCHES_MAX || !kw_demand_ahead(&demand, buffered))
-        return;
-    chunk what = chunk_of(stream, &demand, buffered);
-    if (gather->held_bytes + what.rows * bytes_per_row(gather) <= gather->spec.buffer_bytes)
-        fetch(stream, &demand, what);
+    if (kw_demand_ahead(&demand, buffered_rows(stream)))
+        fetch_ahead(stream, &demand);
+}
+
+void
+kw_streams_top_up(kw_stream *dry)
+{
+    kw_group *group = dry->group;
+    kw_demand demand = demand_of(dry);
+    double per_taken = (double)demand.wanted / ((double)demand.taken_by_all + (double)demand.streams);
+    for (uint32_t i = 0; i < group->count; i++) {
+        kw_stream *stream = &group->streams[i];
+        if (stream == dry || stream->end ||
+            (double)(stream->taken + 1) * per_taken <= (double)buffered_rows(stream))
+            continue;
+        demand.taken = stream->taken;
+        if (can_fetch(stream))
+            fetch_ahead(stream, &demand);
+    }
+}
+
+/* The batch was read to its end. */
+static void
+change_batch(kw_stream *stream)
+{
+    kw_gather *gather = stream->gather;
+    kw_rows *ahead = stream->ahead;
+    gather->held_bytes -= kw_arena_used(stream->batch->arena);
+    kw_gather_retire(gather, stream->batch, stream->kept);
+    stream->ahead = NULL;
+    stream->batch = NULL;
+    stream->head = NULL;
+    if (ahead)
+        set_batch(stream, ahead);
 }
 
 void
 kw_stream_step(kw_stream *stream)
 {
-    kw_gather *gather = stream->gather;
     stream->taken++;
     stream->group->taken++;
-    if (!stream->end)
-        stream->group->taken_live++;
-    stream->at++;
-    if (stream->at == stream->batch->count) {
-        gather->held_bytes -= kw_arena_used(stream->batch->arena);
-        kw_gather_retire(gather, stream->batch, stream->kept);
-        kw_rows *ahead = stream->ahead;
-        stream->ahead = NULL;
-        stream->batch = NULL;
-        if (ahead)
-            set_batch(stream, ahead);
-    }
-    if (stream->batch && stream->at == stream->ahead_at)
+    stream->group->taken_live += !stream->end;
+    if (stream->head++ == stream->last)
+        change_batch(stream);
+    else if (stream->head == stream->mark)
         kw_stream_ahead(stream);
 }
 

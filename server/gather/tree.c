@@ -17,14 +17,20 @@
 /* A leaf's number, with CLOSED when it has no more heads: so closed ones come last. */
 #define CLOSED (UINT32_C(1) << 31)
 
+/* What a leaf enters its next match with. */
+typedef struct entrant {
+    uint64_t rank;
+    kw_bytes head;
+    uint64_t state; /* its number, maybe CLOSED */
+} entrant;
+
+/* A node's rank and leaf lie in arrays of their own, so that compilers do not move both as one vector. */
 struct kw_tree {
     uint32_t leaves;
     bool reversed;
     uint64_t *node_ranks;
     uint32_t *node_leaves;
-    uint64_t *ranks;  /* by leaf: what it enters its next match with */
-    uint32_t *states; /* by leaf: its number, maybe CLOSED */
-    kw_bytes *heads;
+    entrant *entrants; /* by leaf */
 };
 
 kw_tree *
@@ -36,9 +42,7 @@ kw_tree_new(uint32_t leaves, bool reversed)
     tree->reversed = reversed;
     tree->node_ranks = g_new0(uint64_t, leaves);
     tree->node_leaves = g_new0(uint32_t, leaves);
-    tree->ranks = g_new0(uint64_t, leaves);
-    tree->states = g_new0(uint32_t, leaves);
-    tree->heads = g_new0(kw_bytes, leaves);
+    tree->entrants = g_new0(entrant, leaves);
     for (uint32_t leaf = 0; leaf < leaves; leaf++)
         kw_tree_close(tree, leaf);
     return tree;
@@ -51,9 +55,7 @@ kw_tree_free(kw_tree *tree)
         return;
     g_free(tree->node_ranks);
     g_free(tree->node_leaves);
-    g_free(tree->ranks);
-    g_free(tree->states);
-    g_free(tree->heads);
+    g_free(tree->entrants);
     g_free(tree);
 }
 
@@ -72,24 +74,20 @@ void
 kw_tree_set(kw_tree *tree, uint32_t leaf, kw_bytes head)
 {
     uint64_t rank = rank_of(head);
-    tree->heads[leaf] = head;
-    tree->ranks[leaf] = tree->reversed ? ~rank : rank;
-    tree->states[leaf] = leaf;
+    tree->entrants[leaf] = (entrant){.rank = tree->reversed ? ~rank : rank, .head = head, .state = leaf};
 }
 
 void
 kw_tree_close(kw_tree *tree, uint32_t leaf)
 {
-    tree->heads[leaf] = KW_BYTES_NONE;
-    tree->ranks[leaf] = UINT64_MAX;
-    tree->states[leaf] = leaf | CLOSED;
+    tree->entrants[leaf] = (entrant){.rank = UINT64_MAX, .state = leaf | CLOSED};
 }
 
 static bool __attribute__((noinline)) beats_at_equal_rank(const kw_tree *tree, uint32_t a, uint32_t b)
 {
     if ((a | b) & CLOSED)
         return a < b;
-    int order = kw_bytes_compare(tree->heads[a], tree->heads[b]);
+    int order = kw_bytes_compare(tree->entrants[a].head, tree->entrants[b].head);
     if (order == 0)
         return a < b;
     return tree->reversed ? order > 0 : order < 0;
@@ -98,14 +96,14 @@ static bool __attribute__((noinline)) beats_at_equal_rank(const kw_tree *tree, u
 static bool
 beats(const kw_tree *tree, uint32_t a, uint32_t b)
 {
-    uint64_t rank_a = tree->ranks[a & ~CLOSED], rank_b = tree->ranks[b & ~CLOSED];
+    uint64_t rank_a = tree->entrants[a & ~CLOSED].rank, rank_b = tree->entrants[b & ~CLOSED].rank;
     return rank_a == rank_b ? beats_at_equal_rank(tree, a, b) : rank_a < rank_b;
 }
 
 static void
 seat(kw_tree *tree, size_t node, uint32_t state)
 {
-    tree->node_ranks[node] = tree->ranks[state & ~CLOSED];
+    tree->node_ranks[node] = tree->entrants[state & ~CLOSED].rank;
     tree->node_leaves[node] = state;
 }
 
@@ -114,14 +112,15 @@ kw_tree_build(kw_tree *tree)
 {
     size_t leaves = tree->leaves;
     g_autofree uint32_t *winners = g_new0(uint32_t, 2 * leaves);
-    memcpy(winners + leaves, tree->states, leaves * sizeof(uint32_t));
+    for (size_t leaf = 0; leaf < leaves; leaf++)
+        winners[leaves + leaf] = (uint32_t)tree->entrants[leaf].state;
     for (size_t node = leaves - 1; node >= 1; node--) {
         uint32_t left = winners[2 * node], right = winners[2 * node + 1];
         bool right_wins = beats(tree, right, left);
         winners[node] = right_wins ? right : left;
         seat(tree, node, right_wins ? left : right);
     }
-    seat(tree, 0, leaves == 1 ? tree->states[0] : winners[1]);
+    seat(tree, 0, winners[1]);
 }
 
 /* Who wins is a coin toss to the processor: exchanging without a branch halves the time of a row. */
@@ -131,8 +130,8 @@ kw_tree_replay(kw_tree *tree)
     uint64_t *ranks = tree->node_ranks;
     uint32_t *leaves = tree->node_leaves;
     uint32_t from = leaves[0] & ~CLOSED;
-    uint64_t rank = tree->ranks[from];
-    uint32_t leaf = tree->states[from];
+    uint64_t rank = tree->entrants[from].rank;
+    uint32_t leaf = (uint32_t)tree->entrants[from].state;
     for (size_t node = (from + (size_t)tree->leaves) / 2; node >= 1; node /= 2) {
         uint64_t other_rank = ranks[node];
         uint32_t other_leaf = leaves[node];

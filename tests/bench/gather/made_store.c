@@ -13,6 +13,7 @@ struct made_store {
     kw_door door;
     uint64_t rows_per_range;
     uint32_t cells_per_row;
+    bool copies;
     kw_cell cells[8];
 };
 
@@ -86,6 +87,17 @@ tell(kw_task *task)
     run->done(run->user, rows, NULL);
 }
 
+static kw_cell *
+copy_cells(const made_store *store, kw_arena *arena)
+{
+    kw_cell *cells = kw_arena_alloc(arena, store->cells_per_row * sizeof(kw_cell));
+    for (uint32_t i = 0; i < store->cells_per_row; i++) {
+        cells[i] = store->cells[i];
+        cells[i].value = kw_arena_copy(arena, store->cells[i].value);
+    }
+    return cells;
+}
+
 static void
 made_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline deadline,
                kw_get_done done, void *user)
@@ -103,8 +115,9 @@ made_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_hint
         uint64_t row = run->reversed ? --run->end : run->at++;
         kw_be16_store(keys, (uint16_t)run->range);
         kw_be64_store(keys + 2, suffix_of(run->range, row));
-        rows->rows[i] = (kw_row){
-            .key = kw_bytes_of(keys, KEY_SIZE), .cells = store->cells, .cells_count = store->cells_per_row};
+        rows->rows[i] = (kw_row){.key = kw_bytes_of(keys, KEY_SIZE),
+                                 .cells = store->copies ? copy_cells(store, rows->arena) : store->cells,
+                                 .cells_count = store->cells_per_row};
     }
     rows->count = count;
     rows->scanned = count;
@@ -131,7 +144,7 @@ static const kw_door_class door_class = {
     .open_run = made_open_run, .run_fetch = made_run_fetch, .run_close = made_run_close};
 
 made_store *
-made_store_new(kw_loop *loop, uint64_t rows_per_range, uint32_t cells_per_row)
+made_store_new(kw_loop *loop, uint64_t rows_per_range, uint32_t cells_per_row, bool copies)
 {
     static const char value[100] = "a value of a hundred bytes, most of them zero";
     static const uint8_t names[] = "abcdefgh";
@@ -140,6 +153,7 @@ made_store_new(kw_loop *loop, uint64_t rows_per_range, uint32_t cells_per_row)
     store->door = (kw_door){.class = &door_class, .store = &store->base, .loop = loop};
     store->rows_per_range = rows_per_range;
     store->cells_per_row = cells_per_row;
+    store->copies = copies;
     for (size_t i = 0; i < cells_per_row; i++)
         store->cells[i] =
             (kw_cell){KW_BYTES_LITERAL("d"), kw_bytes_of(names + i, 1), kw_bytes_of(value, 100), 1};
