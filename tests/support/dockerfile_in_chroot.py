@@ -38,7 +38,7 @@ class Stage:
         self.workdir = "/"
         self.user = None
         self.environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
-        shutil.copytree(base, folder, symlinks=True)
+        subprocess.run(["cp", "-a", base, folder], check=True)
         for file in ("etc/resolv.conf", "etc/hosts"):
             shutil.copy("/" + file, folder / file)
         shutil.rmtree(folder / "etc/apt", ignore_errors=True)
