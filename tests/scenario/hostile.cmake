@@ -1,6 +1,6 @@
 # Callers that misbehave, and a gateway that starts, reloads, drains and ends as it should. They run under the
 # sanitizers, too. KEYWAYD names the program.
-foreach(play hostile_input hostile_crowd gateway_start gateway_reload gateway_drain gateway_tls)
+foreach(play hostile_input hostile_crowd gateway_start gateway_reload gateway_drain gateway_tls gateway_methods)
   add_test(NAME scenario.${play}
     COMMAND ${KW_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${play}.py)
   set_tests_properties(scenario.${play} PROPERTIES

@@ -1,0 +1,255 @@
+"""Every method of keyway.thrift, called by the Python runtime in each of the four forms: what it answers, and what
+it says to wrong questions."""
+import time
+import unittest
+
+from keyway_gateway import POLICY, Gateway, plain, record, value
+from keyway_thrift.ttypes import (Code, CompareOp, Condition, CreateOptions, Durability, FamilyOptions, KeywayError, Options,
+                                  Order, Outcome, Query, Range, SplitOptions)
+
+TABLES = POLICY + """\
+  salted:
+    fields: {{id: string, ts: timestamp, n: int}}
+    key: [{{salt: {{buckets: 8, of: [id]}}}}, {{field: ts}}, {{field: id}}]
+"""
+FORMS = [(framed, compact) for framed in (True, False) for compact in (True, False)]
+GATEWAY = None
+
+
+def setUpModule():
+    global GATEWAY
+    GATEWAY = Gateway(TABLES + "limits: {{batch_records: 100}}\n").start()
+
+
+def tearDownModule():
+    try:
+        GATEWAY.stop()
+    finally:
+        GATEWAY.__exit__(None, None, None)
+
+
+class Methods:
+    """The plays; run once per form by the classes below."""
+    framed = compact = None
+
+    def setUp(self):
+        self.data = GATEWAY.data(framed=self.framed, compact=self.compact)
+        self.admin = GATEWAY.admin(framed=self.framed, compact=self.compact)
+        self.me = f"{self.id().rsplit('.', 1)[1]}-{self.framed}-{self.compact}"
+
+    def tearDown(self):
+        self.data.close()
+        self.admin.close()
+
+    def refused(self, code, part, call, *arguments):
+        with self.assertRaises(KeywayError) as caught:
+            call(*arguments)
+        self.assertEqual(caught.exception.code, code, caught.exception)
+        self.assertIn(part, caught.exception.message)
+        self.assertTrue(caught.exception.request_id)
+        return caught.exception
+
+    def test_put_and_get(self):
+        full = {"id": self.me, "ts": 5, "note": "Łódź", "count": -2**63, "weight": -0.0, "blob": b"\0\xff", "done": False}
+        written = self.data.put("events", record(**full), None)
+        self.assertEqual((written.outcome, written.failure), (Outcome.OK, None))
+        self.assertEqual(plain(self.data.get("events", record(id=self.me, ts=5), None, None).record), full)
+        some = self.data.get("events", record(id=self.me, ts=5), ["count"], None)
+        self.assertEqual(plain(some.record), {"id": self.me, "ts": 5, "count": -2**63})
+        self.assertIsNone(self.data.get("events", record(id=self.me, ts=6), None, None).record)
+        self.data.put("events", record(id=self.me, ts=5, note="new"), Options(durability=Durability.SYNC_WAL))
+        self.assertEqual(plain(self.data.get("events", record(id=self.me, ts=5), None, None).record)["note"], "new")
+
+    def test_many(self):
+        records = [record(id=self.me, ts=i, count=i) for i in range(20)]
+        records[3] = record(id=self.me, ts=3, cuont=3)
+        records[7] = record(id=self.me)
+        records[9] = record(id=self.me, ts=9, done=5)
+        written = self.data.putMany("events", records, None)
+        self.assertEqual([i for i, one in enumerate(written) if one.outcome != Outcome.OK], [3, 7, 9])
+        for i, part in ((3, '"count"?'), (7, "ts"), (9, "done")):
+            self.assertEqual(written[i].outcome, Outcome.FAILED)
+            self.assertEqual(written[i].failure.code, Code.INVALID)
+            self.assertIn(part, written[i].failure.message)
+        keys = [record(id=self.me, ts=i) for i in (0, 3, 19)] + [record(idd="x")]
+        found = self.data.getMany("events", keys, None, None)
+        self.assertEqual(plain(found[0].record)["count"], 0)
+        self.assertEqual((found[1].record, found[1].failure), (None, None))
+        self.assertEqual(plain(found[2].record)["count"], 19)
+        self.assertEqual(found[3].failure.code, Code.INVALID)
+        removed = self.data.removeMany("events", keys, None, None)
+        self.assertEqual([one.outcome for one in removed], [Outcome.OK] * 3 + [Outcome.FAILED])
+        self.assertIsNone(self.data.get("events", keys[0], None, None).record)
+        for call in (self.data.putMany, self.data.removeMany, self.data.getMany):
+            arguments = ("events", []) if call == self.data.putMany else ("events", [], None)
+            self.assertEqual(call(*arguments, None), [])
+        self.refused(Code.LIMIT, "at most 100", self.data.putMany, "events", [record(id="x", ts=1)] * 101, None)
+
+    def test_remove(self):
+        key = record(id=self.me, ts=1)
+        self.data.put("events", {**key, **record(note="x", count=5)}, None)
+        self.assertEqual(self.data.remove("events", key, ["note"], None).outcome, Outcome.OK)
+        self.assertEqual(plain(self.data.get("events", key, None, None).record), {"id": self.me, "ts": 1, "count": 5})
+        self.data.remove("events", key, None, None)
+        self.assertIsNone(self.data.get("events", key, None, None).record)
+        self.data.put("events", {**key, **record(note="again")}, None)
+        self.assertEqual(plain(self.data.get("events", key, None, None).record)["note"], "again")
+
+    def test_increment(self):
+        key = record(id=self.me, ts=1)
+        self.assertEqual(plain(self.data.increment("events", key, {"count": 5}, None))["count"], 5)
+        self.assertEqual(plain(self.data.increment("events", key, {"count": -7}, None))["count"], -2)
+        self.refused(Code.INVALID, "note", self.data.increment, "events", key, {"note": 1}, None)
+        self.refused(Code.INVALID, "without amounts", self.data.increment, "events", key, {}, None)
+        self.refused(Code.INVALID, '"count"?', self.data.increment, "events", key, {"cuont": 1}, None)
+
+    def test_put_if(self):
+        key = record(id=self.me, ts=1)
+        absent = Condition(field="note", op=CompareOp.EQUAL)
+        self.assertTrue(self.data.putIf("events", {**key, **record(note="first")}, absent, None))
+        self.assertFalse(self.data.putIf("events", {**key, **record(note="second")}, absent, None))
+        same = Condition(field="note", op=CompareOp.EQUAL, value=value("first"))
+        self.assertTrue(self.data.putIf("events", {**key, **record(note="second")}, same, None))
+        self.assertFalse(self.data.putIf("events", {**key, **record(note="third")}, same, None))
+        self.assertEqual(plain(self.data.get("events", key, None, None).record)["note"], "second")
+        self.refused(Code.INVALID, "without a value", self.data.putIf, "events", key,
+                     Condition(field="note", op=CompareOp.LESS), None)
+        self.refused(Code.INVALID, "condition", self.data.putIf, "events", key, Condition(field="nope", op=2), None)
+        self.refused(Code.INVALID, "op 77", self.data.putIf, "events", key, Condition(field="note", op=77), None)
+        self.refused(Code.INVALID, "condition", self.data.putIf, "events", key, None, None)
+
+    def test_scan(self):
+        for i in range(30):
+            self.data.put("events", record(id=self.me, ts=i, count=i), None)
+        bound = record(id=self.me)
+        page = self.data.scan(Query(table="events", bound=bound))
+        self.assertEqual([plain(row)["ts"] for row in page.rows], list(range(29, -1, -1)))
+        self.assertEqual((page.cursor, page.rows_scanned, page.rows_returned), (None, 30, 30))
+        page = self.data.scan(Query(table="events", bound=bound, order=Order.ASCENDING, page_rows=7, limit=20,
+                                    range=Range(field="ts", from_value=value(3))))
+        seen = [plain(row)["ts"] for row in page.rows]
+        while page.cursor:
+            self.assertEqual(page.rows_returned, 7)
+            page = self.data.nextPage(page.cursor, None)
+            seen += [plain(row)["ts"] for row in page.rows]
+        self.assertEqual(seen, list(range(3, 23)))
+        page = self.data.scan(Query(table="events", bound=bound, columns=["count"],
+                                    range=Range("ts", value(5), value(6), False, True)))
+        self.assertEqual([plain(row) for row in page.rows], [{"id": self.me, "ts": 6, "count": 6}])
+        self.refused(Code.INVALID, "cursor", self.data.nextPage, b"nonsense", None)
+        self.refused(Code.INVALID, "cursor", self.data.nextPage, b"", None)
+
+    def test_a_whole_table_is_not_read_by_accident(self):
+        self.data.put("events", record(id=self.me, ts=1), None)
+        text = self.refused(Code.INVALID, "events", self.data.scan, Query(table="events")).message
+        self.assertIn("full_scan", text)
+        self.assertGreater(len(self.data.scan(Query(table="events", full_scan=True)).rows), 0)
+
+    def test_scan_across_buckets(self):
+        for i in range(40):
+            self.data.put("salted", record(id=f"{self.me}-{i}", ts=1000 + i, n=i), None)
+        page = self.data.scan(Query(table="salted", range=Range(field="ts", from_value=value(1000)), page_rows=200))
+        times = [plain(row)["ts"] for row in page.rows]
+        self.assertEqual(times, sorted(times))
+        self.assertGreaterEqual(len(times), 40)
+
+    def test_latest(self):
+        for i in range(10):
+            self.data.put("events", record(id=self.me, ts=i, count=i), None)
+        page = self.data.latest(Query(table="events", bound=record(id=self.me)))
+        self.assertEqual([plain(row)["ts"] for row in page.rows], [9])
+        self.assertEqual((page.rows_scanned, page.cursor), (1, None))
+        page = self.data.latest(Query(table="events", bound=record(id=self.me), order=Order.ASCENDING))
+        self.assertEqual([plain(row)["ts"] for row in page.rows], [0])
+        self.assertEqual(self.data.latest(Query(table="events", bound=record(id=self.me + "?"))).rows, [])
+        self.refused(Code.INVALID, "limit", self.data.latest, Query(table="events", bound=record(id="a"), limit=2))
+
+    def test_what_the_caller_gets_wrong(self):
+        self.refused(Code.NOT_FOUND, '"events"?', self.data.put, "event", record(id="a", ts=1), None)
+        self.refused(Code.INVALID, '"note"?', self.data.put, "events", record(id="a", ts=1, nota="x"), None)
+        self.refused(Code.INVALID, "field ts", self.data.put, "events", record(id="a", ts="now"), None)
+        self.refused(Code.INVALID, "field ts", self.data.put, "events", record(id="a"), None)
+        self.refused(Code.INVALID, "200", self.data.put, "events", record(id="a" * 201, ts=1), None)
+        self.refused(Code.INVALID, "durability", self.data.put, "events", record(id="a", ts=1), Options(durability=9))
+        self.refused(Code.INVALID, "deadline_ms", self.data.put, "events", record(id="a", ts=1), Options(deadline_ms=0))
+        self.refused(Code.INVALID, "table is missing", self.data.put, None, record(id="a", ts=1), None)
+        self.refused(Code.INVALID, "query is missing", self.data.scan, None)
+        self.refused(Code.INVALID, "sequence", self.data.allocate, "events", "count", 10, None)
+        self.refused(Code.INVALID, "no field", self.data.allocate, "events", "conut", 10, None)
+        self.refused(Code.NOT_FOUND, "path", self.data.scan, Query(table="events", bound=record(id="a"), path="by_time"))
+
+    def test_deadline(self):
+        """One that has certainly passed by the time the disk has answered."""
+        try:
+            self.data.put("events", record(id=self.me, ts=1), Options(deadline_ms=1))
+        except KeywayError as failed:
+            self.assertEqual(failed.code, Code.TIMEOUT)
+            self.assertTrue(failed.maybe_applied)
+
+    def test_timestamps(self):
+        key = record(id=self.me, ts=1)
+        now = int(time.time() * 1000)
+        self.data.put("events", {**key, **record(note="newer")}, Options(timestamp=now))
+        self.data.put("events", {**key, **record(note="older")}, Options(timestamp=now - 1000))
+        self.assertEqual(plain(self.data.get("events", key, None, None).record)["note"], "newer")
+
+    def test_describe(self):
+        self.assertEqual(sorted(self.data.tables()), ["events", "salted"])
+        table = self.data.describe("salted")
+        self.assertEqual([(field.name, field.type, field.key) for field in table.fields],
+                         [("id", "string", True), ("ts", "timestamp", True), ("n", "int", False)])
+        self.assertEqual(table.paths[0].buckets, 8)
+        self.assertEqual(len(table.paths[0].fingerprint), 64)
+        self.assertEqual(len(table.paths[0].components), 3)
+        policy = self.admin.policy()
+        self.assertIn("salted:", policy.text)
+        self.assertEqual(sorted(found.name for found in policy.tables), ["events", "salted"])
+        self.refused(Code.NOT_FOUND, "there is no table", self.data.describe, "nothing")
+
+    def test_explain(self):
+        found = self.admin.explain(Query(table="salted", range=Range(field="ts", from_value=value(1))))
+        self.assertEqual((found.path, len(found.ranges), found.reversed), ("primary", 8, False))
+        self.assertGreaterEqual(found.expected_efficiency, 1)
+        self.assertIn("salted", found.text)
+        found = self.admin.explainPut("events", record(id="a", ts=5))
+        key = found.keys[0]
+        self.assertEqual(b"".join(piece.bytes for piece in key.pieces), key.row_key)
+        self.assertTrue(key.row_key.startswith(b"0cc1a"))
+        self.refused(Code.INVALID, "ts", self.admin.explainPut, "events", record(id="a"))
+        self.refused(Code.INVALID, "bind", self.admin.explain, Query(table="events"))
+
+    def test_check(self):
+        self.assertEqual(self.admin.check(TABLES.format(folder="x")), [])
+        problems = self.admin.check("tables:\n  t:\n    fields: {a: string}\n    key: [{feld: a}]\n")
+        self.assertEqual((problems[0].line, problems[0].column), (4, 12))
+        self.assertIn("feld", problems[0].message)
+        self.refused(Code.INVALID, "text is missing", self.admin.check, None)
+
+    def test_create_table(self):
+        made = self.admin.createTable("events", CreateOptions(if_absent=True))
+        self.assertEqual([(table.store_table, table.created) for table in made], [("events", False)])
+        self.refused(Code.REFUSED, "events", self.admin.createTable, "events", None)
+        self.refused(Code.NOT_FOUND, "path", self.admin.createTable, "events", CreateOptions(path="by_time"))
+        for wrong, part in ((SplitOptions(), "exactly one"), (SplitOptions(keys=[b"a"], algorithm="rule"), "exactly one"),
+                            (SplitOptions(algorithm="rule"), "regions"), (SplitOptions(sample=[record(idd="a")], regions=2), "idd"),
+                            (SplitOptions(algorithm="HexSplit", regions=4), "HexSplit")):
+            self.refused(Code.INVALID, part, self.admin.createTable, "events", CreateOptions(splits=wrong))
+        self.refused(Code.INVALID, "ttl_seconds", self.admin.createTable, "events",
+                     CreateOptions(families=[FamilyOptions(name="d", ttl_seconds=-1)]))
+
+    def test_stats(self):
+        before = self.admin.stats()
+        self.data.tables()
+        after = self.admin.stats()
+        self.assertEqual(after["tables.calls"], before.get("tables.calls", 0) + 1)
+        self.assertGreaterEqual(after["connections_open"], 2)
+        self.assertGreater(after["stats.calls"], before.get("stats.calls", 0))
+
+
+for framed_, compact_ in FORMS:
+    NAME = ("Framed" if framed_ else "Unframed") + ("Compact" if compact_ else "Binary")
+    globals()[NAME] = type(NAME, (Methods, unittest.TestCase), {"framed": framed_, "compact": compact_})
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2, warnings="ignore")
