@@ -63,6 +63,8 @@ target_link_libraries(keyway PRIVATE keyway_static PkgConfig::JSON_GLIB ${KW_LIB
 include(GNUInstallDirs)
 install(TARGETS keyway RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS keyway_shared keyway_static DESTINATION ${CMAKE_INSTALL_LIBDIR})
+configure_file(keyway.pc.in ${CMAKE_CURRENT_BINARY_DIR}/keyway.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/keyway.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES keyway.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES ${PROJECT_SOURCE_DIR}/man/keyway.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES cli/keyway.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME keyway)

@@ -73,6 +73,9 @@ int kw_exit_of(const GError *error);
 /* Deadline of a call from --timeout; 0 when not given. */
 kw_call_options kw_cli_call_options(const kw_cli *cli);
 
+/* Ends the connection and frees what the options hold. */
+void kw_cli_clear(kw_cli *cli);
+
 /* One per command: see main.c. */
 int kw_command_put(kw_cli *cli, int argc, char **argv);
 int kw_command_get(kw_cli *cli, int argc, char **argv);

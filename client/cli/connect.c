@@ -154,6 +154,7 @@ kw_cli_connect(kw_cli *cli, int *ret_exit)
         return NULL;
     }
     cli->connection.call_timeout_ms = (guint)cli->timeout_ms;
+    cli->connection.connect_timeout_ms = (guint)MIN(cli->timeout_ms, 5000);
     /* Whoever names files for TLS wants TLS. */
     cli->connection.framed = cli->framed;
     cli->connection.compact = cli->compact;
@@ -233,4 +234,15 @@ kw_cli_fail(GError *error, const char *what)
         g_printerr("  Request %s in the gateway's log.\n", kw_client_error_request_id(error));
     g_error_free(error);
     return code;
+}
+
+void
+kw_cli_clear(kw_cli *cli)
+{
+    kw_client_close(cli->client);
+    g_free(cli->gateway);
+    g_free((char *)cli->connection.tls_ca);
+    g_free((char *)cli->connection.tls_certificate);
+    g_free((char *)cli->connection.tls_key);
+    g_free((char *)cli->connection.tls_server_name);
 }

@@ -19,7 +19,23 @@ typedef struct create_words {
     int regions;
     char *sample;
     gboolean if_absent;
+    GPtrArray *split_keys; /* made from the words */
+    GPtrArray *sample_records;
 } create_words;
+
+static void
+create_words_clear(create_words *words)
+{
+    g_free(words->path);
+    g_strfreev(words->families);
+    g_free(words->splits);
+    g_free(words->splits_file);
+    g_free(words->algorithm);
+    g_free(words->sample);
+    g_clear_pointer(&words->split_keys, g_ptr_array_unref);
+    g_clear_pointer(&words->sample_records, g_ptr_array_unref);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(create_words, create_words_clear)
 
 static bool
 bad(GError **error, const char *format, const char *a, const char *b)
@@ -163,9 +179,8 @@ read_sample(const kw_table_info *table, const char *path, GError **error)
     return *error == NULL ? g_steal_pointer(&records) : NULL;
 }
 
-/* Split keys and sample live as long as the program. */
 static bool
-fill_splits(const create_words *words, const kw_table_info *table, kw_create_options *options, GError **error)
+fill_splits(create_words *words, const kw_table_info *table, kw_create_options *options, GError **error)
 {
     g_autofree char *text = NULL;
     int ways = (words->splits != NULL) + (words->splits_file != NULL) + (words->algorithm != NULL) +
@@ -178,14 +193,16 @@ fill_splits(const create_words *words, const kw_table_info *table, kw_create_opt
     options->regions = words->regions;
     options->split_algorithm = words->algorithm;
     if (words->splits != NULL)
-        options->split_keys = parse_keys(words->splits, ",");
+        words->split_keys = parse_keys(words->splits, ",");
     if (words->splits_file != NULL) {
         if (!g_file_get_contents(words->splits_file, &text, NULL, error))
             return false;
-        options->split_keys = parse_keys(text, "\r\n");
+        words->split_keys = parse_keys(text, "\r\n");
     }
     if (words->sample != NULL)
-        options->sample = read_sample(table, words->sample, error);
+        words->sample_records = read_sample(table, words->sample, error);
+    options->split_keys = words->split_keys;
+    options->sample = words->sample_records;
     return words->sample == NULL || options->sample != NULL;
 }
 
@@ -219,7 +236,7 @@ output_created(const kw_cli *cli, const GPtrArray *created)
 }
 
 static int
-create(kw_cli *cli, const kw_table_info *table, const create_words *words)
+create(kw_cli *cli, const kw_table_info *table, create_words *words)
 {
     kw_create_options options = {.path = words->path, .if_absent = words->if_absent};
     g_autoptr(GArray) families = NULL;
@@ -240,7 +257,7 @@ create(kw_cli *cli, const kw_table_info *table, const create_words *words)
 int
 kw_command_create(kw_cli *cli, int argc, char **argv)
 {
-    create_words words = {0};
+    g_auto(create_words) words = {0};
     g_autoptr(kw_table_info) table = NULL;
     int code;
     const GOptionEntry entries[] = {

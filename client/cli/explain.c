@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#define RANGES_SHOWN 8
+
 static char *
 text_of(GBytes *bytes)
 {
@@ -31,7 +33,8 @@ print_key(const kw_explained_key *key, FILE *to)
 
         fprintf(to, "    %-*s  %s\n", width, piece->component, piece->text);
     }
-    if (key->region_start != NULL && (g_bytes_get_size(key->region_start) > 0 || key->region_server != NULL)) {
+    if (key->region_start != NULL &&
+        (g_bytes_get_size(key->region_start) > 0 || key->region_server != NULL)) {
         g_autofree char *start = text_of(key->region_start);
 
         fprintf(to, "  region   from \"%s\"%s%s\n", start, key->region_server == NULL ? "" : " on ",
@@ -39,18 +42,34 @@ print_key(const kw_explained_key *key, FILE *to)
     }
 }
 
+/* Many ranges differ in their bucket only: the first and the last ones tell enough. */
+static bool
+is_left_out(guint i, guint count)
+{
+    return count > RANGES_SHOWN && i >= RANGES_SHOWN / 2 && i < count - RANGES_SHOWN / 4;
+}
+
 static void
 print_ranges(const kw_explanation *plan, FILE *to)
 {
-    gint32 group = -1;
+    guint count = plan->ranges->len;
+    gint32 group = 0;
+    guint left_out = 0;
 
-    fprintf(to, "path %s, %u range%s%s\n", plan->path, plan->ranges->len, plan->ranges->len == 1 ? "" : "s",
+    fprintf(to, "path %s, %u range%s%s\n", plan->path, count, count == 1 ? "" : "s",
             plan->reversed ? ", read backwards" : "");
-    for (guint i = 0; i < plan->ranges->len; i++) {
+    for (guint i = 0; i < count; i++) {
         const kw_explained_range *range = plan->ranges->pdata[i];
 
+        if (is_left_out(i, count)) {
+            left_out++;
+            continue;
+        }
+        if (left_out > 0)
+            fprintf(to, "    ... %u more\n", left_out);
+        left_out = 0;
         if (range->group != group)
-            fprintf(to, "  group %d\n", range->group);
+            fprintf(to, "  then\n");
         group = range->group;
         fprintf(to, "    %s\n", range->text);
     }
@@ -155,7 +174,7 @@ explain(kw_cli *cli, const kw_table_info *table, const kw_question_words *words,
 int
 kw_command_explain(kw_cli *cli, int argc, char **argv)
 {
-    kw_question_words words = {0};
+    g_auto(kw_question_words) words = {0};
     g_autoptr(kw_table_info) table = NULL;
     g_autoptr(kw_explanation) explanation = NULL;
     gboolean put = FALSE;

@@ -10,20 +10,28 @@
 
 #define REASONS_SHOWN 5
 
-typedef struct import {
+typedef struct import_run {
     const char *file;
-    const char *format;
+    char *format;
     char *reject_file; /* NULL: none is written */
     int batch_size;
     FILE *rejects; /* NULL until the first */
     guint64 rejected;
     bool reject_broken; /* the reject file cannot be written */
     kw_progress progress;
-} import;
+} import_run;
+
+static void
+import_run_clear(import_run *run)
+{
+    g_free(run->format);
+    g_free(run->reject_file);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(import_run, import_run_clear)
 
 /* {"line": 12, "error": "...", "record": {...}} */
 static void
-write_reject(import *run, const kw_source_item *item, const GError *why)
+write_reject(import_run *run, const kw_source_item *item, const GError *why)
 {
     g_autoptr(GString) line = g_string_new(NULL);
 
@@ -47,7 +55,7 @@ write_reject(import *run, const kw_source_item *item, const GError *why)
 static void
 reject(const kw_source_item *item, const GError *why, void *user)
 {
-    import *run = user;
+    import_run *run = user;
 
     run->rejected++;
     if (run->rejected <= REASONS_SHOWN) {
@@ -59,7 +67,7 @@ reject(const kw_source_item *item, const GError *why, void *user)
 }
 
 static bool
-read_all(import *run, kw_source *source, kw_batch *batch, GError **error)
+read_all(import_run *run, kw_source *source, kw_batch *batch, GError **error)
 {
     g_autoptr(GError) failure = NULL;
     kw_source_item item;
@@ -84,7 +92,7 @@ read_all(import *run, kw_source *source, kw_batch *batch, GError **error)
 
 /* The import could not go on: which lines are open is what the reader needs to go on later. */
 static int
-stopped(const import *run, const kw_batch *batch, GError *error)
+stopped(const import_run *run, const kw_batch *batch, GError *error)
 {
     guint64 first;
     guint64 last;
@@ -102,7 +110,7 @@ stopped(const import *run, const kw_batch *batch, GError *error)
 }
 
 static bool
-close_rejects(import *run)
+close_rejects(import_run *run)
 {
     if (run->rejects != NULL && fclose(run->rejects) != 0 && !run->reject_broken) {
         g_printerr("keyway: %s: %s\n", run->reject_file, g_strerror(errno));
@@ -112,7 +120,7 @@ close_rejects(import *run)
 }
 
 static int
-conclude(import *run, guint64 written)
+conclude(import_run *run, guint64 written)
 {
     double seconds = kw_progress_seconds(&run->progress);
 
@@ -124,7 +132,7 @@ conclude(import *run, guint64 written)
 }
 
 static int
-run_import(import *run, kw_cli *cli, const kw_table_info *table)
+run_import(import_run *run, kw_cli *cli, const kw_table_info *table)
 {
     g_autoptr(kw_source) source = NULL;
     g_autoptr(kw_batch) batch = NULL;
@@ -146,8 +154,7 @@ run_import(import *run, kw_cli *cli, const kw_table_info *table)
 int
 kw_command_import(kw_cli *cli, int argc, char **argv)
 {
-import run = {.batch_size = 500 };
-    g_autofree char *reject_file = NULL;
+    g_auto(import_run) run = {.batch_size = 500};
     g_autoptr(kw_table_info) table = NULL;
     int code;
     const GOptionEntry entries[] = {
@@ -166,7 +173,7 @@ import run = {.batch_size = 500 };
         return kw_cli_usage("--batch %d: 1 to 10000 is expected", run.batch_size);
     run.file = argv[2];
     if (run.reject_file == NULL && !g_str_equal(run.file, "-"))
-        run.reject_file = reject_file = g_strconcat(run.file, ".rejected.jsonl", NULL);
+        run.reject_file = g_strconcat(run.file, ".rejected.jsonl", NULL);
     if (run.reject_file != NULL && g_str_equal(run.reject_file, run.file))
         return kw_cli_usage("--reject %s: that is the file to import", run.reject_file);
     table = kw_cli_describe(cli, argv[1], &code);

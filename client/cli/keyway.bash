@@ -1,0 +1,46 @@
+# Completion of keyway(1) for bash: commands, options, tables, and a table's fields.
+_keyway()
+{
+    local cur=${COMP_WORDS[COMP_CWORD]} command='' table='' word i
+    local commands='put get scan latest remove increment import explain tables describe create policy check reload stats'
+    local global='--gateway --timeout --output --raw --framed --compact --tls --tls-ca --tls-cert --tls-key --tls-name --help'
+    local question='--where --any --from --after --to --through --asc --desc --limit --columns --path --filter --full-scan --page-rows --page-bytes'
+
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        word=${COMP_WORDS[i]}
+        if [[ $word == -* ]]; then continue; fi
+        if [[ -z $command ]]; then
+            if [[ " $commands " == *" $word "* ]]; then command=$word; fi
+        elif [[ -z $table ]]; then
+            table=$word
+        fi
+    done
+
+    COMPREPLY=()
+    if [[ $cur == -* ]]; then
+        case $command in
+        put) global+=' --if --if-absent --if-present --durability --version' ;;
+        get | remove) global+=' --columns' ;;
+        scan | latest) global+=" --explain $question" ;;
+        explain) global+=" --put $question" ;;
+        import) global+=' --format --reject --batch' ;;
+        describe) global+=' --paths' ;;
+        policy) global+=' --layouts' ;;
+        create) global+=' --path --family --splits --splits-file --algorithm --regions --sample --if-absent' ;;
+        '') global+=' --version' ;;
+        esac
+        mapfile -t COMPREPLY < <(compgen -W "$global" -- "$cur")
+    elif [[ -z $command ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$cur")
+    elif [[ $command == check || ($command == import && -n $table) ]]; then
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+    elif [[ $command == @(tables|policy|reload|stats) ]]; then
+        return
+    elif [[ -z $table ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(keyway tables -o csv -t 500 2>/dev/null | tail -n +2)" -- "$cur")
+    else
+        mapfile -t COMPREPLY < <(compgen -S = -W "$(keyway describe "$table" -o csv -t 500 2>/dev/null | tail -n +2 | cut -d, -f1)" -- "$cur")
+        compopt -o nospace
+    fi
+}
+complete -F _keyway keyway

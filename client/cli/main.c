@@ -98,6 +98,6 @@ main(int argc, char **argv)
     signal(SIGPIPE, SIG_DFL);
     if (parse_global(&cli, &argc, &argv, &code))
         code = run(&cli, argc, argv);
-    kw_client_close(cli.client);
+    kw_cli_clear(&cli);
     return code;
 }

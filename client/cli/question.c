@@ -5,6 +5,20 @@
 
 #include <string.h>
 
+void
+kw_question_words_clear(kw_question_words *words)
+{
+    g_strfreev(words->where);
+    g_strfreev(words->any);
+    g_free(words->from);
+    g_free(words->after);
+    g_free(words->to);
+    g_free(words->through);
+    g_free(words->path);
+    g_free(words->columns);
+    g_free(words->filter);
+}
+
 GOptionGroup *
 kw_question_options(kw_question_words *words)
 {

@@ -16,6 +16,9 @@ typedef struct kw_question_words {
     int page_bytes;
 } kw_question_words;
 
+void kw_question_words_clear(kw_question_words *words);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(kw_question_words, kw_question_words_clear)
+
 /* With places in *words. */
 GOptionGroup *kw_question_options(kw_question_words *words);
 

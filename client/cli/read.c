@@ -31,7 +31,7 @@ get(kw_cli *cli, const kw_table_info *table, const char *columns, char *const *f
 int
 kw_command_get(kw_cli *cli, int argc, char **argv)
 {
-    char *columns = NULL;
+    g_autofree char *columns = NULL;
     g_autoptr(kw_table_info) table = NULL;
     int code;
     const GOptionEntry entries[] = {
@@ -120,7 +120,7 @@ ask(kw_cli *cli, const kw_question_words *words, bool latest, bool explain, char
 static int
 command(kw_cli *cli, const char *name, const char *about, gint64 limit, int argc, char **argv)
 {
-    kw_question_words words = {.limit = limit};
+    g_auto(kw_question_words) words = {.limit = limit};
     gboolean explain = FALSE;
     int code;
     const GOptionEntry entries[] = {

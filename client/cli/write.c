@@ -30,6 +30,16 @@ typedef struct put_words {
     gint64 version;
 } put_words;
 
+static void
+put_words_clear(put_words *words)
+{
+    g_free(words->condition);
+    g_free(words->if_absent);
+    g_free(words->if_present);
+    g_free(words->durability);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(put_words, put_words_clear)
+
 /* FIELD<op>VALUE. The operator is the first of its characters after the field. */
 static bool
 parse_condition(const kw_table_info *table, const char *word, kw_condition *ret_condition,
@@ -121,7 +131,7 @@ put(kw_cli *cli, const kw_table_info *table, const put_words *words, char *const
 int
 kw_command_put(kw_cli *cli, int argc, char **argv)
 {
-    put_words words = {0};
+    g_auto(put_words) words = {0};
     g_autoptr(kw_table_info) table = NULL;
     int code;
     const GOptionEntry entries[] = {
@@ -164,7 +174,7 @@ remove_record(kw_cli *cli, const kw_table_info *table, const char *columns, char
 int
 kw_command_remove(kw_cli *cli, int argc, char **argv)
 {
-    char *columns = NULL;
+    g_autofree char *columns = NULL;
     g_autoptr(kw_table_info) table = NULL;
     int code;
     const GOptionEntry entries[] = {

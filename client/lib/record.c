@@ -52,6 +52,7 @@ kw_value_to_thrift(kw_value value)
         to->__isset_real = TRUE;
         break;
     case KW_VALUE_TEXT:
+        g_assert(value.text != NULL);
         to->text = g_strdup(value.text);
         to->__isset_text = TRUE;
         break;

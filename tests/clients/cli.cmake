@@ -1,5 +1,5 @@
-# libkeyway and the program keyway against a gateway made of a dict (clients.library, clients.cli), and
-# the examples of five languages against a real one (clients.python, ...).
+# libkeyway and the program keyway against a gateway made of a dict (clients.library, clients.cli); the
+# program (clients.gateway) and the examples of five languages (clients.python, ...) against a real one.
 add_executable(test_library test_library.c)
 target_link_libraries(test_library PRIVATE keyway_static kw_flags)
 
@@ -12,6 +12,12 @@ set(kw_client_tests clients.library clients.cli)
 # The C example links what a user would link: the shared library and GLib.
 set(kw_example_flags_c -I${PROJECT_SOURCE_DIR}/client ${GLIB_CFLAGS} $<TARGET_FILE:keyway_shared>
   -Wl,-rpath,$<TARGET_FILE_DIR:keyway_shared> ${GLIB_LDFLAGS})
+if(TARGET keywayd)
+  add_test(NAME clients.gateway
+    COMMAND ${KW_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/test_gateway.py $<TARGET_FILE:keyway>)
+  list(APPEND kw_client_tests clients.gateway)
+endif()
+
 foreach(language python java go node c)
   if(NOT TARGET keywayd OR (language STREQUAL c AND KEYWAY_SANITIZE))
     continue()

@@ -4,6 +4,7 @@ wrote, pages by two rows, or answers with bytes that are no answer.
 Usage as a library: FakeGateway(framed, compact) is a context manager with .address and .handler;
 HostileGateway(replies) answers each connection's first request with raw bytes.
 """
+import socket
 import socketserver
 import threading
 
@@ -204,11 +205,26 @@ class FakeGateway(Server):
         self.processor = Data.Processor(self.handler)
         self.processor._processMap.update(Admin.Processor(self.handler)._processMap)
 
-    def session(self, connection):
+    def protocol(self, connection):
         end = TSocket.TSocket()
         end.setHandle(connection)
         transport = TTransport.TFramedTransport(end) if self.framed else TTransport.TBufferedTransport(end)
-        protocol = (TCompactProtocol.TCompactProtocol if self.compact else TBinaryProtocol.TBinaryProtocol)(transport)
+        return (TCompactProtocol.TCompactProtocol if self.compact else TBinaryProtocol.TBinaryProtocol)(transport)
+
+    def answer(self, method, *arguments):
+        """The bytes of a reply."""
+        near, far = socket.socketpair()
+        client = (Admin if hasattr(Admin.Iface, method) else Data).Client(self.protocol(near))
+        getattr(client, f"send_{method}")(*arguments)
+        server = self.protocol(far)
+        self.processor.process(server, server)
+        reply = near.recv(1 << 20)
+        near.close()
+        far.close()
+        return reply
+
+    def session(self, connection):
+        protocol = self.protocol(connection)
         try:
             while True:
                 self.processor.process(protocol, protocol)

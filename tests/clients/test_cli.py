@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pathlib
+import random
 import struct
 import subprocess
 import sys
@@ -24,7 +25,8 @@ T0 = 1795255200000  # 2026-11-21T10:00:00Z
 def keyway(gateway, *words, stdin=None):
     env = {k: v for k, v in os.environ.items() if k != "KEYWAY_GATEWAY"}
     env["KEYWAY_GATEWAY"] = gateway if isinstance(gateway, str) else gateway.address
-    return subprocess.run([KEYWAY, *words], env=env, input=stdin, capture_output=True, text=True, timeout=60)
+    return subprocess.run([KEYWAY, *words], env=env, input=stdin, capture_output=True, encoding="utf-8", errors="replace",
+                          timeout=60)
 
 
 def event(order, ts, **fields):
@@ -366,6 +368,29 @@ class Hostile(Case):
         application = b"\x0b\x00\x01\0\0\0\3boo\x08\x00\x02\0\0\0\1\0"
         self.check(binary("tables", application, kind=3), "does not know this method: application error: boo", code=4)
         self.check(binary("tables", application[:-5] + b"\0\0\0\6\0", kind=3), "could not serve the call")
+
+    def test_mutated_answers(self):
+        """Whatever comes back, the program ends by itself: with rows, or with a message."""
+        seed = int(os.environ.get("KW_SEED", random.randrange(2**32)))
+        chance = random.Random(seed)
+        for framed, compact in FORMS:
+            flags = ["--framed"] * framed + ["--compact"] * compact
+            with FakeGateway(framed, compact) as gateway:
+                gateway.handler.rows["A", 1] = event("A", 1, status="s", city="Ulm")
+                answers = {name: gateway.answer(name, *arguments) for name, arguments in
+                           [("describe", ["order_events"]), ("tables", []), ("stats", []), ("policy", [])]}
+            for _ in range(40):
+                name, whole = chance.choice(list(answers.items()))
+                start = 4 if framed else 0  # a frame's length stays, so that the message itself is looked at
+                reply = bytearray(whole)
+                for _ in range(chance.randrange(1, 4)):
+                    reply[chance.randrange(start, len(reply))] = chance.choice([0, 1, 0x7F, 0x80, 0xFF, chance.randrange(256)])
+                words = [*flags, "-t", "2000", name] + ["order_events"] * (name == "describe")
+                with self.subTest(seed=seed, reply=reply.hex()), HostileGateway(bytes(reply)) as gateway:
+                    done = keyway(gateway, *words)
+                    self.assertIn(done.returncode, range(0, 11), done.stderr)
+                    self.assertNotIn("Sanitizer", done.stderr)
+                    self.assertNotIn("CRITICAL", done.stderr)
 
 
 if __name__ == "__main__":
