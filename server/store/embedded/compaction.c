@@ -9,8 +9,13 @@ typedef struct sieve {
     uint32_t table_id; /* whose table this is; 0: none yet */
     bool table_known;
     kw_stored_table *table;
-    kw_buffer column; /* key of the present column, without timestamp and kind */
-    int32_t versions; /* of it, seen so far */
+    kw_buffer row;          /* prefix of the present row */
+    int family;             /* of it; -1: none yet */
+    int64_t family_deleted; /* its newest marker; -1: none */
+    kw_buffer column;       /* escaped qualifier of the present column */
+    bool in_column;
+    int64_t column_deleted; /* its newest marker; -1: none */
+    int32_t versions;       /* of it, seen so far */
 } sieve;
 
 static void
@@ -18,6 +23,7 @@ sieve_free(void *state)
 {
     sieve *own = state;
     kw_stored_table_unref(own->table);
+    kw_buffer_clear(&own->row);
     kw_buffer_clear(&own->column);
     g_free(own);
 }
@@ -39,15 +45,58 @@ enter_table(sieve *own, uint32_t id)
     own->table_known = kw_catalog_find_id(own->catalog, id, &own->table);
 }
 
-static int32_t
-count_version(sieve *own, kw_bytes column)
+static void
+replace(kw_buffer *buffer, kw_bytes bytes)
 {
-    if (!kw_bytes_equal(column, kw_buffer_bytes(&own->column))) {
-        own->column.size = 0;
-        kw_buffer_append(&own->column, column);
+    buffer->size = 0;
+    kw_buffer_append(buffer, bytes);
+}
+
+static void
+enter_place(sieve *own, kw_bytes row, const kw_key_cell *cell)
+{
+    if (!kw_bytes_equal(row, kw_buffer_bytes(&own->row))) {
+        replace(&own->row, row);
+        own->family = -1;
+    }
+    if (own->family != (int)cell->family) {
+        own->family = (int)cell->family;
+        own->family_deleted = -1;
+        own->in_column = false;
+    }
+    if (!cell->family_marker &&
+        (!own->in_column || !kw_bytes_equal(cell->qualifier, kw_buffer_bytes(&own->column)))) {
+        replace(&own->column, cell->qualifier);
+        own->in_column = true;
+        own->column_deleted = -1;
         own->versions = 0;
     }
-    return own->versions++;
+}
+
+static bool
+is_hidden(const sieve *own, const kw_key_cell *cell)
+{
+    if (cell->family_marker)
+        return own->family_deleted >= 0;
+    return cell->timestamp <= own->family_deleted || cell->timestamp <= own->column_deleted;
+}
+
+/* After enter_place. */
+static bool
+drops_cell(sieve *own, const kw_key_cell *cell)
+{
+    const kw_stored_family *family = &own->table->families[cell->family];
+    if (family->ttl_ms && family->min_versions == 0 && cell->timestamp < own->now_ms - family->ttl_ms)
+        return true;
+    if (!family->keep_deleted && is_hidden(own, cell))
+        return true;
+    if (cell->family_marker)
+        own->family_deleted = cell->timestamp;
+    else if (cell->kind == KW_KEY_DELETE)
+        own->column_deleted = cell->timestamp;
+    else
+        return own->versions++ >= family->max_versions;
+    return false;
 }
 
 static unsigned char
@@ -68,13 +117,10 @@ drops(void *state, int level, const char *key, size_t key_size, const char *valu
     if (!own->table)
         return 1;
     kw_key_cell cell;
-    if (!kw_key_parse(kw_bytes_skip(whole, row_size), &cell) || cell.family >= own->table->families_count ||
-        cell.family_marker || cell.kind != KW_KEY_PUT)
+    if (!kw_key_parse(kw_bytes_skip(whole, row_size), &cell) || cell.family >= own->table->families_count)
         return 0;
-    const kw_stored_family *family = &own->table->families[cell.family];
-    if (family->ttl_ms && family->min_versions == 0 && cell.timestamp < own->now_ms - family->ttl_ms)
-        return 1;
-    return count_version(own, kw_bytes_of(key, key_size - 9)) >= family->max_versions;
+    enter_place(own, kw_bytes_of(key, row_size), &cell);
+    return drops_cell(own, &cell);
 }
 
 static rocksdb_compactionfilter_t *
@@ -84,6 +130,7 @@ make_sieve(void *catalog, rocksdb_compactionfiltercontext_t *context)
     sieve *own = g_new0(sieve, 1);
     own->catalog = catalog;
     own->now_ms = kw_clock_wall_ms();
+    own->family = -1;
     return rocksdb_compactionfilter_create(own, sieve_free, drops, sieve_name);
 }
 

@@ -90,7 +90,6 @@ enter_column(kw_view *view, kw_bytes qualifier)
     view->in_column = true;
     view->column_wanted = is_wanted(view, qualifier);
     view->column_done = !view->column_wanted;
-    view->column_deleted = -1;
     view->versions_met = view->versions_seen = 0;
     if (kw_bytes_equal(qualifier, kw_buffer_bytes(&view->column)))
         return; /* the row before had it too: its copy in the arena still serves */
@@ -162,7 +161,7 @@ take_put(kw_view *view, int64_t timestamp, kw_bytes value)
     const kw_stored_family *family = &selection->table->families[view->family];
     int32_t place = view->versions_met++;
     bool expired = timestamp < selection->families[view->family].expired_before;
-    bool deleted = timestamp <= view->family_deleted || timestamp <= view->column_deleted;
+    bool deleted = timestamp <= view->family_deleted;
     if (place >= family->max_versions || (expired && place >= family->min_versions) || deleted ||
         timestamp < selection->time_from)
         return column_is_done(view); /* all that follow are older: the same holds for them */
@@ -177,10 +176,9 @@ take_put(kw_view *view, int64_t timestamp, kw_bytes value)
 static kw_verdict
 take_column_marker(kw_view *view, int64_t timestamp)
 {
-    if (!marker_counts(view, timestamp))
-        return KW_VIEW_NEXT;
-    view->column_deleted = timestamp;
-    return column_is_done(view); /* newest first: it hides all that follow */
+    return marker_counts(view, timestamp)
+               ? column_is_done(view) /* it hides all that follow: they are older */
+               : KW_VIEW_NEXT;
 }
 
 /* --- entries ------------------------------------------------------------------------------------ */

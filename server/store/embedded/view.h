@@ -34,7 +34,6 @@ typedef struct kw_view {
     kw_bytes qualifier;   /* the same in the arena, once a cell was seen */
     kw_bytes family_name; /* the same in the arena */
     int family_named;     /* which family that is; -1: none */
-    int64_t column_deleted;
     int32_t versions_met, versions_seen;
     kw_cell *cells; /* seen so far */
     uint32_t cells_count, cells_room;
