@@ -45,12 +45,14 @@ test_backward(kw_fixture *f)
 static void
 test_empty(kw_fixture *f)
 {
-    kw_run_spec spec = {.start = B("run-none1"), .stop = B("run-none2")};
-    kw_expect_run(f, spec, 10, "");
-    spec.reversed = true;
-    kw_expect_run(f, spec, 10, "");
-    spec.stop = spec.start;
-    kw_expect_run(f, spec, 10, "");
+    kw_put(f, "run-nona", "d:q", "1", 1);
+    kw_put(f, "run-nonz", "d:q", "1", 1);
+    static const char *const ranges[][2] = {
+        {"run-none1", "run-none2"}, {"run-nona", "run-nona"}, {"run-nonz", "run-nona"}};
+    for (size_t i = 0; i < 2 * G_N_ELEMENTS(ranges); i++) {
+        kw_run_spec spec = {.start = B(ranges[i / 2][0]), .stop = B(ranges[i / 2][1]), .reversed = i % 2};
+        kw_expect_run(f, spec, 10, "");
+    }
 }
 
 /* Open at either side: the whole table, which other tests filled too, begins and ends at its rows. */
@@ -164,9 +166,11 @@ test_writes_meanwhile(kw_fixture *f)
     for (int hint = 0; hint <= 1; hint++) {
         kw_run_spec spec = {.table = f->table, .start = B("run7"), .stop = B("run8")};
         kw_run *run = kw_door_open_run(f->sync.door, &spec);
-        kw_rows *rows = kw_sync_fetch(&f->sync, run, 2, 1000, hint, NULL);
-        g_assert_cmpuint(rows->count, ==, 2);
-        kw_rows_free(rows);
+        kw_rows *rows;
+        for (size_t begun = 0; begun < 2; begun += rows->count, kw_rows_free(rows)) {
+            rows = kw_sync_fetch(&f->sync, run, (uint32_t)(2 - begun), 1000, hint, NULL);
+            g_assert_cmpuint(rows->count, >=, 1);
+        }
         kw_put(f, "run7aa", "d:q", "behind", 1);
         kw_remove(f, "run7a", NULL, 1);
         GString *seen = g_string_new(NULL);

@@ -2,7 +2,8 @@
  *
  *   KW_HBASE_THRIFT=127.0.0.1:9090 test_contract_hbase [--framed] [--compact] [GLib's test options]
  *
- * The options say how that Thrift2 server was started. Without KW_HBASE_THRIFT it is skipped (77).
+ * The options say how that Thrift2 server was started. Without KW_HBASE_THRIFT the place is taken from
+ * the fixture's file in KW_HBASE_ENV; without that, too, the test is skipped (77).
  */
 #include "contract/contract.h"
 #include "store/hbase/hbase.h"
@@ -51,17 +52,35 @@ take_options(int *argc, char **argv)
     *argc = kept;
 }
 
+/* host:port, or NULL; to be freed. */
+static char *
+find_place(void)
+{
+    const char *given = getenv("KW_HBASE_THRIFT"), *file = getenv("KW_HBASE_ENV");
+    if (given)
+        return g_strdup(given);
+    g_autofree char *text = NULL;
+    if (!file || !g_file_get_contents(file, &text, NULL, NULL))
+        return NULL;
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    const char *name = settings.framed ? "KW_HBASE_FRAMED=" : "KW_HBASE_BUFFERED=";
+    for (char **line = lines; *line; line++)
+        if (g_str_has_prefix(*line, name))
+            return g_strdup(*line + strlen(name));
+    return NULL;
+}
+
 int
 main(int argc, char **argv)
 {
-    const char *place = getenv("KW_HBASE_THRIFT");
+    take_options(&argc, argv);
+    g_autofree char *place = find_place();
     const char *colon = place ? strrchr(place, ':') : NULL;
     if (!colon)
         return SKIPPED;
     g_autofree char *host = g_strndup(place, (size_t)(colon - place));
     server.host = host;
     server.port = (uint16_t)strtoul(colon + 1, NULL, 10);
-    take_options(&argc, argv);
     g_test_init(&argc, &argv, NULL);
     g_autofree char *prefix = g_strdup_printf("kwc_%d_%08x", (int)getpid(), (unsigned)kw_random_u64());
     kw_contract_add_tests(prefix, open_store);

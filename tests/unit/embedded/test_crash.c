@@ -1,0 +1,169 @@
+/* kill -9 loses nothing that was acknowledged: a child writes with many callers and says on a pipe what was
+ * acknowledged; it is killed in the middle; then every such row must be there, and whole.
+ *
+ * This program is its own child: test_embedded_crash --child FOLDER ROUND.
+ */
+#include "contract/fixture.h"
+#include "opened.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { CALLERS = 64, ACKNOWLEDGED = 3000, ROUNDS = 3 };
+
+/* --- the child -------------------------------------------------------------------------------------- */
+
+typedef struct caller {
+    kw_door *door;
+    int round;
+    uint32_t number;
+    char row[32];
+    kw_cell cells[2];
+    kw_write write;
+} caller;
+
+static uint32_t next_number;
+
+static void acknowledged(void *user, kw_outcome outcome, const kw_error *error);
+
+static void
+start_put(caller *one)
+{
+    one->number = next_number++;
+    g_snprintf(one->row, sizeof one->row, "%d-%08u", one->round, one->number);
+    one->cells[0] = (kw_cell){.family = B("d"), .qualifier = B("a"), .value = B(one->row)};
+    one->cells[1] = (kw_cell){.family = B("v"), .qualifier = B("b"), .value = B(one->row)};
+    one->write = (kw_write){.kind = KW_WRITE_PUT,
+                            .table = B("t"),
+                            .row = B(one->row),
+                            .cells = one->cells,
+                            .cells_count = 2,
+                            .timestamp = 7,
+                            .deadline = KW_DEADLINE_NONE};
+    kw_door_write(one->door, &one->write, acknowledged, one);
+}
+
+static void
+acknowledged(void *user, kw_outcome outcome, const kw_error *error)
+{
+    caller *one = user;
+    if (outcome != KW_OUTCOME_OK)
+        g_error("%s", error->text);
+    ssize_t written = write(STDOUT_FILENO, &one->number, sizeof one->number);
+    if (written != sizeof one->number)
+        _exit(1);
+    start_put(one);
+}
+
+static void
+be_the_child(const char *folder, int round)
+{
+    static caller callers[CALLERS];
+    kw_error error;
+    kw_store *store = kw_opened_store(folder, &error);
+    if (!store)
+        g_error("%s", error.text);
+    kw_sync sync;
+    kw_sync_open(&sync, store);
+    const kw_family_spec families[] = {kw_plain_family("d"), kw_plain_family("v")};
+    kw_table_spec spec = {
+        .name = B("t"), .families = families, .families_count = 2, .deadline = KW_DEADLINE_NONE};
+    g_assert_true(kw_sync_create(&sync, &spec, NULL, NULL));
+    for (int i = 0; i < CALLERS; i++) {
+        callers[i].door = sync.door;
+        callers[i].round = round;
+        start_put(&callers[i]);
+    }
+    kw_loop_run(sync.loop);
+}
+
+/* --- the parent ------------------------------------------------------------------------------------- */
+
+static const char *program;
+
+/* Starts the child, collects what it acknowledges, kills it in the middle of more. */
+static GArray *
+run_and_kill(const char *folder, int round)
+{
+    g_autofree char *round_text = g_strdup_printf("%d", round);
+    const char *const command[] = {program, "--child", folder, round_text, NULL};
+    GPid child;
+    int from_child;
+    g_autoptr(GError) failed = NULL;
+    if (!g_spawn_async_with_pipes(NULL, (char **)(uintptr_t)command, NULL, G_SPAWN_DO_NOT_REAP_CHILD, NULL,
+                                  NULL, &child, NULL, &from_child, NULL, &failed))
+        g_error("%s", failed->message);
+    GArray *numbers = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+    uint32_t number;
+    while (numbers->len < ACKNOWLEDGED && read(from_child, &number, sizeof number) == sizeof number)
+        g_array_append_val(numbers, number);
+    kill(child, SIGKILL);
+    while (read(from_child, &number, sizeof number) == sizeof number)
+        g_array_append_val(numbers, number); /* said before it died */
+    int status;
+    waitpid(child, &status, 0);
+    g_assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    close(from_child);
+    return numbers;
+}
+
+static void
+expect_rows(kw_opened *opened, int round, const GArray *numbers)
+{
+    for (guint i = 0; i < numbers->len; i++) {
+        g_autofree char *row = g_strdup_printf("%d-%08u", round, g_array_index(numbers, uint32_t, i));
+        g_autofree char *text = g_strdup_printf("d:a@7=%s v:b@7=%s", row, row);
+        kw_opened_expect(opened, "t", row, text);
+    }
+}
+
+/* Rows that were not acknowledged may be there too, but never half. */
+static void
+expect_whole_rows(kw_opened *opened)
+{
+    kw_run *run = kw_door_open_run(opened->sync.door, &(kw_run_spec){.table = B("t")});
+    for (bool end = false; !end;) {
+        kw_rows *rows = kw_sync_fetch(&opened->sync, run, 1000, 1 << 20, true, NULL);
+        for (size_t i = 0; i < rows->count; i++)
+            g_assert_cmpuint(rows->rows[i].cells_count, ==, 2);
+        end = rows->end;
+        kw_rows_free(rows);
+    }
+    kw_run_close(run);
+}
+
+static void
+test_kill(void)
+{
+    g_autofree char *folder = kw_folder_make();
+    GArray *numbers[ROUNDS];
+    for (int round = 0; round < ROUNDS; round++) {
+        numbers[round] = run_and_kill(folder, round);
+        g_assert_cmpuint(numbers[round]->len, >=, ACKNOWLEDGED);
+    }
+    kw_error error;
+    kw_opened opened = {.folder = folder, .store = kw_opened_store(folder, &error)};
+    g_assert_nonnull(opened.store);
+    kw_sync_open(&opened.sync, opened.store);
+    for (int round = 0; round < ROUNDS; round++) {
+        expect_rows(&opened, round, numbers[round]);
+        g_array_free(numbers[round], TRUE);
+    }
+    expect_whole_rows(&opened);
+    kw_sync_close(&opened.sync);
+    kw_store_free(opened.store);
+    kw_folder_remove(folder);
+}
+
+int
+main(int argc, char **argv)
+{
+    program = argv[0];
+    if (argc == 4 && strcmp(argv[1], "--child") == 0)
+        be_the_child(argv[2], atoi(argv[3]));
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/crash/kill", test_kill);
+    return g_test_run();
+}

@@ -1,0 +1,245 @@
+/* Reading where it is not simple: wide rows, many versions, large rows backward, long ways past deleted
+ * rows, slow runs, and a filter.
+ */
+#include "contract/fixture.h"
+#include "opened.h"
+
+static _Atomic uint64_t mono_skip_ns;
+
+static uint64_t
+skipping_mono_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + mono_skip_ns;
+}
+
+static void
+begin(kw_opened *opened)
+{
+    kw_opened_init(opened);
+    kw_family_spec families[] = {kw_plain_family("d"), kw_plain_family("v")};
+    families[1].max_versions = 1000;
+    kw_opened_create(opened, "t", families, 2);
+}
+
+static void
+put_cells(kw_opened *opened, const char *row, const kw_cell *cells, size_t count, int64_t timestamp)
+{
+    kw_write write = {.kind = KW_WRITE_PUT,
+                      .table = B("t"),
+                      .row = B(row),
+                      .cells = cells,
+                      .cells_count = count,
+                      .timestamp = timestamp,
+                      .durability = KW_DURABILITY_ASYNC_WAL,
+                      .deadline = KW_DEADLINE_NONE};
+    g_assert_cmpint(kw_sync_write(&opened->sync, &write).outcome, ==, KW_OUTCOME_OK);
+}
+
+static void
+expect(kw_opened *opened, kw_run_spec spec, const kw_column *columns, size_t count, const char *text)
+{
+    spec.table = B("t");
+    spec.columns = columns;
+    spec.columns_count = count;
+    kw_run *run = kw_door_open_run(opened->sync.door, &spec);
+    kw_rows *rows = kw_sync_fetch(&opened->sync, run, 100, 100 << 20, false, NULL);
+    g_assert_true(rows->end);
+    g_autofree char *seen = kw_rows_text(rows);
+    g_assert_cmpstr(seen, ==, text);
+    kw_rows_free(rows);
+    kw_run_close(run);
+}
+
+/* 1,000 columns with 30 versions each around the asked ones: more than is stepped over. */
+static void
+test_wide_rows(void)
+{
+    enum { COLUMNS = 1000 };
+    kw_opened opened;
+    begin(&opened);
+    char names[COLUMNS][8];
+    kw_cell cells[COLUMNS];
+    for (int i = 0; i < COLUMNS; i++) {
+        g_snprintf(names[i], sizeof names[i], "q%04d", i);
+        cells[i] = (kw_cell){.family = B(i % 2 ? "d" : "v"), .qualifier = B(names[i]), .value = B("x")};
+    }
+    for (int64_t at = 1; at <= 30; at++)
+        put_cells(&opened, "b", cells, COLUMNS, at);
+    put_cells(&opened, "a", cells, 2, 1);
+    put_cells(&opened, "c", cells, 2, 1);
+    const kw_column columns[] = {{.family = B("d"), .qualifier = B("q0501")},
+                                 {.family = B("d"), .qualifier = B("q0999")},
+                                 {.family = B("v"), .qualifier = B("q0000")}};
+    const char *b = "b{d:q0501@30=x d:q0999@30=x v:q0000@30=x}";
+    g_autofree char *forward = g_strdup_printf("a{v:q0000@1=x} %s c{v:q0000@1=x}", b);
+    g_autofree char *backward = g_strdup_printf("c{v:q0000@1=x} %s a{v:q0000@1=x}", b);
+    expect(&opened, (kw_run_spec){0}, columns, 3, forward);
+    expect(&opened, (kw_run_spec){.reversed = true}, columns, 3, backward);
+    expect(&opened, (kw_run_spec){.max_versions = 2}, columns, 2, "b{d:q0501@30=x d:q0999@30=x}");
+    expect(&opened, (kw_run_spec){.max_versions = 2, .time_from = 3, .time_to = 5}, &columns[2], 1,
+           "b{v:q0000@4=x v:q0000@3=x}");
+    const kw_column first = {.family = B("d"), .qualifier = B("q0001")};
+    expect(&opened, (kw_run_spec){0}, &first, 1, "a{d:q0001@1=x} b{d:q0001@30=x} c{d:q0001@1=x}");
+    expect(&opened, (kw_run_spec){.reversed = true}, &first, 1,
+           "c{d:q0001@1=x} b{d:q0001@30=x} a{d:q0001@1=x}");
+    kw_opened_clear(&opened);
+}
+
+/* Too large to be laid aside when it is met backward. */
+static void
+test_large_rows_backward(void)
+{
+    kw_opened opened;
+    begin(&opened);
+    size_t size = 200 * 1000;
+    g_autofree char *value = g_strnfill(size, 'v');
+    for (int row = 0; row < 4; row++) {
+        char name[2] = {(char)('a' + row), 0};
+        const kw_cell cells[] = {{.family = B("d"), .qualifier = B("1"), .value = kw_bytes_of(value, size)},
+                                 {.family = B("d"), .qualifier = B("2"), .value = kw_bytes_of(value, size)},
+                                 {.family = B("v"), .qualifier = B("3"), .value = B(name)}};
+        put_cells(&opened, name, row % 2 ? &cells[2] : cells, row % 2 ? 1 : 3, 1);
+    }
+    kw_run *run = kw_door_open_run(opened.sync.door, &(kw_run_spec){.table = B("t"), .reversed = true});
+    kw_rows *rows = kw_sync_fetch(&opened.sync, run, 100, 100 << 20, true, NULL);
+    g_assert_true(rows->end);
+    g_assert_cmpuint(rows->count, ==, 4);
+    for (int i = 0; i < 4; i++) {
+        const kw_row *row = &rows->rows[i];
+        g_assert_cmpint(row->key.data[0], ==, 'd' - i);
+        g_assert_cmpuint(row->cells_count, ==, i % 2 ? 3 : 1);
+        g_assert_true(kw_bytes_equal(row->cells[row->cells_count - 1].value, row->key));
+        if (i % 2)
+            g_assert_cmpuint(row->cells[1].value.size, ==, size);
+    }
+    kw_rows_free(rows);
+    kw_run_close(run);
+    kw_opened_clear(&opened);
+}
+
+/* A run whose iterator has grown old goes on with a new one, behind its last row. */
+static void
+test_slow_run(void)
+{
+    kw_opened opened;
+    begin(&opened);
+    for (int i = 0; i < 6; i++) {
+        char row[2] = {(char)('a' + i), 0};
+        kw_opened_put(&opened, "t", row, "d", "q", "x", 1);
+    }
+    for (int reversed = 0; reversed <= 1; reversed++) {
+        kw_run *run =
+            kw_door_open_run(opened.sync.door, &(kw_run_spec){.table = B("t"), .reversed = reversed});
+        GString *seen = g_string_new(NULL);
+        for (bool end = false; !end;) {
+            kw_rows *rows = kw_sync_fetch(&opened.sync, run, 2, 1000, true, NULL);
+            for (size_t i = 0; i < rows->count; i++)
+                g_string_append_c(seen, (char)rows->rows[i].key.data[0]);
+            end = rows->end;
+            kw_rows_free(rows);
+            mono_skip_ns += 60 * 1000000000ull;
+            if (!reversed && seen->len == 2)
+                kw_opened_put(&opened, "t", "cc", "d", "q", "new", 1); /* only a new iterator sees it */
+        }
+        g_assert_cmpstr(seen->str, ==, reversed ? "fedccba" : "abccdef");
+        g_string_free(seen, TRUE);
+        kw_run_close(run);
+    }
+    kw_opened_clear(&opened);
+}
+
+/* Many deleted rows on the way to the only one that is there. */
+static void
+test_past_deleted_rows(void)
+{
+    enum { ROWS = 3000 };
+    kw_opened opened;
+    begin(&opened);
+    g_autofree kw_write *writes = g_new0(kw_write, 2 * ROWS + 1);
+    g_autofree const kw_write **all = g_new0(const kw_write *, 2 * ROWS + 1);
+    g_autofree kw_written *results = g_new0(kw_written, 2 * ROWS + 1);
+    g_autofree char *names = g_malloc(ROWS * 8);
+    const kw_cell cell = {.family = B("d"), .qualifier = B("q"), .value = B("x")};
+    for (int i = 0; i < ROWS; i++) {
+        g_snprintf(names + i * 8, 8, "%05d", i);
+        writes[2 * i] = (kw_write){.kind = KW_WRITE_PUT,
+                                   .table = B("t"),
+                                   .row = B(names + i * 8),
+                                   .cells = &cell,
+                                   .cells_count = 1,
+                                   .timestamp = 1,
+                                   .deadline = KW_DEADLINE_NONE};
+        writes[2 * i + 1] = writes[2 * i];
+        writes[2 * i + 1].kind = KW_WRITE_DELETE;
+    }
+    writes[2 * ROWS] = writes[0];
+    writes[2 * ROWS].row = B("z");
+    for (int i = 0; i <= 2 * ROWS; i++)
+        all[i] = &writes[i];
+    kw_sync_write_many(&opened.sync, all, 2 * ROWS + 1, results);
+    kw_run *run = kw_door_open_run(opened.sync.door, &(kw_run_spec){.table = B("t")});
+    kw_rows *rows = kw_sync_fetch(&opened.sync, run, 1, 1000, false, NULL);
+    g_assert_cmpuint(rows->count, ==, 1);
+    g_assert_cmpuint(rows->scanned, ==, ROWS + 1);
+    g_assert_true(kw_bytes_equal(rows->rows[0].key, B("z")));
+    g_assert_true(rows->end);
+    kw_rows_free(rows);
+    kw_run_close(run);
+    kw_opened_clear(&opened);
+}
+
+static void
+test_filter(void)
+{
+    kw_opened opened;
+    begin(&opened);
+    kw_error error = {0};
+    kw_get get = {.table = B("t"), .row = B("r"), .filter = B("PageFilter(1)"), .deadline = KW_DEADLINE_NONE};
+    g_assert_null(kw_sync_get(&opened.sync, &get, &error));
+    kw_expect_error(&error, KW_INVALID, "PageFilter(1)");
+    kw_run *run = kw_door_open_run(opened.sync.door, &(kw_run_spec){.table = B("t"), .filter = B("Oops")});
+    g_assert_null(kw_sync_fetch(&opened.sync, run, 1, 1, false, &error));
+    kw_expect_error(&error, KW_INVALID, "Oops");
+    kw_run_close(run);
+    kw_opened_clear(&opened);
+}
+
+/* The table goes, and comes again, while a run is under way. */
+static void
+test_dropped_meanwhile(void)
+{
+    kw_opened opened;
+    begin(&opened);
+    for (int i = 0; i < 4; i++) {
+        char row[2] = {(char)('a' + i), 0};
+        kw_opened_put(&opened, "t", row, "d", "q", "x", 1);
+    }
+    kw_run *run = kw_door_open_run(opened.sync.door, &(kw_run_spec){.table = B("t")});
+    kw_rows_free(kw_sync_fetch(&opened.sync, run, 1, 1000, true, NULL));
+    g_assert_true(kw_sync_drop(&opened.sync, B("t"), NULL));
+    kw_error error = {0};
+    g_assert_null(kw_sync_fetch(&opened.sync, run, 1, 1000, true, &error));
+    kw_expect_error(&error, KW_NOT_FOUND, "t");
+    kw_family_spec family = kw_plain_family("d");
+    kw_opened_create(&opened, "t", &family, 1);
+    g_assert_null(kw_sync_fetch(&opened.sync, run, 1, 1000, true, &error));
+    kw_expect_error(&error, KW_NOT_FOUND, "t");
+    kw_run_close(run);
+    kw_opened_clear(&opened);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    kw_clock_inject(NULL, skipping_mono_ns);
+    g_test_add_func("/reader/wide_rows", test_wide_rows);
+    g_test_add_func("/reader/large_rows_backward", test_large_rows_backward);
+    g_test_add_func("/reader/slow_run", test_slow_run);
+    g_test_add_func("/reader/past_deleted_rows", test_past_deleted_rows);
+    g_test_add_func("/reader/filter", test_filter);
+    g_test_add_func("/reader/dropped_meanwhile", test_dropped_meanwhile);
+    return g_test_run();
+}
