@@ -5,6 +5,8 @@
 const char *
 kw_show_name(kw_bytes name, char *to)
 {
-    kw_value_print((kw_value){.kind = KW_VALUE_TEXT, .bytes = name}, to, KW_SHOWN_MAX);
+    bool text = kw_utf8_valid(name);
+    kw_value_print((kw_value){.kind = text ? KW_VALUE_TEXT : KW_VALUE_BYTES, .bytes = name}, to,
+                   KW_SHOWN_MAX);
     return to;
 }

@@ -1,0 +1,196 @@
+/* Records as callers write them, to and fro. */
+#include "service/convert.h"
+
+#include "service/items.h"
+#include "unit/service/fixture.h"
+
+#include <glib.h>
+
+static kw_api_Record
+record_of(service_fixture *fix, size_t count)
+{
+    kw_api_Record made = {0};
+    made.items = kw_arena_alloc0(fix->exchange.call.arena, (count + 1) * sizeof *made.items);
+    return made;
+}
+
+static void
+add(kw_api_Record *record, const char *name, kw_api_Value value)
+{
+    record->items[record->count].key = kw_bytes_of_text(name);
+    record->items[record->count++].value = value;
+}
+
+#define TEXT(of) ((kw_api_Value){.has_text = true, .text = KW_BYTES_LITERAL(of)})
+#define NUMBER(of) ((kw_api_Value){.has_number = true, .number = (of)})
+
+static void
+expect_refusal(kw_error *error, const char *part)
+{
+    g_assert_cmpint(error->code, ==, KW_INVALID);
+    if (!strstr(error->text, part))
+        g_error("\"%s\" does not say \"%s\"", error->text, part);
+    *error = KW_ERROR_NONE;
+}
+
+static void
+test_round_trip(void)
+{
+    service_fixture *fix = service_fixture_new();
+    kw_api_Record from = record_of(fix, 7);
+    kw_record record;
+    kw_error error = KW_ERROR_NONE;
+    add(&from, "blob", (kw_api_Value){.has_bytes = true, .bytes = KW_BYTES_LITERAL("\0\xff")});
+    add(&from, "done", (kw_api_Value){.has_flag = true, .flag = true});
+    add(&from, "weight", (kw_api_Value){.has_real = true, .real = -0.5});
+    add(&from, "count", NUMBER(INT64_MIN));
+    add(&from, "status", TEXT("paid"));
+    add(&from, "ts", NUMBER(5));
+    add(&from, "id", TEXT("a"));
+    g_assert_true(kw_convert_record(fix->table, &from, fix->exchange.call.arena, &record, &error));
+    kw_api_Record back = kw_convert_record_out(fix->table, &record, fix->exchange.call.arena);
+    g_assert_cmpuint(back.count, ==, 7);
+    for (uint32_t i = 0; i < back.count; i++) { /* the table's order is the reverse */
+        g_assert_true(kw_bytes_equal(back.items[i].key, from.items[6 - i].key));
+        g_assert_cmpint(back.items[i].value.has_text, ==, from.items[6 - i].value.has_text);
+        g_assert_cmpint(back.items[i].value.number, ==, from.items[6 - i].value.number);
+        g_assert_true(kw_bytes_equal(back.items[i].value.bytes, from.items[6 - i].value.bytes));
+    }
+    g_assert_cmpfloat(back.items[4].value.real, ==, -0.5);
+    g_assert_true(back.items[5].value.flag);
+    service_fixture_free(fix);
+}
+
+static void
+test_a_double_takes_a_number(void)
+{
+    service_fixture *fix = service_fixture_new();
+    kw_value value;
+    size_t field;
+    kw_error error = KW_ERROR_NONE;
+    g_assert_true(kw_convert_field(fix->table, KW_BYTES_LITERAL("weight"), &field, &error));
+    g_assert_true(kw_convert_value(fix->table, field, &NUMBER(3), &value, &error));
+    g_assert_cmpint(value.kind, ==, KW_VALUE_REAL);
+    g_assert_cmpfloat(value.real, ==, 3);
+    service_fixture_free(fix);
+}
+
+typedef struct refusal {
+    const char *field;
+    kw_api_Value value;
+    const char *part;
+} refusal;
+
+static void
+test_refusals_name_table_field_and_reason(void)
+{
+    static const refusal cases[] = {
+        {"idd", {.has_text = true}, "table events has no field \"idd\"; did you mean \"id\"?"},
+        {"xyzzy", {.has_text = true}, "table events has no field \"xyzzy\""},
+        {"b\n\"", {.has_text = true}, "has no field \"b\\x0A\\x22\""},
+        {"id", {.has_number = true}, "table events, field id: takes a text"},
+        {"id", {.has_text = true, .text = {(const uint8_t *)"01234567890", 11}}, "at most 10"},
+        {"id", {.has_text = true, .text = {(const uint8_t *)"\xff", 1}}, "is not UTF-8"},
+        {"status", {.has_text = true, .text = {(const uint8_t *)"payd", 4}}, "did you mean \"paid\"?"},
+        {"ts", {.flag = true}, "exactly one member"},
+        {"ts", {.has_number = true, .has_text = true}, "exactly one member"},
+        {"count", {.has_real = true}, "table events, field count: takes a number"},
+        {"done", {.has_number = true}, "field done"},
+        {"blob", {.has_text = true}, "field blob"},
+    };
+    service_fixture *fix = service_fixture_new();
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        kw_api_Record from = record_of(fix, 1);
+        kw_record record;
+        kw_error error = KW_ERROR_NONE;
+        add(&from, cases[i].field, cases[i].value);
+        g_assert_false(kw_convert_record(fix->table, &from, fix->exchange.call.arena, &record, &error));
+        expect_refusal(&error, cases[i].part);
+    }
+    service_fixture_free(fix);
+}
+
+static void
+test_a_field_twice(void)
+{
+    service_fixture *fix = service_fixture_new();
+    kw_api_Record from = record_of(fix, 2);
+    kw_record record;
+    kw_error error = KW_ERROR_NONE;
+    add(&from, "ts", NUMBER(1));
+    add(&from, "ts", NUMBER(1));
+    g_assert_false(kw_convert_record(fix->table, &from, fix->exchange.call.arena, &record, &error));
+    expect_refusal(&error, "field ts: is given twice");
+    service_fixture_free(fix);
+}
+
+static void
+test_names_with_odd_bytes(void)
+{
+    service_fixture *fix = service_fixture_new();
+    static const char *const names[] = {"id\0more", "", "\0", "id ", "ID"};
+    static const size_t sizes[] = {7, 0, 1, 3, 2};
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+        size_t field;
+        kw_error error = KW_ERROR_NONE;
+        g_assert_false(kw_convert_field(fix->table, kw_bytes_of(names[i], sizes[i]), &field, &error));
+        expect_refusal(&error, "has no field");
+    }
+    service_fixture_free(fix);
+}
+
+static void
+test_columns(void)
+{
+    service_fixture *fix = service_fixture_new();
+    const kw_bytes names[] = {KW_BYTES_LITERAL("count"), KW_BYTES_LITERAL("ts"), KW_BYTES_LITERAL("count")};
+    const kw_bytes wrong[] = {KW_BYTES_LITERAL("count"), KW_BYTES_LITERAL("cuont")};
+    size_t *fields, count;
+    kw_error error = KW_ERROR_NONE;
+    g_assert_true(
+        kw_convert_columns(fix->table, names, 3, fix->exchange.call.arena, &fields, &count, &error));
+    g_assert_cmpuint(count, ==, 2);
+    g_assert_cmpstr(fix->table->fields[fields[0]].name, ==, "count");
+    g_assert_cmpstr(fix->table->fields[fields[1]].name, ==, "ts");
+    g_assert_true(kw_convert_columns(fix->table, NULL, 0, fix->exchange.call.arena, &fields, &count, &error));
+    g_assert_cmpuint(count, ==, 0);
+    g_assert_false(
+        kw_convert_columns(fix->table, wrong, 2, fix->exchange.call.arena, &fields, &count, &error));
+    expect_refusal(&error, "did you mean \"count\"?");
+    service_fixture_free(fix);
+}
+
+static void
+test_a_bad_record_does_not_fail_its_neighbours(void)
+{
+    service_fixture *fix = service_fixture_new();
+    kw_api_Record records[3];
+    kw_item *items;
+    kw_error error = KW_ERROR_NONE;
+    for (size_t i = 0; i < 3; i++) {
+        records[i] = record_of(fix, 1);
+        add(&records[i], i == 0 ? "idd" : "id", TEXT("a"));
+    }
+    g_assert_true(kw_items_of_records(&fix->exchange, fix->table, records, 2, &items, &error));
+    g_assert_cmpint(items[0].error.code, ==, KW_INVALID);
+    g_assert_cmpint(items[1].error.code, ==, KW_OK);
+    g_assert_nonnull(items[1].record.values);
+    g_assert_false(kw_items_of_records(&fix->exchange, fix->table, records, 3, &items, &error));
+    g_assert_cmpint(error.code, ==, KW_LIMIT);
+    g_assert_nonnull(strstr(error.text, "table events: 3 records"));
+    service_fixture_free(fix);
+}
+
+int
+main(int count, char **arguments)
+{
+    g_test_init(&count, &arguments, NULL);
+    g_test_add_func("/service/convert/round-trip", test_round_trip);
+    g_test_add_func("/service/convert/double", test_a_double_takes_a_number);
+    g_test_add_func("/service/convert/refusals", test_refusals_name_table_field_and_reason);
+    g_test_add_func("/service/convert/twice", test_a_field_twice);
+    g_test_add_func("/service/convert/odd-names", test_names_with_odd_bytes);
+    g_test_add_func("/service/convert/columns", test_columns);
+    g_test_add_func("/service/convert/many", test_a_bad_record_does_not_fail_its_neighbours);
+    return g_test_run();
+}

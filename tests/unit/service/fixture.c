@@ -1,0 +1,49 @@
+#include "unit/service/fixture.h"
+
+#include "config/reader.h"
+
+#include <glib.h>
+
+static const char text[] = "store: {kind: null}\n"
+                           "limits: {list_values: 3, page_rows: 100, page_bytes: 64KiB, batch_records: 2}\n"
+                           "tables:\n"
+                           "  events:\n"
+                           "    fields:\n"
+                           "      id: {type: string, max_bytes: 10}\n"
+                           "      ts: {type: timestamp, unit: ms}\n"
+                           "      status: {type: string, values: [paid, sent]}\n"
+                           "      count: int\n"
+                           "      weight: double\n"
+                           "      done: bool\n"
+                           "      blob: bytes\n"
+                           "    key: [{field: id}, {field: {name: ts, order: desc}}]\n"
+                           "    paths:\n"
+                           "      by_time:\n"
+                           "        key: [{field: ts}, {field: id}]\n";
+
+service_fixture *
+service_fixture_new(void)
+{
+    service_fixture *fix = g_new0(service_fixture, 1);
+    g_autoptr(kw_diagnostics) found = kw_diagnostics_new("test");
+    size_t count;
+    const kw_component_schema *const *schemas = kw_rule_schemas(&count);
+    g_autoptr(kw_model) model = kw_model_read_text("test", text, strlen(text), schemas, count, found);
+    if (model)
+        fix->policy = kw_policy_new(model, found);
+    if (!fix->policy)
+        g_error("the test's policy is wrong:\n%s", kw_diagnostics_text(found));
+    fix->table = kw_policy_table(fix->policy, 0);
+    fix->exchange.call.arena = kw_arena_new();
+    fix->exchange.call.policy = fix->policy;
+    fix->exchange.call.deadline = KW_DEADLINE_NONE;
+    return fix;
+}
+
+void
+service_fixture_free(service_fixture *fix)
+{
+    kw_arena_free(fix->exchange.call.arena);
+    kw_policy_unref(fix->policy);
+    g_free(fix);
+}

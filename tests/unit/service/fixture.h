@@ -1,0 +1,13 @@
+/* A policy with fields of every type, and an exchange as methods get it, without any connection. */
+#pragma once
+
+#include "service/exchange.h"
+
+typedef struct service_fixture {
+    kw_policy *policy;
+    const kw_table *table;
+    kw_exchange exchange;
+} service_fixture;
+
+service_fixture *service_fixture_new(void);
+void service_fixture_free(service_fixture *fix);
