@@ -45,6 +45,7 @@ struct thrift2_fake {
     fake_script script;
     void *user;
     fake_rows rows;
+    fake_rows clock; /* the heartbeat table */
 };
 
 /* --- bytes ------------------------------------------------------------------------------------ */
@@ -90,7 +91,8 @@ static void
 decide(connection *of, kw_hb_method method, const void *args, kw_arena *arena, fake_answer *ret_answer)
 {
     thrift2_fake *fake = of->fake;
-    bool own = is_heartbeat(method, args) || method == KW_HB_THBaseService_getThriftServerType;
+    bool heartbeat = is_heartbeat(method, args);
+    bool own = heartbeat || method == KW_HB_THBaseService_getThriftServerType;
     if (method == KW_HB_THBaseService_getThriftServerType)
         fake->pings++;
     if (!own) {
@@ -105,7 +107,7 @@ decide(connection *of, kw_hb_method method, const void *args, kw_arena *arena, f
     if (fake->mute)
         *ret_answer = (fake_answer){.way = FAKE_SILENCE, .do_nothing = true};
     if (!ret_answer->do_nothing) {
-        const void *result = fake_rows_answer(&fake->rows, method, args, arena);
+        const void *result = fake_rows_answer(heartbeat ? &fake->clock : &fake->rows, method, args, arena);
         if (!ret_answer->result)
             ret_answer->result = result;
     }
@@ -290,6 +292,7 @@ thrift2_fake_start(kw_wire_form form, uint16_t port, SSL_CTX *tls)
     fake->connections = g_ptr_array_new_with_free_func(g_free);
     kw_mutex_init(&fake->mutex);
     fake_rows_init(&fake->rows);
+    fake_rows_init(&fake->clock);
     thrift2_fake_open(fake);
     return fake;
 }
@@ -342,6 +345,7 @@ thrift2_fake_stop(thrift2_fake *fake)
         kw_thread_join(&((connection *)fake->connections->pdata[i])->thread);
     g_ptr_array_unref(fake->connections);
     fake_rows_clear(&fake->rows);
+    fake_rows_clear(&fake->clock);
     kw_mutex_clear(&fake->mutex);
     g_free(fake);
 }
@@ -384,7 +388,7 @@ thrift2_fake_set_row(thrift2_fake *fake, const char *key, const char *value)
 void
 thrift2_fake_set_clock(thrift2_fake *fake, int64_t offset_ms)
 {
-    LOCKED(fake, fake->rows.clock_offset_ms = offset_ms);
+    LOCKED(fake, fake->clock.clock_offset_ms = offset_ms);
 }
 
 uint32_t

@@ -1,6 +1,7 @@
 /* The messages of a channel: requests are encoded straight into what the socket takes next, replies
  * are read where they arrived, and each is held against the oldest call in flight. */
 #include "store/hbase/channel_private.h"
+#include "store/hbase/frames.h"
 
 #include <stdio.h>
 
@@ -66,6 +67,7 @@ kw_hbase_channel_flush(kw_hbase_channel *channel)
 static bool
 encode(kw_hbase_channel *channel, kw_hb_method method, const void *args, kw_error *ret_error)
 {
+    const kw_hb_THBaseService_createTable_args *table = args;
     kw_wire_form form = channel->settings->form;
     kw_buffer *to = channel->tls ? &channel->plain_out : &channel->out;
     const kw_wire_method *row = &kw_hb_methods[method];
@@ -82,6 +84,8 @@ encode(kw_hbase_channel *channel, kw_hb_method method, const void *args, kw_erro
                             "the request has %zu bytes; the Thrift2 servers take %zu in one", size, most);
     }
     kw_wire_frame_end(to, form, mark);
+    if (form.framed && method == KW_HB_THBaseService_createTable && table->splitKeys.count)
+        kw_hbase_frames_cut(to, mark, form.protocol, table->splitKeys.items, table->splitKeys.count);
     return true;
 }
 

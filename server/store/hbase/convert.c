@@ -133,14 +133,20 @@ kw_hbase_check_write(const kw_write *write, kw_error *ret_error)
     return true;
 }
 
+/* Families go last: HBase's Get and Scan take "f, f:q" as f:q alone, but "f:q, f" as all of f. */
 kw_hb_TColumn *
 kw_hbase_to_columns(kw_arena *arena, const kw_column *columns, size_t count)
 {
     kw_hb_TColumn *items = KW_ARENA_ARRAY(arena, kw_hb_TColumn, count);
-    for (size_t i = 0; i < count; i++) {
-        items[i].family = columns[i].family;
-        items[i].has_qualifier = !columns[i].whole_family;
-        items[i].qualifier = columns[i].qualifier;
+    size_t at = 0;
+    for (int families = 0; families < 2; families++) {
+        for (size_t i = 0; i < count; i++) {
+            if (columns[i].whole_family != (families == 1))
+                continue;
+            items[at].family = columns[i].family;
+            items[at].has_qualifier = !families;
+            items[at++].qualifier = columns[i].qualifier;
+        }
     }
     return items;
 }

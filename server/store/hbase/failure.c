@@ -118,13 +118,28 @@ is_missing_family(kw_bytes message, kw_bytes table, kw_hbase_failure *ret_failur
 }
 
 /* "default:t" is the same table as "t", and HBase says "t". */
+static kw_bytes
+without_default(kw_bytes table)
+{
+    static const kw_bytes space = {(const uint8_t *)"default:", 8};
+    return kw_bytes_starts_with(table, space) ? kw_bytes_skip(table, space.size) : table;
+}
+
 static bool
 is_name_of(kw_bytes message, kw_bytes table)
 {
-    static const kw_bytes space = {(const uint8_t *)"default:", 8};
-    if (kw_bytes_starts_with(table, space))
-        table = kw_bytes_skip(table, space.size);
+    table = without_default(table);
     return table.size && kw_bytes_equal(message, table);
+}
+
+/* "Failed 2 actions: t: 2 times, servers with issues: null": a multi-call to the unknown table t. */
+static bool
+is_multi_of_unknown(kw_bytes message, kw_bytes table)
+{
+    if (!kw_bytes_starts_with(message, KW_BYTES_LITERAL("Failed ")) || table.size == 0)
+        return false;
+    g_autofree char *needle = g_strdup_printf(": %.*s: ", (int)table.size, (const char *)table.data);
+    return contains(message, needle);
 }
 
 void
@@ -135,7 +150,7 @@ kw_hbase_failure_of_io(kw_bytes message, bool can_retry, kw_bytes table, bool ch
     if (is_missing_family(message, table, ret_failure))
         return;
     /* an unknown table is told by its bare name */
-    if (!can_retry && is_name_of(message, table)) {
+    if ((!can_retry && is_name_of(message, table)) || is_multi_of_unknown(message, without_default(table))) {
         set_known(&known_texts[0], message, table, ret_failure);
         return;
     }

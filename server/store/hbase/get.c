@@ -1,5 +1,5 @@
-/* Point reads. A multi-get is cut into calls of a bounded number of rows; one whose answer is too large
- * is halved until it fits. It fails as a whole, as HBase's does. */
+/* Point reads. A multi-get is cut into calls of a bounded number of rows. One that fails is halved: until
+ * its answer fits, or until single gets say what is wrong and with which. It fails as a whole. */
 #include "store/hbase/convert.h"
 #include "store/hbase/door.h"
 
@@ -124,7 +124,8 @@ static void
 part_failed(get_part *part, const kw_hbase_failure *failure)
 {
     many_op *op = part->op;
-    if (failure->kind == KW_HBASE_REPLY_TOO_LARGE && part->count > 1 && !op->failed) {
+    bool answered = failure->kind == KW_HBASE_REPLY_TOO_LARGE || failure->kind == KW_HBASE_TROUBLE;
+    if (answered && part->count > 1 && !op->failed) {
         size_t half = part->count / 2;
         start_part(op, part->first, half);
         start_part(op, part->first + half, part->count - half);
@@ -178,6 +179,7 @@ start_part(many_op *op, size_t first, size_t count)
     part->call.table = part->args.table;
     part->call.deadline = op->gets[0]->deadline;
     part->call.repeatable = true;
+    part->call.whole = count > 1; /* trouble is not tried again as a whole: it is halved */
     part->call.keep = arena;
     part->call.done = part_done;
     part->call.user = part;

@@ -178,6 +178,14 @@ reject_unreachable(kw_hbase_pool *pool, kw_hbase_call *call)
 }
 
 static void
+reject_late(kw_hbase_pool *pool, kw_hbase_call *call)
+{
+    kw_hbase_failure failure = {.kind = KW_HBASE_TIMED_OUT};
+    kw_error_set(&failure.error, KW_TIMEOUT, "the deadline had passed before the store was asked");
+    reject(pool, call, &failure);
+}
+
+static void
 reject_full(kw_hbase_pool *pool, kw_hbase_call *call)
 {
     kw_hbase_failure failure = {.kind = KW_HBASE_UNREACHABLE};
@@ -364,6 +372,10 @@ kw_hbase_pool_start_after(kw_hbase_pool *pool, kw_hbase_call *call, uint64_t del
     if (call->deadline == KW_DEADLINE_NONE)
         call->deadline = kw_deadline_in_ms(KW_HBASE_CALL_MS);
     enter(pool, call);
+    if (kw_deadline_passed(call->deadline)) {
+        reject_late(pool, call);
+        return;
+    }
     watch(pool, call->deadline);
     double earned = (double)pool->store->settings.retry_percent / 100.0;
     pool->budget = MIN(pool->budget + earned, KW_HBASE_BUDGET_MAX);

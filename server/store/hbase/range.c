@@ -97,6 +97,13 @@ kw_hbase_range_scan(kw_arena *arena, const kw_run_spec *spec, const kw_buffer *l
     return some;
 }
 
+bool
+kw_hbase_range_starts_outside(const kw_run_spec *spec, const kw_buffer *last)
+{
+    kw_bytes top = last ? kw_buffer_bytes(last) : spec->stop;
+    return spec->reversed && top.size && top.data[top.size - 1] != 0;
+}
+
 kw_hbase_place
 kw_hbase_range_place(const kw_run_spec *spec, const kw_buffer *last, kw_bytes row)
 {

@@ -18,5 +18,8 @@ typedef enum kw_hbase_place {
     KW_HBASE_BEHIND_RANGE
 } kw_hbase_place;
 
+/* Does the scan start at a key that it must not yield? */
+bool kw_hbase_range_starts_outside(const kw_run_spec *spec, const kw_buffer *last);
+
 /* Where a row that such a scan gave lies, in the scan's direction. */
 kw_hbase_place kw_hbase_range_place(const kw_run_spec *spec, const kw_buffer *last, kw_bytes row);

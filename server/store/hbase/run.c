@@ -134,12 +134,13 @@ keep_place(kw_hbase_run *run)
     if (rows->count == 0)
         return;
     run->started = true;
+    run->top_is_row = true;
     run->last.size = 0;
     kw_buffer_append(&run->last, rows->rows[rows->count - 1].key);
     kw_hbase_saw_rows(run->door, run->spec.table, rows->bytes / rows->count);
 }
 
-/* Copies what belongs to the range; a reversed scan may come with a row too many at either end. */
+/* Takes what belongs to the range; a reversed scan may come with a row too many at either end. */
 static void
 take_results(kw_hbase_run *run, const kw_hb_TResult *results, uint32_t count)
 {
@@ -148,15 +149,19 @@ take_results(kw_hbase_run *run, const kw_hb_TResult *results, uint32_t count)
     rows->scanned += count;
     run->ended = count < run->wanted;
     for (uint32_t i = 0; i < count; i++) {
-        switch (kw_hbase_range_place(&run->spec, run->started ? &run->last : NULL, results[i].row)) {
-        case KW_HBASE_BEFORE_RANGE:
-            break;
-        case KW_HBASE_IN_RANGE:
-            kw_hbase_from_result(rows, &results[i], &rows->rows[rows->count++]);
-            break;
-        case KW_HBASE_BEHIND_RANGE:
+        kw_hbase_place place =
+            kw_hbase_range_place(&run->spec, run->started ? &run->last : NULL, results[i].row);
+        if (place == KW_HBASE_BEHIND_RANGE) {
             run->ended = true;
             return;
+        }
+        if (place == KW_HBASE_BEFORE_RANGE) {
+            run->top_is_row = true;
+        } else if (rows->count < run->max_rows) {
+            kw_hbase_from_result(rows, &results[i], &rows->rows[rows->count++]);
+        } else { /* the row at the top has gone: one too many, it comes again */
+            run->ended = false;
+            drop_scanner(run);
         }
     }
 }
@@ -254,6 +259,8 @@ start_fetch(kw_hbase_run *run, uint64_t delay_ms)
         kw_hbase_scanner_fetch(run->scanner, 0);
         return;
     }
+    const kw_buffer *last = run->started ? &run->last : NULL;
+    run->wanted += run->top_is_row && kw_hbase_range_starts_outside(&run->spec, last);
     kw_arena_reset(run->scan_arena);
     if (run->ended ||
         !kw_hbase_range_scan(run->scan_arena, &run->spec, run->started ? &run->last : NULL, &run->scan)) {

@@ -17,7 +17,8 @@ typedef struct kw_hbase_run {
     /* position */
     bool started; /* last is set */
     bool ended;
-    kw_buffer last; /* key of the last row that was handed out */
+    bool top_is_row; /* reversed: the exclusive bound the scan starts at is a row, which comes first */
+    kw_buffer last;  /* key of the last row that was handed out */
 
     /* the fetch under way */
     kw_rows *rows;
@@ -25,7 +26,7 @@ typedef struct kw_hbase_run {
     size_t max_bytes;
     bool more_hint;
     kw_deadline deadline;
-    uint32_t wanted;   /* rows asked for */
+    uint32_t wanted;   /* rows asked for; one more than max_rows when top_is_row */
     uint32_t rows_cap; /* after an answer that was too large; 0: none */
     uint32_t attempts;
     kw_get_done done;

@@ -27,6 +27,9 @@ site() { # ZooKeeper port
   done
   property hbase.thrift.info.port -1
   property hbase.regionserver.msginterval 500
+  # small heaps, many small regions: no 2 MB chunk for every family of every region
+  property hbase.hregion.memstore.mslab.enabled false
+  property hfile.block.cache.size 0.2
   property hbase.master.wait.on.regionservers.mintostart 1
   property hbase.master.wait.on.regionservers.interval 100
   property hbase.master.wait.on.regionservers.timeout 1000

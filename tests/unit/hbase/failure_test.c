@@ -31,6 +31,8 @@ test_known(void)
          "the store has no table 'ns:orders'"},
         {"Failed 1 action: org.apache.hadoop.hbase.TableNotFoundException: ns:orders: 1 time", true,
          KW_HBASE_TABLE_MISSING, KW_NOT_FOUND, false, "the store has no table 'ns:orders'"},
+        {"Failed 2 actions: ns:orders: 2 times, servers with issues: null", true, KW_HBASE_TABLE_MISSING,
+         KW_NOT_FOUND, false, "the store has no table 'ns:orders'"},
         {"org.apache.hadoop.hbase.regionserver.NoSuchColumnFamilyException: Column family cf_1 does not "
          "exist in "
          "region ns:orders,,1.ab. in table 'ns:orders', {NAME => 'f'}\n\tat "
