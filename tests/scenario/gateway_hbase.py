@@ -1,0 +1,191 @@
+"""An HBase that comes late, goes away and comes back, and one behind a TLS terminator. Between keywayd and the
+real Thrift2 server stands a door that this test opens and shuts. KW_HBASE_ENV tells where HBase is."""
+import os
+import select
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+from keyway_gateway import POLICY, Gateway, plain, record, wait_until
+from keyway_thrift.ttypes import Code, KeywayError, Options, Query
+
+SKIPPED = 77
+
+
+def thrift2():
+    with open(os.environ["KW_HBASE_ENV"], encoding="utf-8") as file:
+        told = dict(line.strip().split("=", 1) for line in file if "=" in line)
+    if "KW_HBASE_SKIP" in told:
+        print("SKIPPED:", told["KW_HBASE_SKIP"])
+        sys.exit(SKIPPED)
+    host, _, port = told["KW_HBASE_BUFFERED"].rpartition(":")
+    return host, int(port)
+
+
+class Door:
+    """Forwards connections to the Thrift2 server while it is open; shutting it ends them all."""
+
+    def __init__(self, context=None):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        self.context = context
+        self.listening = None
+        self.pairs = []
+        self.lock = threading.Lock()
+
+    def open(self):
+        self.listening = socket.create_server(("127.0.0.1", self.port), reuse_port=False)
+        threading.Thread(target=self.accept, args=(self.listening,), daemon=True).start()
+
+    def shut(self):
+        listening, self.listening = self.listening, None
+        if listening:
+            listening.shutdown(socket.SHUT_RDWR)
+            listening.close()
+        with self.lock:
+            for side in self.pairs:
+                try:
+                    side.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    pass
+            self.pairs = []
+
+    def accept(self, listening):
+        while True:
+            try:
+                caller, _ = listening.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.forward, args=(caller,), daemon=True).start()
+
+    def forward(self, caller):
+        try:
+            if self.context:
+                caller = self.context.wrap_socket(caller, server_side=True)
+            server = socket.create_connection(thrift2())
+        except (OSError, ssl.SSLError):
+            caller.close()
+            return
+        with self.lock:
+            self.pairs += [caller, server]
+        try:
+            while True:
+                sides = [caller] if self.context and caller.pending() else select.select([caller, server], [], [])[0]
+                for side in sides:
+                    part = side.recv(65536)
+                    if not part:
+                        return
+                    (server if side is caller else caller).sendall(part)
+        except (OSError, ValueError):
+            pass
+        finally:
+            caller.close()
+            server.close()
+
+
+def policy(door, more=""):
+    name = f"late_{os.getpid()}_{time.time_ns()}"
+    store = f"""  kind: hbase
+  servers: [localhost:{door.port}]
+  create_missing: true
+  catalog: {name}_catalog
+  rest: 100ms
+{more}"""
+    return POLICY.replace("  kind: embedded\n  path: {folder}/data\n", store).replace("tables:\n  events:\n",
+                                                                                 f"tables:\n  events:\n    store_table: {name}\n")
+
+
+class Hbase(unittest.TestCase):
+    def expect_unavailable(self, call):
+        with self.assertRaises(KeywayError) as caught:
+            call()
+        self.assertIn(caught.exception.code, (Code.UNAVAILABLE, Code.TIMEOUT), caught.exception)
+
+    def test_it_comes_late_and_goes_and_comes(self):
+        door = Door()
+        with Gateway(policy(door)) as gateway:
+            data = gateway.data()
+            one = record(id="a", ts=1, note="x")
+            self.assertFalse(gateway.ready()["ready"])
+            self.expect_unavailable(lambda: data.put("events", one, None))
+
+            door.open()
+            wait_until(lambda: gateway.ready()["ready"], 60, "the gateway to find its store")
+            data.put("events", one, None)
+            self.assertEqual(plain(data.get("events", record(id="a", ts=1), None, None).record)["note"], "x")
+
+            door.shut()
+            self.expect_unavailable(lambda: data.get("events", record(id="a", ts=1), None, Options(deadline_ms=3000)))
+            wait_until(lambda: not gateway.ready()["ready"], 60, "the gateway to notice")
+            self.assertEqual(gateway.get("/livez")[0], 200)
+            self.assertEqual(data.tables(), ["events"])
+
+            door.open()
+            wait_until(lambda: gateway.ready()["ready"], 60, "the gateway to find it again")
+            page = data.scan(Query(table="events", bound=record(id="a")))
+            self.assertEqual([plain(row)["note"] for row in page.rows], ["x"])
+            data.close()
+        door.shut()
+
+    def test_a_changed_rule_that_is_found_out_late(self):
+        """The guard speaks as soon as it can: a gateway that waited ends then."""
+        door = Door()
+        text = policy(door)
+        door.open()
+        with Gateway(text) as gateway:
+            wait_until(lambda: gateway.ready()["ready"], 60, "the gateway to be ready")
+            gateway.stop()
+            door.shut()
+            gateway.write_policy(text.replace("take: 4", "take: 6"))
+            gateway.expect_start = False
+            gateway.start()
+            gateway.wait_for_log("the store cannot be reached")
+            door.open()
+            self.assertEqual(gateway.wait_for_exit(), 3)
+            self.assertIn("REFUSED", gateway.log())
+        door.shut()
+
+    def test_tls_towards_the_servers(self):
+        folder = tempfile.mkdtemp(prefix="keyway-certificates-")
+        subject = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
+        for name, names in (("good", "DNS:localhost"), ("other", "DNS:elsewhere.test")):
+            subprocess.run(["openssl", "req", "-x509", *subject, "-subj", f"/CN={name}", "-addext", f"subjectAltName={names}",
+                            "-keyout", f"{folder}/{name}.key", "-out", f"{folder}/{name}.pem"], check=True, capture_output=True)
+
+        def door_with(name):
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(f"{folder}/{name}.pem", f"{folder}/{name}.key")
+            made = Door(context)
+            made.open()
+            return made
+
+        good = door_with("good")
+        with Gateway(policy(good, f"  tls: {{{{ca: {folder}/good.pem}}}}\n")) as gateway:
+            wait_until(lambda: gateway.ready()["ready"], 60, "the gateway to be ready")
+            data = gateway.data()
+            data.put("events", record(id="a", ts=1), None)
+            self.assertIsNotNone(data.get("events", record(id="a", ts=1), None, None).record)
+            data.close()
+        good.shut()
+
+        other = door_with("other")
+        for trust in ("good", "other"):  # an authority that did not sign, then a name that does not fit
+            with Gateway(policy(other, f"  tls: {{{{ca: {folder}/{trust}.pem}}}}\n")) as gateway:
+                self.assertFalse(gateway.ready()["ready"])
+                data = gateway.data()
+                self.expect_unavailable(lambda client=data: client.put("events", record(id="a", ts=1), None))
+                data.close()
+                self.assertRegex(gateway.log(), "certificate of localhost refused")
+        other.shut()
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    thrift2()
+    unittest.main(verbosity=2, warnings="ignore")
