@@ -85,20 +85,29 @@ kw_group_arrived(kw_stream *stream, bool was_ready)
     }
 }
 
+static kw_bytes
+suffix_of(const kw_stream *stream, const kw_row *row)
+{
+    return row->key.size > stream->skip ? kw_bytes_skip(row->key, stream->skip) : KW_BYTES_NONE;
+}
+
+/* The rank of the row behind is computed now, off the way: its key comes from far memory, and the match that
+ * it will enter would wait for it. */
 static void
 enter_head(kw_group *group, uint32_t leaf)
 {
-    const kw_stream *stream = &group->streams[leaf];
+    kw_stream *stream = &group->streams[leaf];
     const kw_row *head = stream->head;
     if (!head) {
         kw_tree_close(group->tree, leaf);
         return;
     }
-    kw_bytes suffix = head->key.size > stream->skip ? kw_bytes_skip(head->key, stream->skip) : KW_BYTES_NONE;
-    kw_tree_set(group->tree, leaf, suffix);
-    __builtin_prefetch(head + 2);
-    if (head < stream->last)
-        __builtin_prefetch(head[1].key.data);
+    kw_bytes suffix = suffix_of(stream, head);
+    uint64_t rank = stream->has_next ? stream->next_rank : kw_tree_rank(group->tree, suffix);
+    kw_tree_set(group->tree, leaf, suffix, rank);
+    stream->has_next = head < stream->last;
+    if (stream->has_next)
+        stream->next_rank = kw_tree_rank(group->tree, suffix_of(stream, head + 1));
 }
 
 static void

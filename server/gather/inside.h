@@ -23,12 +23,14 @@ typedef struct kw_stream {
     kw_row *last; /* of batch */
     kw_row *mark; /* when this row becomes the head, think about reading ahead */
     uint64_t taken;
+    uint64_t next_rank; /* of the row behind head, when has_next */
     uint32_t row_bytes; /* of batch, on average */
     uint32_t index;     /* of the range in the plan */
     uint32_t skip;      /* of the range */
     bool kept;          /* a row of batch is in the page */
     bool fetching;
-    bool waiting;   /* for a place among the fetches in flight */
+    bool waiting; /* for a place among the fetches in flight */
+    bool has_next;
     bool end;       /* nothing comes behind what is buffered */
     kw_rows *batch; /* being read; never one that was read to its end */
     kw_rows *ahead; /* behind batch */

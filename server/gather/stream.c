@@ -44,20 +44,32 @@ typedef struct chunk {
     size_t bytes; /* as the store counts: without the memory around keys and values */
 } chunk;
 
-/* What to ask for: what the page needs, within the stream's share of the budget (half of it for what is read,
- * half for what is read ahead). */
+/* Bytes of memory that one fetch of the stream may fill. When everything the page wants fits into the budget,
+ * streams may share it as they need; else each has its part, half of it for what is read and half for what is
+ * read ahead. */
+static size_t
+share_of(const kw_gather *gather, const kw_demand *demand)
+{
+    size_t budget = gather->spec.buffer_bytes;
+    bool fits = demand->wanted < budget / 4 * 3 / bytes_per_row(gather);
+    return fits ? budget / 2 : budget / (2 * demand->streams);
+}
+
+/* What to ask for: what the page needs, within the stream's share. */
 static chunk
 chunk_of(const kw_stream *stream, const kw_demand *demand, uint64_t buffered)
 {
     const kw_gather *gather = stream->gather;
-    size_t share = gather->spec.buffer_bytes / (2 * demand->streams);
+    size_t share = share_of(gather, demand);
     size_t rows = MAX(share / bytes_per_row(gather), 1);
     if (gather->read_memory)
         share = (size_t)((double)share * (double)gather->read_bytes / (double)gather->read_memory);
-    size_t left = gather->max_bytes > gather->page_bytes ? gather->max_bytes - gather->page_bytes : 1;
-    size_t of_page = left / demand->streams + left / demand->streams / 4;
-    if (!gather->sifts && share > of_page)
-        share = of_page;
+    if (!gather->sifts) {
+        size_t left = gather->max_bytes > gather->page_bytes ? gather->max_bytes - gather->page_bytes : 1;
+        double part = 1.25 * (double)kw_demand_expected(demand) / (double)demand->wanted;
+        share = MIN(share, (size_t)(part * (double)left));
+    }
+
     return (chunk){.rows = (uint32_t)MIN(rows, kw_demand_rows(demand, buffered)),
                    .bytes = MAX(share, CHUNK_BYTES_MIN)};
 }
@@ -150,23 +162,35 @@ fetch(kw_stream *stream, const kw_demand *demand, chunk what)
     kw_run_fetch(stream->run, what.rows, what.bytes, more, gather->deadline, arrived, stream);
 }
 
-static void
-fetch_needed(kw_stream *stream)
+static uint64_t
+buffered_rows(const kw_stream *stream)
 {
-    kw_demand demand = demand_of(stream);
-    fetch(stream, &demand, chunk_of(stream, &demand, 0));
+    return (stream->head ? (uint64_t)(stream->last - stream->head) + 1 : 0) +
+           (stream->ahead ? stream->ahead->count : 0);
 }
 
-void
-kw_stream_need(kw_stream *stream)
+static bool
+can_fetch(const kw_stream *stream)
+{
+    return !(stream->end || stream->ahead || stream->fetching || stream->error);
+}
+
+/* A stream without rows is fetched for in any case; others while the budget allows it. */
+static void
+fetch_now(kw_stream *stream, const kw_demand *demand)
+{
+    const kw_gather *gather = stream->gather;
+    chunk what = chunk_of(stream, demand, buffered_rows(stream));
+    if (!stream->head || gather->held_bytes + what.rows * bytes_per_row(gather) <= gather->spec.buffer_bytes)
+        fetch(stream, demand, what);
+}
+
+static void
+wait_for_place(kw_stream *stream)
 {
     kw_gather *gather = stream->gather;
-    if (stream->fetching || stream->waiting || stream->error)
+    if (stream->waiting)
         return;
-    if (gather->in_flight < FETCHES_MAX) {
-        fetch_needed(stream);
-        return;
-    }
     stream->waiting = true;
     stream->next_waiting = NULL;
     if (gather->waiting_last)
@@ -174,6 +198,15 @@ kw_stream_need(kw_stream *stream)
     else
         gather->waiting_first = stream;
     gather->waiting_last = stream;
+}
+
+static void
+fetch_or_wait(kw_stream *stream, const kw_demand *demand)
+{
+    if (stream->gather->in_flight < FETCHES_MAX)
+        fetch_now(stream, demand);
+    else
+        wait_for_place(stream);
 }
 
 void
@@ -185,42 +218,32 @@ kw_streams_start_waiting(kw_gather *gather)
         if (!gather->waiting_first)
             gather->waiting_last = NULL;
         stream->waiting = false;
-        fetch_needed(stream);
+        kw_demand demand = demand_of(stream);
+        if (can_fetch(stream) && kw_demand_expected(&demand) > buffered_rows(stream))
+            fetch_now(stream, &demand);
     }
 }
 
-static uint64_t
-buffered_rows(const kw_stream *stream)
+void
+kw_stream_need(kw_stream *stream)
 {
-    return (stream->head ? (uint64_t)(stream->last - stream->head) + 1 : 0) +
-           (stream->ahead ? stream->ahead->count : 0);
-}
-
-/* Asks for more before it is needed, if the budget allows. */
-static void
-fetch_ahead(kw_stream *stream, const kw_demand *demand)
-{
-    kw_gather *gather = stream->gather;
-    chunk what = chunk_of(stream, demand, buffered_rows(stream));
-    if (gather->in_flight < FETCHES_MAX &&
-        gather->held_bytes + what.rows * bytes_per_row(gather) <= gather->spec.buffer_bytes)
-        fetch(stream, demand, what);
-}
-
-static bool
-can_fetch(const kw_stream *stream)
-{
-    return !(stream->end || stream->ahead || stream->fetching || stream->waiting || stream->error);
+    if (!can_fetch(stream))
+        return;
+    kw_demand demand = demand_of(stream);
+    if (stream->group->built)
+        fetch_now(stream, &demand); /* all others wait for this one */
+    else
+        fetch_or_wait(stream, &demand);
 }
 
 void
 kw_stream_ahead(kw_stream *stream)
 {
-    if (!can_fetch(stream))
+    if (!can_fetch(stream) || stream->waiting)
         return;
     kw_demand demand = demand_of(stream);
     if (kw_demand_ahead(&demand, buffered_rows(stream)))
-        fetch_ahead(stream, &demand);
+        fetch_or_wait(stream, &demand);
 }
 
 void
@@ -231,12 +254,11 @@ kw_streams_top_up(kw_stream *dry)
     double per_taken = (double)demand.wanted / ((double)demand.taken_by_all + (double)demand.streams);
     for (uint32_t i = 0; i < group->count; i++) {
         kw_stream *stream = &group->streams[i];
-        if (stream == dry || stream->end ||
-            (double)(stream->taken + 1) * per_taken <= (double)buffered_rows(stream))
+        double lacks = (double)(stream->taken + 1) * per_taken - (double)buffered_rows(stream);
+        if (lacks <= 0 || stream == dry || stream->waiting || !can_fetch(stream))
             continue;
         demand.taken = stream->taken;
-        if (can_fetch(stream))
-            fetch_ahead(stream, &demand);
+        fetch_or_wait(stream, &demand);
     }
 }
 

@@ -59,22 +59,22 @@ kw_tree_free(kw_tree *tree)
     g_free(tree);
 }
 
-static uint64_t
-rank_of(kw_bytes head)
+uint64_t
+kw_tree_rank(const kw_tree *tree, kw_bytes head)
 {
+    uint64_t flip = tree->reversed ? UINT64_MAX : 0;
     if (head.size >= 8)
-        return kw_be64_load(head.data);
+        return kw_be64_load(head.data) ^ flip;
     uint8_t padded[8] = {0};
     if (head.size)
         memcpy(padded, head.data, head.size);
-    return kw_be64_load(padded);
+    return kw_be64_load(padded) ^ flip;
 }
 
 void
-kw_tree_set(kw_tree *tree, uint32_t leaf, kw_bytes head)
+kw_tree_set(kw_tree *tree, uint32_t leaf, kw_bytes head, uint64_t rank)
 {
-    uint64_t rank = rank_of(head);
-    tree->entrants[leaf] = (entrant){.rank = tree->reversed ? ~rank : rank, .head = head, .state = leaf};
+    tree->entrants[leaf] = (entrant){.rank = rank, .head = head, .state = leaf};
 }
 
 void

@@ -14,8 +14,10 @@ typedef struct kw_tree kw_tree;
 kw_tree *kw_tree_new(uint32_t leaves, bool reversed);
 void kw_tree_free(kw_tree *tree);
 
-/* A leaf's head; borrowed until it is set again. Takes effect with build or replay. */
-void kw_tree_set(kw_tree *tree, uint32_t leaf, kw_bytes head);
+/* The first bytes of a head as a number that orders as they do (in a reversed tree the other way around). */
+uint64_t kw_tree_rank(const kw_tree *tree, kw_bytes head);
+/* A leaf's head with its rank; borrowed until it is set again. Takes effect with build or replay. */
+void kw_tree_set(kw_tree *tree, uint32_t leaf, kw_bytes head, uint64_t rank);
 /* The leaf has no more heads. */
 void kw_tree_close(kw_tree *tree, uint32_t leaf);
 

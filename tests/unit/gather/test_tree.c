@@ -23,6 +23,12 @@ by_head(const void *left, const void *right)
 }
 
 static void
+set_head(kw_tree *tree, uint32_t leaf, kw_bytes head)
+{
+    kw_tree_set(tree, leaf, head, kw_tree_rank(tree, head));
+}
+
+static void
 check_merge(uint32_t leaves, uint32_t per_leaf, uint32_t different)
 {
     size_t count = (size_t)leaves * per_leaf;
@@ -40,7 +46,7 @@ check_merge(uint32_t leaves, uint32_t per_leaf, uint32_t different)
     g_autofree uint32_t *at = g_new0(uint32_t, leaves);
     kw_tree *tree = kw_tree_new(leaves, reversed_now);
     for (uint32_t leaf = 0; leaf < leaves && per_leaf; leaf++)
-        kw_tree_set(tree, leaf, kw_bytes_of_text(entries[(size_t)leaf * per_leaf].text));
+        set_head(tree, leaf, kw_bytes_of_text(entries[(size_t)leaf * per_leaf].text));
     kw_tree_build(tree);
     for (size_t i = 0; i < count; i++) {
         uint32_t leaf = kw_tree_winner(tree);
@@ -48,7 +54,7 @@ check_merge(uint32_t leaves, uint32_t per_leaf, uint32_t different)
         const entry *head = &entries[(size_t)leaf * per_leaf + at[leaf]];
         g_assert_cmpstr(head->text, ==, sorted[i].text);
         if (++at[leaf] < per_leaf)
-            kw_tree_set(tree, leaf, kw_bytes_of_text(head[1].text));
+            set_head(tree, leaf, kw_bytes_of_text(head[1].text));
         else
             kw_tree_close(tree, leaf);
         kw_tree_replay(tree);
@@ -77,16 +83,16 @@ static void
 test_short_heads(void)
 {
     kw_tree *tree = kw_tree_new(3, false);
-    kw_tree_set(tree, 0, kw_bytes_of("a\0", 2));
-    kw_tree_set(tree, 1, kw_bytes_of("a", 1));
-    kw_tree_set(tree, 2, KW_BYTES_NONE);
+    set_head(tree, 0, kw_bytes_of("a\0", 2));
+    set_head(tree, 1, kw_bytes_of("a", 1));
+    set_head(tree, 2, KW_BYTES_NONE);
     kw_tree_build(tree);
     g_assert_cmpuint(kw_tree_winner(tree), ==, 2);
     kw_tree_close(tree, 2);
     kw_tree_replay(tree);
     g_assert_cmpuint(kw_tree_winner(tree), ==, 1);
     /* A head that ranks like a closed leaf's still comes before the end. */
-    kw_tree_set(tree, 1, kw_bytes_of("\xff\xff\xff\xff\xff\xff\xff\xff\xff", 9));
+    set_head(tree, 1, kw_bytes_of("\xff\xff\xff\xff\xff\xff\xff\xff\xff", 9));
     kw_tree_replay(tree);
     g_assert_cmpuint(kw_tree_winner(tree), ==, 0);
     kw_tree_close(tree, 0);
