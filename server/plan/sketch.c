@@ -74,7 +74,8 @@ note_field(kw_sketch *sketch, const kw_terms *terms, const kw_component *compone
     sketch->equalities++;
 }
 
-/* The whole key is known when every field in it is bound, or enumerable with something bound behind it. */
+/* The whole key is known when every field in it is bound, or enumerable and in the range or with something
+ * bound or ranged so behind it. */
 static bool
 walk_complete(kw_sketch *sketch, const kw_terms *terms)
 {
@@ -85,10 +86,11 @@ walk_complete(kw_sketch *sketch, const kw_terms *terms)
         if (component->field < 0)
             continue;
         bool bound = is_bound(terms, component->field);
-        bool listed = component->buckets && (bound_behind || component->field == terms->span.field);
+        bool ranged = component->buckets && component->field == terms->span.field;
+        bool listed = ranged || (component->buckets && bound_behind);
         if (!bound && !listed)
             return false;
-        bound_behind = bound_behind || bound;
+        bound_behind = bound_behind || bound || ranged;
     }
     for (size_t index = 0; index < count; index++) {
         const kw_component *component = kw_layout_component(sketch->layout, index);

@@ -140,6 +140,22 @@ test_raw_in_the_middle(void)
     g_assert_nonnull(strstr(kw_plan_text(plan, asking->arena), "encoding: terminated would keep them apart"));
 }
 
+/* A range on an enumerable field that ends the key, behind one that is not bound. */
+static void
+test_only_enums(void)
+{
+    static const kw_test_case cases[] = {
+        {"late>=y", "primary: <ay> <az> <by> <bz>"},
+        {"late=y", "primary: <ay> <by>"},
+        {"kind>=b full", "primary: [b,c)"},
+        {"kind=a late<=y", "primary: <ax> <ay>"},
+    };
+    CHECK_CASES(
+        "    fields: {kind: {type: string, values: [a, b]}, late: {type: string, values: [x, y, z]}}\n"
+        "    key:\n      - enum: {field: kind, as: text}\n      - enum: {field: late, as: text}\n",
+        cases);
+}
+
 static void
 test_enums(void)
 {
@@ -356,6 +372,7 @@ main(int argc, char **argv)
     g_test_add_func("/plan/salt_of_bound_field", test_salt_of_bound_field);
     g_test_add_func("/plan/raw_in_the_middle", test_raw_in_the_middle);
     g_test_add_func("/plan/enums", test_enums);
+    g_test_add_func("/plan/only_enums", test_only_enums);
     g_test_add_func("/plan/pruning", test_pruning);
     g_test_add_func("/plan/string_ranges", test_string_ranges);
     g_test_add_func("/plan/coarse_unit", test_coarse_unit);
