@@ -2,7 +2,11 @@
  *
  *   encodings/text.c    raw, fixed, terminated   strings and bytes
  *   encodings/digits.c  digits                   strings of a fixed number of decimal digits
+ *   encodings/hex.c     hex, uuid                strings of hex digits, as the bytes they say
  *   encodings/number.c  int, raw_int, max_minus, decimal, max_minus_decimal
+ *   encodings/real.c    double, float
+ *   encodings/flag.c    bool, raw_bool
+ *   encodings/compatible.c  phoenix, ordered     families of other libraries' forms
  *
  * An encoding is a row of the table in encoding.c. Reasons that encode gives ("is negative ...") are put
  * behind table, field and value by the component.
@@ -25,8 +29,11 @@ typedef struct kw_form {
     uint8_t terminator; /* terminated */
     int64_t least;      /* numbers: what may be written, in the unit of the key */
     int64_t most;
-    uint64_t top;    /* numbers: a descending code is top - code */
-    int64_t divisor; /* numbers: units of the field per unit of the key */
+    uint64_t top;             /* numbers: a descending code is top - code */
+    int64_t divisor;          /* numbers: units of the field per unit of the key */
+    uint64_t bias;            /* doubles: added to every code */
+    uint8_t header;           /* families: first byte of every piece; 0: none */
+    const kw_encoding *inner; /* families: what writes the rest */
 } kw_form;
 
 struct kw_encoding {
@@ -36,6 +43,7 @@ struct kw_encoding {
     bool reversible;        /* takes reverse: true */
     bool takes_unit;
     bool needs_width;
+    bool takes_real_width; /* doubles may be of several widths */
     bool takes_terminator;
 
     /* Settles width, delimited, direction, limits; form holds the settings. False after a diagnostic. */
@@ -64,5 +72,14 @@ extern const kw_encoding kw_encoding_raw_int;
 extern const kw_encoding kw_encoding_max_minus;
 extern const kw_encoding kw_encoding_decimal;
 extern const kw_encoding kw_encoding_max_minus_decimal;
+extern const kw_encoding kw_encoding_hex;
+extern const kw_encoding kw_encoding_uuid;
+extern const kw_encoding kw_encoding_double;
+extern const kw_encoding kw_encoding_float;
+extern const kw_encoding kw_encoding_bool;
+extern const kw_encoding kw_encoding_raw_bool;
+extern const kw_encoding kw_encoding_phoenix;
+extern const kw_encoding kw_encoding_ordered;
+extern const kw_encoding kw_encoding_seven; /* not in the table: for `ordered` */
 
 #define KW_TYPE_BIT(type) (1u << (type))

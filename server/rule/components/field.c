@@ -37,8 +37,9 @@ default_encoding(const kw_site *site, kw_field_type type)
     case KW_FIELD_TIMESTAMP:
         return "int";
     case KW_FIELD_BOOL:
+        return "bool";
     case KW_FIELD_DOUBLE:
-        return "int"; /* which does not take them: the message names the type */
+        return "double";
     }
     g_assert_not_reached();
 }
@@ -97,18 +98,27 @@ take_terminator(const kw_site *site, field_piece *self)
     return true;
 }
 
+static const char *
+width_hint(kw_field_type type)
+{
+    if (type == KW_FIELD_DOUBLE)
+        return "encoding float takes 4 bytes, double 8";
+    return type == KW_FIELD_BOOL ? NULL : "use encoding: fixed";
+}
+
 static bool
 take_width(const kw_site *site, field_piece *self)
 {
     const kw_encoding *encoding = self->form.encoding;
     int64_t width = kw_site_number(site, "width", 0);
-    bool numeric = kw_field_value_kind(self->form.type) == KW_VALUE_NUMBER;
+    bool numeric = kw_field_value_kind(self->form.type) == KW_VALUE_NUMBER ||
+                   (self->form.type == KW_FIELD_DOUBLE && encoding->takes_real_width);
     if (encoding->needs_width && width == 0)
         return kw_diagnostics_add(site->diagnostics, site->model->mark,
                                   "say how many bytes it takes, as in {name: ..., width: 16}",
                                   "field: encoding %s needs a width", encoding->name);
     if (width != 0 && !encoding->needs_width && !numeric)
-        return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "width"), "use encoding: fixed",
+        return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "width"), width_hint(self->form.type),
                                   "field: encoding %s takes no width", encoding->name);
     self->form.width = (uint32_t)width;
     return true;
@@ -196,6 +206,8 @@ encode(const kw_component *component, const kw_value *values, kw_bytes rest, kw_
     (void)rest;
     kw_value value = values[component->field];
     const kw_field *field = &component->table->fields[component->field];
+    if (self->form.type == KW_FIELD_DOUBLE && value.kind == KW_VALUE_NUMBER)
+        value = (kw_value){.kind = KW_VALUE_REAL, .real = (double)value.number};
     if (value.kind != kw_field_value_kind(self->form.type)) {
         if (value.kind == KW_VALUE_NONE)
             return kw_error_set(ret_error, KW_INVALID,
@@ -242,17 +254,20 @@ static const kw_setting_schema settings[] = {
     {.name = "encoding",
      .kind = KW_SETTING_CHOICE,
      .choices = kw_encoding_names,
-     .fallback = "int for numbers and timestamps; raw for strings and bytes at the end, else terminated",
-     .about = "Strings: raw, terminated, fixed, digits. Bytes: raw, terminated, fixed. Numbers and "
-              "timestamps: int "
-              "(sign bit flipped), raw_int (Java's Bytes.toBytes), max_minus (Integer.MAX_VALUE or "
-              "Long.MAX_VALUE minus it), decimal, max_minus_decimal."},
+     .fallback = "int for numbers and timestamps; double; bool; raw for strings and bytes at the end, before "
+                 "it terminated for strings and fixed for bytes",
+     .about = "Strings: raw, terminated, fixed, digits, hex (lower-case hex digits as the bytes they say), "
+              "uuid. Bytes: raw, terminated, fixed. Numbers and timestamps: int (sign bit flipped), raw_int "
+              "(Java's Bytes.toBytes), max_minus (Integer.MAX_VALUE or Long.MAX_VALUE minus it), decimal, "
+              "max_minus_decimal. Doubles: double, float. Bools: bool (0x00, 0x01), raw_bool (0x00, 0xFF). "
+              "For keys that others made: phoenix (numbers, timestamps and doubles as Phoenix's columns), "
+              "ordered (all but bools as HBase's OrderedBytes)."},
     {.name = "width",
      .kind = KW_SETTING_INT,
      .least = 1,
      .most = 1024,
-     .fallback = "8 bytes or 19 digits for numbers",
-     .about = "Bytes that it takes in the key."},
+     .fallback = "8 bytes or 19 digits for numbers, 9 bytes with ordered",
+     .about = "Bytes that it takes in the key, a header included."},
     {.name = "order",
      .kind = KW_SETTING_CHOICE,
      .choices = orders,

@@ -177,7 +177,9 @@ random_question(const kw_test_world *world, kw_question *ret_question)
     size_t fields = world->table->fields_count;
     kw_bound *bounds = KW_ARENA_ARRAY(world->arena, kw_bound, fields);
     for (size_t field = 0; field < fields; field++) {
-        size_t count = random_chance(60) ? 0 : random_chance(60) ? 1 : 1 + random_below(3);
+        size_t count = random_chance(world->table->fields[field].identity ? 60 : 90) ? 0
+                       : random_chance(60)                                           ? 1
+                                                                                     : 1 + random_below(3);
         kw_value *values = KW_ARENA_ARRAY(world->arena, kw_value, count);
         for (size_t index = 0; index < count; index++)
             values[index] = likely_value(world, field);

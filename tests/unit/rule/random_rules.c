@@ -5,9 +5,9 @@
 
 #include <stdlib.h>
 
-enum { S0, S1, N0, T0, E0, B0 };
+enum { S0, S1, N0, T0, E0, B0, D0, F0, H0 };
 
-static const char *const names[RANDOM_FIELDS] = {"s0", "s1", "n0", "t0", "e0", "b0"};
+static const char *const names[RANDOM_FIELDS] = {"s0", "s1", "n0", "t0", "e0", "b0", "d0", "f0", "h0"};
 
 void
 random_seed(void)
@@ -35,7 +35,7 @@ static void
 string_component(random_table *table, size_t field, GString *out)
 {
     const char *order = random_chance(30) ? ", order: desc" : "";
-    switch (random_below(6)) {
+    switch (random_below(7)) {
     case 0:
         g_string_append_printf(out, "      - field: %s\n", names[field]);
         return;
@@ -53,6 +53,9 @@ string_component(random_table *table, size_t field, GString *out)
     case 4:
         g_string_append_printf(out, "      - field: {name: %s, encoding: fixed, width: %u%s}\n", names[field],
                                1 + random_below(3), order);
+        return;
+    case 5:
+        g_string_append_printf(out, "      - field: {name: %s, encoding: ordered%s}\n", names[field], order);
         return;
     default:
         if (!table->digits[field])
@@ -83,14 +86,36 @@ number_component(size_t field, const char *unit, GString *out)
         "decimal, width: 2, reverse: true",
         "max_minus_decimal, width: 10",
         "max_minus_decimal",
+        "phoenix, width: 4, order: desc",
+        "ordered",
+        "ordered, width: 3, order: desc",
+        "ordered, width: 2",
     };
     g_string_append_printf(out, "      - field: {name: %s, encoding: %s%s%s}\n", names[field],
                            forms[random_below(G_N_ELEMENTS(forms))], *unit ? ", unit: " : "", unit);
 }
 
+/* A double, a bool, a string of hex digits. */
+static void
+other_component(size_t field, GString *out)
+{
+    static const char *const real_forms[] = {
+        "double", "float", "phoenix", "ordered", "phoenix, width: 4", "ordered, width: 5"};
+    const char *form = field == F0   ? random_chance(50) ? "bool" : "raw_bool"
+                       : field == H0 ? random_chance(50) ? "uuid" : "hex, width: 2"
+                                     : real_forms[random_below(G_N_ELEMENTS(real_forms))];
+    if (field == F0 && random_chance(30))
+        g_string_append(out, "      - enum: f0\n");
+    else
+        g_string_append_printf(out, "      - field: {name: %s, encoding: %s%s}\n", names[field], form,
+                               random_chance(40) ? ", order: desc" : "");
+}
+
 static void
 field_component(random_table *table, size_t field, const char *unit, GString *out)
 {
+    static const char *const b0_forms[] = {"raw", "fixed, width: 2", "fixed, width: 2, order: desc",
+                                           "ordered", "ordered, order: desc"};
     switch (field) {
     case S0:
     case S1:
@@ -104,9 +129,12 @@ field_component(random_table *table, size_t field, const char *unit, GString *ou
         g_string_append_printf(out, "      - enum: {field: e0, as: %s}\n",
                                random_chance(50) ? "index" : "text");
         return;
-    default:
+    case B0:
         g_string_append_printf(out, "      - field: {name: b0, encoding: %s}\n",
-                               random_chance(50) ? "raw" : "fixed, width: 2");
+                               b0_forms[random_below(G_N_ELEMENTS(b0_forms))]);
+        return;
+    default:
+        other_component(field, out);
     }
 }
 
@@ -174,7 +202,7 @@ void
 random_table_make(random_table *ret_table)
 {
     *ret_table = (random_table){.yaml = NULL};
-    size_t fields[RANDOM_FIELDS] = {S0, S1, N0, T0, E0, B0};
+    size_t fields[RANDOM_FIELDS] = {S0, S1, N0, T0, E0, B0, D0, F0, H0};
     shuffle(fields, RANDOM_FIELDS);
     size_t count = 1 + random_below(4);
     const char *unit = random_chance(15) ? "s" : "";
@@ -184,7 +212,8 @@ random_table_make(random_table *ret_table)
     ret_table->yaml = g_strdup_printf(
         "    fields:\n      s0: string\n      s1: string\n      n0: int\n"
         "      t0: {type: timestamp, unit: ms, column: \"d:t0\"}\n"
-        "      e0: {type: string, values: [ab, ac, b]}\n      b0: bytes\n    key:\n%s%s%s",
+        "      e0: {type: string, values: [ab, ac, b]}\n      b0: bytes\n"
+        "      d0: double\n      f0: bool\n      h0: string\n    key:\n%s%s%s",
         primary->str, random_chance(60) ? "    paths:\n      second:\n        key:\n" : "", "");
     if (strstr(ret_table->yaml, "second:")) {
         char **lines = g_strsplit(second->str, "\n", -1);
@@ -231,6 +260,49 @@ random_number(void)
     return (int64_t)random_below(14) - (random_chance(15) ? 3 : 0);
 }
 
+static kw_value
+random_real(void)
+{
+    static const double edges[] = {-0.0,  0.0,    1e300, -1e300, 1e-300,  -1e-300, 0.1,
+                                   1e-46, -1e-46, 3e38,  3.5e38, -3.5e38, 1e39,    16777217.0};
+    static const uint64_t odd[] = {0x7ff0000000000000, 0xfff0000000000000, 0x7ff8000000000000,
+                                   0xfff8000000000000, 0x7ff0000000000001, 0x7fffffffffffffff};
+    kw_value value = {.kind = KW_VALUE_REAL, .real = (double)random_below(9) / 2 - 2};
+    if (random_chance(15))
+        value.real = edges[random_below(G_N_ELEMENTS(edges))];
+    else if (random_chance(6))
+        memcpy(&value.real, &odd[random_below(G_N_ELEMENTS(odd))], sizeof value.real);
+    return value;
+}
+
+/* Mostly a UUID or four hex digits, from few. */
+static kw_value
+random_hex(void)
+{
+    static const char *const texts[] = {
+        "0000",
+        "00ff",
+        "ff00",
+        "abcd",
+        "abce",
+        "ABCD",
+        "abcg",
+        "abc",
+        "00ff0",
+        "",
+        "00000000-0000-0000-0000-000000000000",
+        "00112233-4455-6677-8899-aabbccddeeff",
+        "00112233-4455-6677-8899-aabbccddeefe",
+        "a0112233-4455-6677-8899-aabbccddeeff",
+        "ffffffff-ffff-ffff-ffff-ffffffffffff",
+        "00112233-4455-6677-8899-AABBCCDDEEFF",
+        "00112233-4455-6677-88990aabbccddeeff",
+        "00112233-4455-6677-8899",
+    };
+    return (kw_value){.kind = KW_VALUE_TEXT,
+                      .bytes = kw_bytes_of_text(texts[random_below(G_N_ELEMENTS(texts))])};
+}
+
 kw_value
 random_value(const random_table *table, size_t field, kw_arena *arena)
 {
@@ -257,6 +329,12 @@ random_value(const random_table *table, size_t field, kw_arena *arena)
     }
     case E0:
         return (kw_value){.kind = KW_VALUE_TEXT, .bytes = kw_bytes_of_text(declared[random_below(3)])};
+    case D0:
+        return random_real();
+    case F0:
+        return (kw_value){.kind = KW_VALUE_FLAG, .flag = random_chance(50)};
+    case H0:
+        return random_hex();
     default:
         return (kw_value){.kind = KW_VALUE_BYTES,
                           .bytes = random_string(bytes, G_N_ELEMENTS(bytes),

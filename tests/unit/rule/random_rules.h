@@ -10,7 +10,7 @@ void random_seed(void);
 unsigned random_below(unsigned below);
 bool random_chance(unsigned percent);
 
-#define RANDOM_FIELDS 6
+#define RANDOM_FIELDS 9
 
 /* What the rules of one random table are like. */
 typedef struct random_table {
@@ -18,7 +18,8 @@ typedef struct random_table {
     int digits[RANDOM_FIELDS]; /* per field: values should be so many decimal digits; 0: need not */
 } random_table;
 
-/* Fields: s0 s1 strings, n0 int, t0 timestamp (ms, with a column), e0 string with declared values, b0 bytes.
+/* Fields: s0 s1 strings, n0 int, t0 timestamp (ms, with a column), e0 string with declared values, b0 bytes,
+ * d0 double, f0 bool, h0 string of hex digits.
  * A primary path, and often a second one. The rules may be refused. */
 void random_table_make(random_table *ret_table);
 void random_table_clear(random_table *table);

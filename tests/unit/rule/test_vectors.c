@@ -206,6 +206,136 @@ test_murmur3(void)
     each_case("murmur", 12, check_murmur3);
 }
 
+/* One field of a type in an encoding, alone and before another one. */
+static void
+check_field(const char *type, const char *form, kw_value value, const char *expected)
+{
+    kw_value values[] = {value, test_number(1)};
+    g_autofree char *alone =
+        g_strdup_printf("    fields: {v: %s}\n    key:\n      - field: {name: v, %s}\n", type, form);
+    check_both_ways(alone, values, expected);
+    g_autofree char *before = g_strdup_printf("    fields: {v: %s, n: int}\n    key:\n"
+                                              "      - field: {name: v, %s}\n"
+                                              "      - field: {name: n, width: 1}\n",
+                                              type, form);
+    g_autofree char *longer = g_strconcat(expected, "81", NULL);
+    check_both_ways(before, values, longer);
+}
+
+static kw_value
+case_value(JsonObject *it, kw_value_kind kind)
+{
+    switch (kind) {
+    case KW_VALUE_NUMBER:
+        return test_number(json_object_get_int_member(it, "value"));
+    case KW_VALUE_REAL:
+        return (kw_value){.kind = kind, .real = json_object_get_double_member(it, "value")};
+    case KW_VALUE_TEXT:
+    case KW_VALUE_BYTES:
+        return (kw_value){.kind = kind,
+                          .bytes = kw_bytes_of_text(json_object_get_string_member(it, "value"))};
+    case KW_VALUE_NONE:
+    case KW_VALUE_FLAG:
+        break;
+    }
+    g_assert_not_reached();
+}
+
+typedef struct kw_test_type {
+    const char *name; /* in the vectors */
+    const char *type;
+    const char *form;
+    const char *plain; /* another encoding that writes the same; NULL: none */
+    kw_value_kind kind;
+} kw_test_type;
+
+static const kw_test_type *
+find_type(const kw_test_type *types, size_t count, const char *name)
+{
+    for (size_t index = 0; index < count; index++) {
+        if (strcmp(types[index].name, name) == 0)
+            return &types[index];
+    }
+    g_error("no type %s", name);
+}
+
+static void
+check_phoenix_type(JsonObject *it)
+{
+    static const kw_test_type types[] = {
+        {"BIGINT", "int", "encoding: phoenix", "encoding: int", KW_VALUE_NUMBER},
+        {"INTEGER", "int", "encoding: phoenix, width: 4", "encoding: int, width: 4", KW_VALUE_NUMBER},
+        {"DOUBLE", "double", "encoding: phoenix", NULL, KW_VALUE_REAL},
+    };
+    const kw_test_type *type =
+        find_type(types, G_N_ELEMENTS(types), json_object_get_string_member(it, "type"));
+    kw_value value = case_value(it, type->kind);
+    static const char *const orders[] = {"asc", "desc"};
+    for (size_t order = 0; order < 2; order++) {
+        const char *expected = json_object_get_string_member(it, orders[order]);
+        g_autofree char *form = g_strdup_printf("%s, order: %s", type->form, orders[order]);
+        check_field(type->type, form, value, expected);
+        g_autofree char *plain = g_strdup_printf("%s, order: %s", type->plain, orders[order]);
+        if (type->plain)
+            check_field(type->type, plain, value, expected);
+    }
+}
+
+static void
+test_phoenix_types(void)
+{
+    each_case("phoenix_types", 20, check_phoenix_type);
+}
+
+static void
+check_ordered(JsonObject *it)
+{
+    static const kw_test_type types[] = {
+        {"int64", "int", "encoding: ordered", NULL, KW_VALUE_NUMBER},
+        {"int32", "int", "encoding: ordered, width: 5", NULL, KW_VALUE_NUMBER},
+        {"float64", "double", "encoding: ordered", NULL, KW_VALUE_REAL},
+        {"string", "string", "encoding: ordered", NULL, KW_VALUE_TEXT},
+        {"blob_var", "bytes", "encoding: ordered", NULL, KW_VALUE_BYTES},
+    };
+    const kw_test_type *type =
+        find_type(types, G_N_ELEMENTS(types), json_object_get_string_member(it, "type"));
+    bool descending = strcmp(json_object_get_string_member(it, "order"), "DESCENDING") == 0;
+    g_autofree char *form = g_strdup_printf("%s, order: %s", type->form, descending ? "desc" : "asc");
+    check_field(type->type, form, case_value(it, type->kind), json_object_get_string_member(it, "bytes"));
+}
+
+static void
+test_ordered(void)
+{
+    each_case("ordered_bytes", 56, check_ordered);
+}
+
+/* Forms that have no vectors: worked out by hand. */
+static void
+test_plain_forms(void)
+{
+    kw_value one = {.kind = KW_VALUE_REAL, .real = 1}, minus = {.kind = KW_VALUE_REAL, .real = -1.5};
+    kw_value yes = {.kind = KW_VALUE_FLAG, .flag = true}, no = {.kind = KW_VALUE_FLAG};
+    kw_value id = test_text("00112233-4455-6677-8899-aabbccddeeff"), digits = test_text("00ff1a");
+    check_field("double", "order: asc", one, "bff0000000000000");
+    check_field("double", "order: desc", one, "400fffffffffffff");
+    check_field("double", "encoding: double", minus, "4007ffffffffffff");
+    check_field("double", "encoding: float", one, "bf800000");
+    check_field("double", "encoding: float, order: desc", minus, "bfc00000");
+    check_field("double", "encoding: phoenix, width: 4", one, "bf800001");
+    check_field("double", "encoding: ordered, width: 5", one, "30bf800000");
+    check_field("int", "encoding: ordered, width: 2", test_number(-1), "297f");
+    check_field("int", "encoding: ordered, width: 3", test_number(1), "2a8001");
+    check_field("bool", "order: asc", yes, "01");
+    check_field("bool", "order: desc", yes, "00");
+    check_field("bool", "encoding: raw_bool", yes, "ff");
+    check_field("bool", "encoding: raw_bool, order: desc", no, "ff");
+    check_field("string", "encoding: uuid", id, "00112233445566778899aabbccddeeff");
+    check_field("string", "encoding: uuid, order: desc", id, "ffeeddccbbaa99887766554433221100");
+    check_field("string", "encoding: hex, width: 3", digits, "00ff1a");
+    check_field("string", "encoding: hex, width: 3, order: desc", digits, "ff00e5");
+}
+
 static void
 check_splits(JsonObject *it)
 {
@@ -245,6 +375,9 @@ main(int argc, char **argv)
     g_test_add_func("/rule/vectors/phoenix", test_phoenix);
     g_test_add_func("/rule/vectors/hbasewd", test_hbasewd);
     g_test_add_func("/rule/vectors/murmur3", test_murmur3);
+    g_test_add_func("/rule/vectors/phoenix_types", test_phoenix_types);
+    g_test_add_func("/rule/vectors/ordered_bytes", test_ordered);
+    g_test_add_func("/rule/vectors/plain_forms", test_plain_forms);
     g_test_add_func("/rule/vectors/splits", test_splits);
     int result = g_test_run();
     g_object_unref(parser);
