@@ -2,6 +2,7 @@
 #include "rule/digest.h"
 
 #include "rule/md5.h"
+#include "rule/sha1.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,9 +14,10 @@ static const struct {
     const char *name;
     size_t size;
 } digests[] = {
-    [KW_DIGEST_MD5] = {"md5", 16},
-    [KW_DIGEST_MURMUR3] = {"murmur3", 4},
-    [KW_DIGEST_XXH64] = {"xxh64", 8},
+    [KW_DIGEST_MD5] = {"md5", 16},        [KW_DIGEST_MURMUR3] = {"murmur3", 4},
+    [KW_DIGEST_XXH64] = {"xxh64", 8},     [KW_DIGEST_SHA1] = {"sha1", 20},
+    [KW_DIGEST_MURMUR2] = {"murmur2", 4}, [KW_DIGEST_CRC32] = {"crc32", 4},
+    [KW_DIGEST_JENKINS] = {"jenkins", 4},
 };
 
 bool
@@ -55,41 +57,20 @@ kw_digest_compute(kw_digest digest, kw_bytes input, uint8_t *to)
     case KW_DIGEST_XXH64:
         kw_be64_store(to, kw_xxh64(input));
         return;
+    case KW_DIGEST_SHA1:
+        kw_sha1(input, to);
+        return;
+    case KW_DIGEST_MURMUR2:
+        kw_be32_store(to, kw_murmur2_32(input, 0));
+        return;
+    case KW_DIGEST_CRC32:
+        kw_be32_store(to, kw_crc32(input));
+        return;
+    case KW_DIGEST_JENKINS:
+        kw_be32_store(to, kw_jenkins_32(input, 0));
+        return;
     }
     g_assert_not_reached();
-}
-
-static uint32_t
-rotate_left(uint32_t value, unsigned bits)
-{
-    return value << bits | value >> (32 - bits);
-}
-
-static uint32_t
-murmur3_block(uint32_t block)
-{
-    return rotate_left(block * 0xcc9e2d51u, 15) * 0x1b873593u;
-}
-
-uint32_t
-kw_murmur3_32(kw_bytes input, uint32_t seed)
-{
-    uint32_t hash = seed;
-    size_t at = 0;
-    for (; at + 4 <= input.size; at += 4) {
-        uint32_t block;
-        memcpy(&block, input.data + at, 4);
-        hash = rotate_left(hash ^ murmur3_block(GUINT32_FROM_LE(block)), 13) * 5 + 0xe6546b64u;
-    }
-    uint32_t tail = 0;
-    for (size_t index = input.size; index > at; index--)
-        tail = tail << 8 | input.data[index - 1];
-    if (input.size > at)
-        hash ^= murmur3_block(tail);
-    hash ^= (uint32_t)input.size;
-    hash = (hash ^ hash >> 16) * 0x85ebca6bu;
-    hash = (hash ^ hash >> 13) * 0xc2b2ae35u;
-    return hash ^ hash >> 16;
 }
 
 uint64_t

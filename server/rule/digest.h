@@ -6,16 +6,24 @@
 
 #include "rule/record.h"
 
-/* The longest digest (MD5). */
-#define KW_DIGEST_MAX 16
+/* The longest digest (SHA-1). */
+#define KW_DIGEST_MAX 20
 
-typedef enum kw_digest { KW_DIGEST_MD5, KW_DIGEST_MURMUR3, KW_DIGEST_XXH64 } kw_digest;
+typedef enum kw_digest {
+    KW_DIGEST_MD5,
+    KW_DIGEST_MURMUR3,
+    KW_DIGEST_XXH64,
+    KW_DIGEST_SHA1,
+    KW_DIGEST_MURMUR2,
+    KW_DIGEST_CRC32,
+    KW_DIGEST_JENKINS
+} kw_digest;
 
-/* "md5", "murmur3", "xxh64". False for another name. */
+/* "md5", "murmur3", "xxh64", "sha1", "murmur2", "crc32", "jenkins". False for another name. */
 bool kw_digest_find(const char *name, kw_digest *ret_digest);
 const char *kw_digest_name(kw_digest digest);
 
-/* Bytes of the digest: 16, 4, 8. */
+/* Bytes of the digest. */
 size_t kw_digest_size(kw_digest digest);
 
 /* Writes kw_digest_size bytes; numbers most significant byte first. */
@@ -23,6 +31,15 @@ void kw_digest_compute(kw_digest digest, kw_bytes input, uint8_t *to);
 
 /* MurmurHash3 x86 32 (Austin Appleby, public domain algorithm; HBase's MurmurHash3). */
 uint32_t kw_murmur3_32(kw_bytes input, uint32_t seed);
+
+/* HBase's MurmurHash: MurmurHash2 whose last bytes, behind the whole words, are signed. */
+uint32_t kw_murmur2_32(kw_bytes input, uint32_t seed);
+
+/* Bob Jenkins's lookup3 hashlittle (public domain algorithm; HBase's JenkinsHash). */
+uint32_t kw_jenkins_32(kw_bytes input, uint32_t seed);
+
+/* The CRC of zip and Ethernet (java.util.zip.CRC32). */
+uint32_t kw_crc32(kw_bytes input);
 
 uint64_t kw_xxh64(kw_bytes input);
 

@@ -87,7 +87,8 @@ piece(const kw_component *component, uint64_t index, kw_arena *arena)
     return kw_bytes_of(to, length);
 }
 
-static const char *const algorithms[] = {"md5", "murmur3", "xxh64", NULL};
+static const char *const algorithms[] = {"md5",   "sha1",  "murmur2", "murmur3",
+                                         "xxh64", "crc32", "jenkins", NULL};
 static const char *const forms[] = {"hex", "bytes", NULL};
 static const char *const number_forms[] = {"long", "text", NULL};
 
@@ -100,11 +101,12 @@ static const kw_setting_schema settings[] = {
      .kind = KW_SETTING_CHOICE,
      .choices = algorithms,
      .fallback = "xxh64",
-     .about = "The hash. All spread well; md5 and murmur3 are for keys that others made."},
+     .about = "The hash. The others than xxh64 are for keys that other programs made: murmur2, murmur3 and "
+              "jenkins as HBase computes them, crc32 as zip does."},
     {.name = "take",
      .kind = KW_SETTING_INT,
      .least = 1,
-     .most = 32,
+     .most = 40,
      .fallback = "4",
      .about = "How many hex digits or bytes of its beginning are taken."},
     {.name = "as",

@@ -1,6 +1,7 @@
 /* salt: a bucket number from a hash, so that rows with close keys lie in many regions.
  *
  *   xxh64      hash of the named fields; spreads sequential values evenly. The default
+ *   murmur2, murmur3, crc32, jenkins   32-bit hash of the named fields, taken as not negative
  *   java_long  of one number: (short) Long.hashCode(n), floor modulo (compatibility: spreads badly)
  *   phoenix    of the rest of the key: Phoenix's SaltingUtil
  *   hbasewd    of the rest of the key: HBaseWD's OneByteSimpleHash
@@ -16,6 +17,7 @@ typedef struct algorithm {
     const char *name;
     bool of_rest;
     bool of_number; /* exactly one int or timestamp field */
+    kw_digest digest;
     bool (*bucket)(const salt *self, const kw_value *values, kw_bytes rest, uint32_t *ret_bucket,
                    kw_error *ret_error);
 } algorithm;
@@ -35,6 +37,18 @@ xxh64_bucket(const salt *self, const kw_value *values, kw_bytes rest, uint32_t *
     if (!kw_derived_xxh64(&self->base, values, &hash, ret_error))
         return false;
     *ret_bucket = (uint32_t)(hash % self->form.buckets);
+    return true;
+}
+
+static bool
+digest_bucket(const salt *self, const kw_value *values, kw_bytes rest, uint32_t *ret_bucket,
+              kw_error *ret_error)
+{
+    (void)rest;
+    uint8_t digest[KW_DIGEST_MAX];
+    if (!kw_derived_digest(&self->base, values, self->algorithm->digest, false, digest, ret_error))
+        return false;
+    *ret_bucket = kw_be32_load(digest) % self->form.buckets;
     return true;
 }
 
@@ -84,6 +98,10 @@ hbasewd_bucket(const salt *self, const kw_value *values, kw_bytes rest, uint32_t
 
 static const algorithm algorithms[] = {
     {.name = "xxh64", .bucket = xxh64_bucket},
+    {.name = "murmur2", .digest = KW_DIGEST_MURMUR2, .bucket = digest_bucket},
+    {.name = "murmur3", .digest = KW_DIGEST_MURMUR3, .bucket = digest_bucket},
+    {.name = "crc32", .digest = KW_DIGEST_CRC32, .bucket = digest_bucket},
+    {.name = "jenkins", .digest = KW_DIGEST_JENKINS, .bucket = digest_bucket},
     {.name = "java_long", .of_number = true, .bucket = java_long_bucket},
     {.name = "phoenix", .of_rest = true, .bucket = phoenix_bucket},
     {.name = "hbasewd", .of_rest = true, .bucket = hbasewd_bucket},
@@ -172,7 +190,8 @@ piece(const kw_component *component, uint64_t index, kw_arena *arena)
     return kw_bucket_form_piece(&((const salt *)component)->form, (uint32_t)index, arena);
 }
 
-static const char *const algorithm_names[] = {"xxh64", "java_long", "phoenix", "hbasewd", NULL};
+static const char *const algorithm_names[] = {"xxh64",     "murmur2", "murmur3", "crc32", "jenkins",
+                                              "java_long", "phoenix", "hbasewd", NULL};
 
 static const kw_setting_schema settings[] = {
     {.name = "of",
@@ -184,8 +203,10 @@ static const kw_setting_schema settings[] = {
      .kind = KW_SETTING_CHOICE,
      .choices = algorithm_names,
      .fallback = "xxh64",
-     .about = "xxh64 spreads evenly. The others are for tables that other programs made: java_long "
-              "(Long.hashCode narrowed to short), phoenix (SALT_BUCKETS), hbasewd (OneByteSimpleHash)."},
+     .about =
+         "xxh64 spreads evenly. The others are for tables that other programs made: murmur2, murmur3, crc32 "
+         "and jenkins (the hash as a number that is not negative, modulo the buckets), java_long "
+         "(Long.hashCode narrowed to short), phoenix (SALT_BUCKETS), hbasewd (OneByteSimpleHash)."},
 };
 
 static const kw_component_schema schema = {

@@ -145,13 +145,14 @@ derived_component(const size_t *fields, size_t count, GString *out)
     const char *some = names[fields[random_below((unsigned)count)]];
     const char *other = names[fields[random_below((unsigned)count)]];
     static const char *const as[] = {"byte", "hex", "decimal"};
+    static const char *const hashes[] = {"md5", "sha1", "xxh64", "murmur2", "murmur3", "crc32", "jenkins"};
     switch (random_below(8)) {
     case 0:
         g_string_append_printf(out, "      - literal: \"%s\"\n", random_chance(50) ? "|" : "\\\\xFF\\\\xFF");
         return;
     case 1:
-        g_string_append_printf(out, "      - hash: {of: %s, algorithm: md5, take: %u}\n", some,
-                               1 + random_below(4));
+        g_string_append_printf(out, "      - hash: {of: %s, algorithm: %s, take: %u}\n", some,
+                               hashes[random_below(G_N_ELEMENTS(hashes))], 1 + random_below(4));
         return;
     case 2:
         if (some != other)
@@ -159,8 +160,9 @@ derived_component(const size_t *fields, size_t count, GString *out)
         return;
     case 3:
     case 4:
-        g_string_append_printf(out, "      - salt: {of: %s, buckets: %u, as: %s}\n", some,
-                               2 + random_below(5), as[random_below(3)]);
+        g_string_append_printf(out, "      - salt: {of: %s, buckets: %u, as: %s, algorithm: %s}\n", some,
+                               2 + random_below(5), as[random_below(3)],
+                               hashes[2 + random_below(G_N_ELEMENTS(hashes) - 2)]);
         return;
     case 5:
         g_string_append_printf(out, "      - salt: {buckets: %u, algorithm: %s}\n", 2 + random_below(5),

@@ -74,6 +74,8 @@ static const kw_test_refusal refusals[] = {
     {"      - literal: \"a\\\\y\"\n      - field: id\n", "13:18", "bad escape", "\\x5C"},
     {"      - hash: {of: id, algorithm: murmur3, take: 9}\n      - field: id\n", "13:50",
      "murmur3 has only 8 hex digits", NULL},
+    {"      - hash: {of: id, algorithm: sha1, take: 21, as: bytes}\n      - field: id\n", "13:47",
+     "sha1 has only 20 bytes", NULL},
     {"      - hash: {of: id, algorithm: xxh64, take: 9, as: bytes}\n      - field: id\n", "13:48",
      "xxh64 has only 8 bytes", NULL},
     {"      - salt: {buckets: 4}\n      - field: id\n", "13:9", "needs the setting \"of\"", NULL},

@@ -183,27 +183,68 @@ test_hbasewd(void)
     each_case("hbasewd", 36, check_hbasewd);
 }
 
+/* Each hash as the beginning of a key, and its salt. */
 static void
-check_murmur3(JsonObject *it)
+check_hash(const char *algorithm, const char *value, uint32_t expected)
 {
-    const char *value = json_object_get_string_member(it, "value");
-    int32_t expected = (int32_t)json_object_get_int_member(it, "murmur3");
-    g_assert_cmpint((int32_t)kw_murmur3_32(kw_bytes_of_text(value), 0), ==, expected);
     kw_value values[] = {test_text(value)};
-    GString *key = g_string_new(NULL);
-    g_string_printf(key, "%08x", (uint32_t)expected);
     g_autofree char *id = test_hex(kw_bytes_of_text(value));
-    g_string_append(key, id);
-    check_both_ways("    fields: {id: string}\n    key:\n"
-                    "      - hash: {of: id, algorithm: murmur3, take: 4, as: bytes}\n      - field: id\n",
-                    values, key->str);
-    g_string_free(key, TRUE);
+    g_autofree char *hashed = g_strdup_printf("%08x%s", expected, id);
+    g_autofree char *hash = g_strdup_printf("    fields: {id: string}\n    key:\n"
+                                            "      - hash: {of: id, algorithm: %s, take: 4, as: bytes}\n"
+                                            "      - field: id\n",
+                                            algorithm);
+    check_both_ways(hash, values, hashed);
+    g_autofree char *salted = g_strdup_printf("%02x%s", expected % 31, id);
+    g_autofree char *salt = g_strdup_printf("    fields: {id: string}\n    key:\n"
+                                            "      - salt: {of: id, algorithm: %s, buckets: 31}\n"
+                                            "      - field: id\n",
+                                            algorithm);
+    check_both_ways(salt, values, salted);
 }
 
 static void
-test_murmur3(void)
+check_murmur(JsonObject *it)
 {
-    each_case("murmur", 12, check_murmur3);
+    static const char *const names[] = {"murmur2", "murmur3", "jenkins"};
+    const char *value = json_object_get_string_member(it, "value");
+    for (size_t index = 0; index < G_N_ELEMENTS(names); index++)
+        check_hash(names[index], value, (uint32_t)json_object_get_int_member(it, names[index]));
+}
+
+static void
+test_murmur(void)
+{
+    each_case("murmur", 12, check_murmur);
+}
+
+/* Lengths around the words and blocks of each hash. crc32: the check value of the CRC catalogues; lookup3:
+ * the values that its author gives in the source; SHA-1 against GLib's. */
+static void
+test_hashes(void)
+{
+    g_assert_cmphex(kw_crc32(kw_bytes_of_text("123456789")), ==, 0xcbf43926);
+    g_assert_cmphex(kw_crc32(KW_BYTES_NONE), ==, 0);
+    check_hash("crc32", "123456789", 0xcbf43926);
+    g_assert_cmphex(kw_jenkins_32(KW_BYTES_NONE, 0), ==, 0xdeadbeef);
+    g_assert_cmphex(kw_jenkins_32(kw_bytes_of_text("Four score and seven years ago"), 0), ==, 0x17770551);
+    g_assert_cmphex(kw_jenkins_32(kw_bytes_of_text("Four score and seven years ago"), 1), ==, 0xcd628161);
+    g_assert_cmphex(kw_murmur2_32(KW_BYTES_NONE, 0), ==, 0);
+    uint8_t text[200];
+    for (size_t size = 0; size <= sizeof text; size++) {
+        uint8_t digest[KW_DIGEST_MAX];
+        memset(text, (int)('a' + size % 26), size);
+        kw_digest_compute(KW_DIGEST_SHA1, kw_bytes_of(text, size), digest);
+        g_autofree char *ours = test_hex(kw_bytes_of(digest, kw_digest_size(KW_DIGEST_SHA1)));
+        g_autofree char *theirs = g_compute_checksum_for_data(G_CHECKSUM_SHA1, text, size);
+        g_assert_cmpstr(ours, ==, theirs);
+    }
+    kw_value values[] = {test_text("abc")};
+    check_both_ways("    fields: {id: string}\n    key:\n"
+                    "      - hash: {of: id, algorithm: sha1, take: 40}\n      - field: id\n",
+                    values,
+                    "61393939336533363437303638313661626133653235373137383530633236633963643064383964"
+                    "616263");
 }
 
 /* One field of a type in an encoding, alone and before another one. */
@@ -374,7 +415,8 @@ main(int argc, char **argv)
     g_test_add_func("/rule/vectors/java_salt", test_java_salt);
     g_test_add_func("/rule/vectors/phoenix", test_phoenix);
     g_test_add_func("/rule/vectors/hbasewd", test_hbasewd);
-    g_test_add_func("/rule/vectors/murmur3", test_murmur3);
+    g_test_add_func("/rule/vectors/murmur", test_murmur);
+    g_test_add_func("/rule/vectors/hashes", test_hashes);
     g_test_add_func("/rule/vectors/phoenix_types", test_phoenix_types);
     g_test_add_func("/rule/vectors/ordered_bytes", test_ordered);
     g_test_add_func("/rule/vectors/plain_forms", test_plain_forms);
