@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 struct kw_catalog {
+    _Atomic unsigned references;
     kw_mutex lock;       /* guards all below; a leaf: nothing is locked under it */
     GHashTable *by_name; /* kw_bytes (the table's own) -> kw_stored_table, a reference */
     GHashTable *by_id;   /* id -> kw_stored_table, borrowed from by_name */
@@ -69,13 +70,21 @@ kw_catalog_new(void)
     catalog->by_name = g_hash_table_new_full(hash_name, equal_names, NULL, drop_reference);
     catalog->by_id = g_hash_table_new(g_direct_hash, g_direct_equal);
     catalog->next_id = 1;
+    atomic_store(&catalog->references, 1);
+    return catalog;
+}
+
+kw_catalog *
+kw_catalog_ref(kw_catalog *catalog)
+{
+    atomic_fetch_add(&catalog->references, 1);
     return catalog;
 }
 
 void
-kw_catalog_free(kw_catalog *catalog)
+kw_catalog_unref(kw_catalog *catalog)
 {
-    if (!catalog)
+    if (!catalog || atomic_fetch_sub(&catalog->references, 1) > 1)
         return;
     g_hash_table_destroy(catalog->by_id);
     g_hash_table_destroy(catalog->by_name);

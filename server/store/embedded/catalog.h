@@ -37,10 +37,12 @@ kw_stored_table *kw_stored_table_ref(kw_stored_table *table);
 void kw_stored_table_unref(kw_stored_table *table); /* NULL is fine */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_stored_table, kw_stored_table_unref)
 
+/* Reference counted, since compactions use it on threads of RocksDB's. */
 typedef struct kw_catalog kw_catalog;
 
 kw_catalog *kw_catalog_new(void);
-void kw_catalog_free(kw_catalog *catalog);
+kw_catalog *kw_catalog_ref(kw_catalog *catalog);
+void kw_catalog_unref(kw_catalog *catalog); /* NULL is fine */
 
 /* Reads every table. CORRUPT when an entry is not what it must be. */
 bool kw_catalog_load(kw_catalog *catalog, rocksdb_t *db, kw_error *ret_error);

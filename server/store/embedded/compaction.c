@@ -23,6 +23,7 @@ sieve_free(void *state)
 {
     sieve *own = state;
     kw_stored_table_unref(own->table);
+    kw_catalog_unref(own->catalog);
     kw_buffer_clear(&own->row);
     kw_buffer_clear(&own->column);
     g_free(own);
@@ -128,20 +129,21 @@ make_sieve(void *catalog, rocksdb_compactionfiltercontext_t *context)
 {
     (void)context;
     sieve *own = g_new0(sieve, 1);
-    own->catalog = catalog;
+    own->catalog = kw_catalog_ref(catalog);
     own->now_ms = kw_clock_wall_ms();
     own->family = -1;
     return rocksdb_compactionfilter_create(own, sieve_free, drops, sieve_name);
 }
 
 static void
-catalog_is_borrowed(void *catalog)
+drop_catalog(void *catalog)
 {
-    (void)catalog;
+    kw_catalog_unref(catalog);
 }
 
 rocksdb_compactionfilterfactory_t *
 kw_compaction_factory_new(kw_catalog *catalog)
 {
-    return rocksdb_compactionfilterfactory_create(catalog, catalog_is_borrowed, make_sieve, sieve_name);
+    return rocksdb_compactionfilterfactory_create(kw_catalog_ref(catalog), drop_catalog, make_sieve,
+                                                  sieve_name);
 }

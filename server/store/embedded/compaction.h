@@ -17,5 +17,5 @@
 
 #include "store/embedded/catalog.h"
 
-/* RocksDB takes the factory over; catalog must outlive it. */
+/* RocksDB takes the factory over, which holds a reference of the catalog. */
 rocksdb_compactionfilterfactory_t *kw_compaction_factory_new(kw_catalog *catalog);

@@ -48,7 +48,7 @@ embedded_free(kw_store *base)
     if (store->get_options)
         rocksdb_readoptions_destroy(store->get_options);
     kw_engine_close(&store->engine);
-    kw_catalog_free(store->catalog);
+    kw_catalog_unref(store->catalog);
     if (store->lock_fd >= 0)
         close(store->lock_fd);
     g_free(store->path);

@@ -16,7 +16,7 @@ typedef struct kw_engine {
     rocksdb_writeoptions_t *write_lazy; /* in the log, not synced */
 } kw_engine;
 
-/* The folder is RocksDB's own; catalog must outlive the engine. */
+/* The folder is RocksDB's own; compactions look into the catalog. */
 bool kw_engine_open(kw_engine *engine, const char *folder, int64_t cache_bytes, kw_catalog *catalog,
                     kw_error *ret_error);
 void kw_engine_close(kw_engine *engine);

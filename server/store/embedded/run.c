@@ -170,7 +170,8 @@ keep_found(embedded_run *run)
     kw_rows *rows = run->rows;
     size_t size = run->found->len * sizeof(kw_row);
     rows->rows = kw_arena_alloc(rows->arena, size);
-    memcpy(rows->rows, run->found->data, size);
+    if (size)
+        memcpy(rows->rows, run->found->data, size);
     rows->count = run->found->len;
 }
 
