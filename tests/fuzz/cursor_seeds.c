@@ -1,0 +1,87 @@
+/* Makes the seeds of fuzz_cursor: cursor_seeds FOLDER. Scans of the built-in table, each as a sealed cursor,
+ * as its body, and as its question. */
+#include "fuzz/fuzz_cursor.h"
+
+#include "verb/page.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *folder;
+static unsigned written;
+
+static void
+write_seed(uint8_t kind, kw_bytes bytes)
+{
+    g_autofree char *path = g_strdup_printf("%s/%03u", folder, written++);
+    g_autoptr(GError) error = NULL;
+    kw_buffer out = KW_BUFFER_EMPTY;
+    kw_buffer_append_byte(&out, kind);
+    kw_buffer_append(&out, bytes);
+    if (!g_file_set_contents(path, (const char *)out.data, (gssize)out.size, &error)) {
+        fprintf(stderr, "%s\n", error->message);
+        exit(1);
+    }
+    kw_buffer_clear(&out);
+}
+
+static void
+write_seeds(kw_scan_request request, uint32_t range)
+{
+    static const size_t fields[] = {2, 4};
+    kw_bytes key = FUZZ_CURSOR_KEY;
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_call call = {.arena = arena, .policy = fuzz_cursor_policy(), .keyring = kw_keyring_new(&key, 1)};
+    const kw_plan *plan;
+    kw_error error;
+    request.fields = fields;
+    request.fields_count = range % 3;
+    request.page_rows = 10;
+    if (!kw_page_plan(&call, &request, &plan, &error)) {
+        fprintf(stderr, "%s\n", error.text);
+        exit(1);
+    }
+    kw_gathered page = {.count = 10,
+                        .position = {.started = true,
+                                     .group = plan->ranges[range].group,
+                                     .range = range,
+                                     .suffix = KW_BYTES_LITERAL("\x80\x01\x02\x03\x04\x05\x06\x07order")}};
+    kw_bytes sealed = kw_page_cursor(&call, &request, plan, &page);
+    write_seed(FUZZ_CURSOR_SEALED, sealed);
+    write_seed(FUZZ_CURSOR_BODY, kw_bytes_of(sealed.data, sealed.size - FUZZ_CURSOR_MAC));
+    kw_buffer question = KW_BUFFER_EMPTY;
+    kw_question_encode(plan->question, &question);
+    write_seed(FUZZ_CURSOR_QUESTION, kw_buffer_bytes(&question));
+    kw_buffer_clear(&question);
+    kw_keyring_unref(call.keyring);
+}
+
+int
+main(int argc, char **argv)
+{
+    if (argc != 2) {
+        fprintf(stderr, "usage: cursor_seeds FOLDER\n");
+        return 2;
+    }
+    folder = argv[1];
+    const kw_table *table = kw_policy_table(fuzz_cursor_policy(), 0);
+    kw_value orders[] = {{.kind = KW_VALUE_TEXT, .bytes = KW_BYTES_LITERAL("A1")},
+                         {.kind = KW_VALUE_TEXT, .bytes = KW_BYTES_LITERAL("A2")}};
+    kw_bound bounds[8] = {{0}};
+    kw_scan_request request = {
+        .question = {.table = table, .path = 1, .bounds = bounds, .range_field = -1, .full_scan = true}};
+    write_seeds(request, 7);
+    request.question.range_field = 1;
+    request.question.from = (kw_value){.kind = KW_VALUE_NUMBER, .number = 1000};
+    request.question.to = (kw_value){.kind = KW_VALUE_NUMBER, .number = 2000};
+    request.question.from_inclusive = true;
+    request.question.order = KW_ORDER_DESCENDING;
+    request.filter = KW_BYTES_LITERAL("PrefixFilter('a')");
+    request.limit = 100;
+    write_seeds(request, 4);
+    request.question.path = 0;
+    bounds[0] = (kw_bound){.values = orders, .count = 2};
+    write_seeds(request, 0);
+    kw_policy_unref(fuzz_cursor_policy());
+    return 0;
+}

@@ -1,0 +1,12 @@
+/* What the cursor's target and its seeds share. The first byte of an input says what the rest is. */
+#pragma once
+
+#include "gather/cursor.h"
+
+enum { FUZZ_CURSOR_SEALED, FUZZ_CURSOR_BODY, FUZZ_CURSOR_QUESTION, FUZZ_CURSOR_KINDS };
+
+#define FUZZ_CURSOR_KEY KW_BYTES_LITERAL("a key for fuzzing")
+#define FUZZ_CURSOR_MAC 32
+
+/* The built-in policy, for the life of the process. */
+kw_policy *fuzz_cursor_policy(void);
