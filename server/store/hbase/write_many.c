@@ -3,10 +3,12 @@
  *   writes --> waves (a row's second write waits for its first) --> chunks of one table and kind,
  *   cut by bytes --> putMultiple / deleteMultiple --> outcomes
  *                         | fails as a whole
- *                         '--> halves, down to single calls, which say what was wrong with which
+ *                         '--> halves, one after the other, down to single calls, which say what was
+ *                              wrong with which
  *
  * HBase says only that something in a multi-call failed, and may have applied the rest. Stamped writes
- * can be sent again, so halving finds the culprit; unstamped ones are sent one by one from the start.
+ * can be sent again, so halving finds the culprit; in order, because a row may be in both halves.
+ * Unstamped writes are sent one by one from the start.
  */
 #include "store/hbase/convert.h"
 #include "store/hbase/door.h"
@@ -42,17 +44,23 @@ typedef struct many_op {
     void *user;
 } many_op;
 
-typedef struct part {
+/* A chunk on its way: what of it has no outcome yet, the next piece on top. */
+typedef struct chunk_piece {
+    size_t first;
+    size_t count;
+} chunk_piece;
+
+#define PIECES_MAX 16 /* more than log2 of WRITES_PER_CALL */
+
+typedef struct chunk_way {
     kw_hbase_call call;
     many_op *op;
-    kw_bytes table;
-    kw_hbase_shape shape;
-    const uint32_t *places;
-    size_t count;
-} part;
+    const chunk *of;
+    chunk_piece pieces[PIECES_MAX];
+    size_t pieces_count;
+} chunk_way;
 
-static void start_part(many_op *op, kw_bytes table, kw_hbase_shape shape, const uint32_t *places,
-                       size_t count);
+static void start_next(chunk_way *way);
 
 /* --- planning --------------------------------------------------------------------------------- */
 
@@ -194,12 +202,18 @@ plan_all(many_op *op)
 static void
 start_wave(many_op *op)
 {
-    for (const chunk *at = op->waves[op->wave]; at; at = at->next)
-        start_part(op, at->table, at->shape, at->places, at->count);
+    for (const chunk *at = op->waves[op->wave]; at; at = at->next) {
+        chunk_way *made = KW_ARENA_NEW(op->arena, chunk_way);
+        made->op = op;
+        made->of = at;
+        made->pieces[made->pieces_count++] = (chunk_piece){0, at->count};
+        op->calls_left++;
+        start_next(made);
+    }
 }
 
 static void
-call_over(many_op *op)
+part_over(many_op *op)
 {
     if (--op->calls_left)
         return;
@@ -214,10 +228,10 @@ call_over(many_op *op)
 }
 
 static void
-part_result(const part *of, kw_outcome outcome, const kw_error *error)
+piece_result(const chunk_way *way, chunk_piece piece, kw_outcome outcome, const kw_error *error)
 {
-    for (size_t i = 0; i < of->count; i++) {
-        kw_written *result = &of->op->results[of->places[i]];
+    for (size_t i = 0; i < piece.count; i++) {
+        kw_written *result = &way->op->results[way->of->places[piece.first + i]];
         result->outcome = outcome;
         result->error.code = KW_OK;
         if (error)
@@ -228,7 +242,7 @@ part_result(const part *of, kw_outcome outcome, const kw_error *error)
 /* Would each write alone fare differently? Not when the call never got an answer, nor when the whole
  * table is out of reach. */
 static bool
-worth_halving(const part *of, kw_hbase_failure_kind kind)
+worth_halving(chunk_piece piece, kw_hbase_failure_kind kind)
 {
     switch (kind) {
     case KW_HBASE_LOST:
@@ -244,78 +258,87 @@ worth_halving(const part *of, kw_hbase_failure_kind kind)
     case KW_HBASE_TABLE_EXISTS:
     case KW_HBASE_NAMESPACE_EXISTS:
     case KW_HBASE_SCANNER_GONE:
-        return of->count > 1;
+        return piece.count > 1;
     }
     g_assert_not_reached();
 }
 
 static void
-part_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
+piece_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
 {
     (void)result;
-    part *of = call->user;
-    many_op *op = of->op;
+    chunk_way *way = call->user;
+    chunk_piece piece = way->pieces[--way->pieces_count];
     if (!failure) {
-        part_result(of, KW_OUTCOME_OK, NULL);
-    } else if (worth_halving(of, failure->kind)) {
-        size_t half = of->count / 2;
-        start_part(op, of->table, of->shape, of->places, half);
-        start_part(op, of->table, of->shape, of->places + half, of->count - half);
+        piece_result(way, piece, KW_OUTCOME_OK, NULL);
+    } else if (worth_halving(piece, failure->kind)) {
+        size_t half = piece.count / 2;
+        g_assert(way->pieces_count + 2 <= PIECES_MAX);
+        way->pieces[way->pieces_count++] = (chunk_piece){piece.first + half, piece.count - half};
+        way->pieces[way->pieces_count++] = (chunk_piece){piece.first, half};
     } else {
-        part_result(of, kw_hbase_outcome(failure), &failure->error);
+        piece_result(way, piece, kw_hbase_outcome(failure), &failure->error);
     }
-    call_over(op);
+    if (way->pieces_count)
+        start_next(way);
+    else
+        part_over(way->op);
+}
+
+static const kw_write *
+write_in(const chunk_way *way, size_t at)
+{
+    return way->op->writes[way->of->places[at]];
 }
 
 static const void *
-multi_put_args(const part *of, kw_durability durability)
+multi_put_args(const chunk_way *way, chunk_piece piece, kw_durability durability)
 {
-    kw_arena *arena = of->op->arena;
+    kw_arena *arena = way->op->arena;
     kw_hb_THBaseService_putMultiple_args *args = KW_ARENA_NEW(arena, kw_hb_THBaseService_putMultiple_args);
-    args->table = of->table;
-    args->tputs.items = KW_ARENA_ARRAY(arena, kw_hb_TPut, of->count);
-    args->tputs.count = (uint32_t)of->count;
-    for (size_t i = 0; i < of->count; i++)
-        kw_hbase_to_put(arena, of->op->writes[of->places[i]], durability, &args->tputs.items[i]);
+    args->table = way->of->table;
+    args->tputs.items = KW_ARENA_ARRAY(arena, kw_hb_TPut, piece.count);
+    args->tputs.count = (uint32_t)piece.count;
+    for (size_t i = 0; i < piece.count; i++)
+        kw_hbase_to_put(arena, write_in(way, piece.first + i), durability, &args->tputs.items[i]);
     return args;
 }
 
 static const void *
-multi_delete_args(const part *of, kw_durability durability)
+multi_delete_args(const chunk_way *way, chunk_piece piece, kw_durability durability)
 {
-    kw_arena *arena = of->op->arena;
+    kw_arena *arena = way->op->arena;
     kw_hb_THBaseService_deleteMultiple_args *args =
         KW_ARENA_NEW(arena, kw_hb_THBaseService_deleteMultiple_args);
-    args->table = of->table;
-    args->tdeletes.items = KW_ARENA_ARRAY(arena, kw_hb_TDelete, of->count);
-    args->tdeletes.count = (uint32_t)of->count;
-    for (size_t i = 0; i < of->count; i++)
-        kw_hbase_to_delete(arena, of->op->writes[of->places[i]], durability, &args->tdeletes.items[i]);
+    args->table = way->of->table;
+    args->tdeletes.items = KW_ARENA_ARRAY(arena, kw_hb_TDelete, piece.count);
+    args->tdeletes.count = (uint32_t)piece.count;
+    for (size_t i = 0; i < piece.count; i++)
+        kw_hbase_to_delete(arena, write_in(way, piece.first + i), durability, &args->tdeletes.items[i]);
     return args;
 }
 
+/* Sends the piece on top. */
 static void
-start_part(many_op *op, kw_bytes table, kw_hbase_shape shape, const uint32_t *places, size_t count)
+start_next(chunk_way *way)
 {
-    part *of = KW_ARENA_NEW(op->arena, part);
+    many_op *op = way->op;
+    chunk_piece piece = way->pieces[way->pieces_count - 1];
     kw_durability durability = op->writes[0]->durability;
-    *of = (part){.op = op, .table = table, .shape = shape, .places = places, .count = count};
-    of->call.deadline = op->writes[0]->deadline;
-    of->call.done = part_done;
-    of->call.user = of;
-    if (count == 1) {
-        kw_hbase_write_prepare(op->arena, op->writes[places[0]], durability, &of->call);
+    way->call = (kw_hbase_call){.deadline = op->writes[0]->deadline, .done = piece_done, .user = way};
+    if (piece.count == 1) {
+        kw_hbase_write_prepare(op->arena, write_in(way, piece.first), durability, &way->call);
     } else {
-        bool puts = shape == KW_HBASE_SHAPE_PUT;
-        of->call.method = puts ? KW_HB_THBaseService_putMultiple : KW_HB_THBaseService_deleteMultiple;
-        of->call.args = puts ? multi_put_args(of, durability) : multi_delete_args(of, durability);
-        of->call.table = table;
-        of->call.repeatable = true;
-        of->call.changes = true;
-        of->call.whole = true;
+        bool puts = way->of->shape == KW_HBASE_SHAPE_PUT;
+        way->call.method = puts ? KW_HB_THBaseService_putMultiple : KW_HB_THBaseService_deleteMultiple;
+        way->call.args =
+            puts ? multi_put_args(way, piece, durability) : multi_delete_args(way, piece, durability);
+        way->call.table = way->of->table;
+        way->call.repeatable = true;
+        way->call.changes = true;
+        way->call.whole = true;
     }
-    op->calls_left++;
-    kw_hbase_pool_start(&op->door->pool, &of->call);
+    kw_hbase_pool_start(&op->door->pool, &way->call);
 }
 
 void

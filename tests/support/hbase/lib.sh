@@ -29,7 +29,7 @@ skip() {
 pid_of() {
   local pid
   pid=$(cat "$RUN/$1.pid" 2>/dev/null) || return 1
-  tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -qF -- "$RUN/conf:" && echo "$pid"
+  [ -r "/proc/$pid/cmdline" ] && tr '\0' ' ' 2>/dev/null <"/proc/$pid/cmdline" | grep -qF -- "$RUN/conf:" && echo "$pid"
 }
 
 # Waits until a command succeeds: seconds, command...

@@ -2,6 +2,8 @@
 #include "bed.h"
 
 #include "base/log.h"
+#include "store/hbase/convert.h"
+#include "store/hbase/door.h"
 
 #define LONGEST_MS 60000
 
@@ -288,6 +290,30 @@ bed_drop(bed *in, const char *table)
     kw_door_drop_table(in->door, kw_bytes_of_text(table), KW_DEADLINE_NONE, bed_on_simple, &got);
     bed_await(in, &got.done);
     return got;
+}
+
+static void
+on_disabled(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
+{
+    (void)result;
+    g_assert_null(failure);
+    *(bool *)call->user = true;
+}
+
+void
+bed_disable(bed *in, const char *table)
+{
+    kw_hb_TTableName name;
+    bool done = false;
+    kw_hbase_to_table_name(kw_bytes_of_text(table), &name);
+    kw_hb_THBaseService_disableTable_args args = {.tableName = &name};
+    kw_hbase_call call = {.method = KW_HB_THBaseService_disableTable,
+                          .args = &args,
+                          .deadline = KW_DEADLINE_NONE,
+                          .done = on_disabled,
+                          .user = &done};
+    kw_hbase_pool_start(&kw_hbase_door_of(in->door)->pool, &call);
+    bed_await(in, &done);
 }
 
 answer

@@ -59,6 +59,8 @@ answer bed_fetch(bed *in, kw_run *run, uint32_t max_rows, size_t max_bytes, bool
 answer bed_create(bed *in, const char *table, const char *family, const char *const *splits,
                   size_t splits_count);
 answer bed_drop(bed *in, const char *table);
+/* Past the store's door, as an operator would. */
+void bed_disable(bed *in, const char *table);
 answer bed_describe(bed *in, const char *table);
 answer bed_regions(bed *in, const char *table);
 

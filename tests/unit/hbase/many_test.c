@@ -255,6 +255,31 @@ test_same_row(void)
     fixture_stop(&on);
 }
 
+/* HBase has applied the second half when the first is sent again: the last word is kept all the same. */
+static void
+test_same_row_halved(void)
+{
+    fixture on;
+    batch all;
+    fixture_start(&on, 1, FRAMED_COMPACT);
+    thrift2_fake_set_script(on.fakes[0], bad_family, NULL);
+    batch_init(&all, 64);
+    char values[64][8];
+    for (size_t i = 0; i < 64; i++) {
+        snprintf(values[i], sizeof values[i], "%zu", i);
+        all.writes[i].write.row = KW_BYTES_LITERAL("same");
+        all.writes[i].cell.value = kw_bytes_of_text(values[i]);
+    }
+    all.writes[20].cell.family = KW_BYTES_LITERAL("bad");
+    run_batch(&on, &all);
+    for (size_t i = 0; i < 64; i++)
+        g_assert_cmpint(all.results[i].outcome, ==, i == 20 ? KW_OUTCOME_FAILED : KW_OUTCOME_OK);
+    answer got = bed_get(&on.bed, "t", "same", 2000);
+    g_assert_true(kw_bytes_equal(got.rows->rows[0].cells[0].value, KW_BYTES_LITERAL("63")));
+    answer_clear(&got);
+    fixture_stop(&on);
+}
+
 static void
 test_tables(void)
 {
@@ -342,6 +367,7 @@ main(int argc, char **argv)
     g_test_add_func("/hbase/many/cut-by-bytes", test_cut_by_bytes);
     g_test_add_func("/hbase/many/one-too-large", test_one_too_large);
     g_test_add_func("/hbase/many/same-row", test_same_row);
+    g_test_add_func("/hbase/many/same-row-halved", test_same_row_halved);
     g_test_add_func("/hbase/many/tables", test_tables);
     g_test_add_func("/hbase/many/get-many", test_get_many);
     return g_test_run();

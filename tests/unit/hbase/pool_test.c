@@ -2,6 +2,8 @@
  * what the caller hears. Each test is one misbehaviour of thrift2_fake. */
 #include "fixture.h"
 
+#include "base/thread.h"
+
 #define FRAMED_COMPACT fixture_forms[3]
 #define BUFFERED_BINARY fixture_forms[0]
 #define UNSTAMPED KW_TIMESTAMP_NONE
@@ -584,6 +586,49 @@ test_close_with_calls(void)
     g_assert_cmpuint(unknown, ==, 2); /* as many as there are channels */
 }
 
+/* --- two loops, one store ---------------------------------------------------------------------- */
+
+typedef struct second_loop {
+    bed in;
+    uint32_t ok;
+} second_loop;
+
+static void
+run_second(void *user)
+{
+    second_loop *second = user;
+    for (int i = 0; i < 200; i++) {
+        answer got = bed_put(&second->in, "t", "r", "f", "q", "v", 1, 10000);
+        second->ok += got.outcome == KW_OUTCOME_OK;
+    }
+    bool closed = false;
+    kw_door_close(second->in.door, bed_on_done, &closed);
+    bed_await(&second->in, &closed);
+}
+
+/* Doors on two threads share the allowance of channels, the clock and the readiness. */
+static void
+test_two_loops(void)
+{
+    fixture on;
+    fixture_start(&on, 2, FRAMED_COMPACT);
+    second_loop second = {.in = {.loop = kw_loop_new(), .store = on.bed.store}};
+    second.in.door = kw_store_open_door(on.bed.store, second.in.loop);
+    kw_thread thread;
+    kw_thread_start(&thread, "second", run_second, &second);
+    kw_error error;
+    int64_t offset;
+    for (int i = 0; i < 200; i++) {
+        assert_ok(put(&on, "r", 1, 10000));
+        g_assert_true(kw_store_ready(on.bed.store, &error));
+        kw_store_clock_offset_ms(on.bed.store, &offset);
+    }
+    kw_thread_join(&thread);
+    g_assert_cmpuint(second.ok, ==, 200);
+    kw_loop_free(second.in.loop);
+    fixture_stop(&on);
+}
+
 static void
 test_clock(void)
 {
@@ -630,6 +675,7 @@ main(int argc, char **argv)
     g_test_add_func("/hbase/pool/pipeline", test_pipeline);
     g_test_add_func("/hbase/pool/frame-limit", test_frame_limit);
     g_test_add_func("/hbase/pool/close-with-calls", test_close_with_calls);
+    g_test_add_func("/hbase/pool/two-loops", test_two_loops);
     g_test_add_func("/hbase/pool/clock", test_clock);
     return g_test_run();
 }

@@ -1,0 +1,289 @@
+/* A Thrift2 server of a real HBase is killed, started again, and stopped dead with SIGSTOP, under writes
+ * and scans. Two servers: the victim, and the fixture's framed one. What was acknowledged must be there;
+ * what failed must not; a scan gives every row once. */
+#include "real.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#define CALLERS 8
+#define SCAN_ROWS 3000
+
+static kw_model_server servers[2]; /* the victim first */
+static bed on;
+static char table[64];
+
+/* --- writes ----------------------------------------------------------------------------------- */
+
+#define WRITES_MOST 40000
+
+typedef struct writer {
+    bool stamped;
+    bool stop;
+    size_t started, ended;
+    kw_outcome outcomes[WRITES_MOST];
+    char prefix;
+} writer;
+
+typedef struct caller {
+    writer *all;
+    size_t number; /* of its write */
+    char row[24];
+    bed_cell_write put;
+} caller;
+
+static void next_write(caller *of);
+
+static void
+on_written(void *user, kw_outcome outcome, const kw_error *error)
+{
+    caller *of = user;
+    if (error && outcome == KW_OUTCOME_FAILED)
+        g_assert_false(error->maybe_applied);
+    of->all->outcomes[of->number] = outcome;
+    of->all->ended++;
+    next_write(of);
+}
+
+static void
+next_write(caller *of)
+{
+    writer *all = of->all;
+    if (all->stop || all->started == WRITES_MOST)
+        return;
+    of->number = all->started++;
+    snprintf(of->row, sizeof of->row, "%c%06zu", all->prefix, of->number);
+    bed_cell_write_init(&of->put, table, of->row, "f", "v", all->stamped ? 1000 : KW_TIMESTAMP_NONE);
+    of->put.write.deadline = kw_deadline_in_ms(30000);
+    kw_door_write(on.door, &of->put.write, on_written, of);
+}
+
+/* Which of the rows are there? */
+static void
+read_present(const writer *all, bool *present)
+{
+    char start[2] = {all->prefix, 0}, stop[2] = {(char)(all->prefix + 1), 0};
+    kw_run_spec spec = {
+        .table = kw_bytes_of_text(table), .start = kw_bytes_of_text(start), .stop = kw_bytes_of_text(stop)};
+    kw_run *run = kw_door_open_run(on.door, &spec);
+    for (bool end = false; !end;) {
+        answer got = bed_fetch(&on, run, 1000, 1 << 20, true, 30000);
+        g_assert_cmpstr(got.error.text, ==, "");
+        for (size_t i = 0; i < got.rows->count; i++) {
+            g_autofree char *row =
+                g_strndup((const char *)got.rows->rows[i].key.data, got.rows->rows[i].key.size);
+            size_t number = strtoul(row + 1, NULL, 10);
+            g_assert_cmpuint(number, <, all->started);
+            g_assert_false(present[number]);
+            present[number] = true;
+        }
+        end = got.rows->end;
+        answer_clear(&got);
+    }
+    kw_run_close(run);
+}
+
+static void
+judge(const writer *all)
+{
+    g_autofree bool *present = g_new0(bool, WRITES_MOST);
+    size_t counts[3] = {0};
+    read_present(all, present);
+    for (size_t i = 0; i < all->started; i++) {
+        counts[all->outcomes[i]]++;
+        if (all->outcomes[i] == KW_OUTCOME_OK)
+            g_assert_true(present[i]);
+        if (all->outcomes[i] == KW_OUTCOME_FAILED)
+            g_assert_false(present[i]);
+    }
+    g_test_message("%s: %zu ok, %zu failed, %zu unknown", all->stamped ? "stamped" : "unstamped", counts[0],
+                   counts[1], counts[2]);
+    g_assert_cmpuint(counts[0], >, 100);
+    g_assert_cmpuint(counts[1], ==, 0);
+    if (all->stamped)
+        g_assert_cmpuint(counts[2], ==, 0);
+    else
+        g_assert_cmpuint(counts[2], <=, CALLERS * 2);
+}
+
+static void
+write_while(bool stamped, char prefix, void (*happens)(void))
+{
+    writer *all = g_new0(writer, 1);
+    caller callers[CALLERS] = {0};
+    all->stamped = stamped;
+    all->prefix = prefix;
+    for (size_t i = 0; i < CALLERS; i++) {
+        callers[i].all = all;
+        next_write(&callers[i]);
+    }
+    bed_turn(&on, 500);
+    happens();
+    bed_turn(&on, 500);
+    all->stop = true;
+    while (all->ended < all->started)
+        bed_turn(&on, 5);
+    judge(all);
+    g_free(all);
+}
+
+static void
+start_victim(void)
+{
+    g_autofree char *command = g_strdup_printf("start victim framed-compact %u", servers[0].port);
+    real_thrift_beside(&on, command);
+}
+
+static void
+kill_and_start(void)
+{
+    real_thrift_beside(&on, "kill victim");
+    bed_turn(&on, 300);
+    start_victim();
+}
+
+static void
+freeze_and_thaw(void)
+{
+    real_thrift_beside(&on, "freeze victim");
+    bed_turn(&on, 3500);
+    g_free(real_thrift("thaw victim"));
+}
+
+static void
+test_kill_under_stamped(void)
+{
+    write_while(true, 'a', kill_and_start);
+}
+
+static void
+test_kill_under_unstamped(void)
+{
+    write_while(false, 'b', kill_and_start);
+}
+
+static void
+test_freeze_under_stamped(void)
+{
+    write_while(true, 'c', freeze_and_thaw);
+}
+
+static void
+test_freeze_under_unstamped(void)
+{
+    write_while(false, 'd', freeze_and_thaw);
+}
+
+/* --- scans ------------------------------------------------------------------------------------ */
+
+static void
+fill(void)
+{
+    static bed_cell_write writes[SCAN_ROWS];
+    static char rows[SCAN_ROWS][8];
+    static const kw_write *pointers[SCAN_ROWS];
+    static kw_written results[SCAN_ROWS];
+    for (size_t i = 0; i < SCAN_ROWS; i++) {
+        snprintf(rows[i], sizeof rows[i], "s%05zu", i);
+        bed_cell_write_init(&writes[i], table, rows[i], "f", "v", 1);
+        pointers[i] = &writes[i].write;
+    }
+    bool done = false;
+    kw_door_write_many(on.door, pointers, SCAN_ROWS, results, bed_on_done, &done);
+    bed_await(&on, &done);
+    for (size_t i = 0; i < SCAN_ROWS; i++)
+        g_assert_cmpint(results[i].outcome, ==, KW_OUTCOME_OK);
+}
+
+/* Several runs at once, so that some are on the victim; the victim is killed twice on their way. */
+static void
+test_kill_under_scan(void)
+{
+    enum { RUNS = 6 };
+    kw_run *runs[RUNS];
+    size_t next[RUNS] = {0};
+    bool ended[RUNS] = {false};
+    fill();
+    kw_run_spec spec = {
+        .table = kw_bytes_of_text(table), .start = KW_BYTES_LITERAL("s"), .stop = KW_BYTES_LITERAL("t")};
+    for (size_t i = 0; i < RUNS; i++)
+        runs[i] = kw_door_open_run(on.door, &spec);
+    size_t left = RUNS;
+    for (int round = 0; left; round++) {
+        if (round == 10)
+            g_free(real_thrift("kill victim"));
+        if (round == 20)
+            start_victim();
+        for (size_t i = 0; i < RUNS; i++) {
+            if (ended[i])
+                continue;
+            answer got = bed_fetch(&on, runs[i], 60, 1 << 20, true, 30000);
+            g_assert_cmpstr(got.error.text, ==, "");
+            for (size_t k = 0; k < got.rows->count; k++) {
+                char key[8];
+                snprintf(key, sizeof key, "s%05zu", next[i]++);
+                g_assert_true(kw_bytes_equal(got.rows->rows[k].key, kw_bytes_of_text(key)));
+            }
+            ended[i] = got.rows->end;
+            left -= ended[i];
+            answer_clear(&got);
+        }
+    }
+    for (size_t i = 0; i < RUNS; i++) {
+        g_assert_cmpuint(next[i], ==, SCAN_ROWS);
+        kw_run_close(runs[i]);
+    }
+}
+
+/* --- only one server, and it is silent --------------------------------------------------------- */
+
+static void
+test_deadline_of_frozen(void)
+{
+    bed alone;
+    kw_model_hbase settings = bed_settings(&servers[0], 1, true, true);
+    bed_open(&alone, &settings);
+    bed_await_ready(&alone);
+    g_free(real_thrift("freeze victim"));
+    uint64_t start = kw_clock_mono_ns();
+    answer got = bed_get(&alone, table, "s00000", 800);
+    uint64_t took_ms = (kw_clock_mono_ns() - start) / 1000000;
+    g_assert_cmpint(got.error.code, ==, KW_TIMEOUT);
+    g_assert_cmpuint(took_ms, <, 1100);
+    answer put = bed_put(&alone, table, "frozen", "f", "q", "v", KW_TIMESTAMP_NONE, 800);
+    g_assert_cmpint(put.error.code, ==, KW_TIMEOUT);
+    g_free(real_thrift("thaw victim"));
+    got = bed_get(&alone, table, "s00000", 20000);
+    g_assert_cmpstr(got.error.text, ==, "");
+    answer_clear(&got);
+    bed_close(&alone);
+}
+
+int
+main(int argc, char **argv)
+{
+    bool framed;
+    real_init(&argc, &argv, &servers[1], &framed);
+    g_assert_true(framed);
+    g_autofree char *port = real_thrift("start victim framed-compact");
+    servers[0] = (kw_model_server){.host = "127.0.0.1", .port = (uint16_t)strtoul(port, NULL, 10)};
+    kw_model_hbase settings = bed_settings(servers, 2, true, true);
+    settings.channels = 4;
+    bed_open(&on, &settings);
+    bed_await_ready(&on);
+    snprintf(table, sizeof table, "kwk_%d", (int)getpid());
+    answer made = bed_create(&on, table, "f", NULL, 0);
+    g_assert_cmpstr(made.error.text, ==, "");
+    g_test_add_func("/hbase/kill/under-stamped", test_kill_under_stamped);
+    g_test_add_func("/hbase/kill/under-unstamped", test_kill_under_unstamped);
+    g_test_add_func("/hbase/kill/freeze-under-stamped", test_freeze_under_stamped);
+    g_test_add_func("/hbase/kill/freeze-under-unstamped", test_freeze_under_unstamped);
+    g_test_add_func("/hbase/kill/under-scan", test_kill_under_scan);
+    g_test_add_func("/hbase/kill/deadline-of-frozen", test_deadline_of_frozen);
+    int failed = g_test_run();
+    answer dropped = bed_drop(&on, table);
+    answer_clear(&dropped);
+    bed_close(&on);
+    g_free(real_thrift("stop victim"));
+    return failed;
+}
