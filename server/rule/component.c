@@ -5,8 +5,8 @@
 
 /* One row per kind. */
 static const kw_component_kind *const kinds[] = {
-    &kw_component_field, &kw_component_literal, &kw_component_hash,
-    &kw_component_salt,  &kw_component_mod,     &kw_component_enum,
+    &kw_component_field, &kw_component_literal, &kw_component_hash, &kw_component_salt,
+    &kw_component_mod,   &kw_component_enum,    &kw_component_ring,
 };
 
 static const kw_component_schema *schemas[G_N_ELEMENTS(kinds)];

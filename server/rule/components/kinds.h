@@ -9,3 +9,4 @@ extern const kw_component_kind kw_component_hash;
 extern const kw_component_kind kw_component_salt;
 extern const kw_component_kind kw_component_mod;
 extern const kw_component_kind kw_component_enum;
+extern const kw_component_kind kw_component_ring;

@@ -87,6 +87,20 @@ test_order_events(void)
     CHECK_CASES(EVENTS, cases);
 }
 
+/* A ring is computed when its field is bound, and visited whole when it is not. */
+static void
+test_ring(void)
+{
+    static const kw_test_case cases[] = {
+        {"n>=1 n<3", "primary: [n1\\x81,n1\\x83) [n2\\x81,n2\\x83) [n3\\x81,n3\\x83)"},
+        {"n>=1 n<3 order=desc", "primary: [n1\\x81,n1\\x83) [n2\\x81,n2\\x83) [n3\\x81,n3\\x83) backwards"},
+        {"id=a n=1", "primary: <n2\\x81a>"},
+    };
+    CHECK_CASES("    fields: {id: string, n: int}\n    key:\n      - ring: {of: id, nodes: [n2, n3, n1]}\n"
+                "      - field: {name: n, width: 1}\n      - field: id\n",
+                cases);
+}
+
 /* The salt of by_time is known when id is bound: then by_time needs one bucket only. */
 static void
 test_salt_of_bound_field(void)
@@ -370,6 +384,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/plan/order_events", test_order_events);
     g_test_add_func("/plan/salt_of_bound_field", test_salt_of_bound_field);
+    g_test_add_func("/plan/ring", test_ring);
     g_test_add_func("/plan/raw_in_the_middle", test_raw_in_the_middle);
     g_test_add_func("/plan/enums", test_enums);
     g_test_add_func("/plan/only_enums", test_only_enums);

@@ -138,7 +138,7 @@ field_component(random_table *table, size_t field, const char *unit, GString *ou
     }
 }
 
-/* A hash, salt, mod or literal over fields of the rule. */
+/* A hash, salt, mod, ring or literal over fields of the rule. */
 static void
 derived_component(const size_t *fields, size_t count, GString *out)
 {
@@ -146,7 +146,7 @@ derived_component(const size_t *fields, size_t count, GString *out)
     const char *other = names[fields[random_below((unsigned)count)]];
     static const char *const as[] = {"byte", "hex", "decimal"};
     static const char *const hashes[] = {"md5", "sha1", "xxh64", "murmur2", "murmur3", "crc32", "jenkins"};
-    switch (random_below(8)) {
+    switch (random_below(9)) {
     case 0:
         g_string_append_printf(out, "      - literal: \"%s\"\n", random_chance(50) ? "|" : "\\\\xFF\\\\xFF");
         return;
@@ -167,6 +167,10 @@ derived_component(const size_t *fields, size_t count, GString *out)
     case 5:
         g_string_append_printf(out, "      - salt: {buckets: %u, algorithm: %s}\n", 2 + random_below(5),
                                random_chance(50) ? "phoenix" : "hbasewd");
+        return;
+    case 7:
+        g_string_append_printf(out, "      - ring: {of: %s, nodes: [%s], replicas: %u}\n", some,
+                               random_chance(50) ? "n2, n1, n3" : "up, west, east", 1 + random_below(8));
         return;
     case 6:
         g_string_append_printf(out, "      - mod: {of: n0, buckets: %u}\n", 2 + random_below(5));

@@ -88,6 +88,15 @@ static const kw_test_refusal refusals[] = {
     {"      - salt: {of: id, buckets: 17, as: hex, width: 1}\n      - field: id\n", "13:53",
      "need a width of 2, not 1", NULL},
     {"      - mod: {of: id, buckets: 4}\n      - field: id\n", "13:19", "neither int nor timestamp", "salt"},
+    {"      - ring: {of: id, nodes: [a]}\n      - field: id\n", "13:31", "takes 2 nodes or more", NULL},
+    {"      - ring: {of: id, nodes: [a, b], replicas: 4096}\n      - field: n\n", "13:9",
+     "field id is not itself in the key", "add \"- field: id\""},
+    {"      - ring: {of: id, nodes: [n1, n10]}\n      - field: id\n", "13:31",
+     "the node \"n1\" could be the beginning of \"n10\"", "one length"},
+    {"      - ring: {of: id, nodes: [n1, "
+     "a123456789012345678901234567890123456789012345678901234567890abcd]}\n"
+     "      - field: id\n",
+     "13:36", "must be at most 64 bytes long, is 65", NULL},
     {"      - enum: id\n", "13:15", "field id declares no values", "list of values"},
     {"      - field: {name: ts, unit: s}\n", "8:7", "cannot be read back from the primary key", "d:ts"},
     {"      - salt: {of: ts, buckets: 4}\n      - field: {name: ts, unit: s}\n", "13:9",

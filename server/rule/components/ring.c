@@ -1,0 +1,235 @@
+/* ring: the name of the node that a consistent hash of named fields leads to.
+ *
+ * Each node stands at `replicas` points of a ring of hashes; a record belongs to the node at the first point
+ * not before its own hash, past the last one to the first again. So a node more takes its share from all
+ * others, and nothing else moves. A reader that does not know the fields visits every node.
+ *
+ * A point is the hash of the node's name followed by the point's number in decimal. Where two nodes share a
+ * point, the later one of the list has it.
+ */
+#include "rule/components/kinds.h"
+#include "rule/derived.h"
+
+#include <stdio.h>
+
+/* Most points of one ring. */
+#define POINTS_MAX 262144
+
+typedef struct point {
+    uint64_t hash;
+    uint32_t node;
+} point;
+
+typedef struct ring {
+    kw_component base;
+    const kw_bytes *nodes; /* in the order of the list */
+    const kw_bytes *names; /* in their own order */
+    size_t count;
+    uint32_t replicas;
+    const point *points; /* in the order of the hashes, each of them once */
+    size_t points_count;
+} ring;
+
+static int
+compare_names(const void *a, const void *b)
+{
+    return kw_bytes_compare(*(const kw_bytes *)a, *(const kw_bytes *)b);
+}
+
+/* In sorted order, a name that begins another stands right before one that it begins. */
+static bool
+take_names(const kw_site *site, ring *self)
+{
+    kw_bytes *names = KW_ARENA_ARRAY(site->arena, kw_bytes, self->count);
+    memcpy(names, self->nodes, self->count * sizeof *names);
+    qsort(names, self->count, sizeof *names, compare_names);
+    self->names = names;
+    self->base.width = (uint32_t)names[0].size;
+    for (size_t index = 0; index + 1 < self->count; index++) {
+        kw_bytes name = names[index], next = names[index + 1];
+        if (kw_bytes_starts_with(next, name))
+            return kw_diagnostics_add(
+                site->diagnostics, kw_site_mark(site, "nodes"), "give all nodes names of one length",
+                "ring: the node \"%.*s\" could be the beginning of \"%.*s\"", (int)name.size,
+                (const char *)name.data, (int)next.size, (const char *)next.data);
+        if (next.size != self->base.width)
+            self->base.width = 0;
+    }
+    return true;
+}
+
+static bool
+take_nodes(const kw_site *site, ring *self)
+{
+    const kw_model_setting *found = kw_model_setting_find(site->model, "nodes");
+    self->count = found ? found->texts_count : 0;
+    self->replicas = (uint32_t)kw_site_number(site, "replicas", 128);
+    if (self->count < 2 || self->count * self->replicas > POINTS_MAX)
+        return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "nodes"), NULL,
+                                  "ring: takes 2 nodes or more, and %d replicas of them in all; these are "
+                                  "%zu nodes with %u replicas each",
+                                  POINTS_MAX, self->count, self->replicas);
+    kw_bytes *nodes = KW_ARENA_ARRAY(site->arena, kw_bytes, self->count);
+    for (size_t index = 0; index < self->count; index++) {
+        kw_mark mark = found->text_marks ? found->text_marks[index] : found->mark;
+        nodes[index] = kw_bytes_of_text(found->texts[index]);
+        if (nodes[index].size > KW_DERIVED_PIECE_MAX)
+            return kw_diagnostics_add(site->diagnostics, mark, NULL,
+                                      "ring: the name of a node must be at most %d bytes long, is %zu",
+                                      KW_DERIVED_PIECE_MAX, nodes[index].size);
+    }
+    self->nodes = nodes;
+    return take_names(site, self);
+}
+
+/* By hash; of equal ones the later node first, which stays. */
+static int
+compare_points(const void *a, const void *b)
+{
+    const point *left = a, *right = b;
+    if (left->hash != right->hash)
+        return left->hash < right->hash ? -1 : 1;
+    return (left->node < right->node) - (left->node > right->node);
+}
+
+static void
+place_nodes(const kw_site *site, ring *self)
+{
+    size_t count = self->count * self->replicas, kept = 0;
+    point *points = KW_ARENA_ARRAY(site->arena, point, count);
+    for (size_t index = 0; index < count; index++) {
+        char name[KW_DERIVED_PIECE_MAX + 16];
+        uint32_t node = (uint32_t)(index / self->replicas);
+        int length = snprintf(name, sizeof name, "%.*s%zu", (int)self->nodes[node].size,
+                              (const char *)self->nodes[node].data, index % self->replicas);
+        points[index] = (point){.hash = kw_xxh64(kw_bytes_of(name, (size_t)length)), .node = node};
+    }
+    qsort(points, count, sizeof *points, compare_points);
+    for (size_t index = 0; index < count; index++) {
+        if (kept == 0 || points[kept - 1].hash != points[index].hash)
+            points[kept++] = points[index];
+    }
+    self->points = points;
+    self->points_count = kept;
+}
+
+static const char *
+text_of(const kw_site *site, const ring *self)
+{
+    GString *text = g_string_new(NULL);
+    g_string_printf(text, "ring(xxh64 of %s, %u replicas of ",
+                    kw_site_field_names(site, self->base.inputs, self->base.inputs_count), self->replicas);
+    for (size_t index = 0; index < self->count; index++) {
+        char shown[4 * KW_DERIVED_PIECE_MAX + 8]; /* never cut */
+        kw_value name = {.kind = KW_VALUE_TEXT, .bytes = self->nodes[index]};
+        kw_value_print(name, shown, sizeof shown);
+        g_string_append_printf(text, "%s%s", index ? ", " : "", shown);
+    }
+    g_string_append_c(text, ')');
+    const char *kept = kw_arena_text(site->arena, kw_bytes_of(text->str, text->len));
+    g_string_free(text, TRUE);
+    return kept;
+}
+
+static const kw_component *
+compile(const kw_site *site)
+{
+    ring *self = (ring *)kw_site_component(site, sizeof(ring), &kw_component_ring);
+    kw_component *base = &self->base;
+    if (!kw_site_fields(site, "of", &base->inputs, &base->inputs_count) || !take_nodes(site, self))
+        return NULL;
+    place_nodes(site, self);
+    base->buckets = self->count;
+    base->cuts = self->count;
+    base->text = text_of(site, self);
+    return base;
+}
+
+static kw_bytes
+node_at(const ring *self, uint64_t hash)
+{
+    size_t low = 0, high = self->points_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (self->points[middle].hash < hash)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return self->nodes[self->points[low < self->points_count ? low : 0].node];
+}
+
+static bool
+encode(const kw_component *component, const kw_value *values, kw_bytes rest, kw_buffer *out,
+       kw_error *ret_error)
+{
+    (void)rest;
+    uint64_t hash;
+    if (!kw_derived_xxh64(component, values, &hash, ret_error))
+        return false;
+    kw_buffer_append(out, node_at((const ring *)component, hash));
+    return true;
+}
+
+static size_t
+measure(const kw_component *component, kw_bytes bytes)
+{
+    const ring *self = (const ring *)component;
+    for (size_t index = 0; index < self->count; index++) {
+        if (kw_bytes_starts_with(bytes, self->names[index]))
+            return self->names[index].size;
+    }
+    return SIZE_MAX;
+}
+
+static size_t
+enumerate(const kw_component *component, const kw_span *span, kw_arena *arena, const kw_bucket **ret_buckets)
+{
+    const ring *self = (const ring *)component;
+    (void)span;
+    kw_bucket *buckets = KW_ARENA_ARRAY(arena, kw_bucket, self->count);
+    for (size_t index = 0; index < self->count; index++)
+        buckets[index] = (kw_bucket){.bytes = self->names[index], .field = -1};
+    *ret_buckets = buckets;
+    return self->count;
+}
+
+static kw_bytes
+piece(const kw_component *component, uint64_t index, kw_arena *arena)
+{
+    (void)arena;
+    return ((const ring *)component)->names[index];
+}
+
+static const kw_setting_schema settings[] = {
+    {.name = "of",
+     .kind = KW_SETTING_TEXTS,
+     .required = true,
+     .about = "The fields that decide the node, hashed one after the other."},
+    {.name = "nodes",
+     .kind = KW_SETTING_TEXTS,
+     .required = true,
+     .about = "The names of the nodes, as they stand in the key. None may be the beginning of another."},
+    {.name = "replicas",
+     .kind = KW_SETTING_INT,
+     .least = 1,
+     .most = 4096,
+     .fallback = "128",
+     .about = "Points of the ring at which each node stands: more of them make the shares more even."},
+};
+
+static const kw_component_schema schema = {
+    .name = "ring",
+    .about = "The node of a consistent hash ring: with a node more, only the keys that it takes move.",
+    .settings = settings,
+    .settings_count = G_N_ELEMENTS(settings),
+};
+
+const kw_component_kind kw_component_ring = {
+    .schema = &schema,
+    .compile = compile,
+    .encode = encode,
+    .measure = measure,
+    .enumerate = enumerate,
+    .piece = piece,
+};

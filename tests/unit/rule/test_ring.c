@@ -1,0 +1,141 @@
+/* The consistent hash ring: even shares, and what moves when a node comes or goes. */
+#include "rule/policies.h"
+
+#define KEYS 20000
+
+/* A ring of the nodes 0001, 0002, ... in front of an id. */
+static kw_policy *
+ring_of(unsigned nodes, const char *more)
+{
+    GString *yaml = g_string_new("    fields: {id: string}\n    key:\n      - ring: {of: id, nodes: [");
+    for (unsigned node = 1; node <= nodes; node++)
+        g_string_append_printf(yaml, "%s\"%04u\"", node > 1 ? ", " : "", node);
+    g_string_append_printf(yaml, "]%s}\n      - field: id\n", more);
+    kw_policy *policy = test_policy(yaml->str);
+    g_string_free(yaml, TRUE);
+    return policy;
+}
+
+static unsigned
+node_of(const kw_policy *policy, unsigned number)
+{
+    char id[32];
+    g_snprintf(id, sizeof id, "%010u", number);
+    kw_value values[] = {test_text(id)};
+    kw_record record = {.values = values};
+    kw_buffer key = KW_BUFFER_EMPTY;
+    bool done = kw_layout_encode(kw_policy_table(policy, 0)->paths[0].layout, &record, &key, NULL);
+    g_assert_true(done);
+    g_assert_cmpuint(key.size, ==, 14);
+    char name[5] = {0};
+    memcpy(name, key.data, 4);
+    kw_buffer_clear(&key);
+    return (unsigned)g_ascii_strtoull(name, NULL, 10);
+}
+
+/* Found with libxxhash and a sorted map in another language: nodes must never change. */
+static void
+test_nodes(void)
+{
+    static const struct {
+        const char *id, *at_100, *at_1;
+    } cases[] = {
+        {"315764588", "0007", "0009"},
+        {"SF177814904", "0005", "0004"},
+        {"\xe8\xae\xa2\xe5\x8d\x95"
+         "355726301748",
+         "0002", "0009"},
+        {"YTO-442691263", "0007", "0009"},
+    };
+    g_autoptr(kw_policy) hundred = ring_of(10, ", replicas: 100");
+    g_autoptr(kw_policy) one = ring_of(10, ", replicas: 1");
+    for (size_t index = 0; index < G_N_ELEMENTS(cases); index++) {
+        kw_value values[] = {test_text(cases[index].id)};
+        kw_record record = {.values = values};
+        g_autofree char *id = test_hex(kw_bytes_of_text(cases[index].id));
+        g_autofree char *node_100 = test_hex(kw_bytes_of_text(cases[index].at_100));
+        g_autofree char *node_1 = test_hex(kw_bytes_of_text(cases[index].at_1));
+        g_autofree char *want_100 = g_strconcat(node_100, id, NULL), *want_1 = g_strconcat(node_1, id, NULL);
+        g_autofree char *key_100 = test_key_hex(kw_policy_table(hundred, 0), 0, &record);
+        g_autofree char *key_1 = test_key_hex(kw_policy_table(one, 0), 0, &record);
+        g_assert_cmpstr(key_100, ==, want_100);
+        g_assert_cmpstr(key_1, ==, want_1);
+    }
+}
+
+/* Sequential ids reach all nodes, each within a third of its share. */
+static void
+test_shares(void)
+{
+    g_autoptr(kw_policy) policy = ring_of(10, "");
+    unsigned of_node[11] = {0};
+    for (unsigned key = 0; key < KEYS; key++)
+        of_node[node_of(policy, key)]++;
+    g_assert_cmpuint(of_node[0], ==, 0);
+    for (unsigned node = 1; node <= 10; node++) {
+        g_assert_cmpuint(of_node[node], >, KEYS / 10 * 2 / 3);
+        g_assert_cmpuint(of_node[node], <, KEYS / 10 * 4 / 3);
+    }
+}
+
+/* About 1 of n + 1 keys move, all of them to the node that came. */
+static void
+test_growth(void)
+{
+    for (unsigned nodes = 2; nodes <= 32; nodes *= 2) {
+        g_autoptr(kw_policy) before = ring_of(nodes, ", replicas: 256");
+        g_autoptr(kw_policy) after = ring_of(nodes + 1, ", replicas: 256");
+        unsigned moved = 0;
+        for (unsigned key = 0; key < KEYS; key++) {
+            unsigned from = node_of(before, key), to = node_of(after, key);
+            if (from != to)
+                g_assert_cmpuint(to, ==, nodes + 1);
+            moved += from != to;
+        }
+        g_test_message("%u nodes and one more: %u of %d keys move", nodes, moved, KEYS);
+        g_assert_cmpuint(moved, >, KEYS / (nodes + 1) * 2 / 3);
+        g_assert_cmpuint(moved, <, KEYS / (nodes + 1) * 4 / 3);
+    }
+}
+
+/* Names of several lengths, none of which begins another, and what the rule says of itself. */
+static void
+test_names(void)
+{
+    const char *yaml = "    fields: {id: string, n: int}\n    key:\n"
+                       "      - ring: {of: [id, n], nodes: [west, east-1, up], replicas: 16}\n"
+                       "      - field: id\n      - field: {name: n, width: 1}\n";
+    g_autoptr(kw_policy) policy = test_policy(yaml);
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    const kw_layout *layout = kw_policy_table(policy, 0)->paths[0].layout;
+    g_assert_cmpstr(kw_layout_component_text(layout, 0), ==,
+                    "ring(xxh64 of id, n, 16 replicas of \"west\", \"east-1\", \"up\")");
+    g_assert_cmpuint(kw_layout_buckets(layout), ==, 3);
+    size_t seen[128] = {0};
+    for (int64_t n = 0; n < 100; n++) {
+        kw_value values[] = {test_text("a"), test_number(n)};
+        kw_record record = {.values = values}, back = kw_record_new(kw_policy_table(policy, 0), arena);
+        kw_buffer key = KW_BUFFER_EMPTY;
+        bool done = kw_layout_encode(layout, &record, &key, NULL);
+        g_assert_true(done);
+        done = kw_layout_decode(layout, kw_buffer_bytes(&key), arena, &back, NULL);
+        g_assert_true(done && kw_value_equal(back.values[1], values[1]));
+        seen[key.data[0] & 127]++;
+        key.data[0] = 'x'; /* no node */
+        done = kw_layout_decode(layout, kw_buffer_bytes(&key), arena, &back, NULL);
+        g_assert_false(done);
+        kw_buffer_clear(&key);
+    }
+    g_assert_true(seen['w'] > 0 && seen['e'] > 0 && seen['u'] > 0);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/rule/ring/nodes", test_nodes);
+    g_test_add_func("/rule/ring/shares", test_shares);
+    g_test_add_func("/rule/ring/growth", test_growth);
+    g_test_add_func("/rule/ring/names", test_names);
+    return g_test_run();
+}
