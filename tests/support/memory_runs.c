@@ -1,0 +1,136 @@
+/* Runs of the store in memory: each fetch looks its next row up by the last one's key. */
+#include "support/memory_inside.h"
+
+void
+memory_free_run(memory_run *run)
+{
+    memory_drop(run->spec.table);
+    memory_drop(run->spec.start);
+    memory_drop(run->spec.stop);
+    memory_drop(run->spec.filter);
+    memory_drop(run->at);
+    for (size_t i = 0; i < run->spec.columns_count; i++) {
+        memory_drop(run->columns[i].family);
+        memory_drop(run->columns[i].qualifier);
+    }
+    g_free(run->columns);
+    g_free(run);
+}
+
+kw_run *
+memory_open_run(kw_door *door, const kw_run_spec *spec)
+{
+    memory_run *run = g_new0(memory_run, 1);
+    run->base.door = door;
+    run->spec = *spec;
+    run->spec.table = memory_copy(spec->table);
+    run->spec.start = memory_copy(spec->start);
+    run->spec.stop = memory_copy(spec->stop);
+    run->spec.filter = memory_copy(spec->filter);
+    run->columns = g_new0(kw_column, spec->columns_count);
+    run->spec.columns = run->columns;
+    for (size_t i = 0; i < spec->columns_count; i++) {
+        run->columns[i] = spec->columns[i];
+        run->columns[i].family = memory_copy(spec->columns[i].family);
+        run->columns[i].qualifier = memory_copy(spec->columns[i].qualifier);
+    }
+    memory_store_of(door)->control.runs_open++;
+    return &run->base;
+}
+
+/* The next row of the run: its place, or -1 at the end. */
+static gint64
+next_place(const memory_store *store, const memory_run *run)
+{
+    const kw_run_spec *spec = &run->spec;
+    gint64 place;
+    if (!spec->reversed) {
+        place = memory_lower_bound(store, spec->table, run->has_at ? run->at : spec->start);
+        if (run->has_at && place < store->rows->len &&
+            memory_compare_place(store->rows->pdata[place], spec->table, run->at) == 0)
+            place++;
+    } else {
+        kw_bytes stop = run->has_at ? run->at : spec->stop;
+        static const uint8_t beyond[2] = {0, 0};
+        place = memory_lower_bound(store, spec->table, stop);
+        if (!run->has_at && stop.size == 0) {
+            kw_buffer next = KW_BUFFER_EMPTY;
+            kw_buffer_append(&next, spec->table);
+            kw_buffer_append(&next, kw_bytes_of(beyond, 1));
+            place = memory_lower_bound(store, kw_buffer_bytes(&next), KW_BYTES_NONE);
+            kw_buffer_clear(&next);
+        }
+        place--;
+    }
+    if (place < 0 || place >= store->rows->len)
+        return -1;
+    const memory_row *found = store->rows->pdata[place];
+    if (!kw_bytes_equal(found->table, spec->table) || kw_bytes_compare(found->key, spec->start) < 0)
+        return -1;
+    return spec->stop.size && kw_bytes_compare(found->key, spec->stop) >= 0 ? -1 : place;
+}
+
+static bool
+passes(const memory_run *run, const memory_row *found)
+{
+    if (run->spec.filter.size == 0)
+        return true;
+    g_assert(kw_bytes_equal(run->spec.filter, KW_BYTES_LITERAL("even")));
+    return found->key.data[found->key.size - 1] % 2 == 0;
+}
+
+static kw_row *
+more_rows(const kw_rows *rows, size_t *room)
+{
+    *room = *room ? 2 * *room : 8;
+    kw_row *grown = KW_ARENA_ARRAY(rows->arena, kw_row, *room);
+    if (rows->count)
+        memcpy(grown, rows->rows, rows->count * sizeof(kw_row));
+    return grown;
+}
+
+void
+memory_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline deadline,
+                 kw_get_done done, void *user)
+{
+    memory_run *run = (memory_run *)base;
+    memory_store *store = memory_store_of(base->door);
+    (void)more_hint;
+    memory_answer *what = memory_start(base->door, ANSWER_GET, (void (*)(void))done, user);
+    what->run = run;
+    run->on_way = true;
+    store->control.fetches++;
+    if (!what->failed && kw_deadline_passed(deadline)) {
+        what->failed = true;
+        kw_error_set(&what->error, KW_TIMEOUT, "the deadline passed");
+    }
+    if (what->failed)
+        return;
+    kw_rows *rows = what->rows = kw_rows_new();
+    size_t room = 0;
+    gint64 place = 0;
+    while (rows->scanned < max_rows && rows->bytes < max_bytes && (place = next_place(store, run)) >= 0) {
+        const memory_row *found = store->rows->pdata[place];
+        memory_drop(run->at);
+        run->at = memory_copy(found->key);
+        run->has_at = true;
+        rows->scanned++;
+        if (rows->count == room)
+            rows->rows = more_rows(rows, &room);
+        if (passes(run, found) && memory_read_row(found, run->spec.columns, run->spec.columns_count, rows,
+                                                  &rows->rows[rows->count]))
+            rows->count++;
+    }
+    store->control.rows_read += rows->scanned;
+    rows->end = store->control.late_end ? rows->scanned == 0 : next_place(store, run) < 0;
+}
+
+void
+memory_run_close(kw_run *base)
+{
+    memory_run *run = (memory_run *)base;
+    memory_store_of(base->door)->control.runs_open--;
+    run->closed = true;
+    if (!run->on_way)
+        memory_free_run(run);
+}

@@ -1,0 +1,105 @@
+/* Tables of the store in memory; rows do not need theirs. */
+#include "support/memory_inside.h"
+
+static memory_table *
+find_table(const memory_store *store, kw_bytes name)
+{
+    for (guint i = 0; i < store->tables->len; i++) {
+        memory_table *each = store->tables->pdata[i];
+        if (kw_bytes_equal(each->name, name))
+            return each;
+    }
+    return NULL;
+}
+
+void
+memory_create_table(kw_door *door, const kw_table_spec *spec, kw_create_done done, void *user)
+{
+    memory_store *store = memory_store_of(door);
+    memory_answer *what = memory_start(door, ANSWER_CREATE, (void (*)(void))done, user);
+    if (what->failed || find_table(store, spec->name))
+        return;
+    memory_table *made = g_new0(memory_table, 1);
+    made->name = memory_copy(spec->name);
+    made->families = g_ptr_array_new_with_free_func(g_free);
+    made->splits = g_array_new(FALSE, TRUE, sizeof(kw_bytes));
+    for (size_t i = 0; i < spec->families_count; i++)
+        g_ptr_array_add(made->families, g_strdup(spec->families[i].name));
+    for (size_t i = 0; i < spec->split_keys_count; i++) {
+        kw_bytes key = memory_copy(spec->split_keys[i]);
+        g_array_append_val(made->splits, key);
+    }
+    g_ptr_array_add(store->tables, made);
+    store->control.tables_made++;
+    store->control.last_split_keys = (int64_t)spec->split_keys_count;
+    what->applied = true;
+}
+
+void
+memory_describe_table(kw_door *door, kw_bytes name, kw_deadline deadline, kw_table_facts_done done,
+                      void *user)
+{
+    (void)deadline;
+    memory_answer *what = memory_start(door, ANSWER_FACTS, (void (*)(void))done, user);
+    if (what->failed)
+        return;
+    const memory_table *found = find_table(memory_store_of(door), name);
+    kw_arena *arena = kw_arena_new();
+    kw_table_facts *facts = KW_ARENA_NEW(arena, kw_table_facts);
+    facts->arena = arena;
+    facts->exists = !!found;
+    facts->families_count = found ? found->families->len : 0;
+    kw_family_spec *families = KW_ARENA_ARRAY(arena, kw_family_spec, facts->families_count);
+    for (size_t i = 0; i < facts->families_count; i++)
+        families[i].name = kw_arena_text(arena, kw_bytes_of_text(found->families->pdata[i]));
+    facts->families = families;
+    what->facts = facts;
+}
+
+void
+memory_free_table(gpointer data)
+{
+    memory_table *old = data;
+    memory_drop(old->name);
+    g_ptr_array_free(old->families, TRUE);
+    for (guint i = 0; i < old->splits->len; i++)
+        memory_drop(g_array_index(old->splits, kw_bytes, i));
+    g_array_free(old->splits, TRUE);
+    g_free(old);
+}
+
+void
+memory_drop_table(kw_door *door, kw_bytes name, kw_deadline deadline, kw_simple_done done, void *user)
+{
+    (void)deadline;
+    memory_store *store = memory_store_of(door);
+    const memory_answer *what = memory_start(door, ANSWER_SIMPLE, (void (*)(void))done, user);
+    memory_table *found = find_table(store, name);
+    if (!what->failed && found)
+        g_ptr_array_remove(store->tables, found);
+}
+
+void
+memory_regions(kw_door *door, kw_bytes name, kw_deadline deadline, kw_regions_done done, void *user)
+{
+    (void)deadline;
+    memory_answer *what = memory_start(door, ANSWER_REGIONS, (void (*)(void))done, user);
+    if (what->failed)
+        return;
+    const memory_table *found = find_table(memory_store_of(door), name);
+    kw_arena *arena = kw_arena_new();
+    kw_regions *regions = KW_ARENA_NEW(arena, kw_regions);
+    regions->arena = arena;
+    size_t cuts = found ? found->splits->len : 0;
+    regions->count = found ? cuts + 1 : 0;
+    kw_region *list = KW_ARENA_ARRAY(arena, kw_region, cuts + 1);
+    for (size_t i = 0; i < regions->count; i++) {
+        list[i].server = KW_BYTES_LITERAL("memory:1");
+        if (i > 0)
+            list[i].start = kw_arena_copy(arena, g_array_index(found->splits, kw_bytes, i - 1));
+        if (i < cuts)
+            list[i].stop = kw_arena_copy(arena, g_array_index(found->splits, kw_bytes, i));
+    }
+    regions->regions = list;
+    what->regions = regions;
+}
