@@ -34,6 +34,8 @@ typedef struct desk {
 extern const char desk_policy[];
 
 desk *desk_new(const char *policy_text);
+/* Over another store, which the desk frees; there is no control then. */
+desk *desk_new_over(kw_store *store, const char *policy_text);
 void desk_free(desk *self);
 /* Forgets the call's memory. */
 void desk_clear(desk *self);
