@@ -18,11 +18,12 @@ typedef struct bench_loop {
 void bench_on_loops(kw_store *store, bench_loop *loops, size_t count, void (*begin)(kw_task *task),
                     void *work);
 
-/* Writes and syncs 4 KB at a time into the folder; microseconds per sync. */
-double bench_sync_us(const char *folder);
+/* Appends so many bytes to a file in the folder and syncs it, again and again; microseconds each time. */
+double bench_sync_us(const char *folder, size_t bytes);
 
 typedef struct bench_puts {
     size_t callers;
+    size_t cells; /* 1: of 100 bytes, 3: small */
     size_t loops;
     double seconds;
     double puts_per_s, commits_per_s, p50_us, p99_us, cpu_us; /* results; cpu per put, all threads */

@@ -103,8 +103,9 @@ begin_puts(kw_task *task)
 }
 
 static void
-prepare_callers(loop_work *work, size_t count)
+prepare_callers(loop_work *work, size_t count, size_t cells)
 {
+    static const uint8_t large[100];
     work->callers = g_new0(caller, count);
     work->callers_count = work->running = count;
     for (size_t i = 0; i < count; i++) {
@@ -117,8 +118,10 @@ prepare_callers(loop_work *work, size_t count)
         one->write = (kw_write){.kind = KW_WRITE_PUT,
                                 .table = KW_BYTES_LITERAL("puts"),
                                 .cells = one->cells,
-                                .cells_count = 3,
+                                .cells_count = cells,
                                 .deadline = KW_DEADLINE_NONE};
+        if (cells == 1)
+            one->cells[0].value = kw_bytes_of(large, sizeof large);
     }
 }
 
@@ -145,7 +148,7 @@ bench_run_puts(kw_store *store, bench_puts *puts)
     for (size_t i = 0; i < used; i++) {
         works[i] =
             (loop_work){.until_ns = began_ns + (uint64_t)(puts->seconds * 1e9), .latencies = &latencies};
-        prepare_callers(&works[i], puts->callers / used);
+        prepare_callers(&works[i], puts->callers / used, puts->cells);
     }
     double cpu_before_us = cpu_us();
     bench_on_loops(store, loops, used, begin_puts, works);
