@@ -3,7 +3,8 @@
  *   phoenix  Phoenix's columns: TINYINT, SMALLINT, INTEGER, BIGINT (and times as BIGINT) in 1, 2, 4 or 8
  *            bytes, FLOAT and DOUBLE in 4 or 8. Its VARCHAR is `terminated`, at the key's end `raw`
  *   ordered  HBase's OrderedBytes: a header byte that names the type, then int8 to int64 (width 2, 3, 5, 9),
- *            float32 or float64 (5, 9), strings ended by 0x00, bytes as blob_var. Descending inverts all
+ *            float32 or float64 (5, 9), strings ended by 0x00, bytes as blob_var (in no order: see
+ *            seven.c). Descending inverts all
  *
  * Both write with another encoding, the inner one; what they add is the header or the bias.
  */

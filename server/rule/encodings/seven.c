@@ -1,7 +1,7 @@
 /* Bytes of any length whose end shows in themselves: HBase's OrderedBytes blob_var without its header.
  *
- * Seven bits go into each byte; its first bit says that more follow. No bytes at all are one byte 0x00. As
- * every continued byte is greater than every last one, order is kept and no piece begins another.
+ * Seven bits go into each byte; its first bit says that more follow. No bytes at all are one byte 0x00. No
+ * piece begins another. Order is not kept, in HBase neither: FF is written as FF 40, FE FF as FF BF 60.
  * Not an encoding of its own: `ordered` (compatible.c) writes fields of type bytes so.
  */
 #include "rule/encoding.h"
@@ -11,7 +11,7 @@ prepare(const kw_site *site, kw_form *form)
 {
     (void)site;
     form->delimited = true;
-    form->direction = form->descending ? -1 : 1;
+    form->direction = 0;
     return true;
 }
 
@@ -74,17 +74,6 @@ decode(const kw_form *form, kw_bytes piece, kw_arena *arena, kw_value *ret_value
     return true;
 }
 
-static bool
-edge(const kw_form *form, kw_value value, bool lower, kw_arena *arena, kw_edge *ret_edge)
-{
-    (void)lower;
-    size_t size = packed_size(value.bytes.size);
-    uint8_t *to = kw_arena_alloc(arena, size);
-    pack(form, value.bytes, to);
-    *ret_edge = (kw_edge){.bytes = kw_bytes_of(to, size)};
-    return true;
-}
-
 const kw_encoding kw_encoding_seven = {
     .name = "seven",
     .types = KW_TYPE_BIT(KW_FIELD_BYTES),
@@ -92,5 +81,4 @@ const kw_encoding kw_encoding_seven = {
     .encode = encode,
     .decode = decode,
     .measure = measure,
-    .edge = edge,
 };

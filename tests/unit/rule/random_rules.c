@@ -315,7 +315,7 @@ random_value(const random_table *table, size_t field, kw_arena *arena)
     static const char *const letters[] = {"a", "b", "\x01", "c", "\xc3\xa9"};
     static const char *const digits[] = {"0", "1", "9"};
     static const char *const declared[] = {"ab", "ac", "b"};
-    static const char *const bytes[] = {"a", "\xff", "\x7f"};
+    static const char *const bytes[] = {"a", "\xff", "\x7f", "\xfe"};
     bool numeric = table->digits[field] && random_chance(90);
     switch (field) {
     case S0:
