@@ -137,6 +137,7 @@ open_run(kw_stream *stream)
 {
     const kw_gather *gather = stream->gather;
     const kw_plan *plan = gather->spec.plan;
+    bool whole = plan->question && plan->question->full_scan && !gather->spec.limit;
     kw_run_spec spec = {.table = plan->path->store_table,
                         .start = stream->start,
                         .stop = stream->stop,
@@ -144,7 +145,8 @@ open_run(kw_stream *stream)
                         .columns = gather->spec.columns,
                         .columns_count = gather->spec.columns_count,
                         .max_versions = 1,
-                        .filter = gather->spec.filter};
+                        .filter = gather->spec.filter,
+                        .keep_blocks_out_of_cache = whole};
     stream->run = kw_door_open_run(gather->door, &spec);
 }
 

@@ -1,5 +1,6 @@
 /* remove: rows, or single columns of them, under every path. Acknowledged only when the store's clock has
- * passed the delete marker's stamp, so that a put that follows is not hidden by it. */
+ * passed the delete marker's stamp, so that a put that follows is not hidden by it. A record that loses the
+ * last of its columns is gone: nothing is left that could show it. */
 #include "verb/batch.h"
 #include "verb/cells.h"
 
