@@ -15,7 +15,7 @@ static char table[64];
 
 /* --- writes ----------------------------------------------------------------------------------- */
 
-#define WRITES_MOST 40000
+#define WRITES_MOST 200000
 
 typedef struct writer {
     bool stamped;

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Starts an HBase, keywayd in front of it, and bench_hbase against both: run.sh BUILD_FOLDER
+# [--buffered] [arguments of bench_hbase...]. Everything is in BUILD_FOLDER/bench-hbase and stopped at the
+# end. KW_HBASE_... settings as in tests/support/hbase/lib.sh; KEYWAY_BENCH_RUN uses an HBase that
+# start.sh has started (and leaves it).
+set -euo pipefail
+build=$(realpath "$1")
+shift
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+support=$here/../../support/hbase
+work=$build/bench-hbase
+form=framed
+if [ "${1:-}" = --buffered ]; then
+  form=buffered
+  shift
+fi
+mkdir -p "$work"
+
+if [ -n "${KEYWAY_BENCH_RUN:-}" ]; then
+  hbase=$KEYWAY_BENCH_RUN
+else
+  hbase=$work/hbase
+  KW_HBASE_HEAP=${KW_HBASE_HEAP:-512m} KW_HBASE_THRIFT_HEAP=${KW_HBASE_THRIFT_HEAP:-384m} "$support/start.sh" "$hbase"
+fi
+gateway=
+finish() {
+  [ -z "$gateway" ] || { kill "$gateway" && wait "$gateway" || true; }
+  [ -n "${KEYWAY_BENCH_RUN:-}" ] || "$support/stop.sh" "$hbase"
+}
+trap finish EXIT
+
+. "$hbase/env"
+place=$KW_HBASE_FRAMED transport=framed protocol=compact
+if [ $form = buffered ]; then
+  place=$KW_HBASE_BUFFERED transport=buffered protocol=binary
+fi
+read -r port admin < <(python3 -c '
+import socket
+pair = [socket.socket() for _ in range(2)]
+[s.bind(("127.0.0.1", 0)) for s in pair]
+print(*[s.getsockname()[1] for s in pair])')
+sed -e "s/@PORT@/$port/; s/@ADMIN@/$admin/; s/@PLACE@/$place/; s/@TRANSPORT@/$transport/; s/@PROTOCOL@/$protocol/" \
+  "$here/policy.yaml.in" >"$work/policy.yaml"
+"$build/server/gateway/keywayd" --config "$work/policy.yaml" 2>"$work/keywayd.log" &
+gateway=$!
+for _ in $(seq 300); do
+  (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && break
+  kill -0 "$gateway" 2>/dev/null || { cat "$work/keywayd.log" >&2; gateway=; exit 1; }
+  sleep 0.1
+done
+arguments=()
+[ $form = buffered ] || arguments+=(--framed)
+"$build/tests/bench/hbase/bench_hbase" --thrift "${place##*:}" --gateway "$port" "${arguments[@]}" "$@"
