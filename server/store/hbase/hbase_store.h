@@ -23,14 +23,19 @@ typedef struct kw_hbase_store {
     kw_tls_context *tls; /* NULL: none */
     char *about;
     _Atomic uint32_t doors;
-    _Atomic uint32_t ready; /* channels of all doors that are READY */
-    kw_mutex mutex;         /* of why */
-    char why[200];          /* the last failure to connect; "" none yet */
+    _Atomic uint32_t ready;     /* channels of all doors that are READY */
+    _Atomic uint32_t *channels; /* of all doors, per server */
+    kw_mutex mutex;             /* of why */
+    char why[200];              /* the last failure to connect; "" none yet */
     kw_hbase_clock clock;
 } kw_hbase_store;
 
 /* Remembers why the store cannot be reached, for kw_store_ready. Any thread. */
 void kw_hbase_store_blame(kw_hbase_store *store, const char *server, const char *why);
 
-/* How many channels one door may keep to one server now. */
-uint32_t kw_hbase_store_quota(kw_hbase_store *store);
+/* May a door with `own` channels to this server open one more? Each door has its share of the settings'
+ * channels; what others leave free is anybody's. */
+bool kw_hbase_store_allows(kw_hbase_store *store, size_t server, uint32_t own);
+
+/* Should a door with `own` channels give an idle one back? */
+bool kw_hbase_store_wants_back(kw_hbase_store *store, size_t server, uint32_t own);

@@ -435,7 +435,7 @@ kw_hbase_pool_init(kw_hbase_pool *pool, kw_hbase_store *store, kw_loop *loop, vo
     pool->servers_count = store->settings.servers_count;
     pool->servers = g_new0(kw_hbase_server, pool->servers_count);
     for (size_t i = 0; i < pool->servers_count; i++)
-        kw_hbase_server_init(&pool->servers[i], pool, &store->settings.servers[i]);
+        kw_hbase_server_init(&pool->servers[i], pool, i);
     g_queue_init(&pool->active);
     g_queue_init(&pool->queue);
     g_queue_init(&pool->rejected);

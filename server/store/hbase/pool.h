@@ -33,6 +33,7 @@ typedef struct kw_hbase_pool kw_hbase_pool;
 
 typedef struct kw_hbase_server {
     kw_hbase_pool *pool;
+    size_t index; /* in the settings */
     kw_hbase_channel_settings settings;
     char *name;      /* "host:port" */
     GQueue channels; /* all that are not gone */

@@ -13,7 +13,7 @@ void kw_hbase_pool_feed(kw_hbase_pool *pool, kw_hbase_channel *channel);
 void kw_hbase_pool_feed_all(kw_hbase_pool *pool);
 
 /* server.c */
-void kw_hbase_server_init(kw_hbase_server *server, kw_hbase_pool *pool, const kw_model_server *where);
+void kw_hbase_server_init(kw_hbase_server *server, kw_hbase_pool *pool, size_t index);
 /* The channel to send a call to, NULL when none has room. */
 kw_hbase_channel *kw_hbase_servers_choose(kw_hbase_pool *pool);
 /* Opens channels where some are missing; `wanted`: calls wait. */

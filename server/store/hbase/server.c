@@ -188,6 +188,7 @@ on_lost(kw_hbase_channel *channel)
     bool opening = server->opening == channel;
     uint32_t in_flight = channel->in_flight;
     g_queue_unlink(&server->channels, &channel->link);
+    atomic_fetch_sub(&pool->store->channels[server->index], 1);
     if (opening)
         server->opening = NULL;
     if (channel->was_ready) {
@@ -246,21 +247,23 @@ open_channel(kw_hbase_server *server)
     kw_deadline deadline = kw_deadline_in_ms(pool->store->settings.connect_timeout_ms);
     server->opening = kw_hbase_channel_open(pool->loop, &server->settings, &channel_events, server, deadline);
     g_queue_push_tail_link(&server->channels, &server->opening->link);
+    atomic_fetch_add(&pool->store->channels[server->index], 1);
 }
 
 static bool
-may_open(const kw_hbase_server *server, uint64_t now_ns, uint32_t most)
+may_open(const kw_hbase_server *server, uint64_t now_ns, bool wanted)
 {
-    return !server->opening && server->rest_until_ns <= now_ns && useful(server) < most;
+    uint32_t own = useful(server);
+    return !server->opening && server->rest_until_ns <= now_ns &&
+           (own == 0 || (wanted && kw_hbase_store_allows(server->pool->store, server->index, own)));
 }
 
 void
 kw_hbase_servers_grow(kw_hbase_pool *pool, bool wanted)
 {
     uint64_t now = kw_clock_mono_ns();
-    uint32_t most = wanted ? kw_hbase_store_quota(pool->store) : 1;
     for (size_t i = 0; i < pool->servers_count; i++) {
-        if (may_open(&pool->servers[i], now, most))
+        if (may_open(&pool->servers[i], now, wanted))
             open_channel(&pool->servers[i]);
     }
 }
@@ -279,7 +282,7 @@ tick_ready(kw_hbase_server *server, kw_hbase_channel *channel, uint64_t now_ns)
     } else if (is_idle(channel) && ms_since(channel->used_ns, now_ns) >= (uint64_t)settings->ping_ms) {
         kw_hbase_channel_ping(channel);
     } else if (is_idle(channel) && channel->pins.length == 0 &&
-               useful(server) > kw_hbase_store_quota(server->pool->store)) {
+               kw_hbase_store_wants_back(server->pool->store, server->index, useful(server))) {
         kw_hbase_channel_close(channel, KW_HBASE_LOSS_OURS, "one channel too many");
     }
 }
@@ -382,9 +385,11 @@ kw_hbase_servers_close(kw_hbase_pool *pool, bool now)
 }
 
 void
-kw_hbase_server_init(kw_hbase_server *server, kw_hbase_pool *pool, const kw_model_server *where)
+kw_hbase_server_init(kw_hbase_server *server, kw_hbase_pool *pool, size_t index)
 {
     kw_hbase_store *store = pool->store;
+    const kw_model_server *where = &store->settings.servers[index];
+    server->index = index;
     server->pool = pool;
     server->settings = (kw_hbase_channel_settings){.host = where->host,
                                                    .port = where->port,

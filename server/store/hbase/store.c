@@ -88,6 +88,7 @@ free_store(kw_store *base)
     g_free((char *)store->settings.tls.key);
     g_free((char *)store->settings.tls.ca);
     g_free((char *)store->settings.tls.server_name);
+    g_free(store->channels);
     kw_tls_context_free(store->tls);
     kw_mutex_clear(&store->mutex);
     g_free(store->about);
@@ -110,11 +111,23 @@ kw_hbase_store_blame(kw_hbase_store *store, const char *server, const char *why)
     kw_mutex_unlock(&store->mutex);
 }
 
-uint32_t
-kw_hbase_store_quota(kw_hbase_store *store)
+static uint32_t
+share(kw_hbase_store *store)
 {
     uint32_t doors = MAX(atomic_load_explicit(&store->doors, memory_order_relaxed), 1);
     return MAX((uint32_t)store->settings.channels / doors, 1);
+}
+
+bool
+kw_hbase_store_allows(kw_hbase_store *store, size_t server, uint32_t own)
+{
+    return own < share(store) || atomic_load(&store->channels[server]) < (uint32_t)store->settings.channels;
+}
+
+bool
+kw_hbase_store_wants_back(kw_hbase_store *store, size_t server, uint32_t own)
+{
+    return own > share(store) && atomic_load(&store->channels[server]) > (uint32_t)store->settings.channels;
 }
 
 /* libuv writes without MSG_NOSIGNAL: a server that closes must not end the process. */
@@ -151,6 +164,7 @@ kw_hbase_open(const kw_model_hbase *settings, kw_error *ret_error)
     store->form.protocol = settings->compact ? KW_WIRE_COMPACT : KW_WIRE_BINARY;
     store->form.framed = settings->framed;
     copy_settings(store, settings);
+    store->channels = g_new0(_Atomic uint32_t, settings->servers_count);
     kw_mutex_init(&store->mutex);
     snprintf(store->clock.row, sizeof store->clock.row, "gateway-%016llx",
              (unsigned long long)kw_random_u64());

@@ -629,6 +629,29 @@ test_two_loops(void)
     fixture_stop(&on);
 }
 
+/* A busy door uses what an idle one leaves free, and no more than the settings allow. */
+static void
+test_channels_are_shared(void)
+{
+    fixture on;
+    kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
+    settings.channels = 4;
+    fixture_open(&on, &settings);
+    kw_door *idle = kw_store_open_door(on.bed.store, on.bed.loop);
+    bed_await_ready(&on.bed);
+    bed_turn(&on.bed, 100);
+    thrift2_fake_set_script(on.fakes[0], slow_put, NULL);
+    enum { CALLS = 100 };
+    answer got[CALLS] = {0};
+    bed_cell_write writes[CALLS];
+    put_many_at_once(&on, got, writes, CALLS);
+    g_assert_cmpuint(thrift2_fake_connections(on.fakes[0]), ==, 4);
+    bool closed = false;
+    kw_door_close(idle, bed_on_done, &closed);
+    bed_await(&on.bed, &closed);
+    fixture_stop(&on);
+}
+
 static void
 test_clock(void)
 {
@@ -676,6 +699,7 @@ main(int argc, char **argv)
     g_test_add_func("/hbase/pool/frame-limit", test_frame_limit);
     g_test_add_func("/hbase/pool/close-with-calls", test_close_with_calls);
     g_test_add_func("/hbase/pool/two-loops", test_two_loops);
+    g_test_add_func("/hbase/pool/channels-are-shared", test_channels_are_shared);
     g_test_add_func("/hbase/pool/clock", test_clock);
     return g_test_run();
 }
