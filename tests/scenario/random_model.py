@@ -82,13 +82,14 @@ class Model:
             del self.rows[self.table.names_of(record)]
 
     def meets(self, record, name, op, wanted):
-        """A condition of putIf. An empty value counts as absent; an absent one meets no comparison."""
+        """A condition of putIf, as HBase sees it: to be empty is to be absent when no value, or an empty one, is
+        asked for; an absent one meets no comparison."""
         row = self.row(record)
-        held = cell_bytes(self.table.fields[name], row.cells[name]) if row and name in row.cells else b""
+        held = cell_bytes(self.table.fields[name], row.cells[name]) if row and name in row.cells else None
         wanted = b"" if wanted is None else cell_bytes(self.table.fields[name], wanted)
         if wanted == b"":
-            return (held == b"") == (op != "NOT_EQUAL")
-        if held == b"":
+            return (not held) == (op != "NOT_EQUAL")
+        if held is None:
             return False
         return {"LESS": held < wanted, "LESS_OR_EQUAL": held <= wanted, "EQUAL": held == wanted,
                 "NOT_EQUAL": held != wanted, "GREATER_OR_EQUAL": held >= wanted, "GREATER": held > wanted}[op]
@@ -145,6 +146,8 @@ class Question:
         """("field", place): ordered by the field of that piece; ("key", 0): by the row key; None: in no order
         but the store's."""
         known = set(self.bounds())
+        if all(piece.field in known for piece in path.pieces if piece.kind == "field"):
+            return "key", 0
         for place, piece in enumerate(path.pieces):
             if piece.kind == "field":
                 if piece.field not in known:

@@ -157,7 +157,8 @@ class Play:
                   if field.kind == "int" and not field.identity and not field.form and not field.values]
         key = self.identity()
         # A record that an increment makes has no field but those that the key holds and the sums.
-        if not fields or not self.table.single or not self.table.fits(key) or any(self.table.fields[n].stored for n in self.table.identity):
+        stored = any(self.table.fields[name].stored for name in self.table.identity)
+        if not fields or not self.table.single or stored or not self.table.fits(key):
             return
         amounts = {name: self.chance.choice([1, -1, 10**6, 2**62]) for name in self.chance.sample(fields, 1)}
         found = plain(self.data.increment(self.table.name, to_thrift(key), amounts, None))
@@ -237,7 +238,10 @@ class Play:
         path = chance.choice(list(self.table.paths.values()))
         asked.path = path.name if chance.random() < 0.5 else None
         names = [piece.field for piece in path.pieces if piece.field]
-        names = names[:chance.randint(0, len(names))] if chance.random() < 0.7 else chance.sample(list(fields), min(len(fields), chance.randint(0, 2)))
+        if chance.random() < 0.7:
+            names = names[:chance.randint(0, len(names))]
+        else:
+            names = chance.sample(list(fields), min(len(fields), chance.randint(0, 2)))
         for name in names:
             if chance.random() < 0.7:
                 asked.bound[name] = self.some_value(fields[name])
@@ -333,11 +337,13 @@ class Play:
         else:
             expect(len(names) == asked.limit, len(names), "rows for limit", asked.limit)
         for row, one in zip(found, names):
-            expect(canon(row) == canon(asked.shown(wanted[one].record())), "row", row, "is not", asked.shown(wanted[one].record()))
+            shown = asked.shown(wanted[one].record())
+            expect(canon(row) == canon(shown), "row", row, "is not", shown)
         falling = asked.descends(path)
         sorts = sorted((self.sort_bytes(asked, path, row.record()) for row in wanted.values()), reverse=falling)
         got = [self.sort_bytes(asked, path, wanted[one].record()) for one in names]
-        expect(got == sorts[:len(got)], "order by", asked.order_in(path), "falling" if falling else "rising", got, "not", sorts[:len(got)])
+        expect(got == sorts[:len(got)], "order by", asked.order_in(path), "falling" if falling else "rising", got,
+               "not", sorts[:len(got)])
         self.judge_values_order(asked, path, found)
 
     def judge_values_order(self, asked, path, found):

@@ -132,7 +132,8 @@ def random_field(chance, name, for_key):
             more["values"] = chance.sample(["new", "paid", "sent", "back", "été", "x y"], chance.randint(2, 5))
             pool = more["values"]
         elif style == 2:
-            pool = [f"{chance.choice('0a')}0000000-0000-4000-8000-{chance.choice('0f')}000000000{i:02x}" for i in range(5)]
+            pool = [f"{chance.choice('0a')}0000000-0000-4000-8000-{chance.choice('0f')}000000000{i:02x}"
+                    for i in range(5)]
         else:
             pool = text_pool(chance)
         if chance.random() < 0.2:
@@ -212,7 +213,8 @@ def text_encodings(field):
     yield "ordered", {}, lambda found: "\0" not in found, False, True, True
     yield ("fixed", {"width": longest + 1},
            lambda found: len(found.encode()) <= longest + 1 and not found.endswith("\0"), True, True, True)
-    yield "digits", {"width": longest}, lambda found: len(found) == longest and found.isascii() and found.isdigit(), True, True, True
+    yield ("digits", {"width": longest},
+           lambda found: len(found) == longest and found.isascii() and found.isdigit(), True, True, True)
     if longest % 2 == 0:
         yield ("hex", {"width": longest // 2},
                lambda found: len(found) == longest and all(one in "0123456789abcdef" for one in found), True, True, True)

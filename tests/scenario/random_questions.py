@@ -44,10 +44,12 @@ def check(text):
 def known_encodings():
     found = []
     for encoding, kind, more in (
-            ("raw", "string", ""), ("terminated", "string", ""), ("fixed", "string", ", width: 4"), ("digits", "string", ", width: 4"),
+            ("raw", "string", ""), ("terminated", "string", ""), ("fixed", "string", ", width: 4"),
+            ("digits", "string", ", width: 4"),
             ("hex", "string", ", width: 4"), ("uuid", "string", ""), ("int", "int", ""), ("raw_int", "int", ""),
             ("max_minus", "int", ""), ("decimal", "int", ""), ("max_minus_decimal", "int", ""), ("double", "double", ""),
-            ("float", "double", ""), ("bool", "bool", ""), ("raw_bool", "bool", ""), ("phoenix", "int", ""), ("ordered", "int", "")):
+            ("float", "double", ""), ("bool", "bool", ""), ("raw_bool", "bool", ""), ("phoenix", "int", ""),
+            ("ordered", "int", "")):
         text = HEAD + f"tables: {{t: {{fields: {{a: {kind}}}, key: [{{field: {{name: a, encoding: {encoding}{more}}}}}]}}}}"
         if not check(text):
             found.append(encoding)
