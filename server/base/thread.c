@@ -4,10 +4,10 @@
 #include <signal.h>
 #include <time.h>
 
-#define MUST(call)                                                                                 \
-    do {                                                                                           \
-        int failed_ = (call);                                                                      \
-        g_assert(failed_ == 0);                                                                    \
+#define MUST(call)                                                                                           \
+    do {                                                                                                     \
+        int failed_ = (call);                                                                                \
+        g_assert(failed_ == 0);                                                                              \
     } while (0)
 
 typedef struct start {

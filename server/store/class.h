@@ -8,13 +8,15 @@
 
 typedef struct kw_door_class {
     void (*write)(kw_door *, const kw_write *, kw_write_done, void *user);
-    void (*write_many)(kw_door *, const kw_write *const *, size_t count, kw_written *results, void (*done)(void *), void *user);
+    void (*write_many)(kw_door *, const kw_write *const *, size_t count, kw_written *results,
+                       void (*done)(void *), void *user);
     void (*write_if)(kw_door *, const kw_write *, const kw_check *, kw_write_if_done, void *user);
     void (*increment)(kw_door *, const kw_increment *, kw_increment_done, void *user);
     void (*get)(kw_door *, const kw_get *, kw_get_done, void *user);
     void (*get_many)(kw_door *, const kw_get *const *, size_t count, kw_get_done, void *user);
     kw_run *(*open_run)(kw_door *, const kw_run_spec *);
-    void (*run_fetch)(kw_run *, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline, kw_get_done, void *user);
+    void (*run_fetch)(kw_run *, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline, kw_get_done,
+                      void *user);
     void (*run_close)(kw_run *);
     void (*create_table)(kw_door *, const kw_table_spec *, kw_create_done, void *user);
     void (*describe_table)(kw_door *, kw_bytes table, kw_deadline, kw_table_facts_done, void *user);

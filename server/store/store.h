@@ -38,7 +38,7 @@ typedef struct kw_cell {
 
 typedef struct kw_row {
     kw_bytes key;
-    kw_cell *cells; /* in HBase's order: family, qualifier, newest first */
+    kw_cell *cells;       /* in HBase's order: family, qualifier, newest first */
     uint32_t cells_count; /* 0: no such row (point reads) */
 } kw_row;
 
@@ -47,9 +47,9 @@ typedef struct kw_rows {
     kw_arena *arena;
     kw_row *rows;
     size_t count;
-    size_t bytes;    /* keys, qualifiers and values */
-    uint64_t scanned;/* rows the store looked at for them (>= count with a filter) */
-    bool end;        /* runs: nothing comes after these */
+    size_t bytes;     /* keys, qualifiers and values */
+    uint64_t scanned; /* rows the store looked at for them (>= count with a filter) */
+    bool end;         /* runs: nothing comes after these */
 } kw_rows;
 
 kw_rows *kw_rows_new(void); /* empty, with an arena of its own */
@@ -76,8 +76,8 @@ typedef enum kw_write_kind { KW_WRITE_PUT, KW_WRITE_DELETE } kw_write_kind;
 /* One row's write, atomic for the row. */
 typedef struct kw_write {
     kw_write_kind kind;
-    kw_bytes table; /* "ns:name" or "name" */
-    kw_bytes row;   /* 1 .. 32,767 bytes */
+    kw_bytes table;       /* "ns:name" or "name" */
+    kw_bytes row;         /* 1 .. 32,767 bytes */
     const kw_cell *cells; /* PUT: at least one */
     size_t cells_count;
     const kw_column *columns; /* DELETE: these columns (all versions up to the timestamp); none: the row */
@@ -131,7 +131,8 @@ typedef struct kw_check {
 typedef void (*kw_write_if_done)(void *user, kw_outcome outcome, bool applied, const kw_error *error);
 
 /* The write, if the row's newest cell meets the check; atomic. Never retried once it may have left. */
-void kw_door_write_if(kw_door *door, const kw_write *write, const kw_check *check, kw_write_if_done done, void *user);
+void kw_door_write_if(kw_door *door, const kw_write *write, const kw_check *check, kw_write_if_done done,
+                      void *user);
 
 typedef struct kw_increment {
     kw_bytes table;
@@ -155,10 +156,10 @@ typedef struct kw_get {
     kw_bytes row;
     const kw_column *columns; /* none: all */
     size_t columns_count;
-    int32_t max_versions;     /* per column; 0 means 1 */
-    int64_t time_from;        /* cells with time_from <= timestamp < time_to; both 0: all */
+    int32_t max_versions; /* per column; 0 means 1 */
+    int64_t time_from;    /* cells with time_from <= timestamp < time_to; both 0: all */
     int64_t time_to;
-    kw_bytes filter;          /* HBase filter language; empty: none */
+    kw_bytes filter; /* HBase filter language; empty: none */
     kw_deadline deadline;
 } kw_get;
 
@@ -193,8 +194,8 @@ kw_run *kw_door_open_run(kw_door *door, const kw_run_spec *spec);
 /* The next rows, at most max_rows and about max_bytes (at least one row unless the run is at its end; with a
  * filter a fetch may come back with none and end == false). One fetch at a time per run. more_hint: the
  * caller expects to fetch again (a store may open a scanner) */
-void kw_run_fetch(kw_run *run, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline deadline, kw_get_done done,
-                  void *user);
+void kw_run_fetch(kw_run *run, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline deadline,
+                  kw_get_done done, void *user);
 
 /* Ends the run; a fetch in flight stays silent. NULL is fine. */
 void kw_run_close(kw_run *run);
@@ -213,7 +214,7 @@ typedef struct kw_family_spec {
     int8_t block_cache;         /* -1: default, 0, 1 (so the next two) */
     int8_t in_memory;
     int8_t keep_deleted_cells;
-    int32_t replication_scope;  /* -1: default */
+    int32_t replication_scope; /* -1: default */
 } kw_family_spec;
 
 typedef struct kw_table_spec {
@@ -240,16 +241,17 @@ void kw_table_facts_free(kw_table_facts *facts);
 
 /* facts is the receiver's; NULL exactly when error is set. A missing table is exists == false. */
 typedef void (*kw_table_facts_done)(void *user, kw_table_facts *facts, const kw_error *error);
-void kw_door_describe_table(kw_door *door, kw_bytes table, kw_deadline deadline, kw_table_facts_done done, void *user);
+void kw_door_describe_table(kw_door *door, kw_bytes table, kw_deadline deadline, kw_table_facts_done done,
+                            void *user);
 
 /* Drops the table with its rows (disables it first where the store needs that). */
 typedef void (*kw_simple_done)(void *user, const kw_error *error);
 void kw_door_drop_table(kw_door *door, kw_bytes table, kw_deadline deadline, kw_simple_done done, void *user);
 
 typedef struct kw_region {
-    kw_bytes start; /* empty: the first */
-    kw_bytes stop;  /* empty: the last */
-    kw_bytes server;/* "host:port"; empty for embedded */
+    kw_bytes start;  /* empty: the first */
+    kw_bytes stop;   /* empty: the last */
+    kw_bytes server; /* "host:port"; empty for embedded */
 } kw_region;
 
 typedef struct kw_regions {
