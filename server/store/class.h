@@ -38,6 +38,7 @@ struct kw_run {
     kw_door *door;
     bool fetching;
     kw_error *refusal; /* the spec was refused: there is no run of the implementation */
+    bool shut;         /* the fetch came after the door was closed: it is refused */
     kw_get_done done;
     void *user;
 };

@@ -91,3 +91,11 @@ kw_refuse_later(kw_door *door, void (*done)(void *user), void *user)
     said->done.later = done;
     kw_loop_post(door->loop, &said->task);
 }
+
+bool
+kw_door_is_shut(const kw_door *door, kw_error *ret_error)
+{
+    if (door->closing)
+        kw_error_set(ret_error, KW_UNAVAILABLE, "the gateway is shutting down");
+    return door->closing;
+}

@@ -17,3 +17,6 @@ void kw_refuse_get(kw_door *door, kw_rows *rows, const kw_error *error, kw_get_d
 
 /* done(user) on the loop. */
 void kw_refuse_later(kw_door *door, void (*done)(void *user), void *user);
+
+/* Was the door closed? Then with the error that everything gets that is started after it. */
+bool kw_door_is_shut(const kw_door *door, kw_error *ret_error);

@@ -8,17 +8,17 @@
 #include "store/refuse.h"
 
 static void
-assert_open(const kw_door *door, bool has_completion)
+assert_whole(const kw_door *door, bool has_completion)
 {
-    g_assert(door && !door->closing && has_completion);
+    g_assert(door && has_completion);
 }
 
 void
 kw_door_write(kw_door *door, const kw_write *write, kw_write_done done, void *user)
 {
-    assert_open(door, done);
+    assert_whole(door, done);
     kw_error error;
-    if (!kw_check_write(write, &error)) {
+    if (kw_door_is_shut(door, &error) || !kw_check_write(write, &error)) {
         kw_refuse_write(door, &error, done, user);
         return;
     }
@@ -54,7 +54,7 @@ sifted_done(void *user)
 }
 
 static sifted *
-sift_writes(const kw_write *const *writes, size_t count, kw_written *results)
+sift_writes(kw_door *door, const kw_write *const *writes, size_t count, kw_written *results)
 {
     sifted *sift = g_new0(sifted, 1);
     sift->results = results;
@@ -62,7 +62,7 @@ sift_writes(const kw_write *const *writes, size_t count, kw_written *results)
     sift->allowed_results = g_new0(kw_written, count);
     sift->places = g_new(size_t, count);
     for (size_t i = 0; i < count; i++) {
-        if (kw_check_write(writes[i], &results[i].error)) {
+        if (!kw_door_is_shut(door, &results[i].error) && kw_check_write(writes[i], &results[i].error)) {
             sift->places[sift->count] = i;
             sift->writes[sift->count++] = writes[i];
         } else {
@@ -87,18 +87,18 @@ void
 kw_door_write_many(kw_door *door, const kw_write *const *writes, size_t count, kw_written *results,
                    void (*done)(void *user), void *user)
 {
-    assert_open(door, done);
+    assert_whole(door, done);
     g_assert(count == 0 || (writes && results));
     if (count == 0) {
         kw_refuse_later(door, done, user);
         return;
     }
-    if (all_allowed(writes, count)) {
+    if (!door->closing && all_allowed(writes, count)) {
         kw_counters_add(KW_FIGURE_store_writes, (int64_t)count);
         door->class->write_many(door, writes, count, results, done, user);
         return;
     }
-    sifted *sift = sift_writes(writes, count, results);
+    sifted *sift = sift_writes(door, writes, count, results);
     sift->done = done;
     sift->user = user;
     kw_counters_add(KW_FIGURE_store_writes, (int64_t)sift->count);
@@ -114,9 +114,9 @@ void
 kw_door_write_if(kw_door *door, const kw_write *write, const kw_check *check, kw_write_if_done done,
                  void *user)
 {
-    assert_open(door, done);
+    assert_whole(door, done);
     kw_error error;
-    if (!kw_check_condition(write, check, &error)) {
+    if (kw_door_is_shut(door, &error) || !kw_check_condition(write, check, &error)) {
         kw_refuse_write_if(door, &error, done, user);
         return;
     }
@@ -127,9 +127,9 @@ kw_door_write_if(kw_door *door, const kw_write *write, const kw_check *check, kw
 void
 kw_door_increment(kw_door *door, const kw_increment *increment, kw_increment_done done, void *user)
 {
-    assert_open(door, done);
+    assert_whole(door, done);
     kw_error error;
-    if (!kw_check_increment(increment, &error)) {
+    if (kw_door_is_shut(door, &error) || !kw_check_increment(increment, &error)) {
         kw_refuse_increment(door, &error, done, user);
         return;
     }
@@ -142,9 +142,9 @@ kw_door_increment(kw_door *door, const kw_increment *increment, kw_increment_don
 void
 kw_door_get(kw_door *door, const kw_get *get, kw_get_done done, void *user)
 {
-    assert_open(door, done);
+    assert_whole(door, done);
     kw_error error;
-    if (!kw_check_get(get, &error)) {
+    if (kw_door_is_shut(door, &error) || !kw_check_get(get, &error)) {
         kw_refuse_get(door, NULL, &error, done, user);
         return;
     }
@@ -166,12 +166,12 @@ check_gets(const kw_get *const *gets, size_t count, kw_error *ret_error)
 void
 kw_door_get_many(kw_door *door, const kw_get *const *gets, size_t count, kw_get_done done, void *user)
 {
-    assert_open(door, done);
+    assert_whole(door, done);
     g_assert(count == 0 || gets);
     kw_error error;
     if (count == 0) {
         kw_refuse_get(door, kw_rows_new(), NULL, done, user);
-    } else if (!check_gets(gets, count, &error)) {
+    } else if (kw_door_is_shut(door, &error) || !check_gets(gets, count, &error)) {
         kw_refuse_get(door, NULL, &error, done, user);
     } else {
         kw_counters_add(KW_FIGURE_store_reads, (int64_t)count);
@@ -193,9 +193,9 @@ refused_run(kw_door *door, const kw_error *error)
 kw_run *
 kw_door_open_run(kw_door *door, const kw_run_spec *spec)
 {
-    assert_open(door, spec);
+    assert_whole(door, spec);
     kw_error error;
-    if (!kw_check_run_spec(spec, &error))
+    if (kw_door_is_shut(door, &error) || !kw_check_run_spec(spec, &error))
         return refused_run(door, &error);
     kw_run *run = door->class->open_run(door, spec);
     g_assert(run && run->door == door && !run->fetching && !run->refusal);
@@ -226,17 +226,35 @@ refused_fetch_done(void *user)
         kw_run_close(run);
 }
 
+/* The same for a run of a door that was closed since; the run itself is still there. */
+static void
+shut_fetch_done(void *user)
+{
+    kw_run *run = user;
+    kw_error error;
+    run->fetching = false;
+    run->shut = false;
+    kw_door_is_shut(run->door, &error);
+    if (run->done)
+        run->done(run->user, NULL, &error);
+    else
+        kw_run_close(run);
+}
+
 void
 kw_run_fetch(kw_run *run, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline deadline,
              kw_get_done done, void *user)
 {
     g_assert(run && !run->fetching && max_rows > 0 && max_bytes > 0);
-    assert_open(run->door, done);
+    assert_whole(run->door, done);
     run->fetching = true;
     run->done = done;
     run->user = user;
+    run->shut = run->door->closing;
     if (run->refusal)
         kw_refuse_later(run->door, refused_fetch_done, run);
+    else if (run->shut)
+        kw_refuse_later(run->door, shut_fetch_done, run);
     else
         run->door->class->run_fetch(run, max_rows, max_bytes, more_hint, deadline, fetched, run);
 }
@@ -246,7 +264,8 @@ kw_run_close(kw_run *run)
 {
     if (!run)
         return;
-    if (!run->refusal) {
+    bool refused = run->refusal || run->shut;
+    if (!refused) {
         run->door->class->run_close(run);
         return;
     }

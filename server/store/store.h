@@ -280,7 +280,8 @@ bool kw_store_clock_offset_ms(kw_store *store, int64_t *ret_offset_ms);
 kw_door *kw_store_open_door(kw_store *store, kw_loop *loop);
 
 /* Lets what is in flight complete with UNAVAILABLE, closes everything that belongs to the loop, then
- * calls closed (on the loop). No operation may be started after it. */
+ * calls closed (on the loop). What is started after it is refused with UNAVAILABLE; that may be done from
+ * inside completions of the door (a call's next step), not any more once closed was called. */
 void kw_door_close(kw_door *door, void (*closed)(void *user), void *user);
 
 /* After every door was closed. */

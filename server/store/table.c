@@ -3,18 +3,12 @@
 #include "store/class.h"
 #include "store/refuse.h"
 
-static void
-assert_open(const kw_door *door, bool has_completion)
-{
-    g_assert(door && !door->closing && has_completion);
-}
-
 void
 kw_door_create_table(kw_door *door, const kw_table_spec *spec, kw_create_done done, void *user)
 {
-    assert_open(door, done);
+    g_assert(door && done);
     kw_error error;
-    if (kw_check_table_spec(spec, &error))
+    if (!kw_door_is_shut(door, &error) && kw_check_table_spec(spec, &error))
         door->class->create_table(door, spec, done, user);
     else
         kw_refuse_create(door, &error, done, user);
@@ -24,9 +18,9 @@ void
 kw_door_describe_table(kw_door *door, kw_bytes table, kw_deadline deadline, kw_table_facts_done done,
                        void *user)
 {
-    assert_open(door, done);
+    g_assert(door && done);
     kw_error error;
-    if (kw_check_table_name(table, &error))
+    if (!kw_door_is_shut(door, &error) && kw_check_table_name(table, &error))
         door->class->describe_table(door, table, deadline, done, user);
     else
         kw_refuse_facts(door, &error, done, user);
@@ -35,9 +29,9 @@ kw_door_describe_table(kw_door *door, kw_bytes table, kw_deadline deadline, kw_t
 void
 kw_door_drop_table(kw_door *door, kw_bytes table, kw_deadline deadline, kw_simple_done done, void *user)
 {
-    assert_open(door, done);
+    g_assert(door && done);
     kw_error error;
-    if (kw_check_table_name(table, &error))
+    if (!kw_door_is_shut(door, &error) && kw_check_table_name(table, &error))
         door->class->drop_table(door, table, deadline, done, user);
     else
         kw_refuse_simple(door, &error, done, user);
@@ -46,9 +40,9 @@ kw_door_drop_table(kw_door *door, kw_bytes table, kw_deadline deadline, kw_simpl
 void
 kw_door_regions(kw_door *door, kw_bytes table, kw_deadline deadline, kw_regions_done done, void *user)
 {
-    assert_open(door, done);
+    g_assert(door && done);
     kw_error error;
-    if (kw_check_table_name(table, &error))
+    if (!kw_door_is_shut(door, &error) && kw_check_table_name(table, &error))
         door->class->regions(door, table, deadline, done, user);
     else
         kw_refuse_regions(door, &error, done, user);
@@ -57,7 +51,7 @@ kw_door_regions(kw_door *door, kw_bytes table, kw_deadline deadline, kw_regions_
 void
 kw_door_close(kw_door *door, void (*closed)(void *user), void *user)
 {
-    assert_open(door, closed);
+    g_assert(door && !door->closing && closed);
     door->closing = true;
     door->class->close(door, closed, user);
 }
