@@ -360,7 +360,8 @@ class Play:
     def judge_cost(self, asked, path, explained, returned, scanned, pages):
         expect(scanned >= returned, scanned, "rows scanned for", returned)
         ranges = len(explained.ranges or [])
-        if explained.expected_efficiency == 1 and not path.has_raw_inside() and not asked.page_bytes:
+        in_keys = set(asked.bounds()) <= set(self.table.identity)
+        if explained.expected_efficiency == 1 and in_keys and not path.has_raw_inside() and not asked.page_bytes:
             most = returned + self.model.removals
             if asked.limit is not None or pages > 1:
                 most = 2 * returned + (4 * ranges + self.model.removals) * pages + 4
