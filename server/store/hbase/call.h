@@ -79,6 +79,7 @@ struct kw_hbase_call {
     kw_hbase_channel *channel;  /* IN_FLIGHT, ABANDONED */
     uint32_t attempts;          /* times sent */
     bool left;                  /* bytes of it may have reached the server */
+    bool doubtful;              /* it was sent before, and may have been applied then */
     uint64_t since_ns;          /* queued or sent at */
     uint64_t not_before_ns;     /* WAITING */
     kw_hbase_failure *rejected; /* REJECTED: what done will get */

@@ -34,6 +34,12 @@ finish_as(kw_hbase_pool *pool, kw_hbase_call *call, kw_hbase_call_state state, c
 {
     g_queue_unlink(&pool->active, &call->active_link);
     call->state = state;
+    kw_hbase_failure doubtful;
+    if (failure && call->doubtful) { /* whatever the last try came to, an earlier one may have been applied */
+        doubtful = *failure;
+        doubtful.error.maybe_applied = true;
+        failure = &doubtful;
+    }
     call->done(call, result, failure);
 }
 
@@ -340,6 +346,7 @@ kw_hbase_pool_lost(kw_hbase_pool *pool, kw_hbase_call *call, const kw_hbase_fail
         return;
     }
     call->channel = NULL;
+    call->doubtful = call->doubtful || failure->error.maybe_applied;
     if (delay_ms)
         wait_for(pool, call, delay_ms);
     else
@@ -357,6 +364,7 @@ enter(kw_hbase_pool *pool, kw_hbase_call *call)
     call->channel = NULL;
     call->attempts = 0;
     call->left = false;
+    call->doubtful = false;
     g_queue_push_tail_link(&pool->active, &call->active_link);
 }
 
