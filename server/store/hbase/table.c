@@ -10,6 +10,8 @@
 #include "store/hbase/convert.h"
 #include "store/hbase/door.h"
 
+#include "store/check.h"
+
 #include <string.h>
 
 #define ADMIN_MS 120000
@@ -114,15 +116,34 @@ set_family(const kw_family_spec *from, kw_hb_TColumnFamilyDescriptor *to)
     set_choices(from, to);
 }
 
+/* Nonblocking servers drop the connection at the cut frames of frames.c. */
+static void
+explain_loss(const table_op *op, const kw_hbase_failure *failure, kw_error *ret_error)
+{
+    *ret_error = failure->error;
+    const kw_hbase_store *store = (const kw_hbase_store *)op->door->base.store;
+    if (failure->kind != KW_HBASE_LOST || op->spec->split_keys_count == 0 || !store->form.framed)
+        return;
+    kw_error_set(
+        ret_error, KW_UNAVAILABLE,
+        "the connection to the store was lost while table '%s' was made; a nonblocking Thrift2 server "
+        "(-threadedselector, -hsha, -nonblocking) cannot make a table with split keys",
+        kw_show(op->spec->name).text);
+    ret_error->maybe_applied = true;
+}
+
 static void
 create_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
 {
     (void)result;
     table_op *op = call->user;
-    if (failure && failure->kind == KW_HBASE_TABLE_EXISTS)
-        create_over(op, false, NULL);
-    else
-        create_over(op, !failure, failure ? &failure->error : NULL);
+    kw_error error;
+    if (!failure || failure->kind == KW_HBASE_TABLE_EXISTS) {
+        create_over(op, !failure, NULL);
+        return;
+    }
+    explain_loss(op, failure, &error);
+    create_over(op, false, &error);
 }
 
 static void

@@ -16,59 +16,59 @@ io(const char *message, bool can_retry, bool changes)
     return failure;
 }
 
+static const struct {
+    const char *message;
+    bool can_retry;
+    kw_hbase_failure_kind kind;
+    kw_code code;
+    bool maybe;
+    const char *says;
+} known[] = {
+    {"ns:orders", false, KW_HBASE_TABLE_MISSING, KW_NOT_FOUND, false, "the store has no table 'ns:orders'"},
+    {"Failed 1 action: org.apache.hadoop.hbase.TableNotFoundException: ns:orders: 1 time", true,
+     KW_HBASE_TABLE_MISSING, KW_NOT_FOUND, false, "the store has no table 'ns:orders'"},
+    {"Failed 2 actions: ns:orders: 2 times, servers with issues: null", true, KW_HBASE_TABLE_MISSING,
+     KW_NOT_FOUND, false, "the store has no table 'ns:orders'"},
+    {"org.apache.hadoop.hbase.regionserver.NoSuchColumnFamilyException: Column family cf_1 does not "
+     "exist in "
+     "region ns:orders,,1.ab. in table 'ns:orders', {NAME => 'f'}\n\tat "
+     "org.apache.hadoop.hbase.X.y(HRegion.java:1)",
+     false, KW_HBASE_OTHER, KW_INVALID, false, "store table 'ns:orders' has no column family 'cf_1'"},
+    {"ns:orders is disabled.", false, KW_HBASE_TABLE_DISABLED, KW_REFUSED, false,
+     "table 'ns:orders' is disabled in the store"},
+    {"org.apache.hadoop.hbase.DoNotRetryIOException: Field is not a long, it's 1 bytes wide\n\tat x", false,
+     KW_HBASE_OTHER, KW_INVALID, false,
+     "a stored value in table 'ns:orders' is not 8 bytes long and cannot be incremented"},
+    {"org.apache.hadoop.hbase.RegionTooBusyException: Over memstore limit", true, KW_HBASE_TROUBLE, KW_BUSY,
+     true, "the store is too busy with a region of table 'ns:orders'"},
+    {"Failed after attempts=2, exceptions: \n2026-11-21 RpcRetryingCaller{}", true, KW_HBASE_TROUBLE,
+     KW_UNAVAILABLE, true, "the store could not do it now: Failed after attempts=2, exceptions:"},
+    {"org.apache.hadoop.hbase.security.AccessDeniedException: Insufficient permissions", false,
+     KW_HBASE_OTHER, KW_REFUSED, false, "the store denies the gateway access to table 'ns:orders'"},
+    {"org.apache.hadoop.hbase.DoNotRetryIOException: java.lang.IllegalStateException: it is late, at "
+     "a.b.C$1: no",
+     false, KW_HBASE_OTHER, KW_REFUSED, false, "the store refused: it is late, at no"},
+    {"", false, KW_HBASE_OTHER, KW_REFUSED, false, "the store refused: it gives no reason"},
+    {"org.apache.hadoop.hbase.exceptions.OperationConflictException: The operation with nonce {1, 2} on "
+     "row x",
+     false, KW_HBASE_OTHER, KW_UNAVAILABLE, true,
+     "the store refused: The operation with nonce {1, 2} on row x"},
+    {"org.apache.hadoop.hbase.DoNotRetryIOException: Cell[x] with size 10485800 exceeds limit of "
+     "10485760 bytes",
+     false, KW_HBASE_OTHER, KW_LIMIT, false,
+     "the store refused: Cell[x] with size 10485800 exceeds limit of 10485760 bytes"},
+};
+
 static void
 test_known(void)
 {
-    static const struct {
-        const char *message;
-        bool can_retry;
-        kw_hbase_failure_kind kind;
-        kw_code code;
-        bool maybe;
-        const char *says;
-    } rows[] = {
-        {"ns:orders", false, KW_HBASE_TABLE_MISSING, KW_NOT_FOUND, false,
-         "the store has no table 'ns:orders'"},
-        {"Failed 1 action: org.apache.hadoop.hbase.TableNotFoundException: ns:orders: 1 time", true,
-         KW_HBASE_TABLE_MISSING, KW_NOT_FOUND, false, "the store has no table 'ns:orders'"},
-        {"Failed 2 actions: ns:orders: 2 times, servers with issues: null", true, KW_HBASE_TABLE_MISSING,
-         KW_NOT_FOUND, false, "the store has no table 'ns:orders'"},
-        {"org.apache.hadoop.hbase.regionserver.NoSuchColumnFamilyException: Column family cf_1 does not "
-         "exist in "
-         "region ns:orders,,1.ab. in table 'ns:orders', {NAME => 'f'}\n\tat "
-         "org.apache.hadoop.hbase.X.y(HRegion.java:1)",
-         false, KW_HBASE_OTHER, KW_INVALID, false, "store table 'ns:orders' has no column family 'cf_1'"},
-        {"ns:orders is disabled.", false, KW_HBASE_TABLE_DISABLED, KW_REFUSED, false,
-         "table 'ns:orders' is disabled in the store"},
-        {"org.apache.hadoop.hbase.DoNotRetryIOException: Field is not a long, it's 1 bytes wide\n\tat x",
-         false, KW_HBASE_OTHER, KW_INVALID, false,
-         "a stored value in table 'ns:orders' is not 8 bytes long and cannot be incremented"},
-        {"org.apache.hadoop.hbase.RegionTooBusyException: Over memstore limit", true, KW_HBASE_TROUBLE,
-         KW_BUSY, true, "the store is too busy with a region of table 'ns:orders'"},
-        {"Failed after attempts=2, exceptions: \n2026-11-21 RpcRetryingCaller{}", true, KW_HBASE_TROUBLE,
-         KW_UNAVAILABLE, true, "the store could not do it now: Failed after attempts=2, exceptions:"},
-        {"org.apache.hadoop.hbase.security.AccessDeniedException: Insufficient permissions", false,
-         KW_HBASE_OTHER, KW_REFUSED, false, "the store denies the gateway access to table 'ns:orders'"},
-        {"org.apache.hadoop.hbase.DoNotRetryIOException: java.lang.IllegalStateException: it is late, at "
-         "a.b.C$1: no",
-         false, KW_HBASE_OTHER, KW_REFUSED, false, "the store refused: it is late, at no"},
-        {"", false, KW_HBASE_OTHER, KW_REFUSED, false, "the store refused: it gives no reason"},
-        {"org.apache.hadoop.hbase.exceptions.OperationConflictException: The operation with nonce {1, 2} on "
-         "row x",
-         false, KW_HBASE_OTHER, KW_UNAVAILABLE, true,
-         "the store refused: The operation with nonce {1, 2} on row x"},
-        {"org.apache.hadoop.hbase.DoNotRetryIOException: Cell[x] with size 10485800 exceeds limit of "
-         "10485760 bytes",
-         false, KW_HBASE_OTHER, KW_LIMIT, false,
-         "the store refused: Cell[x] with size 10485800 exceeds limit of 10485760 bytes"},
-    };
-    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        kw_hbase_failure failure = io(rows[i].message, rows[i].can_retry, true);
-        g_assert_cmpstr(failure.error.text, ==, rows[i].says);
-        g_assert_cmpint(failure.kind, ==, rows[i].kind);
-        g_assert_cmpstr(kw_code_name(failure.error.code), ==, kw_code_name(rows[i].code));
-        g_assert_cmpint(failure.error.maybe_applied, ==, rows[i].maybe);
-        g_assert_false(io(rows[i].message, rows[i].can_retry, false).error.maybe_applied);
+    for (size_t i = 0; i < G_N_ELEMENTS(known); i++) {
+        kw_hbase_failure failure = io(known[i].message, known[i].can_retry, true);
+        g_assert_cmpstr(failure.error.text, ==, known[i].says);
+        g_assert_cmpint(failure.kind, ==, known[i].kind);
+        g_assert_cmpstr(kw_code_name(failure.error.code), ==, kw_code_name(known[i].code));
+        g_assert_cmpint(failure.error.maybe_applied, ==, known[i].maybe);
+        g_assert_false(io(known[i].message, known[i].can_retry, false).error.maybe_applied);
     }
 }
 

@@ -53,3 +53,44 @@ fixture_treat(const fake_call *call, fake_answer *to, void *user)
         to->do_nothing = true;
     }
 }
+
+void
+fixture_ok(answer got)
+{
+    g_assert_cmpstr(got.error.text, ==, "");
+    g_assert_cmpint(got.outcome, ==, KW_OUTCOME_OK);
+    answer_clear(&got);
+}
+
+void
+fixture_failed(answer got, kw_outcome outcome, kw_code code)
+{
+    g_assert_cmpstr(kw_code_name(got.error.code), ==, kw_code_name(code));
+    g_assert_cmpint(got.outcome, ==, outcome);
+    g_assert_cmpint(got.error.maybe_applied, ==, outcome == KW_OUTCOME_UNKNOWN);
+    g_assert_cmpstr(got.error.text, !=, "");
+    answer_clear(&got);
+}
+
+void
+fixture_value(answer got, const char *value)
+{
+    g_assert_cmpstr(got.error.text, ==, "");
+    g_assert_cmpuint(got.rows->count, ==, 1);
+    g_assert_cmpuint(got.rows->rows[0].cells_count, ==, 1);
+    kw_bytes cell = got.rows->rows[0].cells[0].value;
+    g_assert_true(kw_bytes_equal(cell, kw_bytes_of_text(value)));
+    answer_clear(&got);
+}
+
+answer
+fixture_put(fixture *on, const char *row, int64_t timestamp, int64_t timeout_ms)
+{
+    return bed_put(&on->bed, "t", row, "f", "q", "v", timestamp, timeout_ms);
+}
+
+answer
+fixture_get(fixture *on, const char *row, int64_t timeout_ms)
+{
+    return bed_get(&on->bed, "t", row, timeout_ms);
+}

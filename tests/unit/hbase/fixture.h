@@ -29,3 +29,17 @@ typedef struct treat {
     bool io_can_retry;
 } treat;
 void fixture_treat(const fake_call *call, fake_answer *to, void *user);
+
+/* --- what a call must come back with; each clears the answer ------------------------------------ */
+void fixture_ok(answer got);
+/* And maybe_applied says the same as the outcome. Reads: outcome 0. */
+void fixture_failed(answer got, kw_outcome outcome, kw_code code);
+void fixture_value(answer got, const char *value);
+
+/* Of table t: put f:q = v, and get. */
+answer fixture_put(fixture *on, const char *row, int64_t timestamp, int64_t timeout_ms);
+answer fixture_get(fixture *on, const char *row, int64_t timeout_ms);
+
+#define FRAMED_COMPACT fixture_forms[3]
+#define BUFFERED_BINARY fixture_forms[0]
+#define UNSTAMPED KW_TIMESTAMP_NONE

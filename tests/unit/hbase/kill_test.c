@@ -285,5 +285,6 @@ main(int argc, char **argv)
     answer_clear(&dropped);
     bed_close(&on);
     g_free(real_thrift("stop victim"));
+    g_free((char *)servers[1].host);
     return failed;
 }

@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 
-#define FRAMED_COMPACT fixture_forms[3]
 #define MANY 200
 
 typedef struct batch {

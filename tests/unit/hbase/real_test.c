@@ -301,5 +301,6 @@ main(int argc, char **argv)
     answer dropped = bed_drop(&on, table);
     answer_clear(&dropped);
     bed_close(&on);
+    g_free((char *)server.host);
     return failed;
 }

@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #define ROWS 500
-#define FRAMED_COMPACT fixture_forms[3]
 
 /* Rows k000 .. k499. */
 static void

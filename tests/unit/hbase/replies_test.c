@@ -1,0 +1,221 @@
+/* What becomes of a call whose answer is not what it must be: out of step, cut off, an exception, an error of
+ * HBase. Who is sent again, who is not, and what the caller hears. */
+#include "fixture.h"
+
+/* --- replies that are not what was asked for --------------------------------------------------- */
+
+/* Reads and stamped writes are sent again on a new connection; others may have happened. */
+static void
+check_bad_reply(fake_answer bad, kw_wire_form form)
+{
+    fixture on;
+    fixture_start(&on, 1, form);
+    treat how = {.count = 1, .answer = bad};
+    thrift2_fake_set_row(on.fakes[0], "r", "v");
+    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
+    how.method = KW_HB_THBaseService_get;
+    fixture_value(fixture_get(&on, "r", 3000), "v");
+    g_assert_cmpuint(thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_get), ==, 2);
+    how.method = KW_HB_THBaseService_put;
+    fixture_ok(fixture_put(&on, "stamped", 5, 3000));
+    g_assert_cmpuint(thrift2_fake_writes(on.fakes[0], "stamped"), ==, bad.do_nothing ? 1 : 2);
+    how.count = 3;
+    fixture_failed(fixture_put(&on, "unstamped", UNSTAMPED, 3000), KW_OUTCOME_UNKNOWN, KW_UNAVAILABLE);
+    g_assert_cmpuint(thrift2_fake_writes(on.fakes[0], "unstamped"), ==, bad.do_nothing ? 0 : 1);
+    how.method = KW_HB_THBaseService_increment;
+    fixture_failed(bed_increment(&on.bed, "t", "r", "n", 1), KW_OUTCOME_UNKNOWN, KW_UNAVAILABLE);
+    g_assert_cmpuint(thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_increment), ==, 1);
+    fixture_stop(&on);
+}
+
+static void
+test_bad_replies(void)
+{
+    static const fake_answer ways[] = {
+        {.sequence_shift = 1},
+        {.sequence_shift = -1},
+        {.name = "exists"},
+        {.cut = 1},
+        {.cut = 6},
+        {.way = FAKE_CLOSE},
+        {.way = FAKE_CLOSE, .do_nothing = true},
+    };
+    for (size_t way = 0; way < G_N_ELEMENTS(ways); way++)
+        for (size_t form = 0; form < G_N_ELEMENTS(fixture_forms); form++)
+            check_bad_reply(ways[way], fixture_forms[form]);
+}
+
+static void
+lose_then_refuse(const fake_call *call, fake_answer *to, void *user)
+{
+    (void)user;
+    if (call->method != KW_HB_THBaseService_put)
+        return;
+    if (call->nth == 1)
+        to->way = FAKE_CLOSE;
+    else
+        to->result = fake_io_error(call, "t is disabled.", false);
+}
+
+/* The first try was applied and its answer lost; what the second one is refused for says nothing of that. */
+static void
+test_refused_when_sent_again(void)
+{
+    fixture on;
+    fixture_start(&on, 1, FRAMED_COMPACT);
+    thrift2_fake_set_script(on.fakes[0], lose_then_refuse, NULL);
+    fixture_failed(fixture_put(&on, "r", 5, 3000), KW_OUTCOME_UNKNOWN, KW_REFUSED);
+    g_assert_cmpuint(thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_put), ==, 2);
+    fixture_failed(fixture_put(&on, "s", 5, 3000), KW_OUTCOME_FAILED, KW_REFUSED);
+    fixture_stop(&on);
+}
+
+/* A second reply to the same call must not become the answer of the next one. */
+static void
+test_reply_twice(void)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(fixture_forms); i++) {
+        fixture on;
+        fixture_start(&on, 1, fixture_forms[i]);
+        treat how = {.method = KW_HB_THBaseService_get, .count = 1, .answer = {.twice = true}};
+        thrift2_fake_set_row(on.fakes[0], "a", "1");
+        thrift2_fake_set_row(on.fakes[0], "b", "2");
+        thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
+        fixture_value(fixture_get(&on, "a", 3000), "1");
+        fixture_value(fixture_get(&on, "b", 3000), "2");
+        fixture_value(fixture_get(&on, "a", 3000), "1");
+        g_assert_cmpuint(thrift2_fake_connections(on.fakes[0]), >=, 2);
+        fixture_stop(&on);
+    }
+}
+
+static void
+test_huge_reply(void)
+{
+    fixture on;
+    fixture_start(&on, 1, FRAMED_COMPACT);
+    treat how = {.method = KW_HB_THBaseService_get, .count = 1, .answer = {.frame_bytes = 1U << 30}};
+    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
+    fixture_failed(fixture_get(&on, "r", 3000), 0, KW_LIMIT);
+    how.count = 0;
+    fixture_ok(fixture_put(&on, "r", 1, 3000));
+    fixture_stop(&on);
+}
+
+/* --- exceptions of Thrift --------------------------------------------------------------------- */
+
+static uint32_t
+connections_after(kw_wire_exception_type type, kw_code code, bool unknown)
+{
+    fixture on;
+    kw_model_hbase settings = fixture_init(&on, 1, BUFFERED_BINARY);
+    settings.channels = 1;
+    fixture_open(&on, &settings);
+    bed_await_ready(&on.bed);
+    treat how = {.method = KW_HB_THBaseService_put,
+                 .count = 1,
+                 .answer = {.way = FAKE_EXCEPTION, .exception = type, .text = "org.apache.X: no\n\tat y"}};
+    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
+    fixture_failed(fixture_put(&on, "r", 1, 3000), unknown ? KW_OUTCOME_UNKNOWN : KW_OUTCOME_FAILED, code);
+    g_assert_cmpuint(thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_put), ==, 1);
+    fixture_ok(fixture_put(&on, "r", 1, 3000));
+    uint32_t connections = thrift2_fake_connections(on.fakes[0]);
+    fixture_stop(&on);
+    return connections;
+}
+
+static void
+test_exceptions(void)
+{
+    g_assert_cmpuint(connections_after(KW_WIRE_EXCEPTION_INTERNAL_ERROR, KW_REFUSED, true), ==, 1);
+    g_assert_cmpuint(connections_after(KW_WIRE_EXCEPTION_UNKNOWN_METHOD, KW_REFUSED, false), ==, 1);
+    g_assert_cmpuint(connections_after(KW_WIRE_EXCEPTION_PROTOCOL_ERROR, KW_INTERNAL, false), ==, 2);
+}
+
+static void
+test_bad_filter(void)
+{
+    fixture on;
+    fixture_start(&on, 1, BUFFERED_BINARY);
+    treat how = {.method = KW_HB_THBaseService_get,
+                 .count = 10,
+                 .answer = {.way = FAKE_EXCEPTION, .exception = KW_WIRE_EXCEPTION_INTERNAL_ERROR}};
+    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
+    kw_get filtered = {.table = KW_BYTES_LITERAL("t"),
+                       .row = KW_BYTES_LITERAL("r"),
+                       .filter = KW_BYTES_LITERAL("NoFilter("),
+                       .deadline = kw_deadline_in_ms(3000)};
+    answer got = bed_get_full(&on.bed, &filtered);
+    g_assert_nonnull(strstr(got.error.text, "NoFilter("));
+    fixture_failed(got, 0, KW_INVALID);
+    fixture_failed(fixture_get(&on, "r", 3000), 0, KW_REFUSED);
+    fixture_stop(&on);
+}
+
+/* --- errors of HBase -------------------------------------------------------------------------- */
+
+static void
+test_trouble_is_tried_again(void)
+{
+    fixture on;
+    fixture_start(&on, 1, FRAMED_COMPACT);
+    treat how = {
+        .method = KW_HB_THBaseService_get, .count = 2, .io_message = "region moved", .io_can_retry = true};
+    thrift2_fake_set_row(on.fakes[0], "r", "v");
+    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
+    fixture_value(fixture_get(&on, "r", 3000), "v");
+    g_assert_cmpuint(thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_get), ==, 3);
+    how.method = KW_HB_THBaseService_put;
+    fixture_ok(fixture_put(&on, "s", 1, 3000));
+    how.count = 4;
+    fixture_failed(fixture_put(&on, "u", UNSTAMPED, 3000), KW_OUTCOME_UNKNOWN, KW_UNAVAILABLE);
+    g_assert_cmpuint(thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_put), ==, 4);
+    how.count = 100;
+    how.io_can_retry = false;
+    fixture_failed(fixture_put(&on, "s", 1, 3000), KW_OUTCOME_FAILED, KW_REFUSED);
+    g_assert_cmpuint(thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_put), ==, 5);
+    fixture_stop(&on);
+}
+
+/* Nothing but failures: what is sent again stays within the saved-up budget and a fifth of the calls. */
+static void
+test_retry_budget(void)
+{
+    fixture on;
+    fixture_start(&on, 1, FRAMED_COMPACT);
+    treat how = {
+        .method = KW_HB_THBaseService_get, .count = UINT32_MAX, .io_message = "no", .io_can_retry = true};
+    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
+    enum { CALLS = 300 };
+    answer got[CALLS] = {0};
+    kw_get gets[CALLS];
+    for (int i = 0; i < CALLS; i++) {
+        gets[i] = (kw_get){.table = KW_BYTES_LITERAL("t"),
+                           .row = KW_BYTES_LITERAL("r"),
+                           .deadline = kw_deadline_in_ms(20000)};
+        kw_door_get(on.bed.door, &gets[i], bed_on_rows, &got[i]);
+    }
+    for (int i = 0; i < CALLS; i++) {
+        bed_await(&on.bed, &got[i].done);
+        fixture_failed(got[i], 0, KW_UNAVAILABLE);
+    }
+    uint32_t sent = thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_get);
+    g_assert_cmpuint(sent, >, CALLS);
+    g_assert_cmpuint(sent, <=, CALLS + 50 + CALLS / 5 + 2);
+    fixture_stop(&on);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/hbase/replies/bad-replies", test_bad_replies);
+    g_test_add_func("/hbase/replies/refused_when_sent_again", test_refused_when_sent_again);
+    g_test_add_func("/hbase/replies/reply-twice", test_reply_twice);
+    g_test_add_func("/hbase/replies/huge-reply", test_huge_reply);
+    g_test_add_func("/hbase/replies/exceptions", test_exceptions);
+    g_test_add_func("/hbase/replies/bad-filter", test_bad_filter);
+    g_test_add_func("/hbase/replies/trouble-is-tried-again", test_trouble_is_tried_again);
+    g_test_add_func("/hbase/replies/retry-budget", test_retry_budget);
+    return g_test_run();
+}
