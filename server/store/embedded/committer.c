@@ -288,6 +288,7 @@ change_tables(kw_committer *committer)
     kw_commit *commit = committer->pending;
     kw_embedded *store = committer->store;
     committer->pending = commit->next;
+    kw_stored_table_unref(g_steal_pointer(&committer->table)); /* it may be the one that goes */
     uint32_t dropped;
     bool good = kw_embedded_check_deadline(commit->deadline, "the table was changed", &commit->error);
     if (good && commit->kind == KW_COMMIT_CREATE)

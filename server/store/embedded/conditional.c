@@ -56,21 +56,6 @@ is_met(const kw_check *check, const kw_cell *stored)
     g_assert_not_reached();
 }
 
-bool
-kw_conditional_write(kw_embedded *store, kw_entries *batch, kw_stored_table *table, kw_commit *commit)
-{
-    const kw_check *check = commit->check;
-    kw_column column = {.family = check->family, .qualifier = check->qualifier};
-    kw_rows *rows = kw_rows_new();
-    kw_row row;
-    bool good = read_row(store, batch, table, commit->write->row, &column, 1, rows, &row, &commit->error);
-    commit->applied = good && is_met(check, row.cells_count ? &row.cells[0] : NULL);
-    kw_rows_free(rows);
-    return good && (!commit->applied || kw_entries_add(batch, table, commit->write, &commit->error));
-}
-
-/* --- increment --------------------------------------------------------------------------------------- */
-
 static const kw_cell *
 find_cell(const kw_row *row, const kw_column *column)
 {
@@ -80,6 +65,52 @@ find_cell(const kw_row *row, const kw_column *column)
             return &row->cells[i];
     return NULL;
 }
+
+/* The checked column, and those that the put will replace. */
+static const kw_column *
+columns_of(kw_arena *arena, const kw_write *write, const kw_check *check, size_t *ret_count)
+{
+    size_t count = write->kind == KW_WRITE_PUT ? write->cells_count : 0;
+    kw_column *columns = KW_ARENA_ARRAY(arena, kw_column, count + 1);
+    columns[0] = (kw_column){.family = check->family, .qualifier = check->qualifier};
+    for (size_t i = 0; i < count; i++)
+        columns[i + 1] =
+            (kw_column){.family = write->cells[i].family, .qualifier = write->cells[i].qualifier};
+    *ret_count = count + 1;
+    return columns;
+}
+
+/* What was put with a stamp may be a little ahead of the store's clock: a put that the store stamps is never
+ * older than what it replaces, else it would be acknowledged and not seen. */
+static int64_t
+stamp_after(const kw_entries *batch, const kw_row *row, const kw_column *columns, size_t count)
+{
+    int64_t stamp = batch->stamp_ms;
+    for (size_t i = 1; i < count; i++) {
+        const kw_cell *old = find_cell(row, &columns[i]);
+        stamp = old ? MAX(stamp, old->timestamp) : stamp;
+    }
+    return stamp;
+}
+
+bool
+kw_conditional_write(kw_embedded *store, kw_entries *batch, kw_stored_table *table, kw_commit *commit)
+{
+    const kw_check *check = commit->check;
+    kw_write write = *commit->write;
+    kw_rows *rows = kw_rows_new();
+    size_t count;
+    const kw_column *columns = columns_of(rows->arena, &write, check, &count);
+    kw_row row;
+    bool good = read_row(store, batch, table, write.row, columns, count, rows, &row, &commit->error);
+    commit->applied = good && is_met(check, find_cell(&row, &columns[0]));
+    if (good && write.timestamp == KW_TIMESTAMP_NONE)
+        write.timestamp = stamp_after(batch, &row, columns, count);
+    kw_rows_free(rows);
+    return good && (!commit->applied || kw_entries_add(batch, table, &write, &commit->error));
+}
+
+/* --- increment --------------------------------------------------------------------------------------- */
 
 static bool
 check_counters(const kw_increment *increment, const kw_row *row, kw_error *ret_error)

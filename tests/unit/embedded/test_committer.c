@@ -142,6 +142,65 @@ test_order_in_a_call(void)
     kw_opened_clear(&opened);
 }
 
+/* A put that the store stamps replaces what a stamp ahead of the store's clock put there. */
+static void
+test_condition_behind_a_stamp(void)
+{
+    kw_opened opened;
+    begin(&opened);
+    int64_t ahead = kw_clock_wall_ms() + 60000;
+    kw_write write = put_of("row", ahead);
+    g_assert_cmpint(kw_sync_write(&opened.sync, &write).outcome, ==, KW_OUTCOME_OK);
+    kw_cell changed = cell;
+    changed.value = B("y");
+    kw_write change = put_of("row", KW_TIMESTAMP_NONE);
+    change.cells = &changed;
+    kw_check check = {.family = B("d"),
+                      .qualifier = B("a"),
+                      .compare = KW_COMPARE_EQUAL,
+                      .has_value = true,
+                      .value = B("x")};
+    kw_sync_written result = kw_sync_write_if(&opened.sync, &change, &check);
+    g_assert_true(result.outcome == KW_OUTCOME_OK && result.applied);
+    g_autofree char *wanted = g_strdup_printf("d:a@%" G_GINT64_FORMAT "=y", ahead);
+    kw_opened_expect(&opened, "t", "row", wanted);
+    kw_opened_clear(&opened);
+}
+
+static void
+dropped(void *user, const kw_error *error)
+{
+    one_done(user, error ? KW_OUTCOME_FAILED : KW_OUTCOME_OK, error);
+}
+
+static void
+created(void *user, bool made, const kw_error *error)
+{
+    one_done(user, made && !error ? KW_OUTCOME_OK : KW_OUTCOME_FAILED, error);
+}
+
+/* Started in one turn of the loop, done in one round: what is written behind the drop is in the new table. */
+static void
+test_table_made_again(void)
+{
+    kw_opened opened;
+    begin(&opened);
+    group all = {.started = 4};
+    kw_family_spec family = kw_plain_family("d");
+    kw_table_spec spec = {
+        .name = B("t"), .families = &family, .families_count = 1, .deadline = KW_DEADLINE_NONE};
+    kw_write before = put_of("before", 1), behind = put_of("behind", 1);
+    kw_door_write(opened.sync.door, &before, one_done, &all);
+    kw_door_drop_table(opened.sync.door, spec.name, KW_DEADLINE_NONE, dropped, &all);
+    kw_door_create_table(opened.sync.door, &spec, created, &all);
+    kw_door_write(opened.sync.door, &behind, one_done, &all);
+    kw_sync_wait(&opened.sync, &all.done);
+    g_assert_cmpuint(all.failed, ==, 0);
+    kw_opened_expect(&opened, "t", "before", "");
+    kw_opened_expect(&opened, "t", "behind", "d:a@1=x");
+    kw_opened_clear(&opened);
+}
+
 /* --- threads ---------------------------------------------------------------------------------------- */
 
 enum { THREADS = 4, EACH = 100 };
@@ -270,6 +329,8 @@ main(int argc, char **argv)
     g_test_add_func("/committer/synced", test_synced);
     g_test_add_func("/committer/shared", test_shared);
     g_test_add_func("/committer/order_in_a_call", test_order_in_a_call);
+    g_test_add_func("/committer/condition_behind_a_stamp", test_condition_behind_a_stamp);
+    g_test_add_func("/committer/table_made_again", test_table_made_again);
     g_test_add_func("/committer/threads", test_threads);
     g_test_add_func("/committer/failing_disk", test_failing_disk);
     return g_test_run();
