@@ -5,8 +5,8 @@
 #include "store/hbase/convert.h"
 #include "store/hbase/door.h"
 
-#define LONGEST_MS                                                                                           \
-    180000 /* HBase retries against a disabled table for most of a minute, longer on a busy machine */
+/* HBase retries against a disabled table for most of a minute, longer on a busy machine. */
+#define LONGEST_MS 180000
 
 void
 answer_clear(answer *got)
