@@ -1,7 +1,9 @@
-/* The guard: a key rule that rows were written under cannot change by accident. The catalog table in the
- * store holds a row "table/path/layout" for every layout that was ever served:
+/* The guard: a key rule that rows were written under cannot change by accident, and rows of two rules do not
+ * meet in one store table, where those of one could be read as wrong rows of the other. The catalog table in
+ * the store holds a row "table/path/layout" for every layout that was ever served, and a row "store/NAME" for
+ * every store table, both with the layout's fingerprint:
  *
- *   make the catalog when missing -> read all rows -> for each layout: same: fine; other: REFUSED;
+ *   make the catalog when missing -> read all rows -> any with another fingerprint: REFUSED; the same: fine;
  *                                                     none: put it if it is (still) absent, else read again
  *
  * Gateways that start together race for the same row, and the store decides: the loser reads what the winner
@@ -16,12 +18,19 @@
 #define DESCRIPTION KW_BYTES_LITERAL("description")
 #define READS_MAX 3 /* a row that was there and is gone again: somebody removes them */
 
+/* What a row of the catalog speaks of. */
+typedef struct entry {
+    const kw_path *path;
+    bool of_store_table;
+    const char *layout; /* "table/path/layout" */
+} entry;
+
 typedef struct guard {
     kw_call *call;
     kw_guard_done done;
     void *user;
     kw_bytes catalog;
-    const kw_path **paths;
+    entry *entries;
     size_t count;
     kw_get *gets;
     const kw_get **list;
@@ -53,15 +62,21 @@ table_name(const kw_path *path)
 }
 
 static void
-refuse(guard *self, const kw_path *path, kw_bytes stored)
+refuse(guard *self, const entry *at, kw_bytes stored)
 {
     kw_error error;
+    const kw_layout *layout = at->path->layout;
+    const char *held =
+        at->of_store_table
+            ? kw_arena_printf(self->call->arena, "store table %s holds rows", kw_layout_store_table(layout))
+            : kw_arena_printf(self->call->arena, "rows were written under layout %u",
+                              kw_layout_number(layout));
     kw_error_set(
         &error, KW_REFUSED,
-        "table %s, path %s: rows were written under layout %u with the key rule %.*s, and this policy's is "
-        "%.16s; put the rule back, or give the new one a new layout number",
-        table_name(path), path->name, kw_layout_number(path->layout), (int)MIN(stored.size, 16),
-        (const char *)stored.data, kw_layout_fingerprint(path->layout));
+        "table %s, path %s: %s with the key rule %.*s, and this policy's is %.16s; put the rule back, or "
+        "give the new one a new layout number and a store table of its own",
+        table_name(at->path), at->path->name, held, (int)MIN(stored.size, 16), (const char *)stored.data,
+        kw_layout_fingerprint(layout));
     self->done(self->user, &error);
 }
 
@@ -95,13 +110,13 @@ registered(void *user, kw_outcome outcome, bool applied, const kw_error *error)
 static void
 put_row(guard *self)
 {
-    const kw_path *path = self->paths[self->next];
-    self->cells[0] = (kw_cell){.family = FAMILY,
-                               .qualifier = DESCRIPTION,
-                               .value = kw_bytes_of_text(kw_layout_description(path->layout))};
-    self->cells[1] = (kw_cell){.family = FAMILY,
-                               .qualifier = FINGERPRINT,
-                               .value = kw_bytes_of_text(kw_layout_fingerprint(path->layout))};
+    const entry *at = &self->entries[self->next];
+    const kw_layout *layout = at->path->layout;
+    const char *description = at->of_store_table ? at->layout : kw_layout_description(layout);
+    self->cells[0] =
+        (kw_cell){.family = FAMILY, .qualifier = DESCRIPTION, .value = kw_bytes_of_text(description)};
+    self->cells[1] = (kw_cell){
+        .family = FAMILY, .qualifier = FINGERPRINT, .value = kw_bytes_of_text(kw_layout_fingerprint(layout))};
     self->write = (kw_write){.kind = KW_WRITE_PUT,
                              .table = self->catalog,
                              .row = self->gets[self->next].row,
@@ -113,28 +128,45 @@ put_row(guard *self)
     kw_door_write_if(self->call->door, &self->write, &self->check, registered, self);
 }
 
+/* The first that tells of another rule, NULL when none does. ret_present: so many stand before the first
+ * that is missing. */
+static const entry *
+compare_rows(const guard *self, const kw_rows *rows, size_t *ret_present, kw_bytes *ret_stored)
+{
+    size_t left = self->count - self->next;
+    *ret_present = left;
+    for (size_t i = 0; i < left; i++) {
+        const entry *at = &self->entries[self->next + i];
+        *ret_stored = stored_fingerprint(&rows->rows[i]);
+        if (ret_stored->size == 0)
+            *ret_present = MIN(*ret_present, i);
+        else if (!kw_bytes_equal(*ret_stored, kw_bytes_of_text(kw_layout_fingerprint(at->path->layout))))
+            return at;
+    }
+    return NULL;
+}
+
 static void
 rows_read(void *user, kw_rows *rows, const kw_error *error)
 {
     guard *self = user;
-    size_t first = self->next;
+    size_t present;
+    kw_bytes stored;
     if (error) {
         finish(self, error);
         return;
     }
-    for (; self->next < self->count; self->next++) {
-        const kw_path *path = self->paths[self->next];
-        kw_bytes stored = stored_fingerprint(&rows->rows[self->next - first]);
-        if (stored.size == 0)
-            break;
-        if (!kw_bytes_equal(stored, kw_bytes_of_text(kw_layout_fingerprint(path->layout)))) {
-            refuse(self, path, kw_arena_copy(self->call->arena, stored));
-            kw_rows_free(rows);
-            return;
-        }
-        self->reads = 0;
-    }
+    const entry *other = compare_rows(self, rows, &present, &stored);
+    if (other)
+        stored = kw_arena_copy(self->call->arena, stored);
     kw_rows_free(rows);
+    if (other) {
+        refuse(self, other, stored);
+        return;
+    }
+    if (present > 0)
+        self->reads = 0;
+    self->next += present;
     if (self->next < self->count)
         put_row(self);
     else
@@ -193,27 +225,36 @@ catalog_described(void *user, kw_table_facts *facts, const kw_error *error)
 }
 
 static void
+add_entry(guard *self, const kw_path *path, bool of_store_table, const char *layout, const char *row)
+{
+    size_t at = self->count++;
+    self->entries[at] = (entry){path, of_store_table, layout};
+    self->gets[at] = (kw_get){.table = self->catalog,
+                              .row = kw_bytes_of_text(row),
+                              .max_versions = 1,
+                              .deadline = self->call->deadline};
+    self->list[at] = &self->gets[at];
+}
+
+static void
 list_layouts(guard *self, const kw_policy *policy)
 {
     kw_arena *arena = self->call->arena;
     size_t paths = 0;
     for (size_t i = 0; i < kw_policy_table_count(policy); i++)
         paths += kw_policy_table(policy, i)->paths_count;
-    self->paths = KW_ARENA_ARRAY(arena, const kw_path *, paths);
-    self->gets = KW_ARENA_ARRAY(arena, kw_get, paths);
-    self->list = KW_ARENA_ARRAY(arena, const kw_get *, paths);
+    self->entries = KW_ARENA_ARRAY(arena, entry, 2 * paths);
+    self->gets = KW_ARENA_ARRAY(arena, kw_get, 2 * paths);
+    self->list = KW_ARENA_ARRAY(arena, const kw_get *, 2 * paths);
     for (size_t i = 0; i < kw_policy_table_count(policy); i++) {
         const kw_table *table = kw_policy_table(policy, i);
-        for (size_t path = 0; path < table->paths_count; path++) {
-            size_t at = self->count++;
-            const char *row = kw_arena_printf(arena, "%s/%s/%u", table->name, table->paths[path].name,
-                                              kw_layout_number(table->paths[path].layout));
-            self->paths[at] = &table->paths[path];
-            self->gets[at] = (kw_get){.table = self->catalog,
-                                      .row = kw_bytes_of_text(row),
-                                      .max_versions = 1,
-                                      .deadline = self->call->deadline};
-            self->list[at] = &self->gets[at];
+        for (size_t number = 0; number < table->paths_count; number++) {
+            const kw_path *path = &table->paths[number];
+            const char *layout =
+                kw_arena_printf(arena, "%s/%s/%u", table->name, path->name, kw_layout_number(path->layout));
+            const char *store = kw_arena_printf(arena, "store/%s", kw_layout_store_table(path->layout));
+            add_entry(self, path, false, layout, layout);
+            add_entry(self, path, true, layout, store);
         }
     }
 }

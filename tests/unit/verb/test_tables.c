@@ -330,7 +330,7 @@ test_guard(void)
     desk *self = desk_new(desk_policy);
     g_assert_cmpint(guard(self, self->policy).error.code, ==, KW_OK);
     g_assert_cmpuint(self->control->tables_made, ==, 1);
-    g_assert_cmpuint(kw_memory_store_rows(self->store, "keyway_catalog"), ==, 4);
+    g_assert_cmpuint(kw_memory_store_rows(self->store, "keyway_catalog"), ==, 8);
     kw_bytes row = KW_BYTES_LITERAL("orders/by_time/1");
     kw_bytes stored = kw_memory_store_cell(self->store, "keyway_catalog", row, "d", "fingerprint");
     const char *fingerprint = kw_layout_fingerprint(desk_table(self, "orders")->paths[1].layout);
@@ -354,8 +354,17 @@ test_guard(void)
 
     other = changed_desk("      by_time:\n        key:\n          - salt: {buckets: 16,",
                          "      by_time:\n        layout: 2\n        key:\n          - salt: {buckets: 8,");
+    got = guard(self, other->policy);
+    assert_error(&got, KW_REFUSED, "path by_time: store table orders_by_time holds rows with the key rule ");
+    assert_error(&got, KW_REFUSED, mine);
+    g_assert_cmpuint(kw_memory_store_rows(self->store, "keyway_catalog"), ==, 8);
+    desk_free(other);
+
+    other = changed_desk("      by_time:\n        key:\n          - salt: {buckets: 16,",
+                         "      by_time:\n        layout: 2\n        store_table: by_time_2\n"
+                         "        key:\n          - salt: {buckets: 8,");
     g_assert_cmpint(guard(self, other->policy).error.code, ==, KW_OK);
-    g_assert_cmpuint(kw_memory_store_rows(self->store, "keyway_catalog"), ==, 5);
+    g_assert_cmpuint(kw_memory_store_rows(self->store, "keyway_catalog"), ==, 10);
     desk_free(other);
     desk_free(self);
 }
@@ -379,7 +388,7 @@ test_guard_faults(void)
                 g_assert_true(applied || !failed);
             self->control->fail_at = 0;
             g_assert_cmpint(guard(self, self->policy).error.code, ==, KW_OK);
-            g_assert_cmpuint(kw_memory_store_rows(self->store, "keyway_catalog"), ==, 4);
+            g_assert_cmpuint(kw_memory_store_rows(self->store, "keyway_catalog"), ==, 8);
             desk_free(self);
         }
         g_assert_cmpuint(n, >, 5);
