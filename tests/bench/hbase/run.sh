@@ -48,6 +48,18 @@ for _ in $(seq 300); do
   kill -0 "$gateway" 2>/dev/null || { cat "$work/keywayd.log" >&2; gateway=; exit 1; }
   sleep 0.1
 done
+# It listens before the store's tables are there; it is ready when they are.
+python3 - "$admin" <<'READY'
+import sys, time, urllib.request
+for _ in range(600):
+    try:
+        urllib.request.urlopen(f"http://127.0.0.1:{sys.argv[1]}/readyz", timeout=5)
+        break
+    except OSError:
+        time.sleep(0.1)
+else:
+    sys.exit("the gateway is not ready; see its keywayd.log")
+READY
 arguments=()
 [ $form = buffered ] || arguments+=(--framed)
 "$build/tests/bench/hbase/bench_hbase" --thrift "${place##*:}" --gateway "$port" "${arguments[@]}" "$@"
