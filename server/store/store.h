@@ -276,6 +276,10 @@ bool kw_store_ready(kw_store *store, kw_error *ret_error);
  * unstamped). Any thread. */
 bool kw_store_clock_offset_ms(kw_store *store, int64_t *ret_offset_ms);
 
+/* Is what the store stamps itself never older than what it replaces? Else a conditional write should bring a
+ * stamp of the clock that other writes are stamped by. Any thread. */
+bool kw_store_stamps_in_order(const kw_store *store);
+
 /* A new door on a loop; called on the loop's thread, or before the loop runs. */
 kw_door *kw_store_open_door(kw_store *store, kw_loop *loop);
 

@@ -74,6 +74,12 @@ kw_store_clock_offset_ms(kw_store *store, int64_t *ret_offset_ms)
     return store->class->clock_offset_ms(store, ret_offset_ms);
 }
 
+bool
+kw_store_stamps_in_order(const kw_store *store)
+{
+    return store->class->stamps_in_order;
+}
+
 kw_door *
 kw_store_open_door(kw_store *store, kw_loop *loop)
 {

@@ -20,6 +20,9 @@ kw_stamper *kw_stamper_new(kw_store *store);
 void kw_stamper_free(kw_stamper *stamper);
 /* A write's timestamp, or KW_TIMESTAMP_NONE while the store's clock is not known. */
 int64_t kw_stamper_take(kw_stamper *stamper);
+/* The store stamped a cell itself: no later stamp is below it. One far ahead of the store's clock, such as an
+ * increment keeps from a cell with a caller's timestamp, is passed over. */
+void kw_stamper_saw(kw_stamper *stamper, int64_t stamp);
 /* Milliseconds until the store's clock has certainly passed this stamp: the acknowledgement of a remove
  * waits that long, so that a put that follows it is not hidden by its delete marker. */
 int64_t kw_stamper_wait_ms(kw_stamper *stamper, int64_t stamp);

@@ -1,5 +1,5 @@
 /* increment: adds to 8-byte integers of one row. Only where a record is one row: under several paths nothing
- * could add to all of them at once. */
+ * could add to all of them at once. The store stamps the sums; a write that follows must not be older. */
 #include "verb/cells.h"
 #include "verb/single.h"
 #include "verb/verb.h"
@@ -57,6 +57,8 @@ read_sums(const increment *self, const kw_rows *rows, kw_record *values, kw_erro
         for (uint32_t cell = 0; cell < row->cells_count && !found; cell++) {
             found = kw_bytes_equal(row->cells[cell].family, field->family) &&
                     kw_bytes_equal(row->cells[cell].qualifier, field->qualifier);
+            if (found)
+                kw_stamper_saw(self->call->stamper, row->cells[cell].timestamp);
             if (found && !kw_field_decode_cell(self->table, field, row->cells[cell].value, self->call->arena,
                                                &values->values[self->fields[i]], ret_error))
                 return false;

@@ -1,5 +1,6 @@
 /* put_if: writes a record if one stored field of it meets a condition, atomically. On tables with one path
- * only; the store stamps the write, unless the caller does. */
+ * only. Stamped as other writes are, so that it is not hidden by a put before it, nor hides one behind it,
+ * when the two clocks differ; a store that sees to that itself stamps it at the moment of the check. */
 #include "verb/cells.h"
 #include "verb/single.h"
 #include "verb/stamp.h"
@@ -54,7 +55,8 @@ make_write(put_if *self, const kw_record *record, const kw_write_options *option
         !kw_single_key(call, table, record, &self->write.row, ret_error))
         return false;
     self->write.cells = kw_record_cells(table, record, call->arena, &self->write.cells_count);
-    return !options->has_timestamp || kw_stamp_admit(call, options, &self->write.timestamp, ret_error);
+    bool by_the_store = !options->has_timestamp && kw_store_stamps_in_order(call->store);
+    return by_the_store || kw_stamp_admit(call, options, &self->write.timestamp, ret_error);
 }
 
 static void

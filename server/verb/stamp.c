@@ -14,6 +14,7 @@
 #define MARGIN_MS 2
 #define UNSTAMPED_WAIT_MS 2 /* the store stamped it: its clock moves on by itself */
 #define WAIT_MAX_MS 1000
+#define SEEN_AHEAD_MS 1000 /* two clocks of one store do not differ by as much */
 
 struct kw_stamper {
     kw_store *store;
@@ -51,6 +52,15 @@ kw_stamper_take(kw_stamper *stamper)
     if (!kw_store_clock_offset_ms(stamper->store, &offset_ms))
         return KW_TIMESTAMP_NONE;
     return raise_to(stamper, kw_clock_wall_ms() + offset_ms);
+}
+
+void
+kw_stamper_saw(kw_stamper *stamper, int64_t stamp)
+{
+    int64_t offset_ms;
+    if (kw_store_clock_offset_ms(stamper->store, &offset_ms) &&
+        stamp <= kw_clock_wall_ms() + offset_ms + SEEN_AHEAD_MS)
+        raise_to(stamper, stamp);
 }
 
 int64_t

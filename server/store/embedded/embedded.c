@@ -78,6 +78,7 @@ kw_embedded_open(const kw_model_embedded *settings, kw_error *ret_error)
 {
     static const kw_store_class embedded_class = {
         .name = "embedded",
+        .stamps_in_order = true,
         .about = embedded_about,
         .ready = embedded_ready,
         .clock_offset_ms = embedded_clock_offset_ms,
