@@ -90,6 +90,24 @@ kw_java_bytes_hash(kw_bytes input)
     return (int32_t)hash;
 }
 
+int32_t
+kw_java_string_hash(kw_bytes text)
+{
+    uint32_t hash = 0;
+    for (size_t at = 0; at < text.size;) {
+        uint32_t lead = text.data[at], more = lead < 0x80 ? 0 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
+        uint32_t point = more ? lead & (0x3fu >> more) : lead;
+        for (at++; more > 0 && at < text.size; more--, at++)
+            point = point << 6 | (text.data[at] & 0x3fu);
+        if (point >= 0x10000) { /* two units */
+            hash = 31 * hash + 0xd800 + ((point - 0x10000) >> 10);
+            point = 0xdc00 + ((point - 0x10000) & 0x3ff);
+        }
+        hash = 31 * hash + point;
+    }
+    return (int32_t)hash;
+}
+
 static void
 append_be64(kw_buffer *out, uint64_t value)
 {

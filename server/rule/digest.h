@@ -46,6 +46,9 @@ uint64_t kw_xxh64(kw_bytes input);
 /* Java's Arrays.hashCode(byte[]): 1, then 31 * hash + signed byte. */
 int32_t kw_java_bytes_hash(kw_bytes input);
 
+/* Java's String.hashCode(): 31 * hash + UTF-16 unit. The text is UTF-8 and well-formed. */
+int32_t kw_java_string_hash(kw_bytes text);
+
 /* How a value goes into a hash: text and bytes as they are, flags as one byte 0 or 1, doubles as 8
  * bytes, numbers as 8 bytes, all big-endian, or, with numbers_as_text, numbers as decimal text. */
 void kw_digest_input(kw_value value, bool numbers_as_text, kw_buffer *out);

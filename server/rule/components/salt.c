@@ -2,6 +2,8 @@
  *
  *   xxh64      hash of the named fields; spreads sequential values evenly. The default
  *   murmur2, murmur3, crc32, jenkins   32-bit hash of the named fields, taken as not negative
+ *   java_string  of one text, or one number as decimal text: String.hashCode(), floor modulo (compatibility:
+ *              ten-digit sequential ids reach 10 of 31 buckets)
  *   java_long  of one number: (short) Long.hashCode(n), floor modulo (compatibility: spreads badly)
  *   phoenix    of the rest of the key: Phoenix's SaltingUtil
  *   hbasewd    of the rest of the key: HBaseWD's OneByteSimpleHash
@@ -17,6 +19,7 @@ typedef struct algorithm {
     const char *name;
     bool of_rest;
     bool of_number; /* exactly one int or timestamp field */
+    bool of_text;   /* exactly one string, int or timestamp field */
     kw_digest digest;
     bool (*bucket)(const salt *self, const kw_value *values, kw_bytes rest, uint32_t *ret_bucket,
                    kw_error *ret_error);
@@ -73,6 +76,25 @@ java_long_bucket(const salt *self, const kw_value *values, kw_bytes rest, uint32
 }
 
 static bool
+java_string_bucket(const salt *self, const kw_value *values, kw_bytes rest, uint32_t *ret_bucket,
+                   kw_error *ret_error)
+{
+    (void)rest;
+    uint8_t digits[24];
+    kw_value value = values[self->base.inputs[0]];
+    kw_buffer number = {.data = digits, .capacity = sizeof digits};
+    if (value.kind == KW_VALUE_NONE)
+        return kw_derived_missing(&self->base, self->base.inputs[0], ret_error);
+    if (value.kind == KW_VALUE_NUMBER)
+        kw_digest_input(value, true, &number);
+    int32_t hash =
+        kw_java_string_hash(value.kind == KW_VALUE_NUMBER ? kw_buffer_bytes(&number) : value.bytes);
+    int32_t remainder = hash % (int32_t)self->form.buckets;
+    *ret_bucket = (uint32_t)(remainder < 0 ? remainder + (int32_t)self->form.buckets : remainder);
+    return true;
+}
+
+static bool
 phoenix_bucket(const salt *self, const kw_value *values, kw_bytes rest, uint32_t *ret_bucket,
                kw_error *ret_error)
 {
@@ -103,6 +125,7 @@ static const algorithm algorithms[] = {
     {.name = "crc32", .digest = KW_DIGEST_CRC32, .bucket = digest_bucket},
     {.name = "jenkins", .digest = KW_DIGEST_JENKINS, .bucket = digest_bucket},
     {.name = "java_long", .of_number = true, .bucket = java_long_bucket},
+    {.name = "java_string", .of_text = true, .bucket = java_string_bucket},
     {.name = "phoenix", .of_rest = true, .bucket = phoenix_bucket},
     {.name = "hbasewd", .of_rest = true, .bucket = hbasewd_bucket},
 };
@@ -124,6 +147,12 @@ is_number(const kw_table *table, size_t field)
 }
 
 static bool
+is_text(const kw_table *table, size_t field)
+{
+    return kw_field_value_kind(table->fields[field].type) == KW_VALUE_TEXT;
+}
+
+static bool
 take_inputs(const kw_site *site, salt *self)
 {
     kw_component *base = &self->base;
@@ -142,6 +171,10 @@ take_inputs(const kw_site *site, salt *self)
     if (self->algorithm->of_number && (base->inputs_count != 1 || !is_number(site->table, base->inputs[0])))
         return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "of"), NULL,
                                   "salt: %s takes exactly one int or timestamp field", name);
+    if (self->algorithm->of_text && (base->inputs_count != 1 || (!is_number(site->table, base->inputs[0]) &&
+                                                                 !is_text(site->table, base->inputs[0]))))
+        return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "of"), NULL,
+                                  "salt: %s takes exactly one string, int or timestamp field", name);
     return true;
 }
 
@@ -190,8 +223,8 @@ piece(const kw_component *component, uint64_t index, kw_arena *arena)
     return kw_bucket_form_piece(&((const salt *)component)->form, (uint32_t)index, arena);
 }
 
-static const char *const algorithm_names[] = {"xxh64",     "murmur2", "murmur3", "crc32", "jenkins",
-                                              "java_long", "phoenix", "hbasewd", NULL};
+static const char *const algorithm_names[] = {"xxh64",     "murmur2",     "murmur3", "crc32",   "jenkins",
+                                              "java_long", "java_string", "phoenix", "hbasewd", NULL};
 
 static const kw_setting_schema settings[] = {
     {.name = "of",
@@ -206,7 +239,8 @@ static const kw_setting_schema settings[] = {
      .about =
          "xxh64 spreads evenly. The others are for tables that other programs made: murmur2, murmur3, crc32 "
          "and jenkins (the hash as a number that is not negative, modulo the buckets), java_long "
-         "(Long.hashCode narrowed to short), phoenix (SALT_BUCKETS), hbasewd (OneByteSimpleHash)."},
+         "(Long.hashCode narrowed to short), java_string (String.hashCode, of a number's decimal text), "
+         "phoenix (SALT_BUCKETS), hbasewd (OneByteSimpleHash)."},
 };
 
 static const kw_component_schema schema = {

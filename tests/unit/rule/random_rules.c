@@ -176,8 +176,8 @@ derived_component(const size_t *fields, size_t count, GString *out)
         g_string_append_printf(out, "      - mod: {of: n0, buckets: %u}\n", 2 + random_below(5));
         return;
     default:
-        g_string_append_printf(out, "      - salt: {of: t0, buckets: %u, algorithm: java_long}\n",
-                               2 + random_below(5));
+        g_string_append_printf(out, "      - salt: {of: t0, buckets: %u, algorithm: %s}\n",
+                               2 + random_below(5), random_chance(50) ? "java_long" : "java_string");
     }
 }
 

@@ -85,6 +85,8 @@ static const kw_test_refusal refusals[] = {
      "put it first"},
     {"      - salt: {of: [id], buckets: 4, algorithm: java_long}\n      - field: id\n", "13:20",
      "exactly one int or timestamp field", NULL},
+    {"      - salt: {of: [id, n], buckets: 4, algorithm: java_string}\n      - field: id\n      - field: n\n",
+     "13:20", "exactly one string, int or timestamp field", NULL},
     {"      - salt: {of: id, buckets: 17, as: hex, width: 1}\n      - field: id\n", "13:53",
      "need a width of 2, not 1", NULL},
     {"      - mod: {of: id, buckets: 4}\n      - field: id\n", "13:19", "neither int nor timestamp", "salt"},

@@ -142,6 +142,42 @@ test_java_salt(void)
     each_case("java_salt", 36, check_java_salt);
 }
 
+/* From the JDK: Math.floorMod(id.hashCode(), 31), by UTF-16 units, of a number's decimal text too. */
+static void
+test_java_string(void)
+{
+    static const struct {
+        const char *id;
+        int32_t hash;
+        unsigned bucket;
+    } cases[] = {{"1000000000", 1223331615, 5},
+                 {"1000000001", 1223331616, 6},
+                 {"9999999999", -1266723936, 17},
+                 {"", 0, 0},
+                 {"order-1", -1207111310, 15},
+                 {"\xe8\xae\xa2\xe5\x8d\x95"
+                  "355726301748",
+                  -1654452670, 1},
+                 {"\xf0\x9f\x9a\x80x", 54963957, 27}};
+    static const char salt[] = "    fields: {id: %s}\n    key:\n"
+                               "      - salt: {of: id, buckets: 31, algorithm: java_string}\n"
+                               "      - field: {name: id%s}\n";
+    g_autofree char *text = g_strdup_printf(salt, "string", "");
+    g_autofree char *number = g_strdup_printf(salt, "int", ", encoding: raw_int");
+    for (size_t index = 0; index < G_N_ELEMENTS(cases); index++) {
+        kw_bytes id = kw_bytes_of_text(cases[index].id);
+        g_assert_cmpint(kw_java_string_hash(id), ==, cases[index].hash);
+        g_autofree char *hex = test_hex(id);
+        g_autofree char *key = g_strdup_printf("%02x%s", cases[index].bucket, hex);
+        check_both_ways(text, (kw_value[]){test_text(cases[index].id)}, key);
+        int64_t value = g_ascii_strtoll(cases[index].id, NULL, 10);
+        g_autofree char *number_key =
+            g_strdup_printf("%02x%016" G_GINT64_MODIFIER "x", cases[index].bucket, value);
+        if (value)
+            check_both_ways(number, (kw_value[]){test_number(value)}, number_key);
+    }
+}
+
 static void
 check_phoenix(JsonObject *it)
 {
@@ -413,6 +449,7 @@ main(int argc, char **argv)
     g_test_add_func("/rule/vectors/order_tracking", test_order_tracking);
     g_test_add_func("/rule/vectors/reverse", test_reverse);
     g_test_add_func("/rule/vectors/java_salt", test_java_salt);
+    g_test_add_func("/rule/vectors/java_string", test_java_string);
     g_test_add_func("/rule/vectors/phoenix", test_phoenix);
     g_test_add_func("/rule/vectors/hbasewd", test_hbasewd);
     g_test_add_func("/rule/vectors/murmur", test_murmur);
