@@ -42,6 +42,7 @@ struct thrift2_fake {
     uint32_t live;
     uint32_t pings;
     uint32_t calls[KW_HB_METHOD_COUNT];
+    uint32_t items[KW_HB_METHOD_COUNT];
     fake_script script;
     void *user;
     fake_rows rows;
@@ -101,6 +102,7 @@ decide(connection *of, kw_hb_method method, const void *args, kw_arena *arena, f
                           .nth = ++fake->calls[method],
                           .connection = of->number,
                           .arena = arena};
+        fake->items[method] += fake_rows_items(method, args);
         if (fake->script)
             fake->script(&call, ret_answer, fake->user);
     }
@@ -386,6 +388,21 @@ thrift2_fake_set_row(thrift2_fake *fake, const char *key, const char *value)
 }
 
 void
+thrift2_fake_set_boundary_bytes(thrift2_fake *fake, const kw_bytes *keys, size_t count)
+{
+    LOCKED(fake, fake_rows_set_boundaries(&fake->rows, keys, count));
+}
+
+void
+thrift2_fake_set_boundaries(thrift2_fake *fake, const char *const *keys, size_t count)
+{
+    g_autofree kw_bytes *bytes = g_new0(kw_bytes, count + 1);
+    for (size_t i = 0; i < count; i++)
+        bytes[i] = kw_bytes_of_text(keys[i]);
+    thrift2_fake_set_boundary_bytes(fake, bytes, count);
+}
+
+void
 thrift2_fake_set_clock(thrift2_fake *fake, int64_t offset_ms)
 {
     LOCKED(fake, fake->clock.clock_offset_ms = offset_ms);
@@ -403,6 +420,28 @@ thrift2_fake_calls(thrift2_fake *fake, kw_hb_method method)
 {
     LOCKED(fake, uint32_t calls = fake->calls[method]);
     return calls;
+}
+
+uint32_t
+thrift2_fake_items(thrift2_fake *fake, kw_hb_method method)
+{
+    LOCKED(fake, uint32_t items = fake->items[method]);
+    return items;
+}
+
+uint32_t
+thrift2_fake_all_calls(thrift2_fake *fake)
+{
+    uint32_t calls = 0;
+    for (int method = 0; method < KW_HB_METHOD_COUNT; method++)
+        calls += thrift2_fake_calls(fake, (kw_hb_method)method);
+    return calls;
+}
+
+void
+thrift2_fake_forget_calls(thrift2_fake *fake)
+{
+    LOCKED(fake, memset(fake->calls, 0, sizeof fake->calls); memset(fake->items, 0, sizeof fake->items));
 }
 
 uint32_t

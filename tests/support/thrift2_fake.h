@@ -69,8 +69,14 @@ void thrift2_fake_restart(thrift2_fake *fake);
 void thrift2_fake_shut(thrift2_fake *fake);
 void thrift2_fake_open(thrift2_fake *fake);
 
-/* What it has seen. */
+/* What it has seen; heartbeats and pings are not calls. */
 uint32_t thrift2_fake_calls(thrift2_fake *fake, kw_hb_method method);
+/* Rows in the calls of the method: putMultiple of 10 counts 10. items / calls is the size of a batch. */
+uint32_t thrift2_fake_items(thrift2_fake *fake, kw_hb_method method);
+/* Calls of all methods. */
+uint32_t thrift2_fake_all_calls(thrift2_fake *fake);
+/* Calls and items begin at 0 again (so does fake_call.nth). */
+void thrift2_fake_forget_calls(thrift2_fake *fake);
 uint32_t thrift2_fake_connections(thrift2_fake *fake); /* accepted so far */
 uint32_t thrift2_fake_live(thrift2_fake *fake);        /* open now */
 uint32_t thrift2_fake_scanners(thrift2_fake *fake);    /* open now */
@@ -80,6 +86,11 @@ uint32_t thrift2_fake_pings(thrift2_fake *fake);
 void thrift2_fake_set_row(thrift2_fake *fake, const char *key, const char *value);
 /* How often the row was written, 0: never. */
 uint32_t thrift2_fake_writes(thrift2_fake *fake, const char *key);
+/* The regions of every table are those between the keys (none: one region); they do not touch the rows,
+ * so that they can be wrong. */
+void thrift2_fake_set_boundaries(thrift2_fake *fake, const char *const *keys, size_t count);
+/* The same for keys that are no text. */
+void thrift2_fake_set_boundary_bytes(thrift2_fake *fake, const kw_bytes *keys, size_t count);
 /* Its clock minus ours. */
 void thrift2_fake_set_clock(thrift2_fake *fake, int64_t offset_ms);
 

@@ -1,4 +1,5 @@
-/* See thrift2_fake_rows.h. A row has one cell; a put of several keeps the last. */
+/* See thrift2_fake_rows.h. A row has one cell; a put of several keeps the last. A write that is older than
+ * the row's (by its timestamp) counts and changes nothing, as in HBase. */
 #include "support/thrift2_fake_rows.h"
 
 #include "base/clock.h"
@@ -36,6 +37,12 @@ row_free(gpointer data)
 }
 
 static void
+bytes_free(gpointer data)
+{
+    g_bytes_unref(data);
+}
+
+static void
 scanner_free(gpointer data)
 {
     fake_scanner *scanner = data;
@@ -51,6 +58,7 @@ fake_rows_init(fake_rows *rows)
 {
     rows->rows = g_ptr_array_new_with_free_func(row_free);
     rows->scanners = g_ptr_array_new_with_free_func(scanner_free);
+    rows->boundaries = g_ptr_array_new_with_free_func(bytes_free);
 }
 
 void
@@ -58,6 +66,15 @@ fake_rows_clear(fake_rows *rows)
 {
     g_ptr_array_unref(rows->rows);
     g_ptr_array_unref(rows->scanners);
+    g_ptr_array_unref(rows->boundaries);
+}
+
+void
+fake_rows_set_boundaries(fake_rows *rows, const kw_bytes *keys, size_t count)
+{
+    g_ptr_array_set_size(rows->boundaries, 0);
+    for (size_t i = 0; i < count; i++)
+        g_ptr_array_add(rows->boundaries, g_bytes_new(keys[i].data, keys[i].size));
 }
 
 void
@@ -100,18 +117,24 @@ write_row(fake_rows *rows, kw_bytes key, kw_bytes value, int64_t timestamp, bool
         row = g_new0(fake_row, 1);
         row->key = g_bytes_new(key.data, key.size);
         row->value = g_bytes_new(NULL, 0);
+        row->timestamp = INT64_MIN;
         g_ptr_array_insert(rows->rows, (gint)position(rows, key), row);
     }
+    row->writes++;
+    if (timestamp < row->timestamp)
+        return;
     g_bytes_unref(row->value);
     row->value = g_bytes_new(value.data, value.size);
     row->timestamp = timestamp;
     row->gone = gone;
-    row->writes++;
 }
 
 void
 fake_rows_set(fake_rows *rows, kw_bytes key, kw_bytes value)
 {
+    fake_row *row = find(rows, key);
+    if (row)
+        row->timestamp = INT64_MIN;
     write_row(rows, key, value, 1, false);
 }
 
@@ -130,6 +153,12 @@ put(fake_rows *rows, const kw_hb_TPut *put)
     const kw_hb_TColumnValue *last = &put->columnValues.items[put->columnValues.count - 1];
     int64_t now = kw_clock_wall_ms() + rows->clock_offset_ms;
     write_row(rows, put->row, last->value, put->has_timestamp ? put->timestamp : now, false);
+}
+
+static void delete (fake_rows *rows, const kw_hb_TDelete *tdelete)
+{
+    int64_t now = kw_clock_wall_ms() + rows->clock_offset_ms;
+    write_row(rows, tdelete->row, KW_BYTES_NONE, tdelete->has_timestamp ? tdelete->timestamp : now, true);
 }
 
 static void
@@ -274,6 +303,56 @@ answer_open(fake_rows *rows, const kw_hb_TScan *tscan, kw_hb_THBaseService_openS
     ret_result->success = rows->id_base + (int32_t)rows->scanners->len - 1;
 }
 
+/* Nothing is left undone, so the list is empty. */
+static void
+answer_delete_multiple(fake_rows *rows, const kw_hb_THBaseService_deleteMultiple_args *args,
+                       kw_hb_THBaseService_deleteMultiple_result *ret_result)
+{
+    for (uint32_t i = 0; i < args->tdeletes.count; i++)
+        delete (rows, &args->tdeletes.items[i]);
+    ret_result->has_success = true;
+}
+
+static void
+answer_regions(const fake_rows *rows, const kw_hb_THBaseService_getAllRegionLocations_args *args,
+               kw_arena *arena, kw_hb_THBaseService_getAllRegionLocations_result *ret_result)
+{
+    guint count = rows->boundaries->len + 1;
+    kw_hb_THRegionLocation *regions = KW_ARENA_ARRAY(arena, kw_hb_THRegionLocation, count);
+    kw_hb_TServerName *server = KW_ARENA_NEW(arena, kw_hb_TServerName);
+    *server = (kw_hb_TServerName){.hostName = KW_BYTES_LITERAL("127.0.0.1"), .has_port = true, .port = 16020};
+    for (guint i = 0; i < count; i++) {
+        kw_hb_THRegionInfo *info = KW_ARENA_NEW(arena, kw_hb_THRegionInfo);
+        *info = (kw_hb_THRegionInfo){.regionId = (int64_t)i + 1,
+                                     .tableName = kw_arena_copy(arena, args->table),
+                                     .has_startKey = true,
+                                     .has_endKey = true};
+        if (i > 0)
+            info->startKey = kw_arena_copy(arena, bytes_of(rows->boundaries->pdata[i - 1]));
+        if (i + 1 < count)
+            info->endKey = kw_arena_copy(arena, bytes_of(rows->boundaries->pdata[i]));
+        regions[i] = (kw_hb_THRegionLocation){.serverName = server, .regionInfo = info};
+    }
+    ret_result->has_success = true;
+    ret_result->success.items = regions;
+    ret_result->success.count = count;
+}
+
+uint32_t
+fake_rows_items(kw_hb_method method, const void *args)
+{
+    switch ((int)method) {
+    case KW_HB_THBaseService_putMultiple:
+        return ((const kw_hb_THBaseService_putMultiple_args *)args)->tputs.count;
+    case KW_HB_THBaseService_deleteMultiple:
+        return ((const kw_hb_THBaseService_deleteMultiple_args *)args)->tdeletes.count;
+    case KW_HB_THBaseService_getMultiple:
+        return ((const kw_hb_THBaseService_getMultiple_args *)args)->tgets.count;
+    default:
+        return 1;
+    }
+}
+
 const void *
 fake_rows_answer(fake_rows *rows, kw_hb_method method, const void *args, kw_arena *arena)
 {
@@ -292,8 +371,13 @@ fake_rows_answer(fake_rows *rows, kw_hb_method method, const void *args, kw_aren
             put(rows, &((const kw_hb_THBaseService_putMultiple_args *)args)->tputs.items[i]);
         break;
     case KW_HB_THBaseService_deleteSingle:
-        write_row(rows, ((const kw_hb_THBaseService_deleteSingle_args *)args)->tdelete->row, KW_BYTES_NONE, 0,
-                  true);
+        delete (rows, ((const kw_hb_THBaseService_deleteSingle_args *)args)->tdelete);
+        break;
+    case KW_HB_THBaseService_deleteMultiple:
+        answer_delete_multiple(rows, args, result);
+        break;
+    case KW_HB_THBaseService_getAllRegionLocations:
+        answer_regions(rows, args, arena, result);
         break;
     case KW_HB_THBaseService_get:
         answer_get(rows, ((const kw_hb_THBaseService_get_args *)args)->tget, arena, result);

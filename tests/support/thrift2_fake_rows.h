@@ -11,12 +11,17 @@ typedef struct fake_rows {
     int32_t id_base;
     uint32_t open_scanners;
     int64_t clock_offset_ms;
+    GPtrArray *boundaries; /* of GBytes: between the regions, in order */
 } fake_rows;
 
 void fake_rows_init(fake_rows *rows);
 void fake_rows_clear(fake_rows *rows);
 void fake_rows_set(fake_rows *rows, kw_bytes key, kw_bytes value);
 uint32_t fake_rows_writes(const fake_rows *rows, kw_bytes key);
+/* What getAllRegionLocations says: one region more than keys. */
+void fake_rows_set_boundaries(fake_rows *rows, const kw_bytes *keys, size_t count);
+/* Rows that a call of the method brings or asks for: 1, or those of its list. */
+uint32_t fake_rows_items(kw_hb_method method, const void *args);
 /* restarted: ids begin at 0 again, else they go on. */
 void fake_rows_forget_scanners(fake_rows *rows, bool restarted);
 
