@@ -318,6 +318,7 @@ typedef struct kw_explained_key {
     GPtrArray *pieces;    /* of kw_key_piece */
     GBytes *region_start; /* NULL: the store does not tell (so the next) */
     char *region_server;
+    GBytes *region_stop; /* exclusive; empty: the table's end; NULL as above */
 } kw_explained_key;
 
 typedef struct kw_explained_range {

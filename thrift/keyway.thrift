@@ -229,7 +229,9 @@ struct ExplainedKey {
   4: required list<KeyPiece> pieces,
   /** Start row of the region that holds it, where the store tells. */
   5: optional binary region_start,
-  6: optional string region_server
+  6: optional string region_server,
+  /** Row at which that region ends, exclusive; empty for the last one. */
+  7: optional binary region_stop
 }
 
 struct ExplainedRange {

@@ -18,28 +18,61 @@ text_of(GBytes *bytes)
                          : kw_text_from_bytes(g_bytes_get_data(bytes, NULL), g_bytes_get_size(bytes));
 }
 
+static char *
+hex_of(GBytes *bytes)
+{
+    GString *hex = g_string_new(NULL);
+    gsize size = 0;
+    const guint8 *data = bytes == NULL ? NULL : g_bytes_get_data(bytes, &size);
+
+    for (gsize i = 0; i < size; i++)
+        g_string_append_printf(hex, "%02x", data[i]);
+    return g_string_free(hex, FALSE);
+}
+
+static void
+print_pieces(const kw_explained_key *key, FILE *to)
+{
+    int width = 0, text_width = 0;
+
+    for (guint i = 0; i < key->pieces->len; i++) {
+        const kw_key_piece *piece = key->pieces->pdata[i];
+
+        width = MAX(width, (int)strlen(piece->component));
+        text_width = MAX(text_width, (int)strlen(piece->text));
+    }
+    for (guint i = 0; i < key->pieces->len; i++) {
+        const kw_key_piece *piece = key->pieces->pdata[i];
+        g_autofree char *hex = hex_of(piece->bytes);
+
+        fprintf(to, "    %-*s  %2" G_GSIZE_FORMAT " byte%s  %-*s  hex %s\n", width, piece->component,
+                g_bytes_get_size(piece->bytes), g_bytes_get_size(piece->bytes) == 1 ? " " : "s", text_width,
+                piece->text, hex);
+    }
+}
+
+static void
+print_region(const kw_explained_key *key, FILE *to)
+{
+    g_autofree char *start = text_of(key->region_start);
+    g_autofree char *stop = text_of(key->region_stop);
+
+    if (key->region_start == NULL)
+        return;
+    fprintf(to, "  region   from %s to %s%s%s\n", *start == '\0' ? "the beginning" : start,
+            *stop == '\0' ? "the end" : stop, key->region_server == NULL ? "" : " on ",
+            key->region_server == NULL ? "" : key->region_server);
+}
+
 static void
 print_key(const kw_explained_key *key, FILE *to)
 {
     g_autofree char *row_key = text_of(key->row_key);
-    int width = 0;
 
     fprintf(to, "path %s, store table %s\n  row key  %s  (%" G_GSIZE_FORMAT " bytes)\n", key->path,
             key->store_table, row_key, g_bytes_get_size(key->row_key));
-    for (guint i = 0; i < key->pieces->len; i++)
-        width = MAX(width, (int)strlen(((const kw_key_piece *)key->pieces->pdata[i])->component));
-    for (guint i = 0; i < key->pieces->len; i++) {
-        const kw_key_piece *piece = key->pieces->pdata[i];
-
-        fprintf(to, "    %-*s  %s\n", width, piece->component, piece->text);
-    }
-    if (key->region_start != NULL &&
-        (g_bytes_get_size(key->region_start) > 0 || key->region_server != NULL)) {
-        g_autofree char *start = text_of(key->region_start);
-
-        fprintf(to, "  region   from \"%s\"%s%s\n", start, key->region_server == NULL ? "" : " on ",
-                key->region_server == NULL ? "" : key->region_server);
-    }
+    print_pieces(key, to);
+    print_region(key, to);
 }
 
 /* Many ranges differ in their bucket only: the first and the last ones tell enough. */
@@ -49,18 +82,56 @@ is_left_out(guint i, guint count)
     return count > RANGES_SHOWN && i >= RANGES_SHOWN / 2 && i < count - RANGES_SHOWN / 4;
 }
 
+/* The range as text and, where that hides bytes, as hex. */
+static void
+print_range(const kw_explained_range *range, FILE *to)
+{
+    g_autofree char *start = hex_of(range->start);
+    g_autofree char *stop = hex_of(range->stop);
+
+    fprintf(to, "    %s\n", range->text);
+    if (strchr(range->text, '\\') != NULL)
+        fprintf(to, "      hex %s to %s\n", *start == '\0' ? "the beginning" : start,
+                *stop == '\0' ? "the end" : stop);
+}
+
+static guint
+group_size(const GPtrArray *ranges, gint32 group)
+{
+    guint count = 0;
+
+    for (guint i = 0; i < ranges->len; i++)
+        count += ((const kw_explained_range *)ranges->pdata[i])->group == group;
+    return count;
+}
+
+/* A line before a group's first range when there are several groups, or ranges to merge. */
+static void
+print_group(const kw_explanation *plan, guint i, gint32 *last_group, FILE *to)
+{
+    gint32 group = ((const kw_explained_range *)plan->ranges->pdata[i])->group;
+    guint size;
+
+    if (group == *last_group)
+        return;
+    size = group_size(plan->ranges, group);
+    if (size > 1)
+        fprintf(to, "  %smerge of %u ranges\n", *last_group < 0 ? "" : "then a ", size);
+    else if (*last_group >= 0)
+        fprintf(to, "  then\n");
+    *last_group = group;
+}
+
 static void
 print_ranges(const kw_explanation *plan, FILE *to)
 {
     guint count = plan->ranges->len;
-    gint32 group = 0;
+    gint32 group = -1;
     guint left_out = 0;
 
     fprintf(to, "path %s, %u range%s%s\n", plan->path, count, count == 1 ? "" : "s",
             plan->reversed ? ", read backwards" : "");
     for (guint i = 0; i < count; i++) {
-        const kw_explained_range *range = plan->ranges->pdata[i];
-
         if (is_left_out(i, count)) {
             left_out++;
             continue;
@@ -68,13 +139,12 @@ print_ranges(const kw_explanation *plan, FILE *to)
         if (left_out > 0)
             fprintf(to, "    ... %u more\n", left_out);
         left_out = 0;
-        if (range->group != group)
-            fprintf(to, "  then\n");
-        group = range->group;
-        fprintf(to, "    %s\n", range->text);
+        print_group(plan, i, &group, to);
+        print_range(plan->ranges->pdata[i], to);
     }
     if (plan->expected_efficiency > 0)
-        fprintf(to, "  expected efficiency %.2f\n", plan->expected_efficiency);
+        fprintf(to, "  expected efficiency %.2f (rows scanned per row returned)\n",
+                plan->expected_efficiency);
 }
 
 void
@@ -96,24 +166,29 @@ static bool
 output_keys(const kw_cli *cli, const kw_explanation *explanation)
 {
     static const kw_column columns[] = {
-        {.name = "path"},  {.name = "store_table"},  {.name = "row_key"},      {.name = "component"},
-        {.name = "bytes"}, {.name = "region_start"}, {.name = "region_server"}};
+        {.name = "path"},         {.name = "store_table"}, {.name = "row_key"},
+        {.name = "component"},    {.name = "bytes"},       {.name = "hex"},
+        {.name = "region_start"}, {.name = "region_stop"}, {.name = "region_server"}};
     kw_output *output = kw_output_new(cli->format, cli->raw, columns, G_N_ELEMENTS(columns));
 
     for (guint i = 0; i < explanation->keys->len; i++) {
         const kw_explained_key *key = explanation->keys->pdata[i];
         g_autofree char *row_key = text_of(key->row_key);
         g_autofree char *region_start = text_of(key->region_start);
+        g_autofree char *region_stop = text_of(key->region_stop);
 
         for (guint j = 0; j < key->pieces->len; j++) {
             const kw_key_piece *piece = key->pieces->pdata[j];
             g_autofree char *bytes = text_of(piece->bytes);
+            g_autofree char *hex = hex_of(piece->bytes);
             const kw_value cells[] = {kw_text(key->path),
                                       kw_text(key->store_table),
                                       kw_text(row_key),
                                       kw_text(piece->component),
                                       kw_text(bytes),
+                                      kw_text(hex),
                                       key->region_start == NULL ? (kw_value){0} : kw_text(region_start),
+                                      key->region_stop == NULL ? (kw_value){0} : kw_text(region_stop),
                                       key->region_server == NULL ? (kw_value){0}
                                                                  : kw_text(key->region_server)};
 
@@ -126,16 +201,20 @@ output_keys(const kw_cli *cli, const kw_explanation *explanation)
 static bool
 output_ranges(const kw_cli *cli, const kw_explanation *plan)
 {
-    static const kw_column columns[] = {{.name = "path"}, {.name = "group"},    {.name = "start"},
-                                        {.name = "stop"}, {.name = "reversed"}, {.name = "text"}};
+    static const kw_column columns[] = {{.name = "path"},     {.name = "group"},     {.name = "start"},
+                                        {.name = "stop"},     {.name = "start_hex"}, {.name = "stop_hex"},
+                                        {.name = "reversed"}, {.name = "text"}};
     kw_output *output = kw_output_new(cli->format, cli->raw, columns, G_N_ELEMENTS(columns));
 
     for (guint i = 0; i < plan->ranges->len; i++) {
         const kw_explained_range *range = plan->ranges->pdata[i];
         g_autofree char *start = text_of(range->start);
         g_autofree char *stop = text_of(range->stop);
-        const kw_value cells[] = {kw_text(plan->path), kw_number(range->group), kw_text(start),
-                                  kw_text(stop),       kw_flag(plan->reversed), kw_text(range->text)};
+        g_autofree char *start_hex = hex_of(range->start);
+        g_autofree char *stop_hex = hex_of(range->stop);
+        const kw_value cells[] = {kw_text(plan->path),     kw_number(range->group), kw_text(start),
+                                  kw_text(stop),           kw_text(start_hex),      kw_text(stop_hex),
+                                  kw_flag(plan->reversed), kw_text(range->text)};
 
         kw_output_row(output, cells);
     }

@@ -167,6 +167,7 @@ explained_key(gconstpointer item)
     key->pieces = map_array(thrift->pieces, key_piece, key_piece_free);
     key->region_start = thrift->__isset_region_start ? bytes_of(thrift->region_start) : NULL;
     key->region_server = g_strdup(thrift->region_server);
+    key->region_stop = thrift->__isset_region_stop ? bytes_of(thrift->region_stop) : NULL;
     return key;
 }
 
@@ -180,6 +181,7 @@ explained_key_free(gpointer item)
     g_bytes_unref(key->row_key);
     g_ptr_array_unref(key->pieces);
     g_clear_pointer(&key->region_start, g_bytes_unref);
+    g_clear_pointer(&key->region_stop, g_bytes_unref);
     g_free(key->region_server);
     g_free(key);
 }

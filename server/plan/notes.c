@@ -118,20 +118,61 @@ note_order(kw_notes *notes, const kw_sketch *sketch, const kw_ranges *ranges)
          stop->unit > 1 ? ", to the key's coarser unit" : "");
 }
 
-void
-kw_notes_ranges(kw_notes *notes, const kw_sketch *sketch, const kw_ranges *ranges)
+/* Why the bucket of a component is not known: names of the fields that are missing. */
+static const char *
+why_fanned(const kw_terms *terms, const kw_component *component, kw_arena *arena)
+{
+    const char *names = "";
+    size_t missing = 0;
+    for (size_t input = 0; input < component->inputs_count; input++) {
+        size_t field = component->inputs[input];
+        if (terms->bounds[field].count > 0)
+            continue;
+        names = kw_arena_printf(arena, "%s%s%s", names, missing++ ? " and " : "",
+                                terms->table->fields[field].name);
+    }
+    if (missing > 0)
+        return kw_arena_printf(arena, "%s %s not bound", names, missing > 1 ? "are" : "is");
+    return component->of_rest ? "not all of the key behind it is known" : "nothing that is asked decides it";
+}
+
+static void
+note_fan_out(kw_notes *notes, const kw_terms *terms, const kw_sketch *sketch, const kw_ranges *ranges)
 {
     for (size_t index = 0; index < sketch->used; index++) {
         const kw_component *component = kw_layout_component(sketch->layout, index);
         if (!sketch->fan_out[index])
             continue;
+        const char *why = why_fanned(terms, component, notes->arena);
         if (ranges->fanned[index] < component->buckets)
-            note(notes, "%s: %zu of %" G_GUINT64_FORMAT " can hold what is asked", component->text,
-                 ranges->fanned[index], component->buckets);
+            note(notes, "%s: %zu of %" G_GUINT64_FORMAT " can hold what is asked (%s)", component->text,
+                 ranges->fanned[index], component->buckets, why);
         else
-            note(notes, "%s: all %" G_GUINT64_FORMAT " are visited", component->text, component->buckets);
+            note(notes, "%s: all %" G_GUINT64_FORMAT " are visited, because %s", component->text,
+                 component->buckets, why);
     }
-    if (ranges->groups_count > 1)
-        note(notes, "%zu groups are read one after the other", ranges->groups_count);
+}
+
+/* How the rows of several ranges come together. */
+static void
+note_groups(kw_notes *notes, const kw_sketch *sketch, const kw_ranges *ranges)
+{
+    if (sketch->stop == KW_STOP_COMPLETE || ranges->count < 2)
+        return;
+    if (ranges->groups_count == 1)
+        note(notes, "merge: the %zu ranges are read side by side, because their rows interleave",
+             ranges->count);
+    else if (ranges->groups_count == ranges->count)
+        note(notes, "concat: the %zu ranges are read one after the other", ranges->count);
+    else
+        note(notes, "concat of merges: %zu groups are read one after the other, the ranges of a group merged",
+             ranges->groups_count);
+}
+
+void
+kw_notes_ranges(kw_notes *notes, const kw_sketch *sketch, const kw_terms *terms, const kw_ranges *ranges)
+{
+    note_fan_out(notes, terms, sketch, ranges);
+    note_groups(notes, sketch, ranges);
     note_order(notes, sketch, ranges);
 }

@@ -15,5 +15,6 @@ typedef struct kw_notes {
 bool kw_notes_residual(kw_notes *notes, const kw_sketch *sketch, const kw_terms *terms, bool loose,
                        double *ret_efficiency);
 
-/* What fanned out, and what was pruned; in which order rows come. */
-void kw_notes_ranges(kw_notes *notes, const kw_sketch *sketch, const kw_ranges *ranges);
+/* What fanned out and why, and what was pruned; how ranges come together, and in which order rows come. */
+void kw_notes_ranges(kw_notes *notes, const kw_sketch *sketch, const kw_terms *terms,
+                     const kw_ranges *ranges);

@@ -2,6 +2,7 @@
 #include "plan/plan.h"
 
 #include "plan/notes.h"
+#include "plan/refusal.h"
 #include "rule/splits.h"
 
 /* The path that serves the question best. */
@@ -34,18 +35,6 @@ no_order(const kw_terms *terms, kw_order order, const kw_sketch *sketches, size_
                         reasons);
 }
 
-static bool
-too_much(const kw_terms *terms, const kw_sketch *sketches, size_t count, kw_arena *arena, kw_error *ret_error)
-{
-    const char *wishes = "";
-    for (size_t index = 0; index < count; index++)
-        wishes = kw_arena_printf(arena, "%s%s%s", wishes, index ? ", or " : "",
-                                 kw_sketch_wish(&sketches[index], arena));
-    return kw_error_set(ret_error, KW_INVALID,
-                        "table %s: this question would read the whole table; bind %s, or allow full_scan",
-                        terms->table->name, wishes);
-}
-
 /* Everything may be read when the caller says so, or when a limit ends it after as many rows. */
 static bool
 may_read_all(const kw_question *question, const kw_sketch *sketch, bool residual)
@@ -61,7 +50,7 @@ fill(const kw_question *question, const kw_terms *terms, const kw_sketch *sketch
     if (!kw_ranges_make(sketch, terms, question->range_limit, arena, &ranges, ret_error))
         return false;
     kw_notes notes = {.arena = arena};
-    kw_notes_ranges(&notes, sketch, &ranges);
+    kw_notes_ranges(&notes, sketch, terms, &ranges);
     plan->residual = kw_notes_residual(&notes, sketch, terms, ranges.loose, &plan->expected_efficiency);
     plan->ranges = ranges.ranges;
     plan->ranges_count = ranges.count;
@@ -111,13 +100,13 @@ kw_plan_make(const kw_question *question, kw_arena *arena, const kw_plan **ret_p
     if (!best.eligible)
         return no_order(terms, question->order, sketches, count, arena, ret_error);
     if (!best.narrow && !question->full_scan && question->limit == 0)
-        return too_much(terms, sketches, count, arena, ret_error);
+        return kw_refuse_whole_table(terms, sketches, count, arena, ret_error);
     kw_plan *plan = KW_ARENA_NEW(arena, kw_plan);
     *plan = (kw_plan){.question = question, .path = best.path, .layout = best.layout, .terms = terms};
     if (!fill(question, terms, &best, arena, plan, ret_error))
         return false;
     if (!may_read_all(question, &best, plan->residual))
-        return too_much(terms, sketches, count, arena, ret_error);
+        return kw_refuse_whole_table(terms, sketches, count, arena, ret_error);
     *ret_plan = plan;
     return true;
 }

@@ -259,7 +259,9 @@ kw_sketch_wish(const kw_sketch *sketch, kw_arena *arena)
         for (size_t input = 0; input < component->inputs_count; input++)
             names = kw_arena_printf(arena, "%s%s%s", names, input ? " and " : "",
                                     component->table->fields[component->inputs[input]].name);
-        return kw_arena_printf(arena, "%s (path %s)", names, sketch->path->name);
+        bool ordered = component->field >= 0 && component->direction != 0;
+        return kw_arena_printf(arena, "bind %s%s (path %s)", names, ordered ? " or give it a range" : "",
+                               sketch->path->name);
     }
-    return sketch->path->name;
+    return kw_arena_printf(arena, "choose another path than %s", sketch->path->name);
 }

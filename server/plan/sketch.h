@@ -44,5 +44,7 @@ void kw_sketch_make(const kw_terms *terms, const kw_path *path, kw_order order, 
 /* Is a the better path? */
 bool kw_sketch_better(const kw_sketch *a, const kw_sketch *b);
 
-/* "order_id (path primary)": what to bind so that the path is of use. */
+/* "bind order_id (path primary)", "bind ts or give it a range (path by_time)": what to bind so that the path
+ * is of use.
+ */
 const char *kw_sketch_wish(const kw_sketch *sketch, kw_arena *arena);

@@ -73,6 +73,8 @@ key_out(const kw_explained_key *key, kw_arena *arena, kw_api_ExplainedKey *ret_o
                                      .row_key = key->row_key,
                                      .has_region_start = key->has_region,
                                      .region_start = key->region_start,
+                                     .has_region_stop = key->has_region,
+                                     .region_stop = key->region_stop,
                                      .has_region_server = key->has_region && key->region_server.size > 0,
                                      .region_server = key->region_server};
     ret_out->pieces.items = KW_ARENA_ARRAY(arena, kw_api_KeyPiece, key->pieces_count);
@@ -81,6 +83,25 @@ key_out(const kw_explained_key *key, kw_arena *arena, kw_api_ExplainedKey *ret_o
         ret_out->pieces.items[i] = (kw_api_KeyPiece){.component = kw_bytes_of_text(key->pieces[i].component),
                                                      .bytes = key->pieces[i].bytes,
                                                      .text = shown(key->pieces[i].bytes, arena)};
+}
+
+static const char *
+hex_text(kw_bytes bytes, kw_arena *arena)
+{
+    char *text = kw_arena_alloc0(arena, bytes.size * 2 + 1);
+    for (size_t i = 0; i < bytes.size; i++)
+        g_snprintf(text + 2 * i, 3, "%02x", bytes.data[i]);
+    return text;
+}
+
+static void
+print_region(const kw_explained_key *key, kw_arena *arena, kw_buffer *out)
+{
+    const char *start = key->region_start.size ? kw_bytes_to_binary_text(key->region_start, arena) : NULL;
+    const char *stop = key->region_stop.size ? kw_bytes_to_binary_text(key->region_stop, arena) : NULL;
+    kw_buffer_printf(out, "  region from %s to %s%s%.*s\n", start ? start : "the beginning",
+                     stop ? stop : "the end", key->region_server.size ? " on " : "",
+                     (int)key->region_server.size, (const char *)key->region_server.data);
 }
 
 /* One paragraph per path: the key, then its pieces. */
@@ -93,13 +114,11 @@ keys_text(const kw_explained_key *keys, size_t count, kw_arena *arena)
                          (int)keys[i].path->store_table.size, (const char *)keys[i].path->store_table.data,
                          kw_bytes_to_binary_text(keys[i].row_key, arena));
         for (size_t at = 0; at < keys[i].pieces_count; at++)
-            kw_buffer_printf(&text, "  %s: %s\n", keys[i].pieces[at].component,
-                             kw_bytes_to_binary_text(keys[i].pieces[at].bytes, arena));
+            kw_buffer_printf(&text, "  %s: %s (%zu bytes, hex %s)\n", keys[i].pieces[at].component,
+                             kw_bytes_to_binary_text(keys[i].pieces[at].bytes, arena),
+                             keys[i].pieces[at].bytes.size, hex_text(keys[i].pieces[at].bytes, arena));
         if (keys[i].has_region)
-            kw_buffer_printf(&text, "  region from \"%s\"%s%.*s\n",
-                             kw_bytes_to_binary_text(keys[i].region_start, arena),
-                             keys[i].region_server.size ? " on " : "", (int)keys[i].region_server.size,
-                             (const char *)keys[i].region_server.data);
+            print_region(&keys[i], arena, &text);
     }
     kw_bytes copy = kw_arena_copy(arena, kw_buffer_bytes(&text));
     kw_buffer_clear(&text);

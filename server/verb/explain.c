@@ -49,6 +49,7 @@ located(void *user, kw_regions *regions, const kw_error *error)
             continue;
         asked->key->has_region = true;
         asked->key->region_start = kw_arena_copy(self->call->arena, region->start);
+        asked->key->region_stop = kw_arena_copy(self->call->arena, region->stop);
         asked->key->region_server = kw_arena_copy(self->call->arena, region->server);
         break;
     }

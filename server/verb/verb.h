@@ -70,6 +70,7 @@ typedef struct kw_explained_key {
     size_t pieces_count;
     bool has_region;
     kw_bytes region_start;
+    kw_bytes region_stop; /* empty: the last one */
     kw_bytes region_server;
 } kw_explained_key;
 typedef void (*kw_explain_put_done)(void *user, const kw_explained_key *keys, size_t count,

@@ -152,7 +152,7 @@ class Handler:
 
     def explainPut(self, table, record):
         pieces = [t.KeyPiece("literal", b"\x01|", "\\x01|")]
-        return t.Explanation([t.ExplainedKey("primary", "order_events", b"\x01|", pieces)], text="one key")
+        return t.Explanation([t.ExplainedKey("primary", "order_events", b"\x01|", pieces, b"", "rs1:16020", b"\x40")], text="one key")
 
     def policy(self):
         return t.PolicyInfo("tables: {}\n", [self.describe("order_events")], 1795255200000)

@@ -186,7 +186,11 @@ class Reading(Case):
         self.assertEqual((out[0]["start"], out[0]["stop"]), ("\\x00a", "\\x00b"))
         out = json.loads(self.run_ok(self.gateway, "explain", "--put", "order_events", "order_id=A", "-o", "json"))
         self.assertEqual(out[0]["row_key"], "\\x01|")
-        self.assertIn("row key  \\x01|", self.run_ok(self.gateway, "explain", "--put", "order_events", "order_id=A"))
+        self.assertEqual((out[0]["hex"], out[0]["region_start"], out[0]["region_stop"]), ("017c", "", "@"))
+        text = self.run_ok(self.gateway, "explain", "--put", "order_events", "order_id=A")
+        self.assertIn("row key  \\x01|", text)
+        self.assertIn("    literal   2 bytes  \\x01|  hex 017c\n", text)
+        self.assertIn("  region   from the beginning to @ on rs1:16020\n", text)
 
 
 class Importing(Case):

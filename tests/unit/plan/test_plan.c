@@ -74,11 +74,11 @@ test_order_events(void)
          "INVALID: table t: this question cannot be answered in ascending order: path primary goes on with "
          "hash(md5 of id, first 2 as hex), which is in no order"},
         {"city=x",
-         "INVALID: table t: this question would read the whole table; bind id (path primary), or ts (path "
-         "by_time), or allow full_scan"},
+         "INVALID: table t: this question would read the whole table; bind id (path primary), or bind ts or "
+         "give it a range (path by_time), or allow full_scan; city does not help: it is in no key"},
         {"city=x limit=5",
-         "INVALID: table t: this question would read the whole table; bind id (path primary), or ts "
-         "(path by_time), or allow full_scan"},
+         "INVALID: table t: this question would read the whole table; bind id (path primary), or bind ts or "
+         "give it a range (path by_time), or allow full_scan; city does not help: it is in no key"},
         {"city=x full", "primary: [,) residual"},
         {"id=a,a,a ts>=1 ranges=1", "primary: [0ca\\x00,0ca\\x00\\x7F\\xFF)"},
         {"id=a,b,c ts>=0 ranges=2", "LIMIT: table t: the question needs more than 2 ranges of path primary; "
@@ -176,6 +176,8 @@ test_enums(void)
     static const kw_test_case cases[] = {
         {"", "INVALID: table t: this question would read the whole table; bind kind (path primary), or allow "
              "full_scan"},
+        {"late=x", "INVALID: table t: this question would read the whole table; bind kind (path primary), or "
+                   "allow full_scan; late alone does not help: it stands further back in the key"},
         {"full", "primary: [\\x00,\\x01) [\\x01,\\x02) [\\x02,\\x03)"},
         {"kind=b", "primary: [\\x01,\\x02)"},
         {"kind=c,a", "primary: [\\x00,\\x01) [\\x02,\\x03)"},
@@ -227,6 +229,43 @@ test_pruning(void)
     g_assert_true(done);
     g_assert_cmpuint(made->groups_count, ==, 1);
     g_assert_cmpuint(made->ranges_count, ==, 10);
+}
+
+static const char *
+text_of_plan(kw_test_asking *asking, const char *question)
+{
+    const kw_plan *made;
+    asking_plan(asking, question);
+    bool done = kw_plan_make(&asking->question, asking->arena, &made, NULL);
+    g_assert_true(done);
+    return kw_plan_text(made, asking->arena);
+}
+
+static void
+expect_part(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        g_error("no \"%s\" in: %s", part, text);
+}
+
+/* What fanned out and why, how ranges come together, what is checked on the way out. */
+static void
+test_notes(void)
+{
+    const char *yaml =
+        "    fields: {id: string, ts: timestamp, city: {type: string, column: \"d:c\"}}\n    key:\n"
+        "      - salt: {of: id, buckets: 4}\n      - field: ts\n      - field: id\n";
+    g_autoptr(kw_test_asking) asking = asking_new(yaml);
+    const char *text = text_of_plan(asking, "ts>=1 ts<3");
+    expect_part(text, "width 1): all 4 are visited, because id is not bound\n");
+    expect_part(text, "merge: the 4 ranges are read side by side");
+    text = text_of_plan(asking, "id=a,b ts=1,3 city=x");
+    expect_part(text, "every key is known: 4 point reads");
+    expect_part(text, "city is checked on the way out");
+    g_assert_null(strstr(text, "merge:"));
+    text = text_of_plan(asking, "id=a ts>=1 ts<3");
+    g_assert_null(strstr(text, "visited"));
+    g_assert_null(strstr(text, "concat"));
 }
 
 /* Ends of a range over strings, in each encoding. */
@@ -389,6 +428,7 @@ main(int argc, char **argv)
     g_test_add_func("/plan/enums", test_enums);
     g_test_add_func("/plan/only_enums", test_only_enums);
     g_test_add_func("/plan/pruning", test_pruning);
+    g_test_add_func("/plan/notes", test_notes);
     g_test_add_func("/plan/string_ranges", test_string_ranges);
     g_test_add_func("/plan/coarse_unit", test_coarse_unit);
     g_test_add_func("/plan/salt_of_rest", test_salt_of_rest);
