@@ -1,0 +1,201 @@
+"""The example policies of config/examples, all served by one gateway, and tables that know their own answers.
+
+A Table keeps every record that a play wrote. expect() asks the gateway and compares what comes, row by row and
+page by page, with a filter and a sort that it does itself over those records.
+"""
+import os
+import pathlib
+import random
+import re
+import sys
+import time
+
+from keyway_gateway import Gateway, plain, record, value
+from keyway_thrift.ttypes import Options, Order, Outcome, Query, Range
+from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
+
+SKIPPED = 77
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+POLICIES = ROOT / "config" / "examples"
+
+HEAD = """\
+listen: 127.0.0.1:0
+admin: 127.0.0.1:0
+loops: 1
+store: STORE
+tables:
+"""
+
+
+# --- the policy -------------------------------------------------------------------------------------
+
+def tables_of(example):
+    """The text of an example policy behind `tables:`."""
+    return (POLICIES / f"{example}.yaml").read_text(encoding="utf-8").partition("\ntables:\n")[2]
+
+
+def told_by_hbase():
+    """The environment file of the HBase fixture; ends the test as skipped when there is no HBase."""
+    with open(os.environ["KW_HBASE_ENV"], encoding="utf-8") as file:
+        told = dict(line.strip().split("=", 1) for line in file if "=" in line)
+    if "KW_HBASE_SKIP" in told:
+        print("SKIPPED:", told["KW_HBASE_SKIP"])
+        sys.exit(SKIPPED)
+    return told
+
+
+def on_hbase(tables, prefix):
+    """Store tables of this run alone, of few regions: an HBase on a small machine makes them slowly."""
+    named = re.sub(r"(?m)^  (\w+):\n", rf"  \1:\n    store_table: {prefix}\1\n", tables)
+    return re.sub(r"regions: \d+", "regions: 3", named)
+
+
+def policy_of(examples, store, more=""):
+    """One policy with the tables of all of these, as Gateway wants it."""
+    tables = "".join(tables_of(example) for example in examples)
+    if store == "embedded":
+        head = HEAD.replace("STORE", "{kind: embedded, path: FOLDER/data}")
+    else:
+        prefix = f"examples_{os.getpid()}_{int(time.time())}_"
+        tables = on_hbase(tables, prefix)
+        where = f"servers: [{told_by_hbase()['KW_HBASE_FRAMED']}], transport: framed, protocol: compact"
+        head = HEAD.replace("STORE", f"{{kind: hbase, {where}, create_missing: true, catalog: {prefix}catalog}}")
+    text = more + head + tables
+    return text.replace("{", "{{").replace("}", "}}").replace("FOLDER", "{folder}")
+
+
+# --- the gateway and its tables ---------------------------------------------------------------------
+
+class World:
+    def __init__(self, gateway, seed):
+        self.chance = random.Random(seed)
+        self.gateway = gateway
+        self.data = gateway.data()
+        self.data._iprot = self.data._oprot = TBinaryProtocolAccelerated(self.data._iprot.trans)
+        self.admin = gateway.admin()
+        self.now = int(time.time() * 1000)
+
+    def table(self, name):
+        return Table(self, name)
+
+    def close(self):
+        self.data.close()
+        self.admin.close()
+
+
+def same(found, wanted, what):
+    """Equality with a message that fits a screen."""
+    if found == wanted:
+        return
+    if isinstance(found, list):
+        for i, (a, b) in enumerate(zip(found, wanted)):
+            if a != b:
+                sys.exit(f"{what}: row {i} is {a}, not {b} ({len(found)} rows, {len(wanted)} wanted)")
+        sys.exit(f"{what}: {len(found)} rows, {len(wanted)} wanted")
+    sys.exit(f"{what}: {found!r}, not {wanted!r}")
+
+
+class Table:
+    def __init__(self, world, name):
+        self.world = world
+        self.name = name
+        self.records = []
+
+    # --- writing
+
+    def write(self, records, options=None):
+        """Writes them in no order, some hundred at once; answers what the gateway made of each."""
+        records = list(records)
+        made = [None] * len(records)
+        order = self.world.chance.sample(range(len(records)), len(records))
+        for start in range(0, len(order), 300):
+            part = order[start:start + 300]
+            written = self.world.data.putMany(self.name, [record(**records[i]) for i in part], options or Options())
+            for i, one in zip(part, written):
+                same((one.outcome, one.failure), (Outcome.OK, None), f"{self.name}: put of {records[i]}")
+                made[i] = plain(one.made or {})
+        return made
+
+    def fill(self, records):
+        """Writes records that are to be found again."""
+        records = list(records)
+        for fields, made in zip(records, self.write(records)):
+            self.records.append({**fields, **made})
+        return self.records
+
+    def remove(self, **key):
+        same(self.world.data.remove(self.name, record(**key), None, Options()).outcome, Outcome.OK, f"remove {key}")
+        self.records = [r for r in self.records if any(r[name] != wanted for name, wanted in key.items())]
+
+    # --- reading
+
+    def get(self, **key):
+        found = self.world.data.get(self.name, record(**key), None, Options())
+        return plain(found.record) if found.record else None
+
+    def key(self, fields, path="primary"):
+        """The row key's bytes under a path."""
+        keys = self.world.admin.explainPut(self.name, record(**fields)).keys
+        return next(key.row_key for key in keys if key.path == path)
+
+    def query(self, bound=None, any_of=None, between=None, **more):
+        asked = Query(self.name, bound=record(**(bound or {})), **more)
+        if any_of:
+            asked.bound_any = {name: [value(one) for one in some] for name, some in any_of.items()}
+        if between:
+            field, low, high = between
+            asked.range = Range(field, None if low is None else value(low), None if high is None else value(high))
+        return asked
+
+    def expect(self, where, order, what, ranges=None, scanned=None, reverse=False, **asked):
+        """Asks, and compares with the records that `where` takes, sorted by `order`. ranges: how many the plan
+        must have; scanned: rows that may be read at most for each one returned."""
+        wanted = sorted((r for r in self.records if where(r)), key=order, reverse=reverse)
+        query = self.query(**asked)
+        if reverse and query.order is None:
+            query.order = Order.DESCENDING
+        if query.limit:
+            wanted = wanted[:query.limit]
+        what = f"{self.name}: {what}"
+        if ranges is not None:
+            same(len(self.world.admin.explain(query).ranges), ranges, f"{what}: ranges")
+        if scanned is None:  # each page reads anew from every range, so that small ones cost more
+            query.page_rows = self.world.chance.choice([None, 7, 100])
+        found, read = self.all_pages(query)
+        same(found, [self.cut(r, query.columns) for r in wanted], what)
+        if scanned is not None and read > scanned * len(found):
+            sys.exit(f"{what}: {read} rows scanned for {len(found)}")
+        return found
+
+    def cut(self, fields, columns):
+        if columns is None:
+            return fields
+        return {name: fields[name] for name in fields if name in columns or name in self.identity()}
+
+    def identity(self):
+        return {field.name for field in self.world.data.describe(self.name).fields if field.key}
+
+    def all_pages(self, query):
+        page = self.world.data.scan(query)
+        rows, read = list(page.rows), page.rows_scanned
+        while page.cursor is not None:
+            page = self.world.data.nextPage(page.cursor, Options())
+            rows += page.rows
+            read += page.rows_scanned
+        return [plain(row) for row in rows], read
+
+    def latest(self, wanted, what, scanned=1, **bound):
+        """The newest record, and what it took."""
+        page = self.world.data.latest(Query(self.name, bound=record(**bound), limit=1))
+        same([plain(row) for row in page.rows], [wanted], f"{self.name}: {what}")
+        if page.rows_scanned > scanned:
+            sys.exit(f"{self.name}: {what}: {page.rows_scanned} rows scanned")
+
+
+def be(number, size=8):
+    """Big-endian bytes of a number that is not negative, or of two's complement."""
+    return (number % (1 << 8 * size)).to_bytes(size, "big")
+
+
+def gateway_for(examples, store, more=""):
+    return Gateway(policy_of(examples, store, more))
