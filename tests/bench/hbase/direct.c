@@ -1,166 +1,202 @@
-/* Straight to Thrift2, as a client would that computes its row keys itself. The scan is 16 opened
- * scanners, 1,000 rows a call. */
+/* Straight to Thrift2; see way.h. A whole scan is one scanner for each bucket, 1,000 rows a call, either
+ * opened (openScanner, getScannerRows) or without state (getScannerResults behind the last row). */
 #include "way.h"
 
 #include "thrift/hbase2_wire.h"
 
 #include <glib.h>
-#include <stdio.h>
 
-#define TABLE KW_BYTES_LITERAL("kw_bench_direct")
 #define SCAN_ROWS 1000
 
-const char bench_value[100] = {[0 ... 99] = 'v'};
-
-void
-bench_id(uint64_t number, char to[16])
-{
-    snprintf(to, 16, "n%09llu", (unsigned long long)(number % 1000000000));
-}
-
-typedef struct row_parts {
-    char key[16];
-    size_t key_size;
-    kw_hb_TColumnValue cells[3];
-    kw_hb_TPut put;
-} row_parts;
-
-static void
-make_key(row_parts *row, uint64_t number)
-{
-    row->key[0] = (char)(number % BENCH_BUCKETS);
-    char id[16];
-    bench_id(number, id);
-    memcpy(row->key + 1, id, 10);
-    row->key_size = 11;
-}
-
-static void
-make_row(row_parts *row, uint64_t number)
-{
-    static const char *const names[3] = {"a", "b", "c"};
-    make_key(row, number);
-    for (size_t i = 0; i < 3; i++)
-        row->cells[i] = (kw_hb_TColumnValue){.family = KW_BYTES_LITERAL(BENCH_FAMILY),
-                                             .qualifier = kw_bytes_of_text(names[i]),
-                                             .value = kw_bytes_of(bench_value, sizeof bench_value)};
-    row->put = (kw_hb_TPut){.row = kw_bytes_of(row->key, row->key_size), .has_timestamp = true};
-    row->put.timestamp = 1700000000000 + (int64_t)(number % 1000000000);
-    row->put.columnValues.items = row->cells;
-    row->put.columnValues.count = 3;
-}
+static const kw_bytes tables[] = {[BENCH_SALTED] = {(const uint8_t *)"kw_bench_direct", 15},
+                                  [BENCH_ORDERED] = {(const uint8_t *)"kw_bench_direct_ordered", 23}};
 
 static void
 check(const char *what, const kw_hb_TIOError *io)
 {
     if (io)
-        bench_die(what, io->message);
+        crowd_die(what, io->message);
+}
+
+static kw_bytes
+key_of(kw_arena *arena, bench_table table, uint64_t number)
+{
+    kw_bytes id = bench_id(arena, number);
+    if (table == BENCH_ORDERED)
+        return id;
+    uint8_t *key = kw_arena_alloc(arena, id.size + 1);
+    key[0] = (uint8_t)(number % BENCH_BUCKETS);
+    memcpy(key + 1, id.data, id.size);
+    return kw_bytes_of(key, id.size + 1);
+}
+
+static kw_hb_TPut
+put_of(kw_arena *arena, bench_table table, uint64_t number, uint32_t generation)
+{
+    static const char *const names[3] = {"a", "b", "c"};
+    kw_hb_TColumnValue *cells = KW_ARENA_ARRAY(arena, kw_hb_TColumnValue, 3);
+    for (unsigned i = 0; i < 3; i++)
+        cells[i] = (kw_hb_TColumnValue){.family = KW_BYTES_LITERAL(BENCH_FAMILY),
+                                        .qualifier = kw_bytes_of_text(names[i]),
+                                        .value = bench_value(arena, number, generation, i)};
+    kw_hb_TPut made = {.row = key_of(arena, table, number)};
+    made.columnValues.items = cells;
+    made.columnValues.count = 3;
+    return made;
+}
+
+static bench_call
+put(kw_arena *arena, bench_table table, uint64_t number, uint32_t generation)
+{
+    kw_hb_TPut *tput = KW_ARENA_NEW(arena, kw_hb_TPut);
+    kw_hb_THBaseService_put_args *args = KW_ARENA_NEW(arena, kw_hb_THBaseService_put_args);
+    *tput = put_of(arena, table, number, generation);
+    *args = (kw_hb_THBaseService_put_args){.table = tables[table], .tput = tput};
+    return (bench_call){&kw_hb_methods[KW_HB_THBaseService_put], args};
 }
 
 static void
-put(link_to *link, uint64_t number)
+check_put(const void *result)
 {
-    row_parts row;
-    make_row(&row, number);
-    kw_hb_THBaseService_put_args args = {.table = TABLE, .tput = &row.put};
-    const kw_hb_THBaseService_put_result *result =
-        link_call(link, &kw_hb_methods[KW_HB_THBaseService_put], &args);
-    check("put", result->io);
+    check("put", ((const kw_hb_THBaseService_put_result *)result)->io);
+}
+
+static bench_call
+put_many(kw_arena *arena, bench_table table, uint64_t first, size_t count, uint32_t generation)
+{
+    kw_hb_THBaseService_putMultiple_args *args = KW_ARENA_NEW(arena, kw_hb_THBaseService_putMultiple_args);
+    args->table = tables[table];
+    args->tputs.items = KW_ARENA_ARRAY(arena, kw_hb_TPut, count);
+    args->tputs.count = (uint32_t)count;
+    for (size_t i = 0; i < count; i++)
+        args->tputs.items[i] = put_of(arena, table, first + i, generation);
+    return (bench_call){&kw_hb_methods[KW_HB_THBaseService_putMultiple], args};
+}
+
+static bench_call
+get(kw_arena *arena, bench_table table, uint64_t number)
+{
+    kw_hb_TGet *tget = KW_ARENA_NEW(arena, kw_hb_TGet);
+    kw_hb_THBaseService_get_args *args = KW_ARENA_NEW(arena, kw_hb_THBaseService_get_args);
+    tget->row = key_of(arena, table, number);
+    *args = (kw_hb_THBaseService_get_args){.table = tables[table], .tget = tget};
+    return (bench_call){&kw_hb_methods[KW_HB_THBaseService_get], args};
+}
+
+static uint32_t
+check_row(const kw_hb_TResult *row, uint64_t number)
+{
+    kw_bytes values[3] = {KW_BYTES_NONE, KW_BYTES_NONE, KW_BYTES_NONE};
+    for (uint32_t i = 0; i < MIN(row->columnValues.count, 3); i++)
+        values[i] = row->columnValues.items[i].value;
+    return bench_check_values("Thrift2", number, values);
+}
+
+static uint32_t
+check_get(const void *result, uint64_t number)
+{
+    const kw_hb_THBaseService_get_result *got = result;
+    check("get", got->io);
+    return check_row(got->success, number);
+}
+
+/* --- scans ------------------------------------------------------------------------------------ */
+
+static bench_call
+page(kw_arena *arena, uint64_t from, uint32_t rows)
+{
+    kw_hb_TScan *scan = KW_ARENA_NEW(arena, kw_hb_TScan);
+    kw_hb_THBaseService_getScannerResults_args *args =
+        KW_ARENA_NEW(arena, kw_hb_THBaseService_getScannerResults_args);
+    *scan = (kw_hb_TScan){.has_startRow = true, .startRow = key_of(arena, BENCH_ORDERED, from)};
+    scan->has_caching = true;
+    scan->caching = (int32_t)rows;
+    *args = (kw_hb_THBaseService_getScannerResults_args){
+        .table = tables[BENCH_ORDERED], .tscan = scan, .has_numRows = true, .numRows = (int32_t)rows};
+    return (bench_call){&kw_hb_methods[KW_HB_THBaseService_getScannerResults], args};
+}
+
+static uint32_t
+check_page(const void *result)
+{
+    const kw_hb_THBaseService_getScannerResults_result *got = result;
+    check("getScannerResults", got->io);
+    for (uint32_t i = 0; i < got->success.count; i++)
+        check_row(&got->success.items[i], bench_number_of_id(got->success.items[i].row));
+    return got->success.count;
 }
 
 static void
-put_many(link_to *link, uint64_t first, size_t count)
+visit_rows(const kw_hb_TResult *rows, uint32_t count, bench_visit visit, void *user)
 {
-    g_autofree row_parts *rows = g_new(row_parts, count);
-    g_autofree kw_hb_TPut *puts = g_new(kw_hb_TPut, count);
-    for (size_t i = 0; i < count; i++) {
-        make_row(&rows[i], first + i);
-        puts[i] = rows[i].put;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t number = bench_number_of_id(kw_bytes_of(rows[i].row.data + 1, rows[i].row.size - 1));
+        visit(user, number, check_row(&rows[i], number));
     }
-    kw_hb_THBaseService_putMultiple_args args = {.table = TABLE};
-    args.tputs.items = puts;
-    args.tputs.count = (uint32_t)count;
-    const kw_hb_THBaseService_putMultiple_result *result =
-        link_call(link, &kw_hb_methods[KW_HB_THBaseService_putMultiple], &args);
-    check("putMultiple", result->io);
 }
 
 static void
-get(link_to *link, uint64_t number)
+scan_opened(link_to *link, unsigned scanner, bench_visit visit, void *user)
 {
-    row_parts row;
-    make_key(&row, number);
-    kw_hb_TGet tget = {.row = kw_bytes_of(row.key, row.key_size)};
-    kw_hb_THBaseService_get_args args = {.table = TABLE, .tget = &tget};
-    const kw_hb_THBaseService_get_result *result =
-        link_call(link, &kw_hb_methods[KW_HB_THBaseService_get], &args);
-    check("get", result->io);
-    if (!result->success || result->success->columnValues.count != 3)
-        bench_die("get", KW_BYTES_LITERAL("the row is not there"));
-}
-
-static int32_t
-open_scanner(link_to *link, unsigned bucket)
-{
-    uint8_t start[1] = {(uint8_t)bucket}, stop[1] = {(uint8_t)(bucket + 1)};
+    uint8_t start[1] = {(uint8_t)scanner}, stop[1] = {(uint8_t)(scanner + 1)};
     kw_hb_TScan scan = {.has_startRow = true,
                         .startRow = kw_bytes_of(start, 1),
                         .has_stopRow = true,
                         .stopRow = kw_bytes_of(stop, 1),
                         .has_caching = true,
                         .caching = SCAN_ROWS};
-    kw_hb_THBaseService_openScanner_args args = {.table = TABLE, .tscan = &scan};
-    const kw_hb_THBaseService_openScanner_result *result =
-        link_call(link, &kw_hb_methods[KW_HB_THBaseService_openScanner], &args);
-    check("openScanner", result->io);
-    return result->success;
-}
-
-static uint64_t
-scan(link_to *link, unsigned scanner)
-{
+    kw_hb_THBaseService_openScanner_args open = {.table = tables[BENCH_SALTED], .tscan = &scan};
+    const kw_hb_THBaseService_openScanner_result *opened =
+        link_call(link, &kw_hb_methods[KW_HB_THBaseService_openScanner], &open);
+    check("openScanner", opened->io);
     kw_hb_THBaseService_getScannerRows_args args = {
-        .scannerId = open_scanner(link, scanner), .has_numRows = true, .numRows = SCAN_ROWS};
-    uint64_t rows = 0;
+        .scannerId = opened->success, .has_numRows = true, .numRows = SCAN_ROWS};
+    kw_hb_THBaseService_closeScanner_args close = {.scannerId = opened->success};
     uint32_t count;
     do {
         const kw_hb_THBaseService_getScannerRows_result *result =
             link_call(link, &kw_hb_methods[KW_HB_THBaseService_getScannerRows], &args);
         check("getScannerRows", result->io);
         count = result->success.count;
-        rows += count;
+        visit_rows(result->success.items, count, visit, user);
     } while (count == SCAN_ROWS);
-    kw_hb_THBaseService_closeScanner_args close = {.scannerId = args.scannerId};
     link_call(link, &kw_hb_methods[KW_HB_THBaseService_closeScanner], &close);
-    return rows;
 }
 
-static bool
-is_there(link_to *link, const kw_hb_TTableName *name)
-{
-    kw_hb_THBaseService_tableExists_args args = {.has_tableName = true, .tableName = name};
-    const kw_hb_THBaseService_tableExists_result *result =
-        link_call(link, &kw_hb_methods[KW_HB_THBaseService_tableExists], &args);
-    check("tableExists", result->io);
-    return result->success;
-}
-
-/* keywayd has made it, with the same regions as its own (policy.yaml): a framed server would take the split
- * keys only in a special form (store/hbase/frames.h). */
 static void
-prepare(const place *where)
+scan_stateless(link_to *link, unsigned scanner, bench_visit visit, void *user)
 {
-    link_to *link = link_open(where);
-    kw_hb_TTableName name = {.qualifier = TABLE};
-    if (!is_there(link, &name))
-        bench_die("prepare", KW_BYTES_LITERAL("table kw_bench_direct is missing"));
-    link_close(link);
+    uint8_t start[64] = {(uint8_t)scanner}, stop[1] = {(uint8_t)(scanner + 1)};
+    kw_hb_TScan scan = {.has_startRow = true,
+                        .startRow = kw_bytes_of(start, 1),
+                        .has_stopRow = true,
+                        .stopRow = kw_bytes_of(stop, 1),
+                        .has_caching = true,
+                        .caching = SCAN_ROWS};
+    kw_hb_THBaseService_getScannerResults_args args = {
+        .table = tables[BENCH_SALTED], .tscan = &scan, .has_numRows = true, .numRows = SCAN_ROWS};
+    uint32_t count;
+    do {
+        const kw_hb_THBaseService_getScannerResults_result *result =
+            link_call(link, &kw_hb_methods[KW_HB_THBaseService_getScannerResults], &args);
+        check("getScannerResults", result->io);
+        count = result->success.count;
+        visit_rows(result->success.items, count, visit, user);
+        if (count > 0) { /* behind it: one zero byte more; the byte is there already */
+            kw_bytes last = result->success.items[count - 1].row;
+            memset(start, 0, sizeof start);
+            memcpy(start, last.data, MIN(last.size, sizeof start - 1));
+            scan.startRow = kw_bytes_of(start, last.size + 1);
+        }
+    } while (count == SCAN_ROWS);
 }
 
-const way way_direct = {.name = "direct",
-                        .prepare = prepare,
-                        .put = put,
-                        .get = get,
-                        .put_many = put_many,
-                        .scanners = BENCH_BUCKETS,
-                        .scan = scan};
+#define WAY_DIRECT(how)                                                                                      \
+    {                                                                                                        \
+        .name = "direct", .put = put, .put_many = put_many, .get = get, .page = page,                        \
+        .check_put = check_put, .check_get = check_get, .check_page = check_page, .scanners = BENCH_BUCKETS, \
+        .scan = (how)                                                                                        \
+    }
+
+const way way_direct = WAY_DIRECT(scan_opened);
+const way way_direct_stateless = WAY_DIRECT(scan_stateless);

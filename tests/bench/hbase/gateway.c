@@ -1,99 +1,157 @@
-/* Through keywayd: logical records, the row keys are its business (policy.yaml). The scan is one question
- * over all buckets, page by page on one connection. */
+/* Through keywayd: logical records, the row keys are its business (policy.yaml.in); see way.h. A whole scan
+ * is one question over all buckets, page by page on one connection. */
 #include "way.h"
 
 #include "thrift/keyway_wire.h"
 
 #include <glib.h>
 
-#define TABLE KW_BYTES_LITERAL("bench")
 #define PAGE_ROWS 10000
 
-/* An item of kw_api_Record. */
-typedef __typeof__(*((kw_api_Record *)0)->items) item;
-
-typedef struct record_parts {
-    char id[16];
-    item items[4];
-    kw_api_Record record;
-} record_parts;
-
-static void
-make_record(record_parts *made, uint64_t number, uint32_t fields)
-{
-    static const char *const names[4] = {"id", "a", "b", "c"};
-    bench_id(number, made->id);
-    for (uint32_t i = 0; i < fields; i++) {
-        made->items[i].key = kw_bytes_of_text(names[i]);
-        made->items[i].value = (kw_api_Value){.has_text = true};
-        made->items[i].value.text =
-            i ? kw_bytes_of(bench_value, sizeof bench_value) : kw_bytes_of(made->id, 10);
-    }
-    made->record.items = (void *)made->items;
-    made->record.count = fields;
-}
+static const kw_bytes tables[] = {
+    [BENCH_SALTED] = {(const uint8_t *)"bench", 5}, [BENCH_ORDERED] = {(const uint8_t *)"ordered", 7}};
 
 static void
 check(const char *what, const kw_api_KeywayError *failure)
 {
     if (failure)
-        bench_die(what, failure->message);
+        crowd_die(what, failure->message);
+}
+
+static kw_api_Record
+record_of(kw_arena *arena, uint64_t number, uint32_t generation, uint32_t fields)
+{
+    static const char *const names[4] = {"id", "a", "b", "c"};
+    kw_api_Record made;
+    made.items = kw_arena_alloc0(arena, fields * sizeof *made.items);
+    made.count = fields;
+    for (uint32_t i = 0; i < fields; i++) {
+        made.items[i].key = kw_bytes_of_text(names[i]);
+        made.items[i].value = (kw_api_Value){.has_text = true};
+        made.items[i].value.text =
+            i ? bench_value(arena, number, generation, i - 1) : bench_id(arena, number);
+    }
+    return made;
+}
+
+static bench_call
+put(kw_arena *arena, bench_table table, uint64_t number, uint32_t generation)
+{
+    kw_api_Data_put_args *args = KW_ARENA_NEW(arena, kw_api_Data_put_args);
+    *args = (kw_api_Data_put_args){.has_table = true, .table = tables[table], .has_record = true};
+    args->record = record_of(arena, number, generation, 4);
+    return (bench_call){&kw_api_methods[KW_API_Data_put], args};
 }
 
 static void
 check_written(const kw_api_Written *written)
 {
     if (written->outcome != KW_API_Outcome_OK)
-        bench_die("put", written->failure ? written->failure->message : KW_BYTES_LITERAL("not OK"));
+        crowd_die("put", written->failure ? written->failure->message : KW_BYTES_LITERAL("not OK"));
 }
 
 static void
-put(link_to *link, uint64_t number)
+check_put(const void *result)
 {
-    record_parts made;
-    make_record(&made, number, 4);
-    kw_api_Data_put_args args = {
-        .has_table = true, .table = TABLE, .has_record = true, .record = made.record};
-    const kw_api_Data_put_result *result = link_call(link, &kw_api_methods[KW_API_Data_put], &args);
-    check("put", result->failure);
-    check_written(result->success);
+    const kw_api_Data_put_result *got = result;
+    check("put", got->failure);
+    check_written(got->success);
 }
 
-static void
-put_many(link_to *link, uint64_t first, size_t count)
+static bench_call
+put_many(kw_arena *arena, bench_table table, uint64_t first, size_t count, uint32_t generation)
 {
-    g_autofree record_parts *made = g_new(record_parts, count);
-    g_autofree kw_api_Record *records = g_new(kw_api_Record, count);
-    for (size_t i = 0; i < count; i++) {
-        make_record(&made[i], first + i, 4);
-        records[i] = made[i].record;
+    kw_api_Data_putMany_args *args = KW_ARENA_NEW(arena, kw_api_Data_putMany_args);
+    *args = (kw_api_Data_putMany_args){.has_table = true, .table = tables[table], .has_records = true};
+    args->records.items = KW_ARENA_ARRAY(arena, kw_api_Record, count);
+    args->records.count = (uint32_t)count;
+    for (size_t i = 0; i < count; i++)
+        args->records.items[i] = record_of(arena, first + i, generation, 4);
+    return (bench_call){&kw_api_methods[KW_API_Data_putMany], args};
+}
+
+static bench_call
+get(kw_arena *arena, bench_table table, uint64_t number)
+{
+    kw_api_Data_get_args *args = KW_ARENA_NEW(arena, kw_api_Data_get_args);
+    *args = (kw_api_Data_get_args){.has_table = true, .table = tables[table], .has_key = true};
+    args->key = record_of(arena, number, 0, 1);
+    return (bench_call){&kw_api_methods[KW_API_Data_get], args};
+}
+
+static uint32_t
+check_record(const kw_api_Record *record, uint64_t *ret_number)
+{
+    kw_bytes values[3] = {KW_BYTES_NONE, KW_BYTES_NONE, KW_BYTES_NONE}, id = KW_BYTES_NONE;
+    for (uint32_t i = 0; i < record->count; i++) {
+        kw_bytes name = record->items[i].key, text = record->items[i].value.text;
+        if (name.size == 1 && name.data[0] >= 'a' && name.data[0] <= 'c')
+            values[name.data[0] - 'a'] = text;
+        else
+            id = text;
     }
-    kw_api_Data_putMany_args args = {.has_table = true, .table = TABLE, .has_records = true};
-    args.records.items = records;
-    args.records.count = (uint32_t)count;
-    const kw_api_Data_putMany_result *result = link_call(link, &kw_api_methods[KW_API_Data_putMany], &args);
-    check("putMany", result->failure);
-    for (uint32_t i = 0; i < result->success.count; i++)
-        check_written(&result->success.items[i]);
+    *ret_number = bench_number_of_id(id);
+    return bench_check_values("keywayd", *ret_number, values);
+}
+
+static uint32_t
+check_get(const void *result, uint64_t number)
+{
+    const kw_api_Data_get_result *got = result;
+    uint64_t found;
+    check("get", got->failure);
+    if (!got->success->has_record)
+        crowd_die("get", KW_BYTES_LITERAL("the record is not there"));
+    uint32_t generation = check_record(&got->success->record, &found);
+    if (found != number)
+        crowd_die("get", KW_BYTES_LITERAL("another record than the one asked for"));
+    return generation;
+}
+
+/* --- questions -------------------------------------------------------------------------------- */
+
+static bench_call
+page(kw_arena *arena, uint64_t from, uint32_t rows)
+{
+    kw_api_Query *query = KW_ARENA_NEW(arena, kw_api_Query);
+    kw_api_Range *range = KW_ARENA_NEW(arena, kw_api_Range);
+    kw_api_Value *value = KW_ARENA_NEW(arena, kw_api_Value);
+    kw_api_Data_scan_args *args = KW_ARENA_NEW(arena, kw_api_Data_scan_args);
+    *value = (kw_api_Value){.has_text = true, .text = bench_id(arena, from)};
+    *range = (kw_api_Range){.field = KW_BYTES_LITERAL("id"), .has_from_value = true, .from_value = value};
+    *query = (kw_api_Query){.table = tables[BENCH_ORDERED], .has_range = true, .range = range};
+    query->has_limit = true;
+    query->limit = rows;
+    *args = (kw_api_Data_scan_args){.has_query = true, .query = query};
+    return (bench_call){&kw_api_methods[KW_API_Data_scan], args};
+}
+
+static uint32_t
+check_page(const void *result)
+{
+    const kw_api_Data_scan_result *got = result;
+    uint64_t number;
+    check("scan", got->failure);
+    for (uint32_t i = 0; i < got->success->rows.count; i++)
+        check_record(&got->success->rows.items[i], &number);
+    return got->success->rows.count;
 }
 
 static void
-get(link_to *link, uint64_t number)
+visit_page(const kw_api_Page *of, bench_visit visit, void *user)
 {
-    record_parts made;
-    make_record(&made, number, 1);
-    kw_api_Data_get_args args = {.has_table = true, .table = TABLE, .has_key = true, .key = made.record};
-    const kw_api_Data_get_result *result = link_call(link, &kw_api_methods[KW_API_Data_get], &args);
-    check("get", result->failure);
-    if (!result->success->has_record || result->success->record.count != 4)
-        bench_die("get", KW_BYTES_LITERAL("the record is not there"));
+    for (uint32_t i = 0; i < of->rows.count; i++) {
+        uint64_t number;
+        uint32_t generation = check_record(&of->rows.items[i], &number);
+        visit(user, number, generation);
+    }
 }
 
-static uint64_t
-scan(link_to *link, unsigned scanner)
+static void
+scan(link_to *link, unsigned scanner, bench_visit visit, void *user)
 {
     (void)scanner;
-    kw_api_Query query = {.table = TABLE,
+    kw_api_Query query = {.table = tables[BENCH_SALTED],
                           .has_full_scan = true,
                           .full_scan = true,
                           .has_page_rows = true,
@@ -103,33 +161,25 @@ scan(link_to *link, unsigned scanner)
     kw_api_Data_scan_args args = {.has_query = true, .query = &query};
     const kw_api_Data_scan_result *first = link_call(link, &kw_api_methods[KW_API_Data_scan], &args);
     check("scan", first->failure);
-    const kw_api_Page *page = first->success;
-    uint64_t rows = page->rows.count;
-    while (page->has_cursor) {
-        kw_api_Data_nextPage_args more = {.has_cursor = true, .cursor = page->cursor};
+    const kw_api_Page *at = first->success;
+    visit_page(at, visit, user);
+    while (at->has_cursor) {
+        kw_api_Data_nextPage_args more = {.has_cursor = true, .cursor = at->cursor};
         const kw_api_Data_nextPage_result *result =
             link_call(link, &kw_api_methods[KW_API_Data_nextPage], &more);
         check("nextPage", result->failure);
-        page = result->success;
-        rows += page->rows.count;
+        at = result->success;
+        visit_page(at, visit, user);
     }
-    return rows;
-}
-
-static void
-prepare(const place *where)
-{
-    link_to *link = link_open(where);
-    kw_api_Data_describe_args args = {.has_table = true, .table = TABLE};
-    const kw_api_Data_describe_result *result = link_call(link, &kw_api_methods[KW_API_Data_describe], &args);
-    check("describe", result->failure);
-    link_close(link);
 }
 
 const way way_gateway = {.name = "gateway",
-                         .prepare = prepare,
                          .put = put,
-                         .get = get,
                          .put_many = put_many,
+                         .get = get,
+                         .page = page,
+                         .check_put = check_put,
+                         .check_get = check_get,
+                         .check_page = check_page,
                          .scanners = 1,
                          .scan = scan};

@@ -6,15 +6,13 @@
 #include <arpa/inet.h>
 #include <glib.h>
 #include <netinet/tcp.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define MESSAGE_MAX ((size_t)256 * 1024 * 1024)
 
 struct link {
-    const place *where;
+    const crowd_place *where;
     int fd;
     int32_t sequence_id;
     kw_buffer out;
@@ -24,15 +22,8 @@ struct link {
     kw_arena *arena;
 };
 
-void
-bench_die(const char *what, kw_bytes text)
-{
-    fprintf(stderr, "%s: %.*s\n", what, (int)MIN(text.size, 2000), (const char *)text.data);
-    exit(1);
-}
-
 link_to *
-link_open(const place *where)
+link_open(const crowd_place *where)
 {
     link_to *made = g_new0(link_to, 1);
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(where->port)};
@@ -41,7 +32,7 @@ link_open(const place *where)
     made->where = where;
     made->fd = socket(AF_INET, SOCK_STREAM, 0);
     if (connect(made->fd, (struct sockaddr *)&to, sizeof to))
-        bench_die(where->name, KW_BYTES_LITERAL("cannot connect"));
+        crowd_die(where->name, KW_BYTES_LITERAL("cannot connect"));
     setsockopt(made->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     made->reader = kw_wire_reader_new(MESSAGE_MAX);
     made->arena = kw_arena_new();
@@ -72,7 +63,7 @@ send_call(link_to *link, const kw_wire_method *method, const void *args)
     for (size_t sent = 0; sent < link->out.size;) {
         ssize_t more = send(link->fd, link->out.data + sent, link->out.size - sent, MSG_NOSIGNAL);
         if (more <= 0)
-            bench_die(link->where->name, KW_BYTES_LITERAL("the connection was lost"));
+            crowd_die(link->where->name, KW_BYTES_LITERAL("the connection was lost"));
         sent += (size_t)more;
     }
 }
@@ -90,14 +81,14 @@ receive(link_to *link)
         case KW_WIRE_MESSAGE:
             return payload;
         case KW_WIRE_BROKEN:
-            bench_die(link->where->name, kw_bytes_of_text(error.text));
+            crowd_die(link->where->name, kw_bytes_of_text(error.text));
         case KW_WIRE_MORE:
             break;
         }
         uint8_t *room = kw_buffer_reserve(&link->in, 65536);
         ssize_t got = recv(link->fd, room, link->in.capacity - link->in.size, 0);
         if (got <= 0)
-            bench_die(link->where->name, KW_BYTES_LITERAL("the connection was lost"));
+            crowd_die(link->where->name, KW_BYTES_LITERAL("the connection was lost"));
         link->in.size += (size_t)got;
     }
 }
@@ -114,10 +105,10 @@ link_call(link_to *link, const kw_wire_method *method, const void *args)
     kw_arena_reset(link->arena);
     void *result = kw_arena_alloc0(link->arena, method->result->size);
     if (!kw_wire_message_decode(protocol, payload, &message, &error))
-        bench_die(link->where->name, kw_bytes_of_text(error.text));
+        crowd_die(link->where->name, kw_bytes_of_text(error.text));
     if (message.type != KW_WIRE_REPLY || message.sequence_id != link->sequence_id)
-        bench_die(link->where->name, message.body);
+        crowd_die(link->where->name, message.body);
     if (!kw_wire_struct_decode(method->result, protocol, message.body, limits, link->arena, result, &error))
-        bench_die(link->where->name, kw_bytes_of_text(error.text));
+        crowd_die(link->where->name, kw_bytes_of_text(error.text));
     return result;
 }

@@ -3,6 +3,11 @@
 # [--buffered] [arguments of bench_hbase...]. Everything is in BUILD_FOLDER/bench-hbase and stopped at the
 # end. KW_HBASE_... settings as in tests/support/hbase/lib.sh; KEYWAY_BENCH_RUN uses an HBase that
 # start.sh has started (and leaves it).
+#
+#   run.sh build/release --check                        the whole table; some minutes
+#   run.sh build/release --only put --callers 64 --rounds 3 --slice-ms 500 --rows 20000
+#   run.sh build/release --only put,get --callers 1,8,64 --generated
+#   run.sh build/release --growth callers               CSV instead; also buckets, size, rows
 set -euo pipefail
 build=$(realpath "$1")
 shift
@@ -15,12 +20,13 @@ if [ "${1:-}" = --buffered ]; then
   shift
 fi
 mkdir -p "$work"
+ulimit -n "$(ulimit -Hn)" # 10,000 callers
 
 if [ -n "${KEYWAY_BENCH_RUN:-}" ]; then
   hbase=$KEYWAY_BENCH_RUN
 else
   hbase=$work/hbase
-  KW_HBASE_HEAP=${KW_HBASE_HEAP:-512m} KW_HBASE_THRIFT_HEAP=${KW_HBASE_THRIFT_HEAP:-384m} "$support/start.sh" "$hbase"
+  KW_HBASE_HEAP=${KW_HBASE_HEAP:-1g} KW_HBASE_THRIFT_HEAP=${KW_HBASE_THRIFT_HEAP:-512m} "$support/start.sh" "$hbase"
 fi
 gateway=
 finish() {
@@ -41,6 +47,20 @@ pair = [socket.socket() for _ in range(2)]
 print(*[s.getsockname()[1] for s in pair])')
 sed -e "s/@PORT@/$port/; s/@ADMIN@/$admin/; s/@PLACE@/$place/; s/@TRANSPORT@/$transport/; s/@PROTOCOL@/$protocol/" \
   "$here/policy.yaml.in" >"$work/policy.yaml"
+case " $* " in *" --growth buckets "*)
+  for buckets in 1 2 4 8 16 32 64 128 256; do
+    cat <<TABLE
+  events_$buckets:
+    fields: {id: {type: string, max_bytes: 16}, ts: {type: timestamp, unit: ms}, a: string}
+    key:
+      - salt: {buckets: $buckets, of: [id]}
+      - field: {name: ts, order: desc}
+      - field: id
+    store_table: kw_bench_events_$buckets
+TABLE
+    [ $buckets = 1 ] || echo "    splits: {algorithm: rule, regions: $((buckets < 16 ? buckets : 16))}"
+  done >>"$work/policy.yaml" ;;
+esac
 "$build/server/gateway/keywayd" --config "$work/policy.yaml" 2>"$work/keywayd.log" &
 gateway=$!
 for _ in $(seq 300); do
@@ -51,7 +71,7 @@ done
 # It listens before the store's tables are there; it is ready when they are.
 python3 - "$admin" <<'READY'
 import sys, time, urllib.request
-for _ in range(600):
+for _ in range(900):
     try:
         urllib.request.urlopen(f"http://127.0.0.1:{sys.argv[1]}/readyz", timeout=5)
         break
@@ -60,6 +80,6 @@ for _ in range(600):
 else:
     sys.exit("the gateway is not ready; see its keywayd.log")
 READY
-arguments=()
+arguments=(--gateway-pid "$gateway")
 [ $form = buffered ] || arguments+=(--framed)
 "$build/tests/bench/hbase/bench_hbase" --thrift "${place##*:}" --gateway "$port" "${arguments[@]}" "$@"

@@ -1,5 +1,10 @@
-/* The ways to the same rows that are held against each other. All write rows of three 100-byte cells under
- * one byte of bucket (16 of them) and an id, in tables of 16 regions each. */
+/* The two ways to the same rows that are held against each other: straight to Thrift2, as a client would that
+ * computes its row keys itself, and through keywayd. A row has three cells of bench_value_bytes each under an
+ * id; tables have the same 16 regions on both ways.
+ *
+ * A way makes the arguments of a call and reads its result; who sends it (a link, a crowd) is another matter.
+ * A value says which row and which write it is from (`generation`, from 1), so that everything that is read
+ * can be checked. */
 #pragma once
 
 #include "link.h"
@@ -7,21 +12,50 @@
 #define BENCH_BUCKETS 16
 #define BENCH_FAMILY "d"
 
+typedef enum bench_table {
+    BENCH_SALTED, /* one byte of 16 buckets, then the id */
+    BENCH_ORDERED /* the id alone */
+} bench_table;
+
+typedef struct bench_call {
+    const kw_wire_method *method;
+    const void *args; /* in the arena */
+} bench_call;
+
+/* A row that a scan or a page brought. */
+typedef void (*bench_visit)(void *user, uint64_t number, uint32_t generation);
+
 typedef struct way {
     const char *name;
-    /* The table must be there. */
-    void (*prepare)(const place *where);
-    void (*put)(link_to *link, uint64_t number);
-    void (*get)(link_to *link, uint64_t number);
-    void (*put_many)(link_to *link, uint64_t first, size_t count);
-    /* Threads of a whole scan, and what each reads: rows. */
+    bench_call (*put)(kw_arena *arena, bench_table table, uint64_t number, uint32_t generation);
+    bench_call (*put_many)(kw_arena *arena, bench_table table, uint64_t first, size_t count,
+                           uint32_t generation);
+    bench_call (*get)(kw_arena *arena, bench_table table, uint64_t number);
+    /* `rows` rows from this one on, of BENCH_ORDERED. */
+    bench_call (*page)(kw_arena *arena, uint64_t from, uint32_t rows);
+    /* These end the program when the answer is not what it must be. */
+    void (*check_put)(const void *result);
+    uint32_t (*check_get)(const void *result, uint64_t number); /* the generation */
+    uint32_t (*check_page)(const void *result);                 /* how many rows */
+    /* Threads of a whole scan of BENCH_SALTED, and what each reads. */
     unsigned scanners;
-    uint64_t (*scan)(link_to *link, unsigned scanner);
+    void (*scan)(link_to *link, unsigned scanner, bench_visit visit, void *user);
 } way;
 
-extern const way way_direct;  /* Thrift2 itself */
-extern const way way_gateway; /* keywayd in front of it */
+extern const way way_direct;
+/* Scans with getScannerResults instead of opened scanners. */
+extern const way way_direct_stateless;
+extern const way way_gateway;
 
-/* "n%09" of the number, 10 bytes and NUL. */
-void bench_id(uint64_t number, char to[16]);
-extern const char bench_value[100];
+/* --- rows ------------------------------------------------------------------------------------- */
+
+/* 100; the growth by record size changes it. At least 32. */
+extern size_t bench_value_bytes;
+
+/* "n%09" of the number, 10 bytes. */
+kw_bytes bench_id(kw_arena *arena, uint64_t number);
+/* column 0..2 */
+kw_bytes bench_value(kw_arena *arena, uint64_t number, uint32_t generation, unsigned column);
+uint64_t bench_number_of_id(kw_bytes id);
+/* The generation of the row's three values; ends the program when they are not what was written at once. */
+uint32_t bench_check_values(const char *who, uint64_t number, const kw_bytes values[3]);

@@ -1,0 +1,58 @@
+/* What the measures share. Each measure adds its rows to the table (table.h). */
+#pragma once
+
+#include "slice.h"
+
+#define ROUNDS_MOST 50
+#define CALLERS_MOST 12
+
+typedef struct bench {
+    bench_side sides[2]; /* direct, gateway */
+    int rounds;
+    int slice_ms;
+    bool generated; /* callers are generated clients */
+    unsigned callers[CALLERS_MOST];
+    size_t callers_count;
+} bench;
+
+/* Medians over the rounds; ratios are medians of each round's gateway / direct. */
+typedef struct compared {
+    figures of[2];
+    double rate, p50, p99;
+} compared;
+
+/* Slices of the two ways in turn, changing places from round to round. Puts are verified after each round. */
+compared rounds_compare(bench *all, work what, unsigned callers);
+double rounds_median(double *values, int count);
+
+/* Reads everything back, checks it and returns rows a second. */
+double scan_whole(bench_side *side);
+/* Takes the faster of the two ways to scan Thrift2 for the direct side. */
+void scan_choose(bench *all);
+
+/* --- measures --------------------------------------------------------------------------------- */
+
+void measure_calls(bench *all, work what);
+void measure_hot(bench *all);
+void measure_connected(bench *all);
+void measure_latest(bench *all);
+void measure_order(bench *all);
+void measure_scan(bench *all);
+void measure_mixes(bench *all);
+
+/* Figures of one kind as CSV; false: no such kind. */
+bool growth_run(bench *all, const char *kind);
+
+/* --- questions, for measures and growth ------------------------------------------------------- */
+
+typedef struct asked {
+    double p50_us, p99_us;
+    double rows_scanned; /* per question, mean */
+    double calls;        /* to Thrift2 per question */
+    uint64_t questions;
+} asked;
+
+/* Events e.g. "events", numbered from `first`. */
+void question_load_events(const crowd_place *where, const char *table, uint64_t first, uint64_t count);
+/* The 20 newest of the table, again and again. */
+asked question_latest(const crowd_place *where, const char *table, int ms);

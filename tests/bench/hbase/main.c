@@ -1,0 +1,131 @@
+/* What the gateway costs, and what it brings, in front of HBase: the same work straight to Thrift2 and
+ * through keywayd, in turn, in one run.
+ *
+ *   bench_hbase --thrift PORT --gateway PORT [--gateway-pid PID] [--framed] [--only LIST] [--callers LIST]
+ *               [--rounds N] [--slice-ms MS] [--rows N] [--warm SECONDS] [--generated] [--check]
+ *
+ * run.sh starts everything and runs it. A slice is a closed loop of so many callers, one connection each.
+ * Slices of the two ways alternate and change places from round to round; figures are medians over the
+ * rounds, ratios medians of each round's ratio. Behind each round of puts both tables are read back and
+ * compared with what was acknowledged. --check: exit 1 when a measure misses what it must reach.
+ */
+#include "bench.h"
+#include "table.h"
+
+#include <glib.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct {
+    const char *name;
+    void (*measure)(bench *all);
+} others[] = {{"hot", measure_hot},     {"connected", measure_connected}, {"latest", measure_latest},
+              {"order", measure_order}, {"scan", measure_scan},           {"mixes", measure_mixes}};
+
+static gint thrift, gateway, gateway_pid, rounds = 5, slice_ms = 1000, rows = 50000, warm = 12;
+static gboolean framed, check, generated;
+static char *only = "put,get,hot,connected,latest,order,scan,mixes", *callers = "1,8,64,256,1000", *growth;
+
+static const GOptionEntry options[] = {
+    {"thrift", 0, 0, G_OPTION_ARG_INT, &thrift, "port of Thrift2", "PORT"},
+    {"gateway", 0, 0, G_OPTION_ARG_INT, &gateway, "port of keywayd", "PORT"},
+    {"gateway-pid", 0, 0, G_OPTION_ARG_INT, &gateway_pid, "keywayd, to measure its CPU time", "PID"},
+    {"framed", 0, 0, G_OPTION_ARG_NONE, &framed, "Thrift2 is framed compact (else buffered binary)", NULL},
+    {"only", 0, 0, G_OPTION_ARG_STRING, &only, "put,get,hot,connected,latest,order,scan,mixes", "LIST"},
+    {"callers", 0, 0, G_OPTION_ARG_STRING, &callers, "for put and get (1,8,64,256,1000)", "LIST"},
+    {"rounds", 0, 0, G_OPTION_ARG_INT, &rounds, "rounds (5)", "N"},
+    {"slice-ms", 0, 0, G_OPTION_ARG_INT, &slice_ms, "length of a slice (1000)", "MS"},
+    {"rows", 0, 0, G_OPTION_ARG_INT, &rows, "rows of each table (50000)", "N"},
+    {"warm", 0, 0, G_OPTION_ARG_INT, &warm, "seconds to warm the JVMs (12)", "SECONDS"},
+    {"generated", 0, 0, G_OPTION_ARG_NONE, &generated, "put and get by generated Thrift C GLib clients",
+     NULL},
+    {"growth", 0, 0, G_OPTION_ARG_STRING, &growth, "instead: CSV of callers, buckets, size or rows", "KIND"},
+    {"check", 0, 0, G_OPTION_ARG_NONE, &check, "a missed target is a failure", NULL},
+    G_OPTION_ENTRY_NULL};
+
+static void
+load(bench *all)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    for (int i = 0; i < 2; i++) {
+        bench_side *side = &all->sides[i];
+        link_to *link = link_open(&side->place);
+        for (uint64_t first = 0; first < side->rows; first += 500) {
+            size_t count = (size_t)MIN(side->rows - first, 500);
+            for (int table = 0; table < 2; table++) {
+                kw_arena_reset(arena);
+                bench_call call = side->way->put_many(arena, (bench_table)table, first, count, 1);
+                link_call(link, call.method, call.args);
+            }
+        }
+        for (uint64_t row = 0; row < side->rows; row++)
+            side->generations[row] = 1;
+        side->inserted = side->rows;
+        link_close(link);
+    }
+}
+
+/* A fresh JVM runs at half its speed for a while. */
+static void
+warm_up(bench *all)
+{
+    kw_deadline end = kw_deadline_in_ms(warm * 1000);
+    for (unsigned i = 0; warm > 0 && !kw_deadline_passed(end); i++)
+        slice_run(&all->sides[i % 2], i / 2 % 2 ? WORK_GET : WORK_PUT, i / 4 % 2 ? 8 : 64, 1000);
+}
+
+static void
+run(bench *all, char **wanted)
+{
+    const char *const *list = (const char *const *)wanted;
+    if (!generated)
+        scan_choose(all);
+    table_begin();
+    if (g_strv_contains(list, "put"))
+        measure_calls(all, WORK_PUT);
+    if (g_strv_contains(list, "get"))
+        measure_calls(all, WORK_GET);
+    for (size_t i = 0; i < G_N_ELEMENTS(others); i++)
+        if (g_strv_contains(list, others[i].name) && !generated)
+            others[i].measure(all);
+}
+
+static void
+prepare(bench *all)
+{
+    kw_wire_form form = {framed ? KW_WIRE_COMPACT : KW_WIRE_BINARY, framed};
+    *all = (bench){.rounds = CLAMP(rounds, 1, ROUNDS_MOST), .slice_ms = slice_ms, .generated = generated};
+    all->sides[0] = (bench_side){.way = &way_direct, .place = {"Thrift2", (uint16_t)thrift, form}};
+    all->sides[1] = (bench_side){.way = &way_gateway,
+                                 .place = {"keywayd", (uint16_t)gateway, {KW_WIRE_COMPACT, true}},
+                                 .process = gateway_pid,
+                                 .thrift_port = (uint16_t)thrift};
+    for (int i = 0; i < 2; i++) {
+        all->sides[i].rows = (uint64_t)MAX(rows, 10000);
+        all->sides[i].generations = g_new0(uint32_t, all->sides[i].rows);
+        all->sides[i].doubtful = g_new0(bool, all->sides[i].rows);
+        all->sides[i].exact = true;
+    }
+    g_auto(GStrv) counts = g_strsplit(callers, ",", CALLERS_MOST);
+    for (size_t i = 0; counts[i]; i++)
+        all->callers[all->callers_count++] = (unsigned)CLAMP(atoi(counts[i]), 1, 10000);
+}
+
+int
+main(int argc, char **argv)
+{
+    static bench all;
+    g_autoptr(GOptionContext) context = g_option_context_new(NULL);
+    g_autoptr(GError) error = NULL;
+    g_option_context_add_main_entries(context, options, NULL);
+    if (!g_option_context_parse(context, &argc, &argv, &error) || !thrift || !gateway)
+        crowd_die("usage", kw_bytes_of_text(error ? error->message : "--thrift and --gateway are needed"));
+    prepare(&all);
+    load(&all);
+    warm_up(&all);
+    if (growth)
+        return growth_run(&all, growth) ? 0 : 2;
+    g_auto(GStrv) wanted = g_strsplit(only, ",", -1);
+    run(&all, wanted);
+    return table_met() || !check ? 0 : 1;
+}

@@ -1,0 +1,237 @@
+/* Questions of one caller: the latest 20 over 16 salted buckets, the latest event of one order. What Thrift2
+ * needs for one get, measured in between, is the yardstick. */
+#include "bench.h"
+#include "table.h"
+
+#include "thrift/keyway_wire.h"
+
+#include <glib.h>
+
+#define EVENTS 20000
+#define ORDERS 2000
+#define EVENTS_OF_ORDER 10
+#define BATCH 500
+#define EPOCH_MS 1700000000000
+
+typedef __typeof__(*((kw_api_Record *)0)->items) item;
+
+static kw_api_Value *
+text_value(kw_arena *arena, kw_bytes text)
+{
+    kw_api_Value *made = KW_ARENA_NEW(arena, kw_api_Value);
+    *made = (kw_api_Value){.has_text = true, .text = text};
+    return made;
+}
+
+/* --- loading ---------------------------------------------------------------------------------- */
+
+/* Fields id, ts and a; the key rule of the table says what they mean for its rows. */
+static kw_api_Record
+event_of(kw_arena *arena, kw_bytes id, int64_t ts, uint64_t number)
+{
+    kw_api_Record made = {.items = kw_arena_alloc0(arena, 3 * sizeof(item)), .count = 3};
+    made.items[0].key = KW_BYTES_LITERAL("id");
+    made.items[0].value = *text_value(arena, id);
+    made.items[1].key = KW_BYTES_LITERAL("ts");
+    made.items[1].value = (kw_api_Value){.has_number = true, .number = ts};
+    made.items[2].key = KW_BYTES_LITERAL("a");
+    made.items[2].value = *text_value(arena, bench_value(arena, number, 1, 0));
+    return made;
+}
+
+static void
+put_many(link_to *link, const char *table, kw_api_Record *records, size_t count)
+{
+    kw_api_Data_putMany_args args = {
+        .has_table = true, .table = kw_bytes_of_text(table), .has_records = true};
+    args.records.items = records;
+    args.records.count = (uint32_t)count;
+    const kw_api_Data_putMany_result *result = link_call(link, &kw_api_methods[KW_API_Data_putMany], &args);
+    if (result->failure)
+        crowd_die(table, result->failure->message);
+    for (uint32_t i = 0; i < result->success.count; i++)
+        if (result->success.items[i].outcome != KW_API_Outcome_OK)
+            crowd_die(table, result->success.items[i].failure->message);
+}
+
+/* Number to event. */
+typedef kw_api_Record (*maker)(kw_arena *arena, uint64_t number);
+
+static void
+load(const crowd_place *where, const char *table, uint64_t first, uint64_t count, maker make)
+{
+    link_to *link = link_open(where);
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    for (uint64_t at = first; at < first + count; at += BATCH) {
+        size_t size = (size_t)MIN(first + count - at, BATCH);
+        kw_arena_reset(arena);
+        kw_api_Record *records = KW_ARENA_ARRAY(arena, kw_api_Record, size);
+        for (size_t i = 0; i < size; i++)
+            records[i] = make(arena, at + i);
+        put_many(link, table, records, size);
+    }
+    link_close(link);
+}
+
+static kw_api_Record
+event_by_time(kw_arena *arena, uint64_t number)
+{
+    return event_of(arena, bench_id(arena, number), EPOCH_MS + (int64_t)number, number);
+}
+
+static kw_api_Record
+event_of_order(kw_arena *arena, uint64_t number)
+{
+    return event_of(arena, bench_id(arena, number % ORDERS), EPOCH_MS + (int64_t)(number / ORDERS), number);
+}
+
+void
+question_load_events(const crowd_place *where, const char *table, uint64_t first, uint64_t count)
+{
+    load(where, table, first, count, event_by_time);
+}
+
+/* --- asking ----------------------------------------------------------------------------------- */
+
+/* The figure of Admin.stats, -1 when there is none. */
+static double
+stat_of(link_to *link, const char *name)
+{
+    kw_api_Admin_stats_args none = {0};
+    const kw_api_Admin_stats_result *result = link_call(link, &kw_api_methods[KW_API_Admin_stats], &none);
+    for (uint32_t i = 0; i < result->success.count; i++)
+        if (kw_bytes_equal(result->success.items[i].key, kw_bytes_of_text(name)))
+            return result->success.items[i].value;
+    return -1;
+}
+
+/* Calls to the store so far: what the gateway counts as such, else runs and point reads. */
+static double
+store_calls(link_to *link)
+{
+    double calls = stat_of(link, "store_calls");
+    return calls >= 0 ? calls : stat_of(link, "runs_opened") + stat_of(link, "store_reads");
+}
+
+/* Fills the question, with memory of the arena. */
+typedef void (*asker)(kw_arena *arena, kw_api_Query *query);
+
+static asked
+ask(const crowd_place *where, const char *table, int ms, uint32_t rows, asker fill)
+{
+    link_to *link = link_open(where);
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    slice_samples samples = {0};
+    asked result = {0};
+    uint64_t scanned = 0;
+    double before = store_calls(link);
+    kw_deadline end = kw_deadline_in_ms(ms);
+    while (!kw_deadline_passed(end)) {
+        kw_arena_reset(arena);
+        kw_api_Query query = {.table = kw_bytes_of_text(table), .has_limit = true, .limit = rows};
+        kw_api_Data_scan_args args = {.has_query = true, .query = &query};
+        fill(arena, &query);
+        uint64_t start = kw_clock_mono_ns();
+        const kw_api_Data_scan_result *got = link_call(link, &kw_api_methods[KW_API_Data_scan], &args);
+        slice_samples_add(&samples, kw_clock_mono_ns() - start);
+        if (got->failure)
+            crowd_die(table, got->failure->message);
+        if (got->success->rows.count != rows)
+            crowd_die(table, KW_BYTES_LITERAL("not as many rows as asked for"));
+        scanned += (uint64_t)got->success->rows_scanned;
+    }
+    result.questions = samples.count;
+    result.calls = (store_calls(link) - before) / (double)MAX(samples.count, 1);
+    result.rows_scanned = (double)scanned / (double)MAX(samples.count, 1);
+    figures times = {0};
+    slice_samples_tell(&samples, &times);
+    result.p50_us = times.p50_us;
+    result.p99_us = times.p99_us;
+    slice_samples_clear(&samples);
+    link_close(link);
+    return result;
+}
+
+static void
+newest(kw_arena *arena, kw_api_Query *query)
+{
+    (void)arena;
+    query->has_order = true;
+    query->order = KW_API_Order_DESCENDING;
+    query->has_full_scan = true;
+    query->full_scan = true;
+}
+
+static void
+newest_of_an_order(kw_arena *arena, kw_api_Query *query)
+{
+    query->has_bound = true;
+    query->bound.items = kw_arena_alloc0(arena, sizeof(item));
+    query->bound.count = 1;
+    query->bound.items[0].key = KW_BYTES_LITERAL("id");
+    query->bound.items[0].value = *text_value(arena, bench_id(arena, kw_random_u64() % ORDERS));
+}
+
+asked
+question_latest(const crowd_place *where, const char *table, int ms)
+{
+    return ask(where, table, ms, 20, newest);
+}
+
+/* --- the measures ----------------------------------------------------------------------------- */
+
+typedef struct compared_question {
+    asked median; /* p50 over the rounds, the rest of the last one */
+    double ratio; /* to one direct get */
+    double get_us;
+} compared_question;
+
+static compared_question
+compare(bench *all, const char *table, uint32_t rows, asker fill)
+{
+    compared_question result = {0};
+    double p50[ROUNDS_MOST], ratio[ROUNDS_MOST], get[ROUNDS_MOST];
+    ask(&all->sides[1].place, table, all->slice_ms, rows, fill); /* once, to be warm */
+    for (int round = 0; round < all->rounds; round++) {
+        get[round] = slice_run(&all->sides[0], WORK_GET, 1, all->slice_ms).p50_us;
+        result.median = ask(&all->sides[1].place, table, all->slice_ms, rows, fill);
+        p50[round] = result.median.p50_us;
+        ratio[round] = p50[round] / get[round];
+    }
+    result.median.p50_us = rounds_median(p50, all->rounds);
+    result.ratio = rounds_median(ratio, all->rounds);
+    result.get_us = rounds_median(get, all->rounds);
+    return result;
+}
+
+void
+measure_latest(bench *all)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    load(&all->sides[1].place, "events", 0, EVENTS, event_by_time);
+    compared_question got = compare(all, "events", 20, newest);
+    const char *get = kw_arena_printf(arena, "one get: p50 %.0f us", got.get_us);
+    const char *question =
+        kw_arena_printf(arena, "p50 %.0f us, %.1f calls", got.median.p50_us, got.median.calls);
+    table_add(&(table_row){"latest 20 over 16 buckets: rows read", "", question, got.median.rows_scanned,
+                           "rows", AT_MOST, 60, 40});
+    /* 1.2 ms (0.8 ms) where a direct get takes 0.16 ms */
+    table_add(&(table_row){"latest 20 over 16 buckets: p50 in direct gets", get, question, got.ratio, "x",
+                           AT_MOST, 7.5, 5});
+}
+
+void
+measure_order(bench *all)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    load(&all->sides[1].place, "orders", 0, ORDERS * EVENTS_OF_ORDER, event_of_order);
+    compared_question got = compare(all, "orders", 1, newest_of_an_order);
+    const char *get = kw_arena_printf(arena, "one get: p50 %.0f us", got.get_us);
+    const char *question = kw_arena_printf(arena, "p50 %.0f us", got.median.p50_us);
+    table_add(&(table_row){"latest event of an order: calls", "", question, got.median.calls, "calls",
+                           AT_MOST, 1.01, 1});
+    table_add(&(table_row){"latest event of an order: rows read", "", question, got.median.rows_scanned,
+                           "rows", AT_MOST, 1, 1});
+    table_add(&(table_row){"latest event of an order: p50 in direct gets", get, question, got.ratio, "x",
+                           AT_MOST, 1.4, 1.15});
+}

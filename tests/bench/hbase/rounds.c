@@ -1,0 +1,103 @@
+/* See bench.h. */
+#include "bench.h"
+
+#include <glib.h>
+#include <stdlib.h>
+
+static int
+by_value(const void *a, const void *b)
+{
+    double one = *(const double *)a, other = *(const double *)b;
+    return (one > other) - (one < other);
+}
+
+double
+rounds_median(double *values, int count)
+{
+    qsort(values, (size_t)count, sizeof *values, by_value);
+    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+typedef double (*member)(const figures *of);
+
+static double
+rate_of(const figures *of)
+{
+    return of->per_second;
+}
+
+static double
+p50_of(const figures *of)
+{
+    return of->p50_us;
+}
+
+static double
+p99_of(const figures *of)
+{
+    return of->p99_us;
+}
+
+static double
+cpu_of(const figures *of)
+{
+    return of->cpu_us;
+}
+
+static double
+median_of(const figures *of, int count, member which)
+{
+    double values[ROUNDS_MOST];
+    for (int i = 0; i < count; i++)
+        values[i] = which(&of[i]);
+    return rounds_median(values, count);
+}
+
+static double
+median_ratio(figures of[2][ROUNDS_MOST], int count, member which)
+{
+    double values[ROUNDS_MOST];
+    for (int i = 0; i < count; i++)
+        values[i] = which(&of[0][i]) > 0 ? which(&of[1][i]) / which(&of[0][i]) : 0;
+    return rounds_median(values, count);
+}
+
+/* Rates and times are medians; who was served, and connections, are the worst round's. */
+static figures
+summary(const figures *of, int count)
+{
+    figures all = of[0];
+    for (int i = 1; i < count; i++) {
+        all.connected = MIN(all.connected, of[i].connected);
+        all.served = MIN(all.served, of[i].served);
+        all.lost = MAX(all.lost, of[i].lost);
+        all.upstream = MAX(all.upstream, of[i].upstream);
+        all.generator = MAX(all.generator, of[i].generator);
+    }
+    all.per_second = median_of(of, count, rate_of);
+    all.p50_us = median_of(of, count, p50_of);
+    all.p99_us = median_of(of, count, p99_of);
+    all.cpu_us = median_of(of, count, cpu_of);
+    return all;
+}
+
+compared
+rounds_compare(bench *all, work what, unsigned callers)
+{
+    figures of[2][ROUNDS_MOST];
+    for (int round = 0; round < all->rounds; round++) {
+        for (int turn = 0; turn < 2; turn++) {
+            int side = (round + turn) % 2;
+            of[side][round] = all->generated
+                                  ? slice_run_generated(&all->sides[side], what, callers, all->slice_ms)
+                                  : slice_run(&all->sides[side], what, callers, all->slice_ms);
+        }
+        for (int side = 0; side < 2 && what == WORK_PUT; side++)
+            scan_whole(&all->sides[side]);
+    }
+    compared result = {.of = {summary(of[0], all->rounds), summary(of[1], all->rounds)}};
+    result.rate = median_ratio(of, all->rounds, rate_of);
+    result.p50 = median_ratio(of, all->rounds, p50_of);
+    result.p99 = median_ratio(of, all->rounds, p99_of);
+    return result;
+}

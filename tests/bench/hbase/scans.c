@@ -1,0 +1,107 @@
+/* Whole scans: as a measure, and as the check that what was written is there. */
+#include "bench.h"
+#include "table.h"
+
+#include "base/thread.h"
+
+#include <glib.h>
+#include <stdio.h>
+
+typedef struct scanner {
+    kw_thread thread;
+    bench_side *side;
+    link_to *link;
+    unsigned number;
+    uint64_t rows;  /* in all */
+    uint64_t known; /* of those that this run has loaded */
+    uint64_t wrong;
+} scanner;
+
+static void
+visit(void *user, uint64_t number, uint32_t generation)
+{
+    scanner *of = user;
+    of->rows++;
+    if (number >= of->side->rows)
+        return; /* of an earlier run on the same HBase */
+    of->known++;
+    of->wrong += !side_is_right(of->side, number, generation);
+}
+
+static void
+scan_once(void *user)
+{
+    scanner *of = user;
+    of->side->way->scan(of->link, of->number, visit, of);
+}
+
+double
+scan_whole(bench_side *side)
+{
+    scanner all[BENCH_BUCKETS] = {0};
+    uint64_t rows = 0, known = 0, wrong = 0;
+    unsigned scanners = side->way->scanners;
+    for (unsigned i = 0; i < scanners; i++)
+        all[i] = (scanner){.side = side, .link = link_open(&side->place), .number = i};
+    uint64_t start = kw_clock_mono_ns();
+    for (unsigned i = 0; i < scanners; i++)
+        kw_thread_start(&all[i].thread, "scanner", scan_once, &all[i]);
+    for (unsigned i = 0; i < scanners; i++) {
+        kw_thread_join(&all[i].thread);
+        rows += all[i].rows;
+        known += all[i].known;
+        wrong += all[i].wrong;
+    }
+    double seconds = (double)(kw_clock_mono_ns() - start) / 1e9;
+    for (unsigned i = 0; i < scanners; i++)
+        link_close(all[i].link);
+    if (known != side->rows || wrong) {
+        fprintf(stderr, "%s: %llu of %llu rows read back, %llu of them not as written last\n",
+                side->way->name, (unsigned long long)known, (unsigned long long)side->rows,
+                (unsigned long long)wrong);
+        crowd_die("verification", KW_BYTES_LITERAL("failed"));
+    }
+    return (double)rows / seconds;
+}
+
+static double
+median_rate(bench_side side, const way *how, int rounds)
+{
+    double rates[ROUNDS_MOST];
+    side.way = how;
+    for (int i = 0; i < rounds; i++)
+        rates[i] = scan_whole(&side);
+    return rounds_median(rates, rounds);
+}
+
+void
+scan_choose(bench *all)
+{
+    median_rate(all->sides[0], &way_direct, 1);
+    median_rate(all->sides[0], &way_direct_stateless, 1);
+    double opened = median_rate(all->sides[0], &way_direct, 3);
+    double stateless = median_rate(all->sides[0], &way_direct_stateless, 3);
+    bool better = stateless > opened;
+    printf(
+        "Direct scans: opened scanners %.0f rows/s, getScannerResults %.0f rows/s (1,000 rows a call, %d at "
+        "once); the table has the %s.\n\n",
+        opened, stateless, BENCH_BUCKETS, better ? "latter" : "former");
+    all->sides[0].way = better ? &way_direct_stateless : &way_direct;
+}
+
+void
+measure_scan(bench *all)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    double rate[2][ROUNDS_MOST], ratio[ROUNDS_MOST];
+    for (int round = 0; round < all->rounds; round++) {
+        for (int turn = 0; turn < 2; turn++)
+            rate[(round + turn) % 2][round] = scan_whole(&all->sides[(round + turn) % 2]);
+        ratio[round] = rate[1][round] / rate[0][round];
+    }
+    double direct = rounds_median(rate[0], all->rounds), gateway = rounds_median(rate[1], all->rounds);
+    table_add(&(table_row){"whole scan, 16 buckets",
+                           kw_arena_printf(arena, "%.0f rows/s, %d scanners at once", direct, BENCH_BUCKETS),
+                           kw_arena_printf(arena, "%.0f rows/s merged, 1 caller", gateway),
+                           rounds_median(ratio, all->rounds), "x", AT_LEAST, 0.9, 1.0});
+}

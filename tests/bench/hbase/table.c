@@ -1,0 +1,34 @@
+/* See table.h. */
+#include "table.h"
+
+#include <stdio.h>
+
+static bool all_met = true;
+
+void
+table_begin(void)
+{
+    printf("| measure | direct Thrift2 | through the gateway | | must | aim | met |\n");
+    printf("|---|---|---|---|---|---|---|\n");
+}
+
+void
+table_add(const table_row *row)
+{
+    bool met = row->bound == NO_BOUND ||
+               (row->bound == AT_LEAST ? row->value >= row->must : row->value <= row->must);
+    const char *sign = row->bound == AT_LEAST ? ">=" : "<=";
+    printf("| %s | %s | %s | %.2f %s |", row->measure, row->direct, row->gateway, row->value, row->unit);
+    if (row->bound == NO_BOUND)
+        printf(" | | |\n");
+    else
+        printf(" %s %g | %g | %s |\n", sign, row->must, row->aim, met ? "yes" : "NO");
+    fflush(stdout);
+    all_met = all_met && met;
+}
+
+bool
+table_met(void)
+{
+    return all_met;
+}
