@@ -19,12 +19,14 @@ add_family(kw_read *read, kw_model_family *families, size_t *count, const char *
 static void
 assemble_families(kw_read *read, const kw_draft_table *draft, kw_model_table *table)
 {
-    size_t most = draft->families_count + draft->fields_count + 1;
+    size_t most = draft->families_count + draft->fields_count + 2;
     kw_model_family *families = KW_MEMORY_ARRAY(read->memory, kw_model_family, most);
     if (draft->families_count)
         memcpy(families, draft->families, draft->families_count * sizeof *families);
     size_t count = draft->families_count;
     add_family(read, families, &count, table->default_family, table->mark);
+    if (table->marker_family)
+        add_family(read, families, &count, table->marker_family, draft->marker_mark);
     for (size_t i = 0; i < draft->fields_count; i++)
         if (draft->fields[i].stored)
             add_family(read, families, &count, draft->fields[i].field.family, draft->fields[i].field.mark);

@@ -19,10 +19,12 @@ refuse_given(kw_read *read, const kw_node *map, const char *name, const char *fo
 static void
 check_form(kw_read *read, const kw_node *map, const kw_model_field *field)
 {
-    bool number = field->type == KW_FIELD_INT || field->type == KW_FIELD_TIMESTAMP;
-    if (field->form == KW_CELL_RAW_BE4 && !number)
+    bool number =
+        field->type == KW_FIELD_INT || field->type == KW_FIELD_TIMESTAMP || field->type == KW_FIELD_DOUBLE;
+    if ((field->form == KW_CELL_RAW_BE4 || field->form == KW_CELL_PHOENIX4) && !number)
         kw_read_problem(read, kw_node_find(map, "form")->mark, NULL,
-                        "form raw4 is for int and timestamp fields");
+                        "form %s is for int, timestamp and double fields",
+                        field->form == KW_CELL_RAW_BE4 ? "raw4" : "phoenix4");
     if (field->form == KW_CELL_TEXT && field->type == KW_FIELD_BYTES)
         kw_read_problem(read, kw_node_find(map, "form")->mark, NULL, "form text is not for bytes fields");
 }
@@ -126,6 +128,26 @@ rule_holds_field(const kw_model_path *path, const char *field)
     return false;
 }
 
+/* Text with escapes as bytes of the model's memory, a NUL behind them. */
+static const char *
+bytes_of(kw_read *read, const char *text, size_t *ret_size)
+{
+    char *bytes = kw_memory_array(read->memory, strlen(text) + 1, 1);
+    bool legal = kw_parse_binary(text, (uint8_t *)bytes, ret_size);
+    g_assert(legal); /* the row's name rule saw it */
+    bytes[*ret_size] = '\0';
+    return bytes;
+}
+
+static void
+cut_column(kw_read *read, const char *column, const char **ret_family, const char **ret_qualifier,
+           size_t *ret_size)
+{
+    const char *colon = strchr(column, ':');
+    *ret_family = kw_memory_text(read->memory, column, (size_t)(colon - column));
+    *ret_qualifier = bytes_of(read, colon + 1, ret_size);
+}
+
 static void
 give_column(kw_read *read, const kw_draft_table *table, kw_draft_field *draft)
 {
@@ -136,11 +158,10 @@ give_column(kw_read *read, const kw_draft_table *table, kw_draft_field *draft)
     if (!draft->column) {
         field->family = table->table.default_family;
         field->qualifier = field->name;
+        field->qualifier_size = strlen(field->name);
         return;
     }
-    const char *colon = strchr(draft->column, ':');
-    field->family = kw_memory_text(read->memory, draft->column, (size_t)(colon - draft->column));
-    field->qualifier = kw_memory_text(read->memory, colon + 1, strlen(colon + 1));
+    cut_column(read, draft->column, &field->family, &field->qualifier, &field->qualifier_size);
 }
 
 static void
@@ -152,7 +173,9 @@ give_columns(kw_read *read, kw_draft_table *table)
         give_column(read, table, draft);
         if (!draft->stored)
             continue;
-        g_autofree char *column = g_strdup_printf("%s:%s", draft->field.family, draft->field.qualifier);
+        g_autofree char *column = draft->column
+                                      ? g_strdup(draft->column)
+                                      : g_strdup_printf("%s:%s", draft->field.family, draft->field.qualifier);
         const char *first = g_hash_table_lookup(owners, column);
         if (first)
             kw_read_problem(read, draft->column ? draft->column_mark : draft->field.mark,
@@ -162,6 +185,23 @@ give_columns(kw_read *read, kw_draft_table *table)
         else
             g_hash_table_insert(owners, g_steal_pointer(&column), (void *)draft->field.name);
     }
+}
+
+static void
+give_marker(kw_read *read, kw_draft_table *draft)
+{
+    kw_model_table *table = &draft->table;
+    table->marker_value = "";
+    if (!draft->marker) {
+        if (draft->marker_value)
+            kw_read_problem(read, draft->marker_value_mark, "marker: \"0:_0\"",
+                            "marker_value needs a marker");
+        return;
+    }
+    cut_column(read, draft->marker, &table->marker_family, &table->marker_qualifier,
+               &table->marker_qualifier_size);
+    if (draft->marker_value)
+        table->marker_value = bytes_of(read, draft->marker_value, &table->marker_value_size);
 }
 
 /* --- a table's paths -------------------------------------------------------------------------- */
@@ -192,4 +232,5 @@ kw_check_table(kw_read *read, const kw_node *node, void *section)
         return;
     name_store_tables(read, table);
     give_columns(read, table);
+    give_marker(read, table);
 }

@@ -23,10 +23,12 @@ typedef enum kw_time_unit { KW_UNIT_S, KW_UNIT_MS, KW_UNIT_US, KW_UNIT_NS } kw_t
 
 /* How a stored field's cell value is written. */
 typedef enum kw_cell_form {
-    KW_CELL_RAW_BE, /* Java's Bytes.toBytes: 8-byte big-endian long/double, 1-byte bool (0x00/0xff), UTF-8
+    KW_CELL_RAW_BE,   /* Java's Bytes.toBytes: 8-byte big-endian long/double, 1-byte bool (0x00/0xff), UTF-8
                        text */
-    KW_CELL_TEXT,   /* decimal / true / false / UTF-8 text */
-    KW_CELL_RAW_BE4 /* 4-byte big-endian int (int and timestamp only) */
+    KW_CELL_TEXT,     /* decimal / true / false / UTF-8 text */
+    KW_CELL_RAW_BE4,  /* 4-byte big-endian int or float (int, timestamp and double only) */
+    KW_CELL_PHOENIX,  /* Phoenix's BIGINT (and DATE, TIME), DOUBLE, BOOLEAN (0x00/0x01), VARCHAR */
+    KW_CELL_PHOENIX4, /* Phoenix's INTEGER and FLOAT (int, timestamp and double only) */
 } kw_cell_form;
 
 typedef struct kw_model_field {
@@ -37,7 +39,8 @@ typedef struct kw_model_field {
     /* Column "family:qualifier" that stores it. NULL family: kept in the row key only. A field that
      * names no column and is not in the primary key rule gets <default family>:<name>. */
     const char *family;
-    const char *qualifier;
+    const char *qualifier; /* its bytes; \xNN escapes are resolved, so that it may hold a NUL */
+    size_t qualifier_size;
     kw_cell_form form;
     /* Declared values (enum component, value checks); none: values_count 0. Texts as written. */
     const char *const *values;
@@ -138,6 +141,13 @@ typedef struct kw_model_table {
     kw_mark mark;
     const char *about;
     const char *default_family; /* default "d" */
+    /* Cell that every record's rows get, to show that they exist. NULL family: none given; then records
+     * without stored fields get a cell with the empty qualifier in the default family. */
+    const char *marker_family;
+    const char *marker_qualifier; /* bytes, as of fields */
+    size_t marker_qualifier_size;
+    const char *marker_value; /* bytes */
+    size_t marker_value_size;
     const kw_model_field *fields;
     size_t fields_count;
     const kw_model_path *paths; /* [0] is the primary path */

@@ -91,17 +91,6 @@ family_name(const char *text, size_t size, kw_refusal *ret_refusal)
     return true;
 }
 
-static bool
-column_name(const char *text, kw_refusal *ret_refusal)
-{
-    const char *colon = strchr(text, ':');
-    if (!colon || !colon[1])
-        return refuse(ret_refusal, "is not a column", "write family:qualifier, such as d:status");
-    if (strlen(colon + 1) > COLUMN_BYTES_MAX)
-        return refuse(ret_refusal, "is too long for a column", "at most 1000 bytes behind the ':'");
-    return family_name(text, (size_t)(colon - text), ret_refusal);
-}
-
 bool
 kw_parse_binary(const char *text, uint8_t *out, size_t *ret_size)
 {
@@ -121,7 +110,7 @@ kw_parse_binary(const char *text, uint8_t *out, size_t *ret_size)
 }
 
 static bool
-split_key(const char *text, kw_refusal *ret_refusal)
+escaped_bytes(const char *text, kw_refusal *ret_refusal)
 {
     g_autofree uint8_t *bytes = g_malloc(strlen(text) + 1);
     size_t size;
@@ -129,6 +118,17 @@ split_key(const char *text, kw_refusal *ret_refusal)
         return refuse(ret_refusal, "has a bad escape",
                       "a backslash begins \\xNN, a byte in two hex digits; \\x5c is itself");
     return true;
+}
+
+static bool
+column_name(const char *text, kw_refusal *ret_refusal)
+{
+    const char *colon = strchr(text, ':');
+    if (!colon || !colon[1])
+        return refuse(ret_refusal, "is not a column", "write family:qualifier, such as d:status");
+    if (strlen(colon + 1) > COLUMN_BYTES_MAX)
+        return refuse(ret_refusal, "is too long for a column", "at most 1000 bytes behind the ':'");
+    return family_name(text, (size_t)(colon - text), ret_refusal) && escaped_bytes(colon + 1, ret_refusal);
 }
 
 static bool
@@ -224,7 +224,7 @@ kw_parse_name(kw_name_rule rule, const char *text, kw_refusal *ret_refusal)
     case KW_NAME_COLUMN:
         return column_name(text, ret_refusal);
     case KW_NAME_SPLIT_KEY:
-        return split_key(text, ret_refusal);
+        return escaped_bytes(text, ret_refusal);
     case KW_NAME_HOST:
         return host_name(text, ret_refusal);
     }
@@ -243,7 +243,7 @@ static const name_form name_forms[] = {
     [KW_NAME_STORE_TABLE] = {"^([A-Za-z0-9_]+:)?[A-Za-z0-9_][A-Za-z0-9_.-]*$",
                              "HBase table, name or namespace:name"},
     [KW_NAME_FAMILY] = {"^[^.:/\\\\][^:/\\\\]*$", "HBase column family"},
-    [KW_NAME_COLUMN] = {"^[^.:/\\\\][^:/\\\\]*:.+$", "column, family:qualifier"},
+    [KW_NAME_COLUMN] = {"^[^.:/\\\\][^:/\\\\]*:([^\\\\]|\\\\x[0-9A-Fa-f]{2})+$", "column, family:qualifier"},
     [KW_NAME_SPLIT_KEY] = {"^([^\\\\]|\\\\x[0-9A-Fa-f]{2})+$", "bytes, as text with \\xNN escapes"},
     [KW_NAME_HOST] = {"^[A-Za-z0-9._-]+$", "name of a host"},
 };

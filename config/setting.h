@@ -106,6 +106,10 @@ typedef struct kw_draft_table {
     size_t fields_count;
     kw_model_family *families;
     size_t families_count;
+    const char *marker; /* as the file has them */
+    const char *marker_value;
+    kw_mark marker_mark;
+    kw_mark marker_value_mark;
 } kw_draft_table;
 
 typedef struct kw_draft {

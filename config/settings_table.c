@@ -10,7 +10,7 @@
 /* In the orders of kw_field_type, kw_time_unit and kw_cell_form. */
 static const char *const types[] = {"bool", "int", "double", "string", "bytes", "timestamp", NULL};
 static const char *const units[] = {"s", "ms", "us", "ns", NULL};
-static const char *const forms[] = {"raw", "text", "raw4", NULL};
+static const char *const forms[] = {"raw", "text", "raw4", "phoenix", "phoenix4", NULL};
 
 static const kw_setting field_settings[] = {
     {.name = "type",
@@ -32,7 +32,7 @@ static const kw_setting field_settings[] = {
      .flags = KW_SETTING_NULLABLE,
      .least = 1,
      .rule = KW_NAME_COLUMN,
-     .about = "Column that stores the field.",
+     .about = "Column that stores the field. Behind the ':' \\xNN is a byte.",
      .holds =
          "none for a field that the table's own key holds, else the table's family and the field's name"},
     {.name = "form",
@@ -42,7 +42,8 @@ static const kw_setting field_settings[] = {
      .fallback = "raw",
      .about = "How the column's value is written. raw: as Java's Bytes.toBytes writes a long, double, "
               "boolean or String. "
-              "text: as people write it. raw4: an int of 4 bytes."},
+              "text: as people write it. raw4: Java's int or float, of 4 bytes. phoenix: as Phoenix writes a "
+              "BIGINT, DATE or TIME, DOUBLE, BOOLEAN or VARCHAR. phoenix4: its INTEGER or FLOAT."},
     {.name = "values",
      .kind = KW_KIND_TEXTS,
      .offset = offsetof(kw_draft_field, field.values),
@@ -282,6 +283,24 @@ static const kw_setting table_settings[] = {
      .fallback = "d",
      .rule = KW_NAME_FAMILY,
      .about = "Column family of the fields that name no column."},
+    {.name = "marker",
+     .kind = KW_KIND_TEXT,
+     .flags = KW_SETTING_NULLABLE,
+     .offset = offsetof(kw_draft_table, marker),
+     .offset2 = offsetof(kw_draft_table, marker_mark),
+     .least = 1,
+     .rule = KW_NAME_COLUMN,
+     .about = "Column that every record gets besides those of its fields, to show that it exists, such as "
+              "Phoenix's empty column 0:_0.",
+     .holds = "an empty qualifier in the table's family, for records without a stored field only"},
+    {.name = "marker_value",
+     .kind = KW_KIND_TEXT,
+     .flags = KW_SETTING_NULLABLE,
+     .offset = offsetof(kw_draft_table, marker_value),
+     .offset2 = offsetof(kw_draft_table, marker_value_mark),
+     .rule = KW_NAME_SPLIT_KEY,
+     .about = "What the marker's column holds, as text with \\xNN escapes: x in tables of Phoenix.",
+     .holds = "nothing"},
     {.name = "fields",
      .kind = KW_KIND_MAP,
      .flags = KW_SETTING_REQUIRED,

@@ -1,20 +1,30 @@
-/* Cell values of stored fields, in the forms of kw_cell_form. */
+/* Cell values of stored fields, in the forms of kw_cell_form.
+ *
+ *   raw, raw4          big-endian two's complement or IEEE bits, as Java writes them
+ *   phoenix, phoenix4  the same bits turned so that they sort: numbers with the sign bit flipped; doubles
+ *                      with every bit inverted when negative, else the sign bit set, plus 1
+ */
 #include "rule/policy.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 /* Longest text of a number or double. */
 #define NUMBER_TEXT_MAX 40
 
-static kw_bytes
-be64_cell(uint64_t bits, kw_arena *arena)
+static size_t
+width_of(const kw_field *field)
 {
-    uint8_t *to = kw_arena_alloc(arena, 8);
-    kw_be64_store(to, bits);
-    return kw_bytes_of(to, 8);
+    return field->form == KW_CELL_RAW_BE4 || field->form == KW_CELL_PHOENIX4 ? 4 : 8;
+}
+
+static bool
+is_phoenix(const kw_field *field)
+{
+    return field->form == KW_CELL_PHOENIX || field->form == KW_CELL_PHOENIX4;
 }
 
 static double
@@ -48,19 +58,83 @@ text_cell(const kw_field *field, kw_value value, kw_arena *arena)
     return kw_arena_copy(arena, kw_bytes_of_text(text));
 }
 
-static kw_bytes
-raw_cell(const kw_field *field, kw_value value, kw_arena *arena)
+/* IEEE bits in `width` bytes; the NaN is Java's, of which Phoenix has one. */
+static uint64_t
+bits_of_real(double real, size_t width)
 {
-    static const uint8_t flags[] = {0x00, 0xff};
-    if (field->type == KW_FIELD_BOOL)
-        return kw_bytes_of(&flags[value.flag], 1);
-    if (field->type == KW_FIELD_DOUBLE) {
-        double real = as_real(value);
-        uint64_t bits;
-        memcpy(&bits, &real, sizeof bits);
-        return be64_cell(bits, arena);
+    if (isnan(real))
+        return width == 4 ? UINT64_C(0x7fc00000) : UINT64_C(0x7ff8000000000000);
+    if (width == 4) {
+        float narrow = (float)real;
+        uint32_t bits;
+        memcpy(&bits, &narrow, sizeof bits);
+        return bits;
     }
-    return be64_cell((uint64_t)value.number, arena);
+    uint64_t bits;
+    memcpy(&bits, &real, sizeof bits);
+    return bits;
+}
+
+static double
+real_of_bits(uint64_t bits, size_t width)
+{
+    double real;
+    if (width == 4) {
+        uint32_t narrow = (uint32_t)bits;
+        float value;
+        memcpy(&value, &narrow, sizeof value);
+        return (double)value;
+    }
+    memcpy(&real, &bits, sizeof real);
+    return real;
+}
+
+static uint64_t
+sign_bit(size_t width)
+{
+    return UINT64_C(1) << (8 * width - 1);
+}
+
+static uint64_t
+phoenix_bits(const kw_field *field, uint64_t bits, size_t width)
+{
+    uint64_t sign = sign_bit(width);
+    if (field->type != KW_FIELD_DOUBLE)
+        return bits ^ sign;
+    return (bits & sign ? ~bits : bits | sign) + 1;
+}
+
+static uint64_t
+bits_of_phoenix(const kw_field *field, uint64_t code, size_t width)
+{
+    uint64_t sign = sign_bit(width);
+    if (field->type != KW_FIELD_DOUBLE)
+        return code ^ sign;
+    return (code - 1) & sign ? (code - 1) ^ sign : ~(code - 1);
+}
+
+static kw_bytes
+flag_cell(const kw_field *field, bool flag)
+{
+    static const uint8_t bytes[] = {0x00, 0xff, 0x01};
+    return kw_bytes_of(&bytes[flag ? 1 + is_phoenix(field) : 0], 1);
+}
+
+static kw_bytes
+number_cell(const kw_field *field, kw_value value, kw_arena *arena)
+{
+    size_t width = width_of(field);
+    uint64_t bits = field->type == KW_FIELD_DOUBLE
+                        ? bits_of_real(as_real(value), width)
+                        : (uint64_t)value.number; /* it fits: kw_table_check_value */
+    uint8_t *to = kw_arena_alloc(arena, width);
+    if (is_phoenix(field))
+        bits = phoenix_bits(field, bits, width);
+    if (width == 4)
+        kw_be32_store(to, (uint32_t)bits);
+    else
+        kw_be64_store(to, bits);
+    return kw_bytes_of(to, width);
 }
 
 kw_bytes
@@ -69,18 +143,9 @@ kw_field_encode_cell(const kw_field *field, kw_value value, kw_arena *arena)
     g_assert(value.kind != KW_VALUE_NONE);
     if (value.kind == KW_VALUE_TEXT || value.kind == KW_VALUE_BYTES)
         return value.bytes;
-    switch (field->form) {
-    case KW_CELL_RAW_BE:
-        return raw_cell(field, value, arena);
-    case KW_CELL_TEXT:
+    if (field->form == KW_CELL_TEXT)
         return text_cell(field, value, arena);
-    case KW_CELL_RAW_BE4: {
-        uint8_t *to = kw_arena_alloc(arena, 4);
-        kw_be32_store(to, (uint32_t)value.number); /* kw_table_check_value saw that it fits */
-        return kw_bytes_of(to, 4);
-    }
-    }
-    g_assert_not_reached();
+    return field->type == KW_FIELD_BOOL ? flag_cell(field, value.flag) : number_cell(field, value, arena);
 }
 
 static bool
@@ -110,31 +175,24 @@ decode_raw(const kw_field *field, kw_bytes cell, kw_value *ret_value)
         ret_value->flag = cell.size == 1 && cell.data[0] != 0; /* as Java's Bytes.toBoolean */
         return cell.size == 1;
     }
-    if (cell.size != 8)
+    size_t width = width_of(field);
+    if (cell.size != width)
         return false;
-    uint64_t bits = kw_be64_load(cell.data);
+    uint64_t bits = width == 4 ? kw_be32_load(cell.data) : kw_be64_load(cell.data);
+    if (is_phoenix(field))
+        bits = bits_of_phoenix(field, bits, width);
     if (field->type == KW_FIELD_DOUBLE)
-        memcpy(&ret_value->real, &bits, sizeof bits);
+        ret_value->real = real_of_bits(bits, width);
     else
-        ret_value->number = (int64_t)bits;
+        ret_value->number = width == 4 ? (int32_t)(uint32_t)bits : (int64_t)bits;
     return true;
 }
 
 static bool
 decode_value(const kw_field *field, kw_bytes cell, kw_value *ret_value)
 {
-    switch (field->form) {
-    case KW_CELL_RAW_BE:
-        return decode_raw(field, cell, ret_value);
-    case KW_CELL_TEXT:
-        return decode_text(field, cell, ret_value);
-    case KW_CELL_RAW_BE4:
-        if (cell.size != 4)
-            return false;
-        ret_value->number = (int32_t)kw_be32_load(cell.data);
-        return true;
-    }
-    g_assert_not_reached();
+    return field->form == KW_CELL_TEXT ? decode_text(field, cell, ret_value)
+                                       : decode_raw(field, cell, ret_value);
 }
 
 bool

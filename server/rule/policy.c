@@ -45,7 +45,7 @@ settle_field(const kw_table *table, const kw_layout *primary, size_t number, kw_
     if (model->family) {
         field->stored = true;
         field->family = kw_bytes_of_text(model->family);
-        field->qualifier = kw_bytes_of_text(model->qualifier);
+        field->qualifier = kw_bytes_of(model->qualifier, model->qualifier_size);
     } else if (!field->identity) {
         field->stored = true;
         field->family = table->default_family;
@@ -59,10 +59,10 @@ settle_field(const kw_table *table, const kw_layout *primary, size_t number, kw_
             "coarser unit, and it has no column",
             field->name);
     }
-    if (field->stored && field->qualifier.size == 0 && kw_bytes_equal(field->family, table->default_family))
-        return kw_diagnostics_add(
-            diagnostics, model->mark, "name another qualifier",
-            "field %s: the empty qualifier of the default family marks rows without values", field->name);
+    if (field->stored && kw_bytes_equal(field->qualifier, table->marker_qualifier) &&
+        kw_bytes_equal(field->family, table->marker_family))
+        return kw_diagnostics_add(diagnostics, model->mark, "name another column",
+                                  "field %s: its column is the table's marker", field->name);
     return true;
 }
 
@@ -138,6 +138,19 @@ compile_paths(kw_policy *policy, kw_table *table, kw_path *paths, kw_diagnostics
 
 /* --- tables ---------------------------------------------------------------------------------------- */
 
+static void
+set_marker(kw_table *table)
+{
+    const kw_model_table *model = table->model;
+    table->marks_all = model->marker_family != NULL;
+    table->marker_family = table->marks_all ? kw_bytes_of_text(model->marker_family) : table->default_family;
+    table->marker_qualifier = table->marks_all
+                                  ? kw_bytes_of(model->marker_qualifier, model->marker_qualifier_size)
+                                  : KW_MARKER_QUALIFIER;
+    table->marker_value =
+        table->marks_all ? kw_bytes_of(model->marker_value, model->marker_value_size) : KW_BYTES_NONE;
+}
+
 static bool
 build_table(kw_policy *policy, size_t number, kw_diagnostics *diagnostics)
 {
@@ -157,6 +170,7 @@ build_table(kw_policy *policy, size_t number, kw_diagnostics *diagnostics)
         .default_family = kw_bytes_of_text(model->default_family),
         .model = model,
     };
+    set_marker(table);
     if (model->paths_count == 0)
         return kw_diagnostics_add(diagnostics, model->mark, NULL, "table %s has no key rule", model->name);
     if (!compile_paths(policy, table, paths, diagnostics))

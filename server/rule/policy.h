@@ -37,6 +37,10 @@ struct kw_table {
     const kw_path *paths; /* [0] is the primary path */
     size_t paths_count;
     kw_bytes default_family;
+    kw_bytes marker_family; /* of the cell that shows that a record exists */
+    kw_bytes marker_qualifier;
+    kw_bytes marker_value;
+    bool marks_all; /* every put writes it; else only one without a stored value */
     const kw_model_table *model;
 };
 
@@ -79,11 +83,12 @@ kw_record kw_record_new(const kw_table *table, kw_arena *arena);
  * string? INVALID naming table, field and reason. An int field takes NUMBER, a double also a NUMBER. */
 bool kw_table_check_value(const kw_table *table, size_t field, kw_value value, kw_error *ret_error);
 
-/* Cell value of a stored field (kw_cell_form), and back. CORRUPT when the bytes cannot be that type. */
+/* Cell value of a stored field (kw_cell_form), and back. A double in a form of 4 bytes becomes the nearest
+ * float. CORRUPT when the bytes cannot be that type. */
 kw_bytes kw_field_encode_cell(const kw_field *field, kw_value value, kw_arena *arena);
 bool kw_field_decode_cell(const kw_table *table, const kw_field *field, kw_bytes cell, kw_arena *arena,
                           kw_value *ret_value, kw_error *ret_error);
 
-/* Qualifier of the marker cell that a record without any stored value gets in the default family, so
- * that its row exists (Phoenix writes "_0" for the same reason): the empty qualifier. */
+/* Qualifier of the marker cell when the policy names none: a record without any stored value gets it in the
+ * default family, so that its row exists (Phoenix writes "_0" for the same reason): the empty qualifier. */
 #define KW_MARKER_QUALIFIER KW_BYTES_NONE

@@ -2,6 +2,7 @@
 #include "rule/policy.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 int
@@ -88,15 +89,24 @@ check_kind(const kw_table *table, const kw_field *field, kw_value value, kw_erro
 }
 
 static bool
+fits_four_bytes(const kw_field *field, kw_value value)
+{
+    if (value.kind == KW_VALUE_NUMBER && field->type != KW_FIELD_DOUBLE)
+        return value.number >= INT32_MIN && value.number <= INT32_MAX;
+    double real = value.kind == KW_VALUE_NUMBER ? (double)value.number : value.real;
+    return !isfinite(real) || isfinite((float)real);
+}
+
+static bool
 check_size(const kw_table *table, const kw_field *field, kw_value value, kw_error *ret_error)
 {
-    if (value.kind == KW_VALUE_NUMBER) {
-        bool fits = field->form != KW_CELL_RAW_BE4 || !field->stored ||
-                    (value.number >= INT32_MIN && value.number <= INT32_MAX);
-        return fits ||
-               kw_error_set(ret_error, KW_INVALID,
-                            "table %s, field %s: value %" PRId64 " does not fit into its column's 4 bytes",
-                            table->name, field->name, value.number);
+    bool short_cell = field->stored && (field->form == KW_CELL_RAW_BE4 || field->form == KW_CELL_PHOENIX4);
+    if (short_cell && !fits_four_bytes(field, value)) {
+        char shown[80];
+        kw_value_print(value, shown, sizeof shown);
+        return kw_error_set(ret_error, KW_INVALID,
+                            "table %s, field %s: value %s does not fit into its column's 4 bytes",
+                            table->name, field->name, shown);
     }
     if (value.kind != KW_VALUE_TEXT && value.kind != KW_VALUE_BYTES)
         return true;

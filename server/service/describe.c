@@ -2,6 +2,7 @@
 #include "service/describe.h"
 
 #include "config/reader.h"
+#include "rule/splits.h"
 #include "service/methods.h"
 
 static const char *
@@ -40,6 +41,16 @@ unit_name(kw_time_unit unit)
     g_assert_not_reached();
 }
 
+/* As it stands, or with \xNN escapes when it is no text. */
+static const char *
+qualifier_text(kw_bytes qualifier, kw_arena *arena)
+{
+    bool printable = kw_utf8_valid(qualifier);
+    for (size_t i = 0; i < qualifier.size; i++)
+        printable = printable && !g_ascii_iscntrl(qualifier.data[i]) && qualifier.data[i] != '\\';
+    return printable ? kw_arena_text(arena, qualifier) : kw_bytes_to_binary_text(qualifier, arena);
+}
+
 static void
 describe_field(const kw_field *field, kw_arena *arena, kw_api_FieldInfo *ret_info)
 {
@@ -53,9 +64,9 @@ describe_field(const kw_field *field, kw_arena *arena, kw_api_FieldInfo *ret_inf
                                    .has_about = about && about[0],
                                    .about = kw_bytes_of_text(about)};
     if (field->stored)
-        ret_info->column = kw_bytes_of_text(
-            kw_arena_printf(arena, "%.*s:%.*s", (int)field->family.size, (const char *)field->family.data,
-                            (int)field->qualifier.size, (const char *)field->qualifier.data));
+        ret_info->column = kw_bytes_of_text(kw_arena_printf(arena, "%.*s:%s", (int)field->family.size,
+                                                            (const char *)field->family.data,
+                                                            qualifier_text(field->qualifier, arena)));
 }
 
 static void

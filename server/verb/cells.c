@@ -1,4 +1,5 @@
-/* See cells.h. A record without any stored value leaves a marker cell, so that its row exists. */
+/* See cells.h. A record without any stored value leaves a marker cell, so that its row exists; tables whose
+ * policy names a marker get it with every record. */
 #include "verb/cells.h"
 
 #include <glib.h>
@@ -72,8 +73,10 @@ kw_record_cells(const kw_table *table, const kw_record *record, kw_arena *arena,
                                    .qualifier = field->qualifier,
                                    .value = kw_field_encode_cell(field, record->values[i], arena)};
     }
-    if (count == 0)
-        cells[count++] = (kw_cell){.family = table->default_family, .qualifier = KW_MARKER_QUALIFIER};
+    if (count == 0 || table->marks_all)
+        cells[count++] = (kw_cell){.family = table->marker_family,
+                                   .qualifier = table->marker_qualifier,
+                                   .value = table->marker_value};
     *ret_count = count;
     return cells;
 }
@@ -87,5 +90,5 @@ kw_field_column(const kw_field *field)
 kw_column
 kw_marker_column(const kw_table *table)
 {
-    return (kw_column){.family = table->default_family, .qualifier = KW_MARKER_QUALIFIER};
+    return (kw_column){.family = table->marker_family, .qualifier = table->marker_qualifier};
 }

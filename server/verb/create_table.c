@@ -68,10 +68,10 @@ check_families(const create *self, kw_error *ret_error)
                 "table %s: field %s is stored in family %.*s, which is not among the families", table->name,
                 table->fields[i].name, (int)table->fields[i].family.size,
                 (const char *)table->fields[i].family.data);
-    return has_family(self, table->default_family) ||
-           kw_error_set(ret_error, KW_INVALID, "table %s: the default family %.*s is not among the families",
-                        table->name, (int)table->default_family.size,
-                        (const char *)table->default_family.data);
+    return has_family(self, table->marker_family) ||
+           kw_error_set(ret_error, KW_INVALID, "table %s: the %s family %.*s is not among the families",
+                        table->name, table->marks_all ? "marker's" : "default",
+                        (int)table->marker_family.size, (const char *)table->marker_family.data);
 }
 
 static bool

@@ -255,6 +255,32 @@ every_setting_of_fields(void)
 }
 
 static void
+assert_bytes(const char *bytes, size_t size, const char *wanted, size_t wanted_size)
+{
+    g_assert_cmpuint(size, ==, wanted_size);
+    g_assert_true(memcmp(bytes, wanted, size) == 0);
+}
+
+static void
+columns_of_any_bytes(void)
+{
+    g_autoptr(kw_model) model = read_good_file("everything_embedded.yaml");
+    const kw_model_table *table = &model->tables[1];
+    const kw_model_field *b = &table->fields[1];
+    g_assert_cmpstr(b->family, ==, "0");
+    assert_bytes(b->qualifier, b->qualifier_size, "\x80\0b", 3);
+    g_assert_cmpint(b->form, ==, KW_CELL_PHOENIX4);
+    g_assert_cmpint(table->fields[2].form, ==, KW_CELL_PHOENIX);
+    assert_bytes(table->fields[2].qualifier, table->fields[2].qualifier_size, "c", 1);
+    g_assert_cmpstr(table->marker_family, ==, "0");
+    assert_bytes(table->marker_qualifier, table->marker_qualifier_size, "\0_0", 3);
+    assert_bytes(table->marker_value, table->marker_value_size, "x\0", 2);
+    g_assert_cmpuint(table->families_count, ==, 2); /* d, and 0 once */
+    g_assert_null(model->tables[0].marker_family);
+    g_assert_cmpuint(model->tables[0].marker_value_size, ==, 0);
+}
+
+static void
 every_setting_of_paths_and_families(void)
 {
     g_autoptr(kw_model) model = read_good_file("everything_embedded.yaml");
@@ -483,6 +509,7 @@ main(int count, char **arguments)
     g_test_add_func("/config/reader/every/paths", every_setting_of_paths_and_families);
     g_test_add_func("/config/reader/every/components", every_kind_of_component_setting);
     g_test_add_func("/config/reader/columns", fields_without_a_column);
+    g_test_add_func("/config/reader/columns/bytes", columns_of_any_bytes);
     g_test_add_func("/config/reader/secrets", secrets_are_cut_out);
     g_test_add_func("/config/reader/schemas-borrowed", the_model_outlives_the_schemas);
     g_test_add_func("/config/reader/files", files);

@@ -3,12 +3,18 @@
 
 #include "config/reader.h"
 
+#include <math.h>
+
 #define TABLE                                                                                                \
     "    fields:\n      id: {type: string, max_bytes: 4}\n      n: int\n      small: {type: int, form: "     \
     "raw4}\n"                                                                                                \
     "      text: {type: int, form: text}\n      flag: bool\n      shown: {type: bool, form: text}\n"         \
     "      real: double\n      written: {type: double, form: text}\n      raw: bytes\n"                      \
-    "      state: {type: string, values: [open, closed]}\n    key:\n      - field: id\n"
+    "      state: {type: string, values: [open, closed]}\n      float: {type: double, form: raw4}\n"         \
+    "      bigint: {type: int, form: phoenix}\n      integer: {type: timestamp, form: phoenix4}\n"           \
+    "      pdouble: {type: double, form: phoenix}\n      pfloat: {type: double, form: phoenix4}\n"           \
+    "      pbool: {type: bool, form: phoenix}\n      varchar: {type: string, form: phoenix}\n"               \
+    "    key:\n      - field: id\n"
 
 static int
 field_of(const kw_table *table, const char *name)
@@ -85,6 +91,12 @@ static const kw_test_check checks[] = {
     {"n", {.kind = KW_VALUE_REAL, .real = 1}, "takes a number, was given a real"},
     {"small", NUMBER(INT32_MIN), NULL},
     {"small", NUMBER(INT64_C(2147483648)), "value 2147483648 does not fit into its column's 4 bytes"},
+    {"integer", NUMBER(INT32_MIN), NULL},
+    {"integer", NUMBER(INT64_C(-2147483649)), "value -2147483649 does not fit into its column's 4 bytes"},
+    {"bigint", NUMBER(INT64_MIN), NULL},
+    {"float", {.kind = KW_VALUE_REAL, .real = 1e39}, "does not fit into its column's 4 bytes"},
+    {"pfloat", {.kind = KW_VALUE_REAL, .real = -1e39}, "does not fit into its column's 4 bytes"},
+    {"pfloat", {.kind = KW_VALUE_REAL, .real = 0.1}, NULL},
     {"real", NUMBER(1), NULL},
     {"real", {.kind = KW_VALUE_REAL, .real = 1.5}, NULL},
     {"flag", {.kind = KW_VALUE_FLAG, .flag = true}, NULL},
@@ -129,6 +141,22 @@ static const kw_test_cell cells[] = {
     {"written", {.kind = KW_VALUE_REAL, .real = -2}, "2d32"},
     {"id", TEXT("ab"), "6162"},
     {"raw", BYTES(""), ""},
+    {"float", {.kind = KW_VALUE_REAL, .real = -2.5}, "c0200000"},
+    {"float", {.kind = KW_VALUE_REAL, .real = INFINITY}, "7f800000"},
+    /* Phoenix's, as its own classes write them */
+    {"bigint", NUMBER(0), "8000000000000000"},
+    {"bigint", NUMBER(-7), "7ffffffffffffff9"},
+    {"bigint", NUMBER(INT64_MAX), "ffffffffffffffff"},
+    {"integer", NUMBER(-7), "7ffffff9"},
+    {"integer", NUMBER(INT32_MAX), "ffffffff"},
+    {"pdouble", {.kind = KW_VALUE_REAL, .real = -2.5}, "3ffc000000000000"},
+    {"pdouble", {.kind = KW_VALUE_REAL, .real = 0}, "8000000000000001"},
+    {"pdouble", {.kind = KW_VALUE_REAL, .real = 1.5}, "bff8000000000001"},
+    {"pfloat", {.kind = KW_VALUE_REAL, .real = -2.5}, "3fe00000"},
+    {"pfloat", {.kind = KW_VALUE_REAL, .real = 0.5}, "bf000001"},
+    {"pbool", {.kind = KW_VALUE_FLAG, .flag = true}, "01"},
+    {"pbool", {.kind = KW_VALUE_FLAG, .flag = false}, "00"},
+    {"varchar", TEXT("ab"), "6162"},
 };
 
 static void
@@ -167,6 +195,11 @@ test_bad_cells(void)
         {"text", {NULL, 0}},
         {"text", {(const uint8_t *)"9223372036854775808", 19}},
         {"flag", {NULL, 0}},
+        {"integer", {(const uint8_t *)"12345678", 8}},
+        {"bigint", {(const uint8_t *)"1234", 4}},
+        {"pfloat", {(const uint8_t *)"12345678", 8}},
+        {"float", {(const uint8_t *)"12", 2}},
+        {"pbool", {(const uint8_t *)"\x01\x01", 2}},
         {"flag", {(const uint8_t *)"ab", 2}},
         {"shown", {(const uint8_t *)"yes", 3}},
         {"real", {(const uint8_t *)"1", 1}},

@@ -57,6 +57,27 @@ test_marker(void)
     desk_free(self);
 }
 
+/* A marker that the policy names is written with every record. */
+static void
+test_named_marker(void)
+{
+    desk *self = desk_new("tables:\n  events:\n    marker: '0:_0'\n    marker_value: x\n"
+                          "    fields: {id: string, note: {type: string, column: '0:\\x80\\x0B'}}\n"
+                          "    key: [field: id]\n");
+    static const char *const records[] = {"id=a note=n", "id=b"};
+    for (size_t i = 0; i < G_N_ELEMENTS(records); i++) {
+        desk_put(self, "events", records[i]);
+        kw_bytes row = i == 0 ? KW_BYTES_LITERAL("a") : KW_BYTES_LITERAL("b");
+        kw_bytes marker = kw_memory_store_cell(self->store, "events", row, "0", "_0");
+        g_assert_true(kw_bytes_equal(marker, KW_BYTES_LITERAL("x")));
+    }
+    g_assert_cmpstr(desk_get(self, "events", "id=a", NULL), ==, "id=a note=n");
+    g_assert_cmpstr(desk_get(self, "events", "id=b", "note"), ==, "id=b");
+    kw_bytes note = kw_memory_store_cell(self->store, "events", KW_BYTES_LITERAL("a"), "0", "\x80\x0B");
+    g_assert_true(kw_bytes_equal(note, KW_BYTES_LITERAL("n")));
+    desk_free(self);
+}
+
 static void
 test_bad_records(void)
 {
@@ -287,6 +308,7 @@ main(int argc, char **argv)
     g_test_add_func("/verb/put and get", test_put_get);
     g_test_add_func("/verb/chosen columns", test_columns);
     g_test_add_func("/verb/marker", test_marker);
+    g_test_add_func("/verb/marker/named", test_named_marker);
     g_test_add_func("/verb/bad records", test_bad_records);
     g_test_add_func("/verb/many", test_many);
     g_test_add_func("/verb/limit", test_limit);

@@ -1,0 +1,165 @@
+"""Tables that exist already are served as they are. Writers.java, which is HBase's own client, HBaseWD and Apache Phoenix,
+makes tables in a real HBase and writes rows into them; a gateway with the policy existing-tables.yaml finds every
+one of them, in every order; then the gateway writes rows, and the same classes read them back and say that each
+cell is byte for byte what they would have written.
+
+KEYWAYD names the gateway, KW_HBASE_ENV the file that tells where HBase is, KW_SEED the randomness.
+"""
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "examples"))
+from keyway_gateway import Gateway, wait_until  # noqa: E402
+from world import SKIPPED, World, same, told_by_hbase  # noqa: E402
+
+WRITERS = HERE.parents[1] / "support" / "writers" / "run.sh"
+START = 1612551884712
+DDL = {
+    "order_events": "(order_id VARCHAR NOT NULL, ts BIGINT NOT NULL, status VARCHAR, amount DOUBLE, pieces INTEGER, ratio FLOAT, "
+                    "signed BOOLEAN, due DATE, CONSTRAINT pk PRIMARY KEY (order_id, ts DESC)) SALT_BUCKETS = 4",
+    "stock": "(shop VARCHAR NOT NULL, level INTEGER NOT NULL, price DOUBLE NOT NULL, at BIGINT NOT NULL, item VARCHAR NOT NULL, "
+             "pieces BIGINT, CONSTRAINT pk PRIMARY KEY (shop DESC, level, price DESC, at, item DESC)) COLUMN_ENCODED_BYTES = 0",
+}
+FORMS = {"purchases": "bytes", "sales": "text", "readings": "hbasewd", "order_events": "phoenix", "stock": "phoenix"}
+
+
+class Writers:
+    """The Java program, a line of JSON in and a line out."""
+
+    def __init__(self, port, prefix):
+        self.prefix = prefix
+        self.process = subprocess.Popen([WRITERS, port], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8")
+
+    def order(self, do, table, **more):
+        self.process.stdin.write(json.dumps({"do": do, "table": f"{self.prefix}_{table}", **more}) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            code = self.process.wait()
+            sys.exit(SKIPPED if code == SKIPPED else f"the writers ended with {code}")
+        return json.loads(line)
+
+    def close(self):
+        self.process.stdin.close()
+        same(self.process.wait(60), 0, "the writers' end")
+
+
+# --- rows -------------------------------------------------------------------------------------------
+
+def real(chance):
+    return chance.choice([0.0, -2.5, 1e300, -1e-300, chance.uniform(-1e6, 1e6)])
+
+
+def number(chance, bits):
+    return chance.choice([0, -1, (1 << bits - 1) - 1, -(1 << bits - 1), chance.randrange(-1000, 1000)])
+
+
+MAKERS = {
+    "purchases": lambda c, i: {
+        "usr": f"user{c.randrange(12)}", "ts": START + i, "amount": real(c), "pieces": number(c, 32), "total": number(c, 63),
+        "ratio": c.choice([0.5, -1.25, 1e10]), "paid": c.random() < 0.5, "note": c.choice(["", "é", "北京"])},
+    "sales": lambda c, i: {
+        "shop": c.choice(["kiel", "ulm", "ulm2"]), "ts": START + i * 1000, "id": f"{i:06d}", "pieces": number(c, 32),
+        "amount": c.randrange(-99, 99) + 0.25},  # Java writes 12 as 12.0, the form text as 12
+    "readings": lambda c, i: {"ts": START + i // 3, "sensor": f"s{i}", "celsius": real(c)},
+    "order_events": lambda c, i: {
+        "order_id": f"SF{c.randrange(20)}", "ts": START + i * 7, "status": c.choice(["paid", "packed"]), "amount": real(c),
+        "pieces": number(c, 32), "ratio": c.choice([0.5, -1.25, 1e10]), "signed": c.random() < 0.5, "due": START - c.randrange(10**12)},
+    "stock": lambda c, i: {
+        "shop": c.choice(["a", "ab", "b", "bé"]), "level": c.choice([-5, 0, 7, 2**31 - 1]), "price": c.choice([-1.5, 0.0, 9.75]),
+        "at": START - c.randrange(10**6), "item": f"item{i}" + "x" * (i % 3), "pieces": number(c, 63)},
+}
+
+
+def backwards(text):
+    """Sorts strings the other way round, as descending columns do."""
+    return bytes(255 - byte for byte in text.encode()) + b"\xff"
+
+
+ORDERS = {
+    "purchases": lambda r: (r["usr"] + "|", -r["ts"]),
+    "sales": lambda r: (r["shop"] + "_", r["ts"], r["id"]),
+    "readings": lambda r: (r["ts"], r["sensor"]),
+    "order_events": lambda r: (r["order_id"], -r["ts"]),
+    "stock": lambda r: (backwards(r["shop"]), r["level"], -r["price"], r["at"], backwards(r["item"])),
+}
+
+
+# --- the acts ---------------------------------------------------------------------------------------
+
+def check_gets(table):
+    names = table.identity()
+    for one in table.world.chance.sample(table.records, 5):
+        same(table.get(**{name: one[name] for name in names}), one, f"{table.name} by its key")
+    table.expect(lambda r: True, ORDERS[table.name], "everything", full_scan=True)
+
+
+def check_questions(tables):
+    one = tables["purchases"].records[0]
+    mine = [r for r in tables["purchases"].records if r["usr"] == one["usr"]]
+    tables["purchases"].latest(max(mine, key=lambda r: r["ts"]), "latest purchase", usr=one["usr"])
+    low, high = START + 20, START + 90
+    tables["purchases"].expect(lambda r: r["usr"] == one["usr"] and low <= r["ts"] < high, lambda r: -r["ts"], "purchases in a time",
+                               ranges=1, scanned=1, bound={"usr": one["usr"]}, between=("ts", low, high))
+    tables["sales"].expect(lambda r: r["shop"] == "ulm" and r["ts"] >= START + 50000, lambda r: r["ts"], "sales from a time on",
+                           ranges=1, scanned=1, bound={"shop": "ulm"}, between=("ts", START + 50000, None))
+    tables["readings"].expect(lambda r: START + 5 <= r["ts"] < START + 25, ORDERS["readings"], "readings of a time", ranges=8,
+                              between=("ts", START + 5, START + 25))
+    events = tables["order_events"]
+    one = events.records[0]
+    mine = [r for r in events.records if r["order_id"] == one["order_id"]]
+    # Phoenix's salt needs the whole key: without it a question reads every bucket.
+    events.latest(max(mine, key=lambda r: r["ts"]), "latest event", scanned=8, order_id=one["order_id"])
+    events.expect(lambda r: r["order_id"] == one["order_id"] and r["ts"] >= START + 300, lambda r: -r["ts"], "events from a time on",
+                  ranges=4, bound={"order_id": one["order_id"]}, between=("ts", START + 300, None))
+    stock = tables["stock"]
+    stock.expect(lambda r: r["shop"] == "a" and r["level"] >= 0, ORDERS["stock"], "stock of a level", ranges=1, scanned=1,
+                 bound={"shop": "a"}, between=("level", 0, None))
+    stock.expect(lambda r: r["shop"] == "bé" and r["level"] == 7 and r["price"] < 5, ORDERS["stock"], "cheap stock", ranges=1,
+                 bound={"shop": "bé", "level": 7}, between=("price", None, 5.0), columns=["pieces"])
+
+
+def play(world, writers):
+    tables = {name: world.table(name) for name in FORMS}
+    for name, table in tables.items():
+        rows = {ORDERS[name](row): row for row in (MAKERS[name](world.chance, i) for i in range(120))}
+        writers.order("write", name, rows=list(rows.values()))
+        table.records = list(rows.values())
+        check_gets(table)
+    check_questions(tables)
+    for name, table in tables.items():
+        rows = {ORDERS[name](row): row for row in (MAKERS[name](world.chance, i) for i in range(120, 200))}
+        table.fill(rows.values())
+        table.expect(lambda r: True, ORDERS[name], "everything, of both writers", full_scan=True)
+        answer = writers.order("read", name)
+        same(answer["other"], [], f"{name}: rows that its own writer would have written otherwise")
+        same(sorted(answer["rows"], key=ORDERS[name]), sorted(table.records, key=ORDERS[name]), f"{name} as its own writer reads it")
+
+
+def main():
+    told = told_by_hbase()
+    seed = int(os.environ.get("KW_SEED", time.time_ns() % 2**32))
+    print(f"seed {seed}", flush=True)
+    prefix = f"existing_{os.getpid()}_{int(time.time())}"
+    writers = Writers(told["KW_HBASE_ZOOKEEPER"], prefix)
+    for name, form in FORMS.items():
+        writers.order("create", name, form=form, ddl=DDL.get(name))
+    policy = (HERE / "existing-tables.yaml").read_text(encoding="utf-8").replace("NAME", prefix)
+    store = f"{{kind: hbase, servers: [{told['KW_HBASE_BUFFERED']}], catalog: {prefix}_catalog}}"
+    text = f"listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nloops: 1\nstore: {store}\n{policy}"
+    with Gateway(text.replace("{", "{{").replace("}", "}}")) as gateway:
+        wait_until(lambda: gateway.ready()["ready"], 120, "the gateway to be ready")
+        world = World(gateway, seed)
+        play(world, writers)
+        world.close()
+    writers.close()
+
+
+if __name__ == "__main__":
+    main()
