@@ -31,6 +31,8 @@ pool_closed(void *user)
     void (*closed)(void *) = door->closed;
     void *closed_user = door->user;
     atomic_fetch_sub(&store->doors, 1);
+    kw_hbase_coalescer_free(door->coalescer);
+    g_hash_table_destroy(door->questions);
     door->gone = true;
     free_when_last(door);
     closed(closed_user);
@@ -43,6 +45,9 @@ door_close(kw_door *base, void (*closed)(void *user), void *user)
     door->closed = closed;
     door->user = user;
     kw_hbase_clock_stop(door);
+    kw_error error;
+    kw_error_set(&error, KW_UNAVAILABLE, "the gateway is shutting down");
+    kw_hbase_coalescer_close(door->coalescer, &error);
     kw_hbase_pool_close(&door->pool, pool_closed);
 }
 
@@ -72,6 +77,9 @@ kw_hbase_door_new(kw_hbase_store *store, kw_loop *loop)
     door->base.loop = loop;
     atomic_fetch_add(&store->doors, 1);
     kw_hbase_pool_init(&door->pool, store, loop, ticked, door);
+    uint32_t at_once = (uint32_t)(store->settings.channels * store->settings.pipeline);
+    door->coalescer = kw_hbase_coalescer_new(&door->base, loop, at_once, (size_t)store->settings.batch_bytes);
+    door->questions = kw_hbase_questions_new();
     return &door->base;
 }
 

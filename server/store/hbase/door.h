@@ -1,6 +1,7 @@
 /* The store as one loop sees it: its pool, and one file per kind of operation. */
 #pragma once
 
+#include "store/hbase/lane.h"
 #include "store/hbase/pool.h"
 
 /* How many bytes a row of some table had lately: how many rows a fetch asks for. */
@@ -12,8 +13,10 @@ typedef struct kw_hbase_size {
 typedef struct kw_hbase_door {
     kw_door base;
     kw_hbase_pool pool;
-    uint32_t runs; /* not freed yet; they keep this memory */
-    bool gone;     /* closed was called */
+    kw_hbase_coalescer *coalescer;
+    GHashTable *questions; /* get.c: gets that wait, by what they ask */
+    uint32_t runs;         /* not freed yet; they keep this memory */
+    bool gone;             /* closed was called */
     void (*closed)(void *user);
     void *user;
     kw_hbase_size sizes[64];
@@ -24,6 +27,13 @@ static inline kw_hbase_door *
 kw_hbase_door_of(kw_door *door)
 {
     return (kw_hbase_door *)door;
+}
+
+/* A deadline for what has none. */
+static inline kw_deadline
+kw_hbase_deadline(kw_deadline deadline)
+{
+    return deadline == KW_DEADLINE_NONE ? kw_deadline_in_ms(KW_HBASE_CALL_MS) : deadline;
 }
 
 kw_door *kw_hbase_door_new(kw_hbase_store *store, kw_loop *loop);
@@ -48,9 +58,11 @@ void kw_hbase_write_many(kw_door *door, const kw_write *const *writes, size_t co
 void kw_hbase_write_if(kw_door *door, const kw_write *write, const kw_check *check, kw_write_if_done done,
                        void *user);
 void kw_hbase_increment(kw_door *door, const kw_increment *increment, kw_increment_done done, void *user);
-/* get.c */
+/* get.c, get_many.c */
 void kw_hbase_get(kw_door *door, const kw_get *get, kw_get_done done, void *user);
 void kw_hbase_get_many(kw_door *door, const kw_get *const *gets, size_t count, kw_get_done done, void *user);
+GHashTable *kw_hbase_questions_new(void);
+void kw_hbase_take_row(kw_rows *rows, const kw_get *get, const kw_hb_TResult *result, kw_row *ret_row);
 /* A filter that HBase cannot parse is only told as "internal error": says so. */
 void kw_hbase_blame_filter(kw_bytes filter, const kw_hbase_failure *failure, kw_error *ret_error);
 /* run.c */

@@ -1,205 +1,401 @@
-/* Point reads. A multi-get is cut into calls of a bounded number of rows. One that fails is halved: until
- * its answer fits, or until single gets say what is wrong and with which. It fails as a whole. */
+/* One row's read: in a call of its own, or in one with others that waited as well (lane.h).
+ *
+ * Gets that ask the same and have not left share one question; one that comes when it has left asks
+ * anew, since a write may have been acknowledged in between. A call of several that fails is asked again
+ * question by question, so that each caller gets its own answer.
+ */
 #include "store/hbase/convert.h"
 #include "store/hbase/door.h"
 
-#define GETS_PER_CALL 128
+#include "base/counters.h"
 
+typedef struct question question;
+typedef struct get_batch get_batch;
+
+/* One caller's get. */
 typedef struct get_op {
-    kw_hbase_call call;
+    kw_hbase_rider rider;
+    kw_hbase_call call; /* when it goes alone */
+    kw_hbase_door *door;
     kw_rows *rows; /* owns this */
     const kw_get *get;
     kw_get_done done;
     void *user;
+    question *asks;
+    GList link; /* in its askers */
 } get_op;
 
-typedef struct many_op {
-    kw_hbase_door *door;
-    kw_rows *rows; /* owns this and the parts */
-    const kw_get *const *gets;
-    size_t parts_left;
-    bool failed;
-    kw_error error;
-    kw_get_done done;
-    void *user;
-} many_op;
+/* What all its askers ask. Its first asker stands in the lane for all of them. */
+struct question {
+    kw_bytes table;
+    const kw_get *get; /* the first asker's while it waits, then the batch's copy */
+    GQueue askers;
+};
 
-typedef struct get_part {
+/* Questions that left together, with copies: an asker whose deadline passes takes its memory along. */
+struct get_batch {
     kw_hbase_call call;
-    kw_hb_THBaseService_getMultiple_args args;
-    many_op *op;
-    size_t first;
+    kw_arena *arena; /* owns this */
+    kw_hbase_door *door;
+    kw_hbase_lane *lane; /* NULL: asked again, one by one */
+    question **questions;
     size_t count;
-} get_part;
+    kw_hb_THBaseService_getMultiple_args args;
+};
 
-void
-kw_hbase_blame_filter(kw_bytes filter, const kw_hbase_failure *failure, kw_error *ret_error)
+/* --- questions -------------------------------------------------------------------------------- */
+
+static guint
+question_hash(gconstpointer key)
 {
-    *ret_error = failure->error;
-    bool inside = failure->kind == KW_HBASE_INTERNAL_ERROR;
-    if (filter.size && inside)
-        kw_error_set(ret_error, KW_INVALID, "the store does not understand the filter %s%.*s%s", "\"",
-                     (int)MIN(filter.size, 200), (const char *)filter.data, "\"");
+    const question *asked = key;
+    uint64_t hash = kw_bytes_hash(asked->get->row) ^ kw_bytes_hash(asked->table) * 31;
+    return (guint)(hash ^ hash >> 32);
 }
 
-/* A missing row answers without a key: the one that was asked for stands in. */
-static void
-take_row(kw_rows *rows, const kw_get *get, const kw_hb_TResult *result, kw_row *ret_row)
+static bool
+same_columns(const kw_get *one, const kw_get *other)
 {
-    kw_hbase_from_result(rows, result, ret_row);
-    if (result->columnValues.count == 0)
-        ret_row->key = kw_arena_copy(rows->arena, get->row);
+    if (one->columns_count != other->columns_count)
+        return false;
+    for (size_t i = 0; i < one->columns_count; i++) {
+        const kw_column *a = &one->columns[i], *b = &other->columns[i];
+        if (a->whole_family != b->whole_family || !kw_bytes_equal(a->family, b->family) ||
+            !(a->whole_family || kw_bytes_equal(a->qualifier, b->qualifier)))
+            return false;
+    }
+    return true;
 }
 
-static void
-get_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
+static gboolean
+question_equal(gconstpointer a, gconstpointer b)
 {
-    get_op *op = call->user;
+    const question *asked = a, *other = b;
+    const kw_get *one = asked->get, *two = other->get;
+    return kw_bytes_equal(one->row, two->row) && kw_bytes_equal(asked->table, other->table) &&
+           MAX(one->max_versions, 1) == MAX(two->max_versions, 1) && one->time_from == two->time_from &&
+           one->time_to == two->time_to && same_columns(one, two);
+}
+
+GHashTable *
+kw_hbase_questions_new(void)
+{
+    return g_hash_table_new(question_hash, question_equal);
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+static void
+answer_error(get_op *op, const kw_error *error)
+{
     kw_get_done done = op->done;
     void *user = op->user;
+    kw_error copy = *error;
+    kw_rows_free(op->rows);
+    done(user, NULL, &copy);
+}
+
+static void
+answer_rows(get_op *op)
+{
     kw_rows *rows = op->rows;
+    rows->count = 1;
+    rows->scanned = 1;
+    op->done(op->user, rows, NULL);
+}
+
+/* A row of its own for each asker: the reply's memory goes. */
+static void
+copy_row(get_op *op, const kw_hb_TResult *result)
+{
+    kw_rows *rows = op->rows;
+    rows->rows = KW_ARENA_NEW(rows->arena, kw_row);
+    kw_hbase_take_row(rows, op->get, result, &rows->rows[0]);
+    kw_row *row = &rows->rows[0];
+    row->key = kw_arena_copy(rows->arena, row->key);
+    for (uint32_t i = 0; i < row->cells_count; i++) {
+        kw_cell *cell = &row->cells[i];
+        cell->family = kw_arena_copy(rows->arena, cell->family);
+        cell->qualifier = kw_arena_copy(rows->arena, cell->qualifier);
+        cell->value = kw_arena_copy(rows->arena, cell->value);
+    }
+}
+
+/* --- alone ------------------------------------------------------------------------------------ */
+
+static void
+alone_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
+{
+    get_op *op = call->user;
     const kw_hb_THBaseService_get_result *answer = result;
     kw_error error;
+    if (op->rider.lane)
+        kw_hbase_lane_answered(op->rider.lane, 1);
     if (failure) {
         kw_hbase_blame_filter(op->get->filter, failure, &error);
-        kw_rows_free(rows);
-        done(user, NULL, &error);
+        answer_error(op, &error);
         return;
     }
     static const kw_hb_TResult nothing;
-    rows->rows = KW_ARENA_NEW(rows->arena, kw_row);
-    rows->count = 1;
-    rows->scanned = 1;
-    take_row(rows, op->get, answer->success ? answer->success : &nothing, &rows->rows[0]);
-    done(user, rows, NULL);
+    op->rows->rows = KW_ARENA_NEW(op->rows->arena, kw_row);
+    kw_hbase_take_row(op->rows, op->get, answer->success ? answer->success : &nothing, &op->rows->rows[0]);
+    if (op->get->columns_count == 0)
+        kw_hbase_saw_rows(op->door, op->get->table, op->rows->bytes);
+    answer_rows(op);
+}
+
+static void
+leave_alone(get_op *op)
+{
+    kw_arena *arena = op->rows->arena;
+    kw_hb_THBaseService_get_args *args = KW_ARENA_NEW(arena, kw_hb_THBaseService_get_args);
+    kw_hb_TGet *tget = KW_ARENA_NEW(arena, kw_hb_TGet);
+    kw_hbase_to_get(arena, op->get, tget);
+    args->table = op->get->table;
+    args->tget = tget;
+    kw_hbase_rider_untime(&op->rider);
+    op->call = (kw_hbase_call){.method = KW_HB_THBaseService_get,
+                               .args = args,
+                               .table = op->get->table,
+                               .deadline = op->rider.deadline,
+                               .repeatable = true,
+                               .keep = arena,
+                               .done = alone_done,
+                               .user = op};
+    kw_hbase_pool_start(&op->door->pool, &op->call);
+}
+
+/* --- together --------------------------------------------------------------------------------- */
+
+static void start_batch(kw_hbase_door *door, kw_hbase_lane *lane, question *const *questions, size_t count);
+
+static void
+answer_all(get_batch *batch, const kw_hb_THBaseService_getMultiple_result *answer, const kw_error *error)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        question *asked = batch->questions[i];
+        for (GList *at; (at = g_queue_pop_head_link(&asked->askers));) {
+            get_op *op = at->data;
+            kw_hbase_rider_untime(&op->rider);
+            op->asks = NULL;
+            if (error) {
+                answer_error(op, error);
+            } else {
+                copy_row(op, &answer->success.items[i]);
+                answer_rows(op);
+            }
+        }
+        g_free(asked);
+    }
+}
+
+/* Would each question alone fare differently? */
+static bool
+worth_asking_apart(const get_batch *batch, kw_hbase_failure_kind kind)
+{
+    return batch->count > 1 && (kind == KW_HBASE_OTHER || kind == KW_HBASE_REPLY_TOO_LARGE ||
+                                kind == KW_HBASE_TROUBLE || kind == KW_HBASE_INTERNAL_ERROR);
+}
+
+static void
+ask_apart(get_batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        if (batch->questions[i]->askers.length)
+            start_batch(batch->door, NULL, &batch->questions[i], 1);
+        else
+            g_free(batch->questions[i]);
+    }
+}
+
+static void
+learn_size(kw_hbase_door *door, const kw_hb_TResult *result, const kw_get *get)
+{
+    size_t bytes = result->row.size;
+    if (get->columns_count || result->columnValues.count == 0)
+        return;
+    for (uint32_t i = 0; i < result->columnValues.count; i++)
+        bytes += result->columnValues.items[i].qualifier.size + result->columnValues.items[i].value.size;
+    kw_hbase_saw_rows(door, get->table, bytes);
+}
+
+static void
+batch_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
+{
+    get_batch *batch = call->user;
+    const kw_hb_THBaseService_getMultiple_result *answer = result;
+    kw_hbase_failure short_answer;
+    if (!failure && answer->success.count != batch->count) {
+        short_answer = (kw_hbase_failure){.kind = KW_HBASE_OTHER};
+        kw_error_set(&short_answer.error, KW_CORRUPT, "the store answered %u rows to %zu gets",
+                     answer->success.count, batch->count);
+        failure = &short_answer;
+    }
+    if (!failure)
+        learn_size(batch->door, &answer->success.items[0], batch->questions[0]->get);
+    if (batch->lane)
+        kw_hbase_lane_answered(batch->lane, batch->count);
+    if (failure && worth_asking_apart(batch, failure->kind))
+        ask_apart(batch);
+    else
+        answer_all(batch, answer, failure ? &failure->error : NULL);
+    kw_arena_free(batch->arena);
+}
+
+static const kw_get *
+copy_get(kw_arena *arena, const kw_get *get)
+{
+    kw_get *copy = KW_ARENA_NEW(arena, kw_get);
+    kw_column *columns = KW_ARENA_ARRAY(arena, kw_column, get->columns_count);
+    for (size_t i = 0; i < get->columns_count; i++)
+        columns[i] = (kw_column){.family = kw_arena_copy(arena, get->columns[i].family),
+                                 .qualifier = kw_arena_copy(arena, get->columns[i].qualifier),
+                                 .whole_family = get->columns[i].whole_family};
+    *copy = *get;
+    copy->table = kw_arena_copy(arena, get->table);
+    copy->row = kw_arena_copy(arena, get->row);
+    copy->columns = columns;
+    return copy;
+}
+
+static kw_deadline
+latest(const question *asked, kw_deadline deadline)
+{
+    for (GList *at = asked->askers.head; at; at = at->next) {
+        get_op *op = at->data;
+        op->rider.state = KW_HBASE_RIDER_RIDES;
+        kw_hbase_rider_time(&op->rider);
+        deadline = MAX(deadline, op->rider.deadline);
+    }
+    return deadline;
+}
+
+static void
+start_batch(kw_hbase_door *door, kw_hbase_lane *lane, question *const *questions, size_t count)
+{
+    kw_arena *arena = kw_arena_new();
+    get_batch *batch = KW_ARENA_NEW(arena, get_batch);
+    kw_hb_TGet *tgets = KW_ARENA_ARRAY(arena, kw_hb_TGet, count);
+    kw_deadline deadline = 0;
+    batch->arena = arena;
+    batch->door = door;
+    batch->lane = lane;
+    batch->questions = KW_ARENA_ARRAY(arena, question *, count);
+    batch->count = count;
+    for (size_t i = 0; i < count; i++) {
+        question *asked = questions[i];
+        asked->get = copy_get(arena, asked->get);
+        deadline = latest(asked, deadline);
+        kw_hbase_to_get(arena, asked->get, &tgets[i]);
+        batch->questions[i] = asked;
+    }
+    batch->args.table = questions[0]->get->table;
+    batch->args.tgets.items = tgets;
+    batch->args.tgets.count = (uint32_t)count;
+    batch->call = (kw_hbase_call){.method = KW_HB_THBaseService_getMultiple,
+                                  .args = &batch->args,
+                                  .table = batch->args.table,
+                                  .deadline = deadline,
+                                  .repeatable = true,
+                                  .whole = count > 1,
+                                  .done = batch_done,
+                                  .user = batch};
+    kw_hbase_pool_start(&door->pool, &batch->call);
+}
+
+static void
+leave(kw_hbase_lane *lane, kw_hbase_rider *const *riders, size_t count)
+{
+    kw_hbase_door *door = ((get_op *)riders[0])->door;
+    question *questions[KW_HBASE_BATCH_ROWS];
+    for (size_t i = 0; i < count; i++) {
+        questions[i] = ((get_op *)riders[i])->asks;
+        g_hash_table_remove(door->questions, questions[i]);
+    }
+    if (count == 1 && questions[0]->askers.length == 1) {
+        g_free(g_steal_pointer(&((get_op *)riders[0])->asks));
+        leave_alone((get_op *)riders[0]);
+    } else {
+        start_batch(door, lane, questions, count);
+    }
+}
+
+/* The next asker stands in for one that gives up. */
+static void
+hand_over(get_op *op, question *asked)
+{
+    g_hash_table_remove(op->door->questions, asked);
+    get_op *next = g_queue_peek_head(&asked->askers);
+    if (!next) {
+        g_free(asked);
+        return;
+    }
+    asked->get = next->get;
+    asked->table = next->get->table;
+    g_hash_table_add(op->door->questions, asked);
+    kw_hbase_lane_return(&next->rider);
+}
+
+static void
+fail(kw_hbase_rider *rider, const kw_error *error)
+{
+    get_op *op = (get_op *)rider;
+    question *asked = op->asks;
+    bool first = asked->askers.head == &op->link;
+    g_queue_unlink(&asked->askers, &op->link);
+    if (first && rider->state == KW_HBASE_RIDER_WAITS)
+        hand_over(op, asked);
+    answer_error(op, error);
+}
+
+static const kw_hbase_rider_class rider_class = {.leave = leave, .fail = fail};
+
+/* --- start ------------------------------------------------------------------------------------ */
+
+static void
+ask(get_op *op)
+{
+    kw_hbase_door *door = op->door;
+    question like = {.table = op->get->table, .get = op->get};
+    question *asked = g_hash_table_lookup(door->questions, &like);
+    op->link.data = op;
+    if (asked) {
+        kw_counters_add(KW_FIGURE_store_reads_shared, 1);
+        op->asks = asked;
+        op->rider.state = KW_HBASE_RIDER_FOLLOWS;
+        g_queue_push_tail_link(&asked->askers, &op->link);
+        kw_hbase_rider_time(&op->rider);
+        return;
+    }
+    asked = g_memdup2(&like, sizeof like);
+    g_queue_init(&asked->askers);
+    g_queue_push_tail_link(&asked->askers, &op->link);
+    op->asks = asked;
+    g_hash_table_add(door->questions, asked);
+    kw_hbase_lane_join(&op->rider);
 }
 
 void
-kw_hbase_get(kw_door *door, const kw_get *get, kw_get_done done, void *user)
+kw_hbase_get(kw_door *base, const kw_get *get, kw_get_done done, void *user)
 {
+    kw_hbase_door *door = kw_hbase_door_of(base);
     kw_rows *rows = kw_rows_new();
     get_op *op = KW_ARENA_NEW(rows->arena, get_op);
-    kw_hb_THBaseService_get_args *args = KW_ARENA_NEW(rows->arena, kw_hb_THBaseService_get_args);
-    kw_hb_TGet *tget = KW_ARENA_NEW(rows->arena, kw_hb_TGet);
-    kw_hbase_to_get(rows->arena, get, tget);
-    args->table = get->table;
-    args->tget = tget;
+    op->door = door;
     op->rows = rows;
     op->get = get;
     op->done = done;
     op->user = user;
-    op->call.method = KW_HB_THBaseService_get;
-    op->call.args = args;
-    op->call.table = get->table;
-    op->call.deadline = get->deadline;
-    op->call.repeatable = true;
-    op->call.keep = rows->arena;
-    op->call.done = get_done;
-    op->call.user = op;
-    kw_hbase_pool_start(&kw_hbase_door_of(door)->pool, &op->call);
-}
-
-/* --- many ------------------------------------------------------------------------------------- */
-
-static void start_part(many_op *op, size_t first, size_t count);
-
-static void
-part_over(many_op *op)
-{
-    if (--op->parts_left)
-        return;
-    kw_get_done done = op->done;
-    void *user = op->user;
-    kw_rows *rows = op->rows;
-    kw_error error = op->error;
-    if (op->failed) {
-        kw_rows_free(rows);
-        done(user, NULL, &error);
-    } else {
-        done(user, rows, NULL);
-    }
-}
-
-static void
-part_failed(get_part *part, const kw_hbase_failure *failure)
-{
-    many_op *op = part->op;
-    bool answered = failure->kind == KW_HBASE_REPLY_TOO_LARGE || failure->kind == KW_HBASE_TROUBLE;
-    if (answered && part->count > 1 && !op->failed) {
-        size_t half = part->count / 2;
-        start_part(op, part->first, half);
-        start_part(op, part->first + half, part->count - half);
-    } else if (!op->failed) {
-        op->failed = true;
-        kw_hbase_blame_filter(op->gets[part->first]->filter, failure, &op->error);
-    }
-    part_over(op);
-}
-
-static void
-part_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
-{
-    get_part *part = call->user;
-    many_op *op = part->op;
-    const kw_hb_THBaseService_getMultiple_result *answer = result;
-    kw_hbase_failure short_answer;
-    if (!failure && answer->success.count != part->count) {
-        short_answer = (kw_hbase_failure){.kind = KW_HBASE_OTHER};
-        kw_error_set(&short_answer.error, KW_CORRUPT, "the store answered %u rows to %zu gets",
-                     answer->success.count, part->count);
-        failure = &short_answer;
-    }
-    if (failure) {
-        part_failed(part, failure);
+    op->rider.class = &rider_class;
+    op->rider.coalescer = door->coalescer;
+    op->rider.deadline = kw_hbase_deadline(get->deadline);
+    op->rider.row = get->row;
+    if (get->filter.size) { /* one that HBase refuses would spoil the call for others */
+        leave_alone(op);
         return;
     }
-    for (size_t i = 0; i < part->count; i++) {
-        size_t at = part->first + i;
-        take_row(op->rows, op->gets[at], &answer->success.items[i], &op->rows->rows[at]);
-    }
-    part_over(op);
-}
-
-static void
-start_part(many_op *op, size_t first, size_t count)
-{
-    kw_arena *arena = op->rows->arena;
-    get_part *part = KW_ARENA_NEW(arena, get_part);
-    kw_hb_TGet *tgets = KW_ARENA_ARRAY(arena, kw_hb_TGet, count);
-    for (size_t i = 0; i < count; i++)
-        kw_hbase_to_get(arena, op->gets[first + i], &tgets[i]);
-    part->op = op;
-    part->first = first;
-    part->count = count;
-    part->args.table = op->gets[0]->table;
-    part->args.tgets.items = tgets;
-    part->args.tgets.count = (uint32_t)count;
-    part->call.method = KW_HB_THBaseService_getMultiple;
-    part->call.args = &part->args;
-    part->call.table = part->args.table;
-    part->call.deadline = op->gets[0]->deadline;
-    part->call.repeatable = true;
-    part->call.whole = count > 1; /* trouble is not tried again as a whole: it is halved */
-    part->call.keep = arena;
-    part->call.done = part_done;
-    part->call.user = part;
-    op->parts_left++;
-    kw_hbase_pool_start(&op->door->pool, &part->call);
-}
-
-void
-kw_hbase_get_many(kw_door *door, const kw_get *const *gets, size_t count, kw_get_done done, void *user)
-{
-    kw_rows *rows = kw_rows_new();
-    many_op *op = KW_ARENA_NEW(rows->arena, many_op);
-    rows->rows = KW_ARENA_ARRAY(rows->arena, kw_row, count);
-    rows->count = count;
-    rows->scanned = count;
-    op->door = kw_hbase_door_of(door);
-    op->rows = rows;
-    op->gets = gets;
-    op->done = done;
-    op->user = user;
-    for (size_t first = 0; first < count; first += GETS_PER_CALL)
-        start_part(op, first, MIN(count - first, (size_t)GETS_PER_CALL));
+    op->rider.bytes = get->row.size + kw_hbase_row_bytes(door, get->table);
+    op->rider.lane =
+        kw_hbase_coalescer_lane(door->coalescer, KW_HBASE_LANE_GET, get->table, KW_DURABILITY_DEFAULT);
+    ask(op);
 }

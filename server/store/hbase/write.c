@@ -1,14 +1,36 @@
-/* One row's write: one call, one outcome. A write that carries its timestamp may be sent twice; one
- * that the region server stamps may not. */
+/* One row's write: one outcome, in a call of its own or in one with others that waited as well
+ * (lane.h). A write that carries its timestamp may be sent twice; one that the region server stamps may not,
+ * and always goes alone. */
 #include "store/hbase/convert.h"
 #include "store/hbase/door.h"
+#include "store/hbase/turns.h"
+
+typedef struct write_batch write_batch;
 
 typedef struct write_op {
-    kw_hbase_call call;
-    kw_arena *arena;
+    kw_hbase_rider rider;
+    kw_hbase_call call; /* when it goes alone */
+    kw_hbase_door *door;
+    kw_arena *arena; /* owns this */
+    const kw_write *write;
     kw_write_done done;
     void *user;
+    write_batch *batch; /* that it rides in */
+    size_t seat;
 } write_op;
+
+/* Writes that left together. It has copies of them: one whose deadline passes is answered, and its memory
+ * goes, before the call comes back. */
+struct write_batch {
+    kw_arena *arena; /* owns this */
+    kw_hbase_coalescer *coalescer;
+    kw_hbase_lane *lane;
+    size_t count;
+    write_op **seats; /* NULL: was answered */
+    kw_hbase_turn **turns;
+    const kw_write **writes;
+    kw_written *results;
+};
 
 kw_outcome
 kw_hbase_outcome(const kw_hbase_failure *failure)
@@ -70,36 +92,179 @@ kw_hbase_write_prepare(kw_arena *arena, const kw_write *write, kw_durability dur
     ret_call->changes = true;
 }
 
+/* --- alone ------------------------------------------------------------------------------------ */
+
 static void
-write_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
+answer(write_op *op, kw_outcome outcome, const kw_error *error)
 {
-    (void)result;
-    write_op *op = call->user;
     kw_write_done done = op->done;
     void *user = op->user;
     kw_arena_free(op->arena);
+    done(user, outcome, error);
+}
+
+static void
+alone_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
+{
+    (void)result;
+    write_op *op = call->user;
+    kw_hbase_lane *lane = op->rider.lane;
+    kw_hbase_rider_done_write(op->rider.coalescer, op->rider.turn);
+    if (lane)
+        kw_hbase_lane_answered(lane, 1);
     if (failure)
-        done(user, kw_hbase_outcome(failure), &failure->error);
+        answer(op, kw_hbase_outcome(failure), &failure->error);
     else
-        done(user, KW_OUTCOME_OK, NULL);
+        answer(op, KW_OUTCOME_OK, NULL);
+}
+
+static void
+leave_alone(write_op *op)
+{
+    kw_hbase_rider_untime(&op->rider);
+    op->call.user = op;
+    op->call.done = alone_done;
+    op->call.deadline = op->rider.deadline;
+    kw_hbase_write_prepare(op->arena, op->write, op->write->durability, &op->call);
+    kw_hbase_pool_start(&op->door->pool, &op->call);
+}
+
+/* --- together --------------------------------------------------------------------------------- */
+
+static void
+batch_done(void *user)
+{
+    write_batch *batch = user;
+    for (size_t i = 0; i < batch->count; i++)
+        kw_hbase_rider_done_write(batch->coalescer, batch->turns[i]);
+    kw_hbase_lane_answered(batch->lane, batch->count);
+    for (size_t i = 0; i < batch->count; i++) {
+        write_op *op = batch->seats[i];
+        const kw_written *result = &batch->results[i];
+        if (!op)
+            continue;
+        kw_hbase_rider_untime(&op->rider);
+        answer(op, result->outcome, result->outcome == KW_OUTCOME_OK ? NULL : &result->error);
+    }
+    kw_arena_free(batch->arena);
+}
+
+static const kw_write *
+copy_write(kw_arena *arena, const kw_write *write)
+{
+    kw_write *copy = KW_ARENA_NEW(arena, kw_write);
+    *copy = *write;
+    copy->table = kw_arena_copy(arena, write->table);
+    copy->row = kw_arena_copy(arena, write->row);
+    kw_cell *cells = KW_ARENA_ARRAY(arena, kw_cell, write->cells_count);
+    for (size_t i = 0; i < write->cells_count; i++)
+        cells[i] = (kw_cell){.family = kw_arena_copy(arena, write->cells[i].family),
+                             .qualifier = kw_arena_copy(arena, write->cells[i].qualifier),
+                             .value = kw_arena_copy(arena, write->cells[i].value)};
+    kw_column *columns = KW_ARENA_ARRAY(arena, kw_column, write->columns_count);
+    for (size_t i = 0; i < write->columns_count; i++)
+        columns[i] = (kw_column){.family = kw_arena_copy(arena, write->columns[i].family),
+                                 .qualifier = kw_arena_copy(arena, write->columns[i].qualifier),
+                                 .whole_family = write->columns[i].whole_family};
+    copy->cells = cells;
+    copy->columns = columns;
+    return copy;
+}
+
+static void
+leave_together(kw_hbase_lane *lane, kw_hbase_rider *const *riders, size_t count)
+{
+    kw_arena *arena = kw_arena_new();
+    write_batch *batch = KW_ARENA_NEW(arena, write_batch);
+    kw_deadline deadline = 0;
+    *batch = (write_batch){.arena = arena,
+                           .coalescer = riders[0]->coalescer,
+                           .lane = lane,
+                           .count = count,
+                           .seats = KW_ARENA_ARRAY(arena, write_op *, count),
+                           .turns = KW_ARENA_ARRAY(arena, kw_hbase_turn *, count),
+                           .writes = KW_ARENA_ARRAY(arena, const kw_write *, count),
+                           .results = KW_ARENA_ARRAY(arena, kw_written, count)};
+    for (size_t i = 0; i < count; i++) {
+        write_op *op = (write_op *)riders[i];
+        kw_hbase_rider_time(&op->rider);
+        op->batch = batch;
+        op->seat = i;
+        batch->seats[i] = op;
+        batch->turns[i] = op->rider.turn;
+        batch->writes[i] = copy_write(arena, op->write);
+        deadline = MAX(deadline, op->rider.deadline);
+    }
+    for (size_t i = 0; i < count; i++)
+        ((kw_write *)batch->writes[i])->deadline = deadline;
+    kw_door *door = &((write_op *)riders[0])->door->base;
+    kw_hbase_write_many(door, batch->writes, count, batch->results, batch_done, batch);
+}
+
+static void
+leave(kw_hbase_lane *lane, kw_hbase_rider *const *riders, size_t count)
+{
+    if (count == 1)
+        leave_alone((write_op *)riders[0]);
+    else
+        leave_together(lane, riders, count);
+}
+
+static void
+fail(kw_hbase_rider *rider, const kw_error *error)
+{
+    write_op *op = (write_op *)rider;
+    if (op->batch)
+        op->batch->seats[op->seat] = NULL;
+    answer(op, error->maybe_applied ? KW_OUTCOME_UNKNOWN : KW_OUTCOME_FAILED, error);
+}
+
+static const kw_hbase_rider_class rider_class = {.leave = leave, .fail = fail};
+
+/* --- start ------------------------------------------------------------------------------------ */
+
+static void
+refused(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
+{
+    (void)result;
+    answer(call->user, KW_OUTCOME_FAILED, &failure->error);
+}
+
+/* The lane of writes that may be sent twice, and of which HBase takes several in one call. */
+static kw_hbase_lane *
+lane_of(kw_hbase_coalescer *coalescer, const kw_write *write)
+{
+    kw_hbase_shape shape = kw_hbase_shape_of(write);
+    if (write->timestamp == KW_TIMESTAMP_NONE || shape == KW_HBASE_SHAPE_MUTATIONS)
+        return NULL;
+    return kw_hbase_coalescer_lane(coalescer,
+                                   shape == KW_HBASE_SHAPE_PUT ? KW_HBASE_LANE_PUT : KW_HBASE_LANE_DELETE,
+                                   write->table, write->durability);
 }
 
 void
-kw_hbase_write(kw_door *door, const kw_write *write, kw_write_done done, void *user)
+kw_hbase_write(kw_door *base, const kw_write *write, kw_write_done done, void *user)
 {
+    kw_hbase_door *door = kw_hbase_door_of(base);
     kw_arena *arena = kw_arena_new();
     write_op *op = KW_ARENA_NEW(arena, write_op);
     kw_error error;
+    op->door = door;
     op->arena = arena;
+    op->write = write;
     op->done = done;
     op->user = user;
-    op->call.user = op;
-    op->call.done = write_done;
-    op->call.deadline = write->deadline;
     if (!kw_hbase_check_write(write, &error)) {
-        kw_hbase_pool_reject(&kw_hbase_door_of(door)->pool, &op->call, &error);
+        op->call.user = op;
+        op->call.done = refused;
+        kw_hbase_pool_reject(&door->pool, &op->call, &error);
         return;
     }
-    kw_hbase_write_prepare(arena, write, write->durability, &op->call);
-    kw_hbase_pool_start(&kw_hbase_door_of(door)->pool, &op->call);
+    op->rider.class = &rider_class;
+    op->rider.coalescer = door->coalescer;
+    op->rider.lane = lane_of(door->coalescer, write);
+    op->rider.row = write->row;
+    op->rider.bytes = kw_hbase_write_bytes(write);
+    op->rider.deadline = kw_hbase_deadline(write->deadline);
+    kw_hbase_rider_start_write(&op->rider, write->table);
 }

@@ -83,6 +83,7 @@ test_deadline_in_queue(void)
         .table = KW_BYTES_LITERAL("t"), .row = KW_BYTES_LITERAL("r"), .deadline = kw_deadline_in_ms(3000)};
     answer first = {0};
     kw_door_get(on.bed.door, &slow, bed_on_rows, &first);
+    bed_turn(&on.bed, 50);
     fixture_failed(fixture_put(&on, "r", UNSTAMPED, 100), KW_OUTCOME_FAILED, KW_TIMEOUT);
     bed_await(&on.bed, &first.done);
     g_assert_nonnull(first.rows);
@@ -228,20 +229,29 @@ test_ping(void)
 /* --- many calls at once ----------------------------------------------------------------------- */
 
 static void
-slow_put(const fake_call *call, fake_answer *to, void *user)
+slow_get(const fake_call *call, fake_answer *to, void *user)
 {
     (void)user;
-    if (call->method == KW_HB_THBaseService_put)
+    if (call->method == KW_HB_THBaseService_get)
         to->delay_ms = 10;
 }
 
+/* Gets with a filter never leave together: as many calls as there are gets. */
 static void
-put_many_at_once(fixture *on, answer *got, bed_cell_write *writes, size_t count)
+start_many(fixture *on, answer *got, kw_get *gets, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        bed_cell_write_init(&writes[i], "t", "r", "f", "v", 1);
-        kw_door_write(on->bed.door, &writes[i].write, bed_on_write, &got[i]);
+        gets[i] = (kw_get){.table = KW_BYTES_LITERAL("t"),
+                           .row = KW_BYTES_LITERAL("r"),
+                           .filter = KW_BYTES_LITERAL("KeyOnlyFilter ()"),
+                           .deadline = kw_deadline_in_ms(20000)};
+        kw_door_get(on->bed.door, &gets[i], bed_on_rows, &got[i]);
     }
+}
+
+static void
+await_many(fixture *on, answer *got, size_t count)
+{
     for (size_t i = 0; i < count; i++) {
         bed_await(&on->bed, &got[i].done);
         fixture_ok(got[i]);
@@ -254,14 +264,15 @@ test_balance(void)
     fixture on;
     fixture_start(&on, 2, FRAMED_COMPACT);
     bed_turn(&on.bed, 200);
-    thrift2_fake_set_script(on.fakes[0], slow_put, NULL);
-    thrift2_fake_set_script(on.fakes[1], slow_put, NULL);
+    thrift2_fake_set_script(on.fakes[0], slow_get, NULL);
+    thrift2_fake_set_script(on.fakes[1], slow_get, NULL);
     enum { CALLS = 100 };
     answer got[CALLS] = {0};
-    bed_cell_write writes[CALLS];
-    put_many_at_once(&on, got, writes, CALLS);
+    kw_get gets[CALLS];
+    start_many(&on, got, gets, CALLS);
+    await_many(&on, got, CALLS);
     for (int i = 0; i < 2; i++) {
-        g_assert_cmpuint(thrift2_fake_calls(on.fakes[i], KW_HB_THBaseService_put), >=, CALLS / 3);
+        g_assert_cmpuint(thrift2_fake_calls(on.fakes[i], KW_HB_THBaseService_get), >=, CALLS / 3);
         g_assert_cmpuint(thrift2_fake_connections(on.fakes[i]), <=, 2);
     }
     fixture_stop(&on);
@@ -279,19 +290,13 @@ test_opens_one_by_one(void)
     fixture_open(&on, &settings);
     enum { CALLS = 50 };
     answer got[CALLS] = {0};
-    bed_cell_write writes[CALLS];
-    for (size_t i = 0; i < CALLS; i++) {
-        bed_cell_write_init(&writes[i], "t", "r", "f", "v", 1);
-        kw_door_write(on.bed.door, &writes[i].write, bed_on_write, &got[i]);
-    }
+    kw_get gets[CALLS];
+    start_many(&on, got, gets, CALLS);
     bed_turn(&on.bed, 300);
     g_assert_cmpuint(thrift2_fake_connections(on.fakes[0]), ==, 1);
-    thrift2_fake_set_script(on.fakes[0], slow_put, NULL);
+    thrift2_fake_set_script(on.fakes[0], slow_get, NULL);
     thrift2_fake_set_deaf(on.fakes[0], false);
-    for (size_t i = 0; i < CALLS; i++) {
-        bed_await(&on.bed, &got[i].done);
-        fixture_ok(got[i]);
-    }
+    await_many(&on, got, CALLS);
     g_assert_cmpuint(thrift2_fake_connections(on.fakes[0]), ==, 4);
     fixture_stop(&on);
 }
@@ -307,10 +312,11 @@ test_pipeline(void)
     bed_await_ready(&on.bed);
     enum { CALLS = 100 };
     answer got[CALLS] = {0};
-    bed_cell_write writes[CALLS];
-    put_many_at_once(&on, got, writes, CALLS);
+    kw_get gets[CALLS];
+    start_many(&on, got, gets, CALLS);
+    await_many(&on, got, CALLS);
     g_assert_cmpuint(thrift2_fake_connections(on.fakes[0]), ==, 1);
-    g_assert_cmpuint(thrift2_fake_writes(on.fakes[0], "r"), ==, CALLS);
+    g_assert_cmpuint(thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_get), ==, CALLS);
     fixture_stop(&on);
 }
 
@@ -347,9 +353,10 @@ test_close_with_calls(void)
     thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
     enum { CALLS = 6 };
     answer got[CALLS] = {0};
+    static const char *const rows[CALLS] = {"a", "b", "c", "d", "e", "f"};
     bed_cell_write writes[CALLS];
     for (size_t i = 0; i < CALLS; i++) {
-        bed_cell_write_init(&writes[i], "t", "r", "f", "v", UNSTAMPED);
+        bed_cell_write_init(&writes[i], "t", rows[i], "f", "v", UNSTAMPED);
         kw_door_write(on.bed.door, &writes[i].write, bed_on_write, &got[i]);
     }
     bed_turn(&on.bed, 300);
@@ -417,11 +424,12 @@ test_channels_are_shared(void)
     kw_door *idle = kw_store_open_door(on.bed.store, on.bed.loop);
     bed_await_ready(&on.bed);
     bed_turn(&on.bed, 100);
-    thrift2_fake_set_script(on.fakes[0], slow_put, NULL);
+    thrift2_fake_set_script(on.fakes[0], slow_get, NULL);
     enum { CALLS = 100 };
     answer got[CALLS] = {0};
-    bed_cell_write writes[CALLS];
-    put_many_at_once(&on, got, writes, CALLS);
+    kw_get gets[CALLS];
+    start_many(&on, got, gets, CALLS);
+    await_many(&on, got, CALLS);
     g_assert_cmpuint(thrift2_fake_connections(on.fakes[0]), ==, 4);
     bool closed = false;
     kw_door_close(idle, bed_on_done, &closed);

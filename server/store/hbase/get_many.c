@@ -1,0 +1,148 @@
+/* Point reads that callers start as many. A multi-get is cut into calls of a bounded number of rows. One that
+ * fails is halved: until its answer fits, or until single gets say what is wrong and with which. It fails as
+ * a whole. */
+#include "store/hbase/convert.h"
+#include "store/hbase/door.h"
+
+#define GETS_PER_CALL 128
+
+typedef struct many_op {
+    kw_hbase_door *door;
+    kw_rows *rows; /* owns this and the parts */
+    const kw_get *const *gets;
+    size_t parts_left;
+    bool failed;
+    kw_error error;
+    kw_get_done done;
+    void *user;
+} many_op;
+
+typedef struct get_part {
+    kw_hbase_call call;
+    kw_hb_THBaseService_getMultiple_args args;
+    many_op *op;
+    size_t first;
+    size_t count;
+} get_part;
+
+void
+kw_hbase_blame_filter(kw_bytes filter, const kw_hbase_failure *failure, kw_error *ret_error)
+{
+    *ret_error = failure->error;
+    bool inside = failure->kind == KW_HBASE_INTERNAL_ERROR;
+    if (filter.size && inside)
+        kw_error_set(ret_error, KW_INVALID, "the store does not understand the filter %s%.*s%s", "\"",
+                     (int)MIN(filter.size, 200), (const char *)filter.data, "\"");
+}
+
+/* A missing row answers without a key: the one that was asked for stands in. */
+void
+kw_hbase_take_row(kw_rows *rows, const kw_get *get, const kw_hb_TResult *result, kw_row *ret_row)
+{
+    kw_hbase_from_result(rows, result, ret_row);
+    if (result->columnValues.count == 0)
+        ret_row->key = kw_arena_copy(rows->arena, get->row);
+}
+
+static void start_part(many_op *op, size_t first, size_t count);
+
+static void
+part_over(many_op *op)
+{
+    if (--op->parts_left)
+        return;
+    kw_get_done done = op->done;
+    void *user = op->user;
+    kw_rows *rows = op->rows;
+    kw_error error = op->error;
+    if (op->failed) {
+        kw_rows_free(rows);
+        done(user, NULL, &error);
+    } else {
+        done(user, rows, NULL);
+    }
+}
+
+static void
+part_failed(get_part *part, const kw_hbase_failure *failure)
+{
+    many_op *op = part->op;
+    bool answered = failure->kind == KW_HBASE_REPLY_TOO_LARGE || failure->kind == KW_HBASE_TROUBLE;
+    if (answered && part->count > 1 && !op->failed) {
+        size_t half = part->count / 2;
+        start_part(op, part->first, half);
+        start_part(op, part->first + half, part->count - half);
+    } else if (!op->failed) {
+        op->failed = true;
+        kw_hbase_blame_filter(op->gets[part->first]->filter, failure, &op->error);
+    }
+    part_over(op);
+}
+
+static void
+part_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
+{
+    get_part *part = call->user;
+    many_op *op = part->op;
+    const kw_hb_THBaseService_getMultiple_result *answer = result;
+    kw_hbase_failure short_answer;
+    if (!failure && answer->success.count != part->count) {
+        short_answer = (kw_hbase_failure){.kind = KW_HBASE_OTHER};
+        kw_error_set(&short_answer.error, KW_CORRUPT, "the store answered %u rows to %zu gets",
+                     answer->success.count, part->count);
+        failure = &short_answer;
+    }
+    if (failure) {
+        part_failed(part, failure);
+        return;
+    }
+    for (size_t i = 0; i < part->count; i++) {
+        size_t at = part->first + i;
+        kw_hbase_take_row(op->rows, op->gets[at], &answer->success.items[i], &op->rows->rows[at]);
+    }
+    part_over(op);
+}
+
+static void
+start_part(many_op *op, size_t first, size_t count)
+{
+    kw_arena *arena = op->rows->arena;
+    get_part *part = KW_ARENA_NEW(arena, get_part);
+    kw_hb_TGet *tgets = KW_ARENA_ARRAY(arena, kw_hb_TGet, count);
+    for (size_t i = 0; i < count; i++)
+        kw_hbase_to_get(arena, op->gets[first + i], &tgets[i]);
+    part->op = op;
+    part->first = first;
+    part->count = count;
+    part->args.table = op->gets[0]->table;
+    part->args.tgets.items = tgets;
+    part->args.tgets.count = (uint32_t)count;
+    part->call.method = KW_HB_THBaseService_getMultiple;
+    part->call.args = &part->args;
+    part->call.table = part->args.table;
+    part->call.deadline = op->gets[0]->deadline;
+    part->call.repeatable = true;
+    part->call.whole = count > 1; /* trouble is not tried again as a whole: it is halved */
+    part->call.keep = arena;
+    part->call.done = part_done;
+    part->call.user = part;
+    op->parts_left++;
+    kw_hbase_pool_start(&op->door->pool, &part->call);
+}
+
+void
+kw_hbase_get_many(kw_door *door, const kw_get *const *gets, size_t count, kw_get_done done, void *user)
+{
+    kw_rows *rows = kw_rows_new();
+    many_op *op = KW_ARENA_NEW(rows->arena, many_op);
+    rows->rows = KW_ARENA_ARRAY(rows->arena, kw_row, count);
+    rows->count = count;
+    rows->scanned = count;
+    op->door = kw_hbase_door_of(door);
+    op->rows = rows;
+    op->gets = gets;
+    op->done = done;
+    op->user = user;
+    for (size_t first = 0; first < count; first += GETS_PER_CALL)
+        start_part(op, first, MIN(count - first, (size_t)GETS_PER_CALL));
+}
