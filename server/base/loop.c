@@ -1,5 +1,6 @@
-/* The mailbox is a lock-free stack that the loop takes whole and turns around: one compare-and-swap
- * per post, one async wake-up per batch. */
+/* Tasks of other threads come through a mailbox, a lock-free stack that the loop takes whole and turns
+ * around: one compare-and-swap per post, one async wake-up per batch. Tasks that the loop's own thread
+ * posts wait in a plain queue for the next turn, which needs no system call. */
 #include "base/loop.h"
 
 #include <glib.h>
@@ -10,7 +11,12 @@ struct kw_loop {
     uv_async_t wake;
     _Atomic(kw_task *) posted;
     _Atomic bool stopping;
+    uv_idle_t next_turn; /* active while own tasks wait */
+    kw_task *own_first, *own_last;
 };
+
+/* The loop that this thread runs. */
+static _Thread_local kw_loop *running;
 
 struct kw_timer {
     uv_timer_t handle;
@@ -32,15 +38,30 @@ reversed(kw_task *stack)
 }
 
 static void
-run_posted(uv_async_t *wake)
+run_queue(kw_task *queue)
 {
-    kw_loop *loop = wake->data;
-    kw_task *queue = reversed(atomic_exchange(&loop->posted, NULL));
     while (queue) {
         kw_task *task = queue;
         queue = task->next;
         task->run(task);
     }
+}
+
+static void
+run_own(uv_idle_t *next_turn)
+{
+    kw_loop *loop = next_turn->data;
+    kw_task *queue = loop->own_first;
+    loop->own_first = loop->own_last = NULL;
+    uv_idle_stop(next_turn);
+    run_queue(queue);
+}
+
+static void
+run_posted(uv_async_t *wake)
+{
+    kw_loop *loop = wake->data;
+    run_queue(reversed(atomic_exchange(&loop->posted, NULL)));
     if (atomic_load(&loop->stopping))
         uv_stop(&loop->uv);
 }
@@ -49,9 +70,10 @@ kw_loop *
 kw_loop_new(void)
 {
     kw_loop *loop = g_new0(kw_loop, 1);
-    int failed = uv_loop_init(&loop->uv) || uv_async_init(&loop->uv, &loop->wake, run_posted);
+    int failed = uv_loop_init(&loop->uv) || uv_async_init(&loop->uv, &loop->wake, run_posted) ||
+                 uv_idle_init(&loop->uv, &loop->next_turn);
     g_assert(!failed);
-    loop->wake.data = loop;
+    loop->wake.data = loop->next_turn.data = loop;
     loop->uv.data = loop;
     return loop;
 }
@@ -59,8 +81,10 @@ kw_loop_new(void)
 void
 kw_loop_run(kw_loop *loop)
 {
+    running = loop;
     while (!atomic_load(&loop->stopping))
         uv_run(&loop->uv, UV_RUN_DEFAULT);
+    running = NULL;
 }
 
 void
@@ -76,8 +100,10 @@ kw_loop_free(kw_loop *loop)
     if (!loop)
         return;
     atomic_store(&loop->stopping, false); /* the last turn below runs closes, it must not stop */
+    run_own(&loop->next_turn);
     run_posted(&loop->wake);
     uv_close((uv_handle_t *)&loop->wake, NULL);
+    uv_close((uv_handle_t *)&loop->next_turn, NULL);
     uv_run(&loop->uv, UV_RUN_DEFAULT);
     int busy = uv_loop_close(&loop->uv);
     g_assert(!busy);
@@ -90,9 +116,25 @@ kw_loop_uv(kw_loop *loop)
     return &loop->uv;
 }
 
+static void
+post_own(kw_loop *loop, kw_task *task)
+{
+    task->next = NULL;
+    if (loop->own_first)
+        loop->own_last->next = task;
+    else
+        loop->own_first = task;
+    loop->own_last = task;
+    uv_idle_start(&loop->next_turn, run_own);
+}
+
 void
 kw_loop_post(kw_loop *loop, kw_task *task)
 {
+    if (loop == running) {
+        post_own(loop, task);
+        return;
+    }
     kw_task *head = atomic_load_explicit(&loop->posted, memory_order_relaxed);
     do {
         task->next = head;
