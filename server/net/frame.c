@@ -2,8 +2,9 @@
 
 #include <glib.h>
 
-/* Of spare blocks per loop: 8 MiB. */
-#define SPARE_MAX 512
+/* Spare ones per loop: 2 MiB and 8 MiB. */
+#define SMALL_MAX 2048
+#define BLOCKS_MAX 512
 
 /* Up to here a message's whole room is taken at once; what is announced beyond is given as it comes, so that
  * announcing costs the caller bytes. */
@@ -18,12 +19,13 @@
 kw_frame *
 kw_frame_take(kw_frame_pool *pool, size_t capacity)
 {
-    kw_frame *frame = pool->spare;
+    kw_frame_list *list = capacity <= KW_FRAME_SMALL ? &pool->small : &pool->blocks;
+    kw_frame *frame = list->first;
     if (capacity <= KW_FRAME_BLOCK && frame) {
-        pool->spare = frame->next;
-        pool->count--;
+        list->first = frame->next;
+        list->count--;
     } else {
-        capacity = MAX(capacity, KW_FRAME_BLOCK);
+        capacity = MAX(capacity, list == &pool->small ? KW_FRAME_SMALL : KW_FRAME_BLOCK);
         frame = g_malloc(sizeof *frame + capacity);
         frame->capacity = capacity;
     }
@@ -45,13 +47,16 @@ kw_frame_unref(kw_frame_pool *pool, kw_frame *frame)
 {
     if (!frame || --frame->refs > 0)
         return;
-    if (!RECYCLE || frame->capacity != KW_FRAME_BLOCK || pool->count >= SPARE_MAX) {
+    bool small = frame->capacity == KW_FRAME_SMALL;
+    kw_frame_list *list = small ? &pool->small : &pool->blocks;
+    if (!RECYCLE || (!small && frame->capacity != KW_FRAME_BLOCK) ||
+        list->count >= (small ? SMALL_MAX : BLOCKS_MAX)) {
         g_free(frame);
         return;
     }
-    frame->next = pool->spare;
-    pool->spare = frame;
-    pool->count++;
+    frame->next = list->first;
+    list->first = frame;
+    list->count++;
 }
 
 /* How much room to give a message of `wanted` bytes of which `have` are there. */
@@ -82,13 +87,20 @@ kw_frame_make_room(kw_frame_pool *pool, kw_frame *frame, size_t *start, size_t w
     return made;
 }
 
+static void
+list_clear(kw_frame_list *list)
+{
+    while (list->first) {
+        kw_frame *next = list->first->next;
+        g_free(list->first);
+        list->first = next;
+    }
+    list->count = 0;
+}
+
 void
 kw_frame_pool_clear(kw_frame_pool *pool)
 {
-    while (pool->spare) {
-        kw_frame *next = pool->spare->next;
-        g_free(pool->spare);
-        pool->spare = next;
-    }
-    pool->count = 0;
+    list_clear(&pool->small);
+    list_clear(&pool->blocks);
 }

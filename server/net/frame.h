@@ -1,6 +1,7 @@
 /* Input blocks. Bytes are read behind each other into a block; the messages found in it are slices
  * of it, so each call holds a reference and whole messages are never copied. A block that nobody
- * holds goes back to its loop's pool, so that an idle connection has none.
+ * holds goes back to its loop's pool, so that an idle connection has none. Blocks come in two sizes that are
+ * kept, since most messages are small, and in any larger size.
  *
  *   | message | message | half a mess......................|
  *   0                   start        filled         capacity
@@ -11,6 +12,7 @@
 
 #include "base/bytes.h"
 
+#define KW_FRAME_SMALL ((size_t)1024 - 64)
 #define KW_FRAME_BLOCK ((size_t)16 * 1024 - 64)
 
 typedef struct kw_frame {
@@ -21,9 +23,13 @@ typedef struct kw_frame {
     uint8_t data[];
 } kw_frame;
 
-typedef struct kw_frame_pool {
-    kw_frame *spare;
+typedef struct kw_frame_list {
+    kw_frame *first;
     size_t count;
+} kw_frame_list;
+
+typedef struct kw_frame_pool {
+    kw_frame_list small, blocks;
 } kw_frame_pool;
 
 /* Empty, with one reference and at least `capacity` bytes. */

@@ -113,8 +113,8 @@ kw_request_replied(kw_request *request)
         pop_done(session);
     if (session->state == KW_SESSION_GONE)
         kw_session_release(session);
-    else if (!session->dispatching)
-        kw_session_mark_dirty(session);
+    else
+        kw_session_answered(session);
     kw_lane_settle(lane);
 }
 

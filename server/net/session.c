@@ -226,24 +226,24 @@ session_parse(kw_session *session)
     settle_frame(session);
 }
 
+/* The rest of a message that is half here goes where it belongs. Anything else is read into the loop's own
+ * piece of memory and copied from there into a block of fitting size: a copy of some hundred bytes costs
+ * less than a large block per call in flight does, for the caches. */
 static void
 on_allocate(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_buffer)
 {
     (void)suggested;
     kw_session *session = handle->data;
     kw_lane *lane = session->lane;
-    if (session->tls) {
-        *ret_buffer = uv_buf_init((char *)lane->scratch, KW_LANE_SCRATCH);
-        return;
-    }
-    if (!session->frame)
-        session->frame = kw_frame_take(&lane->frames, 0);
     kw_frame *frame = session->frame;
-    size_t room = frame->capacity - frame->filled;
-    *ret_buffer = uv_buf_init((char *)frame->data + frame->filled, (unsigned)MIN(room, UINT32_MAX / 2));
+    size_t room = frame && !session->tls && unparsed(session) > 0 ? frame->capacity - frame->filled : 0;
+    if (room >= READ_MIN)
+        *ret_buffer = uv_buf_init((char *)frame->data + frame->filled, (unsigned)MIN(room, UINT32_MAX / 2));
+    else
+        *ret_buffer = uv_buf_init((char *)lane->scratch, KW_LANE_SCRATCH);
 }
 
-/* Plain bytes of a TLS session join what is buffered. */
+/* Bytes join what is buffered. */
 static void
 take_plain(kw_session *session, kw_bytes plain)
 {
@@ -309,6 +309,8 @@ on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
         session->active_ms = uv_now(stream->loop);
         if (session->tls)
             take_network(session, kw_bytes_of(buffer->base, (size_t)got));
+        else if ((uint8_t *)buffer->base == session->lane->scratch)
+            take_plain(session, kw_bytes_of(buffer->base, (size_t)got));
         else
             session->frame->filled += (size_t)got;
     }
@@ -361,6 +363,23 @@ kw_session_turn(kw_session *session)
     } while (session->held_back && may_hand_out(session));
     if (session->state == KW_SESSION_FINISHING)
         kw_session_finish(session);
+    settle_frame(session);
+    steer_reading(session);
+}
+
+/* Most callers wait for their reply before they send more: theirs goes out at once, while it and the socket
+ * are in the caches. Replies that others still follow leave together. */
+void
+kw_session_answered(kw_session *session)
+{
+    if (session->dispatching)
+        return;
+    if (session->requests > 0 || session->state != KW_SESSION_OPEN || session->held_back ||
+        session->input_over) {
+        kw_session_mark_dirty(session);
+        return;
+    }
+    kw_output_flush(session);
     settle_frame(session);
     steer_reading(session);
 }

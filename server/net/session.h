@@ -82,6 +82,9 @@ void kw_session_close(kw_session *session);
 /* Malformed input or a limit: logs, counts and finishes. Replies to what came before still go out. */
 void kw_session_break(kw_session *session, const char *reason);
 
+/* A reply was handed on: it leaves now or before the loop sleeps. */
+void kw_session_answered(kw_session *session);
+
 /* kw_session_turn will be called before the loop sleeps. */
 void kw_session_mark_dirty(kw_session *session);
 
