@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ANSWER_MAX 65536
-#define WARM_UP_SECONDS 0.3
 
 typedef struct connection {
     int socket;
@@ -24,15 +24,17 @@ typedef struct connection {
     uint64_t sent_ns;
 } connection;
 
-typedef struct load {
+struct load {
     int events;
+    int server;
     connection *connections;
     unsigned count;
+    unsigned waiting; /* for an answer */
     kw_bytes frame;
     kw_histogram latency;
     uint64_t calls;
-    bool counting;
-} load;
+    uint64_t end_ns; /* of the slice */
+};
 
 static void
 must(bool fine, const char *what)
@@ -83,62 +85,76 @@ receive(load *all, connection *from)
     from->got += (size_t)got;
     if (from->got < 4 || from->got < 4 + (size_t)kw_be32_load(from->head))
         return;
-    if (all->counting) {
-        kw_histogram_add_us(&all->latency, (kw_clock_mono_ns() - from->sent_ns) / 1000);
-        all->calls++;
-    }
-    send_call(all, from);
-}
-
-static void
-turn_for(load *all, double seconds)
-{
-    uint64_t end_ns = kw_clock_mono_ns() + (uint64_t)(seconds * 1e9);
-    struct epoll_event ready[256];
-    while (kw_clock_mono_ns() < end_ns) {
-        int count = epoll_wait(all->events, ready, G_N_ELEMENTS(ready), 100);
-        for (int i = 0; i < count; i++)
-            receive(all, ready[i].data.ptr);
-    }
+    uint64_t now_ns = kw_clock_mono_ns();
+    kw_histogram_add_us(&all->latency, (now_ns - from->sent_ns) / 1000);
+    all->calls++;
+    if (now_ns < all->end_ns)
+        send_call(all, from);
+    else
+        all->waiting--;
 }
 
 /* CPU time that the process has taken, in microseconds. */
 static double
 cpu_us(int process)
 {
-    g_autofree char *file = g_strdup_printf("/proc/%d/stat", process);
-    g_autofree char *text = NULL;
-    unsigned long user = 0, kernel = 0;
-    must(g_file_get_contents(file, &text, NULL, NULL), file);
-    const char *behind_name = strrchr(text, ')');
-    must(behind_name && sscanf(behind_name + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
-                               &kernel) == 2,
-         "reading the server's CPU time");
-    return (double)(user + kernel) * 1e6 / (double)sysconf(_SC_CLK_TCK);
+    clockid_t clock;
+    struct timespec taken;
+    int failed = clock_getcpuclockid(process, &clock);
+    must(!failed && clock_gettime(clock, &taken) == 0, "reading the server's CPU time");
+    return (double)taken.tv_sec * 1e6 + (double)taken.tv_nsec / 1e3;
+}
+
+load *
+load_open(uint16_t port, unsigned connections, kw_bytes frame, int server)
+{
+    load *all = g_new0(load, 1);
+    *all = (load){
+        .events = epoll_create1(EPOLL_CLOEXEC), .server = server, .count = connections, .frame = frame};
+    all->connections = g_new0(connection, connections);
+    connect_all(all, port);
+    return all;
 }
 
 load_result
-load_run(uint16_t port, unsigned connections, double seconds, kw_bytes frame, int server)
+load_slice(load *all, double seconds)
 {
-    load all = {.events = epoll_create1(EPOLL_CLOEXEC), .count = connections, .frame = frame};
-    all.connections = g_new0(connection, connections);
-    connect_all(&all, port);
-    for (unsigned i = 0; i < connections; i++)
-        send_call(&all, &all.connections[i]);
-    turn_for(&all, WARM_UP_SECONDS);
-    double cpu_before = cpu_us(server);
+    struct epoll_event ready[256];
+    double cpu_before = cpu_us(all->server);
     uint64_t began_ns = kw_clock_mono_ns();
-    all.counting = true;
-    turn_for(&all, seconds);
+    all->calls = 0;
+    all->end_ns = began_ns + (uint64_t)(seconds * 1e9);
+    all->waiting = all->count;
+    for (unsigned i = 0; i < all->count; i++)
+        send_call(all, &all->connections[i]);
+    while (all->waiting > 0) {
+        int count = epoll_wait(all->events, ready, G_N_ELEMENTS(ready), 100);
+        for (int i = 0; i < count; i++)
+            receive(all, ready[i].data.ptr);
+    }
     double took = (double)(kw_clock_mono_ns() - began_ns) / 1e9;
-    double cpu = cpu_us(server) - cpu_before;
-    for (unsigned i = 0; i < connections; i++)
-        close(all.connections[i].socket);
-    close(all.events);
-    g_free(all.connections);
-    must(all.calls > 0, "no call was answered");
-    return (load_result){.calls_per_second = (double)all.calls / took,
-                         .p50_us = (double)kw_histogram_quantile_us(&all.latency, 0.5),
-                         .p99_us = (double)kw_histogram_quantile_us(&all.latency, 0.99),
-                         .server_us = cpu / (double)all.calls};
+    return (load_result){.calls_per_second = (double)all->calls / took,
+                         .server_us = (cpu_us(all->server) - cpu_before) / (double)all->calls};
+}
+
+double
+load_latency_us(const load *all, double share)
+{
+    return (double)kw_histogram_quantile_us(&all->latency, share);
+}
+
+void
+load_forget(load *all)
+{
+    all->latency = (kw_histogram){0};
+}
+
+void
+load_close(load *all)
+{
+    for (unsigned i = 0; i < all->count; i++)
+        close(all->connections[i].socket);
+    close(all->events);
+    g_free(all->connections);
+    g_free(all);
 }
