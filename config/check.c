@@ -134,6 +134,7 @@ refuse_shared_store_tables(kw_read *read, const kw_draft *draft)
     g_autoptr(GHashTable) table = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
     owners all = {read, table};
     claim(&all, draft->model.store.catalog, g_strdup("store.catalog"), draft->catalog_mark);
+    claim(&all, draft->model.sequences.table, g_strdup("sequences.table"), draft->model.sequences.table_mark);
     for (size_t i = 0; i < draft->tables_count; i++) {
         claim_path(&all, &draft->tables[i], &draft->tables[i].primary);
         for (size_t j = 0; j < draft->tables[i].paths_count; j++)

@@ -6,13 +6,21 @@
 
 struct kw_read;
 struct kw_node;
+struct kw_model_field;
+struct kw_draft_table;
 
 void kw_check_listener_tls(struct kw_read *read, const struct kw_node *node, void *section);
 void kw_check_channel_tls(struct kw_read *read, const struct kw_node *node, void *section);
 void kw_check_cursor(struct kw_read *read, const struct kw_node *node, void *section);
 void kw_check_store(struct kw_read *read, const struct kw_node *node, void *section);
 void kw_check_policy(struct kw_read *read, const struct kw_node *node, void *section);
+void kw_check_generate(struct kw_read *read, const struct kw_node *node, void *section);
 void kw_check_field(struct kw_read *read, const struct kw_node *node, void *section);
 void kw_check_family(struct kw_read *read, const struct kw_node *node, void *section);
 void kw_check_splits(struct kw_read *read, const struct kw_node *node, void *section);
 void kw_check_table(struct kw_read *read, const struct kw_node *node, void *section);
+
+/* Parts of kw_check_field and kw_check_table: does what is made fit the field, and is there the timestamp
+ * that it begins anew by? */
+void kw_check_made(struct kw_read *read, const struct kw_node *map, const struct kw_model_field *field);
+void kw_check_period_fields(struct kw_read *read, const struct kw_draft_table *table);

@@ -57,6 +57,8 @@ kw_check_field(kw_read *read, const kw_node *node, void *section)
     if (!text)
         refuse_given(read, node, "max_bytes", "string and bytes fields");
     check_form(read, node, field);
+    if (field->generate.enabled)
+        kw_check_made(read, node, field);
     if (field->type == KW_FIELD_STRING || field->type == KW_FIELD_INT)
         check_values(read, node, field);
     else
@@ -233,4 +235,5 @@ kw_check_table(kw_read *read, const kw_node *node, void *section)
     name_store_tables(read, table);
     give_columns(read, table);
     give_marker(read, table);
+    kw_check_period_fields(read, table);
 }

@@ -31,6 +31,46 @@ typedef enum kw_cell_form {
     KW_CELL_PHOENIX4, /* Phoenix's INTEGER and FLOAT (int, timestamp and double only) */
 } kw_cell_form;
 
+/* How the gateway makes a field's value when a record is put without one. */
+typedef enum kw_generate_kind {
+    KW_MAKE_SEQUENCE,  /* int: numbers of a counter, taken in blocks */
+    KW_MAKE_SNOWFLAKE, /* int: time, worker, sequence */
+    KW_MAKE_UUID4,     /* string or bytes: RFC 9562, random */
+    KW_MAKE_UUID7,     /* the same, in the order of time */
+    KW_MAKE_OBJECTID,  /* string or bytes: seconds, random, counter */
+    KW_MAKE_NOW        /* timestamp */
+} kw_generate_kind;
+
+typedef enum kw_period {
+    KW_PERIOD_EVER, /* one counter for ever */
+    KW_PERIOD_SECOND,
+    KW_PERIOD_MINUTE,
+    KW_PERIOD_HOUR,
+    KW_PERIOD_DAY,
+    KW_PERIOD_MONTH,
+    KW_PERIOD_YEAR
+} kw_period;
+
+typedef struct kw_model_generate {
+    bool enabled;
+    kw_mark mark;
+    kw_generate_kind kind;
+    bool refuse_given; /* a put that brings a value is refused; else the value stays */
+    /* sequence */
+    int64_t from;     /* 1 */
+    int64_t to;       /* inclusive; INT64_MAX */
+    bool wrap;        /* behind `to` begin at `from` again; else LIMIT */
+    int64_t block;    /* numbers taken at once; 0: 1,000, or a hundredth of the range where that is less */
+    int64_t prefetch; /* the next block is fetched when so many percent of one are left: 50; 0 never */
+    kw_period per;
+    const char *of;   /* timestamp field that the period is of; "" none */
+    const char *zone; /* of the period: "UTC" */
+    /* snowflake */
+    bool partitioned; /* 0, minute of the hour, Unix seconds, worker, sequence: 1 6 32 9 16 bits;
+                         else milliseconds, worker, sequence: 41 10 12 bits */
+    int64_t epoch_ms; /* not partitioned: where its milliseconds begin; 2020-01-01 */
+} kw_model_generate;
+
 typedef struct kw_model_field {
     const char *name;
     kw_mark mark;
@@ -47,6 +87,7 @@ typedef struct kw_model_field {
     size_t values_count;
     int64_t max_bytes; /* strings and bytes; 0: only the store's limits */
     const char *about; /* "" when not given */
+    kw_model_generate generate;
 } kw_model_field;
 
 /* One setting of a rule component, already checked against the component's schema. */
@@ -233,6 +274,20 @@ typedef struct kw_model_store {
     const char *catalog; /* store table of the layout fingerprints: "keyway_catalog" */
 } kw_model_store;
 
+/* Where the numbers of sequences are counted and the workers of snowflakes are leased. */
+typedef struct kw_model_sequences {
+    bool redis;        /* counters in Redis; else in the store */
+    const char *table; /* store table of counters and leases: "keyway_sequences" */
+    kw_mark table_mark;
+    const char *redis_host; /* 127.0.0.1:6379 */
+    uint16_t redis_port;
+    const char *redis_password; /* "" none */
+    int64_t redis_database;     /* 0 */
+    const char *redis_prefix;   /* "keyway:" */
+    int64_t keep_ms;  /* a period's numbers can be taken so long before it begins and after it ends: 7d */
+    int64_t lease_ms; /* of a snowflake's worker: 10,000 */
+} kw_model_sequences;
+
 typedef struct kw_model_cursor {
     /* Signing keys: the first signs, all verify; each at least 16 bytes of text, or a file that holds
      * it. None: a random key, made at start and kept beside the embedded store's data, else in memory
@@ -255,6 +310,7 @@ typedef struct kw_model {
     kw_model_timeouts timeouts;
     kw_model_store store;
     kw_model_cursor cursor;
+    kw_model_sequences sequences;
     const char *log_level; /* debug info warn error */
     bool log_json;
     const kw_model_table *tables;

@@ -29,6 +29,15 @@ choice_words(const char *const *choices)
 
 /* The kind of a setting in words. Caller frees. */
 static char *
+section_words(const kw_section *section)
+{
+    const kw_setting *brief = section->shorthand ? kw_section_find(section, section->shorthand) : NULL;
+    if (!brief)
+        return g_strdup("map");
+    return g_strdup_printf("%s, off, or a map", brief->kind == KW_KIND_ADDRESS ? "host:port" : brief->name);
+}
+
+static char *
 type_words(const kw_setting *setting)
 {
     switch (setting->kind) {
@@ -55,7 +64,7 @@ type_words(const kw_setting *setting)
     case KW_KIND_ADDRESS:
         return g_strdup("host:port");
     case KW_KIND_SECTION:
-        return g_strdup(setting->section->shorthand ? "host:port, off, or a map" : "map");
+        return section_words(setting->section);
     case KW_KIND_LIST:
         return g_strdup(setting->section->shorthand ? "host:port or a map, or a list of these"
                                                     : "list of maps");

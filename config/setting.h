@@ -122,8 +122,9 @@ typedef struct kw_draft {
 
 /* The whole file, read into a kw_draft. */
 extern const kw_section kw_policy_section;
-extern const kw_section kw_store_section; /* kw_draft; settings_store.c */
-extern const kw_section kw_table_section; /* kw_draft_table; settings_table.c */
+extern const kw_section kw_store_section;    /* kw_draft; settings_store.c */
+extern const kw_section kw_table_section;    /* kw_draft_table; settings_table.c */
+extern const kw_section kw_generate_section; /* kw_model_generate; settings_generate.c */
 
 /* NULL when the section has no such setting. */
 const kw_setting *kw_section_find(const kw_section *section, const char *name);

@@ -300,6 +300,82 @@ static const kw_section cursor_section = {
     .check = kw_check_cursor,
 };
 
+/* --- sequences ------------------------------------------------------------------------------------ */
+
+static const char *const backends[] = {"store", "redis", NULL};
+
+static const kw_setting sequences_settings[] = {
+    {.name = "counters",
+     .kind = KW_KIND_EITHER,
+     .offset = offsetof(kw_draft, model.sequences.redis),
+     .choices = backends,
+     .fallback = "store",
+     .about = "Where numbers are counted: in the store, or in Redis."},
+    {.name = "table",
+     .kind = KW_KIND_TEXT,
+     .offset = offsetof(kw_draft, model.sequences.table),
+     .offset2 = offsetof(kw_draft, model.sequences.table_mark),
+     .least = 1,
+     .fallback = "keyway_sequences",
+     .rule = KW_NAME_STORE_TABLE,
+     .about = "Store table of the counters and of the leases of snowflakes' workers; made when it is missing "
+              "and needed."},
+    {.name = "redis",
+     .kind = KW_KIND_ADDRESS,
+     .offset = offsetof(kw_draft, model.sequences.redis_host),
+     .offset2 = offsetof(kw_draft, model.sequences.redis_port),
+     .least = 1,
+     .port = 6379,
+     .fallback = "127.0.0.1:6379",
+     .about = "Where Redis is, host:port. It must not forget: append-only file, no eviction."},
+    {.name = "redis_password",
+     .kind = KW_KIND_TEXT,
+     .flags = KW_SETTING_SECRET,
+     .offset = offsetof(kw_draft, model.sequences.redis_password),
+     .least = 1,
+     .about = "What Redis is told with AUTH.",
+     .holds = "none"},
+    {.name = "redis_database",
+     .kind = KW_KIND_INT,
+     .offset = offsetof(kw_draft, model.sequences.redis_database),
+     .least = 0,
+     .most = 65535,
+     .fallback = "0",
+     .about = "Number of the database in Redis."},
+    {.name = "redis_prefix",
+     .kind = KW_KIND_TEXT,
+     .offset = offsetof(kw_draft, model.sequences.redis_prefix),
+     .least = 1,
+     .fallback = "keyway:",
+     .about = "What the names of the counters in Redis begin with."},
+    {.name = "keep",
+     .kind = KW_KIND_MS,
+     .offset = offsetof(kw_draft, model.sequences.keep_ms),
+     .least = HOUR,
+     .most = 3650 * DAY,
+     .fallback = "7d",
+     .about = "How long before a period begins and after it has ended its numbers can be taken (per: minute "
+              "and so on). Then its counter is forgotten, and a record of that time is refused."},
+    {.name = "lease",
+     .kind = KW_KIND_MS,
+     .offset = offsetof(kw_draft, model.sequences.lease_ms),
+     .least = 100,
+     .most = HOUR,
+     .fallback = "10s",
+     .about = "How long a gateway has the worker number of its snowflakes without renewing it."},
+    {.name = NULL},
+};
+
+static const kw_section sequences_section = {
+    .title = "sequences",
+    .about = "Where fields with generate get their numbers.",
+    .settings = sequences_settings,
+    .size = sizeof(kw_draft),
+    .mark_offset = KW_OFFSET_NONE,
+    .name_offset = KW_OFFSET_NONE,
+    .switch_offset = KW_OFFSET_NONE,
+};
+
 /* --- the file --------------------------------------------------------------------------------- */
 
 static const kw_setting policy_settings[] = {
@@ -338,6 +414,10 @@ static const kw_setting policy_settings[] = {
      .kind = KW_KIND_SECTION,
      .section = &cursor_section,
      .about = "The tokens with which a scan is continued."},
+    {.name = "sequences",
+     .kind = KW_KIND_SECTION,
+     .section = &sequences_section,
+     .about = "Where fields with generate get their numbers."},
     {.name = "store", .kind = KW_KIND_SECTION, .section = &kw_store_section, .about = "Where the rows are."},
     {.name = "tables",
      .kind = KW_KIND_MAP,

@@ -1,0 +1,134 @@
+/* Checks of generate: what belongs together, and what fits the field and the table. */
+#include "config/check.h"
+
+#include "config/parse.h"
+#include "config/read.h"
+
+#include <string.h>
+
+static void
+check_sequence(kw_read *read, const kw_node *map, const kw_model_generate *generate)
+{
+    const kw_node *zone = kw_node_find(map, "zone"), *per = kw_node_find(map, "per");
+    bool periodic = generate->per != KW_PERIOD_EVER;
+    if (generate->from > generate->to)
+        kw_read_problem(read, kw_node_find(map, "to")->mark, NULL,
+                        "to is less than from (%" G_GINT64_FORMAT ")", (gint64)generate->from);
+    else if (generate->block - 1 > generate->to - generate->from)
+        kw_read_problem(read, kw_node_find(map, "block")->mark, "a small part of the range",
+                        "block (%" G_GINT64_FORMAT ") is more than there are numbers",
+                        (gint64)generate->block);
+    if (periodic && !*generate->of)
+        kw_read_problem(read, per->mark, "of: the timestamp field that tells the record's time",
+                        "per needs of");
+    if (!periodic && *generate->of)
+        kw_read_problem(read, kw_node_find(map, "of")->mark, "per: minute", "of needs per");
+    if (!periodic && zone)
+        kw_read_problem(read, zone->mark, "per: minute", "zone needs per");
+    if (!zone)
+        return;
+    GTimeZone *found = g_time_zone_new_identifier(generate->zone);
+    if (!found)
+        kw_read_problem(read, zone->mark, "as in Europe/Berlin, UTC or +08:00",
+                        "zone: there is no time zone '%.60s'", generate->zone);
+    else
+        g_time_zone_unref(found);
+}
+
+void
+kw_check_generate(kw_read *read, const kw_node *node, void *section)
+{
+    const kw_model_generate *generate = section;
+    if (!node)
+        return;
+    if (generate->kind == KW_MAKE_SEQUENCE)
+        check_sequence(read, node, generate);
+    const kw_node *epoch = kw_node_find(node, "epoch");
+    if (generate->partitioned && epoch)
+        kw_read_problem(read, epoch->mark, NULL, "epoch is for the form standard");
+}
+
+static bool
+makes_type(kw_generate_kind kind, kw_field_type type)
+{
+    switch (kind) {
+    case KW_MAKE_SEQUENCE:
+    case KW_MAKE_SNOWFLAKE:
+        return type == KW_FIELD_INT;
+    case KW_MAKE_UUID4:
+    case KW_MAKE_UUID7:
+    case KW_MAKE_OBJECTID:
+        return type == KW_FIELD_STRING || type == KW_FIELD_BYTES;
+    case KW_MAKE_NOW:
+        return type == KW_FIELD_TIMESTAMP;
+    }
+    g_assert_not_reached();
+}
+
+static int64_t
+made_bytes(const kw_model_field *field)
+{
+    bool text = field->type == KW_FIELD_STRING;
+    switch (field->generate.kind) {
+    case KW_MAKE_UUID4:
+    case KW_MAKE_UUID7:
+        return text ? 36 : 16;
+    case KW_MAKE_OBJECTID:
+        return text ? 24 : 12;
+    case KW_MAKE_SEQUENCE:
+    case KW_MAKE_SNOWFLAKE:
+    case KW_MAKE_NOW:
+        return 0;
+    }
+    g_assert_not_reached();
+}
+
+/* Does what is made fit the field? */
+void
+kw_check_made(kw_read *read, const kw_node *map, const kw_model_field *field)
+{
+    const kw_model_generate *generate = &field->generate;
+    if (!makes_type(generate->kind, field->type)) {
+        kw_read_problem(read, generate->mark,
+                        "int: sequence, snowflake; string and bytes: uuid4, uuid7, objectid; timestamp: now",
+                        "generate: makes no value of this field's type");
+        return;
+    }
+    if (field->values_count)
+        kw_read_problem(read, generate->mark, NULL, "generate and values do not go together");
+    if (field->max_bytes && field->max_bytes < made_bytes(field))
+        kw_read_problem(read, kw_node_find(map, "max_bytes")->mark, NULL,
+                        "max_bytes is less than the %d that generate makes", (int)made_bytes(field));
+    if (field->form == KW_CELL_RAW_BE4 && field->type == KW_FIELD_INT &&
+        (generate->kind == KW_MAKE_SNOWFLAKE || generate->to > INT32_MAX))
+        kw_read_problem(read, kw_node_find(map, "form")->mark, NULL,
+                        "form raw4 is too narrow for what generate makes");
+}
+
+static const kw_model_field *
+find_field(const kw_draft_table *table, const char *name)
+{
+    for (size_t i = 0; i < table->fields_count; i++)
+        if (strcmp(table->fields[i].field.name, name) == 0)
+            return &table->fields[i].field;
+    return NULL;
+}
+
+/* The fields that sequences begin anew by. */
+void
+kw_check_period_fields(kw_read *read, const kw_draft_table *table)
+{
+    for (size_t i = 0; i < table->fields_count; i++) {
+        const kw_model_field *field = &table->fields[i].field;
+        const kw_model_generate *generate = &field->generate;
+        if (!generate->enabled || generate->kind != KW_MAKE_SEQUENCE || !generate->of || !*generate->of)
+            continue;
+        const kw_model_field *of = find_field(table, generate->of);
+        if (!of)
+            kw_read_problem(read, generate->mark, NULL, "fields.%s.generate.of: there is no field %s",
+                            field->name, generate->of);
+        else if (of->type != KW_FIELD_TIMESTAMP)
+            kw_read_problem(read, generate->mark, NULL, "fields.%s.generate.of: %s is not a timestamp",
+                            field->name, generate->of);
+    }
+}
