@@ -197,9 +197,12 @@ KW_CLIENT_API bool kw_client_put_if(kw_client *client, const char *table, const 
                                     const kw_condition *condition, const kw_call_options *options,
                                     bool *ret_written, GError **error);
 
-/* Reserves `count` numbers of a sequence field: *ret_first and the following ones. */
-KW_CLIENT_API bool kw_client_allocate(kw_client *client, const char *table, const char *field, gint64 count,
-                                      const kw_call_options *options, gint64 *ret_first, GError **error);
+/* Reserves `count` numbers of a field that the gateway makes (a sequence, a snowflake): *ret_first and the
+ * following ones, *ret_count in all, which is less where a range ends. scope: what chooses the sequence, as
+ * the timestamp of one that begins anew with each minute; else NULL. */
+KW_CLIENT_API bool kw_client_allocate(kw_client *client, const char *table, const char *field,
+                                      const kw_record *scope, gint64 count, const kw_call_options *options,
+                                      gint64 *ret_first, gint64 *ret_count, GError **error);
 
 /* --- reading ---------------------------------------------------------------------------------- */
 

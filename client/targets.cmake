@@ -55,7 +55,7 @@ target_link_libraries(keyway_static PUBLIC PkgConfig::GLIB PkgConfig::THRIFT_C_G
 # keyway, the program. libcsv has no pkg-config file.
 find_library(KW_LIBCSV csv REQUIRED)
 add_executable(keyway
-  cli/batch.c cli/check.c cli/connect.c cli/create.c cli/explain.c cli/import.c cli/main.c
+  cli/allocate.c cli/batch.c cli/check.c cli/connect.c cli/create.c cli/explain.c cli/import.c cli/main.c
   cli/output.c cli/output_json.c cli/output_table.c cli/progress.c cli/question.c cli/read.c cli/show.c
   cli/source.c cli/source_csv.c cli/source_json.c cli/stamp.c cli/text.c cli/value.c cli/write.c)
 target_link_libraries(keyway PRIVATE keyway_static PkgConfig::JSON_GLIB ${KW_LIBCSV} kw_flags)

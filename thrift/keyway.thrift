@@ -98,7 +98,7 @@ struct Options {
 /** What became of one write. */
 struct Written {
   1: required Outcome outcome,
-  /** Fields that the gateway made (sequence numbers, ids). Absent when it made none. */
+  /** Fields that the gateway made (sequence numbers, ids, times). Absent when it made none, or FAILED. */
   2: optional Record made,
   /** Set unless the outcome is OK. */
   3: optional Failure failure
@@ -342,8 +342,10 @@ service Data {
   Page nextPage(1: binary cursor, 2: Options options) throws (1: KeywayError failure),
   /** The first row of the question, in descending order unless it says otherwise. */
   Page latest(1: Query query) throws (1: KeywayError failure),
-  /** Numbers of a sequence field. */
-  Allocation allocate(1: string table, 2: string field, 3: i64 count, 4: Options options) throws (1: KeywayError failure),
+  /** Numbers of a field that the gateway makes (sequence, snowflake), for a caller who puts them into records
+   *  himself: one after the other, and fewer than asked for where a range or a tick of time ends. A sequence that
+   *  begins anew with each minute (say) needs the record's timestamp in `scope`. */
+  Allocation allocate(1: string table, 2: string field, 3: i64 count, 4: Options options, 5: Record scope) throws (1: KeywayError failure),
   TableInfo describe(1: string table) throws (1: KeywayError failure),
   list<string> tables() throws (1: KeywayError failure)
 }

@@ -81,6 +81,7 @@ int kw_command_put(kw_cli *cli, int argc, char **argv);
 int kw_command_get(kw_cli *cli, int argc, char **argv);
 int kw_command_remove(kw_cli *cli, int argc, char **argv);
 int kw_command_increment(kw_cli *cli, int argc, char **argv);
+int kw_command_allocate(kw_cli *cli, int argc, char **argv);
 int kw_command_scan(kw_cli *cli, int argc, char **argv);
 int kw_command_latest(kw_cli *cli, int argc, char **argv);
 int kw_command_explain(kw_cli *cli, int argc, char **argv);

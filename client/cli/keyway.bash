@@ -2,7 +2,7 @@
 _keyway()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} command='' table='' word i
-    local commands='put get scan latest remove increment import explain tables describe create policy check reload stats'
+    local commands='put get scan latest remove increment allocate import explain tables describe create policy check reload stats'
     local global='--gateway --timeout --output --raw --framed --compact --tls --tls-ca --tls-cert --tls-key --tls-name --help'
     local question='--where --any --from --after --to --through --asc --desc --limit --columns --path --filter --full-scan --page-rows --page-bytes'
 

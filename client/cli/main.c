@@ -18,6 +18,7 @@ static const struct {
     {"latest", "TABLE [FIELD=VALUE...]", "show the newest record", kw_command_latest},
     {"remove", "TABLE KEYFIELD=VALUE...", "remove a record", kw_command_remove},
     {"increment", "TABLE KEYFIELD=VALUE... FIELD=AMOUNT...", "add to integer fields", kw_command_increment},
+    {"allocate", "TABLE FIELD [COUNT] [FIELD=VALUE...]", "take numbers of a sequence", kw_command_allocate},
     {"import", "TABLE FILE", "write the records of a CSV or JSON lines file", kw_command_import},
     {"explain", "TABLE [FIELD=VALUE...]", "show a question's plan, or a record's row keys",
      kw_command_explain},

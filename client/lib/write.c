@@ -183,8 +183,9 @@ kw_client_put_if(kw_client *client, const char *table, const kw_record *record, 
 }
 
 bool
-kw_client_allocate(kw_client *client, const char *table, const char *field, gint64 count,
-                   const kw_call_options *options, gint64 *ret_first, GError **error)
+kw_client_allocate(kw_client *client, const char *table, const char *field, const kw_record *scope,
+                   gint64 count, const kw_call_options *options, gint64 *ret_first, gint64 *ret_count,
+                   GError **error)
 {
     g_autoptr(GObject) thrift_options = (GObject *)kw_call_options_to_thrift(options);
     g_autoptr(GObject) block = g_object_new(KEYWAY_TYPE_ALLOCATION, NULL);
@@ -194,9 +195,11 @@ kw_client_allocate(kw_client *client, const char *table, const char *field, gint
     if (!kw_exchange_begin(&exchange, client, "allocate", KW_RESULT_STRUCT, kw_call_deadline(options), error))
         return false;
     ok = keyway_data_client_allocate(exchange.data, (KeywayAllocation **)&block, table, field, count,
-                                     (KeywayOptions *)thrift_options, &exchange.thrown, &exchange.failure);
+                                     (KeywayOptions *)thrift_options, scope ? kw_record_table(scope) : NULL,
+                                     &exchange.thrown, &exchange.failure);
     if (!kw_exchange_end(&exchange, ok, KW_WRITES, error))
         return false;
     *ret_first = ((KeywayAllocation *)block)->first;
+    *ret_count = ((KeywayAllocation *)block)->count;
     return true;
 }

@@ -75,6 +75,15 @@ report(bool same, const char *setting)
         kw_log(KW_LOG_WARN, "gateway", "a changed setting waits for a restart", "setting=%s", setting);
 }
 
+static bool
+same_sequences(const kw_model_sequences *a, const kw_model_sequences *b)
+{
+    return a->redis == b->redis && same_text(a->table, b->table) && same_text(a->redis_host, b->redis_host) &&
+           a->redis_port == b->redis_port && same_text(a->redis_password, b->redis_password) &&
+           a->redis_database == b->redis_database && same_text(a->redis_prefix, b->redis_prefix) &&
+           a->keep_ms == b->keep_ms && a->lease_ms == b->lease_ms;
+}
+
 void
 kw_changes_report(const kw_model *old, const kw_model *fresh)
 {
@@ -82,4 +91,5 @@ kw_changes_report(const kw_model *old, const kw_model *fresh)
     report(old->admin_enabled == fresh->admin_enabled && same_listener(&old->admin, &fresh->admin), "admin");
     report(old->loops == fresh->loops, "loops");
     report(same_store(&old->store, &fresh->store), "store");
+    report(same_sequences(&old->sequences, &fresh->sequences), "sequences");
 }

@@ -75,12 +75,19 @@ on_door_closed(void *user)
 }
 
 static void
+on_sequences_closed(void *user)
+{
+    kw_gateway *gateway = user;
+    kw_door_close(gateway->door, on_door_closed, gateway);
+}
+
+static void
 on_drained(void *user)
 {
     kw_gateway *gateway = user;
     kw_net_free(gateway->net);
     gateway->net = NULL;
-    kw_door_close(gateway->door, on_door_closed, gateway);
+    kw_sequences_close(gateway->sequences, on_sequences_closed, gateway);
 }
 
 static void
@@ -383,9 +390,11 @@ open_loops(kw_gateway *gateway)
     gateway->watchdog_ms = kw_notify_watchdog_ms();
     gateway->stamper = kw_stamper_new(gateway->store);
     gateway->door = kw_store_open_door(gateway->store, gateway->loop);
+    gateway->sequences = kw_sequences_new(kw_policy_model(gateway->policy), gateway->loop, gateway->door);
     gateway->reload = kw_reload_new(gateway);
     gateway->service = kw_service_new(&(kw_service_settings){.store = gateway->store,
                                                              .stamper = gateway->stamper,
+                                                             .sequences = gateway->sequences,
                                                              .loops = loops,
                                                              .reload = on_reload_asked,
                                                              .user = gateway},
@@ -424,6 +433,7 @@ close_all(kw_gateway *gateway)
         kw_reload_free(gateway->reload);
     }
     kw_service_free(gateway->service);
+    kw_sequences_free(gateway->sequences);
     kw_stamper_free(gateway->stamper);
     if (gateway->store)
         kw_store_free(gateway->store);

@@ -39,6 +39,7 @@ typedef struct kw_gateway {
     kw_store *store;
     kw_stamper *stamper;
     kw_door *door; /* the main loop's own */
+    kw_sequences *sequences;
 
     kw_service *service;
     kw_net *net;

@@ -53,9 +53,21 @@ begin_step(preparing *what)
 }
 
 static void
-on_guarded(void *user, const kw_error *error)
+on_sequences_ready(void *user, const kw_error *error)
 {
     end(user, error);
+}
+
+static void
+on_guarded(void *user, const kw_error *error)
+{
+    preparing *what = user;
+    if (error)
+        end(what, error);
+    else
+        kw_sequences_prepare(what->gateway->sequences, what->policy,
+                             kw_deadline_in_ms(kw_policy_model(what->policy)->timeouts.call_ms),
+                             on_sequences_ready, what);
 }
 
 static bool

@@ -151,6 +151,16 @@ set_marker(kw_table *table)
         table->marks_all ? kw_bytes_of(model->marker_value, model->marker_value_size) : KW_BYTES_NONE;
 }
 
+static void
+list_generated(const kw_policy *policy, kw_table *table)
+{
+    size_t *list = KW_ARENA_ARRAY(policy->arena, size_t, table->fields_count);
+    for (size_t index = 0; index < table->fields_count; index++)
+        if (table->fields[index].model->generate.enabled)
+            list[table->generated_count++] = index;
+    table->generated = list;
+}
+
 static bool
 build_table(kw_policy *policy, size_t number, kw_diagnostics *diagnostics)
 {
@@ -171,6 +181,7 @@ build_table(kw_policy *policy, size_t number, kw_diagnostics *diagnostics)
         .model = model,
     };
     set_marker(table);
+    list_generated(policy, table);
     if (model->paths_count == 0)
         return kw_diagnostics_add(diagnostics, model->mark, NULL, "table %s has no key rule", model->name);
     if (!compile_paths(policy, table, paths, diagnostics))

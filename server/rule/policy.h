@@ -42,6 +42,8 @@ struct kw_table {
     kw_bytes marker_value;
     bool marks_all; /* every put writes it; else only one without a stored value */
     const kw_model_table *model;
+    const size_t *generated; /* fields that the gateway makes when a put has none */
+    size_t generated_count;
 };
 
 typedef struct kw_policy kw_policy;

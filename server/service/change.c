@@ -136,23 +136,35 @@ kw_serve_put_if(kw_exchange *exchange)
 
 /* --- allocate --------------------------------------------------------------------------------- */
 
-/* Numbers come from a sequence component, and no key rule can have one yet: whatever field is named, nothing
- * makes its numbers. */
+static void
+reply_allocate(void *user, int64_t first, int64_t count, const kw_error *error)
+{
+    kw_exchange *exchange = user;
+    kw_api_Allocation *out = KW_EXCHANGE_ALLOC(exchange, kw_api_Allocation);
+    *out = (kw_api_Allocation){.first = first, .count = count};
+    if (error)
+        kw_exchange_fail(exchange, error);
+    else
+        kw_exchange_reply(exchange, &(kw_api_Data_allocate_result){.has_success = true, .success = out});
+}
+
 void
 kw_serve_allocate(kw_exchange *exchange)
 {
     const kw_api_Data_allocate_args *args = exchange->args;
     const kw_table *table = NULL;
+    kw_record *scope = KW_EXCHANGE_ALLOC(exchange, kw_record);
     size_t field = 0;
     kw_error error = KW_ERROR_NONE;
-    if (kw_exchange_find_table(exchange, args->has_table, args->table, &table, &error) &&
-        kw_exchange_take_options(exchange, args->options, NULL, &error)) {
-        if (!args->has_field)
-            kw_error_set(&error, KW_INVALID, "table %s: the argument field is missing", table->name);
-        else if (kw_convert_field(table, args->field, &field, &error))
-            kw_error_set(&error, KW_INVALID,
-                         "table %s, field %s: no key rule makes its values from a sequence", table->name,
-                         table->fields[field].name);
-    }
-    kw_exchange_fail(exchange, &error);
+    if (!kw_exchange_find_table(exchange, args->has_table, args->table, &table, &error) ||
+        !kw_exchange_take_options(exchange, args->options, NULL, &error))
+        kw_exchange_fail(exchange, &error);
+    else if (!args->has_field &&
+             !kw_error_set(&error, KW_INVALID, "table %s: the argument field is missing", table->name))
+        kw_exchange_fail(exchange, &error);
+    else if (!kw_convert_field(table, args->field, &field, &error) ||
+             !kw_convert_record(table, &args->scope, exchange->call.arena, scope, &error))
+        kw_exchange_fail(exchange, &error);
+    else
+        kw_verb_allocate(&exchange->call, table, field, scope, args->count, reply_allocate, exchange);
 }

@@ -213,6 +213,7 @@ exchange_new(kw_part *part, kw_request *request, const kw_wire_message *message,
                                .loop = part->loop,
                                .stamper = part->service->settings.stamper,
                                .keyring = part->snapshot->keyring,
+                               .maker = part->maker,
                                .identity = subject ? kw_bytes_of_text(subject) : KW_BYTES_NONE,
                                .deadline = KW_DEADLINE_NONE,
                                .request_id = exchange->request_id};

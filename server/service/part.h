@@ -22,6 +22,7 @@ typedef struct kw_part {
     kw_service *service;
     kw_loop *loop;
     kw_door *door;
+    kw_maker *maker;
     kw_snapshot *snapshot;
     bool gate_open;
     kw_error gate;  /* why it is shut */

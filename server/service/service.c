@@ -100,6 +100,7 @@ on_loop_open(void *user, kw_loop *loop, unsigned index)
     part->loop = loop;
     part->index = index;
     part->door = kw_store_open_door(service->settings.store, loop);
+    part->maker = kw_maker_new(service->settings.sequences, loop, part->door);
     part->snapshot = snapshot_new(service->first_policy, service->first_keyring);
     kw_error_set(&part->gate, KW_UNAVAILABLE, "the gateway is starting");
     return part;
@@ -123,7 +124,16 @@ on_door_closed(void *user)
     closing told = *(closing *)user;
     g_free(user);
     told.part->door = NULL;
+    kw_maker_free(told.part->maker); /* what it had asked the store for is answered now */
+    told.part->maker = NULL;
     told.closed(told.user);
+}
+
+static void
+on_maker_closed(void *user)
+{
+    closing *telling = user;
+    kw_door_close(telling->part->door, on_door_closed, telling);
 }
 
 static void
@@ -132,7 +142,7 @@ on_loop_close(void *state, void (*closed)(void *closed_user), void *closed_user)
     kw_part *part = state;
     closing *telling = g_new(closing, 1);
     *telling = (closing){part, closed, closed_user};
-    kw_door_close(part->door, on_door_closed, telling);
+    kw_maker_close(part->maker, on_maker_closed, telling);
 }
 
 kw_net_handler

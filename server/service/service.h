@@ -18,6 +18,7 @@ typedef struct kw_service kw_service;
 typedef struct kw_service_settings {
     kw_store *store; /* must outlive the service, like the stamper */
     kw_stamper *stamper;
+    kw_sequences *sequences; /* must outlive the service, too */
     unsigned loops;
     /* Admin.reload: reads the policy file again and calls done on `loop`, whatever comes of it. */
     void (*reload)(void *user, kw_loop *loop, void (*done)(void *done_user, const kw_error *error),

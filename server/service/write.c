@@ -28,7 +28,8 @@ written_out(const writing *what, const kw_written_record *result, kw_api_Written
         kw_error error = error_of(result);
         out->has_failure = true;
         out->failure = kw_errors_failure(&error, arena);
-    } else if (result->made.values) {
+    }
+    if (result->made.values && result->outcome != KW_OUTCOME_FAILED) {
         out->has_made = true;
         out->made = kw_convert_record_out(what->table, &result->made, arena);
     }

@@ -77,6 +77,12 @@ kw_batch_call(const kw_batch *batch)
 }
 
 void
+kw_batch_made(kw_batch *batch, size_t index, kw_value *made)
+{
+    batch->results[index].made = (kw_record){made};
+}
+
+void
 kw_batch_refuse(kw_batch *batch, size_t index, const kw_error *error)
 {
     batch->results[index].outcome = KW_OUTCOME_FAILED;

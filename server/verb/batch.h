@@ -18,6 +18,9 @@ kw_batch *kw_batch_begin(kw_call *call, const kw_table *table, const kw_item *it
 /* The stamp that all writes of the batch share. */
 int64_t kw_batch_stamp(const kw_batch *batch);
 
+/* The gateway made these fields of record `index` (slots of the table's fields). */
+void kw_batch_made(kw_batch *batch, size_t index, kw_value *made);
+
 /* Record `index` is refused. */
 void kw_batch_refuse(kw_batch *batch, size_t index, const kw_error *error);
 

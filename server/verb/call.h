@@ -12,6 +12,7 @@
 #include "gather/cursor.h"
 #include "plan/plan.h"
 #include "rule/policy.h"
+#include "sequence/sequence.h"
 #include "store/store.h"
 
 /* Stamps writes: a hybrid clock, the store's time as far as it is known, never going back. Any thread. */
@@ -35,6 +36,7 @@ typedef struct kw_call {
     kw_loop *loop;
     kw_stamper *stamper;
     kw_keyring *keyring;
+    kw_maker *maker;   /* of the loop; makes missing values of records */
     kw_bytes identity; /* who calls; empty: anonymous */
     kw_deadline deadline;
     const char *request_id;
@@ -50,7 +52,7 @@ typedef struct kw_write_options {
 typedef struct kw_written_record {
     kw_outcome outcome;
     kw_error error; /* set unless OK */
-    kw_record made; /* fields the gateway made; values NULL when none */
+    kw_record made; /* fields the gateway made; values NULL when none, or when nothing was written */
 } kw_written_record;
 
 /* A record to write or a key to look up, with an error the service already found in it (a wrong type in

@@ -1,18 +1,59 @@
-/* put: check each record, make its cells and keys, write it under every path, answer. */
+/* put: make what the gateway makes, check each record, make its cells and keys, write it under every path,
+ * answer. */
 #include "verb/batch.h"
 #include "verb/cells.h"
 
+typedef struct put {
+    kw_batch *batch;
+    kw_call *call;
+    const kw_table *table;
+    const kw_item *items;
+    size_t count;
+    kw_filling *fillings; /* NULL: the table has no fields to make */
+} put;
+
 static void
-add(kw_batch *batch, kw_call *call, const kw_table *table, size_t index, const kw_item *item)
+add(put *self, size_t index)
 {
-    kw_error error = item->error;
-    if (error.code != KW_OK || !kw_record_check(table, &item->record, &error)) {
-        kw_batch_refuse(batch, index, &error);
+    const kw_item *item = &self->items[index];
+    kw_error error = self->fillings ? self->fillings[index].error : item->error;
+    if (error.code != KW_OK || !kw_record_check(self->table, &item->record, &error)) {
+        kw_batch_refuse(self->batch, index, &error);
         return;
     }
-    kw_write put = {.kind = KW_WRITE_PUT};
-    put.cells = kw_record_cells(table, &item->record, call->arena, &put.cells_count);
-    kw_batch_add(batch, index, &put);
+    kw_write form = {.kind = KW_WRITE_PUT};
+    form.cells = kw_record_cells(self->table, &item->record, self->call->arena, &form.cells_count);
+    kw_batch_add(self->batch, index, &form);
+}
+
+static void
+send_all(put *self)
+{
+    for (size_t i = 0; i < self->count; i++)
+        add(self, i);
+    kw_batch_send(self->batch, kw_batch_answer);
+}
+
+static void
+made(void *user)
+{
+    put *self = user;
+    for (size_t i = 0; i < self->count; i++)
+        if (self->fillings[i].made)
+            kw_batch_made(self->batch, i, self->fillings[i].made);
+    send_all(self);
+}
+
+static void
+make(put *self)
+{
+    kw_call *call = self->call;
+    self->fillings = KW_ARENA_ARRAY(call->arena, kw_filling, self->count);
+    for (size_t i = 0; i < self->count; i++)
+        self->fillings[i] =
+            (kw_filling){.values = self->items[i].record.values, .error = self->items[i].error};
+    kw_maker_fill(call->maker, call->arena, self->table, self->fillings, self->count, call->deadline, made,
+                  self);
 }
 
 void
@@ -22,7 +63,10 @@ kw_verb_put(kw_call *call, const kw_table *table, const kw_item *items, size_t c
     kw_batch *batch = kw_batch_begin(call, table, items, count, &options, done, user);
     if (!batch)
         return;
-    for (size_t i = 0; i < count; i++)
-        add(batch, call, table, i, &items[i]);
-    kw_batch_send(batch, kw_batch_answer);
+    put *self = KW_ARENA_NEW(call->arena, put);
+    *self = (put){.batch = batch, .call = call, .table = table, .items = items, .count = count};
+    if (table->generated_count > 0)
+        make(self);
+    else
+        send_all(self);
 }

@@ -8,6 +8,12 @@ typedef void (*kw_put_done)(void *user, const kw_written_record *results, size_t
 void kw_verb_put(kw_call *call, const kw_table *table, const kw_item *items, size_t count,
                  kw_write_options options, kw_put_done done, void *user);
 
+/* allocate.c: `count` numbers of a field that is a sequence or a snowflake, one after the other, or fewer
+ * where a range ends. scope: the record's values that choose the sequence (the timestamp of one per minute,
+ * say). */
+void kw_verb_allocate(kw_call *call, const kw_table *table, size_t field, const kw_record *scope,
+                      int64_t count, kw_allocated done, void *user);
+
 /* remove.c: removes records (identity fields), or only the given fields' columns when fields_count > 0. */
 void kw_verb_remove(kw_call *call, const kw_table *table, const kw_item *keys, size_t count,
                     const size_t *fields, size_t fields_count, kw_write_options options, kw_put_done done,

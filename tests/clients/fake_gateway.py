@@ -134,7 +134,8 @@ class Handler:
             raise t.KeywayError(t.Code.INVALID, "this cursor has expired")
         return self.page(self.pages.pop(cursor))
 
-    def allocate(self, table, field, count, options):
+    def allocate(self, table, field, count, options, scope):
+        self.scope = scope
         return t.Allocation(100, count)
 
     def describe(self, table):

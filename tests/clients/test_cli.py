@@ -108,6 +108,13 @@ class Writing(Case):
             out = self.run_ok(gateway, "increment", "order_events", "order_id=A", "ts=1", "visits=-7", "-o", "jsonl")
             self.assertEqual(json.loads(out), {"visits": -2})
             self.run_bad(2, gateway, "increment", "order_events", "order_id=A", "ts=1", "--raw")
+            out = self.run_ok(gateway, "allocate", "order_events", "visits", "5", "-o", "jsonl")
+            self.assertEqual(json.loads(out), {"first": 100, "last": 104})
+            out = self.run_ok(gateway, "allocate", "order_events", "visits", "ts=17", "-o", "jsonl")
+            self.assertEqual(json.loads(out), {"first": 100, "last": 100})
+            self.assertEqual(gateway.handler.scope, {"ts": t.Value(number=17)})
+            self.run_bad(2, gateway, "allocate", "order_events", "visits", "0")
+            self.run_bad(2, gateway, "allocate", "order_events", "visits", "many")
             self.run_ok(gateway, "remove", "order_events", "order_id=A", "ts=1")
             self.assertEqual(gateway.handler.rows, {})
 

@@ -137,7 +137,7 @@ test_conditions(void)
     const kw_condition is_new = {.field = "status", .compare = KW_COMPARE_EQUAL, .value = kw_text("new")};
     g_autoptr(kw_record) record = event("C", 1, "new");
     bool done = false;
-    gint64 first = 0;
+    gint64 first = 0, count = 0;
 
     g_assert_true(kw_client_put_if(client, TABLE, record, &absent, NULL, &done, &error));
     g_assert_true(done);
@@ -152,8 +152,11 @@ test_conditions(void)
     g_assert_false(kw_client_increment(client, TABLE, key, amounts, NULL, &values, &error));
     g_assert_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID);
     g_clear_error(&error);
-    g_assert_true(kw_client_allocate(client, TABLE, "visits", 5, NULL, &first, &error));
+    g_assert_true(kw_client_allocate(client, TABLE, "visits", NULL, 5, NULL, &first, &count, &error));
     g_assert_cmpint(first, ==, 100);
+    g_assert_cmpint(count, ==, 5);
+    g_assert_true(kw_client_allocate(client, TABLE, "visits", key, 6, NULL, &first, &count, &error));
+    g_assert_cmpint(count, ==, 6);
 }
 
 /* Five rows in pages of two; a row that was kept lives on when its page is gone. */

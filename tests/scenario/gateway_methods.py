@@ -174,8 +174,8 @@ class Methods:
         self.refused(Code.INVALID, "deadline_ms", self.data.put, "events", record(id="a", ts=1), Options(deadline_ms=0))
         self.refused(Code.INVALID, "table is missing", self.data.put, None, record(id="a", ts=1), None)
         self.refused(Code.INVALID, "query is missing", self.data.scan, None)
-        self.refused(Code.INVALID, "sequence", self.data.allocate, "events", "count", 10, None)
-        self.refused(Code.INVALID, "no field", self.data.allocate, "events", "conut", 10, None)
+        self.refused(Code.INVALID, "sequence", self.data.allocate, "events", "count", 10, None, None)
+        self.refused(Code.INVALID, "no field", self.data.allocate, "events", "conut", 10, None, None)
         self.refused(Code.NOT_FOUND, "path", self.data.scan, Query(table="events", bound=record(id="a"), path="by_time"))
 
     def test_deadline(self):

@@ -75,6 +75,8 @@ desk_new_over(kw_store *store, const char *policy_text)
     self->policy = read_policy(policy_text);
     self->keyring = kw_keyring_new(&key, 1);
     self->stamper = kw_stamper_new(self->store);
+    self->sequences = kw_sequences_new(kw_policy_model(self->policy), self->loop, self->door);
+    self->maker = kw_maker_new(self->sequences, self->loop, self->door);
     self->call = (kw_call){.arena = kw_arena_new(),
                            .policy = self->policy,
                            .store = self->store,
@@ -82,6 +84,7 @@ desk_new_over(kw_store *store, const char *policy_text)
                            .loop = self->loop,
                            .stamper = self->stamper,
                            .keyring = self->keyring,
+                           .maker = self->maker,
                            .deadline = KW_DEADLINE_NONE,
                            .request_id = "test"};
     return self;
@@ -99,8 +102,16 @@ desk_free(desk *self)
     if (self->control)
         g_assert_cmpuint(self->control->runs_open, ==, 0);
     self->done = false;
+    kw_maker_close(self->maker, closed, self);
+    desk_wait(self);
+    self->done = false;
+    kw_sequences_close(self->sequences, closed, self);
+    desk_wait(self);
+    self->done = false;
     kw_door_close(self->door, closed, self);
     desk_wait(self);
+    kw_maker_free(self->maker);
+    kw_sequences_free(self->sequences);
     kw_stamper_free(self->stamper);
     kw_keyring_unref(self->keyring);
     kw_policy_unref(self->policy);

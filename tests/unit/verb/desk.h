@@ -16,6 +16,8 @@ typedef struct desk {
     kw_policy *policy;
     kw_keyring *keyring;
     kw_stamper *stamper;
+    kw_sequences *sequences;
+    kw_maker *maker;
     kw_call call; /* its arena lives until desk_clear */
     kw_write_options options;
     /* the last answer */

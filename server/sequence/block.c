@@ -1,0 +1,35 @@
+#include "sequence/block.h"
+
+#define BLOCK_DEFAULT 1000
+
+kw_number_range
+kw_number_range_of(const kw_model_generate *generate)
+{
+    uint64_t length = (uint64_t)generate->to - (uint64_t)generate->from + 1;
+    uint64_t block = generate->block ? (uint64_t)generate->block : MIN(BLOCK_DEFAULT, length / 100 + 1);
+    return (kw_number_range){.from = generate->from,
+                             .length = length,
+                             .wrap = generate->wrap,
+                             .block = block,
+                             .prefetch_at = block * (uint64_t)generate->prefetch / 100};
+}
+
+bool
+kw_block_of(const kw_number_range *range, int64_t amount, int64_t after, kw_block *ret_block)
+{
+    if (amount <= 0 || after < amount)
+        return false;
+    kw_block block = {(uint64_t)(after - amount), (uint64_t)after};
+    if (!range->wrap) {
+        block.end = MIN(block.end, range->length);
+        block.next = MIN(block.next, block.end);
+    }
+    *ret_block = block;
+    return true;
+}
+
+uint64_t
+kw_number_run(const kw_number_range *range, uint64_t place, uint64_t count)
+{
+    return range->wrap ? MIN(count, range->length - place % range->length) : count;
+}

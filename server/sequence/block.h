@@ -1,0 +1,44 @@
+/* Blocks of numbers: what a counter's steps mean in the range of a field. Pure.
+ *
+ * A counter counts how many numbers were taken. A gateway that adds n to it and reads c has the places c - n
+ * to c - 1; place p is the number from + p, or with wrap from + p modulo the length of the range.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "config/model.h"
+
+typedef struct kw_number_range {
+    int64_t from;
+    uint64_t length; /* numbers there are */
+    bool wrap;
+    uint64_t block;       /* numbers taken at once */
+    uint64_t prefetch_at; /* numbers left when the next block is fetched; 0: none is fetched ahead */
+} kw_number_range;
+
+/* Places next..end - 1. */
+typedef struct kw_block {
+    uint64_t next;
+    uint64_t end;
+} kw_block;
+
+kw_number_range kw_number_range_of(const kw_model_generate *generate);
+
+/* What adding `amount` gave, cut at the end of the range; empty behind it. False: the counter is no counter.
+ */
+bool kw_block_of(const kw_number_range *range, int64_t amount, int64_t after, kw_block *ret_block);
+
+static inline uint64_t
+kw_block_left(const kw_block *block)
+{
+    return block->end - block->next;
+}
+
+static inline int64_t
+kw_number_at(const kw_number_range *range, uint64_t place)
+{
+    return (int64_t)((uint64_t)range->from + (range->wrap ? place % range->length : place));
+}
+
+/* How many of `count` places from `place` on are one number after the other: fewer where numbers wrap. */
+uint64_t kw_number_run(const kw_number_range *range, uint64_t place, uint64_t count);

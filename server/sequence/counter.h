@@ -1,0 +1,68 @@
+/* Counters: where numbers are counted, as one loop sees it; one vtable. A backend is a file: counter_store.c
+ * counts in the store, counter_redis.c in Redis.
+ *
+ * An addition completes exactly once, on the loop, never inside of the call that started it; what failed may
+ * have been counted all the same (its numbers are lost, never given twice). Names and requests are copied.
+ */
+#pragma once
+
+#include "base/loop.h"
+#include "config/model.h"
+#include "store/store.h"
+
+typedef struct kw_counters kw_counters;
+
+/* How long a counter must be remembered. Each is a family of its own in the store. */
+typedef enum kw_keeping { KW_KEEP_EVER, KW_KEEP_DAYS, KW_KEEP_YEARS } kw_keeping;
+
+typedef struct kw_addition {
+    kw_bytes name;
+    int64_t amount; /* at least 1 */
+    kw_keeping keeping;
+    kw_deadline deadline;
+} kw_addition;
+
+/* after: the counter's value with the amount. */
+typedef void (*kw_counted)(void *user, int64_t after, const kw_error *error);
+
+typedef struct kw_counters_class {
+    void (*add)(kw_counters *self, const kw_addition *addition, kw_counted done, void *user);
+    /* What is in flight completes with UNAVAILABLE, at the latest with the door. Then nothing is started any
+     * more. */
+    void (*close)(kw_counters *self, void (*closed)(void *user), void *user);
+    void (*free)(kw_counters *self);
+} kw_counters_class;
+
+struct kw_counters {
+    const kw_counters_class *class;
+};
+
+kw_counters *kw_counters_open_store(const kw_model_sequences *settings, kw_door *door);
+kw_counters *kw_counters_open_redis(const kw_model_sequences *settings, kw_loop *loop);
+
+static inline void
+kw_counters_take(kw_counters *self, const kw_addition *addition, kw_counted done, void *user)
+{
+    self->class->add(self, addition, done, user);
+}
+
+static inline void
+kw_counters_close(kw_counters *self, void (*closed)(void *user), void *user)
+{
+    self->class->close(self, closed, user);
+}
+
+static inline void
+kw_counters_free(kw_counters *self)
+{
+    self->class->free(self);
+}
+
+kw_keeping kw_keeping_of(kw_period period);
+
+/* Seconds that a counter lives after its last addition; 0: for ever. Long enough for a period that can be
+ * asked for `keep` before its beginning and after its end. */
+int64_t kw_keeping_seconds(const kw_model_sequences *settings, kw_keeping keeping);
+
+/* Family in the store. */
+const char *kw_keeping_family(kw_keeping keeping);

@@ -1,0 +1,360 @@
+/* A loop's maker: which fields of a record need a value, and how each is made. Numbers come from slots
+ * (slot.c), which it keeps by the name of their counter; those of a period (a minute, say) are dropped some
+ * time after they were last asked for. Counting is tried again here when the store fails: a number that was
+ * counted and did not arrive is lost, not given twice. */
+#include "sequence/inside.h"
+
+#include "base/counters.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define FLAKES 64 /* sequence numbers that a loop takes from the worker at once */
+
+/* Snowflakes of one form. */
+typedef struct flakes {
+    uint32_t worker;
+    kw_tick_part part; /* first..: not used yet */
+} flakes;
+
+struct kw_maker {
+    kw_sequences *sequences;
+    kw_loop *loop;
+    kw_counters *counters;
+    kw_shelf *slots;
+    kw_unique unique;
+    flakes flakes[2]; /* by partitioned */
+    kw_timer *timer;
+    kw_deadline watched; /* when the timer fires */
+    kw_attempts *attempts;
+    bool closing;
+};
+
+static const kw_error ending = {.code = KW_UNAVAILABLE, .text = "the gateway is ending"};
+
+/* --- waiting ------------------------------------------------------------------------------------------ */
+
+/* A call that fails may bring the next one, and that a new slot: none of the list may go meanwhile. */
+static void
+sweep(kw_maker *self, const kw_error *why)
+{
+    kw_deadline next = KW_DEADLINE_NONE;
+    g_autoptr(GPtrArray) all = kw_shelf_list(self->slots);
+    self->watched = KW_DEADLINE_NONE;
+    for (guint i = 0; i < all->len; i++)
+        ((kw_slot *)all->pdata[i])->swept = true;
+    for (guint i = 0; i < all->len; i++)
+        next = kw_deadline_earlier(next, kw_slot_sweep(all->pdata[i], why));
+    for (guint i = 0; i < all->len; i++)
+        ((kw_slot *)all->pdata[i])->swept = false;
+    kw_maker_watch(self, next);
+}
+
+static void
+on_timer(void *user)
+{
+    sweep(user, NULL);
+}
+
+void
+kw_maker_watch(kw_maker *self, kw_deadline deadline)
+{
+    if (deadline >= self->watched || self->closing)
+        return;
+    self->watched = deadline;
+    kw_timer_start_ms(self->timer, (uint64_t)kw_deadline_left_ms(deadline));
+}
+
+void
+kw_maker_count(kw_maker *self, const kw_addition *addition, kw_counted done, void *user)
+{
+    kw_attempts_add(self->attempts, addition, done, user);
+}
+
+bool
+kw_maker_closes(const kw_maker *self)
+{
+    return self->closing;
+}
+
+static void
+making_part_done(kw_making *making)
+{
+    if (--making->waits == 0)
+        making->done(making->user);
+}
+
+void
+kw_making_give(kw_making *making, kw_filling *filling, size_t field, kw_value value)
+{
+    if (!filling->made)
+        filling->made = kw_record_new(making->table, making->arena).values;
+    filling->made[field] = filling->values[field] = value;
+    kw_counters_add(KW_FIGURE_sequence_numbers, 1);
+}
+
+void
+kw_want_served(kw_want *want, int64_t number)
+{
+    kw_making *making = want->making;
+    kw_making_give(making, want->filling, want->field, (kw_value){.kind = KW_VALUE_NUMBER, .number = number});
+    making_part_done(making);
+}
+
+void
+kw_want_failed(kw_want *want, const kw_error *error)
+{
+    want->filling->error = *error;
+    making_part_done(want->making);
+}
+
+/* --- values ------------------------------------------------------------------------------------------- */
+
+static bool
+take_flakes(kw_maker *self, const kw_table *table, const kw_field *field, uint32_t want, flakes *ret_flakes,
+            kw_error *ret_error)
+{
+    kw_worker *worker = kw_sequences_worker(self->sequences, field->model->generate.partitioned);
+    g_assert(worker);
+    return kw_worker_take(worker, want, &ret_flakes->worker, &ret_flakes->part, ret_error) ||
+           kw_error_prefix(ret_error, "table %s, field %s", table->name, field->name);
+}
+
+/* Numbers in hand are of a tick that must not be over yet: ids are in the order of time but for that. */
+static bool
+make_snowflake(kw_maker *self, const kw_table *table, const kw_field *field, int64_t *ret_id,
+               kw_error *ret_error)
+{
+    const kw_model_generate *how = &field->model->generate;
+    flakes *mine = &self->flakes[how->partitioned];
+    int64_t now = kw_clock_wall_ms() / kw_snowflake_form_of(how->partitioned).tick_ms;
+    if ((mine->part.count == 0 || mine->part.tick < now) &&
+        !take_flakes(self, table, field, FLAKES, mine, ret_error))
+        return false;
+    if (!kw_snowflake_pack(how, mine->part.tick, mine->worker, mine->part.first, ret_id, ret_error))
+        return kw_error_prefix(ret_error, "table %s, field %s", table->name, field->name);
+    mine->part.first++;
+    mine->part.count--;
+    return true;
+}
+
+static kw_value
+bytes_value(kw_arena *arena, const kw_field *field, const uint8_t *bytes, size_t size)
+{
+    if (field->type == KW_FIELD_BYTES)
+        return (kw_value){.kind = KW_VALUE_BYTES, .bytes = kw_arena_copy(arena, kw_bytes_of(bytes, size))};
+    bool uuid = size == KW_UUID_BYTES;
+    size_t length = uuid ? KW_UUID_TEXT : 2 * size;
+    char *text = kw_arena_alloc(arena, length);
+    if (uuid)
+        kw_uuid_print(bytes, text);
+    else
+        kw_hex_print(bytes, size, text);
+    return (kw_value){.kind = KW_VALUE_TEXT, .bytes = kw_bytes_of(text, length)};
+}
+
+static int64_t
+now_in(kw_time_unit unit)
+{
+    static const int64_t per_s[] = {1, 1000, 1000000, 1000000000};
+    int64_t now_ms = kw_clock_wall_ms();
+    return unit == KW_UNIT_S ? now_ms / 1000 : now_ms * (per_s[unit] / 1000);
+}
+
+/* Everything but sequences. */
+static bool
+make_value(kw_making *making, const kw_field *field, kw_value *ret_value, kw_error *ret_error)
+{
+    kw_maker *self = making->maker;
+    uint8_t bytes[KW_UUID_BYTES];
+    *ret_value = (kw_value){.kind = KW_VALUE_NUMBER};
+    switch (field->model->generate.kind) {
+    case KW_MAKE_SNOWFLAKE:
+        return make_snowflake(self, making->table, field, &ret_value->number, ret_error);
+    case KW_MAKE_NOW:
+        ret_value->number = now_in(field->unit);
+        return true;
+    case KW_MAKE_UUID4:
+        kw_unique_uuid4(&self->unique, bytes);
+        *ret_value = bytes_value(making->arena, field, bytes, KW_UUID_BYTES);
+        return true;
+    case KW_MAKE_UUID7:
+        kw_unique_uuid7(&self->unique, kw_clock_wall_ms(), bytes);
+        *ret_value = bytes_value(making->arena, field, bytes, KW_UUID_BYTES);
+        return true;
+    case KW_MAKE_OBJECTID:
+        kw_unique_objectid(&self->unique, kw_clock_wall_ms(), bytes);
+        *ret_value = bytes_value(making->arena, field, bytes, KW_OBJECTID_BYTES);
+        return true;
+    case KW_MAKE_SEQUENCE:
+        break;
+    }
+    g_assert_not_reached();
+}
+
+static void
+want_number(kw_making *making, kw_filling *filling, size_t number)
+{
+    kw_maker *self = making->maker;
+    int64_t made = 0;
+    kw_slot *slot = kw_shelf_find(self->slots, making->table, &making->table->fields[number], filling->values,
+                                  &filling->error);
+    if (!slot)
+        return;
+    /* Who comes while others wait stands behind them. */
+    kw_slot_has has = slot->first ? KW_SLOT_WAIT : kw_slot_take(slot, &made, &filling->error);
+    if (has == KW_SLOT_NUMBER)
+        kw_making_give(making, filling, number, (kw_value){.kind = KW_VALUE_NUMBER, .number = made});
+    if (has != KW_SLOT_WAIT)
+        return;
+    if (self->closing) {
+        filling->error = ending;
+        return;
+    }
+    kw_want *want = KW_ARENA_NEW(making->arena, kw_want);
+    *want = (kw_want){.making = making, .filling = filling, .field = number};
+    making->waits++;
+    kw_slot_wait(slot, want);
+}
+
+static void
+fill_field(kw_making *making, kw_filling *filling, size_t number)
+{
+    const kw_field *field = &making->table->fields[number];
+    kw_value value;
+    if (filling->values[number].kind != KW_VALUE_NONE) {
+        if (field->model->generate.refuse_given)
+            kw_error_set(&filling->error, KW_INVALID,
+                         "table %s, field %s: the gateway makes its values; leave it out",
+                         making->table->name, field->name);
+    } else if (field->model->generate.kind == KW_MAKE_SEQUENCE) {
+        want_number(making, filling, number);
+    } else if (make_value(making, field, &value, &filling->error)) {
+        kw_making_give(making, filling, number, value);
+    }
+}
+
+/* Sequences last: their period may be that of a timestamp that is made. */
+static void
+fill_record(kw_making *making, kw_filling *filling)
+{
+    const kw_table *table = making->table;
+    for (int sequences = 0; sequences < 2; sequences++)
+        for (size_t i = 0; i < table->generated_count && filling->error.code == KW_OK; i++) {
+            size_t number = table->generated[i];
+            if ((table->fields[number].model->generate.kind == KW_MAKE_SEQUENCE) == sequences)
+                fill_field(making, filling, number);
+        }
+}
+
+void
+kw_maker_fill(kw_maker *self, kw_arena *arena, const kw_table *table, kw_filling *fillings, size_t count,
+              kw_deadline deadline, void (*done)(void *user), void *user)
+{
+    kw_making *making = KW_ARENA_NEW(arena, kw_making);
+    *making = (kw_making){.maker = self,
+                          .arena = arena,
+                          .table = table,
+                          .fillings = fillings,
+                          .count = count,
+                          .waits = 1,
+                          .deadline = deadline,
+                          .done = done,
+                          .user = user};
+    for (size_t i = 0; i < count; i++)
+        if (fillings[i].error.code == KW_OK)
+            fill_record(making, &fillings[i]);
+    making_part_done(making);
+}
+
+/* --- allocating --------------------------------------------------------------------------------------- */
+
+static void
+allocate_flakes(kw_maker *self, const kw_table *table, const kw_field *field, int64_t count,
+                kw_allocated done, void *user)
+{
+    const kw_model_generate *how = &field->model->generate;
+    kw_error error;
+    flakes taken;
+    int64_t first;
+    uint32_t want = (uint32_t)MIN(count, INT64_C(1) << kw_snowflake_form_of(how->partitioned).sequence_bits);
+    if (!take_flakes(self, table, field, want, &taken, &error)) {
+        done(user, 0, 0, &error);
+    } else if (!kw_snowflake_pack(how, taken.part.tick, taken.worker, taken.part.first, &first, &error)) {
+        kw_error_prefix(&error, "table %s, field %s", table->name, field->name);
+        done(user, 0, 0, &error);
+    } else {
+        kw_counters_add(KW_FIGURE_sequence_numbers, taken.part.count);
+        done(user, first, taken.part.count, NULL);
+    }
+}
+
+void
+kw_maker_allocate(kw_maker *self, const kw_table *table, size_t number, const kw_value *values, int64_t count,
+                  kw_deadline deadline, kw_allocated done, void *user)
+{
+    const kw_field *field = &table->fields[number];
+    const kw_model_generate *how = &field->model->generate;
+    kw_error error = KW_ERROR_NONE;
+    kw_slot *slot = NULL;
+    bool numbers = how->enabled && (how->kind == KW_MAKE_SEQUENCE || how->kind == KW_MAKE_SNOWFLAKE);
+    if (!numbers)
+        kw_error_set(&error, KW_INVALID, "table %s, field %s: is no sequence and no snowflake", table->name,
+                     field->name);
+    else if (count < 1 || count > KW_ALLOCATE_MAX)
+        kw_error_set(&error, KW_INVALID,
+                     "table %s, field %s: %" G_GINT64_FORMAT " numbers at once; 1 to %" G_GINT64_FORMAT
+                     " are allowed",
+                     table->name, field->name, (gint64)count, (gint64)KW_ALLOCATE_MAX);
+    else if (self->closing)
+        error = ending;
+    else if (how->kind == KW_MAKE_SEQUENCE)
+        slot = kw_shelf_find(self->slots, table, field, values, &error);
+    if (error.code != KW_OK)
+        done(user, 0, 0, &error);
+    else if (slot)
+        kw_slot_allocate(slot, count, deadline, done, user);
+    else
+        allocate_flakes(self, table, field, count, done, user);
+}
+
+/* --- from new to free --------------------------------------------------------------------------------- */
+
+kw_maker *
+kw_maker_new(kw_sequences *sequences, kw_loop *loop, kw_door *door)
+{
+    kw_maker *self = g_new0(kw_maker, 1);
+    const kw_model_sequences *settings = kw_sequences_settings(sequences);
+    self->sequences = sequences;
+    self->loop = loop;
+    self->counters =
+        settings->redis ? kw_counters_open_redis(settings, loop) : kw_counters_open_store(settings, door);
+    self->slots = kw_shelf_new(self, settings);
+    self->attempts = kw_attempts_new(loop, self->counters);
+    self->timer = kw_timer_new(loop, on_timer, self);
+    self->watched = KW_DEADLINE_NONE;
+    kw_unique_init(&self->unique);
+    return self;
+}
+
+void
+kw_maker_close(kw_maker *self, void (*closed)(void *user), void *user)
+{
+    self->closing = true;
+    kw_attempts_close(self->attempts, &ending);
+    sweep(self, &ending);
+    kw_timer_free(self->timer);
+    self->timer = NULL;
+    kw_counters_close(self->counters, closed, user);
+}
+
+void
+kw_maker_free(kw_maker *self)
+{
+    if (!self)
+        return;
+    kw_shelf_free(self->slots);
+    kw_attempts_free(self->attempts);
+    kw_counters_free(self->counters);
+    g_free(self);
+}

@@ -1,0 +1,28 @@
+/* Periods of time that a sequence begins anew by: which one a timestamp is in, told in a time zone. Pure.
+ *
+ * Periods are counted in local time, so that an hour that comes twice (the end of summer time) is one period,
+ * as it is one piece of a key that a calendar makes.
+ */
+#pragma once
+
+#include "base/bytes.h"
+#include "config/model.h"
+
+#define KW_PERIOD_TEXT_MAX 40
+
+typedef struct kw_period_at {
+    int64_t index;    /* counts up by one from period to period */
+    int64_t start_ms; /* local time as milliseconds since 1970 */
+    int64_t end_ms;   /* exclusive */
+    int64_t shift_ms; /* local time minus UTC */
+} kw_period_at;
+
+/* A timestamp in its field's unit; zone NULL: UTC. period is not EVER. False: beyond the years 1 to 9999. */
+bool kw_period_find(kw_period period, GTimeZone *zone, kw_time_unit unit, int64_t timestamp,
+                    kw_period_at *ret_at);
+
+/* "second", "minute", ... */
+const char *kw_period_name(kw_period period);
+
+/* "2026-11-21 12:34", as fine as the period is. */
+void kw_period_print(kw_period period, const kw_period_at *at, char *to, size_t size);

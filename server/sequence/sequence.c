@@ -1,0 +1,240 @@
+/* The process's part: the table of counters and leases, and the worker numbers of snowflakes.
+ *
+ *   prepare: what does the policy need? -> describe the table -> make it, or compare its TTLs -> lease
+ * workers
+ */
+#include "sequence/inside.h"
+
+#include "base/log.h"
+
+#define FAMILIES 3
+
+struct kw_sequences {
+    kw_model *model;
+    kw_loop *loop;
+    kw_door *door;
+    kw_worker *workers[2]; /* by partitioned; NULL until one is needed */
+    size_t stopping;
+    void (*closed)(void *user);
+    void *closed_user;
+};
+
+const kw_model_sequences *
+kw_sequences_settings(const kw_sequences *self)
+{
+    return &self->model->sequences;
+}
+
+kw_worker *
+kw_sequences_worker(kw_sequences *self, bool partitioned)
+{
+    return self->workers[partitioned];
+}
+
+kw_sequences *
+kw_sequences_new(kw_model *model, kw_loop *loop, kw_door *door)
+{
+    kw_sequences *self = g_new0(kw_sequences, 1);
+    *self = (kw_sequences){.model = kw_model_ref(model), .loop = loop, .door = door};
+    return self;
+}
+
+void
+kw_sequences_free(kw_sequences *self)
+{
+    if (!self)
+        return;
+    for (size_t i = 0; i < G_N_ELEMENTS(self->workers); i++)
+        kw_worker_free(self->workers[i]);
+    kw_model_unref(self->model);
+    g_free(self);
+}
+
+/* --- preparing ---------------------------------------------------------------------------------------- */
+
+typedef struct preparing {
+    kw_sequences *sequences;
+    kw_deadline deadline;
+    bool keeps[FAMILIES]; /* the store counts numbers that are kept so long */
+    bool forms[2];        /* snowflakes, by partitioned */
+    kw_family_spec families[FAMILIES];
+    kw_table_spec spec;
+    void (*done)(void *user, const kw_error *error);
+    void *user;
+} preparing;
+
+static void lease_workers(preparing *what);
+
+static void
+prepared(preparing *what, const kw_error *error)
+{
+    what->done(what->user, error);
+    g_free(what);
+}
+
+static void
+needs_of(preparing *what, const kw_model_generate *how)
+{
+    if (how->kind == KW_MAKE_SNOWFLAKE)
+        what->forms[how->partitioned] = true;
+    else if (how->kind == KW_MAKE_SEQUENCE && !what->sequences->model->sequences.redis)
+        what->keeps[kw_keeping_of(how->per)] = true;
+}
+
+static bool
+needs_table(const preparing *what)
+{
+    bool needed = what->forms[0] || what->forms[1];
+    for (size_t i = 0; i < FAMILIES; i++)
+        needed |= what->keeps[i];
+    return needed;
+}
+
+static void
+worker_started(void *user, const kw_error *error)
+{
+    preparing *what = user;
+    if (error)
+        prepared(what, error);
+    else
+        lease_workers(what);
+}
+
+static void
+lease_workers(preparing *what)
+{
+    kw_sequences *self = what->sequences;
+    for (size_t i = 0; i < G_N_ELEMENTS(self->workers); i++) {
+        if (!what->forms[i])
+            continue;
+        const kw_model_sequences *settings = &self->model->sequences;
+        what->forms[i] = false;
+        if (!self->workers[i])
+            self->workers[i] = kw_worker_new(settings->table, kw_snowflake_form_of(i), settings->lease_ms,
+                                             self->loop, self->door);
+        kw_worker_start(self->workers[i], worker_started, what);
+        return;
+    }
+    prepared(what, NULL);
+}
+
+static void
+table_made(void *user, bool created, const kw_error *error)
+{
+    preparing *what = user;
+    const char *table = what->sequences->model->sequences.table;
+    if (error) {
+        kw_error told = *error;
+        kw_error_prefix(&told, "table of sequences %s", table);
+        prepared(what, &told);
+        return;
+    }
+    if (created)
+        kw_log(KW_LOG_INFO, "sequence", "table of sequences made", "table=%s", table);
+    lease_workers(what);
+}
+
+static void
+make_table(preparing *what)
+{
+    const kw_model_sequences *settings = &what->sequences->model->sequences;
+    for (int i = 0; i < FAMILIES; i++)
+        what->families[i] =
+            (kw_family_spec){.name = kw_keeping_family((kw_keeping)i),
+                             .ttl_seconds = (int32_t)kw_keeping_seconds(settings, (kw_keeping)i),
+                             .max_versions = 1,
+                             .block_cache = -1,
+                             .in_memory = -1,
+                             .keep_deleted_cells = -1,
+                             .replication_scope = -1};
+    what->spec = (kw_table_spec){.name = kw_bytes_of_text(settings->table),
+                                 .families = what->families,
+                                 .families_count = FAMILIES,
+                                 .deadline = what->deadline};
+    kw_door_create_table(what->sequences->door, &what->spec, table_made, what);
+}
+
+/* A table that forgets too early would let numbers be given twice. */
+static bool
+check_family(const preparing *what, const kw_table_facts *facts, kw_keeping keeping, kw_error *ret_error)
+{
+    const kw_model_sequences *settings = &what->sequences->model->sequences;
+    int64_t needed = kw_keeping_seconds(settings, keeping);
+    for (size_t i = 0; i < facts->families_count; i++) {
+        const kw_family_spec *family = &facts->families[i];
+        if (!g_str_equal(family->name, kw_keeping_family(keeping)))
+            continue;
+        bool lasts = family->ttl_seconds == 0 || (needed != 0 && family->ttl_seconds >= needed);
+        return lasts ||
+               kw_error_set(ret_error, KW_REFUSED,
+                            "table of sequences %s: the family %s forgets after %d s, and sequences.keep "
+                            "needs %" G_GINT64_FORMAT " s; give it a longer TTL",
+                            settings->table, family->name, family->ttl_seconds, (gint64)needed);
+    }
+    return kw_error_set(ret_error, KW_REFUSED, "table of sequences %s: has no family %s; it is another table",
+                        settings->table, kw_keeping_family(keeping));
+}
+
+static void
+table_described(void *user, kw_table_facts *facts, const kw_error *error)
+{
+    preparing *what = user;
+    kw_error told = error ? *error : KW_ERROR_NONE;
+    bool exists = facts && facts->exists;
+    if (error)
+        kw_error_prefix(&told, "table of sequences %s", what->sequences->model->sequences.table);
+    /* A store that keeps nothing has no families. */
+    if (exists && facts->families_count > 0 && check_family(what, facts, KW_KEEP_EVER, &told))
+        for (int i = KW_KEEP_EVER + 1; i < FAMILIES && told.code == KW_OK; i++)
+            if (what->keeps[i])
+                check_family(what, facts, (kw_keeping)i, &told);
+    kw_table_facts_free(facts);
+    if (told.code != KW_OK)
+        prepared(what, &told);
+    else if (exists)
+        lease_workers(what);
+    else
+        make_table(what);
+}
+
+void
+kw_sequences_prepare(kw_sequences *self, const kw_policy *policy, kw_deadline deadline,
+                     void (*done)(void *user, const kw_error *error), void *user)
+{
+    preparing *what = g_new0(preparing, 1);
+    *what = (preparing){.sequences = self, .deadline = deadline, .done = done, .user = user};
+    for (size_t i = 0; i < kw_policy_table_count(policy); i++) {
+        const kw_table *table = kw_policy_table(policy, i);
+        for (size_t j = 0; j < table->generated_count; j++)
+            needs_of(what, &table->fields[table->generated[j]].model->generate);
+    }
+    if (needs_table(what))
+        kw_door_describe_table(self->door, kw_bytes_of_text(self->model->sequences.table), deadline,
+                               table_described, what);
+    else
+        prepared(what, NULL);
+}
+
+/* --- closing ------------------------------------------------------------------------------------------ */
+
+static void
+one_stopped(void *user)
+{
+    kw_sequences *self = user;
+    if (--self->stopping == 0)
+        self->closed(self->closed_user);
+}
+
+void
+kw_sequences_close(kw_sequences *self, void (*closed)(void *user), void *user)
+{
+    self->closed = closed;
+    self->closed_user = user;
+    self->stopping = 1;
+    for (size_t i = 0; i < G_N_ELEMENTS(self->workers); i++)
+        if (self->workers[i]) {
+            self->stopping++;
+            kw_worker_stop(self->workers[i], one_stopped, self);
+        }
+    one_stopped(self);
+}

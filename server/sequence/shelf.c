@@ -1,0 +1,199 @@
+#include "sequence/inside.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NAME_MAX_BYTES 600
+#define SLOTS_MANY 256 /* then those that rest are looked for */
+#define SLOT_REST_NS (UINT64_C(120) * 1000000000)
+
+typedef struct zone {
+    struct zone *next;
+    char *name;
+    GTimeZone *zone;
+} zone;
+
+struct kw_shelf {
+    kw_maker *maker;
+    const kw_model_sequences *settings;
+    GHashTable *slots; /* &name -> kw_slot */
+    zone *zones;
+};
+
+static guint
+hash_name(gconstpointer name)
+{
+    return (guint)kw_bytes_hash(*(const kw_bytes *)name);
+}
+
+static gboolean
+equal_names(gconstpointer a, gconstpointer b)
+{
+    return kw_bytes_equal(*(const kw_bytes *)a, *(const kw_bytes *)b);
+}
+
+static gboolean
+rests(gpointer key, gpointer value, gpointer user)
+{
+    const kw_slot *slot = value;
+    (void)key;
+    return slot->keeping != KW_KEEP_EVER && kw_slot_idle(slot) &&
+           *(const uint64_t *)user - slot->touched_ns > SLOT_REST_NS;
+}
+
+static bool
+same_range(const kw_number_range *a, const kw_number_range *b)
+{
+    return a->from == b->from && a->length == b->length && a->wrap == b->wrap;
+}
+
+static char *
+told_of(const kw_table *table, const kw_field *field, const kw_period_at *at)
+{
+    char period[KW_PERIOD_TEXT_MAX];
+    if (!at)
+        return g_strdup_printf("table %s, field %s", table->name, field->name);
+    kw_period_print(field->model->generate.per, at, period, sizeof period);
+    return g_strdup_printf("table %s, field %s, %s %s", table->name, field->name,
+                           kw_period_name(field->model->generate.per), period);
+}
+
+static kw_slot *
+add_slot(kw_shelf *self, kw_bytes name, const kw_table *table, const kw_field *field,
+         const kw_number_range *range, const kw_period_at *at, uint64_t now_ns)
+{
+    if (g_hash_table_size(self->slots) >= SLOTS_MANY)
+        g_hash_table_foreach_remove(self->slots, rests, &now_ns);
+    kw_slot *slot = kw_slot_new(self->maker, kw_bytes_of(g_memdup2(name.data, name.size), name.size),
+                                told_of(table, field, at), range, kw_keeping_of(field->model->generate.per));
+    g_hash_table_insert(self->slots, &slot->name, slot);
+    return slot;
+}
+
+/* The counter's name: TABLE/FIELD, or TABLE/FIELD/PERIOD/INDEX. */
+static kw_bytes
+name_of(const kw_table *table, const kw_field *field, const kw_period_at *at, char *to)
+{
+    int size = at ? snprintf(to, NAME_MAX_BYTES, "%s/%s/%s/%" G_GINT64_FORMAT, table->name, field->name,
+                             kw_period_name(field->model->generate.per), (gint64)at->index)
+                  : snprintf(to, NAME_MAX_BYTES, "%s/%s", table->name, field->name);
+    g_assert(size > 0 && size < NAME_MAX_BYTES);
+    return kw_bytes_of(to, (size_t)size);
+}
+
+static kw_slot *
+slot_at(kw_shelf *self, const kw_table *table, const kw_field *field, const kw_period_at *at)
+{
+    char text[NAME_MAX_BYTES];
+    kw_bytes name = name_of(table, field, at, text);
+    kw_number_range range = kw_number_range_of(&field->model->generate);
+    uint64_t now_ns = kw_clock_mono_ns();
+    kw_slot *slot = g_hash_table_lookup(self->slots, &name);
+    if (!slot)
+        slot = add_slot(self, name, table, field, &range, at, now_ns);
+    if (!same_range(&slot->range, &range)) /* a reload changed it; what is in hand was of the old one */
+        slot->block = slot->ahead = (kw_block){0, 0}, slot->used_up = false;
+    slot->range = range;
+    slot->touched_ns = now_ns;
+    return slot;
+}
+
+static GTimeZone *
+zone_of(kw_shelf *self, const char *name)
+{
+    if (!*name || strcmp(name, "UTC") == 0)
+        return NULL;
+    for (zone *known = self->zones; known; known = known->next)
+        if (strcmp(known->name, name) == 0)
+            return known->zone;
+    zone *fresh = g_new(zone, 1);
+    *fresh = (zone){self->zones, g_strdup(name), g_time_zone_new_identifier(name)};
+    self->zones = fresh;
+    return fresh->zone;
+}
+
+/* Counters of periods are forgotten: numbers of one that is too far away could be given twice. */
+static bool
+check_keeping(kw_shelf *self, const kw_table *table, const kw_field *field, const kw_period_at *at,
+              kw_error *ret_error)
+{
+    int64_t keep_ms = self->settings->keep_ms;
+    int64_t now_ms = kw_clock_wall_ms() + at->shift_ms;
+    bool late = now_ms - keep_ms >= at->end_ms, early = now_ms + keep_ms < at->start_ms;
+    if (!late && !early)
+        return true;
+    char period[KW_PERIOD_TEXT_MAX];
+    kw_period_print(field->model->generate.per, at, period, sizeof period);
+    return kw_error_set(ret_error, KW_INVALID,
+                        "table %s, field %s: the %s %s %s more than sequences.keep allows", table->name,
+                        field->name, kw_period_name(field->model->generate.per), period,
+                        late ? "has ended longer ago" : "begins later");
+}
+
+kw_slot *
+kw_shelf_find(kw_shelf *self, const kw_table *table, const kw_field *field, const kw_value *values,
+              kw_error *ret_error)
+{
+    const kw_model_generate *how = &field->model->generate;
+    kw_period_at at;
+    if (how->per == KW_PERIOD_EVER)
+        return slot_at(self, table, field, NULL);
+    int number = kw_table_find_field(table, kw_bytes_of_text(how->of));
+    g_assert(number >= 0);
+    kw_value time = values[number];
+    if (time.kind != KW_VALUE_NUMBER) {
+        kw_error_set(ret_error, KW_INVALID,
+                     "table %s, field %s: its numbers begin anew per %s of %s, which is missing", table->name,
+                     field->name, kw_period_name(how->per), how->of);
+        return NULL;
+    }
+    if (!kw_period_find(how->per, zone_of(self, how->zone), table->fields[number].unit, time.number, &at)) {
+        kw_error_set(ret_error, KW_INVALID, "table %s, field %s: %s is not within the years 1 to 9999",
+                     table->name, field->name, how->of);
+        return NULL;
+    }
+    if (!check_keeping(self, table, field, &at, ret_error))
+        return NULL;
+    return slot_at(self, table, field, &at);
+}
+
+static void
+free_slot(gpointer slot)
+{
+    kw_slot_free(slot);
+}
+
+kw_shelf *
+kw_shelf_new(kw_maker *maker, const kw_model_sequences *settings)
+{
+    kw_shelf *self = g_new0(kw_shelf, 1);
+    *self = (kw_shelf){.maker = maker, .settings = settings};
+    self->slots = g_hash_table_new_full(hash_name, equal_names, NULL, free_slot);
+    return self;
+}
+
+GPtrArray *
+kw_shelf_list(const kw_shelf *self)
+{
+    GPtrArray *all = g_ptr_array_new();
+    GHashTableIter each;
+    gpointer slot;
+    g_hash_table_iter_init(&each, self->slots);
+    while (g_hash_table_iter_next(&each, NULL, &slot))
+        g_ptr_array_add(all, slot);
+    return all;
+}
+
+void
+kw_shelf_free(kw_shelf *self)
+{
+    g_hash_table_unref(self->slots);
+    while (self->zones) {
+        zone *next = self->zones->next;
+        g_time_zone_unref(self->zones->zone);
+        g_free(self->zones->name);
+        g_free(self->zones);
+        self->zones = next;
+    }
+    g_free(self);
+}

@@ -1,0 +1,252 @@
+/* A slot: the numbers that one loop has of one counter. Two blocks: the one in use, and the one taken ahead.
+ * Who finds both empty waits in line for the block on its way; it is as large as the line needs. */
+#include "sequence/inside.h"
+
+#include "base/counters.h"
+
+#define FETCH_TIMEOUT_MS 5000
+#define TAKE_MAX INT64_C(1000000000)
+
+static void fetch(kw_slot *slot);
+
+kw_slot *
+kw_slot_new(kw_maker *maker, kw_bytes name, char *told, const kw_number_range *range, kw_keeping keeping)
+{
+    kw_slot *slot = g_new0(kw_slot, 1);
+    *slot = (kw_slot){.name = name, .maker = maker, .told = told, .range = *range, .keeping = keeping};
+    slot->last = &slot->first;
+    return slot;
+}
+
+void
+kw_slot_free(kw_slot *slot)
+{
+    g_assert(kw_slot_idle(slot));
+    g_free(slot->told);
+    g_free((void *)slot->name.data);
+    g_free(slot);
+}
+
+static void
+end_error(const kw_slot *slot, kw_error *ret_error)
+{
+    kw_error_set(ret_error, KW_LIMIT,
+                 "%s: the numbers %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT " are used up", slot->told,
+                 (gint64)slot->range.from, (gint64)((uint64_t)slot->range.from + slot->range.length - 1));
+}
+
+static uint64_t
+left(const kw_slot *slot)
+{
+    return kw_block_left(&slot->block) + kw_block_left(&slot->ahead);
+}
+
+kw_slot_has
+kw_slot_take(kw_slot *slot, int64_t *ret_number, kw_error *ret_error)
+{
+    if (kw_block_left(&slot->block) == 0) {
+        slot->block = slot->ahead;
+        slot->ahead = (kw_block){0, 0};
+    }
+    if (kw_block_left(&slot->block) > 0) {
+        *ret_number = kw_number_at(&slot->range, slot->block.next++);
+        if (left(slot) <= slot->range.prefetch_at)
+            fetch(slot);
+        return KW_SLOT_NUMBER;
+    }
+    if (!slot->used_up)
+        return KW_SLOT_WAIT;
+    end_error(slot, ret_error);
+    return KW_SLOT_END;
+}
+
+void
+kw_slot_wait(kw_slot *slot, kw_want *want)
+{
+    want->next = NULL;
+    *slot->last = want;
+    slot->last = &want->next;
+    slot->waiting++;
+    kw_counters_add(KW_FIGURE_sequence_waits, 1);
+    kw_maker_watch(slot->maker, want->making->deadline);
+    fetch(slot);
+}
+
+static kw_want *
+unlink_first(kw_slot *slot)
+{
+    kw_want *want = slot->first;
+    slot->first = want->next;
+    if (!slot->first)
+        slot->last = &slot->first;
+    slot->waiting--;
+    return want;
+}
+
+/* A served call may go on to its next step at once, and come back for more: the line is looked at anew each
+ * time. */
+static void
+serve(kw_slot *slot)
+{
+    int64_t number;
+    kw_error error;
+    while (slot->first) {
+        switch (kw_slot_take(slot, &number, &error)) {
+        case KW_SLOT_NUMBER:
+            kw_want_served(unlink_first(slot), number);
+            break;
+        case KW_SLOT_END:
+            kw_want_failed(unlink_first(slot), &error);
+            break;
+        case KW_SLOT_WAIT:
+            return;
+        }
+    }
+}
+
+static void
+fail_line(kw_slot *slot, const kw_error *error)
+{
+    for (size_t left_over = slot->waiting; left_over > 0 && slot->first; left_over--)
+        kw_want_failed(unlink_first(slot), error);
+}
+
+kw_deadline
+kw_slot_sweep(kw_slot *slot, const kw_error *why)
+{
+    kw_error late;
+    kw_deadline next = KW_DEADLINE_NONE;
+    size_t line = slot->waiting;
+    kw_error_set(&late, KW_TIMEOUT, "%s: no number within the deadline", slot->told);
+    while (line-- > 0 && slot->first) {
+        kw_want *want = unlink_first(slot);
+        if (why || kw_deadline_passed(want->making->deadline)) {
+            kw_want_failed(want, why ? why : &late);
+            continue;
+        }
+        next = kw_deadline_earlier(next, want->making->deadline);
+        want->next = NULL;
+        *slot->last = want;
+        slot->last = &want->next;
+        slot->waiting++;
+    }
+    return next;
+}
+
+/* --- fetching --------------------------------------------------------------------------------------- */
+
+typedef struct fetching {
+    kw_slot *slot;
+    int64_t amount;
+} fetching;
+
+static void
+fetched(void *user, int64_t after, const kw_error *error)
+{
+    fetching what = *(fetching *)user;
+    kw_slot *slot = what.slot;
+    kw_block block;
+    kw_error wrong;
+    g_free(user);
+    slot->fetching = false;
+    if (!error && !kw_block_of(&slot->range, what.amount, after, &block)) {
+        kw_error_set(&wrong, KW_CORRUPT,
+                     "%s: its counter is at %" G_GINT64_FORMAT ", which no counting gives", slot->told,
+                     (gint64)after);
+        error = &wrong;
+    }
+    if (error) {
+        kw_error told = *error;
+        if (error != &wrong)
+            kw_error_prefix(&told, "%s: its counter", slot->told);
+        fail_line(slot, &told);
+        return;
+    }
+    kw_counters_add(KW_FIGURE_sequence_blocks, 1);
+    slot->used_up = !slot->range.wrap && (uint64_t)after >= slot->range.length;
+    *(kw_block_left(&slot->block) ? &slot->ahead : &slot->block) = block;
+    serve(slot);
+    if (slot->first)
+        fetch(slot);
+}
+
+static void
+count(kw_slot *slot, int64_t amount, kw_deadline deadline, kw_counted done, void *user)
+{
+    kw_addition addition = {slot->name, amount, slot->keeping, deadline};
+    kw_maker_count(slot->maker, &addition, done, user);
+}
+
+static void
+fetch(kw_slot *slot)
+{
+    if (slot->fetching || slot->used_up || kw_block_left(&slot->ahead) > 0 || kw_maker_closes(slot->maker))
+        return;
+    uint64_t amount = MAX(slot->range.block, slot->waiting);
+    fetching *what = g_new(fetching, 1);
+    *what = (fetching){slot, (int64_t)MIN(MIN(amount, slot->range.length), (uint64_t)TAKE_MAX)};
+    slot->fetching = true;
+    count(slot, what->amount, kw_deadline_in_ms(FETCH_TIMEOUT_MS), fetched, what);
+}
+
+/* --- allocating ------------------------------------------------------------------------------------- */
+
+typedef struct allocating {
+    kw_number_range range;
+    char *told;
+    int64_t count;
+    kw_allocated done;
+    void *user;
+} allocating;
+
+static void
+counted(void *user, int64_t after, const kw_error *error)
+{
+    allocating *what = user;
+    kw_block block;
+    kw_error told = error ? *error : KW_ERROR_NONE;
+    if (error)
+        kw_error_prefix(&told, "%s: its counter", what->told);
+    else if (!kw_block_of(&what->range, what->count, after, &block))
+        kw_error_set(&told, KW_CORRUPT, "%s: its counter is at %" G_GINT64_FORMAT ", which no counting gives",
+                     what->told, (gint64)after);
+    else if (kw_block_left(&block) == 0)
+        end_error(&(kw_slot){.told = what->told, .range = what->range}, &told);
+    if (told.code == KW_OK)
+        what->done(what->user, kw_number_at(&what->range, block.next),
+                   (int64_t)kw_number_run(&what->range, block.next, kw_block_left(&block)), NULL);
+    else
+        what->done(what->user, 0, 0, &told);
+    g_free(what->told);
+    g_free(what);
+}
+
+void
+kw_slot_allocate(kw_slot *slot, int64_t numbers, kw_deadline deadline, kw_allocated done, void *user)
+{
+    uint64_t wanted = (uint64_t)numbers;
+    kw_error error;
+    int64_t first;
+    bool in_hand = kw_block_left(&slot->block) >= wanted &&
+                   kw_number_run(&slot->range, slot->block.next, wanted) == wanted;
+    if (in_hand) {
+        first = kw_number_at(&slot->range, slot->block.next);
+        slot->block.next += wanted;
+        if (left(slot) <= slot->range.prefetch_at)
+            fetch(slot);
+        done(user, first, numbers, NULL);
+        return;
+    }
+    if (slot->used_up || wanted > slot->range.length) {
+        if (slot->used_up)
+            end_error(slot, &error);
+        else
+            kw_error_set(&error, KW_LIMIT, "%s: there are only %" G_GUINT64_FORMAT " numbers", slot->told,
+                         (guint64)slot->range.length);
+        done(user, 0, 0, &error);
+        return;
+    }
+    allocating *what = g_new(allocating, 1);
+    *what = (allocating){slot->range, g_strdup(slot->told), numbers, done, user};
+    count(slot, numbers, deadline, counted, what);
+}

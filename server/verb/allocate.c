@@ -1,0 +1,9 @@
+/* allocate: numbers of a field that the gateway makes, handed to a caller who writes them itself. */
+#include "verb/verb.h"
+
+void
+kw_verb_allocate(kw_call *call, const kw_table *table, size_t field, const kw_record *scope, int64_t count,
+                 kw_allocated done, void *user)
+{
+    kw_maker_allocate(call->maker, table, field, scope->values, count, call->deadline, done, user);
+}
