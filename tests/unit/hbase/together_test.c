@@ -1,0 +1,196 @@
+/* What leaves together, counted at thrift2_fake: single calls that wait share multi-calls, equal gets share
+ * one, a get never joins one that has left, and writes to one row keep their order. */
+#include "fixture.h"
+
+#include <stdio.h>
+
+#define MANY 1000
+
+/* --- shared calls ----------------------------------------------------------------------------- */
+
+static kw_get
+get_of(const char *row)
+{
+    return (kw_get){
+        .table = KW_BYTES_LITERAL("t"), .row = kw_bytes_of_text(row), .deadline = kw_deadline_in_ms(20000)};
+}
+
+static uint32_t
+reads(const fixture *on)
+{
+    return thrift2_fake_calls(on->fakes[0], KW_HB_THBaseService_get) +
+           thrift2_fake_calls(on->fakes[0], KW_HB_THBaseService_getMultiple);
+}
+
+static void
+test_hot_key(void)
+{
+    fixture on;
+    g_autofree answer *answers = g_new0(answer, MANY);
+    fixture_start(&on, 1, FRAMED_COMPACT);
+    thrift2_fake_set_row(on.fakes[0], "hot", "v");
+    kw_get get = get_of("hot");
+    for (size_t i = 0; i < MANY; i++)
+        kw_door_get(on.bed.door, &get, bed_on_rows, &answers[i]);
+    for (size_t i = 0; i < MANY; i++) {
+        bed_await(&on.bed, &answers[i].done);
+        fixture_value(answers[i], "v");
+    }
+    g_test_message("%u calls for %d equal gets", reads(&on), MANY);
+    g_assert_cmpuint(reads(&on), <=, 8);
+    fixture_stop(&on);
+}
+
+/* Gets that differ in what they want are not equal. */
+static void
+test_not_equal(void)
+{
+    enum { KINDS = 4 };
+    fixture on;
+    kw_column column = {.family = KW_BYTES_LITERAL("f"), .qualifier = KW_BYTES_LITERAL("q")};
+    answer answers[KINDS] = {0};
+    fixture_start(&on, 1, FRAMED_COMPACT);
+    thrift2_fake_set_row(on.fakes[0], "hot", "v");
+    kw_get gets[KINDS] = {get_of("hot"), get_of("hot"), get_of("hot"), get_of("other")};
+    gets[1].columns = &column;
+    gets[1].columns_count = 1;
+    gets[2].max_versions = 3;
+    for (size_t i = 0; i < KINDS; i++)
+        kw_door_get(on.bed.door, &gets[i], bed_on_rows, &answers[i]);
+    for (size_t i = 0; i < KINDS; i++) {
+        bed_await(&on.bed, &answers[i].done);
+        g_assert_true(kw_bytes_equal(answers[i].rows->rows[0].key, gets[i].row));
+        g_assert_cmpuint(answers[i].rows->rows[0].cells_count, ==, i < 3 ? 1 : 0);
+        answer_clear(&answers[i]);
+    }
+    uint32_t items = thrift2_fake_items(on.fakes[0], KW_HB_THBaseService_get) +
+                     thrift2_fake_items(on.fakes[0], KW_HB_THBaseService_getMultiple);
+    g_assert_cmpuint(items, ==, KINDS);
+    fixture_stop(&on);
+}
+
+/* The first get has been answered from the rows and its answer is on the way, slowly; meanwhile the row is
+ * written. A get that begins after the write was acknowledged must see it. */
+static void
+slow_get(const fake_call *call, fake_answer *to, void *user)
+{
+    bool first = call->nth == 1 &&
+                 (call->method == KW_HB_THBaseService_get || call->method == KW_HB_THBaseService_getMultiple);
+    (void)user;
+    if (first)
+        to->delay_ms = 300;
+}
+
+static void
+test_never_joins_what_left(void)
+{
+    fixture on;
+    answer old = {0}, fresh = {0};
+    fixture_start(&on, 1, FRAMED_COMPACT);
+    thrift2_fake_set_row(on.fakes[0], "r", "old");
+    thrift2_fake_set_script(on.fakes[0], slow_get, NULL);
+    kw_get get = get_of("r");
+    kw_door_get(on.bed.door, &get, bed_on_rows, &old);
+    for (int i = 0; i < 200 && reads(&on) == 0; i++)
+        bed_turn(&on.bed, 5);
+    g_assert_cmpuint(reads(&on), ==, 1);
+    fixture_ok(bed_put(&on.bed, "t", "r", "f", "q", "new", 1800000000000, 5000));
+    g_assert_false(old.done);
+    kw_door_get(on.bed.door, &get, bed_on_rows, &fresh);
+    bed_await(&on.bed, &fresh.done);
+    fixture_value(fresh, "new");
+    bed_await(&on.bed, &old.done);
+    fixture_value(old, "old");
+    fixture_stop(&on);
+}
+
+/* A thousand puts at once on few connections, in few calls. */
+static void
+test_puts_share(void)
+{
+    fixture on;
+    g_autofree bed_cell_write *writes = g_new0(bed_cell_write, MANY);
+    g_autofree answer *answers = g_new0(answer, MANY);
+    g_autofree char *rows = g_malloc0(MANY * 8);
+    fixture_start(&on, 1, FRAMED_COMPACT);
+    for (size_t i = 0; i < MANY; i++) {
+        snprintf(rows + i * 8, 8, "p%zu", i);
+        bed_cell_write_init(&writes[i], "t", rows + i * 8, "f", "v", 1700000000000);
+        kw_door_write(on.bed.door, &writes[i].write, bed_on_write, &answers[i]);
+    }
+    for (size_t i = 0; i < MANY; i++) {
+        bed_await(&on.bed, &answers[i].done);
+        g_assert_cmpint(answers[i].outcome, ==, KW_OUTCOME_OK);
+        g_assert_cmpuint(thrift2_fake_writes(on.fakes[0], rows + i * 8), ==, 1);
+    }
+    uint32_t calls = thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_put) +
+                     thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_putMultiple);
+    g_test_message("%u calls for %d puts", calls, MANY);
+    g_assert_cmpuint(calls, <=, MANY / 8);
+    g_assert_cmpuint(thrift2_fake_connections(on.fakes[0]), <=, 32);
+    fixture_stop(&on);
+}
+
+/* A lone caller waits for nobody. */
+static void
+test_alone(void)
+{
+    fixture on;
+    fixture_start(&on, 1, FRAMED_COMPACT);
+    for (int i = 0; i < 20; i++)
+        fixture_ok(fixture_put(&on, "r", 1700000000000 + i, 5000));
+    g_assert_cmpuint(thrift2_fake_items(on.fakes[0], KW_HB_THBaseService_put) +
+                         thrift2_fake_items(on.fakes[0], KW_HB_THBaseService_putMultiple),
+                     ==, 20);
+    fixture_stop(&on);
+}
+
+/* --- order ------------------------------------------------------------------------------------ */
+
+/* Writes to one row that wait at the same time happen in the order in which they were started. */
+static void
+test_order(void)
+{
+    enum { WRITES = 62, ROWS = 5 }; /* the last is a put */
+    fixture on;
+    bed_cell_write writes[ROWS][WRITES];
+    answer answers[ROWS][WRITES] = {0};
+    char rows[ROWS][8], values[WRITES][8];
+    kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
+    settings.channels = 8;
+    fixture_open(&on, &settings);
+    bed_await_ready(&on.bed);
+    for (size_t i = 0; i < WRITES; i++) {
+        snprintf(values[i], sizeof values[i], "%zu", i);
+        for (size_t row = 0; row < ROWS; row++) {
+            snprintf(rows[row], sizeof rows[row], "o%zu", row);
+            bed_cell_write_init(&writes[row][i], "t", rows[row], "f", values[i], 1700000000000);
+            if (i % 7 == 3)
+                writes[row][i].write.kind = KW_WRITE_DELETE;
+            kw_door_write(on.bed.door, &writes[row][i].write, bed_on_write, &answers[row][i]);
+        }
+        if (i % 10 == 0)
+            bed_turn(&on.bed, 2); /* some have left when the next come */
+    }
+    for (size_t row = 0; row < ROWS; row++) {
+        for (size_t i = 0; i < WRITES; i++) {
+            bed_await(&on.bed, &answers[row][i].done);
+            g_assert_cmpint(answers[row][i].outcome, ==, KW_OUTCOME_OK);
+        }
+        fixture_value(bed_get(&on.bed, "t", rows[row], 5000), "61");
+    }
+    fixture_stop(&on);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/hbase/together/hot-key", test_hot_key);
+    g_test_add_func("/hbase/together/not-equal", test_not_equal);
+    g_test_add_func("/hbase/together/never-joins-what-left", test_never_joins_what_left);
+    g_test_add_func("/hbase/together/puts-share", test_puts_share);
+    g_test_add_func("/hbase/together/alone", test_alone);
+    g_test_add_func("/hbase/together/order", test_order);
+    return g_test_run();
+}
