@@ -256,12 +256,13 @@ static const kw_setting_schema settings[] = {
      .choices = kw_encoding_names,
      .fallback = "int for numbers and timestamps; double; bool; raw for strings and bytes at the end, before "
                  "it terminated for strings and fixed for bytes",
-     .about = "Strings: raw, terminated, fixed, digits, hex (lower-case hex digits as the bytes they say), "
-              "uuid. Bytes: raw, terminated, fixed. Numbers and timestamps: int (sign bit flipped), raw_int "
-              "(Java's Bytes.toBytes), max_minus (Integer.MAX_VALUE or Long.MAX_VALUE minus it), decimal, "
-              "max_minus_decimal. Doubles: double, float. Bools: bool (0x00, 0x01), raw_bool (0x00, 0xFF). "
-              "For keys that others made: phoenix (numbers, timestamps and doubles as Phoenix's columns), "
-              "ordered (all but bools as HBase's OrderedBytes)."},
+     .about =
+         "Strings: raw, terminated, fixed, digits, hex (lower-case hex digits as the bytes they say), "
+         "uuid. Bytes: raw, terminated, fixed. Numbers and timestamps: int (sign bit flipped), raw_int "
+         "(Java's Bytes.toBytes), max_minus (Integer.MAX_VALUE or Long.MAX_VALUE minus it), decimal, "
+         "max_minus_decimal. Doubles: double, float. Bools: bool (0x00, 0x01), raw_bool (0x00, 0xFF). "
+         "For keys that others made: phoenix (numbers, timestamps, doubles and bools as Phoenix's columns), "
+         "ordered (all but bools as HBase's OrderedBytes)."},
     {.name = "width",
      .kind = KW_SETTING_INT,
      .least = 1,

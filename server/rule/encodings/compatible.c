@@ -1,7 +1,7 @@
 /* Families of forms that other libraries write, one name for every type of field.
  *
  *   phoenix  Phoenix's columns: TINYINT, SMALLINT, INTEGER, BIGINT (and times as BIGINT) in 1, 2, 4 or 8
- *            bytes, FLOAT and DOUBLE in 4 or 8. Its VARCHAR is `terminated`, at the key's end `raw`
+ *            bytes, FLOAT and DOUBLE in 4 or 8, BOOLEAN. Its VARCHAR is `terminated`, at the key's end `raw`
  *   ordered  HBase's OrderedBytes: a header byte that names the type, then int8 to int64 (width 2, 3, 5, 9),
  *            float32 or float64 (5, 9), strings ended by 0x00, bytes as blob_var (in no order: see
  *            seven.c). Descending inverts all
@@ -58,8 +58,12 @@ prepare_inner(const kw_site *site, kw_form *form, const kw_encoding *inner)
 static bool
 prepare_phoenix(const kw_site *site, kw_form *form)
 {
-    if (form->type != KW_FIELD_DOUBLE)
+    if (form->type == KW_FIELD_INT || form->type == KW_FIELD_TIMESTAMP)
         return prepare_inner(site, form, &kw_encoding_int);
+    if (form->type == KW_FIELD_BOOL) {
+        form->bias = 1;
+        return prepare_inner(site, form, &kw_encoding_bool);
+    }
     if (form->width != 0 && form->width != 4 && form->width != 8)
         return width_error(site, "a width of 4 (FLOAT) or 8 (DOUBLE) bytes");
     form->bias = 1;
@@ -166,7 +170,7 @@ edge(const kw_form *form, kw_value value, bool lower, kw_arena *arena, kw_edge *
 
 const kw_encoding kw_encoding_phoenix = {
     .name = "phoenix",
-    .types = NUMBER_TYPES | KW_TYPE_BIT(KW_FIELD_DOUBLE),
+    .types = NUMBER_TYPES | KW_TYPE_BIT(KW_FIELD_DOUBLE) | KW_TYPE_BIT(KW_FIELD_BOOL),
     .takes_unit = true,
     .takes_real_width = true,
     .prepare = prepare_phoenix,

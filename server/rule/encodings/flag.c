@@ -2,6 +2,8 @@
  *
  *   bool      0x00 and 0x01
  *   raw_bool  0x00 and 0xFF, as Java's Bytes.toBytes
+ *
+ * Descending, the two change places; with a bias (phoenix, see compatible.c) the byte is inverted instead.
  */
 #include "rule/encoding.h"
 
@@ -32,6 +34,8 @@ prepare_raw_bool(const kw_site *site, kw_form *form)
 static uint8_t
 byte_of(const kw_form *form, bool flag)
 {
+    if (form->bias) /* Phoenix inverts the byte */
+        return (uint8_t)(form->descending ? 0xff - flag : flag);
     return flag != form->descending ? (uint8_t)form->top : 0;
 }
 

@@ -38,6 +38,7 @@ import org.apache.phoenix.schema.TableRef;
 import org.apache.phoenix.schema.tuple.ResultTuple;
 import org.apache.phoenix.schema.types.PBoolean;
 import org.apache.phoenix.schema.types.PDate;
+import org.apache.phoenix.schema.types.PTime;
 import org.apache.phoenix.util.PhoenixRuntime;
 
 /**
@@ -180,6 +181,8 @@ public class Writers {
                 return json.getAsBoolean();
             if (column.getDataType() == PDate.INSTANCE)
                 return new java.sql.Date(json.getAsLong());
+            if (column.getDataType() == PTime.INSTANCE)
+                return new java.sql.Time(json.getAsLong());
             if (json.getAsJsonPrimitive().isString())
                 return json.getAsString();
             return column.getDataType().toObject(json.getAsString());

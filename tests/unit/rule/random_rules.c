@@ -101,7 +101,9 @@ other_component(size_t field, GString *out)
 {
     static const char *const real_forms[] = {
         "double", "float", "phoenix", "ordered", "phoenix, width: 4", "ordered, width: 5"};
-    const char *form = field == F0   ? random_chance(50) ? "bool" : "raw_bool"
+    const char *form = field == F0   ? random_chance(30)   ? "phoenix"
+                                       : random_chance(50) ? "bool"
+                                                           : "raw_bool"
                        : field == H0 ? random_chance(50) ? "uuid" : "hex, width: 2"
                                      : real_forms[random_below(G_N_ELEMENTS(real_forms))];
     if (field == F0 && random_chance(30))

@@ -394,6 +394,11 @@ test_plain_forms(void)
     kw_value one = {.kind = KW_VALUE_REAL, .real = 1}, minus = {.kind = KW_VALUE_REAL, .real = -1.5};
     kw_value yes = {.kind = KW_VALUE_FLAG, .flag = true}, no = {.kind = KW_VALUE_FLAG};
     kw_value id = test_text("00112233-4455-6677-8899-aabbccddeeff"), digits = test_text("00ff1a");
+    /* what Phoenix's own UPSERT makes of BOOLEAN and BOOLEAN DESC */
+    check_field("bool", "encoding: phoenix", yes, "01");
+    check_field("bool", "encoding: phoenix", no, "00");
+    check_field("bool", "encoding: phoenix, order: desc", yes, "fe");
+    check_field("bool", "encoding: phoenix, order: desc", no, "ff");
     check_field("double", "order: asc", one, "bff0000000000000");
     check_field("double", "order: desc", one, "400fffffffffffff");
     check_field("double", "encoding: double", minus, "4007ffffffffffff");
