@@ -175,6 +175,7 @@ typedef struct kw_model_path {
     const kw_model_component *components;
     size_t components_count;
     kw_model_splits splits;
+    bool association; /* holds where each record's row is, not the records */
 } kw_model_path;
 
 typedef struct kw_model_table {
@@ -195,6 +196,7 @@ typedef struct kw_model_table {
     size_t paths_count;
     const kw_model_family *families; /* options at creation; every family that a field uses is here */
     size_t families_count;
+    bool updates; /* a record may be put more than once */
 } kw_model_table;
 
 /* --- the gateway ------------------------------------------------------------------------------ */

@@ -259,6 +259,12 @@ static const kw_setting path_settings[] = {
      .offset = offsetof(kw_draft_path, path.splits),
      .section = &splits_section,
      .about = "Where the new store table is cut into regions."},
+    {.name = "association",
+     .kind = KW_KIND_BOOL,
+     .offset = offsetof(kw_draft_path, path.association),
+     .fallback = "false",
+     .about = "Not for reading: its rows tell in which bucket a random or round_robin salt put each record. "
+              "Lookups then read one row instead of one in every bucket, and a record may be put again."},
     {.name = NULL},
 };
 
@@ -359,6 +365,13 @@ static const kw_setting table_settings[] = {
      .most = 32,
      .section = &path_section,
      .about = "Further ways to the records, by name. Each write goes to every path."},
+    {.name = "updates",
+     .kind = KW_KIND_BOOL,
+     .offset = offsetof(kw_draft_table, table.updates),
+     .fallback = "true",
+     .about =
+         "May a record be put more than once? A rule with a random or round_robin salt needs false here, "
+         "or an association, because a second put would leave a second row in another bucket."},
     {.name = NULL},
 };
 

@@ -114,8 +114,13 @@ fan_out(kw_growth *growing, size_t at)
         return false;
     size_t count = 0;
     for (size_t index = 0; index < growing->now.count; index++) {
-        for (size_t bucket = 0; bucket < buckets_count; bucket++)
-            count += enter_bucket(growing, &growing->now.items[index], &buckets[bucket], &items[count]);
+        for (size_t bucket = 0; bucket < buckets_count; bucket++) {
+            if (!enter_bucket(growing, &growing->now.items[index], &buckets[bucket], &items[count]))
+                continue;
+            if (component->choice)
+                items[count].choice = (uint32_t)bucket;
+            count++;
+        }
     }
     growing->now.items = items;
     growing->now.count = count;
@@ -165,7 +170,8 @@ grow_keys(kw_growth *growing)
     for (size_t index = 0; index < growing->now.count; index++) {
         kw_branch *branch = &growing->now.items[index];
         growing->scratch.size = 0;
-        if (!kw_layout_encode_values(layout, branch->values, &growing->scratch, growing->error))
+        if (!kw_layout_encode_values(layout, branch->values, branch->choice, &growing->scratch,
+                                     growing->error))
             return false;
         branch->prefix = kw_arena_copy(growing->arena, kw_buffer_bytes(&growing->scratch));
     }

@@ -6,6 +6,7 @@
 typedef struct kw_branch {
     kw_bytes prefix;
     const kw_value *values; /* per field; NONE where not known */
+    uint32_t choice;        /* the bucket that was chosen */
     bool narrowed;          /* the range field can only be within least..most here */
     int64_t least;
     int64_t most;

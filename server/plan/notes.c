@@ -124,6 +124,8 @@ why_fanned(const kw_terms *terms, const kw_component *component, kw_arena *arena
 {
     const char *names = "";
     size_t missing = 0;
+    if (component->choice)
+        return "the bucket was chosen when the record was put";
     for (size_t input = 0; input < component->inputs_count; input++) {
         size_t field = component->inputs[input];
         if (terms->bounds[field].count > 0)

@@ -18,11 +18,11 @@ reads_bound(const kw_terms *terms, const kw_component *component)
 }
 
 /* All inputs are known. What is computed over the rest of the key is known only with the whole key, which
- * walk_complete sees to. */
+ * walk_complete sees to; what was chosen is never known. */
 static bool
 is_computable(const bool *known, const kw_component *component)
 {
-    if (component->of_rest)
+    if (component->of_rest || component->choice)
         return false;
     for (size_t index = 0; index < component->inputs_count; index++) {
         if (!known[component->inputs[index]])
@@ -95,11 +95,11 @@ walk_complete(kw_sketch *sketch, const kw_terms *terms)
     for (size_t index = 0; index < count; index++) {
         const kw_component *component = kw_layout_component(sketch->layout, index);
         note_field(sketch, terms, component);
-        sketch->fan_out[index] = component->field >= 0 && !sketch->known[component->field];
-        if (sketch->fan_out[index])
+        bool unknown = component->field >= 0 && !sketch->known[component->field];
+        sketch->fan_out[index] = unknown || component->choice;
+        if (unknown)
             sketch->known[component->field] = true;
-        sketch->span_fans =
-            sketch->span_fans || (sketch->fan_out[index] && component->field == terms->span.field);
+        sketch->span_fans = sketch->span_fans || (unknown && component->field == terms->span.field);
     }
     sketch->stop = KW_STOP_COMPLETE;
     sketch->used = count;

@@ -137,6 +137,25 @@ check_inputs(const kw_layout *layout, kw_diagnostics *diagnostics)
     return good;
 }
 
+/* One bucket that is chosen spreads rows as well as two. */
+static bool
+find_choice(kw_layout *layout, kw_diagnostics *diagnostics)
+{
+    layout->choice.buckets = 1;
+    for (size_t index = 0; index < layout->count; index++) {
+        const kw_component *component = layout->components[index];
+        if (!component->choice)
+            continue;
+        if (layout->choice.kind)
+            return kw_diagnostics_add(diagnostics, component->mark, "one with more buckets does the same",
+                                      "path %s: a second bucket that is chosen at each put",
+                                      layout->model->name);
+        layout->choice.kind = component->choice;
+        layout->choice.buckets = (uint32_t)component->buckets;
+    }
+    return true;
+}
+
 /* Enumerable components with a field behind them that is not itself enumerable. */
 static uint64_t
 count_buckets(const kw_layout *layout)
@@ -206,7 +225,7 @@ kw_layout_compile(const kw_table *table, const kw_model_path *model, kw_arena *a
     if (!compile_components(layout, arena, diagnostics) || !check_ends(layout, diagnostics))
         return NULL;
     note_fields(layout, arena);
-    if (!check_inputs(layout, diagnostics))
+    if (!check_inputs(layout, diagnostics) || !find_choice(layout, diagnostics))
         return NULL;
     layout->buckets = count_buckets(layout);
     describe(layout, arena);

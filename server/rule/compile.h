@@ -13,6 +13,7 @@ struct kw_layout {
     uint32_t tail_width; /* bytes of the components behind it, which all have a fixed width */
     bool has_rest;       /* some component is computed over what follows it */
     uint64_t buckets;
+    kw_choice choice;
     int64_t *units; /* per field: the finest unit that the key keeps it to; 0: not in the key */
     const char *description;
     char fingerprint[65];

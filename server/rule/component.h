@@ -32,7 +32,8 @@ struct kw_component {
 
     const size_t *inputs; /* fields that encode reads */
     size_t inputs_count;
-    bool of_rest; /* encode reads the bytes that follow in the key, too; width is fixed then */
+    bool of_rest;          /* encode reads the bytes that follow in the key, too; width is fixed then */
+    kw_choice_kind choice; /* the bucket does not follow from the record: it is handed in */
 
     int field;     /* whose value can be read back from the piece; -1: none */
     int64_t unit;  /* ... to so many of the field's units: 1 exactly, more is coarser */
@@ -97,6 +98,12 @@ struct kw_component_kind {
     bool (*decode)(const kw_component *self, kw_bytes piece, kw_arena *arena, kw_value *values,
                    kw_error *ret_error);
 
+    /* Appends the piece of bucket `choice` (below buckets); and the bucket that a piece is of, UINT32_MAX
+     * when it is of none. For components with a choice, which have no encode; enumerate lists their buckets
+     * in order. */
+    void (*choose)(const kw_component *self, uint32_t choice, kw_buffer *out);
+    uint32_t (*chosen)(const kw_component *self, kw_bytes piece);
+
     /* Length of the piece at the head of bytes; SIZE_MAX: none ends there. For delimited components
      * whose width varies. */
     size_t (*measure)(const kw_component *self, kw_bytes bytes);
@@ -120,8 +127,8 @@ const kw_component_kind *kw_component_kind_find(const char *name);
 
 const kw_component *kw_layout_component(const kw_layout *layout, size_t index);
 
-/* Encodes values (one slot per field) as kw_layout_encode does. */
-bool kw_layout_encode_values(const kw_layout *layout, const kw_value *values, kw_buffer *out,
+/* Encodes values (one slot per field) as kw_layout_encode_chosen does. */
+bool kw_layout_encode_values(const kw_layout *layout, const kw_value *values, uint32_t choice, kw_buffer *out,
                              kw_error *ret_error);
 
 /* --- for components' compile ------------------------------------------------------------------------ */

@@ -131,6 +131,22 @@ kw_bucket_form_append(const kw_bucket_form *form, uint32_t bucket, kw_buffer *ou
     out->size += form->width;
 }
 
+uint32_t
+kw_bucket_form_find(const kw_bucket_form *form, kw_bytes piece)
+{
+    static const uint32_t bases[] = {256, 16, 10};
+    uint64_t bucket = 0;
+    for (size_t index = 0; index < piece.size; index++) {
+        unsigned byte = piece.data[index];
+        bool letter = byte >= 'a' && byte <= 'f';
+        unsigned digit = form->as == KW_BUCKET_BYTE ? byte : letter ? byte - 'a' + 10u : byte - '0';
+        bucket = bucket * bases[form->as] + digit;
+        if (digit >= bases[form->as] || bucket >= form->buckets)
+            return UINT32_MAX;
+    }
+    return piece.size == form->width ? (uint32_t)bucket : UINT32_MAX;
+}
+
 kw_bytes
 kw_bucket_form_piece(const kw_bucket_form *form, uint32_t bucket, kw_arena *arena)
 {

@@ -39,6 +39,9 @@ const char *kw_bucket_form_text(const kw_site *site, const kw_bucket_form *form)
 
 void kw_bucket_form_append(const kw_bucket_form *form, uint32_t bucket, kw_buffer *out);
 
+/* The bucket that was written as these bytes; UINT32_MAX: none was. */
+uint32_t kw_bucket_form_find(const kw_bucket_form *form, kw_bytes piece);
+
 /* The piece of one bucket, in the arena. */
 kw_bytes kw_bucket_form_piece(const kw_bucket_form *form, uint32_t bucket, kw_arena *arena);
 

@@ -36,7 +36,7 @@ encode_rest_pieces(const kw_layout *layout, const kw_value *values, const size_t
 }
 
 static bool
-encode_all(const kw_layout *layout, const kw_value *values, size_t *places, kw_buffer *out,
+encode_all(const kw_layout *layout, const kw_value *values, uint32_t choice, size_t *places, kw_buffer *out,
            kw_error *ret_error)
 {
     for (size_t index = 0; index < layout->count; index++) {
@@ -45,6 +45,8 @@ encode_all(const kw_layout *layout, const kw_value *values, size_t *places, kw_b
         if (component->of_rest) {
             memset(kw_buffer_reserve(out, component->width), 0, component->width);
             out->size += component->width;
+        } else if (component->choice) {
+            component->kind->choose(component, choice, out);
         } else if (!encode_piece(component, values, KW_BYTES_NONE, out, ret_error)) {
             return false;
         }
@@ -54,11 +56,12 @@ encode_all(const kw_layout *layout, const kw_value *values, size_t *places, kw_b
 
 /* places: where each piece starts in out; `out` is as before when it fails. */
 static bool
-encode_checked(const kw_layout *layout, const kw_value *values, size_t *places, kw_buffer *out,
-               kw_error *ret_error)
+encode_checked(const kw_layout *layout, const kw_value *values, uint32_t choice, size_t *places,
+               kw_buffer *out, kw_error *ret_error)
 {
     size_t before = out->size;
-    bool done = encode_all(layout, values, places, out, ret_error);
+    g_assert(choice < layout->choice.buckets);
+    bool done = encode_all(layout, values, choice, places, out, ret_error);
     size_t size = out->size - before;
     if (done && (size == 0 || size > KW_ROW_KEY_MAX))
         done = kw_error_set(ret_error, KW_INVALID,
@@ -70,16 +73,30 @@ encode_checked(const kw_layout *layout, const kw_value *values, size_t *places, 
 }
 
 bool
-kw_layout_encode_values(const kw_layout *layout, const kw_value *values, kw_buffer *out, kw_error *ret_error)
+kw_layout_encode_values(const kw_layout *layout, const kw_value *values, uint32_t choice, kw_buffer *out,
+                        kw_error *ret_error)
 {
     size_t places[KW_RULE_COMPONENTS_MAX];
-    return encode_checked(layout, values, places, out, ret_error);
+    return encode_checked(layout, values, choice, places, out, ret_error);
 }
 
 bool
 kw_layout_encode(const kw_layout *layout, const kw_record *record, kw_buffer *out, kw_error *ret_error)
 {
-    return kw_layout_encode_values(layout, record->values, out, ret_error);
+    return kw_layout_encode_values(layout, record->values, 0, out, ret_error);
+}
+
+bool
+kw_layout_encode_chosen(const kw_layout *layout, const kw_record *record, uint32_t choice, kw_buffer *out,
+                        kw_error *ret_error)
+{
+    return kw_layout_encode_values(layout, record->values, choice, out, ret_error);
+}
+
+kw_choice
+kw_layout_choice(const kw_layout *layout)
+{
+    return layout->choice;
 }
 
 static bool
@@ -122,6 +139,9 @@ check_derived(const kw_layout *layout, const kw_component *component, const kw_v
 {
     uint8_t bytes[KW_DERIVED_PIECE_MAX];
     kw_buffer expected = {.data = bytes, .capacity = sizeof bytes};
+    if (component->choice)
+        return component->kind->chosen(component, piece) != UINT32_MAX ||
+               not_ours(layout, component->text, ret_error);
     const uint8_t *end = piece.data + piece.size;
     kw_bytes rest = kw_bytes_of(end, (size_t)(key.data + key.size - end));
     if (!encode_piece(component, values, rest, &expected, ret_error))
@@ -151,19 +171,28 @@ kw_layout_decode(const kw_layout *layout, kw_bytes key, kw_arena *arena, kw_reco
     return true;
 }
 
+static const char *
+piece_text(const kw_component *component, kw_arena *arena)
+{
+    if (!component->choice)
+        return component->text;
+    return kw_arena_printf(arena, "%s, chosen at each put: one of %" G_GUINT64_FORMAT, component->text,
+                           component->buckets);
+}
+
 bool
 kw_layout_pieces(const kw_layout *layout, const kw_record *record, kw_arena *arena, kw_key_piece **ret_pieces,
                  size_t *ret_count, kw_error *ret_error)
 {
     size_t places[KW_RULE_COMPONENTS_MAX];
     kw_buffer out = KW_BUFFER_EMPTY;
-    bool done = encode_checked(layout, record->values, places, &out, ret_error);
+    bool done = encode_checked(layout, record->values, 0, places, &out, ret_error);
     if (done) {
         kw_bytes key = kw_arena_copy(arena, kw_buffer_bytes(&out));
         kw_key_piece *pieces = KW_ARENA_ARRAY(arena, kw_key_piece, layout->count);
         for (size_t index = 0; index < layout->count; index++) {
             size_t end = index + 1 < layout->count ? places[index + 1] : key.size;
-            pieces[index].component = layout->components[index]->text;
+            pieces[index].component = piece_text(layout->components[index], arena);
             pieces[index].bytes = kw_bytes_of(key.data + places[index], end - places[index]);
         }
         *ret_pieces = pieces;

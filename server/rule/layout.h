@@ -13,10 +13,25 @@ typedef struct kw_table kw_table;
 /* HBase's limit of a row key: Short.MAX_VALUE. */
 #define KW_ROW_KEY_MAX 32767
 
+/* How a bucket that does not follow from the record is chosen, by whoever writes the record. */
+typedef enum kw_choice_kind { KW_CHOICE_NONE = 0, KW_CHOICE_RANDOM, KW_CHOICE_IN_TURN } kw_choice_kind;
+
+/* The one bucket of a rule that is chosen at each put: a record may be in any of so many rows. */
+typedef struct kw_choice {
+    kw_choice_kind kind;
+    uint32_t buckets; /* 1 when there is nothing to choose */
+} kw_choice;
+
+kw_choice kw_layout_choice(const kw_layout *layout);
+
 /* Row key of a record appended to `out` (a reusable buffer; not cleared first). INVALID naming table,
  * field and reason when a field is absent or its value does not fit its encoding; nothing is
  * appended then. */
 bool kw_layout_encode(const kw_layout *layout, const kw_record *record, kw_buffer *out, kw_error *ret_error);
+
+/* The same in bucket `choice` (below kw_layout_choice's buckets), where kw_layout_encode takes bucket 0. */
+bool kw_layout_encode_chosen(const kw_layout *layout, const kw_record *record, uint32_t choice,
+                             kw_buffer *out, kw_error *ret_error);
 
 /* Fills the fields that the key holds into record->values (others untouched). CORRUPT when the key
  * was not made by this layout. Byte values are slices of `key` or the arena's. */

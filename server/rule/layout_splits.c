@@ -101,7 +101,8 @@ encode_sample(const kw_layout *layout, const kw_record *records, size_t count, k
     bool good = true;
     for (size_t index = 0; good && index < count; index++) {
         key.size = 0;
-        good = kw_layout_encode(layout, &records[index], &key, ret_error) ||
+        uint32_t choice = (uint32_t)(index % layout->choice.buckets);
+        good = kw_layout_encode_chosen(layout, &records[index], choice, &key, ret_error) ||
                kw_error_prefix(ret_error, "sample record %zu", index + 1);
         keys[index] = kw_arena_copy(arena, kw_buffer_bytes(&key));
     }

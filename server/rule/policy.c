@@ -117,23 +117,77 @@ check_identity(const kw_table *table, const kw_layout *primary, const kw_layout 
 }
 
 static bool
+compile_path(kw_policy *policy, const kw_table *table, const kw_model_path *model, kw_path *ret_path,
+             kw_diagnostics *diagnostics)
+{
+    *ret_path = (kw_path){
+        .name = model->name,
+        .store_table = kw_bytes_of_text(model->store_table),
+        .layout = kw_layout_compile(table, model, policy->arena, diagnostics),
+        .model = model,
+    };
+    return ret_path->layout;
+}
+
+/* The association goes behind the paths that hold records. */
+static bool
 compile_paths(kw_policy *policy, kw_table *table, kw_path *paths, kw_diagnostics *diagnostics)
 {
     bool good = true;
-    for (size_t index = 0; index < table->paths_count; index++) {
+    const kw_model_path *association = NULL;
+    for (size_t index = 0; index < table->model->paths_count; index++) {
         const kw_model_path *model = &table->model->paths[index];
-        paths[index] = (kw_path){
-            .name = model->name,
-            .store_table = kw_bytes_of_text(model->store_table),
-            .layout = kw_layout_compile(table, model, policy->arena, diagnostics),
-            .model = model,
-        };
-        good = good && paths[index].layout;
+        if (model->association && association)
+            good = kw_diagnostics_add(diagnostics, model->mark, "one tells about all paths",
+                                      "path %s: table %s has the association %s already", model->name,
+                                      table->name, association->name);
+        else if (model->association)
+            association = model;
+        else
+            good = compile_path(policy, table, model, &paths[table->paths_count++], diagnostics) && good;
     }
-    for (size_t index = 1; good && index < table->paths_count; index++) {
+    table->stores_count = table->paths_count;
+    if (association) {
+        table->association = &paths[table->stores_count++];
+        good = compile_path(policy, table, association, &paths[table->paths_count], diagnostics) && good;
+    }
+    for (size_t index = 1; good && index < table->stores_count; index++)
         good = check_identity(table, paths[0].layout, paths[index].layout, diagnostics);
-    }
     return good;
+}
+
+/* Where a bucket is chosen, something must keep a second put from choosing another one. */
+static bool
+check_choices(kw_table *table, kw_diagnostics *diagnostics)
+{
+    const kw_path *chosen = NULL;
+    for (size_t index = 0; index < table->paths_count && !chosen; index++) {
+        if (kw_layout_choice(table->paths[index].layout).kind)
+            chosen = &table->paths[index];
+    }
+    table->chosen = chosen;
+    const kw_path *association = table->association;
+    if (association && !chosen)
+        return kw_diagnostics_add(diagnostics, association->model->mark, "leave association out",
+                                  "path %s: an association is for random and round_robin salts; every row "
+                                  "key of table %s follows from the record",
+                                  association->name, table->name);
+    if (association && kw_layout_choice(association->layout).kind)
+        return kw_diagnostics_add(diagnostics, association->model->mark, "take a hash or another salt",
+                                  "path %s: nobody could find the association's own rows, whose bucket is "
+                                  "chosen at each put",
+                                  association->name);
+    if (!chosen || association || !table->model->updates)
+        return true;
+    return kw_diagnostics_add(
+        diagnostics, chosen->model->mark,
+        "set updates: false for a table whose records are put once, or give it an association: "
+        "paths: {by_id: {association: true, key: [...]}}, or let a field decide the bucket, as in salt: {of: "
+        "...}",
+        "table %s, path %s: a second put of a record would leave a second row, because the bucket is chosen "
+        "at "
+        "each put",
+        table->name, chosen->name);
 }
 
 /* --- tables ---------------------------------------------------------------------------------------- */
@@ -176,7 +230,6 @@ build_table(kw_policy *policy, size_t number, kw_diagnostics *diagnostics)
         .fields = fields,
         .fields_count = model->fields_count,
         .paths = paths,
-        .paths_count = model->paths_count,
         .default_family = kw_bytes_of_text(model->default_family),
         .model = model,
     };
@@ -184,7 +237,7 @@ build_table(kw_policy *policy, size_t number, kw_diagnostics *diagnostics)
     list_generated(policy, table);
     if (model->paths_count == 0)
         return kw_diagnostics_add(diagnostics, model->mark, NULL, "table %s has no key rule", model->name);
-    if (!compile_paths(policy, table, paths, diagnostics))
+    if (!compile_paths(policy, table, paths, diagnostics) || !check_choices(table, diagnostics))
         return false;
     bool good = true;
     for (size_t index = 0; index < table->fields_count; index++)
@@ -202,7 +255,7 @@ check_store_tables(const kw_policy *policy, kw_diagnostics *diagnostics)
     g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
     for (size_t number = 0; number < policy->tables_count; number++) {
         const kw_table *table = &policy->tables[number];
-        for (size_t index = 0; index < table->paths_count; index++) {
+        for (size_t index = 0; index < table->stores_count; index++) {
             const kw_model_path *path = table->paths[index].model;
             if (g_hash_table_add(seen, (gpointer)path->store_table))
                 continue;

@@ -34,8 +34,11 @@ struct kw_table {
     size_t number; /* index in the policy */
     const kw_field *fields;
     size_t fields_count;
-    const kw_path *paths; /* [0] is the primary path */
+    const kw_path *paths; /* [0] is the primary path; the association stands behind the paths_count-th */
     size_t paths_count;
+    size_t stores_count;        /* paths with the association: each has a store table */
+    const kw_path *association; /* its rows tell where each record's rows are; NULL: none */
+    bool chosen;                /* some path's rows do not follow from the record: see kw_layout_choice */
     kw_bytes default_family;
     kw_bytes marker_family; /* of the cell that shows that a record exists */
     kw_bytes marker_qualifier;
@@ -73,7 +76,10 @@ const char *kw_policy_nearest_table(const kw_policy *policy, kw_bytes name);
 /* Index of the field, or -1. */
 int kw_table_find_field(const kw_table *table, kw_bytes name);
 const char *kw_table_nearest_field(const kw_table *table, kw_bytes name);
+/* Index of the path, or -1; the association is none. */
 int kw_table_find_path(const kw_table *table, kw_bytes name);
+/* The same, the association among them. */
+int kw_table_find_store(const kw_table *table, kw_bytes name);
 
 /* The field stored in this column, or -1. */
 int kw_table_find_column(const kw_table *table, kw_bytes family, kw_bytes qualifier);

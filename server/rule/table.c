@@ -30,14 +30,26 @@ kw_table_nearest_field(const kw_table *table, kw_bytes name)
     return kw_nearest_name(wrong, names);
 }
 
-int
-kw_table_find_path(const kw_table *table, kw_bytes name)
+static int
+find_path(const kw_table *table, size_t count, kw_bytes name)
 {
-    for (size_t index = 0; index < table->paths_count; index++) {
+    for (size_t index = 0; index < count; index++) {
         if (kw_bytes_equal(kw_bytes_of_text(table->paths[index].name), name))
             return (int)index;
     }
     return -1;
+}
+
+int
+kw_table_find_path(const kw_table *table, kw_bytes name)
+{
+    return find_path(table, table->paths_count, name);
+}
+
+int
+kw_table_find_store(const kw_table *table, kw_bytes name)
+{
+    return find_path(table, table->stores_count, name);
 }
 
 int

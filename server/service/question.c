@@ -98,6 +98,9 @@ take_path(const kw_api_Query *query, kw_question *question, kw_error *ret_error)
     question->path = kw_table_find_path(question->table, query->path);
     if (question->path >= 0)
         return true;
+    if (kw_table_find_store(question->table, query->path) >= 0)
+        return kw_error_set(ret_error, KW_INVALID, "table %s: %s is the association, which holds no records",
+                            question->table->name, kw_show_name(query->path, shown));
     g_autoptr(GString) known = g_string_new(NULL);
     for (size_t i = 0; i < question->table->paths_count; i++)
         g_string_append_printf(known, "%s%s", i ? ", " : "", question->table->paths[i].name);

@@ -1,10 +1,18 @@
 /* See batch.h. */
 #include "verb/batch.h"
 
-#include "verb/cells.h"
+#include "verb/place.h"
 #include "verb/stamp.h"
 
 #include <glib.h>
+
+/* A record's writes: one per path, or one per bucket of a path in which it may be anywhere. */
+typedef struct addition {
+    size_t index; /* of the record */
+    kw_write form;
+    size_t first;
+    size_t count;
+} addition;
 
 struct kw_batch {
     kw_call *call;
@@ -18,9 +26,11 @@ struct kw_batch {
     void (*after)(kw_batch *batch);
     kw_written_record *results;
     kw_buffer scratch;
-    kw_write *writes; /* paths_count for each record that was not refused */
+    addition *additions; /* records that were not refused when they were added */
+    size_t additions_count;
+    kw_write *writes;
+    const kw_path **paths; /* beside the writes */
     const kw_write **list;
-    size_t *owners; /* by write / paths_count */
     size_t writes_count;
     kw_written *written;
 };
@@ -59,8 +69,7 @@ kw_batch_begin(kw_call *call, const kw_table *table, const kw_item *items, size_
                         .done = done,
                         .user = user};
     batch->results = KW_ARENA_ARRAY(call->arena, kw_written_record, count);
-    batch->writes = KW_ARENA_ARRAY(call->arena, kw_write, count * table->paths_count);
-    batch->owners = KW_ARENA_ARRAY(call->arena, size_t, count);
+    batch->additions = KW_ARENA_ARRAY(call->arena, addition, count);
     return batch;
 }
 
@@ -92,72 +101,136 @@ kw_batch_refuse(kw_batch *batch, size_t index, const kw_error *error)
 void
 kw_batch_add(kw_batch *batch, size_t index, const kw_write *form)
 {
-    const kw_table *table = batch->table;
-    kw_error error;
-    for (size_t i = 0; i < table->paths_count; i++) {
-        kw_write *write = &batch->writes[batch->writes_count + i];
-        *write = *form;
-        write->table = table->paths[i].store_table;
-        write->timestamp = batch->stamp;
-        write->durability = batch->options.durability;
-        write->deadline = batch->call->deadline;
-        if (!kw_row_key(&table->paths[i], &batch->items[index].record, &batch->scratch, batch->call->arena,
-                        &write->row, &error)) {
-            kw_batch_refuse(batch, index, &error);
-            return;
-        }
+    batch->additions[batch->additions_count++] = (addition){.index = index, .form = *form};
+}
+
+/* --- writes ---------------------------------------------------------------------------------------- */
+
+/* Must every bucket of this path be written to, because a record may be in any? */
+static bool
+is_anywhere(const kw_batch *batch, const kw_path *path, kw_write_kind kind)
+{
+    return kind == KW_WRITE_DELETE && !batch->table->association && kw_layout_choice(path->layout).kind;
+}
+
+static bool
+take_room(kw_batch *batch, kw_error *ret_error)
+{
+    size_t each = 0, most = (size_t)kw_policy_model(batch->call->policy)->limits.batch_records;
+    size_t count = batch->additions_count;
+    for (size_t i = 0; count && i < batch->table->paths_count; i++) {
+        const kw_path *path = &batch->table->paths[i];
+        bool anywhere = is_anywhere(batch, path, batch->additions[0].form.kind);
+        each += anywhere ? kw_layout_choice(path->layout).buckets : 1;
     }
-    batch->owners[batch->writes_count / table->paths_count] = index;
-    batch->writes_count += table->paths_count;
+    if (count > 1 && each > batch->table->paths_count && count * each > most)
+        return kw_error_set(
+            ret_error, KW_LIMIT,
+            "table %s: %zu records in %zu rows each are %zu writes; at most %zu are allowed in "
+            "one call (limits.batch_records)",
+            batch->table->name, count, each, count * each, most);
+    batch->writes = KW_ARENA_ARRAY(batch->call->arena, kw_write, count * each);
+    batch->paths = KW_ARENA_ARRAY(batch->call->arena, const kw_path *, count *each);
+    return true;
+}
+
+static void
+add_write(kw_batch *batch, const kw_write *form, const kw_path *path, kw_bytes row)
+{
+    kw_write *write = &batch->writes[batch->writes_count];
+    *write = *form;
+    write->table = path->store_table;
+    write->row = row;
+    write->timestamp = batch->stamp;
+    write->durability = batch->options.durability;
+    write->deadline = batch->call->deadline;
+    batch->paths[batch->writes_count++] = path;
+}
+
+/* One bucket: the one that is chosen now, or is the only one; or all of them. */
+static bool
+add_computed(kw_batch *batch, const addition *added, const kw_path *path, kw_error *ret_error)
+{
+    bool anywhere = is_anywhere(batch, path, added->form.kind);
+    uint32_t end = anywhere ? kw_layout_choice(path->layout).buckets : 1;
+    for (uint32_t bucket = 0; bucket < end; bucket++) {
+        batch->scratch.size = 0;
+        if (!kw_layout_encode_chosen(path->layout, &batch->items[added->index].record,
+                                     anywhere ? bucket : kw_place_choose(path), &batch->scratch, ret_error))
+            return false;
+        add_write(batch, &added->form, path,
+                  kw_arena_copy(batch->call->arena, kw_buffer_bytes(&batch->scratch)));
+    }
+    return true;
+}
+
+static void
+make_writes(kw_batch *batch, addition *added, const kw_place *place)
+{
+    kw_error error = place ? place->error : KW_ERROR_NONE;
+    added->first = batch->writes_count;
+    for (size_t i = 0; error.code == KW_OK && i < batch->table->paths_count; i++) {
+        const kw_path *path = &batch->table->paths[i];
+        if (place && place->keys[i].size)
+            add_write(batch, &added->form, path, place->keys[i]);
+        else
+            add_computed(batch, added, path, &error);
+    }
+    if (error.code != KW_OK) {
+        batch->writes_count = added->first;
+        kw_batch_refuse(batch, added->index, &error);
+    }
+    added->count = batch->writes_count - added->first;
 }
 
 /* --- outcomes -------------------------------------------------------------------------------------- */
 
 /* One record's writes did not all end well. */
 static void
-sum_up_failure(const kw_batch *batch, const kw_written *written, size_t failed, kw_written_record *result)
+sum_up_failure(const kw_batch *batch, const addition *added, size_t failed, kw_written_record *result)
 {
     const kw_table *table = batch->table;
     bool maybe = false;
     g_autoptr(GString) applied = g_string_new(NULL);
-    for (size_t i = 0; i < table->paths_count; i++) {
-        maybe |= written[i].outcome != KW_OUTCOME_FAILED;
-        if (written[i].outcome == KW_OUTCOME_OK)
-            g_string_append_printf(applied, "%s%s", applied->len ? ", " : "", table->paths[i].name);
+    const kw_path *told = NULL;
+    for (size_t i = added->first; i < added->first + added->count; i++) {
+        maybe |= batch->written[i].outcome != KW_OUTCOME_FAILED;
+        if (batch->written[i].outcome != KW_OUTCOME_OK || batch->paths[i] == told)
+            continue;
+        told = batch->paths[i];
+        g_string_append_printf(applied, "%s%s", applied->len ? ", " : "", told->name);
     }
     result->outcome = maybe ? KW_OUTCOME_UNKNOWN : KW_OUTCOME_FAILED;
-    result->error = written[failed].error;
+    result->error = batch->written[failed].error;
     result->error.maybe_applied = maybe;
     if (table->paths_count == 1)
         return;
-    kw_error_prefix(&result->error, "table %s, path %s", table->name, table->paths[failed].name);
+    kw_error_prefix(&result->error, "table %s, path %s", table->name, batch->paths[failed]->name);
     if (applied->len)
         kw_error_prefix(&result->error, "done under path %s but not certainly under all", applied->str);
 }
 
 static void
-sum_up(const kw_batch *batch, const kw_written *written, kw_written_record *result)
+sum_up(const kw_batch *batch, const addition *added, kw_written_record *result)
 {
-    size_t paths = batch->table->paths_count;
-    size_t failed = paths;
-    for (size_t i = 0; i < paths; i++) {
-        bool worse = written[i].outcome != KW_OUTCOME_OK &&
-                     (failed == paths || written[i].outcome > written[failed].outcome);
-        if (worse)
+    size_t end = added->first + added->count, failed = end;
+    for (size_t i = added->first; i < end; i++) {
+        kw_outcome outcome = batch->written[i].outcome;
+        if (outcome != KW_OUTCOME_OK && (failed == end || outcome > batch->written[failed].outcome))
             failed = i;
     }
-    result->outcome = KW_OUTCOME_OK;
-    if (failed < paths)
-        sum_up_failure(batch, written, failed, result);
+    if (result->error.code == KW_OK)
+        result->outcome = KW_OUTCOME_OK;
+    if (failed < end)
+        sum_up_failure(batch, added, failed, result);
 }
 
 static void
 all_written(void *user)
 {
     kw_batch *batch = user;
-    size_t paths = batch->table->paths_count;
-    for (size_t i = 0; i < batch->writes_count; i += paths)
-        sum_up(batch, batch->written + i, &batch->results[batch->owners[i / paths]]);
+    for (size_t i = 0; i < batch->additions_count; i++)
+        sum_up(batch, &batch->additions[i], &batch->results[batch->additions[i].index]);
     batch->after(batch);
 }
 
@@ -169,15 +242,14 @@ one_written(void *user, kw_outcome outcome, const kw_error *error)
     all_written(batch);
 }
 
-void
-kw_batch_send(kw_batch *batch, void (*after)(kw_batch *batch))
+static void
+write_all(kw_batch *batch)
 {
     kw_call *call = batch->call;
     kw_buffer_clear(&batch->scratch);
-    batch->after = after;
     batch->written = KW_ARENA_ARRAY(call->arena, kw_written, batch->writes_count);
     if (batch->writes_count == 0) {
-        after(batch);
+        all_written(batch);
         return;
     }
     if (batch->writes_count == 1) {
@@ -188,6 +260,49 @@ kw_batch_send(kw_batch *batch, void (*after)(kw_batch *batch))
     for (size_t i = 0; i < batch->writes_count; i++)
         batch->list[i] = &batch->writes[i];
     kw_door_write_many(call->door, batch->list, batch->writes_count, batch->written, all_written, batch);
+}
+
+/* What the association does not know cannot be removed: no such record. */
+static void
+placed(void *user, const kw_place *places)
+{
+    kw_batch *batch = user;
+    for (size_t i = 0; i < batch->additions_count; i++) {
+        if (places[i].keys || places[i].error.code != KW_OK)
+            make_writes(batch, &batch->additions[i], &places[i]);
+    }
+    write_all(batch);
+}
+
+static void
+find_places(kw_batch *batch)
+{
+    size_t count = batch->additions_count;
+    const kw_record **records = KW_ARENA_ARRAY(batch->call->arena, const kw_record *, count);
+    for (size_t i = 0; i < count; i++)
+        records[i] = &batch->items[batch->additions[i].index].record;
+    bool create = count && batch->additions[0].form.kind == KW_WRITE_PUT;
+    kw_places_find(batch->call, batch->table, records, count, create, placed, batch);
+}
+
+void
+kw_batch_send(kw_batch *batch, void (*after)(kw_batch *batch))
+{
+    kw_error error;
+    batch->after = after;
+    if (!take_room(batch, &error)) {
+        for (size_t i = 0; i < batch->additions_count; i++)
+            kw_batch_refuse(batch, batch->additions[i].index, &error);
+        after(batch);
+        return;
+    }
+    if (batch->table->association) {
+        find_places(batch);
+        return;
+    }
+    for (size_t i = 0; i < batch->additions_count; i++)
+        make_writes(batch, &batch->additions[i], NULL);
+    write_all(batch);
 }
 
 bool

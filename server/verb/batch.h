@@ -4,6 +4,9 @@
  *   OK       every path said OK
  *   FAILED   no path may have applied it
  *   UNKNOWN  else; the text says which path did not
+ *
+ * Where a bucket is chosen at each put, a removal goes to every bucket, or to the one that the association
+ * knows (verb/place.h).
  */
 #pragma once
 
@@ -24,8 +27,8 @@ void kw_batch_made(kw_batch *batch, size_t index, kw_value *made);
 /* Record `index` is refused. */
 void kw_batch_refuse(kw_batch *batch, size_t index, const kw_error *error);
 
-/* Adds record `index` under every path, with these cells (PUT) or columns (DELETE). Records come in order.
- * The record is refused when a key cannot be made. */
+/* Adds record `index` under every path, with these cells (PUT) or columns (DELETE); all of one kind. Records
+ * come in order and are complete in their identity. The record is refused when a key cannot be made. */
 void kw_batch_add(kw_batch *batch, size_t index, const kw_write *form);
 
 /* Sends what was added. after(user) is called when the outcomes are there, then must call kw_batch_answer. */

@@ -90,6 +90,21 @@ choose_families(create *self, kw_error *ret_error)
     return check_families(self, ret_error);
 }
 
+/* An association must outlive the rows that it tells of: its cells are for ever. */
+static const kw_family_spec *
+association_family(const create *self)
+{
+    kw_family_spec *family = KW_ARENA_NEW(self->call->arena, kw_family_spec);
+    const char *name = self->request.table->model->default_family;
+    for (size_t i = 0; i < self->families_count; i++)
+        if (g_str_equal(self->families[i].name, name))
+            *family = self->families[i];
+    family->ttl_seconds = 0;
+    family->min_versions = 0;
+    family->max_versions = 1;
+    return family;
+}
+
 /* --- one path after the other ---------------------------------------------------------------------- */
 
 static void next_path(create *self);
@@ -135,9 +150,10 @@ make(create *self, kw_bytes text)
         fail(self, &error);
         return;
     }
+    bool whole = path != self->request.table->association;
     self->spec = (kw_table_spec){.name = path->store_table,
-                                 .families = self->families,
-                                 .families_count = self->families_count,
+                                 .families = whole ? self->families : association_family(self),
+                                 .families_count = whole ? self->families_count : 1,
                                  .split_keys = splits.keys,
                                  .split_keys_count = splits.count,
                                  .deadline = self->call->deadline};
@@ -190,8 +206,8 @@ kw_verb_create_table(kw_call *call, const kw_create_request *request, kw_create_
     *self = (create){.call = call, .request = *request, .done = done, .user = user};
     bool one = request->path >= 0;
     self->next = one ? (size_t)request->path : 0;
-    self->last = one ? (size_t)request->path : request->table->paths_count - 1;
-    self->created = KW_ARENA_ARRAY(call->arena, kw_created_table, request->table->paths_count);
+    self->last = one ? (size_t)request->path : request->table->stores_count - 1;
+    self->created = KW_ARENA_ARRAY(call->arena, kw_created_table, request->table->stores_count);
     kw_error error;
     if (choose_families(self, &error))
         next_path(self);

@@ -79,7 +79,7 @@ make_keys(explain_put *self, const kw_table *table, const kw_record *record, kw_
 {
     if (!kw_record_check(table, record, ret_error))
         return false;
-    self->count = table->paths_count;
+    self->count = table->stores_count;
     self->keys = KW_ARENA_ARRAY(self->call->arena, kw_explained_key, self->count);
     for (size_t i = 0; i < self->count; i++)
         if (!make_key(self, &table->paths[i], record, &self->keys[i], ret_error))

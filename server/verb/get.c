@@ -1,6 +1,8 @@
 /* get: key, one multi-get under the primary path, records. When columns were chosen, a row that has none of
- * them may still exist: those are asked for again, whole. */
+ * them may still exist: those are asked for again, whole. Where a bucket is chosen at each put, the row is
+ * the one that the association tells, or the newest of those in all buckets. */
 #include "verb/cells.h"
+#include "verb/place.h"
 #include "verb/reader.h"
 #include "verb/verb.h"
 
@@ -13,7 +15,12 @@ typedef struct get {
     void *user;
     kw_found_record *found;
     size_t count;
+    const kw_item *keys;
+    uint32_t buckets; /* rows in which a record may be */
+    bool through_association;
+    size_t places; /* asked for there */
     kw_reader *reader;
+    kw_get form;
     kw_get *gets;
     const kw_get **list;
     size_t *owners;
@@ -48,18 +55,33 @@ read_row(get *self, const kw_row *row, kw_found_record *found)
         found->record = kw_reader_keep(self->reader);
 }
 
-/* Keeps those for a second question that answered nothing. */
+/* When a row was written last; -1: there is none. */
+static int64_t
+age_of(const kw_row *row)
+{
+    int64_t newest = -1;
+    for (uint32_t i = 0; i < row->cells_count; i++)
+        newest = MAX(newest, row->cells[i].timestamp);
+    return newest;
+}
+
+/* Keeps those for a second question that answered nothing. The rows of one record stand side by side. */
 static size_t
 read_rows(get *self, const kw_rows *rows)
 {
     size_t empty = 0;
-    for (size_t i = 0; i < self->asked; i++) {
-        if (rows->rows[i].cells_count) {
-            read_row(self, &rows->rows[i], &self->found[self->owners[i]]);
+    for (size_t from = 0, to; from < self->asked; from = to) {
+        size_t best = from;
+        for (to = from + 1; to < self->asked && self->owners[to] == self->owners[from]; to++)
+            best = age_of(&rows->rows[to]) > age_of(&rows->rows[best]) ? to : best;
+        if (rows->rows[best].cells_count) {
+            read_row(self, &rows->rows[best], &self->found[self->owners[from]]);
             continue;
         }
-        self->owners[empty] = self->owners[i];
-        self->list[empty++] = self->list[i];
+        for (size_t i = from; i < to; i++) {
+            self->owners[empty] = self->owners[i];
+            self->list[empty++] = self->list[i];
+        }
     }
     return empty;
 }
@@ -94,30 +116,102 @@ static bool
 check_count(const get *self, kw_error *ret_error)
 {
     int64_t most = kw_policy_model(self->call->policy)->limits.batch_records;
-    return self->count <= (uint64_t)most ||
-           kw_error_set(ret_error, KW_LIMIT, "table %s: %zu keys in one call; at most %lld are allowed",
-                        self->table->name, self->count, (long long)most);
+    if (self->count > (uint64_t)most)
+        return kw_error_set(ret_error, KW_LIMIT, "table %s: %zu keys in one call; at most %lld are allowed",
+                            self->table->name, self->count, (long long)most);
+    if (self->count > 1 && self->buckets > 1 && self->count * self->buckets > (uint64_t)most)
+        return kw_error_set(ret_error, KW_LIMIT,
+                            "table %s: %zu keys in %u buckets each are %zu rows; at most %lld are allowed in "
+                            "one call (limits.batch_records)",
+                            self->table->name, self->count, self->buckets, self->count * self->buckets,
+                            (long long)most);
+    return true;
 }
 
 static void
-make_gets(get *self, const kw_item *keys)
+add_get(get *self, size_t index, kw_bytes row)
 {
-    const kw_path *path = &self->table->paths[0];
-    kw_get form = {.table = path->store_table, .max_versions = 1, .deadline = self->call->deadline};
-    form.columns = kw_reader_columns(self->reader, &form.columns_count);
+    kw_get *next = &self->gets[self->asked];
+    *next = self->form;
+    next->row = row;
+    self->list[self->asked] = next;
+    self->owners[self->asked++] = index;
+}
+
+static void
+add_key(get *self, size_t index, kw_buffer *scratch)
+{
+    const kw_layout *layout = self->table->paths[0].layout;
+    for (uint32_t bucket = 0; bucket < self->buckets; bucket++) {
+        scratch->size = 0;
+        if (!kw_layout_encode_chosen(layout, &self->keys[index].record, bucket, scratch,
+                                     &self->found[index].error))
+            return;
+        add_get(self, index, kw_arena_copy(self->call->arena, kw_buffer_bytes(scratch)));
+    }
+}
+
+static void
+finish(get *self)
+{
+    if (self->asked)
+        ask(self);
+    else
+        self->done(self->user, self->found, self->count);
+}
+
+/* owners has the records that places were asked for. */
+static void
+placed(void *user, const kw_place *places)
+{
+    get *self = user;
+    size_t *of = self->owners;
+    size_t count = self->places;
+    self->owners = KW_ARENA_ARRAY(self->call->arena, size_t, count);
+    for (size_t i = 0; i < count; i++) {
+        self->found[of[i]].error = places[i].error;
+        if (places[i].keys)
+            add_get(self, of[i], places[i].keys[0]);
+    }
+    finish(self);
+}
+
+static void
+find_places(get *self)
+{
+    const kw_record **records = KW_ARENA_ARRAY(self->call->arena, const kw_record *, self->count);
+    for (size_t i = 0; i < self->count; i++) {
+        if (self->found[i].error.code != KW_OK)
+            continue;
+        records[self->places] = &self->keys[i].record;
+        self->owners[self->places++] = i;
+    }
+    kw_places_find(self->call, self->table, records, self->places, false, placed, self);
+}
+
+static void
+start(get *self)
+{
+    size_t most = self->count * self->buckets;
+    self->gets = KW_ARENA_ARRAY(self->call->arena, kw_get, most);
+    self->list = KW_ARENA_ARRAY(self->call->arena, const kw_get *, most);
+    self->owners = KW_ARENA_ARRAY(self->call->arena, size_t, most);
+    for (size_t i = 0; i < self->count; i++) {
+        self->found[i].error = self->keys[i].error;
+        if (self->found[i].error.code == KW_OK)
+            kw_key_check(self->table, &self->keys[i].record, &self->found[i].error);
+    }
+    if (self->through_association) {
+        find_places(self);
+        return;
+    }
     kw_buffer scratch = KW_BUFFER_EMPTY;
     for (size_t i = 0; i < self->count; i++) {
-        kw_error *error = &self->found[i].error;
-        *error = keys[i].error;
-        kw_get *next = &self->gets[self->asked];
-        *next = form;
-        if (error->code != KW_OK || !kw_key_check(self->table, &keys[i].record, error) ||
-            !kw_row_key(path, &keys[i].record, &scratch, self->call->arena, &next->row, error))
-            continue;
-        self->list[self->asked] = next;
-        self->owners[self->asked++] = i;
+        if (self->found[i].error.code == KW_OK)
+            add_key(self, i, &scratch);
     }
     kw_buffer_clear(&scratch);
+    finish(self);
 }
 
 void
@@ -125,20 +219,21 @@ kw_verb_get(kw_call *call, const kw_table *table, const kw_item *keys, size_t co
             size_t fields_count, kw_get_records_done done, void *user)
 {
     get *self = KW_ARENA_NEW(call->arena, get);
-    *self = (get){.call = call, .table = table, .done = done, .user = user, .count = count};
+    kw_choice choice = kw_layout_choice(table->paths[0].layout);
+    *self = (get){.call = call, .table = table, .done = done, .user = user, .count = count, .keys = keys};
+    self->through_association = choice.kind && table->association;
+    self->buckets = self->through_association ? 1 : choice.buckets;
     self->found = KW_ARENA_ARRAY(call->arena, kw_found_record, count);
-    self->gets = KW_ARENA_ARRAY(call->arena, kw_get, count);
-    self->list = KW_ARENA_ARRAY(call->arena, const kw_get *, count);
-    self->owners = KW_ARENA_ARRAY(call->arena, size_t, count);
     self->reader = kw_reader_new(call, table, &table->paths[0], fields, fields_count, NULL);
+    self->form =
+        (kw_get){.table = table->paths[0].store_table, .max_versions = 1, .deadline = call->deadline};
+    self->form.columns = kw_reader_columns(self->reader, &self->form.columns_count);
     kw_error error;
-    if (check_count(self, &error))
-        make_gets(self, keys);
-    else
-        for (size_t i = 0; i < count; i++)
-            self->found[i].error = error;
-    if (self->asked)
-        ask(self);
-    else
-        done(user, self->found, count);
+    if (check_count(self, &error)) {
+        start(self);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        self->found[i].error = error;
+    done(user, self->found, count);
 }

@@ -242,13 +242,13 @@ list_layouts(guard *self, const kw_policy *policy)
     kw_arena *arena = self->call->arena;
     size_t paths = 0;
     for (size_t i = 0; i < kw_policy_table_count(policy); i++)
-        paths += kw_policy_table(policy, i)->paths_count;
+        paths += kw_policy_table(policy, i)->stores_count;
     self->entries = KW_ARENA_ARRAY(arena, entry, 2 * paths);
     self->gets = KW_ARENA_ARRAY(arena, kw_get, 2 * paths);
     self->list = KW_ARENA_ARRAY(arena, const kw_get *, 2 * paths);
     for (size_t i = 0; i < kw_policy_table_count(policy); i++) {
         const kw_table *table = kw_policy_table(policy, i);
-        for (size_t number = 0; number < table->paths_count; number++) {
+        for (size_t number = 0; number < table->stores_count; number++) {
             const kw_path *path = &table->paths[number];
             const char *layout =
                 kw_arena_printf(arena, "%s/%s/%u", table->name, path->name, kw_layout_number(path->layout));

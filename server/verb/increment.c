@@ -90,6 +90,18 @@ incremented(void *user, kw_outcome outcome, kw_rows *rows, const kw_error *error
     self->done(self->user, good ? &values : NULL, good ? NULL : &wrong);
 }
 
+static void
+found(void *user, kw_bytes row, const kw_error *error)
+{
+    increment *self = user;
+    if (error) {
+        self->done(self->user, NULL, error);
+        return;
+    }
+    self->what.row = row;
+    kw_door_increment(self->call->door, &self->what, incremented, self);
+}
+
 void
 kw_verb_increment(kw_call *call, const kw_table *table, const kw_record *key, const size_t *fields,
                   const int64_t *amounts, size_t fields_count, kw_write_options options,
@@ -104,11 +116,10 @@ kw_verb_increment(kw_call *call, const kw_table *table, const kw_record *key, co
     kw_error error = KW_ERROR_NONE;
     if (options.has_timestamp)
         kw_error_set(&error, KW_INVALID, "table %s: an increment takes no timestamp", table->name);
-    else if (kw_single_path(table, "increment", &error) && make_columns(self, fields_count, &error) &&
-             kw_key_check(table, key, &error))
-        kw_single_key(call, table, key, &self->what.row, &error);
+    else if (kw_single_path(table, "increment", &error) && make_columns(self, fields_count, &error))
+        kw_key_check(table, key, &error);
     if (error.code != KW_OK)
         done(user, NULL, &error);
     else
-        kw_door_increment(call->door, &self->what, incremented, self);
+        kw_single_find(call, table, key, found, self);
 }

@@ -51,8 +51,7 @@ make_write(put_if *self, const kw_record *record, const kw_write_options *option
                              .timestamp = KW_TIMESTAMP_NONE,
                              .durability = options->durability,
                              .deadline = call->deadline};
-    if (!kw_single_path(table, "put_if", ret_error) || !kw_record_check(table, record, ret_error) ||
-        !kw_single_key(call, table, record, &self->write.row, ret_error))
+    if (!kw_single_path(table, "put_if", ret_error) || !kw_record_check(table, record, ret_error))
         return false;
     self->write.cells = kw_record_cells(table, record, call->arena, &self->write.cells_count);
     bool by_the_store = !options->has_timestamp && kw_store_stamps_in_order(call->store);
@@ -72,6 +71,18 @@ decided(void *user, kw_outcome outcome, bool applied, const kw_error *error)
     self->done(self->user, false, &told);
 }
 
+static void
+found(void *user, kw_bytes row, const kw_error *error)
+{
+    put_if *self = user;
+    if (error) {
+        self->done(self->user, false, error);
+        return;
+    }
+    self->write.row = row;
+    kw_door_write_if(self->call->door, &self->write, &self->check, decided, self);
+}
+
 void
 kw_verb_put_if(kw_call *call, const kw_table *table, const kw_record *record,
                const kw_condition_on_field *condition, kw_write_options options, kw_put_if_done done,
@@ -81,7 +92,7 @@ kw_verb_put_if(kw_call *call, const kw_table *table, const kw_record *record,
     *self = (put_if){.call = call, .table = table, .done = done, .user = user};
     kw_error error;
     if (make_write(self, record, &options, &error) && make_check(self, condition, &error))
-        kw_door_write_if(call->door, &self->write, &self->check, decided, self);
+        kw_single_find(call, table, record, found, self);
     else
         done(user, false, &error);
 }

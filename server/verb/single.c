@@ -2,23 +2,54 @@
 #include "verb/single.h"
 
 #include "verb/cells.h"
+#include "verb/place.h"
 
 bool
 kw_single_path(const kw_table *table, const char *verb, kw_error *ret_error)
 {
-    return table->paths_count == 1 ||
-           kw_error_set(
-               ret_error, KW_INVALID,
-               "table %s: %s works on tables with one path; this one has %zu, which cannot change together",
-               table->name, verb, table->paths_count);
+    if (table->paths_count > 1)
+        return kw_error_set(
+            ret_error, KW_INVALID,
+            "table %s: %s works on tables with one path; this one has %zu, which cannot change together",
+            table->name, verb, table->paths_count);
+    if (table->chosen && !table->association)
+        return kw_error_set(
+            ret_error, KW_INVALID,
+            "table %s: %s needs to know a record's row, and its bucket is chosen at each put; "
+            "an association would tell it",
+            table->name, verb);
+    return true;
 }
 
-bool
-kw_single_key(kw_call *call, const kw_table *table, const kw_record *record, kw_bytes *ret_row,
-              kw_error *ret_error)
+typedef struct single {
+    kw_single_found done;
+    void *user;
+} single;
+
+static void
+placed(void *user, const kw_place *places)
 {
+    single *self = user;
+    const kw_error *error = places->error.code != KW_OK ? &places->error : NULL;
+    self->done(self->user, error ? KW_BYTES_NONE : places->keys[0], error);
+}
+
+void
+kw_single_find(kw_call *call, const kw_table *table, const kw_record *record, kw_single_found done,
+               void *user)
+{
+    if (table->association) {
+        single *self = KW_ARENA_NEW(call->arena, single);
+        *self = (single){done, user};
+        const kw_record **one = KW_ARENA_NEW(call->arena, const kw_record *);
+        *one = record;
+        kw_places_find(call, table, one, 1, true, placed, self);
+        return;
+    }
     kw_buffer scratch = KW_BUFFER_EMPTY;
-    bool made = kw_row_key(&table->paths[0], record, &scratch, call->arena, ret_row, ret_error);
+    kw_bytes row;
+    kw_error error;
+    bool made = kw_row_key(&table->paths[0], record, &scratch, call->arena, &row, &error);
     kw_buffer_clear(&scratch);
-    return made;
+    done(user, made ? row : KW_BYTES_NONE, made ? NULL : &error);
 }

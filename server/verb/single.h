@@ -3,9 +3,12 @@
 
 #include "verb/call.h"
 
-/* INVALID on a table with more than one path. */
+/* INVALID on a table with more than one path, or where the row cannot be told because its bucket was chosen.
+ */
 bool kw_single_path(const kw_table *table, const char *verb, kw_error *ret_error);
 
-/* Row key under the one path, in the call's arena. */
-bool kw_single_key(kw_call *call, const kw_table *table, const kw_record *record, kw_bytes *ret_row,
-                   kw_error *ret_error);
+/* Row key under the one path, in the call's arena; an association that does not know the record gives it one.
+ * done may be called from inside; an error means that nothing was applied. */
+typedef void (*kw_single_found)(void *user, kw_bytes row, const kw_error *error);
+void kw_single_find(kw_call *call, const kw_table *table, const kw_record *record, kw_single_found done,
+                    void *user);

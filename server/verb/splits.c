@@ -74,7 +74,7 @@ split_by_request(kw_call *call, const kw_create_request *request, const kw_path 
     if (ways > 1)
         return kw_error_set(ret_error, KW_INVALID,
                             "splits are given as keys, an algorithm or a sample, not several");
-    if (request->split_keys_count && request->path < 0 && request->table->paths_count > 1)
+    if (request->split_keys_count && request->path < 0 && request->table->stores_count > 1)
         return kw_error_set(ret_error, KW_INVALID, "split keys are keys of one path; say which");
     if (request->split_algorithm)
         return split_by_name(path, request->split_algorithm, request->split_regions, call->arena, ret_splits,

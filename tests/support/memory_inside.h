@@ -19,7 +19,7 @@ typedef struct memory_row {
 
 typedef struct memory_table {
     kw_bytes name;
-    GPtrArray *families; /* names */
+    GPtrArray *families; /* kw_family_spec: name and ttl_seconds */
     GArray *splits;      /* kw_bytes */
 } memory_table;
 

@@ -12,6 +12,23 @@ find_table(const memory_store *store, kw_bytes name)
     return NULL;
 }
 
+static kw_family_spec *
+keep_family(const kw_family_spec *family)
+{
+    kw_family_spec *kept = g_new0(kw_family_spec, 1);
+    kept->name = g_strdup(family->name);
+    kept->ttl_seconds = family->ttl_seconds;
+    return kept;
+}
+
+static void
+free_family(gpointer data)
+{
+    kw_family_spec *kept = data;
+    g_free((char *)kept->name);
+    g_free(kept);
+}
+
 void
 memory_create_table(kw_door *door, const kw_table_spec *spec, kw_create_done done, void *user)
 {
@@ -21,10 +38,10 @@ memory_create_table(kw_door *door, const kw_table_spec *spec, kw_create_done don
         return;
     memory_table *made = g_new0(memory_table, 1);
     made->name = memory_copy(spec->name);
-    made->families = g_ptr_array_new_with_free_func(g_free);
+    made->families = g_ptr_array_new_with_free_func(free_family);
     made->splits = g_array_new(FALSE, TRUE, sizeof(kw_bytes));
     for (size_t i = 0; i < spec->families_count; i++)
-        g_ptr_array_add(made->families, g_strdup(spec->families[i].name));
+        g_ptr_array_add(made->families, keep_family(&spec->families[i]));
     for (size_t i = 0; i < spec->split_keys_count; i++) {
         kw_bytes key = memory_copy(spec->split_keys[i]);
         g_array_append_val(made->splits, key);
@@ -50,8 +67,11 @@ memory_describe_table(kw_door *door, kw_bytes name, kw_deadline deadline, kw_tab
     facts->exists = !!found;
     facts->families_count = found ? found->families->len : 0;
     kw_family_spec *families = KW_ARENA_ARRAY(arena, kw_family_spec, facts->families_count);
-    for (size_t i = 0; i < facts->families_count; i++)
-        families[i].name = kw_arena_text(arena, kw_bytes_of_text(found->families->pdata[i]));
+    for (size_t i = 0; i < facts->families_count; i++) {
+        const kw_family_spec *kept = found->families->pdata[i];
+        families[i].name = kw_arena_text(arena, kw_bytes_of_text(kept->name));
+        families[i].ttl_seconds = kept->ttl_seconds;
+    }
     facts->families = families;
     what->facts = facts;
 }

@@ -7,8 +7,10 @@
  *   java_long  of one number: (short) Long.hashCode(n), floor modulo (compatibility: spreads badly)
  *   phoenix    of the rest of the key: Phoenix's SaltingUtil
  *   hbasewd    of the rest of the key: HBaseWD's OneByteSimpleHash
+ *   random, round_robin   of nothing: who writes the record chooses the bucket and hands it in
  *
- * The last two are computable for a reader only when everything behind them in the key is bound.
+ * phoenix and hbasewd are computable for a reader only when everything behind them in the key is bound; of a
+ * chosen bucket nobody can tell which it was.
  */
 #include "rule/components/kinds.h"
 #include "rule/derived.h"
@@ -18,8 +20,9 @@ typedef struct salt salt;
 typedef struct algorithm {
     const char *name;
     bool of_rest;
-    bool of_number; /* exactly one int or timestamp field */
-    bool of_text;   /* exactly one string, int or timestamp field */
+    kw_choice_kind choice; /* the bucket is handed in */
+    bool of_number;        /* exactly one int or timestamp field */
+    bool of_text;          /* exactly one string, int or timestamp field */
     kw_digest digest;
     bool (*bucket)(const salt *self, const kw_value *values, kw_bytes rest, uint32_t *ret_bucket,
                    kw_error *ret_error);
@@ -128,6 +131,8 @@ static const algorithm algorithms[] = {
     {.name = "java_string", .of_text = true, .bucket = java_string_bucket},
     {.name = "phoenix", .of_rest = true, .bucket = phoenix_bucket},
     {.name = "hbasewd", .of_rest = true, .bucket = hbasewd_bucket},
+    {.name = "random", .choice = KW_CHOICE_RANDOM},
+    {.name = "round_robin", .choice = KW_CHOICE_IN_TURN},
 };
 
 static const algorithm *
@@ -152,15 +157,26 @@ is_text(const kw_table *table, size_t field)
     return kw_field_value_kind(table->fields[field].type) == KW_VALUE_TEXT;
 }
 
+/* Of an algorithm that does not read fields. */
+static bool
+refuse_inputs(const kw_site *site, const char *name, const char *instead)
+{
+    return !kw_model_setting_find(site->model, "of") ||
+           kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "of"), "leave \"of\" out", "salt: %s %s",
+                              name, instead);
+}
+
 static bool
 take_inputs(const kw_site *site, salt *self)
 {
     kw_component *base = &self->base;
     const char *name = self->algorithm->name;
     base->of_rest = self->algorithm->of_rest;
-    if (base->of_rest && kw_model_setting_find(site->model, "of"))
-        return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "of"), "leave \"of\" out",
-                                  "salt: %s is computed over the rest of the key, not over fields", name);
+    base->choice = self->algorithm->choice;
+    if (base->choice)
+        return refuse_inputs(site, name, "chooses the bucket at each put, whatever the fields are");
+    if (base->of_rest && !refuse_inputs(site, name, "is computed over the rest of the key, not over fields"))
+        return false;
     if (base->of_rest && site->last)
         return kw_diagnostics_add(site->diagnostics, site->model->mark, "put it first",
                                   "salt: %s is computed over the rest of the key, and nothing follows", name);
@@ -189,10 +205,13 @@ compile(const kw_site *site)
     base->width = self->form.width;
     base->buckets = self->form.buckets;
     base->cuts = self->form.buckets;
+    const char *form = kw_bucket_form_text(site, &self->form);
     const char *of =
         base->of_rest ? "the rest of the key" : kw_site_field_names(site, base->inputs, base->inputs_count);
-    base->text = kw_arena_printf(site->arena, "salt(%s of %s, modulo %s)", self->algorithm->name, of,
-                                 kw_bucket_form_text(site, &self->form));
+    base->text =
+        base->choice
+            ? kw_arena_printf(site->arena, "salt(%s, modulo %s)", self->algorithm->name, form)
+            : kw_arena_printf(site->arena, "salt(%s of %s, modulo %s)", self->algorithm->name, of, form);
     return base;
 }
 
@@ -202,10 +221,23 @@ encode(const kw_component *component, const kw_value *values, kw_bytes rest, kw_
 {
     const salt *self = (const salt *)component;
     uint32_t bucket;
+    g_assert(!component->choice);
     if (!self->algorithm->bucket(self, values, rest, &bucket, ret_error))
         return false;
     kw_bucket_form_append(&self->form, bucket, out);
     return true;
+}
+
+static void
+choose(const kw_component *component, uint32_t choice, kw_buffer *out)
+{
+    kw_bucket_form_append(&((const salt *)component)->form, choice, out);
+}
+
+static uint32_t
+chosen(const kw_component *component, kw_bytes piece)
+{
+    return kw_bucket_form_find(&((const salt *)component)->form, piece);
 }
 
 static size_t
@@ -223,14 +255,16 @@ piece(const kw_component *component, uint64_t index, kw_arena *arena)
     return kw_bucket_form_piece(&((const salt *)component)->form, (uint32_t)index, arena);
 }
 
-static const char *const algorithm_names[] = {"xxh64",     "murmur2",     "murmur3", "crc32",   "jenkins",
-                                              "java_long", "java_string", "phoenix", "hbasewd", NULL};
+static const char *const algorithm_names[] = {"xxh64",   "murmur2",   "murmur3",     "crc32",
+                                              "jenkins", "java_long", "java_string", "phoenix",
+                                              "hbasewd", "random",    "round_robin", NULL};
 
 static const kw_setting_schema settings[] = {
     {.name = "of",
      .kind = KW_SETTING_TEXTS,
-     .about =
-         "The fields that decide the bucket. Not for phoenix and hbasewd, which use the rest of the key."},
+     .about = "The fields that decide the bucket. Not for phoenix and hbasewd, which use the rest of the "
+              "key, nor for "
+              "random and round_robin."},
     KW_BUCKET_SETTINGS,
     {.name = "algorithm",
      .kind = KW_SETTING_CHOICE,
@@ -240,7 +274,11 @@ static const kw_setting_schema settings[] = {
          "xxh64 spreads evenly. The others are for tables that other programs made: murmur2, murmur3, crc32 "
          "and jenkins (the hash as a number that is not negative, modulo the buckets), java_long "
          "(Long.hashCode narrowed to short), java_string (String.hashCode, of a number's decimal text), "
-         "phoenix (SALT_BUCKETS), hbasewd (OneByteSimpleHash)."},
+         "phoenix (SALT_BUCKETS), hbasewd (OneByteSimpleHash). random and round_robin choose a bucket at "
+         "each "
+         "put: the most even load, but a lookup reads one row in every bucket, unless a path of the table is "
+         "its "
+         "association; see updates."},
 };
 
 static const kw_component_schema schema = {
@@ -254,6 +292,8 @@ const kw_component_kind kw_component_salt = {
     .schema = &schema,
     .compile = compile,
     .encode = encode,
+    .choose = choose,
+    .chosen = chosen,
     .enumerate = enumerate,
     .piece = piece,
 };

@@ -295,6 +295,9 @@ every_setting_of_paths_and_families(void)
     g_assert_cmpstr(paths[1].name, ==, "by_time");
     g_assert_cmpstr(paths[1].store_table, ==, "shop:orders_by_time");
     g_assert_cmpint(paths[1].layout, ==, 2);
+    g_assert_false(paths[1].association);
+    g_assert_true(paths[2].association);
+    g_assert_false(table->updates);
     g_assert_cmpuint(paths[1].splits.keys_count, ==, 3);
     g_assert_cmpstr(paths[1].splits.keys[1], ==, "b\\x00");
     g_assert_cmpstr(paths[2].store_table, ==, "other:seen");

@@ -52,7 +52,9 @@ encode(const kw_test_world *world, size_t path, const kw_record *record, kw_byte
 {
     kw_buffer key = KW_BUFFER_EMPTY;
     kw_error error = KW_ERROR_NONE;
-    bool done = kw_layout_encode(world->table->paths[path].layout, record, &key, &error);
+    const kw_layout *layout = world->table->paths[path].layout;
+    uint32_t bucket = random_below(kw_layout_choice(layout).buckets);
+    bool done = kw_layout_encode_chosen(layout, record, bucket, &key, &error);
     g_assert_true(done || error.code == KW_INVALID);
     if (done)
         *ret_key = kw_arena_copy(world->arena, kw_buffer_bytes(&key));

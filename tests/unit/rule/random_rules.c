@@ -148,7 +148,12 @@ derived_component(const size_t *fields, size_t count, GString *out)
     const char *other = names[fields[random_below((unsigned)count)]];
     static const char *const as[] = {"byte", "hex", "decimal"};
     static const char *const hashes[] = {"md5", "sha1", "xxh64", "murmur2", "murmur3", "crc32", "jenkins"};
-    switch (random_below(9)) {
+    switch (random_below(10)) {
+    case 9:
+        g_string_append_printf(out, "      - salt: {buckets: %u, algorithm: %s, as: %s}\n",
+                               2 + random_below(5), random_chance(50) ? "random" : "round_robin",
+                               as[random_below(3)]);
+        return;
     case 0:
         g_string_append_printf(out, "      - literal: \"%s\"\n", random_chance(50) ? "|" : "\\\\xFF\\\\xFF");
         return;
@@ -221,7 +226,7 @@ random_table_make(random_table *ret_table)
         "    fields:\n      s0: string\n      s1: string\n      n0: int\n"
         "      t0: {type: timestamp, unit: ms, column: \"d:t0\"}\n"
         "      e0: {type: string, values: [ab, ac, b]}\n      b0: bytes\n"
-        "      d0: double\n      f0: bool\n      h0: string\n    key:\n%s%s%s",
+        "      d0: double\n      f0: bool\n      h0: string\n    updates: false\n    key:\n%s%s%s",
         primary->str, random_chance(60) ? "    paths:\n      second:\n        key:\n" : "", "");
     if (strstr(ret_table->yaml, "second:")) {
         char **lines = g_strsplit(second->str, "\n", -1);

@@ -89,6 +89,28 @@ static const kw_test_refusal refusals[] = {
      "13:20", "exactly one string, int or timestamp field", NULL},
     {"      - salt: {of: id, buckets: 17, as: hex, width: 1}\n      - field: id\n", "13:53",
      "need a width of 2, not 1", NULL},
+    {"      - salt: {of: id, buckets: 4, algorithm: random}\n      - field: id\n", "13:20",
+     "salt: random chooses the bucket at each put", "leave \"of\" out"},
+    {"      - salt: {buckets: 4, algorithm: random}\n      - salt: {buckets: 2, algorithm: round_robin}\n"
+     "      - field: id\n",
+     "14:9", "path primary: a second bucket that is chosen at each put", "one with more buckets"},
+    {"      - salt: {buckets: 4, algorithm: round_robin}\n      - field: id\n", "2:3",
+     "table t, path primary: a second put of a record would leave a second row", "updates: false"},
+    {"      - field: id\n    paths:\n      more:\n        key:\n          - salt: {buckets: 4, algorithm: "
+     "random}\n          - field: id\n",
+     "15:7", "table t, path more: a second put of a record would leave a second row", "association: true"},
+    {"      - field: id\n    paths:\n      where: {association: true, key: [{field: id}]}\n", "15:7",
+     "path where: an association is for random and round_robin salts", "leave association out"},
+    {"      - salt: {buckets: 4, algorithm: random}\n      - field: id\n    paths:\n      where:\n"
+     "        association: true\n        key: [{salt: {buckets: 4, algorithm: random}}, {field: id}]\n",
+     "16:7", "path where: nobody could find the association's own rows", "take a hash"},
+    {"      - salt: {buckets: 4, algorithm: random}\n      - field: id\n    paths:\n"
+     "      one: {association: true, key: [{field: id}]}\n      two: {association: true, key: [{field: "
+     "id}]}\n",
+     "17:7", "path two: table t has the association one already", "one tells about all"},
+    {"      - salt: {buckets: 4, algorithm: random}\n      - field: id\n    paths:\n"
+     "      one: {association: true, key: [{field: n}, {field: id}]}\n",
+     "16:7", "path one: field n is not part of the primary key", NULL},
     {"      - mod: {of: id, buckets: 4}\n      - field: id\n", "13:19", "neither int nor timestamp", "salt"},
     {"      - ring: {of: id, nodes: [a]}\n      - field: id\n", "13:31", "takes 2 nodes or more", NULL},
     {"      - ring: {of: id, nodes: [a, b], replicas: 4096}\n      - field: n\n", "13:9",

@@ -14,7 +14,7 @@
 #define PAIRS 30
 
 typedef struct kw_test_tally {
-    size_t pairs, ordered, listed, mutated, decoded;
+    size_t pairs, ordered, listed, mutated, decoded, choices;
 } kw_test_tally;
 
 static bool
@@ -99,6 +99,44 @@ check_listed(const random_table *made, const kw_component *component, kw_arena *
     tally->listed++;
 }
 
+/* Every bucket that may be chosen is listed in its place, and is told from its piece. */
+static void
+check_choices(const kw_component *component, kw_arena *arena, kw_test_tally *tally)
+{
+    kw_span span = {.field = -1};
+    const kw_bucket *buckets;
+    size_t count = component->kind->enumerate(component, &span, arena, &buckets);
+    g_assert_cmpuint(count, ==, component->buckets);
+    for (uint32_t index = 0; index < count; index++) {
+        kw_buffer piece = KW_BUFFER_EMPTY;
+        component->kind->choose(component, index, &piece);
+        g_assert_cmpuint(piece.size, ==, component->width);
+        g_assert_true(kw_bytes_equal(kw_buffer_bytes(&piece), buckets[index].bytes));
+        g_assert_cmpuint(component->kind->chosen(component, kw_buffer_bytes(&piece)), ==, index);
+        piece.data[random_below((unsigned)piece.size)] = (uint8_t)(3 + random_below(45));
+        uint32_t other = component->kind->chosen(component, kw_buffer_bytes(&piece));
+        g_assert_true(other == UINT32_MAX || kw_bytes_equal(kw_buffer_bytes(&piece), buckets[other].bytes));
+        kw_buffer_clear(&piece);
+        tally->choices++;
+    }
+}
+
+/* Is the key the record's in one of the buckets that could have been chosen? */
+static bool
+is_key_of(const kw_layout *layout, const kw_record *record, kw_bytes key)
+{
+    bool found = false;
+    for (uint32_t bucket = 0; bucket < kw_layout_choice(layout).buckets; bucket++) {
+        kw_buffer again = KW_BUFFER_EMPTY;
+        kw_error error = KW_ERROR_NONE;
+        if (!kw_layout_encode_chosen(layout, record, bucket, &again, &error))
+            g_error("decoded, but does not encode: %s", error.text);
+        found = found || kw_bytes_equal(key, kw_buffer_bytes(&again));
+        kw_buffer_clear(&again);
+    }
+    return found;
+}
+
 /* Any bytes: refused, or the key of what they decode to. */
 static void
 check_any_key(const kw_layout *layout, kw_bytes key, kw_arena *arena, kw_test_tally *tally)
@@ -115,11 +153,7 @@ check_any_key(const kw_layout *layout, kw_bytes key, kw_arena *arena, kw_test_ta
         if (kw_layout_component(layout, index)->unit > 1)
             return; /* the fields do not make the key again */
     }
-    kw_buffer again = KW_BUFFER_EMPTY;
-    if (!kw_layout_encode(layout, &record, &again, &error))
-        g_error("decoded, but does not encode: %s", error.text);
-    g_assert_true(kw_bytes_equal(key, kw_buffer_bytes(&again)));
-    kw_buffer_clear(&again);
+    g_assert_true(is_key_of(layout, &record, key));
     tally->decoded++;
 }
 
@@ -133,7 +167,8 @@ check_keys(const random_table *made, const kw_layout *layout, kw_arena *arena, k
     kw_buffer key = KW_BUFFER_EMPTY;
     kw_buffer_append_byte(&key, 0x5a); /* what stands before stays */
     kw_error error = KW_ERROR_NONE;
-    if (!kw_layout_encode(layout, &record, &key, &error)) {
+    uint32_t bucket = random_below(kw_layout_choice(layout).buckets);
+    if (!kw_layout_encode_chosen(layout, &record, bucket, &key, &error)) {
         g_assert_cmpuint(key.size, ==, 1);
         g_assert_nonnull(strstr(error.text, "table t"));
     }
@@ -159,8 +194,10 @@ try_table(kw_test_tally *tally)
         const kw_component *component = kw_layout_component(layout, index);
         for (unsigned turn = 0; turn < PAIRS && component->field >= 0; turn++)
             check_pair(&made, component, arena, tally);
-        for (unsigned turn = 0; turn < PAIRS && component->buckets; turn++)
+        for (unsigned turn = 0; turn < PAIRS && component->buckets && !component->choice; turn++)
             check_listed(&made, component, arena, tally);
+        if (component->choice)
+            check_choices(component, arena, tally);
     }
     for (unsigned turn = 0; layout && turn < PAIRS; turn++)
         check_keys(&made, layout, arena, tally);
@@ -184,6 +221,7 @@ test_random_rules(void)
             tally.ordered, tally.listed, tally.mutated, tally.decoded);
     g_assert_cmpuint(tally.ordered, >, 1000);
     g_assert_cmpuint(tally.listed, >, 1000);
+    g_assert_cmpuint(tally.choices, >, 100);
     g_assert_cmpuint(tally.decoded, >, 1000);
     g_assert_cmpuint(tally.mutated, >, tally.decoded);
 }

@@ -1,0 +1,434 @@
+/* Tables whose buckets are chosen at each put: salt random and round_robin, with an association and without.
+ */
+#include "desk.h"
+
+static const char chosen_policy[] =
+    "store: {kind: embedded}\n"
+    "limits: {batch_records: 100, page_rows: 1000}\n"
+    "tables:\n"
+    "  log:\n"
+    "    updates: false\n"
+    "    fields:\n"
+    "      ts: {type: timestamp, unit: ms}\n"
+    "      id: string\n"
+    "      note: string\n"
+    "      hits: int\n"
+    "    key:\n"
+    "      - salt: {algorithm: round_robin, buckets: 4}\n"
+    "      - field: ts\n"
+    "      - field: id\n"
+    "  known:\n"
+    "    families: {d: {ttl: 60s, versions: 3}}\n"
+    "    fields:\n"
+    "      ts: {type: timestamp, unit: ms}\n"
+    "      id: string\n"
+    "      note: string\n"
+    "      hits: int\n"
+    "    key:\n"
+    "      - salt: {algorithm: random, buckets: 16}\n"
+    "      - field: ts\n"
+    "      - field: id\n"
+    "    paths:\n"
+    "      by_id:\n"
+    "        association: true\n"
+    "        key: [{hash: id}, {field: id}, {field: ts}]\n"
+    "  both:\n"
+    "    fields:\n"
+    "      ts: {type: timestamp, unit: ms}\n"
+    "      id: string\n"
+    "      note: string\n"
+    "    key: [{hash: id}, {field: id}, {field: ts}]\n"
+    "    paths:\n"
+    "      by_time:\n"
+    "        key: [{salt: {algorithm: random, buckets: 8}}, {field: ts}, {field: id}]\n"
+    "      where:\n"
+    "        association: true\n"
+    "        key: [{field: id}, {field: ts}]\n";
+
+static void
+put_ok(desk *self, const char *table, const char *record)
+{
+    const kw_written_record *put = desk_put(self, table, record);
+    g_assert_cmpstr(put->error.text, ==, "");
+    g_assert_cmpint(put->outcome, ==, KW_OUTCOME_OK);
+}
+
+/* Four puts, four buckets; found wherever they are; scans merge. */
+static void
+test_without_association(void)
+{
+    desk *self = desk_new(chosen_policy);
+    for (int i = 0; i < 8; i++) {
+        g_autofree char *record = g_strdup_printf("ts=%d id=r%d note=n%d", 10 - i, i, i);
+        put_ok(self, "log", record);
+    }
+    int rows[4] = {0};
+    for (size_t i = 0; i < 8; i++)
+        rows[kw_memory_store_key(self->store, "log", i).data[0]]++;
+    for (int bucket = 0; bucket < 4; bucket++)
+        g_assert_cmpint(rows[bucket], ==, 2);
+
+    self->control->rows_got = self->control->operations = 0;
+    g_assert_cmpstr(desk_get(self, "log", "ts=5 id=r5", NULL), ==, "ts=5 id=r5 note=n5");
+    g_assert_cmpuint(self->control->rows_got, ==, 4);
+    g_assert_cmpuint(self->control->operations, ==, 1);
+    g_assert_cmpstr(desk_get(self, "log", "ts=5 id=r5", "hits"), ==, "ts=5 id=r5");
+    g_assert_cmpstr(desk_get(self, "log", "ts=5 id=none", "hits"), ==, "none");
+    g_assert_cmpstr(desk_get(self, "log", "ts=5 id=none", NULL), ==, "none");
+
+    g_autofree char *scan = desk_scan_all(self, "log ts=4..7 order=desc page=1");
+    g_assert_cmpstr(scan, ==, "ts=6 id=r4 note=n4\nts=5 id=r5 note=n5\nts=4 id=r6 note=n6\n");
+    g_autofree char *point = desk_scan_all(self, "log ts=6|7 id=r4|r3");
+    g_assert_true(strstr(point, "ts=6 id=r4 note=n4\n") && strstr(point, "ts=7 id=r3 note=n3\n"));
+
+    g_assert_cmpint(desk_remove(self, "log", "ts=5 id=r5", NULL)->outcome, ==, KW_OUTCOME_OK);
+    g_assert_cmpstr(desk_get(self, "log", "ts=5 id=r5", NULL), ==, "none");
+    g_assert_cmpuint(kw_memory_store_rows(self->store, "log"), ==, 7);
+    desk_free(self);
+}
+
+/* A record that stands in two buckets all the same, as a put of unknown fate may leave it. */
+static void
+test_newest_wins(void)
+{
+    desk *self = desk_new(chosen_policy);
+    for (uint8_t bucket = 0; bucket < 4; bucket++) {
+        put_ok(self, "log", "ts=5 id=a note=first");
+        self->options = (kw_write_options){.has_timestamp = true, .timestamp = 1000 - bucket};
+    }
+    g_assert_cmpuint(kw_memory_store_rows(self->store, "log"), ==, 4);
+    self->options.timestamp = INT64_C(4000000000000);
+    put_ok(self, "log", "ts=5 id=a note=last");
+    g_assert_cmpstr(desk_get(self, "log", "ts=5 id=a", NULL), ==, "ts=5 id=a note=last");
+    desk_remove(self, "log", "ts=5 id=a", NULL);
+    g_assert_cmpuint(kw_memory_store_rows(self->store, "log"), ==, 0);
+    desk_free(self);
+}
+
+static void
+many(desk *self, const char *table, size_t count, bool removes)
+{
+    kw_item *items = KW_ARENA_ARRAY(self->call.arena, kw_item, count);
+    for (size_t i = 0; i < count; i++) {
+        g_autofree char *record = g_strdup_printf("ts=%zu id=m%zu%s", i, i, removes ? "" : " note=x");
+        items[i].record = desk_record(self, table, record);
+    }
+    self->done = false;
+    if (removes)
+        kw_verb_remove(&self->call, desk_table(self, table), items, count, NULL, 0, self->options, desk_done,
+                       self);
+    else
+        kw_verb_put(&self->call, desk_table(self, table), items, count, self->options, desk_done, self);
+    desk_wait(self);
+}
+
+static void
+get_many(desk *self, const char *table, size_t count)
+{
+    kw_item *items = KW_ARENA_ARRAY(self->call.arena, kw_item, count);
+    for (size_t i = 0; i < count; i++) {
+        g_autofree char *record = g_strdup_printf("ts=%zu id=m%zu", i, i);
+        items[i].record = desk_record(self, table, record);
+    }
+    self->done = false;
+    kw_verb_get(&self->call, desk_table(self, table), items, count, NULL, 0, desk_got, self);
+    desk_wait(self);
+}
+
+static void
+test_many(void)
+{
+    static const char *const tables[] = {"log", "known", "both"};
+    desk *self = desk_new(chosen_policy);
+    self->control->shuffle = true;
+    for (size_t t = 0; t < G_N_ELEMENTS(tables); t++) {
+        many(self, tables[t], 25, false);
+        for (size_t i = 0; i < 25; i++)
+            g_assert_cmpint(self->written[i].outcome, ==, KW_OUTCOME_OK);
+        get_many(self, tables[t], 25);
+        for (size_t i = 0; i < 25; i++)
+            g_assert_nonnull(self->found[i].record.values);
+        many(self, tables[t], 25, true);
+        for (size_t i = 0; i < 25; i++)
+            g_assert_cmpint(self->written[i].outcome, ==, KW_OUTCOME_OK);
+        g_assert_cmpuint(kw_memory_store_rows(self->store, tables[t]), ==, 0);
+        get_many(self, tables[t], 25);
+        for (size_t i = 0; i < 25; i++)
+            g_assert_null(self->found[i].record.values);
+    }
+    /* Four rows to ask about for each: beyond limits.batch_records. */
+    get_many(self, "log", 26);
+    g_assert_cmpint(self->found[25].error.code, ==, KW_LIMIT);
+    g_assert_nonnull(strstr(self->found[25].error.text, "26 keys in 4 buckets each are 104 rows"));
+    many(self, "log", 26, true);
+    g_assert_cmpint(self->written[0].error.code, ==, KW_LIMIT);
+    g_assert_nonnull(strstr(self->written[0].error.text, "104 writes; at most 100"));
+    many(self, "known", 26, true);
+    g_assert_cmpint(self->written[0].outcome, ==, KW_OUTCOME_OK);
+    desk_free(self);
+}
+
+/* However often it is put, one row; one lookup and one read find it. */
+static void
+test_association(void)
+{
+    desk *self = desk_new(chosen_policy);
+    for (int i = 0; i < 20; i++) {
+        put_ok(self, "known", "ts=5 id=a note=again");
+        put_ok(self, "known", i % 2 ? "ts=6 id=a hits=3" : "ts=6 id=a note=b");
+        g_assert_cmpuint(kw_memory_store_rows(self->store, "known"), ==, 2);
+    }
+    g_assert_cmpuint(kw_memory_store_rows(self->store, "known_by_id"), ==, 2);
+    self->control->rows_got = 0;
+    g_assert_cmpstr(desk_get(self, "known", "ts=6 id=a", NULL), ==, "ts=6 id=a note=b hits=3");
+    g_assert_cmpuint(self->control->rows_got, ==, 2);
+    g_assert_cmpstr(desk_get(self, "known", "ts=7 id=a", NULL), ==, "none");
+    g_autofree char *scan = desk_scan_all(self, "known ts=0..9");
+    g_assert_cmpstr(scan, ==, "ts=5 id=a note=again\nts=6 id=a note=b hits=3\n");
+
+    /* What was removed comes back to its row: whoever had looked it up before still writes there. */
+    kw_bytes before = kw_memory_store_key(self->store, "known", 0);
+    g_autofree uint8_t *key = g_memdup2(before.data + 1, 8);
+    uint8_t bucket = before.data[0];
+    desk_remove(self, "known", "ts=5 id=a", NULL);
+    desk_remove(self, "known", "ts=6 id=a", NULL);
+    g_assert_cmpuint(kw_memory_store_rows(self->store, "known"), ==, 0);
+    g_assert_cmpint(desk_remove(self, "known", "ts=99 id=nobody", NULL)->outcome, ==, KW_OUTCOME_OK);
+    put_ok(self, "known", "ts=5 id=a note=back");
+    put_ok(self, "known", "ts=6 id=a note=back");
+    bool same = false;
+    for (size_t i = 0; i < 2; i++)
+        same = same || (kw_memory_store_key(self->store, "known", i).data[0] == bucket &&
+                        memcmp(kw_memory_store_key(self->store, "known", i).data + 1, key, 8) == 0);
+    g_assert_true(same);
+    desk_free(self);
+}
+
+static void
+test_second_path(void)
+{
+    desk *self = desk_new(chosen_policy);
+    for (int i = 0; i < 5; i++)
+        put_ok(self, "both", "ts=5 id=a note=again");
+    g_assert_cmpuint(kw_memory_store_rows(self->store, "both"), ==, 1);
+    g_assert_cmpuint(kw_memory_store_rows(self->store, "both_by_time"), ==, 1);
+    self->control->rows_got = 0;
+    g_assert_cmpstr(desk_get(self, "both", "ts=5 id=a", NULL), ==, "ts=5 id=a note=again");
+    g_assert_cmpuint(self->control->rows_got, ==, 1); /* its own key needs no association */
+    g_autofree char *scan = desk_scan_all(self, "both ts=0..9 path=by_time");
+    g_assert_cmpstr(scan, ==, "ts=5 id=a note=again\n");
+    desk_remove(self, "both", "ts=5 id=a", NULL);
+    g_assert_cmpuint(kw_memory_store_rows(self->store, "both_by_time"), ==, 0);
+    desk_free(self);
+}
+
+/* --- two gateways ---------------------------------------------------------------------------------- */
+
+typedef struct racer {
+    desk *desk;
+    size_t *open;
+    kw_outcome outcome;
+} racer;
+
+static void
+raced(void *user, const kw_written_record *results, size_t count)
+{
+    racer *self = user;
+    g_assert_cmpuint(count, ==, 1);
+    self->outcome = results->outcome;
+    --*self->open;
+}
+
+/* Many puts of one new record at once, in every order of completions: one of them decides. */
+static void
+test_race(void)
+{
+    for (int round = 0; round < 50; round++) {
+        desk *self = desk_new(chosen_policy);
+        self->control->shuffle = true;
+        size_t open = 8;
+        racer racers[8];
+        kw_item item = {.record = desk_record(self, "known", "ts=5 id=a note=x")};
+        for (size_t i = 0; i < G_N_ELEMENTS(racers); i++) {
+            racers[i] = (racer){.desk = self, .open = &open};
+            kw_verb_put(&self->call, desk_table(self, "known"), &item, 1, self->options, raced, &racers[i]);
+        }
+        while (open)
+            uv_run(kw_loop_uv(self->loop), UV_RUN_ONCE);
+        for (size_t i = 0; i < G_N_ELEMENTS(racers); i++)
+            g_assert_cmpint(racers[i].outcome, ==, KW_OUTCOME_OK);
+        g_assert_cmpuint(kw_memory_store_rows(self->store, "known"), ==, 1);
+        g_assert_cmpuint(kw_memory_store_rows(self->store, "known_by_id"), ==, 1);
+        desk_free(self);
+    }
+}
+
+/* The n-th operation fails, applied or not, n walking up until nothing fails: never a second row, an outcome
+ * that is true, and the next put is fine. */
+static void
+test_faults(void)
+{
+    for (int applied = 0; applied < 2; applied++) {
+        bool failed = true;
+        for (uint64_t n = 1; failed; n++) {
+            g_assert_cmpuint(n, <, 20);
+            desk *self = desk_new(chosen_policy);
+            self->control->fail_at = n;
+            self->control->fail_applied = applied;
+            const kw_written_record *put = desk_put(self, "known", "ts=5 id=a note=x");
+            size_t rows = kw_memory_store_rows(self->store, "known");
+            failed = self->control->operations >= n;
+            if (put->outcome == KW_OUTCOME_OK)
+                g_assert_cmpuint(rows, ==, 1);
+            if (put->outcome == KW_OUTCOME_FAILED) {
+                g_assert_cmpuint(rows, ==, 0);
+                g_assert_false(put->error.maybe_applied);
+            }
+            self->control->fail_at = 0;
+            put_ok(self, "known", "ts=5 id=a note=y");
+            g_assert_cmpuint(kw_memory_store_rows(self->store, "known"), ==, 1);
+            desk_free(self);
+        }
+    }
+}
+
+/* --- increment and put_if -------------------------------------------------------------------------- */
+
+static void
+incremented(void *user, const kw_record *values, const kw_error *error)
+{
+    desk *self = user;
+    self->done = true;
+    self->error = error ? *error : KW_ERROR_NONE;
+    self->values = values ? *values : (kw_record){NULL};
+}
+
+static void
+increment(desk *self, const char *table)
+{
+    size_t *field = KW_ARENA_NEW(self->call.arena, size_t);
+    int64_t *amount = KW_ARENA_NEW(self->call.arena, int64_t);
+    kw_record *key = KW_ARENA_NEW(self->call.arena, kw_record);
+    *field = desk_field(self, table, "hits");
+    *amount = 2;
+    *key = desk_record(self, table, "ts=5 id=a");
+    self->done = false;
+    kw_verb_increment(&self->call, desk_table(self, table), key, field, amount, 1, self->options, incremented,
+                      self);
+    desk_wait(self);
+}
+
+static void
+decided(void *user, bool applied, const kw_error *error)
+{
+    desk *self = user;
+    self->done = true;
+    self->applied = applied;
+    self->error = error ? *error : KW_ERROR_NONE;
+}
+
+static void
+put_if_absent(desk *self, const char *table)
+{
+    kw_condition_on_field *condition = KW_ARENA_NEW(self->call.arena, kw_condition_on_field);
+    kw_record *record = KW_ARENA_NEW(self->call.arena, kw_record);
+    *condition =
+        (kw_condition_on_field){.field = desk_field(self, table, "note"), .compare = KW_COMPARE_EQUAL};
+    *record = desk_record(self, table, "ts=5 id=a note=first");
+    self->done = false;
+    kw_verb_put_if(&self->call, desk_table(self, table), record, condition, self->options, decided, self);
+    desk_wait(self);
+}
+
+static void
+test_single(void)
+{
+    desk *self = desk_new(chosen_policy);
+    for (int i = 1; i <= 3; i++) {
+        increment(self, "known");
+        g_assert_cmpstr(self->error.text, ==, "");
+        g_assert_cmpint(self->values.values[desk_field(self, "known", "hits")].number, ==, 2 * i);
+        put_if_absent(self, "known");
+        g_assert_cmpint(self->applied, ==, i == 1);
+    }
+    g_assert_cmpuint(kw_memory_store_rows(self->store, "known"), ==, 1);
+    g_assert_cmpstr(desk_get(self, "known", "ts=5 id=a", NULL), ==, "ts=5 id=a note=first hits=6");
+    increment(self, "log");
+    g_assert_cmpint(self->error.code, ==, KW_INVALID);
+    g_assert_nonnull(strstr(self->error.text, "increment needs to know a record's row"));
+    put_if_absent(self, "log");
+    g_assert_nonnull(strstr(self->error.text, "put_if needs to know a record's row"));
+    desk_free(self);
+}
+
+/* An association that tells rows of another record, as after a rule was changed by force. */
+static void
+test_foreign_association(void)
+{
+    desk *self = desk_new(chosen_policy);
+    put_ok(self, "both", "ts=5 id=a");
+    kw_memory_store_set(self->store, "both_where", kw_memory_store_key(self->store, "both_where", 0), "d",
+                        "by_time/1", KW_BYTES_LITERAL("\x01nonsense"), INT64_C(5000000000000));
+    const kw_written_record *put = desk_put(self, "both", "ts=5 id=a");
+    g_assert_cmpint(put->outcome, ==, KW_OUTCOME_FAILED);
+    g_assert_cmpint(put->error.code, ==, KW_CORRUPT);
+    g_assert_nonnull(strstr(put->error.text, "the association where tells a row key of path by_time"));
+    desk_free(self);
+}
+
+static void
+made(void *user, const kw_created_table *tables, size_t count, const kw_error *error)
+{
+    desk *self = user;
+    g_assert_null(error);
+    g_assert_cmpuint(count, ==, 2);
+    g_assert_true(kw_bytes_equal(tables[1].store_table, KW_BYTES_LITERAL("known_by_id")));
+    self->done = true;
+}
+
+static void
+described(void *user, kw_table_facts *facts, const kw_error *error)
+{
+    desk *self = user;
+    g_assert_null(error);
+    self->values.values = NULL;
+    self->count = (size_t)facts->families[0].ttl_seconds;
+    kw_table_facts_free(facts);
+    self->done = true;
+}
+
+/* The association's cells outlive the rows that they tell of. */
+static void
+test_tables(void)
+{
+    desk *self = desk_new(chosen_policy);
+    kw_create_request request = {.table = desk_table(self, "known"), .path = -1};
+    self->done = false;
+    kw_verb_create_table(&self->call, &request, made, self);
+    desk_wait(self);
+    static const char *const names[] = {"known", "known_by_id"};
+    for (size_t i = 0; i < 2; i++) {
+        self->done = false;
+        kw_door_describe_table(self->door, kw_bytes_of_text(names[i]), KW_DEADLINE_NONE, described, self);
+        desk_wait(self);
+        g_assert_cmpuint(self->count, ==, i == 0 ? 60 : 0);
+    }
+    desk_free(self);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/verb/chosen/without_association", test_without_association);
+    g_test_add_func("/verb/chosen/newest_wins", test_newest_wins);
+    g_test_add_func("/verb/chosen/many", test_many);
+    g_test_add_func("/verb/chosen/association", test_association);
+    g_test_add_func("/verb/chosen/second_path", test_second_path);
+    g_test_add_func("/verb/chosen/race", test_race);
+    g_test_add_func("/verb/chosen/faults", test_faults);
+    g_test_add_func("/verb/chosen/single", test_single);
+    g_test_add_func("/verb/chosen/foreign_association", test_foreign_association);
+    g_test_add_func("/verb/chosen/tables", test_tables);
+    return g_test_run();
+}
