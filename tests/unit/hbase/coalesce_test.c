@@ -1,0 +1,597 @@
+/* Single operations that leave together, against thrift2_fake: who waits and who does not, what goes in one
+ * call, and that each caller hears its own truth whatever happens to the call it rode in. */
+#include "fixture.h"
+
+#include <stdio.h>
+
+#define MANY 60
+#define SLOW_MS 120
+
+typedef struct crowd {
+    fixture on;
+    bed_cell_write writes[MANY];
+    kw_get gets[MANY];
+    char rows[MANY][24];
+    char values[MANY][24];
+    answer got[MANY];
+} crowd;
+
+/* The first two calls of a kind are slow: they take the two places a lane has at first. */
+static void
+slow_singles(const fake_call *call, fake_answer *to, void *user)
+{
+    (void)user;
+    bool single = call->method == KW_HB_THBaseService_put || call->method == KW_HB_THBaseService_get ||
+                  call->method == KW_HB_THBaseService_deleteSingle;
+    if (single && call->nth <= 2)
+        to->delay_ms = SLOW_MS;
+}
+
+static void
+crowd_start(crowd *all, fake_script script)
+{
+    *all = (crowd){0};
+    fixture_start(&all->on, 1, FRAMED_COMPACT);
+    thrift2_fake_set_script(all->on.fakes[0], script, NULL);
+}
+
+static void
+crowd_put(crowd *all, size_t at, const char *row, const char *value, int64_t timestamp, int64_t timeout_ms)
+{
+    snprintf(all->rows[at], sizeof all->rows[at], "%s", row);
+    snprintf(all->values[at], sizeof all->values[at], "%s", value);
+    bed_cell_write_init(&all->writes[at], "t", all->rows[at], "f", all->values[at], timestamp);
+    all->writes[at].write.deadline = kw_deadline_in_ms(timeout_ms);
+    kw_door_write(all->on.bed.door, &all->writes[at].write, bed_on_write, &all->got[at]);
+}
+
+static void
+crowd_get(crowd *all, size_t at, const char *row, int64_t timeout_ms)
+{
+    snprintf(all->rows[at], sizeof all->rows[at], "%s", row);
+    all->gets[at] = (kw_get){.table = KW_BYTES_LITERAL("t"),
+                             .row = kw_bytes_of_text(all->rows[at]),
+                             .deadline = kw_deadline_in_ms(timeout_ms)};
+    kw_door_get(all->on.bed.door, &all->gets[at], bed_on_rows, &all->got[at]);
+}
+
+/* Two puts that take the lane's places, one after the other: what comes in one turn leaves together. */
+static void
+block_puts(crowd *all)
+{
+    crowd_put(all, 0, "block0", "v", 1, 5000);
+    bed_turn(&all->on.bed, 20);
+    crowd_put(all, 1, "block1", "v", 1, 5000);
+    bed_turn(&all->on.bed, 20);
+}
+
+static void
+block_gets(crowd *all)
+{
+    crowd_get(all, 0, "block0", 5000);
+    bed_turn(&all->on.bed, 20);
+    crowd_get(all, 1, "block1", 5000);
+    bed_turn(&all->on.bed, 20);
+}
+
+static answer
+await(crowd *all, size_t at)
+{
+    bed_await(&all->on.bed, &all->got[at].done);
+    answer got = all->got[at];
+    all->got[at] = (answer){0};
+    return got;
+}
+
+static uint32_t
+calls(const crowd *all, kw_hb_method method)
+{
+    return thrift2_fake_calls(all->on.fakes[0], method);
+}
+
+/* --- who leaves with whom --------------------------------------------------------------------- */
+
+static void
+test_alone(void)
+{
+    crowd all;
+    crowd_start(&all, NULL);
+    for (int i = 0; i < 3; i++) {
+        crowd_put(&all, 0, "r", "v", 1, 5000);
+        fixture_ok(await(&all, 0));
+        crowd_get(&all, 1, "r", 5000);
+        fixture_value(await(&all, 1), "v");
+    }
+    g_assert_cmpuint(calls(&all, KW_HB_THBaseService_put), ==, 3);
+    g_assert_cmpuint(calls(&all, KW_HB_THBaseService_get), ==, 3);
+    g_assert_cmpuint(thrift2_fake_all_calls(all.on.fakes[0]), ==, 6);
+    fixture_stop(&all.on);
+}
+
+static void
+test_together(void)
+{
+    crowd all;
+    crowd_start(&all, slow_singles);
+    block_puts(&all);
+    for (size_t i = 2; i < MANY; i++) {
+        char row[24];
+        snprintf(row, sizeof row, "r%zu", i);
+        crowd_put(&all, i, row, "v", 1, 5000);
+    }
+    bed_turn(&all.on.bed, SLOW_MS / 3);
+    g_assert_cmpuint(calls(&all, KW_HB_THBaseService_putMultiple), ==, 0); /* no third call at once */
+    for (size_t i = 0; i < MANY; i++) {
+        fixture_ok(await(&all, i));
+        g_assert_cmpuint(thrift2_fake_writes(all.on.fakes[0], all.rows[i]), ==, 1);
+    }
+    g_assert_cmpuint(calls(&all, KW_HB_THBaseService_putMultiple), <=, 2);
+    g_assert_cmpuint(thrift2_fake_items(all.on.fakes[0], KW_HB_THBaseService_putMultiple), >=, MANY - 4);
+    fixture_stop(&all.on);
+}
+
+typedef struct spread {
+    uint32_t calls;
+    uint32_t mixed; /* with rows of more than one region */
+} spread;
+
+static void
+note_regions(const fake_call *call, fake_answer *to, void *user)
+{
+    spread *seen = user;
+    const kw_hb_THBaseService_putMultiple_args *many = call->args;
+    if (call->method == KW_HB_THBaseService_put && call->nth % 12 < 3)
+        to->delay_ms = SLOW_MS;
+    if (call->method != KW_HB_THBaseService_putMultiple)
+        return;
+    seen->calls++;
+    for (uint32_t i = 1; i < many->tputs.count; i++) {
+        if ((many->tputs.items[i].row.data[0] < 'g') != (many->tputs.items[0].row.data[0] < 'g')) {
+            seen->mixed++;
+            return;
+        }
+    }
+}
+
+/* Rows of two regions: once the boundaries are known, each call has rows of one. Boundaries that are wrong do
+ * no harm. */
+static void
+check_regions(const char *boundary, bool right)
+{
+    crowd all;
+    spread seen = {0};
+    crowd_start(&all, NULL);
+    thrift2_fake_set_boundaries(all.on.fakes[0], &boundary, 1);
+    thrift2_fake_set_script(all.on.fakes[0], note_regions, &seen);
+    for (int round = 0; round < 3; round++) {
+        thrift2_fake_forget_calls(all.on.fakes[0]);
+        seen = (spread){0};
+        block_puts(&all);
+        for (size_t i = 2; i < MANY; i++) {
+            char row[24];
+            snprintf(row, sizeof row, "%c%d-%zu", i % 2 ? 'a' : 'q', round, i);
+            crowd_put(&all, i, row, "v", 1, 5000);
+        }
+        for (size_t i = 0; i < MANY; i++)
+            fixture_ok(await(&all, i));
+        for (size_t i = 2; i < MANY; i++)
+            g_assert_cmpuint(thrift2_fake_writes(all.on.fakes[0], all.rows[i]), ==, 1);
+        g_assert_cmpuint(seen.calls, >=, 1);
+    }
+    if (right)
+        g_assert_cmpuint(seen.mixed, ==, 0);
+    fixture_stop(&all.on);
+}
+
+static void
+test_regions(void)
+{
+    check_regions("g", true);
+    check_regions("zzz", false);
+}
+
+/* --- equal reads ------------------------------------------------------------------------------ */
+
+static void
+test_equal_gets_share(void)
+{
+    crowd all;
+    crowd_start(&all, slow_singles);
+    thrift2_fake_set_row(all.on.fakes[0], "hot", "v");
+    block_gets(&all);
+    for (size_t i = 2; i < MANY; i++)
+        crowd_get(&all, i, "hot", 5000);
+    for (size_t i = 2; i < MANY; i++)
+        fixture_value(await(&all, i), "v");
+    uint32_t rows = thrift2_fake_items(all.on.fakes[0], KW_HB_THBaseService_getMultiple);
+    g_assert_cmpuint(rows + calls(&all, KW_HB_THBaseService_get) - 2, ==, 1);
+    for (size_t i = 0; i < 2; i++) {
+        answer got = await(&all, i);
+        answer_clear(&got);
+    }
+    fixture_stop(&all.on);
+}
+
+/* A read that has left may have seen what was before: who comes later asks anew. */
+static void
+test_never_joins_one_that_left(void)
+{
+    crowd all;
+    crowd_start(&all, slow_singles);
+    thrift2_fake_set_row(all.on.fakes[0], "r", "old");
+    crowd_get(&all, 0, "r", 5000);
+    bed_turn(&all.on.bed, 30);
+    crowd_get(&all, 1, "r", 5000);
+    bed_turn(&all.on.bed, 30);
+    crowd_put(&all, 2, "r", "new", KW_TIMESTAMP_NONE - 1, 5000);
+    fixture_ok(await(&all, 2));
+    for (size_t i = 3; i < MANY; i++)
+        crowd_get(&all, i, "r", 5000);
+    for (size_t i = 3; i < MANY; i++)
+        fixture_value(await(&all, i), "new");
+    fixture_value(await(&all, 0), "old");
+    fixture_value(await(&all, 1), "old");
+    fixture_stop(&all.on);
+}
+
+/* One that asks for other columns, versions or times is not equal. */
+static void
+test_unequal_gets(void)
+{
+    crowd all;
+    crowd_start(&all, slow_singles);
+    thrift2_fake_set_row(all.on.fakes[0], "r", "v");
+    static const kw_column column = {.family = {.data = (const uint8_t *)"f", .size = 1},
+                                     .whole_family = true};
+    block_gets(&all);
+    for (size_t i = 2; i < 6; i++) {
+        all.gets[i] = (kw_get){.table = KW_BYTES_LITERAL("t"),
+                               .row = KW_BYTES_LITERAL("r"),
+                               .deadline = kw_deadline_in_ms(5000)};
+        all.gets[i].columns = &column;
+        all.gets[i].columns_count = i == 2;
+        all.gets[i].max_versions = i == 3 ? 3 : 0;
+        all.gets[i].time_to = i == 4 ? INT64_MAX : 0;
+        kw_door_get(all.on.bed.door, &all.gets[i], bed_on_rows, &all.got[i]);
+    }
+    for (size_t i = 0; i < 6; i++) {
+        answer got = await(&all, i);
+        answer_clear(&got);
+    }
+    g_assert_cmpuint(thrift2_fake_items(all.on.fakes[0], KW_HB_THBaseService_getMultiple) +
+                         calls(&all, KW_HB_THBaseService_get),
+                     ==, 6);
+    fixture_stop(&all.on);
+}
+
+/* The one that stands in the lane for all gives up: the others still get their answer. */
+static void
+test_first_asker_gives_up(void)
+{
+    crowd all;
+    crowd_start(&all, slow_singles);
+    thrift2_fake_set_row(all.on.fakes[0], "hot", "v");
+    block_gets(&all);
+    crowd_get(&all, 2, "hot", 20);
+    for (size_t i = 3; i < 10; i++)
+        crowd_get(&all, i, "hot", 5000);
+    fixture_failed(await(&all, 2), 0, KW_TIMEOUT);
+    for (size_t i = 3; i < 10; i++)
+        fixture_value(await(&all, i), "v");
+    for (size_t i = 0; i < 2; i++) {
+        answer got = await(&all, i);
+        answer_clear(&got);
+    }
+    fixture_stop(&all.on);
+}
+
+/* --- each its own truth ----------------------------------------------------------------------- */
+
+static void
+bad_rows(const fake_call *call, fake_answer *to, void *user)
+{
+    slow_singles(call, to, user);
+    const kw_hb_THBaseService_putMultiple_args *many = call->args;
+    const kw_hb_THBaseService_put_args *one = call->args;
+    bool bad = call->method == KW_HB_THBaseService_put && one->tput->row.data[0] == 'x';
+    for (uint32_t i = 0; call->method == KW_HB_THBaseService_putMultiple && i < many->tputs.count; i++)
+        bad = bad || many->tputs.items[i].row.data[0] == 'x';
+    if (bad)
+        to->result = fake_io_error(call,
+                                   "org.apache.hadoop.hbase.regionserver.NoSuchColumnFamilyException: Column "
+                                   "family f does not exist in region x\n\tat y",
+                                   call->method == KW_HB_THBaseService_putMultiple);
+}
+
+static void
+test_only_the_bad_one_fails(void)
+{
+    crowd all;
+    crowd_start(&all, bad_rows);
+    block_puts(&all);
+    for (size_t i = 2; i < MANY; i++) {
+        char row[24];
+        snprintf(row, sizeof row, "%s%zu", i % 20 == 7 ? "x" : "r", i);
+        crowd_put(&all, i, row, "v", 1, 5000);
+    }
+    for (size_t i = 0; i < MANY; i++) {
+        if (all.rows[i][0] == 'x')
+            fixture_failed(await(&all, i), KW_OUTCOME_FAILED, KW_INVALID);
+        else
+            fixture_ok(await(&all, i));
+    }
+    fixture_stop(&all.on);
+}
+
+static void
+bad_gets(const fake_call *call, fake_answer *to, void *user)
+{
+    slow_singles(call, to, user);
+    const kw_hb_THBaseService_getMultiple_args *many = call->args;
+    bool bad = false;
+    for (uint32_t i = 0; call->method == KW_HB_THBaseService_getMultiple && i < many->tgets.count; i++)
+        bad = bad || many->tgets.items[i].row.data[0] == 'x';
+    if (bad)
+        to->result = fake_io_error(call, "java.io.IOException: no", false);
+}
+
+static void
+test_only_the_bad_get_fails(void)
+{
+    crowd all;
+    crowd_start(&all, bad_gets);
+    thrift2_fake_set_row(all.on.fakes[0], "r", "v");
+    thrift2_fake_set_row(all.on.fakes[0], "s", "w");
+    block_gets(&all);
+    for (size_t i = 2; i < 20; i++)
+        crowd_get(&all, i, i == 9 ? "x" : i % 2 ? "r" : "s", 5000);
+    for (size_t i = 2; i < 20; i++) {
+        if (i == 9)
+            fixture_failed(await(&all, i), 0, KW_REFUSED);
+        else
+            fixture_value(await(&all, i), i % 2 ? "v" : "w");
+    }
+    for (size_t i = 0; i < 2; i++) {
+        answer got = await(&all, i);
+        answer_clear(&got);
+    }
+    fixture_stop(&all.on);
+}
+
+static void
+close_under_first_batch(const fake_call *call, fake_answer *to, void *user)
+{
+    slow_singles(call, to, user);
+    bool batch =
+        call->method == KW_HB_THBaseService_putMultiple || call->method == KW_HB_THBaseService_getMultiple;
+    if (batch && call->nth == 1)
+        to->way = FAKE_CLOSE;
+}
+
+/* The connection goes under a batch: stamped writes and reads are sent again, and all is well. */
+static void
+test_batch_lost(void)
+{
+    crowd all;
+    crowd_start(&all, close_under_first_batch);
+    thrift2_fake_set_row(all.on.fakes[0], "r", "v");
+    block_puts(&all);
+    for (size_t i = 2; i < 30; i++) {
+        char row[24];
+        snprintf(row, sizeof row, "p%zu", i);
+        crowd_put(&all, i, row, "v", 1, 5000);
+    }
+    for (size_t i = 0; i < 30; i++) {
+        fixture_ok(await(&all, i));
+        g_assert_cmpuint(thrift2_fake_writes(all.on.fakes[0], all.rows[i]), >=, 1);
+    }
+    block_gets(&all);
+    for (size_t i = 2; i < 10; i++)
+        crowd_get(&all, i, i % 2 ? "r" : "p4", 5000);
+    for (size_t i = 2; i < 10; i++)
+        fixture_value(await(&all, i), "v");
+    for (size_t i = 0; i < 2; i++) {
+        answer got = await(&all, i);
+        answer_clear(&got);
+    }
+    fixture_stop(&all.on);
+}
+
+static void
+slow_batches(const fake_call *call, fake_answer *to, void *user)
+{
+    slow_singles(call, to, user);
+    if (call->method == KW_HB_THBaseService_putMultiple)
+        to->delay_ms = 4 * SLOW_MS;
+}
+
+/* A short deadline is kept, in the queue (not applied) and in a call of several (unknown); it takes nothing
+ * from the others. */
+static void
+test_deadlines(void)
+{
+    crowd all;
+    crowd_start(&all, slow_batches);
+    block_puts(&all);
+    for (size_t i = 2; i < 12; i++) {
+        char row[24];
+        snprintf(row, sizeof row, "r%zu", i);
+        crowd_put(&all, i, row, "v", 1, i == 4 ? 30 : i == 5 ? 3 * SLOW_MS : 5000);
+    }
+    fixture_failed(await(&all, 4), KW_OUTCOME_FAILED, KW_TIMEOUT);
+    g_assert_false(all.got[0].done);
+    fixture_failed(await(&all, 5), KW_OUTCOME_UNKNOWN, KW_TIMEOUT);
+    g_assert_false(all.got[6].done);
+    for (size_t i = 0; i < 12; i++) {
+        if (i != 4 && i != 5)
+            fixture_ok(await(&all, i));
+    }
+    g_assert_cmpuint(thrift2_fake_writes(all.on.fakes[0], "r4"), ==, 0);
+    g_assert_cmpuint(thrift2_fake_writes(all.on.fakes[0], "r5"), ==, 1);
+    fixture_stop(&all.on);
+}
+
+static void
+test_close(void)
+{
+    crowd all;
+    crowd_start(&all, slow_singles);
+    block_puts(&all);
+    for (size_t i = 2; i < 20; i++)
+        crowd_put(&all, i, i % 3 ? "same" : "other", "v", i % 4 ? 1 : UNSTAMPED, 5000);
+    for (size_t i = 20; i < 30; i++)
+        crowd_get(&all, i, "hot", 5000);
+    bed_close(&all.on.bed);
+    for (size_t i = 0; i < 30; i++) {
+        g_assert_true(all.got[i].done);
+        g_assert_cmpint(all.got[i].error.code, ==, KW_UNAVAILABLE);
+        answer_clear(&all.got[i]);
+    }
+    thrift2_fake_stop(all.on.fakes[0]);
+}
+
+/* --- order ------------------------------------------------------------------------------------ */
+
+/* A row's writes arrive in the order in which they were started, whatever lane they are in and however long
+ * each takes. All have one timestamp: the last to arrive shows. */
+static void
+test_order(void)
+{
+    crowd all;
+    crowd_start(&all, slow_singles);
+    block_puts(&all);
+    for (size_t i = 2; i < MANY; i++) {
+        char value[24], row[24];
+        snprintf(value, sizeof value, "v%zu", i);
+        snprintf(row, sizeof row, "r%zu", i % 3);
+        crowd_put(&all, i, row, value, i % 7 == 5 ? UNSTAMPED : KW_TIMESTAMP_NONE - 1, 5000);
+    }
+    for (size_t i = 0; i < MANY; i++)
+        fixture_ok(await(&all, i));
+    for (size_t i = MANY - 3; i < MANY; i++) {
+        answer got = fixture_get(&all.on, all.rows[i], 5000);
+        if ((i % 7) != 5)
+            fixture_value(got, all.values[i]);
+        else
+            answer_clear(&got);
+    }
+    fixture_stop(&all.on);
+}
+
+/* Some calls are late, some lost, some refused for now; each row's acknowledged last write is what a read
+ * that began later shows. */
+static void
+troubled(const fake_call *call, fake_answer *to, void *user)
+{
+    GRand *random = user;
+    switch (g_rand_int_range(random, 0, 12)) {
+    case 0:
+        to->delay_ms = g_rand_int_range(random, 1, 20);
+        return;
+    case 1:
+        if (call->nth % 5 == 0)
+            to->way = FAKE_CLOSE;
+        return;
+    case 2:
+        if (call->method != KW_HB_THBaseService_getAllRegionLocations)
+            to->result = fake_io_error(call, "busy", true);
+        to->do_nothing = to->result != NULL;
+        return;
+    default:
+        return;
+    }
+}
+
+#define ROWS 5
+
+typedef struct history {
+    crowd all;
+    size_t row_of[MANY];
+    size_t started[MANY]; /* puts: the value; gets: what had been acknowledged before */
+    bool is_get[MANY];
+    size_t acknowledged[ROWS];
+    size_t newest[ROWS];
+} history;
+
+static void
+judge(history *seen, size_t at)
+{
+    answer got = seen->all.got[at];
+    size_t row = seen->row_of[at];
+    seen->all.got[at] = (answer){0};
+    if (got.error.code == KW_OK && !seen->is_get[at]) {
+        seen->acknowledged[row] = MAX(seen->acknowledged[row], seen->started[at]);
+    } else if (got.error.code == KW_OK) {
+        size_t value = 0;
+        if (got.rows->rows[0].cells_count)
+            value = (size_t)g_ascii_strtoull((const char *)got.rows->rows[0].cells[0].value.data, NULL, 10);
+        g_assert_cmpuint(value, >=, seen->started[at]);
+        g_assert_cmpuint(value, <=, seen->newest[row]);
+    }
+    answer_clear(&got);
+}
+
+static void
+test_history(void)
+{
+    history *seen = g_new0(history, 1);
+    guint32 seed = g_test_rand_int() & 0x7fffffff;
+    g_autoptr(GRand) random = g_rand_new_with_seed(seed), trouble = g_rand_new_with_seed(seed + 1);
+    g_test_message("seed %u", seed);
+    crowd_start(&seen->all, NULL);
+    thrift2_fake_set_script(seen->all.on.fakes[0], troubled, trouble);
+    for (size_t step = 1; step <= 1500; step++) {
+        size_t at = step % MANY, row = (size_t)g_rand_int_range(random, 0, ROWS);
+        char name[24], value[24];
+        if (step > MANY) {
+            bed_await(&seen->all.on.bed, &seen->all.got[at].done);
+            judge(seen, at);
+        }
+        for (size_t i = 0; i < MANY; i++) {
+            if (seen->all.got[i].done && !seen->is_get[i])
+                seen->acknowledged[seen->row_of[i]] =
+                    MAX(seen->acknowledged[seen->row_of[i]],
+                        seen->all.got[i].error.code == KW_OK ? seen->started[i] : 0);
+        }
+        snprintf(name, sizeof name, "row%zu", row);
+        snprintf(value, sizeof value, "%zu.", step);
+        seen->row_of[at] = row;
+        seen->is_get[at] = g_rand_boolean(random);
+        seen->started[at] = seen->is_get[at] ? seen->acknowledged[row] : step;
+        if (seen->is_get[at]) {
+            crowd_get(&seen->all, at, name, 20000);
+        } else {
+            seen->newest[row] = step;
+            crowd_put(&seen->all, at, name, value, (int64_t)step, 20000);
+        }
+        if (g_rand_int_range(random, 0, 4) == 0)
+            bed_turn(&seen->all.on.bed, g_rand_int_range(random, 1, 4));
+    }
+    for (size_t at = 0; at < MANY; at++) {
+        bed_await(&seen->all.on.bed, &seen->all.got[at].done);
+        judge(seen, at);
+    }
+    fixture_stop(&seen->all.on);
+    g_free(seen);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/hbase/coalesce/alone", test_alone);
+    g_test_add_func("/hbase/coalesce/together", test_together);
+    g_test_add_func("/hbase/coalesce/regions", test_regions);
+    g_test_add_func("/hbase/coalesce/equal-gets-share", test_equal_gets_share);
+    g_test_add_func("/hbase/coalesce/never-joins-one-that-left", test_never_joins_one_that_left);
+    g_test_add_func("/hbase/coalesce/unequal-gets", test_unequal_gets);
+    g_test_add_func("/hbase/coalesce/first-asker-gives-up", test_first_asker_gives_up);
+    g_test_add_func("/hbase/coalesce/only-the-bad-one-fails", test_only_the_bad_one_fails);
+    g_test_add_func("/hbase/coalesce/only-the-bad-get-fails", test_only_the_bad_get_fails);
+    g_test_add_func("/hbase/coalesce/batch-lost", test_batch_lost);
+    g_test_add_func("/hbase/coalesce/deadlines", test_deadlines);
+    g_test_add_func("/hbase/coalesce/close", test_close);
+    g_test_add_func("/hbase/coalesce/order", test_order);
+    g_test_add_func("/hbase/coalesce/history", test_history);
+    return g_test_run();
+}

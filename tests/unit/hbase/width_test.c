@@ -1,0 +1,109 @@
+/* The learned width against made-up servers: it finds where the rate is best, holds on through noise, and
+ * follows when the best moves. Time is made up, too. */
+#include "store/hbase/width.h"
+
+#include <glib.h>
+
+typedef double (*server)(uint32_t width);
+
+static double
+likes_few(uint32_t width)
+{
+    return 10000.0 / width;
+}
+
+static double
+likes_six(uint32_t width)
+{
+    double off = (double)width - 6;
+    return 10000 - 400 * off * off / (1 + off * off / 30);
+}
+
+static double
+does_not_care(uint32_t width)
+{
+    (void)width;
+    return 5000;
+}
+
+/* Answers calls of 8 operations at the server's rate, with noise, for so many seconds. */
+static uint64_t
+serve(kw_hbase_width *width, server rate, double seconds, double noise, uint64_t now_ns)
+{
+    uint64_t end_ns = now_ns + (uint64_t)(seconds * 1e9);
+    while (now_ns < end_ns) {
+        double wobble = 1 + noise * (g_test_rand_double() - 0.5);
+        now_ns += (uint64_t)(8e9 / (rate(width->now) * wobble));
+        kw_hbase_width_answered(width, now_ns, 8, true);
+        g_assert_cmpuint(width->now, >=, 1);
+        g_assert_cmpuint(width->now, <=, width->most);
+    }
+    return now_ns;
+}
+
+static void
+test_finds_the_best(void)
+{
+    kw_hbase_width width;
+    kw_hbase_width_init(&width, 16);
+    uint64_t now = serve(&width, likes_six, 20, 0.1, 1);
+    g_assert_cmpuint(width.home, >=, 5);
+    g_assert_cmpuint(width.home, <=, 7);
+    serve(&width, likes_few, 20, 0.1, now);
+    g_assert_cmpuint(width.home, <=, 2);
+}
+
+static void
+test_noise(void)
+{
+    kw_hbase_width width;
+    kw_hbase_width_init(&width, 16);
+    serve(&width, likes_six, 60, 0.8, 1);
+    g_assert_cmpuint(width.home, >=, 4);
+    g_assert_cmpuint(width.home, <=, 9);
+}
+
+static void
+test_alike(void)
+{
+    kw_hbase_width width;
+    kw_hbase_width_init(&width, 16);
+    serve(&width, does_not_care, 10, 0, 1);
+    g_assert_cmpuint(width.home, <=, 2);
+}
+
+/* Where nobody waits nothing is learned. */
+static void
+test_no_press(void)
+{
+    kw_hbase_width width;
+    kw_hbase_width_init(&width, 16);
+    uint32_t before = width.now;
+    for (uint64_t now = 1; now < 5000000000; now += 1000000)
+        kw_hbase_width_answered(&width, now, 1, false);
+    g_assert_cmpuint(width.now, ==, before);
+}
+
+static void
+test_limits(void)
+{
+    kw_hbase_width width;
+    kw_hbase_width_init(&width, 1);
+    serve(&width, likes_six, 2, 0.2, 1);
+    g_assert_cmpuint(width.now, ==, 1);
+    kw_hbase_width_init(&width, 100000);
+    g_assert_cmpuint(width.most, ==, KW_HBASE_WIDTH_MAX);
+    serve(&width, likes_six, 2, 0.2, 1);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/hbase/width/finds-the-best", test_finds_the_best);
+    g_test_add_func("/hbase/width/noise", test_noise);
+    g_test_add_func("/hbase/width/alike", test_alike);
+    g_test_add_func("/hbase/width/no-press", test_no_press);
+    g_test_add_func("/hbase/width/limits", test_limits);
+    return g_test_run();
+}
