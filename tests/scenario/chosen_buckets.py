@@ -1,0 +1,184 @@
+"""Buckets that are chosen at each put (salt random, round_robin), with several callers and gateways at once.
+
+With an association, however many put, increment or conditionally put one new record at the same moment through
+whichever gateway, it is one row. Without one, a record is found in whatever bucket it is, and ranges come merged.
+
+Arguments: `embedded`, or `hbase` for the one that the file in KW_HBASE_ENV tells of, there with two gateways.
+"""
+import concurrent.futures
+import os
+import pathlib
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from keyway_gateway import Gateway, plain, record, value  # noqa: E402
+from keyway_thrift.ttypes import (Code, CompareOp, Condition, KeywayError, Options, Order, Outcome, Query,  # noqa: E402
+                                  Range)
+
+SKIPPED = 77
+CALLERS = 6
+POLICY = """
+listen: 127.0.0.1:0
+admin: 127.0.0.1:0
+loops: 2
+cursor: {{keys: [a key that both gateways share]}}
+store: STORE
+tables:
+  known:
+    store_table: NAME
+    fields: {{id: string, ts: timestamp, note: string, hits: int}}
+    key: [{{salt: {{algorithm: random, buckets: 16}}}}, {{field: ts}}, {{field: id}}]
+    paths:
+      by_id: {{association: true, key: [{{hash: id}}, {{field: id}}, {{field: ts}}]}}
+  log:
+    store_table: NAME_log
+    updates: false
+    fields: {{id: string, ts: timestamp, note: string, hits: int}}
+    key: [{{salt: {{algorithm: round_robin, buckets: 4, as: decimal}}}}, {{field: ts}}, {{field: id}}]
+"""
+
+
+def policy_for(store):
+    name = f"chosen_{os.getpid()}_{int(time.time())}"
+    if store == "embedded":
+        where = "{{kind: embedded, path: {folder}/data}}"
+    else:
+        with open(os.environ["KW_HBASE_ENV"], encoding="utf-8") as file:
+            told = dict(line.strip().split("=", 1) for line in file if "=" in line)
+        if "KW_HBASE_SKIP" in told:
+            print("SKIPPED:", told["KW_HBASE_SKIP"])
+            sys.exit(SKIPPED)
+        where = (f"{{{{kind: hbase, servers: [{told['KW_HBASE_FRAMED']}], transport: framed, protocol: compact, "
+                 f"create_missing: true, catalog: {name}_catalog}}}}")
+    return POLICY.replace("STORE", where).replace("NAME", name)
+
+
+def same(found, wanted, what):
+    if found != wanted:
+        sys.exit(f"{what}: {found!r}, not {wanted!r}")
+
+
+def refused(part, call, *arguments):
+    try:
+        call(*arguments)
+    except KeywayError as error:
+        same((error.code, part in error.message), (Code.INVALID, True), error.message)
+        return
+    sys.exit(f"not refused: {part}")
+
+
+def rows_of(data, query):
+    page = data.scan(query)
+    rows = list(page.rows)
+    while page.cursor is not None:
+        page = data.nextPage(page.cursor, Options())
+        rows += page.rows
+    return [plain(row) for row in rows]
+
+
+def everything(data, table, **more):
+    return rows_of(data, Query(table, range=Range("ts", value(0), value(10**6)), **more))
+
+
+def at_once(gateways, work):
+    """work(data, caller) of every caller at the same time, on connections spread over the gateways."""
+    clients = [gateways[i % len(gateways)].data() for i in range(CALLERS)]
+    with concurrent.futures.ThreadPoolExecutor(CALLERS) as pool:
+        done = list(pool.map(work, clients, range(CALLERS)))
+    for client in clients:
+        client.close()
+    return done
+
+
+def one_row_each(gateways, data):
+    """Everybody puts the same new records, one by one and many at once."""
+    keys = [{"id": f"k{i}", "ts": i} for i in range(30)]
+
+    def work(client, caller):
+        for i, key in enumerate(keys[:10]):
+            one = {"note": "x"} if (caller + i) % 2 else {"hits": caller}
+            same(client.put("known", record(**key, **one), None).outcome, Outcome.OK, f"put of {key}")
+        for one in client.putMany("known", [record(**key, note="many") for key in keys[10:]], None):
+            same(one.outcome, Outcome.OK, "putMany")
+
+    at_once(gateways, work)
+    found = everything(data, "known")
+    same([(row["id"], row["ts"]) for row in found], [(key["id"], key["ts"]) for key in keys], "rows after the race")
+    same(all("note" in row and "hits" in row for row in found[:10]), True, "all callers wrote one row")
+    for row in found:
+        same(plain(data.get("known", record(id=row["id"], ts=row["ts"]), None, None).record), row, "get")
+    removed = data.removeMany("known", [record(**key) for key in keys[:20]], None, None)
+    same({one.outcome for one in removed}, {Outcome.OK}, "removeMany")
+    same(data.get("known", record(**keys[3]), None, None).record, None, "a removed record")
+    same(len(everything(data, "known")), 10, "rows that are left")
+    data.put("known", record(**keys[3], note="back"), None)
+    same(len(everything(data, "known")), 11, "rows with one that came back")
+
+
+def counted(gateways, data):
+    def work(client, caller):
+        for _ in range(5):
+            client.increment("known", record(id="counter", ts=500), {"hits": 1 + caller}, None)
+        condition = Condition("note", CompareOp.EQUAL, None)
+        return client.putIf("known", record(id="once", ts=501, note=f"by {caller}"), condition, None)
+
+    applied = at_once(gateways, work)
+    same(sum(applied), 1, "putIf that were applied")
+    found = everything(data, "known")[-2:]
+    same(found[0], {"id": "counter", "ts": 500, "hits": 5 * sum(range(1, CALLERS + 1))}, "increments")
+    same(found[1], {"id": "once", "ts": 501, "note": f"by {applied.index(True)}"}, "putIf")
+
+
+def without_association(gateways, data):
+    wanted = [{"id": f"e{i % 7}", "ts": 1000 - 3 * i, "note": f"n{i}"} for i in range(120)]
+
+    def work(client, caller):
+        part = wanted[caller::CALLERS]
+        for one in client.putMany("log", [record(**fields) for fields in part], None):
+            same(one.outcome, Outcome.OK, "putMany")
+
+    at_once(gateways, work)
+    wanted.sort(key=lambda row: row["ts"])
+    same(everything(data, "log", page_rows=17), wanted, "all, merged from four buckets")
+    same(everything(data, "log", order=Order.DESCENDING, limit=5), wanted[:-6:-1], "the five newest")
+    same([plain(one.record) for one in data.getMany("log", [record(id=r["id"], ts=r["ts"]) for r in wanted], None, None)],
+         wanted, "getMany")
+    refused("increment needs to know a record's row", data.increment, "log", record(id="e0", ts=1000), {"hits": 1}, None)
+    refused("put_if needs to know a record's row", data.putIf, "log", record(id="e0", ts=1000, note="y"),
+            Condition("note", CompareOp.EQUAL, None), None)
+    same(data.remove("log", record(id=wanted[0]["id"], ts=wanted[0]["ts"]), None, None).outcome, Outcome.OK, "remove")
+    same(everything(data, "log"), wanted[1:], "all but the removed one")
+
+
+def explained(gateways, data):
+    admin = gateways[0].admin()
+    keys = admin.explainPut("known", record(id="a", ts=1)).keys
+    same([key.path for key in keys], ["primary", "by_id"], "paths")
+    same("chosen at each put: one of 16" in keys[0].pieces[0].component, True, keys[0].pieces[0].component)
+    plan = admin.explain(Query("log", range=Range("ts", value(1), value(5))))
+    same(len(plan.ranges), 4, "ranges")
+    same("the bucket was chosen when the record was put" in plan.text, True, plan.text)
+    refused("is the association, which holds no records", data.scan, Query("known", path="by_id", full_scan=True))
+    admin.close()
+
+
+def main():
+    store = sys.argv[1]
+    policy = policy_for(store)
+    gateways = [Gateway(policy).start()]
+    if store == "hbase":
+        gateways.append(Gateway(policy).start())
+    data = gateways[-1].data()
+    for play in (one_row_each, counted, without_association, explained):
+        began = time.monotonic()
+        play(gateways, data)
+        print(f"{time.monotonic() - began:6.1f} s  {play.__name__}", flush=True)
+    data.close()
+    for gateway in gateways:
+        gateway.stop()
+        gateway.__exit__(None, None, None)
+
+
+if __name__ == "__main__":
+    main()
