@@ -72,6 +72,7 @@ struct kw_hbase_call {
     /* When set, the call stays with its channel after its deadline: called once with the late
      * result, or NULL when the channel was lost. */
     void (*late)(kw_hbase_call *call, const void *result);
+    bool *ret_left; /* when set: becomes true when bytes of the call may have reached a server */
     void *user;
 
     /* the pool's */

@@ -54,6 +54,9 @@ kw_outcome kw_hbase_outcome(const kw_hbase_failure *failure);
 /* write_many.c */
 void kw_hbase_write_many(kw_door *door, const kw_write *const *writes, size_t count, kw_written *results,
                          void (*done)(void *user), void *user);
+/* The same; ret_left (NULL: not wanted) becomes true when some of it may have reached a server. */
+void kw_hbase_write_together(kw_door *door, const kw_write *const *writes, size_t count, kw_written *results,
+                             bool *ret_left, void (*done)(void *user), void *user);
 /* check.c */
 void kw_hbase_write_if(kw_door *door, const kw_write *write, const kw_check *check, kw_write_if_done done,
                        void *user);

@@ -336,6 +336,12 @@ hand_over(get_op *op, question *asked)
     kw_hbase_lane_return(&next->rider);
 }
 
+static bool
+has_left(const kw_hbase_rider *rider)
+{
+    return rider->state == KW_HBASE_RIDER_RIDES;
+}
+
 static void
 fail(kw_hbase_rider *rider, const kw_error *error)
 {
@@ -348,7 +354,7 @@ fail(kw_hbase_rider *rider, const kw_error *error)
     answer_error(op, error);
 }
 
-static const kw_hbase_rider_class rider_class = {.leave = leave, .fail = fail};
+static const kw_hbase_rider_class rider_class = {.leave = leave, .left = has_left, .fail = fail};
 
 /* --- start ------------------------------------------------------------------------------------ */
 

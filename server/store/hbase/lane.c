@@ -119,7 +119,7 @@ sweep(void *user)
         kw_hbase_rider *rider = due->pdata[i];
         if (!rider->timed)
             continue; /* it has left alone, behind one that gave up */
-        bool left = rider->state == KW_HBASE_RIDER_RIDES;
+        bool left = rider->class->left(rider);
         kw_error error;
         kw_error_set(&error, KW_TIMEOUT, "the deadline passed %s",
                      left ? "before the store answered" : "while the call waited for the store");

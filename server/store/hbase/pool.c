@@ -223,6 +223,8 @@ send_call(kw_hbase_pool *pool, kw_hbase_channel *channel, kw_hbase_call *call)
     call->channel = channel;
     call->since_ns = channel->used_ns;
     call->left = true;
+    if (call->ret_left)
+        *call->ret_left = true;
     call->attempts++;
 }
 

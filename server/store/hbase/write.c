@@ -25,6 +25,7 @@ struct write_batch {
     kw_arena *arena; /* owns this */
     kw_hbase_coalescer *coalescer;
     kw_hbase_lane *lane;
+    bool left; /* some of it was sent */
     size_t count;
     write_op **seats; /* NULL: was answered */
     kw_hbase_turn **turns;
@@ -198,7 +199,7 @@ leave_together(kw_hbase_lane *lane, kw_hbase_rider *const *riders, size_t count)
     for (size_t i = 0; i < count; i++)
         ((kw_write *)batch->writes[i])->deadline = deadline;
     kw_door *door = &((write_op *)riders[0])->door->base;
-    kw_hbase_write_many(door, batch->writes, count, batch->results, batch_done, batch);
+    kw_hbase_write_together(door, batch->writes, count, batch->results, &batch->left, batch_done, batch);
 }
 
 static void
@@ -210,6 +211,13 @@ leave(kw_hbase_lane *lane, kw_hbase_rider *const *riders, size_t count)
         leave_together(lane, riders, count);
 }
 
+static bool
+has_left(const kw_hbase_rider *rider)
+{
+    const write_op *op = (const write_op *)rider;
+    return op->batch && op->batch->left;
+}
+
 static void
 fail(kw_hbase_rider *rider, const kw_error *error)
 {
@@ -219,7 +227,7 @@ fail(kw_hbase_rider *rider, const kw_error *error)
     answer(op, error->maybe_applied ? KW_OUTCOME_UNKNOWN : KW_OUTCOME_FAILED, error);
 }
 
-static const kw_hbase_rider_class rider_class = {.leave = leave, .fail = fail};
+static const kw_hbase_rider_class rider_class = {.leave = leave, .left = has_left, .fail = fail};
 
 /* --- start ------------------------------------------------------------------------------------ */
 

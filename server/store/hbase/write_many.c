@@ -40,6 +40,7 @@ typedef struct many_op {
     uint32_t waves_count;
     uint32_t wave;     /* the one under way */
     size_t calls_left; /* of it */
+    bool *ret_left;
     void (*done)(void *user);
     void *user;
 } many_op;
@@ -325,7 +326,8 @@ start_next(chunk_way *way)
     many_op *op = way->op;
     chunk_piece piece = way->pieces[way->pieces_count - 1];
     kw_durability durability = op->writes[0]->durability;
-    way->call = (kw_hbase_call){.deadline = op->writes[0]->deadline, .done = piece_done, .user = way};
+    way->call = (kw_hbase_call){
+        .deadline = op->writes[0]->deadline, .done = piece_done, .ret_left = op->ret_left, .user = way};
     if (piece.count == 1) {
         kw_hbase_write_prepare(op->arena, write_in(way, piece.first), durability, &way->call);
     } else {
@@ -345,6 +347,13 @@ void
 kw_hbase_write_many(kw_door *door, const kw_write *const *writes, size_t count, kw_written *results,
                     void (*done)(void *user), void *user)
 {
+    kw_hbase_write_together(door, writes, count, results, NULL, done, user);
+}
+
+void
+kw_hbase_write_together(kw_door *door, const kw_write *const *writes, size_t count, kw_written *results,
+                        bool *ret_left, void (*done)(void *user), void *user)
+{
     kw_arena *arena = kw_arena_new();
     many_op *op = KW_ARENA_NEW(arena, many_op);
     op->door = kw_hbase_door_of(door);
@@ -352,6 +361,7 @@ kw_hbase_write_many(kw_door *door, const kw_write *const *writes, size_t count, 
     op->writes = writes;
     op->results = results;
     op->count = count;
+    op->ret_left = ret_left;
     op->waves = KW_ARENA_ARRAY(arena, chunk *, count);
     op->done = done;
     op->user = user;

@@ -85,6 +85,24 @@ test_server_dies(void)
     fixture_stop(&on);
 }
 
+/* Nothing can have left for a server that takes no connection: FAILED, not UNKNOWN. */
+static void
+test_server_absent(void)
+{
+    fixture on;
+    many_puts *all = g_new0(many_puts, 1);
+    fixture_start(&on, 1, FRAMED_COMPACT);
+    thrift2_fake_shut(on.fakes[0]);
+    bed_turn(&on.bed, 100);
+    many_puts_start(all, &on, "a", 400, MANY);
+    many_puts_await(all, &on);
+    for (size_t i = 0; i < MANY; i++)
+        g_assert_cmpint(all->answers[i].outcome, ==, KW_OUTCOME_FAILED);
+    thrift2_fake_open(on.fakes[0]);
+    g_free(all);
+    fixture_stop(&on);
+}
+
 /* --- one among many --------------------------------------------------------------------------- */
 
 static bool
@@ -277,6 +295,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/hbase/truth/server-dies", test_server_dies);
+    g_test_add_func("/hbase/truth/server-absent", test_server_absent);
     g_test_add_func("/hbase/truth/bad-among-good", test_bad_among_good);
     g_test_add_func("/hbase/truth/bad-get-among-good", test_bad_get_among_good);
     g_test_add_func("/hbase/truth/deadlines", test_deadlines);
