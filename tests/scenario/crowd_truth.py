@@ -1,0 +1,113 @@
+"""Crowds of callers at a gateway over each store: crowd_truth.py embedded | hbase. The crowd is the program
+KW_CROWD_TRUTH (crowd_truth.c); this starts the gateway, calls it for each act and looks at the figures."""
+import os
+import resource
+import subprocess
+import sys
+import time
+
+from keyway_gateway import Gateway, is_sanitized, wait_until
+
+SKIPPED = 77
+UPSTREAM_MOST = 32
+
+POLICY = """\
+listen: 127.0.0.1:0
+admin: 127.0.0.1:0
+loops: 2
+limits: {{connections: 12000}}
+store:
+{store}
+tables:
+  hot:
+    fields:
+      id: {{type: string, max_bytes: 40}}
+      value: string
+{strange}
+    key:
+      - salt: {{buckets: 16, of: [id]}}
+      - field: id
+    store_table: {table}
+"""
+
+
+def hbase_place():
+    with open(os.environ["KW_HBASE_ENV"], encoding="utf-8") as file:
+        told = dict(line.strip().split("=", 1) for line in file if "=" in line)
+    if "KW_HBASE_SKIP" in told:
+        print("SKIPPED:", told["KW_HBASE_SKIP"])
+        sys.exit(SKIPPED)
+    return told["KW_HBASE_FRAMED"]
+
+
+def policy(store, name, strange):
+    if store == "hbase":
+        lines = (f"  kind: hbase\n  servers: [\"{hbase_place()}\"]\n  transport: framed\n  protocol: compact\n"
+                 f"  create_missing: true\n  catalog: {name}_catalog")
+    else:
+        lines = "  kind: embedded\n  path: {folder}/data"
+    text = POLICY.format(store=lines, table=name, strange="      strange: {type: string, column: \"x:s\"}" if strange else "")
+    return text.replace("{", "{{").replace("}", "}}").replace("{{folder}}", "{folder}")
+
+
+def act(gateway, name, **settings):
+    environment = {**os.environ, "KW_CROWD_PORT": str(gateway.addresses[0][1]), **settings}
+    done = subprocess.run([os.environ["KW_CROWD_TRUTH"], "--tap", "-p", f"/crowd/{name}"], env=environment,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300, check=False)
+    assert done.returncode == 0, f"{name}:\n{done.stdout}\n{gateway.log()}"
+    print(f"{name}: good", [line for line in done.stdout.splitlines() if "unknown" in line])
+
+
+def figure(gateway, name):
+    return gateway.metric(f"keyway_{name}") or gateway.metric(f"keyway_{name}_total")
+
+
+def upstream(place):
+    """Connections to the Thrift2 server that are established, whoever counts what."""
+    port = int(place.rpartition(":")[2])
+    with open("/proc/net/tcp", encoding="ascii") as file:
+        rows = [line.split() for line in file][1:]
+    return sum(1 for row in rows if int(row[2].rpartition(":")[2], 16) == port and row[3] == "01")
+
+
+def check_hot_key(gateway):
+    """A thousand callers of one key cost the store a handful of calls."""
+    before = [figure(gateway, name) for name in ("store_reads", "store_reads_shared")]
+    act(gateway, "hot-key")
+    reads, shared = [figure(gateway, name) - had
+                     for name, had in zip(("store_reads", "store_reads_shared"), before)]
+    print(f"hot key: {reads:.0f} reads, {shared:.0f} of them shared")
+    assert reads >= 1000, reads
+    return reads - shared
+
+
+def main():
+    store = sys.argv[1]
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    callers = 10000 if hard >= 12000 and not is_sanitized() else min(2000, (hard - 200) // 2)
+    name = f"crowd_{os.getpid()}_{time.time_ns()}"
+    with Gateway(policy(store, name, strange=False)) as gateway:
+        wait_until(lambda: gateway.ready()["ready"], 120, "the gateway to be ready")
+        for part in ("history", "pipelined", "vanish", "bad-among-good"):
+            act(gateway, part)
+        asked = check_hot_key(gateway)
+        act(gateway, "many", KW_CROWD_CALLERS=str(callers))
+        if store == "hbase":
+            assert asked <= 200, f"{asked} reads of one key went to the store"
+            found = upstream(hbase_place())
+            print(f"{callers} callers, {found} connections to Thrift2")
+            assert found <= UPSTREAM_MOST, found
+        assert gateway.metric("keyway_calls_in_flight") == 0
+        if store != "hbase":
+            return
+        gateway.stop()
+        # the table is there already, and has no family x
+        gateway.write_policy(policy(store, name, strange=True))
+        gateway.start()
+        wait_until(lambda: gateway.ready()["ready"], 120, "the gateway to be ready")
+        act(gateway, "bad-among-good", KW_CROWD_STRANGE="1")
+
+
+if __name__ == "__main__":
+    main()
