@@ -124,10 +124,9 @@ check_keeping(kw_shelf *self, const kw_table *table, const kw_field *field, cons
         return true;
     char period[KW_PERIOD_TEXT_MAX];
     kw_period_print(field->model->generate.per, at, period, sizeof period);
-    return kw_error_set(ret_error, KW_INVALID,
-                        "table %s, field %s: the %s %s %s more than sequences.keep allows", table->name,
-                        field->name, kw_period_name(field->model->generate.per), period,
-                        late ? "has ended longer ago" : "begins later");
+    return kw_error_set(ret_error, KW_INVALID, "table %s, field %s: the %s %s %s than sequences.keep allows",
+                        table->name, field->name, kw_period_name(field->model->generate.per), period,
+                        late ? "ended longer ago" : "begins later");
 }
 
 kw_slot *

@@ -32,6 +32,7 @@ struct kw_worker {
     uint32_t tried;  /* numbers looked at in vain since the last rest */
     char row[32];
     char seen[STATE_MAX]; /* what the row holds; "" nothing */
+    int64_t seen_stamp;   /* of that cell */
     char wanted[STATE_MAX];
     int64_t wanted_until_ms;
     int64_t floor_ms; /* ids of `number` begin behind it */
@@ -132,13 +133,16 @@ tell_started(kw_worker *self, const kw_error *error)
         started(self->started_user, error);
 }
 
+/* Once. What is in flight then ends with the door. */
 static void
 tell_stopped(kw_worker *self)
 {
+    void (*stopped)(void *user) = self->stopped;
     kw_timer_free(self->timer);
     self->timer = NULL;
-    if (self->stopped)
-        self->stopped(self->stopped_user);
+    self->stopped = NULL;
+    if (stopped)
+        stopped(self->stopped_user);
 }
 
 static void
@@ -212,7 +216,7 @@ written(void *user, kw_outcome outcome, bool applied, const kw_error *error)
         look(self);
 }
 
-/* Changes the row from what was seen in it. */
+/* Changes the row from what was seen in it. Stamped behind that, so that no clock of a store can hide it. */
 static void
 change(kw_worker *self, const char *owner, int64_t until_ms, int64_t timeout_ms)
 {
@@ -226,7 +230,7 @@ change(kw_worker *self, const char *owner, int64_t until_ms, int64_t timeout_ms)
                              .row = kw_bytes_of_text(self->row),
                              .cells = &self->cell,
                              .cells_count = 1,
-                             .timestamp = KW_TIMESTAMP_NONE,
+                             .timestamp = MAX(kw_clock_wall_ms(), self->seen_stamp + 1),
                              .deadline = kw_deadline_in_ms(timeout_ms)};
     self->check = (kw_check){.family = self->cell.family,
                              .qualifier = QUALIFIER,
@@ -308,6 +312,7 @@ row_read(void *user, kw_rows *rows, const kw_error *error)
         if (size)
             memcpy(self->seen, value.data, size);
         self->seen[size] = '\0';
+        self->seen_stamp = row->cells_count ? row->cells[0].timestamp : 0;
     }
     kw_rows_free(rows);
     if (self->stopping)
@@ -340,7 +345,9 @@ static void
 on_timer(void *user)
 {
     kw_worker *self = user;
-    if (!self->busy && !self->stopping)
+    if (self->stopping)
+        tell_stopped(self); /* the store does not answer */
+    else if (!self->busy)
         look(self);
 }
 
@@ -383,17 +390,18 @@ kw_worker_stop(kw_worker *self, void (*stopped)(void *user), void *user)
     self->stopping = true;
     self->stopped = stopped;
     self->stopped_user = user;
-    kw_timer_stop(self->timer);
+    kw_timer_start_ms(self->timer, STOP_TIMEOUT_MS);
     tell_started(self, &self->why_not);
     if (held)
         kw_counters_add(KW_FIGURE_worker_leases, -1);
     if (self->busy)
-        return; /* it tells */
+        return; /* it tells, or the timer does */
     if (!held) {
         tell_stopped(self);
         return;
     }
     g_strlcpy(self->seen, self->wanted, sizeof self->seen);
+    self->seen_stamp = self->write.timestamp;
     change(self, FREE_OWNER, last_ms, STOP_TIMEOUT_MS);
 }
 

@@ -33,8 +33,9 @@ void kw_worker_start(kw_worker *self, void (*done)(void *user, const kw_error *e
 bool kw_worker_take(kw_worker *self, uint32_t want, uint32_t *ret_worker, kw_tick_part *ret_part,
                     kw_error *ret_error);
 
-/* Gives the number back, then calls stopped; nothing is given out any more. Before the door closes. */
+/* Gives the number back, then calls stopped, after two seconds at the latest; nothing is given out any more.
+ * Before the door closes. */
 void kw_worker_stop(kw_worker *self, void (*stopped)(void *user), void *user);
 
-/* After stopped was called, or the door was closed. */
+/* After the door was closed. */
 void kw_worker_free(kw_worker *self);

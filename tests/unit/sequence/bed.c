@@ -73,6 +73,7 @@ bed_new(const char *more, const char *fields)
 {
     kw_store *inner = kw_memory_store_open();
     bed *self = bed_new_over(inner, more, fields);
+    self->inner = inner;
     self->control = kw_memory_store_control(inner);
     return self;
 }

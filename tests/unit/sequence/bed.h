@@ -20,6 +20,7 @@ typedef struct bed_gateway {
 typedef struct bed {
     kw_loop *loop;
     kw_store *store; /* the fault store, over one in memory */
+    kw_store *inner; /* in memory; NULL over another one */
     kw_memory_control *control;
     kw_fault_plan plan;
     kw_policy *policy;

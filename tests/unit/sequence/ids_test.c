@@ -1,0 +1,220 @@
+/* UUIDs, object ids, the bits of snowflakes and blocks: their form, their order, no two alike. */
+#include "base/bytes.h"
+#include "sequence/block.h"
+#include "sequence/snowflake.h"
+#include "sequence/unique.h"
+
+#include <glib.h>
+#include <string.h>
+
+#define NOW INT64_C(1612551884712)
+
+static kw_unique unique;
+
+static void
+check_uuid(const uint8_t *uuid, unsigned version)
+{
+    char text[KW_UUID_TEXT + 1] = "";
+    kw_uuid_print(uuid, text);
+    g_assert_true(g_uuid_string_is_valid(text));
+    g_assert_cmpint(text[14], ==, (int)('0' + version));
+    g_assert_nonnull(strchr("89ab", text[19]));
+}
+
+/* Sorted, all different; `made` has `size` bytes each. */
+static void
+check_ascending(const uint8_t *made, size_t size, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        g_assert_cmpint(memcmp(made + (i - 1) * size, made + i * size, size), <, 0);
+}
+
+static void
+test_uuid4(void)
+{
+    g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    for (int i = 0; i < 2000; i++) {
+        uint8_t uuid[KW_UUID_BYTES];
+        char *text = g_malloc0(KW_UUID_TEXT + 1);
+        kw_unique_uuid4(&unique, uuid);
+        check_uuid(uuid, 4);
+        kw_uuid_print(uuid, text);
+        g_assert_true(g_hash_table_add(seen, text));
+    }
+}
+
+/* In the order of making, also when the clock stands or goes back, and 10,000 times in one millisecond. */
+static void
+test_uuid7(void)
+{
+    enum { COUNT = 10000 };
+    g_autofree uint8_t *made = g_malloc(COUNT * KW_UUID_BYTES);
+    for (size_t i = 0; i < COUNT; i++) {
+        int64_t now = i < 20 ? NOW + (int64_t)i : i < 40 ? NOW - 5000 : NOW + 19;
+        kw_unique_uuid7(&unique, now, made + i * KW_UUID_BYTES);
+        check_uuid(made + i * KW_UUID_BYTES, 7);
+    }
+    check_ascending(made, KW_UUID_BYTES, COUNT);
+    uint8_t first[8] = {0};
+    memcpy(first + 2, made, 6);
+    g_assert_cmpint((int64_t)kw_be64_load(first), ==, NOW);
+}
+
+static void
+test_objectid(void)
+{
+    kw_unique other;
+    uint8_t one[KW_OBJECTID_BYTES], two[KW_OBJECTID_BYTES];
+    char text[2 * KW_OBJECTID_BYTES + 1] = "";
+    kw_unique_init(&other);
+    kw_unique_objectid(&unique, NOW, one);
+    kw_unique_objectid(&other, NOW, two);
+    g_assert_cmpuint(kw_be32_load(one), ==, NOW / 1000);
+    g_assert_cmpint(memcmp(one + 4, two + 4, 5), !=, 0); /* each has random bytes of its own */
+    kw_unique_objectid(&unique, NOW - 60000, two);
+    g_assert_cmpuint(kw_be32_load(two), ==, NOW / 1000); /* the clock went back, the ids did not */
+    g_assert_cmpuint(((kw_be32_load(one + 8) & 0xffffff) + 1) & 0xffffff, ==,
+                     kw_be32_load(two + 8) & 0xffffff);
+    kw_hex_print((const uint8_t *)"\x00\x9f\xff", 3, text);
+    g_assert_cmpstr(text, ==, "009fff");
+}
+
+/* All numbers of one second are used: the next id is of the next second. */
+static void
+test_objectid_counter(void)
+{
+    kw_unique own;
+    uint8_t id[KW_OBJECTID_BYTES], first[KW_OBJECTID_BYTES];
+    kw_unique_init(&own);
+    kw_unique_objectid(&own, NOW, first);
+    for (uint32_t i = 1; i < UINT32_C(1) << 24; i++)
+        kw_unique_objectid(&own, NOW, id);
+    g_assert_cmpuint(kw_be32_load(id), ==, NOW / 1000);
+    kw_unique_objectid(&own, NOW, id);
+    g_assert_cmpuint(kw_be32_load(id), ==, NOW / 1000 + 1);
+    g_assert_cmpint(memcmp(first + 4, id + 4, 8), ==, 0); /* the counter is where it was */
+}
+
+/* --- snowflakes --------------------------------------------------------------------------------------- */
+
+static kw_model_generate
+snowflake(bool partitioned, int64_t epoch_ms)
+{
+    return (kw_model_generate){
+        .enabled = true, .kind = KW_MAKE_SNOWFLAKE, .partitioned = partitioned, .epoch_ms = epoch_ms};
+}
+
+/* Cases of the vectors' group partitioned_snowflake. */
+static void
+test_partitioned(void)
+{
+    static const struct {
+        int64_t ts_ms;
+        uint32_t worker, sequence;
+        uint64_t key;
+    } cases[] = {
+        {1612551884712, 105, 25855, 0x08c03b2d986964ff}, {1588154450767, 432, 14260, 0x00bd52a0a5b037b4},
+        {1485157914599, 208, 28312, 0x66b10b6c34d06e98}, {1779624749006, 486, 15280, 0x18d425d65be63bb0},
+        {1608481700551, 266, 58321, 0x38bfbef7490ae3d1}, {1680004779336, 117, 7853, 0x76c845ad56751ead},
+        {1751995483957, 300, 64508, 0x30d0daa8b72cfbfc}, {1705560739189, 492, 13548, 0x68cb519547ec34ec}};
+    kw_model_generate how = snowflake(true, 0);
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        int64_t id;
+        kw_error error;
+        g_assert_true(
+            kw_snowflake_pack(&how, cases[i].ts_ms / 1000, cases[i].worker, cases[i].sequence, &id, &error));
+        g_assert_cmphex((uint64_t)id, ==, cases[i].key);
+    }
+}
+
+static void
+test_standard(void)
+{
+    kw_model_generate how = snowflake(false, 1000);
+    kw_error error;
+    int64_t id;
+    g_assert_true(kw_snowflake_pack(&how, 1000 + 5, 3, 7, &id, &error));
+    g_assert_cmpint(id, ==, INT64_C(5) << 22 | 3 << 12 | 7);
+    g_assert_true(kw_snowflake_pack(&how, 1000 + (INT64_C(1) << 41) - 1, 1023, 4095, &id, &error));
+    g_assert_cmpint(id, ==, INT64_MAX);
+    g_assert_false(kw_snowflake_pack(&how, 1000 + (INT64_C(1) << 41), 0, 0, &id, &error));
+    g_assert_cmpint(error.code, ==, KW_LIMIT);
+    g_assert_false(kw_snowflake_pack(&how, 999, 0, 0, &id, &error));
+    g_assert_nonnull(strstr(error.text, "before"));
+}
+
+/* Random clocks: every (tick, sequence) once, in order, within the bound. */
+static void
+test_ticks(void)
+{
+    guint32 seed = g_random_int();
+    g_test_message("seed %u", seed);
+    g_autoptr(GRand) dice = g_rand_new_with_seed(seed);
+    kw_snowflake_form form = kw_snowflake_form_of(false);
+    kw_ticks ticks = {100, UINT32_C(1) << form.sequence_bits};
+    int64_t now = 100, last_tick = 100, last_sequence = 0, refused = 0;
+    for (int i = 0; i < 100000; i++) {
+        now += g_rand_int_range(dice, 0, 20) == 0 ? g_rand_int_range(dice, -50, 50) : 0;
+        int64_t most = now + 20;
+        kw_tick_part part;
+        if (!kw_ticks_take(&ticks, form, now, most, (uint32_t)g_rand_int_range(dice, 1, 300), &part)) {
+            refused++;
+            continue;
+        }
+        g_assert_cmpint(part.tick, <=, MAX(most, last_tick));
+        if (part.tick == last_tick)
+            g_assert_cmpint(part.first, ==, last_sequence + 1);
+        else
+            g_assert_true(part.tick > last_tick && part.first == 0);
+        g_assert_cmpuint(part.first + part.count, <=, 1u << form.sequence_bits);
+        last_tick = part.tick;
+        last_sequence = (int64_t)(part.first + part.count) - 1;
+    }
+    g_assert_cmpint(refused, >, 0);
+}
+
+/* --- blocks ------------------------------------------------------------------------------------------- */
+
+static void
+test_blocks(void)
+{
+    kw_model_generate how = {.from = 10, .to = 19, .block = 4, .prefetch = 50};
+    kw_number_range range = kw_number_range_of(&how);
+    kw_block block;
+    g_assert_cmpuint(range.length, ==, 10);
+    g_assert_cmpuint(range.prefetch_at, ==, 2);
+    g_assert_true(kw_block_of(&range, 4, 4, &block));
+    g_assert_cmpint(kw_number_at(&range, block.next), ==, 10);
+    g_assert_true(kw_block_of(&range, 4, 12, &block)); /* cut at the end */
+    g_assert_cmpuint(kw_block_left(&block), ==, 2);
+    g_assert_true(kw_block_of(&range, 4, 16, &block));
+    g_assert_cmpuint(kw_block_left(&block), ==, 0);
+    g_assert_false(kw_block_of(&range, 4, 3, &block));
+    g_assert_false(kw_block_of(&range, 4, INT64_MIN, &block));
+    range.wrap = true;
+    g_assert_true(kw_block_of(&range, 4, 12, &block));
+    g_assert_cmpint(kw_number_at(&range, 9), ==, 19);
+    g_assert_cmpint(kw_number_at(&range, 10), ==, 10);
+    g_assert_cmpuint(kw_number_run(&range, 8, 4), ==, 2);
+    how = (kw_model_generate){.from = 0, .to = INT64_MAX};
+    g_assert_cmpuint(kw_number_range_of(&how).length, ==, UINT64_C(1) << 63);
+    g_assert_cmpuint(kw_number_range_of(&how).block, ==, 1000);
+    how.to = 99;
+    g_assert_cmpuint(kw_number_range_of(&how).block, ==, 2);
+}
+
+int
+main(int count, char **arguments)
+{
+    g_test_init(&count, &arguments, NULL);
+    kw_unique_init(&unique);
+    g_test_add_func("/ids/uuid4", test_uuid4);
+    g_test_add_func("/ids/uuid7", test_uuid7);
+    g_test_add_func("/ids/objectid", test_objectid);
+    g_test_add_func("/ids/objectid_counter", test_objectid_counter);
+    g_test_add_func("/ids/snowflake/partitioned", test_partitioned);
+    g_test_add_func("/ids/snowflake/standard", test_standard);
+    g_test_add_func("/ids/snowflake/ticks", test_ticks);
+    g_test_add_func("/ids/blocks", test_blocks);
+    return g_test_run();
+}

@@ -1,0 +1,251 @@
+/* Sequences that begin anew with each minute (hour, ...): which period a time is in, in which zone, and what
+ * is kept of counters that nobody needs any more. */
+#include "bed.h"
+#include "sequence/counter.h"
+#include "sequence/period.h"
+#include "store/embedded/embedded.h"
+
+#include <stdlib.h>
+
+static kw_period_at
+find(kw_period period, const char *zone_name, const char *iso)
+{
+    g_autoptr(GTimeZone) utc = g_time_zone_new_utc();
+    g_autoptr(GDateTime) time = g_date_time_new_from_iso8601(iso, utc);
+    g_autoptr(GTimeZone) zone = zone_name ? g_time_zone_new_identifier(zone_name) : NULL;
+    kw_period_at at;
+    g_assert_nonnull(time);
+    g_assert_true(kw_period_find(period, zone, KW_UNIT_S, g_date_time_to_unix(time), &at));
+    return at;
+}
+
+#define assert_text(period, zone, iso, expected)                                                             \
+    do {                                                                                                     \
+        char text[KW_PERIOD_TEXT_MAX];                                                                       \
+        kw_period_at at = find(period, zone, iso);                                                           \
+        kw_period_print(period, &at, text, sizeof text);                                                     \
+        g_assert_cmpstr(text, ==, expected);                                                                 \
+        g_assert_cmpint(at.end_ms, >, at.start_ms);                                                          \
+    } while (0)
+
+static void
+test_periods(void)
+{
+    const char *time = "2026-11-21T12:34:56Z";
+    assert_text(KW_PERIOD_SECOND, NULL, time, "2026-11-21 12:34:56");
+    assert_text(KW_PERIOD_MINUTE, NULL, time, "2026-11-21 12:34");
+    assert_text(KW_PERIOD_HOUR, NULL, time, "2026-11-21 12");
+    assert_text(KW_PERIOD_DAY, NULL, time, "2026-11-21");
+    assert_text(KW_PERIOD_MONTH, NULL, time, "2026-11");
+    assert_text(KW_PERIOD_YEAR, NULL, time, "2026");
+    assert_text(KW_PERIOD_DAY, "Asia/Shanghai", "2026-12-31T16:00:00Z", "2027-01-01");
+    assert_text(KW_PERIOD_YEAR, "Asia/Shanghai", "2026-12-31T15:59:59Z", "2026");
+    assert_text(KW_PERIOD_MINUTE, "Asia/Kolkata", "2026-01-01T00:00:59Z", "2026-01-01 05:30");
+    assert_text(KW_PERIOD_MINUTE, NULL, "1969-12-31T23:59:59Z", "1969-12-31 23:59");
+    assert_text(KW_PERIOD_DAY, NULL, "1900-02-28T23:59:59Z", "1900-02-28");
+}
+
+static void
+test_neighbours(void)
+{
+    for (int period = KW_PERIOD_SECOND; period <= KW_PERIOD_YEAR; period++) {
+        kw_period_at at = find((kw_period)period, NULL, "2024-12-31T23:59:59Z");
+        kw_period_at next = find((kw_period)period, NULL, "2025-01-01T00:00:00Z");
+        g_assert_cmpint(next.index, ==, at.index + 1);
+        g_assert_cmpint(next.start_ms, ==, at.end_ms);
+    }
+    kw_period_at leap = find(KW_PERIOD_MONTH, NULL, "2024-02-29T12:00:00Z");
+    g_assert_cmpint(leap.end_ms - leap.start_ms, ==, INT64_C(29) * 86400000);
+}
+
+/* The hour that comes twice is one; the one that is left out is in no way. */
+static void
+test_summer_time(void)
+{
+    kw_period_at before = find(KW_PERIOD_MINUTE, "Europe/Berlin", "2026-10-25T00:30:00Z");
+    kw_period_at again = find(KW_PERIOD_MINUTE, "Europe/Berlin", "2026-10-25T01:30:00Z");
+    g_assert_cmpint(before.index, ==, again.index);
+    g_assert_cmpint(before.shift_ms - again.shift_ms, ==, 3600000);
+    kw_period_at last = find(KW_PERIOD_HOUR, "Europe/Berlin", "2026-03-29T00:59:59Z");
+    kw_period_at first = find(KW_PERIOD_HOUR, "Europe/Berlin", "2026-03-29T01:00:00Z");
+    g_assert_cmpint(first.index, ==, last.index + 2);
+}
+
+static void
+test_units(void)
+{
+    kw_period_at s, ms, us, ns;
+    g_assert_true(kw_period_find(KW_PERIOD_MINUTE, NULL, KW_UNIT_S, -61, &s));
+    g_assert_true(kw_period_find(KW_PERIOD_MINUTE, NULL, KW_UNIT_MS, -60001, &ms));
+    g_assert_true(kw_period_find(KW_PERIOD_MINUTE, NULL, KW_UNIT_US, -60000001, &us));
+    g_assert_true(kw_period_find(KW_PERIOD_MINUTE, NULL, KW_UNIT_NS, -60000000001, &ns));
+    g_assert_cmpint(s.index, ==, -2);
+    g_assert_cmpint(ms.index, ==, -2);
+    g_assert_cmpint(us.index, ==, -2);
+    g_assert_cmpint(ns.index, ==, -2);
+    g_assert_false(kw_period_find(KW_PERIOD_MINUTE, NULL, KW_UNIT_S, INT64_MAX, &s));
+    g_assert_false(kw_period_find(KW_PERIOD_MINUTE, NULL, KW_UNIT_S, INT64_MIN, &s));
+    g_assert_false(kw_period_find(KW_PERIOD_YEAR, NULL, KW_UNIT_MS, INT64_MAX, &s));
+}
+
+/* --- sequences of periods ----------------------------------------------------------------------------- */
+
+#define PER_MINUTE                                                                                           \
+    "seq: {type: int, generate: {kind: sequence, from: 0, to: 99999, per: minute, of: ts, block: 10}}"
+
+static char *
+at_ms(int64_t ms)
+{
+    return g_strdup_printf("key=a ts=%" G_GINT64_FORMAT, (gint64)ms);
+}
+
+static int64_t
+number_at_ms(bed *self, int64_t ms)
+{
+    g_autofree char *record = at_ms(ms);
+    return bed_number(self, 0, record, "seq");
+}
+
+static void
+test_begins_anew(void)
+{
+    bed *self = bed_new("", PER_MINUTE);
+    int64_t minute = bed_wall_ms / 60000 * 60000;
+    g_assert_true(bed_open(self, 0));
+    for (int i = 0; i < 25; i++) {
+        g_assert_cmpint(number_at_ms(self, minute + i), ==, i);
+        g_assert_cmpint(number_at_ms(self, minute + 60000 + i), ==, i);
+        g_assert_cmpint(number_at_ms(self, minute - 1 - i), ==, i);
+    }
+    g_autofree char *scope = g_strdup_printf("ts=%" G_GINT64_FORMAT, (gint64)minute);
+    g_assert_cmpstr(bed_allocate(self, 0, "seq", 50, scope), ==, "40+50"); /* 20 to 39 are in hand */
+    g_assert_cmpstr(bed_allocate(self, 0, "seq", 1, ""), ==,
+                    "INVALID: table t, field seq: its numbers begin anew per minute of ts, which is missing");
+    g_assert_cmpstr(bed_fill(self, 0, "key=a"), ==,
+                    "INVALID: table t, field seq: its numbers begin anew per minute of ts, which is missing");
+    bed_free(self);
+}
+
+/* The end of a minute's range is told with the minute, and the next one has all its numbers. */
+static void
+test_end_of_a_minute(void)
+{
+    bed *self =
+        bed_new("", "seq: {type: int, generate: {kind: sequence, from: 0, to: 4, per: minute, of: ts}}");
+    int64_t minute = INT64_C(1790000040000); /* 2026-09-21 13:34 */
+    g_assert_true(bed_open(self, 0));
+    for (int i = 0; i < 5; i++)
+        g_assert_cmpint(number_at_ms(self, minute), ==, i);
+    g_autofree char *record = at_ms(minute + 59999);
+    g_assert_cmpstr(bed_fill(self, 0, record), ==,
+                    "LIMIT: table t, field seq, minute 2026-09-21 14:14: the numbers 0 to 4 are used up");
+    g_assert_cmpint(number_at_ms(self, minute + 60000), ==, 0);
+    bed_free(self);
+}
+
+/* A period so far away that its counter may be forgotten, or will be too early, is refused. */
+static void
+test_keep(void)
+{
+    bed *self = bed_new("sequences: {keep: 2h}\n", PER_MINUTE);
+    int64_t minute = bed_wall_ms / 60000 * 60000;
+    g_assert_true(bed_open(self, 0));
+    g_assert_cmpint(number_at_ms(self, minute - INT64_C(2) * 3600000), ==, 0);
+    g_assert_cmpint(number_at_ms(self, minute + INT64_C(2) * 3600000), ==, 0);
+    g_autofree char *late = at_ms(minute - INT64_C(2) * 3600000 - 60000);
+    g_assert_cmpstr(
+        bed_fill(self, 0, late), ==,
+        "INVALID: table t, field seq: the minute 2026-09-21 12:12 ended longer ago than sequences.keep "
+        "allows");
+    g_autofree char *early = at_ms(minute + INT64_C(3) * 3600000);
+    g_assert_cmpstr(
+        bed_fill(self, 0, early), ==,
+        "INVALID: table t, field seq: the minute 2026-09-21 17:13 begins later than sequences.keep "
+        "allows");
+    bed_free(self);
+}
+
+/* Counters of periods lie in families that forget; slots of old periods are dropped from memory. */
+static void
+test_forgets(void)
+{
+    kw_model_sequences settings = {.keep_ms = 7 * 86400000};
+    g_assert_cmpint(kw_keeping_seconds(&settings, KW_KEEP_EVER), ==, 0);
+    g_assert_cmpint(kw_keeping_seconds(&settings, KW_KEEP_DAYS), >=, (1 + 2 * 7) * 86400);
+    g_assert_cmpint(kw_keeping_seconds(&settings, KW_KEEP_YEARS), >=, (366 + 2 * 7) * 86400);
+    bed *self = bed_new("", PER_MINUTE);
+    int64_t minute = bed_wall_ms / 60000 * 60000;
+    g_assert_true(bed_open(self, 0));
+    for (int i = 0; i < 600; i++) { /* each resting the moment it is left */
+        g_assert_cmpint(number_at_ms(self, minute + INT64_C(60000) * i), ==, 0);
+        bed_mono_ns += UINT64_C(200) * 1000000000;
+    }
+    g_assert_cmpuint(kw_memory_store_rows(self->inner, "keyway_sequences"), ==, 600);
+    bed_free(self);
+}
+
+/* --- over the embedded store -------------------------------------------------------------------------- */
+
+static bed *
+open_embedded(const char *folder, const char *more, const char *fields)
+{
+    kw_model_embedded settings = {.path = folder, .cache_bytes = 8 << 20, .readers = 1};
+    kw_error error;
+    kw_store *store = kw_embedded_open(&settings, &error);
+    if (!store)
+        g_error("%s", error.text);
+    return bed_new_over(store, more, fields);
+}
+
+static void
+remove_folder(const char *folder)
+{
+    g_autofree char *command = g_strdup_printf("rm -r %s", folder);
+    g_assert_cmpint(system(command), ==, 0);
+}
+
+/* What was counted is there after the end, and a table that forgets too early is not used. */
+static void
+test_embedded(void)
+{
+    g_autofree char *folder = g_dir_make_tmp("kw-sequence-XXXXXX", NULL);
+    int64_t minute = bed_wall_ms / 60000 * 60000;
+    bed *self = open_embedded(folder, "sequences: {keep: 1h}\n", PER_MINUTE);
+    g_assert_true(bed_open(self, 0));
+    for (int i = 0; i < 12; i++)
+        g_assert_cmpint(number_at_ms(self, minute), ==, i);
+    bed_free(self);
+    self = open_embedded(folder, "sequences: {keep: 1h}\n", PER_MINUTE);
+    g_assert_true(bed_open(self, 0));
+    int64_t next = number_at_ms(self, minute);
+    g_assert_cmpint(next, >=, 20);
+    g_assert_cmpint(next % 10, ==, 0); /* the blocks of the first are lost */
+    bed_free(self);
+    self = open_embedded(folder, "sequences: {keep: 1d}\n", PER_MINUTE);
+    g_assert_false(bed_open(self, 0));
+    g_assert_cmpint(self->error.code, ==, KW_REFUSED);
+    g_assert_true(g_str_has_prefix(
+        self->error.text, "table of sequences keyway_sequences: the family d forgets after 180002 s, and "));
+    bed_free(self);
+    self = open_embedded(folder, "sequences: {keep: 1d}\n", "seq: {type: int, generate: sequence}");
+    g_assert_true(bed_open(self, 0)); /* needs no family that forgets */
+    bed_free(self);
+    remove_folder(folder);
+}
+
+int
+main(int count, char **arguments)
+{
+    g_test_init(&count, &arguments, NULL);
+    bed_inject_clock();
+    g_test_add_func("/periods/find", test_periods);
+    g_test_add_func("/periods/neighbours", test_neighbours);
+    g_test_add_func("/periods/summer_time", test_summer_time);
+    g_test_add_func("/periods/units", test_units);
+    g_test_add_func("/periods/anew", test_begins_anew);
+    g_test_add_func("/periods/end", test_end_of_a_minute);
+    g_test_add_func("/periods/keep", test_keep);
+    g_test_add_func("/periods/forgets", test_forgets);
+    g_test_add_func("/periods/embedded", test_embedded);
+    return g_test_run();
+}

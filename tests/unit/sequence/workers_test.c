@@ -1,0 +1,422 @@
+/* Snowflakes: worker numbers leased from the store, taken over, lost and given back; clocks that step back;
+ * many loops and gateways. */
+#include "bed.h"
+
+#include "base/counters.h"
+#include "base/thread.h"
+#include "sequence/worker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SNOWFLAKE "id: {type: int, generate: {kind: snowflake, epoch: 0}}"
+#define LEASE "sequences: {lease: 10s}\n"
+#define LEASE_MS 10000
+
+static GHashTable *seen;
+
+static int64_t
+next(bed *self, size_t gateway)
+{
+    int64_t id = bed_number(self, gateway, "key=a", "id");
+    g_assert_true(g_hash_table_add(seen, GSIZE_TO_POINTER((gsize)id))); /* never twice */
+    return id;
+}
+
+static int64_t
+time_of(int64_t id)
+{
+    return id >> 22;
+}
+
+static int64_t
+worker_of(int64_t id)
+{
+    return id >> 12 & 1023;
+}
+
+/* Lets timers and what they start run. */
+static void
+settle(bed *self)
+{
+    for (int i = 0; i < 40; i++) {
+        uv_run(kw_loop_uv(self->loop), UV_RUN_NOWAIT);
+        g_usleep(500);
+    }
+}
+
+static bed *
+start(const char *more, const char *fields)
+{
+    seen = g_hash_table_new(g_direct_hash, g_direct_equal);
+    return bed_new(more, fields);
+}
+
+static void
+end(bed *self)
+{
+    bed_free(self);
+    g_hash_table_unref(seen);
+}
+
+static void
+test_ids(void)
+{
+    bed *self = start(LEASE, SNOWFLAKE);
+    g_assert_true(bed_open(self, 0));
+    int64_t before = 0;
+    for (int i = 0; i < 3000; i++) {
+        int64_t id = next(self, 0);
+        g_assert_cmpint(id, >, before);
+        g_assert_cmpint(time_of(id), ==, bed_wall_ms);
+        before = id;
+        if (i % 100 == 0)
+            bed_pass_ms(1);
+    }
+    g_assert_cmpint(kw_counters_read(KW_FIGURE_worker_leases), ==, 1);
+    end(self);
+    g_assert_cmpint(kw_counters_read(KW_FIGURE_worker_leases), ==, 0);
+}
+
+/* More than a millisecond has: the next one is begun before its time, up to what is stored. */
+static void
+test_faster_than_the_clock(void)
+{
+    bed *self = start("sequences: {lease: 100ms}\n", SNOWFLAKE);
+    g_assert_true(bed_open(self, 0));
+    int64_t now = bed_wall_ms, id = 0;
+    for (int i = 0; i < 10000; i++)
+        id = next(self, 0);
+    g_assert_cmpint(time_of(id), ==, now + 2);
+    while (g_str_has_prefix(bed_allocate(self, 0, "id", 4096, ""), "7"))
+        ;
+    g_assert_cmpint(self->error.code, ==, KW_BUSY);
+    g_assert_cmpuint(self->error.retry_after_ms, >, 0);
+    end(self);
+}
+
+static void
+test_clock_steps_back(void)
+{
+    bed *self = start(LEASE, SNOWFLAKE);
+    g_assert_true(bed_open(self, 0));
+    int64_t last = next(self, 0), began = bed_wall_ms;
+    for (int i = 0; i < 10; i++) {
+        bed_wall_ms -= 3600000;
+        for (int j = 0; j < 2000; j++) {
+            int64_t id = next(self, 0);
+            g_assert_cmpint(id, >, last);
+            last = id;
+        }
+    }
+    g_assert_cmpint(time_of(last), >, began);
+    bed_wall_ms = began + 60000;
+    end(self);
+}
+
+/* The same over restarts: whoever gets the number later begins behind what was given out, whatever his clock
+ * says. With two numbers in all they are certainly the same ones. */
+static void
+test_clock_steps_back_over_restarts(void)
+{
+    bed *self = start(LEASE, SNOWFLAKE);
+    g_assert_true(bed_open(self, 0));
+    int64_t began = bed_wall_ms, worker = worker_of(next(self, 0));
+    /* Give one number to whoever comes: all others are taken for a long time. */
+    char row[32], state[64];
+    for (int i = 0; i < 1024; i++) {
+        if (i == worker)
+            continue;
+        kw_cell cell = {.family = KW_BYTES_LITERAL("n"), .qualifier = KW_BYTES_LITERAL("lease")};
+        snprintf(row, sizeof row, "worker/10/%04d", i);
+        snprintf(state, sizeof state, "other %" G_GINT64_FORMAT, (gint64)(began + 1000000000));
+        cell.value = kw_bytes_of_text(state);
+        kw_write write = {.kind = KW_WRITE_PUT,
+                          .table = KW_BYTES_LITERAL("keyway_sequences"),
+                          .row = kw_bytes_of_text(row),
+                          .cells = &cell,
+                          .cells_count = 1,
+                          .timestamp = KW_TIMESTAMP_NONE,
+                          .deadline = KW_DEADLINE_NONE};
+        bed_write(self, &write);
+    }
+    for (int i = 0; i < 20; i++) {
+        for (int j = 0; j < 100; j++)
+            g_assert_cmpint(worker_of(next(self, 0)), ==, worker);
+        bed_close(self, 0);
+        bed_wall_ms -= 5000;
+        g_assert_true(bed_open(self, 0));
+    }
+    /* A second one finds none. */
+    g_assert_false(bed_open(self, 1));
+    g_assert_cmpint(self->error.code, ==, KW_UNAVAILABLE);
+    g_assert_cmpstr(self->error.text, ==,
+                    "worker numbers in keyway_sequences: all 1024 are leased by other gateways");
+    g_assert_cmpint(bed_wall_ms, <, began);
+    bed_wall_ms = began + 60000;
+    end(self);
+}
+
+/* --- leases ------------------------------------------------------------------------------------------- */
+
+static void
+test_gateways_have_their_own(void)
+{
+    bed *self = start(LEASE, SNOWFLAKE);
+    g_autoptr(GHashTable) workers = g_hash_table_new(g_direct_hash, g_direct_equal);
+    for (size_t i = 0; i < BED_GATEWAYS; i++) {
+        g_assert_true(bed_open(self, i));
+        g_assert_true(g_hash_table_add(workers, GSIZE_TO_POINTER((gsize)worker_of(next(self, i)))));
+    }
+    for (int i = 0; i < 500; i++)
+        next(self, (size_t)i % BED_GATEWAYS);
+    end(self);
+}
+
+/* Not renewed in time: nothing is given out, with the reason; renewed later, it goes on. The lease of 150 ms
+ * runs in real time here, since timers do. */
+static void
+test_fencing(void)
+{
+    kw_clock_inject(NULL, NULL);
+    bed *self = start("sequences: {lease: 150ms}\n", SNOWFLAKE);
+    g_assert_true(bed_open(self, 0));
+    int64_t worker = worker_of(next(self, 0));
+    self->control->never_answer = true;
+    for (int i = 0; i < 400 && self->error.code == KW_OK; i++) {
+        const char *told = bed_fill(self, 0, "key=a");
+        g_assert_true(self->error.code == KW_OK ||
+                      g_str_has_prefix(told, "UNAVAILABLE: table t, field id: the lease of"));
+        g_usleep(1000);
+        uv_run(kw_loop_uv(self->loop), UV_RUN_NOWAIT);
+    }
+    g_assert_cmpint(self->error.code, ==, KW_UNAVAILABLE);
+    g_assert_cmpuint(self->error.retry_after_ms, >, 0);
+    (void)worker;
+    end(self);
+    bed_inject_clock();
+}
+
+static void
+test_renews(void)
+{
+    kw_clock_inject(NULL, NULL);
+    bed *self = start("sequences: {lease: 150ms}\n", SNOWFLAKE);
+    g_assert_true(bed_open(self, 0));
+    int64_t worker = worker_of(next(self, 0));
+    for (int i = 0; i < 300; i++) {
+        if (i == 100) { /* one renewal fails, the next one does not */
+            self->plan.fault = KW_FAULT_UNKNOWN_APPLIED;
+            self->plan.fail_at = 2;
+        }
+        g_assert_cmpint(worker_of(next(self, 0)), ==, worker);
+        g_usleep(2000);
+        uv_run(kw_loop_uv(self->loop), UV_RUN_NOWAIT);
+    }
+    g_assert_cmpuint(self->plan.failed, ==, 1);
+    end(self);
+    bed_inject_clock();
+}
+
+/* Somebody takes the number over. What was stored as given out stays behind; the loser takes another number.
+ */
+static void
+test_taken_over(void)
+{
+    kw_clock_inject(NULL, NULL);
+    bed *self = start("sequences: {lease: 150ms}\n", SNOWFLAKE);
+    g_assert_true(bed_open(self, 0));
+    int64_t lost = kw_counters_read(KW_FIGURE_worker_leases_lost);
+    int64_t worker = worker_of(next(self, 0));
+    char row[32], state[64];
+    kw_cell cell = {.family = KW_BYTES_LITERAL("n"), .qualifier = KW_BYTES_LITERAL("lease")};
+    snprintf(row, sizeof row, "worker/10/%04d", (int)worker);
+    snprintf(state, sizeof state, "thief %" G_GINT64_FORMAT, (gint64)(kw_clock_wall_ms() + 1000000));
+    cell.value = kw_bytes_of_text(state);
+    kw_write write = {.kind = KW_WRITE_PUT,
+                      .table = KW_BYTES_LITERAL("keyway_sequences"),
+                      .row = kw_bytes_of_text(row),
+                      .cells = &cell,
+                      .cells_count = 1,
+                      .timestamp = KW_TIMESTAMP_NONE,
+                      .deadline = KW_DEADLINE_NONE};
+    bed_write(self, &write);
+    while (kw_counters_read(KW_FIGURE_worker_leases_lost) == lost)
+        uv_run(kw_loop_uv(self->loop), UV_RUN_ONCE);
+    settle(self);
+    g_assert_cmpint(worker_of(next(self, 0)), !=, worker);
+    g_assert_cmpint(kw_counters_read(KW_FIGURE_worker_leases), ==, 1);
+    end(self);
+    bed_inject_clock();
+}
+
+/* A gateway that died: its number is free when its lease is long over, and what it gave out stays behind. */
+static void
+test_a_dead_gateway(void)
+{
+    bed *self = start(LEASE, SNOWFLAKE);
+    g_assert_true(bed_open(self, 0));
+    int64_t worker = worker_of(next(self, 0));
+    char row[32];
+    snprintf(row, sizeof row, "worker/10/%04d", (int)worker);
+    kw_bytes stored =
+        kw_memory_store_cell(self->inner, "keyway_sequences", kw_bytes_of_text(row), "n", "lease");
+    g_autofree char *state = g_strndup((const char *)stored.data, stored.size);
+    int64_t until = g_ascii_strtoll(strchr(state, ' ') + 1, NULL, 10);
+    g_assert_cmpint(until, >=, bed_wall_ms + LEASE_MS);
+    bed_close(self, 0); /* gives it back: the stored time is what was used */
+    stored = kw_memory_store_cell(self->inner, "keyway_sequences", kw_bytes_of_text(row), "n", "lease");
+    g_autofree char *given_back = g_strndup((const char *)stored.data, stored.size);
+    g_assert_true(g_str_has_prefix(given_back, "- "));
+    g_assert_cmpint(g_ascii_strtoll(given_back + 2, NULL, 10), <, until);
+    g_assert_cmpint(g_ascii_strtoll(given_back + 2, NULL, 10), >=, bed_wall_ms);
+    end(self);
+}
+
+static void
+test_spoilt_lease(void)
+{
+    bed *self = start(LEASE, SNOWFLAKE);
+    g_assert_true(bed_open(self, 0));
+    kw_cell cell = {.family = KW_BYTES_LITERAL("n"),
+                    .qualifier = KW_BYTES_LITERAL("lease"),
+                    .value = KW_BYTES_LITERAL("nonsense")};
+    for (int i = 0; i < 1024; i++) {
+        char row[32];
+        snprintf(row, sizeof row, "worker/10/%04d", i);
+        kw_write write = {.kind = KW_WRITE_PUT,
+                          .table = KW_BYTES_LITERAL("keyway_sequences"),
+                          .row = kw_bytes_of_text(row),
+                          .cells = &cell,
+                          .cells_count = 1,
+                          .timestamp = KW_TIMESTAMP_NONE,
+                          .deadline = KW_DEADLINE_NONE};
+        bed_write(self, &write);
+    }
+    g_assert_false(bed_open(self, 1));
+    g_assert_cmpint(self->error.code, ==, KW_CORRUPT);
+    g_assert_nonnull(strstr(self->error.text, "holds \"nonsense\", which is no lease"));
+    end(self);
+}
+
+/* Whichever operation fails on the way to a worker number: in the end there is one, and no id comes twice. */
+static void
+test_faults(void)
+{
+    static const kw_fault faults[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED, KW_FAULT_UNKNOWN_LOST,
+                                      KW_FAULT_TIMEOUT};
+    for (size_t kind = 0; kind < G_N_ELEMENTS(faults); kind++) {
+        bool failed = true;
+        for (uint64_t n = 1; failed; n++) {
+            bed *self = start(LEASE, SNOWFLAKE);
+            self->plan.fault = (int)faults[kind];
+            self->plan.fail_at = n;
+            for (int i = 0; i < 3 && !bed_open(self, 0); i++)
+                g_assert_cmpint(self->error.code, !=, KW_OK);
+            next(self, 0);
+            failed = self->plan.failed > 0;
+            end(self);
+        }
+    }
+}
+
+/* --- loops -------------------------------------------------------------------------------------------- */
+
+enum { TAKERS = 4, TAKES = 20000 };
+
+typedef struct taker {
+    kw_thread thread;
+    kw_worker *worker;
+    int64_t *ids;
+    size_t count;
+} taker;
+
+static void
+take(void *user)
+{
+    taker *self = user;
+    for (int i = 0; i < TAKES; i++) {
+        uint32_t worker;
+        kw_tick_part part;
+        kw_error error;
+        if (!kw_worker_take(self->worker, 3, &worker, &part, &error))
+            continue;
+        for (uint32_t j = 0; j < part.count; j++)
+            self->ids[self->count++] = part.tick << 22 | (int64_t)worker << 12 | (part.first + j);
+    }
+}
+
+static int
+compare_ids(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void
+started(void *user, const kw_error *error)
+{
+    g_assert_null(error);
+    *(bool *)user = true;
+}
+
+static void
+stopped(void *user)
+{
+    *(bool *)user = true;
+}
+
+static void
+test_threads(void)
+{
+    bed *self = start("sequences: {lease: 1min}\n", SNOWFLAKE);
+    g_assert_true(bed_open(self, 0));
+    kw_worker *worker = kw_worker_new("keyway_sequences", kw_snowflake_form_of(false), 60000, self->loop,
+                                      self->gateways[0].door);
+    bool done = false;
+    kw_worker_start(worker, started, &done);
+    bed_turn_until(self, &done);
+    taker takers[TAKERS];
+    size_t count = 0;
+    g_autofree int64_t *ids = g_new(int64_t, TAKERS * TAKES * 3);
+    for (int i = 0; i < TAKERS; i++) {
+        takers[i] = (taker){.worker = worker, .ids = g_new(int64_t, TAKES * 3)};
+        kw_thread_start(&takers[i].thread, "taker", take, &takers[i]);
+    }
+    for (int i = 0; i < TAKERS; i++) {
+        kw_thread_join(&takers[i].thread);
+        memcpy(ids + count, takers[i].ids, takers[i].count * sizeof *ids);
+        count += takers[i].count;
+        g_free(takers[i].ids);
+    }
+    qsort(ids, count, sizeof *ids, compare_ids);
+    for (size_t i = 1; i < count; i++)
+        g_assert_cmpint(ids[i - 1], <, ids[i]);
+    g_assert_cmpuint(count, >, TAKES);
+    done = false;
+    kw_worker_stop(worker, stopped, &done);
+    bed_turn_until(self, &done);
+    kw_worker_free(worker);
+    end(self);
+}
+
+int
+main(int count, char **arguments)
+{
+    g_test_init(&count, &arguments, NULL);
+    bed_inject_clock();
+    g_test_add_func("/workers/ids", test_ids);
+    g_test_add_func("/workers/faster", test_faster_than_the_clock);
+    g_test_add_func("/workers/back", test_clock_steps_back);
+    g_test_add_func("/workers/restarts", test_clock_steps_back_over_restarts);
+    g_test_add_func("/workers/own", test_gateways_have_their_own);
+    g_test_add_func("/workers/fencing", test_fencing);
+    g_test_add_func("/workers/renews", test_renews);
+    g_test_add_func("/workers/taken_over", test_taken_over);
+    g_test_add_func("/workers/dead", test_a_dead_gateway);
+    g_test_add_func("/workers/spoilt", test_spoilt_lease);
+    g_test_add_func("/workers/faults", test_faults);
+    g_test_add_func("/workers/threads", test_threads);
+    return g_test_run();
+}
