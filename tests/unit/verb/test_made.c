@@ -1,0 +1,146 @@
+/* put with fields that the gateway makes: in keys and columns, one or many, with neighbours that fail. */
+#include "desk.h"
+
+#include <string.h>
+
+static const char policy[] = "store: {kind: embedded}\n"
+                             "tables:\n"
+                             "  notes:\n"
+                             "    fields:\n"
+                             "      at: {type: timestamp, generate: now}\n"
+                             "      seq: {type: int, generate: {kind: sequence, from: 7, to: 16, block: 3}}\n"
+                             "      tag: {type: string, values: [a, b]}\n"
+                             "      id: {type: string, generate: uuid7}\n"
+                             "      note: string\n"
+                             "    key:\n"
+                             "      - field: seq\n"
+                             "    paths:\n"
+                             "      by_time:\n"
+                             "        key: [field: seq]\n";
+
+static void
+prepared(void *user, const kw_error *error)
+{
+    desk *self = user;
+    g_assert_null(error);
+    self->done = true;
+}
+
+static desk *
+open_desk(void)
+{
+    desk *self = desk_new(policy);
+    self->done = false;
+    kw_sequences_prepare(self->sequences, self->policy, KW_DEADLINE_NONE, prepared, self);
+    desk_wait(self);
+    return self;
+}
+
+static kw_value
+made_value(desk *self, const kw_written_record *written, const char *field)
+{
+    g_assert_nonnull(written->made.values);
+    return written->made.values[desk_field(self, "notes", field)];
+}
+
+static void
+test_put(void)
+{
+    desk *self = open_desk();
+    const kw_written_record *written = desk_put(self, "notes", "note=hello");
+    g_assert_cmpint(written->outcome, ==, KW_OUTCOME_OK);
+    g_assert_cmpint(made_value(self, written, "seq").number, ==, 7);
+    g_assert_cmpuint(made_value(self, written, "id").bytes.size, ==, 36);
+    g_assert_cmpint(made_value(self, written, "note").kind, ==, KW_VALUE_NONE); /* the caller's own */
+    const char *text = desk_get(self, "notes", "seq=7", NULL);
+    g_assert_nonnull(strstr(text, "seq=7 id=0"));
+    g_assert_nonnull(strstr(text, "note=hello"));
+    written = desk_put(self, "notes", "seq=99 id=mine at=5");
+    g_assert_null(written->made.values);
+    g_assert_cmpstr(desk_get(self, "notes", "seq=99", NULL), ==, "at=5 seq=99 id=mine");
+    desk_free(self);
+}
+
+/* Ten numbers; one record is wrong for another reason, and the last two find the range used up. */
+static void
+test_many(void)
+{
+    enum { COUNT = 13 };
+    desk *self = open_desk();
+    kw_item *items = KW_ARENA_ARRAY(self->call.arena, kw_item, COUNT);
+    for (size_t i = 0; i < COUNT; i++)
+        items[i].record = desk_record(self, "notes", i == 4 ? "tag=z" : "tag=a");
+    items[6].error = (kw_error){.code = KW_INVALID, .text = "unreadable"};
+    self->done = false;
+    kw_verb_put(&self->call, desk_table(self, "notes"), items, COUNT, self->options, desk_done, self);
+    desk_wait(self);
+    g_assert_cmpuint(self->count, ==, COUNT);
+    int64_t expected = 7;
+    for (size_t i = 0; i < COUNT; i++) {
+        const kw_written_record *written = &self->written[i];
+        if (i == 4 || i == 6) {
+            g_assert_cmpint(written->error.code, ==, KW_INVALID);
+            expected += i == 4; /* its number is lost */
+        } else if (expected <= 16) {
+            g_assert_cmpint(written->outcome, ==, KW_OUTCOME_OK);
+            g_assert_cmpint(made_value(self, written, "seq").number, ==, expected++);
+        } else {
+            g_assert_cmpint(written->outcome, ==, KW_OUTCOME_FAILED);
+            g_assert_cmpint(written->error.code, ==, KW_LIMIT);
+            g_assert_cmpstr(written->error.text, ==,
+                            "table notes, field seq: the numbers 7 to 16 are used up");
+        }
+    }
+    desk_free(self);
+}
+
+/* A write whose outcome is not known tells what it would be found under. */
+static void
+test_unknown(void)
+{
+    desk *self = open_desk();
+    desk_put(self, "notes", "note=first");
+    self->control->fail_at = self->control->operations + 2; /* the first takes the next block */
+    self->control->fail_applied = true;
+    const kw_written_record *written = desk_put(self, "notes", "note=second");
+    g_assert_cmpint(written->outcome, ==, KW_OUTCOME_UNKNOWN);
+    g_assert_cmpint(made_value(self, written, "seq").number, ==, 8);
+    desk_free(self);
+}
+
+static void
+allocated(void *user, int64_t first, int64_t count, const kw_error *error)
+{
+    desk *self = user;
+    self->done = true;
+    self->error = error ? *error : KW_ERROR_NONE;
+    self->count = (size_t)count;
+    self->page.scanned = (uint64_t)first;
+}
+
+static void
+test_allocate(void)
+{
+    desk *self = open_desk();
+    kw_record scope = desk_record(self, "notes", "");
+    self->done = false;
+    kw_verb_allocate(&self->call, desk_table(self, "notes"), desk_field(self, "notes", "seq"), &scope, 4,
+                     allocated, self);
+    desk_wait(self);
+    g_assert_cmpint(self->error.code, ==, KW_OK);
+    g_assert_cmpuint(self->count, ==, 4);
+    g_assert_cmpuint(self->page.scanned, ==, 7);
+    g_assert_cmpint(made_value(self, desk_put(self, "notes", "tag=a"), "seq").number, ==, 11);
+    desk_free(self);
+}
+
+int
+main(int count, char **arguments)
+{
+    g_test_init(&count, &arguments, NULL);
+    g_test_add_func("/verb/made/put", test_put);
+    g_test_add_func("/verb/made/many", test_many);
+    g_test_add_func("/verb/made/unknown", test_unknown);
+    g_test_add_func("/verb/made/allocate", test_allocate);
+    return g_test_run();
+}
