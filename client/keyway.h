@@ -367,6 +367,96 @@ typedef struct kw_problem {
 /* What is wrong with a policy text: of kw_problem, empty when nothing is. NULL on an error. */
 KW_CLIENT_API GPtrArray *kw_client_check(kw_client *client, const char *text, GError **error);
 
+/* The tables of a policy text that is not served: of kw_table_info. INVALID with the first problem. */
+KW_CLIENT_API GPtrArray *kw_client_policy_tables(kw_client *client, const char *text, GError **error);
+
+/* A policy that is judged, not served. */
+typedef struct kw_candidate {
+    const char *name; /* as the advice calls it */
+    const char *text;
+} kw_candidate;
+
+typedef struct kw_named_query {
+    const char *name;
+    const kw_query *query;
+} kw_named_query;
+
+/* Zero and NULL leave it to the gateway. */
+typedef struct kw_advise_request {
+    const kw_candidate *candidates;
+    gsize candidates_count;
+    const char *table;       /* NULL: the policies have only one */
+    const GPtrArray *sample; /* of kw_record */
+    const kw_named_query *queries;
+    gsize queries_count;
+    gint32 regions;         /* of each store table */
+    const char *time_field; /* tells when a record is written */
+    gint64 window_ms;       /* in which writes are counted */
+} kw_advise_request;
+
+/* How writes share themselves out over places (buckets or regions). Shares are 0 to 1. */
+typedef struct kw_spread {
+    GArray *counts; /* gint64 per place, in key order */
+    gint32 reached;
+    double hottest_to_mean; /* over the whole sample; 1 is best */
+    double window_share;    /* of the hottest place in a typical window */
+    double worst_share;
+    double window_places; /* as many places, used alike, take the writes of a window; 0: not known */
+} kw_spread;
+
+typedef struct kw_advised_path {
+    gint32 candidate; /* index */
+    char *path;
+    char *store_table;
+    char **components;
+    gint64 records;  /* that got a key */
+    gint64 rejected; /* that got none */
+    char *rejection; /* of the first; NULL: none */
+    gint64 duplicates;
+    gint32 key_bytes_min;
+    gint32 key_bytes_max;
+    double key_bytes_mean;
+    char *bucket;       /* the component that scatters; NULL: none */
+    kw_spread *buckets; /* NULL: none */
+    kw_spread *regions;
+    GPtrArray *region_starts; /* of GBytes */
+    char *cut;                /* where the regions come from */
+    GArray *heat;             /* gint32 per column of time and region, region by region of the first column */
+    char *order_field;        /* NULL: everything cannot be read in order */
+    bool order_descending;
+    gint64 order_ranges; /* merged for it */
+    char **order_lost;   /* fields whose order the rule gives up */
+} kw_advised_path;
+
+typedef struct kw_advised_question {
+    gint32 candidate; /* indexes */
+    gint32 question;
+    char *refusal; /* NULL: there is a plan */
+    char *path;
+    gint32 ranges;
+    gint32 groups;
+    bool point;
+    bool ordered;
+    double expected_efficiency;
+    gint64 scanned;  /* rows of the sample that are read */
+    gint64 matching; /* ... that are returned */
+} kw_advised_question;
+
+typedef struct kw_advice {
+    GPtrArray *paths;     /* of kw_advised_path */
+    GPtrArray *questions; /* of kw_advised_question */
+    char **words;
+    char *time_field; /* NULL: the order of the sample stands for time */
+    gint64 window_ms;
+    gint32 windows;
+    GArray *columns; /* gint64: ms since 1970, or the number of the first record */
+} kw_advice;
+
+/* How the candidates' rules would behave for the sample and the queries; nothing is written. */
+KW_CLIENT_API kw_advice *kw_client_advise(kw_client *client, const kw_advise_request *request,
+                                          GError **error);
+KW_CLIENT_API void kw_advice_free(kw_advice *advice);
+
 /* Texts NULL, numbers -1 and the whole member list's end leave it to the store. */
 typedef struct kw_family_options {
     const char *name;
@@ -418,5 +508,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_scan, kw_scan_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_table_info, kw_table_info_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_explanation, kw_explanation_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_policy_info, kw_policy_info_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_advice, kw_advice_free)
 
 G_END_DECLS

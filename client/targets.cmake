@@ -35,7 +35,7 @@ add_library(kw_thrift_glib STATIC)
 target_link_libraries(kw_thrift_glib PUBLIC kw_thrift_glib_objects)
 
 add_library(keyway_objects OBJECT
-  lib/admin.c lib/client.c lib/connection.c lib/error.c lib/info.c lib/many.c lib/message.c lib/query.c
+  lib/admin.c lib/advise.c lib/client.c lib/connection.c lib/error.c lib/info.c lib/many.c lib/message.c lib/query.c
   lib/read.c lib/record.c lib/scan.c lib/tls.c lib/transport.c lib/write.c)
 target_include_directories(keyway_objects PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_compile_options(keyway_objects PRIVATE -fvisibility=hidden)
@@ -55,10 +55,11 @@ target_link_libraries(keyway_static PUBLIC PkgConfig::GLIB PkgConfig::THRIFT_C_G
 # keyway, the program. libcsv has no pkg-config file.
 find_library(KW_LIBCSV csv REQUIRED)
 add_executable(keyway
+  cli/advise.c cli/advise_html.c cli/advise_json.c cli/advise_plot.c cli/advise_questions.c cli/advise_table.c
   cli/allocate.c cli/batch.c cli/check.c cli/connect.c cli/create.c cli/explain.c cli/import.c cli/main.c
-  cli/output.c cli/output_json.c cli/output_table.c cli/progress.c cli/question.c cli/read.c cli/show.c
+  cli/output.c cli/output_json.c cli/output_table.c cli/private.c cli/progress.c cli/question.c cli/read.c cli/show.c
   cli/source.c cli/source_csv.c cli/source_json.c cli/stamp.c cli/text.c cli/value.c cli/write.c)
-target_link_libraries(keyway PRIVATE keyway_static PkgConfig::JSON_GLIB ${KW_LIBCSV} kw_flags)
+target_link_libraries(keyway PRIVATE keyway_static PkgConfig::JSON_GLIB ${KW_LIBCSV} m kw_flags)
 
 include(GNUInstallDirs)
 install(TARGETS keyway RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -324,6 +324,111 @@ struct Problem {
   4: optional string hint
 }
 
+/** A policy that is judged, not served. */
+struct Candidate {
+  /** How the advice calls it, e.g. the name of its file. */
+  1: required string name,
+  /** YAML, at most 1 MiB. */
+  2: required string text
+}
+
+struct NamedQuery {
+  1: required string name,
+  2: required Query query
+}
+
+struct AdviseOptions {
+  /** Regions of each store table, 1 to 256; as the policy splits it, else 16, when left out. */
+  1: optional i32 regions,
+  /** The timestamp field that tells when a record is written; the first one that every record has
+   *  when left out, else the order of the sample. */
+  2: optional string time_field,
+  /** Length of the windows in which writes are counted; a minute, or more where a minute holds
+   *  hardly any record, when left out. */
+  3: optional i64 window_ms
+}
+
+/** How writes share themselves out over places (buckets or regions). Shares are 0 to 1. */
+struct Spread {
+  /** Writes per place, in key order. */
+  1: required list<i64> counts,
+  2: required i32 reached,
+  /** Writes of the hottest place by the mean of all, over the whole sample; 1 is best. */
+  3: required double hottest_to_mean,
+  /** Share of the hottest place in a typical window, and in the worst. */
+  4: required double window_share,
+  5: required double worst_share,
+  /** How many places, used alike, would take the writes of one window; 0: no window has two. */
+  6: required double window_places
+}
+
+/** One path of one candidate. */
+struct AdvisedPath {
+  1: required i32 candidate,
+  2: required string path,
+  3: required string store_table,
+  4: required list<string> components,
+  /** Records that got a key, that got none, and why the first of these did not. */
+  5: required i64 records,
+  6: required i64 rejected,
+  7: optional string rejection,
+  /** Records whose key another one has, too. */
+  8: required i64 duplicates,
+  9: required i32 key_bytes_min,
+  10: required i32 key_bytes_max,
+  11: required double key_bytes_mean,
+  /** The component that scatters, and its buckets. */
+  12: optional string bucket,
+  13: optional Spread buckets,
+  14: required Spread regions,
+  15: required list<binary> region_starts,
+  /** Where the regions come from: "by the rule", "by the older half of the sample", ...; in the
+   *  latter case `regions` counts the writes of the younger half only. */
+  16: required string cut,
+  /** Writes per column of time and region: region 0 to n of the first column, then of the next. */
+  17: required list<i32> heat,
+  /** The field by which everything can be read in order, and from how many ranges. */
+  18: optional string order_field,
+  19: required bool order_descending,
+  20: required i64 order_ranges,
+  /** Fields whose order the rule gives up. */
+  21: required list<string> order_lost
+}
+
+/** One question put to one candidate. */
+struct AdvisedQuestion {
+  1: required i32 candidate,
+  /** Index in the queries of the call. */
+  2: required i32 question,
+  /** Why it cannot be asked; the rest is zero then. */
+  3: optional string refusal,
+  4: optional string path,
+  5: required i32 ranges,
+  6: required i32 groups,
+  /** Every range is one row. */
+  7: required bool point,
+  8: required bool ordered,
+  9: required double expected_efficiency,
+  /** Rows of the sample that are read (all in the ranges, or as many as the limit needs), and that
+   *  are returned. */
+  10: required i64 scanned,
+  11: required i64 matching
+}
+
+/** How key rules would behave for a sample of records and questions. */
+struct Advice {
+  1: required list<AdvisedPath> paths,
+  2: required list<AdvisedQuestion> questions,
+  /** What the figures mean, and what each candidate gains and costs against the first. */
+  3: required list<string> words,
+  /** Absent: the order of the sample stands for time. */
+  4: optional string time_field,
+  5: required i64 window_ms,
+  6: required i32 windows,
+  /** Of the heat maps: milliseconds since 1970, or the number of the first record. */
+  7: required list<i64> columns
+}
+
 service Data {
   Written put(1: string table, 2: Record record, 3: Options options) throws (1: KeywayError failure),
   /** One Written per record, in the order of the records. */
@@ -358,6 +463,11 @@ service Admin {
   PolicyInfo policy() throws (1: KeywayError failure),
   /** What is wrong with a policy text; empty when nothing is. */
   list<Problem> check(1: string text) throws (1: KeywayError failure),
+  /** The tables of a policy text, without serving it. INVALID with the first problem. */
+  list<TableInfo> policyTables(1: string text) throws (1: KeywayError failure),
+  /** How this table of each candidate would behave for these records and questions. Nothing is served,
+   *  written or read; no file that a policy names is opened. */
+  Advice advise(1: list<Candidate> candidates, 2: string table, 3: list<Record> sample, 4: list<NamedQuery> queries, 5: AdviseOptions options) throws (1: KeywayError failure),
   list<CreatedTable> createTable(1: string table, 2: CreateOptions options) throws (1: KeywayError failure),
   /** Reads the policy file again. The old policy stays when the new one is refused. */
   void reload() throws (1: KeywayError failure),

@@ -2,7 +2,7 @@
 _keyway()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} command='' table='' word i
-    local commands='put get scan latest remove increment allocate import explain tables describe create policy check reload stats'
+    local commands='put get scan latest remove increment allocate import explain advise tables describe create policy check reload stats'
     local global='--gateway --timeout --output --raw --framed --compact --tls --tls-ca --tls-cert --tls-key --tls-name --help'
     local question='--where --any --from --after --to --through --asc --desc --limit --columns --path --filter --full-scan --page-rows --page-bytes'
 
@@ -24,6 +24,7 @@ _keyway()
         scan | latest) global+=" --explain $question" ;;
         explain) global+=" --put $question" ;;
         import) global+=' --format --reject --batch' ;;
+        advise) global+=' --policy --sample --queries --table --regions --time --window --records --format --html' ;;
         describe) global+=' --paths' ;;
         policy) global+=' --layouts' ;;
         create) global+=' --path --family --splits --splits-file --algorithm --regions --sample --if-absent' ;;
@@ -32,7 +33,7 @@ _keyway()
         mapfile -t COMPREPLY < <(compgen -W "$global" -- "$cur")
     elif [[ -z $command ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$cur")
-    elif [[ $command == check || ($command == import && -n $table) ]]; then
+    elif [[ $command == @(check|advise) || ($command == import && -n $table) ]]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
     elif [[ $command == @(tables|policy|reload|stats) ]]; then
         return

@@ -22,6 +22,7 @@ static const struct {
     {"import", "TABLE FILE", "write the records of a CSV or JSON lines file", kw_command_import},
     {"explain", "TABLE [FIELD=VALUE...]", "show a question's plan, or a record's row keys",
      kw_command_explain},
+    {"advise", "--policy FILE --sample FILE", "show how key rules would behave", kw_command_advise},
     {"tables", "", "list the tables", kw_command_tables},
     {"describe", "TABLE", "show a table's fields and paths", kw_command_describe},
     {"create", "TABLE", "make a table's store tables", kw_command_create},

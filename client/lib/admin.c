@@ -98,6 +98,20 @@ kw_client_check(kw_client *client, const char *text, GError **error)
     return kw_exchange_end(&exchange, ok, KW_READS, error) ? kw_problems_from_thrift(problems) : NULL;
 }
 
+GPtrArray *
+kw_client_policy_tables(kw_client *client, const char *text, GError **error)
+{
+    g_autoptr(GPtrArray) tables = g_ptr_array_new_with_free_func(g_object_unref);
+    kw_exchange exchange;
+    bool ok;
+
+    if (!kw_exchange_begin(&exchange, client, "policyTables", KW_RESULT_LIST, 0, error))
+        return NULL;
+    ok =
+        keyway_admin_client_policy_tables(exchange.admin, &tables, text, &exchange.thrown, &exchange.failure);
+    return kw_exchange_end(&exchange, ok, KW_READS, error) ? kw_table_infos_from_thrift(tables) : NULL;
+}
+
 /* --- creating tables -------------------------------------------------------------------------- */
 
 kw_family_options

@@ -1,9 +1,8 @@
 /* Copies out of generated objects. One pair of functions, make and free, for each struct. */
 #include "lib/info.h"
 
-/* A new array of make(item) for each item; NULL counts as empty. */
-static GPtrArray *
-map_array(const GPtrArray *from, gpointer (*make)(gconstpointer item), GDestroyNotify destroy)
+GPtrArray *
+kw_map_array(const GPtrArray *from, gpointer (*make)(gconstpointer item), GDestroyNotify destroy)
 {
     GPtrArray *to = g_ptr_array_new_with_free_func(destroy);
 
@@ -18,14 +17,14 @@ bytes_of(const GByteArray *array)
     return array == NULL ? g_bytes_new(NULL, 0) : g_bytes_new(array->data, array->len);
 }
 
-static gpointer
-bytes_item(gconstpointer item)
+gpointer
+kw_bytes_item(gconstpointer item)
 {
     return bytes_of(item);
 }
 
-static char **
-texts_of(const GPtrArray *from)
+char **
+kw_texts_from_thrift(const GPtrArray *from)
 {
     GStrvBuilder *builder = g_strv_builder_new();
     char **texts;
@@ -77,7 +76,7 @@ path_info(gconstpointer item)
     info->store_table = g_strdup(thrift->store_table);
     info->layout = thrift->layout;
     info->fingerprint = g_strdup(thrift->fingerprint);
-    info->components = texts_of(thrift->components);
+    info->components = kw_texts_from_thrift(thrift->components);
     info->buckets = thrift->buckets;
     return info;
 }
@@ -101,8 +100,8 @@ kw_table_info_from_thrift(const KeywayTableInfo *thrift)
 
     info->name = g_strdup(thrift->name);
     info->about = g_strdup(thrift->about);
-    info->fields = map_array(thrift->fields, field_info, field_info_free);
-    info->paths = map_array(thrift->paths, path_info, path_info_free);
+    info->fields = kw_map_array(thrift->fields, field_info, field_info_free);
+    info->paths = kw_map_array(thrift->paths, path_info, path_info_free);
     return info;
 }
 
@@ -164,7 +163,7 @@ explained_key(gconstpointer item)
     key->path = g_strdup(thrift->path);
     key->store_table = g_strdup(thrift->store_table);
     key->row_key = bytes_of(thrift->row_key);
-    key->pieces = map_array(thrift->pieces, key_piece, key_piece_free);
+    key->pieces = kw_map_array(thrift->pieces, key_piece, key_piece_free);
     key->region_start = thrift->__isset_region_start ? bytes_of(thrift->region_start) : NULL;
     key->region_server = g_strdup(thrift->region_server);
     key->region_stop = thrift->__isset_region_stop ? bytes_of(thrift->region_stop) : NULL;
@@ -215,11 +214,11 @@ kw_explanation_from_thrift(const KeywayExplanation *thrift)
 {
     kw_explanation *explanation = g_new0(kw_explanation, 1);
 
-    explanation->keys = map_array(thrift->keys, explained_key, explained_key_free);
+    explanation->keys = kw_map_array(thrift->keys, explained_key, explained_key_free);
     explanation->path = g_strdup(thrift->path);
-    explanation->ranges = map_array(thrift->ranges, explained_range, explained_range_free);
+    explanation->ranges = kw_map_array(thrift->ranges, explained_range, explained_range_free);
     explanation->reversed = thrift->reversed;
-    explanation->notes = texts_of(thrift->notes);
+    explanation->notes = kw_texts_from_thrift(thrift->notes);
     explanation->expected_efficiency = thrift->expected_efficiency;
     explanation->text = g_strdup(thrift->text);
     return explanation;
@@ -252,13 +251,19 @@ table_info_free_item(gpointer item)
     kw_table_info_free(item);
 }
 
+GPtrArray *
+kw_table_infos_from_thrift(const GPtrArray *thrift)
+{
+    return kw_map_array(thrift, table_info_item, table_info_free_item);
+}
+
 kw_policy_info *
 kw_policy_info_from_thrift(const KeywayPolicyInfo *thrift)
 {
     kw_policy_info *policy = g_new0(kw_policy_info, 1);
 
     policy->text = g_strdup(thrift->text);
-    policy->tables = map_array(thrift->tables, table_info_item, table_info_free_item);
+    policy->tables = kw_table_infos_from_thrift(thrift->tables);
     policy->loaded_at = thrift->loaded_at;
     return policy;
 }
@@ -299,7 +304,7 @@ problem_free(gpointer item)
 GPtrArray *
 kw_problems_from_thrift(const GPtrArray *thrift)
 {
-    return map_array(thrift, problem, problem_free);
+    return kw_map_array(thrift, problem, problem_free);
 }
 
 static gpointer
@@ -309,7 +314,7 @@ created_table(gconstpointer item)
     kw_created_table *table = g_new0(kw_created_table, 1);
 
     table->store_table = g_strdup(thrift->store_table);
-    table->split_keys = map_array(thrift->split_keys, bytes_item, (GDestroyNotify)g_bytes_unref);
+    table->split_keys = kw_map_array(thrift->split_keys, kw_bytes_item, (GDestroyNotify)g_bytes_unref);
     table->created = thrift->created;
     return table;
 }
@@ -327,5 +332,5 @@ created_table_free(gpointer item)
 GPtrArray *
 kw_created_tables_from_thrift(const GPtrArray *thrift)
 {
-    return map_array(thrift, created_table, created_table_free);
+    return kw_map_array(thrift, created_table, created_table_free);
 }

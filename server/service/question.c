@@ -135,19 +135,14 @@ take_sizes(const kw_api_Query *query, const kw_model_limits *limits, kw_scan_req
 }
 
 bool
-kw_question_of_query(kw_exchange *exchange, bool given, const kw_api_Query *query,
-                     kw_scan_request *ret_request, kw_error *ret_error)
+kw_question_on_table(const kw_table *table, const kw_model_limits *limits, const kw_api_Query *query,
+                     kw_arena *arena, kw_scan_request *ret_request, kw_error *ret_error)
 {
-    kw_arena *arena = exchange->call.arena;
-    const kw_model_limits *limits = &kw_exchange_model(exchange)->limits;
     kw_scan_request request = {0};
     kw_question *question = &request.question;
     size_t *fields = NULL;
-    if (!given)
-        return kw_error_set(ret_error, KW_INVALID, "the argument query is missing");
-    if (!kw_exchange_find_table(exchange, true, query->table, &question->table, ret_error))
-        return false;
-    kw_bound *bounds = KW_ARENA_ARRAY(arena, kw_bound, question->table->fields_count);
+    kw_bound *bounds = KW_ARENA_ARRAY(arena, kw_bound, table->fields_count);
+    question->table = table;
     question->bounds = bounds;
     question->range_limit = (size_t)limits->list_values;
     question->full_scan = query->has_full_scan && query->full_scan;
@@ -155,12 +150,24 @@ kw_question_of_query(kw_exchange *exchange, bool given, const kw_api_Query *quer
         !bind_any(query, question, bounds, arena, ret_error) || !take_range(query, question, ret_error) ||
         !take_order(query, question, ret_error) || !take_path(query, question, ret_error) ||
         !take_sizes(query, limits, &request, ret_error) ||
-        !kw_convert_columns(question->table, query->columns.items, query->columns.count, arena, &fields,
-                            &request.fields_count, ret_error) ||
-        !kw_exchange_take_deadline(exchange, query->has_deadline_ms, query->deadline_ms, ret_error))
+        !kw_convert_columns(table, query->columns.items, query->columns.count, arena, &fields,
+                            &request.fields_count, ret_error))
         return false;
     request.fields = fields;
     request.filter = query->has_filter ? query->filter : KW_BYTES_NONE;
     *ret_request = request;
     return true;
+}
+
+bool
+kw_question_of_query(kw_exchange *exchange, bool given, const kw_api_Query *query,
+                     kw_scan_request *ret_request, kw_error *ret_error)
+{
+    const kw_table *table = NULL;
+    if (!given)
+        return kw_error_set(ret_error, KW_INVALID, "the argument query is missing");
+    return kw_exchange_find_table(exchange, true, query->table, &table, ret_error) &&
+           kw_question_on_table(table, &kw_exchange_model(exchange)->limits, query, exchange->call.arena,
+                                ret_request, ret_error) &&
+           kw_exchange_take_deadline(exchange, query->has_deadline_ms, query->deadline_ms, ret_error);
 }

@@ -1,5 +1,5 @@
 # libkeyway and the program keyway against a gateway made of a dict (clients.library, clients.cli); the
-# program (clients.gateway) and the examples of five languages (clients.python, ...) against a real one.
+# program (clients.gateway, clients.advise) and the examples of five languages (clients.python, ...) against a real one.
 add_executable(test_library test_library.c)
 target_link_libraries(test_library PRIVATE keyway_static kw_flags)
 
@@ -15,7 +15,9 @@ set(kw_example_flags_c -I${PROJECT_SOURCE_DIR}/client ${GLIB_CFLAGS} $<TARGET_FI
 if(TARGET keywayd)
   add_test(NAME clients.gateway
     COMMAND ${KW_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/test_gateway.py $<TARGET_FILE:keyway>)
-  list(APPEND kw_client_tests clients.gateway)
+  add_test(NAME clients.advise
+    COMMAND ${KW_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/test_advise.py $<TARGET_FILE:keyway>)
+  list(APPEND kw_client_tests clients.gateway clients.advise)
 endif()
 
 foreach(language python java go node c)

@@ -1,0 +1,341 @@
+/* Questions out of a file: one a line, as JSON or as the words of a command. */
+#include "cli/advise.h"
+#include "cli/question.h"
+#include "cli/text.h"
+
+#include <errno.h>
+#include <json-glib/json-glib.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FILE_BYTES_MAX (4 << 20)
+
+static void
+question_free(gpointer item)
+{
+    kw_advise_question *question = item;
+
+    g_free(question->name);
+    kw_query_free(question->query);
+    g_free(question);
+}
+
+static bool
+wrong(GError **error, const char *what, const char *word)
+{
+    g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "%s \"%s\"", what, word);
+    return false;
+}
+
+/* What `latest` means: one row, the newest. */
+static void
+make_latest(kw_question_words *words)
+{
+    words->descending = !words->ascending;
+    if (words->limit == 0)
+        words->limit = 1;
+}
+
+/* --- words ------------------------------------------------------------------------------------ */
+
+/* Takes "keyway", the command and the table's name off the front. */
+static bool
+take_head(const kw_table_info *table, char ***words, int *count, bool *ret_latest, GError **error)
+{
+    static const char *const commands[] = {"scan", "latest", "get", "explain", NULL};
+
+    *ret_latest = false;
+    if (*count > 0 && g_str_equal(**words, "keyway")) {
+        ++*words;
+        --*count;
+    }
+    if (*count > 0 && g_strv_contains(commands, **words)) {
+        *ret_latest = g_str_equal(**words, "latest");
+        ++*words;
+        --*count;
+    }
+    if (*count > 0 && (**words)[0] != '-' && strchr(**words, '=') == NULL) {
+        if (!g_str_equal(**words, table->name))
+            return wrong(error, "the questions must be about one table, not", **words);
+        ++*words;
+        --*count;
+    }
+    return true;
+}
+
+static kw_query *
+query_of_words(const char *line, const kw_table_info *table, GError **error)
+{
+    g_auto(kw_question_words) words = {0};
+    g_auto(GStrv) split = NULL;
+    g_autofree char **all = NULL;
+    char **rest;
+    int count;
+    bool latest;
+    GOptionContext *context;
+    bool good;
+
+    if (!g_shell_parse_argv(line, &count, &split, error))
+        return NULL;
+    rest = split;
+    if (!take_head(table, &rest, &count, &latest, error))
+        return NULL;
+    all = g_new0(char *, (gsize)count + 2); /* the option parser moves words about */
+    all[0] = (char *)"question";
+    memcpy(all + 1, rest, (gsize)count * sizeof *all);
+    count++;
+    rest = all;
+    context = g_option_context_new(NULL);
+    g_option_context_set_help_enabled(context, FALSE);
+    g_option_context_add_group(context, kw_question_options(&words));
+    good = g_option_context_parse(context, &count, &rest, error);
+    g_option_context_free(context);
+    if (good && latest)
+        make_latest(&words);
+    return good ? kw_question_query(&words, table, all + 1, count - 1, error) : NULL;
+}
+
+/* The comment behind the words names the question, else they do themselves. */
+static char *
+name_of_words(const char *line)
+{
+    const char *comment = strstr(line, " #");
+
+    return g_strstrip(g_strdup(comment == NULL ? line : comment + 2));
+}
+
+/* --- JSON ------------------------------------------------------------------------------------- */
+
+static char *
+text_of_node(JsonNode *node)
+{
+    switch (JSON_NODE_HOLDS_VALUE(node) ? json_node_get_value_type(node) : G_TYPE_NONE) {
+    case G_TYPE_STRING:
+        return g_strdup(json_node_get_string(node));
+    case G_TYPE_INT64:
+        return g_strdup_printf("%" G_GINT64_FORMAT, json_node_get_int(node));
+    case G_TYPE_DOUBLE:
+        return kw_text_from_real(json_node_get_double(node));
+    case G_TYPE_BOOLEAN:
+        return g_strdup(json_node_get_boolean(node) ? "true" : "false");
+    default:
+        return NULL;
+    }
+}
+
+/* Values of an array, commas kept with a backslash; or the one value. */
+static char *
+text_of_list(JsonNode *node)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    JsonArray *array = JSON_NODE_HOLDS_ARRAY(node) ? json_node_get_array(node) : NULL;
+
+    for (guint i = 0; array != NULL && i < json_array_get_length(array); i++) {
+        g_autofree char *one = text_of_node(json_array_get_element(array, i));
+
+        if (one == NULL)
+            return NULL;
+        g_string_append(text, i == 0 ? "" : ",");
+        for (const char *at = one; *at != '\0'; at++)
+            g_string_append_printf(text, *at == ',' ? "\\%c" : "%c", *at);
+    }
+    return array == NULL ? text_of_node(node) : g_string_free(g_steal_pointer(&text), FALSE);
+}
+
+/* {"FIELD": VALUE, ...} as words FIELD=VALUE. */
+static char **
+words_of_object(const char *key, JsonNode *node, bool lists, GError **error)
+{
+    g_autoptr(GPtrArray) words = g_ptr_array_new_with_free_func(g_free);
+    JsonObject *object = JSON_NODE_HOLDS_OBJECT(node) ? json_node_get_object(node) : NULL;
+    g_autoptr(GList) names = object == NULL ? NULL : json_object_get_members(object);
+
+    for (GList *name = names; name != NULL; name = name->next) {
+        JsonNode *value = json_object_get_member(object, name->data);
+        g_autofree char *text = lists ? text_of_list(value) : text_of_node(value);
+
+        if (text == NULL) {
+            wrong(error, "there is no value for", name->data);
+            return NULL;
+        }
+        g_ptr_array_add(words, g_strdup_printf("%s=%s", (char *)name->data, text));
+    }
+    if (object == NULL) {
+        wrong(error, "an object of fields is expected for", key);
+        return NULL;
+    }
+    g_ptr_array_add(words, NULL);
+    return (char **)g_ptr_array_steal(words, NULL);
+}
+
+static void
+replace_text(char **place, const char *text)
+{
+    g_free(*place);
+    *place = g_strdup(text);
+}
+
+/* The one word of such an object. */
+static bool
+word_of_object(const char *key, JsonNode *node, char **place, GError **error)
+{
+    g_auto(GStrv) words = words_of_object(key, node, false, error);
+
+    if (words == NULL)
+        return false;
+    if (g_strv_length(words) != 1)
+        return wrong(error, "exactly one field is expected in", key);
+    replace_text(place, words[0]);
+    return true;
+}
+
+static bool
+take_order(JsonNode *node, kw_question_words *words, GError **error)
+{
+    g_autofree char *text = text_of_node(node);
+
+    words->ascending = text != NULL && g_str_has_prefix(text, "asc");
+    words->descending = text != NULL && g_str_has_prefix(text, "desc");
+    return words->ascending || words->descending || wrong(error, "asc or desc is expected for", "order");
+}
+
+/* Members that are one text. */
+static bool
+take_text(const char *key, JsonNode *node, kw_question_words *words, const kw_table_info *table,
+          GError **error)
+{
+    g_autofree char *text = text_of_list(node);
+
+    if (text == NULL)
+        return wrong(error, "there is no value for", key);
+    if (g_str_equal(key, "limit"))
+        words->limit = g_ascii_strtoll(text, NULL, 10);
+    else if (g_str_equal(key, "path"))
+        replace_text(&words->path, text);
+    else if (g_str_equal(key, "columns"))
+        replace_text(&words->columns, text);
+    else if (g_str_equal(key, "filter"))
+        replace_text(&words->filter, text);
+    else if (g_str_equal(key, "full_scan"))
+        words->full_scan = g_str_equal(text, "true");
+    else if (g_str_equal(key, "table"))
+        return g_str_equal(text, table->name) ||
+               wrong(error, "the questions must be about one table, not", text);
+    else if (!g_str_equal(key, "name") && !g_str_equal(key, "latest"))
+        return wrong(error, "a question has no member", key);
+    return true;
+}
+
+static bool
+take_member(const char *key, JsonNode *node, kw_question_words *words, const kw_table_info *table,
+            GError **error)
+{
+    if (g_str_equal(key, "where"))
+        return (words->where = words_of_object(key, node, false, error)) != NULL;
+    if (g_str_equal(key, "any"))
+        return (words->any = words_of_object(key, node, true, error)) != NULL;
+    if (g_str_equal(key, "from"))
+        return word_of_object(key, node, &words->from, error);
+    if (g_str_equal(key, "after"))
+        return word_of_object(key, node, &words->after, error);
+    if (g_str_equal(key, "to"))
+        return word_of_object(key, node, &words->to, error);
+    if (g_str_equal(key, "through"))
+        return word_of_object(key, node, &words->through, error);
+    if (g_str_equal(key, "order"))
+        return take_order(node, words, error);
+    return take_text(key, node, words, table, error);
+}
+
+static kw_query *
+query_of_json(const char *line, const kw_table_info *table, char **ret_name, GError **error)
+{
+    g_auto(kw_question_words) words = {0};
+    g_autoptr(JsonParser) parser = json_parser_new();
+    JsonObject *object;
+    g_autoptr(GList) names = NULL;
+
+    if (!json_parser_load_from_data(parser, line, -1, error))
+        return NULL;
+    object = json_node_get_object(json_parser_get_root(parser));
+    names = json_object_get_members(object);
+    for (GList *name = names; name != NULL; name = name->next)
+        if (!take_member(name->data, json_object_get_member(object, name->data), &words, table, error))
+            return NULL;
+    if (json_object_get_boolean_member_with_default(object, "latest", FALSE))
+        make_latest(&words);
+    *ret_name = g_strdup(json_object_get_string_member_with_default(object, "name", line));
+    return kw_question_query(&words, table, NULL, 0, error);
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+static bool
+add_line(GPtrArray *questions, char *line, const kw_table_info *table, GError **error)
+{
+    kw_advise_question *question;
+    kw_query *query;
+    char *name = NULL;
+
+    g_strstrip(line);
+    if (line[0] == '\0' || line[0] == '#')
+        return true;
+    if (line[0] == '{')
+        query = query_of_json(line, table, &name, error);
+    else
+        query = query_of_words(line, table, error);
+    if (query == NULL) {
+        g_free(name);
+        return false;
+    }
+    question = g_new0(kw_advise_question, 1);
+    question->name = name != NULL ? name : name_of_words(line);
+    question->query = query;
+    g_ptr_array_add(questions, question);
+    return true;
+}
+
+GPtrArray *
+kw_advise_questions_parse(const char *text, const char *path, const kw_table_info *table, GError **error)
+{
+    g_autoptr(GPtrArray) questions = g_ptr_array_new_with_free_func(question_free);
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+
+    for (guint i = 0; lines[i] != NULL; i++)
+        if (!add_line(questions, lines[i], table, error)) {
+            g_prefix_error(error, "%s:%u: ", path, i + 1);
+            return NULL;
+        }
+    return g_steal_pointer(&questions);
+}
+
+/* g_file_get_contents does not read pipes to their end in bounded memory; questions are short. */
+static char *
+read_file(const char *path, GError **error)
+{
+    FILE *file = g_str_equal(path, "-") ? stdin : fopen(path, "re");
+    g_autofree char *text = g_malloc(FILE_BYTES_MAX + 1);
+    gsize size;
+
+    if (file == NULL) {
+        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "%s: %s", path, g_strerror(errno));
+        return NULL;
+    }
+    size = fread(text, 1, FILE_BYTES_MAX, file);
+    text[size] = '\0';
+    if (file != stdin)
+        fclose(file);
+    if (size < FILE_BYTES_MAX && g_utf8_validate(text, (gssize)size, NULL))
+        return g_steal_pointer(&text);
+    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "%s: %s", path,
+                size < FILE_BYTES_MAX ? "it is not text in UTF-8" : "it is larger than 4 MiB");
+    return NULL;
+}
+
+GPtrArray *
+kw_advise_questions_read(const char *path, const kw_table_info *table, GError **error)
+{
+    g_autofree char *text = read_file(path, error);
+
+    return text == NULL ? NULL : kw_advise_questions_parse(text, path, table, error);
+}

@@ -1,0 +1,148 @@
+/* See private.h. */
+#include "cli/private.h"
+
+#include <glib/gstdio.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define START_TIMEOUT_MS 10000
+
+static const char policy[] = "listen: 127.0.0.1:0\n"
+                             "admin: off\n"
+                             "loops: 1\n"
+                             "store: {kind: \"null\"}\n"
+                             "log: {level: error}\n"
+                             "limits: {frame: 512MiB, decoded: 8GiB, list_values: 1000000}\n"
+                             "timeouts: {frame: 5min, call: 10min}\n"
+                             "tables: {nothing: {fields: {id: string}, key: [field: id]}}\n";
+
+struct kw_private {
+    char *folder;
+    char *policy_file;
+    char *port_file;
+    char *address;
+    GPid pid; /* 0: not started */
+};
+
+static char *
+find_program(void)
+{
+    const char *named = g_getenv("KEYWAYD");
+    g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
+    g_autofree char *folder = self == NULL ? NULL : g_path_get_dirname(self);
+    g_autofree char *beside = folder == NULL ? NULL : g_build_filename(folder, "keywayd", NULL);
+
+    if (named != NULL && named[0] != '\0')
+        return g_strdup(named);
+    if (beside != NULL && g_file_test(beside, G_FILE_TEST_IS_EXECUTABLE))
+        return g_steal_pointer(&beside);
+    return g_find_program_in_path("keywayd");
+}
+
+/* In the child, before it becomes the gateway. */
+static void
+end_with_parent(gpointer user)
+{
+    (void)user;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+static bool
+spawn(kw_private *self, GError **error)
+{
+    g_autofree char *program = find_program();
+    char *words[] = {program, (char *)"--config", self->policy_file, (char *)"--port-file", self->port_file,
+                     NULL};
+
+    if (program == NULL) {
+        g_set_error_literal(error, G_SPAWN_ERROR, G_SPAWN_ERROR_NOENT,
+                            "keywayd is neither in this program's folder nor in PATH; name it in KEYWAYD, or "
+                            "a running gateway with --gateway");
+        return false;
+    }
+    return g_spawn_async(self->folder, words, NULL, G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDOUT_TO_DEV_NULL,
+                         end_with_parent, NULL, &self->pid, error);
+}
+
+/* "listener=127.0.0.1:33033" in the first line of the port file. */
+static bool
+read_address(kw_private *self)
+{
+    g_autofree char *text = NULL;
+    char *line, *end;
+
+    if (!g_file_get_contents(self->port_file, &text, NULL, NULL))
+        return false;
+    line = strstr(text, "listener=");
+    end = line == NULL ? NULL : strchr(line, '\n');
+    if (end == NULL)
+        return false;
+    line += strlen("listener=");
+    self->address = g_strndup(line, (gsize)(end - line));
+    return true;
+}
+
+static bool
+wait_for_address(kw_private *self, GError **error)
+{
+    for (int waited_ms = 0; waited_ms < START_TIMEOUT_MS; waited_ms += 5) {
+        int status;
+
+        if (read_address(self))
+            return true;
+        if (waitpid(self->pid, &status, WNOHANG) == self->pid) {
+            self->pid = 0;
+            g_set_error_literal(error, G_SPAWN_ERROR, G_SPAWN_ERROR_FAILED, "keywayd did not start");
+            return false;
+        }
+        g_usleep(5000);
+    }
+    g_set_error_literal(error, G_SPAWN_ERROR, G_SPAWN_ERROR_FAILED, "keywayd does not begin to listen");
+    return false;
+}
+
+kw_private *
+kw_private_start(GError **error)
+{
+    g_autoptr(kw_private) self = g_new0(kw_private, 1);
+
+    self->folder = g_dir_make_tmp("keyway-XXXXXX", error);
+    if (self->folder == NULL)
+        return NULL;
+    self->policy_file = g_build_filename(self->folder, "policy.yaml", NULL);
+    self->port_file = g_build_filename(self->folder, "ports", NULL);
+    if (!g_file_set_contents(self->policy_file, policy, -1, error) || !spawn(self, error) ||
+        !wait_for_address(self, error))
+        return NULL;
+    return g_steal_pointer(&self);
+}
+
+const char *
+kw_private_address(const kw_private *self)
+{
+    return self->address;
+}
+
+void
+kw_private_stop(kw_private *self)
+{
+    if (self == NULL)
+        return;
+    if (self->pid != 0) {
+        kill(self->pid, SIGKILL); /* it keeps nothing */
+        waitpid(self->pid, NULL, 0);
+    }
+    if (self->folder != NULL) {
+        g_unlink(self->policy_file);
+        g_unlink(self->port_file);
+        g_rmdir(self->folder);
+    }
+    g_free(self->folder);
+    g_free(self->policy_file);
+    g_free(self->port_file);
+    g_free(self->address);
+    g_free(self);
+}

@@ -1,0 +1,93 @@
+/* One question under one candidate: its plan, and what the plan would read of the sample. */
+#include "plan/advise_inside.h"
+
+static size_t
+count_in_range(const kw_plan *plan, const kw_range *range, const kw_keyed *keyed)
+{
+    size_t first = kw_keyed_before(keyed, range->start), end = first;
+    if (!plan->point)
+        end = range->stop.size ? kw_keyed_before(keyed, range->stop) : keyed->count;
+    while (plan->point && end < keyed->count && kw_bytes_compare(keyed->sorted[end], range->start) == 0)
+        end++;
+    return end > first ? end - first : 0;
+}
+
+/* Keys of the sample within the ranges. ret_merged: ranges of the first group that hold any. */
+static size_t
+count_scanned(const kw_plan *plan, const kw_keyed *keyed, size_t *ret_merged)
+{
+    size_t scanned = 0;
+    *ret_merged = 0;
+    for (size_t index = 0; index < plan->ranges_count; index++) {
+        size_t count = count_in_range(plan, &plan->ranges[index], keyed);
+        *ret_merged += count > 0 && plan->ranges[index].group == plan->ranges[0].group;
+        scanned += count;
+    }
+    return scanned;
+}
+
+static size_t
+count_matching(const kw_plan *plan, const kw_keyed *keyed)
+{
+    size_t matching = 0;
+    for (size_t index = 0; index < keyed->count; index++)
+        matching += kw_plan_matches(plan, &keyed->records[keyed->record_of[index]]);
+    return matching;
+}
+
+/* A limit ends the reading early; each range that is merged has been asked for one row more. */
+static void
+count_limit(const kw_question *question, size_t merged, kw_advised_question *counted)
+{
+    if (question->limit == 0 || question->limit >= counted->matching)
+        return;
+    double each = (double)counted->scanned / (double)counted->matching;
+    size_t read = (size_t)(each * (double)question->limit + 0.5) + (merged > 0 ? merged - 1 : 0);
+    counted->scanned = MIN(counted->scanned, read);
+    counted->matching = question->limit;
+}
+
+/* Can the same path give the rows in an order? */
+static bool
+is_ordered(const kw_question *question, const kw_plan *plan)
+{
+    if (question->order != KW_ORDER_PATH)
+        return true;
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_question ordered = *question;
+    const kw_plan *again;
+    kw_error ignored;
+    ordered.order = KW_ORDER_ASCENDING;
+    ordered.path = (int)(plan->path - question->table->paths);
+    return kw_plan_make(&ordered, arena, &again, &ignored);
+}
+
+void
+kw_advise_question(const kw_asked *asked, const kw_keyed *keyed, kw_arena *arena,
+                   kw_advised_question *ret_question)
+{
+    g_autoptr(kw_arena) own = kw_arena_new();
+    const kw_question *question = &asked->question;
+    const kw_plan *plan;
+    kw_error error;
+    *ret_question = (kw_advised_question){.refusal = asked->refusal};
+    if (asked->refusal)
+        return;
+    if (!kw_plan_make(question, own, &plan, &error)) {
+        ret_question->refusal = kw_arena_printf(arena, "%s", error.text);
+        return;
+    }
+    const kw_keyed *under = &keyed[plan->path - question->table->paths];
+    size_t merged;
+    *ret_question = (kw_advised_question){
+        .path = plan->path,
+        .ranges = plan->ranges_count,
+        .groups = plan->groups_count,
+        .point = plan->point,
+        .ordered = is_ordered(question, plan),
+        .expected_efficiency = plan->expected_efficiency,
+        .scanned = count_scanned(plan, under, &merged),
+        .matching = count_matching(plan, under),
+    };
+    count_limit(question, merged, ret_question);
+}

@@ -1,0 +1,11 @@
+/* Inside of the room: policies that came in a call and are compiled, but not served. Any thread. */
+#pragma once
+
+#include "service/question.h"
+
+/* INVALID "NAME:line:column: message (hint)" with the first problem. No file that it names is opened. */
+kw_policy *kw_candidate_compile(kw_bytes name, kw_bytes text, kw_error *ret_error);
+
+/* The table with this name; with an empty name, the only one. */
+const kw_table *kw_candidate_table(const kw_policy *policy, kw_bytes candidate, kw_bytes name,
+                                   kw_error *ret_error);
