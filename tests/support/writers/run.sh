@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs Writers.java against the HBase of ../hbase: run.sh ZOOKEEPER_PORT. The jars are fetched once into a cache folder
-# of the user. Exits with 77 when they cannot be had.
+# of the user; `run.sh fetch` does only that. Exits with 77 when they cannot be had.
 set -euo pipefail
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 RUN=none
@@ -15,5 +15,6 @@ if [ ! -e "$JARS/.complete" ]; then
     { echo "the jars of Phoenix and HBaseWD could not be fetched" >&2; exit 77; }
   touch "$JARS/.complete"
 fi
+[ "$1" = fetch ] && exit 0
 mapfile -t options < <(java_options)
 exec java "${options[@]}" -Xmx192m -XX:-UsePerfData -XX:TieredStopAtLevel=1 -cp "$LIB/*:$JARS/*" "$WRITERS/Writers.java" "$1"
