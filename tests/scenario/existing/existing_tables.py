@@ -5,6 +5,7 @@ cell is byte for byte what they would have written.
 
 KEYWAYD names the gateway, KW_HBASE_ENV the file that tells where HBase is, KW_SEED the randomness.
 """
+import hashlib
 import json
 import os
 import pathlib
@@ -29,7 +30,7 @@ DDL = {
              "f FLOAT NOT NULL, g UNSIGNED_INT NOT NULL, id VARCHAR NOT NULL, t TIME, u UNSIGNED_LONG, v UNSIGNED_INT, "
              "CONSTRAINT pk PRIMARY KEY (a, b DESC, c DESC, d, e, f DESC, g, id)) SALT_BUCKETS = 2",
 }
-FORMS = {"purchases": "bytes", "sales": "text", "readings": "hbasewd", "order_events": "phoenix", "stock": "phoenix", "kinds": "phoenix"}
+FORMS = {"purchases": "bytes", "sales": "text", "parcels": "hashes", "readings": "hbasewd", "order_events": "phoenix", "stock": "phoenix", "kinds": "phoenix"}
 
 
 class Writers:
@@ -70,6 +71,8 @@ MAKERS = {
     "sales": lambda c, i: {
         "shop": c.choice(["kiel", "ulm", "ulm2"]), "ts": START + i * 1000, "id": f"{i:06d}", "pieces": number(c, 32),
         "amount": c.randrange(-99, 99) + 0.25},  # Java writes 12 as 12.0, the form text as 12
+    "parcels": lambda c, i: {"id": f"P{i}", "ts": START + c.randrange(10**9), "code": c.choice(["DEU", "POL"]), "number": c.randrange(2**31),
+                             "flag": c.random() < 0.5, "note": c.choice(["", "heavy"])},
     "readings": lambda c, i: {"ts": START + i // 3, "sensor": f"s{i}", "celsius": real(c)},
     "order_events": lambda c, i: {
         "order_id": f"SF{c.randrange(20)}", "ts": START + i * 7, "status": c.choice(["paid", "packed"]), "amount": real(c),
@@ -84,6 +87,11 @@ MAKERS = {
 }
 
 
+def bucket(moment):
+    """Math.floorMod((short) Long.hashCode(moment), 10)"""
+    return (((moment ^ moment >> 32) + 0x8000 & 0xffff) - 0x8000) % 10
+
+
 def backwards(text):
     """Sorts strings the other way round, as descending columns do."""
     return bytes(255 - byte for byte in text.encode()) + b"\xff"
@@ -92,6 +100,7 @@ def backwards(text):
 ORDERS = {
     "purchases": lambda r: (r["usr"] + "|", -r["ts"]),
     "sales": lambda r: (r["shop"] + "_", r["ts"], r["id"]),
+    "parcels": lambda r: (bucket(r["ts"]), hashlib.md5(r["id"].encode()).hexdigest()[:4], r["code"], r["number"], r["flag"], r["ts"], r["id"]),
     "readings": lambda r: (r["ts"], r["sensor"]),
     "order_events": lambda r: (r["order_id"], -r["ts"]),
     "stock": lambda r: (backwards(r["shop"]), r["level"], -r["price"], r["at"], backwards(r["item"])),

@@ -2,6 +2,7 @@ import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
 import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.util.ArrayList;
@@ -121,6 +122,35 @@ public class Writers {
             row.addProperty("id", parts[2]);
             row.addProperty("amount", Double.parseDouble(Bytes.toString(result.getValue(CF, Bytes.toBytes("amount")))));
             row.addProperty("pieces", Integer.parseInt(Bytes.toString(result.getValue(CF, Bytes.toBytes("pieces")))));
+            return row;
+        }
+    }
+
+    /** bucket of the time, digits of an MD5, fixed code, number, flag, -, id. */
+    static class ByHashes implements Form {
+        public byte[][] splits() { return null; }
+        public String family() { return "cf"; }
+
+        public Put put(JsonObject row) throws Exception {
+            byte[] md5 = MessageDigest.getInstance("MD5").digest(text(row, "id"));
+            int bucket = Math.floorMod((short) Long.hashCode(row.get("ts").getAsLong()), 10);
+            byte[] key = Bytes.toBytes(bucket + Bytes.toHex(md5).substring(0, 4));
+            key = Bytes.add(key, text(row, "code"), Bytes.toBytes(row.get("number").getAsInt()));
+            key = Bytes.add(key, Bytes.toBytes(row.get("flag").getAsBoolean()), Bytes.toBytes(row.get("ts").getAsLong()));
+            Put put = new Put(Bytes.add(key, Bytes.toBytes("-"), text(row, "id")));
+            put.addColumn(CF, Bytes.toBytes("note"), text(row, "note"));
+            return put;
+        }
+
+        public JsonObject read(Result result) {
+            byte[] key = result.getRow();
+            JsonObject row = new JsonObject();
+            row.addProperty("code", Bytes.toString(key, 5, 3));
+            row.addProperty("number", Bytes.toInt(key, 8));
+            row.addProperty("flag", key[12] != 0);
+            row.addProperty("ts", Bytes.toLong(key, 13));
+            row.addProperty("id", Bytes.toString(key, 22, key.length - 22));
+            row.addProperty("note", Bytes.toString(result.getValue(CF, Bytes.toBytes("note"))));
             return row;
         }
     }
@@ -252,7 +282,7 @@ public class Writers {
 
     void create(String name, String form, JsonElement ddl) throws Exception {
         Form made = form.equals("bytes") ? new ByBytes() : form.equals("text") ? new ByText()
-            : form.equals("hbasewd") ? new ByHbaseWd() : new ByPhoenix(name, ddl.getAsString());
+            : form.equals("hashes") ? new ByHashes() : form.equals("hbasewd") ? new ByHbaseWd() : new ByPhoenix(name, ddl.getAsString());
         TableDescriptor table = TableDescriptorBuilder.newBuilder(TableName.valueOf(name))
             .setColumnFamily(ColumnFamilyDescriptorBuilder.of(made.family())).build();
         try (Admin admin = hbase.getAdmin()) {
