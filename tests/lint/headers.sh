@@ -13,6 +13,6 @@ while IFS= read -r header; do
         bad=$((bad + 1))
     fi
     grep -q '^#pragma once' "$header" || { echo "$header: no #pragma once"; bad=$((bad + 1)); }
-done < <(find "$root/server" "$root/config" "$root/client" -name '*.h' -not -path '*/examples/*' | sort)
+done < <(find "$root/server" "$root/config" "$root/client" -name '*.h' -not -path "$root/client/examples/*" | sort)
 echo "$count headers, $bad bad"
 [ $count -gt 0 ] && [ $bad -eq 0 ]
