@@ -2,6 +2,8 @@
  * gets a text. The rules for names are HBase's (TableName, ColumnFamilyDescriptor), on ASCII. */
 #include "store/check.h"
 
+#include "filter/filter.h"
+
 #include <stdio.h>
 
 kw_shown
@@ -201,12 +203,23 @@ check_selection(kw_bytes table, int32_t max_versions, int64_t from, int64_t to, 
     return true;
 }
 
+static bool
+check_filter(kw_bytes table, kw_bytes filter, kw_error *ret_error)
+{
+    if (filter.size == 0)
+        return true;
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    return kw_filter_parse(filter, arena, ret_error) ||
+           kw_error_prefix(ret_error, "table %s", kw_show(table).text);
+}
+
 bool
 kw_check_get(const kw_get *get, kw_error *ret_error)
 {
     return check_row(get->table, get->row, ret_error) &&
            check_columns(get->table, get->columns, get->columns_count, ret_error) &&
-           check_selection(get->table, get->max_versions, get->time_from, get->time_to, ret_error);
+           check_selection(get->table, get->max_versions, get->time_from, get->time_to, ret_error) &&
+           check_filter(get->table, get->filter, ret_error);
 }
 
 bool
@@ -220,7 +233,7 @@ kw_check_run_spec(const kw_run_spec *spec, kw_error *ret_error)
     if (longest > KW_STORE_ROW_KEY_MAX)
         return kw_error_set(ret_error, KW_INVALID, "table %s: a range bound of %zu bytes is longer than %d",
                             kw_show(spec->table).text, longest, KW_STORE_ROW_KEY_MAX);
-    return true;
+    return check_filter(spec->table, spec->filter, ret_error);
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */

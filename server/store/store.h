@@ -15,6 +15,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "base/cell.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/loop.h"
@@ -28,13 +29,6 @@ typedef struct kw_run kw_run;
 #define KW_STORE_VALUE_MAX (10 * 1024 * 1024)
 
 #define KW_TIMESTAMP_NONE INT64_MAX /* "the store stamps it" on writes, HBase's LATEST_TIMESTAMP */
-
-typedef struct kw_cell {
-    kw_bytes family;
-    kw_bytes qualifier;
-    kw_bytes value;
-    int64_t timestamp; /* of a cell read; ignored in writes (the write's own counts) */
-} kw_cell;
 
 typedef struct kw_row {
     kw_bytes key;
@@ -159,7 +153,7 @@ typedef struct kw_get {
     int32_t max_versions; /* per column; 0 means 1 */
     int64_t time_from;    /* cells with time_from <= timestamp < time_to; both 0: all */
     int64_t time_to;
-    kw_bytes filter; /* HBase filter language; empty: none */
+    kw_bytes filter; /* HBase's filter language (filter/filter.h); empty: none, malformed: INVALID */
     kw_deadline deadline;
 } kw_get;
 

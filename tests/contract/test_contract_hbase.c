@@ -6,10 +6,9 @@
  * the fixture's file in KW_HBASE_ENV; without that, too, the test is skipped (77).
  */
 #include "contract/contract.h"
-#include "store/hbase/hbase.h"
+#include "contract/hbase_place.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #define SKIPPED 77
@@ -53,47 +52,17 @@ take_options(int *argc, char **argv)
     *argc = kept;
 }
 
-/* The line NAME=value, NULL when there is none; to be freed. */
-static char *
-value_of(char **lines, const char *name)
-{
-    for (char **line = lines; *line; line++)
-        if (g_str_has_prefix(*line, name) && (*line)[strlen(name)] == '=')
-            return g_strdup(*line + strlen(name) + 1);
-    return NULL;
-}
-
-/* host:port; NULL when there is no HBase, and then why, both to be freed. */
-static char *
-find_place(char **ret_why)
-{
-    const char *given = getenv("KW_HBASE_THRIFT"), *file = getenv("KW_HBASE_ENV");
-    if (given)
-        return g_strdup(given);
-    g_autofree char *text = NULL;
-    if (!file || !g_file_get_contents(file, &text, NULL, NULL)) {
-        *ret_why = g_strdup("neither KW_HBASE_THRIFT nor KW_HBASE_ENV says where an HBase is");
-        return NULL;
-    }
-    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-    *ret_why = value_of(lines, "KW_HBASE_SKIP");
-    return value_of(lines, settings.framed ? "KW_HBASE_FRAMED" : "KW_HBASE_BUFFERED");
-}
-
 int
 main(int argc, char **argv)
 {
     take_options(&argc, argv);
-    g_autofree char *why = NULL;
-    g_autofree char *place = find_place(&why);
-    const char *colon = place ? strrchr(place, ':') : NULL;
-    if (!colon) {
-        printf("1..0 # SKIP %s\n", why ? why : "no HBase");
+    g_autoptr(kw_hbase_place) place = kw_hbase_place_find(settings.framed);
+    if (!place->host) {
+        printf("1..0 # SKIP %s\n", place->why);
         return SKIPPED;
     }
-    g_autofree char *host = g_strndup(place, (size_t)(colon - place));
-    server.host = host;
-    server.port = (uint16_t)strtoul(colon + 1, NULL, 10);
+    server.host = place->host;
+    server.port = place->port;
     g_test_init(&argc, &argv, NULL);
     g_autofree char *prefix = g_strdup_printf("kwc_%d_%08x", (int)getpid(), (unsigned)kw_random_u64());
     kw_contract_add_tests(prefix, open_store);

@@ -1,6 +1,7 @@
 /* What the files of the store in memory share. */
 #pragma once
 
+#include "filter/machine.h"
 #include "support/memory_store.h"
 
 #include "store/class.h"
@@ -73,6 +74,8 @@ struct memory_run {
     kw_run base;
     kw_run_spec spec; /* slices malloc'ed */
     kw_column *columns;
+    kw_arena *arena; /* of the filter's tree; NULL: no filter */
+    kw_filter_machine *machine;
     kw_bytes at; /* where the next fetch begins (forward) or ends (reversed); malloc'ed */
     bool has_at;
     bool closed, on_way;

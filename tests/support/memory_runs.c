@@ -7,7 +7,8 @@ memory_free_run(memory_run *run)
     memory_drop(run->spec.table);
     memory_drop(run->spec.start);
     memory_drop(run->spec.stop);
-    memory_drop(run->spec.filter);
+    kw_filter_machine_free(run->machine);
+    kw_arena_free(run->arena);
     memory_drop(run->at);
     for (size_t i = 0; i < run->spec.columns_count; i++) {
         memory_drop(run->columns[i].family);
@@ -26,7 +27,12 @@ memory_open_run(kw_door *door, const kw_run_spec *spec)
     run->spec.table = memory_copy(spec->table);
     run->spec.start = memory_copy(spec->start);
     run->spec.stop = memory_copy(spec->stop);
-    run->spec.filter = memory_copy(spec->filter);
+    if (spec->filter.size) {
+        kw_error error;
+        run->arena = kw_arena_new();
+        run->machine =
+            kw_filter_machine_new(kw_filter_parse(spec->filter, run->arena, &error), spec->reversed, &error);
+    }
     run->columns = g_new0(kw_column, spec->columns_count);
     run->spec.columns = run->columns;
     for (size_t i = 0; i < spec->columns_count; i++) {
@@ -70,13 +76,18 @@ next_place(const memory_store *store, const memory_run *run)
     return spec->stop.size && kw_bytes_compare(found->key, spec->stop) >= 0 ? -1 : place;
 }
 
+/* Does the filter leave anything of the row? */
 static bool
-passes(const memory_run *run, const memory_row *found)
+passes(memory_run *run, kw_row *row)
 {
-    if (run->spec.filter.size == 0)
+    if (!run->machine)
         return true;
-    g_assert(kw_bytes_equal(run->spec.filter, KW_BYTES_LITERAL("even")));
-    return found->key.data[found->key.size - 1] % 2 == 0;
+    size_t count = row->cells_count;
+    kw_error error;
+    kw_filter_verdict verdict = kw_filter_machine_row(run->machine, row->key, row->cells, &count, 1, &error);
+    g_assert(verdict != KW_FILTER_ROW_FAILED);
+    row->cells_count = (uint32_t)count;
+    return verdict == KW_FILTER_ROW_KEPT;
 }
 
 static kw_row *
@@ -117,8 +128,8 @@ memory_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_hi
         rows->scanned++;
         if (rows->count == room)
             rows->rows = more_rows(rows, &room);
-        if (passes(run, found) && memory_read_row(found, run->spec.columns, run->spec.columns_count, rows,
-                                                  &rows->rows[rows->count]))
+        kw_row *row = &rows->rows[rows->count];
+        if (memory_read_row(found, run->spec.columns, run->spec.columns_count, rows, row) && passes(run, row))
             rows->count++;
     }
     store->control.rows_read += rows->scanned;

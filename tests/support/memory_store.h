@@ -1,7 +1,6 @@
 /* A store in memory for tests: sorted rows, completions through the loop, faults and disorder on request.
  *
- * Keeps one version of a cell and no delete markers; a filter is not HBase's language but one word: "even"
- * keeps rows whose key ends in an even byte. One loop. What happened stands in the control.
+ * Keeps one version of a cell and no delete markers. One loop. What happened stands in the control.
  */
 #pragma once
 

@@ -3,6 +3,7 @@
 #include "store/check.h"
 #include "store/embedded/internal.h"
 #include "store/embedded/reader.h"
+#include "store/embedded/sieve.h"
 
 bool
 kw_embedded_check_deadline(kw_deadline deadline, const char *doing, kw_error *ret_error)
@@ -35,21 +36,48 @@ asked_by(const kw_get *get)
                       .filter = get->filter};
 }
 
+/* False: the filter failed. */
+static bool
+sift(get_job *job, kw_sieve *sieve, kw_row *row, kw_row *ret_row)
+{
+    kw_row kept = {.key = ret_row->key};
+    kw_filter_verdict verdict = kw_sieve_row(sieve, row, job->rows, &kept, &job->error);
+    *ret_row = kept;
+    return verdict != KW_FILTER_ROW_FAILED;
+}
+
+static bool
+read_selected(get_job *job, kw_reader *reader, kw_sieve *sieve, kw_bytes key, kw_row *ret_row)
+{
+    kw_row row;
+    if (kw_sieve_filters(sieve))
+        kw_sieve_begin(sieve, &reader->view);
+    else
+        kw_view_direct(&reader->view, job->rows);
+    bool seen = kw_reader_get(reader, key, &row);
+    bool good = kw_engine_iterator_good(reader->at, &job->error);
+    if (seen && !kw_sieve_filters(sieve)) {
+        *ret_row = row;
+        job->rows->bytes += reader->view.bytes;
+        return good;
+    }
+    *ret_row = (kw_row){.key = kw_arena_copy(job->rows->arena, key)};
+    return good && (!seen || sift(job, sieve, &row, ret_row));
+}
+
 static bool
 read_one(get_job *job, rocksdb_iterator_t *at, kw_stored_table *table, const kw_get *get, kw_row *ret_row)
 {
     kw_selection selection;
+    kw_sieve sieve;
     kw_asked asked = asked_by(get);
     if (!kw_selection_init_on(&selection, table, &asked, &job->error))
         return false;
     kw_reader reader;
     kw_reader_init(&reader, at, &selection);
-    kw_view_direct(&reader.view, job->rows);
-    if (kw_reader_get(&reader, get->row, ret_row))
-        job->rows->bytes += reader.view.bytes;
-    else
-        *ret_row = (kw_row){.key = kw_arena_copy(job->rows->arena, get->row)};
-    bool good = kw_engine_iterator_good(at, &job->error);
+    bool good = kw_sieve_init(&sieve, &asked, false, &job->error) &&
+                read_selected(job, &reader, &sieve, get->row, ret_row);
+    kw_sieve_clear(&sieve);
     kw_reader_clear(&reader);
     kw_selection_clear(&selection);
     return good;

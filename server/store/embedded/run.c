@@ -7,9 +7,12 @@
 #include "base/counters.h"
 #include "store/embedded/internal.h"
 #include "store/embedded/reader.h"
+#include "store/embedded/sieve.h"
 
 #define ITERATOR_LIFE_MS 10000
 #define ROWS_PER_DEADLINE_CHECK 64
+/* Rows that one fetch looks at for a filter before it tells what it has: readers are shared. */
+#define ROWS_SIFTED_MOST 20000
 
 typedef struct embedded_run {
     kw_run base;
@@ -23,10 +26,12 @@ typedef struct embedded_run {
     rocksdb_iterator_t *at; /* NULL: to be made */
     kw_deadline at_until;
     kw_reader reader;
+    kw_sieve sieve;
     kw_buffer lowest, highest; /* the range as keys: inclusive, exclusive */
     kw_buffer resume;          /* row prefix of the row to go on with; empty: from the range's start */
     GArray *found;             /* kw_row, of the present fetch */
     bool at_end;
+    bool late; /* the present fetch ended with its deadline */
 
     uint32_t max_rows; /* the present fetch */
     size_t max_bytes;
@@ -88,8 +93,12 @@ begin(embedded_run *run)
                       .time_from = spec->time_from,
                       .time_to = spec->time_to,
                       .filter = spec->filter};
-    if (!kw_selection_init(&run->selection, store->catalog, &asked, &run->error))
+    if (!kw_sieve_init(&run->sieve, &asked, spec->reversed, &run->error))
         return false;
+    if (!kw_selection_init(&run->selection, store->catalog, &asked, &run->error)) {
+        kw_sieve_clear(&run->sieve);
+        return false;
+    }
     kw_reader_init(&run->reader, NULL, &run->selection);
     run->found = g_array_new(FALSE, FALSE, sizeof(kw_row));
     set_range(run);
@@ -140,27 +149,68 @@ should_stop(embedded_run *run)
 {
     if (atomic_load_explicit(&run->closed, memory_order_relaxed))
         return true;
-    return run->rows->scanned % ROWS_PER_DEADLINE_CHECK == 0 && kw_deadline_passed(run->deadline);
+    if (run->rows->scanned % ROWS_PER_DEADLINE_CHECK != 0)
+        return false;
+    run->late = kw_deadline_passed(run->deadline);
+    return run->late || (kw_sieve_filters(&run->sieve) && run->rows->scanned >= ROWS_SIFTED_MOST);
+}
+
+static bool
+read_row(embedded_run *run, kw_row *ret_row)
+{
+    return run->spec.reversed ? kw_reader_backward(&run->reader, ret_row)
+                              : kw_reader_forward(&run->reader, ret_row);
+}
+
+/* False: the filter failed. */
+static bool
+take_filtered(embedded_run *run)
+{
+    kw_row row, kept;
+    kw_sieve_begin(&run->sieve, &run->reader.view);
+    if (!read_row(run, &row))
+        return true;
+    switch (kw_sieve_row(&run->sieve, &row, run->rows, &kept, &run->error)) {
+    case KW_FILTER_ROW_KEPT:
+        g_array_append_val(run->found, kept);
+        return true;
+    case KW_FILTER_ROW_DROPPED:
+        return true;
+    case KW_FILTER_ROW_FAILED:
+        break;
+    }
+    return false;
+}
+
+static bool
+take_row(embedded_run *run)
+{
+    kw_row row;
+    if (kw_sieve_filters(&run->sieve))
+        return take_filtered(run);
+    if (read_row(run, &row)) {
+        g_array_append_val(run->found, row);
+        run->rows->bytes += run->reader.view.bytes;
+    }
+    return true;
 }
 
 static bool
 collect(embedded_run *run)
 {
     kw_rows *rows = run->rows;
+    bool done = false;
     g_array_set_size(run->found, 0);
-    while (rocksdb_iter_valid(run->at) && run->found->len < run->max_rows && rows->bytes < run->max_bytes) {
-        kw_row row;
-        bool seen = run->spec.reversed ? kw_reader_backward(&run->reader, &row)
-                                       : kw_reader_forward(&run->reader, &row);
+    while (!done && rocksdb_iter_valid(run->at) && run->found->len < run->max_rows &&
+           rows->bytes < run->max_bytes) {
         rows->scanned++;
-        if (seen) {
-            g_array_append_val(run->found, row);
-            rows->bytes += run->reader.view.bytes;
-        }
+        if (!take_row(run))
+            return false;
+        done = kw_sieve_filters(&run->sieve) && kw_filter_machine_done(run->sieve.machine);
         if (should_stop(run))
             break;
     }
-    run->at_end = !rocksdb_iter_valid(run->at);
+    run->at_end = done || !rocksdb_iter_valid(run->at);
     return kw_engine_iterator_good(run->at, &run->error);
 }
 
@@ -184,6 +234,7 @@ fetch(embedded_run *run)
     if (run->selection.table ? !check_table(run) : !begin(run))
         return false;
     run->rows = kw_rows_new();
+    run->late = false;
     kw_view_direct(&run->reader.view, run->rows);
     if (!run->at_end) {
         kw_selection_refresh(&run->selection);
@@ -198,7 +249,7 @@ fetch(embedded_run *run)
             remember_place(run);
     }
     run->rows->end = run->at_end;
-    if (!run->at_end && run->rows->count == 0)
+    if (run->late && !run->at_end && run->rows->count == 0)
         return kw_error_set(&run->error, KW_TIMEOUT, "the deadline passed while a range was read");
     return true;
 }
@@ -226,6 +277,7 @@ run_free(embedded_run *run)
     drop_iterator(run);
     atomic_fetch_sub(&door->store->runs_open, 1);
     kw_reader_clear(&run->reader);
+    kw_sieve_clear(&run->sieve);
     kw_selection_clear(&run->selection);
     if (run->options)
         rocksdb_readoptions_destroy(run->options);

@@ -108,15 +108,12 @@ kw_selection_init_on(kw_selection *selection, kw_stored_table *table, const kw_a
                      kw_error *ret_error)
 {
     *selection = (kw_selection){0};
-    if (asked->filter.size)
-        return kw_error_set(ret_error, KW_INVALID,
-                            "table %s: the embedded store has no filters, asked was \"%s\"",
-                            kw_show(table->name).text, kw_show(asked->filter).text);
     bool all_times = asked->time_from == 0 && asked->time_to == 0;
     selection->table = kw_stored_table_ref(table);
     selection->versions = asked->max_versions ? asked->max_versions : 1;
     selection->time_from = asked->time_from;
     selection->time_to = all_times ? INT64_MAX : asked->time_to;
+    selection->filtered = asked->filter.size > 0;
     selection->families = g_new0(kw_selected_family, table->families_count);
     kw_selection_refresh(selection);
     if (select_columns(selection, asked, ret_error))

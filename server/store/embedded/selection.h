@@ -19,6 +19,7 @@ typedef struct kw_selection {
     int32_t versions;
     int64_t time_from;
     int64_t time_to; /* exclusive; INT64_MAX: all */
+    bool filtered;   /* all versions that the family keeps go to the filter, which counts them anew */
 } kw_selection;
 
 typedef struct kw_asked {
@@ -30,7 +31,7 @@ typedef struct kw_asked {
     kw_bytes filter;
 } kw_asked;
 
-/* NOT_FOUND without the table, INVALID for an unknown family or a filter. */
+/* NOT_FOUND without the table, INVALID for an unknown family. The filter itself is the reader's. */
 bool kw_selection_init(kw_selection *selection, kw_catalog *catalog, const kw_asked *asked,
                        kw_error *ret_error);
 /* The same on a table that the caller has found. */

@@ -168,7 +168,7 @@ take_put(kw_view *view, int64_t timestamp, kw_bytes value)
     if (timestamp >= selection->time_to)
         return KW_VIEW_NEXT;
     see(view, timestamp, value);
-    if (++view->versions_seen >= selection->versions)
+    if (++view->versions_seen >= selection->versions && !selection->filtered)
         return column_is_done(view);
     return KW_VIEW_NEXT;
 }

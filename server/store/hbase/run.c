@@ -15,6 +15,7 @@
 #include "store/hbase/range.h"
 #include "store/hbase/run_private.h"
 
+#include "filter/filter.h"
 #include "store/check.h"
 
 #include <string.h>
@@ -316,11 +317,16 @@ copy_spec(kw_hbase_run *run, const kw_run_spec *spec)
     run->spec.filter = kw_arena_copy(run->arena, spec->filter);
 }
 
+/* The door has taken the filter: it can be read. */
 static bool
-counts_rows(kw_bytes filter)
+spans_rows(kw_bytes filter)
 {
-    return filter.size && (memmem(filter.data, filter.size, "PageFilter", 10) ||
-                           memmem(filter.data, filter.size, "WHILE", 5));
+    if (filter.size == 0)
+        return false;
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_error error;
+    const kw_filter *tree = kw_filter_parse(filter, arena, &error);
+    return tree && kw_filter_spans_rows(tree);
 }
 
 kw_run *
@@ -335,7 +341,7 @@ kw_hbase_open_run(kw_door *door, const kw_run_spec *spec)
     run->scan_arena = kw_arena_new();
     run->refs = 1;
     copy_spec(run, spec);
-    run->stateful_filter = counts_rows(spec->filter);
+    run->stateful_filter = spans_rows(spec->filter);
     return &run->base;
 }
 

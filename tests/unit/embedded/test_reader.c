@@ -190,18 +190,58 @@ test_past_deleted_rows(void)
     kw_opened_clear(&opened);
 }
 
+/* What a filter leaves, what was looked at for it, and that a fetch comes back before it has looked at
+ * everything. */
 static void
 test_filter(void)
 {
     kw_opened opened;
     begin(&opened);
+    for (int i = 0; i < 6; i++) {
+        char row[2] = {(char)('a' + i), 0};
+        kw_opened_put(&opened, "t", row, "d", "q", i % 3 ? "x" : "y", 1);
+    }
+    kw_get get = {.table = B("t"),
+                  .row = B("a"),
+                  .filter = B("ValueFilter(=, 'binary:x')"),
+                  .deadline = KW_DEADLINE_NONE};
+    kw_rows *rows = kw_sync_get(&opened.sync, &get, NULL);
+    g_assert_cmpuint(rows->rows[0].cells_count, ==, 0);
+    g_assert_true(kw_bytes_equal(rows->rows[0].key, B("a")));
+    kw_rows_free(rows);
+    kw_run_spec spec = {.table = B("t"), .filter = B("ValueFilter(=, 'binary:y')")};
+    kw_run *run = kw_door_open_run(opened.sync.door, &spec);
+    rows = kw_sync_fetch(&opened.sync, run, 1, 1000, true, NULL);
+    g_assert_cmpuint(rows->scanned, ==, 1);
+    kw_rows_free(rows);
+    rows = kw_sync_fetch(&opened.sync, run, 5, 1000, true, NULL);
+    g_assert_cmpuint(rows->count, ==, 1);
+    g_assert_true(kw_bytes_equal(rows->rows[0].key, B("d")));
+    g_assert_cmpuint(rows->scanned, ==, 5);
+    g_assert_true(rows->end);
+    kw_rows_free(rows);
+    kw_run_close(run);
+    kw_opened_clear(&opened);
+}
+
+static void
+test_bad_filter(void)
+{
+    kw_opened opened;
+    begin(&opened);
     kw_error error = {0};
-    kw_get get = {.table = B("t"), .row = B("r"), .filter = B("PageFilter(1)"), .deadline = KW_DEADLINE_NONE};
+    kw_get get = {
+        .table = B("t"), .row = B("r"), .filter = B("PageFilter('1')"), .deadline = KW_DEADLINE_NONE};
     g_assert_null(kw_sync_get(&opened.sync, &get, &error));
-    kw_expect_error(&error, KW_INVALID, "PageFilter(1)");
-    kw_run *run = kw_door_open_run(opened.sync.door, &(kw_run_spec){.table = B("t"), .filter = B("Oops")});
+    kw_expect_error(&error, KW_INVALID, "position 12: expected a number");
+    kw_run *run = kw_door_open_run(opened.sync.door, &(kw_run_spec){.table = B("t"), .filter = B("Oops(1)")});
     g_assert_null(kw_sync_fetch(&opened.sync, run, 1, 1, false, &error));
     kw_expect_error(&error, KW_INVALID, "Oops");
+    kw_run_close(run);
+    kw_run_spec spec = {.table = B("t"), .filter = B("RowFilter(=, 'regexstring:\\p{javaLowerCase}')")};
+    run = kw_door_open_run(opened.sync.door, &spec); /* a matter of the engine: only the store finds it */
+    g_assert_null(kw_sync_fetch(&opened.sync, run, 1, 1, false, &error));
+    kw_expect_error(&error, KW_INVALID, "position 1: the regular expression is wrong");
     kw_run_close(run);
     kw_opened_clear(&opened);
 }
@@ -240,6 +280,7 @@ main(int argc, char **argv)
     g_test_add_func("/reader/slow_run", test_slow_run);
     g_test_add_func("/reader/past_deleted_rows", test_past_deleted_rows);
     g_test_add_func("/reader/filter", test_filter);
+    g_test_add_func("/reader/bad_filter", test_bad_filter);
     g_test_add_func("/reader/dropped_meanwhile", test_dropped_meanwhile);
     return g_test_run();
 }

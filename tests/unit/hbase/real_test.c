@@ -96,7 +96,7 @@ test_bad_filter(void)
     assert_failed(bed_get_full(&on, &get), 0, KW_INVALID, "NoSuchFilter");
     kw_run_spec spec = {.table = get.table, .filter = KW_BYTES_LITERAL("PrefixFilter ('a'")};
     kw_run *run = kw_door_open_run(on.door, &spec);
-    assert_failed(bed_fetch(&on, run, 5, 1000, false, 10000), 0, KW_INVALID, "PrefixFilter");
+    assert_failed(bed_fetch(&on, run, 5, 1000, false, 10000), 0, KW_INVALID, "position 18: expected )");
     kw_run_close(run);
     assert_ok(put(table, "r", "f", 1));
 }

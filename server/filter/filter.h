@@ -1,0 +1,99 @@
+/* HBase's filter language: a text as a tree, and back.
+ *
+ *   "PrefixFilter('a') AND (SKIP ValueFilter(=, 'binary:x'))"
+ *
+ *       AND -+- PrefixFilter a            parse.c     operators, parentheses, precedence
+ *            '- SKIP -- ValueFilter ...   arguments.c one filter: its name and arguments
+ *
+ * The language is what HBase 2.6 takes (its ParseFilter), its leniencies and oddities included; only a
+ * parenthesis that is never closed is refused here and forgiven there. Operators bind SKIP, WHILE before AND
+ * before OR. What a filter does with rows is in machine.h. Pure; any thread.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/error.h"
+
+#define KW_FILTER_TEXT_MAX (256 * 1024)
+#define KW_FILTER_NODES_MAX 4096
+#define KW_FILTER_DEPTH_MAX 64
+
+typedef enum kw_filter_kind {
+    KW_FILTER_AND,
+    KW_FILTER_OR,
+    KW_FILTER_SKIP,
+    KW_FILTER_WHILE,
+    KW_FILTER_KEY_ONLY,               /* flag: the value's length stands for it */
+    KW_FILTER_FIRST_KEY_ONLY,         /* */
+    KW_FILTER_PREFIX,                 /* bytes[0] */
+    KW_FILTER_COLUMN_PREFIX,          /* bytes[0] */
+    KW_FILTER_MULTIPLE_COLUMN_PREFIX, /* bytes, sorted */
+    KW_FILTER_COLUMN_COUNT_GET,       /* numbers[0] */
+    KW_FILTER_PAGE,                   /* numbers[0] */
+    KW_FILTER_COLUMN_PAGINATION,      /* numbers: limit, offset */
+    KW_FILTER_INCLUSIVE_STOP,         /* bytes[0] */
+    KW_FILTER_TIMESTAMPS,             /* numbers, sorted, without duplicates */
+    KW_FILTER_ROW,                    /* compare */
+    KW_FILTER_FAMILY,                 /* compare */
+    KW_FILTER_QUALIFIER,              /* compare */
+    KW_FILTER_VALUE,                  /* compare */
+    KW_FILTER_COLUMN_RANGE,           /* bytes: least, most (empty: open); flags: inclusive */
+    KW_FILTER_SINGLE_COLUMN_VALUE,    /* bytes: family, qualifier; compare; flags: if missing, latest only */
+    KW_FILTER_SINGLE_COLUMN_VALUE_EXCLUDE, /* the same */
+    KW_FILTER_DEPENDENT_COLUMN,            /* bytes: family, qualifier; flags: drop; compare or none */
+    KW_FILTER_COLUMN_VALUE                 /* bytes: family, qualifier; compare */
+} kw_filter_kind;
+
+typedef enum kw_filter_operator {
+    KW_FILTER_LESS,
+    KW_FILTER_LESS_OR_EQUAL,
+    KW_FILTER_EQUAL,
+    KW_FILTER_NOT_EQUAL,
+    KW_FILTER_GREATER_OR_EQUAL,
+    KW_FILTER_GREATER
+} kw_filter_operator;
+
+typedef enum kw_filter_comparator {
+    KW_FILTER_COMPARE_NOTHING, /* only in DependentColumnFilter */
+    KW_FILTER_COMPARE_BINARY,
+    KW_FILTER_COMPARE_BINARY_PREFIX,
+    KW_FILTER_COMPARE_REGEX,
+    KW_FILTER_COMPARE_REGEX_ANY_CASE,
+    KW_FILTER_COMPARE_SUBSTRING
+} kw_filter_comparator;
+
+typedef struct kw_filter kw_filter;
+struct kw_filter {
+    kw_filter_kind kind;
+    size_t position;            /* in the text, from 0 */
+    const kw_filter **children; /* AND, OR, SKIP, WHILE */
+    size_t children_count;
+    kw_bytes *bytes;
+    size_t bytes_count;
+    int64_t *numbers;
+    size_t numbers_count;
+    bool flags[2];
+    kw_filter_operator op;
+    kw_filter_comparator comparator;
+    kw_bytes operand; /* of the comparator */
+};
+
+/* The tree in the arena, whose bytes are copies. NULL: INVALID that tells the position (from 1) and what
+ * was expected; LIMIT when it is too long or too deep. Of regular expressions only what no engine can take is
+ * refused here. */
+const kw_filter *kw_filter_parse(kw_bytes text, kw_arena *arena, kw_error *ret_error);
+
+/* Appends the tree as a text that HBase reads as the same tree wherever it is put in parentheses. */
+void kw_filter_print(const kw_filter *filter, kw_buffer *to);
+
+/* Does it count or end across rows (PageFilter, WHILE, ColumnCountGetFilter), so that all rows must pass
+ * through it in one go?
+ */
+bool kw_filter_spans_rows(const kw_filter *filter);
+
+/* The name in the language: "PageFilter", "AND". */
+const char *kw_filter_name(kw_filter_kind kind);
+
+/* Texts of "<" and "binary". */
+const char *kw_filter_operator_text(kw_filter_operator op);
+const char *kw_filter_comparator_text(kw_filter_comparator comparator);

@@ -1,0 +1,70 @@
+/* How many bytes one U+FFFD stands for follows Java: the longest beginning of a character that its own bytes
+ * allow, and a whole surrogate. */
+#include "filter/java_text.h"
+
+#define REPLACEMENT KW_BYTES_LITERAL("\xef\xbf\xbd")
+
+static bool
+continues(kw_bytes bytes, size_t at)
+{
+    return at < bytes.size && (bytes.data[at] & 0xc0) == 0x80;
+}
+
+/* Bytes of the character at the head; ret_good: is it one? */
+static size_t
+take_three(kw_bytes bytes, bool *ret_good)
+{
+    uint8_t second = bytes.size > 1 ? bytes.data[1] : 0;
+    if (!continues(bytes, 1) || (bytes.data[0] == 0xe0 && second < 0xa0))
+        return 1;
+    if (!continues(bytes, 2))
+        return 2;
+    *ret_good = !(bytes.data[0] == 0xed && second >= 0xa0);
+    return 3;
+}
+
+static size_t
+take_four(kw_bytes bytes, bool *ret_good)
+{
+    uint8_t second = bytes.size > 1 ? bytes.data[1] : 0;
+    if (!continues(bytes, 1) || bytes.data[0] > 0xf4 || (bytes.data[0] == 0xf0 && second < 0x90) ||
+        (bytes.data[0] == 0xf4 && second >= 0x90))
+        return 1;
+    if (!continues(bytes, 2))
+        return 2;
+    if (!continues(bytes, 3))
+        return 3;
+    *ret_good = true;
+    return 4;
+}
+
+static size_t
+take_one(kw_bytes bytes, bool *ret_good)
+{
+    uint8_t first = bytes.data[0];
+    *ret_good = false;
+    if (first < 0x80 || (first >= 0xc2 && first < 0xe0 && continues(bytes, 1))) {
+        *ret_good = true;
+        return first < 0x80 ? 1 : 2;
+    }
+    if (first >= 0xe0 && first < 0xf0)
+        return take_three(bytes, ret_good);
+    return first >= 0xf0 && first < 0xf8 ? take_four(bytes, ret_good) : 1;
+}
+
+void
+kw_java_text(kw_bytes bytes, kw_buffer *to)
+{
+    to->size = 0;
+    kw_buffer_reserve(to, bytes.size);
+    size_t plain = 0;
+    while (plain < bytes.size && bytes.data[plain] < 0x80)
+        plain++;
+    kw_buffer_append(to, kw_bytes_of(bytes.data, plain));
+    for (kw_bytes left = kw_bytes_skip(bytes, plain); left.size;) {
+        bool good;
+        size_t size = take_one(left, &good);
+        kw_buffer_append(to, good ? kw_bytes_of(left.data, size) : REPLACEMENT);
+        left = kw_bytes_skip(left, size);
+    }
+}

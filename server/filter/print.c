@@ -1,0 +1,115 @@
+/* A tree as text. Each list and each SKIP and WHILE stands in parentheses of its own, since HBase's parser
+ * fails where one parenthesis closes two operators. */
+#include "filter/filter.h"
+
+static void
+print_quoted(kw_buffer *to, const char *head, kw_bytes bytes)
+{
+    kw_buffer_append_byte(to, '\'');
+    kw_buffer_append_text(to, head);
+    for (size_t i = 0; i < bytes.size; i++) {
+        if (bytes.data[i] == '\'')
+            kw_buffer_append_byte(to, '\'');
+        kw_buffer_append_byte(to, bytes.data[i]);
+    }
+    kw_buffer_append_byte(to, '\'');
+}
+
+static void
+separate(kw_buffer *to)
+{
+    if (to->data[to->size - 1] != '(')
+        kw_buffer_append_text(to, ", ");
+}
+
+static void
+print_flag(kw_buffer *to, bool flag)
+{
+    separate(to);
+    kw_buffer_append_text(to, flag ? "true" : "false");
+}
+
+static void
+print_bytes(kw_buffer *to, kw_bytes bytes)
+{
+    separate(to);
+    print_quoted(to, "", bytes);
+}
+
+static void
+print_comparison(const kw_filter *filter, kw_buffer *to)
+{
+    separate(to);
+    kw_buffer_printf(to, "%s, ", kw_filter_operator_text(filter->op));
+    char head[32];
+    size_t size = strlen(kw_filter_comparator_text(filter->comparator));
+    memcpy(head, kw_filter_comparator_text(filter->comparator), size);
+    memcpy(head + size, ":", 2);
+    print_quoted(to, head, filter->operand);
+}
+
+static void
+print_arguments(const kw_filter *filter, kw_buffer *to)
+{
+    if (filter->kind == KW_FILTER_COLUMN_RANGE) {
+        for (size_t i = 0; i < 2; i++) {
+            print_bytes(to, filter->bytes[i]);
+            print_flag(to, filter->flags[i]);
+        }
+        return;
+    }
+    for (size_t i = 0; i < filter->bytes_count; i++)
+        print_bytes(to, filter->bytes[i]);
+    for (size_t i = 0; i < filter->numbers_count; i++) {
+        separate(to);
+        kw_buffer_printf(to, "%lld", (long long)filter->numbers[i]);
+    }
+    if (filter->kind == KW_FILTER_KEY_ONLY || filter->kind == KW_FILTER_DEPENDENT_COLUMN)
+        print_flag(to, filter->flags[0]);
+    if (filter->comparator != KW_FILTER_COMPARE_NOTHING)
+        print_comparison(filter, to);
+    if (filter->kind == KW_FILTER_SINGLE_COLUMN_VALUE ||
+        filter->kind == KW_FILTER_SINGLE_COLUMN_VALUE_EXCLUDE) {
+        print_flag(to, filter->flags[0]);
+        print_flag(to, filter->flags[1]);
+    }
+}
+
+static void
+print_list(const kw_filter *filter, kw_buffer *to)
+{
+    bool prefix = filter->kind == KW_FILTER_SKIP || filter->kind == KW_FILTER_WHILE;
+    kw_buffer_append_byte(to, '(');
+    for (size_t i = 0; i < filter->children_count; i++) {
+        if (prefix)
+            kw_buffer_printf(to, "%s ", kw_filter_name(filter->kind));
+        else if (i)
+            kw_buffer_printf(to, " %s ", kw_filter_name(filter->kind));
+        kw_filter_print(filter->children[i], to);
+    }
+    kw_buffer_append_byte(to, ')');
+}
+
+void
+kw_filter_print(const kw_filter *filter, kw_buffer *to)
+{
+    if (filter->children_count) {
+        print_list(filter, to);
+        return;
+    }
+    kw_buffer_printf(to, "%s (", kw_filter_name(filter->kind));
+    print_arguments(filter, to);
+    kw_buffer_append_byte(to, ')');
+}
+
+bool
+kw_filter_spans_rows(const kw_filter *filter)
+{
+    if (filter->kind == KW_FILTER_PAGE || filter->kind == KW_FILTER_WHILE ||
+        filter->kind == KW_FILTER_COLUMN_COUNT_GET)
+        return true;
+    for (size_t i = 0; i < filter->children_count; i++)
+        if (kw_filter_spans_rows(filter->children[i]))
+            return true;
+    return false;
+}
