@@ -13,7 +13,8 @@
 struct kw_diagnostics {
     char *file;
     GArray *problems; /* of kw_problem, ordered by place */
-    size_t count;     /* all, kept or not */
+    size_t count;     /* errors, kept or not */
+    size_t warnings;
 };
 
 static void
@@ -72,23 +73,46 @@ mark_compare(kw_mark a, kw_mark b)
     return (a.column > b.column) - (a.column < b.column);
 }
 
+static void
+add(kw_diagnostics *diagnostics, kw_problem problem, const char *hint, const char *format, va_list arguments)
+{
+    GArray *problems = diagnostics->problems;
+    if (problems->len >= KEPT_MAX)
+        return;
+    g_autofree char *message = g_strdup_vprintf(format, arguments);
+    problem.message = one_line(message);
+    problem.hint = hint ? one_line(hint) : NULL;
+    guint at = problems->len;
+    while (at > 0 && mark_compare(g_array_index(problems, kw_problem, at - 1).mark, problem.mark) > 0)
+        at--;
+    g_array_insert_val(problems, at, problem);
+}
+
 bool
 kw_diagnostics_add(kw_diagnostics *diagnostics, kw_mark mark, const char *hint, const char *format, ...)
 {
-    diagnostics->count++;
-    GArray *problems = diagnostics->problems;
-    if (problems->len >= KEPT_MAX)
-        return false;
     va_list arguments;
     va_start(arguments, format);
-    g_autofree char *message = g_strdup_vprintf(format, arguments);
+    add(diagnostics, (kw_problem){.mark = mark}, hint, format, arguments);
     va_end(arguments);
-    kw_problem problem = {.mark = mark, .message = one_line(message), .hint = hint ? one_line(hint) : NULL};
-    guint at = problems->len;
-    while (at > 0 && mark_compare(g_array_index(problems, kw_problem, at - 1).mark, mark) > 0)
-        at--;
-    g_array_insert_val(problems, at, problem);
+    diagnostics->count++;
     return false;
+}
+
+void
+kw_diagnostics_warn(kw_diagnostics *diagnostics, kw_mark mark, const char *hint, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    add(diagnostics, (kw_problem){.mark = mark, .warning = true}, hint, format, arguments);
+    va_end(arguments);
+    diagnostics->warnings++;
+}
+
+size_t
+kw_diagnostics_warnings(const kw_diagnostics *diagnostics)
+{
+    return diagnostics->warnings;
 }
 
 size_t
@@ -119,12 +143,12 @@ kw_diagnostics_text(const kw_diagnostics *diagnostics)
         g_string_append(text, diagnostics->file);
         if (problem->mark.line)
             g_string_append_printf(text, ":%u:%u", problem->mark.line, problem->mark.column);
-        g_string_append_printf(text, ": error: %s", problem->message);
+        g_string_append_printf(text, ": %s: %s", problem->warning ? "warning" : "error", problem->message);
         if (problem->hint)
             g_string_append_printf(text, " / hint: %s", problem->hint);
         g_string_append_c(text, '\n');
     }
-    size_t dropped = diagnostics->count - kw_diagnostics_kept(diagnostics);
+    size_t dropped = diagnostics->count + diagnostics->warnings - kw_diagnostics_kept(diagnostics);
     if (dropped)
         g_string_append_printf(text, "%s: error: %zu more problems are not shown\n", diagnostics->file,
                                dropped);

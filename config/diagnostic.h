@@ -19,7 +19,8 @@ typedef struct kw_mark {
 typedef struct kw_problem {
     kw_mark mark;
     char *message;
-    char *hint; /* may be NULL */
+    char *hint;   /* may be NULL */
+    bool warning; /* refuses nothing */
 } kw_problem;
 
 typedef struct kw_diagnostics kw_diagnostics;
@@ -33,7 +34,13 @@ void kw_diagnostics_free(kw_diagnostics *diagnostics);
 bool kw_diagnostics_add(kw_diagnostics *diagnostics, kw_mark mark, const char *hint, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* Adds what is allowed but likely to be regretted: printed as "warning" among the errors. */
+void kw_diagnostics_warn(kw_diagnostics *diagnostics, kw_mark mark, const char *hint, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Errors only; and warnings only. */
 size_t kw_diagnostics_count(const kw_diagnostics *diagnostics);
+size_t kw_diagnostics_warnings(const kw_diagnostics *diagnostics);
 /* Ordered by place; index < the number kept. Borrowed. */
 size_t kw_diagnostics_kept(const kw_diagnostics *diagnostics);
 const kw_problem *kw_diagnostics_get(const kw_diagnostics *diagnostics, size_t index);

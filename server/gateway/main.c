@@ -3,6 +3,7 @@
 
 #include "config/reader.h"
 #include "gateway/policy_file.h"
+#include "plan/diff.h"
 
 #include <glib.h>
 #include <locale.h>
@@ -11,6 +12,8 @@
 typedef struct options {
     char *config_file;
     char *check_file;
+    char *diff_file;
+    char *other_file; /* what it is compared with */
     char *port_file;
     gboolean print_schema;
     gboolean reference;
@@ -24,6 +27,8 @@ read_options(int *count, char ***arguments, options *wanted, GError **ret_failed
         {"config", 'c', 0, G_OPTION_ARG_FILENAME, &wanted->config_file, "Serve this policy", "FILE"},
         {"check", 0, 0, G_OPTION_ARG_FILENAME, &wanted->check_file, "Print every problem of a policy and end",
          "FILE"},
+        {"diff", 0, 0, G_OPTION_ARG_FILENAME, &wanted->diff_file,
+         "Print what the policy that follows, as in --diff OLD NEW, changes, and end", "OLD"},
         {"port-file", 0, 0, G_OPTION_ARG_FILENAME, &wanted->port_file,
          "Write the addresses that are listened on", "FILE"},
         {"print-schema", 0, 0, G_OPTION_ARG_NONE, &wanted->print_schema, "Print the JSON Schema of policies",
@@ -39,6 +44,14 @@ read_options(int *count, char ***arguments, options *wanted, GError **ret_failed
                                      "Signals: SIGHUP reads the policy again, SIGTERM ends.");
     if (!g_option_context_parse(context, count, arguments, ret_failed))
         return false;
+    if (wanted->diff_file && *count == 2) {
+        wanted->other_file = g_strdup((*arguments)[1]);
+        return true;
+    }
+    if (wanted->diff_file && *count == 1) {
+        g_set_error(ret_failed, G_OPTION_ERROR, G_OPTION_ERROR_FAILED, "--diff OLD needs the file NEW, too");
+        return false;
+    }
     if (*count == 1)
         return true;
     g_set_error(ret_failed, G_OPTION_ERROR, G_OPTION_ERROR_FAILED, "unexpected argument \"%s\"",
@@ -56,8 +69,41 @@ check(const char *file)
         printf("%s", text);
         return KW_EXIT_POLICY;
     }
-    printf("%s: no problems, %zu tables\n", file, kw_policy_table_count(policy));
+    kw_policy_warn(policy, found);
+    size_t warnings = kw_diagnostics_warnings(found);
+    g_autofree char *text = kw_diagnostics_text(found);
+    printf("%s", text);
+    if (warnings)
+        printf("%s: no errors, %zu warning%s, %zu tables\n", file, warnings, warnings == 1 ? "" : "s",
+               kw_policy_table_count(policy));
+    else
+        printf("%s: no problems, %zu tables\n", file, kw_policy_table_count(policy));
     kw_policy_unref(policy);
+    return KW_EXIT_OK;
+}
+
+/* NULL after its problems were printed. */
+static kw_policy *
+load(const char *file)
+{
+    g_autoptr(kw_diagnostics) found = kw_diagnostics_new(file);
+    kw_policy *policy = kw_policy_file_load(file, found);
+    if (!policy) {
+        g_autofree char *text = kw_diagnostics_text(found);
+        fprintf(stderr, "%s", text);
+    }
+    return policy;
+}
+
+static int
+diff(const char *old_file, const char *new_file)
+{
+    g_autoptr(kw_policy) old = load(old_file);
+    g_autoptr(kw_policy) fresh = load(new_file);
+    if (!old || !fresh)
+        return KW_EXIT_POLICY;
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    printf("%s", kw_policy_diff(old, fresh, NULL, arena));
     return KW_EXIT_OK;
 }
 
@@ -97,6 +143,8 @@ run(const options *wanted)
         return print_schema(kw_schema_json);
     if (wanted->reference)
         return print_schema(kw_schema_reference);
+    if (wanted->diff_file)
+        return diff(wanted->diff_file, wanted->other_file);
     return wanted->check_file ? check(wanted->check_file) : serve(wanted);
 }
 
@@ -113,6 +161,8 @@ main(int count, char **arguments)
         fprintf(stderr, "keywayd: %s\nkeywayd --help says what there is.\n", failed->message);
     g_free(wanted.config_file);
     g_free(wanted.check_file);
+    g_free(wanted.diff_file);
+    g_free(wanted.other_file);
     g_free(wanted.port_file);
     return code;
 }

@@ -90,6 +90,23 @@ fill_choices(const kw_site *site, const kw_field *field, bool as_text, enumerati
     return true;
 }
 
+/* Of two that are one value, only the first would ever be written. */
+static bool
+check_distinct(const kw_site *site, const enumeration *self, const kw_field *field)
+{
+    for (size_t index = 1; index < self->count; index++) {
+        for (size_t before = 0; before < index; before++) {
+            char shown[80];
+            if (!kw_value_equal(self->choices[before].value, self->choices[index].value))
+                continue;
+            kw_value_print(self->choices[index].value, shown, sizeof shown);
+            return kw_diagnostics_add(site->diagnostics, field->model->mark, "declare it once",
+                                      "enum: field %s declares the value %s twice", field->name, shown);
+        }
+    }
+    return true;
+}
+
 /* In sorted order, a piece that begins another stands right before one that it begins. */
 static bool
 check_texts(const kw_site *site, enumeration *self)
@@ -134,7 +151,8 @@ compile(const kw_site *site)
     const kw_field *field = &site->table->fields[number];
     bool as_text = strcmp(kw_site_text(site, "as", "index"), "text") == 0;
     enumeration *self = (enumeration *)kw_site_component(site, sizeof(enumeration), &kw_component_enum);
-    if (!fill_choices(site, field, as_text, self) || (as_text && !check_texts(site, self)))
+    if (!fill_choices(site, field, as_text, self) || !check_distinct(site, self, field) ||
+        (as_text && !check_texts(site, self)))
         return NULL;
     size_t *inputs = KW_ARENA_NEW(site->arena, size_t);
     *inputs = (size_t)number;

@@ -158,6 +158,23 @@ text_of(const kw_site *site, const field_piece *self, const kw_field *field)
                            form->descending ? ", descending" : "");
 }
 
+/* Who asks for an order must get it. Descending OrderedBytes exist, and are written as they are. */
+static bool
+check_order(const kw_site *site, const field_piece *self)
+{
+    const kw_form *form = &self->form;
+    if (form->direction != 0 || !kw_site_text(site, "order", NULL) || form->encoding == &kw_encoding_ordered)
+        return true;
+    const char *why = form->reversed ? "reversed digits are in no order"
+                      : form->encoding == &kw_encoding_terminated
+                          ? "only strings that end with \\x00 are in order"
+                          : "what follows in the key mixes with longer values";
+    return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "order"),
+                              "leave order out, or take an encoding that keeps it",
+                              "field: keys would not be in the order of %s: %s",
+                              self->base.table->fields[self->base.inputs[0]].name, why);
+}
+
 static const kw_component *
 compile(const kw_site *site)
 {
@@ -174,6 +191,8 @@ compile(const kw_site *site)
     *inputs = (size_t)number;
     kw_component *base = &self->base;
     base->inputs = inputs;
+    if (!check_order(site, self))
+        return NULL;
     base->inputs_count = 1;
     base->field = number;
     base->unit = self->form.divisor;

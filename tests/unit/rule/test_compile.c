@@ -63,6 +63,12 @@ static const kw_test_refusal refusals[] = {
      NULL},
     {"      - field: {name: n, encoding: max_minus, order: asc}\n", "13:54", "descending by its nature",
      "int or decimal"},
+    {"      - field: {name: id, encoding: terminated, terminator: \"|\", order: desc}\n", "13:73",
+     "keys would not be in the order of id: only strings that end with", "leave order out"},
+    {"      - field: {name: id, order: asc, encoding: raw}\n      - field: n\n", "13:34",
+     "keys would not be in the order of id: what follows in the key mixes", "take an encoding"},
+    {"      - field: {name: n, order: asc, encoding: decimal, reverse: true}\n", "13:33",
+     "keys would not be in the order of n: reversed digits are in no order", NULL},
     {"      - field: {name: n, unit: s}\n", "13:32", "only timestamps take a unit", NULL},
     {"      - field: {name: ts, unit: us}\n", "13:33", "the key cannot be finer (us) than field ts (ms)",
      NULL},
@@ -154,6 +160,14 @@ test_refusals(void)
     g_assert_true(all);
 }
 
+static void
+test_declared_twice(void)
+{
+    g_autofree char *text = test_refused("    fields: {n: {type: int, values: [1, 2, 01]}, flag: bool}\n"
+                                         "    key: [{enum: n}, {field: flag}]\n");
+    g_assert_nonnull(strstr(text, "enum: field n declares the value 1 twice / hint: declare it once"));
+}
+
 /* What is only the spelling of a rule does not change its fingerprint; what decides bytes does. */
 static void
 test_fingerprint(void)
@@ -232,6 +246,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/rule/compile/refusals", test_refusals);
+    g_test_add_func("/rule/compile/declared_twice", test_declared_twice);
     g_test_add_func("/rule/compile/fingerprint", test_fingerprint);
     g_test_add_func("/rule/compile/buckets", test_buckets);
     g_test_add_func("/rule/compile/fields", test_fields);

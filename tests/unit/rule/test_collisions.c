@@ -1,0 +1,233 @@
+/* No two records make one key. Over random rules that the checker accepts:
+ *
+ *   records whose keys are equal are equal in every field that the key holds
+ *   keys lie in the order of the first component in which they differ, where that one keeps an order
+ *
+ * and each kind of value that would break this is refused with table, field and reason.
+ */
+#include "rule/component.h"
+#include "rule/policies.h"
+#include "rule/random_rules.h"
+
+#include <stdlib.h>
+
+#define TABLES 1500
+#define RECORDS 80
+
+typedef struct kw_test_key {
+    kw_bytes bytes;
+    kw_record record;
+    kw_key_piece *pieces;
+    size_t pieces_count;
+} kw_test_key;
+
+typedef struct kw_test_tally {
+    size_t accepted, keys, equal, ordered;
+} kw_test_tally;
+
+static int
+compare_keys(const void *a, const void *b)
+{
+    return kw_bytes_compare(((const kw_test_key *)a)->bytes, ((const kw_test_key *)b)->bytes);
+}
+
+static int64_t
+floor_div(int64_t value, int64_t divisor)
+{
+    return value / divisor - (value % divisor < 0);
+}
+
+static int
+compare_in_unit(const kw_component *component, const kw_record *a, const kw_record *b)
+{
+    kw_value left = a->values[component->field], right = b->values[component->field];
+    if (component->unit > 1) {
+        left.number = floor_div(left.number, component->unit);
+        right.number = floor_div(right.number, component->unit);
+    }
+    return kw_value_compare(left, right);
+}
+
+static size_t
+fill_keys(const random_table *made, const kw_layout *layout, kw_arena *arena, kw_test_key *keys)
+{
+    const kw_table *table = kw_layout_table(layout);
+    size_t count = 0;
+    for (size_t turn = 0; turn < RECORDS; turn++) {
+        kw_record record = kw_record_new(table, arena);
+        kw_buffer key = KW_BUFFER_EMPTY;
+        for (size_t field = 0; field < table->fields_count; field++)
+            record.values[field] = random_value(made, field, arena);
+        /* Bucket 0 of those that are chosen: in one bucket no two may meet. */
+        if (kw_layout_encode(layout, &record, &key, NULL)) {
+            kw_test_key *next = &keys[count++];
+            *next = (kw_test_key){.bytes = kw_arena_copy(arena, kw_buffer_bytes(&key)), .record = record};
+            bool good = kw_layout_pieces(layout, &record, arena, &next->pieces, &next->pieces_count, NULL);
+            g_assert_true(good);
+        }
+        kw_buffer_clear(&key);
+    }
+    if (count > 1)
+        qsort(keys, count, sizeof *keys, compare_keys);
+    return count;
+}
+
+static void
+check_pair(const random_table *made, const kw_layout *layout, const kw_test_key *a, const kw_test_key *b,
+           kw_test_tally *tally)
+{
+    bool equal = kw_bytes_equal(a->bytes, b->bytes);
+    tally->equal += equal;
+    for (size_t index = 0; index < kw_layout_component_count(layout); index++) {
+        const kw_component *component = kw_layout_component(layout, index);
+        bool same_piece = kw_bytes_equal(a->pieces[index].bytes, b->pieces[index].bytes);
+        int order = component->field >= 0 ? compare_in_unit(component, &a->record, &b->record) : 0;
+        if (equal && order != 0)
+            g_error("two records, one key, %s:\n%s", component->text, made->yaml);
+        if (equal || same_piece)
+            continue;
+        if (component->field >= 0 && component->direction != 0) {
+            if (order * component->direction >= 0)
+                g_error("keys are not in the order of %s:\n%s", component->text, made->yaml);
+            tally->ordered++;
+        }
+        return; /* what differs first decides */
+    }
+}
+
+static void
+try_layout(const random_table *made, const kw_layout *layout, kw_test_tally *tally)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_test_key keys[RECORDS];
+    size_t count = fill_keys(made, layout, arena, keys);
+    tally->keys += count;
+    for (size_t index = 1; index < count; index++) {
+        check_pair(made, layout, &keys[index - 1], &keys[index], tally);
+        size_t other = random_below((unsigned)index);
+        check_pair(made, layout, &keys[other], &keys[index], tally);
+    }
+}
+
+static void
+test_random_rules(void)
+{
+    kw_test_tally tally = {0};
+    for (unsigned turn = 0; turn < TABLES; turn++) {
+        random_table made;
+        random_table_make(&made);
+        kw_policy *policy = test_policy_maybe(made.yaml);
+        const kw_table *table = policy ? kw_policy_table(policy, 0) : NULL;
+        tally.accepted += policy != NULL;
+        for (size_t path = 0; table && path < table->paths_count; path++)
+            try_layout(&made, table->paths[path].layout, &tally);
+        kw_policy_unref(policy);
+        random_table_clear(&made);
+    }
+    g_print("# %zu of %d rules accepted, %zu keys, %zu equal pairs, %zu ordered pairs\n", tally.accepted,
+            TABLES, tally.keys, tally.equal, tally.ordered);
+    g_assert_cmpuint(tally.accepted, >, TABLES / 5);
+    g_assert_cmpuint(tally.equal, >, 100); /* the same record twice */
+    g_assert_cmpuint(tally.ordered, >, 1000);
+}
+
+/* --- values that must not be in a key ------------------------------------------------------------- */
+
+typedef struct kw_test_value {
+    const char *type;  /* of the field f */
+    const char *field; /* the component's settings besides the name */
+    kw_value value;
+    const char *said;
+} kw_test_value;
+
+#define TEXT(literal)                                                                                        \
+    {                                                                                                        \
+        .kind = KW_VALUE_TEXT, .bytes = {.data = (const uint8_t *)(literal), .size = sizeof(literal) - 1 }   \
+    }
+#define BYTES(literal)                                                                                       \
+    {                                                                                                        \
+        .kind = KW_VALUE_BYTES, .bytes = {.data = (const uint8_t *)(literal), .size = sizeof(literal) - 1 }  \
+    }
+#define NUMBER(n)                                                                                            \
+    {                                                                                                        \
+        .kind = KW_VALUE_NUMBER, .number = (n)                                                               \
+    }
+#define REAL(r)                                                                                              \
+    {                                                                                                        \
+        .kind = KW_VALUE_REAL, .real = (r)                                                                   \
+    }
+
+static const kw_test_value values[] = {
+    {"string", "encoding: terminated", TEXT("a\0b"), "contains the byte 0x00 that ends it"},
+    {"string", "encoding: terminated, order: desc", TEXT("a\0b"), "contains the byte 0x00 that ends it"},
+    {"string", "encoding: terminated, terminator: '|'", TEXT("a|b"), "contains the byte 0x7C that ends it"},
+    {"bytes", "encoding: terminated", BYTES("\0"), "contains the byte 0x00 that ends it"},
+    {"string", "encoding: ordered", TEXT("a\0"), "contains the byte 0x00 that ends it"},
+    {"string", "encoding: fixed, width: 3", TEXT("abcd"), "is 4 bytes long; the row key has room for 3"},
+    {"string", "encoding: fixed, width: 3", TEXT("a\0"), "ends with the byte 0x00 that fills it up"},
+    {"bytes", "encoding: fixed, width: 3", BYTES("ab"), "is 2 bytes long; the row key needs exactly 3"},
+    {"bytes", "encoding: fixed, width: 3", BYTES("abcd"), "is 4 bytes long"},
+    {"string", "encoding: digits, width: 3", TEXT("12"), "is not a string of exactly 3 decimal digits"},
+    {"string", "encoding: digits, width: 3", TEXT("12a"), "is not a string of exactly 3 decimal digits"},
+    {"string", "encoding: digits, width: 3, reverse: true", TEXT("1234"), "exactly 3 decimal digits"},
+    {"string", "encoding: hex, width: 2", TEXT("00fg"), "hex digits"},
+    {"string", "encoding: hex, width: 2", TEXT("00FF"), "lower"},
+    {"string", "encoding: uuid", TEXT("00112233-4455-6677-8899-aabbccddeef"), "UUID"},
+    {"string", "encoding: uuid", TEXT("00112233-4455-6677-8899-AABBCCDDEEFF"), "UUID"},
+    {"int", "encoding: int, width: 1", NUMBER(128), "is out of range; int in 1 bytes takes -128 to 127"},
+    {"int", "encoding: int, width: 4", NUMBER(INT64_C(-2147483649)), "takes -2147483648 to 2147483647"},
+    {"int", "encoding: raw_int", NUMBER(-1), "is negative; raw_int takes 0 to 9223372036854775807"},
+    {"int", "encoding: raw_int, width: 2", NUMBER(32768), "takes 0 to 32767"},
+    {"int", "encoding: max_minus, width: 4", NUMBER(INT64_C(2147483648)), "takes 0 to 2147483647"},
+    {"int", "encoding: max_minus", NUMBER(-1), "is negative"},
+    {"int", "encoding: decimal, width: 3", NUMBER(1000), "takes 0 to 999"},
+    {"int", "encoding: decimal, width: 3, reverse: true", NUMBER(1000), "takes 0 to 999"},
+    {"int", "encoding: decimal, width: 3", NUMBER(-5), "is negative"},
+    {"int", "encoding: max_minus_decimal, width: 10", NUMBER(INT64_C(2147483648)), "2147483647"},
+    {"int", "encoding: max_minus_decimal", NUMBER(INT64_MIN), "is negative"},
+    {"int", "encoding: phoenix, width: 4", NUMBER(INT64_C(2147483648)), "is out of range"},
+    {"int", "encoding: ordered, width: 3", NUMBER(40000), "is out of range"},
+    {"double", "encoding: float", REAL(0.1), "float"},
+    {"double", "encoding: float", REAL(1e39), "float"},
+    {"double", "encoding: phoenix, width: 4", REAL(16777217.0), "float"},
+    {"double", "encoding: ordered, width: 5", REAL(1e-46), "float"},
+    {"string", NULL, TEXT("other"), "is not one of the declared ones"},
+};
+
+static void
+test_refused_values(void)
+{
+    for (size_t index = 0; index < G_N_ELEMENTS(values); index++) {
+        const kw_test_value *it = &values[index];
+        g_autofree char *yaml =
+            it->field ? g_strdup_printf(
+                            "    fields: {f: %s, n: int}\n    key: [{field: {name: f, %s}}, {field: n}]\n",
+                            it->type, it->field)
+                      : g_strdup("    fields: {f: {type: string, values: [x, y]}, n: int}\n"
+                                 "    key: [{enum: f}, {field: n}]\n");
+        g_autoptr(kw_policy) policy = test_policy(yaml);
+        g_autoptr(kw_arena) arena = kw_arena_new();
+        const kw_table *table = kw_policy_table(policy, 0);
+        kw_record record = kw_record_new(table, arena);
+        record.values[0] = it->value;
+        record.values[1] = test_number(1);
+        kw_buffer key = KW_BUFFER_EMPTY;
+        kw_error error = KW_ERROR_NONE;
+        g_assert_false(kw_layout_encode(table->paths[0].layout, &record, &key, &error));
+        g_assert_cmpint(error.code, ==, KW_INVALID);
+        g_assert_cmpuint(key.size, ==, 0);
+        if (!g_str_has_prefix(error.text, "table t, field f: value ") || !strstr(error.text, it->said))
+            g_error("%s\nis refused with %s, not %s", yaml, error.text, it->said);
+        kw_buffer_clear(&key);
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    random_seed();
+    g_test_add_func("/rule/collisions/random_rules", test_random_rules);
+    g_test_add_func("/rule/collisions/refused_values", test_refused_values);
+    return g_test_run();
+}
