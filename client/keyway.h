@@ -370,6 +370,11 @@ KW_CLIENT_API GPtrArray *kw_client_check(kw_client *client, const char *text, GE
 /* The tables of a policy text that is not served: of kw_table_info. INVALID with the first problem. */
 KW_CLIENT_API GPtrArray *kw_client_policy_tables(kw_client *client, const char *text, GError **error);
 
+/* What the second policy text changes against the first, as text for people (g_free). sample: of kw_record of
+ * `table` of the first policy (NULL: the only one), by which moved keys are counted; NULL: random records. */
+KW_CLIENT_API char *kw_client_policy_diff(kw_client *client, const char *old_text, const char *new_text,
+                                          const char *table, const GPtrArray *sample, GError **error);
+
 /* A policy that is judged, not served. */
 typedef struct kw_candidate {
     const char *name; /* as the advice calls it */

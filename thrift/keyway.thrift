@@ -468,6 +468,10 @@ service Admin {
   /** How this table of each candidate would behave for these records and questions. Nothing is served,
    *  written or read; no file that a policy names is opened. */
   Advice advise(1: list<Candidate> candidates, 2: string table, 3: list<Record> sample, 4: list<NamedQuery> queries, 5: AdviseOptions options) throws (1: KeywayError failure),
+  /** What the second policy text changes against the first, for people: rules, fingerprints, questions that get
+   *  other ranges, and the share of keys that moves, counted over random records or over this sample of one
+   *  table. Nothing is served, written or read. */
+  string policyDiff(1: string old_text, 2: string new_text, 3: string table, 4: list<Record> sample) throws (1: KeywayError failure),
   list<CreatedTable> createTable(1: string table, 2: CreateOptions options) throws (1: KeywayError failure),
   /** Reads the policy file again. The old policy stays when the new one is refused. */
   void reload() throws (1: KeywayError failure),

@@ -4,6 +4,7 @@
  *     main.c  the list of commands          connect.c  options of all commands, connecting, errors
  *     write.c read.c explain.c import.c     the data commands
  *     show.c create.c check.c               tables and administration
+ *     diff.c                               what one policy file changes against another
  *     advise*.c private.c                   what key rules would do, with a gateway of its own
  *     value.c stamp.c text.c question.c     from words to values and questions, and back
  *     output*.c                             rows as table, json, jsonl or csv
@@ -86,6 +87,7 @@ int kw_command_allocate(kw_cli *cli, int argc, char **argv);
 int kw_command_scan(kw_cli *cli, int argc, char **argv);
 int kw_command_latest(kw_cli *cli, int argc, char **argv);
 int kw_command_explain(kw_cli *cli, int argc, char **argv);
+int kw_command_policy_diff(kw_cli *cli, int argc, char **argv);
 int kw_command_advise(kw_cli *cli, int argc, char **argv);
 int kw_command_import(kw_cli *cli, int argc, char **argv);
 int kw_command_tables(kw_cli *cli, int argc, char **argv);

@@ -26,7 +26,7 @@ _keyway()
         import) global+=' --format --reject --batch' ;;
         advise) global+=' --policy --sample --queries --table --regions --time --window --records --format --html' ;;
         describe) global+=' --paths' ;;
-        policy) global+=' --layouts' ;;
+        policy) global+=' diff --layouts --sample --table --format' ;;
         create) global+=' --path --family --splits --splits-file --algorithm --regions --sample --if-absent' ;;
         '') global+=' --version' ;;
         esac

@@ -140,6 +140,8 @@ output_policy(const kw_cli *cli, const kw_policy_info *policy)
 int
 kw_command_policy(kw_cli *cli, int argc, char **argv)
 {
+    if (argc > 1 && g_str_equal(argv[1], "diff"))
+        return kw_command_policy_diff(cli, argc - 1, argv + 1);
     g_autoptr(kw_policy_info) policy = NULL;
     gboolean layouts = FALSE;
     GError *error = NULL;
@@ -148,8 +150,10 @@ kw_command_policy(kw_cli *cli, int argc, char **argv)
                                      "Every path's layout and fingerprint instead of the text", NULL},
                                     G_OPTION_ENTRY_NULL};
 
-    if (!kw_cli_parse(cli, "policy", "", "Shows the policy that the gateway serves.", entries, NULL, 0, 0,
-                      &argc, &argv, &code) ||
+    if (!kw_cli_parse(
+            cli, "policy", "",
+            "Shows the policy that the gateway serves; `keyway policy diff OLD NEW` compares two files.",
+            entries, NULL, 0, 0, &argc, &argv, &code) ||
         kw_cli_connect(cli, &code) == NULL)
         return code;
     policy = kw_client_policy(cli->client, &error);

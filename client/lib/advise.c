@@ -38,12 +38,12 @@ queries_to_thrift(const kw_advise_request *request)
 }
 
 static GPtrArray *
-sample_to_thrift(const kw_advise_request *request)
+records_to_thrift(const GPtrArray *records)
 {
     GPtrArray *array = g_ptr_array_new();
 
-    for (guint i = 0; i < request->sample->len; i++)
-        g_ptr_array_add(array, kw_record_table(request->sample->pdata[i]));
+    for (guint i = 0; records != NULL && i < records->len; i++)
+        g_ptr_array_add(array, kw_record_table(records->pdata[i]));
     return array;
 }
 
@@ -226,6 +226,23 @@ kw_advice_free(kw_advice *advice)
     g_free(advice);
 }
 
+char *
+kw_client_policy_diff(kw_client *client, const char *old_text, const char *new_text, const char *table,
+                      const GPtrArray *sample, GError **error)
+{
+    g_autoptr(GPtrArray) records = records_to_thrift(sample);
+    g_autofree char *text = NULL;
+    kw_exchange exchange;
+    bool ok;
+
+    if (!kw_exchange_begin(&exchange, client, "policyDiff", KW_RESULT_TEXT, 0, error))
+        return NULL;
+    ok =
+        keyway_admin_client_policy_diff(exchange.admin, &text, old_text, new_text, table == NULL ? "" : table,
+                                        records, &exchange.thrown, &exchange.failure);
+    return kw_exchange_end(&exchange, ok, KW_READS, error) ? g_steal_pointer(&text) : NULL;
+}
+
 kw_advice *
 kw_client_advise(kw_client *client, const kw_advise_request *request, GError **error)
 {
@@ -233,7 +250,7 @@ kw_client_advise(kw_client *client, const kw_advise_request *request, GError **e
     g_autoptr(GObject) options = options_to_thrift(request);
     g_autoptr(GPtrArray) candidates = candidates_to_thrift(request);
     g_autoptr(GPtrArray) queries = queries_to_thrift(request);
-    g_autoptr(GPtrArray) sample = sample_to_thrift(request);
+    g_autoptr(GPtrArray) sample = records_to_thrift(request->sample);
     g_autoptr(kw_advice) advice = NULL;
     kw_exchange exchange;
     bool ok;

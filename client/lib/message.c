@@ -353,6 +353,8 @@ shape_of_result(kw_result_kind result)
         return SHAPE_LIST;
     case KW_RESULT_MAP:
         return SHAPE_MAP;
+    case KW_RESULT_TEXT:
+        return SHAPE_STRING;
     }
     g_assert_not_reached();
 }

@@ -15,7 +15,8 @@ typedef enum kw_result_kind {
     KW_RESULT_BOOL,
     KW_RESULT_STRUCT,
     KW_RESULT_LIST,
-    KW_RESULT_MAP
+    KW_RESULT_MAP,
+    KW_RESULT_TEXT
 } kw_result_kind;
 
 typedef struct kw_message_form {

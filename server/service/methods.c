@@ -20,6 +20,7 @@ static const kw_method methods[KW_API_METHOD_COUNT] = {
     [KW_API_Admin_policy] = {kw_serve_policy, false},
     [KW_API_Admin_check] = {kw_serve_check, false},
     [KW_API_Admin_policyTables] = {kw_serve_policy_tables, false},
+    [KW_API_Admin_policyDiff] = {kw_serve_policy_diff, false},
     [KW_API_Admin_advise] = {kw_serve_advise, false},
     [KW_API_Admin_createTable] = {kw_serve_create_table, true},
     [KW_API_Admin_reload] = {kw_serve_reload, false},

@@ -31,6 +31,7 @@ void kw_serve_explain_put(kw_exchange *exchange);
 void kw_serve_policy(kw_exchange *exchange);
 void kw_serve_check(kw_exchange *exchange);
 void kw_serve_policy_tables(kw_exchange *exchange);
+void kw_serve_policy_diff(kw_exchange *exchange);
 void kw_serve_advise(kw_exchange *exchange);
 void kw_serve_create_table(kw_exchange *exchange);
 void kw_serve_reload(kw_exchange *exchange);

@@ -1,0 +1,150 @@
+/* keyway policy diff: what one policy file changes against another, before it is served.
+ *
+ * The gateway compares: one of our own, without a store, unless --gateway names one. Nothing is written.
+ */
+#include "cli/cli.h"
+#include "cli/private.h"
+#include "cli/source.h"
+
+#include <stdio.h>
+
+#define RECORDS_MAX 200000
+#define CALL_TIMEOUT_MS 600000
+
+typedef struct diff_words {
+    char *table;
+    char *sample;
+    char *format;
+} diff_words;
+
+static void
+diff_words_clear(diff_words *words)
+{
+    g_free(words->table);
+    g_free(words->sample);
+    g_free(words->format);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(diff_words, diff_words_clear)
+
+static char *
+read_policy(const char *path, GError **error)
+{
+    g_autofree char *text = NULL;
+    gsize size = 0;
+
+    if (!g_file_get_contents(path, &text, &size, error))
+        return NULL;
+    if (g_utf8_validate(text, (gssize)size, NULL))
+        return g_steal_pointer(&text);
+    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "%s: it is not text in UTF-8", path);
+    return NULL;
+}
+
+/* The table of the old policy that the sample is of. */
+static const kw_table_info *
+find_table(const GPtrArray *tables, const char *name, GError **error)
+{
+    for (guint i = 0; i < tables->len; i++) {
+        const kw_table_info *table = tables->pdata[i];
+
+        if (name == NULL ? tables->len == 1 : g_str_equal(table->name, name))
+            return table;
+    }
+    g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
+                name == NULL ? "the old policy has several tables: say which the sample is of with --table"
+                             : "the old policy has no table %s",
+                name);
+    return NULL;
+}
+
+/* Of kw_record; the first that cannot be read is an error. */
+static GPtrArray *
+read_sample(const diff_words *words, const kw_table_info *table, GError **error)
+{
+    g_autoptr(GPtrArray) records = g_ptr_array_new_with_free_func((GDestroyNotify)kw_record_unref);
+    g_autoptr(kw_source) source = kw_source_open(words->sample, words->format, table, error);
+    g_autoptr(GError) failure = NULL;
+    kw_source_item item;
+
+    if (source == NULL)
+        return NULL;
+    while (failure == NULL && records->len < RECORDS_MAX && kw_source_next(source, &item, &failure)) {
+        if (item.error == NULL)
+            g_ptr_array_add(records, kw_record_ref(item.record));
+        else
+            g_set_error(&failure, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "%s:%" G_GUINT64_FORMAT ": %s",
+                        words->sample, item.line, item.error->message);
+        kw_source_item_clear(&item);
+    }
+    if (failure == NULL)
+        return g_steal_pointer(&records);
+    g_propagate_error(error, g_steal_pointer(&failure));
+    return NULL;
+}
+
+static char *
+ask(kw_cli *cli, const diff_words *words, const char *old_text, const char *new_text, GError **error)
+{
+    g_autoptr(GPtrArray) tables = NULL;
+    g_autoptr(GPtrArray) sample = NULL;
+    const kw_table_info *table;
+
+    if (words->sample == NULL)
+        return kw_client_policy_diff(cli->client, old_text, new_text, NULL, NULL, error);
+    tables = kw_client_policy_tables(cli->client, old_text, error);
+    table = tables == NULL ? NULL : find_table(tables, words->table, error);
+    sample = table == NULL ? NULL : read_sample(words, table, error);
+    return sample == NULL
+               ? NULL
+               : kw_client_policy_diff(cli->client, old_text, new_text, table->name, sample, error);
+}
+
+static int
+compare(kw_cli *cli, const diff_words *words, const char *old_text, const char *new_text)
+{
+    g_autoptr(kw_private) own = NULL;
+    g_autofree char *text = NULL;
+    GError *error = NULL;
+    int code;
+
+    if (cli->gateway == NULL) {
+        own = kw_private_start(&error);
+        if (own == NULL)
+            return kw_cli_fail(error, "policy diff");
+        cli->gateway = g_strdup(kw_private_address(own));
+    }
+    if (cli->timeout_ms == 0)
+        cli->timeout_ms = CALL_TIMEOUT_MS;
+    if (kw_cli_connect(cli, &code) == NULL)
+        return code;
+    text = ask(cli, words, old_text, new_text, &error);
+    if (text == NULL)
+        return kw_cli_fail(error, "policy diff");
+    return printf("%s", text) >= 0 && fflush(stdout) == 0 ? KW_EXIT_OK : KW_EXIT_FAILED;
+}
+
+int
+kw_command_policy_diff(kw_cli *cli, int argc, char **argv)
+{
+    g_auto(diff_words) words = {0};
+    g_autofree char *old_text = NULL;
+    g_autofree char *new_text = NULL;
+    GError *error = NULL;
+    int code;
+    const GOptionEntry entries[] = {
+        {"sample", 's', 0, G_OPTION_ARG_FILENAME, &words.sample,
+         "Count the keys of these records, not of random ones; a file as for import", "FILE"},
+        {"table", 0, 0, G_OPTION_ARG_STRING, &words.table, "Table of the sample [the only one]", "TABLE"},
+        {"format", 0, 0, G_OPTION_ARG_STRING, &words.format,
+         "Of the sample: csv or jsonl [by name or content]", "FORMAT"},
+        G_OPTION_ENTRY_NULL};
+
+    if (!kw_cli_parse(cli, "policy diff", "OLD NEW",
+                      "Shows what a policy file changes against another: key rules, fingerprints, questions\n"
+                      "that get other ranges, and the share of keys that moves. Needs no running gateway.",
+                      entries, NULL, 2, 2, &argc, &argv, &code))
+        return code;
+    old_text = read_policy(argv[1], &error);
+    new_text = old_text == NULL ? NULL : read_policy(argv[2], &error);
+    return new_text == NULL ? kw_cli_fail(error, "policy diff") : compare(cli, &words, old_text, new_text);
+}
