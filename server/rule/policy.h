@@ -59,7 +59,8 @@ const kw_component_schema *const *kw_rule_schemas(size_t *ret_count);
  * places, and NULL is returned. Keeps a reference on the model. */
 kw_policy *kw_policy_new(kw_model *model, kw_diagnostics *diagnostics);
 /* Adds warnings about rules that are correct, but likely to be regretted: buckets that few ids in sequence
- * reach, keys that begin with the time, rows that are in no order, ... Hashes some hundred thousand values. */
+ * reach, keys that begin with the time, rows that are in no order, ... Hashes some hundred thousand values.
+ */
 void kw_policy_warn(const kw_policy *policy, kw_diagnostics *diagnostics);
 
 kw_policy *kw_policy_ref(kw_policy *policy);
