@@ -26,7 +26,7 @@ if [ -n "${KEYWAY_BENCH_RUN:-}" ]; then
   hbase=$KEYWAY_BENCH_RUN
 else
   hbase=$work/hbase
-  KW_HBASE_HEAP=${KW_HBASE_HEAP:-1g} KW_HBASE_THRIFT_HEAP=${KW_HBASE_THRIFT_HEAP:-512m} "$support/start.sh" "$hbase"
+  KW_HBASE_HEAP=${KW_HBASE_HEAP:-2g} KW_HBASE_THRIFT_HEAP=${KW_HBASE_THRIFT_HEAP:-1g} "$support/start.sh" "$hbase"
 fi
 gateway=
 finish() {
