@@ -11,10 +11,9 @@
 #include "sequence/counter.h"
 
 #include "base/log.h"
+#include "sequence/redis_events.h"
 
 #include <glib.h>
-#include <hiredis/adapters/libuv.h>
-#include <hiredis/async.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -147,6 +146,8 @@ send_all(redis_counters *self)
             send_adding(self, what);
 }
 
+static void watch(redis_counters *self);
+
 /* --- connecting --------------------------------------------------------------------------------------- */
 
 static void
@@ -198,7 +199,7 @@ static void
 connect_to(redis_counters *self, const char *ip)
 {
     redisAsyncContext *context = redisAsyncConnect(ip, self->settings.redis_port);
-    if (!context || context->err || redisLibuvAttach(context, kw_loop_uv(self->loop)) != REDIS_OK) {
+    if (!context || context->err || !kw_redis_events_attach(context, kw_loop_uv(self->loop))) {
         char why[160];
         snprintf(why, sizeof why, "%s", context && context->err ? context->errstr : "cannot connect");
         if (context)
@@ -215,6 +216,7 @@ connect_to(redis_counters *self, const char *ip)
     if (*self->settings.redis_password)
         redisAsyncCommand(context, NULL, NULL, "AUTH %s", self->settings.redis_password);
     redisAsyncCommand(context, on_selected, self, "SELECT %lld", (long long)self->settings.redis_database);
+    watch(self);
 }
 
 static void

@@ -1,0 +1,311 @@
+"""Fields that the gateway makes: several gateways count in one place, are killed and come back, and no number comes
+twice. Argument: embedded (the default), redis or hbase. redis starts a redis-server of its own; KW_HBASE_ENV tells
+where HBase is (without either the test is skipped)."""
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+from keyway_gateway import Gateway, plain, record, value, wait_until
+from keyway_thrift.ttypes import Code, KeywayError, Options, Outcome, Query
+
+SKIPPED = 77
+PLACE = sys.argv.pop(1) if len(sys.argv) > 1 else "embedded"
+RUN = "kws_%x" % (time.time_ns() // 1000)
+MINUTE = 60_000
+
+POLICY = """\
+listen: 127.0.0.1:0
+admin: 127.0.0.1:0
+loops: 2
+store: %(store)s
+sequences: {table: %(run)s_numbers, lease: 2s%(counters)s}
+tables:
+  %(run)s:
+    fields:
+      id: {type: int, generate: {kind: sequence, block: 20}}
+      flake: {type: int, generate: snowflake}
+      part: {type: int, generate: {kind: snowflake, form: partitioned}}
+      uid: {type: bytes, generate: uuid7}
+      oid: {type: string, generate: objectid}
+      at: {type: timestamp, generate: now}
+      minute: {type: int, generate: {kind: sequence, from: 0, to: 99999, per: minute, of: at, block: 30}}
+      few: {type: int, generate: {kind: sequence, from: 0, to: 4, per: minute, of: at}}
+      ring: {type: int, generate: {kind: sequence, from: 1, to: 3, at_end: wrap}}
+      note: string
+    key: [field: id]
+"""
+
+
+def skip(why):
+    print("SKIPPED:", why)
+    sys.exit(SKIPPED)
+
+
+class Redis:
+    """A redis-server that keeps every write, on a port and in a folder of its own."""
+
+    def __init__(self):
+        program = shutil.which("redis-server") or skip("redis-server is not installed")
+        self.program = program
+        self.folder = tempfile.mkdtemp(prefix="keyway-redis-")
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        self.process = None
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [self.program, "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self.folder, "--save", "",
+             "--appendonly", "yes", "--appendfsync", "always", "--requirepass", "sesame"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_until(self.answers, 20, "redis-server to answer")
+
+    def answers(self):
+        try:
+            return self.ask("PING") == "+PONG"
+        except OSError:
+            return False
+
+    def ask(self, *words):
+        """The first line of the answer, and the second of a bulk string."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
+            stream = connection.makefile("rwb")
+            for command in (("AUTH", "sesame"), ("SELECT", "3"), words):
+                stream.write(b"*%d\r\n" % len(command))
+                for word in command:
+                    stream.write(b"$%d\r\n%s\r\n" % (len(word.encode()), word.encode()))
+            stream.flush()
+            answer = [stream.readline().strip().decode() for _ in range(3)][2]
+            return stream.readline().strip().decode() if answer.startswith("$") else answer
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def close(self):
+        self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def hbase_store():
+    with open(os.environ["KW_HBASE_ENV"], encoding="utf-8") as file:
+        told = dict(line.strip().split("=", 1) for line in file if "=" in line)
+    if "KW_HBASE_SKIP" in told:
+        skip(told["KW_HBASE_SKIP"])
+    return "{kind: hbase, servers: [%s], create_missing: true}" % told["KW_HBASE_BUFFERED"]
+
+
+REDIS = Redis() if PLACE == "redis" else None
+
+
+def policy():
+    """For Gateway, which formats it: braces are doubled but for the folder's."""
+    store = hbase_store() if PLACE == "hbase" else "{kind: embedded, path: FOLDER/data}"
+    counters = (', counters: redis, redis: "127.0.0.1:%d", redis_password: sesame, redis_database: 3' % REDIS.port
+                if REDIS else "")
+    text = POLICY % {"store": store, "run": RUN, "counters": counters}
+    return text.replace("{", "{{").replace("}", "}}").replace("FOLDER", "{folder}")
+
+
+def gateway():
+    return Gateway(policy())
+
+
+class Seen:
+    """Values that may come once only; any thread."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.values = {}
+
+    def add(self, made):
+        """Those of one record. `minute` is unique within its minute."""
+        with self.lock:
+            for name in ("id", "flake", "part", "uid", "oid", ("minute", made["at"] // MINUTE)):
+                key = name if isinstance(name, str) else name[0]
+                held = self.values.setdefault(name, set())
+                assert made[key] not in held, f"{name} {made[key]} came twice"
+                held.add(made[key])
+
+
+def writer(where, seen, killed, failures):
+    """Puts records, one and many at a time, until the gateway is killed."""
+    try:
+        data = where.data()
+        while not killed.is_set():
+            seen.add(plain(data.put(RUN, record(note="one", few=1), None).made))
+            for written in data.putMany(RUN, [record(note="many", few=1)] * 7, None):
+                assert written.outcome == Outcome.OK, written
+                seen.add(plain(written.made))
+            block = data.allocate(RUN, "id", 5, None, None)
+            with seen.lock:
+                for number in range(block.first, block.first + block.count):
+                    assert number not in seen.values["id"], f"id {number} was allocated and came before"
+                    seen.values["id"].add(number)
+    except AssertionError as error:
+        failures.append(error)
+    except Exception as error:  # the connection went with the gateway
+        if not killed.is_set():
+            failures.append(error)
+
+
+class Sequences(unittest.TestCase):
+    def refused(self, code, words, call, *arguments):
+        with self.assertRaises(KeywayError) as raised:
+            call(*arguments)
+        self.assertEqual(raised.exception.code, code, raised.exception.message)
+        self.assertIn(words, raised.exception.message)
+        return raised.exception
+
+    def test_a_put_answers_with_what_was_made(self):
+        with gateway() as one:
+            data = one.data()
+            before = int(time.time() * 1000)
+            written = data.put(RUN, record(note="hello"), None)
+            made = plain(written.made)
+            self.assertEqual(set(made), {"id", "flake", "part", "uid", "oid", "at", "minute", "few", "ring"})
+            self.assertGreaterEqual(made["at"], before)
+            self.assertAlmostEqual((made["flake"] >> 22) + 1577836800000, made["at"], delta=1000)
+            self.assertAlmostEqual(made["part"] >> 25 & 0xffffffff, made["at"] // 1000, delta=1)
+            self.assertEqual(made["part"] >> 57, (made["part"] >> 25 & 0xffffffff) // 60 % 60)
+            self.assertEqual(made["uid"][6] >> 4, 7)
+            self.assertEqual(int(made["oid"][:8], 16), made["at"] // 1000)
+            found = plain(data.get(RUN, record(id=made["id"]), None, None).record)
+            self.assertEqual(found, {**made, "note": "hello"})
+            given = data.put(RUN, record(id=1 << 40, flake=1, part=2, uid=b"u", oid="o", at=7, minute=3, few=4, ring=5),
+                             None)
+            self.assertIsNone(given.made)
+            self.refused(Code.INVALID, "sequences.keep", data.put, RUN, record(at=MINUTE), None)
+
+    def test_ranges_end_and_wrap(self):
+        with gateway() as one:
+            data = one.data()
+            at = int(time.time() * 1000) // MINUTE * MINUTE + 60 * MINUTE
+            few = [plain(data.put(RUN, record(at=at), None).made)["few"] for _ in range(5)]
+            self.assertEqual(sorted(few), [0, 1, 2, 3, 4])
+            self.refused(Code.LIMIT, "field few, minute", data.put, RUN, record(at=at + 59_999), None)
+            self.refused(Code.LIMIT, "field few, minute", data.allocate, RUN, "few", 1, None, record(at=at))
+            self.assertIn(plain(data.put(RUN, record(at=at + MINUTE), None).made)["few"], range(5))
+            outcomes = data.putMany(RUN, [record(at=at + 2 * MINUTE)] * 7, None)
+            self.assertEqual(sorted(written.outcome for written in outcomes), [Outcome.OK] * 5 + [Outcome.FAILED] * 2)
+            self.assertEqual({written.failure.code for written in outcomes if written.failure}, {Code.LIMIT})
+            rings = [plain(data.put(RUN, record(few=1), None).made)["ring"] for _ in range(6)]
+            self.assertEqual(set(rings), {1, 2, 3})
+
+    def test_allocate(self):
+        with gateway() as one:
+            data = one.data()
+            block = data.allocate(RUN, "id", 5000, None, None)
+            self.assertEqual(block.count, 5000)
+            later = data.allocate(RUN, "id", 1, Options(deadline_ms=20_000), None)
+            self.assertNotIn(later.first, range(block.first, block.first + 5000))
+            at = int(time.time() * 1000) + 90 * MINUTE
+            self.assertEqual(data.allocate(RUN, "minute", 300, None, record(at=at)).count, 300)
+            self.refused(Code.INVALID, "at, which is missing", data.allocate, RUN, "minute", 1, None, None)
+            flakes = data.allocate(RUN, "flake", 100, None, None)
+            self.assertTrue(1 <= flakes.count <= 100)
+            self.refused(Code.INVALID, "is no sequence", data.allocate, RUN, "oid", 1, None, None)
+            self.refused(Code.INVALID, "1 to 1000000000", data.allocate, RUN, "id", 0, None, None)
+            self.assertGreater(one.metric("keyway_sequence_numbers_total"), 99)
+
+    def test_killed_gateways(self):
+        """Two gateways at once (embedded: one after the other) are killed and started again, in all ten lives."""
+        seen, failures = Seen(), []
+        count = 1 if PLACE != "hbase" else 2
+        gateways = [gateway() for _ in range(count)]
+        try:
+            for _ in range(5):
+                killed, threads = threading.Event(), []
+                for one in gateways:
+                    one.start()
+                    threads += [threading.Thread(target=writer, args=(one, seen, killed, failures)) for _ in range(3)]
+                for thread in threads:
+                    thread.start()
+                time.sleep(0.4)
+                killed.set()
+                for one in gateways:
+                    one.process.send_signal(signal.SIGKILL)
+                    one.wait_for_exit()
+                for thread in threads:
+                    thread.join()
+                self.assertEqual(failures, [])
+            self.assertGreater(len(seen.values["id"]), 100)
+        finally:
+            for one in gateways:
+                one.kill()
+                shutil.rmtree(one.folder, ignore_errors=True)
+
+    @unittest.skipUnless(PLACE == "redis", "several gateways with stores of their own")
+    def test_gateways_share_redis(self):
+        seen, failures, stop = Seen(), [], threading.Event()
+        with gateway() as one, gateway() as two:
+            threads = [threading.Thread(target=writer_of_numbers, args=(each, seen, stop, failures))
+                       for each in (one, two) for _ in range(2)]
+            for thread in threads:
+                thread.start()
+            time.sleep(0.5)
+            stop.set()
+            for thread in threads:
+                thread.join()
+            self.assertEqual(failures, [])
+            self.assertGreater(len(seen.values["id"]), 100)
+
+    @unittest.skipUnless(PLACE == "redis", "looks into Redis")
+    def test_counters_in_redis(self):
+        with gateway() as one:
+            data = one.data()
+            made = plain(data.put(RUN, record(note="x"), None).made)
+            self.assertGreaterEqual(int(REDIS.ask("GET", f"keyway:{RUN}/id")), made["id"])
+            self.assertEqual(REDIS.ask("TTL", f"keyway:{RUN}/id"), ":-1")
+            left = int(REDIS.ask("TTL", f"keyway:{RUN}/minute/minute/{made['at'] // MINUTE}")[1:])
+            self.assertTrue(15 * 86400 < left <= 16 * 86400 + 3, left)
+            REDIS.ask("SET", f"keyway:{RUN}/ring", "nonsense")
+            failed = self.refused(Code.REFUSED, "not an integer", data.allocate, RUN, "ring", 3, None, None)
+            self.assertIn("Redis at 127.0.0.1", failed.message)
+            REDIS.ask("DEL", f"keyway:{RUN}/ring")
+
+    @unittest.skipUnless(PLACE == "redis", "ends Redis")
+    def test_redis_goes_and_comes_back(self):
+        with gateway() as one:
+            data = one.data()
+            first = data.allocate(RUN, "id", 100, None, None)
+            REDIS.kill()
+            self.refused(Code.UNAVAILABLE, "Redis at", data.allocate, RUN, "id", 100, None, None)
+            REDIS.start()
+            second = data.allocate(RUN, "id", 100, None, None)
+            self.assertGreater(second.first, first.first + 99)
+
+
+def writer_of_numbers(where, seen, stop, failures):
+    """Ids by allocate: gateways with stores of their own share these alone."""
+    try:
+        data = where.data()
+        while not stop.is_set():
+            block = data.allocate(RUN, "id", 3, None, None)
+            with seen.lock:
+                held = seen.values.setdefault("id", set())
+                for number in range(block.first, block.first + block.count):
+                    assert number not in held, f"id {number} came twice"
+                    held.add(number)
+    except Exception as error:
+        failures.append(error)
+
+
+def main():
+    try:
+        program = unittest.main(exit=False, verbosity=1)
+        return 0 if program.result.wasSuccessful() else 1
+    finally:
+        if REDIS:
+            REDIS.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
