@@ -7,6 +7,8 @@
  */
 #include "rule/encoding.h"
 
+#include <glib.h>
+
 #define UUID_BYTES 16
 #define UUID_CHARACTERS 36
 
@@ -103,14 +105,65 @@ decode(const kw_form *form, kw_bytes piece, kw_arena *arena, kw_value *ret_value
     return true;
 }
 
-/* Another text than one that is written has no place that is worth the search. */
+/* Must a dash stand at this place of the text? */
+static bool
+is_dash(const kw_form *form, size_t place)
+{
+    return is_uuid(form) && (place == 8 || place == 13 || place == 18 || place == 23);
+}
+
+/* Fills the text up from `place` on with the least or the greatest digits. */
+static void
+fill(const kw_form *form, uint8_t *text, size_t place, char digit)
+{
+    for (; place < text_size(form); place++)
+        text[place] = (uint8_t)(is_dash(form, place) ? '-' : digit);
+}
+
+/* Where a character that cannot stand at `place` lies: before what can stand there, behind it, or between the
+ * digits 9 and a. Makes the nearest text; returns the side on which the character is of it. */
+static int
+round_at(const kw_form *form, uint8_t *text, size_t place, uint8_t character)
+{
+    bool dash = is_dash(form, place);
+    if (character < (dash ? '-' : '0')) {
+        fill(form, text, place, '0');
+        return -1;
+    }
+    if (character > (dash ? '-' : 'f')) {
+        fill(form, text, place, 'f');
+        return 1;
+    }
+    text[place] = 'a';
+    fill(form, text, place + 1, '0');
+    return -1;
+}
+
+/* Any string has its place among the texts that are written: it agrees with some of them up to a character,
+ * or is the beginning of some, or goes on behind one. */
 static bool
 edge(const kw_form *form, kw_value value, bool lower, kw_arena *arena, kw_edge *ret_edge)
 {
     (void)lower;
-    uint8_t *to = kw_arena_alloc(arena, form->width);
-    *ret_edge = (kw_edge){.bytes = kw_bytes_of(to, form->width)};
-    return pack(form, value.bytes, to);
+    size_t whole = text_size(form), place = 0;
+    uint8_t *text = kw_arena_alloc(arena, whole), *to = kw_arena_alloc(arena, form->width);
+    int side = value.bytes.size > whole;
+    for (; place < MIN(value.bytes.size, whole); place++) {
+        uint8_t character = value.bytes.data[place];
+        if (is_dash(form, place) ? character != '-' : digit_value(character) < 0) {
+            side = round_at(form, text, place, character);
+            break;
+        }
+        text[place] = character;
+    }
+    if (place == value.bytes.size && place < whole) {
+        fill(form, text, place, '0');
+        side = -1;
+    }
+    bool packed = pack(form, kw_bytes_of(text, whole), to);
+    g_assert(packed);
+    *ret_edge = (kw_edge){.bytes = kw_bytes_of(to, form->width), .side = side};
+    return true;
 }
 
 const kw_encoding kw_encoding_hex = {

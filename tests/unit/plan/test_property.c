@@ -4,6 +4,7 @@
  *   without `residual`, the ranges hold nothing but answers
  *   rows come in the order that was asked for, or in the path's own
  *   no range is empty; ranges do not overlap unless row_size tells their rows apart
+ *   two ranges that could be one are one
  *   a question survives its byte form
  */
 #include "plan/plan.h"
@@ -317,6 +318,22 @@ check_ranges(const kw_plan *plan)
     }
 }
 
+/* Two ranges that are read one after the other and touch could be one. Those of a merge cannot: their rows
+ * interleave; nor can two of which row_size tells the rows apart. */
+static void
+check_fewest(const kw_plan *plan)
+{
+    for (size_t index = 1; index < plan->groups_count; index++) {
+        const kw_merge_group *before = &plan->groups[index - 1], *here = &plan->groups[index];
+        if (before->count != 1 || here->count != 1)
+            continue;
+        const kw_range *low = &plan->ranges[plan->reversed ? here->first : before->first];
+        const kw_range *high = &plan->ranges[plan->reversed ? before->first : here->first];
+        bool touch = low->stop.size > 0 && kw_bytes_equal(low->stop, high->start);
+        g_assert_false(touch && low->row_size == high->row_size);
+    }
+}
+
 static void
 check_set(const kw_test_world *world, const kw_question *question, const kw_test_row *rows, size_t count)
 {
@@ -434,6 +451,7 @@ ask(const kw_test_world *world, kw_test_tally *tally)
     }
     trying = kw_arena_printf(world->arena, "%s%s", world->made.yaml, kw_plan_text(plan, world->arena));
     check_ranges(plan);
+    check_fewest(plan);
     size_t count = read_plan(world, plan, rows, G_N_ELEMENTS(rows));
     check_set(world, &question, rows, count);
     if (plan->ranges_count > 0)
