@@ -274,9 +274,37 @@ placed(void *user, const kw_place *places)
     write_all(batch);
 }
 
+/* Can the record be under every path? Else it is in none, whatever the association knows. */
+static bool
+fits_all_paths(kw_batch *batch, size_t index, kw_error *ret_error)
+{
+    bool good = true;
+    for (size_t i = 0; good && i < batch->table->paths_count; i++) {
+        batch->scratch.size = 0;
+        good = kw_layout_encode(batch->table->paths[i].layout, &batch->items[index].record, &batch->scratch,
+                                ret_error);
+    }
+    return good;
+}
+
+static void
+refuse_misfits(kw_batch *batch)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < batch->additions_count; i++) {
+        kw_error error;
+        if (fits_all_paths(batch, batch->additions[i].index, &error))
+            batch->additions[kept++] = batch->additions[i];
+        else
+            kw_batch_refuse(batch, batch->additions[i].index, &error);
+    }
+    batch->additions_count = kept;
+}
+
 static void
 find_places(kw_batch *batch)
 {
+    refuse_misfits(batch);
     size_t count = batch->additions_count;
     const kw_record **records = KW_ARENA_ARRAY(batch->call->arena, const kw_record *, count);
     for (size_t i = 0; i < count; i++)

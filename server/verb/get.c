@@ -180,12 +180,17 @@ static void
 find_places(get *self)
 {
     const kw_record **records = KW_ARENA_ARRAY(self->call->arena, const kw_record *, self->count);
+    kw_buffer scratch = KW_BUFFER_EMPTY;
     for (size_t i = 0; i < self->count; i++) {
-        if (self->found[i].error.code != KW_OK)
+        scratch.size = 0;
+        if (self->found[i].error.code != KW_OK ||
+            !kw_layout_encode(self->table->paths[0].layout, &self->keys[i].record, &scratch,
+                              &self->found[i].error))
             continue;
         records[self->places] = &self->keys[i].record;
         self->owners[self->places++] = i;
     }
+    kw_buffer_clear(&scratch);
     kw_places_find(self->call, self->table, records, self->places, false, placed, self);
 }
 

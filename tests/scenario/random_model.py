@@ -143,11 +143,12 @@ class Question:
         return {names: row for names, row in model.rows.items() if self.matches(row.record())}
 
     def order_in(self, path):
-        """("field", place): ordered by the field of that piece; ("key", 0): by the row key; None: in no order
-        but the store's."""
+        """("field", place): ordered by the field of that piece; ("key", 0): by the row key; ("unknown", 0): by a
+        row key with a bucket that nobody can tell; None: in no order but the store's."""
         known = set(self.bounds())
+        by_key = ("unknown" if path.is_chosen() else "key", 0)
         if all(piece.field in known for piece in path.pieces if piece.kind == "field"):
-            return "key", 0
+            return by_key
         for place, piece in enumerate(path.pieces):
             if piece.kind == "field":
                 if piece.field not in known:
@@ -156,7 +157,7 @@ class Question:
                 known.add(piece.field)
             elif piece.kind == "hash" and not set(piece.inputs) <= known:
                 return None
-        return "key", 0
+        return by_key
 
     def descends(self, path):
         """Is the answer in falling order of the bytes that order it?"""

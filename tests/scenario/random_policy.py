@@ -170,7 +170,7 @@ class Piece:
     """One component of a rule. direction: of its field's values along the bytes; 0: none."""
 
     def __init__(self, kind, text, inputs=(), field=None, direction=0, fixed=True, delimited=True, fits=None):
-        self.kind = kind  # field, enum, literal, hash, buckets, rest
+        self.kind = kind  # field, enum, literal, hash, buckets, chosen, rest
         self.text = text
         self.inputs = inputs
         self.field = field
@@ -230,7 +230,7 @@ def field_pieces(field, last, tail_fixed, known):
                 direction = -1 if order or natural else 1
                 extra = f", unit: {field.coarse}" if field.coarse else ""
                 yield field_piece(field, name, {"width": width}, order, extra, direction, fits)
-                if name == "decimal":
+                if name == "decimal" and not order:
                     yield field_piece(field, name, {"width": width}, order, extra + ", reverse: true", 0, fits)
     elif field.kind == "double":
         for name, width in (("double", None), ("float", None), ("phoenix", 8), ("phoenix", 4), ("ordered", 9), ("ordered", 5)):
@@ -246,7 +246,7 @@ def field_pieces(field, last, tail_fixed, known):
         for name, settings, fits, fixed, delimited, ordered in text_encodings(field):
             if name == "raw" and not last and not tail_fixed:
                 continue
-            for order in ("", "desc") if name != "raw" else ("",):
+            for order in ("", "desc") if ordered and name != "raw" or name == "ordered" else ("",):
                 direction = (-1 if order else 1) if ordered and (name != "raw" or last) else 0
                 yield field_piece(field, name, settings, order, "", direction, fits, fixed, delimited)
             if name == "digits":
@@ -298,6 +298,12 @@ def decoration(chance, fields, can_rest):
     return Piece("literal", "literal: " + json.dumps(chance.choice(["|", "-", "\\x00", "\\xFF", "t1"]))), 1
 
 
+def chosen_salt(chance):
+    """A bucket that does not follow from the record."""
+    algorithm = chance.choice(["random", "round_robin"])
+    return Piece("chosen", f"salt: {{algorithm: {algorithm}, buckets: {chance.choice([2, 3, 4])}}}")
+
+
 # --- paths and tables -------------------------------------------------------------------------------
 
 class Path:
@@ -310,6 +316,9 @@ class Path:
 
     def can_be_empty(self):
         return all(getattr(piece, "encoding", None) == "raw" for piece in self.pieces)
+
+    def is_chosen(self):
+        return any(piece.kind == "chosen" for piece in self.pieces)
 
     def has_raw_inside(self):
         return any(not piece.fixed and not piece.delimited for piece in self.pieces[:-1])
@@ -348,6 +357,11 @@ class Table:
         self.identity = [field.name for field in identity]
         names = ["primary", "second", "third"][:chance.choice([1, 1, 2, 2, 3])]
         self.paths = {path: random_path(chance, path, identity, known) for path in names}
+        self.association = None
+        for path in self.paths.values():
+            if chance.random() < 0.2:
+                path.pieces.insert(0, chosen_salt(chance))
+                self.association = self.association or random_path(chance, "where", identity, known)
         self.single = len(names) == 1
 
     def yaml(self):
@@ -361,6 +375,10 @@ class Table:
                 lines.append(f"      {name}:")
             lines.append(f"{at}key:")
             lines += [f"{at}  - {piece.text}" for piece in path.pieces]
+        if self.association:
+            lines += [] if len(self.paths) > 1 else ["    paths:"]
+            lines += ["      where:", "        association: true", "        key:"]
+            lines += [f"          - {piece.text}" for piece in self.association.pieces]
         return "\n".join(lines) + "\n"
 
     def names_of(self, record):
@@ -375,4 +393,4 @@ class Table:
         if not all(self.fields[name].takes(found) for name, found in record.items()):
             return False
         return all(path.fits(record) and not (path.can_be_empty() and not any(rank(record[name]) for name in self.identity))
-                   for path in self.paths.values())
+                   for path in [*self.paths.values(), *([self.association] if self.association else [])])
