@@ -18,8 +18,10 @@ static bool
 missing(const kw_table *table, size_t field, kw_error *ret_error)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
-    return kw_error_set(ret_error, KW_INVALID, "table %s: field %s is missing; a record is named by %s",
-                        table->name, table->fields[field].name, kw_identity_names(table, arena));
+    bool made = table->fields[field].model->generate.enabled;
+    return kw_error_set(ret_error, KW_INVALID, "table %s: field %s is missing%s; a record is named by %s",
+                        table->name, table->fields[field].name, made ? " (only puts make it)" : "",
+                        kw_identity_names(table, arena));
 }
 
 bool

@@ -12,8 +12,8 @@ import threading
 import time
 import unittest
 
-from keyway_gateway import Gateway, plain, record, value, wait_until
-from keyway_thrift.ttypes import Code, KeywayError, Options, Outcome, Query
+from keyway_gateway import Gateway, plain, record, wait_until
+from keyway_thrift.ttypes import Code, KeywayError, Options, Outcome
 
 SKIPPED = 77
 PLACE = sys.argv.pop(1) if len(sys.argv) > 1 else "embedded"
@@ -114,8 +114,17 @@ def policy():
     return text.replace("{", "{{").replace("}", "}}").replace("FOLDER", "{folder}")
 
 
+class Ready(Gateway):
+    """One that is waited for until it serves: HBase takes its time to make tables."""
+
+    def start(self):
+        super().start()
+        wait_until(lambda: self.get("/readyz")[0] == 200, 60, f"keywayd to serve\n{self.log()}")
+        return self
+
+
 def gateway():
-    return Gateway(policy())
+    return Ready(policy())
 
 
 class Seen:
@@ -300,7 +309,7 @@ def writer_of_numbers(where, seen, stop, failures):
 
 def main():
     try:
-        program = unittest.main(exit=False, verbosity=1)
+        program = unittest.main(exit=False, warnings="ignore")
         return 0 if program.result.wasSuccessful() else 1
     finally:
         if REDIS:

@@ -58,6 +58,9 @@ test_put(void)
     written = desk_put(self, "notes", "seq=99 id=mine at=5");
     g_assert_null(written->made.values);
     g_assert_cmpstr(desk_get(self, "notes", "seq=99", NULL), ==, "at=5 seq=99 id=mine");
+    g_assert_cmpstr(
+        desk_get(self, "notes", "", NULL), ==,
+        "INVALID: table notes: field seq is missing (only puts make it); a record is named by seq");
     desk_free(self);
 }
 
