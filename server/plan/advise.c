@@ -2,6 +2,7 @@
 #include "plan/advise.h"
 
 #include "plan/advise_inside.h"
+#include "rule/digest.h"
 
 #include <stdlib.h>
 
@@ -25,6 +26,16 @@ kw_keyed_before(const kw_keyed *keyed, kw_bytes bound)
     return low;
 }
 
+/* A bucket that does not follow from the record: in turn, or as good as random. */
+static uint32_t
+choose_bucket(kw_choice choice, size_t number)
+{
+    uint64_t turn = number;
+    if (choice.kind == KW_CHOICE_RANDOM)
+        turn = kw_xxh64(kw_bytes_of(&turn, sizeof turn));
+    return (uint32_t)(turn % choice.buckets);
+}
+
 /* Encodes every record that the table takes; counts the others. */
 static void
 make_keys(const kw_candidate *candidate, const kw_path *path, size_t records_count, kw_arena *arena,
@@ -34,13 +45,15 @@ make_keys(const kw_candidate *candidate, const kw_path *path, size_t records_cou
     size_t *record_of = KW_ARENA_ARRAY(arena, size_t, records_count);
     kw_buffer key = KW_BUFFER_EMPTY;
     size_t count = 0;
+    kw_choice choice = kw_layout_choice(path->layout);
     advised->rejection = candidate->rejection;
     for (size_t index = 0; index < records_count; index++) {
         kw_error error = KW_ERROR_NONE;
         key.size = 0;
         if (!candidate->records[index].values)
             continue;
-        if (kw_layout_encode(path->layout, &candidate->records[index], &key, &error)) {
+        if (kw_layout_encode_chosen(path->layout, &candidate->records[index], choose_bucket(choice, index),
+                                    &key, &error)) {
             record_of[count] = index;
             keys[count++] = kw_arena_copy(arena, kw_buffer_bytes(&key));
         } else if (!advised->rejection) {

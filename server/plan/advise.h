@@ -101,6 +101,19 @@ typedef struct kw_advice {
     size_t words_count;
 } kw_advice;
 
+/* Where a field that the gateway makes stands; one per table->generated, zero at first. */
+typedef struct kw_made_state {
+    int64_t period;
+    uint64_t count;
+} kw_made_state;
+
+/* Gives record number `number` values for the fields that a gateway would make and that it lacks. */
+void kw_advise_stand_in(const kw_table *table, size_t number, kw_made_state *states, kw_arena *arena,
+                        kw_record *record);
+
+/* A timestamp field's value as milliseconds since 1970. */
+int64_t kw_advise_time_ms(const kw_field *field, kw_value value);
+
 /* candidates_count, records_count >= 1; regions at most KW_ADVISE_REGIONS_MAX. */
 void kw_advise(const kw_candidate *candidates, size_t candidates_count, const kw_advise_settings *settings,
                kw_arena *arena, kw_advice *ret_advice);

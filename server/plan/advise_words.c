@@ -208,15 +208,15 @@ compare_question(comparison *to, const char *name, const kw_advised_question *qu
 }
 
 static void
-compare_keys(comparison *to, const kw_advised *one, size_t paths, const kw_advised *base, size_t base_paths)
+compare_keys(comparison *to, const kw_advised *one, size_t stores, const kw_advised *base, size_t base_stores)
 {
     double longer = one->paths[0].key_bytes_mean - base->paths[0].key_bytes_mean;
     if (fabs(longer) >= 0.5)
         say(longer < 0 ? &to->gains : &to->prices, "a key is %.0f byte%s %s", fabs(longer),
             fabs(longer) < 1.5 ? "" : "s", longer < 0 ? "shorter" : "longer");
-    if (paths != base_paths)
-        say(paths < base_paths ? &to->gains : &to->prices, "a record is written %zu times instead of %zu",
-            paths, base_paths);
+    if (stores != base_stores)
+        say(stores < base_stores ? &to->gains : &to->prices, "a record is written %zu times instead of %zu",
+            stores, base_stores);
 }
 
 static const char *
@@ -255,7 +255,7 @@ compare(texts *to, const kw_candidate *candidates, size_t which, const kw_advise
     for (size_t index = 0; index < settings->questions_count; index++)
         compare_question(&found, candidate->questions[index].name, &one->questions[index],
                          &base->questions[index]);
-    compare_keys(&found, one, candidate->table->paths_count, base, candidates[0].table->paths_count);
+    compare_keys(&found, one, candidate->table->stores_count, base, candidates[0].table->stores_count);
     say_trade(to, candidate->name, candidates[0].name, &found);
 }
 

@@ -52,11 +52,13 @@ take_sample(kw_advising *self, kw_candidate *candidate)
 {
     size_t count = self->args->sample.count;
     kw_record *records = KW_ARENA_ARRAY(self->arena, kw_record, count);
+    kw_made_state *states = KW_ARENA_ARRAY(self->arena, kw_made_state, candidate->table->generated_count);
     for (size_t index = 0; index < count; index++) {
         kw_error error = KW_ERROR_NONE;
-        if (!kw_convert_record(candidate->table, &self->args->sample.items[index], self->arena,
-                               &records[index], &error) &&
-            !candidate->rejection)
+        if (kw_convert_record(candidate->table, &self->args->sample.items[index], self->arena,
+                              &records[index], &error))
+            kw_advise_stand_in(candidate->table, index, states, self->arena, &records[index]);
+        else if (!candidate->rejection)
             candidate->rejection = kw_arena_printf(self->arena, "record %zu: %s", index + 1, error.text);
     }
     candidate->records = records;
@@ -105,23 +107,6 @@ take_candidate(kw_advising *self, size_t index, kw_error *ret_error)
 
 /* --- when records are written ---------------------------------------------------------------------- */
 
-static int64_t
-to_ms(int64_t time, kw_time_unit unit)
-{
-    int64_t ms;
-    switch (unit) {
-    case KW_UNIT_S:
-        return __builtin_mul_overflow(time, INT64_C(1000), &ms) ? (time < 0 ? INT64_MIN : INT64_MAX) : ms;
-    case KW_UNIT_MS:
-        return time;
-    case KW_UNIT_US:
-        return time / 1000;
-    case KW_UNIT_NS:
-        return time / 1000000;
-    }
-    g_assert_not_reached();
-}
-
 /* The number of the first record that is there without the field; count: every one has it. */
 static size_t
 first_without(const kw_candidate *candidate, size_t count, size_t field)
@@ -169,12 +154,12 @@ take_times(kw_advising *self)
     if (self->time_field < 0)
         return;
     int64_t *times = KW_ARENA_ARRAY(self->arena, int64_t, count), last = 0;
-    kw_time_unit unit = self->candidates[0].table->fields[self->time_field].unit;
+    const kw_field *field = &self->candidates[0].table->fields[self->time_field];
     bool seen = false;
     for (size_t index = 0; index < count; index++) {
         const kw_value *values = self->candidates[0].records[index].values;
         if (values)
-            last = to_ms(values[self->time_field].number, unit);
+            last = kw_advise_time_ms(field, values[self->time_field]);
         for (size_t before = 0; values && !seen && before < index; before++)
             times[before] = last;
         seen = seen || values;

@@ -1,8 +1,10 @@
 /* explain and explainPut: how a question would be answered, and which row keys a record would get. */
+#include "plan/advise.h"
 #include "rule/splits.h"
 #include "service/convert.h"
 #include "service/methods.h"
 #include "service/question.h"
+#include "service/show.h"
 
 static kw_bytes
 shown(kw_bytes bytes, kw_arena *arena)
@@ -125,16 +127,65 @@ keys_text(const kw_explained_key *keys, size_t count, kw_arena *arena)
     return copy;
 }
 
+/* A record on its way, and what is said about it besides its keys. */
+typedef struct put_question {
+    kw_exchange *exchange;
+    const kw_table *table;
+    kw_record record;
+    kw_bytes *notes;
+    uint32_t notes_count;
+} put_question;
+
+/* Fields that the gateway makes get values like those to come. */
+static void
+note_made_fields(put_question *asked)
+{
+    kw_arena *arena = asked->exchange->call.arena;
+    const kw_table *table = asked->table;
+    bool *missing = KW_ARENA_ARRAY(arena, bool, table->generated_count);
+    kw_made_state *states = KW_ARENA_ARRAY(arena, kw_made_state, table->generated_count);
+    for (size_t i = 0; i < table->generated_count; i++)
+        missing[i] = asked->record.values[table->generated[i]].kind == KW_VALUE_NONE;
+    kw_advise_stand_in(table, 0, states, arena, &asked->record);
+    for (size_t i = 0; i < table->generated_count; i++) {
+        char shown[KW_SHOWN_MAX];
+        size_t field = table->generated[i];
+        if (!missing[i])
+            continue;
+        kw_value_print(asked->record.values[field], shown, sizeof shown);
+        asked->notes[asked->notes_count++] = kw_bytes_of_text(kw_arena_printf(
+            arena, "%s is made at the put; %s stands for it here", table->fields[field].name, shown));
+    }
+}
+
+static void
+note_choices(put_question *asked, const kw_explained_key *keys, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        kw_choice choice = kw_layout_choice(keys[i].path->layout);
+        if (choice.buckets > 1)
+            asked->notes[asked->notes_count++] = kw_bytes_of_text(
+                kw_arena_printf(asked->exchange->call.arena,
+                                "path %s: one of %u buckets is chosen at the put; the first stands here",
+                                keys[i].path->name, choice.buckets));
+    }
+}
+
 static void
 reply_keys(void *user, const kw_explained_key *keys, size_t count, const kw_error *error)
 {
-    kw_exchange *exchange = user;
+    put_question *asked = user;
+    kw_exchange *exchange = asked->exchange;
     kw_arena *arena = exchange->call.arena;
     if (error) {
         kw_exchange_fail(exchange, error);
         return;
     }
-    kw_api_Explanation out = {.has_keys = true, .text = keys_text(keys, count, arena)};
+    note_choices(asked, keys, count);
+    kw_api_Explanation out = {.has_keys = true,
+                              .has_notes = asked->notes_count > 0,
+                              .notes = {.items = asked->notes, .count = asked->notes_count},
+                              .text = keys_text(keys, count, arena)};
     out.keys.items = KW_ARENA_ARRAY(arena, kw_api_ExplainedKey, count);
     out.keys.count = (uint32_t)count;
     for (size_t i = 0; i < count; i++)
@@ -146,12 +197,16 @@ void
 kw_serve_explain_put(kw_exchange *exchange)
 {
     const kw_api_Admin_explainPut_args *args = exchange->args;
-    const kw_table *table = NULL;
-    kw_record *record = KW_EXCHANGE_ALLOC(exchange, kw_record);
+    put_question *asked = KW_EXCHANGE_ALLOC(exchange, put_question);
     kw_error error = KW_ERROR_NONE;
-    if (!kw_exchange_find_table(exchange, args->has_table, args->table, &table, &error) ||
-        !kw_convert_record(table, &args->record, exchange->call.arena, record, &error))
+    asked->exchange = exchange;
+    if (!kw_exchange_find_table(exchange, args->has_table, args->table, &asked->table, &error) ||
+        !kw_convert_record(asked->table, &args->record, exchange->call.arena, &asked->record, &error)) {
         kw_exchange_fail(exchange, &error);
-    else
-        kw_verb_explain_put(&exchange->call, table, record, reply_keys, exchange);
+        return;
+    }
+    asked->notes = KW_ARENA_ARRAY(exchange->call.arena, kw_bytes,
+                                  asked->table->generated_count + asked->table->stores_count);
+    note_made_fields(asked);
+    kw_verb_explain_put(&exchange->call, asked->table, &asked->record, reply_keys, asked);
 }

@@ -17,6 +17,7 @@ from keyway_gateway import Gateway  # noqa: E402
 
 KEYWAY = sys.argv.pop(1)
 GOLDEN = pathlib.Path(__file__).resolve().parent / "golden"
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 START = 1795255200000
 
 TABLE = """\
@@ -116,6 +117,13 @@ class Advise(unittest.TestCase):
         if os.environ.get("KW_UPDATE_GOLDEN"):
             golden.write_text(made, encoding="utf-8")
         self.assertEqual(made.splitlines(), golden.read_text(encoding="utf-8").splitlines())
+
+    def test_documents_show_what_it_prints(self):
+        golden = (GOLDEN / "advise.txt").read_text(encoding="utf-8")
+        self.assertIn(golden, (ROOT / "docs" / "advice.md").read_text(encoding="utf-8"))
+        shown = re.search(r"```\n(table orders: .*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+        for line in shown.group(1).splitlines():
+            self.assertIn(line, [*golden.splitlines(), "..."])
 
     def test_json(self):
         advice = self.advice("by-time.yaml", "salted.yaml", more=["-q", "questions.txt"])

@@ -4,13 +4,17 @@ import time
 import unittest
 
 from keyway_gateway import POLICY, Gateway, plain, record, value
-from keyway_thrift.ttypes import (Code, CompareOp, Condition, CreateOptions, Durability, FamilyOptions, KeywayError, Options,
+from keyway_thrift.ttypes import (AdviseOptions, Candidate, Code, CompareOp, Condition, CreateOptions, Durability, FamilyOptions, KeywayError, NamedQuery, Options,
                                   Order, Outcome, Query, Range, SplitOptions)
 
 TABLES = POLICY + """\
   salted:
     fields: {{id: string, ts: timestamp, n: int}}
     key: [{{salt: {{buckets: 8, of: [id]}}}}, {{field: ts}}, {{field: id}}]
+  made:
+    fields: {{id: {{type: int, generate: sequence}}, ts: timestamp}}
+    key: [{{salt: {{buckets: 8, algorithm: random}}}}, {{field: ts}}, {{field: id}}]
+    updates: false
 """
 FORMS = [(framed, compact) for framed in (True, False) for compact in (True, False)]
 GATEWAY = None
@@ -199,7 +203,7 @@ class Methods:
         self.assertEqual(plain(self.data.get("events", key, None, None).record)["note"], "newer")
 
     def test_describe(self):
-        self.assertEqual(sorted(self.data.tables()), ["events", "salted"])
+        self.assertEqual(sorted(self.data.tables()), ["events", "made", "salted"])
         table = self.data.describe("salted")
         self.assertEqual([(field.name, field.type, field.key) for field in table.fields],
                          [("id", "string", True), ("ts", "timestamp", True), ("n", "int", False)])
@@ -208,7 +212,7 @@ class Methods:
         self.assertEqual(len(table.paths[0].components), 3)
         policy = self.admin.policy()
         self.assertIn("salted:", policy.text)
-        self.assertEqual(sorted(found.name for found in policy.tables), ["events", "salted"])
+        self.assertEqual(sorted(found.name for found in policy.tables), ["events", "made", "salted"])
         self.refused(Code.NOT_FOUND, "there is no table", self.data.describe, "nothing")
 
     def test_explain(self):
@@ -221,6 +225,11 @@ class Methods:
         self.assertEqual(b"".join(piece.bytes for piece in key.pieces), key.row_key)
         self.assertTrue(key.row_key.startswith(b"0cc1a"))
         self.refused(Code.INVALID, "ts", self.admin.explainPut, "events", record(id="a"))
+        found = self.admin.explainPut("made", record(ts=5))
+        self.assertEqual(found.keys[0].row_key.hex(), "00" "8000000000000005" "8000000000000001")
+        self.assertEqual(len(found.notes), 2)
+        self.assertIn("id is made at the put", found.notes[0])
+        self.assertIn("one of 8 buckets is chosen at the put", found.notes[1])
         self.refused(Code.INVALID, "bind", self.admin.explain, Query(table="events"))
 
     def test_check(self):
@@ -229,6 +238,45 @@ class Methods:
         self.assertEqual((problems[0].line, problems[0].column), (4, 12))
         self.assertIn("feld", problems[0].message)
         self.refused(Code.INVALID, "text is missing", self.admin.check, None)
+
+    def test_policy_tables(self):
+        found = self.admin.policyTables(TABLES.format(folder="x"))
+        self.assertEqual(sorted(table.name for table in found), ["events", "made", "salted"])
+        self.refused(Code.INVALID, "policy:4:12: ", self.admin.policyTables,
+                     "tables:\n  t:\n    fields: {a: string}\n    key: [{feld: a}]\n")
+        self.refused(Code.INVALID, "text is missing", self.admin.policyTables, None)
+
+    def test_advise(self):
+        text = TABLES.format(folder="/nowhere")
+        sample = [record(id=f"a{n}", ts=n * 1000) for n in range(600)]
+        asked = [NamedQuery("minute", Query(table="", range=Range(field="ts", from_value=value(0), to_value=value(60000)))),
+                 NamedQuery("odd", Query(table="salted", bound=record(idd="a")))]
+        call = lambda *arguments: self.admin.advise(*arguments)  # noqa: E731
+        found = call([Candidate("a", text)], "salted", sample, asked, AdviseOptions(regions=4))
+        path = found.paths[0]
+        self.assertEqual((len(found.paths), path.records, len(path.regions.counts), path.cut), (1, 600, 4, "by the rule"))
+        self.assertEqual(sum(path.buckets.counts), 600)
+        self.assertEqual((found.time_field, found.window_ms, found.windows), ("ts", 60000, 10))
+        self.assertEqual((found.questions[0].ranges, found.questions[0].scanned, found.questions[0].matching), (8, 60, 60))
+        self.assertIn("idd", found.questions[1].refusal)
+        made = call([Candidate("a", text)], "made", [record(ts=n) for n in range(100)], [], None).paths[0]
+        self.assertEqual((made.records, made.rejected, made.buckets.reached), (100, 0, 8))
+        for code, part, arguments in (
+                (Code.INVALID, "candidates", ([], "salted", sample, [], None)),
+                (Code.LIMIT, "at most 8 candidates", ([Candidate("a", text)] * 9, "salted", sample, [], None)),
+                (Code.INVALID, "sample records", ([Candidate("a", text)], "salted", [], [], None)),
+                (Code.LIMIT, "at most 200 queries", ([Candidate("a", text)], "salted", sample, asked * 101, None)),
+                (Code.INVALID, "b:2:1: not valid YAML", ([Candidate("b", "[")], "salted", sample, [], None)),
+                (Code.NOT_FOUND, "has no table", ([Candidate("a", text)], "saltd", sample, [], None)),
+                (Code.INVALID, "say which", ([Candidate("a", text)], "", sample, [], None)),
+                (Code.INVALID, "another table", ([Candidate("a", text)], "events", sample, asked[1:], None)),
+                (Code.INVALID, "regions must be 1 to 256", ([Candidate("a", text)], "salted", sample, [], AdviseOptions(regions=257))),
+                (Code.INVALID, "window_ms", ([Candidate("a", text)], "salted", sample, [], AdviseOptions(window_ms=0))),
+                (Code.INVALID, "no field", ([Candidate("a", text)], "salted", sample, [], AdviseOptions(time_field="x"))),
+                (Code.INVALID, "not a timestamp", ([Candidate("a", text)], "salted", sample, [], AdviseOptions(time_field="id"))),
+                (Code.INVALID, "record 1 has no ts", ([Candidate("a", text)], "salted", [record(id="a")], [],
+                                                      AdviseOptions(time_field="ts")))):
+            self.refused(code, part, call, *arguments)
 
     def test_create_table(self):
         made = self.admin.createTable("events", CreateOptions(if_absent=True))

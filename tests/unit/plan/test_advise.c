@@ -342,6 +342,83 @@ test_questions(void)
     tear_down(&self);
 }
 
+/* --- what does not follow from the record ---------------------------------------------------------- */
+
+/* Buckets that are chosen at each put, and values that the gateway makes. */
+static void
+test_chosen(void)
+{
+    setting self;
+    set_up(&self, 3200);
+    add_candidate(&self, "random",
+                  FIELDS
+                  "      - salt: {algorithm: random, buckets: 16}\n      - field: ts\n      - field: id\n"
+                  "    updates: false\n");
+    add_candidate(&self, "in turn",
+                  FIELDS "      - salt: {algorithm: round_robin, buckets: 16}\n      - field: ts\n"
+                         "      - field: id\n    updates: false\n");
+    advise(&self);
+    g_assert_cmpuint(first_path(&self, 0)->buckets.reached, ==, 16);
+    g_assert_cmpfloat(first_path(&self, 0)->buckets.hottest_to_mean, <, 1.3);
+    g_assert_cmpfloat(first_path(&self, 1)->buckets.hottest_to_mean, ==, 1);
+    tear_down(&self);
+}
+
+typedef struct made_case {
+    const char *field;
+    kw_value first;  /* of the record without a time */
+    size_t distinct; /* of 600 records, six a second */
+} made_case;
+
+static void
+check_made(const made_case *wanted)
+{
+    g_autofree char *yaml =
+        g_strdup_printf("    fields: {id: %s, ts: timestamp}\n    key:\n      - field: ts\n"
+                        "      - field: id\n",
+                        wanted->field);
+    g_autoptr(kw_policy) policy = test_policy(yaml);
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    const kw_table *table = kw_policy_table(policy, 0);
+    kw_made_state state = {0};
+    for (size_t index = 0; index < 600; index++) {
+        char text[200];
+        kw_error error = KW_ERROR_NONE;
+        kw_record record = kw_record_new(table, arena);
+        record.values[1] = test_number(time_of(index));
+        kw_advise_stand_in(table, index, &state, arena, &record);
+        if (!kw_table_check_value(table, 0, record.values[0], &error))
+            g_error("%s: %s", wanted->field, error.text);
+        kw_value_print(record.values[0], text, sizeof text);
+        g_hash_table_add(seen, g_strdup(text));
+        if (index == 0 && wanted->first.kind != KW_VALUE_NONE)
+            g_assert_true(kw_value_equal(record.values[0], wanted->first));
+    }
+    g_assert_cmpuint(g_hash_table_size(seen), ==, wanted->distinct);
+}
+
+static void
+test_made(void)
+{
+    const int64_t epoch_ms = INT64_C(1577836800000), second = START_MS / 1000;
+    const made_case cases[] = {
+        {"{type: int, generate: sequence}", test_number(1), 600},
+        {"{type: int, generate: {kind: sequence, from: 5, to: 14, at_end: wrap}}", test_number(5), 10},
+        {"{type: int, generate: {kind: sequence, from: 0, to: 99999, per: minute, of: ts}}", test_number(0),
+         360 + 2},
+        {"{type: int, generate: snowflake}", test_number((START_MS - epoch_ms) << 22 | 1 << 12), 600},
+        {"{type: int, generate: {kind: snowflake, form: partitioned}}",
+         test_number((second / 60 % 60) << 57 | second << 25 | 1 << 16), 600},
+        {"{type: string, generate: uuid4}", KW_VALUE_ABSENT, 600},
+        {"{type: bytes, max_bytes: 16, generate: uuid7}", KW_VALUE_ABSENT, 600},
+        {"{type: string, generate: objectid}", KW_VALUE_ABSENT, 600},
+        {"{type: timestamp, unit: s, generate: now}", test_number(second), 100},
+    };
+    for (size_t index = 0; index < G_N_ELEMENTS(cases); index++)
+        check_made(&cases[index]);
+}
+
 int
 main(int count, char **arguments)
 {
@@ -354,5 +431,7 @@ main(int count, char **arguments)
     g_test_add_func("/advise/keys", test_keys);
     g_test_add_func("/advise/policy_splits", test_policy_splits);
     g_test_add_func("/advise/questions", test_questions);
+    g_test_add_func("/advise/chosen", test_chosen);
+    g_test_add_func("/advise/made", test_made);
     return g_test_run();
 }
