@@ -20,7 +20,8 @@ struct kw_batch {
     const kw_item *items;
     size_t count;
     kw_write_options options;
-    int64_t stamp;
+    int64_t admitted; /* the stamp that the call took */
+    int64_t stamp;    /* the latest of its writes */
     kw_put_done done;
     void *user;
     void (*after)(kw_batch *batch);
@@ -65,6 +66,7 @@ kw_batch_begin(kw_call *call, const kw_table *table, const kw_item *items, size_
                         .items = items,
                         .count = count,
                         .options = *options,
+                        .admitted = stamp,
                         .stamp = stamp,
                         .done = done,
                         .user = user};
@@ -141,7 +143,7 @@ add_write(kw_batch *batch, const kw_write *form, const kw_path *path, kw_bytes r
     *write = *form;
     write->table = path->store_table;
     write->row = row;
-    write->timestamp = batch->stamp;
+    write->timestamp = batch->admitted;
     write->durability = batch->options.durability;
     write->deadline = batch->call->deadline;
     batch->paths[batch->writes_count++] = path;
@@ -164,6 +166,18 @@ add_computed(kw_batch *batch, const addition *added, const kw_path *path, kw_err
     return true;
 }
 
+/* All rows of a record have one stamp; its first row stands for it. */
+static void
+order_stamps(kw_batch *batch, const addition *added)
+{
+    kw_write *writes = &batch->writes[added->first];
+    int64_t stamp = kw_stamper_order(batch->call->stamper, writes[0].row, batch->admitted,
+                                     added->form.kind == KW_WRITE_DELETE);
+    for (size_t i = 0; i < added->count; i++)
+        writes[i].timestamp = stamp;
+    batch->stamp = MAX(batch->stamp, stamp);
+}
+
 static void
 make_writes(kw_batch *batch, addition *added, const kw_place *place)
 {
@@ -181,6 +195,8 @@ make_writes(kw_batch *batch, addition *added, const kw_place *place)
         kw_batch_refuse(batch, added->index, &error);
     }
     added->count = batch->writes_count - added->first;
+    if (added->count && !batch->options.has_timestamp)
+        order_stamps(batch, added);
 }
 
 /* --- outcomes -------------------------------------------------------------------------------------- */

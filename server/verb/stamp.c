@@ -16,9 +16,13 @@
 #define WAIT_MAX_MS 1000
 #define SEEN_AHEAD_MS 1000 /* two clocks of one store do not differ by as much */
 
+/* Rows by hash: two that share a slot cost a millisecond now and then. */
+#define SLOTS 4096
+
 struct kw_stamper {
     kw_store *store;
     _Atomic int64_t last;
+    _Atomic int64_t least[SLOTS]; /* the next write of a row is stamped no earlier */
 };
 
 kw_stamper *
@@ -52,6 +56,22 @@ kw_stamper_take(kw_stamper *stamper)
     if (!kw_store_clock_offset_ms(stamper->store, &offset_ms))
         return KW_TIMESTAMP_NONE;
     return raise_to(stamper, kw_clock_wall_ms() + offset_ms);
+}
+
+int64_t
+kw_stamper_order(kw_stamper *stamper, kw_bytes row, int64_t stamp, bool remove)
+{
+    if (stamp == KW_TIMESTAMP_NONE)
+        return stamp;
+    _Atomic int64_t *slot = &stamper->least[kw_bytes_hash(row) % SLOTS];
+    int64_t least = atomic_load(slot), taken, next;
+    do {
+        taken = MAX(stamp, least);
+        next = remove ? taken + 1 : taken;
+        if (next == least)
+            return taken;
+    } while (!atomic_compare_exchange_weak(slot, &least, next));
+    return taken;
 }
 
 void

@@ -55,10 +55,33 @@ test_threads(void)
     kw_store_free(store);
 }
 
+/* A row's writes in one millisecond: a put behind a remove is later than it, everything else may be equal,
+ * and nothing goes back. */
+static void
+test_order(void)
+{
+    kw_store *store = kw_memory_store_open();
+    kw_stamper *stamper = kw_stamper_new(store);
+    kw_bytes row = KW_BYTES_LITERAL("row"), other = KW_BYTES_LITERAL("other row");
+    g_assert_cmpint(kw_stamper_order(stamper, row, 1000, false), ==, 1000);
+    g_assert_cmpint(kw_stamper_order(stamper, row, 1000, true), ==, 1000);
+    g_assert_cmpint(kw_stamper_order(stamper, row, 1000, false), ==, 1001);
+    g_assert_cmpint(kw_stamper_order(stamper, row, 1000, false), ==, 1001);
+    g_assert_cmpint(kw_stamper_order(stamper, row, 1000, true), ==, 1001);
+    g_assert_cmpint(kw_stamper_order(stamper, row, 1000, true), ==, 1002);
+    g_assert_cmpint(kw_stamper_order(stamper, row, 1001, false), ==, 1003);
+    g_assert_cmpint(kw_stamper_order(stamper, other, 1000, false), ==, 1000);
+    g_assert_cmpint(kw_stamper_order(stamper, row, 2000, false), ==, 2000);
+    g_assert_cmpint(kw_stamper_order(stamper, row, KW_TIMESTAMP_NONE, true), ==, KW_TIMESTAMP_NONE);
+    kw_stamper_free(stamper);
+    kw_store_free(store);
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/verb/stamps/threads", test_threads);
+    g_test_add_func("/verb/stamps/order", test_order);
     return g_test_run();
 }
