@@ -444,6 +444,8 @@ service Data {
   /** Writes the record if the stored one meets the condition; answers whether it did. */
   bool putIf(1: string table, 2: Record record, 3: Condition condition, 4: Options options) throws (1: KeywayError failure),
   Page scan(1: Query query) throws (1: KeywayError failure),
+  /** The page behind a cursor, on any gateway. It may have been read up to a second before it is asked for, but never before a write
+   *  that this gateway had answered by then. */
   Page nextPage(1: binary cursor, 2: Options options) throws (1: KeywayError failure),
   /** The first row of the question, in descending order unless it says otherwise. */
   Page latest(1: Query query) throws (1: KeywayError failure),

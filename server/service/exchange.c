@@ -27,6 +27,8 @@ count_call(const kw_exchange *exchange, kw_code code)
     kw_method_figures *figures = &exchange->part->figures[exchange->method - kw_api_methods];
     kw_histogram_add_us(&figures->latency, (kw_clock_mono_ns() - exchange->started_ns) / 1000);
     atomic_fetch_add_explicit(&figures->codes[code], 1, memory_order_relaxed);
+    if (kw_method_of((size_t)(exchange->method - kw_api_methods))->writes)
+        atomic_fetch_add(&exchange->part->service->writes, 1);
     kw_counters_add(KW_FIGURE_calls_in_flight, -1);
     if (code != KW_OK)
         kw_counters_add(KW_FIGURE_calls_failed, 1);

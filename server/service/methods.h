@@ -7,6 +7,7 @@
 typedef struct kw_method {
     void (*run)(kw_exchange *exchange);
     bool needs_store; /* waits behind the gate */
+    bool writes;      /* rows: its answer makes pages that were read ahead old */
 } kw_method;
 
 /* By kw_api_method. */

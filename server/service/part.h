@@ -4,6 +4,7 @@
 #include "service/service.h"
 
 #include "thrift/keyway_wire.h"
+#include "verb/ahead.h"
 
 /* What calls of this loop begin with; counted without atomics, since only the loop touches it. */
 typedef struct kw_snapshot {
@@ -23,6 +24,7 @@ typedef struct kw_part {
     kw_loop *loop;
     kw_door *door;
     kw_maker *maker;
+    kw_ahead *ahead;
     kw_snapshot *snapshot;
     bool gate_open;
     kw_error gate;  /* why it is shut */
@@ -36,6 +38,7 @@ typedef struct kw_part {
 struct kw_service {
     kw_service_settings settings;
     kw_part *parts;
+    _Atomic uint64_t writes; /* answered by any loop */
     char id_prefix[9];       /* request ids of two runs differ */
     kw_policy *first_policy; /* until the loops have it */
     kw_keyring *first_keyring;

@@ -33,7 +33,7 @@ kw_serve_scan(kw_exchange *exchange)
     kw_scan_request *request = KW_EXCHANGE_ALLOC(exchange, kw_scan_request);
     kw_error error = KW_ERROR_NONE;
     if (kw_question_of_query(exchange, args->has_query, args->query, request, &error))
-        kw_verb_scan(&exchange->call, request, reply_page, exchange);
+        kw_ahead_scan(exchange->part->ahead, &exchange->call, request, reply_page, exchange);
     else
         kw_exchange_fail(exchange, &error);
 }
@@ -46,7 +46,7 @@ kw_serve_next_page(kw_exchange *exchange)
     if (!args->has_cursor || args->cursor.size == 0)
         kw_error_set(&error, KW_INVALID, "the argument cursor is missing");
     if (error.code == KW_OK && kw_exchange_take_options(exchange, args->options, NULL, &error))
-        kw_verb_next(&exchange->call, args->cursor, reply_page, exchange);
+        kw_ahead_next(exchange->part->ahead, &exchange->call, args->cursor, reply_page, exchange);
     else
         kw_exchange_fail(exchange, &error);
 }

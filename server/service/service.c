@@ -101,6 +101,7 @@ on_loop_open(void *user, kw_loop *loop, unsigned index)
     part->index = index;
     part->door = kw_store_open_door(service->settings.store, loop);
     part->maker = kw_maker_new(service->settings.sequences, loop, part->door);
+    part->ahead = kw_ahead_new(loop, &service->writes);
     part->snapshot = snapshot_new(service->first_policy, service->first_keyring);
     kw_error_set(&part->gate, KW_UNAVAILABLE, "the gateway is starting");
     return part;
@@ -126,6 +127,7 @@ on_door_closed(void *user)
     told.part->door = NULL;
     kw_maker_free(told.part->maker); /* what it had asked the store for is answered now */
     told.part->maker = NULL;
+    kw_ahead_free(g_steal_pointer(&told.part->ahead));
     told.closed(told.user);
 }
 
@@ -142,6 +144,7 @@ on_loop_close(void *state, void (*closed)(void *closed_user), void *closed_user)
     kw_part *part = state;
     closing *telling = g_new(closing, 1);
     *telling = (closing){part, closed, closed_user};
+    kw_ahead_close(part->ahead);
     kw_maker_close(part->maker, on_maker_closed, telling);
 }
 

@@ -1,0 +1,271 @@
+/* See ahead.h.
+ *
+ *   next(cursor) --> read already? --> answered, and the next one is begun
+ *               \--> being read?   --> answered when it is there
+ *                \-> neither       --> kw_verb_next, and the next one is begun
+ */
+#include "verb/ahead.h"
+
+#include "base/counters.h"
+
+#include <glib.h>
+
+/* A page under way is given up after this, and whoever waits for it reads it anew. */
+#define READ_MS 3000
+/* Callers that show pages to people ask for fewer rows, and often stop at the first. */
+#define MANY_ROWS 1000
+
+typedef struct page_ahead {
+    GList link;
+    kw_ahead *of;
+    kw_call call;    /* its own: arena, references, deadline */
+    kw_bytes cursor; /* that it answers */
+    uint64_t writes;
+    kw_deadline stale_at; /* once it is ready */
+    bool ready;
+    bool forgotten;
+    kw_scan_page page;
+    kw_call *asker; /* who waits for it already */
+    kw_scan_done done;
+    void *user;
+} page_ahead;
+
+struct kw_ahead {
+    kw_loop *loop;
+    const _Atomic uint64_t *writes;
+    GQueue pages;
+    uint32_t reading; /* pages under way, forgotten ones among them */
+    kw_timer *sweep;
+    bool closing;
+};
+
+static void begin(kw_ahead *ahead, const kw_call *like, kw_bytes cursor, uint64_t writes);
+
+static void
+page_free(page_ahead *page)
+{
+    kw_policy_unref((kw_policy *)page->call.policy);
+    kw_keyring_unref(page->call.keyring);
+    kw_arena_free(page->call.arena);
+}
+
+static void
+forget(page_ahead *page)
+{
+    g_queue_unlink(&page->of->pages, &page->link);
+    kw_counters_add(KW_FIGURE_pages_ahead_unused, 1);
+    if (page->ready)
+        page_free(page);
+    else
+        page->forgotten = true;
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+/* The next one is asked for first, so that the store works while this one is encoded. */
+static void
+hand_out(page_ahead *page, kw_scan_done done, void *user)
+{
+    g_queue_unlink(&page->of->pages, &page->link);
+    kw_counters_add(KW_FIGURE_pages_ahead_used, 1);
+    if (page->page.cursor.size)
+        begin(page->of, &page->call, page->page.cursor, page->writes);
+    done(user, &page->page, NULL);
+    page_free(page);
+}
+
+/* An error of a page that nobody asked for is nobody's: who waits reads it again by its own deadline. */
+static void
+arrived(void *user, const kw_scan_page *read, const kw_error *error)
+{
+    page_ahead *page = user;
+    kw_ahead *ahead = page->of;
+    ahead->reading--;
+    kw_call *asker = page->asker;
+    kw_scan_done done = page->done;
+    void *done_user = page->user;
+    if (page->forgotten) {
+        page_free(page);
+        return;
+    }
+    if (error) {
+        g_queue_unlink(&ahead->pages, &page->link);
+        if (asker)
+            kw_verb_next(asker, kw_arena_copy(asker->arena, page->cursor), done, done_user);
+        page_free(page);
+        return;
+    }
+    page->page = *read;
+    page->ready = true;
+    page->stale_at = kw_deadline_in_ms(KW_AHEAD_MS);
+    if (asker)
+        hand_out(page, done, done_user);
+    else
+        kw_timer_start_ms(ahead->sweep, KW_AHEAD_MS + 1);
+}
+
+static void
+sweep(void *user)
+{
+    kw_ahead *ahead = user;
+    bool left = false;
+    for (GList *at = ahead->pages.head, *next; at; at = next) {
+        page_ahead *page = at->data;
+        next = at->next;
+        if (page->ready && kw_deadline_passed(page->stale_at))
+            forget(page);
+        else
+            left = left || page->ready;
+    }
+    if (left)
+        kw_timer_start_ms(ahead->sweep, KW_AHEAD_MS / 4);
+}
+
+/* --- reading ahead ---------------------------------------------------------------------------- */
+
+/* The oldest that nobody waits for goes. */
+static bool
+make_room(kw_ahead *ahead)
+{
+    if (ahead->pages.length < KW_AHEAD_PAGES_MAX)
+        return true;
+    for (GList *at = ahead->pages.head; at; at = at->next) {
+        page_ahead *page = at->data;
+        if (!page->asker) {
+            forget(page);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* writes: what the count was when the page before was begun. Where callers write meanwhile, reading ahead
+ * would be in vain. */
+static void
+begin(kw_ahead *ahead, const kw_call *like, kw_bytes cursor, uint64_t writes)
+{
+    if (ahead->closing || atomic_load(ahead->writes) != writes || ahead->reading >= KW_AHEAD_PAGES_MAX)
+        return;
+    if (!make_room(ahead))
+        return;
+    kw_arena *arena = kw_arena_new();
+    page_ahead *page = KW_ARENA_NEW(arena, page_ahead);
+    page->of = ahead;
+    page->writes = writes;
+    page->call = *like;
+    page->call.arena = arena;
+    page->call.policy = kw_policy_ref((kw_policy *)like->policy);
+    page->call.keyring = kw_keyring_ref(like->keyring);
+    page->call.identity = kw_arena_copy(arena, like->identity);
+    page->call.deadline = kw_deadline_in_ms(READ_MS);
+    page->call.request_id = "read-ahead";
+    page->cursor = kw_arena_copy(arena, cursor);
+    page->link.data = page;
+    g_queue_push_tail_link(&ahead->pages, &page->link);
+    ahead->reading++;
+    kw_verb_next(&page->call, page->cursor, arrived, page);
+}
+
+static page_ahead *
+find(kw_ahead *ahead, const kw_call *call, kw_bytes cursor)
+{
+    for (GList *at = ahead->pages.head; at; at = at->next) {
+        page_ahead *page = at->data;
+        if (!page->asker && page->cursor.size == cursor.size && kw_bytes_equal(page->cursor, cursor) &&
+            kw_bytes_equal(page->call.identity, call->identity))
+            return page;
+    }
+    return NULL;
+}
+
+/* May this page answer now? Not behind a write's back, nor under a policy that is no more. */
+static bool
+is_good(const kw_ahead *ahead, const page_ahead *page, const kw_call *call)
+{
+    if (page->writes != atomic_load(ahead->writes) || page->call.policy != call->policy ||
+        page->call.keyring != call->keyring)
+        return false;
+    return page->ready ? !kw_deadline_passed(page->stale_at) : call->deadline > page->call.deadline;
+}
+
+typedef struct plain_next {
+    kw_ahead *ahead;
+    size_t least; /* rows of a page behind which the next one is worth reading */
+    const kw_call *call;
+    uint64_t writes;
+    kw_scan_done done;
+    void *user;
+} plain_next;
+
+static void
+plain_done(void *user, const kw_scan_page *page, const kw_error *error)
+{
+    plain_next *self = user;
+    if (page && page->cursor.size && page->count >= self->least)
+        begin(self->ahead, self->call, page->cursor, self->writes);
+    self->done(self->user, page, error);
+}
+
+void
+kw_ahead_scan(kw_ahead *ahead, kw_call *call, const kw_scan_request *request, kw_scan_done done, void *user)
+{
+    plain_next *self = KW_ARENA_NEW(call->arena, plain_next);
+    *self = (plain_next){ahead, MANY_ROWS, call, atomic_load(ahead->writes), done, user};
+    kw_verb_scan(call, request, plain_done, self);
+}
+
+void
+kw_ahead_next(kw_ahead *ahead, kw_call *call, kw_bytes cursor, kw_scan_done done, void *user)
+{
+    page_ahead *page = find(ahead, call, cursor);
+    if (page && !is_good(ahead, page, call)) {
+        forget(page);
+        page = NULL;
+    }
+    if (page && page->ready) {
+        hand_out(page, done, user);
+        return;
+    }
+    if (page) {
+        page->asker = call;
+        page->done = done;
+        page->user = user;
+        return;
+    }
+    plain_next *self = KW_ARENA_NEW(call->arena, plain_next);
+    *self = (plain_next){ahead, 0, call, atomic_load(ahead->writes), done, user};
+    kw_verb_next(call, cursor, plain_done, self);
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+kw_ahead *
+kw_ahead_new(kw_loop *loop, const _Atomic uint64_t *writes)
+{
+    kw_ahead *ahead = g_new0(kw_ahead, 1);
+    ahead->loop = loop;
+    ahead->writes = writes;
+    g_queue_init(&ahead->pages);
+    ahead->sweep = kw_timer_new(loop, sweep, ahead);
+    return ahead;
+}
+
+void
+kw_ahead_close(kw_ahead *ahead)
+{
+    ahead->closing = true;
+    kw_timer_free(g_steal_pointer(&ahead->sweep));
+    for (GList *at = ahead->pages.head, *next; at; at = next) {
+        page_ahead *page = at->data;
+        next = at->next;
+        if (!page->asker)
+            forget(page);
+    }
+}
+
+void
+kw_ahead_free(kw_ahead *ahead)
+{
+    g_assert(ahead->reading == 0 && ahead->pages.length == 0);
+    g_free(ahead);
+}

@@ -1,0 +1,184 @@
+/* Pages that are read ahead: the same rows as without, never older than a write that was answered, nobody
+ * else's, and nothing is left over. */
+#include "desk.h"
+
+#include "base/counters.h"
+#include "verb/ahead.h"
+
+#define EVENTS 200
+#define PAGE "orders path=by_time full=1 page=20"
+
+typedef struct reader {
+    desk *desk;
+    kw_ahead *ahead;
+    _Atomic uint64_t writes;
+    bool done;
+    GString *rows;
+    kw_buffer cursor; /* empty at the end */
+    kw_code code;
+} reader;
+
+static void
+put(reader *self, unsigned number)
+{
+    g_autofree char *text =
+        g_strdup_printf("order_id=o%03u ts=%u city=c amount=%u", number, 1000 + number, number);
+    g_assert_cmpint(desk_put(self->desk, "orders", text)->outcome, ==, KW_OUTCOME_OK);
+    atomic_fetch_add(&self->writes, 1);
+    desk_clear(self->desk);
+}
+
+static reader *
+reader_new(void)
+{
+    reader *self = g_new0(reader, 1);
+    self->desk = desk_new(desk_policy);
+    self->ahead = kw_ahead_new(self->desk->loop, &self->writes);
+    self->rows = g_string_new(NULL);
+    for (unsigned i = 0; i < EVENTS; i += 2)
+        put(self, i);
+    return self;
+}
+
+static void
+reader_free(reader *self)
+{
+    kw_ahead_close(self->ahead);
+    kw_ahead *ahead = self->ahead;
+    kw_loop *loop = self->desk->loop;
+    for (int i = 0; i < 100; i++)
+        uv_run(kw_loop_uv(loop), UV_RUN_NOWAIT);
+    kw_ahead_free(ahead);
+    g_string_free(self->rows, TRUE);
+    kw_buffer_clear(&self->cursor);
+    desk_free(self->desk);
+    g_free(self);
+}
+
+static void
+paged(void *user, const kw_scan_page *page, const kw_error *error)
+{
+    reader *self = user;
+    self->done = true;
+    self->code = error ? error->code : KW_OK;
+    self->cursor.size = 0;
+    if (!page)
+        return;
+    kw_buffer_append(&self->cursor, page->cursor);
+    for (size_t i = 0; i < page->count; i++)
+        g_string_append_printf(self->rows, "%s\n", desk_text(self->desk, page->table, &page->rows[i]));
+}
+
+static void
+turn(reader *self, bool until_done)
+{
+    for (int i = 0; until_done ? !self->done : i < 50; i++) {
+        g_assert_cmpint(i, <, 100000);
+        uv_run(kw_loop_uv(self->desk->loop), UV_RUN_NOWAIT);
+    }
+}
+
+static void
+first(reader *self)
+{
+    kw_scan_request request = desk_request(self->desk, PAGE);
+    self->done = false;
+    g_string_truncate(self->rows, 0);
+    kw_ahead_scan(self->ahead, &self->desk->call, &request, paged, self);
+    turn(self, true);
+}
+
+static void
+next(reader *self)
+{
+    g_autofree uint8_t *copy = g_memdup2(self->cursor.data, self->cursor.size);
+    kw_bytes cursor = kw_arena_copy(self->desk->call.arena, kw_bytes_of(copy, self->cursor.size));
+    self->done = false;
+    kw_ahead_next(self->ahead, &self->desk->call, cursor, paged, self);
+    turn(self, true);
+}
+
+static int64_t
+used(void)
+{
+    return kw_counters_read(KW_FIGURE_pages_ahead_used);
+}
+
+static void
+test_same_rows(void)
+{
+    reader *self = reader_new();
+    g_autofree char *expected = desk_scan_all(self->desk, "orders path=by_time full=1");
+    for (int pause = 0; pause < 2; pause++) {
+        int64_t before = used();
+        first(self);
+        while (self->code == KW_OK && self->cursor.size) {
+            if (pause)
+                turn(self, false);
+            next(self);
+        }
+        g_assert_cmpint(self->code, ==, KW_OK);
+        g_assert_cmpstr(self->rows->str, ==, expected);
+        g_assert_cmpint(used() - before, >=,
+                        EVENTS / 2 / 20 - 3); /* all but the first two, and maybe the end */
+    }
+    reader_free(self);
+}
+
+/* A row that was written, and acknowledged, before a page is asked for is on it. */
+static void
+test_sees_writes(void)
+{
+    reader *self = reader_new();
+    first(self);
+    next(self);
+    turn(self, false);
+    int64_t before = used();
+    put(self, 81); /* lies on the third page */
+    next(self);
+    g_assert_nonnull(strstr(self->rows->str, "order_id=o081"));
+    g_assert_cmpint(used(), ==, before);
+    reader_free(self);
+}
+
+/* A cursor is another caller's business, whatever was read for its owner. */
+static void
+test_identity(void)
+{
+    reader *self = reader_new();
+    first(self);
+    next(self);
+    turn(self, false);
+    self->desk->call.identity = KW_BYTES_LITERAL("somebody else");
+    next(self);
+    g_assert_cmpint(self->code, ==, KW_INVALID);
+    reader_free(self);
+}
+
+static void
+test_stale(void)
+{
+    reader *self = reader_new();
+    first(self);
+    next(self);
+    turn(self, false);
+    int64_t before = used(), unused = kw_counters_read(KW_FIGURE_pages_ahead_unused);
+    g_usleep((KW_AHEAD_MS + 50) * 1000);
+    turn(self, false);
+    g_assert_cmpint(kw_counters_read(KW_FIGURE_pages_ahead_unused), >, unused);
+    next(self);
+    g_assert_cmpint(self->code, ==, KW_OK);
+    g_assert_cmpint(used(), ==, before);
+    reader_free(self);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/verb/ahead/same-rows", test_same_rows);
+    g_test_add_func("/verb/ahead/sees-writes", test_sees_writes);
+    g_test_add_func("/verb/ahead/identity", test_identity);
+    g_test_add_func("/verb/ahead/stale", test_stale);
+    return g_test_run();
+}
