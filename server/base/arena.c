@@ -257,6 +257,18 @@ kw_arena_printf(kw_arena *arena, const char *format, ...)
     return kw_arena_text(arena, kw_bytes_of_text(text));
 }
 
+void
+kw_arena_adopt(kw_arena *arena, kw_arena *other)
+{
+    chunk *oldest = other->chunks;
+    arena->used += other->used;
+    while (oldest->next)
+        oldest = oldest->next;
+    chunk *newest = other->chunks; /* read before: the oldest one holds `other` */
+    oldest->next = arena->chunks;
+    arena->chunks = newest;
+}
+
 size_t
 kw_arena_used(const kw_arena *arena)
 {

@@ -38,6 +38,11 @@ char *kw_arena_text(kw_arena *arena, kw_bytes bytes);
 
 char *kw_arena_printf(kw_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Takes over what `other` holds; `other` is gone, its memory lives as long as the arena (or until it is
+ * reset).
+ */
+void kw_arena_adopt(kw_arena *arena, kw_arena *other);
+
 /* Bytes handed out since new or reset. */
 size_t kw_arena_used(const kw_arena *arena);
 

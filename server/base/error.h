@@ -35,6 +35,16 @@ typedef struct kw_error {
 
 #define KW_ERROR_NONE ((kw_error){.code = KW_OK})
 
+/* No error, without touching all of the text: for what every call has several of. */
+static inline void
+kw_error_clear(kw_error *error)
+{
+    error->code = KW_OK;
+    error->retry_after_ms = 0;
+    error->maybe_applied = false;
+    error->text[0] = '\0';
+}
+
 /* Fills the error (text cut to fit, on a UTF-8 boundary) and returns false, so that a function can
  * `return kw_error_set(...)`. ret_error may be NULL. */
 bool kw_error_set(kw_error *ret_error, kw_code code, const char *format, ...)

@@ -2,6 +2,17 @@
 
 #include "service/convert.h"
 
+kw_item *
+kw_items_new(kw_exchange *exchange, size_t count)
+{
+    kw_item *items = kw_arena_alloc(exchange->call.arena, count * sizeof *items); /* count has a limit */
+    for (size_t i = 0; i < count; i++) {
+        items[i].record = (kw_record){0};
+        kw_error_clear(&items[i].error);
+    }
+    return items;
+}
+
 bool
 kw_items_of_records(kw_exchange *exchange, const kw_table *table, const kw_api_Record *records, size_t count,
                     kw_item **ret_items, kw_error *ret_error)
@@ -10,7 +21,7 @@ kw_items_of_records(kw_exchange *exchange, const kw_table *table, const kw_api_R
     if (count > most)
         return kw_error_set(ret_error, KW_LIMIT, "table %s: %zu records in one call, at most %zu are allowed",
                             table->name, count, most);
-    kw_item *items = KW_ARENA_ARRAY(exchange->call.arena, kw_item, count);
+    kw_item *items = kw_items_new(exchange, count);
     for (size_t i = 0; i < count; i++)
         kw_convert_record(table, &records[i], exchange->call.arena, &items[i].record, &items[i].error);
     *ret_items = items;

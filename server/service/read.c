@@ -64,7 +64,7 @@ kw_serve_get(kw_exchange *exchange)
     const kw_api_Data_get_args *args = exchange->args;
     const kw_table *table = NULL;
     size_t *fields = NULL, fields_count = 0;
-    kw_item *item = KW_EXCHANGE_ALLOC(exchange, kw_item);
+    kw_item *item = kw_items_new(exchange, 1);
     kw_error error = KW_ERROR_NONE;
     if (!kw_exchange_find_table(exchange, args->has_table, args->table, &table, &error) ||
         !kw_exchange_take_options(exchange, args->options, NULL, &error) ||

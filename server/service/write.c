@@ -88,7 +88,7 @@ kw_serve_put(kw_exchange *exchange)
     const kw_api_Data_put_args *args = exchange->args;
     const kw_table *table = NULL;
     kw_write_options how = {0};
-    kw_item *item = KW_EXCHANGE_ALLOC(exchange, kw_item);
+    kw_item *item = kw_items_new(exchange, 1);
     kw_error error = KW_ERROR_NONE;
     if (!kw_exchange_find_table(exchange, args->has_table, args->table, &table, &error) ||
         !kw_exchange_take_options(exchange, args->options, &how, &error) ||
@@ -124,7 +124,7 @@ kw_serve_remove(kw_exchange *exchange)
     const kw_table *table = NULL;
     kw_write_options how = {0};
     size_t *fields = NULL, fields_count = 0;
-    kw_item *item = KW_EXCHANGE_ALLOC(exchange, kw_item);
+    kw_item *item = kw_items_new(exchange, 1);
     kw_error error = KW_ERROR_NONE;
     if (!kw_exchange_find_table(exchange, args->has_table, args->table, &table, &error) ||
         !kw_exchange_take_options(exchange, args->options, &how, &error) ||

@@ -36,10 +36,22 @@ struct kw_batch {
     kw_written *written;
 };
 
+static kw_written_record *
+new_results(kw_call *call, size_t count)
+{
+    kw_written_record *results = kw_arena_alloc(call->arena, count * sizeof *results); /* count has a limit */
+    for (size_t i = 0; i < count; i++) {
+        results[i].outcome = KW_OUTCOME_OK;
+        results[i].made = (kw_record){0};
+        kw_error_clear(&results[i].error);
+    }
+    return results;
+}
+
 static void
 refuse_all(kw_call *call, size_t count, const kw_error *error, kw_put_done done, void *user)
 {
-    kw_written_record *results = KW_ARENA_ARRAY(call->arena, kw_written_record, count);
+    kw_written_record *results = new_results(call, count);
     for (size_t i = 0; i < count; i++)
         results[i] = (kw_written_record){.outcome = KW_OUTCOME_FAILED, .error = *error};
     done(user, results, count);
@@ -70,7 +82,7 @@ kw_batch_begin(kw_call *call, const kw_table *table, const kw_item *items, size_
                         .stamp = stamp,
                         .done = done,
                         .user = user};
-    batch->results = KW_ARENA_ARRAY(call->arena, kw_written_record, count);
+    batch->results = new_results(call, count);
     batch->additions = KW_ARENA_ARRAY(call->arena, addition, count);
     return batch;
 }
@@ -254,7 +266,11 @@ static void
 one_written(void *user, kw_outcome outcome, const kw_error *error)
 {
     kw_batch *batch = user;
-    batch->written[0] = (kw_written){.outcome = outcome, .error = error ? *error : KW_ERROR_NONE};
+    batch->written[0].outcome = outcome;
+    if (error)
+        batch->written[0].error = *error;
+    else
+        kw_error_clear(&batch->written[0].error);
     all_written(batch);
 }
 
@@ -263,15 +279,16 @@ write_all(kw_batch *batch)
 {
     kw_call *call = batch->call;
     kw_buffer_clear(&batch->scratch);
-    batch->written = KW_ARENA_ARRAY(call->arena, kw_written, batch->writes_count);
     if (batch->writes_count == 0) {
         all_written(batch);
         return;
     }
     if (batch->writes_count == 1) {
+        batch->written = kw_arena_alloc(call->arena, sizeof *batch->written);
         kw_door_write(call->door, batch->writes, one_written, batch);
         return;
     }
+    batch->written = KW_ARENA_ARRAY(call->arena, kw_written, batch->writes_count);
     batch->list = KW_ARENA_ARRAY(call->arena, const kw_write *, batch->writes_count);
     for (size_t i = 0; i < batch->writes_count; i++)
         batch->list[i] = &batch->writes[i];

@@ -52,7 +52,7 @@ read_row(get *self, const kw_row *row, kw_found_record *found)
 {
     const kw_record *record;
     if (kw_reader_decode(self->reader, row, &record, &found->error))
-        found->record = kw_reader_keep(self->reader);
+        found->record = kw_reader_borrow(self->reader);
 }
 
 /* When a row was written last; -1: there is none. */
@@ -105,7 +105,8 @@ arrived(void *user, kw_rows *rows, const kw_error *error)
         fail_asked(self, error);
     else
         empty = read_rows(self, rows);
-    kw_rows_free(rows);
+    if (rows)
+        kw_arena_adopt(self->call->arena, rows->arena); /* the records are slices of the rows */
     if (empty && !self->again && self->gets[0].columns_count)
         ask_for_whole(self, empty);
     else
@@ -202,8 +203,9 @@ start(get *self)
     self->list = KW_ARENA_ARRAY(self->call->arena, const kw_get *, most);
     self->owners = KW_ARENA_ARRAY(self->call->arena, size_t, most);
     for (size_t i = 0; i < self->count; i++) {
-        self->found[i].error = self->keys[i].error;
-        if (self->found[i].error.code == KW_OK)
+        if (self->keys[i].error.code != KW_OK)
+            self->found[i].error = self->keys[i].error;
+        else
             kw_key_check(self->table, &self->keys[i].record, &self->found[i].error);
     }
     if (self->through_association) {
@@ -219,6 +221,17 @@ start(get *self)
     finish(self);
 }
 
+static kw_found_record *
+new_found(kw_call *call, size_t count)
+{
+    kw_found_record *found = kw_arena_alloc(call->arena, count * sizeof *found); /* count has a limit */
+    for (size_t i = 0; i < count; i++) {
+        found[i].record = (kw_record){0};
+        kw_error_clear(&found[i].error);
+    }
+    return found;
+}
+
 void
 kw_verb_get(kw_call *call, const kw_table *table, const kw_item *keys, size_t count, const size_t *fields,
             size_t fields_count, kw_get_records_done done, void *user)
@@ -228,7 +241,7 @@ kw_verb_get(kw_call *call, const kw_table *table, const kw_item *keys, size_t co
     *self = (get){.call = call, .table = table, .done = done, .user = user, .count = count, .keys = keys};
     self->through_association = choice.kind && table->association;
     self->buckets = self->through_association ? 1 : choice.buckets;
-    self->found = KW_ARENA_ARRAY(call->arena, kw_found_record, count);
+    self->found = new_found(call, count);
     self->reader = kw_reader_new(call, table, &table->paths[0], fields, fields_count, NULL);
     self->form =
         (kw_get){.table = table->paths[0].store_table, .max_versions = 1, .deadline = call->deadline};

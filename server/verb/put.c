@@ -16,9 +16,11 @@ static void
 add(put *self, size_t index)
 {
     const kw_item *item = &self->items[index];
-    kw_error error = self->fillings ? self->fillings[index].error : item->error;
-    if (error.code != KW_OK || !kw_record_check(self->table, &item->record, &error)) {
-        kw_batch_refuse(self->batch, index, &error);
+    const kw_error *found = self->fillings ? &self->fillings[index].error : &item->error;
+    kw_error error;
+    bool good = found->code == KW_OK;
+    if (!good || !kw_record_check(self->table, &item->record, &error)) {
+        kw_batch_refuse(self->batch, index, good ? &error : found);
         return;
     }
     kw_write form = {.kind = KW_WRITE_PUT};

@@ -182,16 +182,22 @@ kw_reader_decode_cells(kw_reader *reader, const kw_row *row, const kw_record **r
 }
 
 kw_record
+kw_reader_borrow(kw_reader *reader)
+{
+    g_assert(!reader->scratch);
+    kw_record lent = kw_record_new(reader->table, reader->call->arena);
+    for (size_t i = 0; i < reader->table->fields_count; i++)
+        if (reader->wants[i] == WANT_RETURN)
+            lent.values[i] = reader->record.values[i];
+    return lent;
+}
+
+kw_record
 kw_reader_keep(kw_reader *reader)
 {
     kw_record kept = kw_record_new(reader->table, reader->call->arena);
-    for (size_t i = 0; i < reader->table->fields_count; i++) {
-        kw_value value = reader->record.values[i];
-        if (reader->wants[i] != WANT_RETURN || value.kind == KW_VALUE_NONE)
-            continue;
-        if (value.kind == KW_VALUE_TEXT || value.kind == KW_VALUE_BYTES)
-            value.bytes = kw_arena_copy(reader->call->arena, value.bytes);
-        kept.values[i] = value;
-    }
+    for (size_t i = 0; i < reader->table->fields_count; i++)
+        if (reader->wants[i] == WANT_RETURN)
+            kept.values[i] = kw_value_copy(reader->record.values[i], reader->call->arena);
     return kept;
 }

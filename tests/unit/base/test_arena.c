@@ -82,6 +82,30 @@ what_was_handed_out_is_counted(void)
 }
 
 static void
+an_arena_takes_over_another(void)
+{
+    for (size_t many = 1; many <= 3000; many *= 10) {
+        g_autoptr(kw_arena) arena = kw_arena_new();
+        char *own = kw_arena_printf(arena, "own %zu", many);
+        kw_arena *other = kw_arena_new();
+        char *first = kw_arena_printf(other, "first %zu", many), *last = NULL;
+        for (size_t i = 0; i < many; i++)
+            last = kw_arena_printf(other, "%zu of %zu", i + 1, many);
+        size_t used = kw_arena_used(arena) + kw_arena_used(other);
+        kw_arena_adopt(arena, other);
+        g_assert_cmpuint(kw_arena_used(arena), ==, used);
+        for (size_t i = 0; i < 200; i++)
+            memset(kw_arena_alloc(arena, 100), 7, 100);
+        memset(kw_arena_alloc(arena, 100000), 7, 100000);
+        g_autofree char *expected = g_strdup_printf("%zu of %zu", many, many);
+        g_assert_cmpstr(last, ==, expected);
+        g_assert_true(g_str_has_prefix(own, "own ") && g_str_has_prefix(first, "first "));
+        kw_arena_reset(arena);
+        memset(kw_arena_alloc(arena, 3000), 7, 3000);
+    }
+}
+
+static void
 a_product_that_overflows_ends_the_process(void)
 {
     if (g_test_subprocess()) {
@@ -125,6 +149,7 @@ main(int count, char **arguments)
     g_test_add_func("/base/arena/zeroed", zeroed_when_asked);
     g_test_add_func("/base/arena/copies", copies_and_texts);
     g_test_add_func("/base/arena/used", what_was_handed_out_is_counted);
+    g_test_add_func("/base/arena/adopt", an_arena_takes_over_another);
     g_test_add_func("/base/arena/overflow", a_product_that_overflows_ends_the_process);
     g_test_add_func("/base/arena/threads", an_arena_goes_from_thread_to_thread);
     return g_test_run();
