@@ -47,6 +47,8 @@ embedded_free(kw_store *base)
     kw_pool_stop(store->pool);
     if (store->get_options)
         rocksdb_readoptions_destroy(store->get_options);
+    if (store->near_options)
+        rocksdb_readoptions_destroy(store->near_options);
     kw_engine_close(&store->engine);
     kw_catalog_unref(store->catalog);
     if (store->lock_fd >= 0)
@@ -68,6 +70,10 @@ open_parts(kw_embedded *store, const kw_model_embedded *settings, kw_error *ret_
         return false;
     store->get_options = rocksdb_readoptions_create();
     rocksdb_readoptions_set_prefix_same_as_start(store->get_options, 1);
+    store->near_options = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_prefix_same_as_start(store->near_options, 1);
+    rocksdb_readoptions_set_read_tier(store->near_options, 1); /* memtables and the block cache */
+    rocksdb_readoptions_set_background_purge_on_iterator_cleanup(store->near_options, 1);
     store->pool = kw_pool_start((size_t)MAX(settings->readers, 1));
     store->committer = kw_committer_start(store);
     return true;

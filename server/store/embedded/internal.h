@@ -2,8 +2,8 @@
  *
  *   loop threads:   doors, which hand on what a turn of their loop started (door.c)
  *   committer:      one thread; writes, conditional writes, tables (committer.c, conditional.c)
- *   reader threads: gets, fetches of runs, facts and regions (pool.c, get.c, run.c)
- *   RocksDB's own:  flush and compaction (compaction.c)
+ *   reader threads: gets, fetches of runs, facts and regions (pool.c, get.c, run.c); a get of what is in
+ * memory is done on its loop RocksDB's own:  flush and compaction (compaction.c)
  *
  * An operation is made on its loop, goes to the committer or to a reader, and comes back to its loop with the
  * task inside it; between these hand-overs one thread owns it, so its members need no lock. Locks: one in
@@ -34,8 +34,9 @@ struct kw_embedded {
     kw_engine engine;
     kw_committer *committer;
     kw_pool *pool;
-    rocksdb_readoptions_t *get_options; /* within one row, by its bloom filter */
-    _Atomic bool write_failed;          /* the last commit failed: not ready */
+    rocksdb_readoptions_t *get_options;  /* within one row, by its bloom filter */
+    rocksdb_readoptions_t *near_options; /* the same of what is in memory; else "incomplete" */
+    _Atomic bool write_failed;           /* the last commit failed: not ready */
     _Atomic size_t runs_open;
 };
 

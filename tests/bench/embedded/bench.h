@@ -27,6 +27,7 @@ typedef struct bench_puts {
     size_t loops;
     double seconds;
     double puts_per_s, commits_per_s, p50_us, p99_us, cpu_us; /* results; cpu per put, all threads */
+    double sync_us, ratio;                                    /* measured beside it */
 } bench_puts;
 void bench_run_puts(kw_store *store, bench_puts *puts);
 

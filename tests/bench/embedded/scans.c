@@ -223,7 +223,7 @@ static void
 begin_gets(kw_task *task)
 {
     bench_loop *loop = loop_of(task);
-    getting *work = loop->work;
+    getting *work = (getting *)loop->work + loop->number;
     work->loop = loop;
     work->running = work->callers;
     for (size_t i = 0; i < work->callers; i++) {
@@ -237,9 +237,14 @@ void
 bench_run_gets(kw_store *store, const bench_scans *rows, bench_gets *gets)
 {
     uint64_t began_ns = kw_clock_mono_ns();
-    getting work = {
-        .rows = rows, .callers = gets->callers, .until_ns = began_ns + (uint64_t)(gets->seconds * 1e9)};
-    bench_loop loop;
-    bench_on_loops(store, &loop, 1, begin_gets, &work);
-    gets->gets_per_s = (double)work.done / ((double)(kw_clock_mono_ns() - began_ns) / 1e9);
+    getting works[2];
+    bench_loop loops[2];
+    size_t used = MIN(gets->callers, G_N_ELEMENTS(loops));
+    for (size_t i = 0; i < used; i++)
+        works[i] = (getting){.rows = rows,
+                             .callers = gets->callers / used,
+                             .until_ns = began_ns + (uint64_t)(gets->seconds * 1e9)};
+    bench_on_loops(store, loops, used, begin_gets, works);
+    gets->gets_per_s = (double)(works[0].done + (used > 1 ? works[1].done : 0)) /
+                       ((double)(kw_clock_mono_ns() - began_ns) / 1e9);
 }

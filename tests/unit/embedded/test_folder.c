@@ -1,4 +1,5 @@
 /* The folder: made, locked, refused when it is another's; and what survives a restart. */
+#include "base/counters.h"
 #include "contract/fixture.h"
 #include "opened.h"
 #include "store/check.h"
@@ -128,6 +129,30 @@ test_restart_keeps_all(void)
     kw_opened_clear(&opened);
 }
 
+/* What the block cache does not hold is read by a reader thread, and then on the loop. */
+static void
+test_from_disk_and_from_memory(void)
+{
+    kw_opened opened;
+    kw_opened_init(&opened);
+    kw_family_spec family = kw_plain_family("d");
+    kw_opened_create(&opened, "t", &family, 1);
+    g_autofree char *large = g_strnfill(40000, 'x'); /* a block of its own for each row */
+    g_autofree char *expected = g_strdup_printf("d:q@5=%s", large);
+    for (const char *row = "abcde"; *row; row++)
+        kw_opened_put(&opened, "t", row, "d", "q", large, 5);
+    int64_t at_first = kw_counters_read(KW_FIGURE_store_reads_near);
+    kw_opened_expect(&opened, "t", "cde", expected); /* in the memtable */
+    g_assert_cmpint(kw_counters_read(KW_FIGURE_store_reads_near), ==, at_first + 1);
+    kw_opened_reopen(&opened); /* in a file */
+    kw_opened_expect(&opened, "t", "cde", expected);
+    g_assert_cmpint(kw_counters_read(KW_FIGURE_store_reads_near), ==, at_first + 1);
+    kw_opened_expect(&opened, "t", "cde", expected);
+    g_assert_cmpint(kw_counters_read(KW_FIGURE_store_reads_near), ==, at_first + 2);
+    kw_opened_expect(&opened, "t", "no such row", "");
+    kw_opened_clear(&opened);
+}
+
 /* The longest row there may be, of the bytes that take most room. */
 static void
 test_longest_row(void)
@@ -173,6 +198,7 @@ main(int argc, char **argv)
     g_test_add_func("/folder/a_file", test_a_file);
     g_test_add_func("/folder/damaged", test_damaged);
     g_test_add_func("/folder/restart_keeps_all", test_restart_keeps_all);
+    g_test_add_func("/folder/from_disk_and_from_memory", test_from_disk_and_from_memory);
     g_test_add_func("/folder/longest_row", test_longest_row);
     return g_test_run();
 }
