@@ -357,6 +357,15 @@ static const kw_setting table_settings[] = {
      .most = 32,
      .section = &family_section,
      .about = "Options of column families, by name; for all store tables of the table."},
+    {.name = "major_compaction",
+     .kind = KW_KIND_MS,
+     .offset = offsetof(kw_draft_table, table.major_compaction_ms),
+     .least = 0,
+     .most = INT64_C(1000) * 86400 * 366,
+     .fallback = "7d",
+     .about =
+         "How often the store compacts a table wholly, HBase's hbase.hregion.majorcompaction: from then on "
+         "expired rows are gone for good. Circular calendars are checked against it."},
     {.name = "paths",
      .kind = KW_KIND_MAP,
      .offset = offsetof(kw_draft_table, paths),

@@ -169,10 +169,17 @@ consider(kw_gather *gather, uint32_t range, kw_row *row, bool *ret_accepted)
     if (!*ret_accepted || !gather->spec.accept)
         return true;
     kw_error error;
+    gather->accepting = range;
     if (gather->spec.accept(gather->spec.accept_user, row, ret_accepted, &error))
         return true;
     kw_gather_fail(gather, &error);
     return false;
+}
+
+size_t
+kw_gather_range(const kw_gather *gather)
+{
+    return gather->accepting;
 }
 
 bool

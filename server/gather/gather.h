@@ -38,6 +38,9 @@ typedef struct kw_gather_spec {
     bool accept_copies;
 } kw_gather_spec;
 
+/* While accept looks at a row: the range of the plan that it was read from. */
+size_t kw_gather_range(const kw_gather *gather);
+
 /* Everything in spec is borrowed until kw_gather_free. */
 kw_gather *kw_gather_new(kw_door *door, const kw_gather_spec *spec);
 

@@ -92,7 +92,8 @@ struct kw_gather {
     kw_position position; /* behind the last row that was looked at, but for these: */
     const kw_row *last;   /* looked at since position was set; NULL: none */
     uint32_t last_range;
-    kw_buffer suffix; /* holds position.suffix when its row is gone */
+    uint32_t accepting; /* range of the row that accept looks at */
+    kw_buffer suffix;   /* holds position.suffix when its row is gone */
 
     uint64_t returned; /* rows of all pages */
     uint64_t seen;     /* rows handed to accept, or taken */

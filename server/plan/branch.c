@@ -94,6 +94,7 @@ enter_bucket(kw_growth *growing, const kw_branch *from, const kw_bucket *bucket,
         if (branch.least > branch.most)
             return false;
     }
+    branch.timed = branch.timed || bucket->timed;
     branch.prefix = joined(growing, from->prefix, bucket->bytes);
     if (bucket->field >= 0)
         branch.values = with_value(growing, from->values, (size_t)bucket->field, bucket->value);
@@ -141,6 +142,19 @@ append_piece(kw_growth *growing, const kw_component *component)
     return true;
 }
 
+/* Runs are made of whatever is known at the clock. */
+static bool
+spread_stop(kw_growth *growing)
+{
+    const kw_component *clock = kw_layout_component(growing->sketch->layout, growing->sketch->used);
+    bool held = growing->sketch->known[clock->clock];
+    for (size_t index = 0; index < (held ? clock->also_count : clock->also_before); index++) {
+        if (!spread_list(growing, clock->also[index]))
+            return false;
+    }
+    return spread_list(growing, (size_t)clock->clock);
+}
+
 static bool
 grow_prefixes(kw_growth *growing)
 {
@@ -152,7 +166,7 @@ grow_prefixes(kw_growth *growing)
         if (!good)
             return false;
     }
-    return true;
+    return growing->sketch->stop != KW_STOP_RUNS || spread_stop(growing);
 }
 
 /* Every field is known in every branch: whole keys, of which no piece needs to be tried. */
@@ -186,6 +200,7 @@ count_values(const kw_layout *layout)
         const kw_component *component = kw_layout_component(layout, index);
         for (size_t input = 0; input < component->inputs_count; input++)
             count = MAX(count, component->inputs[input] + 1);
+        count = MAX(count, (size_t)(component->clock + 1));
     }
     return count;
 }

@@ -10,6 +10,7 @@ typedef struct kw_branch {
     bool narrowed;          /* the range field can only be within least..most here */
     int64_t least;
     int64_t most;
+    bool timed; /* the prefix stands for other times, too */
 } kw_branch;
 
 typedef struct kw_branches {

@@ -31,7 +31,8 @@ static void __attribute__((format(printf, 2, 3))) note(kw_notes *notes, const ch
 static bool
 is_coarse_in_prefix(const kw_sketch *sketch, size_t field)
 {
-    for (size_t index = 0; index < sketch->used; index++) {
+    size_t end = sketch->stop == KW_STOP_RUNS ? sketch->used + 1 : sketch->used;
+    for (size_t index = 0; index < end; index++) {
         const kw_component *component = kw_layout_component(sketch->layout, index);
         if (component->field == (int)field)
             return component->unit > 1;
@@ -72,10 +73,17 @@ note_bounds(kw_notes *notes, const kw_sketch *sketch, const kw_terms *terms, dou
 static bool
 note_span(kw_notes *notes, const kw_sketch *sketch, const kw_terms *terms, bool loose, double *efficiency)
 {
+    bool runs = sketch->stop == KW_STOP_RUNS;
+    if (runs && loose && !sketch->clocked) {
+        note(notes, "the time is checked on the way out: keys stand for more than one");
+        *efficiency *= ROWS_PER_LOOSE_END;
+    }
     if (terms->span.field < 0 || sketch->span_fans)
-        return false;
+        return runs && loose;
     const char *name = terms->table->fields[terms->span.field].name;
-    if (sketch->stop != KW_STOP_RANGE) {
+    bool pieces = sketch->clocked && sketch->listed && !runs && sketch->stop != KW_STOP_RANGE;
+    loose = loose || pieces;
+    if (sketch->stop != KW_STOP_RANGE && !pieces && !(runs && sketch->clocked)) {
         note(notes, "the range of %s is checked on the way out: it is not the field behind the bound ones",
              name);
         *efficiency *= ROWS_PER_RANGE;
@@ -102,11 +110,22 @@ kw_notes_residual(kw_notes *notes, const kw_sketch *sketch, const kw_terms *term
     return residual || sketch->foreign;
 }
 
+static const char *
+field_name(const kw_sketch *sketch, int field)
+{
+    return kw_layout_table(sketch->layout)->fields[field].name;
+}
+
 static void
 note_order(kw_notes *notes, const kw_sketch *sketch, const kw_ranges *ranges)
 {
     if (sketch->stop == KW_STOP_COMPLETE) {
         note(notes, "every key is known: %zu point reads", ranges->count);
+        return;
+    }
+    if (sketch->stop == KW_STOP_RUNS && !sketch->concat && !sketch->known[ranges->clock]) {
+        note(notes, "rows come by %s %s, to the unit of the key's pieces", field_name(sketch, ranges->clock),
+             sketch->reversed ? "descending" : "ascending");
         return;
     }
     if (sketch->stop != KW_STOP_RANGE && sketch->stop != KW_STOP_ORDERED)
@@ -146,7 +165,9 @@ note_fan_out(kw_notes *notes, const kw_terms *terms, const kw_sketch *sketch, co
         if (!sketch->fan_out[index])
             continue;
         const char *why = why_fanned(terms, component, notes->arena);
-        if (ranges->fanned[index] < component->buckets)
+        if (component->clock >= 0 && component->clock == terms->span.field)
+            note(notes, "%s: %zu pieces hold the time that is asked", component->text, ranges->fanned[index]);
+        else if (ranges->fanned[index] < component->buckets)
             note(notes, "%s: %zu of %" G_GUINT64_FORMAT " can hold what is asked (%s)", component->text,
                  ranges->fanned[index], component->buckets, why);
         else

@@ -58,6 +58,7 @@ fill(const kw_question *question, const kw_terms *terms, const kw_sketch *sketch
     plan->groups_count = ranges.groups_count;
     plan->reversed = sketch->reversed;
     plan->point = sketch->stop == KW_STOP_COMPLETE;
+    plan->clock = ranges.clock;
     plan->notes = notes.texts;
     plan->notes_count = notes.count;
     return true;
@@ -78,6 +79,7 @@ empty_plan(const kw_question *question, const kw_terms *terms, kw_arena *arena)
         .expected_efficiency = 1,
         .notes = notes,
         .notes_count = 1,
+        .clock = -1,
         .terms = terms,
     };
     return plan;
@@ -142,6 +144,18 @@ kw_plan_matches(const kw_plan *plan, const kw_record *record)
 {
     return plan->terms ? kw_terms_match(plan->terms, record->values)
                        : question_matches(plan->question, record->values);
+}
+
+bool
+kw_plan_matches_in(const kw_plan *plan, size_t range, const kw_record *record)
+{
+    const kw_range *here = &plan->ranges[range];
+    if (here->timed) {
+        kw_value value = record->values[plan->clock];
+        if (value.kind != KW_VALUE_NUMBER || value.number < here->least || value.number > here->most)
+            return false;
+    }
+    return kw_plan_matches(plan, record);
 }
 
 /* --- for people ------------------------------------------------------------------------------------ */

@@ -47,6 +47,11 @@ typedef struct kw_range {
     /* Not 0: only rows whose key has exactly so many bytes are of this range; others that lie within it (a
      * raw string with something behind it: keys of other strings interleave) must be dropped. */
     uint32_t row_size;
+    /* Only rows whose field plan->clock is within least..most are of this range: its keys stand for other
+     * times, too (kw_plan_matches_in). */
+    bool timed;
+    int64_t least;
+    int64_t most;
 } kw_range;
 
 typedef struct kw_merge_group {
@@ -68,6 +73,7 @@ typedef struct kw_plan {
     double expected_efficiency; /* rows scanned / rows returned */
     const char *const *notes;   /* sentences for explain: what fanned out, what was pruned, residuals */
     size_t notes_count;
+    int clock;                    /* the field of timed ranges; -1: there are none */
     const struct kw_terms *terms; /* for kw_plan_matches; NULL in a plan made by hand */
 } kw_plan;
 
@@ -79,6 +85,9 @@ bool kw_plan_make(const kw_question *question, kw_arena *arena, const kw_plan **
 
 /* Does a decoded record meet every condition of the question? For residual plans. */
 bool kw_plan_matches(const kw_plan *plan, const kw_record *record);
+
+/* ... and is it one of this range? For rows that were read from it. */
+bool kw_plan_matches_in(const kw_plan *plan, size_t range, const kw_record *record);
 
 /* The plan for people, several lines. In the arena. */
 const char *kw_plan_text(const kw_plan *plan, kw_arena *arena);

@@ -3,6 +3,7 @@
  *   whole keys           one group of points, in key order
  *   ordered stop         one group to merge; several when buckets are disjoint in the order's field
  *   trivial, unordered   ranges in key order, neighbours joined, one group each: concat
+ *   runs of a clock      groups of the same time, in the order of time
  */
 #include "plan/ranges.h"
 
@@ -120,6 +121,14 @@ draft_points(const kw_branches *branches, kw_arena *arena)
     return made;
 }
 
+static void
+set_timed(kw_draft *draft, bool timed)
+{
+    draft->range.timed = timed;
+    draft->range.least = timed ? draft->least : 0;
+    draft->range.most = timed ? draft->most : 0;
+}
+
 /* Prefix ranges, and with a range at the stop its ends in each branch. */
 static kw_drafts
 draft_ranges(const kw_sketch *sketch, const kw_terms *terms, const kw_branches *branches, kw_arena *arena,
@@ -127,7 +136,7 @@ draft_ranges(const kw_sketch *sketch, const kw_terms *terms, const kw_branches *
 {
     kw_drafts made = {.items = KW_ARENA_ARRAY(arena, kw_draft, branches->count)};
     bool ranged = sketch->stop == KW_STOP_RANGE;
-    const kw_component *stop = kw_layout_component(sketch->layout, sketch->used);
+    const kw_component *stop = ranged ? kw_layout_component(sketch->layout, sketch->used) : NULL;
     kw_ends ends = ranged ? kw_ends_of(stop, &terms->span, arena) : (kw_ends){.high_open = true};
     *ret_loose = ends.loose;
     uint32_t tail = tail_width(sketch);
@@ -142,14 +151,75 @@ draft_ranges(const kw_sketch *sketch, const kw_terms *terms, const kw_branches *
             continue;
         kw_draft *draft = &made.items[made.count++];
         draft->range = range_of(branch->prefix, &here, arena);
-        draft->narrowed = ranged && branch->narrowed;
+        draft->narrowed = (ranged || sketch->listed) && branch->narrowed;
         draft->least = branch->least;
         draft->most = branch->most;
+        set_timed(draft, branch->timed && !ranged);
         if (sketch->foreign)
             draft->range.row_size = (uint32_t)branch->prefix.size + tail;
     }
     return made;
 }
+
+/* --- runs of a clock -------------------------------------------------------------------------------- */
+
+static kw_draft
+draft_run(const kw_sketch *sketch, const kw_branch *branch, const kw_piece_run *run, kw_arena *arena)
+{
+    kw_bytes stop = joined(branch->prefix, run->high, arena);
+    kw_draft draft = {.range = {.start = joined(branch->prefix, run->low, arena),
+                                .skip = (uint32_t)branch->prefix.size + run->skip},
+                      .narrowed = run->narrowed,
+                      .least = run->least,
+                      .most = run->most};
+    if (!kw_bytes_successor(stop, arena, &draft.range.stop))
+        draft.range.stop = KW_BYTES_NONE;
+    if (run->sized || sketch->foreign) {
+        const kw_component *clock = kw_layout_component(sketch->layout, sketch->used);
+        draft.range.row_size =
+            (uint32_t)(branch->prefix.size + run->low.size) + tail_width(sketch) - clock->width;
+    }
+    set_timed(&draft, run->timed);
+    return draft;
+}
+
+static bool
+draft_runs(const kw_sketch *sketch, const kw_terms *terms, const kw_branches *branches, size_t limit,
+           kw_arena *arena, kw_drafts *ret_drafts, bool *ret_loose, kw_error *ret_error)
+{
+    const kw_component *clock = kw_layout_component(sketch->layout, sketch->used);
+    kw_drafts made = {.items = NULL};
+    size_t room = 0;
+    for (size_t index = 0; index < branches->count; index++) {
+        const kw_branch *branch = &branches->items[index];
+        kw_span span = terms->span.field == clock->clock ? span_within(&terms->span, branch) : terms->span;
+        kw_piece_runs runs;
+        if (!clock->kind->runs(clock, branch->values, &span, arena, &runs, ret_error))
+            return false;
+        *ret_loose = *ret_loose || runs.loose;
+        if (index == 0) {
+            room = branches->count * runs.count;
+            made.items = KW_ARENA_ARRAY(arena, kw_draft, room);
+        } else if (made.count + runs.count > room) {
+            room = 2 * (made.count + runs.count);
+            kw_draft *items = KW_ARENA_ARRAY(arena, kw_draft, room);
+            memcpy(items, made.items, made.count * sizeof *items);
+            made.items = items;
+        }
+        if (made.count + runs.count > limit)
+            return kw_error_set(
+                ret_error, KW_LIMIT,
+                "table %s: the question needs more than %zu ranges of path %s; ask for less at "
+                "once",
+                terms->table->name, limit, sketch->path->name);
+        for (size_t run = 0; run < runs.count; run++)
+            made.items[made.count++] = draft_run(sketch, branch, &runs.items[run], arena);
+    }
+    *ret_drafts = made;
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------------------- */
 
 /* Sorted ranges: the same one twice becomes one; with `join`, neighbours and overlapping ones, too. */
 static void
@@ -159,10 +229,11 @@ unify(kw_drafts *drafts, bool join)
     for (size_t index = 0; index < drafts->count; index++) {
         const kw_range *next = &drafts->items[index].range;
         kw_range *last = kept ? &drafts->items[kept - 1].range : NULL;
-        if (last && compare_ranges(last, next) == 0 && last->row_size == next->row_size)
+        bool apart = last && (last->timed || next->timed) && last->least != next->least;
+        if (last && compare_ranges(last, next) == 0 && last->row_size == next->row_size && !apart)
             continue;
         bool touch = last && (last->stop.size == 0 || kw_bytes_compare(next->start, last->stop) <= 0);
-        if (join && touch) {
+        if (join && touch && !apart) {
             if (compare_stops(last->stop, next->stop) < 0)
                 last->stop = next->stop;
             last->row_size = last->row_size == next->row_size ? last->row_size : 0;
@@ -246,28 +317,56 @@ settle(const kw_drafts *drafts, uint32_t groups_count, kw_arena *arena, kw_range
     ret_ranges->groups_count = groups_count;
 }
 
+static bool
+draft_all(const kw_sketch *sketch, const kw_terms *terms, const kw_branches *branches, size_t limit,
+          kw_arena *arena, kw_drafts *ret_drafts, bool *ret_loose, kw_error *ret_error)
+{
+    if (sketch->stop == KW_STOP_RUNS)
+        return draft_runs(sketch, terms, branches, limit, arena, ret_drafts, ret_loose, ret_error);
+    *ret_drafts = sketch->stop == KW_STOP_COMPLETE ? draft_points(branches, arena)
+                                                   : draft_ranges(sketch, terms, branches, arena, ret_loose);
+    return true;
+}
+
+/* The field of timed ranges. */
+static int
+clock_of(const kw_sketch *sketch)
+{
+    for (size_t index = 0; index <= sketch->used && index < kw_layout_component_count(sketch->layout);
+         index++) {
+        const kw_component *component = kw_layout_component(sketch->layout, index);
+        bool stops = index == sketch->used && sketch->stop == KW_STOP_RUNS;
+        if (component->clock >= 0 && (stops || (index < sketch->used && sketch->fan_out[index])))
+            return component->clock;
+    }
+    return -1;
+}
+
 bool
 kw_ranges_make(const kw_sketch *sketch, const kw_terms *terms, size_t range_limit, kw_arena *arena,
                kw_ranges *ret_ranges, kw_error *ret_error)
 {
     size_t limit = range_limit && range_limit < RANGES_MAX ? range_limit : RANGES_MAX;
     kw_branches branches;
-    if (!kw_branches_make(sketch, terms, limit, arena, &branches, ret_error))
+    kw_drafts drafts = {.count = 0};
+    *ret_ranges = (kw_ranges){.clock = clock_of(sketch)};
+    if (!kw_branches_make(sketch, terms, limit, arena, &branches, ret_error) ||
+        !draft_all(sketch, terms, &branches, limit, arena, &drafts, &ret_ranges->loose, ret_error))
         return false;
-    *ret_ranges = (kw_ranges){.count = 0};
     bool whole = sketch->stop == KW_STOP_COMPLETE;
-    kw_drafts drafts = whole ? draft_points(&branches, arena)
-                             : draft_ranges(sketch, terms, &branches, arena, &ret_ranges->loose);
-    bool concat = sketch->stop == KW_STOP_TRIVIAL || sketch->stop == KW_STOP_UNORDERED;
+    bool concat =
+        sketch->stop == KW_STOP_RUNS
+            ? sketch->concat
+            : (sketch->stop == KW_STOP_TRIVIAL || sketch->stop == KW_STOP_UNORDERED) && !sketch->listed;
+    uint32_t groups;
     sort_drafts(&drafts, compare_ranges);
     unify(&drafts, concat);
-    uint32_t groups;
     if (concat) {
         if (sketch->reversed)
             turn_around(&drafts);
         groups = group_each(&drafts);
     } else {
-        groups = group_by_span(&drafts, whole ? false : (sketch->direction > 0) == sketch->reversed);
+        groups = group_by_span(&drafts, whole ? false : sketch->falling);
     }
     settle(&drafts, groups, arena, ret_ranges);
     memcpy(ret_ranges->fanned, branches.fanned, sizeof branches.fanned);

@@ -8,6 +8,7 @@ typedef struct kw_ranges {
     size_t count;
     const kw_merge_group *groups;
     size_t groups_count;
+    int clock;                             /* the field of timed ranges; -1: there are none */
     bool loose;                            /* an end lies within a piece's unit */
     size_t fanned[KW_RULE_COMPONENTS_MAX]; /* pieces that each component was fanned out over; 0: it was not */
 } kw_ranges;

@@ -31,17 +31,28 @@ is_computable(const bool *known, const kw_component *component)
     return true;
 }
 
+/* Every field that the piece holds is bound. */
+static bool
+holds_bound(const kw_terms *terms, const kw_component *component)
+{
+    bool bound = is_bound(terms, component->field);
+    for (size_t index = 0; index < component->also_count; index++)
+        bound = bound && terms->bounds[component->also[index]].count > 0;
+    return bound;
+}
+
 /* Is fanning out over the enumerable component `at` worth it: does something behind it narrow or order?
  * `known` becomes what would be known then. */
 static bool
 pays(const kw_sketch *sketch, const kw_terms *terms, size_t at, bool *known)
 {
     const kw_component *here = kw_layout_component(sketch->layout, at);
-    if (here->field >= 0 && here->field == terms->span.field)
+    if (kw_component_tells(here) && here->field == terms->span.field)
         return true;
-    for (size_t index = at; index < kw_layout_component_count(sketch->layout); index++) {
+    for (size_t index = here->clock < 0 ? at : at + 1; index < kw_layout_component_count(sketch->layout);
+         index++) {
         const kw_component *next = kw_layout_component(sketch->layout, index);
-        if (next->field >= 0 && next->buckets) {
+        if (kw_component_tells(next)) {
             if (index > at && (is_bound(terms, next->field) || next->field == terms->span.field))
                 return true;
             known[next->field] = true;
@@ -67,6 +78,10 @@ is_worth_fanning(const kw_sketch *sketch, const kw_terms *terms, size_t at, kw_a
 static void
 note_field(kw_sketch *sketch, const kw_terms *terms, const kw_component *component)
 {
+    for (size_t index = 0; index < component->also_count; index++) {
+        sketch->covered[component->also[index]] = terms->bounds[component->also[index]].count > 0;
+        sketch->equalities += sketch->covered[component->also[index]];
+    }
     if (!is_bound(terms, component->field))
         return;
     if (component->unit == 1)
@@ -85,9 +100,9 @@ walk_complete(kw_sketch *sketch, const kw_terms *terms)
         const kw_component *component = kw_layout_component(sketch->layout, index - 1);
         if (component->field < 0)
             continue;
-        bool bound = is_bound(terms, component->field);
-        bool ranged = component->buckets && component->field == terms->span.field;
-        bool listed = ranged || (component->buckets && bound_behind);
+        bool bound = holds_bound(terms, component), tells = kw_component_tells(component);
+        bool ranged = tells && component->field == terms->span.field;
+        bool listed = ranged || (tells && bound_behind);
         if (!bound && !listed)
             return false;
         bound_behind = bound_behind || bound || ranged;
@@ -97,6 +112,7 @@ walk_complete(kw_sketch *sketch, const kw_terms *terms)
         note_field(sketch, terms, component);
         bool unknown = component->field >= 0 && !sketch->known[component->field];
         sketch->fan_out[index] = unknown || component->choice;
+        sketch->pieces[index] = component->buckets;
         if (unknown)
             sketch->known[component->field] = true;
         sketch->span_fans = sketch->span_fans || (unknown && component->field == terms->span.field);
@@ -106,46 +122,145 @@ walk_complete(kw_sketch *sketch, const kw_terms *terms)
     return true;
 }
 
+static bool
+knows_all(const kw_sketch *sketch, const kw_component *component)
+{
+    bool known = sketch->known[component->field];
+    for (size_t index = 0; index < component->also_count; index++)
+        known = known && sketch->known[component->also[index]];
+    return known;
+}
+
 static kw_stop
 stop_at(const kw_sketch *sketch, size_t at)
 {
     for (size_t index = at; index < kw_layout_component_count(sketch->layout); index++) {
         const kw_component *component = kw_layout_component(sketch->layout, index);
-        if (component->field >= 0 && !component->buckets && !sketch->known[component->field])
+        if (component->field >= 0 && !kw_component_tells(component) && !knows_all(sketch, component))
             return index == at && component->direction != 0 ? KW_STOP_ORDERED : KW_STOP_UNORDERED;
     }
     return KW_STOP_TRIVIAL;
 }
 
+/* --- clocks ----------------------------------------------------------------------------------------- */
+
+/* Most runs that an order is worth when nothing is asked about the time. */
+#define OPEN_RUNS_MAX 4096
+
+/* Runs and pieces of a clock that a plan may have: as many as ranges. */
+static uint64_t
+clock_limit(const kw_terms *terms)
+{
+    return terms->range_limit ? terms->range_limit : UINT32_MAX;
+}
+
+/* What stands behind the clock at `at`: the field itself in order, or a bound one (ret_bound)? */
+static bool
+goes_on(const kw_sketch *sketch, const kw_terms *terms, size_t at, bool *ret_bound)
+{
+    int clock = kw_layout_component(sketch->layout, at)->clock;
+    *ret_bound = false;
+    for (size_t index = at + 1; index < kw_layout_component_count(sketch->layout); index++) {
+        const kw_component *next = kw_layout_component(sketch->layout, index);
+        if (next->field < 0 && (next->buckets || is_computable(sketch->known, next)))
+            continue;
+        if (next->field == clock && next->clock < 0 && next->direction != 0)
+            return true;
+        *ret_bound = next->field >= 0 && holds_bound(terms, next);
+        if (*ret_bound || !kw_component_tells(next))
+            return false;
+    }
+    return false;
+}
+
+/* Fan out into single pieces: then what is behind them can be used, too. */
+static bool
+lists_clock(kw_sketch *sketch, const kw_terms *terms, size_t at)
+{
+    const kw_component *component = kw_layout_component(sketch->layout, at);
+    if (!component->kind->enumerate)
+        return false;
+    uint64_t pieces = component->kind->count(component, sketch->known, &terms->span, true);
+    bool few = pieces <= clock_limit(terms), all = component->buckets && pieces > component->buckets;
+    bool bound, itself = goes_on(sketch, terms, at, &bound);
+    if (!(itself && (few || component->buckets)) && !(bound && few && !all))
+        return false;
+    sketch->listed = sketch->listed || !all;
+    sketch->blurred = sketch->blurred || all;
+    sketch->fan_out[at] = true;
+    sketch->pieces[at] = all ? component->buckets : pieces;
+    return true;
+}
+
+/* Stop at the clock with its runs. */
+static bool
+stops_at_clock(kw_sketch *sketch, const kw_terms *terms, const kw_component *component, kw_order order)
+{
+    bool asked = component->clock == terms->span.field, held = sketch->known[component->clock];
+    bool ordered = order != KW_ORDER_PATH && component->direction == 0;
+    if (!asked && !held && !ordered)
+        return false;
+    uint64_t runs = component->kind->count(component, sketch->known, &terms->span, false);
+    if (runs > (asked || held ? clock_limit(terms) : OPEN_RUNS_MAX))
+        return false;
+    sketch->stop = KW_STOP_RUNS;
+    sketch->runs = runs;
+    sketch->clocked = asked;
+    sketch->concat = held && terms->bounds[component->clock].count > 1;
+    for (size_t index = 0; index < (held ? component->also_count : component->also_before); index++)
+        sketch->concat = sketch->concat || terms->bounds[component->also[index]].count > 1;
+    sketch->narrow = sketch->narrow || asked || held;
+    return true;
+}
+
+/* --- the walk --------------------------------------------------------------------------------------- */
+
+/* Can the walk go on behind component `at`? Else the stop is set. */
+static bool
+goes_past(kw_sketch *sketch, const kw_terms *terms, size_t at, kw_order order, kw_arena *arena)
+{
+    const kw_component *component = kw_layout_component(sketch->layout, at);
+    if (is_computable(sketch->known, component)) {
+        note_field(sketch, terms, component);
+        sketch->narrow = sketch->narrow || reads_bound(terms, component);
+        return true;
+    }
+    bool ranged = component->field >= 0 && component->field == terms->span.field;
+    if (component->clock >= 0 && component->clock == terms->span.field && lists_clock(sketch, terms, at)) {
+        sketch->clocked = true;
+        sketch->narrow = sketch->narrow || sketch->listed;
+        return true;
+    }
+    if (component->clock >= 0 && stops_at_clock(sketch, terms, component, order))
+        return false;
+    if (ranged && !component->buckets && component->direction != 0) {
+        sketch->stop = KW_STOP_RANGE;
+        return false;
+    }
+    if (!component->buckets || !is_worth_fanning(sketch, terms, at, arena)) {
+        sketch->stop = stop_at(sketch, at);
+        return false;
+    }
+    sketch->fan_out[at] = true;
+    sketch->pieces[at] = component->buckets;
+    if (kw_component_tells(component))
+        sketch->known[component->field] = true;
+    sketch->blurred = sketch->blurred || component->clock >= 0;
+    sketch->span_fans = sketch->span_fans || (ranged && component->clock < 0);
+    return true;
+}
+
 static void
-walk(kw_sketch *sketch, const kw_terms *terms, kw_arena *arena)
+walk(kw_sketch *sketch, const kw_terms *terms, kw_order order, kw_arena *arena)
 {
     size_t count = kw_layout_component_count(sketch->layout), at = 0;
-    for (; at < count; at++) {
-        const kw_component *component = kw_layout_component(sketch->layout, at);
-        if (is_computable(sketch->known, component)) {
-            note_field(sketch, terms, component);
-            sketch->narrow = sketch->narrow || reads_bound(terms, component);
-            continue;
-        }
-        bool ranged = component->field >= 0 && component->field == terms->span.field;
-        if (ranged && !component->buckets && component->direction != 0) {
-            sketch->stop = KW_STOP_RANGE;
-            break;
-        }
-        if (!component->buckets || !is_worth_fanning(sketch, terms, at, arena)) {
-            sketch->stop = stop_at(sketch, at);
-            break;
-        }
-        sketch->fan_out[at] = true;
-        if (component->field >= 0)
-            sketch->known[component->field] = true;
-        sketch->span_fans = sketch->span_fans || ranged;
-    }
+    while (at < count && goes_past(sketch, terms, at, order, arena))
+        at++;
     sketch->used = at;
+    sketch->direction = 1;
     if (at == count)
-        sketch->stop = KW_STOP_TRIVIAL; /* not reached: walk_complete saw it */
-    else
+        sketch->stop = KW_STOP_TRIVIAL; /* only behind the pieces of a clock */
+    else if (sketch->stop != KW_STOP_RUNS)
         sketch->direction = kw_layout_component(sketch->layout, at)->direction;
 }
 
@@ -165,7 +280,7 @@ count_ranges(const kw_sketch *sketch, const kw_terms *terms, kw_arena *arena)
     for (size_t index = 0; index < sketch->used; index++) {
         const kw_component *component = kw_layout_component(sketch->layout, index);
         if (sketch->fan_out[index]) {
-            multiply(&ranges, component->buckets);
+            multiply(&ranges, sketch->pieces[index]);
             continue;
         }
         for (size_t input = 0; input < component->inputs_count; input++) {
@@ -175,6 +290,8 @@ count_ranges(const kw_sketch *sketch, const kw_terms *terms, kw_arena *arena)
             seen[field] = true;
         }
     }
+    if (sketch->stop == KW_STOP_RUNS)
+        multiply(&ranges, sketch->runs);
     return ranges;
 }
 
@@ -190,19 +307,42 @@ has_foreign(const kw_sketch *sketch)
     return false;
 }
 
+/* Are rows in an order at all? A clock whose pieces were all fanned out blurs it, unless its own field comes
+ * behind. */
+static bool
+has_order(const kw_sketch *sketch)
+{
+    if (sketch->stop == KW_STOP_RUNS)
+        return !sketch->concat;
+    if (sketch->blurred && (sketch->stop == KW_STOP_RANGE || sketch->stop == KW_STOP_ORDERED)) {
+        const kw_component *stop = kw_layout_component(sketch->layout, sketch->used);
+        for (size_t index = 0; index < sketch->used; index++) {
+            int clock = kw_layout_component(sketch->layout, index)->clock;
+            if (sketch->fan_out[index] && clock >= 0 && clock != stop->field)
+                return false;
+        }
+        return true;
+    }
+    return !sketch->blurred && (sketch->listed || sketch->stop != KW_STOP_UNORDERED);
+}
+
 static void
 settle_order(kw_sketch *sketch, kw_order order, kw_arena *arena)
 {
-    sketch->eligible = order == KW_ORDER_PATH || sketch->stop != KW_STOP_UNORDERED;
-    bool against = sketch->stop == KW_STOP_COMPLETE || sketch->stop == KW_STOP_TRIVIAL
-                       ? order == KW_ORDER_DESCENDING
-                       : (order == KW_ORDER_DESCENDING && sketch->direction > 0) ||
-                             (order == KW_ORDER_ASCENDING && sketch->direction < 0);
+    sketch->eligible = order == KW_ORDER_PATH || has_order(sketch);
+    bool ordered = sketch->stop == KW_STOP_RANGE || sketch->stop == KW_STOP_ORDERED;
+    bool against = !ordered ? order == KW_ORDER_DESCENDING
+                            : (order == KW_ORDER_DESCENDING && sketch->direction > 0) ||
+                                  (order == KW_ORDER_ASCENDING && sketch->direction < 0);
     sketch->reversed = sketch->eligible && against;
+    sketch->falling = (sketch->listed && sketch->stop != KW_STOP_RANGE) || sketch->stop == KW_STOP_RUNS
+                          ? order == KW_ORDER_DESCENDING
+                          : (sketch->direction > 0) == sketch->reversed;
     if (!sketch->eligible)
-        sketch->why_not =
-            kw_arena_printf(arena, "path %s goes on with %s, which is in no order", sketch->path->name,
-                            kw_layout_component_text(sketch->layout, sketch->used));
+        sketch->why_not = kw_arena_printf(
+            arena, "path %s goes on with %s, which is in no order", sketch->path->name,
+            kw_layout_component_text(sketch->layout,
+                                     MIN(sketch->used, kw_layout_component_count(sketch->layout) - 1)));
 }
 
 void
@@ -221,7 +361,7 @@ kw_sketch_make(const kw_terms *terms, const kw_path *path, kw_order order, kw_ar
     if (walk_complete(&sketch, terms))
         sketch.narrow = true;
     else
-        walk(&sketch, terms, arena);
+        walk(&sketch, terms, order, arena);
     sketch.narrow = sketch.narrow || sketch.stop == KW_STOP_RANGE || sketch.span_fans;
     sketch.foreign = has_foreign(&sketch);
     sketch.ranges = count_ranges(&sketch, terms, arena);
@@ -241,8 +381,8 @@ kw_sketch_better(const kw_sketch *a, const kw_sketch *b)
         return a_whole;
     if (a->equalities != b->equalities)
         return a->equalities > b->equalities;
-    bool a_range = a->stop == KW_STOP_RANGE || a->span_fans,
-         b_range = b->stop == KW_STOP_RANGE || b->span_fans;
+    bool a_range = a->stop == KW_STOP_RANGE || a->span_fans || a->clocked,
+         b_range = b->stop == KW_STOP_RANGE || b->span_fans || b->clocked;
     if (a_range != b_range)
         return a_range;
     return a->ranges < b->ranges;

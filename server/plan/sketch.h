@@ -5,7 +5,8 @@
  *
  * From the front: a component whose fields are known is computed, an enumerable one fans out when something
  * behind it is worth it, and the first one that can be neither is the stop: its field gives the order of the
- * rows and may take the range.
+ * rows and may take the range. A clock (calendar, bits) within a range of its field is fanned out into its
+ * pieces when something behind it is known, and else stops with its runs of pieces.
  */
 #pragma once
 
@@ -15,6 +16,7 @@ typedef enum kw_stop {
     KW_STOP_COMPLETE, /* none: the whole key is known */
     KW_STOP_RANGE,    /* at the field that the range is about */
     KW_STOP_ORDERED,  /* at an unbound field: rows are in its order */
+    KW_STOP_RUNS,     /* at a clock: its runs of pieces, in the order of time */
     KW_STOP_TRIVIAL,  /* no unbound field follows but enumerable ones */
     KW_STOP_UNORDERED /* at something that keeps no order */
 } kw_stop;
@@ -25,18 +27,32 @@ typedef struct kw_sketch {
     kw_stop stop;
     size_t used; /* components before the stop */
     bool fan_out[KW_RULE_COMPONENTS_MAX];
-    int direction;     /* order of the rows: of the stop's field */
-    bool *known;       /* per field: its value is known in each branch */
-    bool *covered;     /* per field: its bound is met by every row of the ranges */
-    bool span_fans;    /* an enumerable field takes the range */
-    bool foreign;      /* keys of other values may lie within the ranges */
-    bool narrow;       /* less than everything is read */
-    size_t equalities; /* bound fields that the prefix holds */
-    uint64_t ranges;   /* as many at most, before pruning */
+    int direction;  /* order of the rows: of the stop's field */
+    bool *known;    /* per field: its value is known in each branch */
+    bool *covered;  /* per field: its bound is met by every row of the ranges */
+    bool span_fans; /* an enumerable field takes the range */
+    bool listed;    /* a clock was fanned out into its pieces within the range: branches are in its order */
+    bool clocked;   /* ... or stops with its runs within the range */
+    bool blurred;   /* a clock was fanned out into all its pieces, without an order */
+    bool concat;    /* (runs) of several moments: rows are in no order of a field */
+    uint64_t runs;  /* (runs) as many at most */
+    uint64_t pieces[KW_RULE_COMPONENTS_MAX]; /* that a component is fanned out into, at most */
+    bool foreign;                            /* keys of other values may lie within the ranges */
+    bool narrow;                             /* less than everything is read */
+    size_t equalities;                       /* bound fields that the prefix holds */
+    uint64_t ranges;                         /* as many at most, before pruning */
     bool eligible;
     bool reversed;
+    bool falling;        /* groups come from the greatest values of the order's field to the least */
     const char *why_not; /* of a path that is not eligible */
 } kw_sketch;
+
+/* Does the piece give the value of its field, so that listing the pieces tells it? */
+static inline bool
+kw_component_tells(const kw_component *component)
+{
+    return component->field >= 0 && component->buckets && component->clock < 0;
+}
 
 void kw_sketch_make(const kw_terms *terms, const kw_path *path, kw_order order, kw_arena *arena,
                     kw_sketch *ret_sketch);

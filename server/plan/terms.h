@@ -9,7 +9,8 @@ typedef struct kw_terms {
     const kw_table *table;
     const kw_bound *bounds; /* per field */
     kw_span span;
-    bool empty; /* no record can meet it */
+    bool empty;         /* no record can meet it */
+    size_t range_limit; /* the question's; 0: none */
 } kw_terms;
 
 /* INVALID when a value is not of its field's type. */

@@ -90,10 +90,37 @@ check_ends(kw_layout *layout, kw_diagnostics *diagnostics)
     return true;
 }
 
+static const int64_t seconds_of_unit[] = {
+    [KW_UNIT_S] = 1, [KW_UNIT_MS] = 1000, [KW_UNIT_US] = 1000000, [KW_UNIT_NS] = 1000000000};
+
+/* Words of every calendar that says something of a field, sorted, each once: so that two rules can be
+ * compared. Whole seconds say it all. */
+static const char *
+grain_of(const kw_layout *layout, size_t field, kw_arena *arena)
+{
+    if (layout->units[field] <= seconds_of_unit[layout->table->fields[field].unit])
+        return "";
+    const char *text = "", *last = "";
+    for (;;) {
+        const char *next = NULL;
+        for (size_t index = 0; index < layout->count; index++) {
+            const kw_component *it = layout->components[index];
+            bool later = it->field == (int)field && it->grain && strcmp(it->grain, last) > 0;
+            if (later && (!next || strcmp(it->grain, next) < 0))
+                next = it->grain;
+        }
+        if (!next)
+            return text;
+        text = kw_arena_printf(arena, "%s%s%s", text, *text ? ", " : "", next);
+        last = next;
+    }
+}
+
 static void
 note_fields(kw_layout *layout, kw_arena *arena)
 {
     layout->units = KW_ARENA_ARRAY(arena, int64_t, layout->table->fields_count);
+    layout->grains = KW_ARENA_ARRAY(arena, const char *, layout->table->fields_count);
     for (size_t index = 0; index < layout->count; index++) {
         const kw_component *component = layout->components[index];
         layout->has_rest = layout->has_rest || component->of_rest;
@@ -101,7 +128,52 @@ note_fields(kw_layout *layout, kw_arena *arena)
             continue;
         int64_t *unit = &layout->units[component->field];
         *unit = *unit ? MIN(*unit, component->unit) : component->unit;
+        for (size_t also = 0; also < component->also_count; also++)
+            layout->units[component->also[also]] = 1;
     }
+    for (size_t field = 0; field < layout->table->fields_count; field++)
+        layout->grains[field] = grain_of(layout, field, arena);
+}
+
+/* Clocks say again what other components hold exactly. */
+static void
+note_again(kw_layout *layout, kw_arena *arena)
+{
+    layout->again = KW_ARENA_ARRAY(arena, bool, layout->count);
+    for (size_t index = 0; index < layout->count; index++) {
+        const kw_component *component = layout->components[index];
+        bool held = component->clock >= 0 && component->field == component->clock, besides = false;
+        for (size_t input = 0; held && input < component->inputs_count; input++)
+            held = kw_layout_holds(layout, component->inputs[input]);
+        for (size_t other = 0; held && other < layout->count; other++)
+            besides = besides || (other != index && layout->components[other]->field == component->field);
+        layout->again[index] = held && besides;
+    }
+}
+
+/* Does another component tell the rounds of this one apart? */
+static bool
+is_told_apart(const kw_layout *layout, const kw_component *round)
+{
+    for (size_t index = 0; index < layout->count; index++) {
+        const kw_component *it = layout->components[index];
+        int64_t unit_s = it->clock < 0 ? 1 : it->cell_s;
+        if (it != round && it->field == round->field && unit_s <= round->period_s &&
+            (it->period_s == 0 || it->period_s > round->period_s))
+            return true;
+    }
+    return false;
+}
+
+const kw_component *
+kw_layout_circular(const kw_layout *layout)
+{
+    for (size_t index = 0; index < layout->count; index++) {
+        const kw_component *it = layout->components[index];
+        if (it->period_s && !is_told_apart(layout, it))
+            return it;
+    }
+    return NULL;
 }
 
 /* What a key is derived from must stand in the key: else one record could have several keys. */
@@ -227,6 +299,7 @@ kw_layout_compile(const kw_table *table, const kw_model_path *model, kw_arena *a
     note_fields(layout, arena);
     if (!check_inputs(layout, diagnostics) || !find_choice(layout, diagnostics))
         return NULL;
+    note_again(layout, arena);
     layout->buckets = count_buckets(layout);
     describe(layout, arena);
     return layout;

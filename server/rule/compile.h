@@ -15,6 +15,9 @@ struct kw_layout {
     uint64_t buckets;
     kw_choice choice;
     int64_t *units; /* per field: the finest unit that the key keeps it to; 0: not in the key */
+    const char *
+        *grains; /* per field that is kept coarsely: what else the key tells of it, in words; else "" */
+    bool *again; /* per component: a clock whose fields the others hold exactly; decode compares it */
     const char *description;
     char fingerprint[65];
 };
@@ -35,6 +38,10 @@ kw_layout_holds_coarsely(const kw_layout *layout, size_t field)
 {
     return layout->units[field] > 1;
 }
+
+/* The component whose pieces come again after its period_s, so that records of different rounds share keys;
+ * NULL: there is none. */
+const kw_component *kw_layout_circular(const kw_layout *layout);
 
 /* The part of a key that each component has, KW_RULE_COMPONENTS_MAX slots. CORRUPT when the key is too short.
  */

@@ -5,8 +5,8 @@
 
 /* One row per kind. */
 static const kw_component_kind *const kinds[] = {
-    &kw_component_field, &kw_component_literal, &kw_component_hash, &kw_component_salt,
-    &kw_component_mod,   &kw_component_enum,    &kw_component_ring,
+    &kw_component_field, &kw_component_literal, &kw_component_hash,     &kw_component_salt, &kw_component_mod,
+    &kw_component_enum,  &kw_component_ring,    &kw_component_calendar, &kw_component_bits,
 };
 
 static const kw_component_schema *schemas[G_N_ELEMENTS(kinds)];
@@ -119,7 +119,9 @@ kw_site_component(const kw_site *site, size_t size, const kw_component_kind *kin
         .table = site->table,
         .mark = site->model->mark,
         .field = -1,
+        .clock = -1,
         .unit = 1,
+        .cell_s = 1,
         .delimited = true,
     };
     return component;

@@ -35,9 +35,16 @@ struct kw_component {
     bool of_rest;          /* encode reads the bytes that follow in the key, too; width is fixed then */
     kw_choice_kind choice; /* the bucket does not follow from the record: it is handed in */
 
-    int field;     /* whose value can be read back from the piece; -1: none */
-    int64_t unit;  /* ... to so many of the field's units: 1 exactly, more is coarser */
-    int direction; /* order of the pieces = order of the field's values: +1, reversed: -1, neither: 0 */
+    int field;          /* whose value can be read back from the piece; -1: none */
+    int64_t unit;       /* ... to so many of the field's units: 1 exactly, more is coarser */
+    const char *grain;  /* a coarser unit that is no number of units, in words ("MM dd in UTC"); else NULL */
+    const size_t *also; /* further fields that the piece holds exactly */
+    size_t also_count;
+    size_t also_before; /* clocks: so many of them stand before the time */
+    int clock;          /* the timestamp field whose span `count` and `runs` understand; -1: none */
+    int64_t cell_s;     /* clocks: what a piece tells apart, in seconds, at least 1 */
+    int64_t period_s;   /* clocks: after so many seconds pieces come again; 0: they do not */
+    int direction;      /* order of the pieces = order of the field's values: +1, reversed: -1, neither: 0 */
 
     uint32_t width;   /* bytes; 0: varies */
     bool delimited;   /* no piece is the beginning of another: its end shows in its own bytes */
@@ -53,7 +60,28 @@ typedef struct kw_bucket {
     bool narrowed; /* here the range field can only be within least..most (numbers) */
     int64_t least;
     int64_t most;
+    bool timed; /* the piece stands for other times, too: rows count only when the field lies within them */
 } kw_bucket;
+
+/* Pieces from `low` to `high` that follow one another as the clock's field does. */
+typedef struct kw_piece_run {
+    kw_bytes low; /* of the same size */
+    kw_bytes high;
+    uint32_t skip; /* bytes of the piece that runs of the same times need not have in common: behind them,
+                      rows of all those runs compare in the order of time */
+    bool sized;    /* pieces of other sizes can lie between them */
+    bool narrowed; /* rows here have the clock's field within least..most, if it is asked about */
+    int64_t least;
+    int64_t most;
+    bool timed; /* as kw_bucket's */
+} kw_piece_run;
+
+/* What a component with a clock makes of a question. */
+typedef struct kw_piece_runs {
+    kw_piece_run *items; /* NULL: there are none */
+    size_t count;
+    bool loose; /* pieces of values outside of the span lie among them, too */
+} kw_piece_runs;
 
 /* One range condition. NONE: that end is open. */
 typedef struct kw_span {
@@ -115,6 +143,15 @@ struct kw_component_kind {
     /* For components with a direction. False: nothing better than an open end is known. `lower`: the
      * value is a range's lower end. Bytes in the arena. */
     bool (*edge)(const kw_component *self, kw_value value, bool lower, kw_arena *arena, kw_edge *ret_edge);
+
+    /* For components with a clock. How many runs there are (at most) when the fields `known` are known, and
+     * single pieces when `pieces` (only where the piece is of the clock alone); UINT64_MAX: nobody can tell.
+     * A span about no field is open on both sides. */
+    uint64_t (*count)(const kw_component *self, const bool *known, const kw_span *span, bool pieces);
+
+    /* Those runs, in the order of time. values: NONE where not known. INVALID when one cannot be in a key. */
+    bool (*runs)(const kw_component *self, const kw_value *values, const kw_span *span, kw_arena *arena,
+                 kw_piece_runs *ret_runs, kw_error *ret_error);
 
     /* The index-th of `cuts` pieces in key order. */
     kw_bytes (*piece)(const kw_component *self, uint64_t index, kw_arena *arena);

@@ -2,7 +2,8 @@
  *
  *   encode   front to back; pieces computed over the rest of the key last, from the back
  *   decode   cut (front to the open-ended component, it from the back), read the fields, then
- *            compare every other piece with what encode makes of them
+ *            compare every other piece with what encode makes of them (a clock's, too, when the key holds its
+ *            fields besides)
  */
 #include "rule/compile.h"
 
@@ -134,9 +135,10 @@ kw_layout_cut(const kw_layout *layout, kw_bytes key, kw_bytes *pieces, kw_error 
 
 /* Does a piece that carries no field have the bytes that the fields give? */
 static bool
-check_derived(const kw_layout *layout, const kw_component *component, const kw_value *values, kw_bytes piece,
-              kw_bytes key, kw_error *ret_error)
+check_derived(const kw_layout *layout, size_t index, const kw_value *values, kw_bytes piece, kw_bytes key,
+              kw_error *ret_error)
 {
+    const kw_component *component = layout->components[index];
     uint8_t bytes[KW_DERIVED_PIECE_MAX];
     kw_buffer expected = {.data = bytes, .capacity = sizeof bytes};
     if (component->choice)
@@ -145,7 +147,7 @@ check_derived(const kw_layout *layout, const kw_component *component, const kw_v
     const uint8_t *end = piece.data + piece.size;
     kw_bytes rest = kw_bytes_of(end, (size_t)(key.data + key.size - end));
     if (!encode_piece(component, values, rest, &expected, ret_error))
-        return false;
+        return layout->again[index] ? not_ours(layout, component->text, ret_error) : false;
     return kw_bytes_equal(piece, kw_buffer_bytes(&expected)) || not_ours(layout, component->text, ret_error);
 }
 
@@ -164,8 +166,8 @@ kw_layout_decode(const kw_layout *layout, kw_bytes key, kw_arena *arena, kw_reco
     }
     for (size_t index = 0; index < layout->count; index++) {
         const kw_component *component = layout->components[index];
-        if (component->field < 0 &&
-            !check_derived(layout, component, record->values, pieces[index], key, ret_error))
+        if ((component->field < 0 || layout->again[index]) &&
+            !check_derived(layout, index, record->values, pieces[index], key, ret_error))
             return false;
     }
     return true;

@@ -107,7 +107,8 @@ check_identity(const kw_table *table, const kw_layout *primary, const kw_layout 
                 "path %s: field %s is not part of the primary key, so this key does not follow "
                 "from a record's identity",
                 layout->model->name, name);
-        } else if (layout->units[number] != primary->units[number]) {
+        } else if (layout->units[number] != primary->units[number] ||
+                   strcmp(layout->grains[number], primary->grains[number]) != 0) {
             good = kw_diagnostics_add(diagnostics, mark, "use the same unit in both",
                                       "path %s: field %s is kept in another unit than in the primary key",
                                       layout->model->name, name);
@@ -127,6 +128,33 @@ compile_path(kw_policy *policy, const kw_table *table, const kw_model_path *mode
         .model = model,
     };
     return ret_path->layout;
+}
+
+/* Rows of one round must be gone for good before the next one comes to their keys. */
+static bool
+check_circular(const kw_table *table, const kw_layout *layout, kw_diagnostics *diagnostics)
+{
+    const kw_component *round = kw_layout_circular(layout);
+    const kw_model_table *model = table->model;
+    bool good = true;
+    for (size_t index = 0; round && index < model->families_count; index++) {
+        const kw_model_family *family = &model->families[index];
+        int64_t compaction_s = model->major_compaction_ms / 1000, ttl = family->ttl_seconds;
+        if (ttl > 0 && ttl <= round->period_s - 2 * compaction_s)
+            continue;
+        g_autofree char *hint =
+            round->period_s > 2 * compaction_s
+                ? g_strdup_printf("give the family a ttl of at most %" G_GINT64_FORMAT "s",
+                                  round->period_s - 2 * compaction_s)
+                : g_strdup("add coarser parts, or say under major_compaction that it comes more often");
+        good = kw_diagnostics_add(diagnostics, round->mark, hint,
+                                  "path %s: %s comes again after %" G_GINT64_FORMAT
+                                  "s, which must be at least ttl (%" G_GINT64_FORMAT
+                                  "s) of family %s + 2 x major_compaction (%" G_GINT64_FORMAT "s)%s",
+                                  layout->model->name, round->text, round->period_s, ttl, family->name,
+                                  compaction_s, ttl > 0 ? "" : "; without a ttl rows stay for ever");
+    }
+    return good;
 }
 
 /* The association goes behind the paths that hold records. */
@@ -153,6 +181,8 @@ compile_paths(kw_policy *policy, kw_table *table, kw_path *paths, kw_diagnostics
     }
     for (size_t index = 1; good && index < table->stores_count; index++)
         good = check_identity(table, paths[0].layout, paths[index].layout, diagnostics);
+    for (size_t index = 0; good && index < table->stores_count; index++)
+        good = check_circular(table, paths[index].layout, diagnostics);
     return good;
 }
 

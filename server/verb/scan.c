@@ -53,7 +53,8 @@ accept_row(void *user, kw_row *row, bool *ret_accepted, kw_error *ret_error)
     kw_error error;
     if (!kw_reader_decode(self->reader, row, &record, &error))
         return accept_foreign(self, row, &error, ret_accepted, ret_error);
-    *ret_accepted = !self->plan->residual || kw_plan_matches(self->plan, record);
+    *ret_accepted =
+        !self->plan->residual || kw_plan_matches_in(self->plan, kw_gather_range(self->gather), record);
     if (*ret_accepted) {
         kw_record kept = kw_reader_keep(self->reader);
         g_array_append_val(self->records, kept);
@@ -93,7 +94,7 @@ make_plan(scan *self, kw_error *ret_error)
     self->reader = kw_reader_new(self->call, question->table, self->plan->path, self->request.fields,
                                  self->request.fields_count, self->scratch);
     for (size_t i = 0; i < question->table->fields_count; i++)
-        if (question->bounds[i].count || question->range_field == (int)i)
+        if (question->bounds[i].count || question->range_field == (int)i || self->plan->clock == (int)i)
             kw_reader_need(self->reader, i);
     return true;
 }

@@ -10,3 +10,5 @@ extern const kw_component_kind kw_component_salt;
 extern const kw_component_kind kw_component_mod;
 extern const kw_component_kind kw_component_enum;
 extern const kw_component_kind kw_component_ring;
+extern const kw_component_kind kw_component_calendar;
+extern const kw_component_kind kw_component_bits;

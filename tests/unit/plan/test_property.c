@@ -83,9 +83,15 @@ same_identity(const kw_test_world *world, size_t a, size_t b)
             continue;
         kw_value left = world->records[a].values[component->field],
                  right = world->records[b].values[component->field];
-        left = in_unit(left, component);
-        right = in_unit(right, component);
-        if (!kw_value_equal(left, right))
+        for (size_t also = 0; also < component->also_count; also++)
+            if (!kw_value_equal(world->records[a].values[component->also[also]],
+                                world->records[b].values[component->also[also]]))
+                return false;
+        bool same = component->grain
+                        ? strcmp(random_parts(component->grain, left.number, false, world->arena),
+                                 random_parts(component->grain, right.number, false, world->arena)) == 0
+                        : kw_value_equal(in_unit(left, component), in_unit(right, component));
+        if (!same)
             return false;
     }
     return true;
@@ -197,7 +203,7 @@ random_question(const kw_test_world *world, kw_question *ret_question)
         .to_inclusive = random_chance(40),
         .order = (kw_order)random_below(3),
         .full_scan = random_chance(85),
-        .range_limit = 100000,
+        .range_limit = world->made.zone ? 150 : 100000,
     };
     if (question.range_field >= 0 && random_chance(80))
         question.from = likely_value(world, (size_t)question.range_field);
@@ -274,7 +280,7 @@ read_range(const kw_test_world *world, const kw_plan *plan, size_t number, kw_te
         const kw_record *record = &world->records[shelf->records[slot]];
         if (!plan->residual)
             g_assert_true(meets(plan->question, record));
-        if (plan->residual && !kw_plan_matches(plan, record))
+        if (plan->residual && !kw_plan_matches_in(plan, number, record))
             continue;
         g_assert_cmpuint(range->skip, <=, key.size);
         g_assert_true(kw_bytes_starts_with(key, kw_bytes_of(range->start.data, range->skip)));
@@ -313,7 +319,9 @@ check_ranges(const kw_plan *plan)
             const kw_range *before = &plan->ranges[other];
             bool apart = (before->stop.size && kw_bytes_compare(before->stop, range->start) <= 0) ||
                          (range->stop.size && kw_bytes_compare(range->stop, before->start) <= 0);
-            g_assert_true(apart || (range->row_size && before->row_size));
+            bool other_times =
+                range->timed && before->timed && (range->least > before->most || range->most < before->least);
+            g_assert_true(apart || other_times || (range->row_size && before->row_size));
         }
     }
 }
@@ -347,19 +355,26 @@ check_set(const kw_test_world *world, const kw_question *question, const kw_test
 /* The first component that holds an unbound field that is not enumerable; NULL when there is none.
  * ret_reached: everything before it is known or enumerable. */
 static const kw_component *
-order_component(const kw_plan *plan, bool *ret_reached)
+order_component(const kw_plan *plan, bool *ret_reached, int *ret_field)
 {
     const kw_bound *bounds = plan->question->bounds;
     bool listed[RANDOM_FIELDS] = {false};
     *ret_reached = true;
     for (size_t index = 0; index < kw_layout_component_count(plan->layout); index++) {
         const kw_component *component = kw_layout_component(plan->layout, index);
-        if (component->buckets && component->field >= 0)
+        bool clock = component->clock >= 0;
+        if (component->buckets && component->field >= 0 && !clock)
             listed[component->field] = true;
-        if (component->buckets)
+        if (component->buckets && !clock)
             continue;
+        *ret_field = component->field;
         if (component->field >= 0 && bounds[component->field].count == 0)
             return component;
+        for (size_t also = 0; also < component->also_count; also++) {
+            *ret_field = (int)component->also[also];
+            if (bounds[component->also[also]].count == 0)
+                return component;
+        }
         for (size_t input = 0; input < component->inputs_count; input++)
             *ret_reached = *ret_reached &&
                            (bounds[component->inputs[input]].count > 0 || listed[component->inputs[input]]);
@@ -367,25 +382,52 @@ order_component(const kw_plan *plan, bool *ret_reached)
     return NULL;
 }
 
+/* Rows of one cell of a calendar, or of bits, come in no order. */
+static bool
+in_one_cell(const kw_component *component, int64_t a, int64_t b, kw_arena *arena)
+{
+    int64_t apart = (a > b ? a - b : b - a) / 1000;
+    if (!component->grain)
+        return kw_value_equal(in_unit((kw_value){.kind = KW_VALUE_NUMBER, .number = a}, component),
+                              in_unit((kw_value){.kind = KW_VALUE_NUMBER, .number = b}, component));
+    if (apart >= component->cell_s && component->cell_s < 3600)
+        return false; /* the same minute an hour later */
+    return strcmp(random_parts(component->grain, a, true, arena),
+                  random_parts(component->grain, b, true, arena)) == 0;
+}
+
+static int
+step_between(const kw_component *component, int field, const kw_record *before, const kw_record *here,
+             kw_arena *arena)
+{
+    kw_value a = before->values[field], b = here->values[field];
+    if (field != component->clock)
+        return field == component->field ? kw_value_compare(in_unit(a, component), in_unit(b, component))
+                                         : kw_value_compare(a, b);
+    return in_one_cell(component, a.number, b.number, arena) ? 0 : kw_value_compare(a, b);
+}
+
 static void
 check_order(const kw_test_world *world, const kw_plan *plan, const kw_test_row *rows, size_t count)
 {
     bool reached;
-    const kw_component *component = order_component(plan, &reached);
+    int field = -1;
+    const kw_component *component = order_component(plan, &reached, &field);
+    bool clock = component && component->clock >= 0;
     kw_order order = plan->question->order;
     int sign = order == KW_ORDER_PATH        ? (component ? component->direction : 1)
                : order == KW_ORDER_ASCENDING ? 1
                                              : -1;
     if (order == KW_ORDER_PATH)
         g_assert_false(plan->reversed);
-    if (order == KW_ORDER_PATH && (!reached || sign == 0))
+    bool within = clock && field != component->field; /* of one moment only, unless an order is asked */
+    if (order == KW_ORDER_PATH && (!reached || sign == 0 || within))
         return;
-    g_assert_true(!component || (reached && component->direction != 0));
+    g_assert_true(!component || (reached && (component->direction != 0 || clock)));
     for (size_t index = 1; index < count; index++) {
         const kw_record *before = &world->records[rows[index - 1].record],
                         *here = &world->records[rows[index].record];
-        int step = component ? kw_value_compare(in_unit(before->values[component->field], component),
-                                                in_unit(here->values[component->field], component))
+        int step = component ? step_between(component, field, before, here, world->arena)
                              : kw_bytes_compare(rows[index - 1].key, rows[index].key);
         g_assert_cmpint(step * sign, <=, 0);
     }
@@ -417,6 +459,8 @@ check_forms(const kw_test_world *world, const kw_plan *plan)
 static void
 check_refusal(const kw_test_world *world, const kw_question *question, const kw_error *error)
 {
+    if (error->code == KW_LIMIT && world->made.zone)
+        return; /* too many minutes, multiplied out */
     g_assert_cmpint(error->code, ==, KW_INVALID);
     if (question->order != KW_ORDER_PATH || !question->full_scan)
         return;

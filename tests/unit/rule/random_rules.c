@@ -95,6 +95,55 @@ number_component(size_t field, const char *unit, GString *out)
                            forms[random_below(G_N_ELEMENTS(forms))], *unit ? ", unit: " : "", unit);
 }
 
+static const char *const zones[] = {
+    "UTC", "Europe/Berlin", "Australia/Lord_Howe", "America/Sao_Paulo", "Asia/Shanghai", "+05:30"};
+
+/* Parts of t0, maybe with n0 as a sequence (ret_sequence): then n0 needs no component of its own. */
+static void
+calendar_component(bool sequence, const char *zone, GString *out)
+{
+    static const char *const parts[] = {"yyyy, MM, dd, HH, mm",
+                                        "mm, HH, dd, MM, yyyy",
+                                        "yyyy, MM",
+                                        "MM, dd",
+                                        "mm",
+                                        "HH, mm",
+                                        "dd, HH, mm",
+                                        "yyyy, DDD",
+                                        "HH, yyyy, MM, dd",
+                                        "yyyy, MM, dd",
+                                        "yyyy, MM, dd, HH",
+                                        "yyyy, HH",
+                                        "ss, mm, HH, dd, MM, yyyy",
+                                        "yyyy, MM, dd, HH, mm, ss, SSS",
+                                        "yy, DDD, HH, mm",
+                                        "MM, dd, HH, mm"};
+    const char *chosen = parts[random_below(G_N_ELEMENTS(parts))];
+    if (sequence && !strstr(chosen, "SSS")) {
+        bool decimal = random_chance(30) && strstr(chosen, "yyyy");
+        g_string_append_printf(
+            out, "      - calendar: {of: t0, parts: [%s], zone: %s, sequence: n0, digits: %s}\n", chosen,
+            zone, decimal ? "3, as: decimal" : "3, as: packed");
+        return;
+    }
+    g_string_append_printf(out, "      - calendar: {of: t0, parts: [%s], zone: %s%s}\n", chosen, zone,
+                           random_chance(30)   ? ", as: packed"
+                           : random_chance(30) ? ", separator: \"-\""
+                                               : "");
+}
+
+/* Bits of t0 and n0. */
+static void
+bits_component(GString *out)
+{
+    static const char *const parts[] = {"zero 1, minute 6, seconds 32, n0 9", "seconds 40, n0 8",
+                                        "minute 6, seconds 34, n0 16",        "n0 8, seconds 40",
+                                        "zero 2, minute 6, ms 48, n0 8",      "constant 5 8, ms 48, n0 8",
+                                        "n0 10, minute 6, seconds 32"};
+    g_string_append_printf(out, "      - bits: {of: t0, parts: [%s]}\n",
+                           parts[random_below(G_N_ELEMENTS(parts))]);
+}
+
 /* A double, a bool, a string of hex digits. */
 static void
 other_component(size_t field, GString *out)
@@ -198,6 +247,23 @@ shuffle(size_t *fields, size_t count)
     }
 }
 
+/* t0 (and n0, where the rule has both) in a calendar or in bits, instead of or before components of their
+ * own. */
+static bool
+timed_component(const random_table *table, const size_t *fields, size_t count, size_t field, GString *out)
+{
+    bool both = false;
+    for (size_t index = 0; index < count; index++)
+        both = both || fields[index] == N0;
+    if (!table->zone || field != T0)
+        return false;
+    if (both && table->together && random_chance(30))
+        bits_component(out);
+    else
+        calendar_component(both && table->together, table->zone, out);
+    return !table->exact;
+}
+
 static void
 rule(random_table *table, size_t *fields, size_t count, const char *unit, GString *out)
 {
@@ -205,10 +271,35 @@ rule(random_table *table, size_t *fields, size_t count, const char *unit, GStrin
     for (size_t index = 0; index < count; index++) {
         while (random_chance(index ? 20 : 40))
             derived_component(fields, count, out);
-        field_component(table, fields[index], unit, out);
+        if (fields[index] == N0 && table->together)
+            continue;
+        if (!timed_component(table, fields, count, fields[index], out))
+            field_component(table, fields[index], unit, out);
     }
     if (random_chance(10))
         derived_component(fields, count, out);
+}
+
+/* t0 goes first into the rule, sometimes with n0. */
+static void
+choose_clock(random_table *table, size_t *fields, size_t *count)
+{
+    table->zone = zones[random_below(G_N_ELEMENTS(zones))];
+    table->exact = random_chance(40);
+    table->together = random_chance(50);
+    *count = MAX(*count, 2);
+    for (size_t wanted = 0; wanted < 2; wanted++) {
+        size_t at = 0;
+        while (fields[at] != (wanted ? N0 : T0))
+            at++;
+        fields[at] = fields[wanted];
+        fields[wanted] = wanted ? N0 : T0;
+    }
+    if (!table->together && random_chance(50))
+        fields[1] = S0;
+    for (size_t at = 2; at < RANDOM_FIELDS; at++)
+        if (fields[1] == S0 && fields[at] == S0)
+            fields[at] = N0;
 }
 
 void
@@ -218,6 +309,8 @@ random_table_make(random_table *ret_table)
     size_t fields[RANDOM_FIELDS] = {S0, S1, N0, T0, E0, B0, D0, F0, H0};
     shuffle(fields, RANDOM_FIELDS);
     size_t count = 1 + random_below(4);
+    if (random_chance(30))
+        choose_clock(ret_table, fields, &count);
     const char *unit = random_chance(15) ? "s" : "";
     GString *primary = g_string_new(NULL), *second = g_string_new(NULL);
     rule(ret_table, fields, count, unit, primary);
@@ -226,8 +319,9 @@ random_table_make(random_table *ret_table)
         "    fields:\n      s0: string\n      s1: string\n      n0: int\n"
         "      t0: {type: timestamp, unit: ms, column: \"d:t0\"}\n"
         "      e0: {type: string, values: [ab, ac, b]}\n      b0: bytes\n"
-        "      d0: double\n      f0: bool\n      h0: string\n    updates: false\n    key:\n%s%s%s",
-        primary->str, random_chance(60) ? "    paths:\n      second:\n        key:\n" : "", "");
+        "      d0: double\n      f0: bool\n      h0: string\n    updates: false\n%s    key:\n%s%s",
+        ret_table->zone ? "    major_compaction: 0\n    families: {d: {ttl: 1s}}\n" : "", primary->str,
+        random_chance(60) ? "    paths:\n      second:\n        key:\n" : "");
     if (strstr(ret_table->yaml, "second:")) {
         char **lines = g_strsplit(second->str, "\n", -1);
         char *indented = g_strjoinv("\n    ", lines);
@@ -271,6 +365,62 @@ random_number(void)
     if (random_chance(10))
         return edges[random_below(G_N_ELEMENTS(edges))];
     return (int64_t)random_below(14) - (random_chance(15) ? 3 : 0);
+}
+
+/* Around the moments at which clocks are changed, and a few others; 2021, in milliseconds. */
+static int64_t
+random_time(void)
+{
+    static const int64_t moments[] = {
+        1635642000, /* Europe/Berlin is put back, 2021-10-31 01:00 UTC */
+        1616893200, /* ... and forward */
+        1617462000, /* Australia/Lord_Howe is put back by half an hour */
+        1550368800, /* America/Sao_Paulo is put back at midnight, 2019 */
+        1609459200, /* 2021 begins */
+        1612108800, /* February */
+        1582934400, /* a 29th of February */
+    };
+    static const int64_t strides[] = {1, 1000, 60000, 1800000, 3600000, 86400000};
+    int64_t moment = moments[random_below(random_chance(60) ? 1 : G_N_ELEMENTS(moments))] * 1000;
+    return moment + ((int64_t)random_below(9) - 4) * strides[random_below(G_N_ELEMENTS(strides))];
+}
+
+/* Read once: making one reads a file. */
+static GTimeZone *
+zone_named(const char *name)
+{
+    static GTimeZone *made[G_N_ELEMENTS(zones)];
+    size_t index = 0;
+    while (strcmp(zones[index], name) != 0)
+        index++;
+    if (!made[index])
+        made[index] = g_time_zone_new_identifier(name);
+    return made[index];
+}
+
+const char *
+random_parts(const char *grain, int64_t ms, bool whole, kw_arena *arena)
+{
+    static const char *const parts[][2] = {{"yyyy", "%Y "}, {"yy", "%y "}, {"MM", "%m "}, {"DDD", "%j "},
+                                           {"dd", "%d "},   {"HH", "%H "}, {"mm", "%M "}, {"ss", "%S "}};
+    if (!grain)
+        return "";
+    const char *zone = strstr(grain, " in ") + 4, *shown = "";
+    g_auto(GStrv) words = g_strsplit(grain, " ", -1);
+    GTimeZone *there = zone_named(zone);
+    int64_t seconds = ms / 1000 - (ms % 1000 < 0);
+    g_autoptr(GDateTime) utc = g_date_time_new_from_unix_utc(seconds);
+    g_autoptr(GDateTime) local = g_date_time_to_timezone(utc, there);
+    size_t finest = 0;
+    for (size_t part = 0; part < G_N_ELEMENTS(parts); part++)
+        finest = g_strv_contains((const char *const *)words, parts[part][0]) ? part : finest;
+    for (size_t part = 0; part <= finest; part++) {
+        if (!whole && !g_strv_contains((const char *const *)words, parts[part][0]))
+            continue;
+        g_autofree char *text = g_date_time_format(local, parts[part][1]);
+        shown = kw_arena_printf(arena, "%s%s", shown, text);
+    }
+    return shown;
 }
 
 static kw_value
@@ -336,6 +486,8 @@ random_value(const random_table *table, size_t field, kw_arena *arena)
     case N0:
         return (kw_value){.kind = KW_VALUE_NUMBER, .number = random_number()};
     case T0: {
+        if (table->zone && random_chance(97))
+            return (kw_value){.kind = KW_VALUE_NUMBER, .number = random_time()};
         int64_t number = random_number();
         bool coarse = number > 0 && number < 20 && random_chance(50);
         return (kw_value){.kind = KW_VALUE_NUMBER, .number = coarse ? number * 331 : number};

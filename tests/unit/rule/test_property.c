@@ -44,6 +44,9 @@ check_pair(const random_table *made, const kw_component *component, kw_arena *ar
     size_t field = (size_t)component->field;
     a.values[field] = random_value(made, field, arena);
     b.values[field] = random_value(made, field, arena);
+    for (size_t also = 0; also < component->also_count; also++)
+        a.values[component->also[also]] = b.values[component->also[also]] =
+            random_value(made, component->also[also], arena);
     kw_bytes left, right;
     if (!piece_of(component, a.values, arena, &left) || !piece_of(component, b.values, arena, &right))
         return;
@@ -75,7 +78,7 @@ check_listed(const random_table *made, const kw_component *component, kw_arena *
                     .to = value,
                     .from_inclusive = true,
                     .to_inclusive = true};
-    if (value.kind == KW_VALUE_NUMBER && value.number > 0 && value.number < 1000000) {
+    if (value.kind == KW_VALUE_NUMBER && value.number > 0 && value.number < INT64_MAX / 2) {
         span.from.number -= random_below(5);
         span.to.number += random_below(5);
     }

@@ -418,6 +418,74 @@ test_plain_forms(void)
     check_field("string", "encoding: hex, width: 3, order: desc", digits, "ff00e5");
 }
 
+#define MINUTES                                                                                              \
+    "    fields: {ts: {type: timestamp, column: \"d:ts\"}, n: int}\n    key:\n"                              \
+    "      - calendar: {of: ts, parts: [mm, HH, dd, MM, yyyy], sequence: n, zone: %s, as: %s}\n"
+
+static void
+check_calendar(JsonObject *it)
+{
+    static const char *const forms[][2] = {
+        {"packed", "int64"}, {"packed, width: 7", "int56"}, {"decimal", "decimal"}};
+    kw_value values[] = {test_number(json_object_get_int_member(it, "ts_ms")),
+                         test_number(json_object_get_int_member(it, "sequence"))};
+    for (size_t form = 0; form < G_N_ELEMENTS(forms); form++) {
+        g_autofree char *yaml =
+            g_strdup_printf(MINUTES, json_object_get_string_member(it, "zone"), forms[form][0]);
+        const char *expected = json_object_get_string_member(it, forms[form][1]);
+        g_autofree char *text = test_hex(kw_bytes_of_text(expected));
+        check_both_ways(yaml, values, form == 2 ? text : expected);
+    }
+}
+
+static void
+test_calendar_minute(void)
+{
+    each_case("calendar_minute", 12, check_calendar);
+}
+
+static void
+check_circular(JsonObject *it)
+{
+    kw_value values[] = {test_number(json_object_get_int_member(it, "ts_ms")),
+                         test_text(json_object_get_string_member(it, "url"))};
+    check_both_ways("    fields: {ts: {type: timestamp, column: \"d:ts\"}, url: string}\n    key:\n"
+                    "      - calendar: {of: ts, parts: [MM, dd], separator: \"-\"}\n"
+                    "      - literal: \"-\"\n      - field: url\n"
+                    "    families: {d: {ttl: 351d}}\n",
+                    values, json_object_get_string_member(it, "key"));
+}
+
+static void
+test_circular(void)
+{
+    each_case("circular", 12, check_circular);
+}
+
+/* From separate fields, and as one number made elsewhere. */
+static void
+check_partitioned(JsonObject *it)
+{
+    const char *key = json_object_get_string_member(it, "key");
+    kw_value values[] = {test_number(json_object_get_int_member(it, "ts_ms")),
+                         test_number(json_object_get_int_member(it, "worker")),
+                         test_number(json_object_get_int_member(it, "sequence"))};
+    check_both_ways("    fields: {ts: {type: timestamp, column: \"d:ts\"}, worker: int, n: int}\n    key:\n"
+                    "      - bits: {of: ts, parts: [zero 1, minute 6, seconds 32, worker 9, n 16]}\n",
+                    values, key);
+    values[1] = test_number((int64_t)g_ascii_strtoull(key, NULL, 16));
+    check_both_ways("    fields: {ts: timestamp, id: int}\n    key:\n"
+                    "      - bits: {of: id, time: ts,\n"
+                    "               parts: [zero 1, minute 6, seconds 32, worker 9, sequence 16]}\n",
+                    values, key);
+}
+
+static void
+test_partitioned(void)
+{
+    each_case("partitioned_snowflake", 12, check_partitioned);
+}
+
 static void
 check_splits(JsonObject *it)
 {
@@ -462,6 +530,9 @@ main(int argc, char **argv)
     g_test_add_func("/rule/vectors/phoenix_types", test_phoenix_types);
     g_test_add_func("/rule/vectors/ordered_bytes", test_ordered);
     g_test_add_func("/rule/vectors/plain_forms", test_plain_forms);
+    g_test_add_func("/rule/vectors/calendar_minute", test_calendar_minute);
+    g_test_add_func("/rule/vectors/circular", test_circular);
+    g_test_add_func("/rule/vectors/partitioned_snowflake", test_partitioned);
     g_test_add_func("/rule/vectors/splits", test_splits);
     int result = g_test_run();
     g_object_unref(parser);

@@ -1,0 +1,218 @@
+/* bits: fields of fixed widths in one big-endian number of whole bytes.
+ *
+ *   zero 1 | minute 6 | seconds 32 | worker 9 | sequence 16        put together from a timestamp and int
+ * fields the same parts, of an int field                                 a number made elsewhere, whose bits
+ * are known
+ *
+ * Of a number, the time in its bits answers questions about a timestamp field of the table (`time`).
+ */
+#include "rule/components/bits.h"
+
+#include "rule/components/kinds.h"
+#include "rule/derived.h"
+
+#include <inttypes.h>
+
+/* --- records ---------------------------------------------------------------------------------------- */
+
+static const char *
+field_name(const kw_bits *self, int field)
+{
+    return self->base.table->fields[field].name;
+}
+
+bool
+kw_bits_take_time(const kw_bits *self, kw_value value, int64_t *ret_tick, kw_error *ret_error)
+{
+    if (value.kind != KW_VALUE_NUMBER)
+        return kw_derived_missing(&self->base, (size_t)self->base.clock, ret_error);
+    int64_t tick = kw_floor_div(value.number, self->per_tick);
+    if (tick < self->first || tick > self->last)
+        return kw_error_set(ret_error, KW_INVALID,
+                            "table %s, field %s: value %" PRId64 " does not fit into %u bits of %s",
+                            self->base.table->name, field_name(self, self->base.clock), value.number,
+                            self->parts[self->time].bits, self->parts[self->time].name);
+    *ret_tick = tick;
+    return true;
+}
+
+bool
+kw_bits_take_field(const kw_bits *self, const kw_bits_part *part, kw_value value, uint64_t *ret_bits,
+                   kw_error *ret_error)
+{
+    if (value.kind != KW_VALUE_NUMBER)
+        return kw_derived_missing(&self->base, (size_t)part->field, ret_error);
+    if (value.number < 0 || (uint64_t)value.number > kw_bits_mask(part->bits))
+        return kw_error_set(ret_error, KW_INVALID,
+                            "table %s, field %s: value %" PRId64 " does not fit into %u bits",
+                            self->base.table->name, field_name(self, part->field), value.number, part->bits);
+    *ret_bits = (uint64_t)value.number;
+    return true;
+}
+
+kw_bytes
+kw_bits_piece(const kw_bits *self, uint64_t number, kw_arena *arena)
+{
+    uint8_t *bytes = kw_arena_alloc(arena, self->base.width);
+    for (uint32_t index = self->base.width; index > 0; index--, number >>= 8)
+        bytes[index - 1] = (uint8_t)number;
+    return kw_bytes_of(bytes, self->base.width);
+}
+
+static uint64_t
+part_of(const kw_bits_part *part, uint64_t number)
+{
+    return number >> part->shift & kw_bits_mask(part->bits);
+}
+
+/* Does every part hold what it must? NULL: yes. */
+static const char *
+what_is_wrong(const kw_bits *self, uint64_t number)
+{
+    if (self->total < 64 && number >> self->total)
+        return "has more bits than its parts";
+    for (size_t index = 0; index < self->parts_count; index++) {
+        const kw_bits_part *part = &self->parts[index];
+        if (part->kind == KW_BITS_CONSTANT && part_of(part, number) != part->constant)
+            return "has other bits than its constant parts";
+    }
+    if (self->minute < 0)
+        return NULL;
+    uint64_t minute = part_of(&self->parts[self->minute], number);
+    if (self->time < 0)
+        return minute < 60 ? NULL : "has no minute of an hour in its bits";
+    int64_t tick = self->epoch + (int64_t)part_of(&self->parts[self->time], number);
+    return minute == kw_bits_minute_of_hour(kw_bits_minute(self, tick))
+               ? NULL
+               : "has another minute in its bits than its time";
+}
+
+/* A number made elsewhere; a time that the record has, too, must be the one in its bits. */
+static bool
+take_number(const kw_bits *self, const kw_value *values, uint64_t *ret_number, kw_error *ret_error)
+{
+    kw_value value = values[self->number];
+    if (value.kind != KW_VALUE_NUMBER)
+        return kw_derived_missing(&self->base, (size_t)self->number, ret_error);
+    const char *wrong = value.number < 0 ? "is negative" : what_is_wrong(self, (uint64_t)value.number);
+    const char *table = self->base.table->name;
+    if (wrong)
+        return kw_error_set(ret_error, KW_INVALID, "table %s, field %s: value %" PRId64 " %s", table,
+                            field_name(self, self->number), value.number, wrong);
+    *ret_number = (uint64_t)value.number;
+    if (self->base.clock < 0 || values[self->base.clock].kind != KW_VALUE_NUMBER)
+        return true;
+    int64_t shown = values[self->base.clock].number;
+    int64_t tick = self->epoch + (int64_t)part_of(&self->parts[self->time], *ret_number);
+    return kw_floor_div(shown, self->per_tick) == tick ||
+           kw_error_set(ret_error, KW_INVALID,
+                        "table %s, field %s: value %" PRId64 " is not the time in the bits of field %s",
+                        table, field_name(self, self->base.clock), shown, field_name(self, self->number));
+}
+
+static bool
+put_together(const kw_bits *self, const kw_value *values, uint64_t *ret_number, kw_error *ret_error)
+{
+    uint64_t number = 0;
+    int64_t tick;
+    if (!kw_bits_take_time(self, values[self->base.clock], &tick, ret_error))
+        return false;
+    for (size_t index = 0; index < self->parts_count; index++) {
+        const kw_bits_part *part = &self->parts[index];
+        uint64_t bits = part->constant;
+        if (part->kind == KW_BITS_TIME)
+            bits = (uint64_t)(tick - self->epoch);
+        else if (part->kind == KW_BITS_MINUTE)
+            bits = kw_bits_minute_of_hour(kw_bits_minute(self, tick));
+        else if (part->kind == KW_BITS_FIELD &&
+                 !kw_bits_take_field(self, part, values[part->field], &bits, ret_error))
+            return false;
+        number |= bits << part->shift;
+    }
+    *ret_number = number;
+    return true;
+}
+
+static bool
+encode(const kw_component *component, const kw_value *values, kw_bytes rest, kw_buffer *out,
+       kw_error *ret_error)
+{
+    const kw_bits *self = (const kw_bits *)component;
+    (void)rest;
+    uint64_t number = 0;
+    if (!(self->number >= 0 ? take_number(self, values, &number, ret_error)
+                            : put_together(self, values, &number, ret_error)))
+        return false;
+    uint8_t *to = kw_buffer_reserve(out, component->width);
+    for (uint32_t index = component->width; index > 0; index--, number >>= 8)
+        to[index - 1] = (uint8_t)number;
+    out->size += component->width;
+    return true;
+}
+
+static bool
+decode(const kw_component *component, kw_bytes piece, kw_arena *arena, kw_value *values, kw_error *ret_error)
+{
+    const kw_bits *self = (const kw_bits *)component;
+    (void)arena;
+    uint64_t number = 0;
+    for (size_t index = 0; index < piece.size; index++)
+        number = number << 8 | piece.data[index];
+    const char *wrong = what_is_wrong(self, number);
+    int64_t tick = self->time < 0 ? 0 : self->epoch + (int64_t)part_of(&self->parts[self->time], number);
+    if (!wrong && self->base.clock >= 0 && tick > self->last)
+        wrong = "has a time that its field cannot have";
+    if (wrong)
+        return kw_error_set(ret_error, KW_CORRUPT, "table %s, field %s: the number in the row key %s",
+                            component->table->name, field_name(self, component->field), wrong);
+    if (self->number >= 0) {
+        values[self->number] = (kw_value){.kind = KW_VALUE_NUMBER, .number = (int64_t)number};
+        return true;
+    }
+    for (size_t index = 0; index < self->parts_count; index++) {
+        const kw_bits_part *part = &self->parts[index];
+        if (part->kind == KW_BITS_FIELD)
+            values[part->field] =
+                (kw_value){.kind = KW_VALUE_NUMBER, .number = (int64_t)part_of(part, number)};
+    }
+    if (component->unit == 1)
+        values[component->field] = (kw_value){.kind = KW_VALUE_NUMBER, .number = tick * self->per_tick};
+    return true;
+}
+
+static bool
+edge(const kw_component *component, kw_value value, bool lower, kw_arena *arena, kw_edge *ret_edge)
+{
+    const kw_bits *self = (const kw_bits *)component;
+    (void)lower;
+    g_assert(self->number >= 0); /* of a timestamp, runs say it */
+    uint64_t most = MIN(kw_bits_mask(self->total), (uint64_t)INT64_MAX);
+    int side = value.number < 0 ? -1 : (uint64_t)value.number > most ? 1 : 0;
+    uint64_t number = side < 0 ? 0 : side > 0 ? most : (uint64_t)value.number;
+    *ret_edge = (kw_edge){.bytes = kw_bits_piece(self, number, arena), .side = side};
+    return true;
+}
+
+static kw_bytes
+piece(const kw_component *component, uint64_t index, kw_arena *arena)
+{
+    const kw_bits *self = (const kw_bits *)component;
+    uint64_t number = 0;
+    for (int at = 0; at < self->minute; at++)
+        number |= self->parts[at].constant << self->parts[at].shift;
+    const kw_bits_part *minute = &self->parts[self->minute];
+    kw_bytes whole = kw_bits_piece(self, number | index << minute->shift, arena);
+    uint32_t size = (self->total - minute->shift + 7) / 8;
+    return kw_bytes_of(whole.data, MIN(size, MAX(component->width - 1, 1)));
+}
+
+const kw_component_kind kw_component_bits = {
+    .schema = &kw_bits_schema,
+    .compile = kw_bits_compile,
+    .encode = encode,
+    .decode = decode,
+    .edge = edge,
+    .count = kw_bits_count,
+    .runs = kw_bits_runs,
+    .piece = piece,
+};

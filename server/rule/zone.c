@@ -1,0 +1,102 @@
+/* GLib knows the zones; a table of steps is what the hot path needs. */
+#include "rule/zone.h"
+
+#include <glib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define YEAR_SECONDS INT64_C(31556952)
+
+/* 1800-01-01: before it no zone has a step. 2200-01-01: up to there they are looked for. */
+#define STEPS_BEGIN INT64_C(-5364662400)
+#define STEPS_END INT64_C(7258118400)
+
+static int64_t
+offset_of(GTimeZone *found, int interval)
+{
+    return g_time_zone_get_offset(found, interval);
+}
+
+/* When the interval that holds `from` ends; STEPS_END when it goes on beyond. */
+static int64_t
+end_of(GTimeZone *found, int interval, int64_t from)
+{
+    int64_t low = from, high = from, stride = YEAR_SECONDS / 4;
+    while (high < STEPS_END && g_time_zone_find_interval(found, G_TIME_TYPE_UNIVERSAL, high) == interval) {
+        low = high;
+        high = MIN(high + stride, STEPS_END);
+        stride *= 2;
+    }
+    if (g_time_zone_find_interval(found, G_TIME_TYPE_UNIVERSAL, high) == interval)
+        return STEPS_END;
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        if (g_time_zone_find_interval(found, G_TIME_TYPE_UNIVERSAL, middle) == interval)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* Steps of which each changes the offset. */
+static void
+read_steps(GTimeZone *found, GArray *steps)
+{
+    int64_t from = STEPS_BEGIN;
+    int interval = g_time_zone_find_interval(found, G_TIME_TYPE_UNIVERSAL, from);
+    kw_zone_step step = {.from = INT64_MIN, .offset = offset_of(found, interval)};
+    g_array_append_val(steps, step);
+    for (;;) {
+        from = end_of(found, interval, from);
+        if (from >= STEPS_END)
+            return;
+        interval = g_time_zone_find_interval(found, G_TIME_TYPE_UNIVERSAL, from);
+        int64_t offset = offset_of(found, interval);
+        if (offset == step.offset)
+            continue;
+        step = (kw_zone_step){.from = from, .offset = offset};
+        g_array_append_val(steps, step);
+    }
+}
+
+static const char *
+plain_name(const char *name, const kw_zone *zone)
+{
+    return zone->count == 1 && zone->steps[0].offset == 0 ? "UTC" : name;
+}
+
+const kw_zone *
+kw_zone_make(const char *name, kw_arena *arena)
+{
+    g_autoptr(GTimeZone) found = g_time_zone_new_identifier(name);
+    if (!found || *name == '\0')
+        return NULL;
+    g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(kw_zone_step));
+    read_steps(found, steps);
+    kw_zone *zone = KW_ARENA_NEW(arena, kw_zone);
+    kw_zone_step *kept = KW_ARENA_ARRAY(arena, kw_zone_step, steps->len);
+    memcpy(kept, steps->data, steps->len * sizeof *kept);
+    zone->steps = kept;
+    zone->count = steps->len;
+    zone->name = kw_arena_text(arena, kw_bytes_of_text(plain_name(name, zone)));
+    zone->end = kept[zone->count - 1].from > STEPS_END - 2 * YEAR_SECONDS ? STEPS_END : INT64_MAX;
+    for (size_t index = 1; index < zone->count; index++)
+        zone->falls = zone->falls || kept[index].offset < kept[index - 1].offset;
+    return zone;
+}
+
+uint64_t
+kw_zone_hash(const kw_zone *zone)
+{
+    XXH64_state_t *state = XXH64_createState();
+    g_assert(state);
+    XXH64_reset(state, 0);
+    for (size_t index = 0; index < zone->count; index++) {
+        int64_t shown[2] = {GINT64_TO_LE(zone->steps[index].from), GINT64_TO_LE(zone->steps[index].offset)};
+        XXH64_update(state, shown, sizeof shown);
+    }
+    uint64_t hash = XXH64_digest(state);
+    XXH64_freeState(state);
+    return hash;
+}

@@ -1,0 +1,45 @@
+/* Time zones as tables of offsets: read from the system's time zone data when a policy is compiled, pure from
+ * then on.
+ *
+ *   steps   [ -inf .. from1 )  [ from1 .. from2 )  ...   each with its offset from UTC, in seconds
+ *
+ * Zones whose offset goes on changing are known up to the end of the year 2199.
+ */
+#pragma once
+
+#include "base/arena.h"
+
+typedef struct kw_zone_step {
+    int64_t from;   /* UTC seconds; the first one's is INT64_MIN */
+    int64_t offset; /* local time minus UTC, in seconds */
+} kw_zone_step;
+
+typedef struct kw_zone {
+    const char *name; /* as given, but "UTC" for all its names */
+    const kw_zone_step *steps;
+    size_t count;
+    int64_t end; /* UTC seconds: from there on the offset is not known; INT64_MAX when it is */
+    bool falls;  /* somewhere the clock is put back: local times that come twice */
+} kw_zone;
+
+/* A name of the time zone database ("Europe/Berlin"), "UTC", or a fixed offset ("+08:00"). NULL: there is no
+ * such zone here. In the arena. */
+const kw_zone *kw_zone_make(const char *name, kw_arena *arena);
+
+/* Index of the step that a moment lies in. */
+static inline size_t
+kw_zone_find(const kw_zone *zone, int64_t utc)
+{
+    size_t low = 0, high = zone->count;
+    while (high - low > 1) {
+        size_t middle = (low + high) / 2;
+        if (zone->steps[middle].from <= utc)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* 64 bits that follow from the offsets alone. */
+uint64_t kw_zone_hash(const kw_zone *zone);
