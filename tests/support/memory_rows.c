@@ -161,6 +161,7 @@ memory_read_row(const memory_row *from, const kw_column *columns, size_t columns
 {
     to->key = kw_arena_copy(into->arena, from->key);
     to->cells = KW_ARENA_ARRAY(into->arena, kw_cell, from->cells->len);
+    to->cells_count = 0;
     into->bytes += from->key.size;
     for (guint i = 0; i < from->cells->len; i++) {
         const memory_cell *each = &g_array_index(from->cells, memory_cell, i);
