@@ -11,7 +11,6 @@ import pathlib
 import sys
 import time
 
-from keyway_gateway import wait_until
 from world import World, gateway_for
 
 PLAYS = pathlib.Path(__file__).resolve().parent / "plays"
@@ -25,7 +24,6 @@ def main():
     print(f"seed {seed}, store {store}", flush=True)
     began = time.monotonic()
     with gateway_for(plays, store) as gateway:
-        wait_until(lambda: gateway.ready()["ready"], 120, "the gateway to make the tables")
         print(f"{time.monotonic() - began:6.1f} s  the gateway is ready", flush=True)
         world = World(gateway, seed)
         for name, play in plays.items():

@@ -3,14 +3,19 @@
 A Table keeps every record that a play wrote. expect() asks the gateway and compares what comes, row by row and
 page by page, with a filter and a sort that it does itself over those records.
 """
+import contextlib
 import os
 import pathlib
 import random
 import re
+import shutil
+import socket
+import subprocess
 import sys
+import tempfile
 import time
 
-from keyway_gateway import Gateway, plain, record, value
+from keyway_gateway import Gateway, plain, record, value, wait_until
 from keyway_thrift.ttypes import Options, Order, Outcome, Query, Range
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 
@@ -23,7 +28,7 @@ listen: 127.0.0.1:0
 admin: 127.0.0.1:0
 loops: 1
 store: STORE
-tables:
+SEQUENCEStables:
 """
 
 
@@ -50,7 +55,7 @@ def on_hbase(tables, prefix):
     return re.sub(r"regions: \d+", "regions: 3", named)
 
 
-def policy_of(examples, store, more=""):
+def policy_of(examples, store, redis):
     """One policy with the tables of all of these, as Gateway wants it."""
     tables = "".join(tables_of(example) for example in examples)
     if store == "embedded":
@@ -60,7 +65,8 @@ def policy_of(examples, store, more=""):
         tables = on_hbase(tables, prefix)
         where = f"servers: [{told_by_hbase()['KW_HBASE_FRAMED']}], transport: framed, protocol: compact"
         head = HEAD.replace("STORE", f"{{kind: hbase, {where}, create_missing: true, catalog: {prefix}catalog}}")
-    text = more + head + tables
+    sequences = f"sequences: {{counters: redis, redis: {redis}}}\n" if redis else ""
+    text = head.replace("SEQUENCES", sequences) + tables
     return text.replace("{", "{{").replace("}", "}}").replace("FOLDER", "{folder}")
 
 
@@ -197,5 +203,38 @@ def be(number, size=8):
     return (number % (1 << 8 * size)).to_bytes(size, "big")
 
 
-def gateway_for(examples, store, more=""):
-    return Gateway(policy_of(examples, store, more))
+@contextlib.contextmanager
+def redis_server():
+    """The address of a Redis of our own that keeps nothing; None when none is installed."""
+    if not shutil.which("redis-server"):
+        print("no redis-server: the store counts")
+        yield None
+        return
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
+            try:
+                wait_until(lambda: server.poll() is not None or listens(port), 20, "Redis")
+                yield f"127.0.0.1:{port}"
+            finally:
+                server.terminate()
+
+
+def listens(port):
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+        return True
+    return False
+
+
+@contextlib.contextmanager
+def gateway_for(examples, store):
+    """A gateway that serves the tables of these examples, ready."""
+    with contextlib.ExitStack() as stack:
+        redis = None
+        if any("\nsequences: {counters: redis" in (POLICIES / f"{one}.yaml").read_text(encoding="utf-8") for one in examples):
+            redis = stack.enter_context(redis_server())
+        gateway = stack.enter_context(Gateway(policy_of(examples, store, redis)))
+        wait_until(lambda: gateway.ready()["ready"], 120, "the gateway to make the tables")
+        yield gateway
