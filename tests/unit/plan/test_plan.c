@@ -417,6 +417,38 @@ test_matches(void)
     }
 }
 
+/* Any string has its place among hex digits: nothing is left to check. */
+static void
+test_parts_of_hex(void)
+{
+    static const kw_test_case cases[] = {
+        {"u>=8 u<9", "primary: [\\x80\\x00,\\x90\\x00)"},
+        {"u>8fffz u<=9zz", "primary: [\\x90,\\xA0)"},
+        {"u>=9: u<=9a00", "primary: [\\x9A\\x00,\\x9A\\x01)"},
+        {"u>f- u<\x7f", "primary: [\\xF0\\x00,)"},
+    };
+    CHECK_CASES(
+        "    fields: {u: string, n: int}\n    key:\n      - field: {name: u, encoding: hex, width: 2}\n"
+        "      - field: {name: n, width: 1}\n",
+        cases);
+}
+
+/* A bucket that was chosen at the put is in none of the fields: all are visited, and points, too. */
+static void
+test_chosen_buckets(void)
+{
+    static const kw_test_case cases[] = {
+        {"ts>=1 ts<3", "primary: [0\\x80\\x01,0\\x80\\x03) [1\\x80\\x01,1\\x80\\x03)"},
+        {"ts=1 id=a", "primary: <0\\x80\\x01a> <1\\x80\\x01a>"},
+        {"ts=1", "primary: [0\\x80\\x01,0\\x80\\x02) [1\\x80\\x01,1\\x80\\x02)"},
+    };
+    CHECK_CASES(
+        "    updates: false\n    fields: {id: string, ts: timestamp}\n    key:\n"
+        "      - salt: {algorithm: random, buckets: 2, as: decimal}\n      - field: {name: ts, width: 2}\n"
+        "      - field: id\n",
+        cases);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -435,5 +467,7 @@ main(int argc, char **argv)
     g_test_add_func("/plan/successor_overflow", test_successor_overflow);
     g_test_add_func("/plan/wrong_values", test_wrong_values);
     g_test_add_func("/plan/matches", test_matches);
+    g_test_add_func("/plan/parts_of_hex", test_parts_of_hex);
+    g_test_add_func("/plan/chosen_buckets", test_chosen_buckets);
     return g_test_run();
 }
