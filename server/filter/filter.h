@@ -86,6 +86,10 @@ const kw_filter *kw_filter_parse(kw_bytes text, kw_arena *arena, kw_error *ret_e
 /* Appends the tree as a text that HBase reads as the same tree wherever it is put in parentheses. */
 void kw_filter_print(const kw_filter *filter, kw_buffer *to);
 
+/* AND or OR of filters, in the arena; one alone stays what it is. */
+const kw_filter *kw_filter_join(kw_filter_kind kind, const kw_filter *const *parts, size_t count,
+                                kw_arena *arena);
+
 /* Does it count or end across rows (PageFilter, WHILE, ColumnCountGetFilter), so that all rows must pass
  * through it in one go?
  */

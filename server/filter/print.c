@@ -102,6 +102,20 @@ kw_filter_print(const kw_filter *filter, kw_buffer *to)
     kw_buffer_append_byte(to, ')');
 }
 
+const kw_filter *
+kw_filter_join(kw_filter_kind kind, const kw_filter *const *parts, size_t count, kw_arena *arena)
+{
+    g_assert(count > 0 && (kind == KW_FILTER_AND || kind == KW_FILTER_OR));
+    if (count == 1)
+        return parts[0];
+    kw_filter *filter = KW_ARENA_NEW(arena, kw_filter);
+    filter->kind = kind;
+    filter->children = KW_ARENA_ARRAY(arena, const kw_filter *, count);
+    memcpy(filter->children, parts, count * sizeof *parts);
+    filter->children_count = count;
+    return filter;
+}
+
 bool
 kw_filter_spans_rows(const kw_filter *filter)
 {

@@ -2,16 +2,39 @@
  * written; of the store only region locations are asked, and an answer without them is good enough. */
 #include "verb/cells.h"
 #include "verb/page.h"
+#include "verb/push.h"
 #include "verb/verb.h"
 
 #include <glib.h>
 
 #define REGIONS_TIMEOUT_MS 1000
 
+static const kw_plan *
+with_note(const kw_plan *plan, const char *note, kw_arena *arena)
+{
+    kw_plan *noted = KW_ARENA_NEW(arena, kw_plan);
+    const char **notes = KW_ARENA_ARRAY(arena, const char *, plan->notes_count + 1);
+    if (plan->notes_count)
+        memcpy(notes, plan->notes, plan->notes_count * sizeof *notes);
+    notes[plan->notes_count] = note;
+    *noted = *plan;
+    noted->notes = notes;
+    noted->notes_count++;
+    return noted;
+}
+
 bool
 kw_verb_explain(kw_call *call, const kw_scan_request *request, const kw_plan **ret_plan, kw_error *ret_error)
 {
-    return kw_page_plan(call, request, ret_plan, ret_error);
+    const kw_plan *plan;
+    kw_push push;
+    if (!kw_page_plan(call, request, &plan, ret_error))
+        return false;
+    const kw_reader *reader = kw_push_reader(call, request, plan, NULL);
+    if (!kw_push_make(call, request, plan, reader, &push, ret_error))
+        return false;
+    *ret_plan = push.note ? with_note(plan, push.note, call->arena) : plan;
+    return true;
 }
 
 typedef struct explain_put explain_put;

@@ -99,6 +99,15 @@ kw_reader_columns(const kw_reader *reader, size_t *ret_count)
     return columns;
 }
 
+bool
+kw_reader_reads_all(const kw_reader *reader)
+{
+    size_t needed = 0;
+    for (size_t i = 0; i < reader->columns_count; i++)
+        needed += needs_column(reader, reader->columns[i]);
+    return reader->whole || needed == reader->columns_count;
+}
+
 static bool
 in_row(const kw_reader *reader, const kw_row *row, kw_error *error)
 {

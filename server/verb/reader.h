@@ -37,3 +37,6 @@ kw_record kw_reader_borrow(kw_reader *reader);
 /* Columns to ask the store for, so that all needed fields come, and the marker. none (0): the whole row must
  * be asked for. A row that has none of them may exist all the same. */
 const kw_column *kw_reader_columns(const kw_reader *reader, size_t *ret_count);
+
+/* Is every stored field read? Then there is nothing to leave out. */
+bool kw_reader_reads_all(const kw_reader *reader);

@@ -6,7 +6,7 @@
 #include "verb/page.h"
 
 #include "verb/cells.h"
-#include "verb/reader.h"
+#include "verb/push.h"
 
 #include <glib.h>
 
@@ -15,6 +15,7 @@ typedef struct scan {
     kw_scan_request request;
     const kw_plan *plan;
     kw_reader *reader;
+    kw_push push;
     kw_gather *gather;
     kw_scan_done done;
     void *user;
@@ -90,17 +91,10 @@ make_plan(scan *self, kw_error *ret_error)
 {
     if (!kw_page_plan(self->call, &self->request, &self->plan, ret_error))
         return false;
-    const kw_question *question = self->plan->question;
-    self->reader = kw_reader_new(self->call, question->table, self->plan->path, self->request.fields,
-                                 self->request.fields_count, self->scratch);
-    for (size_t i = 0; i < question->table->fields_count; i++)
-        if (question->bounds[i].count || question->range_field == (int)i || self->plan->clock == (int)i)
-            kw_reader_need(self->reader, i);
-    return true;
+    self->reader = kw_push_reader(self->call, &self->request, self->plan, self->scratch);
+    return kw_push_make(self->call, &self->request, self->plan, self->reader, &self->push, ret_error);
 }
 
-/* The whole row is read even when fields were chosen: a row without any of them is a record all the same, and
- * only its other cells show it. */
 static void
 start(kw_call *call, const kw_scan_request *request, const kw_position *position, kw_scan_done done,
       void *user)
@@ -117,7 +111,9 @@ start(kw_call *call, const kw_scan_request *request, const kw_position *position
     }
     kw_gather_spec spec = {.plan = self->plan,
                            .position = *position,
-                           .filter = request->filter,
+                           .columns = self->push.columns,
+                           .columns_count = self->push.columns_count,
+                           .filter = self->push.filter,
                            .buffer_bytes = (size_t)kw_policy_model(call->policy)->limits.scan_buffer_bytes,
                            .limit = request->limit,
                            .accept = accept_row,

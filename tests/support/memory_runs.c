@@ -129,10 +129,12 @@ memory_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_hi
         if (rows->count == room)
             rows->rows = more_rows(rows, &room);
         kw_row *row = &rows->rows[rows->count];
+        *row = (kw_row){0};
         if (memory_read_row(found, run->spec.columns, run->spec.columns_count, rows, row) && passes(run, row))
             rows->count++;
     }
     store->control.rows_read += rows->scanned;
+    store->control.rows_given += rows->count;
     rows->end = store->control.late_end ? rows->scanned == 0 : next_place(store, run) < 0;
 }
 

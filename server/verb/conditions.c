@@ -1,0 +1,156 @@
+#include "verb/conditions.h"
+
+#include <math.h>
+
+/* Values of one field, and bytes of one value, that are worth a comparison at every row. */
+#define VALUES_MOST 32
+#define VALUE_BYTES_MOST 1024
+
+bool
+kw_condition_needs_column(const kw_plan *plan, size_t field)
+{
+    const kw_question *question = plan->question;
+    bool asked = question->bounds[field].count > 0 || question->range_field == (int)field;
+    return asked && question->table->fields[field].stored && !kw_layout_holds_field(plan->layout, field);
+}
+
+/* --- one comparison ------------------------------------------------------------------------------- */
+
+typedef struct column {
+    const kw_field *field;
+    kw_arena *arena;
+} column;
+
+static const kw_filter *
+compare(const column *self, kw_filter_operator op, kw_bytes cell)
+{
+    kw_filter *filter = KW_ARENA_NEW(self->arena, kw_filter);
+    filter->kind = KW_FILTER_SINGLE_COLUMN_VALUE;
+    filter->bytes = KW_ARENA_ARRAY(self->arena, kw_bytes, 2);
+    filter->bytes[0] = self->field->family;
+    filter->bytes[1] = self->field->qualifier;
+    filter->bytes_count = 2;
+    filter->op = op;
+    filter->comparator = KW_FILTER_COMPARE_BINARY;
+    filter->operand = cell;
+    filter->flags[0] = filter->flags[1] = true;
+    return filter;
+}
+
+static const kw_filter *
+join(const column *self, kw_filter_kind kind, const kw_filter *a, const kw_filter *b)
+{
+    const kw_filter *parts[] = {a, b};
+    return kw_filter_join(kind, parts, 2, self->arena);
+}
+
+/* --- equal ---------------------------------------------------------------------------------------- */
+
+/* Java reads any byte but zero as true, and so do we: true is "not zero". */
+static const kw_filter *
+equal_flag(const column *self, bool flag)
+{
+    kw_bytes zero = kw_field_encode_cell(self->field, (kw_value){.kind = KW_VALUE_FLAG}, self->arena);
+    return compare(self, !flag ? KW_FILTER_EQUAL : KW_FILTER_NOT_EQUAL, zero);
+}
+
+static bool
+has_one_form(const kw_field *field)
+{
+    bool bytes = field->type == KW_FIELD_STRING || field->type == KW_FIELD_BYTES;
+    bool whole = field->type == KW_FIELD_INT || field->type == KW_FIELD_TIMESTAMP;
+    return bytes || (whole && field->form != KW_CELL_TEXT) ||
+           (field->type == KW_FIELD_DOUBLE && field->form == KW_CELL_RAW_BE);
+}
+
+static const kw_filter *
+equal(const column *self, kw_value value)
+{
+    const kw_field *field = self->field;
+    if (field->type == KW_FIELD_BOOL && field->form == KW_CELL_RAW_BE && value.kind == KW_VALUE_FLAG)
+        return equal_flag(self, value.flag);
+    if (!has_one_form(field) || (value.kind == KW_VALUE_REAL && isnan(value.real)))
+        return NULL;
+    kw_bytes cell = kw_field_encode_cell(field, value, self->arena);
+    return cell.size <= VALUE_BYTES_MOST ? compare(self, KW_FILTER_EQUAL, cell) : NULL;
+}
+
+static const kw_filter *
+one_of(const column *self, const kw_bound *bound)
+{
+    const kw_filter *parts[VALUES_MOST];
+    if (bound->count > VALUES_MOST)
+        return NULL;
+    for (size_t i = 0; i < bound->count; i++)
+        if (!(parts[i] = equal(self, bound->values[i])))
+            return NULL;
+    return kw_filter_join(KW_FILTER_OR, parts, bound->count, self->arena);
+}
+
+/* --- between -------------------------------------------------------------------------------------- */
+
+static const kw_filter *
+between_bytes(const column *self, const kw_question *question)
+{
+    const kw_filter *from = NULL, *to = NULL;
+    if (question->from.kind != KW_VALUE_NONE && question->from.bytes.size <= VALUE_BYTES_MOST)
+        from = compare(self, question->from_inclusive ? KW_FILTER_GREATER_OR_EQUAL : KW_FILTER_GREATER,
+                       question->from.bytes);
+    if (question->to.kind != KW_VALUE_NONE && question->to.bytes.size <= VALUE_BYTES_MOST)
+        to = compare(self, question->to_inclusive ? KW_FILTER_LESS_OR_EQUAL : KW_FILTER_LESS,
+                     question->to.bytes);
+    return from && to ? join(self, KW_FILTER_AND, from, to) : from ? from : to;
+}
+
+static const kw_filter *
+between_numbers(const column *self, const kw_question *question)
+{
+    kw_cell_form form = self->field->form;
+    bool narrow = form == KW_CELL_RAW_BE4 || form == KW_CELL_PHOENIX4;
+    bool turned = form == KW_CELL_PHOENIX || form == KW_CELL_PHOENIX4;
+    int64_t least = narrow ? INT32_MIN : INT64_MIN, most = narrow ? INT32_MAX : INT64_MAX;
+    if (question->from.kind == KW_VALUE_NUMBER)
+        least = MAX(least, question->from.number); /* as if it were inclusive: more rows come */
+    if (question->to.kind == KW_VALUE_NUMBER)
+        most = MIN(most, question->to.number);
+    if (least > most)
+        return NULL;
+    kw_value from = {.kind = KW_VALUE_NUMBER, .number = least},
+             to = {.kind = KW_VALUE_NUMBER, .number = most};
+    const kw_filter *above = compare(self, KW_FILTER_GREATER_OR_EQUAL,
+                                     kw_field_encode_cell(self->field, from, self->arena)),
+                    *below = compare(self, KW_FILTER_LESS_OR_EQUAL,
+                                     kw_field_encode_cell(self->field, to, self->arena));
+    bool one_sign = least >= 0 || most < 0;
+    return join(self, turned || one_sign ? KW_FILTER_AND : KW_FILTER_OR, above, below);
+}
+
+static const kw_filter *
+between(const column *self, const kw_question *question)
+{
+    const kw_field *field = self->field;
+    if (field->type == KW_FIELD_STRING || field->type == KW_FIELD_BYTES)
+        return between_bytes(self, question);
+    bool whole = field->type == KW_FIELD_INT || field->type == KW_FIELD_TIMESTAMP;
+    return whole && has_one_form(field) ? between_numbers(self, question) : NULL;
+}
+
+/* --- all ------------------------------------------------------------------------------------------ */
+
+const kw_filter *
+kw_conditions_filter(const kw_plan *plan, kw_arena *arena)
+{
+    const kw_question *question = plan->question;
+    const kw_filter **parts = KW_ARENA_ARRAY(arena, const kw_filter *, 2 * question->table->fields_count);
+    size_t count = 0;
+    for (size_t i = 0; i < question->table->fields_count; i++) {
+        column self = {&question->table->fields[i], arena};
+        if (!kw_condition_needs_column(plan, i))
+            continue;
+        if (question->bounds[i].count && (parts[count] = one_of(&self, &question->bounds[i])))
+            count++;
+        if (question->range_field == (int)i && (parts[count] = between(&self, question)))
+            count++;
+    }
+    return count ? kw_filter_join(KW_FILTER_AND, parts, count, arena) : NULL;
+}

@@ -1,0 +1,18 @@
+/* Conditions of a question on stored fields as a filter: SingleColumnValueFilter on the cells' bytes.
+ *
+ *   status = new        SingleColumnValueFilter ('d', 'status', =, 'binary:new', true, true)
+ *   -5 <= level <= 7    (... >= -5 OR ... <= 7)   Java's longs: negative ones sort behind the others
+ *
+ * Only where equal values have equal bytes: not numbers as text, and of doubles only "equal".
+ */
+#pragma once
+
+#include "filter/filter.h"
+#include "plan/plan.h"
+
+/* Does the question have a condition on this field that only its column can meet? Rows without it match
+ * nothing. */
+bool kw_condition_needs_column(const kw_plan *plan, size_t field);
+
+/* All that a filter can say, joined; NULL: nothing. Lets every row through that kw_plan_matches would. */
+const kw_filter *kw_conditions_filter(const kw_plan *plan, kw_arena *arena);

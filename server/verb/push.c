@@ -1,0 +1,121 @@
+#include "verb/push.h"
+
+#include "filter/filter.h"
+#include "rule/splits.h"
+#include "verb/conditions.h"
+
+/* --- columns -------------------------------------------------------------------------------------- */
+
+/* Is a column that every matching row must have among those that are read? */
+static bool
+shows_existence(const kw_plan *plan)
+{
+    for (size_t i = 0; i < plan->question->table->fields_count; i++)
+        if (kw_condition_needs_column(plan, i))
+            return true;
+    return false;
+}
+
+/* The row's first cell and the columns: a row without any of them shows itself by its first. */
+static const kw_filter *
+first_or(const kw_column *columns, size_t count, kw_arena *arena)
+{
+    const kw_filter **parts = KW_ARENA_ARRAY(arena, const kw_filter *, count + 1);
+    kw_filter *first = KW_ARENA_NEW(arena, kw_filter);
+    first->kind = KW_FILTER_FIRST_KEY_ONLY;
+    parts[0] = first;
+    for (size_t i = 0; i < count; i++) {
+        kw_filter *column = KW_ARENA_NEW(arena, kw_filter);
+        column->kind = KW_FILTER_QUALIFIER;
+        column->op = KW_FILTER_EQUAL;
+        column->comparator = KW_FILTER_COMPARE_BINARY;
+        column->operand = columns[i].qualifier;
+        parts[i + 1] = column;
+    }
+    return kw_filter_join(KW_FILTER_OR, parts, count + 1, arena);
+}
+
+/* Most columns of first_or: the store compares each cell with each of them. */
+#define FIRST_OR_MOST 8
+
+static const kw_filter *
+narrow(const kw_reader *reader, const kw_plan *plan, kw_arena *arena, kw_push *push)
+{
+    size_t count;
+    const kw_column *columns = kw_reader_columns(reader, &count);
+    bool key_only = count == 0;
+    if (kw_reader_reads_all(reader))
+        return NULL;
+    if (!key_only && shows_existence(plan)) {
+        push->columns = columns;
+        push->columns_count = count;
+        return NULL;
+    }
+    if (key_only || count - 1 <= FIRST_OR_MOST) /* the marker, last, is a first cell */
+        return first_or(columns, key_only ? 0 : count - 1, arena);
+    return NULL;
+}
+
+/* --- all ------------------------------------------------------------------------------------------ */
+
+kw_reader *
+kw_push_reader(kw_call *call, const kw_scan_request *request, const kw_plan *plan, kw_arena *scratch)
+{
+    const kw_question *question = plan->question;
+    kw_reader *reader =
+        kw_reader_new(call, question->table, plan->path, request->fields, request->fields_count, scratch);
+    for (size_t i = 0; i < question->table->fields_count; i++)
+        if (question->bounds[i].count || question->range_field == (int)i || plan->clock == (int)i)
+            kw_reader_need(reader, i);
+    return reader;
+}
+
+/* HBase refuses backward scans with filters that let it read families late; this one needs them all. */
+static const kw_filter *
+needs_all_families(kw_arena *arena)
+{
+    kw_filter *filter = KW_ARENA_NEW(arena, kw_filter);
+    filter->kind = KW_FILTER_PREFIX;
+    filter->bytes = KW_ARENA_ARRAY(arena, kw_bytes, 1);
+    filter->bytes_count = 1;
+    return filter;
+}
+
+static kw_bytes
+print(const kw_filter *filter, kw_arena *arena)
+{
+    kw_buffer text = KW_BUFFER_EMPTY;
+    kw_filter_print(filter, &text);
+    kw_bytes copy = kw_arena_copy(arena, kw_buffer_bytes(&text));
+    kw_buffer_clear(&text);
+    return copy;
+}
+
+bool
+kw_push_make(kw_call *call, const kw_scan_request *request, const kw_plan *plan, const kw_reader *reader,
+             kw_push *ret_push, kw_error *ret_error)
+{
+    const kw_filter *parts[4], *own = NULL;
+    size_t count = 0;
+    *ret_push = (kw_push){.filter = request->filter};
+    if (request->filter.size && !(own = kw_filter_parse(request->filter, call->arena, ret_error)))
+        return kw_error_prefix(ret_error, "table %s", plan->question->table->name);
+    if (own && kw_filter_spans_rows(own))
+        return true;
+    if (own)
+        parts[count++] = own; /* first: it is shown the row as if it were alone */
+    const kw_filter *conditions = plan->residual ? kw_conditions_filter(plan, call->arena) : NULL;
+    if (conditions && plan->reversed)
+        parts[count++] = needs_all_families(call->arena);
+    if (conditions)
+        parts[count++] = conditions;
+    const kw_filter *columns = own ? NULL : narrow(reader, plan, call->arena, ret_push);
+    if (columns)
+        parts[count++] = columns;
+    if (count > (own ? 1 : 0)) {
+        ret_push->filter = print(kw_filter_join(KW_FILTER_AND, parts, count, call->arena), call->arena);
+        ret_push->note = kw_arena_printf(call->arena, "the store is asked to sift: %s",
+                                         kw_bytes_to_binary_text(ret_push->filter, call->arena));
+    }
+    return true;
+}

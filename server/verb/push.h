@@ -1,0 +1,30 @@
+/* What a scan leaves to the store: conditions that no row range meets, as a filter in HBase's language, and
+ * the columns that need not come.
+ *
+ *   (caller's filter AND SingleColumnValueFilter (...) ...)     fewer rows      rows are still judged by
+ * kw_plan_matches columns, or FirstKeyOnlyFilter () OR QualifierFilter (...)  fewer cells     every row still
+ * shows that it exists
+ *
+ * A filter lets through every row that can match, and may let through more. Nothing is added to a caller's
+ * filter that counts across rows, since it would count others then; and what a caller's filter is shown is
+ * always the whole row.
+ */
+#pragma once
+
+#include "verb/reader.h"
+#include "verb/verb.h"
+
+typedef struct kw_push {
+    kw_bytes filter;          /* empty: none */
+    const kw_column *columns; /* none: all */
+    size_t columns_count;
+    const char *note; /* for explain; NULL: nothing is left to the store */
+} kw_push;
+
+/* A reader of what the request returns and its question needs. */
+kw_reader *kw_push_reader(kw_call *call, const kw_scan_request *request, const kw_plan *plan,
+                          kw_arena *scratch);
+
+/* INVALID when the caller's filter is malformed. In the call's arena. */
+bool kw_push_make(kw_call *call, const kw_scan_request *request, const kw_plan *plan, const kw_reader *reader,
+                  kw_push *ret_push, kw_error *ret_error);

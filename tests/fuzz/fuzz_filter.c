@@ -1,0 +1,71 @@
+/* The filter language with hostile texts: a text is a tree or an error with a position, a printed tree is
+ * read as the same tree (alone, and in parentheses beside another), and at work on a row the tree ends and
+ * keeps to the row's cells. */
+#include "filter/machine.h"
+
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static kw_buffer
+printed(const kw_filter *filter)
+{
+    kw_buffer text = KW_BUFFER_EMPTY;
+    kw_filter_print(filter, &text);
+    return text;
+}
+
+static void
+check_text(const kw_filter *filter, kw_arena *arena)
+{
+    kw_error error;
+    const kw_filter *parts[] = {filter, filter};
+    kw_buffer once = printed(filter);
+    const kw_filter *again = kw_filter_parse(kw_buffer_bytes(&once), arena, &error);
+    g_assert(again || error.code == KW_LIMIT); /* quotes made it too long */
+    kw_buffer both = printed(kw_filter_join(KW_FILTER_OR, parts, 2, arena));
+    const kw_filter *joined = kw_filter_parse(kw_buffer_bytes(&both), arena, &error);
+    g_assert(joined || error.code == KW_LIMIT); /* one deeper, twice as many */
+    if (again) {
+        kw_buffer twice = printed(again);
+        g_assert(kw_bytes_equal(kw_buffer_bytes(&once), kw_buffer_bytes(&twice)));
+        kw_buffer_clear(&twice);
+    }
+    kw_buffer_clear(&once);
+    kw_buffer_clear(&both);
+}
+
+static void
+check_row(const kw_filter *filter, bool reversed)
+{
+    kw_error error;
+    kw_filter_machine *machine = kw_filter_machine_new(filter, reversed, &error);
+    for (int row = 0; machine && row < 3; row++) {
+        kw_cell cells[] = {{KW_BYTES_LITERAL("d"), KW_BYTES_NONE, KW_BYTES_LITERAL("1"), 3},
+                           {KW_BYTES_LITERAL("d"), KW_BYTES_LITERAL("a"), KW_BYTES_LITERAL("x"), 2},
+                           {KW_BYTES_LITERAL("d"), KW_BYTES_LITERAL("a"), KW_BYTES_LITERAL("\xff"), 1},
+                           {KW_BYTES_LITERAL("e"), KW_BYTES_LITERAL("b"), KW_BYTES_LITERAL("binary"), 1}};
+        size_t count = G_N_ELEMENTS(cells);
+        if (kw_filter_machine_row(machine, KW_BYTES_LITERAL("abc"), cells, &count, 1 + row, &error) ==
+            KW_FILTER_ROW_FAILED)
+            break;
+        g_assert(count <= G_N_ELEMENTS(cells));
+    }
+    kw_filter_machine_free(machine);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_error error = KW_ERROR_NONE;
+    const kw_filter *filter = kw_filter_parse(kw_bytes_of(data, size), arena, &error);
+    if (!filter) {
+        g_assert(error.code == KW_INVALID || error.code == KW_LIMIT);
+        g_assert(error.code == KW_LIMIT || strstr(error.text, "position "));
+        return 0;
+    }
+    check_text(filter, arena);
+    check_row(filter, size % 2);
+    return 0;
+}
