@@ -152,8 +152,7 @@ test_steps(void)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_error error = KW_ERROR_NONE;
-    const kw_filter *tree =
-        kw_filter_parse(B("ValueFilter(=, 'regexstring:^(a|aa)+[bc]$')"), arena, &error);
+    const kw_filter *tree = kw_filter_parse(B("ValueFilter(=, 'regexstring:^(a|aa)+[bc]$')"), arena, &error);
     kw_filter_machine *machine = kw_filter_machine_new(tree, false, &error);
     kw_cell cell = {B("f"), B("q"),
                     B("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaad"), 1};
