@@ -34,19 +34,20 @@ static const kw_error ending = {.code = KW_UNAVAILABLE, .text = "the gateway is 
 
 /* --- waiting ------------------------------------------------------------------------------------------ */
 
-/* A call that fails may bring the next one, and that a new slot: none of the list may go meanwhile. */
+/* A call that fails may bring the next one, and that a new slot: none of those that are there may go
+ * meanwhile. */
 static void
 sweep(kw_maker *self, const kw_error *why)
 {
     kw_deadline next = KW_DEADLINE_NONE;
-    g_autoptr(GPtrArray) all = kw_shelf_list(self->slots);
+    kw_slot *first = kw_shelf_first(self->slots);
     self->watched = KW_DEADLINE_NONE;
-    for (guint i = 0; i < all->len; i++)
-        ((kw_slot *)all->pdata[i])->swept = true;
-    for (guint i = 0; i < all->len; i++)
-        next = kw_deadline_earlier(next, kw_slot_sweep(all->pdata[i], why));
-    for (guint i = 0; i < all->len; i++)
-        ((kw_slot *)all->pdata[i])->swept = false;
+    for (kw_slot *slot = first; slot; slot = slot->next)
+        slot->swept = true;
+    for (kw_slot *slot = first; slot; slot = slot->next)
+        next = kw_deadline_earlier(next, kw_slot_sweep(slot, why));
+    for (kw_slot *slot = first; slot; slot = slot->next)
+        slot->swept = false;
     kw_maker_watch(self, next);
 }
 

@@ -17,6 +17,7 @@ struct kw_shelf {
     kw_maker *maker;
     const kw_model_sequences *settings;
     GHashTable *slots; /* &name -> kw_slot */
+    kw_slot *first;
     zone *zones;
 };
 
@@ -67,6 +68,11 @@ add_slot(kw_shelf *self, kw_bytes name, const kw_table *table, const kw_field *f
     kw_slot *slot = kw_slot_new(self->maker, kw_bytes_of(g_memdup2(name.data, name.size), name.size),
                                 told_of(table, field, at), range, kw_keeping_of(field->model->generate.per));
     g_hash_table_insert(self->slots, &slot->name, slot);
+    slot->next = self->first;
+    slot->at = &self->first;
+    if (slot->next)
+        slot->next->at = &slot->next;
+    self->first = slot;
     return slot;
 }
 
@@ -157,8 +163,12 @@ kw_shelf_find(kw_shelf *self, const kw_table *table, const kw_field *field, cons
 }
 
 static void
-free_slot(gpointer slot)
+free_slot(gpointer given)
 {
+    kw_slot *slot = given;
+    *slot->at = slot->next;
+    if (slot->next)
+        slot->next->at = slot->at;
     kw_slot_free(slot);
 }
 
@@ -171,16 +181,10 @@ kw_shelf_new(kw_maker *maker, const kw_model_sequences *settings)
     return self;
 }
 
-GPtrArray *
-kw_shelf_list(const kw_shelf *self)
+kw_slot *
+kw_shelf_first(const kw_shelf *self)
 {
-    GPtrArray *all = g_ptr_array_new();
-    GHashTableIter each;
-    gpointer slot;
-    g_hash_table_iter_init(&each, self->slots);
-    while (g_hash_table_iter_next(&each, NULL, &slot))
-        g_ptr_array_add(all, slot);
-    return all;
+    return self->first;
 }
 
 void
