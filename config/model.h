@@ -196,7 +196,7 @@ typedef struct kw_model_table {
     size_t paths_count;
     const kw_model_family *families; /* options at creation; every family that a field uses is here */
     size_t families_count;
-    bool updates; /* a record may be put more than once */
+    bool updates;                /* a record may be put more than once */
     int64_t major_compaction_ms; /* how often the store drops expired cells for good: 7 d */
 } kw_model_table;
 

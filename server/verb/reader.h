@@ -1,8 +1,8 @@
 /* Rows as records: reads the fields that a call wants out of rows of one path.
  *
  * A record always has its identity fields; the others only when they were asked for. What is kept is
- * copied into the call's arena, so rows may go; what is borrowed needs them. Columns that no field names are passed over, and so is the
- * marker.
+ * copied into the call's arena, so rows may go; what is borrowed needs them. Columns that no field names are
+ * passed over, and so is the marker.
  */
 #pragma once
 
