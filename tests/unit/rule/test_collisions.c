@@ -48,6 +48,23 @@ compare_in_unit(const kw_component *component, const kw_record *a, const kw_reco
     return kw_value_compare(left, right);
 }
 
+/* Are the records two for this component, though they make one piece of it? */
+static bool
+tells_apart(const kw_component *component, const kw_record *a, const kw_record *b, kw_arena *arena)
+{
+    if (component->field < 0)
+        return false;
+    for (size_t also = 0; also < component->also_count; also++) {
+        if (!kw_value_equal(a->values[component->also[also]], b->values[component->also[also]]))
+            return true;
+    }
+    int64_t left = a->values[component->field].number, right = b->values[component->field].number;
+    if (component->grain)
+        return strcmp(random_parts(component->grain, left, false, arena),
+                      random_parts(component->grain, right, false, arena)) != 0;
+    return compare_in_unit(component, a, b) != 0;
+}
+
 static size_t
 fill_keys(const random_table *made, const kw_layout *layout, kw_arena *arena, kw_test_key *keys)
 {
@@ -74,20 +91,20 @@ fill_keys(const random_table *made, const kw_layout *layout, kw_arena *arena, kw
 
 static void
 check_pair(const random_table *made, const kw_layout *layout, const kw_test_key *a, const kw_test_key *b,
-           kw_test_tally *tally)
+           kw_arena *arena, kw_test_tally *tally)
 {
     bool equal = kw_bytes_equal(a->bytes, b->bytes);
     tally->equal += equal;
     for (size_t index = 0; index < kw_layout_component_count(layout); index++) {
         const kw_component *component = kw_layout_component(layout, index);
         bool same_piece = kw_bytes_equal(a->pieces[index].bytes, b->pieces[index].bytes);
-        int order = component->field >= 0 ? compare_in_unit(component, &a->record, &b->record) : 0;
-        if (equal && order != 0)
+        if (equal && tells_apart(component, &a->record, &b->record, arena))
             g_error("two records, one key, %s:\n%s", component->text, made->yaml);
         if (equal || same_piece)
             continue;
-        if (component->field >= 0 && component->direction != 0) {
-            if (order * component->direction >= 0)
+        /* Calendars and bits: an hour that the clock shows twice, see test_property.c. */
+        if (component->field >= 0 && component->direction != 0 && component->clock < 0) {
+            if (compare_in_unit(component, &a->record, &b->record) * component->direction >= 0)
                 g_error("keys are not in the order of %s:\n%s", component->text, made->yaml);
             tally->ordered++;
         }
@@ -103,9 +120,9 @@ try_layout(const random_table *made, const kw_layout *layout, kw_test_tally *tal
     size_t count = fill_keys(made, layout, arena, keys);
     tally->keys += count;
     for (size_t index = 1; index < count; index++) {
-        check_pair(made, layout, &keys[index - 1], &keys[index], tally);
+        check_pair(made, layout, &keys[index - 1], &keys[index], arena, tally);
         size_t other = random_below((unsigned)index);
-        check_pair(made, layout, &keys[other], &keys[index], tally);
+        check_pair(made, layout, &keys[other], &keys[index], arena, tally);
     }
 }
 
