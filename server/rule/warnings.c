@@ -186,7 +186,8 @@ warn_unordered(const warner *self, const kw_component *component)
             reverse = kw_model_setting_find(model, "reverse");
     }
     const kw_field *field = component->field >= 0 ? &self->table->fields[component->field] : NULL;
-    if (!field || component->direction != 0 || component->buckets || (reverse && reverse->flag))
+    if (!field || component->direction != 0 || component->buckets || component->clock >= 0 ||
+        (reverse && reverse->flag))
         return;
     kw_diagnostics_warn(self->diagnostics, component->mark,
                         field->type == KW_FIELD_BYTES
@@ -204,7 +205,7 @@ warn_coarse(const warner *self)
         if (!kw_layout_holds_coarsely(self->layout, field))
             continue;
         kw_diagnostics_warn(self->diagnostics, self->path->model->mark,
-                            "leave unit out if they are to be two",
+                            "if they are to be two, let the key hold it finer",
                             "path %s: records whose %s differs by less than the key's unit are one record",
                             self->path->name, self->table->fields[field].name);
     }

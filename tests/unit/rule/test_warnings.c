@@ -45,6 +45,8 @@ static const kw_test_warning cases[] = {
      "keys are not in the order of id"},
     {"      - field: {name: raw, encoding: ordered}\n      - field: n\n",
      "keys are not in the order of raw\n/ hint: encoding: fixed keeps it"},
+    {"      - calendar: {of: ts, parts: [mm, HH, dd, MM, yyyy]}\n      - field: id\n",
+     "records whose ts differs by less than the key's unit are one record / hint: if they are to be two"},
     {"      - salt: {algorithm: random, buckets: 8}\n      - field: id\n",
      "each lookup asks for a row in every bucket / hint: an association tells the bucket"},
     {"      - hash: id\n      - field: id\n    paths:\n      again:\n        key: [{hash: id}, {field: "
@@ -80,6 +82,8 @@ test_warnings(void)
         g_autofree char *text = warnings_of(cases[index].rule);
         bool good = !text == !cases[index].said;
         g_auto(GStrv) parts = g_strsplit(cases[index].said ? cases[index].said : "", "\n", -1);
+        if (text && strstr(cases[index].rule, "calendar"))
+            good = good && !strstr(text, "not in the order"); /* the planner reads them in it */
         for (char **part = parts; text && *part; part++)
             good = good && strstr(text, *part);
         if (text && cases[index].said && !*cases[index].said)
