@@ -67,7 +67,10 @@ make_range(bed *self, uint32_t group, uint32_t place)
     start[0] = stop[0] = (uint8_t)group;
     start[1] = stop[1] = (uint8_t)place;
     stop[skip - 1]++;
-    return (kw_range){kw_bytes_of(start, skip), kw_bytes_of(stop, skip), (uint32_t)skip, group, 0};
+    return (kw_range){.start = kw_bytes_of(start, skip),
+                      .stop = kw_bytes_of(stop, skip),
+                      .skip = (uint32_t)skip,
+                      .group = group};
 }
 
 bed *

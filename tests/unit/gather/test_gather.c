@@ -274,8 +274,8 @@ make_points(bed *self)
             uint8_t *longer = kw_arena_alloc0(self->arena, key.size + 1);
             memcpy(longer, key.data, key.size);
             kw_bytes after = kw_bytes_of(longer, key.size + 1);
-            ranges[count++] = (kw_range){key, after, skip, group, 0};
-            ranges[count++] = (kw_range){after, KW_BYTES_NONE, skip, group, 0};
+            ranges[count++] = (kw_range){.start = key, .stop = after, .skip = skip, .group = group};
+            ranges[count++] = (kw_range){.start = after, .skip = skip, .group = group};
         }
         groups[group].count = count - groups[group].first;
         /* Points may stand in the plan in any order, but equal suffixes by the order of their ranges. */
