@@ -39,6 +39,19 @@ asked_fields(const kw_terms *terms, const kw_sketch *sketches, size_t count, boo
     return names;
 }
 
+/* A calendar or bits that would have answered about less time. */
+static bool
+asks_too_long(const kw_terms *terms, const kw_sketch *sketches, size_t count)
+{
+    for (size_t index = 0; index < count && terms->span.field >= 0; index++) {
+        const kw_layout *layout = sketches[index].layout;
+        if (sketches[index].used < kw_layout_component_count(layout) &&
+            kw_layout_component(layout, sketches[index].used)->clock == terms->span.field)
+            return true;
+    }
+    return false;
+}
+
 bool
 kw_refuse_whole_table(const kw_terms *terms, const kw_sketch *sketches, size_t count, kw_arena *arena,
                       kw_error *ret_error)
@@ -54,6 +67,12 @@ kw_refuse_whole_table(const kw_terms *terms, const kw_sketch *sketches, size_t c
         why = kw_arena_printf(arena, "; %s alone does not help: it stands further back in the key", behind);
     if (*outside)
         why = kw_arena_printf(arena, "%s; %s does not help: it is in no key", why, outside);
+    if (asks_too_long(terms, sketches, count))
+        why = kw_arena_printf(
+            arena,
+            "; from and to of %s lie further apart than the %zu ranges that a plan may have: ask "
+            "for less at a time, or raise limits.list_values",
+            terms->table->fields[terms->span.field].name, terms->range_limit);
     return kw_error_set(ret_error, KW_INVALID,
                         "table %s: this question would read the whole table; %s, or allow full_scan%s",
                         terms->table->name, wishes, why);

@@ -50,6 +50,24 @@ test_day(void)
     check_counts(ordered, "ts>=1620000000 ts<1620086400", 1, 1, false);
 }
 
+/* More minutes than a plan may have ranges: refused, and told what helps. */
+static void
+test_too_long(void)
+{
+    g_autoptr(kw_test_asking) asking = asking_new(ARCHIVE("mm, HH, dd, MM, yyyy"));
+    asking_reset(asking);
+    asking_set(asking, "ts>=1620000000 ts<1620604800");
+    asking->question.range_limit = 10000;
+    const kw_plan *plan;
+    kw_error error = KW_ERROR_NONE;
+    g_assert_false(kw_plan_make(&asking->question, asking->arena, &plan, &error));
+    g_assert_cmpint(error.code, ==, KW_INVALID);
+    g_assert_nonnull(strstr(error.text, "from and to of ts lie further apart than the 10000 ranges"));
+    asking->question.range_limit = 10100;
+    g_assert_true(kw_plan_make(&asking->question, asking->arena, &plan, &error));
+    g_assert_cmpuint(plan->groups_count, ==, 10080);
+}
+
 /* 2021-10-31 in Berlin: 02:00 to 03:00 comes twice, and each time keeps its own rows. */
 static void
 test_clock_put_back(void)
@@ -92,6 +110,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/plan/clocks/day", test_day);
+    g_test_add_func("/plan/clocks/too_long", test_too_long);
     g_test_add_func("/plan/clocks/clock_put_back", test_clock_put_back);
     g_test_add_func("/plan/clocks/partitions", test_partitions);
     return g_test_run();
