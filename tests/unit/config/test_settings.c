@@ -82,15 +82,19 @@ a_number_has_bounds(const kw_section *section, const kw_setting *setting)
 {
     if (!is_number(setting))
         return;
+    /* Beyond 64 bits there is only the text to say it. */
+    bool lowest = setting->least == INT64_MIN, highest = setting->most == INT64_MAX;
     const struct {
         int64_t number;
         bool refused;
-    } cases[] = {{setting->least, false},
-                 {setting->most, false},
-                 {setting->least - 1, true},
-                 {setting->most + 1, true}};
+        const char *text;
+    } cases[] = {{setting->least, false, NULL},
+                 {setting->most, false, NULL},
+                 {lowest ? 0 : setting->least - 1, true, lowest ? "-9223372036854775809" : NULL},
+                 {highest ? 0 : setting->most + 1, true, highest ? "9223372036854775808" : NULL}};
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-        g_autofree char *text = number_text(setting, cases[i].number);
+        g_autofree char *text =
+            cases[i].text ? g_strdup(cases[i].text) : number_text(setting, cases[i].number);
         bool refused;
         g_autofree char *into = read_row(section, setting, text, &refused);
         g_assert_cmpint(refused, ==, cases[i].refused);
