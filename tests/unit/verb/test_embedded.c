@@ -123,6 +123,39 @@ test_put_after_remove(void)
 }
 
 static void
+written_too(void *user, const kw_written_record *results, size_t count)
+{
+    g_assert_cmpuint(count, ==, 1);
+    g_assert_cmpint(results[0].outcome, ==, KW_OUTCOME_OK);
+    --*(int *)user;
+}
+
+/* Nor one that a caller sends behind the remove without waiting for it, within the same millisecond. */
+static void
+test_put_behind_remove(void)
+{
+    shop self;
+    set_up(&self);
+    desk *at = self.desk;
+    for (int i = 0; i < 50; i++) {
+        int left = 4;
+        kw_item items[] = {{.record = desk_record(at, "orders", "order_id=A1 ts=5 city=old")},
+                           {.record = desk_record(at, "orders", "order_id=A1 ts=5 city=new")},
+                           {.record = desk_record(at, "orders", "order_id=A1 ts=5")}};
+        const kw_table *table = desk_table(at, "orders");
+        kw_verb_put(&at->call, table, &items[0], 1, at->options, written_too, &left);
+        kw_verb_remove(&at->call, table, &items[2], 1, NULL, 0, at->options, written_too, &left);
+        kw_verb_remove(&at->call, table, &items[2], 1, NULL, 0, at->options, written_too, &left);
+        kw_verb_put(&at->call, table, &items[1], 1, at->options, written_too, &left);
+        while (left)
+            uv_run(kw_loop_uv(at->loop), UV_RUN_ONCE);
+        g_assert_cmpstr(desk_get(at, "orders", "order_id=A1 ts=5", NULL), ==, "order_id=A1 ts=5 city=new");
+        desk_clear(at);
+    }
+    tear_down(&self);
+}
+
+static void
 test_scan(void)
 {
     shop self;
@@ -178,6 +211,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/verb/embedded/records", test_records);
     g_test_add_func("/verb/embedded/put after remove", test_put_after_remove);
+    g_test_add_func("/verb/embedded/put behind remove", test_put_behind_remove);
     g_test_add_func("/verb/embedded/scan", test_scan);
     g_test_add_func("/verb/embedded/guard", test_guard);
     return g_test_run();
