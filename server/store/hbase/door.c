@@ -39,16 +39,25 @@ pool_closed(void *user)
 }
 
 static void
+close_all(kw_task *task)
+{
+    kw_hbase_door *door = (kw_hbase_door *)(void *)((char *)task - offsetof(kw_hbase_door, close_task));
+    kw_error error;
+    kw_error_set(&error, KW_UNAVAILABLE, "the gateway is shutting down");
+    kw_hbase_coalescer_close(door->coalescer, &error);
+    kw_hbase_pool_close(&door->pool, pool_closed);
+}
+
+/* Later: no operation completes inside of this. */
+static void
 door_close(kw_door *base, void (*closed)(void *user), void *user)
 {
     kw_hbase_door *door = kw_hbase_door_of(base);
     door->closed = closed;
     door->user = user;
     kw_hbase_clock_stop(door);
-    kw_error error;
-    kw_error_set(&error, KW_UNAVAILABLE, "the gateway is shutting down");
-    kw_hbase_coalescer_close(door->coalescer, &error);
-    kw_hbase_pool_close(&door->pool, pool_closed);
+    door->close_task.run = close_all;
+    kw_loop_post(base->loop, &door->close_task);
 }
 
 static const kw_door_class door_class = {

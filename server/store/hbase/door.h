@@ -17,6 +17,7 @@ typedef struct kw_hbase_door {
     GHashTable *questions; /* get.c: gets that wait, by what they ask */
     uint32_t runs;         /* not freed yet; they keep this memory */
     bool gone;             /* closed was called */
+    kw_task close_task;
     void (*closed)(void *user);
     void *user;
     kw_hbase_size sizes[64];

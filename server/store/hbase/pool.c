@@ -213,6 +213,10 @@ send_call(kw_hbase_pool *pool, kw_hbase_channel *channel, kw_hbase_call *call)
 {
     kw_hbase_failure failure = {.kind = KW_HBASE_OTHER};
     kw_hbase_server *server = kw_hbase_channel_server(channel);
+    if (kw_deadline_passed(call->deadline)) { /* its caller may have been told so already */
+        reject_late(pool, call);
+        return;
+    }
     if (!kw_hbase_channel_send(channel, call, &failure.error)) {
         reject(pool, call, &failure);
         return;

@@ -25,7 +25,8 @@ struct write_batch {
     kw_arena *arena; /* owns this */
     kw_hbase_coalescer *coalescer;
     kw_hbase_lane *lane;
-    bool left; /* some of it was sent */
+    bool left;            /* some of it was sent */
+    kw_deadline deadline; /* until then it may still be sent */
     size_t count;
     write_op **seats; /* NULL: was answered */
     kw_hbase_turn **turns;
@@ -196,6 +197,7 @@ leave_together(kw_hbase_lane *lane, kw_hbase_rider *const *riders, size_t count)
         batch->writes[i] = copy_write(arena, op->write);
         deadline = MAX(deadline, op->rider.deadline);
     }
+    batch->deadline = deadline;
     for (size_t i = 0; i < count; i++)
         ((kw_write *)batch->writes[i])->deadline = deadline;
     kw_door *door = &((write_op *)riders[0])->door->base;
@@ -215,7 +217,7 @@ static bool
 has_left(const kw_hbase_rider *rider)
 {
     const write_op *op = (const write_op *)rider;
-    return op->batch && op->batch->left;
+    return op->batch && (op->batch->left || op->batch->deadline > rider->deadline);
 }
 
 static void
