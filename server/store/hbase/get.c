@@ -336,6 +336,13 @@ hand_over(get_op *op, question *asked)
     kw_hbase_lane_return(&next->rider);
 }
 
+static kw_deadline
+settled_at(const kw_hbase_rider *rider)
+{
+    (void)rider;
+    return 0;
+}
+
 static bool
 has_left(const kw_hbase_rider *rider)
 {
@@ -354,7 +361,8 @@ fail(kw_hbase_rider *rider, const kw_error *error)
     answer_error(op, error);
 }
 
-static const kw_hbase_rider_class rider_class = {.leave = leave, .left = has_left, .fail = fail};
+static const kw_hbase_rider_class rider_class = {
+    .leave = leave, .settled_at = settled_at, .left = has_left, .fail = fail};
 
 /* --- start ------------------------------------------------------------------------------------ */
 

@@ -109,10 +109,11 @@ sweep(void *user)
     coalescer->sweep_ns = UINT64_MAX;
     for (GList *at = coalescer->timed.head; at; at = at->next) {
         kw_hbase_rider *rider = at->data;
-        if (rider->deadline <= now)
+        kw_deadline end = MAX(rider->deadline, rider->class->settled_at(rider));
+        if (end <= now)
             g_ptr_array_add(due, rider);
         else
-            next = MIN(next, rider->deadline);
+            next = MIN(next, end);
     }
     watch(coalescer, next);
     for (guint i = 0; i < due->len; i++) {

@@ -42,6 +42,8 @@ typedef enum kw_hbase_rider_state {
 typedef struct kw_hbase_rider_class {
     /* These leave now as one call, at least one; kw_hbase_lane_answered follows when there is a lane. */
     void (*leave)(kw_hbase_lane *lane, kw_hbase_rider *const *riders, size_t count);
+    /* When it will be certain whether a rider whose deadline passes is sent; 0: it is. */
+    kw_deadline (*settled_at)(const kw_hbase_rider *rider);
     /* May the store have seen it, or still get to see it? */
     bool (*left)(const kw_hbase_rider *rider);
     /* Its deadline passed, or the door closes: answers the caller. One that rides must stay silent later. */

@@ -5,6 +5,9 @@
 #include "store/hbase/door.h"
 #include "store/hbase/turns.h"
 
+/* Riders that came together have nearly the same deadline. */
+#define SETTLE_NS (UINT64_C(100) * 1000 * 1000)
+
 typedef struct write_batch write_batch;
 
 typedef struct write_op {
@@ -217,7 +220,16 @@ static bool
 has_left(const kw_hbase_rider *rider)
 {
     const write_op *op = (const write_op *)rider;
-    return op->batch && (op->batch->left || op->batch->deadline > rider->deadline);
+    return op->batch && (op->batch->left || !kw_deadline_passed(op->batch->deadline));
+}
+
+/* One whose batch has not left and soon cannot any more waits that long for a certain answer. */
+static kw_deadline
+settled_at(const kw_hbase_rider *rider)
+{
+    const write_op *op = (const write_op *)rider;
+    bool soon = op->batch && !op->batch->left && op->batch->deadline - rider->deadline < SETTLE_NS;
+    return soon ? op->batch->deadline : 0;
 }
 
 static void
@@ -229,7 +241,8 @@ fail(kw_hbase_rider *rider, const kw_error *error)
     answer(op, error->maybe_applied ? KW_OUTCOME_UNKNOWN : KW_OUTCOME_FAILED, error);
 }
 
-static const kw_hbase_rider_class rider_class = {.leave = leave, .left = has_left, .fail = fail};
+static const kw_hbase_rider_class rider_class = {
+    .leave = leave, .settled_at = settled_at, .left = has_left, .fail = fail};
 
 /* --- start ------------------------------------------------------------------------------------ */
 
