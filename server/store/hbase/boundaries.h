@@ -10,8 +10,7 @@
 
 typedef struct kw_hbase_boundaries kw_hbase_boundaries; /* of one table */
 
-/* changed is called on the loop when there are others; nothing is asked before the first _use. The table's
- * name is borrowed. */
+/* changed is called on the loop when there are others; nothing is asked before the first _use. */
 kw_hbase_boundaries *kw_hbase_boundaries_new(kw_door *door, kw_bytes table, void (*changed)(void *user),
                                              void *user);
 /* An answer under way is dropped. */

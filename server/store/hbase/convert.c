@@ -199,3 +199,21 @@ kw_hbase_to_table_name(kw_bytes table, kw_hb_TTableName *ret_name)
                                    .ns = kw_bytes_of(table.data, space),
                                    .qualifier = colon ? kw_bytes_skip(table, space + 1) : table};
 }
+
+kw_column *
+kw_hbase_copy_columns(kw_arena *arena, const kw_column *columns, size_t count)
+{
+    kw_column *copies = KW_ARENA_ARRAY(arena, kw_column, count);
+    for (size_t i = 0; i < count; i++)
+        copies[i] = (kw_column){.family = kw_arena_copy(arena, columns[i].family),
+                                .qualifier = kw_arena_copy(arena, columns[i].qualifier),
+                                .whole_family = columns[i].whole_family};
+    return copies;
+}
+
+guint
+kw_hbase_row_hash(kw_bytes table, kw_bytes row)
+{
+    uint64_t hash = kw_bytes_hash(row) ^ kw_bytes_hash(table) * 31;
+    return (guint)(hash ^ hash >> 32);
+}

@@ -5,6 +5,8 @@
 #include "store/store.h"
 #include "thrift/hbase2_wire.h"
 
+#include <glib.h>
+
 /* A write takes one of three shapes: TPut, TDelete, or, for a delete of columns and of whole families
  * at once, TRowMutations of two TDeletes. */
 typedef enum kw_hbase_shape {
@@ -35,6 +37,12 @@ size_t kw_hbase_write_bytes(const kw_write *write);
 bool kw_hbase_check_write(const kw_write *write, kw_error *ret_error);
 
 void kw_hbase_to_get(kw_arena *arena, const kw_get *get, kw_hb_TGet *ret_get);
+
+/* A copy with its names in the arena. */
+kw_column *kw_hbase_copy_columns(kw_arena *arena, const kw_column *columns, size_t count);
+
+/* Of a row of a table, for GLib's tables. */
+guint kw_hbase_row_hash(kw_bytes table, kw_bytes row);
 
 kw_hb_TColumn *kw_hbase_to_columns(kw_arena *arena, const kw_column *columns, size_t count);
 

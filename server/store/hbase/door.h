@@ -30,13 +30,6 @@ kw_hbase_door_of(kw_door *door)
     return (kw_hbase_door *)door;
 }
 
-/* A deadline for what has none. */
-static inline kw_deadline
-kw_hbase_deadline(kw_deadline deadline)
-{
-    return deadline == KW_DEADLINE_NONE ? kw_deadline_in_ms(KW_HBASE_CALL_MS) : deadline;
-}
-
 kw_door *kw_hbase_door_new(kw_hbase_store *store, kw_loop *loop);
 
 /* A run is gone: frees the door when it was the last and the door is closed. */
@@ -66,6 +59,9 @@ void kw_hbase_increment(kw_door *door, const kw_increment *increment, kw_increme
 void kw_hbase_get(kw_door *door, const kw_get *get, kw_get_done done, void *user);
 void kw_hbase_get_many(kw_door *door, const kw_get *const *gets, size_t count, kw_get_done done, void *user);
 GHashTable *kw_hbase_questions_new(void);
+/* As many rows as gets? Else CORRUPT. */
+bool kw_hbase_rows_are_all(const kw_hb_THBaseService_getMultiple_result *answer, size_t gets,
+                           kw_hbase_failure *ret_failure);
 void kw_hbase_take_row(kw_rows *rows, const kw_get *get, const kw_hb_TResult *result, kw_row *ret_row);
 /* A filter that HBase cannot parse is only told as "internal error": says so. */
 void kw_hbase_blame_filter(kw_bytes filter, const kw_hbase_failure *failure, kw_error *ret_error);

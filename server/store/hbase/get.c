@@ -49,8 +49,7 @@ static guint
 question_hash(gconstpointer key)
 {
     const question *asked = key;
-    uint64_t hash = kw_bytes_hash(asked->get->row) ^ kw_bytes_hash(asked->table) * 31;
-    return (guint)(hash ^ hash >> 32);
+    return kw_hbase_row_hash(asked->table, asked->get->row);
 }
 
 static bool
@@ -225,12 +224,8 @@ batch_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *fail
     get_batch *batch = call->user;
     const kw_hb_THBaseService_getMultiple_result *answer = result;
     kw_hbase_failure short_answer;
-    if (!failure && answer->success.count != batch->count) {
-        short_answer = (kw_hbase_failure){.kind = KW_HBASE_OTHER};
-        kw_error_set(&short_answer.error, KW_CORRUPT, "the store answered %u rows to %zu gets",
-                     answer->success.count, batch->count);
+    if (!failure && !kw_hbase_rows_are_all(answer, batch->count, &short_answer))
         failure = &short_answer;
-    }
     if (!failure)
         learn_size(batch->door, &answer->success.items[0], batch->questions[0]->get);
     if (batch->lane)
@@ -246,15 +241,10 @@ static const kw_get *
 copy_get(kw_arena *arena, const kw_get *get)
 {
     kw_get *copy = KW_ARENA_NEW(arena, kw_get);
-    kw_column *columns = KW_ARENA_ARRAY(arena, kw_column, get->columns_count);
-    for (size_t i = 0; i < get->columns_count; i++)
-        columns[i] = (kw_column){.family = kw_arena_copy(arena, get->columns[i].family),
-                                 .qualifier = kw_arena_copy(arena, get->columns[i].qualifier),
-                                 .whole_family = get->columns[i].whole_family};
     *copy = *get;
     copy->table = kw_arena_copy(arena, get->table);
     copy->row = kw_arena_copy(arena, get->row);
-    copy->columns = columns;
+    copy->columns = kw_hbase_copy_columns(arena, get->columns, get->columns_count);
     return copy;
 }
 

@@ -35,6 +35,17 @@ kw_hbase_blame_filter(kw_bytes filter, const kw_hbase_failure *failure, kw_error
                      (int)MIN(filter.size, 200), (const char *)filter.data, "\"");
 }
 
+bool
+kw_hbase_rows_are_all(const kw_hb_THBaseService_getMultiple_result *answer, size_t gets,
+                      kw_hbase_failure *ret_failure)
+{
+    if (answer->success.count == gets)
+        return true;
+    *ret_failure = (kw_hbase_failure){.kind = KW_HBASE_OTHER};
+    return kw_error_set(&ret_failure->error, KW_CORRUPT, "the store answered %u rows to %zu gets",
+                        answer->success.count, gets);
+}
+
 /* A missing row answers without a key: the one that was asked for stands in. */
 void
 kw_hbase_take_row(kw_rows *rows, const kw_get *get, const kw_hb_TResult *result, kw_row *ret_row)
@@ -86,12 +97,8 @@ part_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failu
     many_op *op = part->op;
     const kw_hb_THBaseService_getMultiple_result *answer = result;
     kw_hbase_failure short_answer;
-    if (!failure && answer->success.count != part->count) {
-        short_answer = (kw_hbase_failure){.kind = KW_HBASE_OTHER};
-        kw_error_set(&short_answer.error, KW_CORRUPT, "the store answered %u rows to %zu gets",
-                     answer->success.count, part->count);
+    if (!failure && !kw_hbase_rows_are_all(answer, part->count, &short_answer))
         failure = &short_answer;
-    }
     if (failure) {
         part_failed(part, failure);
         return;

@@ -383,8 +383,7 @@ kw_hbase_pool_start(kw_hbase_pool *pool, kw_hbase_call *call)
 void
 kw_hbase_pool_start_after(kw_hbase_pool *pool, kw_hbase_call *call, uint64_t delay_ms)
 {
-    if (call->deadline == KW_DEADLINE_NONE)
-        call->deadline = kw_deadline_in_ms(KW_HBASE_CALL_MS);
+    call->deadline = kw_hbase_deadline(call->deadline);
     enter(pool, call);
     if (kw_deadline_passed(call->deadline)) {
         reject_late(pool, call);

@@ -29,6 +29,13 @@
 #define KW_HBASE_TICK_MS 200
 #define KW_HBASE_REST_MAX_MS 30000
 
+/* A deadline for what has none. */
+static inline kw_deadline
+kw_hbase_deadline(kw_deadline deadline)
+{
+    return deadline == KW_DEADLINE_NONE ? kw_deadline_in_ms(KW_HBASE_CALL_MS) : deadline;
+}
+
 typedef struct kw_hbase_pool kw_hbase_pool;
 
 typedef struct kw_hbase_server {

@@ -290,7 +290,7 @@ kw_hbase_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_
     run->max_rows = max_rows;
     run->max_bytes = max_bytes;
     run->more_hint = more_hint;
-    run->deadline = deadline == KW_DEADLINE_NONE ? kw_deadline_in_ms(KW_HBASE_CALL_MS) : deadline;
+    run->deadline = kw_hbase_deadline(deadline);
     run->rows_cap = 0;
     run->attempts = 0;
     run->done = done;
@@ -303,14 +303,8 @@ kw_hbase_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_
 static void
 copy_spec(kw_hbase_run *run, const kw_run_spec *spec)
 {
-    kw_column *columns = KW_ARENA_ARRAY(run->arena, kw_column, spec->columns_count);
-    for (size_t i = 0; i < spec->columns_count; i++) {
-        columns[i].family = kw_arena_copy(run->arena, spec->columns[i].family);
-        columns[i].qualifier = kw_arena_copy(run->arena, spec->columns[i].qualifier);
-        columns[i].whole_family = spec->columns[i].whole_family;
-    }
     run->spec = *spec;
-    run->spec.columns = columns;
+    run->spec.columns = kw_hbase_copy_columns(run->arena, spec->columns, spec->columns_count);
     run->spec.table = kw_arena_copy(run->arena, spec->table);
     run->spec.start = kw_arena_copy(run->arena, spec->start);
     run->spec.stop = kw_arena_copy(run->arena, spec->stop);

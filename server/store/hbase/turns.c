@@ -1,6 +1,8 @@
 /* See turns.h. Followers that were held back stand before those that came later. */
 #include "store/hbase/turns.h"
 
+#include "store/hbase/convert.h"
+
 struct kw_hbase_turn {
     kw_bytes table;
     kw_bytes row;
@@ -16,8 +18,7 @@ static guint
 turn_hash(gconstpointer key)
 {
     const kw_hbase_turn *turn = key;
-    uint64_t hash = kw_bytes_hash(turn->row) ^ kw_bytes_hash(turn->table) * 31;
-    return (guint)(hash ^ hash >> 32);
+    return kw_hbase_row_hash(turn->table, turn->row);
 }
 
 static gboolean

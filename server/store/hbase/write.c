@@ -166,13 +166,8 @@ copy_write(kw_arena *arena, const kw_write *write)
         cells[i] = (kw_cell){.family = kw_arena_copy(arena, write->cells[i].family),
                              .qualifier = kw_arena_copy(arena, write->cells[i].qualifier),
                              .value = kw_arena_copy(arena, write->cells[i].value)};
-    kw_column *columns = KW_ARENA_ARRAY(arena, kw_column, write->columns_count);
-    for (size_t i = 0; i < write->columns_count; i++)
-        columns[i] = (kw_column){.family = kw_arena_copy(arena, write->columns[i].family),
-                                 .qualifier = kw_arena_copy(arena, write->columns[i].qualifier),
-                                 .whole_family = write->columns[i].whole_family};
     copy->cells = cells;
-    copy->columns = columns;
+    copy->columns = kw_hbase_copy_columns(arena, write->columns, write->columns_count);
     return copy;
 }
 

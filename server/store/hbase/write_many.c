@@ -75,8 +75,7 @@ static guint
 row_hash(gconstpointer key)
 {
     const row_name *name = key;
-    uint64_t hash = kw_bytes_hash(name->row) ^ kw_bytes_hash(name->table) * 31;
-    return (guint)(hash ^ hash >> 32);
+    return kw_hbase_row_hash(name->table, name->row);
 }
 
 static gboolean
