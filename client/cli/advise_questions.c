@@ -1,10 +1,9 @@
 /* Questions out of a file: one a line, as JSON or as the words of a command. */
 #include "cli/advise.h"
+#include "cli/json_text.h"
 #include "cli/question.h"
-#include "cli/text.h"
 
 #include <errno.h>
-#include <json-glib/json-glib.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -106,23 +105,6 @@ name_of_words(const char *line)
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-static char *
-text_of_node(JsonNode *node)
-{
-    switch (JSON_NODE_HOLDS_VALUE(node) ? json_node_get_value_type(node) : G_TYPE_NONE) {
-    case G_TYPE_STRING:
-        return g_strdup(json_node_get_string(node));
-    case G_TYPE_INT64:
-        return g_strdup_printf("%" G_GINT64_FORMAT, json_node_get_int(node));
-    case G_TYPE_DOUBLE:
-        return kw_text_from_real(json_node_get_double(node));
-    case G_TYPE_BOOLEAN:
-        return g_strdup(json_node_get_boolean(node) ? "true" : "false");
-    default:
-        return NULL;
-    }
-}
-
 /* Values of an array, commas kept with a backslash; or the one value. */
 static char *
 text_of_list(JsonNode *node)
@@ -131,7 +113,7 @@ text_of_list(JsonNode *node)
     JsonArray *array = JSON_NODE_HOLDS_ARRAY(node) ? json_node_get_array(node) : NULL;
 
     for (guint i = 0; array != NULL && i < json_array_get_length(array); i++) {
-        g_autofree char *one = text_of_node(json_array_get_element(array, i));
+        g_autofree char *one = kw_text_of_json(json_array_get_element(array, i));
 
         if (one == NULL)
             return NULL;
@@ -139,7 +121,7 @@ text_of_list(JsonNode *node)
         for (const char *at = one; *at != '\0'; at++)
             g_string_append_printf(text, *at == ',' ? "\\%c" : "%c", *at);
     }
-    return array == NULL ? text_of_node(node) : g_string_free(g_steal_pointer(&text), FALSE);
+    return array == NULL ? kw_text_of_json(node) : g_string_free(g_steal_pointer(&text), FALSE);
 }
 
 /* {"FIELD": VALUE, ...} as words FIELD=VALUE. */
@@ -152,7 +134,7 @@ words_of_object(const char *key, JsonNode *node, bool lists, GError **error)
 
     for (GList *name = names; name != NULL; name = name->next) {
         JsonNode *value = json_object_get_member(object, name->data);
-        g_autofree char *text = lists ? text_of_list(value) : text_of_node(value);
+        g_autofree char *text = lists ? text_of_list(value) : kw_text_of_json(value);
 
         if (text == NULL) {
             wrong(error, "there is no value for", name->data);
@@ -192,7 +174,7 @@ word_of_object(const char *key, JsonNode *node, char **place, GError **error)
 static bool
 take_order(JsonNode *node, kw_question_words *words, GError **error)
 {
-    g_autofree char *text = text_of_node(node);
+    g_autofree char *text = kw_text_of_json(node);
 
     words->ascending = text != NULL && g_str_has_prefix(text, "asc");
     words->descending = text != NULL && g_str_has_prefix(text, "desc");

@@ -3,27 +3,7 @@
  */
 #include "cli/source_form.h"
 
-#include "cli/text.h"
-
-#include <json-glib/json-glib.h>
-
-/* The text that the command line would take for this node; NULL: there is none. */
-static char *
-text_of(JsonNode *node)
-{
-    switch (json_node_get_value_type(node)) {
-    case G_TYPE_STRING:
-        return g_strdup(json_node_get_string(node));
-    case G_TYPE_INT64:
-        return g_strdup_printf("%" G_GINT64_FORMAT, json_node_get_int(node));
-    case G_TYPE_DOUBLE:
-        return kw_text_from_real(json_node_get_double(node));
-    case G_TYPE_BOOLEAN:
-        return g_strdup(json_node_get_boolean(node) ? "true" : "false");
-    default:
-        return NULL;
-    }
-}
+#include "cli/json_text.h"
 
 static bool
 set_member(const kw_source *source, kw_record *record, const char *name, JsonNode *node, GError **error)
@@ -33,7 +13,7 @@ set_member(const kw_source *source, kw_record *record, const char *name, JsonNod
     if (JSON_NODE_HOLDS_NULL(node))
         return true;
     if (JSON_NODE_HOLDS_VALUE(node))
-        text = text_of(node);
+        text = kw_text_of_json(node);
     if (text == NULL) {
         g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "field %s: an array or object is not a value",
                     name);
