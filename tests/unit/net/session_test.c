@@ -584,10 +584,11 @@ static void
 test_a_port_that_is_taken_is_refused(void)
 {
     stage *there = stage_new(easy, 2, NULL);
+    stage ending = {.main = kw_loop_new()};
     kw_net *second = kw_net_new(
         1, easy,
         &(kw_net_handler){
-            .user = there, .loop_open = on_loop_open, .request = on_request, .loop_close = on_loop_close});
+            .user = &ending, .loop_open = on_loop_open, .request = on_request, .loop_close = on_loop_close});
     kw_error error = KW_ERROR_NONE;
     uint16_t port = 0;
     g_assert_false(kw_net_listen(second, "127.0.0.1", there->port, NULL, &port, &error));
@@ -596,12 +597,11 @@ test_a_port_that_is_taken_is_refused(void)
     g_assert_false(kw_net_listen(second, "no.such.host.invalid", 1, NULL, &port, &error));
     g_assert_nonnull(strstr(error.text, "no.such.host.invalid:1"));
     kw_net_start(second);
-    kw_loop *main_loop = kw_loop_new();
-    stage ending = {.main = main_loop};
-    kw_net_drain(second, 0, main_loop, on_drained, &ending);
-    kw_loop_run(main_loop);
+    kw_net_drain(second, 0, ending.main, on_drained, &ending);
+    kw_loop_run(ending.main);
     kw_net_free(second);
-    kw_loop_free(main_loop);
+    kw_loop_free(ending.main);
+    g_ptr_array_free(ending.places[0].held, TRUE);
     stage_free(there);
 }
 
