@@ -3,6 +3,8 @@
 #include "store/hbase/channel_private.h"
 #include "store/hbase/frames.h"
 
+#include "base/counters.h"
+
 #include <stdio.h>
 
 /* A buffer that grew for one large message is given back. */
@@ -112,10 +114,34 @@ push(kw_hbase_channel *channel, kw_hb_method method, const void *args, kw_hbase_
     return true;
 }
 
+/* What is neither reads, writes nor scans (tables, regions) is in store_calls alone: 0 here. */
+static const kw_figure figures[KW_HB_METHOD_COUNT] = {
+    [KW_HB_THBaseService_get] = KW_FIGURE_store_calls_read,
+    [KW_HB_THBaseService_getMultiple] = KW_FIGURE_store_calls_read,
+    [KW_HB_THBaseService_put] = KW_FIGURE_store_calls_write,
+    [KW_HB_THBaseService_putMultiple] = KW_FIGURE_store_calls_write,
+    [KW_HB_THBaseService_deleteSingle] = KW_FIGURE_store_calls_write,
+    [KW_HB_THBaseService_deleteMultiple] = KW_FIGURE_store_calls_write,
+    [KW_HB_THBaseService_mutateRow] = KW_FIGURE_store_calls_write,
+    [KW_HB_THBaseService_increment] = KW_FIGURE_store_calls_write,
+    [KW_HB_THBaseService_checkAndPut] = KW_FIGURE_store_calls_write,
+    [KW_HB_THBaseService_checkAndDelete] = KW_FIGURE_store_calls_write,
+    [KW_HB_THBaseService_checkAndMutate] = KW_FIGURE_store_calls_write,
+    [KW_HB_THBaseService_getScannerResults] = KW_FIGURE_store_calls_scan,
+    [KW_HB_THBaseService_openScanner] = KW_FIGURE_store_calls_scan,
+    [KW_HB_THBaseService_getScannerRows] = KW_FIGURE_store_calls_scan,
+    [KW_HB_THBaseService_closeScanner] = KW_FIGURE_store_calls_scan,
+};
+
 bool
 kw_hbase_channel_send(kw_hbase_channel *channel, kw_hbase_call *call, kw_error *ret_error)
 {
-    return push(channel, call->method, call->args, call, ret_error);
+    if (!push(channel, call->method, call->args, call, ret_error))
+        return false;
+    kw_counters_add(KW_FIGURE_store_calls, 1);
+    if (figures[call->method])
+        kw_counters_add(figures[call->method], 1);
+    return true;
 }
 
 void

@@ -2,6 +2,8 @@
  * HBase. Who is sent again, who is not, and what the caller hears. */
 #include "fixture.h"
 
+#include "base/counters.h"
+
 /* --- replies that are not what was asked for --------------------------------------------------- */
 
 /* Reads and stamped writes are sent again on a new connection; others may have happened. */
@@ -207,6 +209,63 @@ test_retry_budget(void)
     fixture_stop(&on);
 }
 
+/* --- figures ---------------------------------------------------------------------------------- */
+
+static const kw_figure kinds[] = {KW_FIGURE_store_calls, KW_FIGURE_store_calls_read,
+                                  KW_FIGURE_store_calls_write, KW_FIGURE_store_calls_scan};
+
+/* What was counted since `before`, which becomes what is counted now. */
+static void
+check_counted(int64_t before[4], int64_t all, int64_t reads, int64_t writes, int64_t scans)
+{
+    const int64_t wanted[4] = {all, reads, writes, scans};
+    for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
+        g_assert_cmpint(kw_counters_read(kinds[i]) - before[i], ==, wanted[i]);
+        before[i] = kw_counters_read(kinds[i]);
+    }
+}
+
+/* The heartbeat of the clock is a call, too; when the clock is known, the next one is ten seconds away. */
+static void
+await_clock(fixture *on)
+{
+    int64_t offset_ms;
+    for (int i = 0; i < 1000 && !kw_store_clock_offset_ms(on->bed.store, &offset_ms); i++)
+        bed_turn(&on->bed, 10);
+    g_assert_true(kw_store_clock_offset_ms(on->bed.store, &offset_ms));
+}
+
+/* Every call that left counts once, the same one sent again counts again, and pings do not. */
+static void
+test_calls_are_counted(void)
+{
+    fixture on;
+    int64_t before[4];
+    fixture_start(&on, 1, FRAMED_COMPACT);
+    await_clock(&on);
+    thrift2_fake_set_row(on.fakes[0], "r", "v");
+    for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++)
+        before[i] = kw_counters_read(kinds[i]);
+    fixture_ok(fixture_put(&on, "r", 5, 3000));
+    check_counted(before, 1, 0, 1, 0);
+    treat how = {.method = KW_HB_THBaseService_get, .count = 1, .answer = {.way = FAKE_CLOSE}};
+    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
+    fixture_value(fixture_get(&on, "r", 3000), "v");
+    check_counted(before, 2, 2, 0, 0);
+    kw_run_spec spec = {.table = KW_BYTES_LITERAL("t")};
+    kw_run *run = kw_door_open_run(on.bed.door, &spec);
+    answer got = bed_fetch(&on.bed, run, 10, 1 << 20, false, 3000);
+    g_assert_cmpuint(got.rows->count, ==, 1);
+    answer_clear(&got);
+    kw_run_close(run);
+    check_counted(before, 1, 0, 0, 1);
+    got = bed_describe(&on.bed, "t");
+    g_assert_cmpint(kw_counters_read(KW_FIGURE_store_calls), >, before[0]);
+    answer_clear(&got);
+    g_assert_cmpint(kw_counters_read(KW_FIGURE_store_calls_read), ==, before[1]);
+    fixture_stop(&on);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -219,5 +278,6 @@ main(int argc, char **argv)
     g_test_add_func("/hbase/replies/bad-filter", test_bad_filter);
     g_test_add_func("/hbase/replies/trouble-is-tried-again", test_trouble_is_tried_again);
     g_test_add_func("/hbase/replies/retry-budget", test_retry_budget);
+    g_test_add_func("/hbase/replies/calls-are-counted", test_calls_are_counted);
     return g_test_run();
 }
