@@ -3,6 +3,8 @@
 
 #include "slice.h"
 
+#include "thrift/keyway_wire.h"
+
 #define ROUNDS_MOST 50
 #define CALLERS_MOST 12
 
@@ -10,7 +12,10 @@ typedef struct bench {
     bench_side sides[2]; /* direct, gateway */
     int rounds;
     int slice_ms;
-    bool generated; /* callers are generated clients */
+    bool generated;          /* callers are generated clients */
+    bool unverified;         /* puts are not read back after each round */
+    uint64_t growth_rows;    /* growth by rows goes up to so many ... */
+    const char *grown_table; /* ... in this store table, which was empty */
     unsigned callers[CALLERS_MOST];
     size_t callers_count;
 } bench;
@@ -52,7 +57,14 @@ typedef struct asked {
     uint64_t questions;
 } asked;
 
-/* Events e.g. "events", numbered from `first`. */
+/* Events e.g. "events", numbered from `first`: the id of that number, question_event_ms as their time. */
 void question_load_events(const crowd_place *where, const char *table, uint64_t first, uint64_t count);
+int64_t question_event_ms(uint64_t number);
+/* Its id and ts. */
+kw_api_Record question_event_key(kw_arena *arena, uint64_t number);
+/* Asks and checks the answer once; returns how many rows were read for it. */
+typedef uint64_t (*question_once)(link_to *link, kw_arena *arena, void *user);
+/* Again and again; `calls` is the caller's business. */
+asked question_repeat(link_to *link, int ms, question_once ask, void *user);
 /* The 20 newest of the table, again and again. */
 asked question_latest(const crowd_place *where, const char *table, int ms);

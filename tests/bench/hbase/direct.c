@@ -73,6 +73,12 @@ put_many(kw_arena *arena, bench_table table, uint64_t first, size_t count, uint3
     return (bench_call){&kw_hb_methods[KW_HB_THBaseService_putMultiple], args};
 }
 
+static void
+check_put_many(const void *result)
+{
+    check("putMultiple", ((const kw_hb_THBaseService_putMultiple_result *)result)->io);
+}
+
 static bench_call
 get(kw_arena *arena, bench_table table, uint64_t number)
 {
@@ -194,8 +200,8 @@ scan_stateless(link_to *link, unsigned scanner, bench_visit visit, void *user)
 #define WAY_DIRECT(how)                                                                                      \
     {                                                                                                        \
         .name = "direct", .put = put, .put_many = put_many, .get = get, .page = page,                        \
-        .check_put = check_put, .check_get = check_get, .check_page = check_page, .scanners = BENCH_BUCKETS, \
-        .scan = (how)                                                                                        \
+        .check_put = check_put, .check_put_many = check_put_many, .check_get = check_get,                    \
+        .check_page = check_page, .scanners = BENCH_BUCKETS, .scan = (how)                                   \
     }
 
 const way way_direct = WAY_DIRECT(scan_opened);

@@ -70,6 +70,15 @@ put_many(kw_arena *arena, bench_table table, uint64_t first, size_t count, uint3
     return (bench_call){&kw_api_methods[KW_API_Data_putMany], args};
 }
 
+static void
+check_put_many(const void *result)
+{
+    const kw_api_Data_putMany_result *got = result;
+    check("putMany", got->failure);
+    for (uint32_t i = 0; i < got->success.count; i++)
+        check_written(&got->success.items[i]);
+}
+
 static bench_call
 get(kw_arena *arena, bench_table table, uint64_t number)
 {
@@ -173,12 +182,31 @@ scan(link_to *link, unsigned scanner, bench_visit visit, void *user)
     }
 }
 
+/* --- figures ---------------------------------------------------------------------------------- */
+
+double
+gateway_stat(const crowd_place *where, const char *name)
+{
+    link_to *link = link_open(where);
+    kw_api_Admin_stats_args none = {0};
+    double found = -1;
+    const kw_api_Admin_stats_result *result = link_call(link, &kw_api_methods[KW_API_Admin_stats], &none);
+    for (uint32_t i = 0; i < result->success.count; i++)
+        if (kw_bytes_equal(result->success.items[i].key, kw_bytes_of_text(name)))
+            found = (double)result->success.items[i].value;
+    if (found < 0)
+        crowd_die("keywayd has no figure of this name", kw_bytes_of_text(name));
+    link_close(link);
+    return found;
+}
+
 const way way_gateway = {.name = "gateway",
                          .put = put,
                          .put_many = put_many,
                          .get = get,
                          .page = page,
                          .check_put = check_put,
+                         .check_put_many = check_put_many,
                          .check_get = check_get,
                          .check_page = check_page,
                          .scanners = 1,

@@ -1,92 +1,127 @@
-/* How cost grows, as CSV on stdout: with callers, buckets, the size of a record and the number of rows.
- * run.sh
- * --growth makes the tables that it needs (policy-growth.yaml.in). */
-#include "bench.h"
+/* Growth with callers and with the size of a record: closed loops of puts and gets. See growth.h. */
+#include "growth.h"
 
 #include <glib.h>
 #include <stdio.h>
 #include <string.h>
 
-#define EVENTS 20000
+#define DIRECT_MOST 900 /* Thrift2 serves 1,000 connections, and the gateway has some of them */
+#define MANY_CALLERS 3000
+#define SIZE_ROWS 64
+#define SIZE_CALLERS 8
+#define SIZE_BATCH_BYTES 500000
 
-static void
-tell_slice(const char *what, const char *x, uint64_t at, const bench_side *side, const figures *got)
+static const char *
+name_of(work what)
 {
-    (void)x;
-    printf("%s,%s,%llu,%.0f,%.1f,%.1f,%u,%u\n", what, side->way->name, (unsigned long long)at,
-           got->per_second, got->p50_us, got->p99_us, got->served, got->upstream);
+    return what == WORK_PUT ? "put" : "get";
+}
+
+/* Thrift2 calls of an operation are 1 on the direct way. */
+static void
+tell(work what, const bench_side *side, uint64_t at, const figures *got)
+{
+    bool gateway = side->way == &way_gateway;
+    printf("%s,%s,%llu,%.0f,%.1f,%.1f,%.4f,%.2f,%u,%u\n", name_of(what), side->way->name,
+           (unsigned long long)at, got->per_second, got->p50_us, got->p99_us,
+           gateway ? got->store_calls : 1.0, got->cpu_us, got->served, got->upstream);
     fflush(stdout);
 }
 
 static void
-by_callers(bench *all)
+tell_head(const char *x)
 {
-    static const unsigned counts[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 2000, 5000, 10000};
-    printf("work,way,callers,calls_per_second,p50_us,p99_us,served,connections_to_thrift2\n");
+    printf("work,way,%s,calls_per_second,p50_us,p99_us,thrift2_calls,gateway_cpu_us,served,"
+           "connections_to_thrift2\n",
+           x);
+}
+
+static void
+tell_both(bench *all, work what, uint64_t at, const char *unit, const compared *got)
+{
+    for (int side = 0; side < 2; side++)
+        tell(what, &all->sides[side], at, &got->of[side]);
+    fprintf(stderr, "%llu %s, %s: direct %.0f/s, gateway %.0f/s\n", (unsigned long long)at, unit,
+            name_of(what), got->of[0].per_second, got->of[1].per_second);
+}
+
+/* --- callers ---------------------------------------------------------------------------------- */
+
+/* More than Thrift2 has threads for: the gateway alone, with time for everyone's turn. */
+static void
+tell_crowd(bench *all, work what, unsigned callers)
+{
+    int ms = all->slice_ms * (callers > MANY_CALLERS ? 6 : 3);
+    figures got = slice_run(&all->sides[1], what, callers, ms);
+    tell(what, &all->sides[1], callers, &got);
+    fprintf(stderr, "%u callers, %s: gateway %.0f/s, %u served\n", callers, name_of(what), got.per_second,
+            got.served);
+}
+
+void
+growth_by_callers(bench *all)
+{
+    static const unsigned counts[] = {1, 3, 10, 30, 100, 300, 900, 3000, 10000};
+    static const work works[] = {WORK_PUT, WORK_GET};
+    tell_head("callers");
     for (size_t i = 0; i < G_N_ELEMENTS(counts); i++) {
-        for (int side = 0; side < 2; side++) {
-            if (side == 0 && counts[i] > 900)
-                continue; /* Thrift2 takes 1,000 connections */
-            figures put = slice_run(&all->sides[side], WORK_PUT, counts[i], all->slice_ms);
-            figures get = slice_run(&all->sides[side], WORK_GET, counts[i], all->slice_ms);
-            tell_slice("put", "callers", counts[i], &all->sides[side], &put);
-            tell_slice("get", "callers", counts[i], &all->sides[side], &get);
+        for (size_t j = 0; j < G_N_ELEMENTS(works); j++) {
+            if (counts[i] > DIRECT_MOST) {
+                tell_crowd(all, works[j], counts[i]);
+                continue;
+            }
+            compared got = rounds_compare(all, works[j], counts[i]);
+            tell_both(all, works[j], counts[i], "callers", &got);
         }
     }
 }
 
+/* --- size ------------------------------------------------------------------------------------- */
+
+/* The first rows, with values as long as bench_value_bytes says. */
 static void
-by_buckets(bench *all)
+fill(bench_side *side)
 {
-    printf("buckets,p50_us,p99_us,rows_scanned,calls\n");
-    for (unsigned buckets = 1; buckets <= 256; buckets *= 2) {
-        g_autofree char *table = g_strdup_printf("events_%u", buckets);
-        question_load_events(&all->sides[1].place, table, 0, EVENTS);
-        question_latest(&all->sides[1].place, table, all->slice_ms);
-        asked got = question_latest(&all->sides[1].place, table, all->slice_ms);
-        printf("%u,%.1f,%.1f,%.1f,%.2f\n", buckets, got.p50_us, got.p99_us, got.rows_scanned, got.calls);
-        fflush(stdout);
+    link_to *link = link_open(&side->place);
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    size_t most = CLAMP(SIZE_BATCH_BYTES / (3 * bench_value_bytes), 1, SIZE_ROWS);
+    uint32_t generation = 0;
+    for (uint64_t row = 0; row < SIZE_ROWS; row++)
+        generation = MAX(generation, side->generations[row] + 2); /* a doubtful put may be 1 more */
+    for (uint64_t first = 0; first < SIZE_ROWS; first += most) {
+        kw_arena_reset(arena);
+        bench_call call =
+            side->way->put_many(arena, BENCH_SALTED, first, MIN(most, SIZE_ROWS - first), generation);
+        side->way->check_put_many(link_call(link, call.method, call.args));
     }
+    for (uint64_t row = 0; row < SIZE_ROWS; row++) {
+        side->generations[row] = generation;
+        side->doubtful[row] = false;
+    }
+    link_close(link);
 }
 
-/* Rows 0..63 with larger and larger values; 8 callers. */
-static void
-by_size(bench *all)
+void
+growth_by_size(bench *all)
 {
     static const size_t sizes[] = {100, 300, 1000, 3000, 10000, 30000, 100000, 300000, 1000000};
-    printf("work,way,record_bytes,calls_per_second,p50_us,p99_us,served,connections_to_thrift2\n");
+    static const work works[] = {WORK_PUT, WORK_GET};
+    tell_head("record_bytes");
+    all->unverified = true; /* the other rows are of another size; gets check what is read */
     for (int side = 0; side < 2; side++)
-        all->sides[side].rows = 64;
+        all->sides[side].rows = SIZE_ROWS;
     for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
-        bench_value_bytes = MAX(sizes[i] / 3, 33);
-        for (int side = 0; side < 2; side++) {
-            for (unsigned row = 0; row < 8; row++)
-                slice_run(&all->sides[side], WORK_PUT, 64, 100);
-            figures put = slice_run(&all->sides[side], WORK_PUT, 8, all->slice_ms);
-            tell_slice("put", "bytes", sizes[i], &all->sides[side], &put);
-        }
-        for (int side = 0; side < 2; side++) {
-            figures get = slice_run(&all->sides[side], WORK_GET, 8, all->slice_ms);
-            tell_slice("get", "bytes", sizes[i], &all->sides[side], &get);
+        bench_value_bytes = sizes[i] / 3;
+        fill(&all->sides[0]);
+        fill(&all->sides[1]);
+        for (size_t j = 0; j < G_N_ELEMENTS(works); j++) {
+            compared got = rounds_compare(all, works[j], SIZE_CALLERS);
+            tell_both(all, works[j], sizes[i], "bytes", &got);
         }
     }
 }
 
-static void
-by_rows(bench *all)
-{
-    uint64_t loaded = 0;
-    printf("rows,latest_p50_us,rows_scanned,direct_get_p50_us\n");
-    for (uint64_t rows = 1000; rows <= 1000000; rows *= 10) {
-        question_load_events(&all->sides[1].place, "events", loaded, rows - loaded);
-        loaded = rows;
-        question_latest(&all->sides[1].place, "events", all->slice_ms);
-        asked got = question_latest(&all->sides[1].place, "events", all->slice_ms);
-        figures get = slice_run(&all->sides[0], WORK_GET, 1, all->slice_ms);
-        printf("%llu,%.1f,%.1f,%.1f\n", (unsigned long long)rows, got.p50_us, got.rows_scanned, get.p50_us);
-        fflush(stdout);
-    }
-}
+/* --- all kinds -------------------------------------------------------------------------------- */
 
 bool
 growth_run(bench *all, const char *kind)
@@ -94,7 +129,10 @@ growth_run(bench *all, const char *kind)
     static const struct {
         const char *name;
         void (*run)(bench *all);
-    } kinds[] = {{"callers", by_callers}, {"buckets", by_buckets}, {"size", by_size}, {"rows", by_rows}};
+    } kinds[] = {{"callers", growth_by_callers},
+                 {"buckets", growth_by_buckets},
+                 {"size", growth_by_size},
+                 {"rows", growth_by_rows}};
     for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
         if (strcmp(kinds[i].name, kind) == 0) {
             kinds[i].run(all);

@@ -1,17 +1,37 @@
 #!/usr/bin/env bash
-# How cost grows: growth.sh BUILD_FOLDER [KIND...] measures (callers, buckets, size, rows unless told
-# otherwise) with run.sh and writes docs/growth/KIND.csv, then draws docs/growth/*.svg (plot.py). Some minutes
-# on a quiet machine; arguments for bench_hbase stand in KEYWAY_GROWTH ("--slice-ms 2000").
+# How cost grows: growth.sh BUILD_FOLDER [KIND...] measures callers, buckets, size and rows (or only those
+# told) with run.sh, writes docs/growth/KIND.csv and draws docs/growth/*.svg from them (plot.py). A series takes
+# one to two minutes on a quiet machine; one that is not done after KEYWAY_GROWTH_SECONDS (240) is ended, and
+# its old CSV stays. KEYWAY_BENCH_RUN: as for run.sh. More arguments for bench_hbase stand in KEYWAY_GROWTH:
+#
+#   KEYWAY_GROWTH="--rounds 1 --slice-ms 200 --warm 2 --growth-rows 10000" growth.sh build/release rows
 set -euo pipefail
 build=$1
 shift
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-growth=$here/../../../docs/growth
+growth=${KEYWAY_GROWTH_FOLDER:-$here/../../../docs/growth}
 mkdir -p "$growth"
-read -ra arguments <<<"${KEYWAY_GROWTH:-}"
+read -ra more <<<"${KEYWAY_GROWTH:-}"
 [ $# -gt 0 ] || set -- callers buckets size rows
 for kind in "$@"; do
-  "$here/run.sh" "$build" --growth "$kind" --rows 20000 "${arguments[@]}" | grep , | grep -v ^listening >"$growth/$kind.new"
+  case $kind in
+  callers) arguments=(--rounds 2 --slice-ms 700 --rows 20000 --warm 8) ;;
+  buckets) arguments=(--rounds 3 --slice-ms 400 --rows 10000 --warm 6) ;;
+  size) arguments=(--rounds 2 --slice-ms 700 --rows 10000 --warm 6) ;;
+  rows) arguments=(--rounds 3 --slice-ms 400 --rows 10000 --warm 6) ;;
+  *) echo "growth by $kind: callers, buckets, size or rows" >&2; exit 2 ;;
+  esac
+  echo "growth by $kind" >&2
+  SECONDS=0
+  timeout "${KEYWAY_GROWTH_SECONDS:-240}" "$here/run.sh" "$build" --growth "$kind" "${arguments[@]}" "${more[@]}" \
+    >"$growth/$kind.new" || {
+    code=$?
+    [ $code != 124 ] || echo "growth by $kind was not done after ${KEYWAY_GROWTH_SECONDS:-240} s" >&2
+    echo "growth by $kind failed ($code); $growth/$kind.csv is as it was" >&2
+    rm -f "$growth/$kind.new"
+    exit 1
+  }
   mv "$growth/$kind.new" "$growth/$kind.csv"
+  echo "growth by $kind: $SECONDS s" >&2
 done
 python3 "$here/plot.py" "$growth"

@@ -4,11 +4,13 @@
 #include "wire/table.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <glib.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define PATIENCE_S 60
 #define MESSAGE_MAX ((size_t)256 * 1024 * 1024)
 
 struct link {
@@ -27,6 +29,7 @@ link_open(const crowd_place *where)
 {
     link_to *made = g_new0(link_to, 1);
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(where->port)};
+    struct timeval patience = {.tv_sec = PATIENCE_S};
     int on = 1;
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     made->where = where;
@@ -34,6 +37,7 @@ link_open(const crowd_place *where)
     if (connect(made->fd, (struct sockaddr *)&to, sizeof to))
         crowd_die(where->name, KW_BYTES_LITERAL("cannot connect"));
     setsockopt(made->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(made->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     made->reader = kw_wire_reader_new(MESSAGE_MAX);
     made->arena = kw_arena_new();
     return made;
@@ -87,6 +91,8 @@ receive(link_to *link)
         }
         uint8_t *room = kw_buffer_reserve(&link->in, 65536);
         ssize_t got = recv(link->fd, room, link->in.capacity - link->in.size, 0);
+        if (got < 0 && errno == EAGAIN)
+            crowd_die(link->where->name, KW_BYTES_LITERAL("no answer within a minute"));
         if (got <= 0)
             crowd_die(link->where->name, KW_BYTES_LITERAL("the connection was lost"));
         link->in.size += (size_t)got;

@@ -24,6 +24,8 @@ static const struct {
 
 static gint thrift, gateway, gateway_pid, rounds = 5, slice_ms = 1000, rows = 50000, warm = 12;
 static gboolean framed, check, generated;
+static gint growth_rows = 1000000;
+static char *grown_table = "kw_bench_grown";
 static char *only = "put,get,hot,connected,latest,order,scan,mixes", *callers = "1,8,64,256,1000", *growth;
 
 static const GOptionEntry options[] = {
@@ -40,6 +42,9 @@ static const GOptionEntry options[] = {
     {"generated", 0, 0, G_OPTION_ARG_NONE, &generated, "put and get by generated Thrift C GLib clients",
      NULL},
     {"growth", 0, 0, G_OPTION_ARG_STRING, &growth, "instead: CSV of callers, buckets, size or rows", "KIND"},
+    {"growth-rows", 0, 0, G_OPTION_ARG_INT, &growth_rows, "growth by rows goes up to so many (1000000)", "N"},
+    {"grown-table", 0, 0, G_OPTION_ARG_STRING, &grown_table, "store table of table grown (kw_bench_grown)",
+     "NAME"},
     {"check", 0, 0, G_OPTION_ARG_NONE, &check, "a missed target is a failure", NULL},
     G_OPTION_ENTRY_NULL};
 
@@ -55,7 +60,7 @@ load(bench *all)
             for (int table = 0; table < 2; table++) {
                 kw_arena_reset(arena);
                 bench_call call = side->way->put_many(arena, (bench_table)table, first, count, 1);
-                link_call(link, call.method, call.args);
+                side->way->check_put_many(link_call(link, call.method, call.args));
             }
         }
         for (uint64_t row = 0; row < side->rows; row++)
@@ -95,6 +100,8 @@ prepare(bench *all)
 {
     kw_wire_form form = {framed ? KW_WIRE_COMPACT : KW_WIRE_BINARY, framed};
     *all = (bench){.rounds = CLAMP(rounds, 1, ROUNDS_MOST), .slice_ms = slice_ms, .generated = generated};
+    all->growth_rows = (uint64_t)MAX(growth_rows, 1000);
+    all->grown_table = grown_table;
     all->sides[0] = (bench_side){.way = &way_direct, .place = {"Thrift2", (uint16_t)thrift, form}};
     all->sides[1] = (bench_side){.way = &way_gateway,
                                  .place = {"keywayd", (uint16_t)gateway, {KW_WIRE_COMPACT, true}},

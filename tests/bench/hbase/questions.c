@@ -3,6 +3,7 @@
 #include "bench.h"
 #include "table.h"
 
+#include "base/thread.h"
 #include "thrift/keyway_wire.h"
 
 #include <glib.h>
@@ -11,6 +12,7 @@
 #define ORDERS 2000
 #define EVENTS_OF_ORDER 10
 #define BATCH 500
+#define LOADERS 4
 #define EPOCH_MS 1700000000000
 
 typedef __typeof__(*((kw_api_Record *)0)->items) item;
@@ -57,26 +59,55 @@ put_many(link_to *link, const char *table, kw_api_Record *records, size_t count)
 /* Number to event. */
 typedef kw_api_Record (*maker)(kw_arena *arena, uint64_t number);
 
+/* One thread's share of the batches: every LOADERS-th. */
+typedef struct loader {
+    kw_thread thread;
+    const crowd_place *where;
+    const char *table;
+    uint64_t first, end;
+    maker make;
+} loader;
+
 static void
-load(const crowd_place *where, const char *table, uint64_t first, uint64_t count, maker make)
+load_share(void *user)
 {
-    link_to *link = link_open(where);
+    const loader *of = user;
+    link_to *link = link_open(of->where);
     g_autoptr(kw_arena) arena = kw_arena_new();
-    for (uint64_t at = first; at < first + count; at += BATCH) {
-        size_t size = (size_t)MIN(first + count - at, BATCH);
+    for (uint64_t at = of->first; at < of->end; at += LOADERS * BATCH) {
+        size_t size = (size_t)MIN(of->end - at, BATCH);
         kw_arena_reset(arena);
         kw_api_Record *records = KW_ARENA_ARRAY(arena, kw_api_Record, size);
         for (size_t i = 0; i < size; i++)
-            records[i] = make(arena, at + i);
-        put_many(link, table, records, size);
+            records[i] = of->make(arena, at + i);
+        put_many(link, of->table, records, size);
     }
     link_close(link);
+}
+
+static void
+load(const crowd_place *where, const char *table, uint64_t first, uint64_t count, maker make)
+{
+    loader all[LOADERS];
+    for (uint64_t i = 0; i < LOADERS; i++) {
+        all[i] = (loader){.where = where, .table = table, .end = first + count, .make = make};
+        all[i].first = first + i * BATCH;
+        kw_thread_start(&all[i].thread, "loader", load_share, &all[i]);
+    }
+    for (size_t i = 0; i < LOADERS; i++)
+        kw_thread_join(&all[i].thread);
+}
+
+int64_t
+question_event_ms(uint64_t number)
+{
+    return EPOCH_MS + (int64_t)number;
 }
 
 static kw_api_Record
 event_by_time(kw_arena *arena, uint64_t number)
 {
-    return event_of(arena, bench_id(arena, number), EPOCH_MS + (int64_t)number, number);
+    return event_of(arena, bench_id(arena, number), question_event_ms(number), number);
 }
 
 static kw_api_Record
@@ -93,61 +124,59 @@ question_load_events(const crowd_place *where, const char *table, uint64_t first
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
-/* The figure of Admin.stats, -1 when there is none. */
-static double
-stat_of(link_to *link, const char *name)
-{
-    kw_api_Admin_stats_args none = {0};
-    const kw_api_Admin_stats_result *result = link_call(link, &kw_api_methods[KW_API_Admin_stats], &none);
-    for (uint32_t i = 0; i < result->success.count; i++)
-        if (kw_bytes_equal(result->success.items[i].key, kw_bytes_of_text(name)))
-            return result->success.items[i].value;
-    return -1;
-}
-
-/* Calls to the store so far: what the gateway counts as such, else runs and point reads. */
-static double
-store_calls(link_to *link)
-{
-    double calls = stat_of(link, "store_calls");
-    return calls >= 0 ? calls : stat_of(link, "runs_opened") + stat_of(link, "store_reads");
-}
-
 /* Fills the question, with memory of the arena. */
 typedef void (*asker)(kw_arena *arena, kw_api_Query *query);
+
+typedef struct limited {
+    const char *table;
+    uint32_t rows;
+    asker fill;
+} limited;
+
+static uint64_t
+ask_once(link_to *link, kw_arena *arena, void *user)
+{
+    const limited *of = user;
+    kw_api_Query made = {.table = kw_bytes_of_text(of->table), .has_limit = true, .limit = of->rows};
+    kw_api_Data_scan_args args = {.has_query = true, .query = &made};
+    of->fill(arena, &made);
+    const kw_api_Data_scan_result *got = link_call(link, &kw_api_methods[KW_API_Data_scan], &args);
+    if (got->failure)
+        crowd_die(of->table, got->failure->message);
+    if (got->success->rows.count != of->rows)
+        crowd_die(of->table, KW_BYTES_LITERAL("not as many rows as asked for"));
+    return (uint64_t)got->success->rows_scanned;
+}
+
+asked
+question_repeat(link_to *link, int ms, question_once ask, void *user)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    slice_samples samples = {0};
+    figures times = {0};
+    uint64_t scanned = 0;
+    kw_deadline end = kw_deadline_in_ms(ms);
+    do {
+        kw_arena_reset(arena);
+        uint64_t start = kw_clock_mono_ns();
+        scanned += ask(link, arena, user);
+        slice_samples_add(&samples, kw_clock_mono_ns() - start);
+    } while (!kw_deadline_passed(end));
+    slice_samples_tell(&samples, &times);
+    asked result = {.p50_us = times.p50_us, .p99_us = times.p99_us, .questions = samples.count};
+    result.rows_scanned = (double)scanned / (double)samples.count;
+    slice_samples_clear(&samples);
+    return result;
+}
 
 static asked
 ask(const crowd_place *where, const char *table, int ms, uint32_t rows, asker fill)
 {
+    limited of = {table, rows, fill};
     link_to *link = link_open(where);
-    g_autoptr(kw_arena) arena = kw_arena_new();
-    slice_samples samples = {0};
-    asked result = {0};
-    uint64_t scanned = 0;
-    double before = store_calls(link);
-    kw_deadline end = kw_deadline_in_ms(ms);
-    while (!kw_deadline_passed(end)) {
-        kw_arena_reset(arena);
-        kw_api_Query query = {.table = kw_bytes_of_text(table), .has_limit = true, .limit = rows};
-        kw_api_Data_scan_args args = {.has_query = true, .query = &query};
-        fill(arena, &query);
-        uint64_t start = kw_clock_mono_ns();
-        const kw_api_Data_scan_result *got = link_call(link, &kw_api_methods[KW_API_Data_scan], &args);
-        slice_samples_add(&samples, kw_clock_mono_ns() - start);
-        if (got->failure)
-            crowd_die(table, got->failure->message);
-        if (got->success->rows.count != rows)
-            crowd_die(table, KW_BYTES_LITERAL("not as many rows as asked for"));
-        scanned += (uint64_t)got->success->rows_scanned;
-    }
-    result.questions = samples.count;
-    result.calls = (store_calls(link) - before) / (double)MAX(samples.count, 1);
-    result.rows_scanned = (double)scanned / (double)MAX(samples.count, 1);
-    figures times = {0};
-    slice_samples_tell(&samples, &times);
-    result.p50_us = times.p50_us;
-    result.p99_us = times.p99_us;
-    slice_samples_clear(&samples);
+    double before = gateway_stat(where, "store_calls");
+    asked result = question_repeat(link, ms, ask_once, &of);
+    result.calls = (gateway_stat(where, "store_calls") - before) / (double)result.questions;
     link_close(link);
     return result;
 }
@@ -160,6 +189,14 @@ newest(kw_arena *arena, kw_api_Query *query)
     query->order = KW_API_Order_DESCENDING;
     query->has_full_scan = true;
     query->full_scan = true;
+}
+
+kw_api_Record
+question_event_key(kw_arena *arena, uint64_t number)
+{
+    kw_api_Record made = event_by_time(arena, number);
+    made.count = 2; /* id and ts */
+    return made;
 }
 
 static void

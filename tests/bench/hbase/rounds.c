@@ -45,6 +45,12 @@ cpu_of(const figures *of)
 }
 
 static double
+calls_of(const figures *of)
+{
+    return of->store_calls;
+}
+
+static double
 median_of(const figures *of, int count, member which)
 {
     double values[ROUNDS_MOST];
@@ -78,6 +84,7 @@ summary(const figures *of, int count)
     all.p50_us = median_of(of, count, p50_of);
     all.p99_us = median_of(of, count, p99_of);
     all.cpu_us = median_of(of, count, cpu_of);
+    all.store_calls = median_of(of, count, calls_of);
     return all;
 }
 
@@ -92,7 +99,7 @@ rounds_compare(bench *all, work what, unsigned callers)
                                   ? slice_run_generated(&all->sides[side], what, callers, all->slice_ms)
                                   : slice_run(&all->sides[side], what, callers, all->slice_ms);
         }
-        for (int side = 0; side < 2 && what == WORK_PUT; side++)
+        for (int side = 0; side < 2 && what == WORK_PUT && !all->unverified; side++)
             scan_whole(&all->sides[side]);
     }
     compared result = {.of = {summary(of[0], all->rounds), summary(of[1], all->rounds)}};

@@ -7,7 +7,7 @@
 #   run.sh build/release --check                        the whole table; some minutes
 #   run.sh build/release --only put --callers 64 --rounds 3 --slice-ms 500 --rows 20000
 #   run.sh build/release --only put,get --callers 1,8,64 --generated
-#   run.sh build/release --growth callers               CSV instead; also buckets, size, rows
+#   run.sh build/release --growth callers               CSV instead; also buckets, size, rows (growth.sh)
 set -euo pipefail
 build=$(realpath "$1")
 shift
@@ -47,21 +47,30 @@ pair = [socket.socket() for _ in range(2)]
 print(*[s.getsockname()[1] for s in pair])')
 sed -e "s/@PORT@/$port/; s/@ADMIN@/$admin/; s/@PLACE@/$place/; s/@TRANSPORT@/$transport/; s/@PROTOCOL@/$protocol/" \
   "$here/policy.yaml.in" >"$work/policy.yaml"
-case " $* " in *" --growth buckets "*)
-  for buckets in 1 2 4 8 16 32 64 128 256; do
-    cat <<TABLE
-  events_$buckets:
+# name, buckets, store table: the newest of all, whatever bucket it is in
+events_table() {
+  local bucket="salt: {buckets: $2, of: [id]}"
+  [ "$2" != 1 ] || bucket='literal: A' # one byte all the same
+  cat <<TABLE
+  $1:
     fields: {id: {type: string, max_bytes: 16}, ts: {type: timestamp, unit: ms}, a: string}
     key:
-      - salt: {buckets: $buckets, of: [id]}
+      - $bucket
       - field: {name: ts, order: desc}
       - field: id
-    store_table: kw_bench_events_$buckets
+    store_table: $3
 TABLE
-    [ $buckets = 1 ] || echo "    splits: {algorithm: rule, regions: $((buckets < 16 ? buckets : 16))}"
+  [ "$2" = 1 ] || echo "    splits: {algorithm: rule, regions: $(($2 < 16 ? $2 : 16))}"
+}
+grown=kw_bench_grown_$$ # empty at the beginning, also on an HBase that is used again
+case " $* " in
+*" --growth buckets "*)
+  for buckets in 1 2 4 8 16 32 64 128 256; do
+    events_table "events_$buckets" $buckets "kw_bench_events_$buckets"
   done >>"$work/policy.yaml" ;;
+*" --growth rows "*) events_table grown 16 "$grown" >>"$work/policy.yaml" ;;
 esac
-"$build/server/gateway/keywayd" --config "$work/policy.yaml" 2>"$work/keywayd.log" &
+"$build/server/gateway/keywayd" --config "$work/policy.yaml" >"$work/keywayd.log" 2>&1 &
 gateway=$!
 for _ in $(seq 300); do
   (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && break
@@ -80,6 +89,6 @@ for _ in range(900):
 else:
     sys.exit("the gateway is not ready; see its keywayd.log")
 READY
-arguments=(--gateway-pid "$gateway")
+arguments=(--gateway-pid "$gateway" --grown-table "$grown")
 [ $form = buffered ] || arguments+=(--framed)
 "$build/tests/bench/hbase/bench_hbase" --thrift "${place##*:}" --gateway "$port" "${arguments[@]}" "$@"

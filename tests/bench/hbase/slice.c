@@ -13,6 +13,7 @@
 #define LINGER_MS                                                                                            \
     3000 /* for answers behind the end, and 1 ms more a caller; who is silent longer is not served */
 #define SCAN_MOST 100
+#define FILES_MORE 200 /* beside the callers' connections */
 
 typedef enum kind { KIND_PUT, KIND_GET, KIND_PAGE, KIND_INSERT } kind;
 
@@ -207,6 +208,7 @@ on_answer(crowd_caller *caller, const crowd_answer *answer, void *user)
     if (!answer->result)
         crowd_die(of->side->way->name, answer->text);
     check_answer(of, answer);
+    of->result.answered++;
     of->result.served += !of->answered[crowd_number(caller)];
     of->answered[crowd_number(caller)] = true;
     of->putting[crowd_number(caller)] = 0;
@@ -255,6 +257,25 @@ note_doubts(const slice *of)
         g_usleep(500000);
 }
 
+/* keywayd, of the same limits, needs as many. */
+static void
+check_room(unsigned callers)
+{
+    struct rlimit files;
+    getrlimit(RLIMIT_NOFILE, &files);
+    if (files.rlim_cur < callers + FILES_MORE) {
+        fprintf(stderr, "%u callers need a limit of %u open files (ulimit -n); it is %llu\n", callers,
+                callers + FILES_MORE, (unsigned long long)files.rlim_cur);
+        exit(1);
+    }
+}
+
+static double
+store_calls(const bench_side *side)
+{
+    return side->way == &way_gateway ? gateway_stat(&side->place, "store_calls") : 0;
+}
+
 figures
 slice_run(bench_side *side, work what, unsigned callers, int ms)
 {
@@ -265,13 +286,16 @@ slice_run(bench_side *side, work what, unsigned callers, int ms)
         side->exact = false;
     of.answered = g_new0(bool, callers);
     of.putting = g_new0(uint64_t, callers);
+    check_room(callers);
     crowd *all = crowd_open(&side->place, callers, OPEN_MS, &player, &of);
+    double calls = store_calls(side);
     uint64_t now = kw_clock_mono_ns();
     of.to_ns = now + (uint64_t)ms * 1000000;
     of.from_ns = now + (uint64_t)ms * 200000;
     of.result = (figures){.callers = callers, .connected = crowd_size(all)};
     crowd_start(all);
     crowd_run(all, kw_deadline_in_ms(ms + LINGER_MS + (int)callers));
+    of.result.store_calls = (store_calls(side) - calls) / (double)MAX(of.result.answered, 1);
     tell(&of);
     crowd_close(all);
     note_doubts(&of);

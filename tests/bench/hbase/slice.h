@@ -33,6 +33,8 @@ typedef struct figures {
     uint64_t calls;
     unsigned callers, connected, served; /* wanted, connected, with an answer */
     unsigned lost;                       /* connections that ended */
+    uint64_t answered;                   /* calls, measured or not */
+    double store_calls;                  /* gateway: calls to Thrift2, per answered call */
     double cpu_us;                       /* of the process, per call */
     double generator;                    /* CPU of this thread, as a share of one core */
     unsigned upstream;                   /* ESTABLISHED to thrift_port, behind the last call */

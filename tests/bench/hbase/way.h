@@ -35,6 +35,7 @@ typedef struct way {
     bench_call (*page)(kw_arena *arena, uint64_t from, uint32_t rows);
     /* These end the program when the answer is not what it must be. */
     void (*check_put)(const void *result);
+    void (*check_put_many)(const void *result);
     uint32_t (*check_get)(const void *result, uint64_t number); /* the generation */
     uint32_t (*check_page)(const void *result);                 /* how many rows */
     /* Threads of a whole scan of BENCH_SALTED, and what each reads. */
@@ -46,6 +47,8 @@ extern const way way_direct;
 /* Scans with getScannerResults instead of opened scanners. */
 extern const way way_direct_stateless;
 extern const way way_gateway;
+/* A figure of keywayd's Admin.stats; ends the program when it has none of that name. */
+double gateway_stat(const crowd_place *where, const char *name);
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
