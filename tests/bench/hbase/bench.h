@@ -12,6 +12,7 @@ typedef struct bench {
     bench_side sides[2]; /* direct, gateway */
     int rounds;
     int slice_ms;
+    int warm_ms;
     bool generated;          /* callers are generated clients */
     bool unverified;         /* puts are not read back after each round */
     uint64_t growth_rows;    /* growth by rows goes up to so many ... */

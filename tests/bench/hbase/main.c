@@ -74,8 +74,8 @@ load(bench *all)
 static void
 warm_up(bench *all)
 {
-    kw_deadline end = kw_deadline_in_ms(warm * 1000);
-    for (unsigned i = 0; warm > 0 && !kw_deadline_passed(end); i++)
+    kw_deadline end = kw_deadline_in_ms(all->warm_ms);
+    for (unsigned i = 0; all->warm_ms > 0 && !kw_deadline_passed(end); i++)
         slice_run(&all->sides[i % 2], i / 2 % 2 ? WORK_GET : WORK_PUT, i / 4 % 2 ? 8 : 64, 1000);
 }
 
@@ -100,6 +100,7 @@ prepare(bench *all)
 {
     kw_wire_form form = {framed ? KW_WIRE_COMPACT : KW_WIRE_BINARY, framed};
     *all = (bench){.rounds = CLAMP(rounds, 1, ROUNDS_MOST), .slice_ms = slice_ms, .generated = generated};
+    all->warm_ms = warm * 1000;
     all->growth_rows = (uint64_t)MAX(growth_rows, 1000);
     all->grown_table = grown_table;
     all->sides[0] = (bench_side){.way = &way_direct, .place = {"Thrift2", (uint16_t)thrift, form}};
