@@ -8,6 +8,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <limits.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdatomic.h>
@@ -29,8 +30,10 @@ typedef struct connection {
 struct thrift2_fake {
     kw_wire_form form;
     SSL_CTX *tls;
-    kw_mutex mutex; /* everything below */
     int listener;
+    kw_mutex mutex; /* everything below */
+    kw_condition let;
+    int gate; /* the highest that is open */
     uint16_t port;
     bool stopping;
     bool deaf;
@@ -135,6 +138,15 @@ encode_answer(const connection *of, const kw_wire_message *message, const kw_wir
         kw_be32_store(out->data + mark, answer->frame_bytes);
 }
 
+static void
+wait_at_gate(thrift2_fake *fake, int gate)
+{
+    kw_mutex_lock(&fake->mutex);
+    while (fake->gate < gate)
+        kw_condition_wait(&fake->let, &fake->mutex);
+    kw_mutex_unlock(&fake->mutex);
+}
+
 /* False: the connection is over. */
 static bool
 serve(connection *of, kw_bytes payload)
@@ -157,6 +169,7 @@ serve(connection *of, kw_bytes payload)
     kw_mutex_unlock(&fake->mutex);
     if (answer.delay_ms)
         g_usleep((gulong)answer.delay_ms * 1000);
+    wait_at_gate(fake, answer.gate);
     if (answer.way == FAKE_CLOSE)
         return false;
     if (answer.way == FAKE_SILENCE)
@@ -259,18 +272,28 @@ accept_main(void *user)
 }
 
 static int
-listen_on(uint16_t port, uint16_t *ret_port)
+bind_to(uint16_t port)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
     struct sockaddr_in where = {.sin_family = AF_INET, .sin_port = htons(port)};
-    socklen_t size = sizeof where;
     where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    int failed = bind(fd, (struct sockaddr *)&where, sizeof where) || listen(fd, 50) ||
-                 getsockname(fd, (struct sockaddr *)&where, &size);
-    g_assert_cmpint(failed, ==, 0);
-    *ret_port = ntohs(where.sin_port);
+    g_assert_cmpint(bind(fd, (struct sockaddr *)&where, sizeof where), ==, 0);
     return fd;
+}
+
+/* A socket that is bound to its port by number, and so keeps it while it does not listen. */
+static int
+take_port(uint16_t *port)
+{
+    struct sockaddr_in where;
+    socklen_t size = sizeof where;
+    int first = bind_to(*port);
+    g_assert_cmpint(getsockname(first, (struct sockaddr *)&where, &size), ==, 0);
+    *port = ntohs(where.sin_port);
+    int second = bind_to(*port); /* allowed while neither listens */
+    close(first);
+    return second;
 }
 
 /* --- the fake --------------------------------------------------------------------------------- */
@@ -279,7 +302,7 @@ void
 thrift2_fake_open(thrift2_fake *fake)
 {
     g_assert_false(fake->thread_runs);
-    fake->listener = listen_on(fake->port, &fake->port);
+    g_assert_cmpint(listen(fake->listener, 50), ==, 0);
     fake->thread_runs = true;
     kw_thread_start(&fake->thread, "fake-accept", accept_main, fake);
 }
@@ -293,8 +316,10 @@ thrift2_fake_start(kw_wire_form form, uint16_t port, SSL_CTX *tls)
     fake->tls = tls;
     fake->connections = g_ptr_array_new_with_free_func(g_free);
     kw_mutex_init(&fake->mutex);
+    kw_condition_init(&fake->let);
     fake_rows_init(&fake->rows);
     fake_rows_init(&fake->clock);
+    fake->listener = take_port(&fake->port);
     thrift2_fake_open(fake);
     return fake;
 }
@@ -322,7 +347,6 @@ thrift2_fake_shut(thrift2_fake *fake)
 {
     shutdown(fake->listener, SHUT_RDWR);
     kw_thread_join(&fake->thread);
-    close(fake->listener);
     fake->thread_runs = false;
     thrift2_fake_drop(fake);
 }
@@ -340,14 +364,17 @@ void
 thrift2_fake_stop(thrift2_fake *fake)
 {
     thrift2_fake_set_deaf(fake, false);
+    thrift2_fake_let(fake, INT_MAX);
     if (fake->thread_runs)
         thrift2_fake_shut(fake);
     thrift2_fake_drop(fake);
+    close(fake->listener);
     for (guint i = 0; i < fake->connections->len; i++)
         kw_thread_join(&((connection *)fake->connections->pdata[i])->thread);
     g_ptr_array_unref(fake->connections);
     fake_rows_clear(&fake->rows);
     fake_rows_clear(&fake->clock);
+    kw_condition_clear(&fake->let);
     kw_mutex_clear(&fake->mutex);
     g_free(fake);
 }
@@ -361,6 +388,12 @@ void
 thrift2_fake_set_script(thrift2_fake *fake, fake_script script, void *user)
 {
     LOCKED(fake, (fake->script = script, fake->user = user));
+}
+
+void
+thrift2_fake_let(thrift2_fake *fake, int gate)
+{
+    LOCKED(fake, (fake->gate = gate, kw_condition_broadcast(&fake->let)));
 }
 
 void

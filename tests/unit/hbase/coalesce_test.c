@@ -5,7 +5,10 @@
 #include <stdio.h>
 
 #define MANY 60
-#define SLOW_MS 120
+#define PATIENT_MS 60000
+
+/* Gates of the fake: the answers that keep a lane's places taken, and those of the batches behind them. */
+enum { GATE_CLOSED, GATE_BLOCKS, GATE_BATCHES };
 
 typedef struct crowd {
     fixture on;
@@ -16,15 +19,15 @@ typedef struct crowd {
     answer got[MANY];
 } crowd;
 
-/* The first two calls of a kind are slow: they take the two places a lane has at first. */
+/* The first two calls of a kind wait at a gate: they take the two places a lane has at first. */
 static void
-slow_singles(const fake_call *call, fake_answer *to, void *user)
+blocking_singles(const fake_call *call, fake_answer *to, void *user)
 {
     (void)user;
     bool single = call->method == KW_HB_THBaseService_put || call->method == KW_HB_THBaseService_get ||
                   call->method == KW_HB_THBaseService_deleteSingle;
     if (single && call->nth <= 2)
-        to->delay_ms = SLOW_MS;
+        to->gate = GATE_BLOCKS;
 }
 
 static void
@@ -55,23 +58,32 @@ crowd_get(crowd *all, size_t at, const char *row, int64_t timeout_ms)
     kw_door_get(all->on.bed.door, &all->gets[at], bed_on_rows, &all->got[at]);
 }
 
-/* Two puts that take the lane's places, one after the other: what comes in one turn leaves together. */
+/* Two puts that take the lane's places, one after the other: what comes in one turn leaves together, once
+ * they are let go. */
 static void
 block_puts(crowd *all)
 {
-    crowd_put(all, 0, "block0", "v", 1, 5000);
-    bed_turn(&all->on.bed, 20);
-    crowd_put(all, 1, "block1", "v", 1, 5000);
-    bed_turn(&all->on.bed, 20);
+    thrift2_fake_let(all->on.fakes[0], GATE_CLOSED);
+    crowd_put(all, 0, "block0", "v", 1, PATIENT_MS);
+    fixture_await_calls(&all->on, KW_HB_THBaseService_put, 1);
+    crowd_put(all, 1, "block1", "v", 1, PATIENT_MS);
+    fixture_await_calls(&all->on, KW_HB_THBaseService_put, 2);
 }
 
 static void
 block_gets(crowd *all)
 {
-    crowd_get(all, 0, "block0", 5000);
-    bed_turn(&all->on.bed, 20);
-    crowd_get(all, 1, "block1", 5000);
-    bed_turn(&all->on.bed, 20);
+    thrift2_fake_let(all->on.fakes[0], GATE_CLOSED);
+    crowd_get(all, 0, "block0", PATIENT_MS);
+    fixture_await_calls(&all->on, KW_HB_THBaseService_get, 1);
+    crowd_get(all, 1, "block1", PATIENT_MS);
+    fixture_await_calls(&all->on, KW_HB_THBaseService_get, 2);
+}
+
+static void
+let_go(crowd *all)
+{
+    thrift2_fake_let(all->on.fakes[0], GATE_BLOCKS);
 }
 
 static answer
@@ -97,9 +109,9 @@ test_alone(void)
     crowd all;
     crowd_start(&all, NULL);
     for (int i = 0; i < 3; i++) {
-        crowd_put(&all, 0, "r", "v", 1, 5000);
+        crowd_put(&all, 0, "r", "v", 1, PATIENT_MS);
         fixture_ok(await(&all, 0));
-        crowd_get(&all, 1, "r", 5000);
+        crowd_get(&all, 1, "r", PATIENT_MS);
         fixture_value(await(&all, 1), "v");
     }
     g_assert_cmpuint(calls(&all, KW_HB_THBaseService_put), ==, 3);
@@ -112,15 +124,16 @@ static void
 test_together(void)
 {
     crowd all;
-    crowd_start(&all, slow_singles);
+    crowd_start(&all, blocking_singles);
     block_puts(&all);
     for (size_t i = 2; i < MANY; i++) {
         char row[24];
         snprintf(row, sizeof row, "r%zu", i);
-        crowd_put(&all, i, row, "v", 1, 5000);
+        crowd_put(&all, i, row, "v", 1, PATIENT_MS);
     }
-    bed_turn(&all.on.bed, SLOW_MS / 3);
+    bed_turn(&all.on.bed, 40);
     g_assert_cmpuint(calls(&all, KW_HB_THBaseService_putMultiple), ==, 0); /* no third call at once */
+    let_go(&all);
     for (size_t i = 0; i < MANY; i++) {
         fixture_ok(await(&all, i));
         g_assert_cmpuint(thrift2_fake_writes(all.on.fakes[0], all.rows[i]), ==, 1);
@@ -140,8 +153,7 @@ note_regions(const fake_call *call, fake_answer *to, void *user)
 {
     spread *seen = user;
     const kw_hb_THBaseService_putMultiple_args *many = call->args;
-    if (call->method == KW_HB_THBaseService_put && call->nth % 12 < 3)
-        to->delay_ms = SLOW_MS;
+    blocking_singles(call, to, NULL);
     if (call->method != KW_HB_THBaseService_putMultiple)
         return;
     seen->calls++;
@@ -170,8 +182,9 @@ check_regions(const char *boundary, bool right)
         for (size_t i = 2; i < MANY; i++) {
             char row[24];
             snprintf(row, sizeof row, "%c%d-%zu", i % 2 ? 'a' : 'q', round, i);
-            crowd_put(&all, i, row, "v", 1, 5000);
+            crowd_put(&all, i, row, "v", 1, PATIENT_MS);
         }
+        let_go(&all);
         for (size_t i = 0; i < MANY; i++)
             fixture_ok(await(&all, i));
         for (size_t i = 2; i < MANY; i++)
@@ -196,11 +209,12 @@ static void
 test_equal_gets_share(void)
 {
     crowd all;
-    crowd_start(&all, slow_singles);
+    crowd_start(&all, blocking_singles);
     thrift2_fake_set_row(all.on.fakes[0], "hot", "v");
     block_gets(&all);
     for (size_t i = 2; i < MANY; i++)
-        crowd_get(&all, i, "hot", 5000);
+        crowd_get(&all, i, "hot", PATIENT_MS);
+    let_go(&all);
     for (size_t i = 2; i < MANY; i++)
         fixture_value(await(&all, i), "v");
     uint32_t rows = thrift2_fake_items(all.on.fakes[0], KW_HB_THBaseService_getMultiple);
@@ -212,25 +226,35 @@ test_equal_gets_share(void)
     fixture_stop(&all.on);
 }
 
+static void
+blocking_first_get(const fake_call *call, fake_answer *to, void *user)
+{
+    (void)user;
+    if (call->method == KW_HB_THBaseService_get && call->nth == 1)
+        to->gate = GATE_BLOCKS;
+}
+
 /* A read that has left may have seen what was before: who comes later asks anew. */
 static void
 test_never_joins_one_that_left(void)
 {
     crowd all;
-    crowd_start(&all, slow_singles);
+    crowd_start(&all, blocking_first_get);
     thrift2_fake_set_row(all.on.fakes[0], "r", "old");
-    crowd_get(&all, 0, "r", 5000);
-    bed_turn(&all.on.bed, 30);
-    crowd_get(&all, 1, "r", 5000);
-    bed_turn(&all.on.bed, 30);
-    crowd_put(&all, 2, "r", "new", KW_TIMESTAMP_NONE - 1, 5000);
+    crowd_get(&all, 0, "r", PATIENT_MS);
+    fixture_await_calls(&all.on, KW_HB_THBaseService_get, 1);
+    crowd_get(&all, 1, "r", PATIENT_MS);
+    fixture_value(await(&all, 1), "old");
+    g_assert_cmpuint(calls(&all, KW_HB_THBaseService_get), ==, 2);
+    crowd_put(&all, 2, "r", "new", KW_TIMESTAMP_NONE - 1, PATIENT_MS);
     fixture_ok(await(&all, 2));
     for (size_t i = 3; i < MANY; i++)
-        crowd_get(&all, i, "r", 5000);
+        crowd_get(&all, i, "r", PATIENT_MS);
     for (size_t i = 3; i < MANY; i++)
         fixture_value(await(&all, i), "new");
+    g_assert_false(all.got[0].done);
+    let_go(&all);
     fixture_value(await(&all, 0), "old");
-    fixture_value(await(&all, 1), "old");
     fixture_stop(&all.on);
 }
 
@@ -239,7 +263,7 @@ static void
 test_unequal_gets(void)
 {
     crowd all;
-    crowd_start(&all, slow_singles);
+    crowd_start(&all, blocking_singles);
     thrift2_fake_set_row(all.on.fakes[0], "r", "v");
     static const kw_column column = {.family = {.data = (const uint8_t *)"f", .size = 1},
                                      .whole_family = true};
@@ -247,13 +271,14 @@ test_unequal_gets(void)
     for (size_t i = 2; i < 6; i++) {
         all.gets[i] = (kw_get){.table = KW_BYTES_LITERAL("t"),
                                .row = KW_BYTES_LITERAL("r"),
-                               .deadline = kw_deadline_in_ms(5000)};
+                               .deadline = kw_deadline_in_ms(PATIENT_MS)};
         all.gets[i].columns = &column;
         all.gets[i].columns_count = i == 2;
         all.gets[i].max_versions = i == 3 ? 3 : 0;
         all.gets[i].time_to = i == 4 ? INT64_MAX : 0;
         kw_door_get(all.on.bed.door, &all.gets[i], bed_on_rows, &all.got[i]);
     }
+    let_go(&all);
     for (size_t i = 0; i < 6; i++) {
         answer got = await(&all, i);
         answer_clear(&got);
@@ -269,13 +294,14 @@ static void
 test_first_asker_gives_up(void)
 {
     crowd all;
-    crowd_start(&all, slow_singles);
+    crowd_start(&all, blocking_singles);
     thrift2_fake_set_row(all.on.fakes[0], "hot", "v");
     block_gets(&all);
     crowd_get(&all, 2, "hot", 20);
     for (size_t i = 3; i < 10; i++)
-        crowd_get(&all, i, "hot", 5000);
+        crowd_get(&all, i, "hot", PATIENT_MS);
     fixture_failed(await(&all, 2), 0, KW_TIMEOUT);
+    let_go(&all);
     for (size_t i = 3; i < 10; i++)
         fixture_value(await(&all, i), "v");
     for (size_t i = 0; i < 2; i++) {
@@ -290,7 +316,7 @@ test_first_asker_gives_up(void)
 static void
 bad_rows(const fake_call *call, fake_answer *to, void *user)
 {
-    slow_singles(call, to, user);
+    blocking_singles(call, to, user);
     const kw_hb_THBaseService_putMultiple_args *many = call->args;
     const kw_hb_THBaseService_put_args *one = call->args;
     bool bad = call->method == KW_HB_THBaseService_put && one->tput->row.data[0] == 'x';
@@ -312,8 +338,9 @@ test_only_the_bad_one_fails(void)
     for (size_t i = 2; i < MANY; i++) {
         char row[24];
         snprintf(row, sizeof row, "%s%zu", i % 20 == 7 ? "x" : "r", i);
-        crowd_put(&all, i, row, "v", 1, 5000);
+        crowd_put(&all, i, row, "v", 1, PATIENT_MS);
     }
+    let_go(&all);
     for (size_t i = 0; i < MANY; i++) {
         if (all.rows[i][0] == 'x')
             fixture_failed(await(&all, i), KW_OUTCOME_FAILED, KW_INVALID);
@@ -326,7 +353,7 @@ test_only_the_bad_one_fails(void)
 static void
 bad_gets(const fake_call *call, fake_answer *to, void *user)
 {
-    slow_singles(call, to, user);
+    blocking_singles(call, to, user);
     const kw_hb_THBaseService_getMultiple_args *many = call->args;
     bool bad = false;
     for (uint32_t i = 0; call->method == KW_HB_THBaseService_getMultiple && i < many->tgets.count; i++)
@@ -344,7 +371,8 @@ test_only_the_bad_get_fails(void)
     thrift2_fake_set_row(all.on.fakes[0], "s", "w");
     block_gets(&all);
     for (size_t i = 2; i < 20; i++)
-        crowd_get(&all, i, i == 9 ? "x" : i % 2 ? "r" : "s", 5000);
+        crowd_get(&all, i, i == 9 ? "x" : i % 2 ? "r" : "s", PATIENT_MS);
+    let_go(&all);
     for (size_t i = 2; i < 20; i++) {
         if (i == 9)
             fixture_failed(await(&all, i), 0, KW_REFUSED);
@@ -361,7 +389,7 @@ test_only_the_bad_get_fails(void)
 static void
 close_under_first_batch(const fake_call *call, fake_answer *to, void *user)
 {
-    slow_singles(call, to, user);
+    blocking_singles(call, to, user);
     bool batch =
         call->method == KW_HB_THBaseService_putMultiple || call->method == KW_HB_THBaseService_getMultiple;
     if (batch && call->nth == 1)
@@ -379,15 +407,17 @@ test_batch_lost(void)
     for (size_t i = 2; i < 30; i++) {
         char row[24];
         snprintf(row, sizeof row, "p%zu", i);
-        crowd_put(&all, i, row, "v", 1, 5000);
+        crowd_put(&all, i, row, "v", 1, PATIENT_MS);
     }
+    let_go(&all);
     for (size_t i = 0; i < 30; i++) {
         fixture_ok(await(&all, i));
         g_assert_cmpuint(thrift2_fake_writes(all.on.fakes[0], all.rows[i]), >=, 1);
     }
     block_gets(&all);
     for (size_t i = 2; i < 10; i++)
-        crowd_get(&all, i, i % 2 ? "r" : "p4", 5000);
+        crowd_get(&all, i, i % 2 ? "r" : "p4", PATIENT_MS);
+    let_go(&all);
     for (size_t i = 2; i < 10; i++)
         fixture_value(await(&all, i), "v");
     for (size_t i = 0; i < 2; i++) {
@@ -398,11 +428,11 @@ test_batch_lost(void)
 }
 
 static void
-slow_batches(const fake_call *call, fake_answer *to, void *user)
+blocking_batches(const fake_call *call, fake_answer *to, void *user)
 {
-    slow_singles(call, to, user);
+    blocking_singles(call, to, user);
     if (call->method == KW_HB_THBaseService_putMultiple)
-        to->delay_ms = 4 * SLOW_MS;
+        to->gate = GATE_BATCHES;
 }
 
 /* A short deadline is kept, in the queue (not applied) and in a call of several (unknown); it takes nothing
@@ -411,17 +441,19 @@ static void
 test_deadlines(void)
 {
     crowd all;
-    crowd_start(&all, slow_batches);
+    crowd_start(&all, blocking_batches);
     block_puts(&all);
     for (size_t i = 2; i < 12; i++) {
         char row[24];
         snprintf(row, sizeof row, "r%zu", i);
-        crowd_put(&all, i, row, "v", 1, i == 4 ? 30 : i == 5 ? 3 * SLOW_MS : 5000);
+        crowd_put(&all, i, row, "v", 1, i == 4 ? 30 : i == 5 ? 2000 : PATIENT_MS);
     }
     fixture_failed(await(&all, 4), KW_OUTCOME_FAILED, KW_TIMEOUT);
     g_assert_false(all.got[0].done);
+    let_go(&all);
     fixture_failed(await(&all, 5), KW_OUTCOME_UNKNOWN, KW_TIMEOUT);
     g_assert_false(all.got[6].done);
+    thrift2_fake_let(all.on.fakes[0], GATE_BATCHES);
     for (size_t i = 0; i < 12; i++) {
         if (i != 4 && i != 5)
             fixture_ok(await(&all, i));
@@ -435,12 +467,12 @@ static void
 test_close(void)
 {
     crowd all;
-    crowd_start(&all, slow_singles);
+    crowd_start(&all, blocking_singles);
     block_puts(&all);
     for (size_t i = 2; i < 20; i++)
-        crowd_put(&all, i, i % 3 ? "same" : "other", "v", i % 4 ? 1 : UNSTAMPED, 5000);
+        crowd_put(&all, i, i % 3 ? "same" : "other", "v", i % 4 ? 1 : UNSTAMPED, PATIENT_MS);
     for (size_t i = 20; i < 30; i++)
-        crowd_get(&all, i, "hot", 5000);
+        crowd_get(&all, i, "hot", PATIENT_MS);
     bed_close(&all.on.bed);
     for (size_t i = 0; i < 30; i++) {
         g_assert_true(all.got[i].done);
@@ -458,18 +490,19 @@ static void
 test_order(void)
 {
     crowd all;
-    crowd_start(&all, slow_singles);
+    crowd_start(&all, blocking_singles);
     block_puts(&all);
     for (size_t i = 2; i < MANY; i++) {
         char value[24], row[24];
         snprintf(value, sizeof value, "v%zu", i);
         snprintf(row, sizeof row, "r%zu", i % 3);
-        crowd_put(&all, i, row, value, i % 7 == 5 ? UNSTAMPED : KW_TIMESTAMP_NONE - 1, 5000);
+        crowd_put(&all, i, row, value, i % 7 == 5 ? UNSTAMPED : KW_TIMESTAMP_NONE - 1, PATIENT_MS);
     }
+    let_go(&all);
     for (size_t i = 0; i < MANY; i++)
         fixture_ok(await(&all, i));
     for (size_t i = MANY - 3; i < MANY; i++) {
-        answer got = fixture_get(&all.on, all.rows[i], 5000);
+        answer got = fixture_get(&all.on, all.rows[i], PATIENT_MS);
         if ((i % 7) != 5)
             fixture_value(got, all.values[i]);
         else

@@ -55,6 +55,14 @@ fixture_treat(const fake_call *call, fake_answer *to, void *user)
 }
 
 void
+fixture_await_calls(fixture *on, kw_hb_method method, uint32_t count)
+{
+    for (int i = 0; i < 20000 && thrift2_fake_calls(on->fakes[0], method) < count; i++)
+        bed_turn(&on->bed, 5);
+    g_assert_cmpuint(thrift2_fake_calls(on->fakes[0], method), >=, count);
+}
+
+void
 fixture_ok(answer got)
 {
     g_assert_cmpstr(got.error.text, ==, "");

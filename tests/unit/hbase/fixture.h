@@ -30,6 +30,9 @@ typedef struct treat {
 } treat;
 void fixture_treat(const fake_call *call, fake_answer *to, void *user);
 
+/* Turns until the first fake has been asked by that method `count` times. */
+void fixture_await_calls(fixture *on, kw_hb_method method, uint32_t count);
+
 /* --- what a call must come back with; each clears the answer ------------------------------------ */
 void fixture_ok(answer got);
 /* And maybe_applied says the same as the outcome. Reads: outcome 0. */

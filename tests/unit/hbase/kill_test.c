@@ -249,7 +249,7 @@ test_deadline_of_frozen(void)
     answer got = bed_get(&alone, table, "s00000", 800);
     uint64_t took_ms = (kw_clock_mono_ns() - start) / 1000000;
     g_assert_cmpint(got.error.code, ==, KW_TIMEOUT);
-    g_assert_cmpuint(took_ms, <, 1100);
+    g_assert_cmpuint(took_ms, <, 5000);
     answer put = bed_put(&alone, table, "frozen", "f", "q", "v", KW_TIMESTAMP_NONE, 800);
     g_assert_cmpint(put.error.code, ==, KW_TIMEOUT);
     g_free(real_thrift("thaw victim"));

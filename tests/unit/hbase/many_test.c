@@ -247,7 +247,7 @@ test_same_row(void)
     run_batch(&on, &all);
     for (size_t i = 0; i < all.count; i++)
         g_assert_cmpint(all.results[i].outcome, ==, KW_OUTCOME_OK);
-    answer got = bed_get(&on.bed, "t", "same", 2000);
+    answer got = bed_get(&on.bed, "t", "same", 30000);
     g_assert_true(kw_bytes_equal(got.rows->rows[0].cells[0].value, KW_BYTES_LITERAL("98")));
     answer_clear(&got);
     g_assert_cmpuint(thrift2_fake_writes(on.fakes[0], "same"), ==, 99);
@@ -273,7 +273,7 @@ test_same_row_halved(void)
     run_batch(&on, &all);
     for (size_t i = 0; i < 64; i++)
         g_assert_cmpint(all.results[i].outcome, ==, i == 20 ? KW_OUTCOME_FAILED : KW_OUTCOME_OK);
-    answer got = bed_get(&on.bed, "t", "same", 2000);
+    answer got = bed_get(&on.bed, "t", "same", 30000);
     g_assert_true(kw_bytes_equal(got.rows->rows[0].cells[0].value, KW_BYTES_LITERAL("63")));
     answer_clear(&got);
     fixture_stop(&on);

@@ -16,13 +16,13 @@ check_bad_reply(fake_answer bad, kw_wire_form form)
     thrift2_fake_set_row(on.fakes[0], "r", "v");
     thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
     how.method = KW_HB_THBaseService_get;
-    fixture_value(fixture_get(&on, "r", 3000), "v");
+    fixture_value(fixture_get(&on, "r", 30000), "v");
     g_assert_cmpuint(thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_get), ==, 2);
     how.method = KW_HB_THBaseService_put;
-    fixture_ok(fixture_put(&on, "stamped", 5, 3000));
+    fixture_ok(fixture_put(&on, "stamped", 5, 30000));
     g_assert_cmpuint(thrift2_fake_writes(on.fakes[0], "stamped"), ==, bad.do_nothing ? 1 : 2);
     how.count = 3;
-    fixture_failed(fixture_put(&on, "unstamped", UNSTAMPED, 3000), KW_OUTCOME_UNKNOWN, KW_UNAVAILABLE);
+    fixture_failed(fixture_put(&on, "unstamped", UNSTAMPED, 30000), KW_OUTCOME_UNKNOWN, KW_UNAVAILABLE);
     g_assert_cmpuint(thrift2_fake_writes(on.fakes[0], "unstamped"), ==, bad.do_nothing ? 0 : 1);
     how.method = KW_HB_THBaseService_increment;
     fixture_failed(bed_increment(&on.bed, "t", "r", "n", 1), KW_OUTCOME_UNKNOWN, KW_UNAVAILABLE);
@@ -66,9 +66,9 @@ test_refused_when_sent_again(void)
     fixture on;
     fixture_start(&on, 1, FRAMED_COMPACT);
     thrift2_fake_set_script(on.fakes[0], lose_then_refuse, NULL);
-    fixture_failed(fixture_put(&on, "r", 5, 3000), KW_OUTCOME_UNKNOWN, KW_REFUSED);
+    fixture_failed(fixture_put(&on, "r", 5, 30000), KW_OUTCOME_UNKNOWN, KW_REFUSED);
     g_assert_cmpuint(thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_put), ==, 2);
-    fixture_failed(fixture_put(&on, "s", 5, 3000), KW_OUTCOME_FAILED, KW_REFUSED);
+    fixture_failed(fixture_put(&on, "s", 5, 30000), KW_OUTCOME_FAILED, KW_REFUSED);
     fixture_stop(&on);
 }
 
@@ -83,9 +83,9 @@ test_reply_twice(void)
         thrift2_fake_set_row(on.fakes[0], "a", "1");
         thrift2_fake_set_row(on.fakes[0], "b", "2");
         thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
-        fixture_value(fixture_get(&on, "a", 3000), "1");
-        fixture_value(fixture_get(&on, "b", 3000), "2");
-        fixture_value(fixture_get(&on, "a", 3000), "1");
+        fixture_value(fixture_get(&on, "a", 30000), "1");
+        fixture_value(fixture_get(&on, "b", 30000), "2");
+        fixture_value(fixture_get(&on, "a", 30000), "1");
         g_assert_cmpuint(thrift2_fake_connections(on.fakes[0]), >=, 2);
         fixture_stop(&on);
     }
@@ -98,9 +98,9 @@ test_huge_reply(void)
     fixture_start(&on, 1, FRAMED_COMPACT);
     treat how = {.method = KW_HB_THBaseService_get, .count = 1, .answer = {.frame_bytes = 1U << 30}};
     thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
-    fixture_failed(fixture_get(&on, "r", 3000), 0, KW_LIMIT);
+    fixture_failed(fixture_get(&on, "r", 30000), 0, KW_LIMIT);
     how.count = 0;
-    fixture_ok(fixture_put(&on, "r", 1, 3000));
+    fixture_ok(fixture_put(&on, "r", 1, 30000));
     fixture_stop(&on);
 }
 
@@ -118,9 +118,9 @@ connections_after(kw_wire_exception_type type, kw_code code, bool unknown)
                  .count = 1,
                  .answer = {.way = FAKE_EXCEPTION, .exception = type, .text = "org.apache.X: no\n\tat y"}};
     thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
-    fixture_failed(fixture_put(&on, "r", 1, 3000), unknown ? KW_OUTCOME_UNKNOWN : KW_OUTCOME_FAILED, code);
+    fixture_failed(fixture_put(&on, "r", 1, 30000), unknown ? KW_OUTCOME_UNKNOWN : KW_OUTCOME_FAILED, code);
     g_assert_cmpuint(thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_put), ==, 1);
-    fixture_ok(fixture_put(&on, "r", 1, 3000));
+    fixture_ok(fixture_put(&on, "r", 1, 30000));
     uint32_t connections = thrift2_fake_connections(on.fakes[0]);
     fixture_stop(&on);
     return connections;
@@ -146,11 +146,11 @@ test_bad_filter(void)
     kw_get filtered = {.table = KW_BYTES_LITERAL("t"),
                        .row = KW_BYTES_LITERAL("r"),
                        .filter = KW_BYTES_LITERAL("ValueFilter(=, 'regexstring:\\p{javaNo}')"),
-                       .deadline = kw_deadline_in_ms(3000)};
+                       .deadline = kw_deadline_in_ms(30000)};
     answer got = bed_get_full(&on.bed, &filtered);
     g_assert_nonnull(strstr(got.error.text, "javaNo"));
     fixture_failed(got, 0, KW_INVALID);
-    fixture_failed(fixture_get(&on, "r", 3000), 0, KW_REFUSED);
+    fixture_failed(fixture_get(&on, "r", 30000), 0, KW_REFUSED);
     fixture_stop(&on);
 }
 
@@ -165,16 +165,16 @@ test_trouble_is_tried_again(void)
         .method = KW_HB_THBaseService_get, .count = 2, .io_message = "region moved", .io_can_retry = true};
     thrift2_fake_set_row(on.fakes[0], "r", "v");
     thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
-    fixture_value(fixture_get(&on, "r", 3000), "v");
+    fixture_value(fixture_get(&on, "r", 30000), "v");
     g_assert_cmpuint(thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_get), ==, 3);
     how.method = KW_HB_THBaseService_put;
-    fixture_ok(fixture_put(&on, "s", 1, 3000));
+    fixture_ok(fixture_put(&on, "s", 1, 30000));
     how.count = 4;
-    fixture_failed(fixture_put(&on, "u", UNSTAMPED, 3000), KW_OUTCOME_UNKNOWN, KW_UNAVAILABLE);
+    fixture_failed(fixture_put(&on, "u", UNSTAMPED, 30000), KW_OUTCOME_UNKNOWN, KW_UNAVAILABLE);
     g_assert_cmpuint(thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_put), ==, 4);
     how.count = 100;
     how.io_can_retry = false;
-    fixture_failed(fixture_put(&on, "s", 1, 3000), KW_OUTCOME_FAILED, KW_REFUSED);
+    fixture_failed(fixture_put(&on, "s", 1, 30000), KW_OUTCOME_FAILED, KW_REFUSED);
     g_assert_cmpuint(thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_put), ==, 5);
     fixture_stop(&on);
 }

@@ -12,7 +12,7 @@ static kw_get
 get_of(const char *row)
 {
     return (kw_get){
-        .table = KW_BYTES_LITERAL("t"), .row = kw_bytes_of_text(row), .deadline = kw_deadline_in_ms(20000)};
+        .table = KW_BYTES_LITERAL("t"), .row = kw_bytes_of_text(row), .deadline = kw_deadline_in_ms(60000)};
 }
 
 static uint32_t
@@ -69,16 +69,16 @@ test_not_equal(void)
     fixture_stop(&on);
 }
 
-/* The first get has been answered from the rows and its answer is on the way, slowly; meanwhile the row is
+/* The first get has been answered from the rows and its answer is on the way; meanwhile the row is
  * written. A get that begins after the write was acknowledged must see it. */
 static void
-slow_get(const fake_call *call, fake_answer *to, void *user)
+first_get_at_gate(const fake_call *call, fake_answer *to, void *user)
 {
     bool first = call->nth == 1 &&
                  (call->method == KW_HB_THBaseService_get || call->method == KW_HB_THBaseService_getMultiple);
     (void)user;
     if (first)
-        to->delay_ms = 300;
+        to->gate = 1;
 }
 
 static void
@@ -88,17 +88,18 @@ test_never_joins_what_left(void)
     answer old = {0}, fresh = {0};
     fixture_start(&on, 1, FRAMED_COMPACT);
     thrift2_fake_set_row(on.fakes[0], "r", "old");
-    thrift2_fake_set_script(on.fakes[0], slow_get, NULL);
+    thrift2_fake_set_script(on.fakes[0], first_get_at_gate, NULL);
     kw_get get = get_of("r");
     kw_door_get(on.bed.door, &get, bed_on_rows, &old);
-    for (int i = 0; i < 200 && reads(&on) == 0; i++)
+    for (int i = 0; i < 20000 && reads(&on) == 0; i++)
         bed_turn(&on.bed, 5);
     g_assert_cmpuint(reads(&on), ==, 1);
-    fixture_ok(bed_put(&on.bed, "t", "r", "f", "q", "new", 1800000000000, 5000));
+    fixture_ok(bed_put(&on.bed, "t", "r", "f", "q", "new", 1800000000000, 60000));
     g_assert_false(old.done);
     kw_door_get(on.bed.door, &get, bed_on_rows, &fresh);
     bed_await(&on.bed, &fresh.done);
     fixture_value(fresh, "new");
+    thrift2_fake_let(on.fakes[0], 1);
     bed_await(&on.bed, &old.done);
     fixture_value(old, "old");
     fixture_stop(&on);
@@ -138,7 +139,7 @@ test_alone(void)
     fixture on;
     fixture_start(&on, 1, FRAMED_COMPACT);
     for (int i = 0; i < 20; i++)
-        fixture_ok(fixture_put(&on, "r", 1700000000000 + i, 5000));
+        fixture_ok(fixture_put(&on, "r", 1700000000000 + i, 60000));
     g_assert_cmpuint(thrift2_fake_items(on.fakes[0], KW_HB_THBaseService_put) +
                          thrift2_fake_items(on.fakes[0], KW_HB_THBaseService_putMultiple),
                      ==, 20);
@@ -177,7 +178,7 @@ test_order(void)
             bed_await(&on.bed, &answers[row][i].done);
             g_assert_cmpint(answers[row][i].outcome, ==, KW_OUTCOME_OK);
         }
-        fixture_value(bed_get(&on.bed, "t", rows[row], 5000), "61");
+        fixture_value(bed_get(&on.bed, "t", rows[row], 60000), "61");
     }
     fixture_stop(&on);
 }

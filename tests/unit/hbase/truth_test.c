@@ -212,11 +212,11 @@ test_bad_get_among_good(void)
 /* --- deadlines -------------------------------------------------------------------------------- */
 
 static void
-slow(const fake_call *call, fake_answer *to, void *user)
+unanswered(const fake_call *call, fake_answer *to, void *user)
 {
     (void)user;
     if (call->method != KW_HB_THBaseService_getAllRegionLocations)
-        to->delay_ms = 400;
+        to->gate = 1;
 }
 
 /* Puts and gets with little time and with much, at once: the hasty ones get TIMEOUT in time and spoil
@@ -230,8 +230,7 @@ test_deadlines(void)
     kw_get gets[PAIRS][2];
     answer written[PAIRS][2] = {0}, got[PAIRS][2] = {0};
     fixture_start(&on, 1, FRAMED_COMPACT);
-    thrift2_fake_set_script(on.fakes[0], slow, NULL);
-    uint64_t start = kw_clock_mono_ns();
+    thrift2_fake_set_script(on.fakes[0], unanswered, NULL);
     for (size_t i = 0; i < PAIRS; i++) {
         for (size_t patient = 0; patient < 2; patient++) {
             kw_deadline deadline = kw_deadline_in_ms(patient ? 60000 : 100);
@@ -250,8 +249,8 @@ test_deadlines(void)
         g_assert_cmpint(written[i][0].error.code, ==, KW_TIMEOUT);
         g_assert_cmpint(got[i][0].error.code, ==, KW_TIMEOUT);
     }
-    g_assert_cmpint((int)((kw_clock_mono_ns() - start) / 1000000), <, 380); /* before the first answer came */
     thrift2_fake_set_script(on.fakes[0], NULL, NULL);
+    thrift2_fake_let(on.fakes[0], 1); /* only now the first answer comes */
     for (size_t i = 0; i < PAIRS; i++) {
         bed_await(&on.bed, &written[i][1].done);
         bed_await(&on.bed, &got[i][1].done);

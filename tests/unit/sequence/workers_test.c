@@ -202,14 +202,15 @@ static void
 test_renews(void)
 {
     kw_clock_inject(NULL, NULL);
-    bed *self = start("sequences: {lease: 150ms}\n", SNOWFLAKE);
+    bed *self = start("sequences: {lease: 1500ms}\n", SNOWFLAKE);
     g_assert_true(bed_open(self, 0));
     int64_t worker = worker_of(next(self, 0));
-    for (int i = 0; i < 300; i++) {
-        if (i == 100) { /* one renewal fails, the next one does not */
-            self->plan.fault = KW_FAULT_UNKNOWN_APPLIED;
-            self->plan.fail_at = 2;
-        }
+    kw_deadline end_of_lease = KW_DEADLINE_NONE;
+    self->plan.fault = KW_FAULT_UNKNOWN_APPLIED; /* one renewal fails, the next ones do not */
+    self->plan.fail_at = 2;
+    while (!kw_deadline_passed(end_of_lease)) {
+        if (self->plan.failed == 1 && end_of_lease == KW_DEADLINE_NONE)
+            end_of_lease = kw_deadline_in_ms(1600);
         g_assert_cmpint(worker_of(next(self, 0)), ==, worker);
         g_usleep(2000);
         uv_run(kw_loop_uv(self->loop), UV_RUN_NOWAIT);
