@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 #define TABLE KW_BYTES_LITERAL("hot")
-#define PATIENCE_MS 60000
+#define PATIENCE_MS 120000
 
 typedef __typeof__(*((kw_api_Record *)0)->items) item;
 

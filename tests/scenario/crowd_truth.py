@@ -88,7 +88,7 @@ def main():
     callers = 10000 if hard >= 12000 and not is_sanitized() else min(2000, (hard - 200) // 2)
     name = f"crowd_{os.getpid()}_{time.time_ns()}"
     with Gateway(policy(store, name, strange=False)) as gateway:
-        wait_until(lambda: gateway.ready()["ready"], 120, "the gateway to be ready")
+        wait_until(lambda: gateway.ready()["ready"], "the gateway to be ready")
         for part in ("history", "pipelined", "vanish", "bad-among-good"):
             act(gateway, part)
         asked = check_hot_key(gateway)
@@ -105,7 +105,7 @@ def main():
         # the table is there already, and has no family x
         gateway.write_policy(policy(store, name, strange=True))
         gateway.start()
-        wait_until(lambda: gateway.ready()["ready"], 120, "the gateway to be ready")
+        wait_until(lambda: gateway.ready()["ready"], "the gateway to be ready")
         act(gateway, "bad-among-good", KW_CROWD_STRANGE="1")
 
 

@@ -6,8 +6,8 @@ import threading
 import time
 import unittest
 
-from keyway_gateway import (CALL, POLICY, REPLY, Gateway, binary_message, framed, is_closed, is_sanitized, plain,
-                            receive_frame, record, reply_head, wait_until)
+from keyway_gateway import (CALL, POLICY, REPLY, Gateway, binary_message, framed, is_closed, plain, receive_frame,
+                            record, reply_head, wait_until)
 from thrift.transport.TTransport import TTransportException
 from keyway_thrift.ttypes import Code, KeywayError, Query
 
@@ -15,13 +15,11 @@ from keyway_thrift.ttypes import Code, KeywayError, Query
 class Drain(unittest.TestCase):
     def test_an_idle_gateway_ends_at_once(self):
         for number in (signal.SIGTERM, signal.SIGINT):
-            with Gateway(POLICY) as gateway:
+            with Gateway(POLICY + "timeouts: {{drain: 10min}}\n") as gateway:
                 idle = [gateway.connect() for _ in range(5)]
                 half = gateway.connect()
                 half.sendall(b"\0\0\0\x20\x80\1")
-                began = time.monotonic()
-                gateway.stop(number)
-                self.assertLess(time.monotonic() - began, 20 if is_sanitized() else 5)
+                gateway.stop(number)  # which waits for a fraction of that time
                 for connection in idle + [half]:
                     self.assertTrue(is_closed(connection))
                     connection.close()
@@ -47,7 +45,7 @@ class Drain(unittest.TestCase):
             workers = [threading.Thread(target=work, args=(i,)) for i in range(8)]
             for worker in workers:
                 worker.start()
-            wait_until(lambda: len(acknowledged) > 200, 60, "some writes")
+            wait_until(lambda: len(acknowledged) > 200, "some writes")
             gateway.stop()
             for worker in workers:
                 worker.join()
@@ -102,18 +100,14 @@ class Drain(unittest.TestCase):
             slow.recv(100)
             began = time.monotonic()
             gateway.process.send_signal(signal.SIGTERM)
-            wait_until(lambda: self.is_refused(gateway), 10, "the listener to close")
-            self.assertFalse(gateway.ready()["ready"])
-            self.assertIn("draining", gateway.ready()["reasons"])
+            wait_until(lambda: self.is_refused(gateway), "the listener to close")
             self.assertEqual(gateway.wait_for_exit(), 0)
-            took = time.monotonic() - began
-            self.assertGreater(took, 1.8)
-            self.assertLess(took, 30 if is_sanitized() else 10)
+            self.assertGreater(time.monotonic() - began, 1.8)
             self.assertIn("drain time is up", gateway.log())
             slow.close()
 
     def test_a_second_signal_hurries(self):
-        with Gateway(POLICY + "timeouts: {{drain: 60s}}\n") as gateway:
+        with Gateway(POLICY + "timeouts: {{drain: 10min}}\n") as gateway:
             data = gateway.data()
             for i in range(40):
                 data.put("events", record(id="big", ts=i, note="x" * 200000), None)
@@ -124,11 +118,11 @@ class Drain(unittest.TestCase):
             slow.sendall(framed(binary_message("scan", scan, kind=CALL)))
             slow.recv(100)
             gateway.process.send_signal(signal.SIGTERM)
-            wait_until(lambda: self.is_refused(gateway), 10, "the listener to close")
+            wait_until(lambda: self.is_refused(gateway), "the listener to close")
+            self.assertFalse(gateway.ready()["ready"])
+            self.assertIn("draining", gateway.ready()["reasons"])
             self.assertIsNone(gateway.process.poll())
-            began = time.monotonic()
             gateway.stop()
-            self.assertLess(time.monotonic() - began, 20 if is_sanitized() else 5)
             slow.close()
 
     @staticmethod

@@ -12,7 +12,7 @@ import threading
 import time
 import unittest
 
-from keyway_gateway import POLICY, Gateway, plain, record, wait_until
+from keyway_gateway import POLICY, Gateway, free_ports, plain, record, wait_until
 from keyway_thrift.ttypes import Code, KeywayError, Options, Query
 
 SKIPPED = 77
@@ -32,8 +32,7 @@ class Door:
     """Forwards connections to the Thrift2 server while it is open; shutting it ends them all."""
 
     def __init__(self, context=None):
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = free_ports(1)[0]
         self.context = context
         self.listening = None
         self.pairs = []
@@ -116,18 +115,18 @@ class Hbase(unittest.TestCase):
             self.expect_unavailable(lambda: data.put("events", one, None))
 
             door.open()
-            wait_until(lambda: gateway.ready()["ready"], 60, "the gateway to find its store")
+            wait_until(lambda: gateway.ready()["ready"], "the gateway to find its store")
             data.put("events", one, None)
             self.assertEqual(plain(data.get("events", record(id="a", ts=1), None, None).record)["note"], "x")
 
             door.shut()
             self.expect_unavailable(lambda: data.get("events", record(id="a", ts=1), None, Options(deadline_ms=3000)))
-            wait_until(lambda: not gateway.ready()["ready"], 60, "the gateway to notice")
+            wait_until(lambda: not gateway.ready()["ready"], "the gateway to notice")
             self.assertEqual(gateway.get("/livez")[0], 200)
             self.assertEqual(data.tables(), ["events"])
 
             door.open()
-            wait_until(lambda: gateway.ready()["ready"], 60, "the gateway to find it again")
+            wait_until(lambda: gateway.ready()["ready"], "the gateway to find it again")
             page = data.scan(Query(table="events", bound=record(id="a")))
             self.assertEqual([plain(row)["note"] for row in page.rows], ["x"])
             data.close()
@@ -139,7 +138,7 @@ class Hbase(unittest.TestCase):
         text = policy(door)
         door.open()
         with Gateway(text) as gateway:
-            wait_until(lambda: gateway.ready()["ready"], 60, "the gateway to be ready")
+            wait_until(lambda: gateway.ready()["ready"], "the gateway to be ready")
             gateway.stop()
             door.shut()
             gateway.write_policy(text.replace("take: 4", "take: 6"))
@@ -167,7 +166,7 @@ class Hbase(unittest.TestCase):
 
         good = door_with("good")
         with Gateway(policy(good, f"  tls: {{{{ca: {folder}/good.pem}}}}\n")) as gateway:
-            wait_until(lambda: gateway.ready()["ready"], 60, "the gateway to be ready")
+            wait_until(lambda: gateway.ready()["ready"], "the gateway to be ready")
             data = gateway.data()
             data.put("events", record(id="a", ts=1), None)
             self.assertIsNotNone(data.get("events", record(id="a", ts=1), None, None).record)

@@ -8,7 +8,7 @@ import stat
 import subprocess
 import unittest
 
-from keyway_gateway import POLICY, Gateway, daemon, plain, record, wait_until
+from keyway_gateway import POLICY, Gateway, daemon, free_ports, plain, record, wait_until
 from keyway_thrift.ttypes import Code, KeywayError, Query
 
 
@@ -147,8 +147,7 @@ class Start(unittest.TestCase):
             self.assertIn("shorter than 16 bytes", gateway.log())
 
     def test_a_store_that_is_not_there(self):
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            port = taken.getsockname()[1]
+        port = free_ports(1)[0]
         policy = POLICY.replace("kind: embedded\n  path: {folder}/data", f"kind: hbase\n  servers: [127.0.0.1:{port}]")
         with Gateway(policy) as gateway:
             found = gateway.ready()
@@ -248,7 +247,7 @@ class Start(unittest.TestCase):
         gateway.start()
         try:
             port_file = os.path.join(gateway.folder, "ports")
-            wait_until(lambda: os.path.exists(port_file) or gateway.process.poll() is not None, 60, "the start")
+            wait_until(lambda: os.path.exists(port_file) or gateway.process.poll() is not None, "the start")
             if gateway.process.poll() is not None:
                 self.assertIn("in use", gateway.log())
                 self.skipTest("port 9595 or 9596 is taken")

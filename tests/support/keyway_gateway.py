@@ -13,6 +13,7 @@ import contextlib
 import http.client
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -42,15 +43,32 @@ def is_sanitized():
     return b"__asan_init" in text or b"__tsan_init" in text
 
 
-def wait_until(condition, seconds=20, what="a condition"):
+PATIENCE = 120  # What a failure may cost: a busy machine with a slow disk can stand still for long.
+
+
+def wait_until(condition, what="a condition"):
     """Polls; fails loudly."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         found = condition()
         if found:
             return found
         time.sleep(0.01)
-    raise AssertionError(f"waited {seconds} s for {what}")
+    raise AssertionError(f"waited {PATIENCE} s for {what}")
+
+
+def free_ports(count):
+    """Ports for programs that cannot be told to take any: below those which the system gives away by itself, so that
+    nobody gets them before the program listens, or while it is away."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
+        below = int(file.read().split()[0])
+    found = []
+    chance = random.SystemRandom()
+    while len(found) < count:
+        port = chance.randrange(10240, below)
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            found.append(port)
+    return found
 
 
 POLICY = """\
@@ -120,7 +138,7 @@ class Gateway:
                 raise AssertionError(f"keywayd ended with {self.process.returncode}\n{self.log()}")
             return os.path.exists(port_file)
         try:
-            wait_until(told, 60, "keywayd to listen")
+            wait_until(told, "keywayd to listen")
         except AssertionError:
             self.kill()
             raise
@@ -134,7 +152,7 @@ class Gateway:
                 else:
                     self.admin_address = (host, int(port))
 
-    def wait_for_exit(self, seconds=60):
+    def wait_for_exit(self, seconds=PATIENCE):
         try:
             return self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -200,12 +218,12 @@ class Gateway:
             return file.read()
         return ""
 
-    def wait_for_log(self, text, seconds=20):
-        wait_until(lambda: text in self.log(), seconds, f"{text!r} in the log:\n{self.log()}")
+    def wait_for_log(self, text):
+        wait_until(lambda: text in self.log(), f"{text!r} in the log:\n{self.log()}")
 
     def get(self, path):
         """Status and text of an admin page."""
-        connection = http.client.HTTPConnection(*self.admin_address, timeout=20)
+        connection = http.client.HTTPConnection(*self.admin_address, timeout=PATIENCE)
         connection.request("GET", path)
         answer = connection.getresponse()
         text = answer.read().decode()
@@ -231,12 +249,12 @@ class Gateway:
 
     # --- talking to it ------------------------------------------------------------------------
 
-    def connect(self, listener=0, timeout=20):
+    def connect(self, listener=0, timeout=PATIENCE):
         made = socket.create_connection(self.addresses[listener], timeout=timeout)
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return made
 
-    def connect_tls(self, context, listener=0, name="localhost", timeout=20):
+    def connect_tls(self, context, listener=0, name="localhost", timeout=PATIENCE):
         plain = self.connect(listener, timeout)
         try:
             return context.wrap_socket(plain, server_hostname=name)
@@ -251,7 +269,7 @@ class Gateway:
         from thrift.transport import TSocket, TTransport
         host, port = self.addresses[listener]
         wire = TSocket.TSocket(host, port)
-        wire.setTimeout(60000)
+        wire.setTimeout(PATIENCE * 1000)
         transport = TTransport.TFramedTransport(wire) if framed else TTransport.TBufferedTransport(wire)
         protocol = TCompactProtocol(transport) if compact else TBinaryProtocol(transport)
         transport.open()
@@ -345,7 +363,7 @@ def reply_head(payload):
     return kind, name, sequence, payload[12 + size:]
 
 
-def is_closed(connection, seconds=20):
+def is_closed(connection, seconds=PATIENCE):
     """Does the peer close it within that time, without another byte?"""
     connection.settimeout(seconds)
     try:

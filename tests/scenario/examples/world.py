@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-from keyway_gateway import Gateway, plain, record, value, wait_until
+from keyway_gateway import Gateway, free_ports, plain, record, value, wait_until
 from keyway_thrift.ttypes import Options, Order, Outcome, Query, Range
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 
@@ -210,13 +210,12 @@ def redis_server():
         print("no redis-server: the store counts")
         yield None
         return
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_ports(1)[0]
     with tempfile.TemporaryDirectory() as folder:
         command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
             try:
-                wait_until(lambda: server.poll() is not None or listens(port), 20, "Redis")
+                wait_until(lambda: server.poll() is not None or listens(port), "Redis")
                 yield f"127.0.0.1:{port}"
             finally:
                 server.terminate()
@@ -236,5 +235,5 @@ def gateway_for(examples, store):
         if any("\nsequences: {counters: redis" in (POLICIES / f"{one}.yaml").read_text(encoding="utf-8") for one in examples):
             redis = stack.enter_context(redis_server())
         gateway = stack.enter_context(Gateway(policy_of(examples, store, redis)))
-        wait_until(lambda: gateway.ready()["ready"], 120, "the gateway to make the tables")
+        wait_until(lambda: gateway.ready()["ready"], "the gateway to make the tables")
         yield gateway

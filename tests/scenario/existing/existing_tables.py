@@ -172,7 +172,7 @@ def main():
     store = f"{{kind: hbase, servers: [{told['KW_HBASE_BUFFERED']}], catalog: {prefix}_catalog}}"
     text = f"listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nloops: 1\nstore: {store}\n{policy}"
     with Gateway(text.replace("{", "{{").replace("}", "}}")) as gateway:
-        wait_until(lambda: gateway.ready()["ready"], 120, "the gateway to be ready")
+        wait_until(lambda: gateway.ready()["ready"], "the gateway to be ready")
         world = World(gateway, seed)
         play(world, writers)
         world.close()

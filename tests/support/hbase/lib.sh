@@ -44,13 +44,13 @@ await() {
 
 listening() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
-free_ports() { # how many
-  python3 - "$1" <<'PY'
-import socket, sys
-sockets = [socket.socket() for _ in range(int(sys.argv[1]))]
-for s in sockets:
-    s.bind(("127.0.0.1", 0))
-print(*[s.getsockname()[1] for s in sockets])
+# Free ports below those that the system gives away by itself, so that nobody gets one before the JVM listens: how many.
+free_ports() {
+  PYTHONDONTWRITEBYTECODE=1 python3 - "$HERE/.." "$1" <<'PY'
+import sys
+sys.path.insert(0, sys.argv[1])
+from keyway_gateway import free_ports
+print(*free_ports(int(sys.argv[2])))
 PY
 }
 

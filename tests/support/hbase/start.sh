@@ -45,10 +45,10 @@ fetch_jars
 read -r zookeeper buffered framed < <(ports)
 write_site "$zookeeper"
 jvm master "$HEAP" $HB.master.HMaster start --localRegionServers=1
-await 60 listening "$zookeeper" || { note "ZooKeeper does not listen; see $RUN/logs/master.log"; exit 1; }
+await 180 listening "$zookeeper" || { note "ZooKeeper does not listen; see $RUN/logs/master.log"; exit 1; }
 thrift_server thrift-buffered "$buffered" buffered-binary
 thrift_server thrift-framed "$framed" framed-compact
-thrift_ready thrift-buffered "$buffered" buffered-binary 120
-thrift_ready thrift-framed "$framed" framed-compact 60
+thrift_ready thrift-buffered "$buffered" buffered-binary 240
+thrift_ready thrift-framed "$framed" framed-compact 180
 write_env
 note "ready: buffered binary on $buffered, framed compact on $framed"

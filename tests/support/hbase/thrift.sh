@@ -13,10 +13,10 @@ case $2 in
 start)
   port=${5:-$(free_ports 1)}
   thrift_server "$name" "$port" "$4"
-  thrift_ready "$name" "$port" "$4" 60
+  thrift_ready "$name" "$port" "$4" 180
   echo "$port"
   ;;
-kill) kill -KILL "$(pid_of "$name")" && await 5 test ! -d "/proc/$(cat "$RUN/$name.pid")" ;;
+kill) kill -KILL "$(pid_of "$name")" && await 60 test ! -d "/proc/$(cat "$RUN/$name.pid")" ;;
 freeze) kill -STOP "$(pid_of "$name")" ;;
 thaw) kill -CONT "$(pid_of "$name")" ;;
 stop) end "$name" 10 ;;
