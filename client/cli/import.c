@@ -5,6 +5,7 @@
 #include "cli/text.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,6 +29,29 @@ import_run_clear(import_run *run)
     g_free(run->reject_file);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(import_run, import_run_clear)
+
+/* --- Ctrl-C ----------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t interrupted;
+
+static void
+on_interrupt(int number)
+{
+    interrupted = number;
+}
+
+/* The first signal ends the import behind the batch that is on its way, a second one at once. */
+static void
+catch_interrupts(void)
+{
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+/* --- rejects ---------------------------------------------------------------------------------- */
 
 /* {"line": 12, "error": "...", "record": {...}} */
 static void
@@ -72,7 +96,7 @@ read_all(import_run *run, kw_source *source, kw_batch *batch, GError **error)
     g_autoptr(GError) failure = NULL;
     kw_source_item item;
 
-    while (kw_source_next(source, &item, &failure)) {
+    while (interrupted == 0 && kw_source_next(source, &item, &failure)) {
         if (item.error != NULL) {
             reject(&item, item.error, run);
             kw_source_item_clear(&item);
@@ -82,6 +106,8 @@ read_all(import_run *run, kw_source *source, kw_batch *batch, GError **error)
         kw_progress_show(&run->progress, kw_source_position(source), kw_source_size(source),
                          kw_batch_written(batch));
     }
+    if (interrupted != 0)
+        return false;
     if (!kw_batch_flush(batch, error))
         return false;
     if (failure == NULL)
@@ -107,6 +133,20 @@ stopped(const import_run *run, const kw_batch *batch, GError *error)
                    code == KW_EXIT_UNKNOWN ? "may have been written or not" : "were not written");
     g_printerr("\n");
     return code;
+}
+
+static int
+told_to_end(const import_run *run, const kw_batch *batch, guint64 next)
+{
+    guint64 first;
+    guint64 last;
+
+    kw_batch_lines(batch, &first, &last);
+    g_printerr("keyway: the import was interrupted\n  %" G_GUINT64_FORMAT
+               " records were written, %" G_GUINT64_FORMAT " rejected; line %" G_GUINT64_FORMAT
+               " is the first that was not read or sent\n",
+               kw_batch_written(batch), run->rejected, first != 0 ? first : next);
+    return 128 + interrupted;
 }
 
 static bool
@@ -138,16 +178,22 @@ run_import(import_run *run, kw_cli *cli, const kw_table_info *table)
     g_autoptr(kw_batch) batch = NULL;
     kw_call_options options = kw_cli_call_options(cli);
     GError *error = NULL;
+    bool done;
     int code;
 
     source = kw_source_open(run->file, run->format, table, &error);
     if (source == NULL)
         return kw_cli_fail(error, "import");
     batch = kw_batch_new(cli->client, table->name, &options, (guint)run->batch_size, reject, run);
+    catch_interrupts();
     kw_progress_start(&run->progress, run->file);
-    read_all(run, source, batch, &error);
+    done = read_all(run, source, batch, &error);
     kw_progress_end(&run->progress);
-    code = error != NULL ? stopped(run, batch, error) : conclude(run, kw_batch_written(batch));
+    if (done)
+        code = conclude(run, kw_batch_written(batch));
+    else
+        code =
+            error != NULL ? stopped(run, batch, error) : told_to_end(run, batch, kw_source_next_line(source));
     return close_rejects(run) ? code : KW_EXIT_FAILED;
 }
 

@@ -1,4 +1,5 @@
-/* Tables for people, and csv. A table's widths come from its first rows; later ones may stick out. */
+/* Tables for people, and csv. A table's widths come from its first rows; later ones may stick out. Long
+ * values are cut: they would push everything else off the screen. */
 #include "cli/output_form.h"
 
 #include "cli/text.h"
@@ -8,6 +9,7 @@
 #include <string.h>
 
 #define HELD_ROWS 200
+#define SHOWN_MAX 120 /* characters of a field's value */
 
 static void
 append_cell(GString *line, const kw_column *column, const char *text, gsize width)
@@ -71,6 +73,19 @@ release(kw_output *output)
     g_ptr_array_set_size(output->held, 0);
 }
 
+/* A record's value as far as it is shown; other tables are the program's own, and whole. */
+static char *
+shown(const kw_column *column, const char *text)
+{
+    g_autofree char *whole = kw_text_for_terminal(text);
+    glong length = g_utf8_strlen(whole, -1);
+
+    if (column->field == NULL || length <= SHOWN_MAX)
+        return g_steal_pointer(&whole);
+    return g_strdup_printf("%.*s... (%ld more)", (int)(g_utf8_offset_to_pointer(whole, SHOWN_MAX) - whole),
+                           whole, length - SHOWN_MAX);
+}
+
 void
 kw_output_table_row(kw_output *output, const kw_value *cells)
 {
@@ -79,7 +94,7 @@ kw_output_table_row(kw_output *output, const kw_value *cells)
     for (gsize i = 0; i < output->count; i++) {
         g_autofree char *text = kw_value_print(cells[i], output->columns[i].field, output->raw);
 
-        texts[i] = kw_text_for_terminal(text);
+        texts[i] = shown(&output->columns[i], text);
     }
     if (output->widths == NULL) {
         g_ptr_array_add(output->held, texts);

@@ -116,6 +116,12 @@ kw_source_next(kw_source *source, kw_source_item *ret_item, GError **error)
 }
 
 guint64
+kw_source_next_line(const kw_source *source)
+{
+    return source->number + 1;
+}
+
+guint64
 kw_source_position(const kw_source *source)
 {
     return source->position;

@@ -29,6 +29,9 @@ kw_source *kw_source_open(const char *path, const char *format, const kw_table_i
 /* False at the end, and when nothing more can be read: look at `error`. */
 bool kw_source_next(kw_source *source, kw_source_item *ret_item, GError **error);
 
+/* Number of the line that would be read next. */
+guint64 kw_source_next_line(const kw_source *source);
+
 /* Bytes read so far, and of the whole file (0: not known). */
 guint64 kw_source_position(const kw_source *source);
 guint64 kw_source_size(const kw_source *source);

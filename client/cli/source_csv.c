@@ -46,8 +46,13 @@ kw_csv_reader_free(kw_csv_reader *reader)
 static bool
 broken(kw_csv_reader *reader, const kw_source *source, GError **error)
 {
+    int code = csv_error(&reader->parser);
+
     g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "%s, line %" G_GUINT64_FORMAT ": %s", source->path,
-                source->number, csv_strerror(csv_error(&reader->parser)));
+                source->number,
+                code == CSV_EPARSE
+                    ? "a quote is not closed, or stands within a cell that does not begin with one"
+                    : csv_strerror(code));
     return false;
 }
 

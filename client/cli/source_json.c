@@ -5,6 +5,9 @@
 
 #include "cli/json_text.h"
 
+#include <math.h>
+#include <string.h>
+
 static bool
 set_member(const kw_source *source, kw_record *record, const char *name, JsonNode *node, GError **error)
 {
@@ -14,6 +17,11 @@ set_member(const kw_source *source, kw_record *record, const char *name, JsonNod
         return true;
     if (JSON_NODE_HOLDS_VALUE(node))
         text = kw_text_of_json(node);
+    if (JSON_NODE_HOLDS_VALUE(node) && json_node_get_value_type(node) == G_TYPE_DOUBLE &&
+        !isfinite(json_node_get_double(node))) {
+        g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "field %s: the number is too large", name);
+        return false;
+    }
     if (text == NULL) {
         g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "field %s: an array or object is not a value",
                     name);
@@ -48,15 +56,28 @@ unwrap(JsonNode *root)
     return JSON_NODE_HOLDS_OBJECT(record) ? record : root;
 }
 
+/* json-glib's words come with a place in data that has no lines, and with names of its own. */
+static void
+set_not_json(GError **error, const GError *why)
+{
+    const char *words = strstr(why->message, "Parse error: ");
+
+    g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "the line is not JSON: %s",
+                words == NULL ? why->message : words + strlen("Parse error: "));
+}
+
 void
 kw_json_line_parse(const kw_source *source, kw_source_item *ret_item)
 {
     g_autoptr(JsonParser) parser = json_parser_new();
+    g_autoptr(GError) failure = NULL;
     JsonNode *root = NULL;
 
     ret_item->line = source->number;
-    if (json_parser_load_from_data(parser, source->line, (gssize)source->length, &ret_item->error))
+    if (json_parser_load_from_data(parser, source->line, (gssize)source->length, &failure))
         root = json_parser_get_root(parser);
+    else
+        set_not_json(&ret_item->error, failure);
     if (root != NULL)
         root = unwrap(root);
     if (root != NULL && JSON_NODE_HOLDS_OBJECT(root)) {

@@ -78,7 +78,7 @@ parse_as(const kw_field_info *field, const char *text, kw_held_value *held)
         bool ok = kw_stamp_parse(text, field->unit, &number);
 
         held->value = kw_number(number);
-        return ok ? NULL : "a timestamp like 2026-11-21T10:00:00Z, now-1h, or a number in the field's unit";
+        return ok ? NULL : "a timestamp like 2026-11-21T10:00:00Z, now-1h, or a number";
     }
     if (g_str_equal(field->type, "bytes")) {
         held->bytes = kw_text_to_bytes(text);
@@ -100,7 +100,7 @@ kw_value_parse(const kw_table_info *table, const kw_field_info *field, const cha
         return true;
     shown = kw_text_for_terminal(text);
     g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "table %s, field %s: \"%s\" is not %s%s%s",
-                table->name, field->name, shown, expected, field->unit == NULL ? "" : ", unit ",
+                table->name, field->name, shown, expected, field->unit == NULL ? "" : " in ",
                 field->unit == NULL ? "" : field->unit);
     return false;
 }

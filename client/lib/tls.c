@@ -182,7 +182,11 @@ fail(kw_tls *tls, const char *what, GError **error)
         kw_client_error_set(error, KW_CLIENT_CONNECTION, "TLS: the gateway's certificate is not accepted: %s",
                             X509_verify_cert_error_string(verdict));
     else
-        kw_client_error_set(error, KW_CLIENT_CONNECTION, "TLS: %s failed: %s", what, openssl_reason());
+        kw_client_error_set(error, KW_CLIENT_CONNECTION, "TLS: %s failed: %s", what,
+                            ERR_peek_last_error() != 0       ? openssl_reason()
+                            : SSL_is_init_finished(tls->ssl) ? "the gateway ended the connection"
+                                                             : "the gateway ended the connection; it may not "
+                                                               "speak TLS at this port");
     ERR_clear_error();
     return KW_IO_FAILED;
 }

@@ -61,10 +61,11 @@ kw_splits_by_algorithm(const char *name, uint32_t regions, kw_arena *arena, kw_b
 {
     const algorithm *it = find_algorithm(name);
     if (!it)
-        return kw_error_set(ret_error, KW_INVALID,
-                            "there is no split algorithm \"%s\"; known are HexStringSplit, UniformSplit and "
-                            "DecimalStringSplit",
-                            name);
+        return kw_error_set(
+            ret_error, KW_INVALID,
+            "there is no split algorithm \"%s\"; known are rule, HexStringSplit, UniformSplit and "
+            "DecimalStringSplit",
+            name);
     if (regions < 2 || regions > REGIONS_MAX)
         return kw_error_set(ret_error, KW_INVALID, "a table can be split into 2 to %d regions, not %u",
                             REGIONS_MAX, regions);

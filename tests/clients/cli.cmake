@@ -19,7 +19,9 @@ if(TARGET keywayd)
     COMMAND ${KW_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/test_advise.py $<TARGET_FILE:keyway>)
   add_test(NAME clients.policy_diff
     COMMAND ${KW_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/test_policy_diff.py $<TARGET_FILE:keyway>)
-  list(APPEND kw_client_tests clients.gateway clients.advise clients.policy_diff)
+  add_test(NAME clients.man
+    COMMAND ${KW_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/test_man.py $<TARGET_FILE:keyway> ${PROJECT_SOURCE_DIR}/man)
+  list(APPEND kw_client_tests clients.gateway clients.advise clients.policy_diff clients.man)
 endif()
 
 foreach(language python java go node c)

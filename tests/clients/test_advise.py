@@ -78,7 +78,7 @@ class Advise(unittest.TestCase):
         (cls.folder / name).write_text(text, encoding="utf-8")
 
     def keyway(self, *words, status=0, **more):
-        done = subprocess.run([KEYWAY, "advise", *words], capture_output=True, text=True, cwd=self.folder, timeout=60,
+        done = subprocess.run([KEYWAY, "advise", *words], capture_output=True, text=True, cwd=self.folder, timeout=300,
                               env={**os.environ, "LC_ALL": "C.UTF-8", **more})
         self.assertEqual(done.returncode, status, done.stderr)
         return done.stderr if status else done.stdout
@@ -174,7 +174,7 @@ class Advise(unittest.TestCase):
     def test_json_lines_and_bad_records(self):
         self.write("some.jsonl", '{"order_id": 1, "ts": 5}\n{"order_id": "x"}\n{"order_id": 2}\n')
         done = subprocess.run([KEYWAY, "advise", "-p", "by-time.yaml", "-s", "some.jsonl", "-o", "json"],
-                              capture_output=True, text=True, cwd=self.folder, timeout=60)
+                              capture_output=True, text=True, cwd=self.folder, timeout=300)
         path = json.loads(done.stdout)["paths"][0]
         self.assertIn("some.jsonl:2: ", done.stderr)
         self.assertIn("1 records cannot be read", done.stderr)
@@ -210,7 +210,7 @@ class Advise(unittest.TestCase):
                            ("--asc --desc", "exclude")):
             self.write("wrong.txt", f"# one\n{line}\n")
             done = subprocess.run([KEYWAY, "advise", "-p", "salted.yaml", "-s", "orders.csv", "-q", "wrong.txt"],
-                                  capture_output=True, text=True, cwd=self.folder, timeout=60)
+                                  capture_output=True, text=True, cwd=self.folder, timeout=300)
             self.assertIn(done.returncode, (1, 3), line)
             self.assertIn("wrong.txt:2: ", done.stderr)
             self.assertIn(part, done.stderr)

@@ -8,10 +8,12 @@ import json
 import os
 import pathlib
 import random
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 from fake_gateway import FakeGateway, HostileGateway
@@ -26,7 +28,7 @@ def keyway(gateway, *words, stdin=None):
     env = {k: v for k, v in os.environ.items() if k != "KEYWAY_GATEWAY"}
     env["KEYWAY_GATEWAY"] = gateway if isinstance(gateway, str) else gateway.address
     return subprocess.run([KEYWAY, *words], env=env, input=stdin, capture_output=True, encoding="utf-8", errors="replace",
-                          timeout=60)
+                          timeout=300)
 
 
 def event(order, ts, **fields):
@@ -152,6 +154,14 @@ class Reading(Case):
         self.assertEqual(self.run_ok(self.gateway, "scan", "order_events", "-o", "jsonl"), "")
         self.assertIn("none of table", self.run_bad(2, self.gateway, "scan", "order_events", "-o", "xml"))
 
+    def test_long_values_are_cut_for_people(self):
+        self.gateway.handler.rows = {("A", 1): event("A", 1, status="ä" * 5000, city="Ulm")}
+        table = self.run_ok(self.gateway, "scan", "order_events")
+        self.assertIn("ä" * 120 + "... (4880 more)", table)
+        self.assertLess(max(len(line) for line in table.splitlines()), 300)
+        for form in ("json", "jsonl", "csv"):
+            self.assertIn("ä" * 5000, self.run_ok(self.gateway, "scan", "order_events", "-o", form))
+
     def test_stored_text_cannot_drive_the_terminal(self):
         self.gateway.handler.rows = {("A", 1): event("A", 1, status="\x1b[2J\x9b1mx\ny")}
         self.assertIn("\\x1B[2J\\x9B1mx\\x0Ay", self.run_ok(self.gateway, "scan", "order_events"))
@@ -252,6 +262,35 @@ class Importing(Case):
             self.run_ok(gateway, "import", "order_events", "-", stdin='{"order_id": "Z", "ts": 1}\n')
             self.assertIn(("Z", 1), gateway.handler.rows)
 
+    def test_interrupted(self):
+        """Ctrl-C leaves no batch in between, and says where to go on."""
+        with FakeGateway() as gateway:
+            words = [KEYWAY, "-g", gateway.address, "import", "order_events", "-", "--batch", "2"]
+            with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                  preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler)) as started:
+                started.stdin.write("order_id,ts\nA,1\nB,2\nC,3\n")
+                started.stdin.flush()
+                while not gateway.handler.batches:
+                    self.assertIsNone(started.poll())
+                    time.sleep(0.01)
+                started.send_signal(signal.SIGINT)
+                self.assertEqual(started.wait(60), 130)
+                self.assertIn("the import was interrupted\n  2 records were written, 0 rejected; line 4 is the first",
+                              started.stderr.read())
+            self.assertEqual(gateway.handler.batches, [2])
+
+    def test_words_of_libraries(self):
+        """What json-glib and libcsv say is put into words; a number that no double can hold is refused."""
+        with FakeGateway() as gateway:
+            lines = ['{"order_id": "B"', '{"order_id": "C", "ts": 1, "amount": 1e400}']
+            done = keyway(gateway, "import", "order_events", str(self.file("x.jsonl", "\n".join(lines))))
+            self.assertEqual(done.returncode, 9)
+            self.assertIn("x.jsonl:1: the line is not JSON: ", done.stderr)
+            self.assertNotIn("<data>", done.stderr)
+            self.assertIn("x.jsonl:2: field amount: the number is too large", done.stderr)
+            told = self.run_bad(3, gateway, "import", "order_events", str(self.file("y.csv", 'order_id,ts\n"A,1\n')))
+            self.assertIn("line 2: a quote is not closed", told)
+
     def test_files_that_cannot_be_read(self):
         with FakeGateway() as gateway:
             for name, text, message in [("a.csv", "", "is empty"), ("b.csv", "order_id,tss\n", 'no field "tss"'),
@@ -300,6 +339,17 @@ class Administration(Case):
             self.run_ok(gateway, "create", "order_events", "--algorithm", "rule", "--regions", "4", "--path", "primary")
             options = gateway.handler.created[-1]
             self.assertEqual((options.splits.algorithm, options.splits.regions, options.path), ("rule", 4, "primary"))
+            with tempfile.NamedTemporaryFile("w") as keys:
+                keys.write("b\n\\x80\\x00\r\n\nc,d\n")
+                keys.flush()
+                self.run_ok(gateway, "create", "order_events", "--splits-file", keys.name)
+            self.assertEqual(gateway.handler.created[-1].splits.keys, [b"b", b"\x80\0", b"c,d"])
+            self.assertIn("/nowhere", self.run_bad(1, gateway, "create", "order_events", "--splits-file", "/nowhere"))
+            self.run_ok(gateway, "create", "order_events", "--family", "d:compression=GZ,bloom_filter=ROWCOL,ttl_seconds=1,"
+                        "max_versions=2,min_versions=3,block_size=4,block_cache=false,in_memory=true,block_encoding=DIFF,"
+                        "replication_scope=1,keep_deleted_cells=true")
+            self.assertEqual(gateway.handler.created[-1].families,
+                             [t.FamilyOptions("d", "GZ", "ROWCOL", 1, 2, 3, 4, False, True, "DIFF", 1, True)])
             with tempfile.NamedTemporaryFile("w", suffix=".csv") as sample:
                 sample.write("order_id,ts\nA,1\nB,2\n")
                 sample.flush()

@@ -91,7 +91,7 @@ def tearDownModule():
 class Case(unittest.TestCase):
     def keyway(self, *words, listener=0, host="127.0.0.1", status=0, stdin=None):
         address = f"{host}:{GATEWAY.addresses[listener][1]}"
-        done = subprocess.run([KEYWAY, "--gateway", address, *words], input=stdin, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([KEYWAY, "--gateway", address, *words], input=stdin, capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done.stdout if status == 0 else done.stderr
 
@@ -145,7 +145,7 @@ class Records(Case):
             file.write("tables:\n  t:\n    feilds: {}\n")
             file.flush()
             done = subprocess.run([KEYWAY, "--gateway", "127.0.0.1:%d" % GATEWAY.addresses[0][1], "check", file.name],
-                                  capture_output=True, text=True, timeout=60)
+                                  capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn(f"{file.name}:3:5: error: ", done.stdout)
         self.assertIn("fields", done.stdout)
@@ -178,7 +178,7 @@ class Tls(Case):
             (self.CA, 0, "TLS"),
         ]:
             with self.subTest(words=words, listener=listener):
-                self.assertIn(message, self.keyway(*words, "-t", "3000", "tables", listener=listener, status=7))
+                self.assertIn(message, self.keyway(*words, "-t", "60000", "tables", listener=listener, status=7))
         self.assertIn("cannot read certificates", self.keyway("--tls-ca", "/nowhere.pem", "tables", listener=1, status=3))
 
     def test_our_certificate(self):
@@ -188,7 +188,7 @@ class Tls(Case):
         self.keyway(*self.CA, *stranger, "tables", listener=2, status=7)
 
     def test_plain_client_at_a_tls_listener(self):
-        self.keyway("-t", "3000", "tables", listener=1, status=7)
+        self.keyway("-t", "60000", "tables", listener=1, status=7)
 
 
 if __name__ == "__main__":

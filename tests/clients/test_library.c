@@ -263,7 +263,7 @@ test_reconnects(void)
 
     for (gint64 i = 0; i < 3; i++) {
         put(client, "R", i, "s");
-        g_usleep(50000);
+        g_usleep(500000); /* until we have heard of it, on a slow machine, too */
     }
 }
 

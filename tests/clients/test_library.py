@@ -19,7 +19,7 @@ def main():
                 # The leak would show in any form; the many puts run once.
                 skip = ["-s", "/library/nothing-leaks"] if framed or compact else []
                 print(f"# {form or 'unframed binary'}", flush=True)
-                if subprocess.run([sys.argv[1], "--tap", *skip], env=env, timeout=100).returncode != 0:
+                if subprocess.run([sys.argv[1], "--tap", *skip], env=env, timeout=500).returncode != 0:
                     sys.exit(1)
 
 

@@ -43,7 +43,7 @@ class Diff(unittest.TestCase):
         (cls.folder / name).write_text(text, encoding="utf-8")
 
     def keyway(self, *words, status=0):
-        done = subprocess.run([KEYWAY, "policy", "diff", *words], capture_output=True, text=True, cwd=self.folder, timeout=60,
+        done = subprocess.run([KEYWAY, "policy", "diff", *words], capture_output=True, text=True, cwd=self.folder, timeout=300,
                               env={**os.environ, "LC_ALL": "C.UTF-8"}, check=False)
         self.assertEqual(done.returncode, status, done.stderr)
         return done.stderr if status else done.stdout
@@ -72,10 +72,10 @@ class Diff(unittest.TestCase):
 
     def test_without_client(self):
         done = subprocess.run([os.environ["KEYWAYD"], "--diff", "old.yaml", "new.yaml"], capture_output=True, text=True,
-                              cwd=self.folder, timeout=60, check=True)
+                              cwd=self.folder, timeout=300, check=True)
         self.assertEqual(done.stdout, self.keyway("old.yaml", "new.yaml"))
         done = subprocess.run([os.environ["KEYWAYD"], "--diff", "old.yaml"], capture_output=True, text=True,
-                              cwd=self.folder, timeout=60, check=False)
+                              cwd=self.folder, timeout=300, check=False)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("needs the file NEW", done.stderr)
 
