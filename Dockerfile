@@ -18,7 +18,7 @@ RUN cmake --preset release -DCMAKE_INSTALL_PREFIX=/usr \
 
 FROM debian:12-slim
 RUN apt-get update \
- && apt-get install -y --no-install-recommends libglib2.0-0 libuv1 libyaml-0-2 libssl3 libpcre2-8-0 librocksdb7.8 libhiredis0.14 \
+ && apt-get install -y --no-install-recommends libglib2.0-0 libuv1 libyaml-0-2 libssl3 libpcre2-8-0 libxxhash0 librocksdb7.8 libhiredis0.14 \
         libmicrohttpd12 libsystemd0 libthrift-c-glib0 libjson-glib-1.0-0 libcsv3 ca-certificates tzdata \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --system --uid 595 --home-dir /var/lib/keyway --create-home keyway
