@@ -1,4 +1,4 @@
-"""Builds one of client/examples as its README says and runs it against a gateway in all four forms of
+"""Builds one of client/examples by the commands in its README and runs it against a gateway in all four forms of
 the wire. Every language must print the same lines.
 
 Arguments: LANGUAGE, source root, folder to build in, Thrift compiler, and for C the flags to compile and
@@ -7,6 +7,8 @@ machine.
 """
 import os
 import pathlib
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -37,42 +39,42 @@ tables:
 TOOLS = {"python": [], "java": ["java", "mvn"], "go": ["go"], "node": ["node", "npm"], "c": ["cc"]}
 
 
-def call(*words, cwd, **env):
-    subprocess.run(words, cwd=cwd, env={**os.environ, **env}, check=True, timeout=500)
+def commands(source, language):
+    """What the README of the examples says: how to make the code, how to build, how to run."""
+    text = (source / "client/examples/README.md").read_text(encoding="utf-8")
+    row = re.search(rf"^\| {language} \|(.*)\|(.*)\|$", text, re.MULTILINE | re.IGNORECASE)
+    steps = [step for step in re.findall(r"`([^`]+)`", row[1]) if not step.startswith("pip ")]  # the tests' own Python has it
+    *more, last = re.search(r"`([^`]+)`", row[2])[1].split(" && ")
+    if not last.endswith(" 127.0.0.1:9595"):
+        sys.exit(f"README: {last}")
+    return steps + more, last.removesuffix(" 127.0.0.1:9595")
 
 
-def generate(thrift, idl, language, folder):
-    folder.mkdir(parents=True, exist_ok=True)
-    call(thrift, "--gen", language, "-out", str(folder), str(idl), cwd=folder)
+def shell(command, folder, environment, **more):
+    return subprocess.run(["sh", "-c", command], cwd=folder, env={**os.environ, **environment}, check=False, text=True, **more)
 
 
-def build(language, source, folder, thrift, flags):
-    """The command that runs the example."""
-    idl = source / "thrift/keyway.thrift"
+def build(language, source, top, thrift, flags):
+    """The command that runs the example, the folder to run it in and the environment."""
+    folder = top / "client/examples" / language  # so that ../../../thrift is where the README says
     shutil.copytree(source / "client/examples" / language, folder, dirs_exist_ok=True)
-    if language == "python":
-        generate(thrift, idl, "py", folder / "gen")
-        return ["env", f"PYTHONPATH={folder / 'gen'}", sys.executable, "orders.py"]
-    if language == "java":
-        generate(thrift, idl, "java:generated_annotations=suppress", folder / "src/main/java")
-        call("mvn", "-q", "-B", "compile", cwd=folder)
-        return ["java", "-cp", "target/classes:target/lib/*", "Orders"]
-    if language == "go":
-        generate(thrift, idl, "go:package_prefix=orders/gen/", folder / "gen")
-        cache = folder.parent / "go-cache"
-        call("go", "build", "-o", "orders", ".", cwd=folder, GOCACHE=str(cache / "build"), GOMODCACHE=str(cache / "mod"),
-             GOFLAGS="-modcacherw")
-        return [str(folder / "orders")]
-    if language == "node":
-        generate(thrift, idl, "js:node", folder / "gen")
-        call("npm", "install", "--silent", "--no-audit", "--no-fund", "--cache", str(folder.parent / "npm-cache"), cwd=folder)
-        return ["node", "orders.js"]
-    call("cc", "orders.c", "-o", "orders", *flags, cwd=folder)
-    return [str(folder / "orders")]
+    shutil.copytree(source / "thrift", top / "thrift", dirs_exist_ok=True)
+    tools = f"{pathlib.Path(sys.executable).parent}:{pathlib.Path(thrift).parent}:{os.environ['PATH']}"
+    environment = {"PATH": tools, "GOCACHE": str(top / "go-build"), "GOMODCACHE": str(top / "go-mod"), "GOFLAGS": "-modcacherw",
+                   "npm_config_cache": str(top / "npm-cache"), "npm_config_audit": "false", "npm_config_fund": "false"}
+    if language == "c":  # not installed here: flags instead of pkg-config's
+        steps, command = [shlex.join(["cc", "orders.c", "-o", "orders", *flags])], "./orders"
+    else:
+        steps, command = commands(source, language)
+    for step in steps:
+        done = shell(step, folder, environment, timeout=500)
+        if done.returncode != 0:
+            sys.exit(f"{step}: status {done.returncode}")
+    return command, folder, environment
 
 
-def run(command, folder, address, form):
-    done = subprocess.run([*command, address, *form], cwd=folder, capture_output=True, text=True, timeout=60)
+def run(command, folder, environment, address, form):
+    done = shell(" ".join([command, address, *form]), folder, environment, capture_output=True, timeout=300)
     if done.returncode != 0 or done.stdout.splitlines() != EXPECTED:
         sys.exit(f"{' '.join(form) or 'unframed binary'}: status {done.returncode}\n{done.stdout}{done.stderr}")
     print(f"{' '.join(form) or 'unframed binary'}: as expected")
@@ -84,15 +86,13 @@ def main():
     if missing:
         print(f"SKIPPED: {', '.join(missing)} not found")
         sys.exit(SKIPPED)
-    folder = pathlib.Path(folder, language)
-    folder.mkdir(parents=True, exist_ok=True)
-    command = build(language, pathlib.Path(source), folder, thrift, flags)
+    command, folder, environment = build(language, pathlib.Path(source), pathlib.Path(folder), thrift, flags)
     sys.path.insert(0, str(pathlib.Path(source, "tests/support")))
     from keyway_gateway import Gateway
 
     with Gateway(POLICY) as gateway:
         for form in ([], ["framed"], ["compact"], ["framed", "compact"]):
-            run(command, folder, "%s:%d" % gateway.addresses[0], form)
+            run(command, folder, environment, gateway.address, form)
 
 
 if __name__ == "__main__":
