@@ -55,14 +55,3 @@ show keyway explain order_events --path by_time --from ts=2026-11-21T10:00:00Z -
 
 say '6. Fanned out over the buckets, merged back in time order.'
 show keyway scan order_events --path by_time --from ts=2026-11-21T10:00:00Z --to ts=2026-11-21T10:45:00Z
-
-say 'What to try next'
-cat <<'NEXT'
-  keyway describe order_events                          fields, paths and key rules
-  keyway scan order_events --path by_time --desc --limit 5 --full-scan
-  keyway scan order_events order_id=A-1003 -o json      or csv, jsonl
-  keyway policy > my.yaml                               the policy: change it, and
-  keyway check my.yaml                                  find what is wrong with it
-  keyway --help
-  curl http://127.0.0.1:9596/metrics
-NEXT
