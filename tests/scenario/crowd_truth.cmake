@@ -5,7 +5,7 @@ set(settings "KEYWAYD=$<TARGET_FILE:keywayd>;KW_CROWD_TRUTH=$<TARGET_FILE:test_c
 add_test(NAME scenario.crowd_truth.embedded
   COMMAND ${KW_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/crowd_truth.py embedded)
 set_tests_properties(scenario.crowd_truth.embedded PROPERTIES
-  LABELS scenario TIMEOUT 300 FIXTURES_REQUIRED python ENVIRONMENT "${settings}")
+  LABELS scenario TIMEOUT 600 FIXTURES_REQUIRED python ENVIRONMENT "${settings}")
 add_test(NAME scenario.crowd_truth.hbase
   COMMAND ${KW_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/crowd_truth.py hbase)
 set_tests_properties(scenario.crowd_truth.hbase PROPERTIES

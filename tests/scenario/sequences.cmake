@@ -4,7 +4,7 @@ set(kw_sequences_environment
 foreach(place embedded redis hbase)
   set(test scenario.sequences.${place})
   add_test(NAME ${test} COMMAND ${KW_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/sequences.py ${place})
-  set_tests_properties(${test} PROPERTIES LABELS scenario TIMEOUT 300 FIXTURES_REQUIRED python SKIP_RETURN_CODE 77
+  set_tests_properties(${test} PROPERTIES LABELS scenario TIMEOUT 600 FIXTURES_REQUIRED python SKIP_RETURN_CODE 77
     ENVIRONMENT "${kw_sequences_environment}")
 endforeach()
 set_tests_properties(scenario.sequences.hbase PROPERTIES LABELS "scenario;hbase" FIXTURES_REQUIRED "python;hbase"
