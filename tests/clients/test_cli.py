@@ -2,11 +2,13 @@
 
 Arguments: the program. Needs keyway_thrift and the Thrift runtime on PYTHONPATH.
 """
+import contextlib
 import csv
 import io
 import json
 import os
 import pathlib
+import pty
 import random
 import signal
 import struct
@@ -261,6 +263,24 @@ class Importing(Case):
             self.assertEqual(len(gateway.handler.rows), 25)
             self.run_ok(gateway, "import", "order_events", "-", stdin='{"order_id": "Z", "ts": 1}\n')
             self.assertIn(("Z", 1), gateway.handler.rows)
+
+    def test_progress(self):
+        """A bar on a terminal, nothing of it elsewhere."""
+        path = self.file("x.csv", "order_id,ts\n" + "".join(f"A,{i}\n" for i in range(2000)))
+        with FakeGateway() as gateway:
+            near, far = pty.openpty()
+            words = [KEYWAY, "-g", gateway.address, "import", "order_events", str(path)]
+            with subprocess.Popen(words, stderr=far) as started:
+                os.close(far)
+                shown = b""
+                with contextlib.suppress(OSError):  # that is how a terminal ends
+                    while piece := os.read(near, 65536):
+                        shown += piece
+                self.assertEqual(started.wait(60), 0, shown)
+            os.close(near)
+            self.assertRegex(shown.decode(), r"x\.csv  \[=* *\] +\d+%  \d+ records  \d+/s")
+            self.assertIn("2000 records written", shown.decode())
+            self.assertNotIn("[", keyway(gateway, "import", "order_events", str(path)).stderr)
 
     def test_interrupted(self):
         """Ctrl-C leaves no batch in between, and says where to go on."""
