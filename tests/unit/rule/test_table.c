@@ -277,6 +277,45 @@ test_collisions(void)
     g_assert_nonnull(strstr(columns, "d:c"));
 }
 
+/* GLib's answer, whose texts end at a NUL: for it, NUL is made another ASCII character. */
+static bool
+valid_for_glib(const uint8_t *bytes, size_t size)
+{
+    char text[128];
+    for (size_t i = 0; i < size; i++)
+        text[i] = bytes[i] ? (char)bytes[i] : 'x';
+    return g_utf8_validate_len(text, size, NULL);
+}
+
+/* Well-formed and broken characters at every place of texts of every length, alone and behind a NUL. */
+static void
+test_utf8(void)
+{
+    static const char *const pieces[] = {
+        "\xC3\xA9",     "\xE2\x82\xAC", "\xF0\x9F\x98\x80", "\x80", "\xC3", "\xE2\x82", "\xFF",
+        "\xED\xA0\x80", "\xC0\x80",     "\xF4\x90\x80\x80", "\x7F"};
+    size_t good = 0, bad = 0;
+    for (size_t size = 0; size <= 70; size++) {
+        for (size_t at = 0; at <= size; at++) {
+            for (size_t i = 0; i < 2 * G_N_ELEMENTS(pieces); i++) {
+                uint8_t text[128];
+                memset(text, 'a', sizeof text);
+                if (i % 2)
+                    text[at / 2] = 0;
+                size_t piece = MIN(strlen(pieces[i / 2]), size - at);
+                memcpy(text + at, pieces[i / 2], piece);
+                bool valid = kw_utf8_valid(kw_bytes_of(text, size));
+                g_assert_cmpint(valid, ==, valid_for_glib(text, size));
+                good += valid;
+                bad += !valid;
+            }
+        }
+    }
+    g_assert_cmpuint(good, >, 1000);
+    g_assert_cmpuint(bad, >, 1000);
+    g_assert_true(kw_utf8_valid(KW_BYTES_NONE));
+}
+
 int
 main(int argc, char **argv)
 {
@@ -287,6 +326,7 @@ main(int argc, char **argv)
     g_test_add_func("/rule/table/bad_cells", test_bad_cells);
     g_test_add_func("/rule/table/compare", test_compare);
     g_test_add_func("/rule/table/print", test_print);
+    g_test_add_func("/rule/table/utf8", test_utf8);
     g_test_add_func("/rule/table/collisions", test_collisions);
     return g_test_run();
 }
