@@ -33,8 +33,6 @@ double rounds_median(double *values, int count);
 
 /* Reads everything back, checks it and returns rows a second. */
 double scan_whole(bench_side *side);
-/* Takes the faster of the two ways to scan Thrift2 for the direct side. */
-void scan_choose(bench *all);
 
 /* --- measures --------------------------------------------------------------------------------- */
 

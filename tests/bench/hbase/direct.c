@@ -142,7 +142,7 @@ visit_rows(const kw_hb_TResult *rows, uint32_t count, bench_visit visit, void *u
 }
 
 static void
-scan_opened(link_to *link, unsigned scanner, bench_visit visit, void *user)
+scan_opened_of(kw_bytes table, link_to *link, unsigned scanner, bench_visit visit, void *user)
 {
     uint8_t start[1] = {(uint8_t)scanner}, stop[1] = {(uint8_t)(scanner + 1)};
     kw_hb_TScan scan = {.has_startRow = true,
@@ -151,7 +151,7 @@ scan_opened(link_to *link, unsigned scanner, bench_visit visit, void *user)
                         .stopRow = kw_bytes_of(stop, 1),
                         .has_caching = true,
                         .caching = SCAN_ROWS};
-    kw_hb_THBaseService_openScanner_args open = {.table = tables[BENCH_SALTED], .tscan = &scan};
+    kw_hb_THBaseService_openScanner_args open = {.table = table, .tscan = &scan};
     const kw_hb_THBaseService_openScanner_result *opened =
         link_call(link, &kw_hb_methods[KW_HB_THBaseService_openScanner], &open);
     check("openScanner", opened->io);
@@ -170,7 +170,19 @@ scan_opened(link_to *link, unsigned scanner, bench_visit visit, void *user)
 }
 
 static void
-scan_stateless(link_to *link, unsigned scanner, bench_visit visit, void *user)
+scan_opened(link_to *link, unsigned scanner, bench_visit visit, void *user)
+{
+    scan_opened_of(tables[BENCH_SALTED], link, scanner, visit, user);
+}
+
+static void
+scan_opened_same(link_to *link, unsigned scanner, bench_visit visit, void *user)
+{
+    scan_opened_of(KW_BYTES_LITERAL("kw_bench_gateway"), link, scanner, visit, user);
+}
+
+static void
+scan_stateless_of(kw_bytes table, link_to *link, unsigned scanner, bench_visit visit, void *user)
 {
     uint8_t start[64] = {(uint8_t)scanner}, stop[1] = {(uint8_t)(scanner + 1)};
     kw_hb_TScan scan = {.has_startRow = true,
@@ -180,7 +192,7 @@ scan_stateless(link_to *link, unsigned scanner, bench_visit visit, void *user)
                         .has_caching = true,
                         .caching = SCAN_ROWS};
     kw_hb_THBaseService_getScannerResults_args args = {
-        .table = tables[BENCH_SALTED], .tscan = &scan, .has_numRows = true, .numRows = SCAN_ROWS};
+        .table = table, .tscan = &scan, .has_numRows = true, .numRows = SCAN_ROWS};
     uint32_t count;
     do {
         const kw_hb_THBaseService_getScannerResults_result *result =
@@ -197,6 +209,12 @@ scan_stateless(link_to *link, unsigned scanner, bench_visit visit, void *user)
     } while (count == SCAN_ROWS);
 }
 
+static void
+scan_stateless_same(link_to *link, unsigned scanner, bench_visit visit, void *user)
+{
+    scan_stateless_of(KW_BYTES_LITERAL("kw_bench_gateway"), link, scanner, visit, user);
+}
+
 #define WAY_DIRECT(how)                                                                                      \
     {                                                                                                        \
         .name = "direct", .put = put, .put_many = put_many, .get = get, .page = page,                        \
@@ -205,4 +223,5 @@ scan_stateless(link_to *link, unsigned scanner, bench_visit visit, void *user)
     }
 
 const way way_direct = WAY_DIRECT(scan_opened);
-const way way_direct_stateless = WAY_DIRECT(scan_stateless);
+const way way_direct_same = WAY_DIRECT(scan_opened_same);
+const way way_direct_same_stateless = WAY_DIRECT(scan_stateless_same);

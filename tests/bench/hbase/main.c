@@ -83,8 +83,6 @@ static void
 run(bench *all, char **wanted)
 {
     const char *const *list = (const char *const *)wanted;
-    if (!generated)
-        scan_choose(all);
     table_begin();
     if (g_strv_contains(list, "put"))
         measure_calls(all, WORK_PUT);
