@@ -89,16 +89,24 @@ kw_gather_free(kw_gather *gather)
 
 /* --- what the page still wants --------------------------------------------------------------------- */
 
+size_t
+kw_gather_bytes_left(const kw_gather *gather)
+{
+    size_t bytes = gather->spec.more_pages ? 2 * gather->max_bytes : gather->max_bytes;
+    return bytes > gather->page_bytes ? bytes - gather->page_bytes : 0;
+}
+
+/* With more pages to come, those of the next one are wanted as well. */
 uint64_t
 kw_gather_wanted(const kw_gather *gather)
 {
-    uint64_t rows = gather->max_rows - gather->count;
+    uint64_t pages = gather->spec.more_pages ? 2 : 1;
+    uint64_t rows = pages * gather->max_rows - gather->count;
     if (gather->spec.limit)
         rows = MIN(rows, gather->spec.limit - gather->returned);
     if (gather->read_rows && !gather->sifts) {
         uint64_t row_bytes = gather->read_bytes / gather->read_rows + 1;
-        uint64_t left = gather->max_bytes > gather->page_bytes ? gather->max_bytes - gather->page_bytes : 0;
-        rows = MIN(rows, left / row_bytes + 1);
+        rows = MIN(rows, kw_gather_bytes_left(gather) / row_bytes + 1);
     }
     if (gather->sifts && gather->seen) {
         double per_row = ((double)gather->seen + 1) / ((double)gather->returned + 1);

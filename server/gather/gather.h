@@ -29,6 +29,7 @@ typedef struct kw_gather_spec {
     kw_bytes filter;
     size_t buffer_bytes; /* read-ahead of all runs together */
     uint64_t limit;      /* rows still wanted over all pages; 0: no limit */
+    bool more_pages; /* this gather will be asked for the next ones as well: read on behind a page's end */
     /* Called once for every row of a range, in order; ret_accepted false: the row is dropped (scanned, not
      * returned). An error ends the page. NULL: every row counts. */
     bool (*accept)(void *user, kw_row *row, bool *ret_accepted, kw_error *ret_error);

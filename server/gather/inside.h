@@ -125,6 +125,7 @@ typedef enum kw_step {
 
 /* Rows that the page in work still wants the store to give. */
 uint64_t kw_gather_wanted(const kw_gather *gather);
+size_t kw_gather_bytes_left(const kw_gather *gather);
 /* Offers the next row in order. ret_kept: it is in the page now. False: accept failed, gather->error says
  * why. */
 bool kw_gather_take(kw_gather *gather, uint32_t range, kw_row *row, size_t row_bytes, bool *ret_kept);

@@ -64,13 +64,14 @@ chunk_of(const kw_stream *stream, const kw_demand *demand, uint64_t buffered)
     size_t rows = MAX(share / bytes_per_row(gather), 1);
     if (gather->read_memory)
         share = (size_t)((double)share * (double)gather->read_bytes / (double)gather->read_memory);
-    if (!gather->sifts) {
-        size_t left = gather->max_bytes > gather->page_bytes ? gather->max_bytes - gather->page_bytes : 1;
+    if (!gather->sifts && !gather->spec.more_pages) {
         double part = 1.25 * (double)kw_demand_expected(demand) / (double)demand->wanted;
-        share = MIN(share, (size_t)(part * (double)left));
+        share = MIN(share, (size_t)(part * (double)kw_gather_bytes_left(gather)));
     }
 
-    return (chunk){.rows = (uint32_t)MIN(rows, kw_demand_rows(demand, buffered)),
+    /* What a page leaves over serves the next one: no small fetches towards its end. */
+    size_t needed = gather->spec.more_pages ? demand->wanted : kw_demand_rows(demand, buffered);
+    return (chunk){.rows = (uint32_t)MIN(MIN(rows, needed), UINT32_MAX),
                    .bytes = MAX(share, CHUNK_BYTES_MIN)};
 }
 
@@ -80,7 +81,8 @@ set_batch(kw_stream *stream, kw_rows *rows)
     stream->batch = rows;
     stream->head = rows->rows;
     stream->last = rows->rows + rows->count - 1;
-    stream->mark = rows->rows + rows->count / 2;
+    bool at_once = stream->gather->spec.more_pages && rows->count > 1;
+    stream->mark = rows->rows + (at_once ? 1 : rows->count / 2);
     stream->row_bytes = (uint32_t)MIN(rows->bytes / rows->count, UINT32_MAX);
     stream->kept = false;
 }
@@ -128,6 +130,8 @@ arrived(void *user, kw_rows *rows, const kw_error *error)
     else
         receive(stream, rows);
     kw_group_arrived(stream, was_ready);
+    if (gather->spec.more_pages)
+        kw_stream_ahead(stream);
     kw_streams_start_waiting(gather);
     kw_gather_go_on(gather);
 }
@@ -160,7 +164,8 @@ fetch(kw_stream *stream, const kw_demand *demand, chunk what)
     stream->reserved = MIN(2 * what.bytes, (size_t)what.rows * bytes_per_row(gather));
     gather->held_bytes += stream->reserved;
     gather->in_flight++;
-    bool more = kw_demand_expected(demand) > what.rows || gather->sifts || gather->spec.filter.size;
+    bool more = gather->spec.more_pages || kw_demand_expected(demand) > what.rows || gather->sifts ||
+                gather->spec.filter.size;
     kw_run_fetch(stream->run, what.rows, what.bytes, more, gather->deadline, arrived, stream);
 }
 
@@ -238,13 +243,18 @@ kw_stream_need(kw_stream *stream)
         fetch_or_wait(stream, &demand);
 }
 
+/* Streams of one group are read evenly, so they would all ask at once and then all wait for the last of them.
+ * With more pages to come, a fetch is always under way beside the batch that is read. */
 void
 kw_stream_ahead(kw_stream *stream)
 {
     if (!can_fetch(stream) || stream->waiting)
         return;
     kw_demand demand = demand_of(stream);
-    if (kw_demand_ahead(&demand, buffered_rows(stream)))
+    uint64_t buffered = buffered_rows(stream);
+    bool worth = stream->gather->spec.more_pages ? kw_demand_expected(&demand) > buffered
+                                                 : kw_demand_ahead(&demand, buffered);
+    if (worth)
         fetch_or_wait(stream, &demand);
 }
 

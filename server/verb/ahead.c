@@ -1,12 +1,14 @@
 /* See ahead.h.
  *
- *   next(cursor) --> read already? --> answered, and the next one is begun
+ *   next(cursor) --> read already? --> answered, and the next one is begun, by the same scan
  *               \--> being read?   --> answered when it is there
- *                \-> neither       --> kw_verb_next, and the next one is begun
+ *                \-> neither       --> kw_verb_next, and the next one is begun, by a scan of its own
  */
 #include "verb/ahead.h"
 
 #include "base/counters.h"
+#include "verb/page.h"
+#include "verb/scan.h"
 
 #include <glib.h>
 
@@ -20,7 +22,9 @@ typedef struct page_ahead {
     kw_ahead *of;
     kw_call call;    /* its own: arena, references, deadline */
     kw_bytes cursor; /* that it answers */
-    uint64_t writes;
+    kw_scan *scan;   /* that reads it, and the one behind it */
+    uint64_t writes; /* when the scan was begun */
+    kw_deadline scan_until;
     kw_deadline stale_at; /* once it is ready */
     bool ready;
     bool forgotten;
@@ -40,10 +44,12 @@ struct kw_ahead {
 };
 
 static void begin(kw_ahead *ahead, const kw_call *like, kw_bytes cursor, uint64_t writes);
+static void begin_behind(page_ahead *before);
 
 static void
 page_free(page_ahead *page)
 {
+    kw_scan_free(page->scan);
     kw_policy_unref((kw_policy *)page->call.policy);
     kw_keyring_unref(page->call.keyring);
     kw_arena_free(page->call.arena);
@@ -69,7 +75,7 @@ hand_out(page_ahead *page, kw_scan_done done, void *user)
     g_queue_unlink(&page->of->pages, &page->link);
     kw_counters_add(KW_FIGURE_pages_ahead_used, 1);
     if (page->page.cursor.size)
-        begin(page->of, &page->call, page->page.cursor, page->writes);
+        begin_behind(page);
     done(user, &page->page, NULL);
     page_free(page);
 }
@@ -139,18 +145,23 @@ make_room(kw_ahead *ahead)
     return false;
 }
 
-/* writes: what the count was when the page before was begun. Where callers write meanwhile, reading ahead
- * would be in vain. */
-static void
-begin(kw_ahead *ahead, const kw_call *like, kw_bytes cursor, uint64_t writes)
+/* Where callers write meanwhile, reading ahead would be in vain. */
+static bool
+is_worth_it(kw_ahead *ahead, uint64_t writes)
 {
-    if (ahead->closing || atomic_load(ahead->writes) != writes || ahead->reading >= KW_AHEAD_PAGES_MAX)
-        return;
-    if (!make_room(ahead))
-        return;
+    return !ahead->closing && atomic_load(ahead->writes) == writes && ahead->reading < KW_AHEAD_PAGES_MAX &&
+           make_room(ahead);
+}
+
+static void
+read_page(kw_ahead *ahead, const kw_call *like, kw_bytes cursor, uint64_t writes, kw_scan *scan,
+          kw_deadline scan_until)
+{
     kw_arena *arena = kw_arena_new();
     page_ahead *page = KW_ARENA_NEW(arena, page_ahead);
     page->of = ahead;
+    page->scan = scan;
+    page->scan_until = scan_until;
     page->writes = writes;
     page->call = *like;
     page->call.arena = arena;
@@ -163,7 +174,31 @@ begin(kw_ahead *ahead, const kw_call *like, kw_bytes cursor, uint64_t writes)
     page->link.data = page;
     g_queue_push_tail_link(&ahead->pages, &page->link);
     ahead->reading++;
-    kw_verb_next(&page->call, page->cursor, arrived, page);
+    kw_scan_next(scan, &page->call, arrived, page);
+}
+
+/* writes: what the count was when the page before was begun. */
+static void
+begin(kw_ahead *ahead, const kw_call *like, kw_bytes cursor, uint64_t writes)
+{
+    kw_error error;
+    kw_scan *scan = is_worth_it(ahead, writes) ? kw_scan_of_cursor(like, cursor, &error) : NULL;
+    if (scan)
+        read_page(ahead, like, cursor, writes, scan, kw_deadline_in_ms(KW_AHEAD_SCAN_MS));
+}
+
+/* By the same scan, unless that has had its time: what it has buffered gets old. */
+static void
+begin_behind(page_ahead *before)
+{
+    kw_ahead *ahead = before->of;
+    if (kw_deadline_passed(before->scan_until)) {
+        begin(ahead, &before->call, before->page.cursor, before->writes);
+        return;
+    }
+    if (is_worth_it(ahead, before->writes))
+        read_page(ahead, &before->call, before->page.cursor, before->writes, g_steal_pointer(&before->scan),
+                  before->scan_until);
 }
 
 static page_ahead *
@@ -188,30 +223,59 @@ is_good(const kw_ahead *ahead, const page_ahead *page, const kw_call *call)
     return page->ready ? !kw_deadline_passed(page->stale_at) : call->deadline > page->call.deadline;
 }
 
-typedef struct plain_next {
+/* A page that was not read ahead. */
+typedef struct plain_page {
     kw_ahead *ahead;
-    size_t least; /* rows of a page behind which the next one is worth reading */
     const kw_call *call;
     uint64_t writes;
+    kw_scan *scan; /* of a first page of many rows: it reads the second as well */
     kw_scan_done done;
     void *user;
-} plain_next;
+} plain_page;
 
 static void
-plain_done(void *user, const kw_scan_page *page, const kw_error *error)
+next_done(void *user, const kw_scan_page *page, const kw_error *error)
 {
-    plain_next *self = user;
-    if (page && page->cursor.size && page->count >= self->least)
+    plain_page *self = user;
+    if (page && page->cursor.size)
         begin(self->ahead, self->call, page->cursor, self->writes);
     self->done(self->user, page, error);
+}
+
+static void
+first_done(void *user, const kw_scan_page *page, const kw_error *error)
+{
+    plain_page *self = user;
+    if (page && page->cursor.size && page->count >= MANY_ROWS && is_worth_it(self->ahead, self->writes))
+        read_page(self->ahead, self->call, page->cursor, self->writes, self->scan,
+                  kw_deadline_in_ms(KW_AHEAD_SCAN_MS));
+    else
+        kw_scan_free(self->scan);
+    self->done(self->user, page, error);
+}
+
+static bool
+wants_many(const kw_call *call, const kw_scan_request *request)
+{
+    uint32_t rows = kw_page_limits_of(call, request).rows;
+    return rows >= MANY_ROWS && (request->limit == 0 || request->limit > rows);
 }
 
 void
 kw_ahead_scan(kw_ahead *ahead, kw_call *call, const kw_scan_request *request, kw_scan_done done, void *user)
 {
-    plain_next *self = KW_ARENA_NEW(call->arena, plain_next);
-    *self = (plain_next){ahead, MANY_ROWS, call, atomic_load(ahead->writes), done, user};
-    kw_verb_scan(call, request, plain_done, self);
+    kw_error error;
+    if (!wants_many(call, request)) {
+        kw_verb_scan(call, request, done, user);
+        return;
+    }
+    plain_page *self = KW_ARENA_NEW(call->arena, plain_page);
+    *self = (plain_page){ahead, call, atomic_load(ahead->writes), NULL, done, user};
+    self->scan = kw_scan_of_request(call, request, &error);
+    if (self->scan)
+        kw_scan_next(self->scan, call, first_done, self);
+    else
+        done(user, NULL, &error);
 }
 
 void
@@ -232,9 +296,9 @@ kw_ahead_next(kw_ahead *ahead, kw_call *call, kw_bytes cursor, kw_scan_done done
         page->user = user;
         return;
     }
-    plain_next *self = KW_ARENA_NEW(call->arena, plain_next);
-    *self = (plain_next){ahead, 0, call, atomic_load(ahead->writes), done, user};
-    kw_verb_next(call, cursor, plain_done, self);
+    plain_page *self = KW_ARENA_NEW(call->arena, plain_page);
+    *self = (plain_page){ahead, call, atomic_load(ahead->writes), NULL, done, user};
+    kw_verb_next(call, cursor, next_done, self);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */

@@ -3,8 +3,10 @@
  * Who asked for a second page, or for a first one of many rows, will probably ask for the next: it is read
  * while the caller still works on this one, as any scanner of HBase's client reads ahead. It is only a
  * shortcut: the cursor stays the whole truth, another gateway goes on from it just as well, and a page that
- * nobody fetched is forgotten. A page read ahead is at most KW_AHEAD_MS old, and older than no write that
- * this gateway answered: those make it forget. One per loop; the count of writes is shared.
+ * nobody fetched is forgotten. A page read ahead waits at most KW_AHEAD_MS, and is older than no write that
+ * this gateway answered: those make it forget. As with any scanner of HBase, what others write meanwhile may
+ * be seen or not; one scan reads on for KW_AHEAD_SCAN_MS, then the next is begun. One per loop; the count of
+ * writes is shared.
  */
 #pragma once
 
@@ -13,6 +15,7 @@
 #include <stdatomic.h>
 
 #define KW_AHEAD_MS 1000
+#define KW_AHEAD_SCAN_MS 5000
 #define KW_AHEAD_PAGES_MAX 4
 
 typedef struct kw_ahead kw_ahead;

@@ -135,8 +135,8 @@ static bool
 decode_cell(kw_reader *reader, size_t number, kw_bytes cell, kw_error *ret_error)
 {
     kw_value value;
-    if (!kw_field_decode_cell(reader->table, &reader->table->fields[number], cell, reader->call->arena,
-                              &value, ret_error) ||
+    if (!kw_field_decode_cell(reader->table, &reader->table->fields[number], cell, scratch_of(reader), &value,
+                              ret_error) ||
         !check_agrees(reader, number, value, ret_error))
         return false;
     reader->record.values[number] = value;
@@ -202,11 +202,11 @@ kw_reader_borrow(kw_reader *reader)
 }
 
 kw_record
-kw_reader_keep(kw_reader *reader)
+kw_reader_keep(kw_reader *reader, kw_arena *arena)
 {
-    kw_record kept = kw_record_new(reader->table, reader->call->arena);
+    kw_record kept = kw_record_new(reader->table, arena);
     for (size_t i = 0; i < reader->table->fields_count; i++)
         if (reader->wants[i] == WANT_RETURN)
-            kept.values[i] = kw_value_copy(reader->record.values[i], reader->call->arena);
+            kept.values[i] = kw_value_copy(reader->record.values[i], arena);
     return kept;
 }

@@ -1,7 +1,7 @@
 /* Rows as records: reads the fields that a call wants out of rows of one path.
  *
  * A record always has its identity fields; the others only when they were asked for. What is kept is
- * copied into the call's arena, so rows may go; what is borrowed needs them. Columns that no field names are
+ * copied, so rows may go; what is borrowed needs them. Columns that no field names are
  * passed over, and so is the marker.
  */
 #pragma once
@@ -28,8 +28,8 @@ bool kw_reader_decode(kw_reader *reader, const kw_row *row, const kw_record **re
 bool kw_reader_decode_cells(kw_reader *reader, const kw_row *row, const kw_record **ret_record,
                             kw_error *ret_error);
 
-/* The record decoded last with the fields to return, copied to the call's arena. */
-kw_record kw_reader_keep(kw_reader *reader);
+/* The record decoded last with the fields to return, copied to the arena. */
+kw_record kw_reader_keep(kw_reader *reader, kw_arena *arena);
 
 /* The same with bytes that are slices of the row. Without a scratch arena only. */
 kw_record kw_reader_borrow(kw_reader *reader);

@@ -1,14 +1,16 @@
 /* The sorted rows of one range, a fetch at a time. The run keeps its place by the last row key it
  * handed out, so whatever happens to a scanner or a server, it goes on behind that row.
  *
- *   fetch --> the first, or many rows --> getScannerResults (nothing stays open)
- *        \--> few rows, again and again --> opened scanner, read ahead by the server (scanner.c)
+ *   fetch --> few rows, or nothing known to follow --> getScannerResults (nothing stays open)
+ *        \--> many rows, or again, with more to follow --> opened scanner (scanner.c)
  *   failed, scanner gone, connection lost --> again behind the last row, within deadline and budget
  *   answer too large                      --> again with fewer rows
  *
- * Measured (100,000 rows of three 100-byte cells, 16 runs on 8 channels, rows/s, stateless against
- * opened): 10 rows a fetch 36k / 113k, 50 rows 103k / 188k, 250 rows 223k / 206k, 1,000 rows
- * 147k / 111k, 4,000 rows 79k / 50k (the Thrift2 server's heap). Hence SCANNER_ROWS and ROWS_MOST.
+ * A stateless call pays for a scan's opening each time, on the Thrift2 server and on the region server;
+ * an opened scanner pays two calls more, once, and a small fetch from it is worth reading ahead.
+ * Measured (100,000 rows of three 100-byte cells, 16 direct scanners at once, rows/s, stateless against
+ * opened, three runs): 100 rows a fetch 73k / 91k, 500 rows 68k / 104k, 1,000 rows 64k to 69k /
+ * 86k to 91k. Fetches of more than ROWS_MOST only fill the Thrift2 server's heap.
  * Where a scan starts and stops is in range.c.
  */
 #include "store/hbase/convert.h"
@@ -24,7 +26,8 @@
 #define FIRST_ROWS 256
 #define FIRST_ROW_BYTES 512
 #define ROWS_MOST 1000
-/* Fetches smaller than this are worth an opened scanner, which reads as many rows ahead ... */
+/* A first fetch of as many rows, with more to follow, is worth an opened scanner; so many rows a scanner
+ * reads ahead ... */
 #define SCANNER_ROWS 256
 /* ... or as many bytes. */
 #define SCANNER_BYTES ((size_t)1024 * 1024)
@@ -221,7 +224,7 @@ wants_scanner(const kw_hbase_run *run)
 {
     if (run->stateful_filter)
         return true;
-    return run->more_hint && run->started && run->wanted < SCANNER_ROWS;
+    return run->more_hint && (run->started || run->wanted >= SCANNER_ROWS);
 }
 
 static uint32_t

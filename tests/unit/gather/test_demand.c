@@ -299,7 +299,7 @@ watch_memory(void *user, kw_row *row, bool *ret_accepted, kw_error *ret_error)
 }
 
 static void
-check_budget(uint32_t ranges, uint32_t rows, size_t budget, bool copies)
+check_budget(uint32_t ranges, uint32_t rows, size_t budget, bool copies, bool more_pages)
 {
     bed *self = even_bed(ranges, rows, false);
     self->control->shuffle = true;
@@ -309,6 +309,7 @@ check_budget(uint32_t ranges, uint32_t rows, size_t budget, bool copies)
     spec.accept = watch_memory;
     spec.accept_user = &memory;
     spec.accept_copies = copies;
+    spec.more_pages = more_pages;
     memory.gather = kw_gather_new(self->door, &spec);
     size_t count = 0;
     do {
@@ -331,10 +332,12 @@ check_budget(uint32_t ranges, uint32_t rows, size_t budget, bool copies)
 static void
 test_budget(void)
 {
-    check_budget(1, 20000, 64 * 1024, true);
-    check_budget(16, 2000, 128 * 1024, true);
-    check_budget(16, 2000, 128 * 1024, false);
-    check_budget(128, 200, 1024 * 1024, true);
+    for (int more = 0; more < 2; more++) {
+        check_budget(1, 20000, 64 * 1024, true, more);
+        check_budget(16, 2000, 128 * 1024, true, more);
+        check_budget(16, 2000, 128 * 1024, false, more);
+        check_budget(128, 200, 1024 * 1024, true, more);
+    }
 }
 
 int

@@ -28,6 +28,7 @@ read_on_one_gather(bed *self, uint32_t rows_most)
 {
     kw_gather_spec spec = bed_spec(self);
     spec.buffer_bytes = bed_random(2) ? 2048 : 64 * 1024;
+    spec.more_pages = bed_random(2);
     kw_gather *gather = kw_gather_new(self->door, &spec);
     bed_forget(self);
     do
@@ -72,6 +73,7 @@ test_limit(void)
         bed *self = random_bed();
         kw_gather_spec spec = bed_spec(self);
         spec.limit = 1 + bed_random(100);
+        spec.more_pages = bed_random(2);
         kw_gather *gather = kw_gather_new(self->door, &spec);
         do
             bed_page(self, gather, 1 + bed_random(30), 64 * 1024);

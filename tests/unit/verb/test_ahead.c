@@ -79,13 +79,19 @@ turn(reader *self, bool until_done)
 }
 
 static void
-first(reader *self)
+first_of(reader *self, const char *question)
 {
-    kw_scan_request request = desk_request(self->desk, PAGE);
+    kw_scan_request request = desk_request(self->desk, question);
     self->done = false;
     g_string_truncate(self->rows, 0);
     kw_ahead_scan(self->ahead, &self->desk->call, &request, paged, self);
     turn(self, true);
+}
+
+static void
+first(reader *self)
+{
+    first_of(self, PAGE);
 }
 
 static void
@@ -122,6 +128,50 @@ test_same_rows(void)
         g_assert_cmpint(used() - before, >=,
                         EVENTS / 2 / 20 - 3); /* all but the first two, and maybe the end */
     }
+    reader_free(self);
+}
+
+/* Large pages are all read by one scan, over which a limit counts. */
+static void
+test_large_pages(void)
+{
+    static const char *const questions[] = {
+        "orders path=by_time full=1", "orders path=by_time full=1 limit=2500",
+        "orders path=by_time full=1 limit=2000", "orders path=by_time full=1 order=desc limit=3001"};
+    reader *self = reader_new();
+    for (unsigned i = EVENTS; i < 3200; i++)
+        put(self, i);
+    for (size_t i = 0; i < G_N_ELEMENTS(questions); i++) {
+        g_autofree char *expected = desk_scan_all(self->desk, questions[i]);
+        int64_t before = used();
+        size_t pages = 1;
+        for (first_of(self, questions[i]); self->code == KW_OK && self->cursor.size; pages++)
+            next(self);
+        g_assert_cmpint(self->code, ==, KW_OK);
+        g_assert_cmpstr(self->rows->str, ==, expected);
+        g_assert_cmpuint(pages, >=, 2);
+        g_assert_cmpint(used() - before, ==, (int64_t)pages - 1);
+    }
+    reader_free(self);
+}
+
+/* A row that the scan has read already for its next page, and that is written before that is asked for. */
+static void
+test_large_pages_see_writes(void)
+{
+    reader *self = reader_new();
+    for (unsigned i = EVENTS; i < 2600; i++)
+        put(self, i);
+    first_of(self, "orders path=by_time full=1");
+    turn(self, false);
+    int64_t before = used();
+    put(self, 1201);
+    put(self, 2401);
+    for (int page = 0; page < 2; page++)
+        next(self);
+    g_assert_nonnull(strstr(self->rows->str, "order_id=o1201"));
+    g_assert_nonnull(strstr(self->rows->str, "order_id=o2401"));
+    g_assert_cmpint(used() - before, <=, 1); /* the last, begun behind the writes */
     reader_free(self);
 }
 
@@ -177,6 +227,8 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/verb/ahead/same-rows", test_same_rows);
+    g_test_add_func("/verb/ahead/large-pages", test_large_pages);
+    g_test_add_func("/verb/ahead/large-pages-see-writes", test_large_pages_see_writes);
     g_test_add_func("/verb/ahead/sees-writes", test_sees_writes);
     g_test_add_func("/verb/ahead/identity", test_identity);
     g_test_add_func("/verb/ahead/stale", test_stale);
