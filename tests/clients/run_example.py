@@ -86,7 +86,7 @@ def main():
     if missing:
         print(f"SKIPPED: {', '.join(missing)} not found")
         sys.exit(SKIPPED)
-    command, folder, environment = build(language, pathlib.Path(source), pathlib.Path(folder), thrift, flags)
+    command, folder, environment = build(language, pathlib.Path(source), pathlib.Path(folder, language), thrift, flags)
     sys.path.insert(0, str(pathlib.Path(source, "tests/support")))
     from keyway_gateway import Gateway
 
