@@ -152,7 +152,7 @@ call_loop(void *user)
     bool direct = of->side->way != &way_gateway;
     uint64_t rows = of->side->rows / of->callers;
     g_autoptr(GByteArray) table = byte_array(KW_BYTES_LITERAL("kw_bench_direct"));
-    for (uint64_t start = kw_clock_mono_ns(); start < of->to_ns; start = kw_clock_mono_ns()) {
+    for (uint64_t start = kw_clock_mono_ns(); start < of->to_ns || !of->served; start = kw_clock_mono_ns()) {
         uint64_t number = of->number + of->callers * (kw_random_u64() % rows);
         kw_arena_reset(of->arena);
         if (of->what == WORK_PUT)

@@ -15,7 +15,7 @@ read -ra more <<<"${KEYWAY_GROWTH:-}"
 [ $# -gt 0 ] || set -- callers buckets size rows
 for kind in "$@"; do
   case $kind in
-  callers) arguments=(--rounds 2 --slice-ms 700 --rows 10000 --warm 8) ;;
+  callers) arguments=(--rounds 2 --slice-ms 650 --rows 10000 --warm 8) ;;
   buckets) arguments=(--rounds 5 --slice-ms 400 --rows 10000 --warm 5) ;;
   size) arguments=(--rounds 2 --slice-ms 700 --rows 10000 --warm 6) ;;
   rows) arguments=(--rounds 3 --slice-ms 400 --rows 10000 --warm 5) ;;
