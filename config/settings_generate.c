@@ -73,7 +73,8 @@ static const kw_setting generate_settings[] = {
      .fallback = "50",
      .only = SEQUENCE,
      .about =
-         "The next block is taken when so many percent of a block are left, so that writers do not wait."},
+         "The next block is taken when so many percent of a block are left, so that writers do not wait; and "
+         "the first block of the next period before that begins. 0: only when a number is wanted."},
     {.name = "per",
      .kind = KW_KIND_ENUM,
      .offset = offsetof(kw_model_generate, per),

@@ -11,6 +11,7 @@ kw_number_range_of(const kw_model_generate *generate)
                              .length = length,
                              .wrap = generate->wrap,
                              .block = block,
+                             .ahead = generate->prefetch > 0,
                              .prefetch_at = block * (uint64_t)generate->prefetch / 100};
 }
 

@@ -13,7 +13,8 @@ typedef struct kw_number_range {
     uint64_t length; /* numbers there are */
     bool wrap;
     uint64_t block;       /* numbers taken at once */
-    uint64_t prefetch_at; /* numbers left when the next block is fetched; 0: none is fetched ahead */
+    bool ahead;           /* blocks are taken before they are needed */
+    uint64_t prefetch_at; /* ... when so many numbers are left */
 } kw_number_range;
 
 /* Places next..end - 1. */

@@ -47,6 +47,16 @@ void kw_want_failed(kw_want *want, const kw_error *error);
 
 /* --- slots ------------------------------------------------------------------------------------------ */
 
+/* Which period the numbers of a slot are of. */
+typedef struct kw_slot_period {
+    kw_period per;
+    GTimeZone *zone; /* NULL: UTC */
+    kw_period_at at; /* unless per is EVER; its time is that of the record last asked for */
+    bool follows;    /* numbers of the period before it were asked for, so time goes on in the records */
+    bool used;       /* numbers of it were asked for */
+    bool turned;     /* the first block of the next period was seen to */
+} kw_slot_period;
+
 /* The numbers that a loop has of one counter. */
 typedef struct kw_slot {
     kw_bytes name; /* of the counter */
@@ -64,11 +74,13 @@ typedef struct kw_slot {
     bool swept;                 /* a sweep holds it */
     struct kw_slot *next, **at; /* on the shelf */
     uint64_t touched_ns;
+    size_t series; /* bytes of the name that all periods share */
+    kw_slot_period period;
 } kw_slot;
 
 /* name is taken over as it is; told is taken over. */
 kw_slot *kw_slot_new(kw_maker *maker, kw_bytes name, char *told, const kw_number_range *range,
-                     kw_keeping keeping);
+                     const kw_slot_period *period);
 void kw_slot_free(kw_slot *slot);
 
 /* The next number, if there is one in hand. LIMIT when there will be none any more (ret_error). */
@@ -80,6 +92,9 @@ void kw_slot_wait(kw_slot *slot, kw_want *want);
 
 /* Fails what has waited too long (or all, with `why`); the earliest deadline left. */
 kw_deadline kw_slot_sweep(kw_slot *slot, const kw_error *why);
+
+/* A block is on its way, unless numbers are in hand. */
+void kw_slot_prepare(kw_slot *slot);
 
 /* As kw_maker_allocate. */
 void kw_slot_allocate(kw_slot *slot, int64_t numbers, kw_deadline deadline, kw_allocated done, void *user);
@@ -99,6 +114,10 @@ typedef struct kw_shelf kw_shelf;
 kw_shelf *kw_shelf_new(kw_maker *maker, const kw_model_sequences *settings);
 void kw_shelf_free(kw_shelf *self);
 
+/* The slot of the period after this one's, made when missing; NULL when there is none. Slots that rest may be
+ * dropped, but for swept ones. */
+kw_slot *kw_shelf_after(kw_shelf *self, const kw_slot *slot);
+
 /* The slot that the number of a record comes from; values: of the record. NULL and INVALID: it has none,
  * because its time is missing or too far away. Good until the next time the shelf is asked, unless somebody
  * waits. */
@@ -108,6 +127,17 @@ kw_slot *kw_shelf_find(kw_shelf *self, const kw_table *table, const kw_field *fi
 /* The slots, each with the next one; new ones come in front. No GLib array: its memory wanders between
  * threads in a way that ThreadSanitizer cannot see. */
 kw_slot *kw_shelf_first(const kw_shelf *self);
+
+/* --- the turn of periods: the first block of the next one is taken before it begins ------------------- */
+
+typedef struct kw_turn kw_turn;
+
+/* The shelf is borrowed, and freed after it. */
+kw_turn *kw_turn_new(kw_loop *loop, kw_shelf *shelf);
+void kw_turn_free(kw_turn *self);
+
+/* A number of this slot is asked for now. */
+void kw_turn_used(kw_turn *self, kw_slot *slot);
 
 /* --- the maker, for slots --------------------------------------------------------------------------- */
 

@@ -22,6 +22,7 @@ struct kw_maker {
     kw_loop *loop;
     kw_counters *counters;
     kw_shelf *slots;
+    kw_turn *turn; /* NULL when closing */
     kw_unique unique;
     flakes flakes[2]; /* by partitioned */
     kw_timer *timer;
@@ -193,13 +194,23 @@ make_value(kw_making *making, const kw_field *field, kw_value *ret_value, kw_err
     g_assert_not_reached();
 }
 
+static kw_slot *
+find_slot(kw_maker *self, const kw_table *table, const kw_field *field, const kw_value *values,
+          kw_error *ret_error)
+{
+    kw_slot *slot = kw_shelf_find(self->slots, table, field, values, ret_error);
+    if (slot && slot->period.per != KW_PERIOD_EVER && self->turn)
+        kw_turn_used(self->turn, slot);
+    return slot;
+}
+
 static void
 want_number(kw_making *making, kw_filling *filling, size_t number)
 {
     kw_maker *self = making->maker;
     int64_t made = 0;
-    kw_slot *slot = kw_shelf_find(self->slots, making->table, &making->table->fields[number], filling->values,
-                                  &filling->error);
+    kw_slot *slot =
+        find_slot(self, making->table, &making->table->fields[number], filling->values, &filling->error);
     if (!slot)
         return;
     /* Who comes while others wait stands behind them. */
@@ -310,7 +321,7 @@ kw_maker_allocate(kw_maker *self, const kw_table *table, size_t number, const kw
     else if (self->closing)
         error = ending;
     else if (how->kind == KW_MAKE_SEQUENCE)
-        slot = kw_shelf_find(self->slots, table, field, values, &error);
+        slot = find_slot(self, table, field, values, &error);
     if (error.code != KW_OK)
         done(user, 0, 0, &error);
     else if (slot)
@@ -331,6 +342,7 @@ kw_maker_new(kw_sequences *sequences, kw_loop *loop, kw_door *door)
     self->counters =
         settings->redis ? kw_counters_open_redis(settings, loop) : kw_counters_open_store(settings, door);
     self->slots = kw_shelf_new(self, settings);
+    self->turn = kw_turn_new(loop, self->slots);
     self->attempts = kw_attempts_new(loop, self->counters);
     self->timer = kw_timer_new(loop, on_timer, self);
     self->watched = KW_DEADLINE_NONE;
@@ -346,6 +358,8 @@ kw_maker_close(kw_maker *self, void (*closed)(void *user), void *user)
     sweep(self, &ending);
     kw_timer_free(self->timer);
     self->timer = NULL;
+    kw_turn_free(self->turn);
+    self->turn = NULL;
     kw_counters_close(self->counters, closed, user);
 }
 

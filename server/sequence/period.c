@@ -75,7 +75,7 @@ kw_period_find(kw_period period, GTimeZone *zone, kw_time_unit unit, int64_t tim
     if (utc_ms < LEAST_MS + DAY || utc_ms > MOST_MS - DAY)
         return false;
     int64_t shift_ms = shift_of(zone, utc_ms), local_ms = utc_ms + shift_ms;
-    kw_period_at at = {.shift_ms = shift_ms};
+    kw_period_at at = {.shift_ms = shift_ms, .time_ms = local_ms};
     if (period == KW_PERIOD_MONTH || period == KW_PERIOD_YEAR) {
         g_autoptr(GDateTime) local = g_date_time_new_from_unix_utc(floor_div(local_ms, SECOND));
         int64_t year = g_date_time_get_year(local), month = g_date_time_get_month(local) - 1;

@@ -15,6 +15,7 @@ typedef struct kw_period_at {
     int64_t start_ms; /* local time as milliseconds since 1970 */
     int64_t end_ms;   /* exclusive */
     int64_t shift_ms; /* local time minus UTC */
+    int64_t time_ms;  /* the timestamp itself, local */
 } kw_period_at;
 
 /* A timestamp in its field's unit; zone NULL: UTC. period is not EVER. False: beyond the years 1 to 9999. */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NAME_MAX_BYTES 600
+#define NAME_MAX_BYTES 300
 #define SLOTS_MANY 256 /* then those that rest are looked for */
 #define SLOT_REST_NS (UINT64_C(120) * 1000000000)
 
@@ -48,25 +48,68 @@ same_range(const kw_number_range *a, const kw_number_range *b)
     return a->from == b->from && a->length == b->length && a->wrap == b->wrap;
 }
 
+/* Names of counters: TABLE/FIELD, or TABLE/FIELD/PERIOD/INDEX; `series` bytes are TABLE/FIELD. */
+typedef struct counter_name {
+    char text[NAME_MAX_BYTES];
+    size_t series;
+    size_t size;
+} counter_name;
+
+static void
+add_period(counter_name *name, kw_period per, int64_t index)
+{
+    char *end = name->text + name->series;
+    int size = per == KW_PERIOD_EVER ? 0
+                                     : snprintf(end, NAME_MAX_BYTES - name->series, "/%s/%" G_GINT64_FORMAT,
+                                                kw_period_name(per), (gint64)index);
+    g_assert(size >= 0 && name->series + (size_t)size < NAME_MAX_BYTES);
+    name->size = name->series + (size_t)size;
+}
+
+static kw_bytes
+bytes_of(const counter_name *name)
+{
+    return kw_bytes_of(name->text, name->size);
+}
+
+/* "table TABLE, field FIELD", and of a period ", minute 2026-11-21 12:34" */
 static char *
-told_of(const kw_table *table, const kw_field *field, const kw_period_at *at)
+told_of(const counter_name *name, const kw_slot_period *of)
 {
     char period[KW_PERIOD_TEXT_MAX];
-    if (!at)
-        return g_strdup_printf("table %s, field %s", table->name, field->name);
-    kw_period_print(field->model->generate.per, at, period, sizeof period);
-    return g_strdup_printf("table %s, field %s, %s %s", table->name, field->name,
-                           kw_period_name(field->model->generate.per), period);
+    g_autofree char *series = g_strndup(name->text, name->series);
+    char *field = strchr(series, '/');
+    *field++ = '\0';
+    if (of->per == KW_PERIOD_EVER)
+        return g_strdup_printf("table %s, field %s", series, field);
+    kw_period_print(of->per, &of->at, period, sizeof period);
+    return g_strdup_printf("table %s, field %s, %s %s", series, field, kw_period_name(of->per), period);
+}
+
+/* Were numbers of the period before this one asked for? */
+static bool
+follows(kw_shelf *self, const counter_name *name, const kw_slot_period *period)
+{
+    counter_name before = *name;
+    if (period->per == KW_PERIOD_EVER)
+        return false;
+    add_period(&before, period->per, period->at.index - 1);
+    kw_bytes key = bytes_of(&before);
+    const kw_slot *slot = g_hash_table_lookup(self->slots, &key);
+    return slot && slot->period.used;
 }
 
 static kw_slot *
-add_slot(kw_shelf *self, kw_bytes name, const kw_table *table, const kw_field *field,
-         const kw_number_range *range, const kw_period_at *at, uint64_t now_ns)
+add_slot(kw_shelf *self, const counter_name *name, const kw_number_range *range, const kw_slot_period *period)
 {
+    uint64_t now_ns = kw_clock_mono_ns();
     if (g_hash_table_size(self->slots) >= SLOTS_MANY)
         g_hash_table_foreach_remove(self->slots, rests, &now_ns);
-    kw_slot *slot = kw_slot_new(self->maker, kw_bytes_of(g_memdup2(name.data, name.size), name.size),
-                                told_of(table, field, at), range, kw_keeping_of(field->model->generate.per));
+    kw_slot *slot = kw_slot_new(self->maker, kw_bytes_of(g_memdup2(name->text, name->size), name->size),
+                                told_of(name, period), range, period);
+    slot->period.follows = follows(self, name, period);
+    slot->touched_ns = now_ns;
+    slot->series = name->series;
     g_hash_table_insert(self->slots, &slot->name, slot);
     slot->next = self->first;
     slot->at = &self->first;
@@ -76,32 +119,44 @@ add_slot(kw_shelf *self, kw_bytes name, const kw_table *table, const kw_field *f
     return slot;
 }
 
-/* The counter's name: TABLE/FIELD, or TABLE/FIELD/PERIOD/INDEX. */
-static kw_bytes
-name_of(const kw_table *table, const kw_field *field, const kw_period_at *at, char *to)
+/* Made when missing. */
+static kw_slot *
+slot_of(kw_shelf *self, counter_name *name, const kw_number_range *range, const kw_slot_period *period)
 {
-    int size = at ? snprintf(to, NAME_MAX_BYTES, "%s/%s/%s/%" G_GINT64_FORMAT, table->name, field->name,
-                             kw_period_name(field->model->generate.per), (gint64)at->index)
-                  : snprintf(to, NAME_MAX_BYTES, "%s/%s", table->name, field->name);
-    g_assert(size > 0 && size < NAME_MAX_BYTES);
-    return kw_bytes_of(to, (size_t)size);
+    add_period(name, period->per, period->at.index);
+    kw_bytes key = bytes_of(name);
+    kw_slot *slot = g_hash_table_lookup(self->slots, &key);
+    return slot ? slot : add_slot(self, name, range, period);
 }
 
 static kw_slot *
-slot_at(kw_shelf *self, const kw_table *table, const kw_field *field, const kw_period_at *at)
+slot_at(kw_shelf *self, const kw_table *table, const kw_field *field, const kw_slot_period *period)
 {
-    char text[NAME_MAX_BYTES];
-    kw_bytes name = name_of(table, field, at, text);
+    counter_name name;
     kw_number_range range = kw_number_range_of(&field->model->generate);
-    uint64_t now_ns = kw_clock_mono_ns();
-    kw_slot *slot = g_hash_table_lookup(self->slots, &name);
-    if (!slot)
-        slot = add_slot(self, name, table, field, &range, at, now_ns);
+    int size = snprintf(name.text, sizeof name.text, "%s/%s", table->name, field->name);
+    g_assert(size > 0 && (size_t)size < sizeof name.text);
+    name.series = (size_t)size;
+    kw_slot *slot = slot_of(self, &name, &range, period);
     if (!same_range(&slot->range, &range)) /* a reload changed it; what is in hand was of the old one */
         slot->block = slot->ahead = (kw_block){0, 0}, slot->used_up = false;
     slot->range = range;
-    slot->touched_ns = now_ns;
+    slot->period.at = period->at;
+    slot->touched_ns = kw_clock_mono_ns();
     return slot;
+}
+
+kw_slot *
+kw_shelf_after(kw_shelf *self, const kw_slot *slot)
+{
+    counter_name name;
+    kw_slot_period next = {.per = slot->period.per, .zone = slot->period.zone};
+    int64_t end_ms = slot->period.at.end_ms - slot->period.at.shift_ms;
+    if (!kw_period_find(next.per, next.zone, KW_UNIT_MS, end_ms, &next.at))
+        return NULL;
+    name.series = slot->series;
+    memcpy(name.text, slot->name.data, name.series);
+    return slot_of(self, &name, &slot->range, &next);
 }
 
 static GTimeZone *
@@ -140,9 +195,9 @@ kw_shelf_find(kw_shelf *self, const kw_table *table, const kw_field *field, cons
               kw_error *ret_error)
 {
     const kw_model_generate *how = &field->model->generate;
-    kw_period_at at;
+    kw_slot_period period = {.per = how->per};
     if (how->per == KW_PERIOD_EVER)
-        return slot_at(self, table, field, NULL);
+        return slot_at(self, table, field, &period);
     int number = kw_table_find_field(table, kw_bytes_of_text(how->of));
     g_assert(number >= 0);
     kw_value time = values[number];
@@ -152,14 +207,15 @@ kw_shelf_find(kw_shelf *self, const kw_table *table, const kw_field *field, cons
                      field->name, kw_period_name(how->per), how->of);
         return NULL;
     }
-    if (!kw_period_find(how->per, zone_of(self, how->zone), table->fields[number].unit, time.number, &at)) {
+    period.zone = zone_of(self, how->zone);
+    if (!kw_period_find(how->per, period.zone, table->fields[number].unit, time.number, &period.at)) {
         kw_error_set(ret_error, KW_INVALID, "table %s, field %s: %s is not within the years 1 to 9999",
                      table->name, field->name, how->of);
         return NULL;
     }
-    if (!check_keeping(self, table, field, &at, ret_error))
+    if (!check_keeping(self, table, field, &period.at, ret_error))
         return NULL;
-    return slot_at(self, table, field, &at);
+    return slot_at(self, table, field, &period);
 }
 
 static void

@@ -10,10 +10,16 @@
 static void fetch(kw_slot *slot);
 
 kw_slot *
-kw_slot_new(kw_maker *maker, kw_bytes name, char *told, const kw_number_range *range, kw_keeping keeping)
+kw_slot_new(kw_maker *maker, kw_bytes name, char *told, const kw_number_range *range,
+            const kw_slot_period *period)
 {
     kw_slot *slot = g_new0(kw_slot, 1);
-    *slot = (kw_slot){.name = name, .maker = maker, .told = told, .range = *range, .keeping = keeping};
+    *slot = (kw_slot){.name = name,
+                      .maker = maker,
+                      .told = told,
+                      .range = *range,
+                      .keeping = kw_keeping_of(period->per),
+                      .period = *period};
     slot->last = &slot->first;
     return slot;
 }
@@ -41,6 +47,13 @@ left(const kw_slot *slot)
     return kw_block_left(&slot->block) + kw_block_left(&slot->ahead);
 }
 
+static void
+fetch_ahead(kw_slot *slot)
+{
+    if (slot->range.ahead && left(slot) <= slot->range.prefetch_at)
+        fetch(slot);
+}
+
 kw_slot_has
 kw_slot_take(kw_slot *slot, int64_t *ret_number, kw_error *ret_error)
 {
@@ -50,8 +63,7 @@ kw_slot_take(kw_slot *slot, int64_t *ret_number, kw_error *ret_error)
     }
     if (kw_block_left(&slot->block) > 0) {
         *ret_number = kw_number_at(&slot->range, slot->block.next++);
-        if (left(slot) <= slot->range.prefetch_at)
-            fetch(slot);
+        fetch_ahead(slot);
         return KW_SLOT_NUMBER;
     }
     if (!slot->used_up)
@@ -189,6 +201,13 @@ fetch(kw_slot *slot)
     count(slot, what->amount, kw_deadline_in_ms(FETCH_TIMEOUT_MS), fetched, what);
 }
 
+void
+kw_slot_prepare(kw_slot *slot)
+{
+    if (left(slot) == 0)
+        fetch(slot);
+}
+
 /* --- allocating ------------------------------------------------------------------------------------- */
 
 typedef struct allocating {
@@ -232,8 +251,7 @@ kw_slot_allocate(kw_slot *slot, int64_t numbers, kw_deadline deadline, kw_alloca
     if (in_hand) {
         first = kw_number_at(&slot->range, slot->block.next);
         slot->block.next += wanted;
-        if (left(slot) <= slot->range.prefetch_at)
-            fetch(slot);
+        fetch_ahead(slot);
         done(user, first, numbers, NULL);
         return;
     }

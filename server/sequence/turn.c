@@ -1,0 +1,132 @@
+/* The turn of a period: who writes when a new minute (say) begins should not wait for its first block, so
+ * that is taken shortly before, for series that are in use:
+ *
+ *   the minute is now       by the clock: when its last part begins, if numbers of it were asked for
+ *   the minute is another   by the records: when one comes with a time in its last part, if numbers of the
+ *                           minute before were asked for, too (late records, or a past that is played again)
+ *
+ * A minute into which nobody writes after all has had one block taken, and is not followed by another: a
+ * counter at most for each that is used. A range of few blocks is left alone, since numbers that are in
+ * hand here are missing elsewhere. */
+#include "sequence/inside.h"
+
+#include "base/clock.h"
+
+#define LAST_PART 4 /* of the period: a fourth, and no more than ... */
+#define LEAD_MOST_MS 10000
+#define BLOCKS_LEAST 10
+
+struct kw_turn {
+    kw_shelf *shelf;
+    kw_timer *timer;
+    kw_deadline watched; /* when the timer fires */
+};
+
+static int64_t
+last_part_ms(const kw_period_at *at)
+{
+    return at->end_ms - MIN((at->end_ms - at->start_ms) / LAST_PART, LEAD_MOST_MS);
+}
+
+static bool
+is_in_last_part(const kw_slot *slot, int64_t time_ms)
+{
+    const kw_period_at *at = &slot->period.at;
+    return time_ms >= last_part_ms(at) && time_ms < at->end_ms;
+}
+
+static int64_t
+now_at(const kw_slot *slot)
+{
+    return kw_clock_wall_ms() + slot->period.at.shift_ms;
+}
+
+static bool
+may_turn(const kw_slot *slot)
+{
+    return slot->period.per != KW_PERIOD_EVER && slot->period.used && !slot->period.turned &&
+           slot->range.ahead && slot->range.length / slot->range.block >= BLOCKS_LEAST;
+}
+
+static void
+turn(kw_turn *self, kw_slot *slot)
+{
+    kw_slot *next = kw_shelf_after(self->shelf, slot);
+    if (next == slot)
+        return; /* an hour that comes twice */
+    slot->period.turned = true;
+    if (next)
+        kw_slot_prepare(next);
+}
+
+/* --- by the clock ------------------------------------------------------------------------------------- */
+
+static void
+watch(kw_turn *self, const kw_slot *slot, int64_t now_ms)
+{
+    const kw_period_at *at = &slot->period.at;
+    if (now_ms < at->start_ms || now_ms >= last_part_ms(at))
+        return;
+    kw_deadline due = kw_deadline_in_ms(last_part_ms(at) - now_ms);
+    if (due >= self->watched)
+        return;
+    self->watched = due;
+    kw_timer_start_ms(self->timer, (uint64_t)kw_deadline_left_ms(due));
+}
+
+/* New slots come in front, and none of those that are looked at may go meanwhile. */
+static void
+on_timer(void *user)
+{
+    kw_turn *self = user;
+    kw_slot *first = kw_shelf_first(self->shelf);
+    self->watched = KW_DEADLINE_NONE;
+    for (kw_slot *slot = first; slot; slot = slot->next)
+        slot->swept = true;
+    for (kw_slot *slot = first; slot; slot = slot->next) {
+        if (!may_turn(slot))
+            continue;
+        int64_t now_ms = now_at(slot);
+        if (is_in_last_part(slot, now_ms))
+            turn(self, slot);
+        else
+            watch(self, slot, now_ms);
+    }
+    for (kw_slot *slot = first; slot; slot = slot->next)
+        slot->swept = false;
+}
+
+/* --- by the records ----------------------------------------------------------------------------------- */
+
+void
+kw_turn_used(kw_turn *self, kw_slot *slot)
+{
+    int64_t time_ms = slot->period.at.time_ms;
+    bool first = !slot->period.used;
+    slot->period.used = true;
+    if (!may_turn(slot))
+        return;
+    int64_t now_ms = now_at(slot);
+    if (is_in_last_part(slot, now_ms) || (slot->period.follows && is_in_last_part(slot, time_ms)))
+        turn(self, slot);
+    else if (first)
+        watch(self, slot, now_ms);
+}
+
+/* --- from new to free --------------------------------------------------------------------------------- */
+
+kw_turn *
+kw_turn_new(kw_loop *loop, kw_shelf *shelf)
+{
+    kw_turn *self = g_new0(kw_turn, 1);
+    *self = (kw_turn){.shelf = shelf, .watched = KW_DEADLINE_NONE};
+    self->timer = kw_timer_new(loop, on_timer, self);
+    return self;
+}
+
+void
+kw_turn_free(kw_turn *self)
+{
+    kw_timer_free(self->timer);
+    g_free(self);
+}

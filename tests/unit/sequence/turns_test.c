@@ -1,0 +1,287 @@
+/* Writers do not wait when a new minute (hour, ...) begins: the first block of it is in hand before, no
+ * number comes twice, each period counts from its beginning in order, and what nobody writes into is left
+ * alone. */
+#include "base/counters.h"
+#include "bed.h"
+
+#include <string.h>
+
+#define MINUTE INT64_C(60000)
+#define COUNTERS "keyway_sequences"
+#define PER_MINUTE                                                                                           \
+    "seq: {type: int, generate: {kind: sequence, from: 0, to: 99999, per: minute, of: ts, block: 50}}"
+
+static int64_t
+waits(void)
+{
+    return kw_counters_read(KW_FIGURE_sequence_waits);
+}
+
+static size_t
+counters_made(bed *self)
+{
+    return kw_memory_store_rows(self->inner, COUNTERS);
+}
+
+/* What is under way arrives. */
+static void
+settle(bed *self)
+{
+    for (int i = 0; i < 20; i++)
+        uv_run(kw_loop_uv(self->loop), UV_RUN_NOWAIT);
+}
+
+static int64_t
+number_at(bed *self, size_t gateway, int64_t time_ms)
+{
+    g_autofree char *record = g_strdup_printf("key=a ts=%" G_GINT64_FORMAT, (gint64)time_ms);
+    return bed_number(self, gateway, record, "seq");
+}
+
+static bed *
+open_at(int64_t time_ms, const char *fields)
+{
+    bed *self = bed_new("sequences: {keep: 30d}\n", fields);
+    bed_wall_ms = time_ms;
+    g_assert_true(bed_open(self, 0));
+    return self;
+}
+
+/* A put every second for ten minutes: only the very first waits. */
+static void
+test_nobody_waits(void)
+{
+    int64_t begin = bed_wall_ms / MINUTE * MINUTE + 500, before = waits();
+    bed *self = open_at(begin, PER_MINUTE);
+    for (int i = 0; i < 600; i++) {
+        g_assert_cmpint(number_at(self, 0, bed_wall_ms), ==, i % 60);
+        g_assert_cmpint(waits() - before, ==, 1);
+        settle(self);
+        bed_pass_ms(1000);
+    }
+    g_assert_cmpuint(counters_made(self), ==, 11); /* the eleventh is about to begin */
+    bed_free(self);
+}
+
+/* Three gateways at once; numbers of each go up, and none comes twice. */
+static void
+test_gateways(void)
+{
+    enum { GATEWAYS = 3, MINUTES = 6, PUTS = 400 };
+    static bool seen[MINUTES][100000];
+    int64_t begin = bed_wall_ms / MINUTE * MINUTE, before = waits();
+    bed *self = open_at(begin, PER_MINUTE);
+    for (size_t i = 1; i < GATEWAYS; i++)
+        g_assert_true(bed_open(self, i));
+    memset(seen, 0, sizeof seen);
+    for (int minute = 0; minute < MINUTES; minute++) {
+        int64_t last[GATEWAYS] = {-1, -1, -1};
+        for (int put = 0; put < PUTS; put++) {
+            size_t gateway = (size_t)put % GATEWAYS;
+            int64_t number = number_at(self, gateway, bed_wall_ms);
+            g_assert_cmpint(number, >, last[gateway]);
+            g_assert_false(seen[minute][number]);
+            seen[minute][number] = true;
+            last[gateway] = number;
+            settle(self);
+            bed_pass_ms(MINUTE / PUTS);
+        }
+    }
+    g_assert_cmpint(waits() - before, ==, GATEWAYS);
+    bed_free(self);
+}
+
+/* One put a minute, long before its end: the timer takes what the next minute needs. Played with seconds. */
+static void
+test_timer(void)
+{
+    int64_t second = bed_wall_ms / 1000 * 1000, before = waits();
+    bed *self =
+        open_at(second + 100,
+                "seq: {type: int, generate: {kind: sequence, to: 9999, per: second, of: ts, block: 5}}");
+    for (int i = 0; i < 2; i++) {
+        g_assert_cmpint(number_at(self, 0, bed_wall_ms), ==, 1);
+        g_assert_cmpuint(counters_made(self), ==, (size_t)i + 1);
+        bed_pass_ms(750);
+        while (counters_made(self) < (size_t)i + 2)
+            uv_run(kw_loop_uv(self->loop), UV_RUN_ONCE);
+        settle(self);
+        bed_pass_ms(250);
+    }
+    g_assert_cmpint(waits() - before, ==, 1);
+    bed_free(self);
+}
+
+/* Who stops writing leaves one counter behind, however much time goes by. */
+static void
+test_pauses(void)
+{
+    bed *self = open_at(bed_wall_ms / MINUTE * MINUTE + MINUTE - 5000, PER_MINUTE);
+    for (int burst = 0; burst < 20; burst++) {
+        for (int i = 0; i < 4; i++) {
+            g_assert_cmpint(number_at(self, 0, bed_wall_ms), ==, i);
+            settle(self);
+            bed_pass_ms(1000);
+        }
+        g_assert_cmpuint(counters_made(self), ==, 2 * (size_t)burst + 2);
+        bed_pass_ms(17 * MINUTE - 4000);
+    }
+    bed_free(self);
+}
+
+/* Records that come a minute and a half late, or from a past that is played again: their own time tells. */
+static void
+test_late_records(void)
+{
+    bed *self = open_at(bed_wall_ms / MINUTE * MINUTE, PER_MINUTE);
+    int64_t before = waits();
+    for (int i = 0; i < 480; i++) {
+        g_assert_cmpint(number_at(self, 0, bed_wall_ms - 90 * 1000), ==, i < 30 ? i : (i - 30) % 60);
+        settle(self);
+        bed_pass_ms(1000);
+    }
+    g_assert_cmpint(waits() - before, ==, 2); /* from the second minute on it is seen that time goes on */
+    bed_free(self);
+}
+
+/* The past from its end to its beginning: nothing is taken that is not needed. */
+static void
+test_backwards(void)
+{
+    int64_t begin = bed_wall_ms / MINUTE * MINUTE;
+    bed *self = open_at(begin + MINUTE / 2, PER_MINUTE);
+    for (int64_t i = 1; i <= 200; i++) {
+        number_at(self, 0, begin - i * 1000);
+        settle(self);
+    }
+    g_assert_cmpuint(counters_made(self), ==, 4);
+    bed_free(self);
+}
+
+/* Ranges of few blocks, and prefetch: 0, take nothing ahead. */
+static void
+test_not_wanted(void)
+{
+    static const char *const fields[] = {
+        "seq: {type: int, generate: {kind: sequence, from: 0, to: 449, per: minute, of: ts, block: 50}}",
+        "seq: {type: int, generate: {kind: sequence, from: 0, to: 99999, per: minute, of: ts, prefetch: 0, "
+        "block: 3}}"};
+    for (size_t f = 0; f < G_N_ELEMENTS(fields); f++) {
+        int64_t begin = bed_wall_ms / MINUTE * MINUTE + 500;
+        bed *self = open_at(begin, fields[f]);
+        for (int i = 0; i < 120; i++) {
+            g_assert_cmpint(number_at(self, 0, bed_wall_ms), ==, i % 60);
+            settle(self);
+            bed_pass_ms(1000);
+        }
+        g_assert_cmpuint(counters_made(self), ==, 2);
+        bed_free(self);
+    }
+}
+
+/* prefetch: 0 adds to the counter when a number is wanted and none is in hand, not before. */
+static void
+test_no_prefetch(void)
+{
+    bed *self = open_at(bed_wall_ms, "seq: {type: int, generate: {kind: sequence, block: 3, prefetch: 0}}");
+    int64_t before = kw_counters_read(KW_FIGURE_sequence_blocks);
+    for (int i = 1; i <= 9; i++) {
+        g_assert_cmpint(number_at(self, 0, 1), ==, i);
+        settle(self);
+        g_assert_cmpint(kw_counters_read(KW_FIGURE_sequence_blocks) - before, ==, (i + 2) / 3);
+    }
+    bed_free(self);
+}
+
+/* Hours in Berlin, over both ends of summer time: no wait, and the hour that comes twice counts on. */
+static void
+play_hours(int64_t begin, const char *days, int64_t twice)
+{
+    bed *self =
+        open_at(begin, "seq: {type: int, generate: {kind: sequence, from: 0, to: 99999, per: hour, of: "
+                       "ts, zone: Europe/Berlin, block: 9}}");
+    int64_t before = waits(), hour = begin, next = 0;
+    for (int64_t at = begin; at < begin + 8 * 3600000; at += 300000) {
+        if (at - hour == 3600000 * (hour == twice ? 2 : 1)) {
+            hour = at;
+            next = 0;
+        }
+        bed_wall_ms = at + 299000; /* in the last ten seconds of each hour, too */
+        g_assert_cmpint(number_at(self, 0, bed_wall_ms), ==, next++);
+        settle(self);
+    }
+    g_test_message("%s", days);
+    g_assert_cmpint(waits() - before, ==, 1);
+    bed_free(self);
+}
+
+static void
+test_summer_time(void)
+{
+    play_hours(INT64_C(1774731600000), "2026-03-28 22:00 to 06:00, an hour left out", 0);
+    play_hours(INT64_C(1792872000000), "2026-10-24 22:00 to 05:00, an hour twice", INT64_C(1792886400000));
+}
+
+/* Taking ahead fails, or its answer is lost: the next minute's first put waits, and no number comes twice. */
+static void
+test_faults(void)
+{
+    static const kw_fault faults[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED, KW_FAULT_UNKNOWN_LOST,
+                                      KW_FAULT_TIMEOUT};
+    for (size_t f = 0; f < G_N_ELEMENTS(faults); f++) {
+        int64_t begin = bed_wall_ms / MINUTE * MINUTE;
+        bed *self = open_at(begin + MINUTE - 1000, PER_MINUTE);
+        self->plan.fault = faults[f];
+        self->plan.fail_at = 1; /* taking ahead comes first */
+        g_assert_cmpint(number_at(self, 0, bed_wall_ms - 58000), ==, 0);
+        g_assert_cmpuint(self->plan.failed, ==, 1);
+        bed_free(self); /* ends before it is tried again */
+        self = open_at(begin + MINUTE - 1000, PER_MINUTE);
+        self->plan.fault = faults[f];
+        self->plan.fail_at = 1;
+        g_assert_cmpint(number_at(self, 0, bed_wall_ms), ==, 0);
+        bed_wall_ms = begin + MINUTE;
+        int64_t first = number_at(self, 0, bed_wall_ms);
+        g_assert_true(first == 0 || first == 50);
+        g_assert_cmpuint(self->plan.failed, ==, 1);
+        for (int i = 1; i < 120; i++)
+            g_assert_cmpint(number_at(self, 0, bed_wall_ms), ==, first + i);
+        bed_free(self);
+    }
+}
+
+/* A reload with another range: what was taken ahead is of the old one and is dropped. */
+static void
+test_reload(void)
+{
+    int64_t begin = bed_wall_ms / MINUTE * MINUTE;
+    bed *self = open_at(begin + MINUTE - 1000, PER_MINUTE);
+    g_assert_cmpint(number_at(self, 0, bed_wall_ms), ==, 0);
+    settle(self);
+    g_assert_cmpuint(counters_made(self), ==, 2);
+    bed_reload(
+        self, "sequences: {keep: 30d}\n",
+        "seq: {type: int, generate: {kind: sequence, from: 500, to: 99999, per: minute, of: ts, block: 50}}");
+    bed_wall_ms = begin + MINUTE;
+    g_assert_cmpint(number_at(self, 0, bed_wall_ms), ==, 550);
+    bed_free(self);
+}
+
+int
+main(int count, char **arguments)
+{
+    g_test_init(&count, &arguments, NULL);
+    bed_inject_clock();
+    g_test_add_func("/turns/nobody_waits", test_nobody_waits);
+    g_test_add_func("/turns/gateways", test_gateways);
+    g_test_add_func("/turns/timer", test_timer);
+    g_test_add_func("/turns/pauses", test_pauses);
+    g_test_add_func("/turns/late", test_late_records);
+    g_test_add_func("/turns/backwards", test_backwards);
+    g_test_add_func("/turns/not_wanted", test_not_wanted);
+    g_test_add_func("/turns/no_prefetch", test_no_prefetch);
+    g_test_add_func("/turns/summer_time", test_summer_time);
+    g_test_add_func("/turns/faults", test_faults);
+    g_test_add_func("/turns/reload", test_reload);
+    return g_test_run();
+}
