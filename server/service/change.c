@@ -82,8 +82,9 @@ kw_serve_increment(kw_exchange *exchange)
 /* --- putIf ------------------------------------------------------------------------------------ */
 
 static void
-reply_put_if(void *user, bool applied, const kw_error *error)
+reply_put_if(void *user, bool applied, kw_record made, const kw_error *error)
 {
+    (void)made; /* the reply has no room for it */
     changing *what = user;
     if (error)
         kw_exchange_fail(what->exchange, error);

@@ -1,6 +1,7 @@
 /* put_if: writes a record if one stored field of it meets a condition, atomically. On tables with one path
- * only. Stamped as other writes are, so that it is not hidden by a put before it, nor hides one behind it,
- * when the two clocks differ; a store that sees to that itself stamps it at the moment of the check. */
+ * only. What the gateway makes is made before, as for a put; when the condition is not met, it is lost.
+ * Stamped as other writes are, so that it is not hidden by a put before it, nor hides one behind it, when the
+ * two clocks differ; a store that sees to that itself stamps it at the moment of the check. */
 #include "verb/cells.h"
 #include "verb/single.h"
 #include "verb/stamp.h"
@@ -9,6 +10,9 @@
 typedef struct put_if {
     kw_call *call;
     const kw_table *table;
+    const kw_record *record;
+    kw_write_options options;
+    kw_filling filling;
     kw_write write;
     kw_check check;
     kw_put_if_done done;
@@ -42,20 +46,27 @@ make_check(put_if *self, const kw_condition_on_field *condition, kw_error *ret_e
 }
 
 static bool
-make_write(put_if *self, const kw_record *record, const kw_write_options *options, kw_error *ret_error)
+make_write(put_if *self, kw_error *ret_error)
 {
     kw_call *call = self->call;
     const kw_table *table = self->table;
+    const kw_write_options *options = &self->options;
     self->write = (kw_write){.kind = KW_WRITE_PUT,
                              .table = table->paths[0].store_table,
                              .timestamp = KW_TIMESTAMP_NONE,
                              .durability = options->durability,
                              .deadline = call->deadline};
-    if (!kw_single_path(table, "put_if", ret_error) || !kw_record_check(table, record, ret_error))
+    if (!kw_record_check(table, self->record, ret_error))
         return false;
-    self->write.cells = kw_record_cells(table, record, call->arena, &self->write.cells_count);
+    self->write.cells = kw_record_cells(table, self->record, call->arena, &self->write.cells_count);
     bool by_the_store = !options->has_timestamp && kw_store_stamps_in_order(call->store);
     return by_the_store || kw_stamp_admit(call, options, &self->write.timestamp, ret_error);
+}
+
+static void
+fail(put_if *self, const kw_error *error)
+{
+    self->done(self->user, false, (kw_record){NULL}, error);
 }
 
 static void
@@ -63,12 +74,12 @@ decided(void *user, kw_outcome outcome, bool applied, const kw_error *error)
 {
     put_if *self = user;
     if (!error) {
-        self->done(self->user, applied, NULL);
+        self->done(self->user, applied, (kw_record){applied ? self->filling.made : NULL}, NULL);
         return;
     }
     kw_error told = *error;
     told.maybe_applied = outcome == KW_OUTCOME_UNKNOWN;
-    self->done(self->user, false, &told);
+    fail(self, &told);
 }
 
 static void
@@ -76,23 +87,43 @@ found(void *user, kw_bytes row, const kw_error *error)
 {
     put_if *self = user;
     if (error) {
-        self->done(self->user, false, error);
+        fail(self, error);
         return;
     }
     self->write.row = row;
     kw_door_write_if(self->call->door, &self->write, &self->check, decided, self);
 }
 
+static void
+made(void *user)
+{
+    put_if *self = user;
+    kw_error error = self->filling.error;
+    if (error.code == KW_OK && make_write(self, &error))
+        kw_single_find(self->call, self->table, self->record, found, self);
+    else
+        fail(self, &error);
+}
+
+/* Everything that can be wrong is looked at before numbers are spent on it. */
 void
 kw_verb_put_if(kw_call *call, const kw_table *table, const kw_record *record,
                const kw_condition_on_field *condition, kw_write_options options, kw_put_if_done done,
                void *user)
 {
     put_if *self = KW_ARENA_NEW(call->arena, put_if);
-    *self = (put_if){.call = call, .table = table, .done = done, .user = user};
+    *self = (put_if){.call = call,
+                     .table = table,
+                     .record = record,
+                     .options = options,
+                     .filling = {.values = record->values},
+                     .done = done,
+                     .user = user};
     kw_error error;
-    if (make_write(self, record, &options, &error) && make_check(self, condition, &error))
-        kw_single_find(call, table, record, found, self);
+    if (!kw_single_path(table, "put_if", &error) || !make_check(self, condition, &error))
+        fail(self, &error);
+    else if (table->generated_count > 0)
+        kw_maker_fill(call->maker, call->arena, table, &self->filling, 1, call->deadline, made, self);
     else
-        done(user, false, &error);
+        made(self);
 }

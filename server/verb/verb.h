@@ -34,13 +34,13 @@ void kw_verb_increment(kw_call *call, const kw_table *table, const kw_record *ke
                        const int64_t *amounts, size_t fields_count, kw_write_options options,
                        kw_increment_record_done done, void *user);
 
-/* put_if.c */
+/* put_if.c: what the gateway made is told when the record was written (made.values NULL: nothing). */
 typedef struct kw_condition_on_field {
     size_t field;
     kw_compare compare;
     kw_value value; /* NONE: absence (EQUAL) or presence (NOT_EQUAL) */
 } kw_condition_on_field;
-typedef void (*kw_put_if_done)(void *user, bool applied, const kw_error *error);
+typedef void (*kw_put_if_done)(void *user, bool applied, kw_record made, const kw_error *error);
 void kw_verb_put_if(kw_call *call, const kw_table *table, const kw_record *record,
                     const kw_condition_on_field *condition, kw_write_options options, kw_put_if_done done,
                     void *user);

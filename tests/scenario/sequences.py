@@ -13,7 +13,7 @@ import time
 import unittest
 
 from keyway_gateway import Gateway, free_ports, plain, record, wait_until
-from keyway_thrift.ttypes import Code, KeywayError, Options, Outcome
+from keyway_thrift.ttypes import Code, CompareOp, Condition, KeywayError, Options, Outcome
 
 SKIPPED = 77
 PLACE = sys.argv.pop(1) if len(sys.argv) > 1 else "embedded"
@@ -222,6 +222,29 @@ class Sequences(unittest.TestCase):
             self.refused(Code.INVALID, "is no sequence", data.allocate, RUN, "oid", 1, None, None)
             self.refused(Code.INVALID, "1 to 1000000000", data.allocate, RUN, "id", 0, None, None)
             self.assertGreater(one.metric("keyway_sequence_numbers_total"), 99)
+
+    def test_put_if_makes_as_put_does(self):
+        with gateway() as one:
+            data = one.data()
+            key = data.allocate(RUN, "id", 1, None, None).first
+            free = Condition("note", CompareOp.EQUAL, None)
+            before = int(time.time() * 1000)
+            self.assertTrue(data.putIf(RUN, record(id=key, note="first", few=1), free, None))
+            found = plain(data.get(RUN, record(id=key), None, None).record)
+            self.assertEqual(set(found), {"id", "flake", "part", "uid", "oid", "at", "minute", "few", "ring", "note"})
+            self.assertGreaterEqual(found["at"], before)
+            self.assertFalse(data.putIf(RUN, record(id=key, note="second", few=1), free, None))
+            self.assertEqual(plain(data.get(RUN, record(id=key), None, None).record), found)
+            bound = Condition("note", CompareOp.EQUAL, record(note="first")["note"])
+            self.assertTrue(data.putIf(RUN, record(id=key, note="third", at=found["at"], few=2), bound, None))
+            third = plain(data.get(RUN, record(id=key), None, None).record)
+            self.assertEqual((third["note"], third["few"], third["at"]), ("third", 2, found["at"]))
+            self.assertNotIn(third["flake"], (found["flake"], None))
+            self.assertTrue(data.putIf(RUN, record(note="new", few=1), free, None))  # its key is made, too
+            self.refused(Code.INVALID, "sequences.keep", data.putIf, RUN, record(id=key, at=MINUTE), free, None)
+            notes = one.admin().explainPut(RUN, record(note="x", at=5)).notes
+            told = [note.split(" ")[0] for note in notes if " is made at the put; " in note]
+            self.assertEqual(told, ["id", "flake", "part", "uid", "oid", "minute", "few", "ring"])
 
     def test_killed_gateways(self):
         """Two gateways at once (embedded: one after the other) are killed and started again, in all ten lives."""

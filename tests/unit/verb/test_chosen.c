@@ -319,7 +319,7 @@ increment(desk *self, const char *table)
 }
 
 static void
-decided(void *user, bool applied, const kw_error *error)
+decided(void *user, bool applied, kw_record made, const kw_error *error)
 {
     desk *self = user;
     self->done = true;

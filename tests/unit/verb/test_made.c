@@ -16,7 +16,15 @@ static const char policy[] = "store: {kind: embedded}\n"
                              "      - field: seq\n"
                              "    paths:\n"
                              "      by_time:\n"
-                             "        key: [field: seq]\n";
+                             "        key: [field: seq]\n"
+                             "  jobs:\n"
+                             "    fields:\n"
+                             "      id: {type: int, generate: {kind: sequence, from: 1, to: 4, block: 1}}\n"
+                             "      turn: {type: int, generate: {kind: sequence, block: 2}}\n"
+                             "      owner: {type: string, values: [me, you]}\n"
+                             "      token: {type: string, generate: {kind: uuid4, given: refuse}}\n"
+                             "    key:\n"
+                             "      - field: id\n";
 
 static void
 prepared(void *user, const kw_error *error)
@@ -137,6 +145,87 @@ test_allocate(void)
     desk_free(self);
 }
 
+/* --- put_if ---------------------------------------------------------------------------------------- */
+
+static void
+decided(void *user, bool applied, kw_record made, const kw_error *error)
+{
+    desk *self = user;
+    g_assert_false(self->done);
+    self->done = true;
+    self->applied = applied;
+    self->values = made;
+    self->error = error ? *error : KW_ERROR_NONE;
+}
+
+/* On the condition that nobody owns it. */
+static bool
+put_if_free(desk *self, const char *text)
+{
+    kw_record record = desk_record(self, "jobs", text);
+    kw_condition_on_field condition = {desk_field(self, "jobs", "owner"), KW_COMPARE_EQUAL, KW_VALUE_ABSENT};
+    self->done = false;
+    kw_verb_put_if(&self->call, desk_table(self, "jobs"), &record, &condition, self->options, decided, self);
+    desk_wait(self);
+    return self->error.code == KW_OK && self->applied;
+}
+
+static kw_value
+made_by_put_if(desk *self, const char *field)
+{
+    g_assert_nonnull(self->values.values);
+    return self->values.values[desk_field(self, "jobs", field)];
+}
+
+/* As a put; what was made for a record that was not written is lost. */
+static void
+test_put_if(void)
+{
+    desk *self = open_desk();
+    g_assert_true(put_if_free(self, "owner=me"));
+    g_assert_cmpint(made_by_put_if(self, "id").number, ==, 1);
+    g_assert_cmpint(made_by_put_if(self, "turn").number, ==, 1);
+    g_assert_cmpuint(made_by_put_if(self, "token").bytes.size, ==, 36);
+    g_assert_true(g_str_has_prefix(desk_get(self, "jobs", "id=1", NULL), "id=1 turn=1 owner=me token="));
+    g_assert_false(put_if_free(self, "id=1 owner=you"));
+    g_assert_cmpint(self->error.code, ==, KW_OK);
+    g_assert_null(self->values.values);
+    g_assert_true(g_str_has_prefix(desk_get(self, "jobs", "id=1", NULL), "id=1 turn=1 owner=me token="));
+    g_assert_true(put_if_free(self, "id=9 owner=you"));
+    g_assert_cmpint(made_by_put_if(self, "turn").number, ==, 3);
+    g_assert_cmpint(made_by_put_if(self, "id").kind, ==, KW_VALUE_NONE);
+    g_assert_true(put_if_free(self, "id=10 turn=7 owner=you"));
+    g_assert_cmpint(made_by_put_if(self, "turn").kind, ==, KW_VALUE_NONE);
+    desk_free(self);
+}
+
+static void
+test_put_if_refused(void)
+{
+    desk *self = open_desk();
+    g_assert_false(put_if_free(self, "owner=me token=mine"));
+    g_assert_cmpstr(self->error.text, ==,
+                    "table jobs, field token: the gateway makes its values; leave it out");
+    g_assert_false(put_if_free(self, "owner=nobody"));
+    g_assert_cmpint(self->error.code, ==, KW_INVALID);
+    for (int i = 0; i < 4; i++)
+        put_if_free(self, "owner=me");
+    g_assert_false(put_if_free(self, "owner=me"));
+    g_assert_cmpint(self->error.code, ==, KW_LIMIT);
+    g_assert_cmpstr(self->error.text, ==, "table jobs, field id: the numbers 1 to 4 are used up");
+    g_assert_false(self->error.maybe_applied);
+    /* A condition that cannot be asked costs no number. */
+    uint64_t before = self->control->operations;
+    kw_record record = desk_record(self, "jobs", "owner=me");
+    kw_condition_on_field condition = {desk_field(self, "jobs", "id"), KW_COMPARE_EQUAL, KW_VALUE_ABSENT};
+    self->done = false;
+    kw_verb_put_if(&self->call, desk_table(self, "jobs"), &record, &condition, self->options, decided, self);
+    desk_wait(self);
+    g_assert_cmpint(self->error.code, ==, KW_INVALID);
+    g_assert_cmpuint(self->control->operations, ==, before);
+    desk_free(self);
+}
+
 int
 main(int count, char **arguments)
 {
@@ -145,5 +234,7 @@ main(int count, char **arguments)
     g_test_add_func("/verb/made/many", test_many);
     g_test_add_func("/verb/made/unknown", test_unknown);
     g_test_add_func("/verb/made/allocate", test_allocate);
+    g_test_add_func("/verb/made/put_if", test_put_if);
+    g_test_add_func("/verb/made/put_if_refused", test_put_if_refused);
     return g_test_run();
 }

@@ -85,9 +85,10 @@ test_increment(void)
 }
 
 static void
-decided(void *user, bool applied, const kw_error *error)
+decided(void *user, bool applied, kw_record made, const kw_error *error)
 {
     desk *self = user;
+    self->values = made;
     g_assert_false(self->done);
     self->done = true;
     self->applied = applied;
