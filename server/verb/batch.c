@@ -34,6 +34,7 @@ struct kw_batch {
     const kw_write **list;
     size_t writes_count;
     kw_written *written;
+    const kw_place *places; /* beside the additions; NULL: the table has no association */
 };
 
 static kw_written_record *
@@ -253,13 +254,50 @@ sum_up(const kw_batch *batch, const addition *added, kw_written_record *result)
         sum_up_failure(batch, added, failed, result);
 }
 
+/* The records are gone; what the association still tells of them leads nowhere. */
+static void
+forgotten(void *user, const kw_error *errors)
+{
+    kw_batch *batch = user;
+    for (size_t i = 0; i < batch->additions_count; i++) {
+        kw_written_record *result = &batch->results[batch->additions[i].index];
+        if (errors[i].code == KW_OK)
+            continue;
+        result->outcome = KW_OUTCOME_UNKNOWN;
+        result->error = errors[i];
+        result->error.maybe_applied = true;
+        kw_error_prefix(&result->error,
+                        "table %s: the record is removed, but not certainly its row in the association %s; "
+                        "remove it again",
+                        batch->table->name, batch->table->association->name);
+    }
+    batch->after(batch);
+}
+
+/* Whole records are removed first and forgotten then: what is interrupted can be done again. */
+static void
+forget_places(kw_batch *batch)
+{
+    size_t count = batch->additions_count;
+    bool *gone = KW_ARENA_ARRAY(batch->call->arena, bool, count);
+    for (size_t i = 0; i < count; i++) {
+        const addition *added = &batch->additions[i];
+        gone[i] = added->form.kind == KW_WRITE_DELETE && added->form.columns_count == 0 &&
+                  batch->results[added->index].outcome == KW_OUTCOME_OK;
+    }
+    kw_places_forget(batch->call, batch->table, batch->places, gone, count, forgotten, batch);
+}
+
 static void
 all_written(void *user)
 {
     kw_batch *batch = user;
     for (size_t i = 0; i < batch->additions_count; i++)
         sum_up(batch, &batch->additions[i], &batch->results[batch->additions[i].index]);
-    batch->after(batch);
+    if (batch->places)
+        forget_places(batch);
+    else
+        batch->after(batch);
 }
 
 static void
@@ -295,15 +333,13 @@ write_all(kw_batch *batch)
     kw_door_write_many(call->door, batch->list, batch->writes_count, batch->written, all_written, batch);
 }
 
-/* What the association does not know cannot be removed: no such record. */
 static void
 placed(void *user, const kw_place *places)
 {
     kw_batch *batch = user;
-    for (size_t i = 0; i < batch->additions_count; i++) {
-        if (places[i].keys || places[i].error.code != KW_OK)
-            make_writes(batch, &batch->additions[i], &places[i]);
-    }
+    batch->places = places;
+    for (size_t i = 0; i < batch->additions_count; i++)
+        make_writes(batch, &batch->additions[i], &places[i]);
     write_all(batch);
 }
 

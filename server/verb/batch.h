@@ -6,7 +6,7 @@
  *   UNKNOWN  else; the text says which path did not
  *
  * Where a bucket is chosen at each put, a removal goes to every bucket, or to the one that the association
- * knows (verb/place.h).
+ * knows (verb/place.h), and then takes the record out of the association.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* See place.h. Per record:
  *
- *   ask --all there--> done
- *    ^ \--some missing--> (create) write_if absent --applied--> done
+ *   ask --all there, or not to create--> done
+ *    ^ \--some missing--> write_if absent --applied--> done
  *    |                        |
  *    +--- another was first, or nobody knows
  */
@@ -10,6 +10,7 @@
 #include "verb/cells.h"
 
 #include <glib.h>
+#include <xxhash.h>
 
 /* Conditional writes in flight of one call. */
 #define WRITES_MAX 32
@@ -20,18 +21,19 @@
 
 typedef struct places places;
 
-typedef struct seeker {
+struct kw_seeker {
     places *all;
     const kw_record *record;
     kw_place *place;
-    kw_bytes *keys; /* per path; empty: computed, or not known yet */
-    kw_bytes *mine; /* what was chosen here: once */
+    kw_bytes *keys; /* per path; empty: not chosen, or not known yet */
+    kw_bytes *own;  /* those that the record has by itself; empty: not computed yet */
+    bool *told;     /* the association has this path's key */
     kw_bytes row;   /* in the association */
     unsigned tries;
     kw_get get;
     kw_write write;
     kw_check check;
-} seeker;
+};
 
 struct places {
     kw_call *call;
@@ -40,11 +42,11 @@ struct places {
     kw_places_done done;
     void *user;
     kw_place *found;
-    seeker *seekers;
+    kw_seeker *seekers;
     const kw_get **list;
-    seeker **asked; /* beside the list */
+    kw_seeker **asked; /* beside the list */
     size_t asked_count;
-    seeker **waiting; /* to write */
+    kw_seeker **waiting; /* to write */
     size_t waiting_count;
     size_t begun;
     size_t open;
@@ -81,7 +83,7 @@ qualifier_of(const kw_path *path, kw_arena *arena)
 
 /* A row key that the association holds must be this record's. */
 static bool
-check_key(seeker *self, const kw_path *path, kw_bytes key, kw_error *ret_error)
+check_key(kw_seeker *self, const kw_path *path, kw_bytes key, kw_error *ret_error)
 {
     const kw_table *table = self->all->table;
     kw_record held = kw_record_new(table, self->all->call->arena);
@@ -97,7 +99,7 @@ check_key(seeker *self, const kw_path *path, kw_bytes key, kw_error *ret_error)
 
 /* Takes what the association's row says; false after an error. */
 static bool
-take_row(seeker *self, const kw_row *row, kw_error *ret_error)
+take_row(kw_seeker *self, const kw_row *row, kw_error *ret_error)
 {
     const kw_table *table = self->all->table;
     kw_arena *arena = self->all->call->arena;
@@ -112,6 +114,7 @@ take_row(seeker *self, const kw_row *row, kw_error *ret_error)
             if (!check_key(self, &table->paths[i], row->cells[cell].value, ret_error))
                 return false;
             self->keys[i] = kw_arena_copy(arena, row->cells[cell].value);
+            self->told[i] = true;
             break;
         }
     }
@@ -119,7 +122,7 @@ take_row(seeker *self, const kw_row *row, kw_error *ret_error)
 }
 
 static bool
-knows_all(const seeker *self)
+knows_all(const kw_seeker *self)
 {
     const kw_table *table = self->all->table;
     for (size_t i = 0; i < table->paths_count; i++)
@@ -128,12 +131,53 @@ knows_all(const seeker *self)
     return true;
 }
 
+/* --- the keys that records have by themselves -------------------------------------------------------- */
+
+/* For all times: rows are where this says. */
+static uint32_t
+own_bucket(kw_bytes first_key, uint32_t buckets)
+{
+    return (uint32_t)(XXH64(first_key.data, first_key.size, 0) % buckets);
+}
+
+static bool
+own_key(kw_seeker *self, size_t number, kw_error *ret_error)
+{
+    const kw_layout *layout = self->all->table->paths[number].layout;
+    kw_buffer key = KW_BUFFER_EMPTY;
+    if (self->own[number].size)
+        return true;
+    bool made = kw_layout_encode_chosen(layout, self->record, 0, &key, ret_error);
+    if (made) {
+        uint32_t bucket = own_bucket(kw_buffer_bytes(&key), kw_layout_choice(layout).buckets);
+        key.size = 0;
+        made = kw_layout_encode_chosen(layout, self->record, bucket, &key, ret_error);
+    }
+    if (made)
+        self->own[number] = kw_arena_copy(self->all->call->arena, kw_buffer_bytes(&key));
+    kw_buffer_clear(&key);
+    return made;
+}
+
+static bool
+take_own_keys(kw_seeker *self, kw_error *ret_error)
+{
+    for (size_t i = 0; i < self->all->table->paths_count; i++) {
+        if (!is_chosen(&self->all->table->paths[i]) || self->keys[i].size)
+            continue;
+        if (!own_key(self, i, ret_error))
+            return false;
+        self->keys[i] = self->own[i];
+    }
+    return true;
+}
+
 /* --- writing --------------------------------------------------------------------------------------- */
 
 static void write_next(places *all);
 
 static void
-end(seeker *self, const kw_error *error)
+end(kw_seeker *self, const kw_error *error)
 {
     if (error) {
         self->place->error = *error;
@@ -146,23 +190,10 @@ end(seeker *self, const kw_error *error)
     write_next(all);
 }
 
-static bool
-choose_key(seeker *self, size_t path, kw_error *ret_error)
-{
-    kw_buffer key = KW_BUFFER_EMPTY;
-    const kw_path *of = &self->all->table->paths[path];
-    if (self->mine[path].size)
-        return true;
-    bool made = kw_layout_encode_chosen(of->layout, self->record, kw_place_choose(of), &key, ret_error);
-    self->mine[path] = kw_arena_copy(self->all->call->arena, kw_buffer_bytes(&key));
-    kw_buffer_clear(&key);
-    return made;
-}
-
 /* Cells for every path whose key is not known, on the condition that the first of them is absent. The
  * store stamps it: nothing else is ever written there. */
 static bool
-make_write(seeker *self, kw_error *ret_error)
+make_write(kw_seeker *self, kw_error *ret_error)
 {
     kw_call *call = self->all->call;
     const kw_table *table = self->all->table;
@@ -171,11 +202,11 @@ make_write(seeker *self, kw_error *ret_error)
     for (size_t i = 0; i < table->paths_count; i++) {
         if (!is_chosen(&table->paths[i]) || self->keys[i].size)
             continue;
-        if (!choose_key(self, i, ret_error))
+        if (!own_key(self, i, ret_error))
             return false;
         cells[count++] = (kw_cell){.family = table->default_family,
                                    .qualifier = qualifier_of(&table->paths[i], call->arena),
-                                   .value = self->mine[i]};
+                                   .value = self->own[i]};
     }
     self->write = (kw_write){.kind = KW_WRITE_PUT,
                              .table = table->association->store_table,
@@ -192,7 +223,7 @@ make_write(seeker *self, kw_error *ret_error)
 static void written(void *user, kw_outcome outcome, bool applied, const kw_error *error);
 
 static void
-send_write(seeker *self)
+send_write(kw_seeker *self)
 {
     kw_door_write_if(self->all->call->door, &self->write, &self->check, written, self);
 }
@@ -200,7 +231,7 @@ send_write(seeker *self)
 static void
 read_again(void *user, kw_rows *rows, const kw_error *error)
 {
-    seeker *self = user;
+    kw_seeker *self = user;
     kw_error wrong = error ? *error : KW_ERROR_NONE;
     if (!error)
         take_row(self, &rows->rows[0], &wrong);
@@ -216,12 +247,10 @@ read_again(void *user, kw_rows *rows, const kw_error *error)
 static void
 written(void *user, kw_outcome outcome, bool applied, const kw_error *error)
 {
-    seeker *self = user;
+    kw_seeker *self = user;
     kw_error gave_up;
     if (outcome == KW_OUTCOME_OK && applied) {
-        for (size_t i = 0; i < self->all->table->paths_count; i++)
-            if (self->keys[i].size == 0)
-                self->keys[i] = self->mine[i];
+        take_own_keys(self, NULL);
         end(self, NULL);
     } else if (outcome == KW_OUTCOME_FAILED) {
         end(self, error);
@@ -251,7 +280,7 @@ arrived(void *user, kw_rows *rows, const kw_error *error)
 {
     places *all = user;
     for (size_t i = 0; i < all->asked_count; i++) {
-        seeker *self = all->asked[i];
+        kw_seeker *self = all->asked[i];
         kw_error *wrong = &self->place->error;
         if (error) {
             *wrong = *error;
@@ -260,10 +289,12 @@ arrived(void *user, kw_rows *rows, const kw_error *error)
         }
         if (!take_row(self, &rows->rows[i], wrong))
             continue;
-        if (knows_all(self))
+        if (!knows_all(self) && all->create) {
+            if (make_write(self, wrong))
+                all->waiting[all->waiting_count++] = self;
+        } else if (take_own_keys(self, wrong)) {
             self->place->keys = self->keys;
-        else if (all->create && make_write(self, wrong))
-            all->waiting[all->waiting_count++] = self;
+        }
     }
     kw_rows_free(rows);
     write_next(all);
@@ -273,10 +304,12 @@ static void
 begin_seeker(places *all, size_t at, const kw_record *record, kw_buffer *scratch)
 {
     kw_arena *arena = all->call->arena;
-    seeker *self = &all->seekers[at];
-    *self = (seeker){.all = all, .record = record, .place = &all->found[at]};
+    kw_seeker *self = &all->seekers[at];
+    *self = (kw_seeker){.all = all, .record = record, .place = &all->found[at]};
+    self->place->seeker = self;
     self->keys = KW_ARENA_ARRAY(arena, kw_bytes, all->table->paths_count);
-    self->mine = KW_ARENA_ARRAY(arena, kw_bytes, all->table->paths_count);
+    self->own = KW_ARENA_ARRAY(arena, kw_bytes, all->table->paths_count);
+    self->told = KW_ARENA_ARRAY(arena, bool, all->table->paths_count);
     if (!kw_row_key(all->table->association, record, scratch, arena, &self->row, &self->place->error))
         return;
     self->get = (kw_get){.table = all->table->association->store_table,
@@ -295,10 +328,10 @@ kw_places_find(kw_call *call, const kw_table *table, const kw_record *const *rec
     places *all = KW_ARENA_NEW(call->arena, places);
     *all = (places){.call = call, .table = table, .create = create, .done = done, .user = user};
     all->found = KW_ARENA_ARRAY(call->arena, kw_place, count);
-    all->seekers = KW_ARENA_ARRAY(call->arena, seeker, count);
+    all->seekers = KW_ARENA_ARRAY(call->arena, kw_seeker, count);
     all->list = KW_ARENA_ARRAY(call->arena, const kw_get *, count);
-    all->asked = KW_ARENA_ARRAY(call->arena, seeker *, count);
-    all->waiting = KW_ARENA_ARRAY(call->arena, seeker *, count);
+    all->asked = KW_ARENA_ARRAY(call->arena, kw_seeker *, count);
+    all->waiting = KW_ARENA_ARRAY(call->arena, kw_seeker *, count);
     kw_buffer scratch = KW_BUFFER_EMPTY;
     for (size_t i = 0; i < count; i++)
         begin_seeker(all, i, records[i], &scratch);
@@ -309,4 +342,105 @@ kw_places_find(kw_call *call, const kw_table *table, const kw_record *const *rec
         kw_door_get(call->door, all->list[0], arrived, all);
     else
         kw_door_get_many(call->door, all->list, all->asked_count, arrived, all);
+}
+
+/* --- forgetting ------------------------------------------------------------------------------------ */
+
+typedef struct forgetting forgetting;
+
+typedef struct forget_one {
+    forgetting *all;
+    size_t index;
+    kw_write write;
+    kw_check check;
+} forget_one;
+
+struct forgetting {
+    kw_call *call;
+    const kw_table *table;
+    forget_one *rows;
+    size_t count;
+    size_t begun;
+    size_t open;
+    kw_error *errors;
+    kw_places_forgotten done;
+    void *user;
+};
+
+static void forget_next(forgetting *all);
+
+/* Not applied: it is gone, or another's. */
+static void
+forgotten(void *user, kw_outcome outcome, bool applied, const kw_error *error)
+{
+    forget_one *self = user;
+    forgetting *all = self->all;
+    (void)applied;
+    if (outcome != KW_OUTCOME_OK)
+        all->errors[self->index] = *error;
+    all->open--;
+    forget_next(all);
+}
+
+static void
+forget_next(forgetting *all)
+{
+    for (; all->begun < all->count && all->open < WRITES_MAX; all->open++) {
+        forget_one *self = &all->rows[all->begun++];
+        kw_door_write_if(all->call->door, &self->write, &self->check, forgotten, self);
+    }
+    if (all->open == 0)
+        all->done(all->user, all->errors);
+}
+
+/* Columns of keys that the record has by itself, on the condition that the first of them still holds it: the
+ * cells of a row were written together. False: there are none, or an error. */
+static bool
+make_forget(forgetting *all, kw_seeker *seeker, forget_one *ret_one, kw_error *ret_error)
+{
+    const kw_table *table = all->table;
+    kw_arena *arena = all->call->arena;
+    kw_column *columns = KW_ARENA_ARRAY(arena, kw_column, table->paths_count);
+    size_t count = 0;
+    for (size_t i = 0; i < table->paths_count; i++) {
+        if (!seeker->told[i])
+            continue;
+        if (!own_key(seeker, i, ret_error))
+            return false;
+        if (!kw_bytes_equal(seeker->keys[i], seeker->own[i]))
+            continue;
+        columns[count] =
+            (kw_column){.family = table->default_family, .qualifier = qualifier_of(&table->paths[i], arena)};
+        if (count++ == 0)
+            ret_one->check = (kw_check){.family = columns[0].family,
+                                        .qualifier = columns[0].qualifier,
+                                        .compare = KW_COMPARE_EQUAL,
+                                        .has_value = true,
+                                        .value = seeker->own[i]};
+    }
+    ret_one->write = (kw_write){.kind = KW_WRITE_DELETE,
+                                .table = table->association->store_table,
+                                .row = seeker->row,
+                                .columns = columns,
+                                .columns_count = count,
+                                .timestamp = KW_TIMESTAMP_NONE,
+                                .deadline = all->call->deadline};
+    return count > 0;
+}
+
+void
+kw_places_forget(kw_call *call, const kw_table *table, const kw_place *found, const bool *gone, size_t count,
+                 kw_places_forgotten done, void *user)
+{
+    forgetting *all = KW_ARENA_NEW(call->arena, forgetting);
+    *all = (forgetting){.call = call, .table = table, .done = done, .user = user};
+    all->rows = KW_ARENA_ARRAY(call->arena, forget_one, count);
+    all->errors = KW_ARENA_ARRAY(call->arena, kw_error, count);
+    for (size_t i = 0; i < count; i++) {
+        forget_one *one = &all->rows[all->count];
+        *one = (forget_one){.all = all, .index = i};
+        if (gone[i] && found[i].seeker && make_forget(all, found[i].seeker, one, &all->errors[i]))
+            all->count++;
+    }
+    forget_next(all);
 }

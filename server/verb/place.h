@@ -2,28 +2,42 @@
  *
  *   no association   a put chooses; everything else looks in every bucket
  *   association      its row, under the record's identity, holds one cell per such path: the row key. A put
- * that finds none chooses a key and writes it there on the condition that the cell is absent, so that the
- * store decides between gateways which key it is. The row stays when the record is removed: a put that had
- * read it before writes the same key as one that comes after.
+ * that finds none takes the key that the record has by itself, and writes it there on the condition that the
+ * cell is absent, so that the store decides between gateways.
+ *
+ * The key that a record has by itself is that of the bucket which a hash of the record's key gives. So a
+ * record whose association does not know it is where everybody looks for it: a row of the association may go
+ * with its record, at any moment, whoever else puts that record meanwhile. Another key, of an older gateway
+ * or another program, is only known there: such rows stay.
  */
 #pragma once
 
 #include "verb/call.h"
 
-/* A bucket for a record that has none yet; 0 where there is nothing to choose. Any loop's thread. */
+/* A bucket for a new record of a table without association; 0 where there is nothing to choose. Any loop's
+ * thread. */
 uint32_t kw_place_choose(const kw_path *path);
 
-/* What the association says about one record. */
+typedef struct kw_seeker kw_seeker;
+
+/* Where one record is. */
 typedef struct kw_place {
-    const kw_bytes
-        *keys; /* one per path, empty where the key follows from the record; NULL: not known there */
+    const kw_bytes *keys; /* one per path, empty where the bucket is not chosen; NULL after an error */
     kw_error error;
+    kw_seeker *seeker; /* inside */
 } kw_place;
 
 /* One place per record, in the call's arena. */
 typedef void (*kw_places_done)(void *user, const kw_place *places);
 
-/* Asks the table's association. records are complete in their identity. `create`: chooses for those that are
- * not known; each key is computed once. done may be called from inside. */
+/* Asks the table's association. records are complete in their identity. `create`: tells it of those that it
+ * does not know. done may be called from inside. */
 void kw_places_find(kw_call *call, const kw_table *table, const kw_record *const *records, size_t count,
                     bool create, kw_places_done done, void *user);
+
+/* The records of found[i] with gone[i] were removed: takes their rows out of the association, where these
+ * hold the keys that the records have by themselves. errors[i]: why a row may still be there (KW_OK: it is
+ * not). done may be called from inside. */
+typedef void (*kw_places_forgotten)(void *user, const kw_error *errors);
+void kw_places_forget(kw_call *call, const kw_table *table, const kw_place *found, const bool *gone,
+                      size_t count, kw_places_forgotten done, void *user);

@@ -1,5 +1,6 @@
 /* The verbs over the embedded store, whose threads and delete markers the store in memory does not have. */
 #include "desk.h"
+#include "gone.h"
 
 #include "store/embedded/embedded.h"
 
@@ -205,6 +206,21 @@ test_guard(void)
     tear_down(&self);
 }
 
+/* A record and its association go together, whatever fails on the way. */
+static void
+test_gone(void)
+{
+    g_autofree char *above = g_dir_make_tmp("verbs-XXXXXX", NULL);
+    g_autofree char *folder = g_build_filename(above, "data", NULL);
+    kw_model_embedded settings = {.path = folder, .cache_bytes = 8 << 20, .readers = 2};
+    kw_error error;
+    kw_store *store = kw_embedded_open(&settings, &error);
+    if (!store)
+        g_error("%s", error.text);
+    gone_play(store, "gone");
+    remove_folder(above);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -214,5 +230,6 @@ main(int argc, char **argv)
     g_test_add_func("/verb/embedded/put behind remove", test_put_behind_remove);
     g_test_add_func("/verb/embedded/scan", test_scan);
     g_test_add_func("/verb/embedded/guard", test_guard);
+    g_test_add_func("/verb/embedded/gone", test_gone);
     return g_test_run();
 }
