@@ -186,9 +186,16 @@ bool
 kw_layout_pieces(const kw_layout *layout, const kw_record *record, kw_arena *arena, kw_key_piece **ret_pieces,
                  size_t *ret_count, kw_error *ret_error)
 {
+    return kw_layout_pieces_chosen(layout, record, 0, arena, ret_pieces, ret_count, ret_error);
+}
+
+bool
+kw_layout_pieces_chosen(const kw_layout *layout, const kw_record *record, uint32_t choice, kw_arena *arena,
+                        kw_key_piece **ret_pieces, size_t *ret_count, kw_error *ret_error)
+{
     size_t places[KW_RULE_COMPONENTS_MAX];
     kw_buffer out = KW_BUFFER_EMPTY;
-    bool done = encode_checked(layout, record->values, 0, places, &out, ret_error);
+    bool done = encode_checked(layout, record->values, choice, places, &out, ret_error);
     if (done) {
         kw_bytes key = kw_arena_copy(arena, kw_buffer_bytes(&out));
         kw_key_piece *pieces = KW_ARENA_ARRAY(arena, kw_key_piece, layout->count);

@@ -48,6 +48,11 @@ typedef struct kw_key_piece {
 bool kw_layout_pieces(const kw_layout *layout, const kw_record *record, kw_arena *arena,
                       kw_key_piece **ret_pieces, size_t *ret_count, kw_error *ret_error);
 
+/* The same in bucket `choice`, as kw_layout_encode_chosen. */
+bool kw_layout_pieces_chosen(const kw_layout *layout, const kw_record *record, uint32_t choice,
+                             kw_arena *arena, kw_key_piece **ret_pieces, size_t *ret_count,
+                             kw_error *ret_error);
+
 /* Can the value of this field be read back from a key? */
 bool kw_layout_holds_field(const kw_layout *layout, size_t field);
 

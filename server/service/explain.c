@@ -136,6 +136,22 @@ typedef struct put_question {
     uint32_t notes_count;
 } put_question;
 
+/* A put would refuse them, too. */
+static bool
+refuse_given(const put_question *asked, kw_error *ret_error)
+{
+    const kw_table *table = asked->table;
+    for (size_t i = 0; i < table->generated_count; i++) {
+        const kw_field *field = &table->fields[table->generated[i]];
+        if (field->model->generate.refuse_given &&
+            asked->record.values[table->generated[i]].kind != KW_VALUE_NONE)
+            return kw_error_set(ret_error, KW_INVALID,
+                                "table %s, field %s: the gateway makes its values; leave it out", table->name,
+                                field->name);
+    }
+    return true;
+}
+
 /* Fields that the gateway makes get values like those to come. */
 static void
 note_made_fields(put_question *asked)
@@ -161,13 +177,23 @@ note_made_fields(put_question *asked)
 static void
 note_choices(put_question *asked, const kw_explained_key *keys, size_t count)
 {
+    kw_arena *arena = asked->exchange->call.arena;
     for (size_t i = 0; i < count; i++) {
         kw_choice choice = kw_layout_choice(keys[i].path->layout);
-        if (choice.buckets > 1)
-            asked->notes[asked->notes_count++] = kw_bytes_of_text(
-                kw_arena_printf(asked->exchange->call.arena,
-                                "path %s: one of %u buckets is chosen at the put; the first stands here",
-                                keys[i].path->name, choice.buckets));
+        const kw_path *association = asked->table->association;
+        const char *path = keys[i].path->name;
+        if (choice.buckets <= 1)
+            continue;
+        const char *note =
+            association
+                ? kw_arena_printf(arena,
+                                  "path %s: a new record goes to bucket %u of %u; the association %s may "
+                                  "tell another one of a record that is there",
+                                  path, keys[i].bucket, choice.buckets, association->name)
+                : kw_arena_printf(arena,
+                                  "path %s: one of %u buckets is chosen at the put; the first stands here",
+                                  path, choice.buckets);
+        asked->notes[asked->notes_count++] = kw_bytes_of_text(note);
     }
 }
 
@@ -201,7 +227,8 @@ kw_serve_explain_put(kw_exchange *exchange)
     kw_error error = KW_ERROR_NONE;
     asked->exchange = exchange;
     if (!kw_exchange_find_table(exchange, args->has_table, args->table, &asked->table, &error) ||
-        !kw_convert_record(asked->table, &args->record, exchange->call.arena, &asked->record, &error)) {
+        !kw_convert_record(asked->table, &args->record, exchange->call.arena, &asked->record, &error) ||
+        !refuse_given(asked, &error)) {
         kw_exchange_fail(exchange, &error);
         return;
     }

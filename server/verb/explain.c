@@ -2,6 +2,7 @@
  * written; of the store only region locations are asked, and an answer without them is good enough. */
 #include "verb/cells.h"
 #include "verb/page.h"
+#include "verb/place.h"
 #include "verb/push.h"
 #include "verb/verb.h"
 
@@ -86,12 +87,16 @@ make_key(explain_put *self, const kw_path *path, const kw_record *record, kw_exp
          kw_error *ret_error)
 {
     kw_key_piece *pieces;
+    kw_arena *arena = self->call->arena;
     kw_buffer scratch = KW_BUFFER_EMPTY;
+    bool own = kw_layout_choice(path->layout).kind && kw_layout_table(path->layout)->association;
     key->path = path;
-    bool made =
-        kw_row_key(path, record, &scratch, self->call->arena, &key->row_key, ret_error) &&
-        kw_layout_pieces(path->layout, record, self->call->arena, &pieces, &key->pieces_count, ret_error);
+    bool made = own ? kw_place_own_key(path, record, &scratch, &key->bucket, ret_error)
+                    : kw_layout_encode(path->layout, record, &scratch, ret_error);
+    key->row_key = kw_arena_copy(arena, kw_buffer_bytes(&scratch));
     kw_buffer_clear(&scratch);
+    made = made && kw_layout_pieces_chosen(path->layout, record, key->bucket, arena, &pieces,
+                                           &key->pieces_count, ret_error);
     if (made)
         key->pieces = pieces;
     return made;

@@ -134,25 +134,26 @@ knows_all(const kw_seeker *self)
 /* --- the keys that records have by themselves -------------------------------------------------------- */
 
 /* For all times: rows are where this says. */
-static uint32_t
-own_bucket(kw_bytes first_key, uint32_t buckets)
+bool
+kw_place_own_key(const kw_path *path, const kw_record *record, kw_buffer *key, uint32_t *ret_bucket,
+                 kw_error *ret_error)
 {
-    return (uint32_t)(XXH64(first_key.data, first_key.size, 0) % buckets);
+    key->size = 0;
+    if (!kw_layout_encode_chosen(path->layout, record, 0, key, ret_error))
+        return false;
+    *ret_bucket = (uint32_t)(XXH64(key->data, key->size, 0) % kw_layout_choice(path->layout).buckets);
+    key->size = 0;
+    return kw_layout_encode_chosen(path->layout, record, *ret_bucket, key, ret_error);
 }
 
 static bool
 own_key(kw_seeker *self, size_t number, kw_error *ret_error)
 {
-    const kw_layout *layout = self->all->table->paths[number].layout;
     kw_buffer key = KW_BUFFER_EMPTY;
+    uint32_t bucket;
     if (self->own[number].size)
         return true;
-    bool made = kw_layout_encode_chosen(layout, self->record, 0, &key, ret_error);
-    if (made) {
-        uint32_t bucket = own_bucket(kw_buffer_bytes(&key), kw_layout_choice(layout).buckets);
-        key.size = 0;
-        made = kw_layout_encode_chosen(layout, self->record, bucket, &key, ret_error);
-    }
+    bool made = kw_place_own_key(&self->all->table->paths[number], self->record, &key, &bucket, ret_error);
     if (made)
         self->own[number] = kw_arena_copy(self->all->call->arena, kw_buffer_bytes(&key));
     kw_buffer_clear(&key);

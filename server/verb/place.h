@@ -18,6 +18,10 @@
  * thread. */
 uint32_t kw_place_choose(const kw_path *path);
 
+/* The key that the record has by itself under this path, into `key` (a buffer to reuse), and its bucket. */
+bool kw_place_own_key(const kw_path *path, const kw_record *record, kw_buffer *key, uint32_t *ret_bucket,
+                      kw_error *ret_error);
+
 typedef struct kw_seeker kw_seeker;
 
 /* Where one record is. */

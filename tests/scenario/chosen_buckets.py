@@ -116,6 +116,28 @@ def one_row_each(gateways, data):
     same(len(everything(data, "known")), 11, "rows with one that came back")
 
 
+def put_and_removed(gateways, data):
+    """Everybody puts and removes the same records: each is in one row or in none, where a lookup finds it."""
+    keys = [{"id": f"p{i}", "ts": 2000 + i} for i in range(12)]
+
+    def work(client, caller):
+        for turn in range(4):
+            for key in keys if caller % 2 else reversed(keys):
+                if (caller + turn) % 2:
+                    same(client.put("known", record(**key, note=f"by {caller}"), None).outcome, Outcome.OK, "put")
+                else:
+                    same(client.remove("known", record(**key), None, None).outcome, Outcome.OK, "remove")
+
+    at_once(gateways, work)
+    between = Range("ts", value(2000), value(3000))
+    rows = rows_of(data, Query("known", range=between))
+    found = [plain(one.record) for one in data.getMany("known", [record(**key) for key in keys], None, None) if one.record]
+    same(rows, found, "what a scan and lookups find after the race")
+    for one in data.removeMany("known", [record(**key) for key in keys], None, None):
+        same(one.outcome, Outcome.OK, "removeMany")
+    same(rows_of(data, Query("known", range=between)), [], "rows of removed records")
+
+
 def counted(gateways, data):
     def work(client, caller):
         for _ in range(5):
@@ -153,7 +175,10 @@ def without_association(gateways, data):
 
 def explained(gateways, data):
     admin = gateways[0].admin()
-    keys = admin.explainPut("known", record(id="a", ts=1)).keys
+    told = admin.explainPut("known", record(id="a", ts=1))
+    same([note.split(";")[1] for note in told.notes],
+         [" the association by_id may tell another one of a record that is there"], told.notes)
+    keys = told.keys
     same([key.path for key in keys], ["primary", "by_id"], "paths")
     same("chosen at each put: one of 16" in keys[0].pieces[0].component, True, keys[0].pieces[0].component)
     plan = admin.explain(Query("log", range=Range("ts", value(1), value(5))))
@@ -170,7 +195,7 @@ def main():
     if store == "hbase":
         gateways.append(Gateway(policy).start())
     data = gateways[-1].data()
-    for play in (one_row_each, counted, without_association, explained):
+    for play in (one_row_each, put_and_removed, counted, without_association, explained):
         began = time.monotonic()
         play(gateways, data)
         print(f"{time.monotonic() - began:6.1f} s  {play.__name__}", flush=True)

@@ -225,6 +225,37 @@ test_spread(void)
     desk_free(self);
 }
 
+static void
+explained(void *user, const kw_explained_key *keys, size_t count, const kw_error *error)
+{
+    kw_explained_key *kept = user;
+    g_assert_null(error);
+    g_assert_cmpuint(count, ==, 2);
+    *kept = keys[0];
+}
+
+/* What explain tells is where a new record goes. */
+static void
+test_explained(void)
+{
+    desk *self = desk_new(chosen_policy);
+    for (int i = 0; i < 20; i++) {
+        g_autofree char *text = g_strdup_printf("ts=%d id=e%d", i, i);
+        kw_record record = desk_record(self, "known", text);
+        kw_explained_key told = {0};
+        kw_verb_explain_put(&self->call, desk_table(self, "known"), &record, explained, &told);
+        while (!told.path)
+            uv_run(kw_loop_uv(self->loop), UV_RUN_ONCE);
+        put_ok(self, "known", text);
+        kw_bytes key = kw_memory_store_key(self->store, "known", 0);
+        g_assert_true(kw_bytes_equal(key, told.row_key));
+        g_assert_cmpuint(key.data[0], ==, told.bucket);
+        g_assert_cmpuint(told.pieces[0].bytes.data[0], ==, told.bucket);
+        desk_remove(self, "known", text, NULL);
+    }
+    desk_free(self);
+}
+
 /* A row in a bucket that another program chose is found through the association alone, which therefore stays
  * when the record is removed. */
 static void
@@ -519,6 +550,7 @@ main(int argc, char **argv)
     g_test_add_func("/verb/chosen/many", test_many);
     g_test_add_func("/verb/chosen/association", test_association);
     g_test_add_func("/verb/chosen/spread", test_spread);
+    g_test_add_func("/verb/chosen/explained", test_explained);
     g_test_add_func("/verb/chosen/another_choice", test_another_choice);
     g_test_add_func("/verb/chosen/second_path", test_second_path);
     g_test_add_func("/verb/chosen/race", test_race);
