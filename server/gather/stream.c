@@ -8,6 +8,7 @@
 #define FETCHES_MAX 64 /* in flight per gather */
 #define CHUNK_BYTES_MIN 1024
 #define FIRST_ROW_BYTES 256 /* a guess, until rows were seen */
+#define FEW_ROWS 256        /* fetches for so few rows are not worth holding something open in the store */
 
 static size_t
 bytes_per_row(const kw_gather *gather)
@@ -164,8 +165,8 @@ fetch(kw_stream *stream, const kw_demand *demand, chunk what)
     stream->reserved = MIN(2 * what.bytes, (size_t)what.rows * bytes_per_row(gather));
     gather->held_bytes += stream->reserved;
     gather->in_flight++;
-    bool more = gather->spec.more_pages || kw_demand_expected(demand) > what.rows || gather->sifts ||
-                gather->spec.filter.size;
+    bool dropping = (gather->sifts || gather->spec.filter.size) && demand->wanted > FEW_ROWS;
+    bool more = gather->spec.more_pages || kw_demand_expected(demand) > what.rows || dropping;
     kw_run_fetch(stream->run, what.rows, what.bytes, more, gather->deadline, arrived, stream);
 }
 

@@ -218,6 +218,16 @@ learn_size(kw_hbase_door *door, const kw_hb_TResult *result, const kw_get *get)
     kw_hbase_saw_rows(door, get->table, bytes);
 }
 
+/* Callers, not questions: a width that asks one question for more of them is the better one. */
+static size_t
+askers_of(const get_batch *batch)
+{
+    size_t askers = 0;
+    for (size_t i = 0; i < batch->count; i++)
+        askers += batch->questions[i]->askers.length;
+    return askers;
+}
+
 static void
 batch_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
 {
@@ -229,7 +239,7 @@ batch_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *fail
     if (!failure)
         learn_size(batch->door, &answer->success.items[0], batch->questions[0]->get);
     if (batch->lane)
-        kw_hbase_lane_answered(batch->lane, batch->count);
+        kw_hbase_lane_answered(batch->lane, askers_of(batch));
     if (failure && worth_asking_apart(batch, failure->kind))
         ask_apart(batch);
     else
