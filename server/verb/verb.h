@@ -72,7 +72,7 @@ void kw_verb_next(kw_call *call, kw_bytes cursor, kw_scan_done done, void *user)
 typedef struct kw_explained_key {
     const kw_path *path;
     kw_bytes row_key;
-    uint32_t bucket; /* chosen at the put: the first stands here, or with an association that of a new record */
+    uint32_t bucket; /* where one is chosen: the first, or with an association that of a new record */
     const kw_key_piece *pieces;
     size_t pieces_count;
     bool has_region;
