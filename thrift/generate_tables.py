@@ -157,6 +157,12 @@ class Model:
             return f"KW_WIRE_MAP({self.c_type(kind[1])}, {self.c_type(kind[2])})"
         return f"KW_WIRE_LIST({self.c_type(kind[1])})"
 
+    def item_name(self, kind):
+        """The struct of a named map's entries: declared before the map, so that a value may hold the map."""
+        if kind[0] == "map" and kind in self.typedefs:
+            return f"{self.prefix}{self.typedefs[kind]}_item"
+        return None
+
     def whole_before(self, kind, flat):
         """Names (structs and typedefs) that must be complete before the type can be used."""
         if kind[0] in SCALARS:
@@ -177,24 +183,27 @@ class Model:
         elif kind[1][0] != "struct":  # items of a declared struct need no more than its name
             yield from self.whole_before(kind[1], True)
 
+    def needs_of(self, node):
+        what, of = node
+        if what == "struct":
+            if of not in self.structs:
+                raise Refused(f"struct {of} is not in this file")
+            return [need for member in self.structs[of].members for need in self.whole_before(member.type, False)]
+        if what == "typedef" and self.item_name(of):
+            return []
+        return list(self.whole_inside(of))
+
     def declaration_order(self):
         order, state = [], {}
 
         def visit(node, trail):
             if state.get(node) == "done":
                 return
-            trail = trail + [self.typedefs[node[1]] if node[0] == "typedef" else node[1]]
+            trail = trail + [node[1] if node[0] == "struct" else self.typedefs[node[1]]]
             if state.get(node) == "open":
                 raise Refused("a struct holds itself as a map's key or value: " + " > ".join(trail))
             state[node] = "open"
-            if node[0] == "typedef":
-                needs = list(self.whole_inside(node[1]))
-            elif node[1] in self.structs:
-                needs = [need for member in self.structs[node[1]].members
-                         for need in self.whole_before(member.type, False)]
-            else:
-                raise Refused(f"struct {node[1]} is not in this file")
-            for need in needs:
+            for need in self.needs_of(node):
                 visit(need, trail)
             state[node] = "done"
             order.append(node)
@@ -203,6 +212,9 @@ class Model:
             visit(("typedef", kind), [])
         for name in self.structs:
             visit(("struct", name), [])
+        for kind in self.typedefs:
+            if self.item_name(kind):
+                visit(("item", kind), [])
         return order
 
 
@@ -245,6 +257,11 @@ def struct_text(model, struct):
     return lines + ["};", ""]
 
 
+def typedef_text(model, kind):
+    item = model.item_name(kind)
+    return f"KW_WIRE_LIST({item})" if item else model.c_type_spelled(kind)
+
+
 def method_enum_text(model):
     lines = [f"typedef enum {model.prefix}method {{"]
     for service, name, _ in model.methods:
@@ -260,9 +277,13 @@ def header_text(model, source):
     for enum in model.enums:
         lines += enum_text(model, enum)
     lines += [f"typedef struct {model.prefix}{name} {model.prefix}{name};" for name in model.structs] + [""]
+    lines += [f"typedef struct {item} {item};" for item in map(model.item_name, model.typedefs) if item] + [""]
     for kind, what in model.declaration_order():
         if kind == "typedef":
-            lines += [f"typedef {model.c_type_spelled(what)} {model.prefix}{model.typedefs[what]};", ""]
+            lines += [f"typedef {typedef_text(model, what)} {model.prefix}{model.typedefs[what]};", ""]
+        elif kind == "item":
+            key, value = model.c_type(what[1]), model.c_type(what[2])
+            lines += [f"struct {model.item_name(what)} {{", f"    {key} key;", f"    {value} value;", "};", ""]
         else:
             lines += struct_text(model, model.structs[what])
     lines += [f"extern const kw_wire_struct {model.prefix}{name}_wire;" for name in model.structs] + [""]

@@ -12,14 +12,16 @@ namespace py keyway_thrift
 namespace go keyway
 namespace js keyway
 
-/** One value of a field. Exactly one member is set. */
+/** One value of a field. Exactly one member is set; the values of a map are no maps themselves. */
 union Value {
   1: bool flag,
   /** Integers and timestamps; a timestamp is in the unit that its field declares. */
   2: i64 number,
   3: double real,
   4: string text,
-  5: binary bytes
+  5: binary bytes,
+  /** Of a map field: its values by name. A put writes those that it brings and leaves the others. */
+  6: map<string, Value> entries
 }
 
 /** Field name to value. A field that is not named is absent. */
@@ -122,6 +124,7 @@ enum CompareOp {
 /** Stored value of `field` compared with `value`, in the order of the stored bytes. Without a
  *  value: EQUAL asks that the field is absent, NOT_EQUAL that it is there. */
 struct Condition {
+  /** A field, or an entry of a map as in `followed.bob`. */
   1: required string field,
   2: required CompareOp op,
   3: optional Value value
@@ -154,7 +157,8 @@ struct Query {
   5: optional Order order,
   /** Name of the path to use; the gateway chooses when left out. */
   6: optional string path,
-  /** Fields to return, besides those of the key; all when left out. */
+  /** Fields to return, besides those of the key, and entries of map fields, as in `followed.bob`; all when
+   *  left out. So are columns everywhere. */
   7: optional list<string> columns,
   /** HBase filter language, handed to the store. */
   8: optional string filter,
@@ -185,15 +189,17 @@ struct Allocation {
 
 struct FieldInfo {
   1: required string name,
-  /** bool, int, double, string, bytes, timestamp. */
+  /** bool, int, double, string, bytes, timestamp, map. */
   2: required string type,
   /** Part of the identity of a record. */
   3: required bool key,
-  /** Column that stores it ("family:qualifier"); absent when only the key holds it. */
+  /** Column that stores it ("family:qualifier", of a map "family:prefix*"); absent when only the key holds it. */
   4: optional string column,
   /** Unit of a timestamp: s, ms, us, ns. */
   5: optional string unit,
-  6: optional string about
+  6: optional string about,
+  /** What a map's values are. */
+  7: optional string of
 }
 
 struct PathInfo {
@@ -436,10 +442,10 @@ service Data {
   /** The record with these key fields. */
   Found get(1: string table, 2: Record key, 3: list<string> columns, 4: Options options) throws (1: KeywayError failure),
   list<Found> getMany(1: string table, 2: list<Record> keys, 3: list<string> columns, 4: Options options) throws (1: KeywayError failure),
-  /** Removes the record, or only the named columns when there are any. */
+  /** Removes the record, or only the named fields (but no whole map) and entries when there are any. */
   Written remove(1: string table, 2: Record key, 3: list<string> columns, 4: Options options) throws (1: KeywayError failure),
   list<Written> removeMany(1: string table, 2: list<Record> keys, 3: list<string> columns, 4: Options options) throws (1: KeywayError failure),
-  /** Adds to integer columns; answers their new values. Never retried by the gateway. */
+  /** Adds to integer fields and entries; answers their new values. Never retried by the gateway. */
   Record increment(1: string table, 2: Record key, 3: map<string, i64> amounts, 4: Options options) throws (1: KeywayError failure),
   /** Writes the record if the stored one meets the condition; answers whether it did. */
   bool putIf(1: string table, 2: Record record, 3: Condition condition, 4: Options options) throws (1: KeywayError failure),

@@ -10,7 +10,8 @@
  * "thrift/keyway_wire.h" and "thrift/hbase2_wire.h"):
  *   struct, union, exception X   typedef struct kw_api_X, table `kw_api_X_wire`
  *   enum E { A = 1 }             enumerators KW_API_E_A; a field of type E is an int32_t
- *   typedef of a container T     typedef kw_api_T; every member and element of the same shape has it
+ *   typedef of a container T     typedef kw_api_T; every member and element of the same shape has it; what a
+ *                                map's `items` are is kw_api_T_item then, and a value may hold such a map
  *   method m of service S        kw_api_S_m_args, kw_api_S_m_result (success, one member per
  *                                exception), enumerator KW_API_S_m, row kw_api_methods[KW_API_S_m],
  *                                KW_API_METHOD_COUNT rows

@@ -26,6 +26,8 @@ REFUSED = {
 ACCEPTED = {
     "a struct that holds itself in a list": "struct A { 1: list<A> all, 2: A one }",
     "a map's value declared later": "struct A { 1: map<string, B> all } struct B { 1: list<A> all }",
+    "a struct that holds itself in a named map":
+        "typedef map<string, A> As struct A { 1: As all, 2: list<As> lists, 3: map<i32, As> more }",
     "64 fields": "struct A {" + " ".join(f"{i}: i32 f{i}" for i in range(1, 65)) + "}",
     "a comment that would end a comment": "/** x * / y */\nstruct A { 1: i32 x }",
 }

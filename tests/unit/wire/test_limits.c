@@ -158,6 +158,42 @@ nesting_is_bounded(void)
     }
 }
 
+/* A value with a map in it that holds a value with a map in it ... */
+static kw_buffer
+nested_maps(kw_wire_protocol protocol, unsigned levels)
+{
+    static const uint8_t binary[] = {13, 0, 6, 11, 12, 0, 0, 0, 1, 0, 0, 0, 0},
+                         compact[] = {0x6b, 1, 0x8c, 0};
+    kw_buffer out = KW_BUFFER_EMPTY;
+    for (unsigned level = 1; level < levels; level++)
+        kw_buffer_append(&out, protocol == KW_WIRE_BINARY ? kw_bytes_of(binary, sizeof binary)
+                                                          : kw_bytes_of(compact, sizeof compact));
+    for (unsigned level = 0; level < levels; level++)
+        kw_buffer_append_byte(&out, 0);
+    return out;
+}
+
+static void
+maps_of_values_are_bounded(void)
+{
+    static const unsigned levels[] = {32, 33, 100000}; /* a value and its map are one level of nesting each */
+    for (int protocol = KW_WIRE_BINARY; protocol <= KW_WIRE_COMPACT; protocol++) {
+        for (size_t i = 0; i < G_N_ELEMENTS(levels); i++) {
+            g_autoptr(kw_arena) arena = kw_arena_new();
+            kw_error error = KW_ERROR_NONE;
+            kw_api_Value value;
+            kw_buffer out = nested_maps(protocol, levels[i]);
+            bool good = kw_wire_struct_decode(&kw_api_Value_wire, protocol, kw_buffer_bytes(&out), roomy,
+                                              arena, &value, &error);
+            g_assert_cmpint(good, ==, i == 0);
+            g_assert_true(good ||
+                          (error.code == KW_LIMIT && strstr(error.text, "nesting is deeper than 64")));
+            g_assert_true(!good || value.entries.items[0].value.has_entries);
+            kw_buffer_clear(&out);
+        }
+    }
+}
+
 /* Millions of empty structs: each is a byte of the frame, and memory once it is an element. */
 static void
 empty_structs_are_counted(void)
@@ -225,6 +261,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/wire/limits/each_is_refused_and_says_why", each_is_refused_and_says_why);
     g_test_add_func("/wire/limits/nesting_is_bounded", nesting_is_bounded);
+    g_test_add_func("/wire/limits/maps_of_values_are_bounded", maps_of_values_are_bounded);
     g_test_add_func("/wire/limits/empty_structs_are_counted", empty_structs_are_counted);
     g_test_add_func("/wire/limits/memory_is_counted_over_the_whole_message",
                     memory_is_counted_over_the_whole_message);
