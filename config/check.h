@@ -20,7 +20,8 @@ void kw_check_family(struct kw_read *read, const struct kw_node *node, void *sec
 void kw_check_splits(struct kw_read *read, const struct kw_node *node, void *section);
 void kw_check_table(struct kw_read *read, const struct kw_node *node, void *section);
 
-/* Parts of kw_check_field and kw_check_table: does what is made fit the field, and is there the timestamp
- * that it begins anew by? */
+/* Parts of kw_check_field and kw_check_table: does what is made fit the field, is there the timestamp that it
+ * begins anew by, and has every field columns of its own? */
 void kw_check_made(struct kw_read *read, const struct kw_node *map, const struct kw_model_field *field);
 void kw_check_period_fields(struct kw_read *read, const struct kw_draft_table *table);
+void kw_check_columns(struct kw_read *read, struct kw_draft_table *table);

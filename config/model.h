@@ -16,7 +16,8 @@ typedef enum kw_field_type {
     KW_FIELD_DOUBLE,
     KW_FIELD_STRING,
     KW_FIELD_BYTES,
-    KW_FIELD_TIMESTAMP
+    KW_FIELD_TIMESTAMP,
+    KW_FIELD_MAP /* values by name: one for each column of a family whose qualifier begins with a prefix */
 } kw_field_type;
 
 typedef enum kw_time_unit { KW_UNIT_S, KW_UNIT_MS, KW_UNIT_US, KW_UNIT_NS } kw_time_unit;
@@ -75,9 +76,11 @@ typedef struct kw_model_field {
     const char *name;
     kw_mark mark;
     kw_field_type type;
+    kw_field_type of;  /* of a map's values, to which unit, form, values and max_bytes belong then */
     kw_time_unit unit; /* timestamps only */
     /* Column "family:qualifier" that stores it. NULL family: kept in the row key only. A field that
-     * names no column and is not in the primary key rule gets <default family>:<name>. */
+     * names no column and is not in the primary key rule gets <default family>:<name>. A map has the columns
+     * that begin with the qualifier and are longer; <default family>:<name>. when it names none. */
     const char *family;
     const char *qualifier; /* its bytes; \xNN escapes are resolved, so that it may hold a NUL */
     size_t qualifier_size;

@@ -8,7 +8,8 @@
 #define LAYOUT_MOST 1000000
 
 /* In the orders of kw_field_type, kw_time_unit and kw_cell_form. */
-static const char *const types[] = {"bool", "int", "double", "string", "bytes", "timestamp", NULL};
+static const char *const types[] = {"bool", "int", "double", "string", "bytes", "timestamp", "map", NULL};
+static const char *const entry_types[] = {"bool", "int", "double", "string", "bytes", "timestamp", NULL};
 static const char *const units[] = {"s", "ms", "us", "ns", NULL};
 static const char *const forms[] = {"raw", "text", "raw4", "phoenix", "phoenix4", NULL};
 
@@ -19,6 +20,14 @@ static const kw_setting field_settings[] = {
      .offset = offsetof(kw_draft_field, field.type),
      .choices = types,
      .about = "What values the field has. Integers and timestamps have 64 bits, strings are UTF-8."},
+    {.name = "of",
+     .kind = KW_KIND_ENUM,
+     .offset = offsetof(kw_draft_field, field.of),
+     .choices = entry_types,
+     .about =
+         "Maps have any number of values by name, each in a column of its own: what these are. unit, form, "
+         "values and max_bytes are theirs, too.",
+     .holds = "none; a map needs it"},
     {.name = "unit",
      .kind = KW_KIND_ENUM,
      .offset = offsetof(kw_draft_field, field.unit),
@@ -32,9 +41,12 @@ static const kw_setting field_settings[] = {
      .flags = KW_SETTING_NULLABLE,
      .least = 1,
      .rule = KW_NAME_COLUMN,
-     .about = "Column that stores the field. Behind the ':' \\xNN is a byte.",
+     .about =
+         "Column that stores the field. Behind the ':' \\xNN is a byte. A map has all columns that begin "
+         "like this, and ends in *: f:follow_*, or f:* for the whole family.",
      .holds =
-         "none for a field that the table's own key holds, else the table's family and the field's name"},
+         "none for a field that the table's own key holds, else the table's family and the field's name; "
+         "for a map with .* behind it"},
     {.name = "form",
      .kind = KW_KIND_ENUM,
      .offset = offsetof(kw_draft_field, field.form),

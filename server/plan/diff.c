@@ -10,6 +10,7 @@
 static const char *const type_names[] = {
     [KW_FIELD_BOOL] = "bool",     [KW_FIELD_INT] = "int",     [KW_FIELD_DOUBLE] = "double",
     [KW_FIELD_STRING] = "string", [KW_FIELD_BYTES] = "bytes", [KW_FIELD_TIMESTAMP] = "timestamp",
+    [KW_FIELD_MAP] = "map",
 };
 
 /* --- fields ---------------------------------------------------------------------------------------- */
@@ -19,9 +20,9 @@ column_of(const kw_field *field, kw_arena *arena)
 {
     if (!field->stored)
         return "in the row key only";
-    return kw_arena_printf(arena, "in column %.*s:%.*s", (int)field->family.size,
+    return kw_arena_printf(arena, "in column%s %.*s:%.*s%s", field->entry ? "s" : "", (int)field->family.size,
                            (const char *)field->family.data, (int)field->qualifier.size,
-                           (const char *)field->qualifier.data);
+                           (const char *)field->qualifier.data, field->entry ? "*" : "");
 }
 
 static void
@@ -33,6 +34,9 @@ diff_field(const kw_field *old, const kw_field *fresh, kw_arena *arena, kw_buffe
                          type_names[old->type], type_names[fresh->type]);
     else if (old->unit != fresh->unit)
         kw_buffer_printf(out, "  field %s: another unit: stored times are read as other times\n", old->name);
+    else if (old->type == KW_FIELD_MAP && old->entry->type != fresh->entry->type)
+        kw_buffer_printf(out, "  field %s: map of %s -> of %s: what is stored is read as another type\n",
+                         old->name, type_names[old->entry->type], type_names[fresh->entry->type]);
     if (strcmp(before, after) != 0)
         kw_buffer_printf(out, "  field %s: kept %s -> %s: rows that are there do not have it there\n",
                          old->name, before, after);

@@ -87,6 +87,7 @@ random_value(const kw_field *field, int form, uint64_t *dice, kw_arena *arena)
     case KW_VALUE_TEXT:
     case KW_VALUE_BYTES:
         return text_value(field, form, dice, arena);
+    case KW_VALUE_MAP: /* not in keys */
     case KW_VALUE_NONE:
         break;
     }
@@ -119,6 +120,8 @@ form_of(const kw_table *table, size_t field, const kw_table *other_table, size_t
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     uint64_t dice = 1;
+    if (table->fields[field].type == KW_FIELD_MAP) /* keys and ranges do not depend on it */
+        return -1;
     for (int form = 0; form < FORMS; form++) {
         bool good = true;
         for (int turn = 0; turn < 3 && good; turn++) {

@@ -66,6 +66,8 @@ put_value(kw_buffer *out, kw_value value)
     case KW_VALUE_BYTES:
         put_bytes(out, value.bytes);
         return;
+    case KW_VALUE_MAP:
+        break; /* no question is asked about maps */
     }
     g_assert_not_reached();
 }
@@ -199,6 +201,8 @@ take_value(kw_reading *reading, kw_value *ret_value)
     case KW_VALUE_TEXT:
     case KW_VALUE_BYTES:
         good = take_bytes(reading, &value.bytes);
+        break;
+    case KW_VALUE_MAP:
         break;
     }
     *ret_value = value;

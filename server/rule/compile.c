@@ -248,6 +248,7 @@ count_buckets(const kw_layout *layout)
 static const char *const type_names[] = {
     [KW_FIELD_BOOL] = "bool",     [KW_FIELD_INT] = "int",     [KW_FIELD_DOUBLE] = "double",
     [KW_FIELD_STRING] = "string", [KW_FIELD_BYTES] = "bytes", [KW_FIELD_TIMESTAMP] = "timestamp",
+    [KW_FIELD_MAP] = "map",
 };
 
 static const char *const unit_names[] = {

@@ -22,9 +22,9 @@ struct kw_policy {
 /* --- fields ---------------------------------------------------------------------------------------- */
 
 static kw_field
-field_of(const kw_model_field *model)
+field_of(const kw_model_field *model, kw_arena *arena)
 {
-    return (kw_field){
+    kw_field field = {
         .name = model->name,
         .type = model->type,
         .unit = model->unit,
@@ -32,6 +32,14 @@ field_of(const kw_model_field *model)
         .max_bytes = model->max_bytes > 0 ? (size_t)model->max_bytes : 0,
         .model = model,
     };
+    if (field.type != KW_FIELD_MAP)
+        return field;
+    kw_field *entry = KW_ARENA_NEW(arena, kw_field);
+    *entry = field;
+    entry->type = model->of;
+    entry->stored = true; /* entry->entry stays NULL: no maps of maps */
+    field.entry = entry;
+    return field;
 }
 
 /* Decides where a field is kept, now that the primary layout is known. */
@@ -59,7 +67,7 @@ settle_field(const kw_table *table, const kw_layout *primary, size_t number, kw_
             "coarser unit, and it has no column",
             field->name);
     }
-    if (field->stored && kw_bytes_equal(field->qualifier, table->marker_qualifier) &&
+    if (field->stored && !field->entry && kw_bytes_equal(field->qualifier, table->marker_qualifier) &&
         kw_bytes_equal(field->family, table->marker_family))
         return kw_diagnostics_add(diagnostics, model->mark, "name another column",
                                   "field %s: its column is the table's marker", field->name);
@@ -70,7 +78,7 @@ static bool
 check_column(const kw_table *table, size_t number, kw_diagnostics *diagnostics)
 {
     const kw_field *field = &table->fields[number];
-    if (!field->stored)
+    if (!field->stored || field->entry)
         return true;
     int first = kw_table_find_column(table, field->family, field->qualifier);
     if (first == (int)number)
@@ -251,7 +259,7 @@ build_table(kw_policy *policy, size_t number, kw_diagnostics *diagnostics)
     const kw_model_table *model = &policy->model->tables[number];
     kw_field *fields = KW_ARENA_ARRAY(policy->arena, kw_field, model->fields_count);
     for (size_t index = 0; index < model->fields_count; index++)
-        fields[index] = field_of(&model->fields[index]);
+        fields[index] = field_of(&model->fields[index], policy->arena);
     kw_path *paths = KW_ARENA_ARRAY(policy->arena, kw_path, model->paths_count);
     kw_table *table = &policy->tables[number];
     *table = (kw_table){

@@ -8,7 +8,8 @@
 #include "rule/layout.h"
 #include "rule/record.h"
 
-typedef struct kw_field {
+typedef struct kw_field kw_field;
+struct kw_field {
     const char *name;
     kw_field_type type;
     kw_time_unit unit;
@@ -20,7 +21,10 @@ typedef struct kw_field {
     kw_cell_form form;
     size_t max_bytes; /* 0: none */
     const kw_model_field *model;
-} kw_field;
+    /* Of a map: its values as a field of their own, with the map's name. A map's columns are those that begin
+     * with its qualifier and are longer; what is behind it is an entry's name. */
+    const kw_field *entry;
+};
 
 typedef struct kw_path {
     const char *name;
@@ -86,8 +90,27 @@ int kw_table_find_path(const kw_table *table, kw_bytes name);
 /* The same, the association among them. */
 int kw_table_find_store(const kw_table *table, kw_bytes name);
 
-/* The field stored in this column, or -1. */
+/* The field stored in this column, or one of whose entries is, or -1. */
 int kw_table_find_column(const kw_table *table, kw_bytes family, kw_bytes qualifier);
+
+/* --- maps; map.c --- */
+
+/* Is it a column of this map? */
+bool kw_field_has_column(const kw_field *map, kw_bytes family, kw_bytes qualifier);
+
+/* "status", "followed.bob": a field, or an entry of a map behind a dot. False: there is none. */
+bool kw_table_find_pick(const kw_table *table, kw_bytes name, kw_pick *ret_pick);
+/* What the pick's values are read and written as: the field itself, or a map's entry. */
+const kw_field *kw_pick_field(const kw_table *table, kw_pick pick);
+/* Of its column; without an entry a map's prefix. */
+kw_bytes kw_pick_qualifier(const kw_table *table, kw_pick pick, kw_arena *arena);
+/* "followed.bob", for messages; cut where it is long. */
+const char *kw_pick_text(const kw_table *table, kw_pick pick, kw_arena *arena);
+
+/* Puts the entries of a map in order; false and the name when one is there twice. */
+bool kw_entries_sort(kw_entry *entries, size_t count, kw_bytes *ret_twice);
+
+/* --- records --- */
 
 /* A record with every slot absent. */
 kw_record kw_record_new(const kw_table *table, kw_arena *arena);
@@ -95,6 +118,8 @@ kw_record kw_record_new(const kw_table *table, kw_arena *arena);
 /* Is this value of the field's type, within max_bytes, one of the declared values, valid UTF-8 for a
  * string? INVALID naming table, field and reason. An int field takes NUMBER, a double also a NUMBER. */
 bool kw_table_check_value(const kw_table *table, size_t field, kw_value value, kw_error *ret_error);
+/* The same of what a pick means: of an entry its name, too. */
+bool kw_table_check_pick(const kw_table *table, kw_pick pick, kw_value value, kw_error *ret_error);
 
 /* Cell value of a stored field (kw_cell_form), and back. A double in a form of 4 bytes becomes the nearest
  * float. CORRUPT when the bytes cannot be that type. */

@@ -19,6 +19,8 @@ kw_field_value_kind(kw_field_type type)
         return KW_VALUE_TEXT;
     case KW_FIELD_BYTES:
         return KW_VALUE_BYTES;
+    case KW_FIELD_MAP:
+        return KW_VALUE_MAP;
     }
     g_assert_not_reached();
 }
@@ -56,6 +58,18 @@ as_real(kw_value value)
     return value.kind == KW_VALUE_NUMBER ? (double)value.number : value.real;
 }
 
+static int
+compare_entries(kw_value a, kw_value b)
+{
+    int order = 0;
+    for (size_t index = 0; order == 0 && index < MIN(a.entries_count, b.entries_count); index++) {
+        order = kw_bytes_compare(a.entries[index].name, b.entries[index].name);
+        if (order == 0)
+            order = kw_value_compare(a.entries[index].value, b.entries[index].value);
+    }
+    return order ? order : (a.entries_count > b.entries_count) - (a.entries_count < b.entries_count);
+}
+
 int
 kw_value_compare(kw_value a, kw_value b)
 {
@@ -76,8 +90,20 @@ kw_value_compare(kw_value a, kw_value b)
     case KW_VALUE_TEXT:
     case KW_VALUE_BYTES:
         return kw_bytes_compare(a.bytes, b.bytes);
+    case KW_VALUE_MAP:
+        return compare_entries(a, b);
     }
     g_assert_not_reached();
+}
+
+static const kw_entry *
+copy_entries(kw_value map, kw_arena *arena)
+{
+    kw_entry *entries = KW_ARENA_ARRAY(arena, kw_entry, map.entries_count);
+    for (size_t index = 0; index < map.entries_count; index++)
+        entries[index] = (kw_entry){.name = kw_arena_copy(arena, map.entries[index].name),
+                                    .value = kw_value_copy(map.entries[index].value, arena)};
+    return entries;
 }
 
 kw_value
@@ -85,6 +111,8 @@ kw_value_copy(kw_value value, kw_arena *arena)
 {
     if (value.kind == KW_VALUE_TEXT || value.kind == KW_VALUE_BYTES)
         value.bytes = kw_arena_copy(arena, value.bytes);
+    if (value.kind == KW_VALUE_MAP)
+        value.entries = copy_entries(value, arena);
     return value;
 }
 
@@ -165,6 +193,9 @@ kw_value_print(kw_value value, char *to, size_t size)
     case KW_VALUE_TEXT:
     case KW_VALUE_BYTES:
         print_bytes(value, to, size);
+        return;
+    case KW_VALUE_MAP:
+        snprintf(to, size, "%zu entries", value.entries_count);
         return;
     }
     g_assert_not_reached();

@@ -16,8 +16,11 @@ typedef enum kw_value_kind {
     KW_VALUE_NUMBER,
     KW_VALUE_REAL,
     KW_VALUE_TEXT, /* UTF-8 */
-    KW_VALUE_BYTES
+    KW_VALUE_BYTES,
+    KW_VALUE_MAP
 } kw_value_kind;
+
+typedef struct kw_entry kw_entry;
 
 typedef struct kw_value {
     kw_value_kind kind;
@@ -26,8 +29,18 @@ typedef struct kw_value {
         int64_t number;
         double real;
         kw_bytes bytes; /* TEXT and BYTES */
+        struct {
+            const kw_entry *entries; /* MAP: in the order of their names, each once */
+            size_t entries_count;
+        };
     };
 } kw_value;
+
+/* Of a map: the name is UTF-8 and not empty, the value no map. */
+struct kw_entry {
+    kw_bytes name;
+    kw_value value;
+};
 
 #define KW_VALUE_ABSENT ((kw_value){.kind = KW_VALUE_NONE})
 
@@ -36,17 +49,24 @@ typedef struct kw_record {
     kw_value *values;
 } kw_record;
 
+/* What of a record a call means: a field, or one entry of a map. */
+typedef struct kw_pick {
+    size_t field;
+    kw_bytes entry; /* its name; empty: the whole field */
+} kw_pick;
+
 /* The kind that values of a field type have. */
 kw_value_kind kw_field_value_kind(kw_field_type type);
 
 /* Same kind and same value (doubles by bits). */
 bool kw_value_equal(kw_value a, kw_value b);
 
-/* < 0, 0 or > 0: numbers by value, text and bytes unsigned lexicographic, false before true, doubles in total
- * order (-0 before 0, NaN last); a number against a double compares as doubles. Other mixes: by kind. */
+/* < 0, 0 or > 0: maps entry by entry, numbers by value, text and bytes unsigned lexicographic, false before
+ * true, doubles in total order (-0 before 0, NaN last); a number against a double compares as doubles. Other
+ * mixes: by kind. */
 int kw_value_compare(kw_value a, kw_value b);
 
-/* Numbers, doubles and flags as they are; bytes copied into the arena. */
+/* Numbers, doubles and flags as they are; bytes and entries copied into the arena. */
 kw_value kw_value_copy(kw_value value, kw_arena *arena);
 
 /* Well-formed UTF-8; the character U+0000 is one like others. */

@@ -57,8 +57,9 @@ kw_table_find_column(const kw_table *table, kw_bytes family, kw_bytes qualifier)
 {
     for (size_t index = 0; index < table->fields_count; index++) {
         const kw_field *field = &table->fields[index];
-        if (field->stored && kw_bytes_equal(field->qualifier, qualifier) &&
-            kw_bytes_equal(field->family, family))
+        if (field->entry ? kw_field_has_column(field, family, qualifier)
+                         : field->stored && kw_bytes_equal(field->qualifier, qualifier) &&
+                               kw_bytes_equal(field->family, family))
             return (int)index;
     }
     return -1;
@@ -86,6 +87,8 @@ kind_name(kw_value_kind kind)
         return "text";
     case KW_VALUE_BYTES:
         return "bytes";
+    case KW_VALUE_MAP:
+        return "map";
     }
     g_assert_not_reached();
 }
@@ -146,6 +149,7 @@ is_declared(const kw_value value, const char *text)
     case KW_VALUE_TEXT:
     case KW_VALUE_BYTES:
         return kw_bytes_equal(kw_bytes_of_text(text), value.bytes);
+    case KW_VALUE_MAP:
     case KW_VALUE_NONE:
         return false;
     }
@@ -176,11 +180,46 @@ check_declared(const kw_table *table, const kw_field *field, kw_value value, kw_
                         near ? "\"?" : "");
 }
 
+static bool
+check_one(const kw_table *table, const kw_field *field, kw_value value, kw_error *ret_error)
+{
+    return check_kind(table, field, value, ret_error) && check_size(table, field, value, ret_error) &&
+           check_declared(table, field, value, ret_error);
+}
+
+static bool
+check_entry(const kw_table *table, const kw_field *map, kw_entry entry, kw_error *ret_error)
+{
+    char shown[80];
+    if (entry.name.size == 0)
+        return kw_error_set(ret_error, KW_INVALID, "table %s, field %s: an entry has no name", table->name,
+                            map->name);
+    if (!kw_utf8_valid(entry.name))
+        return kw_error_set(ret_error, KW_INVALID, "table %s, field %s: the name of an entry is not UTF-8",
+                            table->name, map->name);
+    if (check_one(table, map->entry, entry.value, ret_error))
+        return true;
+    kw_value_print((kw_value){.kind = KW_VALUE_TEXT, .bytes = entry.name}, shown, sizeof shown);
+    return kw_error_prefix(ret_error, "entry %s", shown);
+}
+
 bool
 kw_table_check_value(const kw_table *table, size_t number, kw_value value, kw_error *ret_error)
 {
     g_assert(number < table->fields_count);
     const kw_field *field = &table->fields[number];
-    return check_kind(table, field, value, ret_error) && check_size(table, field, value, ret_error) &&
-           check_declared(table, field, value, ret_error);
+    if (!field->entry || value.kind != KW_VALUE_MAP)
+        return check_one(table, field, value, ret_error);
+    for (size_t index = 0; index < value.entries_count; index++)
+        if (!check_entry(table, field, value.entries[index], ret_error))
+            return false;
+    return true;
+}
+
+bool
+kw_table_check_pick(const kw_table *table, kw_pick pick, kw_value value, kw_error *ret_error)
+{
+    if (pick.entry.size == 0)
+        return kw_table_check_value(table, pick.field, value, ret_error);
+    return check_entry(table, &table->fields[pick.field], (kw_entry){pick.entry, value}, ret_error);
 }

@@ -42,6 +42,7 @@ value_in_sequence(const kw_field *field, uint64_t number, kw_arena *arena)
         return (kw_value){.kind = KW_VALUE_FLAG, .flag = number % 2};
     case KW_VALUE_TEXT:
     case KW_VALUE_BYTES:
+    case KW_VALUE_MAP: /* not in keys */
     case KW_VALUE_NONE:
         break;
     }

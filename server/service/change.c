@@ -17,6 +17,9 @@ changing_new(kw_exchange *exchange, const kw_table *table)
     return what;
 }
 
+/* Fields of one increment: each is compared with those before it. */
+#define AMOUNTS_MAX 1000
+
 /* --- increment -------------------------------------------------------------------------------- */
 
 static void
@@ -32,28 +35,29 @@ reply_increment(void *user, const kw_record *values, const kw_error *error)
 }
 
 static bool
-take_amounts(kw_exchange *exchange, const kw_table *table, size_t **ret_fields, int64_t **ret_amounts,
+take_amounts(kw_exchange *exchange, const kw_table *table, const kw_pick **ret_picks, int64_t **ret_amounts,
              size_t *ret_count, kw_error *ret_error)
 {
     const kw_api_Data_increment_args *args = exchange->args;
     size_t count = args->amounts.count;
     if (count == 0)
         return kw_error_set(ret_error, KW_INVALID, "table %s: increment without amounts", table->name);
-    if (count > table->fields_count)
-        return kw_error_set(ret_error, KW_INVALID, "table %s: increment names %zu fields, the table has %zu",
-                            table->name, count, table->fields_count);
-    size_t *fields = KW_ARENA_ARRAY(exchange->call.arena, size_t, count);
+    if (count > AMOUNTS_MAX)
+        return kw_error_set(ret_error, KW_LIMIT,
+                            "table %s: increment names %zu fields, at most %d are allowed", table->name,
+                            count, AMOUNTS_MAX);
+    kw_pick *picks = KW_ARENA_ARRAY(exchange->call.arena, kw_pick, count);
     int64_t *amounts = KW_ARENA_ARRAY(exchange->call.arena, int64_t, count);
     for (size_t i = 0; i < count; i++) {
-        if (!kw_convert_field(table, args->amounts.items[i].key, &fields[i], ret_error))
+        if (!kw_convert_pick(table, args->amounts.items[i].key, &picks[i], ret_error))
             return false;
         for (size_t before = 0; before < i; before++)
-            if (fields[before] == fields[i])
+            if (picks[before].field == picks[i].field && kw_bytes_equal(picks[before].entry, picks[i].entry))
                 return kw_error_set(ret_error, KW_INVALID, "table %s, field %s: is given twice", table->name,
-                                    table->fields[fields[i]].name);
+                                    kw_pick_text(table, picks[i], exchange->call.arena));
         amounts[i] = args->amounts.items[i].value;
     }
-    *ret_fields = fields;
+    *ret_picks = picks;
     *ret_amounts = amounts;
     *ret_count = count;
     return true;
@@ -65,17 +69,18 @@ kw_serve_increment(kw_exchange *exchange)
     const kw_api_Data_increment_args *args = exchange->args;
     const kw_table *table = NULL;
     kw_write_options how = {0};
-    size_t *fields = NULL, count = 0;
+    const kw_pick *picks = NULL;
+    size_t count = 0;
     int64_t *amounts = NULL;
     kw_record *key = KW_EXCHANGE_ALLOC(exchange, kw_record);
     kw_error error = KW_ERROR_NONE;
     if (!kw_exchange_find_table(exchange, args->has_table, args->table, &table, &error) ||
         !kw_exchange_take_options(exchange, args->options, &how, &error) ||
         !kw_convert_record(table, &args->key, exchange->call.arena, key, &error) ||
-        !take_amounts(exchange, table, &fields, &amounts, &count, &error))
+        !take_amounts(exchange, table, &picks, &amounts, &count, &error))
         kw_exchange_fail(exchange, &error);
     else
-        kw_verb_increment(&exchange->call, table, key, fields, amounts, count, how, reply_increment,
+        kw_verb_increment(&exchange->call, table, key, picks, amounts, count, how, reply_increment,
                           changing_new(exchange, table));
 }
 
@@ -94,26 +99,26 @@ reply_put_if(void *user, bool applied, kw_record made, const kw_error *error)
 }
 
 static bool
-take_condition(const kw_table *table, bool given, const kw_api_Condition *from,
+take_condition(const kw_table *table, bool given, const kw_api_Condition *from, kw_arena *arena,
                kw_condition_on_field *ret_condition, kw_error *ret_error)
 {
-    size_t field = 0;
+    kw_pick pick = {0};
     if (!given)
         return kw_error_set(ret_error, KW_INVALID, "table %s: the argument condition is missing",
                             table->name);
-    if (!kw_convert_field(table, from->field, &field, ret_error))
+    if (!kw_convert_pick(table, from->field, &pick, ret_error))
         return kw_error_prefix(ret_error, "condition");
     if (from->op < KW_COMPARE_LESS || from->op > KW_COMPARE_GREATER)
         return kw_error_set(ret_error, KW_INVALID, "condition: op %d does not exist", from->op);
-    *ret_condition = (kw_condition_on_field){.field = field, .compare = (kw_compare)from->op};
+    *ret_condition = (kw_condition_on_field){.pick = pick, .compare = (kw_compare)from->op};
     if (from->has_value)
-        return kw_convert_value(table, field, from->value, &ret_condition->value, ret_error) ||
+        return kw_convert_value(table, pick, from->value, arena, &ret_condition->value, ret_error) ||
                kw_error_prefix(ret_error, "condition");
     if (from->op == KW_API_CompareOp_EQUAL || from->op == KW_API_CompareOp_NOT_EQUAL)
         return true;
     return kw_error_set(ret_error, KW_INVALID,
                         "condition: table %s, field %s: only EQUAL and NOT_EQUAL go without a value",
-                        table->name, table->fields[field].name);
+                        table->name, kw_pick_text(table, pick, arena));
 }
 
 void
@@ -128,7 +133,7 @@ kw_serve_put_if(kw_exchange *exchange)
     if (!kw_exchange_find_table(exchange, args->has_table, args->table, &table, &error) ||
         !kw_exchange_take_options(exchange, args->options, &how, &error) ||
         !kw_convert_record(table, &args->record, exchange->call.arena, record, &error) ||
-        !take_condition(table, args->has_condition, args->condition, condition, &error))
+        !take_condition(table, args->has_condition, args->condition, exchange->call.arena, condition, &error))
         kw_exchange_fail(exchange, &error);
     else
         kw_verb_put_if(&exchange->call, table, record, condition, how, reply_put_if,

@@ -21,6 +21,8 @@ type_name(kw_field_type type)
         return "bytes";
     case KW_FIELD_TIMESTAMP:
         return "timestamp";
+    case KW_FIELD_MAP:
+        return "map";
     }
     g_assert_not_reached();
 }
@@ -55,18 +57,21 @@ static void
 describe_field(const kw_field *field, kw_arena *arena, kw_api_FieldInfo *ret_info)
 {
     const char *about = field->model->about;
+    kw_field_type values = field->entry ? field->entry->type : field->type;
     *ret_info = (kw_api_FieldInfo){.name = kw_bytes_of_text(field->name),
                                    .type = kw_bytes_of_text(type_name(field->type)),
                                    .key = field->identity,
                                    .has_column = field->stored,
-                                   .has_unit = field->type == KW_FIELD_TIMESTAMP,
+                                   .has_unit = values == KW_FIELD_TIMESTAMP,
                                    .unit = kw_bytes_of_text(unit_name(field->unit)),
                                    .has_about = about && about[0],
-                                   .about = kw_bytes_of_text(about)};
+                                   .about = kw_bytes_of_text(about),
+                                   .has_of = field->entry,
+                                   .of = kw_bytes_of_text(type_name(values))};
     if (field->stored)
-        ret_info->column = kw_bytes_of_text(kw_arena_printf(arena, "%.*s:%s", (int)field->family.size,
-                                                            (const char *)field->family.data,
-                                                            qualifier_text(field->qualifier, arena)));
+        ret_info->column = kw_bytes_of_text(
+            kw_arena_printf(arena, "%.*s:%s%s", (int)field->family.size, (const char *)field->family.data,
+                            qualifier_text(field->qualifier, arena), field->entry ? "*" : ""));
 }
 
 static void

@@ -16,7 +16,7 @@ bind_one(const kw_api_Query *query, kw_question *question, kw_bound *bounds, kw_
             return kw_error_set(ret_error, KW_INVALID, "table %s, field %s: is bound twice", table->name,
                                 table->fields[field].name);
         kw_value *value = KW_ARENA_NEW(arena, kw_value);
-        if (!kw_convert_value(table, field, &query->bound.items[i].value, value, ret_error))
+        if (!kw_convert_asked(table, field, &query->bound.items[i].value, arena, value, ret_error))
             return false;
         bounds[field] = (kw_bound){value, 1};
     }
@@ -46,8 +46,8 @@ bind_any(const kw_api_Query *query, kw_question *question, kw_bound *bounds, kw_
                                 table->name, name, count, question->range_limit);
         kw_value *values = KW_ARENA_ARRAY(arena, kw_value, count);
         for (size_t at = 0; at < count; at++)
-            if (!kw_convert_value(table, field, &query->bound_any.items[i].value.items[at], &values[at],
-                                  ret_error))
+            if (!kw_convert_asked(table, field, &query->bound_any.items[i].value.items[at], arena,
+                                  &values[at], ret_error))
                 return false;
         bounds[field] = (kw_bound){values, count};
     }
@@ -55,7 +55,7 @@ bind_any(const kw_api_Query *query, kw_question *question, kw_bound *bounds, kw_
 }
 
 static bool
-take_range(const kw_api_Query *query, kw_question *question, kw_error *ret_error)
+take_range(const kw_api_Query *query, kw_question *question, kw_arena *arena, kw_error *ret_error)
 {
     const kw_api_Range *range = query->range;
     size_t field = 0;
@@ -65,10 +65,10 @@ take_range(const kw_api_Query *query, kw_question *question, kw_error *ret_error
     if (!kw_convert_field(question->table, range->field, &field, ret_error))
         return false;
     if (range->has_from_value &&
-        !kw_convert_value(question->table, field, range->from_value, &question->from, ret_error))
+        !kw_convert_asked(question->table, field, range->from_value, arena, &question->from, ret_error))
         return kw_error_prefix(ret_error, "from_value");
     if (range->has_to_value &&
-        !kw_convert_value(question->table, field, range->to_value, &question->to, ret_error))
+        !kw_convert_asked(question->table, field, range->to_value, arena, &question->to, ret_error))
         return kw_error_prefix(ret_error, "to_value");
     question->range_field = (int)field;
     question->from_inclusive = range->from_inclusive;
@@ -140,20 +140,18 @@ kw_question_on_table(const kw_table *table, const kw_model_limits *limits, const
 {
     kw_scan_request request = {0};
     kw_question *question = &request.question;
-    size_t *fields = NULL;
     kw_bound *bounds = KW_ARENA_ARRAY(arena, kw_bound, table->fields_count);
     question->table = table;
     question->bounds = bounds;
     question->range_limit = (size_t)limits->list_values;
     question->full_scan = query->has_full_scan && query->full_scan;
     if (!bind_one(query, question, bounds, arena, ret_error) ||
-        !bind_any(query, question, bounds, arena, ret_error) || !take_range(query, question, ret_error) ||
-        !take_order(query, question, ret_error) || !take_path(query, question, ret_error) ||
-        !take_sizes(query, limits, &request, ret_error) ||
-        !kw_convert_columns(table, query->columns.items, query->columns.count, arena, &fields,
-                            &request.fields_count, ret_error))
+        !bind_any(query, question, bounds, arena, ret_error) ||
+        !take_range(query, question, arena, ret_error) || !take_order(query, question, ret_error) ||
+        !take_path(query, question, ret_error) || !take_sizes(query, limits, &request, ret_error) ||
+        !kw_convert_columns(table, query->columns.items, query->columns.count, arena, &request.picks,
+                            &request.picks_count, ret_error))
         return false;
-    request.fields = fields;
     request.filter = query->has_filter ? query->filter : KW_BYTES_NONE;
     *ret_request = request;
     return true;

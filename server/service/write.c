@@ -123,17 +123,18 @@ kw_serve_remove(kw_exchange *exchange)
     const kw_api_Data_remove_args *args = exchange->args;
     const kw_table *table = NULL;
     kw_write_options how = {0};
-    size_t *fields = NULL, fields_count = 0;
+    const kw_pick *picks = NULL;
+    size_t picks_count = 0;
     kw_item *item = kw_items_new(exchange, 1);
     kw_error error = KW_ERROR_NONE;
     if (!kw_exchange_find_table(exchange, args->has_table, args->table, &table, &error) ||
         !kw_exchange_take_options(exchange, args->options, &how, &error) ||
         !kw_convert_record(table, &args->key, exchange->call.arena, &item->record, &error) ||
-        !kw_convert_columns(table, args->columns.items, args->columns.count, exchange->call.arena, &fields,
-                            &fields_count, &error))
+        !kw_convert_columns(table, args->columns.items, args->columns.count, exchange->call.arena, &picks,
+                            &picks_count, &error))
         kw_exchange_fail(exchange, &error);
     else
-        kw_verb_remove(&exchange->call, table, item, 1, fields, fields_count, how, reply_one,
+        kw_verb_remove(&exchange->call, table, item, 1, picks, picks_count, how, reply_one,
                        writing_new(exchange, table));
 }
 
@@ -143,18 +144,19 @@ kw_serve_remove_many(kw_exchange *exchange)
     const kw_api_Data_removeMany_args *args = exchange->args;
     const kw_table *table = NULL;
     kw_write_options how = {0};
-    size_t *fields = NULL, fields_count = 0;
+    const kw_pick *picks = NULL;
+    size_t picks_count = 0;
     kw_item *items = NULL;
     kw_error error = KW_ERROR_NONE;
     if (!kw_exchange_find_table(exchange, args->has_table, args->table, &table, &error) ||
         !kw_exchange_take_options(exchange, args->options, &how, &error) ||
         !kw_items_of_records(exchange, table, args->keys.items, args->keys.count, &items, &error) ||
-        !kw_convert_columns(table, args->columns.items, args->columns.count, exchange->call.arena, &fields,
-                            &fields_count, &error))
+        !kw_convert_columns(table, args->columns.items, args->columns.count, exchange->call.arena, &picks,
+                            &picks_count, &error))
         kw_exchange_fail(exchange, &error);
     else if (args->keys.count == 0)
         kw_exchange_reply(exchange, &(kw_api_Data_removeMany_result){.has_success = true});
     else
-        kw_verb_remove(&exchange->call, table, items, args->keys.count, fields, fields_count, how, reply_many,
+        kw_verb_remove(&exchange->call, table, items, args->keys.count, picks, picks_count, how, reply_many,
                        writing_new(exchange, table));
 }

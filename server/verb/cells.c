@@ -62,18 +62,37 @@ kw_row_key(const kw_path *path, const kw_record *record, kw_buffer *scratch, kw_
     return true;
 }
 
+static kw_cell
+cell_of(const kw_table *table, kw_pick pick, kw_value value, kw_arena *arena)
+{
+    return (kw_cell){.family = table->fields[pick.field].family,
+                     .qualifier = kw_pick_qualifier(table, pick, arena),
+                     .value = kw_field_encode_cell(kw_pick_field(table, pick), value, arena)};
+}
+
+static size_t
+count_cells(const kw_table *table, const kw_record *record)
+{
+    size_t count = 1; /* the marker */
+    for (size_t i = 0; i < table->fields_count; i++)
+        count += record->values[i].kind == KW_VALUE_MAP ? record->values[i].entries_count : 1;
+    return count;
+}
+
 const kw_cell *
 kw_record_cells(const kw_table *table, const kw_record *record, kw_arena *arena, size_t *ret_count)
 {
-    kw_cell *cells = KW_ARENA_ARRAY(arena, kw_cell, table->fields_count + 1);
+    kw_cell *cells = KW_ARENA_ARRAY(arena, kw_cell, count_cells(table, record));
     size_t count = 0;
     for (size_t i = 0; i < table->fields_count; i++) {
-        const kw_field *field = &table->fields[i];
-        if (!field->stored || record->values[i].kind == KW_VALUE_NONE)
+        kw_value value = record->values[i];
+        if (!table->fields[i].stored || value.kind == KW_VALUE_NONE)
             continue;
-        cells[count++] = (kw_cell){.family = field->family,
-                                   .qualifier = field->qualifier,
-                                   .value = kw_field_encode_cell(field, record->values[i], arena)};
+        if (value.kind != KW_VALUE_MAP)
+            cells[count++] = cell_of(table, (kw_pick){.field = i}, value, arena);
+        for (size_t at = 0; value.kind == KW_VALUE_MAP && at < value.entries_count; at++)
+            cells[count++] =
+                cell_of(table, (kw_pick){i, value.entries[at].name}, value.entries[at].value, arena);
     }
     if (count == 0 || table->marks_all)
         cells[count++] = (kw_cell){.family = table->marker_family,
@@ -84,9 +103,10 @@ kw_record_cells(const kw_table *table, const kw_record *record, kw_arena *arena,
 }
 
 kw_column
-kw_field_column(const kw_field *field)
+kw_pick_column(const kw_table *table, kw_pick pick, kw_arena *arena)
 {
-    return (kw_column){.family = field->family, .qualifier = field->qualifier};
+    return (kw_column){.family = table->fields[pick.field].family,
+                       .qualifier = kw_pick_qualifier(table, pick, arena)};
 }
 
 kw_column

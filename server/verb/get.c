@@ -1,6 +1,6 @@
 /* get: key, one multi-get under the primary path, records. When columns were chosen, a row that has none of
- * them may still exist: those are asked for again, whole. Where a bucket is chosen at each put, the row is
- * the one that the association tells, or the newest of those in all buckets. */
+ * them may still exist: those are asked for again, by their first cell. Where a bucket is chosen at each put,
+ * the row is the one that the association tells, or the newest of those in all buckets. */
 #include "verb/cells.h"
 #include "verb/place.h"
 #include "verb/reader.h"
@@ -87,12 +87,16 @@ read_rows(get *self, const kw_rows *rows)
 }
 
 static void
-ask_for_whole(get *self, size_t empty)
+ask_whether_there(get *self, size_t empty)
 {
     self->again = true;
     self->asked = empty;
-    for (size_t i = 0; i < empty; i++)
-        self->gets[self->list[i] - self->gets].columns_count = 0;
+    for (size_t i = 0; i < empty; i++) {
+        kw_get *next = &self->gets[self->list[i] - self->gets];
+        next->columns_count = 0;
+        if (self->buckets == 1) /* else the newest cell tells which of the rows it is */
+            next->filter = KW_BYTES_LITERAL("FirstKeyOnlyFilter ()");
+    }
     ask(self);
 }
 
@@ -108,7 +112,7 @@ arrived(void *user, kw_rows *rows, const kw_error *error)
     if (rows)
         kw_arena_adopt(self->call->arena, rows->arena); /* the records are slices of the rows */
     if (empty && !self->again && self->gets[0].columns_count)
-        ask_for_whole(self, empty);
+        ask_whether_there(self, empty);
     else
         self->done(self->user, self->found, self->count);
 }
@@ -233,8 +237,8 @@ new_found(kw_call *call, size_t count)
 }
 
 void
-kw_verb_get(kw_call *call, const kw_table *table, const kw_item *keys, size_t count, const size_t *fields,
-            size_t fields_count, kw_get_records_done done, void *user)
+kw_verb_get(kw_call *call, const kw_table *table, const kw_item *keys, size_t count, const kw_pick *picks,
+            size_t picks_count, kw_get_records_done done, void *user)
 {
     get *self = KW_ARENA_NEW(call->arena, get);
     kw_choice choice = kw_layout_choice(table->paths[0].layout);
@@ -242,7 +246,7 @@ kw_verb_get(kw_call *call, const kw_table *table, const kw_item *keys, size_t co
     self->through_association = choice.kind && table->association;
     self->buckets = self->through_association ? 1 : choice.buckets;
     self->found = new_found(call, count);
-    self->reader = kw_reader_new(call, table, &table->paths[0], fields, fields_count, NULL);
+    self->reader = kw_reader_new(call, table, &table->paths[0], picks, picks_count, NULL);
     self->form =
         (kw_get){.table = table->paths[0].store_table, .max_versions = 1, .deadline = call->deadline};
     self->form.columns = kw_reader_columns(self->reader, &self->form.columns_count);

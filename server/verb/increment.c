@@ -7,16 +7,16 @@
 typedef struct increment {
     kw_call *call;
     const kw_table *table;
-    const size_t *fields;
+    const kw_pick *picks;
     kw_increment what;
     kw_increment_record_done done;
     void *user;
 } increment;
 
 static bool
-check_field(const kw_table *table, size_t number, kw_error *ret_error)
+check_pick(const kw_table *table, kw_pick pick, kw_error *ret_error)
 {
-    const kw_field *field = &table->fields[number];
+    const kw_field *field = kw_pick_field(table, pick);
     if (field->identity)
         return kw_error_set(ret_error, KW_INVALID,
                             "table %s: field %s is part of the key and cannot be added to", table->name,
@@ -38,13 +38,29 @@ make_columns(increment *self, size_t count, kw_error *ret_error)
         return kw_error_set(ret_error, KW_INVALID, "table %s: no field to add to", self->table->name);
     kw_column *columns = KW_ARENA_ARRAY(self->call->arena, kw_column, count);
     for (size_t i = 0; i < count; i++) {
-        if (!check_field(self->table, self->fields[i], ret_error))
+        if (!check_pick(self->table, self->picks[i], ret_error))
             return false;
-        columns[i] = kw_field_column(&self->table->fields[self->fields[i]]);
+        columns[i] = kw_pick_column(self->table, self->picks[i], self->call->arena);
     }
     self->what.columns = columns;
     self->what.columns_count = count;
     return true;
+}
+
+/* To the record of the new values: a field, or one more entry of a map. */
+static void
+add_sum(const increment *self, kw_pick pick, kw_value sum, kw_record *values)
+{
+    kw_value *value = &values->values[pick.field];
+    if (pick.entry.size == 0) {
+        *value = sum;
+        return;
+    }
+    if (value->kind == KW_VALUE_NONE)
+        *value = (kw_value){.kind = KW_VALUE_MAP,
+                            .entries = KW_ARENA_ARRAY(self->call->arena, kw_entry, self->what.columns_count)};
+    kw_entry *entries = (kw_entry *)value->entries;
+    entries[value->entries_count++] = (kw_entry){pick.entry, sum};
 }
 
 static bool
@@ -52,21 +68,24 @@ read_sums(const increment *self, const kw_rows *rows, kw_record *values, kw_erro
 {
     const kw_row *row = &rows->rows[0];
     for (size_t i = 0; i < self->what.columns_count; i++) {
-        const kw_field *field = &self->table->fields[self->fields[i]];
+        const kw_field *field = kw_pick_field(self->table, self->picks[i]);
+        const kw_column *column = &self->what.columns[i];
         bool found = false;
+        kw_value sum = KW_VALUE_ABSENT;
         for (uint32_t cell = 0; cell < row->cells_count && !found; cell++) {
-            found = kw_bytes_equal(row->cells[cell].family, field->family) &&
-                    kw_bytes_equal(row->cells[cell].qualifier, field->qualifier);
+            found = kw_bytes_equal(row->cells[cell].family, column->family) &&
+                    kw_bytes_equal(row->cells[cell].qualifier, column->qualifier);
             if (found)
                 kw_stamper_saw(self->call->stamper, row->cells[cell].timestamp);
             if (found && !kw_field_decode_cell(self->table, field, row->cells[cell].value, self->call->arena,
-                                               &values->values[self->fields[i]], ret_error))
+                                               &sum, ret_error))
                 return false;
         }
         if (!found)
             return kw_error_set(ret_error, KW_INTERNAL,
                                 "table %s: the store did not tell the new value of %s", self->table->name,
                                 field->name);
+        add_sum(self, self->picks[i], sum, values);
     }
     return true;
 }
@@ -103,12 +122,12 @@ found(void *user, kw_bytes row, const kw_error *error)
 }
 
 void
-kw_verb_increment(kw_call *call, const kw_table *table, const kw_record *key, const size_t *fields,
-                  const int64_t *amounts, size_t fields_count, kw_write_options options,
+kw_verb_increment(kw_call *call, const kw_table *table, const kw_record *key, const kw_pick *picks,
+                  const int64_t *amounts, size_t picks_count, kw_write_options options,
                   kw_increment_record_done done, void *user)
 {
     increment *self = KW_ARENA_NEW(call->arena, increment);
-    *self = (increment){.call = call, .table = table, .fields = fields, .done = done, .user = user};
+    *self = (increment){.call = call, .table = table, .picks = picks, .done = done, .user = user};
     self->what = (kw_increment){.table = table->paths[0].store_table,
                                 .amounts = amounts,
                                 .durability = options.durability,
@@ -116,7 +135,7 @@ kw_verb_increment(kw_call *call, const kw_table *table, const kw_record *key, co
     kw_error error = KW_ERROR_NONE;
     if (options.has_timestamp)
         kw_error_set(&error, KW_INVALID, "table %s: an increment takes no timestamp", table->name);
-    else if (kw_single_path(table, "increment", &error) && make_columns(self, fields_count, &error))
+    else if (kw_single_path(table, "increment", &error) && make_columns(self, picks_count, &error))
         kw_key_check(table, key, &error);
     if (error.code != KW_OK)
         done(user, NULL, &error);

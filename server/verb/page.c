@@ -52,14 +52,19 @@ short_fingerprint(const kw_layout *layout, kw_arena *arena)
 
 /* By name: a policy may list its fields in another order by then. */
 static void
-encode_fields(const kw_scan_request *request, kw_buffer *out)
+encode_picks(const kw_scan_request *request, kw_buffer *out)
 {
-    for (size_t i = 0; i < request->fields_count; i++) {
-        kw_bytes name = kw_bytes_of_text(request->question.table->fields[request->fields[i]].name);
-        g_assert(name.size <= UINT16_MAX);
-        kw_be16_store(kw_buffer_reserve(out, 2), (uint16_t)name.size);
+    for (size_t i = 0; i < request->picks_count; i++) {
+        kw_bytes name = kw_bytes_of_text(request->question.table->fields[request->picks[i].field].name);
+        kw_bytes entry = request->picks[i].entry;
+        size_t size = name.size + (entry.size ? 1 + entry.size : 0);
+        g_assert(size <= UINT16_MAX);
+        kw_be16_store(kw_buffer_reserve(out, 2), (uint16_t)size);
         out->size += 2;
         kw_buffer_append(out, name);
+        if (entry.size)
+            kw_buffer_append_byte(out, '.');
+        kw_buffer_append(out, entry);
     }
 }
 
@@ -68,7 +73,7 @@ kw_page_cursor(kw_call *call, const kw_scan_request *request, const kw_plan *pla
 {
     kw_buffer question = KW_BUFFER_EMPTY, columns = KW_BUFFER_EMPTY, sealed = KW_BUFFER_EMPTY;
     kw_question_encode(plan->question, &question);
-    encode_fields(request, &columns);
+    encode_picks(request, &columns);
     int64_t expiry_ms = kw_policy_model(call->policy)->cursor.expiry_ms;
     kw_cursor cursor = {.table = kw_bytes_of_text(request->question.table->name),
                         .path = kw_bytes_of_text(plan->path->name),
@@ -130,23 +135,22 @@ check_layout(kw_call *call, const kw_cursor *cursor, const kw_table *table, cons
 }
 
 static bool
-decode_fields(kw_call *call, const kw_cursor *cursor, const kw_table *table, kw_scan_request *request,
-              kw_error *ret_error)
+decode_picks(kw_call *call, const kw_cursor *cursor, const kw_table *table, kw_scan_request *request,
+             kw_error *ret_error)
 {
     kw_bytes rest = cursor->columns;
-    size_t *fields = KW_ARENA_ARRAY(call->arena, size_t, rest.size / 2);
+    kw_pick *picks = KW_ARENA_ARRAY(call->arena, kw_pick, rest.size / 2);
     size_t count = 0;
     while (rest.size) {
         size_t size = rest.size < 2 ? SIZE_MAX - 2 : kw_be16_load(rest.data);
-        int field = size + 2 > rest.size ? -1 : kw_table_find_field(table, kw_bytes_of(rest.data + 2, size));
-        if (field < 0)
+        if (size + 2 > rest.size ||
+            !kw_table_find_pick(table, kw_bytes_of(rest.data + 2, size), &picks[count++]))
             return kw_error_set(ret_error, KW_INVALID,
                                 "cursor names a field that table %s does not have any more", table->name);
-        fields[count++] = (size_t)field;
         rest = kw_bytes_skip(rest, size + 2);
     }
-    request->fields = fields;
-    request->fields_count = count;
+    request->picks = picks;
+    request->picks_count = count;
     return true;
 }
 
@@ -173,7 +177,7 @@ kw_page_open_cursor(kw_call *call, kw_bytes sealed, kw_scan_request *ret_request
         return kw_error_prefix(ret_error, "cursor");
     if (used != cursor.question.size)
         return kw_error_set(ret_error, KW_INVALID, "cursor holds more than a question");
-    if (!decode_fields(call, &cursor, table, &request, ret_error))
+    if (!decode_picks(call, &cursor, table, &request, ret_error))
         return false;
     request.question.path = path;
     *ret_request = request;

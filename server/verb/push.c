@@ -63,7 +63,7 @@ kw_push_reader(kw_call *call, const kw_scan_request *request, const kw_plan *pla
 {
     const kw_question *question = plan->question;
     kw_reader *reader =
-        kw_reader_new(call, question->table, plan->path, request->fields, request->fields_count, scratch);
+        kw_reader_new(call, question->table, plan->path, request->picks, request->picks_count, scratch);
     for (size_t i = 0; i < question->table->fields_count; i++)
         if (question->bounds[i].count || question->range_field == (int)i || plan->clock == (int)i)
             kw_reader_need(reader, i);

@@ -1,7 +1,7 @@
-/* put_if: writes a record if one stored field of it meets a condition, atomically. On tables with one path
- * only. What the gateway makes is made before, as for a put; when the condition is not met, it is lost.
- * Stamped as other writes are, so that it is not hidden by a put before it, nor hides one behind it, when the
- * two clocks differ; a store that sees to that itself stamps it at the moment of the check. */
+/* put_if: writes a record if one stored field or entry of it meets a condition, atomically. On tables with
+ * one path only. What the gateway makes is made before, as for a put; when the condition is not met, it is
+ * lost. Stamped as other writes are, so that it is not hidden by a put before it, nor hides one behind it,
+ * when the two clocks differ; a store that sees to that itself stamps it at the moment of the check. */
 #include "verb/cells.h"
 #include "verb/single.h"
 #include "verb/stamp.h"
@@ -23,25 +23,31 @@ static bool
 make_check(put_if *self, const kw_condition_on_field *condition, kw_error *ret_error)
 {
     const kw_table *table = self->table;
-    const kw_field *field = &table->fields[condition->field];
+    const kw_field *field = &table->fields[condition->pick.field];
+    kw_arena *arena = self->call->arena;
     if (field->identity || !field->stored)
         return kw_error_set(ret_error, KW_INVALID,
                             "table %s: a condition needs a field with a column outside the key; %s is %s",
                             table->name, field->name, field->identity ? "part of the key" : "not stored");
+    if (field->entry && condition->pick.entry.size == 0)
+        return kw_error_set(ret_error, KW_INVALID,
+                            "table %s: a condition needs an entry of the map %s (%s.NAME)", table->name,
+                            field->name, field->name);
     bool has_value = condition->value.kind != KW_VALUE_NONE;
     if (!has_value && condition->compare != KW_COMPARE_EQUAL && condition->compare != KW_COMPARE_NOT_EQUAL)
         return kw_error_set(
             ret_error, KW_INVALID,
             "table %s, field %s: without a value a condition asks EQUAL (absent) or NOT_EQUAL (there)",
-            table->name, field->name);
-    if (has_value && !kw_table_check_value(table, condition->field, condition->value, ret_error))
+            table->name, kw_pick_text(table, condition->pick, arena));
+    if (has_value && !kw_table_check_pick(table, condition->pick, condition->value, ret_error))
         return false;
     self->check = (kw_check){.family = field->family,
-                             .qualifier = field->qualifier,
+                             .qualifier = kw_pick_qualifier(table, condition->pick, arena),
                              .compare = condition->compare,
                              .has_value = has_value};
     if (has_value)
-        self->check.value = kw_field_encode_cell(field, condition->value, self->call->arena);
+        self->check.value =
+            kw_field_encode_cell(kw_pick_field(table, condition->pick), condition->value, arena);
     return true;
 }
 

@@ -9,6 +9,12 @@
 
 typedef enum want { WANT_NOT, WANT_READ, WANT_RETURN } want;
 
+/* Entries of a map that are wanted, by name; count 0: all of them, if the field is wanted at all. */
+typedef struct chosen {
+    const kw_bytes *names;
+    size_t count;
+} chosen;
+
 struct kw_reader {
     kw_call *call;
     const kw_table *table;
@@ -16,7 +22,9 @@ struct kw_reader {
     kw_arena *scratch;
     bool whole; /* every field is returned */
     want *wants;
-    size_t *columns; /* stored fields, sorted by column */
+    chosen *chosen;      /* of maps */
+    size_t chosen_count; /* of all maps */
+    size_t *columns;     /* stored fields, sorted by column */
     size_t columns_count;
     kw_record record; /* decoded last */
 };
@@ -32,28 +40,59 @@ static int
 by_column(gconstpointer left, gconstpointer right, gpointer user)
 {
     const kw_table *table = user;
-    const kw_field *b = &table->fields[*(const size_t *)right];
-    return compare_column(&table->fields[*(const size_t *)left], b->family, b->qualifier);
+    const kw_field *a = &table->fields[*(const size_t *)left], *b = &table->fields[*(const size_t *)right];
+    int order = compare_column(a, b->family, b->qualifier);
+    return order ? order : (a->entry != NULL) - (b->entry != NULL); /* a map's prefix is before its columns */
+}
+
+static int
+compare_names(const void *left, const void *right)
+{
+    return kw_bytes_compare(*(const kw_bytes *)left, *(const kw_bytes *)right);
+}
+
+/* A map that is picked as a whole gives all its entries, whatever else is picked of it. */
+static void
+choose_entries(kw_reader *reader, size_t field, const kw_pick *picks, size_t picks_count)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < picks_count; i++) {
+        if (picks[i].field == field && picks[i].entry.size == 0)
+            return;
+        count += picks[i].field == field;
+    }
+    kw_bytes *names = KW_ARENA_ARRAY(reader->call->arena, kw_bytes, count);
+    count = 0;
+    for (size_t i = 0; i < picks_count; i++)
+        if (picks[i].field == field)
+            names[count++] = picks[i].entry;
+    if (count > 1)
+        qsort(names, count, sizeof *names, compare_names);
+    reader->chosen[field] = (chosen){names, count};
+    reader->chosen_count += count;
 }
 
 kw_reader *
-kw_reader_new(kw_call *call, const kw_table *table, const kw_path *path, const size_t *fields,
-              size_t fields_count, kw_arena *scratch)
+kw_reader_new(kw_call *call, const kw_table *table, const kw_path *path, const kw_pick *picks,
+              size_t picks_count, kw_arena *scratch)
 {
     kw_reader *reader = KW_ARENA_NEW(call->arena, kw_reader);
     *reader = (kw_reader){
-        .call = call, .table = table, .path = path, .whole = fields_count == 0, .scratch = scratch};
+        .call = call, .table = table, .path = path, .whole = picks_count == 0, .scratch = scratch};
     reader->record = kw_record_new(table, call->arena);
     reader->wants = KW_ARENA_ARRAY(call->arena, want, table->fields_count);
+    reader->chosen = KW_ARENA_ARRAY(call->arena, chosen, table->fields_count);
     reader->columns = KW_ARENA_ARRAY(call->arena, size_t, table->fields_count);
     for (size_t i = 0; i < table->fields_count; i++) {
         if (reader->whole || table->fields[i].identity)
             reader->wants[i] = WANT_RETURN;
         if (table->fields[i].stored)
             reader->columns[reader->columns_count++] = i;
+        if (table->fields[i].entry)
+            choose_entries(reader, i, picks, picks_count);
     }
-    for (size_t i = 0; i < fields_count; i++)
-        reader->wants[fields[i]] = WANT_RETURN;
+    for (size_t i = 0; i < picks_count; i++)
+        reader->wants[picks[i].field] = WANT_RETURN;
     g_qsort_with_data(reader->columns, (gint)reader->columns_count, sizeof(size_t), by_column,
                       (gpointer)table);
     return reader;
@@ -80,18 +119,39 @@ needs_column(const kw_reader *reader, size_t field)
            !kw_layout_holds_field(reader->path->layout, field);
 }
 
+/* The columns of a map cannot be named. */
+static bool
+needs_whole_map(const kw_reader *reader)
+{
+    for (size_t i = 0; i < reader->columns_count; i++) {
+        size_t field = reader->columns[i];
+        if (reader->table->fields[field].entry && reader->chosen[field].count == 0 &&
+            reader->wants[field] != WANT_NOT)
+            return true;
+    }
+    return false;
+}
+
 const kw_column *
 kw_reader_columns(const kw_reader *reader, size_t *ret_count)
 {
     const kw_table *table = reader->table;
+    kw_arena *arena = reader->call->arena;
     *ret_count = 0;
-    if (reader->whole)
+    if (reader->whole || needs_whole_map(reader))
         return NULL;
-    kw_column *columns = KW_ARENA_ARRAY(reader->call->arena, kw_column, table->fields_count + 1);
+    kw_column *columns = KW_ARENA_ARRAY(arena, kw_column, table->fields_count + reader->chosen_count + 1);
     size_t count = 0;
-    for (size_t i = 0; i < reader->columns_count; i++)
-        if (needs_column(reader, reader->columns[i]))
-            columns[count++] = kw_field_column(&table->fields[reader->columns[i]]);
+    for (size_t i = 0; i < reader->columns_count; i++) {
+        size_t field = reader->columns[i];
+        const chosen *entries = &reader->chosen[field];
+        if (!needs_column(reader, field))
+            continue;
+        if (entries->count == 0)
+            columns[count++] = kw_pick_column(table, (kw_pick){.field = field}, arena);
+        for (size_t entry = 0; entry < entries->count; entry++)
+            columns[count++] = kw_pick_column(table, (kw_pick){field, entries->names[entry]}, arena);
+    }
     if (count == 0)
         return NULL; /* only the key is wanted: any cell shows that the row exists */
     columns[count++] = kw_marker_column(table);
@@ -104,8 +164,8 @@ kw_reader_reads_all(const kw_reader *reader)
 {
     size_t needed = 0;
     for (size_t i = 0; i < reader->columns_count; i++)
-        needed += needs_column(reader, reader->columns[i]);
-    return reader->whole || needed == reader->columns_count;
+        needed += needs_column(reader, reader->columns[i]) && reader->chosen[reader->columns[i]].count == 0;
+    return reader->whole || needed == reader->columns_count || needs_whole_map(reader);
 }
 
 static bool
@@ -143,22 +203,115 @@ decode_cell(kw_reader *reader, size_t number, kw_bytes cell, kw_error *ret_error
     return true;
 }
 
+/* --- maps ------------------------------------------------------------------------------------------ */
+
+/* Is this entry wanted? Names come in order: `at` goes along the chosen ones. */
+static bool
+is_chosen(const chosen *entries, kw_bytes name, size_t *at)
+{
+    int order = -1;
+    while (*at < entries->count && (order = kw_bytes_compare(entries->names[*at], name)) < 0)
+        ++*at;
+    return entries->count == 0 || order == 0;
+}
+
+static bool
+decode_entry(const kw_reader *reader, const kw_field *map, const kw_cell *cell, kw_entry *ret_entry,
+             kw_error *ret_error)
+{
+    kw_entry entry = {.name = kw_bytes_skip(cell->qualifier, map->qualifier.size)};
+    kw_arena *arena = reader->call->arena;
+    kw_bytes shown = kw_bytes_of(entry.name.data, MIN(entry.name.size, 64));
+    if (!kw_utf8_valid(entry.name))
+        return kw_error_set(ret_error, KW_CORRUPT, "field %s: the name of the entry %s is not UTF-8",
+                            map->name, kw_bytes_to_binary_text(shown, arena));
+    if (!kw_field_decode_cell(reader->table, map->entry, cell->value, arena, &entry.value, ret_error))
+        return kw_error_prefix(ret_error, "entry %s", kw_bytes_to_binary_text(shown, arena));
+    *ret_entry = entry;
+    return true;
+}
+
+/* What one record may bring into an answer. */
+static bool
+check_size(const kw_reader *reader, const kw_field *map, size_t bytes, kw_error *ret_error)
+{
+    size_t most = (size_t)kw_policy_model(reader->call->policy)->limits.frame_bytes;
+    if (bytes <= most)
+        return true;
+    return kw_error_set(
+        ret_error, KW_LIMIT,
+        "the entries of field %s have more than %zu bytes, the most that is answered of a record "
+        "(limits.frame); choose entries as columns (%s.NAME), or some at a time by a scan with a "
+        "filter such as ColumnPaginationFilter (1000, 0)",
+        map->name, most, map->name);
+}
+
+/* The cells from `from` on that are the map's; ret_next is the first that is not. */
+static bool
+decode_map(kw_reader *reader, const kw_row *row, size_t number, uint32_t from, uint32_t *ret_next,
+           kw_error *ret_error)
+{
+    const kw_field *map = &reader->table->fields[number];
+    uint32_t to = from;
+    while (to < row->cells_count && kw_field_has_column(map, row->cells[to].family, row->cells[to].qualifier))
+        to++;
+    *ret_next = to;
+    if (reader->wants[number] == WANT_NOT)
+        return true;
+    kw_entry *entries = KW_ARENA_ARRAY(scratch_of(reader), kw_entry, to - from);
+    size_t count = 0, bytes = 0, at = 0;
+    for (uint32_t i = from; i < to; i++) {
+        const kw_cell *cell = &row->cells[i];
+        kw_bytes name = kw_bytes_skip(cell->qualifier, map->qualifier.size);
+        bool older = i > from && kw_bytes_equal(cell->qualifier, cell[-1].qualifier);
+        if (older || !is_chosen(&reader->chosen[number], name, &at))
+            continue;
+        bytes += name.size + cell->value.size + sizeof(int64_t);
+        if (!check_size(reader, map, bytes, ret_error) ||
+            !decode_entry(reader, map, cell, &entries[count++], ret_error))
+            return false;
+    }
+    if (count)
+        reader->record.values[number] =
+            (kw_value){.kind = KW_VALUE_MAP, .entries = entries, .entries_count = count};
+    return true;
+}
+
+/* --- rows ------------------------------------------------------------------------------------------ */
+
+/* Is the field's column, or all of a map's, before the cell's? ret_order: < 0 for a map whose cell it is. */
+static bool
+is_passed(const kw_field *field, const kw_cell *cell, int *ret_order)
+{
+    *ret_order = compare_column(field, cell->family, cell->qualifier);
+    return *ret_order < 0 && !(field->entry && kw_field_has_column(field, cell->family, cell->qualifier));
+}
+
 static bool
 decode_cells(kw_reader *reader, const kw_row *row, kw_error *ret_error)
 {
     size_t at = 0;
-    for (uint32_t i = 0; i < row->cells_count && at < reader->columns_count; i++) {
+    for (uint32_t i = 0; i < row->cells_count;) {
         const kw_cell *cell = &row->cells[i];
         int order = -1;
         while (at < reader->columns_count &&
-               (order = compare_column(&reader->table->fields[reader->columns[at]], cell->family,
-                                       cell->qualifier)) < 0)
+               is_passed(&reader->table->fields[reader->columns[at]], cell, &order))
             at++;
-        if (order != 0)
+        if (at == reader->columns_count)
+            return true;
+        size_t number = reader->columns[at];
+        bool map = reader->table->fields[number].entry;
+        if (map ? order >= 0 : order != 0) { /* no field's, or the empty name of a map */
+            i++;
             continue;
-        size_t number = reader->columns[at++]; /* older versions find the next column */
-        if (reader->wants[number] != WANT_NOT && !decode_cell(reader, number, cell->value, ret_error))
+        }
+        at++; /* older versions find the next column */
+        bool good =
+            map ? decode_map(reader, row, number, i, &i, ret_error)
+                : reader->wants[number] == WANT_NOT || decode_cell(reader, number, cell->value, ret_error);
+        if (!good)
             return in_row(reader, row, ret_error);
+        i += !map;
     }
     return true;
 }

@@ -1,8 +1,8 @@
 /* Rows as records: reads the fields that a call wants out of rows of one path.
  *
  * A record always has its identity fields; the others only when they were asked for. What is kept is
- * copied, so rows may go; what is borrowed needs them. Columns that no field names are
- * passed over, and so is the marker.
+ * copied, so rows may go; what is borrowed needs them. Columns that no field names are passed over, and so is
+ * the marker. Of a map the entries that came are there; one without entries is absent.
  */
 #pragma once
 
@@ -10,10 +10,10 @@
 
 typedef struct kw_reader kw_reader;
 
-/* fields: to return besides the identity's; none: all. scratch: emptied with each row; NULL: the call's arena
+/* picks: to return besides the identity's; none: all. scratch: emptied with each row; NULL: the call's arena
  * serves (then for few rows only). */
-kw_reader *kw_reader_new(kw_call *call, const kw_table *table, const kw_path *path, const size_t *fields,
-                         size_t fields_count, kw_arena *scratch);
+kw_reader *kw_reader_new(kw_call *call, const kw_table *table, const kw_path *path, const kw_pick *picks,
+                         size_t picks_count, kw_arena *scratch);
 
 /* Field is read, though not returned: the question's condition needs it. */
 void kw_reader_need(kw_reader *reader, size_t field);
@@ -38,5 +38,5 @@ kw_record kw_reader_borrow(kw_reader *reader);
  * be asked for. A row that has none of them may exist all the same. */
 const kw_column *kw_reader_columns(const kw_reader *reader, size_t *ret_count);
 
-/* Is every stored field read? Then there is nothing to leave out. */
+/* Must the whole row come, because every stored field is read, or a map as a whole? */
 bool kw_reader_reads_all(const kw_reader *reader);

@@ -182,6 +182,15 @@ live_scan(const kw_call *call, const kw_scan_request *request, const kw_position
     return NULL;
 }
 
+static const kw_pick *
+copy_picks(const kw_scan_request *from, kw_arena *arena)
+{
+    kw_pick *picks = KW_ARENA_ARRAY(arena, kw_pick, from->picks_count);
+    for (size_t i = 0; i < from->picks_count; i++)
+        picks[i] = (kw_pick){from->picks[i].field, kw_arena_copy(arena, from->picks[i].entry)};
+    return picks;
+}
+
 /* Through the form that cursors have, which is made for outliving a call. */
 static bool
 copy_request(const kw_scan_request *from, kw_arena *arena, kw_scan_request *to, kw_error *ret_error)
@@ -193,9 +202,7 @@ copy_request(const kw_scan_request *from, kw_arena *arena, kw_scan_request *to, 
     kw_buffer_clear(&question);
     *to = *from;
     to->filter = kw_arena_copy(arena, from->filter);
-    to->fields = (const size_t *)(const void *)kw_arena_copy(
-                     arena, kw_bytes_of(from->fields, from->fields_count * sizeof(size_t)))
-                     .data;
+    to->picks = copy_picks(from, arena);
     return kw_question_decode(from->question.table, copy, arena, &to->question, &used, ret_error);
 }
 

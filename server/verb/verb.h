@@ -14,29 +14,30 @@ void kw_verb_put(kw_call *call, const kw_table *table, const kw_item *items, siz
 void kw_verb_allocate(kw_call *call, const kw_table *table, size_t field, const kw_record *scope,
                       int64_t count, kw_allocated done, void *user);
 
-/* remove.c: removes records (identity fields), or only the given fields' columns when fields_count > 0. */
+/* remove.c: removes records (identity fields), or only the columns that are picked when there are any. */
 void kw_verb_remove(kw_call *call, const kw_table *table, const kw_item *keys, size_t count,
-                    const size_t *fields, size_t fields_count, kw_write_options options, kw_put_done done,
+                    const kw_pick *picks, size_t picks_count, kw_write_options options, kw_put_done done,
                     void *user);
 
-/* get.c: records by identity. values NULL: no such record. fields_count 0: all fields. */
+/* get.c: records by identity. values NULL: no such record. picks_count 0: all fields. */
 typedef struct kw_found_record {
     kw_record record;
     kw_error error;
 } kw_found_record;
 typedef void (*kw_get_records_done)(void *user, const kw_found_record *found, size_t count);
 void kw_verb_get(kw_call *call, const kw_table *table, const kw_item *keys, size_t count,
-                 const size_t *fields, size_t fields_count, kw_get_records_done done, void *user);
+                 const kw_pick *picks, size_t picks_count, kw_get_records_done done, void *user);
 
-/* increment.c: int fields stored as 8-byte big-endian. The record in `done` holds the new values. */
+/* increment.c: int fields and entries stored as 8-byte big-endian. The record in `done` holds the new values.
+ */
 typedef void (*kw_increment_record_done)(void *user, const kw_record *values, const kw_error *error);
-void kw_verb_increment(kw_call *call, const kw_table *table, const kw_record *key, const size_t *fields,
-                       const int64_t *amounts, size_t fields_count, kw_write_options options,
+void kw_verb_increment(kw_call *call, const kw_table *table, const kw_record *key, const kw_pick *picks,
+                       const int64_t *amounts, size_t picks_count, kw_write_options options,
                        kw_increment_record_done done, void *user);
 
 /* put_if.c: what the gateway made is told when the record was written (made.values NULL: nothing). */
 typedef struct kw_condition_on_field {
-    size_t field;
+    kw_pick pick;
     kw_compare compare;
     kw_value value; /* NONE: absence (EQUAL) or presence (NOT_EQUAL) */
 } kw_condition_on_field;
@@ -48,8 +49,8 @@ void kw_verb_put_if(kw_call *call, const kw_table *table, const kw_record *recor
 /* scan.c: one page of a question, or of a cursor. */
 typedef struct kw_scan_request {
     kw_question question;
-    const size_t *fields; /* to return besides the key's; none: all */
-    size_t fields_count;
+    const kw_pick *picks; /* to return besides the key's; none: all */
+    size_t picks_count;
     kw_bytes filter;
     uint64_t limit;     /* over all pages; 0: none */
     uint32_t page_rows; /* within the configured limits; 0: the limit */

@@ -28,14 +28,14 @@ write_seed(uint8_t kind, kw_bytes bytes)
 static void
 write_seeds(kw_scan_request request, uint32_t range)
 {
-    static const size_t fields[] = {2, 4};
+    static const kw_pick picks[] = {{.field = 2}, {.field = 4}};
     kw_bytes key = FUZZ_CURSOR_KEY;
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_call call = {.arena = arena, .policy = fuzz_cursor_policy(), .keyring = kw_keyring_new(&key, 1)};
     const kw_plan *plan;
     kw_error error;
-    request.fields = fields;
-    request.fields_count = range % 3;
+    request.picks = picks;
+    request.picks_count = range % 3;
     request.page_rows = 10;
     if (!kw_page_plan(&call, &request, &plan, &error)) {
         fprintf(stderr, "%s\n", error.text);

@@ -97,8 +97,8 @@ continue_scan(kw_bytes sealed, const kw_cursor *cursor)
         return;
     }
     check_question(&request.question, arena);
-    for (size_t i = 0; i < request.fields_count; i++)
-        g_assert(request.fields[i] < request.question.table->fields_count);
+    for (size_t i = 0; i < request.picks_count; i++)
+        g_assert(request.picks[i].field < request.question.table->fields_count);
     if (!kw_page_plan(&call, &request, &plan, &error) || !kw_position_fits(plan, &position))
         return;
     for (uint32_t i = 0; i < plan->ranges_count && i < 100; i++) {

@@ -299,6 +299,8 @@ def value(python):
         return Value(real=python)
     if isinstance(python, str):
         return Value(text=python)
+    if isinstance(python, dict):
+        return Value(entries=record(**python))
     return Value(bytes=python)
 
 
@@ -312,7 +314,7 @@ def plain(found):
         for member in ("flag", "number", "real", "text", "bytes"):
             if getattr(held, member) is not None:
                 return getattr(held, member)
-        return None
+        return plain(held.entries) if held.entries is not None else None
     return {name: one(held) for name, held in found.items()}
 
 

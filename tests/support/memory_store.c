@@ -227,6 +227,21 @@ memory_increment(kw_door *door, const kw_increment *increment, kw_increment_done
 }
 
 static void
+sift(const kw_get *get, kw_row *row)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_error error;
+    size_t count = row->cells_count;
+    if (get->filter.size == 0 || count == 0)
+        return;
+    kw_filter_machine *machine =
+        kw_filter_machine_new(kw_filter_parse(get->filter, arena, &error), false, &error);
+    kw_filter_verdict verdict = kw_filter_machine_row(machine, row->key, row->cells, &count, 1, &error);
+    row->cells_count = verdict == KW_FILTER_ROW_KEPT ? (uint32_t)count : 0;
+    kw_filter_machine_free(machine);
+}
+
+static void
 memory_get_many(kw_door *door, const kw_get *const *gets, size_t count, kw_get_done done, void *user)
 {
     memory_store *store = memory_store_of(door);
@@ -243,7 +258,9 @@ memory_get_many(kw_door *door, const kw_get *const *gets, size_t count, kw_get_d
             memory_read_row(from, gets[i]->columns, gets[i]->columns_count, rows, &rows->rows[i]);
         else
             rows->rows[i].key = kw_arena_copy(rows->arena, gets[i]->row);
+        sift(gets[i], &rows->rows[i]);
         rows->scanned += rows->rows[i].cells_count > 0;
+        store->control.cells_got += rows->rows[i].cells_count;
     }
 }
 

@@ -22,6 +22,7 @@ typedef struct kw_memory_control {
     uint64_t rows_read;  /* by fetches */
     uint64_t rows_given; /* ... and not held back by a filter */
     uint64_t rows_got;   /* by gets, missing ones too */
+    uint64_t cells_got;  /* in them */
     uint64_t most_in_flight;
     uint64_t runs_open;
     uint64_t tables_made;

@@ -43,6 +43,7 @@ parse_value(const kw_site *site, const kw_field *field, const char *text, kw_val
         value.bytes = kw_bytes_of_text(text);
         break;
     case KW_VALUE_REAL:
+    case KW_VALUE_MAP:
     case KW_VALUE_NONE:
         return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "field"), NULL,
                                   "enum: field %s is of a type that cannot be enumerated", field->name);

@@ -23,6 +23,7 @@ static const struct {
 static const char *const type_names[] = {
     [KW_FIELD_BOOL] = "bool",     [KW_FIELD_INT] = "int",     [KW_FIELD_DOUBLE] = "double",
     [KW_FIELD_STRING] = "string", [KW_FIELD_BYTES] = "bytes", [KW_FIELD_TIMESTAMP] = "timestamp",
+    [KW_FIELD_MAP] = "map",
 };
 
 static const char *
@@ -40,6 +41,8 @@ default_encoding(const kw_site *site, kw_field_type type)
         return "bool";
     case KW_FIELD_DOUBLE:
         return "double";
+    case KW_FIELD_MAP:
+        break; /* not in keys */
     }
     g_assert_not_reached();
 }

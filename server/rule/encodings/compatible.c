@@ -112,6 +112,7 @@ prepare_ordered(const kw_site *site, kw_form *form)
         form->header = HEADER_BLOB_VAR;
         return prepare_inner(site, form, &kw_encoding_seven);
     case KW_FIELD_BOOL:
+    case KW_FIELD_MAP:
         break; /* not among the types */
     }
     g_assert_not_reached();

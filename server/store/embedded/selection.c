@@ -114,6 +114,7 @@ kw_selection_init_on(kw_selection *selection, kw_stored_table *table, const kw_a
     selection->time_from = asked->time_from;
     selection->time_to = all_times ? INT64_MAX : asked->time_to;
     selection->filtered = asked->filter.size > 0;
+    selection->first_only = kw_bytes_equal(asked->filter, KW_BYTES_LITERAL("FirstKeyOnlyFilter ()"));
     selection->families = g_new0(kw_selected_family, table->families_count);
     kw_selection_refresh(selection);
     if (select_columns(selection, asked, ret_error))

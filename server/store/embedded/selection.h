@@ -20,6 +20,7 @@ typedef struct kw_selection {
     int64_t time_from;
     int64_t time_to; /* exclusive; INT64_MAX: all */
     bool filtered;   /* all versions that the family keeps go to the filter, which counts them anew */
+    bool first_only; /* the filter wants each row's first cell, and no other has to be read */
 } kw_selection;
 
 typedef struct kw_asked {

@@ -168,6 +168,8 @@ take_put(kw_view *view, int64_t timestamp, kw_bytes value)
     if (timestamp >= selection->time_to)
         return KW_VIEW_NEXT;
     see(view, timestamp, value);
+    if (selection->first_only)
+        return KW_VIEW_ROW_DONE;
     if (++view->versions_seen >= selection->versions && !selection->filtered)
         return column_is_done(view);
     return KW_VIEW_NEXT;

@@ -275,9 +275,27 @@ columns_of_any_bytes(void)
     g_assert_cmpstr(table->marker_family, ==, "0");
     assert_bytes(table->marker_qualifier, table->marker_qualifier_size, "\0_0", 3);
     assert_bytes(table->marker_value, table->marker_value_size, "x\0", 2);
-    g_assert_cmpuint(table->families_count, ==, 2); /* d, and 0 once */
+    g_assert_cmpuint(table->families_count, ==, 3); /* d, 0 and m once */
     g_assert_null(model->tables[0].marker_family);
     g_assert_cmpuint(model->tables[0].marker_value_size, ==, 0);
+}
+
+static void
+maps(void)
+{
+    g_autoptr(kw_model) model = read_good_file("everything_embedded.yaml");
+    const kw_model_field *m = &model->tables[1].fields[3], *own = &model->tables[1].fields[4];
+    g_assert_cmpint(m->type, ==, KW_FIELD_MAP);
+    g_assert_cmpint(m->of, ==, KW_FIELD_TIMESTAMP);
+    g_assert_cmpint(m->unit, ==, KW_UNIT_S);
+    g_assert_cmpint(m->form, ==, KW_CELL_RAW_BE4);
+    g_assert_cmpstr(m->family, ==, "m");
+    assert_bytes(m->qualifier, m->qualifier_size, "\0", 1);
+    g_assert_cmpint(own->of, ==, KW_FIELD_STRING);
+    g_assert_cmpint(own->max_bytes, ==, 9);
+    g_assert_cmpuint(own->values_count, ==, 1);
+    g_assert_cmpstr(own->family, ==, "d");
+    assert_bytes(own->qualifier, own->qualifier_size, "own.", 4);
 }
 
 static void
@@ -513,6 +531,7 @@ main(int count, char **arguments)
     g_test_add_func("/config/reader/every/components", every_kind_of_component_setting);
     g_test_add_func("/config/reader/columns", fields_without_a_column);
     g_test_add_func("/config/reader/columns/bytes", columns_of_any_bytes);
+    g_test_add_func("/config/reader/columns/maps", maps);
     g_test_add_func("/config/reader/secrets", secrets_are_cut_out);
     g_test_add_func("/config/reader/schemas-borrowed", the_model_outlives_the_schemas);
     g_test_add_func("/config/reader/files", files);

@@ -311,6 +311,7 @@ case_value(JsonObject *it, kw_value_kind kind)
     case KW_VALUE_BYTES:
         return (kw_value){.kind = kind,
                           .bytes = kw_bytes_of_text(json_object_get_string_member(it, "value"))};
+    case KW_VALUE_MAP:
     case KW_VALUE_NONE:
     case KW_VALUE_FLAG:
         break;

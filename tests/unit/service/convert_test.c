@@ -69,7 +69,8 @@ test_a_double_takes_a_number(void)
     size_t field;
     kw_error error = KW_ERROR_NONE;
     g_assert_true(kw_convert_field(fix->table, KW_BYTES_LITERAL("weight"), &field, &error));
-    g_assert_true(kw_convert_value(fix->table, field, &NUMBER(3), &value, &error));
+    g_assert_true(kw_convert_value(fix->table, (kw_pick){.field = field}, &NUMBER(3),
+                                   fix->exchange.call.arena, &value, &error));
     g_assert_cmpint(value.kind, ==, KW_VALUE_REAL);
     g_assert_cmpfloat(value.real, ==, 3);
     service_fixture_free(fix);
@@ -145,18 +146,123 @@ test_columns(void)
     service_fixture *fix = service_fixture_new();
     const kw_bytes names[] = {KW_BYTES_LITERAL("count"), KW_BYTES_LITERAL("ts"), KW_BYTES_LITERAL("count")};
     const kw_bytes wrong[] = {KW_BYTES_LITERAL("count"), KW_BYTES_LITERAL("cuont")};
-    size_t *fields, count;
+    const kw_pick *fields;
+    size_t count;
     kw_error error = KW_ERROR_NONE;
     g_assert_true(
         kw_convert_columns(fix->table, names, 3, fix->exchange.call.arena, &fields, &count, &error));
     g_assert_cmpuint(count, ==, 2);
-    g_assert_cmpstr(fix->table->fields[fields[0]].name, ==, "count");
-    g_assert_cmpstr(fix->table->fields[fields[1]].name, ==, "ts");
+    g_assert_cmpstr(fix->table->fields[fields[0].field].name, ==, "count");
+    g_assert_cmpstr(fix->table->fields[fields[1].field].name, ==, "ts");
     g_assert_true(kw_convert_columns(fix->table, NULL, 0, fix->exchange.call.arena, &fields, &count, &error));
     g_assert_cmpuint(count, ==, 0);
     g_assert_false(
         kw_convert_columns(fix->table, wrong, 2, fix->exchange.call.arena, &fields, &count, &error));
     expect_refusal(&error, "did you mean \"count\"?");
+    service_fixture_free(fix);
+}
+
+/* --- maps ------------------------------------------------------------------------------------------ */
+
+static kw_api_Value
+map_of(service_fixture *fix, size_t count, const char *const *names, const kw_api_Value *values)
+{
+    kw_api_Record entries = record_of(fix, count);
+    for (size_t i = 0; i < count; i++)
+        add(&entries, names[i], values[i]);
+    return (kw_api_Value){.has_entries = true, .entries = entries};
+}
+
+static void
+test_a_map(void)
+{
+    service_fixture *fix = service_fixture_new();
+    static const char *const names[] = {"b.c", "a", "\xc3\xa9"};
+    const kw_api_Value values[] = {NUMBER(3), NUMBER(-1), {.has_real = true, .real = 0.5}};
+    kw_api_Record from = record_of(fix, 1);
+    kw_record record;
+    kw_error error = KW_ERROR_NONE;
+    add(&from, "shares", map_of(fix, 3, names, values));
+    g_assert_true(kw_convert_record(fix->table, &from, fix->exchange.call.arena, &record, &error));
+    kw_value map = record.values[kw_table_find_field(fix->table, KW_BYTES_LITERAL("shares"))];
+    g_assert_cmpint(map.kind, ==, KW_VALUE_MAP);
+    g_assert_cmpuint(map.entries_count, ==, 3);
+    g_assert_true(kw_bytes_equal(map.entries[0].name, KW_BYTES_LITERAL("a"))); /* in order */
+    g_assert_cmpint(map.entries[1].value.kind, ==, KW_VALUE_REAL);             /* a double takes a number */
+    g_assert_cmpfloat(map.entries[1].value.real, ==, 3);
+    kw_api_Record back = kw_convert_record_out(fix->table, &record, fix->exchange.call.arena);
+    g_assert_cmpuint(back.count, ==, 1);
+    g_assert_true(back.items[0].value.has_entries);
+    g_assert_cmpuint(back.items[0].value.entries.count, ==, 3);
+    g_assert_cmpfloat(back.items[0].value.entries.items[0].value.real, ==, -1);
+    service_fixture_free(fix);
+}
+
+static void
+expect_no_map(service_fixture *fix, const char *field, kw_api_Value value, const char *part)
+{
+    kw_api_Record from = record_of(fix, 1);
+    kw_record record;
+    kw_error error = KW_ERROR_NONE;
+    add(&from, field, value);
+    g_assert_false(kw_convert_record(fix->table, &from, fix->exchange.call.arena, &record, &error));
+    expect_refusal(&error, part);
+}
+
+static void
+test_maps_that_are_none(void)
+{
+    service_fixture *fix = service_fixture_new();
+    static const char *const twice[] = {"x", "y", "x"}, *const empty[] = {""}, *const odd[] = {"\xff"};
+    const kw_api_Value halves[] = {{.has_real = true}, {.has_real = true}, {.has_real = true}};
+    const kw_api_Value none = {0}, text = TEXT("t"), inner = map_of(fix, 1, twice, halves);
+    expect_no_map(fix, "shares", NUMBER(1), "field shares: takes a map, was given a number");
+    expect_no_map(fix, "count", map_of(fix, 1, twice, halves),
+                  "field count: takes a number, was given a map");
+    expect_no_map(fix, "shares", map_of(fix, 3, twice, halves),
+                  "field shares: the entry \"x\" is given twice");
+    expect_no_map(fix, "shares", map_of(fix, 1, empty, halves), "field shares: an entry has no name");
+    expect_no_map(fix, "shares", map_of(fix, 1, odd, halves), "the name of an entry is not UTF-8");
+    expect_no_map(fix, "shares", map_of(fix, 1, twice, &none),
+                  "entry \"x\": table events, field shares: the value");
+    expect_no_map(fix, "shares", map_of(fix, 1, twice, &text),
+                  "entry \"x\": table events, field shares: takes a real");
+    expect_no_map(fix, "shares", map_of(fix, 1, twice, &inner), "takes a real, was given a map");
+    service_fixture_free(fix);
+}
+
+static void
+test_picks(void)
+{
+    static const struct {
+        const char *name, *part;
+    } wrong[] = {{"share.x", "has no field \"share\"; did you mean \"shares\"?"},
+                 {"count.x", "field count: is no map and has no entries"},
+                 {"shares.", "field shares: an entry has no name"},
+                 {".x", "has no field \"\""}};
+    service_fixture *fix = service_fixture_new();
+    const kw_bytes names[] = {KW_BYTES_LITERAL("shares.a.b"), KW_BYTES_LITERAL("count"),
+                              KW_BYTES_LITERAL("shares.a"), KW_BYTES_LITERAL("shares.a.b")};
+    const kw_pick *picks;
+    size_t count;
+    kw_error error = KW_ERROR_NONE;
+    g_assert_true(kw_convert_columns(fix->table, names, 4, fix->exchange.call.arena, &picks, &count, &error));
+    g_assert_cmpuint(count, ==, 3);
+    g_assert_true(kw_bytes_equal(picks[0].entry, KW_BYTES_LITERAL("a.b")));
+    g_assert_cmpuint(picks[1].entry.size, ==, 0);
+    for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+        kw_pick pick;
+        g_assert_false(kw_convert_pick(fix->table, kw_bytes_of_text(wrong[i].name), &pick, &error));
+        expect_refusal(&error, wrong[i].part);
+    }
+    kw_bytes *many = KW_ARENA_ARRAY(fix->exchange.call.arena, kw_bytes, 10001);
+    for (size_t i = 0; i < 10001; i++)
+        many[i] = names[i % 2];
+    g_assert_true(
+        kw_convert_columns(fix->table, many, 10000, fix->exchange.call.arena, &picks, &count, &error));
+    g_assert_false(
+        kw_convert_columns(fix->table, many, 10001, fix->exchange.call.arena, &picks, &count, &error));
+    g_assert_cmpint(error.code, ==, KW_LIMIT);
     service_fixture_free(fix);
 }
 
@@ -191,6 +297,9 @@ main(int count, char **arguments)
     g_test_add_func("/service/convert/twice", test_a_field_twice);
     g_test_add_func("/service/convert/odd-names", test_names_with_odd_bytes);
     g_test_add_func("/service/convert/columns", test_columns);
+    g_test_add_func("/service/convert/map", test_a_map);
+    g_test_add_func("/service/convert/no_map", test_maps_that_are_none);
+    g_test_add_func("/service/convert/picks", test_picks);
     g_test_add_func("/service/convert/many", test_a_bad_record_does_not_fail_its_neighbours);
     return g_test_run();
 }

@@ -103,7 +103,7 @@ test_the_whole_question(void)
     g_assert_cmpuint(request.limit, ==, 7);
     g_assert_cmpuint(request.page_rows, ==, 100); /* cut to the limit */
     g_assert_cmpuint(request.page_bytes, ==, 10);
-    g_assert_cmpuint(request.fields_count, ==, 1);
+    g_assert_cmpuint(request.picks_count, ==, 1);
     g_assert_cmpuint(request.filter.size, ==, 1);
     g_assert_cmpint(kw_deadline_left_ms(fix->exchange.call.deadline), <=, 1000);
     service_fixture_free(fix);
@@ -120,7 +120,7 @@ test_defaults(void)
     g_assert_cmpint(request.question.range_field, ==, -1);
     g_assert_cmpint(request.question.order, ==, KW_ORDER_PATH);
     g_assert_false(request.question.full_scan);
-    g_assert_cmpuint(request.limit + request.page_rows + request.page_bytes + request.fields_count, ==, 0);
+    g_assert_cmpuint(request.limit + request.page_rows + request.page_bytes + request.picks_count, ==, 0);
     g_assert_true(fix->exchange.call.deadline == KW_DEADLINE_NONE);
     service_fixture_free(fix);
 }

@@ -144,6 +144,16 @@ desk_field(desk *self, const char *table, const char *name)
     return (size_t)field;
 }
 
+kw_pick
+desk_pick(desk *self, const char *table, const char *name)
+{
+    kw_pick pick;
+    if (!kw_table_find_pick(desk_table(self, table), kw_bytes_of_text(name), &pick))
+        g_error("no field %s in %s", name, table);
+    pick.entry = kw_arena_copy(self->call.arena, pick.entry);
+    return pick;
+}
+
 static kw_value
 parse_value(desk *self, kw_field_type type, const char *text)
 {
@@ -162,10 +172,27 @@ parse_value(desk *self, kw_field_type type, const char *text)
     case KW_VALUE_BYTES:
         value.bytes = kw_arena_copy(self->call.arena, kw_bytes_of_text(text));
         break;
+    case KW_VALUE_MAP:
     case KW_VALUE_NONE:
         break;
     }
     return value;
+}
+
+/* One more entry of a map: "followed.bob=5". */
+static void
+add_entry(desk *self, const kw_table *table, kw_pick pick, const char *text, kw_record *record)
+{
+    kw_value *map = &record->values[pick.field];
+    size_t count = map->kind == KW_VALUE_MAP ? map->entries_count : 0;
+    kw_entry *entries = KW_ARENA_ARRAY(self->call.arena, kw_entry, count + 1);
+    kw_bytes twice;
+    if (count)
+        memcpy(entries, map->entries, count * sizeof *entries);
+    entries[count] = (kw_entry){kw_arena_copy(self->call.arena, pick.entry),
+                                parse_value(self, kw_pick_field(table, pick)->type, text)};
+    g_assert_true(kw_entries_sort(entries, count + 1, &twice));
+    *map = (kw_value){.kind = KW_VALUE_MAP, .entries = entries, .entries_count = count + 1};
 }
 
 kw_record
@@ -176,10 +203,25 @@ desk_record(desk *self, const char *table_name, const char *text)
     g_auto(GStrv) words = g_strsplit(text, " ", -1);
     for (char **word = words; *word && **word; word++) {
         g_auto(GStrv) parts = g_strsplit(*word, "=", 2);
-        size_t field = desk_field(self, table_name, parts[0]);
-        record.values[field] = parse_value(self, table->fields[field].type, parts[1]);
+        kw_pick pick = desk_pick(self, table_name, parts[0]);
+        if (pick.entry.size)
+            add_entry(self, table, pick, parts[1], &record);
+        else
+            record.values[pick.field] = parse_value(self, table->fields[pick.field].type, parts[1]);
     }
     return record;
+}
+
+static void
+append_value(GString *text, const char *name, kw_bytes entry, kw_value value)
+{
+    char shown[200];
+    kw_value_print(value, shown, sizeof shown);
+    size_t length = strlen(shown);
+    bool quoted = length >= 2 && shown[0] == '"';
+    g_string_append_printf(text, "%s%s%s%.*s=%.*s", text->len ? " " : "", name, entry.size ? "." : "",
+                           (int)entry.size, (const char *)entry.data, (int)(length - 2 * quoted),
+                           shown + quoted);
 }
 
 const char *
@@ -188,14 +230,10 @@ desk_text(desk *self, const kw_table *table, const kw_record *record)
     g_autoptr(GString) text = g_string_new(NULL);
     for (size_t i = 0; i < table->fields_count; i++) {
         kw_value value = record->values[i];
-        char shown[200];
-        if (value.kind == KW_VALUE_NONE)
-            continue;
-        kw_value_print(value, shown, sizeof shown);
-        size_t length = strlen(shown);
-        bool quoted = length >= 2 && shown[0] == '"';
-        g_string_append_printf(text, "%s%s=%.*s", text->len ? " " : "", table->fields[i].name,
-                               (int)(length - 2 * quoted), shown + quoted);
+        if (value.kind != KW_VALUE_NONE && value.kind != KW_VALUE_MAP)
+            append_value(text, table->fields[i].name, KW_BYTES_NONE, value);
+        for (size_t at = 0; value.kind == KW_VALUE_MAP && at < value.entries_count; at++)
+            append_value(text, table->fields[i].name, value.entries[at].name, value.entries[at].value);
     }
     return kw_arena_text(self->call.arena, kw_bytes_of(text->str, text->len));
 }
@@ -230,14 +268,14 @@ desk_put(desk *self, const char *table, const char *text)
 }
 
 static size_t
-parse_fields(desk *self, const char *table, const char *names, const char *between, const size_t **ret_fields)
+parse_picks(desk *self, const char *table, const char *names, const char *between, const kw_pick **ret_picks)
 {
     g_auto(GStrv) words = g_strsplit(names ? names : "", between, -1);
     size_t count = 0;
-    size_t *fields = KW_ARENA_ARRAY(self->call.arena, size_t, g_strv_length(words) + 1);
+    kw_pick *picks = KW_ARENA_ARRAY(self->call.arena, kw_pick, g_strv_length(words) + 1);
     for (char **word = words; *word && **word; word++)
-        fields[count++] = desk_field(self, table, *word);
-    *ret_fields = fields;
+        picks[count++] = desk_pick(self, table, *word);
+    *ret_picks = picks;
     return count;
 }
 
@@ -245,11 +283,11 @@ const kw_written_record *
 desk_remove(desk *self, const char *table, const char *key, const char *columns)
 {
     kw_item *item = KW_ARENA_NEW(self->call.arena, kw_item);
-    const size_t *fields;
-    size_t count = parse_fields(self, table, columns, " ", &fields);
+    const kw_pick *picks;
+    size_t count = parse_picks(self, table, columns, " ", &picks);
     item->record = desk_record(self, table, key);
     self->done = false;
-    kw_verb_remove(&self->call, desk_table(self, table), item, 1, fields, count, self->options, desk_done,
+    kw_verb_remove(&self->call, desk_table(self, table), item, 1, picks, count, self->options, desk_done,
                    self);
     desk_wait(self);
     return self->written;
@@ -269,11 +307,11 @@ const char *
 desk_get(desk *self, const char *table, const char *key, const char *columns)
 {
     kw_item *item = KW_ARENA_NEW(self->call.arena, kw_item);
-    const size_t *fields;
-    size_t count = parse_fields(self, table, columns, " ", &fields);
+    const kw_pick *picks;
+    size_t count = parse_picks(self, table, columns, " ", &picks);
     item->record = desk_record(self, table, key);
     self->done = false;
-    kw_verb_get(&self->call, desk_table(self, table), item, 1, fields, count, desk_got, self);
+    kw_verb_get(&self->call, desk_table(self, table), item, 1, picks, count, desk_got, self);
     desk_wait(self);
     g_assert_cmpuint(self->count, ==, 1);
     const kw_found_record *found = self->found;
@@ -326,8 +364,7 @@ parse_word(desk *self, kw_scan_request *request, kw_bound *bounds, const char *n
     else if (g_str_equal(name, "bytes"))
         request->page_bytes = (uint32_t)strtoul(value, NULL, 10);
     else if (g_str_equal(name, "columns"))
-        request->fields_count =
-            parse_fields(self, request->question.table->name, value, ",", &request->fields);
+        request->picks_count = parse_picks(self, request->question.table->name, value, ",", &request->picks);
     else if (g_str_equal(name, "filter"))
         request->filter = kw_arena_copy(self->call.arena, kw_bytes_of_text(value));
     else

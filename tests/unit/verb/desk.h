@@ -1,5 +1,6 @@
 /* A desk to try verbs at: a policy from text, a store in memory, one call at a time, records as text such as
- * "order_id=A1 ts=5 amount=1.5" (values are read by the field's type; a bytes or string value has no spaces).
+ * "order_id=A1 ts=5 amount=1.5 followed.bob=7" (values are read by the field's type; a bytes or string value
+ * has no spaces).
  */
 #pragma once
 
@@ -46,6 +47,7 @@ const kw_table *desk_table(desk *self, const char *name);
 kw_record desk_record(desk *self, const char *table, const char *text);
 /* Fields in the table's order, "name=value" each; in the call's arena. */
 const char *desk_text(desk *self, const kw_table *table, const kw_record *record);
+kw_pick desk_pick(desk *self, const char *table, const char *name);
 size_t desk_field(desk *self, const char *table, const char *name);
 
 void desk_wait(desk *self);

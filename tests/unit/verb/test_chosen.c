@@ -430,10 +430,10 @@ incremented(void *user, const kw_record *values, const kw_error *error)
 static void
 increment(desk *self, const char *table)
 {
-    size_t *field = KW_ARENA_NEW(self->call.arena, size_t);
+    kw_pick *field = KW_ARENA_NEW(self->call.arena, kw_pick);
     int64_t *amount = KW_ARENA_NEW(self->call.arena, int64_t);
     kw_record *key = KW_ARENA_NEW(self->call.arena, kw_record);
-    *field = desk_field(self, table, "hits");
+    *field = desk_pick(self, table, "hits");
     *amount = 2;
     *key = desk_record(self, table, "ts=5 id=a");
     self->done = false;
@@ -457,8 +457,7 @@ put_if_absent(desk *self, const char *table)
 {
     kw_condition_on_field *condition = KW_ARENA_NEW(self->call.arena, kw_condition_on_field);
     kw_record *record = KW_ARENA_NEW(self->call.arena, kw_record);
-    *condition =
-        (kw_condition_on_field){.field = desk_field(self, table, "note"), .compare = KW_COMPARE_EQUAL};
+    *condition = (kw_condition_on_field){.pick = desk_pick(self, table, "note"), .compare = KW_COMPARE_EQUAL};
     *record = desk_record(self, table, "ts=5 id=a note=first");
     self->done = false;
     kw_verb_put_if(&self->call, desk_table(self, table), record, condition, self->options, decided, self);

@@ -13,12 +13,12 @@ incremented(void *user, const kw_record *values, const kw_error *error)
 }
 
 static bool
-increment_many(desk *self, const char *table, const char *key, size_t count, const size_t *fields,
+increment_many(desk *self, const char *table, const char *key, size_t count, const kw_pick *picks,
                const int64_t *amounts)
 {
     kw_record record = desk_record(self, table, key);
     self->done = false;
-    kw_verb_increment(&self->call, desk_table(self, table), &record, fields, amounts, count, self->options,
+    kw_verb_increment(&self->call, desk_table(self, table), &record, picks, amounts, count, self->options,
                       incremented, self);
     desk_wait(self);
     return self->error.code == KW_OK;
@@ -27,8 +27,8 @@ increment_many(desk *self, const char *table, const char *key, size_t count, con
 static bool
 increment(desk *self, const char *table, const char *key, const char *field, int64_t amount)
 {
-    size_t number = desk_field(self, table, field);
-    return increment_many(self, table, key, 1, &number, &amount);
+    kw_pick pick = desk_pick(self, table, field);
+    return increment_many(self, table, key, 1, &pick, &amount);
 }
 
 #define ASSERT_REFUSED(self, part)                                                                           \
@@ -99,7 +99,7 @@ static bool
 put_if(desk *self, const char *table, const char *text, const char *field, kw_compare compare, kw_value value)
 {
     kw_record record = desk_record(self, table, text);
-    kw_condition_on_field condition = {desk_field(self, table, field), compare, value};
+    kw_condition_on_field condition = {desk_pick(self, table, field), compare, value};
     self->done = false;
     kw_verb_put_if(&self->call, desk_table(self, table), &record, &condition, self->options, decided, self);
     desk_wait(self);
