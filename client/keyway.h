@@ -65,8 +65,12 @@ typedef enum kw_value_kind {
     KW_VALUE_NUMBER, /* integers, and timestamps in the unit that the field declares */
     KW_VALUE_REAL,
     KW_VALUE_TEXT, /* UTF-8 without NUL */
-    KW_VALUE_BYTES
+    KW_VALUE_BYTES,
+    KW_VALUE_MAP /* of a map field: its entries by name */
 } kw_value_kind;
+
+/* Field name to value. A field that is not set is absent. */
+typedef struct kw_record kw_record;
 
 typedef struct kw_value {
     kw_value_kind kind;
@@ -79,6 +83,7 @@ typedef struct kw_value {
             const void *data;
             gsize size;
         } bytes;
+        const kw_record *entries;
     };
 } kw_value;
 
@@ -87,16 +92,16 @@ KW_CLIENT_API kw_value kw_number(gint64 number);
 KW_CLIENT_API kw_value kw_real(double real);
 KW_CLIENT_API kw_value kw_text(const char *text);
 KW_CLIENT_API kw_value kw_bytes_of(const void *data, gsize size);
-
-/* Field name to value. A field that is not set is absent. */
-typedef struct kw_record kw_record;
+/* The entries are the names and values of a record, which is borrowed. */
+KW_CLIENT_API kw_value kw_map(const kw_record *entries);
 
 KW_CLIENT_API kw_record *kw_record_new(void);
 KW_CLIENT_API kw_record *kw_record_ref(kw_record *record);
 KW_CLIENT_API void kw_record_unref(kw_record *record);
-/* Replaces the field's value; KW_VALUE_NONE takes the field out. */
+/* Replaces the field's value, of which a copy is made; KW_VALUE_NONE takes the field out. */
 KW_CLIENT_API void kw_record_set(kw_record *record, const char *field, kw_value value);
-/* KW_VALUE_NONE when absent. Texts and bytes live until the field is set again or the record goes. */
+/* KW_VALUE_NONE when absent. Texts, bytes and entries live until the field is set again or the record goes.
+ */
 KW_CLIENT_API kw_value kw_record_get(const kw_record *record, const char *field);
 KW_CLIENT_API guint kw_record_size(const kw_record *record);
 /* The names in alphabetical order, NULL-terminated. Free the array with g_free; the names are the record's.
@@ -162,7 +167,8 @@ KW_CLIENT_API bool kw_client_put_many(kw_client *client, const char *table, cons
                                       GError **error);
 
 /* Removes the record with these key fields, or only the named columns when columns (NULL-terminated,
- * may be NULL) names any. It is no error when there is none. */
+ * may be NULL) names any: fields, and entries of maps as in "followed.bob". It is no error when there is
+ * none. */
 KW_CLIENT_API bool kw_client_remove(kw_client *client, const char *table, const kw_record *key,
                                     const char *const *columns, const kw_call_options *options,
                                     GError **error);
@@ -170,7 +176,8 @@ KW_CLIENT_API bool kw_client_remove_many(kw_client *client, const char *table, c
                                          const char *const *columns, const kw_call_options *options,
                                          GPtrArray **ret_written, GError **error);
 
-/* amounts: field to NUMBER that is added. ret_values: the new values. Never retried. */
+/* amounts: field or entry ("hits.front") to NUMBER that is added. ret_values: the new values. Never retried.
+ */
 KW_CLIENT_API bool kw_client_increment(kw_client *client, const char *table, const kw_record *key,
                                        const kw_record *amounts, const kw_call_options *options,
                                        kw_record **ret_values, GError **error);
@@ -184,8 +191,8 @@ typedef enum kw_compare {
     KW_COMPARE_GREATER = 5
 } kw_compare;
 
-/* Stored value of `field` <compare> `value`. With KW_VALUE_NONE: EQUAL asks that the field is absent,
- * NOT_EQUAL that it is there. */
+/* Stored value of `field` (or an entry, "followed.bob") <compare> `value`. With KW_VALUE_NONE: EQUAL asks
+ * that the field is absent, NOT_EQUAL that it is there. */
 typedef struct kw_condition {
     const char *field;
     kw_compare compare;
@@ -236,7 +243,8 @@ KW_CLIENT_API void kw_query_from(kw_query *query, const char *field, kw_value va
 KW_CLIENT_API void kw_query_to(kw_query *query, const char *field, kw_value value, bool inclusive);
 KW_CLIENT_API void kw_query_order(kw_query *query, bool descending);
 KW_CLIENT_API void kw_query_path(kw_query *query, const char *path);
-/* Adds a field to return besides those of the key; all are returned when none was added. */
+/* Adds a field, or an entry as in "followed.bob", to return besides those of the key; all are returned when
+ * none was added. */
 KW_CLIENT_API void kw_query_column(kw_query *query, const char *field);
 /* HBase's filter language. */
 KW_CLIENT_API void kw_query_filter(kw_query *query, const char *filter);
@@ -276,11 +284,12 @@ KW_CLIENT_API void kw_scan_free(kw_scan *scan);
 /* Texts are NULL where the gateway gave none. */
 typedef struct kw_field_info {
     char *name;
-    char *type;   /* bool, int, double, string, bytes, timestamp */
+    char *type;   /* bool, int, double, string, bytes, timestamp, map */
     bool key;     /* part of the identity of a record */
     char *column; /* "family:qualifier"; NULL: only the key holds it */
     char *unit;   /* of a timestamp: s, ms, us, ns */
     char *about;
+    char *of; /* of a map: the type of its values */
 } kw_field_info;
 
 typedef struct kw_path_info {

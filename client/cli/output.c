@@ -2,9 +2,11 @@
 #include "cli/output.h"
 
 #include "cli/output_form.h"
+#include "cli/value.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 kw_output *
 kw_output_new(kw_output_format format, bool raw, const kw_column *columns, gsize count)
@@ -43,7 +45,9 @@ kw_output_record(kw_output *output, const kw_record *record)
     g_autofree kw_value *cells = g_new0(kw_value, output->count);
 
     for (gsize i = 0; i < output->count; i++)
-        cells[i] = kw_record_get(record, output->columns[i].name);
+        cells[i] = output->columns[i].field == NULL
+                       ? kw_record_get(record, output->columns[i].name)
+                       : kw_record_find(record, output->columns[i].field->name, output->columns[i].entry);
     kw_output_row(output, cells);
 }
 
@@ -72,17 +76,39 @@ kw_output_end(kw_output *output, const char *footer)
 }
 
 static void
-add_column(GArray *columns, const kw_field_info *field)
+add_column(GArray *columns, const kw_field_info *field, const char *name, const char *entry)
 {
-    bool number = !g_str_equal(field->type, "string") && !g_str_equal(field->type, "bytes") &&
-                  !g_str_equal(field->type, "timestamp");
-    kw_column column = {.name = field->name, .field = field, .right = number};
+    const char *type = entry == NULL ? field->type : field->of;
+    const char *const left[] = {"string", "bytes", "timestamp", "map", NULL};
+    kw_column column = {.name = name, .field = field, .entry = entry, .right = !g_strv_contains(left, type)};
 
     g_array_append_val(columns, column);
 }
 
+/* The field as a whole, or the entries of it that were chosen. */
+static void
+add_chosen(const kw_cli *cli, GArray *columns, const kw_field_info *field, char *const *chosen)
+{
+    bool json = cli->format == KW_OUTPUT_JSON || cli->format == KW_OUTPUT_JSONL;
+    gsize length = strlen(field->name);
+    guint before = columns->len;
+
+    if (field->key || g_strv_contains((const char *const *)chosen, field->name)) {
+        add_column(columns, field, field->name, NULL);
+        return;
+    }
+    for (char *const *name = chosen; *name != NULL; name++) {
+        if (!g_str_has_prefix(*name, field->name) || (*name)[length] != '.')
+            continue;
+        if (!json)
+            add_column(columns, field, *name, *name + length + 1);
+        else if (columns->len == before)
+            add_column(columns, field, field->name, NULL);
+    }
+}
+
 GArray *
-kw_columns_of_table(const kw_table_info *table, char *const *chosen)
+kw_columns_of_table(const kw_cli *cli, const kw_table_info *table, char *const *chosen)
 {
     GArray *columns = g_array_new(FALSE, FALSE, sizeof(kw_column));
 
@@ -92,24 +118,26 @@ kw_columns_of_table(const kw_table_info *table, char *const *chosen)
 
             if (field->key != (key == 1))
                 continue;
-            if (field->key || chosen == NULL || chosen[0] == NULL ||
-                g_strv_contains((const char *const *)chosen, field->name))
-                add_column(columns, field);
+            if (chosen == NULL || chosen[0] == NULL)
+                add_column(columns, field, field->name, NULL);
+            else
+                add_chosen(cli, columns, field, chosen);
         }
     return columns;
 }
 
 bool
-kw_output_one_record(const kw_cli *cli, const kw_table_info *table, const kw_record *record)
+kw_output_one_record(const kw_cli *cli, const kw_table_info *table, char *const *chosen,
+                     const kw_record *record)
 {
-    g_autoptr(GArray) all = kw_columns_of_table(table, NULL);
+    g_autoptr(GArray) all = kw_columns_of_table(cli, table, chosen);
     g_autoptr(GArray) columns = g_array_new(FALSE, FALSE, sizeof(kw_column));
     kw_output *output;
 
     for (guint i = 0; i < all->len; i++) {
         kw_column column = g_array_index(all, kw_column, i);
 
-        if (kw_record_get(record, column.name).kind != KW_VALUE_NONE)
+        if (kw_record_find(record, column.field->name, column.entry).kind != KW_VALUE_NONE)
             g_array_append_val(columns, column);
     }
     output = kw_output_new(cli->format, cli->raw, (const kw_column *)(void *)columns->data, columns->len);

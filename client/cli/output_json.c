@@ -4,24 +4,7 @@
 #include "cli/text.h"
 #include "cli/value.h"
 
-#include <math.h>
 #include <stdio.h>
-
-/* Numbers and flags stand bare; what JSON cannot say (NaN, timestamps, bytes) is a text. */
-static void
-append_value(GString *line, const kw_output *output, gsize column, kw_value value)
-{
-    const kw_field_info *field = output->columns[column].field;
-    g_autofree char *text = kw_value_print(value, field, output->raw);
-    bool stamp = !output->raw && field != NULL && g_str_equal(field->type, "timestamp");
-    bool bare = value.kind == KW_VALUE_FLAG || (value.kind == KW_VALUE_NUMBER && !stamp) ||
-                (value.kind == KW_VALUE_REAL && isfinite(value.real));
-
-    if (bare)
-        g_string_append(line, text);
-    else
-        kw_text_append_json(line, text);
-}
 
 void
 kw_output_json_row(kw_output *output, const kw_value *cells)
@@ -35,7 +18,7 @@ kw_output_json_row(kw_output *output, const kw_value *cells)
             g_string_append(line, ", ");
         kw_text_append_json(line, output->columns[i].name);
         g_string_append(line, ": ");
-        append_value(line, output, i, cells[i]);
+        kw_value_append_json(line, cells[i], output->columns[i].field, output->raw);
     }
     if (output->format == KW_OUTPUT_JSON)
         fputs(output->rows == 0 ? "[\n  " : ",\n  ", stdout);

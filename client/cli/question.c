@@ -36,8 +36,8 @@ kw_question_options(kw_question_words *words)
         {"asc", 0, 0, G_OPTION_ARG_NONE, &words->ascending, "Ascending order", NULL},
         {"desc", 0, 0, G_OPTION_ARG_NONE, &words->descending, "Descending order", NULL},
         {"limit", 'n', 0, G_OPTION_ARG_INT64, &words->limit, "At most so many rows", "ROWS"},
-        {"columns", 'c', 0, G_OPTION_ARG_STRING, &words->columns, "Fields to show besides the key's",
-         "FIELD,..."},
+        {"columns", 'c', 0, G_OPTION_ARG_STRING, &words->columns,
+         "Fields and entries (MAP.NAME) to show besides the key's", "FIELD,..."},
         {"path", 'p', 0, G_OPTION_ARG_STRING, &words->path, "Path to use [the gateway's choice]", "PATH"},
         {"filter", 0, 0, G_OPTION_ARG_STRING, &words->filter, "Filter in HBase's filter language", "FILTER"},
         {"full-scan", 0, 0, G_OPTION_ARG_NONE, &words->full_scan, "Allow to read a whole table", NULL},
@@ -47,33 +47,6 @@ kw_question_options(kw_question_words *words)
 
     g_option_group_add_entries(group, entries);
     return group;
-}
-
-char **
-kw_columns_split(const kw_table_info *table, const char *text, GError **error)
-{
-    g_auto(GStrv) names = g_strsplit(text == NULL ? "" : text, ",", -1);
-
-    for (char **name = names; *name != NULL; name++) {
-        g_strstrip(*name);
-        if (kw_field_named(table, *name, error) == NULL)
-            return NULL;
-    }
-    return g_steal_pointer(&names);
-}
-
-static bool
-add_where(kw_query *query, const kw_table_info *table, char *const *words, int count, GError **error)
-{
-    g_autoptr(kw_record) bound = kw_record_new();
-    g_autofree const char **fields = NULL;
-
-    if (!kw_record_parse(table, words, count, bound, error))
-        return false;
-    fields = kw_record_fields(bound);
-    for (const char **field = fields; *field != NULL; field++)
-        kw_query_where(query, *field, kw_record_get(bound, *field));
-    return true;
 }
 
 /* Cuts the next value off `text`: up to a comma that has no backslash before it. */
@@ -91,6 +64,37 @@ next_value(const char **text)
     return g_string_free(value, FALSE);
 }
 
+char **
+kw_columns_split(const kw_table_info *table, const char *text, GError **error)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+    const char *entry;
+
+    while (text != NULL && *text != '\0') {
+        char *name = g_strstrip(next_value(&text));
+
+        g_ptr_array_add(names, name);
+        if (kw_field_named(table, name, &entry, error) == NULL)
+            return NULL;
+    }
+    g_ptr_array_add(names, NULL);
+    return (char **)g_ptr_array_free(g_steal_pointer(&names), FALSE);
+}
+
+static bool
+add_where(kw_query *query, const kw_table_info *table, char *const *words, int count, GError **error)
+{
+    g_autoptr(kw_record) bound = kw_record_new();
+    g_autofree const char **fields = NULL;
+
+    if (!kw_record_parse(table, words, count, bound, error))
+        return false;
+    fields = kw_record_fields(bound);
+    for (const char **field = fields; *field != NULL; field++)
+        kw_query_where(query, *field, kw_record_get(bound, *field));
+    return true;
+}
+
 static bool
 add_any(kw_query *query, const kw_table_info *table, const char *word, GError **error)
 {
@@ -103,7 +107,7 @@ add_any(kw_query *query, const kw_table_info *table, const char *word, GError **
         g_autofree char *text = next_value(&rest);
         g_auto(kw_held_value) held = {0};
 
-        if (!kw_value_parse(table, field, text, &held, error))
+        if (!kw_value_parse(table, field, NULL, text, &held, error))
             return false;
         kw_query_where_any(query, field->name, held.value);
     }
@@ -123,7 +127,7 @@ add_end(kw_query *query, const kw_table_info *table, const char *word, set_end s
     if (word == NULL)
         return true;
     if (!kw_word_split(table, word, &field, &text, error) ||
-        !kw_value_parse(table, field, text, &held, error))
+        !kw_value_parse(table, field, NULL, text, &held, error))
         return false;
     if (*range_field != NULL && !g_str_equal(*range_field, field->name)) {
         g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,

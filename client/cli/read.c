@@ -25,7 +25,7 @@ get(kw_cli *cli, const kw_table_info *table, const char *columns, char *const *f
         g_printerr("keyway: table %s has no such record\n", table->name);
         return KW_EXIT_NOT_FOUND;
     }
-    return kw_output_one_record(cli, table, record) ? KW_EXIT_OK : KW_EXIT_FAILED;
+    return kw_output_one_record(cli, table, names, record) ? KW_EXIT_OK : KW_EXIT_FAILED;
 }
 
 int
@@ -34,9 +34,9 @@ kw_command_get(kw_cli *cli, int argc, char **argv)
     g_autofree char *columns = NULL;
     g_autoptr(kw_table_info) table = NULL;
     int code;
-    const GOptionEntry entries[] = {
-        {"columns", 'c', 0, G_OPTION_ARG_STRING, &columns, "Fields to show besides the key's", "FIELD,..."},
-        G_OPTION_ENTRY_NULL};
+    const GOptionEntry entries[] = {{"columns", 'c', 0, G_OPTION_ARG_STRING, &columns,
+                                     "Fields and entries (MAP.NAME) to show besides the key's", "FIELD,..."},
+                                    G_OPTION_ENTRY_NULL};
 
     if (!kw_cli_parse(cli, "get", "TABLE KEYFIELD=VALUE...", "Shows one record, named by its key fields.",
                       entries, NULL, 2, -1, &argc, &argv, &code))
@@ -113,7 +113,7 @@ ask(kw_cli *cli, const kw_question_words *words, bool latest, bool explain, char
     if (scan == NULL)
         return kw_cli_fail(error, latest ? "latest" : "scan");
     chosen = kw_columns_split(table, words->columns, NULL);
-    columns = kw_columns_of_table(table, chosen);
+    columns = kw_columns_of_table(cli, table, chosen);
     return print_rows(cli, scan, columns);
 }
 

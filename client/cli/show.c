@@ -47,7 +47,9 @@ output_fields(const kw_cli *cli, const kw_table_info *table)
 
     for (guint i = 0; i < table->fields->len; i++) {
         const kw_field_info *field = table->fields->pdata[i];
-        const kw_value cells[] = {kw_text(field->name),      kw_text(field->type),
+        g_autofree char *type =
+            field->of == NULL ? g_strdup(field->type) : g_strdup_printf("%s of %s", field->type, field->of);
+        const kw_value cells[] = {kw_text(field->name),      kw_text(type),
                                   kw_flag(field->key),       text_or_none(field->column),
                                   text_or_none(field->unit), text_or_none(field->about)};
 

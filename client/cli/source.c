@@ -149,11 +149,10 @@ bool
 kw_source_set(const kw_table_info *table, kw_record *record, const char *name, const char *text,
               GError **error)
 {
-    const kw_field_info *field = kw_field_named(table, name, error);
+    const char *entry;
+    const kw_field_info *field = kw_field_named(table, name, &entry, error);
     g_auto(kw_held_value) held = {0};
 
-    if (field == NULL || !kw_value_parse(table, field, text, &held, error))
-        return false;
-    kw_record_set(record, field->name, held.value);
-    return true;
+    return field != NULL && kw_value_parse(table, field, entry, text, &held, error) &&
+           kw_record_add(record, field, entry, held.value, error);
 }

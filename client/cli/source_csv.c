@@ -88,8 +88,10 @@ read_row(kw_csv_reader *reader, kw_source *source, guint64 *ret_line, GError **e
 static bool
 check_names(kw_source *source, char *const *names, GError **error)
 {
+    const char *entry;
+
     for (char *const *name = names; *name != NULL; name++) {
-        if (kw_field_named(source->table, *name, error) == NULL) {
+        if (kw_field_named(source->table, *name, &entry, error) == NULL) {
             g_prefix_error(error, "%s, line 1: ", source->path);
             return false;
         }

@@ -30,6 +30,6 @@ bool kw_csv_reader_next(kw_csv_reader *reader, kw_source *source, kw_source_item
 /* One JSON line into the item. */
 void kw_json_line_parse(const kw_source *source, kw_source_item *ret_item);
 
-/* A field's text into the record, as on the command line. */
+/* A field's or an entry's text into the record, as on the command line. */
 bool kw_source_set(const kw_table_info *table, kw_record *record, const char *name, const char *text,
                    GError **error);

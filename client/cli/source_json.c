@@ -4,6 +4,23 @@
 #include "cli/source_form.h"
 
 #include "cli/json_text.h"
+#include "cli/value.h"
+
+static bool
+set_map(const kw_source *source, kw_record *record, const char *name, JsonObject *object, GError **error)
+{
+    const char *entry;
+    const kw_field_info *field = kw_field_named(source->table, name, &entry, error);
+    g_auto(kw_held_value) held = {0};
+
+    if (field != NULL && (field->of == NULL || entry != NULL)) {
+        g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
+                    "field %s: an object is not a value, it is no map", name);
+        return false;
+    }
+    return field != NULL && kw_entries_parse(source->table, field, object, &held, error) &&
+           kw_record_add(record, field, NULL, held.value, error);
+}
 
 #include <math.h>
 #include <string.h>
@@ -15,6 +32,8 @@ set_member(const kw_source *source, kw_record *record, const char *name, JsonNod
 
     if (JSON_NODE_HOLDS_NULL(node))
         return true;
+    if (JSON_NODE_HOLDS_OBJECT(node))
+        return set_map(source, record, name, json_node_get_object(node), error);
     if (JSON_NODE_HOLDS_VALUE(node))
         text = kw_text_of_json(node);
     if (JSON_NODE_HOLDS_VALUE(node) && json_node_get_value_type(node) == G_TYPE_DOUBLE &&
@@ -23,8 +42,7 @@ set_member(const kw_source *source, kw_record *record, const char *name, JsonNod
         return false;
     }
     if (text == NULL) {
-        g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "field %s: an array or object is not a value",
-                    name);
+        g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "field %s: an array is not a value", name);
         return false;
     }
     return kw_source_set(source->table, record, name, text, error);

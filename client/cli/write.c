@@ -43,7 +43,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(put_words, put_words_clear)
 /* FIELD<op>VALUE. The operator is the first of its characters after the field. */
 static bool
 parse_condition(const kw_table_info *table, const char *word, kw_condition *ret_condition,
-                kw_held_value *held, GError **error)
+                kw_held_value *held, char **ret_name, GError **error)
 {
     static const struct {
         const char *text;
@@ -52,18 +52,19 @@ parse_condition(const kw_table_info *table, const char *word, kw_condition *ret_
         {"!=", KW_COMPARE_NOT_EQUAL}, {"<=", KW_COMPARE_LESS_OR_EQUAL}, {">=", KW_COMPARE_GREATER_OR_EQUAL},
         {"=", KW_COMPARE_EQUAL},      {"<", KW_COMPARE_LESS},           {">", KW_COMPARE_GREATER}};
     gsize length = strcspn(word, "!<>=");
-    g_autofree char *name = g_strndup(word, length);
+    const char *entry;
     const kw_field_info *field;
 
+    *ret_name = g_strndup(word, length);
     for (gsize i = 0; i < G_N_ELEMENTS(operators); i++) {
         if (!g_str_has_prefix(word + length, operators[i].text))
             continue;
-        field = kw_field_named(table, name, error);
+        field = kw_field_named(table, *ret_name, &entry, error);
         if (field == NULL ||
-            !kw_value_parse(table, field, word + length + strlen(operators[i].text), held, error))
+            !kw_value_parse(table, field, entry, word + length + strlen(operators[i].text), held, error))
             return false;
         *ret_condition =
-            (kw_condition){.field = field->name, .compare = operators[i].compare, .value = held->value};
+            (kw_condition){.field = *ret_name, .compare = operators[i].compare, .value = held->value};
         return true;
     }
     g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
@@ -73,18 +74,17 @@ parse_condition(const kw_table_info *table, const char *word, kw_condition *ret_
 
 static bool
 condition_of(const put_words *words, const kw_table_info *table, kw_condition *ret_condition,
-             kw_held_value *held, GError **error)
+             kw_held_value *held, char **ret_name, GError **error)
 {
     const char *name = words->if_absent != NULL ? words->if_absent : words->if_present;
-    const kw_field_info *field;
+    const char *entry;
 
     if (words->condition != NULL)
-        return parse_condition(table, words->condition, ret_condition, held, error);
-    field = kw_field_named(table, name, error);
-    if (field == NULL)
+        return parse_condition(table, words->condition, ret_condition, held, ret_name, error);
+    if (kw_field_named(table, name, &entry, error) == NULL)
         return false;
     *ret_condition = (kw_condition){
-        .field = field->name, .compare = words->if_absent != NULL ? KW_COMPARE_EQUAL : KW_COMPARE_NOT_EQUAL};
+        .field = name, .compare = words->if_absent != NULL ? KW_COMPARE_EQUAL : KW_COMPARE_NOT_EQUAL};
     return true;
 }
 
@@ -93,11 +93,12 @@ put_if(kw_cli *cli, const kw_table_info *table, const kw_record *record, const p
        const kw_call_options *options)
 {
     g_auto(kw_held_value) held = {0};
+    g_autofree char *name = NULL;
     kw_condition condition;
     GError *error = NULL;
     bool written = false;
 
-    if (!condition_of(words, table, &condition, &held, &error) ||
+    if (!condition_of(words, table, &condition, &held, &name, &error) ||
         !kw_client_put_if(cli->client, table->name, record, &condition, options, &written, &error))
         return kw_cli_fail(error, "put");
     if (!written)
@@ -125,7 +126,7 @@ put(kw_cli *cli, const kw_table_info *table, const put_words *words, char *const
         return put_if(cli, table, record, words, &options);
     if (!kw_client_put(cli->client, table->name, record, &options, &made, &error))
         return kw_cli_fail(error, "put");
-    return made == NULL || kw_output_one_record(cli, table, made) ? KW_EXIT_OK : KW_EXIT_FAILED;
+    return made == NULL || kw_output_one_record(cli, table, NULL, made) ? KW_EXIT_OK : KW_EXIT_FAILED;
 }
 
 int
@@ -177,9 +178,9 @@ kw_command_remove(kw_cli *cli, int argc, char **argv)
     g_autofree char *columns = NULL;
     g_autoptr(kw_table_info) table = NULL;
     int code;
-    const GOptionEntry entries[] = {
-        {"columns", 'c', 0, G_OPTION_ARG_STRING, &columns, "Only these fields of the record", "FIELD,..."},
-        G_OPTION_ENTRY_NULL};
+    const GOptionEntry entries[] = {{"columns", 'c', 0, G_OPTION_ARG_STRING, &columns,
+                                     "Only these fields and entries (MAP.NAME)", "FIELD,..."},
+                                    G_OPTION_ENTRY_NULL};
 
     if (!kw_cli_parse(cli, "remove", "TABLE KEYFIELD=VALUE...",
                       "Removes one record, named by its key fields.", entries, NULL, 2, -1, &argc, &argv,
@@ -191,17 +192,36 @@ kw_command_remove(kw_cli *cli, int argc, char **argv)
 
 /* --- increment -------------------------------------------------------------------------------- */
 
+/* Entries are added to by their own names. */
+static void
+flatten(kw_record *amounts, const char *field, const kw_record *entries)
+{
+    g_autofree const char **names = kw_record_fields(entries);
+
+    for (const char **name = names; *name != NULL; name++) {
+        g_autofree char *own = g_strdup_printf("%s.%s", field, *name);
+
+        kw_record_set(amounts, own, kw_record_get(entries, *name));
+    }
+}
+
 /* Fields of the key make the key, the others are what is added to. */
 static void
 split_key(const kw_table_info *table, kw_record *amounts, kw_record *key)
 {
     g_autofree const char **fields = kw_record_fields(amounts);
 
-    for (const char **field = fields; *field != NULL; field++)
-        if (kw_table_info_field(table, *field)->key) {
-            kw_record_set(key, *field, kw_record_get(amounts, *field));
-            kw_record_set(amounts, *field, (kw_value){.kind = KW_VALUE_NONE});
-        }
+    for (const char **field = fields; *field != NULL; field++) {
+        const kw_field_info *info = kw_table_info_field(table, *field);
+        kw_value value = kw_record_get(amounts, *field);
+
+        if (info->key)
+            kw_record_set(key, info->name, value);
+        if (value.kind == KW_VALUE_MAP)
+            flatten(amounts, info->name, value.entries);
+        if (info->key || value.kind == KW_VALUE_MAP)
+            kw_record_set(amounts, info->name, (kw_value){.kind = KW_VALUE_NONE});
+    }
 }
 
 static int
@@ -220,7 +240,7 @@ increment(kw_cli *cli, const kw_table_info *table, char *const *fields, int coun
         return kw_cli_usage("no field to add to: give the key fields and at least one FIELD=AMOUNT");
     if (!kw_client_increment(cli->client, table->name, key, amounts, &options, &values, &error))
         return kw_cli_fail(error, "increment");
-    return kw_output_one_record(cli, table, values) ? KW_EXIT_OK : KW_EXIT_FAILED;
+    return kw_output_one_record(cli, table, NULL, values) ? KW_EXIT_OK : KW_EXIT_FAILED;
 }
 
 int

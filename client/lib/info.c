@@ -50,6 +50,7 @@ field_info(gconstpointer item)
     info->column = g_strdup(thrift->column);
     info->unit = g_strdup(thrift->unit);
     info->about = g_strdup(thrift->about);
+    info->of = g_strdup(thrift->of);
     return info;
 }
 
@@ -63,6 +64,7 @@ field_info_free(gpointer item)
     g_free(info->column);
     g_free(info->unit);
     g_free(info->about);
+    g_free(info->of);
     g_free(info);
 }
 

@@ -31,6 +31,23 @@ kw_bytes_of(const void *data, gsize size)
     return (kw_value){.kind = KW_VALUE_BYTES, .bytes = {.data = data, .size = size}};
 }
 
+kw_value
+kw_map(const kw_record *entries)
+{
+    return (kw_value){.kind = KW_VALUE_MAP, .entries = entries};
+}
+
+static void
+copy_entries(const kw_record *from, GHashTable *to)
+{
+    GHashTableIter iter;
+    gpointer name, value;
+
+    g_hash_table_iter_init(&iter, kw_record_table(from));
+    while (g_hash_table_iter_next(&iter, &name, &value))
+        g_hash_table_insert(to, g_strdup(name), kw_value_to_thrift(kw_value_from_thrift(value)));
+}
+
 KeywayValue *
 kw_value_to_thrift(kw_value value)
 {
@@ -62,6 +79,10 @@ kw_value_to_thrift(kw_value value)
         g_byte_array_append(to->bytes, value.bytes.data, (guint)value.bytes.size);
         to->__isset_bytes = TRUE;
         break;
+    case KW_VALUE_MAP:
+        copy_entries(value.entries, to->entries);
+        to->__isset_entries = TRUE;
+        break;
     }
     return to;
 }
@@ -81,6 +102,8 @@ kw_value_from_thrift(const KeywayValue *value)
         return kw_text(value->text == NULL ? "" : value->text);
     if (value->__isset_bytes)
         return kw_bytes_of(value->bytes->data, value->bytes->len);
+    if (value->__isset_entries)
+        return kw_map((const kw_record *)value->entries);
     return (kw_value){.kind = KW_VALUE_NONE};
 }
 
