@@ -66,7 +66,8 @@ kw_range_left(const kw_plan *plan, uint32_t index, const kw_position *position, 
     const kw_range *range = &plan->ranges[index];
     *ret_start = range->start;
     *ret_stop = range->stop;
-    if (!position->started || range->group > position->group)
+    bool whole = range->group == position->group && position->at_head;
+    if (!position->started || whole || range->group > position->group)
         return range->stop.size == 0 || kw_bytes_compare(range->start, range->stop) < 0;
     if (range->group < position->group)
         return false;

@@ -1,7 +1,7 @@
 /* The form of a cursor, numbers big-endian, byte strings with a 4-byte length in front:
  *
  *   version (1)  expires (8)  layout (4)  remaining (8)  page rows (4)  page bytes (4)
- *   started (1)  group (4)  range (4)
+ *   started (1; 2: at its group's head)  group (4)  range (4)
  *   suffix  table  path  fingerprint  caller  columns  question  filter        each: length, bytes
  *   HMAC-SHA256 of "keyway cursor" and everything before (32)
  *
@@ -106,7 +106,7 @@ kw_cursor_seal(const kw_keyring *keyring, const kw_cursor *cursor, kw_buffer *ou
     kw_be64_store(fixed + 13, cursor->remaining);
     kw_be32_store(fixed + 21, cursor->page_rows);
     kw_be32_store(fixed + 25, cursor->page_bytes);
-    fixed[29] = cursor->position.started;
+    fixed[29] = (uint8_t)(cursor->position.started + cursor->position.at_head);
     kw_be32_store(fixed + 30, cursor->position.group);
     kw_be32_store(fixed + 34, cursor->position.range);
     out->size += FIXED_SIZE;
@@ -141,7 +141,7 @@ take_bytes(kw_bytes *rest, kw_bytes *ret_bytes)
 static bool
 parse(kw_bytes body, kw_cursor *cursor)
 {
-    if (body.size < FIXED_SIZE || body.data[29] > 1)
+    if (body.size < FIXED_SIZE || body.data[29] > 2)
         return false;
     const uint8_t *fixed = body.data;
     cursor->expires_ms = (int64_t)kw_be64_load(fixed + 1);
@@ -149,7 +149,8 @@ parse(kw_bytes body, kw_cursor *cursor)
     cursor->remaining = kw_be64_load(fixed + 13);
     cursor->page_rows = kw_be32_load(fixed + 21);
     cursor->page_bytes = kw_be32_load(fixed + 25);
-    cursor->position.started = fixed[29] == 1;
+    cursor->position.started = fixed[29] > 0;
+    cursor->position.at_head = fixed[29] == 2;
     cursor->position.group = kw_be32_load(fixed + 30);
     cursor->position.range = kw_be32_load(fixed + 34);
     kw_bytes rest = kw_bytes_skip(body, FIXED_SIZE);

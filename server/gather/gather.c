@@ -335,7 +335,8 @@ complete(kw_gather *gather)
                         .count = gather->count,
                         .end = gather->ended,
                         .position = gather->position,
-                        .scanned = gather->scanned};
+                        .scanned = gather->scanned,
+                        .bytes = gather->page_bytes};
     done(gather->user, &page, NULL);
 }
 
@@ -350,12 +351,30 @@ finish(kw_gather *gather)
     }
 }
 
-/* A deadline that passed with rows in hand makes a short page. */
+/* Groups were read to their end since the last row was looked at: the position is at the head of the next. */
+static void
+pass_groups(kw_gather *gather)
+{
+    const kw_group *group = gather->groups;
+    settle_position(gather);
+    if (!group || (gather->position.started && gather->position.group >= group->number))
+        return;
+    gather->position = (kw_position){.started = true,
+                                     .at_head = true,
+                                     .group = (uint32_t)group->number,
+                                     .range = (uint32_t)gather->spec.plan->groups[group->number].first};
+}
+
+/* A deadline that passed with rows in hand makes a short page; an empty one, when groups are done with. */
 static void
 forgive_timeout(kw_gather *gather)
 {
-    if (gather->error && gather->error->code == KW_TIMEOUT && gather->count)
-        g_clear_pointer(&gather->error, g_free);
+    bool progress = gather->finished_groups > gather->finished_before;
+    if (!gather->error || gather->error->code != KW_TIMEOUT || (gather->count == 0 && !progress))
+        return;
+    g_clear_pointer(&gather->error, g_free);
+    if (gather->count == 0)
+        pass_groups(gather);
 }
 
 static kw_step
@@ -405,6 +424,7 @@ kw_gather_page(kw_gather *gather, uint32_t max_rows, size_t max_bytes, kw_deadli
     gather->count = 0;
     gather->page_bytes = 0;
     gather->scanned = 0;
+    gather->finished_before = gather->finished_groups;
     gather->busy = true;
     gather->starting = true;
     kw_gather_go_on(gather);

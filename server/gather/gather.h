@@ -16,6 +16,7 @@ typedef struct kw_gather kw_gather;
  * whatever the number of ranges. */
 typedef struct kw_position {
     bool started; /* false: nothing was returned yet */
+    bool at_head; /* ... of this group: `suffix` says nothing, and range is the group's first */
     uint32_t group;
     uint32_t range;  /* index in the plan: decides among equal suffixes */
     kw_bytes suffix; /* the row key behind the range's skip */
@@ -51,9 +52,11 @@ typedef struct kw_gathered {
     bool end;             /* nothing comes after these */
     kw_position position; /* to continue behind the last row; borrowed likewise */
     uint64_t scanned;     /* rows the store looked at for this page */
+    size_t bytes;         /* of the rows, as max_bytes counts them */
 } kw_gathered;
 
-/* error set: no rows. A deadline that passes when some rows are there already gives a short page. */
+/* error set: no rows. A deadline that passes when some rows are there already gives a short page; one that
+ * passes when groups were read to their end, an empty page with the position behind those. */
 typedef void (*kw_gather_done)(void *user, const kw_gathered *page, const kw_error *error);
 
 /* The next page: at most max_rows rows and about max_bytes. One at a time. */

@@ -47,6 +47,8 @@ is_behind(const kw_plan *plan, uint32_t index, const kw_position *position)
     const kw_range *range = &plan->ranges[index];
     if (!position->started || range->group != position->group)
         return !position->started || range->group > position->group;
+    if (position->at_head)
+        return true;
     int order = kw_bytes_compare(kw_range_suffix(range, range->start), position->suffix);
     if (order)
         return plan->reversed ? order < 0 : order > 0;

@@ -133,6 +133,11 @@ note_order(kw_notes *notes, const kw_sketch *sketch, const kw_ranges *ranges)
     const kw_component *stop = kw_layout_component(sketch->layout, sketch->used);
     const char *name = stop->table->fields[stop->field].name;
     bool rising = (stop->direction > 0) != sketch->reversed;
+    if (sketch->listed && sketch->stop == KW_STOP_RANGE && rising == sketch->falling) {
+        note(notes, "rows come by the pieces of %s, those of one piece by %s %s", name, name,
+             rising ? "ascending" : "descending");
+        return;
+    }
     note(notes, "rows come by %s %s%s", name, rising ? "ascending" : "descending",
          stop->unit > 1 ? ", to the key's coarser unit" : "");
 }
@@ -190,6 +195,18 @@ note_groups(kw_notes *notes, const kw_sketch *sketch, const kw_ranges *ranges)
     else
         note(notes, "concat of merges: %zu groups are read one after the other, the ranges of a group merged",
              ranges->groups_count);
+}
+
+void
+kw_notes_windows(kw_notes *notes, const kw_terms *terms, const kw_window *window, uint64_t windows,
+                 bool exact)
+{
+    bool falling = window->least > INT64_MIN;
+    note(notes,
+         "%s: the interval is read in windows; these are the ranges of the first of %s%" G_GUINT64_FORMAT
+         ", %s %" G_GINT64_FORMAT ", the next is planned when its rows are wanted",
+         terms->table->fields[terms->span.field].name, exact ? "" : "about ", windows,
+         falling ? "down to" : "up to", falling ? window->least : window->most);
 }
 
 void

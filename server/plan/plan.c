@@ -3,6 +3,7 @@
 
 #include "plan/notes.h"
 #include "plan/refusal.h"
+#include "rule/derived.h"
 #include "rule/splits.h"
 
 /* The path that serves the question best. */
@@ -42,15 +43,114 @@ may_read_all(const kw_question *question, const kw_sketch *sketch, bool residual
     return sketch->narrow || question->full_scan || (question->limit > 0 && !residual);
 }
 
+/* --- windows --------------------------------------------------------------------------------------- */
+
+/* What is left behind `covered` of an interval, in the order of the rows; limit 0: nothing. */
+static kw_window
+behind(const kw_sketch *sketch, const kw_terms *terms, const kw_window *covered)
+{
+    int64_t least, most;
+    kw_window rest = *covered;
+    bool any = kw_span_numbers(&terms->span, &least, &most);
+    rest.least = sketch->falling ? least : covered->most;
+    rest.most = sketch->falling ? covered->least : most;
+    if (!any || rest.least >= rest.most)
+        return (kw_window){.limit = 0};
+    rest.least += !sketch->falling;
+    rest.most -= sketch->falling;
+    return rest;
+}
+
+/* As much of the window as one plan should have. */
+static kw_window
+first_of(const kw_sketch *sketch, const kw_terms *terms, const kw_window *window, kw_arena *arena)
+{
+    const kw_component *clock = kw_layout_component(sketch->layout, sketch->window_at);
+    const kw_terms *within = kw_terms_within(terms, window, arena);
+    kw_window covered = *window;
+    int64_t value;
+    if (!clock->kind->reach(clock, &within->span, sketch->window_pieces, sketch->window_most, sketch->falling,
+                            &value))
+        return covered;
+    if (sketch->falling)
+        covered.least = value;
+    else
+        covered.most = value;
+    return covered;
+}
+
+/* Windows that are counted one by one; so many more are estimated. */
+#define WINDOWS_COUNTED 200
+
+/* How many windows an interval is read in. */
+static uint64_t
+count_windows(const kw_sketch *sketch, const kw_terms *terms, const kw_window *first, kw_arena *arena,
+              bool *ret_exact)
+{
+    int64_t least, most;
+    uint64_t count = 1;
+    kw_window covered = *first, rest = behind(sketch, terms, first);
+    for (; rest.limit > 0 && count < WINDOWS_COUNTED; count++) {
+        covered = first_of(sketch, terms, &rest, arena);
+        rest = behind(sketch, terms, &covered);
+    }
+    *ret_exact = rest.limit == 0;
+    if (*ret_exact || !kw_span_numbers(&terms->span, &least, &most))
+        return count;
+    double done =
+        sketch->falling ? (double)most - (double)covered.least : (double)covered.most - (double)least;
+    return (uint64_t)((double)count * ((double)most - (double)least) / done);
+}
+
+/* Cuts the terms to the window that the plan covers, and says what follows. */
+static const kw_terms *
+take_window(const kw_sketch *sketch, const kw_terms *terms, kw_arena *arena, kw_notes *notes, kw_plan *plan)
+{
+    const kw_question *asked = plan->question;
+    if (!sketch->windowed || terms->span.field < 0)
+        return terms;
+    kw_window window = {.limit = terms->range_limit, .least = INT64_MIN, .most = INT64_MAX};
+    bool first = asked->window.limit == 0, exact;
+    if (!first)
+        window = asked->window;
+    window = first_of(sketch, terms, &window, arena);
+    plan->rest = behind(sketch, terms, &window);
+    if (first && plan->rest.limit > 0) {
+        uint64_t windows = count_windows(sketch, terms, &window, arena, &exact);
+        kw_notes_windows(notes, terms, &window, windows, exact);
+    }
+    kw_question *question = KW_ARENA_NEW(arena, kw_question);
+    *question = *asked;
+    question->window = window;
+    plan->question = question;
+    return kw_terms_within(terms, &window, arena);
+}
+
+/* --------------------------------------------------------------------------------------------------- */
+
+/* What is asked about besides the time makes too many ranges of every moment. */
 static bool
-fill(const kw_question *question, const kw_terms *terms, const kw_sketch *sketch, kw_arena *arena,
-     kw_plan *plan, kw_error *ret_error)
+too_many(const kw_terms *terms, const kw_sketch *sketch, kw_error *ret_error)
+{
+    return kw_error_set(ret_error, KW_LIMIT,
+                        "table %s: the question needs more than %zu ranges of path %s for each %s; ask for "
+                        "fewer values at once",
+                        terms->table->name, terms->range_limit, sketch->path->name,
+                        terms->table->fields[terms->span.field].name);
+}
+
+static bool
+fill(const kw_terms *whole, const kw_sketch *sketch, kw_arena *arena, kw_plan *plan, kw_error *ret_error)
 {
     kw_ranges ranges;
-    if (!kw_ranges_make(sketch, terms, question->range_limit, arena, &ranges, ret_error))
-        return false;
     kw_notes notes = {.arena = arena};
+    if (sketch->windowed && sketch->window_most == 0)
+        return too_many(whole, sketch, ret_error);
+    const kw_terms *terms = take_window(sketch, whole, arena, &notes, plan);
+    if (!kw_ranges_make(sketch, terms, terms->range_limit, arena, &ranges, ret_error))
+        return false;
     kw_notes_ranges(&notes, sketch, terms, &ranges);
+    plan->terms = terms;
     plan->residual = kw_notes_residual(&notes, sketch, terms, ranges.loose, &plan->expected_efficiency);
     plan->ranges = ranges.ranges;
     plan->ranges_count = ranges.count;
@@ -104,8 +204,8 @@ kw_plan_make(const kw_question *question, kw_arena *arena, const kw_plan **ret_p
     if (!best.narrow && !question->full_scan && question->limit == 0)
         return kw_refuse_whole_table(terms, sketches, count, arena, ret_error);
     kw_plan *plan = KW_ARENA_NEW(arena, kw_plan);
-    *plan = (kw_plan){.question = question, .path = best.path, .layout = best.layout, .terms = terms};
-    if (!fill(question, terms, &best, arena, plan, ret_error))
+    *plan = (kw_plan){.question = question, .path = best.path, .layout = best.layout};
+    if (!fill(terms, &best, arena, plan, ret_error))
         return false;
     if (!may_read_all(question, &best, plan->residual))
         return kw_refuse_whole_table(terms, sketches, count, arena, ret_error);
@@ -188,8 +288,9 @@ kw_plan_text(const kw_plan *plan, kw_arena *arena)
     kw_buffer_printf(&out, "table %s by path %s (layout %u, store table %s)%s\n", plan->question->table->name,
                      plan->path->name, kw_layout_number(plan->layout), kw_layout_store_table(plan->layout),
                      plan->reversed ? ", read backwards" : "");
-    kw_buffer_printf(&out, "%zu ranges in %zu groups, about %.2f rows scanned per row returned\n",
-                     plan->ranges_count, plan->groups_count, plan->expected_efficiency);
+    kw_buffer_printf(&out, "%zu ranges in %zu groups%s, about %.2f rows scanned per row returned\n",
+                     plan->ranges_count, plan->groups_count, plan->rest.limit ? " (and more to follow)" : "",
+                     plan->expected_efficiency);
     for (size_t index = 0; index < plan->groups_count && index < RANGES_SHOWN; index++)
         print_group(plan, &plan->groups[index], arena, &out);
     if (plan->groups_count > RANGES_SHOWN)

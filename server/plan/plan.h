@@ -21,6 +21,20 @@ typedef enum kw_order {
     KW_ORDER_DESCENDING
 } kw_order;
 
+/* A part of the time that is asked about: a calendar may make more ranges of an interval than one plan should
+ * have, so it is read in windows, one plan each. */
+typedef struct kw_window {
+    size_t limit; /* the range_limit that windows are cut by; 0: no window */
+    int64_t least;
+    int64_t most;
+} kw_window;
+
+/* A plan never has more ranges than this, whatever the question allows. */
+#define KW_PLAN_RANGES_MAX 1000000
+
+/* About so many ranges make a window. */
+#define KW_PLAN_WINDOW_RANGES 2048
+
 typedef struct kw_question {
     const kw_table *table;
     int path;               /* -1: the planner chooses */
@@ -33,7 +47,10 @@ typedef struct kw_question {
     kw_order order;     /* of the first field of the path's rule that is not bound */
     bool full_scan;     /* allowed to read everything */
     uint64_t limit;     /* 0: none */
-    size_t range_limit; /* most ranges a plan may have (limits.list_values x buckets guard) */
+    size_t range_limit; /* most ranges a plan may have (limits.list_values x buckets guard); 0: none, and
+                           never a window */
+    kw_window window;   /* the rest of an interval (kw_plan.rest, or a cursor's window): a plan is made of
+                           its beginning */
 } kw_question;
 
 /* Rows of one range are in logical order (the store's order, forward or reversed). Start inclusive, stop
@@ -60,7 +77,7 @@ typedef struct kw_merge_group {
 } kw_merge_group;
 
 typedef struct kw_plan {
-    const kw_question *question;
+    const kw_question *question; /* its window is what this plan covers */
     const kw_path *path;
     const kw_layout *layout;
     const kw_range *ranges; /* grouped, groups in the order in which they are read */
@@ -75,15 +92,20 @@ typedef struct kw_plan {
     size_t notes_count;
     int clock;                    /* the field of timed ranges; -1: there are none */
     const struct kw_terms *terms; /* for kw_plan_matches; NULL in a plan made by hand */
+    kw_window rest; /* what follows in logical order: for the question of the next plan; limit 0: nothing */
 } kw_plan;
 
-/* INVALID when a value does not fit, or when no path can answer without reading everything and full_scan
+/* When an interval of a clock's field would make many ranges, the plan covers its first window in logical
+ * order, and `rest` says what follows; made again for its own question, it is the same plan.
+ *
+ * INVALID when a value does not fit, or when no path can answer without reading everything and full_scan
  * is false (the text says what to bind); LIMIT beyond range_limit. A question that nothing can match (an
  * empty range) gives a plan without ranges. */
 bool kw_plan_make(const kw_question *question, kw_arena *arena, const kw_plan **ret_plan,
                   kw_error *ret_error);
 
-/* Does a decoded record meet every condition of the question? For residual plans. */
+/* Does a decoded record meet every condition of the question, within the plan's window? For residual plans.
+ */
 bool kw_plan_matches(const kw_plan *plan, const kw_record *record);
 
 /* ... and is it one of this range? For rows that were read from it. */
@@ -92,9 +114,10 @@ bool kw_plan_matches_in(const kw_plan *plan, size_t range, const kw_record *reco
 /* The plan for people, several lines. In the arena. */
 const char *kw_plan_text(const kw_plan *plan, kw_arena *arena);
 
-/* A canonical byte form of a question, without its limit (a question with one is encoded as if full_scan were
- * allowed: it was admitted once) and range_limit, for cursors: bounded, self-contained, decodable under the
- * same table. decode checks everything (it may come from a forged or older cursor): INVALID. */
+/* A canonical byte form of a question and its window, without its limit (a question with one is encoded as if
+ * full_scan were allowed: it was admitted once) and range_limit, for cursors: bounded, self-contained,
+ * decodable under the same table. decode checks everything (it may come from a forged or older cursor):
+ * INVALID. */
 void kw_question_encode(const kw_question *question, kw_buffer *out);
 bool kw_question_decode(const kw_table *table, kw_bytes bytes, kw_arena *arena, kw_question *ret_question,
                         size_t *ret_used, kw_error *ret_error);

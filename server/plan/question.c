@@ -1,8 +1,9 @@
 /* Questions as bytes, for cursors. Fields and paths go by name, so that an older cursor either means what
  * it meant or is refused.
  *
- *   version 1 | path | flags | [range field, from, to] | count, { field, count, value ... } ...
+ *   version 1 | path | flags | [range field, from, to] | [window] | count, { field, count, value ... } ...
  *
+ * A window is its limit, least and most, 8 bytes each.
  * Numbers are unsigned LEB128, texts have their length before them, a value begins with its kind.
  */
 #include "plan/plan.h"
@@ -17,7 +18,8 @@ enum {
     FLAG_TO_INCLUSIVE = 8,
     FLAG_FULL_SCAN = 16,
     FLAG_RANGE = 32,
-    FLAGS_ALL = 63
+    FLAG_WINDOW = 64,
+    FLAGS_ALL = 127
 };
 
 /* --- writing --------------------------------------------------------------------------------------- */
@@ -80,6 +82,7 @@ flags_of(const kw_question *question)
     flags |= question->to_inclusive ? FLAG_TO_INCLUSIVE : 0;
     flags |= question->full_scan || question->limit > 0 ? FLAG_FULL_SCAN : 0;
     flags |= question->range_field >= 0 ? FLAG_RANGE : 0;
+    flags |= question->window.limit > 0 ? FLAG_WINDOW : 0;
     return (uint8_t)flags;
 }
 
@@ -94,6 +97,11 @@ kw_question_encode(const kw_question *question, kw_buffer *out)
         put_bytes(out, kw_bytes_of_text(table->fields[question->range_field].name));
         put_value(out, question->from);
         put_value(out, question->to);
+    }
+    if (question->window.limit > 0) {
+        put_be64(out, question->window.limit);
+        put_be64(out, (uint64_t)question->window.least);
+        put_be64(out, (uint64_t)question->window.most);
     }
     size_t bounds = 0;
     for (size_t field = 0; field < table->fields_count; field++)
@@ -245,6 +253,21 @@ take_range(kw_reading *reading, kw_question *question)
     return true;
 }
 
+/* Windows are of a timestamp that has a range. */
+static bool
+take_window(kw_reading *reading, kw_question *question)
+{
+    uint64_t limit = 0, least = 0, most = 0;
+    if (!take_be64(reading, &limit) || !take_be64(reading, &least) || !take_be64(reading, &most))
+        return false;
+    bool timed = question->range_field >= 0 &&
+                 reading->table->fields[question->range_field].type == KW_FIELD_TIMESTAMP;
+    if (!timed || limit == 0 || limit > KW_PLAN_RANGES_MAX || (int64_t)least > (int64_t)most)
+        return malformed(reading);
+    question->window = (kw_window){(size_t)limit, (int64_t)least, (int64_t)most};
+    return true;
+}
+
 static bool
 take_bound(kw_reading *reading, kw_bound *bounds)
 {
@@ -297,6 +320,8 @@ kw_question_decode(const kw_table *table, kw_bytes bytes, kw_arena *arena, kw_qu
     question.to_inclusive = flags & FLAG_TO_INCLUSIVE;
     question.full_scan = flags & FLAG_FULL_SCAN;
     if (flags & FLAG_RANGE && !take_range(&reading, &question))
+        return false;
+    if (flags & FLAG_WINDOW && !take_window(&reading, &question))
         return false;
     if (!take_count(&reading, &count))
         return false;

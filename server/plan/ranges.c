@@ -12,9 +12,6 @@
 
 #include <stdlib.h>
 
-/* A plan never has more ranges than this, whatever the question allows. */
-#define RANGES_MAX 1000000
-
 /* A range in the making. */
 typedef struct kw_draft {
     kw_range range;
@@ -42,6 +39,15 @@ compare_ranges(const void *a, const void *b)
     const kw_range *left = &((const kw_draft *)a)->range, *right = &((const kw_draft *)b)->range;
     int order = kw_bytes_compare(left->start, right->start);
     return order ? order : compare_stops(left->stop, right->stop);
+}
+
+/* ... and equal ones by the times that they stand for. */
+static int
+compare_drafts(const void *a, const void *b)
+{
+    const kw_range *left = &((const kw_draft *)a)->range, *right = &((const kw_draft *)b)->range;
+    int order = compare_ranges(a, b);
+    return order ? order : (left->least > right->least) - (left->least < right->least);
 }
 
 /* Buckets come in key order as they are. */
@@ -346,7 +352,7 @@ bool
 kw_ranges_make(const kw_sketch *sketch, const kw_terms *terms, size_t range_limit, kw_arena *arena,
                kw_ranges *ret_ranges, kw_error *ret_error)
 {
-    size_t limit = range_limit && range_limit < RANGES_MAX ? range_limit : RANGES_MAX;
+    size_t limit = range_limit && range_limit < KW_PLAN_RANGES_MAX ? range_limit : KW_PLAN_RANGES_MAX;
     kw_branches branches;
     kw_drafts drafts = {.count = 0};
     *ret_ranges = (kw_ranges){.clock = clock_of(sketch)};
@@ -359,7 +365,7 @@ kw_ranges_make(const kw_sketch *sketch, const kw_terms *terms, size_t range_limi
             ? sketch->concat
             : (sketch->stop == KW_STOP_TRIVIAL || sketch->stop == KW_STOP_UNORDERED) && !sketch->listed;
     uint32_t groups;
-    sort_drafts(&drafts, compare_ranges);
+    sort_drafts(&drafts, compare_drafts);
     unify(&drafts, concat);
     if (concat) {
         if (sketch->reversed)

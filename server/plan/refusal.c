@@ -39,11 +39,12 @@ asked_fields(const kw_terms *terms, const kw_sketch *sketches, size_t count, boo
     return names;
 }
 
-/* A calendar or bits that would have answered about less time. */
+/* A calendar or bits that would have answered about an interval with both ends. */
 static bool
-asks_too_long(const kw_terms *terms, const kw_sketch *sketches, size_t count)
+lacks_end(const kw_terms *terms, const kw_sketch *sketches, size_t count)
 {
-    for (size_t index = 0; index < count && terms->span.field >= 0; index++) {
+    bool open = terms->span.from.kind == KW_VALUE_NONE || terms->span.to.kind == KW_VALUE_NONE;
+    for (size_t index = 0; index < count && open && terms->span.field >= 0; index++) {
         const kw_layout *layout = sketches[index].layout;
         if (sketches[index].used < kw_layout_component_count(layout) &&
             kw_layout_component(layout, sketches[index].used)->clock == terms->span.field)
@@ -67,12 +68,9 @@ kw_refuse_whole_table(const kw_terms *terms, const kw_sketch *sketches, size_t c
         why = kw_arena_printf(arena, "; %s alone does not help: it stands further back in the key", behind);
     if (*outside)
         why = kw_arena_printf(arena, "%s; %s does not help: it is in no key", why, outside);
-    if (asks_too_long(terms, sketches, count))
-        why = kw_arena_printf(
-            arena,
-            "; from and to of %s lie further apart than the %zu ranges that a plan may have: ask "
-            "for less at a time, or raise limits.list_values",
-            terms->table->fields[terms->span.field].name, terms->range_limit);
+    if (lacks_end(terms, sketches, count))
+        why = kw_arena_printf(arena, "; the range of %s needs both ends, then any length of time can be read",
+                              terms->table->fields[terms->span.field].name);
     return kw_error_set(ret_error, KW_INVALID,
                         "table %s: this question would read the whole table; %s, or allow full_scan%s",
                         terms->table->name, wishes, why);

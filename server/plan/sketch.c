@@ -56,6 +56,8 @@ pays(const kw_sketch *sketch, const kw_terms *terms, size_t at, bool *known)
             if (index > at && (is_bound(terms, next->field) || next->field == terms->span.field))
                 return true;
             known[next->field] = true;
+        } else if (next->clock >= 0 && next->clock == terms->span.field) {
+            return true;
         } else if (next->field >= 0) {
             return is_bound(terms, next->field) || next->direction != 0;
         } else if (!next->buckets && !is_computable(known, next)) {
@@ -151,7 +153,26 @@ stop_at(const kw_sketch *sketch, size_t at)
 static uint64_t
 clock_limit(const kw_terms *terms)
 {
-    return terms->range_limit ? terms->range_limit : UINT32_MAX;
+    return terms->range_limit ? terms->range_limit : KW_PLAN_RANGES_MAX;
+}
+
+/* May the time be read in windows? An interval that does not end would never be read to its end. */
+static bool
+can_window(const kw_terms *terms)
+{
+    return terms->range_limit > 0 && terms->span.from.kind == KW_VALUE_NUMBER &&
+           terms->span.to.kind == KW_VALUE_NUMBER;
+}
+
+/* The clock with the most pieces or runs is the one whose windows are cut. */
+static void
+note_window(kw_sketch *sketch, size_t at, bool pieces, uint64_t count)
+{
+    if (count <= sketch->window_most)
+        return;
+    sketch->window_at = at;
+    sketch->window_pieces = pieces;
+    sketch->window_most = count;
 }
 
 /* What stands behind the clock at `at`: the field itself in order, or a bound one (ret_bound)? */
@@ -181,7 +202,10 @@ lists_clock(kw_sketch *sketch, const kw_terms *terms, size_t at)
     if (!component->kind->enumerate)
         return false;
     uint64_t pieces = component->kind->count(component, sketch->known, &terms->span, true);
+    uint64_t runs = component->kind->count(component, sketch->known, &terms->span, false);
     bool few = pieces <= clock_limit(terms), all = component->buckets && pieces > component->buckets;
+    if (!few && !all && pieces != UINT64_MAX && pieces <= runs && can_window(terms))
+        few = true; /* in each window */
     bool bound, itself = goes_on(sketch, terms, at, &bound);
     if (!(itself && (few || component->buckets)) && !(bound && few && !all))
         return false;
@@ -189,20 +213,27 @@ lists_clock(kw_sketch *sketch, const kw_terms *terms, size_t at)
     sketch->blurred = sketch->blurred || all;
     sketch->fan_out[at] = true;
     sketch->pieces[at] = all ? component->buckets : pieces;
+    sketch->clock_direction = component->direction;
+    if (!all)
+        note_window(sketch, at, true, pieces);
     return true;
 }
 
 /* Stop at the clock with its runs. */
 static bool
-stops_at_clock(kw_sketch *sketch, const kw_terms *terms, const kw_component *component, kw_order order)
+stops_at_clock(kw_sketch *sketch, const kw_terms *terms, size_t at, kw_order order)
 {
+    const kw_component *component = kw_layout_component(sketch->layout, at);
     bool asked = component->clock == terms->span.field, held = sketch->known[component->clock];
     bool ordered = order != KW_ORDER_PATH && component->direction == 0;
     if (!asked && !held && !ordered)
         return false;
     uint64_t runs = component->kind->count(component, sketch->known, &terms->span, false);
-    if (runs > (asked || held ? clock_limit(terms) : OPEN_RUNS_MAX))
+    bool windows = asked && runs != UINT64_MAX && can_window(terms);
+    if (runs > (asked || held ? clock_limit(terms) : OPEN_RUNS_MAX) && !windows)
         return false;
+    if (asked)
+        note_window(sketch, at, false, runs);
     sketch->stop = KW_STOP_RUNS;
     sketch->runs = runs;
     sketch->clocked = asked;
@@ -231,7 +262,7 @@ goes_past(kw_sketch *sketch, const kw_terms *terms, size_t at, kw_order order, k
         sketch->narrow = sketch->narrow || sketch->listed;
         return true;
     }
-    if (component->clock >= 0 && stops_at_clock(sketch, terms, component, order))
+    if (component->clock >= 0 && stops_at_clock(sketch, terms, at, order))
         return false;
     if (ranged && !component->buckets && component->direction != 0) {
         sketch->stop = KW_STOP_RANGE;
@@ -295,6 +326,16 @@ count_ranges(const kw_sketch *sketch, const kw_terms *terms, kw_arena *arena)
     return ranges;
 }
 
+/* Many ranges of an interval: a window of them is enough to begin with. */
+static void
+settle_window(kw_sketch *sketch, const kw_terms *terms)
+{
+    uint64_t count = sketch->window_most, most = MIN(clock_limit(terms), KW_PLAN_WINDOW_RANGES);
+    sketch->windowed = terms->range_limit > 0 && count > 1 && sketch->ranges > most;
+    uint64_t others = MAX(sketch->ranges / MAX(count, 1), 1);
+    sketch->window_most = others > clock_limit(terms) ? 0 : MAX(most / others, 1);
+}
+
 /* A piece whose end cannot be seen, with something behind it that is not known. */
 static bool
 has_foreign(const kw_sketch *sketch)
@@ -335,7 +376,10 @@ settle_order(kw_sketch *sketch, kw_order order, kw_arena *arena)
                             : (order == KW_ORDER_DESCENDING && sketch->direction > 0) ||
                                   (order == KW_ORDER_ASCENDING && sketch->direction < 0);
     sketch->reversed = sketch->eligible && against;
-    sketch->falling = (sketch->listed && sketch->stop != KW_STOP_RANGE) || sketch->stop == KW_STOP_RUNS
+    /* The path's own order is that of the clock's pieces, when they have one, not of what is behind them. */
+    bool by_clock = sketch->listed && order == KW_ORDER_PATH && sketch->clock_direction > 0;
+    sketch->falling = by_clock ? false
+                      : (sketch->listed && sketch->stop != KW_STOP_RANGE) || sketch->stop == KW_STOP_RUNS
                           ? order == KW_ORDER_DESCENDING
                           : (sketch->direction > 0) == sketch->reversed;
     if (!sketch->eligible)
@@ -365,6 +409,7 @@ kw_sketch_make(const kw_terms *terms, const kw_path *path, kw_order order, kw_ar
     sketch.narrow = sketch.narrow || sketch.stop == KW_STOP_RANGE || sketch.span_fans;
     sketch.foreign = has_foreign(&sketch);
     sketch.ranges = count_ranges(&sketch, terms, arena);
+    settle_window(&sketch, terms);
     settle_order(&sketch, order, arena);
     *ret_sketch = sketch;
 }

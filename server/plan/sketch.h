@@ -32,15 +32,20 @@ typedef struct kw_sketch {
     bool *covered;  /* per field: its bound is met by every row of the ranges */
     bool span_fans; /* an enumerable field takes the range */
     bool listed;    /* a clock was fanned out into its pieces within the range: branches are in its order */
-    bool clocked;   /* ... or stops with its runs within the range */
-    bool blurred;   /* a clock was fanned out into all its pieces, without an order */
-    bool concat;    /* (runs) of several moments: rows are in no order of a field */
-    uint64_t runs;  /* (runs) as many at most */
+    int clock_direction; /* ... of those pieces */
+    bool clocked;        /* ... or stops with its runs within the range */
+    bool blurred;        /* a clock was fanned out into all its pieces, without an order */
+    bool concat;         /* (runs) of several moments: rows are in no order of a field */
+    uint64_t runs;       /* (runs) as many at most */
     uint64_t pieces[KW_RULE_COMPONENTS_MAX]; /* that a component is fanned out into, at most */
     bool foreign;                            /* keys of other values may lie within the ranges */
     bool narrow;                             /* less than everything is read */
-    size_t equalities;                       /* bound fields that the prefix holds */
-    uint64_t ranges;                         /* as many at most, before pruning */
+    bool windowed;        /* there are so many that the time is better read in windows ... */
+    size_t window_at;     /* ... of this clock's */
+    bool window_pieces;   /* ... pieces, else runs */
+    uint64_t window_most; /* ... so many of them in one; 0: even one makes more ranges than there may be */
+    size_t equalities;    /* bound fields that the prefix holds */
+    uint64_t ranges;      /* as many at most, before pruning */
     bool eligible;
     bool reversed;
     bool falling;        /* groups come from the greatest values of the order's field to the least */

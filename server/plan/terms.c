@@ -126,7 +126,7 @@ kw_terms_make(const kw_question *question, kw_arena *arena, const kw_terms **ret
 {
     kw_terms *terms = KW_ARENA_NEW(arena, kw_terms);
     terms->table = question->table;
-    terms->range_limit = question->range_limit;
+    terms->range_limit = question->window.limit ? question->window.limit : question->range_limit;
     if (!take_span(question, terms, ret_error))
         return false;
     kw_bound *bounds = KW_ARENA_ARRAY(arena, kw_bound, terms->table->fields_count);
@@ -138,6 +138,25 @@ kw_terms_make(const kw_question *question, kw_arena *arena, const kw_terms **ret
     terms->bounds = bounds;
     *ret_terms = terms;
     return true;
+}
+
+const kw_terms *
+kw_terms_within(const kw_terms *terms, const kw_window *window, kw_arena *arena)
+{
+    kw_terms *within = KW_ARENA_NEW(arena, kw_terms);
+    *within = *terms;
+    kw_span *span = &within->span;
+    g_assert(span->field >= 0);
+    if (window->least > (span->from.kind == KW_VALUE_NUMBER ? span->from.number : INT64_MIN)) {
+        span->from = (kw_value){.kind = KW_VALUE_NUMBER, .number = window->least};
+        span->from_inclusive = true;
+    }
+    if (window->most < (span->to.kind == KW_VALUE_NUMBER ? span->to.number : INT64_MAX)) {
+        span->to = (kw_value){.kind = KW_VALUE_NUMBER, .number = window->most};
+        span->to_inclusive = true;
+    }
+    within->empty = within->empty || !settle_span(span);
+    return within;
 }
 
 static bool

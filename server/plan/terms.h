@@ -10,12 +10,15 @@ typedef struct kw_terms {
     const kw_bound *bounds; /* per field */
     kw_span span;
     bool empty;         /* no record can meet it */
-    size_t range_limit; /* the question's; 0: none */
+    size_t range_limit; /* the question's, or its window's; 0: none */
 } kw_terms;
 
 /* INVALID when a value is not of its field's type. */
 bool kw_terms_make(const kw_question *question, kw_arena *arena, const kw_terms **ret_terms,
                    kw_error *ret_error);
+
+/* The same terms of less time: the range cut to what the window says. `empty` when nothing is left. */
+const kw_terms *kw_terms_within(const kw_terms *terms, const kw_window *window, kw_arena *arena);
 
 /* Does a record meet every condition? */
 bool kw_terms_match(const kw_terms *terms, const kw_value *values);

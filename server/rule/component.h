@@ -153,6 +153,13 @@ struct kw_component_kind {
     bool (*runs)(const kw_component *self, const kw_value *values, const kw_span *span, kw_arena *arena,
                  kw_piece_runs *ret_runs, kw_error *ret_error);
 
+    /* For components with a clock. When the span has more than `most` runs (or pieces, as count says them of
+     * a time that is not known): the last value of the first part of it that has no more, or only one;
+     * falling: the first value of the last part. Parts end where a unit of the clock ends. False: it has not.
+     */
+    bool (*reach)(const kw_component *self, const kw_span *span, bool pieces, uint64_t most, bool falling,
+                  int64_t *ret_value);
+
     /* The index-th of `cuts` pieces in key order. */
     kw_bytes (*piece)(const kw_component *self, uint64_t index, kw_arena *arena);
 };

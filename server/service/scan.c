@@ -67,6 +67,7 @@ kw_serve_latest(kw_exchange *exchange)
         return;
     }
     request->limit = request->question.limit = 1;
+    request->patient = true;
     if (request->question.order == KW_ORDER_PATH)
         request->question.order = KW_ORDER_DESCENDING;
     kw_verb_scan(&exchange->call, request, reply_page, exchange);

@@ -29,7 +29,7 @@ kw_verb_explain(kw_call *call, const kw_scan_request *request, const kw_plan **r
 {
     const kw_plan *plan;
     kw_push push;
-    if (!kw_page_plan(call, request, &plan, ret_error))
+    if (!kw_page_plan(call, request, call->arena, &plan, ret_error))
         return false;
     const kw_reader *reader = kw_push_reader(call, request, plan, NULL);
     if (!kw_push_make(call, request, plan, reader, &push, ret_error))

@@ -28,13 +28,14 @@ range_limit(const kw_call *call, const kw_table *table)
 }
 
 bool
-kw_page_plan(kw_call *call, const kw_scan_request *request, const kw_plan **ret_plan, kw_error *ret_error)
+kw_page_plan(const kw_call *call, const kw_scan_request *request, kw_arena *arena, const kw_plan **ret_plan,
+             kw_error *ret_error)
 {
-    kw_question *question = KW_ARENA_NEW(call->arena, kw_question);
+    kw_question *question = KW_ARENA_NEW(arena, kw_question);
     *question = request->question;
     question->limit = request->limit;
     question->range_limit = range_limit(call, question->table);
-    return kw_plan_make(question, call->arena, ret_plan, ret_error);
+    return kw_plan_make(question, arena, ret_plan, ret_error);
 }
 
 /* The first bytes of the fingerprint, which is text in hex. */
@@ -69,10 +70,15 @@ encode_picks(const kw_scan_request *request, kw_buffer *out)
 }
 
 kw_bytes
-kw_page_cursor(kw_call *call, const kw_scan_request *request, const kw_plan *plan, const kw_gathered *page)
+kw_page_cursor(kw_call *call, const kw_scan_request *request, const kw_plan *plan, const kw_gathered *page,
+               bool rest)
 {
+    static const kw_position at_the_start;
     kw_buffer question = KW_BUFFER_EMPTY, columns = KW_BUFFER_EMPTY, sealed = KW_BUFFER_EMPTY;
-    kw_question_encode(plan->question, &question);
+    kw_question asked = *plan->question;
+    if (rest)
+        asked.window = plan->rest;
+    kw_question_encode(&asked, &question);
     encode_picks(request, &columns);
     int64_t expiry_ms = kw_policy_model(call->policy)->cursor.expiry_ms;
     kw_cursor cursor = {.table = kw_bytes_of_text(request->question.table->name),
@@ -87,7 +93,7 @@ kw_page_cursor(kw_call *call, const kw_scan_request *request, const kw_plan *pla
                         .remaining = request->limit ? request->limit - page->count : 0,
                         .page_rows = request->page_rows,
                         .page_bytes = request->page_bytes,
-                        .position = page->position};
+                        .position = rest ? at_the_start : page->position};
     kw_cursor_seal(call->keyring, &cursor, &sealed);
     kw_bytes copy = kw_arena_copy(call->arena, kw_buffer_bytes(&sealed));
     kw_buffer_clear(&question);

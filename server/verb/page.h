@@ -11,13 +11,15 @@ typedef struct kw_page_limits {
 /* The request's, within the configured ones. */
 kw_page_limits kw_page_limits_of(const kw_call *call, const kw_scan_request *request);
 
-/* The plan is in the call's arena. */
-bool kw_page_plan(kw_call *call, const kw_scan_request *request, const kw_plan **ret_plan,
-                  kw_error *ret_error);
+/* The plan is in the arena. */
+bool kw_page_plan(const kw_call *call, const kw_scan_request *request, kw_arena *arena,
+                  const kw_plan **ret_plan, kw_error *ret_error);
 
-/* Sealed, in the call's arena. */
+/* Sealed, in the call's arena. count and position of the page; `rest`: what comes is behind the plan's
+ * window.
+ */
 kw_bytes kw_page_cursor(kw_call *call, const kw_scan_request *request, const kw_plan *plan,
-                        const kw_gathered *page);
+                        const kw_gathered *page, bool rest);
 
 /* The request that a cursor stands for, bound to its path. INVALID, one text for each thing that does not
  * fit: signature, expiry, caller, table, path, layout. */

@@ -3,6 +3,9 @@
  *   scan:  request ------------------------------> plan -> gather -> page + cursor
  *   next:  cursor -> checks -> request, position ---^        ^
  *   a page behind a page of a scan that lives (scan.h) ------'
+ *
+ * Of an interval that is read in windows one plan is there at a time. When it is read to its end and the page
+ * is not full, the next window is planned.
  */
 #include "verb/scan.h"
 
@@ -13,10 +16,12 @@
 #include <glib.h>
 
 struct kw_scan {
-    kw_call call; /* plan, question and filter are in its arena */
-    bool lives;   /* beyond a page: call is its own */
-    kw_scan_request request;
+    kw_call call;            /* plan, question and filter are in its arena */
+    bool lives;              /* beyond a page: call is its own */
+    kw_scan_request request; /* limit: rows still wanted when the page began */
+    kw_arena *planning;      /* the plan's */
     const kw_plan *plan;
+    bool over; /* the plan was read to its end: the next page is of the next window */
     kw_reader *reader;
     kw_push push;
     kw_gather *gather;
@@ -26,6 +31,11 @@ struct kw_scan {
     kw_scan_done done;
     void *user;
     GArray *records; /* kw_record, in the asker's arena */
+    kw_page_limits limits;
+    kw_deadline turn_back; /* from then on the page ends where a window does */
+    bool later;            /* windows were read to their end for this page; rows they looked at, and bytes */
+    uint64_t scanned;
+    size_t bytes;
 };
 
 void
@@ -36,6 +46,7 @@ kw_scan_free(kw_scan *scan)
     kw_gather_free(scan->gather);
     g_array_free(scan->records, TRUE);
     kw_arena_free(scan->scratch);
+    kw_arena_free(scan->planning);
     if (!scan->lives)
         return;
     kw_policy_unref((kw_policy *)scan->call.policy);
@@ -77,48 +88,12 @@ accept_row(void *user, kw_row *row, bool *ret_accepted, kw_error *ret_error)
     return true;
 }
 
-/* --- a page ---------------------------------------------------------------------------------------- */
-
-static void
-paged(void *user, const kw_gathered *gathered, const kw_error *error)
-{
-    kw_scan *self = user;
-    if (error) {
-        kw_error copy = *error;
-        self->done(self->user, NULL, &copy);
-        return;
-    }
-    kw_arena *arena = self->asker->arena;
-    kw_bytes rows = kw_bytes_of(self->records->data, self->records->len * sizeof(kw_record));
-    kw_scan_page page = {.rows = (const kw_record *)(const void *)kw_arena_copy(arena, rows).data,
-                         .count = self->records->len,
-                         .scanned = gathered->scanned,
-                         .table = self->request.question.table};
-    g_assert(page.count == gathered->count);
-    if (!gathered->end)
-        page.cursor = kw_page_cursor(self->asker, &self->request, self->plan, gathered);
-    if (self->request.limit)
-        self->request.limit -= page.count;
-    self->done(self->user, &page, NULL);
-}
-
-void
-kw_scan_next(kw_scan *scan, kw_call *call, kw_scan_done done, void *user)
-{
-    scan->asker = call;
-    scan->done = done;
-    scan->user = user;
-    g_array_set_size(scan->records, 0);
-    kw_page_limits limits = kw_page_limits_of(call, &scan->request);
-    kw_gather_page(scan->gather, limits.rows, limits.bytes, call->deadline, paged, scan);
-}
-
 /* --- opening --------------------------------------------------------------------------------------- */
 
 static bool
 make_plan(kw_scan *self, kw_error *ret_error)
 {
-    if (!kw_page_plan(&self->call, &self->request, &self->plan, ret_error))
+    if (!kw_page_plan(&self->call, &self->request, self->planning, &self->plan, ret_error))
         return false;
     self->reader = kw_push_reader(&self->call, &self->request, self->plan, self->scratch);
     return kw_push_make(&self->call, &self->request, self->plan, self->reader, &self->push, ret_error);
@@ -132,14 +107,14 @@ scan_new(const kw_call *call, const kw_scan_request *request)
     *self = (kw_scan){.call = *call, .request = *request};
     self->records = g_array_new(FALSE, FALSE, sizeof(kw_record));
     self->scratch = kw_arena_new();
+    self->planning = kw_arena_new();
     return self;
 }
 
-static bool
-open_gather(kw_scan *self, const kw_position *position, kw_error *ret_error)
+/* Of the plan that is there. */
+static void
+gather_rows(kw_scan *self, const kw_position *position)
 {
-    if (!make_plan(self, ret_error))
-        return false;
     kw_gather_spec spec = {.plan = self->plan,
                            .position = *position,
                            .columns = self->push.columns,
@@ -147,14 +122,148 @@ open_gather(kw_scan *self, const kw_position *position, kw_error *ret_error)
                            .filter = self->push.filter,
                            .buffer_bytes =
                                (size_t)kw_policy_model(self->call.policy)->limits.scan_buffer_bytes,
-                           .limit = self->request.limit,
+                           .limit = self->request.limit ? self->request.limit - self->records->len : 0,
                            .more_pages = self->lives,
                            .accept = accept_row,
                            .accept_copies = true,
                            .accept_user = self};
     self->gather = kw_gather_new(self->call.door, &spec);
+}
+
+static bool
+open_gather(kw_scan *self, const kw_position *position, kw_error *ret_error)
+{
+    if (!make_plan(self, ret_error))
+        return false;
+    gather_rows(self, position);
     return true;
 }
+
+/* --- a page ---------------------------------------------------------------------------------------- */
+
+static void
+answer(kw_scan *self, const kw_gathered *last, bool end)
+{
+    kw_arena *arena = self->asker->arena;
+    kw_bytes rows = kw_bytes_of(self->records->data, self->records->len * sizeof(kw_record));
+    kw_scan_page page = {.rows = (const kw_record *)(const void *)kw_arena_copy(arena, rows).data,
+                         .count = self->records->len,
+                         .scanned = self->scanned + last->scanned,
+                         .table = self->request.question.table};
+    kw_gathered all = {.count = page.count, .position = last->position};
+    if (!end)
+        page.cursor = kw_page_cursor(self->asker, &self->request, self->plan, &all, self->over);
+    if (self->request.limit)
+        self->request.limit -= page.count;
+    self->done(self->user, &page, NULL);
+}
+
+/* What earlier windows gave is not lost when time runs out in a later one: that one is read anew. */
+static void
+fail(kw_scan *self, const kw_error *error)
+{
+    kw_error copy = *error;
+    bool worth = self->later && (self->records->len || !self->request.patient);
+    if (copy.code == KW_TIMEOUT && worth)
+        answer(self, &(kw_gathered){.count = 0}, false);
+    else
+        self->done(self->user, NULL, &copy);
+}
+
+static bool
+page_is_full(const kw_scan *self)
+{
+    bool turns_back = !self->request.patient && kw_deadline_passed(self->turn_back);
+    return self->records->len >= self->limits.rows || self->bytes >= self->limits.bytes || turns_back;
+}
+
+static void paged(void *user, const kw_gathered *gathered, const kw_error *error);
+
+/* What the page still lacks, from the window that is open. */
+static void
+gather_page(kw_scan *self)
+{
+    kw_gather_page(self->gather, self->limits.rows - self->records->len, self->limits.bytes - self->bytes,
+                   self->asker->deadline, paged, self);
+}
+
+/* The window behind the one that is over. */
+static bool
+open_next_window(kw_scan *self, kw_error *ret_error)
+{
+    static const kw_position from_the_start;
+    kw_arena *planning = kw_arena_new();
+    const kw_plan *plan;
+    self->request.question.window = self->plan->rest;
+    if (!kw_page_plan(&self->call, &self->request, planning, &plan, ret_error)) {
+        kw_arena_free(planning);
+        return false;
+    }
+    kw_gather_free(self->gather);
+    kw_arena_free(self->planning);
+    self->planning = planning;
+    self->plan = plan;
+    self->over = false;
+    gather_rows(self, &from_the_start);
+    return true;
+}
+
+static void
+paged(void *user, const kw_gathered *gathered, const kw_error *error)
+{
+    kw_scan *self = user;
+    if (error) {
+        fail(self, error);
+        return;
+    }
+    kw_error late;
+    if (self->request.patient && self->records->len == 0 && !gathered->end) {
+        kw_error_set(&late, KW_TIMEOUT, "the deadline passed before a row was found");
+        fail(self, &late);
+        return;
+    }
+    bool enough = self->request.limit && self->records->len >= self->request.limit;
+    self->over = gathered->end && !enough && self->plan->rest.limit > 0;
+    self->bytes += gathered->bytes;
+    if (!self->over || page_is_full(self)) {
+        answer(self, gathered, gathered->end && !self->over);
+        return;
+    }
+    self->scanned += gathered->scanned;
+    self->later = true;
+    if (open_next_window(self, &late))
+        gather_page(self);
+    else
+        fail(self, &late);
+}
+
+static kw_deadline
+half_way(kw_deadline deadline)
+{
+    int64_t left = kw_deadline_left_ms(deadline);
+    return deadline == KW_DEADLINE_NONE ? deadline : kw_deadline_in_ms(MAX(left / 2, 1));
+}
+
+void
+kw_scan_next(kw_scan *scan, kw_call *call, kw_scan_done done, void *user)
+{
+    kw_error error;
+    scan->asker = call;
+    scan->done = done;
+    scan->user = user;
+    g_array_set_size(scan->records, 0);
+    scan->limits = kw_page_limits_of(call, &scan->request);
+    scan->turn_back = half_way(call->deadline);
+    scan->later = false;
+    scan->scanned = 0;
+    scan->bytes = 0;
+    if (scan->over && !open_next_window(scan, &error))
+        fail(scan, &error);
+    else
+        gather_page(scan);
+}
+
+/* --- whole scans ----------------------------------------------------------------------------------- */
 
 /* A call of the scan's own. */
 static kw_call

@@ -55,6 +55,7 @@ typedef struct kw_scan_request {
     uint64_t limit;     /* over all pages; 0: none */
     uint32_t page_rows; /* within the configured limits; 0: the limit */
     uint32_t page_bytes;
+    bool patient; /* an empty page with a cursor is no answer: looks on until the deadline */
 } kw_scan_request;
 
 typedef struct kw_scan_page {
@@ -63,7 +64,7 @@ typedef struct kw_scan_page {
     kw_bytes cursor; /* empty: the end */
     uint64_t scanned;
     const kw_table *table;
-} kw_scan_page;
+} kw_scan_page; /* no rows, but a cursor: much of an interval was read where none are */
 typedef void (*kw_scan_done)(void *user, const kw_scan_page *page, const kw_error *error);
 void kw_verb_scan(kw_call *call, const kw_scan_request *request, kw_scan_done done, void *user);
 void kw_verb_next(kw_call *call, kw_bytes cursor, kw_scan_done done, void *user);

@@ -37,7 +37,7 @@ write_seeds(kw_scan_request request, uint32_t range)
     request.picks = picks;
     request.picks_count = range % 3;
     request.page_rows = 10;
-    if (!kw_page_plan(&call, &request, &plan, &error)) {
+    if (!kw_page_plan(&call, &request, arena, &plan, &error)) {
         fprintf(stderr, "%s\n", error.text);
         exit(1);
     }
@@ -46,7 +46,7 @@ write_seeds(kw_scan_request request, uint32_t range)
                                      .group = plan->ranges[range].group,
                                      .range = range,
                                      .suffix = KW_BYTES_LITERAL("\x80\x01\x02\x03\x04\x05\x06\x07order")}};
-    kw_bytes sealed = kw_page_cursor(&call, &request, plan, &page);
+    kw_bytes sealed = kw_page_cursor(&call, &request, plan, &page, false);
     write_seed(FUZZ_CURSOR_SEALED, sealed);
     write_seed(FUZZ_CURSOR_BODY, kw_bytes_of(sealed.data, sealed.size - FUZZ_CURSOR_MAC));
     kw_buffer question = KW_BUFFER_EMPTY;

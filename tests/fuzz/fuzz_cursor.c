@@ -59,6 +59,7 @@ check_question(const kw_question *question, kw_arena *arena)
     kw_question bounded = *question;
     const kw_plan *plan;
     bounded.range_limit = 1000;
+    bounded.window.limit = MIN(bounded.window.limit, 1000);
     if (kw_plan_make(&bounded, arena, &plan, &error))
         g_assert(plan->ranges_count <= 1000);
     else
@@ -99,7 +100,7 @@ continue_scan(kw_bytes sealed, const kw_cursor *cursor)
     check_question(&request.question, arena);
     for (size_t i = 0; i < request.picks_count; i++)
         g_assert(request.picks[i].field < request.question.table->fields_count);
-    if (!kw_page_plan(&call, &request, &plan, &error) || !kw_position_fits(plan, &position))
+    if (!kw_page_plan(&call, &request, arena, &plan, &error) || !kw_position_fits(plan, &position))
         return;
     for (uint32_t i = 0; i < plan->ranges_count && i < 100; i++) {
         kw_bytes start, stop;

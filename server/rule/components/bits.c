@@ -214,5 +214,6 @@ const kw_component_kind kw_component_bits = {
     .edge = edge,
     .count = kw_bits_count,
     .runs = kw_bits_runs,
+    .reach = kw_bits_reach,
     .piece = piece,
 };

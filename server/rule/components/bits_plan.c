@@ -86,11 +86,24 @@ cuts_needed(const kw_bits *self, int64_t from, int64_t to)
     return cuts <= CUTS_MAX ? cuts : 0;
 }
 
+static uint64_t
+count_minutes(const kw_bits *self, int64_t from, int64_t to)
+{
+    return (uint64_t)(kw_bits_minute(self, to) - kw_bits_minute(self, from)) + 1;
+}
+
 static bool
 by_partition(const kw_bits *self, int64_t from, int64_t to)
 {
-    int64_t minutes = kw_bits_minute(self, to) - kw_bits_minute(self, from);
-    return minutes >= PARTITIONS && cuts_needed(self, from, to) > 0;
+    uint64_t cuts = cuts_needed(self, from, to);
+    return cuts > 0 && PARTITIONS * cuts < count_minutes(self, from, to);
+}
+
+static uint64_t
+count_runs(const kw_bits *self, int64_t from, int64_t to)
+{
+    return by_partition(self, from, to) ? PARTITIONS * cuts_needed(self, from, to)
+                                        : count_minutes(self, from, to);
 }
 
 uint64_t
@@ -108,9 +121,37 @@ kw_bits_count(const kw_component *component, const bool *known, const kw_span *s
         return 0;
     if (self->minute < 0)
         return 1;
-    return by_partition(self, from, to)
-               ? PARTITIONS * cuts_needed(self, from, to)
-               : (uint64_t)(kw_bits_minute(self, to) - kw_bits_minute(self, from)) + 1;
+    return count_runs(self, from, to);
+}
+
+/* First and last tick of the stretch that many further on. */
+static void
+stretch_at(const kw_bits *self, int64_t tick, int64_t further, int64_t *ret_first, int64_t *ret_last)
+{
+    uint32_t skip, kept = self->parts[self->time].bits - shared_bits(self, &skip);
+    int64_t stretch = (int64_t)((uint64_t)(tick - self->epoch) >> kept) + further;
+    int64_t most = (int64_t)((uint64_t)(self->last - self->epoch) >> kept);
+    *ret_first = stretch <= 0 ? self->first : self->epoch + (stretch << kept);
+    *ret_last = stretch >= most ? self->last : self->epoch + ((stretch + 1) << kept) - 1;
+}
+
+bool
+kw_bits_reach(const kw_component *component, const kw_span *span, bool pieces, uint64_t most, bool falling,
+              int64_t *ret_value)
+{
+    const kw_bits *self = (const kw_bits *)component;
+    int64_t from, to, first, last, length = 60 * self->ticks_per_second;
+    if (pieces || self->minute < 0 || !ticks_of(self, span, &from, &to) || count_runs(self, from, to) <= most)
+        return false;
+    int64_t minutes = (int64_t)MIN(most, KW_BUCKETS_MAX), cuts = (int64_t)MIN(most / PARTITIONS, CUTS_MAX);
+    int64_t tick = falling ? (kw_bits_minute(self, to) - minutes + 1) * length
+                           : (kw_bits_minute(self, from) + minutes) * length - 1;
+    if (cuts > 0) {
+        stretch_at(self, falling ? to : from, falling ? 1 - cuts : cuts - 1, &first, &last);
+        tick = falling ? MIN(tick, first) : MAX(tick, last);
+    }
+    *ret_value = falling ? tick * self->per_tick : tick * self->per_tick + (self->per_tick - 1);
+    return falling ? tick > from : tick < to;
 }
 
 /* --- making runs ------------------------------------------------------------------------------------- */
@@ -262,10 +303,7 @@ kw_bits_runs(const kw_component *component, const kw_value *values, const kw_spa
         make.known |= bits << part->shift;
     }
     bool partitions = self->minute >= 0 && by_partition(self, from, to);
-    uint64_t most = self->minute < 0 ? 1
-                    : partitions     ? PARTITIONS * cuts_needed(self, from, to)
-                                     : (uint64_t)(kw_bits_minute(self, to) - kw_bits_minute(self, from)) + 1;
-    make.items = KW_ARENA_ARRAY(arena, kw_piece_run, most);
+    make.items = KW_ARENA_ARRAY(arena, kw_piece_run, self->minute < 0 ? 1 : count_runs(self, from, to));
     if (self->minute < 0)
         add_run(&make, from, to, 0, 0);
     else if (partitions)

@@ -321,5 +321,6 @@ const kw_component_kind kw_component_calendar = {
     .enumerate = kw_calendar_enumerate,
     .count = kw_calendar_count,
     .runs = kw_calendar_runs,
+    .reach = kw_calendar_reach,
     .piece = piece,
 };

@@ -122,7 +122,30 @@ ticks_of(const kw_calendar *self, const kw_span *span, int64_t *ret_from, int64_
     return *ret_from <= *ret_to;
 }
 
+/* Shortest length in ticks. */
+static int64_t
+unit_length(const kw_calendar *self, kw_calendar_unit unit)
+{
+    return kw_calendar_unit_seconds[unit] * (unit == KW_CALENDAR_MILLI ? 1 : self->ticks_per_second);
+}
+
+static int64_t
+last_value(const kw_calendar *self, int64_t tick)
+{
+    return tick * self->per_tick + (self->per_tick - 1);
+}
+
 /* --- counting --------------------------------------------------------------------------------------- */
+
+/* At most so many units does [from, to] touch, those counted twice in which the clock is moved. */
+static uint64_t
+count_units(const kw_calendar *self, kw_calendar_unit unit, int64_t from, int64_t to)
+{
+    size_t steps = kw_calendar_step(self, to) - kw_calendar_step(self, from);
+    if (unit == KW_CALENDAR_EVER)
+        return 1 + (self->overlaps ? steps : 0);
+    return (uint64_t)((to - from) / unit_length(self, unit)) + 2 + steps;
+}
 
 uint64_t
 kw_calendar_count(const kw_component *component, const bool *known, const kw_span *span, bool pieces)
@@ -135,13 +158,63 @@ kw_calendar_count(const kw_component *component, const bool *known, const kw_spa
         return 1;
     if (!ticks_of(self, span, &from, &to))
         return 0;
+    return count_units(self, pieces ? self->cell_unit : self->run_unit, from, to);
+}
+
+/* The last tick of so many steps of the zone, of which the first is `from`'s; falling: the first of the last
+ * ones. */
+static int64_t
+reach_steps(const kw_calendar *self, int64_t from, int64_t to, uint64_t most, bool falling)
+{
+    const kw_zone *zone = self->zone;
+    size_t first = kw_calendar_step(self, from), last = kw_calendar_step(self, to);
+    size_t at =
+        falling ? last - (size_t)MIN(most - 1, last - first) : first + (size_t)MIN(most, last - first);
+    return zone->steps[at].from * self->ticks_per_second - (falling ? 0 : 1);
+}
+
+static void
+unit_of(const kw_calendar *self, kw_calendar_unit unit, int64_t tick, int64_t *ret_first, int64_t *ret_last)
+{
+    int64_t offset = kw_calendar_offset(self, kw_calendar_step(self, tick));
+    kw_calendar_bounds(self, unit, tick + offset, ret_first, ret_last);
+    *ret_first -= offset;
+    *ret_last -= offset;
+}
+
+/* The same by whole units; when not even one may be sure to be a single run, what it has within one step of
+ * the zone, which is. */
+static int64_t
+reach_units(const kw_calendar *self, kw_calendar_unit unit, int64_t from, int64_t to, uint64_t most,
+            bool falling)
+{
+    const kw_zone *zone = self->zone;
+    int64_t length = unit_length(self, unit), first, last;
+    int64_t far = falling ? MAX(to - length * (int64_t)most, from) : MIN(from + length * (int64_t)most, to);
+    size_t here = kw_calendar_step(self, falling ? to : from), there = kw_calendar_step(self, far);
+    int64_t units = (int64_t)most - 2 - (int64_t)(falling ? here - there : there - here);
+    unit_of(self, unit, falling ? to - length * MAX(units, 0) : from + length * MAX(units, 0), &first, &last);
+    if (units > 0)
+        return falling ? last + 1 : first - 1;
+    if (falling)
+        return here > 0 ? MAX(first, zone->steps[here].from * self->ticks_per_second) : first;
+    return here + 1 < zone->count ? MIN(last, zone->steps[here + 1].from * self->ticks_per_second - 1) : last;
+}
+
+bool
+kw_calendar_reach(const kw_component *component, const kw_span *span, bool pieces, uint64_t most,
+                  bool falling, int64_t *ret_value)
+{
+    const kw_calendar *self = (const kw_calendar *)component;
     kw_calendar_unit unit = pieces ? self->cell_unit : self->run_unit;
-    size_t steps = kw_calendar_step(self, to) - kw_calendar_step(self, from);
-    if (unit == KW_CALENDAR_EVER)
-        return 1 + (self->overlaps ? steps : 0);
-    int64_t length =
-        kw_calendar_unit_seconds[unit] * (unit == KW_CALENDAR_MILLI ? 1 : self->ticks_per_second);
-    return (uint64_t)((to - from) / length) + 2 + steps;
+    int64_t from, to;
+    most = MIN(most, KW_BUCKETS_MAX);
+    if (!ticks_of(self, span, &from, &to) || count_units(self, unit, from, to) <= most)
+        return false;
+    int64_t tick = unit == KW_CALENDAR_EVER ? reach_steps(self, from, to, most, falling)
+                                            : reach_units(self, unit, from, to, most, falling);
+    *ret_value = falling ? tick * self->per_tick : last_value(self, tick);
+    return falling ? tick > from : tick < to;
 }
 
 uint64_t
@@ -217,12 +290,6 @@ enumerate_all(const kw_calendar *self, kw_arena *arena, const kw_bucket **ret_bu
     return count;
 }
 
-static int64_t
-last_value(const kw_calendar *self, int64_t tick)
-{
-    return tick * self->per_tick + (self->per_tick - 1);
-}
-
 size_t
 kw_calendar_enumerate(const kw_component *component, const kw_span *span, kw_arena *arena,
                       const kw_bucket **ret_buckets)
@@ -235,9 +302,7 @@ kw_calendar_enumerate(const kw_component *component, const kw_span *span, kw_are
     if (!asked)
         return enumerate_all(self, arena, ret_buckets);
     walk it = {.self = self, .unit = self->cell_unit, .arena = arena};
-    int64_t length =
-        kw_calendar_unit_seconds[it.unit] * (it.unit == KW_CALENDAR_MILLI ? 1 : self->ticks_per_second);
-    if (component->buckets && (uint64_t)((to - from) / length) + 2 > component->buckets)
+    if (component->buckets && (uint64_t)((to - from) / unit_length(self, it.unit)) + 2 > component->buckets)
         return enumerate_all(self, arena, ret_buckets);
     walk_ticks(&it, from, to);
     kw_bucket *buckets = KW_ARENA_ARRAY(arena, kw_bucket, it.count);

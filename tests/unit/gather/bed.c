@@ -58,14 +58,15 @@ by_order(gconstpointer left, gconstpointer right, gpointer user)
     return a->range < b->range ? -1 : a->range > b->range;
 }
 
-/* Ranges have prefixes of 2 or 3 bytes: group, place (and a filler), so that skips differ in one group. */
+/* Ranges have prefixes of 3 or 4 bytes: group, place (and a filler), so that skips differ in one group. */
 static kw_range
 make_range(bed *self, uint32_t group, uint32_t place)
 {
-    size_t skip = 2 + place % 2;
-    uint8_t *start = kw_arena_alloc0(self->arena, 3), *stop = kw_arena_alloc0(self->arena, 3);
-    start[0] = stop[0] = (uint8_t)group;
-    start[1] = stop[1] = (uint8_t)place;
+    size_t skip = 3 + place % 2;
+    uint8_t *start = kw_arena_alloc0(self->arena, 4), *stop = kw_arena_alloc0(self->arena, 4);
+    kw_be16_store(start, (uint16_t)group);
+    kw_be16_store(stop, (uint16_t)group);
+    start[2] = stop[2] = (uint8_t)place;
     stop[skip - 1]++;
     return (kw_range){.start = kw_bytes_of(start, skip),
                       .stop = kw_bytes_of(stop, skip),

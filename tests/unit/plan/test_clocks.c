@@ -50,22 +50,98 @@ test_day(void)
     check_counts(ordered, "ts>=1620000000 ts<1620086400", 1, 1, false);
 }
 
-/* More minutes than a plan may have ranges: refused, and told what helps. */
+static bool
+says(const kw_plan *plan, const char *words)
+{
+    for (size_t index = 0; index < plan->notes_count; index++)
+        if (strstr(plan->notes[index], words))
+            return true;
+    return false;
+}
+
+/* A week of minutes, window by window: every minute once, in order. */
+static size_t
+walk_week(kw_test_asking *asking, bool falling)
+{
+    const int64_t from = 1620000000, to = from + 7 * 86400;
+    const kw_plan *plan =
+        plan_of(asking, falling ? "ts>=1620000000 ts<1620604800 order=desc" : "ts>=1620000000 ts<1620604800");
+    g_assert_true(says(plan, "the first of 5, "));
+    g_assert_nonnull(strstr(kw_plan_text(plan, asking->arena), "(and more to follow)"));
+    kw_question question = *plan->question;
+    int64_t at = falling ? to : from;
+    for (size_t windows = 1, minutes = plan->groups_count;; windows++, minutes += plan->groups_count) {
+        g_assert_cmpuint(plan->groups_count, <=, KW_PLAN_WINDOW_RANGES);
+        g_assert_true(!plan->residual && plan->ranges_count == plan->groups_count);
+        at += (falling ? -60 : 60) * (int64_t)plan->groups_count;
+        kw_value values[] = {test_number(falling ? at : at - 1), test_number(5)};
+        kw_record record = {.values = values};
+        g_assert_true(kw_plan_matches(plan, &record));
+        values[0].number = falling ? at - 1 : at;
+        g_assert_false(kw_plan_matches(plan, &record));
+        if (plan->rest.limit == 0) {
+            g_assert_cmpuint(minutes, ==, 10080);
+            g_assert_cmpint(at, ==, falling ? from : to);
+            return windows;
+        }
+        question.window = plan->rest;
+        bool done = kw_plan_make(&question, asking->arena, &plan, NULL);
+        g_assert_true(done && !says(plan, "windows"));
+    }
+}
+
 static void
-test_too_long(void)
+test_week(void)
 {
     g_autoptr(kw_test_asking) asking = asking_new(ARCHIVE("mm, HH, dd, MM, yyyy"));
+    g_assert_cmpuint(walk_week(asking, false), ==, 5);
+    g_assert_cmpuint(walk_week(asking, true), ==, 5);
+    const kw_plan *plan = plan_of(asking, "ts>=1620000000 ts<1620086400 ranges=10");
+    g_assert_cmpuint(plan->ranges_count, <=, 10);
+    g_assert_true(plan->rest.limit == 10);
+}
+
+/* Ten years begin as quickly as an hour; a time without an end is refused, and told what helps. */
+static void
+test_years(void)
+{
+    g_autoptr(kw_test_asking) asking = asking_new(ARCHIVE("mm, HH, dd, MM, yyyy"));
+    size_t before = kw_arena_used(asking->arena);
+    const kw_plan *plan = plan_of(asking, "ts>=1300000000 ts<1620000000 order=desc limit=10");
+    g_assert_cmpuint(plan->groups_count, >, 2000);
+    g_assert_cmpuint(plan->groups_count, <=, KW_PLAN_WINDOW_RANGES);
+    g_assert_cmpuint(kw_arena_used(asking->arena) - before, <, 2 << 20);
+    g_assert_true(says(plan, "the first of about 26"));
+    kw_value values[] = {test_number(1619999999), test_number(5)};
+    g_assert_true(kw_plan_matches(plan, &(kw_record){.values = values}));
     asking_reset(asking);
-    asking_set(asking, "ts>=1620000000 ts<1620604800");
-    asking->question.range_limit = 10000;
-    const kw_plan *plan;
+    asking_set(asking, "ts>=1620000000");
     kw_error error = KW_ERROR_NONE;
     g_assert_false(kw_plan_make(&asking->question, asking->arena, &plan, &error));
     g_assert_cmpint(error.code, ==, KW_INVALID);
-    g_assert_nonnull(strstr(error.text, "from and to of ts lie further apart than the 10000 ranges"));
-    asking->question.range_limit = 10100;
-    g_assert_true(kw_plan_make(&asking->question, asking->arena, &plan, &error));
-    g_assert_cmpuint(plan->groups_count, ==, 10080);
+    g_assert_nonnull(strstr(error.text, "the range of ts needs both ends"));
+}
+
+/* Of each minute one range per bucket, and per value of a list: fewer minutes make a window. Lists alone that
+ * are too long stay refused. */
+static void
+test_week_in_buckets(void)
+{
+    g_autoptr(kw_test_asking) asking =
+        asking_new("    fields: {who: string, ts: {type: timestamp, unit: s, column: \"d:ts\"}, seq: int}\n"
+                   "    key:\n      - salt: {buckets: 16, of: [seq]}\n"
+                   "      - calendar: {of: ts, parts: [mm, HH, dd, MM, yyyy], as: packed}\n"
+                   "      - field: {name: who, encoding: terminated}\n      - field: {name: seq}\n");
+    const kw_plan *plan = plan_of(asking, "ts>=1620000000 ts<1620086400 who=a,b,c");
+    g_assert_cmpuint(plan->ranges_count, ==, plan->groups_count * 48);
+    g_assert_cmpuint(plan->ranges_count, <=, KW_PLAN_WINDOW_RANGES);
+    g_assert_cmpuint(plan->groups_count, >, 30);
+    g_assert_true(plan->rest.limit > 0);
+    asking_reset(asking);
+    asking_set(asking, "ts>=1620000000 ts<1620086400 who=a,b,c ranges=40");
+    kw_error error = KW_ERROR_NONE;
+    g_assert_false(kw_plan_make(&asking->question, asking->arena, &plan, &error));
+    g_assert_cmpint(error.code, ==, KW_LIMIT);
 }
 
 /* 2021-10-31 in Berlin: 02:00 to 03:00 comes twice, and each time keeps its own rows. */
@@ -110,7 +186,9 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/plan/clocks/day", test_day);
-    g_test_add_func("/plan/clocks/too_long", test_too_long);
+    g_test_add_func("/plan/clocks/week", test_week);
+    g_test_add_func("/plan/clocks/years", test_years);
+    g_test_add_func("/plan/clocks/week_in_buckets", test_week_in_buckets);
     g_test_add_func("/plan/clocks/clock_put_back", test_clock_put_back);
     g_test_add_func("/plan/clocks/partitions", test_partitions);
     return g_test_run();

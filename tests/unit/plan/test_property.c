@@ -6,6 +6,8 @@
  *   no range is empty; ranges do not overlap unless row_size tells their rows apart
  *   two ranges that could be one are one
  *   a question survives its byte form
+ *   windows of an interval are, one behind the other, as good as one plan; each is made again from its
+ * question
  */
 #include "plan/plan.h"
 #include "rule/component.h"
@@ -180,6 +182,21 @@ likely_value(const kw_test_world *world, size_t field)
     return world->records[random_below((unsigned)world->count)].values[field];
 }
 
+/* An hour to some days from a time that some record has: many pieces, but not without end. */
+static void
+ask_about_time(const kw_test_world *world, kw_question *question)
+{
+    static const int64_t lengths_ms[] = {3600000, 86400000, 300000000};
+    size_t field = (size_t)kw_table_find_field(world->table, KW_BYTES_LITERAL("t0"));
+    int64_t length = lengths_ms[random_below(G_N_ELEMENTS(lengths_ms))];
+    question->range_field = (int)field;
+    question->from = likely_value(world, field);
+    question->from.number -= random_below(2) ? length / 2 : 0;
+    question->to = question->from;
+    question->to.number += length;
+    ((kw_bound *)question->bounds)[field].count = 0;
+}
+
 static void
 random_question(const kw_test_world *world, kw_question *ret_question)
 {
@@ -203,12 +220,16 @@ random_question(const kw_test_world *world, kw_question *ret_question)
         .to_inclusive = random_chance(40),
         .order = (kw_order)random_below(3),
         .full_scan = random_chance(85),
-        .range_limit = world->made.zone ? 150 : 100000,
+        .range_limit = !world->made.zone   ? 100000
+                       : random_chance(50) ? 150
+                                           : 25,
     };
     if (question.range_field >= 0 && random_chance(80))
         question.from = likely_value(world, (size_t)question.range_field);
     if (question.range_field >= 0 && random_chance(80))
         question.to = likely_value(world, (size_t)question.range_field);
+    if (world->made.zone && random_chance(35))
+        ask_about_time(world, &question);
     *ret_question = question;
 }
 
@@ -479,7 +500,63 @@ check_refusal(const kw_test_world *world, const kw_question *question, const kw_
 
 typedef struct kw_test_tally {
     size_t refused_rules, plans, residual, points, merges, concats, rows, reversed;
+    size_t windowed, windows, cut_short;
 } kw_test_tally;
+
+/* Windows of one question that are read; random times may lie decades apart. */
+#define WINDOWS 40
+
+/* A cursor has nothing but the question and where in the plan it stands. */
+static void
+check_made_again(const kw_plan *plan, kw_arena *arena)
+{
+    const kw_plan *again;
+    kw_question asked = *plan->question;
+    asked.path = (int)(plan->path - asked.table->paths);
+    asked.range_limit = 7;
+    bool done = kw_plan_make(&asked, arena, &again, NULL);
+    g_assert_true(done && again->ranges_count == plan->ranges_count);
+    g_assert_true(again->rest.limit == plan->rest.limit && again->rest.least == plan->rest.least &&
+                  again->rest.most == plan->rest.most);
+    for (size_t index = 0; index < plan->ranges_count; index++) {
+        g_assert_true(kw_bytes_equal(again->ranges[index].start, plan->ranges[index].start));
+        g_assert_true(kw_bytes_equal(again->ranges[index].stop, plan->ranges[index].stop));
+        g_assert_cmpuint(again->ranges[index].group, ==, plan->ranges[index].group);
+    }
+}
+
+/* Reads on behind the first window. What is not read any more is left out of the question. */
+static size_t
+read_windows(const kw_test_world *world, const kw_plan *plan, kw_question *question, kw_test_row *rows,
+             size_t count, size_t room, kw_test_tally *tally)
+{
+    size_t windows = 1;
+    kw_question asked = *question;
+    for (; plan->rest.limit > 0 && windows < WINDOWS; windows++) {
+        check_made_again(plan, world->arena);
+        g_assert_cmpuint(plan->rest.limit, ==, question->range_limit);
+        asked.window = plan->rest;
+        kw_error error = KW_ERROR_NONE;
+        if (!kw_plan_make(&asked, world->arena, &plan, &error))
+            g_error("window %zu: %s\n%s", windows, error.text, trying);
+        trying = kw_arena_printf(world->arena, "%s%s", world->made.yaml, kw_plan_text(plan, world->arena));
+        g_assert_cmpuint(plan->ranges_count, <=, question->range_limit);
+        check_ranges(plan);
+        check_forms(world, plan);
+        count += read_plan(world, plan, rows + count, room - count);
+    }
+    tally->windowed += windows > 1;
+    tally->windows += windows;
+    if (plan->rest.limit == 0)
+        return count;
+    tally->cut_short++;
+    bool rising = plan->question->window.most < plan->rest.least;
+    kw_value *end = rising ? &question->to : &question->from;
+    end->number = rising ? plan->question->window.most : plan->question->window.least;
+    question->to_inclusive = question->to_inclusive || rising;
+    question->from_inclusive = question->from_inclusive || !rising;
+    return count;
+}
 
 static void
 ask(const kw_test_world *world, kw_test_tally *tally)
@@ -497,6 +574,8 @@ ask(const kw_test_world *world, kw_test_tally *tally)
     check_ranges(plan);
     check_fewest(plan);
     size_t count = read_plan(world, plan, rows, G_N_ELEMENTS(rows));
+    if (plan->rest.limit > 0)
+        count = read_windows(world, plan, &question, rows, count, G_N_ELEMENTS(rows), tally);
     check_set(world, &question, rows, count);
     if (plan->ranges_count > 0)
         check_order(world, plan, rows, count);
@@ -538,9 +617,9 @@ test_random_rules(void)
     for (unsigned index = 0; index < TABLES; index++)
         try_table(&tally);
     g_print("# %zu of %d rules refused; %zu plans: %zu residual, %zu points, %zu merges, %zu concats, %zu "
-            "reversed; %zu rows\n",
+            "reversed; %zu rows; %zu questions in %zu windows, %zu of them not to the end\n",
             tally.refused_rules, TABLES, tally.plans, tally.residual, tally.points, tally.merges,
-            tally.concats, tally.reversed, tally.rows);
+            tally.concats, tally.reversed, tally.rows, tally.windowed, tally.windows, tally.cut_short);
     /* The generator must reach every form. */
     g_assert_cmpuint(tally.refused_rules, <, TABLES * 3 / 4);
     g_assert_cmpuint(tally.points, >, 0);
@@ -549,6 +628,8 @@ test_random_rules(void)
     g_assert_cmpuint(tally.reversed, >, 0);
     g_assert_cmpuint(tally.residual, <, tally.plans);
     g_assert_cmpuint(tally.rows, >, tally.plans);
+    g_assert_cmpuint(tally.windowed, >, 40);
+    g_assert_cmpuint(tally.cut_short, <, tally.windowed);
 }
 
 int

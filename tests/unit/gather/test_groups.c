@@ -1,0 +1,157 @@
+/* A day of minutes: 1,440 groups that are read one after the other, few rows or none in each. Read to the
+ * end, stopped and continued at every kind of place, in both directions; and when time runs out among empty
+ * groups, what was done is not done again. */
+#include "bed.h"
+
+#define GROUPS 1440
+
+static bed *
+day(bool reversed, uint32_t rows_per_range)
+{
+    bed_shape shape = {.groups = GROUPS,
+                       .ranges_per_group = 3,
+                       .rows_per_range = rows_per_range,
+                       .suffixes = 40,
+                       .reversed = reversed};
+    bed *self = bed_new(&shape);
+    self->control->shuffle = true;
+    self->control->late_end = bed_random(2);
+    return self;
+}
+
+static void
+test_to_the_end(void)
+{
+    for (int reversed = 0; reversed < 2; reversed++) {
+        bed *self = day(reversed, 2);
+        kw_gather_spec spec = bed_spec(self);
+        kw_gather *gather = kw_gather_new(self->door, &spec);
+        do
+            bed_page(self, gather, 1000, 1 << 20);
+        while (!self->failed && !self->end);
+        kw_gather_free(gather);
+        bed_assert_rows(self, 0, self->rows_count);
+        g_assert_cmpuint(self->rows_count, >, GROUPS);
+        bed_free(self);
+    }
+}
+
+/* Behind each of these rows: pages of one row to the next, then all that is left. */
+static void
+stop_and_go_on(bed *self, size_t row)
+{
+    kw_gather_spec spec = bed_spec(self);
+    spec.position = bed_position_behind(self, row);
+    bed_forget(self);
+    for (int page = 0; page < 2; page++) {
+        kw_gather *gather = kw_gather_new(self->door, &spec);
+        bed_page(self, gather, page ? 100000 : 1, 1 << 24);
+        kw_gather_free(gather);
+        g_assert_false(self->failed);
+        if (self->end)
+            break;
+        spec.position = self->position;
+    }
+    g_assert_true(self->end);
+    bed_assert_rows(self, row + 1, self->rows_count - row - 1);
+}
+
+static bool
+is_alone(const bed *self, size_t row, bool behind)
+{
+    return self->rows[row].group != self->rows[behind ? row + 1 : row - 1].group;
+}
+
+static void
+test_every_kind_of_place(void)
+{
+    for (int reversed = 0; reversed < 2; reversed++) {
+        bed *self = day(reversed, 3);
+        size_t count = self->rows_count;
+        stop_and_go_on(self, 0);
+        stop_and_go_on(self, count - 1);
+        stop_and_go_on(self, count - 2);
+        for (int kind = 0; kind < 4; kind++) { /* is the next row, or the one before, of another group? */
+            for (int tries = 0; tries < 3; tries++) {
+                size_t row = 1 + bed_random((uint32_t)count - 2);
+                while (row + 2 < count && is_alone(self, row, kind & 1) != (kind > 1))
+                    row++;
+                stop_and_go_on(self, row);
+            }
+        }
+        bed_free(self);
+    }
+}
+
+/* At the head of a group, which no row leads to. */
+static void
+test_heads(void)
+{
+    for (int reversed = 0; reversed < 2; reversed++) {
+        bed *self = day(reversed, 2);
+        const uint32_t groups[] = {0, 1, bed_random(GROUPS), GROUPS - 1};
+        for (size_t i = 0; i < G_N_ELEMENTS(groups); i++) {
+            size_t first = 0;
+            while (first < self->rows_count && self->rows[first].group < groups[i])
+                first++;
+            kw_gather_spec spec = bed_spec(self);
+            spec.position = (kw_position){.started = true,
+                                          .at_head = true,
+                                          .group = groups[i],
+                                          .range = (uint32_t)self->plan.groups[groups[i]].first};
+            kw_gather *gather = kw_gather_new(self->door, &spec);
+            bed_forget(self);
+            bed_page(self, gather, 100000, 1 << 24);
+            kw_gather_free(gather);
+            bed_assert_rows(self, first, self->rows_count - first);
+        }
+        bed_free(self);
+    }
+}
+
+/* Nothing but empty groups, and each page fails by time after some more of them: every page comes further,
+ * and the last one is the end. */
+static void
+test_time_runs_out(void)
+{
+    bed *self = day(false, 0);
+    kw_gather_spec spec = bed_spec(self);
+    uint32_t group = 0;
+    size_t pages = 0;
+    for (bool end = false; !end; pages++) {
+        kw_gather *gather = kw_gather_new(self->door, &spec);
+        self->control->fail_at = self->control->operations + 400;
+        self->control->fail_code = KW_TIMEOUT;
+        bed_page(self, gather, 100, 1 << 20);
+        kw_gather_free(gather);
+        g_assert_false(self->failed);
+        g_assert_cmpuint(self->page_count, ==, 0);
+        end = self->end;
+        if (end)
+            break;
+        g_assert_true(self->position.started && self->position.at_head);
+        g_assert_cmpuint(self->position.group, >, group + 50);
+        group = self->position.group;
+        spec.position = self->position;
+    }
+    g_assert_cmpuint(pages, >, 2);
+    self->control->fail_at = self->control->operations + 1;
+    spec.position = (kw_position){.started = false};
+    kw_gather *gather = kw_gather_new(self->door, &spec);
+    bed_page(self, gather, 100, 1 << 20); /* nothing was done: an error */
+    g_assert_true(self->failed && self->error.code == KW_TIMEOUT);
+    kw_gather_free(gather);
+    bed_free(self);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    bed_seed();
+    g_test_add_func("/gather/groups/to_the_end", test_to_the_end);
+    g_test_add_func("/gather/groups/every_kind_of_place", test_every_kind_of_place);
+    g_test_add_func("/gather/groups/heads", test_heads);
+    g_test_add_func("/gather/groups/time_runs_out", test_time_runs_out);
+    return g_test_run();
+}
