@@ -27,7 +27,6 @@ typedef struct page_ahead {
     kw_deadline scan_until;
     kw_deadline stale_at; /* once it is ready */
     bool ready;
-    bool forgotten;
     kw_scan_page page;
     kw_call *asker; /* who waits for it already */
     kw_scan_done done;
@@ -38,7 +37,7 @@ struct kw_ahead {
     kw_loop *loop;
     const _Atomic uint64_t *writes;
     GQueue pages;
-    uint32_t reading; /* pages under way, forgotten ones among them */
+    uint32_t reading; /* pages under way */
     kw_timer *sweep;
     bool closing;
 };
@@ -55,15 +54,14 @@ page_free(page_ahead *page)
     kw_arena_free(page->call.arena);
 }
 
+/* One under way is given up at once: the door does not wait for what comes behind its last read. */
 static void
 forget(page_ahead *page)
 {
     g_queue_unlink(&page->of->pages, &page->link);
     kw_counters_add(KW_FIGURE_pages_ahead_unused, 1);
-    if (page->ready)
-        page_free(page);
-    else
-        page->forgotten = true;
+    page->of->reading -= !page->ready;
+    page_free(page);
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
@@ -90,10 +88,6 @@ arrived(void *user, const kw_scan_page *read, const kw_error *error)
     kw_call *asker = page->asker;
     kw_scan_done done = page->done;
     void *done_user = page->user;
-    if (page->forgotten) {
-        page_free(page);
-        return;
-    }
     if (error) {
         g_queue_unlink(&ahead->pages, &page->link);
         if (asker)

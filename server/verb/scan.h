@@ -20,5 +20,5 @@ kw_scan *kw_scan_of_cursor(const kw_call *like, kw_bytes cursor, kw_error *ret_e
  * once a page had an error or no cursor. */
 void kw_scan_next(kw_scan *scan, kw_call *call, kw_scan_done done, void *user);
 
-/* Not while a page is under way. NULL is fine. */
+/* A page under way stays silent. NULL is fine. */
 void kw_scan_free(kw_scan *scan);

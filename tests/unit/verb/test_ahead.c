@@ -43,8 +43,8 @@ reader_new(void)
 static void
 reader_free(reader *self)
 {
-    kw_ahead_close(self->ahead);
     kw_ahead *ahead = self->ahead;
+    kw_ahead_close(ahead);
     kw_loop *loop = self->desk->loop;
     for (int i = 0; i < 100; i++)
         uv_run(kw_loop_uv(loop), UV_RUN_NOWAIT);
@@ -222,6 +222,19 @@ test_stale(void)
     reader_free(self);
 }
 
+/* The end comes while a page is under way: nothing of it is left when the store's door begins to close. */
+static void
+test_closed_under_way(void)
+{
+    reader *self = reader_new();
+    first(self);
+    next(self);
+    g_assert_cmpuint(self->desk->control->runs_open, >, 0);
+    kw_ahead_close(self->ahead);
+    g_assert_cmpuint(self->desk->control->runs_open, ==, 0);
+    reader_free(self);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -232,5 +245,6 @@ main(int argc, char **argv)
     g_test_add_func("/verb/ahead/sees-writes", test_sees_writes);
     g_test_add_func("/verb/ahead/identity", test_identity);
     g_test_add_func("/verb/ahead/stale", test_stale);
+    g_test_add_func("/verb/ahead/closed_under_way", test_closed_under_way);
     return g_test_run();
 }
