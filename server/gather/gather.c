@@ -142,8 +142,10 @@ kw_gather_count(kw_gather *gather, const kw_rows *rows)
             found += rows->rows[i].cells_count > 0;
         gather->scanned += found;
     } else {
+        uint64_t scanned = MAX(rows->scanned, rows->count);
         found = rows->count;
-        gather->scanned += MAX(rows->scanned, found);
+        /* What is read for more than one page counts when it is looked at. */
+        gather->scanned += gather->spec.more_pages ? scanned - found : scanned;
     }
     gather->read_rows += found;
     gather->read_bytes += rows->bytes;
@@ -197,6 +199,7 @@ kw_gather_take(kw_gather *gather, uint32_t range, kw_row *row, size_t row_bytes,
     if (!consider(gather, range, row, &accepted))
         return false;
     gather->seen++;
+    gather->scanned += gather->spec.more_pages && !gather->points;
     gather->last = row;
     gather->last_range = range;
     if (accepted)
