@@ -10,7 +10,8 @@ bool
 kw_condition_needs_column(const kw_plan *plan, size_t field)
 {
     const kw_question *question = plan->question;
-    bool asked = question->bounds[field].count > 0 || question->range_field == (int)field;
+    bool open = question->from.kind == KW_VALUE_NONE && question->to.kind == KW_VALUE_NONE; /* no condition */
+    bool asked = question->bounds[field].count > 0 || (question->range_field == (int)field && !open);
     return asked && question->table->fields[field].stored && !kw_layout_holds_field(plan->layout, field);
 }
 
@@ -125,12 +126,76 @@ between_numbers(const column *self, const kw_question *question)
     return join(self, turned || one_sign ? KW_FILTER_AND : KW_FILTER_OR, above, below);
 }
 
+/* NULL: that end is open. */
+static const kw_filter *
+end_of_reals(const column *self, kw_filter_operator op, kw_value end)
+{
+    if (end.kind == KW_VALUE_NONE)
+        return NULL;
+    return compare(self, op, kw_field_encode_cell(self->field, end, self->arena));
+}
+
+static const kw_filter *
+both(const column *self, const kw_filter *a, const kw_filter *b)
+{
+    return a && b ? join(self, KW_FILTER_AND, a, b) : a ? a : b;
+}
+
+static double
+real_of(kw_value value)
+{
+    return value.kind == KW_VALUE_NUMBER ? (double)value.number : value.real;
+}
+
+static bool
+is_below_zero(kw_value value)
+{
+    return value.kind != KW_VALUE_NONE && signbit(real_of(value));
+}
+
+/* IEEE bits as they are: doubles from 0 on in their order, behind them those below 0 in the reverse. */
+static const kw_filter *
+between_raw_reals(const column *self, kw_value from, kw_value to)
+{
+    static const uint8_t sign[8] = {0x80};
+    kw_bytes below_zero = kw_bytes_of(sign, self->field->form == KW_CELL_RAW_BE4 ? 4 : 8);
+    if (from.kind != KW_VALUE_NONE && !is_below_zero(from)) {
+        const kw_filter *most = end_of_reals(self, KW_FILTER_LESS_OR_EQUAL, to);
+        if (!most)
+            most = compare(self, KW_FILTER_LESS, below_zero);
+        return both(self, end_of_reals(self, KW_FILTER_GREATER_OR_EQUAL, from), most);
+    }
+    const kw_filter *least = end_of_reals(self, KW_FILTER_LESS_OR_EQUAL, from), *most;
+    if (is_below_zero(to))
+        return both(self, least, end_of_reals(self, KW_FILTER_GREATER_OR_EQUAL, to));
+    most = end_of_reals(self, KW_FILTER_LESS_OR_EQUAL, to);
+    if (most)
+        most = join(self, KW_FILTER_OR, most, compare(self, KW_FILTER_GREATER_OR_EQUAL, below_zero));
+    return both(self, least, most);
+}
+
+/* As if the ends were inclusive, and, of floats, rounded: more rows come. */
+static const kw_filter *
+between_reals(const column *self, const kw_question *question)
+{
+    kw_value from = question->from, to = question->to;
+    if ((from.kind != KW_VALUE_NONE && isnan(real_of(from))) ||
+        (to.kind != KW_VALUE_NONE && isnan(real_of(to))))
+        return NULL;
+    if (self->field->form == KW_CELL_RAW_BE || self->field->form == KW_CELL_RAW_BE4)
+        return between_raw_reals(self, from, to);
+    return both(self, end_of_reals(self, KW_FILTER_GREATER_OR_EQUAL, from),
+                end_of_reals(self, KW_FILTER_LESS_OR_EQUAL, to));
+}
+
 static const kw_filter *
 between(const column *self, const kw_question *question)
 {
     const kw_field *field = self->field;
     if (field->type == KW_FIELD_STRING || field->type == KW_FIELD_BYTES)
         return between_bytes(self, question);
+    if (field->type == KW_FIELD_DOUBLE && field->form != KW_CELL_TEXT)
+        return between_reals(self, question);
     bool whole = field->type == KW_FIELD_INT || field->type == KW_FIELD_TIMESTAMP;
     return whole && has_one_form(field) ? between_numbers(self, question) : NULL;
 }
