@@ -259,6 +259,8 @@ static void
 forgotten(void *user, const kw_error *errors)
 {
     kw_batch *batch = user;
+    if (batch->stamp != KW_TIMESTAMP_NONE) /* the store stamped its delete markers by now */
+        batch->stamp = MAX(batch->stamp, kw_stamper_take(batch->call->stamper));
     for (size_t i = 0; i < batch->additions_count; i++) {
         kw_written_record *result = &batch->results[batch->additions[i].index];
         if (errors[i].code == KW_OK)
