@@ -62,6 +62,32 @@ is_ordered(const kw_question *question, const kw_plan *plan)
     return kw_plan_make(&ordered, arena, &again, &ignored);
 }
 
+/* Windows that are followed: a million ranges and more. */
+#define WINDOWS_MAX 500
+
+/* What the windows behind the plan's add. False: there are too many. */
+static bool
+count_windows(const kw_plan *first, const kw_keyed *keyed, kw_advised_question *counted)
+{
+    kw_question question = *first->question;
+    kw_window rest = first->rest;
+    for (size_t windows = 1; rest.limit > 0; windows++) {
+        g_autoptr(kw_arena) arena = kw_arena_new();
+        const kw_plan *plan;
+        kw_error ignored;
+        size_t merged;
+        question.window = rest;
+        if (windows == WINDOWS_MAX || !kw_plan_make(&question, arena, &plan, &ignored))
+            return false;
+        counted->ranges += plan->ranges_count;
+        counted->groups += plan->groups_count;
+        counted->scanned += count_scanned(plan, keyed, &merged);
+        counted->matching += count_matching(plan, keyed);
+        rest = plan->rest;
+    }
+    return true;
+}
+
 void
 kw_advise_question(const kw_asked *asked, const kw_keyed *keyed, kw_arena *arena,
                    kw_advised_question *ret_question)
@@ -89,5 +115,9 @@ kw_advise_question(const kw_asked *asked, const kw_keyed *keyed, kw_arena *arena
         .scanned = count_scanned(plan, under, &merged),
         .matching = count_matching(plan, under),
     };
-    count_limit(question, merged, ret_question);
+    if (count_windows(plan, under, ret_question))
+        count_limit(question, merged, ret_question);
+    else
+        *ret_question = (kw_advised_question){
+            .refusal = "works, but makes more than a million ranges: ask about less time to be advised"};
 }

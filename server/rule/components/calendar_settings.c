@@ -422,7 +422,8 @@ const kw_component_schema kw_calendar_schema = {
     .name = "calendar",
     .about =
         "Parts of a timestamp as a clock in a time zone shows them. It keeps the time only up to its finest "
-        "part, so the field needs a column unless the key holds it to its full precision.",
+        "part, so the field needs a column unless the key holds it to its full precision. A range of it that "
+        "has both ends may be of any length: it is planned and read window by window.",
     .settings = settings,
     .settings_count = G_N_ELEMENTS(settings),
 };

@@ -27,6 +27,7 @@ HEAD = """\
 listen: 127.0.0.1:0
 admin: 127.0.0.1:0
 loops: 1
+cursor: {keys: [the key of all plays of examples]}
 store: STORE
 SEQUENCEStables:
 """
@@ -76,10 +77,20 @@ class World:
     def __init__(self, gateway, seed):
         self.chance = random.Random(seed)
         self.gateway = gateway
-        self.data = gateway.data()
-        self.data._iprot = self.data._oprot = TBinaryProtocolAccelerated(self.data._iprot.trans)
-        self.admin = gateway.admin()
         self.now = int(time.time() * 1000)
+        self.connect()
+
+    def connect(self):
+        self.data = self.gateway.data()
+        self.data._iprot = self.data._oprot = TBinaryProtocolAccelerated(self.data._iprot.trans)
+        self.admin = self.gateway.admin()
+
+    def restart(self):
+        """Another process serves from here on, and knows nothing of what was asked before."""
+        self.close()
+        self.gateway.restart()
+        wait_until(lambda: self.gateway.ready()["ready"], "the gateway to be ready again")
+        self.connect()
 
     def table(self, name):
         return Table(self, name)

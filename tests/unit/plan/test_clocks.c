@@ -166,6 +166,20 @@ test_clock_put_back(void)
     check_counts(asking, "ts>=1620000000 ts<1620086400", 1, 1, false); /* far from any change */
 }
 
+/* Values of a list that fall into one bucket make the same ranges: each time of an hour that comes twice is
+ * read once, however many they are. */
+static void
+test_put_back_in_one_bucket(void)
+{
+    g_autoptr(kw_test_asking) asking =
+        asking_new("    fields: {n: int, ts: {type: timestamp, unit: s, column: \"d:ts\"}, seq: int}\n"
+                   "    key:\n      - mod: {of: n, buckets: 2}\n"
+                   "      - calendar: {of: ts, parts: [yyyy, MM, dd, HH, mm], zone: Europe/Berlin}\n"
+                   "      - field: seq\n      - field: n\n");
+    check_counts(asking, "ts>=1635638400 ts<1635645600 n=1,3,5", 2, 2, true);
+    check_counts(asking, "ts>=1635638400 ts<1635645600 n=1,2,3", 4, 2, true);
+}
+
 /* A minute of an id is in one of 60 partitions. */
 static void
 test_partitions(void)
@@ -190,6 +204,7 @@ main(int argc, char **argv)
     g_test_add_func("/plan/clocks/years", test_years);
     g_test_add_func("/plan/clocks/week_in_buckets", test_week_in_buckets);
     g_test_add_func("/plan/clocks/clock_put_back", test_clock_put_back);
+    g_test_add_func("/plan/clocks/put_back_in_one_bucket", test_put_back_in_one_bucket);
     g_test_add_func("/plan/clocks/partitions", test_partitions);
     return g_test_run();
 }
