@@ -28,6 +28,7 @@ typedef struct kw_gather_spec {
     const kw_column *columns; /* to read; none: all */
     size_t columns_count;
     kw_bytes filter;
+    bool by_patterns;    /* the store may leave out rows that do not match the plan's patterns */
     size_t buffer_bytes; /* read-ahead of all runs together */
     uint64_t limit;      /* rows still wanted over all pages; 0: no limit */
     bool more_pages; /* this gather will be asked for the next ones as well: read on behind a page's end */

@@ -107,7 +107,7 @@ struct kw_gather {
     uint64_t finished_groups;
     uint64_t finished_rows;
     uint64_t finished_before; /* this page */
-    size_t held_bytes; /* buffered and reserved */
+    size_t held_bytes;        /* buffered and reserved */
     size_t in_flight;
     kw_stream *waiting_first;
     kw_stream *waiting_last;

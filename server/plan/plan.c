@@ -3,6 +3,7 @@
 
 #include "plan/notes.h"
 #include "plan/refusal.h"
+#include "plan/sift.h"
 #include "rule/derived.h"
 #include "rule/splits.h"
 
@@ -159,6 +160,11 @@ fill(const kw_terms *whole, const kw_sketch *sketch, kw_arena *arena, kw_plan *p
     plan->reversed = sketch->reversed;
     plan->point = sketch->stop == KW_STOP_COMPLETE;
     plan->clock = ranges.clock;
+    if (plan->residual) {
+        kw_sift sift = kw_sift_make(sketch, terms, arena);
+        plan->patterns = sift.patterns;
+        plan->patterns_count = sift.count;
+    }
     plan->notes = notes.texts;
     plan->notes_count = notes.count;
     return true;

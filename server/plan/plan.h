@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "base/pattern.h"
 #include "rule/policy.h"
 
 /* What is asked about one field. */
@@ -64,12 +65,16 @@ typedef struct kw_range {
     /* Not 0: only rows whose key has exactly so many bytes are of this range; others that lie within it (a
      * raw string with something behind it: keys of other strings interleave) must be dropped. */
     uint32_t row_size;
+    uint32_t
+        at; /* where plan->patterns start in its keys; KW_RANGE_NOWHERE: they say nothing of this range */
     /* Only rows whose field plan->clock is within least..most are of this range: its keys stand for other
      * times, too (kw_plan_matches_in). */
     bool timed;
     int64_t least;
     int64_t most;
 } kw_range;
+
+#define KW_RANGE_NOWHERE UINT32_MAX
 
 typedef struct kw_merge_group {
     size_t first; /* index into plan->ranges */
@@ -87,6 +92,9 @@ typedef struct kw_plan {
     bool reversed; /* read the store backwards */
     bool point;    /* every range is exactly one row key: use point reads */
     bool residual; /* rows must pass kw_plan_matches, which reads the fields that the question names */
+    /* Behind the ranges' known beginnings, keys of rows that pass kw_plan_matches match one of these. */
+    const kw_pattern *patterns;
+    size_t patterns_count;      /* 0: nothing can be said */
     double expected_efficiency; /* rows scanned / rows returned */
     const char *const *notes;   /* sentences for explain: what fanned out, what was pruned, residuals */
     size_t notes_count;
@@ -103,6 +111,16 @@ typedef struct kw_plan {
  * empty range) gives a plan without ranges. */
 bool kw_plan_make(const kw_question *question, kw_arena *arena, const kw_plan **ret_plan,
                   kw_error *ret_error);
+
+/* The patterns as they are in the keys of one range; none when they say nothing of it. */
+static inline kw_patterns
+kw_plan_patterns(const kw_plan *plan, size_t range)
+{
+    uint32_t at = plan->ranges[range].at;
+    if (at == KW_RANGE_NOWHERE)
+        return (kw_patterns){.count = 0};
+    return (kw_patterns){.items = plan->patterns, .count = plan->patterns_count, .at = at};
+}
 
 /* Does a decoded record meet every condition of the question, within the plan's window? For residual plans.
  */

@@ -157,6 +157,7 @@ draft_ranges(const kw_sketch *sketch, const kw_terms *terms, const kw_branches *
             continue;
         kw_draft *draft = &made.items[made.count++];
         draft->range = range_of(branch->prefix, &here, arena);
+        draft->range.at = (uint32_t)branch->prefix.size;
         draft->narrowed = (ranged || sketch->listed) && branch->narrowed;
         draft->least = branch->least;
         draft->most = branch->most;
@@ -180,8 +181,12 @@ draft_run(const kw_sketch *sketch, const kw_branch *branch, const kw_piece_run *
                       .most = run->most};
     if (!kw_bytes_successor(stop, arena, &draft.range.stop))
         draft.range.stop = KW_BYTES_NONE;
+    const kw_component *clock = kw_layout_component(sketch->layout, sketch->used);
+    if (clock->width)
+        draft.range.at = (uint32_t)branch->prefix.size + clock->width;
+    else
+        draft.range.at = run->sized ? (uint32_t)(branch->prefix.size + run->low.size) : KW_RANGE_NOWHERE;
     if (run->sized || sketch->foreign) {
-        const kw_component *clock = kw_layout_component(sketch->layout, sketch->used);
         draft.range.row_size =
             (uint32_t)(branch->prefix.size + run->low.size) + tail_width(sketch) - clock->width;
     }
@@ -236,13 +241,16 @@ unify(kw_drafts *drafts, bool join)
         const kw_range *next = &drafts->items[index].range;
         kw_range *last = kept ? &drafts->items[kept - 1].range : NULL;
         bool apart = last && (last->timed || next->timed) && last->least != next->least;
-        if (last && compare_ranges(last, next) == 0 && last->row_size == next->row_size && !apart)
+        if (last && compare_ranges(last, next) == 0 && last->row_size == next->row_size && !apart) {
+            last->at = last->at == next->at ? last->at : KW_RANGE_NOWHERE;
             continue;
+        }
         bool touch = last && (last->stop.size == 0 || kw_bytes_compare(next->start, last->stop) <= 0);
         if (join && touch && !apart) {
             if (compare_stops(last->stop, next->stop) < 0)
                 last->stop = next->stop;
             last->row_size = last->row_size == next->row_size ? last->row_size : 0;
+            last->at = last->at == next->at ? last->at : KW_RANGE_NOWHERE;
             continue;
         }
         drafts->items[kept++] = drafts->items[index];

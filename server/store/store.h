@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/loop.h"
+#include "base/pattern.h"
 
 typedef struct kw_store kw_store;
 typedef struct kw_door kw_door;
@@ -179,6 +180,9 @@ typedef struct kw_run_spec {
     int64_t time_from;
     int64_t time_to;
     kw_bytes filter;
+    /* Rows whose keys match none of them may be left out, by any store or none; not with a filter that spans
+     * rows (kw_filter_spans_rows). */
+    kw_patterns patterns;
     bool keep_blocks_out_of_cache; /* a long scan that should not push others out */
 } kw_run_spec;
 
@@ -186,8 +190,8 @@ typedef struct kw_run_spec {
 kw_run *kw_door_open_run(kw_door *door, const kw_run_spec *spec);
 
 /* The next rows, at most max_rows and about max_bytes (at least one row unless the run is at its end; with a
- * filter a fetch may come back with none and end == false). One fetch at a time per run. more_hint: the
- * caller expects to fetch again (a store may open a scanner) */
+ * filter or patterns a fetch may come back with none and end == false). One fetch at a time per run.
+ * more_hint: the caller expects to fetch again (a store may open a scanner) */
 void kw_run_fetch(kw_run *run, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline deadline,
                   kw_get_done done, void *user);
 

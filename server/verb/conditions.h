@@ -3,7 +3,9 @@
  *   status = new        SingleColumnValueFilter ('d', 'status', =, 'binary:new', true, true)
  *   -5 <= level <= 7    (... >= -5 OR ... <= 7)   Java's longs: negative ones sort behind the others
  *
- * Only where equal values have equal bytes: not numbers as text, and of doubles only "equal".
+ *   -1 <= real <= 2     (... <= -1.0 AND (... <= 2.0 OR ... >= 0x80...))   doubles below 0: backward, behind
+ *
+ * Only where equal values have equal bytes: not numbers as text.
  */
 #pragma once
 

@@ -11,16 +11,16 @@
 #define REGIONS_TIMEOUT_MS 1000
 
 static const kw_plan *
-with_note(const kw_plan *plan, const char *note, kw_arena *arena)
+with_notes(const kw_plan *plan, const kw_push *push, kw_arena *arena)
 {
     kw_plan *noted = KW_ARENA_NEW(arena, kw_plan);
-    const char **notes = KW_ARENA_ARRAY(arena, const char *, plan->notes_count + 1);
+    const char **notes = KW_ARENA_ARRAY(arena, const char *, plan->notes_count + push->notes_count);
     if (plan->notes_count)
         memcpy(notes, plan->notes, plan->notes_count * sizeof *notes);
-    notes[plan->notes_count] = note;
+    memcpy(notes + plan->notes_count, push->notes, push->notes_count * sizeof *notes);
     *noted = *plan;
     noted->notes = notes;
-    noted->notes_count++;
+    noted->notes_count += push->notes_count;
     return noted;
 }
 
@@ -34,7 +34,7 @@ kw_verb_explain(kw_call *call, const kw_scan_request *request, const kw_plan **r
     const kw_reader *reader = kw_push_reader(call, request, plan, NULL);
     if (!kw_push_make(call, request, plan, reader, &push, ret_error))
         return false;
-    *ret_plan = push.note ? with_note(plan, push.note, call->arena) : plan;
+    *ret_plan = push.notes_count ? with_notes(plan, &push, call->arena) : plan;
     return true;
 }
 

@@ -91,6 +91,58 @@ print(const kw_filter *filter, kw_arena *arena)
     return copy;
 }
 
+static void
+note(kw_push *push, const char *text)
+{
+    push->notes[push->notes_count++] = text;
+}
+
+/* --- patterns ------------------------------------------------------------------------------------- */
+
+/* Patterns that a note shows. */
+#define PATTERNS_SHOWN 4
+
+/* "(8 bytes) \x00\x07 (2 bytes) x" */
+static void
+print_pattern(const kw_pattern *pattern, kw_arena *arena, kw_buffer *to)
+{
+    size_t size = pattern->bytes.size;
+    for (size_t from = 0, end; from < size; from = end) {
+        for (end = from + 1; end < size && pattern->mask[end] == pattern->mask[from];)
+            end++;
+        kw_bytes bytes = kw_bytes_of(pattern->bytes.data + from, end - from);
+        if (pattern->mask[from])
+            kw_buffer_printf(to, "%s(%zu any)", from ? " " : "", bytes.size);
+        else
+            kw_buffer_printf(to, "%s%s", from ? " " : "", kw_bytes_to_binary_text(bytes, arena));
+    }
+}
+
+static const char *
+patterns_text(const kw_plan *plan, kw_arena *arena)
+{
+    kw_buffer text = KW_BUFFER_EMPTY;
+    kw_buffer_append_text(&text, "the store is asked to sift keys: behind what the ranges know, ");
+    for (size_t i = 0; i < plan->patterns_count && i < PATTERNS_SHOWN; i++) {
+        kw_buffer_append_text(&text, i ? " or " : "");
+        print_pattern(&plan->patterns[i], arena, &text);
+    }
+    if (plan->patterns_count > PATTERNS_SHOWN)
+        kw_buffer_printf(&text, " or %zu more", plan->patterns_count - PATTERNS_SHOWN);
+    const char *copy = kw_arena_text(arena, kw_buffer_bytes(&text));
+    kw_buffer_clear(&text);
+    return copy;
+}
+
+static void
+use_patterns(const kw_plan *plan, kw_arena *arena, kw_push *push)
+{
+    for (size_t i = 0; i < plan->ranges_count && !push->by_patterns; i++)
+        push->by_patterns = kw_plan_patterns(plan, i).count > 0;
+    if (push->by_patterns)
+        note(push, patterns_text(plan, arena));
+}
+
 bool
 kw_push_make(kw_call *call, const kw_scan_request *request, const kw_plan *plan, const kw_reader *reader,
              kw_push *ret_push, kw_error *ret_error)
@@ -114,8 +166,9 @@ kw_push_make(kw_call *call, const kw_scan_request *request, const kw_plan *plan,
         parts[count++] = columns;
     if (count > (own ? 1 : 0)) {
         ret_push->filter = print(kw_filter_join(KW_FILTER_AND, parts, count, call->arena), call->arena);
-        ret_push->note = kw_arena_printf(call->arena, "the store is asked to sift: %s",
-                                         kw_bytes_to_binary_text(ret_push->filter, call->arena));
+        note(ret_push, kw_arena_printf(call->arena, "the store is asked to sift: %s",
+                                       kw_bytes_to_binary_text(ret_push->filter, call->arena)));
     }
+    use_patterns(plan, call->arena, ret_push);
     return true;
 }

@@ -4,6 +4,7 @@
  *   (caller's filter AND SingleColumnValueFilter (...) ...)     fewer rows      rows are still judged by
  * kw_plan_matches columns, or FirstKeyOnlyFilter () OR QualifierFilter (...)  fewer cells     every row still
  * shows that it exists
+ * kw_plan_patterns: of the keys' bytes         fewer rows, without reading them
  *
  * A filter lets through every row that can match, and may let through more. Nothing is added to a caller's
  * filter that counts across rows, since it would count others then; and what a caller's filter is shown is
@@ -18,7 +19,9 @@ typedef struct kw_push {
     kw_bytes filter;          /* empty: none */
     const kw_column *columns; /* none: all */
     size_t columns_count;
-    const char *note; /* for explain; NULL: nothing is left to the store */
+    bool by_patterns;     /* keys are sifted by the plan's patterns, too */
+    const char *notes[2]; /* for explain */
+    size_t notes_count;
 } kw_push;
 
 /* A reader of what the request returns and its question needs. */

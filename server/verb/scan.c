@@ -120,6 +120,7 @@ gather_rows(kw_scan *self, const kw_position *position)
                            .columns = self->push.columns,
                            .columns_count = self->push.columns_count,
                            .filter = self->push.filter,
+                           .by_patterns = self->push.by_patterns,
                            .buffer_bytes =
                                (size_t)kw_policy_model(self->call.policy)->limits.scan_buffer_bytes,
                            .limit = self->request.limit ? self->request.limit - self->records->len : 0,

@@ -57,6 +57,7 @@ void kw_contract_add_versions(void);
 void kw_contract_add_deletes(void);
 void kw_contract_add_conditions(void);
 void kw_contract_add_runs(void);
+void kw_contract_add_patterns(void);
 void kw_contract_add_tables(void);
 void kw_contract_add_refusals(void);
 void kw_contract_add_crowds(void);

@@ -27,9 +27,10 @@ memory_open_run(kw_door *door, const kw_run_spec *spec)
     run->spec.table = memory_copy(spec->table);
     run->spec.start = memory_copy(spec->start);
     run->spec.stop = memory_copy(spec->stop);
+    run->arena = kw_arena_new();
+    run->spec.patterns = kw_patterns_copy(&spec->patterns, run->arena);
     if (spec->filter.size) {
         kw_error error;
-        run->arena = kw_arena_new();
         run->machine =
             kw_filter_machine_new(kw_filter_parse(spec->filter, run->arena, &error), spec->reversed, &error);
     }
@@ -80,6 +81,8 @@ next_place(const memory_store *store, const memory_run *run)
 static bool
 passes(memory_run *run, kw_row *row)
 {
+    if (!kw_patterns_match(&run->spec.patterns, row->key))
+        return false;
     if (!run->machine)
         return true;
     size_t count = row->cells_count;

@@ -28,6 +28,7 @@ typedef struct embedded_run {
     kw_reader reader;
     kw_sieve sieve;
     kw_buffer lowest, highest; /* the range as keys: inclusive, exclusive */
+    kw_buffer key, step;       /* for sifting by patterns */
     kw_buffer resume;          /* row prefix of the row to go on with; empty: from the range's start */
     GArray *found;             /* kw_row, of the present fetch */
     bool at_end;
@@ -152,7 +153,8 @@ should_stop(embedded_run *run)
     if (run->rows->scanned % ROWS_PER_DEADLINE_CHECK != 0)
         return false;
     run->late = kw_deadline_passed(run->deadline);
-    return run->late || (kw_sieve_filters(&run->sieve) && run->rows->scanned >= ROWS_SIFTED_MOST);
+    bool sifts = kw_sieve_filters(&run->sieve) || run->spec.patterns.count;
+    return run->late || (sifts && run->rows->scanned >= ROWS_SIFTED_MOST);
 }
 
 static bool
@@ -195,6 +197,93 @@ take_row(embedded_run *run)
     return true;
 }
 
+/* --- patterns: rows that are left out unread ------------------------------------------------------ */
+
+/* Entries that are stepped over before a seek. */
+#define STEPS_BEFORE_SEEK 16
+
+static kw_bytes
+present_key(const embedded_run *run)
+{
+    size_t size;
+    const char *key = rocksdb_iter_key(run->at, &size);
+    return kw_bytes_of(key, size);
+}
+
+/* Does the row at hand match the patterns? run->key is its key then. */
+static bool
+is_of_form(embedded_run *run)
+{
+    if (run->spec.patterns.count == 0)
+        return true;
+    kw_bytes key = present_key(run);
+    kw_bytes escaped = kw_key_row_escaped(kw_bytes_of(key.data, kw_key_row_size(key)));
+    run->key.size = 0;
+    kw_key_unescape(kw_buffer_reserve(&run->key, escaped.size), escaped);
+    run->key.size = kw_key_unescaped_size(escaped);
+    return kw_patterns_match(&run->spec.patterns, kw_buffer_bytes(&run->key));
+}
+
+/* The least key behind all that begin with `bytes`; false: there is none. */
+static bool
+step_behind(kw_buffer *bytes)
+{
+    while (bytes->size && bytes->data[bytes->size - 1] == 0xff)
+        bytes->size--;
+    if (bytes->size)
+        bytes->data[bytes->size - 1]++;
+    return bytes->size > 0;
+}
+
+/* run->step: a key of the database behind which the next row that can match lies (or with which it begins);
+ * reversed: before which. False: there is no such row. */
+static bool
+find_step(embedded_run *run)
+{
+    bool reversed = run->spec.reversed;
+    if (!kw_patterns_next(&run->spec.patterns, kw_buffer_bytes(&run->key), reversed, &run->step))
+        return false;
+    run->key.size = 0;
+    if (!reversed || step_behind(&run->step)) {
+        kw_key_row(&run->key, run->selection.table->id, kw_buffer_bytes(&run->step));
+    } else { /* nothing lies between: the row's neighbour */
+        kw_bytes present = present_key(run);
+        kw_buffer_append(&run->key, kw_bytes_of(present.data, kw_key_row_size(present)));
+    }
+    return true;
+}
+
+static bool
+has_arrived(const embedded_run *run)
+{
+    int order = kw_bytes_compare(present_key(run), kw_buffer_bytes(&run->key));
+    return run->spec.reversed ? order < 0 : order >= 0;
+}
+
+/* The row at hand does not match: to the next that can, or to the end. A few steps are cheaper than a seek.
+ */
+static void
+step_over(embedded_run *run)
+{
+    if (!find_step(run)) {
+        rocksdb_iter_seek(run->at, (const char *)run->highest.data, run->highest.size);
+        return;
+    }
+    for (int i = 0; i < STEPS_BEFORE_SEEK && rocksdb_iter_valid(run->at); i++) {
+        if (has_arrived(run))
+            return;
+        (run->spec.reversed ? rocksdb_iter_prev : rocksdb_iter_next)(run->at);
+    }
+    if (!rocksdb_iter_valid(run->at) || has_arrived(run))
+        return;
+    if (run->spec.reversed)
+        rocksdb_iter_seek_for_prev(run->at, (const char *)run->key.data, run->key.size);
+    else
+        rocksdb_iter_seek(run->at, (const char *)run->key.data, run->key.size);
+}
+
+/* -------------------------------------------------------------------------------------------------- */
+
 static bool
 collect(embedded_run *run)
 {
@@ -204,7 +293,9 @@ collect(embedded_run *run)
     while (!done && rocksdb_iter_valid(run->at) && run->found->len < run->max_rows &&
            rows->bytes < run->max_bytes) {
         rows->scanned++;
-        if (!take_row(run))
+        if (!is_of_form(run))
+            step_over(run);
+        else if (!take_row(run))
             return false;
         done = kw_sieve_filters(&run->sieve) && kw_filter_machine_done(run->sieve.machine);
         if (should_stop(run))
@@ -286,6 +377,8 @@ run_free(embedded_run *run)
     kw_buffer_clear(&run->lowest);
     kw_buffer_clear(&run->highest);
     kw_buffer_clear(&run->resume);
+    kw_buffer_clear(&run->key);
+    kw_buffer_clear(&run->step);
     kw_arena_free(run->arena);
     g_free(run);
     door->runs--;
@@ -323,6 +416,7 @@ kw_embedded_open_run(kw_door *door, const kw_run_spec *spec)
     run->spec.start = kw_arena_copy(run->arena, spec->start);
     run->spec.stop = kw_arena_copy(run->arena, spec->stop);
     run->spec.filter = kw_arena_copy(run->arena, spec->filter);
+    run->spec.patterns = kw_patterns_copy(&spec->patterns, run->arena);
     kw_column *columns = KW_ARENA_ARRAY(run->arena, kw_column, spec->columns_count);
     for (size_t i = 0; i < spec->columns_count; i++) {
         columns[i] = spec->columns[i];

@@ -100,6 +100,7 @@ measured(kw_hbase_heartbeat *beat, int64_t stamp_ms)
     atomic_store(&clock->base_ms, beat->best_base_ms);
     atomic_store(&clock->measured_ns, beat->written_ns);
     rest(beat, EVERY_MS);
+    kw_hbase_probe(beat->door, KW_BYTES_LITERAL(CLOCK_TABLE), kw_bytes_of_text(clock->row));
 }
 
 static void

@@ -77,6 +77,10 @@ void kw_hbase_drop_table(kw_door *door, kw_bytes table, kw_deadline deadline, kw
 void kw_hbase_describe_table(kw_door *door, kw_bytes table, kw_deadline deadline, kw_table_facts_done done,
                              void *user);
 void kw_hbase_regions(kw_door *door, kw_bytes table, kw_deadline deadline, kw_regions_done done, void *user);
+/* probe.c: asks, once in the process, whether FuzzyRowFilter gives the right rows, of a row that is there. */
+void kw_hbase_probe(kw_hbase_door *door, kw_bytes table, kw_bytes row);
+/* It does. */
+bool kw_hbase_probe_seeks(const kw_hbase_door *door);
 /* clock.c: measures when it is time and no other door of the process does. */
 void kw_hbase_clock_tick(kw_hbase_door *door);
 void kw_hbase_clock_stop(kw_hbase_door *door);

@@ -16,6 +16,14 @@ typedef struct kw_hbase_clock {
     char row[40];                 /* of this process */
 } kw_hbase_clock;
 
+/* Does HBase sift by FuzzyRowFilter as it should? See probe.c. */
+typedef enum kw_hbase_probed {
+    KW_HBASE_UNPROBED,
+    KW_HBASE_PROBING,
+    KW_HBASE_FUZZY_GOOD,
+    KW_HBASE_FUZZY_BAD
+} kw_hbase_probed;
+
 typedef struct kw_hbase_store {
     kw_store base;
     kw_model_hbase settings; /* a copy of its own */
@@ -28,6 +36,7 @@ typedef struct kw_hbase_store {
     kw_mutex mutex;             /* of why */
     char why[200];              /* the last failure to connect; "" none yet */
     kw_hbase_clock clock;
+    _Atomic kw_hbase_probed probed;
 } kw_hbase_store;
 
 /* Remembers why the store cannot be reached, for kw_store_ready. Any thread. */

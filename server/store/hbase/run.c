@@ -14,6 +14,7 @@
  * Where a scan starts and stops is in range.c.
  */
 #include "store/hbase/convert.h"
+#include "store/hbase/filter_bytes.h"
 #include "store/hbase/range.h"
 #include "store/hbase/run_private.h"
 
@@ -182,7 +183,7 @@ kw_hbase_run_fetched(kw_hbase_run *run, const kw_hb_TResult *results, uint32_t c
     keep_place(run);
     if (run->ended)
         drop_scanner(run);
-    else if (run->rows->count == 0 && run->spec.filter.size == 0) {
+    else if (run->rows->count == 0 && run->spec.filter.size == 0 && run->filter_bytes.size == 0) {
         start_fetch(run, 0);
         return;
     }
@@ -271,6 +272,8 @@ start_fetch(kw_hbase_run *run, uint64_t delay_ms)
         start_end(run);
         return;
     }
+    run->scan.has_filterBytes = run->filter_bytes.size > 0;
+    run->scan.filterBytes = run->filter_bytes;
     bool opened = wants_scanner(run);
     run->scan.has_caching = true;
     run->scan.caching = (int32_t)(opened ? read_ahead(run) : run->wanted);
@@ -312,6 +315,9 @@ copy_spec(kw_hbase_run *run, const kw_run_spec *spec)
     run->spec.start = kw_arena_copy(run->arena, spec->start);
     run->spec.stop = kw_arena_copy(run->arena, spec->stop);
     run->spec.filter = kw_arena_copy(run->arena, spec->filter);
+    bool seeks = !spec->reversed && kw_hbase_probe_seeks(run->door);
+    run->filter_bytes = kw_hbase_filter_bytes(spec->filter, &spec->patterns,
+                                              seeks ? KW_HBASE_SIFT_SEEKING : KW_HBASE_SIFT_EACH, run->arena);
 }
 
 /* The door has taken the filter: it can be read. */

@@ -12,7 +12,8 @@ typedef struct kw_hbase_run {
     kw_run_spec spec;
     uint32_t refs; /* the caller, a call in flight, every scanner that is not closed yet */
     bool closed;
-    bool stateful_filter; /* it counts rows: it must see them all in one scan */
+    kw_bytes filter_bytes; /* the filter and the patterns together; empty: the filter's text says it all */
+    bool stateful_filter;  /* it counts rows: it must see them all in one scan */
 
     /* position */
     bool started; /* last is set */

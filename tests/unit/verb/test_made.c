@@ -163,7 +163,7 @@ static bool
 put_if_free(desk *self, const char *text)
 {
     kw_record record = desk_record(self, "jobs", text);
-    kw_condition_on_field condition = {desk_field(self, "jobs", "owner"), KW_COMPARE_EQUAL, KW_VALUE_ABSENT};
+    kw_condition_on_field condition = {desk_pick(self, "jobs", "owner"), KW_COMPARE_EQUAL, KW_VALUE_ABSENT};
     self->done = false;
     kw_verb_put_if(&self->call, desk_table(self, "jobs"), &record, &condition, self->options, decided, self);
     desk_wait(self);
@@ -217,7 +217,7 @@ test_put_if_refused(void)
     /* A condition that cannot be asked costs no number. */
     uint64_t before = self->control->operations;
     kw_record record = desk_record(self, "jobs", "owner=me");
-    kw_condition_on_field condition = {desk_field(self, "jobs", "id"), KW_COMPARE_EQUAL, KW_VALUE_ABSENT};
+    kw_condition_on_field condition = {desk_pick(self, "jobs", "id"), KW_COMPARE_EQUAL, KW_VALUE_ABSENT};
     self->done = false;
     kw_verb_put_if(&self->call, desk_table(self, "jobs"), &record, &condition, self->options, decided, self);
     desk_wait(self);

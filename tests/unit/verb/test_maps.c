@@ -188,9 +188,10 @@ test_cursor(void)
 /* --- atomic writes -------------------------------------------------------------------------------- */
 
 static void
-decided(void *user, bool applied, const kw_error *error)
+decided(void *user, bool applied, kw_record made, const kw_error *error)
 {
     desk *self = user;
+    g_assert_null(made.values);
     self->done = true;
     self->applied = applied;
     self->error = error ? *error : KW_ERROR_NONE;

@@ -3,6 +3,7 @@
 #include "unit/verb/desk.h"
 
 #include <limits.h>
+#include <math.h>
 
 #define RECORDS 300
 
@@ -17,6 +18,8 @@ static const char policy[] = "store: {kind: embedded}\n"
                              "      small: {type: int, form: raw4}\n"
                              "      text: {type: int, form: text}\n"
                              "      real: double\n"
+                             "      real4: {type: double, form: raw4}\n"
+                             "      realp: {type: double, form: phoenix}\n"
                              "      flag: bool\n"
                              "    key:\n"
                              "      - field: {name: owner, encoding: terminated}\n"
@@ -58,6 +61,9 @@ test_texts(void)
     expect_note(self, "things owner=a columns=name",
                 "(FirstKeyOnlyFilter () OR QualifierFilter (=, 'binary:name'))");
     expect_note(self, "things owner=a columns=id", "FirstKeyOnlyFilter ()");
+    /* A range without ends is no condition: rows without the column are among the answers. */
+    expect_note(self, "things owner=a columns=name name=..",
+                "(FirstKeyOnlyFilter () OR QualifierFilter (=, 'binary:name'))");
     desk_free(self);
 }
 
@@ -89,7 +95,7 @@ random_thing(int id)
                    .small = g_test_rand_int_range(-3, 4),
                    .text = g_test_rand_int_range(-3, 4),
                    .name = names[g_test_rand_int_range(0, 5)],
-                   .real = g_test_rand_int_range(-2, 3) / 2.0,
+                   .real = g_test_rand_int_range(0, 9) ? g_test_rand_int_range(-3, 4) / 2.0 : -0.0,
                    .flag = g_test_rand_bit()};
 }
 
@@ -97,8 +103,9 @@ static void
 put_thing(desk *self, const thing *what)
 {
     GString *text = g_string_new(NULL);
-    g_string_printf(text, "owner=o id=%d name=%s small=%d text=%d real=%g flag=%s", what->id, what->name,
-                    what->small, what->text, what->real, what->flag ? "true" : "false");
+    g_string_printf(text, "owner=o id=%d name=%s small=%d text=%d real=%g real4=%g realp=%g flag=%s",
+                    what->id, what->name, what->small, what->text, what->real, what->real, what->real,
+                    what->flag ? "true" : "false");
     if (what->level != INT_MIN)
         g_string_append_printf(text, " level=%d", what->level);
     desk_put(self, "things", text->str);
@@ -114,8 +121,9 @@ typedef struct asked {
 static asked
 random_question(void)
 {
-    static const char *const fields[] = {"level", "small", "text"};
-    asked self = {.kind = g_test_rand_int_range(0, 6), .from = g_test_rand_int_range(-6, 6), .name = "it's"};
+    static const char *const fields[] = {"level", "small", "text"}, *const reals[] = {"real", "real4",
+                                                                                      "realp"};
+    asked self = {.kind = g_test_rand_int_range(0, 9), .from = g_test_rand_int_range(-6, 6), .name = "it's"};
     self.to = self.from + g_test_rand_int_range(1, 9);
     if (self.kind < 3)
         self.text = g_strdup_printf("%s=%d..%d", fields[self.kind], self.from, self.to);
@@ -123,9 +131,20 @@ random_question(void)
         self.text = g_strdup("name=it's|b");
     else if (self.kind == 4)
         self.text = g_strdup_printf("real=%g", self.from / 2.0);
+    else if (self.kind > 5)
+        self.text = g_strdup_printf("%s=%g..%g", reals[self.kind - 6], self.from / 4.0, self.to / 4.0);
     else
         self.text = g_strdup_printf("flag=%s", self.from > 0 ? "true" : "false");
     return self;
+}
+
+/* -0 lies below 0, as it does in keys. */
+static bool
+within(double real, double from, double to)
+{
+    bool below_from = real < from || (real == from && signbit(real) > signbit(from));
+    bool below_to = real < to || (real == to && signbit(real) > signbit(to));
+    return !below_from && below_to;
 }
 
 static bool
@@ -138,7 +157,9 @@ matches(const asked *self, const thing *what)
     if (self->kind == 3)
         return g_str_equal(what->name, "it's") || g_str_equal(what->name, "b");
     if (self->kind == 4)
-        return what->real == self->from / 2.0;
+        return what->real == self->from / 2.0 && signbit(what->real) == signbit(self->from / 2.0);
+    if (self->kind > 5)
+        return within(what->real, self->from / 4.0, self->to / 4.0);
     return what->flag == (self->from > 0);
 }
 
@@ -161,7 +182,8 @@ test_no_row_is_lost(void)
         for (int k = 0; k < RECORDS; k++) {
             expected += matches(&question, &things[k]);
             at_end += (question.kind == 0 && things[k].level == question.to) ||
-                      (question.kind == 1 && things[k].small == question.to);
+                      (question.kind == 1 && things[k].small == question.to) ||
+                      (question.kind > 5 && things[k].real == question.to / 4.0);
         }
         guint read_twice = strstr(also[form], "page=") ? expected + 7 : 8; /* a page at most for each page */
         uint64_t before = self->control->rows_given;
@@ -180,6 +202,89 @@ test_no_row_is_lost(void)
     desk_free(self);
 }
 
+/* --- keys ----------------------------------------------------------------------------------------- */
+
+static const char events[] = "store: {kind: embedded}\n"
+                             "tables:\n"
+                             "  events:\n"
+                             "    fields:\n"
+                             "      owner: {type: string, max_bytes: 8}\n"
+                             "      ts: {type: timestamp, unit: ms}\n"
+                             "      kind: {type: int}\n"
+                             "      text: {type: string, max_bytes: 8}\n"
+                             "      note: string\n"
+                             "    key:\n"
+                             "      - field: {name: owner, encoding: terminated}\n"
+                             "      - field: ts\n"
+                             "      - field: {name: kind, width: 2}\n"
+                             "      - hash: {of: [text], algorithm: md5, take: 2}\n"
+                             "      - field: text\n";
+
+#define KEYS "the store is asked to sift keys: behind what the ranges know, "
+
+static void
+expect_keys(desk *self, const char *question, const char *patterns)
+{
+    kw_scan_request request = desk_request(self, question);
+    const kw_plan *plan = NULL;
+    kw_error error = KW_ERROR_NONE;
+    const char *found = "";
+    g_assert_true(kw_verb_explain(&self->call, &request, &plan, &error));
+    for (size_t i = 0; i < plan->notes_count; i++)
+        if (g_str_has_prefix(plan->notes[i], KEYS))
+            found = plan->notes[i] + strlen(KEYS);
+    g_assert_cmpstr(found, ==, patterns);
+    desk_clear(self);
+}
+
+static void
+test_keys(void)
+{
+    desk *self = desk_new(events);
+    expect_keys(self, "events owner=a", "");
+    expect_keys(self, "events owner=a ts=5..9", "");
+    expect_keys(self, "events owner=a kind=7", "(8 any) \\x80\\x07");
+    expect_keys(self, "events owner=a ts=5..9 kind=7|9", "(8 any) \\x80\\x07 or (8 any) \\x80\\x09");
+    expect_keys(self, "events owner=a kind=3..5", "(8 any) \\x80\\x03 or (8 any) \\x80\\x04");
+    expect_keys(self, "events owner=a kind=1..900",
+                "(8 any) \\x80 or (8 any) \\x81 or (8 any) \\x82 or (8 any) \\x83");
+    expect_keys(self, "events owner=a text=x", "(10 any) 9dx");
+    expect_keys(self, "events owner=a kind=7 text=x order=desc", "(8 any) \\x80\\x079dx");
+    expect_keys(self, "events owner=a|bcd kind=7", "(8 any) \\x80\\x07");
+    expect_keys(self, "events owner=a kind=7 filter=PageFilter(3)", "");
+    expect_keys(self, "events owner=a note=x", "");
+    desk_free(self);
+}
+
+static void
+test_keys_are_sifted(void)
+{
+    static const char *const also[] = {"", " order=desc", " page=3", " columns=text"};
+    desk *self = desk_new(events);
+    for (int i = 0; i < RECORDS; i++) {
+        g_autofree char *text = g_strdup_printf("owner=o ts=%d kind=%d text=t%d note=n", i, i % 30, i % 7);
+        desk_put(self, "events", text);
+    }
+    for (int i = 0; i < 100; i++) {
+        int kind = g_test_rand_int_range(0, 30), most = kind + g_test_rand_int_range(1, 5), word = i % 7;
+        g_autofree char *text =
+            g_strdup_printf("events owner=o kind=%d..%d text=t%d%s", kind, most, word, also[i % 4]);
+        guint expected = 0, count = 0;
+        for (int k = 0; k < RECORDS; k++)
+            expected += k % 30 >= kind && k % 30 < most && k % 7 == word;
+        uint64_t before = self->control->rows_given;
+        g_autofree char *rows = desk_scan_all(self, text);
+        for (const char *at = rows; (at = strchr(at, '\n')); at++)
+            count++;
+        if (count != expected)
+            g_error("%s gives %u rows, not %u: %s", text, count, expected, rows);
+        guint read_twice = strstr(text, "page=") ? expected + 3 : 0; /* a page at most for each page */
+        g_assert_cmpuint(self->control->rows_given - before, <=, expected + read_twice);
+        desk_clear(self);
+    }
+    desk_free(self);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -187,5 +292,7 @@ main(int argc, char **argv)
     g_test_add_func("/verb/push/texts", test_texts);
     g_test_add_func("/verb/push/bad filter", test_bad_filter);
     g_test_add_func("/verb/push/no row is lost", test_no_row_is_lost);
+    g_test_add_func("/verb/push/keys", test_keys);
+    g_test_add_func("/verb/push/keys are sifted", test_keys_are_sifted);
     return g_test_run();
 }

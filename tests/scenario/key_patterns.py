@@ -1,0 +1,195 @@
+"""Conditions on fields of the key behind a gap: the store sifts keys by patterns, and the answers are the same.
+
+Random rules, records and questions. Each question is asked twice: as it is, and beside a filter that counts rows
+(PageFilter), next to which nothing is left to the store; both must have the rows that brute force finds, in the same
+order, in pages and backward. Over all, the store must have given far fewer rows with patterns.
+
+Arguments: `embedded`, or `hbase` for the one that the file in KW_HBASE_ENV tells of. KW_SEED repeats a run.
+"""
+import json
+import os
+import pathlib
+import random
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from keyway_gateway import Gateway, plain, record, value  # noqa: E402
+from keyway_thrift.ttypes import Code, KeywayError, Options, Order, Outcome, Query, Range  # noqa: E402
+
+SKIPPED = 77
+TABLES = 4
+RECORDS = 300
+QUESTIONS = 25
+EVERYTHING = "PageFilter(1000000)"
+NOTE = "the store is asked to sift keys"
+
+# Pieces of keys in any order, each of a fixed width; DESC becomes `, order: desc` or nothing.
+PIECES = [
+    "{salt: {buckets: 4, of: [owner]}}",
+    "{hash: {of: [word], algorithm: md5, take: 4}}",
+    "{field: {name: owner, encoding: fixed, width: 4}}",
+    "{field: {name: tsDESC}}",
+    "{field: {name: kind, width: 2DESC}}",
+    "{field: {name: code, encoding: decimal, width: 5}}",
+    "{field: {name: realDESC}}",
+    "{enum: state}",
+]
+FIELDS = """    fields:
+      owner: {type: string, max_bytes: 4}
+      word: {type: string, max_bytes: 8}
+      ts: {type: timestamp, unit: ms}
+      kind: int
+      code: int
+      real: double
+      state: {type: string, values: [new, open, done]}
+      note: string
+"""
+TS = 1_700_000_000_000
+
+
+def draw_table(chance, name):
+    pieces = chance.sample(PIECES, len(PIECES)) + ["{field: word}"]
+    rule = "".join("      - " + piece.replace("DESC", chance.choice(["", ", order: desc"])) + "\n" for piece in pieces)
+    return f"  {name}:\n" + FIELDS + "    key:\n" + rule
+
+
+def draw_record(chance, number):
+    return {"owner": chance.choice(["ann", "bob", "eve"]), "word": chance.choice(["", "a", "ab", "zebra"]),
+            "ts": TS + chance.randrange(20) * chance.choice([1, 1000, 10**7]), "kind": chance.randrange(-3, 300),
+            "code": chance.randrange(0, 400), "real": chance.choice([-1.5, -0.25, 0.0, 3.25, 1e9]) + number % 3,
+            "state": chance.choice(["new", "open", "done"]), "note": f"n{number}"}
+
+
+def draw_question(chance, records):
+    """Bounds, lists and a range over some fields of a record, so that something is found."""
+    like = chance.choice(records)
+    fields = chance.sample(["owner", "word", "ts", "kind", "code", "real", "state"], chance.randrange(1, 4))
+    bound, any_of, ranged = {}, {}, None
+    for field in fields:
+        way = chance.random()
+        if way < 0.2:
+            any_of[field] = sorted({like[field], *(chance.choice(records)[field] for _ in range(chance.randrange(1, 5)))})
+        elif way < 0.5 and ranged is None and field not in ("owner", "word", "state"):
+            width = {"ts": 10**chance.randrange(1, 9), "kind": chance.choice([1, 5, 100]), "code": 30, "real": 2.5}[field]
+            ranged = (field, like[field] - width // 2, like[field] + width)
+        else:
+            bound[field] = like[field]
+    return bound, any_of, ranged
+
+
+def meets(fields, question):
+    bound, any_of, ranged = question
+    return (all(fields[name] == wanted for name, wanted in bound.items())
+            and all(fields[name] in wanted for name, wanted in any_of.items())
+            and (ranged is None or ranged[1] <= fields[ranged[0]] < ranged[2]))
+
+
+def scan(data, table, question, **more):
+    bound, any_of, ranged = question
+    query = Query(table, bound=record(**bound), full_scan=True,
+                  bound_any={name: [value(one) for one in values] for name, values in any_of.items()}, **more)
+    if ranged:
+        query.range = Range(ranged[0], value(ranged[1]), value(ranged[2]))
+    page = data.scan(query)
+    rows, scanned = list(page.rows), page.rows_scanned
+    while page.cursor is not None:
+        page = data.nextPage(page.cursor, Options())
+        rows += page.rows
+        scanned += page.rows_scanned
+    return [plain(row) for row in rows], scanned, query
+
+
+def judge(admin, data, table, records, question, chance, tally):
+    more = {"order": chance.choice([None, None, Order.ASCENDING, Order.DESCENDING]), "page_rows": chance.choice([None, 20])}
+    try:
+        with_patterns, scanned, query = scan(data, table, question, **more)
+    except KeywayError as error:
+        if "order" not in error.message:
+            raise
+        more["order"] = None  # this path has none
+        with_patterns, scanned, query = scan(data, table, question, **more)
+    without, scanned_all, _ = scan(data, table, question, filter=EVERYTHING, **more)
+    wanted = [fields for fields in records if meets(fields, question)]
+
+    def by_note(rows):
+        return sorted(rows, key=lambda row: row["note"])
+
+    if by_note(with_patterns) != by_note(wanted):
+        sys.exit(f"{table} {question}: {len(with_patterns)} rows, not {len(wanted)}")
+    if by_note(without) != by_note(wanted):
+        sys.exit(f"{table} {question} without patterns: {len(without)} rows, not {len(wanted)}")
+    if with_patterns != without:
+        sys.exit(f"{table} {question}: another order")
+    tally["questions"] += 1
+    tally["rows"] += len(wanted)
+    if any(NOTE in note for note in admin.explain(query).notes):
+        tally["sifted by patterns"] += 1
+        tally["scanned with"] += scanned
+        tally["scanned without"] += scanned_all
+
+
+def policy_for(store, chance):
+    name = f"patterns_{os.getpid()}_{int(time.time())}"
+    if store == "embedded":
+        where = "{kind: embedded, path: FOLDER/data}"
+    else:
+        with open(os.environ["KW_HBASE_ENV"], encoding="utf-8") as file:
+            told = dict(line.strip().split("=", 1) for line in file if "=" in line)
+        if "KW_HBASE_SKIP" in told:
+            print("SKIPPED:", told["KW_HBASE_SKIP"])
+            sys.exit(SKIPPED)
+        where = (f"{{kind: hbase, servers: [{told['KW_HBASE_FRAMED']}], transport: framed, protocol: compact, "
+                 f"create_missing: true, catalog: {name}_catalog}}")
+    tables = [f"{name}_{number}" for number in range(TABLES)]
+    text = (f"listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nstore: {where}\ntables:\n"
+            + "".join(draw_table(chance, table) for table in tables))
+    return text.replace("{", "{{").replace("}", "}}").replace("FOLDER", "{folder}"), tables
+
+
+def put_all(data, table, records):
+    """Waits for a store that makes its tables yet."""
+    until = time.monotonic() + 60
+    while True:
+        try:
+            return data.putMany(table, [record(**fields) for fields in records], None)
+        except KeywayError as error:
+            if error.code != Code.UNAVAILABLE or time.monotonic() > until:
+                raise
+            time.sleep(0.2)
+
+
+def play(gateway, tables, chance):
+    tally = dict.fromkeys(["questions", "rows", "sifted by patterns", "scanned with", "scanned without"], 0)
+    data, admin = gateway.data(), gateway.admin()
+    for table in tables:
+        records = list({tuple(one[name] for name in one if name != "note"): one
+                        for one in (draw_record(chance, number) for number in range(RECORDS))}.values())
+        for one in put_all(data, table, records):
+            if one.outcome != Outcome.OK:
+                sys.exit(f"putMany: {one}")
+        for _ in range(QUESTIONS):
+            judge(admin, data, table, records, draw_question(chance, records), chance, tally)
+    data.close()
+    admin.close()
+    return tally
+
+
+def main():
+    store = sys.argv[1]
+    seed = int(os.environ.get("KW_SEED", time.time_ns() % 2**32))
+    print(f"seed {seed}", flush=True)
+    chance = random.Random(seed)
+    policy, tables = policy_for(store, chance)
+    with Gateway(policy) as gateway:
+        tally = play(gateway, tables, chance)
+    print(json.dumps(tally))
+    if tally["sifted by patterns"] < tally["questions"] / 3:
+        sys.exit("too few questions had patterns")
+    share = 2 if store == "hbase" else 1  # the embedded store counts the rows that it looks at
+    if tally["scanned with"] * share >= tally["scanned without"]:
+        sys.exit("patterns spare too few rows")
+
+
+if __name__ == "__main__":
+    main()
