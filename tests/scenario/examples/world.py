@@ -66,7 +66,8 @@ def policy_of(examples, store, redis):
         tables = on_hbase(tables, prefix)
         where = f"servers: [{told_by_hbase()['KW_HBASE_FRAMED']}], transport: framed, protocol: compact"
         head = HEAD.replace("STORE", f"{{kind: hbase, {where}, create_missing: true, catalog: {prefix}catalog}}")
-    sequences = f"sequences: {{counters: redis, redis: {redis}}}\n" if redis else ""
+    # The plays write at dates of their own, whenever they are played.
+    sequences = f"sequences: {{counters: redis, redis: {redis}, keep: 3650d}}\n" if redis else "sequences: {keep: 3650d}\n"
     text = head.replace("SEQUENCES", sequences) + tables
     return text.replace("{", "{{").replace("}", "}}").replace("FOLDER", "{folder}")
 
