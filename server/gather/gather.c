@@ -340,6 +340,7 @@ complete(kw_gather *gather)
                         .position = gather->position,
                         .scanned = gather->scanned,
                         .bytes = gather->page_bytes};
+    gather->scanned = 0; /* what arrives before the next page counts for that one */
     done(gather->user, &page, NULL);
 }
 
@@ -426,7 +427,6 @@ kw_gather_page(kw_gather *gather, uint32_t max_rows, size_t max_bytes, kw_deadli
     gather->max_bytes = max_bytes;
     gather->count = 0;
     gather->page_bytes = 0;
-    gather->scanned = 0;
     gather->finished_before = gather->finished_groups;
     gather->busy = true;
     gather->starting = true;

@@ -340,6 +340,33 @@ test_budget(void)
     }
 }
 
+/* What the store looks at between two pages of one gather is told as well: all pages together tell every row.
+ */
+static void
+test_scanned_between_pages(void)
+{
+    bed *self = even_bed(4, 500, false);
+    kw_gather_spec spec = bed_spec(self);
+    spec.buffer_bytes = 8 * 1024;
+    spec.filter = KW_BYTES_LITERAL("RowFilter (=, 'substring:1')");
+    spec.more_pages = true;
+    self->control->rows_read = 0;
+    kw_gather *gather = kw_gather_new(self->door, &spec);
+    uint64_t scanned = 0;
+    do {
+        bed_page(self, gather, 50, 1 << 20);
+        g_assert_false(self->failed);
+        scanned += self->scanned;
+        for (int i = 0; i < 20; i++)
+            uv_run(kw_loop_uv(self->loop), UV_RUN_NOWAIT);
+    } while (!self->end);
+    kw_gather_free(gather);
+    g_assert_cmpuint(self->control->rows_given, <, self->control->rows_read);
+    g_assert_cmpuint(self->control->rows_read, ==, 4 * 500);
+    g_assert_cmpuint(scanned, ==, 4 * 500);
+    bed_free(self);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -354,5 +381,6 @@ main(int argc, char **argv)
     g_test_add_func("/gather/demand/filter", test_filter);
     g_test_add_func("/gather/demand/row size", test_row_size);
     g_test_add_func("/gather/demand/budget", test_budget);
+    g_test_add_func("/gather/demand/scanned_between_pages", test_scanned_between_pages);
     return g_test_run();
 }
