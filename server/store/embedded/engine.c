@@ -36,6 +36,22 @@ kw_engine_iterator_good(const rocksdb_iterator_t *iterator, kw_error *ret_error)
     return !failed || kw_engine_failed(failed, "reading", ret_error);
 }
 
+kw_bytes
+kw_engine_key(const rocksdb_iterator_t *at)
+{
+    size_t size;
+    const char *key = rocksdb_iter_key(at, &size);
+    return kw_bytes_of(key, size);
+}
+
+kw_bytes
+kw_engine_value(const rocksdb_iterator_t *at)
+{
+    size_t size;
+    const char *value = rocksdb_iter_value(at, &size);
+    return kw_bytes_of(value, size);
+}
+
 /* --- row prefixes, for bloom filters --------------------------------------------------------------- */
 
 static char *

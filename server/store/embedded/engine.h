@@ -28,5 +28,9 @@ bool kw_engine_failed(char *message, const char *doing, kw_error *ret_error);
 /* False when the iterator stopped because of an error. */
 bool kw_engine_iterator_good(const rocksdb_iterator_t *iterator, kw_error *ret_error);
 
+/* The entry that the iterator stands on: slices of RocksDB's, until it moves. */
+kw_bytes kw_engine_key(const rocksdb_iterator_t *at);
+kw_bytes kw_engine_value(const rocksdb_iterator_t *at);
+
 /* Entries of a dropped table: whole files go now, the rest when compaction comes by. */
 void kw_engine_forget_table(kw_engine *engine, uint32_t id);

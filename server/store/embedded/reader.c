@@ -1,5 +1,7 @@
 #include "store/embedded/reader.h"
 
+#include "store/embedded/engine.h"
+
 #define STEPS_BEFORE_SEEK 8
 #define ASIDE_MAX ((size_t)256 * 1024)
 
@@ -28,29 +30,13 @@ kw_reader_clear(kw_reader *reader)
     *reader = (kw_reader){0};
 }
 
-static kw_bytes
-entry_key(const kw_reader *reader)
-{
-    size_t size;
-    const char *key = rocksdb_iter_key(reader->at, &size);
-    return kw_bytes_of(key, size);
-}
-
-static kw_bytes
-entry_value(const kw_reader *reader)
-{
-    size_t size;
-    const char *value = rocksdb_iter_value(reader->at, &size);
-    return kw_bytes_of(value, size);
-}
-
 /* Is the iterator in the present row? ret_rest is the entry's key behind the row prefix. */
 static bool
 in_row(const kw_reader *reader, kw_bytes *ret_rest)
 {
     if (!rocksdb_iter_valid(reader->at))
         return false;
-    kw_bytes key = entry_key(reader);
+    kw_bytes key = kw_engine_key(reader->at);
     if (!kw_bytes_starts_with(key, kw_buffer_bytes(&reader->prefix)))
         return false;
     *ret_rest = kw_bytes_skip(key, reader->prefix.size);
@@ -94,7 +80,7 @@ feed_row(kw_reader *reader, bool leave)
     kw_bytes rest;
     int skipped = 0;
     while (in_row(reader, &rest)) {
-        switch (kw_view_take(&reader->view, rest, entry_value(reader))) {
+        switch (kw_view_take(&reader->view, rest, kw_engine_value(reader->at))) {
         case KW_VIEW_ROW_DONE:
             if (leave)
                 leave_row(reader);
@@ -133,7 +119,7 @@ end_row(kw_reader *reader, kw_row *ret_row)
 static void
 begin_present_row(kw_reader *reader)
 {
-    kw_bytes key = entry_key(reader);
+    kw_bytes key = kw_engine_key(reader->at);
     size_t size = kw_key_row_size(key);
     g_assert(size > 0);
     reader->prefix.size = 0;
@@ -175,7 +161,7 @@ lay_aside(kw_reader *reader)
     g_array_set_size(reader->places, 0);
     reader->aside.size = 0;
     while (in_row(reader, &rest)) {
-        kw_bytes value = entry_value(reader);
+        kw_bytes value = kw_engine_value(reader->at);
         if (reader->aside.size + rest.size + value.size > ASIDE_MAX)
             return false;
         place here = {reader->aside.size, (uint32_t)rest.size, (uint32_t)value.size};

@@ -139,10 +139,9 @@ place_iterator(embedded_run *run)
 static void
 remember_place(embedded_run *run)
 {
-    size_t size;
-    const uint8_t *key = (const uint8_t *)rocksdb_iter_key(run->at, &size);
+    kw_bytes key = kw_engine_key(run->at);
     run->resume.size = 0;
-    kw_buffer_append(&run->resume, kw_bytes_of(key, kw_key_row_size(kw_bytes_of(key, size))));
+    kw_buffer_append(&run->resume, kw_bytes_of(key.data, kw_key_row_size(key)));
 }
 
 static bool
@@ -202,21 +201,13 @@ take_row(embedded_run *run)
 /* Entries that are stepped over before a seek. */
 #define STEPS_BEFORE_SEEK 16
 
-static kw_bytes
-present_key(const embedded_run *run)
-{
-    size_t size;
-    const char *key = rocksdb_iter_key(run->at, &size);
-    return kw_bytes_of(key, size);
-}
-
 /* Does the row at hand match the patterns? run->key is its key then. */
 static bool
 is_of_form(embedded_run *run)
 {
     if (run->spec.patterns.count == 0)
         return true;
-    kw_bytes key = present_key(run);
+    kw_bytes key = kw_engine_key(run->at);
     kw_bytes escaped = kw_key_row_escaped(kw_bytes_of(key.data, kw_key_row_size(key)));
     run->key.size = 0;
     kw_key_unescape(kw_buffer_reserve(&run->key, escaped.size), escaped);
@@ -247,7 +238,7 @@ find_step(embedded_run *run)
     if (!reversed || step_behind(&run->step)) {
         kw_key_row(&run->key, run->selection.table->id, kw_buffer_bytes(&run->step));
     } else { /* nothing lies between: the row's neighbour */
-        kw_bytes present = present_key(run);
+        kw_bytes present = kw_engine_key(run->at);
         kw_buffer_append(&run->key, kw_bytes_of(present.data, kw_key_row_size(present)));
     }
     return true;
@@ -256,7 +247,7 @@ find_step(embedded_run *run)
 static bool
 has_arrived(const embedded_run *run)
 {
-    int order = kw_bytes_compare(present_key(run), kw_buffer_bytes(&run->key));
+    int order = kw_bytes_compare(kw_engine_key(run->at), kw_buffer_bytes(&run->key));
     return run->spec.reversed ? order < 0 : order >= 0;
 }
 
