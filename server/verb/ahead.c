@@ -49,9 +49,7 @@ static void
 page_free(page_ahead *page)
 {
     kw_scan_free(page->scan);
-    kw_policy_unref((kw_policy *)page->call.policy);
-    kw_keyring_unref(page->call.keyring);
-    kw_arena_free(page->call.arena);
+    kw_call_release(&page->call);
 }
 
 /* One under way is given up at once: the door does not wait for what comes behind its last read. */
@@ -151,20 +149,16 @@ static void
 read_page(kw_ahead *ahead, const kw_call *like, kw_bytes cursor, uint64_t writes, kw_scan *scan,
           kw_deadline scan_until)
 {
-    kw_arena *arena = kw_arena_new();
-    page_ahead *page = KW_ARENA_NEW(arena, page_ahead);
+    kw_call call = kw_call_hold(like);
+    page_ahead *page = KW_ARENA_NEW(call.arena, page_ahead);
     page->of = ahead;
     page->scan = scan;
     page->scan_until = scan_until;
     page->writes = writes;
-    page->call = *like;
-    page->call.arena = arena;
-    page->call.policy = kw_policy_ref((kw_policy *)like->policy);
-    page->call.keyring = kw_keyring_ref(like->keyring);
-    page->call.identity = kw_arena_copy(arena, like->identity);
+    page->call = call;
     page->call.deadline = kw_deadline_in_ms(READ_MS);
     page->call.request_id = "read-ahead";
-    page->cursor = kw_arena_copy(arena, cursor);
+    page->cursor = kw_arena_copy(call.arena, cursor);
     page->link.data = page;
     g_queue_push_tail_link(&ahead->pages, &page->link);
     ahead->reading++;

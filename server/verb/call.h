@@ -45,6 +45,12 @@ typedef struct kw_call {
     const char *request_id;
 } kw_call;
 
+/* A call like this one that outlives it: an arena of its own, references to policy and keyring, a copy of the
+ * identity, no request id. */
+kw_call kw_call_hold(const kw_call *like);
+/* Gives up what kw_call_hold took; the call may lie in its own arena. */
+void kw_call_release(const kw_call *call);
+
 typedef struct kw_write_options {
     kw_durability durability;
     bool has_timestamp;

@@ -47,11 +47,8 @@ kw_scan_free(kw_scan *scan)
     g_array_free(scan->records, TRUE);
     kw_arena_free(scan->scratch);
     kw_arena_free(scan->planning);
-    if (!scan->lives)
-        return;
-    kw_policy_unref((kw_policy *)scan->call.policy);
-    kw_keyring_unref(scan->call.keyring);
-    kw_arena_free(scan->call.arena);
+    if (scan->lives)
+        kw_call_release(&scan->call);
 }
 
 /* --- rows ------------------------------------------------------------------------------------------ */
@@ -266,19 +263,6 @@ kw_scan_next(kw_scan *scan, kw_call *call, kw_scan_done done, void *user)
 
 /* --- whole scans ----------------------------------------------------------------------------------- */
 
-/* A call of the scan's own. */
-static kw_call
-call_like(const kw_call *like)
-{
-    kw_call call = *like;
-    call.arena = kw_arena_new();
-    call.policy = kw_policy_ref((kw_policy *)like->policy);
-    call.keyring = kw_keyring_ref(like->keyring);
-    call.identity = kw_arena_copy(call.arena, like->identity);
-    call.request_id = NULL;
-    return call;
-}
-
 /* good false: ret_error says why. Everything belongs to the call's arena. */
 static kw_scan *
 live_scan(const kw_call *call, const kw_scan_request *request, const kw_position *position, bool good,
@@ -320,7 +304,7 @@ kw_scan *
 kw_scan_of_request(const kw_call *like, const kw_scan_request *request, kw_error *ret_error)
 {
     static const kw_position from_the_start;
-    kw_call call = call_like(like);
+    kw_call call = kw_call_hold(like);
     kw_scan_request copy = {0};
     bool good = copy_request(request, call.arena, &copy, ret_error);
     return live_scan(&call, &copy, &from_the_start, good, ret_error);
@@ -329,7 +313,7 @@ kw_scan_of_request(const kw_call *like, const kw_scan_request *request, kw_error
 kw_scan *
 kw_scan_of_cursor(const kw_call *like, kw_bytes cursor, kw_error *ret_error)
 {
-    kw_call call = call_like(like);
+    kw_call call = kw_call_hold(like);
     kw_scan_request request = {0};
     kw_position position = {0};
     bool good = kw_page_open_cursor(&call, kw_arena_copy(call.arena, cursor), &request, &position, ret_error);

@@ -1,0 +1,21 @@
+#include "verb/call.h"
+
+kw_call
+kw_call_hold(const kw_call *like)
+{
+    kw_call call = *like;
+    call.arena = kw_arena_new();
+    call.policy = kw_policy_ref((kw_policy *)like->policy);
+    call.keyring = kw_keyring_ref(like->keyring);
+    call.identity = kw_arena_copy(call.arena, like->identity);
+    call.request_id = NULL;
+    return call;
+}
+
+void
+kw_call_release(const kw_call *call)
+{
+    kw_policy_unref((kw_policy *)call->policy);
+    kw_keyring_unref(call->keyring);
+    kw_arena_free(call->arena);
+}
