@@ -182,6 +182,16 @@ likely_value(const kw_test_world *world, size_t field)
     return world->records[random_below((unsigned)world->count)].values[field];
 }
 
+/* `number` moved by `step`, held at the ends of what a field can be. */
+static int64_t
+moved(int64_t number, int64_t step)
+{
+    int64_t sum;
+    if (__builtin_add_overflow(number, step, &sum))
+        return step < 0 ? INT64_MIN : INT64_MAX;
+    return sum;
+}
+
 /* An hour to some days from a time that some record has: many pieces, but not without end. */
 static void
 ask_about_time(const kw_test_world *world, kw_question *question)
@@ -191,9 +201,9 @@ ask_about_time(const kw_test_world *world, kw_question *question)
     int64_t length = lengths_ms[random_below(G_N_ELEMENTS(lengths_ms))];
     question->range_field = (int)field;
     question->from = likely_value(world, field);
-    question->from.number -= random_below(2) ? length / 2 : 0;
+    question->from.number = moved(question->from.number, random_below(2) ? -length / 2 : 0);
     question->to = question->from;
-    question->to.number += length;
+    question->to.number = moved(question->to.number, length);
     ((kw_bound *)question->bounds)[field].count = 0;
 }
 
