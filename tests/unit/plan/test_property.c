@@ -573,7 +573,8 @@ read_windows(const kw_test_world *world, const kw_plan *plan, kw_question *quest
     tally->cut_short++;
     bool rising = plan->question->window.most < plan->rest.least;
     kw_value *end = rising ? &question->to : &question->from;
-    end->number = rising ? plan->question->window.most : plan->question->window.least;
+    *end = (kw_value){.kind = KW_VALUE_NUMBER,
+                      .number = rising ? plan->question->window.most : plan->question->window.least};
     question->to_inclusive = question->to_inclusive || rising;
     question->from_inclusive = question->from_inclusive || !rising;
     return count;
