@@ -204,6 +204,12 @@ KW_CLIENT_API bool kw_client_put_if(kw_client *client, const char *table, const 
                                     const kw_condition *condition, const kw_call_options *options,
                                     bool *ret_written, GError **error);
 
+/* The same, and tells what the gateway made as kw_client_put does: ret_made (may be NULL) is NULL when it
+ * made nothing, and when the record was not written. */
+KW_CLIENT_API bool kw_client_compare_and_put(kw_client *client, const char *table, const kw_record *record,
+                                             const kw_condition *condition, const kw_call_options *options,
+                                             bool *ret_written, kw_record **ret_made, GError **error);
+
 /* Reserves `count` numbers of a field that the gateway makes (a sequence, a snowflake): *ret_first and the
  * following ones, *ret_count in all, which is less where a range ends. scope: what chooses the sequence, as
  * the timestamp of one that begins anew with each minute; else NULL. */

@@ -106,6 +106,14 @@ struct Written {
   3: optional Failure failure
 }
 
+/** What became of a write on a condition. */
+struct Decided {
+  /** The stored record met the condition, and the record is written. */
+  1: required bool applied,
+  /** Fields that the gateway made, as in Written. Absent when it made none, or when nothing was written. */
+  2: optional Record made
+}
+
 /** What a point read found. Neither member set: there is no such record. */
 struct Found {
   1: optional Record record,
@@ -449,6 +457,8 @@ service Data {
   Record increment(1: string table, 2: Record key, 3: map<string, i64> amounts, 4: Options options) throws (1: KeywayError failure),
   /** Writes the record if the stored one meets the condition; answers whether it did. */
   bool putIf(1: string table, 2: Record record, 3: Condition condition, 4: Options options) throws (1: KeywayError failure),
+  /** putIf for tables whose fields the gateway makes: tells what was made, as put does. */
+  Decided compareAndPut(1: string table, 2: Record record, 3: Condition condition, 4: Options options) throws (1: KeywayError failure),
   Page scan(1: Query query) throws (1: KeywayError failure),
   /** The page behind a cursor, on any gateway. It may have been read up to a second before it is asked for, but never before a write
    *  that this gateway had answered by then. */

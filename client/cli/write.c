@@ -94,16 +94,20 @@ put_if(kw_cli *cli, const kw_table_info *table, const kw_record *record, const p
 {
     g_auto(kw_held_value) held = {0};
     g_autofree char *name = NULL;
+    g_autoptr(kw_record) made = NULL;
     kw_condition condition;
     GError *error = NULL;
     bool written = false;
 
     if (!condition_of(words, table, &condition, &held, &name, &error) ||
-        !kw_client_put_if(cli->client, table->name, record, &condition, options, &written, &error))
+        !kw_client_compare_and_put(cli->client, table->name, record, &condition, options, &written, &made,
+                                   &error))
         return kw_cli_fail(error, "put");
-    if (!written)
+    if (!written) {
         g_printerr("keyway: not written: the stored record does not meet the condition\n");
-    return written ? KW_EXIT_OK : KW_EXIT_INVALID;
+        return KW_EXIT_INVALID;
+    }
+    return made == NULL || kw_output_one_record(cli, table, NULL, made) ? KW_EXIT_OK : KW_EXIT_FAILED;
 }
 
 static int

@@ -1,4 +1,5 @@
-/* put, putMany, remove, removeMany, increment, putIf, allocate. */
+/* put, putMany, remove, removeMany, increment, putIf, compareAndPut,
+ * allocate. */
 #include "lib/client.h"
 #include "lib/error.h"
 #include "lib/many.h"
@@ -179,6 +180,34 @@ kw_client_put_if(kw_client *client, const char *table, const kw_record *record, 
     if (!kw_exchange_end(&exchange, ok, KW_WRITES, error))
         return false;
     *ret_written = written;
+    return true;
+}
+
+bool
+kw_client_compare_and_put(kw_client *client, const char *table, const kw_record *record,
+                          const kw_condition *condition, const kw_call_options *options, bool *ret_written,
+                          kw_record **ret_made, GError **error)
+{
+    g_autoptr(GObject) thrift_options = (GObject *)kw_call_options_to_thrift(options);
+    g_autoptr(GObject) thrift_condition = (GObject *)condition_to_thrift(condition);
+    g_autoptr(GObject) answer = g_object_new(KEYWAY_TYPE_DECIDED, NULL);
+    KeywayDecided *decided;
+    kw_exchange exchange;
+    bool ok;
+
+    if (!kw_exchange_begin(&exchange, client, "compareAndPut", KW_RESULT_STRUCT, kw_call_deadline(options),
+                           error))
+        return false;
+    ok = keyway_data_client_compare_and_put(exchange.data, (KeywayDecided **)&answer, table,
+                                            kw_record_table(record), (KeywayCondition *)thrift_condition,
+                                            (KeywayOptions *)thrift_options, &exchange.thrown,
+                                            &exchange.failure);
+    if (!kw_exchange_end(&exchange, ok, KW_WRITES, error))
+        return false;
+    decided = (KeywayDecided *)answer;
+    *ret_written = decided->applied;
+    if (ret_made != NULL)
+        *ret_made = decided->__isset_made ? kw_record_take(&decided->made) : NULL;
     return true;
 }
 

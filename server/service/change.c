@@ -1,4 +1,4 @@
-/* increment, putIf and allocate: writes whose answer depends on what is stored. */
+/* increment, putIf (compareAndPut) and allocate: writes whose answer depends on what is stored. */
 #include "service/convert.h"
 #include "service/methods.h"
 #include "service/show.h"
@@ -84,18 +84,34 @@ kw_serve_increment(kw_exchange *exchange)
                           changing_new(exchange, table));
 }
 
-/* --- putIf ------------------------------------------------------------------------------------ */
+/* --- putIf and compareAndPut ------------------------------------------------------------------ */
 
 static void
 reply_put_if(void *user, bool applied, kw_record made, const kw_error *error)
 {
-    (void)made; /* the reply has no room for it */
+    (void)made; /* the reply has no room for it: see compareAndPut */
     changing *what = user;
     if (error)
         kw_exchange_fail(what->exchange, error);
     else
         kw_exchange_reply(what->exchange,
                           &(kw_api_Data_putIf_result){.has_success = true, .success = applied});
+}
+
+static void
+reply_compare_and_put(void *user, bool applied, kw_record made, const kw_error *error)
+{
+    changing *what = user;
+    if (error) {
+        kw_exchange_fail(what->exchange, error);
+        return;
+    }
+    kw_api_Decided *out = KW_EXCHANGE_ALLOC(what->exchange, kw_api_Decided);
+    *out = (kw_api_Decided){.applied = applied, .has_made = made.values != NULL};
+    if (made.values)
+        out->made = kw_convert_record_out(what->table, &made, what->exchange->call.arena);
+    kw_exchange_reply(what->exchange,
+                      &(kw_api_Data_compareAndPut_result){.has_success = true, .success = out});
 }
 
 static bool
@@ -121,8 +137,11 @@ take_condition(const kw_table *table, bool given, const kw_api_Condition *from, 
                         table->name, kw_pick_text(table, pick, arena));
 }
 
-void
-kw_serve_put_if(kw_exchange *exchange)
+/* Both take the same arguments. */
+G_STATIC_ASSERT(sizeof(kw_api_Data_putIf_args) == sizeof(kw_api_Data_compareAndPut_args));
+
+static void
+serve_put_if(kw_exchange *exchange, kw_put_if_done reply)
 {
     const kw_api_Data_putIf_args *args = exchange->args;
     const kw_table *table = NULL;
@@ -136,8 +155,19 @@ kw_serve_put_if(kw_exchange *exchange)
         !take_condition(table, args->has_condition, args->condition, exchange->call.arena, condition, &error))
         kw_exchange_fail(exchange, &error);
     else
-        kw_verb_put_if(&exchange->call, table, record, condition, how, reply_put_if,
-                       changing_new(exchange, table));
+        kw_verb_put_if(&exchange->call, table, record, condition, how, reply, changing_new(exchange, table));
+}
+
+void
+kw_serve_put_if(kw_exchange *exchange)
+{
+    serve_put_if(exchange, reply_put_if);
+}
+
+void
+kw_serve_compare_and_put(kw_exchange *exchange)
+{
+    serve_put_if(exchange, reply_compare_and_put);
 }
 
 /* --- allocate --------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@ static const kw_method methods[KW_API_METHOD_COUNT] = {
     [KW_API_Data_removeMany] = {kw_serve_remove_many, true, true},
     [KW_API_Data_increment] = {kw_serve_increment, true, true},
     [KW_API_Data_putIf] = {kw_serve_put_if, true, true},
+    [KW_API_Data_compareAndPut] = {kw_serve_compare_and_put, true, true},
     [KW_API_Data_scan] = {kw_serve_scan, true, false},
     [KW_API_Data_nextPage] = {kw_serve_next_page, true, false},
     [KW_API_Data_latest] = {kw_serve_latest, true, false},

@@ -21,6 +21,7 @@ void kw_serve_get(kw_exchange *exchange);
 void kw_serve_get_many(kw_exchange *exchange);
 void kw_serve_increment(kw_exchange *exchange);
 void kw_serve_put_if(kw_exchange *exchange);
+void kw_serve_compare_and_put(kw_exchange *exchange);
 void kw_serve_scan(kw_exchange *exchange);
 void kw_serve_next_page(kw_exchange *exchange);
 void kw_serve_latest(kw_exchange *exchange);

@@ -109,6 +109,11 @@ class Handler:
             self.rows[key_of(record)] = record
         return met
 
+    def compareAndPut(self, table, record, condition, options):
+        applied = self.putIf(table, record, condition, options)
+        makes = applied and record["status"].text == "makes"
+        return t.Decided(applied, {"visits": t.Value(number=7)} if makes else None)
+
     def page(self, rows):
         cursor = None
         if len(rows) > 2:

@@ -101,6 +101,9 @@ class Writing(Case):
             self.assertIn("does not meet", self.run_bad(3, gateway, *first, "--if-absent", "status"))
             self.run_ok(gateway, "put", "order_events", "order_id=A", "ts=1", "status=paid", "--if", "status=new")
             self.assertEqual(gateway.handler.rows["A", 1]["status"].text, "paid")
+            makes = ["put", "order_events", "order_id=A", "ts=1", "status=makes", "-o", "json", "--if"]
+            self.assertEqual(json.loads(self.run_ok(gateway, *makes, "status=paid")), [{"visits": 7}])
+            self.assertNotIn("visits", self.run_bad(3, gateway, *makes, "status=paid"))
 
     def test_remove_and_increment(self):
         with FakeGateway() as gateway:

@@ -136,6 +136,8 @@ test_conditions(void)
     const kw_condition absent = {.field = "status", .compare = KW_COMPARE_EQUAL};
     const kw_condition is_new = {.field = "status", .compare = KW_COMPARE_EQUAL, .value = kw_text("new")};
     g_autoptr(kw_record) record = event("C", 1, "new");
+    g_autoptr(kw_record) making = event("C", 1, "makes");
+    g_autoptr(kw_record) made = NULL;
     bool done = false;
     gint64 first = 0, count = 0;
 
@@ -145,6 +147,17 @@ test_conditions(void)
     g_assert_false(done);
     g_assert_true(kw_client_put_if(client, TABLE, record, &is_new, NULL, &done, &error));
     g_assert_true(done);
+    g_assert_true(kw_client_compare_and_put(client, TABLE, making, &absent, NULL, &done, &made, &error));
+    g_assert_false(done);
+    g_assert_null(made);
+    g_assert_true(kw_client_compare_and_put(client, TABLE, record, &is_new, NULL, &done, &made, &error));
+    g_assert_true(done);
+    g_assert_null(made);
+    g_assert_true(kw_client_compare_and_put(client, TABLE, making, &is_new, NULL, &done, &made, &error));
+    g_assert_true(done);
+    g_assert_cmpint(kw_record_get(made, "visits").number, ==, 7);
+    g_assert_true(kw_client_compare_and_put(client, TABLE, making, &is_new, NULL, &done, NULL, &error));
+    g_assert_false(done);
     kw_record_set(amounts, "visits", kw_number(-4));
     g_assert_true(kw_client_increment(client, TABLE, key, amounts, NULL, &values, &error));
     g_assert_cmpint(kw_record_get(values, "visits").number, ==, -4);

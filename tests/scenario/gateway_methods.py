@@ -121,6 +121,12 @@ class Methods:
         self.refused(Code.INVALID, "condition", self.data.putIf, "events", key, Condition(field="nope", op=2), None)
         self.refused(Code.INVALID, "op 77", self.data.putIf, "events", key, Condition(field="note", op=77), None)
         self.refused(Code.INVALID, "condition", self.data.putIf, "events", key, None, None)
+        told = self.data.compareAndPut("events", {**key, **record(note="third")}, same, None)
+        self.assertEqual((told.applied, told.made), (False, None))
+        same.value = value("second")
+        told = self.data.compareAndPut("events", {**key, **record(note="third")}, same, None)
+        self.assertEqual((told.applied, told.made), (True, None))
+        self.refused(Code.INVALID, "condition", self.data.compareAndPut, "events", key, None, None)
 
     def test_scan(self):
         for i in range(30):

@@ -241,6 +241,15 @@ class Sequences(unittest.TestCase):
             self.assertEqual((third["note"], third["few"], third["at"]), ("third", 2, found["at"]))
             self.assertNotIn(third["flake"], (found["flake"], None))
             self.assertTrue(data.putIf(RUN, record(note="new", few=1), free, None))  # its key is made, too
+            told = data.compareAndPut(RUN, record(note="told", few=1), free, None)
+            self.assertTrue(told.applied)
+            made = plain(told.made)
+            self.assertEqual(set(made), {"id", "flake", "part", "uid", "oid", "at", "minute", "ring"})
+            self.assertEqual(plain(data.get(RUN, record(id=made["id"]), None, None).record),
+                             {**made, "note": "told", "few": 1})
+            told = data.compareAndPut(RUN, record(id=made["id"], note="again"), free, None)
+            self.assertEqual((told.applied, told.made), (False, None))
+            self.refused(Code.INVALID, "condition", data.compareAndPut, RUN, record(note="x"), None, None)
             self.refused(Code.INVALID, "sequences.keep", data.putIf, RUN, record(id=key, at=MINUTE), free, None)
             notes = one.admin().explainPut(RUN, record(note="x", at=5)).notes
             told = [note.split(" ")[0] for note in notes if " is made at the put; " in note]
