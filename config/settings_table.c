@@ -377,7 +377,7 @@ static const kw_setting table_settings[] = {
      .fallback = "7d",
      .about =
          "How often the store compacts a table wholly, HBase's hbase.hregion.majorcompaction: from then on "
-         "expired rows are gone for good. Circular calendars are checked against it."},
+         "expired rows are gone for good; 0: never. Circular calendars are checked against it."},
     {.name = "paths",
      .kind = KW_KIND_MAP,
      .offset = offsetof(kw_draft_table, paths),

@@ -151,15 +151,33 @@ note_again(kw_layout *layout, kw_arena *arena)
     }
 }
 
+/* Seconds that a cell of a clock takes at most: a year's and a month's vary, and clocks are put back. */
+static int64_t
+longest_cell(const kw_component *clock)
+{
+    return clock->cell_s + clock->cell_s / 9 + 7200;
+}
+
+/* Do two moments a round apart lie in two cells of `it`? Cells by the days and hours of another zone begin at
+ * other moments, and one may reach from the end of one round into the beginning of the next. */
+static bool
+tells_rounds_apart(const kw_component *it, const kw_component *round)
+{
+    int64_t cell_s = it->clock < 0 ? 1 : it->cell_s;
+    if (it->period_s != 0 && it->period_s <= round->period_s)
+        return false;
+    if (cell_s <= 60 || strcmp(it->zone, round->zone) == 0)
+        return cell_s <= round->period_s;
+    return longest_cell(it) + longest_cell(round) <= round->period_s;
+}
+
 /* Does another component tell the rounds of this one apart? */
 static bool
 is_told_apart(const kw_layout *layout, const kw_component *round)
 {
     for (size_t index = 0; index < layout->count; index++) {
         const kw_component *it = layout->components[index];
-        int64_t unit_s = it->clock < 0 ? 1 : it->cell_s;
-        if (it != round && it->field == round->field && unit_s <= round->period_s &&
-            (it->period_s == 0 || it->period_s > round->period_s))
+        if (it != round && it->field == round->field && tells_rounds_apart(it, round))
             return true;
     }
     return false;

@@ -55,6 +55,34 @@ encode_all(const kw_layout *layout, const kw_value *values, uint32_t choice, siz
     return !layout->has_rest || encode_rest_pieces(layout, values, places, out, ret_error);
 }
 
+/* HBase takes neither an empty row key nor one beyond its limit. Names the field whose piece is the longest.
+ */
+static bool
+refuse_size(const kw_layout *layout, const size_t *places, size_t before, size_t end, kw_error *ret_error)
+{
+    const char *table = layout->table->name, *path = layout->model->name;
+    const kw_component *longest = NULL;
+    size_t most = 0;
+    for (size_t index = 0; index < layout->count; index++) {
+        size_t size = (index + 1 < layout->count ? places[index + 1] : end) - places[index];
+        if (layout->components[index]->field < 0 || (longest && size <= most))
+            continue;
+        longest = layout->components[index];
+        most = size;
+    }
+    g_assert(longest); /* a rule without one is refused */
+    const char *field = layout->table->fields[longest->field].name;
+    if (end == before)
+        return kw_error_set(ret_error, KW_INVALID,
+                            "table %s, field %s: is empty, and so would be the row key of path %s, which no "
+                            "store takes",
+                            table, field, path);
+    return kw_error_set(ret_error, KW_INVALID,
+                        "table %s, field %s: takes %zu bytes of the row key of path %s, which would be %zu "
+                        "bytes long; %d are possible",
+                        table, field, most, path, end - before, KW_ROW_KEY_MAX);
+}
+
 /* places: where each piece starts in out; `out` is as before when it fails. */
 static bool
 encode_checked(const kw_layout *layout, const kw_value *values, uint32_t choice, size_t *places,
@@ -65,9 +93,7 @@ encode_checked(const kw_layout *layout, const kw_value *values, uint32_t choice,
     bool done = encode_all(layout, values, choice, places, out, ret_error);
     size_t size = out->size - before;
     if (done && (size == 0 || size > KW_ROW_KEY_MAX))
-        done = kw_error_set(ret_error, KW_INVALID,
-                            "table %s: the row key of path %s would be %zu bytes long; 1 to %d are possible",
-                            layout->table->name, layout->model->name, size, KW_ROW_KEY_MAX);
+        done = refuse_size(layout, places, before, out->size, ret_error);
     if (!done)
         out->size = before;
     return done;

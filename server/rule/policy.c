@@ -138,6 +138,17 @@ compile_path(kw_policy *policy, const kw_table *table, const kw_model_path *mode
     return ret_path->layout;
 }
 
+/* Why rows of a family would never go, whatever its ttl. NULL: they do. */
+static const char *
+why_for_ever(const kw_model_table *table, const kw_model_family *family)
+{
+    if (family->min_versions > 0)
+        return "; its min_versions keep rows beyond the ttl";
+    if (table->major_compaction_ms == 0)
+        return "; major_compaction: 0 means that there is none";
+    return family->ttl_seconds > 0 ? NULL : "; without a ttl rows stay for ever";
+}
+
 /* Rows of one round must be gone for good before the next one comes to their keys. */
 static bool
 check_circular(const kw_table *table, const kw_layout *layout, kw_diagnostics *diagnostics)
@@ -148,10 +159,14 @@ check_circular(const kw_table *table, const kw_layout *layout, kw_diagnostics *d
     for (size_t index = 0; round && index < model->families_count; index++) {
         const kw_model_family *family = &model->families[index];
         int64_t compaction_s = model->major_compaction_ms / 1000, ttl = family->ttl_seconds;
-        if (ttl > 0 && ttl <= round->period_s - 2 * compaction_s)
+        const char *why = why_for_ever(model, family);
+        if (!why && ttl <= round->period_s - 2 * compaction_s)
             continue;
         g_autofree char *hint =
-            round->period_s > 2 * compaction_s
+            family->min_versions > 0 ? g_strdup("leave min_versions out")
+            : model->major_compaction_ms == 0
+                ? g_strdup("say under major_compaction how often the store compacts the table wholly")
+            : round->period_s > 2 * compaction_s
                 ? g_strdup_printf("give the family a ttl of at most %" G_GINT64_FORMAT "s",
                                   round->period_s - 2 * compaction_s)
                 : g_strdup("add coarser parts, or say under major_compaction that it comes more often");
@@ -160,7 +175,7 @@ check_circular(const kw_table *table, const kw_layout *layout, kw_diagnostics *d
                                   "s, which must be at least ttl (%" G_GINT64_FORMAT
                                   "s) of family %s + 2 x major_compaction (%" G_GINT64_FORMAT "s)%s",
                                   layout->model->name, round->text, round->period_s, ttl, family->name,
-                                  compaction_s, ttl > 0 ? "" : "; without a ttl rows stay for ever");
+                                  compaction_s, why ? why : "");
     }
     return good;
 }

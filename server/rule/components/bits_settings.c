@@ -147,6 +147,7 @@ take_clock(const kw_site *site, kw_bits *self, int of)
         return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "parts"), "add: seconds 32 or ms 41",
                                   "bits: there is a timestamp, but no part holds its time");
     self->base.clock = clock;
+    self->base.zone = "UTC";
     return true;
 }
 

@@ -220,6 +220,19 @@ complain(const field_piece *self, kw_value value, kw_error *ret_error)
                         table->fields[self->base.field].name, shown, reason);
 }
 
+/* An integer as the double that it is: of two that are one double, one record would hide the other. */
+static bool
+take_integer(const field_piece *self, kw_value *value, kw_error *ret_error)
+{
+    double real = (double)value->number;
+    if (real >= 0x1p63 || (int64_t)real != value->number) {
+        kw_error_set(ret_error, KW_INVALID, "is not a value that a double has");
+        return complain(self, *value, ret_error);
+    }
+    *value = (kw_value){.kind = KW_VALUE_REAL, .real = real};
+    return true;
+}
+
 static bool
 encode(const kw_component *component, const kw_value *values, kw_bytes rest, kw_buffer *out,
        kw_error *ret_error)
@@ -228,8 +241,9 @@ encode(const kw_component *component, const kw_value *values, kw_bytes rest, kw_
     (void)rest;
     kw_value value = values[component->field];
     const kw_field *field = &component->table->fields[component->field];
-    if (self->form.type == KW_FIELD_DOUBLE && value.kind == KW_VALUE_NUMBER)
-        value = (kw_value){.kind = KW_VALUE_REAL, .real = (double)value.number};
+    if (self->form.type == KW_FIELD_DOUBLE && value.kind == KW_VALUE_NUMBER &&
+        !take_integer(self, &value, ret_error))
+        return false;
     if (value.kind != kw_field_value_kind(self->form.type)) {
         if (value.kind == KW_VALUE_NONE)
             return kw_error_set(ret_error, KW_INVALID,

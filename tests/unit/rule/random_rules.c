@@ -320,7 +320,7 @@ random_table_make(random_table *ret_table)
         "      t0: {type: timestamp, unit: ms, column: \"d:t0\"}\n"
         "      e0: {type: string, values: [ab, ac, b]}\n      b0: bytes\n"
         "      d0: double\n      f0: bool\n      h0: string\n    updates: false\n%s    key:\n%s%s",
-        ret_table->zone ? "    major_compaction: 0\n    families: {d: {ttl: 1s}}\n" : "", primary->str,
+        ret_table->zone ? "    major_compaction: 1ms\n    families: {d: {ttl: 1s}}\n" : "", primary->str,
         random_chance(60) ? "    paths:\n      second:\n        key:\n" : "");
     if (strstr(ret_table->yaml, "second:")) {
         char **lines = g_strsplit(second->str, "\n", -1);

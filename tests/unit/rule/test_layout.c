@@ -56,7 +56,9 @@ static const kw_test_form forms[] = {
     {"timestamp", "field: {name: v, encoding: int, width: 4, unit: s}", NUMBER(-1), "7fffffff", NULL},
     {"timestamp", "field: {name: v, unit: s}", NUMBER(INT64_MIN), NULL, "too early for the unit"},
     {"string", "field: v", TEXT("ab"), "6162", NULL},
-    {"string", "field: v", TEXT(""), NULL, "would be 0 bytes long; 1 to 32767 are possible"},
+    {"string", "field: v", TEXT(""), NULL,
+     "table t, field v: is empty, and so would be the row key of path primary"},
+    {"bytes", "field: v", BYTES(""), NULL, "table t, field v: is empty, and so would be the row key"},
     {"string", "field: {name: v, encoding: terminated}", TEXT(""), "00", NULL},
     {"string", "field: {name: v, encoding: terminated, order: desc}", TEXT("a"), "9eff", NULL},
     {"string", "field: {name: v, encoding: terminated}", TEXT("a\0b"), NULL,
@@ -79,6 +81,12 @@ static const kw_test_form forms[] = {
     {"bytes", "field: {name: v, encoding: fixed, width: 2}", BYTES("a"), NULL, "needs exactly 2"},
     {"bytes", "field: {name: v, encoding: terminated}", BYTES("a"), "6100", NULL},
     {"bool", "enum: v", {.kind = KW_VALUE_FLAG, .flag = true}, "01", NULL},
+    {"double", "field: v", NUMBER(-2), "3fffffffffffffff", NULL},
+    {"double", "field: v", NUMBER(INT64_MIN), "3c1fffffffffffff", NULL},
+    {"double", "field: v", NUMBER(INT64_C(9007199254740992)), "c340000000000000", NULL},
+    {"double", "field: v", NUMBER(INT64_C(9007199254740993)), NULL,
+     "table t, field v: value 9007199254740993 is not a value that a double has"},
+    {"double", "field: v", NUMBER(INT64_MAX), NULL, "is not a value that a double has"},
     {"string", "field: v", NUMBER(1), NULL, "is not of type string"},
     {"int",
      "field: v",
@@ -215,9 +223,10 @@ test_longest_key(void)
     g_assert_true(kw_layout_encode(layout, &record, &key, &error));
     value.bytes.size++;
     g_assert_false(kw_layout_encode(layout, &record, &key, &error));
-    g_assert_cmpstr(
-        error.text, ==,
-        "table t: the row key of path primary would be 32768 bytes long; 1 to 32767 are possible");
+    g_assert_cmpstr(error.text, ==,
+                    "table t, field id: takes 32768 bytes of the row key of path primary, which would be "
+                    "32768 bytes long; "
+                    "32767 are possible");
     g_assert_cmpuint(key.size, ==, KW_ROW_KEY_MAX);
     kw_buffer_clear(&key);
 }
