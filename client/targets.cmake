@@ -64,6 +64,9 @@ target_link_libraries(keyway PRIVATE keyway_static PkgConfig::JSON_GLIB ${KW_LIB
 include(GNUInstallDirs)
 install(TARGETS keyway RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS keyway_shared keyway_static DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# From the .pc file's own folder up, so that it also holds under DESTDIR and `cmake --install --prefix`.
+file(RELATIVE_PATH KW_PC_TO_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+string(REGEX REPLACE "/$" "" KW_PC_TO_PREFIX "${KW_PC_TO_PREFIX}")
 configure_file(keyway.pc.in ${CMAKE_CURRENT_BINARY_DIR}/keyway.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/keyway.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES keyway.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -9,9 +9,8 @@ add_test(NAME clients.cli
   COMMAND ${KW_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/test_cli.py $<TARGET_FILE:keyway>)
 set(kw_client_tests clients.library clients.cli)
 
-# The C example links what a user would link: the shared library and GLib.
-set(kw_example_flags_c -I${PROJECT_SOURCE_DIR}/client ${GLIB_CFLAGS} $<TARGET_FILE:keyway_shared>
-  -Wl,-rpath,$<TARGET_FILE_DIR:keyway_shared> ${GLIB_LDFLAGS})
+# The C example is built as a user would build it: with pkg-config, against an installed libkeyway.
+set(kw_example_how_c ${CMAKE_COMMAND} ${PROJECT_BINARY_DIR})
 if(TARGET keywayd)
   add_test(NAME clients.gateway
     COMMAND ${KW_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/test_gateway.py $<TARGET_FILE:keyway>)
@@ -30,7 +29,7 @@ foreach(language python java go node c)
   endif()
   add_test(NAME clients.${language}
     COMMAND ${KW_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/run_example.py ${language} ${PROJECT_SOURCE_DIR}
-            ${PROJECT_BINARY_DIR}/examples ${THRIFT_COMPILER} ${kw_example_flags_${language}})
+            ${PROJECT_BINARY_DIR}/examples ${THRIFT_COMPILER} ${kw_example_how_${language}})
   set_tests_properties(clients.${language} PROPERTIES SKIP_RETURN_CODE 77)
   list(APPEND kw_client_tests clients.${language})
 endforeach()

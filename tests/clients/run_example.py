@@ -1,14 +1,13 @@
 """Builds one of client/examples by the commands in its README and runs it against a gateway in all four forms of
 the wire. Every language must print the same lines.
 
-Arguments: LANGUAGE, source root, folder to build in, Thrift compiler, and for C the flags to compile and
-link with libkeyway. KEYWAYD names the gateway. Exit status 77: the language's tools are not on this
-machine.
+Arguments: LANGUAGE, source root, folder to build in, Thrift compiler, and for C, whose example is built against what
+`cmake --install` leaves, CMake and the build folder. KEYWAYD names the gateway. Exit status 77: the language's tools are
+not on this machine.
 """
 import os
 import pathlib
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -36,7 +35,12 @@ tables:
       - field: order_id
       - field: {{name: ts, order: desc}}
 """
-TOOLS = {"python": [], "java": ["java", "mvn"], "go": ["go"], "node": ["node", "npm"], "c": ["cc"]}
+INSTALLED = [
+    "sbin/keywayd", "bin/keyway", "include/keyway.h", "lib/systemd/system/keywayd.service", "share/man/man1/keyway.1",
+    "share/man/man5/keyway-policy.5", "share/man/man8/keywayd.8", "share/keyway/keyway-policy.schema.json",
+    "share/bash-completion/completions/keyway", "share/doc/keyway/examples/order-tracking.yaml",
+]
+TOOLS = {"python": [], "java": ["java", "mvn"], "go": ["go"], "node": ["node", "npm"], "c": ["cc", "pkg-config"]}
 
 
 def commands(source, language):
@@ -54,7 +58,19 @@ def shell(command, folder, environment, **more):
     return subprocess.run(["sh", "-c", command], cwd=folder, env={**os.environ, **environment}, check=False, text=True, **more)
 
 
-def build(language, source, top, thrift, flags):
+def install(prefix, cmake, build_folder):
+    """Installs what was built, and looks it over; the environment in which it is found."""
+    shutil.rmtree(prefix, ignore_errors=True)
+    subprocess.run([cmake, "--install", build_folder, "--prefix", prefix], check=True, stdout=subprocess.DEVNULL)
+    missing = [file for file in INSTALLED if not (prefix / file).is_file()]
+    unit = (prefix / "lib/systemd/system/keywayd.service").read_text(encoding="utf-8")
+    if missing or f"\nExecStart={prefix}/sbin/keywayd --config " not in unit:
+        sys.exit(f"not installed: {missing}; the unit says {re.findall('ExecStart=.*', unit)}")
+    [module] = prefix.glob("lib*/**/pkgconfig/keyway.pc")
+    return {"PKG_CONFIG_PATH": str(module.parent), "LD_LIBRARY_PATH": str(module.parents[1])}
+
+
+def build(language, source, top, thrift, how):
     """The command that runs the example, the folder to run it in and the environment."""
     folder = top / "client/examples" / language  # so that ../../../thrift is where the README says
     shutil.copytree(source / "client/examples" / language, folder, dirs_exist_ok=True)
@@ -62,10 +78,9 @@ def build(language, source, top, thrift, flags):
     tools = f"{pathlib.Path(sys.executable).parent}:{pathlib.Path(thrift).parent}:{os.environ['PATH']}"
     environment = {"PATH": tools, "GOCACHE": str(top / "go-build"), "GOMODCACHE": str(top / "go-mod"), "GOFLAGS": "-modcacherw",
                    "npm_config_cache": str(top / "npm-cache"), "npm_config_audit": "false", "npm_config_fund": "false"}
-    if language == "c":  # not installed here: flags instead of pkg-config's
-        steps, command = [shlex.join(["cc", "orders.c", "-o", "orders", *flags])], "./orders"
-    else:
-        steps, command = commands(source, language)
+    if language == "c":
+        environment.update(install(top / "installed", *how))
+    steps, command = commands(source, language)
     for step in steps:
         done = shell(step, folder, environment, timeout=500)
         if done.returncode != 0:
@@ -81,12 +96,12 @@ def run(command, folder, environment, address, form):
 
 
 def main():
-    language, source, folder, thrift, *flags = sys.argv[1:]
+    language, source, folder, thrift, *how = sys.argv[1:]
     missing = [tool for tool in TOOLS[language] if shutil.which(tool) is None]
     if missing:
         print(f"SKIPPED: {', '.join(missing)} not found")
         sys.exit(SKIPPED)
-    command, folder, environment = build(language, pathlib.Path(source), pathlib.Path(folder, language), thrift, flags)
+    command, folder, environment = build(language, pathlib.Path(source), pathlib.Path(folder, language), thrift, how)
     sys.path.insert(0, str(pathlib.Path(source, "tests/support")))
     from keyway_gateway import Gateway
 
