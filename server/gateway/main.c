@@ -73,11 +73,13 @@ check(const char *file)
     size_t warnings = kw_diagnostics_warnings(found);
     g_autofree char *text = kw_diagnostics_text(found);
     printf("%s", text);
+    size_t tables = kw_policy_table_count(policy);
+    const char *s = tables == 1 ? "" : "s";
     if (warnings)
-        printf("%s: no errors, %zu warning%s, %zu tables\n", file, warnings, warnings == 1 ? "" : "s",
-               kw_policy_table_count(policy));
+        printf("%s: no errors, %zu warning%s, %zu table%s\n", file, warnings, warnings == 1 ? "" : "s",
+               tables, s);
     else
-        printf("%s: no problems, %zu tables\n", file, kw_policy_table_count(policy));
+        printf("%s: no problems, %zu table%s\n", file, tables, s);
     kw_policy_unref(policy);
     return KW_EXIT_OK;
 }
