@@ -4,7 +4,6 @@
 #include "plan/notes.h"
 #include "plan/refusal.h"
 #include "plan/sift.h"
-#include "rule/derived.h"
 #include "rule/splits.h"
 
 /* The path that serves the question best. */

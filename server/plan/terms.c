@@ -12,22 +12,6 @@ settle_kind(const kw_field *field, kw_value value)
     return value;
 }
 
-static bool
-within(const kw_span *span, kw_value value)
-{
-    if (span->from.kind != KW_VALUE_NONE) {
-        int order = kw_value_compare(value, span->from);
-        if (order < 0 || (order == 0 && !span->from_inclusive))
-            return false;
-    }
-    if (span->to.kind != KW_VALUE_NONE) {
-        int order = kw_value_compare(value, span->to);
-        if (order > 0 || (order == 0 && !span->to_inclusive))
-            return false;
-    }
-    return true;
-}
-
 /* Range ends may be longer or greater than any value of the field: only the kind must fit. */
 static bool
 check_end(const kw_table *table, const kw_field *field, kw_value end, kw_error *ret_error)
@@ -103,7 +87,7 @@ take_bound(const kw_question *question, size_t number, kw_terms *terms, kw_arena
         if (!kw_table_check_value(terms->table, number, asked->values[index], ret_error))
             return false;
         values[count] = settle_kind(field, asked->values[index]);
-        if (terms->span.field != (int)number || within(&terms->span, values[count]))
+        if (terms->span.field != (int)number || kw_span_holds(&terms->span, values[count]))
             count++;
     }
     if (count > 1)
@@ -179,5 +163,5 @@ kw_terms_match(const kw_terms *terms, const kw_value *values)
     if (terms->span.field < 0)
         return true;
     kw_value value = values[terms->span.field];
-    return value.kind != KW_VALUE_NONE && within(&terms->span, value);
+    return value.kind != KW_VALUE_NONE && kw_span_holds(&terms->span, value);
 }

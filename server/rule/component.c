@@ -1,4 +1,4 @@
-/* The table of component kinds, and the helpers of their compile functions. */
+/* The table of component kinds, the helpers of their compile functions, and what a span holds. */
 #include "rule/component.h"
 
 #include "rule/components/kinds.h"
@@ -140,4 +140,35 @@ kw_site_field_names(const kw_site *site, const size_t *fields, size_t count)
         names = kw_arena_printf(site->arena, "%s%s%s", names, index ? ", " : "",
                                 site->table->fields[fields[index]].name);
     return names;
+}
+
+bool
+kw_span_holds(const kw_span *span, kw_value value)
+{
+    if (span->from.kind != KW_VALUE_NONE) {
+        int order = kw_value_compare(value, span->from);
+        if (order < 0 || (order == 0 && !span->from_inclusive))
+            return false;
+    }
+    if (span->to.kind != KW_VALUE_NONE) {
+        int order = kw_value_compare(value, span->to);
+        if (order > 0 || (order == 0 && !span->to_inclusive))
+            return false;
+    }
+    return true;
+}
+
+bool
+kw_span_numbers(const kw_span *span, int64_t *ret_least, int64_t *ret_most)
+{
+    int64_t least = span->from.kind == KW_VALUE_NUMBER ? span->from.number : INT64_MIN;
+    int64_t most = span->to.kind == KW_VALUE_NUMBER ? span->to.number : INT64_MAX;
+    if (span->from.kind == KW_VALUE_NUMBER && !span->from_inclusive &&
+        __builtin_add_overflow(least, 1, &least))
+        return false;
+    if (span->to.kind == KW_VALUE_NUMBER && !span->to_inclusive && __builtin_sub_overflow(most, 1, &most))
+        return false;
+    *ret_least = least;
+    *ret_most = most;
+    return least <= most;
 }

@@ -93,6 +93,12 @@ typedef struct kw_span {
     bool to_inclusive;
 } kw_span;
 
+/* Whether a value, of the kind of the span's ends, lies between them. */
+bool kw_span_holds(const kw_span *span, kw_value value);
+
+/* The range of numbers that a span asks of a field: closed, least..most. False when nothing can match. */
+bool kw_span_numbers(const kw_span *span, int64_t *ret_least, int64_t *ret_most);
+
 /* Where a value lies among the pieces of a component that keeps order. */
 typedef struct kw_edge {
     kw_bytes bytes; /* the piece nearest to the value */

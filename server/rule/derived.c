@@ -168,21 +168,6 @@ kw_bucket_form_all(const kw_bucket_form *form, kw_arena *arena, const kw_bucket 
     return form->buckets;
 }
 
-bool
-kw_span_numbers(const kw_span *span, int64_t *ret_least, int64_t *ret_most)
-{
-    int64_t least = span->from.kind == KW_VALUE_NUMBER ? span->from.number : INT64_MIN;
-    int64_t most = span->to.kind == KW_VALUE_NUMBER ? span->to.number : INT64_MAX;
-    if (span->from.kind == KW_VALUE_NUMBER && !span->from_inclusive &&
-        __builtin_add_overflow(least, 1, &least))
-        return false;
-    if (span->to.kind == KW_VALUE_NUMBER && !span->to_inclusive && __builtin_sub_overflow(most, 1, &most))
-        return false;
-    *ret_least = least;
-    *ret_most = most;
-    return least <= most;
-}
-
 /* The one bucket of each number least..most, numbers of one bucket joined. */
 static size_t
 buckets_of_numbers(const kw_bucket_form *form, int64_t least, int64_t most,

@@ -48,9 +48,6 @@ kw_bytes kw_bucket_form_piece(const kw_bucket_form *form, uint32_t bucket, kw_ar
 /* Every bucket, none of which says anything about a field. */
 size_t kw_bucket_form_all(const kw_bucket_form *form, kw_arena *arena, const kw_bucket **ret_buckets);
 
-/* The range of numbers that a span asks of a field: closed, least..most. False when nothing can match. */
-bool kw_span_numbers(const kw_span *span, int64_t *ret_least, int64_t *ret_most);
-
 /* The buckets that bucket_of(value) gives for the numbers of a span that is narrower than there are
  * buckets, each once; every bucket when it is not, or is about another field. */
 size_t kw_bucket_form_within(const kw_bucket_form *form, const kw_component *component, const kw_span *span,

@@ -219,22 +219,6 @@ measure(const kw_component *component, kw_bytes bytes)
     return found ? found->piece.size : SIZE_MAX;
 }
 
-static bool
-within(const kw_span *span, kw_value value)
-{
-    if (span->from.kind != KW_VALUE_NONE) {
-        int order = kw_value_compare(value, span->from);
-        if (order < 0 || (order == 0 && !span->from_inclusive))
-            return false;
-    }
-    if (span->to.kind != KW_VALUE_NONE) {
-        int order = kw_value_compare(value, span->to);
-        if (order > 0 || (order == 0 && !span->to_inclusive))
-            return false;
-    }
-    return true;
-}
-
 static size_t
 enumerate(const kw_component *component, const kw_span *span, kw_arena *arena, const kw_bucket **ret_buckets)
 {
@@ -243,7 +227,7 @@ enumerate(const kw_component *component, const kw_span *span, kw_arena *arena, c
     size_t count = 0;
     for (size_t index = 0; index < self->count; index++) {
         const choice *it = &self->choices[index];
-        if (span->field != component->field || within(span, it->value))
+        if (span->field != component->field || kw_span_holds(span, it->value))
             buckets[count++] = (kw_bucket){.bytes = it->piece, .field = component->field, .value = it->value};
     }
     *ret_buckets = buckets;
