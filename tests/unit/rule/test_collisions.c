@@ -8,6 +8,7 @@
 #include "rule/component.h"
 #include "rule/policies.h"
 #include "rule/random_rules.h"
+#include "rule/values.h"
 
 #include <stdlib.h>
 
@@ -156,23 +157,6 @@ typedef struct kw_test_value {
     kw_value value;
     const char *said;
 } kw_test_value;
-
-#define TEXT(literal)                                                                                        \
-    {                                                                                                        \
-        .kind = KW_VALUE_TEXT, .bytes = {.data = (const uint8_t *)(literal), .size = sizeof(literal) - 1 }   \
-    }
-#define BYTES(literal)                                                                                       \
-    {                                                                                                        \
-        .kind = KW_VALUE_BYTES, .bytes = {.data = (const uint8_t *)(literal), .size = sizeof(literal) - 1 }  \
-    }
-#define NUMBER(n)                                                                                            \
-    {                                                                                                        \
-        .kind = KW_VALUE_NUMBER, .number = (n)                                                               \
-    }
-#define REAL(r)                                                                                              \
-    {                                                                                                        \
-        .kind = KW_VALUE_REAL, .real = (r)                                                                   \
-    }
 
 static const kw_test_value values[] = {
     {"string", "encoding: terminated", TEXT("a\0b"), "contains the byte 0x00 that ends it"},

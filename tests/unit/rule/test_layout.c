@@ -3,6 +3,7 @@
 #include "rule/component.h"
 #include "rule/md5.h"
 #include "rule/policies.h"
+#include "rule/values.h"
 
 #define LONG_MAX_TEXT "9223372036854775807"
 
@@ -14,19 +15,6 @@ typedef struct kw_test_form {
     const char *key;    /* hex; NULL: refused */
     const char *reason; /* of the refusal */
 } kw_test_form;
-
-#define NUMBER(n)                                                                                            \
-    {                                                                                                        \
-        .kind = KW_VALUE_NUMBER, .number = (n)                                                               \
-    }
-#define TEXT(literal)                                                                                        \
-    {                                                                                                        \
-        .kind = KW_VALUE_TEXT, .bytes = {(const uint8_t *)(literal), sizeof(literal) - 1 }                   \
-    }
-#define BYTES(literal)                                                                                       \
-    {                                                                                                        \
-        .kind = KW_VALUE_BYTES, .bytes = {(const uint8_t *)(literal), sizeof(literal) - 1 }                  \
-    }
 
 static const kw_test_form forms[] = {
     {"int", "field: v", NUMBER(0), "8000000000000000", NULL},

@@ -1,4 +1,5 @@
 /* Maps: which columns are theirs, what a name picks, what an entry may hold, and that no key holds one. */
+#include "rule/values.h"
 #include "unit/rule/policies.h"
 
 #define TABLE                                                                                                \
@@ -58,14 +59,6 @@ typedef struct map_check {
     const char *says; /* NULL: it is fine */
 } map_check;
 
-#define TEXT(literal)                                                                                        \
-    {                                                                                                        \
-        .kind = KW_VALUE_TEXT, .bytes = {(const uint8_t *)(literal), sizeof(literal) - 1 }                   \
-    }
-#define NUMBER(n)                                                                                            \
-    {                                                                                                        \
-        .kind = KW_VALUE_NUMBER, .number = (n)                                                               \
-    }
 #define NAME(literal)                                                                                        \
     {                                                                                                        \
         (const uint8_t *)(literal), sizeof(literal) - 1                                                      \

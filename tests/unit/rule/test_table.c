@@ -1,5 +1,6 @@
 /* Look-ups in a policy and its tables, checks of values, and cell values in each form. */
 #include "rule/policies.h"
+#include "rule/values.h"
 
 #include "config/reader.h"
 
@@ -64,19 +65,6 @@ typedef struct kw_test_check {
     kw_value value;
     const char *says; /* NULL: fine */
 } kw_test_check;
-
-#define NUMBER(n)                                                                                            \
-    {                                                                                                        \
-        .kind = KW_VALUE_NUMBER, .number = (n)                                                               \
-    }
-#define TEXT(literal)                                                                                        \
-    {                                                                                                        \
-        .kind = KW_VALUE_TEXT, .bytes = {(const uint8_t *)(literal), sizeof(literal) - 1 }                   \
-    }
-#define BYTES(literal)                                                                                       \
-    {                                                                                                        \
-        .kind = KW_VALUE_BYTES, .bytes = {(const uint8_t *)(literal), sizeof(literal) - 1 }                  \
-    }
 
 static const kw_test_check checks[] = {
     {"id", TEXT("abcd"), NULL},
