@@ -3,7 +3,6 @@
 Arguments: the program. KEYWAYD names the gateway.
 """
 import json
-import os
 import pathlib
 import shutil
 import subprocess

@@ -13,10 +13,10 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from keyway_gateway import Gateway, plain, record, value  # noqa: E402
+from keyway_hbase import told_by_hbase  # noqa: E402
 from keyway_thrift.ttypes import (Code, CompareOp, Condition, KeywayError, Options, Order, Outcome, Query,  # noqa: E402
                                   Range)
 
-SKIPPED = 77
 CALLERS = 6
 POLICY = """
 listen: 127.0.0.1:0
@@ -44,11 +44,7 @@ def policy_for(store):
     if store == "embedded":
         where = "{{kind: embedded, path: {folder}/data}}"
     else:
-        with open(os.environ["KW_HBASE_ENV"], encoding="utf-8") as file:
-            told = dict(line.strip().split("=", 1) for line in file if "=" in line)
-        if "KW_HBASE_SKIP" in told:
-            print("SKIPPED:", told["KW_HBASE_SKIP"])
-            sys.exit(SKIPPED)
+        told = told_by_hbase()
         where = (f"{{{{kind: hbase, servers: [{told['KW_HBASE_FRAMED']}], transport: framed, protocol: compact, "
                  f"create_missing: true, catalog: {name}_catalog}}}}")
     return POLICY.replace("STORE", where).replace("NAME", name)

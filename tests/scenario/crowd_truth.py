@@ -7,8 +7,8 @@ import sys
 import time
 
 from keyway_gateway import Gateway, is_sanitized, wait_until
+from keyway_hbase import told_by_hbase
 
-SKIPPED = 77
 UPSTREAM_MOST = 32
 
 POLICY = """\
@@ -32,12 +32,7 @@ tables:
 
 
 def hbase_place():
-    with open(os.environ["KW_HBASE_ENV"], encoding="utf-8") as file:
-        told = dict(line.strip().split("=", 1) for line in file if "=" in line)
-    if "KW_HBASE_SKIP" in told:
-        print("SKIPPED:", told["KW_HBASE_SKIP"])
-        sys.exit(SKIPPED)
-    return told["KW_HBASE_FRAMED"]
+    return told_by_hbase()["KW_HBASE_FRAMED"]
 
 
 def policy(store, name, strange):

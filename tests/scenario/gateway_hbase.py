@@ -6,25 +6,18 @@ import shutil
 import socket
 import ssl
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 import unittest
 
 from keyway_gateway import POLICY, Gateway, free_ports, plain, record, wait_until
+from keyway_hbase import told_by_hbase
 from keyway_thrift.ttypes import Code, KeywayError, Options, Query
-
-SKIPPED = 77
 
 
 def thrift2():
-    with open(os.environ["KW_HBASE_ENV"], encoding="utf-8") as file:
-        told = dict(line.strip().split("=", 1) for line in file if "=" in line)
-    if "KW_HBASE_SKIP" in told:
-        print("SKIPPED:", told["KW_HBASE_SKIP"])
-        sys.exit(SKIPPED)
-    host, _, port = told["KW_HBASE_BUFFERED"].rpartition(":")
+    host, _, port = told_by_hbase()["KW_HBASE_BUFFERED"].rpartition(":")
     return host, int(port)
 
 

@@ -2,7 +2,6 @@
 asked for, certificates are read again at reload, and whoever never ends a handshake is closed."""
 import os
 import shutil
-import socket
 import ssl
 import subprocess
 import tempfile

@@ -13,10 +13,10 @@ import tempfile
 import threading
 
 from keyway_gateway import POLICY, Gateway, plain, record, wait_until
+from keyway_hbase import SKIPPED
 from keyway_thrift.ttypes import Code, KeywayError, Options, Outcome, Query
 
 SUPPORT = pathlib.Path(__file__).resolve().parents[1] / "support/hbase"
-SKIPPED = 77
 WRITERS = 4
 DEADLINE_MS = 3000
 

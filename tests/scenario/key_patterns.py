@@ -15,9 +15,9 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from keyway_gateway import Gateway, plain, record, value  # noqa: E402
+from keyway_hbase import told_by_hbase  # noqa: E402
 from keyway_thrift.ttypes import Code, KeywayError, Options, Order, Outcome, Query, Range  # noqa: E402
 
-SKIPPED = 77
 TABLES = 4
 RECORDS = 300
 QUESTIONS = 25
@@ -134,11 +134,7 @@ def policy_for(store, chance):
     if store == "embedded":
         where = "{kind: embedded, path: FOLDER/data}"
     else:
-        with open(os.environ["KW_HBASE_ENV"], encoding="utf-8") as file:
-            told = dict(line.strip().split("=", 1) for line in file if "=" in line)
-        if "KW_HBASE_SKIP" in told:
-            print("SKIPPED:", told["KW_HBASE_SKIP"])
-            sys.exit(SKIPPED)
+        told = told_by_hbase()
         where = (f"{{kind: hbase, servers: [{told['KW_HBASE_FRAMED']}], transport: framed, protocol: compact, "
                  f"create_missing: true, catalog: {name}_catalog}}")
     tables = [f"{name}_{number}" for number in range(TABLES)]

@@ -19,10 +19,10 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from keyway_gateway import Gateway, is_sanitized, plain, record, value  # noqa: E402
+from keyway_hbase import told_by_hbase  # noqa: E402
 from keyway_thrift.ttypes import Options, Order, Outcome, Query, Range  # noqa: E402
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated  # noqa: E402
 
-SKIPPED = 77
 BUCKETS = 16
 START = 1795255200000  # 2026-11-21T10:00:00Z
 DAY = 24 * 3600 * 1000
@@ -231,10 +231,7 @@ def store_of(form):
     """The policy's store, and a name for its tables; or why this cannot run."""
     if form is None:
         return "{{kind: embedded, path: {folder}/data}}", "order_events"
-    told = dict(line.strip().split("=", 1) for line in open(os.environ["KW_HBASE_ENV"], encoding="utf-8") if "=" in line)
-    if "KW_HBASE_SKIP" in told:
-        print("SKIPPED:", told["KW_HBASE_SKIP"])
-        sys.exit(SKIPPED)
+    told = told_by_hbase()
     servers = told["KW_HBASE_BUFFERED" if form == "buffered" else "KW_HBASE_FRAMED"]
     mode = "transport: framed, protocol: compact, " if form == "framed" else ""
     name = f"scenario_{form}_{os.getpid()}_{int(time.time())}"

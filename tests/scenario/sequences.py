@@ -1,7 +1,6 @@
 """Fields that the gateway makes: several gateways count in one place, are killed and come back, and no number comes
 twice. Argument: embedded (the default), redis or hbase. redis starts a redis-server of its own; KW_HBASE_ENV tells
 where HBase is (without either the test is skipped)."""
-import os
 import shutil
 import signal
 import socket
@@ -13,9 +12,9 @@ import time
 import unittest
 
 from keyway_gateway import Gateway, free_ports, plain, record, wait_until
+from keyway_hbase import skip, told_by_hbase
 from keyway_thrift.ttypes import Code, CompareOp, Condition, KeywayError, Options, Outcome
 
-SKIPPED = 77
 PLACE = sys.argv.pop(1) if len(sys.argv) > 1 else "embedded"
 RUN = "kws_%x" % (time.time_ns() // 1000)
 MINUTE = 60_000
@@ -41,11 +40,6 @@ tables:
       note: string
     key: [field: id]
 """
-
-
-def skip(why):
-    print("SKIPPED:", why)
-    sys.exit(SKIPPED)
 
 
 class Redis:
@@ -94,11 +88,7 @@ class Redis:
 
 
 def hbase_store():
-    with open(os.environ["KW_HBASE_ENV"], encoding="utf-8") as file:
-        told = dict(line.strip().split("=", 1) for line in file if "=" in line)
-    if "KW_HBASE_SKIP" in told:
-        skip(told["KW_HBASE_SKIP"])
-    return "{kind: hbase, servers: [%s], create_missing: true}" % told["KW_HBASE_BUFFERED"]
+    return "{kind: hbase, servers: [%s], create_missing: true}" % told_by_hbase()["KW_HBASE_BUFFERED"]
 
 
 REDIS = Redis() if PLACE == "redis" else None

@@ -264,7 +264,7 @@ class Gateway:
 
     def client(self, service, framed=True, compact=False, listener=0):
         """A generated client (keyway_thrift.Data or .Admin) over a connection of its own."""
-        from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated, TBinaryProtocol
+        from thrift.protocol.TBinaryProtocol import TBinaryProtocol
         from thrift.protocol.TCompactProtocol import TCompactProtocol
         from thrift.transport import TSocket, TTransport
         host, port = self.addresses[listener]

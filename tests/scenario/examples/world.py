@@ -16,10 +16,10 @@ import tempfile
 import time
 
 from keyway_gateway import Gateway, free_ports, plain, record, value, wait_until
+from keyway_hbase import told_by_hbase
 from keyway_thrift.ttypes import Options, Order, Outcome, Query, Range
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 
-SKIPPED = 77
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 POLICIES = ROOT / "config" / "examples"
 
@@ -38,16 +38,6 @@ SEQUENCEStables:
 def tables_of(example):
     """The text of an example policy behind `tables:`."""
     return (POLICIES / f"{example}.yaml").read_text(encoding="utf-8").partition("\ntables:\n")[2]
-
-
-def told_by_hbase():
-    """The environment file of the HBase fixture; ends the test as skipped when there is no HBase."""
-    with open(os.environ["KW_HBASE_ENV"], encoding="utf-8") as file:
-        told = dict(line.strip().split("=", 1) for line in file if "=" in line)
-    if "KW_HBASE_SKIP" in told:
-        print("SKIPPED:", told["KW_HBASE_SKIP"])
-        sys.exit(SKIPPED)
-    return told
 
 
 def on_hbase(tables, prefix):

@@ -9,7 +9,6 @@ import hashlib
 import json
 import os
 import pathlib
-import random
 import subprocess
 import sys
 import time
@@ -17,7 +16,8 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "examples"))
 from keyway_gateway import Gateway, wait_until  # noqa: E402
-from world import SKIPPED, World, same, told_by_hbase  # noqa: E402
+from keyway_hbase import SKIPPED, told_by_hbase  # noqa: E402
+from world import World, same  # noqa: E402
 
 WRITERS = HERE.parents[1] / "support" / "writers" / "run.sh"
 START = 1612551884712
