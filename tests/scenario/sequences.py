@@ -92,14 +92,14 @@ def hbase_store():
 
 
 REDIS = Redis() if PLACE == "redis" else None
+STORE = hbase_store() if PLACE == "hbase" else "{kind: embedded, path: FOLDER/data}"
 
 
 def policy():
     """For Gateway, which formats it: braces are doubled but for the folder's."""
-    store = hbase_store() if PLACE == "hbase" else "{kind: embedded, path: FOLDER/data}"
     counters = (', counters: redis, redis: "127.0.0.1:%d", redis_password: sesame, redis_database: 3' % REDIS.port
                 if REDIS else "")
-    text = POLICY % {"store": store, "run": RUN, "counters": counters}
+    text = POLICY % {"store": STORE, "run": RUN, "counters": counters}
     return text.replace("{", "{{").replace("}", "}}").replace("FOLDER", "{folder}")
 
 
