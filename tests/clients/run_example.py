@@ -47,7 +47,7 @@ def commands(source, language):
     """What the README of the examples says: how to make the code, how to build, how to run."""
     text = (source / "client/examples/README.md").read_text(encoding="utf-8")
     row = re.search(rf"^\| {language} \|(.*)\|(.*)\|$", text, re.MULTILINE | re.IGNORECASE)
-    steps = [step for step in re.findall(r"`([^`]+)`", row[1]) if not step.startswith("pip ")]  # the tests' own Python has it
+    steps = [step for step in re.findall(r"`([^`]+)`", row[1]) if " venv " not in step]  # the tests' own is linked there
     *more, last = re.search(r"`([^`]+)`", row[2])[1].split(" && ")
     if not last.endswith(" 127.0.0.1:9595"):
         sys.exit(f"README: {last}")
@@ -73,13 +73,16 @@ def install(prefix, cmake, build_folder):
 def build(language, source, top, thrift, how):
     """The command that runs the example, the folder to run it in and the environment."""
     folder = top / "client/examples" / language  # so that ../../../thrift is where the README says
-    shutil.copytree(source / "client/examples" / language, folder, dirs_exist_ok=True)
+    made = shutil.ignore_patterns("env", "gen", "io", "target", "node_modules")  # by the same lines, in the source tree
+    shutil.copytree(source / "client/examples" / language, folder, dirs_exist_ok=True, ignore=made)
     shutil.copytree(source / "thrift", top / "thrift", dirs_exist_ok=True)
     tools = f"{pathlib.Path(sys.executable).parent}:{pathlib.Path(thrift).parent}:{os.environ['PATH']}"
     environment = {"PATH": tools, "GOCACHE": str(top / "go-build"), "GOMODCACHE": str(top / "go-mod"), "GOFLAGS": "-modcacherw",
                    "npm_config_cache": str(top / "npm-cache"), "npm_config_audit": "false", "npm_config_fund": "false"}
     if language == "c":
         environment.update(install(top / "installed", *how))
+    if language == "python" and not (folder / "env").is_symlink():
+        (folder / "env").symlink_to(sys.prefix)
     steps, command = commands(source, language)
     for step in steps:
         done = shell(step, folder, environment, timeout=500)
