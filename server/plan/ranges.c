@@ -1,7 +1,8 @@
 /* Branches become ranges, ranges become groups.
  *
  *   whole keys           one group of points, in key order
- *   ordered stop         one group to merge; several when buckets are disjoint in the order's field
+ *   ordered stop         one group to merge; several when buckets are disjoint in the order's field, of
+ *                        which neighbours of one range each are joined
  *   trivial, unordered   ranges in key order, neighbours joined, one group each: concat
  *   runs of a clock      groups of the same time, in the order of time
  */
@@ -304,6 +305,45 @@ group_by_span(kw_drafts *drafts, bool falling)
     return count;
 }
 
+/* One ends where the other begins, in the order in which they are read. */
+static bool
+touches(const kw_range *before, const kw_range *here, bool reversed)
+{
+    const kw_range *low = reversed ? here : before, *high = reversed ? before : here;
+    return low->stop.size > 0 && kw_bytes_equal(low->stop, high->start) && low->row_size == high->row_size &&
+           !low->timed && !high->timed;
+}
+
+/* Groups of a single range each that touch become one. Returns the number of groups. */
+static uint32_t
+join_groups(kw_drafts *drafts, bool reversed)
+{
+    size_t kept = 0;
+    uint32_t groups = 0, group_before = 0;
+    bool single_before = false;
+    for (size_t index = 0; index < drafts->count; index++) {
+        kw_draft draft = drafts->items[index];
+        uint32_t group = draft.range.group;
+        bool opens = index == 0 || group != group_before;
+        bool single = opens && (index + 1 == drafts->count || group != drafts->items[index + 1].range.group);
+        kw_range *last = kept ? &drafts->items[kept - 1].range : NULL;
+        if (single && single_before && touches(last, &draft.range, reversed)) {
+            last->start = reversed ? draft.range.start : last->start;
+            last->stop = reversed ? last->stop : draft.range.stop;
+            last->at = last->at == draft.range.at ? last->at : KW_RANGE_NOWHERE;
+            last->skip = 0;
+        } else {
+            groups += opens;
+            draft.range.group = groups - 1;
+            drafts->items[kept++] = draft;
+        }
+        group_before = group;
+        single_before = single;
+    }
+    drafts->count = kept;
+    return groups;
+}
+
 static uint32_t
 group_each(kw_drafts *drafts)
 {
@@ -381,6 +421,8 @@ kw_ranges_make(const kw_sketch *sketch, const kw_terms *terms, size_t range_limi
         groups = group_each(&drafts);
     } else {
         groups = group_by_span(&drafts, whole ? false : sketch->falling);
+        if (!whole)
+            groups = join_groups(&drafts, sketch->reversed);
     }
     settle(&drafts, groups, arena, ret_ranges);
     memcpy(ret_ranges->fanned, branches.fanned, sizeof branches.fanned);
