@@ -1,5 +1,5 @@
 module orders
 
-go 1.21
+go 1.19
 
 require github.com/apache/thrift v0.17.0

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -130,8 +129,17 @@ func run(address string, framed, compact bool) error {
 	return showError(ctx, client)
 }
 
+func given(word string) bool {
+	for _, argument := range os.Args[2:] {
+		if argument == word {
+			return true
+		}
+	}
+	return false
+}
+
 func main() {
-	if err := run(os.Args[1], slices.Contains(os.Args, "framed"), slices.Contains(os.Args, "compact")); err != nil {
+	if err := run(os.Args[1], given("framed"), given("compact")); err != nil {
 		log.Fatal(err)
 	}
 }
