@@ -258,6 +258,20 @@ set_marker(kw_table *table)
         table->marks_all ? kw_bytes_of(model->marker_value, model->marker_value_size) : KW_BYTES_NONE;
 }
 
+/* The longest ttl of all families; none where one of them keeps cells for ever. */
+static int64_t
+lifetime_of(const kw_model_table *model)
+{
+    int64_t longest = 0;
+    for (size_t index = 0; index < model->families_count; index++) {
+        const kw_model_family *family = &model->families[index];
+        if (family->ttl_seconds <= 0 || family->min_versions > 0)
+            return 0;
+        longest = MAX(longest, family->ttl_seconds);
+    }
+    return longest;
+}
+
 static void
 list_generated(const kw_policy *policy, kw_table *table)
 {
@@ -284,6 +298,7 @@ build_table(kw_policy *policy, size_t number, kw_diagnostics *diagnostics)
         .fields_count = model->fields_count,
         .paths = paths,
         .default_family = kw_bytes_of_text(model->default_family),
+        .lifetime_s = lifetime_of(model),
         .model = model,
     };
     set_marker(table);

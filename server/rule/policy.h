@@ -47,7 +47,8 @@ struct kw_table {
     kw_bytes marker_family; /* of the cell that shows that a record exists */
     kw_bytes marker_qualifier;
     kw_bytes marker_value;
-    bool marks_all; /* every put writes it; else only one without a stored value */
+    bool marks_all;     /* every put writes it; else only one without a stored value */
+    int64_t lifetime_s; /* after which nothing is left of a record that was not put again; 0: it stays */
     const kw_model_table *model;
     const size_t *generated; /* fields that the gateway makes when a put has none */
     size_t generated_count;

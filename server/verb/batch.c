@@ -381,7 +381,8 @@ find_places(kw_batch *batch)
     for (size_t i = 0; i < count; i++)
         records[i] = &batch->items[batch->additions[i].index].record;
     bool create = count && batch->additions[0].form.kind == KW_WRITE_PUT;
-    kw_places_find(batch->call, batch->table, records, count, create, placed, batch);
+    int64_t stamp = batch->options.has_timestamp ? batch->admitted : KW_TIMESTAMP_NONE;
+    kw_places_find(batch->call, batch->table, records, count, create, stamp, placed, batch);
 }
 
 void

@@ -4,6 +4,7 @@
  *
  * Stops at the first error; tables that were made before it stay.
  */
+#include "verb/place.h"
 #include "verb/splits.h"
 #include "verb/verb.h"
 
@@ -90,7 +91,8 @@ choose_families(create *self, kw_error *ret_error)
     return check_families(self, ret_error);
 }
 
-/* An association must outlive the rows that it tells of: its cells are for ever. */
+/* An association must outlive the rows that it tells of: by KW_PLACE_MARGIN_S where these end as the policy
+ * says, else its cells are for ever. */
 static const kw_family_spec *
 association_family(const create *self)
 {
@@ -99,7 +101,9 @@ association_family(const create *self)
     for (size_t i = 0; i < self->families_count; i++)
         if (g_str_equal(self->families[i].name, name))
             *family = self->families[i];
-    family->ttl_seconds = 0;
+    int64_t lifetime_s = self->request.families ? 0 : self->request.table->lifetime_s;
+    bool ends = lifetime_s > 0 && lifetime_s <= INT32_MAX - KW_PLACE_MARGIN_S;
+    family->ttl_seconds = ends ? (int32_t)(lifetime_s + KW_PLACE_MARGIN_S) : 0;
     family->min_versions = 0;
     family->max_versions = 1;
     return family;

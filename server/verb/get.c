@@ -196,7 +196,7 @@ find_places(get *self)
         self->owners[self->places++] = i;
     }
     kw_buffer_clear(&scratch);
-    kw_places_find(self->call, self->table, records, self->places, false, placed, self);
+    kw_places_find(self->call, self->table, records, self->places, false, KW_TIMESTAMP_NONE, placed, self);
 }
 
 static void

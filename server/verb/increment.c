@@ -140,5 +140,5 @@ kw_verb_increment(kw_call *call, const kw_table *table, const kw_record *key, co
     if (error.code != KW_OK)
         done(user, NULL, &error);
     else
-        kw_single_find(call, table, key, found, self);
+        kw_single_find(call, table, key, KW_TIMESTAMP_NONE, found, self);
 }

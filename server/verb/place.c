@@ -2,6 +2,7 @@
  *
  *   ask --all there, or not to create--> done
  *    ^ \--some missing--> write_if absent --applied--> done
+ *    |\--some old--> write_if unchanged --applied--> done
  *    |                        |
  *    +--- another was first, or nobody knows
  */
@@ -28,6 +29,7 @@ struct kw_seeker {
     kw_bytes *keys; /* per path; empty: not chosen, or not known yet */
     kw_bytes *own;  /* those that the record has by itself; empty: not computed yet */
     bool *told;     /* the association has this path's key */
+    int64_t *since; /* timestamps of the cells that told them */
     kw_bytes row;   /* in the association */
     unsigned tries;
     kw_get get;
@@ -39,6 +41,8 @@ struct places {
     kw_call *call;
     const kw_table *table;
     bool create;
+    int64_t stamp;    /* beyond the present; else KW_TIMESTAMP_NONE */
+    int64_t old_from; /* keys that are only known here are renewed when they were written before this */
     kw_places_done done;
     void *user;
     kw_place *found;
@@ -115,19 +119,10 @@ take_row(kw_seeker *self, const kw_row *row, kw_error *ret_error)
                 return false;
             self->keys[i] = kw_arena_copy(arena, row->cells[cell].value);
             self->told[i] = true;
+            self->since[i] = row->cells[cell].timestamp;
             break;
         }
     }
-    return true;
-}
-
-static bool
-knows_all(const kw_seeker *self)
-{
-    const kw_table *table = self->all->table;
-    for (size_t i = 0; i < table->paths_count; i++)
-        if (is_chosen(&table->paths[i]) && self->keys[i].size == 0)
-            return false;
     return true;
 }
 
@@ -158,6 +153,25 @@ own_key(kw_seeker *self, size_t number, kw_error *ret_error)
         self->own[number] = kw_arena_copy(self->all->call->arena, kw_buffer_bytes(&key));
     kw_buffer_clear(&key);
     return made;
+}
+
+/* Would the record outlive what tells where it is? Of a key that it has by itself nobody needs to be told. */
+static bool
+is_ending(kw_seeker *self, size_t number)
+{
+    return self->told[number] && self->since[number] < self->all->old_from && own_key(self, number, NULL) &&
+           !kw_bytes_equal(self->keys[number], self->own[number]);
+}
+
+/* Is there nothing to write into the association? */
+static bool
+is_settled(kw_seeker *self)
+{
+    const kw_table *table = self->all->table;
+    for (size_t i = 0; i < table->paths_count; i++)
+        if (is_chosen(&table->paths[i]) && (self->keys[i].size == 0 || is_ending(self, i)))
+            return false;
+    return true;
 }
 
 static bool
@@ -191,33 +205,44 @@ end(kw_seeker *self, const kw_error *error)
     write_next(all);
 }
 
-/* Cells for every path whose key is not known, on the condition that the first of them is absent. The
- * store stamps it: nothing else is ever written there. */
+/* Cells for every path whose key is not known, on the condition that the first of them is absent, and for
+ * those that would end too soon, on the condition that they are as they were read. The store stamps them:
+ * nothing else is ever written there. Only a record of the future takes what is only known here along. */
 static bool
 make_write(kw_seeker *self, kw_error *ret_error)
 {
-    kw_call *call = self->all->call;
-    const kw_table *table = self->all->table;
-    kw_cell *cells = KW_ARENA_ARRAY(call->arena, kw_cell, table->paths_count);
+    places *all = self->all;
+    const kw_table *table = all->table;
+    kw_cell *cells = KW_ARENA_ARRAY(all->call->arena, kw_cell, table->paths_count);
+    kw_check check = {.has_value = true, .compare = KW_COMPARE_EQUAL};
+    bool renews = false;
     size_t count = 0;
     for (size_t i = 0; i < table->paths_count; i++) {
-        if (!is_chosen(&table->paths[i]) || self->keys[i].size)
+        bool known = self->keys[i].size > 0;
+        if (!is_chosen(&table->paths[i]) || (known && !is_ending(self, i)))
             continue;
         if (!own_key(self, i, ret_error))
             return false;
-        cells[count++] = (kw_cell){.family = table->default_family,
-                                   .qualifier = qualifier_of(&table->paths[i], call->arena),
-                                   .value = self->own[i]};
+        kw_cell cell = {.family = table->default_family,
+                        .qualifier = qualifier_of(&table->paths[i], all->call->arena),
+                        .value = known ? self->keys[i] : self->own[i]};
+        if (count == 0 || (!known && check.has_value))
+            check = (kw_check){.family = cell.family,
+                               .qualifier = cell.qualifier,
+                               .compare = KW_COMPARE_EQUAL,
+                               .has_value = known,
+                               .value = known ? cell.value : KW_BYTES_NONE};
+        renews |= known;
+        cells[count++] = cell;
     }
+    self->check = check;
     self->write = (kw_write){.kind = KW_WRITE_PUT,
                              .table = table->association->store_table,
                              .row = self->row,
                              .cells = cells,
                              .cells_count = count,
-                             .timestamp = KW_TIMESTAMP_NONE,
-                             .deadline = call->deadline};
-    self->check =
-        (kw_check){.family = cells[0].family, .qualifier = cells[0].qualifier, .compare = KW_COMPARE_EQUAL};
+                             .timestamp = renews ? all->stamp : KW_TIMESTAMP_NONE,
+                             .deadline = all->call->deadline};
     return true;
 }
 
@@ -237,7 +262,7 @@ read_again(void *user, kw_rows *rows, const kw_error *error)
     if (!error)
         take_row(self, &rows->rows[0], &wrong);
     kw_rows_free(rows);
-    if (wrong.code == KW_OK && knows_all(self))
+    if (wrong.code == KW_OK && is_settled(self))
         end(self, NULL);
     else if (wrong.code == KW_OK && make_write(self, &wrong))
         send_write(self);
@@ -290,7 +315,7 @@ arrived(void *user, kw_rows *rows, const kw_error *error)
         }
         if (!take_row(self, &rows->rows[i], wrong))
             continue;
-        if (!knows_all(self) && all->create) {
+        if (all->create && !is_settled(self)) {
             if (make_write(self, wrong))
                 all->waiting[all->waiting_count++] = self;
         } else if (take_own_keys(self, wrong)) {
@@ -311,6 +336,7 @@ begin_seeker(places *all, size_t at, const kw_record *record, kw_buffer *scratch
     self->keys = KW_ARENA_ARRAY(arena, kw_bytes, all->table->paths_count);
     self->own = KW_ARENA_ARRAY(arena, kw_bytes, all->table->paths_count);
     self->told = KW_ARENA_ARRAY(arena, bool, all->table->paths_count);
+    self->since = KW_ARENA_ARRAY(arena, int64_t, all->table->paths_count);
     if (!kw_row_key(all->table->association, record, scratch, arena, &self->row, &self->place->error))
         return;
     self->get = (kw_get){.table = all->table->association->store_table,
@@ -321,13 +347,32 @@ begin_seeker(places *all, size_t at, const kw_record *record, kw_buffer *scratch
     all->asked[all->asked_count++] = self;
 }
 
+/* Records are put now, or with a stamp of their caller. */
+static void
+take_time(places *all, int64_t stamp)
+{
+    int64_t now = kw_clock_wall_ms();
+    bool given = stamp != KW_TIMESTAMP_NONE;
+    if (given && stamp > now)
+        all->stamp = stamp;
+    all->old_from = (given ? stamp : now) - INT64_C(500) * KW_PLACE_MARGIN_S;
+}
+
 void
 kw_places_find(kw_call *call, const kw_table *table, const kw_record *const *records, size_t count,
-               bool create, kw_places_done done, void *user)
+               bool create, int64_t stamp, kw_places_done done, void *user)
 {
     g_assert(table->association);
     places *all = KW_ARENA_NEW(call->arena, places);
-    *all = (places){.call = call, .table = table, .create = create, .done = done, .user = user};
+    *all = (places){.call = call,
+                    .table = table,
+                    .create = create,
+                    .stamp = KW_TIMESTAMP_NONE,
+                    .old_from = INT64_MIN,
+                    .done = done,
+                    .user = user};
+    if (create && table->lifetime_s)
+        take_time(all, stamp);
     all->found = KW_ARENA_ARRAY(call->arena, kw_place, count);
     all->seekers = KW_ARENA_ARRAY(call->arena, kw_seeker, count);
     all->list = KW_ARENA_ARRAY(call->arena, const kw_get *, count);

@@ -7,8 +7,9 @@
  *
  * The key that a record has by itself is that of the bucket which a hash of the record's key gives. So a
  * record whose association does not know it is where everybody looks for it: a row of the association may go
- * with its record, at any moment, whoever else puts that record meanwhile. Another key, of an older gateway
- * or another program, is only known there: such rows stay.
+ * with its record, at any moment, whoever else puts that record meanwhile; it may end by a ttl as well.
+ * Another key, of an older gateway or another program, is only known there: such rows stay when the record is
+ * removed, and where they end by a ttl, puts of the record renew them in time.
  */
 #pragma once
 
@@ -22,6 +23,10 @@ uint32_t kw_place_choose(const kw_path *path);
 bool kw_place_own_key(const kw_path *path, const kw_record *record, kw_buffer *key, uint32_t *ret_bucket,
                       kw_error *ret_error);
 
+/* So much longer than its records an association's rows live. Those that are only known there are renewed by
+ * the first put of their record when half of it has passed. */
+#define KW_PLACE_MARGIN_S 86400
+
 typedef struct kw_seeker kw_seeker;
 
 /* Where one record is. */
@@ -34,10 +39,11 @@ typedef struct kw_place {
 /* One place per record, in the call's arena. */
 typedef void (*kw_places_done)(void *user, const kw_place *places);
 
-/* Asks the table's association. records are complete in their identity. `create`: tells it of those that it
- * does not know. done may be called from inside. */
+/* Asks the table's association. records are complete in their identity. `create`: they will be put, so tells
+ * it of those that it does not know, and renews what would end before them; stamp: the caller's own, else
+ * KW_TIMESTAMP_NONE. done may be called from inside. */
 void kw_places_find(kw_call *call, const kw_table *table, const kw_record *const *records, size_t count,
-                    bool create, kw_places_done done, void *user);
+                    bool create, int64_t stamp, kw_places_done done, void *user);
 
 /* The records of found[i] with gone[i] were removed: takes their rows out of the association, where these
  * hold the keys that the records have by themselves. errors[i]: why a row may still be there (KW_OK: it is

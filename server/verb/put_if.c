@@ -106,7 +106,8 @@ made(void *user)
     put_if *self = user;
     kw_error error = self->filling.error;
     if (error.code == KW_OK && make_write(self, &error))
-        kw_single_find(self->call, self->table, self->record, found, self);
+        kw_single_find(self->call, self->table, self->record,
+                       self->options.has_timestamp ? self->write.timestamp : KW_TIMESTAMP_NONE, found, self);
     else
         fail(self, &error);
 }

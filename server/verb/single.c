@@ -35,15 +35,15 @@ placed(void *user, const kw_place *places)
 }
 
 void
-kw_single_find(kw_call *call, const kw_table *table, const kw_record *record, kw_single_found done,
-               void *user)
+kw_single_find(kw_call *call, const kw_table *table, const kw_record *record, int64_t stamp,
+               kw_single_found done, void *user)
 {
     if (table->association) {
         single *self = KW_ARENA_NEW(call->arena, single);
         *self = (single){done, user};
         const kw_record **one = KW_ARENA_NEW(call->arena, const kw_record *);
         *one = record;
-        kw_places_find(call, table, one, 1, true, placed, self);
+        kw_places_find(call, table, one, 1, true, stamp, placed, self);
         return;
     }
     kw_buffer scratch = KW_BUFFER_EMPTY;

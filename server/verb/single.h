@@ -8,7 +8,8 @@
 bool kw_single_path(const kw_table *table, const char *verb, kw_error *ret_error);
 
 /* Row key under the one path, in the call's arena; an association that does not know the record gives it one.
- * done may be called from inside; an error means that nothing was applied. */
+ * stamp: the caller's own, else KW_TIMESTAMP_NONE. done may be called from inside; an error means that
+ * nothing was applied. */
 typedef void (*kw_single_found)(void *user, kw_bytes row, const kw_error *error);
-void kw_single_find(kw_call *call, const kw_table *table, const kw_record *record, kw_single_found done,
-                    void *user);
+void kw_single_find(kw_call *call, const kw_table *table, const kw_record *record, int64_t stamp,
+                    kw_single_found done, void *user);

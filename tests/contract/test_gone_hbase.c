@@ -1,7 +1,9 @@
-/* Removals with their association, with faults, on a real HBase (see tests/unit/verb/gone.h):
+/* Removals and renewals with their association, with faults, on a real HBase (see gone.h and renewed.h in
+ * tests/unit/verb):
  * KW_HBASE_THRIFT, or the fixture's file in KW_HBASE_ENV, tells where it is; else skipped (77). */
 #include "contract/hbase_place.h"
 #include "unit/verb/gone.h"
+#include "unit/verb/renewed.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -17,6 +19,13 @@ test_gone(void)
     gone_play(kw_hbase_place_open(place), name);
 }
 
+static void
+test_renewed(void)
+{
+    g_autofree char *name = g_strdup_printf("renewed_%d_%08x", (int)getpid(), (unsigned)kw_random_u64());
+    renewed_play(kw_hbase_place_open(place), name);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -27,6 +36,7 @@ main(int argc, char **argv)
         return SKIPPED;
     }
     g_test_add_func("/verb/hbase/gone", test_gone);
+    g_test_add_func("/verb/hbase/renewed", test_renewed);
     int failed = g_test_run();
     kw_hbase_place_free(place);
     return failed;

@@ -2,6 +2,7 @@
  */
 #include "desk.h"
 #include "gone.h"
+#include "renewed.h"
 
 static const char chosen_policy[] =
     "store: {kind: embedded}\n"
@@ -387,6 +388,12 @@ test_gone(void)
     gone_play(kw_memory_store_open(), "gone");
 }
 
+static void
+test_renewed(void)
+{
+    renewed_play(kw_memory_store_open(), "renewed");
+}
+
 /* The n-th operation fails, applied or not, n walking up until nothing fails: never a second row, an outcome
  * that is true, and the next put is fine. */
 static void
@@ -521,7 +528,17 @@ described(void *user, kw_table_facts *facts, const kw_error *error)
     self->done = true;
 }
 
-/* The association's cells outlive the rows that they tell of. */
+static size_t
+ttl_of(desk *self, const char *store_table)
+{
+    self->done = false;
+    kw_door_describe_table(self->door, kw_bytes_of_text(store_table), KW_DEADLINE_NONE, described, self);
+    desk_wait(self);
+    return self->count;
+}
+
+/* The association's cells outlive the rows that they tell of: for ever where the families are not the
+ * policy's. */
 static void
 test_tables(void)
 {
@@ -530,13 +547,18 @@ test_tables(void)
     self->done = false;
     kw_verb_create_table(&self->call, &request, made, self);
     desk_wait(self);
-    static const char *const names[] = {"known", "known_by_id"};
-    for (size_t i = 0; i < 2; i++) {
-        self->done = false;
-        kw_door_describe_table(self->door, kw_bytes_of_text(names[i]), KW_DEADLINE_NONE, described, self);
-        desk_wait(self);
-        g_assert_cmpuint(self->count, ==, i == 0 ? 60 : 0);
-    }
+    g_assert_cmpuint(ttl_of(self, "known"), ==, 60);
+    g_assert_cmpuint(ttl_of(self, "known_by_id"), ==, 60 + 86400);
+    desk_free(self);
+    self = desk_new(chosen_policy);
+    const kw_family_spec family = {.name = "d", .ttl_seconds = 90};
+    request = (kw_create_request){
+        .table = desk_table(self, "known"), .path = -1, .families = &family, .families_count = 1};
+    self->done = false;
+    kw_verb_create_table(&self->call, &request, made, self);
+    desk_wait(self);
+    g_assert_cmpuint(ttl_of(self, "known"), ==, 90);
+    g_assert_cmpuint(ttl_of(self, "known_by_id"), ==, 0);
     desk_free(self);
 }
 
@@ -555,6 +577,7 @@ main(int argc, char **argv)
     g_test_add_func("/verb/chosen/race", test_race);
     g_test_add_func("/verb/chosen/race_of_removals", test_race_of_removals);
     g_test_add_func("/verb/chosen/gone", test_gone);
+    g_test_add_func("/verb/chosen/renewed", test_renewed);
     g_test_add_func("/verb/chosen/faults", test_faults);
     g_test_add_func("/verb/chosen/single", test_single);
     g_test_add_func("/verb/chosen/foreign_association", test_foreign_association);

@@ -1,10 +1,12 @@
 /* The verbs over the embedded store, whose threads and delete markers the store in memory does not have. */
 #include "desk.h"
 #include "gone.h"
+#include "renewed.h"
 
 #include "store/embedded/embedded.h"
 
 #include <glib/gstdio.h>
+#include <time.h>
 
 typedef struct shop {
     desk *desk;
@@ -206,9 +208,10 @@ test_guard(void)
     tear_down(&self);
 }
 
-/* A record and its association go together, whatever fails on the way. */
+typedef void (*store_play)(kw_store *store, const char *name);
+
 static void
-test_gone(void)
+play_at_store(store_play play)
 {
     g_autofree char *above = g_dir_make_tmp("verbs-XXXXXX", NULL);
     g_autofree char *folder = g_build_filename(above, "data", NULL);
@@ -217,8 +220,52 @@ test_gone(void)
     kw_store *store = kw_embedded_open(&settings, &error);
     if (!store)
         g_error("%s", error.text);
-    gone_play(store, "gone");
+    play(store, "played");
     remove_folder(above);
+}
+
+/* A record and its association go together, whatever fails on the way. */
+static void
+test_gone(void)
+{
+    play_at_store(gone_play);
+}
+
+static void
+test_renewed(void)
+{
+    play_at_store(renewed_play);
+}
+
+static _Atomic int64_t moved_ms;
+
+static int64_t
+moved_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 + moved_ms;
+}
+
+static void
+move_clock(int64_t by_ms)
+{
+    moved_ms += by_ms;
+}
+
+static void
+play_days(kw_store *store, const char *name)
+{
+    renewed_days_play(store, name, move_clock);
+}
+
+/* What an association tells lives as long as the records that need it, and then ends by itself. */
+static void
+test_days(void)
+{
+    kw_clock_inject(moved_clock, NULL);
+    play_at_store(play_days);
+    kw_clock_inject(NULL, NULL);
 }
 
 int
@@ -231,5 +278,7 @@ main(int argc, char **argv)
     g_test_add_func("/verb/embedded/scan", test_scan);
     g_test_add_func("/verb/embedded/guard", test_guard);
     g_test_add_func("/verb/embedded/gone", test_gone);
+    g_test_add_func("/verb/embedded/renewed", test_renewed);
+    g_test_add_func("/verb/embedded/days", test_days);
     return g_test_run();
 }

@@ -1,0 +1,376 @@
+/* See renewed.h. The association's cells are written with stamps of the past, as puts of that time left them.
+ */
+#include "renewed.h"
+
+#include "desk.h"
+#include "support/fault_store.h"
+#include "verb/cells.h"
+#include "verb/place.h"
+
+#define HOUR_MS INT64_C(3600000)
+#define TTL_S 3600
+
+static const char policy[] =
+    "store: {kind: embedded}\n"
+    "tables:\n"
+    "  events:\n"
+    "    store_table: NAME\n"
+    "    families: {d: {ttl: 1h}}\n"
+    "    fields: {ts: timestamp, id: string, note: string, hits: int}\n"
+    "    key: [{salt: {algorithm: random, buckets: 8}}, {field: ts}, {field: id}]\n"
+    "    paths:\n"
+    "      by_id: {association: true, store_table: NAME_ids, key: [{field: id}, {field: ts}]}\n"
+    "  pairs:\n"
+    "    store_table: NAME_pairs\n"
+    "    families: {d: {ttl: 1h}}\n"
+    "    fields: {ts: timestamp, id: string, note: string}\n"
+    "    key: [{salt: {algorithm: random, buckets: 8}}, {field: ts}, {field: id}]\n"
+    "    paths:\n"
+    "      named: {store_table: NAME_named, key: [{salt: {algorithm: round_robin, buckets: 4}}, {field: id}, "
+    "{field: ts}]}\n"
+    "      by_id: {association: true, store_table: NAME_pairs_ids, key: [{field: id}, {field: ts}]}\n";
+
+typedef struct play {
+    desk *desk;
+    kw_fault_plan plan;
+    const char *table;
+    int64_t told; /* timestamp of the association's cell; 0: there is none */
+    int number;   /* of the record */
+    char key[40];
+    kw_bytes held; /* what the association was made to tell */
+} play;
+
+static void
+answered(void *user, kw_outcome outcome, const kw_error *error)
+{
+    desk *self = user;
+    g_assert_null(error);
+    g_assert_cmpint(outcome, ==, KW_OUTCOME_OK);
+    self->done = true;
+}
+
+static void
+created(void *user, const kw_created_table *tables, size_t count, const kw_error *error)
+{
+    (void)tables;
+    (void)count;
+    answered(user, KW_OUTCOME_OK, error);
+}
+
+static void
+open_play(play *self, kw_store *store, const char *name)
+{
+    g_auto(GStrv) parts = g_strsplit(policy, "NAME", -1);
+    g_autofree char *text = g_strjoinv(name, parts);
+    self->desk = desk_new_over(kw_fault_store_new(store, &self->plan), text);
+    self->table = "events";
+    static const char *const tables[] = {"events", "pairs"};
+    for (size_t i = 0; i < G_N_ELEMENTS(tables); i++) {
+        kw_create_request request = {
+            .table = desk_table(self->desk, tables[i]), .path = -1, .if_absent = true};
+        self->desk->done = false;
+        kw_verb_create_table(&self->desk->call, &request, created, self->desk);
+        desk_wait(self->desk);
+    }
+}
+
+static void
+described(void *user, kw_table_facts *facts, const kw_error *error)
+{
+    desk *self = user;
+    g_assert_null(error);
+    self->count = (size_t)facts->families[0].ttl_seconds;
+    kw_table_facts_free(facts);
+    self->done = true;
+}
+
+static size_t
+ttl_of(desk *self, const kw_path *path)
+{
+    self->done = false;
+    kw_door_describe_table(self->door, path->store_table, KW_DEADLINE_NONE, described, self);
+    desk_wait(self);
+    return self->count;
+}
+
+/* --- the association --------------------------------------------------------------------------------- */
+
+static kw_bytes
+association_row(play *self)
+{
+    kw_buffer scratch = KW_BUFFER_EMPTY;
+    kw_error error;
+    kw_bytes row;
+    kw_record record = desk_record(self->desk, self->table, self->key);
+    const kw_path *path = desk_table(self->desk, self->table)->association;
+    g_assert_true(kw_row_key(path, &record, &scratch, self->desk->call.arena, &row, &error));
+    kw_buffer_clear(&scratch);
+    return row;
+}
+
+/* The next record, of which the association tells since `age_ms` that it is `shift` buckets beside its own.
+ */
+static void
+tell(play *self, uint8_t shift, int64_t age_ms)
+{
+    desk *now = self->desk;
+    kw_buffer key = KW_BUFFER_EMPTY;
+    uint32_t bucket;
+    const kw_table *table = desk_table(now, self->table);
+    self->number++;
+    g_snprintf(self->key, sizeof self->key, "ts=%d id=r%d", self->number, self->number);
+    kw_record record = desk_record(now, self->table, self->key);
+    g_assert_true(kw_place_own_key(&table->paths[0], &record, &key, &bucket, NULL));
+    key.data[0] = (uint8_t)((key.data[0] + shift) % 8);
+    self->held = kw_arena_copy(now->call.arena, kw_buffer_bytes(&key));
+    kw_buffer_clear(&key);
+    kw_cell *cell = KW_ARENA_NEW(now->call.arena, kw_cell);
+    *cell = (kw_cell){
+        .family = KW_BYTES_LITERAL("d"), .qualifier = KW_BYTES_LITERAL("primary/1"), .value = self->held};
+    kw_write write = {.kind = KW_WRITE_PUT,
+                      .table = table->association->store_table,
+                      .row = association_row(self),
+                      .cells = cell,
+                      .cells_count = 1,
+                      .timestamp = kw_clock_wall_ms() - age_ms,
+                      .deadline = KW_DEADLINE_NONE};
+    now->done = false;
+    kw_door_write(now->door, &write, answered, now);
+    desk_wait(now);
+    self->told = write.timestamp;
+}
+
+static void
+row_read(void *user, kw_rows *rows, const kw_error *error)
+{
+    play *self = user;
+    g_assert_null(error);
+    self->desk->count = rows->rows[0].cells_count;
+    self->told = 0;
+    for (uint32_t i = 0; i < rows->rows[0].cells_count; i++)
+        if (kw_bytes_equal(rows->rows[0].cells[i].qualifier, KW_BYTES_LITERAL("primary/1")))
+            self->told = rows->rows[0].cells[i].timestamp;
+    kw_rows_free(rows);
+    self->desk->done = true;
+}
+
+/* Cells of a row; the association's stamp is told. */
+static size_t
+cells_of(play *self, kw_bytes table, kw_bytes row)
+{
+    kw_get get = {.table = table, .row = row, .max_versions = 1, .deadline = KW_DEADLINE_NONE};
+    self->desk->done = false;
+    kw_door_get(self->desk->door, &get, row_read, self);
+    desk_wait(self->desk);
+    return self->desk->count;
+}
+
+/* Was the association's cell renewed since it was told? */
+static bool
+is_renewed(play *self)
+{
+    int64_t before = self->told;
+    cells_of(self, desk_table(self->desk, self->table)->association->store_table, association_row(self));
+    return self->told > before;
+}
+
+static const kw_written_record *
+put(play *self)
+{
+    g_autofree char *record = g_strdup_printf("%s note=x", self->key);
+    return desk_put(self->desk, self->table, record);
+}
+
+/* A put that goes well, into the row that the association told. */
+static void
+put_well(play *self)
+{
+    int64_t told = self->told;
+    g_assert_cmpstr(put(self)->error.text, ==, "");
+    g_assert_cmpuint(cells_of(self, desk_table(self->desk, self->table)->paths[0].store_table, self->held), >,
+                     0);
+    g_autofree char *found = g_strdup_printf("%s note=x", self->key);
+    g_assert_cmpstr(desk_get(self->desk, self->table, self->key, NULL), ==, found);
+    self->told = told;
+}
+
+static void
+check_put(play *self, uint8_t shift, int64_t age_ms, bool renews)
+{
+    tell(self, shift, age_ms);
+    put_well(self);
+    g_assert_cmpint(is_renewed(self), ==, renews);
+    g_assert_cmpint(ABS(kw_clock_wall_ms() - self->told) < HOUR_MS / 2, ==, renews);
+}
+
+/* --- scenes ------------------------------------------------------------------------------------------- */
+
+static void
+lifetimes(play *self)
+{
+    const kw_table *table = desk_table(self->desk, "events");
+    g_assert_cmpuint(ttl_of(self->desk, &table->paths[0]), ==, TTL_S);
+    g_assert_cmpuint(ttl_of(self->desk, table->association), ==, TTL_S + KW_PLACE_MARGIN_S);
+}
+
+static void
+some_puts(play *self)
+{
+    check_put(self, 1, 11 * HOUR_MS, false);
+    check_put(self, 1, 13 * HOUR_MS, true);
+    check_put(self, 5, 24 * HOUR_MS, true);
+    check_put(self, 0, 24 * HOUR_MS, false); /* its own: everybody finds it */
+    tell(self, 1, 13 * HOUR_MS);
+    put_well(self);
+    g_assert_cmpint(desk_remove(self->desk, "events", self->key, NULL)->outcome, ==, KW_OUTCOME_OK);
+    g_assert_true(is_renewed(self));
+    g_assert_false(is_renewed(self)); /* and is there still */
+    g_assert_cmpint(self->told, !=, 0);
+    desk_clear(self->desk);
+}
+
+/* Stamps of the caller's own: the past needs no renewal, the future takes the association along. */
+static void
+stamped(play *self)
+{
+    kw_write_options *options = &self->desk->options;
+    tell(self, 1, 13 * HOUR_MS);
+    *options = (kw_write_options){.has_timestamp = true, .timestamp = kw_clock_wall_ms() - 5 * HOUR_MS};
+    g_assert_cmpstr(put(self)->error.text, ==, "");
+    g_assert_false(is_renewed(self));
+    tell(self, 1, HOUR_MS);
+    options->timestamp = kw_clock_wall_ms() + 240 * HOUR_MS;
+    g_assert_cmpstr(put(self)->error.text, ==, "");
+    g_assert_true(is_renewed(self));
+    g_assert_cmpint(self->told, ==, options->timestamp);
+    *options = (kw_write_options){0};
+    desk_clear(self->desk);
+}
+
+static void
+decided(void *user, bool applied, kw_record made, const kw_error *error)
+{
+    desk *self = user;
+    (void)made;
+    g_assert_null(error);
+    self->applied = applied;
+    self->done = true;
+}
+
+static void
+incremented(void *user, const kw_record *values, const kw_error *error)
+{
+    desk *self = user;
+    (void)values;
+    g_assert_null(error);
+    self->done = true;
+}
+
+static void
+singles(play *self)
+{
+    desk *now = self->desk;
+    const kw_table *table = desk_table(now, "events");
+    int64_t amount = 2;
+    tell(self, 1, 13 * HOUR_MS);
+    kw_record key = desk_record(now, "events", self->key);
+    kw_pick hits = desk_pick(now, "events", "hits");
+    now->done = false;
+    kw_verb_increment(&now->call, table, &key, &hits, &amount, 1, now->options, incremented, now);
+    desk_wait(now);
+    g_assert_true(is_renewed(self));
+    tell(self, 1, 13 * HOUR_MS);
+    g_autofree char *text = g_strdup_printf("%s note=x", self->key);
+    kw_record record = desk_record(now, "events", text);
+    kw_condition_on_field condition = {.pick = desk_pick(now, "events", "note"), .compare = KW_COMPARE_EQUAL};
+    now->done = false;
+    kw_verb_put_if(&now->call, table, &record, &condition, now->options, decided, now);
+    desk_wait(now);
+    g_assert_true(now->applied);
+    g_assert_true(is_renewed(self));
+    desk_clear(now);
+}
+
+/* Of two paths one is told and old, the other is not known: one write for both. */
+static void
+pairs(play *self)
+{
+    self->table = "pairs";
+    tell(self, 3, 13 * HOUR_MS);
+    put_well(self);
+    g_assert_true(is_renewed(self));
+    g_assert_cmpuint(self->desk->count, ==, 2);
+    self->table = "events";
+    desk_clear(self->desk);
+}
+
+/* Whatever fails: a put that is known to be done has renewed what tells of it. */
+static void
+faults(play *self)
+{
+    static const kw_fault all[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED, KW_FAULT_UNKNOWN_LOST,
+                                   KW_FAULT_TIMEOUT};
+    for (size_t f = 0; f < G_N_ELEMENTS(all); f++) {
+        bool failed = true;
+        for (uint64_t n = 1; failed; n++) {
+            g_assert_cmpuint(n, <, 10);
+            tell(self, 1, 13 * HOUR_MS);
+            uint64_t before = self->plan.failed;
+            self->plan.fault = all[f];
+            self->plan.fail_at = n;
+            kw_written_record written = *put(self);
+            failed = self->plan.failed > before;
+            self->plan.fail_at = 0;
+            if (written.outcome == KW_OUTCOME_OK)
+                g_assert_true(is_renewed(self));
+            if (written.outcome == KW_OUTCOME_FAILED)
+                g_assert_cmpstr(desk_get(self->desk, "events", self->key, NULL), ==, "none");
+            g_assert_cmpstr(put(self)->error.text, ==, "");
+            is_renewed(self);
+            g_assert_cmpint(self->told, >, kw_clock_wall_ms() - HOUR_MS);
+            desk_clear(self->desk);
+        }
+    }
+}
+
+void
+renewed_play(kw_store *store, const char *name)
+{
+    play self = {NULL};
+    open_play(&self, store, name);
+    lifetimes(&self);
+    some_puts(&self);
+    stamped(&self);
+    singles(&self);
+    pairs(&self);
+    faults(&self);
+    desk_free(self.desk);
+}
+
+/* Ten days in the row that only the association tells; when the puts end, so does it, and a put begins anew.
+ */
+void
+renewed_days_play(kw_store *store, const char *name, void (*move_clock)(int64_t by_ms))
+{
+    play self = {NULL};
+    open_play(&self, store, name);
+    tell(&self, 1, 0);
+    kw_bytes association = desk_table(self.desk, "events")->association->store_table;
+    kw_bytes rows = desk_table(self.desk, "events")->paths[0].store_table;
+    for (int i = 0; i < 22; i++) {
+        put_well(&self);
+        move_clock(11 * HOUR_MS);
+        g_assert_cmpstr(desk_get(self.desk, "events", self.key, NULL), ==, "none");
+        g_assert_cmpuint(cells_of(&self, association, association_row(&self)), ==, 1);
+    }
+    move_clock(25 * HOUR_MS);
+    g_assert_cmpuint(cells_of(&self, association, association_row(&self)), ==, 0);
+    g_assert_cmpstr(put(&self)->error.text, ==, "");
+    g_assert_cmpuint(cells_of(&self, rows, self.held), ==, 0);
+    g_assert_cmpuint(cells_of(&self, association, association_row(&self)), ==, 1);
+    g_autofree char *found = g_strdup_printf("%s note=x", self.key);
+    g_assert_cmpstr(desk_get(self.desk, "events", self.key, NULL), ==, found);
+    move_clock(26 * HOUR_MS);
+    g_assert_cmpuint(cells_of(&self, association, association_row(&self)), ==, 0);
+    desk_free(self.desk);
+}
