@@ -94,18 +94,21 @@ static const int64_t seconds_of_unit[] = {
     [KW_UNIT_S] = 1, [KW_UNIT_MS] = 1000, [KW_UNIT_US] = 1000000, [KW_UNIT_NS] = 1000000000};
 
 /* Words of every calendar that says something of a field, sorted, each once: so that two rules can be
- * compared. Whole seconds say it all. */
+ * compared. Whole milliseconds say it all, and whole seconds all but the milliseconds. */
 static const char *
 grain_of(const kw_layout *layout, size_t field, kw_arena *arena)
 {
-    if (layout->units[field] <= seconds_of_unit[layout->table->fields[field].unit])
+    int64_t second = seconds_of_unit[layout->table->fields[field].unit];
+    if (layout->units[field] <= MAX(second / 1000, 1))
         return "";
+    bool to_the_second = layout->units[field] <= second;
     const char *text = "", *last = "";
     for (;;) {
         const char *next = NULL;
         for (size_t index = 0; index < layout->count; index++) {
             const kw_component *it = layout->components[index];
-            bool later = it->field == (int)field && it->grain && strcmp(it->grain, last) > 0;
+            bool says_more = it->grain && (it->millis || !to_the_second);
+            bool later = it->field == (int)field && says_more && strcmp(it->grain, last) > 0;
             if (later && (!next || strcmp(it->grain, next) < 0))
                 next = it->grain;
         }

@@ -45,6 +45,7 @@ struct kw_component {
     int64_t cell_s;     /* clocks: what a piece tells apart, in seconds, at least 1 */
     int64_t period_s;   /* clocks: after so many seconds pieces come again; 0: they do not */
     const char *zone;   /* clocks: by whose days and years they are told */
+    bool millis;        /* clocks: pieces tell milliseconds apart */
     int direction;      /* order of the pieces = order of the field's values: +1, reversed: -1, neither: 0 */
 
     uint32_t width;   /* bytes; 0: varies */

@@ -52,6 +52,13 @@ is_numeric(kw_value_kind kind)
     return kind == KW_VALUE_NUMBER || kind == KW_VALUE_REAL;
 }
 
+bool
+kw_number_as_real(int64_t number, double *ret_real)
+{
+    *ret_real = (double)number;
+    return *ret_real < 0x1p63 && (int64_t)*ret_real == number;
+}
+
 static double
 as_real(kw_value value)
 {

@@ -65,6 +65,8 @@ bool kw_value_equal(kw_value a, kw_value b);
  * true, doubles in total order (-0 before 0, NaN last); a number against a double compares as doubles. Other
  * mixes: by kind. */
 int kw_value_compare(kw_value a, kw_value b);
+/* The integer as a double. False: it is rounded, so that others become the same one. */
+bool kw_number_as_real(int64_t number, double *ret_real);
 
 /* Numbers, doubles and flags as they are; bytes and entries copied into the arena. */
 kw_value kw_value_copy(kw_value value, kw_arena *arena);

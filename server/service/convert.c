@@ -2,6 +2,8 @@
 
 #include "service/show.h"
 
+#include <inttypes.h>
+
 /* Columns that one call may name. */
 #define COLUMNS_MAX 10000
 
@@ -70,8 +72,16 @@ take_one(const kw_table *table, const kw_field *field, const kw_api_Value *from,
         return kw_error_set(ret_error, KW_INVALID,
                             "table %s, field %s: the value must have exactly one member set", table->name,
                             field->name);
-    if (ret_value->kind == KW_VALUE_NUMBER && field->type == KW_FIELD_DOUBLE)
-        *ret_value = (kw_value){.kind = KW_VALUE_REAL, .real = (double)ret_value->number};
+    if (ret_value->kind != KW_VALUE_NUMBER || field->type != KW_FIELD_DOUBLE)
+        return true;
+    int64_t number = ret_value->number;
+    double real;
+    if (!kw_number_as_real(number, &real) && field->identity)
+        return kw_error_set(ret_error, KW_INVALID,
+                            "table %s, field %s: value %" PRId64 " is not a value that a double has, and the "
+                            "field names records",
+                            table->name, field->name, number);
+    *ret_value = (kw_value){.kind = KW_VALUE_REAL, .real = real};
     return true;
 }
 

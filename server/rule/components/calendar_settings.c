@@ -78,6 +78,7 @@ take_field(const kw_site *site, kw_calendar *self)
     self->base.field = number;
     self->base.clock = number;
     bool millis = self->cell_unit == KW_CALENDAR_MILLI;
+    self->base.millis = millis;
     self->ticks_per_second = millis ? 1000 : 1;
     if (millis && field->unit == KW_UNIT_S)
         return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "parts"), NULL,

@@ -224,8 +224,8 @@ complain(const field_piece *self, kw_value value, kw_error *ret_error)
 static bool
 take_integer(const field_piece *self, kw_value *value, kw_error *ret_error)
 {
-    double real = (double)value->number;
-    if (real >= 0x1p63 || (int64_t)real != value->number) {
+    double real;
+    if (!kw_number_as_real(value->number, &real)) {
         kw_error_set(ret_error, KW_INVALID, "is not a value that a double has");
         return complain(self, *value, ret_error);
     }

@@ -140,6 +140,14 @@ static const kw_test_refusal refusals[] = {
      "ts, unit: s}\n"
      "          - field: n\n",
      "16:7", "path more: field ts is kept in another unit than in the primary key", "the same unit"},
+    /* Milliseconds beside seconds. */
+    {"      - field: {name: ts, unit: s}\n      - calendar: {of: ts, parts: [SSS]}\n      - field: id\n    "
+     "paths:\n"
+     "      more:\n        key: [{field: id}, {field: {name: ts, unit: s}}]\n",
+     "17:7", "path more: field ts is kept in another unit than in the primary key", "the same unit"},
+    {"      - field: {name: ts, unit: s}\n      - field: id\n    paths:\n      more:\n"
+     "        key: [{field: id}, {field: {name: ts, unit: s}}, {calendar: {of: ts, parts: [SSS]}}]\n",
+     "16:7", "path more: field ts is kept in another unit than in the primary key", "the same unit"},
 };
 
 static void
@@ -158,6 +166,18 @@ test_refusals(void)
                        it->message, it->hint ? it->hint : "-");
     }
     g_assert_true(all);
+}
+
+/* Seconds say what minutes of the hour say again. */
+static void
+test_said_again(void)
+{
+    g_autoptr(kw_policy) policy =
+        test_policy("    fields: {id: string, ts: {type: timestamp, column: \"d:ts\"}}\n"
+                    "    key: [{field: {name: ts, unit: s}}, {field: id}]\n"
+                    "    paths: {more: {key: [{calendar: {of: ts, parts: [mm, ss]}}, {field: id}, "
+                    "{field: {name: ts, unit: s}}]}}\n");
+    g_assert_nonnull(policy);
 }
 
 static void
@@ -247,6 +267,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/rule/compile/refusals", test_refusals);
     g_test_add_func("/rule/compile/declared_twice", test_declared_twice);
+    g_test_add_func("/rule/compile/said_again", test_said_again);
     g_test_add_func("/rule/compile/fingerprint", test_fingerprint);
     g_test_add_func("/rule/compile/buckets", test_buckets);
     g_test_add_func("/rule/compile/fields", test_fields);

@@ -76,6 +76,25 @@ test_a_double_takes_a_number(void)
     service_fixture_free(fix);
 }
 
+/* In a field that names records, it must be one. */
+static void
+test_a_key_takes_no_number_that_is_rounded(void)
+{
+    service_fixture *fix = service_fixture_new();
+    const kw_table *scores = kw_policy_find_table(fix->policy, KW_BYTES_LITERAL("scores"));
+    const kw_pick at = {.field = 0};
+    kw_arena *arena = fix->exchange.call.arena;
+    kw_value value;
+    kw_error error = KW_ERROR_NONE;
+    g_assert_true(kw_convert_value(scores, at, &NUMBER(INT64_C(1) << 53), arena, &value, &error));
+    g_assert_cmpfloat(value.real, ==, 0x1p53);
+    g_assert_true(kw_convert_value(scores, at, &NUMBER(INT64_MIN), arena, &value, &error));
+    g_assert_false(kw_convert_value(scores, at, &NUMBER((INT64_C(1) << 53) + 1), arena, &value, &error));
+    expect_refusal(&error, "table scores, field at: value 9007199254740993 is not a value that a double has");
+    g_assert_false(kw_convert_value(scores, at, &NUMBER(INT64_MAX), arena, &value, &error));
+    service_fixture_free(fix);
+}
+
 typedef struct refusal {
     const char *field;
     kw_api_Value value;
@@ -293,6 +312,8 @@ main(int count, char **arguments)
     g_test_init(&count, &arguments, NULL);
     g_test_add_func("/service/convert/round-trip", test_round_trip);
     g_test_add_func("/service/convert/double", test_a_double_takes_a_number);
+    g_test_add_func("/service/convert/a key takes no number that is rounded",
+                    test_a_key_takes_no_number_that_is_rounded);
     g_test_add_func("/service/convert/refusals", test_refusals_name_table_field_and_reason);
     g_test_add_func("/service/convert/twice", test_a_field_twice);
     g_test_add_func("/service/convert/odd-names", test_names_with_odd_bytes);

@@ -20,7 +20,10 @@ static const char text[] = "store: {kind: null}\n"
                            "    key: [{field: id}, {field: {name: ts, order: desc}}]\n"
                            "    paths:\n"
                            "      by_time:\n"
-                           "        key: [{field: ts}, {field: id}]\n";
+                           "        key: [{field: ts}, {field: id}]\n"
+                           "  scores:\n"
+                           "    fields: {at: double}\n"
+                           "    key: [{field: at}]\n";
 
 service_fixture *
 service_fixture_new(void)
