@@ -133,8 +133,10 @@ note_order(kw_notes *notes, const kw_sketch *sketch, const kw_ranges *ranges)
     const kw_component *stop = kw_layout_component(sketch->layout, sketch->used);
     const char *name = stop->table->fields[stop->field].name;
     bool rising = (stop->direction > 0) != sketch->reversed;
-    if (sketch->listed && sketch->stop == KW_STOP_RANGE && rising == sketch->falling) {
-        note(notes, "rows come by the pieces of %s, those of one piece by %s %s", name, name,
+    bool by_another = sketch->listed && sketch->stop == KW_STOP_ORDERED;
+    if (by_another || (sketch->listed && rising == sketch->falling)) {
+        note(notes, "rows come by the pieces of %s, those of one piece by %s %s",
+             by_another ? field_name(sketch, ranges->clock) : name, name,
              rising ? "ascending" : "descending");
         return;
     }

@@ -305,13 +305,28 @@ group_by_span(kw_drafts *drafts, bool falling)
     return count;
 }
 
-/* One ends where the other begins, in the order in which they are read. */
+/* One ends where the other begins, in the order in which they are read. The keys of each stand for its own
+ * times alone, so where these touch as well no row is in the times of the other. */
 static bool
 touches(const kw_range *before, const kw_range *here, bool reversed)
 {
     const kw_range *low = reversed ? here : before, *high = reversed ? before : here;
+    bool same_times = low->timed == high->timed &&
+                      (!low->timed || (low->most < high->least && high->least - low->most == 1));
     return low->stop.size > 0 && kw_bytes_equal(low->stop, high->start) && low->row_size == high->row_size &&
-           !low->timed && !high->timed;
+           same_times;
+}
+
+/* Widens a range by the one behind it. */
+static void
+join(kw_range *range, const kw_range *next, bool reversed)
+{
+    range->start = reversed ? next->start : range->start;
+    range->stop = reversed ? range->stop : next->stop;
+    range->least = reversed ? next->least : range->least;
+    range->most = reversed ? range->most : next->most;
+    range->at = range->at == next->at ? range->at : KW_RANGE_NOWHERE;
+    range->skip = 0;
 }
 
 /* Groups of a single range each that touch become one. Returns the number of groups. */
@@ -328,10 +343,7 @@ join_groups(kw_drafts *drafts, bool reversed)
         bool single = opens && (index + 1 == drafts->count || group != drafts->items[index + 1].range.group);
         kw_range *last = kept ? &drafts->items[kept - 1].range : NULL;
         if (single && single_before && touches(last, &draft.range, reversed)) {
-            last->start = reversed ? draft.range.start : last->start;
-            last->stop = reversed ? last->stop : draft.range.stop;
-            last->at = last->at == draft.range.at ? last->at : KW_RANGE_NOWHERE;
-            last->skip = 0;
+            join(last, &draft.range, reversed);
         } else {
             groups += opens;
             draft.range.group = groups - 1;
@@ -421,9 +433,9 @@ kw_ranges_make(const kw_sketch *sketch, const kw_terms *terms, size_t range_limi
         groups = group_each(&drafts);
     } else {
         groups = group_by_span(&drafts, whole ? false : sketch->falling);
-        if (!whole)
-            groups = join_groups(&drafts, sketch->reversed);
     }
+    if (!whole)
+        groups = join_groups(&drafts, sketch->reversed);
     settle(&drafts, groups, arena, ret_ranges);
     memcpy(ret_ranges->fanned, branches.fanned, sizeof branches.fanned);
     return true;
