@@ -17,7 +17,7 @@ static const struct {
     [KW_DIGEST_MD5] = {"md5", 16},        [KW_DIGEST_MURMUR3] = {"murmur3", 4},
     [KW_DIGEST_XXH64] = {"xxh64", 8},     [KW_DIGEST_SHA1] = {"sha1", 20},
     [KW_DIGEST_MURMUR2] = {"murmur2", 4}, [KW_DIGEST_CRC32] = {"crc32", 4},
-    [KW_DIGEST_JENKINS] = {"jenkins", 4},
+    [KW_DIGEST_JENKINS] = {"jenkins", 4}, [KW_DIGEST_JAVA_FNV] = {"java_fnv", 4},
 };
 
 bool
@@ -69,6 +69,9 @@ kw_digest_compute(kw_digest digest, kw_bytes input, uint8_t *to)
     case KW_DIGEST_JENKINS:
         kw_be32_store(to, kw_jenkins_32(input, 0));
         return;
+    case KW_DIGEST_JAVA_FNV:
+        kw_be32_store(to, (uint32_t)kw_java_fnv_hash(input));
+        return;
     }
     g_assert_not_reached();
 }
@@ -90,22 +93,58 @@ kw_java_bytes_hash(kw_bytes input)
     return (int32_t)hash;
 }
 
+/* The UTF-16 units of the next character: one, or two of which the first is stored. Returns the last one. */
+static uint32_t
+next_unit(kw_bytes text, size_t *at, uint32_t *ret_first)
+{
+    uint32_t lead = text.data[(*at)++], more = lead < 0x80 ? 0 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
+    uint32_t point = more ? lead & (0x3fu >> more) : lead;
+    for (; more > 0 && *at < text.size; more--)
+        point = point << 6 | (text.data[(*at)++] & 0x3fu);
+    *ret_first = 0;
+    if (point < 0x10000)
+        return point;
+    *ret_first = 0xd800 + ((point - 0x10000) >> 10);
+    return 0xdc00 + ((point - 0x10000) & 0x3ff);
+}
+
 int32_t
 kw_java_string_hash(kw_bytes text)
 {
-    uint32_t hash = 0;
+    uint32_t hash = 0, first;
     for (size_t at = 0; at < text.size;) {
-        uint32_t lead = text.data[at], more = lead < 0x80 ? 0 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
-        uint32_t point = more ? lead & (0x3fu >> more) : lead;
-        for (at++; more > 0 && at < text.size; more--, at++)
-            point = point << 6 | (text.data[at] & 0x3fu);
-        if (point >= 0x10000) { /* two units */
-            hash = 31 * hash + 0xd800 + ((point - 0x10000) >> 10);
-            point = 0xdc00 + ((point - 0x10000) & 0x3ff);
-        }
-        hash = 31 * hash + point;
+        uint32_t last = next_unit(text, &at, &first);
+        if (first)
+            hash = 31 * hash + first;
+        hash = 31 * hash + last;
     }
     return (int32_t)hash;
+}
+
+/* Java's >> keeps the sign. */
+static uint32_t
+shift_right(uint32_t hash, unsigned by)
+{
+    return (uint32_t)((int32_t)hash >> by);
+}
+
+int32_t
+kw_java_fnv_hash(kw_bytes text)
+{
+    static const uint32_t prime = 16777619;
+    uint32_t hash = 2166136261, first;
+    for (size_t at = 0; at < text.size;) {
+        uint32_t last = next_unit(text, &at, &first);
+        if (first)
+            hash = (hash ^ first) * prime;
+        hash = (hash ^ last) * prime;
+    }
+    hash += hash << 13;
+    hash ^= shift_right(hash, 7);
+    hash += hash << 3;
+    hash ^= shift_right(hash, 17);
+    hash += hash << 5;
+    return (int32_t)(hash >> 31 ? 0 - hash : hash);
 }
 
 static void

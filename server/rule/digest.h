@@ -16,10 +16,11 @@ typedef enum kw_digest {
     KW_DIGEST_SHA1,
     KW_DIGEST_MURMUR2,
     KW_DIGEST_CRC32,
-    KW_DIGEST_JENKINS
+    KW_DIGEST_JENKINS,
+    KW_DIGEST_JAVA_FNV
 } kw_digest;
 
-/* "md5", "murmur3", "xxh64", "sha1", "murmur2", "crc32", "jenkins". False for another name. */
+/* "md5", "murmur3", "xxh64", "sha1", "murmur2", "crc32", "jenkins", "java_fnv". False for another name. */
 bool kw_digest_find(const char *name, kw_digest *ret_digest);
 const char *kw_digest_name(kw_digest digest);
 
@@ -48,6 +49,11 @@ int32_t kw_java_bytes_hash(kw_bytes input);
 
 /* Java's String.hashCode(): 31 * hash + UTF-16 unit. The text is UTF-8 and well-formed. */
 int32_t kw_java_string_hash(kw_bytes text);
+
+/* FNV-1a of 32 bits (Fowler, Noll and Vo, public domain algorithm) over the UTF-16 units of a text, with five
+ * shifts behind it, as Java's rings of nodes commonly compute it; not negative, but for INT32_MIN. The text
+ * is as above. */
+int32_t kw_java_fnv_hash(kw_bytes text);
 
 /* How a value goes into a hash: text and bytes as they are, flags as one byte 0 or 1, doubles as 8
  * bytes, numbers as 8 bytes, all big-endian, or, with numbers_as_text, numbers as decimal text. */

@@ -22,6 +22,7 @@ typedef struct point {
 
 typedef struct ring {
     kw_component base;
+    kw_digest digest;
     const kw_bytes *nodes; /* in the order of the list */
     const kw_bytes *names; /* in their own order */
     size_t count;
@@ -82,6 +83,30 @@ take_nodes(const kw_site *site, ring *self)
     return take_names(site, self);
 }
 
+/* What stands at a place of the ring. Numbers go into Java's hash as text. */
+static uint64_t
+place_of(const uint8_t *digest, kw_digest kind)
+{
+    return kind == KW_DIGEST_XXH64 ? kw_be64_load(digest) : kw_be32_load(digest);
+}
+
+static bool
+take_algorithm(const kw_site *site, ring *self)
+{
+    bool known = kw_digest_find(kw_site_text(site, "algorithm", "xxh64"), &self->digest);
+    g_assert(known);
+    for (size_t index = 0; self->digest == KW_DIGEST_JAVA_FNV && index < self->base.inputs_count; index++) {
+        const kw_field *field = &site->table->fields[self->base.inputs[index]];
+        kw_value_kind kind = kw_field_value_kind(field->type);
+        if (kind != KW_VALUE_TEXT && kind != KW_VALUE_NUMBER)
+            return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "of"), "take xxh64",
+                                      "ring: java_fnv walks text: strings, and the digits of whole numbers; "
+                                      "%s is neither",
+                                      field->name);
+    }
+    return true;
+}
+
 /* By hash; of equal ones the later node first, which stays. */
 static int
 compare_points(const void *a, const void *b)
@@ -102,7 +127,9 @@ place_nodes(const kw_site *site, ring *self)
         uint32_t node = (uint32_t)(index / self->replicas);
         int length = snprintf(name, sizeof name, "%.*s%zu", (int)self->nodes[node].size,
                               (const char *)self->nodes[node].data, index % self->replicas);
-        points[index] = (point){.hash = kw_xxh64(kw_bytes_of(name, (size_t)length)), .node = node};
+        uint8_t digest[KW_DIGEST_MAX];
+        kw_digest_compute(self->digest, kw_bytes_of(name, (size_t)length), digest);
+        points[index] = (point){.hash = place_of(digest, self->digest), .node = node};
     }
     qsort(points, count, sizeof *points, compare_points);
     for (size_t index = 0; index < count; index++) {
@@ -117,7 +144,7 @@ static const char *
 text_of(const kw_site *site, const ring *self)
 {
     GString *text = g_string_new(NULL);
-    g_string_printf(text, "ring(xxh64 of %s, %u replicas of ",
+    g_string_printf(text, "ring(%s of %s, %u replicas of ", kw_digest_name(self->digest),
                     kw_site_field_names(site, self->base.inputs, self->base.inputs_count), self->replicas);
     for (size_t index = 0; index < self->count; index++) {
         char shown[4 * KW_DERIVED_PIECE_MAX + 8]; /* never cut */
@@ -136,7 +163,8 @@ compile(const kw_site *site)
 {
     ring *self = (ring *)kw_site_component(site, sizeof(ring), &kw_component_ring);
     kw_component *base = &self->base;
-    if (!kw_site_fields(site, "of", &base->inputs, &base->inputs_count) || !take_nodes(site, self))
+    if (!kw_site_fields(site, "of", &base->inputs, &base->inputs_count) || !take_algorithm(site, self) ||
+        !take_nodes(site, self))
         return NULL;
     place_nodes(site, self);
     base->buckets = self->count;
@@ -164,10 +192,12 @@ encode(const kw_component *component, const kw_value *values, kw_bytes rest, kw_
        kw_error *ret_error)
 {
     (void)rest;
-    uint64_t hash;
-    if (!kw_derived_xxh64(component, values, &hash, ret_error))
+    const ring *self = (const ring *)component;
+    uint8_t digest[KW_DIGEST_MAX];
+    if (!kw_derived_digest(component, values, self->digest, self->digest == KW_DIGEST_JAVA_FNV, digest,
+                           ret_error))
         return false;
-    kw_buffer_append(out, node_at((const ring *)component, hash));
+    kw_buffer_append(out, node_at(self, place_of(digest, self->digest)));
     return true;
 }
 
@@ -201,6 +231,8 @@ piece(const kw_component *component, uint64_t index, kw_arena *arena)
     return ((const ring *)component)->names[index];
 }
 
+static const char *const algorithms[] = {"xxh64", "java_fnv", NULL};
+
 static const kw_setting_schema settings[] = {
     {.name = "of",
      .kind = KW_SETTING_TEXTS,
@@ -210,6 +242,13 @@ static const kw_setting_schema settings[] = {
      .kind = KW_SETTING_TEXTS,
      .required = true,
      .about = "The names of the nodes, as they stand in the key. None may be the beginning of another."},
+    {.name = "algorithm",
+     .kind = KW_SETTING_CHOICE,
+     .choices = algorithms,
+     .fallback = "xxh64",
+     .about = "java_fnv is for tables that other programs made: the 32-bit FNV-1a over UTF-16 units, five "
+              "shifts and "
+              "Math.abs of Java's common FNV1_32_HASH, of strings and of numbers' decimal text."},
     {.name = "replicas",
      .kind = KW_SETTING_INT,
      .least = 1,

@@ -225,8 +225,9 @@ derived_component(const size_t *fields, size_t count, GString *out)
                                random_chance(50) ? "phoenix" : "hbasewd");
         return;
     case 7:
-        g_string_append_printf(out, "      - ring: {of: %s, nodes: [%s], replicas: %u}\n", some,
-                               random_chance(50) ? "n2, n1, n3" : "up, west, east", 1 + random_below(8));
+        g_string_append_printf(out, "      - ring: {of: %s, nodes: [%s], replicas: %u%s}\n", some,
+                               random_chance(50) ? "n2, n1, n3" : "up, west, east", 1 + random_below(8),
+                               random_chance(30) ? ", algorithm: java_fnv" : "");
         return;
     case 6:
         g_string_append_printf(out, "      - mod: {of: n0, buckets: %u}\n", 2 + random_below(5));

@@ -1,5 +1,9 @@
-/* The consistent hash ring: even shares, and what moves when a node comes or goes. */
+/* The consistent hash ring: its nodes and those of Java's, even shares, and what moves when a node comes or
+ * goes. */
+#include "rule/digest.h"
 #include "rule/policies.h"
+
+#include <json-glib/json-glib.h>
 
 #define KEYS 20000
 
@@ -61,6 +65,57 @@ test_nodes(void)
         g_assert_cmpstr(key_100, ==, want_100);
         g_assert_cmpstr(key_1, ==, want_1);
     }
+}
+
+/* The nodes that a ring in Java chose (tests/data/JavaRing.java). */
+static void
+test_java(void)
+{
+    g_autoptr(JsonParser) parser = json_parser_new();
+    g_autoptr(GError) error = NULL;
+    json_parser_load_from_file(parser, KW_TEST_DATA "/java_ring.json", &error);
+    g_assert_no_error(error);
+    JsonArray *cases =
+        json_object_get_array_member(json_node_get_object(json_parser_get_root(parser)), "cases");
+    g_assert_cmpuint(json_array_get_length(cases), ==, 33);
+    for (guint index = 0; index < json_array_get_length(cases); index++) {
+        JsonObject *it = json_array_get_object_element(cases, index);
+        g_autofree char *more = g_strdup_printf(", algorithm: java_fnv, replicas: %d",
+                                                (int)json_object_get_int_member(it, "replicas"));
+        g_autoptr(kw_policy) policy = ring_of((unsigned)json_object_get_int_member(it, "nodes"), more);
+        const char *id = json_object_get_string_member(it, "id");
+        g_assert_cmpint(kw_java_fnv_hash(kw_bytes_of_text(id)), ==, json_object_get_int_member(it, "hash"));
+        kw_value values[] = {test_text(id)};
+        kw_record record = {.values = values};
+        g_autofree char *key = test_key_hex(kw_policy_table(policy, 0), 0, &record);
+        g_autofree char *wanted = g_strconcat(json_object_get_string_member(it, "node"), id, NULL);
+        g_autofree char *wanted_hex = test_hex(kw_bytes_of_text(wanted));
+        g_assert_cmpstr(key, ==, wanted_hex);
+    }
+}
+
+/* Numbers are hashed as Java's String.valueOf writes them; what has no such text is refused. */
+static void
+test_java_numbers(void)
+{
+#define NODES "nodes: [\"0001\", \"0002\", \"0003\"]"
+    g_autoptr(kw_policy) numbers = test_policy("    fields: {id: int}\n    key:\n"
+                                               "      - ring: {of: id, algorithm: java_fnv, " NODES "}\n"
+                                               "      - field: id\n");
+    g_autoptr(kw_policy) texts = ring_of(3, ", algorithm: java_fnv");
+    for (int64_t id = -500; id < 500; id++) {
+        g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, id);
+        kw_value number = test_number(id), same = test_text(text);
+        kw_record of_number = {.values = &number}, of_text = {.values = &same};
+        g_autofree char *key = test_key_hex(kw_policy_table(numbers, 0), 0, &of_number);
+        g_autofree char *wanted = test_key_hex(kw_policy_table(texts, 0), 0, &of_text);
+        g_assert_true(strncmp(key, wanted, 8) == 0);
+    }
+    g_autofree char *said = test_refused("    fields: {id: string, d: double}\n    key:\n"
+                                         "      - ring: {of: [id, d], algorithm: java_fnv, " NODES "}\n"
+                                         "      - field: id\n      - field: d\n");
+    g_assert_nonnull(strstr(said, "ring: java_fnv walks text"));
+    g_assert_nonnull(strstr(said, "d is neither"));
 }
 
 /* Sequential ids reach all nodes, each within a third of its share. */
@@ -134,6 +189,8 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/rule/ring/nodes", test_nodes);
+    g_test_add_func("/rule/ring/java", test_java);
+    g_test_add_func("/rule/ring/java_numbers", test_java_numbers);
     g_test_add_func("/rule/ring/shares", test_shares);
     g_test_add_func("/rule/ring/growth", test_growth);
     g_test_add_func("/rule/ring/names", test_names);
