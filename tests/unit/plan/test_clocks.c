@@ -195,6 +195,36 @@ test_partitions(void)
     check_counts(asking, "id>=5 id<9", 1, 1, false);
 }
 
+/* Cells whose keys touch are one range where their times touch as well, and the rows of each are in an order
+ * of their own. */
+static void
+test_touching_cells(void)
+{
+    g_autoptr(kw_test_asking) asking =
+        asking_new("    fields: {ts: {type: timestamp, unit: s, column: \"d:ts\"}, name: string, n: int}\n"
+                   "    updates: false\n    major_compaction: 1ms\n    families: {d: {ttl: 1s}}\n    key:\n"
+                   "      - calendar: {of: ts, parts: [HH]}\n      - field: {name: name, encoding: raw}\n"
+                   "      - field: n\n");
+    kw_value empty = test_text("");
+    asking_reset(asking);
+    asking_set(asking, "ts>=1620003600 ts<1620010800 order=desc");
+    asking->bounds[1] = (kw_bound){.values = &empty, .count = 1};
+    const kw_plan *plan;
+    bool done = kw_plan_make(&asking->question, asking->arena, &plan, NULL);
+    g_assert_true(done);
+    g_assert_cmpuint(plan->ranges_count, ==, 1);
+    g_assert_true(plan->ranges[0].timed);
+    g_assert_cmpint(plan->ranges[0].least, ==, 1620003600);
+    g_assert_cmpint(plan->ranges[0].most, ==, 1620010799);
+    g_assert_true(says(plan, "rows come by the pieces of ts, those of one piece by n descending"));
+    asking_reset(asking); /* 23 and 00 follow each other in time, not in the keys */
+    asking_set(asking, "ts>=1620082800 ts<1620090000 order=desc");
+    asking->bounds[1] = (kw_bound){.values = &empty, .count = 1};
+    done = kw_plan_make(&asking->question, asking->arena, &plan, NULL);
+    g_assert_true(done);
+    g_assert_cmpuint(plan->ranges_count, ==, 2);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -206,5 +236,6 @@ main(int argc, char **argv)
     g_test_add_func("/plan/clocks/clock_put_back", test_clock_put_back);
     g_test_add_func("/plan/clocks/put_back_in_one_bucket", test_put_back_in_one_bucket);
     g_test_add_func("/plan/clocks/partitions", test_partitions);
+    g_test_add_func("/plan/clocks/touching_cells", test_touching_cells);
     return g_test_run();
 }
