@@ -2,6 +2,7 @@
  *
  *   records whose keys are equal are equal in every field that the key holds
  *   keys lie in the order of the first component in which they differ, where that one keeps an order
+ *   records that have one key under one path have one under the other, too
  *
  * and each kind of value that would break this is refused with table, field and reason.
  */
@@ -23,7 +24,7 @@ typedef struct kw_test_key {
 } kw_test_key;
 
 typedef struct kw_test_tally {
-    size_t accepted, keys, equal, ordered;
+    size_t accepted, keys, equal, ordered, beside;
 } kw_test_tally;
 
 static int
@@ -127,6 +128,52 @@ try_layout(const random_table *made, const kw_layout *layout, kw_test_tally *tal
     }
 }
 
+/* The record with another time, near or a round of some clock away. */
+static kw_record
+beside(const kw_table *table, const kw_record *record, kw_arena *arena)
+{
+    static const int64_t steps[] = {1,        2,        500,      1000,       60000,       3600000,
+                                    28800000, 86400000, 86400001, 2419200000, 31536000000, 31622400000};
+    kw_record moved = kw_record_new(table, arena);
+    int time = kw_table_find_field(table, KW_BYTES_LITERAL("t0"));
+    memcpy(moved.values, record->values, table->fields_count * sizeof *moved.values);
+    int64_t step = steps[random_below(G_N_ELEMENTS(steps))];
+    if (ABS(moved.values[time].number) < INT64_MAX / 4)
+        moved.values[time].number += random_chance(50) ? step : -step;
+    return moved;
+}
+
+/* Do both have a key here? And is it the same? */
+static bool
+share_key(const kw_layout *layout, const kw_record *a, const kw_record *b, bool *ret_same)
+{
+    kw_buffer left = KW_BUFFER_EMPTY, right = KW_BUFFER_EMPTY;
+    bool good = kw_layout_encode(layout, a, &left, NULL) && kw_layout_encode(layout, b, &right, NULL);
+    *ret_same = good && kw_bytes_equal(kw_buffer_bytes(&left), kw_buffer_bytes(&right));
+    kw_buffer_clear(&left);
+    kw_buffer_clear(&right);
+    return good;
+}
+
+static void
+try_paths(const random_table *made, const kw_table *table, kw_test_tally *tally)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    for (size_t turn = 0; turn < RECORDS; turn++) {
+        kw_record record = kw_record_new(table, arena);
+        bool one, other;
+        for (size_t field = 0; field < table->fields_count; field++)
+            record.values[field] = random_value(made, field, arena);
+        kw_record moved = beside(table, &record, arena);
+        if (!share_key(table->paths[0].layout, &record, &moved, &one) ||
+            !share_key(table->paths[1].layout, &record, &moved, &other))
+            continue;
+        tally->beside += one;
+        if (one != other)
+            g_error("one record in one path, two in the other:\n%s", made->yaml);
+    }
+}
+
 static void
 test_random_rules(void)
 {
@@ -139,11 +186,14 @@ test_random_rules(void)
         tally.accepted += policy != NULL;
         for (size_t path = 0; table && path < table->paths_count; path++)
             try_layout(&made, table->paths[path].layout, &tally);
+        if (table && table->paths_count > 1)
+            try_paths(&made, table, &tally);
         kw_policy_unref(policy);
         random_table_clear(&made);
     }
-    g_print("# %zu of %d rules accepted, %zu keys, %zu equal pairs, %zu ordered pairs\n", tally.accepted,
-            TABLES, tally.keys, tally.equal, tally.ordered);
+    g_print("# %zu of %d rules accepted, %zu keys, %zu equal pairs, %zu ordered pairs, %zu beside\n",
+            tally.accepted, TABLES, tally.keys, tally.equal, tally.ordered, tally.beside);
+    g_assert_cmpuint(tally.beside, >, 100); /* of two times that the keys do not tell apart */
     g_assert_cmpuint(tally.accepted, >, TABLES / 5);
     g_assert_cmpuint(tally.equal, >, 100); /* the same record twice */
     g_assert_cmpuint(tally.ordered, >, 1000);
