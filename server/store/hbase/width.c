@@ -5,11 +5,12 @@
 
 #define FIRST_WIDTH 2
 #define WINDOW_NS (UINT64_C(15) * 1000 * 1000)
-#define WINDOW_CALLS 12                        /* ... and at least so many, for a steady rate */
+#define WINDOW_CALLS 12                        /* ... and at least so many, for a steady rate ... */
+#define SLOW_NS (UINT64_C(150) * 1000 * 1000)  /* ... unless that takes as long */
 #define TRY_EVERY 5                            /* windows between two tries of a neighbour */
 #define WEIGHT 0.25                            /* of the newest window in a width's rate */
 #define WORTH 1.02                             /* a neighbour must be better by as much */
-#define STALE_NS (UINT64_C(500) * 1000 * 1000) /* a longer window says nothing */
+#define STALE_NS (UINT64_C(500) * 1000 * 1000) /* a longer window says nothing, if nobody waited in it */
 
 void
 kw_hbase_width_init(kw_hbase_width *width, uint32_t most)
@@ -52,17 +53,18 @@ static void
 close_window(kw_hbase_width *width, uint64_t now_ns)
 {
     uint64_t took_ns = now_ns - width->window_start_ns;
-    bool pressed = width->pressed * 2 > width->calls;
-    if (pressed && took_ns < STALE_NS && !width->settling) {
+    bool pressed = width->pressed * 2 > width->calls, stale = width->paused && took_ns >= STALE_NS;
+    if (pressed && !stale && !width->settling) {
         double rate = (double)width->operations * 1e9 / (double)took_ns;
         double *kept = &width->rates[width->now];
         *kept = *kept > 0 ? *kept + (rate - *kept) * WEIGHT : rate;
         move_home(width);
-        width->windows++;
     }
     uint32_t before = width->now;
-    if (pressed && !width->settling)
+    if (pressed && !width->settling) {
+        width->windows++; /* also one that said nothing: no neighbour is held on to */
         width->now = next_width(width);
+    }
     width->settling = width->now != before;
     width->window_start_ns = 0;
 }
@@ -75,12 +77,15 @@ kw_hbase_width_answered(kw_hbase_width *width, uint64_t now_ns, size_t operation
         width->operations = 0;
         width->calls = 0;
         width->pressed = 0;
+        width->paused = !waiting;
         return;
     }
+    uint64_t took_ns = now_ns - width->window_start_ns;
     width->operations += operations;
     width->calls++;
     width->pressed += waiting;
-    bool enough = width->calls >= WINDOW_CALLS && width->calls >= 2 * width->now;
-    if (now_ns - width->window_start_ns >= (width->settling ? WINDOW_NS / 4 : WINDOW_NS) && enough)
+    bool enough = width->calls >= 2 * width->now && (width->calls >= WINDOW_CALLS || took_ns >= SLOW_NS);
+    if (took_ns >= (width->settling ? WINDOW_NS / 4 : WINDOW_NS) && enough)
         close_window(width, now_ns);
+    width->paused |= !waiting;
 }

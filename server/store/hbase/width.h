@@ -24,6 +24,7 @@ typedef struct kw_hbase_width {
     uint32_t calls;
     uint32_t pressed; /* calls behind which others waited */
     uint32_t windows;
+    bool paused;   /* in this window there was a time when nobody waited */
     bool settling; /* the window before was of another width: this one shows both */
 } kw_hbase_width;
 

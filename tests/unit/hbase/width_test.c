@@ -26,6 +26,13 @@ does_not_care(uint32_t width)
     return 5000;
 }
 
+/* Each call takes 150 ms, however many there are: a far or a loaded store. */
+static double
+is_slow(uint32_t width)
+{
+    return 8 / 0.150 * width;
+}
+
 /* Answers calls of 8 operations at the server's rate, with noise, for so many seconds. */
 static uint64_t
 serve(kw_hbase_width *width, server rate, double seconds, double noise, uint64_t now_ns)
@@ -72,6 +79,37 @@ test_alike(void)
     g_assert_cmpuint(width.home, <=, 2);
 }
 
+/* Where calls take long they are few, and yet they tell. */
+static void
+test_slow(void)
+{
+    kw_hbase_width width;
+    kw_hbase_width_init(&width, 16);
+    uint64_t now = serve(&width, is_slow, 240, 0.1, 1);
+    g_assert_cmpuint(width.home, >=, 12);
+    serve(&width, likes_few, 600, 0.1, now);
+    g_assert_cmpuint(width.home, <=, 2);
+}
+
+/* A pause of the callers says nothing about the width that was used before and behind it, and is no reason to
+ * stay with a neighbour. */
+static void
+test_pauses(void)
+{
+    kw_hbase_width width;
+    kw_hbase_width_init(&width, 16);
+    uint64_t now = serve(&width, likes_six, 20, 0.1, 1);
+    double before = width.rates[6];
+    for (int round = 0; round < 200; round++) {
+        now = serve(&width, likes_six, 0.006, 0.1, now);
+        kw_hbase_width_answered(&width, ++now, 8, false);
+        now += 1000000000;
+    }
+    g_assert_cmpuint(width.home, >=, 5);
+    g_assert_cmpuint(width.home, <=, 7);
+    g_assert_cmpfloat(width.rates[6], >, before * 0.8);
+}
+
 /* Where nobody waits nothing is learned. */
 static void
 test_no_press(void)
@@ -103,6 +141,8 @@ main(int argc, char **argv)
     g_test_add_func("/hbase/width/finds-the-best", test_finds_the_best);
     g_test_add_func("/hbase/width/noise", test_noise);
     g_test_add_func("/hbase/width/alike", test_alike);
+    g_test_add_func("/hbase/width/slow", test_slow);
+    g_test_add_func("/hbase/width/pauses", test_pauses);
     g_test_add_func("/hbase/width/no-press", test_no_press);
     g_test_add_func("/hbase/width/limits", test_limits);
     return g_test_run();
