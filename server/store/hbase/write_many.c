@@ -49,6 +49,7 @@ typedef struct many_op {
 typedef struct chunk_piece {
     size_t first;
     size_t count;
+    bool doubtful; /* it was part of a call that failed as a whole, and may have been applied then */
 } chunk_piece;
 
 #define PIECES_MAX 16 /* more than log2 of WRITES_PER_CALL */
@@ -206,7 +207,7 @@ start_wave(many_op *op)
         chunk_way *made = KW_ARENA_NEW(op->arena, chunk_way);
         made->op = op;
         made->of = at;
-        made->pieces[made->pieces_count++] = (chunk_piece){0, at->count};
+        made->pieces[made->pieces_count++] = (chunk_piece){.count = at->count};
         op->calls_left++;
         start_next(made);
     }
@@ -263,6 +264,18 @@ worth_halving(chunk_piece piece, kw_hbase_failure_kind kind)
     g_assert_not_reached();
 }
 
+/* What the store says of a write by itself holds. What kept it from being asked says nothing of what the
+ * call before has done. */
+static void
+piece_failed(const chunk_way *way, chunk_piece piece, const kw_hbase_failure *failure)
+{
+    kw_hbase_failure told = *failure;
+    bool judged = failure->kind == KW_HBASE_OTHER || failure->kind == KW_HBASE_TABLE_MISSING;
+    if (piece.doubtful && !judged)
+        told.error.maybe_applied = true;
+    piece_result(way, piece, kw_hbase_outcome(&told), &told.error);
+}
+
 static void
 piece_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
 {
@@ -273,11 +286,12 @@ piece_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *fail
         piece_result(way, piece, KW_OUTCOME_OK, NULL);
     } else if (worth_halving(piece, failure->kind)) {
         size_t half = piece.count / 2;
+        bool doubtful = piece.doubtful || call->left;
         g_assert(way->pieces_count + 2 <= PIECES_MAX);
-        way->pieces[way->pieces_count++] = (chunk_piece){piece.first + half, piece.count - half};
-        way->pieces[way->pieces_count++] = (chunk_piece){piece.first, half};
+        way->pieces[way->pieces_count++] = (chunk_piece){piece.first + half, piece.count - half, doubtful};
+        way->pieces[way->pieces_count++] = (chunk_piece){piece.first, half, doubtful};
     } else {
-        piece_result(way, piece, kw_hbase_outcome(failure), &failure->error);
+        piece_failed(way, piece, failure);
     }
     if (way->pieces_count)
         start_next(way);

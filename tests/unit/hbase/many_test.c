@@ -2,6 +2,7 @@
  * order where they touch the same row. */
 #include "fixture.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 #define MANY 200
@@ -166,6 +167,43 @@ test_lost(void)
     run_batch(&on, &all);
     for (size_t i = 0; i < MANY; i++) {
         g_assert_cmpint(all.results[i].outcome, ==, KW_OUTCOME_UNKNOWN);
+        g_assert_true(all.results[i].error.maybe_applied);
+    }
+    fixture_stop(&on);
+}
+
+/* HBase has applied the good rows of the call that failed; nothing is answered from then on. */
+static void
+fails_then_silent(const fake_call *call, fake_answer *to, void *user)
+{
+    _Atomic unsigned *seen = user;
+    bool put = call->method == KW_HB_THBaseService_put || call->method == KW_HB_THBaseService_putMultiple;
+    if (put && atomic_fetch_add(seen, 1) > 0) {
+        to->way = FAKE_SILENCE;
+        to->do_nothing = true;
+    } else {
+        bad_family(call, to, NULL);
+    }
+}
+
+/* What is not sent again before the deadline may have been applied by the call that failed as a whole. */
+static void
+test_halves_too_late(void)
+{
+    fixture on;
+    batch all;
+    _Atomic unsigned seen = 0;
+    fixture_start(&on, 1, FRAMED_COMPACT);
+    thrift2_fake_set_script(on.fakes[0], fails_then_silent, &seen);
+    batch_init(&all, 16);
+    for (size_t i = 0; i < all.count; i++)
+        all.writes[i].write.deadline = kw_deadline_in_ms(500);
+    all.writes[2].cell.family = KW_BYTES_LITERAL("bad");
+    run_batch(&on, &all);
+    for (size_t i = 0; i < all.count; i++) {
+        g_assert_cmpuint(thrift2_fake_writes(on.fakes[0], all.rows[i]), ==, 1);
+        g_assert_cmpint(all.results[i].outcome, ==, KW_OUTCOME_UNKNOWN);
+        g_assert_cmpint(all.results[i].error.code, ==, KW_TIMEOUT);
         g_assert_true(all.results[i].error.maybe_applied);
     }
     fixture_stop(&on);
@@ -363,6 +401,7 @@ main(int argc, char **argv)
     g_test_add_func("/hbase/many/table-missing", test_table_missing);
     g_test_add_func("/hbase/many/unstamped", test_unstamped);
     g_test_add_func("/hbase/many/lost", test_lost);
+    g_test_add_func("/hbase/many/halves-too-late", test_halves_too_late);
     g_test_add_func("/hbase/many/cut-by-bytes", test_cut_by_bytes);
     g_test_add_func("/hbase/many/one-too-large", test_one_too_large);
     g_test_add_func("/hbase/many/same-row", test_same_row);
