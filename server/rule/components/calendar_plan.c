@@ -182,8 +182,8 @@ unit_of(const kw_calendar *self, kw_calendar_unit unit, int64_t tick, int64_t *r
     *ret_last -= offset;
 }
 
-/* The same by whole units; when not even one may be sure to be a single run, what it has within one step of
- * the zone, which is. */
+/* The same by whole units, of the shortest length that they have; when not even one is passed so, or may be
+ * sure to be a single run, what it has within one step of the zone, which is. */
 static int64_t
 reach_units(const kw_calendar *self, kw_calendar_unit unit, int64_t from, int64_t to, uint64_t most,
             bool falling)
@@ -194,7 +194,7 @@ reach_units(const kw_calendar *self, kw_calendar_unit unit, int64_t from, int64_
     size_t here = kw_calendar_step(self, falling ? to : from), there = kw_calendar_step(self, far);
     int64_t units = (int64_t)most - 2 - (int64_t)(falling ? here - there : there - here);
     unit_of(self, unit, falling ? to - length * MAX(units, 0) : from + length * MAX(units, 0), &first, &last);
-    if (units > 0)
+    if (units > 0 && (falling ? last < to : first > from))
         return falling ? last + 1 : first - 1;
     if (falling)
         return here > 0 ? MAX(first, zone->steps[here].from * self->ticks_per_second) : first;

@@ -101,6 +101,31 @@ test_week(void)
     g_assert_true(plan->rest.limit == 10);
 }
 
+/* Months are of several lengths: each window takes one at least, and all of them are read once. */
+static void
+walk_months(const char *words)
+{
+    g_autoptr(kw_test_asking) asking = asking_new(ARCHIVE("MM, yyyy, dd"));
+    const kw_plan *plan = plan_of(asking, words);
+    kw_question question = *plan->question;
+    size_t months = plan->ranges_count;
+    for (size_t windows = 1; plan->rest.limit > 0; windows++, months += plan->ranges_count) {
+        g_assert_true(plan->ranges_count >= 1 && plan->ranges_count <= 3);
+        g_assert_cmpuint(windows, <=, 24);
+        question.window = plan->rest;
+        bool done = kw_plan_make(&question, asking->arena, &plan, NULL);
+        g_assert_true(done);
+    }
+    g_assert_cmpuint(months, ==, 24);
+}
+
+static void
+test_months(void)
+{
+    walk_months("ts>=1577836800 ts<1640995200 ranges=3"); /* 2020 and 2021 */
+    walk_months("ts>=1577836800 ts<1640995200 ranges=3 order=desc");
+}
+
 /* Ten years begin as quickly as an hour; a time without an end is refused, and told what helps. */
 static void
 test_years(void)
@@ -231,6 +256,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/plan/clocks/day", test_day);
     g_test_add_func("/plan/clocks/week", test_week);
+    g_test_add_func("/plan/clocks/months", test_months);
     g_test_add_func("/plan/clocks/years", test_years);
     g_test_add_func("/plan/clocks/week_in_buckets", test_week_in_buckets);
     g_test_add_func("/plan/clocks/clock_put_back", test_clock_put_back);
