@@ -70,6 +70,14 @@ note_bounds(kw_notes *notes, const kw_sketch *sketch, const kw_terms *terms, dou
     return residual;
 }
 
+/* Does the stop hold the time of its clock within a number that is a field of its own? */
+static bool
+is_told_by_another(const kw_sketch *sketch)
+{
+    const kw_component *stop = kw_layout_component(sketch->layout, sketch->used);
+    return stop->clock != stop->field;
+}
+
 static bool
 note_span(kw_notes *notes, const kw_sketch *sketch, const kw_terms *terms, bool loose, double *efficiency)
 {
@@ -90,7 +98,9 @@ note_span(kw_notes *notes, const kw_sketch *sketch, const kw_terms *terms, bool 
         return true;
     }
     if (loose) {
-        note(notes, "the range of %s is checked on the way out: its ends lie within the key's unit", name);
+        note(notes, "the range of %s is checked on the way out: %s", name,
+             runs && is_told_by_another(sketch) ? "records may lack it"
+                                                : "its ends lie within the key's unit");
         *efficiency *= ROWS_PER_LOOSE_END;
     }
     return loose;

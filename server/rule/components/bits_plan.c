@@ -312,6 +312,7 @@ kw_bits_runs(const kw_component *component, const kw_value *values, const kw_spa
         add_minutes(&make, from, to);
     ret_runs->items = make.items;
     ret_runs->count = make.count;
-    ret_runs->loose = cuts_a_tick(self, span, from, to);
+    /* A record may lack the field that tells the time of a number made elsewhere. */
+    ret_runs->loose = self->number >= 0 || cuts_a_tick(self, span, from, to);
     return true;
 }

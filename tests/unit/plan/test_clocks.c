@@ -210,13 +210,13 @@ static void
 test_partitions(void)
 {
     g_autoptr(kw_test_asking) asking = asking_new(PARTITIONED);
-    check_counts(asking, "ts>=1620000000 ts<1620000600", 10, 10, false);
-    check_counts(asking, "ts>=1620000000 ts<1620086400", 60, 1, false);
+    check_counts(asking, "ts>=1620000000 ts<1620000600", 10, 10, true);
+    check_counts(asking, "ts>=1620000000 ts<1620086400", 60, 1, true);
     const kw_plan *plan = plan_of(asking, "ts>=1620000000 ts<1620086400 order=desc limit=1");
     g_assert_true(plan->reversed);
     g_assert_cmpuint(plan->ranges[0].skip, ==, 1);
     /* across 2038 the first bit of the seconds changes beside the minute's: two groups */
-    check_counts(asking, "ts>=2147400000 ts<2147560000", 120, 2, false);
+    check_counts(asking, "ts>=2147400000 ts<2147560000", 120, 2, true);
     check_counts(asking, "id>=5 id<9", 1, 1, false);
 }
 
@@ -250,6 +250,23 @@ test_touching_cells(void)
     g_assert_cmpuint(plan->ranges_count, ==, 2);
 }
 
+/* A record of which only the number is there is not found by the time in it, wherever the ends of the
+ * interval lie. */
+static void
+test_number_without_time(void)
+{
+    static const char *const questions[] = {"ts>=1620000000 ts<1620000600", "ts>=1620000000 ts<1620086400"};
+    g_autoptr(kw_test_asking) asking = asking_new(PARTITIONED);
+    for (size_t index = 0; index < G_N_ELEMENTS(questions); index++) {
+        const kw_plan *plan = plan_of(asking, questions[index]);
+        g_assert_true(plan->residual && says(plan, "records may lack it"));
+        kw_value values[] = {test_number(1620000001), test_number(INT64_C(1620000001) << 25)};
+        g_assert_true(kw_plan_matches(plan, &(kw_record){.values = values}));
+        values[0] = (kw_value){.kind = KW_VALUE_NONE};
+        g_assert_false(kw_plan_matches(plan, &(kw_record){.values = values}));
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -263,5 +280,6 @@ main(int argc, char **argv)
     g_test_add_func("/plan/clocks/put_back_in_one_bucket", test_put_back_in_one_bucket);
     g_test_add_func("/plan/clocks/partitions", test_partitions);
     g_test_add_func("/plan/clocks/touching_cells", test_touching_cells);
+    g_test_add_func("/plan/clocks/number_without_time", test_number_without_time);
     return g_test_run();
 }
