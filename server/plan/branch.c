@@ -128,9 +128,22 @@ fan_out(kw_growth *growing, size_t at)
     return true;
 }
 
+/* No record is in branches whose values contradict one another. */
+static void
+drop_contradictions(kw_growth *growing, const kw_component *component)
+{
+    size_t kept = 0;
+    for (size_t index = 0; component->kind->agrees && index < growing->now.count; index++) {
+        if (component->kind->agrees(component, growing->now.items[index].values))
+            growing->now.items[kept++] = growing->now.items[index];
+    }
+    growing->now.count = component->kind->agrees ? kept : growing->now.count;
+}
+
 static bool
 append_piece(kw_growth *growing, const kw_component *component)
 {
+    drop_contradictions(growing, component);
     for (size_t index = 0; index < growing->now.count; index++) {
         kw_branch *branch = &growing->now.items[index];
         growing->scratch.size = 0;
@@ -180,6 +193,7 @@ grow_keys(kw_growth *growing)
             growing->sketch->fan_out[index] ? fan_out(growing, index) : spread_inputs(growing, component);
         if (!good)
             return false;
+        drop_contradictions(growing, component);
     }
     for (size_t index = 0; index < growing->now.count; index++) {
         kw_branch *branch = &growing->now.items[index];

@@ -129,6 +129,9 @@ struct kw_component_kind {
     bool (*encode)(const kw_component *self, const kw_value *values, kw_bytes rest, kw_buffer *out,
                    kw_error *ret_error);
 
+    /* Can a record have these values (NONE where not known) at once? NULL: whatever they are. */
+    bool (*agrees)(const kw_component *self, const kw_value *values);
+
     /* Reads the field back (one in a coarser unit is only checked). NULL: carries nothing, and the mechanism
      * compares the piece with what encode makes. CORRUPT. */
     bool (*decode)(const kw_component *self, kw_bytes piece, kw_arena *arena, kw_value *values,

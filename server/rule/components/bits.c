@@ -87,7 +87,20 @@ what_is_wrong(const kw_bits *self, uint64_t number)
                : "has another minute in its bits than its time";
 }
 
-/* A number made elsewhere; a time that the record has, too, must be the one in its bits. */
+/* A time that is known besides a number made elsewhere must be the one in its bits. */
+static bool
+agrees(const kw_component *component, const kw_value *values)
+{
+    const kw_bits *self = (const kw_bits *)component;
+    if (self->number < 0 || component->clock < 0 || values[component->clock].kind != KW_VALUE_NUMBER ||
+        values[self->number].kind != KW_VALUE_NUMBER)
+        return true;
+    uint64_t number = (uint64_t)values[self->number].number;
+    int64_t tick = self->epoch + (int64_t)part_of(&self->parts[self->time], number);
+    return kw_floor_div(values[component->clock].number, self->per_tick) == tick;
+}
+
+/* A number made elsewhere. */
 static bool
 take_number(const kw_bits *self, const kw_value *values, uint64_t *ret_number, kw_error *ret_error)
 {
@@ -100,14 +113,11 @@ take_number(const kw_bits *self, const kw_value *values, uint64_t *ret_number, k
         return kw_error_set(ret_error, KW_INVALID, "table %s, field %s: value %" PRId64 " %s", table,
                             field_name(self, self->number), value.number, wrong);
     *ret_number = (uint64_t)value.number;
-    if (self->base.clock < 0 || values[self->base.clock].kind != KW_VALUE_NUMBER)
-        return true;
-    int64_t shown = values[self->base.clock].number;
-    int64_t tick = self->epoch + (int64_t)part_of(&self->parts[self->time], *ret_number);
-    return kw_floor_div(shown, self->per_tick) == tick ||
+    return agrees(&self->base, values) ||
            kw_error_set(ret_error, KW_INVALID,
                         "table %s, field %s: value %" PRId64 " is not the time in the bits of field %s",
-                        table, field_name(self, self->base.clock), shown, field_name(self, self->number));
+                        table, field_name(self, self->base.clock), values[self->base.clock].number,
+                        field_name(self, self->number));
 }
 
 static bool
@@ -210,6 +220,7 @@ const kw_component_kind kw_component_bits = {
     .schema = &kw_bits_schema,
     .compile = kw_bits_compile,
     .encode = encode,
+    .agrees = agrees,
     .decode = decode,
     .edge = edge,
     .count = kw_bits_count,

@@ -267,6 +267,25 @@ test_number_without_time(void)
     }
 }
 
+/* Of ids and a time, those ids are read of which it is the time; a put is told what does not fit. */
+static void
+test_number_of_another_time(void)
+{
+    g_autoptr(kw_test_asking) asking = asking_new(PARTITIONED);
+    g_autofree char *both = g_strdup_printf("ts=5 id=%d,%d", 5 << 25, 6 << 25);
+    g_autofree char *none = g_strdup_printf("ts=7 id=%d", 6 << 25);
+    const kw_plan *plan = plan_of(asking, both);
+    g_assert_true(plan->point && plan->ranges_count == 1 && plan->residual);
+    plan = plan_of(asking, none);
+    g_assert_cmpuint(plan->ranges_count, ==, 0);
+    kw_value values[] = {test_number(7), test_number(6 << 25)};
+    kw_buffer key = KW_BUFFER_EMPTY;
+    kw_error error = KW_ERROR_NONE;
+    g_assert_false(kw_layout_encode(plan->layout, &(kw_record){.values = values}, &key, &error));
+    g_assert_nonnull(strstr(error.text, "value 7 is not the time in the bits of field id"));
+    kw_buffer_clear(&key);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -281,5 +300,6 @@ main(int argc, char **argv)
     g_test_add_func("/plan/clocks/partitions", test_partitions);
     g_test_add_func("/plan/clocks/touching_cells", test_touching_cells);
     g_test_add_func("/plan/clocks/number_without_time", test_number_without_time);
+    g_test_add_func("/plan/clocks/number_of_another_time", test_number_of_another_time);
     return g_test_run();
 }
