@@ -102,13 +102,40 @@ count_windows(const kw_sketch *sketch, const kw_terms *terms, const kw_window *f
     return (uint64_t)((double)count * ((double)most - (double)least) / done);
 }
 
+/* The question with a window of its own. */
+static const kw_question *
+with_window(const kw_question *asked, kw_window window, kw_arena *arena)
+{
+    kw_question *question = KW_ARENA_NEW(arena, kw_question);
+    *question = *asked;
+    question->window = window;
+    return question;
+}
+
+/* Also what is no window of many depends on how many ranges are allowed: whoever makes the plan again, for a
+ * cursor, must take the same limit. */
+static void
+keep_limit(const kw_sketch *sketch, const kw_terms *terms, kw_arena *arena, kw_plan *plan)
+{
+    kw_window everything = {.limit = terms->range_limit, .least = INT64_MIN, .most = INT64_MAX};
+    bool clocked = false;
+    for (size_t index = 0; index < kw_layout_component_count(sketch->layout); index++) {
+        int clock = kw_layout_component(sketch->layout, index)->clock;
+        clocked = clocked || (clock >= 0 && clock == terms->span.field);
+    }
+    if (clocked && terms->range_limit > 0 && plan->question->window.limit == 0)
+        plan->question = with_window(plan->question, everything, arena);
+}
+
 /* Cuts the terms to the window that the plan covers, and says what follows. */
 static const kw_terms *
 take_window(const kw_sketch *sketch, const kw_terms *terms, kw_arena *arena, kw_notes *notes, kw_plan *plan)
 {
     const kw_question *asked = plan->question;
-    if (!sketch->windowed || terms->span.field < 0)
+    if (!sketch->windowed || terms->span.field < 0) {
+        keep_limit(sketch, terms, arena, plan);
         return terms;
+    }
     kw_window window = {.limit = terms->range_limit, .least = INT64_MIN, .most = INT64_MAX};
     bool first = asked->window.limit == 0, exact;
     if (!first)
@@ -119,10 +146,7 @@ take_window(const kw_sketch *sketch, const kw_terms *terms, kw_arena *arena, kw_
         uint64_t windows = count_windows(sketch, terms, &window, arena, &exact);
         kw_notes_windows(notes, terms, &window, windows, exact);
     }
-    kw_question *question = KW_ARENA_NEW(arena, kw_question);
-    *question = *asked;
-    question->window = window;
-    plan->question = question;
+    plan->question = with_window(asked, window, arena);
     return kw_terms_within(terms, &window, arena);
 }
 

@@ -104,7 +104,8 @@ typedef struct kw_plan {
 } kw_plan;
 
 /* When an interval of a clock's field would make many ranges, the plan covers its first window in logical
- * order, and `rest` says what follows; made again for its own question, it is the same plan.
+ * order, and `rest` says what follows. Made again for its own question, the plan of an interval of a clock's
+ * field is the same one, whatever range_limit is by then.
  *
  * INVALID when a value does not fit, or when no path can answer without reading everything and full_scan
  * is false (the text says what to bind); LIMIT beyond range_limit. A question that nothing can match (an

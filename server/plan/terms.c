@@ -111,6 +111,7 @@ kw_terms_make(const kw_question *question, kw_arena *arena, const kw_terms **ret
     kw_terms *terms = KW_ARENA_NEW(arena, kw_terms);
     terms->table = question->table;
     terms->range_limit = question->window.limit ? question->window.limit : question->range_limit;
+    terms->range_limit = MIN(terms->range_limit, KW_PLAN_RANGES_MAX);
     if (!take_span(question, terms, ret_error))
         return false;
     kw_bound *bounds = KW_ARENA_ARRAY(arena, kw_bound, terms->table->fields_count);

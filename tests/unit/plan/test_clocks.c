@@ -286,6 +286,21 @@ test_number_of_another_time(void)
     kw_buffer_clear(&key);
 }
 
+/* A cursor goes on under another limit of ranges: the plan is the one that it stands in. */
+static void
+test_made_again(void)
+{
+    g_autoptr(kw_test_asking) asking = asking_new(PARTITIONED);
+    const kw_plan *plan = plan_of(asking, "ts>=1620000000 ts<1620086400 ranges=1000"), *again;
+    g_assert_true(plan->ranges_count == 60 && plan->rest.limit == 0);
+    kw_question question = *plan->question;
+    question.range_limit = 10;
+    bool done = kw_plan_make(&question, asking->arena, &again, NULL);
+    g_assert_true(done && again->ranges_count == 60 && again->groups_count == 1 && again->rest.limit == 0);
+    plan = plan_of(asking, "ts>=1620000000 ts<1620086400 ranges=10");
+    g_assert_true(plan->ranges_count <= 10 && plan->rest.limit == 10);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -301,5 +316,6 @@ main(int argc, char **argv)
     g_test_add_func("/plan/clocks/touching_cells", test_touching_cells);
     g_test_add_func("/plan/clocks/number_without_time", test_number_without_time);
     g_test_add_func("/plan/clocks/number_of_another_time", test_number_of_another_time);
+    g_test_add_func("/plan/clocks/made_again", test_made_again);
     return g_test_run();
 }

@@ -598,6 +598,8 @@ ask(const kw_test_world *world, kw_test_tally *tally)
     size_t count = read_plan(world, plan, rows, G_N_ELEMENTS(rows));
     if (plan->rest.limit > 0)
         count = read_windows(world, plan, &question, rows, count, G_N_ELEMENTS(rows), tally);
+    else if (plan->question->window.limit > 0)
+        check_made_again(plan, world->arena);
     check_set(world, &question, rows, count);
     if (plan->ranges_count > 0)
         check_order(world, plan, rows, count);
