@@ -1,6 +1,6 @@
 /* Point reads that callers start as many. A multi-get is cut into calls of a bounded number of rows. One that
- * fails is halved: until its answer fits, or until single gets say what is wrong and with which. It fails as
- * a whole. */
+ * fails is halved: until it and its answer fit, or until single gets say what is wrong and with which. It
+ * fails as a whole. */
 #include "store/hbase/convert.h"
 #include "store/hbase/door.h"
 
@@ -78,8 +78,9 @@ static void
 part_failed(get_part *part, const kw_hbase_failure *failure)
 {
     many_op *op = part->op;
-    bool answered = failure->kind == KW_HBASE_REPLY_TOO_LARGE || failure->kind == KW_HBASE_TROUBLE;
-    if (answered && part->count > 1 && !op->failed) {
+    bool too_large = failure->kind == KW_HBASE_REPLY_TOO_LARGE ||
+                     (failure->error.code == KW_LIMIT && !part->call.left); /* the request */
+    if ((too_large || failure->kind == KW_HBASE_TROUBLE) && part->count > 1 && !op->failed) {
         size_t half = part->count / 2;
         start_part(op, part->first, half);
         start_part(op, part->first + half, part->count - half);

@@ -392,6 +392,31 @@ test_get_many(void)
     fixture_stop(&on);
 }
 
+/* Keys so long that no frame takes a call of all of them. */
+static void
+test_get_many_long(void)
+{
+    fixture on;
+    enum { GETS = 128, KEY = 30000 };
+    kw_get gets[GETS];
+    g_autofree char *keys = g_malloc((gsize)GETS * KEY);
+    memset(keys, 'k', (size_t)GETS * KEY);
+    fixture_start(&on, 1, FRAMED_COMPACT);
+    for (size_t i = 0; i < GETS; i++) {
+        memcpy(keys + i * KEY, &i, sizeof i);
+        gets[i] = (kw_get){.table = KW_BYTES_LITERAL("t"),
+                           .row = kw_bytes_of(keys + i * KEY, KEY),
+                           .deadline = kw_deadline_in_ms(30000)};
+    }
+    answer got = get_many(&on, gets, GETS);
+    g_assert_cmpint(got.error.code, ==, KW_OK);
+    g_assert_cmpuint(got.rows->count, ==, GETS);
+    for (size_t i = 0; i < GETS; i++)
+        g_assert_true(kw_bytes_equal(got.rows->rows[i].key, gets[i].row));
+    answer_clear(&got);
+    fixture_stop(&on);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -408,5 +433,6 @@ main(int argc, char **argv)
     g_test_add_func("/hbase/many/same-row-halved", test_same_row_halved);
     g_test_add_func("/hbase/many/tables", test_tables);
     g_test_add_func("/hbase/many/get-many", test_get_many);
+    g_test_add_func("/hbase/many/get-many-long", test_get_many_long);
     return g_test_run();
 }
