@@ -54,13 +54,19 @@ fetch_ahead(kw_slot *slot)
         fetch(slot);
 }
 
+static void
+use_ahead(kw_slot *slot)
+{
+    if (kw_block_left(&slot->block) > 0)
+        return;
+    slot->block = slot->ahead;
+    slot->ahead = (kw_block){0, 0};
+}
+
 kw_slot_has
 kw_slot_take(kw_slot *slot, int64_t *ret_number, kw_error *ret_error)
 {
-    if (kw_block_left(&slot->block) == 0) {
-        slot->block = slot->ahead;
-        slot->ahead = (kw_block){0, 0};
-    }
+    use_ahead(slot);
     if (kw_block_left(&slot->block) > 0) {
         *ret_number = kw_number_at(&slot->range, slot->block.next++);
         fetch_ahead(slot);
@@ -243,16 +249,16 @@ counted(void *user, int64_t after, const kw_error *error)
 void
 kw_slot_allocate(kw_slot *slot, int64_t numbers, kw_deadline deadline, kw_allocated done, void *user)
 {
-    uint64_t wanted = (uint64_t)numbers;
+    use_ahead(slot);
+    uint64_t hand = kw_number_run(&slot->range, slot->block.next, kw_block_left(&slot->block));
+    /* Behind the range's end the counter has no more: the last ones are in hand. */
+    uint64_t wanted = slot->used_up && hand ? MIN((uint64_t)numbers, hand) : (uint64_t)numbers;
     kw_error error;
-    int64_t first;
-    bool in_hand = kw_block_left(&slot->block) >= wanted &&
-                   kw_number_run(&slot->range, slot->block.next, wanted) == wanted;
-    if (in_hand) {
-        first = kw_number_at(&slot->range, slot->block.next);
+    if (wanted <= hand) {
+        int64_t first = kw_number_at(&slot->range, slot->block.next);
         slot->block.next += wanted;
         fetch_ahead(slot);
-        done(user, first, numbers, NULL);
+        done(user, first, (int64_t)wanted, NULL);
         return;
     }
     if (slot->used_up || wanted > slot->range.length) {

@@ -130,6 +130,20 @@ test_allocate(void)
     bed_free(self);
 }
 
+/* The counter is at the range's end and the last numbers are in hand: they are given before any refusal. */
+static void
+test_allocate_last(void)
+{
+    bed *self = bed_new("", "seq: {type: int, generate: {kind: sequence, to: 10, block: 10}}");
+    g_assert_true(bed_open(self, 0));
+    g_assert_cmpint(bed_number(self, 0, "key=a", "seq"), ==, 1);
+    g_assert_cmpstr(bed_allocate(self, 0, "seq", 5, ""), ==, "2+5");
+    g_assert_cmpstr(bed_allocate(self, 0, "seq", 5, ""), ==, "7+4");
+    g_assert_cmpstr(bed_allocate(self, 0, "seq", 5, ""), ==,
+                    "LIMIT: table t, field seq: the numbers 1 to 10 are used up");
+    bed_free(self);
+}
+
 /* --- many at once ------------------------------------------------------------------------------------- */
 
 typedef struct crowd {
@@ -300,6 +314,7 @@ main(int count, char **arguments)
     g_test_add_func("/sequence/wrap", test_wrap);
     g_test_add_func("/sequence/largest", test_the_largest_numbers);
     g_test_add_func("/sequence/allocate", test_allocate);
+    g_test_add_func("/sequence/allocate-last", test_allocate_last);
     g_test_add_func("/sequence/one_block", test_a_call_takes_one_block);
     g_test_add_func("/sequence/line", test_callers_in_line);
     g_test_add_func("/sequence/faults", test_faults);
