@@ -67,6 +67,7 @@ kw_group_finish(kw_gather *gather)
     gather->groups_open--;
     gather->finished_groups++;
     gather->finished_rows += group->taken;
+    kw_streams_stop_waiting(group);
     kw_group_free(group);
 }
 

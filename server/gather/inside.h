@@ -159,6 +159,9 @@ void kw_streams_top_up(kw_stream *dry);
 void kw_stream_step(kw_stream *stream);
 /* Starts streams that waited for room. */
 void kw_streams_start_waiting(kw_gather *gather);
+/* The group goes: its streams wait no more. One that was fetched for out of turn may still do so at its end.
+ */
+void kw_streams_stop_waiting(const kw_group *group);
 void kw_stream_clear(kw_stream *stream);
 
 /* --- group.c ------------------------------------------------------------------------------------- */

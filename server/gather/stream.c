@@ -235,6 +235,20 @@ kw_streams_start_waiting(kw_gather *gather)
 }
 
 void
+kw_streams_stop_waiting(const kw_group *group)
+{
+    kw_gather *gather = group->gather;
+    kw_stream *stream = gather->waiting_first;
+    gather->waiting_first = gather->waiting_last = NULL;
+    for (kw_stream *next; stream; stream = next) {
+        next = stream->next_waiting;
+        stream->waiting = false;
+        if (stream->group != group)
+            wait_for_place(stream);
+    }
+}
+
+void
 kw_stream_need(kw_stream *stream)
 {
     if (!can_fetch(stream))

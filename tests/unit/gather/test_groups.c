@@ -144,6 +144,63 @@ test_time_runs_out(void)
     bed_free(self);
 }
 
+/* --- a stream that waits for a place, and its group ends ---------------------------------------------- */
+
+#define LAST_RANGES 100
+#define SECOND_ROWS 300
+
+static void
+add_group(bed *self, kw_range *ranges, kw_merge_group *groups, uint32_t count, uint32_t rows)
+{
+    kw_merge_group *group = &groups[self->plan.groups_count];
+    *group = (kw_merge_group){.first = self->plan.ranges_count, .count = count};
+    for (uint32_t i = 0; i < count; i++) {
+        uint16_t number = (uint16_t)self->plan.ranges_count;
+        uint8_t *bytes = kw_arena_alloc(self->arena, 4);
+        kw_be16_store(bytes, number);
+        kw_be16_store(bytes + 2, (uint16_t)(number + 1));
+        ranges[self->plan.ranges_count++] = (kw_range){.start = kw_bytes_of(bytes, 2),
+                                                       .stop = kw_bytes_of(bytes + 2, 2),
+                                                       .skip = 2,
+                                                       .group = (uint32_t)self->plan.groups_count};
+        for (uint32_t row = 0; row < rows; row++) {
+            uint8_t key[4];
+            kw_be16_store(key, number);
+            kw_be16_store(key + 2, (uint16_t)row);
+            kw_memory_store_set(self->store, "t", kw_bytes_of(key, 4), "d", "v", KW_BYTES_LITERAL("0"), 1);
+        }
+    }
+    self->plan.groups_count++;
+}
+
+/* All places among the fetches in flight are taken by the last group, which is opened early, when the stream
+ * of the second asks ahead; it runs dry and ends before there is one. */
+static void
+test_ends_while_waiting(void)
+{
+    bed_shape none = {.groups = 1, .ranges_per_group = 1, .suffixes = 1};
+    for (int tries = 0; tries < 30; tries++) {
+        bed *self = bed_new(&none);
+        kw_range *ranges = KW_ARENA_ARRAY(self->arena, kw_range, LAST_RANGES + 2);
+        kw_merge_group *groups = KW_ARENA_ARRAY(self->arena, kw_merge_group, 3);
+        self->control->shuffle = true;
+        self->plan.ranges = ranges;
+        self->plan.groups = groups;
+        self->plan.ranges_count = self->plan.groups_count = 0;
+        add_group(self, ranges, groups, 1, 2);
+        add_group(self, ranges, groups, 1, SECOND_ROWS);
+        add_group(self, ranges, groups, LAST_RANGES, 1);
+        kw_gather_spec spec = bed_spec(self);
+        spec.more_pages = bed_random(2);
+        kw_gather *gather = kw_gather_new(self->door, &spec);
+        bed_page(self, gather, 100000, 1 << 24);
+        g_assert_true(!self->failed && self->end);
+        g_assert_cmpuint(self->page_count, ==, 2 + SECOND_ROWS + LAST_RANGES);
+        kw_gather_free(gather);
+        bed_free(self);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -153,5 +210,6 @@ main(int argc, char **argv)
     g_test_add_func("/gather/groups/every_kind_of_place", test_every_kind_of_place);
     g_test_add_func("/gather/groups/heads", test_heads);
     g_test_add_func("/gather/groups/time_runs_out", test_time_runs_out);
+    g_test_add_func("/gather/groups/ends_while_waiting", test_ends_while_waiting);
     return g_test_run();
 }
