@@ -105,8 +105,8 @@ kw_gather_wanted(const kw_gather *gather)
     if (gather->spec.limit)
         rows = MIN(rows, gather->spec.limit - gather->returned);
     if (gather->read_rows && !gather->sifts) {
-        uint64_t row_bytes = gather->read_bytes / gather->read_rows + 1;
-        rows = MIN(rows, kw_gather_bytes_left(gather) / row_bytes + 1);
+        uint64_t usual = gather->read_bytes / gather->read_rows + 1;
+        rows = MIN(rows, kw_gather_bytes_left(gather) / usual + 1);
     }
     if (gather->sifts && gather->seen) {
         double per_row = ((double)gather->seen + 1) / ((double)gather->returned + 1);
@@ -154,10 +154,20 @@ kw_gather_count(kw_gather *gather, const kw_rows *rows)
 
 /* --- taking rows ----------------------------------------------------------------------------------- */
 
-static void
-keep_row(kw_gather *gather, kw_row *row, size_t row_bytes)
+/* As the store counts them; each row's own, since the ones that are kept may all be the large ones. */
+static size_t
+row_bytes(const kw_row *row)
 {
-    gather->page_bytes += row_bytes;
+    size_t bytes = row->key.size;
+    for (uint32_t i = 0; i < row->cells_count; i++)
+        bytes += row->cells[i].qualifier.size + row->cells[i].value.size;
+    return bytes;
+}
+
+static void
+keep_row(kw_gather *gather, kw_row *row)
+{
+    gather->page_bytes += row_bytes(row);
     gather->returned++;
     if (gather->spec.accept_copies) {
         gather->count++;
@@ -193,7 +203,7 @@ kw_gather_range(const kw_gather *gather)
 }
 
 bool
-kw_gather_take(kw_gather *gather, uint32_t range, kw_row *row, size_t row_bytes, bool *ret_kept)
+kw_gather_take(kw_gather *gather, uint32_t range, kw_row *row, bool *ret_kept)
 {
     bool accepted;
     if (!consider(gather, range, row, &accepted))
@@ -203,7 +213,7 @@ kw_gather_take(kw_gather *gather, uint32_t range, kw_row *row, size_t row_bytes,
     gather->last = row;
     gather->last_range = range;
     if (accepted)
-        keep_row(gather, row, row_bytes);
+        keep_row(gather, row);
     *ret_kept = accepted && !gather->spec.accept_copies;
     return true;
 }
@@ -276,7 +286,7 @@ static bool
 take_head(kw_gather *gather, kw_group *group, kw_stream *stream)
 {
     bool kept = false;
-    if (!kw_gather_take(gather, stream->index, stream->head, stream->row_bytes, &kept))
+    if (!kw_gather_take(gather, stream->index, stream->head, &kept))
         return false;
     stream->kept |= kept;
     group->moved = true;

@@ -24,7 +24,6 @@ typedef struct kw_stream {
     kw_row *mark; /* when this row becomes the head, think about reading ahead */
     uint64_t taken;
     uint64_t next_rank; /* of the row behind head, when has_next */
-    uint32_t row_bytes; /* of batch, on average */
     uint32_t index;     /* of the range in the plan */
     uint32_t skip;      /* of the range */
     bool kept;          /* a row of batch is in the page */
@@ -129,7 +128,7 @@ uint64_t kw_gather_wanted(const kw_gather *gather);
 size_t kw_gather_bytes_left(const kw_gather *gather);
 /* Offers the next row in order. ret_kept: it is in the page now. False: accept failed, gather->error says
  * why. */
-bool kw_gather_take(kw_gather *gather, uint32_t range, kw_row *row, size_t row_bytes, bool *ret_kept);
+bool kw_gather_take(kw_gather *gather, uint32_t range, kw_row *row, bool *ret_kept);
 /* A batch that was read to its end. */
 void kw_gather_retire(kw_gather *gather, kw_rows *batch, bool kept);
 /* What a fetch brought, for the estimates. */

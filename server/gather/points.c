@@ -168,8 +168,8 @@ take(kw_points *points)
     kw_rows *batch = points->batch;
     kw_row *row = &batch->rows[points->at];
     bool kept = false;
-    bool good = row->cells_count == 0 || kw_gather_take(gather, points->order[points->base + points->at], row,
-                                                        batch->bytes / batch->count, &kept);
+    bool good =
+        row->cells_count == 0 || kw_gather_take(gather, points->order[points->base + points->at], row, &kept);
     points->kept |= kept;
     points->at++;
     if (points->at == batch->count) {

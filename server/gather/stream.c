@@ -84,7 +84,6 @@ set_batch(kw_stream *stream, kw_rows *rows)
     stream->last = rows->rows + rows->count - 1;
     bool at_once = stream->gather->spec.more_pages && rows->count > 1;
     stream->mark = rows->rows + (at_once ? 1 : rows->count / 2);
-    stream->row_bytes = (uint32_t)MIN(rows->bytes / rows->count, UINT32_MAX);
     stream->kept = false;
 }
 

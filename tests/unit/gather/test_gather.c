@@ -257,6 +257,50 @@ test_deadline(void)
     bed_free(self);
 }
 
+#define LARGE 10000
+
+/* Counts the bytes of the rows that are kept: only large ones are. */
+static bool
+accept_large(void *user, kw_row *row, bool *ret_accepted, kw_error *ret_error)
+{
+    size_t *bytes = user;
+    (void)ret_error;
+    *ret_accepted = row->cells[0].value.size == LARGE;
+    *bytes += *ret_accepted ? row->key.size + LARGE : 0;
+    return true;
+}
+
+/* Large rows among many small ones that are dropped: a page has no more bytes of them than of others. */
+static void
+test_large_among_small(void)
+{
+    bed_shape shape = {.groups = 1, .ranges_per_group = 3, .rows_per_range = 3000, .suffixes = 50000};
+    static uint8_t value[LARGE];
+    for (int copies = 0; copies < 2; copies++) {
+        bed *self = bed_with_rows(&shape, 1000);
+        size_t bytes = 0, large = 0, kept = 0;
+        for (size_t i = 0; i < self->rows_count; i += 20, large++)
+            kw_memory_store_set(self->store, "t", self->rows[i].key, "d", "v", kw_bytes_of(value, LARGE), 2);
+        kw_gather_spec spec = bed_spec(self);
+        spec.buffer_bytes = 1 << 20;
+        spec.accept = accept_large;
+        spec.accept_user = &bytes;
+        spec.accept_copies = copies;
+        self->plan.residual = true;
+        kw_gather *gather = kw_gather_new(self->door, &spec);
+        do {
+            bytes = 0;
+            bed_page(self, gather, 100000, 10 * LARGE);
+            g_assert_false(self->failed);
+            g_assert_cmpuint(bytes, <, 11 * LARGE);
+            kept += self->page_count;
+        } while (!self->end);
+        g_assert_cmpuint(kept, ==, large);
+        kw_gather_free(gather);
+        bed_free(self);
+    }
+}
+
 /* --- points ---------------------------------------------------------------------------------------- */
 
 /* Makes every expected row, and as many keys that are not there, a point of one plan. */
@@ -346,6 +390,7 @@ main(int argc, char **argv)
     g_test_add_func("/gather/empty", test_empty);
     g_test_add_func("/gather/deadline", test_deadline);
     g_test_add_func("/gather/points", test_points);
+    g_test_add_func("/gather/large_among_small", test_large_among_small);
     g_test_add_func("/gather/points: close and fail", test_points_close_and_fail);
     return g_test_run();
 }
