@@ -285,7 +285,8 @@ copy_picks(const kw_scan_request *from, kw_arena *arena)
     return picks;
 }
 
-/* Through the form that cursors have, which is made for outliving a call. */
+/* Through the form that cursors have, which is made for outliving a call, but for what that takes as admitted
+ * because of a limit: this question is planned for the first time. */
 static bool
 copy_request(const kw_scan_request *from, kw_arena *arena, kw_scan_request *to, kw_error *ret_error)
 {
@@ -297,7 +298,10 @@ copy_request(const kw_scan_request *from, kw_arena *arena, kw_scan_request *to, 
     *to = *from;
     to->filter = kw_arena_copy(arena, from->filter);
     to->picks = copy_picks(from, arena);
-    return kw_question_decode(from->question.table, copy, arena, &to->question, &used, ret_error);
+    if (!kw_question_decode(from->question.table, copy, arena, &to->question, &used, ret_error))
+        return false;
+    to->question.full_scan = from->question.full_scan;
+    return true;
 }
 
 kw_scan *

@@ -358,7 +358,7 @@ parse_word(desk *self, kw_scan_request *request, kw_bound *bounds, const char *n
     else if (g_str_equal(name, "full"))
         request->question.full_scan = true;
     else if (g_str_equal(name, "limit"))
-        request->limit = (uint64_t)strtoull(value, NULL, 10);
+        request->limit = request->question.limit = (uint64_t)strtoull(value, NULL, 10);
     else if (g_str_equal(name, "page"))
         request->page_rows = (uint32_t)strtoul(value, NULL, 10);
     else if (g_str_equal(name, "bytes"))

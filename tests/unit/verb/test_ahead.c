@@ -175,6 +175,24 @@ test_large_pages_see_writes(void)
     reader_free(self);
 }
 
+/* Whoever may not read everything may not do so by asking for many rows. */
+static void
+test_large_pages_are_admitted(void)
+{
+    static const char *const limits[] = {"limit=20", "limit=5000", ""};
+    reader *self = reader_new();
+    for (size_t i = 0; i < G_N_ELEMENTS(limits); i++) {
+        g_autofree char *question = g_strdup_printf("orders path=by_time amount=7 %s", limits[i]);
+        first_of(self, question);
+        g_assert_cmpint(self->code, ==, KW_INVALID);
+    }
+    first_of(self, "orders path=by_time limit=5000");
+    g_assert_cmpint(self->code, ==, KW_OK);
+    first_of(self, "orders path=by_time amount=8 full=1 limit=5000");
+    g_assert_cmpint(self->code, ==, KW_OK);
+    reader_free(self);
+}
+
 /* A row that was written, and acknowledged, before a page is asked for is on it. */
 static void
 test_sees_writes(void)
@@ -242,6 +260,7 @@ main(int argc, char **argv)
     g_test_add_func("/verb/ahead/same-rows", test_same_rows);
     g_test_add_func("/verb/ahead/large-pages", test_large_pages);
     g_test_add_func("/verb/ahead/large-pages-see-writes", test_large_pages_see_writes);
+    g_test_add_func("/verb/ahead/large-pages-are-admitted", test_large_pages_are_admitted);
     g_test_add_func("/verb/ahead/sees-writes", test_sees_writes);
     g_test_add_func("/verb/ahead/identity", test_identity);
     g_test_add_func("/verb/ahead/stale", test_stale);
