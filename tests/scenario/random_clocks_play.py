@@ -1,0 +1,441 @@
+"""What a client does to a table of random_clocks_policy.py, held against the model: records of which the gateway makes
+parts, and questions over intervals that are read window by window, in pages, over restarts and on other gateways.
+"""
+import collections
+import time
+import uuid
+
+from keyway_gateway import plain, record
+from keyway_thrift.ttypes import Code, KeywayError, Options, Outcome
+from random_clocks_policy import DAY, flake_time
+from random_model import Question
+from random_play import Play, canon, expect, tally, to_thrift, told
+from random_policy import UNITS, rank
+
+WINDOWS = "is read in windows"
+
+
+class ClockQuestion(Question):
+    def first_unknown(self, path):
+        """(piece, field) of the first piece that a bound does not tell, besides buckets; is everything before it
+        known, or can be listed?"""
+        known, reached = set(self.bounds()), True
+        for piece in path.pieces:
+            if piece.kind == "enum":
+                known.add(piece.field)
+            elif piece.kind == "hash":
+                reached = reached and set(piece.inputs) <= known
+            elif piece.kind in ("field", "clock"):
+                for field in (piece.field, *getattr(piece, "also", ())):
+                    if field not in self.bounds():
+                        return piece, field, reached
+        return None, None, reached
+
+    def judge_order(self, path, found):
+        """Are these records in the order that was asked for, or in the path's own?"""
+        piece, field, reached = self.first_unknown(path)
+        if not piece or getattr(piece, "encoding", None) == "bits":
+            return
+        by_clock = piece.kind == "clock" and field == piece.field
+        if not self.order and (not reached or not piece.direction or (piece.kind == "clock" and not by_clock)):
+            return
+        sign = {"ASC": 1, "DESC": -1, None: piece.direction}[self.order]
+        for before, here in zip(found, found[1:]):
+            a, b = before[field], here[field]
+            if by_clock and piece.same_cell(a, b):
+                continue
+            expect((rank(a) - rank(b) if isinstance(a, int) else (rank(a) > rank(b)) - (rank(a) < rank(b))) * sign <= 0,
+                   "order by", field, ":", before, "comes before", here)
+
+
+class ClockPlay(Play):
+    """places: what the gateways serve that may go on with a scan; the first one takes the writes."""
+
+    def __init__(self, chance, table, list_values, most_ranges):
+        super().__init__(chance, table)
+        self.list_values = list_values
+        self.most_ranges = most_ranges
+        self.made = collections.defaultdict(set)  # numbers by field and period
+        self.lost = 0                             # at most so many more were made
+        self.whole = False
+        self.others = []                          # clients of other gateways
+
+    # --- records that are made up ---
+
+    def record(self):
+        made = super().record()
+        for name, field in self.table.made.items():
+            if self.whole:
+                made[name] = made.get(name, self.pick(field))
+        if "at" not in self.table.made and "at" in made and self.chance.random() < 0.04:
+            made["at"] = self.table.strange_time()
+        if self.table.mode == "flake" and ("at" in made or self.chance.random() < 0.7):
+            ms, step = flake_time(self.table.fields["id"], made["id"])
+            late = step if self.chance.random() < 0.04 else 0
+            made["at"] = (ms + late + self.chance.randrange(step)) * UNITS[self.table.time.unit] // 1000
+        return made
+
+    def offered(self):
+        """A record for a put: the gateway makes what is left out."""
+        found = self.record()
+        for name in self.table.made:
+            if self.chance.random() < 0.75:
+                found.pop(name, None)
+                if self.table.mode == "flake" and name == "id":
+                    found.pop("at", None)
+        return found
+
+    def takes(self, offered):
+        """Does the gateway take it, when it can make what is missing?"""
+        table = self.table
+        if any(field.refuses() and name in offered for name, field in table.made.items()):
+            return False
+        missing = {name: field for name, field in table.made.items() if name not in offered}
+        now = int(time.time()) * UNITS[table.time.unit]
+        whole = {**{name: now if name == "at" else field.pool[0] for name, field in missing.items()}, **offered}
+        for field in missing.values():
+            if field.made.get("per") and abs(whole["at"] - now) > 3640 * DAY * UNITS[table.time.unit]:
+                return False
+        return table.fits(whole)
+
+    def judge_put(self, offered, outcome, made, failure, what):
+        """The whole record, None when it was refused."""
+        takes = self.takes(offered)
+        if outcome != Outcome.OK:
+            self.lost += 1
+            expect(outcome == Outcome.FAILED, what, offered, "outcome", outcome, failure)
+            expect(not takes or self.used_up(offered, failure), what, offered, "was refused:", failure)
+            tally["records refused"] += 1
+            return None
+        expect(takes, what, offered, "was taken; made", made)
+        made = plain(made or {})
+        missing = {name for name in self.table.made if name not in offered}
+        expect(set(made) == missing, what, offered, "made", made, "not", missing)
+        whole = {**offered, **made}
+        for name in sorted(made):
+            self.judge_made(self.table.made[name], whole)
+        self.model.put(whole)
+        tally["records put"] += 1
+        tally["values made"] += len(made)
+        return whole
+
+    def used_up(self, offered, failure):
+        """Numbers end: all were made, or are in a gateway's hand, or were lost."""
+        if failure.code != Code.LIMIT:
+            return False
+        for field in self.table.made.values():
+            if field.name in offered or "to" not in field.made or field.made.get("at_end"):
+                continue
+            size = field.made["to"] - field.made["from"] + 1
+            period = field.period({"at": int(time.time()) * field.of_unit, **offered}) if field.made.get("per") else None
+            block = field.made.get("block") or max(1, min(1000, size // 100))
+            in_hand = 4 * block * (1 + tally["restarts"])
+            if len(self.made[field.name, period]) + in_hand + self.lost >= size or field.made.get("per") and "at" in self.table.made:
+                tally["numbers used up"] += 1
+                return True
+        return False
+
+    def judge_made(self, field, whole):
+        found, kind, now = whole[field.name], field.made["kind"], time.time()
+        expect(field.takes(found), field.name, "made", found)
+        if kind == "now":
+            expect(abs(found / UNITS[field.unit] - now) < 30, "now is", now, "made", found)
+            return
+        period = field.period(whole) if kind == "sequence" else None
+        if kind == "sequence":
+            expect(field.made["from"] <= found <= field.made.get("to", 2**63), "number", found, "of", field.made)
+            if field.made.get("at_end"):
+                return
+        expect(found not in self.made[field.name, period], field.name, "made twice:", found, "in", period)
+        self.made[field.name, period].add(found)
+        if kind == "snowflake":
+            ms, step = flake_time(field, found)
+            expect(abs(ms / 1000 - now) < 60, "snowflake", found, "says", ms)
+            expect(step == 1 or found >> 57 == ms // 60000 % 60, "minute in", found)
+        elif kind != "sequence":
+            self.judge_id(kind, found, now)
+
+    @staticmethod
+    def judge_id(kind, found, now):
+        raw = found if isinstance(found, bytes) else bytes.fromhex(found.replace("-", ""))
+        if kind == "objectid":
+            expect(len(raw) == 12 and abs(int.from_bytes(raw[:4], "big") - now) < 30, "objectid", found)
+            return
+        one = uuid.UUID(bytes=raw)
+        expect(one.variant == uuid.RFC_4122 and one.version == int(kind[-1]), kind, found)
+        expect(isinstance(found, bytes) or found == str(one), kind, found)
+        expect(kind == "uuid4" or abs(int.from_bytes(raw[:6], "big") / 1000 - now) < 30, "time in", kind, found)
+
+    # --- writes ---
+
+    def put_one(self, offered, what):
+        try:
+            answer = self.data.put(self.table.name, to_thrift(offered), None)
+        except KeywayError as error:
+            expect(not error.maybe_applied, what, error)
+            return self.judge_put(offered, Outcome.FAILED, None, error, what)
+        return self.judge_put(offered, answer.outcome, answer.made, answer.failure, what)
+
+    def put(self):
+        whole = self.put_one(self.offered(), "put")
+        if whole:
+            self.read_back(whole)
+
+    def put_many(self, count):
+        offered = [self.offered() for _ in range(count)]
+        answers = self.data.putMany(self.table.name, [to_thrift(one) for one in offered], None)
+        expect(len(answers) == count, "putMany answers", len(answers))
+        for one, answer in zip(offered, answers):
+            self.judge_put(one, answer.outcome, answer.made, answer.failure, "putMany")
+
+    def put_again(self, key):
+        self.put_one({**self.offered(), **key}, "put again")
+        self.read_back(key)
+        tally["puts after removes"] += 1
+
+    def put_if(self):
+        """What it makes is not told, so nothing is left to be made."""
+        if any(field.refuses() for field in self.table.made.values()):
+            return
+        self.whole = True
+        super().put_if()
+        self.whole = False
+
+    def allocate(self):
+        """Numbers for a caller, who puts them himself."""
+        fields = [field for field in self.table.made.values() if field.made["kind"] in ("sequence", "snowflake") and not field.refuses()]
+        if not fields:
+            return
+        field, base = self.chance.choice(fields), self.record()
+        base.setdefault("at", self.pick(self.table.time))
+        scope, count = ({"at": base["at"]} if field.made.get("per") else {}), self.chance.randint(1, 9)
+        try:
+            got = self.data.allocate(self.table.name, field.name, count, Options(), record(**scope))
+        except KeywayError as error:
+            self.lost += count
+            away = field.made.get("per") and abs(base["at"] / UNITS[self.table.time.unit] - time.time()) > 3640 * DAY
+            expect(away or self.used_up(scope, error), "allocate", field.name, scope, error)
+            return
+        expect(1 <= got.count <= count, "allocate", count, "gave", got)
+        for number in range(got.first, got.first + got.count):
+            self.judge_made(field, {**base, field.name: number})
+        tally["numbers allocated"] += got.count
+        given = {**base, field.name: got.first}
+        if self.table.mode == "flake":
+            given.pop("at", None)
+        self.put_one(given, "put of an allocated number")
+
+    def write(self):
+        if self.chance.random() < 0.1:
+            self.allocate()
+        else:
+            super().write()
+
+    # --- questions ---
+
+    def random_question(self):
+        asked = super().random_question()
+        asked.__class__ = ClockQuestion
+        chance = self.chance
+        asked.any = {name: values for name, values in asked.any.items() if name not in asked.bound}
+        for name in {"n", "w"} & set(self.table.identity) - set(asked.bounds()):
+            if chance.random() < 0.2:
+                asked.bound[name] = self.some_value(self.table.fields[name])
+        if chance.random() < 0.6:
+            self.ask_interval(asked)
+        elif asked.range and asked.range[0] == "at" and None not in asked.range[1:3]:
+            self.cut_interval(asked, self.longest())
+        if chance.random() < 0.5:
+            asked.page_rows = chance.choice([5, 17, None])
+        asked.page_bytes = chance.choice([None, None, None, 300])
+        asked.full_scan = chance.random() < 0.9
+        return asked
+
+    def longest(self):
+        """Of an interval, in pieces of time."""
+        asked = self.most_ranges // self.table.buckets
+        return max(asked // 4, 1) if self.table.association else asked
+
+    def ask_interval(self, asked):
+        """Around a record, long enough for many pieces of time."""
+        chance, per_second = self.chance, UNITS[self.table.time.unit]
+        asked.bound.pop("at", None)
+        asked.any.pop("at", None)
+        if self.table.mode == "flake" or chance.random() < 0.5:
+            asked.bound.pop("id", None)
+            asked.any.pop("id", None)
+        rows = [row.record()["at"] for row in self.model.rows.values() if "at" in row.record()]
+        base = chance.choice(rows) if rows and chance.random() < 0.9 else self.pick(self.table.time)
+        pieces = min(chance.choice([1, 3, 30, 150, 700, 3000]), self.longest())
+        length = int(chance.randint(max(pieces // 2, 1), pieces) * self.table.cell_s * per_second)
+        low = base - chance.randint(0, length) if chance.random() < 0.8 else base
+        asked.range = ("at", max(low, -2**63), min(low + length, 2**63 - 1), chance.random() < 0.7, chance.random() < 0.4)
+        asked.order = chance.choice([None, "ASC", "DESC"])
+
+    def cut_interval(self, asked, pieces):
+        name, low, high, low_in, high_in = asked.range
+        most = int(pieces * self.table.cell_s * UNITS[self.table.time.unit])
+        if len(asked.bounds()) > 1:
+            most //= 8
+        if high - low > most:
+            asked.range = (name, low, low + most, low_in, high_in)
+
+    def judge_refusal(self, asked, error):
+        if error.code == Code.LIMIT:
+            expect(self.list_values < 1000 or "needs more than" in error.message, asked, error)
+            tally["refused: limit"] += 1
+            return
+        expect(error.code == Code.INVALID, asked, error)
+        paths = [self.table.paths[asked.path]] if asked.path else list(self.table.paths.values())
+        if "would read the whole table" in error.message:
+            expect(not asked.full_scan, "refused in spite of full_scan:", asked, error)
+            expect(not set(self.table.identity) <= set(asked.bounds()), "refused though all is bound:", asked, error)
+            tally["refused: whole table"] += 1
+        elif "cannot be answered in" in error.message:
+            expect(asked.order and not any(self.must_order(asked, path) for path in paths), "order refused:", asked, error)
+            tally["refused: no order"] += 1
+        else:
+            expect(self.has_unfit(asked), "refused without need:", asked, error)
+            tally["refused: value fits no key"] += 1
+
+    @staticmethod
+    def must_order(asked, path):
+        """An interval of a calendar behind what is known has an order, as has a field behind it."""
+        piece, field, reached = asked.first_unknown(path)
+        if not piece or not reached or any(one.kind == "clock" for one in path.pieces[:path.pieces.index(piece)]):
+            return False
+        if piece.kind == "field":
+            return bool(piece.direction) and getattr(piece, "encoding", None) != "bits"
+        if any(len(set(asked.bounds().get(name, []))) != 1 for name in piece.before):
+            return False  # of lists there are no merges
+        between = asked.range and asked.range[0] == piece.field and None not in asked.range[1:3]
+        return bool(field == piece.field and (between or piece.direction))
+
+    def has_unfit(self, asked):
+        for path in [*self.table.paths.values(), *([self.table.association] if self.table.association else [])]:
+            if path.can_be_empty():
+                return True
+            for piece in path.pieces:
+                for name in (piece.field, *getattr(piece, "also", ())):
+                    for one in asked.bounds().get(name, []):
+                        if piece.kind == "clock" and not (piece.takes_time(one) if name == piece.field else piece.takes_also(name, one)):
+                            return True
+                        if piece.kind == "field" and not piece.fits(one):
+                            return True
+        return False
+
+    def read_all(self, asked, carriers):
+        """All rows; each page may be asked for by another client."""
+        page = self.data.scan(self.query(asked))
+        found, pages, scanned = [], 0, 0
+        while True:
+            pages += 1
+            expect(page.rows_returned == len(page.rows) <= (asked.page_rows or 10000), "rows in a page:", page.rows_returned)
+            expect(pages < 20000, "pages without end")
+            found += [plain(row) for row in page.rows]
+            scanned += page.rows_scanned
+            if page.cursor is None:
+                expect(scanned >= len(found), scanned, "rows scanned for", len(found))
+                return found, pages
+            page = self.chance.choice(carriers).nextPage(page.cursor, Options())
+
+    def ask(self):
+        asked = self.random_question()
+        with told(asked, self.table):
+            explained = self.explain(asked)
+            if explained is None:
+                return
+            wanted, path = asked.expected(self.model), self.table.paths[explained.path]
+            expect(asked.path in (None, path.name), "path", path.name)
+            expect(explained.ranges or not wanted, "no ranges for", len(wanted), "rows")
+            found, pages = self.read_all(asked, [self.data])
+            self.judge_rows(asked, path, found, wanted)
+            asked.path = path.name
+            self.ask_otherwise(asked, found)
+        windows = any(WINDOWS in note for note in explained.notes or [])
+        tally["questions"] += 1
+        tally["questions in windows"] += windows
+        tally["... with rows"] += windows and bool(found)
+        tally["rows answered"] += len(found)
+        tally["pages"] += pages
+
+    def judge_rows(self, asked, path, found, wanted):
+        names = [self.names_shown(asked, row, wanted) for row in found]
+        doubles = [one for one, times in collections.Counter(names).items() if times > 1]
+        expect(not doubles, "rows that came twice:", doubles)
+        most = len(wanted) if asked.limit is None else min(asked.limit, len(wanted))
+        expect(len(names) == most, len(names), "rows, not", most, "missing:", set(wanted) - set(names))
+        asked.judge_order(path, [wanted[one].record() for one in names])
+
+    def names_shown(self, asked, row, wanted):
+        """Which record it is; its content is compared."""
+        names = self.table.names_of(row)
+        expect(names in wanted, "a row that does not belong there:", row)
+        shown = asked.shown(wanted[names].record())
+        expect(canon(row) == canon(shown), "row", row, "is not", shown)
+        return names
+
+    def ask_otherwise(self, asked, found):
+        """The same rows in the same order, whatever the pages, whoever asks for them, and whoever answers."""
+        limit = asked.limit
+        for _ in range(2):
+            asked.page_rows = self.chance.choice([None, 3, 10, 40] if len(found) < 60 else [None, 20, 100])
+            asked.page_bytes = self.chance.choice([None, None, 500])
+            asked.limit = limit if limit else self.chance.choice([None, None, 1, 4, 30])
+            if not asked.full_scan:
+                asked.limit = limit  # without one it was no whole table
+            again, _ = self.read_all(asked, [self.data, *self.others] if self.others else [self.data])
+            expect(again == (found if asked.limit is None else found[:asked.limit]), "asked", asked, "answers", again, "not", found)
+        asked.limit = limit
+        tally["asked otherwise"] += 2
+
+    def ask_while_writing(self):
+        """Whatever is written between pages: what was there all the time comes once, in its place."""
+        asked = self.random_question()
+        asked.limit, asked.columns, asked.page_rows = None, None, self.chance.randint(1, 5)
+        with told(asked, self.table):
+            explained = self.explain(asked)
+            if explained is None:
+                return
+            before, since, found = asked.expected(self.model), self.model.clock, []
+            for page in self.pages(asked, lambda: self.write() if self.chance.random() < 0.5 else None):
+                found += [plain(row) for row in page.rows]
+            after = asked.expected(self.model)
+            names = [self.table.names_of(row) for row in found]
+            expect(len(set(names)) == len(names), "rows that came twice while writing:", names)
+            stable = {one for one, row in after.items() if one in before and row.touched <= since}
+            expect(stable <= set(names), "missed while writing:", stable - set(names))
+            asked.judge_order(self.table.paths[explained.path], found)
+        tally["scans while writing"] += 1
+
+    # --- scans that go on elsewhere ---
+
+    def begin_walk(self):
+        """A scan that will go on after a restart, and what it must say; None when it is over at once."""
+        asked = self.random_question()
+        asked.full_scan = True
+        with told(asked, self.table):
+            explained = self.explain(asked)
+            if explained is None:
+                return None
+            asked.page_rows = None
+            asked.path = explained.path
+            whole, _ = self.read_all(asked, [self.data])
+            asked.page_rows = self.chance.randint(1, 9)
+            page = self.data.scan(self.query(asked))
+        return (asked, whole, page) if page.cursor else None
+
+    def end_walk(self, asked, whole, page):
+        between = asked.range and asked.range[0] == "at" and None not in asked.range[1:3]
+        with told(asked, self.table):
+            found = [plain(row) for row in page.rows]
+            while page.cursor is not None:
+                try:
+                    page = self.data.nextPage(page.cursor, None)
+                except KeywayError as error:
+                    expect(error.code == Code.LIMIT and self.list_values < 1000 and not between, error)
+                    tally["over a restart, refused: limit"] += 1
+                    return
+                found += [plain(row) for row in page.rows]
+            expect(found == whole, "over a restart", found, "not", whole)
+        tally["scans over a restart"] += 1
