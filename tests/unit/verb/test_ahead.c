@@ -240,6 +240,75 @@ test_stale(void)
     reader_free(self);
 }
 
+/* What was read under the policy of before is not told under the one of now. */
+static void
+test_reload(void)
+{
+    reader *self = reader_new();
+    desk *other = desk_new(desk_policy);
+    first(self);
+    next(self);
+    turn(self, false);
+    int64_t before = used();
+    self->desk->call.policy = other->policy;
+    next(self);
+    g_assert_cmpint(self->code, ==, KW_OK);
+    g_assert_cmpint(used(), ==, before);
+    reader_free(self);
+    desk_free(other);
+}
+
+static kw_bytes
+cursor_of(reader *self)
+{
+    return kw_arena_copy(self->desk->call.arena, kw_buffer_bytes(&self->cursor));
+}
+
+/* Both are answered, though only one waits for the page that is under way. */
+static void
+test_two_callers(void)
+{
+    reader *self = reader_new(), other = {.desk = self->desk, .rows = g_string_new(NULL)};
+    first(self);
+    next(self);
+    kw_bytes cursor = cursor_of(self);
+    int64_t before = used();
+    self->done = false;
+    g_string_truncate(self->rows, 0);
+    kw_ahead_next(self->ahead, &self->desk->call, cursor, paged, self);
+    kw_ahead_next(self->ahead, &self->desk->call, cursor, paged, &other);
+    turn(self, true);
+    turn(&other, true);
+    g_assert_true(self->code == KW_OK && other.code == KW_OK);
+    g_assert_cmpuint(self->rows->len, >, 0);
+    g_assert_cmpstr(self->rows->str, ==, other.rows->str);
+    g_assert_cmpint(used() - before, ==, 1);
+    g_string_free(other.rows, TRUE);
+    kw_buffer_clear(&other.cursor);
+    reader_free(self);
+}
+
+/* The store fails while a page is read ahead, and it is asked for already: it is read again. */
+static void
+test_fails_under_way(void)
+{
+    reader *self = reader_new();
+    g_autofree char *expected = desk_scan_all(self->desk, "orders path=by_time full=1 limit=60");
+    kw_memory_control *control = self->desk->control;
+    first(self);
+    uint64_t operations = control->operations;
+    g_assert_true(desk_next(self->desk, cursor_of(self)));
+    control->fail_at = 2 * control->operations - operations + 1;
+    int64_t before = used();
+    next(self);
+    g_assert_cmpuint(control->operations, >=, control->fail_at);
+    next(self);
+    g_assert_cmpint(self->code, ==, KW_OK);
+    g_assert_cmpstr(self->rows->str, ==, expected);
+    g_assert_cmpint(used(), ==, before);
+    reader_free(self);
+}
+
 /* The end comes while a page is under way: nothing of it is left when the store's door begins to close. */
 static void
 test_closed_under_way(void)
@@ -263,6 +332,9 @@ main(int argc, char **argv)
     g_test_add_func("/verb/ahead/large-pages-are-admitted", test_large_pages_are_admitted);
     g_test_add_func("/verb/ahead/sees-writes", test_sees_writes);
     g_test_add_func("/verb/ahead/identity", test_identity);
+    g_test_add_func("/verb/ahead/reload", test_reload);
+    g_test_add_func("/verb/ahead/two-callers", test_two_callers);
+    g_test_add_func("/verb/ahead/fails-under-way", test_fails_under_way);
     g_test_add_func("/verb/ahead/stale", test_stale);
     g_test_add_func("/verb/ahead/closed_under_way", test_closed_under_way);
     return g_test_run();
