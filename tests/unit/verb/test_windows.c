@@ -3,6 +3,8 @@
  */
 #include "desk.h"
 
+#include "verb/scan.h"
+
 #include <stdlib.h>
 
 #define TEXTS 400
@@ -213,6 +215,39 @@ looked(void *user, const kw_scan_page *page, const kw_error *error)
     self->error = error ? *error : KW_ERROR_NONE;
 }
 
+/* The same rows when what is open serves page after page: from one window into the next in the midst of a
+ * page and between two. */
+static void
+test_one_scan(void)
+{
+    static const char *const words[] = {"texts" BETWEEN " order=asc page=1",
+                                        "texts" BETWEEN " order=asc page=7 limit=77",
+                                        "texts" BETWEEN " order=asc"};
+    desk *self = full_desk();
+    for (size_t i = 0; i < G_N_ELEMENTS(words); i++) {
+        kw_scan_request request = desk_request(self, words[i]);
+        kw_error error;
+        kw_scan *scan = kw_scan_of_request(&self->call, &request, &error);
+        g_autoptr(GString) all = g_string_new(NULL);
+        g_assert_nonnull(scan);
+        kw_clock_inject(NULL, i == 2 ? a_millisecond_later : NULL); /* pages end where windows do */
+        do {
+            self->done = false;
+            self->call.deadline = kw_deadline_in_ms(i == 2 ? 3000 : 60000);
+            kw_scan_next(scan, &self->call, looked, self);
+            desk_wait(self);
+            g_assert_cmpint(self->error.code, ==, KW_OK);
+            g_autofree char *rows = desk_page_text(self);
+            g_string_append(all, rows);
+        } while (self->page.cursor.size);
+        kw_clock_inject(NULL, NULL);
+        kw_scan_free(scan);
+        g_autofree char *wanted = expected(false, -1, (size_t)request.limit);
+        g_assert_cmpstr(all->str, ==, wanted);
+    }
+    desk_free(self);
+}
+
 /* Who wants the latest row is never told that there is none because time ran out. */
 static void
 test_patient(void)
@@ -245,6 +280,7 @@ main(int argc, char **argv)
     g_test_add_func("/verb/windows/cost", test_cost);
     g_test_add_func("/verb/windows/turns_back", test_turns_back);
     g_test_add_func("/verb/windows/store_is_late", test_store_is_late);
+    g_test_add_func("/verb/windows/one_scan", test_one_scan);
     g_test_add_func("/verb/windows/patient", test_patient);
     return g_test_run();
 }
