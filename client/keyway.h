@@ -347,9 +347,10 @@ typedef struct kw_explained_range {
 } kw_explained_range;
 
 typedef struct kw_explanation {
-    GPtrArray *keys;   /* of kw_explained_key: a record's keys; empty for a question */
-    char *path;        /* NULL for a record */
-    GPtrArray *ranges; /* of kw_explained_range */
+    GPtrArray *keys;     /* of kw_explained_key: a record's keys; empty for a question */
+    char *path;          /* NULL for a record */
+    GPtrArray *ranges;   /* of kw_explained_range: the first ones where there are thousands */
+    gint64 ranges_count; /* all of them */
     bool reversed;
     char **notes;
     double expected_efficiency; /* rows scanned per row returned; 0 when not told */

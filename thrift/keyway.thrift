@@ -271,7 +271,9 @@ struct Explanation {
   5: optional list<string> notes,
   /** Rows scanned per row returned that the plan expects; 1 is best. */
   6: optional double expected_efficiency,
-  7: required string text
+  7: required string text,
+  /** How many ranges there are; `ranges` has the first 4,096 of them. */
+  8: optional i64 ranges_count
 }
 
 struct PolicyInfo {

@@ -129,8 +129,8 @@ print_ranges(const kw_explanation *plan, FILE *to)
     gint32 group = -1;
     guint left_out = 0;
 
-    fprintf(to, "path %s, %u range%s%s\n", plan->path, count, count == 1 ? "" : "s",
-            plan->reversed ? ", read backwards" : "");
+    fprintf(to, "path %s, %" G_GINT64_FORMAT " range%s%s\n", plan->path, plan->ranges_count,
+            plan->ranges_count == 1 ? "" : "s", plan->reversed ? ", read backwards" : "");
     for (guint i = 0; i < count; i++) {
         if (is_left_out(i, count)) {
             left_out++;
@@ -142,6 +142,8 @@ print_ranges(const kw_explanation *plan, FILE *to)
         print_group(plan, i, &group, to);
         print_range(plan->ranges->pdata[i], to);
     }
+    if (plan->ranges_count > count)
+        fprintf(to, "    ... and %" G_GINT64_FORMAT " behind these\n", plan->ranges_count - count);
     if (plan->expected_efficiency > 0)
         fprintf(to, "  expected efficiency %.2f (rows scanned per row returned)\n",
                 plan->expected_efficiency);

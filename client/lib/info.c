@@ -219,6 +219,8 @@ kw_explanation_from_thrift(const KeywayExplanation *thrift)
     explanation->keys = kw_map_array(thrift->keys, explained_key, explained_key_free);
     explanation->path = g_strdup(thrift->path);
     explanation->ranges = kw_map_array(thrift->ranges, explained_range, explained_range_free);
+    explanation->ranges_count =
+        thrift->__isset_ranges_count ? thrift->ranges_count : (gint64)explanation->ranges->len;
     explanation->reversed = thrift->reversed;
     explanation->notes = kw_texts_from_thrift(thrift->notes);
     explanation->expected_efficiency = thrift->expected_efficiency;

@@ -12,6 +12,9 @@ shown(kw_bytes bytes, kw_arena *arena)
     return kw_bytes_of_text(kw_bytes_to_binary_text(bytes, arena));
 }
 
+/* A plan may have a million ranges, more than a reply may hold. ranges_count tells them all. */
+#define RANGES_LISTED_MAX 4096
+
 /* --- explain ---------------------------------------------------------------------------------- */
 
 static void
@@ -39,10 +42,13 @@ reply_plan(kw_exchange *exchange, const kw_plan *plan)
                               .has_notes = true,
                               .has_expected_efficiency = true,
                               .expected_efficiency = plan->expected_efficiency,
-                              .text = kw_bytes_of_text(kw_plan_text(plan, arena))};
-    out.ranges.items = KW_ARENA_ARRAY(arena, kw_api_ExplainedRange, plan->ranges_count);
-    out.ranges.count = (uint32_t)plan->ranges_count;
-    for (size_t i = 0; i < plan->ranges_count; i++)
+                              .text = kw_bytes_of_text(kw_plan_text(plan, arena)),
+                              .has_ranges_count = true,
+                              .ranges_count = (int64_t)plan->ranges_count};
+    size_t listed = MIN(plan->ranges_count, RANGES_LISTED_MAX);
+    out.ranges.items = KW_ARENA_ARRAY(arena, kw_api_ExplainedRange, listed);
+    out.ranges.count = (uint32_t)listed;
+    for (size_t i = 0; i < listed; i++)
         range_out(&plan->ranges[i], arena, &out.ranges.items[i]);
     out.notes.items = KW_ARENA_ARRAY(arena, kw_bytes, plan->notes_count);
     out.notes.count = (uint32_t)plan->notes_count;

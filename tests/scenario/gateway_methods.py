@@ -223,9 +223,13 @@ class Methods:
 
     def test_explain(self):
         found = self.admin.explain(Query(table="salted", range=Range(field="ts", from_value=value(1))))
-        self.assertEqual((found.path, len(found.ranges), found.reversed), ("primary", 8, False))
+        self.assertEqual((found.path, len(found.ranges), found.ranges_count, found.reversed), ("primary", 8, 8, False))
         self.assertGreaterEqual(found.expected_efficiency, 1)
         self.assertIn("salted", found.text)
+        ids = [value(f"a{number}") for number in range(5000)]
+        found = self.admin.explain(Query(table="events", bound_any={"id": ids}))
+        self.assertEqual((len(found.ranges), found.ranges_count), (4096, 5000))
+        self.assertLess(len(found.text), 10_000)
         found = self.admin.explainPut("events", record(id="a", ts=5))
         key = found.keys[0]
         self.assertEqual(b"".join(piece.bytes for piece in key.pieces), key.row_key)
