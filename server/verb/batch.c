@@ -184,8 +184,10 @@ static void
 order_stamps(kw_batch *batch, const addition *added)
 {
     kw_write *writes = &batch->writes[added->first];
-    int64_t stamp = kw_stamper_order(batch->call->stamper, writes[0].row, batch->admitted,
-                                     added->form.kind == KW_WRITE_DELETE);
+    kw_stamp_use use = added->form.kind == KW_WRITE_DELETE ? KW_STAMP_REMOVE
+                       : added->count > 1                  ? KW_STAMP_ROWS
+                                                           : KW_STAMP_ROW;
+    int64_t stamp = kw_stamper_order(batch->call->stamper, writes[0].row, batch->admitted, use);
     for (size_t i = 0; i < added->count; i++)
         writes[i].timestamp = stamp;
     batch->stamp = MAX(batch->stamp, stamp);

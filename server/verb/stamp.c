@@ -4,6 +4,9 @@
  * pass, no later stamp of this gateway may equal it, and the wait lasts until the store's clock shows more,
  * so that the stamps of other gateways do too. The margin is what two gateways' ideas of the store's clock
  * usually differ by.
+ *
+ * The rows of a record with several paths are written side by side: of two puts of one millisecond, one could
+ * come last here and the other there, and the paths would disagree for good. So each has a stamp of its own.
  */
 #include "verb/stamp.h"
 
@@ -12,6 +15,7 @@
 #include <stdatomic.h>
 
 #define MARGIN_MS 2
+#define AHEAD_MS 10         /* of a record that is put more than once a millisecond */
 #define UNSTAMPED_WAIT_MS 2 /* the store stamped it: its clock moves on by itself */
 #define WAIT_MAX_MS 1000
 #define SEEN_AHEAD_MS 1000 /* two clocks of one store do not differ by as much */
@@ -59,7 +63,7 @@ kw_stamper_take(kw_stamper *stamper)
 }
 
 int64_t
-kw_stamper_order(kw_stamper *stamper, kw_bytes row, int64_t stamp, bool remove)
+kw_stamper_order(kw_stamper *stamper, kw_bytes row, int64_t stamp, kw_stamp_use use)
 {
     if (stamp == KW_TIMESTAMP_NONE)
         return stamp;
@@ -67,7 +71,8 @@ kw_stamper_order(kw_stamper *stamper, kw_bytes row, int64_t stamp, bool remove)
     int64_t least = atomic_load(slot), taken, next;
     do {
         taken = MAX(stamp, least);
-        next = remove ? taken + 1 : taken;
+        bool alone = use == KW_STAMP_REMOVE || (use == KW_STAMP_ROWS && taken - stamp < AHEAD_MS);
+        next = alone ? taken + 1 : taken;
         if (next == least)
             return taken;
     } while (!atomic_compare_exchange_weak(slot, &least, next));

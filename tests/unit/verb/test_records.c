@@ -171,6 +171,12 @@ test_stamps(void)
     frozen_ms -= 1000; /* the wall clock goes back: stamps do not */
     desk_put(self, "marks", "tag=a");
     g_assert_cmpint(self->control->last_write.timestamp, ==, 1700000000040);
+    desk_put(self, "marks", "tag=a"); /* one row: who comes last has it */
+    g_assert_cmpint(self->control->last_write.timestamp, ==, 1700000000040);
+    for (int64_t later = 0; later < 3; later++) { /* two rows, which may be written in different orders */
+        desk_put(self, "orders", "order_id=A1 ts=1 city=Rome");
+        g_assert_cmpint(self->control->last_write.timestamp, ==, 1700000000040 + later);
+    }
     self->control->offset_known = false;
     desk_put(self, "marks", "tag=a");
     g_assert_cmpint(self->control->last_write.timestamp, ==, KW_TIMESTAMP_NONE);

@@ -63,16 +63,35 @@ test_order(void)
     kw_store *store = kw_memory_store_open();
     kw_stamper *stamper = kw_stamper_new(store);
     kw_bytes row = KW_BYTES_LITERAL("row"), other = KW_BYTES_LITERAL("other row");
-    g_assert_cmpint(kw_stamper_order(stamper, row, 1000, false), ==, 1000);
-    g_assert_cmpint(kw_stamper_order(stamper, row, 1000, true), ==, 1000);
-    g_assert_cmpint(kw_stamper_order(stamper, row, 1000, false), ==, 1001);
-    g_assert_cmpint(kw_stamper_order(stamper, row, 1000, false), ==, 1001);
-    g_assert_cmpint(kw_stamper_order(stamper, row, 1000, true), ==, 1001);
-    g_assert_cmpint(kw_stamper_order(stamper, row, 1000, true), ==, 1002);
-    g_assert_cmpint(kw_stamper_order(stamper, row, 1001, false), ==, 1003);
-    g_assert_cmpint(kw_stamper_order(stamper, other, 1000, false), ==, 1000);
-    g_assert_cmpint(kw_stamper_order(stamper, row, 2000, false), ==, 2000);
-    g_assert_cmpint(kw_stamper_order(stamper, row, KW_TIMESTAMP_NONE, true), ==, KW_TIMESTAMP_NONE);
+    g_assert_cmpint(kw_stamper_order(stamper, row, 1000, KW_STAMP_ROW), ==, 1000);
+    g_assert_cmpint(kw_stamper_order(stamper, row, 1000, KW_STAMP_REMOVE), ==, 1000);
+    g_assert_cmpint(kw_stamper_order(stamper, row, 1000, KW_STAMP_ROW), ==, 1001);
+    g_assert_cmpint(kw_stamper_order(stamper, row, 1000, KW_STAMP_ROW), ==, 1001);
+    g_assert_cmpint(kw_stamper_order(stamper, row, 1000, KW_STAMP_REMOVE), ==, 1001);
+    g_assert_cmpint(kw_stamper_order(stamper, row, 1000, KW_STAMP_REMOVE), ==, 1002);
+    g_assert_cmpint(kw_stamper_order(stamper, row, 1001, KW_STAMP_ROW), ==, 1003);
+    g_assert_cmpint(kw_stamper_order(stamper, other, 1000, KW_STAMP_ROW), ==, 1000);
+    g_assert_cmpint(kw_stamper_order(stamper, row, 2000, KW_STAMP_ROW), ==, 2000);
+    g_assert_cmpint(kw_stamper_order(stamper, row, KW_TIMESTAMP_NONE, KW_STAMP_REMOVE), ==,
+                    KW_TIMESTAMP_NONE);
+    kw_stamper_free(stamper);
+    kw_store_free(store);
+}
+
+/* Puts of a record with several rows have a millisecond each, until they would run too far ahead. */
+static void
+test_rows(void)
+{
+    kw_store *store = kw_memory_store_open();
+    kw_stamper *stamper = kw_stamper_new(store);
+    kw_bytes row = KW_BYTES_LITERAL("row");
+    for (int64_t stamp = 1000; stamp <= 1010; stamp++)
+        g_assert_cmpint(kw_stamper_order(stamper, row, 1000, KW_STAMP_ROWS), ==, stamp);
+    g_assert_cmpint(kw_stamper_order(stamper, row, 1000, KW_STAMP_ROWS), ==, 1010);
+    g_assert_cmpint(kw_stamper_order(stamper, row, 1000, KW_STAMP_REMOVE), ==, 1010);
+    g_assert_cmpint(kw_stamper_order(stamper, row, 1000, KW_STAMP_ROWS), ==, 1011);
+    g_assert_cmpint(kw_stamper_order(stamper, row, 2000, KW_STAMP_ROWS), ==, 2000);
+    g_assert_cmpint(kw_stamper_order(stamper, row, 2000, KW_STAMP_ROW), ==, 2001);
     kw_stamper_free(stamper);
     kw_store_free(store);
 }
@@ -83,5 +102,6 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/verb/stamps/threads", test_threads);
     g_test_add_func("/verb/stamps/order", test_order);
+    g_test_add_func("/verb/stamps/rows", test_rows);
     return g_test_run();
 }
