@@ -17,7 +17,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from keyway_gateway import Gateway, is_sanitized, wait_until  # noqa: E402
+from keyway_gateway import Ready, is_sanitized  # noqa: E402
 from keyway_hbase import told_by_hbase  # noqa: E402
 from random_clocks_play import ClockPlay  # noqa: E402
 from random_clocks_policy import NOW, ClockTable  # noqa: E402
@@ -55,15 +55,6 @@ class Place:
         text = (HEAD.replace("RUN", self.run) + f"limits: {{list_values: {list_values}}}\nstore: {self.where}\ntables:\n"
                 + "".join(table.yaml() for table in tables))
         return text.replace("{", "{{").replace("}", "}}").replace("FOLDER", "{folder}")
-
-
-class Ready(Gateway):
-    """One that is waited for until it serves: HBase takes its time to make tables."""
-
-    def start(self):
-        super().start()
-        wait_until(lambda: self.get("/readyz")[0] == 200, f"keywayd to serve\n{self.log()}")
-        return self
 
 
 # --- the acts ---------------------------------------------------------------------------------------

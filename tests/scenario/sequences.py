@@ -11,7 +11,7 @@ import threading
 import time
 import unittest
 
-from keyway_gateway import Gateway, free_ports, plain, record, wait_until
+from keyway_gateway import Ready, free_ports, plain, record, wait_until
 from keyway_hbase import skip, told_by_hbase
 from keyway_thrift.ttypes import Code, CompareOp, Condition, KeywayError, Options, Outcome
 
@@ -96,20 +96,11 @@ STORE = hbase_store() if PLACE == "hbase" else "{kind: embedded, path: FOLDER/da
 
 
 def policy():
-    """For Gateway, which formats it: braces are doubled but for the folder's."""
+    """For Ready, which formats it: braces are doubled but for the folder's."""
     counters = (', counters: redis, redis: "127.0.0.1:%d", redis_password: sesame, redis_database: 3' % REDIS.port
                 if REDIS else "")
     text = POLICY % {"store": STORE, "run": RUN, "counters": counters}
     return text.replace("{", "{{").replace("}", "}}").replace("FOLDER", "{folder}")
-
-
-class Ready(Gateway):
-    """One that is waited for until it serves: HBase takes its time to make tables."""
-
-    def start(self):
-        super().start()
-        wait_until(lambda: self.get("/readyz")[0] == 200, f"keywayd to serve\n{self.log()}")
-        return self
 
 
 def gateway():

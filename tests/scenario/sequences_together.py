@@ -12,7 +12,7 @@ import threading
 import time
 
 import sequences
-from keyway_gateway import plain, record
+from keyway_gateway import Ready, plain, record
 from keyway_thrift.ttypes import Code, KeywayError, Outcome
 
 PLACE = sequences.PLACE
@@ -203,7 +203,7 @@ def play(gateways, book, end):
 def main():
     logging.getLogger("thrift").setLevel(logging.CRITICAL)  # of gateways that are not there just now
     book, end = Book(), threading.Event()
-    gateways = [sequences.Ready(policy()) for _ in range(GATEWAYS)]
+    gateways = [Ready(policy()) for _ in range(GATEWAYS)]
     try:
         for place in gateways:
             place.start()

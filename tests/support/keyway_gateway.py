@@ -286,6 +286,15 @@ class Gateway:
         return self.client(Admin, **form)
 
 
+class Ready(Gateway):
+    """One that is waited for until it serves: HBase takes its time to make tables."""
+
+    def start(self):
+        super().start()
+        wait_until(lambda: self.get("/readyz")[0] == 200, f"keywayd to serve\n{self.log()}")
+        return self
+
+
 # --- values, for the generated code ---------------------------------------------------------------
 
 def value(python):

@@ -83,7 +83,7 @@ take_nodes(const kw_site *site, ring *self)
     return take_names(site, self);
 }
 
-/* What stands at a place of the ring. Numbers go into Java's hash as text. */
+/* Where on the ring a digest stands. */
 static uint64_t
 place_of(const uint8_t *digest, kw_digest kind)
 {
@@ -247,8 +247,7 @@ static const kw_setting_schema settings[] = {
      .choices = algorithms,
      .fallback = "xxh64",
      .about = "java_fnv is for tables that other programs made: the 32-bit FNV-1a over UTF-16 units, five "
-              "shifts and "
-              "Math.abs of Java's common FNV1_32_HASH, of strings and of numbers' decimal text."},
+              "shifts and Math.abs of Java's common FNV1_32_HASH, of strings and of numbers' decimal text."},
     {.name = "replicas",
      .kind = KW_SETTING_INT,
      .least = 1,
