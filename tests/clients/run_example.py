@@ -5,12 +5,14 @@ Arguments: LANGUAGE, source root, folder to build in, Thrift compiler, and for C
 `cmake --install` leaves, CMake and the build folder. KEYWAYD names the gateway. Exit status 77: the language's tools are
 not on this machine.
 """
+import atexit
 import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 SKIPPED = 77
 EXPECTED = [
@@ -58,9 +60,11 @@ def shell(command, folder, environment, **more):
     return subprocess.run(["sh", "-c", command], cwd=folder, env={**os.environ, **environment}, check=False, text=True, **more)
 
 
-def install(prefix, cmake, build_folder):
-    """Installs what was built, and looks it over; the environment in which it is found."""
-    shutil.rmtree(prefix, ignore_errors=True)
+def install(cmake, build_folder):
+    """Installs what was built, and looks it over; the environment in which it is found. For as long as the program runs, and
+    apart from the build folder: what pkg-config prints cannot have a space in it, a build folder's name can."""
+    prefix = pathlib.Path(tempfile.mkdtemp(prefix="keyway-installed-"))
+    atexit.register(shutil.rmtree, prefix, ignore_errors=True)
     subprocess.run([cmake, "--install", build_folder, "--prefix", prefix], check=True, stdout=subprocess.DEVNULL)
     missing = [file for file in INSTALLED if not (prefix / file).is_file()]
     unit = (prefix / "lib/systemd/system/keywayd.service").read_text(encoding="utf-8")
@@ -80,7 +84,7 @@ def build(language, source, top, thrift, how):
     environment = {"PATH": tools, "GOCACHE": str(top / "go-build"), "GOMODCACHE": str(top / "go-mod"), "GOFLAGS": "-modcacherw",
                    "npm_config_cache": str(top / "npm-cache"), "npm_config_audit": "false", "npm_config_fund": "false"}
     if language == "c":
-        environment.update(install(top / "installed", *how))
+        environment.update(install(*how))
     if language == "python" and not (folder / "env").is_symlink():
         (folder / "env").symlink_to(sys.prefix)
     steps, command = commands(source, language)

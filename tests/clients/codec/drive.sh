@@ -52,7 +52,7 @@ drive_java() {
     fi
     generate --gen java:generated_annotations=suppress
     mkdir -p "$build/classes"
-    find "$build/gen" -name '*.java' >"$build/sources"
+    find "$build/gen" -name '*.java' -printf '"%p"\n' >"$build/sources"
     javac -nowarn -Xlint:none -encoding UTF-8 -cp "$build/jars/*" -d "$build/classes" \
         "@$build/sources" "$here/DriveJava.java" 2>"$build/javac.log" || { cat "$build/javac.log"; exit 1; }
     run_java
