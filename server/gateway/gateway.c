@@ -136,11 +136,23 @@ start_listening(kw_gateway *gateway)
     }
     gateway->listening = true;
     kw_net_start(gateway->net);
+    return true;
+}
+
+/* Once, and behind the move: whoever waited for the ports finds /readyz saying what holds. False: the gateway
+ * drains. */
+static bool
+tell_ports(kw_gateway *gateway)
+{
+    kw_error error = KW_ERROR_NONE;
+    if (gateway->told)
+        return true;
     if (!kw_ports_tell(gateway, &error)) {
         kw_log(KW_LOG_ERROR, "gateway", "cannot tell the ports", "reason=\"%s\"", error.text);
         drain(gateway, KW_EXIT_FAILED);
         return false;
     }
+    gateway->told = true;
     kw_notify_ready();
     return true;
 }
@@ -167,7 +179,7 @@ wait_for_store(kw_gateway *gateway, const kw_error *error)
     g_strlcpy(told.text, error->text, sizeof told.text);
     kw_error_prefix(&told, "the store cannot be reached yet");
     kw_service_shut_gate(gateway->service, &told);
-    if (start_listening(gateway))
+    if (start_listening(gateway) && tell_ports(gateway))
         kw_timer_start_ms(gateway->timer, TRY_AGAIN_MS);
 }
 
@@ -222,6 +234,8 @@ on_prepared(void *user, const kw_error *error)
     kw_log(KW_LOG_INFO, "gateway", "serving", "store=\"%s\" tables=%zu policy=%s",
            kw_store_about(gateway->store), kw_policy_table_count(gateway->policy),
            kw_gateway_model(gateway)->file);
+    if (tell_ports(gateway))
+        kw_reload_resume(gateway->reload); /* somebody asked meanwhile */
 }
 
 static void

@@ -49,6 +49,7 @@ typedef struct kw_gateway {
     size_t listeners_count;
     uint16_t admin_port;
     bool listening;
+    bool told; /* the ports, to who waits for them, and systemd */
     bool preparing;
 
     kw_reload *reload;
