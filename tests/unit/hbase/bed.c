@@ -62,21 +62,24 @@ bed_close(bed *in)
     kw_loop_free(in->loop);
 }
 
+#define WAKE_MS 5
+
 /* A timer that ends a turn of the loop. */
 static void
 wake_up(uv_timer_t *timer)
 {
-    (void)timer;
+    --*(int64_t *)timer->data;
 }
 
 static bool
 turn_until(bed *in, const bool *done, int64_t ms)
 {
-    kw_deadline end = kw_deadline_in_ms(ms);
+    int64_t left = MAX(ms / WAKE_MS, 1);
     uv_timer_t *timer = g_new0(uv_timer_t, 1);
     uv_timer_init(kw_loop_uv(in->loop), timer);
-    uv_timer_start(timer, wake_up, 5, 5);
-    while (!(done && *done) && !kw_deadline_passed(end))
+    timer->data = &left;
+    uv_timer_start(timer, wake_up, WAKE_MS, WAKE_MS);
+    while (!(done && *done) && left > 0)
         uv_run(kw_loop_uv(in->loop), UV_RUN_ONCE);
     uv_close((uv_handle_t *)timer, (uv_close_cb)g_free);
     return done && *done;
@@ -99,7 +102,7 @@ void
 bed_await_ready(bed *in)
 {
     kw_error error = KW_ERROR_NONE;
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < LONGEST_MS / 10; i++) {
         if (kw_store_ready(in->store, &error))
             return;
         bed_turn(in, 10);

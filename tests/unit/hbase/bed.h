@@ -32,9 +32,17 @@ kw_model_hbase bed_settings(const kw_model_server *servers, size_t count, bool f
 void bed_open(bed *in, const kw_model_hbase *settings);
 void bed_close(bed *in);
 
-/* Turns the loop until *done or for ms. */
+/* Turns the loop until *done, or so often that it takes ms at least: on a machine that stands still for a
+ * while the loop has its turns all the same, and sees what has come. */
 void bed_await(bed *in, const bool *done);
 void bed_turn(bed *in, int64_t ms);
+/* Turns the loop until the condition holds. */
+#define BED_UNTIL(in, condition)                                                                             \
+    do {                                                                                                     \
+        for (int turns = 0; turns < 12000 && !(condition); turns++)                                          \
+            bed_turn((in), 10);                                                                              \
+        g_assert_true(condition);                                                                            \
+    } while (0)
 /* Until the store says that it is ready. */
 void bed_await_ready(bed *in);
 

@@ -435,10 +435,9 @@ blocking_batches(const fake_call *call, fake_answer *to, void *user)
         to->gate = GATE_BATCHES;
 }
 
-/* A short deadline is kept, in the queue (not applied) and in a call of several (unknown); it takes nothing
- * from the others. */
-static void
-test_deadlines(void)
+/* False: the machine was so slow that the one that should leave before its time is up did not. */
+static bool
+check_deadlines(int64_t time_to_leave_ms)
 {
     crowd all;
     crowd_start(&all, blocking_batches);
@@ -446,12 +445,14 @@ test_deadlines(void)
     for (size_t i = 2; i < 12; i++) {
         char row[24];
         snprintf(row, sizeof row, "r%zu", i);
-        crowd_put(&all, i, row, "v", 1, i == 4 ? 30 : i == 5 ? 2000 : PATIENT_MS);
+        crowd_put(&all, i, row, "v", 1, i == 4 ? 30 : i == 5 ? time_to_leave_ms : PATIENT_MS);
     }
     fixture_failed(await(&all, 4), KW_OUTCOME_FAILED, KW_TIMEOUT);
     g_assert_false(all.got[0].done);
     let_go(&all);
-    fixture_failed(await(&all, 5), KW_OUTCOME_UNKNOWN, KW_TIMEOUT);
+    answer rode = await(&all, 5);
+    bool left = rode.outcome == KW_OUTCOME_UNKNOWN;
+    fixture_failed(rode, left ? KW_OUTCOME_UNKNOWN : KW_OUTCOME_FAILED, KW_TIMEOUT);
     g_assert_false(all.got[6].done);
     thrift2_fake_let(all.on.fakes[0], GATE_BATCHES);
     for (size_t i = 0; i < 12; i++) {
@@ -459,8 +460,18 @@ test_deadlines(void)
             fixture_ok(await(&all, i));
     }
     g_assert_cmpuint(thrift2_fake_writes(all.on.fakes[0], "r4"), ==, 0);
-    g_assert_cmpuint(thrift2_fake_writes(all.on.fakes[0], "r5"), ==, 1);
+    g_assert_cmpuint(thrift2_fake_writes(all.on.fakes[0], "r5"), ==, left ? 1 : 0);
     fixture_stop(&all.on);
+    return left;
+}
+
+/* A short deadline is kept, in the queue (not applied) and in a call of several (unknown); it takes nothing
+ * from the others. */
+static void
+test_deadlines(void)
+{
+    for (int64_t time_to_leave_ms = 1000; !check_deadlines(time_to_leave_ms);)
+        time_to_leave_ms *= 2;
 }
 
 static void
@@ -592,10 +603,10 @@ test_history(void)
         seen->is_get[at] = g_rand_boolean(random);
         seen->started[at] = seen->is_get[at] ? seen->acknowledged[row] : step;
         if (seen->is_get[at]) {
-            crowd_get(&seen->all, at, name, 20000);
+            crowd_get(&seen->all, at, name, 60000);
         } else {
             seen->newest[row] = step;
-            crowd_put(&seen->all, at, name, value, (int64_t)step, 20000);
+            crowd_put(&seen->all, at, name, value, (int64_t)step, 60000);
         }
         if (g_rand_int_range(random, 0, 4) == 0)
             bed_turn(&seen->all.on.bed, g_rand_int_range(random, 1, 4));

@@ -160,7 +160,7 @@ test_history(void)
         fixture on;
         crowd_of_callers all;
         fixture_start(&on, 1, fixture_forms[form]);
-        crowd_begin(&all, on.bed.door, 64, 100, 30000);
+        crowd_begin(&all, on.bed.door, 64, 100, 120000);
         bed_await(&on.bed, &all.done);
         g_assert_cmpuint(all.ok, ==, 64 * 100);
         judge(all.seen);
@@ -202,7 +202,7 @@ at_a_second_door(void *user)
     second_thread *of = user;
     bed own = {.loop = kw_loop_new(), .store = of->on->bed.store};
     own.door = kw_store_open_door(own.store, own.loop);
-    crowd_begin(&of->crowd, own.door, 32, 60, 30000);
+    crowd_begin(&of->crowd, own.door, 32, 60, 120000);
     bed_await(&own, &of->crowd.done);
     bool closed = false;
     kw_door_close(own.door, bed_on_done, &closed);
@@ -223,7 +223,7 @@ test_history_harmed(void)
     bed_await_ready(&on.bed);
     thrift2_fake_set_script(on.fakes[0], harm, random);
     kw_thread_start(&there.thread, "second", at_a_second_door, &there);
-    crowd_begin(&here, on.bed.door, 32, 60, 30000);
+    crowd_begin(&here, on.bed.door, 32, 60, 120000);
     bed_await(&on.bed, &here.done);
     kw_thread_join(&there.thread);
     g_test_message("%u ok, %u failed, %u unknown", here.ok + there.crowd.ok, here.failed + there.crowd.failed,

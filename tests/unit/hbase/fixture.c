@@ -16,7 +16,9 @@ fixture_init(fixture *on, size_t fakes, kw_wire_form form)
         on->fakes[i] = thrift2_fake_start(form, 0, NULL);
         on->servers[i] = (kw_model_server){.host = "127.0.0.1", .port = thrift2_fake_port(on->fakes[i])};
     }
-    return bed_settings(on->servers, fakes, form.framed, form.protocol == KW_WIRE_COMPACT);
+    kw_model_hbase settings = bed_settings(on->servers, fakes, form.framed, form.protocol == KW_WIRE_COMPACT);
+    settings.connect_timeout_ms = 60000;
+    return settings;
 }
 
 void
@@ -57,9 +59,7 @@ fixture_treat(const fake_call *call, fake_answer *to, void *user)
 void
 fixture_await_calls(fixture *on, kw_hb_method method, uint32_t count)
 {
-    for (int i = 0; i < 20000 && thrift2_fake_calls(on->fakes[0], method) < count; i++)
-        bed_turn(&on->bed, 5);
-    g_assert_cmpuint(thrift2_fake_calls(on->fakes[0], method), >=, count);
+    BED_UNTIL(&on->bed, thrift2_fake_calls(on->fakes[0], method) >= count);
 }
 
 void
@@ -101,4 +101,36 @@ answer
 fixture_get(fixture *on, const char *row, int64_t timeout_ms)
 {
     return bed_get(&on->bed, "t", row, timeout_ms);
+}
+
+static bool
+has_left(const answer *got)
+{
+    return strstr(got->error.text, "before the store answered") != NULL;
+}
+
+void
+fixture_put_late(fixture *on, const char *row, int64_t timestamp, int64_t timeout_ms)
+{
+    uint32_t before = thrift2_fake_calls(on->fakes[0], KW_HB_THBaseService_put);
+    answer got = fixture_put(on, row, timestamp, timeout_ms);
+    while (!has_left(&got)) {
+        fixture_failed(got, KW_OUTCOME_FAILED, KW_TIMEOUT);
+        got = fixture_put(on, row, timestamp, timeout_ms *= 2);
+    }
+    fixture_failed(got, KW_OUTCOME_UNKNOWN, KW_TIMEOUT);
+    fixture_await_calls(on, KW_HB_THBaseService_put, before + 1);
+}
+
+void
+fixture_get_late(fixture *on, const char *row, int64_t timeout_ms)
+{
+    uint32_t before = thrift2_fake_calls(on->fakes[0], KW_HB_THBaseService_get);
+    answer got = fixture_get(on, row, timeout_ms);
+    while (!has_left(&got)) {
+        fixture_failed(got, 0, KW_TIMEOUT);
+        got = fixture_get(on, row, timeout_ms *= 2);
+    }
+    fixture_failed(got, 0, KW_TIMEOUT);
+    fixture_await_calls(on, KW_HB_THBaseService_get, before + 1);
 }

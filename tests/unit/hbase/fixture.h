@@ -13,7 +13,8 @@ typedef struct fixture {
 extern const kw_wire_form fixture_forms[4];
 
 /* Starts the fakes; the bed is opened by fixture_open, so that a test can prepare them. settings are
- * bed_settings for these fakes. */
+ * bed_settings for these fakes, with so much patience that no server is taken for silent where the machine
+ * stands still. */
 kw_model_hbase fixture_init(fixture *on, size_t fakes, kw_wire_form form);
 void fixture_open(fixture *on, const kw_model_hbase *settings);
 /* Both, with the settings as they are, until the store is ready. */
@@ -42,6 +43,10 @@ void fixture_value(answer got, const char *value);
 /* Of table t: put f:q = v, and get. */
 answer fixture_put(fixture *on, const char *row, int64_t timestamp, int64_t timeout_ms);
 answer fixture_get(fixture *on, const char *row, int64_t timeout_ms);
+/* One that nobody answers and whose deadline passes when it has left: TIMEOUT, and the put is UNKNOWN. On a
+ * slow machine the first may not leave in time, then another has more. The fake has seen it then. */
+void fixture_put_late(fixture *on, const char *row, int64_t timestamp, int64_t timeout_ms);
+void fixture_get_late(fixture *on, const char *row, int64_t timeout_ms);
 
 #define FRAMED_COMPACT fixture_forms[3]
 #define BUFFERED_BINARY fixture_forms[0]

@@ -1,6 +1,7 @@
 /* Calls, channels and servers when servers are slow, silent, gone, or many: deadlines, patience, balance, and
  * what is open when. Each test is one misbehaviour of thrift2_fake. */
 #include "fixture.h"
+#include "store/hbase/hbase_store.h"
 
 #include "base/thread.h"
 
@@ -12,9 +13,9 @@ test_forms(void)
     for (size_t i = 0; i < G_N_ELEMENTS(fixture_forms); i++) {
         fixture on;
         fixture_start(&on, 1, fixture_forms[i]);
-        fixture_ok(fixture_put(&on, "r", 7, 30000));
-        fixture_value(fixture_get(&on, "r", 30000), "v");
-        answer none = fixture_get(&on, "missing", 30000);
+        fixture_ok(fixture_put(&on, "r", 7, 60000));
+        fixture_value(fixture_get(&on, "r", 60000), "v");
+        answer none = fixture_get(&on, "missing", 60000);
         g_assert_cmpuint(none.rows->rows[0].cells_count, ==, 0);
         g_assert_true(kw_bytes_equal(none.rows->rows[0].key, KW_BYTES_LITERAL("missing")));
         answer_clear(&none);
@@ -38,6 +39,22 @@ test_wrong_form(void)
 
 /* --- slow and silent -------------------------------------------------------------------------- */
 
+/* Until so many channels can be used: of two servers, one each at first. */
+static void
+await_channels(fixture *on, uint32_t count)
+{
+    const kw_hbase_store *store = (const kw_hbase_store *)on->bed.store;
+    BED_UNTIL(&on->bed, atomic_load(&store->ready) >= count);
+}
+
+/* Until the store is not ready, and says why. */
+static void
+await_reason(fixture *on, const char *word)
+{
+    kw_error error = KW_ERROR_NONE;
+    BED_UNTIL(&on->bed, !kw_store_ready(on->bed.store, &error) && strstr(error.text, word));
+}
+
 static void
 test_slow_reply(void)
 {
@@ -47,11 +64,11 @@ test_slow_reply(void)
     thrift2_fake_set_row(on.fakes[0], "a", "1");
     thrift2_fake_set_row(on.fakes[0], "b", "2");
     thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
-    fixture_failed(fixture_get(&on, "a", 150), 0, KW_TIMEOUT);
-    fixture_value(fixture_get(&on, "b", 30000), "2");
+    fixture_get_late(&on, "a", 150);
+    fixture_value(fixture_get(&on, "b", 60000), "2");
     thrift2_fake_let(on.fakes[0], 1);
     bed_turn(&on.bed, 100);
-    fixture_value(fixture_get(&on, "a", 30000), "1");
+    fixture_value(fixture_get(&on, "a", 60000), "1");
     fixture_stop(&on);
 }
 
@@ -62,8 +79,8 @@ test_slow_write(void)
     fixture_start(&on, 1, FRAMED_COMPACT);
     treat how = {.method = KW_HB_THBaseService_put, .count = 1, .answer = {.gate = 1}};
     thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
-    fixture_failed(fixture_put(&on, "r", 1, 1000), KW_OUTCOME_UNKNOWN, KW_TIMEOUT); /* long enough to leave */
-    fixture_ok(fixture_put(&on, "r", 1, 30000));
+    fixture_put_late(&on, "r", 1, 500);
+    fixture_ok(fixture_put(&on, "r", 1, 60000));
     fixture_stop(&on);
 }
 
@@ -79,7 +96,7 @@ test_deadline_in_queue(void)
     treat how = {.method = KW_HB_THBaseService_get, .count = 1, .answer = {.gate = 1}};
     thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
     kw_get slow = {
-        .table = KW_BYTES_LITERAL("t"), .row = KW_BYTES_LITERAL("r"), .deadline = kw_deadline_in_ms(30000)};
+        .table = KW_BYTES_LITERAL("t"), .row = KW_BYTES_LITERAL("r"), .deadline = kw_deadline_in_ms(60000)};
     answer first = {0};
     kw_door_get(on.bed.door, &slow, bed_on_rows, &first);
     fixture_await_calls(&on, KW_HB_THBaseService_get, 1);
@@ -99,21 +116,20 @@ test_silent_server(void)
 {
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 2, FRAMED_COMPACT);
-    settings.connect_timeout_ms = 300;
+    settings.connect_timeout_ms = 1000;
     fixture_open(&on, &settings);
-    bed_await_ready(&on.bed);
-    bed_turn(&on.bed, 200);
+    await_channels(&on, 2);
     thrift2_fake_set_row(on.fakes[0], "r", "v");
     thrift2_fake_set_row(on.fakes[1], "r", "v");
     thrift2_fake_set_mute(on.fakes[0], true);
     uint64_t start = kw_clock_mono_ns();
     for (int i = 0; i < 20; i++)
-        fixture_value(fixture_get(&on, "r", 20000), "v");
-    g_assert_cmpuint((kw_clock_mono_ns() - start) / 1000000, <, 10000);
+        fixture_value(fixture_get(&on, "r", 120000), "v");
+    g_assert_cmpuint((kw_clock_mono_ns() - start) / 1000000, <, 60000);
     thrift2_fake_set_mute(on.fakes[1], true);
     thrift2_fake_set_mute(on.fakes[0], false);
-    fixture_failed(fixture_put(&on, "u", UNSTAMPED, 20000), KW_OUTCOME_UNKNOWN, KW_UNAVAILABLE);
-    fixture_value(fixture_get(&on, "r", 20000), "v");
+    fixture_failed(fixture_put(&on, "u", UNSTAMPED, 120000), KW_OUTCOME_UNKNOWN, KW_UNAVAILABLE);
+    fixture_value(fixture_get(&on, "r", 120000), "v");
     fixture_stop(&on);
 }
 
@@ -127,12 +143,11 @@ test_accept_then_hang(void)
     thrift2_fake_set_deaf(on.fakes[0], true);
     fixture_open(&on, &settings);
     fixture_failed(fixture_put(&on, "r", UNSTAMPED, 2000), KW_OUTCOME_FAILED, KW_TIMEOUT);
-    kw_error error;
-    g_assert_false(kw_store_ready(on.bed.store, &error));
-    g_assert_nonnull(strstr(error.text, "silent"));
+    await_reason(&on, "silent");
     g_assert_cmpuint(thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_put), ==, 0);
     thrift2_fake_set_deaf(on.fakes[0], false);
-    fixture_ok(fixture_put(&on, "r", UNSTAMPED, 10000));
+    bed_await_ready(&on.bed);
+    fixture_ok(fixture_put(&on, "r", UNSTAMPED, 60000));
     fixture_stop(&on);
 }
 
@@ -146,7 +161,7 @@ test_idle_close_is_nothing(void)
     for (int i = 0; i < 5; i++) {
         thrift2_fake_drop(on.fakes[0]);
         bed_turn(&on.bed, 50);
-        fixture_ok(fixture_put(&on, "r", UNSTAMPED, 30000));
+        fixture_ok(fixture_put(&on, "r", UNSTAMPED, 60000));
     }
     fixture_stop(&on);
 }
@@ -162,11 +177,8 @@ test_waits_for_server(void)
         .table = KW_BYTES_LITERAL("t"), .row = KW_BYTES_LITERAL("r"), .deadline = kw_deadline_in_ms(60000)};
     answer got = {0};
     kw_door_get(on.bed.door, &early, bed_on_rows, &got);
-    bed_turn(&on.bed, 300);
+    await_reason(&on, "refused");
     g_assert_false(got.done);
-    kw_error error;
-    g_assert_false(kw_store_ready(on.bed.store, &error));
-    g_assert_nonnull(strstr(error.text, "refused"));
     thrift2_fake_open(on.fakes[0]);
     bed_await(&on.bed, &got.done);
     g_assert_nonnull(got.rows);
@@ -174,7 +186,7 @@ test_waits_for_server(void)
     fixture_stop(&on);
 }
 
-static uint64_t time_travel_ns;
+static _Atomic uint64_t time_travel_ns;
 
 static uint64_t
 travelled_mono_ns(void)
@@ -221,23 +233,13 @@ test_ping(void)
     fixture_open(&on, &settings);
     bed_await_ready(&on.bed);
     uint64_t start = kw_clock_mono_ns();
-    for (int i = 0; i < 10000 && thrift2_fake_pings(on.fakes[0]) < 4; i++)
-        bed_turn(&on.bed, 10);
-    g_assert_cmpuint(thrift2_fake_pings(on.fakes[0]), >=, 4);
+    BED_UNTIL(&on.bed, thrift2_fake_pings(on.fakes[0]) >= 4);
     g_assert_cmpuint(kw_clock_mono_ns() - start, >, 2 * UINT64_C(250000000)); /* not one behind the other */
     g_assert_cmpuint(thrift2_fake_live(on.fakes[0]), ==, thrift2_fake_connections(on.fakes[0]));
     fixture_stop(&on);
 }
 
 /* --- many calls at once ----------------------------------------------------------------------- */
-
-static void
-slow_get(const fake_call *call, fake_answer *to, void *user)
-{
-    (void)user;
-    if (call->method == KW_HB_THBaseService_get)
-        to->delay_ms = 10;
-}
 
 /* Gets with a filter never leave together: as many calls as there are gets. */
 static void
@@ -247,7 +249,7 @@ start_many(fixture *on, answer *got, kw_get *gets, size_t count)
         gets[i] = (kw_get){.table = KW_BYTES_LITERAL("t"),
                            .row = KW_BYTES_LITERAL("r"),
                            .filter = KW_BYTES_LITERAL("KeyOnlyFilter ()"),
-                           .deadline = kw_deadline_in_ms(20000)};
+                           .deadline = kw_deadline_in_ms(120000)};
         kw_door_get(on->bed.door, &gets[i], bed_on_rows, &got[i]);
     }
 }
@@ -273,28 +275,44 @@ get_at_gate(const fake_call *call, fake_answer *to, void *user)
 static void
 let_when_connected(fixture *on, uint32_t connections)
 {
-    for (int i = 0; i < 10000 && thrift2_fake_connections(on->fakes[0]) < connections; i++)
-        bed_turn(&on->bed, 10);
+    BED_UNTIL(&on->bed, thrift2_fake_connections(on->fakes[0]) >= connections);
     bed_turn(&on->bed, 50); /* others would come now */
     thrift2_fake_let(on->fakes[0], 1);
 }
 
+/* Two answers at a time: a server's gets wait at a gate for each other. */
+static void
+get_in_pairs(const fake_call *call, fake_answer *to, void *user)
+{
+    (void)user;
+    if (call->method == KW_HB_THBaseService_get)
+        to->gate = (int)(call->nth + 1) / 2;
+}
+
+/* Two servers that are as quick as each other, by order: each gets as many calls. */
 static void
 test_balance(void)
 {
     fixture on;
     fixture_start(&on, 2, FRAMED_COMPACT);
-    bed_turn(&on.bed, 200);
-    thrift2_fake_set_script(on.fakes[0], slow_get, NULL);
-    thrift2_fake_set_script(on.fakes[1], slow_get, NULL);
+    await_channels(&on, 2);
+    thrift2_fake_set_script(on.fakes[0], get_in_pairs, NULL);
+    thrift2_fake_set_script(on.fakes[1], get_in_pairs, NULL);
     enum { CALLS = 100 };
     answer got[CALLS] = {0};
     kw_get gets[CALLS];
     start_many(&on, got, gets, CALLS);
+    for (int pair = 1; pair <= CALLS / 4; pair++) {
+        for (int i = 0; i < 2; i++)
+            BED_UNTIL(&on.bed,
+                      thrift2_fake_calls(on.fakes[i], KW_HB_THBaseService_get) >= 2 * (uint32_t)pair);
+        for (int i = 0; i < 2; i++)
+            thrift2_fake_let(on.fakes[i], pair);
+    }
     await_many(&on, got, CALLS);
     for (int i = 0; i < 2; i++) {
-        g_assert_cmpuint(thrift2_fake_calls(on.fakes[i], KW_HB_THBaseService_get), >=, CALLS / 3);
-        g_assert_cmpuint(thrift2_fake_connections(on.fakes[i]), <=, 2);
+        g_assert_cmpuint(thrift2_fake_calls(on.fakes[i], KW_HB_THBaseService_get), ==, CALLS / 2);
+        g_assert_cmpuint(thrift2_fake_connections(on.fakes[i]), ==, 2);
     }
     fixture_stop(&on);
 }
@@ -306,13 +324,13 @@ test_opens_one_by_one(void)
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
     settings.channels = 4;
-    settings.connect_timeout_ms = 60000;
     thrift2_fake_set_deaf(on.fakes[0], true);
     fixture_open(&on, &settings);
     enum { CALLS = 50 };
     answer got[CALLS] = {0};
     kw_get gets[CALLS];
     start_many(&on, got, gets, CALLS);
+    BED_UNTIL(&on.bed, thrift2_fake_connections(on.fakes[0]) > 0);
     bed_turn(&on.bed, 300);
     g_assert_cmpuint(thrift2_fake_connections(on.fakes[0]), ==, 1);
     thrift2_fake_set_script(on.fakes[0], get_at_gate, NULL);
@@ -351,7 +369,7 @@ test_frame_limit(void)
         fixture on;
         fixture_start(&on, 1, fixture_forms[i]);
         g_autofree char *large = g_strnfill(2 * 1024 * 1024, 'x');
-        answer got = bed_put(&on.bed, "t", "r", "f", "q", large, 1, 30000);
+        answer got = bed_put(&on.bed, "t", "r", "f", "q", large, 1, 60000);
         if (fixture_forms[i].framed) {
             fixture_failed(got, KW_OUTCOME_FAILED, KW_LIMIT);
             g_assert_cmpuint(thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_put), ==, 0);
@@ -359,10 +377,10 @@ test_frame_limit(void)
             fixture_ok(got);
         }
         g_autofree char *too_large = g_strnfill(10 * 1024 * 1024, 'x');
-        fixture_failed(bed_put(&on.bed, "t", "r", "f", "q", too_large, 1, 30000), KW_OUTCOME_FAILED,
+        fixture_failed(bed_put(&on.bed, "t", "r", "f", "q", too_large, 1, 60000), KW_OUTCOME_FAILED,
                        KW_LIMIT);
         large[2 * 1024 * 1024 - 200] = '\0';
-        fixture_ok(bed_put(&on.bed, "t", "r", "f", "q", large, 1, 30000));
+        fixture_ok(bed_put(&on.bed, "t", "r", "f", "q", large, 1, 60000));
         fixture_stop(&on);
     }
 }
@@ -473,12 +491,43 @@ test_clock(void)
     bool known = kw_store_clock_offset_ms(on.bed.store, &offset);
     g_assert_false(known);
     bed_await_ready(&on.bed);
-    for (int i = 0; i < 500 && !(known = kw_store_clock_offset_ms(on.bed.store, &offset)); i++)
-        bed_turn(&on.bed, 10);
-    g_assert_true(known);
+    BED_UNTIL(&on.bed, kw_store_clock_offset_ms(on.bed.store, &offset));
     g_assert_cmpint(offset, >=, 12345 - 50); /* what the store promises */
     g_assert_cmpint(offset, <=, 12345 + 50);
     fixture_stop(&on);
+}
+
+static _Atomic bool stopped_next;
+
+/* Who asks is stopped for half a second before the answer. */
+static int64_t
+travelled_wall_ms(void)
+{
+    struct timespec now;
+    if (atomic_exchange(&stopped_next, false))
+        time_travel_ns += 500000000;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 + (int64_t)(time_travel_ns / 1000000);
+}
+
+/* Two clocks are read for the offset; it is none of them that the reader is stopped in between. */
+static void
+test_clock_is_read_at_one_moment(void)
+{
+    fixture on;
+    kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
+    kw_clock_inject(travelled_wall_ms, travelled_mono_ns);
+    fixture_open(&on, &settings);
+    int64_t offset = 0;
+    BED_UNTIL(&on.bed, kw_store_clock_offset_ms(on.bed.store, &offset));
+    stopped_next = true;
+    bool known = kw_store_clock_offset_ms(on.bed.store, &offset);
+    g_assert_true(known);
+    g_assert_false(stopped_next);
+    g_assert_cmpint(offset, >=, -50);
+    g_assert_cmpint(offset, <=, 50);
+    fixture_stop(&on);
+    kw_clock_inject(NULL, NULL);
 }
 
 int
@@ -504,5 +553,6 @@ main(int argc, char **argv)
     g_test_add_func("/hbase/pool/two-loops", test_two_loops);
     g_test_add_func("/hbase/pool/channels-are-shared", test_channels_are_shared);
     g_test_add_func("/hbase/pool/clock", test_clock);
+    g_test_add_func("/hbase/pool/clock-is-read-at-one-moment", test_clock_is_read_at_one_moment);
     return g_test_run();
 }

@@ -39,13 +39,13 @@ test_good(void)
         SSL_CTX *context = start(&on, made, "server", fixture_forms[i], ca);
         bed_await_ready(&on.bed);
         g_autofree char *large = g_strnfill(1024 * 1024, 'x');
-        answer got = bed_put(&on.bed, "t", "r", "f", "q", large, 1, 30000);
+        answer got = bed_put(&on.bed, "t", "r", "f", "q", large, 1, 60000);
         g_assert_cmpstr(got.error.text, ==, "");
-        got = bed_get(&on.bed, "t", "r", 30000);
+        got = bed_get(&on.bed, "t", "r", 60000);
         g_assert_cmpuint(got.rows->rows[0].cells[0].value.size, ==, 1024 * 1024);
         answer_clear(&got);
         thrift2_fake_drop(on.fakes[0]);
-        got = bed_get(&on.bed, "t", "missing", 30000);
+        got = bed_get(&on.bed, "t", "missing", 60000);
         g_assert_cmpstr(got.error.text, ==, "");
         answer_clear(&got);
         fixture_stop(&on);
@@ -66,12 +66,12 @@ test_refused(void)
     for (size_t i = 0; i < G_N_ELEMENTS(leaves); i++) {
         fixture on;
         SSL_CTX *context = start(&on, made, leaves[i], fixture_forms[3], ca);
-        answer got = bed_put(&on.bed, "t", "r", "f", "q", "v", KW_TIMESTAMP_NONE, 2000);
+        answer got = bed_put(&on.bed, "t", "r", "f", "q", "v", KW_TIMESTAMP_NONE, 1000);
         g_assert_cmpint(got.error.code, ==, KW_TIMEOUT);
         g_assert_cmpint(got.outcome, ==, KW_OUTCOME_FAILED);
-        kw_error error;
-        g_assert_false(kw_store_ready(on.bed.store, &error));
-        g_assert_nonnull(strstr(error.text, "certificate"));
+        kw_error error = KW_ERROR_NONE;
+        BED_UNTIL(&on.bed,
+                  !kw_store_ready(on.bed.store, &error) && strstr(error.text, "certificate") != NULL);
         g_assert_cmpuint(thrift2_fake_writes(on.fakes[0], "r"), ==, 0);
         fixture_stop(&on);
         SSL_CTX_free(context);

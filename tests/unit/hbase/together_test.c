@@ -91,8 +91,7 @@ test_never_joins_what_left(void)
     thrift2_fake_set_script(on.fakes[0], first_get_at_gate, NULL);
     kw_get get = get_of("r");
     kw_door_get(on.bed.door, &get, bed_on_rows, &old);
-    for (int i = 0; i < 20000 && reads(&on) == 0; i++)
-        bed_turn(&on.bed, 5);
+    BED_UNTIL(&on.bed, reads(&on) > 0);
     g_assert_cmpuint(reads(&on), ==, 1);
     fixture_ok(bed_put(&on.bed, "t", "r", "f", "q", "new", 1800000000000, 60000));
     g_assert_false(old.done);

@@ -77,7 +77,7 @@ test_server_dies(void)
     }
     g_test_message("%u ok, %u failed, %u unknown", outcomes[0], outcomes[1], outcomes[2]);
     g_assert_cmpuint(outcomes[KW_OUTCOME_OK], <, MANY);
-    many_puts_start(all, &on, "e", 10000, MANY); /* and it lives again */
+    many_puts_start(all, &on, "e", 60000, MANY); /* and it lives again */
     many_puts_await(all, &on);
     for (size_t i = 0; i < MANY; i++)
         g_assert_cmpint(all->answers[i].outcome, ==, KW_OUTCOME_OK);
@@ -145,7 +145,7 @@ test_bad_among_good(void)
     }
     bed_cell_write_init(&huge, "t", "huge-row", "f", large, 5);
     kw_door_write(on.bed.door, &huge.write, bed_on_write, &huge_answer);
-    many_puts_start(all, &on, "g", 20000, 20);
+    many_puts_start(all, &on, "g", 60000, 20);
     many_puts_await(all, &on);
     bed_await(&on.bed, &huge_answer.done);
     for (size_t i = 0; i < MANY; i++) {
@@ -194,7 +194,7 @@ test_bad_get_among_good(void)
     for (size_t i = 0; i < GETS; i++) {
         gets[i] = (kw_get){.table = KW_BYTES_LITERAL("t"),
                            .row = i % 2 ? KW_BYTES_LITERAL("here") : KW_BYTES_LITERAL("gone"),
-                           .deadline = kw_deadline_in_ms(20000)};
+                           .deadline = kw_deadline_in_ms(60000)};
         if (i == 50)
             gets[i].filter = KW_BYTES_LITERAL("NoSuchFilter()");
         kw_door_get(on.bed.door, &gets[i], bed_on_rows, &answers[i]);
@@ -278,7 +278,7 @@ test_regions(void)
     g_assert_true(kw_bytes_equal(told.regions->regions[1].stop, KW_BYTES_LITERAL("d100")));
     answer_clear(&told);
     for (int round = 0; round < 3; round++) {
-        many_puts_start(all, &on, round == 2 ? "x" : "d", 20000, 20);
+        many_puts_start(all, &on, round == 2 ? "x" : "d", 60000, 20);
         many_puts_await(all, &on);
         for (size_t i = 0; i < MANY; i++)
             g_assert_cmpint(all->answers[i].outcome, ==, KW_OUTCOME_OK);
