@@ -8,12 +8,12 @@ import stat
 import subprocess
 import unittest
 
-from keyway_gateway import POLICY, Gateway, daemon, free_ports, plain, record, wait_until
+from keyway_gateway import PATIENCE, POLICY, Gateway, daemon, free_ports, plain, record, wait_until
 from keyway_thrift.ttypes import Code, KeywayError, Query
 
 
 def run(*arguments):
-    done = subprocess.run([daemon(), *arguments], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([daemon(), *arguments], capture_output=True, text=True, timeout=PATIENCE)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -186,7 +186,7 @@ class Start(unittest.TestCase):
             self.assertGreater(gateway.metric("keyway_policy_loaded_time_seconds"), 1.6e9)
             self.assertEqual(gateway.get("/")[0], 200)
             self.assertEqual(gateway.get("/nothing")[0], 404)
-            with socket.create_connection(gateway.admin_address, timeout=20) as raw:
+            with socket.create_connection(gateway.admin_address, timeout=PATIENCE) as raw:
                 raw.sendall(b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
                 self.assertIn(b" 405 ", raw.recv(1000))
 
@@ -216,7 +216,7 @@ class Start(unittest.TestCase):
             path = os.path.join(gateway.folder, "notify")
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
                 listening.bind(path)
-                listening.settimeout(30)
+                listening.settimeout(PATIENCE)
                 gateway.environment = {"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "1500000"}
                 gateway.start()
                 told = ""

@@ -42,7 +42,7 @@ class Crowd(unittest.TestCase):
                 self.assertEqual(plain(worker.get("events", record(id=f"busy-{i}", ts=i), None, None).record)["ts"], i)
                 slowest = max(slowest, time.monotonic() - began)
             print(f"put and get beside them: at most {slowest * 1000:.1f} ms")
-            self.assertLess(slowest, 30)
+            self.assertLess(slowest, 60)
             for connection in crowd:
                 connection.close()
             wait_until(lambda: gateway.metric("keyway_connections_open") == 1, "the crowd to leave")

@@ -11,8 +11,9 @@ import struct
 import time
 import unittest
 
-from keyway_gateway import (CALL, EXCEPTION, ONEWAY, POLICY, REPLY, Gateway, binary_message, framed, is_closed,
+from keyway_gateway import (CALL, EXCEPTION, ONEWAY, PATIENCE, POLICY, REPLY, Gateway, binary_message, framed, is_closed,
                             is_sanitized, plain, receive_exactly, receive_frame, record, reply_head, wait_until)
+from thrift.transport.TTransport import TTransportException
 
 STRING, STRUCT, MAP, LIST, I32 = 11, 12, 13, 15, 8
 UNKNOWN_METHOD, INVALID_MESSAGE_TYPE, PROTOCOL_ERROR = 1, 2, 7
@@ -65,6 +66,8 @@ class Attacked(unittest.TestCase):
             GATEWAY.__exit__(None, None, None)
 
     def setUp(self):
+        # Those of the test before are counted as broken before they are gone.
+        wait_until(lambda: GATEWAY.metric("keyway_connections_open") == 0, "the others to be gone")
         self.good = GATEWAY.data()
         self.broken_before = GATEWAY.metric("keyway_connections_broken_total")
         self.assert_serving()
@@ -304,11 +307,14 @@ class Hostile(Attacked):
         self.assert_broken(connection)
 
     def test_callers_that_leave_before_the_reply(self):
+        accepted = GATEWAY.metric("keyway_connections_accepted_total")
         for _ in range(50):
             connection = GATEWAY.connect()
             connection.sendall(framed(binary_message("get", get_args() + b"\0")) * 20)
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             connection.close()
+        wait_until(lambda: GATEWAY.metric("keyway_connections_accepted_total") == accepted + 50, "all to be met")
+        wait_until(lambda: GATEWAY.metric("keyway_connections_open") == 1, "them to be gone")
         wait_until(lambda: GATEWAY.metric("keyway_calls_in_flight") == 0, "the calls to end")
 
     # --- amounts --------------------------------------------------------------------------------
@@ -363,21 +369,29 @@ class Slow(Attacked):
     def test_a_frame_that_trickles(self):
         """A byte now and then does not keep a message alive beyond its time."""
         connection = GATEWAY.connect()
-        message = framed(binary_message("get", get_args() + b"\0"))
+        message = framed(binary_message("get", get_args(b"x" * 5000) + b"\0"))
         began = time.monotonic()
-        try:
-            for at in range(len(message)):
+        with self.assertRaises((ConnectionResetError, BrokenPipeError)):
+            for at in range(int(PATIENCE / 0.1)):  # fewer bytes than the message has
                 connection.sendall(message[at:at + 1])
                 time.sleep(0.1)
-        except (ConnectionResetError, BrokenPipeError):
-            pass
-        self.assertLess(time.monotonic() - began, 0.1 * len(message))
+        self.assertGreater(time.monotonic() - began, 0.9)
         self.assert_broken(connection)
+
+    def has_put_big(self):
+        """Its frame has a second, too: on a machine that stands still one or two do not come through in time."""
+        try:
+            self.good.put("events", record(id="big", ts=1, note="x" * 500000), None)
+            return True
+        except (TTransportException, OSError):
+            self.good.close()
+            self.good = GATEWAY.data()
+            self.broken_before = GATEWAY.metric("keyway_connections_broken_total")
+            return False
 
     def test_a_caller_that_reads_nothing(self):
         """It is not read from beyond its share, and closed when it takes nothing for too long."""
-        big = "x" * 500000
-        self.good.put("events", record(id="big", ts=1, note=big), None)
+        wait_until(self.has_put_big, "the big record to be put")
         connection = GATEWAY.connect()
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.settimeout(1)
