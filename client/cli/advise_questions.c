@@ -233,13 +233,13 @@ static kw_query *
 query_of_json(const char *line, const kw_table_info *table, char **ret_name, GError **error)
 {
     g_auto(kw_question_words) words = {0};
-    g_autoptr(JsonParser) parser = json_parser_new();
+    g_autoptr(JsonNode) root = kw_json_read(line, strlen(line), error);
     JsonObject *object;
     g_autoptr(GList) names = NULL;
 
-    if (!json_parser_load_from_data(parser, line, -1, error))
+    if (root == NULL)
         return NULL;
-    object = json_node_get_object(json_parser_get_root(parser));
+    object = json_node_get_object(root);
     names = json_object_get_members(object);
     for (GList *name = names; name != NULL; name = name->next)
         if (!take_member(name->data, json_object_get_member(object, name->data), &words, table, error))

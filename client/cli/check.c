@@ -1,7 +1,13 @@
-/* keyway check: what is wrong with policy files, before a gateway is asked to load them. */
+/* keyway check: what is wrong with policy files, before a gateway is asked to load them.
+ *
+ * A gateway that --gateway or KEYWAY_GATEWAY names is asked. Else the program keywayd looks at the files
+ * itself: it needs nothing to run, and it tells warnings, too.
+ */
 #include "cli/cli.h"
+#include "cli/private.h"
 
 #include <stdio.h>
+#include <sys/wait.h>
 
 /* How many problems; -1 when the file or the gateway could not be asked (*ret_exit is set). */
 static int
@@ -32,23 +38,49 @@ check_file(kw_cli *cli, const char *path, int *ret_exit)
     return (int)problems->len;
 }
 
+/* The exit status; what is wrong goes where keywayd writes it, which is here, too. */
+static int
+check_by_program(const char *program, char *path)
+{
+    char *words[] = {(char *)program, (char *)"--check", path, NULL};
+    GError *error = NULL;
+    int status = 0;
+
+    if (!g_spawn_sync(NULL, words, NULL, G_SPAWN_CHILD_INHERITS_STDIN, NULL, NULL, NULL, NULL, &status,
+                      &error))
+        return kw_cli_fail(error, "check");
+    return !WIFEXITED(status) ? KW_EXIT_FAILED : WEXITSTATUS(status) == 0 ? KW_EXIT_OK : KW_EXIT_INVALID;
+}
+
+static int
+check_by_gateway(kw_cli *cli, const char *path)
+{
+    int code = KW_EXIT_OK;
+    int problems = check_file(cli, path, &code);
+
+    return problems < 0 ? code : problems > 0 ? KW_EXIT_INVALID : KW_EXIT_OK;
+}
+
 int
 kw_command_check(kw_cli *cli, int argc, char **argv)
 {
+    g_autofree char *program = NULL;
     int result = KW_EXIT_OK;
     int code;
 
-    if (!kw_cli_parse(cli, "check", "FILE...", "Finds what is wrong with policy files, without loading them.",
-                      NULL, NULL, 1, -1, &argc, &argv, &code) ||
-        kw_cli_connect(cli, &code) == NULL)
+    if (!kw_cli_parse(
+            cli, "check", "FILE...",
+            "Finds what is wrong with policy files, without loading them. Needs no running gateway.", NULL,
+            NULL, 1, -1, &argc, &argv, &code))
+        return code;
+    program = kw_cli_names_gateway(cli) ? NULL : kw_private_program();
+    if (program == NULL && kw_cli_connect(cli, &code) == NULL)
         return code;
     for (int i = 1; i < argc; i++) {
-        int problems = check_file(cli, argv[i], &code);
-
-        if (problems < 0)
+        code = program != NULL ? check_by_program(program, argv[i]) : check_by_gateway(cli, argv[i]);
+        if (code != KW_EXIT_OK && code != KW_EXIT_INVALID)
             return code;
-        if (problems > 0)
-            result = KW_EXIT_INVALID;
+        result = MAX(result, code);
     }
     return result;
 }

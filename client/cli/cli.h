@@ -60,6 +60,9 @@ bool kw_cli_parse_options(GOptionContext *context, kw_cli *cli, int *argc, char 
 /* Connects once. NULL: *ret_exit is set, and the reason was printed. */
 kw_client *kw_cli_connect(kw_cli *cli, int *ret_exit);
 
+/* Does an option or the environment name a gateway? Else it is the default one. */
+bool kw_cli_names_gateway(const kw_cli *cli);
+
 /* Connects and asks for the table. NULL: as above. */
 kw_table_info *kw_cli_describe(kw_cli *cli, const char *table, int *ret_exit);
 

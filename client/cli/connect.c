@@ -132,19 +132,27 @@ kw_cli_usage(const char *format, ...)
     return KW_EXIT_USAGE;
 }
 
+/* NULL: the default one. */
 static const char *
-address(const kw_cli *cli)
+named_address(const kw_cli *cli)
 {
     const char *from_environment = g_getenv("KEYWAY_GATEWAY");
 
     if (cli->gateway != NULL)
         return cli->gateway;
-    return from_environment != NULL && from_environment[0] != '\0' ? from_environment : DEFAULT_GATEWAY;
+    return from_environment != NULL && from_environment[0] != '\0' ? from_environment : NULL;
+}
+
+bool
+kw_cli_names_gateway(const kw_cli *cli)
+{
+    return named_address(cli) != NULL;
 }
 
 kw_client *
 kw_cli_connect(kw_cli *cli, int *ret_exit)
 {
+    const char *named = named_address(cli);
     GError *error = NULL;
 
     if (cli->client != NULL)
@@ -160,7 +168,7 @@ kw_cli_connect(kw_cli *cli, int *ret_exit)
     cli->connection.compact = cli->compact;
     cli->connection.tls =
         cli->tls || cli->connection.tls_ca != NULL || cli->connection.tls_certificate != NULL;
-    cli->client = kw_client_open(address(cli), &cli->connection, &error);
+    cli->client = kw_client_open(named != NULL ? named : DEFAULT_GATEWAY, &cli->connection, &error);
     if (cli->client == NULL)
         *ret_exit = kw_cli_fail(error, "cannot connect");
     return cli->client;

@@ -2,6 +2,190 @@
 #include "cli/json_text.h"
 
 #include "cli/text.h"
+#include "keyway.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define DEPTH_MAX 64
+
+typedef struct scan {
+    const char *at;
+    const char *end;
+    GString *to;
+    int depth;
+    GError **error;
+} scan;
+
+static bool
+refuse(const scan *self, const char *what, const char *from, gsize size)
+{
+    g_autofree char *raw = g_strndup(from, MIN(size, 40));
+    g_autofree char *shown = kw_text_for_terminal(raw);
+
+    g_set_error(self->error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "%s%s", what, shown);
+    return false;
+}
+
+static bool
+scan_string(scan *self)
+{
+    const char *from = self->at++;
+
+    while (self->at < self->end && *self->at != '"') {
+        gsize left = (gsize)(self->end - self->at);
+
+        if (*self->at == '\0' || (left >= 6 && memcmp(self->at, "\\u0000", 6) == 0))
+            return refuse(self, "a text with a zero byte cannot be taken", "", 0);
+        self->at += *self->at == '\\' && left > 1 ? 2 : 1;
+    }
+    if (self->at == self->end)
+        return refuse(self, "a quote is not closed: ", from, (gsize)(self->end - from));
+    self->at++;
+    g_string_append_len(self->to, from, self->at - from);
+    return true;
+}
+
+static bool
+scan_digits(scan *self)
+{
+    const char *from = self->at;
+
+    while (self->at < self->end && g_ascii_isdigit(*self->at))
+        self->at++;
+    return self->at > from;
+}
+
+static bool
+next_is(const scan *self, const char *any_of)
+{
+    return self->at < self->end && *self->at != '\0' && strchr(any_of, *self->at) != NULL;
+}
+
+/* After a number, a word or the whole value. */
+static bool
+is_over(const scan *self)
+{
+    return self->at == self->end || next_is(self, " \t\r\n,:]}");
+}
+
+/* -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)? */
+static bool
+skip_number(scan *self, bool *ret_whole)
+{
+    *ret_whole = true;
+    self->at += next_is(self, "-") ? 1 : 0;
+    if (next_is(self, "0"))
+        self->at++;
+    else if (!scan_digits(self))
+        return false;
+    if (next_is(self, ".")) {
+        *ret_whole = false;
+        self->at++;
+        if (!scan_digits(self))
+            return false;
+    }
+    if (next_is(self, "eE")) {
+        *ret_whole = false;
+        self->at++;
+        self->at += next_is(self, "+-") ? 1 : 0;
+        if (!scan_digits(self))
+            return false;
+    }
+    return is_over(self);
+}
+
+static bool
+scan_number(scan *self)
+{
+    const char *from = self->at;
+    g_autofree char *text = NULL;
+    bool whole;
+
+    if (!skip_number(self, &whole))
+        return refuse(self, "not a number of JSON: ", from, strcspn(from, " \t\r\n,]}"));
+    text = g_strndup(from, (gsize)(self->at - from));
+    if (whole ? !g_ascii_string_to_signed(text, 10, G_MININT64, G_MAXINT64, NULL, NULL)
+              : !isfinite(g_ascii_strtod(text, NULL)))
+        g_string_append_printf(self->to, "\"%s\"", text);
+    else
+        g_string_append(self->to, text);
+    return true;
+}
+
+static bool
+scan_word(scan *self)
+{
+    const char *const words[] = {"true", "false", "null"};
+    const char *from = self->at;
+
+    while (self->at < self->end && g_ascii_isalpha(*self->at))
+        self->at++;
+    for (gsize i = 0; i < G_N_ELEMENTS(words) && is_over(self); i++)
+        if ((gsize)(self->at - from) == strlen(words[i]) && memcmp(from, words[i], strlen(words[i])) == 0) {
+            g_string_append(self->to, words[i]);
+            return true;
+        }
+    return refuse(self, "unexpected ", from, MAX((gsize)(self->at - from), 1));
+}
+
+/* Whatever stands at the beginning: a token, or one character of structure. */
+static bool
+scan_one(scan *self)
+{
+    if (*self->at == '"')
+        return scan_string(self);
+    if (*self->at == '-' || g_ascii_isdigit(*self->at))
+        return scan_number(self);
+    if (!next_is(self, "{}[],: \t\r\n"))
+        return scan_word(self);
+    self->depth += next_is(self, "{[") ? 1 : next_is(self, "}]") ? -1 : 0;
+    if (self->depth > DEPTH_MAX)
+        return refuse(self, "it is nested too deeply", "", 0);
+    g_string_append_c(self->to, *self->at++);
+    return true;
+}
+
+char *
+kw_json_strict(const char *text, gsize length, GError **error)
+{
+    g_autoptr(GString) to = g_string_sized_new(length + 2);
+    scan self = {.at = text, .end = text + length, .to = to, .error = error};
+    bool closed = false;
+
+    while (self.at < self.end) {
+        bool blank = next_is(&self, " \t\r\n");
+
+        if (closed && !blank) {
+            refuse(&self, "something stands behind it: ", self.at, (gsize)(self.end - self.at));
+            return NULL;
+        }
+        if (!scan_one(&self))
+            return NULL;
+        closed = closed || (!blank && self.depth == 0);
+    }
+    return g_string_free(g_steal_pointer(&to), FALSE);
+}
+
+JsonNode *
+kw_json_read(const char *text, gsize length, GError **error)
+{
+    g_autofree char *strict = kw_json_strict(text, length, error);
+    g_autoptr(JsonParser) parser = json_parser_new();
+    g_autoptr(GError) failure = NULL;
+    const char *words;
+
+    if (strict == NULL)
+        return NULL;
+    if (json_parser_load_from_data(parser, strict, -1, &failure))
+        return json_parser_steal_root(parser);
+    /* json-glib's words come with a place in data that has no lines, and with names of its own. */
+    words = strstr(failure->message, "Parse error: ");
+    g_set_error_literal(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
+                        words == NULL ? failure->message : words + strlen("Parse error: "));
+    return NULL;
+}
 
 char *
 kw_text_of_json(JsonNode *node)

@@ -1,7 +1,19 @@
-/* Values of JSON as the texts that the command line takes. */
+/* JSON as people's files have it, and its values as the texts that the command line takes.
+ *
+ * json-glib builds the tree, but it reads more than JSON (comments, octal and hexadecimal numbers, single
+ * quotes), stops behind the first value, ends texts at a zero byte, and wraps integers beyond 64 bits. So the
+ * text is gone through first: what is not JSON is refused, and so is a zero byte; an integer beyond 64 bits
+ * and a number that no double is near to become texts of themselves, which the field's type then judges.
+ */
 #pragma once
 
 #include <json-glib/json-glib.h>
+
+/* The text for json-glib, the caller's; NULL: an error says what is wrong with it. An empty one is fine. */
+char *kw_json_strict(const char *text, gsize length, GError **error);
+
+/* The tree, the caller's; NULL, with an error, when it is none. */
+JsonNode *kw_json_read(const char *text, gsize length, GError **error);
 
 /* The caller's; NULL when the node is null, an array or an object. */
 char *kw_text_of_json(JsonNode *node);

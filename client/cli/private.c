@@ -27,8 +27,8 @@ struct kw_private {
     GPid pid; /* 0: not started */
 };
 
-static char *
-find_program(void)
+char *
+kw_private_program(void)
 {
     const char *named = g_getenv("KEYWAYD");
     g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
@@ -53,7 +53,7 @@ end_with_parent(gpointer user)
 static bool
 spawn(kw_private *self, GError **error)
 {
-    g_autofree char *program = find_program();
+    g_autofree char *program = kw_private_program();
     char *words[] = {program, (char *)"--config", self->policy_file, (char *)"--port-file", self->port_file,
                      NULL};
 

@@ -7,6 +7,9 @@
 
 typedef struct kw_private kw_private;
 
+/* The gateway's program, the caller's; NULL: not found. */
+char *kw_private_program(void);
+
 /* Runs KEYWAYD (a path in the environment), else keywayd from our own folder or PATH. */
 kw_private *kw_private_start(GError **error);
 

@@ -19,23 +19,46 @@ kw_question_words_clear(kw_question_words *words)
     g_free(words->filter);
 }
 
+/* One end of the range. */
+static gboolean
+take_end(const char *option, const char *value, gpointer user, GError **error)
+{
+    kw_question_words *words = user;
+    char **end = g_str_equal(option, "--from")    ? &words->from
+                 : g_str_equal(option, "--after") ? &words->after
+                 : g_str_equal(option, "--to")    ? &words->to
+                                                  : &words->through;
+
+    if (*end != NULL) {
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                    "%s is given twice, but a question has one range", option);
+        return FALSE;
+    }
+    *end = g_strdup(value);
+    return TRUE;
+}
+
 GOptionGroup *
 kw_question_options(kw_question_words *words)
 {
     GOptionGroup *group =
-        g_option_group_new("question", "Question options:", "Options that make the question", NULL, NULL);
+        g_option_group_new("question", "Question options:", "Options that make the question", words, NULL);
     const GOptionEntry entries[] = {
         {"where", 'w', 0, G_OPTION_ARG_STRING_ARRAY, &words->where,
          "The field has this value (again for more fields)", "FIELD=VALUE"},
         {"any", 0, 0, G_OPTION_ARG_STRING_ARRAY, &words->any,
          "The field has one of these values; \\, is a comma", "FIELD=VALUE,..."},
-        {"from", 0, 0, G_OPTION_ARG_STRING, &words->from, "The field is VALUE or more", "FIELD=VALUE"},
-        {"after", 0, 0, G_OPTION_ARG_STRING, &words->after, "The field is more than VALUE", "FIELD=VALUE"},
-        {"to", 0, 0, G_OPTION_ARG_STRING, &words->to, "The field is less than VALUE", "FIELD=VALUE"},
-        {"through", 0, 0, G_OPTION_ARG_STRING, &words->through, "The field is VALUE or less", "FIELD=VALUE"},
+        {"from", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer)take_end, "The field is VALUE or more",
+         "FIELD=VALUE"},
+        {"after", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer)take_end, "The field is more than VALUE",
+         "FIELD=VALUE"},
+        {"to", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer)take_end, "The field is less than VALUE",
+         "FIELD=VALUE"},
+        {"through", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer)take_end, "The field is VALUE or less",
+         "FIELD=VALUE"},
         {"asc", 0, 0, G_OPTION_ARG_NONE, &words->ascending, "Ascending order", NULL},
         {"desc", 0, 0, G_OPTION_ARG_NONE, &words->descending, "Descending order", NULL},
-        {"limit", 'n', 0, G_OPTION_ARG_INT64, &words->limit, "At most so many rows", "ROWS"},
+        {"limit", 'n', 0, G_OPTION_ARG_INT64, &words->limit, "At most so many rows; 0: all", "ROWS"},
         {"columns", 'c', 0, G_OPTION_ARG_STRING, &words->columns,
          "Fields and entries (MAP.NAME) to show besides the key's", "FIELD,..."},
         {"path", 'p', 0, G_OPTION_ARG_STRING, &words->path, "Path to use [the gateway's choice]", "PATH"},

@@ -89,8 +89,9 @@ print_plan(kw_cli *cli, const kw_query *query, GError **error)
     return true;
 }
 
+/* words: as scan; descending when it is latest. */
 static int
-ask(kw_cli *cli, const kw_question_words *words, bool latest, bool explain, char *const *argv, int argc)
+ask(kw_cli *cli, const kw_question_words *words, const char *name, bool explain, char *const *argv, int argc)
 {
     g_autoptr(kw_table_info) table = NULL;
     g_autoptr(kw_query) query = NULL;
@@ -105,13 +106,13 @@ ask(kw_cli *cli, const kw_question_words *words, bool latest, bool explain, char
         return code;
     query = kw_question_query(words, table, argv + 2, argc - 2, &error);
     if (query == NULL)
-        return kw_cli_fail(error, latest ? "latest" : "scan");
+        return kw_cli_fail(error, name);
     kw_query_deadline(query, cli->timeout_ms);
     if (explain && !print_plan(cli, query, &error))
         return kw_cli_fail(error, "explain");
-    scan = latest ? kw_client_latest(cli->client, query, &error) : kw_client_scan(cli->client, query, &error);
+    scan = kw_client_scan(cli->client, query, &error);
     if (scan == NULL)
-        return kw_cli_fail(error, latest ? "latest" : "scan");
+        return kw_cli_fail(error, name);
     chosen = kw_columns_split(table, words->columns, NULL);
     columns = kw_columns_of_table(cli, table, chosen);
     return print_rows(cli, scan, columns);
@@ -130,7 +131,8 @@ command(kw_cli *cli, const char *name, const char *about, gint64 limit, int argc
     if (!kw_cli_parse(cli, name, "TABLE [FIELD=VALUE...]", about, entries, kw_question_options(&words), 1, -1,
                       &argc, &argv, &code))
         return code;
-    return ask(cli, &words, limit > 0, explain, argv, argc);
+    words.descending = words.descending || (limit > 0 && !words.ascending);
+    return ask(cli, &words, name, explain, argv, argc);
 }
 
 int

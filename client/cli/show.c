@@ -144,6 +144,8 @@ kw_command_policy(kw_cli *cli, int argc, char **argv)
 {
     if (argc > 1 && g_str_equal(argv[1], "diff"))
         return kw_command_policy_diff(cli, argc - 1, argv + 1);
+    if (argc > 1 && g_str_equal(argv[1], "check"))
+        return kw_command_check(cli, argc - 1, argv + 1);
     g_autoptr(kw_policy_info) policy = NULL;
     gboolean layouts = FALSE;
     GError *error = NULL;

@@ -10,11 +10,14 @@
 #include <csv.h>
 #include <string.h>
 
+#define ZERO_BYTE "a text with a zero byte cannot be taken"
+
 struct kw_csv_reader {
     struct csv_parser parser;
     GPtrArray *cells; /* of the row under way: char *, NULL for absent */
     bool row_done;
-    char **names; /* NULL until the head was read */
+    bool zero_byte; /* a cell of the row under way has one */
+    char **names;   /* NULL until the head was read */
 };
 
 static void
@@ -22,6 +25,7 @@ cell_done(void *data, size_t size, void *user)
 {
     kw_csv_reader *reader = user;
 
+    reader->zero_byte = reader->zero_byte || (data != NULL && memchr(data, 0, size) != NULL);
     g_ptr_array_add(reader->cells, data == NULL ? NULL : g_strndup(data, size));
 }
 
@@ -65,7 +69,7 @@ read_row(kw_csv_reader *reader, kw_source *source, guint64 *ret_line, GError **e
     bool begun = false;
 
     g_ptr_array_set_size(reader->cells, 0);
-    reader->row_done = false;
+    reader->row_done = reader->zero_byte = false;
     while (!reader->row_done && kw_source_line(source, &failure)) {
         if (!begun && strspn(source->line, " \t\r\n") == source->length)
             continue; /* empty lines between rows */
@@ -118,6 +122,10 @@ read_head(kw_csv_reader *reader, kw_source *source, GError **error)
         g_propagate_error(error, g_steal_pointer(&failure));
         return false;
     }
+    if (reader->zero_byte) {
+        g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "%s, line 1: %s", source->path, ZERO_BYTE);
+        return false;
+    }
     reader->names = g_new0(char *, reader->cells->len + 1);
     for (guint i = 0; i < reader->cells->len; i++) {
         const char *name = reader->cells->pdata[i];
@@ -167,6 +175,10 @@ record_of(const kw_csv_reader *reader, const kw_source *source, GError **error)
     g_autoptr(kw_record) record = kw_record_new();
     guint names = g_strv_length(reader->names);
 
+    if (reader->zero_byte) {
+        g_set_error_literal(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, ZERO_BYTE);
+        return NULL;
+    }
     if (reader->cells->len != names) {
         g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "%u cells, but the head line names %u fields",
                     reader->cells->len, names);

@@ -4,7 +4,10 @@
 #include "cli/source_form.h"
 
 #include "cli/json_text.h"
+#include "cli/text.h"
 #include "cli/value.h"
+
+#include <string.h>
 
 static bool
 set_map(const kw_source *source, kw_record *record, const char *name, JsonObject *object, GError **error)
@@ -22,9 +25,6 @@ set_map(const kw_source *source, kw_record *record, const char *name, JsonObject
            kw_record_add(record, field, NULL, held.value, error);
 }
 
-#include <math.h>
-#include <string.h>
-
 static bool
 set_member(const kw_source *source, kw_record *record, const char *name, JsonNode *node, GError **error)
 {
@@ -36,11 +36,6 @@ set_member(const kw_source *source, kw_record *record, const char *name, JsonNod
         return set_map(source, record, name, json_node_get_object(node), error);
     if (JSON_NODE_HOLDS_VALUE(node))
         text = kw_text_of_json(node);
-    if (JSON_NODE_HOLDS_VALUE(node) && json_node_get_value_type(node) == G_TYPE_DOUBLE &&
-        !isfinite(json_node_get_double(node))) {
-        g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "field %s: the number is too large", name);
-        return false;
-    }
     if (text == NULL) {
         g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "field %s: an array is not a value", name);
         return false;
@@ -60,50 +55,49 @@ record_of(const kw_source *source, JsonObject *object, GError **error)
     return g_steal_pointer(&record);
 }
 
+/* What is no JSON stands in a reject file as a text. */
+static char *
+line_as_json(const kw_source *source)
+{
+    GString *json = g_string_new(NULL);
+    gsize length = source->length;
+
+    while (length > 0 && strchr("\r\n", source->line[length - 1]) != NULL)
+        length--;
+    g_autofree char *line = g_strndup(source->line, length);
+    kw_text_append_json(json, line);
+    return g_string_free(json, FALSE);
+}
+
 /* The record within a reject file's line, or the object itself. */
 static JsonNode *
 unwrap(JsonNode *root)
 {
     JsonObject *object = JSON_NODE_HOLDS_OBJECT(root) ? json_node_get_object(root) : NULL;
-    JsonNode *record;
 
     if (object == NULL || !json_object_has_member(object, "record") ||
         !json_object_has_member(object, "error"))
         return root;
-    record = json_object_get_member(object, "record");
-    return JSON_NODE_HOLDS_OBJECT(record) ? record : root;
-}
-
-/* json-glib's words come with a place in data that has no lines, and with names of its own. */
-static void
-set_not_json(GError **error, const GError *why)
-{
-    const char *words = strstr(why->message, "Parse error: ");
-
-    g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "the line is not JSON: %s",
-                words == NULL ? why->message : words + strlen("Parse error: "));
+    return json_object_get_member(object, "record");
 }
 
 void
 kw_json_line_parse(const kw_source *source, kw_source_item *ret_item)
 {
-    g_autoptr(JsonParser) parser = json_parser_new();
-    g_autoptr(GError) failure = NULL;
-    JsonNode *root = NULL;
+    g_autoptr(JsonNode) read = kw_json_read(source->line, source->length, &ret_item->error);
+    JsonNode *root = read == NULL ? NULL : unwrap(read);
 
     ret_item->line = source->number;
-    if (json_parser_load_from_data(parser, source->line, (gssize)source->length, &failure))
-        root = json_parser_get_root(parser);
-    else
-        set_not_json(&ret_item->error, failure);
-    if (root != NULL)
-        root = unwrap(root);
     if (root != NULL && JSON_NODE_HOLDS_OBJECT(root)) {
         ret_item->json = json_to_string(root, FALSE);
         ret_item->record = record_of(source, json_node_get_object(root), &ret_item->error);
         return;
     }
+    ret_item->json = line_as_json(source);
     if (ret_item->error == NULL)
         g_set_error_literal(&ret_item->error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
-                            "the line is not a JSON object");
+                            read == root ? "the line is not a JSON object"
+                                         : "the line's record is not a JSON object");
+    else
+        g_prefix_error(&ret_item->error, "the line is not JSON: ");
 }

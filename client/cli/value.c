@@ -81,7 +81,9 @@ parse_real(const char *text, kw_value *ret_value)
     errno = 0;
     real = g_ascii_strtod(text, &end);
     *ret_value = kw_real(real);
-    return end != text && *end == '\0' && !g_ascii_isspace(text[0]) && errno == 0;
+    /* ERANGE also comes with the small numbers next to 0, which are doubles like any other. */
+    return end != text && *end == '\0' && !g_ascii_isspace(text[0]) &&
+           (errno == 0 || (errno == ERANGE && real != 0 && isfinite(real)));
 }
 
 /* What the text should have been, or NULL when it is fine. */
@@ -94,7 +96,9 @@ parse_as(const kw_field_info *field, const char *text, kw_held_value *held)
     if (g_str_equal(type, "bool"))
         return parse_flag(text, &held->value) ? NULL : "true or false";
     if (g_str_equal(type, "double"))
-        return parse_real(text, &held->value) ? NULL : "a number";
+        return parse_real(text, &held->value) ? NULL
+               : isinf(held->value.real)      ? "a number that a double can hold"
+                                              : "a number";
     if (g_str_equal(type, "int")) {
         bool ok =
             g_ascii_string_to_signed(text + (text[0] == '+'), 10, G_MININT64, G_MAXINT64, &number, NULL);
@@ -162,8 +166,7 @@ static bool
 parse_map(const kw_table_info *table, const kw_field_info *field, const char *text, kw_held_value *ret_held,
           GError **error)
 {
-    g_autoptr(JsonParser) parser = json_parser_new();
-    JsonNode *root = json_parser_load_from_data(parser, text, -1, NULL) ? json_parser_get_root(parser) : NULL;
+    g_autoptr(JsonNode) root = kw_json_read(text, strlen(text), NULL);
 
     if (root == NULL || !JSON_NODE_HOLDS_OBJECT(root))
         return not_a_value(table, field, NULL, text, "a JSON object of entries", error);

@@ -205,7 +205,7 @@ class Advise(unittest.TestCase):
 
     def test_wrong_questions(self):
         for line, part in (("order_idd=1", "order_idd"), ("scan others", "others"), ("--frm ts=1", "--frm"),
-                           ('{"wher": {}}', "wher"), ('{"order": "up"}', "asc or desc"), ("{", "1:1"),
+                           ('{"wher": {}}', "wher"), ('{"order": "up"}', "asc or desc"), ("{", "expected string constant"),
                            ('{"where": {"order_id": []}}', "order_id"), ('{"from": {"ts": 1, "order_id": 2}}', "from"),
                            ("--asc --desc", "exclude")):
             self.write("wrong.txt", f"# one\n{line}\n")

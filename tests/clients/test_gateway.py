@@ -156,6 +156,21 @@ class Tls(Case):
     CA = ["--tls-ca", str(CERTIFICATES / "ca.pem")]
     US = ["--tls-cert", str(CERTIFICATES / "client.pem"), "--tls-key", str(CERTIFICATES / "client.key")]
 
+    def test_check_needs_no_gateway(self):
+        with tempfile.TemporaryDirectory() as folder:
+            good, bad = pathlib.Path(folder, "good.yaml"), pathlib.Path(folder, "bad.yaml")
+            good.write_text("tables: {t: {fields: {ts: timestamp}, key: [field: ts]}}\n")
+            bad.write_text("tables: {t: {fields: {id: strng}, key: [field: id]}}\n")
+            for words in (["check"], ["policy", "check"]):
+                done = subprocess.run([KEYWAY, *words, str(good), str(bad)], capture_output=True, text=True, timeout=100)
+                self.assertEqual(done.returncode, 3, done.stderr)
+                told = done.stdout + done.stderr
+                self.assertIn(f"{good}:1:", told)
+                self.assertIn("warning: path primary: keys begin with ts", told)
+                self.assertIn(f"{bad}:1:27: error: tables.t.fields.id.type: unknown value 'strng'", told)
+            done = subprocess.run([KEYWAY, "check", str(good)], capture_output=True, text=True, timeout=100)
+            self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_verified_by_address_and_name(self):
         for form in FORMS:
             self.assertIn("order_events", self.keyway(*form, *self.CA, "tables", listener=1))
