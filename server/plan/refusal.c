@@ -24,19 +24,45 @@ is_in_some_key(const kw_sketch *sketches, size_t count, size_t field)
     return false;
 }
 
-/* "a, b" of the fields that the question says something about, and that are in a key or are not. */
-static const char *
+/* The component that a path goes on with, when only values of the range's field would have led past it. */
+static const kw_component *
+scattering(const kw_terms *terms, const kw_sketch *sketches, size_t count)
+{
+    size_t field = (size_t)terms->span.field;
+    if (terms->span.field < 0 || terms->bounds[field].count > 0)
+        return NULL;
+    for (size_t index = 0; index < count; index++) {
+        const kw_layout *layout = sketches[index].layout;
+        if (sketches[index].used == kw_layout_component_count(layout))
+            continue;
+        const kw_component *stop = kw_layout_component(layout, sketches[index].used);
+        for (size_t input = 0; input < stop->inputs_count && stop->clock < 0; input++) {
+            if (stop->inputs[input] == field)
+                return stop;
+        }
+    }
+    return NULL;
+}
+
+typedef struct names {
+    const char *text; /* "a, b" */
+    size_t count;
+} names;
+
+/* The fields that the question says something about, and that are in a key or are not. */
+static names
 asked_fields(const kw_terms *terms, const kw_sketch *sketches, size_t count, bool in_key, kw_arena *arena)
 {
-    const char *names = "";
+    names found = {.text = ""};
+    bool range = scattering(terms, sketches, count) == NULL;
     for (size_t field = 0; field < terms->table->fields_count; field++) {
-        if (terms->bounds[field].count == 0 && terms->span.field != (int)field)
+        if (terms->bounds[field].count == 0 && !(range && terms->span.field == (int)field))
             continue;
         if (is_in_some_key(sketches, count, field) == in_key)
-            names =
-                kw_arena_printf(arena, "%s%s%s", names, *names ? ", " : "", terms->table->fields[field].name);
+            found.text = kw_arena_printf(arena, "%s%s%s", found.text, found.count++ ? ", " : "",
+                                         terms->table->fields[field].name);
     }
-    return names;
+    return found;
 }
 
 /* A calendar or bits that would have answered about an interval with both ends. */
@@ -61,13 +87,19 @@ kw_refuse_whole_table(const kw_terms *terms, const kw_sketch *sketches, size_t c
     for (size_t index = 0; index < count; index++)
         wishes = kw_arena_printf(arena, "%s%s%s", wishes, index ? ", or " : "",
                                  kw_sketch_wish(&sketches[index], arena));
-    const char *behind = asked_fields(terms, sketches, count, true, arena);
-    const char *outside = asked_fields(terms, sketches, count, false, arena);
+    names behind = asked_fields(terms, sketches, count, true, arena);
+    names outside = asked_fields(terms, sketches, count, false, arena);
+    const kw_component *scatters = scattering(terms, sketches, count);
     const char *why = "";
-    if (*behind)
-        why = kw_arena_printf(arena, "; %s alone does not help: it stands further back in the key", behind);
-    if (*outside)
-        why = kw_arena_printf(arena, "%s; %s does not help: it is in no key", why, outside);
+    if (scatters != NULL)
+        why = kw_arena_printf(arena, "; a range of %s does not help, only values: %s is in no order",
+                              terms->table->fields[terms->span.field].name, scatters->text);
+    if (behind.count > 0)
+        why = kw_arena_printf(arena, "%s; %s alone %s further back in the key", why, behind.text,
+                              behind.count > 1 ? "do not help: they stand" : "does not help: it stands");
+    if (outside.count > 0)
+        why = kw_arena_printf(arena, "%s; %s %s in no key", why, outside.text,
+                              outside.count > 1 ? "do not help: they are" : "does not help: it is");
     if (lacks_end(terms, sketches, count))
         why = kw_arena_printf(arena, "; the range of %s needs both ends, then any length of time can be read",
                               terms->table->fields[terms->span.field].name);

@@ -440,6 +440,14 @@ kw_sketch_wish(const kw_sketch *sketch, kw_arena *arena)
         const kw_component *component = kw_layout_component(sketch->layout, index);
         if (component->inputs_count == 0 || (component->buckets && component->field < 0))
             continue;
+        const kw_field *fields = component->table->fields;
+        if (component->clock >= 0 && component->field >= 0 && component->field != component->clock)
+            return kw_arena_printf(arena, "bind %s, or give it or %s a range (path %s)",
+                                   fields[component->field].name, fields[component->clock].name,
+                                   sketch->path->name);
+        if (component->clock >= 0)
+            return kw_arena_printf(arena, "bind %s or give it a range (path %s)",
+                                   fields[component->clock].name, sketch->path->name);
         const char *names = "";
         for (size_t input = 0; input < component->inputs_count; input++)
             names = kw_arena_printf(arena, "%s%s%s", names, input ? " and " : "",

@@ -79,6 +79,14 @@ test_order_events(void)
         {"city=x limit=5",
          "INVALID: table t: this question would read the whole table; bind id (path primary), or bind ts or "
          "give it a range (path by_time), or allow full_scan; city does not help: it is in no key"},
+        {"id>=a",
+         "INVALID: table t: this question would read the whole table; bind id (path primary), or bind ts or "
+         "give it a range (path by_time), or allow full_scan; a range of id does not help, only values: "
+         "hash(md5 of id, first 2 as hex) is in no order"},
+        {"path=primary ts=5 city=x",
+         "INVALID: table t: this question would read the whole table; bind id (path primary), or allow "
+         "full_scan; "
+         "ts alone does not help: it stands further back in the key; city does not help: it is in no key"},
         {"city=x full", "primary: [,) residual"},
         {"id=a,a,a ts>=1 ranges=1", "primary: [0ca\\x00,0ca\\x00\\x7F\\xFF)"},
         {"id=a,b,c ts>=0 ranges=2", "LIMIT: table t: the question needs more than 2 ranges of path primary; "
