@@ -80,25 +80,35 @@ random_key(char text[2 * KEY_BYTES_RANDOM + 1])
         snprintf(text + 2 * i, 3, "%02x", bytes[i]);
 }
 
-/* Makes the file when it is not there; whoever made it before keeps it. */
 static bool
-ensure_key_file(const char *file, kw_error *ret_error)
+write_random_key(const char *file)
 {
     char text[2 * KEY_BYTES_RANDOM + 2];
-    int made = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int made = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (made < 0)
-        return errno == EEXIST ||
-               kw_error_set(ret_error, KW_UNAVAILABLE, "cursor key file %s: %s", file, g_strerror(errno));
+        return false;
     random_key(text);
     text[2 * KEY_BYTES_RANDOM] = '\n';
     bool written = write(made, text, sizeof text - 1) == (ssize_t)sizeof text - 1 && fsync(made) == 0;
     int why = errno;
     close(made);
     OPENSSL_cleanse(text, sizeof text);
-    if (written)
+    errno = why;
+    return written;
+}
+
+/* Makes the file when it is not there, whole or not at all: who was killed meanwhile makes another. Whoever
+ * made it before keeps it. */
+static bool
+ensure_key_file(const char *file, kw_error *ret_error)
+{
+    g_autofree char *fresh = g_strdup_printf("%s.new", file);
+    if (access(file, F_OK) == 0)
         return true;
-    unlink(file);
-    return kw_error_set(ret_error, KW_UNAVAILABLE, "cursor key file %s: %s", file, g_strerror(why));
+    bool made = write_random_key(fresh) && (link(fresh, file) == 0 || errno == EEXIST);
+    int why = errno;
+    unlink(fresh);
+    return made || kw_error_set(ret_error, KW_UNAVAILABLE, "cursor key file %s: %s", file, g_strerror(why));
 }
 
 kw_keyring *

@@ -135,6 +135,17 @@ class Start(unittest.TestCase):
             self.assertEqual(caught.exception.code, Code.INVALID)
             data.close()
 
+    def test_a_cursor_key_that_was_not_finished(self):
+        """Whoever made it was killed: the next one makes another."""
+        gateway = Gateway(POLICY)
+        os.mkdir(os.path.join(gateway.folder, "data"))
+        with open(os.path.join(gateway.folder, "data", "cursor.key.new"), "w", encoding="ascii") as file:
+            file.write("half")
+        with gateway:
+            self.assertTrue(gateway.ready()["ready"])
+            self.assertEqual(os.stat(os.path.join(gateway.folder, "data", "cursor.key")).st_size, 65)
+            self.assertFalse(os.path.exists(os.path.join(gateway.folder, "data", "cursor.key.new")))
+
     def test_cursor_keys_that_are_unusable(self):
         missing = POLICY + "cursor: {{key_file: '{folder}/keys'}}\n"
         self.assertIn("keys", self.expect_failure(missing, 4))
@@ -211,14 +222,13 @@ class Start(unittest.TestCase):
             self.assertEqual(gateway.data().tables(), ["events"])
 
     def test_systemd_is_told(self):
-        with Gateway(POLICY, expect_start=False) as gateway:
-            gateway.kill()
-            path = os.path.join(gateway.folder, "notify")
-            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
-                listening.bind(path)
-                listening.settimeout(PATIENCE)
-                gateway.environment = {"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "1500000"}
-                gateway.start()
+        gateway = Gateway(POLICY, expect_start=False)  # it waits when ten messages are not read
+        path = os.path.join(gateway.folder, "notify")
+        gateway.environment = {"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "1500000"}
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
+            listening.bind(path)
+            listening.settimeout(PATIENCE)
+            with gateway:
                 told = ""
                 reloaded = False
                 while "WATCHDOG=1" not in told or told.count("READY=1") < 2:
@@ -229,8 +239,8 @@ class Start(unittest.TestCase):
                 self.assertIn("STATUS=serving", told)
                 self.assertIn("RELOADING=1", told)
                 gateway.stop()
-                while "STOPPING=1" not in told:
-                    told += listening.recv(4096).decode() + "\n"
+            while "STOPPING=1" not in told:
+                told += listening.recv(4096).decode() + "\n"
 
     def test_several_listeners(self):
         with Gateway(POLICY.replace("listen: 127.0.0.1:0", "listen: [127.0.0.1:0, 127.0.0.1:0, '[::1]:0']")) as gateway:
