@@ -336,8 +336,8 @@ class Hostile(Attacked):
 
     def test_random_bytes(self):
         """Messages with a few bytes changed, whole and unframed: answers or ends, nothing else."""
-        seed = int(os.environ.get("KW_TEST_SEED", random.SystemRandom().randrange(1 << 32)))
-        print(f"KW_TEST_SEED={seed}")
+        seed = int(os.environ.get("KW_SEED", random.SystemRandom().randrange(1 << 32)))
+        print(f"KW_SEED={seed}")
         chance = random.Random(seed)
         whole = [binary_message("get", get_args() + b"\0"), b"\x82\x21\x01\x03get\x18\x06events\0",
                  binary_message("put", get_args() + b"\0"),

@@ -115,8 +115,10 @@ class Gateway:
     # --- life ---------------------------------------------------------------------------------
 
     def write_policy(self, policy):
-        with open(self.policy_file, "w", encoding="utf-8") as file:
+        """At once: a reload that is under way reads the one before or this one."""
+        with open(self.policy_file + ".new", "w", encoding="utf-8") as file:
             file.write(policy.format(folder=self.folder))
+        os.replace(file.name, self.policy_file)
 
     def start(self):
         port_file = os.path.join(self.folder, "ports")
