@@ -128,9 +128,9 @@ class Drain(unittest.TestCase):
     @staticmethod
     def is_refused(gateway):
         try:
-            gateway.connect(timeout=1).close()
-        except OSError:
-            return True
+            gateway.connect().close()
+        except ConnectionError as failed:
+            return isinstance(failed, ConnectionRefusedError)
         return False
 
 

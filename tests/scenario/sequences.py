@@ -68,7 +68,7 @@ class Redis:
 
     def ask(self, *words):
         """The first line of the answer, and the second of a bulk string."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=60) as connection:
             stream = connection.makefile("rwb")
             for command in (("AUTH", "sesame"), ("SELECT", "3"), words):
                 stream.write(b"*%d\r\n" % len(command))
