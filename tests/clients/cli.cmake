@@ -33,5 +33,6 @@ foreach(language python java go node c)
   set_tests_properties(clients.${language} PROPERTIES SKIP_RETURN_CODE 77)
   list(APPEND kw_client_tests clients.${language})
 endforeach()
-set_tests_properties(${kw_client_tests} PROPERTIES LABELS clients FIXTURES_REQUIRED python TIMEOUT 600
+# Much of the time is for what is fetched the first time, and fetched again when that fails (tests/support/fetch.sh).
+set_tests_properties(${kw_client_tests} PROPERTIES LABELS clients FIXTURES_REQUIRED python TIMEOUT 1500
   ENVIRONMENT "PYTHONPATH=${KW_TEST_PYTHON_GEN};KEYWAYD=$<$<TARGET_EXISTS:keywayd>:$<TARGET_FILE:keywayd>>")

@@ -1,4 +1,4 @@
 # Tables that HBase's client, HBaseWD and Phoenix wrote into a real HBase, served and written to.
 add_test(NAME support.writers COMMAND ${PROJECT_SOURCE_DIR}/tests/support/writers/run.sh fetch)
-set_tests_properties(support.writers PROPERTIES LABELS "support;hbase" FIXTURES_SETUP writers SKIP_RETURN_CODE 77 TIMEOUT 900)
+set_tests_properties(support.writers PROPERTIES LABELS "support;hbase" FIXTURES_SETUP writers SKIP_RETURN_CODE 77 TIMEOUT 1500)
 kw_play(existing_tables existing/existing_tables.py HBASE FIXTURES writers)

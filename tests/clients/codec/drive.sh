@@ -7,6 +7,7 @@
 set -euo pipefail
 language=$1 pipe=$2 source=$3 build=$4/$1 thrift=$5
 here=$source/tests/clients/codec
+fetch=$source/tests/support/fetch.sh
 seed=${KW_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
 rounds=${KW_ROUNDS:-200}
 mkdir -p "$build"
@@ -40,7 +41,7 @@ run_java() {
 drive_java() {
     if [ ! -e "$build/fetched" ]; then
         (cd "$build" && for jar in org.apache.thrift:libthrift:0.17.0 org.slf4j:slf4j-api:1.7.36; do
-            mvn -q -B dependency:copy "-Dartifact=$jar" "-DoutputDirectory=$build/jars"
+            "$fetch" mvn -q -B dependency:copy "-Dartifact=$jar" "-DoutputDirectory=$build/jars"
         done)
         touch "$build/fetched"
     fi
@@ -66,15 +67,18 @@ drive_go() {
     rm -rf "$build"/module/*/*-remote
     cd "$build/module"
     export GOFLAGS=-mod=mod
-    [ -e go.mod ] || go mod init codec
-    go get github.com/apache/thrift@v0.17.0
+    if [ ! -e "$build/fetched" ]; then
+        [ -e go.mod ] || go mod init codec
+        "$fetch" go get github.com/apache/thrift@v0.17.0
+        touch "$build/fetched"
+    fi
     go build -o drive .
     ./drive "$pipe" "$seed" "$rounds"
 }
 
 drive_node() {
     if [ ! -e "$build/fetched" ]; then
-        npm install --silent --no-audit --no-fund --prefix "$build" thrift@0.17.0
+        "$fetch" npm install --silent --no-audit --no-fund --prefix "$build" thrift@0.17.0
         touch "$build/fetched"
     fi
     generate --gen js:node

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import zipfile
 
+FETCH = pathlib.Path(__file__).resolve().parents[2] / "support" / "fetch.sh"
 ARTIFACT = "org.apache.hbase:hbase-thrift:2.6.1:jar:sources"
 MEMBER = "org/apache/hadoop/hbase/thrift2/hbase.thrift"
 
@@ -31,7 +32,7 @@ def fetch_reference(cache):
     maven = shutil.which("mvn")
     if not maven:
         sys.exit("mvn is needed to fetch HBase's sources jar")
-    subprocess.run([maven, "-q", "-B", "dependency:copy", f"-Dartifact={ARTIFACT}", f"-DoutputDirectory={jars}"],
+    subprocess.run([FETCH, maven, "-q", "-B", "dependency:copy", f"-Dartifact={ARTIFACT}", f"-DoutputDirectory={jars}"],
                    check=True, cwd=cache)
     jar = next(jars.glob("hbase-thrift-*-sources.jar"))
     with zipfile.ZipFile(jar) as archive:

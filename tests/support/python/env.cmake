@@ -6,5 +6,5 @@ set(KW_TEST_PYTHON_GEN ${PROJECT_BINARY_DIR}/python/gen)
 if(NOT TEST support.python)
   add_test(NAME support.python COMMAND ${PROJECT_SOURCE_DIR}/tests/support/python/make_env.sh
     ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/python ${THRIFT_COMPILER})
-  set_tests_properties(support.python PROPERTIES FIXTURES_SETUP python TIMEOUT 600 LABELS support)
+  set_tests_properties(support.python PROPERTIES FIXTURES_SETUP python TIMEOUT 1500 LABELS support)
 endif()

@@ -9,7 +9,7 @@ flock 9
 if [ ! -e "$env/.complete" ]; then
     rm -rf "$env"
     python3 -m venv "$env"
-    "$env/bin/pip" install -q --disable-pip-version-check thrift==0.25.0
+    "$source/tests/support/fetch.sh" "$env/bin/pip" install -q --disable-pip-version-check thrift==0.25.0
     touch "$env/.complete"
 fi
 mkdir -p "$env/gen"

@@ -11,7 +11,7 @@ JARS=$(dirname "$LIB")/writers-$(sed -n 's:.*<phoenix.version>\(.*\)</phoenix.ve
 if [ ! -e "$JARS/.complete" ]; then
   mkdir -p "$JARS"
   command -v mvn >/dev/null &&
-    mvn -q -B -f "$WRITERS/pom.xml" dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$JARS" >&2 ||
+    "$WRITERS/../fetch.sh" mvn -q -B -f "$WRITERS/pom.xml" dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$JARS" ||
     { echo "the jars of Phoenix and HBaseWD could not be fetched" >&2; exit 77; }
   touch "$JARS/.complete"
 fi
