@@ -75,6 +75,8 @@ jvm() {
       -cp "$RUN/conf:$LIB/*" "$@"
   ) >"$RUN/logs/$name.log" 2>&1 </dev/null &
   echo $! >"$RUN/$name.pid"
+  # Until it is a JVM, it is not known as one of ours.
+  until pid_of "$name" >/dev/null || ! kill -0 $! 2>/dev/null; do sleep 0.05; done
 }
 
 # Ends a process of ours: name, seconds it gets to end by itself.
@@ -90,6 +92,16 @@ end() {
   rm -f "$RUN/$1.pid"
 }
 
+# Waits for the ZooKeeper of our master to listen: port, seconds. The master ends when another has the port.
+await_zookeeper() {
+  local end=$((SECONDS + $2))
+  until listening "$1" && pid_of master >/dev/null; do
+    pid_of master >/dev/null || { note "the master ended; see $RUN/logs/master.log"; return 1; }
+    [ $SECONDS -lt $end ] || { note "ZooKeeper does not listen; see $RUN/logs/master.log"; return 1; }
+    sleep 0.2
+  done
+}
+
 # One Thrift2 server: name, port, form ("buffered-binary", "framed-compact", ...).
 thrift_server() {
   local name=$1 port=$2 form=$3 arguments=()
@@ -103,6 +115,7 @@ thrift_ready() {
   local end=$((SECONDS + $4))
   until python3 "$HERE/probe.py" "$2" "$3" 2>/dev/null; do
     pid_of "$1" >/dev/null || { note "$1 ended; see $RUN/logs/$1.log"; return 1; }
+    pid_of master >/dev/null || { note "the master ended; see $RUN/logs/master.log"; return 1; }
     [ $SECONDS -lt $end ] || { note "$1 is not ready; see $RUN/logs"; return 1; }
     sleep 0.3
   done

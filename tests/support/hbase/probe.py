@@ -21,7 +21,7 @@ def call(form):
 
 def main():
     port, form = int(sys.argv[1]), sys.argv[2]
-    with socket.create_connection(("127.0.0.1", port), timeout=2) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
         connection.sendall(call(form))
         answer = b""
         while b"default" not in answer and len(answer) < 4096:

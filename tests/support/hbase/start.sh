@@ -4,6 +4,9 @@
 # only what has died. RUN_FOLDER/env then tells the tests where they are (KW_HBASE_BUFFERED,
 # KW_HBASE_FRAMED, KW_HBASE_ZOOKEEPER as host:port or port). The settings are at the head of lib.sh.
 #
+# A new HBase that does not come up is started once more, on other ports: somebody may have taken one. What is left of
+# one that was killed as a whole is removed; one that stop.sh --keep ended goes on.
+#
 # Without Java or Maven (or jars fetched before) it exits with 77, which ctest shows as "Skipped", and
 # RUN_FOLDER/env holds the reason as KW_HBASE_SKIP for the tests that wanted it.
 set -euo pipefail
@@ -16,13 +19,17 @@ fetch_jars() {
   command -v mvn >/dev/null || skip "mvn (Maven) is not installed and the jars of HBase are not in $LIB"
   note "fetching HBase $VERSION into $LIB"
   mkdir -p "$LIB"
-  mvn -q -B -f "$HERE/pom.xml" dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$LIB" ||
+  "$HERE/../fetch.sh" mvn -q -B -f "$HERE/pom.xml" dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$LIB" ||
     skip "Maven could not fetch HBase $VERSION"
   touch "$LIB/.complete"
 }
 
+any_alive() {
+  pid_of master || pid_of thrift-buffered || pid_of thrift-framed
+} >/dev/null
+
 ports() {
-  if pid_of master >/dev/null && [ -s "$RUN/ports" ]; then
+  if any_alive && [ -s "$RUN/ports" ]; then
     cat "$RUN/ports"
   else
     echo "${KW_HBASE_PORTS:-$(free_ports 3)}" | tee "$RUN/ports"
@@ -37,18 +44,42 @@ KW_HBASE_FRAMED=127.0.0.1:$framed
 ENV
 }
 
+was_killed() {
+  ! any_alive && { [ -e "$RUN/master.pid" ] || [ -e "$RUN/thrift-buffered.pid" ]; }
+}
+
+start_all() {
+  read -r zookeeper buffered framed < <(ports)
+  write_site "$zookeeper"
+  jvm master "$HEAP" $HB.master.HMaster start --localRegionServers=1
+  await_zookeeper "$zookeeper" 300 || return 1
+  thrift_server thrift-buffered "$buffered" buffered-binary
+  thrift_server thrift-framed "$framed" framed-compact
+  thrift_ready thrift-buffered "$buffered" buffered-binary 300 && thrift_ready thrift-framed "$framed" framed-compact 300
+}
+
+end_all() {
+  local name
+  for name in thrift-buffered thrift-framed master; do
+    end $name 0
+    [ ! -e "$RUN/logs/$name.log" ] || mv "$RUN/logs/$name.log" "$RUN/logs/$name.failed.log"
+  done
+}
+
 command -v java >/dev/null || skip "java is not installed"
 command -v python3 >/dev/null || skip "python3 is not installed"
 mkdir -p "$RUN"
 rm -f "$RUN/env"
 fetch_jars
-read -r zookeeper buffered framed < <(ports)
-write_site "$zookeeper"
-jvm master "$HEAP" $HB.master.HMaster start --localRegionServers=1
-await 180 listening "$zookeeper" || { note "ZooKeeper does not listen; see $RUN/logs/master.log"; exit 1; }
-thrift_server thrift-buffered "$buffered" buffered-binary
-thrift_server thrift-framed "$framed" framed-compact
-thrift_ready thrift-buffered "$buffered" buffered-binary 240
-thrift_ready thrift-framed "$framed" framed-compact 180
+was_killed && rm -rf "$RUN/data"
+new=false
+[ -e "$RUN/data" ] || new=true
+if ! start_all; then
+  $new || exit 1
+  note "it did not come up; once more"
+  end_all
+  rm -rf "$RUN/data"
+  start_all
+fi
 write_env
 note "ready: buffered binary on $buffered, framed compact on $framed"

@@ -9,14 +9,15 @@ set -euo pipefail
 RUN=$(realpath -m "$1")
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 name=thrift-$3
+is_gone() { ! pid_of "$1" >/dev/null; }
 case $2 in
 start)
   port=${5:-$(free_ports 1)}
   thrift_server "$name" "$port" "$4"
-  thrift_ready "$name" "$port" "$4" 180
+  thrift_ready "$name" "$port" "$4" 300
   echo "$port"
   ;;
-kill) kill -KILL "$(pid_of "$name")" && await 60 test ! -d "/proc/$(cat "$RUN/$name.pid")" ;;
+kill) kill -KILL "$(pid_of "$name")" && await 60 is_gone "$name" ;;
 freeze) kill -STOP "$(pid_of "$name")" ;;
 thaw) kill -CONT "$(pid_of "$name")" ;;
 stop) end "$name" 10 ;;
