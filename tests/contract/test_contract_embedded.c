@@ -1,6 +1,7 @@
 /* The contract, held by the embedded store in a folder of its own. */
 #include "contract/contract.h"
 #include "store/embedded/embedded.h"
+#include "support/seeded.h"
 
 #include <glib/gstdio.h>
 
@@ -20,7 +21,7 @@ open_store(void)
 int
 main(int argc, char **argv)
 {
-    g_test_init(&argc, &argv, NULL);
+    seeded_init(&argc, &argv);
     folder = g_dir_make_tmp("keyway-contract-XXXXXX", NULL);
     g_assert_nonnull(folder);
     kw_contract_add_tests("kwc", open_store);

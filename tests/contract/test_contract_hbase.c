@@ -7,6 +7,7 @@
  */
 #include "contract/contract.h"
 #include "contract/hbase_place.h"
+#include "support/seeded.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -19,7 +20,7 @@ static kw_model_hbase settings = {.servers = &server,
                                   .tls = {.certificate = "", .key = "", .ca = "", .server_name = ""},
                                   .channels = 4,
                                   .pipeline = 1,
-                                  .connect_timeout_ms = 2000,
+                                  .connect_timeout_ms = 30000, /* a busy HBase is silent for seconds */
                                   .ping_ms = 20000,
                                   .rest_ms = 1000,
                                   .batch_bytes = 1 << 20,
@@ -63,7 +64,7 @@ main(int argc, char **argv)
     }
     server.host = place->host;
     server.port = place->port;
-    g_test_init(&argc, &argv, NULL);
+    seeded_init(&argc, &argv);
     g_autofree char *prefix = g_strdup_printf("kwc_%d_%08x", (int)getpid(), (unsigned)kw_random_u64());
     kw_contract_add_tests(prefix, open_store);
     int failed = g_test_run();

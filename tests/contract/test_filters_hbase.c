@@ -3,7 +3,7 @@
  *   random rows, in both --> random filter --> run forward, run backward, get --> the same cells
  *
  * and take the same texts: damaged filters are given to HBase past our own check, which must have said the
- * same. The seed is printed; --rows N repeats a run, --filters N says how many. */
+ * same. The seed is printed; --rows N (or KW_SEED) repeats a run, --filters N says how many. */
 #include "contract/fixture.h"
 #include "contract/hbase_place.h"
 #include "contract/random_filters.h"
@@ -45,7 +45,7 @@ create(kw_sync *sync, kw_bytes table)
     families[1].name = "f";
     families[1].max_versions = 3;
     kw_table_spec spec = {
-        .name = table, .families = families, .families_count = 2, .deadline = kw_deadline_in_ms(60000)};
+        .name = table, .families = families, .families_count = 2, .deadline = kw_deadline_in_ms(120000)};
     kw_error error;
     if (!kw_sync_create(sync, &spec, NULL, &error))
         g_error("%s", error.text);
@@ -59,7 +59,7 @@ put_row(pair *self)
                       .table = self->table,
                       .row = kw_bytes_of_text(random_row_key(self->random, key)),
                       .cells_count = 1,
-                      .deadline = kw_deadline_in_ms(30000)};
+                      .deadline = kw_deadline_in_ms(60000)};
     for (int i = g_rand_int_range(self->random, 1, 9); i > 0; i--) {
         kw_cell cell = {.family = kw_bytes_of_text(random_family(self->random)),
                         .qualifier = kw_bytes_of_text(random_qualifier(self->random)),
@@ -147,7 +147,7 @@ compare_get(pair *self, const char *filter)
                   .row = kw_bytes_of_text(random_row_key(self->random, key)),
                   .max_versions = g_rand_int_range(self->random, 1, 4),
                   .filter = kw_bytes_of_text(filter),
-                  .deadline = kw_deadline_in_ms(30000)};
+                  .deadline = kw_deadline_in_ms(60000)};
     g_autofree char *embedded = read_get(&self->embedded, &get);
     g_autofree char *hbase = read_get(&self->hbase, &get);
     assert_same("get", filter, embedded, hbase);
@@ -178,7 +178,7 @@ compare_taken(pair *self, const char *filter)
                   .row = KW_BYTES_LITERAL("a"),
                   .max_versions = 1,
                   .filter = kw_bytes_of_text(filter),
-                  .deadline = kw_deadline_in_ms(30000)};
+                  .deadline = kw_deadline_in_ms(60000)};
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_error error = KW_ERROR_NONE;
     bool ours = kw_filter_parse(get.filter, arena, &error) != NULL;
@@ -242,7 +242,8 @@ main(int argc, char **argv)
         printf("1..0 # SKIP %s\n", place->why);
         return 77;
     }
-    seed = option(&argc, argv, "--rows", (long)(kw_random_u64() >> 40));
+    const char *given = getenv("KW_SEED");
+    seed = option(&argc, argv, "--rows", given ? strtol(given, NULL, 10) : (long)(kw_random_u64() >> 40));
     filters = option(&argc, argv, "--filters", 250);
     printf("# seed: --rows %ld\n", seed);
     g_test_init(&argc, &argv, NULL);

@@ -1,6 +1,7 @@
 /* Patterns against brute force: which keys match, and that no key that matches is stepped over. The seed is
  * printed. */
 #include "base/pattern.h"
+#include "support/seeded.h"
 
 /* All keys of up to so many of these letters. */
 #define LETTERS 4
@@ -136,7 +137,7 @@ test_known(void)
 int
 main(int argc, char **argv)
 {
-    g_test_init(&argc, &argv, NULL);
+    seeded_init(&argc, &argv);
     g_test_add_func("/base/pattern/known", test_known);
     g_test_add_func("/base/pattern/steps", test_steps);
     return g_test_run();

@@ -1,5 +1,6 @@
 /* Single values: what is read, what is refused, and that what is written is read back the same. */
 #include "config/parse.h"
+#include "support/seeded.h"
 
 #include <string.h>
 
@@ -288,7 +289,7 @@ escapes_become_bytes(void)
 int
 main(int count, char **arguments)
 {
-    g_test_init(&count, &arguments, NULL);
+    seeded_init(&count, &arguments);
     g_test_add_func("/config/parse/sizes", sizes);
     g_test_add_func("/config/parse/durations", durations);
     g_test_add_func("/config/parse/back", texts_are_read_back_the_same);

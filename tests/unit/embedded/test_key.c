@@ -1,5 +1,6 @@
 /* Keys: the order of their bytes is the order of what they stand for, and they come apart again. */
 #include "store/embedded/key.h"
+#include "support/seeded.h"
 
 #include <glib.h>
 
@@ -170,7 +171,7 @@ test_not_keys(void)
 int
 main(int argc, char **argv)
 {
-    g_test_init(&argc, &argv, NULL);
+    seeded_init(&argc, &argv);
     g_test_add_func("/key/escape_round_trip", test_escape_round_trip);
     g_test_add_func("/key/order", test_order);
     g_test_add_func("/key/apart", test_apart);

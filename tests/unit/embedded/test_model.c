@@ -5,6 +5,7 @@
 #include "opened.h"
 #include "oracle.h"
 #include "store/embedded/internal.h"
+#include "support/seeded.h"
 
 #define TABLE "model"
 #define NOW_MS 1010 /* the TTL families' edge is at 10 then */
@@ -365,7 +366,7 @@ test_same_answers(void)
 int
 main(int argc, char **argv)
 {
-    g_test_init(&argc, &argv, NULL);
+    seeded_init(&argc, &argv);
     set_families();
     kw_clock_inject(injected_now, NULL);
     g_test_add_func("/model/same_answers", test_same_answers);

@@ -3,6 +3,7 @@
  * printed. */
 #include "contract/random_filters.h"
 #include "filter/filter.h"
+#include "support/seeded.h"
 
 static char *
 printed(const char *text, kw_error *ret_error)
@@ -155,7 +156,7 @@ test_round_trip(void)
 int
 main(int argc, char **argv)
 {
-    g_test_init(&argc, &argv, NULL);
+    seeded_init(&argc, &argv);
     g_test_add_func("/filter/parse/trees", test_trees);
     g_test_add_func("/filter/parse/malformed", test_malformed);
     g_test_add_func("/filter/parse/limits", test_limits);

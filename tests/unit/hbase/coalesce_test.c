@@ -1,6 +1,7 @@
 /* Single operations that leave together, against thrift2_fake: who waits and who does not, what goes in one
  * call, and that each caller hears its own truth whatever happens to the call it rode in. */
 #include "fixture.h"
+#include "support/seeded.h"
 
 #include <stdio.h>
 
@@ -622,7 +623,7 @@ test_history(void)
 int
 main(int argc, char **argv)
 {
-    g_test_init(&argc, &argv, NULL);
+    seeded_init(&argc, &argv);
     g_test_add_func("/hbase/coalesce/alone", test_alone);
     g_test_add_func("/hbase/coalesce/together", test_together);
     g_test_add_func("/hbase/coalesce/regions", test_regions);

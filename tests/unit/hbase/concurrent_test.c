@@ -4,6 +4,7 @@
 
 #include "base/thread.h"
 #include "support/history.h"
+#include "support/seeded.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -240,7 +241,7 @@ test_history_harmed(void)
 int
 main(int argc, char **argv)
 {
-    g_test_init(&argc, &argv, NULL);
+    seeded_init(&argc, &argv);
     g_test_add_func("/hbase/concurrent/history", test_history);
     g_test_add_func("/hbase/concurrent/history-harmed", test_history_harmed);
     return g_test_run();

@@ -1,6 +1,7 @@
 /* The learned width against made-up servers: it finds where the rate is best, holds on through noise, and
  * follows when the best moves. Time is made up, too. */
 #include "store/hbase/width.h"
+#include "support/seeded.h"
 
 #include <glib.h>
 
@@ -137,7 +138,7 @@ test_limits(void)
 int
 main(int argc, char **argv)
 {
-    g_test_init(&argc, &argv, NULL);
+    seeded_init(&argc, &argv);
     g_test_add_func("/hbase/width/finds-the-best", test_finds_the_best);
     g_test_add_func("/hbase/width/noise", test_noise);
     g_test_add_func("/hbase/width/alike", test_alike);

@@ -1,5 +1,6 @@
 /* What a scan leaves to the store: the filter's text for known questions, that few rows come, and that no row
  * is lost: random questions over every type of field against the records themselves. The seed is printed. */
+#include "support/seeded.h"
 #include "unit/verb/desk.h"
 
 #include <limits.h>
@@ -288,7 +289,7 @@ test_keys_are_sifted(void)
 int
 main(int argc, char **argv)
 {
-    g_test_init(&argc, &argv, NULL);
+    seeded_init(&argc, &argv);
     g_test_add_func("/verb/push/texts", test_texts);
     g_test_add_func("/verb/push/bad filter", test_bad_filter);
     g_test_add_func("/verb/push/no row is lost", test_no_row_is_lost);

@@ -1,5 +1,6 @@
 /* Values through the codec: what goes in comes out, known bytes, defaults, required and unknown
  * fields, fields in odd orders and fields that come twice. */
+#include "support/seeded.h"
 #include "thrift/hbase2_wire.h"
 #include "thrift/keyway_wire.h"
 #include "thrift/odd_wire.h"
@@ -237,7 +238,7 @@ strings_are_slices_of_the_body(void)
 int
 main(int argc, char **argv)
 {
-    g_test_init(&argc, &argv, NULL);
+    seeded_init(&argc, &argv);
     g_test_add_func("/wire/codec/what_goes_in_comes_out", what_goes_in_comes_out);
     g_test_add_func("/wire/codec/every_cut_is_refused", every_cut_is_refused);
     g_test_add_func("/wire/codec/bytes_are_the_known_ones", bytes_are_the_known_ones);

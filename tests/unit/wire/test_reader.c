@@ -1,5 +1,6 @@
 /* The stream reader: each form is detected, messages come out whole however the bytes arrive, and
  * what is not Thrift is refused at the first byte that shows it. */
+#include "support/seeded.h"
 #include "thrift/hbase2_wire.h"
 #include "thrift/keyway_wire.h"
 #include "unit/wire/value.h"
@@ -233,7 +234,7 @@ form_stays(void)
 int
 main(int argc, char **argv)
 {
-    g_test_init(&argc, &argv, NULL);
+    seeded_init(&argc, &argv);
     g_test_add_func("/wire/reader/bytes_may_come_in_any_pieces", bytes_may_come_in_any_pieces);
     g_test_add_func("/wire/reader/what_is_not_thrift_is_refused_early", what_is_not_thrift_is_refused_early);
     g_test_add_func("/wire/reader/unframed_message_has_the_limit_too", unframed_message_has_the_limit_too);
