@@ -230,6 +230,8 @@ class FakeGateway(Server):
         return reply
 
     def session(self, connection):
+        if self.close_after_answer:  # the answer and the end leave in one segment: who has read the one knows of the other
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
         protocol = self.protocol(connection)
         try:
             while True:
