@@ -24,7 +24,8 @@ func number(n int64) *keyway.Value { return &keyway.Value{Number: &n} }
 func real(r float64) *keyway.Value { return &keyway.Value{Real: &r} }
 
 func connect(address string, framed, compact bool) (*keyway.DataClient, error) {
-	conf := &thrift.TConfiguration{ConnectTimeout: 5 * time.Second, SocketTimeout: 10 * time.Second}
+	// Longer than the gateway takes: its calls end after 30 s.
+	conf := &thrift.TConfiguration{ConnectTimeout: 10 * time.Second, SocketTimeout: 40 * time.Second}
 	var transport thrift.TTransport = thrift.NewTSocketConf(address, conf)
 	if framed {
 		transport = thrift.NewTFramedTransportConf(transport, conf)

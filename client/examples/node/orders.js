@@ -13,7 +13,7 @@ function connect(address, framed, compact) {
   const connection = thrift.createConnection(address.slice(0, colon), Number(address.slice(colon + 1)), {
     transport: framed ? thrift.TFramedTransport : thrift.TBufferedTransport,
     protocol: compact ? thrift.TCompactProtocol : thrift.TBinaryProtocol,
-    connect_timeout: 5000,
+    connect_timeout: 30000,
   });
   connection.on('error', (error) => {
     console.error(error.message);

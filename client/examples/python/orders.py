@@ -15,7 +15,7 @@ STATUSES = ["created", "paid", "shipped", "delivered"]
 def connect(address, framed, compact):
     host, port = address.rsplit(":", 1)
     socket = TSocket(host, int(port))
-    socket.setTimeout(10_000)
+    socket.setTimeout(40_000)  # longer than the gateway takes: its calls end after 30 s
     transport = TFramedTransport(socket) if framed else TBufferedTransport(socket)
     transport.open()
     return Data.Client(TCompactProtocol(transport) if compact else TBinaryProtocol(transport))
