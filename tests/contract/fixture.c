@@ -37,13 +37,13 @@ make_table(kw_fixture *fixture)
          .in_memory = -1,
          .replication_scope = -1},
         {.name = "t",
-         .ttl_seconds = 60,
+         .ttl_seconds = 3600,
          .block_cache = -1,
          .in_memory = -1,
          .keep_deleted_cells = -1,
          .replication_scope = -1},
         {.name = "m",
-         .ttl_seconds = 60,
+         .ttl_seconds = 3600,
          .max_versions = 2,
          .min_versions = 1,
          .block_cache = -1,
@@ -54,7 +54,7 @@ make_table(kw_fixture *fixture)
     kw_table_spec spec = {.name = fixture->table,
                           .families = families,
                           .families_count = G_N_ELEMENTS(families),
-                          .deadline = kw_deadline_in_ms(60000)};
+                          .deadline = kw_deadline_in_ms(120000)};
     kw_error error;
     if (!kw_sync_create(&fixture->sync, &spec, NULL, &error))
         g_error("cannot make the table: %s %s", kw_code_name(error.code), error.text);
@@ -147,7 +147,7 @@ kw_put(kw_fixture *fixture, const char *row, const char *column, const char *val
                       .cells = &cell,
                       .cells_count = 1,
                       .timestamp = timestamp,
-                      .deadline = kw_deadline_in_ms(30000)};
+                      .deadline = kw_deadline_in_ms(60000)};
     kw_sync_written result = kw_sync_write(&fixture->sync, &write);
     assert_ok(&result);
 }
@@ -162,7 +162,7 @@ kw_remove(kw_fixture *fixture, const char *row, const char *column, int64_t time
                       .columns = &place,
                       .columns_count = column ? 1 : 0,
                       .timestamp = timestamp,
-                      .deadline = kw_deadline_in_ms(30000)};
+                      .deadline = kw_deadline_in_ms(60000)};
     kw_sync_written result = kw_sync_write(&fixture->sync, &write);
     assert_ok(&result);
 }
@@ -222,7 +222,7 @@ kw_asking *
 kw_ask(kw_asking *asking, const kw_fixture *fixture, const char *row, const char *const *columns)
 {
     *asking =
-        (kw_asking){.get = {.table = fixture->table, .row = B(row), .deadline = kw_deadline_in_ms(30000)}};
+        (kw_asking){.get = {.table = fixture->table, .row = B(row), .deadline = kw_deadline_in_ms(60000)}};
     for (size_t i = 0; columns && columns[i]; i++) {
         g_assert_cmpuint(i, <, G_N_ELEMENTS(asking->columns));
         asking->columns[i] = column_of(columns[i]);

@@ -64,7 +64,7 @@ kw_hbase_place_open(const kw_hbase_place *place)
                                .tls = {.certificate = "", .key = "", .ca = "", .server_name = ""},
                                .channels = 2,
                                .pipeline = 1,
-                               .connect_timeout_ms = 2000,
+                               .connect_timeout_ms = 30000, /* a busy HBase is silent for seconds */
                                .ping_ms = 20000,
                                .rest_ms = 1000,
                                .batch_bytes = 1 << 20,

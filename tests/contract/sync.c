@@ -180,7 +180,7 @@ kw_sync_fetch(kw_sync *sync, kw_run *run, uint32_t max_rows, size_t max_bytes, b
               kw_error *ret_error)
 {
     answer to = answer_expected();
-    kw_run_fetch(run, max_rows, max_bytes, more_hint, kw_deadline_in_ms(30000), get_done, &to);
+    kw_run_fetch(run, max_rows, max_bytes, more_hint, kw_deadline_in_ms(60000), get_done, &to);
     return given(sync, &to, ret_error);
 }
 

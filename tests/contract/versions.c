@@ -58,11 +58,11 @@ static void
 test_ttl(kw_fixture *f)
 {
     int64_t now = kw_clock_wall_ms();
-    kw_put(f, "versions4", "t:old", "x", now - 70000);
+    kw_put(f, "versions4", "t:old", "x", now - 3700000);
     kw_put(f, "versions4", "t:young", "x", now - 20000);
-    kw_put(f, "versions4", "d:old", "x", now - 70000);
+    kw_put(f, "versions4", "d:old", "x", now - 3700000);
     g_autofree char *text =
-        g_strdup_printf("d:old@%lld=x t:young@%lld=x", (long long)now - 70000, (long long)now - 20000);
+        g_strdup_printf("d:old@%lld=x t:young@%lld=x", (long long)now - 3700000, (long long)now - 20000);
     kw_expect_row(f, "versions4", text);
 }
 
@@ -70,12 +70,12 @@ static void
 test_min_versions(kw_fixture *f)
 {
     int64_t now = kw_clock_wall_ms();
-    kw_put(f, "versions5", "m:a", "1", now - 90000);
-    kw_put(f, "versions5", "m:a", "2", now - 80000);
-    kw_put(f, "versions5", "m:b", "3", now - 90000);
+    kw_put(f, "versions5", "m:a", "1", now - 3900000);
+    kw_put(f, "versions5", "m:a", "2", now - 3800000);
+    kw_put(f, "versions5", "m:b", "3", now - 3900000);
     kw_put(f, "versions5", "m:b", "4", now - 1000);
     g_autofree char *text =
-        g_strdup_printf("m:a@%lld=2 m:b@%lld=4", (long long)now - 80000, (long long)now - 1000);
+        g_strdup_printf("m:a@%lld=2 m:b@%lld=4", (long long)now - 3800000, (long long)now - 1000);
     expect_versions(f, "versions5", 5, 0, 0, text);
 }
 

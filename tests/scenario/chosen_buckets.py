@@ -6,14 +6,15 @@ whichever gateway, it is one row. Without one, a record is found in whatever buc
 Arguments: `embedded`, or `hbase` for the one that the file in KW_HBASE_ENV tells of, there with two gateways.
 """
 import concurrent.futures
+import contextlib
 import os
 import pathlib
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from keyway_gateway import Gateway, plain, record, value  # noqa: E402
-from keyway_hbase import told_by_hbase  # noqa: E402
+from keyway_gateway import Ready, plain, record, value  # noqa: E402
+from keyway_hbase import PATIENT, told_by_hbase  # noqa: E402
 from keyway_thrift.ttypes import (Code, CompareOp, Condition, KeywayError, Options, Order, Outcome, Query,  # noqa: E402
                                   Range)
 
@@ -22,6 +23,7 @@ POLICY = """
 listen: 127.0.0.1:0
 admin: 127.0.0.1:0
 loops: 2
+timeouts: {{call: 100s}}
 cursor: {{keys: [a key that both gateways share]}}
 store: STORE
 tables:
@@ -45,7 +47,7 @@ def policy_for(store):
         where = "{{kind: embedded, path: {folder}/data}}"
     else:
         told = told_by_hbase()
-        where = (f"{{{{kind: hbase, servers: [{told['KW_HBASE_FRAMED']}], transport: framed, protocol: compact, "
+        where = (f"{{{{kind: hbase, servers: [{told['KW_HBASE_FRAMED']}], {PATIENT}, transport: framed, protocol: compact, "
                  f"create_missing: true, catalog: {name}_catalog}}}}")
     return POLICY.replace("STORE", where).replace("NAME", name)
 
@@ -187,18 +189,14 @@ def explained(gateways, data):
 def main():
     store = sys.argv[1]
     policy = policy_for(store)
-    gateways = [Gateway(policy).start()]
-    if store == "hbase":
-        gateways.append(Gateway(policy).start())
-    data = gateways[-1].data()
-    for play in (one_row_each, put_and_removed, counted, without_association, explained):
-        began = time.monotonic()
-        play(gateways, data)
-        print(f"{time.monotonic() - began:6.1f} s  {play.__name__}", flush=True)
-    data.close()
-    for gateway in gateways:
-        gateway.stop()
-        gateway.__exit__(None, None, None)
+    with contextlib.ExitStack() as stack:
+        gateways = [stack.enter_context(Ready(policy)) for _ in range(2 if store == "hbase" else 1)]
+        data = gateways[-1].data()
+        for play in (one_row_each, put_and_removed, counted, without_association, explained):
+            began = time.monotonic()
+            play(gateways, data)
+            print(f"{time.monotonic() - began:6.1f} s  {play.__name__}", flush=True)
+        data.close()
 
 
 if __name__ == "__main__":

@@ -12,14 +12,15 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from keyway_gateway import Gateway, plain, wait_until  # noqa: E402
-from keyway_hbase import told_by_hbase  # noqa: E402
+from keyway_gateway import Ready, plain  # noqa: E402
+from keyway_hbase import PATIENT, told_by_hbase  # noqa: E402
 from keyway_thrift.ttypes import Code, CompareOp, Condition, KeywayError, Outcome, Query, Value  # noqa: E402
 
 POLICY = """
 listen: 127.0.0.1:0
 admin: 127.0.0.1:0
 loops: 1
+timeouts: {{call: 100s}}
 store: STORE
 tables:
   raw: {{store_table: NAME_raw, fields: {{a: string, n: int}}, key: [field: a]}}
@@ -54,7 +55,7 @@ def policy_for(store):
     name = f"empty_{os.getpid()}_{int(time.time())}"
     where = "{{kind: embedded, path: {folder}/data}}"
     if store == "hbase":
-        where = (f"{{{{kind: hbase, servers: [{told_by_hbase()['KW_HBASE_BUFFERED']}], create_missing: true, "
+        where = (f"{{{{kind: hbase, servers: [{told_by_hbase()['KW_HBASE_BUFFERED']}], {PATIENT}, create_missing: true, "
                  f"catalog: {name}_catalog}}}}")
     return POLICY.replace("STORE", where).replace("NAME", name)
 
@@ -156,8 +157,7 @@ def by_command(gateway, program):
 
 def main():
     store, program = sys.argv[1:]
-    with Gateway(policy_for(store)) as gateway:
-        wait_until(lambda: gateway.ready()["ready"], "the tables to be made")
+    with Ready(policy_for(store)) as gateway:
         data, admin = gateway.data(), gateway.admin()
         without_key(gateway, data, admin, store == "embedded")
         with_key(data)

@@ -12,7 +12,7 @@ import time
 import unittest
 
 from keyway_gateway import POLICY, Gateway, free_ports, plain, record, wait_until
-from keyway_hbase import told_by_hbase
+from keyway_hbase import PATIENT, told_by_hbase
 from keyway_thrift.ttypes import Code, KeywayError, Options, Query
 
 
@@ -36,7 +36,8 @@ class Door:
         threading.Thread(target=self.accept, args=(self.listening,), daemon=True).start()
 
     def shut(self):
-        listening, self.listening = self.listening, None
+        with self.lock:
+            listening, self.listening = self.listening, None
         if listening:
             listening.shutdown(socket.SHUT_RDWR)
             listening.close()
@@ -54,9 +55,9 @@ class Door:
                 caller, _ = listening.accept()
             except OSError:
                 return
-            threading.Thread(target=self.forward, args=(caller,), daemon=True).start()
+            threading.Thread(target=self.forward, args=(caller, listening), daemon=True).start()
 
-    def forward(self, caller):
+    def forward(self, caller, listening):
         try:
             if self.context:
                 caller = self.context.wrap_socket(caller, server_side=True)
@@ -65,9 +66,11 @@ class Door:
             caller.close()
             return
         with self.lock:
-            self.pairs += [caller, server]
+            is_open = self.listening is listening  # who came while it was shut goes, too
+            if is_open:
+                self.pairs += [caller, server]
         try:
-            while True:
+            while is_open:
                 sides = [caller] if self.context and caller.pending() else select.select([caller, server], [], [])[0]
                 for side in sides:
                     part = side.recv(65536)
@@ -88,6 +91,7 @@ def policy(door, more=""):
   create_missing: true
   catalog: {name}_catalog
   rest: 100ms
+  {PATIENT}
 {more}"""
     return POLICY.replace("  kind: embedded\n  path: {folder}/data\n", store).replace("tables:\n  events:\n",
                                                                                  f"tables:\n  events:\n    store_table: {name}\n")
@@ -173,7 +177,7 @@ class Hbase(unittest.TestCase):
                 data = gateway.data()
                 self.expect_unavailable(lambda client=data: client.put("events", record(id="a", ts=1), None))
                 data.close()
-                self.assertRegex(gateway.log(), "certificate of localhost refused")
+                gateway.wait_for_log("certificate of localhost refused")
         other.shut()
         shutil.rmtree(folder)
 

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 
-from keyway_gateway import POLICY, Gateway, plain, record, wait_until
+from keyway_gateway import PATIENCE, POLICY, Gateway, plain, record, wait_until
 from keyway_hbase import SKIPPED
 from keyway_thrift.ttypes import Code, KeywayError, Options, Outcome, Query
 
@@ -93,7 +93,7 @@ def play(folder, told):
             start_hbase(folder)
             before = [writer.acknowledged() for writer in writers]
             wait_until(lambda: all(writer.acknowledged() > count + 100 for writer, count in zip(writers, before)),
-                       "writes to be acknowledged again")
+                       "writes to be acknowledged again", 3 * PATIENCE)
         finally:
             end.set()
             for writer in writers:

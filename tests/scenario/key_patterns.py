@@ -14,9 +14,9 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from keyway_gateway import Gateway, plain, record, value  # noqa: E402
-from keyway_hbase import told_by_hbase  # noqa: E402
-from keyway_thrift.ttypes import Code, KeywayError, Options, Order, Outcome, Query, Range  # noqa: E402
+from keyway_gateway import Ready, plain, record, value  # noqa: E402
+from keyway_hbase import PATIENT, told_by_hbase  # noqa: E402
+from keyway_thrift.ttypes import KeywayError, Options, Order, Outcome, Query, Range  # noqa: E402
 
 TABLES = 4
 RECORDS = 300
@@ -135,24 +135,12 @@ def policy_for(store, chance):
         where = "{kind: embedded, path: FOLDER/data}"
     else:
         told = told_by_hbase()
-        where = (f"{{kind: hbase, servers: [{told['KW_HBASE_FRAMED']}], transport: framed, protocol: compact, "
+        where = (f"{{kind: hbase, servers: [{told['KW_HBASE_FRAMED']}], {PATIENT}, transport: framed, protocol: compact, "
                  f"create_missing: true, catalog: {name}_catalog}}")
     tables = [f"{name}_{number}" for number in range(TABLES)]
-    text = (f"listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nstore: {where}\ntables:\n"
+    text = (f"listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\ntimeouts: {{call: 100s}}\nstore: {where}\ntables:\n"
             + "".join(draw_table(chance, table) for table in tables))
     return text.replace("{", "{{").replace("}", "}}").replace("FOLDER", "{folder}"), tables
-
-
-def put_all(data, table, records):
-    """Waits for a store that makes its tables yet."""
-    until = time.monotonic() + 60
-    while True:
-        try:
-            return data.putMany(table, [record(**fields) for fields in records], None)
-        except KeywayError as error:
-            if error.code != Code.UNAVAILABLE or time.monotonic() > until:
-                raise
-            time.sleep(0.2)
 
 
 def play(gateway, tables, chance):
@@ -161,7 +149,7 @@ def play(gateway, tables, chance):
     for table in tables:
         records = list({tuple(one[name] for name in one if name != "note"): one
                         for one in (draw_record(chance, number) for number in range(RECORDS))}.values())
-        for one in put_all(data, table, records):
+        for one in data.putMany(table, [record(**fields) for fields in records], None):
             if one.outcome != Outcome.OK:
                 sys.exit(f"putMany: {one}")
         for _ in range(QUESTIONS):
@@ -177,7 +165,7 @@ def main():
     print(f"seed {seed}", flush=True)
     chance = random.Random(seed)
     policy, tables = policy_for(store, chance)
-    with Gateway(policy) as gateway:
+    with Ready(policy) as gateway:
         tally = play(gateway, tables, chance)
     print(json.dumps(tally))
     if tally["sifted by patterns"] < tally["questions"] / 3:

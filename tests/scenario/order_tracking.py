@@ -9,7 +9,6 @@ Arguments: nothing for the embedded store, or `buffered` or `framed` for the HBa
 KW_HBASE_ENV tells of. KEYWAYD names the gateway, KW_SEED the randomness, KW_ORDERS the number of orders.
 """
 import bisect
-import contextlib
 import itertools
 import os
 import pathlib
@@ -18,8 +17,8 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from keyway_gateway import Gateway, is_sanitized, plain, record, value  # noqa: E402
-from keyway_hbase import told_by_hbase  # noqa: E402
+from keyway_gateway import Ready, is_sanitized, plain, record, value  # noqa: E402
+from keyway_hbase import PATIENT, told_by_hbase  # noqa: E402
 from keyway_thrift.ttypes import Options, Order, Outcome, Query, Range  # noqa: E402
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated  # noqa: E402
 
@@ -33,6 +32,7 @@ POLICY = """
 listen: 127.0.0.1:0
 admin: 127.0.0.1:0
 loops: 2
+timeouts: {{call: 100s}}
 cursor: {{keys: [a key that both gateways share]}}
 store: STORE
 tables:
@@ -106,11 +106,18 @@ def same(found, wanted, what):
     sys.exit(f"{what}: {len(found)} rows, {len(wanted)} wanted")
 
 
-@contextlib.contextmanager
-def step(what):
-    began = time.monotonic()
-    yield
-    print(f"{time.monotonic() - began:6.1f} s  {what}", flush=True)
+class step:
+    """Tells how long it took. (A generator's contextmanager trips over exceptions that Thrift generated.)"""
+
+    def __init__(self, what):
+        self.what = what
+
+    def __enter__(self):
+        self.began = time.monotonic()
+
+    def __exit__(self, kind, error, trace):
+        if kind is None:
+            print(f"{time.monotonic() - self.began:6.1f} s  {self.what}", flush=True)
 
 
 def open_data(gateway):
@@ -235,7 +242,7 @@ def store_of(form):
     servers = told["KW_HBASE_BUFFERED" if form == "buffered" else "KW_HBASE_FRAMED"]
     mode = "transport: framed, protocol: compact, " if form == "framed" else ""
     name = f"scenario_{form}_{os.getpid()}_{int(time.time())}"
-    return f"{{{{kind: hbase, servers: [{servers}], {mode}create_missing: true, catalog: {name}_catalog}}}}", name
+    return f"{{{{kind: hbase, servers: [{servers}], {PATIENT}, {mode}create_missing: true, catalog: {name}_catalog}}}}", name
 
 
 def main():
@@ -246,7 +253,7 @@ def main():
     print(f"seed {seed}, {orders} orders, store {form or 'embedded'}", flush=True)
     chance = random.Random(seed)
     events = Events(seed, orders)
-    with Gateway(POLICY.replace("STORE", store).replace("NAME", name)) as gateway:
+    with Ready(POLICY.replace("STORE", store).replace("NAME", name)) as gateway:
         data = open_data(gateway)
         with step(f"{len(events.by_time)} events written"):
             load(data, events)

@@ -32,7 +32,7 @@ def check(text):
     with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as file:
         file.write(text)
         file.flush()
-        done = subprocess.run([daemon(), "--check", file.name], capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run([daemon(), "--check", file.name], capture_output=True, text=True, timeout=300, check=False)
     lines = [line for line in (done.stdout + done.stderr).splitlines() if ": error: " in line]
     expect(done.returncode in (0, 1), "--check ended with", done.returncode, done.stderr)
     expect((done.returncode == 1) == bool(lines), "--check:", done.returncode, done.stdout, done.stderr)

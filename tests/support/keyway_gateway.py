@@ -46,15 +46,15 @@ def is_sanitized():
 PATIENCE = 120  # What a failure may cost: a busy machine with a slow disk can stand still for long.
 
 
-def wait_until(condition, what="a condition"):
+def wait_until(condition, what="a condition", patience=PATIENCE):
     """Polls; fails loudly."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + patience
     while time.monotonic() < end:
         found = condition()
         if found:
             return found
         time.sleep(0.01)
-    raise AssertionError(f"waited {PATIENCE} s for {what}")
+    raise AssertionError(f"waited {patience} s for {what}")
 
 
 def free_ports(count):
@@ -293,7 +293,7 @@ class Ready(Gateway):
 
     def start(self):
         super().start()
-        wait_until(lambda: self.get("/readyz")[0] == 200, f"keywayd to serve\n{self.log()}")
+        wait_until(lambda: self.get("/readyz")[0] == 200, "keywayd to serve", 2 * PATIENCE)
         return self
 
 

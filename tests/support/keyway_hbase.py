@@ -4,6 +4,9 @@ import sys
 
 SKIPPED = 77
 
+# For a policy's store: on a busy machine HBase says nothing for seconds, and is not lost. Whoever plays a loss does without.
+PATIENT = "connect_timeout: 30s"
+
 
 def skip(why):
     """Ends the test; ctest counts it as skipped."""

@@ -28,7 +28,7 @@ def run_command(command, gateway):
     folder = str(pathlib.Path(os.environ["KEYWAY"]).parent)
     environment = {**os.environ, "KEYWAY_GATEWAY": gateway.address, "PATH": folder + ":" + os.environ["PATH"], "TZ": "UTC"}
     ran = subprocess.run(["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment,
-                         cwd=gateway.folder, encoding="utf-8", timeout=60, check=False)
+                         cwd=gateway.folder, encoding="utf-8", timeout=300, check=False)
     return re.sub(r", [0-9.]+ s, [0-9]+/s$", "", ran.stdout, flags=re.M)  # how fast an import was
 
 

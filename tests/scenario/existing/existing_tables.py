@@ -15,8 +15,8 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "examples"))
-from keyway_gateway import Gateway, wait_until  # noqa: E402
-from keyway_hbase import SKIPPED, told_by_hbase  # noqa: E402
+from keyway_gateway import PATIENCE, Ready  # noqa: E402
+from keyway_hbase import PATIENT, SKIPPED, told_by_hbase  # noqa: E402
 from world import World, same  # noqa: E402
 
 WRITERS = HERE.parents[1] / "support" / "writers" / "run.sh"
@@ -51,7 +51,7 @@ class Writers:
 
     def close(self):
         self.process.stdin.close()
-        same(self.process.wait(60), 0, "the writers' end")
+        same(self.process.wait(PATIENCE), 0, "the writers' end")
 
 
 # --- rows -------------------------------------------------------------------------------------------
@@ -169,10 +169,9 @@ def main():
     for name, form in FORMS.items():
         writers.order("create", name, form=form, ddl=DDL.get(name))
     policy = (HERE / "existing-tables.yaml").read_text(encoding="utf-8").replace("NAME", prefix)
-    store = f"{{kind: hbase, servers: [{told['KW_HBASE_BUFFERED']}], catalog: {prefix}_catalog}}"
-    text = f"listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nloops: 1\nstore: {store}\n{policy}"
-    with Gateway(text.replace("{", "{{").replace("}", "}}")) as gateway:
-        wait_until(lambda: gateway.ready()["ready"], "the gateway to be ready")
+    store = f"{{kind: hbase, servers: [{told['KW_HBASE_BUFFERED']}], {PATIENT}, catalog: {prefix}_catalog}}"
+    text = f"listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nloops: 1\ntimeouts: {{call: 100s}}\nstore: {store}\n{policy}"
+    with Ready(text.replace("{", "{{").replace("}", "}}")) as gateway:
         world = World(gateway, seed)
         play(world, writers)
         world.close()
