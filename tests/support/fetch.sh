@@ -5,8 +5,8 @@
 # they have to say on standard error. The status is that of the last try.
 set -u
 tries=4 pause=5 seconds=${KW_FETCH_SECONDS:-240}
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/keyway
-mkdir -p "$cache"
+cache=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/keyway
+mkdir -p "$cache" 2>/dev/null && [ -w "$cache" ] || cache=${TMPDIR:-/tmp}
 exec 8>"$cache/fetch-${1##*/}.lock"
 flock 8
 
