@@ -5,8 +5,8 @@ foreach(play hostile_input hostile_crowd gateway_start gateway_reload gateway_dr
 endforeach()
 
 # With a real HBase that comes, goes and comes back.
-kw_play(gateway_hbase gateway_hbase.py HBASE TIMEOUT 1200)
+kw_play(gateway_hbase gateway_hbase.py HBASE)
 
 # With one of its own that is killed and started again; two at once would be too much for a small machine.
-kw_play(hbase_killed hbase_killed.py LABELS scenario hbase TIMEOUT 1200 MAY_SKIP)
+kw_play(hbase_killed hbase_killed.py LABELS scenario hbase MAY_SKIP)
 set_tests_properties(scenario.hbase_killed PROPERTIES RESOURCE_LOCK hbase)
