@@ -390,7 +390,7 @@ void
 kw_session_check_time(kw_session *session, uint64_t now_ms)
 {
     const kw_net_limits *limits = &session->lane->limits;
-    bool unsent = kw_output_unsent(session) > 0;
+    bool stuck = session->sending_now; /* what only waits for its turn here is not the peer's fault */
     kw_output_note_progress(session, now_ms);
     if (session->state >= KW_SESSION_CLOSING)
         return;
@@ -398,13 +398,13 @@ kw_session_check_time(kw_session *session, uint64_t now_ms)
         if (now_ms - session->message_ms < limits->handshake_ms)
             return;
         kw_lane_log_broken(session->lane, session->peer, "the TLS handshake took too long");
-    } else if (unsent && now_ms - session->active_ms >= limits->frame_ms) {
+    } else if (stuck && now_ms - session->active_ms >= limits->frame_ms) {
         kw_lane_log_broken(session->lane, session->peer, "the peer does not take its replies");
     } else if (session->message_ms > 0 && session->reading &&
                now_ms - session->message_ms >= limits->frame_ms) {
         kw_lane_log_broken(session->lane, session->peer, "a message did not complete in time");
-    } else if (limits->idle_ms == 0 || unsent || session->requests > 0 || session->message_ms > 0 ||
-               now_ms - session->active_ms < limits->idle_ms) {
+    } else if (limits->idle_ms == 0 || kw_output_unsent(session) > 0 || session->requests > 0 ||
+               session->message_ms > 0 || now_ms - session->active_ms < limits->idle_ms) {
         return;
     }
     kw_session_close(session);
