@@ -32,6 +32,28 @@ bed_pass_ms(int64_t ms)
     bed_mono_ns += (uint64_t)ms * 1000000;
 }
 
+/* libuv restarts an active timer as a repeating one only. */
+static void
+come_nearer(uv_handle_t *handle, void *user)
+{
+    const uint64_t *ms = user;
+    if (uv_handle_get_type(handle) != UV_TIMER || !uv_is_active(handle))
+        return;
+    uv_timer_t *timer = (uv_timer_t *)handle;
+    uint64_t left = uv_timer_get_due_in(timer);
+    uv_timer_set_repeat(timer, left > *ms ? left - *ms : 1);
+    uv_timer_again(timer);
+    uv_timer_set_repeat(timer, 0);
+}
+
+void
+bed_pass_all_ms(bed *self, int64_t ms)
+{
+    uint64_t nearer = (uint64_t)ms;
+    bed_pass_ms(ms);
+    uv_walk(kw_loop_uv(self->loop), come_nearer, &nearer);
+}
+
 /* --- policy ------------------------------------------------------------------------------------------- */
 
 static kw_policy *
@@ -140,7 +162,8 @@ bed_open(bed *self, size_t number)
         gateway->sequences = kw_sequences_new(kw_policy_model(self->policy), self->loop, gateway->door);
         gateway->maker = kw_maker_new(gateway->sequences, self->loop, gateway->door);
     }
-    kw_sequences_prepare(gateway->sequences, self->policy, kw_deadline_in_ms(5000), prepared, &now);
+    kw_sequences_prepare(gateway->sequences, self->policy, kw_deadline_in_ms(BED_PATIENCE_MS), prepared,
+                         &now);
     bed_turn_until(self, &now.done);
     self->error = now.error;
     return now.error.code == KW_OK;
@@ -206,7 +229,7 @@ fill(bed *self, size_t gateway, const char *record)
     kw_filling *filling = KW_ARENA_NEW(self->arena, kw_filling);
     filling->values = bed_record(self, record);
     kw_maker_fill(self->gateways[gateway].maker, self->arena, self->table, filling, 1,
-                  kw_deadline_in_ms(5000), ended, &now);
+                  kw_deadline_in_ms(BED_PATIENCE_MS), ended, &now);
     bed_turn_until(self, &now.done);
     self->error = filling->error;
     return filling;
@@ -249,7 +272,7 @@ bed_allocate(bed *self, size_t gateway, const char *name, int64_t count, const c
     step now = {false};
     int field = kw_table_find_field(self->table, kw_bytes_of_text(name));
     kw_maker_allocate(self->gateways[gateway].maker, self->table, (size_t)field, bed_record(self, scope),
-                      count, kw_deadline_in_ms(5000), allocated, &now);
+                      count, kw_deadline_in_ms(BED_PATIENCE_MS), allocated, &now);
     bed_turn_until(self, &now.done);
     self->error = now.error;
     if (now.error.code != KW_OK)

@@ -9,6 +9,7 @@
 #include <glib.h>
 
 #define BED_GATEWAYS 4
+#define BED_PATIENCE_MS 60000 /* deadline of what is to succeed */
 
 typedef struct bed_gateway {
     struct bed *bed;
@@ -66,3 +67,6 @@ extern uint64_t bed_mono_ns;
 void bed_inject_clock(void);
 /* Both go on. */
 void bed_pass_ms(int64_t ms);
+/* The timers of the loop, too, which otherwise go by real time: those that are due by then fire when it runs.
+ */
+void bed_pass_all_ms(bed *self, int64_t ms);

@@ -171,8 +171,8 @@ test_a_call_takes_one_block(void)
         fillings[i].values = bed_record(self, "key=a");
     fillings[500].error.code = KW_INVALID; /* wrong before: passed over */
     uint64_t before = self->plan.operations;
-    kw_maker_fill(self->gateways[0].maker, self->arena, self->table, fillings, 1000, kw_deadline_in_ms(5000),
-                  one_done, &all);
+    kw_maker_fill(self->gateways[0].maker, self->arena, self->table, fillings, 1000,
+                  kw_deadline_in_ms(BED_PATIENCE_MS), one_done, &all);
     bed_turn_until(self, &all.done);
     g_assert_cmpuint(self->plan.operations - before, <=, 3); /* the first, one for all, one ahead */
     int field = kw_table_find_field(self->table, KW_BYTES_LITERAL("seq"));
@@ -195,7 +195,7 @@ test_callers_in_line(void)
     for (size_t i = 0; i < 300; i++) {
         fillings[i].values = bed_record(self, "key=a");
         kw_maker_fill(self->gateways[0].maker, self->arena, self->table, &fillings[i], 1,
-                      kw_deadline_in_ms(5000), one_done, &all);
+                      kw_deadline_in_ms(BED_PATIENCE_MS), one_done, &all);
     }
     bed_turn_until(self, &all.done);
     int field = kw_table_find_field(self->table, KW_BYTES_LITERAL("seq"));

@@ -61,6 +61,24 @@ end(bed *self)
 }
 
 static void
+set_lease(bed *self, int64_t worker, const char *owner, int64_t until_ms)
+{
+    char row[32], state[64];
+    kw_cell cell = {.family = KW_BYTES_LITERAL("n"), .qualifier = KW_BYTES_LITERAL("lease")};
+    snprintf(row, sizeof row, "worker/10/%04d", (int)worker);
+    snprintf(state, sizeof state, "%s %" G_GINT64_FORMAT, owner, (gint64)until_ms);
+    cell.value = kw_bytes_of_text(state);
+    kw_write write = {.kind = KW_WRITE_PUT,
+                      .table = KW_BYTES_LITERAL("keyway_sequences"),
+                      .row = kw_bytes_of_text(row),
+                      .cells = &cell,
+                      .cells_count = 1,
+                      .timestamp = KW_TIMESTAMP_NONE,
+                      .deadline = KW_DEADLINE_NONE};
+    bed_write(self, &write);
+}
+
+static void
 test_ids(void)
 {
     bed *self = start(LEASE, SNOWFLAKE);
@@ -79,12 +97,14 @@ test_ids(void)
     g_assert_cmpint(kw_counters_read(KW_FIGURE_worker_leases), ==, 0);
 }
 
-/* More than a millisecond has: the next one is begun before its time, up to what is stored. */
+/* More than a millisecond has: the next one is begun before its time, up to what is stored. No renewal comes
+ * between. */
 static void
 test_faster_than_the_clock(void)
 {
-    bed *self = start("sequences: {lease: 100ms}\n", SNOWFLAKE);
+    bed *self = start(LEASE, SNOWFLAKE);
     g_assert_true(bed_open(self, 0));
+    self->control->never_answer = true;
     int64_t now = bed_wall_ms, id = 0;
     for (int i = 0; i < 10000; i++)
         id = next(self, 0);
@@ -93,6 +113,7 @@ test_faster_than_the_clock(void)
         ;
     g_assert_cmpint(self->error.code, ==, KW_BUSY);
     g_assert_cmpuint(self->error.retry_after_ms, >, 0);
+    self->control->never_answer = false;
     end(self);
 }
 
@@ -124,23 +145,9 @@ test_clock_steps_back_over_restarts(void)
     g_assert_true(bed_open(self, 0));
     int64_t began = bed_wall_ms, worker = worker_of(next(self, 0));
     /* Give one number to whoever comes: all others are taken for a long time. */
-    char row[32], state[64];
-    for (int i = 0; i < 1024; i++) {
-        if (i == worker)
-            continue;
-        kw_cell cell = {.family = KW_BYTES_LITERAL("n"), .qualifier = KW_BYTES_LITERAL("lease")};
-        snprintf(row, sizeof row, "worker/10/%04d", i);
-        snprintf(state, sizeof state, "other %" G_GINT64_FORMAT, (gint64)(began + 1000000000));
-        cell.value = kw_bytes_of_text(state);
-        kw_write write = {.kind = KW_WRITE_PUT,
-                          .table = KW_BYTES_LITERAL("keyway_sequences"),
-                          .row = kw_bytes_of_text(row),
-                          .cells = &cell,
-                          .cells_count = 1,
-                          .timestamp = KW_TIMESTAMP_NONE,
-                          .deadline = KW_DEADLINE_NONE};
-        bed_write(self, &write);
-    }
+    for (int i = 0; i < 1024; i++)
+        if (i != worker)
+            set_lease(self, i, "other", began + 1000000000);
     for (int i = 0; i < 20; i++) {
         for (int j = 0; j < 100; j++)
             g_assert_cmpint(worker_of(next(self, 0)), ==, worker);
@@ -174,50 +181,46 @@ test_gateways_have_their_own(void)
     end(self);
 }
 
-/* Not renewed in time: nothing is given out, with the reason; renewed later, it goes on. The lease of 150 ms
- * runs in real time here, since timers do. */
+/* Not renewed in time: nothing is given out, with the reason; renewed later, it goes on. */
 static void
 test_fencing(void)
 {
-    kw_clock_inject(NULL, NULL);
-    bed *self = start("sequences: {lease: 150ms}\n", SNOWFLAKE);
+    bed *self = start(LEASE, SNOWFLAKE);
     g_assert_true(bed_open(self, 0));
     int64_t worker = worker_of(next(self, 0));
     self->control->never_answer = true;
-    for (int i = 0; i < 400 && self->error.code == KW_OK; i++) {
-        const char *told = bed_fill(self, 0, "key=a");
-        g_assert_true(self->error.code == KW_OK ||
-                      g_str_has_prefix(told, "UNAVAILABLE: table t, field id: the lease of"));
-        g_usleep(1000);
-        uv_run(kw_loop_uv(self->loop), UV_RUN_NOWAIT);
-    }
+    bed_pass_all_ms(self, LEASE_MS - 1);
+    settle(self);
+    g_assert_cmpint(worker_of(next(self, 0)), ==, worker);
+    bed_pass_all_ms(self, 1);
+    settle(self);
+    g_assert_true(
+        g_str_has_prefix(bed_fill(self, 0, "key=a"), "UNAVAILABLE: table t, field id: the lease of"));
     g_assert_cmpint(self->error.code, ==, KW_UNAVAILABLE);
     g_assert_cmpuint(self->error.retry_after_ms, >, 0);
-    (void)worker;
+    self->control->never_answer = false;
+    set_lease(self, worker ^ 1, "other", 0); /* what was asked is answered with it */
+    settle(self);
+    g_assert_cmpint(worker_of(next(self, 0)), ==, worker);
     end(self);
-    bed_inject_clock();
 }
 
+/* Over several leases, with a renewal of which nothing is heard. */
 static void
 test_renews(void)
 {
-    kw_clock_inject(NULL, NULL);
-    bed *self = start("sequences: {lease: 1500ms}\n", SNOWFLAKE);
+    bed *self = start(LEASE, SNOWFLAKE);
     g_assert_true(bed_open(self, 0));
     int64_t worker = worker_of(next(self, 0));
-    kw_deadline end_of_lease = KW_DEADLINE_NONE;
-    self->plan.fault = KW_FAULT_UNKNOWN_APPLIED; /* one renewal fails, the next ones do not */
+    self->plan.fault = KW_FAULT_UNKNOWN_APPLIED; /* one fails, the next ones do not */
     self->plan.fail_at = 2;
-    while (!kw_deadline_passed(end_of_lease)) {
-        if (self->plan.failed == 1 && end_of_lease == KW_DEADLINE_NONE)
-            end_of_lease = kw_deadline_in_ms(1600);
+    for (int i = 0; i < 10; i++) {
+        bed_pass_all_ms(self, LEASE_MS / 3 + 100);
+        settle(self);
         g_assert_cmpint(worker_of(next(self, 0)), ==, worker);
-        g_usleep(2000);
-        uv_run(kw_loop_uv(self->loop), UV_RUN_NOWAIT);
     }
     g_assert_cmpuint(self->plan.failed, ==, 1);
     end(self);
-    bed_inject_clock();
 }
 
 /* Somebody takes the number over. What was stored as given out stays behind; the loser takes another number.
@@ -225,31 +228,18 @@ test_renews(void)
 static void
 test_taken_over(void)
 {
-    kw_clock_inject(NULL, NULL);
-    bed *self = start("sequences: {lease: 150ms}\n", SNOWFLAKE);
+    bed *self = start(LEASE, SNOWFLAKE);
     g_assert_true(bed_open(self, 0));
     int64_t lost = kw_counters_read(KW_FIGURE_worker_leases_lost);
     int64_t worker = worker_of(next(self, 0));
-    char row[32], state[64];
-    kw_cell cell = {.family = KW_BYTES_LITERAL("n"), .qualifier = KW_BYTES_LITERAL("lease")};
-    snprintf(row, sizeof row, "worker/10/%04d", (int)worker);
-    snprintf(state, sizeof state, "thief %" G_GINT64_FORMAT, (gint64)(kw_clock_wall_ms() + 1000000));
-    cell.value = kw_bytes_of_text(state);
-    kw_write write = {.kind = KW_WRITE_PUT,
-                      .table = KW_BYTES_LITERAL("keyway_sequences"),
-                      .row = kw_bytes_of_text(row),
-                      .cells = &cell,
-                      .cells_count = 1,
-                      .timestamp = KW_TIMESTAMP_NONE,
-                      .deadline = KW_DEADLINE_NONE};
-    bed_write(self, &write);
+    set_lease(self, worker, "thief", bed_wall_ms + 1000000);
+    bed_pass_all_ms(self, LEASE_MS / 2);
     while (kw_counters_read(KW_FIGURE_worker_leases_lost) == lost)
         uv_run(kw_loop_uv(self->loop), UV_RUN_ONCE);
     settle(self);
     g_assert_cmpint(worker_of(next(self, 0)), !=, worker);
     g_assert_cmpint(kw_counters_read(KW_FIGURE_worker_leases), ==, 1);
     end(self);
-    bed_inject_clock();
 }
 
 /* A gateway that died: its number is free when its lease is long over, and what it gave out stays behind. */
