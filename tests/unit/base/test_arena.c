@@ -3,15 +3,14 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "support/seed.h"
 
 #include <string.h>
 
 static void
 pieces_are_aligned_and_apart(void)
 {
-    uint64_t seed = kw_random_u64();
-    g_test_message("seed %" G_GUINT64_FORMAT, (guint64)seed);
-    kw_random_inject(seed);
+    kw_random_inject(test_seed());
     g_autoptr(kw_arena) arena = kw_arena_new();
     enum { COUNT = 4000 };
     static uint8_t *pieces[COUNT];

@@ -2,6 +2,7 @@
 #include "base/bytes.h"
 
 #include "base/clock.h"
+#include "support/seed.h"
 
 #include <glib.h>
 
@@ -52,9 +53,7 @@ equal_bytes_have_equal_hashes(void)
 static void
 a_buffer_holds_what_was_appended(void)
 {
-    uint64_t seed = kw_random_u64();
-    g_test_message("seed %" G_GUINT64_FORMAT, (guint64)seed);
-    kw_random_inject(seed);
+    kw_random_inject(test_seed());
     g_autoptr(GByteArray) expected = g_byte_array_new();
     kw_buffer buffer = KW_BUFFER_EMPTY;
     for (int i = 0; i < 3000; i++) {

@@ -1,5 +1,6 @@
 /* Deadlines on an injected clock; randomness that repeats when it is told to. */
 #include "base/clock.h"
+#include "support/seed.h"
 
 #include <glib.h>
 
@@ -90,9 +91,7 @@ randomness_repeats_when_told(void)
 static void
 bits_are_even(void)
 {
-    uint64_t seed = kw_random_u64();
-    g_test_message("seed %" G_GUINT64_FORMAT, (guint64)seed);
-    kw_random_inject(seed);
+    kw_random_inject(test_seed());
     int set[64] = {0};
     for (int i = 0; i < 20000; i++) {
         uint64_t number = kw_random_u64();

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "support/seed.h"
 
 #include <glib.h>
 #include <string.h>
@@ -60,9 +61,7 @@ steps_rise(void)
 static void
 a_value_goes_to_its_step(void)
 {
-    uint64_t seed = kw_random_u64();
-    g_test_message("seed %" G_GUINT64_FORMAT, (guint64)seed);
-    kw_random_inject(seed);
+    kw_random_inject(test_seed());
     uint64_t last = kw_histogram_step_us(KW_HISTOGRAM_STEPS - 1);
     for (int i = 0; i < 20000; i++) {
         uint64_t value = i < 3000 ? (uint64_t)i : kw_random_u64() >> (kw_random_u64() % 40 + 24);

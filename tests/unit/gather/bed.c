@@ -1,14 +1,10 @@
 #include "bed.h"
-
-#include <stdlib.h>
+#include "support/seed.h"
 
 void
 bed_seed(void)
 {
-    const char *given = g_getenv("KW_SEED");
-    uint64_t seed = given ? strtoull(given, NULL, 10) : kw_random_u64() % 1000000;
-    g_test_message("KW_SEED=%lu", (unsigned long)seed);
-    kw_random_inject(seed);
+    kw_random_inject(test_seed());
 }
 
 uint32_t

@@ -2,6 +2,7 @@
 #include "gather/tree.h"
 
 #include "base/clock.h"
+#include "support/seed.h"
 
 #include <glib.h>
 
@@ -66,9 +67,7 @@ check_merge(uint32_t leaves, uint32_t per_leaf, uint32_t different)
 static void
 test_sort(void)
 {
-    uint64_t seed = kw_random_u64() % 1000000;
-    g_test_message("seed %lu", (unsigned long)seed);
-    kw_random_inject(seed);
+    kw_random_inject(test_seed());
     for (uint32_t leaves = 1; leaves < 40; leaves++) {
         for (int direction = 0; direction < 2; direction++) {
             reversed_now = direction;

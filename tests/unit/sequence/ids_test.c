@@ -3,6 +3,7 @@
 #include "sequence/block.h"
 #include "sequence/snowflake.h"
 #include "sequence/unique.h"
+#include "support/seed.h"
 
 #include <glib.h>
 #include <string.h>
@@ -147,9 +148,7 @@ test_standard(void)
 static void
 test_ticks(void)
 {
-    guint32 seed = g_random_int();
-    g_test_message("seed %u", seed);
-    g_autoptr(GRand) dice = g_rand_new_with_seed(seed);
+    g_autoptr(GRand) dice = g_rand_new_with_seed((guint32)test_seed());
     kw_snowflake_form form = kw_snowflake_form_of(false);
     kw_ticks ticks = {100, UINT32_C(1) << form.sequence_bits};
     int64_t now = 100, last_tick = 100, last_sequence = 0, refused = 0;

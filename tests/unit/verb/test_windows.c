@@ -3,6 +3,7 @@
  */
 #include "desk.h"
 
+#include "support/seed.h"
 #include "verb/scan.h"
 
 #include <stdlib.h>
@@ -271,10 +272,7 @@ int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    const char *given = g_getenv("KW_SEED");
-    uint64_t seed = given ? strtoull(given, NULL, 10) : kw_random_u64() % 1000000;
-    g_test_message("KW_SEED=%lu", (unsigned long)seed);
-    kw_random_inject(seed);
+    kw_random_inject(test_seed());
     g_test_add_func("/verb/windows/pages", test_pages);
     g_test_add_func("/verb/windows/limit", test_limit);
     g_test_add_func("/verb/windows/cost", test_cost);

@@ -9,16 +9,23 @@ static const kw_wire_form forms[] = {
     {KW_WIRE_BINARY, false}, {KW_WIRE_COMPACT, false}, {KW_WIRE_BINARY, true}, {KW_WIRE_COMPACT, true}};
 
 #define LIMIT ((size_t)1 << 20)
+#define MESSAGE_MOST 4096 /* read byte by byte, and copied each time */
 
+/* A random one that is not too long. */
 static void
 append_message(kw_buffer *out, kw_wire_form form, test_random *random, kw_arena *arena)
 {
-    kw_api_Data_putMany_args args;
-    test_value_fill(&kw_api_Data_putMany_args_wire, random, 4, arena, &args);
-    size_t mark = kw_wire_frame_begin(out, form);
-    kw_wire_message_encode(out, form.protocol, KW_BYTES_LITERAL("putMany"), KW_WIRE_CALL, (int32_t)out->size);
-    kw_wire_struct_encode(out, form.protocol, &kw_api_Data_putMany_args_wire, &args);
-    kw_wire_frame_end(out, form, mark);
+    size_t before = out->size;
+    do {
+        kw_api_Data_putMany_args args;
+        out->size = before;
+        test_value_fill(&kw_api_Data_putMany_args_wire, random, 4, arena, &args);
+        size_t mark = kw_wire_frame_begin(out, form);
+        kw_wire_message_encode(out, form.protocol, KW_BYTES_LITERAL("putMany"), KW_WIRE_CALL,
+                               (int32_t)before);
+        kw_wire_struct_encode(out, form.protocol, &kw_api_Data_putMany_args_wire, &args);
+        kw_wire_frame_end(out, form, mark);
+    } while (out->size - before > MESSAGE_MOST);
 }
 
 /* Reads all messages, giving the reader `step` more bytes at a time; checks each against `ends`. */
