@@ -39,7 +39,7 @@ void bed_turn(bed *in, int64_t ms);
 /* Turns the loop until the condition holds. */
 #define BED_UNTIL(in, condition)                                                                             \
     do {                                                                                                     \
-        for (int turns = 0; turns < 6000 && !(condition); turns++)                                          \
+        for (int turns = 0; turns < 6000 && !(condition); turns++)                                           \
             bed_turn((in), 10);                                                                              \
         g_assert_true(condition);                                                                            \
     } while (0)
