@@ -170,8 +170,8 @@ class Bits(Clock):
         words = ", ".join(f"{name} {bits}" for name, bits in parts)
         more = f", epoch: {epoch}" if epoch else ""
         first = next(name for name, _ in parts if not name.startswith(("zero", "constant")))
-        super().__init__(f"bits: {{of: {field.name}, parts: [{words}]{more}}}", field, [one.name for one in numbers],
-                         direction=1 if first in ("ms", "seconds") else 0)
+        inside = [name for name, _ in parts if name in [one.name for one in numbers]]  # as they stand in the key
+        super().__init__(f"bits: {{of: {field.name}, parts: [{words}]{more}}}", field, inside, direction=1 if first in ("ms", "seconds") else 0)
         self.total = sum(bits for _, bits in parts)
         self.limits = {one.name: 2**one.fit for one in numbers}
         names = [name for name, _ in parts]
