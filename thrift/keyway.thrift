@@ -130,7 +130,8 @@ enum CompareOp {
 }
 
 /** Stored value of `field` compared with `value`, in the order of the stored bytes. Without a
- *  value: EQUAL asks that the field is absent, NOT_EQUAL that it is there. */
+ *  value: EQUAL asks that the field is absent, NOT_EQUAL that it is there. As in HBase, an empty stored
+ *  value (a text of no characters) counts as absent. */
 struct Condition {
   /** A field, or an entry of a map as in `followed.bob`. */
   1: required string field,
@@ -161,7 +162,8 @@ struct Query {
   3: optional map<string, list<Value>> bound_any,
   /** One range, on the field behind the bound ones. */
   4: optional Range range,
-  /** Order of the first field that is not bound; the path's own order when left out. */
+  /** Order of the first field of the path's rule that is not bound (keyway-policy(5), "The order of answers"); the path's own
+   *  order when left out. */
   5: optional Order order,
   /** Name of the path to use; the gateway chooses when left out. */
   6: optional string path,
@@ -452,10 +454,12 @@ service Data {
   /** The record with these key fields. */
   Found get(1: string table, 2: Record key, 3: list<string> columns, 4: Options options) throws (1: KeywayError failure),
   list<Found> getMany(1: string table, 2: list<Record> keys, 3: list<string> columns, 4: Options options) throws (1: KeywayError failure),
-  /** Removes the record, or only the named fields (but no whole map) and entries when there are any. */
+  /** Removes the record, or only the named fields (but no whole map) and entries when there are any. A record without
+   *  a stored field that is left is gone, unless its table names a marker. */
   Written remove(1: string table, 2: Record key, 3: list<string> columns, 4: Options options) throws (1: KeywayError failure),
   list<Written> removeMany(1: string table, 2: list<Record> keys, 3: list<string> columns, 4: Options options) throws (1: KeywayError failure),
-  /** Adds to integer fields and entries; answers their new values. Never retried by the gateway. */
+  /** Adds to integer fields and entries; answers their new values. Never retried by the gateway. Like putIf and
+   *  compareAndPut not for tables with further paths that hold records. */
   Record increment(1: string table, 2: Record key, 3: map<string, i64> amounts, 4: Options options) throws (1: KeywayError failure),
   /** Writes the record if the stored one meets the condition; answers whether it did. */
   bool putIf(1: string table, 2: Record record, 3: Condition condition, 4: Options options) throws (1: KeywayError failure),

@@ -367,12 +367,27 @@ has_order(const kw_sketch *sketch)
     return !sketch->blurred && (sketch->listed || sketch->stop != KW_STOP_UNORDERED);
 }
 
+/* When no field is left open, rows come by row key; which way is up, the first field with several values
+ * tells. */
+static bool
+falls_by_lists(const kw_sketch *sketch, const kw_terms *terms)
+{
+    bool closed = (sketch->stop == KW_STOP_COMPLETE || sketch->stop == KW_STOP_TRIVIAL) && !sketch->listed;
+    for (size_t index = 0; closed && index < kw_layout_component_count(sketch->layout); index++) {
+        const kw_component *component = kw_layout_component(sketch->layout, index);
+        if (component->field >= 0 && terms->bounds[component->field].count > 1)
+            return component->direction < 0;
+    }
+    return false;
+}
+
 static void
-settle_order(kw_sketch *sketch, kw_order order, kw_arena *arena)
+settle_order(kw_sketch *sketch, const kw_terms *terms, kw_order order, kw_arena *arena)
 {
     sketch->eligible = order == KW_ORDER_PATH || has_order(sketch);
     bool ordered = sketch->stop == KW_STOP_RANGE || sketch->stop == KW_STOP_ORDERED;
-    bool against = !ordered ? order == KW_ORDER_DESCENDING
+    kw_order backwards = falls_by_lists(sketch, terms) ? KW_ORDER_ASCENDING : KW_ORDER_DESCENDING;
+    bool against = !ordered ? order == backwards
                             : (order == KW_ORDER_DESCENDING && sketch->direction > 0) ||
                                   (order == KW_ORDER_ASCENDING && sketch->direction < 0);
     sketch->reversed = sketch->eligible && against;
@@ -410,7 +425,7 @@ kw_sketch_make(const kw_terms *terms, const kw_path *path, kw_order order, kw_ar
     sketch.foreign = has_foreign(&sketch);
     sketch.ranges = count_ranges(&sketch, terms, arena);
     settle_window(&sketch, terms);
-    settle_order(&sketch, order, arena);
+    settle_order(&sketch, terms, order, arena);
     *ret_sketch = sketch;
 }
 

@@ -171,6 +171,11 @@ class Methods:
         self.assertEqual((page.rows_scanned, page.cursor), (1, None))
         page = self.data.latest(Query(table="events", bound=record(id=self.me), order=Order.ASCENDING))
         self.assertEqual([plain(row)["ts"] for row in page.rows], [0])
+        # A list of times, which stand in descending order: the latest is the greatest all the same.
+        some = {"ts": [value(0), value(2), value(1)]}
+        for order, first in ((None, 2), (Order.DESCENDING, 2), (Order.ASCENDING, 0)):
+            page = self.data.latest(Query(table="events", bound=record(id=self.me), bound_any=some, order=order))
+            self.assertEqual(plain(page.rows[0])["ts"], first)
         self.assertEqual(self.data.latest(Query(table="events", bound=record(id=self.me + "?"))).rows, [])
         self.refused(Code.INVALID, "limit", self.data.latest, Query(table="events", bound=record(id="a"), limit=2))
 

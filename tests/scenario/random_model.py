@@ -132,6 +132,12 @@ class Question:
         below = high is None or (held <= rank(high) if high_in else held < rank(high))
         return above and below
 
+    def possible(self, field):
+        """Of the values that the field is bound to."""
+        asked = Question(self.table)
+        asked.range = self.range if self.range and self.range[0] == field else None
+        return {canonical(one) for one in self.bounds().get(field, []) if asked.matches({field: one})}
+
     def shown(self, record):
         """What a row of the answer has of the record."""
         if self.columns is None or not self.columns:
@@ -159,12 +165,19 @@ class Question:
                 return None
         return by_key
 
+    def key_direction(self, path):
+        """When all is bound: which way the first of the fields with several values stands in row keys."""
+        for piece in path.pieces:
+            if piece.kind in ("field", "enum") and len(self.possible(piece.field)) > 1:
+                return -1 if piece.kind == "field" and piece.direction < 0 else 1
+        return 1
+
     def descends(self, path):
         """Is the answer in falling order of the bytes that order it?"""
         ordered = self.order_in(path)
         if self.order is None or ordered is None:
             return False
-        direction = path.pieces[ordered[1]].direction if ordered[0] == "field" else 1
+        direction = path.pieces[ordered[1]].direction if ordered[0] == "field" else self.key_direction(path)
         return (self.order == "DESC") == (direction > 0)
 
 

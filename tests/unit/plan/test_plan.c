@@ -59,6 +59,11 @@ test_order_events(void)
         {"id=a ts=3,1,2,3", "primary: <0ca\\x00\\x7F\\xFC> <0ca\\x00\\x7F\\xFD> <0ca\\x00\\x7F\\xFE>"},
         {"id=a ts=1,2,3 ts>=2 ts<3", "primary: <0ca\\x00\\x7F\\xFD>"},
         {"id=a ts=1,2 ts>2", "primary:"},
+        /* Times fall as the keys rise. */
+        {"id=a ts=1,4", "primary: <0ca\\x00\\x7F\\xFB> <0ca\\x00\\x7F\\xFE>"},
+        {"id=a ts=1,4 order=desc", "primary: <0ca\\x00\\x7F\\xFB> <0ca\\x00\\x7F\\xFE>"},
+        {"id=a ts=1,4 order=asc", "primary: <0ca\\x00\\x7F\\xFB> <0ca\\x00\\x7F\\xFE> backwards"},
+        {"id=a ts=1 order=asc", "primary: <0ca\\x00\\x7F\\xFE>"},
         {"ts>=1 ts<3",
          "by_time: [0\\x80\\x01,0\\x80\\x03) [1\\x80\\x01,1\\x80\\x03) [2\\x80\\x01,2\\x80\\x03) "
          "[3\\x80\\x01,3\\x80\\x03)"},

@@ -10,6 +10,7 @@
  * question
  */
 #include "plan/plan.h"
+#include "plan/terms.h"
 #include "rule/component.h"
 #include "rule/policies.h"
 #include "rule/random_rules.h"
@@ -449,6 +450,22 @@ step_between(const kw_component *component, int field, const kw_record *before, 
     return in_one_cell(component, a.number, b.number, arena) ? 0 : kw_value_compare(a, b);
 }
 
+/* When every field is bound, rows come by row key: which way is up, the first field with several values
+ * tells. */
+static int
+key_direction(const kw_test_world *world, const kw_plan *plan)
+{
+    const kw_terms *terms = NULL;
+    kw_error error = KW_ERROR_NONE;
+    g_assert_true(kw_terms_make(plan->question, world->arena, &terms, &error));
+    for (size_t index = 0; index < kw_layout_component_count(plan->layout); index++) {
+        const kw_component *component = kw_layout_component(plan->layout, index);
+        if (component->field >= 0 && terms->bounds[component->field].count > 1)
+            return component->direction < 0 ? -1 : 1;
+    }
+    return 1;
+}
+
 static void
 check_order(const kw_test_world *world, const kw_plan *plan, const kw_test_row *rows, size_t count)
 {
@@ -462,6 +479,8 @@ check_order(const kw_test_world *world, const kw_plan *plan, const kw_test_row *
                                              : -1;
     if (order == KW_ORDER_PATH)
         g_assert_false(plan->reversed);
+    else if (!component)
+        sign *= key_direction(world, plan);
     bool within = clock && field != component->field; /* of one moment only, unless an order is asked */
     if (order == KW_ORDER_PATH && (!reached || sign == 0 || within))
         return;
