@@ -73,6 +73,8 @@ struct kw_hbase_pool {
     double budget;
     uint32_t ready;         /* channels READY or RETIRED */
     uint64_t down_since_ns; /* while ready == 0 */
+    uint64_t ticked_ns;     /* the last tick */
+    bool late;              /* it came late */
     uint64_t logged_ns;     /* the last HBase error that was logged */
     uint32_t not_logged;
     bool closing;

@@ -2,6 +2,7 @@
 #include "fixture.h"
 
 #include "base/log.h"
+#include "store/hbase/hbase_store.h"
 
 const kw_wire_form fixture_forms[4] = {
     {KW_WIRE_BINARY, false}, {KW_WIRE_BINARY, true}, {KW_WIRE_COMPACT, false}, {KW_WIRE_COMPACT, true}};
@@ -25,6 +26,13 @@ void
 fixture_open(fixture *on, const kw_model_hbase *settings)
 {
     bed_open(&on->bed, settings);
+}
+
+void
+fixture_open_quiet(fixture *on, const kw_model_hbase *settings)
+{
+    fixture_open(on, settings);
+    atomic_store(&((kw_hbase_store *)on->bed.store)->clock.measuring, true);
 }
 
 void

@@ -1,9 +1,11 @@
 /* Calls, channels and servers when servers are slow, silent, gone, or many: deadlines, patience, balance, and
  * what is open when. Each test is one misbehaviour of thrift2_fake. */
 #include "fixture.h"
-#include "store/hbase/hbase_store.h"
+#include "store/hbase/door.h"
 
 #include "base/thread.h"
+
+#include <poll.h>
 
 /* --- when all is well ------------------------------------------------------------------------- */
 
@@ -237,6 +239,46 @@ test_ping(void)
     g_assert_cmpuint(kw_clock_mono_ns() - start, >, 2 * UINT64_C(250000000)); /* not one behind the other */
     g_assert_cmpuint(thrift2_fake_live(on.fakes[0]), ==, thrift2_fake_connections(on.fakes[0]));
     fixture_stop(&on);
+}
+
+/* Sends the ping of an idle channel, and leaves its answer in the socket. */
+static kw_hbase_channel *
+ping_and_stop(fixture *on)
+{
+    kw_hbase_channel *channel = kw_hbase_door_of(on->bed.door)->pool.servers[0].channels.head->data;
+    struct pollfd reply = {.events = POLLIN};
+    for (uint32_t pings = 0; !channel->ping_sent_ns; g_usleep(1000)) {
+        if (thrift2_fake_pings(on->fakes[0]) != pings)
+            time_travel_ns += UINT64_C(21000000000); /* the one before was answered at once */
+        pings = thrift2_fake_pings(on->fakes[0]);
+        uv_run(kw_loop_uv(on->bed.loop), UV_RUN_NOWAIT);
+    }
+    uv_fileno((uv_handle_t *)&channel->tcp, &reply.fd);
+    g_assert_cmpint(poll(&reply, 1, 60000), ==, 1);
+    return channel;
+}
+
+/* The loop stands still for longer than a server may be silent, with a ping under way: its answer is there
+ * when the loop goes on, and counts. */
+static void
+test_pause_is_not_silence(void)
+{
+    kw_clock_inject(NULL, travelled_mono_ns);
+    fixture on;
+    kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
+    settings.channels = 1;
+    fixture_open_quiet(&on, &settings);
+    bed_await_ready(&on.bed);
+    const kw_hbase_channel *channel = ping_and_stop(&on);
+    g_usleep(2 * KW_HBASE_TICK_MS * 1000); /* the next tick is due, before anything is read */
+    time_travel_ns += UINT64_C(61000000000);
+    bed_turn(&on.bed, 10);
+    g_assert_cmpint(channel->state, ==, KW_HBASE_READY);
+    g_assert_cmpuint(channel->ping_sent_ns, ==, 0);
+    fixture_ok(fixture_put(&on, "r", UNSTAMPED, 60000));
+    g_assert_cmpuint(thrift2_fake_connections(on.fakes[0]), ==, 1);
+    fixture_stop(&on);
+    kw_clock_inject(NULL, NULL);
 }
 
 /* --- many calls at once ----------------------------------------------------------------------- */
@@ -545,6 +587,7 @@ main(int argc, char **argv)
     g_test_add_func("/hbase/pool/waits-for-server", test_waits_for_server);
     g_test_add_func("/hbase/pool/patience", test_patience);
     g_test_add_func("/hbase/pool/ping", test_ping);
+    g_test_add_func("/hbase/pool/pause-is-not-silence", test_pause_is_not_silence);
     g_test_add_func("/hbase/pool/balance", test_balance);
     g_test_add_func("/hbase/pool/opens-one-by-one", test_opens_one_by_one);
     g_test_add_func("/hbase/pool/pipeline", test_pipeline);

@@ -1,7 +1,6 @@
 /* What becomes of a call whose answer is not what it must be: out of step, cut off, an exception, an error of
  * HBase. Who is sent again, who is not, and what the caller hears. */
 #include "fixture.h"
-#include "store/hbase/hbase_store.h"
 
 #include "base/counters.h"
 
@@ -226,24 +225,15 @@ check_counted(int64_t before[4], int64_t all, int64_t reads, int64_t writes, int
     }
 }
 
-/* The heartbeat of the clock and the probe of the filters behind it are calls, too, and come when they like:
- * the door takes it that another one does that. */
-static void
-start_without_own_calls(fixture *on)
-{
-    kw_model_hbase settings = fixture_init(on, 1, FRAMED_COMPACT);
-    fixture_open(on, &settings);
-    atomic_store(&((kw_hbase_store *)on->bed.store)->clock.measuring, true);
-    bed_await_ready(&on->bed);
-}
-
 /* Every call that left counts once, the same one sent again counts again, and pings do not. */
 static void
 test_calls_are_counted(void)
 {
     fixture on;
     int64_t before[4];
-    start_without_own_calls(&on);
+    kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
+    fixture_open_quiet(&on, &settings);
+    bed_await_ready(&on.bed);
     thrift2_fake_set_row(on.fakes[0], "r", "v");
     for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++)
         before[i] = kw_counters_read(kinds[i]);
