@@ -1,6 +1,8 @@
 /* HBase's texts and what a caller gets to read: code, certainty, and never a class name or a stack. */
 #include "store/hbase/failure.h"
 
+#include "support/seeded.h"
+
 #include <string.h>
 
 #define TABLE KW_BYTES_LITERAL("ns:orders")
@@ -119,7 +121,7 @@ test_scanner(void)
 static void
 test_any_text(void)
 {
-    guint32 seed = g_random_int();
+    guint32 seed = (guint32)g_test_rand_int();
     g_test_message("seed %u", seed);
     g_autoptr(GRand) random = g_rand_new_with_seed(seed);
     for (int round = 0; round < 20000; round++) {
@@ -138,7 +140,7 @@ test_any_text(void)
 int
 main(int argc, char **argv)
 {
-    g_test_init(&argc, &argv, NULL);
+    seeded_init(&argc, &argv);
     g_test_add_func("/hbase/failure/known", test_known);
     g_test_add_func("/hbase/failure/default-namespace", test_default_namespace);
     g_test_add_func("/hbase/failure/exceptions", test_exceptions);

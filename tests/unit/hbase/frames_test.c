@@ -2,6 +2,7 @@
  * one frame. */
 #include "store/hbase/frames.h"
 
+#include "support/seeded.h"
 #include "thrift/hbase2_wire.h"
 
 #include <glib.h>
@@ -62,7 +63,7 @@ check(kw_wire_protocol protocol, kw_bytes *keys, uint32_t count)
 static void
 test_cut(void)
 {
-    guint32 seed = g_random_int();
+    guint32 seed = (guint32)g_test_rand_int();
     g_test_message("seed %u", seed);
     g_autoptr(GRand) random = g_rand_new_with_seed(seed);
     static uint8_t bytes[KEYS][20000];
@@ -84,7 +85,7 @@ test_cut(void)
 int
 main(int argc, char **argv)
 {
-    g_test_init(&argc, &argv, NULL);
+    seeded_init(&argc, &argv);
     g_test_add_func("/hbase/frames/cut", test_cut);
     return g_test_run();
 }

@@ -2,6 +2,8 @@
  * rows that come out are those of a sort and a filter. */
 #include "store/hbase/range.h"
 
+#include "support/seeded.h"
+
 #include <glib.h>
 #include <stdlib.h>
 
@@ -125,7 +127,7 @@ check_range(const key_set *model, GRand *random, const kw_run_spec *spec)
 static void
 test_brute_force(void)
 {
-    guint32 seed = g_random_int();
+    guint32 seed = (guint32)g_test_rand_int();
     g_test_message("seed %u", seed);
     g_autoptr(GRand) random = g_rand_new_with_seed(seed);
     for (int round = 0; round < 300; round++) {
@@ -164,7 +166,7 @@ test_longest_key(void)
 int
 main(int argc, char **argv)
 {
-    g_test_init(&argc, &argv, NULL);
+    seeded_init(&argc, &argv);
     g_test_add_func("/hbase/range/brute-force", test_brute_force);
     g_test_add_func("/hbase/range/longest-key", test_longest_key);
     return g_test_run();
