@@ -79,6 +79,36 @@ lacks_end(const kw_terms *terms, const kw_sketch *sketches, size_t count)
     return false;
 }
 
+/* A clock that a range with both ends would bring into the order of time, and has not got one; NULL: none. */
+static const kw_component *
+clock_without_range(const kw_sketch *sketch, const kw_terms *terms)
+{
+    const kw_span *span = &terms->span;
+    for (size_t index = sketch->used; index < kw_layout_component_count(sketch->layout); index++) {
+        const kw_component *component = kw_layout_component(sketch->layout, index);
+        bool ranged = component->clock == span->field && span->from.kind != KW_VALUE_NONE &&
+                      span->to.kind != KW_VALUE_NONE;
+        if (component->clock >= 0)
+            return ranged || terms->bounds[component->clock].count > 0 ? NULL : component;
+        if (component->field >= 0 && !component->buckets)
+            return NULL;
+    }
+    return NULL;
+}
+
+const char *
+kw_refusal_tell_disorder(const kw_sketch *sketch, const kw_terms *terms, kw_arena *arena)
+{
+    const kw_component *clock = clock_without_range(sketch, terms);
+    if (clock)
+        return kw_arena_printf(
+            arena, "path %s has %s, which is in the order of time within a range of %s with both ends",
+            sketch->path->name, clock->text, terms->table->fields[clock->clock].name);
+    size_t last = kw_layout_component_count(sketch->layout) - 1;
+    return kw_arena_printf(arena, "path %s goes on with %s, which is in no order", sketch->path->name,
+                           kw_layout_component_text(sketch->layout, MIN(sketch->used, last)));
+}
+
 bool
 kw_refuse_whole_table(const kw_terms *terms, const kw_sketch *sketches, size_t count, kw_arena *arena,
                       kw_error *ret_error)

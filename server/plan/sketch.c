@@ -1,6 +1,8 @@
 /* See sketch.h. */
 #include "plan/sketch.h"
 
+#include "plan/refusal.h"
+
 static bool
 is_bound(const kw_terms *terms, int field)
 {
@@ -398,10 +400,7 @@ settle_order(kw_sketch *sketch, const kw_terms *terms, kw_order order, kw_arena 
                           ? order == KW_ORDER_DESCENDING
                           : (sketch->direction > 0) == sketch->reversed;
     if (!sketch->eligible)
-        sketch->why_not = kw_arena_printf(
-            arena, "path %s goes on with %s, which is in no order", sketch->path->name,
-            kw_layout_component_text(sketch->layout,
-                                     MIN(sketch->used, kw_layout_component_count(sketch->layout) - 1)));
+        sketch->why_not = kw_refusal_tell_disorder(sketch, terms, arena);
 }
 
 void

@@ -184,6 +184,19 @@ test_only_enums(void)
 }
 
 static void
+test_disorder(void)
+{
+    static const kw_test_case cases[] = {
+        {"full order=desc", "INVALID: table t: this question cannot be answered in descending order: path "
+                            "primary has calendar(ts: DDD yyyy in UTC "
+                            "as text), which is in the order of time within a range of ts with both ends"},
+    };
+    CHECK_CASES("    fields: {ts: {type: timestamp, column: 'd:ts'}, host: string}\n    key:\n      "
+                "- calendar: {of: ts, parts: [DDD, yyyy]}\n      - field: host\n",
+                cases);
+}
+
+static void
 test_enums(void)
 {
     static const kw_test_case cases[] = {
@@ -471,6 +484,7 @@ main(int argc, char **argv)
     g_test_add_func("/plan/ring", test_ring);
     g_test_add_func("/plan/raw_in_the_middle", test_raw_in_the_middle);
     g_test_add_func("/plan/enums", test_enums);
+    g_test_add_func("/plan/disorder", test_disorder);
     g_test_add_func("/plan/only_enums", test_only_enums);
     g_test_add_func("/plan/pruning", test_pruning);
     g_test_add_func("/plan/notes", test_notes);
