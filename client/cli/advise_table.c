@@ -104,12 +104,19 @@ path_row(kw_output *output, const kw_advise_view *view, const kw_advised_path *p
     kw_output_row(output, cells);
 }
 
+/* Before a window's name. */
+static const char *
+article(const char *window)
+{
+    return g_ascii_isdigit(*window) ? "" : *window == 'h' ? "an " : "a ";
+}
+
 static bool
 print_paths(const kw_cli *cli, const kw_advise_view *view)
 {
     g_autofree char *window = kw_advise_window(view->advice);
-    g_autofree char *hottest = g_strdup_printf("hottest in a %s", window);
-    g_autofree char *used = g_strdup_printf("used in a %s", window);
+    g_autofree char *hottest = g_strdup_printf("hottest in %s%s", article(window), window);
+    g_autofree char *used = g_strdup_printf("used in %s%s", article(window), window);
     const kw_column columns[] = {{.name = "candidate"},
                                  {.name = "path"},
                                  {.name = "records", .right = true},
@@ -186,8 +193,8 @@ kw_advise_print_tables(const kw_cli *cli, const kw_advise_view *view)
 {
     g_autofree char *window = kw_advise_window(view->advice);
 
-    printf("table %s: %u records, %u questions; a window is a %s%s%s\n\n", view->table, view->records,
-           view->questions->len, window, view->advice->time_field == NULL ? "" : " of ",
+    printf("table %s: %u records, %u questions; a window is %s%s%s%s\n\n", view->table, view->records,
+           view->questions->len, article(window), window, view->advice->time_field == NULL ? "" : " of ",
            view->advice->time_field == NULL ? "" : view->advice->time_field);
     if (!print_paths(cli, view) || !print_questions(cli, view))
         return false;

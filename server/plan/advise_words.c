@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <string.h>
 
 /* Below this the difference of two figures is not worth a word. */
 #define NOTABLE 1.25
@@ -53,6 +54,13 @@ window_name(const kw_advice *advice, kw_arena *arena)
     g_assert_not_reached();
 }
 
+/* Before a window's name. */
+static const char *
+article(const char *window)
+{
+    return g_ascii_isdigit(*window) ? "" : *window == 'h' ? "an " : "a ";
+}
+
 /* --- one path ---------------------------------------------------------------------------------------- */
 
 /* What the hottest of so many places may get by chance, as a multiple of the mean. */
@@ -63,18 +71,27 @@ chance(size_t records, size_t places)
     return 1 + 1.5 * sqrt(2 * log((double)places) / MAX(mean, 0.1));
 }
 
+/* More buckets are empty than chance leaves. */
+static bool
+misses_buckets(size_t records, const kw_spread *spread)
+{
+    double places = (double)spread->places, empty = (double)(spread->places - spread->reached);
+    return empty > 0 && empty > 2 * places * exp(-(double)records / places) + (spread->places > 64 ? 3 : 0);
+}
+
 static void
 say_buckets(texts *to, const char *who, const kw_advised_path *path)
 {
     const kw_spread *spread = &path->buckets;
     if (!path->bucket || path->records < 4 * spread->places)
         return;
-    if (spread->reached < spread->places)
-        say(to,
-            "%s: %s reaches only %zu of %zu buckets, the hottest with %.1f x the mean: its values do not "
-            "suit "
-            "this rule; a salt that names no algorithm spreads them evenly",
-            who, path->bucket, spread->reached, spread->places, spread->hottest_to_mean);
+    if (misses_buckets(path->records, spread))
+        say(to, "%s: %s reaches only %zu of %zu buckets, the hottest with %.1f x the mean: %s", who,
+            path->bucket, spread->reached, spread->places, spread->hottest_to_mean,
+            strstr(path->bucket, "xxh64")
+                ? "its fields have too few different values in the sample; let a field with more of them "
+                  "decide, too"
+                : "its values do not suit this rule; a salt that names no algorithm spreads them evenly");
     else if (spread->hottest_to_mean > MAX(1.2, chance(path->records, spread->places)))
         say(to, "%s: %s reaches all %zu buckets unevenly: the hottest gets %.1f x the mean", who,
             path->bucket, spread->places, spread->hottest_to_mean);
@@ -91,15 +108,16 @@ say_regions(texts *to, const char *who, const kw_advised_path *path, const char 
         return;
     if (spread->window_places < 1.5)
         say(to,
-            "%s: in a typical %s, %.0f %% of the writes go to one of %zu regions: the table takes no more "
+            "%s: in a typical %s%s, %.0f %% of the writes go to one of %zu regions: the table takes no more "
             "writes than one region server does",
-            who, window, 100 * spread->window_share, spread->places);
-    else if (spread->window_places < 0.5 * (double)spread->places)
-        say(to, "%s: the writes of a %s go to about %.1f of %zu regions", who, window, spread->window_places,
+            who, g_ascii_isdigit(*window) ? "stretch of " : "", window, 100 * spread->window_share,
             spread->places);
-    else
-        say(to, "%s: the writes of a %s spread over the regions (as over %.1f even ones of %zu)", who, window,
+    else if (spread->window_places < 0.5 * (double)spread->places)
+        say(to, "%s: the writes of %s%s go to about %.1f of %zu regions", who, article(window), window,
             spread->window_places, spread->places);
+    else
+        say(to, "%s: the writes of %s%s spread over the regions (as over %.1f even ones of %zu)", who,
+            article(window), window, spread->window_places, spread->places);
 }
 
 static void
@@ -170,8 +188,8 @@ compare_writes(comparison *to, const kw_spread *spread, const kw_spread *base, c
     bool better = spread->window_places > base->window_places * NOTABLE;
     if (better || base->window_places > spread->window_places * NOTABLE)
         say(better ? &to->gains : &to->prices,
-            "the writes of a %s go to %.1f regions instead of %.1f (hottest %.0f %% instead of %.0f %%)",
-            window, spread->window_places, base->window_places, 100 * spread->window_share,
+            "the writes of %s%s go to %.1f regions instead of %.1f (hottest %.0f %% instead of %.0f %%)",
+            article(window), window, spread->window_places, base->window_places, 100 * spread->window_share,
             100 * base->window_share);
 }
 

@@ -123,6 +123,34 @@ test_hashes(void)
     tear_down(&self);
 }
 
+/* The default hash is not to blame for fields with few values, nor for what chance leaves empty. */
+static void
+test_few_values(void)
+{
+    setting self;
+    set_up(&self, 1600);
+    add_candidate(&self, "few",
+                  FIELDS "      - salt: {of: id, buckets: 16}\n      - field: ts\n      - field: id\n");
+    add_candidate(&self, "many",
+                  FIELDS "      - salt: {of: id, buckets: 400}\n      - field: ts\n      - field: id\n");
+    kw_record *records = KW_ARENA_ARRAY(self.arena, kw_record, 1600);
+    for (size_t index = 0; index < 1600; index++) {
+        records[index] = kw_record_new(self.candidates[0].table, self.arena);
+        records[index].values[0] = test_number((int64_t)index % 5);
+        records[index].values[1] = test_number(time_of(index));
+    }
+    self.candidates[0].records = records;
+    self.settings.window_ms = 3600000;
+    advise(&self);
+    g_assert_cmpuint(first_path(&self, 0)->buckets.reached, <=, 5);
+    expect_word(&self, "of 16 buckets, the hottest with");
+    expect_word(&self, "its fields have too few different values in the sample");
+    g_assert_cmpuint(first_path(&self, 1)->buckets.reached, <, 400);
+    expect_word(&self, "spreads the writes evenly over all 400 buckets");
+    expect_word(&self, "the writes of an hour ");
+    tear_down(&self);
+}
+
 static void
 test_time_key(void)
 {
@@ -424,6 +452,7 @@ main(int count, char **arguments)
 {
     g_test_init(&count, &arguments, NULL);
     g_test_add_func("/advise/hashes", test_hashes);
+    g_test_add_func("/advise/few_values", test_few_values);
     g_test_add_func("/advise/time_key", test_time_key);
     g_test_add_func("/advise/heat", test_heat);
     g_test_add_func("/advise/window_lengths", test_window_lengths);
