@@ -65,7 +65,7 @@ test_ttl(void)
     kw_opened opened;
     kw_opened_init(&opened);
     kw_family_spec families[] = {kw_plain_family("m"), kw_plain_family("t")};
-    families[0].ttl_seconds = families[1].ttl_seconds = 60;
+    families[0].ttl_seconds = families[1].ttl_seconds = 3600;
     families[0].min_versions = 1;
     kw_opened_create(&opened, "t", families, 2);
     int64_t now_ms = kw_clock_wall_ms();
