@@ -3,6 +3,7 @@
 #include "rule/policies.h"
 
 #include "base/clock.h"
+#include "support/seed.h"
 
 #define TABLE                                                                                                \
     "    fields: {id: string, n: int, real: double, raw: bytes, flag: bool}\n    key: [field: id]\n"         \
@@ -131,6 +132,7 @@ int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    kw_random_inject(test_seed());
     g_test_add_func("/plan/question/rounds", test_rounds);
     g_test_add_func("/plan/question/hostile", test_hostile);
     g_test_add_func("/plan/question/refused_forms", test_refused_forms);

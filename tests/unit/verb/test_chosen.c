@@ -3,6 +3,7 @@
 #include "desk.h"
 #include "gone.h"
 #include "renewed.h"
+#include "support/seed.h"
 
 static const char chosen_policy[] =
     "store: {kind: embedded}\n"
@@ -566,6 +567,7 @@ int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    kw_random_inject(test_seed());
     g_test_add_func("/verb/chosen/without_association", test_without_association);
     g_test_add_func("/verb/chosen/newest_wins", test_newest_wins);
     g_test_add_func("/verb/chosen/many", test_many);
