@@ -383,7 +383,7 @@ static const kw_setting_schema settings[] = {
          "The parts, in the order of the key: yyyy, yy (of 2000 to 2099), MM, dd, DDD (day of the year), "
          "HH, mm, ss, SSS. Without the year, or with a gap above the finest part, the calendar is circular: "
          "then every family needs a ttl, and the time after which the pieces come again must be at least "
-         "ttl + 2 x major_compaction."},
+         "ttl + 2 x major_compaction, unless another component of the same field tells its rounds apart."},
     {.name = "zone",
      .kind = KW_SETTING_TEXT,
      .fallback = "UTC",
