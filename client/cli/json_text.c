@@ -28,6 +28,25 @@ refuse(const scan *self, const char *what, const char *from, gsize size)
     return false;
 }
 
+/* Behind a backslash. */
+static bool
+skip_escape(scan *self)
+{
+    const char *from = self->at++;
+
+    if (self->at < self->end && *self->at != '\0' && strchr("\"\\/bfnrt", *self->at) != NULL) {
+        self->at++;
+        return true;
+    }
+    if (self->end - self->at < 5 || *self->at != 'u')
+        return refuse(self, "not an escape of JSON: ", from, 2);
+    for (int i = 1; i <= 4; i++)
+        if (!g_ascii_isxdigit(self->at[i]))
+            return refuse(self, "not an escape of JSON: ", from, 6);
+    self->at += 5;
+    return true;
+}
+
 static bool
 scan_string(scan *self)
 {
@@ -38,7 +57,10 @@ scan_string(scan *self)
 
         if (*self->at == '\0' || (left >= 6 && memcmp(self->at, "\\u0000", 6) == 0))
             return refuse(self, "a text with a zero byte cannot be taken", "", 0);
-        self->at += *self->at == '\\' && left > 1 ? 2 : 1;
+        if (*self->at != '\\')
+            self->at++;
+        else if (!skip_escape(self))
+            return false;
     }
     if (self->at == self->end)
         return refuse(self, "a quote is not closed: ", from, (gsize)(self->end - from));
@@ -185,6 +207,47 @@ kw_json_read(const char *text, gsize length, GError **error)
     g_set_error_literal(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
                         words == NULL ? failure->message : words + strlen("Parse error: "));
     return NULL;
+}
+
+static void
+append_object(GString *to, JsonObject *object)
+{
+    g_autoptr(GList) names = json_object_get_members(object);
+
+    g_string_append_c(to, '{');
+    for (GList *name = names; name != NULL; name = name->next) {
+        g_string_append(to, name == names ? "" : ",");
+        kw_text_append_json(to, name->data);
+        g_string_append_c(to, ':');
+        kw_json_append(to, json_object_get_member(object, name->data));
+    }
+    g_string_append_c(to, '}');
+}
+
+static void
+append_array(GString *to, JsonArray *array)
+{
+    g_string_append_c(to, '[');
+    for (guint i = 0; i < json_array_get_length(array); i++) {
+        g_string_append(to, i == 0 ? "" : ",");
+        kw_json_append(to, json_array_get_element(array, i));
+    }
+    g_string_append_c(to, ']');
+}
+
+void
+kw_json_append(GString *to, JsonNode *node)
+{
+    g_autofree char *text = kw_text_of_json(node);
+
+    if (JSON_NODE_HOLDS_OBJECT(node))
+        append_object(to, json_node_get_object(node));
+    else if (JSON_NODE_HOLDS_ARRAY(node))
+        append_array(to, json_node_get_array(node));
+    else if (text != NULL && json_node_get_value_type(node) == G_TYPE_STRING)
+        kw_text_append_json(to, text);
+    else
+        g_string_append(to, text == NULL ? "null" : text);
 }
 
 char *

@@ -15,5 +15,9 @@ char *kw_json_strict(const char *text, gsize length, GError **error);
 /* The tree, the caller's; NULL, with an error, when it is none. */
 JsonNode *kw_json_read(const char *text, gsize length, GError **error);
 
+/* Writes the tree, which kw_json_read made, as JSON. json-glib's own writer makes 1e+22.0 of 1e22, which is
+ * none. */
+void kw_json_append(GString *to, JsonNode *node);
+
 /* The caller's; NULL when the node is null, an array or an object. */
 char *kw_text_of_json(JsonNode *node);

@@ -89,7 +89,10 @@ kw_json_line_parse(const kw_source *source, kw_source_item *ret_item)
 
     ret_item->line = source->number;
     if (root != NULL && JSON_NODE_HOLDS_OBJECT(root)) {
-        ret_item->json = json_to_string(root, FALSE);
+        GString *json = g_string_sized_new(source->length + 16);
+
+        kw_json_append(json, root);
+        ret_item->json = g_string_free(json, FALSE);
         ret_item->record = record_of(source, json_node_get_object(root), &ret_item->error);
         return;
     }

@@ -271,7 +271,9 @@ class Importing(Case):
         bad = [key % "9223372036854775808", key % "-9223372036854775809", key % "99999999999999999999", key % "010",
                key % "0x1F", key % "$ff", key % "5.", key % "+5", key % "5/*x*/", key % "5" + key % "6", key % "NaN",
                r'{"order_id": "A\u0000B", "ts": 1}', '{"order_id": "A\0B", "ts": 1}', "{'order_id': 'A', 'ts': 1}",
-               '{"order_id": "A", "ts": 1, "amount": 1e999}', "[" * 100000, '{"order_id": "A']
+               '{"order_id": "A", "ts": 1, "amount": 1e999}', "[" * 100000, '{"order_id": "A',
+               r'{"order_id": "\d", "ts": 1}', r'{"order_id": "\u12", "ts": 1}',
+               '{"order_id": "A", "ts": "x", "amount": 1e22, "city": [null, true, {"a": -2e-99}]}']
         good = [key % "1", key % "-9223372036854775808", '{"order_id": "A", "ts": 2, "amount": 100000000000000000000}',
                 '{"order_id": "A", "ts": 3, "amount": 5e-324}', '{"order_id": 12345678901234567890, "ts": 4}',
                 r'{"order_id": "A\\u0000", "ts": 5}', '{"order_id": "A", "ts": 6, "amount": -0.1e+2 }  ']
@@ -290,6 +292,8 @@ class Importing(Case):
             self.assertIn("not a number of JSON: 010", by_line[4]["error"])
             self.assertIn('something stands behind it: {"order_id"', by_line[10]["error"])
             self.assertIn("zero byte", by_line[12]["error"])
+            self.assertIn("not an escape of JSON: ", by_line[18]["error"])
+            self.assertEqual(by_line[20]["record"], json.loads(bad[19]))
             again = keyway(gateway, "import", "order_events", f"{path}.rejected.jsonl")
             self.assertIn(f"0 records written, {len(bad)} rejected", again.stderr)
             self.assertIn("the line's record is not a JSON object", again.stderr)
