@@ -128,8 +128,10 @@ scan_number(scan *self)
     if (!skip_number(self, &whole))
         return refuse(self, "not a number of JSON: ", from, strcspn(from, " \t\r\n,]}"));
     text = g_strndup(from, (gsize)(self->at - from));
-    if (whole ? !g_ascii_string_to_signed(text, 10, G_MININT64, G_MAXINT64, NULL, NULL)
-              : !isfinite(g_ascii_strtod(text, NULL)))
+    if (g_str_equal(text, "-0"))
+        g_string_append(self->to, "\"-0\""); /* of an integer json-glib forgets the sign */
+    else if (whole ? !g_ascii_string_to_signed(text, 10, G_MININT64, G_MAXINT64, NULL, NULL)
+                   : !isfinite(g_ascii_strtod(text, NULL)))
         g_string_append_printf(self->to, "\"%s\"", text);
     else
         g_string_append(self->to, text);

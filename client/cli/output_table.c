@@ -129,10 +129,20 @@ print_quoted(const char *text)
     putchar('"');
 }
 
+/* Readers, ours among them, cut blanks around cells without quotes. */
+static bool
+is_blank(char byte)
+{
+    return byte == ' ' || byte == '\t';
+}
+
 static void
 print_csv_cell(const char *text, bool present)
 {
-    if ((present && text[0] == '\0') || strpbrk(text, ",\"\r\n") != NULL || text[0] == ' ')
+    gsize size = strlen(text);
+
+    if ((present && size == 0) || strpbrk(text, ",\"\r\n") != NULL ||
+        (size > 0 && (is_blank(text[0]) || is_blank(text[size - 1]))))
         print_quoted(text);
     else
         fputs(text, stdout);

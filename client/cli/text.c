@@ -43,6 +43,8 @@ kw_text_from_real(double real)
 {
     char text[G_ASCII_DTOSTR_BUF_SIZE];
 
+    if (real == 0 && signbit(real))
+        return g_strdup("-0.0"); /* an integer of JSON has no such sign */
     if (isnan(real))
         return g_strdup("NaN");
     if (isinf(real))

@@ -265,6 +265,26 @@ class Importing(Case):
             self.run_ok(gateway, "import", "order_events", str(fixed))
             self.assertIn(("B", 9), gateway.handler.rows)
 
+    def test_what_scan_writes_import_reads(self):
+        """Blanks at the ends, empty texts, signs of zero, the largest and the smallest numbers."""
+        texts = ["", " ", "\t", " a", "a\t", "a ", '"', "a,b", "x\ny", "NULL", "-0", "\\x41", "日本"]
+        reals = [0.0, -0.0, 5e-324, 1e22, -1e-56, 1.7976931348623157e308, 0.1, float("inf"), float("-inf")]
+        many = [event("A" + text, ts, city=text) for ts, text in enumerate(texts)]
+        for ts, row in enumerate(many):
+            row["amount"] = t.Value(real=reals[ts % len(reals)])
+        with FakeGateway() as gateway:
+            for form in ("csv", "jsonl"):
+                gateway.handler.rows = {(row["order_id"].text, row["ts"].number): row for row in many}
+                before = {key: dict(row) for key, row in gateway.handler.rows.items()}
+                path = self.file(f"x.{form}", self.run_ok(gateway, "scan", "order_events", "-o", form))
+                gateway.handler.rows.clear()
+                self.run_ok(gateway, "import", "order_events", str(path))
+                rows = gateway.handler.rows
+                self.assertEqual(repr(sorted(rows)), repr(sorted(before)), form)
+                for key, row in before.items():
+                    for name, held in row.items():
+                        self.assertEqual(repr(rows[key].get(name)), repr(held), (form, key, name))
+
     def test_json_is_taken_as_it_stands(self):
         """No other number, no shorter text and no fewer records than the file has."""
         key = '{"order_id": "A", "ts": %s}'
