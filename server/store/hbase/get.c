@@ -332,7 +332,6 @@ hand_over(get_op *op, question *asked)
     }
     asked->get = next->get;
     asked->table = next->get->table;
-    next->rider.company = asked->askers.length - 1;
     g_hash_table_add(op->door->questions, asked);
     kw_hbase_lane_return(&next->rider);
 }
@@ -357,10 +356,8 @@ fail(kw_hbase_rider *rider, const kw_error *error)
     question *asked = op->asks;
     bool first = asked->askers.head == &op->link;
     g_queue_unlink(&asked->askers, &op->link);
-    if (rider->state == KW_HBASE_RIDER_WAITS && first)
+    if (first && rider->state == KW_HBASE_RIDER_WAITS)
         hand_over(op, asked);
-    else if (rider->state == KW_HBASE_RIDER_FOLLOWS)
-        ((get_op *)asked->askers.head->data)->rider.company--;
     answer_error(op, error);
 }
 
@@ -381,7 +378,6 @@ ask(get_op *op)
         op->asks = asked;
         op->rider.state = KW_HBASE_RIDER_FOLLOWS;
         g_queue_push_tail_link(&asked->askers, &op->link);
-        ((get_op *)asked->askers.head->data)->rider.company++;
         kw_hbase_rider_time(&op->rider);
         return;
     }

@@ -9,8 +9,6 @@
 
 /* A batch of fewer rows takes another region's along. */
 #define BATCH_ENOUGH 8
-/* A rider with so much company leaves alone. */
-#define COMPANY_CROWD 7
 /* A rider that has waited this long goes first. */
 #define LONG_NS (UINT64_C(20) * 1000 * 1000)
 #define SWEEP_LEAST_NS (2 * UINT64_C(1000000))
@@ -245,29 +243,17 @@ typedef struct load {
     bool full;
 } load;
 
-static bool
-fits(const kw_hbase_lane *lane, const load *to, const kw_hbase_rider *rider)
-{
-    return to->count < KW_HBASE_BATCH_ROWS &&
-           (to->count == 0 || to->bytes + rider->bytes <= lane->coalescer->batch_bytes);
-}
-
-/* What of this stop still goes into the load; was there anything? Crowds stay, but for one that is the first
- * of all: it is the whole load. */
-static bool
+/* What of this stop still goes into the load. */
+static void
 load_stop(kw_hbase_lane *lane, size_t at, uint64_t batch, load *to)
 {
-    size_t waiting = lane->waiting;
-    GList *next;
-    for (GList *link = lane->stops[at].riders.head; link && !to->full; link = next) {
-        kw_hbase_rider *rider = link->data;
-        bool crowd = rider->company >= COMPANY_CROWD;
-        next = link->next;
-        if (crowd && to->count)
-            continue;
-        to->full = crowd || !fits(lane, to, rider);
-        if (!crowd && to->full)
-            break;
+    stop *from = &lane->stops[at];
+    while (from->riders.length && !to->full) {
+        kw_hbase_rider *rider = from->riders.head->data;
+        to->full = to->count == KW_HBASE_BATCH_ROWS ||
+                   (to->count && to->bytes + rider->bytes > lane->coalescer->batch_bytes);
+        if (to->full)
+            return;
         take_out(lane, rider);
         if (rider->turn && !kw_hbase_turn_leave(rider, batch))
             continue;
@@ -275,7 +261,6 @@ load_stop(kw_hbase_lane *lane, size_t at, uint64_t batch, load *to)
         to->riders[to->count++] = rider;
         to->bytes += rider->bytes;
     }
-    return lane->waiting < waiting;
 }
 
 static void
@@ -284,10 +269,8 @@ leave_once(kw_hbase_lane *lane, uint64_t now_ns)
     load taken = {.count = 0};
     uint64_t batch = ++lane->coalescer->batches;
     load_stop(lane, choose(lane, now_ns), batch, &taken);
-    while (lane->busy_count && !taken.full && taken.count < BATCH_ENOUGH) {
-        if (!load_stop(lane, fullest(lane), batch, &taken))
-            break;
-    }
+    while (lane->busy_count && !taken.full && taken.count < BATCH_ENOUGH)
+        load_stop(lane, fullest(lane), batch, &taken);
     if (taken.count == 0)
         return;
     lane->away++;

@@ -4,8 +4,7 @@
  *                                       \--> waits in the queue of its region
  *   a call of the lane is answered --> the fullest region's riders leave as one multi-call
  *
- * A rider in whose answer a crowd waits (a hot row) leaves alone: one row's answer comes sooner than that of
- * many. A lane has its own width (width.h), so tables, kinds and durabilities do not hold each other back. No
+ * A lane has its own width (width.h), so tables, kinds and durabilities do not hold each other back. No
  * timer delays anybody: what waits, waits for a call that is at the server. Riders keep their own
  * deadlines: one whose deadline passes is answered, and the others ride on.
  *
@@ -56,8 +55,7 @@ struct kw_hbase_rider {
     kw_hbase_coalescer *coalescer;
     kw_hbase_lane *lane; /* NULL: goes alone, whatever else waits */
     kw_bytes row;
-    size_t bytes;     /* about, on the wire */
-    uint32_t company; /* others that wait for its answer, too */
+    size_t bytes; /* about, on the wire */
     kw_deadline deadline;
 
     /* the lane's */
