@@ -71,9 +71,10 @@ lacks_end(const kw_terms *terms, const kw_sketch *sketches, size_t count)
 {
     bool open = terms->span.from.kind == KW_VALUE_NONE || terms->span.to.kind == KW_VALUE_NONE;
     for (size_t index = 0; index < count && open && terms->span.field >= 0; index++) {
-        const kw_layout *layout = sketches[index].layout;
-        if (sketches[index].used < kw_layout_component_count(layout) &&
-            kw_layout_component(layout, sketches[index].used)->clock == terms->span.field)
+        const kw_sketch *sketch = &sketches[index];
+        size_t last = MIN(sketch->used, kw_layout_component_count(sketch->layout) - 1);
+        if (kw_layout_component(sketch->layout, last)->clock == terms->span.field ||
+            (last > 0 && kw_layout_component(sketch->layout, last - 1)->clock == terms->span.field))
             return true;
     }
     return false;
@@ -84,8 +85,10 @@ static const kw_component *
 clock_without_range(const kw_sketch *sketch, const kw_terms *terms)
 {
     const kw_span *span = &terms->span;
-    for (size_t index = sketch->used; index < kw_layout_component_count(sketch->layout); index++) {
+    for (size_t index = 0; index < kw_layout_component_count(sketch->layout); index++) {
         const kw_component *component = kw_layout_component(sketch->layout, index);
+        if (index < sketch->used && (component->clock < 0 || !sketch->fan_out[index]))
+            continue;
         bool ranged = component->clock == span->field && span->from.kind != KW_VALUE_NONE &&
                       span->to.kind != KW_VALUE_NONE;
         if (component->clock >= 0)

@@ -221,6 +221,16 @@ lists_clock(kw_sketch *sketch, const kw_terms *terms, size_t at)
     return true;
 }
 
+/* Pieces that come again and again, and a time without an end: each row would be read once for every round
+ * that there could be. */
+static bool
+goes_round(const kw_terms *terms, const kw_component *component)
+{
+    return component->period_s > 0 &&
+           (component->clock != terms->span.field || terms->span.from.kind == KW_VALUE_NONE ||
+            terms->span.to.kind == KW_VALUE_NONE);
+}
+
 /* Stop at the clock with its runs. */
 static bool
 stops_at_clock(kw_sketch *sketch, const kw_terms *terms, size_t at, kw_order order)
@@ -228,7 +238,7 @@ stops_at_clock(kw_sketch *sketch, const kw_terms *terms, size_t at, kw_order ord
     const kw_component *component = kw_layout_component(sketch->layout, at);
     bool asked = component->clock == terms->span.field, held = sketch->known[component->clock];
     bool ordered = order != KW_ORDER_PATH && component->direction == 0;
-    if (!asked && !held && !ordered)
+    if ((!asked && !held && !ordered) || (!held && goes_round(terms, component)))
         return false;
     uint64_t runs = component->kind->count(component, sketch->known, &terms->span, false);
     bool windows = asked && runs != UINT64_MAX && can_window(terms);

@@ -301,11 +301,32 @@ test_made_again(void)
     g_assert_true(plan->ranges_count <= 10 && plan->rest.limit == 10);
 }
 
+/* Pieces that come again every year: a time without an end would be every year that a calendar can tell. */
+static void
+test_circular(void)
+{
+    static const char *const words[] = {"ts>=0", "ts<=86400", "full order=asc", "ts>=0 full order=desc"};
+    g_autoptr(kw_test_asking) asking = NULL;
+    asking = asking_new("    fields: {ts: {type: timestamp, unit: s, column: 'd:ts'}, url: string}\n"
+                        "    families: {d: {ttl: 300d}}\n"
+                        "    key:\n      - calendar: {of: ts, parts: [MM, dd]}\n      - field: url\n");
+    for (size_t index = 0; index < G_N_ELEMENTS(words); index++) {
+        asking_reset(asking);
+        asking_set(asking, words[index]);
+        const kw_plan *plan;
+        kw_error error = KW_ERROR_NONE;
+        g_assert_false(kw_plan_make(&asking->question, asking->arena, &plan, &error));
+        g_assert_nonnull(strstr(error.text, "both ends"));
+    }
+    check_counts(asking, "ts>=0 ts<=864000 order=desc", 1, 1, true);
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/plan/clocks/day", test_day);
+    g_test_add_func("/plan/clocks/circular", test_circular);
     g_test_add_func("/plan/clocks/week", test_week);
     g_test_add_func("/plan/clocks/months", test_months);
     g_test_add_func("/plan/clocks/years", test_years);
