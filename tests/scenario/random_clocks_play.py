@@ -336,6 +336,10 @@ class ClockPlay(Play):
                             return True
                         if piece.kind == "field" and not piece.fits(one):
                             return True
+                if getattr(piece, "tells_at", False):
+                    per_second = UNITS[self.table.time.unit]
+                    if not all(piece.takes_time(one * 1000 // per_second) for one in asked.bounds().get("at", [])):
+                        return True
         return False
 
     def read_all(self, asked, carriers):

@@ -194,9 +194,13 @@ class Flake(Piece):
         self.partitioned = field.made["kind"] == "snowflake" and field.made.get("form") == "partitioned"
         parts, more = ("zero 1, minute 6, seconds 32, worker 9, count 16", "") if self.partitioned else (
             "zero 1, ms 41, worker 10, count 12", ", epoch: 1577836800000")
-        clock = ", time: at" if chance.random() < 0.8 else ""
+        self.tells_at = chance.random() < 0.8
+        clock = ", time: at" if self.tells_at else ""
         super().__init__("field", f"bits: {{of: {field.name}, parts: [{parts}]{more}{clock}}}", (field.name,), field.name, 1, fits=self.right)
         self.encoding = "bits"
+
+    def takes_time(self, ms):
+        return 0 <= ms // 1000 < 2**32 if self.partitioned else 0 <= ms - 1577836800000 < 2**41
 
     def right(self, found):
         if not 0 <= found < 2**63:
@@ -475,7 +479,7 @@ class ClockTable(Table):
         if not super().fits(record):
             return False
         paths = [*self.paths.values(), *([self.association] if self.association else [])]
-        if self.mode == "flake" and "at" in record and any(", time: at" in piece.text for path in paths for piece in path.pieces):
+        if self.mode == "flake" and "at" in record and any(getattr(piece, "tells_at", False) for path in paths for piece in path.pieces):
             ms, step = flake_time(self.fields["id"], record["id"])
             return ms // step == record["at"] * 1000 // UNITS[self.time.unit] // step
         return True
