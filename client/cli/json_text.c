@@ -171,8 +171,9 @@ scan_one(scan *self)
     return true;
 }
 
-char *
-kw_json_strict(const char *text, gsize length, GError **error)
+/* The text for json-glib, the caller's; NULL: an error says what is wrong with it. An empty one is fine. */
+static char *
+make_strict(const char *text, gsize length, GError **error)
 {
     g_autoptr(GString) to = g_string_sized_new(length + 2);
     scan self = {.at = text, .end = text + length, .to = to, .error = error};
@@ -195,7 +196,7 @@ kw_json_strict(const char *text, gsize length, GError **error)
 JsonNode *
 kw_json_read(const char *text, gsize length, GError **error)
 {
-    g_autofree char *strict = kw_json_strict(text, length, error);
+    g_autofree char *strict = make_strict(text, length, error);
     g_autoptr(JsonParser) parser = json_parser_new();
     g_autoptr(GError) failure = NULL;
     const char *words;

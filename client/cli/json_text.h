@@ -9,9 +9,6 @@
 
 #include <json-glib/json-glib.h>
 
-/* The text for json-glib, the caller's; NULL: an error says what is wrong with it. An empty one is fine. */
-char *kw_json_strict(const char *text, gsize length, GError **error);
-
 /* The tree, the caller's; NULL, with an error, when it is none. */
 JsonNode *kw_json_read(const char *text, gsize length, GError **error);
 
