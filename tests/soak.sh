@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Plays the random tests of a build on new seeds until one fails or the time is over: soak.sh BUILD_FOLDER [MINUTES].
-# A failed seed is printed; KW_SEED=N KEYWAY_SEED=N in the environment of ctest repeats it.
+# A failed seed is printed; KW_SEED=N in the environment of ctest repeats it.
 set -euo pipefail
 build=${1:?usage: tests/soak.sh BUILD_FOLDER [MINUTES]}
 end=$((SECONDS + 60 * ${2:-10}))
@@ -8,7 +8,6 @@ rounds=0
 export G_SLICE=always-malloc
 while ((SECONDS < end)); do
     export KW_SEED=$((RANDOM << 15 | RANDOM))
-    export KEYWAY_SEED=$KW_SEED
     ctest --test-dir "$build" -L random -LE hbase --output-on-failure --no-tests=error -j 2 >"$build/soak.log" 2>&1 ||
         { cat "$build/soak.log"; echo "failed on seed $KW_SEED, after $rounds rounds that passed" >&2; exit 1; }
     rounds=$((rounds + 1))

@@ -1,7 +1,7 @@
 /* See random_rules.h. */
 #include "rule/random_rules.h"
 
-#include "base/clock.h"
+#include "support/seed.h"
 
 #include <stdlib.h>
 
@@ -12,11 +12,7 @@ static const char *const names[RANDOM_FIELDS] = {"s0", "s1", "n0", "t0", "e0", "
 void
 random_seed(void)
 {
-    const char *given = g_getenv("KEYWAY_SEED");
-    uint64_t seed = given ? g_ascii_strtoull(given, NULL, 10) : kw_random_u64() % 1000000000;
-    g_test_message("KEYWAY_SEED=%" G_GUINT64_FORMAT, seed);
-    g_print("# KEYWAY_SEED=%" G_GUINT64_FORMAT "\n", seed);
-    kw_random_inject(seed);
+    kw_random_inject(test_seed());
 }
 
 unsigned

@@ -1,9 +1,9 @@
-/* Random tables, rules and records for property tests. The seed is printed; KEYWAY_SEED=n repeats a run. */
+/* Random tables, rules and records for property tests. The seed is printed; KW_SEED=n repeats a run. */
 #pragma once
 
 #include "rule/policy.h"
 
-/* Reads KEYWAY_SEED or takes a seed from the system, prints it and makes kw_random_u64 repeatable. */
+/* Reads KW_SEED or takes a seed from the system, prints it and makes kw_random_u64 repeatable. */
 void random_seed(void);
 
 /* 0 .. below-1. */
