@@ -139,7 +139,7 @@ find_table(kw_committer *committer, kw_bytes name, kw_error *ret_error)
     if (committer->table && kw_bytes_equal(committer->table->name, name))
         return committer->table;
     kw_stored_table_unref(committer->table);
-    committer->table = kw_catalog_find(committer->store->catalog, name);
+    committer->table = kw_embedded_tables_find(committer->store->catalog, name);
     if (!committer->table)
         kw_unknown_table(name, ret_error);
     return committer->table;
@@ -292,10 +292,11 @@ change_tables(kw_committer *committer)
     uint32_t dropped;
     bool good = kw_embedded_check_deadline(commit->deadline, "the table was changed", &commit->error);
     if (good && commit->kind == KW_COMMIT_CREATE)
-        good = kw_catalog_create(store->catalog, store->engine.db, commit->spec, &commit->applied,
-                                 &commit->error);
+        good = kw_embedded_tables_create(store->catalog, store->engine.db, commit->spec, &commit->applied,
+                                         &commit->error);
     else if (good)
-        good = kw_catalog_drop(store->catalog, store->engine.db, commit->table, &dropped, &commit->error);
+        good = kw_embedded_tables_drop(store->catalog, store->engine.db, commit->table, &dropped,
+                                       &commit->error);
     if (good && commit->kind == KW_COMMIT_DROP)
         kw_engine_forget_table(&store->engine, dropped);
     commit->outcome = good ? KW_OUTCOME_OK : KW_OUTCOME_FAILED;

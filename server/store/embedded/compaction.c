@@ -4,7 +4,7 @@
 #include "store/embedded/key.h"
 
 typedef struct sieve {
-    kw_catalog *catalog;
+    kw_embedded_tables *catalog;
     int64_t now_ms;
     uint32_t table_id; /* whose table this is; 0: none yet */
     bool table_known;
@@ -23,7 +23,7 @@ sieve_free(void *state)
 {
     sieve *own = state;
     kw_stored_table_unref(own->table);
-    kw_catalog_unref(own->catalog);
+    kw_embedded_tables_unref(own->catalog);
     kw_buffer_clear(&own->row);
     kw_buffer_clear(&own->column);
     g_free(own);
@@ -43,7 +43,7 @@ enter_table(sieve *own, uint32_t id)
         return;
     kw_stored_table_unref(own->table);
     own->table_id = id;
-    own->table_known = kw_catalog_find_id(own->catalog, id, &own->table);
+    own->table_known = kw_embedded_tables_find_id(own->catalog, id, &own->table);
 }
 
 static void
@@ -129,7 +129,7 @@ make_sieve(void *catalog, rocksdb_compactionfiltercontext_t *context)
 {
     (void)context;
     sieve *own = g_new0(sieve, 1);
-    own->catalog = kw_catalog_ref(catalog);
+    own->catalog = kw_embedded_tables_ref(catalog);
     own->now_ms = kw_clock_wall_ms();
     own->family = -1;
     return rocksdb_compactionfilter_create(own, sieve_free, drops, sieve_name);
@@ -138,12 +138,12 @@ make_sieve(void *catalog, rocksdb_compactionfiltercontext_t *context)
 static void
 drop_catalog(void *catalog)
 {
-    kw_catalog_unref(catalog);
+    kw_embedded_tables_unref(catalog);
 }
 
 rocksdb_compactionfilterfactory_t *
-kw_compaction_factory_new(kw_catalog *catalog)
+kw_compaction_factory_new(kw_embedded_tables *catalog)
 {
-    return rocksdb_compactionfilterfactory_create(kw_catalog_ref(catalog), drop_catalog, make_sieve,
+    return rocksdb_compactionfilterfactory_create(kw_embedded_tables_ref(catalog), drop_catalog, make_sieve,
                                                   sieve_name);
 }

@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include "store/embedded/catalog.h"
+#include "store/embedded/tables.h"
 
 /* RocksDB takes the factory over, which holds a reference of the catalog. */
-rocksdb_compactionfilterfactory_t *kw_compaction_factory_new(kw_catalog *catalog);
+rocksdb_compactionfilterfactory_t *kw_compaction_factory_new(kw_embedded_tables *catalog);

@@ -50,7 +50,7 @@ embedded_free(kw_store *base)
     if (store->near_options)
         rocksdb_readoptions_destroy(store->near_options);
     kw_engine_close(&store->engine);
-    kw_catalog_unref(store->catalog);
+    kw_embedded_tables_unref(store->catalog);
     if (store->lock_fd >= 0)
         close(store->lock_fd);
     g_free(store->path);
@@ -64,9 +64,9 @@ open_parts(kw_embedded *store, const kw_model_embedded *settings, kw_error *ret_
     if (!kw_folder_claim(store->path, &store->lock_fd, ret_error))
         return false;
     g_autofree char *rows = g_build_filename(store->path, "rows", NULL);
-    store->catalog = kw_catalog_new();
+    store->catalog = kw_embedded_tables_new();
     if (!kw_engine_open(&store->engine, rows, settings->cache_bytes, store->catalog, ret_error) ||
-        !kw_catalog_load(store->catalog, store->engine.db, ret_error))
+        !kw_embedded_tables_load(store->catalog, store->engine.db, ret_error))
         return false;
     store->get_options = rocksdb_readoptions_create();
     rocksdb_readoptions_set_prefix_same_as_start(store->get_options, 1);

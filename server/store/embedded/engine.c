@@ -121,7 +121,7 @@ set_files(rocksdb_options_t *options)
 }
 
 static void
-make_options(kw_engine *engine, int64_t cache_bytes, kw_catalog *catalog)
+make_options(kw_engine *engine, int64_t cache_bytes, kw_embedded_tables *catalog)
 {
     engine->options = rocksdb_options_create();
     engine->cache = rocksdb_cache_create_lru((size_t)cache_bytes);
@@ -151,7 +151,7 @@ open_compressed(kw_engine *engine, const char *folder, char **ret_failed)
 }
 
 bool
-kw_engine_open(kw_engine *engine, const char *folder, int64_t cache_bytes, kw_catalog *catalog,
+kw_engine_open(kw_engine *engine, const char *folder, int64_t cache_bytes, kw_embedded_tables *catalog,
                kw_error *ret_error)
 {
     *engine = (kw_engine){0};

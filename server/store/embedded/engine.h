@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "store/embedded/catalog.h"
+#include "store/embedded/tables.h"
 
 typedef struct kw_engine {
     rocksdb_t *db;
@@ -17,7 +17,7 @@ typedef struct kw_engine {
 } kw_engine;
 
 /* The folder is RocksDB's own; compactions look into the catalog. */
-bool kw_engine_open(kw_engine *engine, const char *folder, int64_t cache_bytes, kw_catalog *catalog,
+bool kw_engine_open(kw_engine *engine, const char *folder, int64_t cache_bytes, kw_embedded_tables *catalog,
                     kw_error *ret_error);
 void kw_engine_close(kw_engine *engine);
 

@@ -113,7 +113,7 @@ read_all(get_job *job)
     kw_embedded *store = job->door->store;
     if (!kw_embedded_check_deadline(job->gets[0]->deadline, "the rows were read", &job->error))
         return false;
-    g_autoptr(kw_stored_table) table = kw_catalog_find(store->catalog, job->gets[0]->table);
+    g_autoptr(kw_stored_table) table = kw_embedded_tables_find(store->catalog, job->gets[0]->table);
     if (!table)
         return kw_unknown_table(job->gets[0]->table, &job->error);
     job->rows = kw_rows_new();
@@ -277,7 +277,7 @@ work_look(kw_job *base)
 {
     look_job *job = (look_job *)base;
     if (kw_embedded_check_deadline(job->deadline, "the table was looked up", &job->error)) {
-        g_autoptr(kw_stored_table) table = kw_catalog_find(job->door->store->catalog, job->table);
+        g_autoptr(kw_stored_table) table = kw_embedded_tables_find(job->door->store->catalog, job->table);
         if (job->facts_done)
             job->facts = facts_of(table);
         else if (table)

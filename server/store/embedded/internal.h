@@ -13,8 +13,8 @@
 
 #include "base/thread.h"
 #include "store/class.h"
-#include "store/embedded/catalog.h"
 #include "store/embedded/engine.h"
+#include "store/embedded/tables.h"
 
 #include <stdatomic.h>
 
@@ -30,7 +30,7 @@ struct kw_embedded {
     char *path;
     char *about;
     int lock_fd;
-    kw_catalog *catalog;
+    kw_embedded_tables *catalog;
     kw_engine engine;
     kw_committer *committer;
     kw_pool *pool;

@@ -2,7 +2,7 @@
  * 32-bit count in front. */
 #pragma once
 
-#include "store/embedded/catalog.h"
+#include "store/embedded/tables.h"
 
 /* Appends the table's form. */
 void kw_table_record_write(kw_buffer *to, uint32_t id, kw_bytes name, const kw_table_spec *spec);

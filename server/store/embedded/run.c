@@ -111,7 +111,7 @@ static bool
 check_table(embedded_run *run)
 {
     kw_embedded *store = ((kw_embedded_door *)run->base.door)->store;
-    g_autoptr(kw_stored_table) table = kw_catalog_find(store->catalog, run->spec.table);
+    g_autoptr(kw_stored_table) table = kw_embedded_tables_find(store->catalog, run->spec.table);
     if (table != run->selection.table)
         return kw_unknown_table(run->spec.table, &run->error);
     return true;

@@ -124,10 +124,11 @@ kw_selection_init_on(kw_selection *selection, kw_stored_table *table, const kw_a
 }
 
 bool
-kw_selection_init(kw_selection *selection, kw_catalog *catalog, const kw_asked *asked, kw_error *ret_error)
+kw_selection_init(kw_selection *selection, kw_embedded_tables *catalog, const kw_asked *asked,
+                  kw_error *ret_error)
 {
     *selection = (kw_selection){0};
-    g_autoptr(kw_stored_table) table = kw_catalog_find(catalog, asked->table);
+    g_autoptr(kw_stored_table) table = kw_embedded_tables_find(catalog, asked->table);
     if (!table)
         return kw_unknown_table(asked->table, ret_error);
     return kw_selection_init_on(selection, table, asked, ret_error);

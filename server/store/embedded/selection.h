@@ -2,7 +2,7 @@
  * table. Made once per read, then read only; holds a reference of the table. */
 #pragma once
 
-#include "store/embedded/catalog.h"
+#include "store/embedded/tables.h"
 
 typedef struct kw_selected_family {
     bool wanted;
@@ -33,7 +33,7 @@ typedef struct kw_asked {
 } kw_asked;
 
 /* NOT_FOUND without the table, INVALID for an unknown family. The filter itself is the reader's. */
-bool kw_selection_init(kw_selection *selection, kw_catalog *catalog, const kw_asked *asked,
+bool kw_selection_init(kw_selection *selection, kw_embedded_tables *catalog, const kw_asked *asked,
                        kw_error *ret_error);
 /* The same on a table that the caller has found. */
 bool kw_selection_init_on(kw_selection *selection, kw_stored_table *table, const kw_asked *asked,

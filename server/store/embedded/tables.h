@@ -38,27 +38,27 @@ void kw_stored_table_unref(kw_stored_table *table); /* NULL is fine */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_stored_table, kw_stored_table_unref)
 
 /* Reference counted, since compactions use it on threads of RocksDB's. */
-typedef struct kw_catalog kw_catalog;
+typedef struct kw_embedded_tables kw_embedded_tables;
 
-kw_catalog *kw_catalog_new(void);
-kw_catalog *kw_catalog_ref(kw_catalog *catalog);
-void kw_catalog_unref(kw_catalog *catalog); /* NULL is fine */
+kw_embedded_tables *kw_embedded_tables_new(void);
+kw_embedded_tables *kw_embedded_tables_ref(kw_embedded_tables *catalog);
+void kw_embedded_tables_unref(kw_embedded_tables *catalog); /* NULL is fine */
 
 /* Reads every table. CORRUPT when an entry is not what it must be. */
-bool kw_catalog_load(kw_catalog *catalog, rocksdb_t *db, kw_error *ret_error);
+bool kw_embedded_tables_load(kw_embedded_tables *catalog, rocksdb_t *db, kw_error *ret_error);
 
 /* A reference of the caller's, or NULL. "default:name" is "name". */
-kw_stored_table *kw_catalog_find(kw_catalog *catalog, kw_bytes name);
+kw_stored_table *kw_embedded_tables_find(kw_embedded_tables *catalog, kw_bytes name);
 
 /* For compaction: true with the table in ret_table (a reference of the caller's), or with NULL when the id
  * belonged to a table that was dropped; false while that is not known. */
-bool kw_catalog_find_id(kw_catalog *catalog, uint32_t id, kw_stored_table **ret_table);
+bool kw_embedded_tables_find_id(kw_embedded_tables *catalog, uint32_t id, kw_stored_table **ret_table);
 
 /* Durable when it returns true. The spec was checked at the door. ret_created is false when the table was
  * there. */
-bool kw_catalog_create(kw_catalog *catalog, rocksdb_t *db, const kw_table_spec *spec, bool *ret_created,
-                       kw_error *ret_error);
+bool kw_embedded_tables_create(kw_embedded_tables *catalog, rocksdb_t *db, const kw_table_spec *spec,
+                               bool *ret_created, kw_error *ret_error);
 
 /* NOT_FOUND when there is no such table; ret_id is the dropped one's. */
-bool kw_catalog_drop(kw_catalog *catalog, rocksdb_t *db, kw_bytes name, uint32_t *ret_id,
-                     kw_error *ret_error);
+bool kw_embedded_tables_drop(kw_embedded_tables *catalog, rocksdb_t *db, kw_bytes name, uint32_t *ret_id,
+                             kw_error *ret_error);

@@ -1,6 +1,6 @@
 /* Catalog keys: 00000000 'n' holds the next free id, 00000000 't' NAME a table. Two hash tables, by name
  * and by id, under one lock that is held for look-ups only. */
-#include "store/embedded/catalog.h"
+#include "store/embedded/tables.h"
 
 #include "base/thread.h"
 #include "store/check.h"
@@ -9,7 +9,7 @@
 
 #include <stdatomic.h>
 
-struct kw_catalog {
+struct kw_embedded_tables {
     _Atomic unsigned references;
     kw_mutex lock;       /* guards all below; a leaf: nothing is locked under it */
     GHashTable *by_name; /* kw_bytes (the table's own) -> kw_stored_table, a reference */
@@ -62,10 +62,10 @@ drop_reference(gpointer table)
     kw_stored_table_unref(table);
 }
 
-kw_catalog *
-kw_catalog_new(void)
+kw_embedded_tables *
+kw_embedded_tables_new(void)
 {
-    kw_catalog *catalog = g_new0(kw_catalog, 1);
+    kw_embedded_tables *catalog = g_new0(kw_embedded_tables, 1);
     kw_mutex_init(&catalog->lock);
     catalog->by_name = g_hash_table_new_full(hash_name, equal_names, NULL, drop_reference);
     catalog->by_id = g_hash_table_new(g_direct_hash, g_direct_equal);
@@ -74,15 +74,15 @@ kw_catalog_new(void)
     return catalog;
 }
 
-kw_catalog *
-kw_catalog_ref(kw_catalog *catalog)
+kw_embedded_tables *
+kw_embedded_tables_ref(kw_embedded_tables *catalog)
 {
     atomic_fetch_add(&catalog->references, 1);
     return catalog;
 }
 
 void
-kw_catalog_unref(kw_catalog *catalog)
+kw_embedded_tables_unref(kw_embedded_tables *catalog)
 {
     if (!catalog || atomic_fetch_sub(&catalog->references, 1) > 1)
         return;
@@ -94,7 +94,7 @@ kw_catalog_unref(kw_catalog *catalog)
 
 /* With the lock. Takes the reference. */
 static void
-add_locked(kw_catalog *catalog, kw_stored_table *table)
+add_locked(kw_embedded_tables *catalog, kw_stored_table *table)
 {
     g_hash_table_replace(catalog->by_name, &table->name, table);
     g_hash_table_insert(catalog->by_id, GUINT_TO_POINTER(table->id), table);
@@ -103,7 +103,7 @@ add_locked(kw_catalog *catalog, kw_stored_table *table)
 }
 
 static bool
-load_entries(kw_catalog *catalog, rocksdb_iterator_t *at, kw_error *ret_error)
+load_entries(kw_embedded_tables *catalog, rocksdb_iterator_t *at, kw_error *ret_error)
 {
     rocksdb_iter_seek(at, (const char *)table_key_start, sizeof table_key_start);
     for (; rocksdb_iter_valid(at); rocksdb_iter_next(at)) {
@@ -125,7 +125,7 @@ load_entries(kw_catalog *catalog, rocksdb_iterator_t *at, kw_error *ret_error)
 }
 
 static bool
-load_next_id(kw_catalog *catalog, rocksdb_t *db, rocksdb_readoptions_t *options, kw_error *ret_error)
+load_next_id(kw_embedded_tables *catalog, rocksdb_t *db, rocksdb_readoptions_t *options, kw_error *ret_error)
 {
     char *failed = NULL;
     size_t size;
@@ -145,7 +145,7 @@ load_next_id(kw_catalog *catalog, rocksdb_t *db, rocksdb_readoptions_t *options,
 }
 
 bool
-kw_catalog_load(kw_catalog *catalog, rocksdb_t *db, kw_error *ret_error)
+kw_embedded_tables_load(kw_embedded_tables *catalog, rocksdb_t *db, kw_error *ret_error)
 {
     rocksdb_readoptions_t *options = rocksdb_readoptions_create();
     rocksdb_readoptions_set_total_order_seek(options, 1);
@@ -164,7 +164,7 @@ without_default_namespace(kw_bytes name)
 }
 
 kw_stored_table *
-kw_catalog_find(kw_catalog *catalog, kw_bytes name)
+kw_embedded_tables_find(kw_embedded_tables *catalog, kw_bytes name)
 {
     kw_bytes own = without_default_namespace(name);
     kw_mutex_lock(&catalog->lock);
@@ -176,7 +176,7 @@ kw_catalog_find(kw_catalog *catalog, kw_bytes name)
 }
 
 bool
-kw_catalog_find_id(kw_catalog *catalog, uint32_t id, kw_stored_table **ret_table)
+kw_embedded_tables_find_id(kw_embedded_tables *catalog, uint32_t id, kw_stored_table **ret_table)
 {
     kw_mutex_lock(&catalog->lock);
     bool known = catalog->loaded && id < catalog->next_id;
@@ -221,10 +221,10 @@ store_table(rocksdb_t *db, kw_bytes name, uint32_t id, kw_bytes record, kw_error
 }
 
 bool
-kw_catalog_create(kw_catalog *catalog, rocksdb_t *db, const kw_table_spec *spec, bool *ret_created,
-                  kw_error *ret_error)
+kw_embedded_tables_create(kw_embedded_tables *catalog, rocksdb_t *db, const kw_table_spec *spec,
+                          bool *ret_created, kw_error *ret_error)
 {
-    g_autoptr(kw_stored_table) there = kw_catalog_find(catalog, spec->name);
+    g_autoptr(kw_stored_table) there = kw_embedded_tables_find(catalog, spec->name);
     if (there) {
         *ret_created = false;
         return true;
@@ -262,9 +262,10 @@ remove_stored(rocksdb_t *db, kw_bytes name, kw_error *ret_error)
 }
 
 bool
-kw_catalog_drop(kw_catalog *catalog, rocksdb_t *db, kw_bytes name, uint32_t *ret_id, kw_error *ret_error)
+kw_embedded_tables_drop(kw_embedded_tables *catalog, rocksdb_t *db, kw_bytes name, uint32_t *ret_id,
+                        kw_error *ret_error)
 {
-    g_autoptr(kw_stored_table) table = kw_catalog_find(catalog, name);
+    g_autoptr(kw_stored_table) table = kw_embedded_tables_find(catalog, name);
     if (!table)
         return kw_error_set(ret_error, KW_NOT_FOUND, "table %s does not exist", kw_show(name).text);
     if (!remove_stored(db, table->name, ret_error))
