@@ -30,6 +30,17 @@ kw_clock_mono_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+uint64_t
+kw_clock_boot_ns(void)
+{
+    uint64_t (*source)(void) = atomic_load_explicit(&injected_mono, memory_order_relaxed);
+    if (source)
+        return source();
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 kw_deadline
 kw_deadline_in_ms(int64_t timeout_ms)
 {

@@ -15,6 +15,8 @@ typedef uint64_t kw_deadline;
 
 int64_t kw_clock_wall_ms(void);
 uint64_t kw_clock_mono_ns(void);
+/* Nanoseconds since the machine started, the time that it was suspended included: for leases. */
+uint64_t kw_clock_boot_ns(void);
 
 /* now + timeout_ms; 0 or less gives KW_DEADLINE_NONE. */
 kw_deadline kw_deadline_in_ms(int64_t timeout_ms);

@@ -21,6 +21,10 @@ kw_tls_context *kw_tls_context_new_client(const kw_model_tls *settings, kw_error
 
 /* Reads the files again; on failure the old certificates stay. */
 bool kw_tls_context_reload(kw_tls_context *context, kw_error *ret_error);
+/* The same in two steps: the files are read, and serve only when they are applied. One thread. */
+bool kw_tls_context_prepare(kw_tls_context *context, kw_error *ret_error);
+void kw_tls_context_apply(kw_tls_context *context);
+void kw_tls_context_discard(kw_tls_context *context);
 void kw_tls_context_free(kw_tls_context *context);
 
 kw_tls *kw_tls_new_server(kw_tls_context *context);

@@ -24,6 +24,7 @@ struct kw_tls_context {
     bool require_client;
     kw_mutex lock; /* guards current */
     SSL_CTX *current;
+    SSL_CTX *prepared; /* of the thread that prepares; NULL: none */
 };
 
 void
@@ -169,16 +170,41 @@ kw_tls_context_new_client(const kw_model_tls *settings, kw_error *ret_error)
 }
 
 bool
-kw_tls_context_reload(kw_tls_context *context, kw_error *ret_error)
+kw_tls_context_prepare(kw_tls_context *context, kw_error *ret_error)
 {
     SSL_CTX *made;
     if (!build(context, &made, ret_error))
         return false;
+    SSL_CTX_free(context->prepared);
+    context->prepared = made;
+    return true;
+}
+
+void
+kw_tls_context_apply(kw_tls_context *context)
+{
+    SSL_CTX *made = g_steal_pointer(&context->prepared);
+    if (!made)
+        return;
     kw_mutex_lock(&context->lock);
     SSL_CTX *old = context->current;
     context->current = made;
     kw_mutex_unlock(&context->lock);
     SSL_CTX_free(old);
+}
+
+void
+kw_tls_context_discard(kw_tls_context *context)
+{
+    SSL_CTX_free(g_steal_pointer(&context->prepared));
+}
+
+bool
+kw_tls_context_reload(kw_tls_context *context, kw_error *ret_error)
+{
+    if (!kw_tls_context_prepare(context, ret_error))
+        return false;
+    kw_tls_context_apply(context);
     return true;
 }
 
@@ -188,6 +214,7 @@ kw_tls_context_free(kw_tls_context *context)
     if (!context)
         return;
     SSL_CTX_free(context->current);
+    SSL_CTX_free(context->prepared);
     kw_mutex_clear(&context->lock);
     g_free(context->certificate);
     g_free(context->key);

@@ -46,6 +46,7 @@ struct kw_run {
 typedef struct kw_store_class {
     const char *name;
     bool stamps_in_order; /* see kw_store_stamps_in_order */
+    bool shared;          /* see kw_store_is_shared */
     const char *(*about)(const kw_store *);
     bool (*ready)(kw_store *, kw_error *ret_error);
     bool (*clock_offset_ms)(kw_store *, int64_t *ret_offset_ms);

@@ -278,6 +278,9 @@ bool kw_store_clock_offset_ms(kw_store *store, int64_t *ret_offset_ms);
  * stamp of the clock that other writes are stamped by. Any thread. */
 bool kw_store_stamps_in_order(const kw_store *store);
 
+/* True if other processes read and write the store, too. Any thread. */
+bool kw_store_is_shared(const kw_store *store);
+
 /* A new door on a loop; called on the loop's thread, or before the loop runs. */
 kw_door *kw_store_open_door(kw_store *store, kw_loop *loop);
 

@@ -80,6 +80,12 @@ kw_store_stamps_in_order(const kw_store *store)
     return store->class->stamps_in_order;
 }
 
+bool
+kw_store_is_shared(const kw_store *store)
+{
+    return store->class->shared;
+}
+
 kw_door *
 kw_store_open_door(kw_store *store, kw_loop *loop)
 {

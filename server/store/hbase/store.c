@@ -96,6 +96,7 @@ free_store(kw_store *base)
 }
 
 static const kw_store_class store_class = {.name = "hbase",
+                                           .shared = true,
                                            .about = about,
                                            .ready = ready,
                                            .clock_offset_ms = clock_offset_ms,
