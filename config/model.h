@@ -311,7 +311,8 @@ typedef struct kw_model {
     size_t listeners_count;  /* at least one; default 127.0.0.1:9595 */
     kw_model_listener admin; /* HTTP; default 127.0.0.1:9596 */
     bool admin_enabled;
-    int64_t loops; /* loop threads; 0: one per core */
+    int64_t loops;          /* loop threads; 0: one per core */
+    const char *gateway_id; /* ""; then the machine's name and the first listener's port */
     kw_model_limits limits;
     kw_model_timeouts timeouts;
     kw_model_store store;

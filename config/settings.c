@@ -399,6 +399,16 @@ static const kw_setting policy_settings[] = {
      .most = 256,
      .fallback = "0",
      .about = "Threads that serve callers; 0: one per core."},
+    {.name = "gateway_id",
+     .kind = KW_KIND_TEXT,
+     .offset = offsetof(kw_draft, model.gateway_id),
+     .offset2 = offsetof(kw_draft, gateway_id_mark),
+     .least = 1,
+     .most = 200,
+     .about =
+         "Names this gateway among those that share an HBase. Two gateways that run at once need different "
+         "ids; one that starts again keeps its id.",
+     .holds = "the machine's name and the first listener's port"},
     {.name = "limits",
      .kind = KW_KIND_SECTION,
      .offset = offsetof(kw_draft, model.limits),

@@ -211,8 +211,8 @@ static const kw_setting store_settings[] = {
      .least = 1,
      .fallback = "keyway_catalog",
      .rule = KW_NAME_STORE_TABLE,
-     .about =
-         "Store table in which Keyway keeps the fingerprints of the layouts that rows were written under."},
+     .about = "Store table of the catalog: the fields, key rules and store tables that rows were written "
+              "under, and the gateways that run."},
     {.name = NULL},
 };
 

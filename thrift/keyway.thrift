@@ -220,7 +220,11 @@ struct PathInfo {
   /** The rule, one component each. */
   5: required list<string> components,
   /** Buckets that a question without their fields must visit. */
-  6: required i64 buckets
+  6: required i64 buckets,
+  /** What the path holds, as the catalog says: "complete". Absent in what is not served. */
+  7: optional string state,
+  /** False: rows were there before the catalog was, and nobody has compared them with the primary path's. */
+  8: optional bool verified
 }
 
 struct TableInfo {
@@ -326,6 +330,13 @@ struct CreateOptions {
   3: optional SplitOptions splits,
   /** No error when the table is there already. */
   4: optional bool if_absent
+}
+
+struct ForgetOptions {
+  /** The whole table when left out. */
+  1: optional string path,
+  /** Drop the rows for good, of store tables that Keyway created. */
+  2: optional bool drop_rows
 }
 
 struct CreatedTable {
@@ -497,6 +508,10 @@ service Admin {
    *  table. Nothing is served, written or read. */
   string policyDiff(1: string old_text, 2: string new_text, 3: string table, 4: list<Record> sample) throws (1: KeywayError failure),
   list<CreatedTable> createTable(1: string table, 2: CreateOptions options) throws (1: KeywayError failure),
+  /** Clears what the catalog holds of a table that no policy has any more, or of a path that was dropped. REFUSED
+   *  while its store tables hold rows; with drop_rows these are emptied, if Keyway created them. Answers the names of
+   *  the store tables that were emptied. */
+  list<string> forget(1: string table, 2: ForgetOptions options) throws (1: KeywayError failure),
   /** Reads the policy file again. The old policy stays when the new one is refused. */
   void reload() throws (1: KeywayError failure),
   /** The figures of /metrics, by name. */

@@ -404,6 +404,15 @@ kw_policy_set_loaded_at_ms(kw_policy *policy, int64_t wall_ms)
     policy->loaded_at_ms = wall_ms;
 }
 
+void
+kw_policy_set_path_state(kw_policy *policy, size_t table, size_t path, const char *state, bool verified)
+{
+    g_assert(table < policy->tables_count && path < policy->tables[table].stores_count);
+    kw_path *changed = (kw_path *)(uintptr_t)&policy->tables[table].paths[path]; /* in the policy's arena */
+    changed->state = state;
+    changed->verified = verified;
+}
+
 size_t
 kw_policy_table_count(const kw_policy *policy)
 {
