@@ -95,8 +95,13 @@ memory_drop_table(kw_door *door, kw_bytes name, kw_deadline deadline, kw_simple_
     memory_store *store = memory_store_of(door);
     const memory_answer *what = memory_start(door, ANSWER_SIMPLE, (void (*)(void))done, user);
     memory_table *found = find_table(store, name);
-    if (!what->failed && found)
+    if (what->failed && what->outcome != KW_OUTCOME_UNKNOWN)
+        return;
+    if (found)
         g_ptr_array_remove(store->tables, found);
+    for (guint i = store->rows->len; i > 0; i--)
+        if (kw_bytes_equal(((const memory_row *)store->rows->pdata[i - 1])->table, name))
+            g_ptr_array_remove_index(store->rows, i - 1);
 }
 
 void

@@ -4,26 +4,38 @@
 #include "config/reader.h"
 
 static kw_policy *
-read_policy(const char *table_yaml, kw_diagnostics *diagnostics)
+read_named(const char *table, const char *table_yaml, kw_diagnostics *diagnostics)
 {
-    g_autofree char *text = g_strdup_printf("tables:\n  t:\n%s", table_yaml);
+    g_autofree char *text = g_strdup_printf("tables:\n  %s:\n%s", table, table_yaml);
     size_t count;
     const kw_component_schema *const *schemas = kw_rule_schemas(&count);
     g_autoptr(kw_model) model = kw_model_read_text("test", text, strlen(text), schemas, count, diagnostics);
     return model ? kw_policy_new(model, diagnostics) : NULL;
 }
 
+static kw_policy *
+read_policy(const char *table_yaml, kw_diagnostics *diagnostics)
+{
+    return read_named("t", table_yaml, diagnostics);
+}
+
 kw_policy *
-test_policy(const char *table_yaml)
+test_policy_named(const char *table, const char *table_yaml)
 {
     g_autoptr(kw_diagnostics) diagnostics = kw_diagnostics_new("test");
-    kw_policy *policy = read_policy(table_yaml, diagnostics);
+    kw_policy *policy = read_named(table, table_yaml, diagnostics);
     if (!policy) {
         g_autofree char *problems = kw_diagnostics_text(diagnostics);
         g_error("refused:\n%s\n%s", table_yaml, problems);
     }
     g_assert_cmpuint(kw_diagnostics_count(diagnostics), ==, 0);
     return policy;
+}
+
+kw_policy *
+test_policy(const char *table_yaml)
+{
+    return test_policy_named("t", table_yaml);
 }
 
 kw_policy *

@@ -6,6 +6,8 @@
 /* The policy of one table "t": fields and key (and more, such as paths) as YAML, each line indented by
  * four blanks. Fails the test when it is refused. */
 kw_policy *test_policy(const char *table_yaml);
+/* The same of a table with another name. */
+kw_policy *test_policy_named(const char *table, const char *table_yaml);
 
 /* The text of the problems that refuse it; fails the test when nothing does. Caller frees. */
 char *test_refused(const char *table_yaml);

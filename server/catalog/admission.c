@@ -1,0 +1,440 @@
+/* The first half of an admission: may the policy serve?
+ *
+ *   make the catalog's table -> register -> read -> what each table was -> probe -> compare -> other gateways
+ *
+ * Registering comes before reading. So of two gateways that begin at once, at least one reads the other's
+ * registration, and the store's order of the two decides which.
+ */
+#include "catalog/admission_inside.h"
+
+#include "base/log.h"
+#include "catalog/adopt.h"
+
+static void
+end_check(kw_admission *admission, const kw_error *error)
+{
+    kw_catalog_checked checked = admission->checked;
+    void *user = admission->user;
+    if (!error) {
+        checked(user, admission, NULL);
+        return;
+    }
+    kw_error told = *error;
+    kw_admission_abandon(admission);
+    checked(user, NULL, &told);
+}
+
+/* For errors of the store about the catalog itself. */
+static void
+fail(kw_admission *admission, const kw_error *error)
+{
+    kw_error told = *error;
+    kw_error_prefix(&told, "catalog %s", admission->catalog->settings.store_table);
+    end_check(admission, &told);
+}
+
+/* --- what each table was --------------------------------------------------------------------------- */
+
+static bool
+policy_has(const kw_admission *admission, const char *table)
+{
+    return kw_policy_find_table(admission->policy, kw_bytes_of_text(table)) != NULL;
+}
+
+/* The table that this one was before it got its present name; NULL when it is new. */
+static const kw_facts *
+find_renamed(const kw_admission *admission, const kw_facts *wanted)
+{
+    const kw_catalog_image *image = admission->image;
+    for (size_t i = 0; i < image->tables_count; i++)
+        if (!policy_has(admission, image->tables[i]->table) && kw_facts_is_renamed(image->tables[i], wanted))
+            return image->tables[i];
+    return NULL;
+}
+
+static const kw_facts *
+find_recorded(kw_admission *admission, const kw_facts *wanted)
+{
+    const kw_facts *found = kw_catalog_image_table(admission->image, wanted->table);
+    if (found)
+        return found;
+    kw_facts *adopted = kw_catalog_adopt(admission->image, wanted, admission->arena);
+    return adopted ? adopted : find_renamed(admission, wanted);
+}
+
+static bool
+check_owners(const kw_admission *admission, size_t table, kw_error *ret_error)
+{
+    const kw_catalog_image *image = admission->image;
+    const kw_facts *wanted = admission->wanted[table];
+    for (size_t i = 0; i < image->tables_count; i++) {
+        const kw_facts *other = image->tables[i];
+        bool itself = other == admission->recorded[table] || g_str_equal(other->table, wanted->table);
+        if (!itself && !kw_facts_check_owner(other, wanted, ret_error))
+            return false;
+    }
+    return true;
+}
+
+/* --- comparing ------------------------------------------------------------------------------------- */
+
+static void
+add_exclusive(kw_admission *admission, const kw_facts_change *change)
+{
+    admission->exclusive[admission->exclusive_count++] = change->merged->table;
+    if (change->renamed_from)
+        admission->exclusive[admission->exclusive_count++] = change->renamed_from;
+}
+
+static bool
+compare_all(kw_admission *admission, const kw_evidence *evidence, kw_error *ret_error)
+{
+    admission->exclusive_count = 0;
+    for (size_t i = 0; i < admission->count; i++) {
+        kw_facts_change *change = &admission->changes[i];
+        if (!kw_facts_compare(admission->recorded[i], admission->wanted[i], evidence, admission->arena,
+                              change, ret_error))
+            return false;
+        if (change->exclusive)
+            add_exclusive(admission, change);
+    }
+    return true;
+}
+
+static bool
+is_exclusive(const kw_admission *admission, size_t table)
+{
+    return g_strv_contains((const char *const *)admission->exclusive, admission->wanted[table]->table);
+}
+
+bool
+kw_admission_compare_again(kw_admission *admission, const kw_evidence *evidence, kw_error *ret_error)
+{
+    for (size_t i = 0; i < admission->count; i++)
+        if (is_exclusive(admission, i) &&
+            !kw_facts_compare(admission->recorded[i], admission->wanted[i], evidence, admission->arena,
+                              &admission->changes[i], ret_error))
+            return false;
+    return true;
+}
+
+/* Store tables whose rows decide about the tables of the policy, each once. */
+static GPtrArray *
+list_store_tables(const kw_admission *admission, bool exclusive_only)
+{
+    g_autoptr(GPtrArray) all = g_ptr_array_new();
+    GPtrArray *once = g_ptr_array_new();
+    for (size_t i = 0; i < admission->count; i++) {
+        if (exclusive_only && !is_exclusive(admission, i))
+            continue;
+        kw_facts_list_store_tables(admission->wanted[i], all);
+        if (admission->recorded[i])
+            kw_facts_list_store_tables(admission->recorded[i], all);
+    }
+    g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+    for (guint i = 0; i < all->len; i++)
+        if (g_hash_table_add(seen, all->pdata[i]))
+            g_ptr_array_add(once, all->pdata[i]);
+    return once;
+}
+
+void
+kw_admission_probe(kw_admission *admission, bool exclusive_only, kw_probed done)
+{
+    g_autoptr(GPtrArray) list = list_store_tables(admission, exclusive_only);
+    const char **names = KW_ARENA_ARRAY(admission->arena, const char *, list->len);
+    if (list->len)
+        memcpy(names, list->pdata, list->len * sizeof *names);
+    kw_catalog_probe(admission->catalog->settings.door, names, list->len, admission->arena,
+                     admission->deadline, done, admission);
+}
+
+/* --- other gateways -------------------------------------------------------------------------------- */
+
+static const kw_registration *
+own_registration(const kw_admission *admission)
+{
+    return kw_catalog_image_gateway(admission->image, admission->catalog->settings.gateway_id);
+}
+
+bool
+kw_admission_is_dead(const kw_admission *admission, const kw_registration *other)
+{
+    return own_registration(admission)->lease_at_ms - other->lease_at_ms > KW_LEASE_DEAD_MS;
+}
+
+static const char *
+find_digest(const kw_table_digest *digests, size_t count, const char *table)
+{
+    for (size_t i = 0; i < count; i++)
+        if (g_str_equal(digests[i].table, table))
+            return digests[i].digest;
+    return NULL;
+}
+
+bool
+kw_registration_has_table(const kw_registration *other, const char *const *tables, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (find_digest(other->serving, other->serving_count, tables[i]) ||
+            find_digest(other->next, other->next_count, tables[i]))
+            return true;
+    return false;
+}
+
+#define ONE_BY_ONE "stop all gateways but one, apply the policy there, and start the others with it"
+
+static bool
+refuse_exclusive(const kw_admission *admission, const kw_registration *other, kw_error *ret_error)
+{
+    for (size_t i = 0; i < admission->exclusive_count; i++)
+        if (kw_registration_has_table(other, &admission->exclusive[i], 1))
+            return kw_error_set(
+                ret_error, KW_REFUSED,
+                "table %s: this policy changes which rows a record has, and the gateway %s serves "
+                "the table by the old one; " ONE_BY_ONE,
+                admission->exclusive[i], other->id);
+    return true;
+}
+
+/* True if a gateway with this digest, or without the table, serves the table as this one does. */
+static bool
+agrees(const char *theirs, const char *mine)
+{
+    return !theirs || g_str_equal(theirs, mine);
+}
+
+static bool
+check_digests(const kw_admission *admission, const kw_registration *other, kw_error *ret_error)
+{
+    for (size_t i = 0; i < admission->count; i++) {
+        const char *table = admission->wanted[i]->table;
+        const char *mine = kw_facts_digest(admission->wanted[i], admission->arena);
+        const char *serving = find_digest(other->serving, other->serving_count, table);
+        const char *next = find_digest(other->next, other->next_count, table);
+        if (agrees(serving, mine) && agrees(next, mine))
+            continue;
+        if (g_strcmp0(serving, next) != 0)
+            return kw_error_set(ret_error, KW_BUSY,
+                                "table %s: the gateway %s takes on another policy now; try again", table,
+                                other->id);
+        return kw_error_set(
+            ret_error, KW_REFUSED,
+            "table %s: the gateway %s serves it by another policy (its rows have other keys or "
+            "other paths there); " ONE_BY_ONE,
+            table, other->id);
+    }
+    return true;
+}
+
+static bool
+check_gateway(const kw_admission *admission, const kw_registration *other, kw_error *ret_error)
+{
+    if (other->protocol != KW_CATALOG_PROTOCOL)
+        return kw_error_set(
+            ret_error, KW_REFUSED,
+            "the gateway %s is of a version that cannot serve beside this one (catalog protocol "
+            "%" G_GINT64_FORMAT ", here %d); stop it first",
+            other->id, other->protocol, KW_CATALOG_PROTOCOL);
+    return refuse_exclusive(admission, other, ret_error) && check_digests(admission, other, ret_error);
+}
+
+static bool
+check_gateways(const kw_admission *admission, kw_error *ret_error)
+{
+    const kw_registration *own = own_registration(admission);
+    for (size_t i = 0; i < admission->image->gateways_count; i++) {
+        const kw_registration *other = &admission->image->gateways[i];
+        if (other != own && !kw_admission_is_dead(admission, other) &&
+            !check_gateway(admission, other, ret_error))
+            return false;
+    }
+    return true;
+}
+
+/* --- the steps ------------------------------------------------------------------------------------- */
+
+static void
+on_probed(void *user, const kw_evidence *evidence, const kw_error *error)
+{
+    kw_admission *admission = user;
+    kw_error found = error ? *error : KW_ERROR_NONE;
+    bool good = !error && compare_all(admission, evidence, &found) &&
+                (!admission->catalog->settings.shared || check_gateways(admission, &found));
+    end_check(admission, good ? NULL : &found);
+}
+
+static bool
+look_up_tables(kw_admission *admission, kw_error *ret_error)
+{
+    for (size_t i = 0; i < admission->count; i++)
+        admission->recorded[i] = find_recorded(admission, admission->wanted[i]);
+    for (size_t i = 0; i < admission->count; i++)
+        if (!check_owners(admission, i, ret_error))
+            return false;
+    return true;
+}
+
+/* The store stamps registrations. A clock that was put back can hide one behind the row of an earlier
+ * process. */
+static bool
+find_own_registration(const kw_admission *admission, kw_error *ret_error)
+{
+    const kw_catalog *catalog = admission->catalog;
+    const kw_registration *own = catalog->settings.shared ? own_registration(admission) : NULL;
+    if (!catalog->settings.shared || (own && g_str_equal(own->instance, catalog->instance)))
+        return true;
+    return kw_error_set(ret_error, KW_UNAVAILABLE,
+                        "the registration of gateway %s cannot be read back; another process uses the same "
+                        "gateway_id, or the store's clock was put back",
+                        catalog->settings.gateway_id);
+}
+
+static void
+on_read(void *user, kw_catalog_image *image, const kw_error *error)
+{
+    kw_admission *admission = user;
+    kw_error found;
+    if (error) {
+        fail(admission, error);
+        return;
+    }
+    admission->image = image;
+    if (!find_own_registration(admission, &found)) {
+        fail(admission, &found);
+        return;
+    }
+    if (!look_up_tables(admission, &found)) {
+        end_check(admission, &found);
+        return;
+    }
+    kw_admission_probe(admission, false, on_probed);
+}
+
+static void
+on_registered(void *user, const kw_error *error)
+{
+    kw_admission *admission = user;
+    if (error)
+        fail(admission, error);
+    else
+        kw_catalog_read(admission->catalog->settings.door, admission->catalog->table, admission->deadline,
+                        on_read, admission);
+}
+
+static void
+on_created(void *user, bool created, const kw_error *error)
+{
+    kw_admission *admission = user;
+    (void)created; /* by this gateway or another one: it is there */
+    if (error)
+        fail(admission, error);
+    else if (admission->catalog->settings.shared)
+        kw_catalog_register(admission->catalog, admission->deadline, on_registered, admission);
+    else
+        on_registered(admission, NULL);
+}
+
+static void
+on_described(void *user, kw_table_facts *facts, const kw_error *error)
+{
+    kw_admission *admission = user;
+    bool exists = facts && facts->exists;
+    kw_table_facts_free(facts);
+    if (error || exists) {
+        on_created(admission, false, error);
+        return;
+    }
+    admission->family = (kw_family_spec){
+        .name = "d", .block_cache = -1, .in_memory = -1, .keep_deleted_cells = -1, .replication_scope = -1};
+    admission->spec = (kw_table_spec){.name = admission->catalog->table,
+                                      .families = &admission->family,
+                                      .families_count = 1,
+                                      .deadline = admission->deadline};
+    kw_door_create_table(admission->catalog->settings.door, &admission->spec, on_created, admission);
+}
+
+void
+kw_catalog_check(kw_catalog *catalog, kw_policy *policy, kw_deadline deadline, kw_catalog_checked done,
+                 void *user)
+{
+    kw_arena *arena = kw_arena_new();
+    kw_admission *admission = KW_ARENA_NEW(arena, kw_admission);
+    size_t count = kw_policy_table_count(policy);
+    *admission = (kw_admission){.catalog = catalog,
+                                .arena = arena,
+                                .policy = kw_policy_ref(policy),
+                                .deadline = deadline,
+                                .count = count,
+                                .wanted = KW_ARENA_ARRAY(arena, kw_facts *, count),
+                                .recorded = KW_ARENA_ARRAY(arena, const kw_facts *, count),
+                                .changes = KW_ARENA_ARRAY(arena, kw_facts_change, count),
+                                .exclusive = KW_ARENA_ARRAY(arena, const char *, 2 * count + 1),
+                                .made = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+                                .checked = done,
+                                .user = user};
+    for (size_t i = 0; i < count; i++)
+        admission->wanted[i] = kw_facts_of_table(kw_policy_table(policy, i), arena);
+    g_assert(!catalog->next.arena);
+    catalog->next = kw_digests_of_policy(policy);
+    kw_door_describe_table(catalog->settings.door, catalog->table, deadline, on_described, admission);
+}
+
+/* --- what the gateway asks ------------------------------------------------------------------------- */
+
+size_t
+kw_admission_exclusive(const kw_admission *admission, const char *const **ret_tables)
+{
+    *ret_tables = admission->exclusive;
+    return admission->exclusive_count;
+}
+
+void
+kw_admission_made(kw_admission *admission, const char *store_table)
+{
+    g_hash_table_add(admission->made, g_strdup(kw_store_table_name(store_table)));
+}
+
+const kw_placement_facts *
+kw_admission_placement(const kw_admission *admission, size_t table, size_t path)
+{
+    g_assert(table < admission->count && path < admission->wanted[table]->paths_count);
+    return kw_path_facts_serving(&admission->changes[table].merged->paths[path]);
+}
+
+/* --- the end --------------------------------------------------------------------------------------- */
+
+static void
+admission_free(kw_admission *admission)
+{
+    kw_catalog_image_free(admission->image);
+    kw_policy_unref(admission->policy);
+    g_hash_table_unref(admission->made);
+    kw_arena_free(admission->arena);
+}
+
+void
+kw_admission_serve(kw_admission *admission)
+{
+    kw_catalog *catalog = admission->catalog;
+    kw_digests_clear(&catalog->serving);
+    catalog->serving = catalog->next;
+    catalog->next = (kw_digests){0};
+    catalog->admitted = true;
+    if (catalog->settings.shared)
+        kw_fence_open_until(&catalog->fence, catalog->lease_until_ns);
+    kw_catalog_update_registration(catalog);
+    admission_free(admission);
+}
+
+void
+kw_admission_abandon(kw_admission *admission)
+{
+    kw_catalog *catalog = admission->catalog;
+    kw_digests_clear(&catalog->next);
+    if (catalog->admitted)
+        kw_catalog_update_registration(catalog);
+    else
+        kw_catalog_withdraw(catalog);
+    admission_free(admission);
+}

@@ -1,0 +1,326 @@
+/* See compare.h. compare_fields.c has the fields. */
+#include "catalog/compare.h"
+
+#include "catalog/compare_fields.h"
+
+#define SHOWN 16 /* digits of a fingerprint in a message */
+#define WAY_OUT                                                                                              \
+    "put it back, or copy the rows to a new table while nobody writes (keyway-policy(5), CHANGING A KEY "    \
+    "RULE)"
+
+kw_rows_found
+kw_evidence_find(const kw_evidence *evidence, const char *store_table)
+{
+    for (size_t i = 0; i < evidence->count; i++)
+        if (g_str_equal(evidence->store_tables[i], store_table))
+            return evidence->rows[i];
+    return KW_ROWS_NO_TABLE;
+}
+
+void
+kw_facts_list_store_tables(const kw_facts *facts, GPtrArray *to)
+{
+    for (size_t i = 0; i < facts->paths_count; i++)
+        for (size_t j = 0; j < facts->paths[i].placements_count; j++)
+            if (facts->paths[i].placements[j].state != KW_PLACEMENT_ABSENT)
+                g_ptr_array_add(to, (gpointer)facts->paths[i].placements[j].store_table);
+}
+
+static bool
+holds_rows(const kw_evidence *evidence, const kw_placement_facts *placement)
+{
+    return kw_evidence_find(evidence, placement->store_table) == KW_ROWS_SOME;
+}
+
+/* True if a placement that serves holds a row. */
+static bool
+table_holds_rows(const kw_facts *facts, const kw_evidence *evidence)
+{
+    for (size_t i = 0; i < facts->paths_count; i++) {
+        const kw_placement_facts *serving = kw_path_facts_serving(&facts->paths[i]);
+        if (serving && holds_rows(evidence, serving))
+            return true;
+    }
+    return false;
+}
+
+static bool
+same_placement(const kw_placement_facts *a, const kw_placement_facts *b)
+{
+    return a->layout == b->layout && g_str_equal(a->fingerprint, b->fingerprint) &&
+           g_str_equal(a->store_table, b->store_table);
+}
+
+static bool
+same_path(const kw_path_facts *recorded, const kw_path_facts *wanted)
+{
+    const kw_placement_facts *serving = kw_path_facts_serving(recorded);
+    return serving && recorded->association == wanted->association &&
+           same_placement(serving, &wanted->placements[0]);
+}
+
+/* --- one path -------------------------------------------------------------------------------------- */
+
+typedef struct comparing {
+    const kw_facts *recorded; /* NULL: the table is new */
+    const kw_facts *wanted;
+    const kw_evidence *evidence;
+    bool has_rows;
+    kw_arena *arena;
+    kw_facts *merged;
+    bool exclusive;
+} comparing;
+
+static bool
+refuse_changed(const comparing *self, const kw_path_facts *path, const kw_placement_facts *old,
+               kw_error *ret_error)
+{
+    const kw_placement_facts *new = &path->placements[0];
+    const char *table = self->wanted->table;
+    if (old->layout == new->layout && g_str_equal(old->store_table, new->store_table))
+        return kw_error_set(
+            ret_error, KW_REFUSED,
+            "table %s, path %s: its rows were written under layout %u with the key rule %.*s, and "
+            "this policy has the key rule %.*s; " WAY_OUT,
+            table, path->name, old->layout, SHOWN, old->fingerprint, SHOWN, new->fingerprint);
+    return kw_error_set(ret_error, KW_REFUSED,
+                        "table %s, path %s: its rows were written under layout %u (store table %s, key rule "
+                        "%.*s), and this policy has layout %u (store table %s, key rule %.*s); " WAY_OUT,
+                        table, path->name, old->layout, old->store_table, SHOWN, old->fingerprint,
+                        new->layout, new->store_table, SHOWN, new->fingerprint);
+}
+
+static bool
+refuse_retired(const comparing *self, const kw_path_facts *path, const kw_placement_facts *old,
+               kw_error *ret_error)
+{
+    return kw_error_set(
+        ret_error, KW_REFUSED,
+        "table %s, path %s: the path was dropped, and its store table %s still holds rows of that "
+        "time; serve a policy without the path, and run keyway forget %s --path %s --drop-rows",
+        self->wanted->table, path->name, old->store_table, self->wanted->table, path->name);
+}
+
+static bool
+refuse_added(const comparing *self, const kw_path_facts *path, kw_error *ret_error)
+{
+    return kw_error_set(
+        ret_error, KW_REFUSED,
+        "table %s, path %s: the table holds rows already, and the new path would only hold what is "
+        "written from now on; leave the path out, or copy the rows to a new table that has it "
+        "(keyway-policy(5), CHANGING A KEY RULE)",
+        self->wanted->table, path->name);
+}
+
+static bool
+refuse_strange_rows(const comparing *self, const kw_path_facts *path, kw_error *ret_error)
+{
+    return kw_error_set(
+        ret_error, KW_REFUSED,
+        "table %s, path %s: the store table %s holds rows that were not written under this path; "
+        "name another store table, or empty this one",
+        self->wanted->table, path->name, path->placements[0].store_table);
+}
+
+static bool
+refuse_forgetting(const comparing *self, const kw_path_facts *path, kw_error *ret_error)
+{
+    return kw_error_set(
+        ret_error, KW_REFUSED,
+        "table %s, path %s: keyway forget has not finished with it; run it again before a policy "
+        "has the path",
+        self->wanted->table, path->name);
+}
+
+/* A path that begins to serve: the table must be empty, and so must be what the path keeps rows in. */
+static bool
+check_new_path(const comparing *self, const kw_path_facts *path, const kw_path_facts *old,
+               kw_error *ret_error)
+{
+    for (size_t i = 0; old && i < old->placements_count; i++) {
+        if (old->placements[i].state == KW_PLACEMENT_FORGETTING)
+            return refuse_forgetting(self, path, ret_error);
+        if (old->placements[i].state == KW_PLACEMENT_RETIRED &&
+            holds_rows(self->evidence, &old->placements[i]))
+            return refuse_retired(self, path, &old->placements[i], ret_error);
+    }
+    if (self->has_rows)
+        return refuse_added(self, path, ret_error);
+    return !holds_rows(self->evidence, &path->placements[0]) || refuse_strange_rows(self, path, ret_error);
+}
+
+/* A placement that nothing serves stays in the list while it holds rows. */
+static void
+keep_retired(const comparing *self, const kw_placement_facts *old, kw_path_facts *to)
+{
+    bool forgetting = old->state == KW_PLACEMENT_FORGETTING;
+    if (!forgetting && !holds_rows(self->evidence, old))
+        return;
+    kw_placement_facts *kept = &to->placements[to->placements_count++];
+    *kept = *old;
+    kept->state = forgetting ? KW_PLACEMENT_FORGETTING : KW_PLACEMENT_RETIRED;
+}
+
+static void
+merge_path(comparing *self, const kw_path_facts *path, const kw_path_facts *old, kw_path_facts *to)
+{
+    *to = *path;
+    to->placements = KW_ARENA_ARRAY(self->arena, kw_placement_facts, 1 + (old ? old->placements_count : 0));
+    to->placements[0] = path->placements[0];
+    to->placements_count = 1;
+    for (size_t i = 0; old && i < old->placements_count; i++) {
+        const kw_placement_facts *each = &old->placements[i];
+        if (same_placement(each, &path->placements[0]) && each->state == KW_PLACEMENT_COMPLETE)
+            to->placements[0] = *each;
+        else
+            keep_retired(self, each, to);
+    }
+}
+
+static bool
+compare_path(comparing *self, const kw_path_facts *path, kw_error *ret_error)
+{
+    const kw_path_facts *old = kw_facts_find_path(self->recorded, path->name);
+    const kw_placement_facts *serving = old ? kw_path_facts_serving(old) : NULL;
+    if (!serving && !check_new_path(self, path, old, ret_error))
+        return false;
+    if (serving && !same_path(old, path)) {
+        if (self->has_rows || holds_rows(self->evidence, serving))
+            return refuse_changed(self, path, serving, ret_error);
+        if (!check_new_path(self, path, old, ret_error))
+            return false;
+    }
+    self->exclusive = self->exclusive || !serving || !same_path(old, path);
+    merge_path(self, path, old, &self->merged->paths[self->merged->paths_count++]);
+    return true;
+}
+
+/* A path that this policy does not have: its rows age from now on. */
+static void
+retire_path(comparing *self, const kw_path_facts *old)
+{
+    kw_path_facts *to = &self->merged->paths[self->merged->paths_count];
+    *to = *old;
+    to->placements = KW_ARENA_ARRAY(self->arena, kw_placement_facts, old->placements_count);
+    to->placements_count = 0;
+    for (size_t i = 0; i < old->placements_count; i++)
+        keep_retired(self, &old->placements[i], to);
+    self->merged->paths_count += to->placements_count > 0;
+    self->exclusive = self->exclusive || kw_path_facts_serving(old);
+}
+
+/* --- a table --------------------------------------------------------------------------------------- */
+
+/* The first policy for these store tables: whatever rows they hold were written by others, or by a version
+ * that kept no catalog. Either every path holds rows, or none. */
+static bool
+adopt_paths(comparing *self, kw_error *ret_error)
+{
+    bool primary_has_rows = holds_rows(self->evidence, &self->wanted->paths[0].placements[0]);
+    for (size_t i = 0; i < self->wanted->paths_count; i++) {
+        const kw_path_facts *path = &self->wanted->paths[i];
+        bool has_rows = holds_rows(self->evidence, &path->placements[0]);
+        if (has_rows && !primary_has_rows)
+            return refuse_strange_rows(self, path, ret_error);
+        if (!has_rows && primary_has_rows)
+            return refuse_added(self, path, ret_error);
+        merge_path(self, path, NULL, &self->merged->paths[self->merged->paths_count++]);
+        self->merged->paths[i].placements[0].verified = !has_rows;
+    }
+    return true;
+}
+
+static bool
+compare_paths(comparing *self, kw_error *ret_error)
+{
+    size_t most = self->wanted->paths_count + (self->recorded ? self->recorded->paths_count : 0);
+    self->merged->paths = KW_ARENA_ARRAY(self->arena, kw_path_facts, most);
+    if (!self->recorded)
+        return adopt_paths(self, ret_error);
+    for (size_t i = 0; i < self->wanted->paths_count; i++)
+        if (!compare_path(self, &self->wanted->paths[i], ret_error))
+            return false;
+    for (size_t i = 0; i < self->recorded->paths_count; i++)
+        if (!kw_facts_find_path(self->wanted, self->recorded->paths[i].name))
+            retire_path(self, &self->recorded->paths[i]);
+    return true;
+}
+
+static bool
+compare_marker(comparing *self, kw_error *ret_error)
+{
+    self->merged->marker = self->wanted->marker;
+    if (!self->recorded || g_str_equal(self->recorded->marker, self->wanted->marker))
+        return true;
+    self->exclusive = true;
+    return !self->has_rows ||
+           kw_error_set(ret_error, KW_REFUSED,
+                        "table %s: the cell that marks its records was %s, and is %s in this policy; records "
+                        "without it would not be found: put it back (marker, default_family)",
+                        self->wanted->table, self->recorded->marker, self->wanted->marker);
+}
+
+static bool
+is_changed(const comparing *self)
+{
+    return !self->recorded || !kw_bytes_equal(kw_facts_print(self->recorded, self->arena),
+                                              kw_facts_print(self->merged, self->arena));
+}
+
+bool
+kw_facts_compare(const kw_facts *recorded, const kw_facts *wanted, const kw_evidence *evidence,
+                 kw_arena *arena, kw_facts_change *ret_change, kw_error *ret_error)
+{
+    comparing self = {.recorded = recorded,
+                      .wanted = wanted,
+                      .evidence = evidence,
+                      .has_rows = table_holds_rows(recorded ? recorded : wanted, evidence),
+                      .arena = arena,
+                      .merged = KW_ARENA_NEW(arena, kw_facts)};
+    bool renamed = recorded && !g_str_equal(recorded->table, wanted->table);
+    self.merged->table = wanted->table;
+    if (!compare_paths(&self, ret_error) || !compare_marker(&self, ret_error) ||
+        !kw_facts_compare_fields(recorded, wanted, self.has_rows, arena, self.merged, &self.exclusive,
+                                 ret_error))
+        return false;
+    *ret_change = (kw_facts_change){.merged = self.merged,
+                                    .changed = is_changed(&self),
+                                    .exclusive = self.exclusive || renamed,
+                                    .renamed_from = renamed ? recorded->table : NULL};
+    return true;
+}
+
+/* --- other tables ---------------------------------------------------------------------------------- */
+
+bool
+kw_facts_is_renamed(const kw_facts *recorded, const kw_facts *wanted)
+{
+    size_t serving = 0;
+    for (size_t i = 0; i < recorded->paths_count; i++)
+        serving += kw_path_facts_serving(&recorded->paths[i]) != NULL;
+    if (serving != wanted->paths_count || !g_str_equal(recorded->marker, wanted->marker))
+        return false;
+    for (size_t i = 0; i < wanted->paths_count; i++) {
+        const kw_path_facts *old = kw_facts_find_path(recorded, wanted->paths[i].name);
+        if (!old || !same_path(old, &wanted->paths[i]))
+            return false;
+    }
+    return true;
+}
+
+bool
+kw_facts_check_owner(const kw_facts *other, const kw_facts *wanted, kw_error *ret_error)
+{
+    g_autoptr(GPtrArray) owned = g_ptr_array_new();
+    kw_facts_list_store_tables(other, owned);
+    for (size_t i = 0; i < wanted->paths_count; i++) {
+        const char *store_table = wanted->paths[i].placements[0].store_table;
+        if (g_ptr_array_find_with_equal_func(owned, store_table, g_str_equal, NULL))
+            return kw_error_set(
+                ret_error, KW_REFUSED,
+                "table %s, path %s: the store table %s belongs to table %s; name another one, or "
+                "run keyway forget %s once no policy has that table",
+                wanted->table, wanted->paths[i].name, store_table, other->table, other->table);
+    }
+    return true;
+}

@@ -1,0 +1,192 @@
+/* Facts from a policy, and their digest. The JSON form is in facts_json.c. */
+#include "catalog/facts.h"
+
+#include "rule/splits.h"
+
+#include <openssl/evp.h>
+
+static const char *const type_names[] = {
+    [KW_FIELD_BOOL] = "bool",     [KW_FIELD_INT] = "int",     [KW_FIELD_DOUBLE] = "double",
+    [KW_FIELD_STRING] = "string", [KW_FIELD_BYTES] = "bytes", [KW_FIELD_TIMESTAMP] = "timestamp",
+    [KW_FIELD_MAP] = "map",
+};
+static const char *const unit_names[] = {
+    [KW_UNIT_S] = "s", [KW_UNIT_MS] = "ms", [KW_UNIT_US] = "us", [KW_UNIT_NS] = "ns"};
+static const char *const encoding_names[] = {
+    [KW_CELL_RAW_BE] = "raw",      [KW_CELL_TEXT] = "text",         [KW_CELL_RAW_BE4] = "raw4",
+    [KW_CELL_PHOENIX] = "phoenix", [KW_CELL_PHOENIX4] = "phoenix4",
+};
+
+/* --- from a policy --------------------------------------------------------------------------------- */
+
+static const char *
+type_text(const kw_field *field, kw_arena *arena)
+{
+    const char *of = type_names[field->type];
+    if (field->entry)
+        return kw_arena_printf(arena, "map of %s", type_text(field->entry, arena));
+    return field->type == KW_FIELD_TIMESTAMP ? kw_arena_printf(arena, "%s %s", of, unit_names[field->unit])
+                                             : of;
+}
+
+static kw_field_facts
+field_of(const kw_field *field, kw_arena *arena)
+{
+    return (kw_field_facts){
+        .name = field->name,
+        .type = type_text(field, arena),
+        .encoding = field->stored ? encoding_names[field->form] : "",
+        .family = field->stored ? kw_arena_text(arena, field->family) : "",
+        .qualifier = field->stored ? kw_bytes_to_binary_text(field->qualifier, arena) : "",
+        .map = field->entry != NULL,
+        .key = field->identity,
+    };
+}
+
+const char *
+kw_store_table_name(const char *name)
+{
+    return g_str_has_prefix(name, "default:") ? name + strlen("default:") : name;
+}
+
+static kw_path_facts
+path_of(const kw_path *path, bool association, kw_arena *arena)
+{
+    kw_placement_facts *placement = KW_ARENA_NEW(arena, kw_placement_facts);
+    *placement = (kw_placement_facts){.layout = kw_layout_number(path->layout),
+                                      .fingerprint = kw_layout_fingerprint(path->layout),
+                                      .rule = kw_layout_description(path->layout),
+                                      .store_table = kw_store_table_name(kw_layout_store_table(path->layout)),
+                                      .state = KW_PLACEMENT_COMPLETE,
+                                      .verified = true};
+    return (kw_path_facts){
+        .name = path->name, .association = association, .placements = placement, .placements_count = 1};
+}
+
+static const char *
+marker_of(const kw_table *table, kw_arena *arena)
+{
+    return kw_arena_printf(arena, "%s:%s=%s%s", kw_arena_text(arena, table->marker_family),
+                           kw_bytes_to_binary_text(table->marker_qualifier, arena),
+                           kw_bytes_to_binary_text(table->marker_value, arena),
+                           table->marks_all ? " always" : "");
+}
+
+kw_facts *
+kw_facts_of_table(const kw_table *table, kw_arena *arena)
+{
+    kw_facts *facts = KW_ARENA_NEW(arena, kw_facts);
+    facts->table = table->name;
+    facts->marker = marker_of(table, arena);
+    facts->fields_count = table->fields_count;
+    facts->fields = KW_ARENA_ARRAY(arena, kw_field_facts, table->fields_count);
+    for (size_t i = 0; i < table->fields_count; i++)
+        facts->fields[i] = field_of(&table->fields[i], arena);
+    facts->paths_count = table->stores_count;
+    facts->paths = KW_ARENA_ARRAY(arena, kw_path_facts, table->stores_count);
+    for (size_t i = 0; i < table->stores_count; i++)
+        facts->paths[i] = path_of(&table->paths[i], &table->paths[i] == table->association, arena);
+    return facts;
+}
+
+/* --- finding --------------------------------------------------------------------------------------- */
+
+const char *
+kw_placement_state_name(kw_placement_state state)
+{
+    switch (state) {
+    case KW_PLACEMENT_ABSENT:
+        return "absent";
+    case KW_PLACEMENT_FILLING:
+        return "filling";
+    case KW_PLACEMENT_COMPLETE:
+        return "complete";
+    case KW_PLACEMENT_RETIRED:
+        return "retired";
+    case KW_PLACEMENT_FORGETTING:
+        return "forgetting";
+    }
+    g_assert_not_reached();
+}
+
+const kw_path_facts *
+kw_facts_find_path(const kw_facts *facts, const char *name)
+{
+    for (size_t i = 0; i < facts->paths_count; i++)
+        if (g_str_equal(facts->paths[i].name, name))
+            return &facts->paths[i];
+    return NULL;
+}
+
+const kw_field_facts *
+kw_facts_find_field(const kw_facts *facts, const char *name)
+{
+    for (size_t i = 0; i < facts->fields_count; i++)
+        if (g_str_equal(facts->fields[i].name, name))
+            return &facts->fields[i];
+    return NULL;
+}
+
+const kw_placement_facts *
+kw_path_facts_serving(const kw_path_facts *path)
+{
+    for (size_t i = 0; i < path->placements_count; i++)
+        if (path->placements[i].state == KW_PLACEMENT_COMPLETE ||
+            path->placements[i].state == KW_PLACEMENT_FILLING)
+            return &path->placements[i];
+    return NULL;
+}
+
+const char *
+kw_field_facts_column(const kw_field_facts *field, kw_arena *arena)
+{
+    if (!field->family[0])
+        return "the row key alone";
+    return kw_arena_printf(arena, "%s:%s%s", field->family, field->qualifier, field->map ? "*" : "");
+}
+
+/* --- digest ---------------------------------------------------------------------------------------- */
+
+/* One line for each thing that two gateways must agree on, in the order of the names. */
+static int
+by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static size_t
+list_lines(const kw_facts *facts, const char **lines, kw_arena *arena)
+{
+    size_t count = 0;
+    lines[count++] = kw_arena_printf(arena, "marker %s", facts->marker);
+    for (size_t i = 0; i < facts->paths_count; i++) {
+        const kw_path_facts *path = &facts->paths[i];
+        const kw_placement_facts *serving = kw_path_facts_serving(path);
+        if (serving)
+            lines[count++] = kw_arena_printf(arena, "path %s%s %u %s %s", path->name,
+                                             path->association ? " association" : "", serving->layout,
+                                             serving->fingerprint, serving->store_table);
+    }
+    qsort(lines, count, sizeof *lines, by_text);
+    return count;
+}
+
+const char *
+kw_facts_digest(const kw_facts *facts, kw_arena *arena)
+{
+    const char **lines = KW_ARENA_ARRAY(arena, const char *, facts->paths_count + 1);
+    size_t count = list_lines(facts, lines, arena);
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    bool done = EVP_DigestInit_ex(context, EVP_sha256(), NULL);
+    for (size_t i = 0; done && i < count; i++)
+        done = EVP_DigestUpdate(context, lines[i], strlen(lines[i])) && EVP_DigestUpdate(context, "\n", 1);
+    uint8_t digest[EVP_MAX_MD_SIZE];
+    unsigned size = 0;
+    done = done && EVP_DigestFinal_ex(context, digest, &size);
+    g_assert(done && size == 32);
+    EVP_MD_CTX_free(context);
+    char *text = kw_arena_alloc(arena, 2 * size + 1);
+    for (unsigned i = 0; i < size; i++)
+        g_snprintf(text + 2 * i, 3, "%02x", digest[i]);
+    return text;
+}

@@ -1,0 +1,81 @@
+/* Facts: what decides whether rows that were written under one policy are read right under another.
+ *
+ * The catalog keeps one kw_facts for each table: its fields with type, unit, encoding and column, the marker
+ * cell, and each path's placements (layout, key rule, store table, state). The same struct is made from a
+ * table of a policy, so that the two can be compared (compare.h). Plain data: everything lives in one arena.
+ */
+#pragma once
+
+#include "rule/policy.h"
+
+/* What a placement holds of its table's records. */
+typedef enum kw_placement_state {
+    KW_PLACEMENT_ABSENT,    /* nothing; as if it were not listed */
+    KW_PLACEMENT_FILLING,   /* what was written lately; nobody reads it */
+    KW_PLACEMENT_COMPLETE,  /* every record */
+    KW_PLACEMENT_RETIRED,   /* rows of the past; nobody writes or reads it */
+    KW_PLACEMENT_FORGETTING /* retired, and its rows are being dropped */
+} kw_placement_state;
+
+typedef struct kw_placement_facts {
+    uint32_t layout;
+    const char *fingerprint; /* of the key rule, 64 hex digits */
+    const char *rule;        /* its description, one component a line; "" when not known */
+    const char *store_table; /* "ns:name" or "name", never "default:name" */
+    kw_placement_state state;
+    bool verified; /* its rows were compared with the primary path's, or all were written under the catalog */
+    bool made;     /* Keyway created the store table, so that Keyway may drop its rows */
+} kw_placement_facts;
+
+typedef struct kw_path_facts {
+    const char *name;
+    bool association; /* maps records to row keys; holds no records */
+    kw_placement_facts *placements;
+    size_t placements_count;
+} kw_path_facts;
+
+typedef struct kw_field_facts {
+    const char *name;
+    const char *type;      /* "int", "timestamp ms", "map of string", ... */
+    const char *encoding;  /* of the cell; "" when the field has no column */
+    const char *family;    /* "" when the field has no column */
+    const char *qualifier; /* as text with \xNN; of a map the prefix */
+    bool map;
+    bool key;     /* feeds a key rule */
+    bool removed; /* no policy has it now; its cells can still be there */
+} kw_field_facts;
+
+typedef struct kw_facts {
+    const char *table;
+    const char *marker; /* "family:qualifier=value always" or without "always" */
+    kw_field_facts *fields;
+    size_t fields_count;
+    kw_path_facts *paths; /* [0] is the primary path */
+    size_t paths_count;
+} kw_facts;
+
+/* The facts of a table of a policy. Placements are COMPLETE, verified and not made. */
+kw_facts *kw_facts_of_table(const kw_table *table, kw_arena *arena);
+
+/* JSON text and back. CORRUPT naming the table when the text is not what kw_facts_print writes. */
+kw_bytes kw_facts_print(const kw_facts *facts, kw_arena *arena);
+bool kw_facts_parse(kw_bytes text, kw_arena *arena, kw_facts **ret_facts, kw_error *ret_error);
+
+/* "absent", "filling", "complete", "retired". */
+const char *kw_placement_state_name(kw_placement_state state);
+
+/* NULL when there is none. */
+const kw_path_facts *kw_facts_find_path(const kw_facts *facts, const char *name);
+const kw_field_facts *kw_facts_find_field(const kw_facts *facts, const char *name);
+/* The placement that is written and read, or filled; NULL when the path is absent or retired. */
+const kw_placement_facts *kw_path_facts_serving(const kw_path_facts *path);
+
+/* "d:status", "d:followed.*"; "the row key alone" for a field without a column. */
+const char *kw_field_facts_column(const kw_field_facts *field, kw_arena *arena);
+
+/* The name without HBase's default namespace, which may be written or not. */
+const char *kw_store_table_name(const char *name);
+
+/* SHA-256 of what two gateways that serve the table side by side must have in common (paths, placements,
+ * marker; not the fields: those of several policies add up in the catalog), as 64 hex digits in the arena. */
+const char *kw_facts_digest(const kw_facts *facts, kw_arena *arena);

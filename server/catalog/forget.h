@@ -1,0 +1,27 @@
+/* Forgetting: what the catalog holds of a table, or of a path that no policy has, is cleared.
+ *
+ *   read -> does a gateway still serve it? -> do its store tables hold rows? -> mark it as being forgotten
+ *        -> empty the store tables (only with drop_rows, only those that Keyway created) -> clear the facts
+ */
+#pragma once
+
+#include "catalog/catalog.h"
+
+typedef struct kw_forget_request {
+    const char *table;
+    const char *path; /* NULL: the whole table */
+    bool drop_rows;
+    const kw_policy *policy; /* in service here; a reference is held until done */
+} kw_forget_request;
+
+/* emptied: the store tables whose rows were dropped. REFUSED names what stands in the way and what to do;
+ * nothing was changed then. */
+typedef void (*kw_forgotten)(void *user, const char *const *emptied, size_t count, const kw_error *error);
+void kw_catalog_forget(kw_catalog *catalog, const kw_forget_request *request, kw_deadline deadline,
+                       kw_forgotten done, void *user);
+
+/* Notes that Keyway created these store tables (keyway create). Those that the catalog does not list are
+ * skipped. */
+void kw_catalog_note_created(kw_catalog *catalog, const char *const *store_tables, size_t count,
+                             kw_deadline deadline, void (*done)(void *user, const kw_error *error),
+                             void *user);

@@ -1,0 +1,68 @@
+/* The digests of a registration as JSON; see image.h. */
+#include "catalog/image.h"
+
+#include <json-glib/json-glib.h>
+
+static void
+print_digests(JsonBuilder *to, const char *member, const kw_table_digest *digests, size_t count)
+{
+    json_builder_set_member_name(to, member);
+    json_builder_begin_object(to);
+    for (size_t i = 0; i < count; i++) {
+        json_builder_set_member_name(to, digests[i].table);
+        json_builder_add_string_value(to, digests[i].digest);
+    }
+    json_builder_end_object(to);
+}
+
+kw_bytes
+kw_registration_print(const kw_registration *registration, kw_arena *arena)
+{
+    g_autoptr(JsonBuilder) builder = json_builder_new();
+    json_builder_begin_object(builder);
+    print_digests(builder, "serving", registration->serving, registration->serving_count);
+    print_digests(builder, "next", registration->next, registration->next_count);
+    json_builder_end_object(builder);
+    g_autoptr(JsonNode) root = json_builder_get_root(builder);
+    g_autofree char *text = json_to_string(root, FALSE);
+    return kw_bytes_of_text(kw_arena_text(arena, kw_bytes_of_text(text)));
+}
+
+static bool
+parse_digests(JsonObject *from, const char *member, kw_arena *arena, const kw_table_digest **ret_digests,
+              size_t *ret_count)
+{
+    JsonNode *node = json_object_get_member(from, member);
+    if (!node || !JSON_NODE_HOLDS_OBJECT(node))
+        return false;
+    JsonObject *object = json_node_get_object(node);
+    kw_table_digest *digests = KW_ARENA_ARRAY(arena, kw_table_digest, json_object_get_size(object));
+    JsonObjectIter iter;
+    const char *name;
+    JsonNode *value;
+    size_t count = 0;
+    json_object_iter_init(&iter, object);
+    while (json_object_iter_next(&iter, &name, &value)) {
+        const char *digest = JSON_NODE_HOLDS_VALUE(value) ? json_node_get_string(value) : NULL;
+        if (!digest)
+            return false;
+        digests[count++] = (kw_table_digest){kw_arena_text(arena, kw_bytes_of_text(name)),
+                                             kw_arena_text(arena, kw_bytes_of_text(digest))};
+    }
+    *ret_digests = digests;
+    *ret_count = count;
+    return true;
+}
+
+bool
+kw_registration_parse(kw_bytes text, kw_arena *arena, kw_registration *to)
+{
+    g_autoptr(JsonParser) parser = json_parser_new_immutable();
+    bool good = json_parser_load_from_data(parser, (const char *)text.data, (gssize)text.size, NULL);
+    JsonNode *root = good ? json_parser_get_root(parser) : NULL;
+    if (!root || !JSON_NODE_HOLDS_OBJECT(root))
+        return false;
+    JsonObject *object = json_node_get_object(root);
+    return parse_digests(object, "serving", arena, &to->serving, &to->serving_count) &&
+           parse_digests(object, "next", arena, &to->next, &to->next_count);
+}

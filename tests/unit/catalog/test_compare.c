@@ -1,0 +1,392 @@
+/* What a policy may change while the table holds rows, and what it may not. Each case is a table before and
+ * after, with the store tables that hold rows, and a part of the refusal (or NULL). */
+#include "catalog/compare.h"
+
+#include "rule/policies.h"
+
+#include <glib.h>
+
+#define FIELDS                                                                                               \
+    "    fields:\n"                                                                                          \
+    "      id: {type: string, max_bytes: 20}\n"                                                              \
+    "      ts: {type: timestamp, unit: ms}\n"                                                                \
+    "      n: int\n"                                                                                         \
+    "      note: string\n"
+#define KEY "    key: [{field: id}, {field: ts}]\n"
+#define BY_TS "    paths: {by_ts: {key: [{field: ts}, {field: id}]}}\n"
+#define BASE FIELDS KEY
+#define WITH_FIELD(line)                                                                                     \
+    "    fields:\n"                                                                                          \
+    "      id: {type: string, max_bytes: 20}\n"                                                              \
+    "      ts: {type: timestamp, unit: ms}\n" line "      note: string\n" KEY
+
+typedef struct test_case {
+    const char *name;
+    const char *before; /* NULL: the catalog does not know the table */
+    const char *after;
+    const char *rows;    /* store tables that hold rows, with blanks between */
+    const char *refusal; /* NULL: accepted */
+    bool exclusive;
+} test_case;
+
+static const test_case cases[] = {
+    {"same", BASE, BASE, "t", NULL, false},
+    {"rule", BASE, FIELDS "    key: [{field: id}, {field: {name: ts, order: desc}}]\n", "t",
+     "table t, path primary: its rows were written under layout 1 with the key rule ", true},
+    {"rule of an empty table", BASE, FIELDS "    key: [{field: id}, {field: {name: ts, order: desc}}]\n", "",
+     NULL, true},
+    {"layout and store table", BASE, BASE "    layout: 2\n    store_table: t2\n", "t",
+     "table t, path primary: its rows were written under layout 1 (store table t, key rule ", true},
+    {"layout alone", BASE, BASE "    layout: 2\n", "t",
+     "and this policy has layout 2 (store table t, key rule ", true},
+    {"layout and store table of an empty table", BASE, BASE "    layout: 2\n    store_table: t2\n", "", NULL,
+     true},
+    {"store table that holds rows", BASE, BASE "    store_table: t2\n", "t2",
+     "the store table t2 holds rows that were not written under this path", true},
+    {"path added", BASE, BASE BY_TS, "t",
+     "table t, path by_ts: the table holds rows already, and the new path would only hold what is written "
+     "from now "
+     "on",
+     true},
+    {"path added to an empty table", BASE, BASE BY_TS, "", NULL, true},
+    {"path added whose store table holds rows", BASE, BASE BY_TS, "t_by_ts",
+     "table t, path by_ts: the store table t_by_ts holds rows that were not written under this path", true},
+    {"path dropped", BASE BY_TS, BASE, "t t_by_ts", NULL, true},
+    {"path's rule", BASE BY_TS,
+     BASE "    paths: {by_ts: {key: [{salt: {of: [id], buckets: 4}}, {field: ts}, {field: id}]}}\n",
+     "t t_by_ts", "table t, path by_ts: its rows were written under layout 1 with the key rule ", true},
+    {"type", BASE, WITH_FIELD("      n: string\n"), "t",
+     "table t, field n: its values were stored as int in d:n, encoding raw, and this policy has string in "
+     "d:n, "
+     "encoding raw",
+     true},
+    {"type of an empty table", BASE, WITH_FIELD("      n: string\n"), "", NULL, true},
+    {"type, rows in a path only", BASE BY_TS, WITH_FIELD("      n: double\n") BY_TS, "t_by_ts",
+     "table t, field n: its values were stored as int", true},
+    {"unit", WITH_FIELD("      n: {type: timestamp, unit: s}\n"),
+     WITH_FIELD("      n: {type: timestamp, unit: ms}\n"), "t",
+     "stored as timestamp s in d:n, encoding raw, and this policy has timestamp ms in d:n", true},
+    {"encoding", BASE, WITH_FIELD("      n: {type: int, form: text}\n"), "t",
+     "stored as int in d:n, encoding raw, and this policy has int in d:n, encoding text", true},
+    {"column", BASE, WITH_FIELD("      n: {type: int, column: \"d:m\"}\n"), "t",
+     "stored as int in d:n, encoding raw, and this policy has int in d:m", true},
+    {"map of another type", WITH_FIELD("      n: {type: map, of: int}\n"),
+     WITH_FIELD("      n: {type: map, of: string}\n"), "t",
+     "stored as map of int in d:n.*, encoding raw, and this policy has map of string in d:n.*", true},
+    {"field added", BASE, WITH_FIELD("      n: int\n      more: bool\n"), "t", NULL, false},
+    {"field removed", BASE, WITH_FIELD(""), "t", NULL, false},
+    {"field renamed", BASE, WITH_FIELD("      count: {type: int, column: \"d:n\"}\n"), "t", NULL, false},
+    {"field renamed with another type", BASE, WITH_FIELD("      count: {type: bool, column: \"d:n\"}\n"), "t",
+     "table t, field count: its column holds values of the field n, stored as int in d:n", true},
+    {"key field renamed", BASE,
+     "    fields:\n      name: {type: string, max_bytes: 20}\n      ts: {type: timestamp, unit: ms}\n      "
+     "n: int\n"
+     "      note: string\n    key: [{field: name}, {field: ts}]\n",
+     "t", "table t, path primary: its rows were written under layout 1 with the key rule ", true},
+    {"map that begins like a column", WITH_FIELD("      n: {type: int, column: \"d:x.y\"}\n"),
+     WITH_FIELD("      all: {type: map, of: string, column: \"d:x.y*\"}\n"), "t", NULL, false},
+    {"map over columns of another type", WITH_FIELD("      n: {type: int, column: \"d:x.y\"}\n"),
+     WITH_FIELD("      all: {type: map, of: string, column: \"d:x.*\"}\n"), "t",
+     "table t, field all: its column holds values of the field n, stored as int in d:x.y", true},
+    {"map over columns of its type", WITH_FIELD("      n: {type: int, column: \"d:x.y\"}\n"),
+     WITH_FIELD("      all: {type: map, of: int, column: \"d:x.*\"}\n"), "t", NULL, false},
+    {"marker", BASE, BASE "    marker: \"d:_0\"\n    marker_value: x\n", "t",
+     "table t: the cell that marks its records was d:=, and is d:_0=x always in this policy", true},
+    {"marker of an empty table", BASE, BASE "    marker: \"d:_0\"\n    marker_value: x\n", "", NULL, true},
+    {"documentation", BASE, "    about: orders\n" BASE, "t", NULL, false},
+    {"declared values", WITH_FIELD("      n: int\n"), WITH_FIELD("      n: {type: int, about: a number}\n"),
+     "t", NULL, false},
+    {"first seen, empty", NULL, BASE BY_TS, "", NULL, false},
+    {"first seen, all paths hold rows", NULL, BASE BY_TS, "t t_by_ts", NULL, false},
+    {"first seen, a path holds none", NULL, BASE BY_TS, "t",
+     "table t, path by_ts: the table holds rows already", false},
+    {"first seen, only a path holds rows", NULL, BASE BY_TS, "t_by_ts",
+     "table t, path by_ts: the store table t_by_ts holds rows that were not written under this path", false},
+};
+
+/* --- helpers --------------------------------------------------------------------------------------- */
+
+static kw_evidence
+evidence_of(const char *rows, kw_arena *arena)
+{
+    g_auto(GStrv) names = g_strsplit(rows, " ", -1);
+    size_t count = rows[0] ? g_strv_length(names) : 0;
+    const char **tables = KW_ARENA_ARRAY(arena, const char *, count);
+    kw_rows_found *found = KW_ARENA_ARRAY(arena, kw_rows_found, count);
+    for (size_t i = 0; i < count; i++) {
+        tables[i] = kw_arena_text(arena, kw_bytes_of_text(names[i]));
+        found[i] = KW_ROWS_SOME;
+    }
+    return (kw_evidence){tables, found, count};
+}
+
+/* Copies: the policy goes. */
+static kw_facts *
+facts_of(const char *yaml, kw_arena *arena)
+{
+    g_autoptr(kw_policy) policy = test_policy(yaml);
+    g_autoptr(kw_arena) own = kw_arena_new();
+    kw_facts *facts;
+    kw_error error;
+    kw_bytes text =
+        kw_arena_copy(arena, kw_facts_print(kw_facts_of_table(kw_policy_table(policy, 0), own), own));
+    if (!kw_facts_parse(text, arena, &facts, &error))
+        g_error("%s", error.text);
+    return facts;
+}
+
+static bool
+compare(const kw_facts *before, const kw_facts *after, const char *rows, kw_arena *arena,
+        kw_facts_change *change, kw_error *error)
+{
+    kw_evidence evidence = evidence_of(rows, arena);
+    return kw_facts_compare(before, after, &evidence, arena, change, error);
+}
+
+static void
+assert_text(const char *got, const char *part)
+{
+    if (!strstr(got, part))
+        g_error("got: %s\nnot: %s", got, part);
+}
+
+/* Takes the change for granted and returns what the catalog says then. */
+static kw_facts *
+accept(const kw_facts *before, const char *after, const char *rows, kw_arena *arena)
+{
+    kw_facts_change change;
+    kw_error error;
+    if (!compare(before, facts_of(after, arena), rows, arena, &change, &error))
+        g_error("%s", error.text);
+    return change.merged;
+}
+
+static void
+assert_refused(const kw_facts *before, const char *after, const char *rows, const char *part, kw_arena *arena)
+{
+    kw_facts_change change;
+    kw_error error;
+    g_assert_false(compare(before, facts_of(after, arena), rows, arena, &change, &error));
+    g_assert_cmpint(error.code, ==, KW_REFUSED);
+    assert_text(error.text, part);
+}
+
+/* --- one change ------------------------------------------------------------------------------------ */
+
+static void
+test_case_run(gconstpointer data)
+{
+    const test_case *at = data;
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_facts *before = at->before ? facts_of(at->before, arena) : NULL;
+    kw_facts_change change;
+    kw_error error;
+    bool good = compare(before, facts_of(at->after, arena), at->rows, arena, &change, &error);
+    if (good != !at->refusal)
+        g_error("%s", good ? "accepted" : error.text);
+    if (!good) {
+        g_assert_cmpint(error.code, ==, KW_REFUSED);
+        assert_text(error.text, at->refusal);
+        return;
+    }
+    g_assert_cmpint(change.exclusive, ==, at->exclusive);
+    /* What was accepted is then the same, and stays accepted. */
+    kw_facts_change again;
+    g_assert_true(compare(change.merged, facts_of(at->after, arena), at->rows, arena, &again, &error));
+    g_assert_false(again.changed);
+    g_assert_false(again.exclusive);
+}
+
+/* --- several changes ------------------------------------------------------------------------------- */
+
+static void
+test_path_returns(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_facts *facts = accept(NULL, BASE BY_TS, "", arena);
+    facts = accept(facts, BASE, "t t_by_ts", arena);
+    const kw_path_facts *path = kw_facts_find_path(facts, "by_ts");
+    g_assert_cmpint(path->placements[0].state, ==, KW_PLACEMENT_RETIRED);
+    g_assert_null(kw_path_facts_serving(path));
+    assert_refused(
+        facts, BASE BY_TS, "t t_by_ts",
+        "table t, path by_ts: the path was dropped, and its store table t_by_ts still holds rows of that "
+        "time; serve a policy without the path, and run keyway forget t --path by_ts --drop-rows",
+        arena);
+    assert_refused(facts, BASE BY_TS, "t", "the new path would only hold what is written from now on", arena);
+    assert_refused(facts, BASE BY_TS, "t_by_ts", "the path was dropped", arena);
+    facts = accept(facts, BASE BY_TS, "", arena);
+    g_assert_nonnull(kw_path_facts_serving(kw_facts_find_path(facts, "by_ts")));
+}
+
+/* Another path may not take the store table of a retired one while that holds rows. */
+static void
+test_retired_store_table(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_facts *facts = accept(accept(NULL, BASE BY_TS, "", arena), BASE, "t_by_ts", arena);
+    assert_refused(
+        facts, BASE "    paths: {other: {store_table: t_by_ts, key: [{field: ts}, {field: id}]}}\n",
+        "t_by_ts", "table t, path other: the store table t_by_ts holds rows that were not written", arena);
+}
+
+static void
+test_removed_field_keeps_its_column(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_facts *facts = accept(accept(NULL, BASE, "", arena), WITH_FIELD(""), "t", arena);
+    g_assert_true(kw_facts_find_field(facts, "n")->removed);
+    assert_refused(facts, WITH_FIELD("      n: string\n"), "t",
+                   "table t, field n: its values were stored as int", arena);
+    assert_refused(facts, WITH_FIELD("      m: {type: string, column: \"d:n\"}\n"), "t",
+                   "table t, field m: its column holds values of the field n", arena);
+    facts = accept(facts, BASE, "t", arena);
+    g_assert_false(kw_facts_find_field(facts, "n")->removed);
+    /* Without rows there is nothing left to be read wrongly. */
+    facts = accept(accept(facts, WITH_FIELD(""), "t", arena), WITH_FIELD("      n: string\n"), "", arena);
+    g_assert_cmpstr(kw_facts_find_field(facts, "n")->type, ==, "string");
+}
+
+/* A field that was removed while the table was empty is remembered all the same: a row may come in between.
+ */
+static void
+test_removed_from_an_empty_table(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_facts *facts = accept(accept(NULL, BASE, "", arena), WITH_FIELD(""), "", arena);
+    assert_refused(facts, WITH_FIELD("      n: string\n"), "t",
+                   "table t, field n: its values were stored as int", arena);
+}
+
+static void
+test_verified(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_facts *facts = accept(NULL, BASE BY_TS, "", arena);
+    g_assert_true(facts->paths[0].placements[0].verified && facts->paths[1].placements[0].verified);
+    facts = accept(NULL, BASE BY_TS, "t t_by_ts", arena);
+    g_assert_false(facts->paths[0].placements[0].verified || facts->paths[1].placements[0].verified);
+    facts = accept(facts, WITH_FIELD("") BY_TS, "t t_by_ts", arena);
+    g_assert_false(facts->paths[0].placements[0].verified);
+}
+
+static void
+test_forgetting(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_facts *facts = accept(accept(NULL, BASE BY_TS, "", arena), BASE, "t t_by_ts", arena);
+    ((kw_path_facts *)kw_facts_find_path(facts, "by_ts"))->placements[0].state = KW_PLACEMENT_FORGETTING;
+    assert_refused(facts, BASE BY_TS, "", "table t, path by_ts: keyway forget has not finished with it",
+                   arena);
+    facts = accept(facts, BASE, "t", arena);
+    g_assert_cmpint(kw_facts_find_path(facts, "by_ts")->placements[0].state, ==, KW_PLACEMENT_FORGETTING);
+}
+
+/* --- two tables ------------------------------------------------------------------------------------ */
+
+static void
+test_renamed(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_facts *old = facts_of(BASE BY_TS, arena), *new = facts_of(BASE BY_TS, arena);
+    new->table = "u";
+    g_assert_true(kw_facts_is_renamed(old, new));
+    kw_facts_change change;
+    kw_error error;
+    g_assert_true(compare(old, new, "t t_by_ts", arena, &change, &error));
+    g_assert_cmpstr(change.renamed_from, ==, "t");
+    g_assert_cmpstr(change.merged->table, ==, "u");
+    g_assert_true(change.exclusive && change.changed);
+    new = facts_of(BASE, arena);
+    new->table = "u";
+    g_assert_false(kw_facts_is_renamed(old, new));
+    new = facts_of(BASE "    store_table: v\n" BY_TS, arena);
+    new->table = "u";
+    g_assert_false(kw_facts_is_renamed(old, new));
+}
+
+static void
+test_owner(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_facts *one = facts_of(BASE BY_TS, arena),
+             *two = facts_of(BASE "    store_table: \"default:t_by_ts\"\n", arena);
+    kw_error error;
+    two->table = "u";
+    g_assert_false(kw_facts_check_owner(one, two, &error));
+    assert_text(error.text,
+                "table u, path primary: the store table t_by_ts belongs to table t; name another one, or "
+                "run keyway forget t once no policy has that table");
+    two = facts_of(BASE "    store_table: v\n", arena);
+    g_assert_true(kw_facts_check_owner(one, two, &error));
+}
+
+/* --- the stored form ------------------------------------------------------------------------------- */
+
+static void
+test_damaged(void)
+{
+    static const char *const texts[] = {
+        "",
+        "{",
+        "[]",
+        "7",
+        "{}",
+        "{\"table\":\"t\"}",
+        "{\"table\":\"t\",\"fields\":[],\"paths\":[]}",
+        "{\"table\":\"t\",\"fields\":[7],\"paths\":[{\"name\":\"primary\",\"placements\":[]}]}",
+        "{\"table\":\"t\",\"fields\":[],\"paths\":[{\"name\":\"primary\",\"placements\":[{\"layout\":1}]}]}",
+        "{\"table\":\"t\",\"fields\":[{\"name\":\"n\"}],\"paths\":[{\"name\":\"p\",\"placements\":[]}]}",
+        "{\"table\":\"t\",\"fields\":[],\"paths\":[{\"name\":\"p\",\"placements\":[{\"layout\":-1,"
+        "\"fingerprint\":\"a\",\"store_table\":\"b\",\"state\":\"complete\"}]}]}",
+        "{\"table\":\"t\",\"fields\":[],\"paths\":[{\"name\":\"p\",\"placements\":[{\"layout\":1,"
+        "\"fingerprint\":\"a\",\"store_table\":\"b\",\"state\":\"gone\"}]}]}"};
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
+        kw_facts *facts;
+        kw_error error;
+        g_assert_false(kw_facts_parse(kw_bytes_of_text(texts[i]), arena, &facts, &error));
+        g_assert_cmpint(error.code, ==, KW_CORRUPT);
+    }
+    kw_facts *facts;
+    kw_error error;
+    kw_bytes later = KW_BYTES_LITERAL(
+        "{\"table\":\"t\",\"later\":{\"a\":[1]},\"fields\":[],\"paths\":[{\"name\":\"p\",\"x\":1,"
+        "\"placements\":[]}]}");
+    g_assert_true(kw_facts_parse(later, arena, &facts, &error)); /* members of a later version are skipped */
+}
+
+static void
+test_digest(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    const char *base = kw_facts_digest(facts_of(BASE BY_TS, arena), arena);
+    g_assert_cmpstr(kw_facts_digest(facts_of("    about: x\n" WITH_FIELD("") BY_TS, arena), arena), ==, base);
+    static const char *const others[] = {
+        BASE, BASE "    store_table: u\n" BY_TS, BASE "    layout: 2\n" BY_TS,
+        FIELDS "    key: [{field: id}, {field: {name: ts, order: desc}}]\n" BY_TS,
+        BASE "    marker: \"d:_0\"\n    marker_value: x\n" BY_TS};
+    for (size_t i = 0; i < G_N_ELEMENTS(others); i++)
+        g_assert_cmpstr(kw_facts_digest(facts_of(others[i], arena), arena), !=, base);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *path = g_strdup_printf("/catalog/compare/%s", cases[i].name);
+        g_test_add_data_func(path, &cases[i], test_case_run);
+    }
+    g_test_add_func("/catalog/compare/path returns", test_path_returns);
+    g_test_add_func("/catalog/compare/retired store table", test_retired_store_table);
+    g_test_add_func("/catalog/compare/removed field keeps its column", test_removed_field_keeps_its_column);
+    g_test_add_func("/catalog/compare/removed from an empty table", test_removed_from_an_empty_table);
+    g_test_add_func("/catalog/compare/verified", test_verified);
+    g_test_add_func("/catalog/compare/forgetting", test_forgetting);
+    g_test_add_func("/catalog/compare/renamed", test_renamed);
+    g_test_add_func("/catalog/compare/owner", test_owner);
+    g_test_add_func("/catalog/facts/damaged", test_damaged);
+    g_test_add_func("/catalog/facts/digest", test_digest);
+    return g_test_run();
+}
