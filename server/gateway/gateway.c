@@ -1,6 +1,7 @@
 #include "gateway/gateway.h"
 
 #include "base/log.h"
+#include "gateway/catalog_jobs.h"
 #include "gateway/inside.h"
 #include "gateway/keys.h"
 #include "gateway/notify.h"
@@ -17,6 +18,8 @@
 /* A store that does not answer is waited for so long before the gateway listens without it. */
 #define PATIENCE_MS 3000
 #define TRY_AGAIN_MS 1000
+/* A gateway that lost its registration, and whose policy is not admitted as it is, tries again. */
+#define ADMIT_AGAIN_MS 5000
 /* Of open files besides those of connections: the store's, logs, libraries. */
 #define FILES_BESIDES 1024
 #define FILES_MAX 1048576
@@ -75,10 +78,20 @@ on_door_closed(void *user)
 }
 
 static void
-on_sequences_closed(void *user)
+on_catalog_closed(void *user)
 {
     kw_gateway *gateway = user;
     kw_door_close(gateway->door, on_door_closed, gateway);
+}
+
+static void
+on_sequences_closed(void *user)
+{
+    kw_gateway *gateway = user;
+    if (gateway->catalog)
+        kw_catalog_close(gateway->catalog, on_catalog_closed, gateway);
+    else
+        on_catalog_closed(gateway);
 }
 
 static void
@@ -102,6 +115,9 @@ drain(kw_gateway *gateway, int exit_code)
     gateway->exit_code = exit_code;
     kw_notify_stopping();
     kw_timer_stop(gateway->timer);
+    kw_prepare_end(gateway);
+    kw_reload_end(gateway->reload);
+    kw_catalog_jobs_end(gateway);
     if (!gateway->listening)
         kw_net_start(gateway->net); /* so that the loops can close what they opened */
     gateway->listening = true;
@@ -204,28 +220,31 @@ kw_gateway_take_policy(kw_gateway *gateway, kw_policy *policy, kw_keyring *keyri
     atomic_store(&gateway->policy_loaded_at_ms, kw_policy_loaded_at_ms(policy));
     kw_stores_configure_log(model);
     kw_service_set_policy(gateway->service, policy, keyring);
+    if (gateway->state == KW_GATEWAY_SERVING)
+        kw_service_open_gate(gateway->service); /* shut when the registration was lost */
     kw_net_set_limits(gateway->net, kw_gateway_limits(model));
 }
 
+/* Out of service until the registration is back; the fence refuses calls. */
 static void
-on_prepared(void *user, const kw_error *error)
+stay_fenced(kw_gateway *gateway, const kw_error *error)
 {
-    kw_gateway *gateway = user;
-    gateway->preparing = false;
-    if (gateway->state >= KW_GATEWAY_DRAINING)
-        return;
-    kw_timer_stop(gateway->timer);
-    if (error && may_come_later(gateway, error)) {
-        wait_for_store(gateway, error);
-        kw_reload_resume(gateway->reload);
-        return;
-    }
-    if (error) {
-        kw_log(KW_LOG_ERROR, "gateway", "the policy cannot go into service", "code=%s reason=\"%s\"",
-               kw_code_name(error->code), error->text);
-        drain(gateway, error->code == KW_REFUSED ? KW_EXIT_REFUSED : KW_EXIT_FAILED);
-        return;
-    }
+    kw_log(KW_LOG_ERROR, "gateway", "not admitted again, calls are answered UNAVAILABLE",
+           "code=%s reason=\"%s\"", kw_code_name(error->code), error->text);
+    note_why_not(gateway, error);
+    kw_timer_start_ms(gateway->timer, ADMIT_AGAIN_MS);
+}
+
+static void
+serve_again(kw_gateway *gateway)
+{
+    kw_log(KW_LOG_INFO, "gateway", "admitted again", "gateway=%s", gateway->id);
+    kw_service_open_gate(gateway->service);
+}
+
+static void
+begin_to_serve(kw_gateway *gateway)
+{
     atomic_store(&gateway->policy_loaded_at_ms, kw_policy_loaded_at_ms(gateway->policy));
     kw_service_open_gate(gateway->service);
     if (!start_listening(gateway))
@@ -234,18 +253,71 @@ on_prepared(void *user, const kw_error *error)
     kw_log(KW_LOG_INFO, "gateway", "serving", "store=\"%s\" tables=%zu policy=%s",
            kw_store_about(gateway->store), kw_policy_table_count(gateway->policy),
            kw_gateway_model(gateway)->file);
-    if (tell_ports(gateway))
-        kw_reload_resume(gateway->reload); /* somebody asked meanwhile */
+    tell_ports(gateway);
+}
+
+static void
+refuse_to_start(kw_gateway *gateway, const kw_error *error)
+{
+    kw_log(KW_LOG_ERROR, "gateway", "the policy cannot go into service", "code=%s reason=\"%s\"",
+           kw_code_name(error->code), error->text);
+    drain(gateway, error->code == KW_REFUSED ? KW_EXIT_REFUSED : KW_EXIT_FAILED);
+}
+
+static void
+on_prepared(void *user, const kw_error *error)
+{
+    kw_gateway *gateway = user;
+    gateway->preparing = false;
+    if (gateway->state < KW_GATEWAY_DRAINING) {
+        kw_timer_stop(gateway->timer);
+        if (gateway->state == KW_GATEWAY_SERVING && error)
+            stay_fenced(gateway, error);
+        else if (gateway->state == KW_GATEWAY_SERVING)
+            serve_again(gateway);
+        else if (error && may_come_later(gateway, error))
+            wait_for_store(gateway, error);
+        else if (error)
+            refuse_to_start(gateway, error);
+        else
+            begin_to_serve(gateway);
+    }
+    kw_jobs_next(&gateway->jobs);
+}
+
+static void
+run_prepare(kw_job *job)
+{
+    kw_gateway *gateway = (kw_gateway *)((char *)job - offsetof(kw_gateway, prepare_job));
+    kw_prepare(gateway, gateway->policy, on_prepared, gateway);
 }
 
 static void
 prepare(kw_gateway *gateway)
 {
+    if (gateway->preparing)
+        return;
     gateway->preparing = true;
-    kw_prepare(gateway, gateway->policy, on_prepared, gateway);
+    gateway->prepare_job.run = run_prepare;
+    kw_jobs_add(&gateway->jobs, &gateway->prepare_job);
 }
 
-/* STARTING: the store has not answered for a while. WAITING: the next try. */
+/* The registration in the catalog went away: the policy must be admitted again. */
+static void
+on_registration_lost(void *user)
+{
+    static const kw_error lost = {
+        .code = KW_UNAVAILABLE,
+        .retry_after_ms = TRY_AGAIN_MS,
+        .text = "this gateway lost its registration in the catalog; it serves again once it is admitted"};
+    kw_gateway *gateway = user;
+    if (gateway->state != KW_GATEWAY_SERVING)
+        return;
+    kw_service_shut_gate(gateway->service, &lost);
+    prepare(gateway);
+}
+
+/* STARTING: the store has not answered for a while. WAITING, or SERVING behind the fence: the next try. */
 static void
 on_timer(void *user)
 {
@@ -306,8 +378,13 @@ is_ready(void *user, void (*add_reason)(void *list, const char *reason), void *l
     bool ready = state == KW_GATEWAY_SERVING;
     if (!ready)
         add_reason(list, state_texts[state]);
+    const kw_fence *fence = gateway->catalog ? kw_catalog_fence(gateway->catalog) : NULL;
+    if (ready && fence && !kw_fence_is_open(fence)) {
+        add_reason(list, "this gateway's lease in the catalog has ended");
+        ready = false;
+    }
     kw_mutex_lock(&gateway->lock);
-    if (state == KW_GATEWAY_WAITING && gateway->why_not.code != KW_OK)
+    if (!ready && gateway->why_not.code != KW_OK)
         add_reason(list, gateway->why_not.text);
     kw_mutex_unlock(&gateway->lock);
     if (!kw_store_ready(gateway->store, &error)) {
@@ -393,25 +470,58 @@ open_admin(kw_gateway *gateway, kw_error *ret_error)
     return gateway->admin != NULL;
 }
 
+/* One that starts again must find its registration; one on any free port cannot be known again. */
+static char *
+gateway_id(const kw_model *model)
+{
+    if (model->gateway_id[0])
+        return g_strdup(model->gateway_id);
+    uint16_t port = model->listeners[0].port;
+    return port ? g_strdup_printf("%s:%u", g_get_host_name(), port)
+                : g_strdup_printf("%s:pid%d", g_get_host_name(), (int)getpid());
+}
+
+static kw_catalog *
+open_catalog(kw_gateway *gateway)
+{
+    const kw_model *model = kw_gateway_model(gateway);
+    if (model->store.kind == KW_STORE_NULL)
+        return NULL;
+    return kw_catalog_new(&(kw_catalog_settings){.loop = gateway->loop,
+                                                 .door = gateway->door,
+                                                 .store_table = model->store.catalog,
+                                                 .gateway_id = gateway->id,
+                                                 .shared = kw_store_is_shared(gateway->store),
+                                                 .lost = on_registration_lost,
+                                                 .user = gateway});
+}
+
 static void
 open_loops(kw_gateway *gateway)
 {
     const kw_model *model = kw_gateway_model(gateway);
     unsigned loops = loops_of(model);
     gateway->loop = kw_loop_new();
+    gateway->jobs.loop = gateway->loop;
     gateway->timer = kw_timer_new(gateway->loop, on_timer, gateway);
     gateway->watchdog = kw_timer_new(gateway->loop, on_watchdog, gateway);
     gateway->watchdog_ms = kw_notify_watchdog_ms();
     gateway->stamper = kw_stamper_new(gateway->store);
     gateway->door = kw_store_open_door(gateway->store, gateway->loop);
     gateway->sequences = kw_sequences_new(kw_policy_model(gateway->policy), gateway->loop, gateway->door);
+    gateway->id = gateway_id(model);
+    gateway->catalog = open_catalog(gateway);
     gateway->reload = kw_reload_new(gateway);
+    const kw_fence *fence = gateway->catalog ? kw_catalog_fence(gateway->catalog) : NULL;
     gateway->service = kw_service_new(&(kw_service_settings){.store = gateway->store,
                                                              .stamper = gateway->stamper,
                                                              .sequences = gateway->sequences,
                                                              .loops = loops,
                                                              .reload = on_reload_asked,
-                                                             .user = gateway},
+                                                             .forget = kw_catalog_jobs_forget,
+                                                             .created = kw_catalog_jobs_created,
+                                                             .user = gateway,
+                                                             .fence = fence},
                                       gateway->policy, gateway->keyring);
     kw_net_handler handler = kw_service_handler(gateway->service);
     gateway->net = kw_net_new(loops, kw_gateway_limits(model), &handler);
@@ -447,6 +557,7 @@ close_all(kw_gateway *gateway)
         kw_reload_free(gateway->reload);
     }
     kw_service_free(gateway->service);
+    kw_catalog_free(gateway->catalog);
     kw_sequences_free(gateway->sequences);
     kw_stamper_free(gateway->stamper);
     if (gateway->store)
@@ -455,6 +566,7 @@ close_all(kw_gateway *gateway)
         kw_tls_context_free(gateway->tls[i]);
     g_free(gateway->tls);
     g_free(gateway->ports);
+    g_free(gateway->id);
     if (gateway->keyring)
         kw_keyring_unref(gateway->keyring);
     kw_policy_unref(gateway->policy);

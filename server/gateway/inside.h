@@ -4,7 +4,9 @@
 
 #include "admin/admin.h"
 #include "base/thread.h"
+#include "catalog/catalog.h"
 #include "gateway/gateway.h"
+#include "gateway/jobs.h"
 #include "net/net.h"
 #include "service/service.h"
 
@@ -40,6 +42,12 @@ typedef struct kw_gateway {
     kw_stamper *stamper;
     kw_door *door; /* the main loop's own */
     kw_sequences *sequences;
+    char *id;                            /* among the gateways of the store */
+    kw_catalog *catalog;                 /* NULL: a store that keeps nothing */
+    kw_jobs jobs;                        /* what changes the policy or the catalog */
+    struct kw_preparing *in_hand;        /* prepare.c */
+    struct kw_catalog_job *catalog_jobs; /* catalog_jobs.c: those that have not ended */
+    kw_job prepare_job; /* STARTING, WAITING: into service; SERVING: after the registration was lost */
 
     kw_service *service;
     kw_net *net;
@@ -49,8 +57,8 @@ typedef struct kw_gateway {
     size_t listeners_count;
     uint16_t admin_port;
     bool listening;
-    bool told; /* the ports, to who waits for them, and systemd */
-    bool preparing;
+    bool told;      /* the ports, to who waits for them, and systemd */
+    bool preparing; /* prepare_job waits or runs */
 
     kw_reload *reload;
 

@@ -5,69 +5,212 @@
 
 #include <glib.h>
 
-typedef struct preparing {
+/* Calls under way on a table whose rows change must end within this time. */
+#define HOLD_MS 5000
+/* Another gateway is at the catalog, too. */
+#define BUSY_TRIES 10
+#define BUSY_PAUSE_MS 100 /* to five times as long, so that two gateways do not keep step */
+
+struct kw_preparing {
     kw_gateway *gateway;
     kw_policy *policy;
+    kw_admission *admission; /* NULL: not yet, or a store without catalog */
+    unsigned tries;
+    kw_timer *timer; /* a pause, or the patience of a hold */
+    bool waiting;    /* for the timer, or for calls to end */
+    bool holding;
     kw_call call; /* the step in hand */
-    size_t table; /* the next one to make */
+    size_t table; /* the next one to create */
     kw_create_request create;
     kw_task end; /* done is called from a turn of its own */
     kw_error error;
     void (*done)(void *user, const kw_error *error);
     void *user;
-} preparing;
+};
+typedef struct kw_preparing preparing;
 
+static void check(preparing *self);
+
+/* --- the end --------------------------------------------------------------------------------------- */
+
+/* For describe: what the catalog says of each path. */
 static void
-tell(kw_task *task)
+set_path_states(const preparing *self)
 {
-    preparing *what = (preparing *)((char *)task - offsetof(preparing, end));
-    what->done(what->user, what->error.code == KW_OK ? NULL : &what->error);
-    kw_arena_free(what->call.arena);
-    kw_policy_unref(what->policy);
-    g_free(what);
+    for (size_t i = 0; i < kw_policy_table_count(self->policy); i++) {
+        const kw_table *table = kw_policy_table(self->policy, i);
+        for (size_t j = 0; j < table->stores_count; j++) {
+            const kw_placement_facts *placement = kw_admission_placement(self->admission, i, j);
+            kw_policy_set_path_state(self->policy, i, j, kw_placement_state_name(placement->state),
+                                     placement->verified);
+        }
+    }
 }
 
 static void
-end(preparing *what, const kw_error *error)
+release(preparing *self)
 {
+    if (self->holding)
+        kw_service_release(self->gateway->service);
+    self->holding = false;
+}
+
+static void
+report(kw_task *task)
+{
+    preparing *self = (preparing *)((char *)task - offsetof(preparing, end));
+    self->gateway->in_hand = NULL;
+    bool good = self->error.code == KW_OK;
+    if (good && self->admission)
+        set_path_states(self);
+    self->done(self->user, good ? NULL : &self->error);
+    if (self->admission && good)
+        kw_admission_serve(self->admission);
+    release(self);
+    kw_timer_free(self->timer);
+    kw_arena_free(self->call.arena);
+    kw_policy_unref(self->policy);
+    g_free(self);
+}
+
+static void
+finish(preparing *self, const kw_error *error)
+{
+    if (error) {
+        self->error = *error;
+        if (self->admission)
+            kw_admission_abandon(g_steal_pointer(&self->admission));
+        release(self);
+    }
+    self->waiting = false;
+    kw_timer_stop(self->timer);
+    self->end.run = report;
+    kw_loop_post(self->gateway->loop, &self->end);
+}
+
+static bool
+is_ending(preparing *self)
+{
+    if (self->gateway->state < KW_GATEWAY_DRAINING)
+        return false;
+    finish(self, &(kw_error){.code = KW_UNAVAILABLE, .text = "the gateway is ending"});
+    return true;
+}
+
+/* BUSY comes from another gateway at the catalog: everything is looked at again. */
+static void
+fail(preparing *self, const kw_error *error)
+{
+    if (error->code != KW_BUSY || ++self->tries >= BUSY_TRIES) {
+        finish(self, error);
+        return;
+    }
+    if (self->admission)
+        kw_admission_abandon(g_steal_pointer(&self->admission));
+    release(self);
+    self->waiting = true;
+    kw_timer_start_ms(self->timer, BUSY_PAUSE_MS + kw_random_u64() % (4 * BUSY_PAUSE_MS));
+    is_ending(self);
+}
+
+static kw_deadline
+step_deadline(const preparing *self)
+{
+    return kw_deadline_in_ms(kw_policy_model(self->policy)->timeouts.call_ms);
+}
+
+/* --- the facts ------------------------------------------------------------------------------------- */
+
+static void
+on_committed(void *user, const kw_error *error)
+{
+    preparing *self = user;
     if (error)
-        what->error = *error;
-    what->end.run = tell;
-    kw_loop_post(what->gateway->loop, &what->end);
+        fail(self, error);
+    else
+        finish(self, NULL);
 }
 
 static void
-begin_step(preparing *what)
+commit(preparing *self)
 {
-    kw_gateway *gateway = what->gateway;
-    kw_arena_reset(what->call.arena);
-    what->call = (kw_call){.arena = what->call.arena,
-                           .policy = what->policy,
+    if (self->admission)
+        kw_admission_commit(self->admission, step_deadline(self), on_committed, self);
+    else
+        finish(self, NULL);
+}
+
+static void
+on_held(void *user)
+{
+    preparing *self = user;
+    if (!self->waiting)
+        return; /* it ended meanwhile */
+    self->waiting = false;
+    kw_timer_stop(self->timer);
+    if (!is_ending(self))
+        commit(self);
+}
+
+static void
+hold(preparing *self)
+{
+    const char *const *tables;
+    bool serving = self->gateway->state == KW_GATEWAY_SERVING;
+    if (!self->admission || !serving || kw_admission_exclusive(self->admission, &tables) == 0) {
+        commit(self);
+        return;
+    }
+    self->holding = self->waiting = true;
+    kw_timer_start_ms(self->timer, HOLD_MS);
+    kw_service_hold(self->gateway->service, tables, self->gateway->loop, on_held, self);
+}
+
+static void
+on_timer(void *user)
+{
+    preparing *self = user;
+    kw_error error;
+    self->waiting = false;
+    if (is_ending(self))
+        return;
+    if (!self->holding) {
+        check(self);
+        return;
+    }
+    kw_error_set(
+        &error, KW_UNAVAILABLE,
+        "calls of the tables that change have not ended within %d s; the old policy stays, try again",
+        HOLD_MS / 1000);
+    finish(self, &error);
+}
+
+/* --- store tables, sequences ----------------------------------------------------------------------- */
+
+static void
+begin_step(preparing *self)
+{
+    kw_gateway *gateway = self->gateway;
+    kw_arena_reset(self->call.arena);
+    self->call = (kw_call){.arena = self->call.arena,
+                           .policy = self->policy,
                            .store = gateway->store,
                            .door = gateway->door,
                            .loop = gateway->loop,
                            .stamper = gateway->stamper,
                            .keyring = gateway->keyring,
-                           .deadline = kw_deadline_in_ms(kw_policy_model(what->policy)->timeouts.call_ms),
+                           .deadline = step_deadline(self),
                            .request_id = "prepare"};
 }
 
 static void
 on_sequences_ready(void *user, const kw_error *error)
 {
-    end(user, error);
-}
-
-static void
-on_guarded(void *user, const kw_error *error)
-{
-    preparing *what = user;
+    preparing *self = user;
     if (error)
-        end(what, error);
-    else
-        kw_sequences_prepare(what->gateway->sequences, what->policy,
-                             kw_deadline_in_ms(kw_policy_model(what->policy)->timeouts.call_ms),
-                             on_sequences_ready, what);
+        finish(self, error);
+    else if (!is_ending(self))
+        hold(self);
 }
 
 static bool
@@ -76,52 +219,92 @@ makes_tables(const kw_model_store *store)
     return store->create_missing < 0 ? store->kind != KW_STORE_HBASE : store->create_missing > 0;
 }
 
-static void next_step(preparing *what);
+static void create_next(preparing *self);
+
+static void
+note_created(preparing *self, const kw_created_table *table)
+{
+    const char *name = kw_arena_text(self->call.arena, table->store_table);
+    kw_log(KW_LOG_INFO, "gateway", "store table made", "table=%s regions=%zu", name,
+           table->split_keys_count + 1);
+    if (self->admission)
+        kw_admission_made(self->admission, name);
+}
 
 static void
 on_created(void *user, const kw_created_table *tables, size_t count, const kw_error *error)
 {
-    preparing *what = user;
+    preparing *self = user;
     if (error) {
-        end(what, error);
+        finish(self, error);
         return;
     }
     for (size_t i = 0; i < count; i++)
         if (tables[i].created)
-            kw_log(KW_LOG_INFO, "gateway", "store table made", "table=%.*s regions=%zu",
-                   (int)tables[i].store_table.size, (const char *)tables[i].store_table.data,
-                   tables[i].split_keys_count + 1);
-    what->table++;
-    next_step(what);
+            note_created(self, &tables[i]);
+    self->table++;
+    create_next(self);
 }
 
 static void
-next_step(preparing *what)
+create_next(preparing *self)
 {
-    const kw_model *model = kw_policy_model(what->policy);
-    if (what->gateway->state >= KW_GATEWAY_DRAINING) {
-        end(what, &(kw_error){.code = KW_UNAVAILABLE, .text = "the gateway is ending"});
+    const kw_model *model = kw_policy_model(self->policy);
+    if (is_ending(self))
+        return;
+    begin_step(self);
+    if (!makes_tables(&model->store) || self->table == kw_policy_table_count(self->policy)) {
+        kw_sequences_prepare(self->gateway->sequences, self->policy, self->call.deadline, on_sequences_ready,
+                             self);
         return;
     }
-    begin_step(what);
-    if (!makes_tables(&model->store) || what->table == kw_policy_table_count(what->policy)) {
-        kw_verb_guard(&what->call, what->policy, on_guarded, what);
-        return;
-    }
-    what->create = (kw_create_request){
-        .table = kw_policy_table(what->policy, what->table), .path = -1, .if_absent = true};
-    kw_verb_create_table(&what->call, &what->create, on_created, what);
+    self->create = (kw_create_request){
+        .table = kw_policy_table(self->policy, self->table), .path = -1, .if_absent = true};
+    kw_verb_create_table(&self->call, &self->create, on_created, self);
+}
+
+/* --- the comparison -------------------------------------------------------------------------------- */
+
+static void
+on_checked(void *user, kw_admission *admission, const kw_error *error)
+{
+    preparing *self = user;
+    self->admission = admission;
+    self->table = 0;
+    if (error)
+        fail(self, error);
+    else
+        create_next(self);
+}
+
+static void
+check(preparing *self)
+{
+    if (self->gateway->catalog)
+        kw_catalog_check(self->gateway->catalog, self->policy, step_deadline(self), on_checked, self);
+    else
+        create_next(self);
 }
 
 void
 kw_prepare(kw_gateway *gateway, kw_policy *policy, void (*done)(void *user, const kw_error *error),
            void *user)
 {
-    preparing *what = g_new0(preparing, 1);
-    *what = (preparing){.gateway = gateway,
+    preparing *self = g_new0(preparing, 1);
+    *self = (preparing){.gateway = gateway,
                         .policy = kw_policy_ref(policy),
+                        .timer = kw_timer_new(gateway->loop, on_timer, self),
                         .call.arena = kw_arena_new(),
                         .done = done,
                         .user = user};
-    next_step(what);
+    g_assert(!gateway->in_hand);
+    gateway->in_hand = self;
+    check(self);
+}
+
+void
+kw_prepare_end(kw_gateway *gateway)
+{
+    if (gateway->in_hand && gateway->in_hand->waiting)
+        is_ending(gateway->in_hand);
 }

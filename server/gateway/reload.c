@@ -24,8 +24,9 @@ typedef struct asker {
 
 struct kw_reload {
     kw_gateway *gateway;
+    kw_job job;
+    bool queued;
     bool running;
-    bool again;     /* somebody asked meanwhile */
     asker *served;  /* by the one that is running */
     asker *waiting; /* for the next */
     kw_policy *policy;
@@ -63,6 +64,9 @@ finish(kw_reload *reload, const kw_error *error)
         kw_counters_add(KW_FIGURE_policy_refusals, 1);
         kw_log(KW_LOG_ERROR, "gateway", "policy refused, the old one stays", "reason=\"%s\"", error->text);
     }
+    for (size_t i = 0; i < reload->gateway->listeners_count; i++)
+        if (reload->gateway->tls[i])
+            kw_tls_context_discard(reload->gateway->tls[i]);
     kw_policy_unref(reload->policy);
     if (reload->keyring)
         kw_keyring_unref(reload->keyring);
@@ -73,7 +77,7 @@ finish(kw_reload *reload, const kw_error *error)
     reload->running = false;
     kw_notify_ready();
     answer(served, error);
-    kw_reload_resume(reload);
+    kw_jobs_next(&reload->gateway->jobs);
 }
 
 static void
@@ -88,6 +92,9 @@ on_prepared(void *user, const kw_error *error)
         return;
     }
     kw_counters_add(KW_FIGURE_policy_reloads, 1);
+    for (size_t i = 0; i < gateway->listeners_count; i++)
+        if (gateway->tls[i])
+            kw_tls_context_apply(gateway->tls[i]);
     kw_gateway_take_policy(gateway, reload->policy, reload->keyring);
     kw_store_reload(gateway->store);
     kw_log(KW_LOG_INFO, "gateway", "policy reloaded", "file=%s tables=%zu", gateway->settings.config_file,
@@ -136,32 +143,25 @@ static bool
 read_certificates(kw_gateway *gateway, kw_error *ret_error)
 {
     for (size_t i = 0; i < gateway->listeners_count; i++)
-        if (gateway->tls[i] && !kw_tls_context_reload(gateway->tls[i], ret_error))
+        if (gateway->tls[i] && !kw_tls_context_prepare(gateway->tls[i], ret_error))
             return false;
     return true;
 }
 
-void
-kw_reload_start(kw_reload *reload)
+static void
+run(kw_job *job)
 {
+    kw_reload *reload = (kw_reload *)((char *)job - offsetof(kw_reload, job));
     kw_gateway *gateway = reload->gateway;
     kw_error error = KW_ERROR_NONE;
-    if (gateway->state >= KW_GATEWAY_DRAINING) {
-        reload->again = false;
-        answer(reload->waiting, &ending);
-        reload->waiting = NULL;
-        return;
-    }
-    if (reload->running || gateway->preparing) {
-        reload->again = true;
-        return;
-    }
-    reload->again = false;
+    reload->queued = false;
     reload->running = true;
     reload->served = reload->waiting;
     reload->waiting = NULL;
     kw_notify_reloading();
-    if (!read_policy(reload, &error) || !read_certificates(gateway, &error)) {
+    if (gateway->state >= KW_GATEWAY_DRAINING)
+        error = ending;
+    if (error.code != KW_OK || !read_policy(reload, &error) || !read_certificates(gateway, &error)) {
         finish(reload, &error);
         return;
     }
@@ -170,10 +170,24 @@ kw_reload_start(kw_reload *reload)
 }
 
 void
-kw_reload_resume(kw_reload *reload)
+kw_reload_start(kw_reload *reload)
 {
-    if (reload->again)
-        kw_reload_start(reload);
+    if (reload->gateway->state >= KW_GATEWAY_DRAINING) {
+        answer(g_steal_pointer(&reload->waiting), &ending);
+        return;
+    }
+    if (reload->queued)
+        return;
+    reload->queued = true;
+    reload->job.run = run;
+    kw_jobs_add(&reload->gateway->jobs, &reload->job);
+}
+
+void
+kw_reload_end(kw_reload *reload)
+{
+    answer(g_steal_pointer(&reload->served), &ending);
+    answer(g_steal_pointer(&reload->waiting), &ending);
 }
 
 static void

@@ -83,6 +83,44 @@ kw_serve_reload(kw_exchange *exchange)
     settings->reload(settings->user, exchange->call.loop, reply_reload, exchange);
 }
 
+/* --- forget ----------------------------------------------------------------------------------- */
+
+static void
+reply_forgotten(void *user, const char *const *emptied, size_t count, const kw_error *error)
+{
+    kw_exchange *exchange = user;
+    if (error) {
+        kw_exchange_fail(exchange, error);
+        return;
+    }
+    kw_api_Admin_forget_result result = {.has_success = true};
+    result.success.items = KW_ARENA_ARRAY(exchange->call.arena, kw_bytes, count);
+    result.success.count = (uint32_t)count;
+    for (size_t i = 0; i < count; i++)
+        result.success.items[i] = kw_bytes_of_text(emptied[i]);
+    kw_exchange_reply(exchange, &result);
+}
+
+void
+kw_serve_forget(kw_exchange *exchange)
+{
+    const kw_api_Admin_forget_args *args = exchange->args;
+    const kw_service_settings *settings = &exchange->part->service->settings;
+    const kw_api_ForgetOptions *options = args->has_options ? args->options : NULL;
+    kw_arena *arena = exchange->call.arena;
+    kw_error error;
+    if (!args->has_table || args->table.size == 0) {
+        kw_error_set(&error, KW_INVALID, "the argument table is missing");
+        kw_exchange_fail(exchange, &error);
+        return;
+    }
+    kw_forget_order order = {.table = kw_arena_text(arena, args->table),
+                             .path =
+                                 options && options->has_path ? kw_arena_text(arena, options->path) : NULL,
+                             .drop_rows = options && options->has_drop_rows && options->drop_rows};
+    settings->forget(settings->user, &order, exchange->call.loop, reply_forgotten, exchange);
+}
+
 /* --- stats ------------------------------------------------------------------------------------ */
 
 typedef struct figures {

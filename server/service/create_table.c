@@ -4,6 +4,20 @@
 #include "service/show.h"
 #include "verb/verb.h"
 
+/* The catalog notes what Keyway created, so that keyway forget may empty it. */
+static void
+note_created(const kw_exchange *exchange, const kw_created_table *tables, size_t count)
+{
+    const kw_service_settings *settings = &exchange->part->service->settings;
+    const char **names = KW_ARENA_ARRAY(exchange->call.arena, const char *, count);
+    size_t created = 0;
+    for (size_t i = 0; i < count; i++)
+        if (tables[i].created)
+            names[created++] = kw_arena_text(exchange->call.arena, tables[i].store_table);
+    if (created && settings->created)
+        settings->created(settings->user, names, created);
+}
+
 static void
 reply_created(void *user, const kw_created_table *tables, size_t count, const kw_error *error)
 {
@@ -12,6 +26,7 @@ reply_created(void *user, const kw_created_table *tables, size_t count, const kw
         kw_exchange_fail(exchange, error);
         return;
     }
+    note_created(exchange, tables, count);
     kw_arena *arena = exchange->call.arena;
     kw_api_Admin_createTable_result result = {.has_success = true};
     result.success.items = KW_ARENA_ARRAY(arena, kw_api_CreatedTable, count);

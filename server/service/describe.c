@@ -87,6 +87,9 @@ describe_path(const kw_path *path, kw_arena *arena, kw_api_PathInfo *ret_info)
                                   .buckets = (int64_t)MIN(buckets, (uint64_t)INT64_MAX)};
     ret_info->components.items = KW_ARENA_ARRAY(arena, kw_bytes, count);
     ret_info->components.count = (uint32_t)count;
+    ret_info->has_state = ret_info->has_verified = path->state != NULL;
+    ret_info->state = kw_bytes_of_text(path->state);
+    ret_info->verified = path->verified;
     for (size_t i = 0; i < count; i++)
         ret_info->components.items[i] = kw_bytes_of_text(kw_layout_component_text(layout, i));
 }

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "config/diagnostic.h"
 #include "service/errors.h"
+#include "service/hold.h"
 #include "service/methods.h"
 #include "service/show.h"
 #include "wire/table.h"
@@ -12,11 +13,62 @@
 
 /* Failed calls that are logged per loop and second. */
 #define LOG_MAX 20
+#define FENCED_RETRY_MS 1000
 
 const kw_model *
 kw_exchange_model(const kw_exchange *exchange)
 {
     return kw_policy_model(exchange->call.policy);
+}
+
+static const kw_method *
+serving(const kw_exchange *exchange)
+{
+    return kw_method_of((size_t)(exchange->method - kw_api_methods));
+}
+
+/* --- calls under way -------------------------------------------------------------------------- */
+
+static void
+add_active(kw_exchange *exchange)
+{
+    kw_part *part = exchange->part;
+    exchange->is_active = true;
+    exchange->next_active = part->active;
+    if (part->active)
+        part->active->previous_active = exchange;
+    part->active = exchange;
+}
+
+static void
+remove_active(kw_exchange *exchange)
+{
+    if (!exchange->is_active)
+        return;
+    if (exchange->previous_active)
+        exchange->previous_active->next_active = exchange->next_active;
+    else
+        exchange->part->active = exchange->next_active;
+    if (exchange->next_active)
+        exchange->next_active->previous_active = exchange->previous_active;
+    exchange->is_active = false;
+    kw_hold_note_end(exchange);
+}
+
+/* --- the fence: may this gateway still answer? ------------------------------------------------- */
+
+static bool
+is_fenced(const kw_exchange *exchange, kw_error *ret_error)
+{
+    const kw_fence *fence = exchange->part->service->settings.fence;
+    if (!fence || !serving(exchange)->needs_store)
+        return false;
+    if (kw_fence_is_open(fence) && exchange->era == kw_fence_era(fence))
+        return false;
+    kw_error_set(ret_error, KW_UNAVAILABLE,
+                 "this gateway's lease in the catalog has ended; it serves again once the lease is renewed");
+    ret_error->retry_after_ms = FENCED_RETRY_MS;
+    return true;
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */
@@ -27,7 +79,7 @@ count_call(const kw_exchange *exchange, kw_code code)
     kw_method_figures *figures = &exchange->part->figures[exchange->method - kw_api_methods];
     kw_histogram_add_us(&figures->latency, (kw_clock_mono_ns() - exchange->started_ns) / 1000);
     atomic_fetch_add_explicit(&figures->codes[code], 1, memory_order_relaxed);
-    if (kw_method_of((size_t)(exchange->method - kw_api_methods))->writes)
+    if (serving(exchange)->writes)
         atomic_fetch_add(&exchange->part->service->writes, 1);
     kw_counters_add(KW_FIGURE_calls_in_flight, -1);
     if (code != KW_OK)
@@ -38,6 +90,7 @@ static void
 finish(kw_exchange *exchange, const void *result)
 {
     kw_request *request = exchange->request;
+    remove_active(exchange);
     if (exchange->oneway) {
         kw_request_drop(request);
     } else {
@@ -53,9 +106,17 @@ finish(kw_exchange *exchange, const void *result)
     kw_arena_free(exchange->call.arena);
 }
 
+/* What was read or written after the lease ended may be what another policy made of the rows: it is not
+ * answered. */
 void
 kw_exchange_reply(kw_exchange *exchange, const void *result)
 {
+    kw_error fenced;
+    if (is_fenced(exchange, &fenced)) {
+        fenced.maybe_applied = serving(exchange)->writes;
+        kw_exchange_fail(exchange, &fenced);
+        return;
+    }
     count_call(exchange, KW_OK);
     finish(exchange, result);
 }
@@ -241,6 +302,25 @@ decode_args(kw_exchange *exchange, const kw_wire_message *message)
     return false;
 }
 
+static void
+start(kw_exchange *exchange)
+{
+    const kw_part *part = exchange->part;
+    const kw_fence *fence = part->service->settings.fence;
+    kw_error fenced;
+    if (fence)
+        exchange->era = kw_fence_era(fence);
+    if (serving(exchange)->needs_store && !part->gate_open) {
+        kw_exchange_fail(exchange, &part->gate);
+    } else if (is_fenced(exchange, &fenced)) {
+        kw_exchange_fail(exchange, &fenced);
+    } else {
+        if (serving(exchange)->needs_store)
+            add_active(exchange);
+        serving(exchange)->run(exchange);
+    }
+}
+
 void
 kw_exchange_begin(kw_part *part, kw_request *request)
 {
@@ -266,12 +346,21 @@ kw_exchange_begin(kw_part *part, kw_request *request)
         return;
     kw_counters_add(KW_FIGURE_calls_started, 1);
     kw_counters_add(KW_FIGURE_calls_in_flight, 1);
-    const kw_method *serving = kw_method_of((size_t)(method - kw_api_methods));
     exchange->call.deadline = kw_deadline_in_ms(kw_exchange_model(exchange)->timeouts.call_ms);
-    if (serving->needs_store && !part->gate_open)
-        kw_exchange_fail(exchange, &part->gate);
-    else
-        serving->run(exchange);
+    if (!kw_hold_catch(exchange))
+        start(exchange);
+}
+
+void
+kw_exchange_resume(kw_exchange *exchange)
+{
+    kw_snapshot *snapshot = exchange->part->snapshot;
+    snapshot->refs++;
+    kw_snapshot_unref(exchange->snapshot);
+    exchange->snapshot = snapshot;
+    exchange->call.policy = snapshot->policy;
+    exchange->call.keyring = snapshot->keyring;
+    start(exchange);
 }
 
 /* --- what methods ask for --------------------------------------------------------------------- */

@@ -19,12 +19,19 @@ typedef struct kw_exchange {
     kw_bytes name;                /* as the caller wrote it */
     int32_t sequence_id;
     bool oneway;
+    bool is_active; /* in its part's list of calls that began */
+    bool counted;   /* a hold waits for its end */
+    uint64_t era;   /* of the fence when it began */
+    struct kw_exchange *next_active, *previous_active;
     uint64_t started_ns;
     char request_id[40];
 } kw_exchange;
 
 /* The whole life of a message; ends the request at once or later. */
 void kw_exchange_begin(kw_part *part, kw_request *request);
+
+/* Begins a call that was held, under the policy that serves now. */
+void kw_exchange_resume(kw_exchange *exchange);
 
 /* `result` is the method's result struct (kw_api_..._result). The exchange is gone after it. */
 void kw_exchange_reply(kw_exchange *exchange, const void *result);

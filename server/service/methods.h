@@ -4,10 +4,17 @@
 
 #include "service/exchange.h"
 
+/* What a call is about, as its arguments say. */
+typedef struct kw_subject {
+    kw_bytes table;      /* whose rows it reads or writes; empty: the arguments name none */
+    int64_t deadline_ms; /* 0: the arguments give none */
+} kw_subject;
+
 typedef struct kw_method {
     void (*run)(kw_exchange *exchange);
     bool needs_store; /* waits behind the gate */
     bool writes;      /* rows: its answer makes pages that were read ahead old */
+    kw_subject (*subject)(const kw_exchange *exchange); /* NULL: it reads and writes no rows */
 } kw_method;
 
 /* By kw_api_method. */
@@ -36,5 +43,6 @@ void kw_serve_policy_tables(kw_exchange *exchange);
 void kw_serve_policy_diff(kw_exchange *exchange);
 void kw_serve_advise(kw_exchange *exchange);
 void kw_serve_create_table(kw_exchange *exchange);
+void kw_serve_forget(kw_exchange *exchange);
 void kw_serve_reload(kw_exchange *exchange);
 void kw_serve_stats(kw_exchange *exchange);

@@ -27,8 +27,10 @@ typedef struct kw_part {
     kw_ahead *ahead;
     kw_snapshot *snapshot;
     bool gate_open;
-    kw_error gate;  /* why it is shut */
-    uint64_t calls; /* numbers request ids */
+    kw_error gate;              /* why it is shut */
+    struct kw_exchange *active; /* calls that began and need the store */
+    struct kw_hold *hold;       /* NULL: no table is held */
+    uint64_t calls;             /* numbers request ids */
     unsigned index;
     uint64_t log_second;
     uint32_t logged;
@@ -40,6 +42,7 @@ struct kw_service {
     kw_part *parts;
     _Atomic uint64_t writes; /* answered by any loop */
     char id_prefix[9];       /* request ids of two runs differ */
+    struct holding *holding; /* the gateway's; see hold.c */
     kw_policy *first_policy; /* until the loops have it */
     kw_keyring *first_keyring;
 };

@@ -1,6 +1,7 @@
 #include "service/service.h"
 
 #include "service/exchange.h"
+#include "service/hold.h"
 #include "service/part.h"
 
 #include <glib.h>
@@ -144,6 +145,7 @@ on_loop_close(void *state, void (*closed)(void *closed_user), void *closed_user)
     kw_part *part = state;
     closing *telling = g_new(closing, 1);
     *telling = (closing){part, closed, closed_user};
+    kw_hold_close(part);
     kw_ahead_close(part->ahead);
     kw_maker_close(part->maker, on_maker_closed, telling);
 }

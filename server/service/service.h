@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/counters.h"
+#include "base/fence.h"
 #include "gather/cursor.h"
 #include "net/net.h"
 #include "rule/policy.h"
@@ -14,6 +15,13 @@
 #include "verb/call.h"
 
 typedef struct kw_service kw_service;
+
+typedef struct kw_forget_order {
+    const char *table;
+    const char *path;
+    bool drop_rows;
+} kw_forget_order;
+typedef void (*kw_forget_done)(void *user, const char *const *emptied, size_t count, const kw_error *error);
 
 typedef struct kw_service_settings {
     kw_store *store; /* must outlive the service, like the stamper */
@@ -23,7 +31,15 @@ typedef struct kw_service_settings {
     /* Admin.reload: reads the policy file again and calls done on `loop`, whatever comes of it. */
     void (*reload)(void *user, kw_loop *loop, void (*done)(void *done_user, const kw_error *error),
                    void *done_user);
+    /* Admin.forget: clears what the catalog holds of a table or of one of its paths (NULL: all of them). done
+     * is called on `loop` with the store tables that were emptied, which live until it returns. */
+    void (*forget)(void *user, const kw_forget_order *order, kw_loop *loop, kw_forget_done done,
+                   void *done_user);
+    /* Store tables were created, not by the gateway itself; the texts live until it returns. */
+    void (*created)(void *user, const char *const *store_tables, size_t count);
     void *user;
+    const kw_fence
+        *fence; /* while it is shut, calls that need the store are answered UNAVAILABLE; NULL: none */
 } kw_service_settings;
 
 /* Takes references on the policy and the keyring. The gate is shut until kw_service_open_gate. */
@@ -41,6 +57,13 @@ void kw_service_set_policy(kw_service *service, kw_policy *policy, kw_keyring *k
 /* While the gate is shut, calls that need the store are answered with `why` (a code other than OK). */
 void kw_service_shut_gate(kw_service *service, const kw_error *why);
 void kw_service_open_gate(kw_service *service);
+
+/* New calls of these tables (NULL ends the list) wait; done is called on `loop` when those under way have
+ * been answered. Released calls begin under the policy that was set before. Of one thread, one hold at a
+ * time; a release before done was called takes the call back. */
+void kw_service_hold(kw_service *service, const char *const *tables, kw_loop *loop, void (*done)(void *user),
+                     void *user);
+void kw_service_release(kw_service *service);
 
 /* --- figures; any thread ---------------------------------------------------------------------- */
 

@@ -115,9 +115,3 @@ typedef void (*kw_create_tables_done)(void *user, const kw_created_table *tables
                                       const kw_error *error);
 void kw_verb_create_table(kw_call *call, const kw_create_request *request, kw_create_tables_done done,
                           void *user);
-
-/* guard.c: the layout fingerprint guard. Compares every layout of the policy with the catalog table in the
- * store (made when missing), registers new ones with a conditional write, and refuses a changed rule with
- * REFUSED and a text that names table, path, layout and both fingerprints. */
-typedef void (*kw_guard_done)(void *user, const kw_error *error);
-void kw_verb_guard(kw_call *call, const kw_policy *policy, kw_guard_done done, void *user);

@@ -194,20 +194,6 @@ test_scan(void)
     tear_down(&self);
 }
 
-static void
-test_guard(void)
-{
-    shop self;
-    set_up(&self);
-    for (int i = 0; i < 2; i++) {
-        self.desk->done = false;
-        kw_verb_guard(&self.desk->call, self.desk->policy, answered, self.desk);
-        desk_wait(self.desk);
-        g_assert_cmpstr(self.desk->error.text, ==, "");
-    }
-    tear_down(&self);
-}
-
 typedef void (*store_play)(kw_store *store, const char *name);
 
 static void
@@ -276,7 +262,6 @@ main(int argc, char **argv)
     g_test_add_func("/verb/embedded/put after remove", test_put_after_remove);
     g_test_add_func("/verb/embedded/put behind remove", test_put_behind_remove);
     g_test_add_func("/verb/embedded/scan", test_scan);
-    g_test_add_func("/verb/embedded/guard", test_guard);
     g_test_add_func("/verb/embedded/gone", test_gone);
     g_test_add_func("/verb/embedded/renewed", test_renewed);
     g_test_add_func("/verb/embedded/days", test_days);

@@ -1,4 +1,4 @@
-/* create_table, explain and the guard. */
+/* create_table and explain. */
 #include "desk.h"
 
 #include <glib/gstdio.h>
@@ -294,140 +294,6 @@ test_explain(void)
     desk_free(self);
 }
 
-/* --- guard ----------------------------------------------------------------------------------------- */
-
-static void
-guarded(void *user, const kw_error *error)
-{
-    answer *got = user;
-    g_assert_false(got->done);
-    *got = (answer){.done = true};
-    if (error)
-        got->error = *error;
-}
-
-static answer
-guard(desk *self, const kw_policy *policy)
-{
-    answer got = {0};
-    kw_verb_guard(&self->call, policy, guarded, &got);
-    wait_for(self, &got);
-    return got;
-}
-
-static desk *
-changed_desk(const char *from, const char *to)
-{
-    g_auto(GStrv) parts = g_strsplit(desk_policy, from, -1);
-    g_autofree char *changed = g_strjoinv(to, parts);
-    g_assert_cmpstr(changed, !=, desk_policy);
-    return desk_new(changed);
-}
-
-static void
-test_guard(void)
-{
-    desk *self = desk_new(desk_policy);
-    g_assert_cmpint(guard(self, self->policy).error.code, ==, KW_OK);
-    g_assert_cmpuint(self->control->tables_made, ==, 1);
-    g_assert_cmpuint(kw_memory_store_rows(self->store, "keyway_catalog"), ==, 8);
-    kw_bytes row = KW_BYTES_LITERAL("orders/by_time/1");
-    kw_bytes stored = kw_memory_store_cell(self->store, "keyway_catalog", row, "d", "fingerprint");
-    const char *fingerprint = kw_layout_fingerprint(desk_table(self, "orders")->paths[1].layout);
-    g_assert_true(key_is(stored, fingerprint));
-    g_assert_nonnull(kw_memory_store_cell(self->store, "keyway_catalog", row, "d", "description").data);
-
-    uint64_t before = self->control->operations;
-    g_assert_cmpint(guard(self, self->policy).error.code, ==, KW_OK);
-    g_assert_cmpuint(self->control->operations, ==, before + 2); /* described and read, nothing written */
-
-    desk *other = changed_desk("buckets: 16", "buckets: 8");
-    answer got = guard(self, other->policy);
-    assert_error(&got, KW_REFUSED,
-                 "table orders, path by_time: rows were written under layout 1 with the key rule ");
-    g_autofree char *mine = g_strndup(fingerprint, 16);
-    g_autofree char *theirs =
-        g_strndup(kw_layout_fingerprint(desk_table(other, "orders")->paths[1].layout), 16);
-    assert_error(&got, KW_REFUSED, mine);
-    assert_error(&got, KW_REFUSED, theirs);
-    desk_free(other);
-
-    other = changed_desk("      by_time:\n        key:\n          - salt: {buckets: 16,",
-                         "      by_time:\n        layout: 2\n        key:\n          - salt: {buckets: 8,");
-    got = guard(self, other->policy);
-    assert_error(&got, KW_REFUSED, "path by_time: store table orders_by_time holds rows with the key rule ");
-    assert_error(&got, KW_REFUSED, mine);
-    g_assert_cmpuint(kw_memory_store_rows(self->store, "keyway_catalog"), ==, 8);
-    desk_free(other);
-
-    other = changed_desk("      by_time:\n        key:\n          - salt: {buckets: 16,",
-                         "      by_time:\n        layout: 2\n        store_table: by_time_2\n"
-                         "        key:\n          - salt: {buckets: 8,");
-    g_assert_cmpint(guard(self, other->policy).error.code, ==, KW_OK);
-    g_assert_cmpuint(kw_memory_store_rows(self->store, "keyway_catalog"), ==, 10);
-    desk_free(other);
-    desk_free(self);
-}
-
-/* Wherever the store fails, the guard says so, and the next attempt ends well. */
-static void
-test_guard_faults(void)
-{
-    for (int applied = 0; applied < 2; applied++) {
-        bool failed = true;
-        uint64_t n;
-        for (n = 1; failed; n++) {
-            desk *self = desk_new(desk_policy);
-            self->control->fail_at = n;
-            self->control->fail_applied = applied;
-            answer got = guard(self, self->policy);
-            failed = self->control->operations >= n;
-            if (got.error.code != KW_OK)
-                assert_error(&got, KW_UNAVAILABLE, "layout catalog keyway_catalog: ");
-            else
-                g_assert_true(applied || !failed);
-            self->control->fail_at = 0;
-            g_assert_cmpint(guard(self, self->policy).error.code, ==, KW_OK);
-            g_assert_cmpuint(kw_memory_store_rows(self->store, "keyway_catalog"), ==, 8);
-            desk_free(self);
-        }
-        g_assert_cmpuint(n, >, 5);
-    }
-}
-
-/* Two gateways register at once: the same rule is fine for both, of two rules one is refused. */
-static void
-race(const kw_policy *a, const kw_policy *b, desk *self, answer *ret_a, answer *ret_b)
-{
-    *ret_a = *ret_b = (answer){0};
-    kw_verb_guard(&self->call, a, guarded, ret_a);
-    kw_verb_guard(&self->call, b, guarded, ret_b);
-    wait_for(self, ret_a);
-    wait_for(self, ret_b);
-}
-
-static void
-test_guard_race(void)
-{
-    for (int i = 0; i < 20; i++) {
-        desk *self = desk_new(desk_policy);
-        desk *other = changed_desk("buckets: 16", "buckets: 8");
-        self->control->shuffle = true;
-        answer a, b;
-        race(self->policy, self->policy, self, &a, &b);
-        g_assert_cmpint(a.error.code, ==, KW_OK);
-        g_assert_cmpint(b.error.code, ==, KW_OK);
-        desk_free(self);
-
-        self = desk_new(desk_policy);
-        self->control->shuffle = true;
-        race(self->policy, other->policy, self, &a, &b);
-        g_assert_true((a.error.code == KW_REFUSED) != (b.error.code == KW_REFUSED));
-        desk_free(other);
-        desk_free(self);
-    }
-}
-
 int
 main(int argc, char **argv)
 {
@@ -439,8 +305,5 @@ main(int argc, char **argv)
     g_test_add_func("/verb/create/fails", test_create_fails);
     g_test_add_func("/verb/explain put", test_explain_put);
     g_test_add_func("/verb/explain", test_explain);
-    g_test_add_func("/verb/guard", test_guard);
-    g_test_add_func("/verb/guard/faults", test_guard_faults);
-    g_test_add_func("/verb/guard/race", test_guard_race);
     return g_test_run();
 }

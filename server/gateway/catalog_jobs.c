@@ -1,0 +1,181 @@
+/* caller's loop -> main loop: the job waits for its turn, runs -> caller's loop: the answer. */
+#include "gateway/catalog_jobs.h"
+
+#include "base/log.h"
+#include "catalog/forget.h"
+
+#include <glib.h>
+
+struct kw_catalog_job {
+    kw_task task; /* on the way to the main loop */
+    kw_job job;
+    kw_gateway *gateway;
+    struct kw_catalog_job *next_open;
+    kw_arena *arena;
+    kw_forget_order order; /* table NULL: store tables were created */
+    const char **names;    /* created, or emptied */
+    size_t count;
+    kw_loop *loop; /* the caller's; NULL: nobody waits */
+    kw_forget_done done;
+    void *user;
+};
+typedef struct kw_catalog_job catalog_job;
+
+static const char *
+keep(catalog_job *self, const char *text)
+{
+    return text ? kw_arena_text(self->arena, kw_bytes_of_text(text)) : NULL;
+}
+
+static void
+keep_names(catalog_job *self, const char *const *names, size_t count)
+{
+    self->names = KW_ARENA_ARRAY(self->arena, const char *, count);
+    self->count = count;
+    for (size_t i = 0; i < count; i++)
+        self->names[i] = keep(self, names[i]);
+}
+
+/* --- the answer ------------------------------------------------------------------------------------ */
+
+/* On its way to the caller; the job may go on without it. */
+typedef struct reply {
+    kw_task task;
+    char **names;
+    size_t count;
+    kw_forget_done done;
+    void *user;
+    kw_error error;
+} reply;
+
+static void
+deliver(kw_task *task)
+{
+    reply *self = (reply *)task;
+    self->done(self->user, (const char *const *)self->names, self->count,
+               self->error.code == KW_OK ? NULL : &self->error);
+    g_strfreev(self->names);
+    g_free(self);
+}
+
+static void
+answer(catalog_job *self, const kw_error *error)
+{
+    if (!self->loop)
+        return;
+    reply *made = g_new0(reply, 1);
+    *made = (reply){.task.run = deliver, .done = self->done, .user = self->user};
+    made->names = g_new0(char *, self->count + 1);
+    for (; made->count < self->count; made->count++)
+        made->names[made->count] = g_strdup(self->names[made->count]);
+    if (error)
+        made->error = *error;
+    kw_loop_post(g_steal_pointer(&self->loop), &made->task);
+}
+
+static void
+finish(catalog_job *self, const kw_error *error)
+{
+    kw_gateway *gateway = self->gateway;
+    catalog_job **at = &gateway->catalog_jobs;
+    answer(self, error);
+    while (*at != self)
+        at = &(*at)->next_open;
+    *at = self->next_open;
+    kw_arena_free(self->arena);
+    kw_jobs_next(&gateway->jobs);
+}
+
+void
+kw_catalog_jobs_end(kw_gateway *gateway)
+{
+    static const kw_error ending = {.code = KW_UNAVAILABLE, .text = "the gateway is ending"};
+    for (catalog_job *at = gateway->catalog_jobs; at; at = at->next_open)
+        answer(at, &ending);
+}
+
+static void
+on_forgotten(void *user, const char *const *emptied, size_t count, const kw_error *error)
+{
+    catalog_job *self = user;
+    if (!error)
+        keep_names(self, emptied, count);
+    finish(self, error);
+}
+
+static void
+on_noted(void *user, const kw_error *error)
+{
+    catalog_job *self = user;
+    if (error)
+        kw_log(KW_LOG_WARN, "catalog", "it was not noted that Keyway created a store table",
+               "first=%s reason=\"%s\" hint=\"keyway forget will not drop its rows\"", self->names[0],
+               error->text);
+    finish(self, NULL);
+}
+
+/* --- the run --------------------------------------------------------------------------------------- */
+
+static void
+run(kw_job *job)
+{
+    catalog_job *self = (catalog_job *)((char *)job - offsetof(catalog_job, job));
+    kw_gateway *gateway = self->gateway;
+    kw_deadline deadline = kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms);
+    kw_error error;
+    if (gateway->state != KW_GATEWAY_SERVING) {
+        kw_error_set(&error, KW_UNAVAILABLE, "the gateway does not serve");
+        finish(self, &error);
+    } else if (!gateway->catalog) {
+        kw_error_set(&error, KW_INVALID, "this store keeps no rows, and no catalog");
+        finish(self, &error);
+    } else if (self->order.table) {
+        kw_forget_request request = {.table = self->order.table,
+                                     .path = self->order.path,
+                                     .drop_rows = self->order.drop_rows,
+                                     .policy = gateway->policy};
+        kw_catalog_forget(gateway->catalog, &request, deadline, on_forgotten, self);
+    } else {
+        kw_catalog_note_created(gateway->catalog, self->names, self->count, deadline, on_noted, self);
+    }
+}
+
+static void
+queue(kw_task *task)
+{
+    catalog_job *self = (catalog_job *)((char *)task - offsetof(catalog_job, task));
+    kw_gateway *gateway = self->gateway;
+    self->next_open = gateway->catalog_jobs;
+    gateway->catalog_jobs = self;
+    self->job.run = run;
+    kw_jobs_add(&self->gateway->jobs, &self->job);
+}
+
+static catalog_job *
+new_job(kw_gateway *gateway)
+{
+    kw_arena *arena = kw_arena_new();
+    catalog_job *self = KW_ARENA_NEW(arena, catalog_job);
+    *self = (catalog_job){.task.run = queue, .gateway = gateway, .arena = arena};
+    return self;
+}
+
+void
+kw_catalog_jobs_forget(void *user, const kw_forget_order *order, kw_loop *loop, kw_forget_done done,
+                       void *done_user)
+{
+    catalog_job *self = new_job(user);
+    self->order = (kw_forget_order){keep(self, order->table), keep(self, order->path), order->drop_rows};
+    self->loop = loop;
+    self->done = done;
+    self->user = done_user;
+    kw_loop_post(self->gateway->loop, &self->task);
+}
+
+void
+kw_catalog_jobs_created(void *user, const char *const *store_tables, size_t count)
+{
+    catalog_job *self = new_job(user);
+    keep_names(self, store_tables, count);
+    kw_loop_post(self->gateway->loop, &self->task);
+}

@@ -1,0 +1,236 @@
+/* See hold.h. */
+#include "service/hold.h"
+
+#include "service/methods.h"
+
+#include <glib.h>
+#include <stdatomic.h>
+
+#define LOOK_MS 50 /* how often deadlines of queued calls are looked at */
+
+/* One hold over all loops. References: the gateway's, one of each loop, one of the task while it is posted.
+ */
+typedef struct holding {
+    _Atomic unsigned references;
+    char **tables;
+    _Atomic unsigned loops_left; /* that have calls under way */
+    kw_task task;                /* on the gateway's loop */
+    kw_loop *loop;
+    bool released; /* the gateway's loop only */
+    void (*done)(void *user);
+    void *user;
+} holding;
+
+/* The hold as one loop has it. */
+struct kw_hold {
+    kw_part *part;
+    holding *whole;
+    size_t busy; /* calls under way */
+    bool reported;
+    GQueue queued; /* kw_exchange */
+    kw_timer *timer;
+};
+
+typedef struct hold_task {
+    kw_task task;
+    kw_part *part;
+    holding *whole; /* NULL: release */
+} hold_task;
+
+static kw_subject
+subject_of(const kw_exchange *exchange)
+{
+    const kw_method *method = kw_method_of((size_t)(exchange->method - kw_api_methods));
+    return method->subject ? method->subject(exchange) : (kw_subject){KW_BYTES_NONE, 0};
+}
+
+static bool
+is_held(kw_bytes table, char *const *tables)
+{
+    for (; *tables; tables++)
+        if (kw_bytes_equal(table, kw_bytes_of_text(*tables)))
+            return true;
+    return false;
+}
+
+static void
+holding_unref(holding *whole)
+{
+    if (atomic_fetch_sub(&whole->references, 1) > 1)
+        return;
+    g_strfreev(whole->tables);
+    g_free(whole);
+}
+
+/* --- counting down --------------------------------------------------------------------------------- */
+
+static void
+report_held(kw_task *task)
+{
+    holding *whole = (holding *)((char *)task - offsetof(holding, task));
+    if (!whole->released)
+        whole->done(whole->user);
+    holding_unref(whole);
+}
+
+static void
+report_when_idle(kw_hold *hold)
+{
+    if (hold->busy > 0 || hold->reported)
+        return;
+    hold->reported = true;
+    if (atomic_fetch_sub(&hold->whole->loops_left, 1) > 1)
+        return;
+    atomic_fetch_add(&hold->whole->references, 1);
+    hold->whole->task.run = report_held;
+    kw_loop_post(hold->whole->loop, &hold->whole->task);
+}
+
+void
+kw_hold_note_end(kw_exchange *exchange)
+{
+    kw_hold *hold = exchange->part->hold;
+    if (!hold || !exchange->counted)
+        return;
+    g_assert(hold->busy > 0);
+    hold->busy--;
+    report_when_idle(hold);
+}
+
+/* --- the queue ------------------------------------------------------------------------------------- */
+
+static void
+end_late_calls(void *user)
+{
+    kw_hold *hold = user;
+    for (GList *at = hold->queued.head; at;) {
+        GList *next = at->next;
+        kw_exchange *exchange = at->data;
+        if (kw_deadline_passed(exchange->call.deadline)) {
+            kw_error late;
+            g_queue_delete_link(&hold->queued, at);
+            kw_error_set(&late, KW_TIMEOUT,
+                         "the deadline passed while the policy of the table was being changed; try again");
+            kw_exchange_fail(exchange, &late);
+        }
+        at = next;
+    }
+    kw_timer_start_ms(hold->timer, LOOK_MS);
+}
+
+bool
+kw_hold_catch(kw_exchange *exchange)
+{
+    kw_hold *hold = exchange->part->hold;
+    kw_subject subject = hold ? subject_of(exchange) : (kw_subject){KW_BYTES_NONE, 0};
+    if (!hold || !is_held(subject.table, hold->whole->tables))
+        return false;
+    if (subject.deadline_ms > 0)
+        exchange->call.deadline = kw_deadline_in_ms(subject.deadline_ms);
+    g_queue_push_tail(&hold->queued, exchange);
+    return true;
+}
+
+/* --- on each loop ---------------------------------------------------------------------------------- */
+
+static void
+begin(kw_part *part, holding *whole)
+{
+    kw_hold *hold = g_new0(kw_hold, 1);
+    g_assert(!part->hold);
+    part->hold = hold;
+    hold->part = part;
+    hold->whole = whole;
+    g_queue_init(&hold->queued);
+    for (kw_exchange *at = part->active; at; at = at->next_active) {
+        at->counted = is_held(subject_of(at).table, whole->tables);
+        hold->busy += at->counted;
+    }
+    hold->timer = kw_timer_new(part->loop, end_late_calls, hold);
+    kw_timer_start_ms(hold->timer, LOOK_MS);
+    report_when_idle(hold);
+}
+
+static void
+hold_free(kw_hold *hold)
+{
+    g_assert(g_queue_is_empty(&hold->queued));
+    kw_timer_free(hold->timer);
+    holding_unref(hold->whole);
+    g_free(hold);
+}
+
+static void
+release(kw_part *part)
+{
+    kw_hold *hold = g_steal_pointer(&part->hold);
+    if (!hold)
+        return; /* the loop closed meanwhile */
+    for (kw_exchange *at = part->active; at; at = at->next_active)
+        at->counted = false;
+    for (kw_exchange *next; (next = g_queue_pop_head(&hold->queued));)
+        kw_exchange_resume(next);
+    hold_free(hold);
+}
+
+void
+kw_hold_close(kw_part *part)
+{
+    static const kw_error ending = {.code = KW_UNAVAILABLE, .text = "the gateway is ending"};
+    kw_hold *hold = g_steal_pointer(&part->hold);
+    if (!hold)
+        return;
+    for (kw_exchange *next; (next = g_queue_pop_head(&hold->queued));)
+        kw_exchange_fail(next, &ending);
+    hold_free(hold);
+}
+
+static void
+run_task(kw_task *task)
+{
+    hold_task *given = (hold_task *)task;
+    if (given->whole)
+        begin(given->part, given->whole);
+    else
+        release(given->part);
+    g_free(given);
+}
+
+static void
+post_all(kw_service *service, holding *whole)
+{
+    for (unsigned i = 0; i < service->settings.loops; i++) {
+        hold_task *given = g_new0(hold_task, 1);
+        *given = (hold_task){.task.run = run_task, .part = &service->parts[i], .whole = whole};
+        kw_loop_post(given->part->loop, &given->task);
+    }
+}
+
+/* --- the gateway's side ---------------------------------------------------------------------------- */
+
+void
+kw_service_hold(kw_service *service, const char *const *tables, kw_loop *loop, void (*done)(void *user),
+                void *user)
+{
+    g_assert(!service->holding);
+    holding *whole = g_new0(holding, 1);
+    *whole = (holding){.references = 1 + service->settings.loops,
+                       .tables = g_strdupv((char **)(uintptr_t)tables),
+                       .loops_left = service->settings.loops,
+                       .loop = loop,
+                       .done = done,
+                       .user = user};
+    service->holding = whole;
+    post_all(service, whole);
+}
+
+void
+kw_service_release(kw_service *service)
+{
+    holding *whole = g_steal_pointer(&service->holding);
+    if (!whole)
+        return;
+    whole->released = true;
+    post_all(service, NULL);
+    holding_unref(whole);
+}
