@@ -305,6 +305,8 @@ typedef struct kw_path_info {
     char *fingerprint;
     char **components;
     gint64 buckets;
+    char *state;   /* what it holds, as the catalog says: "complete"; NULL: the table is not served */
+    bool verified; /* false: its rows are older than the catalog, and nobody compared them */
 } kw_path_info;
 
 typedef struct kw_table_info {
@@ -518,6 +520,11 @@ typedef struct kw_created_table {
 /* Of kw_created_table; NULL on an error. options may be NULL. */
 KW_CLIENT_API GPtrArray *kw_client_create_table(kw_client *client, const char *table,
                                                 const kw_create_options *options, GError **error);
+/* Clears what the catalog holds of a table that no policy has any more, or of a dropped path (NULL: the whole
+ * table). REFUSED while store tables hold rows, unless drop_rows: then those that Keyway created are emptied
+ * for good. The names of the emptied store tables (g_strfreev); NULL on an error. */
+KW_CLIENT_API char **kw_client_forget(kw_client *client, const char *table, const char *path, bool drop_rows,
+                                      GError **error);
 KW_CLIENT_API bool kw_client_reload(kw_client *client, GError **error);
 /* The figures of /metrics: name (text) to double *. NULL on an error. */
 KW_CLIENT_API GHashTable *kw_client_stats(kw_client *client, GError **error);

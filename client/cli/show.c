@@ -58,6 +58,15 @@ output_fields(const kw_cli *cli, const kw_table_info *table)
     return kw_output_end(output, NULL);
 }
 
+/* "complete", or "complete, unverified". */
+static char *
+state_text(const kw_path_info *path)
+{
+    if (path->state == NULL)
+        return NULL;
+    return g_strdup_printf("%s%s", path->state, path->verified ? "" : ", unverified");
+}
+
 /* Fingerprints are cut to so many digits. */
 static bool
 output_paths(const kw_cli *cli, const GPtrArray *tables, gsize fingerprint_length)
@@ -65,7 +74,7 @@ output_paths(const kw_cli *cli, const GPtrArray *tables, gsize fingerprint_lengt
     static const kw_column columns[] = {{.name = "table"},       {.name = "path"},
                                         {.name = "store_table"}, {.name = "layout", .right = true},
                                         {.name = "fingerprint"}, {.name = "buckets", .right = true},
-                                        {.name = "rule"}};
+                                        {.name = "state"},       {.name = "rule"}};
     kw_output *output = kw_output_new(cli->format, cli->raw, columns, G_N_ELEMENTS(columns));
 
     for (guint i = 0; i < tables->len; i++) {
@@ -74,14 +83,12 @@ output_paths(const kw_cli *cli, const GPtrArray *tables, gsize fingerprint_lengt
         for (guint j = 0; j < table->paths->len; j++) {
             const kw_path_info *path = table->paths->pdata[j];
             g_autofree char *fingerprint = g_strndup(path->fingerprint, fingerprint_length);
+            g_autofree char *state = state_text(path);
             g_autofree char *rule = g_strjoinv(" + ", path->components);
-            const kw_value cells[] = {kw_text(table->name),
-                                      kw_text(path->name),
-                                      kw_text(path->store_table),
-                                      kw_number(path->layout),
-                                      kw_text(fingerprint),
-                                      kw_number(path->buckets),
-                                      kw_text(rule)};
+            const kw_value cells[] = {kw_text(table->name),       kw_text(path->name),
+                                      kw_text(path->store_table), kw_number(path->layout),
+                                      kw_text(fingerprint),       kw_number(path->buckets),
+                                      text_or_none(state),        kw_text(rule)};
 
             kw_output_row(output, cells);
         }

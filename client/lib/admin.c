@@ -217,6 +217,28 @@ kw_client_create_table(kw_client *client, const char *table, const kw_create_opt
     return kw_exchange_end(&exchange, ok, KW_WRITES, error) ? kw_created_tables_from_thrift(created) : NULL;
 }
 
+char **
+kw_client_forget(kw_client *client, const char *table, const char *path, bool drop_rows, GError **error)
+{
+    g_autoptr(GObject) options = g_object_new(KEYWAY_TYPE_FORGET_OPTIONS, NULL);
+    g_autoptr(GPtrArray) emptied = g_ptr_array_new_with_free_func(g_free);
+    kw_exchange exchange;
+    bool ok;
+
+    if (path != NULL)
+        g_object_set(options, "path", path, NULL);
+    if (drop_rows)
+        g_object_set(options, "drop_rows", TRUE, NULL);
+    if (!kw_exchange_begin(&exchange, client, "forget", KW_RESULT_LIST, 0, error))
+        return NULL;
+    ok = keyway_admin_client_forget(exchange.admin, &emptied, table, (KeywayForgetOptions *)options,
+                                    &exchange.thrown, &exchange.failure);
+    if (!kw_exchange_end(&exchange, ok, KW_WRITES, error))
+        return NULL;
+    g_ptr_array_add(emptied, NULL);
+    return (char **)g_ptr_array_steal(emptied, NULL);
+}
+
 bool
 kw_client_reload(kw_client *client, GError **error)
 {

@@ -80,6 +80,8 @@ path_info(gconstpointer item)
     info->fingerprint = g_strdup(thrift->fingerprint);
     info->components = kw_texts_from_thrift(thrift->components);
     info->buckets = thrift->buckets;
+    info->state = g_strdup(thrift->state);
+    info->verified = thrift->verified;
     return info;
 }
 
@@ -92,6 +94,7 @@ path_info_free(gpointer item)
     g_free(info->store_table);
     g_free(info->fingerprint);
     g_strfreev(info->components);
+    g_free(info->state);
     g_free(info);
 }
 

@@ -42,9 +42,11 @@ class Handler:
         self.queries = []
         self.batches = []
         self.created = []
+        self.forgotten = []
         self.busy = {}
         self.pages = {}
         self.reloads = 0
+        self.forgotten = []
 
     def table(self, name):
         if name != "order_events":
@@ -170,6 +172,12 @@ class Handler:
         self.table(table)
         self.created.append(options)
         return [t.CreatedTable("order_events", options.splits.keys or [] if options.splits else [], True)]
+
+    def forget(self, table, options):
+        self.forgotten.append((table, options.path, options.drop_rows))
+        if not options.drop_rows:
+            raise t.KeywayError(t.Code.REFUSED, "the store table orders_by_time still holds rows", maybe_applied=False)
+        return ["orders_by_time"]
 
     def reload(self):
         self.reloads += 1

@@ -406,6 +406,16 @@ class Administration(Case):
             self.run_ok(gateway, "reload")
             self.assertIn("the fingerprint differs", self.run_bad(1, gateway, "reload"))
 
+    def test_forget(self):
+        with FakeGateway() as gateway:
+            self.assertIn("--yes", self.run_bad(2, gateway, "forget", "orders"))
+            self.assertIn("drops rows for good", self.run_bad(2, gateway, "forget", "orders", "--drop-rows"))
+            self.assertEqual(gateway.handler.forgotten, [])
+            self.assertIn("still holds rows", self.run_bad(1, gateway, "forget", "orders", "--yes"))
+            self.assertEqual(self.run_ok(gateway, "forget", "orders", "--path", "by_time", "--drop-rows", "--yes"),
+                             "emptied store table orders_by_time\nforgotten: table orders, path by_time\n")
+            self.assertEqual(gateway.handler.forgotten, [("orders", None, None), ("orders", "by_time", True)])
+
     def test_check(self):
         with FakeGateway() as gateway, tempfile.TemporaryDirectory() as folder:
             good, bad = pathlib.Path(folder, "good.yaml"), pathlib.Path(folder, "bad.yaml")
