@@ -205,6 +205,25 @@ class Tls(unittest.TestCase):
                 leaf("server", "ca")
             old.close()
 
+    def test_a_refused_policy_swaps_no_certificates(self):
+        with Gateway(listening()) as gateway:
+            with gateway.connect_tls(trusting()) as connection:
+                put = b"\x0b\0\x01\0\0\0\x06events\x0d\0\x02\x0b\x0c\0\0\0\x02"
+                for name, value in ((b"id", b"\x0b\0\x04\0\0\0\x01a"), (b"ts", b"\x0a\0\x02" + bytes(7) + b"\x01")):
+                    put += len(name).to_bytes(4, "big") + name + value + b"\0"
+                connection.sendall(framed(binary_message("put", put + b"\0")))
+                self.assertEqual(reply_head(receive_frame(connection))[0], REPLY)
+            leaf("renewed", "ca", "DNS:renewed.test", file="server")
+            try:
+                gateway.write_policy(listening().replace("take: 4", "take: 6"))
+                gateway.reload()
+                gateway.wait_for_log("policy refused")
+                self.assertIn("its rows were written under layout 1", gateway.log())
+                with gateway.connect_tls(trusting()) as connection:  # by the old name
+                    self.assertEqual(ask(connection)[:2], (REPLY, "tables"))
+            finally:
+                leaf("server", "ca")
+
     def test_unusable_files_refuse_the_start(self):
         gateway = Gateway(listening().replace("server.key", "alice.key"), expect_start=False)
         gateway.start()
