@@ -130,12 +130,15 @@ class Hbase(unittest.TestCase):
         door.shut()
 
     def test_a_changed_rule_that_is_found_out_late(self):
-        """The guard speaks as soon as it can: a gateway that waited ends then."""
+        """The policy is compared with the catalog as soon as the store answers: a gateway that waited ends then."""
         door = Door()
         text = policy(door)
         door.open()
         with Gateway(text) as gateway:
             wait_until(lambda: gateway.ready()["ready"], "the gateway to be ready")
+            data = gateway.data()
+            data.put("events", record(id="a", ts=1), None)
+            data.close()
             gateway.stop()
             door.shut()
             gateway.write_policy(text.replace("take: 4", "take: 6"))
