@@ -14,10 +14,15 @@ static const struct {
     const char *name;
     size_t size;
 } digests[] = {
-    [KW_DIGEST_MD5] = {"md5", 16},        [KW_DIGEST_MURMUR3] = {"murmur3", 4},
-    [KW_DIGEST_XXH64] = {"xxh64", 8},     [KW_DIGEST_SHA1] = {"sha1", 20},
-    [KW_DIGEST_MURMUR2] = {"murmur2", 4}, [KW_DIGEST_CRC32] = {"crc32", 4},
-    [KW_DIGEST_JENKINS] = {"jenkins", 4}, [KW_DIGEST_JAVA_FNV] = {"java_fnv", 4},
+    [KW_DIGEST_MD5] = {"md5", 16},
+    [KW_DIGEST_MURMUR3] = {"murmur3", 4},
+    [KW_DIGEST_XXH64] = {"xxh64", 8},
+    [KW_DIGEST_SHA1] = {"sha1", 20},
+    [KW_DIGEST_MURMUR2] = {"murmur2", 4},
+    [KW_DIGEST_CRC32] = {"crc32", 4},
+    [KW_DIGEST_JENKINS] = {"jenkins", 4},
+    [KW_DIGEST_JAVA_FNV] = {"java_fnv", 4},
+    [KW_DIGEST_JAVA_FNV_ALT] = {"java_fnv_alt", 4},
 };
 
 bool
@@ -71,6 +76,9 @@ kw_digest_compute(kw_digest digest, kw_bytes input, uint8_t *to)
         return;
     case KW_DIGEST_JAVA_FNV:
         kw_be32_store(to, (uint32_t)kw_java_fnv_hash(input));
+        return;
+    case KW_DIGEST_JAVA_FNV_ALT:
+        kw_be32_store(to, (uint32_t)kw_java_fnv_alt_hash(input));
         return;
     }
     g_assert_not_reached();
@@ -128,23 +136,44 @@ shift_right(uint32_t hash, unsigned by)
     return (uint32_t)((int32_t)hash >> by);
 }
 
-int32_t
-kw_java_fnv_hash(kw_bytes text)
+/* One of Java's hashes in the manner of FNV-1a. */
+typedef struct fnv_form {
+    uint32_t offset;
+    uint32_t prime;
+    unsigned first_right; /* the shifts after the last unit: left 13, right, left 3, right, left 5 */
+    unsigned second_right;
+} fnv_form;
+
+static int32_t
+fnv_hash(const fnv_form *form, kw_bytes text)
 {
-    static const uint32_t prime = 16777619;
-    uint32_t hash = 2166136261, first;
+    uint32_t hash = form->offset, first;
     for (size_t at = 0; at < text.size;) {
         uint32_t last = next_unit(text, &at, &first);
         if (first)
-            hash = (hash ^ first) * prime;
-        hash = (hash ^ last) * prime;
+            hash = (hash ^ first) * form->prime;
+        hash = (hash ^ last) * form->prime;
     }
     hash += hash << 13;
-    hash ^= shift_right(hash, 7);
+    hash ^= shift_right(hash, form->first_right);
     hash += hash << 3;
-    hash ^= shift_right(hash, 17);
+    hash ^= shift_right(hash, form->second_right);
     hash += hash << 5;
     return (int32_t)(hash >> 31 ? 0 - hash : hash);
+}
+
+int32_t
+kw_java_fnv_hash(kw_bytes text)
+{
+    static const fnv_form form = {2166136261, 16777619, 7, 17};
+    return fnv_hash(&form, text);
+}
+
+int32_t
+kw_java_fnv_alt_hash(kw_bytes text)
+{
+    static const fnv_form form = {1865261311, 1677761999, 8, 18};
+    return fnv_hash(&form, text);
 }
 
 static void

@@ -17,10 +17,12 @@ typedef enum kw_digest {
     KW_DIGEST_MURMUR2,
     KW_DIGEST_CRC32,
     KW_DIGEST_JENKINS,
-    KW_DIGEST_JAVA_FNV
+    KW_DIGEST_JAVA_FNV,
+    KW_DIGEST_JAVA_FNV_ALT
 } kw_digest;
 
-/* "md5", "murmur3", "xxh64", "sha1", "murmur2", "crc32", "jenkins", "java_fnv". False for another name. */
+/* "md5", "murmur3", "xxh64", "sha1", "murmur2", "crc32", "jenkins", "java_fnv",
+ * "java_fnv_alt". False for another name. */
 bool kw_digest_find(const char *name, kw_digest *ret_digest);
 const char *kw_digest_name(kw_digest digest);
 
@@ -54,6 +56,11 @@ int32_t kw_java_string_hash(kw_bytes text);
  * shifts behind it, as Java's rings of nodes commonly compute it; not negative, but for INT32_MIN. The text
  * is as above. */
 int32_t kw_java_fnv_hash(kw_bytes text);
+
+/* The same with other constants, as some Java services have them: offset 1865261311 (the low 32 bits of
+ * 216613626111), prime 1677761999, and right shifts of 8 and 18 bits. Source: the group `ring` of
+ * tests/data/rowkeys.json. */
+int32_t kw_java_fnv_alt_hash(kw_bytes text);
 
 /* How a value goes into a hash: text and bytes as they are, flags as one byte 0 or 1, doubles as 8
  * bytes, numbers as 8 bytes, all big-endian, or, with numbers_as_text, numbers as decimal text. */

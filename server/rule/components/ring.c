@@ -90,19 +90,26 @@ place_of(const uint8_t *digest, kw_digest kind)
     return kind == KW_DIGEST_XXH64 ? kw_be64_load(digest) : kw_be32_load(digest);
 }
 
+/* Java's hashes are of text: a number is hashed as its decimal digits. */
+static bool
+walks_text(const ring *self)
+{
+    return self->digest == KW_DIGEST_JAVA_FNV || self->digest == KW_DIGEST_JAVA_FNV_ALT;
+}
+
 static bool
 take_algorithm(const kw_site *site, ring *self)
 {
     bool known = kw_digest_find(kw_site_text(site, "algorithm", "xxh64"), &self->digest);
     g_assert(known);
-    for (size_t index = 0; self->digest == KW_DIGEST_JAVA_FNV && index < self->base.inputs_count; index++) {
+    for (size_t index = 0; walks_text(self) && index < self->base.inputs_count; index++) {
         const kw_field *field = &site->table->fields[self->base.inputs[index]];
         kw_value_kind kind = kw_field_value_kind(field->type);
         if (kind != KW_VALUE_TEXT && kind != KW_VALUE_NUMBER)
             return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "of"), "take xxh64",
-                                      "ring: java_fnv walks text: strings, and the digits of whole numbers; "
+                                      "ring: %s walks text: strings, and the digits of whole numbers; "
                                       "%s is neither",
-                                      field->name);
+                                      kw_digest_name(self->digest), field->name);
     }
     return true;
 }
@@ -194,8 +201,7 @@ encode(const kw_component *component, const kw_value *values, kw_bytes rest, kw_
     (void)rest;
     const ring *self = (const ring *)component;
     uint8_t digest[KW_DIGEST_MAX];
-    if (!kw_derived_digest(component, values, self->digest, self->digest == KW_DIGEST_JAVA_FNV, digest,
-                           ret_error))
+    if (!kw_derived_digest(component, values, self->digest, walks_text(self), digest, ret_error))
         return false;
     kw_buffer_append(out, node_at(self, place_of(digest, self->digest)));
     return true;
@@ -231,7 +237,7 @@ piece(const kw_component *component, uint64_t index, kw_arena *arena)
     return ((const ring *)component)->names[index];
 }
 
-static const char *const algorithms[] = {"xxh64", "java_fnv", NULL};
+static const char *const algorithms[] = {"xxh64", "java_fnv", "java_fnv_alt", NULL};
 
 static const kw_setting_schema settings[] = {
     {.name = "of",
@@ -246,8 +252,11 @@ static const kw_setting_schema settings[] = {
      .kind = KW_SETTING_CHOICE,
      .choices = algorithms,
      .fallback = "xxh64",
-     .about = "java_fnv is for tables that other programs made: the 32-bit FNV-1a over UTF-16 units, five "
-              "shifts and Math.abs of Java's common FNV1_32_HASH, of strings and of numbers' decimal text."},
+     .about =
+         "The others than xxh64 are for tables that other programs made, and hash strings and the decimal "
+         "text of numbers. java_fnv: the 32-bit FNV-1a over UTF-16 units, five shifts and Math.abs of "
+         "Java's common FNV1_32_HASH. java_fnv_alt: the same with offset 216613626111, prime 1677761999 "
+         "and right shifts of 8 and 18."},
     {.name = "replicas",
      .kind = KW_SETTING_INT,
      .least = 1,

@@ -193,6 +193,7 @@ derived_component(const size_t *fields, size_t count, GString *out)
     const char *other = names[fields[random_below((unsigned)count)]];
     static const char *const as[] = {"byte", "hex", "decimal"};
     static const char *const hashes[] = {"md5", "sha1", "xxh64", "murmur2", "murmur3", "crc32", "jenkins"};
+    static const char *const rings[] = {"", "", ", algorithm: java_fnv", ", algorithm: java_fnv_alt"};
     switch (random_below(10)) {
     case 9:
         g_string_append_printf(out, "      - salt: {buckets: %u, algorithm: %s, as: %s}\n",
@@ -223,7 +224,7 @@ derived_component(const size_t *fields, size_t count, GString *out)
     case 7:
         g_string_append_printf(out, "      - ring: {of: %s, nodes: [%s], replicas: %u%s}\n", some,
                                random_chance(50) ? "n2, n1, n3" : "up, west, east", 1 + random_below(8),
-                               random_chance(30) ? ", algorithm: java_fnv" : "");
+                               rings[random_below(G_N_ELEMENTS(rings))]);
         return;
     case 6:
         g_string_append_printf(out, "      - mod: {of: n0, buckets: %u}\n", 2 + random_below(5));

@@ -96,13 +96,21 @@ test_java(void)
 
 /* Numbers are hashed as Java's String.valueOf writes them; what has no such text is refused. */
 static void
-test_java_numbers(void)
+check_java_numbers(const char *algorithm)
 {
 #define NODES "nodes: [\"0001\", \"0002\", \"0003\"]"
-    g_autoptr(kw_policy) numbers = test_policy("    fields: {id: int}\n    key:\n"
-                                               "      - ring: {of: id, algorithm: java_fnv, " NODES "}\n"
-                                               "      - field: id\n");
-    g_autoptr(kw_policy) texts = ring_of(3, ", algorithm: java_fnv");
+    g_autofree char *rule = g_strdup_printf("    fields: {id: int}\n    key:\n"
+                                            "      - ring: {of: id, algorithm: %s, " NODES "}\n"
+                                            "      - field: id\n",
+                                            algorithm);
+    g_autofree char *more = g_strdup_printf(", algorithm: %s", algorithm);
+    g_autofree char *two = g_strdup_printf("    fields: {id: string, d: double}\n    key:\n"
+                                           "      - ring: {of: [id, d], algorithm: %s, " NODES "}\n"
+                                           "      - field: id\n      - field: d\n",
+                                           algorithm);
+    g_autofree char *refusal = g_strdup_printf("ring: %s walks text", algorithm);
+    g_autoptr(kw_policy) numbers = test_policy(rule);
+    g_autoptr(kw_policy) texts = ring_of(3, more);
     for (int64_t id = -500; id < 500; id++) {
         g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, id);
         kw_value number = test_number(id), same = test_text(text);
@@ -111,11 +119,16 @@ test_java_numbers(void)
         g_autofree char *wanted = test_key_hex(kw_policy_table(texts, 0), 0, &of_text);
         g_assert_true(strncmp(key, wanted, 8) == 0);
     }
-    g_autofree char *said = test_refused("    fields: {id: string, d: double}\n    key:\n"
-                                         "      - ring: {of: [id, d], algorithm: java_fnv, " NODES "}\n"
-                                         "      - field: id\n      - field: d\n");
-    g_assert_nonnull(strstr(said, "ring: java_fnv walks text"));
+    g_autofree char *said = test_refused(two);
+    g_assert_nonnull(strstr(said, refusal));
     g_assert_nonnull(strstr(said, "d is neither"));
+}
+
+static void
+test_java_numbers(void)
+{
+    check_java_numbers("java_fnv");
+    check_java_numbers("java_fnv_alt");
 }
 
 /* Sequential ids reach all nodes, each within a third of its share. */

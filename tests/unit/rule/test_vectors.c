@@ -487,6 +487,32 @@ test_partitioned(void)
     each_case("partitioned_snowflake", 12, check_partitioned);
 }
 
+/* The hash by itself, and the node that stands before an id. */
+static void
+check_ring(JsonObject *it)
+{
+    const char *id = json_object_get_string_member(it, "message_id");
+    g_autoptr(GString) nodes = g_string_new("");
+    g_assert_cmpint(kw_java_fnv_alt_hash(kw_bytes_of_text(id)), ==, json_object_get_int_member(it, "hash"));
+    for (int node = 1; node <= json_object_get_int_member(it, "nodes"); node++)
+        g_string_append_printf(nodes, "%s'%04d'", node > 1 ? ", " : "", node);
+    g_autofree char *yaml =
+        g_strdup_printf("    fields: {id: string}\n    key:\n"
+                        "      - ring: {of: id, algorithm: java_fnv_alt, replicas: %d, nodes: [%s]}\n"
+                        "      - field: id\n",
+                        (int)json_object_get_int_member(it, "replicas"), nodes->str);
+    g_autofree char *key = g_strconcat(json_object_get_string_member(it, "node"), id, NULL);
+    g_autofree char *expected = test_hex(kw_bytes_of_text(key));
+    kw_value values[] = {test_text(id)};
+    check_both_ways(yaml, values, expected);
+}
+
+static void
+test_ring(void)
+{
+    each_case("ring", 36, check_ring);
+}
+
 static void
 check_splits(JsonObject *it)
 {
@@ -534,6 +560,7 @@ main(int argc, char **argv)
     g_test_add_func("/rule/vectors/calendar_minute", test_calendar_minute);
     g_test_add_func("/rule/vectors/circular", test_circular);
     g_test_add_func("/rule/vectors/partitioned_snowflake", test_partitioned);
+    g_test_add_func("/rule/vectors/ring", test_ring);
     g_test_add_func("/rule/vectors/splits", test_splits);
     int result = g_test_run();
     g_object_unref(parser);
