@@ -63,7 +63,7 @@ static int
 check(const char *file)
 {
     g_autoptr(kw_diagnostics) found = kw_diagnostics_new(file);
-    kw_policy *policy = kw_policy_file_load(file, found);
+    kw_policy *policy = kw_policy_file_load_strict(file, found);
     if (!policy) {
         g_autofree char *text = kw_diagnostics_text(found);
         printf("%s", text);
@@ -84,12 +84,12 @@ check(const char *file)
     return KW_EXIT_OK;
 }
 
-/* NULL after its problems were printed. */
+/* NULL after its problems were printed. An old policy is compared with its hazards: it is to be replaced. */
 static kw_policy *
-load(const char *file)
+load(const char *file, bool old)
 {
     g_autoptr(kw_diagnostics) found = kw_diagnostics_new(file);
-    kw_policy *policy = kw_policy_file_load(file, found);
+    kw_policy *policy = old ? kw_policy_file_load(file, found) : kw_policy_file_load_strict(file, found);
     if (!policy) {
         g_autofree char *text = kw_diagnostics_text(found);
         fprintf(stderr, "%s", text);
@@ -100,8 +100,8 @@ load(const char *file)
 static int
 diff(const char *old_file, const char *new_file)
 {
-    g_autoptr(kw_policy) old = load(old_file);
-    g_autoptr(kw_policy) fresh = load(new_file);
+    g_autoptr(kw_policy) old = load(old_file, true);
+    g_autoptr(kw_policy) fresh = load(new_file, false);
     if (!old || !fresh)
         return KW_EXIT_POLICY;
     g_autoptr(kw_arena) arena = kw_arena_new();
@@ -124,7 +124,7 @@ serve(const options *wanted)
 {
     g_autoptr(kw_diagnostics) found =
         kw_diagnostics_new(wanted->config_file ? wanted->config_file : "(built in)");
-    kw_policy *policy = kw_policy_file_load(wanted->config_file, found);
+    kw_policy *policy = kw_policy_file_load_to_serve(wanted->config_file, found);
     if (!policy) {
         g_autofree char *text = kw_diagnostics_text(found);
         fprintf(stderr, "%s", text);

@@ -3,5 +3,12 @@
 
 #include "rule/policy.h"
 
-/* NULL and problems in diagnostics when the file is refused. file NULL: the built-in policy. */
+/* NULL and problems in diagnostics when the file is refused. file NULL: the built-in policy. The policy can
+ * have hazards. */
 kw_policy *kw_policy_file_load(const char *file, kw_diagnostics *diagnostics);
+
+/* The same, for an offline use: every hazard is an error. */
+kw_policy *kw_policy_file_load_strict(const char *file, kw_diagnostics *diagnostics);
+
+/* The same, for a start or a reload of the gateway. */
+kw_policy *kw_policy_file_load_to_serve(const char *file, kw_diagnostics *diagnostics);

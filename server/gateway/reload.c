@@ -125,7 +125,7 @@ read_policy(kw_reload *reload, kw_error *ret_error)
         return kw_error_set(ret_error, KW_INVALID,
                             "there is no policy file to read: keywayd runs on the built-in policy");
     g_autoptr(kw_diagnostics) found = kw_diagnostics_new(file);
-    reload->policy = kw_policy_file_load(file, found);
+    reload->policy = kw_policy_file_load_to_serve(file, found);
     if (!reload->policy) {
         refuse_problems(found, ret_error);
         return false;

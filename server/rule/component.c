@@ -132,6 +132,14 @@ kw_site_component(const kw_site *site, size_t size, const kw_component_kind *kin
     return component;
 }
 
+void
+kw_site_hazard(const kw_site *site, kw_component *component, kw_mark mark, const char *hint, const char *text)
+{
+    kw_component_hazard *hazard = KW_ARENA_NEW(site->arena, kw_component_hazard);
+    *hazard = (kw_component_hazard){.mark = mark, .text = text, .hint = hint};
+    component->hazard = hazard;
+}
+
 const char *
 kw_site_field_names(const kw_site *site, const size_t *fields, size_t count)
 {

@@ -24,6 +24,13 @@
 typedef struct kw_component kw_component;
 typedef struct kw_component_kind kw_component_kind;
 
+/* What is wrong with a component's settings, though rows can have been written so (kw_hazard). */
+typedef struct kw_component_hazard {
+    kw_mark mark;
+    const char *text;
+    const char *hint;
+} kw_component_hazard;
+
 struct kw_component {
     const kw_component_kind *kind;
     const kw_table *table;
@@ -51,6 +58,7 @@ struct kw_component {
     uint32_t width;   /* bytes; 0: varies */
     bool delimited;   /* no piece is the beginning of another: its end shows in its own bytes */
     uint64_t buckets; /* pieces there are at most, when a reader can list them; else 0 */
+    const kw_component_hazard *hazard; /* NULL: none */
     uint64_t cuts; /* pieces or beginnings of pieces, equally likely, that piece() names in order; else 0 */
 };
 
@@ -203,6 +211,11 @@ bool kw_site_fields(const kw_site *site, const char *setting, const size_t **ret
 
 /* Starts a component of `size` bytes, its kw_component at the head: no field, one-piece defaults. */
 kw_component *kw_site_component(const kw_site *site, size_t size, const kw_component_kind *kind);
+
+/* Notes what is wrong with the component, though rows can have been written so. text and hint: as in
+ * kw_diagnostics_add. */
+void kw_site_hazard(const kw_site *site, kw_component *component, kw_mark mark, const char *hint,
+                    const char *text);
 
 /* "a, b" for texts of components. */
 const char *kw_site_field_names(const kw_site *site, const size_t *fields, size_t count);

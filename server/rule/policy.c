@@ -5,6 +5,7 @@
 #include "rule/policy.h"
 
 #include "rule/compile.h"
+#include "rule/hazards.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ struct kw_policy {
     kw_table *tables;
     size_t tables_count;
     const kw_table **by_name; /* sorted */
+    kw_hazards hazards;
 };
 
 /* --- fields ---------------------------------------------------------------------------------------- */
@@ -366,7 +368,33 @@ kw_policy_new(kw_model *model, kw_diagnostics *diagnostics)
     if (!good || !check_store_tables(policy, diagnostics))
         return NULL;
     sort_tables(policy);
+    policy->hazards.arena = policy->arena;
+    for (size_t number = 0; number < policy->tables_count; number++)
+        kw_hazards_find(&policy->hazards, &policy->tables[number]);
     return g_steal_pointer(&policy);
+}
+
+size_t
+kw_policy_hazards_count(const kw_policy *policy)
+{
+    return policy->hazards.count;
+}
+
+const kw_hazard *
+kw_policy_hazard(const kw_policy *policy, size_t index)
+{
+    g_assert(index < policy->hazards.count);
+    return &policy->hazards.items[index];
+}
+
+bool
+kw_policy_refuse_hazards(const kw_policy *policy, kw_diagnostics *diagnostics)
+{
+    for (size_t index = 0; index < policy->hazards.count; index++) {
+        const kw_hazard *hazard = &policy->hazards.items[index];
+        kw_diagnostics_add(diagnostics, hazard->mark, hazard->hint, "%s", hazard->text);
+    }
+    return policy->hazards.count == 0;
 }
 
 kw_policy *

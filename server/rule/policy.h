@@ -58,6 +58,17 @@ struct kw_table {
 
 typedef struct kw_policy kw_policy;
 
+/* A rule that this version refuses in new layouts, such as one under which two records can share a row key,
+ * though rows can exist that were written under it. A policy with hazards compiles: whoever serves it decides
+ * by the layouts that the store's catalog has; everyone else reports hazards as errors. */
+typedef struct kw_hazard {
+    const kw_table *table;
+    const kw_path *path; /* whose layout it is about; NULL: the whole table */
+    kw_mark mark;
+    const char *text; /* what is wrong */
+    const char *hint; /* what to do */
+} kw_hazard;
+
 /* The component schemas for config's reader. */
 const kw_component_schema *const *kw_rule_schemas(size_t *ret_count);
 
@@ -65,6 +76,12 @@ const kw_component_schema *const *kw_rule_schemas(size_t *ret_count);
  * secondary path whose fields are not those of the primary key, ...) go to diagnostics with their
  * places, and NULL is returned. Keeps a reference on the model. */
 kw_policy *kw_policy_new(kw_model *model, kw_diagnostics *diagnostics);
+/* In the order of the tables. */
+size_t kw_policy_hazards_count(const kw_policy *policy);
+const kw_hazard *kw_policy_hazard(const kw_policy *policy, size_t index);
+/* Adds an error for each hazard. True when there is none. */
+bool kw_policy_refuse_hazards(const kw_policy *policy, kw_diagnostics *diagnostics);
+
 /* Adds warnings about rules that are correct, but likely to be regretted: buckets that few ids in sequence
  * reach, keys that begin with the time, rows that are in no order, ... Hashes some hundred thousand values.
  */

@@ -19,8 +19,9 @@ check_on_worker(uv_work_t *work)
     const kw_component_schema *const *schemas = kw_rule_schemas(&count);
     g_autoptr(kw_model) model = kw_model_read_text("policy", (const char *)args->text.data, args->text.size,
                                                    schemas, count, what->found);
-    if (model)
-        kw_policy_unref(kw_policy_new(model, what->found));
+    g_autoptr(kw_policy) policy = model ? kw_policy_new(model, what->found) : NULL;
+    if (policy)
+        kw_policy_refuse_hazards(policy, what->found);
 }
 
 static void

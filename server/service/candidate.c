@@ -8,8 +8,8 @@
 
 #define NAME_BYTES_MAX 80
 
-kw_policy *
-kw_candidate_compile(kw_bytes name, kw_bytes text, kw_error *ret_error)
+static kw_policy *
+compile(kw_bytes name, kw_bytes text, bool old, kw_error *ret_error)
 {
     g_autofree char *file = g_strndup((const char *)name.data, MIN(name.size, (size_t)NAME_BYTES_MAX));
     g_autoptr(kw_diagnostics) found = kw_diagnostics_new(file);
@@ -17,13 +17,25 @@ kw_candidate_compile(kw_bytes name, kw_bytes text, kw_error *ret_error)
     const kw_component_schema *const *schemas = kw_rule_schemas(&count);
     g_autoptr(kw_model) model =
         kw_model_read_text(file, (const char *)text.data, text.size, schemas, count, found);
-    kw_policy *policy = model ? kw_policy_new(model, found) : NULL;
-    if (policy)
-        return policy;
+    g_autoptr(kw_policy) policy = model ? kw_policy_new(model, found) : NULL;
+    if (policy && (old || kw_policy_refuse_hazards(policy, found)))
+        return g_steal_pointer(&policy);
     const kw_problem *problem = kw_diagnostics_get(found, 0);
     kw_error_set(ret_error, KW_INVALID, "%s:%u:%u: %s%s%s", file, problem->mark.line, problem->mark.column,
                  problem->message, problem->hint ? " / hint: " : "", problem->hint ? problem->hint : "");
     return NULL;
+}
+
+kw_policy *
+kw_candidate_compile(kw_bytes name, kw_bytes text, kw_error *ret_error)
+{
+    return compile(name, text, false, ret_error);
+}
+
+kw_policy *
+kw_candidate_compile_old(kw_bytes name, kw_bytes text, kw_error *ret_error)
+{
+    return compile(name, text, true, ret_error);
 }
 
 const kw_table *

@@ -3,8 +3,12 @@
 
 #include "service/question.h"
 
-/* INVALID "NAME:line:column: message (hint)" with the first problem. No file that it names is opened. */
+/* INVALID "NAME:line:column: message (hint)" with the first problem; a hazard is one. No file that it names
+ * is opened. */
 kw_policy *kw_candidate_compile(kw_bytes name, kw_bytes text, kw_error *ret_error);
+
+/* The same for the policy that another one replaces: it can have hazards. */
+kw_policy *kw_candidate_compile_old(kw_bytes name, kw_bytes text, kw_error *ret_error);
 
 /* The table with this name; with an empty name, the only one. */
 const kw_table *kw_candidate_table(const kw_policy *policy, kw_bytes candidate, kw_bytes name,

@@ -46,7 +46,8 @@ compare_on_worker(uv_work_t *work)
     comparing *what = work->data;
     const kw_api_Admin_policyDiff_args *args = what->exchange->args;
     kw_diff_sample sample;
-    g_autoptr(kw_policy) old = kw_candidate_compile(KW_BYTES_LITERAL("old"), args->old_text, &what->error);
+    g_autoptr(kw_policy) old =
+        kw_candidate_compile_old(KW_BYTES_LITERAL("old"), args->old_text, &what->error);
     g_autoptr(kw_policy) fresh =
         old ? kw_candidate_compile(KW_BYTES_LITERAL("new"), args->new_text, &what->error) : NULL;
     what->arena = kw_arena_new();

@@ -16,6 +16,8 @@ TABLES = POLICY + """\
     key: [{{salt: {{buckets: 8, algorithm: random}}}}, {{field: ts}}, {{field: id}}]
     updates: false
 """
+# A rule that only a store which has its rows may go on with.
+HAZARD = "tables:\n  t:\n    fields: {id: string}\n    key: [{salt: {buckets: 300, algorithm: phoenix}}, {field: id}]\n"
 FORMS = [(framed, compact) for framed in (True, False) for compact in (True, False)]
 GATEWAY = None
 
@@ -252,6 +254,10 @@ class Methods:
         problems = self.admin.check("tables:\n  t:\n    fields: {a: string}\n    key: [{feld: a}]\n")
         self.assertEqual((problems[0].line, problems[0].column), (4, 12))
         self.assertIn("feld", problems[0].message)
+        problems = self.admin.check(HAZARD)
+        self.assertEqual([(problem.line, problem.column) for problem in problems], [(4, 28)])
+        self.assertIn("salt: phoenix writes the bucket as one byte", problems[0].message)
+        self.assertIn("256", problems[0].hint)
         self.refused(Code.INVALID, "text is missing", self.admin.check, None)
 
     def test_policy_tables(self):
@@ -259,6 +265,7 @@ class Methods:
         self.assertEqual(sorted(table.name for table in found), ["events", "made", "salted"])
         self.refused(Code.INVALID, "policy:4:12: ", self.admin.policyTables,
                      "tables:\n  t:\n    fields: {a: string}\n    key: [{feld: a}]\n")
+        self.refused(Code.INVALID, "policy:4:28: path primary: salt: phoenix", self.admin.policyTables, HAZARD)
         self.refused(Code.INVALID, "text is missing", self.admin.policyTables, None)
 
     def test_advise(self):
@@ -282,6 +289,7 @@ class Methods:
                 (Code.INVALID, "sample records", ([Candidate("a", text)], "salted", [], [], None)),
                 (Code.LIMIT, "at most 200 queries", ([Candidate("a", text)], "salted", sample, asked * 101, None)),
                 (Code.INVALID, "b:2:1: not valid YAML", ([Candidate("b", "[")], "salted", sample, [], None)),
+                (Code.INVALID, "b:4:28: path primary: salt: phoenix", ([Candidate("b", HAZARD)], "t", sample, [], None)),
                 (Code.NOT_FOUND, "has no table", ([Candidate("a", text)], "saltd", sample, [], None)),
                 (Code.INVALID, "say which", ([Candidate("a", text)], "", sample, [], None)),
                 (Code.INVALID, "another table", ([Candidate("a", text)], "events", sample, asked[1:], None)),

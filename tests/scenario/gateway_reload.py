@@ -48,7 +48,8 @@ class Reload(unittest.TestCase):
         with Gateway(POLICY) as gateway:
             data = gateway.data()
             data.put("events", record(id="a", ts=1), None)
-            for text in ("", "tables: [", "nonsense: 1\n", POLICY.replace("of: [id]", "of: [idd]")):
+            hazard = "  wide:\n    fields: {{id: string}}\n    key: [{{salt: {{buckets: 300, algorithm: phoenix}}}}, {{field: id}}]\n"
+            for text in ("", "tables: [", "nonsense: 1\n", POLICY.replace("of: [id]", "of: [idd]"), POLICY + hazard):
                 refused = gateway.metric("keyway_policy_refusals_total")
                 gateway.write_policy(text)
                 gateway.reload()

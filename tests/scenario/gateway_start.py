@@ -11,6 +11,13 @@ import unittest
 from keyway_gateway import PATIENCE, POLICY, Gateway, daemon, free_ports, plain, record, wait_until
 from keyway_thrift.ttypes import Code, KeywayError, Query
 
+# A rule that only a store which has its rows may go on with.
+HAZARD = """\
+  wide:
+    fields: {{id: string}}
+    key: [{{salt: {{buckets: 300, algorithm: phoenix}}}}, {{field: id}}]
+"""
+
 
 def run(*arguments):
     done = subprocess.run([daemon(), *arguments], capture_output=True, text=True, timeout=PATIENCE)
@@ -51,6 +58,17 @@ class Start(unittest.TestCase):
         gateway.write_policy(POLICY.replace("of: [id]", "of: [idd]"))
         code, out, _ = run("--check", gateway.policy_file)
         self.assertEqual(code, 1, "rules are compiled, too")
+        gateway.write_policy(POLICY + HAZARD)
+        code, out, _ = run("--check", gateway.policy_file)
+        self.assertEqual(code, 1, "a hazard is an error")
+        self.assertRegex(out, re.escape(gateway.policy_file) + r":\d+:\d+: error: path primary: salt: phoenix .* / hint: take at most 256 buckets")
+        with open(gateway.policy_file + ".new", "w", encoding="utf-8") as file:
+            file.write(POLICY.format(folder=gateway.folder))
+        code, out, errors = run("--diff", gateway.policy_file, gateway.policy_file + ".new")
+        self.assertEqual((code, errors), (0, ""), "the policy that is replaced can have hazards")
+        code, _, errors = run("--diff", gateway.policy_file + ".new", gateway.policy_file)
+        self.assertEqual(code, 1)
+        self.assertIn("error: path primary: salt: phoenix", errors)
         code, out, _ = run("--check", "/nowhere/at/all.yaml")
         self.assertEqual(code, 1)
         self.assertIn("/nowhere/at/all.yaml", out)
@@ -69,6 +87,7 @@ class Start(unittest.TestCase):
 
     def test_a_policy_with_problems(self):
         self.assertIn("keyway.yaml:2:1: error", self.expect_failure("listen: 127.0.0.1:0\nnonsense: 1\n", 1))
+        self.assertIn("error: path primary: salt: phoenix", self.expect_failure(POLICY + HAZARD, 1))
 
     def test_a_port_that_is_taken(self):
         with socket.create_server(("127.0.0.1", 0)) as other:

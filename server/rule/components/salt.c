@@ -194,6 +194,22 @@ take_inputs(const kw_site *site, salt *self)
     return true;
 }
 
+/* Phoenix and HBaseWD write one byte. */
+#define BYTE_BUCKETS_MAX 256
+
+static void
+check_one_byte(const kw_site *site, salt *self)
+{
+    if (!self->algorithm->of_rest || self->form.buckets <= BYTE_BUCKETS_MAX)
+        return;
+    kw_site_hazard(
+        site, &self->base, kw_site_mark(site, "buckets"),
+        "take at most 256 buckets, or an algorithm that is not for tables of other programs",
+        kw_arena_printf(site->arena,
+                        "salt: %s writes the bucket as one byte, so it has at most %d buckets, not %u",
+                        self->algorithm->name, BYTE_BUCKETS_MAX, self->form.buckets));
+}
+
 static const kw_component *
 compile(const kw_site *site)
 {
@@ -201,6 +217,7 @@ compile(const kw_site *site)
     self->algorithm = find_algorithm(kw_site_text(site, "algorithm", "xxh64"));
     if (!take_inputs(site, self) || !kw_bucket_form_read(site, &self->form))
         return NULL;
+    check_one_byte(site, self);
     kw_component *base = &self->base;
     base->width = self->form.width;
     base->buckets = self->form.buckets;

@@ -24,7 +24,7 @@ test_policy_named(const char *table, const char *table_yaml)
 {
     g_autoptr(kw_diagnostics) diagnostics = kw_diagnostics_new("test");
     kw_policy *policy = read_named(table, table_yaml, diagnostics);
-    if (!policy) {
+    if (!policy || !kw_policy_refuse_hazards(policy, diagnostics)) {
         g_autofree char *problems = kw_diagnostics_text(diagnostics);
         g_error("refused:\n%s\n%s", table_yaml, problems);
     }
@@ -39,6 +39,18 @@ test_policy(const char *table_yaml)
 }
 
 kw_policy *
+test_policy_with_hazards(const char *table_yaml)
+{
+    g_autoptr(kw_diagnostics) diagnostics = kw_diagnostics_new("test");
+    kw_policy *policy = read_policy(table_yaml, diagnostics);
+    if (!policy) {
+        g_autofree char *problems = kw_diagnostics_text(diagnostics);
+        g_error("refused:\n%s\n%s", table_yaml, problems);
+    }
+    return policy;
+}
+
+kw_policy *
 test_policy_maybe(const char *table_yaml)
 {
     g_autoptr(kw_diagnostics) diagnostics = kw_diagnostics_new("test");
@@ -50,9 +62,23 @@ test_refused(const char *table_yaml)
 {
     g_autoptr(kw_diagnostics) diagnostics = kw_diagnostics_new("test");
     g_autoptr(kw_policy) policy = read_policy(table_yaml, diagnostics);
-    g_assert_null(policy);
+    if (policy)
+        kw_policy_refuse_hazards(policy, diagnostics);
     g_assert_cmpuint(kw_diagnostics_count(diagnostics), >, 0);
     return kw_diagnostics_text(diagnostics);
+}
+
+char *
+test_hazards(const char *table_yaml)
+{
+    g_autoptr(kw_diagnostics) diagnostics = kw_diagnostics_new("test");
+    g_autoptr(kw_policy) policy = read_policy(table_yaml, diagnostics);
+    if (policy)
+        kw_policy_refuse_hazards(policy, diagnostics);
+    g_autofree char *text = kw_diagnostics_text(diagnostics);
+    if (!policy)
+        g_error("refused:\n%s\n%s", table_yaml, text);
+    return g_steal_pointer(&text);
 }
 
 kw_value

@@ -4,15 +4,22 @@
 #include "rule/policy.h"
 
 /* The policy of one table "t": fields and key (and more, such as paths) as YAML, each line indented by
- * four blanks. Fails the test when it is refused. */
+ * four blanks. Fails the test when it is refused, or has hazards. */
 kw_policy *test_policy(const char *table_yaml);
 /* The same of a table with another name. */
 kw_policy *test_policy_named(const char *table, const char *table_yaml);
 
-/* The text of the problems that refuse it; fails the test when nothing does. Caller frees. */
+/* The same; it can have hazards. */
+kw_policy *test_policy_with_hazards(const char *table_yaml);
+
+/* The text of the problems that refuse it, hazards among them; fails the test when there is none. Caller
+ * frees. */
 char *test_refused(const char *table_yaml);
 
-/* The policy, or NULL when it is refused. */
+/* The text of its hazards, "" when it has none; fails the test when it does not compile. Caller frees. */
+char *test_hazards(const char *table_yaml);
+
+/* The policy, which can have hazards, or NULL when it does not compile. */
 kw_policy *test_policy_maybe(const char *table_yaml);
 
 kw_value test_text(const char *text);

@@ -1,0 +1,18 @@
+/* Hazards are collected here while a policy is compiled; others see them through rule/policy.h. Inside of the
+ * module. */
+#pragma once
+
+#include "rule/compile.h"
+
+typedef struct kw_hazards {
+    kw_arena *arena;
+    kw_hazard *items; /* in the arena, doubled as needed */
+    size_t count;
+    size_t capacity;
+} kw_hazards;
+
+void kw_hazards_add(kw_hazards *hazards, const kw_table *table, const kw_path *path, kw_mark mark,
+                    const char *hint, const char *format, ...) __attribute__((format(printf, 6, 7)));
+
+/* Everything that is wrong in this way with a table that compiled. */
+void kw_hazards_find(kw_hazards *hazards, const kw_table *table);
