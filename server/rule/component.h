@@ -140,6 +140,10 @@ struct kw_component_kind {
     /* Can a record have these values (NONE where not known) at once? NULL: whatever they are. */
     bool (*agrees)(const kw_component *self, const kw_value *values);
 
+    /* Can the piece hold this value of one of its fields, whatever the others are? NULL: it holds any.
+     * INVALID naming table, field, value and reason. */
+    bool (*takes)(const kw_component *self, size_t field, kw_value value, kw_error *ret_error);
+
     /* Reads the field back (one in a coarser unit is only checked). NULL: carries nothing, and the mechanism
      * compares the piece with what encode makes. CORRUPT. */
     bool (*decode)(const kw_component *self, kw_bytes piece, kw_arena *arena, kw_value *values,

@@ -1,6 +1,8 @@
 /* See hazards.h. */
 #include "rule/hazards.h"
 
+#include "rule/made.h"
+
 #include <stdarg.h>
 
 static kw_hazard *
@@ -50,4 +52,5 @@ kw_hazards_find(kw_hazards *hazards, const kw_table *table)
         for (size_t index = 0; index < path->layout->count; index++)
             take_component(hazards, path, path->layout->components[index]);
     }
+    kw_made_check(hazards, table);
 }

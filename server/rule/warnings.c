@@ -1,6 +1,7 @@
 /* What is allowed, but likely to be regretted. Each warning says what will happen and what would help; none
  * of them changes a byte of a key. */
 #include "rule/compile.h"
+#include "rule/made.h"
 
 #include <glib.h>
 #include <stdio.h>
@@ -212,6 +213,21 @@ warn_coarse(const warner *self)
     }
 }
 
+/* A sequence that grows beyond what the key holds: puts fail then, without being told LIMIT. */
+static void
+warn_outgrown(const warner *self, const kw_component *component)
+{
+    for (size_t input = 0; input < component->inputs_count; input++) {
+        kw_error error = KW_ERROR_NONE;
+        if (kw_made_outgrows(component, component->inputs[input], &error))
+            kw_diagnostics_warn(
+                self->diagnostics, component->mark,
+                "end the sequence (to) at the last number that fits; puts then fail with LIMIT",
+                "path %s: the numbers of a sequence without an end grow beyond %s: %s", self->path->name,
+                component->text, error.text);
+    }
+}
+
 static void
 warn_choice(const warner *self)
 {
@@ -235,6 +251,7 @@ warn_path(const warner *self)
     for (size_t index = 0; index < self->layout->count; index++) {
         warn_spread(self, index);
         warn_unordered(self, kw_layout_component(self->layout, index));
+        warn_outgrown(self, kw_layout_component(self->layout, index));
     }
 }
 

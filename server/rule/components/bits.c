@@ -100,24 +100,30 @@ agrees(const kw_component *component, const kw_value *values)
     return kw_floor_div(values[component->clock].number, self->per_tick) == tick;
 }
 
-/* A number made elsewhere. */
+/* A number made elsewhere, by itself. */
 static bool
-take_number(const kw_bits *self, const kw_value *values, uint64_t *ret_number, kw_error *ret_error)
+check_number(const kw_bits *self, kw_value value, kw_error *ret_error)
 {
-    kw_value value = values[self->number];
     if (value.kind != KW_VALUE_NUMBER)
         return kw_derived_missing(&self->base, (size_t)self->number, ret_error);
     const char *wrong = value.number < 0 ? "is negative" : what_is_wrong(self, (uint64_t)value.number);
-    const char *table = self->base.table->name;
-    if (wrong)
-        return kw_error_set(ret_error, KW_INVALID, "table %s, field %s: value %" PRId64 " %s", table,
-                            field_name(self, self->number), value.number, wrong);
-    *ret_number = (uint64_t)value.number;
+    return !wrong ||
+           kw_error_set(ret_error, KW_INVALID, "table %s, field %s: value %" PRId64 " %s",
+                        self->base.table->name, field_name(self, self->number), value.number, wrong);
+}
+
+/* ... and beside its time. */
+static bool
+take_number(const kw_bits *self, const kw_value *values, uint64_t *ret_number, kw_error *ret_error)
+{
+    if (!check_number(self, values[self->number], ret_error))
+        return false;
+    *ret_number = (uint64_t)values[self->number].number;
     return agrees(&self->base, values) ||
            kw_error_set(ret_error, KW_INVALID,
                         "table %s, field %s: value %" PRId64 " is not the time in the bits of field %s",
-                        table, field_name(self, self->base.clock), values[self->base.clock].number,
-                        field_name(self, self->number));
+                        self->base.table->name, field_name(self, self->base.clock),
+                        values[self->base.clock].number, field_name(self, self->number));
 }
 
 static bool
@@ -158,6 +164,22 @@ encode(const kw_component *component, const kw_value *values, kw_bytes rest, kw_
         to[index - 1] = (uint8_t)number;
     out->size += component->width;
     return true;
+}
+
+static bool
+takes(const kw_component *component, size_t field, kw_value value, kw_error *ret_error)
+{
+    const kw_bits *self = (const kw_bits *)component;
+    int64_t tick;
+    uint64_t bits;
+    if (self->number >= 0)
+        return (int)field != self->number || check_number(self, value, ret_error);
+    if ((int)field == component->field)
+        return kw_bits_take_time(self, value, &tick, ret_error);
+    for (size_t index = 0; index < self->parts_count; index++)
+        if (self->parts[index].kind == KW_BITS_FIELD && self->parts[index].field == (int)field)
+            return kw_bits_take_field(self, &self->parts[index], value, &bits, ret_error);
+    g_assert_not_reached();
 }
 
 static bool
@@ -221,6 +243,7 @@ const kw_component_kind kw_component_bits = {
     .compile = kw_bits_compile,
     .encode = encode,
     .agrees = agrees,
+    .takes = takes,
     .decode = decode,
     .edge = edge,
     .count = kw_bits_count,

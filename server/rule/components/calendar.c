@@ -193,6 +193,16 @@ encode(const kw_component *component, const kw_value *values, kw_bytes rest, kw_
 }
 
 static bool
+takes(const kw_component *component, size_t field, kw_value value, kw_error *ret_error)
+{
+    const kw_calendar *self = (const kw_calendar *)component;
+    int64_t tick;
+    uint64_t sequence;
+    return (int)field == component->field ? kw_calendar_take_time(self, value, &tick, ret_error)
+                                          : kw_calendar_take_sequence(self, value, &sequence, ret_error);
+}
+
+static bool
 corrupt(const kw_calendar *self, const char *why, kw_error *ret_error)
 {
     return kw_error_set(ret_error, KW_CORRUPT, "table %s, field %s: the row key's calendar %s",
@@ -317,6 +327,7 @@ const kw_component_kind kw_component_calendar = {
     .schema = &kw_calendar_schema,
     .compile = kw_calendar_compile,
     .encode = encode,
+    .takes = takes,
     .decode = decode,
     .enumerate = kw_calendar_enumerate,
     .count = kw_calendar_count,

@@ -234,12 +234,9 @@ take_integer(const field_piece *self, kw_value *value, kw_error *ret_error)
 }
 
 static bool
-encode(const kw_component *component, const kw_value *values, kw_bytes rest, kw_buffer *out,
-       kw_error *ret_error)
+encode_value(const kw_component *component, kw_value value, kw_buffer *out, kw_error *ret_error)
 {
     const field_piece *self = (const field_piece *)component;
-    (void)rest;
-    kw_value value = values[component->field];
     const kw_field *field = &component->table->fields[component->field];
     if (self->form.type == KW_FIELD_DOUBLE && value.kind == KW_VALUE_NUMBER &&
         !take_integer(self, &value, ret_error))
@@ -254,6 +251,24 @@ encode(const kw_component *component, const kw_value *values, kw_bytes rest, kw_
     }
     return self->form.encoding->encode(&self->form, value, out, ret_error) ||
            complain(self, value, ret_error);
+}
+
+static bool
+encode(const kw_component *component, const kw_value *values, kw_bytes rest, kw_buffer *out,
+       kw_error *ret_error)
+{
+    (void)rest;
+    return encode_value(component, values[component->field], out, ret_error);
+}
+
+static bool
+takes(const kw_component *component, size_t field, kw_value value, kw_error *ret_error)
+{
+    kw_buffer ignored = KW_BUFFER_EMPTY;
+    (void)field;
+    bool good = encode_value(component, value, &ignored, ret_error);
+    kw_buffer_clear(&ignored);
+    return good;
 }
 
 static bool
@@ -338,6 +353,7 @@ const kw_component_kind kw_component_field = {
     .schema = &schema,
     .compile = compile,
     .encode = encode,
+    .takes = takes,
     .decode = decode,
     .measure = measure,
     .edge = edge,

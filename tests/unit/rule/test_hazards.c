@@ -41,6 +41,68 @@ test_salts(void)
     check(cases, G_N_ELEMENTS(cases));
 }
 
+/* Values that the gateway makes, and where they cannot be. */
+static void
+test_made(void)
+{
+#define MADE(field, generate, key)                                                                           \
+    "    fields:\n      id: {" field ", generate: " generate                                                 \
+    "}\n      ts: {type: timestamp, column: 'd:ts'}\n"                                                       \
+    "      other: string\n    key: [" key "]\n"
+#define SEQUENCE(from_to)                                                                                    \
+    MADE("type: int", "{kind: sequence, " from_to "}", FIELD("id, encoding: decimal, width: 5"))
+#define FIELD(settings) "{field: {name: " settings "}}"
+#define DIGITS "{calendar: {of: ts, parts: [yyyy, MM, dd], as: packed, sequence: id, digits: 5}}"
+    static const kw_test_hazard cases[] = {
+        {SEQUENCE("to: 99999"), ""},
+        {SEQUENCE("from: 0, to: 999999"),
+         "test:7:11: error: path primary: field(id as decimal, width 5) cannot hold every "
+         "value that generate makes: table t, field id: value 999999 is out of range; "
+         "decimal in 5 bytes takes 0 to 99999\n / hint: end the sequence (to)"},
+        {SEQUENCE("from: 100000"), "value 100000 is out of range"},
+        {SEQUENCE("from: 1"), ""}, /* a warning */
+        {MADE("type: int", "{kind: sequence, from: 0, to: 99999}", DIGITS), ""},
+        {MADE("type: int", "{kind: sequence, to: 999999}", DIGITS),
+         "value 999999 does not fit into 5 digits"},
+        {MADE("type: int", "{kind: sequence, to: 511}", "{bits: {of: ts, parts: [seconds 47, id 9]}}"), ""},
+        {MADE("type: int", "{kind: sequence, to: 512}", "{bits: {of: ts, parts: [seconds 47, id 9]}}"),
+         "value 512 does not fit into 9 bits"},
+        {MADE("type: int", "snowflake", FIELD("id")), ""},
+        {MADE("type: int", "snowflake", FIELD("id, encoding: max_minus_decimal")), ""},
+        {MADE("type: int", "snowflake", FIELD("id, width: 4")),
+         "int in 4 bytes takes -2147483648 to 2147483647"},
+        {MADE("type: int", "snowflake", FIELD("id, encoding: decimal, width: 18")),
+         "takes 0 to 999999999999999999"},
+        {MADE("type: int, column: 'd:id', form: phoenix4", "snowflake", FIELD("other")),
+         "test:4:65: error: the field's column cannot hold every value"},
+        {MADE("type: int", "{kind: snowflake, form: partitioned}",
+              "{bits: {of: id, parts: [zero 1, minute 6, seconds 32, worker 9, n 16]}}"),
+         ""},
+        {MADE("type: int", "snowflake",
+              "{bits: {of: id, parts: [zero 1, minute 6, seconds 32, worker 9, n 16]}}"),
+         "has another minute in its bits than its time"},
+        {MADE("type: string", "uuid7", FIELD("id, encoding: fixed, width: 36")), ""},
+        {MADE("type: string", "uuid7", FIELD("id, encoding: uuid")), ""},
+        {MADE("type: string", "uuid7", FIELD("id, encoding: terminated") ", {field: other}"), ""},
+        {MADE("type: string", "uuid7", FIELD("id, encoding: fixed, width: 20")),
+         "is 36 bytes long; the row key has room for 20"},
+        {MADE("type: string", "uuid4", FIELD("id, encoding: hex, width: 16")), "hex digits"},
+        {MADE("type: string", "uuid4", FIELD("id, encoding: terminated, terminator: e") ", {field: other}"),
+         "contains the byte 0x65 that ends it"},
+        {MADE("type: string", "objectid", FIELD("id, encoding: hex, width: 12")), ""},
+        {MADE("type: string", "objectid", FIELD("id, encoding: digits, width: 24")), "decimal digits"},
+        {MADE("type: bytes", "uuid7", FIELD("id, encoding: fixed, width: 16")), ""},
+        {MADE("type: bytes", "uuid7", FIELD("id, encoding: fixed, width: 20")),
+         "the row key needs exactly 20"},
+        {MADE("type: bytes", "uuid4", FIELD("id, encoding: terminated") ", {field: other}"),
+         "contains the byte 0x00 that ends it"},
+        {MADE("type: bytes", "objectid", FIELD("id, encoding: ordered")), ""},
+        {MADE("type: timestamp", "now", FIELD("id, width: 4")), "is out of range"},
+        {MADE("type: timestamp, column: 'd:id'", "now", FIELD("id, width: 4, unit: s")), ""},
+    };
+    check(cases, G_N_ELEMENTS(cases));
+}
+
 /* What the policy says of a hazard besides its text. */
 static void
 test_places(void)
@@ -62,6 +124,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/rule/hazards/salts", test_salts);
+    g_test_add_func("/rule/hazards/made", test_made);
     g_test_add_func("/rule/hazards/places", test_places);
     return g_test_run();
 }

@@ -33,6 +33,10 @@ static const kw_test_warning cases[] = {
      "test:12:9: warning: path primary: keys begin with ts"},
     {"      - field: seq\n", "keys begin with seq, which is given out in sequence"},
     {"      - field: {name: seq, encoding: decimal, reverse: true}\n", ""},
+    {"      - field: {name: seq, encoding: decimal, width: 9, reverse: true}\n",
+     "path primary: the numbers of a sequence without an end grow beyond field(seq as decimal, width 9, "
+     "reversed)\n"
+     "takes 0 to 999999999 / hint: end the sequence (to)"},
     {"      - hash: n\n      - field: n\n    paths:\n      other:\n        key:\n          - field: {name: "
      "ts, unit: s}\n"
      "          - field: n\n",
