@@ -11,6 +11,7 @@
 #pragma once
 
 #include "rule/policy.h"
+#include "rule/zone.h"
 
 /* Most components of one rule; bounds every per-component array on the stack. */
 #define KW_RULE_COMPONENTS_MAX 32
@@ -47,13 +48,14 @@ struct kw_component {
     const char *grain;  /* a coarser unit that is no number of units, in words ("MM dd in UTC"); else NULL */
     const size_t *also; /* further fields that the piece holds exactly */
     size_t also_count;
-    size_t also_before; /* clocks: so many of them stand before the time */
-    int clock;          /* the timestamp field whose span `count` and `runs` understand; -1: none */
-    int64_t cell_s;     /* clocks: what a piece tells apart, in seconds, at least 1 */
-    int64_t period_s;   /* clocks: after so many seconds pieces come again; 0: they do not */
-    const char *zone;   /* clocks: by whose days and years they are told */
-    bool millis;        /* clocks: pieces tell milliseconds apart */
-    int direction;      /* order of the pieces = order of the field's values: +1, reversed: -1, neither: 0 */
+    size_t also_before;     /* clocks: so many of them stand before the time */
+    int clock;              /* the timestamp field whose span `count` and `runs` understand; -1: none */
+    int64_t cell_s;         /* clocks: what a piece tells apart, in seconds, at least 1 */
+    int64_t period_s;       /* clocks: after so many seconds pieces come again; 0: they do not */
+    const char *zone;       /* clocks: by whose days and years they are told */
+    const kw_zone *offsets; /* calendars: that zone's; else NULL */
+    bool millis;            /* clocks: pieces tell milliseconds apart */
+    int direction; /* order of the pieces = order of the field's values: +1, reversed: -1, neither: 0 */
 
     uint32_t width;   /* bytes; 0: varies */
     bool delimited;   /* no piece is the beginning of another: its end shows in its own bytes */

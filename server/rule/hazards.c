@@ -2,6 +2,7 @@
 #include "rule/hazards.h"
 
 #include "rule/made.h"
+#include "rule/unique.h"
 
 #include <stdarg.h>
 
@@ -44,13 +45,102 @@ take_component(kw_hazards *hazards, const kw_path *path, const kw_component *com
                        found->text);
 }
 
+/* --- the same field twice ------------------------------------------------------------------------------ */
+
+/* Does the piece say a field that no clock is read from? */
+static bool
+says(const kw_component *component, size_t field)
+{
+    if (component->field == (int)field && component->clock != (int)field)
+        return true;
+    for (size_t also = 0; also < component->also_count; also++)
+        if (component->also[also] == field)
+            return true;
+    return false;
+}
+
+static void
+check_repeated(kw_hazards *hazards, const kw_table *table, const kw_path *path, size_t field)
+{
+    const kw_component *first = NULL;
+    for (size_t index = 0; index < path->layout->count; index++) {
+        const kw_component *component = path->layout->components[index];
+        if (first && says(component, field))
+            kw_hazards_add(hazards, table, path, component->mark, "leave one of them out",
+                           "path %s: field %s is in the key twice, in %s and in %s", path->name,
+                           table->fields[field].name, first->text, component->text);
+        else if (says(component, field))
+            first = component;
+    }
+}
+
+/* --- numbers that begin again -------------------------------------------------------------------------- */
+
+static const char *const period_names[] = {"ever", "second", "minute", "hour", "day", "month", "year"};
+
+static void
+add_lost(kw_hazards *hazards, const kw_path *path, const kw_field *field, const char *why, const char *hint)
+{
+    kw_hazards_add(hazards, kw_layout_table(path->layout), path, field->model->generate.mark, hint,
+                   "path %s: the numbers of field %s begin again %s, so two records could share a row key",
+                   path->name, field->name, why);
+}
+
+static void
+add_lost_period(kw_hazards *hazards, const kw_path *path, const kw_field *field)
+{
+    const kw_model_generate *how = &field->model->generate;
+    const char *period = period_names[how->per];
+    g_autofree char *why = g_strdup_printf(
+        "with each %s of %s in %s, which the key does not tell from another", period, how->of, how->zone);
+    g_autofree char *hint = g_strdup_printf(
+        "let the key hold %s to the %s or finer, in the same zone, or leave per out", how->of, period);
+    add_lost(hazards, path, field, why, hint);
+}
+
+static void
+add_lost_range(kw_hazards *hazards, const kw_path *path, const kw_field *field)
+{
+    const kw_model_generate *how = &field->model->generate;
+    bool periodic = how->per != KW_PERIOD_EVER;
+    g_autofree char *why =
+        g_strdup_printf("after %" G_GINT64_FORMAT " (at_end: wrap), and the key holds no time%s%s", how->to,
+                        periodic ? " finer than the " : "", periodic ? period_names[how->per] : "");
+    add_lost(hazards, path, field, why,
+             "leave at_end: wrap out, or add a time to the key that changes more often");
+}
+
+static void
+check_numbers(kw_hazards *hazards, const kw_path *path)
+{
+    const kw_table *table = kw_layout_table(path->layout);
+    bool unique = kw_unique_any(path->layout, false, hazards->arena);
+    for (size_t index = 0; !unique && index < table->generated_count; index++) {
+        const kw_field *field = &table->fields[table->generated[index]];
+        kw_unique found = kw_unique_of(path->layout, table->generated[index], false, hazards->arena);
+        if (found == KW_UNIQUE_LOST_PERIOD)
+            add_lost_period(hazards, path, field);
+        else if (found == KW_UNIQUE_LOST_RANGE)
+            add_lost_range(hazards, path, field);
+    }
+}
+
+/* -------------------------------------------------------------------------------------------------------- */
+
+static void
+check_path(kw_hazards *hazards, const kw_table *table, const kw_path *path)
+{
+    for (size_t index = 0; index < path->layout->count; index++)
+        take_component(hazards, path, path->layout->components[index]);
+    for (size_t field = 0; field < table->fields_count; field++)
+        check_repeated(hazards, table, path, field);
+    check_numbers(hazards, path);
+}
+
 void
 kw_hazards_find(kw_hazards *hazards, const kw_table *table)
 {
-    for (size_t number = 0; number < table->stores_count; number++) {
-        const kw_path *path = &table->paths[number];
-        for (size_t index = 0; index < path->layout->count; index++)
-            take_component(hazards, path, path->layout->components[index]);
-    }
+    for (size_t number = 0; number < table->stores_count; number++)
+        check_path(hazards, table, &table->paths[number]);
     kw_made_check(hazards, table);
 }

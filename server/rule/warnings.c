@@ -2,6 +2,7 @@
  * of them changes a byte of a key. */
 #include "rule/compile.h"
 #include "rule/made.h"
+#include "rule/unique.h"
 
 #include <glib.h>
 #include <stdio.h>
@@ -229,6 +230,24 @@ warn_outgrown(const warner *self, const kw_component *component)
 }
 
 static void
+warn_wrapping(const warner *self)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    for (size_t index = 0; index < self->table->generated_count; index++) {
+        size_t number = self->table->generated[index];
+        const kw_model_generate *how = &self->table->fields[number].model->generate;
+        if (kw_unique_any(self->layout, false, arena) ||
+            kw_unique_of(self->layout, number, false, arena) != KW_UNIQUE_A_WHILE)
+            continue;
+        kw_diagnostics_warn(
+            self->diagnostics, how->mark, "choose a range that lasts longer than the key's unit of time",
+            "path %s: the numbers of field %s begin again after %" G_GINT64_FORMAT
+            " (at_end: wrap); when they do so within the key's unit of time, new records replace old ones",
+            self->path->name, self->table->fields[number].name, how->to);
+    }
+}
+
+static void
 warn_choice(const warner *self)
 {
     kw_choice choice = kw_layout_choice(self->layout);
@@ -246,8 +265,10 @@ warn_path(const warner *self)
 {
     warn_growing(self);
     warn_choice(self);
-    if (self->path == self->table->paths)
+    if (self->path == self->table->paths) {
         warn_coarse(self);
+        warn_wrapping(self);
+    }
     for (size_t index = 0; index < self->layout->count; index++) {
         warn_spread(self, index);
         warn_unordered(self, kw_layout_component(self->layout, index));

@@ -93,6 +93,7 @@ take_zone(const kw_site *site, kw_calendar *self)
     const char *name = kw_site_text(site, "zone", "UTC");
     self->zone = kw_zone_make(name, site->arena);
     self->base.zone = self->zone ? self->zone->name : NULL;
+    self->base.offsets = self->zone;
     return self->zone ||
            kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "zone"),
                               "for example UTC, Europe/Berlin or +08:00; the names are those of the system's "

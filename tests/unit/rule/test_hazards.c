@@ -41,6 +41,41 @@ test_salts(void)
     check(cases, G_N_ELEMENTS(cases));
 }
 
+/* The same value is in the key once. Clocks can say the time again. */
+static void
+test_repeated(void)
+{
+#define FIELDS                                                                                               \
+    "    fields: {id: string, n: int, k: {type: string, values: [a, b]}, ts: {type: timestamp, column: "     \
+    "'d:ts'}}\n"
+    static const kw_test_hazard cases[] = {
+        {FIELDS "    key: [{field: id}, {field: ts}, {field: id}]\n",
+         "test:4:37: error: path primary: field id is in the key twice, in field(id as terminated by \\x00) "
+         "and in "
+         "field(id as raw) / hint: leave one of them out"},
+        {FIELDS "    key: [{enum: k}, {field: k}]\n", "field k is in the key twice, in enum(k as index of"},
+        {FIELDS "    key: [{calendar: {of: ts, parts: [yyyy, MM], as: packed, sequence: n}}, {field: n}]\n",
+         "field n is in the key twice, in calendar(ts: yyyy MM"},
+        {FIELDS "    key: [{bits: {of: ts, parts: [seconds 40, n 24]}}, {field: n}]\n",
+         "field n is in the key twice"},
+        {FIELDS "    key: [{field: n}, {field: n}, {field: n}]\n",
+         "test:4:23: error: path primary: field n is in the key twice\ntest:4:35: error"},
+        {FIELDS
+         "    key: [{field: n}]\n    paths: {other: {key: [{field: n}, {field: {name: n, order: desc}}]}}\n",
+         "path other: field n is in the key twice"},
+        {FIELDS
+         "    key: [{calendar: {of: ts, parts: [yyyy, MM, dd]}}, {field: ts}, {hash: n}, {field: n}]\n",
+         ""},
+        {FIELDS "    key: [{calendar: {of: ts, parts: [yyyy, MM]}}, {calendar: {of: ts, parts: [yyyy, "
+                "DDD]}}, {field: n}]\n",
+         ""},
+        {FIELDS
+         "    key: [{bits: {of: ts, parts: [seconds 48]}}, {field: {name: ts, order: desc}}, {field: id}]\n",
+         ""},
+    };
+    check(cases, G_N_ELEMENTS(cases));
+}
+
 /* Values that the gateway makes, and where they cannot be. */
 static void
 test_made(void)
@@ -124,6 +159,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/rule/hazards/salts", test_salts);
+    g_test_add_func("/rule/hazards/repeated", test_repeated);
     g_test_add_func("/rule/hazards/made", test_made);
     g_test_add_func("/rule/hazards/places", test_places);
     return g_test_run();
