@@ -6,6 +6,8 @@
  */
 #include "rule/compile.h"
 
+#include "rule/put_back.h"
+
 #include <openssl/evp.h>
 #include <stdio.h>
 
@@ -197,6 +199,17 @@ kw_layout_circular(const kw_layout *layout)
     return NULL;
 }
 
+/* Whether a calendar must refuse local times that came twice, only the whole key tells. Components are
+ * immutable from here on. */
+static void
+settle_put_back(const kw_layout *layout, kw_arena *arena)
+{
+    for (size_t index = 0; index < layout->count; index++) {
+        kw_component *component = (kw_component *)layout->components[index];
+        component->refuses_twice = kw_put_back_loses(layout, component, true, arena);
+    }
+}
+
 /* What a key is derived from must stand in the key: else one record could have several keys. */
 static bool
 check_inputs(const kw_layout *layout, kw_diagnostics *diagnostics)
@@ -322,6 +335,7 @@ kw_layout_compile(const kw_table *table, const kw_model_path *model, kw_arena *a
     if (!check_inputs(layout, diagnostics) || !find_choice(layout, diagnostics))
         return NULL;
     note_again(layout, arena);
+    settle_put_back(layout, arena);
     layout->buckets = count_buckets(layout);
     describe(layout, arena);
     return layout;

@@ -54,8 +54,10 @@ struct kw_component {
     int64_t period_s;       /* clocks: after so many seconds pieces come again; 0: they do not */
     const char *zone;       /* clocks: by whose days and years they are told */
     const kw_zone *offsets; /* calendars: that zone's; else NULL */
-    bool millis;            /* clocks: pieces tell milliseconds apart */
-    int direction; /* order of the pieces = order of the field's values: +1, reversed: -1, neither: 0 */
+    bool refuses_twice; /* calendars: a local time that came twice before 1992 is refused, as the layout says
+                         */
+    bool millis;        /* clocks: pieces tell milliseconds apart */
+    int direction;      /* order of the pieces = order of the field's values: +1, reversed: -1, neither: 0 */
 
     uint32_t width;   /* bytes; 0: varies */
     bool delimited;   /* no piece is the beginning of another: its end shows in its own bytes */

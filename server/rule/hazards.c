@@ -2,6 +2,7 @@
 #include "rule/hazards.h"
 
 #include "rule/made.h"
+#include "rule/put_back.h"
 #include "rule/unique.h"
 
 #include <stdarg.h>
@@ -91,8 +92,9 @@ add_lost_period(kw_hazards *hazards, const kw_path *path, const kw_field *field)
 {
     const kw_model_generate *how = &field->model->generate;
     const char *period = period_names[how->per];
-    g_autofree char *why = g_strdup_printf(
-        "with each %s of %s in %s, which the key does not tell from another", period, how->of, how->zone);
+    g_autofree char *why =
+        g_strdup_printf("with each %s of %s in %s, which the key does not tell from another", period, how->of,
+                        kw_unique_zone(how));
     g_autofree char *hint = g_strdup_printf(
         "let the key hold %s to the %s or finer, in the same zone, or leave per out", how->of, period);
     add_lost(hazards, path, field, why, hint);
@@ -125,6 +127,25 @@ check_numbers(kw_hazards *hazards, const kw_path *path)
     }
 }
 
+/* --- clocks that are put back --------------------------------------------------------------------------- */
+
+static void
+check_put_back(kw_hazards *hazards, const kw_path *path, const kw_component *clock)
+{
+    if (!kw_put_back_loses(path->layout, clock, false, hazards->arena))
+        return;
+    g_autoptr(GDateTime) since = g_date_time_new_from_unix_utc(kw_put_back_since(clock->offsets));
+    g_autofree char *day = g_date_time_format(since, "%F");
+    g_autofree char *hint = g_strdup_printf(
+        "use zone: UTC or an offset such as +01:00, or let the key hold the time, too: - field: %s",
+        clock->table->fields[clock->field].name);
+    kw_hazards_add(hazards, clock->table, path, clock->mark, hint,
+                   "path %s: the calendar of %s: clocks in %s are put back (as on %s), and nothing in the "
+                   "key tells apart "
+                   "the two hours that they show alike, so two records could share a row key",
+                   path->name, clock->table->fields[clock->field].name, clock->zone, day);
+}
+
 /* -------------------------------------------------------------------------------------------------------- */
 
 static void
@@ -132,6 +153,8 @@ check_path(kw_hazards *hazards, const kw_table *table, const kw_path *path)
 {
     for (size_t index = 0; index < path->layout->count; index++)
         take_component(hazards, path, path->layout->components[index]);
+    for (size_t index = 0; index < path->layout->count; index++)
+        check_put_back(hazards, path, path->layout->components[index]);
     for (size_t field = 0; field < table->fields_count; field++)
         check_repeated(hazards, table, path, field);
     check_numbers(hazards, path);

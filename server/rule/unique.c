@@ -58,6 +58,12 @@ cells_nest(const kw_zone *cells, int64_t cell_s, const kw_zone *periods, bool ev
     return good;
 }
 
+const char *
+kw_unique_zone(const kw_model_generate *how)
+{
+    return *how->zone ? how->zone : "UTC";
+}
+
 /* Does the period that a record's time lies in follow from this piece? */
 static bool
 tells_period(const kw_component *component, size_t field, const kw_model_generate *how, bool ever,
@@ -67,8 +73,11 @@ tells_period(const kw_component *component, size_t field, const kw_model_generat
         return false;
     if (cell_of(component, field) > period_seconds[how->per])
         return false;
-    const kw_zone *zone = component->offsets ? kw_zone_make(how->zone, arena) : NULL;
-    if (!zone || same_zone(component->offsets, zone))
+    if (!component->offsets)
+        return true;
+    const kw_zone *zone = kw_zone_make(kw_unique_zone(how), arena);
+    g_assert(zone); /* the reader checked it */
+    if (same_zone(component->offsets, zone))
         return true;
     return component->cell_s <= 3600 && cells_nest(component->offsets, component->cell_s, zone, ever);
 }

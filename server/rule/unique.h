@@ -28,5 +28,8 @@ typedef enum kw_unique {
 /* Of a field in a key. ever: at all times; else from KW_CLOCKS_FROM on. The arena is for time zones. */
 kw_unique kw_unique_of(const kw_layout *layout, size_t field, bool ever, kw_arena *arena);
 
+/* The zone of a sequence's periods. */
+const char *kw_unique_zone(const kw_model_generate *how);
+
 /* Does some value that the gateway makes tell any two records of this key apart? */
 bool kw_unique_any(const kw_layout *layout, bool ever, kw_arena *arena);

@@ -66,6 +66,22 @@ def changes(zone, years_back, years_on):
     return found
 
 
+YEAR_1992 = 694224000
+
+
+@functools.lru_cache(maxsize=None)
+def is_put_back(zone):
+    """Since 1992: then a key must tell the hours apart that the clock there shows twice."""
+    return any(offset(zone, moment) < offset(zone, moment - 1) and moment >= YEAR_1992
+               for moment in changes(zone, local("UTC", NOW).year - 1991, 30))
+
+
+def came_twice(zone, seconds):
+    """Did a clock there show this time twice?"""
+    at = local(zone, seconds)
+    return at is not None and at.replace(fold=0).utcoffset() != at.replace(fold=1).utcoffset()
+
+
 def parts_of(names, zone, seconds, millis=0):
     at = local(zone, seconds)
     shown = {"yyyy": at.year, "yy": at.year % 100, "MM": at.month, "DDD": at.timetuple().tm_yday, "dd": at.day,
@@ -137,13 +153,15 @@ class Calendar(Clock):
         super().__init__(text, field, limits, direction=1 if rises else 0, fixed=form != "decimal", delimited=form != "decimal")
         self.limits = limits
         self.cell_s = SECONDS[self.parts[-1]]
+        self.once = False  # a local time that came twice before 1992 is refused
 
     def gaps(self):
         return " ".join(self.parts) not in CALENDARS
 
     def takes_time(self, found):
         at = local(self.zone, found // self.per_second)
-        if at is None:
+        seconds = found // self.per_second
+        if at is None or self.once and seconds < YEAR_1992 and came_twice(self.zone, seconds):
             return False
         return at.year < 2199 and (2000 <= at.year <= 2099 or "yy" not in self.parts)
 
@@ -275,7 +293,7 @@ def count_field(chance, time_field, zone, parts, fit, per_allowed):
     if per_allowed and chance.random() < 0.7:
         names = {"yyyy": "year", "yy": "year", "MM": "month", "dd": "day", "DDD": "day", "HH": "hour", "mm": "minute"}
         made |= {"per": names.get(parts[-1], "second") if parts else "second", "of": time_field.name, "zone": zone}
-    if chance.random() < 0.2:
+    if chance.random() < 0.2 and "per" not in made:
         made["at_end"] = "wrap"
     if chance.random() < 0.2:
         made["given"] = "refuse"
@@ -326,12 +344,18 @@ class ClockTable(Table):
         self.buckets = 1
         self.draw_time()
         self.draw_fields()
+        while self.is_fine() and is_put_back(self.zone) and not self.tells_apart():
+            self.zone = chance.choice(ZONES)
         names = ["primary", "second"][:chance.choice([1, 2])]
         self.paths = {path: self.draw_path(path) for path in names}
         self.association = None
         if chance.random() < 0.12 and not small:
             self.paths["primary"].pieces.insert(0, chosen_salt(chance))
             self.association = self.draw_path("where")
+        for path in [*self.paths.values(), *([self.association] if self.association else [])]:
+            for piece in path.pieces:
+                if isinstance(piece, Calendar):
+                    piece.once = piece.cell_s < DAY and not self.tells_apart()
         self.single = len(names) == 1
         for name in self.identity:  # what a component field or enum holds needs no column
             held = any(piece.kind in ("field", "enum") and piece.field == name and not isinstance(piece, Flake)
@@ -435,6 +459,17 @@ class ClockTable(Table):
                    if piece.kind == "enum" or piece.encoding in self.known]
         good = [piece for piece in fitting if all(piece.fits(one) for one in field.pool)]
         return self.chance.choice(good or [piece for piece in fitting if any(piece.fits(one) for one in field.pool)])
+
+    # --- clocks that are put back ---
+
+    def is_fine(self):
+        return self.mode == "calendar" and SECONDS[self.parts[-1]] < DAY
+
+    def tells_apart(self):
+        """Does something in every key tell the two times apart that a clock shows alike?"""
+        unique = [field for name, field in self.made.items() if name in self.identity and name != "at"
+                  and not field.made.get("at_end")]
+        return self.exact or bool(unique)
 
     # --- values ---
 

@@ -10,6 +10,8 @@
 
 #include "rule/components/kinds.h"
 #include "rule/derived.h"
+#include "rule/put_back.h"
+#include "rule/unique.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -140,6 +142,13 @@ kw_calendar_write(const kw_calendar *self, uint64_t code, uint64_t sequence, uin
 
 /* --- records ---------------------------------------------------------------------------------------- */
 
+static bool
+came_twice(const kw_calendar *self, int64_t tick)
+{
+    int64_t utc = kw_floor_div(tick, self->ticks_per_second);
+    return utc < KW_CLOCKS_FROM && kw_put_back_twice(self->zone, utc);
+}
+
 bool
 kw_calendar_take_time(const kw_calendar *self, kw_value value, int64_t *ret_tick, kw_error *ret_error)
 {
@@ -152,6 +161,13 @@ kw_calendar_take_time(const kw_calendar *self, kw_value value, int64_t *ret_tick
                             " to %" PRId64 ", which its calendar in %s can tell",
                             self->base.table->name, self->base.table->fields[self->base.field].name,
                             value.number, self->first_year, self->last_year, self->zone->name);
+    if (self->base.refuses_twice && came_twice(self, tick))
+        return kw_error_set(ret_error, KW_INVALID,
+                            "table %s, field %s: value %" PRId64
+                            " is a local time that came twice in %s, where "
+                            "clocks were put back then; the row key cannot tell the two apart",
+                            self->base.table->name, self->base.table->fields[self->base.field].name,
+                            value.number, self->zone->name);
     *ret_tick = tick;
     return true;
 }

@@ -391,7 +391,12 @@ static const kw_setting_schema settings[] = {
      .about =
          "The time zone whose clock is read: a name of the system's time zone data such as "
          "Europe/Berlin, or an offset such as +08:00. Where clocks are put back, two moments have the same "
-         "parts: rows are told apart by the field's column and come in the order of time."},
+         "parts. So parts finer than a day are refused in zones whose clocks were put back in 1992 or later, "
+         "unless the key tells the two moments apart: by the time itself, or by a number that is generated "
+         "for "
+         "good, or per the same period of the same zone. A record of a local time that came twice before "
+         "1992 is "
+         "refused unless the key tells it apart."},
     {.name = "as",
      .kind = KW_SETTING_CHOICE,
      .choices = forms,

@@ -10,7 +10,7 @@ kw_test_asking *
 asking_new(const char *table_yaml)
 {
     kw_test_asking *asking = g_new0(kw_test_asking, 1);
-    asking->policy = test_policy(table_yaml);
+    asking->policy = test_policy_with_hazards(table_yaml);
     asking->table = kw_policy_table(asking->policy, 0);
     asking->arena = kw_arena_new();
     asking_reset(asking);

@@ -12,7 +12,7 @@ typedef struct kw_test_asking {
     kw_bound *bounds;
 } kw_test_asking;
 
-/* table_yaml: as test_policy takes it. */
+/* table_yaml: as test_policy takes it; rules with hazards are planned, too. */
 kw_test_asking *asking_new(const char *table_yaml);
 void asking_free(kw_test_asking *asking);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_test_asking, asking_free)

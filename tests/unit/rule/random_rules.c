@@ -300,6 +300,29 @@ choose_clock(random_table *table, size_t *fields, size_t *count)
             fields[at] = N0;
 }
 
+/* A sequence of n0, often in the periods of the calendar's zone. The text of its field. */
+static char *
+draw_sequence(random_table *table)
+{
+    static const char *const periods[][2] = {{"second", "yyyy MM dd HH mm ss"},
+                                             {"minute", "yyyy MM dd HH mm"},
+                                             {"hour", "yyyy MM dd HH"},
+                                             {"day", "yyyy MM dd"},
+                                             {"month", "yyyy MM"},
+                                             {"year", "yyyy"}};
+    if (!table->zone || !random_chance(60))
+        return g_strdup("int");
+    const char *const *period = periods[random_below(G_N_ELEMENTS(periods))];
+    const char *zone = random_chance(70) ? table->zone : zones[random_below(G_N_ELEMENTS(zones))];
+    bool ever = random_chance(20);
+    table->wraps = random_chance(20);
+    table->period = ever ? g_strdup("") : g_strdup_printf("%s in %s", period[1], zone);
+    g_autofree char *per =
+        ever ? g_strdup("") : g_strdup_printf(", per: %s, of: t0, zone: '%s'", period[0], zone);
+    return g_strdup_printf("{type: int, generate: {kind: sequence, from: 0, to: 99%s%s}}", per,
+                           table->wraps ? ", at_end: wrap" : "");
+}
+
 void
 random_table_make(random_table *ret_table)
 {
@@ -313,12 +336,13 @@ random_table_make(random_table *ret_table)
     GString *primary = g_string_new(NULL), *second = g_string_new(NULL);
     rule(ret_table, fields, count, unit, primary);
     rule(ret_table, fields, count, unit, second);
+    g_autofree char *n0 = draw_sequence(ret_table);
     ret_table->yaml = g_strdup_printf(
-        "    fields:\n      s0: string\n      s1: string\n      n0: int\n"
+        "    fields:\n      s0: string\n      s1: string\n      n0: %s\n"
         "      t0: {type: timestamp, unit: ms, column: \"d:t0\"}\n"
         "      e0: {type: string, values: [ab, ac, b]}\n      b0: bytes\n"
         "      d0: double\n      f0: bool\n      h0: string\n    updates: false\n%s    key:\n%s%s",
-        ret_table->zone ? "    major_compaction: 1ms\n    families: {d: {ttl: 1s}}\n" : "", primary->str,
+        n0, ret_table->zone ? "    major_compaction: 1ms\n    families: {d: {ttl: 1s}}\n" : "", primary->str,
         random_chance(60) ? "    paths:\n      second:\n        key:\n" : "");
     if (strstr(ret_table->yaml, "second:")) {
         char **lines = g_strsplit(second->str, "\n", -1);
@@ -337,6 +361,7 @@ void
 random_table_clear(random_table *table)
 {
     g_free(table->yaml);
+    g_free(table->period);
 }
 
 static kw_bytes
@@ -365,8 +390,7 @@ random_number(void)
     return (int64_t)random_below(14) - (random_chance(15) ? 3 : 0);
 }
 
-/* Around the moments at which clocks are changed, and a few others; 2021, in milliseconds. */
-static int64_t
+int64_t
 random_time(void)
 {
     static const int64_t moments[] = {

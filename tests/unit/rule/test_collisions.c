@@ -1,12 +1,16 @@
-/* No two records make one key. Over random rules that the checker accepts:
+/* No two records make one key. Over random rules that compile:
  *
  *   records whose keys are equal are equal in every field that the key holds
  *   keys lie in the order of the first component in which they differ, where that one keeps an order
  *   records that have one key under one path have one under the other, too
  *
+ * and over those without hazards:
+ *
+ *   no two puts share a key to which the gateway can give the same number, or that a clock shows alike
+ *
  * and each kind of value that would break this is refused with table, field and reason.
  */
-#include "rule/component.h"
+#include "rule/compile.h"
 #include "rule/policies.h"
 #include "rule/random_rules.h"
 #include "rule/values.h"
@@ -24,7 +28,7 @@ typedef struct kw_test_key {
 } kw_test_key;
 
 typedef struct kw_test_tally {
-    size_t accepted, keys, equal, ordered, beside;
+    size_t accepted, keys, equal, ordered, beside, without_hazards, numbered, alike;
 } kw_test_tally;
 
 static int
@@ -174,6 +178,84 @@ try_paths(const random_table *made, const kw_table *table, kw_test_tally *tally)
     }
 }
 
+/* Two puts that differ in their time alone: do they get one key? */
+static bool
+share(const random_table *made, const kw_table *table, size_t path, int64_t first, int64_t second,
+      kw_arena *arena)
+{
+    kw_record a = kw_record_new(table, arena), b = kw_record_new(table, arena);
+    size_t time = (size_t)kw_table_find_field(table, KW_BYTES_LITERAL("t0"));
+    bool same = false;
+    for (size_t field = 0; field < table->fields_count; field++)
+        a.values[field] =
+            table->fields[field].model->generate.enabled ? test_number(0) : random_value(made, field, arena);
+    memcpy(b.values, a.values, table->fields_count * sizeof *b.values);
+    a.values[time] = test_number(first);
+    b.values[time] = test_number(second);
+    return share_key(table->paths[path].layout, &a, &b, &same) && same;
+}
+
+/* Of two periods both can have the number 0. */
+static void
+try_numbers(const random_table *made, const kw_table *table, size_t path, kw_test_tally *tally)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    size_t number = (size_t)kw_table_find_field(table, KW_BYTES_LITERAL("n0"));
+    const kw_layout *layout = table->paths[path].layout;
+    if (!made->period || !*made->period || made->wraps || !kw_layout_holds_field(layout, number) ||
+        kw_layout_circular(layout)) /* rows of a former round are gone */
+        return;
+    for (unsigned turn = 0; turn < RECORDS; turn++) {
+        int64_t first = random_time();
+        int64_t second = random_chance(50) ? random_time() : first + (random_chance(50) ? 3600000 : 1000);
+        if (strcmp(random_parts(made->period, first, false, arena),
+                   random_parts(made->period, second, false, arena)) == 0)
+            continue;
+        tally->numbered++;
+        if (share(made, table, path, first, second, arena))
+            g_error("%" G_GINT64_FORMAT " and %" G_GINT64_FORMAT " share a key:\n%s", (gint64)first,
+                    (gint64)second, made->yaml);
+    }
+}
+
+/* The clock of a calendar of hours, or of less, was put back between the two. */
+static void
+try_alike(const random_table *made, const kw_table *table, size_t path, kw_test_tally *tally)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    const kw_layout *layout = table->paths[path].layout;
+    const kw_component *clock = NULL;
+    for (size_t index = 0; index < kw_layout_component_count(layout); index++) {
+        const kw_component *it = kw_layout_component(layout, index);
+        clock = it->offsets && it->cell_s < 86400 ? it : clock;
+    }
+    if (!clock || made->period)
+        return;
+    g_autofree char *parts = g_strdup_printf("yyyy MM dd HH mm ss in %s", clock->zone);
+    for (unsigned turn = 0; turn < RECORDS; turn++) {
+        int64_t first = random_time(), second = first + (random_chance(80) ? 3600000 : 1800000);
+        if (strcmp(random_parts(parts, first, false, arena), random_parts(parts, second, false, arena)) != 0)
+            continue;
+        tally->alike++;
+        if (share(made, table, path, first, second, arena))
+            g_error("%" G_GINT64_FORMAT " and %" G_GINT64_FORMAT " share a key:\n%s", (gint64)first,
+                    (gint64)second, made->yaml);
+    }
+}
+
+static void
+try_without_hazards(const random_table *made, const kw_policy *policy, kw_test_tally *tally)
+{
+    const kw_table *table = kw_policy_table(policy, 0);
+    if (kw_policy_hazards_count(policy) > 0)
+        return;
+    tally->without_hazards++;
+    for (size_t path = 0; path < table->paths_count; path++) {
+        try_numbers(made, table, path, tally);
+        try_alike(made, table, path, tally);
+    }
+}
+
 static void
 test_random_rules(void)
 {
@@ -188,11 +270,18 @@ test_random_rules(void)
             try_layout(&made, table->paths[path].layout, &tally);
         if (table && table->paths_count > 1)
             try_paths(&made, table, &tally);
+        if (policy)
+            try_without_hazards(&made, policy, &tally);
         kw_policy_unref(policy);
         random_table_clear(&made);
     }
     g_print("# %zu of %d rules accepted, %zu keys, %zu equal pairs, %zu ordered pairs, %zu beside\n",
             tally.accepted, TABLES, tally.keys, tally.equal, tally.ordered, tally.beside);
+    g_print("# %zu rules without hazards, %zu pairs with one number, %zu pairs that a clock shows alike\n",
+            tally.without_hazards, tally.numbered, tally.alike);
+    g_assert_cmpuint(tally.without_hazards, >, TABLES / 5);
+    g_assert_cmpuint(tally.numbered, >, 1000);
+    g_assert_cmpuint(tally.alike, >, 20);
     g_assert_cmpuint(tally.beside, >, 100); /* of two times that the keys do not tell apart */
     g_assert_cmpuint(tally.accepted, >, TABLES / 5);
     g_assert_cmpuint(tally.equal, >, 100); /* the same record twice */
