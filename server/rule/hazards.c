@@ -146,6 +146,43 @@ check_put_back(kw_hazards *hazards, const kw_path *path, const kw_component *clo
                    path->name, clock->table->fields[clock->field].name, clock->zone, day);
 }
 
+/* --- rounds of a circular calendar ---------------------------------------------------------------------- */
+
+/* How long one piece of a clock can last, in seconds: months and years have several lengths. */
+static int64_t
+longest_cell(const kw_component *clock)
+{
+    int64_t longest = clock->cell_s > 28 * 86400    ? 366 * 86400
+                      : clock->cell_s == 28 * 86400 ? 31 * 86400
+                                                    : clock->cell_s;
+    return longest + kw_put_back_most(clock->offsets);
+}
+
+/* The policy's own check sees from one beginning of a piece to the next. Rows are put until its end, and some
+ * rounds are shorter because clocks are put forward. */
+static void
+check_rounds(kw_hazards *hazards, const kw_table *table, const kw_path *path)
+{
+    const kw_component *round = kw_layout_circular(path->layout);
+    if (!round)
+        return;
+    int64_t apart_s =
+        round->period_s - longest_cell(round) - kw_put_forward_most(round->offsets, round->period_s);
+    for (size_t index = 0; index < table->model->families_count; index++) {
+        const kw_model_family *family = &table->model->families[index];
+        g_autofree char *hint =
+            g_strdup_printf("give the family a ttl of at most %" G_GINT64_FORMAT "s, or add "
+                            "coarser parts",
+                            MAX(apart_s, 1));
+        if (family->ttl_seconds > apart_s)
+            kw_hazards_add(hazards, table, path, round->mark, hint,
+                           "path %s: %s comes again %" G_GINT64_FORMAT
+                           "s after its end, which is less than the ttl (%" G_GINT64_FORMAT
+                           "s) of family %s, so two records could share a row key",
+                           path->name, round->text, apart_s, family->ttl_seconds, family->name);
+    }
+}
+
 /* -------------------------------------------------------------------------------------------------------- */
 
 static void
@@ -158,6 +195,7 @@ check_path(kw_hazards *hazards, const kw_table *table, const kw_path *path)
     for (size_t field = 0; field < table->fields_count; field++)
         check_repeated(hazards, table, path, field);
     check_numbers(hazards, path);
+    check_rounds(hazards, table, path);
 }
 
 void

@@ -19,6 +19,31 @@ kw_put_back_since(const kw_zone *zone)
     return INT64_MAX;
 }
 
+int64_t
+kw_put_back_most(const kw_zone *zone)
+{
+    int64_t most = 0;
+    for (size_t step = 1; step < zone->count; step++)
+        if (zone->steps[step].from >= KW_CLOCKS_FROM)
+            most = MAX(most, put_back_at(zone, step));
+    return most;
+}
+
+int64_t
+kw_put_forward_most(const kw_zone *zone, int64_t within_s)
+{
+    int64_t most = 0;
+    for (size_t first = 1; first < zone->count; first++) {
+        const kw_zone_step *from = &zone->steps[first];
+        for (size_t last = first; from->from >= KW_CLOCKS_FROM && last < zone->count; last++) {
+            if (zone->steps[last].from - from->from > within_s)
+                break;
+            most = MAX(most, zone->steps[last].offset - from[-1].offset);
+        }
+    }
+    return most;
+}
+
 bool
 kw_put_back_twice(const kw_zone *zone, int64_t utc)
 {

@@ -14,6 +14,11 @@
  * any time; else from KW_CLOCKS_FROM on. */
 bool kw_put_back_loses(const kw_layout *layout, const kw_component *clock, bool ever, kw_arena *arena);
 
+/* By how much a clock is put back at most in one change from KW_CLOCKS_FROM on, and forward within so many
+ * seconds. */
+int64_t kw_put_back_most(const kw_zone *zone);
+int64_t kw_put_forward_most(const kw_zone *zone, int64_t within_s);
+
 /* When clocks were first put back from KW_CLOCKS_FROM on, in UTC seconds; INT64_MAX: never. */
 int64_t kw_put_back_since(const kw_zone *zone);
 

@@ -67,10 +67,83 @@ test_rounds(void)
     }
 }
 
+/* --- by brute force ---------------------------------------------------------------------------------------
+ */
+
+/* Moments of two rounds, the first as late in its piece as can be, the second as early: is a row of the first
+ * still there, within its ttl, when one of the second comes to its key? */
+static size_t
+count_lost(const kw_policy *policy, const char *zone_name, int64_t ttl_s)
+{
+    const kw_layout *layout = kw_policy_table(policy, 0)->paths[0].layout;
+    g_autoptr(GTimeZone) zone = g_time_zone_new_identifier(zone_name);
+    g_autoptr(GHashTable) latest = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    size_t lost = 0;
+    for (int64_t second = 1293840000; second < 1293840000 + 2 * 366 * 86400;
+         second += 600) { /* 2011 and 2012 */
+        kw_value values[] = {test_text("a"), test_number(second * 1000), test_text("b")};
+        kw_record record = {.values = values};
+        g_autoptr(GDateTime) utc = g_date_time_new_from_unix_utc(second);
+        g_autoptr(GDateTime) local = g_date_time_to_timezone(utc, zone);
+        kw_buffer bytes = KW_BUFFER_EMPTY;
+        bool done = kw_layout_encode(layout, &record, &bytes, NULL);
+        g_assert_true(done);
+        g_autofree char *key = test_hex(kw_buffer_bytes(&bytes));
+        int64_t before = (int64_t)GPOINTER_TO_SIZE(g_hash_table_lookup(latest, key));
+        /* What has not been seen for a while is of another round. */
+        lost += before && second - before > 600 && second - before < ttl_s;
+        g_hash_table_insert(latest, g_steal_pointer(&key), GSIZE_TO_POINTER((size_t)second));
+        kw_buffer_clear(&bytes);
+    }
+    return lost;
+}
+
+static void
+test_ends(void)
+{
+    static const struct {
+        const char *parts, *zone;
+        int64_t good_s; /* the longest ttl */
+    } cases[] = {
+        {"MM, dd", "UTC", 364 * 86400},
+        {"DDD", "Asia/Shanghai", 364 * 86400},
+        {"MM, dd", "Europe/Berlin", 364 * 86400 - 2 * 3600},
+        {"MM, dd", "Pacific/Apia", 364 * 86400 - 26 * 3600}, /* no 30th of December in 2011 */
+        {"HH", "UTC", 82800},
+        {"dd, HH", "+05:30", 28 * 86400 - 3600},
+        {"HH, mm", "UTC", 86340},
+    };
+    for (size_t index = 0; index < G_N_ELEMENTS(cases); index++) {
+        for (int late = 0; late < 2; late++) {
+            int64_t ttl_s = cases[index].good_s + late;
+            g_autofree char *yaml =
+                g_strdup_printf("    fields:\n      id: {type: string}\n      ts: {type: timestamp, column: "
+                                "\"d:ts\"}\n      note: "
+                                "string\n    major_compaction: 1ms\n    families: {d: {ttl: %" G_GINT64_FORMAT
+                                "s}}\n    key:\n"
+                                "      - calendar: {of: ts, parts: [%s], zone: '%s'}\n" ID,
+                                ttl_s, cases[index].parts, cases[index].zone);
+            g_autofree char *text = test_hazards(yaml);
+            g_autoptr(kw_policy) policy = test_policy_with_hazards(yaml);
+            g_test_message("%s", yaml);
+            g_assert_true((strstr(text, "s after its end, which is less than the ttl") != NULL) == late);
+            if (!late)
+                g_assert_cmpuint(count_lost(policy, cases[index].zone, ttl_s), ==, 0);
+        }
+    }
+    g_autoptr(kw_policy) policy = test_policy_with_hazards(
+        "    fields:\n      id: {type: string}\n      ts: {type: timestamp, column: \"d:ts\"}\n"
+        "      note: string\n    major_compaction: 1ms\n    families: {d: {ttl: 24h}}\n"
+        "    key:\n      - calendar: {of: ts, parts: [HH]}\n" ID);
+    g_assert_cmpuint(kw_policy_hazards_count(policy), ==, 1);
+    g_assert_cmpuint(count_lost(policy, "UTC", 86400), >, 1000);
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/rule/circular", test_rounds);
+    g_test_add_func("/rule/circular/rounds", test_rounds);
+    g_test_add_func("/rule/circular/ends", test_ends);
     return g_test_run();
 }
