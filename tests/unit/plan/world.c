@@ -1,0 +1,336 @@
+/* See world.h. */
+#include "plan/world.h"
+
+#include "rule/policies.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+const char *world_trying = "";
+
+static void
+tell(int signal_number)
+{
+    (void)signal_number;
+    ssize_t written = write(STDERR_FILENO, world_trying, strlen(world_trying));
+    (void)written;
+}
+
+static bool
+encode(const kw_test_world *world, size_t path, const kw_record *record, kw_bytes *ret_key)
+{
+    kw_buffer key = KW_BUFFER_EMPTY;
+    kw_error error = KW_ERROR_NONE;
+    const kw_layout *layout = world->table->paths[path].layout;
+    uint32_t bucket = random_below(kw_layout_choice(layout).buckets);
+    bool done = kw_layout_encode_chosen(layout, record, bucket, &key, &error);
+    g_assert_true(done || error.code == KW_INVALID);
+    if (done)
+        *ret_key = kw_arena_copy(world->arena, kw_buffer_bytes(&key));
+    kw_buffer_clear(&key);
+    return done;
+}
+
+kw_value
+world_in_unit(kw_value value, const kw_component *component)
+{
+    if (component->unit > 1) {
+        int64_t rest = value.number % component->unit;
+        value.number = value.number / component->unit - (rest < 0);
+    }
+    return value;
+}
+
+static bool
+same_identity(const kw_test_world *world, size_t a, size_t b)
+{
+    const kw_layout *layout = world->table->paths[0].layout;
+    for (size_t index = 0; index < kw_layout_component_count(layout); index++) {
+        const kw_component *component = kw_layout_component(layout, index);
+        if (component->field < 0)
+            continue;
+        kw_value left = world->records[a].values[component->field],
+                 right = world->records[b].values[component->field];
+        for (size_t also = 0; also < component->also_count; also++)
+            if (!kw_value_equal(world->records[a].values[component->also[also]],
+                                world->records[b].values[component->also[also]]))
+                return false;
+        bool same = component->grain
+                        ? strcmp(random_parts(component->grain, left.number, false, world->arena),
+                                 random_parts(component->grain, right.number, false, world->arena)) == 0
+                        : kw_value_equal(world_in_unit(left, component), world_in_unit(right, component));
+        if (!same)
+            return false;
+    }
+    return true;
+}
+
+/* Two records share a key if and only if they share the identity; the key gives the fields back. */
+static void
+check_keys(const kw_test_world *world, size_t path, const kw_bytes *keys)
+{
+    const kw_layout *layout = world->table->paths[path].layout;
+    for (size_t a = 0; a < world->count; a++) {
+        for (size_t b = 0; b < a; b++)
+            g_assert_true(kw_bytes_equal(keys[a], keys[b]) == same_identity(world, a, b));
+        kw_record back = kw_record_new(world->table, world->arena);
+        kw_error error = KW_ERROR_NONE;
+        if (!kw_layout_decode(layout, keys[a], world->arena, &back, &error))
+            g_error("%s\n%s", error.text, world->made.yaml);
+        for (size_t field = 0; field < world->table->fields_count; field++) {
+            if (kw_layout_holds_field(layout, field))
+                g_assert_true(kw_value_equal(back.values[field], world->records[a].values[field]));
+            else
+                g_assert_cmpint(back.values[field].kind, ==, KW_VALUE_NONE);
+        }
+    }
+}
+
+static int
+compare_slots(const void *a, const void *b)
+{
+    return kw_bytes_compare(*(const kw_bytes *)a, *(const kw_bytes *)b);
+}
+
+static void
+fill_shelf(kw_test_world *world, size_t path)
+{
+    kw_bytes keys[WORLD_RECORDS];
+    for (size_t index = 0; index < world->count; index++) {
+        bool done = encode(world, path, &world->records[index], &keys[index]);
+        g_assert_true(done);
+    }
+    check_keys(world, path, keys);
+    kw_test_shelf *shelf = &world->shelves[path];
+    shelf->count = world->count;
+    memcpy(shelf->keys, keys, sizeof keys);
+    qsort(shelf->keys, shelf->count, sizeof *shelf->keys, compare_slots);
+    for (size_t slot = 0; slot < shelf->count; slot++) {
+        for (size_t index = 0; index < world->count; index++) {
+            if (kw_bytes_equal(shelf->keys[slot], keys[index]))
+                shelf->records[slot] = index;
+        }
+    }
+}
+
+/* Records that every path can hold, with identities of their own. */
+static void
+fill_world(kw_test_world *world)
+{
+    for (size_t tries = 0; tries < 4 * WORLD_RECORDS && world->count < WORLD_RECORDS; tries++) {
+        kw_record record = kw_record_new(world->table, world->arena);
+        for (size_t field = 0; field < world->table->fields_count; field++)
+            record.values[field] = random_value(&world->made, field, world->arena);
+        kw_bytes key;
+        bool fits = true;
+        for (size_t path = 0; fits && path < world->table->paths_count; path++)
+            fits = encode(world, path, &record, &key);
+        if (!fits)
+            continue;
+        world->records[world->count] = record;
+        bool fresh = true;
+        for (size_t other = 0; fresh && other < world->count; other++)
+            fresh = !same_identity(world, world->count, other);
+        world->count += fresh;
+    }
+    for (size_t path = 0; path < world->table->paths_count; path++)
+        fill_shelf(world, path);
+}
+
+bool
+world_make(kw_test_world *world)
+{
+    *world = (kw_test_world){.count = 0};
+    random_table_make(&world->made);
+    world->policy = test_policy_maybe(world->made.yaml);
+    world->arena = kw_arena_new();
+    if (!world->policy)
+        return false;
+    world->table = kw_policy_table(world->policy, 0);
+    world_trying = world->made.yaml;
+    fill_world(world);
+    return true;
+}
+
+void
+world_clear(kw_test_world *world)
+{
+    world_trying = "";
+    kw_arena_free(world->arena);
+    kw_policy_unref(world->policy);
+    random_table_clear(&world->made);
+}
+
+void
+world_report_crashes(void)
+{
+    signal(SIGABRT, tell);
+}
+
+/* --- questions ------------------------------------------------------------------------------------- */
+
+/* Mostly a value that some record has. */
+kw_value
+world_likely_value(const kw_test_world *world, size_t field)
+{
+    if (world->count == 0 || random_chance(15))
+        return random_value(&world->made, field, world->arena);
+    return world->records[random_below((unsigned)world->count)].values[field];
+}
+
+/* `number` moved by `step`, held at the ends of what a field can be. */
+static int64_t
+moved(int64_t number, int64_t step)
+{
+    int64_t sum;
+    if (__builtin_add_overflow(number, step, &sum))
+        return step < 0 ? INT64_MIN : INT64_MAX;
+    return sum;
+}
+
+/* An hour to some days from a time that some record has: many pieces, but not without end. */
+static void
+ask_about_time(const kw_test_world *world, kw_question *question)
+{
+    static const int64_t lengths_ms[] = {3600000, 86400000, 300000000};
+    size_t field = (size_t)kw_table_find_field(world->table, KW_BYTES_LITERAL("t0"));
+    int64_t length = lengths_ms[random_below(G_N_ELEMENTS(lengths_ms))];
+    question->range_field = (int)field;
+    question->from = world_likely_value(world, field);
+    question->from.number = moved(question->from.number, random_below(2) ? -length / 2 : 0);
+    question->to = question->from;
+    question->to.number = moved(question->to.number, length);
+    ((kw_bound *)question->bounds)[field].count = 0;
+}
+
+void
+world_question(const kw_test_world *world, kw_question *ret_question)
+{
+    size_t fields = world->table->fields_count;
+    kw_bound *bounds = KW_ARENA_ARRAY(world->arena, kw_bound, fields);
+    for (size_t field = 0; field < fields; field++) {
+        size_t count = random_chance(world->table->fields[field].identity ? 60 : 90) ? 0
+                       : random_chance(60)                                           ? 1
+                                                                                     : 1 + random_below(3);
+        kw_value *values = KW_ARENA_ARRAY(world->arena, kw_value, count);
+        for (size_t index = 0; index < count; index++)
+            values[index] = world_likely_value(world, field);
+        bounds[field] = (kw_bound){.values = values, .count = count};
+    }
+    kw_question question = {
+        .table = world->table,
+        .path = random_chance(50) ? -1 : (int)random_below((unsigned)world->table->paths_count),
+        .bounds = bounds,
+        .range_field = random_chance(50) ? -1 : (int)random_below((unsigned)fields),
+        .from_inclusive = random_chance(60),
+        .to_inclusive = random_chance(40),
+        .order = (kw_order)random_below(3),
+        .full_scan = random_chance(85),
+        .range_limit = !world->made.zone   ? 100000
+                       : random_chance(50) ? 150
+                                           : 25,
+    };
+    if (question.range_field >= 0 && random_chance(80))
+        question.from = world_likely_value(world, (size_t)question.range_field);
+    if (question.range_field >= 0 && random_chance(80))
+        question.to = world_likely_value(world, (size_t)question.range_field);
+    if (world->made.zone && random_chance(35))
+        ask_about_time(world, &question);
+    *ret_question = question;
+}
+
+static bool
+meets_end(kw_value value, kw_value end, bool inclusive, int sign)
+{
+    int order = kw_value_compare(value, end) * sign;
+    return end.kind == KW_VALUE_NONE || order > 0 || (order == 0 && inclusive);
+}
+
+bool
+world_meets(const kw_question *question, const kw_record *record)
+{
+    for (size_t field = 0; field < question->table->fields_count; field++) {
+        const kw_bound *bound = &question->bounds[field];
+        bool among = bound->count == 0;
+        for (size_t index = 0; index < bound->count; index++)
+            among = among || kw_value_equal(bound->values[index], record->values[field]);
+        if (!among)
+            return false;
+    }
+    if (question->range_field < 0)
+        return true;
+    kw_value value = record->values[question->range_field];
+    return meets_end(value, question->from, question->from_inclusive, 1) &&
+           meets_end(value, question->to, question->to_inclusive, -1);
+}
+
+/* --- reading a plan -------------------------------------------------------------------------------- */
+
+static bool reversed;
+
+static int
+compare_rows(const void *a, const void *b)
+{
+    const kw_test_row *left = a, *right = b;
+    int order = kw_bytes_compare(left->rest, right->rest);
+    if (order == 0)
+        order = (left->range > right->range) - (left->range < right->range);
+    return reversed ? -order : order;
+}
+
+static bool
+within(const kw_range *range, kw_bytes key)
+{
+    return kw_bytes_compare(range->start, key) <= 0 &&
+           (range->stop.size == 0 || kw_bytes_compare(key, range->stop) < 0) &&
+           (range->row_size == 0 || range->row_size == key.size);
+}
+
+size_t world_sifted, world_unsifted;
+
+static size_t
+read_range(const kw_test_world *world, const kw_plan *plan, size_t number, kw_test_row *rows)
+{
+    const kw_range *range = &plan->ranges[number];
+    const kw_test_shelf *shelf = &world->shelves[plan->path - world->table->paths];
+    kw_patterns patterns = kw_plan_patterns(plan, number);
+    size_t count = 0;
+    for (size_t slot = 0; slot < shelf->count; slot++) {
+        kw_bytes key = shelf->keys[slot];
+        if (!within(range, key))
+            continue;
+        const kw_record *record = &world->records[shelf->records[slot]];
+        if (!plan->residual)
+            g_assert_true(world_meets(plan->question, record));
+        if (!kw_patterns_match(&patterns, key)) { /* a store may leave it out */
+            world_sifted++;
+            continue;
+        }
+        world_unsifted += plan->residual && !kw_plan_matches_in(plan, number, record);
+        if (plan->residual && !kw_plan_matches_in(plan, number, record))
+            continue;
+        g_assert_cmpuint(range->skip, <=, key.size);
+        g_assert_true(kw_bytes_starts_with(key, kw_bytes_of(range->start.data, range->skip)));
+        rows[count++] = (kw_test_row){key, kw_bytes_skip(key, range->skip), number, shelf->records[slot]};
+    }
+    return count;
+}
+
+size_t
+world_read_plan(const kw_test_world *world, const kw_plan *plan, kw_test_row *rows, size_t room)
+{
+    size_t count = 0;
+    for (size_t index = 0; index < plan->groups_count; index++) {
+        const kw_merge_group *group = &plan->groups[index];
+        size_t first = count;
+        for (size_t number = group->first; number < group->first + group->count; number++) {
+            g_assert_cmpuint(plan->ranges[number].group, ==, index);
+            g_assert_cmpuint(count + world->count, <=, room);
+            count += read_range(world, plan, number, rows + count);
+        }
+        reversed = plan->reversed;
+        qsort(rows + first, count - first, sizeof *rows, compare_rows);
+    }
+    return count;
+}
