@@ -107,8 +107,9 @@ fan_out(kw_growth *growing, size_t at)
 {
     const kw_component *component = kw_layout_component(growing->sketch->layout, at);
     const kw_bucket *buckets;
-    size_t buckets_count =
-        component->kind->enumerate(component, &growing->terms->span, growing->arena, &buckets);
+    const kw_span every = {.field = -1};
+    const kw_span *span = growing->sketch->whole_round[at] ? &every : &growing->terms->span;
+    size_t buckets_count = component->kind->enumerate(component, span, growing->arena, &buckets);
     growing->now.fanned[at] = buckets_count;
     kw_branch *items = room_for(growing, buckets_count);
     if (!items)

@@ -1,6 +1,7 @@
 /* See sketch.h. */
 #include "plan/sketch.h"
 
+#include "plan/clocks.h"
 #include "plan/refusal.h"
 
 static bool
@@ -19,8 +20,6 @@ reads_bound(const kw_terms *terms, const kw_component *component)
     return false;
 }
 
-/* All inputs are known. What is computed over the rest of the key is known only with the whole key, which
- * walk_complete sees to; what was chosen is never known. */
 static bool
 is_computable(const bool *known, const kw_component *component)
 {
@@ -33,14 +32,10 @@ is_computable(const bool *known, const kw_component *component)
     return true;
 }
 
-/* Every field that the piece holds is bound. */
-static bool
-holds_bound(const kw_terms *terms, const kw_component *component)
+bool
+kw_sketch_computes(const kw_sketch *sketch, const kw_component *component)
 {
-    bool bound = is_bound(terms, component->field);
-    for (size_t index = 0; index < component->also_count; index++)
-        bound = bound && terms->bounds[component->also[index]].count > 0;
-    return bound;
+    return is_computable(sketch->known, component);
 }
 
 /* Is fanning out over the enumerable component `at` worth it: does something behind it narrow or order?
@@ -104,7 +99,7 @@ walk_complete(kw_sketch *sketch, const kw_terms *terms)
         const kw_component *component = kw_layout_component(sketch->layout, index - 1);
         if (component->field < 0)
             continue;
-        bool bound = holds_bound(terms, component), tells = kw_component_tells(component);
+        bool bound = kw_terms_binds(terms, component), tells = kw_component_tells(component);
         bool ranged = tells && component->field == terms->span.field;
         bool listed = ranged || (tells && bound_behind);
         if (!bound && !listed)
@@ -146,116 +141,6 @@ stop_at(const kw_sketch *sketch, size_t at)
     return KW_STOP_TRIVIAL;
 }
 
-/* --- clocks ----------------------------------------------------------------------------------------- */
-
-/* Most runs that an order is worth when nothing is asked about the time. */
-#define OPEN_RUNS_MAX 4096
-
-/* Runs and pieces of a clock that a plan may have: as many as ranges. */
-static uint64_t
-clock_limit(const kw_terms *terms)
-{
-    return terms->range_limit ? terms->range_limit : KW_PLAN_RANGES_MAX;
-}
-
-/* May the time be read in windows? An interval that does not end would never be read to its end. */
-static bool
-can_window(const kw_terms *terms)
-{
-    return terms->range_limit > 0 && terms->span.from.kind == KW_VALUE_NUMBER &&
-           terms->span.to.kind == KW_VALUE_NUMBER;
-}
-
-/* The clock with the most pieces or runs is the one whose windows are cut. */
-static void
-note_window(kw_sketch *sketch, size_t at, bool pieces, uint64_t count)
-{
-    if (count <= sketch->window_most)
-        return;
-    sketch->window_at = at;
-    sketch->window_pieces = pieces;
-    sketch->window_most = count;
-}
-
-/* What stands behind the clock at `at`: the field itself in order, or a bound one (ret_bound)? */
-static bool
-goes_on(const kw_sketch *sketch, const kw_terms *terms, size_t at, bool *ret_bound)
-{
-    int clock = kw_layout_component(sketch->layout, at)->clock;
-    *ret_bound = false;
-    for (size_t index = at + 1; index < kw_layout_component_count(sketch->layout); index++) {
-        const kw_component *next = kw_layout_component(sketch->layout, index);
-        if (next->field < 0 && (next->buckets || is_computable(sketch->known, next)))
-            continue;
-        if (next->field == clock && next->clock < 0 && next->direction != 0)
-            return true;
-        *ret_bound = next->field >= 0 && holds_bound(terms, next);
-        if (*ret_bound || !kw_component_tells(next))
-            return false;
-    }
-    return false;
-}
-
-/* Fan out into single pieces: then what is behind them can be used, too. */
-static bool
-lists_clock(kw_sketch *sketch, const kw_terms *terms, size_t at)
-{
-    const kw_component *component = kw_layout_component(sketch->layout, at);
-    if (!component->kind->enumerate)
-        return false;
-    uint64_t pieces = component->kind->count(component, sketch->known, &terms->span, true);
-    uint64_t runs = component->kind->count(component, sketch->known, &terms->span, false);
-    bool few = pieces <= clock_limit(terms), all = component->buckets && pieces > component->buckets;
-    if (!few && !all && pieces != UINT64_MAX && pieces <= runs && can_window(terms))
-        few = true; /* in each window */
-    bool bound, itself = goes_on(sketch, terms, at, &bound);
-    if (!(itself && (few || component->buckets)) && !(bound && few && !all))
-        return false;
-    sketch->listed = sketch->listed || !all;
-    sketch->blurred = sketch->blurred || all;
-    sketch->fan_out[at] = true;
-    sketch->pieces[at] = all ? component->buckets : pieces;
-    sketch->clock_direction = component->direction;
-    if (!all)
-        note_window(sketch, at, true, pieces);
-    return true;
-}
-
-/* Pieces that come again and again, and a time without an end: each row would be read once for every round
- * that there could be. */
-static bool
-goes_round(const kw_terms *terms, const kw_component *component)
-{
-    return component->period_s > 0 &&
-           (component->clock != terms->span.field || terms->span.from.kind == KW_VALUE_NONE ||
-            terms->span.to.kind == KW_VALUE_NONE);
-}
-
-/* Stop at the clock with its runs. */
-static bool
-stops_at_clock(kw_sketch *sketch, const kw_terms *terms, size_t at, kw_order order)
-{
-    const kw_component *component = kw_layout_component(sketch->layout, at);
-    bool asked = component->clock == terms->span.field, held = sketch->known[component->clock];
-    bool ordered = order != KW_ORDER_PATH && component->direction == 0;
-    if ((!asked && !held && !ordered) || (!held && goes_round(terms, component)))
-        return false;
-    uint64_t runs = component->kind->count(component, sketch->known, &terms->span, false);
-    bool windows = asked && runs != UINT64_MAX && can_window(terms);
-    if (runs > (asked || held ? clock_limit(terms) : OPEN_RUNS_MAX) && !windows)
-        return false;
-    if (asked)
-        note_window(sketch, at, false, runs);
-    sketch->stop = KW_STOP_RUNS;
-    sketch->runs = runs;
-    sketch->clocked = asked;
-    sketch->concat = held && terms->bounds[component->clock].count > 1;
-    for (size_t index = 0; index < (held ? component->also_count : component->also_before); index++)
-        sketch->concat = sketch->concat || terms->bounds[component->also[index]].count > 1;
-    sketch->narrow = sketch->narrow || asked || held;
-    return true;
-}
-
 /* --- the walk --------------------------------------------------------------------------------------- */
 
 /* Can the walk go on behind component `at`? Else the stop is set. */
@@ -263,18 +148,19 @@ static bool
 goes_past(kw_sketch *sketch, const kw_terms *terms, size_t at, kw_order order, kw_arena *arena)
 {
     const kw_component *component = kw_layout_component(sketch->layout, at);
-    if (is_computable(sketch->known, component)) {
+    if (kw_sketch_computes(sketch, component)) {
         note_field(sketch, terms, component);
         sketch->narrow = sketch->narrow || reads_bound(terms, component);
         return true;
     }
     bool ranged = component->field >= 0 && component->field == terms->span.field;
-    if (component->clock >= 0 && component->clock == terms->span.field && lists_clock(sketch, terms, at)) {
+    if (component->clock >= 0 && component->clock == terms->span.field &&
+        kw_clock_lists(sketch, terms, at, order)) {
         sketch->clocked = true;
         sketch->narrow = sketch->narrow || sketch->listed;
         return true;
     }
-    if (component->clock >= 0 && stops_at_clock(sketch, terms, at, order))
+    if (component->clock >= 0 && kw_clock_stops(sketch, terms, at, order))
         return false;
     if (ranged && !component->buckets && component->direction != 0) {
         sketch->stop = KW_STOP_RANGE;
@@ -285,6 +171,7 @@ goes_past(kw_sketch *sketch, const kw_terms *terms, size_t at, kw_order order, k
         return false;
     }
     sketch->fan_out[at] = true;
+    sketch->whole_round[at] = component->clock >= 0;
     sketch->pieces[at] = component->buckets;
     if (kw_component_tells(component))
         sketch->known[component->field] = true;
@@ -342,10 +229,10 @@ count_ranges(const kw_sketch *sketch, const kw_terms *terms, kw_arena *arena)
 static void
 settle_window(kw_sketch *sketch, const kw_terms *terms)
 {
-    uint64_t count = sketch->window_most, most = MIN(clock_limit(terms), KW_PLAN_WINDOW_RANGES);
+    uint64_t count = sketch->window_most, most = MIN(kw_clock_limit(terms), KW_PLAN_WINDOW_RANGES);
     sketch->windowed = terms->range_limit > 0 && count > 1 && sketch->ranges > most;
     uint64_t others = MAX(sketch->ranges / MAX(count, 1), 1);
-    sketch->window_most = others > clock_limit(terms) ? 0 : MAX(most / others, 1);
+    sketch->window_most = others > kw_clock_limit(terms) ? 0 : MAX(most / others, 1);
 }
 
 /* A piece whose end cannot be seen, with something behind it that is not known. */
@@ -365,6 +252,8 @@ has_foreign(const kw_sketch *sketch)
 static bool
 has_order(const kw_sketch *sketch)
 {
+    if (sketch->disordered)
+        return false;
     if (sketch->stop == KW_STOP_RUNS)
         return !sketch->concat;
     if (sketch->blurred && (sketch->stop == KW_STOP_RANGE || sketch->stop == KW_STOP_ORDERED)) {
@@ -430,6 +319,7 @@ kw_sketch_make(const kw_terms *terms, const kw_path *path, kw_order order, kw_ar
         sketch.narrow = true;
     else
         walk(&sketch, terms, order, arena);
+    kw_clock_judge(&sketch, terms, order);
     sketch.narrow = sketch.narrow || sketch.stop == KW_STOP_RANGE || sketch.span_fans;
     sketch.foreign = has_foreign(&sketch);
     sketch.ranges = count_ranges(&sketch, terms, arena);
@@ -454,6 +344,8 @@ kw_sketch_better(const kw_sketch *a, const kw_sketch *b)
          b_range = b->stop == KW_STOP_RANGE || b->span_fans || b->clocked;
     if (a_range != b_range)
         return a_range;
+    if (a->blur_s != b->blur_s)
+        return a->blur_s < b->blur_s;
     return a->ranges < b->ranges;
 }
 

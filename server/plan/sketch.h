@@ -37,6 +37,11 @@ typedef struct kw_sketch {
     bool blurred;        /* a clock was fanned out into all its pieces, without an order */
     bool concat;         /* (runs) of several moments: rows are in no order of a field */
     uint64_t runs;       /* (runs) as many at most */
+    bool whole_round[KW_RULE_COMPONENTS_MAX]; /* a clock is fanned out into all its pieces, whatever the range
+                                               */
+    int64_t blur_s;  /* rows are in the order that is asked for to so many seconds; 0: exactly */
+    bool disordered; /* within the pieces of its clock rows come in another order than the one that is asked
+                        for */
     uint64_t pieces[KW_RULE_COMPONENTS_MAX]; /* that a component is fanned out into, at most */
     bool foreign;                            /* keys of other values may lie within the ranges */
     bool narrow;                             /* less than everything is read */
@@ -58,6 +63,10 @@ kw_component_tells(const kw_component *component)
 {
     return component->field >= 0 && component->buckets && component->clock < 0;
 }
+
+/* All inputs are known. What is computed over the rest of the key is known only with the whole key; what was
+ * chosen is never known. */
+bool kw_sketch_computes(const kw_sketch *sketch, const kw_component *component);
 
 void kw_sketch_make(const kw_terms *terms, const kw_path *path, kw_order order, kw_arena *arena,
                     kw_sketch *ret_sketch);

@@ -144,6 +144,15 @@ kw_terms_within(const kw_terms *terms, const kw_window *window, kw_arena *arena)
     return within;
 }
 
+bool
+kw_terms_binds(const kw_terms *terms, const kw_component *component)
+{
+    bool bound = component->field >= 0 && terms->bounds[component->field].count > 0;
+    for (size_t index = 0; bound && index < component->also_count; index++)
+        bound = terms->bounds[component->also[index]].count > 0;
+    return bound;
+}
+
 static bool
 is_among(const kw_bound *bound, kw_value value)
 {

@@ -20,5 +20,8 @@ bool kw_terms_make(const kw_question *question, kw_arena *arena, const kw_terms 
 /* The same terms of less time: the range cut to what the window says. `empty` when nothing is left. */
 const kw_terms *kw_terms_within(const kw_terms *terms, const kw_window *window, kw_arena *arena);
 
+/* Is every field bound that the piece holds? */
+bool kw_terms_binds(const kw_terms *terms, const kw_component *component);
+
 /* Does a record meet every condition? */
 bool kw_terms_match(const kw_terms *terms, const kw_value *values);

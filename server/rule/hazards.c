@@ -148,14 +148,15 @@ check_put_back(kw_hazards *hazards, const kw_path *path, const kw_component *clo
 
 /* --- rounds of a circular calendar ---------------------------------------------------------------------- */
 
-/* How long one piece of a clock can last, in seconds: months and years have several lengths. */
+/* How long one piece of a clock can last, in seconds: months and years have several lengths. Whole rounds by
+ * which a clock is moved make no difference. */
 static int64_t
 longest_cell(const kw_component *clock)
 {
     int64_t longest = clock->cell_s > 28 * 86400    ? 366 * 86400
                       : clock->cell_s == 28 * 86400 ? 31 * 86400
                                                     : clock->cell_s;
-    return longest + kw_put_back_most(clock->offsets);
+    return longest + kw_put_back_most(clock->offsets) % clock->period_s;
 }
 
 /* The policy's own check sees from one beginning of a piece to the next. Rows are put until its end, and some
@@ -164,10 +165,10 @@ static void
 check_rounds(kw_hazards *hazards, const kw_table *table, const kw_path *path)
 {
     const kw_component *round = kw_layout_circular(path->layout);
-    if (!round)
+    if (!round || kw_unique_any(path->layout, false, hazards->arena))
         return;
-    int64_t apart_s =
-        round->period_s - longest_cell(round) - kw_put_forward_most(round->offsets, round->period_s);
+    int64_t forward_s = kw_put_forward_most(round->offsets, round->period_s) % round->period_s;
+    int64_t apart_s = round->period_s - longest_cell(round) - forward_s;
     for (size_t index = 0; index < table->model->families_count; index++) {
         const kw_model_family *family = &table->model->families[index];
         g_autofree char *hint =

@@ -31,6 +31,21 @@ class ClockQuestion(Question):
                         return piece, field, reached
         return None, None, reached
 
+    def time_after(self, path, clock):
+        """(piece, at once) of the time itself after a calendar of it, with nothing between but what is bound, listed or
+        merged; None: something else comes first. At once: only what all rows have in common comes between."""
+        at_once = True
+        for piece in path.pieces[path.pieces.index(clock) + 1:]:
+            known = piece.field in self.bounds() if piece.field else set(piece.inputs) <= set(self.bounds())
+            if piece.kind == "field" and piece.field == clock.field:
+                return (piece, at_once) if piece.direction and not clock.also and clock.kind == "clock" else None
+            names = [piece.field] if piece.field else list(piece.inputs)
+            at_once = at_once and piece.kind not in ("chosen", "rest") and all(
+                len(set(map(rank, self.bounds().get(name, [])))) == 1 for name in names)
+            if piece.kind in ("field", "clock", "hash") and not known:
+                return None
+        return None
+
     def judge_order(self, path, found):
         """Are these records in the order that was asked for, or in the path's own?"""
         piece, field, reached = self.first_unknown(path)
@@ -40,9 +55,10 @@ class ClockQuestion(Question):
         if not self.order and (not reached or not piece.direction or (piece.kind == "clock" and not by_clock)):
             return
         sign = {"ASC": 1, "DESC": -1, None: piece.direction}[self.order]
+        exact = self.order and by_clock and hasattr(piece, "parts") and self.time_after(path, piece)
         for before, here in zip(found, found[1:]):
             a, b = before[field], here[field]
-            if by_clock and piece.same_cell(a, b):
+            if by_clock and not exact and piece.same_cell(a, b):
                 continue
             expect((rank(a) - rank(b) if isinstance(a, int) else (rank(a) > rank(b)) - (rank(a) < rank(b))) * sign <= 0,
                    "order by", field, ":", before, "comes before", here)
@@ -323,7 +339,9 @@ class ClockPlay(Play):
         if any(len(set(asked.bounds().get(name, []))) != 1 for name in piece.before):
             return False  # of lists there are no merges
         between = asked.range and asked.range[0] == piece.field and None not in asked.range[1:3]
-        return bool(field == piece.field and (between or piece.direction))
+        after = hasattr(piece, "parts") and asked.time_after(path, piece)
+        keeps = piece.direction and (not after or after[1] and after[0].direction > 0)
+        return bool(field == piece.field and (between or keeps))
 
     def has_unfit(self, asked):
         for path in [*self.table.paths.values(), *([self.table.association] if self.table.association else [])]:

@@ -161,44 +161,88 @@ kw_calendar_count(const kw_component *component, const bool *known, const kw_spa
     return count_units(self, pieces ? self->cell_unit : self->run_unit, from, to);
 }
 
-/* The last tick of so many steps of the zone, of which the first is `from`'s; falling: the first of the last
- * ones. */
+/* Does another stretch begin where the clock is moved: in another unit, or in an earlier cell? */
+static bool
+splits_at(const kw_calendar *self, kw_calendar_unit unit, size_t step)
+{
+    int64_t tick = self->zone->steps[step].from * self->ticks_per_second, ignored, before, here;
+    int64_t last = tick - 1 + kw_calendar_offset(self, step - 1),
+            first = tick + kw_calendar_offset(self, step);
+    kw_calendar_bounds(self, unit, last, &before, &ignored);
+    kw_calendar_bounds(self, unit, first, &here, &ignored);
+    if (before != here)
+        return true;
+    kw_calendar_bounds(self, self->cell_unit, last, &before, &ignored);
+    kw_calendar_bounds(self, self->cell_unit, first, &here, &ignored);
+    return here < before;
+}
+
+/* The first tick of the stretch that a tick lies in (walk_ticks). */
 static int64_t
-reach_steps(const kw_calendar *self, int64_t from, int64_t to, uint64_t most, bool falling)
+stretch_first(const kw_calendar *self, kw_calendar_unit unit, int64_t tick)
 {
-    const kw_zone *zone = self->zone;
-    size_t first = kw_calendar_step(self, from), last = kw_calendar_step(self, to);
-    size_t at =
-        falling ? last - (size_t)MIN(most - 1, last - first) : first + (size_t)MIN(most, last - first);
-    return zone->steps[at].from * self->ticks_per_second - (falling ? 0 : 1);
+    for (size_t step = kw_calendar_step(self, tick);; step--) {
+        int64_t offset = kw_calendar_offset(self, step), first, ignored;
+        kw_calendar_bounds(self, unit, tick + offset, &first, &ignored);
+        first = unit == KW_CALENDAR_EVER ? self->first : first - offset;
+        if (step == 0)
+            return first;
+        int64_t begin = self->zone->steps[step].from * self->ticks_per_second;
+        if (unit != KW_CALENDAR_EVER && first >= begin)
+            return first;
+        if (splits_at(self, unit, step))
+            return begin;
+        tick = begin - 1;
+    }
 }
 
-static void
-unit_of(const kw_calendar *self, kw_calendar_unit unit, int64_t tick, int64_t *ret_first, int64_t *ret_last)
+/* ... and the last one. */
+static int64_t
+stretch_last(const kw_calendar *self, kw_calendar_unit unit, int64_t tick)
 {
-    int64_t offset = kw_calendar_offset(self, kw_calendar_step(self, tick));
-    kw_calendar_bounds(self, unit, tick + offset, ret_first, ret_last);
-    *ret_first -= offset;
-    *ret_last -= offset;
+    for (size_t step = kw_calendar_step(self, tick);; step++) {
+        int64_t offset = kw_calendar_offset(self, step), last, ignored;
+        kw_calendar_bounds(self, unit, tick + offset, &ignored, &last);
+        last = unit == KW_CALENDAR_EVER ? self->last : last - offset;
+        if (step + 1 == self->zone->count)
+            return last;
+        int64_t end = self->zone->steps[step + 1].from * self->ticks_per_second;
+        if (unit != KW_CALENDAR_EVER && last < end)
+            return last;
+        if (splits_at(self, unit, step + 1))
+            return end - 1;
+        tick = end;
+    }
 }
 
-/* The same by whole units, of the shortest length that they have; when not even one is passed so, or may be
- * sure to be a single run, what it has within one step of the zone, which is. */
+/* The last tick of the first `most` stretches; falling: the first of the last ones. */
+static int64_t
+reach_stretches(const kw_calendar *self, int64_t from, int64_t to, uint64_t most, bool falling)
+{
+    int64_t tick = falling ? to + 1 : from - 1;
+    for (uint64_t count = 0; count < most && (falling ? tick > from : tick < to); count++)
+        tick = falling ? stretch_first(self, KW_CALENDAR_EVER, tick - 1)
+                       : stretch_last(self, KW_CALENDAR_EVER, tick + 1);
+    return tick;
+}
+
+/* The same by units, of the shortest length that they have. Windows begin and end with whole stretches: the
+ * rows of one come in an order of their own. */
 static int64_t
 reach_units(const kw_calendar *self, kw_calendar_unit unit, int64_t from, int64_t to, uint64_t most,
             bool falling)
 {
-    const kw_zone *zone = self->zone;
-    int64_t length = unit_length(self, unit), first, last;
+    int64_t length = unit_length(self, unit);
     int64_t far = falling ? MAX(to - length * (int64_t)most, from) : MIN(from + length * (int64_t)most, to);
     size_t here = kw_calendar_step(self, falling ? to : from), there = kw_calendar_step(self, far);
     int64_t units = (int64_t)most - 2 - (int64_t)(falling ? here - there : there - here);
-    unit_of(self, unit, falling ? to - length * MAX(units, 0) : from + length * MAX(units, 0), &first, &last);
-    if (units > 0 && (falling ? last < to : first > from))
-        return falling ? last + 1 : first - 1;
-    if (falling)
-        return here > 0 ? MAX(first, zone->steps[here].from * self->ticks_per_second) : first;
-    return here + 1 < zone->count ? MIN(last, zone->steps[here + 1].from * self->ticks_per_second - 1) : last;
+    if (units > 0) {
+        int64_t tick = falling ? stretch_last(self, unit, to - length * units)
+                               : stretch_first(self, unit, from + length * units);
+        if (falling ? tick < to : tick > from)
+            return falling ? tick + 1 : tick - 1;
+    }
+    return falling ? stretch_first(self, unit, to) : stretch_last(self, unit, from);
 }
 
 bool
@@ -211,7 +255,7 @@ kw_calendar_reach(const kw_component *component, const kw_span *span, bool piece
     most = MIN(most, KW_BUCKETS_MAX);
     if (!ticks_of(self, span, &from, &to) || count_units(self, unit, from, to) <= most)
         return false;
-    int64_t tick = unit == KW_CALENDAR_EVER ? reach_steps(self, from, to, most, falling)
+    int64_t tick = unit == KW_CALENDAR_EVER ? reach_stretches(self, from, to, most, falling)
                                             : reach_units(self, unit, from, to, most, falling);
     *ret_value = falling ? tick * self->per_tick : last_value(self, tick);
     return falling ? tick > from : tick < to;
@@ -302,8 +346,6 @@ kw_calendar_enumerate(const kw_component *component, const kw_span *span, kw_are
     if (!asked)
         return enumerate_all(self, arena, ret_buckets);
     walk it = {.self = self, .unit = self->cell_unit, .arena = arena};
-    if (component->buckets && (uint64_t)((to - from) / unit_length(self, it.unit)) + 2 > component->buckets)
-        return enumerate_all(self, arena, ret_buckets);
     walk_ticks(&it, from, to);
     kw_bucket *buckets = KW_ARENA_ARRAY(arena, kw_bucket, it.count);
     for (size_t index = 0; index < it.count; index++) {

@@ -321,6 +321,83 @@ test_circular(void)
     check_counts(asking, "ts>=0 ts<=864000 order=desc", 1, 1, true);
 }
 
+/* The hours one by one, each in the order of the time behind it: the latest row is the first, however many
+ * hours are asked about. Without an end of the range there would be too many. */
+static void
+test_time_after_hours(void)
+{
+    static const char *const intervals[] = {"ts>=1600000000 ts<1600360000", "ts>=1600000000 ts<1617996400",
+                                            "ts>=1600000000 ts<1618003600", "ts>=1262304000 ts<1618003600"};
+    g_autoptr(kw_test_asking) asking =
+        asking_new("    fields: {ts: {type: timestamp, unit: s}, id: string}\n    key:\n"
+                   "      - calendar: {of: ts, parts: [yyyy, MM, dd, HH]}\n"
+                   "      - field: {name: ts, order: desc}\n      - field: id\n");
+    for (size_t index = 0; index < G_N_ELEMENTS(intervals); index++) {
+        g_autofree char *latest = g_strdup_printf("%s order=desc limit=1", intervals[index]);
+        const kw_plan *plan = plan_of(asking, latest);
+        g_assert_true(says(plan, "rows come by ts descending"));
+        g_assert_false(plan->reversed);
+        g_assert_cmpuint(plan->ranges_count, ==, plan->groups_count);
+        g_assert_cmpint(kw_bytes_compare(plan->ranges[0].start, plan->ranges[1].start), >, 0);
+        g_assert_cmpuint(plan->ranges_count, <=, index ? KW_PLAN_WINDOW_RANGES : 101);
+    }
+    check_counts(asking, intervals[3], 1, 1, true); /* without an order, key by key: one range is enough */
+}
+
+/* An order that the hours do not keep by themselves is refused, with what to give. */
+static void
+test_time_after_open_hours(void)
+{
+    static const char *const refused[] = {"full order=desc", "ts>=1600000000 order=desc",
+                                          "ts<1600000000 order=asc", "ts>=1600000000 id=a order=desc"};
+    static const char *const rules[] = {
+        "      - field: {name: ts, order: desc}\n      - field: id\n",
+        "      - field: {name: id, encoding: terminated}\n"
+        "      - field: {name: ts, order: desc}\n",
+        "      - salt: {of: id, buckets: 2}\n      - field: ts\n      - field: id\n"};
+    for (size_t rule = 0; rule < G_N_ELEMENTS(rules); rule++) {
+        g_autofree char *yaml =
+            g_strconcat("    fields: {ts: {type: timestamp, unit: s}, id: string}\n    key:\n"
+                        "      - calendar: {of: ts, parts: [yyyy, MM, dd, HH]}\n",
+                        rules[rule], NULL);
+        g_autoptr(kw_test_asking) asking = asking_new(yaml);
+        for (size_t index = 0; index < G_N_ELEMENTS(refused); index++) {
+            bool by_hour = rule == 1 && index < 3;  /* ids come between: to the hour is all there is */
+            bool by_time = rule == 2 && index == 3; /* of one bucket */
+            asking_reset(asking);
+            asking_set(asking, refused[index]);
+            kw_error error = KW_ERROR_NONE;
+            const kw_plan *plan;
+            bool made = kw_plan_make(&asking->question, asking->arena, &plan, &error);
+            g_assert_true(made == (by_hour || by_time));
+            if (!made)
+                g_assert_nonnull(
+                    strstr(error.text, "in the order of time within a range of ts with both ends"));
+        }
+    }
+    g_autoptr(kw_test_asking) rising = asking_new(
+        "    fields: {ts: {type: timestamp, unit: s}, id: string}\n    key:\n"
+        "      - calendar: {of: ts, parts: [yyyy, MM, dd, HH]}\n      - field: ts\n      - field: id\n");
+    check_counts(rising, "full order=desc", 1, 1, false);
+    check_counts(rising, "ts>=1600000000 order=desc", 1, 1, true);
+    check_counts(rising, "ts>=1262304000 ts<1618003600 order=desc", 1, 1, true);
+}
+
+/* Of two paths that answer, the one that keeps the order exactly is taken, however many ranges it has. */
+static void
+test_exact_path(void)
+{
+    g_autoptr(kw_test_asking) asking = asking_new(
+        "    fields: {ts: {type: timestamp, unit: s, column: \"d:ts\"}, id: string, n: int}\n    key:\n"
+        "      - calendar: {of: ts, parts: [mm, HH, dd, MM, yyyy]}\n      - field: id\n      - field: ts\n"
+        "    paths:\n      exact:\n        key:\n          - salt: {of: id, buckets: 16}\n"
+        "          - field: ts\n          - field: id\n");
+    static const char *const words[] = {"ts>=1620000000 ts<1620000060 order=desc",
+                                        "ts>=1620000000 ts<1620086400 order=desc"};
+    for (size_t index = 0; index < G_N_ELEMENTS(words); index++)
+        g_assert_cmpstr(plan_of(asking, words[index])->path->name, ==, "exact");
+}
+
 int
 main(int argc, char **argv)
 {
@@ -338,5 +415,8 @@ main(int argc, char **argv)
     g_test_add_func("/plan/clocks/number_without_time", test_number_without_time);
     g_test_add_func("/plan/clocks/number_of_another_time", test_number_of_another_time);
     g_test_add_func("/plan/clocks/made_again", test_made_again);
+    g_test_add_func("/plan/clocks/time_after_hours", test_time_after_hours);
+    g_test_add_func("/plan/clocks/time_after_open_hours", test_time_after_open_hours);
+    g_test_add_func("/plan/clocks/exact_path", test_exact_path);
     return g_test_run();
 }

@@ -141,8 +141,15 @@ fill_world(kw_test_world *world)
 bool
 world_make(kw_test_world *world)
 {
-    *world = (kw_test_world){.count = 0};
-    random_table_make(&world->made);
+    random_table made;
+    random_table_make(&made);
+    return world_make_of(world, &made);
+}
+
+bool
+world_make_of(kw_test_world *world, random_table *made)
+{
+    *world = (kw_test_world){.made = *made};
     world->policy = test_policy_maybe(world->made.yaml);
     world->arena = kw_arena_new();
     if (!world->policy)
@@ -279,15 +286,21 @@ compare_rows(const void *a, const void *b)
     return reversed ? -order : order;
 }
 
-static bool
-within(const kw_range *range, kw_bytes key)
-{
-    return kw_bytes_compare(range->start, key) <= 0 &&
-           (range->stop.size == 0 || kw_bytes_compare(key, range->stop) < 0) &&
-           (range->row_size == 0 || range->row_size == key.size);
-}
-
 size_t world_sifted, world_unsifted;
+
+static size_t
+first_slot(const kw_test_shelf *shelf, kw_bytes start)
+{
+    size_t low = 0, high = shelf->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (kw_bytes_compare(shelf->keys[middle], start) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
 
 static size_t
 read_range(const kw_test_world *world, const kw_plan *plan, size_t number, kw_test_row *rows)
@@ -296,9 +309,11 @@ read_range(const kw_test_world *world, const kw_plan *plan, size_t number, kw_te
     const kw_test_shelf *shelf = &world->shelves[plan->path - world->table->paths];
     kw_patterns patterns = kw_plan_patterns(plan, number);
     size_t count = 0;
-    for (size_t slot = 0; slot < shelf->count; slot++) {
+    for (size_t slot = first_slot(shelf, range->start); slot < shelf->count; slot++) {
         kw_bytes key = shelf->keys[slot];
-        if (!within(range, key))
+        if (range->stop.size > 0 && kw_bytes_compare(key, range->stop) >= 0)
+            break;
+        if (range->row_size != 0 && range->row_size != key.size)
             continue;
         const kw_record *record = &world->records[shelf->records[slot]];
         if (!plan->residual)

@@ -27,6 +27,8 @@ typedef struct kw_test_world {
 
 /* False when the rules are refused. Clear it in any case. */
 bool world_make(kw_test_world *world);
+/* The same of a table that is given, which is taken over. */
+bool world_make_of(kw_test_world *world, random_table *made);
 void world_clear(kw_test_world *world);
 
 /* What is being tried: printed when a check fails. */

@@ -1,0 +1,186 @@
+/* See clocks.h. */
+#include "plan/clocks.h"
+
+/* Most runs that an order is worth when nothing is asked about the time. */
+#define OPEN_RUNS_MAX 4096
+
+uint64_t
+kw_clock_limit(const kw_terms *terms)
+{
+    return terms->range_limit ? terms->range_limit : KW_PLAN_RANGES_MAX;
+}
+
+static bool
+has_ends(const kw_terms *terms)
+{
+    return terms->span.from.kind == KW_VALUE_NUMBER && terms->span.to.kind == KW_VALUE_NUMBER;
+}
+
+/* Can the time be read in windows? An interval that does not end would never be read to its end. */
+static bool
+can_window(const kw_terms *terms)
+{
+    return terms->range_limit > 0 && has_ends(terms);
+}
+
+/* The clock with the most pieces or runs is the one whose windows are cut. */
+static void
+note_window(kw_sketch *sketch, size_t at, bool pieces, uint64_t count)
+{
+    if (count <= sketch->window_most)
+        return;
+    sketch->window_at = at;
+    sketch->window_pieces = pieces;
+    sketch->window_most = count;
+}
+
+/* --- what comes after a clock ----------------------------------------------------------------------------
+ */
+
+typedef struct kw_after {
+    const kw_component *itself; /* the clock's own field, in order; NULL: it does not come next */
+    bool at_once;               /* ... and only bytes come between that all rows have in common */
+    bool bound;                 /* a bound field comes next, or before the clock's own */
+} kw_after;
+
+/* Is the piece the same in all rows that are asked for? */
+static bool
+is_constant(const kw_terms *terms, const kw_component *component)
+{
+    for (size_t input = 0; input < component->inputs_count; input++)
+        if (terms->bounds[component->inputs[input]].count != 1)
+            return false;
+    return !component->of_rest && !component->choice;
+}
+
+static kw_after
+look_after(const kw_sketch *sketch, const kw_terms *terms, size_t at)
+{
+    const kw_component *clock = kw_layout_component(sketch->layout, at);
+    kw_after after = {.at_once = clock->also_count == 0};
+    for (size_t index = at + 1; index < kw_layout_component_count(sketch->layout); index++) {
+        const kw_component *next = kw_layout_component(sketch->layout, index);
+        if (next->field == clock->clock && next->clock < 0 && next->direction != 0) {
+            after.itself = next;
+            return after;
+        }
+        after.at_once = after.at_once && is_constant(terms, next);
+        bool bound = kw_terms_binds(terms, next);
+        after.bound = after.bound || bound;
+        if (!bound && !kw_component_tells(next) &&
+            (next->field >= 0 || (!next->buckets && !kw_sketch_computes(sketch, next))))
+            return after;
+    }
+    return after;
+}
+
+/* Are the rows of one run in the order that its pieces one by one would give? */
+static bool
+is_run_enough(const kw_component *clock, const kw_after *after, kw_order order)
+{
+    return after->at_once &&
+           (after->itself->direction > 0 || (order == KW_ORDER_PATH && clock->direction > 0));
+}
+
+/* Can its pieces be listed at all? Not those of bits, nor of a sequence beside the time. */
+static bool
+is_listable(const kw_component *clock)
+{
+    return clock->kind->enumerate && clock->also_count == 0;
+}
+
+/* ----------------------------------------------------------------------------------------------------------
+ */
+
+bool
+kw_clock_lists(kw_sketch *sketch, const kw_terms *terms, size_t at, kw_order order)
+{
+    const kw_component *clock = kw_layout_component(sketch->layout, at);
+    const kw_span open = {.field = -1};
+    kw_after after = look_after(sketch, terms, at);
+    if (!is_listable(clock) || (!after.itself && !after.bound))
+        return false;
+    uint64_t pieces = clock->kind->count(clock, sketch->known, &terms->span, true);
+    uint64_t runs = clock->kind->count(clock, sketch->known, &terms->span, false);
+    uint64_t most = has_ends(terms) ? pieces : clock->kind->count(clock, sketch->known, &open, true);
+    bool windows = can_window(terms), whole = after.itself && clock->buckets && pieces > clock->buckets;
+    bool enough = after.itself && !after.bound && is_run_enough(clock, &after, order) && pieces > runs;
+    if (!whole && most > kw_clock_limit(terms) && (!windows || enough))
+        return false;
+    sketch->listed = sketch->listed || !whole;
+    sketch->blurred = sketch->blurred || whole;
+    sketch->fan_out[at] = true;
+    sketch->whole_round[at] = whole;
+    sketch->pieces[at] = whole ? clock->buckets : pieces;
+    sketch->clock_direction = clock->direction;
+    if (!whole)
+        note_window(sketch, at, true, pieces);
+    return true;
+}
+
+/* Pieces that come again and again, and a time without an end: each row would be read once for every round
+ * that there could be. */
+static bool
+goes_round(const kw_terms *terms, const kw_component *component)
+{
+    return component->period_s > 0 && (component->clock != terms->span.field || !has_ends(terms));
+}
+
+bool
+kw_clock_stops(kw_sketch *sketch, const kw_terms *terms, size_t at, kw_order order)
+{
+    const kw_component *component = kw_layout_component(sketch->layout, at);
+    bool asked = component->clock == terms->span.field, held = sketch->known[component->clock];
+    bool ordered = order != KW_ORDER_PATH && component->direction == 0;
+    if ((!asked && !held && !ordered) || (!held && goes_round(terms, component)))
+        return false;
+    uint64_t runs = component->kind->count(component, sketch->known, &terms->span, false);
+    bool windows = asked && runs != UINT64_MAX && can_window(terms);
+    if (runs > (asked || held ? kw_clock_limit(terms) : OPEN_RUNS_MAX) && !windows)
+        return false;
+    if (asked)
+        note_window(sketch, at, false, runs);
+    sketch->stop = KW_STOP_RUNS;
+    sketch->runs = runs;
+    sketch->clocked = asked;
+    sketch->concat = held && terms->bounds[component->clock].count > 1;
+    for (size_t index = 0; index < (held ? component->also_count : component->also_before); index++)
+        sketch->concat = sketch->concat || terms->bounds[component->also[index]].count > 1;
+    sketch->narrow = sketch->narrow || asked || held;
+    return true;
+}
+
+/* The clock at which the walk stopped, its time being open; NULL: it did not. */
+static const kw_component *
+stopped_at(const kw_sketch *sketch)
+{
+    if (sketch->used == kw_layout_component_count(sketch->layout))
+        return NULL;
+    const kw_component *stop = kw_layout_component(sketch->layout, sketch->used);
+    bool clock = stop->clock >= 0 && (sketch->stop == KW_STOP_RUNS || sketch->stop == KW_STOP_ORDERED ||
+                                      sketch->stop == KW_STOP_RANGE);
+    return clock && !sketch->known[stop->clock] ? stop : NULL;
+}
+
+void
+kw_clock_judge(kw_sketch *sketch, const kw_terms *terms, kw_order order)
+{
+    const kw_component *stop = stopped_at(sketch);
+    if (order == KW_ORDER_PATH)
+        return;
+    if (stop) {
+        kw_after after = look_after(sketch, terms, sketch->used);
+        bool exact = after.itself && is_run_enough(stop, &after, order);
+        sketch->blur_s = exact ? 0 : stop->cell_s;
+        sketch->disordered = after.itself && !exact && is_listable(stop);
+        return;
+    }
+    for (size_t index = 0; index < sketch->used && sketch->listed; index++) {
+        const kw_component *clock = kw_layout_component(sketch->layout, index);
+        bool listed = clock->clock >= 0 && sketch->fan_out[index] && !sketch->whole_round[index];
+        bool itself = sketch->used < kw_layout_component_count(sketch->layout) &&
+                      kw_layout_component(sketch->layout, sketch->used)->field == clock->clock;
+        if (listed && !itself)
+            sketch->blur_s = clock->cell_s;
+    }
+}

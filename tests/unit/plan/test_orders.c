@@ -1,0 +1,321 @@
+/* One question has one answer, however long its range of time is and however many ranges one plan may have.
+ *
+ *   ask about some time, and about the same time with much more before and after it: within the first, both
+ * give the same rows in the same order, or both are refused ask with few ranges allowed, and with many: the
+ * same where the time itself stands right after a calendar, rows that were asked for in order come exactly by
+ * it
+ */
+#include "plan/world.h"
+
+#include <stdlib.h>
+
+#define TABLES 300
+#define QUESTIONS 8
+#define TURNS 3 /* longer and with other limits */
+
+/* Ranges of one question that are read, in all its windows. */
+#define RANGES_MAX 8000
+
+typedef enum kw_test_end { ANSWERED, REFUSED, LIMITED } kw_test_end;
+
+typedef struct kw_test_answer {
+    kw_test_end end;
+    size_t records[WORLD_RECORDS]; /* in the order of the rows */
+    size_t count;
+    const char *text; /* of the first plan, or of the refusal */
+} kw_test_answer;
+
+typedef struct kw_test_tally {
+    size_t questions, answered, refused, limited, rows, exact;
+} kw_test_tally;
+
+static size_t time_field;
+
+/* Adds the rows of one plan; false when it has too many. */
+static void
+add_rows(const kw_test_world *world, const kw_plan *plan, kw_test_answer *answer)
+{
+    static kw_test_row rows[64 * WORLD_RECORDS];
+    size_t count = world_read_plan(world, plan, rows, G_N_ELEMENTS(rows));
+    for (size_t index = 0; index < count; index++) {
+        g_assert_cmpuint(answer->count, <, WORLD_RECORDS);
+        answer->records[answer->count++] = rows[index].record;
+    }
+}
+
+static kw_test_answer
+ask(const kw_test_world *world, kw_question question, size_t range_limit)
+{
+    kw_test_answer answer = {.end = ANSWERED};
+    kw_error error = KW_ERROR_NONE;
+    const kw_plan *plan;
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    question.range_limit = range_limit;
+    for (size_t ranges = 0, count = 0;; ranges += count + 1) {
+        if (!kw_plan_make(&question, arena, &plan, &error)) {
+            answer.end = error.code == KW_LIMIT ? LIMITED : REFUSED;
+            answer.text = kw_arena_text(world->arena, kw_bytes_of_text(error.text));
+            return answer;
+        }
+        if (ranges == 0)
+            answer.text = kw_plan_text(plan, world->arena);
+        add_rows(world, plan, &answer);
+        count = plan->ranges_count;
+        if (plan->rest.limit == 0)
+            return answer;
+        question.window = plan->rest;
+        kw_arena_reset(arena);
+        if (ranges > RANGES_MAX) {
+            answer.end = LIMITED;
+            return answer;
+        }
+    }
+}
+
+/* --- questions --------------------------------------------------------------------------------------------
+ */
+
+/* The finest piece of the path's clocks, in milliseconds. */
+static int64_t
+cell_of(const kw_layout *layout)
+{
+    int64_t cell_s = 86400;
+    for (size_t index = 0; index < kw_layout_component_count(layout); index++) {
+        const kw_component *component = kw_layout_component(layout, index);
+        if (component->clock >= 0)
+            cell_s = MIN(cell_s, component->cell_s);
+    }
+    return cell_s * 1000;
+}
+
+static void
+set_span(kw_question *question, int64_t from, int64_t to)
+{
+    question->range_field = (int)time_field;
+    question->from = (kw_value){.kind = KW_VALUE_NUMBER, .number = from};
+    question->to = (kw_value){.kind = KW_VALUE_NUMBER, .number = to};
+    question->from_inclusive = question->to_inclusive = true;
+}
+
+/* About some pieces of time around a record, and whatever else. */
+static kw_question
+short_question(const kw_test_world *world, int64_t *ret_cell)
+{
+    kw_question question;
+    world_question(world, &question);
+    question.path = (int)random_below((unsigned)world->table->paths_count);
+    question.full_scan = true;
+    ((kw_bound *)question.bounds)[time_field].count = 0;
+    *ret_cell = cell_of(world->table->paths[question.path].layout);
+    int64_t about = world_likely_value(world, time_field).number;
+    about = CLAMP(about, INT64_C(946684800000), INT64_C(1700000000000));
+    int64_t from = about - (int64_t)random_below(40) * *ret_cell - random_below(2000);
+    set_span(&question, from, about + (int64_t)random_below(40) * *ret_cell + random_below(2000));
+    return question;
+}
+
+/* The same with more time before and after it, but nothing beyond what every calendar can tell. */
+static kw_question
+longer(const kw_question *question, int64_t cell)
+{
+    static const int64_t cells[] = {0, 30, 500, 2500};
+    kw_question more = *question;
+    int64_t before = cells[random_below(G_N_ELEMENTS(cells))] * cell;
+    int64_t after = cells[random_below(G_N_ELEMENTS(cells))] * cell;
+    set_span(&more, MAX(question->from.number - before, INT64_C(946684800000)),
+             MIN(question->to.number + after, INT64_C(4000000000000)));
+    return more;
+}
+
+/* --- checks -----------------------------------------------------------------------------------------------
+ */
+
+/* What of the answer lies within the question's time. */
+static void
+cut(const kw_test_world *world, const kw_question *question, kw_test_answer *answer)
+{
+    size_t kept = 0;
+    for (size_t index = 0; index < answer->count; index++)
+        if (world_meets(question, &world->records[answer->records[index]]))
+            answer->records[kept++] = answer->records[index];
+    answer->count = kept;
+}
+
+static void
+check_same(const kw_test_world *world, const kw_test_answer *one, const kw_test_answer *other)
+{
+    bool same = one->end == other->end && one->count == other->count &&
+                memcmp(one->records, other->records, one->count * sizeof *one->records) == 0;
+    if (same || one->end == LIMITED || other->end == LIMITED)
+        return;
+    GString *text = g_string_new("");
+    const kw_test_answer *answers[] = {one, other};
+    for (size_t at = 0; at < 2; at++) {
+        g_string_append_printf(text, "%s\n%s\n",
+                               answers[at]->end == REFUSED ? "refused:" : "rows:", answers[at]->text);
+        for (size_t index = 0; index < answers[at]->count; index++)
+            g_string_append_printf(text, " %" G_GINT64_FORMAT,
+                                   world->records[answers[at]->records[index]].values[time_field].number);
+        g_string_append_c(text, '\n');
+    }
+    g_error("one question, two answers:\n%s\n%s", world->made.yaml, text->str);
+}
+
+/* Does the time itself follow the first clock of the rule, with nothing between but what is known or merged?
+ */
+static bool
+is_exact(const kw_question *question)
+{
+    const kw_layout *layout = question->table->paths[question->path].layout;
+    bool clock = false;
+    for (size_t index = 0; index < kw_layout_component_count(layout); index++) {
+        const kw_component *component = kw_layout_component(layout, index);
+        bool bound = component->field >= 0 && question->bounds[component->field].count == 1;
+        if (clock && component->field == (int)time_field && component->clock < 0)
+            return component->unit == 1 && component->direction != 0;
+        if (component->clock >= 0 && (clock || !component->kind->enumerate || component->also_count > 0))
+            return false;
+        clock = clock || component->clock >= 0;
+        if (component->clock < 0 && !bound && !(component->buckets && component->field < 0))
+            return false;
+    }
+    return false;
+}
+
+static void
+check_exact(const kw_test_world *world, const kw_question *question, const kw_test_answer *answer,
+            kw_test_tally *tally)
+{
+    int sign = question->order == KW_ORDER_ASCENDING ? 1 : -1;
+    if (question->order == KW_ORDER_PATH || !is_exact(question))
+        return;
+    tally->exact += answer->count > 1;
+    for (size_t index = 1; index < answer->count; index++) {
+        int64_t a = world->records[answer->records[index - 1]].values[time_field].number;
+        int64_t b = world->records[answer->records[index]].values[time_field].number;
+        if ((a - b) * sign > 0)
+            g_error("%" G_GINT64_FORMAT " before %" G_GINT64_FORMAT ":\n%s\n%s", (gint64)a, (gint64)b,
+                    world->made.yaml, answer->text);
+    }
+}
+
+static void
+try_question(const kw_test_world *world, kw_test_tally *tally)
+{
+    static const size_t limits[] = {7, 30, 150, 100000};
+    int64_t cell;
+    kw_question question = short_question(world, &cell);
+    kw_test_answer first = ask(world, question, 100000);
+    tally->questions++;
+    for (unsigned turn = 0; turn < TURNS; turn++) {
+        kw_question more = longer(&question, cell);
+        kw_test_answer again = ask(world, more, limits[random_below(G_N_ELEMENTS(limits))]);
+        tally->answered += again.end == ANSWERED;
+        tally->refused += again.end == REFUSED;
+        tally->limited += again.end == LIMITED;
+        if (again.end == ANSWERED)
+            check_exact(world, &more, &again, tally);
+        cut(world, &question, &again);
+        tally->rows += again.count;
+        check_same(world, &first, &again);
+    }
+}
+
+static void
+try_world(kw_test_world *world, bool made, kw_test_tally *tally)
+{
+    bool timed = false;
+    if (made) {
+        time_field = (size_t)kw_table_find_field(world->table, KW_BYTES_LITERAL("t0"));
+        timed = world->table->fields[time_field].identity;
+    }
+    for (unsigned question = 0; timed && question < QUESTIONS; question++)
+        try_question(world, tally);
+    world_clear(world);
+}
+
+static void
+print(const kw_test_tally *tally)
+{
+    g_print("# %zu questions; longer or with other limits: %zu answered with %zu rows, %zu refused, %zu too "
+            "long; %zu "
+            "exactly by time\n",
+            tally->questions, tally->answered, tally->rows, tally->refused, tally->limited, tally->exact);
+}
+
+static void
+test_random_rules(void)
+{
+    kw_test_tally tally = {0};
+    for (unsigned index = 0; index < TABLES; index++) {
+        kw_test_world world;
+        random_table made;
+        random_table_make(&made);
+        if (!made.zone) {
+            random_table_clear(&made);
+            continue;
+        }
+        bool good = world_make_of(&world, &made);
+        try_world(&world, good, &tally);
+    }
+    print(&tally);
+    g_assert_cmpuint(tally.answered, >, 200);
+    g_assert_cmpuint(tally.rows, >, 200);
+}
+
+/* The time itself after a calendar of it, at once or after something else. */
+static void
+test_time_after_calendar(void)
+{
+    static const char *const keys[] = {
+        "{calendar: {of: t0, parts: [yyyy, MM, dd, HH]}}, {field: {name: t0, order: desc}}, {field: s0}",
+        "{calendar: {of: t0, parts: [yyyy, MM, dd, HH]}}, {field: t0}, {field: s0}",
+        "{calendar: {of: t0, parts: [mm, HH, dd, MM, yyyy], zone: Asia/Shanghai}}, {field: {name: t0, order: "
+        "desc}}",
+        "{calendar: {of: t0, parts: [mm, HH, dd, MM, yyyy], as: packed}}, {field: t0}, {field: s0}",
+        "{calendar: {of: t0, parts: [MM, yyyy, dd, HH]}}, {field: {name: t0, order: desc}}, {field: s0}",
+        "{calendar: {of: t0, parts: [HH]}}, {field: {name: t0, order: desc}}, {field: s0}",
+        "{calendar: {of: t0, parts: [yyyy, MM, dd, HH, mm], zone: Europe/Berlin}}, {field: {name: t0, order: "
+        "desc}}, "
+        "{field: s0}",
+        "{salt: {of: s0, buckets: 3}}, {calendar: {of: t0, parts: [yyyy, MM, dd]}}, {field: {name: t0, "
+        "order: desc}}, "
+        "{field: s0}",
+        "{calendar: {of: t0, parts: [yyyy, MM, dd, HH]}}, {salt: {of: s0, buckets: 3}}, {field: {name: t0, "
+        "order: desc}}, "
+        "{field: s0}",
+        "{calendar: {of: t0, parts: [yyyy, MM, dd, HH]}}, {field: s0}, {field: {name: t0, order: desc}}, "
+        "{field: n0}",
+        "{calendar: {of: t0, parts: [yyyy, MM, dd, HH]}}, {hash: s0}, {field: s0}, {field: t0}, {field: n0}",
+        "{enum: e0}, {calendar: {of: t0, parts: [yyyy, MM, dd, HH]}}, {field: {name: t0, order: desc}}",
+        "{calendar: {of: t0, parts: [yyyy, MM, dd, HH]}}, {enum: e0}, {field: {name: t0, order: desc}}",
+    };
+    kw_test_tally tally = {0};
+    for (size_t index = 0; index < 4 * G_N_ELEMENTS(keys); index++) {
+        random_table made = {.zone = "UTC"};
+        made.yaml =
+            g_strdup_printf("    fields:\n      s0: string\n      s1: string\n      n0: int\n"
+                            "      t0: {type: timestamp, unit: ms, column: \"d:t0\"}\n"
+                            "      e0: {type: string, values: [ab, ac, b]}\n      b0: bytes\n"
+                            "      d0: double\n      f0: bool\n      h0: string\n    updates: false\n"
+                            "    major_compaction: 1ms\n    families: {d: {ttl: 1s}}\n    key: [%s]\n",
+                            keys[index % G_N_ELEMENTS(keys)]);
+        kw_test_world world;
+        bool good = world_make_of(&world, &made);
+        g_assert_true(good);
+        try_world(&world, good, &tally);
+    }
+    print(&tally);
+    g_assert_cmpuint(tally.exact, >, 100);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    random_seed();
+    world_report_crashes();
+    g_test_add_func("/plan/orders/random_rules", test_random_rules);
+    g_test_add_func("/plan/orders/time_after_calendar", test_time_after_calendar);
+    return g_test_run();
+}
