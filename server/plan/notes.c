@@ -112,6 +112,11 @@ kw_notes_residual(kw_notes *notes, const kw_sketch *sketch, const kw_terms *term
 {
     *ret_efficiency = 1;
     bool residual = note_bounds(notes, sketch, terms, ret_efficiency);
+    if (terms->also.field >= 0) {
+        note(notes, "the range of %s is checked on the way out, beside its values",
+             terms->table->fields[terms->also.field].name);
+        residual = true;
+    }
     residual = note_span(notes, sketch, terms, loose, ret_efficiency) || residual;
     if (sketch->foreign)
         note(notes,

@@ -302,6 +302,33 @@ settle_order(kw_sketch *sketch, const kw_terms *terms, kw_order order, kw_arena 
         sketch->why_not = kw_refusal_tell_disorder(sketch, terms, arena);
 }
 
+/* Is the piece made from its field's bound in all ranges? */
+static bool
+is_made(const kw_sketch *sketch, size_t index)
+{
+    const kw_component *component = kw_layout_component(sketch->layout, index);
+    if (index < sketch->used)
+        return !sketch->fan_out[index];
+    bool made = index == sketch->used && sketch->stop == KW_STOP_RUNS && sketch->known[component->field];
+    for (size_t also = 0; also < component->also_before; also++)
+        made = made && sketch->known[component->also[also]];
+    return made;
+}
+
+/* The rows of one time that keys hold coarsely are those that have all its pieces. */
+static void
+cover_coarse(kw_sketch *sketch, const kw_terms *terms)
+{
+    for (size_t field = 0; field < terms->table->fields_count; field++) {
+        if (terms->bounds[field].count == 0 || !kw_layout_holds_coarsely(sketch->layout, field))
+            continue;
+        sketch->covered[field] = true;
+        for (size_t index = 0; index < kw_layout_component_count(sketch->layout); index++)
+            if (kw_layout_component(sketch->layout, index)->field == (int)field && !is_made(sketch, index))
+                sketch->covered[field] = false;
+    }
+}
+
 void
 kw_sketch_make(const kw_terms *terms, const kw_path *path, kw_order order, kw_arena *arena,
                kw_sketch *ret_sketch)
@@ -320,6 +347,7 @@ kw_sketch_make(const kw_terms *terms, const kw_path *path, kw_order order, kw_ar
     else
         walk(&sketch, terms, order, arena);
     kw_clock_judge(&sketch, terms, order);
+    cover_coarse(&sketch, terms);
     sketch.narrow = sketch.narrow || sketch.stop == KW_STOP_RANGE || sketch.span_fans;
     sketch.foreign = has_foreign(&sketch);
     sketch.ranges = count_ranges(&sketch, terms, arena);

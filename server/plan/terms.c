@@ -3,6 +3,17 @@
 
 #include <stdlib.h>
 
+/* A value that a field is bound to, and what keys hold of it. Sorted by that. */
+typedef struct kw_coarse_value {
+    int64_t code;
+    kw_value value;
+} kw_coarse_value;
+
+struct kw_coarse {
+    const kw_coarse_value *values; /* NULL: keys hold the field exactly, or not at all */
+    size_t count;
+};
+
 /* A double field takes numbers, too: from here on they are doubles. */
 static kw_value
 settle_kind(const kw_field *field, kw_value value)
@@ -47,7 +58,7 @@ settle_span(kw_span *span)
 static bool
 take_span(const kw_question *question, kw_terms *terms, kw_error *ret_error)
 {
-    terms->span = (kw_span){.field = -1};
+    terms->span = terms->also = (kw_span){.field = -1};
     bool open = question->from.kind == KW_VALUE_NONE && question->to.kind == KW_VALUE_NONE;
     if (question->range_field < 0)
         return true;
@@ -81,13 +92,14 @@ take_bound(const kw_question *question, size_t number, kw_terms *terms, kw_arena
 {
     const kw_bound *asked = &question->bounds[number];
     const kw_field *field = &terms->table->fields[number];
+    bool coarse = kw_layout_holds_coarsely(terms->table->paths[0].layout, number);
     kw_value *values = KW_ARENA_ARRAY(arena, kw_value, asked->count);
     size_t count = 0;
     for (size_t index = 0; index < asked->count; index++) {
         if (!kw_table_check_value(terms->table, number, asked->values[index], ret_error))
             return false;
         values[count] = settle_kind(field, asked->values[index]);
-        if (terms->span.field != (int)number || kw_span_holds(&terms->span, values[count]))
+        if (coarse || terms->span.field != (int)number || kw_span_holds(&terms->span, values[count]))
             count++;
     }
     if (count > 1)
@@ -100,9 +112,43 @@ take_bound(const kw_question *question, size_t number, kw_terms *terms, kw_arena
     *ret_bound = (kw_bound){.values = values, .count = kept};
     if (kept == 0)
         terms->empty = true;
-    if (terms->span.field == (int)number)
+    if (terms->span.field == (int)number) {
+        terms->also = coarse ? terms->span : terms->also;
         terms->span.field = -1; /* every value that is left meets it */
+    }
     return true;
+}
+
+static int
+compare_codes(const void *a, const void *b)
+{
+    const kw_coarse_value *left = a, *right = b;
+    return (left->code > right->code) - (left->code < right->code);
+}
+
+/* Times that keys hold coarsely name one record when keys hold them alike, whatever the record's own time is.
+ */
+static const struct kw_coarse *
+take_coarse(const kw_terms *terms, const kw_bound *bounds, kw_arena *arena)
+{
+    const kw_layout *layout = terms->table->paths[0].layout;
+    struct kw_coarse *coarse = NULL;
+    for (size_t field = 0; field < terms->table->fields_count; field++) {
+        const kw_bound *bound = &bounds[field];
+        if (bound->count == 0 || !kw_layout_holds_coarsely(layout, field))
+            continue;
+        coarse = coarse ? coarse : KW_ARENA_ARRAY(arena, struct kw_coarse, terms->table->fields_count);
+        kw_coarse_value *values = KW_ARENA_ARRAY(arena, kw_coarse_value, bound->count);
+        size_t count = 0;
+        for (size_t index = 0; index < bound->count; index++) {
+            values[count].value = bound->values[index];
+            count += kw_layout_code(layout, field, bound->values[index], &values[count].code);
+        }
+        if (count > 1)
+            qsort(values, count, sizeof *values, compare_codes);
+        coarse[field] = (struct kw_coarse){.values = values, .count = count};
+    }
+    return coarse;
 }
 
 bool
@@ -121,6 +167,7 @@ kw_terms_make(const kw_question *question, kw_arena *arena, const kw_terms **ret
             return false;
     }
     terms->bounds = bounds;
+    terms->coarse = take_coarse(terms, bounds, arena);
     *ret_terms = terms;
     return true;
 }
@@ -159,6 +206,44 @@ is_among(const kw_bound *bound, kw_value value)
     return bsearch(&value, bound->values, bound->count, sizeof *bound->values, compare_values) != NULL;
 }
 
+static bool
+is_alike_one(const kw_terms *terms, size_t field, kw_value value)
+{
+    const kw_layout *layout = terms->table->paths[0].layout;
+    const struct kw_coarse *coarse = &terms->coarse[field];
+    kw_coarse_value wanted = {.value = value};
+    if (!kw_layout_code(layout, field, value, &wanted.code))
+        return false;
+    size_t low = 0, high = coarse->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (coarse->values[middle].code < wanted.code)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < coarse->count && coarse->values[low].code == wanted.code; low++)
+        if (kw_layout_alike(layout, field, coarse->values[low].value, value))
+            return true;
+    return false;
+}
+
+static bool
+meets_bound(const kw_terms *terms, size_t field, kw_value value)
+{
+    if (value.kind == KW_VALUE_NONE)
+        return false;
+    return terms->coarse && terms->coarse[field].values ? is_alike_one(terms, field, value)
+                                                        : is_among(&terms->bounds[field], value);
+}
+
+static bool
+meets_span(const kw_span *span, const kw_value *values)
+{
+    return span->field < 0 ||
+           (values[span->field].kind != KW_VALUE_NONE && kw_span_holds(span, values[span->field]));
+}
+
 bool
 kw_terms_match(const kw_terms *terms, const kw_value *values)
 {
@@ -167,11 +252,8 @@ kw_terms_match(const kw_terms *terms, const kw_value *values)
     for (size_t number = 0; number < terms->table->fields_count; number++) {
         if (terms->bounds[number].count == 0)
             continue;
-        if (values[number].kind == KW_VALUE_NONE || !is_among(&terms->bounds[number], values[number]))
+        if (!meets_bound(terms, number, values[number]))
             return false;
     }
-    if (terms->span.field < 0)
-        return true;
-    kw_value value = values[terms->span.field];
-    return value.kind != KW_VALUE_NONE && kw_span_holds(&terms->span, value);
+    return meets_span(&terms->also, values) && meets_span(&terms->span, values);
 }

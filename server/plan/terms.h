@@ -9,8 +9,11 @@ typedef struct kw_terms {
     const kw_table *table;
     const kw_bound *bounds; /* per field */
     kw_span span;
-    bool empty;         /* no record can meet it */
-    size_t range_limit; /* the question's, or its window's; 0: none */
+    kw_span
+        also; /* a range of a bound field that keys hold coarsely: rows are checked for it; field -1: none */
+    const struct kw_coarse *coarse; /* per field: its bound as the keys hold it; NULL: none */
+    bool empty;                     /* no record can meet it */
+    size_t range_limit;             /* the question's, or its window's; 0: none */
 } kw_terms;
 
 /* INVALID when a value is not of its field's type. */

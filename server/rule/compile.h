@@ -26,17 +26,11 @@ struct kw_layout {
 const kw_layout *kw_layout_compile(const kw_table *table, const kw_model_path *model, kw_arena *arena,
                                    kw_diagnostics *diagnostics);
 
-/* Does the key hold the field exactly? Only up to a coarser unit? */
+/* Does the key hold the field exactly? */
 static inline bool
 kw_layout_holds(const kw_layout *layout, size_t field)
 {
     return layout->units[field] == 1;
-}
-
-static inline bool
-kw_layout_holds_coarsely(const kw_layout *layout, size_t field)
-{
-    return layout->units[field] > 1;
 }
 
 /* The component whose pieces come again after its period_s, so that records of different rounds share keys;

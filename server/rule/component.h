@@ -148,6 +148,10 @@ struct kw_component_kind {
      * INVALID naming table, field, value and reason. */
     bool (*takes)(const kw_component *self, size_t field, kw_value value, kw_error *ret_error);
 
+    /* For components that hold their field coarsely: a number that two values have in common exactly when
+     * their pieces hold them alike. False: no piece holds the value. */
+    bool (*code)(const kw_component *self, kw_value value, int64_t *ret_code);
+
     /* Reads the field back (one in a coarser unit is only checked). NULL: carries nothing, and the mechanism
      * compares the piece with what encode makes. CORRUPT. */
     bool (*decode)(const kw_component *self, kw_bytes piece, kw_arena *arena, kw_value *values,

@@ -244,6 +244,41 @@ kw_layout_holds_field(const kw_layout *layout, size_t field)
     return kw_layout_holds(layout, field);
 }
 
+bool
+kw_layout_holds_coarsely(const kw_layout *layout, size_t field)
+{
+    g_assert(field < layout->table->fields_count);
+    return layout->units[field] > 1;
+}
+
+/* The components say more together than one alone: a calendar of months and one of hours, say. */
+bool
+kw_layout_alike(const kw_layout *layout, size_t field, kw_value a, kw_value b)
+{
+    if (!kw_layout_holds_coarsely(layout, field))
+        return kw_value_equal(a, b);
+    for (size_t index = 0; index < layout->count; index++) {
+        const kw_component *component = layout->components[index];
+        int64_t left, right;
+        if (component->field != (int)field)
+            continue;
+        if (!component->kind->code(component, a, &left) || !component->kind->code(component, b, &right) ||
+            left != right)
+            return false;
+    }
+    return true;
+}
+
+bool
+kw_layout_code(const kw_layout *layout, size_t field, kw_value value, int64_t *ret_code)
+{
+    g_assert(kw_layout_holds_coarsely(layout, field));
+    size_t index = 0;
+    while (layout->components[index]->field != (int)field)
+        index++;
+    return layout->components[index]->kind->code(layout->components[index], value, ret_code);
+}
+
 const char *
 kw_layout_fingerprint(const kw_layout *layout)
 {

@@ -56,6 +56,17 @@ bool kw_layout_pieces_chosen(const kw_layout *layout, const kw_record *record, u
 /* Can the value of this field be read back from a key? */
 bool kw_layout_holds_field(const kw_layout *layout, size_t field);
 
+/* Does the key hold the field, but only up to a coarser unit? Then times that it holds alike name one record.
+ */
+bool kw_layout_holds_coarsely(const kw_layout *layout, size_t field);
+
+/* Does the key hold these two values of a field alike? Of a field that it holds exactly: are they equal? */
+bool kw_layout_alike(const kw_layout *layout, size_t field, kw_value a, kw_value b);
+
+/* For fields that are held coarsely: a number that values which are alike have in common, and others can
+ * have, too. False: no key holds the value. */
+bool kw_layout_code(const kw_layout *layout, size_t field, kw_value value, int64_t *ret_code);
+
 /* SHA-256 over a canonical description of everything that decides the key's bytes (and of how cells of the
  * table are encoded is NOT part of it), as 64 hex digits. Equal for equal rules whatever their spelling in
  * the file. */

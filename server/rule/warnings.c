@@ -207,10 +207,11 @@ warn_coarse(const warner *self)
     for (size_t field = 0; field < self->table->fields_count; field++) {
         if (!kw_layout_holds_coarsely(self->layout, field))
             continue;
-        kw_diagnostics_warn(self->diagnostics, self->path->model->mark,
-                            "if they are to be two, let the key hold it finer",
-                            "path %s: records whose %s differs by less than the key's unit are one record",
-                            self->path->name, self->table->fields[field].name);
+        kw_diagnostics_warn(
+            self->diagnostics, self->path->model->mark, "if they are to be two, let the key hold it finer",
+            "path %s: records whose %s differs by less than the key's unit are one record: every "
+            "time that the key holds alike names it",
+            self->path->name, self->table->fields[field].name);
     }
 }
 

@@ -212,7 +212,8 @@ kw_conditions_filter(const kw_plan *plan, kw_arena *arena)
         column self = {&question->table->fields[i], arena};
         if (!kw_condition_needs_column(plan, i))
             continue;
-        if (question->bounds[i].count && (parts[count] = one_of(&self, &question->bounds[i])))
+        bool coarse = kw_layout_holds_coarsely(plan->layout, i); /* values that keys hold alike are one */
+        if (question->bounds[i].count && !coarse && (parts[count] = one_of(&self, &question->bounds[i])))
             count++;
         if (question->range_field == (int)i && (parts[count] = between(&self, question)))
             count++;

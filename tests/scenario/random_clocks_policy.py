@@ -504,6 +504,14 @@ class ClockTable(Table):
         """The identity of a record, as the keys see it."""
         return tuple(self.time_of(record["at"]) if name == "at" and not self.exact else rank(record[name]) for name in self.identity)
 
+    def alike(self, name, a, b):
+        if name != "at" or self.exact or name not in self.identity:
+            return None
+        per_second = UNITS[self.time.unit]
+        if any(local(self.zone, one // per_second) is None for one in (a, b)):
+            return False
+        return self.time_of(a) == self.time_of(b)
+
     def time_of(self, found):
         per_second = UNITS[self.time.unit]
         if self.mode == "bits":

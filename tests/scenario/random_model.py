@@ -118,9 +118,14 @@ class Question:
     def bounds(self):
         return {**{name: [found] for name, found in self.bound.items()}, **self.any}
 
+    def same(self, name, a, b):
+        """Is it one value of the field, as the keys hold it?"""
+        alike = self.table.alike(name, a, b)
+        return canonical(a) == canonical(b) if alike is None else alike
+
     def matches(self, record):
         for name, values in self.bounds().items():
-            if name not in record or canonical(record[name]) not in [canonical(one) for one in values]:
+            if name not in record or not any(self.same(name, record[name], one) for one in values):
                 return False
         if not self.range or (self.range[1] is None and self.range[2] is None):
             return True

@@ -381,6 +381,11 @@ class Table:
             lines += [f"          - {piece.text}" for piece in self.association.pieces]
         return "\n".join(lines) + "\n"
 
+    def alike(self, name, a, b):
+        """Do the keys hold both values as one? None: they hold it exactly, or not at all."""
+        field = self.fields[name]
+        return rank(a) // field.step == rank(b) // field.step if field.coarse and name in self.identity else None
+
     def names_of(self, record):
         """The identity of a record, as the keys see it."""
         return tuple(rank(record[name]) // self.fields[name].step if self.fields[name].coarse else rank(record[name])

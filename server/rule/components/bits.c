@@ -183,6 +183,16 @@ takes(const kw_component *component, size_t field, kw_value value, kw_error *ret
 }
 
 static bool
+code(const kw_component *component, kw_value value, int64_t *ret_code)
+{
+    int64_t tick;
+    if (!kw_bits_take_time((const kw_bits *)component, value, &tick, NULL))
+        return false;
+    *ret_code = tick;
+    return true;
+}
+
+static bool
 decode(const kw_component *component, kw_bytes piece, kw_arena *arena, kw_value *values, kw_error *ret_error)
 {
     const kw_bits *self = (const kw_bits *)component;
@@ -244,6 +254,7 @@ const kw_component_kind kw_component_bits = {
     .encode = encode,
     .agrees = agrees,
     .takes = takes,
+    .code = code,
     .decode = decode,
     .edge = edge,
     .count = kw_bits_count,

@@ -219,6 +219,18 @@ takes(const kw_component *component, size_t field, kw_value value, kw_error *ret
 }
 
 static bool
+code(const kw_component *component, kw_value value, int64_t *ret_code)
+{
+    const kw_calendar *self = (const kw_calendar *)component;
+    int64_t tick;
+    if (!kw_calendar_take_time(self, value, &tick, NULL))
+        return false;
+    int64_t local = tick + kw_calendar_offset(self, kw_calendar_step(self, tick));
+    *ret_code = (int64_t)kw_calendar_code(self, local);
+    return true;
+}
+
+static bool
 corrupt(const kw_calendar *self, const char *why, kw_error *ret_error)
 {
     return kw_error_set(ret_error, KW_CORRUPT, "table %s, field %s: the row key's calendar %s",
@@ -344,6 +356,7 @@ const kw_component_kind kw_component_calendar = {
     .compile = kw_calendar_compile,
     .encode = encode,
     .takes = takes,
+    .code = code,
     .decode = decode,
     .enumerate = kw_calendar_enumerate,
     .count = kw_calendar_count,

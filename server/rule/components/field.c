@@ -1,4 +1,5 @@
 /* field: the value of a field, in one of the encodings of encoding.h. */
+#include "rule/civil.h"
 #include "rule/components/kinds.h"
 #include "rule/encoding.h"
 #include "rule/splits.h"
@@ -272,6 +273,15 @@ takes(const kw_component *component, size_t field, kw_value value, kw_error *ret
 }
 
 static bool
+code(const kw_component *component, kw_value value, int64_t *ret_code)
+{
+    if (value.kind != KW_VALUE_NUMBER)
+        return false;
+    *ret_code = kw_floor_div(value.number, component->unit);
+    return true;
+}
+
+static bool
 decode(const kw_component *component, kw_bytes piece, kw_arena *arena, kw_value *values, kw_error *ret_error)
 {
     const field_piece *self = (const field_piece *)component;
@@ -329,8 +339,9 @@ static const kw_setting_schema settings[] = {
      .kind = KW_SETTING_CHOICE,
      .choices = unit_names,
      .fallback = "the field's own",
-     .about = "A coarser unit for a timestamp. The key then tells records apart only to that unit, and the "
-              "field needs a column."},
+     .about = "A coarser unit for a timestamp. The key then tells records apart only to that unit: every "
+              "time that "
+              "it holds alike names the same record. The field needs a column."},
     {.name = "reverse",
      .kind = KW_SETTING_BOOL,
      .fallback = "false",
@@ -354,6 +365,7 @@ const kw_component_kind kw_component_field = {
     .compile = compile,
     .encode = encode,
     .takes = takes,
+    .code = code,
     .decode = decode,
     .measure = measure,
     .edge = edge,

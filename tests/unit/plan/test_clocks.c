@@ -39,8 +39,8 @@ test_day(void)
     check_counts(asking, "ts>=1620000000 ts<1620086400", 1440, 1440, false);
     check_counts(asking, "ts>=1620000001 ts<1620086400", 1440, 1440, true);
     check_counts(asking, "ts>=1620000059 ts<1620000061 order=desc", 2, 2, true);
-    check_counts(asking, "ts=1620000000", 1, 1, true);
-    check_counts(asking, "ts=1620000000 seq=7", 1, 1, true);
+    check_counts(asking, "ts=1620000000", 1, 1, false); /* of that minute */
+    check_counts(asking, "ts=1620000000 seq=7", 1, 1, false);
     const kw_plan *rising = plan_of(asking, "ts>=1620000000 ts<1620000120");
     g_assert_cmpint(kw_bytes_compare(rising->ranges[0].start, rising->ranges[1].start), <, 0);
     const kw_plan *falling = plan_of(asking, "ts>=1620000000 ts<1620000120 order=desc");

@@ -347,7 +347,9 @@ test_coarse_unit(void)
         {"id=a ts>=1000 ts<3000", "primary: [a\\x00\\x80\\x01,a\\x00\\x80\\x03)"},
         {"id=a ts>=1500 ts<3000", "primary: [a\\x00\\x80\\x01,a\\x00\\x80\\x03) residual"},
         {"id=a ts>=1000 ts<=3000", "primary: [a\\x00\\x80\\x01,a\\x00\\x80\\x04) residual"},
-        {"id=a ts=1500", "primary: <a\\x00\\x80\\x01> residual"},
+        {"id=a ts=1500", "primary: <a\\x00\\x80\\x01>"}, /* the record of that second, whatever its time is */
+        {"id=a ts=1500 ts>=1200", "primary: <a\\x00\\x80\\x01> residual"},
+        {"ts=1500,2500 full", "primary: [,) residual"},
     };
     CHECK_CASES("    fields: {id: string, ts: {type: timestamp, unit: ms, column: \"d:ts\"}}\n    key:\n"
                 "      - field: id\n      - field: {name: ts, unit: s, width: 2}\n",

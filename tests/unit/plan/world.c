@@ -42,27 +42,47 @@ world_in_unit(kw_value value, const kw_component *component)
     return value;
 }
 
+/* What GLib can show. */
+static bool
+is_date(kw_value value)
+{
+    return value.number > INT64_C(-62135000000000) && value.number < INT64_C(253402000000000);
+}
+
+/* Are these one value of the component's field? */
+static bool
+same_in_piece(const kw_component *component, kw_value a, kw_value b, kw_arena *arena)
+{
+    if (!component->grain)
+        return kw_value_equal(world_in_unit(a, component), world_in_unit(b, component));
+    return is_date(a) && is_date(b) &&
+           strcmp(random_parts(component->grain, a.number, false, arena),
+                  random_parts(component->grain, b.number, false, arena)) == 0;
+}
+
+/* Are these one value of a field, as the keys hold it? */
+static bool
+same_in_key(const kw_table *table, size_t field, kw_value a, kw_value b, kw_arena *arena)
+{
+    const kw_layout *layout = table->paths[0].layout;
+    if (!table->fields[field].identity || kw_layout_holds_field(layout, field))
+        return kw_value_equal(a, b);
+    for (size_t index = 0; index < kw_layout_component_count(layout); index++) {
+        const kw_component *component = kw_layout_component(layout, index);
+        if (component->field == (int)field && !same_in_piece(component, a, b, arena))
+            return false;
+    }
+    return true;
+}
+
 static bool
 same_identity(const kw_test_world *world, size_t a, size_t b)
 {
-    const kw_layout *layout = world->table->paths[0].layout;
-    for (size_t index = 0; index < kw_layout_component_count(layout); index++) {
-        const kw_component *component = kw_layout_component(layout, index);
-        if (component->field < 0)
-            continue;
-        kw_value left = world->records[a].values[component->field],
-                 right = world->records[b].values[component->field];
-        for (size_t also = 0; also < component->also_count; also++)
-            if (!kw_value_equal(world->records[a].values[component->also[also]],
-                                world->records[b].values[component->also[also]]))
-                return false;
-        bool same = component->grain
-                        ? strcmp(random_parts(component->grain, left.number, false, world->arena),
-                                 random_parts(component->grain, right.number, false, world->arena)) == 0
-                        : kw_value_equal(world_in_unit(left, component), world_in_unit(right, component));
-        if (!same)
+    for (size_t field = 0; field < world->table->fields_count; field++)
+        if (world->table->fields[field].identity &&
+            !same_in_key(world->table, field, world->records[a].values[field],
+                         world->records[b].values[field], world->arena))
             return false;
-    }
     return true;
 }
 
@@ -254,14 +274,22 @@ meets_end(kw_value value, kw_value end, bool inclusive, int sign)
     return end.kind == KW_VALUE_NONE || order > 0 || (order == 0 && inclusive);
 }
 
+/* To be bound to a value means what it means for a get: the time of a record is what its keys hold of it. */
+static bool
+is_bound_to(const kw_table *table, size_t field, kw_value asked, kw_value value)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    return same_in_key(table, field, asked, value, arena);
+}
+
 bool
 world_meets(const kw_question *question, const kw_record *record)
 {
     for (size_t field = 0; field < question->table->fields_count; field++) {
         const kw_bound *bound = &question->bounds[field];
         bool among = bound->count == 0;
-        for (size_t index = 0; index < bound->count; index++)
-            among = among || kw_value_equal(bound->values[index], record->values[field]);
+        for (size_t index = 0; index < bound->count && !among; index++)
+            among = is_bound_to(question->table, field, bound->values[index], record->values[field]);
         if (!among)
             return false;
     }

@@ -50,7 +50,9 @@ static const kw_test_warning cases[] = {
     {"      - field: {name: raw, encoding: ordered}\n      - field: n\n",
      "keys are not in the order of raw\n/ hint: encoding: fixed keeps it"},
     {"      - calendar: {of: ts, parts: [mm, HH, dd, MM, yyyy]}\n      - field: id\n",
-     "records whose ts differs by less than the key's unit are one record / hint: if they are to be two"},
+     "records whose ts differs by less than the key's unit are one record: every time that the key holds "
+     "alike names "
+     "it / hint: if they are to be two"},
     {"      - salt: {algorithm: random, buckets: 8}\n      - field: id\n",
      "each lookup asks for a row in every bucket / hint: an association tells the bucket"},
     {"      - hash: id\n      - field: id\n    paths:\n      again:\n        key: [{hash: id}, {field: "
