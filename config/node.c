@@ -72,7 +72,11 @@ scalar_new(build *made, const yaml_event_t *event)
     size_t size = event->data.scalar.length;
     refuse_decoration(made, event, event->data.scalar.anchor, event->data.scalar.tag);
     if (memchr(text, '\0', size)) {
-        kw_diagnostics_add(made->diagnostics, node->mark, NULL, "a value may not hold the character NUL");
+        kw_diagnostics_add(
+            made->diagnostics, node->mark,
+            "in double quotes YAML itself resolves \\x00; in single quotes the text '\\x00' stays and "
+            "means the byte",
+            "a value may not hold the character NUL");
         node->kind = KW_NODE_BROKEN;
         size = strlen(text);
     }

@@ -98,6 +98,11 @@ kw_parse_duration_ms(const char *text, int64_t *ret_ms, kw_refusal *ret_refusal)
         *ret_ms = 0;
         return true;
     }
+    const char *rest;
+    int64_t number;
+    if (leading_number(text, &number, &rest) && !*rest && number >= 0)
+        return refuse(ret_refusal, "is a number without its unit",
+                      "write the unit, as in 10s for seconds: ms, s, min, h or d");
     if (!value_with_unit(text, time_units, ret_ms))
         return refuse(ret_refusal, "is not a duration", "write a whole number with ms, s, min, h or d: 10s");
     return true;

@@ -262,12 +262,19 @@ write_switch(const kw_section *section, void *into, bool on)
         memcpy((char *)into + section->switch_offset, &on, sizeof on);
 }
 
-/* `off` and the short form. NULL: the value was used up or is wrong. */
+/* `off` and the short form. NULL: the value was used up or is wrong. In quotes it is no word of the file's,
+ * but a text such as the name of a host: hardly anybody means that. */
 static const kw_node *
 read_short(kw_read *read, const kw_section *section, const kw_node *node, void *into)
 {
-    if (section->switch_offset != KW_OFFSET_NONE && node->plain && strcmp(node->text, "off") == 0) {
+    bool off = section->switch_offset != KW_OFFSET_NONE && strcmp(node->text, "off") == 0;
+    if (off && node->plain) {
         write_switch(section, into, false);
+        return NULL;
+    }
+    if (off) {
+        kw_read_problem(read, node->mark, "write off without quotes",
+                        "\"off\" in quotes is a text, and does not turn it off");
         return NULL;
     }
     if (!section->shorthand) {

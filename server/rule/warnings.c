@@ -215,6 +215,28 @@ warn_coarse(const warner *self)
     }
 }
 
+/* "\xFF" in double quotes is resolved by YAML, to the character U+00FF, which is two bytes. */
+static void
+warn_resolved(const warner *self)
+{
+    for (size_t index = 0; index < self->path->model->components_count; index++) {
+        const kw_model_component *component = &self->path->model->components[index];
+        const kw_model_setting *text =
+            strcmp(component->name, "literal") == 0 ? kw_model_setting_find(component, "text") : NULL;
+        for (const char *at = text ? text->text : ""; *at; at = g_utf8_next_char(at)) {
+            gunichar character = g_utf8_get_char(at);
+            if (character < 0x80 || character > 0xff)
+                continue;
+            kw_diagnostics_warn(
+                self->diagnostics, text->mark,
+                "for a byte write \\xNN in single quotes; in double quotes YAML itself resolves it",
+                "path %s: the literal has the character U+%04X, which is the two bytes \\x%02X\\x%02X",
+                self->path->name, character, 0xc0 | character >> 6, 0x80 | (character & 0x3f));
+            break;
+        }
+    }
+}
+
 /* A sequence that grows beyond what the key holds: puts fail then, without being told LIMIT. */
 static void
 warn_outgrown(const warner *self, const kw_component *component)
@@ -266,6 +288,7 @@ warn_path(const warner *self)
 {
     warn_growing(self);
     warn_choice(self);
+    warn_resolved(self);
     if (self->path == self->table->paths) {
         warn_coarse(self);
         warn_wrapping(self);

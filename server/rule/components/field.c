@@ -96,7 +96,8 @@ take_terminator(const kw_site *site, field_piece *self)
     kw_bytes bytes;
     kw_error error = KW_ERROR_NONE;
     if (!kw_bytes_from_binary_text(text, site->arena, &bytes, &error) || bytes.size != 1)
-        return kw_diagnostics_add(site->diagnostics, mark, "for example \"\\x00\" or \"|\"",
+        return kw_diagnostics_add(site->diagnostics, mark,
+                                  "for example '\\x00' or '|' (in double quotes YAML itself resolves \\x00)",
                                   "field: the terminator must be one byte");
     self->form.terminator = bytes.data[0];
     return true;

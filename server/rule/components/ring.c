@@ -65,11 +65,17 @@ take_nodes(const kw_site *site, ring *self)
     const kw_model_setting *found = kw_model_setting_find(site->model, "nodes");
     self->count = found ? found->texts_count : 0;
     self->replicas = (uint32_t)kw_site_number(site, "replicas", 128);
-    if (self->count < 2 || self->count * self->replicas > POINTS_MAX)
-        return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "nodes"), NULL,
-                                  "ring: takes 2 nodes or more, and %d replicas of them in all; these are "
-                                  "%zu nodes with %u replicas each",
-                                  POINTS_MAX, self->count, self->replicas);
+    if (self->count < 2)
+        return kw_diagnostics_add(
+            site->diagnostics, kw_site_mark(site, "nodes"),
+            "name every node, or leave the ring out while there is only one: with it or without "
+            "it, all rows would be in one place",
+            "ring: takes 2 nodes or more, and this one has %zu", self->count);
+    if (self->count * self->replicas > POINTS_MAX)
+        return kw_diagnostics_add(
+            site->diagnostics, kw_site_mark(site, "replicas"), "take fewer replicas",
+            "ring: %zu nodes with %u replicas each are %zu points of the ring; it has at most %d",
+            self->count, self->replicas, self->count * self->replicas, POINTS_MAX);
     kw_bytes *nodes = KW_ARENA_ARRAY(site->arena, kw_bytes, self->count);
     for (size_t index = 0; index < self->count; index++) {
         kw_mark mark = found->text_marks ? found->text_marks[index] : found->mark;

@@ -31,6 +31,11 @@ static const kw_test_warning cases[] = {
                                                "one region / hint: put a salt in front"},
     {"      - literal: x\n      - field: {name: ts, order: desc}\n      - field: id\n",
      "test:12:9: warning: path primary: keys begin with ts"},
+    {"      - literal: '\\xFF'\n      - field: n\n", ""},
+    {"      - literal: \"\\xFF\"\n      - field: n\n",
+     "test:11:18: warning: path primary: the literal has the character U+00FF, which is the two bytes "
+     "\\xC3\\xBF / hint: "
+     "for a byte write \\xNN in single quotes"},
     {"      - field: seq\n", "keys begin with seq, which is given out in sequence"},
     {"      - field: {name: seq, encoding: decimal, reverse: true}\n", ""},
     {"      - field: {name: seq, encoding: decimal, width: 9, reverse: true}\n",
