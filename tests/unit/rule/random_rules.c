@@ -423,15 +423,17 @@ zone_named(const char *name)
 const char *
 random_parts(const char *grain, int64_t ms, bool whole, kw_arena *arena)
 {
-    static const char *const parts[][2] = {{"yyyy", "%Y "}, {"yy", "%y "}, {"MM", "%m "}, {"DDD", "%j "},
-                                           {"dd", "%d "},   {"HH", "%H "}, {"mm", "%M "}, {"ss", "%S "}};
+    static const char *const parts[][2] = {{"yyyy", "%Y "}, {"yy", "%y "}, {"MM", "%m "},
+                                           {"DDD", "%j "},  {"dd", "%d "}, {"HH", "%H "},
+                                           {"mm", "%M "},   {"ss", "%S "}, {"SSS", "%f "}};
     if (!grain)
         return "";
     const char *zone = strstr(grain, " in ") + 4, *shown = "";
     g_auto(GStrv) words = g_strsplit(grain, " ", -1);
     GTimeZone *there = zone_named(zone);
     int64_t seconds = ms / 1000 - (ms % 1000 < 0);
-    g_autoptr(GDateTime) utc = g_date_time_new_from_unix_utc(seconds);
+    g_autoptr(GDateTime) second = g_date_time_new_from_unix_utc(seconds);
+    g_autoptr(GDateTime) utc = g_date_time_add(second, (ms - seconds * 1000) * 1000);
     g_autoptr(GDateTime) local = g_date_time_to_timezone(utc, there);
     size_t finest = 0;
     for (size_t part = 0; part < G_N_ELEMENTS(parts); part++)
