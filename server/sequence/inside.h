@@ -65,7 +65,10 @@ typedef struct kw_slot {
     kw_number_range range;
     kw_keeping keeping;
     kw_block block;
-    kw_block ahead; /* fetched while the block lasts */
+    kw_block ahead;    /* fetched while the block lasts */
+    uint64_t block_ns; /* when it was counted, and the one ahead */
+    uint64_t ahead_ns;
+    uint64_t step; /* numbers that the next fetch takes, if no more are waited for */
     kw_want *first;
     kw_want **last;
     size_t waiting;

@@ -2,10 +2,16 @@
  * Who finds both empty waits in line for the block on its way; it is as large as the line needs. */
 #include "sequence/inside.h"
 
+#include "base/clock.h"
 #include "base/counters.h"
 
 #define FETCH_TIMEOUT_MS 5000
 #define TAKE_MAX INT64_C(1000000000)
+
+/* How long numbers of a range that wraps are kept. While a loop rests, others can go through the whole range:
+ * then its numbers are theirs, too. */
+#define WRAP_KEEP_NS UINT64_C(1000000000)
+#define WRAP_GROWTH 8 /* of a fetch against the one before, after a rest */
 
 static void fetch(kw_slot *slot);
 
@@ -18,6 +24,7 @@ kw_slot_new(kw_maker *maker, kw_bytes name, char *told, const kw_number_range *r
                       .maker = maker,
                       .told = told,
                       .range = *range,
+                      .step = range->block,
                       .keeping = kw_keeping_of(period->per),
                       .period = *period};
     slot->last = &slot->first;
@@ -54,12 +61,33 @@ fetch_ahead(kw_slot *slot)
         fetch(slot);
 }
 
+static bool
+is_old(uint64_t counted_ns)
+{
+    return kw_clock_mono_ns() - counted_ns > WRAP_KEEP_NS;
+}
+
+/* What is dropped is lost, so a loop that rests often takes few numbers at once. */
+static void
+drop_old(kw_slot *slot)
+{
+    bool old = slot->range.wrap && left(slot) > 0 && is_old(slot->block_ns);
+    if (!old)
+        return;
+    slot->step = 1;
+    slot->block = (kw_block){0, 0};
+    if (is_old(slot->ahead_ns))
+        slot->ahead = (kw_block){0, 0};
+}
+
 static void
 use_ahead(kw_slot *slot)
 {
+    drop_old(slot);
     if (kw_block_left(&slot->block) > 0)
         return;
     slot->block = slot->ahead;
+    slot->block_ns = slot->ahead_ns;
     slot->ahead = (kw_block){0, 0};
 }
 
@@ -182,7 +210,9 @@ fetched(void *user, int64_t after, const kw_error *error)
     }
     kw_counters_add(KW_FIGURE_sequence_blocks, 1);
     slot->used_up = !slot->range.wrap && (uint64_t)after >= slot->range.length;
-    *(kw_block_left(&slot->block) ? &slot->ahead : &slot->block) = block;
+    bool ahead = kw_block_left(&slot->block) > 0;
+    *(ahead ? &slot->ahead : &slot->block) = block;
+    *(ahead ? &slot->ahead_ns : &slot->block_ns) = kw_clock_mono_ns();
     serve(slot);
     if (slot->first)
         fetch(slot);
@@ -200,7 +230,8 @@ fetch(kw_slot *slot)
 {
     if (slot->fetching || slot->used_up || kw_block_left(&slot->ahead) > 0 || kw_maker_closes(slot->maker))
         return;
-    uint64_t amount = MAX(slot->range.block, slot->waiting);
+    uint64_t amount = MAX(slot->step, slot->waiting);
+    slot->step = MIN(slot->step * WRAP_GROWTH, slot->range.block);
     fetching *what = g_new(fetching, 1);
     *what = (fetching){slot, (int64_t)MIN(MIN(amount, slot->range.length), (uint64_t)TAKE_MAX)};
     slot->fetching = true;

@@ -87,6 +87,30 @@ test_wrap(void)
     bed_free(self);
 }
 
+/* A gateway rests with numbers in hand, and another one goes through the whole range meanwhile. Then both are
+ * asked within one second: no number comes twice. */
+static void
+test_wrap_after_a_rest(void)
+{
+    bed *self =
+        bed_new("", "seq: {type: int, generate: {kind: sequence, from: 0, to: 99, block: 20, prefetch: 0, "
+                    "at_end: wrap}}");
+    bool seen[100] = {false};
+    bed_inject_clock();
+    g_assert_true(bed_open(self, 0) && bed_open(self, 1));
+    g_assert_cmpint(bed_number(self, 0, "key=a", "seq"), ==, 0);
+    for (int i = 0; i < 81; i++)
+        bed_number(self, 1, "key=a", "seq");
+    bed_pass_ms(2000);
+    for (int i = 0; i < 20; i++) {
+        int64_t number = bed_number(self, (size_t)i % 2, "key=a", "seq");
+        g_assert_false(seen[number]);
+        seen[number] = true;
+    }
+    bed_free(self);
+    kw_clock_inject(NULL, NULL);
+}
+
 static void
 test_the_largest_numbers(void)
 {
@@ -312,6 +336,7 @@ main(int count, char **arguments)
     g_test_add_func("/sequence/given", test_given_values);
     g_test_add_func("/sequence/end", test_end);
     g_test_add_func("/sequence/wrap", test_wrap);
+    g_test_add_func("/sequence/wrap_after_a_rest", test_wrap_after_a_rest);
     g_test_add_func("/sequence/largest", test_the_largest_numbers);
     g_test_add_func("/sequence/allocate", test_allocate);
     g_test_add_func("/sequence/allocate-last", test_allocate_last);
