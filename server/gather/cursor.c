@@ -15,7 +15,7 @@
 #include <openssl/params.h>
 #include <stdatomic.h>
 
-#define VERSION 1
+#define VERSION 2
 #define FIXED_SIZE 38
 #define MAC_SIZE 32
 #define KEY_MIN 16

@@ -267,6 +267,17 @@ compare_spans(const void *a, const void *b)
     return order ? order : compare_ranges(a, b);
 }
 
+/* Ranges of a group lie in the order of their keys, whichever way groups are read: rows that are equal behind
+ * what their ranges begin with come in that order. */
+static int
+compare_groups(const void *a, const void *b)
+{
+    const kw_draft *left = a, *right = b;
+    if (left->range.group != right->range.group)
+        return left->range.group < right->range.group ? -1 : 1;
+    return compare_drafts(a, b);
+}
+
 static void
 turn_around(kw_drafts *drafts)
 {
@@ -296,13 +307,10 @@ group_by_span(kw_drafts *drafts, bool falling)
         reach = index > 0 ? MAX(reach, draft->most) : draft->most;
         draft->range.group = group;
     }
-    uint32_t count = drafts->count ? group + 1 : 0;
-    if (falling) {
-        turn_around(drafts);
-        for (size_t index = 0; index < drafts->count; index++)
-            drafts->items[index].range.group = group - drafts->items[index].range.group;
-    }
-    return count;
+    for (size_t index = 0; falling && index < drafts->count; index++)
+        drafts->items[index].range.group = group - drafts->items[index].range.group;
+    sort_drafts(drafts, compare_groups);
+    return drafts->count ? group + 1 : 0;
 }
 
 /* One ends where the other begins, in the order in which they are read. The keys of each stand for its own

@@ -309,8 +309,8 @@ compare_rows(const void *a, const void *b)
 {
     const kw_test_row *left = a, *right = b;
     int order = kw_bytes_compare(left->rest, right->rest);
-    if (order == 0)
-        order = (left->range > right->range) - (left->range < right->range);
+    if (order == 0) /* also backwards: as the tree of a merge decides */
+        return (left->range > right->range) - (left->range < right->range);
     return reversed ? -order : order;
 }
 
