@@ -15,6 +15,8 @@ typedef struct kw_admin_sources {
     kw_store *store;
     /* Is the gateway ready? Else add_reason is called for every reason why not. */
     bool (*ready)(void *user, void (*add_reason)(void *list, const char *reason), void *list);
+    /* Calls add_warning for everything that the operator should know although the gateway serves. */
+    void (*warnings)(void *user, void (*add_warning)(void *list, const char *text), void *list);
     int64_t (*policy_loaded_at_ms)(void *user);
     int64_t started_at_ms;
 } kw_admin_sources;

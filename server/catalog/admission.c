@@ -389,6 +389,14 @@ kw_admission_exclusive(const kw_admission *admission, const char *const **ret_ta
     return admission->exclusive_count;
 }
 
+bool
+kw_admission_knows(const kw_admission *admission, size_t table, size_t path)
+{
+    g_assert(table < admission->count && path < admission->wanted[table]->paths_count);
+    const kw_facts *recorded = admission->recorded[table];
+    return recorded && kw_facts_has_path(recorded, &admission->wanted[table]->paths[path]);
+}
+
 void
 kw_admission_made(kw_admission *admission, const char *store_table)
 {

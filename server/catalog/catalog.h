@@ -56,6 +56,9 @@ void kw_catalog_check(kw_catalog *catalog, kw_policy *policy, kw_deadline deadli
  * the new policy would not agree. */
 size_t kw_admission_exclusive(const kw_admission *admission, const char *const **ret_tables);
 
+/* True if the catalog has the path with the layout and the key rule of the policy: it can have rows. */
+bool kw_admission_knows(const kw_admission *admission, size_t table, size_t path);
+
 /* A store table that was created for this policy. Before the commit. */
 void kw_admission_made(kw_admission *admission, const char *store_table);
 

@@ -293,6 +293,13 @@ kw_facts_compare(const kw_facts *recorded, const kw_facts *wanted, const kw_evid
 /* --- other tables ---------------------------------------------------------------------------------- */
 
 bool
+kw_facts_has_path(const kw_facts *recorded, const kw_path_facts *wanted)
+{
+    const kw_path_facts *old = kw_facts_find_path(recorded, wanted->name);
+    return old && same_path(old, wanted);
+}
+
+bool
 kw_facts_is_renamed(const kw_facts *recorded, const kw_facts *wanted)
 {
     size_t serving = 0;
@@ -300,11 +307,9 @@ kw_facts_is_renamed(const kw_facts *recorded, const kw_facts *wanted)
         serving += kw_path_facts_serving(&recorded->paths[i]) != NULL;
     if (serving != wanted->paths_count || !g_str_equal(recorded->marker, wanted->marker))
         return false;
-    for (size_t i = 0; i < wanted->paths_count; i++) {
-        const kw_path_facts *old = kw_facts_find_path(recorded, wanted->paths[i].name);
-        if (!old || !same_path(old, &wanted->paths[i]))
+    for (size_t i = 0; i < wanted->paths_count; i++)
+        if (!kw_facts_has_path(recorded, &wanted->paths[i]))
             return false;
-    }
     return true;
 }
 

@@ -261,7 +261,9 @@ refuse_to_start(kw_gateway *gateway, const kw_error *error)
 {
     kw_log(KW_LOG_ERROR, "gateway", "the policy cannot go into service", "code=%s reason=\"%s\"",
            kw_code_name(error->code), error->text);
-    drain(gateway, error->code == KW_REFUSED ? KW_EXIT_REFUSED : KW_EXIT_FAILED);
+    drain(gateway, error->code == KW_REFUSED   ? KW_EXIT_REFUSED
+                   : error->code == KW_INVALID ? KW_EXIT_POLICY
+                                               : KW_EXIT_FAILED);
 }
 
 static void
@@ -394,6 +396,16 @@ is_ready(void *user, void (*add_reason)(void *list, const char *reason), void *l
     return ready;
 }
 
+static void
+list_warnings(void *user, void (*add_warning)(void *list, const char *text), void *list)
+{
+    kw_gateway *gateway = user;
+    kw_mutex_lock(&gateway->lock);
+    for (guint i = 0; gateway->warnings && i < gateway->warnings->len; i++)
+        add_warning(list, gateway->warnings->pdata[i]);
+    kw_mutex_unlock(&gateway->lock);
+}
+
 static int64_t
 policy_loaded_at_ms(void *user)
 {
@@ -461,6 +473,7 @@ open_admin(kw_gateway *gateway, kw_error *ret_error)
                                 .service = gateway->service,
                                 .store = gateway->store,
                                 .ready = is_ready,
+                                .warnings = list_warnings,
                                 .policy_loaded_at_ms = policy_loaded_at_ms,
                                 .started_at_ms = gateway->started_at_ms};
     if (!model->admin_enabled)
@@ -567,6 +580,8 @@ close_all(kw_gateway *gateway)
     g_free(gateway->tls);
     g_free(gateway->ports);
     g_free(gateway->id);
+    if (gateway->warnings)
+        g_ptr_array_unref(gateway->warnings);
     if (gateway->keyring)
         kw_keyring_unref(gateway->keyring);
     kw_policy_unref(gateway->policy);

@@ -62,7 +62,9 @@ typedef struct kw_gateway {
 
     kw_reload *reload;
 
-    kw_mutex lock;    /* guards why_not */
+    kw_mutex lock; /* guards the rest */
+    GPtrArray
+        *warnings; /* texts: key rules that are served although new layouts may not have them; NULL: none */
     kw_error why_not; /* of the last try to prepare */
 } kw_gateway;
 

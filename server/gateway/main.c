@@ -124,7 +124,7 @@ serve(const options *wanted)
 {
     g_autoptr(kw_diagnostics) found =
         kw_diagnostics_new(wanted->config_file ? wanted->config_file : "(built in)");
-    kw_policy *policy = kw_policy_file_load_to_serve(wanted->config_file, found);
+    kw_policy *policy = kw_policy_file_load(wanted->config_file, found);
     if (!policy) {
         g_autofree char *text = kw_diagnostics_text(found);
         fprintf(stderr, "%s", text);

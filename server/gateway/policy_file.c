@@ -1,6 +1,7 @@
 #include "gateway/policy_file.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "config/reader.h"
 
 kw_policy *
@@ -26,9 +27,15 @@ kw_policy_file_load_strict(const char *file, kw_diagnostics *diagnostics)
     return good ? g_steal_pointer(&policy) : NULL;
 }
 
-/* Which hazards are served: none, since it is not known which layouts have rows. */
-kw_policy *
-kw_policy_file_load_to_serve(const char *file, kw_diagnostics *diagnostics)
+bool
+kw_policy_file_refuse(const kw_diagnostics *problems, kw_error *ret_error)
 {
-    return kw_policy_file_load_strict(file, diagnostics);
+    g_autofree char *text = kw_diagnostics_text(problems);
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    size_t count = kw_diagnostics_count(problems);
+    for (char **line = lines; *line; line++)
+        if ((*line)[0])
+            kw_log(KW_LOG_ERROR, "gateway", "policy problem", "at=\"%s\"", *line);
+    return kw_error_set(ret_error, KW_INVALID, "the policy has %zu problem%s: %s", count,
+                        count == 1 ? "" : "s", lines[0] ? lines[0] : "");
 }

@@ -10,5 +10,5 @@ kw_policy *kw_policy_file_load(const char *file, kw_diagnostics *diagnostics);
 /* The same, for an offline use: every hazard is an error. */
 kw_policy *kw_policy_file_load_strict(const char *file, kw_diagnostics *diagnostics);
 
-/* The same, for a start or a reload of the gateway. */
-kw_policy *kw_policy_file_load_to_serve(const char *file, kw_diagnostics *diagnostics);
+/* Every problem goes to the log; the error is INVALID with the first one. Returns false. */
+bool kw_policy_file_refuse(const kw_diagnostics *problems, kw_error *ret_error);

@@ -1,6 +1,7 @@
 #include "gateway/prepare.h"
 
 #include "base/log.h"
+#include "gateway/hazards.h"
 #include "verb/verb.h"
 
 #include <glib.h>
@@ -15,6 +16,7 @@ struct kw_preparing {
     kw_gateway *gateway;
     kw_policy *policy;
     kw_admission *admission; /* NULL: not yet, or a store without catalog */
+    GPtrArray *warnings;     /* of what is served although new layouts may not have it */
     unsigned tries;
     kw_timer *timer; /* a pause, or the patience of a hold */
     bool waiting;    /* for the timer, or for calls to end */
@@ -63,11 +65,14 @@ report(kw_task *task)
     bool good = self->error.code == KW_OK;
     if (good && self->admission)
         set_path_states(self);
+    if (good)
+        kw_hazards_serve(self->gateway, self->warnings);
     self->done(self->user, good ? NULL : &self->error);
     if (self->admission && good)
         kw_admission_serve(self->admission);
     release(self);
     kw_timer_free(self->timer);
+    g_clear_pointer(&self->warnings, g_ptr_array_unref);
     kw_arena_free(self->call.arena);
     kw_policy_unref(self->policy);
     g_free(self);
@@ -266,6 +271,17 @@ create_next(preparing *self)
 /* --- the comparison -------------------------------------------------------------------------------- */
 
 static void
+check_hazards(preparing *self)
+{
+    kw_error error;
+    g_clear_pointer(&self->warnings, g_ptr_array_unref);
+    if (kw_hazards_check(self->policy, self->admission, &self->warnings, &error))
+        create_next(self);
+    else
+        finish(self, &error);
+}
+
+static void
 on_checked(void *user, kw_admission *admission, const kw_error *error)
 {
     preparing *self = user;
@@ -274,7 +290,7 @@ on_checked(void *user, kw_admission *admission, const kw_error *error)
     if (error)
         fail(self, error);
     else
-        create_next(self);
+        check_hazards(self);
 }
 
 static void
@@ -283,7 +299,7 @@ check(preparing *self)
     if (self->gateway->catalog)
         kw_catalog_check(self->gateway->catalog, self->policy, step_deadline(self), on_checked, self);
     else
-        create_next(self);
+        check_hazards(self);
 }
 
 void

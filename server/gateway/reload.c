@@ -102,20 +102,6 @@ on_prepared(void *user, const kw_error *error)
     finish(reload, NULL);
 }
 
-/* Every problem goes to the log, the first one to who asked. */
-static void
-refuse_problems(const kw_diagnostics *found, kw_error *ret_error)
-{
-    g_autofree char *text = kw_diagnostics_text(found);
-    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-    size_t count = kw_diagnostics_count(found);
-    for (char **line = lines; *line; line++)
-        if ((*line)[0])
-            kw_log(KW_LOG_ERROR, "gateway", "policy problem", "at=\"%s\"", *line);
-    kw_error_set(ret_error, KW_INVALID, "the policy has %zu problem%s: %s", count, count == 1 ? "" : "s",
-                 lines[0] ? lines[0] : "");
-}
-
 static bool
 read_policy(kw_reload *reload, kw_error *ret_error)
 {
@@ -125,11 +111,9 @@ read_policy(kw_reload *reload, kw_error *ret_error)
         return kw_error_set(ret_error, KW_INVALID,
                             "there is no policy file to read: keywayd runs on the built-in policy");
     g_autoptr(kw_diagnostics) found = kw_diagnostics_new(file);
-    reload->policy = kw_policy_file_load_to_serve(file, found);
-    if (!reload->policy) {
-        refuse_problems(found, ret_error);
-        return false;
-    }
+    reload->policy = kw_policy_file_load(file, found);
+    if (!reload->policy)
+        return kw_policy_file_refuse(found, ret_error);
     const kw_model *model = kw_policy_model(reload->policy);
     if (!kw_keys_configured(model)) {
         reload->keyring = kw_keyring_ref(gateway->keyring);

@@ -199,7 +199,7 @@ class Start(unittest.TestCase):
 
     def test_admin_port(self):
         with Gateway(POLICY) as gateway:
-            self.assertEqual(gateway.ready(), {"ready": True, "reasons": []})
+            self.assertEqual(gateway.ready(), {"ready": True, "reasons": [], "warnings": []})
             data = gateway.data()
             data.put("events", record(id="a", ts=1), None)
             with self.assertRaises(KeywayError):
