@@ -32,11 +32,12 @@ kw_check_cursor(kw_read *read, const kw_node *node, void *section)
         kw_read_problem(read, draft->cursor_mark, "remove one of them", "has both keys and key_file");
 }
 
-/* The address that equal places share; NULL for a free port. Caller frees. */
+/* The address that equal places share; NULL for a free port, and for an address that could not be read. Caller
+ * frees. */
 static char *
 address_text(const char *host, uint16_t port)
 {
-    if (port == 0)
+    if (port == 0 || !host)
         return NULL;
     g_autofree char *lower = g_ascii_strdown(host, -1);
     return g_strdup_printf("%s %u", lower, port);
@@ -48,7 +49,8 @@ refuse_repeated_servers(kw_read *read, const kw_model_hbase *hbase)
     g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     for (size_t i = 0; i < hbase->servers_count; i++) {
         const kw_model_server *server = &hbase->servers[i];
-        if (!g_hash_table_add(seen, address_text(server->host, server->port)))
+        char *address = address_text(server->host, server->port);
+        if (address && !g_hash_table_add(seen, address))
             kw_read_problem(read, server->mark, NULL, "the server %s, port %u, is given twice", server->host,
                             server->port);
     }
@@ -73,7 +75,7 @@ refuse_repeated_addresses(kw_read *read, const kw_model *model)
     kw_mark first = {0, 0};
     for (size_t i = 0; i < model->listeners_count; i++) {
         const kw_model_listener *listener = &model->listeners[i];
-        char *address = listener->host ? address_text(listener->host, listener->port) : NULL;
+        char *address = address_text(listener->host, listener->port);
         first = listener->mark;
         if (address && !g_hash_table_add(seen, address))
             kw_read_problem(read, listener->mark, NULL, "listen: %s, port %u, is given twice", listener->host,
