@@ -34,6 +34,14 @@ note_window(kw_sketch *sketch, size_t at, bool pieces, uint64_t count)
     sketch->window_most = count;
 }
 
+/* A longer time has more ranges by this clock. */
+static void
+note_cell(kw_sketch *sketch, const kw_component *clock, kw_order order)
+{
+    if (order != KW_ORDER_PATH && (sketch->cell_s == 0 || clock->cell_s < sketch->cell_s))
+        sketch->cell_s = clock->cell_s;
+}
+
 /* --- what comes after a clock ----------------------------------------------------------------------------
  */
 
@@ -104,9 +112,11 @@ kw_clock_lists(kw_sketch *sketch, const kw_terms *terms, size_t at, kw_order ord
     uint64_t runs = clock->kind->count(clock, sketch->known, &terms->span, false);
     uint64_t most = has_ends(terms) ? pieces : clock->kind->count(clock, sketch->known, &open, true);
     bool windows = can_window(terms), whole = after.itself && clock->buckets && pieces > clock->buckets;
-    bool enough = after.itself && !after.bound && is_run_enough(clock, &after, order) && pieces > runs;
-    if (!whole && most > kw_clock_limit(terms) && (!windows || enough))
+    bool enough = after.itself && !after.bound && is_run_enough(clock, &after, order);
+    if (!whole && most > kw_clock_limit(terms) && (!windows || (enough && pieces > runs)))
         return false;
+    if (!enough || clock->direction == 0)
+        note_cell(sketch, clock, order);
     sketch->listed = sketch->listed || !whole;
     sketch->blurred = sketch->blurred || whole;
     sketch->fan_out[at] = true;
@@ -140,6 +150,8 @@ kw_clock_stops(kw_sketch *sketch, const kw_terms *terms, size_t at, kw_order ord
         return false;
     if (asked)
         note_window(sketch, at, false, runs);
+    if (component->direction == 0)
+        note_cell(sketch, component, order);
     sketch->stop = KW_STOP_RUNS;
     sketch->runs = runs;
     sketch->clocked = asked;

@@ -201,16 +201,18 @@ multiply(uint64_t *product, uint64_t factor)
         *product = UINT64_MAX;
 }
 
-/* Lists of the fields that the prefix reads, and the buckets that it fans out over. */
+/* Lists of the fields that the prefix reads, and the buckets that it fans out over; `others`: without the
+ * pieces and runs of clocks. */
 static uint64_t
-count_ranges(const kw_sketch *sketch, const kw_terms *terms, kw_arena *arena)
+count_ranges(const kw_sketch *sketch, const kw_terms *terms, bool others, kw_arena *arena)
 {
     bool *seen = KW_ARENA_ARRAY(arena, bool, terms->table->fields_count);
     uint64_t ranges = 1;
     for (size_t index = 0; index < sketch->used; index++) {
         const kw_component *component = kw_layout_component(sketch->layout, index);
         if (sketch->fan_out[index]) {
-            multiply(&ranges, sketch->pieces[index]);
+            if (!others || component->clock < 0)
+                multiply(&ranges, sketch->pieces[index]);
             continue;
         }
         for (size_t input = 0; input < component->inputs_count; input++) {
@@ -220,7 +222,7 @@ count_ranges(const kw_sketch *sketch, const kw_terms *terms, kw_arena *arena)
             seen[field] = true;
         }
     }
-    if (sketch->stop == KW_STOP_RUNS)
+    if (sketch->stop == KW_STOP_RUNS && !others)
         multiply(&ranges, sketch->runs);
     return ranges;
 }
@@ -350,10 +352,23 @@ kw_sketch_make(const kw_terms *terms, const kw_path *path, kw_order order, kw_ar
     cover_coarse(&sketch, terms);
     sketch.narrow = sketch.narrow || sketch.stop == KW_STOP_RANGE || sketch.span_fans;
     sketch.foreign = has_foreign(&sketch);
-    sketch.ranges = count_ranges(&sketch, terms, arena);
+    sketch.ranges = count_ranges(&sketch, terms, false, arena);
+    sketch.weight = order == KW_ORDER_PATH ? sketch.ranges : count_ranges(&sketch, terms, true, arena);
     settle_window(&sketch, terms);
     settle_order(&sketch, terms, order, arena);
     *ret_sketch = sketch;
+}
+
+/* Paths can order rows of one time differently. So where an order is asked for, the choice does not depend on
+ * the length of the range: a path whose ranges become more with it comes last. */
+static bool
+has_fewer_ranges(const kw_sketch *a, const kw_sketch *b)
+{
+    if (!a->cell_s != !b->cell_s)
+        return !a->cell_s;
+    if (a->weight != b->weight)
+        return a->weight < b->weight;
+    return a->cell_s > b->cell_s;
 }
 
 bool
@@ -374,7 +389,7 @@ kw_sketch_better(const kw_sketch *a, const kw_sketch *b)
         return a_range;
     if (a->blur_s != b->blur_s)
         return a->blur_s < b->blur_s;
-    return a->ranges < b->ranges;
+    return has_fewer_ranges(a, b);
 }
 
 const char *

@@ -39,7 +39,9 @@ typedef struct kw_sketch {
     uint64_t runs;       /* (runs) as many at most */
     bool whole_round[KW_RULE_COMPONENTS_MAX]; /* a clock is fanned out into all its pieces, whatever the range
                                                */
-    int64_t blur_s;  /* rows are in the order that is asked for to so many seconds; 0: exactly */
+    int64_t blur_s; /* rows are in the order that is asked for to so many seconds; 0: exactly */
+    int64_t
+        cell_s; /* an order is asked for, and the longer the time, the more ranges: one for so many seconds */
     bool disordered; /* within the pieces of its clock rows come in another order than the one that is asked
                         for */
     uint64_t pieces[KW_RULE_COMPONENTS_MAX]; /* that a component is fanned out into, at most */
@@ -51,6 +53,7 @@ typedef struct kw_sketch {
     uint64_t window_most; /* ... so many of them in one; 0: even one makes more ranges than there may be */
     size_t equalities;    /* bound fields that the prefix holds */
     uint64_t ranges;      /* as many at most, before pruning */
+    uint64_t weight;      /* ... for the choice of a path: without those of clocks if an order is asked for */
     bool eligible;
     bool reversed;
     bool falling;        /* groups come from the greatest values of the order's field to the least */

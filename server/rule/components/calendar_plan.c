@@ -188,7 +188,7 @@ stretch_first(const kw_calendar *self, kw_calendar_unit unit, int64_t tick)
         if (step == 0)
             return first;
         int64_t begin = self->zone->steps[step].from * self->ticks_per_second;
-        if (unit != KW_CALENDAR_EVER && first >= begin)
+        if (unit != KW_CALENDAR_EVER && first > begin)
             return first;
         if (splits_at(self, unit, step))
             return begin;
@@ -207,7 +207,7 @@ stretch_last(const kw_calendar *self, kw_calendar_unit unit, int64_t tick)
         if (step + 1 == self->zone->count)
             return last;
         int64_t end = self->zone->steps[step + 1].from * self->ticks_per_second;
-        if (unit != KW_CALENDAR_EVER && last < end)
+        if (unit != KW_CALENDAR_EVER && last < end - 1)
             return last;
         if (splits_at(self, unit, step + 1))
             return end - 1;
