@@ -32,8 +32,8 @@ kw_check_cursor(kw_read *read, const kw_node *node, void *section)
         kw_read_problem(read, draft->cursor_mark, "remove one of them", "has both keys and key_file");
 }
 
-/* The address that equal places share; NULL for a free port, and for an address that could not be read. Caller
- * frees. */
+/* The address that equal places share; NULL for a free port, and for an address that could not be read.
+ * Caller frees. */
 static char *
 address_text(const char *host, uint16_t port)
 {
