@@ -367,14 +367,18 @@ binary_plain_fields(kw_skip *skip, kw_bytes input)
     size_t at = skip->at, end = MIN(input.size, skip->limit);
     while (at < end && end - at >= 7) {
         uint8_t type = input.data[at];
-        size_t size = 3;
-        if (type == BINARY_STRING)
-            size = 7 + (size_t)kw_be32_load(input.data + at + 3);
-        else if (type < BINARY_TYPES && binary_sizes[type])
+        size_t left = end - at, size;
+        if (type == BINARY_STRING) {
+            uint32_t length = kw_be32_load(input.data + at + 3);
+            if (length > INT32_MAX || length > left - 7)
+                break;
+            size = 7 + (size_t)length; /* compared before it is added: the sum cannot wrap */
+        } else if (type < BINARY_TYPES && binary_sizes[type]) {
             size = 3 + (size_t)binary_sizes[type];
-        else
+        } else {
             break;
-        if (size > end - at || size > INT32_MAX)
+        }
+        if (size > left)
             break;
         at += size;
     }
