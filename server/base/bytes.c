@@ -34,7 +34,8 @@ kw_buffer_reserve(kw_buffer *buffer, size_t more)
         buffer->data = g_realloc(buffer->data, capacity);
         buffer->capacity = capacity;
     }
-    return buffer->data + buffer->size;
+    return buffer->data ? buffer->data + buffer->size
+                        : NULL; /* nothing was asked for yet: NULL + 0 is undefined */
 }
 
 void

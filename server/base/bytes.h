@@ -57,7 +57,7 @@ kw_bytes_starts_with(kw_bytes whole, kw_bytes prefix)
 static inline kw_bytes
 kw_bytes_skip(kw_bytes whole, size_t count)
 {
-    return kw_bytes_of(whole.data + count, whole.size - count);
+    return count ? kw_bytes_of(whole.data + count, whole.size - count) : whole; /* NULL + 0 is undefined */
 }
 
 /* 64-bit hash for hash tables (not for row keys; may change between versions). */

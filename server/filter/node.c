@@ -1,8 +1,15 @@
 #include "filter/node.h"
 
+/* Without children the array is NULL, to which not even 0 may be added. */
 #define PARTS(node, part)                                                                                    \
-    for (kw_filter_node *part = (node)->children; part < (node)->children + (node)->filter->children_count;  \
+    for (kw_filter_node *part = (node)->children, *end_of_##part = part_end(node); part != end_of_##part;    \
          part++)
+
+static kw_filter_node *
+part_end(const kw_filter_node *node)
+{
+    return node->children ? node->children + node->filter->children_count : NULL;
+}
 
 static bool
 is_list(const kw_filter_node *node)
