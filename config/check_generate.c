@@ -25,14 +25,10 @@ check_sequence(kw_read *read, const kw_node *map, const kw_model_generate *gener
         kw_read_problem(read, kw_node_find(map, "of")->mark, "per: minute", "of needs per");
     if (!periodic && zone)
         kw_read_problem(read, zone->mark, "per: minute", "zone needs per");
-    if (!zone)
-        return;
-    GTimeZone *found = g_time_zone_new_identifier(generate->zone);
-    if (!found)
-        kw_read_problem(read, zone->mark, "as in Europe/Berlin, UTC or +08:00",
-                        "zone: there is no time zone '%.60s'", generate->zone);
-    else
-        g_time_zone_unref(found);
+    kw_refusal refusal;
+    if (zone && !kw_parse_zone(generate->zone, &refusal))
+        kw_read_problem(read, zone->mark, refusal.hint, "zone: there is no time zone '%.60s'",
+                        generate->zone);
 }
 
 void

@@ -1,7 +1,7 @@
 /* Single values: text to number, size, duration, address, name, and back to text.
  *
- * Pure functions. Each answers true, or false and why, with a hint for the person who wrote it; the
- * texts are static or in the memory given.
+ * Pure functions, but for kw_parse_zone. Each answers true, or false and why, with a hint for the person who
+ * wrote it; the texts are static or in the memory given.
  */
 #pragma once
 
@@ -24,6 +24,10 @@ bool kw_parse_duration_ms(const char *text, int64_t *ret_ms, kw_refusal *ret_ref
 bool kw_parse_address(kw_memory *memory, const char *text, uint16_t default_port, const char **ret_host,
                       uint16_t *ret_port, kw_refusal *ret_refusal);
 bool kw_parse_name(kw_name_rule rule, const char *text, kw_refusal *ret_refusal);
+
+/* UTC, an offset such as +08:00, or a name of the system's time zone database, where it is looked up. No file
+ * is opened but one below the database's folder. */
+bool kw_parse_zone(const char *text, kw_refusal *ret_refusal);
 
 /* The bytes of a text with \xNN escapes; false for a bad escape. out: strlen(text) bytes. */
 bool kw_parse_binary(const char *text, uint8_t *out, size_t *ret_size);

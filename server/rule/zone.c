@@ -1,6 +1,8 @@
 /* GLib knows the zones; a table of steps is what the hot path needs. */
 #include "rule/zone.h"
 
+#include "config/parse.h"
+
 #include <glib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -69,8 +71,9 @@ plain_name(const char *name, const kw_zone *zone)
 const kw_zone *
 kw_zone_make(const char *name, kw_arena *arena)
 {
-    g_autoptr(GTimeZone) found = g_time_zone_new_identifier(name);
-    if (!found || *name == '\0')
+    kw_refusal refusal;
+    g_autoptr(GTimeZone) found = kw_parse_zone(name, &refusal) ? g_time_zone_new_identifier(name) : NULL;
+    if (!found)
         return NULL;
     g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(kw_zone_step));
     read_steps(found, steps);

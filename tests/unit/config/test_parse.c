@@ -44,6 +44,46 @@ sizes(void)
 }
 
 static void
+zones(void)
+{
+    static const char *const good[] = {"UTC",
+                                       "Z",
+                                       "+08:00",
+                                       "-0330",
+                                       "+8",
+                                       "Europe/Berlin",
+                                       "GMT+0",
+                                       "Etc/GMT-14",
+                                       "America/Port-au-Prince",
+                                       "America/Argentina/Buenos_Aires",
+                                       "EST5EDT",
+                                       NULL};
+    static const char *const bad[] = {"",
+                                      "Nowhere/At_All",
+                                      "/etc/passwd",
+                                      "../../../etc/passwd",
+                                      "Europe/../Europe/Berlin",
+                                      "./UTC",
+                                      "Europe//Berlin",
+                                      "Europe/",
+                                      ":/etc/localtime",
+                                      "Europe",
+                                      "zone.tab",
+                                      "/usr/share/zoneinfo/Europe/Berlin",
+                                      "EST5EDT,M3.2.0,M11.1.0",
+                                      "+08:00/x",
+                                      "UTC\n",
+                                      NULL};
+    kw_refusal refusal;
+    for (const char *const *name = good; *name; name++)
+        if (!kw_parse_zone(*name, &refusal))
+            g_error("%s %s", *name, refusal.why);
+    for (const char *const *name = bad; *name; name++)
+        if (kw_parse_zone(*name, &refusal))
+            g_error("%s is taken", *name);
+}
+
+static void
 durations(void)
 {
     static const struct {
@@ -290,6 +330,7 @@ int
 main(int count, char **arguments)
 {
     seeded_init(&count, &arguments);
+    g_test_add_func("/config/parse/zones", zones);
     g_test_add_func("/config/parse/sizes", sizes);
     g_test_add_func("/config/parse/durations", durations);
     g_test_add_func("/config/parse/back", texts_are_read_back_the_same);

@@ -1,0 +1,260 @@
+"""Nothing that a caller's policy text names is opened, ever.
+
+The settings come from the JSON Schema that keywayd prints, so a new setting is tested as soon as it exists. For each
+setting that takes a text, policies are made in which it names a canary: a file, a file below the time zone database by
+way of "..", a FIFO. Each policy goes through every call that takes a policy text, while the kernel (inotify) says
+whether a canary is opened.
+"""
+import ctypes
+import json
+import os
+import struct
+import subprocess
+import unittest
+
+from keyway_gateway import POLICY, Gateway, daemon, record
+from keyway_thrift.ttypes import Candidate, KeywayError, NamedQuery, Query
+
+IN_ACCESS, IN_OPEN, IN_NONBLOCK = 0x1, 0x20, 0o4000
+ZONES = "/usr/share/zoneinfo"
+TABLE = "canaries"
+
+# What a setting needs beside it to be taken, by where it is. Everything else follows from the schema.
+BESIDE = [
+    ("store.path store.cache store.readers", {"store": {"kind": "embedded"}}),
+    ("store.tls.certificate store.tls.key",
+     {"store": {"kind": "hbase", "servers": ["127.0.0.1:9"], "tls": {"certificate": "x", "key": "x"}}}),
+    ("store.", {"store": {"kind": "hbase", "servers": ["127.0.0.1:9"]}}),
+]
+# A component as a rule has it; what is under test is put over it.
+COMPONENTS = {
+    "field": {"name": "note"}, "literal": {"text": "x"}, "hash": {"of": ["id"], "take": 4},
+    "salt": {"of": ["id"], "buckets": 4}, "mod": {"of": "number", "buckets": 8}, "ring": {"of": ["id"], "nodes": ["aa", "bb"]},
+    "enum": {"field": "kind"},
+    "calendar": {"of": "ts", "parts": ["yyyy", "MM", "dd"]},
+    "bits": {"of": "ts", "parts": ["zero 8", "ms 41", "number 15"]},
+}
+PATH = {"key": [{"field": "ts"}, {"field": "id"}]}
+GENERATE = {"kind": "sequence", "per": "minute", "of": "ts", "zone": "UTC"}
+FIELDS = {
+    "id": {"type": "string", "max_bytes": 200}, "ts": {"type": "timestamp", "unit": "ms"}, "number": "int",
+    "kind": {"type": "string", "values": ["a", "b"]}, "note": "string",
+}
+# Tried one after the other: a setting is under test where one of them is taken.
+HARMLESS = ["x", "id", "ts", "UTC", "1min", "1h", "1MiB", "4KiB", "127.0.0.1:9", "d:x", "off", "0123456789abcdef", "number",
+            "1s"]
+
+
+def watch(folder):
+    """A descriptor on which every opening of a file in the folder arrives."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    made = libc.inotify_init1(IN_NONBLOCK)
+    if made < 0 or libc.inotify_add_watch(made, os.fsencode(folder), IN_OPEN | IN_ACCESS) < 0:
+        raise OSError(ctypes.get_errno(), "inotify")
+    return made
+
+
+def opened(watched):
+    """Names of the files that were opened since it was asked last."""
+    names = set()
+    try:
+        while True:
+            data = os.read(watched, 65536)
+            while data:
+                _, _, _, size = struct.unpack("iIII", data[:16])
+                names.add(data[16:16 + size].rstrip(b"\0").decode() or "(the folder)")
+                data = data[16 + size:]
+    except BlockingIOError:
+        return names
+
+
+def alternatives(schema):
+    """The shapes that a value may have."""
+    schema = SCHEMA["definitions"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+    if "anyOf" in schema:
+        return [shape for one in schema["anyOf"] for shape in alternatives(one)]
+    return [schema]
+
+
+def takes_text(shape):
+    kinds = shape.get("type", [])
+    return "string" in ([kinds] if isinstance(kinds, str) else kinds) or any(
+        isinstance(one, str) for one in shape.get("enum", []))
+
+
+def leaves(schema, place=()):
+    """Places of the settings that take a text, each a tuple of keys; [] is an item of a list, * a name of a map."""
+    for shape in alternatives(schema):
+        if takes_text(shape):
+            yield place
+        for name, held in shape.get("properties", {}).items():
+            yield from leaves(held, place + (name,))
+        if isinstance(shape.get("items"), dict):
+            yield from leaves(shape["items"], place + ("[]",))
+        if isinstance(shape.get("additionalProperties"), dict):
+            yield from leaves(shape["additionalProperties"], place + ("*",))
+
+
+def base():
+    """A policy that is good."""
+    return {"tables": {TABLE: {"fields": dict(FIELDS), "key": [{"field": "id"}, {"field": "ts"}]}}}
+
+
+def least(schema):
+    """A value that the schema takes, as small as can be."""
+    shapes = alternatives(schema)
+    shape = next((one for one in shapes if "properties" in one), shapes[0])
+    if "enum" in shape:
+        return shape["enum"][0]
+    if "properties" in shape:
+        return {name: least(shape["properties"][name]) for name in shape.get("required", [])}
+    if shape.get("type") == "array":
+        return [least(shape["items"])]
+    if shape.get("type") in ("integer", "number"):
+        return max(shape.get("minimum", 1), 1)
+    return shape.get("default", "x")
+
+
+def is_component(shape):
+    return shape.get("maxProperties") == 1 and "properties" in shape
+
+
+def named(shape):
+    """Names of the settings that the things of a map have."""
+    return [name for held in alternatives(shape["additionalProperties"]) for name in held.get("properties", {})]
+
+
+def put_item(into, schema, rest, value):
+    """A list with the value in its first item; a rule gets a component more."""
+    if any(is_component(shape) for shape in alternatives(schema)):
+        return [put({}, schema, rest, value)] + (into or [{"field": "id"}, {"field": "ts"}])
+    held = into or [least(schema)]
+    return [put(held[0], schema, rest, value)] + held[1:]
+
+
+def put_member(into, shape, head, rest, value):
+    if is_component(shape):
+        held = {head: COMPONENTS[head]}  # a new component: KeyError asks for a row above
+    else:
+        held = {**least(shape), **(into if isinstance(into, dict) else {})}
+    if head == "generate":
+        held = {**held, "type": "int", head: GENERATE}
+    held[head] = put(held.get(head), shape["properties"][head], rest, value)
+    return held
+
+
+def put(into, schema, place, value):
+    """`into`, a value of the schema, with the setting at `place` set; what it needs beside it is made."""
+    if not place:
+        return value
+    head, rest = place[0], place[1:]
+    for shape in alternatives(schema):
+        if head == "[]" and isinstance(shape.get("items"), dict):
+            return put_item(into if isinstance(into, list) else [], shape["items"], rest, value)
+        if head == "*" and isinstance(shape.get("additionalProperties"), dict):
+            held = dict(into or {"d": PATH if "key" in named(shape) else least(shape["additionalProperties"])})
+            name = "note" if "note" in held else next(iter(held))
+            held[name] = put(held[name], shape["additionalProperties"], rest, value)
+            return held
+        if head in shape.get("properties", {}):
+            return put_member(into, shape, head, rest, value)
+    raise AssertionError(f"no {head} in {schema}")
+
+
+def choices(place, schema=None):
+    """What an enumeration at this place allows, and the component's own value."""
+    found = [] if schema is None else [one for shape in alternatives(schema) for one in shape.get("enum", []) if isinstance(one, str)]
+    if schema is None:
+        schema = SCHEMA
+    if not place:
+        return found
+    inside = []
+    for shape in alternatives(schema):
+        for held in (shape.get("properties", {}).get(place[0]), shape.get("items") if place[0] == "[]" else None,
+                     shape.get("additionalProperties") if place[0] == "*" else None):
+            if isinstance(held, dict):
+                inside += choices(place[1:], held)
+    return inside
+
+
+def policy_with(place, value):
+    policy = base()
+    where = ".".join(place)
+    for names, beside in BESIDE:
+        if any(where.startswith(name) for name in names.split()):
+            policy.update(json.loads(json.dumps(beside)))
+            break
+    return json.dumps(put(policy, SCHEMA, place, value))
+
+
+SCHEMA = json.loads(subprocess.run([daemon(), "--print-schema"], capture_output=True, check=True).stdout)
+
+
+class OpensNothing(unittest.TestCase):
+    def setUp(self):
+        self.gateway = Gateway(POLICY + "timeouts: {{call: 60s}}\n").start()
+        self.folder = os.path.join(self.gateway.folder, "canary")
+        os.mkdir(self.folder)
+        self.file = os.path.join(self.folder, "file")
+        with open(self.file, "w", encoding="ascii") as file:
+            file.write("0123456789abcdef\n")
+        self.fifo = os.path.join(self.folder, "fifo")
+        os.mkfifo(self.fifo)
+        self.watched = watch(self.folder)
+        self.admin = self.gateway.admin()
+
+    def tearDown(self):
+        os.close(self.watched)
+        self.admin.close()
+        self.gateway.stop()
+        self.gateway.__exit__(None, None, None)
+
+    def names(self):
+        """Texts that name canaries, each in a way of its own."""
+        from_zones = os.path.relpath(self.file, ZONES)
+        return [self.file, self.fifo, from_zones, os.path.relpath(self.fifo, ZONES), ":" + self.file, "file://" + self.file,
+                os.path.relpath(self.file, self.gateway.folder)]
+
+    def pass_through(self, text):
+        """Every call that takes a policy text."""
+        good = json.dumps(base())
+        sample = [record(id="a", ts=1, number=1, kind="a", note="n")]
+        found = self.admin.check(text)
+        query = [NamedQuery("one", Query(table=TABLE, bound=record(id="a")))]
+        for call in (lambda: self.admin.policyTables(text), lambda: self.admin.policyDiff(text, good, TABLE, sample),
+                     lambda: self.admin.policyDiff(good, text, TABLE, sample),
+                     lambda: self.admin.advise([Candidate("c", text)], TABLE, sample, query, None)):
+            try:
+                call()
+            except KeywayError:
+                pass
+        return found
+
+    def test_the_canary_is_seen(self):
+        """The test itself: an opening does not go unnoticed."""
+        with open(self.file, encoding="ascii"):
+            pass
+        self.assertEqual(opened(self.watched), {"file"})
+
+    def is_reached(self, place):
+        """Some harmless value is taken, so that what is done with the setting is done."""
+        return any(not self.admin.check(policy_with(place, text)) for text in HARMLESS + choices(place))
+
+    def test_every_setting(self):
+        self.assertEqual(self.pass_through(json.dumps(base())), [])
+        places = sorted(set(leaves(SCHEMA)))
+        reached = 0
+        for place in places:
+            with self.subTest(setting=".".join(place)):
+                reached += self.is_reached(place)
+                for name in self.names():
+                    text = policy_with(place, name)
+                    self.pass_through(text)
+                    self.assertEqual(opened(self.watched), set(), text)
+        print(f"{len(places)} settings, {reached} of them in policies that are taken")
+        self.assertGreater(len(places), 120)
+        self.assertGreater(reached, len(places) * 2 // 3)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2, warnings="ignore")
