@@ -1,6 +1,7 @@
 #include "gateway/keys.h"
 
 #include "base/log.h"
+#include "config/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +9,6 @@
 #include <openssl/crypto.h>
 #include <openssl/rand.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define KEY_BYTES_LEAST 16
@@ -47,26 +47,32 @@ keyring_of(char *const *keys, const char *from, kw_error *ret_error)
     return NULL;
 }
 
+/* Whoever can read the keys can forge cursors. */
+static void
+warn_of_readers(const char *file, unsigned others)
+{
+    unsigned permissions = kw_file_permissions(file);
+    if (permissions & others)
+        kw_log(KW_LOG_WARN, "gateway", "other users can use the cursor key",
+               "file=%s permissions=%04o hint=\"chmod 600 %s\"", file, permissions, file);
+}
+
 static kw_keyring *
 keyring_of_file(const char *file, kw_error *ret_error)
 {
-    struct stat facts;
-    g_autofree char *text = NULL;
-    g_autoptr(GError) failed = NULL;
-    if (stat(file, &facts) == 0 && facts.st_size > FILE_BYTES_MAX) {
-        kw_error_set(ret_error, KW_INVALID, "cursor key file %s: is longer than %d bytes", file,
-                     FILE_BYTES_MAX);
+    char why[KW_FILE_WHY_MAX];
+    size_t size;
+    g_autofree char *text = kw_file_read(file, FILE_BYTES_MAX, &size, why);
+    if (!text) {
+        kw_error_set(ret_error, KW_INVALID, "cursor key file %s: %s", file, why);
         return NULL;
     }
-    if (!g_file_get_contents(file, &text, NULL, &failed)) {
-        kw_error_set(ret_error, KW_INVALID, "cursor key file %s: %s", file, g_strerror(errno));
-        return NULL;
-    }
+    warn_of_readers(file, 0077);
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     for (char **line = lines; *line; line++)
         g_strstrip(*line);
     kw_keyring *keyring = keyring_of(lines, file, ret_error);
-    OPENSSL_cleanse(text, strlen(text));
+    OPENSSL_cleanse(text, size);
     return keyring;
 }
 
@@ -84,7 +90,9 @@ static bool
 write_random_key(const char *file)
 {
     char text[2 * KEY_BYTES_RANDOM + 2];
-    int made = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    unlink(
+        file); /* what was left there, by a gateway that was killed or by somebody else, is not written to */
+    int made = open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (made < 0)
         return false;
     random_key(text);
@@ -118,6 +126,7 @@ kw_keys_open(const kw_model *model, kw_error *ret_error)
         g_autofree char **keys = g_new0(char *, model->cursor.keys_count + 1);
         for (size_t i = 0; i < model->cursor.keys_count; i++)
             keys[i] = (char *)(uintptr_t)model->cursor.keys[i];
+        warn_of_readers(model->file, 0007); /* a policy may be a group's */
         return keyring_of(keys, "cursor.keys", ret_error);
     }
     if (kw_keys_configured(model))

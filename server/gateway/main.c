@@ -63,7 +63,7 @@ static int
 check(const char *file)
 {
     g_autoptr(kw_diagnostics) found = kw_diagnostics_new(file);
-    kw_policy *policy = kw_policy_file_load_strict(file, found);
+    kw_policy *policy = kw_policy_file_look_strict(file, found);
     if (!policy) {
         g_autofree char *text = kw_diagnostics_text(found);
         printf("%s", text);
@@ -89,7 +89,7 @@ static kw_policy *
 load(const char *file, bool old)
 {
     g_autoptr(kw_diagnostics) found = kw_diagnostics_new(file);
-    kw_policy *policy = old ? kw_policy_file_load(file, found) : kw_policy_file_load_strict(file, found);
+    kw_policy *policy = old ? kw_policy_file_look(file, found) : kw_policy_file_look_strict(file, found);
     if (!policy) {
         g_autofree char *text = kw_diagnostics_text(found);
         fprintf(stderr, "%s", text);

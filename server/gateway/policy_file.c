@@ -2,10 +2,21 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "config/file.h"
 #include "config/reader.h"
 
 kw_policy *
 kw_policy_file_load(const char *file, kw_diagnostics *diagnostics)
+{
+    char why[KW_FILE_WHY_MAX];
+    if (!file || kw_file_is_readable(file, SIZE_MAX, why))
+        return kw_policy_file_look(file, diagnostics);
+    kw_diagnostics_add(diagnostics, (kw_mark){0, 0}, NULL, "cannot be read: %s", why);
+    return NULL;
+}
+
+kw_policy *
+kw_policy_file_look(const char *file, kw_diagnostics *diagnostics)
 {
     size_t count;
     const kw_component_schema *const *schemas = kw_rule_schemas(&count);
@@ -20,9 +31,9 @@ kw_policy_file_load(const char *file, kw_diagnostics *diagnostics)
 }
 
 kw_policy *
-kw_policy_file_load_strict(const char *file, kw_diagnostics *diagnostics)
+kw_policy_file_look_strict(const char *file, kw_diagnostics *diagnostics)
 {
-    g_autoptr(kw_policy) policy = kw_policy_file_load(file, diagnostics);
+    g_autoptr(kw_policy) policy = kw_policy_file_look(file, diagnostics);
     bool good = policy && kw_policy_refuse_hazards(policy, diagnostics);
     return good ? g_steal_pointer(&policy) : NULL;
 }

@@ -1,6 +1,7 @@
 #include "gateway/ports.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glib.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -15,10 +16,12 @@ static bool
 write_file(const char *file, const char *text, kw_error *ret_error)
 {
     g_autofree char *fresh = g_strdup_printf("%s.new", file);
-    FILE *to = fopen(fresh, "we");
-    bool written = to && fputs(text, to) >= 0;
-    if (to)
-        written = fclose(to) == 0 && written;
+    unlink(fresh); /* never written through a link that somebody laid there */
+    int made = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    size_t size = strlen(text);
+    bool written = made >= 0 && write(made, text, size) == (ssize_t)size;
+    if (made >= 0)
+        written = close(made) == 0 && written;
     if (written && rename(fresh, file) == 0)
         return true;
     kw_error_set(ret_error, KW_UNAVAILABLE, "port file %s: %s", file, g_strerror(errno));

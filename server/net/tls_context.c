@@ -6,12 +6,16 @@
  */
 #include "net/tls_context.h"
 
+#include "base/log.h"
 #include "base/thread.h"
+#include "config/file.h"
 
 #include <errno.h>
 #include <glib.h>
 #include <openssl/err.h>
 #include <unistd.h>
+
+#define FILE_BYTES_MAX ((size_t)16 * 1024 * 1024)
 
 typedef enum role { ROLE_SERVER, ROLE_CLIENT } role;
 
@@ -57,10 +61,33 @@ no_passphrase(char *to, int size, int writing, void *user)
     return -1;
 }
 
+/* OpenSSL would wait for a FIFO and read a device without end. */
+static bool
+check_file(const char *what, const char *file, kw_error *ret_error)
+{
+    char why[KW_FILE_WHY_MAX];
+    return kw_file_is_readable(file, FILE_BYTES_MAX, why) ||
+           kw_error_set(ret_error, KW_INVALID, "tls: %s file \"%s\" is unusable: %s", what, file, why);
+}
+
+/* Groups share keys on purpose. */
+static void
+warn_of_readers(const char *file)
+{
+    unsigned permissions = kw_file_permissions(file);
+    if (permissions & 0007)
+        kw_log(KW_LOG_WARN, "net", "other users can use the private key",
+               "file=%s permissions=%04o hint=\"chmod 600 %s\"", file, permissions, file);
+}
+
 static bool
 load_identity(const kw_tls_context *context, SSL_CTX *made, kw_error *ret_error)
 {
     SSL_CTX_set_default_passwd_cb(made, no_passphrase);
+    if (!check_file("certificate", context->certificate, ret_error) ||
+        !check_file("key", context->key, ret_error))
+        return false;
+    warn_of_readers(context->key);
     if (SSL_CTX_use_certificate_chain_file(made, context->certificate) != 1)
         return refuse_file("certificate", context->certificate, ret_error);
     if (SSL_CTX_use_PrivateKey_file(made, context->key, SSL_FILETYPE_PEM) == 1)
@@ -77,6 +104,8 @@ static bool
 load_trust(const kw_tls_context *context, SSL_CTX *made, kw_error *ret_error)
 {
     if (context->ca[0]) {
+        if (!check_file("ca", context->ca, ret_error))
+            return false;
         if (SSL_CTX_load_verify_file(made, context->ca) != 1)
             return refuse_file("ca", context->ca, ret_error);
     } else if (SSL_CTX_set_default_verify_paths(made) != 1) {

@@ -2,10 +2,10 @@
  * them. */
 #include "verb/splits.h"
 
+#include "config/file.h"
 #include "rule/splits.h"
 
 #include <glib.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define FILE_BYTES_MAX (16 * 1024 * 1024)
@@ -155,21 +155,9 @@ kw_splits_file(const kw_call *call, const kw_create_request *request, const kw_p
 char *
 kw_splits_read_file(const char *file, size_t *ret_size, kw_error *ret_error)
 {
-    FILE *stream = fopen(file, "re");
-    if (!stream) {
-        kw_error_set(ret_error, KW_INVALID, "split file %s: %s", file, g_strerror(errno));
-        return NULL;
-    }
-    char *text = g_malloc(FILE_BYTES_MAX + 1);
-    size_t size = fread(text, 1, FILE_BYTES_MAX + 1, stream);
-    bool failed = ferror(stream);
-    fclose(stream);
-    if (failed || size > FILE_BYTES_MAX) {
-        kw_error_set(ret_error, KW_INVALID, "split file %s: %s", file,
-                     failed ? "cannot be read" : "is larger than 16 MiB");
-        g_free(text);
-        return NULL;
-    }
-    *ret_size = size;
+    char why[KW_FILE_WHY_MAX];
+    char *text = kw_file_read(file, FILE_BYTES_MAX, ret_size, why);
+    if (!text)
+        kw_error_set(ret_error, KW_INVALID, "split file %s: %s", file, why);
     return text;
 }

@@ -1,5 +1,8 @@
 #include "store/embedded/folder.h"
 
+#include "base/log.h"
+#include "config/file.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -8,9 +11,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define FORMAT_LINE "keyway embedded store, format 1\n"
+#define FORMAT_BYTES_MAX 4096
 
 static bool
 cannot(const char *path, const char *what, kw_error *ret_error)
@@ -22,9 +27,18 @@ static bool
 lock_folder(const char *path, int *ret_lock, kw_error *ret_error)
 {
     g_autofree char *name = g_build_filename(path, "lock", NULL);
-    int lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int lock = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    struct stat facts;
+    if (lock < 0 && errno == ELOOP)
+        return kw_error_set(ret_error, KW_UNAVAILABLE,
+                            "folder %s: its lock is a symbolic link; keywayd never makes one: remove it",
+                            path);
     if (lock < 0)
         return cannot(path, "open its lock", ret_error);
+    if (fstat(lock, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+        close(lock);
+        return kw_error_set(ret_error, KW_UNAVAILABLE, "folder %s: its lock is not a file: remove it", path);
+    }
     char holder[32] = "";
     if (flock(lock, LOCK_EX | LOCK_NB) < 0) {
         ssize_t size = pread(lock, holder, sizeof holder - 1, 0);
@@ -90,7 +104,8 @@ static bool
 write_format(const char *path, const char *name, kw_error *ret_error)
 {
     g_autofree char *fresh = g_strconcat(path, "/.format.new", NULL);
-    int file = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    unlink(fresh);
+    int file = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0)
         return cannot(path, "write into it", ret_error);
     bool good = write_synced(file, FORMAT_LINE) && rename(fresh, name) == 0;
@@ -104,18 +119,29 @@ static bool
 check_format(const char *path, kw_error *ret_error)
 {
     g_autofree char *name = g_build_filename(path, "format", NULL);
-    g_autofree char *text = NULL;
-    g_autoptr(GError) failed = NULL;
-    if (g_file_get_contents(name, &text, NULL, &failed)) {
+    char why[KW_FILE_WHY_MAX];
+    size_t size;
+    g_autofree char *text = kw_file_read(name, FORMAT_BYTES_MAX, &size, why);
+    if (text) {
         if (strcmp(text, FORMAT_LINE) == 0)
             return true;
         g_strdelimit(text, "\n", '\0');
         return kw_error_set(ret_error, KW_CORRUPT, "folder %s says \"%.60s\", this version reads \"%.*s\"",
                             path, text, (int)strlen(FORMAT_LINE) - 1, FORMAT_LINE);
     }
-    if (!g_error_matches(failed, G_FILE_ERROR, G_FILE_ERROR_NOENT))
-        return kw_error_set(ret_error, KW_UNAVAILABLE, "folder %s: %s", path, failed->message);
+    if (g_file_test(name, G_FILE_TEST_EXISTS | G_FILE_TEST_IS_SYMLINK))
+        return kw_error_set(ret_error, KW_UNAVAILABLE, "folder %s: file format: %s", path, why);
     return check_empty(path, ret_error) && write_format(path, name, ret_error);
+}
+
+/* Whoever can write there can replace every file, the cursor key among them. */
+static void
+warn_of_others(const char *path)
+{
+    unsigned permissions = kw_file_permissions(path);
+    if (permissions & 0027)
+        kw_log(KW_LOG_WARN, "embedded", "other users can use the data folder",
+               "folder=%s permissions=%04o hint=\"chmod 700 %s\"", path, permissions, path);
 }
 
 bool
@@ -130,6 +156,7 @@ kw_folder_claim(const char *path, int *ret_lock, kw_error *ret_error)
         close(lock);
         return false;
     }
+    warn_of_others(path);
     *ret_lock = lock;
     return true;
 }

@@ -1,5 +1,5 @@
-/* Sizes from outside must not wrap where size_t has 32 bits. Built with -m32, so only from the sources that need no
- * library: see run.sh.
+/* Sizes from outside must not wrap where size_t has 32 bits. Built with -m32, so only from the sources that
+ * need no library: see run.sh.
  *
  * A string field that claims 2^32 - 1 bytes: its head of 7 bytes and its length together wrap to 6.
  */
@@ -33,8 +33,8 @@ main(void)
     kw_fault fault;
     int failed = 0;
     for (uint32_t length = UINT32_MAX; length >= UINT32_MAX - 8; length--)
-        failed |= report("a negative length is refused", skip_string(length, &fault) == KW_WIRE_BROKEN &&
-                                                             fault.kind == KW_FAULT_NEGATIVE);
+        failed |= report("a negative length is refused",
+                         skip_string(length, &fault) == KW_WIRE_BROKEN && fault.kind == KW_FAULT_NEGATIVE);
     failed |= report("a length beyond the message is refused",
                      skip_string(INT32_MAX, &fault) == KW_WIRE_BROKEN && fault.kind == KW_FAULT_LENGTH);
     failed |= report("a string within the message is passed", skip_string(8, &fault) == KW_WIRE_MESSAGE);

@@ -1,0 +1,100 @@
+/* Opened without waiting for a writer, judged by what was opened, then read. */
+#include "config/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool
+fail(char why[KW_FILE_WHY_MAX], const char *reason)
+{
+    g_strlcpy(why, reason, KW_FILE_WHY_MAX);
+    return false;
+}
+
+static bool
+fail_size(char why[KW_FILE_WHY_MAX], size_t bytes_max)
+{
+    g_snprintf(why, KW_FILE_WHY_MAX, "is longer than %zu bytes", bytes_max);
+    return false;
+}
+
+/* The descriptor of a regular file of at most so many bytes; -1: ret_why says why. */
+static int
+open_regular(const char *path, size_t bytes_max, char ret_why[KW_FILE_WHY_MAX])
+{
+    struct stat facts;
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (file < 0) {
+        fail(ret_why, g_strerror(errno));
+        return -1;
+    }
+    bool good = true;
+    if (fstat(file, &facts) != 0)
+        good = fail(ret_why, g_strerror(errno));
+    else if (!S_ISREG(facts.st_mode))
+        good = fail(ret_why, "is not a regular file, but a FIFO, a device, a folder or a socket");
+    else if (facts.st_size < 0 || (uint64_t)facts.st_size > bytes_max)
+        good = fail_size(ret_why, bytes_max);
+    if (good)
+        return file;
+    close(file);
+    return -1;
+}
+
+/* Files below /proc say a size of 0, so that the end decides. Of the buffer a byte is left. */
+static bool
+read_all(int file, char *to, size_t bytes_max, size_t *ret_size, char ret_why[KW_FILE_WHY_MAX])
+{
+    size_t size = 0;
+    while (size <= bytes_max) {
+        ssize_t got = read(file, to + size, bytes_max + 1 - size);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return fail(ret_why, g_strerror(errno));
+        if (got == 0) {
+            *ret_size = size;
+            return true;
+        }
+        size += (size_t)got;
+    }
+    return fail_size(ret_why, bytes_max);
+}
+
+char *
+kw_file_read(const char *path, size_t bytes_max, size_t *ret_size, char ret_why[KW_FILE_WHY_MAX])
+{
+    int file = open_regular(path, bytes_max, ret_why);
+    if (file < 0)
+        return NULL;
+    char *text = g_malloc(bytes_max + 2);
+    bool good = read_all(file, text, bytes_max, ret_size, ret_why);
+    close(file);
+    if (!good) {
+        g_free(text);
+        return NULL;
+    }
+    text[*ret_size] = '\0';
+    return g_realloc(text, *ret_size + 1);
+}
+
+bool
+kw_file_is_readable(const char *path, size_t bytes_max, char ret_why[KW_FILE_WHY_MAX])
+{
+    int file = open_regular(path, bytes_max, ret_why);
+    if (file >= 0)
+        close(file);
+    return file >= 0;
+}
+
+unsigned
+kw_file_permissions(const char *path)
+{
+    struct stat facts;
+    return stat(path, &facts) == 0 ? facts.st_mode & 0777 : 0;
+}
