@@ -42,7 +42,8 @@ static const kw_setting listener_tls_settings[] = {
 
 static const kw_section listener_tls_section = {
     .title = "TLS",
-    .about = "TLS towards callers. Files are read again at reload.",
+    .about = "TLS towards callers: 1.3, and 1.2 with ECDHE and AES-GCM or ChaCha20. Files are read again at "
+             "reload.",
     .settings = listener_tls_settings,
     .size = sizeof(kw_model_tls),
     .mark_offset = offsetof(kw_model_tls, mark),

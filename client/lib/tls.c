@@ -12,6 +12,9 @@
 #include <openssl/x509v3.h>
 #include <sys/socket.h>
 
+/* Of TLS 1.2, as the gateway has it: no CBC, forward secrecy. */
+#define SUITES "ECDHE+AESGCM:ECDHE+CHACHA20"
+
 struct kw_tls {
     SSL_CTX *context;
     SSL *ssl;
@@ -148,7 +151,7 @@ kw_tls_new(int socket, const char *host, const kw_client_options *options, GErro
 
     tls->socket = socket;
     tls->context = SSL_CTX_new(TLS_client_method());
-    if (tls->context == NULL)
+    if (tls->context == NULL || SSL_CTX_set_cipher_list(tls->context, SUITES) != 1)
         g_error("OpenSSL cannot make a TLS context: %s", openssl_reason());
     SSL_CTX_set_min_proto_version(tls->context, TLS1_2_VERSION);
     SSL_CTX_set_verify(tls->context, SSL_VERIFY_PEER, NULL);
