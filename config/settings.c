@@ -286,7 +286,8 @@ static const kw_setting cursor_settings[] = {
      .least = SECOND,
      .most = 30 * DAY,
      .fallback = "1h",
-     .about = "A cursor is refused when it is older."},
+     .about = "A cursor is refused when it is older; a shorter expiry holds for cursors that were given "
+              "before, too."},
     {.name = NULL},
 };
 

@@ -1,6 +1,6 @@
 /* The form of a cursor, numbers big-endian, byte strings with a 4-byte length in front:
  *
- *   version (1)  expires (8)  layout (4)  remaining (8)  page rows (4)  page bytes (4)
+ *   version (1)  made (8)  layout (4)  remaining (8)  page rows (4)  page bytes (4)
  *   started (1; 2: at its group's head)  group (4)  range (4)
  *   suffix  table  path  fingerprint  caller  columns  question  filter        each: length, bytes
  *   HMAC-SHA256 of "keyway cursor" and everything before (32)
@@ -15,7 +15,7 @@
 #include <openssl/params.h>
 #include <stdatomic.h>
 
-#define VERSION 2
+#define VERSION 2 /* version 1 held the time of its end, and positions in plans of another order */
 #define FIXED_SIZE 38
 #define MAC_SIZE 32
 #define KEY_MIN 16
@@ -101,7 +101,7 @@ kw_cursor_seal(const kw_keyring *keyring, const kw_cursor *cursor, kw_buffer *ou
     size_t begin = out->size;
     uint8_t *fixed = kw_buffer_reserve(out, FIXED_SIZE);
     fixed[0] = VERSION;
-    kw_be64_store(fixed + 1, (uint64_t)cursor->expires_ms);
+    kw_be64_store(fixed + 1, (uint64_t)cursor->made_ms);
     kw_be32_store(fixed + 9, cursor->layout);
     kw_be64_store(fixed + 13, cursor->remaining);
     kw_be32_store(fixed + 21, cursor->page_rows);
@@ -144,7 +144,7 @@ parse(kw_bytes body, kw_cursor *cursor)
     if (body.size < FIXED_SIZE || body.data[29] > 2)
         return false;
     const uint8_t *fixed = body.data;
-    cursor->expires_ms = (int64_t)kw_be64_load(fixed + 1);
+    cursor->made_ms = (int64_t)kw_be64_load(fixed + 1);
     cursor->layout = kw_be32_load(fixed + 9);
     cursor->remaining = kw_be64_load(fixed + 13);
     cursor->page_rows = kw_be32_load(fixed + 21);
@@ -174,8 +174,8 @@ is_signed(const kw_keyring *keyring, kw_bytes body, const uint8_t *mac)
 }
 
 bool
-kw_cursor_open(const kw_keyring *keyring, kw_bytes sealed, int64_t now_ms, kw_cursor *ret_cursor,
-               kw_error *ret_error)
+kw_cursor_open(const kw_keyring *keyring, kw_bytes sealed, int64_t now_ms, int64_t expiry_ms,
+               kw_cursor *ret_cursor, kw_error *ret_error)
 {
     bool possible = sealed.size > MAC_SIZE;
     kw_bytes body = kw_bytes_of(sealed.data, possible ? sealed.size - MAC_SIZE : 0);
@@ -188,7 +188,7 @@ kw_cursor_open(const kw_keyring *keyring, kw_bytes sealed, int64_t now_ms, kw_cu
     kw_cursor cursor;
     if (!parse(body, &cursor))
         return kw_error_set(ret_error, KW_INVALID, "cursor is damaged");
-    if (cursor.expires_ms <= now_ms)
+    if (cursor.made_ms <= now_ms - expiry_ms)
         return kw_error_set(ret_error, KW_INVALID, "cursor expired; start the scan again");
     *ret_cursor = cursor;
     return true;

@@ -1,8 +1,8 @@
 /* Cursors: signed tokens with which any gateway that shares the keys continues a scan.
  *
- * Holds version, table, path, layout number and fingerprint (first 8 bytes), caller, expiry, the question,
- * columns, filter, rows still wanted, page sizes and the position, with an HMAC-SHA256 over all of it.
- * Nothing is kept on the server. Size does not depend on the number of buckets.
+ * Holds version, table, path, layout number and fingerprint (first 8 bytes), caller, when it was made, the
+ * question, columns, filter, rows still wanted, page sizes and the position, with an HMAC-SHA256 over all of
+ * it. Nothing is kept on the server. Size does not depend on the number of buckets.
  */
 #pragma once
 
@@ -23,7 +23,7 @@ typedef struct kw_cursor {
     uint32_t layout;
     kw_bytes fingerprint; /* first 8 bytes of the layout's SHA-256 (as bytes) */
     kw_bytes caller;      /* identity; empty: anonymous */
-    int64_t expires_ms;   /* wall clock */
+    int64_t made_ms;      /* wall clock */
     kw_bytes question;    /* kw_question_encode */
     kw_bytes columns;     /* names of fields, each behind a 2-byte length; empty: all */
     kw_bytes filter;
@@ -35,7 +35,8 @@ typedef struct kw_cursor {
 
 void kw_cursor_seal(const kw_keyring *keyring, const kw_cursor *cursor, kw_buffer *out);
 
-/* Slices of `sealed`. INVALID: "cursor was changed or made with another key", "cursor expired". The checks
- * against caller, table and layout are the verb's. */
-bool kw_cursor_open(const kw_keyring *keyring, kw_bytes sealed, int64_t now_ms, kw_cursor *ret_cursor,
-                    kw_error *ret_error);
+/* Slices of `sealed`. INVALID: "cursor was changed or made with another key", "cursor expired". How long a
+ * cursor lives is decided here, not when it is made, so that a shorter expiry holds for those that are out
+ * already. The checks against caller, table and layout are the verb's. */
+bool kw_cursor_open(const kw_keyring *keyring, kw_bytes sealed, int64_t now_ms, int64_t expiry_ms,
+                    kw_cursor *ret_cursor, kw_error *ret_error);

@@ -57,8 +57,9 @@ subject_of_nextPage(const kw_exchange *exchange)
     const kw_api_Data_nextPage_args *args = exchange->args;
     kw_cursor cursor;
     kw_error ignored;
-    bool opened = args->has_cursor &&
-                  kw_cursor_open(exchange->call.keyring, args->cursor, kw_clock_wall_ms(), &cursor, &ignored);
+    bool opened =
+        args->has_cursor && kw_cursor_open(exchange->call.keyring, args->cursor, kw_clock_wall_ms(),
+                                           kw_exchange_model(exchange)->cursor.expiry_ms, &cursor, &ignored);
     return (kw_subject){opened ? cursor.table : KW_BYTES_NONE, deadline_of_options(args->options)};
 }
 

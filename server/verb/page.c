@@ -80,13 +80,12 @@ kw_page_cursor(kw_call *call, const kw_scan_request *request, const kw_plan *pla
         asked.window = plan->rest;
     kw_question_encode(&asked, &question);
     encode_picks(request, &columns);
-    int64_t expiry_ms = kw_policy_model(call->policy)->cursor.expiry_ms;
     kw_cursor cursor = {.table = kw_bytes_of_text(request->question.table->name),
                         .path = kw_bytes_of_text(plan->path->name),
                         .layout = kw_layout_number(plan->layout),
                         .fingerprint = short_fingerprint(plan->layout, call->arena),
                         .caller = call->identity,
-                        .expires_ms = kw_clock_wall_ms() + expiry_ms,
+                        .made_ms = kw_clock_wall_ms(),
                         .question = kw_buffer_bytes(&question),
                         .columns = kw_buffer_bytes(&columns),
                         .filter = request->filter,
@@ -167,7 +166,8 @@ kw_page_open_cursor(kw_call *call, kw_bytes sealed, kw_scan_request *ret_request
     kw_cursor cursor;
     const kw_table *table = NULL;
     int path = 0;
-    if (!kw_cursor_open(call->keyring, sealed, kw_clock_wall_ms(), &cursor, ret_error))
+    int64_t expiry_ms = kw_policy_model(call->policy)->cursor.expiry_ms;
+    if (!kw_cursor_open(call->keyring, sealed, kw_clock_wall_ms(), expiry_ms, &cursor, ret_error))
         return false;
     if (!kw_bytes_equal(cursor.caller, call->identity))
         return kw_error_set(ret_error, KW_INVALID, "cursor was given to another caller");

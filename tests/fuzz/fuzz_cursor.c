@@ -116,7 +116,7 @@ open_sealed(kw_bytes sealed)
 {
     kw_cursor cursor;
     kw_error error;
-    if (!kw_cursor_open(keyring(), sealed, 0, &cursor, &error)) {
+    if (!kw_cursor_open(keyring(), sealed, 0, INT64_MAX, &cursor, &error)) {
         g_assert(error.code == KW_INVALID);
         return false;
     }

@@ -11,7 +11,7 @@ static const kw_cursor example = {
     .layout = 3,
     .fingerprint = KW_BYTES_LITERAL("12345678"),
     .caller = KW_BYTES_LITERAL("CN=shop"),
-    .expires_ms = 5000,
+    .made_ms = 5000,
     .question = KW_BYTES_LITERAL("question\0with a zero"),
     .columns = KW_BYTES_LITERAL("\0\x04"
                                 "city"),
@@ -46,7 +46,7 @@ test_round_trip(void)
     kw_cursor got;
     kw_error error;
     g_assert_true(
-        kw_cursor_open(keyring, kw_bytes_skip(kw_buffer_bytes(&sealed), before), 4999, &got, &error));
+        kw_cursor_open(keyring, kw_bytes_skip(kw_buffer_bytes(&sealed), before), 5999, 1000, &got, &error));
     assert_bytes(got.table, example.table);
     assert_bytes(got.path, example.path);
     assert_bytes(got.fingerprint, example.fingerprint);
@@ -56,7 +56,7 @@ test_round_trip(void)
     assert_bytes(got.filter, example.filter);
     assert_bytes(got.position.suffix, example.position.suffix);
     g_assert_cmpuint(got.layout, ==, 3);
-    g_assert_cmpint(got.expires_ms, ==, 5000);
+    g_assert_cmpint(got.made_ms, ==, 5000);
     g_assert_cmpuint(got.remaining, ==, example.remaining);
     g_assert_cmpuint(got.page_rows, ==, 100);
     g_assert_cmpuint(got.page_bytes, ==, 1 << 20);
@@ -72,7 +72,7 @@ assert_refused(const kw_keyring *keyring, kw_bytes sealed, int64_t now_ms, const
 {
     kw_cursor got;
     kw_error error;
-    g_assert_false(kw_cursor_open(keyring, sealed, now_ms, &got, &error));
+    g_assert_false(kw_cursor_open(keyring, sealed, now_ms, 1000, &got, &error));
     g_assert_cmpint(error.code, ==, KW_INVALID);
     g_assert_nonnull(strstr(error.text, text));
 }
@@ -107,12 +107,12 @@ test_keys_and_expiry(void)
     kw_cursor got;
     kw_error error;
     kw_cursor_seal(old, &example, &sealed);
-    g_assert_true(kw_cursor_open(both, kw_buffer_bytes(&sealed), 0, &got, &error));
+    g_assert_true(kw_cursor_open(both, kw_buffer_bytes(&sealed), 0, 1000, &got, &error));
     assert_refused(new, kw_buffer_bytes(&sealed), 0, "made with another key");
-    assert_refused(old, kw_buffer_bytes(&sealed), 5000, "cursor expired");
+    assert_refused(old, kw_buffer_bytes(&sealed), 6000, "cursor expired");
     sealed.size = 0;
     kw_cursor_seal(both, &example, &sealed); /* the first key signs */
-    g_assert_true(kw_cursor_open(new, kw_buffer_bytes(&sealed), 0, &got, &error));
+    g_assert_true(kw_cursor_open(new, kw_buffer_bytes(&sealed), 0, 1000, &got, &error));
     kw_buffer_clear(&sealed);
     kw_keyring *again = kw_keyring_ref(new);
     kw_keyring_unref(new);
