@@ -5,6 +5,7 @@
  */
 #include "cli/advise.h"
 
+#include "cli/file.h"
 #include "cli/private.h"
 #include "cli/source.h"
 #include "cli/text.h"
@@ -80,19 +81,14 @@ read_policies(char *const *paths, GError **error)
 
     g_array_set_clear_func(candidates, candidate_clear);
     for (char *const *path = paths; *path != NULL; path++) {
+        char *text = kw_file_text(*path, KW_FILE_POLICY_MAX, error);
         kw_candidate candidate = {0};
-        gsize size = 0;
-        char *text = NULL;
 
-        if (!g_file_get_contents(*path, &text, &size, error))
+        if (text == NULL)
             return NULL;
         candidate.name = name_of(*path, paths);
         candidate.text = text;
         g_array_append_val(candidates, candidate);
-        if (g_utf8_validate(text, (gssize)size, NULL))
-            continue;
-        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "%s: it is not text in UTF-8", *path);
-        return NULL;
     }
     return g_steal_pointer(&candidates);
 }

@@ -1,9 +1,9 @@
 /* Questions out of a file: one a line, as JSON or as the words of a command. */
 #include "cli/advise.h"
+#include "cli/file.h"
 #include "cli/json_text.h"
 #include "cli/question.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -291,33 +291,10 @@ kw_advise_questions_parse(const char *text, const char *path, const kw_table_inf
     return g_steal_pointer(&questions);
 }
 
-/* g_file_get_contents does not read pipes to their end in bounded memory; questions are short. */
-static char *
-read_file(const char *path, GError **error)
-{
-    FILE *file = g_str_equal(path, "-") ? stdin : fopen(path, "re");
-    g_autofree char *text = g_malloc(FILE_BYTES_MAX + 1);
-    gsize size;
-
-    if (file == NULL) {
-        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "%s: %s", path, g_strerror(errno));
-        return NULL;
-    }
-    size = fread(text, 1, FILE_BYTES_MAX, file);
-    text[size] = '\0';
-    if (file != stdin)
-        fclose(file);
-    if (size < FILE_BYTES_MAX && g_utf8_validate(text, (gssize)size, NULL))
-        return g_steal_pointer(&text);
-    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "%s: %s", path,
-                size < FILE_BYTES_MAX ? "it is not text in UTF-8" : "it is larger than 4 MiB");
-    return NULL;
-}
-
 GPtrArray *
 kw_advise_questions_read(const char *path, const kw_table_info *table, GError **error)
 {
-    g_autofree char *text = read_file(path, error);
+    g_autofree char *text = kw_file_text(path, FILE_BYTES_MAX, error);
 
     return text == NULL ? NULL : kw_advise_questions_parse(text, path, table, error);
 }

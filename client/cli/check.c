@@ -4,6 +4,7 @@
  * itself: it needs nothing to run, and it tells warnings, too.
  */
 #include "cli/cli.h"
+#include "cli/file.h"
 #include "cli/private.h"
 
 #include <stdio.h>
@@ -13,13 +14,10 @@
 static int
 check_file(kw_cli *cli, const char *path, int *ret_exit)
 {
-    g_autofree char *text = NULL;
-    g_autoptr(GPtrArray) problems = NULL;
     GError *error = NULL;
-    gsize size = 0;
+    g_autofree char *text = kw_file_text(path, KW_FILE_POLICY_MAX, &error);
+    g_autoptr(GPtrArray) problems = NULL;
 
-    if (g_file_get_contents(path, &text, &size, &error) && !g_utf8_validate(text, (gssize)size, NULL))
-        g_set_error(&error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "it is not text in UTF-8");
     if (error == NULL)
         problems = kw_client_check(cli->client, text, &error);
     if (error != NULL) {

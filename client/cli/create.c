@@ -1,5 +1,6 @@
 /* keyway create: makes a table's store tables, with column families and splits. */
 #include "cli/cli.h"
+#include "cli/file.h"
 #include "cli/output.h"
 #include "cli/source.h"
 #include "cli/text.h"
@@ -7,6 +8,8 @@
 
 #include <stdio.h>
 #include <string.h>
+
+#define SPLITS_BYTES_MAX ((gsize)16 << 20)
 
 #define SAMPLE_RECORDS_MAX 10000
 
@@ -195,7 +198,8 @@ fill_splits(create_words *words, const kw_table_info *table, kw_create_options *
     if (words->splits != NULL)
         words->split_keys = parse_keys(words->splits, ",");
     if (words->splits_file != NULL) {
-        if (!g_file_get_contents(words->splits_file, &text, NULL, error))
+        text = kw_file_text(words->splits_file, SPLITS_BYTES_MAX, error);
+        if (text == NULL)
             return false;
         words->split_keys = parse_keys(text, "\r\n");
     }

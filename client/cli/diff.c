@@ -3,6 +3,7 @@
  * The gateway compares: one of our own, without a store, unless --gateway names one. Nothing is written.
  */
 #include "cli/cli.h"
+#include "cli/file.h"
 #include "cli/private.h"
 #include "cli/source.h"
 
@@ -25,20 +26,6 @@ diff_words_clear(diff_words *words)
     g_free(words->format);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(diff_words, diff_words_clear)
-
-static char *
-read_policy(const char *path, GError **error)
-{
-    g_autofree char *text = NULL;
-    gsize size = 0;
-
-    if (!g_file_get_contents(path, &text, &size, error))
-        return NULL;
-    if (g_utf8_validate(text, (gssize)size, NULL))
-        return g_steal_pointer(&text);
-    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "%s: it is not text in UTF-8", path);
-    return NULL;
-}
 
 /* The table of the old policy that the sample is of. */
 static const kw_table_info *
@@ -144,7 +131,7 @@ kw_command_policy_diff(kw_cli *cli, int argc, char **argv)
                       "that get other ranges, and the share of keys that moves. Needs no running gateway.",
                       entries, NULL, 2, 2, &argc, &argv, &code))
         return code;
-    old_text = read_policy(argv[1], &error);
-    new_text = old_text == NULL ? NULL : read_policy(argv[2], &error);
+    old_text = kw_file_text(argv[1], KW_FILE_POLICY_MAX, &error);
+    new_text = old_text == NULL ? NULL : kw_file_text(argv[2], KW_FILE_POLICY_MAX, &error);
     return new_text == NULL ? kw_cli_fail(error, "policy diff") : compare(cli, &words, old_text, new_text);
 }

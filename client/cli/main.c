@@ -1,5 +1,6 @@
 /* keyway: records in and out of a Keyway gateway from the command line. */
 #include "cli/cli.h"
+#include "cli/terminal.h"
 #include "cli/text.h"
 
 #include <locale.h>
@@ -98,6 +99,7 @@ main(int argc, char **argv)
 
     setlocale(LC_ALL, "");
     g_set_prgname("keyway");
+    kw_terminal_guard();
     signal(SIGPIPE, SIG_DFL);
     if (parse_global(&cli, &argc, &argv, &code))
         code = run(&cli, argc, argv);

@@ -1,6 +1,8 @@
 /* Drawn ten times a second at most. */
 #include "cli/progress.h"
 
+#include "cli/terminal.h"
+
 #include <stdio.h>
 #include <unistd.h>
 
@@ -32,18 +34,19 @@ kw_progress_show(kw_progress *progress, guint64 position, guint64 size, guint64 
         return;
     progress->next_us = g_get_monotonic_time() + INTERVAL_US;
     if (size == 0) {
-        fprintf(stderr, "\r%s  %" G_GUINT64_FORMAT " records  %.0f/s \033[K", progress->name, records, rate);
+        fprintf(kw_terminal_bare_error(), "\r%s  %" G_GUINT64_FORMAT " records  %.0f/s \033[K",
+                progress->name, records, rate);
         return;
     }
     for (int i = 0; i < BAR_WIDTH; i++)
         bar[i] = (guint64)i * size < position * BAR_WIDTH ? '=' : ' ';
-    fprintf(stderr, "\r%s  [%s] %3.0f%%  %" G_GUINT64_FORMAT " records  %.0f/s \033[K", progress->name, bar,
-            100.0 * (double)position / (double)size, records, rate);
+    fprintf(kw_terminal_bare_error(), "\r%s  [%s] %3.0f%%  %" G_GUINT64_FORMAT " records  %.0f/s \033[K",
+            progress->name, bar, 100.0 * (double)position / (double)size, records, rate);
 }
 
 void
 kw_progress_end(kw_progress *progress)
 {
     if (progress->shown)
-        fputs("\r\033[K", stderr);
+        fputs("\r\033[K", kw_terminal_bare_error());
 }

@@ -16,24 +16,46 @@ kw_source_item_clear(kw_source_item *item)
     g_clear_pointer(&item->json, g_free);
 }
 
+static void
+add_byte(kw_source *source, char byte)
+{
+    if (source->length + 1 >= source->room) {
+        source->room = MAX(2 * source->room, 256);
+        source->line = g_realloc(source->line, source->room);
+    }
+    source->line[source->length++] = byte;
+    source->line[source->length] = '\0';
+}
+
+/* As getline does it, but for lines that are too long: it reads a byte too many of them and stops. False at
+ * the end.
+ */
+static bool
+read_line(kw_source *source)
+{
+    int byte = EOF;
+
+    source->length = 0;
+    while (source->length <= KW_SOURCE_LINE_MAX && byte != '\n' &&
+           (byte = getc_unlocked(source->file)) != EOF)
+        add_byte(source, (char)byte);
+    return source->length > 0;
+}
+
 bool
 kw_source_line(kw_source *source, GError **error)
 {
-    ssize_t got;
-
     if (source->pending) {
         source->pending = false;
         return true;
     }
     errno = 0;
-    got = getline(&source->line, &source->room, source->file);
-    if (got < 0) {
+    if (!read_line(source)) {
         if (ferror(source->file))
             g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno), "%s: %s", source->path,
                         g_strerror(errno));
         return false;
     }
-    source->length = (gsize)got;
     source->position += source->length;
     source->number++;
     if (source->length <= KW_SOURCE_LINE_MAX)
@@ -141,7 +163,7 @@ kw_source_close(kw_source *source)
     if (source->file != NULL && source->file != stdin)
         fclose(source->file);
     g_clear_pointer(&source->csv, kw_csv_reader_free);
-    free(source->line);
+    g_free(source->line);
     g_free(source);
 }
 

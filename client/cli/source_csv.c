@@ -60,12 +60,23 @@ broken(kw_csv_reader *reader, const kw_source *source, GError **error)
     return false;
 }
 
+/* Most likely a quote is never closed. */
+static bool
+too_long(const kw_source *source, guint64 line, GError **error)
+{
+    g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
+                "%s, line %" G_GUINT64_FORMAT ": a record that begins here is longer than %d bytes",
+                source->path, line, KW_SOURCE_LINE_MAX);
+    return false;
+}
+
 /* Cells of the next row, and the line that it begins in. False at the end or on an error. */
 static bool
 read_row(kw_csv_reader *reader, kw_source *source, guint64 *ret_line, GError **error)
 {
     g_autoptr(GError) failure = NULL;
 
+    gsize size = 0;
     bool begun = false;
 
     g_ptr_array_set_size(reader->cells, 0);
@@ -76,6 +87,9 @@ read_row(kw_csv_reader *reader, kw_source *source, guint64 *ret_line, GError **e
         if (!begun)
             *ret_line = source->number;
         begun = true;
+        size += source->length;
+        if (size > KW_SOURCE_LINE_MAX)
+            return too_long(source, *ret_line, error);
         if (csv_parse(&reader->parser, source->line, source->length, cell_done, row_done, reader) !=
             source->length)
             return broken(reader, source, error);

@@ -9,7 +9,7 @@ struct kw_source {
     FILE *file;
     const char *path;
     const kw_table_info *table;
-    char *line;       /* of getline */
+    char *line;       /* with its end, and a NUL behind it */
     gsize room;       /* of line */
     gsize length;     /* of line */
     bool pending;     /* the line was read to look at it, and is still to come */

@@ -137,17 +137,17 @@ kw_text_append_json(GString *to, const char *text)
     g_autofree char *valid = g_utf8_make_valid(text, -1);
 
     g_string_append_c(to, '"');
-    for (const char *at = valid; *at != '\0'; at++) {
-        guint8 byte = (guint8)*at;
+    for (const char *at = valid; *at != '\0'; at = g_utf8_next_char(at)) {
+        gunichar character = g_utf8_get_char(at);
 
-        if (byte == '"' || byte == '\\')
-            g_string_append_printf(to, "\\%c", *at);
-        else if (byte == '\n')
+        if (character == '"' || character == '\\')
+            g_string_append_printf(to, "\\%c", (char)character);
+        else if (character == '\n')
             g_string_append(to, "\\n");
-        else if (byte < 0x20 || byte == 0x7f)
-            g_string_append_printf(to, "\\u%04x", byte);
+        else if (character < 0x20 || (character >= 0x7f && character < 0xa0))
+            g_string_append_printf(to, "\\u%04x", character);
         else
-            g_string_append_c(to, *at);
+            g_string_append_unichar(to, character);
     }
     g_string_append_c(to, '"');
 }

@@ -11,9 +11,12 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 /* Of TLS 1.2, as the gateway has it: no CBC, forward secrecy. */
 #define SUITES "ECDHE+AESGCM:ECDHE+CHACHA20"
+
+#define FILE_BYTES_MAX (16 << 20)
 
 struct kw_tls {
     SSL_CTX *context;
@@ -81,12 +84,29 @@ openssl_reason(void)
     return reason == NULL ? "no reason given" : reason;
 }
 
+/* OpenSSL reads a device without an end for ever. Pipes are the caller's business. */
+static bool
+check_file(const char *path, GError **error)
+{
+    struct stat facts;
+
+    if (stat(path, &facts) != 0 || (!S_ISCHR(facts.st_mode) && !S_ISBLK(facts.st_mode) &&
+                                    (!S_ISREG(facts.st_mode) || facts.st_size <= FILE_BYTES_MAX)))
+        return true; /* what is not there is told by OpenSSL */
+    kw_client_error_set(error, KW_CLIENT_INVALID, "%s: is %s", path,
+                        S_ISREG(facts.st_mode) ? "larger than 16 MiB" : "a device, not a file");
+    return false;
+}
+
 static bool
 load_trust(kw_tls *tls, const kw_client_options *options, GError **error)
 {
-    int ok = options->tls_ca == NULL ? SSL_CTX_set_default_verify_paths(tls->context)
-                                     : SSL_CTX_load_verify_locations(tls->context, options->tls_ca, NULL);
+    int ok;
 
+    if (options->tls_ca != NULL && !check_file(options->tls_ca, error))
+        return false;
+    ok = options->tls_ca == NULL ? SSL_CTX_set_default_verify_paths(tls->context)
+                                 : SSL_CTX_load_verify_locations(tls->context, options->tls_ca, NULL);
     if (ok == 1)
         return true;
     kw_client_error_set(error, KW_CLIENT_INVALID, "%s: cannot read certificates to trust: %s",
@@ -101,6 +121,8 @@ load_identity(kw_tls *tls, const kw_client_options *options, GError **error)
 
     if (options->tls_certificate == NULL)
         return true;
+    if (!check_file(options->tls_certificate, error) || !check_file(key, error))
+        return false;
     if (SSL_CTX_use_certificate_chain_file(tls->context, options->tls_certificate) != 1) {
         kw_client_error_set(error, KW_CLIENT_INVALID, "%s: cannot read the certificate: %s",
                             options->tls_certificate, openssl_reason());

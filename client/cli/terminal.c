@@ -1,0 +1,115 @@
+/* The streams are replaced by ones (fopencookie) that write to the same descriptors by way of `show`. A
+ * character that is cut by the end of a write waits for the rest of it. */
+#include "cli/terminal.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct guard {
+    int descriptor;
+    char cut[6]; /* the beginning of a character */
+    gsize cut_size;
+} guard;
+
+static FILE *bare_error;
+
+static bool
+is_plain(gunichar character)
+{
+    return character == '\n' || character == '\t' || (character >= 0x20 && character < 0x7f) ||
+           character >= 0xa0;
+}
+
+/* Bytes of what stands at `at`, as far as it was shown; 0: the character is not whole yet. */
+static gsize
+show_next(GString *to, const char *at, gsize left)
+{
+    gunichar character = g_utf8_get_char_validated(at, (gssize)left);
+
+    if (character == (gunichar)-2)
+        return 0;
+    if (character == (gunichar)-1) {
+        g_string_append_printf(to, "\\x%02X", (guint8)*at);
+        return 1;
+    }
+    if (is_plain(character))
+        g_string_append_unichar(to, character);
+    else
+        g_string_append_printf(to, "\\x%02X", character);
+    return (gsize)(g_utf8_next_char(at) - at);
+}
+
+static bool
+write_all(int descriptor, const char *text, gsize size)
+{
+    while (size > 0) {
+        ssize_t written = write(descriptor, text, size);
+
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return false;
+        text += written;
+        size -= (gsize)written;
+    }
+    return true;
+}
+
+static ssize_t
+guarded_write(void *cookie, const char *text, size_t size)
+{
+    guard *self = cookie;
+    g_autoptr(GString) all = g_string_new_len(self->cut, (gssize)self->cut_size);
+    g_autoptr(GString) shown = g_string_sized_new(size);
+    gsize at = 0;
+
+    g_string_append_len(all, text, (gssize)size);
+    while (at < all->len) {
+        /* A zero byte ends a text for GLib. */
+        gsize taken = all->str[at] == '\0' ? 1 : show_next(shown, all->str + at, all->len - at);
+
+        if (all->str[at] == '\0')
+            g_string_append(shown, "\\x00");
+        if (taken == 0)
+            break;
+        at += taken;
+    }
+    self->cut_size = all->len - at;
+    memcpy(self->cut, all->str + at, self->cut_size);
+    return write_all(self->descriptor, shown->str, shown->len) ? (ssize_t)size : 0;
+}
+
+static FILE *
+guarded(FILE *stream, guard *self, int buffering)
+{
+    FILE *made;
+
+    self->descriptor = fileno(stream);
+    if (!isatty(self->descriptor))
+        return stream;
+    made = fopencookie(self, "w", (cookie_io_functions_t){.write = guarded_write});
+    if (made == NULL)
+        g_error("no stream for the terminal: %s", g_strerror(errno));
+    setvbuf(made, NULL, buffering, BUFSIZ);
+    return made;
+}
+
+void
+kw_terminal_guard(void)
+{
+    static guard output;
+    static guard errors;
+
+    bare_error = stderr;
+    stdout = guarded(stdout, &output, _IOLBF);
+    stderr = guarded(stderr, &errors, _IONBF);
+}
+
+FILE *
+kw_terminal_bare_error(void)
+{
+    return bare_error == NULL ? stderr : bare_error;
+}
