@@ -2,13 +2,13 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/log_writer.h"
 
 #include <glib.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
-#include <unistd.h>
 
 static _Atomic int least_level = KW_LOG_INFO;
 static _Atomic bool as_json;
@@ -71,6 +71,21 @@ append_escaped(kw_buffer *line, const char *text, bool json)
     }
 }
 
+static void
+append_line(kw_buffer *line, kw_log_level level, const char *room, const char *event, const char *details)
+{
+    char time_text[40];
+    format_time(time_text, sizeof time_text);
+    bool json = atomic_load(&as_json);
+    kw_buffer_printf(line,
+                     json
+                         ? "{\"time\":\"%s\",\"level\":\"%s\",\"room\":\"%s\",\"event\":\"%s\",\"details\":\""
+                         : "time=%s level=%s room=%s event=\"%s\" ",
+                     time_text, level_names[level], room, event);
+    append_escaped(line, details, json);
+    kw_buffer_append_text(line, json ? "\"}\n" : "\n");
+}
+
 void
 kw_log(kw_log_level level, const char *room, const char *event, const char *format, ...)
 {
@@ -80,18 +95,52 @@ kw_log(kw_log_level level, const char *room, const char *event, const char *form
     va_start(arguments, format);
     g_autofree char *details = g_strdup_vprintf(format, arguments);
     va_end(arguments);
-    char time_text[40];
-    format_time(time_text, sizeof time_text);
-    bool json = atomic_load(&as_json);
     kw_buffer line = KW_BUFFER_EMPTY;
-    kw_buffer_printf(&line,
-                     json
-                         ? "{\"time\":\"%s\",\"level\":\"%s\",\"room\":\"%s\",\"event\":\"%s\",\"details\":\""
-                         : "time=%s level=%s room=%s event=\"%s\" ",
-                     time_text, level_names[level], room, event);
-    append_escaped(&line, details, json);
-    kw_buffer_append_text(&line, json ? "\"}\n" : "\n");
-    ssize_t written = write(STDERR_FILENO, line.data, line.size);
-    (void)written; /* nothing sensible is left to do when standard error is gone */
+    append_line(&line, level, room, event, details);
+    kw_log_writer_put(kw_buffer_bytes(&line));
     kw_buffer_clear(&line);
+}
+
+/* --- without waiting ------------------------------------------------------------------------------ */
+
+static void
+describe_lost(uint64_t count, kw_buffer *line)
+{
+    g_autofree char *details = g_strdup_printf("count=%" G_GUINT64_FORMAT, (guint64)count);
+    append_line(line, KW_LOG_WARN, "log", "lines were lost, standard error took no more", details);
+}
+
+static const char *
+glib_field(const GLogField *fields, gsize count, const char *name)
+{
+    for (gsize i = 0; i < count; i++)
+        if (strcmp(fields[i].key, name) == 0 && fields[i].length < 0)
+            return fields[i].value;
+    return "";
+}
+
+/* GLib would wait. What ends the process is left to it. */
+static GLogWriterOutput
+take_from_glib(GLogLevelFlags level, const GLogField *fields, gsize count, gpointer unused)
+{
+    if (level & (G_LOG_LEVEL_ERROR | G_LOG_FLAG_FATAL))
+        return g_log_writer_default(level, fields, count, unused);
+    bool serious = level & (G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING);
+    kw_log(serious ? KW_LOG_ERROR : KW_LOG_DEBUG, "glib",
+           level & G_LOG_LEVEL_CRITICAL ? "CRITICAL **" : "message", "domain=%s reason=\"%s\"",
+           glib_field(fields, count, "GLIB_DOMAIN"), glib_field(fields, count, "MESSAGE"));
+    return G_LOG_WRITER_HANDLED;
+}
+
+void
+kw_log_start(void)
+{
+    g_log_set_writer_func(take_from_glib, NULL, NULL);
+    kw_log_writer_start(describe_lost);
+}
+
+void
+kw_log_stop(uint32_t patience_ms)
+{
+    kw_log_writer_stop(patience_ms);
 }

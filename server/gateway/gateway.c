@@ -20,6 +20,8 @@
 #define TRY_AGAIN_MS 1000
 /* A gateway that lost its registration, and whose policy is not admitted as it is, tries again. */
 #define ADMIT_AGAIN_MS 5000
+/* What the log still has to say at the end may take so long. */
+#define LOG_PATIENCE_MS 1000
 /* Of open files besides those of connections: the store's, logs, libraries. */
 #define FILES_BESIDES 1024
 #define FILES_MAX 1048576
@@ -611,6 +613,7 @@ kw_gateway_run(const kw_gateway_settings *settings, kw_policy *policy)
     kw_gateway gateway = {.settings = *settings, .policy = policy, .started_at_ms = kw_clock_wall_ms()};
     kw_error error = KW_ERROR_NONE;
     kw_mutex_init(&gateway.lock);
+    kw_log_start();
     kw_stores_configure_log(kw_policy_model(policy));
     raise_file_limit(kw_policy_model(policy));
     if (open_all(&gateway, &error)) {
@@ -621,5 +624,6 @@ kw_gateway_run(const kw_gateway_settings *settings, kw_policy *policy)
         gateway.exit_code = KW_EXIT_FAILED;
     }
     close_all(&gateway);
+    kw_log_stop(LOG_PATIENCE_MS);
     return gateway.exit_code;
 }

@@ -5,9 +5,11 @@
 #include "gateway/policy_file.h"
 #include "plan/diff.h"
 
+#include <fcntl.h>
 #include <glib.h>
 #include <locale.h>
 #include <stdio.h>
+#include <unistd.h>
 
 typedef struct options {
     char *config_file;
@@ -150,12 +152,25 @@ run(const options *wanted)
     return wanted->check_file ? check(wanted->check_file) : serve(wanted);
 }
 
+/* A descriptor below 3 that nobody opened would go to the next file, of the store for one, and the log into
+ * that. */
+static void
+open_standard_streams(void)
+{
+    int made = open("/dev/null", O_RDWR);
+    while (made >= 0 && made <= STDERR_FILENO)
+        made = open("/dev/null", O_RDWR);
+    if (made > STDERR_FILENO)
+        close(made);
+}
+
 int
 main(int count, char **arguments)
 {
     options wanted = {0};
     g_autoptr(GError) failed = NULL;
     int code = KW_EXIT_USAGE;
+    open_standard_streams();
     setlocale(LC_CTYPE, "");
     if (read_options(&count, &arguments, &wanted, &failed))
         code = run(&wanted);

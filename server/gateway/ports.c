@@ -1,8 +1,11 @@
 #include "gateway/ports.h"
 
+#include "base/log.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
+#include <poll.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -29,6 +32,17 @@ write_file(const char *file, const char *text, kw_error *ret_error)
     return false;
 }
 
+/* Where standard output takes nothing now, nobody waits for the line. */
+static void
+print_line(const GString *line)
+{
+    struct pollfd asked = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    bool takes = poll(&asked, 1, 0) > 0 && write(STDOUT_FILENO, line->str, line->len) == (ssize_t)line->len;
+    if (!takes)
+        kw_log(KW_LOG_WARN, "gateway", "standard output does not take the line with the ports",
+               "line=\"%.*s\"", (int)line->len - 1, line->str);
+}
+
 bool
 kw_ports_tell(const kw_gateway *gateway, kw_error *ret_error)
 {
@@ -45,7 +59,7 @@ kw_ports_tell(const kw_gateway *gateway, kw_error *ret_error)
         g_string_append_printf(line, "; admin http://%s", text);
         g_string_append_printf(file, "admin=%s\n", text);
     }
-    printf("%s\n", line->str);
-    fflush(stdout);
+    g_string_append_c(line, '\n');
+    print_line(line);
     return !gateway->settings.port_file || write_file(gateway->settings.port_file, file->str, ret_error);
 }
