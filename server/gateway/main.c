@@ -3,6 +3,7 @@
 
 #include "config/reader.h"
 #include "gateway/policy_file.h"
+#include "gateway/repair.h"
 #include "plan/diff.h"
 
 #include <fcntl.h>
@@ -17,6 +18,7 @@ typedef struct options {
     char *diff_file;
     char *other_file; /* what it is compared with */
     char *port_file;
+    gboolean repair;
     gboolean print_schema;
     gboolean reference;
     gboolean version;
@@ -31,6 +33,8 @@ read_options(int *count, char ***arguments, options *wanted, GError **ret_failed
          "FILE"},
         {"diff", 0, 0, G_OPTION_ARG_FILENAME, &wanted->diff_file,
          "Print what the policy that follows, as in --diff OLD NEW, changes, and end", "OLD"},
+        {"repair", 0, 0, G_OPTION_ARG_NONE, &wanted->repair,
+         "Drop what is damaged in the embedded store's write-ahead log, print what went, and end", NULL},
         {"port-file", 0, 0, G_OPTION_ARG_FILENAME, &wanted->port_file,
          "Write the addresses that are listened on", "FILE"},
         {"print-schema", 0, 0, G_OPTION_ARG_NONE, &wanted->print_schema, "Print the JSON Schema of policies",
@@ -149,6 +153,8 @@ run(const options *wanted)
         return print_schema(kw_schema_reference);
     if (wanted->diff_file)
         return diff(wanted->diff_file, wanted->other_file);
+    if (wanted->repair)
+        return kw_repair_run(wanted->config_file);
     return wanted->check_file ? check(wanted->check_file) : serve(wanted);
 }
 

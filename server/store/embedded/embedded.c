@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "store/embedded/folder.h"
 #include "store/embedded/internal.h"
+#include "store/embedded/wal.h"
 
 #include <unistd.h>
 
@@ -64,13 +65,19 @@ open_parts(kw_embedded *store, const kw_model_embedded *settings, kw_error *ret_
     if (!kw_folder_claim(store->path, &store->lock_fd, ret_error))
         return false;
     g_autofree char *rows = g_build_filename(store->path, "rows", NULL);
+    if (!kw_folder_check_rows(store->path, ret_error) || !kw_wal_check(rows, ret_error))
+        return false;
     store->catalog = kw_embedded_tables_new();
     if (!kw_engine_open(&store->engine, rows, settings->cache_bytes, store->catalog, ret_error) ||
         !kw_embedded_tables_load(store->catalog, store->engine.db, ret_error))
         return false;
+    if (!kw_folder_note_rows(store->path, ret_error))
+        return false;
     store->get_options = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_verify_checksums(store->get_options, 1);
     rocksdb_readoptions_set_prefix_same_as_start(store->get_options, 1);
     store->near_options = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_verify_checksums(store->near_options, 1);
     rocksdb_readoptions_set_prefix_same_as_start(store->near_options, 1);
     rocksdb_readoptions_set_read_tier(store->near_options, 1); /* memtables and the block cache */
     rocksdb_readoptions_set_background_purge_on_iterator_cleanup(store->near_options, 1);
@@ -101,4 +108,37 @@ kw_embedded_open(const kw_model_embedded *settings, kw_error *ret_error)
         return &store->base;
     embedded_free(&store->base);
     return NULL;
+}
+
+/* --- repair --------------------------------------------------------------------------------------- */
+
+static bool
+repair_claimed(const kw_model_embedded *settings, kw_buffer *report, kw_error *ret_error)
+{
+    g_autofree char *rows = g_build_filename(settings->path, "rows", NULL);
+    g_autoptr(GDateTime) now = g_date_time_new_now_utc();
+    g_autofree char *when = g_date_time_format(now, "%Y%m%dT%H%M%SZ");
+    g_autofree char *copies = g_strdup_printf("%s/damaged-%s", settings->path, when);
+    kw_engine engine;
+    kw_embedded_tables *tables = kw_embedded_tables_new();
+    bool good = kw_folder_check_rows(settings->path, ret_error) &&
+                kw_wal_repair(rows, copies, report, ret_error) && kw_wal_check(rows, ret_error) &&
+                kw_engine_open(&engine, rows, settings->cache_bytes, tables, ret_error);
+    if (good) {
+        kw_buffer_append_text(report, "The store can be opened.\n");
+        kw_engine_close(&engine);
+    }
+    kw_embedded_tables_unref(tables);
+    return good;
+}
+
+bool
+kw_embedded_repair(const kw_model_embedded *settings, kw_buffer *report, kw_error *ret_error)
+{
+    int lock = -1;
+    if (!kw_folder_claim(settings->path, &lock, ret_error))
+        return false;
+    bool good = repair_claimed(settings, report, ret_error);
+    close(lock);
+    return good;
 }

@@ -160,3 +160,31 @@ kw_folder_claim(const char *path, int *ret_lock, kw_error *ret_error)
     *ret_lock = lock;
     return true;
 }
+
+/* --- the rows ------------------------------------------------------------------------------------- */
+
+bool
+kw_folder_check_rows(const char *path, kw_error *ret_error)
+{
+    g_autofree char *filled = g_build_filename(path, "filled", NULL);
+    g_autofree char *current = g_build_filename(path, "rows", "CURRENT", NULL);
+    return !g_file_test(filled, G_FILE_TEST_EXISTS) || g_file_test(current, G_FILE_TEST_EXISTS) ||
+           kw_error_set(
+               ret_error, KW_CORRUPT,
+               "%s is missing, but rows were stored here: mount or restore the folder rows (to begin with an "
+               "empty store, remove the file filled)",
+               current);
+}
+
+bool
+kw_folder_note_rows(const char *path, kw_error *ret_error)
+{
+    g_autofree char *filled = g_build_filename(path, "filled", NULL);
+    if (g_file_test(filled, G_FILE_TEST_EXISTS))
+        return true;
+    int file = open(filled, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (file < 0)
+        return cannot(path, "write into it", ret_error);
+    close(file);
+    return sync_folder(path, ret_error);
+}

@@ -73,6 +73,7 @@ set_range(embedded_run *run)
     }
     run->at_end = kw_bytes_compare(kw_buffer_bytes(&run->lowest), kw_buffer_bytes(&run->highest)) >= 0;
     run->options = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_verify_checksums(run->options, 1);
     rocksdb_readoptions_set_total_order_seek(run->options, 1);
     rocksdb_readoptions_set_background_purge_on_iterator_cleanup(run->options, 1);
     rocksdb_readoptions_set_fill_cache(run->options, !run->spec.keep_blocks_out_of_cache);

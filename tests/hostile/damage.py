@@ -1,0 +1,109 @@
+"""One byte that changes on disk while nobody looks: keywayd refuses to start and says where and what to do, and what
+--repair drops is counted. (unit.embedded_damage changes every byte.)"""
+import os
+import re
+import signal
+import subprocess
+import unittest
+
+from keyway_gateway import PATIENCE, POLICY, Gateway, daemon, plain, record
+from keyway_thrift.ttypes import Query
+
+ROWS = 300
+
+
+class Damage(unittest.TestCase):
+    def setUp(self):
+        self.gateway = Gateway(POLICY).start()
+        data = self.gateway.data()
+        for i in range(ROWS):
+            data.put("events", record(id="a", ts=i, note=f"row {i}"), None)
+        data.close()
+        self.gateway.process.send_signal(signal.SIGKILL)
+        self.gateway.process.wait(PATIENCE)
+        rows = os.path.join(self.gateway.folder, "data", "rows")
+        self.log = max((os.path.join(rows, name) for name in os.listdir(rows) if name.endswith(".log")), key=os.path.getsize)
+
+    def tearDown(self):
+        self.gateway.__exit__(None, None, None)
+
+    def change_byte(self, at):
+        with open(self.log, "r+b") as file:
+            file.seek(at)
+            byte = file.read(1)
+            file.seek(at)
+            file.write(bytes([byte[0] ^ 0xff]))
+
+    def refused(self):
+        self.gateway.expect_start = False
+        before = len(self.gateway.log())
+        self.gateway.start()
+        self.assertEqual(self.gateway.wait_for_exit(), 4, self.gateway.log())
+        self.gateway.check_log()
+        return self.gateway.log()[before:]
+
+    def repair(self, code=0):
+        done = subprocess.run([daemon(), "--repair", "--config", self.gateway.policy_file], capture_output=True, text=True,
+                              timeout=PATIENCE, check=False, cwd=self.gateway.folder)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stdout
+
+    def rows(self):
+        self.gateway.expect_start = True
+        self.gateway.start()
+        data = self.gateway.data()
+        found = data.scan(Query(table="events", bound=record(id="a"), page_rows=1000)).rows
+        data.close()
+        self.gateway.stop()
+        return [plain(row)["note"] for row in found]
+
+    def test_kill_alone_loses_nothing(self):
+        self.assertEqual(len(self.rows()), ROWS)
+
+    def test_a_changed_byte(self):
+        for share in (0.1, 0.5, 0.999):
+            with self.subTest(share=share):
+                at = int(os.path.getsize(self.log) * share)
+                self.change_byte(at)
+                log = self.refused()
+                self.assertIn(self.log, log)
+                place = int(re.search(r"is damaged at byte (\d+)", log)[1])
+                self.assertLessEqual(place, at)
+                self.assertGreater(place, at - 1000)
+                self.assertIn("keywayd --repair", log)
+                self.change_byte(at)
+        self.assertEqual(len(self.rows()), ROWS)
+
+    def test_repair(self):
+        self.change_byte(os.path.getsize(self.log) // 2)
+        self.refused()
+        said = self.repair()
+        went = int(re.search(r"damaged: 1 commit with at least (\d+) row", said)[1])
+        went += int(re.search(r"whole, after the damage: \d+ commits with (\d+) rows", said)[1])
+        left = self.rows()
+        self.assertEqual(len(left) + went, ROWS)
+        self.assertEqual(left, [f"row {i}" for i in range(len(left) - 1, -1, -1)], "those from before the damage")
+        self.assertIn("nothing was dropped", self.repair())
+        copies = re.search(r"are in (\S+)", said)[1]
+        self.assertGreater(os.path.getsize(os.path.join(copies, os.path.basename(self.log))), 0)
+
+    def test_a_torn_end(self):
+        os.truncate(self.log, os.path.getsize(self.log) - 5)
+        self.assertEqual(len(self.rows()), ROWS - 1)
+        self.assertIn("never acknowledged, which is dropped", self.gateway.log())
+
+    def test_repair_of_what_is_in_use(self):
+        self.gateway.expect_start = True
+        self.gateway.start()
+        self.repair(code=4)
+        self.gateway.stop()
+
+    def test_repair_of_another_store(self):
+        policy = POLICY.replace("kind: embedded\n  path: {folder}/data", "kind: hbase\n  servers: [127.0.0.1:9]")
+        self.gateway.expect_start = False
+        self.gateway.write_policy(policy)
+        self.repair(code=2)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2, warnings="ignore")
