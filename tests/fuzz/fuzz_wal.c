@@ -1,6 +1,6 @@
-/* Files that claim to be write-ahead logs: reading one ends, every record lies behind the one before, and nothing is
- * read beyond the file. The file is laid out as it comes, and once more with the checksums of its records set right, so
- * that what is behind them is reached. */
+/* Files that claim to be write-ahead logs: reading one ends, every record lies behind the one before, and
+ * nothing is read beyond the file. The file is laid out as it comes, and once more with the checksums of its
+ * records set right, so that what is behind them is reached. */
 #include "store/embedded/crc32c.h"
 #include "store/embedded/wal_batch.h"
 #include "store/embedded/wal_reader.h"

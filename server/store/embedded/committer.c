@@ -217,18 +217,18 @@ fail_before(kw_commit *commit)
     fail_many(commit, KW_OUTCOME_FAILED, &commit->error);
 }
 
-/* The engine failed while writing: the log may hold it all the same. */
+/* The engine failed while writing: the log may hold it all the same, unless the error says that it does not.
+ */
 static void
 fail_written(kw_commit *commit, const kw_error *error)
 {
-    kw_error unknown = *error;
-    unknown.maybe_applied = true;
+    kw_outcome outcome = error->maybe_applied ? KW_OUTCOME_UNKNOWN : KW_OUTCOME_FAILED;
     if (commit->kind == KW_COMMIT_MANY)
-        fail_many(commit, KW_OUTCOME_UNKNOWN, &unknown);
+        fail_many(commit, outcome, error);
     if (commit->outcome != KW_OUTCOME_OK)
         return;
-    commit->outcome = KW_OUTCOME_UNKNOWN;
-    commit->error = unknown;
+    commit->outcome = outcome;
+    commit->error = *error;
     commit->applied = false;
     kw_rows_free(commit->rows);
     commit->rows = NULL;

@@ -28,6 +28,30 @@ kw_engine_failed(char *message, const char *doing, kw_error *ret_error)
                                 : "");
 }
 
+/* Is it certain that nothing of the write is there? A record that was not appended whole is cut off at the
+ * next start (wal.h). And after a failure RocksDB refuses all writes, with the words of that failure, until
+ * it goes on in a new log, whose name then is in them. What failed later, when the log was synced, may be on
+ * disk. */
+static bool
+was_not_written(const kw_engine *engine, const char *message)
+{
+    return strstr(message, "While appending to file") || strstr(message, "While open a file for appending") ||
+           g_strcmp0(engine->write_failure, message) == 0;
+}
+
+bool
+kw_engine_written(kw_engine *engine, char *message, kw_error *ret_error)
+{
+    bool certain = message && was_not_written(engine, message);
+    g_free(engine->write_failure);
+    engine->write_failure = g_strdup(message);
+    if (!message)
+        return true;
+    kw_engine_failed(message, "writing", ret_error);
+    ret_error->maybe_applied = !certain;
+    return false;
+}
+
 bool
 kw_engine_iterator_good(const rocksdb_iterator_t *iterator, kw_error *ret_error)
 {
@@ -185,6 +209,7 @@ kw_engine_close(kw_engine *engine)
         rocksdb_options_destroy(engine->options);
     if (engine->cache)
         rocksdb_cache_destroy(engine->cache);
+    g_free(engine->write_failure);
     *engine = (kw_engine){0};
 }
 

@@ -14,6 +14,7 @@ typedef struct kw_engine {
     rocksdb_cache_t *cache;
     rocksdb_writeoptions_t *write_synced;
     rocksdb_writeoptions_t *write_lazy; /* in the log, not synced */
+    char *write_failure;                /* the writer's: what the last write failed with; NULL: it did not */
 } kw_engine;
 
 /* The folder is RocksDB's own; compactions look into the catalog. */
@@ -24,6 +25,10 @@ void kw_engine_close(kw_engine *engine);
 /* Takes RocksDB's message: the operator's text goes to the log, the caller's to ret_error (CORRUPT for a
  * corruption, else UNAVAILABLE). Returns false. */
 bool kw_engine_failed(char *message, const char *doing, kw_error *ret_error);
+
+/* Takes RocksDB's message of a write, NULL for none; on the thread that writes. False after a failure:
+ * maybe_applied says whether the write may be in the log all the same. */
+bool kw_engine_written(kw_engine *engine, char *message, kw_error *ret_error);
 
 /* False when the iterator stopped because of an error. */
 bool kw_engine_iterator_good(const rocksdb_iterator_t *iterator, kw_error *ret_error);

@@ -63,7 +63,7 @@ kw_entries_write(kw_entries *batch, kw_engine *engine, bool synced, kw_error *re
         rocksdb_writebatch_clear(batch->plain);
     }
     batch->bytes = 0;
-    return !failed || kw_engine_failed(failed, "writing", ret_error);
+    return kw_engine_written(engine, failed, ret_error);
 }
 
 rocksdb_iterator_t *

@@ -132,7 +132,8 @@ void kw_entries_clear(kw_entries *batch);
 void kw_entries_begin(kw_entries *batch, bool indexed, int64_t stamp_ms);
 void kw_entries_put(kw_entries *batch, kw_bytes key, kw_bytes value);
 void kw_entries_delete(kw_entries *batch, kw_bytes key);
-/* Writes it, if there is anything; UNAVAILABLE or CORRUPT when the engine failed. */
+/* Writes it, if there is anything; UNAVAILABLE or CORRUPT when the engine failed, with maybe_applied unless
+ * it is certain that nothing was written. */
 bool kw_entries_write(kw_entries *batch, kw_engine *engine, bool synced, kw_error *ret_error);
 /* The engine as it will be after the (indexed) batch; destroy it with rocksdb_iter_destroy. */
 rocksdb_iterator_t *kw_entries_iterator(kw_entries *batch, kw_embedded *store);

@@ -1,5 +1,5 @@
 /* The committer: what is acknowledged was synced, callers share a sync, conditions hold between threads, and
- * a disk that fails is told as UNKNOWN.
+ * a write whose sync fails is UNKNOWN, those after it have FAILED.
  *
  * The program has its own fdatasync, which the dynamic linker prefers for RocksDB too: it counts, and
  * fails when it is told to.
@@ -302,13 +302,14 @@ test_failing_disk(void)
     kw_expect_error(&result.error, KW_UNAVAILABLE, "writing");
     kw_written results[2];
     const kw_write *all[] = {&write, &write};
-    kw_sync_write_many(&opened.sync, all, 2, results);
-    g_assert_cmpint(results[0].outcome, ==, KW_OUTCOME_UNKNOWN);
-    g_assert_cmpint(results[1].outcome, ==, KW_OUTCOME_UNKNOWN);
+    kw_sync_write_many(&opened.sync, all, 2, results); /* from here on nothing is tried any more */
+    g_assert_cmpint(results[0].outcome, ==, KW_OUTCOME_FAILED);
+    g_assert_cmpint(results[1].outcome, ==, KW_OUTCOME_FAILED);
+    g_assert_false(results[0].error.maybe_applied);
     int64_t amount = 1;
     kw_increment increment = increment_of(&amount);
     result = kw_sync_increment(&opened.sync, &increment);
-    g_assert_cmpint(result.outcome, ==, KW_OUTCOME_UNKNOWN);
+    g_assert_cmpint(result.outcome, ==, KW_OUTCOME_FAILED);
     g_assert_null(result.rows);
     g_assert_false(kw_store_ready(opened.store, &error));
     kw_expect_error(&error, KW_UNAVAILABLE, opened.folder);

@@ -1,0 +1,123 @@
+/* A disk that is full when the test says so: preloaded into keywayd, between it and the C library.
+ *
+ * KW_DISK names a file of 16 bytes, shared with the test: what fails (int64), and how many bytes may still be
+ * written before it does (int64). It concerns files below rows/, RocksDB's.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+enum { NOTHING = 0, WRITES = 1, SYNCS = 2 };
+
+typedef struct control {
+    _Atomic int64_t fails;
+    _Atomic int64_t bytes_left;
+} control;
+
+static control *
+find_control(void)
+{
+    static control *found;
+    const char *name = found ? NULL : getenv("KW_DISK");
+    if (name) {
+        int file = open(name, O_RDWR | O_CLOEXEC);
+        found = mmap(NULL, sizeof *found, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        close(file);
+    }
+    return found;
+}
+
+static int
+concerns(int file, int64_t what)
+{
+    char link[64], path[4096];
+    control *disk = find_control();
+    if (!disk || disk == MAP_FAILED || disk->fails != what)
+        return 0;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    ssize_t size = readlink(link, path, sizeof path - 1);
+    path[size > 0 ? size : 0] = '\0';
+    return strstr(path, "/rows/") && !strstr(path, "/LOG");
+}
+
+/* As many of `size` bytes as still go. */
+static size_t
+take(size_t size)
+{
+    control *disk = find_control();
+    int64_t left = disk->bytes_left;
+    size_t taken = left < (int64_t)size ? (size_t)(left > 0 ? left : 0) : size;
+    disk->bytes_left -= (int64_t)taken;
+    return taken;
+}
+
+static ssize_t
+full(void)
+{
+    errno = ENOSPC;
+    return -1;
+}
+
+ssize_t
+write(int file, const void *data, size_t size)
+{
+    if (size && concerns(file, WRITES) && (size = take(size)) == 0)
+        return full();
+    return syscall(SYS_write, file, data, size);
+}
+
+ssize_t
+pwrite64(int file, const void *data, size_t size, off64_t at)
+{
+    if (size && concerns(file, WRITES) && (size = take(size)) == 0)
+        return full();
+    return syscall(SYS_pwrite64, file, data, size, at);
+}
+
+ssize_t
+pwrite(int file, const void *data, size_t size, off_t at)
+{
+    return pwrite64(file, data, size, at);
+}
+
+int
+fallocate(int file, int mode, off_t at, off_t size)
+{
+    if (concerns(file, WRITES))
+        return (int)full();
+    return (int)syscall(SYS_fallocate, file, mode, at, size);
+}
+
+int
+fallocate64(int file, int mode, off64_t at, off64_t size)
+{
+    return fallocate(file, mode, at, size);
+}
+
+int
+fdatasync(int file)
+{
+    if (concerns(file, SYNCS)) {
+        errno = EIO;
+        return -1;
+    }
+    return (int)syscall(SYS_fdatasync, file);
+}
+
+int
+fsync(int file)
+{
+    if (concerns(file, SYNCS)) {
+        errno = EIO;
+        return -1;
+    }
+    return (int)syscall(SYS_fsync, file);
+}

@@ -1,0 +1,145 @@
+"""A full disk: a write that certainly did not happen is answered as FAILED, so that its caller may do it again or elsewhere;
+only one whose log could not be synced is UNKNOWN. Reads go on, writes do again when there is space, and after kill -9
+exactly what was acknowledged is there.
+
+The disk is disk.c, preloaded into keywayd (KW_DISK_LIBRARY).
+"""
+import mmap
+import os
+import signal
+import struct
+import unittest
+
+from keyway_gateway import PATIENCE, POLICY, Gateway, plain, record, value, wait_until
+from keyway_thrift.ttypes import Code, CompareOp, Condition, Durability, KeywayError, Options, Outcome, Query
+
+NOTHING, WRITES, SYNCS = 0, 1, 2
+
+
+class Disk:
+    """What the preloaded library looks at."""
+
+    def __init__(self, folder):
+        self.path = os.path.join(folder, "disk")
+        with open(self.path, "wb") as file:
+            file.write(bytes(16))
+        with open(self.path, "r+b") as file:
+            self.memory = mmap.mmap(file.fileno(), 16)
+
+    def fail(self, what, bytes_left=0):
+        self.memory[8:16] = struct.pack("q", bytes_left)
+        self.memory[0:8] = struct.pack("q", what)
+
+
+class FullDisk(unittest.TestCase):
+    def setUp(self):
+        self.gateway = Gateway(POLICY)
+        self.disk = Disk(self.gateway.folder)
+        self.gateway.environment = {"LD_PRELOAD": os.environ["KW_DISK_LIBRARY"], "KW_DISK": self.disk.path,
+                                    "ASAN_OPTIONS": "verify_asan_link_order=0"}
+        self.gateway.start()
+        self.data = self.gateway.data()
+        self.next = 0
+        self.acknowledged = set()
+        self.unknown = set()
+
+    def tearDown(self):
+        self.data.close()
+        self.disk.fail(NOTHING)
+        self.gateway.__exit__(None, None, None)
+
+    def put(self, size=10, options=None):
+        """OK, FAILED or UNKNOWN."""
+        number = self.next
+        self.next += 1
+        try:
+            self.data.put("events", record(id="a", ts=number, note="x" * size), options)
+        except KeywayError as error:
+            self.assertEqual(error.code, Code.UNAVAILABLE)
+            if error.maybe_applied:
+                self.unknown.add(number)
+            return "UNKNOWN" if error.maybe_applied else "FAILED"
+        self.acknowledged.add(number)
+        return "OK"
+
+    def stored(self):
+        return {plain(row)["ts"] for row in self.data.scan(Query(table="events", bound=record(id="a"), page_rows=10000)).rows}
+
+    def check_stored(self):
+        found = self.stored()
+        self.assertLessEqual(self.acknowledged, found)
+        self.assertLessEqual(found, self.acknowledged | self.unknown, "what is answered as FAILED did not happen")
+
+    def kill_and_start(self):
+        self.data.close()
+        self.gateway.process.send_signal(signal.SIGKILL)
+        self.gateway.process.wait(PATIENCE)
+        self.disk.fail(NOTHING)
+        self.gateway.start()
+        self.data = self.gateway.data()
+        self.check_stored()
+        self.acknowledged = self.stored()  # what was unknown is decided
+        self.unknown = set()
+
+    def test_writes_fail_for_certain(self):
+        self.assertEqual(self.put(), "OK")
+        for left in (0, 1, 5, 30, 100):
+            with self.subTest(bytes_left=left):
+                self.disk.fail(WRITES, left)
+                self.assertEqual([self.put(size=200) for _ in range(3)], ["FAILED"] * 3)
+                self.assertEqual(self.put(size=200, options=Options(durability=Durability.ASYNC_WAL)), "FAILED")
+                self.check_stored()
+                self.disk.fail(NOTHING)
+                wait_until(lambda: self.put() == "OK", "writes to go on")
+                self.check_stored()
+        self.kill_and_start()
+
+    def test_every_kind_of_write(self):
+        self.assertEqual(self.put(), "OK")
+        self.data.put("events", record(id="n", ts=1, count=5), None)
+        self.disk.fail(WRITES, 3)
+        for result in self.data.putMany("events", [record(id="a", ts=1000 + i) for i in range(3)], None):
+            self.assertEqual(result.outcome, Outcome.FAILED)
+        for call in (lambda: self.data.remove("events", record(id="a", ts=0), None, None),
+                     lambda: self.data.increment("events", record(id="n", ts=1), {"count": 1}, None),
+                     lambda: self.data.putIf("events", record(id="n", ts=1, note="y"), Condition("count", CompareOp.EQUAL, value(5)), None)):
+            with self.assertRaises(KeywayError) as caught:
+                call()
+            if caught.exception.code == Code.UNAVAILABLE:
+                self.assertFalse(caught.exception.maybe_applied)
+        self.check_stored()
+        self.disk.fail(NOTHING)
+        wait_until(lambda: self.put() == "OK", "writes to go on")
+        self.assertEqual(plain(self.data.get("events", record(id="n", ts=1), None, None).record)["count"], 5)
+
+    def test_killed_while_it_is_full(self):
+        """The log ends inside the record that did not fit; the next start cuts it off."""
+        for left in (0, 3, 7, 20, 60):
+            with self.subTest(bytes_left=left):
+                self.assertEqual(self.put(), "OK")
+                self.disk.fail(WRITES, left)
+                self.assertEqual(self.put(size=300), "FAILED")
+                self.kill_and_start()
+
+    def test_killed_after_it_was_full(self):
+        """A log that ends inside a record, and one that goes on behind it."""
+        for left in (4, 90):
+            with self.subTest(bytes_left=left):
+                self.assertEqual(self.put(), "OK")
+                self.disk.fail(WRITES, left)
+                self.assertEqual(self.put(size=300), "FAILED")
+                self.disk.fail(NOTHING)
+                wait_until(lambda: self.put() == "OK", "writes to go on")
+                self.kill_and_start()
+
+    def test_a_log_that_cannot_be_synced(self):
+        self.assertEqual(self.put(), "OK")
+        self.disk.fail(SYNCS)
+        self.assertEqual(self.put(), "UNKNOWN")
+        self.assertEqual([self.put() for _ in range(3)], ["FAILED"] * 3, "the store does not even try these")
+        self.kill_and_start()
+        self.assertEqual(self.put(), "OK")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2, warnings="ignore")
