@@ -76,7 +76,7 @@ class Files(unittest.TestCase):
         policy = POLICY.replace("    key:\n", "    splits: {{file: '%s'}}\n    key:\n")
         for name in (self.fifo(), "/dev/zero"):
             with self.subTest(file=name):
-                self.assertIn("is not a regular file", self.refused(policy % name))
+                self.assertIn("is not a regular file", self.refused(policy % name, code=1))
 
     # --- the policy itself ----------------------------------------------------------------------
 
