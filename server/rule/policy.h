@@ -31,8 +31,10 @@ typedef struct kw_path {
     kw_bytes store_table;    /* "ns:name" or "name" */
     const kw_layout *layout; /* the one that writes go to */
     const kw_model_path *model;
-    const char *state; /* what the catalog says that it holds, "complete"; NULL: nobody asked the catalog */
-    bool verified;     /* its rows were compared with the primary path's, or written under the catalog */
+    /* What the catalog says that it holds, "complete"; NULL: nobody asked the catalog. The main thread sets
+     * these two while others read them. */
+    _Atomic(const char *) state;
+    _Atomic bool verified; /* its rows were compared with the primary path's, or written under the catalog */
 } kw_path;
 
 struct kw_table {
@@ -95,7 +97,7 @@ kw_model *kw_policy_model(const kw_policy *policy);
 int64_t kw_policy_loaded_at_ms(const kw_policy *policy);
 void kw_policy_set_loaded_at_ms(kw_policy *policy, int64_t wall_ms);
 
-/* Before the policy goes into service. state is a constant text. */
+/* state is a constant text. */
 void kw_policy_set_path_state(kw_policy *policy, size_t table, size_t path, const char *state, bool verified);
 
 size_t kw_policy_table_count(const kw_policy *policy);
