@@ -372,7 +372,8 @@ kw_exchange_take_deadline(kw_exchange *exchange, bool given, int32_t deadline_ms
         return true;
     if (deadline_ms <= 0)
         return kw_error_set(ret_error, KW_INVALID, "deadline_ms must be at least 1, not %d", deadline_ms);
-    exchange->call.deadline = kw_deadline_in_ms(deadline_ms);
+    /* from its arrival: it may have been held since */
+    exchange->call.deadline = exchange->started_ns + (uint64_t)deadline_ms * 1000000;
     return true;
 }
 
