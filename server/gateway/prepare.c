@@ -49,10 +49,11 @@ set_path_states(const preparing *self)
     }
 }
 
+/* Once the gateway has drained there are no calls, and no loops that had them. */
 static void
 release(preparing *self)
 {
-    if (self->holding)
+    if (self->holding && self->gateway->net)
         kw_service_release(self->gateway->service);
     self->holding = false;
 }

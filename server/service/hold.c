@@ -227,10 +227,18 @@ kw_service_hold(kw_service *service, const char *const *tables, kw_loop *loop, v
 void
 kw_service_release(kw_service *service)
 {
+    if (!service->holding)
+        return;
+    post_all(service, NULL);
+    kw_hold_drop(service);
+}
+
+void
+kw_hold_drop(kw_service *service)
+{
     holding *whole = g_steal_pointer(&service->holding);
     if (!whole)
         return;
     whole->released = true;
-    post_all(service, NULL);
     holding_unref(whole);
 }

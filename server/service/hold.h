@@ -21,3 +21,5 @@ void kw_hold_note_end(kw_exchange *exchange);
 
 /* The loop closes: queued calls get an error. */
 void kw_hold_close(kw_part *part);
+/* The service ends: the loops are gone. */
+void kw_hold_drop(kw_service *service);

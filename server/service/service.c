@@ -178,6 +178,7 @@ kw_service_free(kw_service *service)
 {
     if (!service)
         return;
+    kw_hold_drop(service);
     for (unsigned i = 0; i < service->settings.loops; i++) {
         if (service->parts[i].snapshot)
             kw_snapshot_unref(service->parts[i].snapshot);

@@ -60,7 +60,7 @@ void kw_service_open_gate(kw_service *service);
 
 /* New calls of these tables (NULL ends the list) wait; done is called on `loop` when those under way have
  * been answered. Released calls begin under the policy that was set before. Of one thread, one hold at a
- * time; a release before done was called takes the call back. */
+ * time; a release before done was called takes the call back. Not once the net that ran the loops is gone. */
 void kw_service_hold(kw_service *service, const char *const *tables, kw_loop *loop, void (*done)(void *user),
                      void *user);
 void kw_service_release(kw_service *service);
