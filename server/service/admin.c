@@ -1,6 +1,7 @@
 /* check, reload and stats. */
 #include "config/reader.h"
 #include "service/methods.h"
+#include "service/show.h"
 
 /* --- check: reading and compiling a policy takes its time, so a worker does it ---------------- */
 
@@ -102,6 +103,16 @@ reply_forgotten(void *user, const char *const *emptied, size_t count, const kw_e
     kw_exchange_reply(exchange, &result);
 }
 
+/* The catalog looks for texts that end with a NUL. */
+static bool
+check_name(kw_bytes name, const char *what, kw_error *ret_error)
+{
+    char shown[KW_SHOWN_MAX];
+    if (name.size > 0 && !memchr(name.data, '\0', name.size))
+        return true;
+    return kw_error_set(ret_error, KW_INVALID, "%s is not the name of a %s", kw_show_name(name, shown), what);
+}
+
 void
 kw_serve_forget(kw_exchange *exchange)
 {
@@ -110,14 +121,19 @@ kw_serve_forget(kw_exchange *exchange)
     const kw_api_ForgetOptions *options = args->has_options ? args->options : NULL;
     kw_arena *arena = exchange->call.arena;
     kw_error error;
-    if (!args->has_table || args->table.size == 0) {
+    kw_bytes path = options && options->has_path ? options->path : KW_BYTES_NONE;
+    if (!args->has_table) {
         kw_error_set(&error, KW_INVALID, "the argument table is missing");
         kw_exchange_fail(exchange, &error);
         return;
     }
+    if (!check_name(args->table, "table", &error) ||
+        (options && options->has_path && !check_name(path, "path", &error))) {
+        kw_exchange_fail(exchange, &error);
+        return;
+    }
     kw_forget_order order = {.table = kw_arena_text(arena, args->table),
-                             .path =
-                                 options && options->has_path ? kw_arena_text(arena, options->path) : NULL,
+                             .path = path.size ? kw_arena_text(arena, path) : NULL,
                              .drop_rows = options && options->has_drop_rows && options->drop_rows};
     settings->forget(settings->user, &order, exchange->call.loop, reply_forgotten, exchange);
 }

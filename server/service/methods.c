@@ -88,8 +88,8 @@ static const kw_method methods[KW_API_METHOD_COUNT] = {
     [KW_API_Admin_policyTables] = {kw_serve_policy_tables, false, false},
     [KW_API_Admin_policyDiff] = {kw_serve_policy_diff, false, false},
     [KW_API_Admin_advise] = {kw_serve_advise, false, false},
-    [KW_API_Admin_createTable] = {kw_serve_create_table, true, false},
-    [KW_API_Admin_forget] = {kw_serve_forget, true, false},
+    [KW_API_Admin_createTable] = {kw_serve_create_table, true, true},
+    [KW_API_Admin_forget] = {kw_serve_forget, true, true},
     [KW_API_Admin_reload] = {kw_serve_reload, false, false},
     [KW_API_Admin_stats] = {kw_serve_stats, false, false},
 };

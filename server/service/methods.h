@@ -13,7 +13,7 @@ typedef struct kw_subject {
 typedef struct kw_method {
     void (*run)(kw_exchange *exchange);
     bool needs_store; /* waits behind the gate */
-    bool writes;      /* rows: its answer makes pages that were read ahead old */
+    bool writes;      /* changes the store: its answer makes pages that were read ahead old */
     kw_subject (*subject)(const kw_exchange *exchange); /* NULL: it reads and writes no rows */
 } kw_method;
 

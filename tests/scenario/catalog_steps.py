@@ -246,6 +246,10 @@ class Steps(unittest.TestCase):
         self.refuse(gateway, tables={**other, "third": BASE.replace("n: int", "n: string") + "    store_table: {name}\n"},
                     code=Code.REFUSED)
         gateway.write_policy(policy(self.name, tables=other))
+        for names in ({"table": ""}, {"table": "events\0x"}, {"path": "by_ts\0x"}, {"path": ""}):
+            with self.assertRaises(KeywayError) as caught:
+                self.forget(gateway, drop_rows=True, **names)
+            self.assertEqual(caught.exception.code, Code.INVALID, names)
         self.assertEqual(self.forget(gateway, drop_rows=True), [self.name])
         self.apply(gateway, tables={**other, "events": BASE.replace("n: int", "n: string")})
         self.assertEqual(self.count(gateway), 0)
