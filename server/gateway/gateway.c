@@ -184,18 +184,17 @@ note_why_not(kw_gateway *gateway, const kw_error *error)
 }
 
 static void
-wait_for_store(kw_gateway *gateway, const kw_error *error)
+wait_to_serve(kw_gateway *gateway, const kw_error *error)
 {
     if (gateway->state == KW_GATEWAY_STARTING) {
-        kw_log(KW_LOG_WARN, "gateway",
-               "the store cannot be reached, calls are answered UNAVAILABLE until it is", "reason=\"%s\"",
-               error->text);
+        kw_log(KW_LOG_WARN, "gateway", "cannot serve yet, calls are answered UNAVAILABLE until it can",
+               "reason=\"%s\"", error->text);
         move(gateway, KW_GATEWAY_WAITING);
     }
     note_why_not(gateway, error);
     kw_error told = {.code = KW_UNAVAILABLE, .retry_after_ms = TRY_AGAIN_MS};
     g_strlcpy(told.text, error->text, sizeof told.text);
-    kw_error_prefix(&told, "the store cannot be reached yet");
+    kw_error_prefix(&told, "the gateway cannot serve yet");
     kw_service_shut_gate(gateway->service, &told);
     if (start_listening(gateway) && tell_ports(gateway))
         kw_timer_start_ms(gateway->timer, TRY_AGAIN_MS);
@@ -222,8 +221,8 @@ kw_gateway_take_policy(kw_gateway *gateway, kw_policy *policy, kw_keyring *keyri
     atomic_store(&gateway->policy_loaded_at_ms, kw_policy_loaded_at_ms(policy));
     kw_stores_configure_log(model);
     kw_service_set_policy(gateway->service, policy, keyring);
-    if (gateway->state == KW_GATEWAY_SERVING)
-        kw_service_open_gate(gateway->service); /* shut when the registration was lost */
+    if (gateway->state == KW_GATEWAY_SERVING && !gateway->lost)
+        kw_service_open_gate(gateway->service); /* shut since an admission was refused */
     kw_net_set_limits(gateway->net, kw_gateway_limits(model));
 }
 
@@ -237,9 +236,15 @@ stay_fenced(kw_gateway *gateway, const kw_error *error)
     kw_timer_start_ms(gateway->timer, ADMIT_AGAIN_MS);
 }
 
+static void on_registration_lost(void *user);
+
 static void
 serve_again(kw_gateway *gateway)
 {
+    if (gateway->lost) {
+        on_registration_lost(gateway); /* once more, since the facts were written */
+        return;
+    }
     kw_log(KW_LOG_INFO, "gateway", "admitted again", "gateway=%s", gateway->id);
     kw_service_open_gate(gateway->service);
 }
@@ -255,7 +260,8 @@ begin_to_serve(kw_gateway *gateway)
     kw_log(KW_LOG_INFO, "gateway", "serving", "store=\"%s\" tables=%zu policy=%s",
            kw_store_about(gateway->store), kw_policy_table_count(gateway->policy),
            kw_gateway_model(gateway)->file);
-    tell_ports(gateway);
+    if (tell_ports(gateway) && gateway->lost)
+        on_registration_lost(gateway);
 }
 
 static void
@@ -273,6 +279,8 @@ on_prepared(void *user, const kw_error *error)
 {
     kw_gateway *gateway = user;
     gateway->preparing = false;
+    if (!error)
+        note_why_not(gateway, &KW_ERROR_NONE);
     if (gateway->state < KW_GATEWAY_DRAINING) {
         kw_timer_stop(gateway->timer);
         if (gateway->state == KW_GATEWAY_SERVING && error)
@@ -280,7 +288,7 @@ on_prepared(void *user, const kw_error *error)
         else if (gateway->state == KW_GATEWAY_SERVING)
             serve_again(gateway);
         else if (error && may_come_later(gateway, error))
-            wait_for_store(gateway, error);
+            wait_to_serve(gateway, error);
         else if (error)
             refuse_to_start(gateway, error);
         else
@@ -293,6 +301,11 @@ static void
 run_prepare(kw_job *job)
 {
     kw_gateway *gateway = (kw_gateway *)((char *)job - offsetof(kw_gateway, prepare_job));
+    gateway->lost = false;
+    if (gateway->state >= KW_GATEWAY_DRAINING) {
+        kw_jobs_next(&gateway->jobs);
+        return;
+    }
     kw_prepare(gateway, gateway->policy, on_prepared, gateway);
 }
 
@@ -315,8 +328,9 @@ on_registration_lost(void *user)
         .retry_after_ms = TRY_AGAIN_MS,
         .text = "this gateway lost its registration in the catalog; it serves again once it is admitted"};
     kw_gateway *gateway = user;
+    gateway->lost = true;
     if (gateway->state != KW_GATEWAY_SERVING)
-        return;
+        return; /* begin_to_serve looks again */
     kw_service_shut_gate(gateway->service, &lost);
     prepare(gateway);
 }
@@ -331,8 +345,8 @@ on_timer(void *user)
     } else if (gateway->state == KW_GATEWAY_STARTING &&
                kw_gateway_model(gateway)->store.kind == KW_STORE_HBASE) {
         kw_error error;
-        kw_error_set(&error, KW_UNAVAILABLE, "no answer within %d ms", PATIENCE_MS);
-        wait_for_store(gateway, &error);
+        kw_error_set(&error, KW_UNAVAILABLE, "no answer from the store within %d ms", PATIENCE_MS);
+        wait_to_serve(gateway, &error);
     }
 }
 

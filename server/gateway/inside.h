@@ -59,6 +59,7 @@ typedef struct kw_gateway {
     bool listening;
     bool told;      /* the ports, to who waits for them, and systemd */
     bool preparing; /* prepare_job waits or runs */
+    bool lost;      /* the registration in the catalog, since prepare_job ran last */
 
     kw_reload *reload;
 

@@ -85,13 +85,14 @@ on_prepared(void *user, const kw_error *error)
 {
     kw_reload *reload = user;
     kw_gateway *gateway = reload->gateway;
-    if (gateway->state >= KW_GATEWAY_DRAINING)
-        error = &ending;
+    if (!gateway->net)
+        error = &ending; /* there are no calls any more */
     if (error) {
         finish(reload, error);
         return;
     }
     kw_counters_add(KW_FIGURE_policy_reloads, 1);
+    kw_changes_report(kw_gateway_model(gateway), kw_policy_model(reload->policy));
     for (size_t i = 0; i < gateway->listeners_count; i++)
         if (gateway->tls[i])
             kw_tls_context_apply(gateway->tls[i]);
@@ -149,7 +150,6 @@ run(kw_job *job)
         finish(reload, &error);
         return;
     }
-    kw_changes_report(kw_gateway_model(gateway), kw_policy_model(reload->policy));
     kw_prepare(gateway, reload->policy, on_prepared, reload);
 }
 

@@ -144,7 +144,7 @@ class Hbase(unittest.TestCase):
             gateway.write_policy(text.replace("take: 4", "take: 6"))
             gateway.expect_start = False
             gateway.start()
-            gateway.wait_for_log("the store cannot be reached")
+            gateway.wait_for_log("cannot serve yet")
             door.open()
             self.assertEqual(gateway.wait_for_exit(), 3)
             self.assertIn("REFUSED", gateway.log())
