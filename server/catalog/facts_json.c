@@ -2,10 +2,9 @@
  * of a table with a hundred fields stays at a few KiB. A reader accepts members that it does not know: a
  * later version adds some. */
 #include "catalog/facts.h"
+#include "catalog/json.h"
 
 #include "store/check.h"
-
-#include <json-glib/json-glib.h>
 
 /* --- printing -------------------------------------------------------------------------------------- */
 
@@ -208,7 +207,7 @@ parse_field(JsonObject *from, kw_arena *arena, kw_field_facts *to)
                            .map = flag_of(from, "map"),
                            .key = flag_of(from, "key"),
                            .removed = flag_of(from, "removed")};
-    return to->name[0] && to->type[0];
+    return to->name[0] && to->type[0] && to->map == g_str_has_prefix(to->type, "map of ");
 }
 
 static bool
@@ -234,9 +233,8 @@ kw_facts_parse(kw_bytes text, kw_arena *arena, kw_facts **ret_facts, kw_error *r
 {
     g_autoptr(JsonParser) parser = json_parser_new_immutable();
     kw_facts *facts = KW_ARENA_NEW(arena, kw_facts);
-    bool good = json_parser_load_from_data(parser, (const char *)text.data, (gssize)text.size, NULL);
-    JsonNode *root = good ? json_parser_get_root(parser) : NULL;
-    if (!root || !JSON_NODE_HOLDS_OBJECT(root) || !parse_table(json_node_get_object(root), arena, facts))
+    JsonObject *object = kw_catalog_json_object(parser, text);
+    if (!object || !parse_table(object, arena, facts))
         return kw_error_set(ret_error, KW_CORRUPT, "the facts of a table are damaged: %s",
                             kw_show(text).text);
     *ret_facts = facts;

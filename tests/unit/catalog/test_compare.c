@@ -326,7 +326,8 @@ test_owner(void)
 static void
 test_damaged(void)
 {
-    static const char *const texts[] = {
+    g_autofree char *brackets = g_strnfill(1000000, '['); /* json-glib reads them by recursion */
+    const char *const texts[] = {
         "",
         "{",
         "[]",
@@ -340,7 +341,12 @@ test_damaged(void)
         "{\"table\":\"t\",\"fields\":[],\"paths\":[{\"name\":\"p\",\"placements\":[{\"layout\":-1,"
         "\"fingerprint\":\"a\",\"store_table\":\"b\",\"state\":\"complete\"}]}]}",
         "{\"table\":\"t\",\"fields\":[],\"paths\":[{\"name\":\"p\",\"placements\":[{\"layout\":1,"
-        "\"fingerprint\":\"a\",\"store_table\":\"b\",\"state\":\"gone\"}]}]}"};
+        "\"fingerprint\":\"a\",\"store_table\":\"b\",\"state\":\"gone\"}]}]}",
+        "{\"table\":\"t\",\"fields\":[{\"name\":\"n\",\"type\":\"int\",\"map\":true}],\"paths\":[{\"name\":"
+        "\"p\","
+        "\"placements\":[]}]}",
+        "/* \" */ {}",
+        brackets};
     g_autoptr(kw_arena) arena = kw_arena_new();
     for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
         kw_facts *facts;

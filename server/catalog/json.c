@@ -1,0 +1,38 @@
+#include "catalog/json.h"
+
+#define DEPTH_MAX 8
+
+/* json-glib also reads comments; without them a string begins at a quotation mark, and only there. */
+static bool
+is_json_outside_strings(uint8_t byte)
+{
+    return g_ascii_isalnum(byte) || (byte && strchr("{}[]:,+-. \t\r\n", byte));
+}
+
+static bool
+is_shallow(kw_bytes text)
+{
+    int depth = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < text.size && depth <= DEPTH_MAX; i++) {
+        uint8_t byte = text.data[i];
+        if (in_string && byte == '\\')
+            i++;
+        else if (byte == '"')
+            in_string = !in_string;
+        else if (!in_string && !is_json_outside_strings(byte))
+            return false;
+        else if (!in_string)
+            depth += (byte == '{' || byte == '[') - (byte == '}' || byte == ']');
+    }
+    return depth <= DEPTH_MAX;
+}
+
+JsonObject *
+kw_catalog_json_object(JsonParser *parser, kw_bytes text)
+{
+    bool good = text.size > 0 && is_shallow(text) &&
+                json_parser_load_from_data(parser, (const char *)text.data, (gssize)text.size, NULL);
+    JsonNode *root = good ? json_parser_get_root(parser) : NULL;
+    return root && JSON_NODE_HOLDS_OBJECT(root) ? json_node_get_object(root) : NULL;
+}
