@@ -3,10 +3,11 @@
 
 #include "catalog/compare_fields.h"
 
-#define SHOWN 16 /* digits of a fingerprint in a message */
-#define WAY_OUT                                                                                              \
-    "put it back, or copy the rows to a new table while nobody writes (keyway-policy(5), CHANGING A KEY "    \
-    "RULE)"
+#define SHOWN 8 /* digits of a fingerprint in a message */
+/* Takes the name of the table. */
+#define COPY                                                                                                 \
+    "copy the rows to a new table while nobody writes: keyway scan %s --full-scan -o jsonl, then keyway "    \
+    "import (keyway-policy(5), CHANGING A KEY RULE)"
 
 kw_rows_found
 kw_evidence_find(const kw_evidence *evidence, const char *store_table)
@@ -81,13 +82,14 @@ refuse_changed(const comparing *self, const kw_path_facts *path, const kw_placem
         return kw_error_set(
             ret_error, KW_REFUSED,
             "table %s, path %s: its rows were written under layout %u with the key rule %.*s, and "
-            "this policy has the key rule %.*s; " WAY_OUT,
-            table, path->name, old->layout, SHOWN, old->fingerprint, SHOWN, new->fingerprint);
+            "this policy has the key rule %.*s; put it back, or " COPY,
+            table, path->name, old->layout, SHOWN, old->fingerprint, SHOWN, new->fingerprint, table);
     return kw_error_set(ret_error, KW_REFUSED,
                         "table %s, path %s: its rows were written under layout %u (store table %s, key rule "
-                        "%.*s), and this policy has layout %u (store table %s, key rule %.*s); " WAY_OUT,
+                        "%.*s), and this policy has layout %u (store table %s, key rule %.*s); put it back, "
+                        "or " COPY,
                         table, path->name, old->layout, old->store_table, SHOWN, old->fingerprint,
-                        new->layout, new->store_table, SHOWN, new->fingerprint);
+                        new->layout, new->store_table, SHOWN, new->fingerprint, table);
 }
 
 static bool
@@ -107,9 +109,8 @@ refuse_added(const comparing *self, const kw_path_facts *path, kw_error *ret_err
     return kw_error_set(
         ret_error, KW_REFUSED,
         "table %s, path %s: the table holds rows already, and the new path would only hold what is "
-        "written from now on; leave the path out, or copy the rows to a new table that has it "
-        "(keyway-policy(5), CHANGING A KEY RULE)",
-        self->wanted->table, path->name);
+        "written from now on; leave the path out, or " COPY,
+        self->wanted->table, path->name, self->wanted->table);
 }
 
 static bool
@@ -313,19 +314,44 @@ kw_facts_is_renamed(const kw_facts *recorded, const kw_facts *wanted)
     return true;
 }
 
+/* The path of `facts` with a placement in this store table; NULL: none. */
+static const kw_path_facts *
+find_owner(const kw_facts *facts, const char *store_table)
+{
+    for (size_t i = 0; i < facts->paths_count; i++)
+        for (size_t j = 0; j < facts->paths[i].placements_count; j++) {
+            const kw_placement_facts *each = &facts->paths[i].placements[j];
+            if (each->state != KW_PLACEMENT_ABSENT && g_str_equal(each->store_table, store_table))
+                return &facts->paths[i];
+        }
+    return NULL;
+}
+
+static bool
+refuse_owned(const kw_facts *other, const kw_path_facts *owner, const kw_facts *wanted,
+             const kw_path_facts *path, kw_error *ret_error)
+{
+    const char *store_table = path->placements[0].store_table;
+    if (kw_path_facts_serving(owner))
+        return kw_error_set(ret_error, KW_REFUSED,
+                            "table %s, path %s: the store table %s belongs to table %s; name another one, or "
+                            "run keyway forget %s once no policy has that table",
+                            wanted->table, path->name, store_table, other->table, other->table);
+    return kw_error_set(ret_error, KW_REFUSED,
+                        "table %s, path %s: the store table %s belongs to the path %s of table %s, which was "
+                        "dropped; name another one, or run keyway forget %s --path %s",
+                        wanted->table, path->name, store_table, owner->name, other->table, other->table,
+                        owner->name);
+}
+
 bool
 kw_facts_check_owner(const kw_facts *other, const kw_facts *wanted, kw_error *ret_error)
 {
-    g_autoptr(GPtrArray) owned = g_ptr_array_new();
-    kw_facts_list_store_tables(other, owned);
     for (size_t i = 0; i < wanted->paths_count; i++) {
-        const char *store_table = wanted->paths[i].placements[0].store_table;
-        if (g_ptr_array_find_with_equal_func(owned, store_table, g_str_equal, NULL))
-            return kw_error_set(
-                ret_error, KW_REFUSED,
-                "table %s, path %s: the store table %s belongs to table %s; name another one, or "
-                "run keyway forget %s once no policy has that table",
-                wanted->table, wanted->paths[i].name, store_table, other->table, other->table);
+        const kw_path_facts *path = &wanted->paths[i];
+        const kw_path_facts *owner = find_owner(other, path->placements[0].store_table);
+        if (owner)
+            return refuse_owned(other, owner, wanted, path, ret_error);
     }
     return true;
 }

@@ -117,7 +117,7 @@ evidence_of(const char *rows, kw_arena *arena)
         tables[i] = kw_arena_text(arena, kw_bytes_of_text(names[i]));
         found[i] = KW_ROWS_SOME;
     }
-    return (kw_evidence){tables, found, count};
+    return (kw_evidence){.store_tables = tables, .rows = found, .count = count};
 }
 
 /* Copies: the policy goes. */
@@ -317,6 +317,13 @@ test_owner(void)
     assert_text(error.text,
                 "table u, path primary: the store table t_by_ts belongs to table t; name another one, or "
                 "run keyway forget t once no policy has that table");
+    one->paths[1].placements[0].state = KW_PLACEMENT_RETIRED;
+    g_assert_false(kw_facts_check_owner(one, two, &error));
+    assert_text(error.text,
+                "table u, path primary: the store table t_by_ts belongs to the path by_ts of table t, which "
+                "was dropped; name another one, or run keyway forget t --path by_ts");
+    one->paths[1].placements[0].state = KW_PLACEMENT_ABSENT;
+    g_assert_true(kw_facts_check_owner(one, two, &error));
     two = facts_of(BASE "    store_table: v\n", arena);
     g_assert_true(kw_facts_check_owner(one, two, &error));
 }
