@@ -1,14 +1,17 @@
 /* The first half of an admission: may the policy serve?
  *
- *   make the catalog's table -> register -> read -> what each table was -> probe -> compare -> other gateways
+ *   make the catalog's table -> register -> read -> what each table was -> probe where that decides ->
+ * compare
+ *        -> other gateways
  *
- * Registering comes before reading. So of two gateways that begin at once, at least one reads the other's
- * registration, and the store's order of the two decides which.
+ * Of two gateways that begin at once, at least one reads the other's registration; the store's order decides
+ * which.
  */
 #include "catalog/admission_inside.h"
 
 #include "base/log.h"
 #include "catalog/adopt.h"
+#include "catalog/others.h"
 
 static void
 end_check(kw_admission *admission, const kw_error *error)
@@ -86,12 +89,33 @@ add_exclusive(kw_admission *admission, const kw_facts_change *change)
         admission->exclusive[admission->exclusive_count++] = change->renamed_from;
 }
 
+/* Most tables are as they were: what they may be does not depend on rows, and nobody looks for any. So a
+ * store table that cannot be read does not keep the others from being served. */
+static void
+settle(kw_admission *admission)
+{
+    static const kw_evidence rows_everywhere = {.others = KW_ROWS_SOME};
+    kw_error ignored;
+    for (size_t i = 0; i < admission->count; i++) {
+        kw_facts_change *change = &admission->changes[i];
+        admission->settled[i] = admission->recorded[i] &&
+                                kw_facts_compare(admission->recorded[i], admission->wanted[i],
+                                                 &rows_everywhere, admission->arena, change, &ignored) &&
+                                !change->exclusive;
+    }
+}
+
 static bool
 compare_all(kw_admission *admission, const kw_evidence *evidence, kw_error *ret_error)
 {
     admission->exclusive_count = 0;
     for (size_t i = 0; i < admission->count; i++) {
         kw_facts_change *change = &admission->changes[i];
+        if (admission->settled[i])
+            continue;
+        if (!admission->recorded[i] &&
+            !kw_catalog_check_legacy(admission->image, admission->wanted[i], evidence, ret_error))
+            return false;
         if (!kw_facts_compare(admission->recorded[i], admission->wanted[i], evidence, admission->arena,
                               change, ret_error))
             return false;
@@ -118,14 +142,14 @@ kw_admission_compare_again(kw_admission *admission, const kw_evidence *evidence,
     return true;
 }
 
-/* Store tables whose rows decide about the tables of the policy, each once. */
+/* Store tables whose rows decide about tables of the policy, each once. */
 static GPtrArray *
 list_store_tables(const kw_admission *admission, bool exclusive_only)
 {
     g_autoptr(GPtrArray) all = g_ptr_array_new();
     GPtrArray *once = g_ptr_array_new();
     for (size_t i = 0; i < admission->count; i++) {
-        if (exclusive_only && !is_exclusive(admission, i))
+        if (admission->settled[i] || (exclusive_only && !is_exclusive(admission, i)))
             continue;
         kw_facts_list_store_tables(admission->wanted[i], all);
         if (admission->recorded[i])
@@ -151,18 +175,6 @@ kw_admission_probe(kw_admission *admission, bool exclusive_only, kw_probed done)
 
 /* --- other gateways -------------------------------------------------------------------------------- */
 
-static const kw_registration *
-own_registration(const kw_admission *admission)
-{
-    return kw_catalog_image_gateway(admission->image, admission->catalog->settings.gateway_id);
-}
-
-bool
-kw_admission_is_dead(const kw_admission *admission, const kw_registration *other)
-{
-    return own_registration(admission)->lease_at_ms - other->lease_at_ms > KW_LEASE_DEAD_MS;
-}
-
 static const char *
 find_digest(const kw_table_digest *digests, size_t count, const char *table)
 {
@@ -172,28 +184,40 @@ find_digest(const kw_table_digest *digests, size_t count, const char *table)
     return NULL;
 }
 
-bool
-kw_registration_has_table(const kw_registration *other, const char *const *tables, size_t count)
+#define ONE_BY_ONE "stop all gateways but one, apply the policy there, and start the others with it"
+
+/* Another process of this gateway: the one before, which may have died, or come to an end. */
+static bool
+is_of_this_gateway(const kw_admission *admission, const kw_registration *other)
 {
-    for (size_t i = 0; i < count; i++)
-        if (find_digest(other->serving, other->serving_count, tables[i]) ||
-            find_digest(other->next, other->next_count, tables[i]))
-            return true;
-    return false;
+    return g_str_equal(other->id, admission->catalog->settings.gateway_id);
 }
 
-#define ONE_BY_ONE "stop all gateways but one, apply the policy there, and start the others with it"
+static bool
+refuse_twin(const kw_registration *other, const char *table, kw_error *ret_error)
+{
+    return kw_error_set(
+        ret_error, KW_UNAVAILABLE,
+        "table %s: another process with the gateway_id %s serves it by another policy, or did until "
+        "it died; try again %d s after its end",
+        table, other->id, KW_LEASE_DEAD_MS / 1000);
+}
 
 static bool
 refuse_exclusive(const kw_admission *admission, const kw_registration *other, kw_error *ret_error)
 {
-    for (size_t i = 0; i < admission->exclusive_count; i++)
-        if (kw_registration_has_table(other, &admission->exclusive[i], 1))
-            return kw_error_set(
-                ret_error, KW_REFUSED,
-                "table %s: this policy changes which rows a record has, and the gateway %s serves "
-                "the table by the old one; " ONE_BY_ONE,
-                admission->exclusive[i], other->id);
+    for (size_t i = 0; i < admission->exclusive_count; i++) {
+        const char *table = admission->exclusive[i];
+        if (!kw_others_has_table(other, &table, 1))
+            continue;
+        if (is_of_this_gateway(admission, other))
+            return refuse_twin(other, table, ret_error);
+        return kw_error_set(
+            ret_error, KW_REFUSED,
+            "table %s: this policy changes which rows a record has, and the gateway %s serves "
+            "the table by the old one; " ONE_BY_ONE,
+            table, other->id);
+    }
     return true;
 }
 
@@ -218,6 +242,8 @@ check_digests(const kw_admission *admission, const kw_registration *other, kw_er
             return kw_error_set(ret_error, KW_BUSY,
                                 "table %s: the gateway %s takes on another policy now; try again", table,
                                 other->id);
+        if (is_of_this_gateway(admission, other))
+            return refuse_twin(other, table, ret_error);
         return kw_error_set(
             ret_error, KW_REFUSED,
             "table %s: the gateway %s serves it by another policy (its rows have other keys or "
@@ -242,10 +268,11 @@ check_gateway(const kw_admission *admission, const kw_registration *other, kw_er
 static bool
 check_gateways(const kw_admission *admission, kw_error *ret_error)
 {
-    const kw_registration *own = own_registration(admission);
-    for (size_t i = 0; i < admission->image->gateways_count; i++) {
-        const kw_registration *other = &admission->image->gateways[i];
-        if (other != own && !kw_admission_is_dead(admission, other) &&
+    const kw_catalog *catalog = admission->catalog;
+    const kw_catalog_image *image = admission->image;
+    for (size_t i = 0; i < image->gateways_count; i++) {
+        const kw_registration *other = &image->gateways[i];
+        if (!kw_catalog_is_own(catalog, other) && !kw_others_is_dead(image, other) &&
             !check_gateway(admission, other, ret_error))
             return false;
     }
@@ -275,21 +302,6 @@ look_up_tables(kw_admission *admission, kw_error *ret_error)
     return true;
 }
 
-/* The store stamps registrations. A clock that was put back can hide one behind the row of an earlier
- * process. */
-static bool
-find_own_registration(const kw_admission *admission, kw_error *ret_error)
-{
-    const kw_catalog *catalog = admission->catalog;
-    const kw_registration *own = catalog->settings.shared ? own_registration(admission) : NULL;
-    if (!catalog->settings.shared || (own && g_str_equal(own->instance, catalog->instance)))
-        return true;
-    return kw_error_set(ret_error, KW_UNAVAILABLE,
-                        "the registration of gateway %s cannot be read back; another process uses the same "
-                        "gateway_id, or the store's clock was put back",
-                        catalog->settings.gateway_id);
-}
-
 static void
 on_read(void *user, kw_catalog_image *image, const kw_error *error)
 {
@@ -300,26 +312,12 @@ on_read(void *user, kw_catalog_image *image, const kw_error *error)
         return;
     }
     admission->image = image;
-    if (!find_own_registration(admission, &found)) {
-        fail(admission, &found);
-        return;
-    }
     if (!look_up_tables(admission, &found)) {
         end_check(admission, &found);
         return;
     }
+    settle(admission);
     kw_admission_probe(admission, false, on_probed);
-}
-
-static void
-on_registered(void *user, const kw_error *error)
-{
-    kw_admission *admission = user;
-    if (error)
-        fail(admission, error);
-    else
-        kw_catalog_read(admission->catalog->settings.door, admission->catalog->table, admission->deadline,
-                        on_read, admission);
 }
 
 static void
@@ -329,10 +327,8 @@ on_created(void *user, bool created, const kw_error *error)
     (void)created; /* by this gateway or another one: it is there */
     if (error)
         fail(admission, error);
-    else if (admission->catalog->settings.shared)
-        kw_catalog_register(admission->catalog, admission->deadline, on_registered, admission);
     else
-        on_registered(admission, NULL);
+        kw_others_read(admission->catalog, admission->deadline, on_read, admission);
 }
 
 static void
@@ -369,6 +365,7 @@ kw_catalog_check(kw_catalog *catalog, kw_policy *policy, kw_deadline deadline, k
                                 .wanted = KW_ARENA_ARRAY(arena, kw_facts *, count),
                                 .recorded = KW_ARENA_ARRAY(arena, const kw_facts *, count),
                                 .changes = KW_ARENA_ARRAY(arena, kw_facts_change, count),
+                                .settled = KW_ARENA_ARRAY(arena, bool, count),
                                 .exclusive = KW_ARENA_ARRAY(arena, const char *, 2 * count + 1),
                                 .made = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
                                 .checked = done,
@@ -377,16 +374,25 @@ kw_catalog_check(kw_catalog *catalog, kw_policy *policy, kw_deadline deadline, k
         admission->wanted[i] = kw_facts_of_table(kw_policy_table(policy, i), arena);
     g_assert(!catalog->next.arena);
     catalog->next = kw_digests_of_policy(policy);
+    catalog->says++;
     kw_door_describe_table(catalog->settings.door, catalog->table, deadline, on_described, admission);
 }
 
 /* --- what the gateway asks ------------------------------------------------------------------------- */
 
 size_t
-kw_admission_exclusive(const kw_admission *admission, const char *const **ret_tables)
+kw_admission_hold(const kw_admission *admission, const char *const **ret_tables)
 {
-    *ret_tables = admission->exclusive;
-    return admission->exclusive_count;
+    const kw_digests *serving = &admission->catalog->serving;
+    size_t count = 0, most = admission->exclusive_count + serving->count;
+    const char **tables = KW_ARENA_ARRAY(admission->arena, const char *, most + 1);
+    for (; count < admission->exclusive_count; count++)
+        tables[count] = admission->exclusive[count];
+    for (size_t i = 0; i < serving->count; i++)
+        if (!policy_has(admission, serving->items[i].table))
+            tables[count++] = serving->items[i].table;
+    *ret_tables = tables;
+    return count;
 }
 
 bool
@@ -428,11 +434,15 @@ kw_admission_serve(kw_admission *admission)
     kw_digests_clear(&catalog->serving);
     catalog->serving = catalog->next;
     catalog->next = (kw_digests){0};
+    admission_free(admission);
+    if (catalog->settings.shared && !catalog->stored) {
+        catalog->settings.lost(catalog->settings.user); /* after the commit began */
+        return;
+    }
     catalog->admitted = true;
     if (catalog->settings.shared)
         kw_fence_open_until(&catalog->fence, catalog->lease_until_ns);
     kw_catalog_update_registration(catalog);
-    admission_free(admission);
 }
 
 void

@@ -4,7 +4,7 @@
  */
 #include "catalog/admission_inside.h"
 
-#include "base/log.h"
+#include "catalog/others.h"
 #include "catalog/put.h"
 
 static void
@@ -19,89 +19,55 @@ end_commit(void *user, const kw_error *error)
 
 /* --- the facts ------------------------------------------------------------------------------------- */
 
-/* Store tables that exist in a store of this process alone were all created by it. */
-static bool
-was_made(const kw_admission *admission, const char *store_table)
+/* The store tables that were created for the policy, and that the catalog does not know as such. */
+static size_t
+list_made(const kw_admission *admission, const char **names)
 {
-    return !admission->catalog->settings.shared || g_hash_table_contains(admission->made, store_table);
-}
-
-static void
-note_made(const kw_admission *admission, kw_facts_change *change)
-{
-    for (size_t i = 0; i < change->merged->paths_count; i++) {
-        const kw_path_facts *path = &change->merged->paths[i];
-        for (size_t j = 0; j < path->placements_count; j++) {
-            if (path->placements[j].made || !was_made(admission, path->placements[j].store_table))
-                continue;
-            path->placements[j].made = true;
-            change->changed = true;
-        }
-    }
+    GHashTableIter iter;
+    gpointer name;
+    size_t count = 0;
+    g_hash_table_iter_init(&iter, admission->made);
+    while (g_hash_table_iter_next(&iter, &name, NULL))
+        if (!kw_catalog_image_is_made(admission->image, name))
+            names[count++] = name;
+    return count;
 }
 
 static void
 start_put(kw_admission *admission)
 {
     kw_facts_put *puts = KW_ARENA_ARRAY(admission->arena, kw_facts_put, 2 * admission->count);
-    size_t count = 0;
+    const char **made = KW_ARENA_ARRAY(admission->arena, const char *, g_hash_table_size(admission->made));
+    kw_catalog_changes changes = {.facts = puts, .made = made, .made_count = list_made(admission, made)};
     for (size_t i = 0; i < admission->count; i++) {
-        kw_facts_change *change = &admission->changes[i];
-        note_made(admission, change);
+        const kw_facts_change *change = &admission->changes[i];
         if (change->changed || !kw_catalog_image_table(admission->image, change->merged->table))
-            puts[count++] = (kw_facts_put){change->merged->table, change->merged};
+            puts[changes.facts_count++] = (kw_facts_put){change->merged->table, change->merged};
         if (change->renamed_from)
-            puts[count++] = (kw_facts_put){change->renamed_from, NULL};
+            puts[changes.facts_count++] = (kw_facts_put){change->renamed_from, NULL};
     }
-    kw_catalog_put(admission->catalog, admission->image, puts, count, end_commit, admission);
-}
-
-static void
-put_with_lease(kw_admission *admission)
-{
-    kw_error ended;
-    if (kw_catalog_holds_lease(admission->catalog)) {
-        start_put(admission);
-        return;
-    }
-    kw_error_set(&ended, KW_UNAVAILABLE, "the lease of gateway %s ended meanwhile",
-                 admission->catalog->settings.gateway_id);
-    end_commit(admission, &ended);
-}
-
-/* --- dead gateways --------------------------------------------------------------------------------- */
-
-static void remove_next_dead(kw_admission *admission);
-
-static void
-on_dead_removed(void *user, const kw_error *error)
-{
-    kw_admission *admission = user;
-    if (error) {
-        end_commit(admission, error);
-        return;
-    }
-    kw_log(KW_LOG_INFO, "catalog", "registration of a dead gateway removed", "gateway=%s",
-           admission->image->gateways[admission->dead_next].id);
-    admission->dead_next++;
-    remove_next_dead(admission);
+    kw_catalog_put(admission->catalog, admission->image, &changes, end_commit, admission);
 }
 
 /* A gateway that was stopped for long must not continue by the old policy: it finds its registration gone. */
 static void
-remove_next_dead(kw_admission *admission)
+on_dead_removed(void *user, const kw_error *error)
 {
-    const kw_catalog_image *image = admission->image;
-    size_t count = admission->catalog->settings.shared ? image->gateways_count : 0;
-    for (; admission->dead_next < count; admission->dead_next++) {
-        const kw_registration *other = &image->gateways[admission->dead_next];
-        if (!kw_admission_is_dead(admission, other) ||
-            !kw_registration_has_table(other, admission->exclusive, admission->exclusive_count))
-            continue;
-        kw_catalog_remove_dead(admission->catalog, other, admission->deadline, on_dead_removed, admission);
-        return;
-    }
-    put_with_lease(admission);
+    kw_admission *admission = user;
+    kw_error ended;
+    if (error)
+        end_commit(admission, error);
+    else if (kw_catalog_check_lease(admission->catalog, &ended))
+        start_put(admission);
+    else
+        end_commit(admission, &ended);
+}
+
+static void
+remove_dead(kw_admission *admission)
+{
+    kw_others_remove_dead(admission->catalog, admission->image, admission->exclusive,
+                          admission->exclusive_count, admission->deadline, on_dead_removed, admission);
 }
 
 /* --- rows that appeared meanwhile ------------------------------------------------------------------ */
@@ -113,7 +79,7 @@ on_probed(void *user, const kw_evidence *evidence, const kw_error *error)
     kw_admission *admission = user;
     kw_error found = error ? *error : KW_ERROR_NONE;
     if (!error && kw_admission_compare_again(admission, evidence, &found))
-        remove_next_dead(admission);
+        remove_dead(admission);
     else
         end_commit(admission, &found);
 }
@@ -126,7 +92,7 @@ kw_admission_commit(kw_admission *admission, kw_deadline deadline,
     admission->committed = done;
     admission->user = user;
     if (admission->exclusive_count == 0)
-        remove_next_dead(admission);
+        remove_dead(admission);
     else
         kw_admission_probe(admission, true, on_probed);
 }

@@ -11,7 +11,7 @@ cut_row(const char *row, const char *table, kw_arena *arena, const char **ret_pa
     const char *path = row + size + 1;
     const char *slash = strchr(path, '/');
     guint64 layout;
-    if (!slash || !g_ascii_string_to_unsigned(slash + 1, 10, 1, UINT32_MAX, &layout, NULL))
+    if (!slash || slash == path || !g_ascii_string_to_unsigned(slash + 1, 10, 1, UINT32_MAX, &layout, NULL))
         return false;
     *ret_path = kw_arena_text(arena, kw_bytes_of(path, (size_t)(slash - path)));
     *ret_layout = (uint32_t)layout;
@@ -97,4 +97,36 @@ kw_catalog_adopt(const kw_catalog_image *image, const kw_facts *wanted, kw_arena
     for (size_t i = 0; i < facts->paths_count; i++)
         choose_serving(&facts->paths[i], wanted);
     return facts->paths_count && move_primary_first(facts, wanted) ? facts : NULL;
+}
+
+/* --- store tables under another name --------------------------------------------------------------- */
+
+static const kw_legacy_row *
+find_store_row(const kw_catalog_image *image, const char *store_table)
+{
+    for (size_t i = 0; i < image->legacy_count; i++) {
+        const char *row = image->legacy[i].row;
+        if (g_str_has_prefix(row, "store/") &&
+            g_str_equal(kw_store_table_name(row + strlen("store/")), store_table))
+            return &image->legacy[i];
+    }
+    return NULL;
+}
+
+bool
+kw_catalog_check_legacy(const kw_catalog_image *image, const kw_facts *wanted, const kw_evidence *evidence,
+                        kw_error *ret_error)
+{
+    for (size_t i = 0; i < wanted->paths_count; i++) {
+        const kw_placement_facts *placement = &wanted->paths[i].placements[0];
+        const kw_legacy_row *row = find_store_row(image, placement->store_table);
+        if (row && !g_str_equal(row->fingerprint, placement->fingerprint) &&
+            kw_evidence_find(evidence, placement->store_table) == KW_ROWS_SOME)
+            return kw_error_set(
+                ret_error, KW_REFUSED,
+                "table %s, path %s: the store table %s holds rows of %s (table/path/layout), which have "
+                "another key rule; name another store table",
+                wanted->table, wanted->paths[i].name, placement->store_table, row->description);
+    }
+    return true;
 }

@@ -1,7 +1,7 @@
 /* The catalog: which rows exist, and which gateways serve them.
  *
  *   kw_catalog_check    registers the gateway, reads the catalog, compares     -> an admission, or REFUSED
- *   (the gateway makes missing store tables and holds the calls of kw_admission_exclusive)
+ *   (the gateway makes missing store tables and holds the calls of kw_admission_hold)
  *   kw_admission_commit looks again whether rows appeared, then writes the facts
  *   (the gateway takes the policy into service)
  *   kw_admission_serve, or kw_admission_abandon at any point before
@@ -52,14 +52,15 @@ typedef void (*kw_catalog_checked)(void *user, kw_admission *admission, const kw
 void kw_catalog_check(kw_catalog *catalog, kw_policy *policy, kw_deadline deadline, kw_catalog_checked done,
                       void *user);
 
-/* Tables whose calls must be held, and those under way have ended, before the commit: rows of the old and of
- * the new policy would not agree. */
-size_t kw_admission_exclusive(const kw_admission *admission, const char *const **ret_tables);
+/* Tables whose calls must be held, and those under way have ended, before the commit (NULL ends the list):
+ * rows of the old and of the new policy would not agree, or the policy does not have the table, and others
+ * may change or forget it from then on. */
+size_t kw_admission_hold(const kw_admission *admission, const char *const **ret_tables);
 
 /* True if the catalog has the path with the layout and the key rule of the policy: it can have rows. */
 bool kw_admission_knows(const kw_admission *admission, size_t table, size_t path);
 
-/* A store table that was created for this policy. Before the commit. */
+/* A store table that Keyway created. Before the commit. */
 void kw_admission_made(kw_admission *admission, const char *store_table);
 
 /* Without an error the facts are in the catalog. BUSY: another gateway changed them meanwhile, check again.

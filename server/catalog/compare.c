@@ -15,7 +15,7 @@ kw_evidence_find(const kw_evidence *evidence, const char *store_table)
     for (size_t i = 0; i < evidence->count; i++)
         if (g_str_equal(evidence->store_tables[i], store_table))
             return evidence->rows[i];
-    return KW_ROWS_NO_TABLE;
+    return evidence->others;
 }
 
 void
@@ -129,8 +129,22 @@ refuse_forgetting(const comparing *self, const kw_path_facts *path, kw_error *re
     return kw_error_set(
         ret_error, KW_REFUSED,
         "table %s, path %s: keyway forget has not finished with it; run it again before a policy "
-        "has the path",
+        "has the path or its store table",
         self->wanted->table, path->name);
+}
+
+/* False if keyway forget may drop rows of the store table yet, for whichever path. */
+static bool
+check_forgetting(const comparing *self, const char *store_table, kw_error *ret_error)
+{
+    for (size_t i = 0; i < self->recorded->paths_count; i++) {
+        const kw_path_facts *path = &self->recorded->paths[i];
+        for (size_t j = 0; j < path->placements_count; j++)
+            if (path->placements[j].state == KW_PLACEMENT_FORGETTING &&
+                g_str_equal(path->placements[j].store_table, store_table))
+                return refuse_forgetting(self, path, ret_error);
+    }
+    return true;
 }
 
 /* A path that begins to serve: the table must be empty, and so must be what the path keeps rows in. */
@@ -138,6 +152,8 @@ static bool
 check_new_path(const comparing *self, const kw_path_facts *path, const kw_path_facts *old,
                kw_error *ret_error)
 {
+    if (!check_forgetting(self, path->placements[0].store_table, ret_error))
+        return false;
     for (size_t i = 0; old && i < old->placements_count; i++) {
         if (old->placements[i].state == KW_PLACEMENT_FORGETTING)
             return refuse_forgetting(self, path, ret_error);

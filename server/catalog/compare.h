@@ -13,11 +13,12 @@
 
 typedef enum kw_rows_found { KW_ROWS_NO_TABLE, KW_ROWS_NONE, KW_ROWS_SOME } kw_rows_found;
 
-/* What was found in the store tables that matter. A store table that is not listed counts as missing. */
+/* What was found in the store tables that matter. */
 typedef struct kw_evidence {
     const char *const *store_tables;
     const kw_rows_found *rows;
     size_t count;
+    kw_rows_found others; /* what counts for store tables that are not listed */
 } kw_evidence;
 
 kw_rows_found kw_evidence_find(const kw_evidence *evidence, const char *store_table);

@@ -5,56 +5,51 @@
 typedef struct noting {
     kw_catalog *catalog;
     kw_arena *arena;
-    GHashTable *created;
     kw_catalog_image *image;
+    const char **names;
+    size_t count;
+    kw_deadline deadline;
     void (*done)(void *user, const kw_error *error);
     void *user;
 } noting;
 
 static void
-on_put(void *user, const kw_error *error)
+finish(noting *self, const kw_error *error)
 {
-    noting *self = user;
-    kw_error told = error ? *error : KW_ERROR_NONE;
-    self->done(self->user, error ? &told : NULL);
-    g_hash_table_unref(self->created);
+    self->done(self->user, error);
     kw_catalog_image_free(self->image);
     kw_arena_free(self->arena);
 }
 
-/* True if that changed the facts. */
-static bool
-note_table(const noting *self, kw_facts *facts)
+static void read_catalog(noting *self);
+
+static void
+on_put(void *user, const kw_error *error)
 {
-    bool changed = false;
-    for (size_t i = 0; i < facts->paths_count; i++)
-        for (size_t j = 0; j < facts->paths[i].placements_count; j++) {
-            kw_placement_facts *each = &facts->paths[i].placements[j];
-            bool created = !each->made && g_hash_table_contains(self->created, each->store_table);
-            each->made = each->made || created;
-            changed = changed || created;
-        }
-    return changed;
+    noting *self = user;
+    if (error && error->code == KW_BUSY && !kw_deadline_passed(self->deadline))
+        read_catalog(self);
+    else
+        finish(self, error);
 }
 
 static void
 on_read(void *user, kw_catalog_image *image, const kw_error *error)
 {
     noting *self = user;
+    kw_catalog_image_free(self->image);
     self->image = image;
-    if (error) {
-        on_put(self, error);
-        return;
-    }
-    kw_facts_put *puts = KW_ARENA_ARRAY(self->arena, kw_facts_put, image->tables_count);
-    size_t count = 0;
-    for (size_t i = 0; i < image->tables_count; i++)
-        if (note_table(self, image->tables[i]))
-            puts[count++] = (kw_facts_put){image->tables[i]->table, image->tables[i]};
-    if (count)
-        kw_catalog_put(self->catalog, image, puts, count, on_put, self);
+    if (error)
+        finish(self, error);
     else
-        on_put(self, NULL);
+        kw_catalog_put(self->catalog, image,
+                       &(kw_catalog_changes){.made = self->names, .made_count = self->count}, on_put, self);
+}
+
+static void
+read_catalog(noting *self)
+{
+    kw_catalog_read(self->catalog->settings.door, self->catalog->table, self->deadline, on_read, self);
 }
 
 void
@@ -65,10 +60,12 @@ kw_catalog_note_created(kw_catalog *catalog, const char *const *store_tables, si
     noting *self = KW_ARENA_NEW(arena, noting);
     *self = (noting){.catalog = catalog,
                      .arena = arena,
-                     .created = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+                     .names = KW_ARENA_ARRAY(arena, const char *, count),
+                     .count = count,
+                     .deadline = deadline,
                      .done = done,
                      .user = user};
     for (size_t i = 0; i < count; i++)
-        g_hash_table_add(self->created, g_strdup(kw_store_table_name(store_tables[i])));
-    kw_catalog_read(catalog->settings.door, catalog->table, deadline, on_read, self);
+        self->names[i] = kw_arena_text(arena, kw_bytes_of_text(kw_store_table_name(store_tables[i])));
+    read_catalog(self);
 }

@@ -2,6 +2,7 @@
 #include "catalog/empty.h"
 
 typedef struct emptying {
+    kw_catalog *catalog;
     kw_door *door;
     kw_arena *arena;
     kw_deadline deadline;
@@ -39,8 +40,14 @@ static void
 on_regions(void *user, kw_regions *regions, const kw_error *error)
 {
     emptying *self = user;
+    kw_error ended;
     if (error) {
         finish(self, error);
+        return;
+    }
+    if (!kw_catalog_check_lease(self->catalog, &ended)) {
+        kw_regions_free(regions);
+        finish(self, &ended);
         return;
     }
     kw_bytes *keys = KW_ARENA_ARRAY(self->arena, kw_bytes, regions->count);
@@ -66,11 +73,13 @@ on_described(void *user, kw_table_facts *facts, const kw_error *error)
 }
 
 void
-kw_catalog_empty(kw_door *door, kw_bytes store_table, kw_arena *arena, kw_deadline deadline,
+kw_catalog_empty(kw_catalog *catalog, kw_bytes store_table, kw_arena *arena, kw_deadline deadline,
                  kw_simple_done done, void *user)
 {
+    kw_door *door = catalog->settings.door;
     emptying *self = KW_ARENA_NEW(arena, emptying);
-    *self = (emptying){.door = door,
+    *self = (emptying){.catalog = catalog,
+                       .door = door,
                        .arena = arena,
                        .deadline = deadline,
                        .spec = {.name = store_table, .deadline = deadline},

@@ -24,7 +24,6 @@ typedef struct kw_placement_facts {
     const char *store_table; /* "ns:name" or "name", never "default:name" */
     kw_placement_state state;
     bool verified; /* its rows were compared with the primary path's, or all were written under the catalog */
-    bool made;     /* Keyway created the store table, so that Keyway may drop its rows */
 } kw_placement_facts;
 
 typedef struct kw_path_facts {
@@ -54,7 +53,7 @@ typedef struct kw_facts {
     size_t paths_count;
 } kw_facts;
 
-/* The facts of a table of a policy. Placements are COMPLETE, verified and not made. */
+/* The facts of a table of a policy. Placements are COMPLETE and verified. */
 kw_facts *kw_facts_of_table(const kw_table *table, kw_arena *arena);
 
 /* JSON text and back. CORRUPT naming the table when the text is not what kw_facts_print writes. */

@@ -52,7 +52,6 @@ print_placement(JsonBuilder *to, const kw_placement_facts *placement)
     add_text(to, "store_table", placement->store_table);
     add_text(to, "state", kw_placement_state_name(placement->state));
     add_flag(to, "verified", placement->verified);
-    add_flag(to, "made", placement->made);
     json_builder_end_object(to);
 }
 
@@ -176,8 +175,7 @@ parse_placement(JsonObject *from, kw_arena *arena, kw_placement_facts *to)
                                .fingerprint = text_of(from, "fingerprint", arena),
                                .rule = text_of(from, "rule", arena),
                                .store_table = text_of(from, "store_table", arena),
-                               .verified = flag_of(from, "verified"),
-                               .made = flag_of(from, "made")};
+                               .verified = flag_of(from, "verified")};
     return layout >= 0 && layout <= UINT32_MAX && to->fingerprint[0] && to->store_table[0] &&
            parse_state(text_of(from, "state", arena), &to->state);
 }

@@ -2,8 +2,9 @@
 #include "catalog/forget.h"
 
 #include "base/log.h"
-#include "catalog/admission_inside.h"
 #include "catalog/empty.h"
+#include "catalog/others.h"
+#include "catalog/probe.h"
 #include "catalog/put.h"
 
 typedef struct forgetting {
@@ -31,6 +32,8 @@ static void
 finish(forgetting *self, const kw_error *error)
 {
     kw_error told = error ? *error : KW_ERROR_NONE;
+    self->catalog->forgetting = NULL;
+    kw_catalog_update_registration(self->catalog);
     self->done(self->user, self->emptied, error ? 0 : self->emptied_count, error ? &told : NULL);
     kw_catalog_image_free(self->image);
     kw_arena_free(self->arena);
@@ -87,20 +90,42 @@ remove_next_legacy(forgetting *self)
 
 /* --- clearing the facts ---------------------------------------------------------------------------- */
 
+static void read_again(forgetting *self);
+
 static void
 on_cleared(void *user, const kw_error *error)
 {
     forgetting *self = user;
-    if (error)
-        finish(self, error);
-    else
+    if (!error)
         remove_next_legacy(self);
+    else if (error->code == KW_BUSY && !kw_deadline_passed(self->deadline))
+        read_again(self);
+    else
+        finish(self, error);
+}
+
+/* False if a placement of what is forgotten has another state by now. */
+static bool
+clear_placements(const forgetting *self, kw_facts *facts)
+{
+    for (size_t i = 0; i < facts->paths_count; i++) {
+        kw_path_facts *path = &facts->paths[i];
+        for (size_t j = 0; j < path->placements_count; j++) {
+            if (self->request.path && !g_str_equal(path->name, self->request.path))
+                continue;
+            if (path->placements[j].state != KW_PLACEMENT_FORGETTING)
+                return false;
+            path->placements[j].state = KW_PLACEMENT_ABSENT;
+        }
+    }
+    return true;
 }
 
 static void
 on_read_again(void *user, kw_catalog_image *image, const kw_error *error)
 {
     forgetting *self = user;
+    kw_error changed;
     if (error) {
         finish(self, error);
         return;
@@ -108,12 +133,22 @@ on_read_again(void *user, kw_catalog_image *image, const kw_error *error)
     kw_catalog_image_free(self->image);
     self->image = image;
     kw_facts *facts = (kw_facts *)kw_catalog_image_table(image, self->request.table);
-    for (size_t i = 0; facts && i < facts->paths_count; i++)
-        for (size_t j = 0; j < facts->paths[i].placements_count; j++)
-            if (facts->paths[i].placements[j].state == KW_PLACEMENT_FORGETTING)
-                facts->paths[i].placements[j].state = KW_PLACEMENT_ABSENT;
+    if (facts && !clear_placements(self, facts)) {
+        kw_error_set(&changed, KW_BUSY, "table %s was changed while it was forgotten; look what it is now",
+                     self->request.table);
+        finish(self, &changed);
+        return;
+    }
     self->put = (kw_facts_put){self->request.table, self->request.path ? facts : NULL};
-    kw_catalog_put(self->catalog, image, &self->put, facts ? 1 : 0, on_cleared, self);
+    kw_catalog_put(self->catalog, image,
+                   &(kw_catalog_changes){.facts = &self->put, .facts_count = facts ? 1 : 0}, on_cleared,
+                   self);
+}
+
+static void
+read_again(forgetting *self)
+{
+    kw_catalog_read(self->catalog->settings.door, self->catalog->table, self->deadline, on_read_again, self);
 }
 
 /* --- dropping rows --------------------------------------------------------------------------------- */
@@ -142,11 +177,11 @@ empty_next(forgetting *self)
     for (; self->next < self->count; self->next++) {
         if (self->rows[self->next] != KW_ROWS_SOME)
             continue;
-        kw_catalog_empty(self->catalog->settings.door, kw_bytes_of_text(self->store_tables[self->next]),
-                         self->arena, self->deadline, on_emptied, self);
+        kw_catalog_empty(self->catalog, kw_bytes_of_text(self->store_tables[self->next]), self->arena,
+                         self->deadline, on_emptied, self);
         return;
     }
-    kw_catalog_read(self->catalog->settings.door, self->catalog->table, self->deadline, on_read_again, self);
+    read_again(self);
 }
 
 static void
@@ -165,27 +200,74 @@ mark(forgetting *self)
     for (size_t i = 0; i < self->count; i++)
         self->placements[i]->state = KW_PLACEMENT_FORGETTING;
     self->put = (kw_facts_put){self->request.table, self->facts};
-    kw_catalog_put(self->catalog, self->image, &self->put, 1, on_marked, self);
+    kw_catalog_put(self->catalog, self->image, &(kw_catalog_changes){.facts = &self->put, .facts_count = 1},
+                   on_marked, self);
+}
+
+/* A gateway that was stopped for long must not serve it by what was forgotten, nor go on forgetting. */
+static void
+on_dead_removed(void *user, const kw_error *error)
+{
+    forgetting *self = user;
+    kw_error ended;
+    if (error)
+        finish(self, error);
+    else if (kw_catalog_check_lease(self->catalog, &ended))
+        mark(self);
+    else
+        finish(self, &ended);
+}
+
+/* --- may its rows be dropped? ---------------------------------------------------------------------- */
+
+/* The table whose rows are in the store table, other than those that are forgotten; NULL: none. */
+static const char *
+find_other_owner(const forgetting *self, const char *store_table)
+{
+    for (size_t i = 0; i < self->image->tables_count; i++) {
+        const kw_facts *facts = self->image->tables[i];
+        for (size_t j = 0; j < facts->paths_count; j++) {
+            const kw_placement_facts *serving = kw_path_facts_serving(&facts->paths[j]);
+            bool forgotten = facts == self->facts &&
+                             (!self->request.path || g_str_equal(facts->paths[j].name, self->request.path));
+            if (serving && !forgotten && g_str_equal(serving->store_table, store_table))
+                return facts->table;
+        }
+    }
+    return NULL;
+}
+
+static bool
+refuse_foreign(const char *store_table, kw_error *ret_error)
+{
+    return kw_error_set(ret_error, KW_REFUSED,
+                        "the store table %s holds rows and was not created by Keyway, which drops rows of "
+                        "its own store tables only; empty it by hand (HBase shell: truncate '%s')",
+                        store_table, store_table);
+}
+
+/* On a store of this process alone Keyway created all store tables. */
+static bool
+check_store_table(const forgetting *self, const char *store_table, kw_error *ret_error)
+{
+    const char *owner = find_other_owner(self, store_table);
+    if (owner)
+        return kw_error_set(ret_error, KW_REFUSED,
+                            "the store table %s holds rows of another path, of table %s", store_table, owner);
+    if (!self->request.drop_rows)
+        return kw_error_set(
+            ret_error, KW_REFUSED,
+            "the store table %s still holds rows; they go with --drop-rows, and then for good", store_table);
+    return !self->catalog->settings.shared || kw_catalog_image_is_made(self->image, store_table) ||
+           refuse_foreign(store_table, ret_error);
 }
 
 static bool
 check_rows(const forgetting *self, kw_error *ret_error)
 {
-    for (size_t i = 0; i < self->count; i++) {
-        if (self->rows[i] != KW_ROWS_SOME)
-            continue;
-        if (!self->request.drop_rows)
-            return kw_error_set(
-                ret_error, KW_REFUSED,
-                "the store table %s still holds rows; they go with --drop-rows, and then for good",
-                self->store_tables[i]);
-        if (!self->placements[i]->made)
-            return kw_error_set(
-                ret_error, KW_REFUSED,
-                "the store table %s holds rows and was not created by Keyway, which drops rows of "
-                "its own store tables only; empty it by hand (HBase shell: truncate '%s')",
-                self->store_tables[i], self->store_tables[i]);
-    }
+    for (size_t i = 0; i < self->count; i++)
+        if (self->rows[i] == KW_ROWS_SOME && !check_store_table(self, self->store_tables[i], ret_error))
+            return false;
     return true;
 }
 
@@ -200,7 +282,8 @@ on_probed(void *user, const kw_evidence *evidence, const kw_error *error)
     }
     self->rows = (kw_rows_found *)evidence->rows;
     if (check_rows(self, &refused))
-        mark(self);
+        kw_others_remove_dead(self->catalog, self->image, &self->request.table, 1, self->deadline,
+                              on_dead_removed, self);
     else
         finish(self, &refused);
 }
@@ -230,19 +313,30 @@ check_served_here(const forgetting *self, kw_error *ret_error)
 /* Gateways that live serve a table by the same facts. So where this one serves the table, none has the path.
  */
 static bool
+check_gateway(const forgetting *self, const kw_registration *other, kw_error *ret_error)
+{
+    const char *table = self->request.table;
+    if (g_strcmp0(other->forgetting, table) == 0)
+        return kw_error_set(ret_error, KW_REFUSED,
+                            "the gateway %s is forgetting table %s; wait until it has done so", other->id,
+                            table);
+    if (kw_policy_find_table(self->request.policy, kw_bytes_of_text(table)) ||
+        !kw_others_has_table(other, &table, 1))
+        return true;
+    return kw_error_set(ret_error, KW_REFUSED,
+                        "the gateway %s serves table %s; take it out of its policy first", other->id, table);
+}
+
+static bool
 check_served_elsewhere(const forgetting *self, kw_error *ret_error)
 {
     const kw_catalog_image *image = self->image;
-    const char *own_id = self->catalog->settings.gateway_id;
-    const kw_registration *own = kw_catalog_image_gateway(image, own_id);
-    bool served_here = kw_policy_find_table(self->request.policy, kw_bytes_of_text(self->request.table));
-    for (size_t i = 0; self->catalog->settings.shared && !served_here && i < image->gateways_count; i++) {
+    size_t count = self->catalog->settings.shared ? image->gateways_count : 0;
+    for (size_t i = 0; i < count; i++) {
         const kw_registration *other = &image->gateways[i];
-        bool dead = own && own->lease_at_ms - other->lease_at_ms > KW_LEASE_DEAD_MS;
-        if (other != own && !dead && kw_registration_has_table(other, &self->request.table, 1))
-            return kw_error_set(ret_error, KW_REFUSED,
-                                "the gateway %s serves table %s; take it out of its policy first", other->id,
-                                self->request.table);
+        if (!kw_catalog_is_own(self->catalog, other) && !kw_others_is_dead(image, other) &&
+            !check_gateway(self, other, ret_error))
+            return false;
     }
     return true;
 }
@@ -319,5 +413,7 @@ kw_catalog_forget(kw_catalog *catalog, const kw_forget_request *request, kw_dead
                          .user = user};
     self->request.table = kw_arena_text(arena, kw_bytes_of_text(request->table));
     self->request.path = request->path ? kw_arena_text(arena, kw_bytes_of_text(request->path)) : NULL;
-    kw_catalog_read(catalog->settings.door, catalog->table, deadline, on_read, self);
+    catalog->forgetting = self->request.table;
+    catalog->says++;
+    kw_others_read(catalog, deadline, on_read, self);
 }

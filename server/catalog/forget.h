@@ -1,7 +1,8 @@
 /* Forgetting: what the catalog holds of a table, or of a path that no policy has, is cleared.
  *
- *   read -> does a gateway still serve it? -> do its store tables hold rows? -> mark it as being forgotten
- *        -> empty the store tables (only with drop_rows, only those that Keyway created) -> clear the facts
+ *   register that this gateway forgets it -> read -> does a gateway serve or forget it? -> do its store
+ * tables hold rows? -> mark it as being forgotten -> empty the store tables (only with drop_rows, only those
+ *        that Keyway created) -> clear the facts
  */
 #pragma once
 
@@ -20,8 +21,7 @@ typedef void (*kw_forgotten)(void *user, const char *const *emptied, size_t coun
 void kw_catalog_forget(kw_catalog *catalog, const kw_forget_request *request, kw_deadline deadline,
                        kw_forgotten done, void *user);
 
-/* Notes that Keyway created these store tables (keyway create). Those that the catalog does not list are
- * skipped. */
+/* Notes that Keyway created these store tables (keyway create). */
 void kw_catalog_note_created(kw_catalog *catalog, const char *const *store_tables, size_t count,
                              kw_deadline deadline, void (*done)(void *user, const kw_error *error),
                              void *user);

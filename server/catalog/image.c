@@ -1,6 +1,8 @@
 /* See image.h. One range scan over the whole table, row by row. */
 #include "catalog/image.h"
 
+#include "store/check.h"
+
 #define ROWS_PER_FETCH 1000
 #define BYTES_PER_FETCH ((size_t)4 * 1024 * 1024)
 /* The table is ours, but others may write there: what a start reads of it is bounded. */
@@ -10,9 +12,10 @@ typedef struct reading {
     kw_run *run;
     kw_deadline deadline;
     kw_catalog_image *image;
-    GPtrArray *tables; /* kw_facts */
-    GArray *gateways;  /* kw_registration */
-    GArray *legacy;    /* kw_legacy_row */
+    GArray *tables;   /* kw_facts * */
+    GArray *made;     /* const char * */
+    GArray *gateways; /* kw_registration */
+    GArray *legacy;   /* kw_legacy_row */
     size_t bytes;
     kw_catalog_read_done done;
     void *user;
@@ -34,13 +37,13 @@ kw_catalog_image_table(const kw_catalog_image *image, const char *name)
     return NULL;
 }
 
-const kw_registration *
-kw_catalog_image_gateway(const kw_catalog_image *image, const char *id)
+bool
+kw_catalog_image_is_made(const kw_catalog_image *image, const char *store_table)
 {
-    for (size_t i = 0; i < image->gateways_count; i++)
-        if (g_str_equal(image->gateways[i].id, id))
-            return &image->gateways[i];
-    return NULL;
+    for (size_t i = 0; i < image->made_count; i++)
+        if (g_str_equal(image->made[i], store_table))
+            return true;
+    return false;
 }
 
 /* --- rows ------------------------------------------------------------------------------------------ */
@@ -64,40 +67,63 @@ cell_text(const kw_row *row, const char *qualifier, kw_arena *arena)
 }
 
 static bool
+add_table(reading *self, const kw_cell *cell, kw_error *ret_error)
+{
+    static const kw_bytes prefix = {(const uint8_t *)KW_CATALOG_TABLE_PREFIX,
+                                    strlen(KW_CATALOG_TABLE_PREFIX)};
+    kw_bytes name = kw_bytes_skip(cell->qualifier, prefix.size);
+    kw_facts *facts;
+    if (!kw_facts_parse(cell->value, self->image->arena, &facts, ret_error))
+        return kw_error_prefix(ret_error, "table %s", kw_show(name).text);
+    if (!kw_bytes_equal(kw_bytes_of_text(facts->table), name))
+        return kw_error_set(ret_error, KW_CORRUPT, "table %s: its facts are those of another table, %s",
+                            kw_show(name).text, facts->table);
+    g_array_append_val(self->tables, facts);
+    return true;
+}
+
+static void
+add_made(reading *self, kw_bytes store_table)
+{
+    const char *name = kw_arena_text(self->image->arena, store_table);
+    g_array_append_val(self->made, name);
+}
+
+static bool
 add_tables(reading *self, const kw_row *row, kw_error *ret_error)
 {
     kw_catalog_image *image = self->image;
-    kw_bytes prefix = KW_BYTES_LITERAL(KW_CATALOG_TABLE_PREFIX);
+    kw_bytes table = KW_BYTES_LITERAL(KW_CATALOG_TABLE_PREFIX);
+    kw_bytes made = KW_BYTES_LITERAL(KW_CATALOG_MADE_PREFIX);
     image->id = cell_text(row, "id", image->arena);
     for (uint32_t i = 0; i < row->cells_count; i++) {
         const kw_cell *cell = &row->cells[i];
-        kw_facts *facts;
         image->newest_ms = MAX(image->newest_ms, cell->timestamp);
-        if (!kw_bytes_starts_with(cell->qualifier, prefix) || cell->value.size == 0)
-            continue;
-        if (!kw_facts_parse(cell->value, image->arena, &facts, ret_error))
+        if (kw_bytes_starts_with(cell->qualifier, made))
+            add_made(self, kw_bytes_skip(cell->qualifier, made.size));
+        if (kw_bytes_starts_with(cell->qualifier, table) && cell->value.size > 0 &&
+            !add_table(self, cell, ret_error))
             return false;
-        g_ptr_array_add(self->tables, facts);
     }
     return true;
 }
 
-static bool
-add_gateway(reading *self, const kw_row *row, const char *id, kw_error *ret_error)
+/* What a gateway of another protocol says is not read; a damaged registration counts as one. */
+static void
+add_gateway(reading *self, const kw_row *row, const char *instance)
 {
     kw_arena *arena = self->image->arena;
-    const kw_cell *lease = find_cell(row, "lease");
-    const kw_cell *digests = find_cell(row, "digests");
-    kw_registration one = {.id = id,
-                           .instance = cell_text(row, "instance", arena),
-                           .protocol = g_ascii_strtoll(cell_text(row, "protocol", arena), NULL, 10),
-                           .lease = lease ? kw_arena_copy(arena, lease->value) : KW_BYTES_NONE,
-                           .lease_at_ms = lease ? lease->timestamp : 0};
-    if (digests && !kw_registration_parse(digests->value, arena, &one))
-        return kw_error_set(ret_error, KW_CORRUPT, "the registration of gateway %s is damaged", id);
-    if (one.instance[0])
-        g_array_append_val(self->gateways, one);
-    return true;
+    const kw_cell *lease = find_cell(row, "lease"), *says = find_cell(row, "says");
+    kw_registration one = {.instance = instance,
+                           .id = cell_text(row, "id", arena),
+                           .protocol = g_ascii_strtoll(cell_text(row, "protocol", arena), NULL, 10)};
+    if (!lease || !one.id[0])
+        return; /* not what a gateway writes */
+    one.lease = kw_arena_copy(arena, lease->value);
+    one.lease_at_ms = lease->timestamp;
+    if (one.protocol == KW_CATALOG_PROTOCOL && (!says || !kw_registration_parse(says->value, arena, &one)))
+        one.protocol = -1;
+    g_array_append_val(self->gateways, one);
 }
 
 static bool
@@ -105,44 +131,50 @@ add_row(reading *self, const kw_row *row, kw_error *ret_error)
 {
     kw_arena *arena = self->image->arena;
     self->bytes += row->key.size;
-    if (kw_bytes_equal(row->key, KW_CATALOG_TABLES_ROW))
+    if (kw_bytes_equal(row->key, KW_CATALOG_FACTS_ROW))
         return add_tables(self, row, ret_error);
     const char *key = kw_arena_text(arena, row->key);
-    if (g_str_has_prefix(key, KW_CATALOG_GATEWAY_PREFIX))
-        return add_gateway(self, row, key + strlen(KW_CATALOG_GATEWAY_PREFIX), ret_error);
+    if (g_str_has_prefix(key, KW_CATALOG_GATEWAY_PREFIX)) {
+        add_gateway(self, row, key + strlen(KW_CATALOG_GATEWAY_PREFIX));
+        return true;
+    }
     kw_legacy_row legacy = {.row = key,
                             .fingerprint = cell_text(row, "fingerprint", arena),
                             .description = cell_text(row, "description", arena)};
-    if (legacy.fingerprint[0])
+    if (legacy.fingerprint[0] && g_utf8_validate(legacy.row, -1, NULL) &&
+        g_utf8_validate(legacy.fingerprint, -1, NULL) && g_utf8_validate(legacy.description, -1, NULL))
         g_array_append_val(self->legacy, legacy);
     return true;
 }
 
 /* --- the scan -------------------------------------------------------------------------------------- */
 
+/* The array's elements in the arena; the array goes. */
+static void *
+move_array(GArray *from, kw_arena *arena, size_t *ret_count)
+{
+    gsize count, size = g_array_get_element_size(from);
+    g_autofree char *data = g_array_steal(from, &count);
+    void *moved = kw_arena_alloc0(arena, count * size);
+    if (count)
+        memcpy(moved, data, count * size);
+    g_array_unref(from);
+    *ret_count = count;
+    return moved;
+}
+
 static void
 finish(reading *self, const kw_error *error)
 {
     kw_catalog_image *image = self->image;
     kw_arena *arena = image->arena;
-    image->tables_count = self->tables->len;
-    image->tables = KW_ARENA_ARRAY(arena, kw_facts *, self->tables->len);
-    for (guint i = 0; i < self->tables->len; i++)
-        image->tables[i] = self->tables->pdata[i];
-    image->gateways_count = self->gateways->len;
-    image->gateways = KW_ARENA_ARRAY(arena, kw_registration, self->gateways->len);
-    if (self->gateways->len)
-        memcpy(image->gateways, self->gateways->data, self->gateways->len * sizeof(kw_registration));
-    image->legacy_count = self->legacy->len;
-    image->legacy = KW_ARENA_ARRAY(arena, kw_legacy_row, self->legacy->len);
-    if (self->legacy->len)
-        memcpy(image->legacy, self->legacy->data, self->legacy->len * sizeof(kw_legacy_row));
+    image->tables = move_array(self->tables, arena, &image->tables_count);
+    image->made = move_array(self->made, arena, &image->made_count);
+    image->gateways = move_array(self->gateways, arena, &image->gateways_count);
+    image->legacy = move_array(self->legacy, arena, &image->legacy_count);
     kw_catalog_read_done done = self->done;
     void *user = self->user;
     kw_run_close(self->run);
-    g_ptr_array_unref(self->tables);
-    g_array_unref(self->gateways);
-    g_array_unref(self->legacy);
     g_free(self);
     if (error)
         g_clear_pointer(&image, kw_catalog_image_free);
@@ -186,7 +218,8 @@ kw_catalog_read(kw_door *door, kw_bytes table, kw_deadline deadline, kw_catalog_
     reading *self = g_new0(reading, 1);
     *self = (reading){.deadline = deadline,
                       .image = KW_ARENA_NEW(arena, kw_catalog_image),
-                      .tables = g_ptr_array_new(),
+                      .tables = g_array_new(FALSE, FALSE, sizeof(kw_facts *)),
+                      .made = g_array_new(FALSE, FALSE, sizeof(const char *)),
                       .gateways = g_array_new(FALSE, FALSE, sizeof(kw_registration)),
                       .legacy = g_array_new(FALSE, FALSE, sizeof(kw_legacy_row)),
                       .done = done,

@@ -1,13 +1,17 @@
 /* The catalog's store table as it was at one moment.
  *
  *   row            cells of family d
- *   =tables        id: names the last change; table/NAME: facts of a table as JSON (empty: forgotten)
- *   =gateway/ID    instance, protocol, digests, lease: a gateway that serves, or is about to
+ *   =facts         id: names the last change; table/NAME: facts of a table as JSON (empty: forgotten);
+ *                  made/STORE_TABLE: Keyway created it
+ *   =gateway/...   id, protocol, says, lease: a gateway that serves, or is about to; the name is random
  *   T/P/N, store/S fingerprint, description: what versions without facts wrote (adopt.h)
  *
  * All facts are in one row, so that a policy with several changed tables takes effect at once. Each change of
  * that row is a conditional put on the id that was read, with a timestamp above all that were read: no clock
  * can hide it.
+ *
+ * The row of facts sorts before the registrations, so that a reader has the id before it looks for other
+ * gateways: one that it misses because it registered later changes the id, and the reader's put is refused.
  */
 #pragma once
 
@@ -15,10 +19,11 @@
 #include "store/store.h"
 
 #define KW_CATALOG_FAMILY KW_BYTES_LITERAL("d")
-#define KW_CATALOG_TABLES_ROW KW_BYTES_LITERAL("=tables")
+#define KW_CATALOG_FACTS_ROW KW_BYTES_LITERAL("=facts")
 #define KW_CATALOG_ID KW_BYTES_LITERAL("id")
 #define KW_CATALOG_GATEWAY_PREFIX "=gateway/"
 #define KW_CATALOG_TABLE_PREFIX "table/"
+#define KW_CATALOG_MADE_PREFIX "made/"
 
 /* What gateways of this version agree on. A gateway with another number is not served beside. */
 #define KW_CATALOG_PROTOCOL 1
@@ -30,15 +35,16 @@ typedef struct kw_table_digest {
 
 /* A gateway that registered. */
 typedef struct kw_registration {
-    const char *id;
-    const char *instance; /* of its process */
-    int64_t protocol;
-    kw_bytes lease;      /* another text after each renewal */
-    int64_t lease_at_ms; /* when the store stored it, by the store's clock */
+    const char *instance; /* names the registration */
+    const char *id;       /* of the gateway; one that was killed and started again has several for a while */
+    int64_t protocol;     /* another one than KW_CATALOG_PROTOCOL: the rest of it is not known */
+    kw_bytes lease;       /* another number after each renewal */
+    int64_t lease_at_ms;  /* when the store stored it, by the store's clock */
     const kw_table_digest *serving;
     size_t serving_count;
     const kw_table_digest *next; /* while it takes on another policy; else the same as `serving` */
     size_t next_count;
+    const char *forgetting; /* the table that it forgets; NULL: none */
 } kw_registration;
 
 /* A row that a version without facts wrote. */
@@ -52,8 +58,11 @@ typedef struct kw_catalog_image {
     kw_arena *arena;
     const char *id;    /* "" before the first change */
     int64_t newest_ms; /* the newest timestamp in the row of facts; 0 before the first change */
+    int64_t seen_ms;   /* the store's time shortly before it was read; set by kw_others_read */
     kw_facts **tables;
     size_t tables_count;
+    const char **made; /* store tables that Keyway created */
+    size_t made_count;
     kw_registration *gateways;
     size_t gateways_count;
     kw_legacy_row *legacy;
@@ -69,8 +78,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_catalog_image, kw_catalog_image_free)
 
 /* NULL when there is none. */
 const kw_facts *kw_catalog_image_table(const kw_catalog_image *image, const char *name);
-const kw_registration *kw_catalog_image_gateway(const kw_catalog_image *image, const char *id);
+/* True if Keyway created the store table. */
+bool kw_catalog_image_is_made(const kw_catalog_image *image, const char *store_table);
 
-/* Digests as the JSON of a registration: {"serving":{TABLE:DIGEST,...},"next":{...}}. */
+/* What a registration says, as JSON: {"serving":{TABLE:DIGEST,...},"next":{...},"forgetting":TABLE}. */
 kw_bytes kw_registration_print(const kw_registration *registration, kw_arena *arena);
 bool kw_registration_parse(kw_bytes text, kw_arena *arena, kw_registration *to);

@@ -92,7 +92,7 @@ read_id(putting *self)
 {
     static const kw_column id = {.family = KW_BYTES_LITERAL("d"), .qualifier = KW_BYTES_LITERAL("id")};
     self->get = (kw_get){.table = self->catalog->table,
-                         .row = KW_CATALOG_TABLES_ROW,
+                         .row = KW_CATALOG_FACTS_ROW,
                          .columns = &id,
                          .columns_count = 1,
                          .max_versions = 1,
@@ -135,19 +135,36 @@ cell(const char *qualifier, kw_bytes value)
     return (kw_cell){.family = KW_CATALOG_FAMILY, .qualifier = kw_bytes_of_text(qualifier), .value = value};
 }
 
+/* What others wrote into the store must not become facts that nobody can read. */
 static bool
-make_cells(putting *self, const kw_facts_put *puts, size_t count, kw_error *ret_error)
+print_facts(const kw_facts_put *put, kw_arena *arena, kw_bytes *ret_text, kw_error *ret_error)
 {
-    kw_cell *cells = KW_ARENA_ARRAY(self->arena, kw_cell, count + 1);
-    size_t bytes = 0;
-    cells[0] = cell("id", kw_bytes_of_text(self->id));
-    for (size_t i = 0; i < count; i++) {
-        kw_bytes text = puts[i].facts ? kw_facts_print(puts[i].facts, self->arena) : KW_BYTES_NONE;
-        cells[i + 1] = cell(kw_arena_printf(self->arena, KW_CATALOG_TABLE_PREFIX "%s", puts[i].table), text);
+    kw_facts *read;
+    *ret_text = put->facts ? kw_facts_print(put->facts, arena) : KW_BYTES_NONE;
+    return !put->facts || kw_facts_parse(*ret_text, arena, &read, ret_error) ||
+           kw_error_prefix(ret_error, "table %s", put->table);
+}
+
+static bool
+make_cells(putting *self, const kw_catalog_changes *changes, kw_error *ret_error)
+{
+    kw_arena *arena = self->arena;
+    kw_cell *cells = KW_ARENA_ARRAY(arena, kw_cell, 1 + changes->facts_count + changes->made_count);
+    size_t count = 0, bytes = 0;
+    cells[count++] = cell("id", kw_bytes_of_text(self->id));
+    for (size_t i = 0; i < changes->facts_count; i++) {
+        const kw_facts_put *put = &changes->facts[i];
+        kw_bytes text;
+        if (!print_facts(put, arena, &text, ret_error))
+            return false;
+        cells[count++] = cell(kw_arena_printf(arena, KW_CATALOG_TABLE_PREFIX "%s", put->table), text);
         bytes += text.size;
     }
+    for (size_t i = 0; i < changes->made_count; i++)
+        cells[count++] = cell(kw_arena_printf(arena, KW_CATALOG_MADE_PREFIX "%s", changes->made[i]),
+                              KW_BYTES_LITERAL("1"));
     self->write.cells = cells;
-    self->write.cells_count = count + 1;
+    self->write.cells_count = count;
     return bytes <= BYTES_MAX ||
            kw_error_set(
                ret_error, KW_REFUSED,
@@ -157,7 +174,7 @@ make_cells(putting *self, const kw_facts_put *puts, size_t count, kw_error *ret_
 }
 
 void
-kw_catalog_put(kw_catalog *catalog, const kw_catalog_image *image, const kw_facts_put *puts, size_t count,
+kw_catalog_put(kw_catalog *catalog, const kw_catalog_image *image, const kw_catalog_changes *changes,
                void (*done)(void *user, const kw_error *error), void *user)
 {
     kw_arena *arena = kw_arena_new();
@@ -165,11 +182,12 @@ kw_catalog_put(kw_catalog *catalog, const kw_catalog_image *image, const kw_fact
     *self = (putting){.catalog = catalog, .arena = arena, .done = done, .user = user};
     g_assert(!catalog->putting);
     catalog->putting = self;
-    self->id = kw_arena_printf(arena, "%s %016" G_GINT64_MODIFIER "x", catalog->instance, kw_random_u64());
+    self->id = kw_arena_printf(arena, "%016" G_GINT64_MODIFIER "x%016" G_GINT64_MODIFIER "x", kw_random_u64(),
+                               kw_random_u64());
     /* The timestamp is above all that was read: a clock that was put back cannot hide the put. */
     self->write = (kw_write){.kind = KW_WRITE_PUT,
                              .table = catalog->table,
-                             .row = KW_CATALOG_TABLES_ROW,
+                             .row = KW_CATALOG_FACTS_ROW,
                              .timestamp = MAX(image->newest_ms + 1, kw_clock_wall_ms())};
     self->check = (kw_check){.family = KW_CATALOG_FAMILY,
                              .qualifier = KW_CATALOG_ID,
@@ -177,7 +195,7 @@ kw_catalog_put(kw_catalog *catalog, const kw_catalog_image *image, const kw_fact
                              .has_value = image->id[0] != '\0',
                              .value = kw_bytes_of_text(image->id)};
     kw_error error;
-    if (make_cells(self, puts, count, &error))
+    if (make_cells(self, changes, &error))
         put(self);
     else
         finish(self, &error);

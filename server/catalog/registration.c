@@ -1,7 +1,6 @@
-/* The digests of a registration as JSON; see image.h. */
+/* What a registration says, as JSON; see image.h. */
 #include "catalog/image.h"
-
-#include <json-glib/json-glib.h>
+#include "catalog/json.h"
 
 static void
 print_digests(JsonBuilder *to, const char *member, const kw_table_digest *digests, size_t count)
@@ -22,6 +21,10 @@ kw_registration_print(const kw_registration *registration, kw_arena *arena)
     json_builder_begin_object(builder);
     print_digests(builder, "serving", registration->serving, registration->serving_count);
     print_digests(builder, "next", registration->next, registration->next_count);
+    if (registration->forgetting) {
+        json_builder_set_member_name(builder, "forgetting");
+        json_builder_add_string_value(builder, registration->forgetting);
+    }
     json_builder_end_object(builder);
     g_autoptr(JsonNode) root = json_builder_get_root(builder);
     g_autofree char *text = json_to_string(root, FALSE);
@@ -54,15 +57,21 @@ parse_digests(JsonObject *from, const char *member, kw_arena *arena, const kw_ta
     return true;
 }
 
+static bool
+parse_forgetting(JsonObject *from, kw_arena *arena, const char **ret_table)
+{
+    JsonNode *node = json_object_get_member(from, "forgetting");
+    const char *text = node && JSON_NODE_HOLDS_VALUE(node) ? json_node_get_string(node) : NULL;
+    *ret_table = text ? kw_arena_text(arena, kw_bytes_of_text(text)) : NULL;
+    return !node || text;
+}
+
 bool
 kw_registration_parse(kw_bytes text, kw_arena *arena, kw_registration *to)
 {
     g_autoptr(JsonParser) parser = json_parser_new_immutable();
-    bool good = json_parser_load_from_data(parser, (const char *)text.data, (gssize)text.size, NULL);
-    JsonNode *root = good ? json_parser_get_root(parser) : NULL;
-    if (!root || !JSON_NODE_HOLDS_OBJECT(root))
-        return false;
-    JsonObject *object = json_node_get_object(root);
-    return parse_digests(object, "serving", arena, &to->serving, &to->serving_count) &&
-           parse_digests(object, "next", arena, &to->next, &to->next_count);
+    JsonObject *object = kw_catalog_json_object(parser, text);
+    return object && parse_digests(object, "serving", arena, &to->serving, &to->serving_count) &&
+           parse_digests(object, "next", arena, &to->next, &to->next_count) &&
+           parse_forgetting(object, arena, &to->forgetting);
 }

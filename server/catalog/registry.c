@@ -1,12 +1,17 @@
-/* The gateway's own registration: stored, renewed every third of the lease, withdrawn.
+/* The gateway's own registration: stored, renewed every third of the lease, removed.
  *
- *   register   put of the whole row: a start takes over what an earlier process of this id left
- *   renew      put of the lease, if the row still names this process; if not, the registration is lost
- *   withdraw   removal of the row, if it still names this process
- *   dead       removal of another gateway's row, if its lease is still the one that was seen
+ *   register  put of the row; the first one under a new name
+ *   renew     put of the lease, and of what changed
+ *   withdraw  removal of the row
+ *   dead      removal of another gateway's row, if its lease is still the one that was seen
  *
- * The lease counts from the moment at which the renewal was sent. Each lease has a text of its own, so that a
- * removal of a dead gateway and its late renewal cannot both succeed.
+ * A row belongs to one registration for ever, and each put brings the lease another number, on the condition
+ * that the row has the number before. So a put that the store carries out late, after another one, changes
+ * nothing. A put that is refused reads the row: it was applied all the same, an earlier one was, or the row
+ * is gone, because another gateway removed it. A registration that is gone does not come back: the gateway
+ * must be admitted again, with a new one.
+ *
+ * The lease counts from the moment at which its put was sent.
  */
 #include "catalog/inside.h"
 
@@ -17,8 +22,10 @@
 #define WITHDRAW_MS 1000
 #define NS_PER_MS 1000000u
 
-#define INSTANCE KW_BYTES_LITERAL("instance")
 #define LEASE KW_BYTES_LITERAL("lease")
+
+/* Of a removal: its name does not come again, so whatever clock stamped the row, all of it goes. */
+#define FOR_GOOD (KW_TIMESTAMP_NONE - 1)
 
 /* One write of a registration on its way. */
 typedef struct registering {
@@ -27,8 +34,11 @@ typedef struct registering {
     kw_write write;
     kw_check check;
     kw_cell cells[4];
+    kw_get get;
+    char instance[33]; /* whose row it is */
+    uint64_t lease;    /* that this try brings */
+    uint64_t says;     /* that it brings; 0: the lease alone */
     uint64_t sent_ns;
-    bool with_digests;
     kw_registered done;
     void *user;
 } registering;
@@ -50,18 +60,6 @@ kw_digests_of_policy(const kw_policy *policy)
     return digests;
 }
 
-kw_digests
-kw_digests_copy(const kw_digests *from)
-{
-    kw_digests digests = {.arena = kw_arena_new(), .count = from->count};
-    kw_table_digest *items = KW_ARENA_ARRAY(digests.arena, kw_table_digest, from->count);
-    for (size_t i = 0; i < from->count; i++)
-        items[i] = (kw_table_digest){kw_arena_text(digests.arena, kw_bytes_of_text(from->items[i].table)),
-                                     kw_arena_text(digests.arena, kw_bytes_of_text(from->items[i].digest))};
-    digests.items = items;
-    return digests;
-}
-
 void
 kw_digests_clear(kw_digests *digests)
 {
@@ -73,82 +71,94 @@ kw_digests_clear(kw_digests *digests)
 /* --- the lease ------------------------------------------------------------------------------------- */
 
 bool
-kw_catalog_holds_lease(const kw_catalog *catalog)
+kw_catalog_check_lease(const kw_catalog *catalog, kw_error *ret_error)
 {
-    return !catalog->settings.shared || kw_clock_boot_ns() < catalog->lease_until_ns;
+    if (!catalog->settings.shared || kw_clock_boot_ns() < catalog->lease_until_ns)
+        return true;
+    return kw_error_set(ret_error, KW_UNAVAILABLE, "the lease of gateway %s ended meanwhile",
+                        catalog->settings.gateway_id);
 }
 
 static void
 extend_lease(kw_catalog *catalog, uint64_t sent_ns)
 {
-    catalog->lease_until_ns = sent_ns + KW_LEASE_MS * (uint64_t)NS_PER_MS;
+    uint64_t until_ns = sent_ns + KW_LEASE_MS * (uint64_t)NS_PER_MS;
+    catalog->lease_until_ns = MAX(catalog->lease_until_ns, until_ns);
     if (catalog->admitted)
         kw_fence_open_until(&catalog->fence, catalog->lease_until_ns);
+}
+
+/* There is no registration any more. */
+static void
+drop_registration(kw_catalog *catalog)
+{
+    catalog->instance[0] = '\0';
+    catalog->lease = catalog->said = catalog->lease_until_ns = 0;
+    catalog->stored = catalog->admitted = false;
+    kw_fence_shut(&catalog->fence);
+    kw_timer_stop(catalog->timer);
 }
 
 static void
 lose_registration(kw_catalog *catalog)
 {
     kw_log(KW_LOG_ERROR, "catalog", "registration lost",
-           "gateway=%s hint=\"another process took this id, or removed it after its lease ended\"",
+           "gateway=%s hint=\"another gateway removed it after its lease had ended\"",
            catalog->settings.gateway_id);
-    catalog->stored = catalog->admitted = false;
-    catalog->lease_until_ns = 0;
-    kw_fence_shut(&catalog->fence);
+    drop_registration(catalog);
     catalog->settings.lost(catalog->settings.user);
+}
+
+bool
+kw_catalog_is_own(const kw_catalog *catalog, const kw_registration *registration)
+{
+    return g_str_equal(registration->instance, catalog->instance);
 }
 
 /* --- writes ---------------------------------------------------------------------------------------- */
 
 static registering *
-new_write(kw_catalog *catalog, kw_write_kind kind, const char *id, kw_deadline deadline, kw_registered done,
-          void *user)
+new_write(kw_catalog *catalog, kw_write_kind kind, const char *instance, kw_deadline deadline,
+          kw_registered done, void *user)
 {
     kw_arena *arena = kw_arena_new();
     registering *self = KW_ARENA_NEW(arena, registering);
     *self = (registering){.catalog = catalog, .arena = arena, .done = done, .user = user};
+    g_strlcpy(self->instance, instance, sizeof self->instance);
     self->write =
         (kw_write){.kind = kind,
                    .table = catalog->table,
-                   .row = kw_bytes_of_text(kw_arena_printf(arena, KW_CATALOG_GATEWAY_PREFIX "%s", id)),
+                   .row = kw_bytes_of_text(kw_arena_printf(arena, KW_CATALOG_GATEWAY_PREFIX "%s", instance)),
                    .cells = self->cells,
-                   .timestamp = KW_TIMESTAMP_NONE,
+                   .timestamp = kind == KW_WRITE_DELETE ? FOR_GOOD : KW_TIMESTAMP_NONE,
                    .deadline = deadline};
-    self->check = (kw_check){.family = KW_CATALOG_FAMILY,
-                             .qualifier = INSTANCE,
-                             .compare = KW_COMPARE_EQUAL,
-                             .has_value = true,
-                             .value = kw_bytes_of_text(catalog->instance)};
+    self->check = (kw_check){.family = KW_CATALOG_FAMILY, .qualifier = LEASE, .compare = KW_COMPARE_EQUAL};
     return self;
 }
 
 static void
-add_cell(registering *self, kw_bytes qualifier, kw_bytes value)
+add_cell(registering *self, const char *qualifier, kw_bytes value)
 {
     self->cells[self->write.cells_count++] =
-        (kw_cell){.family = KW_CATALOG_FAMILY, .qualifier = qualifier, .value = value};
+        (kw_cell){.family = KW_CATALOG_FAMILY, .qualifier = kw_bytes_of_text(qualifier), .value = value};
 }
 
-static void
-add_lease(registering *self)
+static kw_bytes
+number_text(uint64_t number, kw_arena *arena)
 {
-    kw_catalog *catalog = self->catalog;
-    add_cell(self, LEASE,
-             kw_bytes_of_text(kw_arena_printf(self->arena, "%s %" G_GUINT64_FORMAT, catalog->instance,
-                                              ++catalog->leases)));
+    return kw_bytes_of_text(kw_arena_printf(arena, "%" G_GUINT64_FORMAT, (guint64)number));
 }
 
-static void
-add_digests(registering *self)
+static kw_bytes
+print_registration(const kw_catalog *catalog, kw_arena *arena)
 {
-    const kw_catalog *catalog = self->catalog;
     const kw_digests *next = catalog->next.arena ? &catalog->next : &catalog->serving;
-    kw_registration registration = {.serving = catalog->serving.items,
-                                    .serving_count = catalog->serving.count,
-                                    .next = next->items,
-                                    .next_count = next->count};
-    add_cell(self, KW_BYTES_LITERAL("digests"), kw_registration_print(&registration, self->arena));
-    self->with_digests = true;
+    return kw_registration_print(&(kw_registration){.serving = catalog->serving.items,
+                                                    .serving_count = catalog->serving.count,
+                                                    .next = next->items,
+                                                    .next_count = next->count,
+                                                    .forgetting = catalog->forgetting},
+                                 arena);
 }
 
 static void
@@ -158,121 +168,223 @@ end_write(registering *self, const kw_error *error)
     void *user = self->user;
     kw_error copy = error ? *error : KW_ERROR_NONE;
     kw_arena_free(self->arena);
-    if (done)
-        done(user, error ? &copy : NULL);
+    done(user, error ? &copy : NULL);
+}
+
+/* --- puts of the own row --------------------------------------------------------------------------- */
+
+static void put(registering *self);
+
+static void
+end_stored(registering *self)
+{
+    kw_catalog *catalog = self->catalog;
+    catalog->lease = MAX(catalog->lease, self->lease);
+    catalog->said = MAX(catalog->said, self->says);
+    catalog->stored = true;
+    extend_lease(catalog, self->sent_ns);
+    end_write(self, NULL);
+}
+
+static void
+end_gone(registering *self)
+{
+    kw_catalog *catalog = self->catalog;
+    kw_error gone;
+    kw_error_set(&gone, KW_UNAVAILABLE, "the registration of gateway %s is gone; try again",
+                 catalog->settings.gateway_id);
+    if (catalog->stored)
+        lose_registration(catalog);
+    end_write(self, &gone);
+}
+
+/* False after the registration was withdrawn or lost. */
+static bool
+is_current(const registering *self)
+{
+    return g_str_equal(self->instance, self->catalog->instance);
+}
+
+static void
+end_withdrawn(registering *self)
+{
+    kw_error gone;
+    kw_error_set(&gone, KW_UNAVAILABLE, "the registration was withdrawn meanwhile");
+    end_write(self, &gone);
+}
+
+static void
+on_read_back(void *user, kw_rows *rows, const kw_error *error)
+{
+    registering *self = user;
+    uint64_t lease = 0;
+    if (rows && rows->rows[0].cells_count > 0)
+        lease = g_ascii_strtoull(kw_arena_text(self->arena, rows->rows[0].cells[0].value), NULL, 10);
+    kw_rows_free(rows);
+    if (!is_current(self)) {
+        end_withdrawn(self);
+    } else if (error) {
+        end_write(self, error);
+    } else if (lease == 0) {
+        end_gone(self);
+    } else if (lease == self->lease) {
+        end_stored(self);
+    } else {
+        self->catalog->lease = lease;
+        put(self);
+    }
+}
+
+static void
+read_back(registering *self)
+{
+    static const kw_column lease = {.family = KW_BYTES_LITERAL("d"), .qualifier = KW_BYTES_LITERAL("lease")};
+    self->get = (kw_get){.table = self->catalog->table,
+                         .row = self->write.row,
+                         .columns = &lease,
+                         .columns_count = 1,
+                         .deadline = self->write.deadline};
+    kw_door_get(self->catalog->settings.door, &self->get, on_read_back, self);
+}
+
+static void
+on_put(void *user, kw_outcome outcome, bool applied, const kw_error *error)
+{
+    registering *self = user;
+    (void)outcome;
+    if (!is_current(self))
+        end_withdrawn(self);
+    else if (applied)
+        end_stored(self);
+    else if (error)
+        end_write(self, error);
+    else
+        read_back(self);
+}
+
+/* What it says is printed at each try: it may have changed since the one before. */
+static void
+put(registering *self)
+{
+    kw_catalog *catalog = self->catalog;
+    self->lease = ++catalog->leases;
+    self->says = 0;
+    self->write.cells_count = 0;
+    add_cell(self, "lease", number_text(self->lease, self->arena));
+    if (catalog->said != catalog->says) {
+        self->says = catalog->says;
+        add_cell(self, "says", print_registration(catalog, self->arena));
+    }
+    if (!catalog->stored) {
+        add_cell(self, "id", kw_bytes_of_text(catalog->settings.gateway_id));
+        add_cell(self, "protocol", number_text(KW_CATALOG_PROTOCOL, self->arena));
+    }
+    self->check.has_value = catalog->lease > 0;
+    self->check.value = number_text(catalog->lease, self->arena);
+    self->sent_ns = kw_clock_boot_ns();
+    kw_door_write_if(catalog->settings.door, &self->write, &self->check, on_put, self);
 }
 
 /* --- register -------------------------------------------------------------------------------------- */
 
+typedef struct first_put {
+    kw_catalog *catalog;
+    kw_registered done;
+    void *user;
+} first_put;
+
 static void
-registered(void *user, kw_outcome outcome, const kw_error *error)
+on_registered(void *user, const kw_error *error)
 {
-    registering *self = user;
-    kw_catalog *catalog = self->catalog;
-    if (outcome == KW_OUTCOME_OK) {
-        catalog->stored = true;
-        catalog->stale = false;
-        extend_lease(catalog, self->sent_ns);
-        kw_timer_start_ms(catalog->timer, RENEW_MS);
-    }
-    end_write(self, error);
+    first_put self = *(first_put *)user;
+    g_free(user);
+    if (!error && !self.catalog->renewing)
+        kw_timer_start_ms(self.catalog->timer, RENEW_MS);
+    self.done(self.user, error);
 }
 
 void
 kw_catalog_register(kw_catalog *catalog, kw_deadline deadline, kw_registered done, void *user)
 {
-    registering *self = new_write(catalog, KW_WRITE_PUT, catalog->settings.gateway_id, deadline, done, user);
-    add_cell(self, INSTANCE, kw_bytes_of_text(catalog->instance));
-    add_cell(self, KW_BYTES_LITERAL("protocol"),
-             kw_bytes_of_text(kw_arena_printf(self->arena, "%d", KW_CATALOG_PROTOCOL)));
-    add_lease(self);
-    add_digests(self);
-    self->sent_ns = kw_clock_boot_ns();
-    kw_door_write(catalog->settings.door, &self->write, registered, self);
+    static const kw_error ending = {.code = KW_UNAVAILABLE, .text = "the gateway is ending"};
+    if (catalog->closed) {
+        done(user, &ending);
+        return;
+    }
+    first_put *self = g_new(first_put, 1);
+    *self = (first_put){catalog, done, user};
+    if (!catalog->instance[0])
+        g_snprintf(catalog->instance, sizeof catalog->instance,
+                   "%016" G_GINT64_MODIFIER "x%016" G_GINT64_MODIFIER "x", kw_random_u64(), kw_random_u64());
+    put(new_write(catalog, KW_WRITE_PUT, catalog->instance, deadline, on_registered, self));
 }
 
 /* --- renew ----------------------------------------------------------------------------------------- */
 
-static void end_closing(kw_catalog *catalog);
-
 static void
-renewed(void *user, kw_outcome outcome, bool applied, const kw_error *error)
+renewed(void *user, const kw_error *error)
 {
-    registering *self = user;
-    kw_catalog *catalog = self->catalog;
-    (void)outcome;
+    kw_catalog *catalog = user;
     catalog->renewing = false;
-    if (applied) {
-        catalog->stale = catalog->stale && !self->with_digests;
-        extend_lease(catalog, self->sent_ns);
-    } else if (error) {
+    if (!catalog->stored)
+        return; /* withdrawn, or lost */
+    if (error)
         kw_log(KW_LOG_WARN, "catalog", "lease not renewed", "gateway=%s reason=\"%s\"",
                catalog->settings.gateway_id, error->text);
-    }
-    bool lost = !applied && !error;
-    end_write(self, NULL);
-    if (catalog->closed)
-        end_closing(catalog);
-    else if (lost && catalog->stored)
-        lose_registration(catalog);
-    else
-        kw_timer_start_ms(catalog->timer, applied && !catalog->stale ? RENEW_MS : RENEW_AGAIN_MS);
+    kw_timer_start_ms(catalog->timer, error || catalog->said != catalog->says ? RENEW_AGAIN_MS : RENEW_MS);
 }
 
 static void
 renew(void *user)
 {
     kw_catalog *catalog = user;
-    if (catalog->renewing || !catalog->stored || catalog->closed)
+    if (catalog->renewing || !catalog->stored)
         return;
     catalog->renewing = true;
-    registering *self = new_write(catalog, KW_WRITE_PUT, catalog->settings.gateway_id,
-                                  kw_deadline_in_ms(KW_LEASE_MS / 2), NULL, NULL);
-    add_lease(self);
-    if (catalog->stale)
-        add_digests(self);
-    self->sent_ns = kw_clock_boot_ns();
-    kw_door_write_if(catalog->settings.door, &self->write, &self->check, renewed, self);
+    put(new_write(catalog, KW_WRITE_PUT, catalog->instance, kw_deadline_in_ms(KW_LEASE_MS / 2), renewed,
+                  catalog));
 }
 
 void
 kw_catalog_update_registration(kw_catalog *catalog)
 {
-    if (!catalog->settings.shared)
-        return;
-    catalog->stale = true;
-    if (!catalog->renewing)
+    catalog->says++;
+    if (catalog->settings.shared)
         renew(catalog);
 }
 
 /* --- remove ---------------------------------------------------------------------------------------- */
 
 static void
-withdrawn(void *user, kw_outcome outcome, bool applied, const kw_error *error)
+end_closing(kw_catalog *catalog)
 {
-    registering *self = user;
-    (void)outcome, (void)applied;
-    end_write(self, error); /* what stays ends with its lease */
+    if (!catalog->closed || catalog->removals > 0 || !catalog->timer)
+        return;
+    kw_timer_free(g_steal_pointer(&catalog->timer));
+    catalog->closed(catalog->closed_user);
 }
 
-/* Removes this gateway's row, if it is still this process's. */
 static void
-remove_own(kw_catalog *catalog, kw_registered done, void *user)
+withdrawn(void *user, kw_outcome outcome, const kw_error *error)
 {
-    registering *self = new_write(catalog, KW_WRITE_DELETE, catalog->settings.gateway_id,
-                                  kw_deadline_in_ms(WITHDRAW_MS), done, user);
-    catalog->stored = catalog->admitted = false;
-    catalog->lease_until_ns = 0;
-    kw_fence_shut(&catalog->fence);
-    kw_timer_stop(catalog->timer);
-    kw_door_write_if(catalog->settings.door, &self->write, &self->check, withdrawn, self);
+    registering *self = user;
+    kw_catalog *catalog = self->catalog;
+    (void)outcome, (void)error; /* what stays ends with its lease */
+    kw_arena_free(self->arena);
+    catalog->removals--;
+    end_closing(catalog);
 }
 
 void
 kw_catalog_withdraw(kw_catalog *catalog)
 {
-    if (catalog->stored)
-        remove_own(catalog, NULL, NULL);
+    if (!catalog->instance[0])
+        return;
+    registering *self =
+        new_write(catalog, KW_WRITE_DELETE, catalog->instance, kw_deadline_in_ms(WITHDRAW_MS), NULL, NULL);
+    drop_registration(catalog);
+    catalog->removals++;
+    kw_door_write(catalog->settings.door, &self->write, withdrawn, self);
 }
 
 static void
@@ -290,8 +402,8 @@ void
 kw_catalog_remove_dead(kw_catalog *catalog, const kw_registration *dead, kw_deadline deadline,
                        kw_registered done, void *user)
 {
-    registering *self = new_write(catalog, KW_WRITE_DELETE, dead->id, deadline, done, user);
-    self->check.qualifier = LEASE;
+    registering *self = new_write(catalog, KW_WRITE_DELETE, dead->instance, deadline, done, user);
+    self->check.has_value = true;
     self->check.value = kw_arena_copy(self->arena, dead->lease);
     kw_door_write_if(catalog->settings.door, &self->write, &self->check, dead_removed, self);
 }
@@ -306,8 +418,6 @@ kw_catalog_new(const kw_catalog_settings *settings)
     catalog->settings.gateway_id = g_strdup(settings->gateway_id);
     catalog->settings.store_table = g_strdup(settings->store_table);
     catalog->table = kw_bytes_of_text(catalog->settings.store_table);
-    g_snprintf(catalog->instance, sizeof catalog->instance,
-               "%016" G_GINT64_MODIFIER "x%016" G_GINT64_MODIFIER "x", kw_random_u64(), kw_random_u64());
     catalog->timer = kw_timer_new(settings->loop, renew, catalog);
     return catalog;
 }
@@ -318,33 +428,14 @@ kw_catalog_fence(const kw_catalog *catalog)
     return catalog->settings.shared ? &catalog->fence : NULL;
 }
 
-static void
-all_closed(void *user, const kw_error *error)
-{
-    kw_catalog *catalog = user;
-    (void)error;
-    kw_timer_free(g_steal_pointer(&catalog->timer));
-    catalog->closed(catalog->closed_user);
-}
-
-static void
-end_closing(kw_catalog *catalog)
-{
-    if (catalog->stored)
-        remove_own(catalog, all_closed, catalog);
-    else
-        all_closed(catalog, NULL);
-}
-
 void
 kw_catalog_close(kw_catalog *catalog, void (*closed)(void *user), void *user)
 {
     catalog->closed = closed;
     catalog->closed_user = user;
-    kw_timer_stop(catalog->timer);
+    kw_catalog_withdraw(catalog);
     kw_catalog_end_put(catalog);
-    if (!catalog->renewing)
-        end_closing(catalog);
+    end_closing(catalog);
 }
 
 /* After close, or without it when the door is closed already. */

@@ -21,8 +21,9 @@ struct kw_preparing {
     kw_timer *timer; /* a pause, or the patience of a hold */
     bool waiting;    /* for the timer, or for calls to end */
     bool holding;
-    kw_call call; /* the step in hand */
-    size_t table; /* the next one to create */
+    GPtrArray *made; /* store tables that were created: a further try does not create them again */
+    kw_call call;    /* the step in hand */
+    size_t table;    /* the next one to create */
     kw_create_request create;
     kw_task end; /* done is called from a turn of its own */
     kw_error error;
@@ -64,16 +65,17 @@ report(kw_task *task)
     preparing *self = (preparing *)((char *)task - offsetof(preparing, end));
     self->gateway->in_hand = NULL;
     bool good = self->error.code == KW_OK;
-    if (good && self->admission)
+    if (good && self->admission) {
         set_path_states(self);
+        kw_admission_serve(self->admission);
+    }
     if (good)
         kw_hazards_serve(self->gateway, self->warnings);
     self->done(self->user, good ? NULL : &self->error);
-    if (self->admission && good)
-        kw_admission_serve(self->admission);
     release(self);
     kw_timer_free(self->timer);
     g_clear_pointer(&self->warnings, g_ptr_array_unref);
+    g_ptr_array_unref(self->made);
     kw_arena_free(self->call.arena);
     kw_policy_unref(self->policy);
     g_free(self);
@@ -140,10 +142,13 @@ on_committed(void *user, const kw_error *error)
 static void
 commit(preparing *self)
 {
-    if (self->admission)
-        kw_admission_commit(self->admission, step_deadline(self), on_committed, self);
-    else
+    if (!self->admission) {
         finish(self, NULL);
+        return;
+    }
+    for (guint i = 0; i < self->made->len; i++)
+        kw_admission_made(self->admission, self->made->pdata[i]);
+    kw_admission_commit(self->admission, step_deadline(self), on_committed, self);
 }
 
 static void
@@ -163,7 +168,7 @@ hold(preparing *self)
 {
     const char *const *tables;
     bool serving = self->gateway->state == KW_GATEWAY_SERVING;
-    if (!self->admission || !serving || kw_admission_exclusive(self->admission, &tables) == 0) {
+    if (!self->admission || !serving || kw_admission_hold(self->admission, &tables) == 0) {
         commit(self);
         return;
     }
@@ -233,8 +238,7 @@ note_created(preparing *self, const kw_created_table *table)
     const char *name = kw_arena_text(self->call.arena, table->store_table);
     kw_log(KW_LOG_INFO, "gateway", "store table made", "table=%s regions=%zu", name,
            table->split_keys_count + 1);
-    if (self->admission)
-        kw_admission_made(self->admission, name);
+    g_ptr_array_add(self->made, g_strdup(name));
 }
 
 static void
@@ -311,6 +315,7 @@ kw_prepare(kw_gateway *gateway, kw_policy *policy, void (*done)(void *user, cons
     *self = (preparing){.gateway = gateway,
                         .policy = kw_policy_ref(policy),
                         .timer = kw_timer_new(gateway->loop, on_timer, self),
+                        .made = g_ptr_array_new_with_free_func(g_free),
                         .call.arena = kw_arena_new(),
                         .done = done,
                         .user = user};

@@ -127,12 +127,12 @@ wants_column(const kw_column *columns, size_t count, const memory_cell *of)
 }
 
 static void
-delete_cells(memory_store *store, const kw_write *write)
+delete_cells(memory_store *store, const kw_write *write, int64_t stamp)
 {
     memory_row *in = memory_find_row(store, write->table, write->row);
     for (guint i = in ? in->cells->len : 0; i-- > 0;) {
         memory_cell *each = &g_array_index(in->cells, memory_cell, i);
-        if (!wants_column(write->columns, write->columns_count, each) || each->timestamp > write->timestamp)
+        if (!wants_column(write->columns, write->columns_count, each) || each->timestamp > stamp)
             continue;
         free_cell(each);
         g_array_remove_index(in->cells, i);
@@ -144,12 +144,12 @@ delete_cells(memory_store *store, const kw_write *write)
 void
 memory_apply(memory_store *store, const kw_write *write)
 {
+    int64_t stamp = write->timestamp == KW_TIMESTAMP_NONE ? kw_clock_wall_ms() : write->timestamp;
     if (write->kind == KW_WRITE_DELETE) {
-        delete_cells(store, write);
+        delete_cells(store, write, stamp);
         return;
     }
     memory_row *in = memory_make_row(store, write->table, write->row);
-    int64_t stamp = write->timestamp == KW_TIMESTAMP_NONE ? kw_clock_wall_ms() : write->timestamp;
     for (size_t i = 0; i < write->cells_count; i++)
         memory_set_cell(in, write->cells[i].family, write->cells[i].qualifier, write->cells[i].value, stamp);
 }

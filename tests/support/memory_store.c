@@ -59,7 +59,8 @@ deliver_some(kw_task *task)
     memory_door *door = (memory_door *)(void *)((char *)task - offsetof(memory_door, task));
     door->posted = false;
     bool held = door->store->control.never_answer && !door->closed;
-    guint count = held ? 0 : door->answers->len;
+    bool stalled = door->store->control.stalled == &door->base && !door->closed;
+    guint count = held || stalled ? 0 : door->answers->len;
     if (door->store->control.shuffle && count > 1)
         count = 1 + (guint)(kw_random_u64() % count);
     for (guint i = 0; i < count; i++) {

@@ -106,29 +106,42 @@ gateway_wait(gateway *self)
 }
 
 void
-gateway_die(gateway *self)
+gateway_free(gateway *self)
 {
-    town *in = self->town;
-    close_door(in, self->door);
     kw_catalog_free(self->catalog);
-    uv_run(kw_loop_uv(in->loop), UV_RUN_NOWAIT); /* the timer's handle closes */
+    uv_run(kw_loop_uv(self->town->loop), UV_RUN_NOWAIT); /* the timer's handle closes */
     g_strfreev(self->emptied);
     g_free(self);
 }
 
 void
-gateway_stop(gateway *self)
+gateway_die(gateway *self)
+{
+    close_door(self->town, self->door);
+    gateway_free(self);
+}
+
+void
+gateway_close(gateway *self)
 {
     bool closed = false;
     kw_catalog_close(self->catalog, set_flag, &closed);
     while (!closed)
         uv_run(kw_loop_uv(self->town->loop), UV_RUN_ONCE);
-    gateway_die(self);
+    close_door(self->town, self->door);
 }
 
-static void
-take_error(gateway *self, const kw_error *error)
+void
+gateway_stop(gateway *self)
 {
+    gateway_close(self);
+    gateway_free(self);
+}
+
+void
+gateway_ended(void *user, const kw_error *error)
+{
+    gateway *self = user;
     g_assert_false(self->done);
     self->done = true;
     self->error = error ? *error : KW_ERROR_NONE;
@@ -140,7 +153,7 @@ checked(void *user, kw_admission *admission, const kw_error *error)
     gateway *self = user;
     g_assert_true(!admission == !!error);
     self->admission = admission;
-    take_error(self, error);
+    gateway_ended(self, error);
 }
 
 void
@@ -158,17 +171,11 @@ gateway_check(gateway *self, kw_policy *policy)
     return self->error.code;
 }
 
-static void
-committed(void *user, const kw_error *error)
-{
-    take_error(user, error);
-}
-
 kw_code
 gateway_commit(gateway *self)
 {
     self->done = false;
-    kw_admission_commit(self->admission, KW_DEADLINE_NONE, committed, self);
+    kw_admission_commit(self->admission, KW_DEADLINE_NONE, gateway_ended, self);
     gateway_wait(self);
     if (self->error.code == KW_OK)
         kw_admission_serve(g_steal_pointer(&self->admission));
@@ -192,7 +199,7 @@ forgotten(void *user, const char *const *emptied, size_t count, const kw_error *
     self->emptied = g_new0(char *, count + 1);
     for (size_t i = 0; i < count; i++)
         self->emptied[i] = g_strdup(emptied[i]);
-    take_error(self, error);
+    gateway_ended(self, error);
 }
 
 kw_code
@@ -248,16 +255,98 @@ char *
 town_facts(town *self, const char *table)
 {
     g_autofree char *qualifier = g_strdup_printf("table/%s", table);
-    kw_bytes text = kw_memory_store_cell(self->store, CATALOG, KW_CATALOG_TABLES_ROW, "d", qualifier);
+    kw_bytes text = kw_memory_store_cell(self->store, CATALOG, KW_CATALOG_FACTS_ROW, "d", qualifier);
     return g_strndup(text.size ? (const char *)text.data : "", text.size);
+}
+
+bool
+town_made(town *self, const char *store_table)
+{
+    g_autofree char *qualifier = g_strdup_printf("made/%s", store_table);
+    return kw_memory_store_cell(self->store, CATALOG, KW_CATALOG_FACTS_ROW, "d", qualifier).size > 0;
+}
+
+/* The row keys of the registrations. */
+static GArray *
+list_registrations(town *self)
+{
+    GArray *keys = g_array_new(FALSE, FALSE, sizeof(kw_bytes));
+    size_t rows = kw_memory_store_rows(self->store, CATALOG);
+    for (size_t i = 0; i < rows; i++) {
+        kw_bytes key = kw_memory_store_key(self->store, CATALOG, i);
+        if (kw_bytes_starts_with(key, KW_BYTES_LITERAL(KW_CATALOG_GATEWAY_PREFIX)))
+            g_array_append_val(keys, key);
+    }
+    return keys;
 }
 
 size_t
 town_registrations(town *self)
 {
-    size_t count = 0, rows = kw_memory_store_rows(self->store, CATALOG);
-    for (size_t i = 0; i < rows; i++)
-        count += kw_bytes_starts_with(kw_memory_store_key(self->store, CATALOG, i),
-                                      KW_BYTES_LITERAL(KW_CATALOG_GATEWAY_PREFIX));
-    return count;
+    g_autoptr(GArray) keys = list_registrations(self);
+    return keys->len;
+}
+
+static void
+removed(void *user, kw_outcome outcome, const kw_error *error)
+{
+    g_assert_null(error);
+    g_assert_cmpint(outcome, ==, KW_OUTCOME_OK);
+    set_flag(user);
+}
+
+void
+town_remove_registrations(town *self)
+{
+    g_autoptr(GArray) keys = list_registrations(self);
+    for (guint i = 0; i < keys->len; i++) {
+        bool done = false;
+        kw_write write = {.kind = KW_WRITE_DELETE,
+                          .table = KW_BYTES_LITERAL(CATALOG),
+                          .row = g_array_index(keys, kw_bytes, i),
+                          .timestamp = KW_TIMESTAMP_NONE,
+                          .deadline = KW_DEADLINE_NONE};
+        kw_door_write(self->door, &write, removed, &done);
+        while (!done)
+            uv_run(kw_loop_uv(self->loop), UV_RUN_ONCE);
+    }
+}
+
+void
+town_set_registration(town *self, const char *qualifier, const char *value)
+{
+    g_autoptr(GArray) keys = list_registrations(self);
+    g_assert_cmpuint(keys->len, ==, 1);
+    kw_memory_store_set(self->store, CATALOG, g_array_index(keys, kw_bytes, 0), "d", qualifier,
+                        kw_bytes_of_text(value), INT64_MAX - 1);
+}
+
+void
+town_assert_facts(town *self, const char *part, bool there)
+{
+    g_autofree char *facts = town_facts(self, "t");
+    if (!!strstr(facts, part) != there)
+        g_error("facts: %s\n%s: %s", facts, there ? "missing" : "there", part);
+}
+
+static void
+set_legacy(town *self, const char *row, const char *fingerprint, const char *description)
+{
+    kw_bytes key = kw_bytes_of_text(row);
+    kw_memory_store_set(self->store, CATALOG, key, "d", "fingerprint", kw_bytes_of_text(fingerprint), 1);
+    kw_memory_store_set(self->store, CATALOG, key, "d", "description", kw_bytes_of_text(description), 1);
+}
+
+void
+town_set_legacy(town *self, const kw_policy *policy)
+{
+    const kw_table *table = kw_policy_table(policy, 0);
+    for (size_t i = 0; i < table->stores_count; i++) {
+        const kw_layout *layout = table->paths[i].layout;
+        g_autofree char *row =
+            g_strdup_printf("%s/%s/%u", table->name, table->paths[i].name, kw_layout_number(layout));
+        g_autofree char *store = g_strdup_printf("store/%s", kw_layout_store_table(layout));
+        set_legacy(self, row, kw_layout_fingerprint(layout), kw_layout_description(layout));
+        set_legacy(self, store, kw_layout_fingerprint(layout), row);
+    }
 }

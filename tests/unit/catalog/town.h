@@ -6,9 +6,32 @@
 #include "catalog/forget.h"
 #include "support/memory_store.h"
 
+#include "rule/policies.h"
+
 #include <glib.h>
 
 #define CATALOG "keyway_catalog"
+
+#define BASE                                                                                                 \
+    "    fields:\n"                                                                                          \
+    "      id: {type: string, max_bytes: 20}\n"                                                              \
+    "      ts: {type: timestamp, unit: ms}\n"                                                                \
+    "      n: int\n"                                                                                         \
+    "    key: [{field: id}, {field: ts}]\n"
+#define BY_TS "    paths: {by_ts: {key: [{field: ts}, {field: id}]}}\n"
+#define STRING_N                                                                                             \
+    "    fields:\n"                                                                                          \
+    "      id: {type: string, max_bytes: 20}\n"                                                              \
+    "      ts: {type: timestamp, unit: ms}\n"                                                                \
+    "      n: string\n"                                                                                      \
+    "    key: [{field: id}, {field: ts}]\n"
+#define MORE                                                                                                 \
+    "    fields:\n"                                                                                          \
+    "      id: {type: string, max_bytes: 20}\n"                                                              \
+    "      ts: {type: timestamp, unit: ms}\n"                                                                \
+    "      n: int\n"                                                                                         \
+    "      more: bool\n"                                                                                     \
+    "    key: [{field: id}, {field: ts}]\n"
 
 typedef struct town {
     kw_loop *loop;
@@ -26,6 +49,7 @@ typedef struct gateway {
     bool done;
     kw_error error;
     kw_admission *admission;
+    bool committing;
     char **emptied;
 } gateway;
 
@@ -41,8 +65,13 @@ gateway *gateway_new(town *in, const char *id, bool shared);
 void gateway_stop(gateway *self);
 /* As kill -9 does: its registration stays. */
 void gateway_die(gateway *self);
+/* Closes the catalog and the door; the rest stays. */
+void gateway_close(gateway *self);
+void gateway_free(gateway *self);
 void gateway_wait(gateway *self);
 
+/* Notes the error of whatever ended, and that it did; of the types of several completions. */
+void gateway_ended(void *user, const kw_error *error);
 /* Starts the check alone. */
 void gateway_begin(gateway *self, kw_policy *policy);
 /* Checks; the admission stays in hand. KW_OK or the code. */
@@ -61,4 +90,13 @@ void gateway_assert_text(const gateway *self, const char *part);
 void town_put(town *self, const char *store_table, const char *row);
 /* The facts of a table as the catalog has them now, as JSON; caller frees. "": none. */
 char *town_facts(town *self, const char *table);
+/* Fails unless this part of the facts of table "t" is there, or is not. */
+void town_assert_facts(town *self, const char *part, bool there);
+/* What a version without facts wrote for the first table of the policy. */
+void town_set_legacy(town *self, const kw_policy *policy);
+/* True if the catalog knows that Keyway created the store table. */
+bool town_made(town *self, const char *store_table);
 size_t town_registrations(town *self);
+void town_remove_registrations(town *self);
+/* Overwrites a cell of the only registration. */
+void town_set_registration(town *self, const char *qualifier, const char *value);

@@ -1,0 +1,182 @@
+/* See others.h. */
+#include "catalog/others.h"
+
+#include "base/log.h"
+
+/* A registration that nobody renewed for so long is removed with the next change of the catalog. */
+#define OLD_MS (10 * 60 * 1000)
+
+static const kw_registration *
+own_registration(const kw_catalog *catalog, const kw_catalog_image *image)
+{
+    for (size_t i = 0; i < image->gateways_count; i++)
+        if (kw_catalog_is_own(catalog, &image->gateways[i]))
+            return &image->gateways[i];
+    return NULL;
+}
+
+/* --- reading --------------------------------------------------------------------------------------- */
+
+typedef struct viewing {
+    kw_catalog *catalog;
+    kw_deadline deadline;
+    uint64_t lease; /* that the registration had before the read */
+    kw_catalog_read_done done;
+    void *user;
+} viewing;
+
+static void
+finish(viewing *self, kw_catalog_image *image, const kw_error *error)
+{
+    viewing ended = *self;
+    g_free(self);
+    ended.done(ended.user, image, error);
+}
+
+/* The store stamps registrations. After its clock was set back, older cells hide what was put last: other
+ * gateways do not see it either. */
+static bool
+is_hidden(const viewing *self, const kw_catalog_image *image, const kw_registration *own)
+{
+    return !own || g_ascii_strtoull(kw_arena_text(image->arena, own->lease), NULL, 10) < self->lease;
+}
+
+static void
+on_read(void *user, kw_catalog_image *image, const kw_error *error)
+{
+    viewing *self = user;
+    kw_error hidden;
+    if (error || !self->catalog->settings.shared) {
+        finish(self, image, error);
+        return;
+    }
+    const kw_registration *own = own_registration(self->catalog, image);
+    if (!is_hidden(self, image, own)) {
+        image->seen_ms = own->lease_at_ms;
+        finish(self, image, NULL);
+        return;
+    }
+    kw_catalog_image_free(image);
+    kw_error_set(
+        &hidden, KW_UNAVAILABLE,
+        "the registration of gateway %s cannot be read back: the store's clock was set back, or the row "
+        "was removed; start the gateway again, or wait until the clock has caught up",
+        self->catalog->settings.gateway_id);
+    finish(self, NULL, &hidden);
+}
+
+static void
+on_registered(void *user, const kw_error *error)
+{
+    viewing *self = user;
+    self->lease = self->catalog->lease;
+    if (error)
+        finish(self, NULL, error);
+    else
+        kw_catalog_read(self->catalog->settings.door, self->catalog->table, self->deadline, on_read, self);
+}
+
+void
+kw_others_read(kw_catalog *catalog, kw_deadline deadline, kw_catalog_read_done done, void *user)
+{
+    viewing *self = g_new(viewing, 1);
+    *self = (viewing){.catalog = catalog, .deadline = deadline, .done = done, .user = user};
+    if (catalog->settings.shared)
+        kw_catalog_register(catalog, deadline, on_registered, self);
+    else
+        on_registered(self, NULL);
+}
+
+/* --- what they mean -------------------------------------------------------------------------------- */
+
+bool
+kw_others_is_dead(const kw_catalog_image *image, const kw_registration *other)
+{
+    return image->seen_ms - other->lease_at_ms > KW_LEASE_DEAD_MS;
+}
+
+static bool
+lists_table(const kw_table_digest *digests, size_t count, const char *table)
+{
+    for (size_t i = 0; i < count; i++)
+        if (g_str_equal(digests[i].table, table))
+            return true;
+    return false;
+}
+
+bool
+kw_others_has_table(const kw_registration *other, const char *const *tables, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (other->protocol != KW_CATALOG_PROTOCOL || g_strcmp0(other->forgetting, tables[i]) == 0 ||
+            lists_table(other->serving, other->serving_count, tables[i]) ||
+            lists_table(other->next, other->next_count, tables[i]))
+            return true;
+    return false;
+}
+
+/* --- dead ones ------------------------------------------------------------------------------------- */
+
+typedef struct removing {
+    kw_catalog *catalog;
+    const kw_catalog_image *image;
+    const char *const *tables;
+    size_t count;
+    size_t next; /* of the image's gateways */
+    kw_deadline deadline;
+    kw_registered done;
+    void *user;
+} removing;
+
+static void remove_next(removing *self);
+
+static void
+end_removing(removing *self, const kw_error *error)
+{
+    removing ended = *self;
+    g_free(self);
+    ended.done(ended.user, error);
+}
+
+static void
+on_removed(void *user, const kw_error *error)
+{
+    removing *self = user;
+    if (error) {
+        end_removing(self, error);
+        return;
+    }
+    kw_log(KW_LOG_INFO, "catalog", "registration of a dead gateway removed", "gateway=%s",
+           self->image->gateways[self->next].id);
+    self->next++;
+    remove_next(self);
+}
+
+static bool
+must_go(const removing *self, const kw_registration *other)
+{
+    return self->image->seen_ms - other->lease_at_ms > OLD_MS ||
+           (kw_others_is_dead(self->image, other) && kw_others_has_table(other, self->tables, self->count));
+}
+
+static void
+remove_next(removing *self)
+{
+    size_t count = self->catalog->settings.shared ? self->image->gateways_count : 0;
+    while (self->next < count && !must_go(self, &self->image->gateways[self->next]))
+        self->next++;
+    if (self->next == count)
+        end_removing(self, NULL);
+    else
+        kw_catalog_remove_dead(self->catalog, &self->image->gateways[self->next], self->deadline, on_removed,
+                               self);
+}
+
+void
+kw_others_remove_dead(kw_catalog *catalog, const kw_catalog_image *image, const char *const *tables,
+                      size_t count, kw_deadline deadline, kw_registered done, void *user)
+{
+    removing *self = g_new(removing, 1);
+    *self = (removing){catalog, image, tables, count, 0, deadline, done, user};
+    remove_next(self);
+}

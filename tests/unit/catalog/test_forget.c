@@ -1,0 +1,261 @@
+/* Forgetting: what may be cleared, whose rows are dropped, and what happens where it stops half-way. */
+#include "town.h"
+
+#include "catalog/inside.h"
+
+static void
+test_forget_path(void)
+{
+    town *in = town_new();
+    gateway *a = gateway_new(in, "a", true);
+    g_autoptr(kw_policy) with_path = test_policy(BASE BY_TS), without = test_policy(BASE);
+    g_assert_cmpint(gateway_check(a, with_path), ==, KW_OK);
+    kw_admission_made(a->admission, "t_by_ts");
+    g_assert_cmpint(gateway_commit(a), ==, KW_OK);
+    town_put(in, "t", "row");
+    town_put(in, "t_by_ts", "row");
+    g_assert_cmpint(gateway_forget(a, with_path, "t", "by_ts", true), ==, KW_REFUSED);
+    gateway_assert_text(
+        a, "this gateway serves table t with the path by_ts; take the path out of the policy first");
+    g_assert_cmpint(gateway_admit(a, without), ==, KW_OK);
+    g_assert_cmpint(gateway_forget(a, without, "t", "by_tss", false), ==, KW_NOT_FOUND);
+    g_assert_cmpint(gateway_forget(a, without, "u", NULL, false), ==, KW_NOT_FOUND);
+    g_assert_cmpint(gateway_forget(a, without, "t", NULL, true), ==, KW_REFUSED);
+    gateway_assert_text(a, "this gateway serves table t; take it out of the policy first");
+    g_assert_cmpint(gateway_forget(a, without, "t", "by_ts", false), ==, KW_REFUSED);
+    gateway_assert_text(a, "the store table t_by_ts still holds rows");
+    town_assert_facts(in, "\"state\":\"retired\"", true);
+    g_assert_cmpint(gateway_forget(a, without, "t", "by_ts", true), ==, KW_OK);
+    g_assert_cmpstr(a->emptied[0], ==, "t_by_ts");
+    g_assert_null(a->emptied[1]);
+    g_assert_cmpuint(kw_memory_store_rows(in->store, "t_by_ts"), ==, 0);
+    g_assert_cmpuint(kw_memory_store_rows(in->store, "t"), ==, 1);
+    town_assert_facts(in, "retired", false);
+    gateway_stop(a);
+    town_free(in);
+}
+
+static void
+test_forget_not_made(void)
+{
+    town *in = town_new();
+    gateway *a = gateway_new(in, "a", true);
+    g_autoptr(kw_policy) with_path = test_policy(BASE BY_TS), without = test_policy(BASE);
+    g_assert_cmpint(gateway_admit(a, with_path), ==, KW_OK);
+    town_put(in, "t_by_ts", "row");
+    g_assert_cmpint(gateway_admit(a, without), ==, KW_OK);
+    g_assert_cmpint(gateway_forget(a, without, "t", "by_ts", true), ==, KW_REFUSED);
+    gateway_assert_text(a, "the store table t_by_ts holds rows and was not created by Keyway");
+    g_assert_cmpuint(kw_memory_store_rows(in->store, "t_by_ts"), ==, 1);
+    gateway_stop(a);
+    town_free(in);
+}
+
+static void
+noted(void *user, const kw_error *error)
+{
+    g_assert_null(error);
+    ((gateway *)user)->done = true;
+}
+
+/* A whole table, with the rows that a version without facts wrote; keyway create made its store table. */
+static void
+test_forget_table(void)
+{
+    town *in = town_new();
+    gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
+    g_autoptr(kw_policy) policy = test_policy(BASE), other = test_policy(STRING_N);
+    g_autoptr(kw_policy) nothing = test_policy_named("u", BASE);
+    town_set_legacy(in, policy);
+    g_assert_cmpint(gateway_admit(a, policy), ==, KW_OK);
+    const char *created[] = {"t", "elsewhere"};
+    a->done = false;
+    kw_catalog_note_created(a->catalog, created, 2, KW_DEADLINE_NONE, noted, a);
+    gateway_wait(a);
+    g_assert_true(town_made(in, "t"));
+    town_put(in, "t", "row");
+    g_assert_cmpint(gateway_admit(b, nothing), ==, KW_OK);
+    g_assert_cmpint(gateway_forget(b, nothing, "t", NULL, true), ==, KW_REFUSED);
+    gateway_assert_text(b, "the gateway a serves table t; take it out of its policy first");
+    gateway_stop(a);
+    g_assert_cmpint(gateway_forget(b, nothing, "t", NULL, false), ==, KW_REFUSED);
+    g_assert_cmpint(gateway_forget(b, nothing, "t", NULL, true), ==, KW_OK);
+    g_autofree char *facts = town_facts(in, "t");
+    g_assert_cmpstr(facts, ==, "");
+    town_put(in, "t", "a row of others");
+    a = gateway_new(in, "a", true);
+    g_assert_cmpint(gateway_admit(a, other), ==, KW_OK); /* nothing is adopted */
+    gateway_stop(a);
+    gateway_stop(b);
+    town_free(in);
+}
+
+/* Wherever it stops, it can be repeated, and meanwhile no policy can have the path. */
+static void
+test_forget_faults(void)
+{
+    g_autoptr(kw_policy) with_path = test_policy(BASE BY_TS), without = test_policy(BASE);
+    for (int applied = 0; applied < 2; applied++) {
+        bool failed = true;
+        for (uint64_t n = 1; failed; n++) {
+            town *in = town_new();
+            gateway *a = gateway_new(in, "a", false);
+            g_assert_cmpint(gateway_admit(a, with_path), ==, KW_OK);
+            town_put(in, "t_by_ts", "row");
+            g_assert_cmpint(gateway_admit(a, without), ==, KW_OK);
+            uint64_t before = in->control->operations;
+            in->control->fail_at = before + n;
+            in->control->fail_applied = applied;
+            kw_code code = gateway_forget(a, without, "t", "by_ts", true);
+            failed = in->control->operations >= before + n;
+            in->control->fail_at = 0;
+            if (code != KW_OK && kw_memory_store_rows(in->store, "t_by_ts") == 0)
+                g_assert_cmpint(gateway_check(a, with_path), ==, KW_REFUSED);
+            g_assert_cmpint(gateway_forget(a, without, "t", "by_ts", true), ==,
+                            code == KW_OK ? KW_NOT_FOUND : KW_OK);
+            g_assert_cmpint(gateway_admit(a, with_path), ==, KW_OK);
+            gateway_stop(a);
+            town_free(in);
+        }
+    }
+}
+
+/* A gateway that serves the table stands still while another one forgets it. When it goes on, it must be
+ * admitted again. */
+static void
+test_forget_beside_paused(void)
+{
+    town *in = town_new();
+    gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
+    g_autoptr(kw_policy) policy = test_policy(BASE), nothing = test_policy_named("u", BASE);
+    g_assert_cmpint(gateway_admit(a, policy), ==, KW_OK);
+    town_pass_ms(60000);
+    g_assert_cmpint(gateway_admit(b, nothing), ==, KW_OK);
+    g_assert_cmpint(gateway_forget(b, nothing, "t", NULL, false), ==, KW_OK);
+    while (a->lost == 0)
+        uv_run(kw_loop_uv(in->loop), UV_RUN_ONCE);
+    g_assert_false(gateway_is_open(a));
+    g_assert_cmpint(gateway_admit(a, policy), ==, KW_OK);
+    town_assert_facts(in, "\"state\":\"complete\"", true);
+    gateway_stop(a);
+    gateway_stop(b);
+    town_free(in);
+}
+
+/* A path takes the store table of one that was half forgotten, or would do so. */
+static void
+test_forget_spares_another_path(void)
+{
+    town *in = town_new();
+    gateway *a = gateway_new(in, "a", false);
+    g_autoptr(kw_policy) with_path = test_policy(BASE BY_TS), without = test_policy(BASE);
+    g_autoptr(kw_policy) other =
+        test_policy(BASE "    paths: {other: {store_table: t_by_ts, key: [{field: ts}, {field: id}]}}\n");
+    g_assert_cmpint(gateway_admit(a, with_path), ==, KW_OK);
+    town_put(in, "t_by_ts", "row");
+    g_assert_cmpint(gateway_admit(a, without), ==, KW_OK);
+    uint64_t before = in->control->operations;
+    for (uint64_t n = 1; kw_memory_store_rows(in->store, "t_by_ts") > 0; n++) {
+        in->control->fail_at = before + n;
+        gateway_forget(a, without, "t", "by_ts", true);
+        before = in->control->operations;
+    }
+    in->control->fail_at = 0;
+    town_assert_facts(in, "\"state\":\"forgetting\"", true);
+    g_assert_cmpint(gateway_check(a, other), ==, KW_REFUSED);
+    gateway_assert_text(a,
+                        "table t, path by_ts: keyway forget has not finished with it; run it again before a "
+                        "policy has the path or its store table");
+    g_assert_cmpint(gateway_forget(a, without, "t", "by_ts", true), ==, KW_OK);
+    g_assert_cmpint(gateway_admit(a, other), ==, KW_OK);
+    gateway_stop(a);
+    town_free(in);
+}
+
+/* What Keyway created stays known as such: a path can come and go again and again. */
+static void
+test_forget_again(void)
+{
+    town *in = town_new();
+    gateway *a = gateway_new(in, "a", true);
+    g_autoptr(kw_policy) with_path = test_policy(BASE BY_TS), without = test_policy(BASE);
+    for (int i = 0; i < 3; i++) {
+        g_assert_cmpint(gateway_check(a, with_path), ==, KW_OK);
+        if (i == 0)
+            kw_admission_made(a->admission, "t_by_ts");
+        g_assert_cmpint(gateway_commit(a), ==, KW_OK);
+        town_put(in, "t_by_ts", "row");
+        g_assert_cmpint(gateway_admit(a, without), ==, KW_OK);
+        g_assert_cmpint(gateway_forget(a, without, "t", "by_ts", true), ==, KW_OK);
+    }
+    gateway_stop(a);
+    town_free(in);
+}
+
+/* Other gateways change the catalog at any moment while a note is written. */
+static void
+test_note_beside_others(void)
+{
+    g_autoptr(kw_policy) policy = test_policy(BASE);
+    const char *created[] = {"t"};
+    for (unsigned turns = 0; turns < 20; turns++) {
+        town *in = town_new();
+        gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
+        g_assert_cmpint(gateway_admit(a, policy), ==, KW_OK);
+        a->done = false;
+        kw_catalog_note_created(a->catalog, created, 1, KW_DEADLINE_NONE, noted, a);
+        for (unsigned i = 0; i < turns; i++)
+            uv_run(kw_loop_uv(in->loop), UV_RUN_NOWAIT);
+        in->control->stalled = a->door;
+        g_assert_cmpint(gateway_admit(b, policy), ==, KW_OK);
+        in->control->stalled = NULL;
+        gateway_wait(a);
+        g_assert_true(town_made(in, "t"));
+        gateway_stop(a);
+        gateway_stop(b);
+        town_free(in);
+    }
+}
+
+/* Two gateways do not forget the same table at once; what one of them left half done, the other one can
+ * finish when the first one cannot go on any more. */
+static void
+test_forget_twice_at_once(void)
+{
+    town *in = town_new();
+    gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
+    g_autoptr(kw_policy) policy = test_policy(BASE), nothing = test_policy_named("u", BASE);
+    g_assert_cmpint(gateway_admit(a, policy), ==, KW_OK);
+    g_assert_cmpint(gateway_admit(a, nothing), ==, KW_OK);
+    g_assert_cmpint(gateway_admit(b, nothing), ==, KW_OK);
+    a->catalog->forgetting = "t";
+    kw_catalog_update_registration(a->catalog);
+    for (int i = 0; i < 10; i++)
+        uv_run(kw_loop_uv(in->loop), UV_RUN_NOWAIT);
+    g_assert_cmpint(gateway_forget(b, nothing, "t", NULL, false), ==, KW_REFUSED);
+    gateway_assert_text(b, "the gateway a is forgetting table t; wait until it has done so");
+    town_pass_ms(60000);
+    g_assert_cmpint(gateway_forget(b, nothing, "t", NULL, false), ==, KW_OK);
+    kw_catalog_update_registration(a->catalog);
+    while (a->lost == 0)
+        uv_run(kw_loop_uv(in->loop), UV_RUN_ONCE);
+    gateway_stop(a);
+    gateway_stop(b);
+    town_free(in);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/catalog/forget/path", test_forget_path);
+    g_test_add_func("/catalog/forget/not made", test_forget_not_made);
+    g_test_add_func("/catalog/forget/table", test_forget_table);
+    g_test_add_func("/catalog/forget/faults", test_forget_faults);
+    g_test_add_func("/catalog/forget/beside a paused gateway", test_forget_beside_paused);
+    g_test_add_func("/catalog/forget/another path", test_forget_spares_another_path);
+    g_test_add_func("/catalog/forget/again", test_forget_again);
+    g_test_add_func("/catalog/forget/note beside others", test_note_beside_others);
+    g_test_add_func("/catalog/forget/twice at once", test_forget_twice_at_once);
+    return g_test_run();
+}

@@ -1,0 +1,288 @@
+/* Registrations and leases: gateways that die, stand still, start again, and come back too late. */
+#include "town.h"
+
+#include "catalog/inside.h"
+
+static void
+test_dead_gateway(void)
+{
+    town *in = town_new();
+    gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
+    g_autoptr(kw_policy) old = test_policy(BASE), new = test_policy(BASE BY_TS);
+    g_assert_cmpint(gateway_admit(a, old), ==, KW_OK);
+    gateway_die(a);
+    g_assert_cmpint(gateway_check(b, new), ==, KW_REFUSED);
+    town_pass_ms(KW_LEASE_DEAD_MS);
+    g_assert_cmpint(gateway_check(b, new), ==, KW_REFUSED);
+    town_pass_ms(1);
+    g_assert_cmpint(gateway_admit(b, new), ==, KW_OK);
+    g_assert_cmpuint(town_registrations(in), ==, 1);
+    gateway_stop(b);
+    town_free(in);
+}
+
+/* A gateway stands still for a minute. Another one takes it for dead and changes the paths. When the first
+ * one goes on it answers nothing, and finds that it must be admitted again, which is refused. */
+static void
+test_paused_gateway(void)
+{
+    town *in = town_new();
+    gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
+    g_autoptr(kw_policy) old = test_policy(BASE), new = test_policy(BASE BY_TS);
+    g_assert_cmpint(gateway_admit(a, old), ==, KW_OK);
+    uint64_t era = kw_fence_era(kw_catalog_fence(a->catalog));
+    town_pass_ms(KW_LEASE_MS - 1);
+    g_assert_true(gateway_is_open(a));
+    town_pass_ms(1);
+    g_assert_false(gateway_is_open(a));
+    town_pass_ms(50000);
+    g_assert_cmpint(gateway_admit(b, new), ==, KW_OK);
+    while (a->lost == 0) /* its renewal, by the real clock */
+        uv_run(kw_loop_uv(in->loop), UV_RUN_ONCE);
+    g_assert_false(gateway_is_open(a));
+    g_assert_cmpuint(kw_fence_era(kw_catalog_fence(a->catalog)), >, era);
+    g_assert_cmpint(gateway_check(a, old), ==, KW_REFUSED);
+    g_assert_false(gateway_is_open(a));
+    g_assert_cmpint(gateway_admit(a, new), ==, KW_OK);
+    g_assert_true(gateway_is_open(a));
+    gateway_stop(a);
+    gateway_stop(b);
+    town_free(in);
+}
+
+/* The same, and a reload comes before its next renewal: it does not bring the registration back. */
+static void
+test_paused_and_reloads(void)
+{
+    town *in = town_new();
+    gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
+    g_autoptr(kw_policy) old = test_policy(BASE), new = test_policy(BASE BY_TS);
+    g_assert_cmpint(gateway_admit(a, old), ==, KW_OK);
+    town_pass_ms(60000);
+    g_assert_cmpint(gateway_admit(b, new), ==, KW_OK);
+    g_assert_cmpint(gateway_check(a, old), ==, KW_UNAVAILABLE);
+    gateway_assert_text(a, "the registration of gateway a is gone");
+    g_assert_cmpuint(a->lost, ==, 1);
+    g_assert_false(gateway_is_open(a));
+    g_assert_cmpint(gateway_check(a, old), ==, KW_REFUSED);
+    g_assert_false(gateway_is_open(a));
+    gateway_stop(a);
+    gateway_stop(b);
+    town_free(in);
+}
+
+/* The registration goes when the facts are written already: the policy serves, but not before it was admitted
+ * again. */
+static void
+test_lost_after_the_commit(void)
+{
+    town *in = town_new();
+    gateway *a = gateway_new(in, "a", true);
+    g_autoptr(kw_policy) policy = test_policy(BASE);
+    g_assert_cmpint(gateway_check(a, policy), ==, KW_OK);
+    a->done = false;
+    kw_admission_commit(a->admission, KW_DEADLINE_NONE, gateway_ended, a);
+    gateway_wait(a);
+    g_assert_cmpint(a->error.code, ==, KW_OK);
+    town_remove_registrations(in);
+    kw_catalog_update_registration(a->catalog);
+    while (a->lost == 0)
+        uv_run(kw_loop_uv(in->loop), UV_RUN_ONCE);
+    kw_admission_serve(g_steal_pointer(&a->admission));
+    g_assert_cmpuint(a->lost, ==, 2); /* whoever did not listen before does now */
+    g_assert_false(gateway_is_open(a));
+    g_assert_cmpint(gateway_check(a, policy), ==, KW_OK);
+    g_assert_false(gateway_is_open(a));
+    g_assert_cmpint(gateway_commit(a), ==, KW_OK);
+    g_assert_true(gateway_is_open(a));
+    gateway_stop(a);
+    town_free(in);
+}
+
+/* The gateway ends at any moment of an admission. */
+static void
+test_closed_meanwhile(void)
+{
+    g_autoptr(kw_policy) policy = test_policy(BASE BY_TS);
+    for (unsigned turns = 0; turns < 30; turns++) {
+        town *in = town_new();
+        gateway *a = gateway_new(in, "a", true);
+        gateway_begin(a, policy);
+        for (unsigned i = 0; i < turns; i++)
+            uv_run(kw_loop_uv(in->loop), UV_RUN_NOWAIT);
+        if (a->done) {
+            a->done = false;
+            kw_admission_commit(a->admission, KW_DEADLINE_NONE, gateway_ended, a);
+        }
+        gateway_close(a);
+        gateway_wait(a);
+        if (a->admission)
+            kw_admission_abandon(a->admission);
+        gateway_free(a);
+        g_assert_cmpuint(town_registrations(in), ==, 0);
+        town_free(in);
+    }
+}
+
+/* If nobody needed it dead, it goes on with its next renewal. */
+static void
+test_paused_and_not_missed(void)
+{
+    town *in = town_new();
+    gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
+    g_autoptr(kw_policy) policy = test_policy(BASE), more = test_policy(MORE);
+    g_assert_cmpint(gateway_admit(a, policy), ==, KW_OK);
+    uint64_t era = kw_fence_era(kw_catalog_fence(a->catalog));
+    town_pass_ms(60000);
+    g_assert_false(gateway_is_open(a));
+    g_assert_cmpint(gateway_admit(b, more), ==, KW_OK);
+    while (!gateway_is_open(a))
+        uv_run(kw_loop_uv(in->loop), UV_RUN_ONCE);
+    g_assert_cmpuint(a->lost, ==, 0);
+    g_assert_cmpuint(kw_fence_era(kw_catalog_fence(a->catalog)), ==, era);
+    gateway_stop(a);
+    gateway_stop(b);
+    town_free(in);
+}
+
+/* The dead one comes back between the check and the commit of the one that took it for dead. */
+static void
+test_dead_comes_back(void)
+{
+    town *in = town_new();
+    gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
+    g_autoptr(kw_policy) old = test_policy(BASE), new = test_policy(BASE BY_TS);
+    g_assert_cmpint(gateway_admit(a, old), ==, KW_OK);
+    town_pass_ms(60000);
+    g_assert_cmpint(gateway_check(b, new), ==, KW_OK);
+    while (!gateway_is_open(a))
+        uv_run(kw_loop_uv(in->loop), UV_RUN_ONCE);
+    g_assert_cmpint(gateway_commit(b), ==, KW_BUSY);
+    gateway_assert_text(b, "a gateway whose lease had ended came back");
+    g_assert_cmpint(gateway_check(b, new), ==, KW_REFUSED);
+    g_assert_true(gateway_is_open(a));
+    gateway_stop(a);
+    gateway_stop(b);
+    town_free(in);
+}
+
+/* A process that is started while another one with the same id runs: both serve by the same policy, and
+ * neither can change it under the other. */
+static void
+test_same_id(void)
+{
+    town *in = town_new();
+    gateway *a = gateway_new(in, "a", true), *twin = gateway_new(in, "a", true);
+    g_autoptr(kw_policy) policy = test_policy(BASE), other = test_policy(BASE BY_TS);
+    g_assert_cmpint(gateway_admit(a, policy), ==, KW_OK);
+    g_assert_cmpint(gateway_check(twin, other), ==, KW_UNAVAILABLE);
+    gateway_assert_text(twin, "table t: another process with the gateway_id a serves it by another policy");
+    g_assert_cmpint(gateway_admit(twin, policy), ==, KW_OK);
+    g_assert_cmpint(gateway_check(a, other), ==, KW_UNAVAILABLE);
+    g_assert_true(gateway_is_open(a) && gateway_is_open(twin));
+    gateway_stop(twin);
+    g_assert_cmpint(gateway_admit(a, other), ==, KW_OK);
+    gateway_stop(a);
+    town_free(in);
+}
+
+/* A gateway is killed and started again: with the same policy it serves at once, with another one when its
+ * first process cannot serve any more. */
+static void
+test_killed_and_started(void)
+{
+    town *in = town_new();
+    gateway *a = gateway_new(in, "a", true);
+    g_autoptr(kw_policy) policy = test_policy(BASE), other = test_policy(BASE BY_TS);
+    g_assert_cmpint(gateway_admit(a, policy), ==, KW_OK);
+    gateway_die(a);
+    a = gateway_new(in, "a", true);
+    g_assert_cmpint(gateway_check(a, other), ==, KW_UNAVAILABLE);
+    g_assert_cmpint(gateway_admit(a, policy), ==, KW_OK);
+    town_pass_ms(KW_LEASE_DEAD_MS + 1);
+    g_assert_cmpint(gateway_admit(a, other), ==, KW_OK);
+    g_assert_cmpuint(town_registrations(in), ==, 1);
+    gateway_stop(a);
+    town_free(in);
+}
+
+/* A registration that nobody renewed for long goes with the next change, whatever it says. */
+static void
+test_old_registrations(void)
+{
+    town *in = town_new();
+    g_autoptr(kw_policy) policy = test_policy(BASE);
+    for (int i = 0; i < 3; i++) {
+        gateway *a = gateway_new(in, "a", true);
+        g_assert_cmpint(gateway_admit(a, policy), ==, KW_OK);
+        gateway_die(a);
+    }
+    g_assert_cmpuint(town_registrations(in), ==, 3);
+    town_pass_ms(11 * 60 * 1000);
+    gateway *a = gateway_new(in, "a", true);
+    g_assert_cmpint(gateway_admit(a, policy), ==, KW_OK);
+    g_assert_cmpuint(town_registrations(in), ==, 1);
+    gateway_stop(a);
+    town_free(in);
+}
+
+/* The store's clock was put back: the registration of the process before lies in the future. */
+static void
+test_clock_back(void)
+{
+    town *in = town_new();
+    gateway *a = gateway_new(in, "a", true);
+    g_autoptr(kw_policy) policy = test_policy(BASE), more = test_policy(MORE);
+    g_assert_cmpint(gateway_admit(a, policy), ==, KW_OK);
+    gateway_die(a);
+    town_move_wall_ms(-3600000);
+    a = gateway_new(in, "a", true);
+    g_assert_cmpint(gateway_admit(a, more), ==, KW_OK); /* facts get a timestamp above all that were read */
+    town_assert_facts(in, "\"name\":\"more\"", true);
+    gateway_stop(a);
+    town_free(in);
+}
+
+/* The store's clock is put back while a gateway serves: others cannot see what it says from then on. It does
+ * not take on another policy, and what it leaves does not stand in the way of its next start. */
+static void
+test_clock_back_and_reloads(void)
+{
+    town *in = town_new();
+    gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
+    g_autoptr(kw_policy) nothing = test_policy_named("u", BASE);
+    g_autoptr(kw_policy) policy = test_policy(BASE), other = test_policy(BASE BY_TS);
+    g_assert_cmpint(gateway_admit(a, nothing), ==, KW_OK);
+    town_move_wall_ms(-3600000);
+    g_assert_cmpint(gateway_check(a, policy), ==, KW_UNAVAILABLE);
+    gateway_assert_text(a,
+                        "the registration of gateway a cannot be read back: the store's clock was set back");
+    g_assert_true(gateway_is_open(a));
+    gateway_stop(a);
+    g_assert_cmpuint(town_registrations(in), ==, 0);
+    a = gateway_new(in, "a", true);
+    g_assert_cmpint(gateway_admit(a, policy), ==, KW_OK);
+    g_assert_cmpint(gateway_check(b, other), ==, KW_REFUSED);
+    gateway_stop(a);
+    gateway_stop(b);
+    town_free(in);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/catalog/lease/dead gateway", test_dead_gateway);
+    g_test_add_func("/catalog/lease/paused gateway", test_paused_gateway);
+    g_test_add_func("/catalog/lease/paused and reloads", test_paused_and_reloads);
+    g_test_add_func("/catalog/lease/lost after the commit", test_lost_after_the_commit);
+    g_test_add_func("/catalog/lease/closed meanwhile", test_closed_meanwhile);
+    g_test_add_func("/catalog/lease/paused and not missed", test_paused_and_not_missed);
+    g_test_add_func("/catalog/lease/dead comes back", test_dead_comes_back);
+    g_test_add_func("/catalog/lease/same id", test_same_id);
+    g_test_add_func("/catalog/lease/killed and started", test_killed_and_started);
+    g_test_add_func("/catalog/lease/old registrations", test_old_registrations);
+    g_test_add_func("/catalog/lease/clock back", test_clock_back);
+    g_test_add_func("/catalog/lease/clock back and reloads", test_clock_back_and_reloads);
+    return g_test_run();
+}
