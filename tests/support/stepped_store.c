@@ -1,0 +1,475 @@
+#include "support/stepped_store.h"
+
+#include "store/class.h"
+#include "store/refuse.h"
+
+#include <glib.h>
+
+typedef enum step_kind {
+    STEP_WRITE,
+    STEP_WRITE_IF,
+    STEP_GET,
+    STEP_FETCH,
+    STEP_CREATE,
+    STEP_DESCRIBE,
+    STEP_DROP,
+    STEP_REGIONS
+} step_kind;
+
+static const char *const names[] = {"write",  "write_if", "get",  "fetch",
+                                    "create", "describe", "drop", "regions"};
+
+typedef struct stepped_store {
+    kw_store base;
+    kw_store *inner;
+    GPtrArray *waiting; /* step */
+    GPtrArray *late;    /* step */
+} stepped_store;
+
+typedef struct stepped_door {
+    kw_door base;
+    kw_door *inner;
+    void (*closed)(void *user);
+    void *closed_user;
+} stepped_door;
+
+typedef struct stepped_run {
+    kw_run base;
+    kw_run *inner;
+    kw_get_done done;
+    void *user;
+} stepped_run;
+
+/* One operation, with copies of what it carries: a late one outlives its caller. */
+typedef struct step {
+    step_kind kind;
+    stepped_door *door;
+    kw_arena *arena;
+    kw_write write;
+    kw_check check;
+    const kw_get *get;
+    stepped_run *run;
+    uint32_t max_rows;
+    size_t max_bytes;
+    kw_table_spec spec;
+    kw_bytes table;
+    kw_deadline deadline;
+    void (*done)(void);
+    void *user;
+} step;
+
+static stepped_store *
+store_of(const stepped_door *door)
+{
+    return (stepped_store *)door->base.store;
+}
+
+static step *
+add(kw_door *base, step_kind kind, void (*done)(void), void *user)
+{
+    kw_arena *arena = kw_arena_new();
+    step *made = KW_ARENA_NEW(arena, step);
+    *made = (step){.kind = kind, .door = (stepped_door *)base, .arena = arena, .done = done, .user = user};
+    g_ptr_array_add(store_of(made->door)->waiting, made);
+    return made;
+}
+
+static void
+step_free(step *old)
+{
+    kw_arena_free(old->arena);
+}
+
+static void
+copy_write(step *to, const kw_write *write)
+{
+    kw_arena *arena = to->arena;
+    kw_cell *cells = KW_ARENA_ARRAY(arena, kw_cell, write->cells_count);
+    g_assert(write->columns_count == 0);
+    to->write = *write;
+    to->write.table = kw_arena_copy(arena, write->table);
+    to->write.row = kw_arena_copy(arena, write->row);
+    to->write.cells = cells;
+    for (size_t i = 0; i < write->cells_count; i++)
+        cells[i] = (kw_cell){kw_arena_copy(arena, write->cells[i].family),
+                             kw_arena_copy(arena, write->cells[i].qualifier),
+                             kw_arena_copy(arena, write->cells[i].value), write->cells[i].timestamp};
+}
+
+/* --- what callers start ---------------------------------------------------------------------------- */
+
+static void
+stepped_write(kw_door *door, const kw_write *write, kw_write_done done, void *user)
+{
+    copy_write(add(door, STEP_WRITE, (void (*)(void))done, user), write);
+}
+
+static void
+stepped_write_if(kw_door *door, const kw_write *write, const kw_check *check, kw_write_if_done done,
+                 void *user)
+{
+    step *made = add(door, STEP_WRITE_IF, (void (*)(void))done, user);
+    copy_write(made, write);
+    made->check = *check;
+    made->check.family = kw_arena_copy(made->arena, check->family);
+    made->check.qualifier = kw_arena_copy(made->arena, check->qualifier);
+    made->check.value = kw_arena_copy(made->arena, check->value);
+}
+
+static void
+stepped_get(kw_door *door, const kw_get *get, kw_get_done done, void *user)
+{
+    add(door, STEP_GET, (void (*)(void))done, user)->get = get;
+}
+
+static kw_run *
+stepped_open_run(kw_door *base, const kw_run_spec *spec)
+{
+    stepped_run *run = g_new0(stepped_run, 1);
+    run->base.door = base;
+    run->inner = kw_door_open_run(((stepped_door *)base)->inner, spec);
+    return &run->base;
+}
+
+static void
+stepped_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline deadline,
+                  kw_get_done done, void *user)
+{
+    (void)more_hint;
+    step *made = add(base->door, STEP_FETCH, (void (*)(void))done, user);
+    made->run = (stepped_run *)base;
+    made->max_rows = max_rows;
+    made->max_bytes = max_bytes;
+    made->deadline = deadline;
+}
+
+static void
+stepped_run_close(kw_run *base)
+{
+    stepped_run *run = (stepped_run *)base;
+    GPtrArray *waiting = store_of((stepped_door *)base->door)->waiting;
+    for (guint i = waiting->len; i-- > 0;) {
+        step *each = waiting->pdata[i];
+        if (each->run == run)
+            step_free(g_ptr_array_steal_index(waiting, i));
+    }
+    kw_run_close(run->inner);
+    g_free(run);
+}
+
+static void
+stepped_create_table(kw_door *door, const kw_table_spec *spec, kw_create_done done, void *user)
+{
+    step *made = add(door, STEP_CREATE, (void (*)(void))done, user);
+    made->spec = *spec; /* not late: the caller's texts are used */
+    made->table = kw_arena_copy(made->arena, spec->name);
+}
+
+static void
+stepped_describe_table(kw_door *door, kw_bytes table, kw_deadline deadline, kw_table_facts_done done,
+                       void *user)
+{
+    step *made = add(door, STEP_DESCRIBE, (void (*)(void))done, user);
+    made->table = kw_arena_copy(made->arena, table);
+    made->deadline = deadline;
+}
+
+static void
+stepped_drop_table(kw_door *door, kw_bytes table, kw_deadline deadline, kw_simple_done done, void *user)
+{
+    step *made = add(door, STEP_DROP, (void (*)(void))done, user);
+    made->table = kw_arena_copy(made->arena, table);
+    made->deadline = deadline;
+}
+
+static void
+stepped_regions(kw_door *door, kw_bytes table, kw_deadline deadline, kw_regions_done done, void *user)
+{
+    step *made = add(door, STEP_REGIONS, (void (*)(void))done, user);
+    made->table = kw_arena_copy(made->arena, table);
+    made->deadline = deadline;
+}
+
+/* --- what the test decides ------------------------------------------------------------------------- */
+
+size_t
+kw_stepped_count(const kw_store *store)
+{
+    return ((const stepped_store *)store)->waiting->len;
+}
+
+static bool
+changes(const step *one)
+{
+    return one->kind == STEP_WRITE || one->kind == STEP_WRITE_IF || one->kind == STEP_DROP;
+}
+
+kw_stepped_info
+kw_stepped_at(const kw_store *store, size_t index)
+{
+    const step *one = ((const stepped_store *)store)->waiting->pdata[index];
+    return (kw_stepped_info){.door = &one->door->base,
+                             .what = names[one->kind],
+                             .changes = changes(one),
+                             .table = one->table,
+                             .row = one->write.row};
+}
+
+static void
+on_fetched(void *user, kw_rows *rows, const kw_error *error)
+{
+    stepped_run *run = user;
+    run->done(run->user, rows, error);
+}
+
+static void
+written(void *user, kw_outcome outcome, const kw_error *error)
+{
+    step *one = user;
+    kw_write_done done = (kw_write_done)one->done;
+    void *done_user = one->user;
+    step_free(one);
+    if (done)
+        done(done_user, outcome, error);
+}
+
+static void
+written_if(void *user, kw_outcome outcome, bool applied, const kw_error *error)
+{
+    step *one = user;
+    kw_write_if_done done = (kw_write_if_done)one->done;
+    void *done_user = one->user;
+    step_free(one);
+    if (done)
+        done(done_user, outcome, applied, error);
+}
+
+static void
+dropped(void *user, const kw_error *error)
+{
+    step *one = user;
+    kw_simple_done done = (kw_simple_done)one->done;
+    void *done_user = one->user;
+    step_free(one);
+    if (done)
+        done(done_user, error);
+}
+
+static void
+go(step *one, kw_door *by)
+{
+    switch (one->kind) {
+    case STEP_WRITE:
+        kw_door_write(by, &one->write, written, one);
+        return;
+    case STEP_WRITE_IF:
+        kw_door_write_if(by, &one->write, &one->check, written_if, one);
+        return;
+    case STEP_DROP:
+        kw_door_drop_table(by, one->table, one->deadline, dropped, one);
+        return;
+    case STEP_GET:
+        kw_door_get(by, one->get, (kw_get_done)one->done, one->user);
+        break;
+    case STEP_FETCH:
+        one->run->done = (kw_get_done)one->done;
+        one->run->user = one->user;
+        kw_run_fetch(one->run->inner, one->max_rows, one->max_bytes, false, one->deadline, on_fetched,
+                     one->run);
+        break;
+    case STEP_CREATE:
+        kw_door_create_table(by, &one->spec, (kw_create_done)one->done, one->user);
+        break;
+    case STEP_DESCRIBE:
+        kw_door_describe_table(by, one->table, one->deadline, (kw_table_facts_done)one->done, one->user);
+        break;
+    case STEP_REGIONS:
+        kw_door_regions(by, one->table, one->deadline, (kw_regions_done)one->done, one->user);
+        break;
+    }
+    step_free(one);
+}
+
+void
+kw_stepped_go(kw_store *store, size_t index)
+{
+    step *one = g_ptr_array_steal_index(((stepped_store *)store)->waiting, (guint)index);
+    go(one, one->door->inner);
+}
+
+/* The answer to a write that may have been applied. */
+typedef struct doubt {
+    kw_error error;
+    void (*done)(void);
+    void *user;
+} doubt;
+
+static doubt *
+doubt_new(const step *one, const kw_error *error)
+{
+    doubt *made = g_new0(doubt, 1);
+    *made = (doubt){.error = *error, .done = one->done, .user = one->user};
+    made->error.maybe_applied = true;
+    return made;
+}
+
+static void
+answer_write(void *user)
+{
+    doubt *self = user;
+    ((kw_write_done)self->done)(self->user, KW_OUTCOME_UNKNOWN, &self->error);
+    g_free(self);
+}
+
+static void
+answer_write_if(void *user)
+{
+    doubt *self = user;
+    ((kw_write_if_done)self->done)(self->user, KW_OUTCOME_UNKNOWN, false, &self->error);
+    g_free(self);
+}
+
+static void
+answer_failed(const step *one, kw_code code)
+{
+    kw_door *door = &one->door->base;
+    kw_error error;
+    kw_error_set(&error, code, "no answer came");
+    switch (one->kind) {
+    case STEP_WRITE:
+        kw_refuse_later(door, answer_write, doubt_new(one, &error));
+        return;
+    case STEP_WRITE_IF:
+        kw_refuse_later(door, answer_write_if, doubt_new(one, &error));
+        return;
+    case STEP_GET:
+    case STEP_FETCH:
+        kw_refuse_get(door, NULL, &error, (kw_get_done)one->done, one->user);
+        return;
+    case STEP_CREATE:
+        kw_refuse_create(door, &error, (kw_create_done)one->done, one->user);
+        return;
+    case STEP_DESCRIBE:
+        kw_refuse_facts(door, &error, (kw_table_facts_done)one->done, one->user);
+        return;
+    case STEP_DROP:
+        kw_refuse_simple(door, &error, (kw_simple_done)one->done, one->user);
+        return;
+    case STEP_REGIONS:
+        kw_refuse_regions(door, &error, (kw_regions_done)one->done, one->user);
+        return;
+    }
+}
+
+static void
+fail(stepped_store *self, guint index, bool late, kw_code code)
+{
+    step *one = g_ptr_array_steal_index(self->waiting, index);
+    answer_failed(one, code);
+    if (late && changes(one)) {
+        one->done = NULL;
+        g_ptr_array_add(self->late, one);
+    } else {
+        step_free(one);
+    }
+}
+
+void
+kw_stepped_fail(kw_store *store, size_t index, bool late)
+{
+    fail((stepped_store *)store, (guint)index, late, KW_TIMEOUT);
+}
+
+void
+kw_stepped_cut(kw_store *store, const kw_door *door, bool late)
+{
+    stepped_store *self = (stepped_store *)store;
+    for (guint i = self->waiting->len; i-- > 0;)
+        if (&((step *)self->waiting->pdata[i])->door->base == door)
+            fail(self, i, late, KW_UNAVAILABLE);
+}
+
+size_t
+kw_stepped_late_count(const kw_store *store)
+{
+    return ((const stepped_store *)store)->late->len;
+}
+
+void
+kw_stepped_apply_late(kw_store *store, size_t index, kw_door *by)
+{
+    go(g_ptr_array_steal_index(((stepped_store *)store)->late, (guint)index), by);
+}
+
+/* --- door and store -------------------------------------------------------------------------------- */
+
+static void
+inner_closed(void *user)
+{
+    stepped_door *door = user;
+    void (*closed)(void *) = door->closed;
+    void *closed_user = door->closed_user;
+    g_free(door);
+    closed(closed_user);
+}
+
+static void
+close_inner(void *user)
+{
+    kw_door_close(((stepped_door *)user)->inner, inner_closed, user);
+}
+
+static void
+stepped_close(kw_door *base, void (*closed)(void *), void *user)
+{
+    stepped_door *door = (stepped_door *)base;
+    door->closed = closed;
+    door->closed_user = user;
+    kw_stepped_cut(base->store, base, false);
+    kw_refuse_later(base, close_inner, door);
+}
+
+static kw_door *
+stepped_open_door(kw_store *base, kw_loop *loop)
+{
+    static const kw_door_class door_class = {.write = stepped_write,
+                                             .write_if = stepped_write_if,
+                                             .get = stepped_get,
+                                             .open_run = stepped_open_run,
+                                             .run_fetch = stepped_run_fetch,
+                                             .run_close = stepped_run_close,
+                                             .create_table = stepped_create_table,
+                                             .describe_table = stepped_describe_table,
+                                             .drop_table = stepped_drop_table,
+                                             .regions = stepped_regions,
+                                             .close = stepped_close};
+    stepped_door *door = g_new0(stepped_door, 1);
+    door->base = (kw_door){.class = &door_class, .store = base, .loop = loop};
+    door->inner = kw_store_open_door(((stepped_store *)base)->inner, loop);
+    return &door->base;
+}
+
+static void
+stepped_free(kw_store *base)
+{
+    stepped_store *self = (stepped_store *)base;
+    g_assert(self->waiting->len == 0);
+    for (guint i = 0; i < self->late->len; i++)
+        step_free(self->late->pdata[i]);
+    g_ptr_array_free(self->waiting, TRUE);
+    g_ptr_array_free(self->late, TRUE);
+    g_free(self);
+}
+
+kw_store *
+kw_stepped_store_open(kw_store *inner)
+{
+    static const kw_store_class store_class = {
+        .name = "stepped", .open_door = stepped_open_door, .free = stepped_free};
+    stepped_store *self = g_new0(stepped_store, 1);
+    self->base.class = &store_class;
+    self->inner = inner;
+    self->waiting = g_ptr_array_new();
+    self->late = g_ptr_array_new();
+    return &self->base;
+}

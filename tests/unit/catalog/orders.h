@@ -1,0 +1,109 @@
+/* What test_orders.c explores: two gateways on one store whose operations wait until the test lets them go.
+ */
+#pragma once
+
+#include "catalog/catalog.h"
+#include "support/memory_store.h"
+#include "support/stepped_store.h"
+
+#include <glib.h>
+
+#define CATALOG "keyway_catalog"
+#define NODES 2
+
+/* --- orders_time.c: time, and timers that fire when a test says so ---------------------------------- */
+
+typedef struct fake_timer {
+    void (*fired)(void *user);
+    void *user;
+    bool armed;
+} fake_timer;
+
+extern int64_t now_ms;
+
+/* Injects the clock. */
+void time_begin(void);
+/* The timer that is armed for this user; NULL: none. */
+fake_timer *time_find(const void *user);
+void time_fire(fake_timer *timer);
+
+/* --- the world -------------------------------------------------------------------------------------- */
+
+typedef enum action_kind { END, START, RELOAD, STOP, FORGET } action_kind;
+
+typedef struct action {
+    action_kind kind;
+    kw_policy *const *policy;
+    const char *table, *path; /* FORGET */
+} action;
+
+typedef enum phase { DOWN, IDLE, CHECKING, CHECKED, COMMITTING, COMMITTED, FORGETTING, STOPPING } phase;
+
+typedef struct world world;
+
+typedef struct node {
+    world *in;
+    const char *id;
+    const action *next;
+    kw_policy *const *again; /* what it serves when it is started after a crash */
+    kw_door *door;
+    kw_catalog *catalog;
+    phase phase;
+    kw_policy *serving, *target;
+    kw_admission *admission;
+    bool gate_open;
+    bool holds;
+    bool lost;
+    bool dying;
+    unsigned tries;
+    bool closed;
+    unsigned refused;
+} node;
+
+typedef struct plan {
+    const char *name;
+    const action actions[NODES][6];
+    kw_policy *const *again[NODES];
+    bool starts_served; /* each first action is over before the schedule begins */
+    unsigned faults;
+} plan;
+
+struct world {
+    const plan *plan;
+    kw_loop *loop;
+    kw_store *memory, *store;
+    kw_memory_control *control;
+    kw_door *door; /* of the tests themselves */
+    node nodes[NODES];
+    unsigned rows;
+    unsigned faults, passes;
+    GString *trace;
+    bool quiet; /* no checks: the plain beginning */
+};
+
+void say(world *in, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* Prints what happened, and fails. */
+void violation(world *in, const char *format, ...) G_GNUC_PRINTF(2, 3);
+void settle_loop(world *in);
+
+/* --- orders_node.c: a gateway, as server/gateway does it -------------------------------------------- */
+
+void node_start(node *self);
+void node_stop(node *self);
+void node_check(node *self);
+void node_forget(node *self, const char *table, const char *path);
+/* The next thing that the gateway does on its own; NULL: nothing. */
+const char *node_act_name(const node *self);
+void node_act(node *self);
+/* kill -9: what is on its way is lost, or applied later. */
+void node_crash(node *self, bool late);
+
+/* --- orders_check.c: what must hold ----------------------------------------------------------------- */
+
+/* The index-th table whose calls the gateway answers; NULL: no more. */
+const kw_table *node_answers(const node *self, size_t index);
+/* A row in each table whose calls it answers, by all paths. */
+void node_put_row(node *self);
+/* The facts of a table as the catalog has them now; NULL: none. */
+kw_facts *world_facts(world *in, const char *table, kw_arena *arena);
+void world_check(world *in);
