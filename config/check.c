@@ -3,7 +3,10 @@
 
 #include "config/read.h"
 
+#include <inttypes.h>
 #include <string.h>
+
+#define MIB ((int64_t)1024 * 1024)
 
 void
 kw_check_listener_tls(kw_read *read, const kw_node *node, void *section)
@@ -144,12 +147,30 @@ refuse_shared_store_tables(kw_read *read, const kw_draft *draft)
     }
 }
 
+/* A budget that one call at its limits would exceed. Without limits.memory the machine decides, which is not
+ * known here. */
+static void
+refuse_small_memory(kw_read *read, const kw_node *node, const kw_model *model)
+{
+    const kw_node *limits = kw_node_find(node, "limits");
+    const kw_node *memory = limits && limits->kind == KW_NODE_MAP ? kw_node_find(limits, "memory") : NULL;
+    int64_t needed = kw_model_memory_needed(model);
+    if (!memory || model->limits.memory_bytes == 0 || model->limits.memory_bytes >= needed)
+        return;
+    kw_read_problem(
+        read, memory->mark, "raise memory, or lower frame, decoded, scan_buffer or store.cache",
+        "limits.memory: one call at its limits and the cache (2 x frame + decoded + scan_buffer + "
+        "store.cache) take %" PRId64 "MiB, which is more than %" PRId64 "MiB",
+        (needed + MIB - 1) / MIB, model->limits.memory_bytes / MIB);
+}
+
 void
 kw_check_policy(kw_read *read, const kw_node *node, void *section)
 {
     const kw_draft *draft = section;
     if (!node)
         return;
+    refuse_small_memory(read, node, &draft->model);
     refuse_repeated_addresses(read, &draft->model);
     refuse_shared_store_tables(read, draft);
 }

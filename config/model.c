@@ -33,6 +33,16 @@ kw_model_unref(kw_model *model)
     g_free(box);
 }
 
+/* A call: the request as it came and decoded, what it reads, and its reply. */
+int64_t
+kw_model_memory_needed(const kw_model *model)
+{
+    const kw_model_limits *limits = &model->limits;
+    int64_t caches = model->store.kind == KW_STORE_EMBEDDED ? model->store.embedded.cache_bytes : 0;
+    return caches + limits->frame_bytes + limits->decoded_bytes + limits->scan_buffer_bytes +
+           limits->frame_bytes;
+}
+
 const kw_model_setting *
 kw_model_setting_find(const kw_model_component *component, const char *name)
 {

@@ -232,6 +232,8 @@ typedef struct kw_model_limits {
     int64_t scan_buffer_bytes; /* read-ahead of one scan: 8 MiB */
     int64_t batch_records;     /* records of one many-call: 10,000 */
     int64_t list_values;       /* values of bound_any in one question, multiplied out: 10,000 */
+    int64_t memory_bytes;      /* that callers can make the process hold; 0: half of what the machine gives */
+    int64_t peer_connections;  /* of one address or client certificate; 0: four fifths of connections */
 } kw_model_limits;
 
 typedef struct kw_model_timeouts {
@@ -323,6 +325,9 @@ typedef struct kw_model {
     const kw_model_table *tables;
     size_t tables_count;
 } kw_model;
+
+/* Bytes that the caches and one call at its limits take together. */
+int64_t kw_model_memory_needed(const kw_model *model);
 
 kw_model *kw_model_ref(kw_model *model);
 void kw_model_unref(kw_model *model);

@@ -107,20 +107,42 @@ static const kw_section admin_section = {
 /* --- limits and timeouts ---------------------------------------------------------------------- */
 
 static const kw_setting limits_settings[] = {
+    {.name = "memory",
+     .kind = KW_KIND_SIZE,
+     .offset = offsetof(kw_model_limits, memory_bytes),
+     .least = 16 * MIB,
+     .most = 1024 * 1024 * GIB,
+     .about = "Memory that callers can make the gateway hold, the embedded store's cache included, its write "
+              "buffers "
+              "(64 MiB) not. From four fifths of it on, pages and read-ahead shrink and connections that "
+              "hold more "
+              "than their share are not read; when it is used up, calls are answered with BUSY.",
+     .holds = "half of the memory that the machine or the control group gives"},
     {.name = "connections",
      .kind = KW_KIND_INT,
      .offset = offsetof(kw_model_limits, connections),
      .least = 1,
      .most = 1000000,
      .fallback = "10000",
-     .about = "Connections of callers at one time; further ones are closed at once."},
+     .about = "Connections of callers at one time; further ones are refused. Fewer where the process may "
+              "not open so many files."},
+    {.name = "peer_connections",
+     .kind = KW_KIND_INT,
+     .offset = offsetof(kw_model_limits, peer_connections),
+     .least = 1,
+     .most = 1000000,
+     .about = "Connections of one peer at one time: of one client certificate, or without one of one address "
+              "(IPv6: "
+              "of one network of 64 bits); further ones are refused.",
+     .holds = "four fifths of connections"},
     {.name = "frame",
      .kind = KW_KIND_SIZE,
      .offset = offsetof(kw_model_limits, frame_bytes),
      .least = 4 * KIB,
      .most = GIB,
      .fallback = "16MiB",
-     .about = "Bytes of one message of a caller, and of what a map may bring into one record of an answer."},
+     .about = "Bytes of one message of a caller, of one reply, and of what a map may bring into one record "
+              "of an answer."},
     {.name = "in_flight",
      .kind = KW_KIND_INT,
      .offset = offsetof(kw_model_limits, in_flight),

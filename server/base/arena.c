@@ -36,18 +36,21 @@ struct kw_arena {
     uint8_t *at;
     uint8_t *end;
     size_t used;
+    size_t held; /* by all chunks */
+    kw_account *account;
+    kw_purpose purpose;
 };
 
 #define FIRST_SIZE ((size_t)4096 - 16 - sizeof(chunk)) /* with malloc's word a page */
 #define CHUNK_SIZE ((size_t)16 * 1024)
 
-/* What a thread keeps: 4 MiB and 1 MiB. */
-#define SMALL_SPARES 1024
-#define STANDARD_SPARES 64
+/* What a thread keeps at most. */
+#define SMALL_SPARES ((size_t)4 * 1024 * 1024)
+#define STANDARD_SPARES ((size_t)1024 * 1024)
 
 typedef struct spares {
     chunk *first;
-    size_t count, most;
+    size_t bytes, most;
 } spares;
 
 typedef struct stock {
@@ -113,7 +116,7 @@ chunk_new(size_t size)
     if (own && own->first) {
         chunk *reused = own->first;
         own->first = reused->next;
-        own->count--;
+        own->bytes -= size;
         return reused;
     }
     chunk *made = g_malloc(sizeof(chunk) + size);
@@ -125,24 +128,57 @@ static void
 chunk_free(chunk *old)
 {
     spares *own = spares_of(old->size);
-    if (!own || own->count >= own->most) {
+    if (!own || own->bytes >= kw_budget_spare(own->most)) {
         free(old);
         return;
     }
     old->next = own->first;
     own->first = old;
-    own->count++;
+    own->bytes += old->size;
+}
+
+/* --- arenas ------------------------------------------------------------------------------------- */
+
+static size_t
+size_of(const chunk *piece)
+{
+    return sizeof *piece + piece->size;
+}
+
+static void
+charge(kw_arena *arena, size_t bytes)
+{
+    arena->held += bytes;
+    kw_account_charge(arena->account, arena->purpose, (int64_t)bytes);
+}
+
+static void
+take_back(kw_arena *arena, size_t bytes)
+{
+    arena->held -= bytes;
+    kw_account_charge(arena->account, arena->purpose, -(int64_t)bytes);
 }
 
 kw_arena *
-kw_arena_new(void)
+kw_arena_new_for(kw_account *account, kw_purpose purpose)
 {
     size_t head = (sizeof(kw_arena) + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
     chunk *first = chunk_new(FIRST_SIZE);
     first->next = NULL;
     kw_arena *arena = (kw_arena *)(void *)first->payload;
-    *arena = (kw_arena){.chunks = first, .at = first->payload + head, .end = first->payload + FIRST_SIZE};
+    *arena = (kw_arena){.chunks = first,
+                        .at = first->payload + head,
+                        .end = first->payload + FIRST_SIZE,
+                        .account = account,
+                        .purpose = purpose};
+    charge(arena, size_of(first));
     return arena;
+}
+
+kw_arena *
+kw_arena_new(void)
+{
+    return kw_arena_new_for(NULL, KW_MEMORY_CALLS);
 }
 
 static void
@@ -160,6 +196,7 @@ kw_arena_free(kw_arena *arena)
 {
     if (!arena)
         return;
+    take_back(arena, arena->held);
     free_newer_chunks(arena);
     chunk_free(arena->chunks);
 }
@@ -169,6 +206,7 @@ kw_arena_reset(kw_arena *arena)
 {
     size_t head = (sizeof(kw_arena) + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
     free_newer_chunks(arena);
+    take_back(arena, arena->held - size_of(arena->chunks));
     arena->at = arena->chunks->payload + head;
     arena->end = arena->chunks->payload + arena->chunks->size;
     arena->used = 0;
@@ -182,6 +220,7 @@ alloc_slow(kw_arena *arena, size_t size)
     g_assert(size < SIZE_MAX / 2);
     bool own_chunk = KW_ARENA_MALLOC || size > CHUNK_SIZE / 4;
     chunk *made = chunk_new(own_chunk ? size : CHUNK_SIZE);
+    charge(arena, size_of(made));
     if (own_chunk && arena->chunks->next) {
         made->next = arena->chunks->next;
         arena->chunks->next = made;
@@ -261,6 +300,9 @@ void
 kw_arena_adopt(kw_arena *arena, kw_arena *other)
 {
     chunk *oldest = other->chunks;
+    size_t held = other->held;
+    take_back(other, held);
+    charge(arena, held);
     arena->used += other->used;
     while (oldest->next)
         oldest = oldest->next;
@@ -273,4 +315,10 @@ size_t
 kw_arena_used(const kw_arena *arena)
 {
     return arena->used;
+}
+
+kw_account *
+kw_arena_account(const kw_arena *arena)
+{
+    return arena->account;
 }

@@ -1,4 +1,5 @@
-/* Memory by lifetime: everything made for a call lives in the call's arena and dies with it.
+/* Memory by lifetime: everything made for a call lives in the call's arena and dies with it. What an arena
+ * takes from malloc is charged to the memory budget (budget.h) and, where it has one, to its account.
  *
  * A bump allocator over chunks that are recycled per thread. An arena is used by one thread at a
  * time; it may be handed to another thread whole. Under AddressSanitizer every allocation is its
@@ -7,13 +8,18 @@
  */
 #pragma once
 
+#include "base/budget.h"
 #include "base/bytes.h"
 
 #include <glib.h>
 
 typedef struct kw_arena kw_arena;
 
+/* Charged as KW_MEMORY_CALLS, to no account. */
 kw_arena *kw_arena_new(void);
+
+/* account: NULL for none; must outlive the arena. */
+kw_arena *kw_arena_new_for(kw_account *account, kw_purpose purpose);
 
 /* Frees the arena with everything in it. NULL is fine. */
 void kw_arena_free(kw_arena *arena);
@@ -39,12 +45,15 @@ char *kw_arena_text(kw_arena *arena, kw_bytes bytes);
 char *kw_arena_printf(kw_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Takes over what `other` holds; `other` is gone, its memory lives as long as the arena (or until it is
- * reset).
+ * reset) and is charged as the arena's own.
  */
 void kw_arena_adopt(kw_arena *arena, kw_arena *other);
 
 /* Bytes handed out since new or reset. */
 size_t kw_arena_used(const kw_arena *arena);
+
+/* Whom the arena is charged to; NULL: nobody. */
+kw_account *kw_arena_account(const kw_arena *arena);
 
 #define KW_ARENA_NEW(arena, type) ((type *)kw_arena_alloc0((arena), sizeof(type)))
 #define KW_ARENA_ARRAY(arena, type, count) ((type *)kw_arena_array((arena), (count), sizeof(type)))

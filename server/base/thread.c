@@ -1,5 +1,7 @@
 #include "base/thread.h"
 
+#include "base/budget.h"
+
 #include <glib.h>
 #include <signal.h>
 #include <time.h>
@@ -87,6 +89,7 @@ run_thread(void *data)
     start begin = *(start *)data;
     g_free(data);
     begin.run(begin.user);
+    kw_budget_settle();
     return NULL;
 }
 

@@ -4,6 +4,7 @@
 #include "gateway/catalog_jobs.h"
 #include "gateway/inside.h"
 #include "gateway/keys.h"
+#include "gateway/memory.h"
 #include "gateway/notify.h"
 #include "gateway/ports.h"
 #include "gateway/prepare.h"
@@ -220,6 +221,7 @@ kw_gateway_take_policy(kw_gateway *gateway, kw_policy *policy, kw_keyring *keyri
     kw_policy_set_loaded_at_ms(policy, kw_clock_wall_ms());
     atomic_store(&gateway->policy_loaded_at_ms, kw_policy_loaded_at_ms(policy));
     kw_stores_configure_log(model);
+    kw_memory_configure(model);
     kw_service_set_policy(gateway->service, policy, keyring);
     if (gateway->state == KW_GATEWAY_SERVING && !gateway->lost)
         kw_service_open_gate(gateway->service); /* shut since an admission was refused */
@@ -629,6 +631,7 @@ kw_gateway_run(const kw_gateway_settings *settings, kw_policy *policy)
     kw_mutex_init(&gateway.lock);
     kw_log_start();
     kw_stores_configure_log(kw_policy_model(policy));
+    kw_memory_configure(kw_policy_model(policy));
     raise_file_limit(kw_policy_model(policy));
     if (open_all(&gateway, &error)) {
         serve(&gateway);

@@ -3,7 +3,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "config/file.h"
+#include "base/machine.h"
 #include "config/reader.h"
+#include "gateway/memory.h"
 
 kw_policy *
 kw_policy_file_load(const char *file, kw_diagnostics *diagnostics)
@@ -22,7 +24,8 @@ kw_policy_file_look(const char *file, kw_diagnostics *diagnostics)
     const kw_component_schema *const *schemas = kw_rule_schemas(&count);
     g_autoptr(kw_model) model =
         file ? kw_model_read_file(file, schemas, count, diagnostics) : kw_model_built_in(schemas, count);
-    if (!model)
+    int64_t memory_bytes;
+    if (!model || !kw_memory_budget(model, kw_machine_memory(), diagnostics, &memory_bytes))
         return NULL;
     kw_policy *policy = kw_policy_new(model, diagnostics);
     if (policy)

@@ -1,5 +1,6 @@
 #include "store/embedded/engine.h"
 
+#include "base/budget.h"
 #include "base/log.h"
 #include "store/embedded/compaction.h"
 #include "store/embedded/key.h"
@@ -152,6 +153,8 @@ make_options(kw_engine *engine, int64_t cache_bytes, kw_embedded_tables *catalog
 {
     engine->options = rocksdb_options_create();
     engine->cache = rocksdb_cache_create_lru((size_t)cache_bytes);
+    engine->cache_bytes = cache_bytes;
+    kw_budget_charge(KW_MEMORY_CACHES, cache_bytes);
     set_files(engine->options);
     set_table_format(engine);
     rocksdb_options_set_prefix_extractor(
@@ -210,6 +213,7 @@ kw_engine_close(kw_engine *engine)
     if (engine->cache)
         rocksdb_cache_destroy(engine->cache);
     g_free(engine->write_failure);
+    kw_budget_charge(KW_MEMORY_CACHES, -engine->cache_bytes);
     *engine = (kw_engine){0};
 }
 

@@ -12,6 +12,7 @@ typedef struct kw_engine {
     rocksdb_t *db;
     rocksdb_options_t *options;
     rocksdb_cache_t *cache;
+    int64_t cache_bytes; /* charged to the memory budget */
     rocksdb_writeoptions_t *write_synced;
     rocksdb_writeoptions_t *write_lazy; /* in the log, not synced */
     char *write_failure;                /* the writer's: what the last write failed with; NULL: it did not */

@@ -1,0 +1,177 @@
+/* See budget.h. Spare memory that threads keep for reuse is not charged; it is bounded by kw_budget_spare. */
+#include "base/budget.h"
+
+#include <glib.h>
+#include <malloc.h>
+#include <stdatomic.h>
+
+/* Freed memory goes back to the system when so much of it came together. */
+#define TRIM_LEAST ((int64_t)32 * 1024 * 1024)
+
+struct kw_account {
+    _Atomic uint32_t refs;
+    _Atomic bool left;
+    _Atomic int64_t bytes;
+};
+
+static _Atomic int64_t limit;
+static _Atomic int64_t used;
+static _Atomic int64_t large_accounts;
+static _Thread_local int64_t collected;
+
+void
+kw_budget_configure(int64_t bytes)
+{
+    atomic_store(&limit, bytes);
+    kw_counters_add(KW_FIGURE_memory_limit, bytes - kw_counters_read(KW_FIGURE_memory_limit));
+}
+
+int64_t
+kw_budget_limit(void)
+{
+    return atomic_load_explicit(&limit, memory_order_relaxed);
+}
+
+int64_t
+kw_budget_used(void)
+{
+    return atomic_load_explicit(&used, memory_order_relaxed);
+}
+
+void
+kw_budget_settle(void)
+{
+    atomic_fetch_add_explicit(&used, collected, memory_order_relaxed);
+    collected = 0;
+}
+
+void
+kw_budget_charge(kw_purpose purpose, int64_t bytes)
+{
+    kw_counters_add((kw_figure)purpose, bytes);
+    collected += bytes;
+    if (collected >= KW_BUDGET_STEP || collected <= -KW_BUDGET_STEP)
+        kw_budget_settle();
+}
+
+/* --- pressure ----------------------------------------------------------------------------------- */
+
+/* What callers may hold: all but the caches. */
+static int64_t
+for_callers(int64_t most)
+{
+    return MAX(most - kw_counters_read(KW_FIGURE_memory_caches), 0);
+}
+
+int64_t
+kw_account_share(void)
+{
+    int64_t most = kw_budget_limit();
+    int64_t large = atomic_load_explicit(&large_accounts, memory_order_relaxed);
+    return most == 0 ? INT64_MAX : for_callers(most) / (MAX(large, 0) + 1);
+}
+
+bool
+kw_account_is_over_share(const kw_account *account)
+{
+    return account && kw_account_bytes(account) > kw_account_share();
+}
+
+int64_t
+kw_budget_room(const kw_account *account)
+{
+    int64_t most = kw_budget_limit();
+    if (most == 0)
+        return INT64_MAX;
+    if (kw_account_is_over_share(account))
+        most -= most / 16;
+    return MAX(most - kw_budget_used(), 0);
+}
+
+kw_pressure
+kw_budget_pressure(const kw_account *account)
+{
+    int64_t most = kw_budget_limit();
+    if (most == 0 || kw_budget_used() < most - most / 5)
+        return KW_PRESSURE_NONE;
+    return kw_budget_room(account) > 0 ? KW_PRESSURE_HIGH : KW_PRESSURE_FULL;
+}
+
+size_t
+kw_budget_spare(size_t most)
+{
+    int64_t bytes = kw_budget_limit();
+    if (bytes == 0)
+        return most;
+    return kw_budget_used() < bytes - bytes / 5 ? MIN(most, (size_t)(bytes / 128)) : 0;
+}
+
+bool
+kw_budget_trim(void)
+{
+    static int64_t highest;
+    int64_t now = kw_budget_used();
+    highest = MAX(highest, now);
+    if (highest - now < MAX(TRIM_LEAST, highest / 8))
+        return false;
+    highest = now;
+    malloc_trim(0);
+    return true;
+}
+
+/* --- accounts ------------------------------------------------------------------------------------ */
+
+kw_account *
+kw_account_new(void)
+{
+    kw_account *account = g_new0(kw_account, 1);
+    atomic_store_explicit(&account->refs, 1, memory_order_relaxed);
+    return account;
+}
+
+kw_account *
+kw_account_ref(kw_account *account)
+{
+    if (account)
+        atomic_fetch_add_explicit(&account->refs, 1, memory_order_relaxed);
+    return account;
+}
+
+void
+kw_account_unref(kw_account *account)
+{
+    if (!account || atomic_fetch_sub(&account->refs, 1) > 1)
+        return;
+    g_assert(atomic_load(&account->bytes) == 0);
+    g_free(account);
+}
+
+void
+kw_account_charge(kw_account *account, kw_purpose purpose, int64_t bytes)
+{
+    kw_budget_charge(purpose, bytes);
+    if (!account)
+        return;
+    int64_t before = atomic_fetch_add_explicit(&account->bytes, bytes, memory_order_relaxed);
+    int64_t change = (before + bytes >= KW_ACCOUNT_LARGE) - (before >= KW_ACCOUNT_LARGE);
+    if (change)
+        atomic_fetch_add_explicit(&large_accounts, change, memory_order_relaxed);
+}
+
+int64_t
+kw_account_bytes(const kw_account *account)
+{
+    return atomic_load_explicit(&account->bytes, memory_order_relaxed);
+}
+
+void
+kw_account_leave(kw_account *account)
+{
+    atomic_store_explicit(&account->left, true, memory_order_relaxed);
+}
+
+bool
+kw_account_has_left(const kw_account *account)
+{
+    return account && atomic_load_explicit(&account->left, memory_order_relaxed);
+}

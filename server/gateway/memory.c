@@ -1,0 +1,45 @@
+#include "gateway/memory.h"
+
+#include "base/budget.h"
+#include "base/log.h"
+#include "base/machine.h"
+
+#include <inttypes.h>
+
+#define MIB ((int64_t)1024 * 1024)
+/* What the default limits and the default cache need. */
+#define DEFAULTS_NEED (168 * MIB)
+
+bool
+kw_memory_budget(const kw_model *model, int64_t machine_bytes, kw_diagnostics *diagnostics,
+                 int64_t *ret_bytes)
+{
+    int64_t given = model->limits.memory_bytes, needed = kw_model_memory_needed(model);
+    int64_t half = machine_bytes / 2;
+    if (given > 0 || machine_bytes <= 0 || needed <= half) {
+        *ret_bytes = given > 0 ? given : half;
+        return true;
+    }
+    if (needed > DEFAULTS_NEED || needed > machine_bytes)
+        return kw_diagnostics_add(
+            diagnostics, (kw_mark){0, 0},
+            "set limits.memory, or lower limits.frame, limits.decoded, limits.scan_buffer or store.cache",
+            "limits.memory is not given, so half of this machine's memory counts, %" PRId64
+            "MiB; one call at "
+            "its limits and the cache (2 x frame + decoded + scan_buffer + store.cache) take %" PRId64 "MiB",
+            half / MIB, (needed + MIB - 1) / MIB);
+    *ret_bytes = needed;
+    return true;
+}
+
+void
+kw_memory_configure(const kw_model *model)
+{
+    g_autoptr(kw_diagnostics) ignored = kw_diagnostics_new("");
+    int64_t bytes = 0;
+    if (!kw_memory_budget(model, kw_machine_memory(), ignored, &bytes))
+        return;
+    if (bytes != kw_budget_limit())
+        kw_log(KW_LOG_INFO, "gateway", "memory budget", "bytes=%" PRId64, bytes);
+    kw_budget_configure(bytes);
+}

@@ -1,0 +1,162 @@
+/* The budget counts what threads charge, an account has its share, and pressure rises in steps. */
+#include "base/budget.h"
+
+#include "base/arena.h"
+#include "base/thread.h"
+
+#include <glib.h>
+
+#define MIB ((int64_t)1024 * 1024)
+
+static void
+charge_and_end(void *user)
+{
+    int64_t *bytes = user;
+    kw_budget_charge(KW_MEMORY_ROWS, *bytes);
+}
+
+static void
+threads_are_summed(void)
+{
+    int64_t before = kw_budget_used(), each = 1000;
+    kw_thread threads[8];
+    for (size_t i = 0; i < G_N_ELEMENTS(threads); i++)
+        kw_thread_start(&threads[i], "charge", charge_and_end, &each);
+    for (size_t i = 0; i < G_N_ELEMENTS(threads); i++)
+        kw_thread_join(&threads[i]);
+    g_assert_cmpint(kw_budget_used() - before, ==, 8 * each);
+    g_assert_cmpint(kw_counters_read(KW_FIGURE_memory_rows), ==, 8 * each);
+    kw_budget_charge(KW_MEMORY_ROWS, -8 * each);
+    kw_budget_settle();
+    g_assert_cmpint(kw_budget_used(), ==, before);
+}
+
+/* Small charges of one thread are collected; the total is never off by more than a step. */
+static void
+small_charges_are_collected(void)
+{
+    kw_budget_settle();
+    int64_t before = kw_budget_used(), charged = 0;
+    for (int i = 0; i < 10000; i++) {
+        kw_budget_charge(KW_MEMORY_CALLS, 100);
+        charged += 100;
+        g_assert_cmpint(ABS(kw_budget_used() - before - charged), <=, KW_BUDGET_STEP);
+    }
+    kw_budget_charge(KW_MEMORY_CALLS, -charged);
+    kw_budget_settle();
+    g_assert_cmpint(kw_budget_used(), ==, before);
+}
+
+static void
+pressure_rises_in_steps(void)
+{
+    kw_budget_settle();
+    g_assert_cmpint(kw_budget_used(), ==, 0);
+    kw_account *small = kw_account_new(), *big = kw_account_new();
+    g_assert_cmpint(kw_budget_pressure(small), ==, KW_PRESSURE_NONE);
+    g_assert_cmpint(kw_budget_room(small), ==, INT64_MAX);
+    kw_budget_configure(160 * MIB);
+    kw_account_charge(big, KW_MEMORY_REPLIES, 127 * MIB);
+    g_assert_cmpint(kw_budget_pressure(big), ==, KW_PRESSURE_NONE);
+    kw_account_charge(big, KW_MEMORY_REPLIES, 2 * MIB);
+    g_assert_cmpint(kw_budget_pressure(big), ==, KW_PRESSURE_HIGH);
+    g_assert_cmpint(kw_budget_pressure(small), ==, KW_PRESSURE_HIGH);
+    g_assert_true(kw_account_is_over_share(big));
+    g_assert_false(kw_account_is_over_share(small));
+    kw_account_charge(big, KW_MEMORY_REPLIES, 22 * MIB);
+    g_assert_cmpint(kw_budget_pressure(big), ==, KW_PRESSURE_FULL);
+    g_assert_cmpint(kw_budget_pressure(small), ==, KW_PRESSURE_HIGH);
+    g_assert_cmpint(kw_budget_room(small), ==, 9 * MIB);
+    kw_account_charge(small, KW_MEMORY_CALLS, 9 * MIB);
+    g_assert_cmpint(kw_budget_pressure(small), ==, KW_PRESSURE_FULL);
+    g_assert_cmpint(kw_budget_pressure(NULL), ==, KW_PRESSURE_FULL);
+    kw_account_charge(small, KW_MEMORY_CALLS, -9 * MIB);
+    kw_account_charge(big, KW_MEMORY_REPLIES, -151 * MIB);
+    g_assert_cmpint(kw_budget_pressure(big), ==, KW_PRESSURE_NONE);
+    kw_account_unref(small);
+    kw_account_unref(big);
+    kw_budget_configure(0);
+}
+
+/* Accounts that hold little take nothing from the others' shares, caches do. */
+static void
+shares_are_those_of_large_accounts(void)
+{
+    kw_account *accounts[200];
+    kw_budget_configure(100 * MIB);
+    g_assert_cmpint(kw_account_share(), ==, 100 * MIB);
+    for (size_t i = 0; i < G_N_ELEMENTS(accounts); i++) {
+        accounts[i] = kw_account_new();
+        kw_account_charge(accounts[i], KW_MEMORY_CALLS, 4096);
+    }
+    g_assert_cmpint(kw_account_share(), ==, 100 * MIB);
+    for (size_t i = 0; i < 3; i++)
+        kw_account_charge(accounts[i], KW_MEMORY_CALLS, KW_ACCOUNT_LARGE);
+    g_assert_cmpint(kw_account_share(), ==, 25 * MIB);
+    kw_budget_charge(KW_MEMORY_CACHES, 60 * MIB);
+    g_assert_cmpint(kw_account_share(), ==, 10 * MIB);
+    kw_budget_charge(KW_MEMORY_CACHES, -60 * MIB);
+    for (size_t i = 0; i < G_N_ELEMENTS(accounts); i++) {
+        kw_account_charge(accounts[i], KW_MEMORY_CALLS, -kw_account_bytes(accounts[i]));
+        kw_account_unref(accounts[i]);
+    }
+    g_assert_cmpint(kw_account_share(), ==, 100 * MIB);
+    kw_budget_configure(0);
+}
+
+static void
+arenas_are_charged(void)
+{
+    kw_account *account = kw_account_new(), *other = kw_account_new();
+    int64_t calls = kw_counters_read(KW_FIGURE_memory_calls), rows = kw_counters_read(KW_FIGURE_memory_rows);
+    kw_arena *arena = kw_arena_new_for(account, KW_MEMORY_CALLS);
+    g_assert_true(kw_arena_account(arena) == account);
+    int64_t empty = kw_account_bytes(account);
+    g_assert_cmpint(empty, >, 0);
+    g_assert_cmpint(empty, <=, 4096);
+    kw_arena_alloc(arena, 3 * MIB);
+    for (int i = 0; i < 1000; i++)
+        kw_arena_alloc(arena, 100);
+    g_assert_cmpint(kw_account_bytes(account), >=, 3 * MIB + 100000);
+    g_assert_cmpint(kw_account_bytes(account), <=, 3 * MIB + 300000);
+    kw_arena_reset(arena);
+    g_assert_cmpint(kw_account_bytes(account), ==, empty);
+    kw_arena *adopted = kw_arena_new_for(other, KW_MEMORY_ROWS);
+    kw_arena_alloc(adopted, MIB);
+    int64_t held = kw_account_bytes(other);
+    kw_arena_adopt(arena, adopted);
+    g_assert_cmpint(kw_account_bytes(other), ==, 0);
+    g_assert_cmpint(kw_account_bytes(account), ==, empty + held);
+    g_assert_cmpint(kw_counters_read(KW_FIGURE_memory_rows), ==, rows);
+    g_assert_cmpint(kw_counters_read(KW_FIGURE_memory_calls), ==, calls + empty + held);
+    kw_arena_free(arena);
+    g_assert_cmpint(kw_account_bytes(account), ==, 0);
+    g_assert_cmpint(kw_counters_read(KW_FIGURE_memory_calls), ==, calls);
+    kw_account_unref(account);
+    kw_account_unref(other);
+}
+
+static void
+those_who_left_are_known(void)
+{
+    kw_account *account = kw_account_new();
+    g_assert_false(kw_account_has_left(NULL));
+    g_assert_false(kw_account_has_left(account));
+    kw_account_leave(account);
+    g_assert_true(kw_account_has_left(account));
+    kw_account_unref(kw_account_ref(account));
+    kw_account_unref(account);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/budget/threads", threads_are_summed);
+    g_test_add_func("/budget/steps", small_charges_are_collected);
+    g_test_add_func("/budget/pressure", pressure_rises_in_steps);
+    g_test_add_func("/budget/shares", shares_are_those_of_large_accounts);
+    g_test_add_func("/budget/arenas", arenas_are_charged);
+    g_test_add_func("/budget/left", those_who_left_are_known);
+    return g_test_run();
+}
