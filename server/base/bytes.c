@@ -39,6 +39,15 @@ kw_buffer_reserve(kw_buffer *buffer, size_t more)
 }
 
 void
+kw_buffer_fit(kw_buffer *buffer)
+{
+    if (buffer->size == 0 || buffer->capacity - buffer->size <= buffer->size / 4)
+        return;
+    buffer->data = g_realloc(buffer->data, buffer->size);
+    buffer->capacity = buffer->size;
+}
+
+void
 kw_buffer_append(kw_buffer *buffer, kw_bytes bytes)
 {
     if (bytes.size == 0)

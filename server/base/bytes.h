@@ -83,6 +83,9 @@ void kw_buffer_append_byte(kw_buffer *buffer, uint8_t byte);
 void kw_buffer_append_text(kw_buffer *buffer, const char *text);
 void kw_buffer_printf(kw_buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Gives back memory beyond size, when that is more than a quarter of it. */
+void kw_buffer_fit(kw_buffer *buffer);
+
 /* Drops the first `count` bytes (count <= size). */
 void kw_buffer_consume(kw_buffer *buffer, size_t count);
 

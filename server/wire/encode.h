@@ -2,7 +2,10 @@
  * included once for each protocol. Internal.
  *
  * Every function writes at `at` and returns where the next byte goes. The buffer may move, so room
- * is asked for before a token is written, with its size or KW_ENCODER_ROOM, which any token fits. */
+ * is asked for before a token is written, with its size or KW_ENCODER_ROOM, which any token fits.
+ *
+ * What would become longer than `most` is given up: from then on `over` is set, tokens overwrite the first
+ * bytes, long ones are not copied at all, and containers end early. */
 #pragma once
 
 #include "wire/table.h"
@@ -14,11 +17,22 @@
 typedef struct kw_encoder {
     kw_buffer *out;
     uint8_t *end; /* of the buffer's memory */
+    size_t start; /* where the value begins in the buffer */
+    size_t most;  /* bytes of the value */
+    bool over;
+    const void *open; /* a container whose items are encoded later; NULL: none */
+    uint32_t open_count;
+    size_t opened; /* where they belong in the buffer */
 } kw_encoder;
 
 uint8_t *kw_encode_binary(kw_encoder *encoder, uint8_t *at, const kw_wire_struct *table, const uint8_t *from);
 uint8_t *kw_encode_compact(kw_encoder *encoder, uint8_t *at, const kw_wire_struct *table,
                            const uint8_t *from);
+
+uint8_t *kw_encode_items_binary(kw_encoder *encoder, uint8_t *at, const kw_wire_container *list,
+                                const uint8_t *items, uint32_t count);
+uint8_t *kw_encode_items_compact(kw_encoder *encoder, uint8_t *at, const kw_wire_container *list,
+                                 const uint8_t *items, uint32_t count);
 
 uint8_t *kw_encoder_grow(kw_encoder *encoder, uint8_t *at, size_t more);
 

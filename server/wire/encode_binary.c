@@ -85,6 +85,13 @@ write_map_head(uint8_t *at, const kw_wire_container *container, uint32_t count)
 #include "wire/encode.inc"
 
 uint8_t *
+kw_encode_items_binary(kw_encoder *encoder, uint8_t *at, const kw_wire_container *list, const uint8_t *items,
+                       uint32_t count)
+{
+    return encode_items(encoder, at, list, items, count);
+}
+
+uint8_t *
 kw_encode_binary(kw_encoder *encoder, uint8_t *at, const kw_wire_struct *table, const uint8_t *from)
 {
     return encode_struct(encoder, at, table, from);

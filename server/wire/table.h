@@ -25,8 +25,6 @@ typedef enum kw_wire_kind {
     KW_WIRE_KIND_MAP
 } kw_wire_kind;
 
-typedef struct kw_wire_container kw_wire_container;
-
 /* The type of a member, an element, a key or a map's value. */
 typedef struct kw_wire_type {
     uint8_t kind;    /* kw_wire_kind */

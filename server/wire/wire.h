@@ -3,8 +3,8 @@
  *
  * Decoding fills plain C structs; every byte string is a slice of the frame and every array is the
  * arena's. Nothing is allocated before its size was compared with what is left of the frame and of
- * the limits; unknown fields are skipped without recursion. Encoding appends to a kw_buffer and
- * cannot fail. Pure: no I/O, no clock, no lock; any thread.
+ * the limits; unknown fields are skipped without recursion. Encoding appends to a kw_buffer, if need be
+ * within a limit. Pure: no I/O, no clock, no lock; any thread.
  *
  * Generated names (prefix kw_api_ for keyway.thrift, kw_hb_ for hbase2.thrift; headers
  * "thrift/keyway_wire.h" and "thrift/hbase2_wire.h"):
@@ -51,6 +51,7 @@ typedef struct kw_wire_form {
 } kw_wire_form;
 
 typedef struct kw_wire_struct kw_wire_struct; /* see wire/table.h */
+typedef struct kw_wire_container kw_wire_container;
 
 typedef struct kw_wire_method {
     const char *service;
@@ -111,6 +112,23 @@ void kw_wire_message_encode(kw_buffer *out, kw_wire_protocol protocol, kw_bytes 
 
 void kw_wire_struct_encode(kw_buffer *out, kw_wire_protocol protocol, const kw_wire_struct *table,
                            const void *value);
+
+/* False when it would have more than `most` bytes: then nothing is appended, and no more memory than that was
+ * taken for it. */
+bool kw_wire_struct_encode_within(kw_buffer *out, kw_wire_protocol protocol, const kw_wire_struct *table,
+                                  const void *value, size_t most);
+
+/* A long list can be encoded in pieces: first the struct around it, with the list's items left out; then
+ * they, some at a time, to stand where *ret_at says. Both are false when there would be more than `most`
+ * bytes. */
+typedef struct kw_wire_hole {
+    const void *list; /* the KW_WIRE_LIST member, somewhere in the value; it may be empty there */
+    uint32_t count;   /* items that it will have */
+} kw_wire_hole;
+bool kw_wire_struct_encode_around(kw_buffer *out, kw_wire_protocol protocol, const kw_wire_struct *table,
+                                  const void *value, kw_wire_hole hole, size_t most, size_t *ret_at);
+bool kw_wire_items_encode(kw_buffer *out, kw_wire_protocol protocol, const kw_wire_container *list,
+                          const void *items, uint32_t count, size_t most);
 
 /* The body of a KW_WIRE_EXCEPTION message. */
 void kw_wire_exception_encode(kw_buffer *out, kw_wire_protocol protocol, kw_wire_exception_type type,

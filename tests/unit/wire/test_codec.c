@@ -54,6 +54,101 @@ what_goes_in_comes_out(void)
     }
 }
 
+/* Within exactly its size a value is encoded as without a limit; within less it is refused and leaves
+ * nothing. */
+static void
+a_limit_is_exact(void)
+{
+    test_random random = {(uint32_t)g_test_rand_int()};
+    for (unsigned round = 0; round < 2000; round++) {
+        const kw_wire_struct *table = tables[round % G_N_ELEMENTS(tables)];
+        kw_wire_protocol protocol = protocols[round / 2 % 2];
+        g_autoptr(kw_arena) arena = kw_arena_new();
+        void *value = kw_arena_alloc0(arena, table->size);
+        kw_buffer whole = KW_BUFFER_EMPTY, within = KW_BUFFER_EMPTY;
+        test_value_fill(table, &random, test_random_below(&random, 6), arena, value);
+        kw_wire_struct_encode(&whole, protocol, table, value);
+        kw_buffer_append_text(&within, "before");
+        size_t less = test_random_below(&random, (uint32_t)whole.size);
+        g_assert_false(kw_wire_struct_encode_within(&within, protocol, table, value, less));
+        g_assert_false(kw_wire_struct_encode_within(&within, protocol, table, value, whole.size - 1));
+        g_assert_true(kw_bytes_equal(kw_buffer_bytes(&within), KW_BYTES_LITERAL("before")));
+        g_assert_cmpuint(within.capacity, <=, 2 * (6 + whole.size + 32) + 256);
+        g_assert_true(kw_wire_struct_encode_within(&within, protocol, table, value, whole.size));
+        g_assert_true(kw_bytes_equal(kw_bytes_skip(kw_buffer_bytes(&within), 6), kw_buffer_bytes(&whole)));
+        kw_buffer_clear(&whole);
+        kw_buffer_clear(&within);
+    }
+}
+
+/* A text far beyond the limit is not copied, and a list of such texts is not walked to its end. */
+static void
+a_limit_is_kept_before_memory_is_taken(void)
+{
+    g_autofree uint8_t *text = g_malloc0(1 << 20);
+    g_autofree kw_bytes *items = g_new(kw_bytes, 1 << 16);
+    for (size_t i = 0; i < 1 << 16; i++)
+        items[i] = kw_bytes_of(text, 1 << 20);
+    kw_api_Data_tables_result result = {
+        .has_success = true, .success.items = items, .success.count = 1 << 16}; /* 64 GiB */
+    for (size_t p = 0; p < G_N_ELEMENTS(protocols); p++) {
+        kw_buffer out = KW_BUFFER_EMPTY;
+        g_assert_false(kw_wire_struct_encode_within(&out, protocols[p], &kw_api_Data_tables_result_wire,
+                                                    &result, 3 << 20));
+        g_assert_cmpuint(out.size, ==, 0);
+        g_assert_cmpuint(out.capacity, <=, 8 << 20);
+        kw_buffer_clear(&out);
+    }
+}
+
+static const kw_wire_container *
+rows_of_a_page(void)
+{
+    for (uint32_t i = 0; i < kw_api_Page_wire.field_count; i++)
+        if (kw_api_Page_wire.fields[i].offset == offsetof(kw_api_Page, rows))
+            return kw_api_Page_wire.fields[i].type.of.container;
+    g_assert_not_reached();
+}
+
+/* The struct around a list, and the list's items in pieces, give the same bytes as all at once. */
+static void
+a_list_in_pieces_is_the_same(void)
+{
+    const kw_wire_struct *table = &kw_api_Data_scan_result_wire;
+    test_random random = {77};
+    for (size_t turn = 0; turn < 200; turn++) {
+        g_autoptr(kw_arena) arena = kw_arena_new();
+        kw_wire_protocol protocol = protocols[turn % G_N_ELEMENTS(protocols)];
+        kw_api_Page page;
+        memset(&page, 0, sizeof page);
+        test_value_fill(&kw_api_Page_wire, &random, test_random_below(&random, 40), arena, &page);
+        kw_api_Data_scan_result result = {.has_success = true, .success = &page};
+        kw_buffer whole = KW_BUFFER_EMPTY, around = KW_BUFFER_EMPTY, pieces = KW_BUFFER_EMPTY;
+        kw_wire_struct_encode(&whole, protocol, table, &result);
+        const kw_api_Record *items = page.rows.items;
+        uint32_t count = page.rows.count;
+        page.rows.items = NULL;
+        page.rows.count = 0;
+        kw_wire_hole hole = {.list = &page.rows, .count = count};
+        size_t at = 0;
+        g_assert_true(kw_wire_struct_encode_around(&around, protocol, table, &result, hole, whole.size, &at));
+        kw_buffer_append(&pieces, kw_bytes_of(around.data, at));
+        for (uint32_t done = 0, some; done < count; done += some) {
+            some = 1 + test_random_below(&random, count - done);
+            size_t before = pieces.size;
+            g_assert_false(kw_wire_items_encode(&pieces, protocol, rows_of_a_page(), items + done, some, 0));
+            g_assert_cmpuint(pieces.size, ==, before);
+            g_assert_true(
+                kw_wire_items_encode(&pieces, protocol, rows_of_a_page(), items + done, some, whole.size));
+        }
+        kw_buffer_append(&pieces, kw_bytes_skip(kw_buffer_bytes(&around), at));
+        g_assert_true(kw_bytes_equal(kw_buffer_bytes(&pieces), kw_buffer_bytes(&whole)));
+        kw_buffer_clear(&whole);
+        kw_buffer_clear(&around);
+        kw_buffer_clear(&pieces);
+    }
+}
+
 /* Cuts a good message at every byte: never good, never a crash. */
 static void
 every_cut_is_refused(void)
@@ -248,5 +343,8 @@ main(int argc, char **argv)
     g_test_add_func("/wire/codec/order_does_not_matter", order_does_not_matter);
     g_test_add_func("/wire/codec/last_of_a_field_wins", last_of_a_field_wins);
     g_test_add_func("/wire/codec/strings_are_slices_of_the_body", strings_are_slices_of_the_body);
+    g_test_add_func("/wire/codec/limit", a_limit_is_exact);
+    g_test_add_func("/wire/codec/limit-of-memory", a_limit_is_kept_before_memory_is_taken);
+    g_test_add_func("/wire/codec/pieces", a_list_in_pieces_is_the_same);
     return g_test_run();
 }
