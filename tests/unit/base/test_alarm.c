@@ -1,0 +1,137 @@
+/* Alarms ring in the order of their times, not before them, and not at all when they were cleared. */
+#include "base/alarm.h"
+
+#include "base/clock.h"
+#include "support/seed.h"
+
+#include <glib.h>
+
+#define COUNT 2000
+#define NS_PER_MS UINT64_C(1000000)
+
+static kw_loop *loop;
+static kw_alarms *alarms;
+static kw_alarm all[COUNT];
+static kw_deadline wanted[COUNT]; /* 0: must not ring */
+static size_t left;
+static kw_deadline last;
+
+static void
+rang(kw_alarm *alarm)
+{
+    size_t index = (size_t)(alarm - all);
+    g_assert_cmpuint(alarm->place, ==, 0);
+    g_assert_cmpuint(wanted[index], ==, alarm->at);
+    g_assert_cmpuint(kw_clock_mono_ns(), >=, alarm->at);
+    g_assert_cmpuint(alarm->at, >=, last);
+    last = alarm->at;
+    wanted[index] = 0;
+    if (--left == 0)
+        kw_loop_stop(loop);
+}
+
+static void
+begin(void (*ring)(kw_alarm *alarm))
+{
+    loop = kw_loop_new();
+    alarms = kw_alarms_new(loop, ring);
+    last = 0;
+    left = 0;
+}
+
+static void
+end(void)
+{
+    kw_alarms_free(alarms);
+    kw_loop_free(loop);
+}
+
+static void
+in_order(void)
+{
+    kw_random_inject(test_seed());
+    begin(rang);
+    uint64_t now = kw_clock_mono_ns();
+    for (size_t i = 0; i < COUNT; i++) {
+        wanted[i] = now + kw_random_u64() % (200 * NS_PER_MS);
+        kw_alarms_set(alarms, &all[i], wanted[i]);
+    }
+    for (size_t i = 0; i < COUNT; i += 3) { /* some move, some are cleared */
+        wanted[i] = i % 2 ? now + kw_random_u64() % (200 * NS_PER_MS) : 0;
+        kw_alarms_set(alarms, &all[i], wanted[i] ? wanted[i] : KW_DEADLINE_NONE);
+    }
+    for (size_t i = 0; i < COUNT; i++)
+        left += wanted[i] != 0;
+    kw_loop_run(loop);
+    g_assert_cmpuint(left, ==, 0);
+    end();
+}
+
+static size_t rung;
+
+/* Rings ten times, each time a millisecond later. */
+static void
+ring_again(kw_alarm *alarm)
+{
+    if (++rung < 10)
+        kw_alarms_set(alarms, alarm, kw_clock_mono_ns() + NS_PER_MS);
+    else
+        kw_loop_stop(loop);
+}
+
+static void
+set_again_while_it_rings(void)
+{
+    begin(ring_again);
+    kw_alarms_set(alarms, &all[0], kw_clock_mono_ns());
+    kw_loop_run(loop);
+    g_assert_cmpuint(rung, ==, 10);
+    end();
+}
+
+static void
+one_that_is_set_earlier_rings_first(void)
+{
+    begin(rang);
+    uint64_t now = kw_clock_mono_ns();
+    wanted[0] = now + 3600 * 1000 * NS_PER_MS;
+    wanted[1] = now + 5 * NS_PER_MS;
+    kw_alarms_set(alarms, &all[0], wanted[0]);
+    kw_alarms_set(alarms, &all[1], wanted[1]);
+    left = 1;
+    kw_loop_run(loop);
+    kw_alarms_clear(alarms, &all[0]);
+    kw_alarms_clear(alarms, &all[0]);
+    end();
+}
+
+static size_t early;
+
+static void
+ring_early(kw_alarm *alarm)
+{
+    g_assert_cmpuint(alarm->place, ==, 0);
+    early++;
+}
+
+static void
+all_at_once(void)
+{
+    begin(ring_early);
+    for (size_t i = 0; i < COUNT; i++)
+        kw_alarms_set(alarms, &all[i], kw_deadline_in_ms(3600 * 1000 + (int64_t)i));
+    kw_alarms_ring_all(alarms);
+    g_assert_cmpuint(early, ==, COUNT);
+    end();
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/alarm/order", in_order);
+    g_test_add_func("/alarm/again", set_again_while_it_rings);
+    g_test_add_func("/alarm/all", all_at_once);
+    g_test_add_func("/alarm/earlier", one_that_is_set_earlier_rings_first);
+    return g_test_run();
+}
