@@ -1,10 +1,14 @@
 /* Tasks of other threads come through a mailbox, a lock-free stack that the loop takes whole and turns
  * around: one compare-and-swap per post, one async wake-up per batch. Tasks that the loop's own thread
- * posts wait in a plain queue for the next turn, which needs no system call. */
+ * posts wait in a plain queue for the next turn, which needs no system call. Pieces of work wait in a queue
+ * that is fair to accounts; each iteration does some, for WORK_NS, so that no event waits longer than a piece
+ * takes. */
 #include "base/loop.h"
 
 #include <glib.h>
 #include <stdatomic.h>
+
+#define WORK_NS UINT64_C(500000)
 
 struct kw_loop {
     uv_loop_t uv;
@@ -13,6 +17,8 @@ struct kw_loop {
     _Atomic bool stopping;
     uv_idle_t next_turn; /* active while own tasks wait */
     kw_task *own_first, *own_last;
+    uv_idle_t working; /* active while work waits */
+    kw_fair *work;
 };
 
 /* The loop that this thread runs. */
@@ -58,6 +64,21 @@ run_own(uv_idle_t *next_turn)
 }
 
 static void
+run_work(uv_idle_t *working)
+{
+    kw_loop *loop = working->data;
+    uint64_t until_ns = kw_clock_mono_ns() + WORK_NS;
+    for (kw_fair_item *item; (item = kw_fair_pop(loop->work));) {
+        kw_work *work = (kw_work *)(void *)((char *)item - offsetof(kw_work, turn));
+        work->run(work);
+        if (kw_clock_mono_ns() >= until_ns)
+            break;
+    }
+    if (kw_fair_count(loop->work) == 0)
+        uv_idle_stop(working);
+}
+
+static void
 run_posted(uv_async_t *wake)
 {
     kw_loop *loop = wake->data;
@@ -71,9 +92,10 @@ kw_loop_new(void)
 {
     kw_loop *loop = g_new0(kw_loop, 1);
     int failed = uv_loop_init(&loop->uv) || uv_async_init(&loop->uv, &loop->wake, run_posted) ||
-                 uv_idle_init(&loop->uv, &loop->next_turn);
+                 uv_idle_init(&loop->uv, &loop->next_turn) || uv_idle_init(&loop->uv, &loop->working);
     g_assert(!failed);
-    loop->wake.data = loop->next_turn.data = loop;
+    loop->work = kw_fair_new();
+    loop->wake.data = loop->next_turn.data = loop->working.data = loop;
     loop->uv.data = loop;
     return loop;
 }
@@ -102,11 +124,15 @@ kw_loop_free(kw_loop *loop)
     atomic_store(&loop->stopping, false); /* the last turn below runs closes, it must not stop */
     run_own(&loop->next_turn);
     run_posted(&loop->wake);
+    while (kw_fair_count(loop->work) > 0)
+        run_work(&loop->working);
     uv_close((uv_handle_t *)&loop->wake, NULL);
     uv_close((uv_handle_t *)&loop->next_turn, NULL);
+    uv_close((uv_handle_t *)&loop->working, NULL);
     uv_run(&loop->uv, UV_RUN_DEFAULT);
     int busy = uv_loop_close(&loop->uv);
     g_assert(!busy);
+    kw_fair_free(loop->work);
     g_free(loop);
 }
 
@@ -141,6 +167,21 @@ kw_loop_post(kw_loop *loop, kw_task *task)
     } while (!atomic_compare_exchange_weak(&loop->posted, &head, task));
     if (!head)
         uv_async_send(&loop->wake);
+}
+
+void
+kw_loop_work(kw_loop *loop, kw_work *work)
+{
+    kw_fair_push(loop->work, &work->turn);
+    uv_idle_start(&loop->working, run_work);
+}
+
+void
+kw_loop_take_back(kw_loop *loop, kw_work *work)
+{
+    kw_fair_remove(loop->work, &work->turn);
+    if (kw_fair_count(loop->work) == 0)
+        uv_idle_stop(&loop->working);
 }
 
 static void

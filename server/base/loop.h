@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/clock.h"
+#include "base/fair.h"
 
 #include <uv.h>
 
@@ -16,6 +17,13 @@ typedef struct kw_task {
     struct kw_task *next; /* owned by the loop while posted */
     void (*run)(struct kw_task *task);
 } kw_task;
+
+/* A piece of work that takes the loop for a while: many of them are spread over many iterations, between
+ * which events are handled. Embedded in its owner's struct. */
+typedef struct kw_work {
+    kw_fair_item turn; /* account and call are set by the owner */
+    void (*run)(struct kw_work *work);
+} kw_work;
 
 typedef struct kw_timer kw_timer;
 
@@ -36,6 +44,16 @@ uv_loop_t *kw_loop_uv(kw_loop *loop);
 /* Any thread: run(task) will be called once on the loop's thread, never before this returns when
  * called on that thread itself. */
 void kw_loop_post(kw_loop *loop, kw_task *task);
+
+/* On the loop's thread: run(work) will be called in a later iteration, in the order of fair.h. A piece should
+ * take about a millisecond. It can be taken back until it runs. */
+void kw_loop_work(kw_loop *loop, kw_work *work);
+void kw_loop_take_back(kw_loop *loop, kw_work *work);
+static inline bool
+kw_work_waits(const kw_work *work)
+{
+    return work->turn.lane != NULL;
+}
 
 /* One-shot timer on the loop's thread. Made once, started as often as needed. */
 kw_timer *kw_timer_new(kw_loop *loop, void (*fired)(void *user), void *user);

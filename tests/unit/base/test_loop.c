@@ -253,6 +253,58 @@ a_running_timer_may_be_freed(void)
     kw_loop_free(loop);
 }
 
+/* --- work ------------------------------------------------------------------------------------- */
+
+#define PIECES 50
+
+static struct {
+    kw_loop *loop;
+    kw_timer *ticking;
+    kw_work pieces[PIECES];
+    int done;
+    int ticks_between;
+} worker;
+
+/* Takes about two milliseconds. */
+static void
+work_a_while(kw_work *work)
+{
+    uint64_t until = kw_clock_mono_ns() + 2000000;
+    g_assert_false(kw_work_waits(work));
+    while (kw_clock_mono_ns() < until)
+        continue;
+    if (++worker.done == PIECES - 1)
+        kw_loop_stop(worker.loop);
+}
+
+static void
+tick(void *user)
+{
+    (void)user;
+    worker.ticks_between += worker.done > 0;
+    kw_timer_start_ms(worker.ticking, 1);
+}
+
+/* A hundred milliseconds of work: a timer fires between its pieces. */
+static void
+work_lets_events_pass(void)
+{
+    worker.loop = kw_loop_new();
+    worker.ticking = kw_timer_new(worker.loop, tick, NULL);
+    for (size_t i = 0; i < PIECES; i++) {
+        worker.pieces[i] = (kw_work){.turn.call = i, .run = work_a_while};
+        kw_loop_work(worker.loop, &worker.pieces[i]);
+        g_assert_true(kw_work_waits(&worker.pieces[i]));
+    }
+    kw_loop_take_back(worker.loop, &worker.pieces[7]);
+    kw_timer_start_ms(worker.ticking, 1);
+    kw_loop_run(worker.loop);
+    g_assert_cmpint(worker.done, ==, PIECES - 1);
+    g_assert_cmpint(worker.ticks_between, >=, 20);
+    kw_timer_free(worker.ticking);
+    kw_loop_free(worker.loop);
+}
+
 int
 main(int count, char **arguments)
 {
@@ -263,6 +315,7 @@ main(int count, char **arguments)
     g_test_add_func("/base/loop/free", what_was_posted_after_the_end_runs_at_free);
     g_test_add_func("/base/loop/stop", a_loop_can_be_stopped_from_elsewhere);
     g_test_add_func("/base/loop/timers", timers_fire_once_in_order);
+    g_test_add_func("/base/loop/work", work_lets_events_pass);
     g_test_add_func("/base/loop/timer-freed", a_running_timer_may_be_freed);
     return g_test_run();
 }

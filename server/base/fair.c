@@ -1,0 +1,186 @@
+#include "base/fair.h"
+
+/* The items of one account, or of nobody. */
+struct kw_fair_lane {
+    kw_account *account;
+    GQueue items;
+    bool large;
+    GList link; /* among the lanes of its kind */
+};
+
+struct kw_fair {
+    GHashTable *lanes; /* account -> lane, those with items only */
+    kw_fair_lane nobody;
+    GQueue small, large;
+    size_t count;
+    unsigned turns;
+};
+
+kw_fair *
+kw_fair_new(void)
+{
+    kw_fair *queue = g_new0(kw_fair, 1);
+    queue->lanes = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    g_queue_init(&queue->nobody.items);
+    g_queue_init(&queue->small);
+    g_queue_init(&queue->large);
+    return queue;
+}
+
+void
+kw_fair_free(kw_fair *queue)
+{
+    if (!queue)
+        return;
+    g_assert(queue->count == 0);
+    g_hash_table_destroy(queue->lanes);
+    g_free(queue);
+}
+
+static bool
+is_large(const kw_fair_lane *lane)
+{
+    const kw_account *account = lane->account;
+    return account && kw_account_bytes(account) >= KW_ACCOUNT_LARGE && !kw_account_has_left(account);
+}
+
+/* Behind the others of its kind. */
+static void
+line_up(kw_fair *queue, kw_fair_lane *lane)
+{
+    lane->large = is_large(lane);
+    g_queue_push_tail_link(lane->large ? &queue->large : &queue->small, &lane->link);
+}
+
+static void
+leave_line(kw_fair *queue, kw_fair_lane *lane)
+{
+    g_queue_unlink(lane->large ? &queue->large : &queue->small, &lane->link);
+}
+
+static kw_fair_lane *
+lane_of(kw_fair *queue, kw_account *account)
+{
+    kw_fair_lane *lane = account ? g_hash_table_lookup(queue->lanes, account) : &queue->nobody;
+    if (lane)
+        return lane;
+    lane = g_new0(kw_fair_lane, 1);
+    lane->account = account;
+    lane->link.data = lane;
+    g_queue_init(&lane->items);
+    g_hash_table_insert(queue->lanes, account, lane);
+    line_up(queue, lane);
+    return lane;
+}
+
+/* Behind all that belong to the same call or to older ones. Most belong to the newest, the others to an old
+ * one. */
+static void
+insert(GQueue *items, kw_fair_item *item)
+{
+    GList *last = items->tail, *at = items->head;
+    if (!last || ((kw_fair_item *)last->data)->call <= item->call) {
+        g_queue_push_tail_link(items, &item->link);
+        return;
+    }
+    while (((kw_fair_item *)at->data)->call <= item->call)
+        at = at->next;
+    item->link.next = at;
+    item->link.prev = at->prev;
+    if (at->prev)
+        at->prev->next = &item->link;
+    else
+        items->head = &item->link;
+    at->prev = &item->link;
+    items->length++;
+}
+
+void
+kw_fair_push(kw_fair *queue, kw_fair_item *item)
+{
+    item->lane = lane_of(queue, item->account);
+    item->link = (GList){.data = item};
+    insert(&item->lane->items, item);
+    queue->count++;
+}
+
+void
+kw_fair_remove(kw_fair *queue, kw_fair_item *item)
+{
+    kw_fair_lane *lane = item->lane;
+    g_queue_unlink(&lane->items, &item->link);
+    item->lane = NULL;
+    queue->count--;
+    if (lane->items.length > 0 || lane == &queue->nobody)
+        return;
+    leave_line(queue, lane);
+    g_hash_table_remove(queue->lanes, lane->account);
+}
+
+/* Lanes that have grown large since they lined up go to the large ones. */
+static void
+sort_out(kw_fair *queue)
+{
+    while (queue->small.length > 0 && is_large(queue->small.head->data)) {
+        kw_fair_lane *lane = queue->small.head->data;
+        leave_line(queue, lane);
+        line_up(queue, lane);
+    }
+}
+
+/* The next item of nobody, if it is their turn. */
+static kw_fair_item *
+pop_of_nobody(kw_fair *queue)
+{
+    bool alone = queue->small.length == 0 && queue->large.length == 0;
+    if (queue->nobody.items.length == 0 || !(alone || queue->turns % 2))
+        return NULL;
+    kw_fair_item *item = queue->nobody.items.head->data;
+    kw_fair_remove(queue, item);
+    return item;
+}
+
+kw_fair_item *
+kw_fair_pop(kw_fair *queue)
+{
+    sort_out(queue);
+    queue->turns++;
+    kw_fair_item *item = pop_of_nobody(queue);
+    if (item)
+        return item;
+    bool turn = queue->turns % KW_FAIR_LARGE_EVERY == 0;
+    GQueue *from =
+        queue->large.length > 0 && (turn || queue->small.length == 0) ? &queue->large : &queue->small;
+    if (from->length == 0)
+        return NULL;
+    kw_fair_lane *lane = from->head->data;
+    bool more = lane->items.length > 1;
+    item = lane->items.head->data;
+    kw_fair_remove(queue, item);
+    if (more) {
+        leave_line(queue, lane);
+        line_up(queue, lane);
+    }
+    return item;
+}
+
+size_t
+kw_fair_count(const kw_fair *queue)
+{
+    return queue->count;
+}
+
+size_t
+kw_fair_ahead(const kw_fair *queue, const kw_account *account)
+{
+    const kw_fair_lane *lane = account ? g_hash_table_lookup(queue->lanes, account) : &queue->nobody;
+    size_t own = lane ? lane->items.length : 0;
+    size_t others = account ? g_hash_table_size(queue->lanes) + (queue->nobody.items.length > 0) : 2;
+    return MIN(own * MAX(others, 1) + others, queue->count);
+}
+
+bool
+kw_fair_has_small(const kw_fair *queue)
+{
+    return queue->small.length > 0 || queue->nobody.items.length > 0;
+}

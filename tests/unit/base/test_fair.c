@@ -1,0 +1,173 @@
+/* The fair queue: nothing is lost, accounts take turns, old calls first, small accounts before large ones. */
+#include "base/fair.h"
+
+#include "base/clock.h"
+#include "support/seed.h"
+
+#define MIB ((int64_t)1024 * 1024)
+
+static void
+oldest_call_first(void)
+{
+    static const uint64_t calls[] = {5, 7, 6, 5, 9, 1, 6}, wanted[] = {1, 5, 5, 6, 6, 7, 9};
+    kw_fair *queue = kw_fair_new();
+    kw_account *account = kw_account_new();
+    kw_fair_item items[G_N_ELEMENTS(calls)];
+    for (size_t i = 0; i < G_N_ELEMENTS(items); i++) {
+        items[i] = (kw_fair_item){.account = account, .call = calls[i]};
+        kw_fair_push(queue, &items[i]);
+    }
+    kw_fair_item *fives[2] = {NULL, NULL};
+    for (size_t i = 0; i < G_N_ELEMENTS(items); i++) {
+        kw_fair_item *item = kw_fair_pop(queue);
+        g_assert_cmpuint(item->call, ==, wanted[i]);
+        if (item->call == 5)
+            fives[fives[0] != NULL] = item;
+    }
+    g_assert_true(fives[0] == &items[0] && fives[1] == &items[3]);
+    g_assert_null(kw_fair_pop(queue));
+    kw_account_unref(account);
+    kw_fair_free(queue);
+}
+
+/* One that has queued a thousand items does not keep those waiting that have queued one each. */
+static void
+accounts_take_turns(void)
+{
+    enum { MANY = 1000, OTHERS = 5 };
+    kw_fair *queue = kw_fair_new();
+    kw_account *accounts[1 + OTHERS];
+    g_autofree kw_fair_item *items = g_new0(kw_fair_item, MANY + OTHERS);
+    for (size_t i = 0; i < G_N_ELEMENTS(accounts); i++)
+        accounts[i] = kw_account_new();
+    for (size_t i = 0; i < MANY + OTHERS; i++) {
+        items[i] = (kw_fair_item){.account = accounts[i < MANY ? 0 : 1 + i - MANY], .call = i};
+        kw_fair_push(queue, &items[i]);
+    }
+    size_t others = 0;
+    for (size_t i = 0; i < 1 + OTHERS; i++)
+        others += kw_fair_pop(queue)->account != accounts[0];
+    g_assert_cmpuint(others, ==, OTHERS);
+    g_assert_cmpuint(kw_fair_count(queue), ==, MANY - 1);
+    while (kw_fair_pop(queue))
+        continue;
+    for (size_t i = 0; i < G_N_ELEMENTS(accounts); i++)
+        kw_account_unref(accounts[i]);
+    kw_fair_free(queue);
+}
+
+static void
+small_accounts_go_first(void)
+{
+    enum { ITEMS = 64 };
+    kw_fair *queue = kw_fair_new();
+    kw_account *small = kw_account_new(), *large = kw_account_new();
+    kw_fair_item items[2 * ITEMS];
+    for (size_t i = 0; i < 2 * ITEMS; i++) {
+        items[i] = (kw_fair_item){.account = i % 2 ? small : large, .call = i};
+        kw_fair_push(queue, &items[i]);
+    }
+    kw_account_charge(large, KW_MEMORY_ROWS, MIB); /* it gets large while it waits */
+    size_t of_large = 0;
+    for (size_t i = 0; i < ITEMS; i++)
+        of_large += kw_fair_pop(queue)->account == large;
+    g_assert_cmpuint(of_large, ==, ITEMS / KW_FAIR_LARGE_EVERY);
+    g_assert_true(kw_fair_has_small(queue));
+    while (kw_fair_pop(queue))
+        continue;
+    g_assert_false(kw_fair_has_small(queue));
+    kw_account_charge(large, KW_MEMORY_ROWS, -MIB);
+    kw_account_unref(small);
+    kw_account_unref(large);
+    kw_fair_free(queue);
+}
+
+/* Items without an account have every second turn, however many accounts wait. */
+static void
+nobody_has_every_second_turn(void)
+{
+    enum { ACCOUNTS = 20, ITEMS = 10 };
+    kw_fair *queue = kw_fair_new();
+    kw_account *accounts[ACCOUNTS];
+    kw_fair_item of_accounts[ACCOUNTS], of_nobody[ITEMS];
+    g_assert_cmpuint(kw_fair_ahead(queue, NULL), ==, 0);
+    for (size_t i = 0; i < ACCOUNTS; i++) {
+        accounts[i] = kw_account_new();
+        of_accounts[i] = (kw_fair_item){.account = accounts[i]};
+        kw_fair_push(queue, &of_accounts[i]);
+    }
+    g_assert_cmpuint(kw_fair_ahead(queue, NULL), <=, 2);
+    g_assert_cmpuint(kw_fair_ahead(queue, accounts[0]), ==, ACCOUNTS);
+    for (size_t i = 0; i < ITEMS; i++) {
+        of_nobody[i] = (kw_fair_item){.account = NULL};
+        kw_fair_push(queue, &of_nobody[i]);
+    }
+    g_assert_cmpuint(kw_fair_ahead(queue, NULL), ==, 2 * ITEMS + 2);
+    size_t next = 0;
+    for (size_t i = 0; i < 2 * ITEMS; i++) {
+        kw_fair_item *item = kw_fair_pop(queue);
+        if (!item->account)
+            g_assert_true(item == &of_nobody[next++]);
+    }
+    g_assert_cmpuint(next, ==, ITEMS);
+    while (kw_fair_pop(queue))
+        continue;
+    for (size_t i = 0; i < ACCOUNTS; i++)
+        kw_account_unref(accounts[i]);
+    kw_fair_free(queue);
+}
+
+/* Random pushes, pops and removals: what is in the queue is what was put in. */
+static void
+nothing_is_lost(void)
+{
+    enum { ITEMS = 500, ACCOUNTS = 7 };
+    kw_random_inject(test_seed());
+    kw_fair *queue = kw_fair_new();
+    kw_account *accounts[ACCOUNTS] = {NULL}; /* the first is nobody */
+    g_autofree kw_fair_item *items = g_new0(kw_fair_item, ITEMS);
+    size_t queued = 0;
+    for (size_t i = 1; i < ACCOUNTS; i++)
+        accounts[i] = kw_account_new();
+    for (int step = 0; step < 50000; step++) {
+        kw_fair_item *item = &items[kw_random_u64() % ITEMS];
+        kw_account *account = accounts[kw_random_u64() % ACCOUNTS];
+        if (account && kw_random_u64() % 10 == 0)
+            kw_account_charge(account, KW_MEMORY_ROWS, kw_account_bytes(account) ? -MIB : MIB);
+        if (!item->lane) {
+            *item = (kw_fair_item){.account = account, .call = kw_random_u64() % 20};
+            kw_fair_push(queue, item);
+            queued++;
+        } else if (kw_random_u64() % 3 == 0) {
+            kw_fair_remove(queue, item);
+            queued--;
+        } else {
+            kw_fair_item *popped = kw_fair_pop(queue);
+            g_assert_true(popped && !popped->lane);
+            queued--;
+        }
+        g_assert_cmpuint(kw_fair_count(queue), ==, queued);
+    }
+    while (kw_fair_pop(queue))
+        queued--;
+    g_assert_cmpuint(queued, ==, 0);
+    for (size_t i = 0; i < ITEMS; i++)
+        g_assert_null(items[i].lane);
+    for (size_t i = 1; i < ACCOUNTS; i++) {
+        kw_account_charge(accounts[i], KW_MEMORY_ROWS, -kw_account_bytes(accounts[i]));
+        kw_account_unref(accounts[i]);
+    }
+    kw_fair_free(queue);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/fair/old-first", oldest_call_first);
+    g_test_add_func("/fair/turns", accounts_take_turns);
+    g_test_add_func("/fair/small-first", small_accounts_go_first);
+    g_test_add_func("/fair/nobody", nobody_has_every_second_turn);
+    g_test_add_func("/fair/random", nothing_is_lost);
+    return g_test_run();
+}
