@@ -212,6 +212,38 @@ kw_arena_reset(kw_arena *arena)
     arena->used = 0;
 }
 
+kw_arena_mark
+kw_arena_mark_now(const kw_arena *arena)
+{
+    return (kw_arena_mark){.chunk = arena->chunks,
+                           .next = arena->chunks->next,
+                           .at = arena->at,
+                           .end = arena->end,
+                           .used = arena->used};
+}
+
+static void
+drop(kw_arena *arena, chunk **place)
+{
+    chunk *old = *place;
+    *place = old->next;
+    take_back(arena, size_of(old));
+    chunk_free(old);
+}
+
+/* Newer chunks stand before the marked one; large ones that came while it was the newest, right behind it. */
+void
+kw_arena_rewind(kw_arena *arena, kw_arena_mark mark)
+{
+    while (arena->chunks != mark.chunk)
+        drop(arena, &arena->chunks);
+    while (arena->chunks->next != mark.next)
+        drop(arena, &arena->chunks->next);
+    arena->at = mark.at;
+    arena->end = mark.end;
+    arena->used = mark.used;
+}
+
 /* A chunk of its own for what does not fit. A large block goes behind the current chunk, so that
  * the room left in the current one stays in use. */
 static void *

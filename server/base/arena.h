@@ -27,6 +27,17 @@ void kw_arena_free(kw_arena *arena);
 /* Forgets everything that was allocated, keeps the first chunk. */
 void kw_arena_reset(kw_arena *arena);
 
+/* Where an arena stands, so that what is allocated later can be taken back: unless the arena adopts another
+ * or is reset in between. */
+typedef struct kw_arena_mark {
+    void *chunk, *next;
+    uint8_t *at, *end;
+    size_t used;
+} kw_arena_mark;
+
+kw_arena_mark kw_arena_mark_now(const kw_arena *arena);
+void kw_arena_rewind(kw_arena *arena, kw_arena_mark mark);
+
 /* `size` bytes, aligned for any type, not zeroed. size 0 gives a valid unique pointer. */
 void *kw_arena_alloc(kw_arena *arena, size_t size);
 

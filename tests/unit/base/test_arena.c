@@ -139,6 +139,35 @@ an_arena_goes_from_thread_to_thread(void)
     }
 }
 
+/* What was allocated after a mark goes, what was before stays as it is. */
+static void
+rewound_to_a_mark(void)
+{
+    kw_random_inject(test_seed());
+    kw_account *account = kw_account_new();
+    kw_arena *arena = kw_arena_new_for(account, KW_MEMORY_ROWS);
+    for (int round = 0; round < 200; round++) {
+        size_t kept_size = 1 + kw_random_u64() % (round % 10 == 0 ? 30000 : 300);
+        uint8_t *kept = kw_arena_alloc(arena, kept_size);
+        memset(kept, round, kept_size);
+        size_t used = kw_arena_used(arena);
+        int64_t charged = kw_account_bytes(account);
+        kw_arena_mark mark = kw_arena_mark_now(arena);
+        for (uint64_t i = kw_random_u64() % 40; i > 0; i--) {
+            size_t size = kw_random_u64() % (i % 5 == 0 ? 100000 : 500);
+            memset(kw_arena_alloc(arena, size), 0xff, size);
+        }
+        kw_arena_rewind(arena, mark);
+        g_assert_cmpuint(kw_arena_used(arena), ==, used);
+        g_assert_cmpint(kw_account_bytes(account), ==, charged);
+        for (size_t i = 0; i < kept_size; i++)
+            g_assert_cmpint(kept[i], ==, round % 256);
+    }
+    kw_arena_free(arena);
+    g_assert_cmpint(kw_account_bytes(account), ==, 0);
+    kw_account_unref(account);
+}
+
 int
 main(int count, char **arguments)
 {
@@ -151,5 +180,6 @@ main(int count, char **arguments)
     g_test_add_func("/base/arena/adopt", an_arena_takes_over_another);
     g_test_add_func("/base/arena/overflow", a_product_that_overflows_ends_the_process);
     g_test_add_func("/base/arena/threads", an_arena_goes_from_thread_to_thread);
+    g_test_add_func("/base/arena/rewind", rewound_to_a_mark);
     return g_test_run();
 }
