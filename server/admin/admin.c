@@ -1,8 +1,11 @@
-/* HTTP by libmicrohttpd, one thread, few connections, short patience: whoever floods this port does not
- * touch the callers' ports. Our own listening socket, so that a port that is taken is told as such. */
+/* HTTP by libmicrohttpd, a few threads, few connections, short patience: whoever floods this port does not
+ * touch the callers' ports, nor keep health checks out. Our own listening socket, so that a port that is
+ * taken is reported as such. */
 #include "admin/admin.h"
 
 #include "admin/pages.h"
+#include "base/clock.h"
+#include "base/thread.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -13,13 +16,28 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define CONNECTIONS_MAX 64
+/* libmicrohttpd stops accepting at its limit, so that those who hold connections would keep everybody else
+ * out. So further connections than OPEN_MAX take the place of the ones that have waited longest for their
+ * request. */
+#define OPEN_MAX 48
+#define CONNECTIONS_MAX (4 * OPEN_MAX)
+#define THREADS 4
+/* Of silence, and of one request from its first byte to its answer. */
 #define PATIENCE_SECONDS 10
 #define CONNECTION_MEMORY ((size_t)32 * 1024)
+
+typedef struct guest {
+    GList link;
+    int socket;
+    uint64_t since_ns; /* it came, or its last request was answered */
+    bool shut;
+} guest;
 
 struct kw_admin {
     struct MHD_Daemon *daemon;
     kw_admin_sources sources;
+    kw_mutex lock; /* guards the guests */
+    GQueue guests; /* the one that has waited longest first */
 };
 
 typedef struct page {
@@ -34,6 +52,76 @@ static const page pages[] = {
     {"/metrics", "text/plain; version=0.0.4; charset=utf-8", kw_page_metrics},
     {"/", "text/html; charset=utf-8", kw_page_index},
 };
+
+/* --- guests ------------------------------------------------------------------------------------- */
+
+/* With the lock. The daemon finds the connection closed by its peer. */
+static void
+shut_out(guest *old)
+{
+    if (!old->shut)
+        shutdown(old->socket, SHUT_RDWR);
+    old->shut = true;
+}
+
+static void
+make_room(kw_admin *admin)
+{
+    uint64_t now_ns = kw_clock_mono_ns(), patience_ns = PATIENCE_SECONDS * UINT64_C(1000000000);
+    guint over = admin->guests.length - MIN(admin->guests.length, OPEN_MAX);
+    for (GList *at = admin->guests.head; at; at = at->next) {
+        guest *old = at->data;
+        if (over == 0 && now_ns - old->since_ns < patience_ns)
+            return;
+        shut_out(old);
+        over -= over > 0;
+    }
+}
+
+static void
+line_up(kw_admin *admin, guest *one)
+{
+    one->since_ns = kw_clock_mono_ns();
+    g_queue_push_tail_link(&admin->guests, &one->link);
+}
+
+static void
+on_connection(void *user, struct MHD_Connection *connection, void **context,
+              enum MHD_ConnectionNotificationCode what)
+{
+    kw_admin *admin = user;
+    kw_mutex_lock(&admin->lock);
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        guest *made = g_new0(guest, 1);
+        made->link.data = made;
+        made->socket = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+        *context = made;
+        line_up(admin, made);
+        make_room(admin);
+    } else {
+        guest *gone = *context;
+        g_queue_unlink(&admin->guests, &gone->link);
+        g_free(gone);
+    }
+    kw_mutex_unlock(&admin->lock);
+}
+
+static void
+on_answered(void *user, struct MHD_Connection *connection, void **request,
+            enum MHD_RequestTerminationCode how)
+{
+    (void)request, (void)how;
+    kw_admin *admin = user;
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    kw_mutex_lock(&admin->lock);
+    guest *one = info->socket_context;
+    g_queue_unlink(&admin->guests, &one->link);
+    line_up(admin, one);
+    kw_mutex_unlock(&admin->lock);
+}
+
+/* --- requests ----------------------------------------------------------------------------------- */
 
 static enum MHD_Result
 respond(struct MHD_Connection *connection, unsigned status, const char *type, kw_buffer *body)
@@ -106,11 +194,12 @@ start_daemon(kw_admin *admin, int listening)
     sigset_t all, old;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    struct MHD_Daemon *made =
-        MHD_start_daemon(MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, on_request, admin,
-                         MHD_OPTION_LISTEN_SOCKET, listening, MHD_OPTION_CONNECTION_LIMIT,
-                         (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)PATIENCE_SECONDS,
-                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, MHD_OPTION_END);
+    struct MHD_Daemon *made = MHD_start_daemon(
+        MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, on_request, admin,
+        MHD_OPTION_LISTEN_SOCKET, listening, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)PATIENCE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        CONNECTION_MEMORY, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)THREADS, MHD_OPTION_NOTIFY_CONNECTION,
+        on_connection, admin, MHD_OPTION_NOTIFY_COMPLETED, on_answered, admin, MHD_OPTION_END);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     return made;
 }
@@ -138,11 +227,14 @@ kw_admin_start(const char *host, uint16_t port, const kw_admin_sources *sources,
     }
     kw_admin *admin = g_new0(kw_admin, 1);
     admin->sources = *sources;
+    kw_mutex_init(&admin->lock);
+    g_queue_init(&admin->guests);
     *ret_port = port_of(listening);
     admin->daemon = start_daemon(admin, listening);
     if (admin->daemon)
         return admin;
     close(listening);
+    kw_mutex_clear(&admin->lock);
     g_free(admin);
     kw_error_set(ret_error, KW_UNAVAILABLE, "admin: cannot serve HTTP on %s:%u", host, port);
     return NULL;
@@ -154,5 +246,6 @@ kw_admin_stop(kw_admin *admin)
     if (!admin)
         return;
     MHD_stop_daemon(admin->daemon);
+    kw_mutex_clear(&admin->lock);
     g_free(admin);
 }

@@ -1,4 +1,4 @@
-/* The admin port: HTTP for health checks, metrics and people. Read-only; a thread of its own. */
+/* The admin port: HTTP for health checks, metrics and people. Read-only; threads of its own. */
 #pragma once
 
 #include "base/bytes.h"
@@ -8,7 +8,7 @@
 
 typedef struct kw_admin kw_admin;
 
-/* What the pages show; everything is called on the admin thread. */
+/* What the pages show; everything is called on the admin threads. */
 typedef struct kw_admin_sources {
     void *user;
     const kw_service *service;
