@@ -1,5 +1,6 @@
 #include "gateway/gateway.h"
 
+#include "base/budget.h"
 #include "base/log.h"
 #include "gateway/catalog_jobs.h"
 #include "gateway/inside.h"
@@ -23,8 +24,9 @@
 #define ADMIT_AGAIN_MS 5000
 /* What the log still has to say at the end may take so long. */
 #define LOG_PATIENCE_MS 1000
-/* Of open files besides those of connections: the store's, logs, libraries. */
-#define FILES_BESIDES 1024
+#define TRIM_MS 500
+/* Of open files besides those of connections: the store's, logs, libraries; at most half of all. */
+#define FILES_BESIDES 2048
 #define FILES_MAX 1048576
 
 const kw_model *
@@ -33,10 +35,24 @@ kw_gateway_model(const kw_gateway *gateway)
     return kw_policy_model(gateway->policy);
 }
 
+/* As many as the process may open files, less a reserve. */
+static size_t
+connections_by_files(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return SIZE_MAX;
+    return (size_t)(limit.rlim_cur - MIN(limit.rlim_cur / 2, FILES_BESIDES));
+}
+
 kw_net_limits
 kw_gateway_limits(const kw_model *model)
 {
-    return (kw_net_limits){.connections = (size_t)model->limits.connections,
+    size_t connections = MIN((size_t)model->limits.connections, connections_by_files());
+    size_t of_peer = model->limits.peer_connections > 0 ? (size_t)model->limits.peer_connections
+                                                        : MAX(connections / 5 * 4, 1);
+    return (kw_net_limits){.connections = connections,
+                           .peer_connections = of_peer,
                            .frame_bytes = (size_t)model->limits.frame_bytes,
                            .in_flight = (uint32_t)model->limits.in_flight,
                            .frame_ms = (uint64_t)model->timeouts.frame_ms,
@@ -389,6 +405,17 @@ on_watchdog(void *user)
     kw_timer_start_ms(gateway->watchdog, gateway->watchdog_ms / 3);
 }
 
+/* Memory that was freed goes back to the system. */
+static void
+on_trim(void *user)
+{
+    kw_gateway *gateway = user;
+    if (kw_budget_trim())
+        kw_log(KW_LOG_DEBUG, "gateway", "freed memory was given back", "used=%" G_GINT64_FORMAT,
+               kw_budget_used());
+    kw_timer_start_ms(gateway->trim, TRIM_MS);
+}
+
 static bool
 is_ready(void *user, void (*add_reason)(void *list, const char *reason), void *list)
 {
@@ -446,9 +473,9 @@ raise_file_limit(const kw_model *model)
         getrlimit(RLIMIT_NOFILE, &limit);
     }
     if (limit.rlim_cur < wanted)
-        kw_log(KW_LOG_WARN, "gateway", "fewer open files than limits.connections needs",
-               "open_files=%lu connections=%lu", (unsigned long)limit.rlim_cur,
-               (unsigned long)model->limits.connections);
+        kw_log(KW_LOG_WARN, "gateway", "fewer connections than limits.connections, for lack of open files",
+               "open_files=%lu connections=%zu", (unsigned long)limit.rlim_cur,
+               kw_gateway_limits(model).connections);
 }
 
 static bool
@@ -537,6 +564,8 @@ open_loops(kw_gateway *gateway)
     gateway->timer = kw_timer_new(gateway->loop, on_timer, gateway);
     gateway->watchdog = kw_timer_new(gateway->loop, on_watchdog, gateway);
     gateway->watchdog_ms = kw_notify_watchdog_ms();
+    gateway->trim = kw_timer_new(gateway->loop, on_trim, gateway);
+    kw_timer_start_ms(gateway->trim, TRIM_MS);
     gateway->stamper = kw_stamper_new(gateway->store);
     gateway->door = kw_store_open_door(gateway->store, gateway->loop);
     gateway->sequences = kw_sequences_new(kw_policy_model(gateway->policy), gateway->loop, gateway->door);
@@ -584,6 +613,7 @@ close_all(kw_gateway *gateway)
             uv_close((uv_handle_t *)&gateway->signals[i], NULL);
         kw_timer_free(gateway->timer);
         kw_timer_free(gateway->watchdog);
+        kw_timer_free(gateway->trim);
         kw_loop_free(gateway->loop); /* with what is still posted, a reload's end for one */
         kw_reload_free(gateway->reload);
     }

@@ -33,6 +33,7 @@ typedef struct kw_gateway {
     size_t signals_count;
     kw_timer *timer; /* STARTING: patience; WAITING: the next try */
     kw_timer *watchdog;
+    kw_timer *trim;
     uint64_t watchdog_ms;
 
     kw_policy *policy; /* in service, or to be */

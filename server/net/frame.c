@@ -2,13 +2,13 @@
 
 #include <glib.h>
 
-/* Spare ones per loop: 2 MiB and 8 MiB. */
-#define SMALL_MAX 2048
-#define BLOCKS_MAX 512
+/* Spare ones per loop, at most. */
+#define SMALL_BYTES ((size_t)2 * 1024 * 1024)
+#define BLOCKS_BYTES ((size_t)8 * 1024 * 1024)
 
 /* Up to here a message's whole room is taken at once; what is announced beyond is given as it comes, so that
  * announcing costs the caller bytes. */
-#define AT_ONCE ((size_t)1024 * 1024)
+#define AT_ONCE ((size_t)64 * 1024)
 
 #if defined(__SANITIZE_ADDRESS__)
 #define RECYCLE 0 /* so that a use after the last reference is seen */
@@ -16,8 +16,14 @@
 #define RECYCLE 1
 #endif
 
+static void
+charge(const kw_frame *frame, int64_t bytes)
+{
+    kw_account_charge(frame->account, KW_MEMORY_FRAMES, bytes);
+}
+
 kw_frame *
-kw_frame_take(kw_frame_pool *pool, size_t capacity)
+kw_frame_take(kw_frame_pool *pool, size_t capacity, kw_account *account)
 {
     kw_frame_list *list = capacity <= KW_FRAME_SMALL ? &pool->small : &pool->blocks;
     kw_frame *frame = list->first;
@@ -30,8 +36,10 @@ kw_frame_take(kw_frame_pool *pool, size_t capacity)
         frame->capacity = capacity;
     }
     frame->next = NULL;
+    frame->account = account;
     frame->refs = 1;
     frame->filled = 0;
+    charge(frame, (int64_t)(sizeof *frame + frame->capacity));
     return frame;
 }
 
@@ -49,8 +57,9 @@ kw_frame_unref(kw_frame_pool *pool, kw_frame *frame)
         return;
     bool small = frame->capacity == KW_FRAME_SMALL;
     kw_frame_list *list = small ? &pool->small : &pool->blocks;
+    charge(frame, -(int64_t)(sizeof *frame + frame->capacity));
     if (!RECYCLE || (!small && frame->capacity != KW_FRAME_BLOCK) ||
-        list->count >= (small ? SMALL_MAX : BLOCKS_MAX)) {
+        list->count * frame->capacity >= kw_budget_spare(small ? SMALL_BYTES : BLOCKS_BYTES)) {
         g_free(frame);
         return;
     }
@@ -61,25 +70,26 @@ kw_frame_unref(kw_frame_pool *pool, kw_frame *frame)
 
 /* How much room to give a message of `wanted` bytes of which `have` are there. */
 static size_t
-room_for(size_t have, size_t wanted)
+room_for(size_t have, size_t needed, size_t wanted)
 {
     size_t most = MAX(AT_ONCE, 2 * have);
-    return MAX(MIN(wanted, most), have + 1);
+    return MAX(MIN(wanted, most), needed);
 }
 
 kw_frame *
-kw_frame_make_room(kw_frame_pool *pool, kw_frame *frame, size_t *start, size_t wanted)
+kw_frame_make_room(kw_frame_pool *pool, kw_frame *frame, size_t *start, size_t needed, size_t wanted)
 {
     size_t have = frame->filled - *start;
-    size_t room = room_for(have, wanted);
+    size_t room = room_for(have, needed, wanted);
     if (frame->capacity - *start >= room)
         return frame;
     if (frame->refs == 1 && *start == 0) {
+        charge(frame, (int64_t)room - (int64_t)frame->capacity);
         frame = g_realloc(frame, sizeof *frame + room);
         frame->capacity = room;
         return frame;
     }
-    kw_frame *made = kw_frame_take(pool, room);
+    kw_frame *made = kw_frame_take(pool, room, frame->account);
     memcpy(made->data, frame->data + *start, have);
     made->filled = have;
     *start = 0;

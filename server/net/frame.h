@@ -6,10 +6,11 @@
  *   | message | message | half a mess......................|
  *   0                   start        filled         capacity
  *
- * One thread.
+ * A block is charged to the account that it was taken for, which must outlive it. One thread.
  */
 #pragma once
 
+#include "base/budget.h"
 #include "base/bytes.h"
 
 #define KW_FRAME_SMALL ((size_t)1024 - 64)
@@ -17,6 +18,7 @@
 
 typedef struct kw_frame {
     struct kw_frame *next; /* in the pool */
+    kw_account *account;
     uint32_t refs;
     size_t filled;
     size_t capacity;
@@ -32,15 +34,16 @@ typedef struct kw_frame_pool {
     kw_frame_list small, blocks;
 } kw_frame_pool;
 
-/* Empty, with one reference and at least `capacity` bytes. */
-kw_frame *kw_frame_take(kw_frame_pool *pool, size_t capacity);
+/* Empty, with one reference and at least `capacity` bytes. account: NULL for none. */
+kw_frame *kw_frame_take(kw_frame_pool *pool, size_t capacity, kw_account *account);
 kw_frame *kw_frame_ref(kw_frame *frame);
 /* NULL is fine. */
 void kw_frame_unref(kw_frame_pool *pool, kw_frame *frame);
 
 /* A block with room for a message of `wanted` bytes from *start, as far as that is worth while (a large
- * message gets its room as it comes): the same, or another with the bytes from *start at its head, *start
- * then being 0. Takes over the caller's reference on `frame`. */
-kw_frame *kw_frame_make_room(kw_frame_pool *pool, kw_frame *frame, size_t *start, size_t wanted);
+ * message gets its room as it comes), but for `needed` bytes in any case: the same, or another with the bytes
+ * from *start at its head, *start then being 0. Takes over the caller's reference on `frame`. */
+kw_frame *kw_frame_make_room(kw_frame_pool *pool, kw_frame *frame, size_t *start, size_t needed,
+                             size_t wanted);
 
 void kw_frame_pool_clear(kw_frame_pool *pool);

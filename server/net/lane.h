@@ -6,12 +6,25 @@
 #include "base/thread.h"
 #include "net/frame.h"
 #include "net/net.h"
+#include "net/peers.h"
 
 #define KW_LANE_SPARE_OUTPUTS 32
 #define KW_LANE_SCRATCH ((size_t)64 * 1024)
 
+/* A listening socket with more connections waiting than the process can open is left alone for so long. */
+#define KW_LANE_BACK_OFF_MS 100
+/* While memory is short, sessions are looked at so often. */
+#define KW_LANE_RELIEF_MS 20
+
 typedef struct kw_session kw_session;
 typedef struct kw_ear kw_ear;
+
+/* Of one kind of event a few are logged each second, the others counted. */
+typedef struct kw_log_limit {
+    uint64_t second;
+    uint32_t logged;
+    uint64_t unlogged;
+} kw_log_limit;
 
 typedef struct kw_lane {
     kw_net *net;
@@ -27,6 +40,8 @@ typedef struct kw_lane {
     kw_session *dirty;    /* have something to flush or to resume at the end of this turn */
     uv_idle_t flush;
     uv_timer_t sweep;
+    uv_timer_t relief;         /* runs while memory is short */
+    size_t paused;             /* sessions */
     _Atomic uint64_t swept_ns; /* monotonic: the loop is alive */
     kw_ear *ears;
     size_t open_ears;
@@ -47,9 +62,7 @@ typedef struct kw_lane {
     kw_task hurry_task;
     uv_timer_t drain_timer;
 
-    uint64_t log_second; /* broken connections are logged a few times a second */
-    uint32_t logged;
-    uint64_t unlogged;
+    kw_log_limit broken_logged, refused_logged, accept_logged;
 } kw_lane;
 
 struct kw_net {
@@ -57,6 +70,8 @@ struct kw_net {
     kw_lane *lanes;
     unsigned lanes_count;
     _Atomic size_t connections;
+    _Atomic size_t refused_open; /* refused connections that wait for the call that tells them so */
+    kw_peers *peers;
     bool started;
     uint64_t drain_ms;
     _Atomic unsigned lanes_left;
@@ -71,6 +86,12 @@ void kw_lane_wake(kw_lane *lane);
 
 /* net.c: looks whether a draining lane has come to its end. */
 void kw_lane_settle(kw_lane *lane);
+
+/* net.c: memory is short, or a session is paused because it was. */
+void kw_lane_start_relief(kw_lane *lane);
+
+/* May this event be logged? *ret_unlogged: events before it that were not; they count as told then. */
+bool kw_lane_may_log(kw_lane *lane, kw_log_limit *limit, uint64_t *ret_unlogged);
 
 /* A connection was ended because of its input, a limit or a time limit: counts, and logs within reason. */
 void kw_lane_log_broken(kw_lane *lane, const char *peer, const char *reason);

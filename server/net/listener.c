@@ -3,6 +3,7 @@
  * not share tells first whether somebody listens there already. */
 #include "net/listener.h"
 
+#include "base/log.h"
 #include "net/session.h"
 
 #include <errno.h>
@@ -13,20 +14,68 @@
 #include <unistd.h>
 
 #define BACKLOG 1024
+/* In one iteration of the loop, so that a flood of connections does not keep it from its calls. */
+#define ACCEPTS_MAX 64
+
+/* --- accepting ---------------------------------------------------------------------------------- */
+
+static void on_ready(uv_poll_t *ready, int status, int events);
 
 static void
-on_connection(uv_stream_t *listener, int status)
+on_again(uv_timer_t *again)
 {
-    kw_ear *ear = listener->data;
-    if (status == 0)
-        kw_session_accept(ear->lane, listener, ear->tls);
+    kw_ear *ear = again->data;
+    uv_poll_start(&ear->ready, UV_READABLE, on_ready);
+}
+
+/* Those who wait stay in the system's queue until a descriptor is free. */
+static void
+back_off(kw_ear *ear, int problem)
+{
+    kw_lane *lane = ear->lane;
+    uint64_t unlogged;
+    kw_counters_add(KW_FIGURE_accepts_failed, 1);
+    if (kw_lane_may_log(lane, &lane->accept_logged, &unlogged))
+        kw_log(KW_LOG_ERROR, "net", "cannot accept connections", "reason=\"%s\" unlogged=%" G_GUINT64_FORMAT,
+               g_strerror(problem), unlogged);
+    uv_poll_stop(&ear->ready);
+    uv_timer_start(&ear->again, on_again, KW_LANE_BACK_OFF_MS, 0);
+}
+
+/* Is the connection gone, rather than the process short of something? */
+static bool
+was_lost(int problem)
+{
+    return problem == EINTR || problem == ECONNABORTED || problem == EPROTO || problem == EPERM;
 }
 
 static void
-on_ear_closed(uv_handle_t *handle)
+on_ready(uv_poll_t *ready, int status, int events)
+{
+    (void)status, (void)events;
+    kw_ear *ear = ready->data;
+    for (int i = 0; i < ACCEPTS_MAX; i++) {
+        int accepted = accept4(ear->socket, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (accepted >= 0) {
+            kw_session_accept(ear->lane, accepted, ear->tls);
+        } else if (!was_lost(errno)) {
+            if (errno != EAGAIN && errno != EWOULDBLOCK)
+                back_off(ear, errno);
+            return;
+        }
+    }
+}
+
+/* --- opening and closing ------------------------------------------------------------------------ */
+
+static void
+on_handle_closed(uv_handle_t *handle)
 {
     kw_ear *ear = handle->data;
     kw_lane *lane = ear->lane;
+    if (--ear->handles > 0)
+        return;
+    close(ear->socket);
     lane->open_ears--;
     g_free(ear);
     kw_lane_settle(lane);
@@ -38,7 +87,8 @@ kw_listener_close_all(kw_lane *lane)
     while (lane->ears) {
         kw_ear *ear = lane->ears;
         lane->ears = ear->next;
-        uv_close((uv_handle_t *)&ear->handle, on_ear_closed);
+        uv_close((uv_handle_t *)&ear->ready, on_handle_closed);
+        uv_close((uv_handle_t *)&ear->again, on_handle_closed);
     }
 }
 
@@ -81,24 +131,28 @@ bound_socket(const struct sockaddr *address, socklen_t size, bool shared)
     return failed;
 }
 
-/* 0, or -errno. */
+/* Takes over the socket. 0, or -errno. */
 static int
 add_ear(kw_lane *lane, int bound, kw_tls_context *tls)
 {
+    uv_loop_t *loop = kw_loop_uv(lane->loop);
     kw_ear *ear = g_new0(kw_ear, 1);
     ear->lane = lane;
     ear->tls = tls;
-    ear->handle.data = ear;
-    uv_tcp_init(kw_loop_uv(lane->loop), &ear->handle);
+    ear->socket = bound;
+    ear->ready.data = ear->again.data = ear;
+    int failed = listen(bound, BACKLOG) == 0 ? uv_poll_init(loop, &ear->ready, bound) : -errno;
+    if (failed) {
+        close(bound);
+        g_free(ear);
+        return failed;
+    }
+    uv_timer_init(loop, &ear->again);
+    ear->handles = 2;
     ear->next = lane->ears;
     lane->ears = ear;
     lane->open_ears++;
-    int failed = uv_tcp_open(&ear->handle, bound);
-    if (failed) {
-        close(bound);
-        return failed;
-    }
-    return uv_listen((uv_stream_t *)&ear->handle, BACKLOG, on_connection);
+    return uv_poll_start(&ear->ready, UV_READABLE, on_ready);
 }
 
 /* One address on every loop; *port 0 becomes the one the kernel gave. 0, or -errno. */

@@ -4,7 +4,10 @@
 #include "net/lane.h"
 
 struct kw_ear {
-    uv_tcp_t handle;
+    uv_poll_t ready;  /* while the socket is polled */
+    uv_timer_t again; /* while it is not, since the process has no descriptor left */
+    int handles;      /* of the two that are not closed yet */
+    int socket;
     kw_lane *lane;
     kw_tls_context *tls;
     kw_ear *next;

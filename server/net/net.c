@@ -1,11 +1,10 @@
 /* Lanes: a thread, a loop, its listeners and sessions; and how they come to an end.
  *
- *   drain: ears closed -> sessions finished -> (time is up: sessions closed) -> handler's state closed
+ *   drain: ears closed -> sessions quiet, finished -> (time is up: sessions closed) -> handler's state closed
  *          -> every request ended -> this lane is done -> the last lane tells
  */
 #include "net/net.h"
 
-#include "base/counters.h"
 #include "base/log.h"
 #include "net/lane.h"
 #include "net/listener.h"
@@ -15,28 +14,37 @@
 #include <stdatomic.h>
 
 #define SWEEP_MS_LEAST 20
-#define SWEEP_MS_MOST 1000
+#define SWEEP_MS_MOST 250
 #define LOG_MAX 10
 
 /* --- logging within reason -------------------------------------------------------------------- */
 
+bool
+kw_lane_may_log(kw_lane *lane, kw_log_limit *limit, uint64_t *ret_unlogged)
+{
+    uint64_t second = uv_now(kw_loop_uv(lane->loop)) / 1000;
+    if (second != limit->second) {
+        limit->second = second;
+        limit->logged = 0;
+    }
+    if (limit->logged++ >= LOG_MAX) {
+        limit->unlogged++;
+        return false;
+    }
+    *ret_unlogged = limit->unlogged;
+    limit->unlogged = 0;
+    return true;
+}
+
 void
 kw_lane_log_broken(kw_lane *lane, const char *peer, const char *reason)
 {
+    uint64_t unlogged;
     kw_counters_add(KW_FIGURE_connections_broken, 1);
-    uint64_t second = uv_now(kw_loop_uv(lane->loop)) / 1000;
-    if (second != lane->log_second) {
-        lane->log_second = second;
-        lane->logged = 0;
-    }
-    if (lane->logged++ >= LOG_MAX) {
-        lane->unlogged++;
+    if (!kw_lane_may_log(lane, &lane->broken_logged, &unlogged))
         return;
-    }
-    if (lane->unlogged > 0)
-        kw_log(KW_LOG_WARN, "net", "connections broken, not logged", "count=%" G_GUINT64_FORMAT,
-               lane->unlogged);
-    lane->unlogged = 0;
+    if (unlogged > 0)
+        kw_log(KW_LOG_WARN, "net", "connections broken, not logged", "count=%" G_GUINT64_FORMAT, unlogged);
     kw_log(KW_LOG_WARN, "net", "connection broken", "peer=%s reason=\"%s\"", peer, reason);
 }
 
@@ -71,6 +79,26 @@ on_sweep(uv_timer_t *timer)
     atomic_store_explicit(&lane->swept_ns, kw_clock_mono_ns(), memory_order_relaxed);
     for (kw_session *session = lane->sessions; session; session = session->next)
         kw_session_check_time(session, now_ms);
+    if (kw_budget_pressure(NULL) != KW_PRESSURE_NONE)
+        kw_lane_start_relief(lane);
+}
+
+static void
+on_relief(uv_timer_t *timer)
+{
+    kw_lane *lane = timer->data;
+    uint64_t now_ms = uv_now(timer->loop);
+    for (kw_session *session = lane->sessions; session; session = session->next)
+        kw_session_relieve(session, now_ms);
+    if (lane->paused == 0 && kw_budget_pressure(NULL) == KW_PRESSURE_NONE)
+        uv_timer_stop(timer);
+}
+
+void
+kw_lane_start_relief(kw_lane *lane)
+{
+    if (!lane->done && !uv_is_active((uv_handle_t *)&lane->relief))
+        uv_timer_start(&lane->relief, on_relief, KW_LANE_RELIEF_MS, KW_LANE_RELIEF_MS);
 }
 
 static void
@@ -80,7 +108,7 @@ start_sweep(kw_lane *lane)
     uint64_t least = MIN(limits->frame_ms, limits->handshake_ms);
     if (limits->idle_ms > 0)
         least = MIN(least, limits->idle_ms);
-    uint64_t every = CLAMP(least / 4, SWEEP_MS_LEAST, SWEEP_MS_MOST);
+    uint64_t every = lane->draining ? SWEEP_MS_LEAST : CLAMP(least / 4, SWEEP_MS_LEAST, SWEEP_MS_MOST);
     uv_timer_start(&lane->sweep, on_sweep, every, every);
 }
 
@@ -134,8 +162,9 @@ lane_init(kw_lane *lane, kw_net *net, unsigned index, kw_net_limits limits)
     uv_loop_t *uv = kw_loop_uv(lane->loop);
     uv_idle_init(uv, &lane->flush);
     uv_timer_init(uv, &lane->sweep);
+    uv_timer_init(uv, &lane->relief);
     uv_timer_init(uv, &lane->drain_timer);
-    lane->flush.data = lane->sweep.data = lane->drain_timer.data = lane;
+    lane->flush.data = lane->sweep.data = lane->relief.data = lane->drain_timer.data = lane;
     lane->state = net->handler.loop_open(net->handler.user, lane->loop, index);
 }
 
@@ -145,6 +174,7 @@ kw_net_new(unsigned loops, kw_net_limits limits, const kw_net_handler *handler)
     g_assert(loops >= 1);
     kw_net *net = g_new0(kw_net, 1);
     net->handler = *handler;
+    net->peers = kw_peers_new();
     net->lanes = g_new0(kw_lane, loops);
     net->lanes_count = loops;
     for (unsigned i = 0; i < loops; i++)
@@ -188,6 +218,7 @@ lane_done(kw_lane *lane)
     kw_net *net = lane->net;
     uv_close((uv_handle_t *)&lane->flush, NULL);
     uv_close((uv_handle_t *)&lane->sweep, NULL);
+    uv_close((uv_handle_t *)&lane->relief, NULL);
     uv_close((uv_handle_t *)&lane->drain_timer, NULL);
     lane->done = true;
     if (atomic_fetch_sub(&net->lanes_left, 1) == 1)
@@ -250,7 +281,8 @@ lane_drain(kw_task *task)
     lane->draining = true;
     kw_listener_close_all(lane);
     for (kw_session *session = lane->sessions; session; session = session->next)
-        kw_session_finish(session);
+        kw_session_drain(session);
+    start_sweep(lane);
     uv_timer_start(&lane->drain_timer, on_drain_timer, lane->net->drain_ms, 0);
     kw_lane_settle(lane);
 }
@@ -307,6 +339,7 @@ kw_net_free(kw_net *net)
         }
     for (unsigned i = 0; i < net->lanes_count; i++)
         lane_clear(&net->lanes[i]);
+    kw_peers_free(net->peers);
     g_free(net->lanes);
     g_free(net);
 }

@@ -1,12 +1,13 @@
 #include "net/output.h"
 
-#include "base/counters.h"
 #include "base/log.h"
 
 #include <glib.h>
 
 /* Larger buffers are not worth keeping. */
 #define SPARE_BYTES_MAX ((size_t)256 * 1024)
+/* More is not written, or encrypted, at once. */
+#define PIECE_BYTES ((size_t)256 * 1024)
 
 void
 kw_output_prepare(kw_session *session)
@@ -20,7 +21,7 @@ static void
 give_back(kw_lane *lane, kw_buffer *buffer)
 {
     buffer->size = 0;
-    if (buffer->capacity == 0 || buffer->capacity > SPARE_BYTES_MAX ||
+    if (buffer->capacity == 0 || buffer->capacity > kw_budget_spare(SPARE_BYTES_MAX) ||
         lane->spare_outputs_count == KW_LANE_SPARE_OUTPUTS) {
         kw_buffer_clear(buffer);
         return;
@@ -29,10 +30,39 @@ give_back(kw_lane *lane, kw_buffer *buffer)
     *buffer = KW_BUFFER_EMPTY;
 }
 
+void
+kw_output_charge(kw_session *session)
+{
+    size_t held = session->output.capacity + session->sending.capacity + session->held_replies;
+    if (held == session->charged_replies)
+        return;
+    kw_account_charge(session->account, KW_MEMORY_REPLIES, (int64_t)held - (int64_t)session->charged_replies);
+    session->charged_replies = held;
+}
+
 size_t
 kw_output_unsent(const kw_session *session)
 {
-    return session->output.size + session->sending.size;
+    return session->output.size - session->output_at + session->sending.size - session->sending_at;
+}
+
+static void
+lose_peer(kw_session *session, int status)
+{
+    kw_log(KW_LOG_DEBUG, "net", "peer lost", "peer=%s reason=\"%s\"", session->peer, uv_strerror(status));
+    kw_session_close(session);
+}
+
+static void
+note_sent(kw_session *session, size_t size)
+{
+    kw_counters_add(KW_FIGURE_bytes_out, (int64_t)size);
+    session->sending_at += size;
+    session->active_ms = session->taken_ms = uv_now(session->handle.loop);
+    if (session->sending_at < session->sending.size)
+        return;
+    session->sending_at = 0;
+    give_back(session->lane, &session->sending);
 }
 
 static void
@@ -41,80 +71,100 @@ on_written(uv_write_t *write, int status)
     kw_session *session = write->data;
     session->sending_now = false;
     session->queued = 0;
-    give_back(session->lane, &session->sending);
     if (session->state >= KW_SESSION_CLOSING)
         return;
     if (status < 0) {
-        kw_log(KW_LOG_DEBUG, "net", "peer lost", "peer=%s reason=\"%s\"", session->peer, uv_strerror(status));
-        kw_session_close(session);
+        lose_peer(session, status);
         return;
     }
-    session->active_ms = uv_now(session->handle.loop);
+    note_sent(session, session->writing);
     kw_session_turn(session);
+}
+
+static bool
+encrypt_piece(kw_session *session)
+{
+    kw_error error = KW_ERROR_NONE;
+    kw_bytes plain = kw_bytes_skip(kw_buffer_bytes(&session->output), session->output_at);
+    plain.size = MIN(plain.size, PIECE_BYTES);
+    if (plain.size > 0 && !kw_tls_send(session->tls, plain, &error))
+        return false;
+    session->output_at += plain.size;
+    if (session->output_at == session->output.size) {
+        session->output_at = 0;
+        give_back(session->lane, &session->output);
+    }
+    kw_tls_take_output(session->tls, &session->sending);
+    return true;
 }
 
 /* False: the connection cannot carry it any more. */
 static bool
 fill_sending(kw_session *session)
 {
-    kw_error error = KW_ERROR_NONE;
-    if (!session->tls) {
-        session->sending = session->output;
-        session->output = KW_BUFFER_EMPTY;
+    if (session->sending.size > 0)
         return true;
-    }
-    if (session->output.size > 0) {
-        bool sent = kw_tls_send(session->tls, kw_buffer_bytes(&session->output), &error);
-        give_back(session->lane, &session->output);
-        if (!sent)
-            return false;
-    }
-    kw_tls_take_output(session->tls, &session->sending);
+    if (session->tls)
+        return encrypt_piece(session);
+    kw_buffer_clear(&session->sending);
+    session->sending = session->output;
+    session->output = KW_BUFFER_EMPTY;
     return true;
 }
 
-/* What the socket does not take at once is libuv's to send. */
+static uv_buf_t
+next_piece(const kw_session *session)
+{
+    size_t rest = session->sending.size - session->sending_at;
+    return uv_buf_init((char *)session->sending.data + session->sending_at, (unsigned)MIN(rest, PIECE_BYTES));
+}
+
+/* A piece: the loop has others to serve. What the socket does not take at once is libuv's to send. */
 static void
-send_bytes(kw_session *session)
+send_piece(kw_session *session)
 {
     uv_stream_t *stream = (uv_stream_t *)&session->handle;
-    kw_buffer *sending = &session->sending;
-    uv_buf_t piece = uv_buf_init((char *)sending->data, (unsigned)sending->size);
+    uv_buf_t piece = next_piece(session);
+    size_t size = piece.len;
     int sent = uv_try_write(stream, &piece, 1);
-    if (sent == UV_EAGAIN)
-        sent = 0;
-    if (sent < 0) {
-        kw_log(KW_LOG_DEBUG, "net", "peer lost", "peer=%s reason=\"%s\"", session->peer, uv_strerror(sent));
-        kw_session_close(session);
+    if (sent < 0 && sent != UV_EAGAIN) {
+        lose_peer(session, sent);
         return;
     }
-    kw_counters_add(KW_FIGURE_bytes_out, (int64_t)sending->size);
-    if ((size_t)sent == sending->size) {
-        session->active_ms = uv_now(stream->loop);
-        give_back(session->lane, sending);
+    if (sent > 0)
+        note_sent(session, (size_t)sent);
+    if (sent > 0 && (size_t)sent == size)
         return;
-    }
-    piece = uv_buf_init((char *)sending->data + sent, (unsigned)(sending->size - (size_t)sent));
+    piece = next_piece(session);
     session->write.data = session;
     session->sending_now = true;
-    session->queued = piece.len;
-    session->active_ms = uv_now(stream->loop);
+    session->queued = session->writing = piece.len;
+    session->active_ms = session->taken_ms = uv_now(stream->loop);
     uv_write(&session->write, stream, &piece, 1, on_written);
+}
+
+static bool
+has_more(const kw_session *session)
+{
+    return kw_output_unsent(session) > 0 || (session->first && session->first->done);
 }
 
 void
 kw_output_flush(kw_session *session)
 {
-    if (session->sending_now || session->state >= KW_SESSION_CLOSING)
+    if (session->sending_now || session->state >= KW_SESSION_LINGERING)
         return;
+    kw_request_hand_on(session);
     if (!fill_sending(session)) {
         kw_session_close(session);
         return;
     }
     if (session->sending.size > 0)
-        send_bytes(session);
+        send_piece(session);
     else
         give_back(session->lane, &session->sending);
+    if (!session->sending_now && session->state < KW_SESSION_LINGERING && has_more(session))
+        kw_session_mark_dirty(session);
 }
 
 void
@@ -124,14 +174,14 @@ kw_output_note_progress(kw_session *session, uint64_t now_ms)
         return;
     size_t queued = uv_stream_get_write_queue_size((uv_stream_t *)&session->handle);
     if (queued < session->queued)
-        session->active_ms = now_ms;
+        session->active_ms = session->taken_ms = now_ms;
     session->queued = queued;
 }
 
 void
 kw_output_say_goodbye(kw_session *session)
 {
-    if (!session->tls || session->state >= KW_SESSION_CLOSING)
+    if (!session->tls || session->state >= KW_SESSION_LINGERING)
         return;
     kw_tls_shutdown(session->tls);
     kw_output_flush(session);

@@ -7,6 +7,9 @@
 /* Gives output a recycled buffer when it has none. */
 void kw_output_prepare(kw_session *session);
 
+/* Charges the session's account with the memory of replies that it holds now. */
+void kw_output_charge(kw_session *session);
+
 /* Bytes that the peer's side has not taken yet. */
 size_t kw_output_unsent(const kw_session *session);
 

@@ -1,9 +1,13 @@
 /* Messages in flight. A session's requests stand in order of arrival; a reply goes straight to the session's
- * output when it is the first one's, else into its request's own buffer until all before it have ended. */
+ * output when it is the first one's, else into its request's own buffer until all before it were answered,
+ * and sent if it is a large one. */
 #include "net/output.h"
 #include "net/session.h"
 
 #include <glib.h>
+
+/* Replies of up to so many bytes are put together in one buffer. */
+#define TOGETHER_MAX ((size_t)128 * 1024)
 
 kw_request *
 kw_request_take(kw_session *session, kw_bytes payload)
@@ -30,20 +34,6 @@ kw_request_take(kw_session *session, kw_bytes payload)
     return request;
 }
 
-static void
-request_pop(kw_session *session)
-{
-    kw_lane *lane = session->lane;
-    kw_request *request = session->first;
-    session->first = request->next;
-    if (!session->first)
-        session->last = NULL;
-    session->requests--;
-    request->next = lane->spare_requests;
-    lane->spare_requests = request;
-    lane->requests--;
-}
-
 kw_bytes
 kw_request_payload(const kw_request *request)
 {
@@ -68,6 +58,24 @@ kw_request_subject(const kw_request *request)
     return request->session->tls ? kw_tls_peer(request->session->tls) : NULL;
 }
 
+kw_account *
+kw_request_account(const kw_request *request)
+{
+    return request->session->account;
+}
+
+const kw_error *
+kw_request_refusal(const kw_request *request)
+{
+    return request->session->refusal;
+}
+
+size_t
+kw_request_unsent(const kw_request *request)
+{
+    return kw_output_unsent(request->session) + request->session->held_replies;
+}
+
 static bool
 takes_replies(const kw_session *session)
 {
@@ -79,43 +87,129 @@ kw_request_reply(kw_request *request)
 {
     kw_session *session = request->session;
     g_assert(!request->done);
-    if (request != session->first || !takes_replies(session))
+    if (request != session->first || !takes_replies(session) || session->output.size > TOGETHER_MAX)
         return &request->held;
     kw_output_prepare(session);
     return &session->output;
 }
 
-/* Hands on the replies whose turn has come. */
-static void
-pop_done(kw_session *session)
+void
+kw_request_give_reply(kw_request *request, kw_buffer *reply)
 {
-    while (session->first && session->first->done) {
-        kw_request *request = session->first;
-        if (request->held.size > 0 && takes_replies(session)) {
-            kw_output_prepare(session);
-            kw_buffer_append(&session->output, kw_buffer_bytes(&request->held));
+    g_assert(!request->done && request->held.capacity == 0);
+    request->held = *reply;
+    *reply = KW_BUFFER_EMPTY;
+}
+
+/* A reply joins small ones before it; a large one waits until all before it is with the socket. */
+static bool
+may_follow(const kw_session *session, const kw_buffer *held)
+{
+    return session->output.size == 0 || held->size == 0 || !takes_replies(session) ||
+           session->output.size + held->size <= TOGETHER_MAX;
+}
+
+static void
+send_held(kw_session *session, kw_buffer *held)
+{
+    session->held_replies -= held->capacity;
+    if (held->size > 0 && takes_replies(session)) {
+        if (session->output.capacity == 0 || held->size > TOGETHER_MAX) {
+            kw_buffer_clear(&session->output);
+            session->output = *held;
+            *held = KW_BUFFER_EMPTY;
+        } else {
+            kw_buffer_append(&session->output, kw_buffer_bytes(held));
         }
-        kw_buffer_clear(&request->held);
-        request_pop(session);
     }
+    kw_buffer_clear(held);
+}
+
+static void
+recycle(kw_lane *lane, kw_request *request)
+{
+    if (!request->popped || !request->released)
+        return;
+    request->next = lane->spare_requests;
+    lane->spare_requests = request;
+}
+
+void
+kw_request_hand_on(kw_session *session)
+{
+    while (session->first && session->first->done && may_follow(session, &session->first->held)) {
+        kw_request *request = session->first;
+        send_held(session, &request->held);
+        session->first = request->next;
+        if (!session->first)
+            session->last = NULL;
+        request->popped = true;
+        recycle(session->lane, request);
+    }
+}
+
+static void
+answer(kw_request *request)
+{
+    kw_session *session = request->session;
+    request->done = true;
+    if (!takes_replies(session))
+        kw_buffer_clear(&request->held);
+    session->held_replies += request->held.capacity;
+    if (request == session->first)
+        kw_request_hand_on(session);
+}
+
+static void
+let_go(kw_request *request)
+{
+    kw_session *session = request->session;
+    kw_lane *lane = session->lane;
+    session->requests--;
+    session->held_bytes -= request->payload.size;
+    lane->requests--;
+    kw_frame_unref(&lane->frames, request->frame);
+    request->frame = NULL;
+    request->released = true;
+    recycle(lane, request);
+}
+
+static void
+go_on(kw_session *session)
+{
+    kw_lane *lane = session->lane;
+    kw_output_charge(session);
+    if (session->state == KW_SESSION_GONE)
+        kw_session_release(session);
+    else
+        kw_session_answered(session);
+    kw_lane_settle(lane);
+}
+
+void
+kw_request_answered(kw_request *request)
+{
+    kw_session *session = request->session;
+    answer(request);
+    go_on(session);
+}
+
+void
+kw_request_release(kw_request *request)
+{
+    kw_session *session = request->session;
+    g_assert(request->done);
+    let_go(request);
+    go_on(session);
 }
 
 void
 kw_request_replied(kw_request *request)
 {
     kw_session *session = request->session;
-    kw_lane *lane = session->lane;
-    request->done = true;
-    session->held_bytes -= request->payload.size;
-    kw_frame_unref(&lane->frames, request->frame);
-    request->frame = NULL;
-    if (request == session->first)
-        pop_done(session);
-    if (session->state == KW_SESSION_GONE)
-        kw_session_release(session);
-    else
-        kw_session_answered(session);
-    kw_lane_settle(lane);
+    answer(request);
+    let_go(request);
+    go_on(session);
 }
 
 void

@@ -4,22 +4,27 @@
  *
  * A message is handed out as a slice of its frame. Replies are encoded straight into `output` when
  * their turn has come, else into the request's own buffer. A session is not read from while too many
- * messages or bytes are in flight or while its peer does not take its replies.
+ * messages or bytes are in flight, while its peer does not take its replies, or while memory is short and it
+ * holds more than its share.
  */
 #include "net/session.h"
 
-#include "base/counters.h"
 #include "base/log.h"
 #include "net/output.h"
 
 #include <glib.h>
 #include <stdatomic.h>
+#include <sys/socket.h>
 
 /* Unsent bytes beyond which a session is not read from. */
 #define UNSENT_MAX ((size_t)1024 * 1024)
 /* A read is not worth its system call into less room than this. */
 #define READ_MIN ((size_t)2048)
-#define KEEPALIVE_SECONDS 60
+/* When draining, what has arrived is read in at most so many pieces. */
+#define REST_PIECES_MAX 64
+/* Memory of a connection besides its messages, about. */
+#define SESSION_BYTES ((int64_t)2 * 1024)
+#define TLS_BYTES ((int64_t)16 * 1024)
 
 /* --- states ----------------------------------------------------------------------------------- */
 
@@ -27,7 +32,8 @@
 static const unsigned moves[] = {
     [KW_SESSION_HANDSHAKE] = MAY(OPEN) | MAY(CLOSING),
     [KW_SESSION_OPEN] = MAY(FINISHING) | MAY(CLOSING),
-    [KW_SESSION_FINISHING] = MAY(CLOSING),
+    [KW_SESSION_FINISHING] = MAY(LINGERING) | MAY(CLOSING),
+    [KW_SESSION_LINGERING] = MAY(CLOSING),
     [KW_SESSION_CLOSING] = MAY(GONE),
     [KW_SESSION_GONE] = 0,
 };
@@ -42,6 +48,10 @@ session_free(kw_session *session)
         lane->sessions = session->next;
     if (session->next)
         session->next->previous = session->previous;
+    kw_account_charge(session->account, KW_MEMORY_FRAMES, -(SESSION_BYTES + (session->tls ? TLS_BYTES : 0)));
+    kw_tls_free(session->tls);
+    kw_account_unref(session->account);
+    g_free(session->own_refusal);
     g_free(session);
 }
 
@@ -51,13 +61,19 @@ session_gone(kw_session *session)
 {
     kw_lane *lane = session->lane;
     lane->open_sessions--;
-    atomic_fetch_sub(&lane->net->connections, 1);
-    kw_counters_add(KW_FIGURE_connections_open, -1);
+    lane->paused -= session->paused;
+    session->paused = false;
+    kw_session_discount(session);
     kw_frame_unref(&lane->frames, session->frame);
     session->frame = NULL;
     kw_wire_reader_free(session->reader);
     kw_buffer_clear(&session->output);
     kw_buffer_clear(&session->sending);
+    for (kw_request *request = session->first; request; request = request->next) {
+        session->held_replies -= request->held.capacity;
+        kw_buffer_clear(&request->held);
+    }
+    kw_output_charge(session);
 }
 
 static void
@@ -74,7 +90,6 @@ kw_session_release(kw_session *session)
 {
     if (session->state != KW_SESSION_GONE || session->requests > 0 || session->dirty)
         return;
-    kw_tls_free(session->tls);
     session_free(session);
 }
 
@@ -94,8 +109,12 @@ kw_session_close(kw_session *session)
     if (session->state >= KW_SESSION_CLOSING)
         return;
     session_move(session, KW_SESSION_CLOSING);
+    kw_account_leave(session->account);
     uv_close((uv_handle_t *)&session->handle, on_closed);
 }
+
+static void on_allocate(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_buffer);
+static void on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer);
 
 static void
 stop_reading(kw_session *session)
@@ -108,7 +127,20 @@ stop_reading(kw_session *session)
 static bool
 nothing_in_flight(const kw_session *session)
 {
-    return session->requests == 0 && session->output.size == 0 && !session->sending_now;
+    return !session->first && kw_output_unsent(session) == 0 && !session->sending_now;
+}
+
+/* What comes from now on is read and dropped, until the peer has closed its side. */
+static void
+linger(kw_session *session)
+{
+    uv_os_fd_t socket = -1;
+    session_move(session, KW_SESSION_LINGERING);
+    session->message_ms = uv_now(session->handle.loop);
+    uv_fileno((uv_handle_t *)&session->handle, &socket);
+    shutdown(socket, SHUT_WR);
+    session->reading = true;
+    uv_read_start((uv_stream_t *)&session->handle, on_allocate, on_read);
 }
 
 void
@@ -122,10 +154,27 @@ kw_session_finish(kw_session *session)
         stop_reading(session);
         session_move(session, KW_SESSION_FINISHING);
     }
-    if (session->state == KW_SESSION_FINISHING && !session->dispatching && nothing_in_flight(session)) {
-        kw_output_say_goodbye(session);
+    if (session->state != KW_SESSION_FINISHING || session->dispatching || !nothing_in_flight(session))
+        return;
+    kw_output_say_goodbye(session);
+    if (session->sending_now) /* the goodbye follows */
+        return;
+    if (session->state == KW_SESSION_FINISHING && kw_session_must_linger(session))
+        linger(session);
+    else
         kw_session_close(session);
+}
+
+void
+kw_session_stop_input(kw_session *session)
+{
+    if (session->state != KW_SESSION_OPEN) {
+        kw_session_finish(session);
+        return;
     }
+    stop_reading(session);
+    session->input_ended = true;
+    kw_session_mark_dirty(session);
 }
 
 void
@@ -151,11 +200,12 @@ kw_session_mark_dirty(kw_session *session)
 /* --- input ------------------------------------------------------------------------------------ */
 
 static bool
-may_hand_out(const kw_session *session)
+may_hand_out(kw_session *session)
 {
     const kw_net_limits *limits = &session->lane->limits;
     return session->state == KW_SESSION_OPEN && session->requests < limits->in_flight &&
-           session->held_bytes <= limits->frame_bytes && kw_output_unsent(session) <= UNSENT_MAX;
+           session->held_bytes <= limits->frame_bytes && kw_output_unsent(session) <= UNSENT_MAX &&
+           !kw_session_is_paused(session);
 }
 
 static size_t
@@ -164,12 +214,12 @@ unparsed(const kw_session *session)
     return session->frame ? session->frame->filled - session->start : 0;
 }
 
-/* Room for a message of `wanted` bytes at session->start, which moves to the head of a new block. */
+/* Room for a message at session->start, which moves to the head of a new block. */
 static void
-make_room(kw_session *session, size_t wanted)
+make_room(kw_session *session, size_t needed, size_t wanted)
 {
     kw_frame *frame = session->frame;
-    session->frame = kw_frame_make_room(&session->lane->frames, frame, &session->start, wanted);
+    session->frame = kw_frame_make_room(&session->lane->frames, frame, &session->start, needed, wanted);
 }
 
 /* The next message, if it is whole. False: nothing to do until more bytes came. */
@@ -186,7 +236,7 @@ parse_one(kw_session *session)
     case KW_WIRE_MORE:
         if (session->message_ms == 0)
             session->message_ms = uv_now(session->handle.loop);
-        make_room(session, MAX(wanted, input.size + READ_MIN));
+        make_room(session, input.size + 1, MAX(wanted, input.size + READ_MIN));
         return false;
     case KW_WIRE_BROKEN:
         kw_session_break(session, error.text);
@@ -251,9 +301,11 @@ take_plain(kw_session *session, kw_bytes plain)
     if (plain.size == 0)
         return;
     if (!session->frame)
-        session->frame = kw_frame_take(frames, plain.size);
-    make_room(session, unparsed(session) + plain.size);
+        session->frame = kw_frame_take(frames, plain.size, session->account);
+    size_t all = unparsed(session) + plain.size;
+    make_room(session, all, all);
     kw_frame *frame = session->frame;
+    g_assert(frame->capacity - frame->filled >= plain.size);
     memcpy(frame->data + frame->filled, plain.data, plain.size);
     frame->filled += plain.size;
 }
@@ -273,6 +325,7 @@ take_network(kw_session *session, kw_bytes network)
     if (session->state == KW_SESSION_HANDSHAKE && kw_tls_established(session->tls)) {
         session_move(session, KW_SESSION_OPEN);
         session->message_ms = 0;
+        kw_session_identify(session);
     }
     take_plain(session, kw_buffer_bytes(&lane->plain));
     if (closed) {
@@ -296,6 +349,11 @@ static void
 on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
 {
     kw_session *session = stream->data;
+    if (session->state == KW_SESSION_LINGERING) {
+        if (got < 0)
+            kw_session_close(session);
+        return;
+    }
     if (got < 0 && (got != UV_EOF || session->state == KW_SESSION_HANDSHAKE)) {
         log_half_message(session, got == UV_EOF ? "closed by the peer" : uv_strerror((int)got));
         kw_session_close(session);
@@ -318,31 +376,42 @@ on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
     kw_session_turn(session);
 }
 
-/* Reading stops and goes on with what is in flight; the time that it stood still does not count. */
+/* Reading stops and goes on with what is in flight; the time that it stood still does not count, unless
+ * memory was short: then half a message must not stay for longer than it may. */
 static void
 steer_reading(kw_session *session)
 {
     bool wanted = session->state == KW_SESSION_HANDSHAKE || may_hand_out(session);
-    if (session->state > KW_SESSION_OPEN || session->input_over || wanted == session->reading)
+    if (session->state > KW_SESSION_OPEN || session->input_over || session->input_ended ||
+        wanted == session->reading)
         return;
     if (!wanted) {
         stop_reading(session);
         return;
     }
-    session->reading = true;
     session->active_ms = uv_now(session->handle.loop);
-    if (session->message_ms > 0)
+    if (session->message_ms > 0 && !session->was_paused)
         session->message_ms = session->active_ms;
+    session->was_paused = false;
+    kw_session_start(session);
+}
+
+void
+kw_session_start(kw_session *session)
+{
+    session->reading = true;
     uv_read_start((uv_stream_t *)&session->handle, on_allocate, on_read);
 }
 
-/* The peer sends no more, and all that it sent was handed out. */
+/* No more is read, and all that was read was handed out. */
 static void
 end_input(kw_session *session)
 {
-    if (!session->input_over || session->held_back || session->state != KW_SESSION_OPEN)
+    if (!(session->input_over || session->input_ended) || session->held_back ||
+        session->state != KW_SESSION_OPEN)
         return;
-    log_half_message(session, "closed by the peer");
+    if (session->input_over)
+        log_half_message(session, "closed by the peer");
     kw_session_finish(session);
 }
 
@@ -355,6 +424,8 @@ kw_session_turn(kw_session *session)
         kw_lane_settle(lane);
         return;
     }
+    if (session->state >= KW_SESSION_LINGERING)
+        return;
     do {
         if (session->held_back && may_hand_out(session))
             session_parse(session);
@@ -365,6 +436,7 @@ kw_session_turn(kw_session *session)
         kw_session_finish(session);
     settle_frame(session);
     steer_reading(session);
+    kw_output_charge(session);
 }
 
 /* Most callers wait for their reply before they send more: theirs goes out at once, while it and the socket
@@ -375,61 +447,41 @@ kw_session_answered(kw_session *session)
     if (session->dispatching)
         return;
     if (session->requests > 0 || session->state != KW_SESSION_OPEN || session->held_back ||
-        session->input_over) {
+        session->input_over || session->input_ended) {
         kw_session_mark_dirty(session);
         return;
     }
     kw_output_flush(session);
     settle_frame(session);
     steer_reading(session);
+    kw_output_charge(session);
 }
 
-/* --- time and birth --------------------------------------------------------------------------- */
-
+/* As if the loop had found the socket ready to be read, until nothing is there. */
 void
-kw_session_check_time(kw_session *session, uint64_t now_ms)
+kw_session_read_rest(kw_session *session)
 {
-    const kw_net_limits *limits = &session->lane->limits;
-    bool stuck = session->sending_now; /* what only waits for its turn here is not the peer's fault */
-    kw_output_note_progress(session, now_ms);
-    if (session->state >= KW_SESSION_CLOSING)
+    uv_stream_t *stream = (uv_stream_t *)&session->handle;
+    uv_os_fd_t socket = -1;
+    if (!session->reading || uv_fileno((uv_handle_t *)&session->handle, &socket) != 0)
         return;
-    if (session->state == KW_SESSION_HANDSHAKE) {
-        if (now_ms - session->message_ms < limits->handshake_ms)
+    for (int i = 0; i < REST_PIECES_MAX && session->reading && session->state <= KW_SESSION_OPEN; i++) {
+        uv_buf_t piece;
+        on_allocate((uv_handle_t *)stream, KW_LANE_SCRATCH, &piece);
+        ssize_t got = recv(socket, piece.base, piece.len, MSG_DONTWAIT);
+        if (got <= 0) /* an end or an error is met again by the loop */
             return;
-        kw_lane_log_broken(session->lane, session->peer, "the TLS handshake took too long");
-    } else if (stuck && now_ms - session->active_ms >= limits->frame_ms) {
-        kw_lane_log_broken(session->lane, session->peer, "the peer does not take its replies");
-    } else if (session->message_ms > 0 && session->reading &&
-               now_ms - session->message_ms >= limits->frame_ms) {
-        kw_lane_log_broken(session->lane, session->peer, "a message did not complete in time");
-    } else if (limits->idle_ms == 0 || kw_output_unsent(session) > 0 || session->requests > 0 ||
-               session->message_ms > 0 || now_ms - session->active_ms < limits->idle_ms) {
-        return;
+        on_read(stream, got, &piece);
     }
-    kw_session_close(session);
 }
 
-static void
-name_peer(kw_session *session)
-{
-    struct sockaddr_storage address;
-    int size = sizeof address;
-    char host[46] = "?";
-    g_strlcpy(session->peer, "unknown", sizeof session->peer);
-    if (uv_tcp_getpeername(&session->handle, (struct sockaddr *)&address, &size) != 0)
-        return;
-    uv_ip_name((struct sockaddr *)&address, host, sizeof host);
-    unsigned port = g_ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
-                                                          : ((struct sockaddr_in *)&address)->sin_port);
-    g_snprintf(session->peer, sizeof session->peer, "%s:%u", host, port);
-}
-
-static kw_session *
-session_new(kw_lane *lane)
+kw_session *
+kw_session_new(kw_lane *lane)
 {
     kw_session *session = g_new0(kw_session, 1);
     session->lane = lane;
+    session->account = kw_account_new();
+    kw_account_charge(session->account, KW_MEMORY_FRAMES, SESSION_BYTES);
     uv_tcp_init(kw_loop_uv(lane->loop), &session->handle);
     session->handle.data = session;
     session->active_ms = uv_now(kw_loop_uv(lane->loop));
@@ -438,35 +490,12 @@ session_new(kw_lane *lane)
         lane->sessions->previous = session;
     lane->sessions = session;
     lane->open_sessions++;
-    kw_counters_add(KW_FIGURE_connections_open, 1);
     return session;
 }
 
 void
-kw_session_accept(kw_lane *lane, uv_stream_t *listener, kw_tls_context *tls)
+kw_session_take_tls(kw_session *session, kw_tls *tls)
 {
-    kw_session *session = session_new(lane);
-    size_t before = atomic_fetch_add(&lane->net->connections, 1);
-    session->state = KW_SESSION_OPEN;
-    if (uv_accept(listener, (uv_stream_t *)&session->handle) != 0) {
-        kw_session_close(session);
-        return;
-    }
-    if (before >= lane->limits.connections) {
-        kw_counters_add(KW_FIGURE_connections_refused, 1);
-        kw_session_close(session);
-        return;
-    }
-    kw_counters_add(KW_FIGURE_connections_accepted, 1);
-    uv_tcp_nodelay(&session->handle, 1);
-    uv_tcp_keepalive(&session->handle, 1, KEEPALIVE_SECONDS);
-    name_peer(session);
-    session->reader = kw_wire_reader_new(lane->limits.frame_bytes);
-    if (tls) {
-        session->tls = kw_tls_new_server(tls);
-        session->state = KW_SESSION_HANDSHAKE;
-        session->message_ms = session->active_ms;
-    }
-    session->reading = true;
-    uv_read_start((uv_stream_t *)&session->handle, on_allocate, on_read);
+    session->tls = tls;
+    kw_account_charge(session->account, KW_MEMORY_FRAMES, TLS_BYTES);
 }

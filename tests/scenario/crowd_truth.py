@@ -20,7 +20,7 @@ listen: 127.0.0.1:0
 admin: 127.0.0.1:0
 loops: 2
 timeouts: {{call: 100s}}
-limits: {{connections: 12000}}
+limits: {{connections: 12000, peer_connections: 12000}}
 store:
 {store}
 tables:

@@ -49,7 +49,7 @@ class Crowd(unittest.TestCase):
             worker.close()
 
     def test_connections_beyond_the_limit(self):
-        with Gateway(POLICY + "limits: {{connections: 20}}\n") as gateway:
+        with Gateway(POLICY + "limits: {{connections: 20, peer_connections: 20}}\n") as gateway:
             inside = [gateway.data() for _ in range(20)]
             for client in inside:
                 client.tables()

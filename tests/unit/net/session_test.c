@@ -136,6 +136,7 @@ on_loop_close(void *state, void (*closed)(void *), void *closed_user)
 }
 
 static const kw_net_limits easy = {.connections = 100,
+                                   .peer_connections = 100,
                                    .frame_bytes = 4 * 1024 * 1024,
                                    .in_flight = 16,
                                    .frame_ms = 60000,

@@ -1,0 +1,177 @@
+/* Who may come in: limits of the process and of each peer. A connection beyond a limit costs a descriptor, so
+ * it is closed; but a few at a time wait for the first call of their peer, to answer it with the reason.
+ *
+ * A connection counts for its peer's address. From the TLS handshake on it counts for its client certificate
+ * instead, if it has one: so callers behind one address are told apart.
+ */
+#include "net/session.h"
+
+#include "base/log.h"
+
+#include <glib.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+
+#define KEEPALIVE_SECONDS 60
+/* Refused connections that wait to be told so: at one time, in all; for how long; and how long the message
+ * may be that they are answered by. */
+#define REFUSED_MAX 64
+#define REFUSED_MS 500
+#define REFUSED_FRAME_BYTES ((size_t)16 * 1024)
+#define RETRY_MS 1000
+
+static void
+name_peer(kw_session *session, char *key)
+{
+    struct sockaddr_storage address;
+    int size = sizeof address;
+    char host[46] = "?";
+    g_strlcpy(session->peer, "unknown", sizeof session->peer);
+    g_strlcpy(key, "unknown", KW_PEER_NAME_MAX);
+    if (uv_tcp_getpeername(&session->handle, (struct sockaddr *)&address, &size) != 0)
+        return;
+    uv_ip_name((struct sockaddr *)&address, host, sizeof host);
+    unsigned port = g_ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
+                                                          : ((struct sockaddr_in *)&address)->sin_port);
+    g_snprintf(session->peer, sizeof session->peer, "%s:%u", host, port);
+    kw_peers_name((struct sockaddr *)&address, key);
+}
+
+/* --- refusals ----------------------------------------------------------------------------------- */
+
+static void
+log_refused(kw_session *session, const char *reason)
+{
+    kw_lane *lane = session->lane;
+    uint64_t unlogged;
+    kw_counters_add(KW_FIGURE_connections_refused, 1);
+    if (!kw_lane_may_log(lane, &lane->refused_logged, &unlogged))
+        return;
+    if (unlogged > 0)
+        kw_log(KW_LOG_WARN, "net", "connections refused, not logged", "count=%" G_GUINT64_FORMAT, unlogged);
+    kw_log(KW_LOG_WARN, "net", "connection refused", "peer=%s reason=\"%s\"", session->peer, reason);
+}
+
+static void __attribute__((format(printf, 2, 3))) refuse(kw_session *session, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    g_autofree char *text = g_strdup_vprintf(format, arguments);
+    va_end(arguments);
+    kw_error *error = g_new0(kw_error, 1);
+    kw_error_set(error, KW_BUSY, "%s", text);
+    error->retry_after_ms = RETRY_MS;
+    log_refused(session, text);
+    session->own_refusal = error;
+    session->refusal = error;
+}
+
+/* --- counting ----------------------------------------------------------------------------------- */
+
+/* False: a limit is reached, and the session has its refusal. */
+static bool
+count(kw_session *session, const char *peer)
+{
+    kw_net *net = session->lane->net;
+    const kw_net_limits *limits = &session->lane->limits;
+    if (atomic_fetch_add(&net->connections, 1) >= limits->connections) {
+        atomic_fetch_sub(&net->connections, 1);
+        refuse(session, "there are %zu connections already (limits.connections)", limits->connections);
+        return false;
+    }
+    if (!kw_peers_enter(net->peers, peer, limits->peer_connections)) {
+        atomic_fetch_sub(&net->connections, 1);
+        kw_counters_add(KW_FIGURE_connections_refused_peer, 1);
+        refuse(session, "%s has %zu connections already (limits.peer_connections)", peer,
+               limits->peer_connections);
+        return false;
+    }
+    session->counted = true;
+    session->peer_name = g_strdup(peer);
+    kw_counters_add(KW_FIGURE_connections_accepted, 1);
+    kw_counters_add(KW_FIGURE_connections_open, 1);
+    return true;
+}
+
+void
+kw_session_discount(kw_session *session)
+{
+    kw_net *net = session->lane->net;
+    if (session->counted) {
+        kw_peers_leave(net->peers, session->peer_name);
+        atomic_fetch_sub(&net->connections, 1);
+        kw_counters_add(KW_FIGURE_connections_open, -1);
+    } else if (session->end_ms > 0) {
+        atomic_fetch_sub(&net->refused_open, 1);
+    }
+    session->counted = false;
+    g_clear_pointer(&session->peer_name, g_free);
+}
+
+void
+kw_session_identify(kw_session *session)
+{
+    kw_net *net = session->lane->net;
+    size_t most = session->lane->limits.peer_connections;
+    const char *subject = kw_tls_peer(session->tls);
+    if (!subject)
+        return;
+    char *name = g_strconcat("certificate ", subject, NULL);
+    if (!kw_peers_enter(net->peers, name, most)) {
+        kw_counters_add(KW_FIGURE_connections_refused_peer, 1);
+        refuse(session, "%s has %zu connections already (limits.peer_connections)", name, most);
+        session->end_ms = uv_now(session->handle.loop) + REFUSED_MS;
+        g_free(name);
+        return;
+    }
+    kw_peers_leave(net->peers, session->peer_name);
+    g_free(session->peer_name);
+    session->peer_name = name;
+}
+
+/* --- coming in ---------------------------------------------------------------------------------- */
+
+/* A refused one waits for a call to answer, if there are not too many of those; without TLS, since a
+ * handshake is too much to do for it. */
+static bool
+may_wait(kw_session *session, kw_tls_context *tls)
+{
+    kw_net *net = session->lane->net;
+    if (tls)
+        return false;
+    if (atomic_fetch_add(&net->refused_open, 1) >= REFUSED_MAX) {
+        atomic_fetch_sub(&net->refused_open, 1);
+        return false;
+    }
+    session->end_ms = uv_now(session->handle.loop) + REFUSED_MS;
+    return true;
+}
+
+void
+kw_session_accept(kw_lane *lane, int accepted, kw_tls_context *tls)
+{
+    char peer[KW_PEER_NAME_MAX];
+    kw_session *session = kw_session_new(lane);
+    int failed = uv_tcp_open(&session->handle, accepted);
+    session->state = KW_SESSION_OPEN;
+    if (failed) {
+        close(accepted);
+        kw_session_close(session);
+        return;
+    }
+    name_peer(session, peer);
+    bool counted = count(session, peer);
+    if (!counted && !may_wait(session, tls)) {
+        kw_session_close(session);
+        return;
+    }
+    uv_tcp_nodelay(&session->handle, 1);
+    uv_tcp_keepalive(&session->handle, 1, KEEPALIVE_SECONDS);
+    session->reader = kw_wire_reader_new(counted ? lane->limits.frame_bytes : REFUSED_FRAME_BYTES);
+    if (tls) {
+        kw_session_take_tls(session, kw_tls_new_server(tls));
+        session->state = KW_SESSION_HANDSHAKE;
+        session->message_ms = session->active_ms;
+    }
+    kw_session_start(session);
+}

@@ -1,0 +1,77 @@
+/* Blocks of input: bytes that are there always fit; a message that is only announced gets its memory as it
+ * comes. */
+#include "net/frame.h"
+
+#include <glib.h>
+
+static kw_frame *
+append(kw_frame_pool *pool, kw_frame *frame, size_t *start, size_t size)
+{
+    size_t needed = frame->filled - *start + size;
+    frame = kw_frame_make_room(pool, frame, start, needed, needed);
+    g_assert_cmpuint(frame->capacity - frame->filled, >=, size);
+    memset(frame->data + frame->filled, (int)(size & 0xff), size);
+    frame->filled += size;
+    return frame;
+}
+
+/* In steps of every size, also much larger than what is there already. */
+static void
+bytes_that_are_there_fit(void)
+{
+    kw_frame_pool pool = {0};
+    static const size_t steps[] = {1, 900, 40 * 1024, 64 * 1024, 200 * 1024};
+    for (size_t first = 0; first < G_N_ELEMENTS(steps); first++)
+        for (size_t then = 0; then < G_N_ELEMENTS(steps); then++) {
+            size_t start = 0;
+            kw_frame *frame = kw_frame_take(&pool, 1, NULL);
+            frame = append(&pool, frame, &start, steps[first]);
+            for (int i = 0; i < 4; i++)
+                frame = append(&pool, frame, &start, steps[then]);
+            g_assert_cmpuint(frame->filled - start, ==, steps[first] + 4 * steps[then]);
+            kw_frame_unref(&pool, frame);
+        }
+    kw_frame_pool_clear(&pool);
+}
+
+/* A block that others still hold stays as it is; the bytes move to another one. */
+static void
+a_block_in_use_stays(void)
+{
+    kw_frame_pool pool = {0};
+    size_t start = 0;
+    kw_frame *frame = append(&pool, kw_frame_take(&pool, 1, NULL), &start, 500);
+    kw_frame *held = kw_frame_ref(frame);
+    start = 300;
+    frame = append(&pool, frame, &start, 100 * 1024);
+    g_assert_true(frame != held);
+    g_assert_cmpuint(start, ==, 0);
+    g_assert_cmpuint(frame->filled, ==, 200 + 100 * 1024);
+    g_assert_cmpuint(held->filled, ==, 500);
+    kw_frame_unref(&pool, frame);
+    kw_frame_unref(&pool, held);
+    kw_frame_pool_clear(&pool);
+}
+
+static void
+an_announcement_takes_little(void)
+{
+    kw_frame_pool pool = {0};
+    size_t start = 0;
+    kw_frame *frame = append(&pool, kw_frame_take(&pool, 1, NULL), &start, 100);
+    frame = kw_frame_make_room(&pool, frame, &start, 101, (size_t)16 * 1024 * 1024);
+    g_assert_cmpuint(frame->capacity, <, 128 * 1024);
+    g_assert_cmpuint(frame->filled, ==, 100);
+    kw_frame_unref(&pool, frame);
+    kw_frame_pool_clear(&pool);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/net/frame/fits", bytes_that_are_there_fit);
+    g_test_add_func("/net/frame/in-use", a_block_in_use_stays);
+    g_test_add_func("/net/frame/announced", an_announcement_takes_little);
+    return g_test_run();
+}
