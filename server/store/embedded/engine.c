@@ -1,9 +1,12 @@
 #include "store/embedded/engine.h"
 
 #include "base/budget.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "store/embedded/compaction.h"
 #include "store/embedded/key.h"
+
+#include <stdatomic.h>
 
 /* Small: the search for a row's place in a memtable is most of what a put costs beside the sync, and takes
  * half the time in 16 MiB as in 64. */
@@ -15,12 +18,43 @@
 #define BLOCK_BYTES ((size_t)16 * 1024)
 #define BLOOM_BITS 10.0
 
+/* --- failures --------------------------------------------------------------------------------------- */
+
+/* Of the process: there is one engine in it. */
+static _Atomic bool disk_full;
+static _Atomic uint64_t logged_second;
+static _Atomic uint64_t unlogged;
+
+/* May a failure be logged now? */
+static bool
+may_log(bool full)
+{
+    uint64_t second = kw_clock_mono_ns() / 1000000000 + 1;
+    bool may = full ? !atomic_exchange(&disk_full, true) : atomic_exchange(&logged_second, second) != second;
+    if (!may)
+        atomic_fetch_add(&unlogged, 1);
+    return may;
+}
+
+void
+kw_engine_worked(void)
+{
+    if (!atomic_load_explicit(&disk_full, memory_order_relaxed) || !atomic_exchange(&disk_full, false))
+        return;
+    kw_log(KW_LOG_INFO, "embedded", "the disk has room again", "failures_not_logged=%" G_GUINT64_FORMAT,
+           atomic_exchange(&unlogged, 0));
+}
+
 bool
 kw_engine_failed(char *message, const char *doing, kw_error *ret_error)
 {
-    kw_log(KW_LOG_ERROR, "embedded", "the engine failed", "doing=\"%s\" reason=\"%s\"", doing, message);
     bool corrupt = g_str_has_prefix(message, "Corruption");
     bool full = strstr(message, "No space left") != NULL;
+    if (may_log(full))
+        kw_log(KW_LOG_ERROR, "embedded",
+               full ? "the disk is full, writes fail until it has room" : "the engine failed",
+               "doing=\"%s\" reason=\"%s\" failures_not_logged=%" G_GUINT64_FORMAT, doing, message,
+               atomic_exchange(&unlogged, 0));
     rocksdb_free(message);
     return kw_error_set(ret_error, corrupt ? KW_CORRUPT : KW_UNAVAILABLE,
                         "the embedded store failed while %s%s", doing,
@@ -46,8 +80,10 @@ kw_engine_written(kw_engine *engine, char *message, kw_error *ret_error)
     bool certain = message && was_not_written(engine, message);
     g_free(engine->write_failure);
     engine->write_failure = g_strdup(message);
-    if (!message)
+    if (!message) {
+        kw_engine_worked();
         return true;
+    }
     kw_engine_failed(message, "writing", ret_error);
     ret_error->maybe_applied = !certain;
     return false;

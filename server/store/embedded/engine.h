@@ -24,12 +24,16 @@ bool kw_engine_open(kw_engine *engine, const char *folder, int64_t cache_bytes, 
 void kw_engine_close(kw_engine *engine);
 
 /* Takes RocksDB's message: the operator's text goes to the log, the caller's to ret_error (CORRUPT for a
- * corruption, else UNAVAILABLE). Returns false. */
+ * corruption, else UNAVAILABLE). Returns false. A full disk is logged once, until a write succeeds again; of
+ * other failures one a second is logged, with the number of those before it that were not. */
 bool kw_engine_failed(char *message, const char *doing, kw_error *ret_error);
 
 /* Takes RocksDB's message of a write, NULL for none; on the thread that writes. False after a failure:
  * maybe_applied says whether the write may be in the log all the same. */
 bool kw_engine_written(kw_engine *engine, char *message, kw_error *ret_error);
+
+/* A write succeeded: logs when the ones before it had failed for lack of room. */
+void kw_engine_worked(void);
 
 /* False when the iterator stopped because of an error. */
 bool kw_engine_iterator_good(const rocksdb_iterator_t *iterator, kw_error *ret_error);
