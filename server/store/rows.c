@@ -2,12 +2,18 @@
 #include "store/store.h"
 
 kw_rows *
-kw_rows_new(void)
+kw_rows_new_for(kw_account *account)
 {
-    kw_arena *arena = kw_arena_new();
+    kw_arena *arena = kw_arena_new_for(account, KW_MEMORY_ROWS);
     kw_rows *rows = KW_ARENA_NEW(arena, kw_rows);
     rows->arena = arena;
     return rows;
+}
+
+kw_rows *
+kw_rows_new(void)
+{
+    return kw_rows_new_for(NULL);
 }
 
 void

@@ -31,10 +31,18 @@ typedef struct kw_run kw_run;
 
 #define KW_TIMESTAMP_NONE INT64_MAX /* "the store stamps it" on writes, HBase's LATEST_TIMESTAMP */
 
+/* Why a row of a point read has no cells although it may be there. */
+typedef enum kw_omission {
+    KW_OMITTED_NOT,
+    KW_OMITTED_TOO_LARGE, /* alone it has more than the bytes that were allowed */
+    KW_OMITTED_NO_ROOM    /* those before it have taken them */
+} kw_omission;
+
 typedef struct kw_row {
     kw_bytes key;
     kw_cell *cells;       /* in HBase's order: family, qualifier, newest first */
-    uint32_t cells_count; /* 0: no such row (point reads) */
+    uint32_t cells_count; /* 0: no such row (point reads), or omitted */
+    kw_omission omitted;
 } kw_row;
 
 /* Rows that were read, with the memory they live in. */
@@ -48,6 +56,8 @@ typedef struct kw_rows {
 } kw_rows;
 
 kw_rows *kw_rows_new(void); /* empty, with an arena of its own */
+/* account: that the memory is charged to; must outlive the rows. */
+kw_rows *kw_rows_new_for(kw_account *account);
 void kw_rows_free(kw_rows *rows);
 
 typedef enum kw_durability {
@@ -154,7 +164,10 @@ typedef struct kw_get {
     int32_t max_versions; /* per column; 0 means 1 */
     int64_t time_from;    /* cells with time_from <= timestamp < time_to; both 0: all */
     int64_t time_to;
-    kw_bytes filter; /* HBase's filter language (filter/filter.h); empty: none, malformed: INVALID */
+    kw_bytes filter;     /* HBase's filter language (filter/filter.h); empty: none, malformed: INVALID */
+    size_t max_bytes;    /* of the row; of many gets the first's, for all rows together; 0: no limit */
+    kw_account *account; /* of whoever asks; NULL: nobody. The read may be given up when it has left */
+    uint64_t call;       /* of the account: older calls are read first */
     kw_deadline deadline;
 } kw_get;
 
@@ -162,7 +175,9 @@ typedef struct kw_get {
 typedef void (*kw_get_done)(void *user, kw_rows *rows, const kw_error *error);
 void kw_door_get(kw_door *door, const kw_get *get, kw_get_done done, void *user);
 
-/* rows->count == count, in the order of the gets (one table, one deadline: the first's). */
+/* rows->count == count, in the order of the gets (one table; one deadline, account and max_bytes: the
+ * first's). A row that alone has more than max_bytes is omitted, and so are all rows from the first one on
+ * that does not fit together with those before it. */
 void kw_door_get_many(kw_door *door, const kw_get *const *gets, size_t count, kw_get_done done, void *user);
 
 /* --- runs ------------------------------------------------------------------------------------- */
@@ -184,6 +199,9 @@ typedef struct kw_run_spec {
      * rows (kw_filter_spans_rows). */
     kw_patterns patterns;
     bool keep_blocks_out_of_cache; /* a long scan that should not push others out */
+    size_t max_row_bytes;          /* a row with more is LIMIT; 0: no limit */
+    kw_account *account;           /* as of gets; the run holds a reference */
+    uint64_t call;
 } kw_run_spec;
 
 /* Nothing is sent before the first fetch. The spec is copied. */

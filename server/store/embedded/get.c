@@ -8,11 +8,37 @@
 #include "store/embedded/reader.h"
 #include "store/embedded/sieve.h"
 
+#define BUSY_MS 100
+/* Before a filter has seen it, a row may have so many bytes. */
+#define FILTERED_ROW_BYTES ((int64_t)256 * 1024 * 1024)
+
 bool
 kw_embedded_check_deadline(kw_deadline deadline, const char *doing, kw_error *ret_error)
 {
     return !kw_deadline_passed(deadline) ||
            kw_error_set(ret_error, KW_TIMEOUT, "the deadline passed before %s", doing);
+}
+
+bool
+kw_embedded_check_account(const kw_account *account, kw_error *ret_error)
+{
+    if (kw_account_has_left(account))
+        return kw_error_set(ret_error, KW_UNAVAILABLE, "the caller has gone");
+    if (kw_budget_pressure(account) != KW_PRESSURE_FULL)
+        return true;
+    kw_counters_add(KW_FIGURE_memory_refusals, 1);
+    kw_error_set(ret_error, KW_BUSY, "the gateway is short of memory (limits.memory)");
+    ret_error->retry_after_ms = BUSY_MS;
+    return false;
+}
+
+size_t
+kw_embedded_row_bytes(const kw_account *account, size_t most, bool filters)
+{
+    if (most == 0 || !filters)
+        return most;
+    int64_t room = MIN(kw_budget_room(account) / 2, FILTERED_ROW_BYTES);
+    return MAX(most, (size_t)room);
 }
 
 /* More of them would keep the loop from others for too long. */
@@ -29,6 +55,8 @@ typedef struct get_job {
     kw_rows *rows;
     bool near;       /* on the loop, from memory only */
     bool incomplete; /* that was not enough */
+    bool full;       /* a row did not fit: those after it are left out */
+    bool too_large;  /* the row read last */
     kw_error error;
 } get_job;
 
@@ -73,13 +101,14 @@ iterator_good(get_job *job, const rocksdb_iterator_t *at)
 static bool
 read_selected(get_job *job, kw_reader *reader, kw_sieve *sieve, kw_bytes key, kw_row *ret_row)
 {
-    kw_row row;
+    kw_row row = {0};
     if (kw_sieve_filters(sieve))
         kw_sieve_begin(sieve, &reader->view);
     else
         kw_view_direct(&reader->view, job->rows);
     bool seen = kw_reader_get(reader, key, &row);
     bool good = iterator_good(job, reader->at);
+    job->too_large = reader->view.too_large;
     if (seen && !kw_sieve_filters(sieve)) {
         *ret_row = row;
         job->rows->bytes += reader->view.bytes;
@@ -99,6 +128,8 @@ read_one(get_job *job, rocksdb_iterator_t *at, kw_stored_table *table, const kw_
         return false;
     kw_reader reader;
     kw_reader_init(&reader, at, &selection);
+    reader.view.most =
+        kw_embedded_row_bytes(job->gets[0]->account, job->gets[0]->max_bytes, get->filter.size > 0);
     bool good = kw_sieve_init(&sieve, &asked, false, &job->error) &&
                 read_selected(job, &reader, &sieve, get->row, ret_row);
     kw_sieve_clear(&sieve);
@@ -107,22 +138,55 @@ read_one(get_job *job, rocksdb_iterator_t *at, kw_stored_table *table, const kw_
     return good;
 }
 
+static void
+omit(get_job *job, size_t index, kw_omission why)
+{
+    job->rows->rows[index] =
+        (kw_row){.key = kw_arena_copy(job->rows->arena, job->gets[index]->row), .omitted = why};
+}
+
+/* One of several rows that share max_bytes. */
+static bool
+read_within(get_job *job, rocksdb_iterator_t *at, kw_stored_table *table, size_t index)
+{
+    kw_rows *rows = job->rows;
+    size_t most = job->gets[0]->max_bytes, before = rows->bytes;
+    kw_arena_mark mark = kw_arena_mark_now(rows->arena);
+    if (job->full) {
+        omit(job, index, KW_OMITTED_NO_ROOM);
+        return true;
+    }
+    if (!read_one(job, at, table, job->gets[index], &rows->rows[index]))
+        return false;
+    bool too_large = job->too_large || (most > 0 && rows->bytes - before > most);
+    job->full = !too_large && most > 0 && rows->bytes > most;
+    if (too_large || job->full) {
+        kw_arena_rewind(rows->arena, mark);
+        rows->bytes = before;
+        omit(job, index, too_large ? KW_OMITTED_TOO_LARGE : KW_OMITTED_NO_ROOM);
+    }
+    return true;
+}
+
 static bool
 read_all(get_job *job)
 {
     kw_embedded *store = job->door->store;
-    if (!kw_embedded_check_deadline(job->gets[0]->deadline, "the rows were read", &job->error))
+    kw_account *account = job->gets[0]->account;
+    if (!kw_embedded_check_deadline(job->gets[0]->deadline, "the rows were read", &job->error) ||
+        !kw_embedded_check_account(account, &job->error))
         return false;
     g_autoptr(kw_stored_table) table = kw_embedded_tables_find(store->catalog, job->gets[0]->table);
     if (!table)
         return kw_unknown_table(job->gets[0]->table, &job->error);
-    job->rows = kw_rows_new();
+    job->rows = kw_rows_new_for(account);
+    job->full = job->too_large = false;
     job->rows->rows = KW_ARENA_ARRAY(job->rows->arena, kw_row, job->count);
     rocksdb_iterator_t *at =
         rocksdb_create_iterator(store->engine.db, job->near ? store->near_options : store->get_options);
     bool good = true;
     for (size_t i = 0; good && i < job->count; i++)
-        good = read_one(job, at, table, job->gets[i], &job->rows->rows[i]);
+        good = read_within(job, at, table, i);
     rocksdb_iter_destroy(at);
     job->rows->count = job->rows->scanned = job->count;
     return good;
@@ -193,6 +257,7 @@ try_near(get_job *job)
 static void
 start_get(get_job *job)
 {
+    job->job.turn = (kw_fair_item){.account = job->gets[0]->account, .call = job->gets[0]->call};
     if (!try_near(job))
         kw_embedded_queue_job(job->door, &job->job);
 }

@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "base/fair.h"
 #include "base/thread.h"
 #include "store/class.h"
 #include "store/embedded/engine.h"
@@ -160,13 +161,17 @@ void kw_committer_submit(kw_committer *committer, kw_commit *first, kw_commit *l
 
 struct kw_job {
     kw_task task;
-    kw_job *next;
+    kw_job *next;              /* in the chain that is submitted */
+    kw_fair_item turn;         /* account and call are set before */
     void (*work)(kw_job *job); /* on a reader; ends by posting the task to its loop */
 };
 
 kw_pool *kw_pool_start(size_t readers);
 void kw_pool_stop(kw_pool *pool);
+/* Jobs are done in the order of fair.h. */
 void kw_pool_submit(kw_pool *pool, kw_job *first, kw_job *last);
+/* Should a long job of this account make way? Any thread; a job that is not at its end is submitted again. */
+bool kw_pool_is_wanted(const kw_pool *pool, const kw_account *account);
 
 /* Queues a job or a commit of this door for the end of the loop's turn. */
 void kw_embedded_queue_job(kw_embedded_door *door, kw_job *job);
@@ -189,3 +194,10 @@ void kw_embedded_regions(kw_door *door, kw_bytes table, kw_deadline deadline, kw
                          void *user);
 
 bool kw_embedded_check_deadline(kw_deadline deadline, const char *doing, kw_error *ret_error);
+
+/* Does somebody wait for what is read, and is there memory for it? UNAVAILABLE, BUSY. */
+bool kw_embedded_check_account(const kw_account *account, kw_error *ret_error);
+
+/* Bytes that a row may have while it is read: without a filter `most`; with one more, since the filter may
+ * leave little of it. */
+size_t kw_embedded_row_bytes(const kw_account *account, size_t most, bool filters);

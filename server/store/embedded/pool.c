@@ -1,12 +1,16 @@
-/* Reader threads over one queue. A submit wakes as many as it brings jobs and are asleep. */
+/* Reader threads over one queue, which is fair to accounts. A submit wakes as many as it brings jobs and are
+ * asleep. */
 #include "store/embedded/internal.h"
+
+#include <stdatomic.h>
 
 #define READERS_MAX 64
 
 struct kw_pool {
     kw_mutex lock; /* guards the queue */
     kw_condition filled;
-    kw_job *first, *last;
+    kw_fair *jobs;
+    _Atomic bool small_waits; /* a job of an account that holds little */
     size_t asleep;
     bool stopping;
     size_t readers;
@@ -17,16 +21,23 @@ struct kw_pool {
 static kw_job *
 take_locked(kw_pool *pool)
 {
-    while (!pool->first) {
+    while (kw_fair_count(pool->jobs) == 0) {
         if (pool->stopping)
             return NULL;
         pool->asleep++;
         kw_condition_wait(&pool->filled, &pool->lock);
         pool->asleep--;
     }
-    kw_job *job = pool->first;
-    pool->first = job->next;
-    return job;
+    kw_fair_item *item = kw_fair_pop(pool->jobs);
+    atomic_store_explicit(&pool->small_waits, kw_fair_has_small(pool->jobs), memory_order_relaxed);
+    return (kw_job *)(void *)((char *)item - offsetof(kw_job, turn));
+}
+
+bool
+kw_pool_is_wanted(const kw_pool *pool, const kw_account *account)
+{
+    return account && atomic_load_explicit(&pool->small_waits, memory_order_relaxed) &&
+           kw_account_bytes(account) >= KW_ACCOUNT_LARGE;
 }
 
 static void
@@ -50,6 +61,7 @@ kw_pool_start(size_t readers)
     kw_pool *pool = g_new0(kw_pool, 1);
     kw_mutex_init(&pool->lock);
     kw_condition_init(&pool->filled);
+    pool->jobs = kw_fair_new();
     pool->readers = CLAMP(readers, 1, READERS_MAX);
     for (size_t i = 0; i < pool->readers; i++)
         kw_thread_start(&pool->threads[i], "kw-reader", serve, pool);
@@ -67,6 +79,7 @@ kw_pool_stop(kw_pool *pool)
     kw_mutex_unlock(&pool->lock);
     for (size_t i = 0; i < pool->readers; i++)
         kw_thread_join(&pool->threads[i]);
+    kw_fair_free(pool->jobs);
     kw_condition_clear(&pool->filled);
     kw_mutex_clear(&pool->lock);
     g_free(pool);
@@ -77,12 +90,10 @@ kw_pool_submit(kw_pool *pool, kw_job *first, kw_job *last)
 {
     kw_mutex_lock(&pool->lock);
     g_assert(!pool->stopping);
-    if (pool->first)
-        pool->last->next = first;
-    else
-        pool->first = first;
-    pool->last = last;
     last->next = NULL;
+    for (kw_job *job = first; job; job = job->next)
+        kw_fair_push(pool->jobs, &job->turn);
+    atomic_store_explicit(&pool->small_waits, kw_fair_has_small(pool->jobs), memory_order_relaxed);
     if (pool->asleep > 1 && first != last)
         kw_condition_broadcast(&pool->filled);
     else if (pool->asleep > 0)

@@ -5,14 +5,22 @@
  * run without one goes on with a seek behind the last row. Either way each row is consistent in itself.
  */
 #include "base/counters.h"
+#include "store/check.h"
 #include "store/embedded/internal.h"
 #include "store/embedded/reader.h"
 #include "store/embedded/sieve.h"
 
 #define ITERATOR_LIFE_MS 10000
-#define ROWS_PER_DEADLINE_CHECK 64
+/* After so many rows, or bytes, a fetch looks at the clock and at who else waits. */
+#define ROWS_PER_LOOK 64
+#define BYTES_PER_LOOK ((size_t)64 * 1024)
 /* Rows that one fetch looks at for a filter before it tells what it has: readers are shared. */
 #define ROWS_SIFTED_MOST 20000
+/* So many bytes are enough for a fetch while memory is short, or others wait. */
+#define SHORT_FETCH_BYTES ((size_t)64 * 1024)
+/* What a run holds besides its arena, and an iterator that is kept, about. */
+#define RUN_BYTES ((int64_t)2 * 1024)
+#define ITERATOR_BYTES ((int64_t)32 * 1024)
 
 typedef struct embedded_run {
     kw_run base;
@@ -32,7 +40,8 @@ typedef struct embedded_run {
     kw_buffer resume;          /* row prefix of the row to go on with; empty: from the range's start */
     GArray *found;             /* kw_row, of the present fetch */
     bool at_end;
-    bool late; /* the present fetch ended with its deadline */
+    bool late;             /* the present fetch ended with its deadline */
+    size_t unlooked_bytes; /* read since the fetch looked at the clock */
 
     uint32_t max_rows; /* the present fetch */
     size_t max_bytes;
@@ -55,8 +64,10 @@ run_of_job(kw_job *job)
 static void
 drop_iterator(embedded_run *run)
 {
-    if (run->at)
-        rocksdb_iter_destroy(run->at);
+    if (!run->at)
+        return;
+    rocksdb_iter_destroy(run->at);
+    kw_account_charge(run->spec.account, KW_MEMORY_STORE, -ITERATOR_BYTES);
     run->at = NULL;
 }
 
@@ -102,6 +113,8 @@ begin(embedded_run *run)
         return false;
     }
     kw_reader_init(&run->reader, NULL, &run->selection);
+    run->reader.view.most =
+        kw_embedded_row_bytes(spec->account, spec->max_row_bytes, kw_sieve_filters(&run->sieve));
     run->found = g_array_new(FALSE, FALSE, sizeof(kw_row));
     set_range(run);
     return true;
@@ -124,6 +137,7 @@ place_iterator(embedded_run *run)
 {
     rocksdb_t *db = ((kw_embedded_door *)run->base.door)->store->engine.db;
     run->at = run->reader.at = rocksdb_create_iterator(db, run->options);
+    kw_account_charge(run->spec.account, KW_MEMORY_STORE, ITERATOR_BYTES);
     run->at_until = kw_deadline_in_ms(ITERATOR_LIFE_MS);
     const kw_buffer *from = run->resume.size     ? &run->resume
                             : run->spec.reversed ? &run->highest
@@ -145,35 +159,61 @@ remember_place(embedded_run *run)
     kw_buffer_append(&run->resume, kw_bytes_of(key.data, kw_key_row_size(key)));
 }
 
+/* Memory is short, or somebody who holds little waits for a reader: the rest is fetched later. */
+static bool
+makes_way(const embedded_run *run)
+{
+    const kw_embedded *store = ((const kw_embedded_door *)run->base.door)->store;
+    return kw_budget_pressure(run->spec.account) != KW_PRESSURE_NONE ||
+           kw_pool_is_wanted(store->pool, run->spec.account);
+}
+
 static bool
 should_stop(embedded_run *run)
 {
     if (atomic_load_explicit(&run->closed, memory_order_relaxed))
         return true;
-    if (run->rows->scanned % ROWS_PER_DEADLINE_CHECK != 0)
+    run->unlooked_bytes += run->reader.view.bytes;
+    if (run->rows->scanned % ROWS_PER_LOOK != 0 && run->unlooked_bytes < BYTES_PER_LOOK)
         return false;
+    run->unlooked_bytes = 0;
     run->late = kw_deadline_passed(run->deadline);
+    if (run->rows->bytes >= SHORT_FETCH_BYTES && makes_way(run))
+        return true;
     bool sifts = kw_sieve_filters(&run->sieve) || run->spec.patterns.count;
     return run->late || (sifts && run->rows->scanned >= ROWS_SIFTED_MOST);
 }
 
+/* False: there is nothing to see of the row, or it is too large. */
 static bool
 read_row(embedded_run *run, kw_row *ret_row)
 {
+    *ret_row = (kw_row){0};
     return run->spec.reversed ? kw_reader_backward(&run->reader, ret_row)
                               : kw_reader_forward(&run->reader, ret_row);
+}
+
+static bool
+fail_large(embedded_run *run, size_t most)
+{
+    return kw_error_set(&run->error, KW_LIMIT,
+                        "table %s: a row has more than %zu bytes (limits.frame); choose columns",
+                        kw_show(run->spec.table).text, most);
 }
 
 /* False: the filter failed. */
 static bool
 take_filtered(embedded_run *run)
 {
-    kw_row row, kept;
+    kw_row row, kept = {0};
+    size_t before = run->rows->bytes, most = run->spec.max_row_bytes;
     kw_sieve_begin(&run->sieve, &run->reader.view);
     if (!read_row(run, &row))
-        return true;
+        return !run->reader.view.too_large || fail_large(run, run->reader.view.most);
     switch (kw_sieve_row(&run->sieve, &row, run->rows, &kept, &run->error)) {
     case KW_FILTER_ROW_KEPT:
+        if (most > 0 && run->rows->bytes - before > most)
+            return fail_large(run, most);
         g_array_append_val(run->found, kept);
         return true;
     case KW_FILTER_ROW_DROPPED:
@@ -194,7 +234,7 @@ take_row(embedded_run *run)
         g_array_append_val(run->found, row);
         run->rows->bytes += run->reader.view.bytes;
     }
-    return true;
+    return !run->reader.view.too_large || fail_large(run, run->reader.view.most);
 }
 
 /* --- patterns: rows that are left out unread ------------------------------------------------------ */
@@ -312,11 +352,12 @@ keep_found(embedded_run *run)
 static bool
 fetch(embedded_run *run)
 {
-    if (!kw_embedded_check_deadline(run->deadline, "the rows were read", &run->error))
+    if (!kw_embedded_check_deadline(run->deadline, "the rows were read", &run->error) ||
+        !kw_embedded_check_account(run->spec.account, &run->error))
         return false;
     if (run->selection.table ? !check_table(run) : !begin(run))
         return false;
-    run->rows = kw_rows_new();
+    run->rows = kw_rows_new_for(run->spec.account);
     run->late = false;
     kw_view_direct(&run->reader.view, run->rows);
     if (!run->at_end) {
@@ -345,7 +386,7 @@ work_fetch(kw_job *job)
         kw_rows_free(run->rows);
         run->rows = NULL;
         drop_iterator(run);
-    } else if (run->at_end || !run->more_hint) {
+    } else if (run->at_end || !run->more_hint || kw_budget_pressure(run->spec.account) != KW_PRESSURE_NONE) {
         drop_iterator(run);
     }
     kw_loop_post(run->base.door->loop, &run->job.task);
@@ -371,8 +412,11 @@ run_free(embedded_run *run)
     kw_buffer_clear(&run->resume);
     kw_buffer_clear(&run->key);
     kw_buffer_clear(&run->step);
+    kw_account *account = run->spec.account;
     kw_arena_free(run->arena);
     g_free(run);
+    kw_account_charge(account, KW_MEMORY_STORE, -RUN_BYTES);
+    kw_account_unref(account);
     door->runs--;
     kw_embedded_door_settle(door);
 }
@@ -402,8 +446,10 @@ kw_embedded_open_run(kw_door *door, const kw_run_spec *spec)
     embedded_run *run = g_new0(embedded_run, 1);
     run->base.door = door;
     run->job = (kw_job){.task.run = tell_fetch, .work = work_fetch};
-    run->arena = kw_arena_new();
+    run->arena = kw_arena_new_for(spec->account, KW_MEMORY_STORE);
     run->spec = *spec;
+    run->spec.account = kw_account_ref(spec->account);
+    kw_account_charge(spec->account, KW_MEMORY_STORE, RUN_BYTES);
     run->spec.table = kw_arena_copy(run->arena, spec->table);
     run->spec.start = kw_arena_copy(run->arena, spec->start);
     run->spec.stop = kw_arena_copy(run->arena, spec->stop);
@@ -433,6 +479,7 @@ kw_embedded_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool mo
     run->deadline = deadline;
     run->done = done;
     run->user = user;
+    run->job.turn = (kw_fair_item){.account = run->spec.account, .call = run->spec.call};
     kw_embedded_queue_job((kw_embedded_door *)base->door, &run->job);
 }
 

@@ -29,6 +29,7 @@ kw_view_begin_row(kw_view *view)
     view->in_column = false;
     view->cells_count = 0;
     view->bytes = 0;
+    view->too_large = false;
 }
 
 static bool
@@ -139,9 +140,13 @@ family_in_arena(kw_view *view)
     return view->family_name;
 }
 
-static void
+/* False: the row is too large. */
+static bool
 see(kw_view *view, int64_t timestamp, kw_bytes value)
 {
+    view->too_large = view->most > 0 && view->bytes + view->column.size + value.size > view->most;
+    if (view->too_large)
+        return false;
     if (view->cells_count == view->cells_room) {
         view->cells_room = view->cells_room ? view->cells_room * 2 : 16;
         view->cells = g_renew(kw_cell, view->cells, view->cells_room);
@@ -152,6 +157,7 @@ see(kw_view *view, int64_t timestamp, kw_bytes value)
     cell->value = kw_arena_copy(view->rows->arena, value);
     cell->timestamp = timestamp;
     view->bytes += cell->qualifier.size + value.size;
+    return true;
 }
 
 static kw_verdict
@@ -167,8 +173,7 @@ take_put(kw_view *view, int64_t timestamp, kw_bytes value)
         return column_is_done(view); /* all that follow are older: the same holds for them */
     if (timestamp >= selection->time_to)
         return KW_VIEW_NEXT;
-    see(view, timestamp, value);
-    if (selection->first_only)
+    if (!see(view, timestamp, value) || selection->first_only)
         return KW_VIEW_ROW_DONE;
     if (++view->versions_seen >= selection->versions && !selection->filtered)
         return column_is_done(view);
@@ -262,7 +267,7 @@ kw_view_target(const kw_view *view, kw_buffer *to)
 bool
 kw_view_end_row(kw_view *view, kw_row *ret_row)
 {
-    if (view->cells_count == 0)
+    if (view->cells_count == 0 || view->too_large)
         return false;
     kw_cell *cells = kw_arena_alloc(view->rows->arena, view->cells_count * sizeof(kw_cell));
     memcpy(cells, view->cells, view->cells_count * sizeof(kw_cell));

@@ -38,6 +38,8 @@ typedef struct kw_view {
     kw_cell *cells; /* seen so far */
     uint32_t cells_count, cells_room;
     size_t bytes;
+    size_t most;    /* bytes of one row; 0: no limit */
+    bool too_large; /* the row has more: it was not read to its end */
 } kw_view;
 
 void kw_view_init(kw_view *view, const kw_selection *selection);
