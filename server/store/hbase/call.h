@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/fair.h"
 #include "thrift/hbase2_wire.h"
 
 #include <glib.h>
@@ -67,7 +68,11 @@ struct kw_hbase_call {
     bool whole;              /* a multi-call: its TIOError is not tried again as a whole */
     bool changes;            /* a write: it may have been applied when it was sent and not answered */
     const kw_hbase_pin *pin; /* only on this channel (scanners); never sent again; NULL: any */
-    kw_arena *keep;          /* the reply is copied here, so that its slices outlive done; NULL: not */
+    /* Of whoever asked for a read, NULL: of several or nobody. It is not sent when the account has left, nor
+     * when memory is used up. */
+    kw_account *account;
+    uint64_t number; /* of the account's call, see base/fair.h */
+    kw_arena *keep;  /* the reply is copied here, so that its slices outlive done; NULL: not */
     kw_hbase_done done;
     /* When set, the call stays with its channel after its deadline: called once with the late
      * result, or NULL when the channel was lost. */
@@ -84,6 +89,7 @@ struct kw_hbase_call {
     uint64_t since_ns;          /* queued or sent at */
     uint64_t not_before_ns;     /* WAITING */
     kw_hbase_failure *rejected; /* REJECTED: what done will get */
-    GList queue_link;           /* in the queue of its state */
+    GList queue_link;           /* in the queue of its state; pinned calls */
+    kw_fair_item turn;          /* in the pool's queue; others */
     GList active_link;          /* in the pool's list of all calls */
 };

@@ -17,6 +17,16 @@ shrink(kw_buffer *buffer)
         kw_buffer_clear(buffer);
 }
 
+void
+kw_hbase_channel_charge(kw_hbase_channel *channel)
+{
+    size_t held = channel->plain_out.capacity + channel->out.capacity + channel->writing.capacity +
+                  channel->network_in.capacity + channel->in.capacity;
+    if (held != channel->charged)
+        kw_budget_charge(KW_MEMORY_STORE, (int64_t)held - (int64_t)channel->charged);
+    channel->charged = held;
+}
+
 /* --- out -------------------------------------------------------------------------------------- */
 
 static void
@@ -111,6 +121,7 @@ push(kw_hbase_channel *channel, kw_hb_method method, const void *args, kw_hbase_
         shrink(&channel->plain_out);
     }
     kw_hbase_channel_flush(channel);
+    kw_hbase_channel_charge(channel);
     return true;
 }
 
@@ -275,6 +286,7 @@ take_all(kw_hbase_channel *channel)
         ;
     kw_buffer_consume(&channel->in, at);
     shrink(&channel->in);
+    kw_hbase_channel_charge(channel);
 }
 
 static void

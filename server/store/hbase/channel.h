@@ -76,6 +76,7 @@ struct kw_hbase_channel {
     uint64_t opened_ns;        /* when kw_hbase_channel_open was called */
     uint64_t used_ns;          /* last sent or received */
     uint64_t ping_sent_ns;     /* 0: no ping in flight */
+    uint64_t overdue_ns;       /* the owner's: since when it waits for a late reply; 0: it does not */
     kw_hbase_loss loss;        /* LOST: why */
     char why[200];
 
@@ -94,6 +95,7 @@ struct kw_hbase_channel {
     uv_write_t write;
     kw_buffer network_in; /* TLS only */
     kw_buffer in;
+    size_t charged; /* to the memory budget, for the buffers */
     kw_wire_reader *reader;
 
     kw_hbase_slot slots[KW_HBASE_PIPELINE_MAX + 1];

@@ -6,6 +6,8 @@
 #define KW_HBASE_READ_BYTES ((size_t)64 * 1024)
 
 /* channel.c */
+/* Charges the memory budget with what the buffers have now. */
+void kw_hbase_channel_charge(kw_hbase_channel *channel);
 void kw_hbase_channel_flush(kw_hbase_channel *channel);
 void kw_hbase_channel_read_start(kw_hbase_channel *channel);
 

@@ -127,7 +127,7 @@ void
 kw_hbase_write_if(kw_door *door, const kw_write *write, const kw_check *check, kw_write_if_done done,
                   void *user)
 {
-    kw_arena *arena = kw_arena_new();
+    kw_arena *arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
     check_op *op = KW_ARENA_NEW(arena, check_op);
     kw_hbase_shape shape = kw_hbase_shape_of(write);
     kw_error error;

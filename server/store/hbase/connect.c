@@ -25,6 +25,7 @@ channel_free(kw_hbase_channel *channel)
     kw_buffer_clear(&channel->writing);
     kw_buffer_clear(&channel->network_in);
     kw_buffer_clear(&channel->in);
+    kw_hbase_channel_charge(channel);
     kw_wire_reader_free(channel->reader);
     g_free(channel);
 }

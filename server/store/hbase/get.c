@@ -103,6 +103,19 @@ answer_rows(get_op *op)
     op->done(op->user, rows, NULL);
 }
 
+/* False: the row has more than the asker takes. */
+static bool
+fits(get_op *op)
+{
+    kw_rows *rows = op->rows;
+    if (op->get->max_bytes == 0 || rows->bytes <= op->get->max_bytes)
+        return true;
+    rows->rows[0] =
+        (kw_row){.key = kw_arena_copy(rows->arena, op->get->row), .omitted = KW_OMITTED_TOO_LARGE};
+    rows->bytes = 0;
+    return false;
+}
+
 /* A row of its own for each asker: the reply's memory goes. */
 static void
 copy_row(get_op *op, const kw_hb_TResult *result)
@@ -111,6 +124,8 @@ copy_row(get_op *op, const kw_hb_TResult *result)
     rows->rows = KW_ARENA_NEW(rows->arena, kw_row);
     kw_hbase_take_row(rows, op->get, result, &rows->rows[0]);
     kw_row *row = &rows->rows[0];
+    if (!fits(op))
+        return;
     row->key = kw_arena_copy(rows->arena, row->key);
     for (uint32_t i = 0; i < row->cells_count; i++) {
         kw_cell *cell = &row->cells[i];
@@ -140,6 +155,7 @@ alone_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *fail
     kw_hbase_take_row(op->rows, op->get, answer->success ? answer->success : &nothing, &op->rows->rows[0]);
     if (op->get->columns_count == 0)
         kw_hbase_saw_rows(op->door, op->get->table, op->rows->bytes);
+    fits(op);
     answer_rows(op);
 }
 
@@ -159,6 +175,8 @@ leave_alone(get_op *op)
                                .deadline = op->rider.deadline,
                                .repeatable = true,
                                .keep = arena,
+                               .account = op->get->account,
+                               .number = op->get->call,
                                .done = alone_done,
                                .user = op};
     kw_hbase_pool_start(&op->door->pool, &op->call);
@@ -273,7 +291,7 @@ latest(const question *asked, kw_deadline deadline)
 static void
 start_batch(kw_hbase_door *door, kw_hbase_lane *lane, question *const *questions, size_t count)
 {
-    kw_arena *arena = kw_arena_new();
+    kw_arena *arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
     get_batch *batch = KW_ARENA_NEW(arena, get_batch);
     kw_hb_TGet *tgets = KW_ARENA_ARRAY(arena, kw_hb_TGet, count);
     kw_deadline deadline = 0;
@@ -393,7 +411,7 @@ void
 kw_hbase_get(kw_door *base, const kw_get *get, kw_get_done done, void *user)
 {
     kw_hbase_door *door = kw_hbase_door_of(base);
-    kw_rows *rows = kw_rows_new();
+    kw_rows *rows = kw_rows_new_for(get->account);
     get_op *op = KW_ARENA_NEW(rows->arena, get_op);
     op->door = door;
     op->rows = rows;

@@ -1,15 +1,22 @@
-/* Point reads that callers start as many. A multi-get is cut into calls of a bounded number of rows. One that
- * fails is halved: until it and its answer fit, or until single gets say what is wrong and with which. It
- * fails as a whole. */
+/* Point reads that callers start as many. A multi-get is cut into calls of a bounded number of rows, a few of
+ * which are under way at a time. One that fails is halved: until it and its answer fit, or until single gets
+ * say what is wrong and with which. It fails as a whole.
+ *
+ * With max_bytes no more calls are started once so many bytes came; what does not fit is omitted in the end,
+ * in the order of the gets. */
 #include "store/hbase/convert.h"
 #include "store/hbase/door.h"
 
 #define GETS_PER_CALL 128
+/* ... while nothing is known of the size of the table's rows, and the bytes of the answer are limited. */
+#define GETS_FIRST 32
+#define CALLS_MOST 16
 
 typedef struct many_op {
     kw_hbase_door *door;
     kw_rows *rows; /* owns this and the parts */
     const kw_get *const *gets;
+    size_t next; /* the first that was not asked for */
     size_t parts_left;
     bool failed;
     kw_error error;
@@ -57,10 +64,83 @@ kw_hbase_take_row(kw_rows *rows, const kw_get *get, const kw_hb_TResult *result,
 
 static void start_part(many_op *op, size_t first, size_t count);
 
+/* --- what does not fit ---------------------------------------------------------------------------- */
+
+static size_t
+max_bytes(const many_op *op)
+{
+    return op->gets[0]->max_bytes;
+}
+
+static bool
+is_full(const many_op *op)
+{
+    return max_bytes(op) > 0 && op->rows->bytes >= max_bytes(op);
+}
+
+static size_t
+row_bytes(const kw_row *row)
+{
+    size_t bytes = row->key.size;
+    for (uint32_t i = 0; i < row->cells_count; i++)
+        bytes += row->cells[i].qualifier.size + row->cells[i].value.size;
+    return bytes;
+}
+
+static void
+omit(many_op *op, size_t index, kw_omission why)
+{
+    kw_bytes key = kw_arena_copy(op->rows->arena, op->gets[index]->row);
+    op->rows->rows[index] = (kw_row){.key = key, .omitted = why};
+}
+
+static void
+omit_rows(many_op *op)
+{
+    kw_rows *rows = op->rows;
+    bool full = false;
+    size_t most = max_bytes(op);
+    if (most == 0 || (op->next == rows->count && rows->bytes <= most))
+        return;
+    rows->bytes = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        size_t bytes = i < op->next ? row_bytes(&rows->rows[i]) : 0;
+        bool too_large = bytes > most;
+        full = full || i >= op->next || (!too_large && rows->bytes + bytes > most);
+        if (full || too_large)
+            omit(op, i, full ? KW_OMITTED_NO_ROOM : KW_OMITTED_TOO_LARGE);
+        else
+            rows->bytes += bytes;
+    }
+}
+
+/* --- parts ---------------------------------------------------------------------------------------- */
+
+static size_t
+gets_per_call(const many_op *op)
+{
+    size_t seen = kw_hbase_row_bytes(op->door, op->gets[0]->table);
+    if (max_bytes(op) == 0)
+        return GETS_PER_CALL;
+    return seen ? CLAMP(max_bytes(op) / seen, 1, GETS_PER_CALL) : GETS_FIRST;
+}
+
+static void
+start_more(many_op *op)
+{
+    while (op->next < op->rows->count && op->parts_left < CALLS_MOST && !op->failed && !is_full(op)) {
+        size_t first = op->next, count = MIN(op->rows->count - first, gets_per_call(op));
+        op->next += count;
+        start_part(op, first, count);
+    }
+}
+
 static void
 part_over(many_op *op)
 {
-    if (--op->parts_left)
+    op->parts_left--;
+    start_more(op);
+    if (op->parts_left)
         return;
     kw_get_done done = op->done;
     void *user = op->user;
@@ -70,6 +150,7 @@ part_over(many_op *op)
         kw_rows_free(rows);
         done(user, NULL, &error);
     } else {
+        omit_rows(op);
         done(user, rows, NULL);
     }
 }
@@ -84,6 +165,8 @@ part_failed(get_part *part, const kw_hbase_failure *failure)
         size_t half = part->count / 2;
         start_part(op, part->first, half);
         start_part(op, part->first + half, part->count - half);
+    } else if (failure->kind == KW_HBASE_REPLY_TOO_LARGE && max_bytes(op) > 0 && !op->failed) {
+        omit(op, part->first, KW_OMITTED_TOO_LARGE);
     } else if (!op->failed) {
         op->failed = true;
         kw_hbase_blame_filter(op->gets[part->first]->filter, failure, &op->error);
@@ -104,10 +187,13 @@ part_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failu
         part_failed(part, failure);
         return;
     }
+    size_t before = op->rows->bytes;
     for (size_t i = 0; i < part->count; i++) {
         size_t at = part->first + i;
         kw_hbase_take_row(op->rows, op->gets[at], &answer->success.items[i], &op->rows->rows[at]);
     }
+    if (op->gets[0]->columns_count == 0 && op->rows->bytes > before)
+        kw_hbase_saw_rows(op->door, op->gets[0]->table, (op->rows->bytes - before) / part->count);
     part_over(op);
 }
 
@@ -129,6 +215,8 @@ start_part(many_op *op, size_t first, size_t count)
     part->call.args = &part->args;
     part->call.table = part->args.table;
     part->call.deadline = op->gets[0]->deadline;
+    part->call.account = op->gets[0]->account;
+    part->call.number = op->gets[0]->call;
     part->call.repeatable = true;
     part->call.whole = count > 1; /* trouble is not tried again as a whole: it is halved */
     part->call.keep = arena;
@@ -141,7 +229,7 @@ start_part(many_op *op, size_t first, size_t count)
 void
 kw_hbase_get_many(kw_door *door, const kw_get *const *gets, size_t count, kw_get_done done, void *user)
 {
-    kw_rows *rows = kw_rows_new();
+    kw_rows *rows = kw_rows_new_for(gets[0]->account);
     many_op *op = KW_ARENA_NEW(rows->arena, many_op);
     rows->rows = KW_ARENA_ARRAY(rows->arena, kw_row, count);
     rows->count = count;
@@ -151,6 +239,5 @@ kw_hbase_get_many(kw_door *door, const kw_get *const *gets, size_t count, kw_get
     op->gets = gets;
     op->done = done;
     op->user = user;
-    for (size_t first = 0; first < count; first += GETS_PER_CALL)
-        start_part(op, first, MIN(count - first, (size_t)GETS_PER_CALL));
+    start_more(op);
 }

@@ -5,6 +5,9 @@
 
 #define SWEEP_LEAST_NS (2 * UINT64_C(1000000))
 #define NS_PER_MS UINT64_C(1000000)
+#define BUSY_MS 100
+#define BUSY_LEAST_MS 10
+#define BUSY_MOST_MS 5000
 
 static void submit(kw_hbase_pool *pool, kw_hbase_call *call);
 
@@ -24,8 +27,12 @@ watch(kw_hbase_pool *pool, uint64_t when_ns)
 static void
 leave_queue(kw_hbase_pool *pool, kw_hbase_call *call)
 {
-    if (call->state == KW_HBASE_CALL_QUEUED)
-        g_queue_unlink(call->pin ? &call->pin->channel->pinned : &pool->queue, &call->queue_link);
+    if (call->state != KW_HBASE_CALL_QUEUED)
+        return;
+    if (call->pin)
+        g_queue_unlink(&call->pin->channel->pinned, &call->queue_link);
+    else
+        kw_fair_remove(pool->queue, &call->turn);
 }
 
 static void
@@ -53,7 +60,7 @@ fail_timed_out(kw_hbase_pool *pool, kw_hbase_call *call, kw_hbase_call_state sta
     finish_as(pool, call, state, NULL, &failure);
 }
 
-/* The channel may only be slow, but nobody can tell: it gets no more calls. */
+/* The channel may only be slow, but nobody can tell: it gets no more calls until it has answered this one. */
 static void
 expire_in_flight(kw_hbase_pool *pool, kw_hbase_call *call)
 {
@@ -61,8 +68,10 @@ expire_in_flight(kw_hbase_pool *pool, kw_hbase_call *call)
     kw_hbase_server *server = kw_hbase_channel_server(channel);
     server->suspect = true;
     server->outstanding--;
-    if (channel->state == KW_HBASE_READY)
-        kw_hbase_channel_retire(channel, kw_deadline_in_ms(KW_HBASE_LINGER_MS));
+    uint64_t now = kw_clock_mono_ns();
+    kw_hbase_pace_took(&pool->paces[call->method], now - call->since_ns); /* at least */
+    if (channel->overdue_ns == 0)
+        channel->overdue_ns = now;
     if (!call->late)
         kw_hbase_channel_forget(channel, call);
     fail_timed_out(pool, call, call->late ? KW_HBASE_CALL_ABANDONED : KW_HBASE_CALL_IDLE);
@@ -191,13 +200,58 @@ reject_late(kw_hbase_pool *pool, kw_hbase_call *call)
     reject(pool, call, &failure);
 }
 
+/* Too many wait already, or for too long. */
 static void
-reject_full(kw_hbase_pool *pool, kw_hbase_call *call)
+reject_busy(kw_hbase_pool *pool, kw_hbase_call *call)
 {
     kw_hbase_failure failure = {.kind = KW_HBASE_UNREACHABLE};
-    kw_error_set(&failure.error, KW_BUSY, "%d calls wait for the store", KW_HBASE_QUEUE_MAX);
-    failure.error.retry_after_ms = 100;
+    uint64_t wait_ms = kw_hbase_flow_wait_ns(&pool->flow, kw_fair_count(pool->queue)) / NS_PER_MS;
+    kw_error_set(&failure.error, KW_BUSY, "the store has more to do than it can, %zu calls wait for it",
+                 kw_fair_count(pool->queue));
+    failure.error.retry_after_ms = (uint32_t)CLAMP(wait_ms / 2, BUSY_LEAST_MS, BUSY_MOST_MS);
     reject(pool, call, &failure);
+}
+
+/* Would the call be answered in time, if so many go before it? */
+static bool
+is_hopeless(const kw_hbase_pool *pool, const kw_hbase_call *call, size_t before)
+{
+    uint64_t done_ns = kw_clock_mono_ns() + kw_hbase_flow_wait_ns(&pool->flow, before) +
+                       kw_hbase_pace_expected_ns(&pool->paces[call->method]);
+    return call->deadline <= done_ns;
+}
+
+/* The next call of the queue that is worth sending, NULL when none is left. */
+static kw_hbase_call *
+take_queued(kw_hbase_pool *pool)
+{
+    for (kw_fair_item *item; (item = kw_fair_pop(pool->queue));) {
+        kw_hbase_call *call = (kw_hbase_call *)(void *)((char *)item - offsetof(kw_hbase_call, turn));
+        if (!kw_deadline_passed(call->deadline) && is_hopeless(pool, call, 0)) {
+            reject_busy(pool, call);
+            continue;
+        }
+        kw_hbase_flow_left(&pool->flow, kw_clock_mono_ns(), kw_fair_count(pool->queue));
+        return call;
+    }
+    return NULL;
+}
+
+/* Nobody waits for what it would read, or there is no memory for it. */
+static bool
+is_unwanted(const kw_hbase_call *call, kw_hbase_failure *ret_failure)
+{
+    *ret_failure = (kw_hbase_failure){.kind = KW_HBASE_UNREACHABLE};
+    if (!call->account)
+        return false;
+    if (kw_account_has_left(call->account))
+        return !kw_error_set(&ret_failure->error, KW_UNAVAILABLE, "the caller has gone");
+    if (kw_budget_pressure(call->account) != KW_PRESSURE_FULL)
+        return false;
+    kw_counters_add(KW_FIGURE_memory_refusals, 1);
+    kw_error_set(&ret_failure->error, KW_BUSY, "the gateway is short of memory (limits.memory)");
+    ret_failure->error.retry_after_ms = BUSY_MS;
+    return true;
 }
 
 /* --- sending ---------------------------------------------------------------------------------- */
@@ -205,7 +259,7 @@ reject_full(kw_hbase_pool *pool, kw_hbase_call *call)
 static bool
 has_room(const kw_hbase_pool *pool, const kw_hbase_channel *channel)
 {
-    return channel->in_flight < (uint32_t)pool->store->settings.pipeline;
+    return channel->overdue_ns == 0 && channel->in_flight < (uint32_t)pool->store->settings.pipeline;
 }
 
 static void
@@ -215,6 +269,11 @@ send_call(kw_hbase_pool *pool, kw_hbase_channel *channel, kw_hbase_call *call)
     kw_hbase_server *server = kw_hbase_channel_server(channel);
     if (kw_deadline_passed(call->deadline)) { /* its caller may have been told so already */
         reject_late(pool, call);
+        return;
+    }
+    kw_hbase_failure unwanted;
+    if (is_unwanted(call, &unwanted)) {
+        reject(pool, call, &unwanted);
         return;
     }
     if (!kw_hbase_channel_send(channel, call, &failure.error)) {
@@ -270,16 +329,20 @@ submit(kw_hbase_pool *pool, kw_hbase_call *call)
         submit_pinned(pool, call);
         return;
     }
-    kw_hbase_channel *channel = pool->queue.length ? NULL : kw_hbase_servers_choose(pool);
+    kw_hbase_channel *channel = kw_fair_count(pool->queue) ? NULL : kw_hbase_servers_choose(pool);
+    size_t before = kw_fair_ahead(pool->queue, call->account);
     if (channel) {
         send_call(pool, channel, call);
     } else if (pool->closing || out_of_patience(pool)) {
         reject_unreachable(pool, call);
-    } else if (pool->queue.length >= KW_HBASE_QUEUE_MAX) {
-        reject_full(pool, call);
+    } else if (kw_fair_count(pool->queue) >= KW_HBASE_QUEUE_MAX ||
+               (before > 0 && is_hopeless(pool, call, before))) {
+        reject_busy(pool, call);
     } else {
         call->state = KW_HBASE_CALL_QUEUED;
-        g_queue_push_tail_link(&pool->queue, &call->queue_link);
+        call->turn.account = call->account;
+        call->turn.call = call->number;
+        kw_fair_push(pool->queue, &call->turn);
         kw_hbase_servers_grow(pool, true);
     }
 }
@@ -288,12 +351,17 @@ submit(kw_hbase_pool *pool, kw_hbase_call *call)
 static kw_hbase_call *
 next_for(kw_hbase_pool *pool, kw_hbase_channel *channel)
 {
-    bool takes_queue = channel->state == KW_HBASE_READY && pool->queue.length;
+    bool takes_queue = channel->state == KW_HBASE_READY && kw_fair_count(pool->queue);
     bool from_pinned = channel->pinned.length && !(channel->took_pinned && takes_queue);
-    if (!from_pinned && !takes_queue)
+    kw_hbase_call *queued = !from_pinned && takes_queue ? take_queued(pool) : NULL;
+    if (queued) {
+        channel->took_pinned = false;
+        return queued;
+    }
+    if (channel->pinned.length == 0)
         return NULL;
-    channel->took_pinned = from_pinned;
-    return g_queue_pop_head_link(from_pinned ? &channel->pinned : &pool->queue)->data;
+    channel->took_pinned = true;
+    return g_queue_pop_head_link(&channel->pinned)->data;
 }
 
 void
@@ -312,8 +380,10 @@ void
 kw_hbase_pool_feed_all(kw_hbase_pool *pool)
 {
     kw_hbase_channel *channel;
-    while (pool->queue.length && (channel = kw_hbase_servers_choose(pool)))
-        send_call(pool, channel, g_queue_pop_head_link(&pool->queue)->data);
+    kw_hbase_call *call;
+    while (kw_fair_count(pool->queue) && (channel = kw_hbase_servers_choose(pool)) &&
+           (call = take_queued(pool)))
+        send_call(pool, channel, call);
 }
 
 /* --- repeating -------------------------------------------------------------------------------- */
@@ -414,6 +484,7 @@ close_when_empty(kw_hbase_pool *pool)
         return;
     kw_timer_free(pool->sweep);
     kw_timer_free(pool->tick);
+    kw_fair_free(pool->queue);
     kw_arena_free(pool->scratch);
     for (size_t i = 0; i < pool->servers_count; i++)
         g_free(pool->servers[i].name);
@@ -433,9 +504,9 @@ tick(void *user)
     kw_timer_start_ms(pool->tick, KW_HBASE_TICK_MS);
     kw_hbase_servers_tick(pool);
     if (out_of_patience(pool)) {
-        GList *link;
-        while ((link = g_queue_pop_head_link(&pool->queue)))
-            reject_unreachable(pool, link->data);
+        kw_fair_item *item;
+        while ((item = kw_fair_pop(pool->queue)))
+            reject_unreachable(pool, (kw_hbase_call *)(void *)((char *)item - offsetof(kw_hbase_call, turn)));
     }
     pool->ticked(pool->user);
 }
@@ -450,7 +521,7 @@ kw_hbase_pool_init(kw_hbase_pool *pool, kw_hbase_store *store, kw_loop *loop, vo
     for (size_t i = 0; i < pool->servers_count; i++)
         kw_hbase_server_init(&pool->servers[i], pool, i);
     g_queue_init(&pool->active);
-    g_queue_init(&pool->queue);
+    pool->queue = kw_fair_new();
     g_queue_init(&pool->rejected);
     pool->reject_task.run = finish_rejected;
     pool->sweep = kw_timer_new(loop, sweep, pool);

@@ -6,8 +6,13 @@
  *                             '-----------'    deadline and the retry budget), else done(failure)
  *
  * A call goes to the channel with room whose server has the fewest calls outstanding; when none has
- * room it waits in the one queue, and another channel is opened, one at a time per server. This
- * queue is the place where single puts and gets will be put together into multi-calls.
+ * room it waits in the one queue, which is fair to accounts, and another channel is opened, one at a time per
+ * server. A call that would wait for so long that it cannot be answered before its deadline, going by how
+ * long calls took lately (pace.h), is refused with BUSY, at once or when its turn comes; it was not sent
+ * then.
+ *
+ * A channel whose call has passed its deadline gets no other calls until the late reply came; when that takes
+ * longer than KW_HBASE_OVERDUE_MS, it is retired, and another one may take its place.
  *
  * A server whose channel could not be opened rests (doubling). A server that is silent while calls
  * are outstanding is pinged; when that is not answered either, its channels are thrown away. While no
@@ -19,9 +24,11 @@
 
 #include "store/hbase/channel.h"
 #include "store/hbase/hbase_store.h"
+#include "store/hbase/pace.h"
 
 #define KW_HBASE_CALL_MS 60000 /* a call without a deadline gets this one */
 #define KW_HBASE_PATIENCE_MS 10000
+#define KW_HBASE_OVERDUE_MS 1000
 #define KW_HBASE_LINGER_MS 60000 /* a retired channel: Thrift2 forgets scanners after as long */
 #define KW_HBASE_ATTEMPTS_MAX 8
 #define KW_HBASE_BUDGET_MAX 50.0 /* retries that may be saved up */
@@ -58,9 +65,11 @@ struct kw_hbase_pool {
     kw_loop *loop;
     kw_hbase_server *servers;
     size_t servers_count;
-    size_t turn;     /* among equals: which server is asked first */
-    GQueue active;   /* every call between start and done */
-    GQueue queue;    /* QUEUED, not pinned */
+    size_t turn;        /* among equals: which server is asked first */
+    GQueue active;      /* every call between start and done */
+    kw_fair *queue;     /* QUEUED, not pinned */
+    kw_hbase_flow flow; /* of the queue */
+    kw_hbase_pace paces[KW_HB_METHOD_COUNT];
     GQueue rejected; /* REJECTED */
     kw_task reject_task;
     bool reject_posted;

@@ -27,6 +27,8 @@
 #define FIRST_ROWS 256
 #define FIRST_ROW_BYTES 512
 #define ROWS_MOST 1000
+/* While memory is short, so many bytes are enough for a fetch. */
+#define SHORT_FETCH_BYTES ((size_t)64 * 1024)
 /* A first fetch of as many rows, with more to follow, is worth an opened scanner; so many rows a scanner
  * reads ahead ... */
 #define SCANNER_ROWS 256
@@ -44,7 +46,9 @@ kw_hbase_run_unref(kw_hbase_run *run)
     kw_rows_free(run->rows);
     kw_buffer_clear(&run->last);
     kw_arena_free(run->scan_arena);
+    kw_account *account = run->spec.account;
     kw_arena_free(run->arena);
+    kw_account_unref(account);
     kw_hbase_door_release(door);
 }
 
@@ -54,7 +58,10 @@ static uint32_t
 rows_to_ask_for(const kw_hbase_run *run)
 {
     size_t seen = kw_hbase_row_bytes(run->door, run->spec.table);
-    size_t fit = run->max_bytes / (seen ? seen : FIRST_ROW_BYTES);
+    size_t bytes = run->max_bytes;
+    if (kw_budget_pressure(run->spec.account) != KW_PRESSURE_NONE)
+        bytes = MIN(bytes, SHORT_FETCH_BYTES);
+    size_t fit = bytes / (seen ? seen : FIRST_ROW_BYTES);
     size_t most = MIN(seen ? ROWS_MOST : FIRST_ROWS, run->max_rows);
     if (run->rows_cap)
         most = MIN(most, run->rows_cap);
@@ -132,6 +139,24 @@ fetch_failed(kw_hbase_run *run, const kw_hbase_failure *failure)
     tell_error(run, &error);
 }
 
+/* A row that is too large for its reader. */
+static bool
+check_rows(const kw_hbase_run *run, kw_error *ret_error)
+{
+    size_t most = run->spec.max_row_bytes;
+    for (size_t i = 0; most > 0 && run->rows->bytes > most && i < run->rows->count; i++) {
+        const kw_row *row = &run->rows->rows[i];
+        size_t bytes = row->key.size;
+        for (uint32_t cell = 0; cell < row->cells_count; cell++)
+            bytes += row->cells[cell].qualifier.size + row->cells[cell].value.size;
+        if (bytes > most)
+            return kw_error_set(ret_error, KW_LIMIT,
+                                "table %s: a row has more than %zu bytes (limits.frame); choose columns",
+                                kw_show(run->spec.table).text, most);
+    }
+    return true;
+}
+
 static void
 keep_place(kw_hbase_run *run)
 {
@@ -179,7 +204,13 @@ kw_hbase_run_fetched(kw_hbase_run *run, const kw_hb_TResult *results, uint32_t c
         fetch_failed(run, failure);
         return;
     }
+    kw_error error;
     take_results(run, results, count);
+    if (!check_rows(run, &error)) {
+        drop_scanner(run);
+        tell_error(run, &error);
+        return;
+    }
     keep_place(run);
     if (run->ended)
         drop_scanner(run);
@@ -214,6 +245,8 @@ start_stateless(kw_hbase_run *run, uint64_t delay_ms)
                                 .deadline = run->deadline,
                                 .repeatable = true,
                                 .keep = run->rows->arena,
+                                .account = run->spec.account,
+                                .number = run->spec.call,
                                 .done = fetch_done,
                                 .user = run};
     run->refs++;
@@ -292,7 +325,7 @@ kw_hbase_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_
                    kw_get_done done, void *user)
 {
     kw_hbase_run *run = (kw_hbase_run *)base;
-    run->rows = kw_rows_new();
+    run->rows = kw_rows_new_for(run->spec.account);
     run->max_rows = max_rows;
     run->max_bytes = max_bytes;
     run->more_hint = more_hint;
@@ -310,6 +343,7 @@ static void
 copy_spec(kw_hbase_run *run, const kw_run_spec *spec)
 {
     run->spec = *spec;
+    kw_account_ref(spec->account);
     run->spec.columns = kw_hbase_copy_columns(run->arena, spec->columns, spec->columns_count);
     run->spec.table = kw_arena_copy(run->arena, spec->table);
     run->spec.start = kw_arena_copy(run->arena, spec->start);
@@ -335,13 +369,13 @@ spans_rows(kw_bytes filter)
 kw_run *
 kw_hbase_open_run(kw_door *door, const kw_run_spec *spec)
 {
-    kw_arena *arena = kw_arena_new();
+    kw_arena *arena = kw_arena_new_for(spec->account, KW_MEMORY_STORE);
     kw_hbase_run *run = KW_ARENA_NEW(arena, kw_hbase_run);
     run->base.door = door;
     run->door = kw_hbase_door_of(door);
     run->door->runs++;
     run->arena = arena;
-    run->scan_arena = kw_arena_new();
+    run->scan_arena = kw_arena_new_for(spec->account, KW_MEMORY_STORE);
     run->refs = 1;
     copy_spec(run, spec);
     run->stateful_filter = spans_rows(spec->filter);

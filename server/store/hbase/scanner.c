@@ -162,6 +162,8 @@ start_rows(kw_hbase_scanner *scanner)
         .scannerId = scanner->id, .has_numRows = true, .numRows = (int32_t)run->wanted};
     prepare(scanner, KW_HB_THBaseService_getScannerRows, &scanner->rows, run->deadline, rows_done);
     scanner->call.keep = run->rows->arena;
+    scanner->call.account = run->spec.account;
+    scanner->call.number = run->spec.call;
     kw_hbase_pool_start(scanner->pool, &scanner->call);
 }
 

@@ -35,7 +35,8 @@ ms_since(uint64_t then_ns, uint64_t now_ns)
 static bool
 is_idle(const kw_hbase_channel *channel)
 {
-    return channel->state == KW_HBASE_READY && channel->in_flight == 0 && channel->pinned.length == 0;
+    return channel->state == KW_HBASE_READY && channel->in_flight == 0 && channel->pinned.length == 0 &&
+           channel->overdue_ns == 0;
 }
 
 /* --- rest ------------------------------------------------------------------------------------- */
@@ -101,8 +102,21 @@ on_ready(kw_hbase_channel *channel)
         return;
     }
     kw_hbase_pool_feed_all(pool);
-    if (pool->queue.length)
+    if (kw_fair_count(pool->queue))
         kw_hbase_servers_grow(pool, true);
+}
+
+/* Is a reply outstanding that comes too late for its call? */
+static bool
+waits_for_late(const kw_hbase_channel *channel)
+{
+    for (uint32_t i = 0; i < channel->in_flight; i++) {
+        const kw_hbase_call *call =
+            channel->slots[(channel->first_slot + i) % G_N_ELEMENTS(channel->slots)].call;
+        if (!call || call->state == KW_HBASE_CALL_ABANDONED)
+            return true;
+    }
+    return false;
 }
 
 static void
@@ -114,8 +128,12 @@ on_answered(kw_hbase_channel *channel, kw_hbase_call *call, const kw_wire_messag
     server->suspect = false;
     server->losses = 0;
     bool awaited = call && call->state == KW_HBASE_CALL_IN_FLIGHT;
-    if (awaited)
+    if (awaited) {
         server->outstanding--;
+        kw_hbase_pace_took(&pool->paces[call->method], channel->used_ns - call->since_ns);
+    } else if (!waits_for_late(channel)) {
+        channel->overdue_ns = 0;
+    }
     kw_hbase_pool_feed(pool, channel);
     if (awaited)
         kw_hbase_answer(pool, channel, call, message);
@@ -202,7 +220,7 @@ on_lost(kw_hbase_channel *channel)
     for (kw_hbase_call *call; (call = kw_hbase_channel_take(channel)); oldest = false)
         lose_call(server, channel, call, oldest);
     if (!pool->closing)
-        kw_hbase_servers_grow(pool, pool->queue.length != 0);
+        kw_hbase_servers_grow(pool, kw_fair_count(pool->queue) != 0);
 }
 
 static const kw_hbase_channel_events channel_events = {
@@ -228,7 +246,8 @@ kw_hbase_servers_choose(kw_hbase_pool *pool)
         kw_hbase_server *server = &pool->servers[(pool->turn + i) % pool->servers_count];
         for (GList *at = server->channels.head; at; at = at->next) {
             kw_hbase_channel *channel = at->data;
-            if (channel->state != KW_HBASE_READY || channel->in_flight >= room || channel->pinned.length)
+            if (channel->state != KW_HBASE_READY || channel->in_flight >= room || channel->pinned.length ||
+                channel->overdue_ns > 0)
                 continue;
             uint64_t this_cost = cost(server, channel);
             if (this_cost < least) {
@@ -274,6 +293,10 @@ static void
 tick_ready(kw_hbase_server *server, kw_hbase_channel *channel, uint64_t now_ns)
 {
     const kw_model_hbase *settings = &server->pool->store->settings;
+    if (channel->overdue_ns > 0 && ms_since(channel->overdue_ns, now_ns) >= KW_HBASE_OVERDUE_MS) {
+        kw_hbase_channel_retire(channel, kw_deadline_in_ms(KW_HBASE_LINGER_MS));
+        return;
+    }
     if (channel->ping_sent_ns) {
         if (ms_since(channel->ping_sent_ns, now_ns) < (uint64_t)settings->connect_timeout_ms)
             return;
@@ -359,7 +382,7 @@ kw_hbase_servers_tick(kw_hbase_pool *pool)
         }
         probe(server, now);
     }
-    kw_hbase_servers_grow(pool, pool->queue.length != 0);
+    kw_hbase_servers_grow(pool, kw_fair_count(pool->queue) != 0);
 }
 
 /* --- ends ------------------------------------------------------------------------------------- */

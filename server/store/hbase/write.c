@@ -5,8 +5,8 @@
 #include "store/hbase/door.h"
 #include "store/hbase/turns.h"
 
-/* Riders that came together have nearly the same deadline. */
-#define SETTLE_NS (UINT64_C(100) * 1000 * 1000)
+/* A deadline holds within 20 ms: a rider waits no longer than this beyond its own. */
+#define SETTLE_NS (UINT64_C(8) * 1000 * 1000)
 
 typedef struct write_batch write_batch;
 
@@ -174,7 +174,7 @@ copy_write(kw_arena *arena, const kw_write *write)
 static void
 leave_together(kw_hbase_lane *lane, kw_hbase_rider *const *riders, size_t count)
 {
-    kw_arena *arena = kw_arena_new();
+    kw_arena *arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
     write_batch *batch = KW_ARENA_NEW(arena, write_batch);
     kw_deadline deadline = 0;
     *batch = (write_batch){.arena = arena,
@@ -264,7 +264,7 @@ void
 kw_hbase_write(kw_door *base, const kw_write *write, kw_write_done done, void *user)
 {
     kw_hbase_door *door = kw_hbase_door_of(base);
-    kw_arena *arena = kw_arena_new();
+    kw_arena *arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
     write_op *op = KW_ARENA_NEW(arena, write_op);
     kw_error error;
     op->door = door;

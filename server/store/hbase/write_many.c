@@ -367,7 +367,7 @@ void
 kw_hbase_write_together(kw_door *door, const kw_write *const *writes, size_t count, kw_written *results,
                         bool *ret_left, void (*done)(void *user), void *user)
 {
-    kw_arena *arena = kw_arena_new();
+    kw_arena *arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
     many_op *op = KW_ARENA_NEW(arena, many_op);
     op->door = kw_hbase_door_of(door);
     op->arena = arena;

@@ -1,0 +1,210 @@
+/* More callers than the store can serve: calls that cannot be answered in time are refused early, what is
+ * sent is answered, and channels are kept. The fake takes DELAY_MS for each increment, so CHANNELS of them
+ * serve CHANNELS / DELAY_MS calls a millisecond. */
+#include "fixture.h"
+
+#define CHANNELS 4
+#define DELAY_MS 10
+#define CALLERS 512
+
+/* Increments again and again: after an answer at once, after BUSY when it was told to. */
+typedef struct caller {
+    struct crowd *crowd;
+    kw_timer *pause;
+    kw_column column;
+    int64_t amount;
+    kw_increment increment;
+    char row[8];
+} caller;
+
+typedef struct crowd {
+    fixture on;
+    caller callers[CALLERS];
+    int64_t deadline_ms;
+    unsigned count;
+    unsigned running;
+    bool ending;
+    unsigned good, busy, late, other;
+    int64_t latest_ms; /* that an answer came after its deadline */
+} crowd;
+
+static void start(caller *self);
+
+static void
+over(caller *self)
+{
+    self->crowd->running--;
+}
+
+static void
+on_pause(void *user)
+{
+    start(user);
+}
+
+static void
+incremented(void *user, kw_outcome outcome, kw_rows *rows, const kw_error *error)
+{
+    caller *self = user;
+    crowd *all = self->crowd;
+    kw_rows_free(rows);
+    uint64_t now = kw_clock_mono_ns();
+    if (now > self->increment.deadline)
+        all->latest_ms = MAX(all->latest_ms, (int64_t)((now - self->increment.deadline) / 1000000));
+    all->good += outcome == KW_OUTCOME_OK;
+    all->busy += error && error->code == KW_BUSY;
+    all->late += error && error->code == KW_TIMEOUT;
+    all->other += error && error->code != KW_BUSY && error->code != KW_TIMEOUT;
+    if (error && error->code == KW_BUSY) {
+        g_assert_cmpuint(error->retry_after_ms, >, 0);
+        g_assert_cmpint(outcome, ==, KW_OUTCOME_FAILED);
+        g_assert_false(error->maybe_applied);
+        kw_timer_start_ms(self->pause, error->retry_after_ms);
+    } else {
+        kw_timer_start_ms(self->pause, 0);
+    }
+}
+
+static void
+start(caller *self)
+{
+    crowd *all = self->crowd;
+    if (all->ending) {
+        over(self);
+        return;
+    }
+    self->column = (kw_column){.family = KW_BYTES_LITERAL("f"), .qualifier = KW_BYTES_LITERAL("n")};
+    self->increment = (kw_increment){.table = KW_BYTES_LITERAL("t"),
+                                     .row = kw_bytes_of_text(self->row),
+                                     .columns = &self->column,
+                                     .amounts = &self->amount,
+                                     .columns_count = 1,
+                                     .deadline = kw_deadline_in_ms(all->deadline_ms)};
+    kw_door_increment(all->on.bed.door, &self->increment, incremented, self);
+}
+
+static void
+slow(const fake_call *call, fake_answer *to, void *user)
+{
+    (void)user;
+    static const kw_hb_TColumnValue value = {.family = {(const uint8_t *)"f", 1},
+                                             .qualifier = {(const uint8_t *)"n", 1},
+                                             .value = {(const uint8_t *)"\0\0\0\0\0\0\0\1", 8}};
+    if (call->method != KW_HB_THBaseService_increment)
+        return;
+    kw_hb_TResult *row = KW_ARENA_NEW(call->arena, kw_hb_TResult);
+    row->columnValues.items = (kw_hb_TColumnValue *)&value;
+    row->columnValues.count = 1;
+    kw_hb_THBaseService_increment_result *result =
+        KW_ARENA_NEW(call->arena, kw_hb_THBaseService_increment_result);
+    *result = (kw_hb_THBaseService_increment_result){.has_success = true, .success = row};
+    to->result = result;
+    to->do_nothing = true;
+    to->delay_ms = DELAY_MS;
+}
+
+static crowd *
+crowd_new(int64_t deadline_ms)
+{
+    crowd *all = g_new0(crowd, 1);
+    kw_model_hbase settings = fixture_init(&all->on, 1, FRAMED_COMPACT);
+    settings.channels = CHANNELS;
+    all->deadline_ms = deadline_ms;
+    thrift2_fake_set_script(all->on.fakes[0], slow, NULL);
+    fixture_open_quiet(&all->on, &settings);
+    for (unsigned i = 0; i < CALLERS; i++) {
+        all->callers[i] = (caller){.crowd = all, .amount = 1};
+        all->callers[i].pause = kw_timer_new(all->on.bed.loop, on_pause, &all->callers[i]);
+        g_snprintf(all->callers[i].row, sizeof all->callers[i].row, "r%u", i);
+    }
+    return all;
+}
+
+/* Lets so many callers call for a while. */
+static void
+run(crowd *all, unsigned count, int64_t ms)
+{
+    all->good = all->busy = all->late = all->other = 0;
+    all->latest_ms = 0;
+    all->ending = false;
+    thrift2_fake_forget_calls(all->on.fakes[0]);
+    for (all->running = 0; all->running < count; all->running++)
+        start(&all->callers[all->running]);
+    bed_turn(&all->on.bed, ms);
+    all->ending = true;
+    BED_UNTIL(&all->on.bed, all->running == 0);
+}
+
+static void
+crowd_free(crowd *all)
+{
+    for (unsigned i = 0; i < CALLERS; i++)
+        kw_timer_free(all->callers[i].pause);
+    fixture_stop(&all->on);
+    g_free(all);
+}
+
+/* The waiting line alone is longer than the deadline: hardly anything that is sent is sent in vain. */
+static void
+test_what_is_sent_is_answered(void)
+{
+    crowd *all = crowd_new(400);
+    run(all, 32, 1000);
+    g_test_message("32 callers: %u done, %u busy, %u late", all->good, all->busy, all->late);
+    uint32_t connections = thrift2_fake_connections(all->on.fakes[0]);
+    run(all, CALLERS, 3000);
+    uint32_t sent = thrift2_fake_calls(all->on.fakes[0], KW_HB_THBaseService_increment);
+    g_test_message("%d callers: %u done, %u busy, %u late of %u sent", CALLERS, all->good, all->busy,
+                   all->late, sent);
+    g_assert_cmpuint(all->other, ==, 0);
+    g_assert_cmpuint(all->busy, >, 0);
+    g_assert_cmpuint(all->good * 10, >=, sent * 9);
+    g_assert_cmpuint(thrift2_fake_connections(all->on.fakes[0]), <=, connections + 1);
+    crowd_free(all);
+}
+
+/* One call that takes longer than its caller waits does not cost its channel: when the answer comes, the
+ * channel takes calls again. */
+static void
+test_a_late_reply_keeps_its_channel(void)
+{
+    fixture on;
+    kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
+    settings.channels = 1;
+    fixture_open_quiet(&on, &settings);
+    treat how = {.method = KW_HB_THBaseService_get, .count = 1, .answer = {.gate = 1}};
+    thrift2_fake_set_row(on.fakes[0], "a", "1");
+    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
+    fixture_get_late(&on, "a", 50);
+    thrift2_fake_let(on.fakes[0], 1);
+    fixture_value(fixture_get(&on, "a", 60000), "1");
+    g_assert_cmpuint(thrift2_fake_connections(on.fakes[0]), ==, 1);
+    fixture_stop(&on);
+}
+
+/* One that is never answered does. */
+static void
+test_a_channel_that_stays_silent_is_given_up(void)
+{
+    fixture on;
+    kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
+    settings.channels = 1;
+    fixture_open_quiet(&on, &settings);
+    treat how = {.method = KW_HB_THBaseService_get, .count = 1, .answer = {.way = FAKE_SILENCE}};
+    thrift2_fake_set_row(on.fakes[0], "a", "1");
+    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
+    fixture_get_late(&on, "a", 50);
+    fixture_value(fixture_get(&on, "a", 60000), "1");
+    g_assert_cmpuint(thrift2_fake_connections(on.fakes[0]), ==, 2);
+    fixture_stop(&on);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/hbase/overload/answered", test_what_is_sent_is_answered);
+    g_test_add_func("/hbase/overload/late-reply", test_a_late_reply_keeps_its_channel);
+    g_test_add_func("/hbase/overload/silence", test_a_channel_that_stays_silent_is_given_up);
+    return g_test_run();
+}
