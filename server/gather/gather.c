@@ -13,6 +13,12 @@
 
 #include <glib.h>
 
+/* While memory is short, a page with so many bytes is long enough. */
+#define SHORT_PAGE_BYTES ((size_t)64 * 1024)
+#define BUSY_MS 100
+/* Rows that are taken in one piece: about a millisecond's work. */
+#define SLICE_ROWS 256
+
 static void complete(kw_gather *gather);
 
 static void
@@ -24,6 +30,12 @@ run_posted(kw_task *task)
         g_free(gather);
     else
         complete(gather);
+}
+
+static void
+run_work(kw_work *work)
+{
+    kw_gather_go_on((kw_gather *)(void *)((char *)work - offsetof(kw_gather, work)));
 }
 
 static bool
@@ -43,6 +55,7 @@ kw_gather_new(kw_door *door, const kw_gather_spec *spec)
     gather->door = door;
     gather->spec = *spec;
     gather->task.run = run_posted;
+    gather->work = (kw_work){.turn = {.account = spec->account, .call = spec->call}, .run = run_work};
     gather->sifts = sifts_rows(spec->plan);
     gather->position = spec->position;
     if (!kw_position_fits(spec->plan, &spec->position)) {
@@ -77,6 +90,8 @@ kw_gather_free(kw_gather *gather)
         gather->groups = next;
     }
     kw_points_free(gather->points);
+    if (kw_work_waits(&gather->work))
+        kw_loop_take_back(gather->door->loop, &gather->work);
     drop_retired(gather);
     g_free(gather->retired);
     g_free(gather->rows);
@@ -121,13 +136,24 @@ limit_reached(const kw_gather *gather)
     return gather->spec.limit && gather->returned >= gather->spec.limit;
 }
 
-static bool
-page_full(const kw_gather *gather)
+bool
+kw_gather_is_short(const kw_gather *gather)
 {
-    if (limit_reached(gather) || gather->count >= gather->max_rows)
+    return kw_budget_pressure(gather->spec.account) != KW_PRESSURE_NONE;
+}
+
+static bool
+page_full(kw_gather *gather)
+{
+    if (limit_reached(gather) || gather->count >= gather->max_rows || gather->page_over)
         return true;
     if (gather->count == 0)
         return false;
+    if (gather->page_bytes >= SHORT_PAGE_BYTES && kw_gather_is_short(gather)) {
+        gather->page_over = true;
+        kw_counters_add(KW_FIGURE_memory_short_pages, 1);
+        return true;
+    }
     /* The second: few rows of each batch were kept, but the batches fill the memory. */
     return gather->page_bytes >= gather->max_bytes ||
            gather->retired_bytes >= 4 * gather->max_bytes + gather->spec.buffer_bytes;
@@ -182,11 +208,12 @@ keep_row(kw_gather *gather, kw_row *row)
 
 /* What accept says of the row, after the size that the range may ask for. */
 static bool
-consider(kw_gather *gather, uint32_t range, kw_row *row, bool *ret_accepted)
+consider(kw_gather *gather, uint32_t range, kw_row *row, kw_acceptance *ret_accepted)
 {
     uint32_t row_size = gather->sifts ? gather->spec.plan->ranges[range].row_size : 0;
-    *ret_accepted = row_size == 0 || row->key.size == row_size;
-    if (!*ret_accepted || !gather->spec.accept)
+    bool fits = row_size == 0 || row->key.size == row_size;
+    *ret_accepted = fits ? KW_ROW_ACCEPTED : KW_ROW_DROPPED;
+    if (!fits || !gather->spec.accept)
         return true;
     kw_error error;
     gather->accepting = range;
@@ -202,20 +229,24 @@ kw_gather_range(const kw_gather *gather)
     return gather->accepting;
 }
 
-bool
+kw_taken
 kw_gather_take(kw_gather *gather, uint32_t range, kw_row *row, bool *ret_kept)
 {
-    bool accepted;
+    kw_acceptance accepted;
     if (!consider(gather, range, row, &accepted))
-        return false;
+        return KW_TAKE_FAILED;
+    if (accepted == KW_ROW_NEXT_PAGE) {
+        gather->page_over = true;
+        return KW_TAKE_LATER;
+    }
     gather->seen++;
     gather->scanned += gather->spec.more_pages && !gather->points;
     gather->last = row;
     gather->last_range = range;
-    if (accepted)
+    if (accepted == KW_ROW_ACCEPTED)
         keep_row(gather, row);
-    *ret_kept = accepted && !gather->spec.accept_copies;
-    return true;
+    *ret_kept = accepted == KW_ROW_ACCEPTED && !gather->spec.accept_copies;
+    return KW_TAKE_DONE;
 }
 
 static void
@@ -282,16 +313,17 @@ open_groups(kw_gather *gather)
     }
 }
 
-static bool
+static kw_step
 take_head(kw_gather *gather, kw_group *group, kw_stream *stream)
 {
     bool kept = false;
-    if (!kw_gather_take(gather, stream->index, stream->head, &kept))
-        return false;
+    kw_taken taken = kw_gather_take(gather, stream->index, stream->head, &kept);
+    if (taken != KW_TAKE_DONE)
+        return taken == KW_TAKE_LATER ? KW_STEP_ROW : KW_STEP_FAILED;
     stream->kept |= kept;
     group->moved = true;
     kw_stream_step(stream);
-    return true;
+    return KW_STEP_ROW;
 }
 
 static kw_step
@@ -306,7 +338,7 @@ next_of_groups(kw_gather *gather)
         kw_stream *stream;
         kw_step step = kw_group_next(group, &stream);
         if (step == KW_STEP_ROW)
-            return take_head(gather, group, stream) ? KW_STEP_ROW : KW_STEP_FAILED;
+            return take_head(gather, group, stream);
         if (step == KW_STEP_FAILED)
             kw_gather_fail(gather, stream->error);
         if (step != KW_STEP_END)
@@ -394,7 +426,9 @@ forgive_timeout(kw_gather *gather)
 static kw_step
 fill(kw_gather *gather)
 {
-    while (!page_full(gather)) {
+    for (gather->slice = 0; !page_full(gather); gather->slice++) {
+        if (gather->slice == SLICE_ROWS)
+            return KW_STEP_YIELD;
         kw_step step = gather->points ? kw_points_next(gather->points) : next_of_groups(gather);
         if (step != KW_STEP_ROW)
             return step;
@@ -402,12 +436,40 @@ fill(kw_gather *gather)
     return KW_STEP_ROW;
 }
 
+/* Nobody takes the page any more, or there is no memory for it. A page that has rows ends with them. */
+static void
+give_up(kw_gather *gather)
+{
+    kw_error error;
+    kw_account *account = gather->spec.account;
+    if (gather->error)
+        return;
+    if (kw_account_has_left(account)) {
+        kw_error_set(&error, KW_UNAVAILABLE, "the caller has gone");
+    } else if (kw_budget_pressure(account) != KW_PRESSURE_FULL) {
+        return;
+    } else if (gather->count > 0) {
+        gather->page_over = true;
+        return;
+    } else {
+        kw_counters_add(KW_FIGURE_memory_refusals, 1);
+        kw_error_set(&error, KW_BUSY, "the gateway is short of memory (limits.memory)");
+        error.retry_after_ms = BUSY_MS;
+    }
+    kw_gather_fail(gather, &error);
+}
+
 void
 kw_gather_go_on(kw_gather *gather)
 {
-    if (!gather->busy || gather->posted)
+    if (!gather->busy || gather->posted || kw_work_waits(&gather->work))
         return;
+    give_up(gather);
     kw_step step = gather->error ? KW_STEP_FAILED : fill(gather);
+    if (step == KW_STEP_YIELD) {
+        kw_loop_work(gather->door->loop, &gather->work);
+        return;
+    }
     if (step == KW_STEP_WAIT && kw_deadline_passed(gather->deadline)) {
         kw_error error;
         kw_error_set(&error, KW_TIMEOUT, "the deadline passed before a row was found");
@@ -424,6 +486,15 @@ kw_gather_go_on(kw_gather *gather)
 }
 
 void
+kw_gather_go_on_with(kw_gather *gather, size_t rows)
+{
+    if (rows < SLICE_ROWS)
+        kw_gather_go_on(gather);
+    else if (gather->busy && !gather->posted && !kw_work_waits(&gather->work))
+        kw_loop_work(gather->door->loop, &gather->work);
+}
+
+void
 kw_gather_page(kw_gather *gather, uint32_t max_rows, size_t max_bytes, kw_deadline deadline,
                kw_gather_done done, void *user)
 {
@@ -437,6 +508,7 @@ kw_gather_page(kw_gather *gather, uint32_t max_rows, size_t max_bytes, kw_deadli
     gather->max_bytes = max_bytes;
     gather->count = 0;
     gather->page_bytes = 0;
+    gather->page_over = false;
     gather->finished_before = gather->finished_groups;
     gather->busy = true;
     gather->starting = true;

@@ -22,6 +22,13 @@ typedef struct kw_position {
     kw_bytes suffix; /* the row key behind the range's skip */
 } kw_position;
 
+/* What accept makes of a row. */
+typedef enum kw_acceptance {
+    KW_ROW_DROPPED, /* scanned, not returned */
+    KW_ROW_ACCEPTED,
+    KW_ROW_NEXT_PAGE /* it does not fit into this page, which ends before it; not for a page's first row */
+} kw_acceptance;
+
 typedef struct kw_gather_spec {
     const kw_plan *plan; /* must live until the gather is freed */
     kw_position position;
@@ -31,10 +38,14 @@ typedef struct kw_gather_spec {
     bool by_patterns;    /* the store may leave out rows that do not match the plan's patterns */
     size_t buffer_bytes; /* read-ahead of all runs together */
     uint64_t limit;      /* rows still wanted over all pages; 0: no limit */
-    bool more_pages; /* this gather will be asked for the next ones as well: read on behind a page's end */
-    /* Called once for every row of a range, in order; ret_accepted false: the row is dropped (scanned, not
-     * returned). An error ends the page. NULL: every row counts. */
-    bool (*accept)(void *user, kw_row *row, bool *ret_accepted, kw_error *ret_error);
+    bool more_pages;  /* this gather will be asked for the next ones as well: read on behind a page's end */
+    size_t row_bytes; /* a row with more is LIMIT; 0: no limit */
+    kw_account *account; /* of whoever asks; must outlive the gather. Memory is charged to it; when it has
+                            left, or when memory is used up, pages fail */
+    uint64_t call;       /* of the account */
+    /* Called for every row of a range, in order, once but for KW_ROW_NEXT_PAGE. An error ends the page. NULL:
+     * every row counts. */
+    bool (*accept)(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_error);
     void *accept_user;
     /* accept keeps nothing of the row: batches go as soon as they were read, and pages have no rows, only a
      * count. */
@@ -60,7 +71,8 @@ typedef struct kw_gathered {
  * passes when groups were read to their end, an empty page with the position behind those. */
 typedef void (*kw_gather_done)(void *user, const kw_gathered *page, const kw_error *error);
 
-/* The next page: at most max_rows rows and about max_bytes. One at a time. */
+/* The next page: at most max_rows rows and about max_bytes; while memory is short it may be shorter. BUSY
+ * when memory is used up. One at a time. */
 void kw_gather_page(kw_gather *gather, uint32_t max_rows, size_t max_bytes, kw_deadline deadline,
                     kw_gather_done done, void *user);
 

@@ -23,6 +23,13 @@ init_stream(kw_group *group, uint32_t place, uint32_t index)
     }
 }
 
+static void
+charge(const kw_group *group, int64_t sign)
+{
+    kw_account_charge(group->gather->spec.account, KW_MEMORY_ROWS,
+                      sign * (int64_t)(group->count * sizeof(kw_stream)));
+}
+
 void
 kw_group_open(kw_gather *gather)
 {
@@ -32,8 +39,9 @@ kw_group_open(kw_gather *gather)
     kw_group *group = g_new0(kw_group, 1);
     group->gather = gather;
     group->number = gather->next_group++;
-    group->arena = kw_arena_new();
+    group->arena = kw_arena_new_for(gather->spec.account, KW_MEMORY_ROWS);
     group->count = (uint32_t)ranges->count;
+    charge(group, 1);
     group->streams = g_aligned_alloc0(group->count, sizeof(kw_stream), 64);
     for (uint32_t i = 0; i < group->count; i++)
         init_stream(group, i, (uint32_t)ranges->first + i);
@@ -53,6 +61,7 @@ kw_group_free(kw_group *group)
 {
     for (uint32_t i = 0; i < group->count; i++)
         kw_stream_clear(&group->streams[i]);
+    charge(group, -1);
     g_aligned_free(group->streams);
     kw_tree_free(group->tree);
     kw_arena_free(group->arena);

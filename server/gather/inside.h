@@ -64,12 +64,15 @@ struct kw_gather {
     kw_door *door;
     kw_gather_spec spec;
 
-    bool sifts;    /* not every row that is read is returned */
-    bool busy;     /* a page is in work */
-    bool starting; /* ... and its call has not returned: complete later */
+    bool sifts;     /* not every row that is read is returned */
+    bool page_over; /* the next row belongs to the next page */
+    bool busy;      /* a page is in work */
+    bool starting;  /* ... and its call has not returned: complete later */
     bool posted;
     bool freed; /* while posted */
     kw_task task;
+    kw_work work;   /* what is left of a page with many rows */
+    uint32_t slice; /* rows that were taken since others had the loop */
     kw_gather_done done;
     void *user;
     kw_deadline deadline;
@@ -116,7 +119,8 @@ struct kw_gather {
 
 typedef enum kw_step {
     KW_STEP_ROW,
-    KW_STEP_WAIT, /* a fetch is on its way */
+    KW_STEP_WAIT,  /* a fetch is on its way */
+    KW_STEP_YIELD, /* others have the loop for a while */
     KW_STEP_END,
     KW_STEP_FAILED
 } kw_step;
@@ -126,15 +130,24 @@ typedef enum kw_step {
 /* Rows that the page in work still wants the store to give. */
 uint64_t kw_gather_wanted(const kw_gather *gather);
 size_t kw_gather_bytes_left(const kw_gather *gather);
-/* Offers the next row in order. ret_kept: it is in the page now. False: accept failed, gather->error says
- * why. */
-bool kw_gather_take(kw_gather *gather, uint32_t range, kw_row *row, bool *ret_kept);
+typedef enum kw_taken {
+    KW_TAKE_FAILED, /* gather->error says why */
+    KW_TAKE_DONE,
+    KW_TAKE_LATER /* the page is over, and the row is still the next one */
+} kw_taken;
+
+/* Offers the next row in order. ret_kept: it is in the page now. */
+kw_taken kw_gather_take(kw_gather *gather, uint32_t range, kw_row *row, bool *ret_kept);
+/* Is memory short, so that nothing is read ahead and pages end early? */
+bool kw_gather_is_short(const kw_gather *gather);
 /* A batch that was read to its end. */
 void kw_gather_retire(kw_gather *gather, kw_rows *batch, bool kept);
 /* What a fetch brought, for the estimates. */
 void kw_gather_count(kw_gather *gather, const kw_rows *rows);
 /* Goes on after something arrived; may complete the page and so end the gather's life. */
 void kw_gather_go_on(kw_gather *gather);
+/* The same, at once when few rows arrived, else when the loop comes to it. */
+void kw_gather_go_on_with(kw_gather *gather, size_t rows);
 /* Fails the page in work. */
 void kw_gather_fail(kw_gather *gather, const kw_error *error);
 

@@ -9,9 +9,11 @@
 
 #define POINTS_FIRST 64
 #define POINTS_MOST 1024
+#define POINTS_SHORT 16 /* while memory is short */
 
 struct kw_points {
-    kw_gather *gather; /* NULL: given up while a read is in flight */
+    kw_gather *gather;   /* NULL: given up while a read is in flight */
+    kw_account *account; /* a reference */
     kw_arena *arena;
     uint32_t *order; /* ranges, in the order of the answer */
     size_t count;
@@ -74,6 +76,9 @@ make_gets(kw_points *points, const kw_gather_spec *spec)
                   .columns = copy_columns(spec, points->arena),
                   .columns_count = spec->columns_count,
                   .max_versions = 1,
+                  .max_bytes = MAX(spec->buffer_bytes, spec->row_bytes),
+                  .account = spec->account,
+                  .call = spec->call,
                   .filter = kw_arena_copy(points->arena, spec->filter)};
     points->gets = KW_ARENA_ARRAY(points->arena, kw_get, points->count);
     points->list = KW_ARENA_ARRAY(points->arena, const kw_get *, points->count);
@@ -90,7 +95,8 @@ kw_points_new(kw_gather *gather)
     const kw_plan *plan = gather->spec.plan;
     kw_points *points = g_new0(kw_points, 1);
     points->gather = gather;
-    points->arena = kw_arena_new();
+    points->account = kw_account_ref(gather->spec.account);
+    points->arena = kw_arena_new_for(points->account, KW_MEMORY_ROWS);
     points->order = KW_ARENA_ARRAY(points->arena, uint32_t, plan->ranges_count);
     for (uint32_t i = 0; i < plan->ranges_count; i++)
         if (is_behind(plan, i, &gather->spec.position))
@@ -106,6 +112,7 @@ destroy(kw_points *points)
     kw_rows_free(points->batch);
     g_free(points->error);
     kw_arena_free(points->arena);
+    kw_account_unref(points->account);
     g_free(points);
 }
 
@@ -151,6 +158,8 @@ ask(kw_points *points)
         most = CLAMP(gather->spec.buffer_bytes / bytes, 1, POINTS_MOST);
     }
     most = MIN(most, MAX(kw_gather_wanted(gather), 1));
+    if (kw_gather_is_short(gather))
+        most = MIN(most, POINTS_SHORT);
     most = MIN(most, points->count - points->next);
     points->base = points->next;
     points->next += most;
@@ -160,23 +169,52 @@ ask(kw_points *points)
     kw_door_get_many(gather->door, points->list + points->base, most, arrived, points);
 }
 
-/* Hands out the next row of the batch, if it is there. */
-static bool
+static void
+end_batch(kw_points *points)
+{
+    kw_rows *batch = points->batch;
+    points->batch = NULL;
+    kw_gather_retire(points->gather, batch, points->kept);
+}
+
+static void
+fail_large(kw_points *points)
+{
+    kw_error error;
+    const kw_gather *gather = points->gather;
+    const kw_plan *plan = gather->spec.plan;
+    kw_error_set(&error, KW_LIMIT, "table %.*s: a row has more than %zu bytes; choose columns",
+                 (int)plan->path->store_table.size, (const char *)plan->path->store_table.data,
+                 points->gets[0].max_bytes);
+    kw_gather_fail(points->gather, &error);
+}
+
+/* Hands out the next row of the batch, if it is there. Rows that were omitted are asked for again. */
+static kw_step
 take(kw_points *points)
 {
     kw_gather *gather = points->gather;
-    kw_rows *batch = points->batch;
-    kw_row *row = &batch->rows[points->at];
+    kw_row *row = &points->batch->rows[points->at];
     bool kept = false;
-    bool good =
-        row->cells_count == 0 || kw_gather_take(gather, points->order[points->base + points->at], row, &kept);
+    kw_taken taken = KW_TAKE_DONE;
+    if (row->omitted == KW_OMITTED_TOO_LARGE) {
+        fail_large(points);
+        return KW_STEP_FAILED;
+    }
+    if (row->omitted == KW_OMITTED_NO_ROOM) {
+        points->next = points->base + points->at;
+        end_batch(points);
+        return KW_STEP_ROW;
+    }
+    if (row->cells_count > 0)
+        taken = kw_gather_take(gather, points->order[points->base + points->at], row, &kept);
+    if (taken != KW_TAKE_DONE)
+        return taken == KW_TAKE_LATER ? KW_STEP_ROW : KW_STEP_FAILED;
     points->kept |= kept;
     points->at++;
-    if (points->at == batch->count) {
-        points->batch = NULL;
-        kw_gather_retire(gather, batch, points->kept);
-    }
-    return good;
+    if (points->at == points->batch->count)
+        end_batch(points);
+    return KW_STEP_ROW;
 }
 
 kw_step
@@ -189,7 +227,7 @@ kw_points_next(kw_points *points)
     if (points->reading)
         return KW_STEP_WAIT;
     if (points->batch)
-        return take(points) ? KW_STEP_ROW : KW_STEP_FAILED;
+        return take(points);
     if (points->next == points->count)
         return KW_STEP_END;
     ask(points);

@@ -9,6 +9,7 @@
 #define CHUNK_BYTES_MIN 1024
 #define FIRST_ROW_BYTES 256 /* a guess, until rows were seen */
 #define FEW_ROWS 256        /* fetches for so few rows are not worth holding something open in the store */
+#define SHORT_BUFFER_BYTES ((size_t)256 * 1024) /* of the whole gather, while memory is short */
 
 static size_t
 bytes_per_row(const kw_gather *gather)
@@ -52,6 +53,8 @@ static size_t
 share_of(const kw_gather *gather, const kw_demand *demand)
 {
     size_t budget = gather->spec.buffer_bytes;
+    if (kw_gather_is_short(gather))
+        budget = MIN(budget, SHORT_BUFFER_BYTES);
     bool fits = demand->wanted < budget / 4 * 3 / bytes_per_row(gather);
     return fits ? budget / 2 : budget / (2 * demand->streams);
 }
@@ -122,6 +125,7 @@ arrived(void *user, kw_rows *rows, const kw_error *error)
     kw_stream *stream = user;
     kw_gather *gather = stream->gather;
     bool was_ready = kw_stream_ready(stream);
+    size_t count = rows ? rows->count : 0;
     stream->fetching = false;
     gather->in_flight--;
     gather->held_bytes -= stream->reserved;
@@ -133,7 +137,7 @@ arrived(void *user, kw_rows *rows, const kw_error *error)
     if (gather->spec.more_pages)
         kw_stream_ahead(stream);
     kw_streams_start_waiting(gather);
-    kw_gather_go_on(gather);
+    kw_gather_go_on_with(gather, count);
 }
 
 static void
@@ -152,7 +156,10 @@ open_run(kw_stream *stream)
                         .filter = gather->spec.filter,
                         .patterns = gather->spec.by_patterns ? kw_plan_patterns(plan, stream->index)
                                                              : (kw_patterns){.count = 0},
-                        .keep_blocks_out_of_cache = whole};
+                        .keep_blocks_out_of_cache = whole,
+                        .max_row_bytes = gather->spec.row_bytes,
+                        .account = gather->spec.account,
+                        .call = gather->spec.call};
     stream->run = kw_door_open_run(gather->door, &spec);
 }
 
@@ -264,7 +271,7 @@ kw_stream_need(kw_stream *stream)
 void
 kw_stream_ahead(kw_stream *stream)
 {
-    if (!can_fetch(stream) || stream->waiting)
+    if (!can_fetch(stream) || stream->waiting || kw_gather_is_short(stream->gather))
         return;
     kw_demand demand = demand_of(stream);
     uint64_t buffered = buffered_rows(stream);

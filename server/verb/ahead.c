@@ -137,12 +137,26 @@ make_room(kw_ahead *ahead)
     return false;
 }
 
-/* Where callers write meanwhile, reading ahead would be in vain. */
+/* Where callers write meanwhile, reading ahead would be in vain; while memory is short it is a luxury. */
 static bool
 is_worth_it(kw_ahead *ahead, uint64_t writes)
 {
     return !ahead->closing && atomic_load(ahead->writes) == writes && ahead->reading < KW_AHEAD_PAGES_MAX &&
-           make_room(ahead);
+           kw_budget_pressure(NULL) == KW_PRESSURE_NONE && make_room(ahead);
+}
+
+/* While memory is short, pages that nobody waits for are dropped. */
+static void
+relieve(kw_ahead *ahead)
+{
+    if (kw_budget_pressure(NULL) == KW_PRESSURE_NONE)
+        return;
+    for (GList *at = ahead->pages.head, *next; at; at = next) {
+        page_ahead *page = at->data;
+        next = at->next;
+        if (!page->asker)
+            forget(page);
+    }
 }
 
 static void
@@ -253,6 +267,7 @@ void
 kw_ahead_scan(kw_ahead *ahead, kw_call *call, const kw_scan_request *request, kw_scan_done done, void *user)
 {
     kw_error error;
+    relieve(ahead);
     if (!wants_many(call, request)) {
         kw_verb_scan(call, request, done, user);
         return;
@@ -269,6 +284,7 @@ kw_ahead_scan(kw_ahead *ahead, kw_call *call, const kw_scan_request *request, kw
 void
 kw_ahead_next(kw_ahead *ahead, kw_call *call, kw_bytes cursor, kw_scan_done done, void *user)
 {
+    relieve(ahead);
     page_ahead *page = find(ahead, call, cursor);
     if (page && !is_good(ahead, page, call)) {
         forget(page);

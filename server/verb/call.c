@@ -4,7 +4,8 @@ kw_call
 kw_call_hold(const kw_call *like)
 {
     kw_call call = *like;
-    call.arena = kw_arena_new();
+    call.account = kw_account_ref(like->account);
+    call.arena = kw_arena_new_for(call.account, KW_MEMORY_AHEAD);
     call.policy = kw_policy_ref((kw_policy *)like->policy);
     call.keyring = kw_keyring_ref(like->keyring);
     call.identity = kw_arena_copy(call.arena, like->identity);
@@ -15,7 +16,9 @@ kw_call_hold(const kw_call *like)
 void
 kw_call_release(const kw_call *call)
 {
+    kw_account *account = call->account;
     kw_policy_unref((kw_policy *)call->policy);
     kw_keyring_unref(call->keyring);
     kw_arena_free(call->arena);
+    kw_account_unref(account);
 }

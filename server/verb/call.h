@@ -37,6 +37,8 @@ int64_t kw_stamper_wait_ms(kw_stamper *stamper, int64_t stamp);
 
 typedef struct kw_call {
     kw_arena *arena;
+    kw_account *account;     /* of whoever made the call; NULL: nobody. Outlives the call */
+    uint64_t number;         /* among the account's calls: older ones have smaller numbers */
     const kw_policy *policy; /* a reference is held by the caller of the verb until completion */
     kw_store *store;
     kw_door *door;
@@ -49,8 +51,8 @@ typedef struct kw_call {
     const char *request_id;
 } kw_call;
 
-/* A call like this one that outlives it: an arena of its own, references to policy and keyring, a copy of the
- * identity, no request id. */
+/* A call like this one that outlives it: an arena of its own, references to account, policy and keyring, a
+ * copy of the identity, no request id. */
 kw_call kw_call_hold(const kw_call *like);
 /* Gives up what kw_call_hold took; the call may lie in its own arena. */
 void kw_call_release(const kw_call *call);

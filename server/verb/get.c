@@ -47,19 +47,42 @@ ask(get *self)
         kw_door_get_many(door, self->list, self->asked, arrived, self);
 }
 
+/* The store has left the row out, so that the call does not take more memory than it may. */
+static void
+refuse_omitted(const get *self, kw_omission omitted, kw_found_record *found)
+{
+    const char *name = self->table->name;
+    size_t most = self->form.max_bytes;
+    if (omitted == KW_OMITTED_TOO_LARGE)
+        kw_error_set(
+            &found->error, KW_LIMIT,
+            "table %s: the record has more than %zu bytes, the most that a reply may have (limits.frame); "
+            "choose columns",
+            name, most);
+    else
+        kw_error_set(
+            &found->error, KW_LIMIT,
+            "table %s: the record does not fit into the reply with those before it, which may have %zu "
+            "bytes (limits.frame); ask for it in another call, or choose columns",
+            name, most);
+    kw_counters_add(KW_FIGURE_replies_too_large, 1);
+}
+
 static void
 read_row(get *self, const kw_row *row, kw_found_record *found)
 {
     const kw_record *record;
-    if (kw_reader_decode(self->reader, row, &record, &found->error))
+    if (row->omitted != KW_OMITTED_NOT)
+        refuse_omitted(self, row->omitted, found);
+    else if (kw_reader_decode(self->reader, row, &record, &found->error))
         found->record = kw_reader_borrow(self->reader);
 }
 
-/* When a row was written last; -1: there is none. */
+/* When a row was written last; -1: there is none. One that was omitted may be the newest. */
 static int64_t
 age_of(const kw_row *row)
 {
-    int64_t newest = -1;
+    int64_t newest = row->omitted == KW_OMITTED_NOT ? -1 : INT64_MAX;
     for (uint32_t i = 0; i < row->cells_count; i++)
         newest = MAX(newest, row->cells[i].timestamp);
     return newest;
@@ -74,7 +97,7 @@ read_rows(get *self, const kw_rows *rows)
         size_t best = from;
         for (to = from + 1; to < self->asked && self->owners[to] == self->owners[from]; to++)
             best = age_of(&rows->rows[to]) > age_of(&rows->rows[best]) ? to : best;
-        if (rows->rows[best].cells_count) {
+        if (rows->rows[best].cells_count || rows->rows[best].omitted != KW_OMITTED_NOT) {
             read_row(self, &rows->rows[best], &self->found[self->owners[from]]);
             continue;
         }
@@ -247,8 +270,12 @@ kw_verb_get(kw_call *call, const kw_table *table, const kw_item *keys, size_t co
     self->buckets = self->through_association ? 1 : choice.buckets;
     self->found = new_found(call, count);
     self->reader = kw_reader_new(call, table, &table->paths[0], picks, picks_count, NULL);
-    self->form =
-        (kw_get){.table = table->paths[0].store_table, .max_versions = 1, .deadline = call->deadline};
+    self->form = (kw_get){.table = table->paths[0].store_table,
+                          .max_versions = 1,
+                          .max_bytes = (size_t)kw_policy_model(call->policy)->limits.frame_bytes,
+                          .account = call->account,
+                          .call = call->number,
+                          .deadline = call->deadline};
     self->form.columns = kw_reader_columns(self->reader, &self->form.columns_count);
     kw_error error;
     if (check_count(self, &error)) {

@@ -14,7 +14,9 @@ kw_page_limits_of(const kw_call *call, const kw_scan_request *request)
         rows = MIN(rows, request->page_rows);
     if (request->page_bytes)
         bytes = MIN(bytes, request->page_bytes);
-    return (kw_page_limits){.rows = (uint32_t)CLAMP(rows, 1, UINT32_MAX), .bytes = (size_t)MAX(bytes, 1)};
+    return (kw_page_limits){.rows = (uint32_t)CLAMP(rows, 1, UINT32_MAX),
+                            .bytes = (size_t)MAX(bytes, 1),
+                            .frame_bytes = (size_t)limits->frame_bytes};
 }
 
 /* So many ranges as the lists of values may have, on top of the buckets that a path always has. */

@@ -6,6 +6,7 @@
 typedef struct kw_page_limits {
     uint32_t rows;
     size_t bytes;
+    size_t frame_bytes; /* of the reply */
 } kw_page_limits;
 
 /* The request's, within the configured ones. */

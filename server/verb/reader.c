@@ -4,6 +4,7 @@
 
 #include "rule/splits.h"
 #include "verb/cells.h"
+#include "verb/reply_size.h"
 
 #include <glib.h>
 
@@ -22,6 +23,7 @@ struct kw_reader {
     kw_arena *scratch;
     bool whole; /* every field is returned */
     want *wants;
+    size_t *name_bytes;  /* of the fields, in a reply */
     chosen *chosen;      /* of maps */
     size_t chosen_count; /* of all maps */
     size_t *columns;     /* stored fields, sorted by column */
@@ -81,9 +83,11 @@ kw_reader_new(kw_call *call, const kw_table *table, const kw_path *path, const k
         .call = call, .table = table, .path = path, .whole = picks_count == 0, .scratch = scratch};
     reader->record = kw_record_new(table, call->arena);
     reader->wants = KW_ARENA_ARRAY(call->arena, want, table->fields_count);
+    reader->name_bytes = KW_ARENA_ARRAY(call->arena, size_t, table->fields_count);
     reader->chosen = KW_ARENA_ARRAY(call->arena, chosen, table->fields_count);
     reader->columns = KW_ARENA_ARRAY(call->arena, size_t, table->fields_count);
     for (size_t i = 0; i < table->fields_count; i++) {
+        reader->name_bytes[i] = KW_REPLY_NAME_BYTES + strlen(table->fields[i].name);
         if (reader->whole || table->fields[i].identity)
             reader->wants[i] = WANT_RETURN;
         if (table->fields[i].stored)
@@ -352,6 +356,16 @@ kw_reader_borrow(kw_reader *reader)
         if (reader->wants[i] == WANT_RETURN)
             lent.values[i] = reader->record.values[i];
     return lent;
+}
+
+size_t
+kw_reader_reply_bytes(const kw_reader *reader)
+{
+    size_t bytes = KW_REPLY_RECORD_BYTES;
+    for (size_t i = 0; i < reader->table->fields_count; i++)
+        if (reader->wants[i] == WANT_RETURN && reader->record.values[i].kind != KW_VALUE_NONE)
+            bytes += reader->name_bytes[i] + kw_value_reply_bytes(reader->record.values[i]);
+    return bytes;
 }
 
 kw_record

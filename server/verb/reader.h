@@ -31,7 +31,10 @@ bool kw_reader_decode_cells(kw_reader *reader, const kw_row *row, const kw_recor
 /* The record decoded last with the fields to return, copied to the arena. */
 kw_record kw_reader_keep(kw_reader *reader, kw_arena *arena);
 
-/* The same with bytes that are slices of the row. Without a scratch arena only. */
+/* How large that record is in a reply, at most (reply_size.h). */
+size_t kw_reader_reply_bytes(const kw_reader *reader);
+
+/* The same record with bytes that are slices of the row. Without a scratch arena only. */
 kw_record kw_reader_borrow(kw_reader *reader);
 
 /* Columns to ask the store for, so that all needed fields come, and the marker. none (0): the whole row must

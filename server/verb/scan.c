@@ -36,6 +36,8 @@ struct kw_scan {
     bool later;            /* windows were read to their end for this page; rows they looked at, and bytes */
     uint64_t scanned;
     size_t bytes;
+    size_t reply_bytes;  /* of the page's records, in the reply */
+    size_t cursor_bytes; /* without the key; 0: not known */
 };
 
 void
@@ -56,11 +58,12 @@ kw_scan_free(kw_scan *scan)
 /* A row whose key this path never made: an answer without it could be wrong, unless what its columns say does
  * not meet the question anyway. */
 static bool
-accept_foreign(kw_scan *self, const kw_row *row, const kw_error *why, bool *ret_accepted, kw_error *ret_error)
+accept_foreign(kw_scan *self, const kw_row *row, const kw_error *why, kw_acceptance *ret_accepted,
+               kw_error *ret_error)
 {
     const kw_record *record;
     kw_error ignored;
-    *ret_accepted = false;
+    *ret_accepted = KW_ROW_DROPPED;
     if (self->plan->residual && kw_reader_decode_cells(self->reader, row, &record, &ignored) &&
         !kw_plan_matches(self->plan, record))
         return true;
@@ -68,17 +71,51 @@ accept_foreign(kw_scan *self, const kw_row *row, const kw_error *why, bool *ret_
     return false;
 }
 
+/* Heads of the reply, of the page and of its members. */
+#define HEAD_BYTES ((size_t)512)
+
+/* What the page's records may have of the reply, the rest being the cursor's. */
+static size_t
+reply_most(kw_scan *self, size_t key_size)
+{
+    size_t frame = self->limits.frame_bytes;
+    if (self->cursor_bytes == 0)
+        self->cursor_bytes =
+            kw_page_cursor(self->asker, &self->request, self->plan, &(kw_gathered){0}, false).size;
+    return frame - MIN(frame, self->cursor_bytes + 2 * key_size + HEAD_BYTES);
+}
+
+/* A page must fit into a reply. */
 static bool
-accept_row(void *user, kw_row *row, bool *ret_accepted, kw_error *ret_error)
+take_room(kw_scan *self, const kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_error)
+{
+    size_t bytes = kw_reader_reply_bytes(self->reader), all = self->reply_bytes + bytes;
+    bool fits = all <= self->limits.frame_bytes / 4 || all <= reply_most(self, row->key.size);
+    *ret_accepted = fits ? KW_ROW_ACCEPTED : KW_ROW_NEXT_PAGE;
+    if (fits)
+        self->reply_bytes = all;
+    else if (self->records->len == 0)
+        return kw_error_set(ret_error, KW_LIMIT,
+                            "table %s: a record needs %zu bytes of a reply, which may have %zu for records "
+                            "(limits.frame); choose columns",
+                            self->request.question.table->name, bytes, reply_most(self, row->key.size));
+    return true;
+}
+
+static bool
+accept_row(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_error)
 {
     kw_scan *self = user;
     const kw_record *record;
     kw_error error;
     if (!kw_reader_decode(self->reader, row, &record, &error))
         return accept_foreign(self, row, &error, ret_accepted, ret_error);
-    *ret_accepted =
-        !self->plan->residual || kw_plan_matches_in(self->plan, kw_gather_range(self->gather), record);
-    if (*ret_accepted) {
+    *ret_accepted = KW_ROW_DROPPED;
+    if (self->plan->residual && !kw_plan_matches_in(self->plan, kw_gather_range(self->gather), record))
+        return true;
+    if (!take_room(self, row, ret_accepted, ret_error))
+        return false;
+    if (*ret_accepted == KW_ROW_ACCEPTED) {
         kw_record kept = kw_reader_keep(self->reader, self->asker->arena);
         g_array_append_val(self->records, kept);
     }
@@ -103,8 +140,8 @@ scan_new(const kw_call *call, const kw_scan_request *request)
     kw_scan *self = KW_ARENA_NEW(call->arena, kw_scan);
     *self = (kw_scan){.call = *call, .request = *request};
     self->records = g_array_new(FALSE, FALSE, sizeof(kw_record));
-    self->scratch = kw_arena_new();
-    self->planning = kw_arena_new();
+    self->scratch = kw_arena_new_for(call->account, KW_MEMORY_CALLS);
+    self->planning = kw_arena_new_for(call->account, KW_MEMORY_CALLS);
     return self;
 }
 
@@ -122,6 +159,9 @@ gather_rows(kw_scan *self, const kw_position *position)
                                (size_t)kw_policy_model(self->call.policy)->limits.scan_buffer_bytes,
                            .limit = self->request.limit ? self->request.limit - self->records->len : 0,
                            .more_pages = self->lives,
+                           .row_bytes = (size_t)kw_policy_model(self->call.policy)->limits.frame_bytes,
+                           .account = self->call.account,
+                           .call = self->call.number,
                            .accept = accept_row,
                            .accept_copies = true,
                            .accept_user = self};
@@ -172,7 +212,9 @@ static bool
 page_is_full(const kw_scan *self)
 {
     bool turns_back = !self->request.patient && kw_deadline_passed(self->turn_back);
-    return self->records->len >= self->limits.rows || self->bytes >= self->limits.bytes || turns_back;
+    bool is_short = self->records->len > 0 && kw_budget_pressure(self->call.account) != KW_PRESSURE_NONE;
+    return is_short || self->records->len >= self->limits.rows || self->bytes >= self->limits.bytes ||
+           turns_back;
 }
 
 static void paged(void *user, const kw_gathered *gathered, const kw_error *error);
@@ -190,7 +232,7 @@ static bool
 open_next_window(kw_scan *self, kw_error *ret_error)
 {
     static const kw_position from_the_start;
-    kw_arena *planning = kw_arena_new();
+    kw_arena *planning = kw_arena_new_for(self->call.account, KW_MEMORY_CALLS);
     const kw_plan *plan;
     self->request.question.window = self->plan->rest;
     if (!kw_page_plan(&self->call, &self->request, planning, &plan, ret_error)) {
@@ -255,6 +297,7 @@ kw_scan_next(kw_scan *scan, kw_call *call, kw_scan_done done, void *user)
     scan->later = false;
     scan->scanned = 0;
     scan->bytes = 0;
+    scan->reply_bytes = 0;
     if (scan->over && !open_next_window(scan, &error))
         fail(scan, &error);
     else

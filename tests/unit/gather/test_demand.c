@@ -168,11 +168,12 @@ test_groups_ahead(void)
 /* --- dropped rows ---------------------------------------------------------------------------------- */
 
 static bool
-every_tenth(void *user, kw_row *row, bool *ret_accepted, kw_error *ret_error)
+every_tenth(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_error)
 {
     const unsigned *digit = user;
     (void)ret_error;
-    *ret_accepted = row->key.data[row->key.size - 1] == '0' + *digit;
+    bool fits = row->key.data[row->key.size - 1] == '0' + *digit;
+    *ret_accepted = fits ? KW_ROW_ACCEPTED : KW_ROW_DROPPED;
     return true;
 }
 
@@ -204,11 +205,11 @@ test_accept(void)
 }
 
 static bool
-none(void *user, kw_row *row, bool *ret_accepted, kw_error *ret_error)
+none(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_error)
 {
     (void)row;
     uint64_t *seen = user;
-    *ret_accepted = false;
+    *ret_accepted = KW_ROW_DROPPED;
     return ++*seen < 500 || kw_error_set(ret_error, KW_CORRUPT, "row 500");
 }
 
@@ -287,14 +288,14 @@ typedef struct watch {
 } watch;
 
 static bool
-watch_memory(void *user, kw_row *row, bool *ret_accepted, kw_error *ret_error)
+watch_memory(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_error)
 {
     watch *self = user;
     (void)row;
     (void)ret_error;
     self->most = MAX(self->most, self->gather->held_bytes);
     self->most_retired = MAX(self->most_retired, self->gather->retired_bytes);
-    *ret_accepted = true;
+    *ret_accepted = KW_ROW_ACCEPTED;
     return true;
 }
 

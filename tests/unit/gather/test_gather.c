@@ -261,12 +261,12 @@ test_deadline(void)
 
 /* Counts the bytes of the rows that are kept: only large ones are. */
 static bool
-accept_large(void *user, kw_row *row, bool *ret_accepted, kw_error *ret_error)
+accept_large(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_error)
 {
     size_t *bytes = user;
     (void)ret_error;
-    *ret_accepted = row->cells[0].value.size == LARGE;
-    *bytes += *ret_accepted ? row->key.size + LARGE : 0;
+    *ret_accepted = row->cells[0].value.size == LARGE ? KW_ROW_ACCEPTED : KW_ROW_DROPPED;
+    *bytes += *ret_accepted == KW_ROW_ACCEPTED ? row->key.size + LARGE : 0;
     return true;
 }
 

@@ -1,0 +1,13 @@
+/* How large records are in a reply: upper bounds for both protocols, so that what is let into a reply is
+ * certain to fit. Pure. */
+#pragma once
+
+#include "rule/policy.h"
+
+/* Of a record besides its fields, of a field besides its name and value, of a value besides its bytes. */
+#define KW_REPLY_RECORD_BYTES ((size_t)16)
+#define KW_REPLY_NAME_BYTES ((size_t)5)
+#define KW_REPLY_VALUE_BYTES ((size_t)16)
+
+size_t kw_value_reply_bytes(kw_value value);
+size_t kw_record_reply_bytes(const kw_table *table, const kw_record *record);
