@@ -4,6 +4,9 @@
  *
  * After each step: gateways that can answer calls of a table agree about its paths, with each other and with
  * the catalog, and every row is in all store tables of its table. At the end no policy is refused for good.
+ *
+ * KW_ORDERS_DEPTH: in how many choices (1); KW_ORDERS_RANDOM: how many schedules of random choices besides
+ * (200).
  */
 #include "orders.h"
 
@@ -488,33 +491,43 @@ static const plan plans[] = {
      2},
 };
 
+static unsigned
+number_from(const char *variable, unsigned usual)
+{
+    const char *text = g_getenv(variable);
+    return text ? (unsigned)atoi(text) : usual;
+}
+
+static void
+test_plan(gconstpointer data)
+{
+    const plan *how = data;
+    uint8_t counts[STEPS_MAX];
+    unsigned depth = number_from("KW_ORDERS_DEPTH", 1), dice = number_from("KW_ORDERS_RANDOM", 50);
+    uint64_t before = schedules;
+    explore(how, NULL, 0, depth);
+    g_assert_cmpuint(schedules - before, >, 100);
+    for (unsigned i = 0; i < dice; i++)
+        run(how, NULL, 0, counts, true);
+    g_test_message("%" G_GUINT64_FORMAT " schedules", schedules - before);
+}
+
 int
 main(int argc, char **argv)
 {
+    g_test_init(&argc, &argv, NULL);
     kw_log_configure(KW_LOG_ERROR, false);
     time_begin();
     g_random_set_seed((guint32)test_seed());
-    g_log_set_always_fatal(G_LOG_LEVEL_ERROR | G_LOG_LEVEL_CRITICAL);
     one_path = test_policy(BASE);
     two_paths = test_policy(BASE BY_TS);
     other_store = test_policy(BASE "    store_table: x\n");
     no_table = test_policy_named("nothing", BASE);
     renamed = test_policy_named("u", BASE "    store_table: t\n");
     intruder = test_policy_named("w", BASE "    layout: 7\n    store_table: t\n");
-    unsigned depth = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
-    long only = argc > 2 ? atol(argv[2]) : -1;
-    uint64_t dice = argc > 3 ? (uint64_t)atol(argv[3]) : 0;
     for (size_t i = 0; i < G_N_ELEMENTS(plans); i++) {
-        if (only >= 0 && (size_t)only != i)
-            continue;
-        uint64_t before = schedules;
-        if (dice == 0)
-            explore(&plans[i], NULL, 0, depth);
-        for (uint64_t j = 0; j < dice; j++) {
-            uint8_t counts[STEPS_MAX];
-            run(&plans[i], NULL, 0, counts, true);
-        }
-        g_print("# plan %zu %s: %" G_GUINT64_FORMAT " schedules\n", i, plans[i].name, schedules - before);
+        g_autofree char *name = g_strdup_printf("/catalog/orders/%s", plans[i].name);
+        g_test_add_data_func(name, &plans[i], test_plan);
     }
-    return 0;
+    return g_test_run();
 }
