@@ -1,6 +1,7 @@
 /* increment, putIf (compareAndPut) and allocate: writes whose answer depends on what is stored. */
 #include "service/convert.h"
 #include "service/methods.h"
+#include "service/room.h"
 #include "service/show.h"
 #include "verb/verb.h"
 
@@ -77,7 +78,8 @@ kw_serve_increment(kw_exchange *exchange)
     if (!kw_exchange_find_table(exchange, args->has_table, args->table, &table, &error) ||
         !kw_exchange_take_options(exchange, args->options, &how, &error) ||
         !kw_convert_record(table, &args->key, exchange->call.arena, key, &error) ||
-        !take_amounts(exchange, table, &picks, &amounts, &count, &error))
+        !take_amounts(exchange, table, &picks, &amounts, &count, &error) ||
+        !kw_room_holds(exchange, table, picks, count, &error))
         kw_exchange_fail(exchange, &error);
     else
         kw_verb_increment(&exchange->call, table, key, picks, amounts, count, how, reply_increment,

@@ -1,19 +1,20 @@
-#include "service/exchange.h"
+#include "service/exchange_inside.h"
 
-#include "base/log.h"
 #include "config/diagnostic.h"
-#include "service/errors.h"
 #include "service/hold.h"
+#include "service/line.h"
 #include "service/methods.h"
 #include "service/show.h"
 #include "wire/table.h"
 
 #include <glib.h>
-#include <stdatomic.h>
 
-/* Failed calls that are logged per loop and second. */
-#define LOG_MAX 20
 #define FENCED_RETRY_MS 1000
+/* What a message takes at most, decoded and worked on, in multiples of its size. */
+#define WORK_FACTOR 4
+/* After its deadline a call has so much time for an answer that says more. */
+#define LATE_MS 12
+#define NS_PER_MS UINT64_C(1000000)
 
 const kw_model *
 kw_exchange_model(const kw_exchange *exchange)
@@ -27,38 +28,10 @@ serving(const kw_exchange *exchange)
     return kw_method_of((size_t)(exchange->method - kw_api_methods));
 }
 
-/* --- calls under way -------------------------------------------------------------------------- */
-
-static void
-add_active(kw_exchange *exchange)
-{
-    kw_part *part = exchange->part;
-    exchange->is_active = true;
-    exchange->next_active = part->active;
-    if (part->active)
-        part->active->previous_active = exchange;
-    part->active = exchange;
-}
-
-static void
-remove_active(kw_exchange *exchange)
-{
-    if (!exchange->is_active)
-        return;
-    if (exchange->previous_active)
-        exchange->previous_active->next_active = exchange->next_active;
-    else
-        exchange->part->active = exchange->next_active;
-    if (exchange->next_active)
-        exchange->next_active->previous_active = exchange->previous_active;
-    exchange->is_active = false;
-    kw_hold_note_end(exchange);
-}
-
 /* --- the fence: may this gateway still answer? ------------------------------------------------- */
 
-static bool
-is_fenced(const kw_exchange *exchange, kw_error *ret_error)
+bool
+kw_exchange_is_fenced(const kw_exchange *exchange, kw_error *ret_error)
 {
     const kw_fence *fence = exchange->part->service->settings.fence;
     if (!fence || !serving(exchange)->needs_store)
@@ -71,126 +44,37 @@ is_fenced(const kw_exchange *exchange, kw_error *ret_error)
     return true;
 }
 
-/* --- the end ---------------------------------------------------------------------------------- */
+/* --- the beginning ---------------------------------------------------------------------------- */
 
 static void
-count_call(const kw_exchange *exchange, kw_code code)
+begin_counting(void)
 {
-    kw_method_figures *figures = &exchange->part->figures[exchange->method - kw_api_methods];
-    kw_histogram_add_us(&figures->latency, (kw_clock_mono_ns() - exchange->started_ns) / 1000);
-    atomic_fetch_add_explicit(&figures->codes[code], 1, memory_order_relaxed);
-    if (serving(exchange)->writes)
-        atomic_fetch_add(&exchange->part->service->writes, 1);
-    kw_counters_add(KW_FIGURE_calls_in_flight, -1);
-    if (code != KW_OK)
-        kw_counters_add(KW_FIGURE_calls_failed, 1);
+    kw_counters_add(KW_FIGURE_calls_started, 1);
+    kw_counters_add(KW_FIGURE_calls_in_flight, 1);
 }
 
-static void
-finish(kw_exchange *exchange, const void *result)
-{
-    kw_request *request = exchange->request;
-    remove_active(exchange);
-    if (exchange->oneway) {
-        kw_request_drop(request);
-    } else {
-        kw_wire_form form = kw_request_form(request);
-        kw_buffer *out = kw_request_reply(request);
-        size_t mark = kw_wire_frame_begin(out, form);
-        kw_wire_message_encode(out, form.protocol, exchange->name, KW_WIRE_REPLY, exchange->sequence_id);
-        kw_wire_struct_encode(out, form.protocol, exchange->method->result, result);
-        kw_wire_frame_end(out, form, mark);
-        kw_request_replied(request);
-    }
-    kw_snapshot_unref(exchange->snapshot);
-    kw_arena_free(exchange->call.arena);
-}
-
-/* What was read or written after the lease ended may be what another policy made of the rows: it is not
- * answered. */
 void
-kw_exchange_reply(kw_exchange *exchange, const void *result)
+kw_exchange_set_deadline(kw_exchange *exchange, int64_t timeout_ms)
 {
-    kw_error fenced;
-    if (is_fenced(exchange, &fenced)) {
-        fenced.maybe_applied = serving(exchange)->writes;
-        kw_exchange_fail(exchange, &fenced);
-        return;
-    }
-    count_call(exchange, KW_OK);
-    finish(exchange, result);
-}
-
-/* Callers' own mistakes are no news for the operator. */
-static kw_log_level
-level_of(kw_code code)
-{
-    switch (code) {
-    case KW_INTERNAL:
-    case KW_CORRUPT:
-        return KW_LOG_ERROR;
-    case KW_UNAVAILABLE:
-    case KW_TIMEOUT:
-    case KW_REFUSED:
-        return KW_LOG_WARN;
-    case KW_OK:
-    case KW_INVALID:
-    case KW_NOT_FOUND:
-    case KW_DENIED:
-    case KW_LIMIT:
-    case KW_BUSY:
-        return KW_LOG_DEBUG;
-    }
-    g_assert_not_reached();
+    kw_deadline now = kw_clock_mono_ns(), deadline = kw_deadline_in_ms(timeout_ms);
+    if (deadline != KW_DEADLINE_NONE)
+        deadline -= now - exchange->started_ns;
+    bool rings = deadline != KW_DEADLINE_NONE && !serving(exchange)->unhurried;
+    exchange->call.deadline = deadline;
+    kw_alarms_set(exchange->part->alarms, &exchange->alarm,
+                  rings ? deadline + LATE_MS * NS_PER_MS : KW_DEADLINE_NONE);
 }
 
 static void
-log_failure(const kw_exchange *exchange, const kw_error *error)
+add_active(kw_exchange *exchange)
 {
     kw_part *part = exchange->part;
-    kw_log_level level = level_of(error->code);
-    uint64_t second = kw_clock_mono_ns() / 1000000000;
-    if (!kw_log_enabled(level))
-        return;
-    if (second != part->log_second) {
-        part->log_second = second;
-        part->logged = 0;
-    }
-    if (part->logged++ >= LOG_MAX)
-        return;
-    kw_log(level, "service", "call failed", "request=%s method=%s code=%s peer=%s reason=\"%s\"",
-           exchange->request_id, exchange->method->name, kw_code_name(error->code),
-           kw_request_peer(exchange->request), error->text);
+    exchange->is_active = true;
+    exchange->next_active = part->active;
+    if (part->active)
+        part->active->previous_active = exchange;
+    part->active = exchange;
 }
-
-/* Every result has its exception as field 1. */
-static void
-set_failure(const kw_wire_struct *table, void *result, const kw_api_KeywayError *failure)
-{
-    for (uint32_t i = 0; i < table->field_count; i++) {
-        const kw_wire_field *field = &table->fields[i];
-        if (field->id != 1)
-            continue;
-        memcpy((char *)result + field->flag, &(bool){true}, sizeof(bool));
-        memcpy((char *)result + field->offset, &failure, sizeof failure);
-        return;
-    }
-    g_assert_not_reached();
-}
-
-void
-kw_exchange_fail(kw_exchange *exchange, const kw_error *error)
-{
-    kw_arena *arena = exchange->call.arena;
-    const kw_wire_struct *table = exchange->method->result;
-    void *result = kw_arena_alloc0(arena, table->size);
-    set_failure(table, result, kw_errors_exception(error, exchange->request_id, arena));
-    log_failure(exchange, error);
-    count_call(exchange, error->code == KW_OK ? KW_INTERNAL : error->code);
-    finish(exchange, result);
-}
-
-/* --- the beginning ---------------------------------------------------------------------------- */
 
 /* Thrift's own exception, for what has no method of ours to answer. */
 static void
@@ -256,11 +140,13 @@ name_request(kw_exchange *exchange)
 static kw_exchange *
 exchange_new(kw_part *part, kw_request *request, const kw_wire_message *message, const kw_wire_method *method)
 {
-    kw_arena *arena = kw_arena_new();
+    kw_account *account = kw_account_ref(kw_request_account(request));
+    kw_arena *arena = kw_arena_new_for(account, KW_MEMORY_CALLS);
     kw_exchange *exchange = kw_arena_alloc(arena, sizeof *exchange);
     const char *subject = kw_request_subject(request);
     *exchange = (kw_exchange){.part = part,
                               .request = request,
+                              .account = account,
                               .snapshot = part->snapshot,
                               .method = method,
                               .name = message->name,
@@ -270,6 +156,8 @@ exchange_new(kw_part *part, kw_request *request, const kw_wire_message *message,
     part->snapshot->refs++;
     name_request(exchange);
     exchange->call = (kw_call){.arena = arena,
+                               .account = account,
+                               .number = part->calls,
                                .policy = part->snapshot->policy,
                                .store = part->service->settings.store,
                                .door = part->door,
@@ -283,22 +171,68 @@ exchange_new(kw_part *part, kw_request *request, const kw_wire_message *message,
     return exchange;
 }
 
+/* What decoding may take: the configured limit, or what is left of the memory for this caller. */
+static size_t
+decoding_room(const kw_exchange *exchange, size_t payload)
+{
+    size_t most = (size_t)kw_exchange_model(exchange)->limits.decoded_bytes;
+    return payload <= KW_EXCHANGE_SMALL / WORK_FACTOR
+               ? most
+               : MIN(most, (size_t)kw_budget_room(exchange->account) / 2);
+}
+
 /* Arguments that cannot be read end the call, not the connection: where the message ends is known. */
 static bool
 decode_args(kw_exchange *exchange, const kw_wire_message *message)
 {
     const kw_wire_struct *table = exchange->method->args;
     kw_wire_protocol protocol = kw_request_form(exchange->request).protocol;
-    kw_wire_limits limits = {.decoded_bytes = (size_t)kw_exchange_model(exchange)->limits.decoded_bytes,
+    kw_wire_limits limits = {.decoded_bytes = decoding_room(exchange, message->body.size),
                              .depth = KW_WIRE_DEPTH_DEFAULT};
     void *args = kw_arena_alloc0(exchange->call.arena, table->size);
     kw_error error = KW_ERROR_NONE;
     exchange->args = args;
     if (kw_wire_struct_decode(table, protocol, message->body, limits, exchange->call.arena, args, &error))
         return true;
+    if (error.code == KW_LIMIT &&
+        limits.decoded_bytes < (size_t)kw_exchange_model(exchange)->limits.decoded_bytes) {
+        begin_counting();
+        kw_exchange_fail_for_memory(exchange);
+        return false;
+    }
     refuse_message(exchange->request, message, KW_WIRE_EXCEPTION_PROTOCOL_ERROR, error.text);
-    kw_snapshot_unref(exchange->snapshot);
-    kw_arena_free(exchange->call.arena);
+    kw_exchange_dispose(exchange);
+    return false;
+}
+
+/* Is there memory for the call? */
+static bool
+fits_memory(const kw_exchange *exchange, size_t payload)
+{
+    switch (kw_budget_pressure(exchange->account)) {
+    case KW_PRESSURE_NONE:
+        return true;
+    case KW_PRESSURE_HIGH:
+        return payload <= KW_EXCHANGE_SMALL / WORK_FACTOR ||
+               (int64_t)payload * WORK_FACTOR <= kw_budget_room(exchange->account);
+    case KW_PRESSURE_FULL:
+        return false;
+    }
+    g_assert_not_reached();
+}
+
+/* False: the call was answered. */
+static bool
+admit(kw_exchange *exchange, const kw_wire_message *message)
+{
+    const kw_error *refusal = kw_request_refusal(exchange->request);
+    if (!refusal && fits_memory(exchange, message->body.size))
+        return decode_args(exchange, message);
+    begin_counting();
+    if (refusal)
+        kw_exchange_fail(exchange, refusal);
+    else
+        kw_exchange_fail_for_memory(exchange);
     return false;
 }
 
@@ -312,7 +246,7 @@ start(kw_exchange *exchange)
         exchange->era = kw_fence_era(fence);
     if (serving(exchange)->needs_store && !part->gate_open) {
         kw_exchange_fail(exchange, &part->gate);
-    } else if (is_fenced(exchange, &fenced)) {
+    } else if (kw_exchange_is_fenced(exchange, &fenced)) {
         kw_exchange_fail(exchange, &fenced);
     } else {
         if (serving(exchange)->needs_store)
@@ -342,11 +276,10 @@ kw_exchange_begin(kw_part *part, kw_request *request)
         return;
     }
     kw_exchange *exchange = exchange_new(part, request, &message, method);
-    if (!decode_args(exchange, &message))
+    if (!admit(exchange, &message))
         return;
-    kw_counters_add(KW_FIGURE_calls_started, 1);
-    kw_counters_add(KW_FIGURE_calls_in_flight, 1);
-    exchange->call.deadline = kw_deadline_in_ms(kw_exchange_model(exchange)->timeouts.call_ms);
+    begin_counting();
+    kw_exchange_set_deadline(exchange, kw_exchange_model(exchange)->timeouts.call_ms);
     if (!kw_hold_catch(exchange))
         start(exchange);
 }
@@ -372,8 +305,7 @@ kw_exchange_take_deadline(kw_exchange *exchange, bool given, int32_t deadline_ms
         return true;
     if (deadline_ms <= 0)
         return kw_error_set(ret_error, KW_INVALID, "deadline_ms must be at least 1, not %d", deadline_ms);
-    /* from its arrival: it may have been held since */
-    exchange->call.deadline = exchange->started_ns + (uint64_t)deadline_ms * 1000000;
+    kw_exchange_set_deadline(exchange, deadline_ms);
     return true;
 }
 

@@ -6,8 +6,6 @@
 #include <glib.h>
 #include <stdatomic.h>
 
-#define LOOK_MS 50 /* how often deadlines of queued calls are looked at */
-
 /* One hold over all loops. References: the gateway's, one of each loop, one of the task while it is posted.
  */
 typedef struct holding {
@@ -28,7 +26,6 @@ struct kw_hold {
     size_t busy; /* calls under way */
     bool reported;
     GQueue queued; /* kw_exchange */
-    kw_timer *timer;
 };
 
 typedef struct hold_task {
@@ -99,25 +96,6 @@ kw_hold_note_end(kw_exchange *exchange)
 
 /* --- the queue ------------------------------------------------------------------------------------- */
 
-static void
-end_late_calls(void *user)
-{
-    kw_hold *hold = user;
-    for (GList *at = hold->queued.head; at;) {
-        GList *next = at->next;
-        kw_exchange *exchange = at->data;
-        if (kw_deadline_passed(exchange->call.deadline)) {
-            kw_error late;
-            g_queue_delete_link(&hold->queued, at);
-            kw_error_set(&late, KW_TIMEOUT,
-                         "the deadline passed while the policy of the table was being changed; try again");
-            kw_exchange_fail(exchange, &late);
-        }
-        at = next;
-    }
-    kw_timer_start_ms(hold->timer, LOOK_MS);
-}
-
 bool
 kw_hold_catch(kw_exchange *exchange)
 {
@@ -126,9 +104,36 @@ kw_hold_catch(kw_exchange *exchange)
     if (!hold || !is_held(subject.table, hold->whole->tables))
         return false;
     if (subject.deadline_ms > 0)
-        exchange->call.deadline = kw_deadline_in_ms(subject.deadline_ms);
-    g_queue_push_tail(&hold->queued, exchange);
+        kw_exchange_set_deadline(exchange, subject.deadline_ms);
+    exchange->held = true;
+    exchange->link.data = exchange;
+    g_queue_push_tail_link(&hold->queued, &exchange->link);
     return true;
+}
+
+static void
+take_out(kw_hold *hold, kw_exchange *exchange)
+{
+    exchange->held = false;
+    g_queue_unlink(&hold->queued, &exchange->link);
+}
+
+bool
+kw_hold_leave(kw_exchange *exchange)
+{
+    if (!exchange->held)
+        return false;
+    take_out(exchange->part->hold, exchange);
+    return true;
+}
+
+static kw_exchange *
+take_first(kw_hold *hold)
+{
+    kw_exchange *exchange = g_queue_peek_head(&hold->queued);
+    if (exchange)
+        take_out(hold, exchange);
+    return exchange;
 }
 
 /* --- on each loop ---------------------------------------------------------------------------------- */
@@ -146,8 +151,6 @@ begin(kw_part *part, holding *whole)
         at->counted = is_held(subject_of(at).table, whole->tables);
         hold->busy += at->counted;
     }
-    hold->timer = kw_timer_new(part->loop, end_late_calls, hold);
-    kw_timer_start_ms(hold->timer, LOOK_MS);
     report_when_idle(hold);
 }
 
@@ -155,7 +158,6 @@ static void
 hold_free(kw_hold *hold)
 {
     g_assert(g_queue_is_empty(&hold->queued));
-    kw_timer_free(hold->timer);
     holding_unref(hold->whole);
     g_free(hold);
 }
@@ -168,7 +170,7 @@ release(kw_part *part)
         return; /* the loop closed meanwhile */
     for (kw_exchange *at = part->active; at; at = at->next_active)
         at->counted = false;
-    for (kw_exchange *next; (next = g_queue_pop_head(&hold->queued));)
+    for (kw_exchange *next; (next = take_first(hold));)
         kw_exchange_resume(next);
     hold_free(hold);
 }
@@ -180,7 +182,7 @@ kw_hold_close(kw_part *part)
     kw_hold *hold = g_steal_pointer(&part->hold);
     if (!hold)
         return;
-    for (kw_exchange *next; (next = g_queue_pop_head(&hold->queued));)
+    for (kw_exchange *next; (next = take_first(hold));)
         kw_exchange_fail(next, &ending);
     hold_free(hold);
 }

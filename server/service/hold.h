@@ -16,6 +16,8 @@ typedef struct kw_hold kw_hold;
 
 /* True if the call was queued; it begins when the tables are released. Not for calls without a table. */
 bool kw_hold_catch(kw_exchange *exchange);
+/* Takes a call out whose deadline has passed; false: it is not in a hold. */
+bool kw_hold_leave(kw_exchange *exchange);
 /* A call that began is about to be answered. */
 void kw_hold_note_end(kw_exchange *exchange);
 

@@ -65,38 +65,49 @@ subject_of_nextPage(const kw_exchange *exchange)
 
 /* --- the methods ----------------------------------------------------------------------------------- */
 
+#define READS(method) .needs_store = true, .subject = subject_of_##method
+#define WRITES(method) .writes = true, .changes = true, READS(method)
+#define FEWER_COLUMNS .smaller = "choose columns"
+#define SMALLER_PAGES .smaller = "ask for smaller pages (page_rows, page_bytes) or fewer columns"
+#define LARGER_FRAMES .smaller = "limits.frame must be raised"
+
 static const kw_method methods[KW_API_METHOD_COUNT] = {
-    [KW_API_Data_put] = {kw_serve_put, true, true, subject_of_put},
-    [KW_API_Data_putMany] = {kw_serve_put_many, true, true, subject_of_putMany},
-    [KW_API_Data_get] = {kw_serve_get, true, false, subject_of_get},
-    [KW_API_Data_getMany] = {kw_serve_get_many, true, false, subject_of_getMany},
-    [KW_API_Data_remove] = {kw_serve_remove, true, true, subject_of_remove},
-    [KW_API_Data_removeMany] = {kw_serve_remove_many, true, true, subject_of_removeMany},
-    [KW_API_Data_increment] = {kw_serve_increment, true, true, subject_of_increment},
-    [KW_API_Data_putIf] = {kw_serve_put_if, true, true, subject_of_putIf},
-    [KW_API_Data_compareAndPut] = {kw_serve_compare_and_put, true, true, subject_of_compareAndPut},
-    [KW_API_Data_scan] = {kw_serve_scan, true, false, subject_of_scan},
-    [KW_API_Data_nextPage] = {kw_serve_next_page, true, false, subject_of_nextPage},
-    [KW_API_Data_latest] = {kw_serve_latest, true, false, subject_of_latest},
-    [KW_API_Data_allocate] = {kw_serve_allocate, true, false, subject_of_allocate},
-    [KW_API_Data_describe] = {kw_serve_describe, false, false},
-    [KW_API_Data_tables] = {kw_serve_tables, false, false},
-    [KW_API_Admin_explain] = {kw_serve_explain, false, false},
-    [KW_API_Admin_explainPut] = {kw_serve_explain_put, false, false},
-    [KW_API_Admin_policy] = {kw_serve_policy, false, false},
-    [KW_API_Admin_check] = {kw_serve_check, false, false},
-    [KW_API_Admin_policyTables] = {kw_serve_policy_tables, false, false},
-    [KW_API_Admin_policyDiff] = {kw_serve_policy_diff, false, false},
-    [KW_API_Admin_advise] = {kw_serve_advise, false, false},
-    [KW_API_Admin_createTable] = {kw_serve_create_table, true, true},
-    [KW_API_Admin_forget] = {kw_serve_forget, true, true},
-    [KW_API_Admin_reload] = {kw_serve_reload, false, false},
-    [KW_API_Admin_stats] = {kw_serve_stats, false, false},
+    [KW_API_Data_put] = {kw_serve_put, WRITES(put), LARGER_FRAMES},
+    [KW_API_Data_putMany] = {kw_serve_put_many, WRITES(putMany), LARGER_FRAMES, .late = kw_late_put_many},
+    [KW_API_Data_get] = {kw_serve_get, READS(get), FEWER_COLUMNS},
+    [KW_API_Data_getMany] = {kw_serve_get_many, READS(getMany),
+                             .smaller = "ask for fewer records in one call", .late = kw_late_get_many},
+    [KW_API_Data_remove] = {kw_serve_remove, WRITES(remove), LARGER_FRAMES},
+    [KW_API_Data_removeMany] = {kw_serve_remove_many, WRITES(removeMany), LARGER_FRAMES,
+                                .late = kw_late_remove_many},
+    [KW_API_Data_increment] = {kw_serve_increment, WRITES(increment),
+                               .smaller = "increment fewer fields in one call"},
+    [KW_API_Data_putIf] = {kw_serve_put_if, WRITES(putIf), LARGER_FRAMES},
+    [KW_API_Data_compareAndPut] = {kw_serve_compare_and_put, WRITES(compareAndPut), LARGER_FRAMES},
+    [KW_API_Data_scan] = {kw_serve_scan, READS(scan), SMALLER_PAGES},
+    [KW_API_Data_nextPage] = {kw_serve_next_page, READS(nextPage), SMALLER_PAGES},
+    [KW_API_Data_latest] = {kw_serve_latest, READS(latest), FEWER_COLUMNS},
+    [KW_API_Data_allocate] = {kw_serve_allocate, READS(allocate), .changes = true, LARGER_FRAMES},
+    [KW_API_Data_describe] = {kw_serve_describe, LARGER_FRAMES},
+    [KW_API_Data_tables] = {kw_serve_tables, LARGER_FRAMES},
+    [KW_API_Admin_explain] = {kw_serve_explain, .smaller = "ask about fewer values at once"},
+    [KW_API_Admin_explainPut] = {kw_serve_explain_put, .smaller = "ask about a smaller record"},
+    [KW_API_Admin_policy] = {kw_serve_policy, LARGER_FRAMES},
+    [KW_API_Admin_check] = {kw_serve_check, .smaller = "check the policy with keywayd --check"},
+    [KW_API_Admin_policyTables] = {kw_serve_policy_tables, .smaller = "ask about fewer tables at once"},
+    [KW_API_Admin_policyDiff] = {kw_serve_policy_diff, .smaller = "compare fewer tables at once"},
+    [KW_API_Admin_advise] = {kw_serve_advise, .smaller = "ask with fewer candidates or queries"},
+    [KW_API_Admin_createTable] = {kw_serve_create_table, .needs_store = true, .writes = true, .changes = true,
+                                  .smaller = "the split keys are not shown"},
+    [KW_API_Admin_forget] = {kw_serve_forget, .needs_store = true, .writes = true, .changes = true,
+                             .unhurried = true, LARGER_FRAMES},
+    [KW_API_Admin_reload] = {kw_serve_reload, .changes = true, .unhurried = true, LARGER_FRAMES},
+    [KW_API_Admin_stats] = {kw_serve_stats, LARGER_FRAMES},
 };
 
 const kw_method *
 kw_method_of(size_t number)
 {
-    g_assert(number < KW_API_METHOD_COUNT && methods[number].run);
+    g_assert(number < KW_API_METHOD_COUNT && methods[number].run && methods[number].smaller);
     return &methods[number];
 }

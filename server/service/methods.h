@@ -15,6 +15,12 @@ typedef struct kw_method {
     bool needs_store; /* waits behind the gate */
     bool writes;      /* changes the store: its answer makes pages that were read ahead old */
     kw_subject (*subject)(const kw_exchange *exchange); /* NULL: it reads and writes no rows */
+    bool changes;   /* something: what it has done stays done when it cannot be answered */
+    bool unhurried; /* is answered when it is done, however long that takes */
+    /* What a caller can do when the reply is too large. */
+    const char *smaller;
+    /* The result when the deadline passed; NULL: the error is the answer. */
+    const void *(*late)(kw_exchange *exchange, const kw_error *error);
 } kw_method;
 
 /* By kw_api_method. */
@@ -46,3 +52,7 @@ void kw_serve_create_table(kw_exchange *exchange);
 void kw_serve_forget(kw_exchange *exchange);
 void kw_serve_reload(kw_exchange *exchange);
 void kw_serve_stats(kw_exchange *exchange);
+
+const void *kw_late_put_many(kw_exchange *exchange, const kw_error *error);
+const void *kw_late_remove_many(kw_exchange *exchange, const kw_error *error);
+const void *kw_late_get_many(kw_exchange *exchange, const kw_error *error);

@@ -3,6 +3,7 @@
 
 #include "service/service.h"
 
+#include "base/alarm.h"
 #include "thrift/keyway_wire.h"
 #include "verb/ahead.h"
 
@@ -19,12 +20,16 @@ typedef struct kw_method_figures {
     _Atomic uint64_t codes[KW_INTERNAL + 1];
 } kw_method_figures;
 
+typedef struct kw_lines kw_lines; /* service/line.h */
+
 typedef struct kw_part {
     kw_service *service;
     kw_loop *loop;
     kw_door *door;
     kw_maker *maker;
     kw_ahead *ahead;
+    kw_alarms *alarms; /* of exchanges */
+    kw_lines *lines;
     kw_snapshot *snapshot;
     bool gate_open;
     kw_error gate;              /* why it is shut */

@@ -1,26 +1,51 @@
 /* get and getMany: records by the fields of their primary key. A record that is not there is a Found
  * without members. */
 #include "service/convert.h"
-#include "service/errors.h"
 #include "service/items.h"
+#include "service/line.h"
 #include "service/methods.h"
+#include "service/room.h"
 #include "verb/verb.h"
+
+/* So many records may make a large result. */
+#define MANY_RECORDS 16
 
 typedef struct reading {
     kw_exchange *exchange;
     const kw_table *table;
+    kw_room room;
+    const kw_item *items;
+    size_t count;
+    const kw_pick *picks;
+    size_t picks_count;
 } reading;
 
 static void
-found_out(const reading *what, const kw_found_record *found, kw_api_Found *out)
+record_out(const reading *what, const kw_record *record, kw_api_Found *out)
 {
-    kw_arena *arena = what->exchange->call.arena;
+    out->has_record = record->values != NULL;
+    if (out->has_record)
+        out->record = kw_convert_record_out(what->table, record, what->exchange->call.arena);
+}
+
+static void
+failure_out(reading *what, const kw_error *error, kw_api_Found *out)
+{
+    out->has_failure = true;
+    out->failure = kw_room_take_failure(&what->room, error, what->exchange->call.arena);
+}
+
+static void
+found_out(reading *what, const kw_found_record *found, kw_api_Found *out)
+{
+    kw_error error;
     if (found->error.code != KW_OK) {
-        out->has_failure = true;
-        out->failure = kw_errors_failure(&found->error, arena);
-    } else if (found->record.values) {
-        out->has_record = true;
-        out->record = kw_convert_record_out(what->table, &found->record, arena);
+        failure_out(what, &found->error, out);
+    } else if (!found->record.values || kw_room_take_record(&what->room, what->table, &found->record)) {
+        record_out(what, &found->record, out);
+    } else {
+        kw_room_refuse(&what->room, &error);
+        failure_out(what, &error, out);
     }
 }
 
@@ -34,7 +59,7 @@ reply_one(void *user, const kw_found_record *found, size_t count)
         return;
     }
     kw_api_Found out = {0};
-    found_out(what, found, &out);
+    record_out(what, &found->record, &out);
     kw_exchange_reply(what->exchange, &(kw_api_Data_get_result){.has_success = true, .success = &out});
 }
 
@@ -50,52 +75,80 @@ reply_many(void *user, const kw_found_record *found, size_t count)
                                                                     .success.count = (uint32_t)count});
 }
 
-static reading *
-reading_new(kw_exchange *exchange, const kw_table *table)
+static void
+start_one(kw_exchange *exchange)
 {
-    reading *what = KW_EXCHANGE_ALLOC(exchange, reading);
-    *what = (reading){exchange, table};
-    return what;
+    reading *what = exchange->prepared;
+    kw_verb_get(&exchange->call, what->table, what->items, 1, what->picks, what->picks_count, reply_one,
+                what);
+}
+
+static void
+start_many(kw_exchange *exchange)
+{
+    reading *what = exchange->prepared;
+    kw_verb_get(&exchange->call, what->table, what->items, what->count, what->picks, what->picks_count,
+                reply_many, what);
+}
+
+const void *
+kw_late_get_many(kw_exchange *exchange, const kw_error *error)
+{
+    const kw_api_Data_getMany_args *args = exchange->args;
+    kw_api_Data_getMany_result *result = KW_EXCHANGE_ALLOC(exchange, kw_api_Data_getMany_result);
+    reading what = {.exchange = exchange};
+    kw_error ignored;
+    if (!kw_room_begin(exchange, args->keys.count, 0, &what.room, &ignored))
+        return kw_exchange_failure(exchange, error);
+    *result = (kw_api_Data_getMany_result){
+        .has_success = true,
+        .success.items = KW_ARENA_ARRAY(exchange->call.arena, kw_api_Found, args->keys.count),
+        .success.count = args->keys.count};
+    for (uint32_t i = 0; i < args->keys.count; i++)
+        failure_out(&what, error, &result->success.items[i]);
+    return result;
 }
 
 void
 kw_serve_get(kw_exchange *exchange)
 {
     const kw_api_Data_get_args *args = exchange->args;
-    const kw_table *table = NULL;
-    const kw_pick *picks = NULL;
-    size_t picks_count = 0;
+    reading *what = KW_EXCHANGE_ALLOC(exchange, reading);
     kw_item *item = kw_items_new(exchange, 1);
     kw_error error = KW_ERROR_NONE;
-    if (!kw_exchange_find_table(exchange, args->has_table, args->table, &table, &error) ||
+    *what = (reading){.exchange = exchange, .items = item, .count = 1};
+    exchange->prepared = what;
+    if (!kw_exchange_find_table(exchange, args->has_table, args->table, &what->table, &error) ||
         !kw_exchange_take_options(exchange, args->options, NULL, &error) ||
-        !kw_convert_record(table, &args->key, exchange->call.arena, &item->record, &error) ||
-        !kw_convert_columns(table, args->columns.items, args->columns.count, exchange->call.arena, &picks,
-                            &picks_count, &error))
+        !kw_convert_record(what->table, &args->key, exchange->call.arena, &item->record, &error) ||
+        !kw_convert_columns(what->table, args->columns.items, args->columns.count, exchange->call.arena,
+                            &what->picks, &what->picks_count, &error))
         kw_exchange_fail(exchange, &error);
     else
-        kw_verb_get(&exchange->call, table, item, 1, picks, picks_count, reply_one,
-                    reading_new(exchange, table));
+        kw_line_enter(exchange, false, start_one);
 }
 
 void
 kw_serve_get_many(kw_exchange *exchange)
 {
     const kw_api_Data_getMany_args *args = exchange->args;
-    const kw_table *table = NULL;
-    const kw_pick *picks = NULL;
-    size_t picks_count = 0;
+    reading *what = KW_EXCHANGE_ALLOC(exchange, reading);
     kw_item *items = NULL;
     kw_error error = KW_ERROR_NONE;
-    if (!kw_exchange_find_table(exchange, args->has_table, args->table, &table, &error) ||
+    *what = (reading){.exchange = exchange, .count = args->keys.count};
+    exchange->prepared = what;
+    if (!kw_exchange_find_table(exchange, args->has_table, args->table, &what->table, &error) ||
         !kw_exchange_take_options(exchange, args->options, NULL, &error) ||
-        !kw_items_of_records(exchange, table, args->keys.items, args->keys.count, &items, &error) ||
-        !kw_convert_columns(table, args->columns.items, args->columns.count, exchange->call.arena, &picks,
-                            &picks_count, &error))
+        !kw_room_begin(exchange, args->keys.count, 0, &what->room, &error) ||
+        !kw_items_of_records(exchange, what->table, args->keys.items, args->keys.count, &items, &error) ||
+        !kw_convert_columns(what->table, args->columns.items, args->columns.count, exchange->call.arena,
+                            &what->picks, &what->picks_count, &error)) {
         kw_exchange_fail(exchange, &error);
-    else if (args->keys.count == 0)
+        return;
+    }
+    what->items = items;
+    if (args->keys.count == 0)
         kw_exchange_reply(exchange, &(kw_api_Data_getMany_result){.has_success = true});
     else
-        kw_verb_get(&exchange->call, table, items, args->keys.count, picks, picks_count, reply_many,
-                    reading_new(exchange, table));
+        kw_line_enter(exchange, args->keys.count >= MANY_RECORDS, start_many);
 }

@@ -1,7 +1,12 @@
 /* scan, nextPage and latest. */
 #include "service/convert.h"
+#include "service/line.h"
 #include "service/methods.h"
 #include "service/question.h"
+#include "verb/page.h"
+
+/* A page with more rows may be a large one. */
+#define MANY_ROWS 1000
 
 static void
 reply_page(void *user, const kw_scan_page *page, const kw_error *error)
@@ -26,16 +31,37 @@ reply_page(void *user, const kw_scan_page *page, const kw_error *error)
     kw_exchange_reply(exchange, &(kw_api_Data_scan_result){.has_success = true, .success = &out});
 }
 
+static void
+start_scan(kw_exchange *exchange)
+{
+    kw_ahead_scan(exchange->part->ahead, &exchange->call, exchange->prepared, reply_page, exchange);
+}
+
+static bool
+may_be_large(const kw_exchange *exchange, const kw_scan_request *request)
+{
+    uint64_t rows = kw_page_limits_of(&exchange->call, request).rows;
+    return rows >= MANY_ROWS && (request->limit == 0 || request->limit >= MANY_ROWS);
+}
+
 void
 kw_serve_scan(kw_exchange *exchange)
 {
     const kw_api_Data_scan_args *args = exchange->args;
     kw_scan_request *request = KW_EXCHANGE_ALLOC(exchange, kw_scan_request);
     kw_error error = KW_ERROR_NONE;
+    exchange->prepared = request;
     if (kw_question_of_query(exchange, args->has_query, args->query, request, &error))
-        kw_ahead_scan(exchange->part->ahead, &exchange->call, request, reply_page, exchange);
+        kw_line_enter(exchange, may_be_large(exchange, request), start_scan);
     else
         kw_exchange_fail(exchange, &error);
+}
+
+static void
+start_next_page(kw_exchange *exchange)
+{
+    const kw_api_Data_nextPage_args *args = exchange->args;
+    kw_ahead_next(exchange->part->ahead, &exchange->call, args->cursor, reply_page, exchange);
 }
 
 void
@@ -46,9 +72,15 @@ kw_serve_next_page(kw_exchange *exchange)
     if (!args->has_cursor || args->cursor.size == 0)
         kw_error_set(&error, KW_INVALID, "the argument cursor is missing");
     if (error.code == KW_OK && kw_exchange_take_options(exchange, args->options, NULL, &error))
-        kw_ahead_next(exchange->part->ahead, &exchange->call, args->cursor, reply_page, exchange);
+        kw_line_enter(exchange, true, start_next_page);
     else
         kw_exchange_fail(exchange, &error);
+}
+
+static void
+start_latest(kw_exchange *exchange)
+{
+    kw_verb_scan(&exchange->call, exchange->prepared, reply_page, exchange);
 }
 
 void
@@ -70,5 +102,6 @@ kw_serve_latest(kw_exchange *exchange)
     request->patient = true;
     if (request->question.order == KW_ORDER_PATH)
         request->question.order = KW_ORDER_DESCENDING;
-    kw_verb_scan(&exchange->call, request, reply_page, exchange);
+    exchange->prepared = request;
+    kw_line_enter(exchange, false, start_latest);
 }

@@ -2,6 +2,7 @@
 
 #include "service/exchange.h"
 #include "service/hold.h"
+#include "service/line.h"
 #include "service/part.h"
 
 #include <glib.h>
@@ -103,6 +104,8 @@ on_loop_open(void *user, kw_loop *loop, unsigned index)
     part->door = kw_store_open_door(service->settings.store, loop);
     part->maker = kw_maker_new(service->settings.sequences, loop, part->door);
     part->ahead = kw_ahead_new(loop, &service->writes);
+    part->alarms = kw_alarms_new(loop, kw_exchange_rang);
+    part->lines = kw_lines_new(loop);
     part->snapshot = snapshot_new(service->first_policy, service->first_keyring);
     kw_error_set(&part->gate, KW_UNAVAILABLE, "the gateway is starting");
     return part;
@@ -129,6 +132,10 @@ on_door_closed(void *user)
     kw_maker_free(told.part->maker); /* what it had asked the store for is answered now */
     told.part->maker = NULL;
     kw_ahead_free(g_steal_pointer(&told.part->ahead));
+    kw_alarms_ring_all(
+        told.part->alarms); /* of calls that wait in lines, or that worker threads still have */
+    kw_alarms_free(g_steal_pointer(&told.part->alarms));
+    kw_lines_free(g_steal_pointer(&told.part->lines));
     told.closed(told.user);
 }
 

@@ -1,14 +1,15 @@
 /* put, putMany, remove, removeMany. A single write that fails is answered with an exception; of many,
  * each has its own outcome, and a record that cannot be read does not fail its neighbours. */
 #include "service/convert.h"
-#include "service/errors.h"
 #include "service/items.h"
 #include "service/methods.h"
+#include "service/room.h"
 #include "verb/verb.h"
 
 typedef struct writing {
     kw_exchange *exchange;
     const kw_table *table;
+    kw_room room; /* of many */
 } writing;
 
 static kw_error
@@ -20,14 +21,14 @@ error_of(const kw_written_record *result)
 }
 
 static void
-written_out(const writing *what, const kw_written_record *result, kw_api_Written *out)
+written_out(writing *what, const kw_written_record *result, kw_api_Written *out)
 {
     kw_arena *arena = what->exchange->call.arena;
     out->outcome = (int32_t)result->outcome;
     if (result->outcome != KW_OUTCOME_OK) {
         kw_error error = error_of(result);
         out->has_failure = true;
-        out->failure = kw_errors_failure(&error, arena);
+        out->failure = kw_room_take_failure(&what->room, &error, arena);
     }
     if (result->made.values && result->outcome != KW_OUTCOME_FAILED) {
         out->has_made = true;
@@ -78,8 +79,70 @@ static writing *
 writing_new(kw_exchange *exchange, const kw_table *table)
 {
     writing *what = KW_EXCHANGE_ALLOC(exchange, writing);
-    *what = (writing){exchange, table};
+    *what = (writing){.exchange = exchange, .table = table};
     return what;
+}
+
+static writing *
+writing_many(kw_exchange *exchange, const kw_table *table, kw_room room)
+{
+    writing *what = writing_new(exchange, table);
+    what->room = room;
+    return what;
+}
+
+/* The deadline passed: what has become of them is not known. */
+static kw_api_Written *
+unknown(kw_exchange *exchange, size_t count, const kw_error *error)
+{
+    kw_room room;
+    kw_error ignored;
+    kw_arena *arena = exchange->call.arena;
+    if (!kw_room_begin(exchange, count, 0, &room, &ignored))
+        return NULL;
+    kw_api_Written *written = KW_ARENA_ARRAY(arena, kw_api_Written, count);
+    for (size_t i = 0; i < count; i++)
+        written[i] = (kw_api_Written){.outcome = KW_API_Outcome_UNKNOWN,
+                                      .has_failure = true,
+                                      .failure = kw_room_take_failure(&room, error, arena)};
+    return written;
+}
+
+const void *
+kw_late_put_many(kw_exchange *exchange, const kw_error *error)
+{
+    const kw_api_Data_putMany_args *args = exchange->args;
+    kw_api_Data_putMany_result *result = KW_EXCHANGE_ALLOC(exchange, kw_api_Data_putMany_result);
+    result->success.items = unknown(exchange, args->records.count, error);
+    result->success.count = args->records.count;
+    result->has_success = true;
+    return result->success.items ? result : kw_exchange_failure(exchange, error);
+}
+
+const void *
+kw_late_remove_many(kw_exchange *exchange, const kw_error *error)
+{
+    const kw_api_Data_removeMany_args *args = exchange->args;
+    kw_api_Data_removeMany_result *result = KW_EXCHANGE_ALLOC(exchange, kw_api_Data_removeMany_result);
+    result->success.items = unknown(exchange, args->keys.count, error);
+    result->success.count = args->keys.count;
+    result->has_success = true;
+    return result->success.items ? result : kw_exchange_failure(exchange, error);
+}
+
+/* Records whose made fields could not be answered are not written. */
+static bool
+refuse_unanswerable(kw_exchange *exchange, const kw_table *table, kw_item *items, size_t count,
+                    kw_room *ret_room, kw_error *ret_error)
+{
+    size_t each, fit = kw_room_for_made(exchange, table, count, &each);
+    if (!kw_room_begin(exchange, count, 0, ret_room, ret_error))
+        return false;
+    ret_room->left -= fit * each;
+    for (size_t i = fit; i < count; i++)
+        if (items[i].error.code == KW_OK)
+            kw_room_refuse(ret_room, &items[i].error);
+    return true;
 }
 
 void
@@ -105,16 +168,18 @@ kw_serve_put_many(kw_exchange *exchange)
     const kw_table *table = NULL;
     kw_write_options how = {0};
     kw_item *items = NULL;
+    kw_room room;
     kw_error error = KW_ERROR_NONE;
     if (!kw_exchange_find_table(exchange, args->has_table, args->table, &table, &error) ||
         !kw_exchange_take_options(exchange, args->options, &how, &error) ||
-        !kw_items_of_records(exchange, table, args->records.items, args->records.count, &items, &error))
+        !kw_items_of_records(exchange, table, args->records.items, args->records.count, &items, &error) ||
+        !refuse_unanswerable(exchange, table, items, args->records.count, &room, &error))
         kw_exchange_fail(exchange, &error);
     else if (args->records.count == 0)
         kw_exchange_reply(exchange, &(kw_api_Data_putMany_result){.has_success = true});
     else
         kw_verb_put(&exchange->call, table, items, args->records.count, how, reply_many,
-                    writing_new(exchange, table));
+                    writing_many(exchange, table, room));
 }
 
 void
@@ -147,9 +212,11 @@ kw_serve_remove_many(kw_exchange *exchange)
     const kw_pick *picks = NULL;
     size_t picks_count = 0;
     kw_item *items = NULL;
+    kw_room room;
     kw_error error = KW_ERROR_NONE;
     if (!kw_exchange_find_table(exchange, args->has_table, args->table, &table, &error) ||
         !kw_exchange_take_options(exchange, args->options, &how, &error) ||
+        !kw_room_begin(exchange, args->keys.count, 0, &room, &error) ||
         !kw_items_of_records(exchange, table, args->keys.items, args->keys.count, &items, &error) ||
         !kw_convert_columns(table, args->columns.items, args->columns.count, exchange->call.arena, &picks,
                             &picks_count, &error))
@@ -158,5 +225,5 @@ kw_serve_remove_many(kw_exchange *exchange)
         kw_exchange_reply(exchange, &(kw_api_Data_removeMany_result){.has_success = true});
     else
         kw_verb_remove(&exchange->call, table, items, args->keys.count, picks, picks_count, how, reply_many,
-                       writing_new(exchange, table));
+                       writing_many(exchange, table, room));
 }

@@ -38,6 +38,9 @@ service_fixture_new(void)
     if (!fix->policy)
         g_error("the test's policy is wrong:\n%s", kw_diagnostics_text(found));
     fix->table = kw_policy_table(fix->policy, 0);
+    fix->loop = kw_loop_new();
+    fix->part.alarms = kw_alarms_new(fix->loop, kw_exchange_rang);
+    fix->exchange.part = &fix->part;
     fix->exchange.call.arena = kw_arena_new();
     fix->exchange.call.policy = fix->policy;
     fix->exchange.call.deadline = KW_DEADLINE_NONE;
@@ -47,6 +50,9 @@ service_fixture_new(void)
 void
 service_fixture_free(service_fixture *fix)
 {
+    kw_alarms_clear(fix->part.alarms, &fix->exchange.alarm);
+    kw_alarms_free(fix->part.alarms);
+    kw_loop_free(fix->loop);
     kw_arena_free(fix->exchange.call.arena);
     kw_policy_unref(fix->policy);
     g_free(fix);

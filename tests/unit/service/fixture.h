@@ -6,6 +6,8 @@
 typedef struct service_fixture {
     kw_policy *policy;
     const kw_table *table;
+    kw_loop *loop;
+    kw_part part;
     kw_exchange exchange;
 } service_fixture;
 

@@ -1,0 +1,299 @@
+#include "service/exchange_inside.h"
+
+#include "base/log.h"
+#include "service/errors.h"
+#include "service/hold.h"
+#include "service/line.h"
+#include "service/methods.h"
+
+#include <glib.h>
+#include <stdatomic.h>
+
+/* Failed calls that are logged per loop and second. */
+#define LOG_MAX 20
+/* When to try again while memory is short. */
+#define BUSY_MS 100
+
+static const kw_method *
+serving(const kw_exchange *exchange)
+{
+    return kw_method_of((size_t)(exchange->method - kw_api_methods));
+}
+
+/* --- records of the end -------------------------------------------------------------------------- */
+
+static void
+remove_active(kw_exchange *exchange)
+{
+    if (!exchange->is_active)
+        return;
+    if (exchange->previous_active)
+        exchange->previous_active->next_active = exchange->next_active;
+    else
+        exchange->part->active = exchange->next_active;
+    if (exchange->next_active)
+        exchange->next_active->previous_active = exchange->previous_active;
+    exchange->is_active = false;
+    kw_hold_note_end(exchange);
+}
+
+/* Pages that were read ahead before it are old. */
+static void
+note_write(const kw_exchange *exchange)
+{
+    if (serving(exchange)->writes)
+        atomic_fetch_add(&exchange->part->service->writes, 1);
+}
+
+static void
+count_call(const kw_exchange *exchange, kw_code code)
+{
+    kw_method_figures *figures = &exchange->part->figures[exchange->method - kw_api_methods];
+    kw_histogram_add_us(&figures->latency, (kw_clock_mono_ns() - exchange->started_ns) / 1000);
+    atomic_fetch_add_explicit(&figures->codes[code], 1, memory_order_relaxed);
+    note_write(exchange);
+    kw_counters_add(KW_FIGURE_calls_in_flight, -1);
+    if (code != KW_OK)
+        kw_counters_add(KW_FIGURE_calls_failed, 1);
+}
+
+/* Callers' own mistakes are no news for the operator. */
+static kw_log_level
+level_of(kw_code code)
+{
+    switch (code) {
+    case KW_INTERNAL:
+    case KW_CORRUPT:
+        return KW_LOG_ERROR;
+    case KW_UNAVAILABLE:
+    case KW_TIMEOUT:
+    case KW_REFUSED:
+        return KW_LOG_WARN;
+    case KW_OK:
+    case KW_INVALID:
+    case KW_NOT_FOUND:
+    case KW_DENIED:
+    case KW_LIMIT:
+    case KW_BUSY:
+        return KW_LOG_DEBUG;
+    }
+    g_assert_not_reached();
+}
+
+static void
+log_failure(const kw_exchange *exchange, const kw_error *error)
+{
+    kw_part *part = exchange->part;
+    kw_log_level level = level_of(error->code);
+    uint64_t second = kw_clock_mono_ns() / 1000000000;
+    if (!kw_log_enabled(level) || kw_account_has_left(exchange->account))
+        return;
+    if (second != part->log_second) {
+        part->log_second = second;
+        part->logged = 0;
+    }
+    if (part->logged++ >= LOG_MAX)
+        return;
+    kw_log(level, "service", "call failed", "request=%s method=%s code=%s peer=%s reason=\"%s\"",
+           exchange->request_id, exchange->method->name, kw_code_name(error->code),
+           kw_request_peer(exchange->request), error->text);
+}
+
+/* Every result has its exception as field 1. */
+static void
+set_failure(const kw_wire_struct *table, void *result, const kw_api_KeywayError *failure)
+{
+    for (uint32_t i = 0; i < table->field_count; i++) {
+        const kw_wire_field *field = &table->fields[i];
+        if (field->id != 1)
+            continue;
+        memcpy((char *)result + field->flag, &(bool){true}, sizeof(bool));
+        memcpy((char *)result + field->offset, &failure, sizeof failure);
+        return;
+    }
+    g_assert_not_reached();
+}
+
+const void *
+kw_exchange_failure(kw_exchange *exchange, const kw_error *error)
+{
+    const kw_wire_struct *table = exchange->method->result;
+    void *result = kw_arena_alloc0(exchange->call.arena, table->size);
+    set_failure(table, result, kw_errors_exception(error, exchange->request_id, exchange->call.arena));
+    return result;
+}
+
+/* --- the reply --------------------------------------------------------------------------------------- */
+
+static size_t
+reply_most(const kw_exchange *exchange)
+{
+    return (size_t)kw_exchange_model(exchange)->limits.frame_bytes;
+}
+
+/* False: it is larger than a reply may be, and nothing was appended. */
+static bool
+encode(kw_exchange *exchange, const void *result)
+{
+    kw_request *request = exchange->request;
+    kw_wire_form form = kw_request_form(request);
+    kw_buffer *out = kw_request_reply(request);
+    size_t mark = kw_wire_frame_begin(out, form), start = out->size;
+    kw_wire_message_encode(out, form.protocol, exchange->name, KW_WIRE_REPLY, exchange->sequence_id);
+    size_t left = reply_most(exchange) - (out->size - start);
+    if (!kw_wire_struct_encode_within(out, form.protocol, exchange->method->result, result, left)) {
+        out->size = mark;
+        return false;
+    }
+    kw_wire_frame_end(out, form, mark);
+    return true;
+}
+
+static const void *
+too_large(kw_exchange *exchange)
+{
+    kw_error error;
+    const kw_method *method = serving(exchange);
+    kw_counters_add(KW_FIGURE_replies_too_large, 1);
+    kw_error_set(&error, KW_LIMIT, "%sthe reply would have more than %zu bytes (limits.frame); %s",
+                 method->changes ? "the call was carried out, but " : "", reply_most(exchange),
+                 method->smaller);
+    error.maybe_applied = method->changes;
+    log_failure(exchange, &error);
+    return kw_exchange_failure(exchange, &error);
+}
+
+/* A reply that takes memory which is not there; one of a call that changed something is sent all the same. */
+static bool
+lacks_memory(const kw_exchange *exchange)
+{
+    return !serving(exchange)->changes && kw_arena_used(exchange->call.arena) > KW_EXCHANGE_SMALL &&
+           kw_budget_pressure(exchange->account) == KW_PRESSURE_FULL;
+}
+
+static kw_error
+short_of_memory(void)
+{
+    kw_error error;
+    kw_counters_add(KW_FIGURE_memory_refusals, 1);
+    kw_error_set(&error, KW_BUSY, "the gateway is short of memory (limits.memory)");
+    error.retry_after_ms = BUSY_MS;
+    return error;
+}
+
+/* The reply is encoded, unless nobody waits for it; the request is to be ended next. */
+static void
+answer(kw_exchange *exchange, const void *result, kw_code code)
+{
+    kw_alarms_clear(exchange->part->alarms, &exchange->alarm);
+    if (!exchange->oneway && !kw_account_has_left(exchange->account)) {
+        if (code == KW_OK && lacks_memory(exchange)) {
+            kw_error short_of = short_of_memory();
+            result = kw_exchange_failure(exchange, &short_of);
+            code = KW_BUSY;
+        }
+        if (!encode(exchange, result)) {
+            code = KW_LIMIT;
+            bool fits = encode(exchange, too_large(exchange));
+            g_assert(fits); /* the least frame is much larger than an error */
+        }
+    }
+    count_call(exchange, code);
+}
+
+void
+kw_exchange_dispose(kw_exchange *exchange)
+{
+    kw_account *account = exchange->account;
+    kw_snapshot_unref(exchange->snapshot);
+    kw_arena_free(exchange->call.arena);
+    kw_account_unref(account);
+}
+
+static void
+finish(kw_exchange *exchange, const void *result, kw_code code)
+{
+    kw_line_leave(exchange);
+    remove_active(exchange);
+    if (exchange->late) {
+        note_write(exchange);
+        kw_request_release(exchange->request);
+    } else {
+        answer(exchange, result, code);
+        kw_request_replied(exchange->request);
+    }
+    kw_exchange_dispose(exchange);
+}
+
+/* What was read or written after the lease ended may be what another policy made of the rows: it is not
+ * answered. */
+void
+kw_exchange_reply(kw_exchange *exchange, const void *result)
+{
+    kw_error fenced;
+    if (!kw_exchange_is_fenced(exchange, &fenced)) {
+        finish(exchange, result, KW_OK);
+        return;
+    }
+    fenced.maybe_applied = serving(exchange)->writes;
+    kw_exchange_fail(exchange, &fenced);
+}
+
+void
+kw_exchange_fail(kw_exchange *exchange, const kw_error *error)
+{
+    if (exchange->late) {
+        finish(exchange, NULL, KW_OK);
+        return;
+    }
+    log_failure(exchange, error);
+    finish(exchange, kw_exchange_failure(exchange, error), error->code == KW_OK ? KW_INTERNAL : error->code);
+}
+
+void
+kw_exchange_fail_for_memory(kw_exchange *exchange)
+{
+    kw_error error = short_of_memory();
+    kw_exchange_fail(exchange, &error);
+}
+
+/* --- the deadline -------------------------------------------------------------------------------- */
+
+/* A call that waits for its turn, and has done nothing yet, ends here. */
+static bool
+end_waiting(kw_exchange *exchange)
+{
+    kw_error error;
+    bool held = kw_hold_leave(exchange);
+    if (!held && !kw_line_is_waiting(exchange))
+        return false;
+    kw_error_set(&error, KW_TIMEOUT, "%s",
+                 held ? "the deadline passed while the policy of the table was being changed; try again"
+                      : "the deadline passed before the call was begun");
+    kw_exchange_fail(exchange, &error);
+    return true;
+}
+
+static const void *
+late_result(kw_exchange *exchange, kw_error *error)
+{
+    const kw_method *method = serving(exchange);
+    bool fenced = kw_exchange_is_fenced(exchange, error);
+    error->maybe_applied = method->changes;
+    log_failure(exchange, error);
+    return method->late && !fenced ? method->late(exchange, error) : kw_exchange_failure(exchange, error);
+}
+
+void
+kw_exchange_rang(kw_alarm *alarm)
+{
+    kw_exchange *exchange = (kw_exchange *)(void *)((char *)alarm - offsetof(kw_exchange, alarm));
+    kw_error error;
+    if (end_waiting(exchange))
+        return;
+    kw_error_set(&error, KW_TIMEOUT, "the deadline passed before the call was done");
+    const void *result = late_result(exchange, &error);
+    answer(exchange, result, error.code);
+    exchange->late = true;
+    kw_request_answered(exchange->request);
+}
