@@ -5,6 +5,7 @@
 #include "service/hold.h"
 #include "service/line.h"
 #include "service/methods.h"
+#include "wire/table.h"
 
 #include <glib.h>
 #include <stdatomic.h>
@@ -125,10 +126,19 @@ kw_exchange_failure(kw_exchange *exchange, const kw_error *error)
 
 /* --- the reply --------------------------------------------------------------------------------------- */
 
-static size_t
-reply_most(const kw_exchange *exchange)
+size_t
+kw_exchange_reply_most(const kw_exchange *exchange)
 {
     return (size_t)kw_exchange_model(exchange)->limits.frame_bytes;
+}
+
+size_t
+kw_exchange_begin_message(const kw_exchange *exchange, kw_buffer *out)
+{
+    kw_wire_form form = kw_request_form(exchange->request);
+    size_t mark = kw_wire_frame_begin(out, form);
+    kw_wire_message_encode(out, form.protocol, exchange->name, KW_WIRE_REPLY, exchange->sequence_id);
+    return mark;
 }
 
 /* False: it is larger than a reply may be, and nothing was appended. */
@@ -138,9 +148,8 @@ encode(kw_exchange *exchange, const void *result)
     kw_request *request = exchange->request;
     kw_wire_form form = kw_request_form(request);
     kw_buffer *out = kw_request_reply(request);
-    size_t mark = kw_wire_frame_begin(out, form), start = out->size;
-    kw_wire_message_encode(out, form.protocol, exchange->name, KW_WIRE_REPLY, exchange->sequence_id);
-    size_t left = reply_most(exchange) - (out->size - start);
+    size_t mark = kw_exchange_begin_message(exchange, out);
+    size_t left = kw_exchange_reply_most(exchange) - (out->size - mark);
     if (!kw_wire_struct_encode_within(out, form.protocol, exchange->method->result, result, left)) {
         out->size = mark;
         return false;
@@ -156,7 +165,7 @@ too_large(kw_exchange *exchange)
     const kw_method *method = serving(exchange);
     kw_counters_add(KW_FIGURE_replies_too_large, 1);
     kw_error_set(&error, KW_LIMIT, "%sthe reply would have more than %zu bytes (limits.frame); %s",
-                 method->changes ? "the call was carried out, but " : "", reply_most(exchange),
+                 method->changes ? "the call was carried out, but " : "", kw_exchange_reply_most(exchange),
                  method->smaller);
     error.maybe_applied = method->changes;
     log_failure(exchange, &error);
@@ -164,8 +173,8 @@ too_large(kw_exchange *exchange)
 }
 
 /* A reply that takes memory which is not there; one of a call that changed something is sent all the same. */
-static bool
-lacks_memory(const kw_exchange *exchange)
+bool
+kw_exchange_lacks_memory(const kw_exchange *exchange)
 {
     return !serving(exchange)->changes && kw_arena_used(exchange->call.arena) > KW_EXCHANGE_SMALL &&
            kw_budget_pressure(exchange->account) == KW_PRESSURE_FULL;
@@ -187,7 +196,7 @@ answer(kw_exchange *exchange, const void *result, kw_code code)
 {
     kw_alarms_clear(exchange->part->alarms, &exchange->alarm);
     if (!exchange->oneway && !kw_account_has_left(exchange->account)) {
-        if (code == KW_OK && lacks_memory(exchange)) {
+        if (code == KW_OK && kw_exchange_lacks_memory(exchange)) {
             kw_error short_of = short_of_memory();
             result = kw_exchange_failure(exchange, &short_of);
             code = KW_BUSY;
@@ -199,6 +208,14 @@ answer(kw_exchange *exchange, const void *result, kw_code code)
         }
     }
     count_call(exchange, code);
+}
+
+/* A call whose reply is on its way, or that has none. */
+static void
+end(kw_exchange *exchange)
+{
+    kw_line_leave(exchange);
+    remove_active(exchange);
 }
 
 void
@@ -213,8 +230,7 @@ kw_exchange_dispose(kw_exchange *exchange)
 static void
 finish(kw_exchange *exchange, const void *result, kw_code code)
 {
-    kw_line_leave(exchange);
-    remove_active(exchange);
+    end(exchange);
     if (exchange->late) {
         note_write(exchange);
         kw_request_release(exchange->request);
@@ -248,6 +264,31 @@ kw_exchange_fail(kw_exchange *exchange, const kw_error *error)
     }
     log_failure(exchange, error);
     finish(exchange, kw_exchange_failure(exchange, error), error->code == KW_OK ? KW_INTERNAL : error->code);
+}
+
+void
+kw_exchange_reply_encoded(kw_exchange *exchange, kw_buffer *message)
+{
+    kw_error fenced;
+    g_assert(!exchange->late && !exchange->oneway);
+    if (kw_exchange_is_fenced(exchange, &fenced)) {
+        kw_buffer_clear(message);
+        kw_exchange_fail(exchange, &fenced);
+        return;
+    }
+    end(exchange);
+    kw_alarms_clear(exchange->part->alarms, &exchange->alarm);
+    kw_request_give_reply(exchange->request, message);
+    count_call(exchange, KW_OK);
+    kw_request_replied(exchange->request);
+    kw_exchange_dispose(exchange);
+}
+
+void
+kw_exchange_fail_for_size(kw_exchange *exchange)
+{
+    const void *result = too_large(exchange);
+    finish(exchange, result, KW_LIMIT);
 }
 
 void

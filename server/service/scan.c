@@ -1,7 +1,7 @@
 /* scan, nextPage and latest. */
-#include "service/convert.h"
 #include "service/line.h"
 #include "service/methods.h"
+#include "service/page_reply.h"
 #include "service/question.h"
 #include "verb/page.h"
 
@@ -12,23 +12,10 @@ static void
 reply_page(void *user, const kw_scan_page *page, const kw_error *error)
 {
     kw_exchange *exchange = user;
-    if (error) {
+    if (error)
         kw_exchange_fail(exchange, error);
-        return;
-    }
-    kw_arena *arena = exchange->call.arena;
-    kw_api_Page out = {.has_cursor = page->cursor.size > 0,
-                       .cursor = page->cursor,
-                       .rows_scanned = (int64_t)page->scanned,
-                       .rows_returned = (int64_t)page->count};
-    out.rows.items = kw_arena_alloc(arena, page->count * sizeof *out.rows.items);
-    out.rows.count = (uint32_t)page->count;
-    for (size_t i = 0; i < page->count; i++)
-        out.rows.items[i] = kw_convert_record_out(page->table, &page->rows[i], arena);
-    /* The three methods' results are of one shape. */
-    G_STATIC_ASSERT(sizeof(kw_api_Data_scan_result) == sizeof(kw_api_Data_nextPage_result));
-    G_STATIC_ASSERT(sizeof(kw_api_Data_scan_result) == sizeof(kw_api_Data_latest_result));
-    kw_exchange_reply(exchange, &(kw_api_Data_scan_result){.has_success = true, .success = &out});
+    else
+        kw_page_reply(exchange, page);
 }
 
 static void

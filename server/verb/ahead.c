@@ -64,16 +64,19 @@ forget(page_ahead *page)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* The next one is asked for first, so that the store works while this one is encoded. */
+/* The next one is asked for first, so that the store works while this one is encoded. The page's memory is
+ * the asker's from then on. */
 static void
-hand_out(page_ahead *page, kw_scan_done done, void *user)
+hand_out(page_ahead *page, kw_call *asker, kw_scan_done done, void *user)
 {
     g_queue_unlink(&page->of->pages, &page->link);
     kw_counters_add(KW_FIGURE_pages_ahead_used, 1);
     if (page->page.cursor.size)
         begin_behind(page);
-    done(user, &page->page, NULL);
-    page_free(page);
+    kw_scan_free(g_steal_pointer(&page->scan));
+    kw_scan_page read = page->page;
+    kw_call_release_into(&page->call, asker->arena);
+    done(user, &read, NULL);
 }
 
 /* An error of a page that nobody asked for is nobody's: who waits reads it again by its own deadline. */
@@ -97,7 +100,7 @@ arrived(void *user, const kw_scan_page *read, const kw_error *error)
     page->ready = true;
     page->stale_at = kw_deadline_in_ms(KW_AHEAD_MS);
     if (asker)
-        hand_out(page, done, done_user);
+        hand_out(page, asker, done, done_user);
     else
         kw_timer_start_ms(ahead->sweep, KW_AHEAD_MS + 1);
 }
@@ -291,7 +294,7 @@ kw_ahead_next(kw_ahead *ahead, kw_call *call, kw_bytes cursor, kw_scan_done done
         page = NULL;
     }
     if (page && page->ready) {
-        hand_out(page, done, user);
+        hand_out(page, call, done, user);
         return;
     }
     if (page) {

@@ -13,12 +13,27 @@ kw_call_hold(const kw_call *like)
     return call;
 }
 
+static void
+unref_all(const kw_call *call)
+{
+    kw_policy_unref((kw_policy *)call->policy);
+    kw_keyring_unref(call->keyring);
+}
+
 void
 kw_call_release(const kw_call *call)
 {
     kw_account *account = call->account;
-    kw_policy_unref((kw_policy *)call->policy);
-    kw_keyring_unref(call->keyring);
+    unref_all(call);
     kw_arena_free(call->arena);
+    kw_account_unref(account);
+}
+
+void
+kw_call_release_into(const kw_call *call, kw_arena *arena)
+{
+    kw_account *account = call->account;
+    unref_all(call);
+    kw_arena_adopt(arena, call->arena);
     kw_account_unref(account);
 }

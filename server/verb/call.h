@@ -56,6 +56,8 @@ typedef struct kw_call {
 kw_call kw_call_hold(const kw_call *like);
 /* Gives up what kw_call_hold took; the call may lie in its own arena. */
 void kw_call_release(const kw_call *call);
+/* The same, but what lies in the call's arena lives on in another one. */
+void kw_call_release_into(const kw_call *call, kw_arena *arena);
 
 typedef struct kw_write_options {
     kw_durability durability;

@@ -41,6 +41,8 @@ service_fixture_new(void)
     fix->loop = kw_loop_new();
     fix->part.alarms = kw_alarms_new(fix->loop, kw_exchange_rang);
     fix->exchange.part = &fix->part;
+    fix->exchange.method = &kw_api_methods[KW_API_Data_scan];
+    fix->exchange.started_ns = kw_clock_mono_ns();
     fix->exchange.call.arena = kw_arena_new();
     fix->exchange.call.policy = fix->policy;
     fix->exchange.call.deadline = KW_DEADLINE_NONE;
