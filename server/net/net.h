@@ -88,6 +88,8 @@ const kw_error *kw_request_refusal(const kw_request *request);
 
 /* Bytes of replies that the connection's peer has not taken yet. */
 size_t kw_request_unsent(const kw_request *request);
+/* How often the connection's peer has taken all replies that there were. */
+uint64_t kw_request_drained(const kw_request *request);
 
 /* Where the reply goes: append exactly one message (with its frame when the form is framed), then
  * kw_request_replied. Nothing else may happen on the loop in between. */

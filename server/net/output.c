@@ -63,6 +63,7 @@ note_sent(kw_session *session, size_t size)
         return;
     session->sending_at = 0;
     give_back(session->lane, &session->sending);
+    session->drained += kw_output_unsent(session) == 0;
 }
 
 static void

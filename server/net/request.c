@@ -76,6 +76,12 @@ kw_request_unsent(const kw_request *request)
     return kw_output_unsent(request->session) + request->session->held_replies;
 }
 
+uint64_t
+kw_request_drained(const kw_request *request)
+{
+    return request->session->drained;
+}
+
 static bool
 takes_replies(const kw_session *session)
 {

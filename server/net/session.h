@@ -63,8 +63,9 @@ struct kw_session {
     kw_buffer sending; /* being written; the bytes before sending_at were */
     size_t output_at, sending_at;
     uv_write_t write;
-    size_t writing; /* bytes that libuv was given */
-    size_t queued;  /* bytes libuv still held when the clock looked last */
+    size_t writing;   /* bytes that libuv was given */
+    uint64_t drained; /* how often all replies that there were had been taken */
+    size_t queued;    /* bytes libuv still held when the clock looked last */
 
     kw_account *account;
     size_t held_replies;    /* memory of replies that wait for their turn */

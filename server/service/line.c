@@ -20,13 +20,22 @@ struct kw_lines {
 
 /* --- starting ----------------------------------------------------------------------------------- */
 
+/* A caller that has not taken any reply yet gets one large page, and one more each time that it has taken all
+ * that there was. */
+static uint32_t
+large_most(const kw_exchange *exchange)
+{
+    uint64_t drained = kw_request_drained(exchange->request);
+    return (uint32_t)MIN(1 + drained, KW_LINE_LARGE_MAX);
+}
+
 static bool
 may_start(const kw_line *line, const kw_exchange *exchange)
 {
     if (kw_account_has_left(exchange->account))
         return true; /* and ends at once */
     return kw_request_unsent(exchange->request) <= KW_LINE_UNSENT_MAX &&
-           !(exchange->large && line->large >= KW_LINE_LARGE_MAX);
+           !(exchange->large && line->large >= large_most(exchange));
 }
 
 static void

@@ -3,7 +3,7 @@
  * takes memory:
  *
  *   - a read does not start while the caller leaves KW_LINE_UNSENT_MAX bytes of replies untaken;
- *   - of reads that may be large, KW_LINE_LARGE_MAX run at a time.
+ *   - of reads that may be large, KW_LINE_LARGE_MAX run at a time; before the caller has taken a reply, one.
  *
  * They start in order. One loop.
  */
