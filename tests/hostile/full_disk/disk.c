@@ -1,7 +1,8 @@
-/* A disk that is full when the test says so: preloaded into keywayd, between it and the C library.
+/* A disk that is full, or slow, when the test says so: preloaded into keywayd, between it and the C library.
  *
  * KW_DISK names a file of 16 bytes, shared with the test: what fails (int64), and how many bytes may still be
- * written before it does (int64). It concerns files below rows/, RocksDB's.
+ * written before it does, or how many milliseconds a sync takes (int64). It concerns files below rows/,
+ * RocksDB's.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -15,7 +16,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-enum { NOTHING = 0, WRITES = 1, SYNCS = 2 };
+enum { NOTHING = 0, WRITES = 1, SYNCS = 2, SLOW_SYNCS = 3 };
 
 typedef struct control {
     _Atomic int64_t fails;
@@ -102,9 +103,17 @@ fallocate64(int file, int mode, off64_t at, off64_t size)
     return fallocate(file, mode, at, size);
 }
 
+static void
+be_slow(int file)
+{
+    if (concerns(file, SLOW_SYNCS))
+        usleep((useconds_t)(1000 * find_control()->bytes_left));
+}
+
 int
 fdatasync(int file)
 {
+    be_slow(file);
     if (concerns(file, SYNCS)) {
         errno = EIO;
         return -1;
@@ -115,6 +124,7 @@ fdatasync(int file)
 int
 fsync(int file)
 {
+    be_slow(file);
     if (concerns(file, SYNCS)) {
         errno = EIO;
         return -1;

@@ -1,0 +1,68 @@
+"""SIGTERM while many callers work: each call that the gateway has read is answered, be it that it is shutting down."""
+import signal
+import threading
+import unittest
+
+from keyway_gateway import (POLICY, REPLY, Gateway, binary_message, framed, receive_frame, reply_head, wait_until)
+
+CALLERS = 16
+ROUNDS = 4
+
+
+class Caller(threading.Thread):
+    """Keeps calls under way until an answer says that the gateway shuts down, then waits for the rest."""
+
+    def __init__(self, gateway, pipelined):
+        super().__init__()
+        self.connection = gateway.connect()
+        self.pipelined = pipelined
+        self.sent = self.answered = 0
+        self.problem = None
+        self.start()
+
+    def send(self):
+        self.connection.sendall(framed(binary_message("stats", sequence=self.sent)))
+        self.sent += 1
+
+    def run(self):
+        try:
+            self.work()
+        except (AssertionError, OSError) as problem:
+            self.problem = problem
+
+    def work(self):
+        goes_on = True
+        for _ in range(self.pipelined):
+            self.send()
+        while (payload := receive_frame(self.connection)) is not None:
+            kind, _, sequence, body = reply_head(payload)
+            assert (kind, sequence) == (REPLY, self.answered), (kind, sequence, self.answered)
+            self.answered += 1
+            goes_on = goes_on and b"shutting down" not in body
+            if goes_on:
+                self.send()
+
+
+class End(unittest.TestCase):
+    def check(self, pipelined):
+        with Gateway(POLICY) as gateway:
+            for _ in range(ROUNDS):
+                callers = [Caller(gateway, pipelined) for _ in range(CALLERS)]
+                wait_until(lambda: all(caller.answered > 50 for caller in callers), "the callers to work")
+                gateway.stop(signal.SIGTERM)
+                for caller in callers:
+                    caller.join()
+                    caller.connection.close()
+                    self.assertIsNone(caller.problem)
+                    self.assertEqual(caller.sent, caller.answered)
+                gateway.start()
+
+    def test_one_call_at_a_time(self):
+        self.check(1)
+
+    def test_pipelined_calls(self):
+        self.check(8)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2, warnings="ignore")

@@ -1,0 +1,78 @@
+"""A disk whose syncs take long: calls are answered when their deadlines pass, not when the disk is done, and a write that
+is answered so is marked as possibly applied.
+
+The disk is disk.c, preloaded into keywayd (KW_DISK_LIBRARY).
+"""
+import concurrent.futures
+import os
+import time
+import unittest
+
+from full_disk import NOTHING, Disk
+from keyway_gateway import POLICY, Gateway, plain, record, wait_until
+from keyway_thrift.ttypes import Code, KeywayError, Options, Outcome
+
+SLOW_SYNCS = 3
+SYNC_MS = 20000
+DEADLINE_MS = 100
+
+
+class Deadlines(unittest.TestCase):
+    def setUp(self):
+        self.gateway = Gateway(POLICY)
+        self.disk = Disk(self.gateway.folder)
+        self.gateway.environment = {"LD_PRELOAD": os.environ["KW_DISK_LIBRARY"], "KW_DISK": self.disk.path,
+                                    "ASAN_OPTIONS": "verify_asan_link_order=0"}
+        self.gateway.start()
+
+    def tearDown(self):
+        self.disk.fail(NOTHING)
+        self.gateway.__exit__(None, None, None)
+
+    def late(self, call):
+        """Milliseconds that the answer, an error, came after the deadline."""
+        data = self.gateway.data()
+        began = time.monotonic()
+        try:
+            call(data)
+        finally:
+            late = (time.monotonic() - began) * 1000 - DEADLINE_MS
+            data.close()
+        return late
+
+    def put(self, number):
+        def call(data):
+            with self.assertRaises(KeywayError) as caught:
+                data.put("events", record(id="a", ts=number), Options(deadline_ms=DEADLINE_MS))
+            self.assertEqual(caught.exception.code, Code.TIMEOUT)
+            self.assertTrue(caught.exception.maybe_applied)
+        return self.late(call)
+
+    def put_many(self, number):
+        def call(data):
+            written = data.putMany("events", [record(id="b", ts=number + i) for i in range(3)], Options(deadline_ms=DEADLINE_MS))
+            self.assertEqual([one.outcome for one in written], [Outcome.UNKNOWN] * 3)
+            self.assertEqual({one.failure.code for one in written}, {Code.TIMEOUT})
+        return self.late(call)
+
+    def test_writes(self):
+        data = self.gateway.data()
+        data.put("events", record(id="a", ts=0), None)
+        self.disk.fail(SLOW_SYNCS, SYNC_MS)
+        with concurrent.futures.ThreadPoolExecutor(20) as pool:
+            late = sorted(list(pool.map(self.put, range(1, 16))) + list(pool.map(self.put_many, range(100, 150, 10))))
+        print(f"answers after the deadline: p50 {late[len(late) // 2]:.1f} ms, at most {late[-1]:.1f} ms")
+        self.assertGreaterEqual(late[0], 0)
+        self.assertLess(late[-1], SYNC_MS / 2)
+        if os.environ.get("KW_FIGURES") == "1":
+            self.assertLess(late[-1], 20)
+        self.disk.fail(NOTHING)
+        # the gateway goes on, and what was possibly applied is there
+        wait_until(lambda: self.gateway.metric("keyway_calls_in_flight") == 0, "the calls to end")
+        data.put("events", record(id="a", ts=20), None)
+        self.assertEqual(plain(data.get("events", record(id="a", ts=1), None, None).record)["ts"], 1)
+        data.close()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2, warnings="ignore")

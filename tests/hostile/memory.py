@@ -1,0 +1,134 @@
+"""Callers that pipeline the largest scans and never read. The memory stays within limits.memory and 15 %, a
+well-behaved caller beside them is served, and what they held is given back when they are gone.
+
+With KW_FIGURES=1 the latencies beside them are compared with those alone: that needs a release build on a machine
+that does nothing else."""
+import os
+import threading
+import time
+import unittest
+
+from keyway_gateway import POLICY, Gateway, framed, is_sanitized, record, wait_until
+from thrift.protocol.TBinaryProtocol import TBinaryProtocol
+from thrift.Thrift import TMessageType
+from thrift.transport.TTransport import TMemoryBuffer
+from keyway_thrift import Data
+from keyway_thrift.ttypes import Code, KeywayError, Query
+
+CALLERS = 50
+CALLS_EACH = 128
+MIB = 1024 * 1024
+STRICT = os.environ.get("KW_FIGURES") == "1"
+
+
+def scan_message():
+    buffer = TMemoryBuffer()
+    protocol = TBinaryProtocol(buffer)
+    protocol.writeMessageBegin("scan", TMessageType.CALL, 1)
+    Data.scan_args(query=Query(table="events", full_scan=True)).write(protocol)
+    protocol.writeMessageEnd()
+    return framed(buffer.getvalue())
+
+
+def percentile(latencies, share):
+    return sorted(latencies)[min(len(latencies) - 1, int(len(latencies) * share))]
+
+
+class Peak(threading.Thread):
+    """The largest resident size while it runs."""
+
+    def __init__(self, gateway):
+        super().__init__(daemon=True)
+        self.gateway, self.bytes, self.over = gateway, 0, False
+        self.start()
+
+    def run(self):
+        while not self.over:
+            self.bytes = max(self.bytes, self.gateway.resident_bytes())
+            time.sleep(0.02)
+
+    def stop(self):
+        self.over = True
+        self.join()
+        return self.bytes
+
+
+class Memory(unittest.TestCase):
+    def fill(self, gateway, rows):
+        with_note = "x" * 8000
+        data = gateway.data()
+        for start in range(0, rows, 100):
+            data.putMany("events", [record(id=f"s{i % 100:04}", ts=i, note=with_note) for i in range(start, start + 100)], None)
+        for start in range(0, 20000, 1000):
+            data.putMany("events", [record(id=f"t{i % 100:04}", ts=i, note="x" * 20) for i in range(start, start + 1000)], None)
+        return data
+
+    def serve(self, data, seconds):
+        """Calls one after another; the latencies, and how many were answered BUSY."""
+        latencies, busy = [], 0
+        mine, key = record(id="good", ts=5, note="hello"), record(id="good", ts=5)
+        query = Query(table="events", bound=record(id="t0001"), limit=20)
+        calls = (lambda: data.put("events", mine, None), lambda: data.get("events", key, None, None), lambda: data.scan(query))
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            for call in calls:
+                began = time.monotonic()
+                try:
+                    call()
+                    latencies.append(time.monotonic() - began)
+                except KeywayError as error:
+                    self.assertEqual(error.code, Code.BUSY, error)
+                    self.assertGreater(error.retry_after_ms, 0)
+                    busy += 1
+        return latencies, busy
+
+    def attack(self, gateway):
+        attackers = [gateway.connect() for _ in range(CALLERS)]
+        for connection in attackers:
+            connection.setblocking(False)
+            try:
+                connection.send(scan_message() * CALLS_EACH)
+            except BlockingIOError:
+                pass
+        return attackers
+
+    def check(self, policy, rows, budget):
+        with Gateway(policy) as gateway:
+            data = self.fill(gateway, rows)
+            at_rest = gateway.resident_bytes()
+            alone, _ = self.serve(data, 15 if STRICT else 2)
+            peak = Peak(gateway)
+            attackers = self.attack(gateway)
+            beside, busy = self.serve(data, 30 if STRICT else 12)
+            most = peak.stop()
+            for connection in attackers:
+                connection.close()
+            wait_until(lambda: gateway.metric("keyway_calls_in_flight") == 0, "the calls of callers that are gone to end")
+            held = [f"keyway_memory_{what}" for what in ("frames", "calls", "rows", "ahead", "replies")]
+            wait_until(lambda: sum(gateway.metric(name) for name in held) < MIB, "what they held to be given back")
+            print(f"at rest {at_rest // MIB} MiB, at most {most // MIB} MiB of {budget // MIB} MiB; alone n={len(alone)} "
+                  f"p50={percentile(alone, .5) * 1e3:.2f} p99={percentile(alone, .99) * 1e3:.2f} ms; beside n={len(beside)} "
+                  f"p50={percentile(beside, .5) * 1e3:.2f} p99={percentile(beside, .99) * 1e3:.2f} ms, {busy} busy")
+            self.assertGreater(len(beside), 10 * busy)
+            if not is_sanitized():
+                self.assertLess(most, budget * 1.15)
+                if budget < 1024 * MIB:  # of which something is left to be given back
+                    wait_until(lambda: gateway.resident_bytes() < at_rest + 64 * MIB, "the system to get its memory back")
+            if STRICT:
+                self.assertLess(percentile(beside, .99), 3 * percentile(alone, .99))
+            data.close()
+
+    def test_the_default_configuration(self):
+        with Gateway(POLICY) as gateway:
+            budget = int(gateway.metric("keyway_memory_limit"))
+        self.assertGreater(budget, 0)
+        self.check(POLICY, 2000, budget)
+
+    def test_a_small_budget(self):
+        """Much less than what they ask for."""
+        budget = 256 * MIB
+        self.check(POLICY + "limits: {{memory: 256MiB}}\n", 2000, budget)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2, warnings="ignore")
