@@ -1,0 +1,36 @@
+#include "base/effort.h"
+
+static bool
+is_cancelled(const kw_effort *effort)
+{
+    return effort->is_cancelled && effort->is_cancelled(effort->user);
+}
+
+static bool
+is_used_up(const kw_effort *effort)
+{
+    return effort->units_most && effort->spent >= effort->units_most;
+}
+
+bool
+kw_effort_look(kw_effort *effort)
+{
+    effort->over =
+        effort->over || is_used_up(effort) || is_cancelled(effort) || kw_deadline_passed(effort->deadline);
+    effort->look_at = effort->spent + KW_EFFORT_LOOK;
+    if (effort->units_most && effort->look_at > effort->units_most)
+        effort->look_at = effort->units_most;
+    if (effort->over)
+        effort->look_at = 0; /* every time */
+    return !effort->over;
+}
+
+bool
+kw_effort_fail(const kw_effort *effort, const char *doing, kw_error *ret_error)
+{
+    if (is_cancelled(effort))
+        return kw_error_set(ret_error, KW_UNAVAILABLE, "given up while %s", doing);
+    if (is_used_up(effort))
+        return kw_error_set(ret_error, KW_LIMIT, "too much work while %s", doing);
+    return kw_error_set(ret_error, KW_TIMEOUT, "the deadline passed while %s", doing);
+}
