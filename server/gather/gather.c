@@ -18,6 +18,8 @@
 #define BUSY_MS 100
 /* Rows that are taken in one piece: about a millisecond's work. */
 #define SLICE_ROWS 256
+/* After its deadline a page has so much time for the rows that the store is about to return. */
+#define GRACE_MS 8
 
 static void complete(kw_gather *gather);
 
@@ -92,6 +94,7 @@ kw_gather_free(kw_gather *gather)
     kw_points_free(gather->points);
     if (kw_work_waits(&gather->work))
         kw_loop_take_back(gather->door->loop, &gather->work);
+    kw_timer_free(gather->timer);
     drop_retired(gather);
     g_free(gather->retired);
     g_free(gather->rows);
@@ -369,6 +372,8 @@ static void
 complete(kw_gather *gather)
 {
     gather->busy = false;
+    if (gather->timed)
+        kw_timer_stop(gather->timer);
     kw_gather_done done = gather->done;
     if (gather->error) {
         done(gather->user, NULL, gather->error);
@@ -459,6 +464,25 @@ give_up(kw_gather *gather)
     kw_gather_fail(gather, &error);
 }
 
+static void
+deadline_passed(void *user)
+{
+    kw_gather_go_on(user);
+}
+
+/* The store ends its reads at the deadline by itself, but its threads may be busy with other callers' work.
+ */
+static void
+watch_deadline(kw_gather *gather)
+{
+    if (gather->timed || gather->deadline == KW_DEADLINE_NONE)
+        return;
+    gather->timed = true;
+    if (!gather->timer)
+        gather->timer = kw_timer_new(gather->door->loop, deadline_passed, gather);
+    kw_timer_start_ms(gather->timer, (uint64_t)kw_deadline_left_ms(gather->deadline) + GRACE_MS);
+}
+
 void
 kw_gather_go_on(kw_gather *gather)
 {
@@ -476,8 +500,10 @@ kw_gather_go_on(kw_gather *gather)
         kw_gather_fail(gather, &error);
         step = KW_STEP_FAILED;
     }
-    if (step == KW_STEP_WAIT)
+    if (step == KW_STEP_WAIT) {
+        watch_deadline(gather);
         return;
+    }
     if (step == KW_STEP_FAILED)
         forgive_timeout(gather);
     gather->ended =
@@ -511,6 +537,7 @@ kw_gather_page(kw_gather *gather, uint32_t max_rows, size_t max_bytes, kw_deadli
     gather->page_over = false;
     gather->finished_before = gather->finished_groups;
     gather->busy = true;
+    gather->timed = false;
     gather->starting = true;
     kw_gather_go_on(gather);
     gather->starting = false;

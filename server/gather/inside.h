@@ -76,6 +76,8 @@ struct kw_gather {
     kw_gather_done done;
     void *user;
     kw_deadline deadline;
+    kw_timer *timer; /* for the deadline; NULL until a page waits for the store */
+    bool timed;      /* it was started for the page in work */
     uint32_t max_rows;
     size_t max_bytes;
 

@@ -257,6 +257,25 @@ test_deadline(void)
     bed_free(self);
 }
 
+/* A store whose threads are all busy answers nothing; the page ends at its deadline all the same. */
+static void
+test_deadline_of_a_silent_store(void)
+{
+    bed_shape shape = {.groups = 1, .ranges_per_group = 2, .rows_per_range = 50, .suffixes = 50000};
+    bed *self = bed_with_rows(&shape, 1);
+    kw_gather_spec spec = bed_spec(self);
+    kw_gather *gather = kw_gather_new(self->door, &spec);
+    kw_deadline give_up = kw_deadline_in_ms(60000);
+    self->control->never_answer = true;
+    bed_start_page(self, gather, 10, 1000, kw_deadline_in_ms(20));
+    while (!self->done && !kw_deadline_passed(give_up))
+        uv_run(kw_loop_uv(self->loop), UV_RUN_NOWAIT);
+    g_assert_true(self->done && self->failed);
+    g_assert_cmpint(self->error.code, ==, KW_TIMEOUT);
+    kw_gather_free(gather);
+    bed_free(self);
+}
+
 #define LARGE 10000
 
 /* Counts the bytes of the rows that are kept: only large ones are. */
@@ -389,6 +408,7 @@ main(int argc, char **argv)
     g_test_add_func("/gather/close in flight", test_close_in_flight);
     g_test_add_func("/gather/empty", test_empty);
     g_test_add_func("/gather/deadline", test_deadline);
+    g_test_add_func("/gather/deadline-of-a-silent-store", test_deadline_of_a_silent_store);
     g_test_add_func("/gather/points", test_points);
     g_test_add_func("/gather/large_among_small", test_large_among_small);
     g_test_add_func("/gather/points: close and fail", test_points_close_and_fail);
