@@ -78,20 +78,30 @@ kw_filter_comparator_text(kw_filter_comparator comparator)
 
 /* --- cutting -------------------------------------------------------------------------------------- */
 
+/* Where the quoted argument that starts at `at` ends: at its closing quote. */
+static size_t
+end_of_quoted(const kw_filter_text *text, size_t at, size_t end)
+{
+    size_t next = at + 1;
+    while (text->data[next] != '\'' || !kw_filter_quote_ends(text, next, end))
+        next += text->data[next] == '\'' ? 2 : 1;
+    return next;
+}
+
 /* The quoted argument that starts at `at`; behind its closing quote. */
 static size_t
 cut_quoted(const kw_filter_text *text, size_t at, size_t end, argument *ret_argument)
 {
-    uint8_t *bytes = kw_arena_alloc(text->arena, end - at);
-    size_t size = 0, next = at;
+    size_t last = end_of_quoted(text, at, end), size = 0, next = at;
+    uint8_t *bytes = kw_arena_alloc(text->arena, last + 1 - at);
     bytes[size++] = text->data[next++];
-    while (text->data[next] != '\'' || !kw_filter_quote_ends(text, next, end)) {
+    while (next < last) {
         next += text->data[next] == '\'';
         bytes[size++] = text->data[next++];
     }
     bytes[size++] = '\'';
     *ret_argument = (argument){at, kw_bytes_of(bytes, size)};
-    return next + 1;
+    return last + 1;
 }
 
 static size_t
@@ -218,10 +228,32 @@ take_operator(filling *self)
     return kw_filter_expected(self->text, self->at->position, "expected one of < <= = != >= >");
 }
 
+/* What compiling costs grows with the square of some of these. */
 static bool
-is_regex(kw_filter_comparator comparator)
+check_expression(const filling *self)
 {
-    return comparator == KW_FILTER_COMPARE_REGEX || comparator == KW_FILTER_COMPARE_REGEX_ANY_CASE;
+    kw_filter_sums *sums = self->text->sums;
+    kw_bytes expression = self->filter->operand;
+    size_t groups = 0, at = self->at->position + 1;
+    for (size_t i = 0; i < expression.size; i++)
+        groups += expression.data[i] == '(';
+    self->filter->expression = sums->expressions++;
+    sums->expression_bytes += expression.size;
+    if (expression.size > KW_EXPRESSION_BYTES_MAX)
+        return kw_error_set(self->text->error, KW_LIMIT,
+                            "filter, position %zu: a regular expression of %zu bytes is longer than %d", at,
+                            expression.size, KW_EXPRESSION_BYTES_MAX);
+    if (groups > KW_EXPRESSION_GROUPS_MAX)
+        return kw_error_set(self->text->error, KW_LIMIT,
+                            "filter, position %zu: a regular expression with more than %d parentheses", at,
+                            KW_EXPRESSION_GROUPS_MAX);
+    if (sums->expressions > KW_FILTER_EXPRESSIONS_MAX ||
+        sums->expression_bytes > KW_FILTER_EXPRESSION_BYTES_MAX)
+        return kw_error_set(
+            self->text->error, KW_LIMIT,
+            "filter, position %zu: more than %d regular expressions, or more than %d bytes of them", at,
+            KW_FILTER_EXPRESSIONS_MAX, KW_FILTER_EXPRESSION_BYTES_MAX);
+    return true;
 }
 
 static bool
@@ -229,12 +261,11 @@ check_comparator(const filling *self)
 {
     const kw_filter *filter = self->filter;
     bool ordered = filter->op != KW_FILTER_EQUAL && filter->op != KW_FILTER_NOT_EQUAL;
-    bool text = is_regex(filter->comparator) || filter->comparator == KW_FILTER_COMPARE_SUBSTRING;
+    bool text = kw_filter_is_regex(filter) || filter->comparator == KW_FILTER_COMPARE_SUBSTRING;
     if (ordered && text && filter->kind != KW_FILTER_DEPENDENT_COLUMN)
         return kw_filter_expected(self->text, self->at->position,
                                   "a %s comparator takes only = and !=", comparators[filter->comparator]);
-    return !is_regex(filter->comparator) ||
-           kw_filter_check_regex(self->text, self->at->position, filter->comparator, filter->operand);
+    return !kw_filter_is_regex(filter) || check_expression(self);
 }
 
 static bool

@@ -6,14 +6,17 @@
  */
 #pragma once
 
-#include "filter/filter.h"
+#include "base/effort.h"
+#include "filter/inside.h"
 
 typedef struct kw_comparison kw_comparison;
 
-/* INVALID, with the position, for an expression that cannot be compiled. Freed with kw_comparison_free. */
-kw_comparison *kw_comparison_new(const kw_filter *filter, kw_error *ret_error);
+/* expression: of a regular expression that is compiled already, else NULL; it lives longer. INVALID, with the
+ * position, for one that cannot be compiled. Freed with kw_comparison_free. */
+kw_comparison *kw_comparison_new(const kw_filter *filter, const kw_expression *expression, kw_effort *effort,
+                                 kw_error *ret_error);
 void kw_comparison_free(kw_comparison *self);
 
-/* Does the value fail "value OP operand"? ret_error is filled (and true returned) when an expression took too
- * much work. */
+/* Does the value fail "value OP operand"? ret_error is filled (and its verdict of no meaning) when an
+ * expression takes too long, or the effort is over. */
 bool kw_comparison_rejects(kw_comparison *self, kw_bytes value, kw_error *ret_error);

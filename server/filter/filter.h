@@ -17,6 +17,9 @@
 #define KW_FILTER_TEXT_MAX (256 * 1024)
 #define KW_FILTER_NODES_MAX 4096
 #define KW_FILTER_DEPTH_MAX 64
+/* Regular expressions of one filter, and bytes of them together; see expression.h for one. */
+#define KW_FILTER_EXPRESSIONS_MAX 64
+#define KW_FILTER_EXPRESSION_BYTES_MAX (16 * 1024)
 
 typedef enum kw_filter_kind {
     KW_FILTER_AND,
@@ -75,12 +78,14 @@ struct kw_filter {
     bool flags[2];
     kw_filter_operator op;
     kw_filter_comparator comparator;
-    kw_bytes operand; /* of the comparator */
+    kw_bytes operand;    /* of the comparator */
+    uint32_t expression; /* number of the regular expression in the filter, from 0 */
 };
 
 /* The tree in the arena, whose bytes are copies. NULL: INVALID that tells the position (from 1) and what
- * was expected; LIMIT when it is too long or too deep. Of regular expressions only what no engine can take is
- * refused here. */
+ * was expected; LIMIT when it is too long or too deep, or has too many, too long or too complicated regular
+ * expressions. These are not compiled here (prepared.h): that takes its time, and this is done on event
+ * loops. */
 const kw_filter *kw_filter_parse(kw_bytes text, kw_arena *arena, kw_error *ret_error);
 
 /* Appends the tree as a text that HBase reads as the same tree wherever it is put in parentheses. */

@@ -1,7 +1,15 @@
 /* What the files of this room share; nobody outside includes it. */
 #pragma once
 
+#include "filter/expression.h"
 #include "filter/filter.h"
+#include "filter/prepared.h"
+
+/* What the filters of a text have together. */
+typedef struct kw_filter_sums {
+    uint32_t expressions;
+    size_t expression_bytes;
+} kw_filter_sums;
 
 /* A text being parsed. */
 typedef struct kw_filter_text {
@@ -9,6 +17,7 @@ typedef struct kw_filter_text {
     size_t size;
     kw_arena *arena;
     kw_error *error;
+    kw_filter_sums *sums;
 } kw_filter_text;
 
 /* INVALID: "filter, position 7: expected WHAT". Returns false. `at` from 0. */
@@ -26,6 +35,17 @@ kw_filter_quote_ends(const kw_filter_text *text, size_t at, size_t end)
     return at + 1 >= end || text->data[at + 1] != '\'';
 }
 
-/* Tells a regular expression that neither HBase nor we could take. */
-bool kw_filter_check_regex(const kw_filter_text *text, size_t at, kw_filter_comparator comparator,
-                           kw_bytes expression);
+bool kw_filter_is_regex(const kw_filter *filter);
+
+/* A filter's expression as errors show it: printable and not long. */
+#define KW_FILTER_SHOWN_BYTES 60
+typedef struct kw_filter_shown {
+    char text[KW_FILTER_SHOWN_BYTES + 8];
+} kw_filter_shown;
+kw_filter_shown kw_filter_show_expression(const kw_filter *filter);
+
+/* INVALID: the filter's expression cannot be compiled. Returns false. */
+bool kw_filter_complain(const kw_filter *filter, const kw_expression *expression, kw_error *ret_error);
+
+/* Of a filter of the tree; they are compiled. */
+const kw_expression *kw_prepared_expression(const kw_prepared *prepared, const kw_filter *filter);

@@ -10,25 +10,52 @@
 
 struct kw_filter_machine {
     kw_filter_node node;
+    size_t nodes; /* in all */
     bool reversed;
+    kw_effort *effort;
     kw_error error;
     GArray *kept; /* kw_cell, of the present row: included so far */
     kw_buffer lengths;
     GArray *closed; /* kw_bytes, to be freed: families of which nothing more is read */
 };
 
-kw_filter_machine *
-kw_filter_machine_new(const kw_filter *filter, bool reversed, kw_error *ret_error)
+static size_t
+count_nodes(const kw_filter *filter)
+{
+    size_t nodes = 1 + filter->numbers_count / 8;
+    for (size_t i = 0; i < filter->children_count; i++)
+        nodes += count_nodes(filter->children[i]);
+    return nodes;
+}
+
+static kw_filter_machine *
+machine_new(const kw_filter *filter, const kw_prepared *prepared, bool reversed, kw_effort *effort,
+            kw_error *ret_error)
 {
     kw_filter_machine *self = g_new0(kw_filter_machine, 1);
+    kw_filter_frame frame = {.prepared = prepared, .effort = effort, .error = &self->error};
     self->reversed = reversed;
+    self->effort = effort;
+    self->nodes = count_nodes(filter);
     self->kept = g_array_new(FALSE, FALSE, sizeof(kw_cell));
     self->closed = g_array_new(FALSE, FALSE, sizeof(kw_bytes));
-    if (kw_node_init(&self->node, filter, reversed, &self->error))
+    if (kw_node_init(&self->node, filter, reversed, &frame))
         return self;
     *ret_error = self->error;
     kw_filter_machine_free(self);
     return NULL;
+}
+
+kw_filter_machine *
+kw_filter_machine_new(const kw_filter *filter, bool reversed, kw_error *ret_error)
+{
+    return machine_new(filter, NULL, reversed, NULL, ret_error);
+}
+
+kw_filter_machine *
+kw_filter_machine_prepared(const kw_prepared *prepared, bool reversed, kw_effort *effort, kw_error *ret_error)
+{
+    return machine_new(kw_prepared_tree(prepared), prepared, reversed, effort, ret_error);
 }
 
 void
@@ -93,12 +120,21 @@ keep_cell(kw_filter_machine *self, size_t index, kw_cell cell)
     g_array_append_val(self->kept, cell);
 }
 
+/* Each cell is shown to every node. False: the row's verdict is an error. */
+static bool
+may_go_on(kw_filter_machine *self)
+{
+    if (self->error.code == KW_OK && !kw_effort_spend(self->effort, 8 * self->nodes))
+        kw_effort_fail(self->effort, "a filter was applied", &self->error);
+    return self->error.code == KW_OK;
+}
+
 static void
 walk_family(kw_filter_machine *self, family *walk, int32_t versions)
 {
     const kw_cell *column = NULL;
     int32_t taken = 0;
-    while (walk->at < walk->end && !kw_node_all_done(&self->node)) {
+    while (walk->at < walk->end && may_go_on(self) && !kw_node_all_done(&self->node)) {
         const kw_cell *cell = &walk->cells[walk->at];
         kw_filter_code code = kw_node_cell(&self->node, cell);
         switch (code) {

@@ -14,12 +14,18 @@
 #pragma once
 
 #include "base/cell.h"
-#include "filter/filter.h"
+#include "base/effort.h"
+#include "filter/prepared.h"
 
 typedef struct kw_filter_machine kw_filter_machine;
 
 /* The filter must live as long. NULL: INVALID, an expression that cannot be compiled. */
 kw_filter_machine *kw_filter_machine_new(const kw_filter *filter, bool reversed, kw_error *ret_error);
+
+/* The same of a filter whose expressions are compiled; `effort` bounds what the rows cost and lives as long,
+ * too: what is left of it may be set anew between rows. NULL: no bound. */
+kw_filter_machine *kw_filter_machine_prepared(const kw_prepared *prepared, bool reversed, kw_effort *effort,
+                                              kw_error *ret_error);
 void kw_filter_machine_free(kw_filter_machine *machine);
 
 typedef enum kw_filter_verdict {

@@ -25,20 +25,23 @@ is_wrapper(const kw_filter_node *node)
 
 /* Only lists tell their parts that the scan is reversed; SKIP and WHILE do not. */
 bool
-kw_node_init(kw_filter_node *node, const kw_filter *filter, bool reversed, kw_error *error)
+kw_node_init(kw_filter_node *node, const kw_filter *filter, bool reversed, const kw_filter_frame *frame)
 {
-    *node = (kw_filter_node){.filter = filter, .reversed = reversed, .error = error};
+    *node = (kw_filter_node){.filter = filter, .reversed = reversed, .error = frame->error};
     node->out = filter->kind == KW_FILTER_PREFIX;
     node->children = g_new0(kw_filter_node, filter->children_count);
     if (filter->kind == KW_FILTER_DEPENDENT_COLUMN)
         node->stamps = g_array_new(FALSE, FALSE, sizeof(int64_t));
     if (filter->comparator != KW_FILTER_COMPARE_NOTHING) {
-        node->comparison = kw_comparison_new(filter, error);
+        const kw_expression *expression = frame->prepared && kw_filter_is_regex(filter)
+                                              ? kw_prepared_expression(frame->prepared, filter)
+                                              : NULL;
+        node->comparison = kw_comparison_new(filter, expression, frame->effort, frame->error);
         if (!node->comparison)
             return false;
     }
     for (size_t i = 0; i < filter->children_count; i++)
-        if (!kw_node_init(&node->children[i], filter->children[i], reversed && is_list(node), error))
+        if (!kw_node_init(&node->children[i], filter->children[i], reversed && is_list(node), frame))
             return false;
     return true;
 }

@@ -46,7 +46,14 @@ struct kw_filter_node {
     kw_buffer family, qualifier;
 };
 
-bool kw_node_init(kw_filter_node *node, const kw_filter *filter, bool reversed, kw_error *error);
+/* What all nodes of a machine have in common. */
+typedef struct kw_filter_frame {
+    const kw_prepared *prepared; /* NULL: expressions are compiled by the nodes */
+    kw_effort *effort;           /* NULL: no limit */
+    kw_error *error;
+} kw_filter_frame;
+
+bool kw_node_init(kw_filter_node *node, const kw_filter *filter, bool reversed, const kw_filter_frame *frame);
 void kw_node_clear(kw_filter_node *node);
 
 void kw_node_reset(kw_filter_node *node);

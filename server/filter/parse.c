@@ -283,7 +283,8 @@ kw_filter_parse(kw_bytes bytes, kw_arena *arena, kw_error *ret_error)
                      KW_FILTER_TEXT_MAX);
         return NULL;
     }
-    kw_filter_text text = {bytes.data, bytes.size, arena, ret_error};
+    kw_filter_sums sums = {0};
+    kw_filter_text text = {bytes.data, bytes.size, arena, ret_error, &sums};
     parser self = {.text = &text,
                    .operators = g_array_new(FALSE, FALSE, sizeof(operator_seen)),
                    .operands = g_array_new(FALSE, FALSE, sizeof(operand))};

@@ -35,9 +35,10 @@ typedef struct kw_gather_spec {
     const kw_column *columns; /* to read; none: all */
     size_t columns_count;
     kw_bytes filter;
-    bool by_patterns;    /* the store may leave out rows that do not match the plan's patterns */
-    size_t buffer_bytes; /* read-ahead of all runs together */
-    uint64_t limit;      /* rows still wanted over all pages; 0: no limit */
+    kw_prepared *prepared; /* the same filter, compiled; NULL: the text alone */
+    bool by_patterns;      /* the store may leave out rows that do not match the plan's patterns */
+    size_t buffer_bytes;   /* read-ahead of all runs together */
+    uint64_t limit;        /* rows still wanted over all pages; 0: no limit */
     bool more_pages;  /* this gather will be asked for the next ones as well: read on behind a page's end */
     size_t row_bytes; /* a row with more is LIMIT; 0: no limit */
     kw_account *account; /* of whoever asks; must outlive the gather. Memory is charged to it; when it has

@@ -17,8 +17,9 @@ struct kw_points {
     kw_arena *arena;
     uint32_t *order; /* ranges, in the order of the answer */
     size_t count;
-    size_t base; /* the batch holds the rows of order[base], ... */
-    size_t next; /* the first that was not asked for */
+    size_t base;           /* the batch holds the rows of order[base], ... */
+    size_t next;           /* the first that was not asked for */
+    kw_prepared *prepared; /* a reference: of a filter that has one */
     kw_get *gets;
     const kw_get **list;
     kw_rows *batch;
@@ -79,7 +80,9 @@ make_gets(kw_points *points, const kw_gather_spec *spec)
                   .max_bytes = MAX(spec->buffer_bytes, spec->row_bytes),
                   .account = spec->account,
                   .call = spec->call,
-                  .filter = kw_arena_copy(points->arena, spec->filter)};
+                  .filter = kw_arena_copy(points->arena, spec->filter),
+                  .prepared = spec->prepared ? kw_prepared_ref(spec->prepared) : NULL};
+    points->prepared = get.prepared;
     points->gets = KW_ARENA_ARRAY(points->arena, kw_get, points->count);
     points->list = KW_ARENA_ARRAY(points->arena, const kw_get *, points->count);
     for (size_t i = 0; i < points->count; i++) {
@@ -111,6 +114,7 @@ destroy(kw_points *points)
 {
     kw_rows_free(points->batch);
     g_free(points->error);
+    kw_prepared_unref(points->prepared);
     kw_arena_free(points->arena);
     kw_account_unref(points->account);
     g_free(points);

@@ -154,6 +154,7 @@ open_run(kw_stream *stream)
                         .columns_count = gather->spec.columns_count,
                         .max_versions = 1,
                         .filter = gather->spec.filter,
+                        .prepared = gather->spec.prepared,
                         .patterns = gather->spec.by_patterns ? kw_plan_patterns(plan, stream->index)
                                                              : (kw_patterns){.count = 0},
                         .keep_blocks_out_of_cache = whole,

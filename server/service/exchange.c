@@ -165,6 +165,7 @@ exchange_new(kw_part *part, kw_request *request, const kw_wire_message *message,
                                .stamper = part->service->settings.stamper,
                                .keyring = part->snapshot->keyring,
                                .maker = part->maker,
+                               .compiler = part->compiler,
                                .identity = subject ? kw_bytes_of_text(subject) : KW_BYTES_NONE,
                                .deadline = KW_DEADLINE_NONE,
                                .request_id = exchange->request_id};

@@ -8,6 +8,9 @@
 #include <glib.h>
 #include <stdatomic.h>
 
+/* Filters that wait to be compiled, each of which takes milliseconds. */
+#define COMPILATIONS_MAX 256
+
 /* --- snapshots -------------------------------------------------------------------------------- */
 
 static kw_snapshot *
@@ -106,6 +109,7 @@ on_loop_open(void *user, kw_loop *loop, unsigned index)
     part->ahead = kw_ahead_new(loop, &service->writes);
     part->alarms = kw_alarms_new(loop, kw_exchange_rang);
     part->lines = kw_lines_new(loop);
+    part->compiler = kw_worker_port_open(service->compilers, loop);
     part->snapshot = snapshot_new(service->first_policy, service->first_keyring);
     kw_error_set(&part->gate, KW_UNAVAILABLE, "the gateway is starting");
     return part;
@@ -136,14 +140,25 @@ on_door_closed(void *user)
         told.part->alarms); /* of calls that wait in lines, or that worker threads still have */
     kw_alarms_free(g_steal_pointer(&told.part->alarms));
     kw_lines_free(g_steal_pointer(&told.part->lines));
+    kw_worker_port_free(g_steal_pointer(&told.part->compiler));
     told.closed(told.user);
+}
+
+/* No job returns from a worker any more and uses the store. */
+static void
+on_ports_closed(void *user)
+{
+    closing *telling = user;
+    kw_door_close(telling->part->door, on_door_closed, telling);
 }
 
 static void
 on_maker_closed(void *user)
 {
     closing *telling = user;
-    kw_door_close(telling->part->door, on_door_closed, telling);
+    /* Every call was answered: no job's result is needed. */
+    kw_workers_shut(telling->part->service->compilers);
+    kw_worker_port_close(telling->part->compiler, on_ports_closed, telling);
 }
 
 static void
@@ -171,6 +186,7 @@ kw_service_new(const kw_service_settings *settings, kw_policy *policy, kw_keyrin
 {
     kw_service *service = g_new0(kw_service, 1);
     service->settings = *settings;
+    service->compilers = kw_workers_start(1, COMPILATIONS_MAX, "compiler");
     service->parts = g_new0(kw_part, settings->loops);
     for (unsigned i = 0; i < settings->loops; i++)
         service->parts[i].figures = g_new0(kw_method_figures, KW_API_METHOD_COUNT);
@@ -193,6 +209,7 @@ kw_service_free(kw_service *service)
     }
     kw_policy_unref(service->first_policy);
     kw_keyring_unref(service->first_keyring);
+    kw_workers_stop(service->compilers);
     g_free(service->parts);
     g_free(service);
 }

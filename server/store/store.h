@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/loop.h"
 #include "base/pattern.h"
+#include "filter/prepared.h"
 
 typedef struct kw_store kw_store;
 typedef struct kw_door kw_door;
@@ -164,10 +165,11 @@ typedef struct kw_get {
     int32_t max_versions; /* per column; 0 means 1 */
     int64_t time_from;    /* cells with time_from <= timestamp < time_to; both 0: all */
     int64_t time_to;
-    kw_bytes filter;     /* HBase's filter language (filter/filter.h); empty: none, malformed: INVALID */
-    size_t max_bytes;    /* of the row; of many gets the first's, for all rows together; 0: no limit */
-    kw_account *account; /* of whoever asks; NULL: nobody. The read may be given up when it has left */
-    uint64_t call;       /* of the account: older calls are read first */
+    kw_bytes filter;       /* HBase's filter language (filter/filter.h); empty: none, malformed: INVALID */
+    size_t max_bytes;      /* of the row; of many gets the first's, for all rows together; 0: no limit */
+    kw_account *account;   /* of whoever asks; NULL: nobody. The read may be given up when it has left */
+    uint64_t call;         /* of the account: older calls are read first */
+    kw_prepared *prepared; /* the same filter, compiled; NULL: the store reads the text itself */
     kw_deadline deadline;
 } kw_get;
 
@@ -195,6 +197,7 @@ typedef struct kw_run_spec {
     int64_t time_from;
     int64_t time_to;
     kw_bytes filter;
+    kw_prepared *prepared; /* as in kw_get; runs take a reference instead of copying the text */
     /* Rows whose keys match none of them may be left out, by any store or none; not with a filter that spans
      * rows (kw_filter_spans_rows). */
     kw_patterns patterns;

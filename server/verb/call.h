@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/loop.h"
+#include "base/workers.h"
 #include "gather/cursor.h"
 #include "plan/plan.h"
 #include "rule/policy.h"
@@ -45,7 +46,9 @@ typedef struct kw_call {
     kw_loop *loop;
     kw_stamper *stamper;
     kw_keyring *keyring;
-    kw_maker *maker;   /* of the loop; makes missing values of records */
+    kw_maker *maker; /* of the loop; makes missing values of records */
+    kw_worker_port
+        *compiler;     /* of the loop; compiles filters' expressions. NULL: they are compiled at once */
     kw_bytes identity; /* who calls; empty: anonymous */
     kw_deadline deadline;
     const char *request_id;

@@ -34,8 +34,10 @@ kw_verb_explain(kw_call *call, const kw_scan_request *request, const kw_plan **r
     const kw_reader *reader = kw_push_reader(call, request, plan, NULL);
     if (!kw_push_make(call, request, plan, reader, &push, ret_error))
         return false;
+    bool good = !push.prepared || kw_prepared_compile(push.prepared, ret_error);
+    kw_push_clear(&push);
     *ret_plan = push.notes_count ? with_notes(plan, &push, call->arena) : plan;
-    return true;
+    return good;
 }
 
 typedef struct explain_put explain_put;

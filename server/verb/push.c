@@ -143,13 +143,13 @@ use_patterns(const kw_plan *plan, kw_arena *arena, kw_push *push)
         note(push, patterns_text(plan, arena));
 }
 
-bool
-kw_push_make(kw_call *call, const kw_scan_request *request, const kw_plan *plan, const kw_reader *reader,
-             kw_push *ret_push, kw_error *ret_error)
+static bool
+join_filters(kw_call *call, const kw_scan_request *request, const kw_plan *plan, const kw_reader *reader,
+             kw_push *push, kw_error *ret_error)
 {
     const kw_filter *parts[4], *own = NULL;
     size_t count = 0;
-    *ret_push = (kw_push){.filter = request->filter};
+    push->filter = request->filter;
     if (request->filter.size && !(own = kw_filter_parse(request->filter, call->arena, ret_error)))
         return kw_error_prefix(ret_error, "table %s", plan->question->table->name);
     if (own && kw_filter_spans_rows(own))
@@ -161,14 +161,35 @@ kw_push_make(kw_call *call, const kw_scan_request *request, const kw_plan *plan,
         parts[count++] = needs_all_families(call->arena);
     if (conditions)
         parts[count++] = conditions;
-    const kw_filter *columns = own ? NULL : narrow(reader, plan, call->arena, ret_push);
+    const kw_filter *columns = own ? NULL : narrow(reader, plan, call->arena, push);
     if (columns)
         parts[count++] = columns;
     if (count > (own ? 1 : 0)) {
-        ret_push->filter = print(kw_filter_join(KW_FILTER_AND, parts, count, call->arena), call->arena);
-        note(ret_push, kw_arena_printf(call->arena, "the store is asked to sift: %s",
-                                       kw_bytes_to_binary_text(ret_push->filter, call->arena)));
+        push->filter = print(kw_filter_join(KW_FILTER_AND, parts, count, call->arena), call->arena);
+        note(push, kw_arena_printf(call->arena, "the store is asked to sift: %s",
+                                   kw_bytes_to_binary_text(push->filter, call->arena)));
     }
-    use_patterns(plan, call->arena, ret_push);
+    return true;
+}
+
+void
+kw_push_clear(kw_push *push)
+{
+    kw_prepared_unref(push->prepared);
+    push->prepared = NULL;
+}
+
+bool
+kw_push_make(kw_call *call, const kw_scan_request *request, const kw_plan *plan, const kw_reader *reader,
+             kw_push *ret_push, kw_error *ret_error)
+{
+    kw_push push = {0};
+    if (!join_filters(call, request, plan, reader, &push, ret_error))
+        return false;
+    if (push.filter.size && !(push.prepared = kw_prepared_new(push.filter, ret_error)))
+        return kw_error_prefix(ret_error, "table %s", plan->question->table->name);
+    if (!push.prepared || !kw_filter_spans_rows(kw_prepared_tree(push.prepared)))
+        use_patterns(plan, call->arena, &push);
+    *ret_push = push;
     return true;
 }

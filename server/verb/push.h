@@ -17,6 +17,7 @@
 
 typedef struct kw_push {
     kw_bytes filter;          /* empty: none */
+    kw_prepared *prepared;    /* the same, the owner's; its expressions may still have to be compiled */
     const kw_column *columns; /* none: all */
     size_t columns_count;
     bool by_patterns;     /* keys are sifted by the plan's patterns, too */
@@ -28,6 +29,7 @@ typedef struct kw_push {
 kw_reader *kw_push_reader(kw_call *call, const kw_scan_request *request, const kw_plan *plan,
                           kw_arena *scratch);
 
-/* INVALID when the caller's filter is malformed. In the call's arena. */
+/* INVALID when the caller's filter is malformed. In the call's arena, but for what is prepared. */
 bool kw_push_make(kw_call *call, const kw_scan_request *request, const kw_plan *plan, const kw_reader *reader,
                   kw_push *ret_push, kw_error *ret_error);
+void kw_push_clear(kw_push *push);

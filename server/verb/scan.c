@@ -10,6 +10,7 @@
 #include "verb/scan.h"
 
 #include "verb/cells.h"
+#include "verb/compile.h"
 #include "verb/page.h"
 #include "verb/push.h"
 
@@ -24,8 +25,10 @@ struct kw_scan {
     bool over; /* the plan was read to its end: the next page is of the next window */
     kw_reader *reader;
     kw_push push;
-    kw_gather *gather;
-    kw_arena *scratch; /* for one row */
+    kw_position position;    /* where the gather begins, once the filter is compiled */
+    kw_compiling *compiling; /* of the filter, for the first page */
+    kw_gather *gather;       /* NULL: the filter is not ready yet */
+    kw_arena *scratch;       /* for one row */
 
     kw_call *asker; /* of the page in work */
     kw_scan_done done;
@@ -45,7 +48,9 @@ kw_scan_free(kw_scan *scan)
 {
     if (!scan)
         return;
+    kw_compiling_give_up(scan->compiling);
     kw_gather_free(scan->gather);
+    kw_push_clear(&scan->push);
     g_array_free(scan->records, TRUE);
     kw_arena_free(scan->scratch);
     kw_arena_free(scan->planning);
@@ -154,6 +159,7 @@ gather_rows(kw_scan *self, const kw_position *position)
                            .columns = self->push.columns,
                            .columns_count = self->push.columns_count,
                            .filter = self->push.filter,
+                           .prepared = self->push.prepared,
                            .by_patterns = self->push.by_patterns,
                            .buffer_bytes =
                                (size_t)kw_policy_model(self->call.policy)->limits.scan_buffer_bytes,
@@ -169,11 +175,11 @@ gather_rows(kw_scan *self, const kw_position *position)
 }
 
 static bool
-open_gather(kw_scan *self, const kw_position *position, kw_error *ret_error)
+open_plan(kw_scan *self, const kw_position *position, kw_error *ret_error)
 {
     if (!make_plan(self, ret_error))
         return false;
-    gather_rows(self, position);
+    self->position = *position;
     return true;
 }
 
@@ -277,6 +283,21 @@ paged(void *user, const kw_gathered *gathered, const kw_error *error)
         fail(self, &late);
 }
 
+/* The first page begins when the filter can be applied. */
+static void
+filter_ready(void *user, const kw_error *error)
+{
+    kw_scan *self = user;
+    if (error) {
+        kw_error named = *error;
+        kw_error_prefix(&named, "table %s", self->plan->question->table->name);
+        fail(self, &named);
+        return;
+    }
+    gather_rows(self, &self->position);
+    gather_page(self);
+}
+
 static kw_deadline
 half_way(kw_deadline deadline)
 {
@@ -298,7 +319,9 @@ kw_scan_next(kw_scan *scan, kw_call *call, kw_scan_done done, void *user)
     scan->scanned = 0;
     scan->bytes = 0;
     scan->reply_bytes = 0;
-    if (scan->over && !open_next_window(scan, &error))
+    if (!scan->gather)
+        kw_compile(call, scan->push.prepared, filter_ready, scan, &scan->compiling);
+    else if (scan->over && !open_next_window(scan, &error))
         fail(scan, &error);
     else
         gather_page(scan);
@@ -313,7 +336,7 @@ live_scan(const kw_call *call, const kw_scan_request *request, const kw_position
 {
     kw_scan *self = scan_new(call, request);
     self->lives = true;
-    if (good && open_gather(self, position, ret_error))
+    if (good && open_plan(self, position, ret_error))
         return self;
     kw_scan_free(self);
     return NULL;
@@ -390,7 +413,7 @@ start(kw_call *call, const kw_scan_request *request, const kw_position *position
     single *self = KW_ARENA_NEW(call->arena, single);
     *self = (single){scan_new(call, request), done, user};
     kw_error error;
-    if (open_gather(self->scan, position, &error))
+    if (open_plan(self->scan, position, &error))
         kw_scan_next(self->scan, call, single_done, self);
     else
         single_done(self, NULL, &error);

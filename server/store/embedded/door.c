@@ -16,6 +16,10 @@ flush(kw_embedded_door *door)
         kw_pool_submit(door->store->pool, door->jobs_first, door->jobs_last);
         door->jobs_first = door->jobs_last = NULL;
     }
+    if (door->slow_first) {
+        kw_pool_submit(door->store->sifters, door->slow_first, door->slow_last);
+        door->slow_first = door->slow_last = NULL;
+    }
 }
 
 static void
@@ -31,14 +35,16 @@ flush_after(uv_check_t *handle)
 }
 
 void
-kw_embedded_queue_job(kw_embedded_door *door, kw_job *job)
+kw_embedded_queue_job(kw_embedded_door *door, kw_job *job, bool slow)
 {
+    kw_job **first = slow ? &door->slow_first : &door->jobs_first;
+    kw_job **last = slow ? &door->slow_last : &door->jobs_last;
     job->next = NULL;
-    if (door->jobs_first)
-        door->jobs_last->next = job;
+    if (*first)
+        (*last)->next = job;
     else
-        door->jobs_first = job;
-    door->jobs_last = job;
+        *first = job;
+    *last = job;
     kw_embedded_begin(door);
 }
 
@@ -221,13 +227,15 @@ handle_closed(uv_handle_t *handle)
     kw_embedded_door_settle(door);
 }
 
-/* What is in flight gets its true outcome: the committer and the readers are never far behind. */
+/* What is in flight gets its true outcome: the committer and the readers are never far behind, and what may
+ * take long is given up. */
 static void
 door_close(kw_door *base, void (*closed)(void *), void *user)
 {
     kw_embedded_door *door = (kw_embedded_door *)base;
     door->closed = closed;
     door->closed_user = user;
+    atomic_store(&door->closing, true);
     flush(door);
     uv_close((uv_handle_t *)&door->before_poll, handle_closed);
     uv_close((uv_handle_t *)&door->after_poll, handle_closed);

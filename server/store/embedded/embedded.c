@@ -46,6 +46,7 @@ embedded_free(kw_store *base)
     g_assert(atomic_load(&store->runs_open) == 0);
     kw_committer_stop(store->committer);
     kw_pool_stop(store->pool);
+    kw_pool_stop(store->sifters);
     if (store->get_options)
         rocksdb_readoptions_destroy(store->get_options);
     if (store->near_options)
@@ -81,7 +82,8 @@ open_parts(kw_embedded *store, const kw_model_embedded *settings, kw_error *ret_
     rocksdb_readoptions_set_prefix_same_as_start(store->near_options, 1);
     rocksdb_readoptions_set_read_tier(store->near_options, 1); /* memtables and the block cache */
     rocksdb_readoptions_set_background_purge_on_iterator_cleanup(store->near_options, 1);
-    store->pool = kw_pool_start((size_t)MAX(settings->readers, 1));
+    store->pool = kw_pool_start((size_t)MAX(settings->readers, 1), "kw-reader");
+    store->sifters = kw_pool_start((size_t)MAX(settings->readers / 2, 1), "kw-sifter");
     store->committer = kw_committer_start(store);
     return true;
 }

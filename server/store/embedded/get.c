@@ -41,8 +41,12 @@ kw_embedded_row_bytes(const kw_account *account, size_t most, bool filters)
     return MAX(most, (size_t)room);
 }
 
-/* More of them would keep the loop from others for too long. */
+/* What a loop reads itself: more gets, or larger rows, would keep it from others for too long. A unit is
+ * about a nanosecond. */
 #define NEAR_MAX 16
+#define NEAR_UNITS ((uint64_t)256 * 1024)
+/* Rows of one call that are filtered slowly share a sifter with other callers. */
+#define SLOW_MS 10000
 
 typedef struct get_job {
     kw_job job;
@@ -57,8 +61,22 @@ typedef struct get_job {
     bool incomplete; /* that was not enough */
     bool full;       /* a row did not fit: those after it are left out */
     bool too_large;  /* the row read last */
+    kw_effort effort;
     kw_error error;
 } get_job;
+
+static bool
+is_closing(void *user)
+{
+    return atomic_load_explicit(&((get_job *)user)->door->closing, memory_order_relaxed);
+}
+
+/* The filter is known to be quick. A text that nobody prepared is one of our own, which all are. */
+static bool
+filters_quickly(const kw_get *get)
+{
+    return !get->prepared || !kw_prepared_is_slow(get->prepared);
+}
 
 static kw_asked
 asked_by(const kw_get *get)
@@ -69,7 +87,8 @@ asked_by(const kw_get *get)
                       .max_versions = get->max_versions,
                       .time_from = get->time_from,
                       .time_to = get->time_to,
-                      .filter = get->filter};
+                      .filter = get->filter,
+                      .prepared = get->prepared};
 }
 
 /* False: the filter failed. */
@@ -118,6 +137,14 @@ read_selected(get_job *job, kw_reader *reader, kw_sieve *sieve, kw_bytes key, kw
     return good && (!seen || sift(job, sieve, &row, ret_row));
 }
 
+/* Reading a row that is too large for the time, or for the loop, was given up. */
+static bool
+is_whole(get_job *job)
+{
+    job->incomplete = job->incomplete || (job->near && job->effort.over);
+    return !job->effort.over || kw_effort_fail(&job->effort, "a row was read", &job->error);
+}
+
 static bool
 read_one(get_job *job, rocksdb_iterator_t *at, kw_stored_table *table, const kw_get *get, kw_row *ret_row)
 {
@@ -128,10 +155,11 @@ read_one(get_job *job, rocksdb_iterator_t *at, kw_stored_table *table, const kw_
         return false;
     kw_reader reader;
     kw_reader_init(&reader, at, &selection);
+    reader.effort = &job->effort;
     reader.view.most =
         kw_embedded_row_bytes(job->gets[0]->account, job->gets[0]->max_bytes, get->filter.size > 0);
-    bool good = kw_sieve_init(&sieve, &asked, false, &job->error) &&
-                read_selected(job, &reader, &sieve, get->row, ret_row);
+    bool good = kw_sieve_init(&sieve, &asked, false, &job->effort, &job->error) &&
+                read_selected(job, &reader, &sieve, get->row, ret_row) && is_whole(job);
     kw_sieve_clear(&sieve);
     kw_reader_clear(&reader);
     kw_selection_clear(&selection);
@@ -172,10 +200,16 @@ static bool
 read_all(get_job *job)
 {
     kw_embedded *store = job->door->store;
-    kw_account *account = job->gets[0]->account;
-    if (!kw_embedded_check_deadline(job->gets[0]->deadline, "the rows were read", &job->error) ||
-        !kw_embedded_check_account(account, &job->error))
+    kw_deadline deadline = job->gets[0]->deadline;
+    if (!kw_embedded_check_deadline(deadline, "the rows were read", &job->error) ||
+        !kw_embedded_check_account(job->gets[0]->account, &job->error))
         return false;
+    if (!filters_quickly(job->gets[0]))
+        deadline = kw_deadline_earlier(deadline, kw_deadline_in_ms(SLOW_MS));
+    job->effort = (kw_effort){.deadline = deadline,
+                              .is_cancelled = is_closing,
+                              .user = job,
+                              .units_most = job->near ? NEAR_UNITS : 0};
     g_autoptr(kw_stored_table) table = kw_embedded_tables_find(store->catalog, job->gets[0]->table);
     if (!table)
         return kw_unknown_table(job->gets[0]->table, &job->error);
@@ -238,7 +272,7 @@ static bool
 try_near(get_job *job)
 {
     static _Thread_local bool prepared;
-    if (job->count > NEAR_MAX)
+    if (job->count > NEAR_MAX || !filters_quickly(job->gets[0]))
         return false;
     if (!prepared)
         rocksdb_set_perf_level(rocksdb_disable);
@@ -259,7 +293,7 @@ start_get(get_job *job)
 {
     job->job.turn = (kw_fair_item){.account = job->gets[0]->account, .call = job->gets[0]->call};
     if (!try_near(job))
-        kw_embedded_queue_job(job->door, &job->job);
+        kw_embedded_queue_job(job->door, &job->job, !filters_quickly(job->gets[0]));
 }
 
 void
@@ -383,7 +417,7 @@ kw_embedded_describe_table(kw_door *door, kw_bytes table, kw_deadline deadline, 
 {
     look_job *job = look_job_new(door, table, deadline, user);
     job->facts_done = done;
-    kw_embedded_queue_job(job->door, &job->job);
+    kw_embedded_queue_job(job->door, &job->job, false);
 }
 
 void
@@ -391,5 +425,5 @@ kw_embedded_regions(kw_door *door, kw_bytes table, kw_deadline deadline, kw_regi
 {
     look_job *job = look_job_new(door, table, deadline, user);
     job->regions_done = done;
-    kw_embedded_queue_job(job->door, &job->job);
+    kw_embedded_queue_job(job->door, &job->job, false);
 }

@@ -2,8 +2,10 @@
  *
  *   loop threads:   doors, which hand on what a turn of their loop started (door.c)
  *   committer:      one thread; writes, conditional writes, tables (committer.c, conditional.c)
- *   reader threads: gets, fetches of runs, facts and regions (pool.c, get.c, run.c); a get of what is in
- * memory is done on its loop RocksDB's own:  flush and compaction (compaction.c)
+ *   reader threads: gets, fetches of runs, facts and regions (pool.c, get.c, run.c); a get of little that is
+ * in memory is done on its loop sifter threads: gets and fetches with a filter that may take long (regular
+ * expressions), so that those wait for each other and nobody else for them RocksDB's own:  flush and
+ * compaction (compaction.c)
  *
  * An operation is made on its loop, goes to the committer or to a reader, and comes back to its loop with the
  * task inside it; between these hand-overs one thread owns it, so its members need no lock. Locks: one in
@@ -35,6 +37,7 @@ struct kw_embedded {
     kw_engine engine;
     kw_committer *committer;
     kw_pool *pool;
+    kw_pool *sifters;                    /* reads whose filter may take long, apart from all others */
     rocksdb_readoptions_t *get_options;  /* within one row, by its bloom filter */
     rocksdb_readoptions_t *near_options; /* the same of what is in memory; else "incomplete" */
     _Atomic bool write_failed;           /* the last commit failed: not ready */
@@ -46,10 +49,12 @@ struct kw_embedded {
 struct kw_embedded_door {
     kw_door base;
     kw_embedded *store;
+    _Atomic bool closing;     /* long reads give up */
     uv_prepare_t before_poll; /* both hand on what was started since the last time */
     uv_check_t after_poll;
     kw_commit *commits_first, *commits_last;
     kw_job *jobs_first, *jobs_last;
+    kw_job *slow_first, *slow_last; /* jobs for the sifters */
     size_t in_flight;
     size_t runs; /* open ones keep the door's memory */
     kw_commit *spare_commits;
@@ -166,15 +171,15 @@ struct kw_job {
     void (*work)(kw_job *job); /* on a reader; ends by posting the task to its loop */
 };
 
-kw_pool *kw_pool_start(size_t readers);
+kw_pool *kw_pool_start(size_t readers, const char *name);
 void kw_pool_stop(kw_pool *pool);
 /* Jobs are done in the order of fair.h. */
 void kw_pool_submit(kw_pool *pool, kw_job *first, kw_job *last);
 /* Should a long job of this account make way? Any thread; a job that is not at its end is submitted again. */
 bool kw_pool_is_wanted(const kw_pool *pool, const kw_account *account);
 
-/* Queues a job or a commit of this door for the end of the loop's turn. */
-void kw_embedded_queue_job(kw_embedded_door *door, kw_job *job);
+/* Queues a job or a commit of this door for the end of the loop's turn. Slow jobs are the sifters'. */
+void kw_embedded_queue_job(kw_embedded_door *door, kw_job *job, bool slow);
 void kw_embedded_queue_commit(kw_embedded_door *door, kw_commit *commit);
 
 /* --- operations by file -------------------------------------------------------------------------- */

@@ -56,7 +56,7 @@ serve(void *user)
 }
 
 kw_pool *
-kw_pool_start(size_t readers)
+kw_pool_start(size_t readers, const char *name)
 {
     kw_pool *pool = g_new0(kw_pool, 1);
     kw_mutex_init(&pool->lock);
@@ -64,7 +64,7 @@ kw_pool_start(size_t readers)
     pool->jobs = kw_fair_new();
     pool->readers = CLAMP(readers, 1, READERS_MAX);
     for (size_t i = 0; i < pool->readers; i++)
-        kw_thread_start(&pool->threads[i], "kw-reader", serve, pool);
+        kw_thread_start(&pool->threads[i], name, serve, pool);
     return pool;
 }
 

@@ -58,6 +58,13 @@ seek_target(kw_reader *reader)
     seek(reader, &reader->target);
 }
 
+/* What an entry costs: the step, and its bytes. */
+static bool
+may_go_on(kw_reader *reader, size_t entry_bytes)
+{
+    return kw_effort_spend(reader->effort, 64 + entry_bytes);
+}
+
 /* Behind the row's last entry. */
 static void
 leave_row(kw_reader *reader)
@@ -80,7 +87,10 @@ feed_row(kw_reader *reader, bool leave)
     kw_bytes rest;
     int skipped = 0;
     while (in_row(reader, &rest)) {
-        switch (kw_view_take(&reader->view, rest, kw_engine_value(reader->at))) {
+        kw_bytes value = kw_engine_value(reader->at);
+        if (!may_go_on(reader, rest.size + value.size))
+            return;
+        switch (kw_view_take(&reader->view, rest, value)) {
         case KW_VIEW_ROW_DONE:
             if (leave)
                 leave_row(reader);
@@ -162,6 +172,8 @@ lay_aside(kw_reader *reader)
     reader->aside.size = 0;
     while (in_row(reader, &rest)) {
         kw_bytes value = kw_engine_value(reader->at);
+        if (!may_go_on(reader, rest.size + value.size))
+            return true; /* nobody looks at it any more */
         if (reader->aside.size + rest.size + value.size > ASIDE_MAX)
             return false;
         place here = {reader->aside.size, (uint32_t)rest.size, (uint32_t)value.size};

@@ -6,12 +6,14 @@
  */
 #pragma once
 
+#include "base/effort.h"
 #include "store/embedded/view.h"
 
 #include <rocksdb/c.h>
 
 typedef struct kw_reader {
     rocksdb_iterator_t *at; /* borrowed */
+    kw_effort *effort;      /* NULL: no bound; once it is over, rows are not whole and must not be used */
     kw_view view;
     kw_buffer prefix; /* of the present row */
     kw_buffer target;
@@ -21,6 +23,13 @@ typedef struct kw_reader {
 
 void kw_reader_init(kw_reader *reader, rocksdb_iterator_t *at, const kw_selection *selection);
 void kw_reader_clear(kw_reader *reader);
+
+/* The row that was begun last, as a prefix of keys. */
+static inline kw_bytes
+kw_reader_row(const kw_reader *reader)
+{
+    return kw_buffer_bytes(&reader->prefix);
+}
 
 /* One row by its key. False when nothing of it is seen; the iterator's place is of no meaning then. */
 bool kw_reader_get(kw_reader *reader, kw_bytes row, kw_row *ret_row);

@@ -21,6 +21,7 @@
 /* What a run holds besides its arena, and an iterator that is kept, about. */
 #define RUN_BYTES ((int64_t)2 * 1024)
 #define ITERATOR_BYTES ((int64_t)32 * 1024)
+#define SIFTED_MOST_NS ((uint64_t)20 * 1000 * 1000)
 
 typedef struct embedded_run {
     kw_run base;
@@ -39,6 +40,8 @@ typedef struct embedded_run {
     kw_buffer key, step;       /* for sifting by patterns */
     kw_buffer resume;          /* row prefix of the row to go on with; empty: from the range's start */
     GArray *found;             /* kw_row, of the present fetch */
+    kw_effort effort;          /* of the present fetch */
+    uint64_t began_ns;
     bool at_end;
     bool late;             /* the present fetch ended with its deadline */
     size_t unlooked_bytes; /* read since the fetch looked at the clock */
@@ -52,6 +55,15 @@ typedef struct embedded_run {
     kw_rows *rows;
     kw_error error;
 } embedded_run;
+
+static bool
+is_given_up(void *user)
+{
+    const embedded_run *run = user;
+    const kw_embedded_door *door = (const kw_embedded_door *)run->base.door;
+    return atomic_load_explicit(&run->closed, memory_order_relaxed) ||
+           atomic_load_explicit(&door->closing, memory_order_relaxed);
+}
 
 static embedded_run *
 run_of_job(kw_job *job)
@@ -105,8 +117,9 @@ begin(embedded_run *run)
                       .max_versions = spec->max_versions,
                       .time_from = spec->time_from,
                       .time_to = spec->time_to,
-                      .filter = spec->filter};
-    if (!kw_sieve_init(&run->sieve, &asked, spec->reversed, &run->error))
+                      .filter = spec->filter,
+                      .prepared = spec->prepared};
+    if (!kw_sieve_init(&run->sieve, &asked, spec->reversed, &run->effort, &run->error))
         return false;
     if (!kw_selection_init(&run->selection, store->catalog, &asked, &run->error)) {
         kw_sieve_clear(&run->sieve);
@@ -115,6 +128,7 @@ begin(embedded_run *run)
     kw_reader_init(&run->reader, NULL, &run->selection);
     run->reader.view.most =
         kw_embedded_row_bytes(spec->account, spec->max_row_bytes, kw_sieve_filters(&run->sieve));
+    run->reader.effort = &run->effort;
     run->found = g_array_new(FALSE, FALSE, sizeof(kw_row));
     set_range(run);
     return true;
@@ -169,19 +183,26 @@ makes_way(const embedded_run *run)
 }
 
 static bool
+is_slow(const embedded_run *run)
+{
+    return run->spec.prepared && kw_prepared_is_slow(run->spec.prepared);
+}
+
+static bool
 should_stop(embedded_run *run)
 {
-    if (atomic_load_explicit(&run->closed, memory_order_relaxed))
+    if (is_given_up(run))
         return true;
     run->unlooked_bytes += run->reader.view.bytes;
-    if (run->rows->scanned % ROWS_PER_LOOK != 0 && run->unlooked_bytes < BYTES_PER_LOOK)
+    if (run->rows->scanned % ROWS_PER_LOOK != 0 && run->unlooked_bytes < BYTES_PER_LOOK && !is_slow(run))
         return false;
     run->unlooked_bytes = 0;
     run->late = kw_deadline_passed(run->deadline);
     if (run->rows->bytes >= SHORT_FETCH_BYTES && makes_way(run))
         return true;
     bool sifts = kw_sieve_filters(&run->sieve) || run->spec.patterns.count;
-    return run->late || (sifts && run->rows->scanned >= ROWS_SIFTED_MOST);
+    return run->late || (sifts && (run->rows->scanned >= ROWS_SIFTED_MOST ||
+                                   kw_clock_mono_ns() - run->began_ns >= SIFTED_MOST_NS));
 }
 
 /* False: there is nothing to see of the row, or it is too large. */
@@ -210,6 +231,8 @@ take_filtered(embedded_run *run)
     kw_sieve_begin(&run->sieve, &run->reader.view);
     if (!read_row(run, &row))
         return !run->reader.view.too_large || fail_large(run, run->reader.view.most);
+    if (run->effort.over)
+        return true;
     switch (kw_sieve_row(&run->sieve, &row, run->rows, &kept, &run->error)) {
     case KW_FILTER_ROW_KEPT:
         if (most > 0 && run->rows->bytes - before > most)
@@ -230,7 +253,7 @@ take_row(embedded_run *run)
     kw_row row;
     if (kw_sieve_filters(&run->sieve))
         return take_filtered(run);
-    if (read_row(run, &row)) {
+    if (read_row(run, &row) && !run->effort.over) {
         g_array_append_val(run->found, row);
         run->rows->bytes += run->reader.view.bytes;
     }
@@ -316,6 +339,16 @@ step_over(embedded_run *run)
 
 /* -------------------------------------------------------------------------------------------------- */
 
+/* There was no time for the whole row: it is read from its start the next time. */
+static void
+leave_row_for_later(embedded_run *run)
+{
+    run->late = true;
+    run->resume.size = 0;
+    kw_buffer_append(&run->resume, kw_reader_row(&run->reader));
+    drop_iterator(run);
+}
+
 static bool
 collect(embedded_run *run)
 {
@@ -330,6 +363,10 @@ collect(embedded_run *run)
         else if (!take_row(run))
             return false;
         done = kw_sieve_filters(&run->sieve) && kw_filter_machine_done(run->sieve.machine);
+        if (run->effort.over) {
+            leave_row_for_later(run);
+            return true;
+        }
         if (should_stop(run))
             break;
     }
@@ -355,10 +392,12 @@ fetch(embedded_run *run)
     if (!kw_embedded_check_deadline(run->deadline, "the rows were read", &run->error) ||
         !kw_embedded_check_account(run->spec.account, &run->error))
         return false;
+    run->effort = (kw_effort){.deadline = run->deadline, .is_cancelled = is_given_up, .user = run};
     if (run->selection.table ? !check_table(run) : !begin(run))
         return false;
     run->rows = kw_rows_new_for(run->spec.account);
     run->late = false;
+    run->began_ns = kw_clock_mono_ns();
     kw_view_direct(&run->reader.view, run->rows);
     if (!run->at_end) {
         kw_selection_refresh(&run->selection);
@@ -369,7 +408,7 @@ fetch(embedded_run *run)
         if (!collect(run))
             return false;
         keep_found(run);
-        if (!run->at_end)
+        if (!run->at_end && run->at)
             remember_place(run);
     }
     run->rows->end = run->at_end;
@@ -413,6 +452,7 @@ run_free(embedded_run *run)
     kw_buffer_clear(&run->key);
     kw_buffer_clear(&run->step);
     kw_account *account = run->spec.account;
+    kw_prepared_unref(run->spec.prepared);
     kw_arena_free(run->arena);
     g_free(run);
     kw_account_charge(account, KW_MEMORY_STORE, -RUN_BYTES);
@@ -453,7 +493,10 @@ kw_embedded_open_run(kw_door *door, const kw_run_spec *spec)
     run->spec.table = kw_arena_copy(run->arena, spec->table);
     run->spec.start = kw_arena_copy(run->arena, spec->start);
     run->spec.stop = kw_arena_copy(run->arena, spec->stop);
-    run->spec.filter = kw_arena_copy(run->arena, spec->filter);
+    if (spec->prepared)
+        kw_prepared_ref(spec->prepared);
+    run->spec.filter =
+        spec->prepared ? kw_prepared_text(spec->prepared) : kw_arena_copy(run->arena, spec->filter);
     run->spec.patterns = kw_patterns_copy(&spec->patterns, run->arena);
     kw_column *columns = KW_ARENA_ARRAY(run->arena, kw_column, spec->columns_count);
     for (size_t i = 0; i < spec->columns_count; i++) {
@@ -480,7 +523,7 @@ kw_embedded_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool mo
     run->done = done;
     run->user = user;
     run->job.turn = (kw_fair_item){.account = run->spec.account, .call = run->spec.call};
-    kw_embedded_queue_job((kw_embedded_door *)base->door, &run->job);
+    kw_embedded_queue_job((kw_embedded_door *)base->door, &run->job, is_slow(run));
 }
 
 void

@@ -2,6 +2,7 @@
  * table. Made once per read, then read only; holds a reference of the table. */
 #pragma once
 
+#include "filter/prepared.h"
 #include "store/embedded/tables.h"
 
 typedef struct kw_selected_family {
@@ -30,6 +31,7 @@ typedef struct kw_asked {
     int32_t max_versions;
     int64_t time_from, time_to;
     kw_bytes filter;
+    kw_prepared *prepared; /* of the filter, if there is one */
 } kw_asked;
 
 /* NOT_FOUND without the table, INVALID for an unknown family. The filter itself is the reader's. */

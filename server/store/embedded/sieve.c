@@ -1,15 +1,27 @@
 #include "store/embedded/sieve.h"
 
+/* A reference on what is prepared already, else the text as it is. */
+static kw_prepared *
+prepare(const kw_asked *asked, kw_error *ret_error)
+{
+    if (asked->prepared)
+        return kw_prepared_ref(asked->prepared);
+    kw_prepared *made = kw_prepared_new(asked->filter, ret_error);
+    if (!made || kw_prepared_compile(made, ret_error))
+        return made;
+    kw_prepared_unref(made);
+    return NULL;
+}
+
 bool
-kw_sieve_init(kw_sieve *sieve, const kw_asked *asked, bool reversed, kw_error *ret_error)
+kw_sieve_init(kw_sieve *sieve, const kw_asked *asked, bool reversed, kw_effort *effort, kw_error *ret_error)
 {
     *sieve = (kw_sieve){0};
     if (asked->filter.size == 0)
         return true;
-    sieve->arena = kw_arena_new();
-    const kw_filter *filter = kw_filter_parse(asked->filter, sieve->arena, ret_error);
-    if (filter)
-        sieve->machine = kw_filter_machine_new(filter, reversed, ret_error);
+    sieve->prepared = prepare(asked, ret_error);
+    if (sieve->prepared)
+        sieve->machine = kw_filter_machine_prepared(sieve->prepared, reversed, effort, ret_error);
     if (!sieve->machine) {
         kw_sieve_clear(sieve);
         return false;
@@ -24,7 +36,7 @@ kw_sieve_clear(kw_sieve *sieve)
 {
     kw_filter_machine_free(sieve->machine);
     kw_arena_free(sieve->scratch.arena);
-    kw_arena_free(sieve->arena);
+    kw_prepared_unref(sieve->prepared);
     *sieve = (kw_sieve){0};
 }
 

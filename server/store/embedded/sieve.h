@@ -8,14 +8,15 @@
 #include "store/embedded/view.h"
 
 typedef struct kw_sieve {
-    kw_arena *arena; /* of the tree; NULL: no filter */
+    kw_prepared *prepared; /* a reference; NULL: no filter */
     kw_filter_machine *machine;
     kw_rows scratch; /* the present row, before the filter */
     int32_t versions;
 } kw_sieve;
 
-/* False: INVALID. A zeroed sieve is one without a filter. */
-bool kw_sieve_init(kw_sieve *sieve, const kw_asked *asked, bool reversed, kw_error *ret_error);
+/* effort: what filtering may cost, and until when. False: INVALID. A zeroed sieve is one without a filter. */
+bool kw_sieve_init(kw_sieve *sieve, const kw_asked *asked, bool reversed, kw_effort *effort,
+                   kw_error *ret_error);
 void kw_sieve_clear(kw_sieve *sieve);
 
 static inline bool

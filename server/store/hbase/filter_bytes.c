@@ -344,13 +344,12 @@ write_all(kw_buffer *to, kw_buffer *patterns, const kw_filter *filter)
 }
 
 kw_bytes
-kw_hbase_filter_bytes(kw_bytes text, const kw_patterns *patterns, kw_hbase_sifting how, kw_arena *arena)
+kw_hbase_filter_bytes(const kw_filter *filter, const kw_patterns *patterns, kw_hbase_sifting how,
+                      kw_arena *arena)
 {
     kw_buffer made = KW_BUFFER_EMPTY, all = KW_BUFFER_EMPTY;
-    kw_error error;
     if (patterns->count == 0)
         return KW_BYTES_NONE;
-    const kw_filter *filter = text.size ? kw_filter_parse(text, arena, &error) : NULL;
     if (how == KW_HBASE_SIFT_SEEKING)
         write_fuzzy(&made, patterns);
     else

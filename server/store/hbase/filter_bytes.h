@@ -26,9 +26,8 @@ typedef enum kw_hbase_sifting {
     KW_HBASE_SIFT_SEEKING
 } kw_hbase_sifting;
 
-/* The text's filter (empty: none; it was parsed before) and the patterns; empty when there are no patterns.
- */
-kw_bytes kw_hbase_filter_bytes(kw_bytes text, const kw_patterns *patterns, kw_hbase_sifting how,
+/* The filter (NULL: none) and the patterns; empty when there are no patterns. */
+kw_bytes kw_hbase_filter_bytes(const kw_filter *filter, const kw_patterns *patterns, kw_hbase_sifting how,
                                kw_arena *arena);
 
 /* A tree of the filter language alone. */

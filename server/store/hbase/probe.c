@@ -81,8 +81,7 @@ ask(probe *self)
     kw_pattern pattern = {.bytes = kw_bytes_of(bytes, size), .mask = mask};
     kw_patterns patterns = {.items = &pattern, .count = 1};
     self->get = (kw_hb_TGet){.row = self->row, .has_filterBytes = true};
-    self->get.filterBytes =
-        kw_hbase_filter_bytes(KW_BYTES_NONE, &patterns, KW_HBASE_SIFT_SEEKING, self->arena);
+    self->get.filterBytes = kw_hbase_filter_bytes(NULL, &patterns, KW_HBASE_SIFT_SEEKING, self->arena);
     self->args.tget = &self->get;
     self->call = (kw_hbase_call){.method = KW_HB_THBaseService_get,
                                  .args = &self->args,

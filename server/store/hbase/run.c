@@ -43,6 +43,7 @@ kw_hbase_run_unref(kw_hbase_run *run)
     if (--run->refs)
         return;
     kw_hbase_door *door = run->door;
+    kw_prepared_unref(run->spec.prepared);
     kw_rows_free(run->rows);
     kw_buffer_clear(&run->last);
     kw_arena_free(run->scan_arena);
@@ -348,18 +349,28 @@ copy_spec(kw_hbase_run *run, const kw_run_spec *spec)
     run->spec.table = kw_arena_copy(run->arena, spec->table);
     run->spec.start = kw_arena_copy(run->arena, spec->start);
     run->spec.stop = kw_arena_copy(run->arena, spec->stop);
-    run->spec.filter = kw_arena_copy(run->arena, spec->filter);
+    if (spec->prepared)
+        kw_prepared_ref(spec->prepared);
+    run->spec.filter =
+        spec->prepared ? kw_prepared_text(spec->prepared) : kw_arena_copy(run->arena, spec->filter);
     bool seeks = !spec->reversed && kw_hbase_probe_seeks(run->door);
-    run->filter_bytes = kw_hbase_filter_bytes(spec->filter, &spec->patterns,
+    kw_error ignored;
+    const kw_filter *filter = NULL;
+    if (spec->filter.size && spec->patterns.count)
+        filter = spec->prepared ? kw_prepared_tree(spec->prepared)
+                                : kw_filter_parse(spec->filter, run->arena, &ignored);
+    run->filter_bytes = kw_hbase_filter_bytes(filter, &spec->patterns,
                                               seeks ? KW_HBASE_SIFT_SEEKING : KW_HBASE_SIFT_EACH, run->arena);
 }
 
 /* The door has taken the filter: it can be read. */
 static bool
-spans_rows(kw_bytes filter)
+spans_rows(kw_bytes filter, const kw_prepared *prepared)
 {
     if (filter.size == 0)
         return false;
+    if (prepared)
+        return kw_filter_spans_rows(kw_prepared_tree(prepared));
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_error error;
     const kw_filter *tree = kw_filter_parse(filter, arena, &error);
@@ -378,7 +389,7 @@ kw_hbase_open_run(kw_door *door, const kw_run_spec *spec)
     run->scan_arena = kw_arena_new_for(spec->account, KW_MEMORY_STORE);
     run->refs = 1;
     copy_spec(run, spec);
-    run->stateful_filter = spans_rows(spec->filter);
+    run->stateful_filter = spans_rows(spec->filter, spec->prepared);
     return &run->base;
 }
 

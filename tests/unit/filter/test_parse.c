@@ -83,7 +83,6 @@ test_malformed(void)
         {"RowFilter(==, 'binary:a')", "position 11: expected one of < <= = != >= >"},
         {"RowFilter(=, 'hex:a')", "position 14: expected a comparator"},
         {"RowFilter(<, 'substring:a')", "position 14: a substring comparator takes only = and !="},
-        {"RowFilter(=, 'regexstring:(a')", "position 14: the regular expression is wrong"},
         {"ColumnRangeFilter('a', yes, 'b', no)", "position 24: expected true or false"},
         {"MultipleColumnPrefixFilter('a', 'a')", "position 1: a prefix is given twice"},
         {"(PageFilter(1) OR PageFilter(2) AND PageFilter(3))", "position 50: HBase's parser fails"},

@@ -54,7 +54,9 @@ static void
 expect(const kw_patterns *patterns, const char *text, kw_hbase_sifting how, kw_bytes expected)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
-    kw_bytes made = kw_hbase_filter_bytes(kw_bytes_of_text(text), patterns, how, arena);
+    kw_error error;
+    const kw_filter *filter = *text ? kw_filter_parse(kw_bytes_of_text(text), arena, &error) : NULL;
+    kw_bytes made = kw_hbase_filter_bytes(filter, patterns, how, arena);
     g_autofree char *found = hex_of(made), *wanted = hex_of(expected);
     g_assert_cmpstr(found, ==, wanted);
 }

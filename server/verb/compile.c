@@ -1,0 +1,86 @@
+#include "verb/compile.h"
+
+#include <glib.h>
+
+#define RETRY_MS 100
+
+struct kw_compiling {
+    kw_worker_job job;
+    kw_prepared *prepared; /* a reference */
+    kw_deadline deadline;
+    bool good;
+    kw_error error;
+    kw_compiled done; /* NULL: given up */
+    void *user;
+    kw_compiling **owner;
+};
+
+static void
+compile(kw_worker_job *job)
+{
+    kw_compiling *self = (kw_compiling *)job;
+    if (kw_deadline_passed(self->deadline))
+        kw_error_set(&self->error, KW_TIMEOUT, "the deadline passed before the filter was compiled");
+    else
+        self->good = kw_prepared_compile(self->prepared, &self->error);
+}
+
+static void
+compiled(kw_worker_job *job)
+{
+    kw_compiling *self = (kw_compiling *)job;
+    kw_error error = self->error;
+    bool good = self->good;
+    kw_compiled done = self->done;
+    void *user = self->user;
+    if (done)
+        *self->owner = NULL;
+    kw_prepared_unref(self->prepared);
+    g_free(self);
+    if (done)
+        done(user, good ? NULL : &error);
+}
+
+static void
+compile_at_once(kw_prepared *prepared, kw_compiled done, void *user)
+{
+    kw_error error;
+    done(user, kw_prepared_compile(prepared, &error) ? NULL : &error);
+}
+
+void
+kw_compile(kw_call *call, kw_prepared *prepared, kw_compiled done, void *user, kw_compiling **ret_compiling)
+{
+    *ret_compiling = NULL;
+    if (!prepared || !call->compiler || !kw_prepared_needs_compiling(prepared)) {
+        if (prepared)
+            compile_at_once(prepared, done, user);
+        else
+            done(user, NULL);
+        return;
+    }
+    kw_compiling *self = g_new0(kw_compiling, 1);
+    *self = (kw_compiling){.job = {.run = compile, .done = compiled},
+                           .prepared = kw_prepared_ref(prepared),
+                           .deadline = call->deadline,
+                           .done = done,
+                           .user = user,
+                           .owner = ret_compiling};
+    kw_error_set(&self->error, KW_UNAVAILABLE, "the gateway is stopping"); /* for a job that is not run */
+    if (kw_worker_port_submit(call->compiler, &self->job)) {
+        *ret_compiling = self;
+        return;
+    }
+    kw_error busy = {
+        .code = KW_BUSY, .retry_after_ms = RETRY_MS, .text = "too many filters wait to be compiled"};
+    kw_prepared_unref(self->prepared);
+    g_free(self);
+    done(user, &busy);
+}
+
+void
+kw_compiling_give_up(kw_compiling *self)
+{
+    if (self)
+        self->done = NULL;
+}

@@ -1,0 +1,167 @@
+"""A filter costs only the caller that sent it. Its expressions are bounded, are compiled and matched on threads of their
+own, and keep deadlines; SIGTERM does not wait for them."""
+import contextlib
+import itertools
+import threading
+import time
+import unittest
+
+from keyway_gateway import PATIENCE, POLICY, Gateway, plain, record
+from keyway_thrift.ttypes import Code, KeywayError, Options, Query
+from thrift.transport.TTransport import TTransportException
+
+ONE_LOOP = POLICY.replace("loops: 2", "loops: 1")
+ENDLESS = r"^(a+)\1+\1+$"  # takes hours on a megabyte
+STALLED = 10  # seconds; what took this long before takes milliseconds
+CROWD = 4
+
+
+def regex(expression):
+    return f"ValueFilter(=, 'regexstring:{expression}')"
+
+
+GROUPS = "".join(f"(?<n{i}>a)" for i in range(18000))
+# The most that is taken, of the kind that costs the most.
+LARGEST = " OR ".join(regex("".join(f"(?<n{i}>)" for i in range(26))) for _ in range(60))
+
+
+class Crowd:
+    """Callers that ask the same again and again, each over a connection of its own."""
+
+    def __init__(self, gateway, ask):
+        self.gateway = gateway
+        self.ask = ask
+        self.over = threading.Event()
+        self.codes = set()
+        self.threads = [threading.Thread(target=self.run) for _ in range(CROWD)]
+
+    def run(self):
+        data = self.gateway.data()
+        with contextlib.suppress(TTransportException, OSError):
+            while not self.over.is_set():
+                try:
+                    self.ask(data)
+                except KeywayError as error:
+                    self.codes.add(error.code)
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+
+    def join(self):
+        """When the gateway is gone, or each has its answer."""
+        self.over.set()
+        for thread in self.threads:
+            thread.join()
+
+
+def slowest_get(gateway, count=12):
+    """Seconds; the calls of one caller that asks for little."""
+    data = gateway.data()
+    data.put("events", record(id="good", ts=1), None)
+    slowest = 0
+    for _ in range(count):
+        began = time.monotonic()
+        found = data.get("events", record(id="good", ts=1), None, Options(deadline_ms=PATIENCE * 1000))
+        slowest = max(slowest, time.monotonic() - began)
+        assert plain(found.record)["ts"] == 1
+    data.close()
+    return slowest
+
+
+def fill(gateway, rows, size):
+    data = gateway.data()
+    for i in range(rows):
+        data.put("events", record(id="big", ts=i, blob=b"a" * (size - 1) + b"c"), None)
+    data.close()
+
+
+def scan(**more):
+    return Query(table="events", bound=record(id="big"), deadline_ms=600000, **more)
+
+
+class Compiling(unittest.TestCase):
+    def attack(self, text):
+        with Gateway(ONE_LOOP) as gateway:
+            with Crowd(gateway, lambda data: data.scan(scan(filter=text))) as crowd:
+                self.assertLess(slowest_get(gateway), STALLED)
+            crowd.join()
+            return crowd.codes
+
+    def test_18000_groups(self):
+        self.assertEqual(self.attack(regex(GROUPS)), {Code.LIMIT})
+
+    def test_the_most_that_is_taken(self):
+        self.assertEqual(self.attack(LARGEST) - {Code.BUSY}, set())
+
+    def test_10000_gets_with_a_long_filter(self):
+        """The ranges of a question share their filter: it is not read again for each."""
+        many = [record(x=i)["x"] for i in range(4000)]
+        text = " OR ".join(f"ValueFilter(=, 'binary:{i:050}')" for i in range(1000))
+        with Gateway(ONE_LOOP) as gateway:
+            data = gateway.data()
+            data.put("events", record(id="a", ts=7, note=f"{3:050}"), None)
+            query = Query(table="events", bound=record(id="a"), bound_any={"ts": many}, filter=text,
+                          deadline_ms=PATIENCE * 1000)
+            with Crowd(gateway, lambda other: other.scan(query)) as crowd:
+                self.assertLess(slowest_get(gateway), STALLED)
+            crowd.join()
+            self.assertEqual(crowd.codes, set())
+            data.close()
+
+
+class Matching(unittest.TestCase):
+    def test_scans_keep_no_reader_and_no_deadline(self):
+        with Gateway(POLICY + "timeouts: {{drain: 2s}}\n") as gateway:
+            fill(gateway, 30, 1000000)
+            with Crowd(gateway, lambda data: data.scan(scan(filter=regex(ENDLESS)))) as crowd:
+                data = gateway.data()
+                page = data.scan(Query(table="events", bound=record(id="big"), columns=["ts"], deadline_ms=PATIENCE * 1000))
+                self.assertTrue(page.rows)
+                for deadline_ms in (1, 100, 500):
+                    began = time.monotonic()
+                    with self.assertRaises(KeywayError) as caught:
+                        data.scan(Query(table="events", bound=record(id="big"), filter=regex(ENDLESS),
+                                        deadline_ms=deadline_ms))
+                    self.assertIn(caught.exception.code, (Code.TIMEOUT, Code.LIMIT))
+                    self.assertLess(time.monotonic() - began, 2 * STALLED)
+                data.close()
+                began = time.monotonic()
+                gateway.stop()
+                self.assertLess(time.monotonic() - began, 2 * STALLED)
+            crowd.join()
+            self.assertLessEqual(crowd.codes, {Code.LIMIT, Code.TIMEOUT, Code.UNAVAILABLE, Code.BUSY})
+
+    def test_rows_read_by_their_keys(self):
+        """The loop reads rows of its store from memory by itself, but applies no slow filter to them."""
+        keys = [record(x=i)["x"] for i in range(4)]
+        with Gateway(ONE_LOOP) as gateway:
+            fill(gateway, 4, 300000)
+            for expression in (ENDLESS, "(a*)*b"):
+                query = scan(bound_any={"ts": keys}, filter=regex(expression))
+                with Crowd(gateway, lambda data, query=query: data.scan(query)) as crowd:
+                    self.assertLess(slowest_get(gateway), STALLED)
+                crowd.join()
+                self.assertLessEqual(crowd.codes, {Code.LIMIT, Code.TIMEOUT})
+
+    def test_answers(self):
+        """What is bounded still finds what it found."""
+        with Gateway(POLICY) as gateway:
+            data = gateway.data()
+            for i in range(20):
+                data.put("events", record(id="a", ts=i, note=f"note-{i}-" + "x" * (100 * i)), None)
+            for expression, wanted in (("^note-1[0-9]-x+$", range(10, 20)), ("^(?:note|nope)-7-", [7]), ("-3-", [3]),
+                                       ("(x)\\1{1500}", range(16, 20)), ("^note-[^0-9]", [])):
+                text = f"SingleColumnValueFilter('d', 'note', =, 'regexstring:{expression}')"
+                for more in ({}, {"bound_any": {"ts": [record(x=i)["x"] for i in range(20)]}}):
+                    rows = data.scan(Query(table="events", bound=record(id="a"), filter=text, **more)).rows
+                    self.assertEqual(sorted(plain(row)["ts"] for row in rows), list(wanted), expression)
+            data.close()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2, warnings="ignore")
