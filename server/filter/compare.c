@@ -60,7 +60,7 @@ lower_text(kw_bytes bytes, kw_buffer *scratch, size_t *ret_size)
 {
     kw_java_text(bytes, scratch);
     GString *lower = g_string_sized_new(scratch->size);
-    const char *at = (const char *)scratch->data, *end = at + scratch->size;
+    const char *at = (const char *)scratch->data, *end = scratch->size ? at + scratch->size : at;
     while (at < end) {
         if ((unsigned char)*at < 0x80) {
             g_string_append_c(lower, g_ascii_tolower(*at++));
