@@ -15,6 +15,9 @@ struct kw_diagnostics {
     GArray *problems; /* of kw_problem, ordered by place */
     size_t count;     /* errors, kept or not */
     size_t warnings;
+    kw_diagnostics_watcher watcher;
+    void *watcher_user;
+    bool ended; /* by the watcher */
 };
 
 static void
@@ -43,6 +46,21 @@ kw_diagnostics_free(kw_diagnostics *diagnostics)
     g_array_unref(diagnostics->problems);
     g_free(diagnostics->file);
     g_free(diagnostics);
+}
+
+void
+kw_diagnostics_watch(kw_diagnostics *diagnostics, kw_diagnostics_watcher watcher, void *user)
+{
+    diagnostics->watcher = watcher;
+    diagnostics->watcher_user = user;
+}
+
+bool
+kw_diagnostics_may_go_on(kw_diagnostics *diagnostics, size_t bytes)
+{
+    if (diagnostics->watcher && !diagnostics->ended)
+        diagnostics->ended = !diagnostics->watcher(diagnostics->watcher_user, bytes);
+    return !diagnostics->ended;
 }
 
 /* One line of valid UTF-8 without control characters. */

@@ -38,6 +38,15 @@ bool kw_diagnostics_add(kw_diagnostics *diagnostics, kw_mark mark, const char *h
 void kw_diagnostics_warn(kw_diagnostics *diagnostics, kw_mark mark, const char *hint, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* Asks whether the work that the text causes may go on, while its result holds so many bytes. */
+typedef bool (*kw_diagnostics_watcher)(void *user, size_t bytes);
+
+/* For texts that nobody vouches for. Without a watcher work always goes on. */
+void kw_diagnostics_watch(kw_diagnostics *diagnostics, kw_diagnostics_watcher watcher, void *user);
+
+/* Called between the steps of long work. False: the work must end without a result. It then stays false. */
+bool kw_diagnostics_may_go_on(kw_diagnostics *diagnostics, size_t bytes);
+
 /* Errors only; and warnings only. */
 size_t kw_diagnostics_count(const kw_diagnostics *diagnostics);
 size_t kw_diagnostics_warnings(const kw_diagnostics *diagnostics);

@@ -26,8 +26,31 @@ kw_effort_look(kw_effort *effort)
 }
 
 bool
+kw_effort_hold(kw_effort *effort, size_t bytes)
+{
+    if (!effort)
+        return true;
+    effort->held = bytes;
+    if (effort->bytes_most && effort->kept + bytes > effort->bytes_most) {
+        effort->too_large = effort->over = true;
+        effort->look_at = 0;
+    }
+    return !effort->over;
+}
+
+void
+kw_effort_keep(kw_effort *effort)
+{
+    effort->kept += effort->held;
+    effort->held = 0;
+}
+
+bool
 kw_effort_fail(const kw_effort *effort, const char *doing, kw_error *ret_error)
 {
+    if (effort->too_large)
+        return kw_error_set(ret_error, KW_LIMIT, "more than %zu MiB of memory were needed while %s",
+                            effort->bytes_most >> 20, doing);
     if (is_cancelled(effort))
         return kw_error_set(ret_error, KW_UNAVAILABLE, "given up while %s", doing);
     if (is_used_up(effort))

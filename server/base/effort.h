@@ -1,6 +1,6 @@
-/* How long a piece of work may go on: until its deadline passes, until somebody cancels it, or until it has
- * cost so much. Work that can be long for reasons that a caller chose (a filter's expression, a policy text)
- * spends from it as it goes on, and ends when there is nothing left.
+/* Bounds a piece of work: by a deadline, by an amount of work, by an amount of memory; and it can be
+ * cancelled. Work whose size a caller chooses (a filter's expression, a policy text) spends from its effort
+ * as it goes on, and ends when nothing is left.
  *
  *   kw_effort effort = {.deadline = deadline, .is_cancelled = is_closed, .user = run};
  *   while (...)
@@ -24,7 +24,10 @@ typedef struct kw_effort {
     bool (*is_cancelled)(void *user); /* NULL: it cannot be */
     void *user;
     uint64_t units_most;     /* 0: no limit */
+    size_t bytes_most;       /* 0: no limit */
+    size_t kept, held;       /* by parts that are done; by the present one */
     uint64_t spent, look_at; /* look_at: so much of it, and the clock is due */
+    bool too_large;          /* it held more than bytes_most */
     bool over;
 } kw_effort;
 
@@ -41,6 +44,12 @@ kw_effort_spend(kw_effort *effort, uint64_t units)
     return effort->spent < effort->look_at || kw_effort_look(effort);
 }
 
-/* TIMEOUT "the deadline passed while DOING", UNAVAILABLE when it was cancelled, LIMIT when it cost too much.
- * Returns false. */
+/* The present part of the work holds so many bytes now. False once it is over. NULL: without a limit. */
+bool kw_effort_hold(kw_effort *effort, size_t bytes);
+
+/* What the present part holds stays held while other parts are worked on. */
+void kw_effort_keep(kw_effort *effort);
+
+/* TIMEOUT "the deadline passed while DOING", UNAVAILABLE when it was cancelled, LIMIT when it cost too much
+ * work or memory. Returns false. */
 bool kw_effort_fail(const kw_effort *effort, const char *doing, kw_error *ret_error);

@@ -6,6 +6,9 @@
 
 #include <stdlib.h>
 
+/* What encoding a key costs at least. */
+#define KEY_COST 500
+
 static int
 compare_keys(const void *a, const void *b)
 {
@@ -36,18 +39,25 @@ choose_bucket(kw_choice choice, size_t number)
     return (uint32_t)(turn % choice.buckets);
 }
 
+static bool
+may_go_on(const kw_advise_settings *settings, uint64_t cost, const kw_arena *arena)
+{
+    return kw_effort_hold(settings->effort, kw_arena_used(arena)) && kw_effort_spend(settings->effort, cost);
+}
+
 /* Encodes every record that the table takes; counts the others. */
 static void
-make_keys(const kw_candidate *candidate, const kw_path *path, size_t records_count, kw_arena *arena,
-          kw_keyed *ret_keyed, kw_advised_path *advised)
+make_keys(const kw_candidate *candidate, const kw_path *path, const kw_advise_settings *settings,
+          kw_arena *arena, kw_keyed *ret_keyed, kw_advised_path *advised)
 {
+    size_t records_count = settings->records_count;
     kw_bytes *keys = KW_ARENA_ARRAY(arena, kw_bytes, records_count);
     size_t *record_of = KW_ARENA_ARRAY(arena, size_t, records_count);
     kw_buffer key = KW_BUFFER_EMPTY;
     size_t count = 0;
     kw_choice choice = kw_layout_choice(path->layout);
     advised->rejection = candidate->rejection;
-    for (size_t index = 0; index < records_count; index++) {
+    for (size_t index = 0; index < records_count && may_go_on(settings, KEY_COST, arena); index++) {
         kw_error error = KW_ERROR_NONE;
         key.size = 0;
         if (!candidate->records[index].values)
@@ -61,8 +71,12 @@ make_keys(const kw_candidate *candidate, const kw_path *path, size_t records_cou
         }
     }
     kw_buffer_clear(&key);
-    *ret_keyed = (kw_keyed){
-        .path = path, .count = count, .records = candidate->records, .record_of = record_of, .keys = keys};
+    *ret_keyed = (kw_keyed){.path = path,
+                            .effort = settings->effort,
+                            .count = count,
+                            .records = candidate->records,
+                            .record_of = record_of,
+                            .keys = keys};
     advised->records = count;
     advised->rejected = records_count - count;
 }
@@ -99,22 +113,23 @@ judge(const kw_candidate *candidate, const kw_advise_settings *settings, const k
     const kw_table *table = candidate->table;
     kw_advised_path *paths = KW_ARENA_ARRAY(arena, kw_advised_path, table->paths_count);
     kw_keyed *keyed = KW_ARENA_ARRAY(arena, kw_keyed, table->paths_count);
-    for (size_t index = 0; index < table->paths_count; index++) {
+    for (size_t index = 0; index < table->paths_count && may_go_on(settings, KW_EFFORT_LOOK, arena);
+         index++) {
         paths[index].path = &table->paths[index];
-        make_keys(candidate, &table->paths[index], settings->records_count, arena, &keyed[index],
-                  &paths[index]);
+        make_keys(candidate, &table->paths[index], settings, arena, &keyed[index], &paths[index]);
         sort_keys(&keyed[index], arena);
         measure_keys(&keyed[index], &paths[index]);
         kw_advise_places(windows, &keyed[index], settings->regions, arena, &paths[index]);
         kw_advise_order(table->paths[index].layout, &paths[index]);
     }
     kw_advised_question *questions = KW_ARENA_ARRAY(arena, kw_advised_question, settings->questions_count);
-    for (size_t index = 0; index < settings->questions_count; index++)
+    for (size_t index = 0; index < settings->questions_count && may_go_on(settings, KW_EFFORT_LOOK, arena);
+         index++)
         kw_advise_question(&candidate->questions[index], keyed, arena, &questions[index]);
     return (kw_advised){.paths = paths, .questions = questions};
 }
 
-void
+bool
 kw_advise(const kw_candidate *candidates, size_t candidates_count, const kw_advise_settings *settings,
           kw_arena *arena, kw_advice *ret_advice)
 {
@@ -130,5 +145,8 @@ kw_advise(const kw_candidate *candidates, size_t candidates_count, const kw_advi
                               .columns = windows.columns,
                               .columns_count = windows.columns_count,
                               .candidates = advised};
+    if (!may_go_on(settings, KW_EFFORT_LOOK, arena))
+        return false;
     kw_advise_words(candidates, candidates_count, settings, arena, ret_advice);
+    return true;
 }

@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "base/effort.h"
 #include "plan/plan.h"
 
 /* Most regions that are advised about, and most columns of a heat map. */
@@ -38,6 +39,7 @@ typedef struct kw_advise_settings {
     const int64_t *times_ms; /* one per record; NULL: the records' order stands for time */
     int64_t window_ms;       /* 0: a minute, or more where a minute holds hardly any record */
     uint32_t regions;        /* of each store table; 0: as the policy splits it, else 16 */
+    kw_effort *effort;       /* bounds the work and the arena; NULL: no bound */
 } kw_advise_settings;
 
 /* How writes share themselves out over places (buckets or regions). Shares are 0 to 1. */
@@ -114,6 +116,7 @@ void kw_advise_stand_in(const kw_table *table, size_t number, kw_made_state *sta
 /* A timestamp field's value as milliseconds since 1970. */
 int64_t kw_advise_time_ms(const kw_field *field, kw_value value);
 
-/* candidates_count, records_count >= 1; regions at most KW_ADVISE_REGIONS_MAX. */
-void kw_advise(const kw_candidate *candidates, size_t candidates_count, const kw_advise_settings *settings,
+/* candidates_count, records_count >= 1; regions at most KW_ADVISE_REGIONS_MAX. False once the effort is over:
+ * no advice. */
+bool kw_advise(const kw_candidate *candidates, size_t candidates_count, const kw_advise_settings *settings,
                kw_arena *arena, kw_advice *ret_advice);

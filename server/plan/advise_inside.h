@@ -20,6 +20,7 @@ void kw_windows_make(const kw_advise_settings *settings, kw_arena *arena, kw_win
 /* The sample under one path. */
 typedef struct kw_keyed {
     const kw_path *path;
+    kw_effort *effort;
     size_t count;             /* records that got a key */
     const kw_record *records; /* of the candidate, all */
     const size_t *record_of;  /* per key: its record's number */
@@ -41,7 +42,7 @@ void kw_advise_places(const kw_windows *windows, const kw_keyed *keyed, uint32_t
 
 void kw_advise_order(const kw_layout *layout, kw_advised_path *path);
 
-/* keyed: one per path of the table. */
+/* keyed: one per path of the table. What it fills is of no use once their effort is over. */
 void kw_advise_question(const kw_asked *asked, const kw_keyed *keyed, kw_arena *arena,
                         kw_advised_question *ret_question);
 

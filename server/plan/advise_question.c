@@ -1,6 +1,9 @@
 /* One question under one candidate: its plan, and what the plan would read of the sample. */
 #include "plan/advise_inside.h"
 
+/* What looking at a range, or a record, costs at least. */
+#define COUNT_COST 200
+
 static size_t
 count_in_range(const kw_plan *plan, const kw_range *range, const kw_keyed *keyed)
 {
@@ -18,7 +21,8 @@ count_scanned(const kw_plan *plan, const kw_keyed *keyed, size_t *ret_merged)
 {
     size_t scanned = 0;
     *ret_merged = 0;
-    for (size_t index = 0; index < plan->ranges_count; index++) {
+    for (size_t index = 0; index < plan->ranges_count && kw_effort_spend(keyed->effort, COUNT_COST);
+         index++) {
         size_t count = count_in_range(plan, &plan->ranges[index], keyed);
         *ret_merged += count > 0 && plan->ranges[index].group == plan->ranges[0].group;
         scanned += count;
@@ -30,7 +34,7 @@ static size_t
 count_matching(const kw_plan *plan, const kw_keyed *keyed)
 {
     size_t matching = 0;
-    for (size_t index = 0; index < keyed->count; index++)
+    for (size_t index = 0; index < keyed->count && kw_effort_spend(keyed->effort, COUNT_COST); index++)
         matching += kw_plan_matches(plan, &keyed->records[keyed->record_of[index]]);
     return matching;
 }
@@ -71,7 +75,7 @@ count_windows(const kw_plan *first, const kw_keyed *keyed, kw_advised_question *
 {
     kw_question question = *first->question;
     kw_window rest = first->rest;
-    for (size_t windows = 1; rest.limit > 0; windows++) {
+    for (size_t windows = 1; rest.limit > 0 && kw_effort_spend(keyed->effort, KW_EFFORT_LOOK); windows++) {
         g_autoptr(kw_arena) arena = kw_arena_new();
         const kw_plan *plan;
         kw_error ignored;

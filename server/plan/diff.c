@@ -166,7 +166,9 @@ kw_policy_diff(const kw_policy *old, const kw_policy *fresh, const kw_diff_sampl
 {
     static const kw_diff_sample none;
     kw_buffer out = KW_BUFFER_EMPTY;
-    for (size_t number = 0; number < kw_policy_table_count(old); number++) {
+    kw_effort *effort = sample ? sample->effort : NULL;
+    for (size_t number = 0; number < kw_policy_table_count(old) && kw_effort_spend(effort, KW_EFFORT_LOOK);
+         number++) {
         const kw_table *table = kw_policy_table(old, number);
         const kw_table *other = kw_policy_find_table(fresh, kw_bytes_of_text(table->name));
         if (other)

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "base/effort.h"
 #include "rule/policy.h"
 
 /* Records of one table of the old policy, to be counted instead of random ones. */
@@ -12,6 +13,7 @@ typedef struct kw_diff_sample {
     const kw_table *table; /* NULL: none */
     const kw_record *records;
     size_t count;
+    kw_effort *effort; /* bounds the work; NULL: no bound. The text is of no use once it is over */
 } kw_diff_sample;
 
 /* In the arena. "no difference ..." when there is none. */

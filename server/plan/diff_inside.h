@@ -9,6 +9,7 @@ typedef struct kw_diff_records {
     const kw_table *old;
     const kw_table *fresh;
     const kw_record *sample; /* NULL: random ones */
+    kw_effort *effort;
     size_t count;
     int *forms;     /* per field of the old table: how its random values look; -1: none fits its encodings */
     int *new_forms; /* per field of the new table that the old one does not have */

@@ -85,6 +85,9 @@ ask_along(asker *self, const kw_table *table, const kw_layout *layout)
         ask(self, bound, count, name);
         bound[count++] = name;
         ask(self, bound, count, NULL);
+        if (!kw_effort_hold(self->records->effort, kw_arena_used(self->arena)) ||
+            !kw_effort_spend(self->records->effort, KW_EFFORT_LOOK))
+            return;
     }
 }
 

@@ -6,6 +6,9 @@
 
 /* Random records that are counted: a share is right to about half a percent. */
 #define RECORDS 20000
+/* What one of them, and finding the form of a field, cost at least. */
+#define RECORD_COST 1000
+#define FORM_COST 50000
 
 /* How a random value may look; an encoding takes some of them. */
 #define LENGTHS 64
@@ -139,7 +142,7 @@ void
 kw_diff_records_make(const kw_table *old, const kw_table *fresh, const kw_diff_sample *sample,
                      kw_arena *arena, kw_diff_records *ret_records)
 {
-    kw_diff_records records = {.old = old, .fresh = fresh, .count = RECORDS};
+    kw_diff_records records = {.old = old, .fresh = fresh, .effort = sample->effort, .count = RECORDS};
     if (sample->table == old) {
         records.sample = sample->records;
         records.count = sample->count;
@@ -147,14 +150,15 @@ kw_diff_records_make(const kw_table *old, const kw_table *fresh, const kw_diff_s
     records.forms = KW_ARENA_ARRAY(arena, int, old->fields_count);
     records.new_forms = KW_ARENA_ARRAY(arena, int, fresh->fields_count);
     records.old_of = KW_ARENA_ARRAY(arena, size_t, fresh->fields_count);
-    for (size_t field = 0; field < fresh->fields_count; field++) {
+    for (size_t field = 0; field < fresh->fields_count && kw_effort_spend(sample->effort, FORM_COST);
+         field++) {
         int found = kw_table_find_field(old, kw_bytes_of_text(fresh->fields[field].name));
         bool same = found >= 0 && old->fields[found].type == fresh->fields[field].type;
         records.old_of[field] = same ? (size_t)found : SIZE_MAX;
         if (!same)
             records.new_forms[field] = form_of(fresh, field, NULL, SIZE_MAX);
     }
-    for (size_t field = 0; field < old->fields_count; field++) {
+    for (size_t field = 0; field < old->fields_count && kw_effort_spend(sample->effort, FORM_COST); field++) {
         size_t other = 0;
         while (other < fresh->fields_count && records.old_of[other] != field)
             other++;
@@ -215,7 +219,8 @@ static void
 count_moves(const kw_diff_records *records, const kw_layout *old, const kw_layout *fresh, moves *to)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
-    for (size_t number = 0; number < records->count; number++) {
+    for (size_t number = 0; number < records->count && kw_effort_spend(records->effort, RECORD_COST);
+         number++) {
         kw_record before, after;
         kw_key_piece *old_pieces, *fresh_pieces;
         size_t old_count, fresh_count;

@@ -55,6 +55,8 @@ compile_components(kw_layout *layout, kw_arena *arena, kw_diagnostics *diagnosti
             .arena = arena,
             .diagnostics = diagnostics,
         };
+        if (!kw_diagnostics_may_go_on(diagnostics, kw_arena_used(arena)))
+            return false;
         components[index] = compile_component(&site);
         good = good && components[index];
     }

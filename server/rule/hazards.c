@@ -199,10 +199,14 @@ check_path(kw_hazards *hazards, const kw_table *table, const kw_path *path)
     check_rounds(hazards, table, path);
 }
 
-void
-kw_hazards_find(kw_hazards *hazards, const kw_table *table)
+bool
+kw_hazards_find(kw_hazards *hazards, const kw_table *table, kw_diagnostics *diagnostics)
 {
-    for (size_t number = 0; number < table->stores_count; number++)
+    for (size_t number = 0; number < table->stores_count; number++) {
+        if (!kw_diagnostics_may_go_on(diagnostics, kw_arena_used(hazards->arena)))
+            return false;
         check_path(hazards, table, &table->paths[number]);
+    }
     kw_made_check(hazards, table);
+    return true;
 }

@@ -364,14 +364,15 @@ kw_policy_new(kw_model *model, kw_diagnostics *diagnostics)
     policy->tables = KW_ARENA_ARRAY(policy->arena, kw_table, model->tables_count);
     bool good = true;
     for (size_t number = 0; number < model->tables_count; number++)
-        good = build_table(policy, number, diagnostics) && good;
+        good = kw_diagnostics_may_go_on(diagnostics, kw_arena_used(policy->arena)) &&
+               build_table(policy, number, diagnostics) && good;
     if (!good || !check_store_tables(policy, diagnostics))
         return NULL;
     sort_tables(policy);
     policy->hazards.arena = policy->arena;
-    for (size_t number = 0; number < policy->tables_count; number++)
-        kw_hazards_find(&policy->hazards, &policy->tables[number]);
-    return g_steal_pointer(&policy);
+    for (size_t number = 0; good && number < policy->tables_count; number++)
+        good = kw_hazards_find(&policy->hazards, &policy->tables[number], diagnostics);
+    return good ? g_steal_pointer(&policy) : NULL;
 }
 
 size_t

@@ -1,37 +1,36 @@
 /* check, reload and stats. */
 #include "config/reader.h"
+#include "service/candidate.h"
 #include "service/methods.h"
+#include "service/offload.h"
 #include "service/show.h"
 
-/* --- check: reading and compiling a policy takes its time, so a worker does it ---------------- */
+/* --- check ------------------------------------------------------------------------------------- */
 
 typedef struct checking {
-    uv_work_t work;
-    kw_exchange *exchange;
+    kw_offload offload;
     kw_diagnostics *found;
 } checking;
 
-static void
-check_on_worker(uv_work_t *work)
+static bool
+check_policy(kw_offload *offload)
 {
-    checking *what = work->data;
-    const kw_api_Admin_check_args *args = what->exchange->args;
+    kw_diagnostics *found = ((checking *)offload)->found;
+    const kw_api_Admin_check_args *args = offload->exchange->args;
     size_t count;
     const kw_component_schema *const *schemas = kw_rule_schemas(&count);
-    g_autoptr(kw_model) model = kw_model_read_text("policy", (const char *)args->text.data, args->text.size,
-                                                   schemas, count, what->found);
-    g_autoptr(kw_policy) policy = model ? kw_policy_new(model, what->found) : NULL;
+    kw_candidate_bound(found, &offload->effort);
+    g_autoptr(kw_model) model =
+        kw_model_read_text("policy", (const char *)args->text.data, args->text.size, schemas, count, found);
+    g_autoptr(kw_policy) policy = model ? kw_policy_new(model, found) : NULL;
     if (policy)
-        kw_policy_refuse_hazards(policy, what->found);
+        kw_policy_refuse_hazards(policy, found);
+    return true;
 }
 
 static void
-reply_problems(uv_work_t *work, int status)
+reply_problems(kw_exchange *exchange, const kw_diagnostics *found)
 {
-    checking *what = work->data;
-    kw_exchange *exchange = what->exchange;
-    kw_diagnostics *found = what->found;
-    g_assert(status == 0);
     size_t count = kw_diagnostics_kept(found);
     kw_api_Admin_check_result result = {.has_success = true};
     result.success.items = KW_ARENA_ARRAY(exchange->call.arena, kw_api_Problem, count);
@@ -45,7 +44,18 @@ reply_problems(uv_work_t *work, int status)
                                                    .hint = kw_bytes_of_text(problem->hint)};
     }
     kw_exchange_reply(exchange, &result);
-    kw_diagnostics_free(found);
+}
+
+static void
+reply_check(kw_offload *offload, const kw_error *error)
+{
+    checking *self = (checking *)offload;
+    if (error)
+        kw_exchange_fail(offload->exchange, error);
+    else
+        reply_problems(offload->exchange, self->found);
+    kw_diagnostics_free(self->found);
+    g_free(self);
 }
 
 void
@@ -58,12 +68,9 @@ kw_serve_check(kw_exchange *exchange)
         kw_exchange_fail(exchange, &error);
         return;
     }
-    checking *what = KW_EXCHANGE_ALLOC(exchange, checking);
-    what->exchange = exchange;
-    what->found = kw_diagnostics_new("policy");
-    what->work.data = what;
-    int failed = uv_queue_work(kw_loop_uv(exchange->call.loop), &what->work, check_on_worker, reply_problems);
-    g_assert(!failed);
+    checking *self = g_new0(checking, 1);
+    self->found = kw_diagnostics_new("policy");
+    kw_offload_start(&self->offload, exchange, check_policy, reply_check);
 }
 
 /* --- reload ----------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* advise: compiles the candidates, reads the sample and the questions as each of them understands these, and
- * has plan judge. A worker does it all; nothing is served, written or read from a store. */
+ * has plan judge, all on a worker; nothing is served, written or read from a store. */
 #include "service/advise.h"
 
 #include "service/candidate.h"
@@ -53,7 +53,8 @@ take_sample(kw_advising *self, kw_candidate *candidate)
     size_t count = self->args->sample.count;
     kw_record *records = KW_ARENA_ARRAY(self->arena, kw_record, count);
     kw_made_state *states = KW_ARENA_ARRAY(self->arena, kw_made_state, candidate->table->generated_count);
-    for (size_t index = 0; index < count; index++) {
+    for (size_t index = 0; index < count && kw_offload_may_go_on(&self->offload.effort, self->arena);
+         index++) {
         kw_error error = KW_ERROR_NONE;
         if (kw_convert_record(candidate->table, &self->args->sample.items[index], self->arena,
                               &records[index], &error))
@@ -94,7 +95,7 @@ take_candidate(kw_advising *self, size_t index, kw_error *ret_error)
     const kw_api_Candidate *from = &self->args->candidates.items[index];
     kw_candidate *candidate = &self->candidates[index];
     kw_bytes table = self->args->has_table ? self->args->table : KW_BYTES_NONE;
-    self->policies[index] = kw_candidate_compile(from->name, from->text, ret_error);
+    self->policies[index] = kw_candidate_compile(from->name, from->text, &self->offload.effort, ret_error);
     if (!self->policies[index])
         return false;
     candidate->name = kw_arena_text(self->arena, from->name);
@@ -186,32 +187,29 @@ advise(kw_advising *self, kw_error *ret_error)
     if (!choose_time_field(self, ret_error))
         return false;
     take_times(self);
-    kw_advise(self->candidates, self->args->candidates.count, &self->settings, self->arena, &self->advice);
-    return true;
+    self->settings.effort = &self->offload.effort;
+    return kw_advise(self->candidates, self->args->candidates.count, &self->settings, self->arena,
+                     &self->advice);
+}
+
+static bool
+advise_on_worker(kw_offload *offload)
+{
+    return advise((kw_advising *)offload, &offload->error);
 }
 
 static void
-advise_on_worker(uv_work_t *work)
+reply(kw_offload *offload, const kw_error *error)
 {
-    kw_advising *self = work->data;
-    self->arena = kw_arena_new();
-    self->good = advise(self, &self->error);
-}
-
-static void
-reply(uv_work_t *work, int status)
-{
-    kw_advising *self = work->data;
-    g_assert(status == 0);
-    if (self->good)
-        kw_exchange_reply(self->exchange,
+    kw_advising *self = (kw_advising *)offload;
+    if (error)
+        kw_exchange_fail(offload->exchange, error);
+    else
+        kw_exchange_reply(offload->exchange,
                           &(kw_api_Admin_advise_result){.has_success = true,
                                                         .success = (kw_api_Advice *)kw_advise_reply(self)});
-    else
-        kw_exchange_fail(self->exchange, &self->error);
     for (size_t index = 0; index < KW_ADVISE_CANDIDATES_MAX; index++)
-        if (self->policies[index])
-            kw_policy_unref(self->policies[index]);
+        kw_policy_unref(self->policies[index]);
     kw_arena_free(self->arena);
     g_free(self);
 }
@@ -220,9 +218,7 @@ void
 kw_serve_advise(kw_exchange *exchange)
 {
     kw_advising *self = g_new0(kw_advising, 1);
-    self->exchange = exchange;
     self->args = exchange->args;
-    self->work.data = self;
-    int failed = uv_queue_work(kw_loop_uv(exchange->call.loop), &self->work, advise_on_worker, reply);
-    g_assert(!failed);
+    self->arena = kw_arena_new();
+    kw_offload_start(&self->offload, exchange, advise_on_worker, reply);
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "plan/advise.h"
-#include "service/exchange.h"
+#include "service/offload.h"
 
 /* Most candidates, records, questions, and checks of a record against a question. */
 #define KW_ADVISE_CANDIDATES_MAX 8
@@ -12,8 +12,7 @@
 
 /* The worker's own memory: the exchange's belongs to its loop. */
 typedef struct kw_advising {
-    uv_work_t work;
-    kw_exchange *exchange;
+    kw_offload offload;
     const kw_api_Admin_advise_args *args;
     kw_arena *arena;
     kw_policy *policies[KW_ADVISE_CANDIDATES_MAX];
@@ -21,8 +20,6 @@ typedef struct kw_advising {
     kw_advise_settings settings;
     int time_field; /* of the first candidate's table; -1: none */
     kw_advice advice;
-    bool good;
-    kw_error error;
 } kw_advising;
 
 /* In the arena of the advising. */

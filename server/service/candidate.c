@@ -4,22 +4,43 @@
 #include "config/reader.h"
 #include "service/describe.h"
 #include "service/methods.h"
+#include "service/offload.h"
 #include "service/show.h"
 
 #define NAME_BYTES_MAX 80
 
+/* The steps between which this is called can be long: the clock is read each time. */
+static bool
+may_go_on(void *user, size_t bytes)
+{
+    return kw_effort_hold(user, bytes) && kw_effort_look(user);
+}
+
+void
+kw_candidate_bound(kw_diagnostics *diagnostics, kw_effort *effort)
+{
+    kw_diagnostics_watch(diagnostics, may_go_on, effort);
+}
+
 static kw_policy *
-compile(kw_bytes name, kw_bytes text, bool old, kw_error *ret_error)
+compile(kw_bytes name, kw_bytes text, bool old, kw_effort *effort, kw_error *ret_error)
 {
     g_autofree char *file = g_strndup((const char *)name.data, MIN(name.size, (size_t)NAME_BYTES_MAX));
     g_autoptr(kw_diagnostics) found = kw_diagnostics_new(file);
+    kw_candidate_bound(found, effort);
     size_t count;
     const kw_component_schema *const *schemas = kw_rule_schemas(&count);
     g_autoptr(kw_model) model =
         kw_model_read_text(file, (const char *)text.data, text.size, schemas, count, found);
     g_autoptr(kw_policy) policy = model ? kw_policy_new(model, found) : NULL;
-    if (policy && (old || kw_policy_refuse_hazards(policy, found)))
+    if (policy && (old || kw_policy_refuse_hazards(policy, found))) {
+        kw_effort_keep(effort);
         return g_steal_pointer(&policy);
+    }
+    if (effort->over) {
+        kw_effort_fail(effort, "a policy was compiled", ret_error);
+        return NULL;
+    }
     const kw_problem *problem = kw_diagnostics_get(found, 0);
     kw_error_set(ret_error, KW_INVALID, "%s:%u:%u: %s%s%s", file, problem->mark.line, problem->mark.column,
                  problem->message, problem->hint ? " / hint: " : "", problem->hint ? problem->hint : "");
@@ -27,15 +48,15 @@ compile(kw_bytes name, kw_bytes text, bool old, kw_error *ret_error)
 }
 
 kw_policy *
-kw_candidate_compile(kw_bytes name, kw_bytes text, kw_error *ret_error)
+kw_candidate_compile(kw_bytes name, kw_bytes text, kw_effort *effort, kw_error *ret_error)
 {
-    return compile(name, text, false, ret_error);
+    return compile(name, text, false, effort, ret_error);
 }
 
 kw_policy *
-kw_candidate_compile_old(kw_bytes name, kw_bytes text, kw_error *ret_error)
+kw_candidate_compile_old(kw_bytes name, kw_bytes text, kw_effort *effort, kw_error *ret_error)
 {
-    return compile(name, text, true, ret_error);
+    return compile(name, text, true, effort, ret_error);
 }
 
 const kw_table *
@@ -55,43 +76,45 @@ kw_candidate_table(const kw_policy *policy, kw_bytes candidate, kw_bytes name, k
     return NULL;
 }
 
-/* --- policyTables: reading and compiling take their time, so a worker does it ------------------------- */
+/* --- policyTables ------------------------------------------------------------------------------------- */
 
 typedef struct reading {
-    uv_work_t work;
-    kw_exchange *exchange;
+    kw_offload offload;
+    kw_arena *arena;
     kw_policy *policy;
-    kw_error error;
+    kw_api_Admin_policyTables_result result;
 } reading;
 
-static void
-compile_on_worker(uv_work_t *work)
+static bool
+read_tables(kw_offload *offload)
 {
-    reading *what = work->data;
-    const kw_api_Admin_policyTables_args *args = what->exchange->args;
-    what->policy = kw_candidate_compile(KW_BYTES_LITERAL("policy"), args->text, &what->error);
+    reading *self = (reading *)offload;
+    const kw_api_Admin_policyTables_args *args = offload->exchange->args;
+    kw_policy *policy = self->policy =
+        kw_candidate_compile(KW_BYTES_LITERAL("policy"), args->text, &offload->effort, &offload->error);
+    if (!policy)
+        return false;
+    size_t count = kw_policy_table_count(policy);
+    self->result.has_success = true;
+    self->result.success.items = KW_ARENA_ARRAY(self->arena, kw_api_TableInfo, count);
+    self->result.success.count = (uint32_t)count;
+    for (size_t index = 0; index < count && kw_effort_hold(&offload->effort, kw_arena_used(self->arena));
+         index++)
+        kw_describe_table(kw_policy_table(policy, index), self->arena, &self->result.success.items[index]);
+    return true;
 }
 
 static void
-reply_tables(uv_work_t *work, int status)
+reply_tables(kw_offload *offload, const kw_error *error)
 {
-    reading *what = work->data;
-    kw_exchange *exchange = what->exchange;
-    kw_policy *policy = what->policy;
-    kw_arena *arena = exchange->call.arena;
-    g_assert(status == 0);
-    if (!policy) {
-        kw_exchange_fail(exchange, &what->error);
-        return;
-    }
-    size_t count = kw_policy_table_count(policy);
-    kw_api_Admin_policyTables_result result = {.has_success = true};
-    result.success.items = KW_ARENA_ARRAY(arena, kw_api_TableInfo, count);
-    result.success.count = (uint32_t)count;
-    for (size_t index = 0; index < count; index++)
-        kw_describe_table(kw_policy_table(policy, index), arena, &result.success.items[index]);
-    kw_exchange_reply(exchange, &result);
-    kw_policy_unref(policy);
+    reading *self = (reading *)offload;
+    if (error)
+        kw_exchange_fail(offload->exchange, error);
+    else
+        kw_exchange_reply(offload->exchange, &self->result);
+    kw_policy_unref(self->policy);
+    kw_arena_free(self->arena);
+    g_free(self);
 }
 
 void
@@ -104,9 +127,7 @@ kw_serve_policy_tables(kw_exchange *exchange)
         kw_exchange_fail(exchange, &error);
         return;
     }
-    reading *what = KW_EXCHANGE_ALLOC(exchange, reading);
-    what->exchange = exchange;
-    what->work.data = what;
-    int failed = uv_queue_work(kw_loop_uv(exchange->call.loop), &what->work, compile_on_worker, reply_tables);
-    g_assert(!failed);
+    reading *self = g_new0(reading, 1);
+    self->arena = kw_arena_new();
+    kw_offload_start(&self->offload, exchange, read_tables, reply_tables);
 }

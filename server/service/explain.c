@@ -3,6 +3,7 @@
 #include "rule/splits.h"
 #include "service/convert.h"
 #include "service/methods.h"
+#include "service/offload.h"
 #include "service/question.h"
 #include "service/show.h"
 
@@ -30,31 +31,61 @@ range_out(const kw_range *range, kw_arena *arena, kw_api_ExplainedRange *ret_out
                                                   : kw_arena_printf(arena, "from %s to the end", start))};
 }
 
+/* The worker has a call of its own: the exchange's arena belongs to the loop. */
+typedef struct explaining {
+    kw_offload offload;
+    kw_call call;
+    const kw_scan_request *request;
+    kw_api_Explanation out;
+} explaining;
+
 static void
-reply_plan(kw_exchange *exchange, const kw_plan *plan)
+plan_out(const kw_plan *plan, kw_arena *arena, kw_api_Explanation *ret_out)
 {
-    kw_arena *arena = exchange->call.arena;
-    kw_api_Explanation out = {.has_path = true,
-                              .path = kw_bytes_of_text(plan->path->name),
-                              .has_ranges = true,
-                              .has_reversed = true,
-                              .reversed = plan->reversed,
-                              .has_notes = true,
-                              .has_expected_efficiency = true,
-                              .expected_efficiency = plan->expected_efficiency,
-                              .text = kw_bytes_of_text(kw_plan_text(plan, arena)),
-                              .has_ranges_count = true,
-                              .ranges_count = (int64_t)plan->ranges_count};
+    *ret_out = (kw_api_Explanation){.has_path = true,
+                                    .path = kw_bytes_of_text(plan->path->name),
+                                    .has_ranges = true,
+                                    .has_reversed = true,
+                                    .reversed = plan->reversed,
+                                    .has_notes = true,
+                                    .has_expected_efficiency = true,
+                                    .expected_efficiency = plan->expected_efficiency,
+                                    .text = kw_bytes_of_text(kw_plan_text(plan, arena)),
+                                    .has_ranges_count = true,
+                                    .ranges_count = (int64_t)plan->ranges_count};
     size_t listed = MIN(plan->ranges_count, RANGES_LISTED_MAX);
-    out.ranges.items = KW_ARENA_ARRAY(arena, kw_api_ExplainedRange, listed);
-    out.ranges.count = (uint32_t)listed;
+    ret_out->ranges.items = KW_ARENA_ARRAY(arena, kw_api_ExplainedRange, listed);
+    ret_out->ranges.count = (uint32_t)listed;
     for (size_t i = 0; i < listed; i++)
-        range_out(&plan->ranges[i], arena, &out.ranges.items[i]);
-    out.notes.items = KW_ARENA_ARRAY(arena, kw_bytes, plan->notes_count);
-    out.notes.count = (uint32_t)plan->notes_count;
+        range_out(&plan->ranges[i], arena, &ret_out->ranges.items[i]);
+    ret_out->notes.items = KW_ARENA_ARRAY(arena, kw_bytes, plan->notes_count);
+    ret_out->notes.count = (uint32_t)plan->notes_count;
     for (size_t i = 0; i < plan->notes_count; i++)
-        out.notes.items[i] = kw_bytes_of_text(plan->notes[i]);
-    kw_exchange_reply(exchange, &(kw_api_Admin_explain_result){.has_success = true, .success = &out});
+        ret_out->notes.items[i] = kw_bytes_of_text(plan->notes[i]);
+}
+
+static bool
+explain(kw_offload *offload)
+{
+    explaining *self = (explaining *)offload;
+    const kw_plan *plan = NULL;
+    if (!kw_verb_explain(&self->call, self->request, &plan, &offload->error))
+        return false;
+    plan_out(plan, self->call.arena, &self->out);
+    return true;
+}
+
+static void
+reply_plan(kw_offload *offload, const kw_error *error)
+{
+    explaining *self = (explaining *)offload;
+    if (error)
+        kw_exchange_fail(offload->exchange, error);
+    else
+        kw_exchange_reply(offload->exchange,
+                          &(kw_api_Admin_explain_result){.has_success = true, .success = &self->out});
+    kw_call_release(&self->call);
+    g_free(self);
 }
 
 void
@@ -62,13 +93,15 @@ kw_serve_explain(kw_exchange *exchange)
 {
     const kw_api_Admin_explain_args *args = exchange->args;
     kw_scan_request *request = KW_EXCHANGE_ALLOC(exchange, kw_scan_request);
-    const kw_plan *plan = NULL;
     kw_error error = KW_ERROR_NONE;
-    if (kw_question_of_query(exchange, args->has_query, args->query, request, &error) &&
-        kw_verb_explain(&exchange->call, request, &plan, &error))
-        reply_plan(exchange, plan);
-    else
+    if (!kw_question_of_query(exchange, args->has_query, args->query, request, &error)) {
         kw_exchange_fail(exchange, &error);
+        return;
+    }
+    explaining *self = g_new0(explaining, 1);
+    self->call = kw_call_hold(&exchange->call);
+    self->request = request;
+    kw_offload_start(&self->offload, exchange, explain, reply_plan);
 }
 
 /* --- explainPut ------------------------------------------------------------------------------- */

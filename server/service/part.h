@@ -31,6 +31,7 @@ typedef struct kw_part {
     kw_alarms *alarms; /* of exchanges */
     kw_lines *lines;
     kw_worker_port *compiler; /* compiles filters' expressions */
+    kw_worker_port *offload;  /* see offload.h */
     kw_snapshot *snapshot;
     bool gate_open;
     kw_error gate;              /* why it is shut */
@@ -46,6 +47,7 @@ typedef struct kw_part {
 struct kw_service {
     kw_service_settings settings;
     kw_workers *compilers; /* of filters' expressions */
+    kw_workers *offloads;  /* see offload.h */
     kw_part *parts;
     _Atomic uint64_t writes; /* answered by any loop */
     char id_prefix[9];       /* request ids of two runs differ */

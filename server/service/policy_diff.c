@@ -1,27 +1,26 @@
-/* policyDiff: two policy texts, compiled on a worker and compared; nothing is served. */
+/* policyDiff: two policy texts are compiled and compared on a worker; nothing is served. */
 #include "plan/diff.h"
 
 #include "service/candidate.h"
 #include "service/convert.h"
 #include "service/methods.h"
+#include "service/offload.h"
 
 /* As many as advise takes. */
 #define RECORDS_MAX 200000
 
 typedef struct comparing {
-    uv_work_t work;
-    kw_exchange *exchange;
+    kw_offload offload;
     kw_arena *arena;
-    const char *text; /* NULL: error */
-    kw_error error;
+    const char *text;
 } comparing;
 
 static bool
 take_sample(const kw_api_Admin_policyDiff_args *args, const kw_policy *old, kw_arena *arena,
-            kw_diff_sample *ret_sample, kw_error *ret_error)
+            kw_effort *effort, kw_diff_sample *ret_sample, kw_error *ret_error)
 {
     size_t count = args->sample.count;
-    *ret_sample = (kw_diff_sample){.count = count};
+    *ret_sample = (kw_diff_sample){.count = count, .effort = effort};
     if (count == 0)
         return true;
     if (count > RECORDS_MAX)
@@ -32,7 +31,7 @@ take_sample(const kw_api_Admin_policyDiff_args *args, const kw_policy *old, kw_a
     if (!table)
         return false;
     kw_record *records = KW_ARENA_ARRAY(arena, kw_record, count);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count && kw_offload_may_go_on(effort, arena); i++)
         if (!kw_convert_record(table, &args->sample.items[i], arena, &records[i], ret_error))
             return kw_error_prefix(ret_error, "sample, record %zu", i + 1);
     ret_sample->table = table;
@@ -40,34 +39,36 @@ take_sample(const kw_api_Admin_policyDiff_args *args, const kw_policy *old, kw_a
     return true;
 }
 
-static void
-compare_on_worker(uv_work_t *work)
+static bool
+compare(kw_offload *offload)
 {
-    comparing *what = work->data;
-    const kw_api_Admin_policyDiff_args *args = what->exchange->args;
+    comparing *self = (comparing *)offload;
+    const kw_api_Admin_policyDiff_args *args = offload->exchange->args;
+    kw_effort *effort = &offload->effort;
+    kw_error *error = &offload->error;
     kw_diff_sample sample;
     g_autoptr(kw_policy) old =
-        kw_candidate_compile_old(KW_BYTES_LITERAL("old"), args->old_text, &what->error);
+        kw_candidate_compile_old(KW_BYTES_LITERAL("old"), args->old_text, effort, error);
     g_autoptr(kw_policy) fresh =
-        old ? kw_candidate_compile(KW_BYTES_LITERAL("new"), args->new_text, &what->error) : NULL;
-    what->arena = kw_arena_new();
-    if (fresh && take_sample(args, old, what->arena, &sample, &what->error))
-        what->text = kw_policy_diff(old, fresh, &sample, what->arena);
+        old ? kw_candidate_compile(KW_BYTES_LITERAL("new"), args->new_text, effort, error) : NULL;
+    if (!fresh || !take_sample(args, old, self->arena, effort, &sample, error))
+        return false;
+    self->text = kw_policy_diff(old, fresh, &sample, self->arena);
+    return true;
 }
 
 static void
-reply(uv_work_t *work, int status)
+reply(kw_offload *offload, const kw_error *error)
 {
-    comparing *what = work->data;
-    g_assert(status == 0);
-    kw_arena *arena = what->arena;
-    if (what->text)
-        kw_exchange_reply(what->exchange, &(kw_api_Admin_policyDiff_result){
-                                              .has_success = true, .success = kw_bytes_of_text(what->text)});
+    comparing *self = (comparing *)offload;
+    if (error)
+        kw_exchange_fail(offload->exchange, error);
     else
-        kw_exchange_fail(what->exchange, &what->error);
-    kw_arena_free(arena);
-    g_free(what);
+        kw_exchange_reply(
+            offload->exchange,
+            &(kw_api_Admin_policyDiff_result){.has_success = true, .success = kw_bytes_of_text(self->text)});
+    kw_arena_free(self->arena);
+    g_free(self);
 }
 
 void
@@ -81,9 +82,7 @@ kw_serve_policy_diff(kw_exchange *exchange)
         kw_exchange_fail(exchange, &error);
         return;
     }
-    comparing *what = g_new0(comparing, 1);
-    what->exchange = exchange;
-    what->work.data = what;
-    int failed = uv_queue_work(kw_loop_uv(exchange->call.loop), &what->work, compare_on_worker, reply);
-    g_assert(!failed);
+    comparing *self = g_new0(comparing, 1);
+    self->arena = kw_arena_new();
+    kw_offload_start(&self->offload, exchange, compare, reply);
 }

@@ -1,4 +1,5 @@
 #include "service/service.h"
+#include "service/offload.h"
 
 #include "service/exchange.h"
 #include "service/hold.h"
@@ -110,6 +111,7 @@ on_loop_open(void *user, kw_loop *loop, unsigned index)
     part->alarms = kw_alarms_new(loop, kw_exchange_rang);
     part->lines = kw_lines_new(loop);
     part->compiler = kw_worker_port_open(service->compilers, loop);
+    part->offload = kw_worker_port_open(service->offloads, loop);
     part->snapshot = snapshot_new(service->first_policy, service->first_keyring);
     kw_error_set(&part->gate, KW_UNAVAILABLE, "the gateway is starting");
     return part;
@@ -141,6 +143,7 @@ on_door_closed(void *user)
     kw_alarms_free(g_steal_pointer(&told.part->alarms));
     kw_lines_free(g_steal_pointer(&told.part->lines));
     kw_worker_port_free(g_steal_pointer(&told.part->compiler));
+    kw_worker_port_free(g_steal_pointer(&told.part->offload));
     told.closed(told.user);
 }
 
@@ -153,12 +156,20 @@ on_ports_closed(void *user)
 }
 
 static void
+on_offload_closed(void *user)
+{
+    closing *telling = user;
+    kw_worker_port_close(telling->part->compiler, on_ports_closed, telling);
+}
+
+/* The drain is over: answers reach nobody any more. */
+static void
 on_maker_closed(void *user)
 {
     closing *telling = user;
-    /* Every call was answered: no job's result is needed. */
+    kw_workers_shut(telling->part->service->offloads);
     kw_workers_shut(telling->part->service->compilers);
-    kw_worker_port_close(telling->part->compiler, on_ports_closed, telling);
+    kw_worker_port_close(telling->part->offload, on_offload_closed, telling);
 }
 
 static void
@@ -187,6 +198,7 @@ kw_service_new(const kw_service_settings *settings, kw_policy *policy, kw_keyrin
     kw_service *service = g_new0(kw_service, 1);
     service->settings = *settings;
     service->compilers = kw_workers_start(1, COMPILATIONS_MAX, "compiler");
+    service->offloads = kw_workers_start(KW_OFFLOAD_THREADS, KW_OFFLOAD_QUEUE, "offload");
     service->parts = g_new0(kw_part, settings->loops);
     for (unsigned i = 0; i < settings->loops; i++)
         service->parts[i].figures = g_new0(kw_method_figures, KW_API_METHOD_COUNT);
@@ -210,6 +222,7 @@ kw_service_free(kw_service *service)
     kw_policy_unref(service->first_policy);
     kw_keyring_unref(service->first_keyring);
     kw_workers_stop(service->compilers);
+    kw_workers_stop(service->offloads);
     g_free(service->parts);
     g_free(service);
 }

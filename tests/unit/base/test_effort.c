@@ -1,0 +1,88 @@
+/* Work ends at its deadline, after its amount, with too much memory, or when it is cancelled; and says which.
+ */
+#include "base/effort.h"
+
+#include <glib.h>
+#include <string.h>
+
+static void
+expect(const kw_effort *effort, kw_code code, const char *words)
+{
+    kw_error error = KW_ERROR_NONE;
+    g_assert_false(kw_effort_fail(effort, "it was tested", &error));
+    g_assert_cmpint(error.code, ==, code);
+    if (!strstr(error.text, words))
+        g_error("%s", error.text);
+}
+
+static void
+test_no_effort(void)
+{
+    g_assert_true(kw_effort_spend(NULL, UINT64_MAX));
+    g_assert_true(kw_effort_hold(NULL, SIZE_MAX));
+}
+
+static void
+test_amount(void)
+{
+    kw_effort effort = {.deadline = KW_DEADLINE_NONE, .units_most = 100000};
+    for (int i = 0; i < 99; i++)
+        g_assert_true(kw_effort_spend(&effort, 1000));
+    g_assert_false(kw_effort_spend(&effort, 1000));
+    g_assert_false(kw_effort_spend(&effort, 0)); /* it stays over */
+    expect(&effort, KW_LIMIT, "too much work while it was tested");
+}
+
+static void
+test_deadline(void)
+{
+    kw_effort effort = {.deadline = kw_deadline_in_ms(20)}, passed = {.deadline = 1};
+    while (kw_effort_spend(&effort, KW_EFFORT_LOOK))
+        ;
+    g_assert_true(kw_deadline_passed(effort.deadline));
+    expect(&effort, KW_TIMEOUT, "the deadline passed while it was tested");
+    g_assert_false(kw_effort_spend(&passed, 1)); /* the first step looks at the clock */
+}
+
+static void
+test_memory(void)
+{
+    kw_effort effort = {.deadline = KW_DEADLINE_NONE, .bytes_most = 3 << 20};
+    g_assert_true(kw_effort_hold(&effort, 2 << 20));
+    g_assert_true(kw_effort_hold(&effort, 3 << 20)); /* the same part, which grew */
+    g_assert_true(kw_effort_hold(&effort, 2 << 20)); /* it shrank, and stays */
+    kw_effort_keep(&effort);
+    g_assert_true(kw_effort_hold(&effort, 1 << 20));
+    g_assert_false(kw_effort_hold(&effort, (1 << 20) + 1));
+    g_assert_false(kw_effort_spend(&effort, 1));
+    expect(&effort, KW_LIMIT, "more than 3 MiB of memory were needed while it was tested");
+}
+
+static bool
+is_set(void *user)
+{
+    return *(bool *)user;
+}
+
+static void
+test_cancelled(void)
+{
+    bool cancelled = false;
+    kw_effort effort = {.deadline = KW_DEADLINE_NONE, .is_cancelled = is_set, .user = &cancelled};
+    g_assert_true(kw_effort_spend(&effort, KW_EFFORT_LOOK));
+    cancelled = true;
+    g_assert_false(kw_effort_spend(&effort, KW_EFFORT_LOOK));
+    expect(&effort, KW_UNAVAILABLE, "given up while it was tested");
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/effort/none", test_no_effort);
+    g_test_add_func("/effort/amount", test_amount);
+    g_test_add_func("/effort/deadline", test_deadline);
+    g_test_add_func("/effort/memory", test_memory);
+    g_test_add_func("/effort/cancelled", test_cancelled);
+    return g_test_run();
+}
