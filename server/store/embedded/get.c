@@ -213,7 +213,7 @@ read_all(get_job *job)
     g_autoptr(kw_stored_table) table = kw_embedded_tables_find(store->catalog, job->gets[0]->table);
     if (!table)
         return kw_unknown_table(job->gets[0]->table, &job->error);
-    job->rows = kw_rows_new_for(account);
+    job->rows = kw_rows_new_for(job->gets[0]->account);
     job->full = job->too_large = false;
     job->rows->rows = KW_ARENA_ARRAY(job->rows->arena, kw_row, job->count);
     rocksdb_iterator_t *at =
