@@ -2,8 +2,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "config/file.h"
 #include "base/machine.h"
+#include "config/file.h"
 #include "config/reader.h"
 #include "gateway/memory.h"
 

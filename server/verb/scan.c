@@ -16,6 +16,9 @@
 
 #include <glib.h>
 
+/* A row of which some columns are returned may have so many bytes. */
+#define WIDE_ROW_BYTES ((int64_t)256 * 1024 * 1024)
+
 struct kw_scan {
     kw_call call;            /* plan, question and filter are in its arena */
     bool lives;              /* beyond a page: call is its own */
@@ -150,6 +153,17 @@ scan_new(const kw_call *call, const kw_scan_request *request)
     return self;
 }
 
+/* Bytes that a row may have while it is read: it may be read whole, since a record is returned even if it has
+ * none of the chosen columns, and then little of it be returned. */
+static size_t
+row_most(const kw_scan *self)
+{
+    size_t frame = (size_t)kw_policy_model(self->call.policy)->limits.frame_bytes;
+    if (self->request.picks_count == 0)
+        return frame;
+    return MAX(frame, (size_t)MIN(kw_budget_room(self->call.account) / 2, WIDE_ROW_BYTES));
+}
+
 /* Of the plan that is there. */
 static void
 gather_rows(kw_scan *self, const kw_position *position)
@@ -165,7 +179,7 @@ gather_rows(kw_scan *self, const kw_position *position)
                                (size_t)kw_policy_model(self->call.policy)->limits.scan_buffer_bytes,
                            .limit = self->request.limit ? self->request.limit - self->records->len : 0,
                            .more_pages = self->lives,
-                           .row_bytes = (size_t)kw_policy_model(self->call.policy)->limits.frame_bytes,
+                           .row_bytes = row_most(self),
                            .account = self->call.account,
                            .call = self->call.number,
                            .accept = accept_row,

@@ -218,7 +218,8 @@ static bool
 fail_large(embedded_run *run, size_t most)
 {
     return kw_error_set(&run->error, KW_LIMIT,
-                        "table %s: a row has more than %zu bytes (limits.frame); choose columns",
+                        "table %s: a row has more than %zu bytes, the most that is read of one "
+                        "(limits.frame); choose columns",
                         kw_show(run->spec.table).text, most);
 }
 

@@ -152,7 +152,8 @@ check_rows(const kw_hbase_run *run, kw_error *ret_error)
             bytes += row->cells[cell].qualifier.size + row->cells[cell].value.size;
         if (bytes > most)
             return kw_error_set(ret_error, KW_LIMIT,
-                                "table %s: a row has more than %zu bytes (limits.frame); choose columns",
+                                "table %s: a row has more than %zu bytes, the most that is read of one "
+                                "(limits.frame); choose columns",
                                 kw_show(run->spec.table).text, most);
     }
     return true;
