@@ -1,5 +1,5 @@
-"""Callers that pipeline the largest scans and never read. The memory stays within limits.memory and 15 %, a
-well-behaved caller beside them is served, and what they held is given back when they are gone.
+"""Callers that pipeline the largest scans and never read. The memory stays within limits.memory and 15 %,
+write buffers apart; a well-behaved caller beside them is served, and what they held is given back when they are gone.
 
 With KW_FIGURES=1 the latencies beside them are compared with those alone: that needs a release build on a machine
 that does nothing else."""
@@ -18,6 +18,7 @@ from keyway_thrift.ttypes import Code, KeywayError, Query
 CALLERS = 50
 CALLS_EACH = 128
 MIB = 1024 * 1024
+WRITE_BUFFERS = 64 * MIB  # of the embedded store; not part of the budget
 STRICT = os.environ.get("KW_FIGURES") == "1"
 
 
@@ -111,7 +112,7 @@ class Memory(unittest.TestCase):
                   f"p50={percentile(beside, .5) * 1e3:.2f} p99={percentile(beside, .99) * 1e3:.2f} ms, {busy} busy")
             self.assertGreater(len(beside), 10 * busy)
             if not is_sanitized():
-                self.assertLess(most, budget * 1.15)
+                self.assertLess(most, budget * 1.15 + WRITE_BUFFERS)
                 if budget < 1024 * MIB:  # of which something is left to be given back
                     wait_until(lambda: gateway.resident_bytes() < at_rest + 64 * MIB, "the system to get its memory back")
             if STRICT:
