@@ -10,6 +10,10 @@
 #include <csv.h>
 #include <string.h>
 
+/* A cell that grows is moved each time; libcsv's own step of 128 bytes would take hours of a cell of
+ * megabytes. */
+#define CELL_STEP_BYTES ((size_t)64 * 1024)
+
 #define ZERO_BYTE "a text with a zero byte cannot be taken"
 
 struct kw_csv_reader {
@@ -158,6 +162,7 @@ kw_csv_reader_new(kw_source *source, GError **error)
 
     if (csv_init(&reader->parser, CSV_STRICT | CSV_STRICT_FINI | CSV_EMPTY_IS_NULL) != 0)
         g_error("libcsv cannot start");
+    csv_set_blk_size(&reader->parser, CELL_STEP_BYTES);
     reader->cells = g_ptr_array_new_with_free_func(g_free);
     if (read_head(reader, source, error))
         return reader;
