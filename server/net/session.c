@@ -73,6 +73,7 @@ session_gone(kw_session *session)
         session->held_replies -= request->held.capacity;
         kw_buffer_clear(&request->held);
     }
+    kw_request_hand_on(session); /* those that were answered and not sent */
     kw_output_charge(session);
 }
 
