@@ -392,7 +392,7 @@ test_two_paths(void)
          "{salt: {of: s0, buckets: 2}}, {field: t0}, {field: n0}, {field: s0}"},
     };
     kw_test_tally tally = {0};
-    for (size_t index = 0; index < 40 * G_N_ELEMENTS(keys); index++) {
+    for (size_t index = 0; index < 12 * G_N_ELEMENTS(keys); index++) {
         random_table made = {.zone = "UTC"};
         made.yaml =
             g_strdup_printf("    fields:\n      s0: string\n      s1: string\n      n0: int\n"
