@@ -8,6 +8,7 @@
 #include "gather/inside.h"
 
 #include "base/counters.h"
+#include "base/shortage.h"
 #include "gather/bounds.h"
 #include "store/class.h"
 
@@ -15,7 +16,6 @@
 
 /* While memory is short, a page with so many bytes is long enough. */
 #define SHORT_PAGE_BYTES ((size_t)64 * 1024)
-#define BUSY_MS 100
 /* Rows that are taken in one piece: about a millisecond's work. */
 #define SLICE_ROWS 256
 /* After its deadline a page has so much time for the rows that the store is about to return. */
@@ -457,9 +457,7 @@ give_up(kw_gather *gather)
         gather->page_over = true;
         return;
     } else {
-        kw_counters_add(KW_FIGURE_memory_refusals, 1);
-        kw_error_set(&error, KW_BUSY, "the gateway is short of memory (limits.memory)");
-        error.retry_after_ms = BUSY_MS;
+        kw_shortage_refuse(&error);
     }
     kw_gather_fail(gather, &error);
 }

@@ -1,6 +1,7 @@
 #include "service/exchange_inside.h"
 
 #include "base/log.h"
+#include "base/shortage.h"
 #include "service/errors.h"
 #include "service/hold.h"
 #include "service/line.h"
@@ -12,8 +13,6 @@
 
 /* Failed calls that are logged per loop and second. */
 #define LOG_MAX 20
-/* When to try again while memory is short. */
-#define BUSY_MS 100
 
 static const kw_method *
 serving(const kw_exchange *exchange)
@@ -184,9 +183,7 @@ static kw_error
 short_of_memory(void)
 {
     kw_error error;
-    kw_counters_add(KW_FIGURE_memory_refusals, 1);
-    kw_error_set(&error, KW_BUSY, "the gateway is short of memory (limits.memory)");
-    error.retry_after_ms = BUSY_MS;
+    kw_shortage_refuse(&error);
     return error;
 }
 

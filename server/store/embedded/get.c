@@ -3,12 +3,12 @@
  * threads.
  */
 #include "base/counters.h"
+#include "base/shortage.h"
 #include "store/check.h"
 #include "store/embedded/internal.h"
 #include "store/embedded/reader.h"
 #include "store/embedded/sieve.h"
 
-#define BUSY_MS 100
 /* Before a filter has seen it, a row may have so many bytes. */
 #define FILTERED_ROW_BYTES ((int64_t)256 * 1024 * 1024)
 
@@ -24,12 +24,7 @@ kw_embedded_check_account(const kw_account *account, kw_error *ret_error)
 {
     if (kw_account_has_left(account))
         return kw_error_set(ret_error, KW_UNAVAILABLE, "the caller has gone");
-    if (kw_budget_pressure(account) != KW_PRESSURE_FULL)
-        return true;
-    kw_counters_add(KW_FIGURE_memory_refusals, 1);
-    kw_error_set(ret_error, KW_BUSY, "the gateway is short of memory (limits.memory)");
-    ret_error->retry_after_ms = BUSY_MS;
-    return false;
+    return kw_budget_pressure(account) != KW_PRESSURE_FULL || kw_shortage_refuse(ret_error);
 }
 
 size_t

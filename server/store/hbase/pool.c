@@ -2,10 +2,10 @@
 #include "store/hbase/pool_private.h"
 
 #include "base/counters.h"
+#include "base/shortage.h"
 
 #define SWEEP_LEAST_NS (2 * UINT64_C(1000000))
 #define NS_PER_MS UINT64_C(1000000)
-#define BUSY_MS 100
 #define BUSY_LEAST_MS 10
 #define BUSY_MOST_MS 5000
 
@@ -246,12 +246,7 @@ is_unwanted(const kw_hbase_call *call, kw_hbase_failure *ret_failure)
         return false;
     if (kw_account_has_left(call->account))
         return !kw_error_set(&ret_failure->error, KW_UNAVAILABLE, "the caller has gone");
-    if (kw_budget_pressure(call->account) != KW_PRESSURE_FULL)
-        return false;
-    kw_counters_add(KW_FIGURE_memory_refusals, 1);
-    kw_error_set(&ret_failure->error, KW_BUSY, "the gateway is short of memory (limits.memory)");
-    ret_failure->error.retry_after_ms = BUSY_MS;
-    return true;
+    return kw_budget_pressure(call->account) == KW_PRESSURE_FULL && !kw_shortage_refuse(&ret_failure->error);
 }
 
 /* --- sending ---------------------------------------------------------------------------------- */
