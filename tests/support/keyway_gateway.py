@@ -36,11 +36,15 @@ def daemon():
     return found
 
 
-def is_sanitized():
-    """Slow builds get more time and looser figures."""
+def is_built_with(*sanitizers):
     with open(daemon(), "rb") as program:
         text = program.read()
-    return b"__asan_init" in text or b"__tsan_init" in text
+    return any(b"__%s_init" % sanitizer.encode() in text for sanitizer in sanitizers)
+
+
+def is_sanitized():
+    """Slow builds get more time and looser figures."""
+    return is_built_with("asan", "tsan")
 
 
 PATIENCE = 120  # What a failure may cost: a busy machine with a slow disk can stand still for long.
