@@ -18,10 +18,13 @@
 
 /* libmicrohttpd stops accepting at its limit, so that those who hold connections would keep everybody else
  * out. So further connections than OPEN_MAX take the place of the ones that have waited longest for their
- * request. */
+ * request. A connection has GRACE_MS to send its request before it makes way, unless CROWD_MAX are open. */
 #define OPEN_MAX 48
-#define CONNECTIONS_MAX (4 * OPEN_MAX)
+#define CROWD_MAX (4 * OPEN_MAX)
+#define GRACE_MS 1000
 #define THREADS 4
+/* libmicrohttpd divides its limit among its threads, and one thread can accept most of a crowd. */
+#define CONNECTIONS_MAX (THREADS * CROWD_MAX)
 /* Of silence, and of one request from its first byte to its answer. */
 #define PATIENCE_SECONDS 10
 #define CONNECTION_MEMORY ((size_t)32 * 1024)
@@ -67,14 +70,15 @@ shut_out(guest *old)
 static void
 make_room(kw_admin *admin)
 {
-    uint64_t now_ns = kw_clock_mono_ns(), patience_ns = PATIENCE_SECONDS * UINT64_C(1000000000);
-    guint over = admin->guests.length - MIN(admin->guests.length, OPEN_MAX);
-    for (GList *at = admin->guests.head; at; at = at->next) {
+    uint64_t now_ns = kw_clock_mono_ns();
+    guint left = admin->guests.length;
+    for (GList *at = admin->guests.head; at; at = at->next, left--) {
         guest *old = at->data;
-        if (over == 0 && now_ns - old->since_ns < patience_ns)
+        uint64_t waited_ms = (now_ns - old->since_ns) / 1000000;
+        bool goes = left > CROWD_MAX || waited_ms >= (left > OPEN_MAX ? GRACE_MS : PATIENCE_SECONDS * 1000);
+        if (!goes)
             return;
         shut_out(old);
-        over -= over > 0;
     }
 }
 
