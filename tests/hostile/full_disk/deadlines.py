@@ -55,11 +55,16 @@ class Deadlines(unittest.TestCase):
             self.assertEqual({one.failure.code for one in written}, {Code.TIMEOUT})
         return self.late(call)
 
+    def read(self, data, id, number):
+        found = data.get("events", record(id=id, ts=number), None, None).record
+        return plain(found) if found else None
+
     def test_writes(self):
         data = self.gateway.data()
         data.put("events", record(id="a", ts=0), None)
         self.disk.fail(SLOW_SYNCS, SYNC_MS)
-        with concurrent.futures.ThreadPoolExecutor(20) as pool:
+        with concurrent.futures.ThreadPoolExecutor(21) as pool:
+            patient = pool.submit(data.put, "events", record(id="patient", ts=0), Options(deadline_ms=10 * SYNC_MS))
             late = sorted(list(pool.map(self.put, range(1, 16))) + list(pool.map(self.put_many, range(100, 150, 10))))
         print(f"answers after the deadline: p50 {late[len(late) // 2]:.1f} ms, at most {late[-1]:.1f} ms")
         self.assertGreaterEqual(late[0], 0)
@@ -67,10 +72,14 @@ class Deadlines(unittest.TestCase):
         if os.environ.get("KW_FIGURES") == "1":
             self.assertLess(late[-1], 20)
         self.disk.fail(NOTHING)
-        # the gateway goes on, and what was possibly applied is there
+        # the gateway goes on; the write that could wait is there, what timed out is there whole or not at all
         wait_until(lambda: self.gateway.metric("keyway_calls_in_flight") == 0, "the calls to end")
+        self.assertIsNone(patient.exception())
         data.put("events", record(id="a", ts=20), None)
-        self.assertEqual(plain(data.get("events", record(id="a", ts=1), None, None).record)["ts"], 1)
+        for id, number in [("a", 0), ("a", 20), ("patient", 0)]:
+            self.assertEqual(self.read(data, id, number), {"id": id, "ts": number})
+        for id, number in [("a", n) for n in range(1, 16)] + [("b", n + i) for n in range(100, 150, 10) for i in range(3)]:
+            self.assertIn(self.read(data, id, number), [None, {"id": id, "ts": number}])
         data.close()
 
 
