@@ -98,15 +98,15 @@ class Compiling(unittest.TestCase):
     def test_the_most_that_is_taken(self):
         self.assertEqual(self.attack(LARGEST) - {Code.BUSY}, set())
 
-    def test_10000_gets_with_a_long_filter(self):
+    def test_1000_gets_with_a_long_filter(self):
         """The ranges of a question share their filter: it is not read again for each."""
-        many = [record(x=i)["x"] for i in range(4000)]
+        many = [record(x=i)["x"] for i in range(1000)]
         text = " OR ".join(f"ValueFilter(=, 'binary:{i:050}')" for i in range(1000))
         with Gateway(ONE_LOOP) as gateway:
             data = gateway.data()
             data.put("events", record(id="a", ts=7, note=f"{3:050}"), None)
             query = Query(table="events", bound=record(id="a"), bound_any={"ts": many}, filter=text,
-                          deadline_ms=PATIENCE * 1000)
+                          deadline_ms=600000)
             with Crowd(gateway, lambda other: other.scan(query)) as crowd:
                 self.assertLess(slowest_get(gateway), STALLED)
             crowd.join()
