@@ -53,7 +53,7 @@ count_limit(const kw_question *question, size_t merged, kw_advised_question *cou
 
 /* Can the same path give the rows in an order? */
 static bool
-is_ordered(const kw_question *question, const kw_plan *plan)
+is_ordered(const kw_question *question, const kw_plan *plan, kw_effort *effort)
 {
     if (question->order != KW_ORDER_PATH)
         return true;
@@ -63,7 +63,7 @@ is_ordered(const kw_question *question, const kw_plan *plan)
     kw_error ignored;
     ordered.order = KW_ORDER_ASCENDING;
     ordered.path = (int)(plan->path - question->table->paths);
-    return kw_plan_make(&ordered, arena, &again, &ignored);
+    return kw_plan_make_within(&ordered, effort, arena, &again, &ignored);
 }
 
 /* Windows that are followed: a million ranges and more. */
@@ -81,7 +81,7 @@ count_windows(const kw_plan *first, const kw_keyed *keyed, kw_advised_question *
         kw_error ignored;
         size_t merged;
         question.window = rest;
-        if (windows == WINDOWS_MAX || !kw_plan_make(&question, arena, &plan, &ignored))
+        if (windows == WINDOWS_MAX || !kw_plan_make_within(&question, keyed->effort, arena, &plan, &ignored))
             return false;
         counted->ranges += plan->ranges_count;
         counted->groups += plan->groups_count;
@@ -103,7 +103,7 @@ kw_advise_question(const kw_asked *asked, const kw_keyed *keyed, kw_arena *arena
     *ret_question = (kw_advised_question){.refusal = asked->refusal};
     if (asked->refusal)
         return;
-    if (!kw_plan_make(question, own, &plan, &error)) {
+    if (!kw_plan_make_within(question, keyed->effort, own, &plan, &error)) {
         ret_question->refusal = kw_arena_printf(arena, "%s", error.text);
         return;
     }
@@ -114,7 +114,7 @@ kw_advise_question(const kw_asked *asked, const kw_keyed *keyed, kw_arena *arena
         .ranges = plan->ranges_count,
         .groups = plan->groups_count,
         .point = plan->point,
-        .ordered = is_ordered(question, plan),
+        .ordered = is_ordered(question, plan, keyed->effort),
         .expected_efficiency = plan->expected_efficiency,
         .scanned = count_scanned(plan, under, &merged),
         .matching = count_matching(plan, under),

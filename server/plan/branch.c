@@ -20,12 +20,23 @@ static kw_branch *
 room_for(kw_growth *growing, size_t factor)
 {
     size_t count;
-    if (!__builtin_mul_overflow(growing->now.count, factor, &count) && count <= growing->limit)
-        return KW_ARENA_ARRAY(growing->arena, kw_branch, count);
+    if (!__builtin_mul_overflow(growing->now.count, factor, &count) && count <= growing->limit) {
+        if (kw_terms_may_hold(growing->terms, growing->arena, count * sizeof(kw_branch)))
+            return KW_ARENA_ARRAY(growing->arena, kw_branch, count);
+        kw_terms_fail(growing->terms, growing->error);
+        return NULL;
+    }
     kw_error_set(growing->error, KW_LIMIT,
                  "table %s: the question needs more than %zu ranges of path %s; ask for fewer values at once",
                  growing->terms->table->name, growing->limit, growing->sketch->path->name);
     return NULL;
+}
+
+static bool
+may_go_on(kw_growth *growing)
+{
+    return kw_terms_may_go_on(growing->terms, growing->arena) ||
+           kw_terms_fail(growing->terms, growing->error);
 }
 
 static const kw_value *
@@ -51,6 +62,8 @@ spread_list(kw_growth *growing, size_t field)
     size_t count = 0;
     for (size_t index = 0; index < growing->now.count; index++) {
         for (size_t value = 0; value < bound->count; value++) {
+            if (!may_go_on(growing))
+                return false;
             items[count] = growing->now.items[index];
             items[count].values = with_value(growing, items[count].values, field, bound->values[value]);
             count++;
@@ -117,6 +130,8 @@ fan_out(kw_growth *growing, size_t at)
     size_t count = 0;
     for (size_t index = 0; index < growing->now.count; index++) {
         for (size_t bucket = 0; bucket < buckets_count; bucket++) {
+            if (!may_go_on(growing))
+                return false;
             if (!enter_bucket(growing, &growing->now.items[index], &buckets[bucket], &items[count]))
                 continue;
             if (component->choice)
@@ -148,8 +163,8 @@ append_piece(kw_growth *growing, const kw_component *component)
     for (size_t index = 0; index < growing->now.count; index++) {
         kw_branch *branch = &growing->now.items[index];
         growing->scratch.size = 0;
-        if (!component->kind->encode(component, branch->values, KW_BYTES_NONE, &growing->scratch,
-                                     growing->error))
+        if (!may_go_on(growing) || !component->kind->encode(component, branch->values, KW_BYTES_NONE,
+                                                            &growing->scratch, growing->error))
             return false;
         branch->prefix = joined(growing, branch->prefix, kw_buffer_bytes(&growing->scratch));
     }
@@ -199,8 +214,8 @@ grow_keys(kw_growth *growing)
     for (size_t index = 0; index < growing->now.count; index++) {
         kw_branch *branch = &growing->now.items[index];
         growing->scratch.size = 0;
-        if (!kw_layout_encode_values(layout, branch->values, branch->choice, &growing->scratch,
-                                     growing->error))
+        if (!may_go_on(growing) || !kw_layout_encode_values(layout, branch->values, branch->choice,
+                                                            &growing->scratch, growing->error))
             return false;
         branch->prefix = kw_arena_copy(growing->arena, kw_buffer_bytes(&growing->scratch));
     }

@@ -40,7 +40,7 @@ answer(asker *self, const kw_table *table, const kw_record *values, const char *
         question.from_inclusive = true;
     }
     const kw_plan *plan;
-    if (!kw_plan_make(&question, self->arena, &plan, NULL))
+    if (!kw_plan_make_within(&question, self->records->effort, self->arena, &plan, NULL))
         return "would read the whole table";
     return kw_arena_printf(self->arena, "%zu %s by path %s%s", plan->ranges_count,
                            plan->point               ? "point reads"

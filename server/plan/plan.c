@@ -15,7 +15,7 @@ choose(const kw_question *question, const kw_terms *terms, kw_arena *arena, kw_s
     size_t end = question->path < 0 ? terms->table->paths_count : first + 1;
     kw_sketch best = {.path = NULL};
     *ret_count = 0;
-    for (size_t index = first; index < end; index++) {
+    for (size_t index = first; index < end && (index == first || kw_terms_may_go_on(terms, arena)); index++) {
         kw_sketch *sketch = &sketches[(*ret_count)++];
         kw_sketch_make(terms, &terms->table->paths[index], question->order, arena, sketch);
         if (!best.path || kw_sketch_better(sketch, &best))
@@ -90,7 +90,7 @@ count_windows(const kw_sketch *sketch, const kw_terms *terms, const kw_window *f
     int64_t least, most;
     uint64_t count = 1;
     kw_window covered = *first, rest = behind(sketch, terms, first);
-    for (; rest.limit > 0 && count < WINDOWS_COUNTED; count++) {
+    for (; rest.limit > 0 && count < WINDOWS_COUNTED && kw_terms_may_go_on(terms, arena); count++) {
         covered = first_of(sketch, terms, &rest, arena);
         rest = behind(sketch, terms, &covered);
     }
@@ -214,17 +214,10 @@ empty_plan(const kw_question *question, const kw_terms *terms, kw_arena *arena)
     return plan;
 }
 
-bool
-kw_plan_make(const kw_question *question, kw_arena *arena, const kw_plan **ret_plan, kw_error *ret_error)
+static bool
+make(const kw_question *question, const kw_terms *terms, kw_arena *arena, const kw_plan **ret_plan,
+     kw_error *ret_error)
 {
-    g_assert(question->path < (int)question->table->paths_count);
-    const kw_terms *terms;
-    if (!kw_terms_make(question, arena, &terms, ret_error))
-        return false;
-    if (terms->empty) {
-        *ret_plan = empty_plan(question, terms, arena);
-        return true;
-    }
     kw_sketch *sketches = KW_ARENA_ARRAY(arena, kw_sketch, terms->table->paths_count);
     size_t count;
     kw_sketch best = choose(question, terms, arena, sketches, &count);
@@ -240,6 +233,32 @@ kw_plan_make(const kw_question *question, kw_arena *arena, const kw_plan **ret_p
         return kw_refuse_whole_table(terms, sketches, count, arena, ret_error);
     *ret_plan = plan;
     return true;
+}
+
+bool
+kw_plan_make_within(const kw_question *question, kw_effort *effort, kw_arena *arena, const kw_plan **ret_plan,
+                    kw_error *ret_error)
+{
+    g_assert(question->path < (int)question->table->paths_count);
+    const kw_terms *terms;
+    size_t held = effort ? effort->held : 0;
+    if (!kw_terms_make(question, effort, arena, &terms, ret_error))
+        return false;
+    if (terms->empty) {
+        *ret_plan = empty_plan(question, terms, arena);
+        return true;
+    }
+    bool good = make(question, terms, arena, ret_plan, ret_error);
+    if (!effort)
+        return good;
+    effort->held = held;
+    return effort->over ? kw_terms_fail(terms, ret_error) : good;
+}
+
+bool
+kw_plan_make(const kw_question *question, kw_arena *arena, const kw_plan **ret_plan, kw_error *ret_error)
+{
+    return kw_plan_make_within(question, NULL, arena, ret_plan, ret_error);
 }
 
 /* --- conditions on the way out --------------------------------------------------------------------- */

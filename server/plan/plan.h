@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "base/effort.h"
 #include "base/pattern.h"
 #include "rule/policy.h"
 
@@ -112,6 +113,10 @@ typedef struct kw_plan {
  * empty range) gives a plan without ranges. */
 bool kw_plan_make(const kw_question *question, kw_arena *arena, const kw_plan **ret_plan,
                   kw_error *ret_error);
+
+/* The same, within the memory and time of an effort, whose error it returns. NULL: without a limit. */
+bool kw_plan_make_within(const kw_question *question, kw_effort *effort, kw_arena *arena,
+                         const kw_plan **ret_plan, kw_error *ret_error);
 
 /* The patterns as they are in the keys of one range; none when they say nothing of it. */
 static inline kw_patterns

@@ -23,7 +23,7 @@ typedef struct kw_draft {
 
 typedef struct kw_drafts {
     kw_draft *items;
-    size_t count;
+    size_t count, room;
 } kw_drafts;
 
 static int
@@ -119,11 +119,14 @@ span_within(const kw_span *span, const kw_branch *branch)
     return cut;
 }
 
+/* The loops that draft ranges end early when the effort of the plan is over; kw_ranges_make returns its
+ * error.
+ */
 static kw_drafts
-draft_points(const kw_branches *branches, kw_arena *arena)
+draft_points(const kw_terms *terms, const kw_branches *branches, kw_arena *arena)
 {
     kw_drafts made = {.items = KW_ARENA_ARRAY(arena, kw_draft, branches->count), .count = branches->count};
-    for (size_t index = 0; index < branches->count; index++)
+    for (size_t index = 0; index < branches->count && kw_terms_may_go_on(terms, arena); index++)
         made.items[index].range = point_of(branches->items[index].prefix, arena);
     return made;
 }
@@ -147,7 +150,7 @@ draft_ranges(const kw_sketch *sketch, const kw_terms *terms, const kw_branches *
     kw_ends ends = ranged ? kw_ends_of(stop, &terms->span, arena) : (kw_ends){.high_open = true};
     *ret_loose = ends.loose;
     uint32_t tail = tail_width(sketch);
-    for (size_t index = 0; index < branches->count; index++) {
+    for (size_t index = 0; index < branches->count && kw_terms_may_go_on(terms, arena); index++) {
         const kw_branch *branch = &branches->items[index];
         kw_ends here = ends;
         if (ranged && branch->narrowed) {
@@ -195,36 +198,49 @@ draft_run(const kw_sketch *sketch, const kw_branch *branch, const kw_piece_run *
     return draft;
 }
 
+/* Room for the runs of one branch; most branches have as many as the first. False: the effort may not hold
+ * it.
+ */
+static bool
+make_room(kw_drafts *made, size_t runs, size_t branches, size_t limit, const kw_terms *terms, kw_arena *arena)
+{
+    size_t wanted, count = made->count + runs;
+    if (count <= made->room)
+        return true;
+    if (made->room > 0 || __builtin_mul_overflow(runs, branches, &wanted) || wanted > limit)
+        wanted = MIN(2 * count, limit);
+    if (!kw_terms_may_hold(terms, arena, wanted * sizeof(kw_draft)))
+        return false;
+    kw_draft *items = KW_ARENA_ARRAY(arena, kw_draft, wanted);
+    if (made->count > 0)
+        memcpy(items, made->items, made->count * sizeof *items);
+    made->items = items;
+    made->room = wanted;
+    return true;
+}
+
 static bool
 draft_runs(const kw_sketch *sketch, const kw_terms *terms, const kw_branches *branches, size_t limit,
            kw_arena *arena, kw_drafts *ret_drafts, bool *ret_loose, kw_error *ret_error)
 {
     const kw_component *clock = kw_layout_component(sketch->layout, sketch->used);
     kw_drafts made = {.items = NULL};
-    size_t room = 0;
-    for (size_t index = 0; index < branches->count; index++) {
+    for (size_t index = 0; index < branches->count && kw_terms_may_go_on(terms, arena); index++) {
         const kw_branch *branch = &branches->items[index];
         kw_span span = terms->span.field == clock->clock ? span_within(&terms->span, branch) : terms->span;
         kw_piece_runs runs;
         if (!clock->kind->runs(clock, branch->values, &span, arena, &runs, ret_error))
             return false;
         *ret_loose = *ret_loose || runs.loose;
-        if (index == 0) {
-            room = branches->count * runs.count;
-            made.items = KW_ARENA_ARRAY(arena, kw_draft, room);
-        } else if (made.count + runs.count > room) {
-            room = 2 * (made.count + runs.count);
-            kw_draft *items = KW_ARENA_ARRAY(arena, kw_draft, room);
-            memcpy(items, made.items, made.count * sizeof *items);
-            made.items = items;
-        }
         if (made.count + runs.count > limit)
             return kw_error_set(
                 ret_error, KW_LIMIT,
                 "table %s: the question needs more than %zu ranges of path %s; ask for less at "
                 "once",
                 terms->table->name, limit, sketch->path->name);
-        for (size_t run = 0; run < runs.count; run++)
+        if (!make_room(&made, runs.count, branches->count, limit, terms, arena))
+            return false; /* kw_ranges_make returns the error */
+        for (size_t run = 0; run < runs.count && kw_terms_may_go_on(terms, arena); run++)
             made.items[made.count++] = draft_run(sketch, branch, &runs.items[run], arena);
     }
     *ret_drafts = made;
@@ -397,7 +413,9 @@ draft_all(const kw_sketch *sketch, const kw_terms *terms, const kw_branches *bra
 {
     if (sketch->stop == KW_STOP_RUNS)
         return draft_runs(sketch, terms, branches, limit, arena, ret_drafts, ret_loose, ret_error);
-    *ret_drafts = sketch->stop == KW_STOP_COMPLETE ? draft_points(branches, arena)
+    if (!kw_terms_may_hold(terms, arena, branches->count * sizeof(kw_draft)))
+        return false; /* with the error below */
+    *ret_drafts = sketch->stop == KW_STOP_COMPLETE ? draft_points(terms, branches, arena)
                                                    : draft_ranges(sketch, terms, branches, arena, ret_loose);
     return true;
 }
@@ -424,8 +442,12 @@ kw_ranges_make(const kw_sketch *sketch, const kw_terms *terms, size_t range_limi
     kw_branches branches;
     kw_drafts drafts = {.count = 0};
     *ret_ranges = (kw_ranges){.clock = clock_of(sketch)};
-    if (!kw_branches_make(sketch, terms, limit, arena, &branches, ret_error) ||
-        !draft_all(sketch, terms, &branches, limit, arena, &drafts, &ret_ranges->loose, ret_error))
+    if (!kw_branches_make(sketch, terms, limit, arena, &branches, ret_error))
+        return false;
+    bool drafted = draft_all(sketch, terms, &branches, limit, arena, &drafts, &ret_ranges->loose, ret_error);
+    if (!kw_terms_may_hold(terms, arena, drafts.count * sizeof(kw_range)))
+        return kw_terms_fail(terms, ret_error);
+    if (!drafted)
         return false;
     bool whole = sketch->stop == KW_STOP_COMPLETE;
     bool concat =

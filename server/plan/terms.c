@@ -152,9 +152,12 @@ take_coarse(const kw_terms *terms, const kw_bound *bounds, kw_arena *arena)
 }
 
 bool
-kw_terms_make(const kw_question *question, kw_arena *arena, const kw_terms **ret_terms, kw_error *ret_error)
+kw_terms_make(const kw_question *question, kw_effort *effort, kw_arena *arena, const kw_terms **ret_terms,
+              kw_error *ret_error)
 {
     kw_terms *terms = KW_ARENA_NEW(arena, kw_terms);
+    terms->effort = effort;
+    terms->held = effort ? effort->held - MIN(effort->held, kw_arena_used(arena)) : 0;
     terms->table = question->table;
     terms->range_limit = question->window.limit ? question->window.limit : question->range_limit;
     terms->range_limit = MIN(terms->range_limit, KW_PLAN_RANGES_MAX);
@@ -189,6 +192,12 @@ kw_terms_within(const kw_terms *terms, const kw_window *window, kw_arena *arena)
     }
     within->empty = within->empty || !settle_span(span);
     return within;
+}
+
+bool
+kw_terms_fail(const kw_terms *terms, kw_error *ret_error)
+{
+    return kw_effort_fail(terms->effort, "a question was planned", ret_error);
 }
 
 bool

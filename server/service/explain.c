@@ -69,7 +69,7 @@ explain(kw_offload *offload)
 {
     explaining *self = (explaining *)offload;
     const kw_plan *plan = NULL;
-    if (!kw_verb_explain(&self->call, self->request, &plan, &offload->error))
+    if (!kw_verb_explain(&self->call, self->request, &offload->effort, &plan, &offload->error))
         return false;
     plan_out(plan, self->call.arena, &self->out);
     return true;

@@ -25,11 +25,12 @@ with_notes(const kw_plan *plan, const kw_push *push, kw_arena *arena)
 }
 
 bool
-kw_verb_explain(kw_call *call, const kw_scan_request *request, const kw_plan **ret_plan, kw_error *ret_error)
+kw_verb_explain(kw_call *call, const kw_scan_request *request, kw_effort *effort, const kw_plan **ret_plan,
+                kw_error *ret_error)
 {
     const kw_plan *plan;
     kw_push push;
-    if (!kw_page_plan(call, request, call->arena, &plan, ret_error))
+    if (!kw_page_plan_within(call, request, effort, call->arena, &plan, ret_error))
         return false;
     const kw_reader *reader = kw_push_reader(call, request, plan, NULL);
     if (!kw_push_make(call, request, plan, reader, &push, ret_error))

@@ -30,14 +30,21 @@ range_limit(const kw_call *call, const kw_table *table)
 }
 
 bool
-kw_page_plan(const kw_call *call, const kw_scan_request *request, kw_arena *arena, const kw_plan **ret_plan,
-             kw_error *ret_error)
+kw_page_plan_within(const kw_call *call, const kw_scan_request *request, kw_effort *effort, kw_arena *arena,
+                    const kw_plan **ret_plan, kw_error *ret_error)
 {
     kw_question *question = KW_ARENA_NEW(arena, kw_question);
     *question = request->question;
     question->limit = request->limit;
     question->range_limit = range_limit(call, question->table);
-    return kw_plan_make(question, arena, ret_plan, ret_error);
+    return kw_plan_make_within(question, effort, arena, ret_plan, ret_error);
+}
+
+bool
+kw_page_plan(const kw_call *call, const kw_scan_request *request, kw_arena *arena, const kw_plan **ret_plan,
+             kw_error *ret_error)
+{
+    return kw_page_plan_within(call, request, NULL, arena, ret_plan, ret_error);
 }
 
 /* The first bytes of the fingerprint, which is text in hex. */

@@ -15,6 +15,9 @@ kw_page_limits kw_page_limits_of(const kw_call *call, const kw_scan_request *req
 /* The plan is in the arena. */
 bool kw_page_plan(const kw_call *call, const kw_scan_request *request, kw_arena *arena,
                   const kw_plan **ret_plan, kw_error *ret_error);
+/* The same, within an effort; NULL: without a limit. */
+bool kw_page_plan_within(const kw_call *call, const kw_scan_request *request, kw_effort *effort,
+                         kw_arena *arena, const kw_plan **ret_plan, kw_error *ret_error);
 
 /* Sealed, in the call's arena. count and position of the page; `rest`: what comes is behind the plan's
  * window.

@@ -86,9 +86,9 @@ typedef void (*kw_explain_put_done)(void *user, const kw_explained_key *keys, si
                                     const kw_error *error);
 void kw_verb_explain_put(kw_call *call, const kw_table *table, const kw_record *record,
                          kw_explain_put_done done, void *user);
-/* Pure; the plan is in the call's arena. */
-bool kw_verb_explain(kw_call *call, const kw_scan_request *request, const kw_plan **ret_plan,
-                     kw_error *ret_error);
+/* Pure; the plan is in the call's arena. The effort bounds the planning; NULL: without a limit. */
+bool kw_verb_explain(kw_call *call, const kw_scan_request *request, kw_effort *effort,
+                     const kw_plan **ret_plan, kw_error *ret_error);
 
 /* create_table.c */
 typedef struct kw_create_request {

@@ -477,6 +477,42 @@ test_chosen_buckets(void)
         cases);
 }
 
+/* A plan of a million ranges ends when its effort is over, and holds no more memory than the effort allows.
+ */
+static void
+test_effort(void)
+{
+    static const char *const events =
+        "    fields: {a: int, b: int, c: int}\n    key:\n      - {field: a}\n      - {field: b}\n"
+        "      - {field: c}\n";
+    g_autoptr(kw_test_asking) asking = asking_new(events);
+    kw_value values[1000];
+    for (size_t index = 0; index < G_N_ELEMENTS(values); index++)
+        values[index] = test_number((int64_t)index);
+    asking->bounds[0] = asking->bounds[1] = (kw_bound){.values = values, .count = G_N_ELEMENTS(values)};
+    asking->question.range_limit = 1000000;
+    static const struct {
+        size_t bytes_most;
+        kw_deadline deadline;
+        kw_code code;
+    } efforts[] = {{1024 * 1024, KW_DEADLINE_NONE, KW_LIMIT}, {0, 1, KW_TIMEOUT}};
+    for (size_t index = 0; index < G_N_ELEMENTS(efforts); index++) {
+        g_autoptr(kw_arena) arena = kw_arena_new();
+        kw_effort effort = {.bytes_most = efforts[index].bytes_most, .deadline = efforts[index].deadline};
+        const kw_plan *plan;
+        kw_error error = KW_ERROR_NONE;
+        g_assert_false(kw_plan_make_within(&asking->question, &effort, arena, &plan, &error));
+        g_assert_cmpint(error.code, ==, efforts[index].code);
+        g_assert_cmpuint(kw_arena_used(arena), <, 8 * 1024 * 1024);
+    }
+    asking->bounds[0].count = asking->bounds[1].count = 10;
+    kw_effort ample = {.bytes_most = 64 * 1024 * 1024, .deadline = KW_DEADLINE_NONE};
+    const kw_plan *plan;
+    g_assert_true(kw_plan_make_within(&asking->question, &ample, asking->arena, &plan, NULL));
+    g_assert_cmpuint(plan->ranges_count, ==, 100);
+    g_assert_cmpuint(ample.spent, >, 0);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -498,5 +534,6 @@ main(int argc, char **argv)
     g_test_add_func("/plan/matches", test_matches);
     g_test_add_func("/plan/parts_of_hex", test_parts_of_hex);
     g_test_add_func("/plan/chosen_buckets", test_chosen_buckets);
+    g_test_add_func("/plan/effort", test_effort);
     return g_test_run();
 }

@@ -125,7 +125,7 @@ key_direction(const kw_test_world *world, const kw_plan *plan)
 {
     const kw_terms *terms = NULL;
     kw_error error = KW_ERROR_NONE;
-    g_assert_true(kw_terms_make(plan->question, world->arena, &terms, &error));
+    g_assert_true(kw_terms_make(plan->question, NULL, world->arena, &terms, &error));
     for (size_t index = 0; index < kw_layout_component_count(plan->layout); index++) {
         const kw_component *component = kw_layout_component(plan->layout, index);
         if (component->field >= 0 && terms->bounds[component->field].count > 1)

@@ -34,7 +34,7 @@ expect_note(desk *self, const char *question, const char *filter)
     kw_error error = KW_ERROR_NONE;
     const char *found = "";
     static const char head[] = "the store is asked to sift: ";
-    g_assert_true(kw_verb_explain(&self->call, &request, &plan, &error));
+    g_assert_true(kw_verb_explain(&self->call, &request, NULL, &plan, &error));
     for (size_t i = 0; i < plan->notes_count; i++)
         if (g_str_has_prefix(plan->notes[i], head))
             found = plan->notes[i] + strlen(head);
@@ -230,7 +230,7 @@ expect_keys(desk *self, const char *question, const char *patterns)
     const kw_plan *plan = NULL;
     kw_error error = KW_ERROR_NONE;
     const char *found = "";
-    g_assert_true(kw_verb_explain(&self->call, &request, &plan, &error));
+    g_assert_true(kw_verb_explain(&self->call, &request, NULL, &plan, &error));
     for (size_t i = 0; i < plan->notes_count; i++)
         if (g_str_has_prefix(plan->notes[i], KEYS))
             found = plan->notes[i] + strlen(KEYS);

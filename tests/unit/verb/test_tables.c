@@ -284,11 +284,11 @@ test_explain(void)
     kw_scan_request request = desk_request(self, "orders ts=5..9 order=desc");
     const kw_plan *plan;
     kw_error error;
-    g_assert_true(kw_verb_explain(&self->call, &request, &plan, &error));
+    g_assert_true(kw_verb_explain(&self->call, &request, NULL, &plan, &error));
     g_assert_cmpuint(plan->ranges_count, ==, 16);
     g_assert_true(plan->reversed);
     request = desk_request(self, "orders city=x");
-    g_assert_false(kw_verb_explain(&self->call, &request, &plan, &error));
+    g_assert_false(kw_verb_explain(&self->call, &request, NULL, &plan, &error));
     g_assert_cmpint(error.code, ==, KW_INVALID);
     g_assert_cmpuint(self->control->operations, ==, 0);
     desk_free(self);
