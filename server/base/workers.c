@@ -5,11 +5,15 @@
 #include <glib.h>
 #include <stdatomic.h>
 
+#define NS_PER_MS UINT64_C(1000000)
+
 struct kw_workers {
-    kw_mutex lock; /* guards the queue; a leaf */
+    kw_mutex lock; /* guards the queue and the running jobs; a leaf */
     kw_condition filled;
-    kw_worker_job *first, *last;
-    size_t queued, queue_most;
+    kw_worker_job *first; /* the oldest; few, so that they are searched one by one */
+    _Atomic size_t queued;
+    size_t queue_most;
+    kw_worker_job *running; /* linked by next, as those that wait */
     _Atomic bool shut;
     bool stopping;
     unsigned count;
@@ -25,20 +29,148 @@ struct kw_worker_port {
     void *user;
 };
 
+/* --- who is next: with the lock held -------------------------------------------------------------- */
+
+static void
+unlink_job(kw_worker_job **list, const kw_worker_job *job)
+{
+    while (*list != job)
+        list = &(*list)->next;
+    *list = job->next;
+}
+
+static size_t
+count_peer(const kw_worker_job *list, uint32_t peer)
+{
+    size_t count = 0;
+    for (; list; list = list->next)
+        count += list->peer == peer;
+    return count;
+}
+
+static size_t
+count_caller(const kw_worker_job *list, const void *caller)
+{
+    size_t count = 0;
+    for (; list; list = list->next)
+        count += list->caller == caller;
+    return count;
+}
+
+/* True if a's peer has fewer running jobs than b's; of one peer, a's caller. */
+static bool
+has_fewer(const kw_workers *workers, const kw_worker_job *a, const kw_worker_job *b)
+{
+    const kw_worker_job *running = workers->running;
+    return a->peer != b->peer ? count_peer(running, a->peer) < count_peer(running, b->peer)
+                              : count_caller(running, a->caller) < count_caller(running, b->caller);
+}
+
+static kw_worker_job *
+choose(const kw_workers *workers)
+{
+    kw_worker_job *best = workers->first;
+    for (kw_worker_job *job = best; job; job = job->next)
+        if (has_fewer(workers, job, best))
+            best = job;
+    return best;
+}
+
+/* Of the running jobs that a waiting one may replace, the oldest; NULL when one of them yields already. */
+static kw_worker_job *
+choose_victim(const kw_workers *workers, const kw_worker_job *waiting)
+{
+    kw_worker_job *oldest = NULL;
+    for (kw_worker_job *job = workers->running; job; job = job->next) {
+        if (job->yielded)
+            return NULL;
+        if (has_fewer(workers, waiting, job) && (!oldest || job->started_ns < oldest->started_ns))
+            oldest = job;
+    }
+    return oldest;
+}
+
+bool
+kw_worker_job_must_yield(kw_worker_job *job)
+{
+    kw_workers *workers = job->port->workers;
+    if (job->yielded || atomic_load_explicit(&workers->queued, memory_order_relaxed) == 0 ||
+        kw_clock_mono_ns() < job->started_ns + KW_WORKER_SLICE_MS * NS_PER_MS)
+        return job->yielded;
+    kw_mutex_lock(&workers->lock);
+    const kw_worker_job *waiting = choose(workers);
+    job->yielded = waiting && choose_victim(workers, waiting) == job;
+    kw_mutex_unlock(&workers->lock);
+    return job->yielded;
+}
+
+bool
+kw_workers_are_busy(kw_workers *workers)
+{
+    unsigned running = 0;
+    kw_mutex_lock(&workers->lock);
+    for (const kw_worker_job *job = workers->running; job; job = job->next)
+        running++;
+    kw_mutex_unlock(&workers->lock);
+    return running == workers->count;
+}
+
+/* A job that may be dropped for one of this peer: it waits in vain, or is the newest of the peer with the
+ * most. NULL: that is this peer. */
+static kw_worker_job *
+choose_to_drop(const kw_workers *workers, uint32_t peer)
+{
+    kw_worker_job *found = NULL;
+    size_t most = count_peer(workers->first, peer) + 1;
+    for (kw_worker_job *job = workers->first; job; job = job->next) {
+        if (job->deadline && kw_deadline_passed(job->deadline))
+            return job;
+        size_t count = count_peer(workers->first, job->peer);
+        if (count > most || (found && count == most)) {
+            most = count;
+            found = job;
+        }
+    }
+    return found;
+}
+
 /* --- the threads ---------------------------------------------------------------------------------- */
+
+/* With the lock held. NULL: nothing waits. */
+static kw_worker_job *
+take(kw_workers *workers)
+{
+    kw_worker_job *job = choose(workers);
+    if (!job)
+        return NULL;
+    unlink_job(&workers->first, job);
+    workers->queued--;
+    job->started_ns = kw_clock_mono_ns();
+    job->next = workers->running;
+    workers->running = job;
+    return job;
+}
+
+/* The job that follows one that has ended, which still counts: its caller has had its turn. */
+static kw_worker_job *
+take_after(kw_workers *workers, kw_worker_job *ended)
+{
+    kw_mutex_lock(&workers->lock);
+    kw_worker_job *next = take(workers);
+    unlink_job(&workers->running, ended);
+    kw_mutex_unlock(&workers->lock);
+    kw_loop_post(ended->port->loop, &ended->task);
+    return next;
+}
 
 /* NULL: the end. */
 static kw_worker_job *
-take(kw_workers *workers)
+wait_for_one(kw_workers *workers)
 {
     kw_mutex_lock(&workers->lock);
     while (!workers->first && !workers->stopping)
         kw_condition_wait(&workers->filled, &workers->lock);
-    kw_worker_job *job = workers->first;
-    if (job) {
-        workers->first = job->next;
-        workers->queued--;
-    }
+    kw_worker_job *job = take(workers);
     kw_mutex_unlock(&workers->lock);
     return job;
 }
@@ -47,10 +179,11 @@ static void
 serve(void *user)
 {
     kw_workers *workers = user;
-    for (kw_worker_job *job; (job = take(workers));) {
+    for (kw_worker_job *job = wait_for_one(workers); job;) {
         if (!kw_workers_are_shut(workers))
             job->run(job);
-        kw_loop_post(job->port->loop, &job->task);
+        job = take_after(workers, job);
+        job = job ? job : wait_for_one(workers);
     }
 }
 
@@ -100,21 +233,43 @@ kw_workers_are_shut(const kw_workers *workers)
 
 /* --- ports ---------------------------------------------------------------------------------------- */
 
+static void
+append(kw_workers *workers, kw_worker_job *job)
+{
+    kw_worker_job **last = &workers->first;
+    while (*last)
+        last = &(*last)->next;
+    *last = job;
+    workers->queued++;
+    kw_condition_signal(&workers->filled);
+}
+
+/* Makes room in a queue that is full. */
+static kw_worker_job *
+drop_one(kw_workers *workers, uint32_t peer)
+{
+    kw_worker_job *dropped = choose_to_drop(workers, peer);
+    if (dropped) {
+        unlink_job(&workers->first, dropped);
+        workers->queued--;
+        dropped->dropped = true;
+    }
+    return dropped;
+}
+
 static bool
 enqueue(kw_workers *workers, kw_worker_job *job)
 {
+    kw_worker_job *dropped = NULL;
     kw_mutex_lock(&workers->lock);
+    if (workers->queued >= workers->queue_most)
+        dropped = drop_one(workers, job->peer);
     bool taken = workers->queued < workers->queue_most;
-    if (taken) {
-        if (workers->first)
-            workers->last->next = job;
-        else
-            workers->first = job;
-        workers->last = job;
-        workers->queued++;
-        kw_condition_signal(&workers->filled);
-    }
+    if (taken)
+        append(workers, job);
     kw_mutex_unlock(&workers->lock);
+    if (dropped)
+        kw_loop_post(dropped->port->loop, &dropped->task);
     return taken;
 }
 
@@ -153,6 +308,7 @@ kw_worker_port_submit(kw_worker_port *port, kw_worker_job *job)
     job->task.run = run_done;
     job->port = port;
     job->next = NULL;
+    job->dropped = job->yielded = false;
     if (port->shut || !enqueue(port->workers, job))
         return false;
     port->under_way++;

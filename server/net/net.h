@@ -76,6 +76,8 @@ kw_bytes kw_request_payload(const kw_request *request);
 kw_wire_form kw_request_form(const kw_request *request);
 /* Address of the peer, for the log. */
 const char *kw_request_peer(const kw_request *request);
+/* The same number for all connections of the peer that limits.peer_connections counts; 0: it is not known. */
+uint32_t kw_request_peer_number(const kw_request *request);
 /* Subject of the verified client certificate, NULL without one. */
 const char *kw_request_subject(const kw_request *request);
 

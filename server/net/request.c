@@ -52,6 +52,13 @@ kw_request_peer(const kw_request *request)
     return request->session->peer;
 }
 
+uint32_t
+kw_request_peer_number(const kw_request *request)
+{
+    const char *name = request->session->peer_name;
+    return name ? g_str_hash(name) : 0;
+}
+
 const char *
 kw_request_subject(const kw_request *request)
 {

@@ -2,10 +2,21 @@
 
 #define RETRY_MS 1000
 
+/* Asked on a worker: the gateway stops, nobody waits for the answer, or others wait for the thread. */
 static bool
-is_stopping(void *user)
+must_end(void *user)
 {
-    return kw_workers_are_shut(user);
+    kw_offload *self = user;
+    return kw_workers_are_shut(self->exchange->part->service->offloads) ||
+           kw_account_has_left(self->exchange->account) || kw_worker_job_must_yield(&self->job);
+}
+
+static bool
+refuse_busy(kw_error *error)
+{
+    kw_error_set(error, KW_BUSY, "all threads for calls of this kind are busy, and other callers wait");
+    error->retry_after_ms = RETRY_MS;
+    return false;
 }
 
 static void
@@ -17,7 +28,9 @@ run(kw_worker_job *job)
         return;
     }
     self->good = self->work(self);
-    if (self->effort.over)
+    if (self->effort.over && self->job.yielded)
+        self->good = refuse_busy(&self->error);
+    else if (self->effort.over)
         self->good = kw_effort_fail(&self->effort, "the call was worked on", &self->error);
 }
 
@@ -25,6 +38,8 @@ static void
 done(kw_worker_job *job)
 {
     kw_offload *self = (kw_offload *)job;
+    if (job->dropped)
+        refuse_busy(&self->error);
     self->reply(self, self->good ? NULL : &self->error);
 }
 
@@ -32,20 +47,20 @@ void
 kw_offload_start(kw_offload *self, kw_exchange *exchange, bool (*work)(kw_offload *self),
                  void (*reply)(kw_offload *self, const kw_error *error))
 {
-    kw_service *service = exchange->part->service;
+    kw_deadline deadline = kw_deadline_earlier(exchange->call.deadline, kw_deadline_in_ms(KW_OFFLOAD_MS));
     self->exchange = exchange;
-    self->job = (kw_worker_job){.run = run, .done = done};
+    self->job = (kw_worker_job){.peer = kw_request_peer_number(exchange->request),
+                                .caller = exchange->account,
+                                .deadline = deadline,
+                                .run = run,
+                                .done = done};
     self->work = work;
     self->reply = reply;
     self->effort = (kw_effort){
-        .deadline = kw_deadline_earlier(exchange->call.deadline, kw_deadline_in_ms(KW_OFFLOAD_MS)),
-        .is_cancelled = is_stopping,
-        .user = service->offloads,
-        .bytes_most = KW_OFFLOAD_BYTES};
+        .deadline = deadline, .is_cancelled = must_end, .user = self, .bytes_most = KW_OFFLOAD_BYTES};
     kw_error_set(&self->error, KW_UNAVAILABLE, "the gateway is stopping"); /* for a job that is not run */
     if (kw_worker_port_submit(exchange->part->offload, &self->job))
         return;
-    kw_error_set(&self->error, KW_BUSY, "%d calls of this kind wait already", KW_OFFLOAD_QUEUE);
-    self->error.retry_after_ms = RETRY_MS;
+    refuse_busy(&self->error);
     reply(self, &self->error);
 }

@@ -12,9 +12,10 @@
 #define KW_OFFLOAD_BYTES ((size_t)256 << 20)
 #define KW_OFFLOAD_MS 60000
 
-/* Calls that wait for a worker; more get BUSY. */
+/* Calls that wait for a worker; more get BUSY. The threads are shared fairly among callers, see
+ * base/workers.h. */
 #define KW_OFFLOAD_QUEUE 16
-#define KW_OFFLOAD_THREADS 2
+#define KW_OFFLOAD_THREADS 3
 
 /* Embedded in the struct of a call, which is not in the call's arena: that belongs to the loop. */
 typedef struct kw_offload {

@@ -1,5 +1,5 @@
 /* Jobs run on worker threads and come back to their loop; the queue is bounded; a port closes when its last
- * job is back, and jobs that wait are not run once the workers are shut. */
+ * job is back, and jobs that wait are not run once the workers are shut. Callers share the threads fairly. */
 #include "base/thread.h"
 #include "base/workers.h"
 
@@ -96,11 +96,162 @@ test_shut(void)
     check_queue(true);
 }
 
+/* A test of fairness: one worker, and the order in which its jobs ran. */
+typedef struct fair_test {
+    kw_loop *loop;
+    kw_workers *workers;
+    kw_worker_port *port;
+    _Atomic bool released;
+    char order[8]; /* names of jobs, of the worker's thread until all are done */
+    size_t ran, done, submitted;
+} fair_test;
+
+typedef struct fair_job {
+    kw_worker_job job;
+    fair_test *test;
+    char name;
+    bool endless; /* runs until it must yield; else until the test releases it */
+} fair_job;
+
+static void
+run_fair(kw_worker_job *job)
+{
+    fair_job *self = (fair_job *)job;
+    while (self->endless ? !kw_worker_job_must_yield(job) : !atomic_load(&self->test->released))
+        g_usleep(1000);
+    self->test->order[self->test->ran++] = self->name;
+}
+
+static void
+fair_done(kw_worker_job *job)
+{
+    ((fair_job *)job)->test->done++;
+}
+
+static void
+fair_start(fair_test *test, size_t queue_most)
+{
+    *test = (fair_test){.loop = kw_loop_new(), .workers = kw_workers_start(1, queue_most, "test")};
+    test->port = kw_worker_port_open(test->workers, test->loop);
+}
+
+static fair_job
+fair_make(fair_test *test, char name, uint32_t peer, const void *caller)
+{
+    return (fair_job){.job = {.run = run_fair, .done = fair_done, .peer = peer, .caller = caller},
+                      .test = test,
+                      .name = name};
+}
+
+static bool
+fair_submit(fair_job *self)
+{
+    bool taken = kw_worker_port_submit(self->test->port, &self->job);
+    self->test->submitted += taken;
+    return taken;
+}
+
+/* The only worker takes this job. */
+static void
+fair_occupy(fair_job *self)
+{
+    g_assert_true(fair_submit(self));
+    while (!kw_workers_are_busy(self->test->workers))
+        g_usleep(1000);
+}
+
+static void
+fair_end(fair_test *test, const char *order)
+{
+    bool is_closed = false;
+    atomic_store(&test->released, true);
+    kw_worker_port_close(test->port, closed, &is_closed);
+    while (!is_closed)
+        uv_run(kw_loop_uv(test->loop), UV_RUN_ONCE);
+    g_assert_cmpuint(test->done, ==, test->submitted);
+    g_assert_cmpstr(test->order, ==, order);
+    kw_worker_port_free(test->port);
+    kw_workers_stop(test->workers);
+    kw_loop_free(test->loop);
+}
+
+/* Caller 1 has queued much; caller 2 of the same peer, and then caller 3 of another peer, wait less. */
+static void
+test_order(void)
+{
+    fair_test test;
+    fair_start(&test, 8);
+    fair_job jobs[] = {fair_make(&test, 'a', 1, "1"), fair_make(&test, 'b', 1, "1"),
+                       fair_make(&test, 'c', 1, "2"), fair_make(&test, 'd', 2, "3")};
+    jobs[0].endless = true;
+    fair_occupy(&jobs[0]);
+    for (size_t i = 1; i < G_N_ELEMENTS(jobs); i++)
+        g_assert_true(fair_submit(&jobs[i]));
+    fair_end(&test, "adbc");
+}
+
+/* The running job yields to another caller's, but not to one of its own caller. */
+static void
+test_yield(void)
+{
+    fair_test test;
+    fair_start(&test, 8);
+    fair_job first = fair_make(&test, 'a', 1, "1"), own = fair_make(&test, 'b', 1, "1"),
+             other = fair_make(&test, 'c', 1, "2");
+    fair_occupy(&first);
+    g_assert_true(fair_submit(&own));
+    first.job.started_ns = 0; /* long ago */
+    g_assert_false(kw_worker_job_must_yield(&first.job));
+    g_assert_true(fair_submit(&other));
+    g_assert_true(kw_worker_job_must_yield(&first.job));
+    g_assert_true(kw_worker_job_must_yield(&first.job));
+    fair_end(&test, "acb");
+}
+
+/* A peer that fills the queue loses its newest job to another peer, never to itself. */
+static void
+test_full(void)
+{
+    fair_test test;
+    fair_start(&test, 3);
+    fair_job jobs[] = {fair_make(&test, 'a', 1, "1"), fair_make(&test, 'b', 1, "1"),
+                       fair_make(&test, 'c', 1, "2"), fair_make(&test, 'd', 1, "3"),
+                       fair_make(&test, 'e', 1, "4"), fair_make(&test, 'f', 2, "5")};
+    fair_occupy(&jobs[0]);
+    for (size_t i = 1; i < 4; i++)
+        g_assert_true(fair_submit(&jobs[i]));
+    g_assert_false(fair_submit(&jobs[4]));
+    g_assert_true(fair_submit(&jobs[5]));
+    for (size_t i = 0; i < G_N_ELEMENTS(jobs); i++)
+        g_assert_true(jobs[i].job.dropped == (i == 3));
+    fair_end(&test, "afbc");
+}
+
+/* A job whose deadline has passed makes room, whoever asks. */
+static void
+test_late(void)
+{
+    fair_test test;
+    fair_start(&test, 2);
+    fair_job jobs[] = {fair_make(&test, 'a', 1, "1"), fair_make(&test, 'b', 1, "1"),
+                       fair_make(&test, 'c', 1, "1"), fair_make(&test, 'd', 1, "1")};
+    fair_occupy(&jobs[0]);
+    jobs[1].job.deadline = 1;
+    for (size_t i = 1; i < G_N_ELEMENTS(jobs); i++)
+        g_assert_true(fair_submit(&jobs[i]));
+    g_assert_true(jobs[1].job.dropped);
+    fair_end(&test, "acd");
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/workers/queue", test_queue);
     g_test_add_func("/workers/shut", test_shut);
+    g_test_add_func("/workers/order", test_order);
+    g_test_add_func("/workers/yield", test_yield);
+    g_test_add_func("/workers/full", test_full);
+    g_test_add_func("/workers/late", test_late);
     return g_test_run();
 }
