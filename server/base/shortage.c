@@ -1,7 +1,5 @@
 #include "base/shortage.h"
 
-#include "base/counters.h"
-
 #define RETRY_AFTER_MS 100
 
 bool
@@ -11,4 +9,12 @@ kw_shortage_refuse(kw_error *ret_error)
     kw_error_set(ret_error, KW_BUSY, "the gateway is short of memory (limits.memory)");
     ret_error->retry_after_ms = RETRY_AFTER_MS;
     return false;
+}
+
+bool
+kw_shortage_check(const kw_account *account, kw_error *ret_error)
+{
+    if (kw_account_has_left(account))
+        return kw_error_set(ret_error, KW_UNAVAILABLE, "the caller has gone");
+    return kw_budget_pressure(account) != KW_PRESSURE_FULL || kw_shortage_refuse(ret_error);
 }

@@ -446,20 +446,13 @@ static void
 give_up(kw_gather *gather)
 {
     kw_error error;
-    kw_account *account = gather->spec.account;
+    const kw_account *account = gather->spec.account;
     if (gather->error)
         return;
-    if (kw_account_has_left(account)) {
-        kw_error_set(&error, KW_UNAVAILABLE, "the caller has gone");
-    } else if (kw_budget_pressure(account) != KW_PRESSURE_FULL) {
-        return;
-    } else if (gather->count > 0) {
-        gather->page_over = true;
-        return;
-    } else {
-        kw_shortage_refuse(&error);
-    }
-    kw_gather_fail(gather, &error);
+    if (gather->count > 0 && !kw_account_has_left(account))
+        gather->page_over = gather->page_over || kw_budget_pressure(account) == KW_PRESSURE_FULL;
+    else if (!kw_shortage_check(account, &error))
+        kw_gather_fail(gather, &error);
 }
 
 static void

@@ -19,14 +19,6 @@ kw_embedded_check_deadline(kw_deadline deadline, const char *doing, kw_error *re
            kw_error_set(ret_error, KW_TIMEOUT, "the deadline passed before %s", doing);
 }
 
-bool
-kw_embedded_check_account(const kw_account *account, kw_error *ret_error)
-{
-    if (kw_account_has_left(account))
-        return kw_error_set(ret_error, KW_UNAVAILABLE, "the caller has gone");
-    return kw_budget_pressure(account) != KW_PRESSURE_FULL || kw_shortage_refuse(ret_error);
-}
-
 size_t
 kw_embedded_row_bytes(const kw_account *account, size_t most, bool filters)
 {
@@ -197,7 +189,7 @@ read_all(get_job *job)
     kw_embedded *store = job->door->store;
     kw_deadline deadline = job->gets[0]->deadline;
     if (!kw_embedded_check_deadline(deadline, "the rows were read", &job->error) ||
-        !kw_embedded_check_account(job->gets[0]->account, &job->error))
+        !kw_shortage_check(job->gets[0]->account, &job->error))
         return false;
     if (!filters_quickly(job->gets[0]))
         deadline = kw_deadline_earlier(deadline, kw_deadline_in_ms(SLOW_MS));

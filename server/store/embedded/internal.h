@@ -200,9 +200,6 @@ void kw_embedded_regions(kw_door *door, kw_bytes table, kw_deadline deadline, kw
 
 bool kw_embedded_check_deadline(kw_deadline deadline, const char *doing, kw_error *ret_error);
 
-/* Does somebody wait for what is read, and is there memory for it? UNAVAILABLE, BUSY. */
-bool kw_embedded_check_account(const kw_account *account, kw_error *ret_error);
-
 /* Bytes that a row may have while it is read: without a filter `most`; with one more, since the filter may
  * leave little of it. */
 size_t kw_embedded_row_bytes(const kw_account *account, size_t most, bool filters);

@@ -5,6 +5,7 @@
  * run without one goes on with a seek behind the last row. Either way each row is consistent in itself.
  */
 #include "base/counters.h"
+#include "base/shortage.h"
 #include "store/check.h"
 #include "store/embedded/internal.h"
 #include "store/embedded/reader.h"
@@ -391,7 +392,7 @@ static bool
 fetch(embedded_run *run)
 {
     if (!kw_embedded_check_deadline(run->deadline, "the rows were read", &run->error) ||
-        !kw_embedded_check_account(run->spec.account, &run->error))
+        !kw_shortage_check(run->spec.account, &run->error))
         return false;
     run->effort = (kw_effort){.deadline = run->deadline, .is_cancelled = is_given_up, .user = run};
     if (run->selection.table ? !check_table(run) : !begin(run))

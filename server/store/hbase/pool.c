@@ -242,11 +242,7 @@ static bool
 is_unwanted(const kw_hbase_call *call, kw_hbase_failure *ret_failure)
 {
     *ret_failure = (kw_hbase_failure){.kind = KW_HBASE_UNREACHABLE};
-    if (!call->account)
-        return false;
-    if (kw_account_has_left(call->account))
-        return !kw_error_set(&ret_failure->error, KW_UNAVAILABLE, "the caller has gone");
-    return kw_budget_pressure(call->account) == KW_PRESSURE_FULL && !kw_shortage_refuse(&ret_failure->error);
+    return call->account && !kw_shortage_check(call->account, &ret_failure->error);
 }
 
 /* --- sending ---------------------------------------------------------------------------------- */
