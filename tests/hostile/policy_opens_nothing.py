@@ -230,6 +230,15 @@ class OpensNothing(unittest.TestCase):
                 pass
         return found
 
+    def opened_by(self, text):
+        """Asked again when something was opened: another process may have looked around."""
+        self.pass_through(text)
+        found = opened(self.watched)
+        if found:
+            self.pass_through(text)
+            found &= opened(self.watched)
+        return found
+
     def test_the_canary_is_seen(self):
         """The test itself: an opening does not go unnoticed."""
         with open(self.file, encoding="ascii"):
@@ -249,8 +258,7 @@ class OpensNothing(unittest.TestCase):
                 reached += self.is_reached(place)
                 for name in self.names():
                     text = policy_with(place, name)
-                    self.pass_through(text)
-                    self.assertEqual(opened(self.watched), set(), text)
+                    self.assertEqual(self.opened_by(text), set(), text)
         print(f"{len(places)} settings, {reached} of them in policies that are taken")
         self.assertGreater(len(places), 120)
         self.assertGreater(reached, len(places) * 2 // 3)
