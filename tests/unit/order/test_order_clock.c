@@ -1,0 +1,146 @@
+/* What gateways know of the store's time (store/known_time.h): explored, right with every safeguard and wrong
+ * without any one of them; and by example. */
+#include "clock_model.h"
+#include "store/known_time.h"
+
+#include <glib.h>
+
+#define STATES_MOST 400000000
+#define NS_PER_MS INT64_C(1000000)
+
+static explored
+search(const clock_model *model)
+{
+    explored found = clock_model_explore(model, STATES_MOST);
+    g_test_message("%" G_GUINT64_FORMAT " states: %s", found.states, found.wrong ? found.wrong : "right");
+    return found;
+}
+
+static void
+is_right(clock_model model)
+{
+    model.ticks = (int)explore_bound((uint64_t)model.ticks, (uint64_t)model.ticks + 2);
+    explored found = search(&model);
+    g_assert_true(found.whole);
+    g_assert_null(found.wrong);
+}
+
+static void
+is_wrong(clock_model model)
+{
+    explored found = search(&model);
+    g_assert_nonnull(found.wrong);
+    g_free(found.wrong);
+}
+
+static const clock_model jumps = {.ticks = 4, .heartbeats = 3, .jumps = 1, .farthest = 3};
+static const clock_model starts = {.ticks = 3, .heartbeats = 2, .jumps = 1, .farthest = 3, .starters = 1};
+static const clock_model far_back = {.fresh = 8, .ticks = 18, .heartbeats = 2, .jumps = 1, .farthest = 6};
+
+static void
+test_jumps(void)
+{
+    is_right(jumps);
+    clock_model slow = jumps, farther = far_back;
+    slow.slow = true;
+    slow.heartbeats = 1;
+    slow.ticks = 3;
+    is_right(slow);
+    farther.ticks = 11;
+    is_right(farther);
+}
+
+static void
+test_starts(void)
+{
+    is_right(starts);
+}
+
+static void
+test_without_safeguards(void)
+{
+    clock_model old = jumps, at_once = jumps, back = far_back;
+    old.acts_on_old = true;
+    old.ticks = 6;
+    is_wrong(old);
+    at_once.believes_at_once = true;
+    is_wrong(at_once);
+    back.goes_back = true;
+    is_wrong(back);
+}
+
+static void
+test_starts_without_safeguards(void)
+{
+    clock_model at_once = starts, alone = starts;
+    at_once.serves_at_once = true;
+    is_wrong(at_once);
+    alone.looks_at_no_one = true;
+    alone.farthest = 6;
+    alone.ticks = 4;
+    is_wrong(alone);
+}
+
+/* --- by example --------------------------------------------------------------------------------------------
+ */
+
+#define AHEAD_US INT64_C(5000300) /* the store's clock */
+
+/* A heartbeat that the store served in the middle of its way. */
+static void
+beat(kw_known_time *known, int64_t sent_us, int64_t took_us)
+{
+    kw_heartbeat heartbeat = {.sent_ns = sent_us * 1000,
+                              .answered_ns = (sent_us + took_us) * 1000,
+                              .stamp_ms = (sent_us + took_us / 2 + AHEAD_US) / 1000};
+    kw_known_time_heard(known, &heartbeat);
+}
+
+/* Three in a row, at different parts of a millisecond: the interval is little wider than the shortest way. */
+static void
+test_width(void)
+{
+    kw_known_time known;
+    kw_span span;
+    kw_known_time_init(&known, KW_TIME_FRESH_NS);
+    for (int64_t at_us = 1000000; at_us <= 2000000; at_us += 100000)
+        for (int64_t i = 0; i < 3; i++)
+            beat(&known, at_us + 1600 * i, 400);
+    int64_t now_us = 2010000, true_ns = (now_us + AHEAD_US) * 1000;
+    g_assert_true(kw_known_time_read(&known, now_us * 1000, &span));
+    g_test_message("%d us wide", (int)((span.latest_ns - span.earliest_ns) / 1000));
+    g_assert_cmpint(span.earliest_ns, <=, true_ns);
+    g_assert_cmpint(span.latest_ns, >=, true_ns);
+    g_assert_cmpint(span.latest_ns - span.earliest_ns, <, 1000000);
+}
+
+static void
+test_not_known(void)
+{
+    kw_known_time known;
+    kw_span span;
+    kw_known_time_init(&known, KW_TIME_FRESH_NS);
+    g_assert_false(kw_known_time_read(&known, 1000 * NS_PER_MS, &span));
+    for (int64_t at_ms = 1000; at_ms < 1250; at_ms += 50) {
+        beat(&known, at_ms * 1000, 300);
+        g_assert_false(
+            kw_known_time_read(&known, (at_ms + 1) * NS_PER_MS, &span)); /* not yet for long enough */
+    }
+    g_assert_true(kw_known_time_read(&known, 1260 * NS_PER_MS, &span));
+    g_assert_false(kw_known_time_read(&known, 1451 * NS_PER_MS, &span)); /* the last heartbeat is too old */
+    beat(&known, 3000000, 300);                                          /* a long silence is like a start */
+    g_assert_false(kw_known_time_read(&known, 3001 * NS_PER_MS, &span));
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/order/clock/jumps", test_jumps);
+    g_test_add_func("/order/clock/starts", test_starts);
+    g_test_add_func("/order/clock/without-safeguards-is-wrong", test_without_safeguards);
+    g_test_add_func("/order/clock/starts-without-safeguards-are-wrong", test_starts_without_safeguards);
+    g_test_add_func("/order/clock/width", test_width);
+    g_test_add_func("/order/clock/not-known", test_not_known);
+    return g_test_run();
+}

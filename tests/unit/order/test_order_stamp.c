@@ -1,0 +1,162 @@
+/* `order: stamp` explored: right with every safeguard and any error of the clock, wrong without any one of
+ * them. */
+#include "stamp_model.h"
+
+#include <glib.h>
+
+#define STATES_MOST 400000000
+#define WHOLE_ROWS (STAMP_PUT | STAMP_REMOVE | STAMP_GET)
+#define PARTS (WHOLE_ROWS | STAMP_PUT_BOTH | STAMP_REMOVE_FIELD | STAMP_GET_FIELD)
+
+static explored
+search(const stamp_model *model)
+{
+    explored found = stamp_model_explore(model, STATES_MOST);
+    g_test_message("%" G_GUINT64_FORMAT " states: %s", found.states, found.wrong ? found.wrong : "right");
+    return found;
+}
+
+static void
+is_right(stamp_model model)
+{
+    model.calls = (int)explore_bound((uint64_t)model.calls, (uint64_t)model.calls + 1);
+    explored found = search(&model);
+    g_assert_true(found.whole);
+    g_assert_null(found.wrong);
+}
+
+static void
+is_wrong(stamp_model model)
+{
+    explored found = search(&model);
+    g_assert_nonnull(found.wrong);
+    g_free(found.wrong);
+}
+
+static const stamp_model one = {
+    .kinds = WHOLE_ROWS, .calls = 4, .callers = 2, .ticks = 2, .placements = 1, .error = 1};
+
+static void
+test_one_placement(void)
+{
+    for (int error = 0; error <= 2; error++) {
+        stamp_model model = one;
+        model.error = error;
+        is_right(model);
+        model.callers = model.calls = 3;
+        is_right(model);
+    }
+}
+
+static void
+test_two_placements(void)
+{
+    for (int error = 0; error <= 2; error++) {
+        stamp_model model = one;
+        model.error = error;
+        model.calls = 3;
+        model.placements = 2;
+        is_right(model);
+    }
+}
+
+static void
+test_unknown_outcomes(void)
+{
+    stamp_model late = one, in_doubt = one;
+    late.calls = 3;
+    late.unknown = 1;
+    is_right(late);
+    in_doubt.doubts = 1;
+    in_doubt.calls = 3;
+    in_doubt.placements = 2;
+    is_right(in_doubt);
+}
+
+static void
+test_parts_of_a_record(void)
+{
+    stamp_model parts = one, both = one;
+    parts.kinds = PARTS;
+    parts.calls = 3;
+    is_right(parts);
+    parts.placements = 2;
+    is_right(parts);
+    both.kinds = STAMP_PUT_BOTH | STAMP_REMOVE | STAMP_GET; /* whole records: in one step */
+    both.whole = true;
+    is_right(both);
+    both.kinds = STAMP_PUT_BOTH | STAMP_PUT | STAMP_GET;
+    is_wrong(both);
+}
+
+static void
+test_no_waiting(void)
+{
+    stamp_model writes = one, reads = one;
+    writes.eager_writes = true;
+    is_wrong(writes);
+    reads.eager_reads = true;
+    is_wrong(reads);
+}
+
+static void
+test_gone_cells(void)
+{
+    stamp_model none = one, low = one, early = one, part = one;
+    none.no_gone = true;
+    is_wrong(none);
+    low.gone_too_low = true;
+    is_wrong(low);
+    early.early_removal = true;
+    is_wrong(early);
+    part.kinds = PARTS;
+    part.short_read = true;
+    is_wrong(part);
+}
+
+static void
+test_each_row_its_own_stamp(void)
+{
+    stamp_model none = one;
+    none.placements = 2;
+    none.no_stamp = true;
+    is_wrong(none);
+}
+
+/* A first try may arrive after the answer to the second: of two puts of one millisecond the one that had lost
+ * would win after all. A removal can be sent again. */
+static void
+test_sent_again(void)
+{
+    stamp_model again = one;
+    again.repeats = 1;
+    is_right(again);
+    again.repeats_puts = true;
+    is_wrong(again);
+}
+
+/* What a compaction drops: a removal that is sent twice, and late puts, show nothing that was removed. */
+static void
+test_compactions(void)
+{
+    stamp_model dropped = one;
+    dropped.calls = 3;
+    dropped.unknown = dropped.purges = dropped.repeats = 1;
+    is_right(dropped);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/order/stamp/one-placement", test_one_placement);
+    g_test_add_func("/order/stamp/two-placements", test_two_placements);
+    g_test_add_func("/order/stamp/unknown-outcomes", test_unknown_outcomes);
+    g_test_add_func("/order/stamp/parts-of-a-record", test_parts_of_a_record);
+    g_test_add_func("/order/stamp/not-waiting-is-wrong", test_no_waiting);
+    g_test_add_func("/order/stamp/without-gone-cells-is-wrong", test_gone_cells);
+    g_test_add_func("/order/stamp/no-common-stamp-is-wrong", test_each_row_its_own_stamp);
+    g_test_add_func("/order/stamp/put-sent-again-is-wrong", test_sent_again);
+    g_test_add_func("/order/stamp/compactions", test_compactions);
+    return g_test_run();
+}

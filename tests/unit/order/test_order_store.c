@@ -1,0 +1,239 @@
+/* `order: store` explored: right with every safeguard, wrong without any one of them. */
+#include "store_model.h"
+
+#include <glib.h>
+
+#define STATES_MOST 400000000
+
+static explored
+search(const store_model *model)
+{
+    explored found = store_model_explore(model, STATES_MOST);
+    g_test_message("%" G_GUINT64_FORMAT " states: %s", found.states, found.wrong ? found.wrong : "right");
+    return found;
+}
+
+static void
+is_right(store_model model)
+{
+    model.calls = (int)explore_bound((uint64_t)model.calls, (uint64_t)model.calls + 1);
+    explored found = search(&model);
+    g_assert_true(found.whole);
+    g_assert_null(found.wrong);
+}
+
+static void
+is_wrong(store_model model)
+{
+    explored found = search(&model);
+    g_assert_nonnull(found.wrong);
+    g_free(found.wrong);
+}
+
+#define PLAIN (STORE_PUT | STORE_REMOVE | STORE_GET)
+#define COMPARED (PLAIN | STORE_PUT_IF)
+#define COUNTED (STORE_INCREMENT | STORE_PUT_COUNTER | STORE_REMOVE | STORE_GET)
+#define MIXED (STORE_INCREMENT | STORE_PUT | STORE_PUT_WITH_COUNTER)
+
+/* --- puts and removals ------------------------------------------------------------------------------ */
+
+static const store_model plain = {.kinds = PLAIN, .calls = 4, .callers = 2, .ticks = 2};
+
+static void
+test_plain(void)
+{
+    is_right(plain);
+    is_right((store_model){.kinds = PLAIN, .calls = 3, .callers = 3, .ticks = 2, .unknown = 1});
+    is_right((store_model){.kinds = PLAIN, .calls = 3, .callers = 2, .ticks = 3, .unknown = 2});
+}
+
+static void
+test_plain_without_safeguards(void)
+{
+    store_model unstamped = plain, at_once = plain;
+    unstamped.delete_unstamped = true;
+    is_wrong(unstamped);
+    at_once.no_wait = true;
+    is_wrong(at_once);
+}
+
+/* A doubtful delete is sent again with its timestamp; begun again with a get it removes what was put since.
+ */
+static void
+test_delete_sent_again(void)
+{
+    store_model again = plain;
+    again.no_generation = true;
+    is_right(again);
+    again.repeat_from_get = true;
+    is_wrong(again);
+}
+
+/* HBase's own; the manual says so. */
+static void
+test_what_hbase_does(void)
+{
+    store_model moved = plain, repeated = plain;
+    moved.moves_back = true;
+    is_wrong(moved);
+    repeated.repeats_put = true;
+    is_wrong(repeated);
+}
+
+/* --- what a record is held to ------------------------------------------------------------------------- */
+
+/* A removal may reach one field before another when a put of part of the record is under way. */
+static void
+test_parts(void)
+{
+    store_model parts = {.kinds = STORE_PUT | STORE_PUT_BOTH | STORE_REMOVE | STORE_REMOVE_FIELD | STORE_GET,
+                         .calls = 4,
+                         .callers = 2,
+                         .ticks = 2};
+    is_right(parts);
+    parts.kinds &= ~(unsigned)STORE_REMOVE_FIELD;
+    parts.promise = STORE_RECORD;
+    is_right(parts);
+    parts.promise = STORE_WHOLE;
+    is_wrong(parts);
+    parts.kinds = STORE_PUT_BOTH | STORE_REMOVE | STORE_GET; /* whole records: in one step */
+    is_right(parts);
+}
+
+/* --- comparisons --------------------------------------------------------------------------------------- */
+
+static const store_model compared = {.kinds = COMPARED, .calls = 4, .callers = 2, .ticks = 2};
+
+static void
+test_compared(void)
+{
+    is_right(compared);
+    is_right((store_model){.kinds = COMPARED, .calls = 3, .callers = 3, .ticks = 1, .unknown = 1});
+    is_right((store_model){
+        .kinds = STORE_PUT_IF | STORE_REMOVE_FIELD | STORE_GET, .calls = 4, .callers = 2, .ticks = 2});
+}
+
+static void
+test_compared_without_generation(void)
+{
+    store_model bare = compared;
+    bare.no_generation = true;
+    is_wrong(bare);
+}
+
+/* HBase's client may send a comparison again, and answers what the second one gives. */
+static void
+test_compared_again(void)
+{
+    store_model again = compared;
+    again.repeats_compare = true;
+    again.unknown = 1;
+    again.calls = 3;
+    is_right(again);
+    again.believe_refusals = true;
+    is_wrong(again);
+    again.kinds = PLAIN | STORE_INCREMENT; /* the removal's own comparison */
+    again.calls = 4;
+    is_wrong(again);
+    again.believe_refusals = false;
+    again.calls = 3;
+    is_right(again);
+}
+
+/* --- counters ------------------------------------------------------------------------------------------- */
+
+static const store_model counted = {.kinds = COUNTED, .calls = 4, .callers = 2, .ticks = 2};
+
+static void
+test_counters(void)
+{
+    is_right(counted);
+    is_right((store_model){.kinds = COUNTED, .calls = 3, .callers = 2, .ticks = 2, .unknown = 1});
+}
+
+static void
+test_counters_without_safeguards(void)
+{
+    store_model bare = counted, plain_put = counted, at_once = counted;
+    bare.no_generation = true;
+    is_wrong(bare);
+    plain_put.plain_counter_put = true;
+    is_wrong(plain_put);
+    at_once.no_wait = true;
+    is_wrong(at_once);
+}
+
+/* A put of a counter and of other fields leaves all of them with one timestamp: it must not be ahead of the
+ * clock that later puts of those other fields are stamped by. */
+static void
+test_mixed_put(void)
+{
+    store_model mixed = {.kinds = MIXED, .calls = 4, .callers = 2, .ticks = 2}, valued;
+    is_right(mixed);
+    mixed.calls = 5;
+    valued = mixed;
+    valued.kinds |= STORE_REMOVE;
+    mixed.eager_counter_put = true;
+    is_wrong(mixed);
+    valued.value_counter_put = true; /* the counter can be what it was after others have changed it */
+    if (explore_bound(0, 1))
+        is_wrong(valued);
+}
+
+static void
+test_comparison_of_counter(void)
+{
+    store_model asked = {.kinds = STORE_INCREMENT | STORE_PUT | STORE_PUT_IF_COUNTER | STORE_GET,
+                         .calls = 4,
+                         .callers = 2,
+                         .ticks = 2};
+    asked.promise = STORE_RECORD;
+    is_right(asked);
+    asked.calls = 5;
+    asked.native_counter_if = true;
+    asked.kinds &= ~(unsigned)STORE_GET;
+    is_wrong(asked);
+}
+
+/* Refused by the gateway: nothing could keep the counter from being ahead of the put. */
+static void
+test_comparison_writes_counter(void)
+{
+    store_model to = {
+        .kinds = STORE_INCREMENT | STORE_PUT_IF_TO_COUNTER, .calls = 4, .callers = 2, .ticks = 2};
+    is_wrong(to);
+}
+
+/* Removing a field looks at kw:g's timestamp, too: below it a comparison's id would not show. */
+static void
+test_field_beside_counter(void)
+{
+    store_model beside = {.kinds = STORE_INCREMENT | STORE_PUT_IF | STORE_REMOVE_FIELD | STORE_GET,
+                          .calls = 5,
+                          .callers = 2,
+                          .ticks = 1};
+    is_right(beside);
+    beside.short_removal = true;
+    is_wrong(beside);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/order/store/puts-and-removals", test_plain);
+    g_test_add_func("/order/store/removal-unstamped-or-at-once-is-wrong", test_plain_without_safeguards);
+    g_test_add_func("/order/store/delete-repeated-from-its-get-is-wrong", test_delete_sent_again);
+    g_test_add_func("/order/store/region-behind-and-put-repeated-are-wrong", test_what_hbase_does);
+    g_test_add_func("/order/store/parts-of-a-record", test_parts);
+    g_test_add_func("/order/store/comparisons", test_compared);
+    g_test_add_func("/order/store/comparison-without-generation-is-wrong", test_compared_without_generation);
+    g_test_add_func("/order/store/comparison-sent-again", test_compared_again);
+    g_test_add_func("/order/store/counters", test_counters);
+    g_test_add_func("/order/store/counters-without-safeguards-are-wrong", test_counters_without_safeguards);
+    g_test_add_func("/order/store/put-with-counter", test_mixed_put);
+    g_test_add_func("/order/store/comparison-of-counter", test_comparison_of_counter);
+    g_test_add_func("/order/store/comparison-that-writes-counter-is-wrong", test_comparison_writes_counter);
+    g_test_add_func("/order/store/field-beside-counter", test_field_beside_counter);
+    return g_test_run();
+}
