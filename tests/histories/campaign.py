@@ -1,0 +1,149 @@
+"""Records and judges histories: campaign.py [options]; prints a line for each, and a sum.
+
+    campaign.py --store sim --gateways 2 --faults late,kill_thrift --workloads all --count 100 --seed 7
+
+Each history has a seed of its own: --seed plus its number. What one history did is played again with its seed and
+--count 1 (the machine's timing is not part of a seed, so try it several times). A wrong history is kept as a file
+in --keep, for judge_history.
+"""
+import argparse
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import threading
+import time
+
+import places
+
+WORKLOADS = {
+    "store": ["records", "parts", "put_if", "put_if_put", "put_if_remove", "put_if_all", "counters", "counters_hot",
+              "counters_all", "scans", "numbers"],
+    "stamp": ["paths", "paths_parts", "stamped"],
+}
+WORKLOADS["all"] = WORKLOADS["store"] + WORKLOADS["stamp"]
+
+
+def arguments():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--store", choices=["embedded", "sim", "hbase"], default="embedded")
+    parser.add_argument("--servers", default="", help="hbase: addresses of framed, compact Thrift2 servers")
+    parser.add_argument("--gateways", type=int, default=1)
+    parser.add_argument("--workloads", default="all")
+    parser.add_argument("--faults", default="calm")
+    parser.add_argument("--count", type=int, default=10)
+    parser.add_argument("--seconds", type=float, default=0, help="end after so long, whatever the count")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--callers", type=int, default=8)
+    parser.add_argument("--duration", type=int, default=400, help="milliseconds of calls in a history")
+    parser.add_argument("--pause", type=int, default=500, help="microseconds between a caller's calls, at most")
+    parser.add_argument("--deadline", type=int, default=3000)
+    parser.add_argument("--keep", default="")
+    parser.add_argument("--old", action="store_true", help="a gateway that knows neither orders nor counters")
+    return parser.parse_args()
+
+
+def names(text, groups):
+    return [name for part in text.split(",") for name in groups.get(part, [part])]
+
+
+def open_place(options):
+    tables = places.old_tables() if options.old else places.TABLES
+    if options.store == "embedded":
+        return places.Embedded(tables)
+    if options.store == "sim":
+        return places.Sim(tables, options.seed)
+    return places.HBase(tables, options.servers.split(","), f"h{os.getpid()}_{time.time_ns() % 10**9}")
+
+
+class History:
+    """One: a recorder, and a fault beside it."""
+
+    def __init__(self, place, options, number, workload, fault):
+        self.place = place
+        self.seed = options.seed + number
+        self.fault = fault
+        self.file = pathlib.Path(options.keep or ".") / f"{options.store}-{workload}-{fault}-{self.seed}.history"
+        self.command = [os.environ["KW_RECORD_HISTORY"], "--workload", workload, "--gateways", place.addresses(),
+                        "--seed", str(self.seed), "--callers", str(options.callers), "--duration", str(options.duration),
+                        "--pause", str(options.pause), "--deadline", str(options.deadline), "--prefix", str(number + 1)]
+        if options.keep:
+            self.command += ["--file", str(self.file)]
+
+    def run(self):
+        """The recorder's verdict, and what it complains of."""
+        end, failed = threading.Event(), []
+
+        def trouble():
+            try:
+                places.FAULTS[self.fault](self.place, random.Random(self.seed), end)
+            except BaseException as error:  # pylint: disable=broad-except
+                failed.append(error)
+        with subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as recorder:
+            troubles = threading.Thread(target=trouble)
+            troubles.start()
+            quiet = recorder.stdout.readline()
+            end.set()
+            troubles.join()
+            if failed:
+                recorder.kill()
+                raise failed[0]
+            assert quiet == "quiet\n", recorder.stderr.read()
+            verdict, complaints = recorder.communicate("go on\n", timeout=600)
+        try:
+            return json.loads(verdict), complaints
+        except ValueError:
+            raise AssertionError(f"the recorder ended with {recorder.returncode}: {complaints}") from None
+
+
+def tell(number, history, found, complaints):
+    mark = "right" if found["right"] and found["complete"] else "WRONG"
+    print(f"{mark} {found['workload']} {history.fault} seed {history.seed}: {found['ok']} ok, {found['failed']} failed, "
+          f"{found['unknown']} unknown" + (f", {found['undecided']} undecided" if found["undecided"] else "") +
+          (f", {found['differing']} differ" if found["differing"] else ""), flush=True)
+    if mark == "WRONG":
+        print("    " + "\n    ".join(complaints.splitlines()[:6]), flush=True)
+    del number
+
+
+def play(options, place):
+    workloads, faults = names(options.workloads, WORKLOADS), names(options.faults, {})
+    sums = {"histories": 0, "wrong": 0, "ok": 0, "failed": 0, "unknown": 0, "undecided": 0, "differing": 0}
+    until = time.monotonic() + options.seconds if options.seconds else float("inf")
+    for number in range(options.count):
+        if time.monotonic() > until:
+            break
+        history = History(place, options, number, workloads[number % len(workloads)],
+                          faults[number // len(workloads) % len(faults)])
+        found, complaints = history.run()
+        tell(number, history, found, complaints)
+        sums["histories"] += 1
+        sums["wrong"] += not (found["right"] and found["complete"])
+        for key in ("ok", "failed", "unknown", "undecided", "differing"):
+            sums[key] += found[key]
+    return sums
+
+
+def main():
+    options = arguments()
+    if options.keep:
+        os.makedirs(options.keep, exist_ok=True)
+    place = open_place(options)
+    try:
+        place.start(options.gateways)
+        sums = play(options, place)
+    except BaseException:
+        print(place.logs(), file=sys.stderr)
+        raise
+    finally:
+        place.stop()
+    print(f"{options.store}, {options.gateways} gateway(s), {options.faults}: " +
+          ", ".join(f"{value} {name}" for name, value in sums.items()))
+    sys.exit(1 if sums["wrong"] else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,272 @@
+"""Six ways in which acknowledged writes once vanished, each on its own: findings.py NAME... (none: all).
+
+    put-below     through two gateways whose ideas of the store's clock differ: put, put, read; remove, put, read; put, putIf, read
+    two-winners   putIf by callers of two gateways: two are told "applied" for the same expected value
+    put-beside    put beside putIf of one record through one gateway, over both stores
+    clock-back    embedded: stopped, the clock set back an hour, started: put, remove
+    unstamped     a table with two paths just after the start: both paths show the same, or nobody is served
+    hot-counter   a counter incremented as fast as it goes, then put, then removed
+
+Nothing here needs a fault but the clocks. Exits with 1 when anything was lost, and says how often.
+"""
+import argparse
+import concurrent.futures
+import sys
+import time
+
+import places
+from keyway_gateway import plain, record, wait_until
+from keyway_thrift.ttypes import (Code, CompareOp, Condition, KeywayError, Options, Outcome, Query)
+
+PATIENT = Options(deadline_ms=20000)
+TRIES = 40
+
+
+def good(written):
+    assert written.outcome == Outcome.OK, written
+    return written
+
+
+def value_of(data, table, field="a", **key):
+    found = data.get(table, record(**key), None, PATIENT)
+    assert not found.failure, found.failure
+    return plain(found.record).get(field) if found.record else None
+
+
+class Count:
+    """What was tried, and what was lost of it."""
+
+    def __init__(self, name):
+        self.name = name
+        self.tried = self.lost = 0
+
+    def expect(self, right):
+        self.tried += 1
+        self.lost += not right
+
+    def tell(self):
+        print(f"{self.name}: {self.lost} of {self.tried} lost", flush=True)
+        return self.lost
+
+
+# --- two gateways ---------------------------------------------------------------------------------------------------------
+
+def start_second(place):
+    """While the store answers slowly: what the second gateway learns of its clock then is wrong by milliseconds."""
+    place.kill_gateway(1)
+    place.tell("faults delay_us=25000")
+    place.start_gateway(1)
+    place.tell("faults")
+
+
+def put_below(options):
+    """What the second gateway acknowledges counts after what the first one did, whichever that is."""
+    counts = [Count(f"put-below, {name}") for name in ("put then put", "remove then put", "put then putIf")]
+    with opened(places.Sim(options.tables, 1), 2) as place:
+        start_second(place)
+        ways = [gateway.data() for gateway in place.gateways]
+        for number in range(TRIES):
+            first, second = ways[number % 2], ways[1 - number % 2]
+            key = {"id": f"below-{number}"}
+            good(first.put("plain", record(a="1", **key), PATIENT))
+            good(second.put("plain", record(a="2", **key), PATIENT))
+            counts[0].expect(value_of(first, "plain", **key) == "2")
+            good(first.remove("plain", record(**key), None, PATIENT))
+            good(second.put("plain", record(a="3", **key), PATIENT))
+            counts[1].expect(value_of(first, "plain", **key) == "3")
+            good(first.put("plain", record(a="4", **key), PATIENT))
+            condition = Condition(field="a", op=CompareOp.EQUAL, value=record(a="4")["a"])
+            applied = second.putIf("plain", record(a="5", **key), condition, PATIENT)
+            counts[2].expect(applied and value_of(first, "plain", **key) == "5")
+    return sum(count.tell() for count in counts)
+
+
+def count_up(gateway, key, times):
+    """putIf on what was read, until so many were applied; what each of them replaced."""
+    data, replaced = gateway.data(), []
+    while len(replaced) < times:
+        seen = value_of(data, "plain", **key)
+        value = record(a=seen)["a"] if seen else None
+        if data.putIf("plain", record(a=str(int(seen or 0) + 1), **key),
+                      Condition(field="a", op=CompareOp.EQUAL, value=value), PATIENT):
+            replaced.append(seen)
+    data.close()
+    return replaced
+
+
+def two_winners(options):
+    """Each value is replaced once."""
+    count = Count("two-winners")
+    with opened(places.Sim(options.tables, 1), 2) as place, concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for number in range(9):
+            if number % 3 == 0:
+                start_second(place)
+            key = {"id": f"winner-{number}"}
+            running = [pool.submit(count_up, gateway, key, 50) for gateway in place.gateways for _ in range(2)]
+            replaced = [value for one in running for value in one.result()]
+            for value in set(replaced):
+                count.expect(replaced.count(value) == 1)
+    return count.tell()
+
+
+# --- one gateway ------------------------------------------------------------------------------------------------------------
+
+def put_on(gateway, key, rounds):
+    data = gateway.data()
+    lost = []
+    for number in range(rounds):
+        good(data.put("plain", record(b=str(number), **key), PATIENT))
+        lost.append(value_of(data, "plain", "b", **key) != str(number))
+    data.close()
+    return lost
+
+
+def compare_on(gateway, key, end):
+    """putIf of both fields, of which the second is the other caller's."""
+    data = gateway.data()
+    while not end.done():
+        seen = plain(data.get("plain", record(**key), None, PATIENT).record or {})
+        value = record(b=seen["b"])["b"] if "b" in seen else None
+        data.putIf("plain", record(b=seen.get("b", "none"), a="x", **key),
+                   Condition(field="b", op=CompareOp.EQUAL, value=value), PATIENT)
+    data.close()
+
+
+def put_beside(options):
+    """A caller who puts finds what he put: the others only write what they compared with."""
+    lost = 0
+    for store in (places.Embedded(options.tables), places.Sim(options.tables, 1)):
+        count = Count(f"put-beside, {type(store).__name__.lower()}")
+        with opened(store, 1) as place, concurrent.futures.ThreadPoolExecutor(4) as pool:
+            for number in range(3):
+                key = {"id": f"beside-{number}"}
+                putting = pool.submit(put_on, place.gateways[0], key, 300)
+                others = [pool.submit(compare_on, place.gateways[0], key, putting) for _ in range(2)]
+                for wrong in putting.result():
+                    count.expect(not wrong)
+                for other in others:
+                    other.result()
+        lost += count.tell()
+    return lost
+
+
+def clock_back(options):
+    """The embedded store's writes count, whatever the clock shows."""
+    count = Count("clock-back")
+    with opened(places.Embedded(options.tables), 1) as place:
+        data = place.gateways[0].data()
+        for number in range(10):
+            good(data.put("plain", record(id=f"back-{number}", a="1"), PATIENT))
+        place.gateways[0].stop()
+        place.start_gateway(0, places.faketime("-1h"))
+        data = place.gateways[0].data()
+        for number in range(10):
+            good(data.put("plain", record(id=f"back-{number}", a="2"), PATIENT))
+            count.expect(value_of(data, "plain", id=f"back-{number}") == "2")
+            good(data.remove("plain", record(id=f"back-{number}"), None, PATIENT))
+            count.expect(value_of(data, "plain", id=f"back-{number}") is None)
+    return count.tell()
+
+
+# --- the store's clock --------------------------------------------------------------------------------------------------------
+
+def put_twice(gateway, number):
+    """Two callers put one record at once; what both paths show after both were answered."""
+    key = {"id": f"pair-{number}", "part": "p"}
+
+    def put(value):
+        data = gateway.data()
+        try:
+            return data.put("pair", record(a=value, **key), PATIENT).outcome == Outcome.OK
+        except KeywayError as refused:
+            assert refused.code in (Code.UNAVAILABLE, Code.BUSY, Code.TIMEOUT), refused
+            return False
+        finally:
+            data.close()
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        if not all(pool.map(put, ("1", "2"))):
+            return True
+    data = gateway.data()
+    try:
+        shown = [plain(row)["a"] for row in data.scan(Query(table="pair", path="by_part", bound=record(**key))).rows]
+        return shown == [value_of(data, "pair", **key)]
+    finally:
+        data.close()
+
+
+def unstamped(options):
+    """While the store's clock is not known, a table with two paths is not served, and /readyz says so."""
+    count, said = Count("unstamped, paths that differ"), Count("unstamped, /readyz")
+    with opened(places.Sim(options.tables, 1), 1) as place:
+        place.tell("faults delay_us=120000")  # no answer is as fast as the clock needs it
+        place.kill_gateway(0)
+        place.gateways[0].start()
+        for number in range(12):
+            count.expect(put_twice(place.gateways[0], number))
+        said.expect(place.gateways[0].get("/readyz")[0] != 200)
+        place.tell("faults")
+    return count.tell() + said.tell()
+
+
+def add_fast(gateway, key, seconds):
+    data, end, added = gateway.data(), time.monotonic() + seconds, 0
+    while time.monotonic() < end:
+        data.increment("counted", record(**key), {"n": 1}, PATIENT)
+        added += 1
+    data.close()
+    return added
+
+
+def hot_counter(options):
+    """A put and a removal of a counter count at once, however fast it was incremented before."""
+    count = Count("hot-counter")
+    with opened(places.Sim(options.tables, 1), 2) as place, concurrent.futures.ThreadPoolExecutor(16) as pool:
+        data = place.gateways[0].data()
+        for number in range(6):
+            key = {"id": f"hot-{number}"}
+            adding = [pool.submit(add_fast, place.gateways[each % 2], key, 1.0) for each in range(16)]
+            sums = sum(one.result() for one in adding)
+            assert value_of(data, "counted", "n", **key) == sums
+            if number % 2:
+                good(data.put("counted", record(n=7, **key), PATIENT))
+                count.expect(value_of(data, "counted", "n", **key) == 7)
+            else:
+                good(data.remove("counted", record(**key), None, PATIENT))
+                count.expect(value_of(data, "counted", "n", **key) is None)
+    return count.tell()
+
+
+# --- all ------------------------------------------------------------------------------------------------------------------------
+
+class opened:  # pylint: disable=invalid-name
+    """A place with its gateways, for a while."""
+
+    def __init__(self, place, gateways):
+        self.place = place
+        self.gateways = gateways
+
+    def __enter__(self):
+        return self.place.start(self.gateways)
+
+    def __exit__(self, kind, error, trace):
+        if kind:
+            print(self.place.logs(), file=sys.stderr)
+        self.place.stop()
+
+
+FINDINGS = {"put-below": put_below, "two-winners": two_winners, "put-beside": put_beside, "clock-back": clock_back,
+            "unstamped": unstamped, "hot-counter": hot_counter}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--old", action="store_true", help="a gateway that knows neither orders nor counters")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    options.tables = places.old_tables() if options.old else places.TABLES
+    lost = sum(FINDINGS[name](options) for name in options.names or FINDINGS)
+    sys.exit(1 if lost else 0)
+
+
+if __name__ == "__main__":
+    main()

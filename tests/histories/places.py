@@ -1,0 +1,327 @@
+"""Where histories are recorded: gateways over a store, and what can go wrong with them.
+
+A place starts its gateways on fixed ports, so that a gateway that was killed comes back where its callers look for it.
+Faults are functions of a place and a random source that cause trouble for a while and end it; see FAULTS.
+"""
+import contextlib
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+from keyway_gateway import Gateway, free_ports, wait_until
+
+TABLES = """\
+tables:
+  plain:
+    fields:
+      id: {type: string, max_bytes: 40}
+      a: string
+      b: string
+    key: [{field: id}]
+  counted:
+    fields:
+      id: {type: string, max_bytes: 40}
+      a: string
+      n: {type: int, counter: true}
+      m: {type: int, counter: true}
+    key: [{hash: {algorithm: md5, of: [id], take: 2}}, {field: id}]
+  salted:
+    fields:
+      id: {type: string, max_bytes: 40}
+      a: string
+      b: string
+    key: [{salt: {of: [id], buckets: 4}}, {field: id}]
+  pair:
+    fields:
+      id: {type: string, max_bytes: 40}
+      part: {type: string, max_bytes: 10}
+      a: string
+      b: string
+    key: [{field: id}, {field: part}]
+    paths:
+      by_part:
+        key: [{field: part}, {field: id}]
+  stamped:
+    order: stamp
+    fields:
+      id: {type: string, max_bytes: 40}
+      a: string
+      b: string
+    key: [{field: id}]
+  made:
+    fields:
+      id: {type: string, max_bytes: 40}
+      number: {type: int, generate: {kind: sequence, block: 50}}
+    key: [{field: id}]
+"""
+
+
+def old_tables():
+    """The same for a gateway that knows neither orders nor counters."""
+    return TABLES.replace(", counter: true", "").replace("    order: stamp\n", "")
+
+
+def policy(port, admin, store, tables, extra=""):
+    text = f"listen: 127.0.0.1:{port}\nadmin: 127.0.0.1:{admin}\nloops: 2\n{extra}store:\n{store}{tables}"
+    return text.replace("{", "{{").replace("}", "}}").replace("{{folder}}", "{folder}")
+
+
+class Place:
+    """Gateways over one store."""
+
+    def __init__(self, tables):
+        self.tables = tables
+        self.gateways = []
+        self.ports = []
+
+    def store(self):
+        raise NotImplementedError
+
+    def start(self, gateways):
+        self.ports = free_ports(2 * gateways)
+        for number in range(gateways):
+            text = policy(self.ports[2 * number], self.ports[2 * number + 1], self.store(), self.tables)
+            self.gateways.append(Gateway(text))
+            self.start_gateway(number)
+        return self
+
+    def start_gateway(self, number, environment=None):
+        gateway = self.gateways[number]
+        gateway.environment = environment or {}
+        gateway.start()
+        wait_until(lambda: gateway.get("/readyz")[0] == 200, "keywayd to serve", 240)
+
+    def addresses(self):
+        return ",".join(f"127.0.0.1:{port}" for port in self.ports[::2])
+
+    def kill_gateway(self, number, how=signal.SIGKILL):
+        process = self.gateways[number].process
+        process.send_signal(how)
+        process.wait()
+
+    def logs(self):
+        return "".join(f"--- gateway {number}\n{gateway.log()}" for number, gateway in enumerate(self.gateways))
+
+    def stop(self):
+        for gateway in self.gateways:
+            with contextlib.suppress(OSError):
+                gateway.process.send_signal(signal.SIGCONT)
+            gateway.kill()
+            shutil.rmtree(gateway.folder, ignore_errors=True)
+
+
+class Embedded(Place):
+    """One gateway with the store inside it."""
+
+    def store(self):
+        return "  kind: embedded\n  path: {folder}/data\n"
+
+
+class Sim(Place):
+    """Gateways over two Thrift2 servers of hbase_sim."""
+
+    def __init__(self, tables, seed):
+        super().__init__(tables)
+        self.servers = free_ports(2)
+        self.process = subprocess.Popen([os.environ["KW_HBASE_SIM"], str(seed)] + [str(port) for port in self.servers],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout.readline() == "ok\n"
+
+    def store(self):
+        servers = ", ".join(f"\"127.0.0.1:{port}\"" for port in self.servers)
+        return (f"  kind: hbase\n  servers: [{servers}]\n  transport: framed\n  protocol: compact\n"
+                "  create_missing: true\n  rest: 200ms\n  connect_timeout: 1s\n")
+
+    def tell(self, command):
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        assert answer == "ok\n", f"hbase_sim ended at {command!r}: {answer!r}"
+
+    def stop(self):
+        super().stop()
+        self.process.kill()
+        self.process.wait()
+
+
+class HBase(Place):
+    """Gateways over a real HBase, which somebody else has started: addresses of its Thrift2 servers, framed and compact."""
+
+    def __init__(self, tables, servers, suffix):
+        super().__init__(self.named(tables, suffix))
+        self.servers = servers
+        self.suffix = suffix
+
+    @staticmethod
+    def named(tables, suffix):
+        """Store tables of this campaign's own."""
+        lines = []
+        for line in tables.splitlines():
+            lines.append(line)
+            if line.startswith("  ") and not line.startswith("   ") and line.endswith(":"):
+                lines.append(f"    store_table: {line.strip(' :')}_{suffix}")
+        return "\n".join(lines) + "\n"
+
+    def store(self):
+        servers = ", ".join(f"\"{server}\"" for server in self.servers)
+        return (f"  kind: hbase\n  servers: [{servers}]\n  transport: framed\n  protocol: compact\n"
+                f"  create_missing: true\n  rest: 200ms\n  catalog: catalog_{self.suffix}\n")
+
+
+# --- faults -------------------------------------------------------------------------------------------------------------
+
+def pause(random, least, most):
+    time.sleep(random.uniform(least, most))
+
+
+def calm(place, random, end):
+    """Nothing."""
+    del place, random, end
+
+
+def kill_gateway(place, random, end):
+    """kill -9, and started again."""
+    pause(random, 0.05, 0.3)
+    number = random.randrange(len(place.gateways))
+    place.kill_gateway(number)
+    place.start_gateway(number)
+    del end
+
+
+def term_gateway(place, random, end):
+    """SIGTERM, and started again."""
+    pause(random, 0.05, 0.3)
+    number = random.randrange(len(place.gateways))
+    place.kill_gateway(number, signal.SIGTERM)
+    place.start_gateway(number)
+    del end
+
+
+def stop_gateway(place, random, end):
+    """SIGSTOP for a while: a gateway that stands still."""
+    while not end.is_set():
+        pause(random, 0.02, 0.2)
+        process = place.gateways[random.randrange(len(place.gateways))].process
+        process.send_signal(signal.SIGSTOP)
+        pause(random, 0.01, 0.6)
+        process.send_signal(signal.SIGCONT)
+
+
+def faketime(offset):
+    library = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"
+    assert pathlib.Path(library).exists(), "libfaketime is not installed (scripts/setup --tests)"
+    return {"LD_PRELOAD": library, "FAKETIME": offset, "FAKETIME_DONT_FAKE_MONOTONIC": "1", "FAKETIME_NO_CACHE": "1",
+            "DONT_FAKE_MONOTONIC": "1"}
+
+
+def clock_back(place, random, end):
+    """Stopped, the clock set back an hour, started: and once more with the right time."""
+    pause(random, 0.05, 0.2)
+    place.kill_gateway(0, signal.SIGTERM)
+    place.start_gateway(0, faketime("-1h"))
+    pause(random, 0.2, 0.3)
+    place.kill_gateway(0, random.choice([signal.SIGTERM, signal.SIGKILL]))
+    place.start_gateway(0)
+    del end
+
+
+def clocks_off(place, random, end):
+    """The last gateway's clock is off."""
+    number = len(place.gateways) - 1
+    place.kill_gateway(number)
+    place.start_gateway(number, faketime(random.choice(["+2s", "-2s", "+0.001s", "-0.001s", "+1h"])))
+    end.wait()
+    place.kill_gateway(number)
+    place.start_gateway(number)
+
+
+def disk_full(place, random, end):
+    """Writes to files fail for a while, as on a full disk."""
+    flag = pathlib.Path(place.gateways[0].folder) / "full"
+    while not end.is_set():
+        pause(random, 0.05, 0.2)
+        flag.touch()
+        pause(random, 0.05, 0.2)
+        flag.unlink()
+
+
+# --- faults of the simulated HBase --------------------------------------------------------------------------------------
+
+def sim_faults(text):
+    """A fault that hbase_sim causes by itself, call by call."""
+    def cause(place, random, end):
+        del random
+        place.tell("faults " + text)
+        end.wait()
+        place.tell("faults")
+    return cause
+
+
+def stop_thrift(place, random, end):
+    """A Thrift2 server stands still, and goes on with what it had been sent."""
+    place.tell("faults delay_us=500")
+    while not end.is_set():
+        pause(random, 0.02, 0.2)
+        number = random.randrange(2)
+        place.tell(f"stop {number}")
+        pause(random, 0.05, 1.5)
+        place.tell(f"go_on {number}")
+    place.tell("faults")
+
+
+def kill_thrift(place, random, end):
+    """A Thrift2 server is killed, and started again."""
+    place.tell("faults delay_us=500")
+    while not end.is_set():
+        pause(random, 0.02, 0.2)
+        number = random.randrange(2)
+        place.tell(f"kill {number}")
+        pause(random, 0.05, 0.5)
+        place.tell(f"start {number}")
+    place.tell("faults")
+
+
+def clock_moves(place, random, end):
+    """The clock's region moves to a server whose clock differs, and back."""
+    while not end.is_set():
+        pause(random, 0.1, 0.4)
+        place.tell(f"clock clock {random.choice([-300, -20, -3, -1, 1, 2, 20, 300])}")
+        pause(random, 0.6, 0.8)
+        place.tell("clock clock 0")
+        pause(random, 0.5, 0.7)
+
+
+def compactions(place, random, end):
+    """Delete markers are dropped all the time, and answers are lost."""
+    place.tell("faults late=0.02 late_ms=200 delay_us=300")
+    while not end.is_set():
+        pause(random, 0.005, 0.05)
+        place.tell("purge")
+    place.tell("faults")
+
+
+FAULTS = {
+    "calm": calm,
+    "kill": kill_gateway,
+    "term": term_gateway,
+    "stop": stop_gateway,
+    "clock_back": clock_back,
+    "clocks_off": clocks_off,
+    "disk_full": disk_full,
+    "delay": sim_faults("delay_us=3000"),
+    "lost": sim_faults("lose=0.02 drop=0.02 delay_us=500"),
+    "late": sim_faults("late=0.03 late_ms=400 lose=0.01 delay_us=500"),
+    "repeat": sim_faults("repeat=0.2 delay_us=300"),
+    "stop_thrift": stop_thrift,
+    "kill_thrift": kill_thrift,
+    "clock_moves": clock_moves,
+    "compactions": compactions,
+}
+
+
+def temporary_folder():
+    return pathlib.Path(tempfile.mkdtemp(prefix="keyway-histories-"))

@@ -1,0 +1,280 @@
+/* Records one history and judges it: record --workload NAME --gateways ADDRESS,... [options].
+ *
+ *   callers do what the workload says, for a while --> "quiet" is printed
+ *   a line is read: whoever caused faults has ended them
+ *   every record is read once more by every way --> the history is judged, and written to a file if it is
+ * wrong
+ *
+ * Prints one line of JSON; exits with 1 when the history is wrong.
+ */
+#include "histories/client.h"
+#include "histories/workload.h"
+
+#include "base/clock.h"
+#include "base/thread.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CALLERS_MOST 64
+#define RECORDS_MOST 64
+#define LAST_READ_MS 120000
+
+static struct {
+    char *workload, *gateways, *file;
+    int seed, callers, duration_ms, deadline_ms, pause_us, prefix, records, only_reads;
+} options = {.seed = 1, .callers = 8, .duration_ms = 500, .deadline_ms = 3000, .pause_us = 500, .prefix = 1};
+
+static GOptionEntry entries[] = {
+    {"workload", 0, 0, G_OPTION_ARG_STRING, &options.workload, "what callers do", "NAME"},
+    {"gateways", 0, 0, G_OPTION_ARG_STRING, &options.gateways, "where", "HOST:PORT,..."},
+    {"file", 0, 0, G_OPTION_ARG_STRING, &options.file, "where a wrong history goes", "FILE"},
+    {"seed", 0, 0, G_OPTION_ARG_INT, &options.seed, "", "N"},
+    {"callers", 0, 0, G_OPTION_ARG_INT, &options.callers, "", "N"},
+    {"records", 0, 0, G_OPTION_ARG_INT, &options.records, "instead of the workload's", "N"},
+    {"duration", 0, 0, G_OPTION_ARG_INT, &options.duration_ms, "", "MS"},
+    {"deadline", 0, 0, G_OPTION_ARG_INT, &options.deadline_ms, "of each call", "MS"},
+    {"pause", 0, 0, G_OPTION_ARG_INT, &options.pause_us, "longest between calls", "US"},
+    {"prefix", 0, 0, G_OPTION_ARG_INT, &options.prefix, "of the records' names", "N"},
+    {NULL, 0, 0, 0, NULL, NULL, NULL}};
+
+typedef struct caller {
+    kw_thread thread;
+    unsigned number;
+    const workload *work;
+    client_table table;
+    unsigned records;
+    client *connection;
+    GRand *random;
+    operations *done;
+    uint32_t count;
+    uint64_t until_ns;
+    int64_t seen[RECORDS_MOST]; /* of the first text */
+} caller;
+
+static int64_t
+next_value(caller *by)
+{
+    return (int64_t)(by->number + 1) * 1000000 + ++by->count;
+}
+
+static workload_step
+choose_step(caller *by)
+{
+    unsigned sum = 0, at = 0;
+    for (int i = 0; i < STEPS; i++)
+        sum += by->work->shares[i];
+    unsigned chosen = (unsigned)g_rand_int_range(by->random, 0, (gint32)sum);
+    while (chosen >= by->work->shares[at])
+        chosen -= by->work->shares[at++];
+    return at;
+}
+
+/* --- operations ------------------------------------------------------------------------------------------
+ */
+
+static operation
+operation_for(caller *by, workload_step step)
+{
+    static const struct {
+        operation_kind kind;
+        uint8_t fields;
+    } forms[STEPS] = {
+        [STEP_PUT] = {OPERATION_PUT, 3},
+        [STEP_PUT_A] = {OPERATION_PUT, 1},
+        [STEP_PUT_B] = {OPERATION_PUT, 2},
+        [STEP_REMOVE] = {OPERATION_REMOVE, 15},
+        [STEP_REMOVE_A] = {OPERATION_REMOVE, 1},
+        [STEP_GET] = {OPERATION_GET, 15},
+        [STEP_GET_A] = {OPERATION_GET, 1},
+        [STEP_GET_PATH] = {OPERATION_GET, 15},
+        [STEP_PUT_IF] = {OPERATION_PUT_IF, 3},
+        [STEP_ADD] = {OPERATION_INCREMENT, 4},
+        [STEP_ADD_BOTH] = {OPERATION_INCREMENT, 12},
+        [STEP_PUT_COUNTER] = {OPERATION_PUT, 4},
+        [STEP_PUT_MIXED] = {OPERATION_PUT, 5},
+        [STEP_SCAN] = {OPERATION_SCAN, 15},
+        [STEP_SCAN_FILTER] = {OPERATION_SCAN, 15},
+        [STEP_NUMBER] = {OPERATION_NUMBER, 1},
+    };
+    operation made = {.caller = by->number, .kind = forms[step].kind, .fields = forms[step].fields};
+    made.record = (uint32_t)g_rand_int_range(by->random, 0, (gint32)by->records);
+    made.view = step == STEP_GET_PATH;
+    made.expected = OPERATION_ABSENT;
+    for (int i = 0; i < OPERATION_FIELDS; i++)
+        made.values[i] = made.results[i] = OPERATION_ABSENT;
+    for (int i = 0; i < OPERATION_FIELDS; i++)
+        if (made.fields >> i & 1 && made.kind == OPERATION_INCREMENT)
+            made.values[i] = g_rand_int_range(by->random, 1, 4);
+        else if (made.fields >> i & 1 && i >= 2 && made.kind == OPERATION_PUT)
+            made.values[i] = g_rand_int_range(by->random, 0, 1000);
+        else if (made.fields >> i & 1 && (made.kind == OPERATION_PUT || made.kind == OPERATION_PUT_IF))
+            made.values[i] = next_value(by);
+    if (made.kind == OPERATION_PUT_IF)
+        made.expected = by->seen[made.record];
+    if (made.kind == OPERATION_NUMBER)
+        made.record = by->number * 100000 + by->count++;
+    return made;
+}
+
+static void
+note_seen(caller *by, const operation *of)
+{
+    if (of->record >= RECORDS_MOST || of->outcome != OPERATION_OK || !(of->fields & 1) || of->view)
+        return;
+    if (of->kind == OPERATION_GET || of->kind == OPERATION_PUT ||
+        (of->kind == OPERATION_PUT_IF && of->applied))
+        by->seen[of->record] = of->values[0];
+    else if (of->kind == OPERATION_REMOVE || of->kind == OPERATION_PUT_IF)
+        by->seen[of->record] = OPERATION_ABSENT;
+}
+
+static void
+take_step(caller *by)
+{
+    workload_step step = choose_step(by);
+    operation made = operation_for(by, step);
+    if (made.kind == OPERATION_SCAN) {
+        made.scan = by->number * 100000 + ++by->count;
+        const char *filter = step == STEP_SCAN_FILTER ? "ColumnPrefixFilter ('a')" : "";
+        made.fields = *filter ? 1 : 15;
+        client_scan(by->connection, &by->table, made, 0, by->records, g_rand_int_range(by->random, 3, 20),
+                    filter, by->done);
+    } else if (client_do(by->connection, &by->table, &made)) {
+        note_seen(by, &made);
+        g_array_append_val(by->done, made);
+    }
+}
+
+static void
+call_for_a_while(void *user)
+{
+    caller *by = user;
+    while (kw_clock_mono_ns() < by->until_ns) {
+        take_step(by);
+        if (options.pause_us)
+            g_usleep((gulong)g_rand_int_range(by->random, 0, options.pause_us + 1));
+    }
+}
+
+/* --- the end -----------------------------------------------------------------------------------------------
+ */
+
+static bool
+read_last(caller *by, uint32_t record, uint32_t view)
+{
+    operation made = {.caller = by->number,
+                      .record = record,
+                      .view = view,
+                      .kind = OPERATION_GET,
+                      .fields = 15,
+                      .last = true,
+                      .expected = OPERATION_ABSENT};
+    uint64_t until_ns = kw_clock_mono_ns() + (uint64_t)LAST_READ_MS * 1000000;
+    for (int i = 0; i < OPERATION_FIELDS; i++)
+        made.results[i] = OPERATION_ABSENT;
+    while (!client_do(by->connection, &by->table, &made)) {
+        if (kw_clock_mono_ns() > until_ns) {
+            fprintf(stderr, "record %u cannot be read: %s\n", record, client_why(by->connection));
+            return false;
+        }
+        g_usleep(20000);
+    }
+    g_array_append_val(by->done, made);
+    return true;
+}
+
+static bool
+read_all_last(caller *callers, size_t gateways)
+{
+    bool good = true;
+    if (callers[0].work->shares[STEP_NUMBER])
+        return true;
+    for (size_t i = 0; i < gateways && i < (size_t)options.callers; i++)
+        for (uint32_t record = 0; record < callers[i].records && good; record++) {
+            good = read_last(&callers[i], record, 0);
+            if (callers[i].table.second_path)
+                good = good && read_last(&callers[i], record, 1);
+        }
+    return good;
+}
+
+static int
+tell(const operations *all, const workload *work, bool complete)
+{
+    judgement found = judge(all, work->whole);
+    unsigned outcomes[3] = {0};
+    for (guint i = 0; i < all->len; i++)
+        outcomes[operation_at(all, i)->outcome]++;
+    if (found.wrong) {
+        fputs(found.wrong, stderr);
+        if (options.file)
+            operations_save(all, options.file);
+    }
+    printf("{\"workload\": \"%s\", \"seed\": %d, \"ok\": %u, \"failed\": %u, \"unknown\": %u, \"undecided\": "
+           "%u, "
+           "\"differing\": %u, \"complete\": %s, \"right\": %s}\n",
+           work->name, options.seed, outcomes[OPERATION_OK], outcomes[OPERATION_FAILED],
+           outcomes[OPERATION_UNKNOWN], found.undecided, found.differing, complete ? "true" : "false",
+           found.wrong ? "false" : "true");
+    bool right = !found.wrong;
+    judgement_clear(&found);
+    return right && complete ? 0 : 1;
+}
+
+/* --- all
+ * ---------------------------------------------------------------------------------------------------- */
+
+static void
+caller_init(caller *by, unsigned number, const workload *work, const char *gateway)
+{
+    *by = (caller){
+        .number = number,
+        .work = work,
+        .table = {.name = work->table, .second_path = work->second_path, .prefix = (unsigned)options.prefix},
+        .records = options.records ? (unsigned)options.records : work->records,
+        .connection = client_new(gateway, options.deadline_ms),
+        .random = g_rand_new_with_seed((guint32)options.seed * 1000 + number),
+        .done = operations_new(),
+        .until_ns = kw_clock_mono_ns() + (uint64_t)options.duration_ms * 1000000};
+    for (int i = 0; i < RECORDS_MOST; i++)
+        by->seen[i] = OPERATION_ABSENT;
+}
+
+static void
+wait_for_quiet(void)
+{
+    char line[16];
+    printf("quiet\n");
+    fflush(stdout);
+    if (!fgets(line, sizeof line, stdin))
+        exit(2);
+}
+
+int
+main(int argc, char **argv)
+{
+    static caller callers[CALLERS_MOST];
+    g_autoptr(GOptionContext) context = g_option_context_new("- records a history and judges it");
+    g_autoptr(GError) error = NULL;
+    g_option_context_add_main_entries(context, entries, NULL);
+    if (!g_option_context_parse(context, &argc, &argv, &error) || !options.workload || !options.gateways ||
+        options.callers > CALLERS_MOST)
+        g_error("%s", error ? error->message : "--workload and --gateways are needed");
+    const workload *work = workload_find(options.workload);
+    g_auto(GStrv) gateways = g_strsplit(options.gateways, ",", -1);
+    size_t gateways_count = g_strv_length(gateways);
+    for (unsigned i = 0; i < (unsigned)options.callers; i++)
+        caller_init(&callers[i], i, work, gateways[i % gateways_count]);
+    for (int i = 0; i < options.callers; i++)
+        kw_thread_start(&callers[i].thread, "caller", call_for_a_while, &callers[i]);
+    for (int i = 0; i < options.callers; i++)
+        kw_thread_join(&callers[i].thread);
+    wait_for_quiet();
+    bool complete = read_all_last(callers, gateways_count);
+    operations *all = operations_new();
+    for (int i = 0; i < options.callers; i++)
+        g_array_append_vals(all, callers[i].done->data, callers[i].done->len);
+    return tell(all, work, complete);
+}

@@ -1,0 +1,33 @@
+/* HBase's rows in memory: tables, families, cells with timestamps, delete markers, versions, and what happens
+ * to them when a server's clock moves. What the server does itself follows HBase 2.6:
+ *
+ *   unstamped put        the region server's clock; of two cells with one timestamp the later one is seen
+ *   unstamped delete     the clock, and hides everything up to that
+ *   increment            max(timestamp of the cell + 1, clock)
+ *   checkAnd...          puts in it get max(timestamp of the compared cell, clock)
+ *   delete marker        hides cells up to its timestamp, those that arrive later as well; a compaction drops
+ * it
+ *
+ * Used under one lock. Tables named keyway_clock are on another region server than the rest, with a clock of
+ * its own.
+ */
+#pragma once
+
+#include "thrift/hbase2_wire.h"
+
+#include <glib.h>
+
+typedef struct sim_rows sim_rows;
+
+typedef enum sim_region { SIM_DATA, SIM_CLOCK, SIM_REGIONS } sim_region;
+
+sim_rows *sim_rows_new(void);
+void sim_rows_free(sim_rows *rows);
+
+/* The clock of a region server minus this machine's. */
+void sim_rows_set_clock(sim_rows *rows, sim_region region, int64_t offset_ms);
+/* A major compaction: markers go, and what they hide. */
+void sim_rows_purge(sim_rows *rows);
+
+/* The result struct of the method, in the arena. */
+const void *sim_rows_answer(sim_rows *rows, kw_hb_method method, const void *args, kw_arena *arena);

@@ -1,0 +1,99 @@
+/* What the files of the simulated rows share. */
+#pragma once
+
+#include "histories/sim/rows.h"
+
+#include "filter/machine.h"
+
+typedef enum sim_kind { SIM_PUT, SIM_DELETE_COLUMN, SIM_DELETE_FAMILY } sim_kind;
+
+typedef struct sim_cell {
+    GBytes *family, *qualifier, *value;
+    int64_t timestamp;
+    int64_t ttl_ms; /* 0: none */
+    uint64_t sequence;
+    sim_kind kind;
+} sim_cell;
+
+typedef struct sim_row {
+    GBytes *key;
+    GPtrArray *cells; /* in no order */
+} sim_row;
+
+typedef struct sim_table {
+    GPtrArray *families; /* of GBytes */
+    GTree *rows;         /* GBytes to sim_row */
+    sim_region region;
+} sim_table;
+
+typedef struct sim_scanner {
+    sim_table *table;
+    GBytes *at, *stop;
+    bool started; /* `at` was handed out */
+    bool reversed;
+    kw_arena *arena; /* of the request, whose columns and filter are used on */
+    const kw_hb_TScan *scan;
+    kw_filter_machine *machine;
+} sim_scanner;
+
+struct sim_rows {
+    GHashTable *tables;  /* text to sim_table */
+    GPtrArray *scanners; /* of sim_scanner; NULL: closed */
+    int64_t clock_ms[SIM_REGIONS];
+    uint64_t sequence;
+};
+
+static inline kw_bytes
+sim_bytes(GBytes *bytes)
+{
+    gsize size = 0;
+    const void *data = bytes ? g_bytes_get_data(bytes, &size) : NULL;
+    return kw_bytes_of(data, size);
+}
+
+static inline GBytes *
+sim_copy(kw_bytes bytes)
+{
+    return g_bytes_new(bytes.data, bytes.size);
+}
+
+sim_table *sim_find_table(sim_rows *rows, kw_bytes name); /* NULL: none */
+sim_table *sim_table_named(sim_rows *rows, const kw_hb_TTableName *name);
+void sim_create_table(sim_rows *rows, const kw_hb_TTableDescriptor *descriptor); /* there: nothing */
+void sim_drop_table(sim_rows *rows, const kw_hb_TTableName *name);
+int64_t sim_now_ms(const sim_rows *rows, const sim_table *table);
+bool sim_has_family(const sim_table *table, kw_bytes family);
+
+/* What is read: columns as TGet and TScan have them, at most `versions` of each. */
+typedef struct sim_asked {
+    const kw_hb_TColumn *columns;
+    uint32_t columns_count;
+    bool has_columns;
+    int32_t versions;
+    int64_t from, to; /* both 0: any time */
+} sim_asked;
+
+/* The visible cells, in HBase's order, in the arena. */
+kw_cell *sim_read(const sim_row *row, const sim_asked *asked, int64_t now_ms, kw_arena *arena,
+                  size_t *ret_count);
+/* The newest visible cell of a column; false: none. */
+bool sim_newest(const sim_row *row, kw_bytes family, kw_bytes qualifier, int64_t now_ms, kw_arena *arena,
+                kw_cell *ret_cell);
+
+sim_row *sim_find_row(const sim_table *table, kw_bytes key); /* NULL: none */
+sim_row *sim_make_row(sim_table *table, kw_bytes key);
+void sim_add_cell(sim_rows *rows, sim_row *row, sim_cell cell);
+
+/* writes.c. stamp: what unstamped cells get. NULL, or why not. */
+const char *sim_apply_put(sim_rows *rows, sim_table *table, const kw_hb_TPut *put, int64_t stamp);
+const char *sim_apply_delete(sim_rows *rows, sim_table *table, const kw_hb_TDelete *tdelete);
+const char *sim_apply_mutations(sim_rows *rows, sim_table *table, const kw_hb_TRowMutations *all,
+                                int64_t stamp);
+
+/* reads.c */
+void sim_get(sim_rows *rows, sim_table *table, const kw_hb_TGet *get, kw_arena *arena,
+             kw_hb_TResult *ret_result);
+sim_scanner *sim_scanner_new(sim_table *table, const kw_hb_TScan *scan);
+void sim_scanner_free(sim_scanner *scanner);
+uint32_t sim_scan(sim_rows *rows, sim_scanner *scanner, int32_t count, kw_arena *arena,
+                  kw_hb_TResult **ret_results);

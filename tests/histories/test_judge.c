@@ -1,0 +1,478 @@
+/* The judge judged: histories that are right, and the same with an error of each kind planted in them. */
+#include "histories/judge.h"
+
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <string.h>
+
+#define NONE OPERATION_ABSENT
+
+static operations *all;
+static uint64_t now;
+
+/* --- writing histories ------------------------------------------------------------------------------------
+ */
+
+static operation *
+add(operation_kind kind, uint8_t fields, uint64_t begin, uint64_t end)
+{
+    operation made = {.kind = kind, .fields = fields, .begin_ns = begin, .end_ns = end, .expected = NONE};
+    for (int i = 0; i < OPERATION_FIELDS; i++)
+        made.values[i] = made.results[i] = NONE;
+    g_array_append_val(all, made);
+    return operation_at(all, all->len - 1);
+}
+
+/* One after the other. */
+static operation *
+then(operation_kind kind, uint8_t fields, int64_t value)
+{
+    now += 10;
+    operation *made = add(kind, fields, now, now + 5);
+    for (int i = 0; i < OPERATION_FIELDS; i++)
+        if (fields >> i & 1)
+            made->values[i] = value;
+    return made;
+}
+
+/* Under way for all the rest of the history. */
+static operation *
+unknown(operation *of)
+{
+    of->outcome = OPERATION_UNKNOWN;
+    return of;
+}
+
+static operation *
+put_if(int64_t expected, int64_t value, bool applied)
+{
+    operation *made = then(OPERATION_PUT_IF, 1, value);
+    made->expected = expected;
+    made->applied = applied;
+    return made;
+}
+
+static operation *
+increment(int64_t amount, int64_t sum)
+{
+    operation *made = then(OPERATION_INCREMENT, 4, amount);
+    made->results[2] = sum;
+    return made;
+}
+
+static void
+begin(void)
+{
+    all = operations_new();
+    now = 0;
+}
+
+static void
+end_with(judge_whole whole, bool right, const char *says)
+{
+    judgement found = judge(all, whole);
+    if (right)
+        g_assert_cmpstr(found.wrong, ==, NULL);
+    else
+        g_assert_nonnull(found.wrong);
+    if (says)
+        g_assert_nonnull(strstr(found.wrong, says));
+    g_assert_cmpuint(found.undecided, ==, 0);
+    judgement_clear(&found);
+    g_array_unref(all);
+}
+
+static void
+is_right(void)
+{
+    end_with(JUDGE_FIELDS, true, NULL);
+}
+
+static void
+is_wrong(const char *says)
+{
+    end_with(JUDGE_FIELDS, false, says);
+}
+
+#define NO_ORDER "no order of the operations"
+
+/* --- puts, gets, removals
+ * ------------------------------------------------------------------------------------ */
+
+static void
+test_right(void)
+{
+    begin();
+    then(OPERATION_GET, 1, NONE);
+    then(OPERATION_PUT, 1, 7);
+    then(OPERATION_GET, 1, 7);
+    then(OPERATION_REMOVE, 15, 0);
+    then(OPERATION_GET, 1, NONE);
+    is_right();
+}
+
+static void
+test_lost(void)
+{
+    begin();
+    then(OPERATION_PUT, 1, 7);
+    then(OPERATION_GET, 1, NONE);
+    is_wrong(NO_ORDER);
+    begin();
+    then(OPERATION_PUT, 1, 7);
+    then(OPERATION_PUT, 1, 8);
+    then(OPERATION_GET, 1, 7);
+    is_wrong(NO_ORDER);
+    begin();
+    then(OPERATION_PUT, 1, 7);
+    then(OPERATION_REMOVE, 1, 0);
+    then(OPERATION_GET, 1, 7);
+    is_wrong(NO_ORDER);
+}
+
+static void
+test_made_up(void)
+{
+    begin();
+    then(OPERATION_PUT, 1, 7);
+    then(OPERATION_GET, 1, 9);
+    is_wrong(NO_ORDER);
+    begin();
+    then(OPERATION_PUT, 1, 7)->outcome = OPERATION_FAILED;
+    then(OPERATION_GET, 1, 7);
+    is_wrong(NO_ORDER);
+    begin();
+    then(OPERATION_GET, 15, NONE)->applied = true;
+    is_wrong("without fields");
+}
+
+/* Two puts under way together: either may be last, but readers agree on which. */
+static void
+test_together(void)
+{
+    for (int planted = 0; planted < 2; planted++) {
+        begin();
+        add(OPERATION_PUT, 1, 0, 100)->values[0] = 7;
+        add(OPERATION_PUT, 1, 0, 100)->values[0] = 8;
+        add(OPERATION_GET, 1, 10, 20)->values[0] = 7;
+        add(OPERATION_GET, 1, 30, 40)->values[0] = 8;
+        if (planted)
+            add(OPERATION_GET, 1, 50, 60)->values[0] = 7;
+        end_with(JUDGE_FIELDS, !planted, NULL);
+    }
+}
+
+/* Unknown: later, or never, but once. */
+static void
+test_unknown(void)
+{
+    begin();
+    unknown(then(OPERATION_PUT, 1, 7));
+    then(OPERATION_GET, 1, NONE);
+    then(OPERATION_PUT, 1, 8);
+    then(OPERATION_GET, 1, 8);
+    then(OPERATION_GET, 1, 7);
+    is_right();
+    begin();
+    unknown(then(OPERATION_PUT, 1, 7));
+    then(OPERATION_GET, 1, 7);
+    then(OPERATION_PUT, 1, 8);
+    then(OPERATION_GET, 1, 8);
+    then(OPERATION_GET, 1, 7);
+    is_wrong(NO_ORDER);
+    begin();
+    for (int i = 0; i < 30; i++)
+        unknown(then(OPERATION_REMOVE, 15, 0));
+    then(OPERATION_PUT, 1, 8);
+    then(OPERATION_GET, 1, 8);
+    then(OPERATION_GET, 1, NONE);
+    is_right();
+}
+
+static void
+test_whole_records(void)
+{
+    for (judge_whole whole = JUDGE_FIELDS; whole <= JUDGE_IN_STEP; whole++) {
+        begin();
+        then(OPERATION_PUT, 3, 7);
+        add(OPERATION_REMOVE, 15, now + 10, now + 100);
+        operation *part = add(OPERATION_GET, 3, now + 20, now + 30);
+        part->values[0] = 7; /* the second field is gone already */
+        now += 200;
+        then(OPERATION_GET, 3, NONE);
+        end_with(whole, whole != JUDGE_IN_STEP, NULL);
+    }
+    begin();
+    then(OPERATION_PUT, 3, 7);
+    add(OPERATION_PUT, 3, now + 10, now + 100)->values[0] = 8;
+    operation_at(all, 1)->values[1] = 8;
+    operation *torn = add(OPERATION_GET, 3, now + 20, now + 30);
+    torn->values[0] = 8;
+    torn->values[1] = 7;
+    end_with(JUDGE_RECORD, false, NO_ORDER);
+}
+
+/* --- conditions, counters
+ * ---------------------------------------------------------------------------------------- */
+
+static void
+test_two_winners(void)
+{
+    begin();
+    put_if(NONE, 7, true);
+    put_if(NONE, 8, false);
+    put_if(7, 9, true);
+    then(OPERATION_GET, 1, 9);
+    is_right();
+    begin();
+    put_if(NONE, 7, true);
+    put_if(NONE, 8, true);
+    is_wrong(NO_ORDER);
+    begin();
+    put_if(NONE, 7, false);
+    is_wrong(NO_ORDER);
+    begin();
+    unknown(put_if(NONE, 7, false));
+    put_if(7, 8, true);
+    is_right();
+}
+
+static void
+test_counters(void)
+{
+    begin();
+    increment(2, 2);
+    unknown(increment(1, NONE));
+    increment(2, 5);
+    then(OPERATION_GET, 4, 5)->last = true;
+    is_right();
+    begin();
+    increment(2, 2);
+    increment(2, 2);
+    is_wrong(NO_ORDER);
+    begin();
+    increment(2, 2);
+    unknown(increment(1, NONE));
+    then(OPERATION_GET, 4, 5)->last = true;
+    is_wrong("outside of what was added");
+    begin();
+    unknown(then(OPERATION_PUT, 4, 100));
+    increment(2, 102); /* nobody read the 100 */
+    is_right();
+}
+
+/* Which of many unknown operations have happened is not searched through where it makes no difference. */
+static void
+test_many_unknown(void)
+{
+    for (int planted = 0; planted < 2; planted++) {
+        begin();
+        for (int i = 0; i < 50; i++)
+            unknown(put_if(i % 2 ? NONE : i, 1000 + i, false));
+        then(OPERATION_PUT, 1, 7);
+        for (int i = 0; i < 50; i++) {
+            then(OPERATION_PUT, 1, 100 + i);
+            then(OPERATION_GET, 1, 100 + i);
+            then(OPERATION_REMOVE, 15, 0);
+            then(OPERATION_GET, 1, NONE);
+        }
+        then(OPERATION_PUT, 1, 8);
+        then(OPERATION_GET, 1, planted ? 7 : 8);
+        if (planted)
+            is_wrong(NO_ORDER);
+        else
+            is_right();
+    }
+}
+
+/* --- scans, numbers, paths
+ * ------------------------------------------------------------------------------------------ */
+
+static operation *
+row(uint32_t record, int64_t value)
+{
+    operation *made = add(OPERATION_ROW, 15, 0, 0);
+    made->scan = 1;
+    made->record = record;
+    made->values[0] = value;
+    return made;
+}
+
+/* Records 1 to 3 hold 11 to 13, record 2 was put before with 2. */
+static void
+begin_scan(void)
+{
+    begin();
+    then(OPERATION_PUT, 1, 2)->record = 2;
+    for (uint32_t record = 1; record <= 3; record++)
+        then(OPERATION_PUT, 1, 10 + record)->record = record;
+    now += 20;
+}
+
+static void
+end_scan(void)
+{
+    add(OPERATION_SCAN, 15, now, now + 10)->scan = 1;
+}
+
+static void
+test_scans(void)
+{
+    static const struct {
+        uint32_t records[4];
+        int64_t values[4];
+        const char *says;
+    } plans[] = {
+        {{1, 2, 3}, {11, 12, 13}, NULL},
+        {{1, 3}, {11, 13}, "does not show record 2"},
+        {{1, 2, 2, 3}, {11, 12, 12, 13}, "twice"},
+        {{2, 1, 3}, {12, 11, 13}, "out of order"},
+        {{1, 2, 3}, {11, 2, 13}, "was not there then"},
+        {{1, 2, 3}, {11, 99, 13}, "was not there then"},
+        {{1, 2, 3, 4}, {11, 12, 13, NONE}, "without fields"},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(plans); i++) {
+        begin_scan();
+        for (size_t at = 0; at < 4 && plans[i].records[at]; at++)
+            row(plans[i].records[at], plans[i].values[at]);
+        end_scan();
+        end_with(JUDGE_FIELDS, !plans[i].says, plans[i].says);
+    }
+}
+
+/* What is removed meanwhile may be shown or not. */
+static void
+test_scan_beside_removal(void)
+{
+    begin_scan();
+    add(OPERATION_REMOVE, 15, now + 2, now + 4)->record = 2;
+    row(1, 11);
+    row(3, 13);
+    end_scan();
+    is_right();
+}
+
+static void
+test_numbers(void)
+{
+    for (int64_t second = 4; second <= 5; second++) {
+        begin();
+        then(OPERATION_NUMBER, 1, 5);
+        then(OPERATION_NUMBER, 1, second);
+        end_with(JUDGE_FIELDS, second == 4, second == 5 ? "made twice" : NULL);
+    }
+}
+
+static void
+end_views(int64_t one, int64_t other)
+{
+    then(OPERATION_GET, 1, one)->last = true;
+    operation *second = then(OPERATION_GET, 1, other);
+    second->view = 1;
+    second->last = true;
+}
+
+static void
+test_paths(void)
+{
+    begin();
+    then(OPERATION_PUT, 1, 7);
+    then(OPERATION_PUT, 1, 8);
+    end_views(8, 7);
+    is_wrong("two paths");
+    begin();
+    add(OPERATION_PUT, 1, 0, 10)->values[0] = 7; /* under way together: a tie */
+    add(OPERATION_PUT, 1, 5, 15)->values[0] = 8;
+    now = 20;
+    end_views(8, 7);
+    is_right();
+    begin();
+    then(OPERATION_PUT, 1, 7);
+    unknown(then(OPERATION_PUT, 1, 8));
+    end_views(8, 7);
+    is_right();
+}
+
+/* --- many
+ * -------------------------------------------------------------------------------------------------------------
+ */
+
+/* A register that answers at random moments of each call. Its histories are right; with one read that gives
+ * what was overwritten before it began they are not. */
+static void
+test_random(void)
+{
+    for (int round = 0; round < 200; round++) {
+        int64_t value = NONE, before = NONE;
+        uint64_t changed_ns = 0;
+        guint where = 0;
+        begin();
+        for (uint64_t at = 100; at < 4000; at += (uint64_t)g_test_rand_int_range(5, 40)) {
+            bool puts = g_test_rand_int_range(0, 3) == 0;
+            operation *made =
+                add(puts ? OPERATION_PUT : OPERATION_GET, 1, at - (uint64_t)g_test_rand_int_range(0, 90),
+                    at + (uint64_t)g_test_rand_int_range(0, 90));
+            if (puts) {
+                before = value;
+                value = (int64_t)at;
+                changed_ns = made->end_ns;
+            }
+            made->values[0] = value;
+            if (!puts && before != NONE && made->begin_ns > changed_ns)
+                where = all->len - 1;
+        }
+        judgement found = judge(all, JUDGE_FIELDS);
+        g_assert_cmpstr(found.wrong, ==, NULL);
+        if (where) {
+            operation_at(all, where)->values[0] = before == value ? 1 : 99999;
+            found = judge(all, JUDGE_FIELDS);
+            g_assert_nonnull(found.wrong);
+            judgement_clear(&found);
+        }
+        g_array_unref(all);
+    }
+}
+
+static void
+test_file(void)
+{
+    g_autofree char *folder = g_dir_make_tmp("keyway-history-XXXXXX", NULL);
+    g_autofree char *file = g_build_filename(folder, "one", NULL);
+    begin();
+    unknown(put_if(NONE, 7, false));
+    increment(2, 2)->last = true;
+    operations_save(all, file);
+    operations *read = operations_load(file);
+    g_assert_cmpuint(read->len, ==, all->len);
+    for (guint i = 0; i < all->len; i++) {
+        g_autofree char *one = operation_text(operation_at(all, i)),
+                        *other = operation_text(operation_at(read, i));
+        g_assert_cmpstr(one, ==, other);
+    }
+    g_array_unref(all);
+    g_array_unref(read);
+    g_assert_cmpint(g_unlink(file), ==, 0);
+    g_assert_cmpint(g_rmdir(folder), ==, 0);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/judge/right", test_right);
+    g_test_add_func("/judge/lost", test_lost);
+    g_test_add_func("/judge/made-up", test_made_up);
+    g_test_add_func("/judge/together", test_together);
+    g_test_add_func("/judge/unknown", test_unknown);
+    g_test_add_func("/judge/whole-records", test_whole_records);
+    g_test_add_func("/judge/two-winners", test_two_winners);
+    g_test_add_func("/judge/counters", test_counters);
+    g_test_add_func("/judge/many-unknown", test_many_unknown);
+    g_test_add_func("/judge/scans", test_scans);
+    g_test_add_func("/judge/scan-beside-removal", test_scan_beside_removal);
+    g_test_add_func("/judge/numbers", test_numbers);
+    g_test_add_func("/judge/paths", test_paths);
+    g_test_add_func("/judge/random", test_random);
+    g_test_add_func("/judge/file", test_file);
+    return g_test_run();
+}

@@ -1,0 +1,35 @@
+/* What the callers of a history do: how often which operation, on how many records of which table. */
+#pragma once
+
+#include "histories/judge.h"
+
+typedef enum workload_step {
+    STEP_PUT,   /* both texts */
+    STEP_PUT_A, /* the first text */
+    STEP_PUT_B,
+    STEP_REMOVE,      /* the record */
+    STEP_REMOVE_A,    /* the first text */
+    STEP_GET,         /* the record */
+    STEP_GET_A,       /* the first text */
+    STEP_GET_PATH,    /* the record by its second path */
+    STEP_PUT_IF,      /* both texts, if the first is what the caller saw last */
+    STEP_ADD,         /* to the first counter */
+    STEP_ADD_BOTH,    /* to both */
+    STEP_PUT_COUNTER, /* the first counter */
+    STEP_PUT_MIXED,   /* the first text and counter */
+    STEP_SCAN,        /* page by page */
+    STEP_SCAN_FILTER, /* with a filter that the store evaluates */
+    STEP_NUMBER,      /* a record whose field the gateway makes */
+    STEPS
+} workload_step;
+
+typedef struct workload {
+    const char *name;
+    const char *table;
+    const char *second_path;
+    unsigned records; /* hot ones; few, so that callers meet */
+    judge_whole whole;
+    unsigned shares[STEPS];
+} workload;
+
+const workload *workload_find(const char *name); /* ends the program when there is none */
