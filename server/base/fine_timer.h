@@ -1,0 +1,26 @@
+/* Timers of a loop with a resolution of a microsecond (the loop's own timers know whole milliseconds only).
+ * One timerfd serves all of them. A timer is a member of its owner's struct; setting it allocates nothing but
+ * space in the list. Only on the loop's thread.
+ */
+#pragma once
+
+#include "base/loop.h"
+
+typedef struct kw_fine_timers kw_fine_timers;
+
+typedef struct kw_fine_timer {
+    uint64_t at_ns; /* monotonic */
+    void (*ring)(void *user);
+    void *user;
+    size_t place; /* in the list, from 1; 0: it is not set. Zeroed by its owner at first */
+} kw_fine_timer;
+
+kw_fine_timers *kw_fine_timers_new(kw_loop *loop);
+/* Timers that are set do not call back any more. The memory is freed after the loop's next iteration. */
+void kw_fine_timers_free(kw_fine_timers *timers);
+
+/* Calls back once, not before at_ns, never from inside this call. The timer must not be set. */
+void kw_fine_timer_set(kw_fine_timers *timers, kw_fine_timer *timer, uint64_t at_ns, void (*ring)(void *user),
+                       void *user);
+/* The timer does not call back; does nothing when it is not set. */
+void kw_fine_timer_cancel(kw_fine_timers *timers, kw_fine_timer *timer);
