@@ -28,6 +28,17 @@ check_form(kw_read *read, const kw_node *map, const kw_model_field *field, kw_fi
         kw_read_problem(read, kw_node_find(map, "form")->mark, NULL, "form text is not for bytes fields");
 }
 
+/* The store adds to 8 bytes. */
+static void
+check_counter(kw_read *read, const kw_node *map, const kw_model_field *field, kw_field_type type)
+{
+    const kw_node *given = kw_node_find(map, "counter");
+    if (field->counter && (type != KW_FIELD_INT || field->form != KW_CELL_RAW_BE))
+        kw_read_problem(read, given->mark, NULL, "counter is for int fields in the form raw");
+    else if (field->counter && field->generate.enabled)
+        kw_read_problem(read, given->mark, NULL, "a field that the gateway makes cannot be a counter");
+}
+
 static void
 check_values(kw_read *read, const kw_node *map, const kw_model_field *field, kw_field_type type)
 {
@@ -75,6 +86,7 @@ kw_check_field(kw_read *read, const kw_node *node, void *section)
     if (!text)
         refuse_given(read, node, "max_bytes", "string and bytes fields");
     check_form(read, node, field, type);
+    check_counter(read, node, field, type);
     if (field->generate.enabled)
         kw_check_made(read, node, field);
     if (type == KW_FIELD_STRING || type == KW_FIELD_INT)
@@ -148,6 +160,22 @@ name_store_tables(kw_read *read, kw_draft_table *table)
     }
 }
 
+static void
+check_order(kw_read *read, const kw_node *node, const kw_draft_table *table)
+{
+    bool several = false;
+    for (size_t i = 0; i < table->paths_count; i++)
+        several = several || !table->paths[i].path.association;
+    bool store = table->table.order && strcmp(table->table.order, "store") == 0;
+    if (store && several)
+        kw_read_problem(read, kw_node_find(node, "order")->mark, "order: stamp",
+                        "order: with several paths the store would give each row of a record a timestamp of "
+                        "its own, and the paths could disagree for good");
+    if (table->table.atomics == 1 && (several || (table->table.order && !store)))
+        kw_read_problem(read, kw_node_find(node, "atomics")->mark, "leave atomics out",
+                        "atomics: increment and putIf need order: store, and a table with one path");
+}
+
 void
 kw_check_table(kw_read *read, const kw_node *node, void *section)
 {
@@ -155,6 +183,7 @@ kw_check_table(kw_read *read, const kw_node *node, void *section)
     if (!node)
         return;
     name_store_tables(read, table);
+    check_order(read, node, table);
     kw_check_columns(read, table);
     kw_check_period_fields(read, table);
 }

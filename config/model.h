@@ -90,6 +90,7 @@ typedef struct kw_model_field {
     size_t values_count;
     int64_t max_bytes; /* strings and bytes; 0: only the store's limits */
     const char *about; /* "" when not given */
+    bool counter;      /* may be incremented (int); of a map: each of its values */
     kw_model_generate generate;
 } kw_model_field;
 
@@ -199,6 +200,8 @@ typedef struct kw_model_table {
     size_t paths_count;
     const kw_model_family *families; /* options at creation; every family that a field uses is here */
     size_t families_count;
+    const char *order;           /* store, stamp; NULL: not given */
+    int atomics;                 /* increments and conditional writes are allowed: -1 not given, 0, 1 */
     bool updates;                /* a record may be put more than once */
     int64_t major_compaction_ms; /* how often the store drops expired cells for good: 7 d */
 } kw_model_table;
@@ -271,6 +274,10 @@ typedef struct kw_model_hbase {
     int64_t rest_ms;            /* a failed server rests: 1,000 (doubles up to 30 s) */
     int64_t batch_bytes;        /* multi-calls are cut at: 1 MiB */
     int64_t retry_percent;      /* retry budget: 20 */
+    int64_t clock_width_ms;     /* how well the store's clock must be known: 50 */
+    int64_t max_clock_skew_ms;  /* how much the clocks of region servers differ: 20 */
+    int64_t late_ms;            /* a call that was given up may be applied for so long: 21 minutes */
+    int64_t client_pause_ms;    /* HBase's client sends a call again after this time: 100 */
 } kw_model_hbase;
 
 typedef struct kw_model_store {

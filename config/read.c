@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define KNOWN_NAMES_SHOWN 14
+#define KNOWN_NAMES_SHOWN 16
 
 size_t
 kw_read_enter(kw_read *read, const char *name, size_t index)

@@ -71,6 +71,12 @@ static const kw_setting field_settings[] = {
      .absent = 0,
      .about = "Longest value (string and bytes).",
      .holds = "what the store takes"},
+    {.name = "counter",
+     .kind = KW_KIND_BOOL,
+     .offset = offsetof(kw_draft_field, field.counter),
+     .fallback = "false",
+     .about = "Values can be incremented (int in the form raw; of a map: each value). A put of a counter "
+              "costs a read."},
     {.name = "generate",
      .kind = KW_KIND_SECTION,
      .offset = offsetof(kw_draft_field, field.generate),
@@ -97,6 +103,7 @@ static const kw_section field_section = {
     .check = kw_check_field,
 };
 
+static const char *const orders[] = {"store", "stamp", NULL};
 static const char *const algorithms[] = {"HexStringSplit", "UniformSplit", "DecimalStringSplit", "rule",
                                          NULL};
 
@@ -386,6 +393,21 @@ static const kw_setting table_settings[] = {
      .most = 32,
      .section = &path_section,
      .about = "Further ways to the records, by name. Each write goes to every path."},
+    {.name = "order",
+     .kind = KW_KIND_CHOICE,
+     .flags = KW_SETTING_NULLABLE,
+     .offset = offsetof(kw_draft_table, table.order),
+     .choices = orders,
+     .about =
+         "Who gives writes their timestamps: the store, or the gateways, which then know the store's clock "
+         "and wait for it. Tables with several paths need stamp. See \"What is promised about order\".",
+     .holds = "store for a table with one path, stamp for one with several"},
+    {.name = "atomics",
+     .kind = KW_KIND_SWITCH,
+     .offset = offsetof(kw_draft_table, table.atomics),
+     .about = "Allow increment and putIf (order: store only). Each leaves a control cell in its row, so that "
+              "a removal under way notices it.",
+     .holds = "true with order: store"},
     {.name = "updates",
      .kind = KW_KIND_BOOL,
      .offset = offsetof(kw_draft_table, table.updates),
