@@ -224,6 +224,16 @@ may_come_later(const kw_gateway *gateway, const kw_error *error)
            (error->code == KW_UNAVAILABLE || error->code == KW_TIMEOUT || error->code == KW_BUSY);
 }
 
+/* The store's clock is kept known while it is needed. */
+static void
+expect_stamps(kw_gateway *gateway)
+{
+    bool stamps = false;
+    for (size_t i = 0; i < kw_policy_table_count(gateway->policy); i++)
+        stamps = stamps || kw_policy_table(gateway->policy, i)->ordering.order == KW_WRITE_ORDER_STAMP;
+    kw_store_expect_stamps(gateway->store, stamps);
+}
+
 void
 kw_gateway_take_policy(kw_gateway *gateway, kw_policy *policy, kw_keyring *keyring)
 {
@@ -238,6 +248,7 @@ kw_gateway_take_policy(kw_gateway *gateway, kw_policy *policy, kw_keyring *keyri
     atomic_store(&gateway->policy_loaded_at_ms, kw_policy_loaded_at_ms(policy));
     kw_stores_configure_log(model);
     kw_memory_configure(model);
+    expect_stamps(gateway);
     kw_service_set_policy(gateway->service, policy, keyring);
     if (gateway->state == KW_GATEWAY_SERVING && !gateway->lost)
         kw_service_open_gate(gateway->service); /* shut since an admission was refused */
@@ -271,6 +282,7 @@ static void
 begin_to_serve(kw_gateway *gateway)
 {
     atomic_store(&gateway->policy_loaded_at_ms, kw_policy_loaded_at_ms(gateway->policy));
+    expect_stamps(gateway);
     kw_service_open_gate(gateway->service);
     if (!start_listening(gateway))
         return;
@@ -566,7 +578,6 @@ open_loops(kw_gateway *gateway)
     gateway->watchdog_ms = kw_notify_watchdog_ms();
     gateway->trim = kw_timer_new(gateway->loop, on_trim, gateway);
     kw_timer_start_ms(gateway->trim, TRIM_MS);
-    gateway->stamper = kw_stamper_new(gateway->store);
     gateway->door = kw_store_open_door(gateway->store, gateway->loop);
     gateway->sequences = kw_sequences_new(kw_policy_model(gateway->policy), gateway->loop, gateway->door);
     gateway->id = gateway_id(model);
@@ -574,7 +585,6 @@ open_loops(kw_gateway *gateway)
     gateway->reload = kw_reload_new(gateway);
     const kw_fence *fence = gateway->catalog ? kw_catalog_fence(gateway->catalog) : NULL;
     gateway->service = kw_service_new(&(kw_service_settings){.store = gateway->store,
-                                                             .stamper = gateway->stamper,
                                                              .sequences = gateway->sequences,
                                                              .loops = loops,
                                                              .reload = on_reload_asked,
@@ -620,7 +630,6 @@ close_all(kw_gateway *gateway)
     kw_service_free(gateway->service);
     kw_catalog_free(gateway->catalog);
     kw_sequences_free(gateway->sequences);
-    kw_stamper_free(gateway->stamper);
     if (gateway->store)
         kw_store_free(gateway->store);
     for (size_t i = 0; i < gateway->listeners_count; i++)

@@ -40,7 +40,6 @@ typedef struct kw_gateway {
     _Atomic int64_t policy_loaded_at_ms;
     kw_keyring *keyring;
     kw_store *store;
-    kw_stamper *stamper;
     kw_door *door; /* the main loop's own */
     kw_sequences *sequences;
     char *id;                            /* among the gateways of the store */

@@ -208,7 +208,6 @@ begin_step(preparing *self)
                            .store = gateway->store,
                            .door = gateway->door,
                            .loop = gateway->loop,
-                           .stamper = gateway->stamper,
                            .keyring = gateway->keyring,
                            .deadline = step_deadline(self),
                            .request_id = "prepare"};

@@ -4,6 +4,19 @@
 #include "store/embedded/embedded.h"
 #include "store/hbase/hbase.h"
 #include "store/null.h"
+#include "store/order/order.h"
+
+/* Its servers have clocks of their own, and other gateways write there, too. */
+static kw_store *
+open_hbase(const kw_model_hbase *settings, kw_error *ret_error)
+{
+    kw_store *store = kw_hbase_open(settings, ret_error);
+    kw_order_settings order = {.clock_width_ms = settings->clock_width_ms,
+                               .max_clock_skew_ms = settings->max_clock_skew_ms,
+                               .late_ms = settings->late_ms,
+                               .client_pause_ms = settings->client_pause_ms};
+    return store ? kw_order_store_new(store, &order) : NULL;
+}
 
 kw_store *
 kw_stores_open(const kw_model *model, kw_error *ret_error)
@@ -12,7 +25,7 @@ kw_stores_open(const kw_model *model, kw_error *ret_error)
     case KW_STORE_EMBEDDED:
         return kw_embedded_open(&model->store.embedded, ret_error);
     case KW_STORE_HBASE:
-        return kw_hbase_open(&model->store.hbase, ret_error);
+        return open_hbase(&model->store.hbase, ret_error);
     case KW_STORE_NULL:
         return kw_null_store_open();
     }

@@ -36,6 +36,7 @@ typedef struct kw_gather_spec {
     size_t columns_count;
     kw_bytes filter;
     kw_prepared *prepared; /* the same filter, compiled; NULL: the text alone */
+    bool narrows;          /* see kw_get */
     bool by_patterns;      /* the store may leave out rows that do not match the plan's patterns */
     size_t buffer_bytes;   /* read-ahead of all runs together */
     uint64_t limit;        /* rows still wanted over all pages; 0: no limit */

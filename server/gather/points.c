@@ -15,6 +15,7 @@ struct kw_points {
     kw_gather *gather;   /* NULL: given up while a read is in flight */
     kw_account *account; /* a reference */
     kw_arena *arena;
+    kw_ordering ordering;
     uint32_t *order; /* ranges, in the order of the answer */
     size_t count;
     size_t base;           /* the batch holds the rows of order[base], ... */
@@ -73,6 +74,10 @@ copy_columns(const kw_gather_spec *spec, kw_arena *arena)
 static void
 make_gets(kw_points *points, const kw_gather_spec *spec)
 {
+    if (spec->plan->question) {
+        points->ordering = spec->plan->question->table->ordering;
+        points->ordering.family = kw_arena_copy(points->arena, points->ordering.family);
+    }
     kw_get get = {.table = kw_arena_copy(points->arena, spec->plan->path->store_table),
                   .columns = copy_columns(spec, points->arena),
                   .columns_count = spec->columns_count,
@@ -80,6 +85,8 @@ make_gets(kw_points *points, const kw_gather_spec *spec)
                   .max_bytes = MAX(spec->buffer_bytes, spec->row_bytes),
                   .account = spec->account,
                   .call = spec->call,
+                  .ordering = spec->plan->question ? &points->ordering : NULL,
+                  .narrows = spec->narrows,
                   .filter = kw_arena_copy(points->arena, spec->filter),
                   .prepared = spec->prepared ? kw_prepared_ref(spec->prepared) : NULL};
     points->prepared = get.prepared;

@@ -160,7 +160,9 @@ open_run(kw_stream *stream)
                         .keep_blocks_out_of_cache = whole,
                         .max_row_bytes = gather->spec.row_bytes,
                         .account = gather->spec.account,
-                        .call = gather->spec.call};
+                        .call = gather->spec.call,
+                        .narrows = gather->spec.narrows,
+                        .ordering = plan->question ? &plan->question->table->ordering : NULL};
     stream->run = kw_door_open_run(gather->door, &spec);
 }
 

@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct kw_policy {
     _Atomic int references;
@@ -31,6 +32,7 @@ field_of(const kw_model_field *model, kw_arena *arena)
         .type = model->type,
         .unit = model->unit,
         .form = model->form,
+        .counter = model->counter,
         .max_bytes = model->max_bytes > 0 ? (size_t)model->max_bytes : 0,
         .model = model,
     };
@@ -69,6 +71,12 @@ settle_field(const kw_table *table, const kw_layout *primary, size_t number, kw_
             "coarser unit, and it has no column",
             field->name);
     }
+    if (field->stored && kw_bytes_starts_with(field->qualifier, KW_BYTES_LITERAL("\0kw:")))
+        return kw_diagnostics_add(diagnostics, model->mark, "name another column",
+                                  "field %s: columns that begin with \\x00kw: are Keyway's own", field->name);
+    if (field->counter && !field->stored)
+        return kw_diagnostics_add(diagnostics, model->mark, "leave counter out, or give it a column",
+                                  "field %s is kept in the row key, so it cannot be a counter", field->name);
     if (field->stored && !field->entry && kw_bytes_equal(field->qualifier, table->marker_qualifier) &&
         kw_bytes_equal(field->family, table->marker_family))
         return kw_diagnostics_add(diagnostics, model->mark, "name another column",
@@ -284,6 +292,26 @@ list_generated(const kw_policy *policy, kw_table *table)
     table->generated = list;
 }
 
+/* Atomic operations need the store's own order. */
+static void
+set_order(kw_table *table, kw_write_order order)
+{
+    bool counters = false;
+    for (size_t index = 0; index < table->fields_count; index++)
+        counters = counters || table->fields[index].counter;
+    bool atomics = order == KW_WRITE_ORDER_STORE && table->model->atomics != 0;
+    table->ordering = (kw_ordering){
+        .order = order, .atomics = atomics, .counters = counters && atomics, .family = table->default_family};
+}
+
+static kw_write_order
+default_order(const kw_table *table)
+{
+    if (table->model->order)
+        return strcmp(table->model->order, "stamp") == 0 ? KW_WRITE_ORDER_STAMP : KW_WRITE_ORDER_STORE;
+    return table->paths_count > 1 ? KW_WRITE_ORDER_STAMP : KW_WRITE_ORDER_STORE;
+}
+
 static bool
 build_table(kw_policy *policy, size_t number, kw_diagnostics *diagnostics)
 {
@@ -309,6 +337,7 @@ build_table(kw_policy *policy, size_t number, kw_diagnostics *diagnostics)
         return kw_diagnostics_add(diagnostics, model->mark, NULL, "table %s has no key rule", model->name);
     if (!compile_paths(policy, table, paths, diagnostics) || !check_choices(table, diagnostics))
         return false;
+    set_order(table, default_order(table));
     bool good = true;
     for (size_t index = 0; index < table->fields_count; index++)
         good = settle_field(table, paths[0].layout, index, &fields[index], diagnostics) && good;
@@ -440,6 +469,13 @@ kw_policy_set_path_state(kw_policy *policy, size_t table, size_t path, const cha
     kw_path *changed = (kw_path *)(uintptr_t)&policy->tables[table].paths[path]; /* in the policy's arena */
     changed->state = state;
     changed->verified = verified;
+}
+
+void
+kw_policy_set_order(kw_policy *policy, size_t table, kw_write_order order)
+{
+    g_assert(table < policy->tables_count);
+    set_order(&policy->tables[table], order);
 }
 
 size_t

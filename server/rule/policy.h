@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/ordering.h"
 #include "config/model.h"
 #include "rule/layout.h"
 #include "rule/record.h"
@@ -19,6 +20,7 @@ struct kw_field {
     kw_bytes family;     /* when stored */
     kw_bytes qualifier;
     kw_cell_form form;
+    bool counter;     /* may be incremented; of a map its entries */
     size_t max_bytes; /* 0: none */
     const kw_model_field *model;
     /* Of a map: its values as a field of their own, with the map's name. A map's columns are those that begin
@@ -46,6 +48,7 @@ struct kw_table {
     size_t paths_count;
     size_t stores_count;        /* paths with the association: each has a store table */
     const kw_path *association; /* its rows tell where each record's rows are; NULL: none */
+    kw_ordering ordering;       /* of the rows that hold records; the association's are not ordered by it */
     bool chosen;                /* some path's rows do not follow from the record: see kw_layout_choice */
     kw_bytes default_family;
     kw_bytes marker_family; /* of the cell that shows that a record exists */
@@ -99,6 +102,10 @@ void kw_policy_set_loaded_at_ms(kw_policy *policy, int64_t wall_ms);
 
 /* state is a constant text. */
 void kw_policy_set_path_state(kw_policy *policy, size_t table, size_t path, const char *state, bool verified);
+
+/* How the table's writes are ordered: what the catalog knows wins over the default of a policy that does not
+ * say it. Before the policy goes into service. */
+void kw_policy_set_order(kw_policy *policy, size_t table, kw_write_order order);
 
 size_t kw_policy_table_count(const kw_policy *policy);
 const kw_table *kw_policy_table(const kw_policy *policy, size_t index);

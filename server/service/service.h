@@ -24,8 +24,7 @@ typedef struct kw_forget_order {
 typedef void (*kw_forget_done)(void *user, const char *const *emptied, size_t count, const kw_error *error);
 
 typedef struct kw_service_settings {
-    kw_store *store; /* must outlive the service, like the stamper */
-    kw_stamper *stamper;
+    kw_store *store;         /* must outlive the service */
     kw_sequences *sequences; /* must outlive the service, too */
     unsigned loops;
     /* Admin.reload: reads the policy file again and calls done on `loop`, whatever comes of it. */

@@ -161,6 +161,32 @@ kw_check_condition(const kw_write *write, const kw_check *check, kw_error *ret_e
     return true;
 }
 
+bool
+kw_check_is_met(const kw_check *check, const kw_cell *stored)
+{
+    bool absent = !stored || stored->value.size == 0;
+    if (!check->has_value || check->value.size == 0)
+        return absent == (check->compare != KW_COMPARE_NOT_EQUAL);
+    if (!stored)
+        return false;
+    int order = kw_bytes_compare(stored->value, check->value);
+    switch (check->compare) {
+    case KW_COMPARE_LESS:
+        return order < 0;
+    case KW_COMPARE_LESS_OR_EQUAL:
+        return order <= 0;
+    case KW_COMPARE_EQUAL:
+        return order == 0;
+    case KW_COMPARE_NOT_EQUAL:
+        return order != 0;
+    case KW_COMPARE_GREATER_OR_EQUAL:
+        return order >= 0;
+    case KW_COMPARE_GREATER:
+        return order > 0;
+    }
+    g_assert_not_reached();
+}
+
 static bool
 same_column(const kw_column *a, const kw_column *b)
 {

@@ -21,6 +21,10 @@ bool kw_check_get(const kw_get *get, kw_error *ret_error);
 bool kw_check_run_spec(const kw_run_spec *spec, kw_error *ret_error);
 bool kw_check_table_spec(const kw_table_spec *spec, kw_error *ret_error);
 
+/* Does the cell (NULL: there is none) meet the check? As HBase: a cell with an empty value counts as absent,
+ * and an absent one meets no comparison. */
+bool kw_check_is_met(const kw_check *check, const kw_cell *stored);
+
 /* The name as error texts show it: printable, cut at 60 bytes, control and non-ASCII bytes as \xNN. */
 typedef struct kw_shown {
     char text[64 + 4];

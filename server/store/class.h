@@ -30,6 +30,7 @@ struct kw_door {
     const kw_door_class *class;
     kw_store *store;
     kw_loop *loop;
+    bool linked;  /* a link of the chain opened it, whose own operations were counted */
     bool closing; /* kept by the wrappers */
 };
 
@@ -45,11 +46,13 @@ struct kw_run {
 
 typedef struct kw_store_class {
     const char *name;
-    bool stamps_in_order; /* see kw_store_stamps_in_order */
-    bool shared;          /* see kw_store_is_shared */
+    bool shared; /* see kw_store_is_shared */
     const char *(*about)(const kw_store *);
     bool (*ready)(kw_store *, kw_error *ret_error);
     bool (*clock_offset_ms)(kw_store *, int64_t *ret_offset_ms);
+    bool (*time)(kw_store *, bool about, kw_span *ret_span); /* NULL: it is never known */
+    void (*use_time)(kw_store *);                            /* NULL: nothing */
+    void (*expect_stamps)(kw_store *, bool expected);        /* NULL: nothing */
     kw_door *(*open_door)(kw_store *, kw_loop *);
     void (*reload)(kw_store *);
     void (*free)(kw_store *);

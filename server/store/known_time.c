@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define NS_PER_MS INT64_C(1000000)
+#define STAMP_MOST_MS INT64_C(8000000000000)
 
 /* Bounds of the store's clock minus ours; low INT64_MIN: none. */
 typedef struct offset {
@@ -45,8 +46,15 @@ conclude(const said *so_far)
     return so_far->all.low_ns <= so_far->all.high_ns ? so_far->all : so_far->any;
 }
 
-static bool
-span_at(const kw_known_time *known, int64_t now_ns, kw_span *ret_span)
+static int64_t
+drift_ns(int64_t from_ns, int64_t to_ns)
+{
+    return (to_ns - from_ns) / 1000000 * KW_TIME_DRIFT_PPM + KW_TIME_DRIFT_PPM;
+}
+
+/* What all heartbeats say together at this moment. */
+static void
+conclude_at(kw_known_time *known, int64_t now_ns)
 {
     said before = {.all = {INT64_MIN, INT64_MAX}, .any = {INT64_MAX, INT64_MIN}}, since = before;
     for (uint64_t i = 0; i < known->count; i++) {
@@ -56,13 +64,10 @@ span_at(const kw_known_time *known, int64_t now_ns, kw_span *ret_span)
         else if (heartbeat->answered_ns <= now_ns - known->fresh_ns)
             hear(&before, heartbeat, now_ns);
     }
-    if (!before.fresh || !since.fresh)
-        return false;
     offset a = conclude(&before), b = conclude(&since);
-    int64_t low_ns = MIN(a.low_ns, b.low_ns), high_ns = MAX(a.high_ns, b.high_ns);
-    *ret_span = (kw_span){.earliest_ns = low_ns == INT64_MIN ? INT64_MIN : now_ns + low_ns,
-                          .latest_ns = now_ns + high_ns};
-    return true;
+    bool good = before.fresh && since.fresh;
+    known->low_ns = good ? MIN(a.low_ns, b.low_ns) : INT64_MAX;
+    known->high_ns = good ? MAX(a.high_ns, b.high_ns) : 0;
 }
 
 static void
@@ -76,33 +81,45 @@ forget_old(kw_known_time *known, int64_t now_ns)
     known->count = kept;
 }
 
-/* The next moment after `from_ns` at which a heartbeat leaves one of the two times. */
+static void
+sooner(int64_t *next_ns, int64_t when_ns, int64_t from_ns)
+{
+    if (when_ns > from_ns)
+        *next_ns = MIN(*next_ns, when_ns);
+}
+
+/* The next moment after `from_ns` at which a heartbeat enters or leaves one of the two times. */
 static int64_t
 next_change_ns(const kw_known_time *known, int64_t from_ns)
 {
     int64_t next_ns = INT64_MAX;
     for (uint64_t i = 0; i < known->count; i++) {
-        int64_t since_ns = known->heartbeats[i].sent_ns + known->fresh_ns;
-        int64_t before_ns = known->heartbeats[i].sent_ns + 2 * known->fresh_ns;
-        if (since_ns > from_ns)
-            next_ns = MIN(next_ns, since_ns);
-        if (before_ns > from_ns)
-            next_ns = MIN(next_ns, before_ns);
+        const kw_heartbeat *heartbeat = &known->heartbeats[i];
+        sooner(&next_ns, heartbeat->sent_ns + known->fresh_ns, from_ns);
+        sooner(&next_ns, heartbeat->answered_ns + known->fresh_ns, from_ns);
+        sooner(&next_ns, heartbeat->sent_ns + 2 * known->fresh_ns + 1, from_ns);
     }
     return next_ns;
 }
 
-/* `latest` at every moment up to now: between changes it grows, so the moments of change are enough. */
-static void
-keep_least(kw_known_time *known, int64_t now_ns)
+static int64_t
+latest_at(const kw_known_time *known, int64_t at_ns)
 {
-    kw_span span;
-    while (known->passed_ns < now_ns) {
-        int64_t at_ns = MIN(next_change_ns(known, known->passed_ns), now_ns);
-        if (span_at(known, at_ns, &span))
-            known->least_ns = MAX(known->least_ns, span.latest_ns);
-        known->passed_ns = at_ns;
+    return at_ns + known->high_ns + drift_ns(known->passed_ns, at_ns);
+}
+
+/* Between two changes `latest` grows: what it was just before each of them is kept. */
+static void
+pass(kw_known_time *known, int64_t now_ns)
+{
+    while (known->change_ns <= now_ns) {
+        int64_t at_ns = known->change_ns;
+        if (known->low_ns != INT64_MAX)
+            known->least_ns = MAX(known->least_ns, latest_at(known, at_ns));
         forget_old(known, at_ns);
+        known->passed_ns = at_ns;
+        known->change_ns = next_change_ns(known, at_ns);
+        conclude_at(known, at_ns);
     }
 }
 
@@ -111,31 +128,55 @@ kw_known_time_init(kw_known_time *known, int64_t fresh_ns)
 {
     memset(known, 0, sizeof *known);
     known->fresh_ns = fresh_ns;
-    known->least_ns = known->passed_ns = INT64_MIN;
+    known->least_ns = INT64_MIN;
+    known->change_ns = known->low_ns = INT64_MAX;
 }
 
 void
 kw_known_time_heard(kw_known_time *known, const kw_heartbeat *heartbeat)
 {
-    keep_least(known, heartbeat->answered_ns);
+    int64_t now_ns = heartbeat->answered_ns;
+    pass(known, now_ns);
+    if (known->low_ns != INT64_MAX)
+        known->least_ns = MAX(known->least_ns, latest_at(known, now_ns));
     if (known->count == KW_TIME_HEARTBEATS)
         memmove(known->heartbeats, known->heartbeats + 1, --known->count * sizeof *known->heartbeats);
     known->heartbeats[known->count++] = *heartbeat;
+    if (!heartbeat->counted_up)
+        known->last = *heartbeat;
+    known->passed_ns = now_ns;
+    known->change_ns = next_change_ns(known, now_ns);
+    conclude_at(known, now_ns);
 }
 
 void
 kw_known_time_saw(kw_known_time *known, int64_t newest_stamp_ms)
 {
-    int64_t drift_ns = known->fresh_ns / 1000000 * KW_TIME_DRIFT_PPM + KW_TIME_DRIFT_PPM;
-    known->least_ns = MAX(known->least_ns, (newest_stamp_ms + 1) * NS_PER_MS + known->fresh_ns + drift_ns);
+    int64_t stamp_ms = CLAMP(newest_stamp_ms, -STAMP_MOST_MS, STAMP_MOST_MS); /* whatever a cell may hold */
+    int64_t least_ns = (stamp_ms + 1) * NS_PER_MS + known->fresh_ns + drift_ns(0, known->fresh_ns);
+    known->least_ns = MAX(known->least_ns, least_ns);
 }
 
 bool
 kw_known_time_read(kw_known_time *known, int64_t now_ns, kw_span *ret_span)
 {
-    keep_least(known, now_ns);
-    if (!span_at(known, now_ns, ret_span))
+    pass(known, now_ns);
+    if (known->low_ns == INT64_MAX)
         return false;
-    ret_span->latest_ns = MAX(ret_span->latest_ns, known->least_ns);
+    int64_t drift = drift_ns(known->passed_ns, now_ns);
+    *ret_span = (kw_span){
+        .earliest_ns = known->low_ns == INT64_MIN ? INT64_MIN : now_ns + known->low_ns - drift,
+        .latest_ns = MAX(latest_at(known, now_ns), known->least_ns),
+    };
+    return true;
+}
+
+bool
+kw_known_time_about(const kw_known_time *known, int64_t now_ns, kw_span *ret_span)
+{
+    if (known->last.stamp_ms == 0)
+        return false;
+    offset last = offset_of(&known->last, now_ns);
+    *ret_span = (kw_span){.earliest_ns = now_ns + last.low_ns, .latest_ns = now_ns + last.high_ns};
     return true;
 }

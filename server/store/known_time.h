@@ -42,9 +42,13 @@ typedef struct kw_heartbeat {
 } kw_heartbeat;
 
 typedef struct kw_known_time {
+    kw_heartbeat last; /* that was more than counted up */
     int64_t fresh_ns;
     int64_t least_ns;  /* `latest` is not below this */
-    int64_t passed_ns; /* until then `least` was kept */
+    int64_t passed_ns; /* `least` was kept until then */
+    int64_t change_ns; /* until then the heartbeats say the same: */
+    int64_t low_ns;    /* the store's clock minus ours, as of passed_ns; INT64_MAX: nothing may be acted on */
+    int64_t high_ns;
     uint64_t count;
     kw_heartbeat heartbeats[KW_TIME_HEARTBEATS]; /* by the time they were answered */
 } kw_known_time;
@@ -63,3 +67,7 @@ void kw_known_time_saw(kw_known_time *known, int64_t newest_stamp_ms);
 /* False: nothing may be done on what is known: there are no heartbeats of one of the two times. now_ns must
  * not go back. */
 bool kw_known_time_read(kw_known_time *known, int64_t now_ns, kw_span *ret_span);
+
+/* What the last heartbeat says, however old it is: where a clock that jumps does no harm. False: there is
+ * none. */
+bool kw_known_time_about(const kw_known_time *known, int64_t now_ns, kw_span *ret_span);

@@ -8,6 +8,13 @@
 #include "store/refuse.h"
 
 static void
+count_operations(const kw_door *door, kw_figure figure, size_t count)
+{
+    if (!door->linked)
+        kw_counters_add(figure, (int64_t)count);
+}
+
+static void
 assert_whole(const kw_door *door, bool has_completion)
 {
     g_assert(door && has_completion);
@@ -22,7 +29,7 @@ kw_door_write(kw_door *door, const kw_write *write, kw_write_done done, void *us
         kw_refuse_write(door, &error, done, user);
         return;
     }
-    kw_counters_add(KW_FIGURE_store_writes, 1);
+    count_operations(door, KW_FIGURE_store_writes, 1);
     door->class->write(door, write, done, user);
 }
 
@@ -94,14 +101,14 @@ kw_door_write_many(kw_door *door, const kw_write *const *writes, size_t count, k
         return;
     }
     if (!door->closing && all_allowed(writes, count)) {
-        kw_counters_add(KW_FIGURE_store_writes, (int64_t)count);
+        count_operations(door, KW_FIGURE_store_writes, count);
         door->class->write_many(door, writes, count, results, done, user);
         return;
     }
     sifted *sift = sift_writes(door, writes, count, results);
     sift->done = done;
     sift->user = user;
-    kw_counters_add(KW_FIGURE_store_writes, (int64_t)sift->count);
+    count_operations(door, KW_FIGURE_store_writes, sift->count);
     if (sift->count == 0)
         kw_refuse_later(door, sifted_done, sift);
     else
@@ -120,7 +127,7 @@ kw_door_write_if(kw_door *door, const kw_write *write, const kw_check *check, kw
         kw_refuse_write_if(door, &error, done, user);
         return;
     }
-    kw_counters_add(KW_FIGURE_store_writes, 1);
+    count_operations(door, KW_FIGURE_store_writes, 1);
     door->class->write_if(door, write, check, done, user);
 }
 
@@ -133,7 +140,7 @@ kw_door_increment(kw_door *door, const kw_increment *increment, kw_increment_don
         kw_refuse_increment(door, &error, done, user);
         return;
     }
-    kw_counters_add(KW_FIGURE_store_writes, 1);
+    count_operations(door, KW_FIGURE_store_writes, 1);
     door->class->increment(door, increment, done, user);
 }
 
@@ -148,7 +155,7 @@ kw_door_get(kw_door *door, const kw_get *get, kw_get_done done, void *user)
         kw_refuse_get(door, NULL, &error, done, user);
         return;
     }
-    kw_counters_add(KW_FIGURE_store_reads, 1);
+    count_operations(door, KW_FIGURE_store_reads, 1);
     door->class->get(door, get, done, user);
 }
 
@@ -174,7 +181,7 @@ kw_door_get_many(kw_door *door, const kw_get *const *gets, size_t count, kw_get_
     } else if (kw_door_is_shut(door, &error) || !check_gets(gets, count, &error)) {
         kw_refuse_get(door, NULL, &error, done, user);
     } else {
-        kw_counters_add(KW_FIGURE_store_reads, (int64_t)count);
+        count_operations(door, KW_FIGURE_store_reads, count);
         door->class->get_many(door, gets, count, done, user);
     }
 }
@@ -199,7 +206,7 @@ kw_door_open_run(kw_door *door, const kw_run_spec *spec)
         return refused_run(door, &error);
     kw_run *run = door->class->open_run(door, spec);
     g_assert(run && run->door == door && !run->fetching && !run->refusal);
-    kw_counters_add(KW_FIGURE_runs_opened, 1);
+    count_operations(door, KW_FIGURE_runs_opened, 1);
     return run;
 }
 
@@ -210,7 +217,7 @@ fetched(void *user, kw_rows *rows, const kw_error *error)
     g_assert(run->fetching && !rows == !!error);
     run->fetching = false;
     if (rows)
-        kw_counters_add(KW_FIGURE_rows_scanned, (int64_t)rows->scanned);
+        count_operations(run->door, KW_FIGURE_rows_scanned, rows->scanned);
     run->done(run->user, rows, error);
 }
 

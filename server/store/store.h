@@ -9,6 +9,10 @@
  * completion; runs copy their spec. What a completion receives as kw_rows is the receiver's and is
  * freed with kw_rows_free. Errors are copied values.
  *
+ * Order: operations on records name the ordering of their table. The embedded store orders all writes by
+ * itself; over HBase a link in the chain does (store/order). Without an ordering an operation is done as it
+ * is given: so it is for Keyway's own tables.
+ *
  * Coalescing (store/hbase) has its place behind kw_door_write and kw_door_get: callers hand in single
  * operations and do not know what they leave together with.
  */
@@ -19,8 +23,10 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/loop.h"
+#include "base/ordering.h"
 #include "base/pattern.h"
 #include "filter/prepared.h"
+#include "store/known_time.h"
 
 typedef struct kw_store kw_store;
 typedef struct kw_door kw_door;
@@ -91,6 +97,16 @@ typedef struct kw_write {
     int64_t timestamp; /* KW_TIMESTAMP_NONE: unstamped (then not retried after it may have left) */
     kw_durability durability;
     kw_deadline deadline;
+    const kw_ordering *ordering; /* NULL, or a timestamp is given: as it is given */
+    size_t counters;             /* PUT with an ordering: so many of the first cells are counters */
+    /* In a many-call with an ordering: rows of one record have the same number and stand side by side; they
+     * get one timestamp. 0: a record by itself. */
+    uint32_t record;
+    bool once; /* never sent twice, even with a timestamp */
+    /* DELETE: cells that are put in the same step, with timestamps of their own. */
+    const kw_cell *beside;
+    size_t beside_count;
+    int64_t beside_ttl_ms; /* 0: for ever */
 } kw_write;
 
 typedef enum kw_outcome {
@@ -132,6 +148,7 @@ typedef struct kw_check {
     kw_compare compare;
     bool has_value;
     kw_bytes value;
+    bool counter; /* the cell is a counter */
 } kw_check;
 
 typedef void (*kw_write_if_done)(void *user, kw_outcome outcome, bool applied, const kw_error *error);
@@ -148,6 +165,7 @@ typedef struct kw_increment {
     size_t columns_count;
     kw_durability durability;
     kw_deadline deadline;
+    const kw_ordering *ordering; /* NULL: as it is given */
 } kw_increment;
 
 /* rows: one row with the new values as 8-byte big-endian cells (NULL unless OK). A stored value that is
@@ -170,7 +188,10 @@ typedef struct kw_get {
     kw_account *account;   /* of whoever asks; NULL: nobody. The read may be given up when it has left */
     uint64_t call;         /* of the account: older calls are read first */
     kw_prepared *prepared; /* the same filter, compiled; NULL: the store reads the text itself */
+    bool narrows;          /* the filter leaves out cells only: every row shows itself */
+    bool filter_is_safe;   /* no store refuses it: the get may share a call with others */
     kw_deadline deadline;
+    const kw_ordering *ordering; /* NULL: control cells come as others do */
 } kw_get;
 
 /* rows->count == 1 for one get; a missing row has no cells. rows is NULL exactly when error is set. */
@@ -198,6 +219,7 @@ typedef struct kw_run_spec {
     int64_t time_to;
     kw_bytes filter;
     kw_prepared *prepared; /* as in kw_get; runs take a reference instead of copying the text */
+    bool narrows;          /* see kw_get */
     /* Rows whose keys match none of them may be left out, by any store or none; not with a filter that spans
      * rows (kw_filter_spans_rows). */
     kw_patterns patterns;
@@ -205,14 +227,15 @@ typedef struct kw_run_spec {
     size_t max_row_bytes;          /* a row with more is LIMIT; 0: no limit */
     kw_account *account;           /* as of gets; the run holds a reference */
     uint64_t call;
+    const kw_ordering *ordering; /* NULL: control cells come as others do */
 } kw_run_spec;
 
 /* Nothing is sent before the first fetch. The spec is copied. */
 kw_run *kw_door_open_run(kw_door *door, const kw_run_spec *spec);
 
 /* The next rows, at most max_rows and about max_bytes (at least one row unless the run is at its end; with a
- * filter or patterns a fetch may come back with none and end == false). One fetch at a time per run.
- * more_hint: the caller expects to fetch again (a store may open a scanner) */
+ * filter, patterns or an ordering a fetch may come back with none and end == false). One fetch at a time per
+ * run. more_hint: the caller expects to fetch again (a store may open a scanner) */
 void kw_run_fetch(kw_run *run, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline deadline,
                   kw_get_done done, void *user);
 
@@ -291,13 +314,19 @@ const char *kw_store_about(const kw_store *store);
 /* Is it serving? For /readyz; any thread. ret_error says why not. */
 bool kw_store_ready(kw_store *store, kw_error *ret_error);
 
-/* The store's clock minus this machine's wall clock; false while it is not known within 50 ms (then writes go
- * unstamped). Any thread. */
+/* The store's clock minus this machine's wall clock, for people; false while it is not known. Any thread. */
 bool kw_store_clock_offset_ms(kw_store *store, int64_t *ret_offset_ms);
 
-/* Is what the store stamps itself never older than what it replaces? Else a conditional write should bring a
- * stamp of the clock that other writes are stamped by. Any thread. */
-bool kw_store_stamps_in_order(const kw_store *store);
+/* What is known of the store's clock now, well enough to order writes by it; false: not now. Any thread. */
+bool kw_store_time(kw_store *store, kw_span *ret_span);
+/* The same, as far as it can be said however long ago the store was asked. Any thread. */
+bool kw_store_time_about(kw_store *store, kw_span *ret_span);
+/* The clock is used: kw_store_time is to know it from now on for a while. Any thread. */
+void kw_store_use_time(kw_store *store);
+
+/* Tables whose writes are ordered by timestamps of the gateways (KW_WRITE_ORDER_STAMP) are served: the store
+ * is ready only while its clock is known. Any thread. */
+void kw_store_expect_stamps(kw_store *store, bool expected);
 
 /* True if other processes read and write the store, too. Any thread. */
 bool kw_store_is_shared(const kw_store *store);

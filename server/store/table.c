@@ -75,9 +75,29 @@ kw_store_clock_offset_ms(kw_store *store, int64_t *ret_offset_ms)
 }
 
 bool
-kw_store_stamps_in_order(const kw_store *store)
+kw_store_time(kw_store *store, kw_span *ret_span)
 {
-    return store->class->stamps_in_order;
+    return store->class->time && store->class->time(store, false, ret_span);
+}
+
+bool
+kw_store_time_about(kw_store *store, kw_span *ret_span)
+{
+    return store->class->time && store->class->time(store, true, ret_span);
+}
+
+void
+kw_store_use_time(kw_store *store)
+{
+    if (store->class->use_time)
+        store->class->use_time(store);
+}
+
+void
+kw_store_expect_stamps(kw_store *store, bool expected)
+{
+    if (store->class->expect_stamps)
+        store->class->expect_stamps(store, expected);
 }
 
 bool

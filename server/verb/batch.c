@@ -20,8 +20,7 @@ struct kw_batch {
     const kw_item *items;
     size_t count;
     kw_write_options options;
-    int64_t admitted; /* the stamp that the call took */
-    int64_t stamp;    /* the latest of its writes */
+    int64_t timestamp; /* the caller's; else KW_TIMESTAMP_NONE */
     kw_put_done done;
     void *user;
     void (*after)(kw_batch *batch);
@@ -69,7 +68,7 @@ kw_batch_begin(kw_call *call, const kw_table *table, const kw_item *items, size_
     if (!allowed)
         kw_error_set(&error, KW_LIMIT, "table %s: %zu records in one call; at most %lld are allowed",
                      table->name, count, (long long)most);
-    if (!allowed || !kw_stamp_admit(call, options, &stamp, &error)) {
+    if (!allowed || !kw_stamp_of(options, &stamp, &error)) {
         refuse_all(call, count, &error, done, user);
         return NULL;
     }
@@ -79,25 +78,12 @@ kw_batch_begin(kw_call *call, const kw_table *table, const kw_item *items, size_
                         .items = items,
                         .count = count,
                         .options = *options,
-                        .admitted = stamp,
-                        .stamp = stamp,
+                        .timestamp = stamp,
                         .done = done,
                         .user = user};
     batch->results = new_results(call, count);
     batch->additions = KW_ARENA_ARRAY(call->arena, addition, count);
     return batch;
-}
-
-int64_t
-kw_batch_stamp(const kw_batch *batch)
-{
-    return batch->stamp;
-}
-
-kw_call *
-kw_batch_call(const kw_batch *batch)
-{
-    return batch->call;
 }
 
 void
@@ -156,7 +142,8 @@ add_write(kw_batch *batch, const kw_write *form, const kw_path *path, kw_bytes r
     *write = *form;
     write->table = path->store_table;
     write->row = row;
-    write->timestamp = batch->admitted;
+    write->timestamp = batch->timestamp;
+    write->ordering = &batch->table->ordering;
     write->durability = batch->options.durability;
     write->deadline = batch->call->deadline;
     batch->paths[batch->writes_count++] = path;
@@ -179,20 +166,6 @@ add_computed(kw_batch *batch, const addition *added, const kw_path *path, kw_err
     return true;
 }
 
-/* All rows of a record have one stamp; its first row stands for it. */
-static void
-order_stamps(kw_batch *batch, const addition *added)
-{
-    kw_write *writes = &batch->writes[added->first];
-    kw_stamp_use use = added->form.kind == KW_WRITE_DELETE ? KW_STAMP_REMOVE
-                       : added->count > 1                  ? KW_STAMP_ROWS
-                                                           : KW_STAMP_ROW;
-    int64_t stamp = kw_stamper_order(batch->call->stamper, writes[0].row, batch->admitted, use);
-    for (size_t i = 0; i < added->count; i++)
-        writes[i].timestamp = stamp;
-    batch->stamp = MAX(batch->stamp, stamp);
-}
-
 static void
 make_writes(kw_batch *batch, addition *added, const kw_place *place)
 {
@@ -210,8 +183,8 @@ make_writes(kw_batch *batch, addition *added, const kw_place *place)
         kw_batch_refuse(batch, added->index, &error);
     }
     added->count = batch->writes_count - added->first;
-    if (added->count && !batch->options.has_timestamp)
-        order_stamps(batch, added);
+    for (size_t i = 0; added->count > 1 && i < added->count; i++)
+        batch->writes[added->first + i].record = (uint32_t)(added->index + 1);
 }
 
 /* --- outcomes -------------------------------------------------------------------------------------- */
@@ -261,8 +234,6 @@ static void
 forgotten(void *user, const kw_error *errors)
 {
     kw_batch *batch = user;
-    if (batch->stamp != KW_TIMESTAMP_NONE) /* the store stamped its delete markers by now */
-        batch->stamp = MAX(batch->stamp, kw_stamper_take(batch->call->stamper));
     for (size_t i = 0; i < batch->additions_count; i++) {
         kw_written_record *result = &batch->results[batch->additions[i].index];
         if (errors[i].code == KW_OK)
@@ -383,8 +354,7 @@ find_places(kw_batch *batch)
     for (size_t i = 0; i < count; i++)
         records[i] = &batch->items[batch->additions[i].index].record;
     bool create = count && batch->additions[0].form.kind == KW_WRITE_PUT;
-    int64_t stamp = batch->options.has_timestamp ? batch->admitted : KW_TIMESTAMP_NONE;
-    kw_places_find(batch->call, batch->table, records, count, create, stamp, placed, batch);
+    kw_places_find(batch->call, batch->table, records, count, create, batch->timestamp, placed, batch);
 }
 
 void
@@ -405,15 +375,6 @@ kw_batch_send(kw_batch *batch, void (*after)(kw_batch *batch))
     for (size_t i = 0; i < batch->additions_count; i++)
         make_writes(batch, &batch->additions[i], NULL);
     write_all(batch);
-}
-
-bool
-kw_batch_any_applied(const kw_batch *batch)
-{
-    for (size_t i = 0; i < batch->count; i++)
-        if (batch->results[i].outcome != KW_OUTCOME_FAILED)
-            return true;
-    return false;
 }
 
 void

@@ -18,9 +18,6 @@ typedef struct kw_batch kw_batch;
 kw_batch *kw_batch_begin(kw_call *call, const kw_table *table, const kw_item *items, size_t count,
                          const kw_write_options *options, kw_put_done done, void *user);
 
-/* The stamp that all writes of the batch share. */
-int64_t kw_batch_stamp(const kw_batch *batch);
-
 /* The gateway made these fields of record `index` (slots of the table's fields). */
 void kw_batch_made(kw_batch *batch, size_t index, kw_value *made);
 
@@ -33,6 +30,4 @@ void kw_batch_add(kw_batch *batch, size_t index, const kw_write *form);
 
 /* Sends what was added. after(user) is called when the outcomes are there, then must call kw_batch_answer. */
 void kw_batch_send(kw_batch *batch, void (*after)(kw_batch *batch));
-bool kw_batch_any_applied(const kw_batch *batch);
-kw_call *kw_batch_call(const kw_batch *batch);
 void kw_batch_answer(kw_batch *batch);

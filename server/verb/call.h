@@ -16,26 +16,6 @@
 #include "sequence/sequence.h"
 #include "store/store.h"
 
-/* Stamps writes: a hybrid clock, the store's time as far as it is known, never going back. Any thread. */
-typedef struct kw_stamper kw_stamper;
-kw_stamper *kw_stamper_new(kw_store *store);
-void kw_stamper_free(kw_stamper *stamper);
-/* A write's timestamp, or KW_TIMESTAMP_NONE while the store's clock is not known. */
-int64_t kw_stamper_take(kw_stamper *stamper);
-/* Who may have the stamp that a write of a row takes: other puts, too; nobody else, since the record has
- * several rows, and puts of one millisecond could reach each of them in another order; nobody else, since a
- * delete marker hides puts of its millisecond. */
-typedef enum kw_stamp_use { KW_STAMP_ROW, KW_STAMP_ROWS, KW_STAMP_REMOVE } kw_stamp_use;
-/* The stamp that a write of this row takes: `stamp`, or a little later when another write has it, also if
- * both are still under way. Puts of several rows run ahead of the clock by a few milliseconds at most. */
-int64_t kw_stamper_order(kw_stamper *stamper, kw_bytes row, int64_t stamp, kw_stamp_use use);
-/* The store stamped a cell itself: no later stamp is below it. One far ahead of the store's clock, such as an
- * increment keeps from a cell with a caller's timestamp, is passed over. */
-void kw_stamper_saw(kw_stamper *stamper, int64_t stamp);
-/* Milliseconds until the store's clock has certainly passed this stamp: the acknowledgement of a remove
- * waits that long, so that a put that follows it is not hidden by its delete marker. */
-int64_t kw_stamper_wait_ms(kw_stamper *stamper, int64_t stamp);
-
 typedef struct kw_call {
     kw_arena *arena;
     kw_account *account;     /* of whoever made the call; NULL: nobody. Outlives the call */
@@ -44,7 +24,6 @@ typedef struct kw_call {
     kw_store *store;
     kw_door *door;
     kw_loop *loop;
-    kw_stamper *stamper;
     kw_keyring *keyring;
     kw_maker *maker; /* of the loop; makes missing values of records */
     kw_worker_port

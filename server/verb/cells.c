@@ -79,14 +79,14 @@ count_cells(const kw_table *table, const kw_record *record)
     return count;
 }
 
-const kw_cell *
-kw_record_cells(const kw_table *table, const kw_record *record, kw_arena *arena, size_t *ret_count)
+static size_t
+add_cells(const kw_table *table, const kw_record *record, bool counters, kw_arena *arena, kw_cell *cells)
 {
-    kw_cell *cells = KW_ARENA_ARRAY(arena, kw_cell, count_cells(table, record));
     size_t count = 0;
     for (size_t i = 0; i < table->fields_count; i++) {
         kw_value value = record->values[i];
-        if (!table->fields[i].stored || value.kind == KW_VALUE_NONE)
+        const kw_field *field = &table->fields[i];
+        if (!field->stored || field->counter != counters || value.kind == KW_VALUE_NONE)
             continue;
         if (value.kind != KW_VALUE_MAP)
             cells[count++] = cell_of(table, (kw_pick){.field = i}, value, arena);
@@ -94,12 +94,22 @@ kw_record_cells(const kw_table *table, const kw_record *record, kw_arena *arena,
             cells[count++] =
                 cell_of(table, (kw_pick){i, value.entries[at].name}, value.entries[at].value, arena);
     }
+    return count;
+}
+
+void
+kw_record_cells(const kw_table *table, const kw_record *record, kw_arena *arena, kw_write *put)
+{
+    kw_cell *cells = KW_ARENA_ARRAY(arena, kw_cell, count_cells(table, record));
+    size_t counters = add_cells(table, record, true, arena, cells);
+    size_t count = counters + add_cells(table, record, false, arena, cells + counters);
     if (count == 0 || table->marks_all)
         cells[count++] = (kw_cell){.family = table->marker_family,
                                    .qualifier = table->marker_qualifier,
                                    .value = table->marker_value};
-    *ret_count = count;
-    return cells;
+    put->cells = cells;
+    put->cells_count = count;
+    put->counters = counters;
 }
 
 kw_column

@@ -17,10 +17,9 @@ const char *kw_identity_names(const kw_table *table, kw_arena *arena);
 bool kw_row_key(const kw_path *path, const kw_record *record, kw_buffer *scratch, kw_arena *arena,
                 kw_bytes *ret_key, kw_error *ret_error);
 
-/* Cells of the stored fields and entries that are present; the marker cell when there is none, or always when
- * the policy names one. */
-const kw_cell *kw_record_cells(const kw_table *table, const kw_record *record, kw_arena *arena,
-                               size_t *ret_count);
+/* The put's cells: counters first, then the other stored fields and entries that are present; the marker cell
+ * when there is none, or always when the policy names one. */
+void kw_record_cells(const kw_table *table, const kw_record *record, kw_arena *arena, kw_write *put);
 
 /* The pick's column; not for a whole map. */
 kw_column kw_pick_column(const kw_table *table, kw_pick pick, kw_arena *arena);

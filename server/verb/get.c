@@ -1,8 +1,9 @@
 /* get: key, one multi-get under the primary path, records. When columns were chosen, a row that has none of
- * them may still exist: those are asked for again, by their first cell. Where a bucket is chosen at each put,
- * the row is the one that the association tells, or the newest of those in all buckets. */
+ * them may still exist: those are asked for again, with their first cell. Where a bucket is chosen at each
+ * put, the row is the one that the association tells, or the newest of those in all buckets. */
 #include "verb/cells.h"
 #include "verb/place.h"
+#include "verb/push.h"
 #include "verb/reader.h"
 #include "verb/verb.h"
 
@@ -112,13 +113,16 @@ read_rows(get *self, const kw_rows *rows)
 static void
 ask_whether_there(get *self, size_t empty)
 {
+    const kw_get *form = &self->form;
+    kw_bytes filter = kw_push_first_or(form->columns, form->columns_count, self->call->arena);
     self->again = true;
     self->asked = empty;
     for (size_t i = 0; i < empty; i++) {
         kw_get *next = &self->gets[self->list[i] - self->gets];
         next->columns_count = 0;
-        if (self->buckets == 1) /* else the newest cell tells which of the rows it is */
-            next->filter = KW_BYTES_LITERAL("FirstKeyOnlyFilter ()");
+        if (self->buckets == 1) /* else the newest cell says which of the rows it is */
+            next->filter = filter;
+        next->narrows = next->filter_is_safe = next->filter.size > 0;
     }
     ask(self);
 }
@@ -275,7 +279,8 @@ kw_verb_get(kw_call *call, const kw_table *table, const kw_item *keys, size_t co
                           .max_bytes = (size_t)kw_policy_model(call->policy)->limits.frame_bytes,
                           .account = call->account,
                           .call = call->number,
-                          .deadline = call->deadline};
+                          .deadline = call->deadline,
+                          .ordering = &table->ordering};
     self->form.columns = kw_reader_columns(self->reader, &self->form.columns_count);
     kw_error error;
     if (check_count(self, &error)) {

@@ -1,5 +1,5 @@
 /* increment: adds to 8-byte integers of one row. Only where a record is one row: under several paths nothing
- * could add to all of them at once. The store stamps the sums; a write that follows must not be older. */
+ * could add to all of them at once. */
 #include "verb/cells.h"
 #include "verb/single.h"
 #include "verb/verb.h"
@@ -28,6 +28,10 @@ check_pick(const kw_table *table, kw_pick pick, kw_error *ret_error)
         return kw_error_set(ret_error, KW_INVALID,
                             "table %s: field %s is not stored in the 8-byte form that can be added to",
                             table->name, field->name);
+    if (!table->fields[pick.field].counter)
+        return kw_error_set(ret_error, KW_INVALID,
+                            "table %s: field %s is not a counter; add \"counter: true\" to it in the policy",
+                            table->name, table->fields[pick.field].name);
     return true;
 }
 
@@ -75,8 +79,6 @@ read_sums(const increment *self, const kw_rows *rows, kw_record *values, kw_erro
         for (uint32_t cell = 0; cell < row->cells_count && !found; cell++) {
             found = kw_bytes_equal(row->cells[cell].family, column->family) &&
                     kw_bytes_equal(row->cells[cell].qualifier, column->qualifier);
-            if (found)
-                kw_stamper_saw(self->call->stamper, row->cells[cell].timestamp);
             if (found && !kw_field_decode_cell(self->table, field, row->cells[cell].value, self->call->arena,
                                                &sum, ret_error))
                 return false;
@@ -129,13 +131,15 @@ kw_verb_increment(kw_call *call, const kw_table *table, const kw_record *key, co
     increment *self = KW_ARENA_NEW(call->arena, increment);
     *self = (increment){.call = call, .table = table, .picks = picks, .done = done, .user = user};
     self->what = (kw_increment){.table = table->paths[0].store_table,
+                                .ordering = &table->ordering,
                                 .amounts = amounts,
                                 .durability = options.durability,
                                 .deadline = call->deadline};
     kw_error error = KW_ERROR_NONE;
     if (options.has_timestamp)
         kw_error_set(&error, KW_INVALID, "table %s: an increment takes no timestamp", table->name);
-    else if (kw_single_path(table, "increment", &error) && make_columns(self, picks_count, &error))
+    else if (kw_single_path(table, "increment", &error) && kw_single_atomic(table, "increment", &error) &&
+             make_columns(self, picks_count, &error))
         kw_key_check(table, key, &error);
     if (error.code != KW_OK)
         done(user, NULL, &error);

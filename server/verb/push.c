@@ -4,6 +4,16 @@
 #include "rule/splits.h"
 #include "verb/conditions.h"
 
+static kw_bytes
+print(const kw_filter *filter, kw_arena *arena)
+{
+    kw_buffer text = KW_BUFFER_EMPTY;
+    kw_filter_print(filter, &text);
+    kw_bytes copy = kw_arena_copy(arena, kw_buffer_bytes(&text));
+    kw_buffer_clear(&text);
+    return copy;
+}
+
 /* --- columns -------------------------------------------------------------------------------------- */
 
 /* Is a column that every matching row must have among those that are read? */
@@ -56,6 +66,13 @@ narrow(const kw_reader *reader, const kw_plan *plan, kw_arena *arena, kw_push *p
     return NULL;
 }
 
+kw_bytes
+kw_push_first_or(const kw_column *columns, size_t count, kw_arena *arena)
+{
+    bool worth = count && count - 1 <= FIRST_OR_MOST;
+    return worth ? print(first_or(columns, count - 1, arena), arena) : KW_BYTES_NONE;
+}
+
 /* --- all ------------------------------------------------------------------------------------------ */
 
 kw_reader *
@@ -79,16 +96,6 @@ needs_all_families(kw_arena *arena)
     filter->bytes = KW_ARENA_ARRAY(arena, kw_bytes, 1);
     filter->bytes_count = 1;
     return filter;
-}
-
-static kw_bytes
-print(const kw_filter *filter, kw_arena *arena)
-{
-    kw_buffer text = KW_BUFFER_EMPTY;
-    kw_filter_print(filter, &text);
-    kw_bytes copy = kw_arena_copy(arena, kw_buffer_bytes(&text));
-    kw_buffer_clear(&text);
-    return copy;
 }
 
 static void
@@ -164,6 +171,7 @@ join_filters(kw_call *call, const kw_scan_request *request, const kw_plan *plan,
     const kw_filter *columns = own ? NULL : narrow(reader, plan, call->arena, push);
     if (columns)
         parts[count++] = columns;
+    push->narrows = columns && count == 1;
     if (count > (own ? 1 : 0)) {
         push->filter = print(kw_filter_join(KW_FILTER_AND, parts, count, call->arena), call->arena);
         note(push, kw_arena_printf(call->arena, "the store is asked to sift: %s",

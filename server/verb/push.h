@@ -18,12 +18,17 @@
 typedef struct kw_push {
     kw_bytes filter;          /* empty: none */
     kw_prepared *prepared;    /* the same, the owner's; its expressions may still have to be compiled */
+    bool narrows;             /* it leaves out cells only */
     const kw_column *columns; /* none: all */
     size_t columns_count;
     bool by_patterns;     /* keys are sifted by the plan's patterns, too */
     const char *notes[2]; /* for explain */
     size_t notes_count;
 } kw_push;
+
+/* A filter for these columns, the marker last, and the row's first cell; empty: there are too many columns.
+ */
+kw_bytes kw_push_first_or(const kw_column *columns, size_t count, kw_arena *arena);
 
 /* A reader of what the request returns and its question needs. */
 kw_reader *kw_push_reader(kw_call *call, const kw_scan_request *request, const kw_plan *plan,

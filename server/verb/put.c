@@ -24,7 +24,7 @@ add(put *self, size_t index)
         return;
     }
     kw_write form = {.kind = KW_WRITE_PUT};
-    form.cells = kw_record_cells(self->table, &item->record, self->call->arena, &form.cells_count);
+    kw_record_cells(self->table, &item->record, self->call->arena, &form);
     kw_batch_add(self->batch, index, &form);
 }
 

@@ -1,7 +1,6 @@
 /* put_if: writes a record if one stored field or entry of it meets a condition, atomically. On tables with
- * one path only. What the gateway makes is made before, as for a put; when the condition is not met, it is
- * lost. Stamped as other writes are, so that it is not hidden by a put before it, nor hides one behind it,
- * when the two clocks differ; a store that sees to that itself stamps it at the moment of the check. */
+ * one path and order: store only. What the gateway makes is made before, as for a put; when the condition is
+ * not met, it is lost. */
 #include "verb/cells.h"
 #include "verb/single.h"
 #include "verb/stamp.h"
@@ -44,11 +43,25 @@ make_check(put_if *self, const kw_condition_on_field *condition, kw_error *ret_e
     self->check = (kw_check){.family = field->family,
                              .qualifier = kw_pick_qualifier(table, condition->pick, arena),
                              .compare = condition->compare,
-                             .has_value = has_value};
+                             .has_value = has_value,
+                             .counter = field->counter && table->ordering.counters};
     if (has_value)
         self->check.value =
             kw_field_encode_cell(kw_pick_field(table, condition->pick), condition->value, arena);
     return true;
+}
+
+/* The store compares one cell; a write of counters already compares Keyway's own. */
+static bool
+check_counters(const put_if *self, kw_error *ret_error)
+{
+    if (self->write.counters == 0 || self->check.counter || !self->table->ordering.counters)
+        return true;
+    return kw_error_set(
+        ret_error, KW_INVALID,
+        "table %s: a putIf that writes a counter needs a condition on a counter, too; put the "
+        "other fields by themselves",
+        self->table->name);
 }
 
 static bool
@@ -59,14 +72,13 @@ make_write(put_if *self, kw_error *ret_error)
     const kw_write_options *options = &self->options;
     self->write = (kw_write){.kind = KW_WRITE_PUT,
                              .table = table->paths[0].store_table,
-                             .timestamp = KW_TIMESTAMP_NONE,
+                             .ordering = &table->ordering,
                              .durability = options->durability,
                              .deadline = call->deadline};
     if (!kw_record_check(table, self->record, ret_error))
         return false;
-    self->write.cells = kw_record_cells(table, self->record, call->arena, &self->write.cells_count);
-    bool by_the_store = !options->has_timestamp && kw_store_stamps_in_order(call->store);
-    return by_the_store || kw_stamp_admit(call, options, &self->write.timestamp, ret_error);
+    kw_record_cells(table, self->record, call->arena, &self->write);
+    return check_counters(self, ret_error) && kw_stamp_of(options, &self->write.timestamp, ret_error);
 }
 
 static void
@@ -127,7 +139,8 @@ kw_verb_put_if(kw_call *call, const kw_table *table, const kw_record *record,
                      .done = done,
                      .user = user};
     kw_error error;
-    if (!kw_single_path(table, "put_if", &error) || !make_check(self, condition, &error))
+    if (!kw_single_path(table, "put_if", &error) || !kw_single_atomic(table, "put_if", &error) ||
+        !make_check(self, condition, &error))
         fail(self, &error);
     else if (table->generated_count > 0)
         kw_maker_fill(call->maker, call->arena, table, &self->filling, 1, call->deadline, made, self);

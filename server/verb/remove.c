@@ -1,41 +1,7 @@
-/* remove: rows, or single columns (and families that are a map's alone) of them, under every path.
- * Acknowledged only when the store's clock has passed the delete marker's stamp, so that a put that follows
- * is not hidden by it. A record that loses the last of its columns is gone: nothing is left that could show
- * it. */
+/* remove: rows, or single columns (and families that are a map's alone) of them, under every path. A record
+ * that loses the last of its columns is gone: nothing is left that could show it. */
 #include "verb/batch.h"
 #include "verb/cells.h"
-
-#include <glib.h>
-
-typedef struct remove_wait {
-    kw_batch *batch;
-    kw_timer *timer;
-} remove_wait;
-
-static void
-paused(void *user)
-{
-    remove_wait *wait = user;
-    kw_timer_free(wait->timer);
-    kw_batch_answer(wait->batch);
-}
-
-/* Waiting for the stamp to pass is only for stamps that were taken from a clock, not for the caller's own. */
-static void
-removed(kw_batch *batch)
-{
-    kw_call *call = kw_batch_call(batch);
-    int64_t wait_ms =
-        kw_batch_any_applied(batch) ? kw_stamper_wait_ms(call->stamper, kw_batch_stamp(batch)) : 0;
-    if (wait_ms == 0) {
-        kw_batch_answer(batch);
-        return;
-    }
-    remove_wait *wait = KW_ARENA_NEW(call->arena, remove_wait);
-    wait->batch = batch;
-    wait->timer = kw_timer_new(call->loop, paused, wait);
-    kw_timer_start_ms(wait->timer, (uint64_t)wait_ms);
-}
 
 /* Has the map a column family to itself? Then that is what is removed. */
 static bool
@@ -101,5 +67,5 @@ kw_verb_remove(kw_call *call, const kw_table *table, const kw_item *keys, size_t
         else
             kw_batch_refuse(batch, i, &error);
     }
-    kw_batch_send(batch, options.has_timestamp ? kw_batch_answer : removed);
+    kw_batch_send(batch, kw_batch_answer);
 }

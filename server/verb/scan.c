@@ -174,6 +174,7 @@ gather_rows(kw_scan *self, const kw_position *position)
                            .columns_count = self->push.columns_count,
                            .filter = self->push.filter,
                            .prepared = self->push.prepared,
+                           .narrows = self->push.narrows,
                            .by_patterns = self->push.by_patterns,
                            .buffer_bytes =
                                (size_t)kw_policy_model(self->call.policy)->limits.scan_buffer_bytes,

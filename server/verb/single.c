@@ -21,6 +21,21 @@ kw_single_path(const kw_table *table, const char *verb, kw_error *ret_error)
     return true;
 }
 
+bool
+kw_single_atomic(const kw_table *table, const char *verb, kw_error *ret_error)
+{
+    if (table->ordering.order == KW_WRITE_ORDER_STAMP)
+        return kw_error_set(ret_error, KW_INVALID,
+                            "table %s: %s needs order: store; with order: stamp the gateways give the "
+                            "timestamps, and nothing can change a value where it is",
+                            table->name, verb);
+    if (!table->ordering.atomics)
+        return kw_error_set(ret_error, KW_INVALID,
+                            "table %s: %s needs atomics: true, so that removals notice it", table->name,
+                            verb);
+    return true;
+}
+
 typedef struct single {
     kw_single_found done;
     void *user;

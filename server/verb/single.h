@@ -7,6 +7,9 @@
  */
 bool kw_single_path(const kw_table *table, const char *verb, kw_error *ret_error);
 
+/* INVALID where nothing can be compared or added to: with order: stamp, or atomics: false. */
+bool kw_single_atomic(const kw_table *table, const char *verb, kw_error *ret_error);
+
 /* Row key under the one path, in the call's arena; an association that does not know the record gives it one.
  * stamp: the caller's own, else KW_TIMESTAMP_NONE. done may be called from inside; an error means that
  * nothing was applied. */

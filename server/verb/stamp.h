@@ -1,5 +1,4 @@
-/* When a write counts: the caller's timestamp or the gateway's stamp, decided once when the write is
- * admitted. */
+/* Timestamps that callers give. */
 #pragma once
 
 #include "verb/call.h"
@@ -7,5 +6,5 @@
 /* Milliseconds; beyond is surely a mistake (microseconds, say). */
 #define KW_STAMP_MAX INT64_C(253402300799999) /* the end of the year 9999 */
 
-/* INVALID for a timestamp that no clock shows. */
-bool kw_stamp_admit(kw_call *call, const kw_write_options *options, int64_t *ret_stamp, kw_error *ret_error);
+/* The caller's timestamp, or KW_TIMESTAMP_NONE. INVALID for one that no clock shows. */
+bool kw_stamp_of(const kw_write_options *options, int64_t *ret_stamp, kw_error *ret_error);

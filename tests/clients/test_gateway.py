@@ -45,7 +45,7 @@ tables:
   counters:
     fields:
       name: string
-      count: int
+      count: {{type: int, counter: true}}
     key:
       - field: name
   later:

@@ -29,14 +29,14 @@ store: STORE
 tables:
   known:
     store_table: NAME
-    fields: {{id: string, ts: timestamp, note: string, hits: int}}
+    fields: {{id: string, ts: timestamp, note: string, hits: {{type: int, counter: true}}}}
     key: [{{salt: {{algorithm: random, buckets: 16}}}}, {{field: ts}}, {{field: id}}]
     paths:
       by_id: {{association: true, key: [{{hash: id}}, {{field: id}}, {{field: ts}}]}}
   log:
     store_table: NAME_log
     updates: false
-    fields: {{id: string, ts: timestamp, note: string, hits: int}}
+    fields: {{id: string, ts: timestamp, note: string, hits: {{type: int, counter: true}}}}
     key: [{{salt: {{algorithm: round_robin, buckets: 4, as: decimal}}}}, {{field: ts}}, {{field: id}}]
 """
 
@@ -47,7 +47,7 @@ def policy_for(store):
         where = "{{kind: embedded, path: {folder}/data}}"
     else:
         told = told_by_hbase()
-        where = (f"{{{{kind: hbase, servers: [{told['KW_HBASE_FRAMED']}], {PATIENT}, transport: framed, protocol: compact, "
+        where = (f"{{{{kind: hbase, servers: [{told['KW_HBASE_FRAMED']}], {PATIENT}, client_pause: 1min, transport: framed, protocol: compact, "
                  f"create_missing: true, catalog: {name}_catalog}}}}")
     return POLICY.replace("STORE", where).replace("NAME", name)
 

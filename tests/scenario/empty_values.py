@@ -23,24 +23,24 @@ loops: 1
 timeouts: {{call: 100s}}
 store: STORE
 tables:
-  raw: {{store_table: NAME_raw, fields: {{a: string, n: int}}, key: [field: a]}}
-  blob: {{store_table: NAME_blob, fields: {{a: bytes, n: int}}, key: [field: a]}}
-  ended: {{store_table: NAME_ended, fields: {{a: string, n: int}}, key: [field: {{name: a, encoding: terminated}}]}}
-  pair: {{store_table: NAME_pair, fields: {{a: string, b: string, n: int}}, key: [field: a, field: b]}}
-  hashed: {{store_table: NAME_hashed, fields: {{a: string, n: int}}, key: [hash: a, field: a]}}
-  filled: {{store_table: NAME_filled, fields: {{a: string, n: int}}, key: [field: {{name: a, encoding: fixed, width: 4}}]}}
-  digits: {{store_table: NAME_digits, fields: {{a: string, n: int}}, key: [field: {{name: a, encoding: digits, width: 4}}]}}
+  raw: {{store_table: NAME_raw, fields: {{a: string, n: {{type: int, counter: true}}}}, key: [field: a]}}
+  blob: {{store_table: NAME_blob, fields: {{a: bytes, n: {{type: int, counter: true}}}}, key: [field: a]}}
+  ended: {{store_table: NAME_ended, fields: {{a: string, n: {{type: int, counter: true}}}}, key: [field: {{name: a, encoding: terminated}}]}}
+  pair: {{store_table: NAME_pair, fields: {{a: string, b: string, n: {{type: int, counter: true}}}}, key: [field: a, field: b]}}
+  hashed: {{store_table: NAME_hashed, fields: {{a: string, n: {{type: int, counter: true}}}}, key: [hash: a, field: a]}}
+  filled: {{store_table: NAME_filled, fields: {{a: string, n: {{type: int, counter: true}}}}, key: [field: {{name: a, encoding: fixed, width: 4}}]}}
+  digits: {{store_table: NAME_digits, fields: {{a: string, n: {{type: int, counter: true}}}}, key: [field: {{name: a, encoding: digits, width: 4}}]}}
   known:
     store_table: NAME_known
-    fields: {{a: string, n: int}}
+    fields: {{a: string, n: {{type: int, counter: true}}}}
     key: [salt: {{algorithm: random, buckets: 4}}, field: a]
     paths: {{by_a: {{association: true, key: [field: a]}}}}
   both:
     store_table: NAME_both
-    fields: {{a: string, n: int}}
+    fields: {{a: string, n: {{type: int, counter: true}}}}
     key: [hash: a, field: a]
     paths: {{by_a: {{key: [field: a]}}}}
-  real: {{store_table: NAME_real, fields: {{a: double, n: int}}, key: [hash: a, field: a]}}
+  real: {{store_table: NAME_real, fields: {{a: double, n: {{type: int, counter: true}}}}, key: [hash: a, field: a]}}
 """
 REFUSED = {
     "raw": "table raw, field a: is empty, and so would be the row key of path primary",

@@ -153,8 +153,7 @@ class Play:
         self.read_many(keys)
 
     def increment(self):
-        fields = [field.name for field in self.table.fields.values()
-                  if field.kind == "int" and not field.identity and not field.form and not field.values]
+        fields = [field.name for field in self.table.fields.values() if field.counter]
         key = self.identity()
         # A record that an increment makes has no field but those that the key holds and the sums.
         stored = any(self.table.fields[name].stored for name in self.table.identity)
@@ -174,6 +173,8 @@ class Play:
         record = self.record()
         if not names or not self.table.single or not self.table.fits(record):
             return
+        if any(self.table.fields[name].counter for name in record):  # then the condition is on a counter, too
+            names = [name for name in names if self.table.fields[name].counter]
         name, op = self.chance.choice(names), self.chance.choice(COMPARISONS)
         wanted = self.pick(self.table.fields[name])
         if op in ("EQUAL", "NOT_EQUAL") and self.chance.random() < 0.4:

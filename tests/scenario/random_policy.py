@@ -43,6 +43,7 @@ class Field:
         self.max_bytes = more.get("max_bytes")
         self.column = more.get("column")
         self.coarse = more.get("coarse")  # unit in which keys hold it
+        self.counter = more.get("counter", False)
         self.identity = False
         self.stored = True
 
@@ -58,6 +59,8 @@ class Field:
         for name in ("form", "column", "max_bytes"):
             if getattr(self, name):
                 parts.append(f"{name}: {json.dumps(getattr(self, name))}")
+        if self.counter:
+            parts.append("counter: true")
         if self.values:
             parts.append("values: [" + ", ".join(json.dumps(str(one)) for one in self.values) + "]")
         return f"{self.name}: {{{', '.join(parts)}}}"
@@ -161,6 +164,8 @@ def random_field(chance, name, for_key):
         more["form"] = "raw4"
     if "column" not in more and chance.random() < 0.15:
         more["column"] = f"{chance.choice('de')}:{name}_"
+    more["counter"] = (kind == "int" and not for_key and not more.keys() & {"form", "values"}
+                       and chance.random() < 0.6)
     return Field(name, kind, pool, **more)
 
 

@@ -24,11 +24,11 @@ loops: 2
 store: {{kind: embedded, path: {folder}/data}}
 tables:
   one:
-    fields: {{id: string, ts: int, a: string, b: {{type: int, column: "e:b"}}, c: bytes}}
+    fields: {{id: string, ts: int, a: string, b: {{type: int, column: "e:b", counter: true}}, c: bytes}}
     key: [{{field: id}}, {{field: ts}}]
     families: {{d: {{versions: 3}}, e: {{versions: 1}}}}
   two:
-    fields: {{id: string, ts: int, a: string, b: {{type: int, column: "e:b"}}, c: bytes}}
+    fields: {{id: string, ts: int, a: string, b: {{type: int, column: "e:b", counter: true}}, c: bytes}}
     key: [{{field: id}}, {{field: {{name: ts, order: desc}}}}]
     paths:
       by_ts: {{key: [{{salt: {{of: id, buckets: 4}}}}, {{field: ts}}, {{field: id}}]}}

@@ -88,7 +88,7 @@ tables:
       id: {{type: string, max_bytes: 200}}
       ts: {{type: timestamp, unit: ms}}
       note: string
-      count: int
+      count: {{type: int, counter: true}}
       weight: double
       blob: bytes
       done: bool

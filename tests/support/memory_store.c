@@ -122,6 +122,7 @@ remember(memory_store *store, const kw_write *write)
                                            .cells_count = write->cells_count,
                                            .columns_count = write->columns_count,
                                            .timestamp = write->timestamp,
+                                           .ordering = write->ordering,
                                            .durability = write->durability,
                                            .deadline = write->deadline};
 }

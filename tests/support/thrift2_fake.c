@@ -84,8 +84,8 @@ transmit(connection *to, const uint8_t *data, size_t size)
 static bool
 is_heartbeat(kw_hb_method method, const void *args)
 {
-    if (method == KW_HB_THBaseService_put)
-        return kw_bytes_equal(((const kw_hb_THBaseService_put_args *)args)->table, CLOCK_TABLE);
+    if (method == KW_HB_THBaseService_increment)
+        return kw_bytes_equal(((const kw_hb_THBaseService_increment_args *)args)->table, CLOCK_TABLE);
     return method == KW_HB_THBaseService_get &&
            kw_bytes_equal(((const kw_hb_THBaseService_get_args *)args)->table, CLOCK_TABLE);
 }

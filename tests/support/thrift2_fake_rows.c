@@ -161,6 +161,26 @@ static void delete (fake_rows *rows, const kw_hb_TDelete *tdelete)
     write_row(rows, tdelete->row, KW_BYTES_NONE, tdelete->has_timestamp ? tdelete->timestamp : now, true);
 }
 
+/* Only the timestamps: they grow, as HBase's do. */
+static void
+answer_increment(fake_rows *rows, const kw_hb_TIncrement *increment, kw_arena *arena, void *result)
+{
+    int64_t now = kw_clock_wall_ms() + rows->clock_offset_ms;
+    rows->incremented_ms = MAX(rows->incremented_ms + 1, now);
+    kw_hb_TColumnValue *cell = KW_ARENA_NEW(arena, kw_hb_TColumnValue);
+    *cell = (kw_hb_TColumnValue){.family = increment->columns.items[0].family,
+                                 .qualifier = increment->columns.items[0].qualifier,
+                                 .value = KW_BYTES_LITERAL("\0\0\0\0\0\0\0\1"),
+                                 .has_timestamp = true,
+                                 .timestamp = rows->incremented_ms};
+    kw_hb_TResult *answer = KW_ARENA_NEW(arena, kw_hb_TResult);
+    *answer = (kw_hb_TResult){.has_row = true, .row = increment->row};
+    answer->columnValues.items = cell;
+    answer->columnValues.count = 1;
+    *(kw_hb_THBaseService_increment_result *)result =
+        (kw_hb_THBaseService_increment_result){.has_success = true, .success = answer};
+}
+
 static void
 fill(const fake_row *row, kw_arena *arena, kw_hb_TResult *ret_result)
 {
@@ -384,6 +404,9 @@ fake_rows_answer(fake_rows *rows, kw_hb_method method, const void *args, kw_aren
         break;
     case KW_HB_THBaseService_getMultiple:
         answer_get_multiple(rows, args, arena, result);
+        break;
+    case KW_HB_THBaseService_increment:
+        answer_increment(rows, ((const kw_hb_THBaseService_increment_args *)args)->tincrement, arena, result);
         break;
     case KW_HB_THBaseService_getScannerResults:
         answer_scan(rows, args, arena, result);

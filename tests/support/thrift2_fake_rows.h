@@ -11,7 +11,8 @@ typedef struct fake_rows {
     int32_t id_base;
     uint32_t open_scanners;
     int64_t clock_offset_ms;
-    GPtrArray *boundaries; /* of GBytes: between the regions, in order */
+    int64_t incremented_ms; /* the last increment's timestamp */
+    GPtrArray *boundaries;  /* of GBytes: between the regions, in order */
 } fake_rows;
 
 void fake_rows_init(fake_rows *rows);

@@ -18,6 +18,7 @@
 #define BATCH_BYTES_MAX ((size_t)16 * 1024 * 1024)
 #define PATIENCE_MAX_NS 1000000u
 #define TRIES_EVERY 32
+#define ROWS_MOST 64 /* of one record: a policy names 33 at most */
 
 struct kw_committer {
     kw_embedded *store;
@@ -31,7 +32,6 @@ struct kw_committer {
 
     kw_commit *pending; /* the rest is the committer thread's: taken, in order */
     kw_entries batch;
-    int64_t last_stamp_ms;
     uint64_t commit_ns; /* what a synced write took, smoothed */
     size_t told_count;  /* answered in this round */
     size_t expected;    /* those, and who was queued already when they were answered */
@@ -145,19 +145,63 @@ find_table(kw_committer *committer, kw_bytes name, kw_error *ret_error)
     return committer->table;
 }
 
+/* stamp: what the store gives the write if its caller gave it none. */
 static bool
-add_write(kw_committer *committer, const kw_write *write, kw_error *ret_error)
+add_write(kw_committer *committer, const kw_write *write, int64_t stamp, kw_error *ret_error)
 {
     kw_stored_table *table = find_table(committer, write->table, ret_error);
-    return table && kw_entries_add(&committer->batch, table, write, ret_error);
+    if (write->timestamp != KW_TIMESTAMP_NONE)
+        stamp = write->timestamp;
+    return table && kw_entries_add(&committer->batch, table, write, stamp, ret_error);
+}
+
+static int64_t
+stamp_one(kw_committer *committer, const kw_write *write)
+{
+    if (write->timestamp != KW_TIMESTAMP_NONE)
+        return write->timestamp;
+    return kw_stamps_give(&committer->store->stamps, &write->row, 1, write->kind == KW_WRITE_DELETE);
+}
+
+/* How many writes from this one on are rows of one record. */
+static size_t
+record_rows(const kw_commit *commit, size_t first)
+{
+    const kw_write *const *writes = commit->many.writes;
+    size_t end = first + 1;
+    while (end < commit->many.count && writes[first]->record &&
+           writes[end]->record == writes[first]->record && writes[end]->timestamp == writes[first]->timestamp)
+        end++;
+    return MIN(end - first, ROWS_MOST);
+}
+
+static int64_t
+stamp_record(kw_committer *committer, const kw_write *const *writes, size_t count)
+{
+    kw_bytes rows[ROWS_MOST];
+    bool removal = false;
+    if (writes[0]->timestamp != KW_TIMESTAMP_NONE)
+        return writes[0]->timestamp;
+    for (size_t i = 0; i < count; i++) {
+        rows[i] = writes[i]->row;
+        removal = removal || writes[i]->kind == KW_WRITE_DELETE;
+    }
+    return kw_stamps_give(&committer->store->stamps, rows, count, removal);
 }
 
 static bool
 add_many(kw_committer *committer, kw_commit *commit)
 {
+    size_t rows_end = 0;
+    int64_t stamp = 0;
     for (size_t i = 0; i < commit->many.count; i++) {
         kw_written *result = &commit->many.results[i];
-        bool good = add_write(committer, commit->many.writes[i], &result->error);
+        if (i == rows_end) {
+            size_t count = record_rows(commit, i);
+            stamp = stamp_record(committer, commit->many.writes + i, count);
+            rows_end = i + count;
+        }
+        bool good = add_write(committer, commit->many.writes[i], stamp, &result->error);
         result->outcome = good ? KW_OUTCOME_OK : KW_OUTCOME_FAILED;
         if (good)
             result->error.code = KW_OK;
@@ -173,8 +217,11 @@ add_conditional(kw_committer *committer, kw_commit *commit)
     kw_stored_table *table = find_table(committer, name, &commit->error);
     if (!table)
         return false;
-    return increments ? kw_conditional_increment(committer->store, &committer->batch, table, commit)
-                      : kw_conditional_write(committer->store, &committer->batch, table, commit);
+    if (!increments)
+        return kw_conditional_write(committer->store, &committer->batch, table,
+                                    stamp_one(committer, commit->write), commit);
+    int64_t stamp = kw_stamps_give(&committer->store->stamps, &commit->increment->row, 1, false);
+    return kw_conditional_increment(committer->store, &committer->batch, table, stamp, commit);
 }
 
 static bool
@@ -184,7 +231,7 @@ add(kw_committer *committer, kw_commit *commit)
         return false;
     switch (commit->kind) {
     case KW_COMMIT_WRITE:
-        return add_write(committer, commit->write, &commit->error);
+        return add_write(committer, commit->write, stamp_one(committer, commit->write), &commit->error);
     case KW_COMMIT_MANY:
         return add_many(committer, commit);
     case KW_COMMIT_IF:
@@ -242,7 +289,9 @@ write_batch(kw_committer *committer, kw_commit *collected, bool synced)
     kw_error error;
     uint64_t began_ns = kw_clock_mono_ns();
     bool any = committer->batch.bytes > 0;
+    kw_stamps_raise(&committer->store->stamps, &committer->batch);
     bool good = kw_entries_write(&committer->batch, &committer->store->engine, synced, &error);
+    kw_stamps_raised(&committer->store->stamps, good);
     if (any && synced) {
         kw_counters_add(KW_FIGURE_commits, 1);
         committer->commit_ns = (committer->commit_ns * 7 + (kw_clock_mono_ns() - began_ns)) / 8;
@@ -265,7 +314,7 @@ run_batch(kw_committer *committer, bool lazy, bool indexed)
 {
     kw_commit *collected = NULL, **collected_end = &collected;
     kw_commit **at = &committer->pending;
-    kw_entries_begin(&committer->batch, indexed, committer->last_stamp_ms);
+    kw_entries_begin(&committer->batch, indexed);
     while (*at && committer->batch.bytes < BATCH_BYTES_MAX && (*at)->kind < KW_COMMIT_CREATE) {
         kw_commit *commit = *at;
         if (commit->lazy != lazy) {
@@ -327,9 +376,7 @@ look_ahead(const kw_committer *committer)
 static void
 run_round(kw_committer *committer)
 {
-    int64_t now_ms = kw_clock_wall_ms();
-    if (now_ms > committer->last_stamp_ms)
-        committer->last_stamp_ms = now_ms; /* never back */
+    kw_stamps_begin(&committer->store->stamps);
     while (committer->pending) {
         look ahead = look_ahead(committer);
         if (ahead.lazy)

@@ -29,33 +29,6 @@ read_row(kw_embedded *store, kw_entries *batch, kw_stored_table *table, kw_bytes
 
 /* --- write_if ---------------------------------------------------------------------------------------- */
 
-/* As HBase: a cell with an empty value counts as absent, and an absent one meets no comparison. */
-static bool
-is_met(const kw_check *check, const kw_cell *stored)
-{
-    bool absent = !stored || stored->value.size == 0;
-    if (!check->has_value || check->value.size == 0)
-        return absent == (check->compare != KW_COMPARE_NOT_EQUAL);
-    if (!stored)
-        return false;
-    int order = kw_bytes_compare(stored->value, check->value);
-    switch (check->compare) {
-    case KW_COMPARE_LESS:
-        return order < 0;
-    case KW_COMPARE_LESS_OR_EQUAL:
-        return order <= 0;
-    case KW_COMPARE_EQUAL:
-        return order == 0;
-    case KW_COMPARE_NOT_EQUAL:
-        return order != 0;
-    case KW_COMPARE_GREATER_OR_EQUAL:
-        return order >= 0;
-    case KW_COMPARE_GREATER:
-        return order > 0;
-    }
-    g_assert_not_reached();
-}
-
 static const kw_cell *
 find_cell(const kw_row *row, const kw_column *column)
 {
@@ -80,12 +53,11 @@ columns_of(kw_arena *arena, const kw_write *write, const kw_check *check, size_t
     return columns;
 }
 
-/* What was put with a stamp may be a little ahead of the store's clock: a put that the store stamps is never
- * older than what it replaces, else it would be acknowledged and not seen. */
+/* A caller's timestamp may be ahead of the store's clock: as in HBase, a conditional put is never older than
+ * what it replaces. */
 static int64_t
-stamp_after(const kw_entries *batch, const kw_row *row, const kw_column *columns, size_t count)
+stamp_after(int64_t stamp, const kw_row *row, const kw_column *columns, size_t count)
 {
-    int64_t stamp = batch->stamp_ms;
     for (size_t i = 1; i < count; i++) {
         const kw_cell *old = find_cell(row, &columns[i]);
         stamp = old ? MAX(stamp, old->timestamp) : stamp;
@@ -94,7 +66,8 @@ stamp_after(const kw_entries *batch, const kw_row *row, const kw_column *columns
 }
 
 bool
-kw_conditional_write(kw_embedded *store, kw_entries *batch, kw_stored_table *table, kw_commit *commit)
+kw_conditional_write(kw_embedded *store, kw_entries *batch, kw_stored_table *table, int64_t stamp,
+                     kw_commit *commit)
 {
     const kw_check *check = commit->check;
     kw_write write = *commit->write;
@@ -103,11 +76,12 @@ kw_conditional_write(kw_embedded *store, kw_entries *batch, kw_stored_table *tab
     const kw_column *columns = columns_of(rows->arena, &write, check, &count);
     kw_row row;
     bool good = read_row(store, batch, table, write.row, columns, count, rows, &row, &commit->error);
-    commit->applied = good && is_met(check, find_cell(&row, &columns[0]));
-    if (good && write.timestamp == KW_TIMESTAMP_NONE)
-        write.timestamp = stamp_after(batch, &row, columns, count);
+    commit->applied = good && kw_check_is_met(check, find_cell(&row, &columns[0]));
+    if (good)
+        stamp =
+            write.timestamp == KW_TIMESTAMP_NONE ? stamp_after(stamp, &row, columns, count) : write.timestamp;
     kw_rows_free(rows);
-    return good && (!commit->applied || kw_entries_add(batch, table, &write, &commit->error));
+    return good && (!commit->applied || kw_entries_add(batch, table, &write, stamp, &commit->error));
 }
 
 /* --- increment --------------------------------------------------------------------------------------- */
@@ -146,12 +120,12 @@ sorted_columns(kw_arena *arena, const kw_increment *increment)
 /* Never older than the cell it replaces; sums wrap as Java's long does. */
 static void
 increment_column(kw_entries *batch, const kw_stored_table *table, kw_arena *arena, const kw_column *column,
-                 int64_t amount, const kw_cell *old, size_t prefix_size, kw_cell *ret_cell)
+                 int64_t amount, const kw_cell *old, size_t prefix_size, int64_t stamp, kw_cell *ret_cell)
 {
     uint64_t sum = (old ? kw_be64_load(old->value.data) : 0) + (uint64_t)amount;
     uint8_t *value = kw_arena_alloc(arena, 8);
     kw_be64_store(value, sum);
-    int64_t stamp = old && old->timestamp > batch->stamp_ms ? old->timestamp : batch->stamp_ms;
+    stamp = old ? MAX(stamp, old->timestamp) : stamp;
     unsigned family = (unsigned)kw_stored_table_family(table, column->family);
     batch->key.size = prefix_size;
     kw_key_column(&batch->key, family, column->qualifier, stamp, KW_KEY_PUT);
@@ -163,7 +137,8 @@ increment_column(kw_entries *batch, const kw_stored_table *table, kw_arena *aren
 }
 
 bool
-kw_conditional_increment(kw_embedded *store, kw_entries *batch, kw_stored_table *table, kw_commit *commit)
+kw_conditional_increment(kw_embedded *store, kw_entries *batch, kw_stored_table *table, int64_t stamp,
+                         kw_commit *commit)
 {
     const kw_increment *increment = commit->increment;
     kw_rows *rows = kw_rows_new();
@@ -186,7 +161,7 @@ kw_conditional_increment(kw_embedded *store, kw_entries *batch, kw_stored_table 
     for (size_t i = 0; i < increment->columns_count; i++) {
         int64_t amount = increment->amounts[columns[i] - increment->columns];
         increment_column(batch, table, rows->arena, columns[i], amount, find_cell(&old, columns[i]),
-                         prefix_size, &row->cells[i]);
+                         prefix_size, stamp, &row->cells[i]);
         rows->bytes += row->cells[i].qualifier.size + 8;
     }
     rows->bytes += row->key.size;

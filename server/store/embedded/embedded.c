@@ -70,7 +70,8 @@ open_parts(kw_embedded *store, const kw_model_embedded *settings, kw_error *ret_
         return false;
     store->catalog = kw_embedded_tables_new();
     if (!kw_engine_open(&store->engine, rows, settings->cache_bytes, store->catalog, ret_error) ||
-        !kw_embedded_tables_load(store->catalog, store->engine.db, ret_error))
+        !kw_embedded_tables_load(store->catalog, store->engine.db, ret_error) ||
+        !kw_stamps_load(&store->stamps, store->engine.db, ret_error))
         return false;
     if (!kw_folder_note_rows(store->path, ret_error))
         return false;
@@ -93,7 +94,6 @@ kw_embedded_open(const kw_model_embedded *settings, kw_error *ret_error)
 {
     static const kw_store_class embedded_class = {
         .name = "embedded",
-        .stamps_in_order = true,
         .about = embedded_about,
         .ready = embedded_ready,
         .clock_offset_ms = embedded_clock_offset_ms,

@@ -20,11 +20,10 @@ kw_entries_clear(kw_entries *batch)
 }
 
 void
-kw_entries_begin(kw_entries *batch, bool indexed, int64_t stamp_ms)
+kw_entries_begin(kw_entries *batch, bool indexed)
 {
     batch->is_indexed = indexed;
     batch->bytes = 0;
-    batch->stamp_ms = stamp_ms;
 }
 
 void
@@ -134,11 +133,11 @@ add_markers(kw_entries *batch, const kw_stored_table *table, const kw_write *wri
 }
 
 bool
-kw_entries_add(kw_entries *batch, const kw_stored_table *table, const kw_write *write, kw_error *ret_error)
+kw_entries_add(kw_entries *batch, const kw_stored_table *table, const kw_write *write, int64_t stamp,
+               kw_error *ret_error)
 {
     if (!families_exist(table, write, ret_error))
         return false;
-    int64_t stamp = write->timestamp == KW_TIMESTAMP_NONE ? batch->stamp_ms : write->timestamp;
     batch->key.size = 0;
     kw_key_row(&batch->key, table->id, write->row);
     size_t prefix = batch->key.size;

@@ -17,6 +17,7 @@
 #include "base/thread.h"
 #include "store/class.h"
 #include "store/embedded/engine.h"
+#include "store/embedded/stamps.h"
 #include "store/embedded/tables.h"
 
 #include <stdatomic.h>
@@ -35,6 +36,7 @@ struct kw_embedded {
     int lock_fd;
     kw_embedded_tables *catalog;
     kw_engine engine;
+    kw_stamps stamps; /* the committer's */
     kw_committer *committer;
     kw_pool *pool;
     kw_pool *sifters;                    /* reads whose filter may take long, apart from all others */
@@ -124,18 +126,17 @@ struct kw_commit {
 
 /* Entries that are written at once. Indexed when a conditional operation of the round must see what the
  * round has collected so far. */
-typedef struct kw_entries {
+struct kw_entries {
     rocksdb_writebatch_t *plain;
     rocksdb_writebatch_wi_t *indexed;
     bool is_indexed;
     size_t bytes;
     kw_buffer key;
-    int64_t stamp_ms; /* the store's clock, for unstamped writes of this round */
-} kw_entries;
+};
 
 void kw_entries_init(kw_entries *batch);
 void kw_entries_clear(kw_entries *batch);
-void kw_entries_begin(kw_entries *batch, bool indexed, int64_t stamp_ms);
+void kw_entries_begin(kw_entries *batch, bool indexed);
 void kw_entries_put(kw_entries *batch, kw_bytes key, kw_bytes value);
 void kw_entries_delete(kw_entries *batch, kw_bytes key);
 /* Writes it, if there is anything; UNAVAILABLE or CORRUPT when the engine failed, with maybe_applied unless
@@ -144,14 +145,16 @@ bool kw_entries_write(kw_entries *batch, kw_engine *engine, bool synced, kw_erro
 /* The engine as it will be after the (indexed) batch; destroy it with rocksdb_iter_destroy. */
 rocksdb_iterator_t *kw_entries_iterator(kw_entries *batch, kw_embedded *store);
 
-/* Adds the write's entries, all or none; false when the table has not a family. */
-bool kw_entries_add(kw_entries *batch, const kw_stored_table *table, const kw_write *write,
+/* Adds the write's entries at this timestamp, all or none; false when the table has not a family. */
+bool kw_entries_add(kw_entries *batch, const kw_stored_table *table, const kw_write *write, int64_t stamp,
                     kw_error *ret_error);
 
 /* --- conditional operations (conditional.c); on the committer, with an indexed batch ------------- */
 
-bool kw_conditional_write(kw_embedded *store, kw_entries *batch, kw_stored_table *table, kw_commit *commit);
-bool kw_conditional_increment(kw_embedded *store, kw_entries *batch, kw_stored_table *table,
+/* stamp: what the store gives this write. */
+bool kw_conditional_write(kw_embedded *store, kw_entries *batch, kw_stored_table *table, int64_t stamp,
+                          kw_commit *commit);
+bool kw_conditional_increment(kw_embedded *store, kw_entries *batch, kw_stored_table *table, int64_t stamp,
                               kw_commit *commit);
 
 /* --- the committer (committer.c) ---------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 #include "store/embedded/wal_batch.h"
 
 #include "store/embedded/key.h"
+#include "store/embedded/stamps.h"
 
 #define HEAD_BYTES ((size_t)12)
 
@@ -48,6 +49,8 @@ count_row(kw_wal_batch *batch, kw_bytes key, kw_bytes *before)
 {
     size_t size = kw_key_row_size(key);
     kw_bytes row = kw_bytes_of(key.data, size);
+    if (kw_stamps_is_mark(key))
+        return;
     if (size == 0)
         batch->tables++;
     else if (!kw_bytes_equal(row, *before))

@@ -1,231 +1,448 @@
-/* What the time is in HBase: a row is written without a timestamp, read back, and the timestamp that
- * the region server gave it is held against the middle of the write's journey.
+/* What the time is in HBase: heartbeats for store/known_time.h.
  *
- * One door of the process measures, every ten seconds; of a few heartbeats the one with the shortest
- * journey counts. The row is in a table of our own,
- * keyway_clock, made when it is missing; rows of ended processes expire. A journey longer
- * than 96 ms tells nothing (the offset must be known within 50, rounding included). The offset is kept
- * against our monotonic clock, so that a step of our wall clock shows at once.
+ * A heartbeat increments a cell, without the write-ahead log, and reads the timestamp that the region server
+ * gave it. The cells are in one row of a table of our own, keyway_clock (made when it is missing; cells of
+ * ended processes expire): so they are in one region, and whoever starts can read what the others saw. A
+ * process uses several cells in rotation, so that a cell's timestamp is just 1 ms more than its last one only
+ * when the clock went back.
+ *
+ * Three heartbeats in a row, at different parts of a millisecond, are sent ten times a second while the clock
+ * is used, one five times a second for a minute after that, and else one every ten seconds.
+ *
+ * One door of the process sends them. A heartbeat without an answer holds back no other.
  */
 #include "store/hbase/door.h"
 
+#include "base/fine_timer.h"
 #include "base/log.h"
 
 #include <stdio.h>
 
 #define CLOCK_TABLE "keyway_clock"
+#define CLOCK_ROW "heartbeats"
 #define FAMILY "t"
-#define QUALIFIER "at"
-#define EVERY_MS 10000
-#define SOON_MS 500
-#define LATER_MS 60000
-#define VALID_MS 120000
-#define JOURNEY_MOST_MS 96
-#define JOURNEY_GOOD_MS 4 /* the first one that is as short will do */
-#define TRIES 5
-#define CALL_MS 5000
-#define READINGS 5
-#define NS_PER_MS 1000000
+#define NS_PER_US UINT64_C(1000)
+#define NS_PER_MS UINT64_C(1000000)
 
-typedef struct kw_hbase_heartbeat {
-    kw_hbase_door *door;
-    bool busy;
-    bool failed_before; /* logged once, until it works again */
-    uint64_t next_ns;
+#define BUSY_NS (1000 * NS_PER_MS)   /* used lately */
+#define AWAKE_NS (60000 * NS_PER_MS) /* used some time ago */
+#define BUSY_EVERY_US 100000
+#define AWAKE_EVERY_US 200000
+#define IDLE_EVERY_US 10000000
+#define UNANSWERED_US 50000 /* then another one is sent */
+#define FAILED_US 20000
+#define FAILED_IDLE_US 500000
+#define LATER_US 60000000
+#define IN_A_ROW 3
+#define APART_US 1250
+#define TURN_US 150 /* before a millisecond's end */
+#define CALL_MS 5000
+#define CELLS 8
+
+typedef struct beat beat;
+
+/* A cell, and the heartbeat that increments it. */
+struct beat {
+    kw_hbase_heartbeats *of;
+    bool under_way;
+    bool certain;     /* stamp_ms is what the cell has: no increment without an answer came after it */
+    int64_t stamp_ms; /* of its last answer */
     kw_hbase_call call;
-    kw_arena *arena; /* of the present call */
-    kw_write write;
-    kw_cell cell;
+    kw_hb_THBaseService_increment_args args;
+    kw_hb_TIncrement increment;
+    kw_hb_TColumnIncrement column;
+    char qualifier[40];
+};
+
+struct kw_hbase_heartbeats {
+    kw_hbase_door *door;
+    kw_fine_timers *timers;
+    kw_fine_timer next;
+    bool stopped;
+    bool making;        /* the table */
+    bool failed_before; /* logged once, until it works again */
+    unsigned row_left;  /* of those in a row */
+    beat beats[CELLS];
+    unsigned turn;
+    bool looking; /* at the cells of all gateways */
     kw_get get;
     kw_family_spec family;
     kw_table_spec table;
-    uint64_t sent_ns;
-    uint64_t written_ns;
-    uint32_t tries;   /* of this round */
-    uint64_t best_ns; /* its shortest journey */
-    int64_t best_base_ms;
-} kw_hbase_heartbeat;
+};
 
 static kw_hbase_clock *
-clock_of(const kw_hbase_door *door)
+clock_of(const kw_hbase_heartbeats *self)
 {
-    return &((kw_hbase_store *)door->base.store)->clock;
+    return &((kw_hbase_store *)self->door->base.store)->clock;
 }
 
-/* Monotonic time minus wall time, of one moment: who is stopped between the two readings reads again. */
-static int64_t
-mono_minus_wall_ms(void)
-{
-    uint64_t least_ns = UINT64_MAX;
-    int64_t found = 0;
-    for (int i = 0; i < READINGS && least_ns > NS_PER_MS; i++) {
-        uint64_t before_ns = kw_clock_mono_ns();
-        int64_t wall_ms = kw_clock_wall_ms();
-        uint64_t took_ns = kw_clock_mono_ns() - before_ns;
-        if (took_ns < least_ns)
-            found = (int64_t)((before_ns + took_ns / 2) / NS_PER_MS) - wall_ms;
-        least_ns = MIN(least_ns, took_ns);
-    }
-    return found;
-}
+static void send_one(void *user);
+static void begin_row(void *user);
+
+/* --- what is known ---------------------------------------------------------------------------------- */
 
 bool
-kw_hbase_clock_offset(const kw_hbase_clock *clock, int64_t *ret_offset_ms)
+kw_hbase_clock_time(kw_hbase_clock *clock, bool about, kw_span *ret_span)
 {
-    uint64_t measured = atomic_load(&clock->measured_ns), now = kw_clock_mono_ns();
-    if (measured == 0 || (now > measured && now - measured > (uint64_t)VALID_MS * NS_PER_MS))
+    kw_mutex_lock(&clock->lock);
+    int64_t now_ns = (int64_t)kw_clock_mono_ns();
+    bool known = about ? kw_known_time_about(&clock->known, now_ns, ret_span)
+                       : clock->looked && kw_known_time_read(&clock->known, now_ns, ret_span);
+    kw_mutex_unlock(&clock->lock);
+    return known;
+}
+
+/* On the sender's loop, unless it has stopped since. */
+static void
+wake(kw_task *task)
+{
+    kw_hbase_clock *clock = (kw_hbase_clock *)(void *)((char *)task - offsetof(kw_hbase_clock, wake));
+    kw_mutex_lock(&clock->lock);
+    kw_hbase_heartbeats *sender = clock->sender;
+    clock->woken = false;
+    kw_mutex_unlock(&clock->lock);
+    if (sender)
+        begin_row(sender);
+}
+
+void
+kw_hbase_clock_use(kw_hbase_clock *clock)
+{
+    uint64_t now_ns = kw_clock_mono_ns();
+    uint64_t unused_ns = now_ns - atomic_load_explicit(&clock->used_ns, memory_order_relaxed);
+    if (unused_ns < 10 * NS_PER_MS)
+        return;
+    atomic_store_explicit(&clock->used_ns, now_ns, memory_order_relaxed);
+    if (unused_ns < BUSY_NS)
+        return;
+    kw_mutex_lock(&clock->lock);
+    bool wakes = clock->sender && !clock->woken;
+    if (wakes) {
+        clock->woken = true;
+        clock->wake.run = wake;
+        kw_loop_post(clock->sender->door->base.loop, &clock->wake);
+    }
+    kw_mutex_unlock(&clock->lock);
+}
+
+/* The middle of the interval, against the wall clock. Of one moment: who is stopped in between reads again.
+ */
+bool
+kw_hbase_clock_offset(kw_hbase_clock *clock, int64_t *ret_offset_ms)
+{
+    uint64_t least_ns = UINT64_MAX;
+    kw_span span;
+    for (int i = 0; i < 5 && least_ns > NS_PER_MS; i++) {
+        uint64_t before_ns = kw_clock_mono_ns();
+        int64_t wall_ms = kw_clock_wall_ms();
+        if (!kw_hbase_clock_time(clock, true, &span))
+            return false;
+        uint64_t took_ns = kw_clock_mono_ns() - before_ns;
+        int64_t middle_ns = span.earliest_ns + (span.latest_ns - span.earliest_ns) / 2;
+        if (took_ns < least_ns)
+            *ret_offset_ms = middle_ns / (int64_t)NS_PER_MS - wall_ms;
+        least_ns = MIN(least_ns, took_ns);
+    }
+    return true;
+}
+
+/* --- when ------------------------------------------------------------------------------------------- */
+
+static void
+ring_in(kw_hbase_heartbeats *self, uint64_t delay_us, void (*ring)(void *user))
+{
+    if (self->stopped)
+        return;
+    kw_fine_timer_cancel(self->timers, &self->next);
+    kw_fine_timer_set(self->timers, &self->next, kw_clock_mono_ns() + delay_us * NS_PER_US, ring, self);
+}
+
+static uint64_t
+period_us(const kw_hbase_heartbeats *self)
+{
+    uint64_t used_ns = atomic_load_explicit(&clock_of(self)->used_ns, memory_order_relaxed);
+    uint64_t unused_ns = used_ns ? kw_clock_mono_ns() - used_ns : UINT64_MAX;
+    return unused_ns < BUSY_NS ? BUSY_EVERY_US : unused_ns < AWAKE_NS ? AWAKE_EVERY_US : IDLE_EVERY_US;
+}
+
+static bool
+is_idle(const kw_hbase_heartbeats *self)
+{
+    return period_us(self) == IDLE_EVERY_US;
+}
+
+/* After an answer. The first heartbeat of a cell says little, so the first ones follow each other soon. */
+static uint64_t
+next_period_us(const kw_hbase_heartbeats *self)
+{
+    kw_span span;
+    return kw_hbase_clock_time(clock_of(self), true, &span) ? period_us(self) : FAILED_US;
+}
+
+/* Exact periods would meet the same part of a millisecond again and again. */
+static uint64_t
+varied(uint64_t delay_us)
+{
+    return delay_us - kw_random_u64() % (delay_us / 5 + 1);
+}
+
+/* Until a heartbeat would arrive shortly before the store's clock turns to another millisecond: those after
+ * it arrive shortly after that, and what they say together is narrow. */
+static uint64_t
+until_turn_us(const kw_hbase_heartbeats *self)
+{
+    kw_span span;
+    if (!kw_hbase_clock_time(clock_of(self), true, &span))
+        return 0;
+    int64_t middle_ns = span.earliest_ns + (span.latest_ns - span.earliest_ns) / 2;
+    uint64_t arrival_ns = (uint64_t)(middle_ns + MIN(clock_of(self)->way_ns, (int64_t)NS_PER_MS) / 2);
+    return (2 * NS_PER_MS - TURN_US * NS_PER_US - arrival_ns % NS_PER_MS) % NS_PER_MS / NS_PER_US;
+}
+
+/* --- answers ------------------------------------------------------------------------------------------ */
+
+static void
+note_failure(kw_hbase_heartbeats *self, const char *why, uint64_t delay_us)
+{
+    if (!self->failed_before)
+        kw_log(KW_LOG_WARN, "hbase", "the store's clock is not known", "table=%s reason=\"%s\"", CLOCK_TABLE,
+               why);
+    self->failed_before = true;
+    self->row_left = 0;
+    ring_in(self, delay_us, begin_row);
+}
+
+static uint64_t
+failed_us(const kw_hbase_heartbeats *self)
+{
+    return is_idle(self) ? FAILED_IDLE_US : FAILED_US;
+}
+
+/* Others may have acted on what they saw of a clock that has gone back since. */
+static void
+looked(void *user, kw_rows *rows, const kw_error *error)
+{
+    kw_hbase_heartbeats *self = user;
+    kw_hbase_clock *clock = clock_of(self);
+    int64_t newest_ms = 0;
+    self->looking = false;
+    if (error)
+        return;
+    const kw_row *row = &rows->rows[0];
+    for (uint32_t i = 0; rows->count && i < row->cells_count; i++)
+        newest_ms = MAX(newest_ms, row->cells[i].timestamp);
+    kw_mutex_lock(&clock->lock);
+    kw_known_time_saw(&clock->known, newest_ms);
+    clock->looked = true;
+    kw_mutex_unlock(&clock->lock);
+    kw_rows_free(rows);
+}
+
+static void
+look(kw_hbase_heartbeats *self)
+{
+    if (self->looking)
+        return;
+    self->looking = true;
+    self->get = (kw_get){.table = KW_BYTES_LITERAL(CLOCK_TABLE),
+                         .row = KW_BYTES_LITERAL(CLOCK_ROW),
+                         .deadline = kw_deadline_in_ms(CALL_MS)};
+    kw_hbase_get(&self->door->base, &self->get, looked, self);
+}
+
+/* True when the gateway must look at the cells of the others: it knew nothing, or nothing new for long. */
+static bool
+hear(kw_hbase_heartbeats *self, beat *by, int64_t stamp_ms, int64_t sent_ns)
+{
+    kw_hbase_clock *clock = clock_of(self);
+    kw_heartbeat heard = {.sent_ns = sent_ns,
+                          .answered_ns = (int64_t)kw_clock_mono_ns(),
+                          .stamp_ms = stamp_ms,
+                          .counted_up = !by->certain || stamp_ms <= by->stamp_ms + 1};
+    by->certain = true;
+    by->stamp_ms = stamp_ms;
+    kw_mutex_lock(&clock->lock);
+    if (sent_ns - clock->heard_ns > KW_TIME_FRESH_NS)
+        clock->looked = false;
+    clock->heard_ns = sent_ns;
+    clock->way_ns = heard.answered_ns - sent_ns;
+    kw_known_time_heard(&clock->known, &heard);
+    bool blind = !clock->looked;
+    kw_mutex_unlock(&clock->lock);
+    return blind;
+}
+
+static bool
+stamp_of(const kw_hb_TResult *result, int64_t *ret_stamp_ms)
+{
+    if (!result || result->columnValues.count != 1 || !result->columnValues.items[0].has_timestamp)
         return false;
-    *ret_offset_ms = atomic_load(&clock->base_ms) + mono_minus_wall_ms();
+    *ret_stamp_ms = result->columnValues.items[0].timestamp;
     return true;
 }
 
 static void
-rest(kw_hbase_heartbeat *beat, uint64_t delay_ms)
-{
-    beat->busy = false;
-    beat->tries = 0;
-    beat->next_ns = kw_clock_mono_ns() + delay_ms * NS_PER_MS;
-}
-
-static void
-failed(kw_hbase_heartbeat *beat, const char *why, uint64_t delay_ms)
-{
-    if (!beat->failed_before)
-        kw_log(KW_LOG_WARN, "hbase", "the store's clock is not known", "table=%s reason=\"%s\"", CLOCK_TABLE,
-               why);
-    beat->failed_before = true;
-    rest(beat, delay_ms);
-}
-
-/* --- read back -------------------------------------------------------------------------------- */
-
-static void start(kw_hbase_heartbeat *beat);
-
-static void
-measured(kw_hbase_heartbeat *beat, int64_t stamp_ms)
-{
-    kw_hbase_clock *clock = clock_of(beat->door);
-    uint64_t journey_ns = beat->written_ns - beat->sent_ns;
-    if (beat->tries++ == 0 || journey_ns < beat->best_ns) {
-        beat->best_ns = journey_ns;
-        beat->best_base_ms = stamp_ms - (int64_t)((beat->sent_ns + journey_ns / 2) / NS_PER_MS);
-    }
-    beat->failed_before = false;
-    if (beat->tries < TRIES && beat->best_ns > (uint64_t)JOURNEY_GOOD_MS * NS_PER_MS) {
-        start(beat);
-        return;
-    }
-    atomic_store(&clock->base_ms, beat->best_base_ms);
-    atomic_store(&clock->measured_ns, beat->written_ns);
-    rest(beat, EVERY_MS);
-    kw_hbase_probe(beat->door, KW_BYTES_LITERAL(CLOCK_TABLE), kw_bytes_of_text(clock->row));
-}
-
-static void
-read_back(void *user, kw_rows *rows, const kw_error *error)
-{
-    kw_hbase_heartbeat *beat = user;
-    if (error)
-        failed(beat, error->text, SOON_MS);
-    else if (rows->count == 1 && rows->rows[0].cells_count == 1)
-        measured(beat, rows->rows[0].cells[0].timestamp);
-    else
-        failed(beat, "the heartbeat row is not there", LATER_MS);
-    kw_rows_free(rows);
-}
-
-/* --- write ------------------------------------------------------------------------------------ */
-
-static void
 table_made(void *user, bool created, const kw_error *error)
 {
-    kw_hbase_heartbeat *beat = user;
+    kw_hbase_heartbeats *self = user;
+    self->making = false;
     if (error)
-        failed(beat, error->text, LATER_MS);
+        note_failure(self, error->text, LATER_US);
     else
-        rest(beat, created ? 0 : SOON_MS);
+        ring_in(self, created ? 0 : FAILED_IDLE_US, begin_row);
 }
 
 static void
-make_table(kw_hbase_heartbeat *beat)
+make_table(kw_hbase_heartbeats *self)
 {
-    beat->family = (kw_family_spec){.name = FAMILY,
+    if (self->making)
+        return;
+    self->making = true;
+    self->family = (kw_family_spec){.name = FAMILY,
                                     .ttl_seconds = 24 * 3600,
                                     .max_versions = 1,
                                     .block_cache = -1,
                                     .in_memory = -1,
                                     .keep_deleted_cells = -1,
                                     .replication_scope = -1};
-    beat->table = (kw_table_spec){.name = KW_BYTES_LITERAL(CLOCK_TABLE),
-                                  .families = &beat->family,
+    self->table = (kw_table_spec){.name = KW_BYTES_LITERAL(CLOCK_TABLE),
+                                  .families = &self->family,
                                   .families_count = 1,
                                   .deadline = KW_DEADLINE_NONE};
-    kw_log(KW_LOG_INFO, "hbase", "making the table that tells the store's clock", "table=%s", CLOCK_TABLE);
-    kw_hbase_create_table(&beat->door->base, &beat->table, table_made, beat);
+    kw_log(KW_LOG_INFO, "hbase", "making the table of the store's clock", "table=%s", CLOCK_TABLE);
+    kw_hbase_create_table(&self->door->base, &self->table, table_made, self);
 }
 
 static void
-written(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
+answered(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
 {
-    (void)result;
-    kw_hbase_heartbeat *beat = call->user;
-    beat->sent_ns = call->since_ns;
-    beat->written_ns = kw_clock_mono_ns();
-    kw_arena_free(g_steal_pointer(&beat->arena));
-    if (failure && failure->kind == KW_HBASE_TABLE_MISSING) {
-        make_table(beat);
-    } else if (failure) {
-        failed(beat, failure->error.text, SOON_MS * 4);
-    } else if (beat->written_ns - beat->sent_ns > (uint64_t)JOURNEY_MOST_MS * NS_PER_MS) {
-        failed(beat, "the store answers too slowly", SOON_MS);
-    } else {
-        beat->get = (kw_get){.table = KW_BYTES_LITERAL(CLOCK_TABLE),
-                             .row = beat->write.row,
-                             .deadline = kw_deadline_in_ms(CALL_MS)};
-        kw_hbase_get(&beat->door->base, &beat->get, read_back, beat);
+    beat *by = call->user;
+    kw_hbase_heartbeats *self = by->of;
+    const kw_hb_THBaseService_increment_result *answer = result;
+    int64_t stamp_ms;
+    by->under_way = false;
+    if (failure) {
+        by->certain = false;
+        if (failure->kind == KW_HBASE_TABLE_MISSING)
+            make_table(self);
+        else
+            note_failure(self, failure->error.text,
+                         failure->error.code == KW_REFUSED ? LATER_US : failed_us(self));
+        return;
     }
+    if (!stamp_of(answer->success, &stamp_ms)) {
+        note_failure(self, "a heartbeat has no timestamp", LATER_US);
+        return;
+    }
+    if (hear(self, by, stamp_ms, (int64_t)call->since_ns))
+        look(self);
+    self->failed_before = false;
+    kw_hbase_probe(self->door, KW_BYTES_LITERAL(CLOCK_TABLE), KW_BYTES_LITERAL(CLOCK_ROW));
+    if (self->row_left)
+        ring_in(self, APART_US, send_one);
+    else
+        ring_in(self, varied(next_period_us(self)), begin_row);
+}
+
+/* --- heartbeats ----------------------------------------------------------------------------------------- */
+
+static beat *
+idle_beat(kw_hbase_heartbeats *self)
+{
+    for (unsigned i = 0; i < CELLS; i++) {
+        beat *by = &self->beats[self->turn++ % CELLS];
+        if (!by->under_way)
+            return by;
+    }
+    return NULL;
 }
 
 static void
-start(kw_hbase_heartbeat *beat)
+send_beat(kw_hbase_heartbeats *self, beat *by)
 {
-    static const uint8_t nothing[1];
-    beat->busy = true;
-    beat->arena = kw_arena_new();
-    beat->cell = (kw_cell){.family = KW_BYTES_LITERAL(FAMILY),
-                           .qualifier = KW_BYTES_LITERAL(QUALIFIER),
-                           .value = kw_bytes_of(nothing, sizeof nothing)};
-    beat->write = (kw_write){.kind = KW_WRITE_PUT,
-                             .table = KW_BYTES_LITERAL(CLOCK_TABLE),
-                             .row = kw_bytes_of_text(clock_of(beat->door)->row),
-                             .cells = &beat->cell,
-                             .cells_count = 1,
-                             .timestamp = KW_TIMESTAMP_NONE};
-    beat->call = (kw_hbase_call){.deadline = kw_deadline_in_ms(CALL_MS), .done = written, .user = beat};
-    kw_hbase_write_prepare(beat->arena, &beat->write, KW_DURABILITY_DEFAULT, &beat->call);
-    kw_hbase_pool_start(&beat->door->pool, &beat->call);
+    by->under_way = true;
+    by->column = (kw_hb_TColumnIncrement){.family = KW_BYTES_LITERAL(FAMILY),
+                                          .qualifier = kw_bytes_of_text(by->qualifier),
+                                          .has_amount = true,
+                                          .amount = 1};
+    by->increment = (kw_hb_TIncrement){.row = KW_BYTES_LITERAL(CLOCK_ROW),
+                                       .has_durability = true,
+                                       .durability = (int32_t)KW_DURABILITY_SKIP_WAL};
+    by->increment.columns.items = &by->column;
+    by->increment.columns.count = 1;
+    by->args.table = KW_BYTES_LITERAL(CLOCK_TABLE);
+    by->args.tincrement = &by->increment;
+    by->call = (kw_hbase_call){.method = KW_HB_THBaseService_increment,
+                               .args = &by->args,
+                               .table = by->args.table,
+                               .deadline = kw_deadline_in_ms(CALL_MS),
+                               .done = answered,
+                               .user = by};
+    kw_hbase_pool_start(&self->door->pool, &by->call);
 }
 
-/* --- who measures ----------------------------------------------------------------------------- */
+static void
+send_one(void *user)
+{
+    kw_hbase_heartbeats *self = user;
+    beat *by = self->door->pool.ready && !self->making ? idle_beat(self) : NULL;
+    ring_in(self, by && !is_idle(self) ? UNANSWERED_US : FAILED_IDLE_US, begin_row);
+    self->row_left -= self->row_left > 0;
+    if (by)
+        send_beat(self, by);
+}
+
+static void
+begin_row(void *user)
+{
+    kw_hbase_heartbeats *self = user;
+    bool busy = period_us(self) == BUSY_EVERY_US;
+    self->row_left = busy ? IN_A_ROW : 1;
+    ring_in(self, busy ? until_turn_us(self) : 0, send_one);
+}
+
+/* --- who sends them ---------------------------------------------------------------------------------------
+ */
+
+static kw_hbase_heartbeats *
+heartbeats_new(kw_hbase_door *door)
+{
+    kw_hbase_heartbeats *self = g_new0(kw_hbase_heartbeats, 1);
+    self->door = door;
+    self->timers = kw_fine_timers_new(door->base.loop);
+    for (unsigned i = 0; i < CELLS; i++) {
+        self->beats[i].of = self;
+        snprintf(self->beats[i].qualifier, sizeof self->beats[i].qualifier, "%s/%u", clock_of(self)->name, i);
+    }
+    return self;
+}
 
 void
 kw_hbase_clock_tick(kw_hbase_door *door)
 {
-    if (!door->heartbeat) {
-        if (atomic_exchange(&clock_of(door)->measuring, true))
+    kw_hbase_clock *clock = &((kw_hbase_store *)door->base.store)->clock;
+    if (!door->heartbeats && !door->base.closing) {
+        if (atomic_exchange(&clock->measuring, true))
             return;
-        door->heartbeat = g_new0(kw_hbase_heartbeat, 1);
-        door->heartbeat->door = door;
+        door->heartbeats = heartbeats_new(door);
+        begin_row(door->heartbeats);
+        kw_mutex_lock(&clock->lock);
+        clock->sender = door->heartbeats;
+        kw_mutex_unlock(&clock->lock);
     }
-    kw_hbase_heartbeat *beat = door->heartbeat;
-    if (!beat->busy && door->pool.ready && kw_clock_mono_ns() >= beat->next_ns)
-        start(beat);
 }
 
 /* What is under way completes before the door is closed; the memory goes then. */
 void
 kw_hbase_clock_stop(kw_hbase_door *door)
 {
-    if (door->heartbeat)
-        atomic_store(&clock_of(door)->measuring, false);
+    if (!door->heartbeats || door->heartbeats->stopped)
+        return;
+    kw_hbase_clock *clock = clock_of(door->heartbeats);
+    kw_mutex_lock(&clock->lock);
+    clock->sender = NULL;
+    kw_mutex_unlock(&clock->lock);
+    door->heartbeats->stopped = true;
+    kw_fine_timers_free(door->heartbeats->timers);
+    atomic_store(&clock->measuring, false);
 }

@@ -16,6 +16,8 @@ kw_hbase_shape_of(const kw_write *write)
 {
     if (write->kind == KW_WRITE_PUT)
         return KW_HBASE_SHAPE_PUT;
+    if (write->beside_count)
+        return KW_HBASE_SHAPE_MUTATIONS;
     size_t families = 0;
     for (size_t i = 0; i < write->columns_count; i++)
         families += write->columns[i].whole_family;
@@ -76,25 +78,81 @@ kw_hbase_to_delete(kw_arena *arena, const kw_write *write, kw_durability durabil
     delete_some(arena, write, families, durability, ret_delete);
 }
 
+/* HBase's name for how long the cells of a put live; 8 bytes, in milliseconds. */
+#define TTL_ATTRIBUTE "_ttl"
+
+static const kw_hb_TPut *
+put_beside(kw_arena *arena, const kw_write *write, kw_durability durability)
+{
+    kw_hb_TPut *put = KW_ARENA_NEW(arena, kw_hb_TPut);
+    kw_write cells = {.row = write->row,
+                      .cells = write->beside,
+                      .cells_count = write->beside_count,
+                      .timestamp = KW_TIMESTAMP_NONE};
+    kw_hbase_to_put(arena, &cells, durability, put);
+    for (uint32_t i = 0; i < put->columnValues.count; i++) {
+        put->columnValues.items[i].has_timestamp = true;
+        put->columnValues.items[i].timestamp = write->beside[i].timestamp;
+    }
+    if (!write->beside_ttl_ms)
+        return put;
+    uint8_t *ttl = kw_arena_alloc(arena, 8);
+    kw_be64_store(ttl, (uint64_t)write->beside_ttl_ms);
+    put->has_attributes = true;
+    put->attributes.count = 1;
+    put->attributes.items = kw_arena_alloc(arena, sizeof *put->attributes.items);
+    put->attributes.items[0].key = KW_BYTES_LITERAL(TTL_ATTRIBUTE);
+    put->attributes.items[0].value = kw_bytes_of(ttl, 8);
+    return put;
+}
+
+static uint32_t
+add_put(kw_hb_TMutation *mutations, uint32_t at, const kw_hb_TPut *put)
+{
+    mutations[at] = (kw_hb_TMutation){.has_put = true, .put = put};
+    return at + 1;
+}
+
+static uint32_t
+add_delete(kw_hb_TMutation *mutations, uint32_t at, const kw_hb_TDelete *removal)
+{
+    mutations[at] = (kw_hb_TMutation){.has_deleteSingle = true, .deleteSingle = removal};
+    return at + 1;
+}
+
+/* Columns and families apart: one TDelete is of one kind. */
+static uint32_t
+add_deletes(kw_hb_TMutation *mutations, kw_arena *arena, const kw_write *write, kw_durability durability)
+{
+    uint32_t count = 0;
+    size_t families = 0;
+    for (size_t i = 0; i < write->columns_count; i++)
+        families += write->columns[i].whole_family;
+    for (int whole = 0; whole < 2; whole++) {
+        bool any = whole ? families > 0 : families < write->columns_count || write->columns_count == 0;
+        if (!any)
+            continue;
+        kw_hb_TDelete *removal = KW_ARENA_NEW(arena, kw_hb_TDelete);
+        delete_some(arena, write, whole == 1, durability, removal);
+        count = add_delete(mutations, count, removal);
+    }
+    return count;
+}
+
 const kw_hb_TRowMutations *
 kw_hbase_to_mutations(kw_arena *arena, const kw_write *write, kw_durability durability)
 {
-    kw_hbase_shape shape = kw_hbase_shape_of(write);
-    uint32_t count = shape == KW_HBASE_SHAPE_MUTATIONS ? 2 : 1;
-    kw_hb_TMutation *mutations = KW_ARENA_ARRAY(arena, kw_hb_TMutation, count);
-    if (shape == KW_HBASE_SHAPE_PUT) {
+    kw_hb_TMutation *mutations = KW_ARENA_ARRAY(arena, kw_hb_TMutation, 3);
+    uint32_t count = 0;
+    if (write->kind == KW_WRITE_PUT) {
         kw_hb_TPut *put = KW_ARENA_NEW(arena, kw_hb_TPut);
         kw_hbase_to_put(arena, write, durability, put);
-        mutations[0] = (kw_hb_TMutation){.has_put = true, .put = put};
+        count = add_put(mutations, count, put);
+    } else {
+        count = add_deletes(mutations, arena, write, durability);
     }
-    for (uint32_t i = 0; i < count && shape != KW_HBASE_SHAPE_PUT; i++) {
-        kw_hb_TDelete *removal = KW_ARENA_NEW(arena, kw_hb_TDelete);
-        if (shape == KW_HBASE_SHAPE_DELETE)
-            kw_hbase_to_delete(arena, write, durability, removal);
-        else
-            delete_some(arena, write, i == 1, durability, removal);
-        mutations[i] = (kw_hb_TMutation){.has_deleteSingle = true, .deleteSingle = removal};
-    }
+    if (write->beside_count)
+        count = add_put(mutations, count, put_beside(arena, write, durability));
     kw_hb_TRowMutations *all = KW_ARENA_NEW(arena, kw_hb_TRowMutations);
     all->row = write->row;
     all->mutations.items = mutations;
@@ -112,6 +170,8 @@ kw_hbase_write_bytes(const kw_write *write)
     }
     for (size_t i = 0; write->kind == KW_WRITE_DELETE && i < write->columns_count; i++)
         bytes += write->columns[i].family.size + write->columns[i].qualifier.size + WIRE_OVERHEAD;
+    for (size_t i = 0; i < write->beside_count; i++)
+        bytes += write->beside[i].family.size + write->beside[i].qualifier.size + WIRE_OVERHEAD;
     return bytes;
 }
 

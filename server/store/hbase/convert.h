@@ -7,8 +7,8 @@
 
 #include <glib.h>
 
-/* A write takes one of three shapes: TPut, TDelete, or, for a delete of columns and of whole families
- * at once, TRowMutations of two TDeletes. */
+/* A write takes one of three shapes: TPut, TDelete, or TRowMutations: for a delete of columns and of whole
+ * families at once, or with cells beside it. */
 typedef enum kw_hbase_shape {
     KW_HBASE_SHAPE_PUT,
     KW_HBASE_SHAPE_DELETE,

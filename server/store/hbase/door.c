@@ -12,7 +12,7 @@ free_when_last(kw_hbase_door *door)
 {
     if (!door->gone || door->runs)
         return;
-    g_free(door->heartbeat);
+    g_free(door->heartbeats);
     g_free(door);
 }
 
@@ -33,6 +33,7 @@ pool_closed(void *user)
     atomic_fetch_sub(&store->doors, 1);
     kw_hbase_coalescer_free(door->coalescer);
     g_hash_table_destroy(door->questions);
+    g_hash_table_destroy(door->families);
     door->gone = true;
     free_when_last(door);
     closed(closed_user);
@@ -89,6 +90,7 @@ kw_hbase_door_new(kw_hbase_store *store, kw_loop *loop)
     uint32_t at_once = (uint32_t)(store->settings.channels * store->settings.pipeline);
     door->coalescer = kw_hbase_coalescer_new(&door->base, loop, at_once, (size_t)store->settings.batch_bytes);
     door->questions = kw_hbase_questions_new();
+    door->families = kw_hbase_families_new();
     return &door->base;
 }
 

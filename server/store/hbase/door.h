@@ -15,13 +15,14 @@ typedef struct kw_hbase_door {
     kw_hbase_pool pool;
     kw_hbase_coalescer *coalescer;
     GHashTable *questions; /* get.c: gets that wait, by what they ask */
+    GHashTable *families;  /* families.c */
     uint32_t runs;         /* not freed yet; they keep this memory */
     bool gone;             /* closed was called */
     kw_task close_task;
     void (*closed)(void *user);
     void *user;
     kw_hbase_size sizes[64];
-    struct kw_hbase_heartbeat *heartbeat; /* clock.c; NULL until the first tick */
+    kw_hbase_heartbeats *heartbeats; /* clock.c; NULL: another door of the process sends them */
 } kw_hbase_door;
 
 static inline kw_hbase_door *
@@ -45,6 +46,20 @@ void kw_hbase_write(kw_door *door, const kw_write *write, kw_write_done done, vo
 void kw_hbase_write_prepare(kw_arena *arena, const kw_write *write, kw_durability durability,
                             kw_hbase_call *ret_call);
 kw_outcome kw_hbase_outcome(const kw_hbase_failure *failure);
+/* Puts that are never sent twice leave together only if the store will not refuse one of them: what it then
+ * says of a call of several holds for none of them. */
+static inline bool
+kw_hbase_is_once(const kw_write *write)
+{
+    return write->timestamp == KW_TIMESTAMP_NONE || write->once;
+}
+/* May it share a call with others? */
+bool kw_hbase_write_may_ride(kw_hbase_door *door, const kw_write *write);
+/* families.c: has the table all the families of the put? False: it is not known (and is asked), or no. */
+GHashTable *kw_hbase_families_new(void);
+bool kw_hbase_families_allow(kw_hbase_door *door, const kw_write *put);
+/* The store refused something: the table may have changed. */
+void kw_hbase_families_forget(kw_hbase_door *door, kw_bytes table);
 /* write_many.c */
 void kw_hbase_write_many(kw_door *door, const kw_write *const *writes, size_t count, kw_written *results,
                          void (*done)(void *user), void *user);
@@ -81,7 +96,10 @@ void kw_hbase_regions(kw_door *door, kw_bytes table, kw_deadline deadline, kw_re
 void kw_hbase_probe(kw_hbase_door *door, kw_bytes table, kw_bytes row);
 /* It does. */
 bool kw_hbase_probe_seeks(const kw_hbase_door *door);
-/* clock.c: measures when it is time and no other door of the process does. */
+/* clock.c: sends heartbeats if no other door of the process does. */
 void kw_hbase_clock_tick(kw_hbase_door *door);
 void kw_hbase_clock_stop(kw_hbase_door *door);
-bool kw_hbase_clock_offset(const kw_hbase_clock *clock, int64_t *ret_offset_ms);
+/* Any thread. */
+void kw_hbase_clock_use(kw_hbase_clock *clock);
+bool kw_hbase_clock_time(kw_hbase_clock *clock, bool about, kw_span *ret_span);
+bool kw_hbase_clock_offset(kw_hbase_clock *clock, int64_t *ret_offset_ms);

@@ -73,7 +73,7 @@ question_equal(gconstpointer a, gconstpointer b)
     const kw_get *one = asked->get, *two = other->get;
     return kw_bytes_equal(one->row, two->row) && kw_bytes_equal(asked->table, other->table) &&
            MAX(one->max_versions, 1) == MAX(two->max_versions, 1) && one->time_from == two->time_from &&
-           one->time_to == two->time_to && same_columns(one, two);
+           one->time_to == two->time_to && kw_bytes_equal(one->filter, two->filter) && same_columns(one, two);
 }
 
 GHashTable *
@@ -272,6 +272,7 @@ copy_get(kw_arena *arena, const kw_get *get)
     *copy = *get;
     copy->table = kw_arena_copy(arena, get->table);
     copy->row = kw_arena_copy(arena, get->row);
+    copy->filter = kw_arena_copy(arena, get->filter);
     copy->columns = kw_hbase_copy_columns(arena, get->columns, get->columns_count);
     return copy;
 }
@@ -422,7 +423,8 @@ kw_hbase_get(kw_door *base, const kw_get *get, kw_get_done done, void *user)
     op->rider.coalescer = door->coalescer;
     op->rider.deadline = kw_hbase_deadline(get->deadline);
     op->rider.row = get->row;
-    if (get->filter.size) { /* one that HBase refuses would spoil the call for others */
+    if (get->filter.size &&
+        !get->filter_is_safe) { /* one that HBase refuses would spoil the call for others */
         leave_alone(op);
         return;
     }

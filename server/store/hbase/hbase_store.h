@@ -8,12 +8,21 @@
 
 #include <stdatomic.h>
 
-/* The offset of HBase's clock; see clock.c. In mono time, so that a step of our wall clock does no harm. */
+typedef struct kw_hbase_heartbeats kw_hbase_heartbeats;
+
+/* HBase's clock; see clock.c. */
 typedef struct kw_hbase_clock {
-    _Atomic bool measuring;       /* one door of the process does it */
-    _Atomic int64_t base_ms;      /* store's wall clock - our monotonic clock */
-    _Atomic uint64_t measured_ns; /* monotonic; 0: never */
-    char row[40];                 /* of this process */
+    _Atomic bool measuring;   /* one door of the process does it */
+    _Atomic uint64_t used_ns; /* monotonic; 0: never */
+    char name[24];            /* of this process, in the names of its cells */
+    kw_mutex lock;            /* guards the rest */
+    kw_known_time known;
+    bool looked;      /* at the cells of all gateways, since it was last unknown */
+    int64_t heard_ns; /* when the last answered heartbeat was sent */
+    int64_t way_ns;   /* that it took */
+    kw_hbase_heartbeats *sender;
+    kw_task wake;
+    bool woken; /* the task is posted */
 } kw_hbase_clock;
 
 /* Does HBase sift by FuzzyRowFilter as it should? See probe.c. */

@@ -28,6 +28,7 @@ struct kw_hbase_turn;
 
 typedef enum kw_hbase_lane_kind {
     KW_HBASE_LANE_PUT,
+    KW_HBASE_LANE_PUT_ONCE, /* puts that are never sent twice */
     KW_HBASE_LANE_DELETE,
     KW_HBASE_LANE_GET
 } kw_hbase_lane_kind;

@@ -39,6 +39,18 @@ clock_offset_ms(kw_store *store, int64_t *ret_offset_ms)
     return kw_hbase_clock_offset(&store_of(store)->clock, ret_offset_ms);
 }
 
+static bool
+store_time(kw_store *store, bool about, kw_span *ret_span)
+{
+    return kw_hbase_clock_time(&store_of(store)->clock, about, ret_span);
+}
+
+static void
+use_time(kw_store *store)
+{
+    kw_hbase_clock_use(&store_of(store)->clock);
+}
+
 static kw_door *
 open_door(kw_store *store, kw_loop *loop)
 {
@@ -91,6 +103,7 @@ free_store(kw_store *base)
     g_free(store->channels);
     kw_tls_context_free(store->tls);
     kw_mutex_clear(&store->mutex);
+    kw_mutex_clear(&store->clock.lock);
     g_free(store->about);
     g_free(store);
 }
@@ -100,6 +113,8 @@ static const kw_store_class store_class = {.name = "hbase",
                                            .about = about,
                                            .ready = ready,
                                            .clock_offset_ms = clock_offset_ms,
+                                           .time = store_time,
+                                           .use_time = use_time,
                                            .open_door = open_door,
                                            .reload = reload,
                                            .free = free_store};
@@ -167,8 +182,9 @@ kw_hbase_open(const kw_model_hbase *settings, kw_error *ret_error)
     copy_settings(store, settings);
     store->channels = g_new0(_Atomic uint32_t, settings->servers_count);
     kw_mutex_init(&store->mutex);
-    snprintf(store->clock.row, sizeof store->clock.row, "gateway-%016llx",
-             (unsigned long long)kw_random_u64());
+    kw_mutex_init(&store->clock.lock);
+    kw_known_time_init(&store->clock.known, KW_TIME_FRESH_NS);
+    snprintf(store->clock.name, sizeof store->clock.name, "%016llx", (unsigned long long)kw_random_u64());
     store->about = describe(store);
     ignore_sigpipe();
     return &store->base;

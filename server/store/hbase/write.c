@@ -1,6 +1,6 @@
 /* One row's write: one outcome, in a call of its own or in one with others that waited as well
- * (lane.h). A write that carries its timestamp may be sent twice; one that the region server stamps may not,
- * and always goes alone. */
+ * (lane.h). A write that carries its timestamp may be sent twice, unless it says that it may not; one that
+ * the region server stamps may not. */
 #include "store/hbase/convert.h"
 #include "store/hbase/door.h"
 #include "store/hbase/turns.h"
@@ -93,7 +93,7 @@ kw_hbase_write_prepare(kw_arena *arena, const kw_write *write, kw_durability dur
         break;
     }
     ret_call->table = write->table;
-    ret_call->repeatable = write->timestamp != KW_TIMESTAMP_NONE;
+    ret_call->repeatable = !kw_hbase_is_once(write);
     ret_call->changes = true;
 }
 
@@ -117,6 +117,8 @@ alone_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *fail
     kw_hbase_rider_done_write(op->rider.coalescer, op->rider.turn);
     if (lane)
         kw_hbase_lane_answered(lane, 1);
+    if (failure && kw_hbase_is_once(op->write) && failure->kind == KW_HBASE_OTHER)
+        kw_hbase_families_forget(op->door, op->write->table);
     if (failure)
         answer(op, kw_hbase_outcome(failure), &failure->error);
     else
@@ -248,16 +250,27 @@ refused(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure
     answer(call->user, KW_OUTCOME_FAILED, &failure->error);
 }
 
-/* The lane of writes that may be sent twice, and of which HBase takes several in one call. */
-static kw_hbase_lane *
-lane_of(kw_hbase_coalescer *coalescer, const kw_write *write)
+/* Records' own puts only: for Keyway's tables each outcome is to be exact. */
+bool
+kw_hbase_write_may_ride(kw_hbase_door *door, const kw_write *write)
 {
     kw_hbase_shape shape = kw_hbase_shape_of(write);
-    if (write->timestamp == KW_TIMESTAMP_NONE || shape == KW_HBASE_SHAPE_MUTATIONS)
+    if (shape == KW_HBASE_SHAPE_MUTATIONS)
+        return false;
+    if (!kw_hbase_is_once(write))
+        return true;
+    return shape == KW_HBASE_SHAPE_PUT && write->ordering && kw_hbase_families_allow(door, write);
+}
+
+static kw_hbase_lane *
+lane_of(kw_hbase_door *door, const kw_write *write)
+{
+    if (!kw_hbase_write_may_ride(door, write))
         return NULL;
-    return kw_hbase_coalescer_lane(coalescer,
-                                   shape == KW_HBASE_SHAPE_PUT ? KW_HBASE_LANE_PUT : KW_HBASE_LANE_DELETE,
-                                   write->table, write->durability);
+    kw_hbase_lane_kind kind = write->kind == KW_WRITE_DELETE ? KW_HBASE_LANE_DELETE
+                              : kw_hbase_is_once(write)      ? KW_HBASE_LANE_PUT_ONCE
+                                                             : KW_HBASE_LANE_PUT;
+    return kw_hbase_coalescer_lane(door->coalescer, kind, write->table, write->durability);
 }
 
 void
@@ -280,7 +293,7 @@ kw_hbase_write(kw_door *base, const kw_write *write, kw_write_done done, void *u
     }
     op->rider.class = &rider_class;
     op->rider.coalescer = door->coalescer;
-    op->rider.lane = lane_of(door->coalescer, write);
+    op->rider.lane = lane_of(door, write);
     op->rider.row = write->row;
     op->rider.bytes = kw_hbase_write_bytes(write);
     op->rider.deadline = kw_hbase_deadline(write->deadline);

@@ -8,7 +8,8 @@
  *
  * HBase says only that something in a multi-call failed, and may have applied the rest. Stamped writes
  * can be sent again, so halving finds the culprit; in order, because a row may be in both halves.
- * Unstamped writes are sent one by one from the start.
+ * Puts that must not be sent twice leave together when the store will not refuse one of them; if such a call
+ * fails all the same, the outcome of each is unknown.
  */
 #include "store/hbase/convert.h"
 #include "store/hbase/door.h"
@@ -22,6 +23,7 @@ typedef struct chunk {
     struct chunk *next; /* of its wave */
     kw_bytes table;
     kw_hbase_shape shape;
+    bool once; /* its writes are never sent twice */
     uint32_t wave;
     bool alone; /* one write, by itself */
     size_t bytes;
@@ -90,14 +92,15 @@ static guint
 chunk_hash(gconstpointer key)
 {
     const chunk *open = key;
-    return (guint)kw_bytes_hash(open->table) * 31 + (guint)open->shape * 7 + open->wave;
+    return (guint)kw_bytes_hash(open->table) * 31 + (guint)open->shape * 7 + open->once * 3u + open->wave;
 }
 
 static gboolean
 chunk_equal(gconstpointer a, gconstpointer b)
 {
     const chunk *one = a, *other = b;
-    return one->wave == other->wave && one->shape == other->shape && kw_bytes_equal(one->table, other->table);
+    return one->wave == other->wave && one->shape == other->shape && one->once == other->once &&
+           kw_bytes_equal(one->table, other->table);
 }
 
 typedef struct planner {
@@ -128,15 +131,15 @@ chunk_add(kw_arena *arena, chunk *to, uint32_t place, size_t bytes)
 }
 
 static chunk *
-chunk_new(planner *plan, const kw_write *write, kw_hbase_shape shape, uint32_t wave, bool alone)
+chunk_new(planner *plan, const chunk *like)
 {
     many_op *op = plan->op;
     chunk *made = KW_ARENA_NEW(op->arena, chunk);
-    *made = (chunk){.table = write->table, .shape = shape, .wave = wave, .alone = alone};
-    made->next = op->waves[wave];
-    op->waves[wave] = made;
-    op->waves_count = MAX(op->waves_count, wave + 1);
-    if (!alone)
+    *made = *like;
+    made->next = op->waves[like->wave];
+    op->waves[like->wave] = made;
+    op->waves_count = MAX(op->waves_count, like->wave + 1);
+    if (!like->alone)
         g_hash_table_replace(plan->open, made, made);
     return made;
 }
@@ -146,20 +149,22 @@ chunk_new(planner *plan, const kw_write *write, kw_hbase_shape shape, uint32_t w
 static chunk *
 place_write(planner *plan, const kw_write *write, const chunk *last, size_t bytes)
 {
-    kw_hbase_shape shape = kw_hbase_shape_of(write);
-    bool alone = write->timestamp == KW_TIMESTAMP_NONE || shape == KW_HBASE_SHAPE_MUTATIONS;
-    uint32_t wave = last ? last->wave : 0;
-    chunk wanted = {.table = write->table, .shape = shape, .wave = wave};
+    bool alone = !kw_hbase_write_may_ride(plan->op->door, write);
+    chunk wanted = {.table = write->table,
+                    .shape = kw_hbase_shape_of(write),
+                    .once = kw_hbase_is_once(write),
+                    .wave = last ? last->wave : 0,
+                    .alone = alone};
     chunk *open = alone ? NULL : g_hash_table_lookup(plan->open, &wanted);
     if (open && takes(plan, open, bytes) && (!last || last == open))
         return open;
     if (last) {
-        wanted.wave = ++wave;
+        wanted.wave++;
         open = alone ? NULL : g_hash_table_lookup(plan->open, &wanted);
         if (open && takes(plan, open, bytes))
             return open;
     }
-    return chunk_new(plan, write, shape, wave, alone);
+    return chunk_new(plan, &wanted);
 }
 
 static void
@@ -243,8 +248,10 @@ piece_result(const chunk_way *way, chunk_piece piece, kw_outcome outcome, const 
 /* Would each write alone fare differently? Not when the call never got an answer, nor when the whole
  * table is out of reach. */
 static bool
-worth_halving(chunk_piece piece, kw_hbase_failure_kind kind)
+worth_halving(const chunk_way *way, chunk_piece piece, kw_hbase_failure_kind kind)
 {
+    if (way->of->once && way->call.left)
+        return false;
     switch (kind) {
     case KW_HBASE_LOST:
     case KW_HBASE_TIMED_OUT:
@@ -273,6 +280,10 @@ piece_failed(const chunk_way *way, chunk_piece piece, const kw_hbase_failure *fa
     bool judged = failure->kind == KW_HBASE_OTHER || failure->kind == KW_HBASE_TABLE_MISSING;
     if (piece.doubtful && !judged)
         told.error.maybe_applied = true;
+    if (way->of->once && piece.count > 1 && way->call.left && failure->kind != KW_HBASE_TABLE_MISSING)
+        told.error.maybe_applied = true;
+    if (way->of->once && failure->kind == KW_HBASE_OTHER)
+        kw_hbase_families_forget(way->op->door, way->of->table);
     piece_result(way, piece, kw_hbase_outcome(&told), &told.error);
 }
 
@@ -284,7 +295,7 @@ piece_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *fail
     chunk_piece piece = way->pieces[--way->pieces_count];
     if (!failure) {
         piece_result(way, piece, KW_OUTCOME_OK, NULL);
-    } else if (worth_halving(piece, failure->kind)) {
+    } else if (worth_halving(way, piece, failure->kind)) {
         size_t half = piece.count / 2;
         bool doubtful = piece.doubtful || call->left;
         g_assert(way->pieces_count + 2 <= PIECES_MAX);
@@ -349,7 +360,7 @@ start_next(chunk_way *way)
         way->call.args =
             puts ? multi_put_args(way, piece, durability) : multi_delete_args(way, piece, durability);
         way->call.table = way->of->table;
-        way->call.repeatable = true;
+        way->call.repeatable = !way->of->once;
         way->call.changes = true;
         way->call.whole = true;
     }

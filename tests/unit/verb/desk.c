@@ -27,7 +27,7 @@ const char desk_policy[] = "store: {kind: embedded}\n"
                            "  counters:\n"
                            "    fields:\n"
                            "      name: string\n"
-                           "      hits: int\n"
+                           "      hits: {type: int, counter: true}\n"
                            "      visits: {type: int, form: text}\n"
                            "      note: string\n"
                            "    key:\n"
@@ -74,7 +74,6 @@ desk_new_over(kw_store *store, const char *policy_text)
     self->door = kw_store_open_door(self->store, self->loop);
     self->policy = read_policy(policy_text);
     self->keyring = kw_keyring_new(&key, 1);
-    self->stamper = kw_stamper_new(self->store);
     self->sequences = kw_sequences_new(kw_policy_model(self->policy), self->loop, self->door);
     self->maker = kw_maker_new(self->sequences, self->loop, self->door);
     self->call = (kw_call){.arena = kw_arena_new(),
@@ -82,7 +81,6 @@ desk_new_over(kw_store *store, const char *policy_text)
                            .store = self->store,
                            .door = self->door,
                            .loop = self->loop,
-                           .stamper = self->stamper,
                            .keyring = self->keyring,
                            .maker = self->maker,
                            .deadline = KW_DEADLINE_NONE,
@@ -112,7 +110,6 @@ desk_free(desk *self)
     desk_wait(self);
     kw_maker_free(self->maker);
     kw_sequences_free(self->sequences);
-    kw_stamper_free(self->stamper);
     kw_keyring_unref(self->keyring);
     kw_policy_unref(self->policy);
     kw_store_free(self->store);

@@ -16,7 +16,6 @@ typedef struct desk {
     kw_door *door;
     kw_policy *policy;
     kw_keyring *keyring;
-    kw_stamper *stamper;
     kw_sequences *sequences;
     kw_maker *maker;
     kw_call call; /* its arena lives until desk_clear */

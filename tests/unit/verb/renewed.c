@@ -16,7 +16,7 @@ static const char policy[] =
     "  events:\n"
     "    store_table: NAME\n"
     "    families: {d: {ttl: 1h}}\n"
-    "    fields: {ts: timestamp, id: string, note: string, hits: int}\n"
+    "    fields: {ts: timestamp, id: string, note: string, hits: {type: int, counter: true}}\n"
     "    key: [{salt: {algorithm: random, buckets: 8}}, {field: ts}, {field: id}]\n"
     "    paths:\n"
     "      by_id: {association: true, store_table: NAME_ids, key: [{field: id}, {field: ts}]}\n"

@@ -1,0 +1,327 @@
+/* Writes of one row that are decided on what is there, where the store gives the timestamps.
+ *
+ *   comparison of a plain field      the store's own, which writes kw:g with it
+ *   put of counters                  get kw:g and what it goes with --> write if kw:g is as it was read
+ *   comparison of a counter          the same, and the comparison is made here, on what was read
+ *
+ * A counter changes only together with kw:g, and its timestamp may be ahead of the store's clock. The store
+ * stamps a conditional write no lower than the cell that it compares: so a put of counters counts after every
+ * increment. If it writes other fields as well, it waits until the clock has surely passed those timestamps:
+ * later puts of these fields are stamped by the clock.
+ *
+ * Each such write sets kw:g to an id of its own. Where an answer is lost, or a refusal comes so late that the
+ * store's own client may have sent the write before, the id says that it was applied; another id says
+ * nothing.
+ */
+#include "store/order/inside.h"
+
+#include "store/check.h"
+
+#define TRIES_MAX 50
+#define REFUSED_PAUSE_NS 2000000
+
+typedef struct compared {
+    kw_order_door *door;
+    kw_arena *arena;
+    const kw_ordering *ordering;
+    bool by_generation; /* kw:g is compared; else the caller's condition by the store itself */
+    bool has_condition;
+    kw_check condition; /* the caller's */
+    unsigned tries;
+    kw_get get;
+    kw_write write; /* the caller's with kw:g */
+    kw_cell *cells;
+    kw_check check;
+    kw_wait wait;
+    uint64_t sent_ns;
+    kw_write_if_done done;
+    void *user;
+} compared;
+
+static void begin(compared *op);
+
+static void
+answer(compared *op, kw_outcome outcome, bool applied, const kw_error *error)
+{
+    kw_write_if_done done = op->done;
+    void *user = op->user;
+    kw_arena_free(op->arena);
+    done(user, outcome, applied, error);
+}
+
+static void
+fail(compared *op, const kw_error *error)
+{
+    answer(op, error->maybe_applied ? KW_OUTCOME_UNKNOWN : KW_OUTCOME_FAILED, false, error);
+}
+
+static void
+fail_wait(compared *op, kw_wait_end end)
+{
+    kw_error error;
+    kw_wait_error(op->door, end, "the record was written", false, &error);
+    fail(op, &error);
+}
+
+/* --- was it applied? ----------------------------------------------------------------------------- */
+
+static void
+looked(void *user, kw_rows *rows, const kw_error *error)
+{
+    compared *op = user;
+    kw_error doubt;
+    kw_error_set(&doubt, KW_UNAVAILABLE,
+                 "table %s: the store did not say in time whether the record was written",
+                 kw_show(op->write.table).text);
+    doubt.maybe_applied = true;
+    const kw_cell *found =
+        error ? NULL : kw_control_find(op->ordering, &rows->rows[0], KW_CONTROL_GENERATION);
+    bool own = found && kw_bytes_equal(found->value, op->cells[op->write.cells_count - 1].value);
+    kw_rows_free(rows);
+    if (own)
+        answer(op, KW_OUTCOME_OK, true, NULL);
+    else
+        fail(op, &doubt);
+}
+
+static void
+look(compared *op)
+{
+    op->get.columns = KW_ARENA_NEW(op->arena, kw_column);
+    *(kw_column *)op->get.columns = (kw_column){op->ordering->family, KW_CONTROL_GENERATION, false};
+    op->get.columns_count = 1;
+    kw_door_get(op->door->inner, &op->get, looked, op);
+}
+
+/* --- the write ----------------------------------------------------------------------------------- */
+
+static void
+begin_again(void *user, kw_wait_end end)
+{
+    compared *op = user;
+    if (end == KW_WAIT_OVER)
+        begin(op);
+    else
+        fail_wait(op, end);
+}
+
+/* Another changed kw:g since it was read: nothing was written. */
+static void
+try_again(compared *op)
+{
+    kw_error error;
+    if (++op->tries == TRIES_MAX) {
+        kw_error_set(&error, KW_BUSY, "table %s: too many others change the counters of this record",
+                     kw_show(op->write.table).text);
+        fail(op, &error);
+        return;
+    }
+    op->wait = (kw_wait){.until_ns = kw_clock_mono_ns() + kw_random_u64() % REFUSED_PAUSE_NS,
+                         .until_time_ns = INT64_MIN,
+                         .deadline = op->write.deadline,
+                         .done = begin_again,
+                         .user = op};
+    kw_wait_end end = kw_wait_start(op->door, &op->wait);
+    if (end != KW_WAIT_GOING)
+        begin_again(op, end);
+}
+
+static void
+written(void *user, kw_outcome outcome, bool applied, const kw_error *error)
+{
+    compared *op = user;
+    uint64_t first_try_ns = (uint64_t)op->door->settings->client_pause_ms * 1000000;
+    bool first = kw_clock_mono_ns() - op->sent_ns < first_try_ns;
+    if (outcome == KW_OUTCOME_FAILED)
+        fail(op, error);
+    else if (outcome == KW_OUTCOME_OK && applied)
+        answer(op, KW_OUTCOME_OK, true, NULL);
+    else if (outcome == KW_OUTCOME_UNKNOWN || !first)
+        look(op);
+    else if (op->by_generation)
+        try_again(op);
+    else
+        answer(op, KW_OUTCOME_OK, false, NULL);
+}
+
+static void
+send_write(compared *op)
+{
+    size_t last = op->write.cells_count - 1;
+    op->cells[last] = kw_control_cell(op->ordering, KW_CONTROL_GENERATION, kw_random_u64(), 0, op->arena);
+    op->sent_ns = kw_clock_mono_ns();
+    kw_door_write_if(op->door->inner, &op->write, &op->check, written, op);
+}
+
+/* --- what it is decided on ----------------------------------------------------------------------- */
+
+static void
+passed(void *user, kw_wait_end end)
+{
+    compared *op = user;
+    if (end == KW_WAIT_OVER)
+        send_write(op);
+    else
+        fail_wait(op, end);
+}
+
+/* Counters are all that it writes, and kw:g is as new as they are: the store stamps it no lower than kw:g. */
+static bool
+is_above_all(const compared *op, const kw_row *row, int64_t newest_ms)
+{
+    const kw_cell *generation = kw_control_find(op->ordering, row, KW_CONTROL_GENERATION);
+    return op->write.counters == op->write.cells_count - 1 && generation &&
+           generation->timestamp == newest_ms;
+}
+
+static void
+wait_to_write(compared *op, int64_t newest_ms)
+{
+    kw_span span;
+    int64_t skew_ns = op->door->settings->max_clock_skew_ms * KW_NS_PER_MS;
+    op->wait = (kw_wait){.until_time_ns = kw_order_ns(newest_ms + 1) + skew_ns,
+                         .deadline = op->write.deadline,
+                         .done = passed,
+                         .user = op};
+    bool known = kw_store_time_about(kw_order_store_of(op->door)->inner, &span);
+    int64_t left_ms = known ? (op->wait.until_time_ns - span.earliest_ns) / KW_NS_PER_MS : 0;
+    if (newest_ms < 0) {
+        send_write(op);
+        return;
+    }
+    if (left_ms > kw_deadline_left_ms(op->write.deadline)) {
+        kw_error error;
+        kw_error_set(
+            &error, KW_REFUSED,
+            "table %s: a counter of this record is %lld ms ahead of the store's clock; try again then",
+            kw_show(op->write.table).text, (long long)left_ms);
+        error.retry_after_ms = (uint32_t)MIN(left_ms, 60000);
+        fail(op, &error);
+        return;
+    }
+    kw_wait_end end = kw_wait_start(op->door, &op->wait);
+    if (end != KW_WAIT_GOING)
+        passed(op, end);
+}
+
+static int64_t
+newest_of(const kw_row *row)
+{
+    int64_t newest_ms = -1;
+    for (uint32_t i = 0; i < row->cells_count; i++)
+        newest_ms = MAX(newest_ms, row->cells[i].timestamp);
+    return newest_ms;
+}
+
+static bool
+is_met(const compared *op, const kw_row *row)
+{
+    return !op->has_condition ||
+           kw_check_is_met(&op->condition, kw_order_find(row, op->condition.family, op->condition.qualifier));
+}
+
+static void
+found(void *user, kw_rows *rows, const kw_error *error)
+{
+    compared *op = user;
+    if (error) {
+        fail(op, error);
+        return;
+    }
+    const kw_row *row = &rows->rows[0];
+    bool met = is_met(op, row);
+    int64_t newest_ms = newest_of(row);
+    if (is_above_all(op, row, newest_ms))
+        newest_ms = -1;
+    op->check = kw_control_unchanged(op->ordering, row, op->arena);
+    kw_rows_free(rows);
+    if (met)
+        wait_to_write(op, newest_ms);
+    else
+        answer(op, KW_OUTCOME_OK, false, NULL);
+}
+
+/* --- start --------------------------------------------------------------------------------------- */
+
+static void
+begin(compared *op)
+{
+    if (op->by_generation)
+        kw_door_get(op->door->inner, &op->get, found, op);
+    else
+        send_write(op);
+}
+
+/* kw:g, the counters that are written, and the one that is compared. */
+static void
+make_get(compared *op, const kw_write *write)
+{
+    kw_column *columns = KW_ARENA_ARRAY(op->arena, kw_column, write->counters + 2);
+    size_t count = 0;
+    columns[count++] = (kw_column){op->ordering->family, KW_CONTROL_GENERATION, false};
+    for (size_t i = 0; i < write->counters; i++)
+        columns[count++] = (kw_column){write->cells[i].family, write->cells[i].qualifier, false};
+    op->get =
+        (kw_get){.table = write->table, .row = write->row, .max_versions = 1, .deadline = write->deadline};
+    op->get.columns = columns;
+    op->get.columns_count = count;
+    if (op->has_condition)
+        columns[op->get.columns_count++] = (kw_column){op->condition.family, op->condition.qualifier, false};
+}
+
+static compared *
+op_new(kw_order_door *door, const kw_write *write, kw_write_if_done done, void *user)
+{
+    kw_arena *arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
+    compared *op = KW_ARENA_NEW(arena, compared);
+    *op = (compared){.door = door, .arena = arena, .ordering = write->ordering, .done = done, .user = user};
+    op->cells = KW_ARENA_ARRAY(arena, kw_cell, write->cells_count + 1);
+    memcpy(op->cells, write->cells, write->cells_count * sizeof *op->cells);
+    op->write = *write;
+    op->write.ordering = NULL;
+    op->write.cells = op->cells;
+    op->write.cells_count = write->cells_count + 1;
+    return op;
+}
+
+typedef struct put_counters {
+    kw_write_done done;
+    void *user;
+} put_counters;
+
+static void
+put_done(void *user, kw_outcome outcome, bool applied, const kw_error *error)
+{
+    put_counters put = *(put_counters *)user;
+    (void)applied;
+    g_free(user);
+    put.done(put.user, outcome, error);
+}
+
+void
+kw_order_put_counters(kw_order_door *door, const kw_write *write, kw_write_done done, void *user)
+{
+    put_counters *put = g_new(put_counters, 1);
+    *put = (put_counters){done, user};
+    compared *op = op_new(door, write, put_done, put);
+    op->by_generation = true;
+    make_get(op, write);
+    begin(op);
+}
+
+void
+kw_order_write_if(kw_door *base, const kw_write *write, const kw_check *check, kw_write_if_done done,
+                  void *user)
+{
+    kw_order_door *door = kw_order_door_of(base);
+    bool ordered = write->ordering && write->timestamp == KW_TIMESTAMP_NONE;
+    if (!ordered || write->ordering->order != KW_WRITE_ORDER_STORE) {
+        door->inner->class->write_if(door->inner, write, check, done, user);
+        return;
+    }
+    compared *op = op_new(door, write, done, user);
+    op->condition = op->check = *check;
+    op->has_condition = op->by_generation = check->counter;
+    make_get(op, write);
+    begin(op);
+}

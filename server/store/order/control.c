@@ -1,0 +1,108 @@
+/* Control cells: see inside.h. */
+#include "store/order/inside.h"
+
+kw_bytes
+kw_control_gone_column(const kw_column *column, kw_arena *arena)
+{
+    size_t size = KW_CONTROL_PREFIX.size + 2 + column->family.size +
+                  (column->whole_family ? 0 : column->qualifier.size);
+    uint8_t *name = kw_arena_alloc(arena, size), *at = name;
+    memcpy(at, KW_CONTROL_PREFIX.data, KW_CONTROL_PREFIX.size);
+    at += KW_CONTROL_PREFIX.size;
+    *at++ = column->whole_family ? 'f' : 'c';
+    memcpy(at, column->family.data, column->family.size);
+    at += column->family.size;
+    *at++ = ':'; /* in no family's name */
+    if (!column->whole_family && column->qualifier.size)
+        memcpy(at, column->qualifier.data, column->qualifier.size);
+    return kw_bytes_of(name, size);
+}
+
+kw_cell
+kw_control_cell(const kw_ordering *ordering, kw_bytes qualifier, uint64_t value, int64_t timestamp,
+                kw_arena *arena)
+{
+    uint8_t *bytes = kw_arena_alloc(arena, 8);
+    kw_be64_store(bytes, value);
+    return (kw_cell){.family = ordering->family,
+                     .qualifier = qualifier,
+                     .value = kw_bytes_of(bytes, 8),
+                     .timestamp = timestamp};
+}
+
+const kw_cell *
+kw_order_find(const kw_row *row, kw_bytes family, kw_bytes qualifier)
+{
+    uint32_t from = 0, to = row->cells_count;
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2;
+        const kw_cell *cell = &row->cells[middle];
+        int order = kw_bytes_compare(cell->family, family);
+        order = order ? order : kw_bytes_compare(cell->qualifier, qualifier);
+        if (order < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    const kw_cell *found = from < row->cells_count ? &row->cells[from] : NULL;
+    bool same = found && kw_bytes_equal(found->family, family) && kw_bytes_equal(found->qualifier, qualifier);
+    return same ? found : NULL;
+}
+
+const kw_cell *
+kw_control_find(const kw_ordering *ordering, const kw_row *row, kw_bytes qualifier)
+{
+    return kw_order_find(row, ordering->family, qualifier);
+}
+
+static int64_t
+until(const kw_ordering *ordering, const kw_row *row, kw_bytes qualifier)
+{
+    const kw_cell *gone = kw_control_find(ordering, row, qualifier);
+    return gone && gone->value.size == 8 ? (int64_t)kw_be64_load(gone->value.data) : -1;
+}
+
+int64_t
+kw_control_gone_until(const kw_ordering *ordering, const kw_row *row, const kw_cell *cell, kw_arena *arena)
+{
+    kw_column column = {.family = cell->family, .qualifier = cell->qualifier};
+    kw_column family = {.family = cell->family, .whole_family = true};
+    kw_arena_mark before = kw_arena_mark_now(arena);
+    int64_t gone = until(ordering, row, KW_CONTROL_GONE);
+    gone = MAX(gone, until(ordering, row, kw_control_gone_column(&column, arena)));
+    gone = MAX(gone, until(ordering, row, kw_control_gone_column(&family, arena)));
+    kw_arena_rewind(arena, before);
+    return gone;
+}
+
+kw_check
+kw_control_unchanged(const kw_ordering *ordering, const kw_row *row, kw_arena *arena)
+{
+    const kw_cell *generation = kw_control_find(ordering, row, KW_CONTROL_GENERATION);
+    return (kw_check){.family = ordering->family,
+                      .qualifier = KW_CONTROL_GENERATION,
+                      .compare = KW_COMPARE_EQUAL,
+                      .has_value = generation != NULL,
+                      .value = generation ? kw_arena_copy(arena, generation->value) : KW_BYTES_NONE};
+}
+
+const kw_column *
+kw_control_columns(const kw_ordering *ordering, const kw_column *columns, size_t count, kw_arena *arena,
+                   size_t *ret_count)
+{
+    bool gone = ordering->order == KW_WRITE_ORDER_STAMP;
+    kw_column *all = KW_ARENA_ARRAY(arena, kw_column, 3 * count + 1);
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        kw_column family = {.family = columns[i].family, .whole_family = true};
+        all[at++] = columns[i];
+        if (gone) {
+            all[at++] = (kw_column){ordering->family, kw_control_gone_column(&family, arena), false};
+            if (!columns[i].whole_family)
+                all[at++] = (kw_column){ordering->family, kw_control_gone_column(&columns[i], arena), false};
+        }
+    }
+    all[at++] = (kw_column){ordering->family, gone ? KW_CONTROL_GONE : KW_CONTROL_GENERATION, false};
+    *ret_count = at;
+    return all;
+}

@@ -1,0 +1,153 @@
+/* Waiting: looks whether what is asked is so, and sets a timer for when it could be. */
+#include "store/order/inside.h"
+
+/* The clock is looked at again after this time while it is not known ... */
+#define LOOK_AGAIN_NS UINT64_C(1000000)
+/* ... and for so long. */
+#define UNKNOWN_NS UINT64_C(1000000000)
+#define RETRY_AFTER_MS 250
+
+bool
+kw_order_time(kw_order_store *store, kw_span *ret_span)
+{
+    kw_store_use_time(store->inner);
+    return kw_store_time(store->inner, ret_span) && ret_span->earliest_ns != INT64_MIN &&
+           ret_span->latest_ns - ret_span->earliest_ns <= store->settings.clock_width_ms * KW_NS_PER_MS;
+}
+
+bool
+kw_order_time_is_known(kw_order_store *store, kw_error *ret_error)
+{
+    kw_span span;
+    kw_store_use_time(store->inner);
+    if (!kw_store_time(store->inner, &span)) {
+        kw_error_set(ret_error, KW_UNAVAILABLE, "the store's clock is not known");
+        ret_error->retry_after_ms = RETRY_AFTER_MS;
+        return false;
+    }
+    bool bounded = span.earliest_ns != INT64_MIN;
+    int64_t width_ms = bounded ? (span.latest_ns - span.earliest_ns) / KW_NS_PER_MS : 0;
+    if (bounded && width_ms <= store->settings.clock_width_ms)
+        return true;
+    if (bounded)
+        kw_error_set(ret_error, KW_UNAVAILABLE,
+                     "the store's clock is known within %lld ms only (store.clock_width: %lld ms)",
+                     (long long)width_ms, (long long)store->settings.clock_width_ms);
+    else
+        kw_error_set(ret_error, KW_UNAVAILABLE, "the store's clock went back");
+    ret_error->retry_after_ms = RETRY_AFTER_MS;
+    return false;
+}
+
+/* True when the store's clock is as it must be; else ret_next_ns is when it could be. */
+static bool
+is_time(kw_wait *wait, uint64_t now_ns, uint64_t *ret_next_ns)
+{
+    kw_span span;
+    kw_order_store *store = kw_order_store_of(wait->door);
+    bool told = wait->known ? kw_order_time(store, &span) : kw_store_time_about(store->inner, &span);
+    *ret_next_ns = now_ns + LOOK_AGAIN_NS;
+    if (!told) {
+        wait->unknown_ns = wait->unknown_ns ? wait->unknown_ns : now_ns;
+        return false;
+    }
+    wait->unknown_ns = 0;
+    wait->span = span;
+    if (span.earliest_ns >= wait->until_time_ns)
+        return true;
+    *ret_next_ns = now_ns + (uint64_t)(wait->until_time_ns - span.earliest_ns);
+    return false;
+}
+
+/* GOING: until *ret_next_ns at least. */
+static kw_wait_end
+look(kw_wait *wait, uint64_t *ret_next_ns)
+{
+    uint64_t now_ns = kw_clock_mono_ns();
+    bool asks_time = wait->known || wait->until_time_ns != INT64_MIN;
+    if (wait->door->base.closing)
+        return KW_WAIT_CLOSED;
+    *ret_next_ns = wait->until_ns;
+    if (now_ns >= wait->until_ns && (!asks_time || is_time(wait, now_ns, ret_next_ns)))
+        return KW_WAIT_OVER;
+    if (wait->unknown_ns && now_ns - wait->unknown_ns >= UNKNOWN_NS)
+        return KW_WAIT_UNKNOWN;
+    if (wait->deadline != KW_DEADLINE_NONE && now_ns >= wait->deadline)
+        return KW_WAIT_DEADLINE;
+    *ret_next_ns = MIN(*ret_next_ns, wait->deadline);
+    return KW_WAIT_GOING;
+}
+
+static void
+look_again(void *user)
+{
+    kw_wait *wait = user;
+    uint64_t next_ns;
+    kw_wait_end end = look(wait, &next_ns);
+    if (end == KW_WAIT_GOING) {
+        kw_fine_timer_set(wait->door->timers, &wait->timer, next_ns, look_again, wait);
+        return;
+    }
+    g_queue_unlink(&wait->door->waits, &wait->link);
+    wait->door = NULL;
+    wait->done(wait->user, end);
+}
+
+kw_wait_end
+kw_wait_start(kw_order_door *door, kw_wait *wait)
+{
+    uint64_t next_ns;
+    wait->door = door;
+    wait->unknown_ns = 0;
+    kw_wait_end end = look(wait, &next_ns);
+    if (end != KW_WAIT_GOING) {
+        wait->door = NULL;
+        return end;
+    }
+    wait->link.data = wait;
+    g_queue_push_tail_link(&door->waits, &wait->link);
+    kw_fine_timer_set(door->timers, &wait->timer, next_ns, look_again, wait);
+    return KW_WAIT_GOING;
+}
+
+void
+kw_wait_cancel(kw_wait *wait)
+{
+    if (!wait->door)
+        return;
+    g_queue_unlink(&wait->door->waits, &wait->link);
+    kw_fine_timer_cancel(wait->door->timers, &wait->timer);
+    wait->door = NULL;
+}
+
+void
+kw_waits_close(kw_order_door *door)
+{
+    for (GList *at; (at = door->waits.head);) {
+        kw_wait *wait = at->data;
+        kw_wait_cancel(wait);
+        wait->done(wait->user, KW_WAIT_CLOSED);
+    }
+}
+
+void
+kw_wait_error(const kw_order_door *door, kw_wait_end end, const char *doing, bool maybe, kw_error *ret_error)
+{
+    switch (end) {
+    case KW_WAIT_DEADLINE:
+        kw_error_set(ret_error, KW_TIMEOUT, "the deadline passed before %s", doing);
+        break;
+    case KW_WAIT_UNKNOWN:
+        if (kw_order_time_is_known(kw_order_store_of(door), ret_error))
+            kw_error_set(ret_error, KW_UNAVAILABLE, "the store's clock was not known");
+        ret_error->retry_after_ms = RETRY_AFTER_MS;
+        break;
+    case KW_WAIT_CLOSED:
+        kw_error_set(ret_error, KW_UNAVAILABLE, "the gateway is shutting down");
+        break;
+    case KW_WAIT_OVER:
+    case KW_WAIT_GOING:
+        g_assert_not_reached();
+    }
+    ret_error->maybe_applied = maybe;
+}
