@@ -25,6 +25,11 @@ WORKLOADS = {
 }
 WORKLOADS["all"] = WORKLOADS["store"] + WORKLOADS["stamp"]
 
+# What nobody is promised with order: store. The client inside Thrift2 can repeat a comparison after a removal, when it
+# holds again; where nothing is removed, a repeated comparison must be noticed. Clocks of region servers differ by no more
+# than store.max_clock_skew.
+NOT_PROMISED = {"repeat": {"put_if_remove", "put_if_all", "counters_all"}, "clock_jumps": set(WORKLOADS["store"])}
+
 
 def arguments():
     parser = argparse.ArgumentParser()
@@ -116,8 +121,10 @@ def play(options, place):
     for number in range(options.count):
         if time.monotonic() > until:
             break
-        history = History(place, options, number, workloads[number % len(workloads)],
-                          faults[number // len(workloads) % len(faults)])
+        workload, fault = workloads[number % len(workloads)], faults[number // len(workloads) % len(faults)]
+        if workload in NOT_PROMISED.get(fault, ()):
+            continue
+        history = History(place, options, number, workload, fault)
         found, complaints = history.run()
         tell(number, history, found, complaints)
         sums["histories"] += 1

@@ -471,7 +471,8 @@ do_number(client *with, const client_table *table, operation *of)
     sent how = exchange(with, &kw_api_methods[KW_API_Data_put], &args, of, (const void **)&result);
     if (how != ANSWERED)
         return unanswered(of, how);
-    if (!written(with, of, result->failure, result->success) || of->outcome == OPERATION_FAILED)
+    if (!written(with, of, result->failure, result->success) || of->outcome == OPERATION_FAILED ||
+        !result->success)
         return false;
     const kw_api_Record *made = &result->success->made;
     for (uint32_t i = 0; result->success->has_made && i < made->count; i++)

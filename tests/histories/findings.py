@@ -1,4 +1,4 @@
-"""Six ways in which acknowledged writes once vanished, each on its own: findings.py NAME... (none: all).
+"""Ways in which acknowledged writes once vanished, each on its own: findings.py NAME... (none: all).
 
     put-below     through two gateways whose ideas of the store's clock differ: put, put, read; remove, put, read; put, putIf, read
     two-winners   putIf by callers of two gateways: two are told "applied" for the same expected value
@@ -6,6 +6,7 @@
     clock-back    embedded: stopped, the clock set back an hour, started: put, remove
     unstamped     a table with two paths just after the start: both paths show the same, or nobody is served
     hot-counter   a counter incremented as fast as it goes, then put, then removed
+    clock-ahead   the store's clock is 300 ms ahead of the servers that hold the records: put, remove, put, read
 
 Nothing here needs a fault but the clocks. Exits with 1 when anything was lost, and says how often.
 """
@@ -51,22 +52,31 @@ class Count:
 
 # --- two gateways ---------------------------------------------------------------------------------------------------------
 
-def start_second(place):
-    """While the store answers slowly: what the second gateway learns of its clock then is wrong by milliseconds."""
+def knows_clock(gateway):
+    return "\nkeyway_store_clock_offset_seconds " in gateway.get("/metrics")[1]
+
+
+def start_second(place, ahead_ms):
+    """The second gateway learns the store's clock while that shows more than it did to the first one."""
+    wait_until(lambda: knows_clock(place.gateways[0]), "the first gateway to know the store's clock", 60)
     place.kill_gateway(1)
-    place.tell("faults delay_us=25000")
+    place.tell(f"clock clock {ahead_ms}")
     place.start_gateway(1)
-    place.tell("faults")
+    wait_until(lambda: knows_clock(place.gateways[1]), "the second gateway to know the store's clock", 60)
+    place.tell("clock clock 0")
 
 
 def put_below(options):
     """What the second gateway acknowledges counts after what the first one did, whichever that is."""
-    counts = [Count(f"put-below, {name}") for name in ("put then put", "remove then put", "put then putIf")]
+    return sum(put_below_by(options, ahead_ms) for ahead_ms in (1, 20))
+
+
+def put_below_by(options, ahead_ms):
+    counts = [Count(f"put-below by {ahead_ms} ms, {name}") for name in ("put then put", "remove then put", "put then putIf")]
     with opened(places.Sim(options.tables, 1), 2) as place:
-        start_second(place)
-        ways = [gateway.data() for gateway in place.gateways]
+        start_second(place, ahead_ms)
+        second, first = [gateway.data() for gateway in place.gateways]
         for number in range(TRIES):
-            first, second = ways[number % 2], ways[1 - number % 2]
             key = {"id": f"below-{number}"}
             good(first.put("plain", record(a="1", **key), PATIENT))
             good(second.put("plain", record(a="2", **key), PATIENT))
@@ -100,7 +110,7 @@ def two_winners(options):
     with opened(places.Sim(options.tables, 1), 2) as place, concurrent.futures.ThreadPoolExecutor(4) as pool:
         for number in range(9):
             if number % 3 == 0:
-                start_second(place)
+                start_second(place, 20)
             key = {"id": f"winner-{number}"}
             running = [pool.submit(count_up, gateway, key, 50) for gateway in place.gateways for _ in range(2)]
             replaced = [value for one in running for value in one.result()]
@@ -170,10 +180,8 @@ def clock_back(options):
 
 # --- the store's clock --------------------------------------------------------------------------------------------------------
 
-def put_twice(gateway, number):
-    """Two callers put one record at once; what both paths show after both were answered."""
-    key = {"id": f"pair-{number}", "part": "p"}
-
+def put_twice(gateway, key):
+    """Two callers put one record at once; true when both puts were acknowledged."""
     def put(value):
         data = gateway.data()
         try:
@@ -184,27 +192,29 @@ def put_twice(gateway, number):
         finally:
             data.close()
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        if not all(pool.map(put, ("1", "2"))):
-            return True
-    data = gateway.data()
-    try:
-        shown = [plain(row)["a"] for row in data.scan(Query(table="pair", path="by_part", bound=record(**key))).rows]
-        return shown == [value_of(data, "pair", **key)]
-    finally:
-        data.close()
+        return all(pool.map(put, ("1", "2")))
+
+
+def paths_agree(data, key):
+    shown = [plain(row)["a"] for row in data.scan(Query(table="pair", path="by_part", bound=record(**key))).rows]
+    return shown == [value_of(data, "pair", **key)]
 
 
 def unstamped(options):
     """While the store's clock is not known, a table with two paths is not served, and /readyz says so."""
     count, said = Count("unstamped, paths that differ"), Count("unstamped, /readyz")
+    keys = [{"id": f"pair-{number}", "part": "p"} for number in range(12)]
     with opened(places.Sim(options.tables, 1), 1) as place:
-        place.tell("faults delay_us=120000")  # no answer is as fast as the clock needs it
+        place.tell("faults delay_us=300000")  # no answer is as fast as the clock needs it
         place.kill_gateway(0)
         place.gateways[0].start()
-        for number in range(12):
-            count.expect(put_twice(place.gateways[0], number))
+        acknowledged = [key for key in keys if put_twice(place.gateways[0], key)]
         said.expect(place.gateways[0].get("/readyz")[0] != 200)
         place.tell("faults")
+        wait_until(lambda: place.gateways[0].get("/readyz")[0] == 200, "the clock to be known", 60)
+        data = place.gateways[0].data()
+        for key in keys:
+            count.expect(key not in acknowledged or paths_agree(data, key))
     return count.tell() + said.tell()
 
 
@@ -236,6 +246,23 @@ def hot_counter(options):
     return count.tell()
 
 
+def clock_ahead(options):
+    """A removal waits for the clock of the server that holds the record, whatever the store's clock shows."""
+    count = Count("clock-ahead")
+    with opened(places.Sim(options.tables, 1), 1) as place:
+        place.kill_gateway(0)
+        place.tell("clock clock 300")
+        place.start_gateway(0)
+        data = place.gateways[0].data()
+        for number in range(TRIES):
+            key = {"id": f"ahead-{number}"}
+            good(data.put("plain", record(a="1", **key), PATIENT))
+            good(data.remove("plain", record(**key), None, PATIENT))
+            good(data.put("plain", record(a="2", **key), PATIENT))
+            count.expect(value_of(data, "plain", **key) == "2")
+    return count.tell()
+
+
 # --- all ------------------------------------------------------------------------------------------------------------------------
 
 class opened:  # pylint: disable=invalid-name
@@ -255,7 +282,7 @@ class opened:  # pylint: disable=invalid-name
 
 
 FINDINGS = {"put-below": put_below, "two-winners": two_winners, "put-beside": put_beside, "clock-back": clock_back,
-            "unstamped": unstamped, "hot-counter": hot_counter}
+            "unstamped": unstamped, "hot-counter": hot_counter, "clock-ahead": clock_ahead}
 
 
 def main():

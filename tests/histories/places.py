@@ -285,14 +285,16 @@ def kill_thrift(place, random, end):
     place.tell("faults")
 
 
-def clock_moves(place, random, end):
-    """The clock's region moves to a server whose clock differs, and back."""
-    while not end.is_set():
-        pause(random, 0.1, 0.4)
-        place.tell(f"clock clock {random.choice([-300, -20, -3, -1, 1, 2, 20, 300])}")
-        pause(random, 0.6, 0.8)
-        place.tell("clock clock 0")
-        pause(random, 0.5, 0.7)
+def region_moves(offsets_ms):
+    """The clock's region moves to a server whose clock differs by so much, and back."""
+    def cause(place, random, end):
+        while not end.is_set():
+            pause(random, 0.1, 0.4)
+            place.tell(f"clock clock {random.choice(offsets_ms)}")
+            pause(random, 0.6, 0.8)
+            place.tell("clock clock 0")
+            pause(random, 0.5, 0.7)
+    return cause
 
 
 def compactions(place, random, end):
@@ -318,7 +320,8 @@ FAULTS = {
     "repeat": sim_faults("repeat=0.2 delay_us=300"),
     "stop_thrift": stop_thrift,
     "kill_thrift": kill_thrift,
-    "clock_moves": clock_moves,
+    "clock_moves": region_moves([-20, -3, -1, 1, 2, 20]),
+    "clock_jumps": region_moves([-300, 300]),
     "compactions": compactions,
 }
 
