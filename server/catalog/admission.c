@@ -223,9 +223,10 @@ refuse_exclusive(const kw_admission *admission, const kw_registration *other, kw
 
 /* True if a gateway with this digest, or without the table, serves the table as this one does. */
 static bool
-agrees(const char *theirs, const char *mine)
+agrees(const kw_admission *admission, size_t table, const char *theirs)
 {
-    return !theirs || g_str_equal(theirs, mine);
+    return !theirs || kw_facts_agree(theirs, admission->wanted[table], admission->recorded[table],
+                                     admission->changes[table].merged, admission->arena);
 }
 
 static bool
@@ -233,10 +234,9 @@ check_digests(const kw_admission *admission, const kw_registration *other, kw_er
 {
     for (size_t i = 0; i < admission->count; i++) {
         const char *table = admission->wanted[i]->table;
-        const char *mine = kw_facts_digest(admission->wanted[i], admission->arena);
         const char *serving = find_digest(other->serving, other->serving_count, table);
         const char *next = find_digest(other->next, other->next_count, table);
-        if (agrees(serving, mine) && agrees(next, mine))
+        if (agrees(admission, i, serving) && agrees(admission, i, next))
             continue;
         if (g_strcmp0(serving, next) != 0)
             return kw_error_set(ret_error, KW_BUSY,
@@ -414,6 +414,14 @@ kw_admission_placement(const kw_admission *admission, size_t table, size_t path)
 {
     g_assert(table < admission->count && path < admission->wanted[table]->paths_count);
     return kw_path_facts_serving(&admission->changes[table].merged->paths[path]);
+}
+
+kw_write_order
+kw_admission_order(const kw_admission *admission, size_t table)
+{
+    g_assert(table < admission->count);
+    const char *order = admission->changes[table].merged->order;
+    return g_str_equal(order, "stamp") ? KW_WRITE_ORDER_STAMP : KW_WRITE_ORDER_STORE;
 }
 
 /* --- the end --------------------------------------------------------------------------------------- */

@@ -70,6 +70,8 @@ void kw_admission_commit(kw_admission *admission, kw_deadline deadline,
 
 /* What the catalog says of a path: for the policy that goes into service. After the commit. */
 const kw_placement_facts *kw_admission_placement(const kw_admission *admission, size_t table, size_t path);
+/* The order of a table's writes: the policy's, or the catalog's where the policy names none. */
+kw_write_order kw_admission_order(const kw_admission *admission, size_t table);
 
 /* The policy is in service: the registration says so from now on. Frees the admission. */
 void kw_admission_serve(kw_admission *admission);

@@ -278,6 +278,44 @@ compare_marker(comparing *self, kw_error *ret_error)
 }
 
 static bool
+refuse_order(const comparing *self, kw_error *ret_error)
+{
+    return kw_error_set(ret_error, KW_REFUSED,
+                        "table %s: its rows were written with order: %s, and this policy has order: %s; put "
+                        "it back, or " COPY,
+                        self->wanted->table, self->recorded->order, self->wanted->order, self->wanted->table);
+}
+
+static bool
+refuse_atomics(const comparing *self, kw_error *ret_error)
+{
+    return kw_error_set(ret_error, KW_REFUSED,
+                        "table %s: its rows hold control cells of increments and putIf, which a policy with "
+                        "atomics: false does not hide; leave atomics out, or " COPY,
+                        self->wanted->table, self->wanted->table);
+}
+
+/* A policy that does not name an order has that of the rows. */
+static bool
+compare_order(comparing *self, kw_error *ret_error)
+{
+    const kw_facts *recorded = self->recorded, *wanted = self->wanted;
+    bool known = recorded && recorded->order[0];
+    bool keeps = known && self->has_rows && !wanted->order_given;
+    self->merged->order = keeps ? recorded->order : wanted->order;
+    self->merged->atomics = wanted->atomics && g_str_equal(self->merged->order, "store");
+    if (!recorded)
+        return true;
+    bool same = g_str_equal(recorded->order, self->merged->order);
+    if (known && !same && self->has_rows)
+        return refuse_order(self, ret_error);
+    if (recorded->atomics && !self->merged->atomics && self->has_rows)
+        return refuse_atomics(self, ret_error);
+    self->exclusive = self->exclusive || !same || recorded->atomics != self->merged->atomics;
+    return true;
+}
+
+static bool
 is_changed(const comparing *self)
 {
     return !self->recorded || !kw_bytes_equal(kw_facts_print(self->recorded, self->arena),
@@ -297,6 +335,7 @@ kw_facts_compare(const kw_facts *recorded, const kw_facts *wanted, const kw_evid
     bool renamed = recorded && !g_str_equal(recorded->table, wanted->table);
     self.merged->table = wanted->table;
     if (!compare_paths(&self, ret_error) || !compare_marker(&self, ret_error) ||
+        !compare_order(&self, ret_error) ||
         !kw_facts_compare_fields(recorded, wanted, self.has_rows, arena, self.merged, &self.exclusive,
                                  ret_error))
         return false;

@@ -99,9 +99,9 @@ compare_field(const kw_facts *recorded, const kw_facts *wanted, const kw_field_f
     kw_error error;
     bool good = old ? same_cells(old, new) || refuse_changed(wanted->table, old, new, arena, &error)
                     : check_new_field(recorded, new, wanted->table, arena, &error);
+    *exclusive = *exclusive || !good || (old ? old->counter : false) != new->counter;
     if (good)
         return true;
-    *exclusive = true;
     if (has_rows)
         *ret_error = error;
     return !has_rows;

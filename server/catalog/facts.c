@@ -40,6 +40,7 @@ field_of(const kw_field *field, kw_arena *arena)
         .qualifier = field->stored ? kw_bytes_to_binary_text(field->qualifier, arena) : "",
         .map = field->entry != NULL,
         .key = field->identity,
+        .counter = field->counter,
     };
 }
 
@@ -78,6 +79,10 @@ kw_facts_of_table(const kw_table *table, kw_arena *arena)
     kw_facts *facts = KW_ARENA_NEW(arena, kw_facts);
     facts->table = table->name;
     facts->marker = marker_of(table, arena);
+    bool stamp = kw_table_default_order(table) == KW_WRITE_ORDER_STAMP;
+    facts->order = stamp ? "stamp" : "store";
+    facts->order_given = table->model->order != NULL;
+    facts->atomics = !stamp && table->model->atomics != 0;
     facts->fields_count = table->fields_count;
     facts->fields = KW_ARENA_ARRAY(arena, kw_field_facts, table->fields_count);
     for (size_t i = 0; i < table->fields_count; i++)
@@ -159,6 +164,12 @@ list_lines(const kw_facts *facts, const char **lines, kw_arena *arena)
 {
     size_t count = 0;
     lines[count++] = kw_arena_printf(arena, "marker %s", facts->marker);
+    if (!facts->atomics && g_str_equal(facts->order, "store"))
+        lines[count++] = "no atomics";
+    for (size_t i = 0; i < facts->fields_count; i++)
+        if (facts->fields[i].counter && !facts->fields[i].removed)
+            lines[count++] =
+                kw_arena_printf(arena, "counter %s", kw_field_facts_column(&facts->fields[i], arena));
     for (size_t i = 0; i < facts->paths_count; i++) {
         const kw_path_facts *path = &facts->paths[i];
         const kw_placement_facts *serving = kw_path_facts_serving(path);
@@ -174,7 +185,7 @@ list_lines(const kw_facts *facts, const char **lines, kw_arena *arena)
 const char *
 kw_facts_digest(const kw_facts *facts, kw_arena *arena)
 {
-    const char **lines = KW_ARENA_ARRAY(arena, const char *, facts->paths_count + 1);
+    const char **lines = KW_ARENA_ARRAY(arena, const char *, facts->paths_count + facts->fields_count + 2);
     size_t count = list_lines(facts, lines, arena);
     EVP_MD_CTX *context = EVP_MD_CTX_new();
     bool done = EVP_DigestInit_ex(context, EVP_sha256(), NULL);
@@ -188,5 +199,29 @@ kw_facts_digest(const kw_facts *facts, kw_arena *arena)
     char *text = kw_arena_alloc(arena, 2 * size + 1);
     for (unsigned i = 0; i < size; i++)
         g_snprintf(text + 2 * i, 3, "%02x", digest[i]);
-    return text;
+    return facts->order_given ? kw_arena_printf(arena, "%s %s", text, facts->order) : text;
+}
+
+static const char *
+default_order(const kw_facts *wanted)
+{
+    return wanted->paths_count > 1 ? "stamp" : "store";
+}
+
+bool
+kw_facts_agree(const char *theirs, const kw_facts *wanted, const kw_facts *recorded, const kw_facts *merged,
+               kw_arena *arena)
+{
+    const char *mine = kw_facts_digest(wanted, arena);
+    const char *their_order = strchr(theirs, ' ');
+    size_t size = strcspn(theirs, " ");
+    if (g_str_equal(theirs, mine))
+        return true;
+    if (size != strcspn(mine, " ") || strncmp(theirs, mine, size) != 0)
+        return false;
+    if (their_order)
+        return g_str_equal(their_order + 1, merged->order);
+    bool known = recorded && recorded->order[0];
+    return g_str_equal(merged->order, default_order(wanted)) &&
+           (!known || g_str_equal(merged->order, recorded->order));
 }

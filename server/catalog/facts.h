@@ -41,12 +41,16 @@ typedef struct kw_field_facts {
     const char *qualifier; /* as text with \xNN; of a map the prefix */
     bool map;
     bool key;     /* feeds a key rule */
+    bool counter; /* can be incremented; of a map its entries */
     bool removed; /* no policy has it now; its cells can still be there */
 } kw_field_facts;
 
 typedef struct kw_facts {
     const char *table;
     const char *marker; /* "family:qualifier=value always" or without "always" */
+    const char *order;  /* "store" or "stamp"; "" in an entry of a version that knew no orders */
+    bool order_given;   /* the policy says so; not kept in the catalog */
+    bool atomics;       /* increments and conditional writes leave a control cell */
     kw_field_facts *fields;
     size_t fields_count;
     kw_path_facts *paths; /* [0] is the primary path */
@@ -76,5 +80,12 @@ const char *kw_field_facts_column(const kw_field_facts *field, kw_arena *arena);
 const char *kw_store_table_name(const char *name);
 
 /* SHA-256 of what two gateways that serve the table side by side must have in common (paths, placements,
- * marker; not the fields: those of several policies add up in the catalog), as 64 hex digits in the arena. */
+ * marker, counters; not the other fields: those of several policies add up in the catalog), as 64 hex digits
+ * in the arena. An order that the policy names follows, after a space. */
 const char *kw_facts_digest(const kw_facts *facts, kw_arena *arena);
+
+/* True if a gateway with this digest serves the table as one does that serves `merged`, from a policy that
+ * wanted `wanted`. recorded: what the catalog said before; NULL: nothing. A gateway whose policy names no
+ * order has the catalog's, or the default one. */
+bool kw_facts_agree(const char *theirs, const kw_facts *wanted, const kw_facts *recorded,
+                    const kw_facts *merged, kw_arena *arena);

@@ -37,6 +37,7 @@ print_field(JsonBuilder *to, const kw_field_facts *field)
     add_text(to, "qualifier", field->qualifier);
     add_flag(to, "map", field->map);
     add_flag(to, "key", field->key);
+    add_flag(to, "counter", field->counter);
     add_flag(to, "removed", field->removed);
     json_builder_end_object(to);
 }
@@ -86,6 +87,8 @@ print_table(JsonBuilder *to, const kw_facts *facts)
     json_builder_begin_object(to);
     add_text(to, "table", facts->table);
     add_text(to, "marker", facts->marker);
+    add_text(to, "order", facts->order);
+    add_flag(to, "atomics", facts->atomics);
     json_builder_set_member_name(to, "fields");
     json_builder_begin_array(to);
     for (size_t i = 0; i < facts->fields_count; i++)
@@ -204,6 +207,7 @@ parse_field(JsonObject *from, kw_arena *arena, kw_field_facts *to)
                            .qualifier = text_of(from, "qualifier", arena),
                            .map = flag_of(from, "map"),
                            .key = flag_of(from, "key"),
+                           .counter = flag_of(from, "counter"),
                            .removed = flag_of(from, "removed")};
     return to->name[0] && to->type[0] && to->map == g_str_has_prefix(to->type, "map of ");
 }
@@ -212,7 +216,10 @@ static bool
 parse_table(JsonObject *from, kw_arena *arena, kw_facts *to)
 {
     JsonObject **fields, **paths;
-    *to = (kw_facts){.table = text_of(from, "table", arena), .marker = text_of(from, "marker", arena)};
+    *to = (kw_facts){.table = text_of(from, "table", arena),
+                     .marker = text_of(from, "marker", arena),
+                     .order = text_of(from, "order", arena),
+                     .atomics = flag_of(from, "atomics")};
     if (!to->table[0] || !objects_of(from, "fields", arena, &fields, &to->fields_count) ||
         !objects_of(from, "paths", arena, &paths, &to->paths_count))
         return false;

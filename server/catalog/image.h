@@ -26,7 +26,7 @@
 #define KW_CATALOG_MADE_PREFIX "made/"
 
 /* What gateways of this version agree on. A gateway with another number is not served beside. */
-#define KW_CATALOG_PROTOCOL 1
+#define KW_CATALOG_PROTOCOL 2
 
 typedef struct kw_table_digest {
     const char *table;

@@ -36,12 +36,13 @@ static void check(preparing *self);
 
 /* --- the end --------------------------------------------------------------------------------------- */
 
-/* For describe: what the catalog says of each path. */
+/* What the catalog says of each table: of its paths, for describe, and the order of its rows. */
 static void
-set_path_states(const preparing *self)
+set_table_states(const preparing *self)
 {
     for (size_t i = 0; i < kw_policy_table_count(self->policy); i++) {
         const kw_table *table = kw_policy_table(self->policy, i);
+        kw_policy_set_order(self->policy, i, kw_admission_order(self->admission, i));
         for (size_t j = 0; j < table->stores_count; j++) {
             const kw_placement_facts *placement = kw_admission_placement(self->admission, i, j);
             kw_policy_set_path_state(self->policy, i, j, kw_placement_state_name(placement->state),
@@ -66,7 +67,7 @@ report(kw_task *task)
     self->gateway->in_hand = NULL;
     bool good = self->error.code == KW_OK;
     if (good && self->admission) {
-        set_path_states(self);
+        set_table_states(self);
         kw_admission_serve(self->admission);
     }
     if (good)

@@ -304,8 +304,8 @@ set_order(kw_table *table, kw_write_order order)
         .order = order, .atomics = atomics, .counters = counters && atomics, .family = table->default_family};
 }
 
-static kw_write_order
-default_order(const kw_table *table)
+kw_write_order
+kw_table_default_order(const kw_table *table)
 {
     if (table->model->order)
         return strcmp(table->model->order, "stamp") == 0 ? KW_WRITE_ORDER_STAMP : KW_WRITE_ORDER_STORE;
@@ -337,7 +337,7 @@ build_table(kw_policy *policy, size_t number, kw_diagnostics *diagnostics)
         return kw_diagnostics_add(diagnostics, model->mark, NULL, "table %s has no key rule", model->name);
     if (!compile_paths(policy, table, paths, diagnostics) || !check_choices(table, diagnostics))
         return false;
-    set_order(table, default_order(table));
+    set_order(table, kw_table_default_order(table));
     bool good = true;
     for (size_t index = 0; index < table->fields_count; index++)
         good = settle_field(table, paths[0].layout, index, &fields[index], diagnostics) && good;
@@ -475,7 +475,8 @@ void
 kw_policy_set_order(kw_policy *policy, size_t table, kw_write_order order)
 {
     g_assert(table < policy->tables_count);
-    set_order(&policy->tables[table], order);
+    if (policy->tables[table].ordering.order != order)
+        set_order(&policy->tables[table], order);
 }
 
 size_t

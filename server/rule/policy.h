@@ -103,8 +103,9 @@ void kw_policy_set_loaded_at_ms(kw_policy *policy, int64_t wall_ms);
 /* state is a constant text. */
 void kw_policy_set_path_state(kw_policy *policy, size_t table, size_t path, const char *state, bool verified);
 
-/* How the table's writes are ordered: what the catalog knows wins over the default of a policy that does not
- * say it. Before the policy goes into service. */
+/* What the policy says, or its default: store for one path, stamp for several. */
+kw_write_order kw_table_default_order(const kw_table *table);
+/* The order that the catalog has, where the policy names none. A policy in service already has it. */
 void kw_policy_set_order(kw_policy *policy, size_t table, kw_write_order order);
 
 size_t kw_policy_table_count(const kw_policy *policy);

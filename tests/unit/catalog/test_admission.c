@@ -430,10 +430,10 @@ test_other_protocol(void)
     gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
     g_autoptr(kw_policy) policy = test_policy(BASE);
     g_assert_cmpint(gateway_admit(a, policy), ==, KW_OK);
-    town_set_registration(in, "protocol", "2");
+    town_set_registration(in, "protocol", "3");
     g_assert_cmpint(gateway_check(b, policy), ==, KW_REFUSED);
     gateway_assert_text(
-        b, "the gateway a is of a version that cannot serve beside this one (catalog protocol 2, here 1)");
+        b, "the gateway a is of a version that cannot serve beside this one (catalog protocol 3, here 2)");
     gateway_stop(a);
     gateway_stop(b);
     town_free(in);

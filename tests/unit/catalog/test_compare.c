@@ -92,6 +92,12 @@ static const test_case cases[] = {
      WITH_FIELD("      all: {type: map, of: int, column: \"d:x.*\"}\n"), "t", NULL, false},
     {"marker", BASE, BASE "    marker: \"d:_0\"\n    marker_value: x\n", "t",
      "table t: the cell that marks its records was d:=, and is d:_0=x always in this policy", true},
+    {"order", BASE, BASE "    order: stamp\n", "t", "its rows were written with order: store", true},
+    {"order of an empty table", BASE, BASE "    order: stamp\n", "", NULL, true},
+    {"the order of the rows is kept", BASE "    order: stamp\n", BASE, "t", NULL, false},
+    {"no control cells any more", BASE, BASE "    atomics: false\n", "t", "atomics: false does not hide",
+     true},
+    {"control cells from now on", BASE "    atomics: false\n", BASE, "t", NULL, true},
     {"marker of an empty table", BASE, BASE "    marker: \"d:_0\"\n    marker_value: x\n", "", NULL, true},
     {"documentation", BASE, "    about: orders\n" BASE, "t", NULL, false},
     {"declared values", WITH_FIELD("      n: int\n"), WITH_FIELD("      n: {type: int, about: a number}\n"),
@@ -128,10 +134,11 @@ facts_of(const char *yaml, kw_arena *arena)
     g_autoptr(kw_arena) own = kw_arena_new();
     kw_facts *facts;
     kw_error error;
-    kw_bytes text =
-        kw_arena_copy(arena, kw_facts_print(kw_facts_of_table(kw_policy_table(policy, 0), own), own));
+    const kw_facts *made = kw_facts_of_table(kw_policy_table(policy, 0), own);
+    kw_bytes text = kw_arena_copy(arena, kw_facts_print(made, own));
     if (!kw_facts_parse(text, arena, &facts, &error))
         g_error("%s", error.text);
+    facts->order_given = made->order_given;
     return facts;
 }
 
@@ -383,6 +390,39 @@ test_digest(void)
         g_assert_cmpstr(kw_facts_digest(facts_of(others[i], arena), arena), !=, base);
 }
 
+/* Does a gateway with the policy `mine` serve beside one with `theirs`? */
+static bool
+agree(const char *mine, const char *theirs, const char *recorded, const char *rows)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    const kw_facts *wanted = facts_of(mine, arena), *before = recorded ? facts_of(recorded, arena) : NULL;
+    kw_facts_change change;
+    kw_error error;
+    return compare(before, wanted, rows, arena, &change, &error) &&
+           kw_facts_agree(kw_facts_digest(facts_of(theirs, arena), arena), wanted, before, change.merged,
+                          arena);
+}
+
+#define STORE "    order: store\n"
+#define STAMP "    order: stamp\n"
+
+/* What counts is the order that a gateway has, not whether its policy names it. */
+static void
+test_orders_that_agree(void)
+{
+    g_assert_true(agree(BASE, STORE BASE, BASE, "t"));
+    g_assert_true(agree(STORE BASE, BASE, BASE, "t"));
+    g_assert_true(agree(STORE BASE, BASE, NULL, ""));
+    g_assert_true(agree(STAMP BASE BY_TS, BASE BY_TS, BASE BY_TS, "t t_by_ts"));
+    g_assert_true(agree(BASE, STAMP BASE, STAMP BASE, "t")); /* the rows' order */
+    g_assert_false(agree(BASE, STAMP BASE, BASE, "t"));
+    g_assert_false(agree(STAMP BASE, BASE, BASE, ""));
+    g_assert_false(agree(STAMP BASE, BASE, NULL, ""));
+    g_assert_false(agree(STORE BASE, STAMP BASE, BASE, ""));
+    g_assert_false(agree(STORE BASE, BASE, STAMP BASE, "")); /* the other may have seen rows */
+    g_assert_false(agree(BASE, BASE BY_TS, BASE, "t"));
+}
+
 int
 main(int argc, char **argv)
 {
@@ -401,5 +441,6 @@ main(int argc, char **argv)
     g_test_add_func("/catalog/compare/owner", test_owner);
     g_test_add_func("/catalog/facts/damaged", test_damaged);
     g_test_add_func("/catalog/facts/digest", test_digest);
+    g_test_add_func("/catalog/facts/orders that agree", test_orders_that_agree);
     return g_test_run();
 }
