@@ -8,11 +8,10 @@ import os
 import time
 import unittest
 
-from full_disk import NOTHING, Disk
+from failing_disk import NOTHING, SLOW_SYNCS, Disk
 from keyway_gateway import POLICY, Gateway, plain, record, wait_until
 from keyway_thrift.ttypes import Code, KeywayError, Options, Outcome
 
-SLOW_SYNCS = 3
 SYNC_MS = 20000
 DEADLINE_MS = 100
 
@@ -21,8 +20,7 @@ class Deadlines(unittest.TestCase):
     def setUp(self):
         self.gateway = Gateway(POLICY)
         self.disk = Disk(self.gateway.folder)
-        self.gateway.environment = {"LD_PRELOAD": os.environ["KW_DISK_LIBRARY"], "KW_DISK": self.disk.path,
-                                    "ASAN_OPTIONS": "verify_asan_link_order=0"}
+        self.gateway.environment = self.disk.environment()
         self.gateway.start()
 
     def tearDown(self):

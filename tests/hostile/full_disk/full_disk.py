@@ -4,39 +4,20 @@ exactly what was acknowledged is there.
 
 The disk is disk.c, preloaded into keywayd (KW_DISK_LIBRARY).
 """
-import mmap
 import os
 import signal
-import struct
 import unittest
 
+from failing_disk import NOTHING, SYNCS, WRITES, Disk
 from keyway_gateway import PATIENCE, POLICY, Gateway, plain, record, value, wait_until
 from keyway_thrift.ttypes import Code, CompareOp, Condition, Durability, KeywayError, Options, Outcome, Query
-
-NOTHING, WRITES, SYNCS = 0, 1, 2
-
-
-class Disk:
-    """What the preloaded library looks at."""
-
-    def __init__(self, folder):
-        self.path = os.path.join(folder, "disk")
-        with open(self.path, "wb") as file:
-            file.write(bytes(16))
-        with open(self.path, "r+b") as file:
-            self.memory = mmap.mmap(file.fileno(), 16)
-
-    def fail(self, what, bytes_left=0):
-        self.memory[8:16] = struct.pack("q", bytes_left)
-        self.memory[0:8] = struct.pack("q", what)
 
 
 class FullDisk(unittest.TestCase):
     def setUp(self):
         self.gateway = Gateway(POLICY)
         self.disk = Disk(self.gateway.folder)
-        self.gateway.environment = {"LD_PRELOAD": os.environ["KW_DISK_LIBRARY"], "KW_DISK": self.disk.path,
-                                    "ASAN_OPTIONS": "verify_asan_link_order=0"}
+        self.gateway.environment = self.disk.environment()
         self.gateway.start()
         self.data = self.gateway.data()
         self.next = 0

@@ -1,0 +1,26 @@
+"""A disk that is full, fails or is slow: disk.c of the hostile tests, preloaded into keywayd (KW_DISK_LIBRARY)."""
+import mmap
+import os
+import struct
+
+NOTHING, WRITES, SYNCS, SLOW_SYNCS = 0, 1, 2, 3
+
+
+class Disk:
+    """What the preloaded library looks at."""
+
+    def __init__(self, folder):
+        self.path = os.path.join(folder, "disk")
+        with open(self.path, "wb") as file:
+            file.write(bytes(16))
+        with open(self.path, "r+b") as file:
+            self.memory = mmap.mmap(file.fileno(), 16)
+
+    def environment(self):
+        """Of a keywayd on this disk."""
+        return {"LD_PRELOAD": os.environ["KW_DISK_LIBRARY"], "KW_DISK": self.path, "ASAN_OPTIONS": "verify_asan_link_order=0"}
+
+    def fail(self, what, bytes_left=0):
+        """WRITES: those after bytes_left more bytes. SLOW_SYNCS: each takes so many milliseconds."""
+        self.memory[8:16] = struct.pack("q", bytes_left)
+        self.memory[0:8] = struct.pack("q", what)
