@@ -2,9 +2,9 @@
 
     campaign.py --store sim --gateways 2 --faults late,kill_thrift --workloads all --count 100 --seed 7
 
-Each history has a seed of its own: --seed plus its number. What one history did is played again with its seed and
---count 1 (the machine's timing is not part of a seed, so try it several times). A wrong history is kept as a file
-in --keep, for judge_history. Exits with 1 when one was wrong. A history with an object that has too much under way
+Each history has a seed of its own: --seed plus its number. What one history did is repeated with its seed, workload and
+fault and --count 1 (the machine's timing is not part of a seed, so try it several times). A wrong history is kept as a
+file in --keep, for judge_history. Exits with 1 when one was wrong. A history with an object that has too much under way
 to be judged is neither right nor wrong, and is counted apart.
 """
 import argparse
@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 
+import cluster
 import places
 
 WORKLOADS = {
@@ -35,8 +36,12 @@ NOT_PROMISED = {"repeat": {"put_if_remove", "put_if_all", "counters_all"}, "cloc
 
 def arguments():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--store", choices=["embedded", "sim", "hbase"], default="embedded")
+    parser.add_argument("--store", choices=["embedded", "sim", "hbase", "cluster"], default="embedded")
     parser.add_argument("--servers", default="", help="hbase: addresses of framed, compact Thrift2 servers")
+    parser.add_argument("--region-servers", type=int, default=1, help="cluster")
+    parser.add_argument("--links", action="store_true", help="cluster: gateways reach it through links that can fail")
+    parser.add_argument("--retries", type=int, help="cluster: of the client inside Thrift2")
+    parser.add_argument("--server-clock", help="cluster: of the last region server, as +0.005s")
     parser.add_argument("--gateways", type=int, default=1)
     parser.add_argument("--workloads", default="all")
     parser.add_argument("--faults", default="calm")
@@ -63,6 +68,9 @@ def open_place(options):
         return places.Embedded(tables)
     if options.store == "sim":
         return places.Sim(tables, options.seed)
+    if options.store == "cluster":
+        return cluster.Cluster(tables, options.seed, options.region_servers, options.links, options.retries,
+                               options.server_clock)
     return places.HBase(tables, options.servers.split(","), f"h{os.getpid()}_{time.time_ns() % 10**9}")
 
 
@@ -124,17 +132,22 @@ def tell(number, history, found, complaints):
     del number
 
 
+def pairs(options):
+    """Of workload and fault, each once, in an order that the seed chooses."""
+    made = [(workload, fault) for workload in names(options.workloads, WORKLOADS) for fault in names(options.faults, {})
+            if options.unpromised or workload not in NOT_PROMISED.get(fault, ())]
+    random.Random(options.seed).shuffle(made)
+    return made
+
+
 def play(options, place):
-    workloads, faults = names(options.workloads, WORKLOADS), names(options.faults, {})
+    chosen = pairs(options)
     sums = {"histories": 0, "right": 0, "WRONG": 0, "UNDECIDED": 0, "ok": 0, "failed": 0, "unknown": 0, "differing": 0}
     until = time.monotonic() + options.seconds if options.seconds else float("inf")
     for number in range(options.count):
         if time.monotonic() > until:
             break
-        workload = workloads[number % len(workloads)]
-        fault = faults[(number + number // len(workloads)) % len(faults)]  # every fault soon, in case the time ends
-        if workload in NOT_PROMISED.get(fault, ()) and not options.unpromised:
-            continue
+        workload, fault = chosen[number % len(chosen)]
         history = History(place, options, number, workload, fault)
         found, complaints = history.run()
         tell(number, history, found, complaints)

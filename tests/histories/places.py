@@ -6,12 +6,14 @@ Faults are functions of a place and a random source that cause trouble for a whi
 import contextlib
 import os
 import pathlib
+import platform
 import shutil
 import signal
 import subprocess
 import tempfile
 import time
 
+import failing_disk
 from keyway_gateway import Gateway, free_ports, wait_until
 
 TABLES = """\
@@ -89,11 +91,20 @@ class Place:
             self.start_gateway(number)
         return self
 
-    def start_gateway(self, number, environment=None):
+    def environment(self):
+        """Of each gateway."""
+        return {}
+
+    def start_gateway(self, number, environment=None, ready=True):
         gateway = self.gateways[number]
-        gateway.environment = environment or {}
+        both = [self.environment(), environment or {}]
+        gateway.environment = both[0] | both[1] | {"LD_PRELOAD": ":".join(one["LD_PRELOAD"] for one in both if "LD_PRELOAD" in one)}
         gateway.start()
-        wait_until(lambda: gateway.get("/readyz")[0] == 200, "keywayd to serve", 240)
+        if ready:
+            self.wait_gateway(number)
+
+    def wait_gateway(self, number):
+        wait_until(lambda: self.gateways[number].get("/readyz")[0] == 200, "keywayd to serve", 240)
 
     def addresses(self):
         return ",".join(f"127.0.0.1:{port}" for port in self.ports[::2])
@@ -108,17 +119,29 @@ class Place:
 
     def stop(self):
         for gateway in self.gateways:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, AttributeError):  # ended, or not started yet
                 gateway.process.send_signal(signal.SIGCONT)
             gateway.kill()
             shutil.rmtree(gateway.folder, ignore_errors=True)
 
 
 class Embedded(Place):
-    """One gateway with the store inside it."""
+    """One gateway with the store inside it, on a disk that can fail."""
+
+    def __init__(self, tables):
+        super().__init__(tables)
+        self.folder = tempfile.mkdtemp(prefix="keyway-histories-")
+        self.disk = failing_disk.Disk(self.folder)
 
     def store(self):
         return "  kind: embedded\n  path: {folder}/data\n"
+
+    def environment(self):
+        return self.disk.environment()
+
+    def stop(self):
+        super().stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class Sim(Place):
@@ -141,6 +164,28 @@ class Sim(Place):
         self.process.stdin.flush()
         answer = self.process.stdout.readline()
         assert answer == "ok\n", f"hbase_sim ended at {command!r}: {answer!r}"
+
+    def misbehave(self, faults):
+        self.tell(" ".join(["faults"] + [f"{name}={number}" for name, number in faults.items()]))
+
+    def stop_thrift(self, number):
+        self.misbehave({"delay_us": 500})  # so that calls are under way
+        self.tell(f"stop {number}")
+
+    def go_on_thrift(self, number):
+        self.tell(f"go_on {number}")
+        self.misbehave({})
+
+    def kill_thrift(self, number):
+        self.misbehave({"delay_us": 500})
+        self.tell(f"kill {number}")
+
+    def start_thrift(self, number):
+        self.tell(f"start {number}")
+        self.misbehave({})
+
+    def move_clock(self, offset_ms):
+        self.tell(f"clock clock {offset_ms}")
 
     def stop(self):
         super().stop()
@@ -212,9 +257,11 @@ def stop_gateway(place, random, end):
 
 
 def faketime(offset):
-    library = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"
+    """Environment of a process whose clock is off by that, or by what a file says, given as its path."""
+    library = f"/usr/lib/{platform.machine()}-linux-gnu/faketime/libfaketime.so.1"
     assert pathlib.Path(library).exists(), "libfaketime is not installed (scripts/setup --tests)"
-    return {"LD_PRELOAD": library, "FAKETIME": offset, "FAKETIME_DONT_FAKE_MONOTONIC": "1", "FAKETIME_NO_CACHE": "1",
+    source = "FAKETIME_TIMESTAMP_FILE" if os.path.isabs(offset) else "FAKETIME"
+    return {"LD_PRELOAD": library, source: offset, "FAKETIME_DONT_FAKE_MONOTONIC": "1", "FAKETIME_NO_CACHE": "1",
             "DONT_FAKE_MONOTONIC": "1"}
 
 
@@ -239,50 +286,61 @@ def clocks_off(place, random, end):
     place.start_gateway(number)
 
 
+def clocks_jump(place, random, end):
+    """The last gateway's clock jumps to and fro."""
+    number = len(place.gateways) - 1
+    place.kill_gateway(number)
+    with tempfile.TemporaryDirectory(prefix="keyway-clock-") as folder:
+        clock = pathlib.Path(folder, "clock")
+        clock.write_text("+0s", encoding="ascii")
+        place.start_gateway(number, faketime(str(clock)))
+        while not end.is_set():
+            pause(random, 0.02, 0.2)
+            clock.with_suffix(".new").write_text(random.choice(["+2s", "-2s", "+0s", "+0.02s", "-0.005s"]), encoding="ascii")
+            clock.with_suffix(".new").rename(clock)
+        place.kill_gateway(number)
+        place.start_gateway(number)
+
+
 def disk_full(place, random, end):
-    """Writes to files fail for a while, as on a full disk."""
-    flag = pathlib.Path(place.gateways[0].folder) / "full"
+    """Writes or syncs fail for a while, as on a full disk."""
     while not end.is_set():
         pause(random, 0.05, 0.2)
-        flag.touch()
-        pause(random, 0.05, 0.2)
-        flag.unlink()
+        place.disk.fail(random.choice([failing_disk.WRITES, failing_disk.SYNCS]), random.randrange(2000))
+        pause(random, 0.02, 0.2)
+        place.disk.fail(failing_disk.NOTHING)
 
 
-# --- faults of the simulated HBase --------------------------------------------------------------------------------------
+# --- faults of HBase -----------------------------------------------------------------------------------------------------
 
-def sim_faults(text):
-    """A fault that hbase_sim causes by itself, call by call."""
+def misbehave(**faults):
+    """Faults of single calls: see Link and hbase_sim."""
     def cause(place, random, end):
         del random
-        place.tell("faults " + text)
+        place.misbehave(faults)
         end.wait()
-        place.tell("faults")
+        place.misbehave({})
     return cause
 
 
 def stop_thrift(place, random, end):
     """A Thrift2 server stands still, and goes on with what it had been sent."""
-    place.tell("faults delay_us=500")
     while not end.is_set():
         pause(random, 0.02, 0.2)
         number = random.randrange(2)
-        place.tell(f"stop {number}")
+        place.stop_thrift(number)
         pause(random, 0.05, 1.5)
-        place.tell(f"go_on {number}")
-    place.tell("faults")
+        place.go_on_thrift(number)
 
 
 def kill_thrift(place, random, end):
     """A Thrift2 server is killed, and started again."""
-    place.tell("faults delay_us=500")
     while not end.is_set():
         pause(random, 0.02, 0.2)
         number = random.randrange(2)
-        place.tell(f"kill {number}")
+        place.kill_thrift(number)
         pause(random, 0.05, 0.5)
-        place.tell(f"start {number}")
-    place.tell("faults")
+        place.start_thrift(number)
 
 
 def region_moves(offsets_ms):
@@ -290,20 +348,20 @@ def region_moves(offsets_ms):
     def cause(place, random, end):
         while not end.is_set():
             pause(random, 0.1, 0.4)
-            place.tell(f"clock clock {random.choice(offsets_ms)}")
+            place.move_clock(random.choice(offsets_ms))
             pause(random, 0.6, 0.8)
-            place.tell("clock clock 0")
+            place.move_clock(0)
             pause(random, 0.5, 0.7)
     return cause
 
 
 def compactions(place, random, end):
     """Delete markers are dropped all the time, and answers are lost."""
-    place.tell("faults late=0.02 late_ms=200 delay_us=300")
+    place.misbehave({"late": 0.02, "late_ms": 200, "delay_us": 300})
     while not end.is_set():
         pause(random, 0.005, 0.05)
         place.tell("purge")
-    place.tell("faults")
+    place.misbehave({})
 
 
 FAULTS = {
@@ -313,18 +371,15 @@ FAULTS = {
     "stop": stop_gateway,
     "clock_back": clock_back,
     "clocks_off": clocks_off,
+    "clocks_jump": clocks_jump,
     "disk_full": disk_full,
-    "delay": sim_faults("delay_us=3000"),
-    "lost": sim_faults("lose=0.02 drop=0.02 delay_us=500"),
-    "late": sim_faults("late=0.03 late_ms=400 lose=0.01 delay_us=500"),
-    "repeat": sim_faults("repeat=0.2 delay_us=300"),
+    "delay": misbehave(delay_us=3000),
+    "lost": misbehave(lose=0.02, drop=0.02, delay_us=500),
+    "late": misbehave(late=0.03, late_ms=400, lose=0.01, delay_us=500),
+    "repeat": misbehave(repeat=0.2, delay_us=300),
     "stop_thrift": stop_thrift,
     "kill_thrift": kill_thrift,
     "clock_moves": region_moves([-20, -3, -1, 1, 2, 20]),
     "clock_jumps": region_moves([-300, 300]),
     "compactions": compactions,
 }
-
-
-def temporary_folder():
-    return pathlib.Path(tempfile.mkdtemp(prefix="keyway-histories-"))

@@ -2,13 +2,13 @@
 # The long campaigns: run.sh BUILD_FOLDER [SEED] [KEEP_FOLDER]. Prints a line for each history and a sum for each place;
 # exits with 1 when one was wrong. A wrong history stays in KEEP_FOLDER, and judge_history judges it again.
 #
-#   KW_HISTORIES   which places: "embedded sim hbase"          (embedded sim)
-#   KW_THRIFT2     framed, compact Thrift2 servers for hbase: "HOST:PORT,HOST:PORT"
+#   KW_HISTORIES   which places: "embedded sim hbase regions"   (embedded sim)
+# hbase and regions start a real HBase (Java, and Maven for its first start).
 set -uo pipefail
 build=$(realpath "$1") seed=${2:-$RANDOM} keep=$(realpath -m "${3:-histories-kept}")
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export KEYWAYD=$build/server/gateway/keywayd KW_HBASE_SIM=$build/tests/histories/hbase_sim
-export KW_RECORD_HISTORY=$build/tests/histories/record_history PYTHONDONTWRITEBYTECODE=1
+export KW_RECORD_HISTORY=$build/tests/histories/record_history KW_DISK_LIBRARY=$build/tests/hostile/libkw_test_disk.so PYTHONDONTWRITEBYTECODE=1
 export PYTHONPATH=$here:$here/../support:$build/python/gen
 wrong=0
 run() {
@@ -17,13 +17,24 @@ run() {
 }
 for place in ${KW_HISTORIES:-embedded sim}; do
   case $place in
-  embedded) run --store embedded --faults calm,kill,term,clock_back --count 1500 ;;
+  embedded) run --store embedded --faults calm,kill,term,clock_back,disk_full --count 1500 ;;
   sim) run --store sim --gateways 2 --count 2000 --faults \
     calm,delay,lost,late,repeat,stop_thrift,kill_thrift,clock_moves,clock_jumps,compactions,kill,stop,clocks_off ;;
   hbase) for gateways in 1 2; do
-    run --store hbase --servers "$KW_THRIFT2" --gateways $gateways --faults calm,stop,kill,clocks_off --count 150 \
-      --duration 1500 --deadline 8000
+    run --store cluster --gateways $gateways --count 110 --duration 1500 --deadline 8000 \
+      --faults calm,kill,stop,kill_thrift,stop_thrift,clocks_off,clocks_jump
+    run --store cluster --gateways $gateways --links --count 40 --duration 1500 --deadline 8000 \
+      --faults delay,lost,late,slow_answers
   done ;;
+  regions)
+    run --store cluster --region-servers 2 --gateways 2 --retries 0 --workloads store --count 40 --duration 1500 \
+      --deadline 8000 --faults kill_region_server,regions_move,regions_split,regions_merge,regions_change
+    run --store cluster --region-servers 2 --gateways 2 --workloads stamp --count 40 --duration 1500 \
+      --deadline 8000 --faults kill_region_server,regions_move,regions_split,regions_merge,regions_change
+    run --store cluster --region-servers 2 --server-clock +0.005s --gateways 2 --workloads stamp --count 10 \
+      --duration 1500 --deadline 8000 --faults clock_moves
+    run --store cluster --region-servers 2 --server-clock -0.005s --gateways 2 --workloads stamp --count 10 \
+      --duration 1500 --deadline 8000 --faults clock_moves ;;
   esac
 done
 exit $wrong
