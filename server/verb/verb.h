@@ -115,3 +115,51 @@ typedef void (*kw_create_tables_done)(void *user, const kw_created_table *tables
                                       const kw_error *error);
 void kw_verb_create_table(kw_call *call, const kw_create_request *request, kw_create_tables_done done,
                           void *user);
+
+/* scrub.c: compares the paths of a table, one slice of records a call. See scrub.h. */
+typedef enum kw_scrub_kind {
+    KW_SCRUB_MISSING = 0,   /* the path does not have the record */
+    KW_SCRUB_DIFFERENT = 1, /* the path has other columns or values */
+    KW_SCRUB_ORPHAN = 2,    /* only the path has the record, the primary one does not */
+    KW_SCRUB_FOREIGN = 3    /* the row's key was not made by the path's rule; never repaired */
+} kw_scrub_kind;
+
+/* Most records and listed differences of one slice. */
+#define KW_SCRUB_RECORDS_MAX 1000
+#define KW_SCRUB_DIFFERENCES_MAX 1000
+
+typedef struct kw_scrub_request {
+    const kw_table *table;
+    kw_bytes cursor;          /* of the slice before; empty: the first slice */
+    uint32_t max_records;     /* 1 to KW_SCRUB_RECORDS_MAX */
+    uint32_t max_differences; /* that are listed, at most KW_SCRUB_DIFFERENCES_MAX; all are counted */
+    int64_t settle_ms;        /* rows that differ must not change for so long */
+    bool repair;
+} kw_scrub_request;
+
+typedef struct kw_scrub_difference {
+    kw_scrub_kind kind;
+    const kw_path *path; /* not the primary one, unless FOREIGN */
+    kw_bytes row_key;    /* under that path */
+    kw_record key;       /* identity fields; values NULL: FOREIGN */
+    const char *text;    /* how they differ */
+    bool repaired;
+} kw_scrub_difference;
+
+typedef struct kw_scrub_result {
+    uint64_t rows; /* that were scanned */
+    uint64_t missing;
+    uint64_t different;
+    uint64_t orphans;
+    uint64_t foreign;
+    uint64_t repaired;
+    uint64_t unsettled; /* records that were written meanwhile, or so lately that they cannot be judged */
+    const kw_scrub_difference *differences;
+    size_t differences_count;
+    kw_bytes cursor; /* empty: everything was compared */
+    double progress; /* 0 to 1 */
+} kw_scrub_result;
+
+/* A repair that failed is an error; it is done again from the same cursor. */
+typedef void (*kw_scrub_done)(void *user, const kw_scrub_result *result, const kw_error *error);
+void kw_verb_scrub(kw_call *call, const kw_scrub_request *request, kw_scrub_done done, void *user);

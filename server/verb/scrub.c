@@ -1,0 +1,411 @@
+/* See scrub.h. One slice:
+ *
+ *   open the cursor --> the last row key of the stage, once --> fetch rows of the stage's path
+ *                                                                  |
+ *          for every other path, in chunks that fit into memory:   v
+ *          look the records up --> rows that differ --> judge (scrub_judge.c) --> answer with a cursor
+ */
+#include "verb/scrub.h"
+
+#include "verb/cells.h"
+#include "verb/reader.h"
+
+/* Of the rows that are scanned at once. Rows that are looked up may be larger. */
+#define SLICE_BYTES_MAX (2 << 20)
+/* How long an acknowledged write can be under way, beyond the deadline of a call without one of its own. */
+#define GRACE_MS 30000
+
+typedef struct scrub {
+    kw_call *call;
+    const kw_scrub_request *request;
+    const kw_table *table;
+    kw_scrub_job job;
+    kw_scrub_done done;
+    void *user;
+    kw_scrub_position position;
+    kw_run *run;
+    kw_rows *scanned;
+    size_t *scanned_at; /* of the records among the scanned rows */
+    kw_record *records;
+    size_t records_count;
+    size_t path; /* that is looked up */
+    kw_scrub_pair *pairs;
+    kw_bytes *keys; /* of the pairs, in the path that is looked up */
+    kw_get *gets;
+    const kw_get **list;
+    size_t from; /* pairs before it are done */
+    size_t looked_up;
+    kw_scrub_pair **suspects;
+    size_t suspects_count;
+} scrub;
+
+static void
+finish(scrub *self, const kw_error *error)
+{
+    kw_run_close(g_steal_pointer(&self->run));
+    kw_rows_free(g_steal_pointer(&self->scanned));
+    self->job.result.differences = self->job.differences;
+    self->done(self->user, error ? NULL : &self->job.result, error);
+}
+
+/* A row is larger than all rows that are read at once may be. */
+static void
+finish_large(scrub *self, const kw_path *path)
+{
+    kw_error error;
+    kw_error_set(
+        &error, KW_LIMIT,
+        "table %s, path %s: a row has more than %zu bytes, the most that can be compared (limits.frame)",
+        self->table->name, path->name, self->job.max_bytes);
+    finish(self, &error);
+}
+
+static const kw_path *
+scanned_path(const scrub *self)
+{
+    return &self->table->paths[self->position.stage];
+}
+
+/* --- the end of a slice -------------------------------------------------------------------------- */
+
+static void
+answer(scrub *self)
+{
+    kw_scrub_result *result = &self->job.result;
+    bool end = self->scanned->end;
+    result->rows = self->scanned->count;
+    if (self->scanned->count)
+        self->position.after =
+            kw_arena_copy(self->call->arena, self->scanned->rows[self->scanned->count - 1].key);
+    if (end)
+        self->position = (kw_scrub_position){.stage = self->position.stage + 1};
+    result->progress = kw_scrub_progress(self->table, &self->position);
+    if (self->position.stage < self->table->paths_count)
+        result->cursor = kw_scrub_cursor(self->call, self->table, &self->position);
+    finish(self, NULL);
+}
+
+/* --- looking up ---------------------------------------------------------------------------------- */
+
+static void next_path(scrub *self);
+
+/* The path beside the primary one: scanned in its own stage, else looked up. */
+static const kw_path *
+other_path(const scrub *self)
+{
+    return &self->table->paths[self->position.stage ? self->position.stage : self->path];
+}
+
+static void look_up(scrub *self);
+
+static void
+judged(void *user, const kw_error *error)
+{
+    scrub *self = user;
+    if (error) {
+        finish(self, error);
+        return;
+    }
+    self->from += self->looked_up;
+    look_up(self);
+}
+
+/* Stage 0 finds every difference of records that the primary path has; later stages find the others. */
+static void
+compare(scrub *self, size_t at, const kw_row *found)
+{
+    kw_scrub_pair *pair = &self->pairs[at];
+    const kw_row *scanned = &self->scanned->rows[self->scanned_at[at]];
+    bool from_primary = self->position.stage == 0;
+    const kw_row *primary = from_primary ? scanned : found, *other = from_primary ? found : scanned;
+    if (from_primary ? kw_scrub_alike(primary, other) : primary->cells_count > 0)
+        return;
+    pair->state = kw_scrub_state(primary, other);
+    pair->difference = SIZE_MAX;
+    self->suspects[self->suspects_count++] = pair;
+}
+
+static void
+looked_up(void *user, kw_rows *rows, const kw_error *error)
+{
+    scrub *self = user;
+    size_t count = 0;
+    if (error) {
+        finish(self, error);
+        return;
+    }
+    self->suspects_count = 0;
+    for (; count < rows->count && rows->rows[count].omitted == KW_OMITTED_NOT; count++)
+        compare(self, self->from + count, &rows->rows[count]);
+    bool stuck = count == 0;
+    kw_rows_free(rows);
+    self->looked_up = count;
+    if (stuck)
+        finish_large(self, &self->table->paths[self->path]);
+    else if (self->suspects_count)
+        kw_scrub_judge(&self->job, other_path(self), self->suspects, self->suspects_count, judged, self);
+    else
+        judged(self, NULL);
+}
+
+static void
+look_up(scrub *self)
+{
+    size_t count = self->records_count - self->from;
+    if (count == 0) {
+        next_path(self);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        self->gets[i] = (kw_get){.table = self->table->paths[self->path].store_table,
+                                 .row = self->keys[self->from + i],
+                                 .max_versions = 1,
+                                 .max_bytes = self->job.max_bytes,
+                                 .account = self->call->account,
+                                 .call = self->call->number,
+                                 .deadline = self->call->deadline};
+        self->list[i] = &self->gets[i];
+    }
+    kw_door_get_many(self->call->door, self->list, count, looked_up, self);
+}
+
+static bool
+make_pairs(scrub *self, kw_error *ret_error)
+{
+    kw_buffer scratch = KW_BUFFER_EMPTY;
+    bool good = true;
+    for (size_t i = 0; good && i < self->records_count; i++) {
+        kw_bytes scanned = self->scanned->rows[self->scanned_at[i]].key;
+        good = kw_row_key(&self->table->paths[self->path], &self->records[i], &scratch, self->call->arena,
+                          &self->keys[i], ret_error);
+        self->pairs[i] = (kw_scrub_pair){.key = self->records[i],
+                                         .primary_key = self->position.stage ? self->keys[i] : scanned,
+                                         .other_key = self->position.stage ? scanned : self->keys[i]};
+    }
+    kw_buffer_clear(&scratch);
+    return good;
+}
+
+/* Stage 0 looks the records up in all other paths, later stages in the primary one only. */
+static void
+next_path(scrub *self)
+{
+    kw_error error;
+    self->path++;
+    self->from = 0;
+    bool over = self->position.stage ? self->path > 0 : self->path == self->table->paths_count;
+    if (over)
+        answer(self);
+    else if (make_pairs(self, &error))
+        look_up(self);
+    else
+        finish(self, &error);
+}
+
+/* --- scanning ------------------------------------------------------------------------------------ */
+
+static void
+note_foreign(scrub *self, const kw_row *row, const kw_error *error)
+{
+    kw_arena *arena = self->call->arena;
+    kw_scrub_difference difference = {.kind = KW_SCRUB_FOREIGN,
+                                      .path = scanned_path(self),
+                                      .row_key = kw_arena_copy(arena, row->key),
+                                      .text = kw_arena_text(arena, kw_bytes_of_text(error->text))};
+    self->job.result.foreign++;
+    kw_scrub_list(&self->job, &difference);
+}
+
+static size_t
+first_identity(const kw_table *table)
+{
+    size_t field = 0;
+    while (field + 1 < table->fields_count && !table->fields[field].identity)
+        field++;
+    return field;
+}
+
+/* A row whose key the path's rule does not make belongs to no record. */
+static void
+read_records(scrub *self)
+{
+    kw_arena *arena = self->call->arena;
+    size_t count = self->scanned->count;
+    kw_pick pick = {.field = first_identity(self->table)};
+    kw_reader *reader = kw_reader_new(self->call, self->table, scanned_path(self), &pick, 1, NULL);
+    const kw_record *decoded;
+    kw_error error;
+    self->records = KW_ARENA_ARRAY(arena, kw_record, count);
+    self->scanned_at = KW_ARENA_ARRAY(arena, size_t, count);
+    for (size_t i = 0; i < count; i++) {
+        const kw_row *row = &self->scanned->rows[i];
+        if (!kw_reader_decode(reader, row, &decoded, &error)) {
+            note_foreign(self, row, &error);
+            continue;
+        }
+        self->records[self->records_count] = kw_reader_keep(reader, arena);
+        self->scanned_at[self->records_count++] = i;
+    }
+}
+
+static void
+compare_all(scrub *self)
+{
+    kw_arena *arena = self->call->arena;
+    read_records(self);
+    if (self->position.first.size == 0 && self->scanned->count)
+        self->position.first = self->scanned->rows[0].key;
+    self->pairs = KW_ARENA_ARRAY(arena, kw_scrub_pair, self->records_count);
+    self->keys = KW_ARENA_ARRAY(arena, kw_bytes, self->records_count);
+    self->gets = KW_ARENA_ARRAY(arena, kw_get, self->records_count);
+    self->list = KW_ARENA_ARRAY(arena, const kw_get *, self->records_count);
+    self->suspects = KW_ARENA_ARRAY(arena, kw_scrub_pair *, self->records_count);
+    self->path = self->position.stage ? SIZE_MAX : 0; /* before the first one */
+    next_path(self);
+}
+
+static void fetch(scrub *self);
+
+static void
+fetched(void *user, kw_rows *rows, const kw_error *error)
+{
+    scrub *self = user;
+    if (error && error->code == KW_LIMIT) {
+        finish_large(self, scanned_path(self));
+        return;
+    }
+    if (error) {
+        finish(self, error);
+        return;
+    }
+    if (rows->count == 0 && !rows->end) {
+        kw_rows_free(rows);
+        fetch(self);
+        return;
+    }
+    kw_run_close(g_steal_pointer(&self->run));
+    self->scanned = rows;
+    compare_all(self);
+}
+
+static size_t
+slice_bytes(const scrub *self)
+{
+    return (size_t)MIN(kw_policy_model(self->call->policy)->limits.page_bytes, SLICE_BYTES_MAX);
+}
+
+static void
+fetch(scrub *self)
+{
+    kw_run_fetch(self->run, self->request->max_records, slice_bytes(self), false, self->call->deadline,
+                 fetched, self);
+}
+
+static kw_run_spec
+spec_of(const scrub *self)
+{
+    return (kw_run_spec){.table = scanned_path(self)->store_table,
+                         .max_versions = 1,
+                         .keep_blocks_out_of_cache = true,
+                         .max_row_bytes = self->job.max_bytes,
+                         .account = self->call->account,
+                         .call = self->call->number};
+}
+
+/* From the row key after the last one: the same with a byte more. */
+static void
+scan(scrub *self)
+{
+    kw_run_spec spec = spec_of(self);
+    kw_bytes after = self->position.after;
+    if (after.size) {
+        uint8_t *start = kw_arena_alloc(self->call->arena, after.size + 1);
+        memcpy(start, after.data, after.size);
+        start[after.size] = 0;
+        spec.start = kw_bytes_of(start, after.size + 1);
+    }
+    self->run = kw_door_open_run(self->call->door, &spec);
+    fetch(self);
+}
+
+/* --- the beginning of a stage -------------------------------------------------------------------- */
+
+static void find_last(scrub *self);
+
+static void
+last_found(void *user, kw_rows *rows, const kw_error *error)
+{
+    scrub *self = user;
+    if (error && error->code == KW_LIMIT) {
+        finish_large(self, scanned_path(self));
+        return;
+    }
+    if (error) {
+        finish(self, error);
+        return;
+    }
+    bool none_yet = rows->count == 0 && !rows->end;
+    if (rows->count)
+        self->position.last = kw_arena_copy(self->call->arena, rows->rows[0].key);
+    kw_rows_free(rows);
+    if (none_yet) {
+        find_last(self);
+        return;
+    }
+    kw_run_close(g_steal_pointer(&self->run));
+    scan(self);
+}
+
+/* For the progress only. */
+static void
+find_last(scrub *self)
+{
+    kw_run_fetch(self->run, 1, 1, false, self->call->deadline, last_found, self);
+}
+
+static void
+begin_stage(scrub *self)
+{
+    kw_run_spec spec = spec_of(self);
+    spec.reversed = true;
+    self->run = kw_door_open_run(self->call->door, &spec);
+    find_last(self);
+}
+
+/* --- all ----------------------------------------------------------------------------------------- */
+
+static bool
+check(const scrub *self, kw_error *ret_error)
+{
+    const kw_table *table = self->table;
+    if (table->paths_count < 2)
+        return kw_error_set(ret_error, KW_INVALID,
+                            "table %s has one path, so there is nothing to compare it with", table->name);
+    if (table->chosen)
+        kw_error_set(ret_error, KW_INVALID,
+                     "table %s: scrub cannot compare paths whose buckets are chosen at each put (salt "
+                     "with algorithm random or round_robin)",
+                     table->name);
+    return !table->chosen;
+}
+
+void
+kw_verb_scrub(kw_call *call, const kw_scrub_request *request, kw_scrub_done done, void *user)
+{
+    const kw_model *model = kw_policy_model(call->policy);
+    scrub *self = KW_ARENA_NEW(call->arena, scrub);
+    kw_error error;
+    *self = (scrub){.call = call, .request = request, .table = request->table, .done = done, .user = user};
+    self->job = (kw_scrub_job){.call = call,
+                               .request = request,
+                               .max_bytes = (size_t)model->limits.frame_bytes,
+                               .grace_ms = model->timeouts.call_ms + GRACE_MS};
+    self->job.differences = KW_ARENA_ARRAY(call->arena, kw_scrub_difference, request->max_differences);
+    if (!check(self, &error) || (request->cursor.size && !kw_scrub_open_cursor(self->table, request->cursor,
+                                                                               &self->position, &error)))
+        finish(self, &error);
+    else if (self->position.after.size == 0)
+        begin_stage(self);
+    else
+        scan(self);
+}

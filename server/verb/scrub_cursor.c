@@ -1,0 +1,115 @@
+/* See scrub.h. A cursor is no secret and gives no rights: whoever changes one only scrubs other rows. */
+#include "verb/scrub.h"
+
+#include <xxhash.h>
+
+#define VERSION 1
+/* version, hash of the table's paths, stage */
+#define HEAD_SIZE (1 + 8 + 2)
+
+/* Of everything that gives the stages and keys of a cursor their meaning. */
+static uint64_t
+identity_of(const kw_table *table)
+{
+    uint64_t hash = XXH64(table->name, strlen(table->name), 0);
+    for (size_t i = 0; i < table->paths_count; i++) {
+        const char *fingerprint = kw_layout_fingerprint(table->paths[i].layout);
+        hash = XXH64(table->paths[i].name, strlen(table->paths[i].name), hash);
+        hash = XXH64(fingerprint, strlen(fingerprint), hash);
+    }
+    return hash;
+}
+
+static void
+append_key(kw_buffer *to, kw_bytes key)
+{
+    g_assert(key.size <= UINT16_MAX);
+    kw_be16_store(kw_buffer_reserve(to, 2), (uint16_t)key.size);
+    to->size += 2;
+    kw_buffer_append(to, key);
+}
+
+kw_bytes
+kw_scrub_cursor(kw_call *call, const kw_table *table, const kw_scrub_position *position)
+{
+    kw_buffer text = KW_BUFFER_EMPTY;
+    uint8_t *head = kw_buffer_reserve(&text, HEAD_SIZE);
+    head[0] = VERSION;
+    kw_be64_store(head + 1, identity_of(table));
+    kw_be16_store(head + 9, (uint16_t)position->stage);
+    text.size = HEAD_SIZE;
+    append_key(&text, position->first);
+    append_key(&text, position->last);
+    append_key(&text, position->after);
+    kw_bytes copy = kw_arena_copy(call->arena, kw_buffer_bytes(&text));
+    kw_buffer_clear(&text);
+    return copy;
+}
+
+static bool
+take_key(kw_bytes *rest, kw_bytes *ret_key)
+{
+    if (rest->size < 2)
+        return false;
+    size_t size = kw_be16_load(rest->data);
+    if (size > rest->size - 2 || size > KW_ROW_KEY_MAX)
+        return false;
+    *ret_key = kw_bytes_of(rest->data + 2, size);
+    *rest = kw_bytes_skip(*rest, 2 + size);
+    return true;
+}
+
+bool
+kw_scrub_open_cursor(const kw_table *table, kw_bytes cursor, kw_scrub_position *ret_position,
+                     kw_error *ret_error)
+{
+    kw_scrub_position position = {0};
+    if (cursor.size < HEAD_SIZE || cursor.data[0] != VERSION)
+        return kw_error_set(ret_error, KW_INVALID, "table %s: the cursor is not one of a scrub", table->name);
+    if (kw_be64_load(cursor.data + 1) != identity_of(table))
+        return kw_error_set(
+            ret_error, KW_INVALID,
+            "table %s: the cursor belongs to another table, or the table's paths have changed "
+            "since it was made; start again without it",
+            table->name);
+    position.stage = kw_be16_load(cursor.data + 9);
+    kw_bytes rest = kw_bytes_skip(cursor, HEAD_SIZE);
+    if (position.stage >= table->paths_count || !take_key(&rest, &position.first) ||
+        !take_key(&rest, &position.last) || !take_key(&rest, &position.after) || rest.size)
+        return kw_error_set(ret_error, KW_INVALID, "table %s: the cursor is damaged", table->name);
+    *ret_position = position;
+    return true;
+}
+
+/* --- progress ------------------------------------------------------------------------------------ */
+
+/* Eight bytes of a key as a number. */
+static double
+number_at(kw_bytes key, size_t from)
+{
+    uint8_t bytes[8] = {0};
+    if (key.size > from)
+        memcpy(bytes, key.data + from, MIN(key.size - from, sizeof bytes));
+    return (double)kw_be64_load(bytes);
+}
+
+/* Takes keys to lie evenly between the first and the last. */
+static double
+share_of(const kw_scrub_position *position)
+{
+    kw_bytes first = position->first, last = position->last;
+    size_t same = 0;
+    if (position->after.size == 0 || last.size == 0)
+        return 0;
+    while (same < first.size && same < last.size && first.data[same] == last.data[same])
+        same++;
+    double from = number_at(first, same), to = number_at(last, same), at = number_at(position->after, same);
+    bool before = kw_bytes_compare(position->after, last) < 0;
+    return !before || to <= from ? 1 : CLAMP((at - from) / (to - from), 0, 1);
+}
+
+double
+kw_scrub_progress(const kw_table *table, const kw_scrub_position *position)
+{
+    return ((double)position->stage + share_of(position)) / (double)table->paths_count;
+}

@@ -1,0 +1,348 @@
+/* See scrub.h. Pairs of rows that differed when they were read:
+ *
+ *   wait --> read both rows again --alike--> nothing to report
+ *    ^              |
+ *    '-- 3 times ---+--> changed meanwhile, or written lately: unsettled
+ *                   '--> counted and listed --repair--> write --> read both again --alike--> repaired
+ *                                                         ^              |
+ *                                                         '-- raised ----' once
+ *
+ * The two rows of a record are not written in one step, and not read in one step. What differs because of a
+ * write under way is alike soon: the first waits are short.
+ *
+ * A repair with the rows' own timestamps stays hidden where the other row was deleted later than the primary
+ * one was written. It is written again with the horizon as its timestamp: what the primary row shows then is
+ * older than the horizon and not overwritten by any acknowledged write up to it.
+ */
+#include "verb/scrub.h"
+
+typedef enum step { STEP_SETTLE, STEP_VERIFY } step;
+
+/* Waits before rows are read again; the last one is the request's. */
+static const int64_t waits_ms[] = {20, 200};
+#define CLOCK_WAIT_MS 100
+#define ROUNDS (G_N_ELEMENTS(waits_ms) + 1)
+
+typedef struct judging {
+    kw_scrub_job *job;
+    const kw_path *other;
+    kw_scrub_pair **pairs; /* those that are not settled yet */
+    size_t count;
+    step step;
+    size_t round; /* of STEP_SETTLE */
+    bool raised;  /* the repair was written a second time */
+    kw_timer *timer;
+    int64_t now_ms; /* when the rows were read */
+    int64_t horizon_ms;
+    kw_get *gets;
+    const kw_get **list;
+    kw_rows *primary;
+    kw_rows *others;
+    GPtrArray *writes;
+    kw_written *written;
+    kw_scrub_judged done;
+    void *user;
+} judging;
+
+static void wait_or_judge(judging *self);
+static void repair(judging *self);
+
+static void
+finish(judging *self, const kw_error *error)
+{
+    kw_rows_free(self->primary);
+    kw_rows_free(self->others);
+    g_ptr_array_unref(self->writes);
+    self->done(self->user, error);
+}
+
+size_t
+kw_scrub_list(kw_scrub_job *job, const kw_scrub_difference *difference)
+{
+    if (job->result.differences_count == job->request->max_differences)
+        return SIZE_MAX;
+    job->differences[job->result.differences_count] = *difference;
+    return job->result.differences_count++;
+}
+
+/* --- counting ------------------------------------------------------------------------------------ */
+
+static void
+count_kind(kw_scrub_result *result, kw_scrub_kind kind)
+{
+    result->missing += kind == KW_SCRUB_MISSING;
+    result->different += kind == KW_SCRUB_DIFFERENT;
+    result->orphans += kind == KW_SCRUB_ORPHAN;
+}
+
+static void
+report(judging *self, kw_scrub_pair *pair, const kw_row *primary, const kw_row *other)
+{
+    kw_scrub_job *job = self->job;
+    kw_scrub_difference difference = {
+        .kind = kw_scrub_kind_of(primary, other), .path = self->other, .key = pair->key};
+    count_kind(&job->result, difference.kind);
+    pair->difference = SIZE_MAX;
+    if (job->result.differences_count == job->request->max_differences)
+        return;
+    difference.row_key = kw_arena_copy(job->call->arena, pair->other_key); /* rows go before the result */
+    difference.text = kw_scrub_text(job->request->table, primary, other, job->call->arena);
+    pair->difference = kw_scrub_list(job, &difference);
+}
+
+static void
+note_repaired(judging *self, const kw_scrub_pair *pair)
+{
+    self->job->result.repaired++;
+    if (pair->difference != SIZE_MAX)
+        self->job->differences[pair->difference].repaired = true;
+}
+
+/* The rows were read for the last time: keeps the pairs that surely differ. */
+static void
+judge(judging *self)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < self->count; i++) {
+        kw_scrub_pair *pair = self->pairs[i];
+        const kw_row *primary = &self->primary->rows[pair->at], *other = &self->others->rows[pair->at];
+        if (!pair->stable || kw_scrub_is_young(primary, other, self->horizon_ms, self->now_ms)) {
+            self->job->result.unsettled++;
+            continue;
+        }
+        report(self, pair, primary, other);
+        self->pairs[kept++] = pair;
+    }
+    self->count = kept;
+    if (kept && self->job->request->repair)
+        repair(self);
+    else
+        finish(self, NULL);
+}
+
+/* --- repair -------------------------------------------------------------------------------------- */
+
+/* False: the row has grown, and was left out. */
+static bool
+is_whole(const kw_row *row)
+{
+    return row->omitted == KW_OMITTED_NOT;
+}
+
+/* Which pairs are alike now? The others are written once more, raised. */
+static void
+verify(judging *self)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < self->count; i++) {
+        kw_scrub_pair *pair = self->pairs[i];
+        const kw_row *primary = &self->primary->rows[i], *other = &self->others->rows[i];
+        if (!is_whole(primary) || !is_whole(other))
+            continue;
+        pair->at = i;
+        if (kw_scrub_alike(primary, other))
+            note_repaired(self, pair);
+        else if (primary->cells_count)
+            self->pairs[kept++] = pair;
+    }
+    self->count = kept;
+    if (kept == 0 || self->raised) {
+        finish(self, NULL);
+        return;
+    }
+    self->raised = true;
+    repair(self);
+}
+
+static void read_both(judging *self);
+
+static void
+repaired(void *user)
+{
+    judging *self = user;
+    for (guint i = 0; i < self->writes->len; i++) {
+        if (self->written[i].outcome == KW_OUTCOME_OK)
+            continue;
+        kw_error error = self->written[i].error;
+        error.maybe_applied = false; /* the caller's own records are as they were; it can repeat the slice */
+        kw_error_prefix(&error, "table %s, path %s: a row was not repaired", self->job->request->table->name,
+                        self->other->name);
+        finish(self, &error);
+        return;
+    }
+    self->step = STEP_VERIFY;
+    read_both(self);
+}
+
+static void
+repair(judging *self)
+{
+    kw_call *call = self->job->call;
+    g_ptr_array_set_size(self->writes, 0);
+    for (size_t i = 0; i < self->count; i++) {
+        const kw_scrub_pair *pair = self->pairs[i];
+        kw_scrub_repair how = {.other = self->other,
+                               .row = pair->other_key,
+                               .horizon_ms = self->horizon_ms,
+                               .raise = self->raised,
+                               .deadline = call->deadline};
+        kw_scrub_repair_row(&how, &self->primary->rows[pair->at], &self->others->rows[pair->at], call->arena,
+                            self->writes);
+    }
+    if (self->writes->len == 0) {
+        finish(self, NULL);
+        return;
+    }
+    self->written = KW_ARENA_ARRAY(call->arena, kw_written, self->writes->len);
+    kw_door_write_many(call->door, (const kw_write *const *)self->writes->pdata, self->writes->len,
+                       self->written, repaired, self);
+}
+
+/* --- reading again ------------------------------------------------------------------------------- */
+
+/* Drops the pairs that are alike, and notes which of the others have not changed. */
+static void
+settle(judging *self)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < self->count; i++) {
+        kw_scrub_pair *pair = self->pairs[i];
+        const kw_row *primary = &self->primary->rows[i], *other = &self->others->rows[i];
+        if (!is_whole(primary) || !is_whole(other)) {
+            self->job->result.unsettled++;
+            continue;
+        }
+        if (kw_scrub_alike(primary, other))
+            continue;
+        uint64_t state = kw_scrub_state(primary, other);
+        pair->stable = state == pair->state;
+        pair->state = state;
+        pair->at = i;
+        self->pairs[kept++] = pair;
+    }
+    self->count = kept;
+    wait_or_judge(self);
+}
+
+static void
+read_others(void *user, kw_rows *rows, const kw_error *error)
+{
+    judging *self = user;
+    self->others = rows;
+    if (error)
+        finish(self, error);
+    else if (self->step == STEP_SETTLE)
+        settle(self);
+    else
+        verify(self);
+}
+
+static void
+get_all(judging *self, const kw_path *path, kw_get_done done)
+{
+    kw_call *call = self->job->call;
+    for (size_t i = 0; i < self->count; i++) {
+        bool is_primary = path != self->other;
+        self->gets[i] = (kw_get){.table = path->store_table,
+                                 .row = is_primary ? self->pairs[i]->primary_key : self->pairs[i]->other_key,
+                                 .max_versions = 1,
+                                 .max_bytes = self->job->max_bytes,
+                                 .account = call->account,
+                                 .call = call->number,
+                                 .deadline = call->deadline};
+    }
+    kw_door_get_many(call->door, self->list, self->count, done, self);
+}
+
+static void
+read_primary(void *user, kw_rows *rows, const kw_error *error)
+{
+    judging *self = user;
+    self->primary = rows;
+    if (error)
+        finish(self, error);
+    else
+        get_all(self, self->other, read_others);
+}
+
+static void
+read_both(judging *self)
+{
+    kw_rows_free(g_steal_pointer(&self->primary));
+    kw_rows_free(g_steal_pointer(&self->others));
+    get_all(self, &self->job->request->table->paths[0], read_primary);
+}
+
+static void
+refuse_for_clock(judging *self)
+{
+    kw_error error;
+    kw_error_set(
+        &error, KW_UNAVAILABLE,
+        "table %s: the store's clock is not known at present, so nobody can say which writes may be under "
+        "way",
+        self->job->request->table->name);
+    error.retry_after_ms = 1000;
+    finish(self, &error);
+}
+
+/* While the store's clock is not known, which can be seconds on a busy store, this waits on. */
+static void
+waited(void *user)
+{
+    judging *self = user;
+    kw_call *call = self->job->call;
+    int64_t offset_ms;
+    bool known = kw_store_clock_offset_ms(call->store, &offset_ms);
+    if (!known && !kw_deadline_passed(call->deadline)) {
+        kw_timer_start_ms(self->timer, CLOCK_WAIT_MS);
+        return;
+    }
+    kw_timer_free(g_steal_pointer(&self->timer));
+    if (!known) {
+        refuse_for_clock(self);
+        return;
+    }
+    self->now_ms = kw_clock_wall_ms() + offset_ms;
+    self->horizon_ms = self->now_ms - self->job->grace_ms;
+    read_both(self);
+}
+
+static void
+wait_or_judge(judging *self)
+{
+    if (self->count == 0) {
+        finish(self, NULL);
+        return;
+    }
+    if (self->round == ROUNDS) {
+        judge(self);
+        return;
+    }
+    int64_t wait_ms = self->job->request->settle_ms;
+    if (self->round < G_N_ELEMENTS(waits_ms))
+        wait_ms = MIN(wait_ms, waits_ms[self->round]);
+    self->round++;
+    self->timer = kw_timer_new(self->job->call->loop, waited, self);
+    kw_timer_start_ms(self->timer, (uint64_t)wait_ms);
+}
+
+void
+kw_scrub_judge(kw_scrub_job *job, const kw_path *other, kw_scrub_pair **pairs, size_t count,
+               kw_scrub_judged done, void *user)
+{
+    kw_arena *arena = job->call->arena;
+    judging *self = KW_ARENA_NEW(arena, judging);
+    *self = (judging){.job = job,
+                      .other = other,
+                      .pairs = pairs,
+                      .count = count,
+                      .gets = KW_ARENA_ARRAY(arena, kw_get, count),
+                      .list = KW_ARENA_ARRAY(arena, const kw_get *, count),
+                      .writes = g_ptr_array_new(),
+                      .done = done,
+                      .user = user};
+    for (size_t i = 0; i < count; i++)
+        self->list[i] = &self->gets[i];
+    wait_or_judge(self);
+}

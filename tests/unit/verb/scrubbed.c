@@ -1,0 +1,317 @@
+/* See scrubbed.h. */
+#include "scrubbed.h"
+
+#include "store/embedded/embedded.h"
+#include "verb/cells.h"
+
+#include <glib/gstdio.h>
+
+static const char policy[] =
+    "store: {kind: embedded}\n"
+    "limits: {batch_records: 500, page_rows: 1000, page_bytes: 65536, frame: 1048576}\n"
+    "tables:\n"
+    "  visits:\n"
+    "    fields:\n"
+    "      id: {type: string, max_bytes: 40}\n"
+    "      ts: {type: timestamp, unit: ms}\n"
+    "      city: {type: string, max_bytes: 40}\n"
+    "      note: string\n"
+    "      more: string\n"
+    "      amount: int\n"
+    "      tags: {type: map, of: int}\n"
+    "    key:\n"
+    "      - hash: {algorithm: md5, of: [id], take: 4, as: hex}\n"
+    "      - field: id\n"
+    "      - field: {name: ts, order: desc}\n"
+    "      - field: city\n"
+    "    paths:\n"
+    "      by_time:\n"
+    "        key: [{salt: {buckets: 4, of: [id]}}, {field: ts}, {field: id}, {field: city}]\n"
+    "      by_city:\n"
+    "        key: [{field: city}, {field: ts}, {field: id}]\n"
+    "  alone:\n"
+    "    fields: {id: string, note: string}\n"
+    "    key: [{field: id}]\n"
+    "  chosen:\n"
+    "    updates: false\n"
+    "    fields: {id: string, ts: timestamp}\n"
+    "    key: [{field: id}, {field: ts}]\n"
+    "    paths:\n"
+    "      spread: {key: [{salt: {algorithm: random, buckets: 4}}, {field: ts}, {field: id}]}\n";
+
+static void
+created(void *user, const kw_created_table *tables, size_t count, const kw_error *error)
+{
+    desk *self = user;
+    (void)tables;
+    (void)count;
+    if (error)
+        g_error("%s", error->text);
+    self->done = true;
+}
+
+void
+scrubbed_open(scrubbed *self)
+{
+    kw_error error;
+    *self = (scrubbed){.text = g_string_new(NULL)};
+    g_autofree char *folder = g_dir_make_tmp("scrub-XXXXXX", NULL);
+    self->folder = g_build_filename(folder, "data", NULL);
+    kw_model_embedded settings = {.path = self->folder, .cache_bytes = 8 << 20, .readers = 2};
+    kw_store *store = kw_embedded_open(&settings, &error);
+    if (!store)
+        g_error("%s", error.text);
+    self->desk = desk_new_over(kw_fault_store_new(store, &self->plan), policy);
+    kw_create_request request = {.table = desk_table(self->desk, "visits"), .path = -1, .if_absent = true};
+    self->desk->done = false;
+    kw_verb_create_table(&self->desk->call, &request, created, self->desk);
+    desk_wait(self->desk);
+    self->request = (kw_scrub_request){
+        .table = request.table, .max_records = 1000, .max_differences = 1000, .settle_ms = 1};
+}
+
+static void
+remove_folder(const char *folder)
+{
+    g_autoptr(GDir) files = g_dir_open(folder, 0, NULL);
+    for (const char *name = NULL; files && (name = g_dir_read_name(files));) {
+        g_autofree char *path = g_build_filename(folder, name, NULL);
+        if (g_file_test(path, G_FILE_TEST_IS_DIR))
+            remove_folder(path);
+        else
+            g_unlink(path);
+    }
+    g_rmdir(folder);
+}
+
+void
+scrubbed_close(scrubbed *self)
+{
+    desk_free(self->desk);
+    g_autofree char *above = g_path_get_dirname(self->folder);
+    remove_folder(above);
+    g_free(self->folder);
+    g_string_free(self->text, TRUE);
+}
+
+/* --- scrubs -------------------------------------------------------------------------------------- */
+
+static void
+add_text(scrubbed *self, const kw_scrub_difference *found)
+{
+    static const char *const kinds[] = {"MISSING", "DIFFERENT", "ORPHAN", "FOREIGN"};
+    const char *key =
+        found->key.values ? desk_text(self->desk, self->request.table, &found->key) : "no record";
+    g_string_append_printf(self->text, "%s %s %s: %s%s\n", kinds[found->kind], found->path->name, key,
+                           found->text, found->repaired ? ", repaired" : "");
+}
+
+typedef struct answer {
+    scrubbed *of;
+    kw_scrub_result *result;
+} answer;
+
+static void
+sliced(void *user, const kw_scrub_result *result, const kw_error *error)
+{
+    answer *self = user;
+    self->of->error = error ? *error : KW_ERROR_NONE;
+    if (result)
+        *self->result = *result;
+    self->of->desk->done = true;
+}
+
+bool
+scrubbed_slice(scrubbed *self, kw_scrub_result *ret_result)
+{
+    answer to = {self, ret_result};
+    self->desk->done = false;
+    kw_verb_scrub(&self->desk->call, &self->request, sliced, &to);
+    desk_wait(self->desk);
+    return self->error.code == KW_OK;
+}
+
+static void
+add(scrubbed *self, const kw_scrub_result *slice)
+{
+    self->sum.rows += slice->rows;
+    self->sum.missing += slice->missing;
+    self->sum.different += slice->different;
+    self->sum.orphans += slice->orphans;
+    self->sum.foreign += slice->foreign;
+    self->sum.repaired += slice->repaired;
+    self->sum.unsettled += slice->unsettled;
+    for (size_t i = 0; i < slice->differences_count; i++)
+        add_text(self, &slice->differences[i]);
+    g_assert_cmpfloat(slice->progress, >=, self->sum.progress);
+    self->sum.progress = slice->progress;
+    self->slices++;
+}
+
+bool
+scrubbed_run(scrubbed *self, bool repair)
+{
+    g_autofree uint8_t *cursor = NULL;
+    kw_scrub_result slice;
+    self->request.repair = repair;
+    self->request.cursor = KW_BYTES_NONE;
+    self->sum = (kw_scrub_result){0};
+    self->slices = 0;
+    g_string_truncate(self->text, 0);
+    do {
+        if (!scrubbed_slice(self, &slice))
+            return false;
+        add(self, &slice);
+        g_free(cursor);
+        cursor = g_memdup2(slice.cursor.data, slice.cursor.size);
+        self->request.cursor = kw_bytes_of(cursor, slice.cursor.size);
+        desk_clear(self->desk);
+    } while (self->request.cursor.size);
+    g_assert_cmpfloat(self->sum.progress, ==, 1);
+    self->request.cursor = KW_BYTES_NONE;
+    return true;
+}
+
+void
+scrubbed_repair(scrubbed *self)
+{
+    g_assert_true(scrubbed_run(self, true));
+    kw_scrub_result first = self->sum;
+    g_assert_cmpuint(first.repaired, ==, first.missing + first.different + first.orphans);
+    g_autofree char *text = g_strdup(self->text->str);
+    g_assert_true(scrubbed_run(self, false));
+    g_assert_cmpstr(self->text->str, ==, "");
+    g_assert_cmpuint(self->sum.unsettled, ==, first.unsettled);
+    g_string_assign(self->text, text);
+    self->sum = first;
+}
+
+/* --- writing ------------------------------------------------------------------------------------- */
+
+void
+scrubbed_put(scrubbed *self, const char *record, int64_t timestamp)
+{
+    self->desk->options = (kw_write_options){.has_timestamp = timestamp > 0, .timestamp = timestamp};
+    g_assert_cmpstr(desk_put(self->desk, "visits", record)->error.text, ==, "");
+    self->desk->options = (kw_write_options){0};
+}
+
+static void
+written(void *user, kw_outcome outcome, const kw_error *error)
+{
+    desk *self = user;
+    g_assert_null(error);
+    g_assert_cmpint(outcome, ==, KW_OUTCOME_OK);
+    self->done = true;
+}
+
+static void
+write_row(scrubbed *self, kw_write *write)
+{
+    write->deadline = KW_DEADLINE_NONE;
+    self->desk->done = false;
+    kw_door_write(self->desk->door, write, written, self->desk);
+    desk_wait(self->desk);
+}
+
+static kw_write
+write_of(scrubbed *self, kw_write_kind kind, size_t path, const kw_record *record, int64_t timestamp)
+{
+    const kw_path *of = &self->request.table->paths[path];
+    kw_write write = {.kind = kind, .table = of->store_table, .timestamp = timestamp};
+    kw_buffer scratch = KW_BUFFER_EMPTY;
+    kw_error error;
+    if (!kw_row_key(of, record, &scratch, self->desk->call.arena, &write.row, &error))
+        g_error("%s", error.text);
+    kw_buffer_clear(&scratch);
+    return write;
+}
+
+kw_write
+scrubbed_write_of(scrubbed *self, size_t path, const char *text, int64_t timestamp)
+{
+    kw_record record = desk_record(self->desk, "visits", text);
+    kw_write put = write_of(self, KW_WRITE_PUT, path, &record, timestamp);
+    put.cells = kw_record_cells(self->request.table, &record, self->desk->call.arena, &put.cells_count);
+    put.deadline = KW_DEADLINE_NONE;
+    return put;
+}
+
+void
+scrubbed_plant(scrubbed *self, size_t path, const char *text, int64_t timestamp)
+{
+    kw_write put = scrubbed_write_of(self, path, text, timestamp);
+    write_row(self, &put);
+}
+
+void
+scrubbed_wipe(scrubbed *self, size_t path, const char *key, const char *column, int64_t timestamp)
+{
+    kw_record record = desk_record(self->desk, "visits", key);
+    kw_write removal = write_of(self, KW_WRITE_DELETE, path, &record, timestamp);
+    kw_column one;
+    if (column) {
+        one = kw_pick_column(self->request.table, desk_pick(self->desk, "visits", column),
+                             self->desk->call.arena);
+        removal.columns = &one;
+        removal.columns_count = 1;
+    }
+    write_row(self, &removal);
+}
+
+static void
+plant_key(scrubbed *self, size_t path, kw_bytes row_key)
+{
+    kw_cell cell = {KW_BYTES_LITERAL("d"), KW_BYTES_LITERAL("note"), KW_BYTES_LITERAL("x"), 0};
+    kw_write put = {.kind = KW_WRITE_PUT,
+                    .table = self->request.table->paths[path].store_table,
+                    .row = row_key,
+                    .cells = &cell,
+                    .cells_count = 1,
+                    .timestamp = 1000};
+    write_row(self, &put);
+}
+
+void
+scrubbed_plant_raw(scrubbed *self, size_t path, const char *row_key)
+{
+    plant_key(self, path, kw_bytes_of_text(row_key));
+}
+
+void
+scrubbed_plant_elsewhere(scrubbed *self, size_t path, const char *text)
+{
+    kw_record record = desk_record(self->desk, "visits", text);
+    kw_write put = write_of(self, KW_WRITE_PUT, path, &record, 1000);
+    uint8_t *bucket = (uint8_t *)(uintptr_t)put.row.data;
+    *bucket = *bucket ? 0 : 1;
+    plant_key(self, path, put.row);
+}
+
+/* --- reading ------------------------------------------------------------------------------------- */
+
+static int
+by_text(gconstpointer a, gconstpointer b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+char *
+scrubbed_records(scrubbed *self, size_t path)
+{
+    g_autofree char *query =
+        g_strdup_printf("visits full path=%s", path ? self->request.table->paths[path].name : "primary");
+    g_autofree char *text = desk_scan_all(self->desk, query);
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    qsort(lines, g_strv_length(lines), sizeof *lines, by_text);
+    return g_strstrip(g_strjoinv("\n", lines));
+}
+
+void
+scrubbed_check(scrubbed *self, const char *records)
+{
+    for (size_t path = 0; path < SCRUBBED_PATHS; path++) {
+        g_autofree char *found = scrubbed_records(self, path);
+        g_assert_cmpstr(found, ==, records);
+    }
+}

@@ -1,0 +1,250 @@
+/* Repairs beside writers, explored: two rows with HBase's rules, a scrub that reads and writes them step by
+ * step, and writers whose acknowledged writes reach both rows at any moment. In the end the other row must
+ * show what the primary one shows. With a horizon that lies among the writes under way, it does not: so the
+ * horizon is what protects them.
+ */
+#include "support/seeded.h"
+#include "verb/scrub.h"
+
+#define COLUMNS 2
+#define HORIZON_MS 100
+#define EVENTS_MAX 64
+#define TRIALS 200000
+
+/* A put, or a delete marker, of one column or (-1) of the row. Later ones win among puts of one timestamp. */
+typedef struct event {
+    int column;
+    bool deletes;
+    int64_t timestamp;
+    int value;
+} event;
+
+typedef struct row {
+    event events[EVENTS_MAX];
+    size_t count;
+} row;
+
+static void
+apply(row *to, event what)
+{
+    g_assert_cmpuint(to->count, <, EVENTS_MAX);
+    to->events[to->count++] = what;
+}
+
+static bool
+is_hidden(const row *self, const event *put)
+{
+    for (size_t i = 0; i < self->count; i++) {
+        const event *at = &self->events[i];
+        if (at->deletes && at->timestamp >= put->timestamp && (at->column == -1 || at->column == put->column))
+            return true;
+    }
+    return false;
+}
+
+/* The put that a reader of the column sees, or NULL. */
+static const event *
+seen(const row *self, int column)
+{
+    const event *newest = NULL;
+    for (size_t i = 0; i < self->count; i++) {
+        const event *at = &self->events[i];
+        if (!at->deletes && at->column == column && (!newest || at->timestamp >= newest->timestamp))
+            newest = at;
+    }
+    return newest && !is_hidden(self, newest) ? newest : NULL;
+}
+
+static int
+value_seen(const row *self, int column)
+{
+    const event *put = seen(self, column);
+    return put ? put->value : -1;
+}
+
+/* --- as the store shows it ----------------------------------------------------------------------- */
+
+static const char *const qualifiers[COLUMNS] = {"a", "b"};
+
+typedef struct shown {
+    kw_row row;
+    kw_cell cells[COLUMNS];
+    int values[COLUMNS];
+} shown;
+
+static void
+show(const row *from, shown *to)
+{
+    *to = (shown){.row = {.cells = to->cells}};
+    for (int column = 0; column < COLUMNS; column++) {
+        const event *put = seen(from, column);
+        if (!put)
+            continue;
+        uint32_t at = to->row.cells_count++;
+        to->values[at] = put->value;
+        to->cells[at] = (kw_cell){.family = KW_BYTES_LITERAL("d"),
+                                  .qualifier = kw_bytes_of_text(qualifiers[column]),
+                                  .value = kw_bytes_of(&to->values[at], sizeof to->values[at]),
+                                  .timestamp = put->timestamp};
+    }
+}
+
+static int
+column_of(kw_bytes qualifier)
+{
+    return kw_bytes_equal(qualifier, kw_bytes_of_text(qualifiers[1]));
+}
+
+static void
+apply_write(row *to, const kw_write *write)
+{
+    bool deletes = write->kind == KW_WRITE_DELETE;
+    for (size_t i = 0; i < write->cells_count; i++) {
+        event put = {.column = column_of(write->cells[i].qualifier), .timestamp = write->timestamp};
+        memcpy(&put.value, write->cells[i].value.data, sizeof put.value);
+        apply(to, put);
+    }
+    for (size_t i = 0; i < write->columns_count; i++)
+        apply(to, (event){column_of(write->columns[i].qualifier), true, write->timestamp, 0});
+    if (deletes && write->columns_count == 0)
+        apply(to, (event){-1, true, write->timestamp, 0});
+}
+
+/* --- one trial ----------------------------------------------------------------------------------- */
+
+typedef struct trial {
+    row primary;
+    row other;
+    event under_way[4]; /* acknowledged in the end */
+    size_t under_way_count;
+    bool in_primary[4];
+    bool in_other[4];
+    kw_arena *arena;
+} trial;
+
+static int
+below(int end)
+{
+    return g_test_rand_int_range(0, end);
+}
+
+static event
+any_event(int64_t from, int64_t end, int value)
+{
+    bool deletes = below(3) == 0;
+    return (event){.column = deletes ? below(COLUMNS + 1) - 1 : below(COLUMNS),
+                   .deletes = deletes,
+                   .timestamp = from + below((int)(end - from)),
+                   .value = value};
+}
+
+/* What went wrong before the scrub: writes of long ago that reached one of the rows only. */
+static void
+begin(trial *self)
+{
+    for (int value = 1, count = 1 + below(5); value <= count; value++) {
+        event old = any_event(HORIZON_MS - 6, HORIZON_MS, value);
+        int where = below(4);
+        if (where != 1)
+            apply(&self->primary, old);
+        if (where != 2)
+            apply(&self->other, old);
+    }
+    self->under_way_count = (size_t)below(4);
+    for (size_t i = 0; i < self->under_way_count; i++) { /* one gateway's: each has a timestamp of its own */
+        self->under_way[i] = any_event(0, 1, 100 + (int)i);
+        self->under_way[i].timestamp = HORIZON_MS + 1 + (int64_t)i * 3 + below(3);
+    }
+}
+
+static void
+writers_go_on(trial *self, bool to_the_end)
+{
+    for (size_t i = 0; i < self->under_way_count; i++) {
+        if (!self->in_primary[i] && (to_the_end || below(3) == 0)) {
+            apply(&self->primary, self->under_way[i]);
+            self->in_primary[i] = true;
+        }
+        if (!self->in_other[i] && (to_the_end || below(3) == 0)) {
+            apply(&self->other, self->under_way[i]);
+            self->in_other[i] = true;
+        }
+    }
+}
+
+/* What is young is left alone cell by cell: the judge, who leaves such pairs alone, is not needed for it. */
+static void
+repair(trial *self, bool raise, int64_t horizon_ms)
+{
+    static const kw_path other_path;
+    shown primary, other;
+    show(&self->primary, &primary);
+    writers_go_on(self, false);
+    show(&self->other, &other);
+    if (kw_scrub_alike(&primary.row, &other.row))
+        return;
+    kw_scrub_repair how = {
+        .other = &other_path, .row = KW_BYTES_LITERAL("r"), .horizon_ms = horizon_ms, .raise = raise};
+    g_autoptr(GPtrArray) writes = g_ptr_array_new();
+    if (!raise || primary.row.cells_count)
+        kw_scrub_repair_row(&how, &primary.row, &other.row, self->arena, writes);
+    for (guint i = 0; i < writes->len; i++) {
+        writers_go_on(self, below(8) == 0);
+        apply_write(&self->other, writes->pdata[i]);
+    }
+}
+
+/* True if in the end a reader of the other path sees what is not so. */
+static bool
+goes_wrong(kw_arena *arena, int64_t horizon_ms)
+{
+    trial self = {.arena = arena};
+    begin(&self);
+    writers_go_on(&self, false);
+    repair(&self, false, horizon_ms);
+    writers_go_on(&self, false);
+    repair(&self, true, horizon_ms);
+    bool alone = self.under_way_count == 0;
+    writers_go_on(&self, true);
+    for (int column = 0; column < COLUMNS; column++) {
+        bool written = alone;
+        for (size_t i = 0; i < self.under_way_count; i++)
+            written |= self.under_way[i].column == column || self.under_way[i].column == -1;
+        if (written && value_seen(&self.primary, column) != value_seen(&self.other, column))
+            return true;
+    }
+    return false;
+}
+
+static size_t
+wrong_of(int64_t horizon_ms)
+{
+    size_t wrong = 0;
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    for (int i = 0; i < TRIALS; i++) {
+        wrong += goes_wrong(arena, horizon_ms);
+        kw_arena_reset(arena);
+    }
+    return wrong;
+}
+
+static void
+test_right(void)
+{
+    g_assert_cmpuint(wrong_of(HORIZON_MS), ==, 0);
+}
+
+static void
+test_horizon_is_needed(void)
+{
+    g_assert_cmpuint(wrong_of(HORIZON_MS + 12), >, 0);
+}
+
+int
+main(int argc, char **argv)
+{
+    seeded_init(&argc, &argv);
+    g_test_add_func("/verb/scrub writers/right", test_right);
+    g_test_add_func("/verb/scrub writers/the horizon is needed", test_horizon_is_needed);
+    return g_test_run();
+}
