@@ -339,6 +339,65 @@ struct ForgetOptions {
   2: optional bool drop_rows
 }
 
+/** How a path of a table disagrees with the primary path about a record. */
+enum DifferenceKind {
+  /** The path does not have the record. */
+  MISSING = 0,
+  /** The path has other columns or values. */
+  DIFFERENT = 1,
+  /** Only the path has the record; the primary path does not. */
+  ORPHAN = 2,
+  /** The row key was not made by the path's rule, so the row is no record's. It is never repaired. */
+  FOREIGN = 3
+}
+
+struct ScrubOptions {
+  /** Of the slice before; the first slice when left out. */
+  1: optional binary cursor,
+  /** Make the other paths' rows like those of the primary path. */
+  2: optional bool repair,
+  /** Records of this slice, 1 to 1,000; 1,000 when left out. */
+  3: optional i32 max_records,
+  /** Differences that are listed, 0 to 1,000; 100 when left out. All are counted. */
+  4: optional i32 max_differences,
+  /** Rows that differ must not change for so long before they count, 0 to 10,000; 1,000 when left out. */
+  5: optional i32 settle_ms,
+  6: optional i32 deadline_ms
+}
+
+struct Difference {
+  1: required DifferenceKind kind,
+  /** The path that differs from the primary one; of a FOREIGN row, the path that has it. */
+  2: required string path,
+  /** Under that path. */
+  3: required binary row_key,
+  /** What names the record; absent for FOREIGN. */
+  4: optional Record key,
+  /** How the rows differ, for people. */
+  5: required string text,
+  6: required bool repaired
+}
+
+/** What one slice of a scrub found. */
+struct Scrubbed {
+  /** Rows that were read from the path that is scanned: first the primary one, then each other one. */
+  1: required i64 rows,
+  2: required i64 missing,
+  3: required i64 different,
+  4: required i64 orphans,
+  5: required i64 foreign_rows,
+  /** Of those that are missing, different or orphans. */
+  6: required i64 repaired,
+  /** Records that were written while they were compared, or so lately that the write may be under way. They are
+   *  in no other count; scrub again to compare them. */
+  7: required i64 unsettled,
+  8: required list<Difference> differences,
+  /** For the next slice; absent when everything was compared. It holds row keys, and does not expire. */
+  9: optional binary cursor,
+  /** How much of all paths is done, 0 to 1, if keys lie evenly. */
+  10: required double progress
+}
+
 struct CreatedTable {
   1: required string store_table,
   2: required list<binary> split_keys,
@@ -512,6 +571,10 @@ service Admin {
    *  while its store tables hold rows; with drop_rows these are emptied, if Keyway created them. Answers the names of
    *  the store tables that were emptied. */
   list<string> forget(1: string table, 2: ForgetOptions options) throws (1: KeywayError failure),
+  /** Compares one slice of a table's records between the primary path and the others, and makes the others like it
+   *  when asked to. A table with one path, or with buckets that are chosen at each put, is INVALID. Calling it again
+   *  with the same cursor, or through two gateways at once, does no harm. */
+  Scrubbed scrub(1: string table, 2: ScrubOptions options) throws (1: KeywayError failure),
   /** Reads the policy file again. The old policy stays when the new one is refused. */
   void reload() throws (1: KeywayError failure),
   /** The figures of /metrics, by name. */

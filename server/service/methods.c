@@ -50,6 +50,15 @@ subject_of_latest(const kw_exchange *exchange)
     return subject_of_query(args->has_query, args->query);
 }
 
+static kw_subject
+subject_of_scrub(const kw_exchange *exchange)
+{
+    const kw_api_Admin_scrub_args *args = exchange->args;
+    bool given = args->has_options && args->options->has_deadline_ms;
+    return (kw_subject){args->has_table ? args->table : KW_BYTES_NONE,
+                        given ? args->options->deadline_ms : 0};
+}
+
 /* A cursor that cannot be opened is refused by the method itself. */
 static kw_subject
 subject_of_nextPage(const kw_exchange *exchange)
@@ -101,6 +110,7 @@ static const kw_method methods[KW_API_METHOD_COUNT] = {
                                   .smaller = "the split keys are not shown"},
     [KW_API_Admin_forget] = {kw_serve_forget, .needs_store = true, .writes = true, .changes = true,
                              .unhurried = true, LARGER_FRAMES},
+    [KW_API_Admin_scrub] = {kw_serve_scrub, WRITES(scrub), .smaller = "list fewer differences"},
     [KW_API_Admin_reload] = {kw_serve_reload, .changes = true, .unhurried = true, LARGER_FRAMES},
     [KW_API_Admin_stats] = {kw_serve_stats, LARGER_FRAMES},
 };

@@ -50,6 +50,7 @@ void kw_serve_policy_diff(kw_exchange *exchange);
 void kw_serve_advise(kw_exchange *exchange);
 void kw_serve_create_table(kw_exchange *exchange);
 void kw_serve_forget(kw_exchange *exchange);
+void kw_serve_scrub(kw_exchange *exchange);
 void kw_serve_reload(kw_exchange *exchange);
 void kw_serve_stats(kw_exchange *exchange);
 
