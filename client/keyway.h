@@ -525,6 +525,51 @@ KW_CLIENT_API GPtrArray *kw_client_create_table(kw_client *client, const char *t
  * for good. The names of the emptied store tables (g_strfreev); NULL on an error. */
 KW_CLIENT_API char **kw_client_forget(kw_client *client, const char *table, const char *path, bool drop_rows,
                                       GError **error);
+/* How a path of a table disagrees with the primary path about a record. */
+typedef enum kw_difference_kind {
+    KW_DIFFERENCE_MISSING = 0,   /* the path does not have the record */
+    KW_DIFFERENCE_DIFFERENT = 1, /* the path has other columns or values */
+    KW_DIFFERENCE_ORPHAN = 2,    /* only the path has the record */
+    KW_DIFFERENCE_FOREIGN = 3    /* the row's key was not made by the path's rule; never repaired */
+} kw_difference_kind;
+
+typedef struct kw_difference {
+    kw_difference_kind kind;
+    char *path;
+    GBytes *row_key; /* under that path */
+    kw_record *key;  /* what names the record; NULL for FOREIGN */
+    char *text;      /* how the rows differ, for people */
+    bool repaired;
+} kw_difference;
+
+/* What one slice of a scrub found. */
+typedef struct kw_scrubbed {
+    gint64 rows; /* that were read from the path that is scanned */
+    gint64 missing;
+    gint64 different;
+    gint64 orphans;
+    gint64 foreign_rows;
+    gint64 repaired;
+    gint64 unsettled;       /* records whose writes may be under way; they are in no other count */
+    GPtrArray *differences; /* of kw_difference */
+    GBytes *cursor;         /* for the next slice; NULL: everything was compared */
+    double progress;        /* 0 to 1 */
+} kw_scrubbed;
+
+typedef struct kw_scrub_options {
+    GBytes *cursor; /* of the slice before; NULL: the first slice */
+    bool repair;
+    gint32 max_records;     /* 1 to 1,000; 0: as many as the gateway likes */
+    gint32 max_differences; /* that are listed, 0 to 1,000; below 0: 100 */
+    gint32 deadline_ms;     /* 0: the gateway's own */
+} kw_scrub_options;
+
+/* Compares one slice of a table's records between the primary path and the others, and makes the others like
+ * it when asked to. It can be repeated with the same cursor. NULL on an error. options may be NULL. */
+KW_CLIENT_API kw_scrubbed *kw_client_scrub(kw_client *client, const char *table,
+                                           const kw_scrub_options *options, GError **error);
+KW_CLIENT_API void kw_scrubbed_free(kw_scrubbed *scrubbed);
+
 KW_CLIENT_API bool kw_client_reload(kw_client *client, GError **error);
 /* The figures of /metrics: name (text) to double *. NULL on an error. */
 KW_CLIENT_API GHashTable *kw_client_stats(kw_client *client, GError **error);
@@ -537,5 +582,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_table_info, kw_table_info_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_explanation, kw_explanation_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_policy_info, kw_policy_info_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_advice, kw_advice_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_scrubbed, kw_scrubbed_free)
 
 G_END_DECLS

@@ -4,6 +4,7 @@
  *     main.c  the list of commands          connect.c  options of all commands, connecting, errors
  *     write.c read.c explain.c import.c     the data commands
  *     show.c create.c forget.c check.c      tables and administration
+ *     scrub.c scrub_state.c                comparing the paths of a table
  *     diff.c                               what one policy file changes against another
  *     advise*.c private.c                   what key rules would do, with a gateway of its own
  *     value.c stamp.c text.c question.c     from words to values and questions, and back
@@ -97,6 +98,7 @@ int kw_command_tables(kw_cli *cli, int argc, char **argv);
 int kw_command_describe(kw_cli *cli, int argc, char **argv);
 int kw_command_create(kw_cli *cli, int argc, char **argv);
 int kw_command_forget(kw_cli *cli, int argc, char **argv);
+int kw_command_scrub(kw_cli *cli, int argc, char **argv);
 int kw_command_policy(kw_cli *cli, int argc, char **argv);
 int kw_command_check(kw_cli *cli, int argc, char **argv);
 int kw_command_reload(kw_cli *cli, int argc, char **argv);

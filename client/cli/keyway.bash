@@ -2,7 +2,7 @@
 _keyway()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} command='' table='' word i
-    local commands='put get scan latest remove increment allocate import explain advise tables describe create forget policy check reload stats'
+    local commands='put get scan latest remove increment allocate import explain advise tables describe create forget scrub policy check reload stats'
     local global='--gateway --timeout --output --raw --framed --compact --tls --tls-ca --tls-cert --tls-key --tls-name --help'
     local question='--where --any --from --after --to --through --asc --desc --limit --columns --path --filter --full-scan --page-rows --page-bytes'
 
@@ -29,6 +29,7 @@ _keyway()
         policy) global+=' diff --layouts --sample --table --format' ;;
         create) global+=' --path --family --splits --splits-file --algorithm --regions --sample --if-absent' ;;
         forget) global+=' --path --drop-rows --yes' ;;
+        scrub) global+=' --repair --state --rows-per-second --show' ;;
         '') global+=' --version' ;;
         esac
         mapfile -t COMPREPLY < <(compgen -W "$global" -- "$cur")

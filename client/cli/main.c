@@ -28,6 +28,7 @@ static const struct {
     {"describe", "TABLE", "show a table's fields and paths", kw_command_describe},
     {"create", "TABLE", "make a table's store tables", kw_command_create},
     {"forget", "TABLE", "clear what the catalog holds of a table or path", kw_command_forget},
+    {"scrub", "TABLE", "compare the paths of a table, and repair them", kw_command_scrub},
     {"policy", "[diff OLD NEW]", "show the policy that is served, or compare two files", kw_command_policy},
     {"check", "FILE...", "find what is wrong with policy files", kw_command_check},
     {"reload", "", "make the gateway read its policy again", kw_command_reload},

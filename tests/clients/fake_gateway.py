@@ -46,7 +46,8 @@ class Handler:
         self.busy = {}
         self.pages = {}
         self.reloads = 0
-        self.forgotten = []
+        self.scrubs = []
+        self.slices = []
 
     def table(self, name):
         if name != "order_events":
@@ -178,6 +179,19 @@ class Handler:
         if not options.drop_rows:
             raise t.KeywayError(t.Code.REFUSED, "the store table orders_by_time still holds rows", maybe_applied=False)
         return ["orders_by_time"]
+
+    def scrub(self, table, options):
+        """The next of `slices`: counts and differences, or an error. Cursors are numbers of slices."""
+        self.table(table)
+        self.scrubs.append(options)
+        found = self.slices.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        number = int(options.cursor or b"0") + 1
+        cursor = f"{number}".encode() if found.progress < 1 else None
+        found.differences = found.differences[:options.max_differences]
+        found.cursor = cursor
+        return found
 
     def reload(self):
         self.reloads += 1

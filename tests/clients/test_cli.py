@@ -416,6 +416,100 @@ class Administration(Case):
                              "emptied store table orders_by_time\nforgotten: table orders, path by_time\n")
             self.assertEqual(gateway.handler.forgotten, [("orders", None, None), ("orders", "by_time", True)])
 
+class Scrubbing(Case):
+    @staticmethod
+    def slice(progress, differences=(), **counts):
+        numbers = {name: counts.get(name, 0) for name in ("missing", "different", "orphans", "foreign_rows", "repaired", "unsettled")}
+        return t.Scrubbed(rows=10, progress=progress, differences=list(differences), **numbers)
+
+    @staticmethod
+    def difference(kind, repaired=False):
+        key = None if kind == t.DifferenceKind.FOREIGN else event("A b", T0)
+        return t.Difference(kind, "by_time", b"\0\xffk", key, "note is missing", repaired)
+
+    def test_report(self):
+        kinds = [t.DifferenceKind.MISSING, t.DifferenceKind.DIFFERENT, t.DifferenceKind.ORPHAN, t.DifferenceKind.FOREIGN]
+        with FakeGateway() as gateway:
+            gateway.handler.slices = [self.slice(0.5), t.KeywayError(t.Code.BUSY, "busy", retry_after_ms=1),
+                                      self.slice(1, map(self.difference, kinds), missing=1, different=1, orphans=1, foreign_rows=1)]
+            done = keyway(gateway, "scrub", "order_events", "-o", "jsonl")
+            self.assertEqual(done.returncode, 3, done.stderr)
+            rows = [json.loads(line) for line in done.stdout.splitlines()]
+            self.assertEqual([row["kind"] for row in rows], ["missing", "different", "orphan", "foreign"])
+            self.assertEqual([row["record"] for row in rows], ["order_id=A b ts=2026-11-21T10:00:00.000Z"] * 3 + ["\\x00\\xFFk"])
+            self.assertEqual(rows[0], {"path": "by_time", "kind": "missing", "record": rows[1]["record"],
+                                       "difference": "note is missing", "repaired": False})
+            self.assertEqual(done.stderr, "order_events: 20 rows compared: 1 missing, 1 different, 1 orphans, 1 foreign; 0 repaired\n")
+            asked = gateway.handler.scrubs
+            self.assertEqual([options.cursor for options in asked], [None, b"1", b"1"])
+            self.assertEqual([(options.repair, options.max_records, options.max_differences, options.deadline_ms) for options in asked],
+                             [(None, 1000, 20, 60000)] * 3)
+
+    def test_exit(self):
+        for counts, code, words in (({}, 0, ()), ({"missing": 2, "repaired": 2}, 0, ("--repair",)), ({"orphans": 2, "repaired": 1}, 3, ("--repair",)),
+                                    ({"unsettled": 1}, 7, ()), ({"unsettled": 1, "different": 1}, 3, ()), ({"foreign_rows": 1}, 3, ("--repair",))):
+            with self.subTest(counts), FakeGateway() as gateway:
+                gateway.handler.slices = [self.slice(1, **counts)]
+                done = keyway(gateway, "scrub", "order_events", *words)
+                self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
+                self.assertEqual("scrub again" in done.stderr, "unsettled" in counts)
+                self.assertEqual(gateway.handler.scrubs[0].repair, True if words else None)
+        with FakeGateway() as gateway:
+            self.assertIn("must not be negative", self.run_bad(2, gateway, "scrub", "order_events", "--rows-per-second", "-1"))
+            self.assertIn("must not be negative", self.run_bad(2, gateway, "scrub", "order_events", "--show", "-1"))
+            self.run_bad(2, gateway, "scrub")
+            self.run_bad(4, gateway, "scrub", "orders")
+
+    def test_shown(self):
+        """Differences are listed up to a number over all slices."""
+        with FakeGateway() as gateway:
+            gateway.handler.slices = [self.slice(progress, [self.difference(0)] * 2, missing=2) for progress in (0.3, 0.6, 1)]
+            done = keyway(gateway, "scrub", "order_events", "--show", "3", "-o", "csv")
+            self.assertEqual(len(done.stdout.splitlines()), 1 + 3)
+            self.assertIn("6 missing", done.stderr)
+            self.assertEqual([options.max_differences for options in gateway.handler.scrubs], [3, 1, 0])
+
+    def test_state(self):
+        """What failed for good is continued with the counts so far."""
+        with FakeGateway() as gateway, tempfile.TemporaryDirectory() as folder:
+            state = pathlib.Path(folder, "state")
+            words = ("scrub", "order_events", "--state", str(state))
+            gateway.handler.slices = [self.slice(0.5, missing=1), t.KeywayError(t.Code.REFUSED, "no")]
+            self.assertIn(f"To continue: keyway scrub order_events --state {state}", self.run_bad(1, gateway, *words))
+            gateway.handler.slices = [self.slice(1, orphans=1)]
+            self.assertIn("20 rows compared: 1 missing, 0 different, 1 orphans", self.run_bad(3, gateway, *words))
+            self.assertEqual([options.cursor for options in gateway.handler.scrubs], [None, b"1", b"1"])
+            self.assertFalse(state.exists())
+            state.write_text("[keyway scrub]\ntable=order_events\ncursor=3x\n")
+            self.assertIn("the cursor in the file is damaged", self.run_bad(1, gateway, *words))
+            gateway.handler.slices = [self.slice(0.5)]
+            self.assertIn("the scrub stopped", self.run_bad(1, gateway, "scrub", "order_events", "--state", "/nowhere/state"))
+
+    def test_progress(self):
+        with FakeGateway() as gateway:
+            gateway.handler.slices = [self.slice(0.25), self.slice(1)]
+            near, far = pty.openpty()
+            with subprocess.Popen([KEYWAY, "-g", gateway.address, "scrub", "order_events"], stderr=far) as started:
+                os.close(far)
+                shown = b""
+                with contextlib.suppress(OSError):  # that is how a terminal ends
+                    while piece := os.read(near, 65536):
+                        shown += piece
+                self.assertEqual(started.wait(60), 0, shown)
+            os.close(near)
+            self.assertRegex(shown.decode(), r"order_events  \[=* *\] +25%  10 records  \d+/s")
+
+    def test_throttle(self):
+        """Small slices, and no more rows than allowed."""
+        with FakeGateway() as gateway:
+            gateway.handler.slices = [self.slice(0.3), self.slice(0.6), self.slice(1)]
+            began = time.monotonic()
+            self.run_ok(gateway, "scrub", "order_events", "--rows-per-second", "20")
+            self.assertGreaterEqual(time.monotonic() - began, 1)
+            self.assertEqual({options.max_records for options in gateway.handler.scrubs}, {20})
+
+
+class Checking(Case):
     def test_check(self):
         with FakeGateway() as gateway, tempfile.TemporaryDirectory() as folder:
             good, bad = pathlib.Path(folder, "good.yaml"), pathlib.Path(folder, "bad.yaml")

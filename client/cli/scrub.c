@@ -1,0 +1,319 @@
+/* keyway scrub: compares the paths of a table slice by slice, and repairs them. */
+#include "cli/scrub.h"
+
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/text.h"
+#include "cli/value.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SLICE_RECORDS 1000
+#define SHOWN_DEFAULT 20
+/* A slice with differences waits for rows to settle; this is beside what the gateway's disks need. */
+#define DEADLINE_MS 60000
+#define TRIES 5
+#define PAUSE_STEP_US 50000
+#define PROGRESS_STEPS 1000000
+
+typedef struct scrub_run {
+    kw_cli *cli;
+    const char *table;
+    kw_table_info *info;
+    char *state_file; /* NULL: the state is not kept */
+    gboolean repair;
+    int rows_per_second; /* 0: no limit */
+    int show;            /* differences that are still to be shown */
+    kw_scrub_state state;
+    gint64 rows_before; /* of the state that was read */
+    kw_output *output;
+    kw_progress progress;
+} scrub_run;
+
+static void
+scrub_run_clear(scrub_run *run)
+{
+    g_free(run->state_file);
+    g_clear_pointer(&run->info, kw_table_info_free);
+    kw_scrub_state_clear(&run->state);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(scrub_run, scrub_run_clear)
+
+/* --- Ctrl-C ----------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t interrupted;
+
+static void
+on_interrupt(int number)
+{
+    interrupted = number;
+}
+
+/* The first signal ends the scrub after the present slice, a second one at once. */
+static void
+catch_interrupts(void)
+{
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+static void
+pause_until(gint64 time_us)
+{
+    gint64 left_us;
+
+    while (interrupted == 0 && (left_us = time_us - g_get_monotonic_time()) > 0)
+        g_usleep((gulong)MIN(left_us, PAUSE_STEP_US));
+}
+
+/* --- output ----------------------------------------------------------------------------------- */
+
+static const kw_column columns[] = {
+    {.name = "path"}, {.name = "kind"}, {.name = "record"}, {.name = "difference"}, {.name = "repaired"}};
+
+/* "order_id=A-1 ts=2026-11-21T10:00:00Z"; of a row that is no record's, its row key. */
+static char *
+record_text(const scrub_run *run, const kw_difference *difference)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+
+    if (difference->key == NULL)
+        return kw_text_from_bytes(g_bytes_get_data(difference->row_key, NULL),
+                                  g_bytes_get_size(difference->row_key));
+    for (guint i = 0; i < run->info->fields->len; i++) {
+        const kw_field_info *field = run->info->fields->pdata[i];
+        kw_value value = kw_record_get(difference->key, field->name);
+
+        if (value.kind != KW_VALUE_NONE) {
+            g_autofree char *shown = kw_value_print(value, field, run->cli->raw);
+
+            g_string_append_printf(text, "%s%s=%s", text->len == 0 ? "" : " ", field->name, shown);
+        }
+    }
+    return g_string_free(g_steal_pointer(&text), FALSE);
+}
+
+static const char *
+kind_text(kw_difference_kind kind)
+{
+    switch (kind) {
+    case KW_DIFFERENCE_MISSING:
+        return "missing";
+    case KW_DIFFERENCE_DIFFERENT:
+        return "different";
+    case KW_DIFFERENCE_ORPHAN:
+        return "orphan";
+    case KW_DIFFERENCE_FOREIGN:
+        return "foreign";
+    }
+    return "unknown";
+}
+
+/* A table without rows has no head. */
+static void
+open_output(scrub_run *run)
+{
+    if (run->output == NULL)
+        run->output = kw_output_new(run->cli->format, run->cli->raw, columns, G_N_ELEMENTS(columns));
+}
+
+static void
+show(scrub_run *run, const kw_scrubbed *slice)
+{
+    if (slice->differences->len > 0)
+        kw_progress_end(&run->progress);
+    for (guint i = 0; i < slice->differences->len && run->show > 0; i++, run->show--) {
+        const kw_difference *difference = slice->differences->pdata[i];
+        g_autofree char *record = record_text(run, difference);
+        const kw_value cells[] = {kw_text(difference->path), kw_text(kind_text(difference->kind)),
+                                  kw_text(record), kw_text(difference->text), kw_flag(difference->repaired)};
+
+        open_output(run);
+        kw_output_row(run->output, cells);
+    }
+}
+
+static gint64
+found_of(const kw_scrub_state *state)
+{
+    return state->missing + state->different + state->orphans;
+}
+
+static void
+sum_up(const scrub_run *run)
+{
+    const kw_scrub_state *state = &run->state;
+
+    g_printerr("%s: %" G_GINT64_FORMAT " rows compared: %" G_GINT64_FORMAT " missing, %" G_GINT64_FORMAT
+               " different, %" G_GINT64_FORMAT " orphans, %" G_GINT64_FORMAT " foreign; %" G_GINT64_FORMAT
+               " repaired\n",
+               run->table, state->rows, state->missing, state->different, state->orphans, state->foreign_rows,
+               state->repaired);
+    if (state->unsettled > 0)
+        g_printerr("%" G_GINT64_FORMAT
+                   " records were being written, or were written within the last minutes, so "
+                   "they could not be compared: scrub again later.\n",
+                   state->unsettled);
+}
+
+/* --- slices ----------------------------------------------------------------------------------- */
+
+static gint32
+slice_records(const scrub_run *run)
+{
+    return run->rows_per_second == 0 ? SLICE_RECORDS : CLAMP(run->rows_per_second, 1, SLICE_RECORDS);
+}
+
+static bool
+may_pass(const GError *error)
+{
+    return error->domain == KW_CLIENT_ERROR &&
+           (error->code == KW_CLIENT_BUSY || error->code == KW_CLIENT_UNAVAILABLE ||
+            error->code == KW_CLIENT_TIMEOUT || error->code == KW_CLIENT_CONNECTION);
+}
+
+/* A slice can be repeated, so what may pass is waited for a while. */
+static kw_scrubbed *
+next_slice(scrub_run *run, GError **error)
+{
+    kw_scrub_options options = {.cursor = run->state.cursor,
+                                .repair = run->repair,
+                                .max_records = slice_records(run),
+                                .max_differences = MIN(run->show, 1000),
+                                .deadline_ms =
+                                    run->cli->timeout_ms == 0 ? DEADLINE_MS : run->cli->timeout_ms};
+
+    for (int tries = 1;; tries++) {
+        g_autoptr(GError) failure = NULL;
+        kw_scrubbed *slice = kw_client_scrub(run->cli->client, run->table, &options, &failure);
+
+        if (slice != NULL)
+            return slice;
+        if (tries == TRIES || interrupted != 0 || !may_pass(failure)) {
+            g_propagate_error(error, g_steal_pointer(&failure));
+            return NULL;
+        }
+        pause_until(g_get_monotonic_time() +
+                    MAX(kw_client_error_retry_after_ms(failure), 1000 * tries) * 1000);
+    }
+}
+
+/* What was shown is shown again when the state cannot be kept; nothing is skipped. */
+static bool
+keep_state(const scrub_run *run, GError **error)
+{
+    if (run->state_file == NULL || run->state.cursor == NULL)
+        return true;
+    return kw_scrub_state_write(&run->state, run->state_file, run->table, error);
+}
+
+static void
+throttle(const scrub_run *run)
+{
+    gint64 rows = run->state.rows - run->rows_before;
+
+    if (run->rows_per_second > 0)
+        pause_until(run->progress.started_us + rows * G_USEC_PER_SEC / run->rows_per_second);
+}
+
+/* False: an error, or an interruption without one. */
+static bool
+run_all(scrub_run *run, GError **error)
+{
+    do {
+        g_autoptr(kw_scrubbed) slice = next_slice(run, error);
+
+        if (slice == NULL)
+            return false;
+        show(run, slice);
+        kw_scrub_state_add(&run->state, slice);
+        kw_progress_show(&run->progress, (guint64)(slice->progress * PROGRESS_STEPS), PROGRESS_STEPS,
+                         (guint64)run->state.rows);
+        if (!keep_state(run, error))
+            return false;
+        if (run->state.cursor != NULL)
+            throttle(run);
+    } while (run->state.cursor != NULL && interrupted == 0);
+    return run->state.cursor == NULL;
+}
+
+static int
+stopped(const scrub_run *run, GError *error)
+{
+    int code = error == NULL ? 128 + interrupted : kw_cli_fail(error, "the scrub stopped");
+
+    if (error == NULL)
+        g_printerr("keyway: the scrub was interrupted\n");
+    if (run->state_file != NULL && run->state.cursor != NULL)
+        g_printerr("  To continue: keyway scrub %s%s --state %s\n", run->table,
+                   run->repair ? " --repair" : "", run->state_file);
+    else
+        g_printerr("  It will start at the beginning; with --state FILE it would continue.\n");
+    return code;
+}
+
+static int
+finished(const scrub_run *run)
+{
+    const kw_scrub_state *state = &run->state;
+
+    if (run->state_file != NULL && remove(run->state_file) != 0 && errno != ENOENT)
+        g_printerr("keyway: %s: %s\n", run->state_file, g_strerror(errno));
+    if (found_of(state) > state->repaired || state->foreign_rows > 0)
+        return KW_EXIT_INVALID;
+    return state->unsettled > 0 ? KW_EXIT_UNAVAILABLE : KW_EXIT_OK;
+}
+
+static int
+scrub(scrub_run *run)
+{
+    GError *error = NULL;
+    bool shown, done;
+
+    if (run->state_file != NULL && !kw_scrub_state_read(&run->state, run->state_file, run->table, &error))
+        return kw_cli_fail(error, run->state_file);
+    run->rows_before = run->state.rows;
+    if (run->cli->format != KW_OUTPUT_TABLE)
+        open_output(run);
+    catch_interrupts();
+    kw_progress_start(&run->progress, run->table);
+    done = run_all(run, &error);
+    kw_progress_end(&run->progress);
+    shown = run->output == NULL || kw_output_end(run->output, NULL);
+    sum_up(run);
+    if (!done)
+        return stopped(run, error);
+    return shown ? finished(run) : KW_EXIT_FAILED;
+}
+
+int
+kw_command_scrub(kw_cli *cli, int argc, char **argv)
+{
+    g_auto(scrub_run) run = {.cli = cli, .show = SHOWN_DEFAULT};
+    int code;
+    const GOptionEntry entries[] = {
+        {"repair", 0, 0, G_OPTION_ARG_NONE, &run.repair, "Make the other paths like the primary path", NULL},
+        {"state", 0, 0, G_OPTION_ARG_FILENAME, &run.state_file,
+         "Keep the position in this file, and continue from it", "FILE"},
+        {"rows-per-second", 0, 0, G_OPTION_ARG_INT, &run.rows_per_second,
+         "Compare at most so many rows a second", "N"},
+        {"show", 0, 0, G_OPTION_ARG_INT, &run.show, "Show at most so many differences (20)", "N"},
+        G_OPTION_ENTRY_NULL};
+
+    if (!kw_cli_parse(cli, "scrub", "TABLE",
+                      "Compares the paths of a table record by record, and shows where they differ.", entries,
+                      NULL, 1, 1, &argc, &argv, &code))
+        return code;
+    if (run.rows_per_second < 0 || run.show < 0)
+        return kw_cli_usage("%s must not be negative", run.show < 0 ? "--show" : "--rows-per-second");
+    run.table = argv[1];
+    run.info = kw_cli_describe(cli, run.table, &code);
+    return run.info == NULL ? code : scrub(&run);
+}
