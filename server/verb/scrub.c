@@ -163,7 +163,8 @@ look_up(scrub *self)
                                  .max_bytes = self->job.max_bytes,
                                  .account = self->call->account,
                                  .call = self->call->number,
-                                 .deadline = self->call->deadline};
+                                 .deadline = self->call->deadline,
+                                 .ordering = &self->table->ordering};
         self->list[i] = &self->gets[i];
     }
     kw_door_get_many(self->call->door, self->list, count, looked_up, self);
@@ -309,7 +310,8 @@ spec_of(const scrub *self)
                          .keep_blocks_out_of_cache = true,
                          .max_row_bytes = self->job.max_bytes,
                          .account = self->call->account,
-                         .call = self->call->number};
+                         .call = self->call->number,
+                         .ordering = &self->table->ordering};
 }
 
 /* From the row key after the last one: the same with a byte more. */

@@ -249,7 +249,8 @@ get_all(judging *self, const kw_path *path, kw_get_done done)
                                  .max_bytes = self->job->max_bytes,
                                  .account = call->account,
                                  .call = call->number,
-                                 .deadline = call->deadline};
+                                 .deadline = call->deadline,
+                                 .ordering = &self->job->request->table->ordering};
     }
     kw_door_get_many(call->door, self->list, self->count, done, self);
 }

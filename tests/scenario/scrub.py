@@ -207,29 +207,23 @@ class Scrub(unittest.TestCase):
         told = {n: None if n % 3 == 2 else plain({**key(n), **record(note="first", n=0)}) for n in everything}
         self.addCleanup(over.set)
 
-        def options(last):
-            """On HBase with timestamps of their own: while the gateway does not know HBase's clock, rows of one put get
-            different ones."""
-            last[0] = max(last[0] + 1, int(time.time() * 1000))
-            return Options(timestamp=last[0]) if STORE == "hbase" else None
-
         def write(own):
             """Even records only get a new n each time, so that their notes differ until they are repaired."""
-            data, rounds, last = self.gateway.data(), 0, [0]
+            data, rounds = self.gateway.data(), 0
             try:
                 while not over.is_set():
                     rounds += 1
                     rounds_done[own[0]] = rounds
                     for number in own:
                         if number % 2 == 0:
-                            data.put("events", {**key(number), **record(n=rounds)}, options(last))
+                            data.put("events", {**key(number), **record(n=rounds)}, None)
                             told[number] = {**(told[number] or plain(key(number))), "n": rounds}
                         elif (rounds + number) % 4 == 0:
-                            data.remove("events", key(number), None, options(last))
+                            data.remove("events", key(number), None, None)
                             told[number] = None
                         else:
                             row = {**key(number), **record(note=f"w{rounds}", n=rounds)}
-                            data.put("events", row, options(last))
+                            data.put("events", row, None)
                             told[number] = plain(row)
             except Exception as error:  # pylint: disable=broad-except
                 failures.append(error)

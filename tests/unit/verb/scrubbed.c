@@ -232,7 +232,7 @@ scrubbed_write_of(scrubbed *self, size_t path, const char *text, int64_t timesta
 {
     kw_record record = desk_record(self->desk, "visits", text);
     kw_write put = write_of(self, KW_WRITE_PUT, path, &record, timestamp);
-    put.cells = kw_record_cells(self->request.table, &record, self->desk->call.arena, &put.cells_count);
+    kw_record_cells(self->request.table, &record, self->desk->call.arena, &put);
     put.deadline = KW_DEADLINE_NONE;
     return put;
 }
