@@ -11,8 +11,9 @@
  */
 #include "plan/terms.h"
 #include "plan/world.h"
+#include "support/slow_build.h"
 
-#define TABLES 1000
+#define TABLES (KW_SLOW_BUILD ? 200 : 1000)
 #define QUESTIONS 40
 
 /* --- checks ---------------------------------------------------------------------------------------- */
