@@ -1,13 +1,16 @@
 """SIGTERM while many callers work: each call that the gateway has read is answered, be it that it is shutting down."""
 import signal
 import threading
+import time
 import unittest
 
-from keyway_gateway import (POLICY, REPLY, Gateway, binary_message, framed, is_built_with, receive_frame, reply_head,
-                            wait_until)
+from keyway_gateway import POLICY, REPLY, Gateway, binary_message, framed, receive_frame, reply_head, wait_until
 
 CALLERS = 16
 ROUNDS = 4
+# A gateway that drains stops to read from a connection on which nothing came for 100 ms. A caller that a busy machine
+# kept from sending for so long may have sent more.
+SILENCE = 0.08
 
 
 class Caller(threading.Thread):
@@ -19,9 +22,12 @@ class Caller(threading.Thread):
         self.pipelined = pipelined
         self.sent = self.answered = 0
         self.problem = None
+        self.silence, self.sent_at = 0, time.monotonic()
         self.start()
 
     def send(self):
+        now = time.monotonic()
+        self.silence, self.sent_at = max(self.silence, now - self.sent_at), now
         self.connection.sendall(framed(binary_message("stats", sequence=self.sent)))
         self.sent += 1
 
@@ -55,8 +61,7 @@ class End(unittest.TestCase):
                     caller.join()
                     caller.connection.close()
                     self.assertIsNone(caller.problem)
-                    if not is_built_with("tsan"):  # there a caller can be too slow to send while the gateway still reads
-                        self.assertEqual(caller.sent, caller.answered)
+                    self.assertLessEqual(caller.sent - caller.answered, pipelined if caller.silence > SILENCE else 0)
                 gateway.start()
 
     def test_one_call_at_a_time(self):
