@@ -207,14 +207,6 @@ answer(kw_exchange *exchange, const void *result, kw_code code)
     count_call(exchange, code);
 }
 
-/* A call whose reply is on its way, or that has none. */
-static void
-end(kw_exchange *exchange)
-{
-    kw_line_leave(exchange);
-    remove_active(exchange);
-}
-
 void
 kw_exchange_dispose(kw_exchange *exchange)
 {
@@ -227,7 +219,7 @@ kw_exchange_dispose(kw_exchange *exchange)
 static void
 finish(kw_exchange *exchange, const void *result, kw_code code)
 {
-    end(exchange);
+    remove_active(exchange);
     if (exchange->late) {
         note_write(exchange);
         kw_request_release(exchange->request);
@@ -235,6 +227,7 @@ finish(kw_exchange *exchange, const void *result, kw_code code)
         answer(exchange, result, code);
         kw_request_replied(exchange->request);
     }
+    kw_line_leave(exchange); /* now its reply counts as untaken */
     kw_exchange_dispose(exchange);
 }
 
@@ -273,11 +266,12 @@ kw_exchange_reply_encoded(kw_exchange *exchange, kw_buffer *message)
         kw_exchange_fail(exchange, &fenced);
         return;
     }
-    end(exchange);
+    remove_active(exchange);
     kw_alarms_clear(exchange->part->alarms, &exchange->alarm);
     kw_request_give_reply(exchange->request, message);
     count_call(exchange, KW_OK);
     kw_request_replied(exchange->request);
+    kw_line_leave(exchange);
     kw_exchange_dispose(exchange);
 }
 

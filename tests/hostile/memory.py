@@ -125,6 +125,18 @@ class Memory(unittest.TestCase):
         self.assertGreater(budget, 0)
         self.check(POLICY, 2000, budget)
 
+    def test_one_page_for_a_caller_that_reads_nothing(self):
+        """What it asked for next is not read before it has taken the first reply."""
+        with Gateway(POLICY) as gateway:
+            self.fill(gateway, 2000).close()
+            connection = gateway.connect()
+            connection.sendall(scan_message() * 8)
+            wait_until(lambda: gateway.metric("keyway_memory_replies") > MIB, "the first reply")
+            wait_until(lambda: gateway.metric("keyway_memory_calls") + gateway.metric("keyway_memory_rows") < MIB,
+                       "nothing more to be read")
+            self.assertLess(gateway.metric("keyway_memory_replies"), 12 * MIB)
+            connection.close()
+
     def test_a_small_budget(self):
         """Much less than what they ask for."""
         budget = 256 * MIB
