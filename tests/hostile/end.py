@@ -4,12 +4,12 @@ import threading
 import time
 import unittest
 
-from keyway_gateway import POLICY, REPLY, Gateway, binary_message, framed, receive_frame, reply_head, wait_until
+from keyway_gateway import POLICY, REPLY, Gateway, binary_message, framed, is_sanitized, receive_frame, reply_head, wait_until
 
 CALLERS = 16
 ROUNDS = 4
 # A gateway that drains stops to read from a connection on which nothing came for 100 ms. A caller that a busy machine
-# kept from sending for so long may have sent more.
+# kept from sending for so long may have sent more; with a sanitizer that happens without notice.
 SILENCE = 0.08
 
 
@@ -61,7 +61,8 @@ class End(unittest.TestCase):
                     caller.join()
                     caller.connection.close()
                     self.assertIsNone(caller.problem)
-                    self.assertLessEqual(caller.sent - caller.answered, pipelined if caller.silence > SILENCE else 0)
+                    excused = is_sanitized() or caller.silence > SILENCE
+                    self.assertLessEqual(caller.sent - caller.answered, pipelined if excused else 0)
                 gateway.start()
 
     def test_one_call_at_a_time(self):

@@ -12,7 +12,7 @@ import time
 import unittest
 
 from keyway_gateway import POLICY, Gateway, free_ports, plain, record, wait_until
-from keyway_hbase import PATIENT, told_by_hbase
+from keyway_hbase import PATIENT, WIDE_CLOCK, told_by_hbase
 from keyway_thrift.ttypes import Code, KeywayError, Options, Query
 
 
@@ -92,6 +92,7 @@ def policy(door, more=""):
   catalog: {name}_catalog
   rest: 100ms
   {PATIENT}
+  {WIDE_CLOCK}
 {more}"""
     return POLICY.replace("  kind: embedded\n  path: {folder}/data\n", store).replace("tables:\n  events:\n",
                                                                                  f"tables:\n  events:\n    store_table: {name}\n")

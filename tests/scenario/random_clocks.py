@@ -18,7 +18,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from keyway_gateway import Ready, is_sanitized  # noqa: E402
-from keyway_hbase import PATIENT, told_by_hbase  # noqa: E402
+from keyway_hbase import PATIENT, WIDE_CLOCK, told_by_hbase  # noqa: E402
 from random_clocks_play import ClockPlay  # noqa: E402
 from random_clocks_policy import NOW, ClockTable  # noqa: E402
 from random_play import expect, tally  # noqa: E402
@@ -45,7 +45,7 @@ class Place:
         self.where = "{kind: embedded, path: FOLDER/data}"
         if self.is_hbase:
             told = told_by_hbase()
-            self.where = (f"{{kind: hbase, servers: [{told['KW_HBASE_FRAMED']}], {PATIENT}, transport: framed, protocol: compact, "
+            self.where = (f"{{kind: hbase, servers: [{told['KW_HBASE_FRAMED']}], {PATIENT}, {WIDE_CLOCK}, transport: framed, protocol: compact, "
                           f"create_missing: true, catalog: {self.run}catalog}}")
 
     def table_name(self):
