@@ -9,7 +9,8 @@
  *     advise*.c private.c                   what key rules would do, with a gateway of its own
  *     value.c stamp.c text.c question.c     from words to values and questions, and back
  *     output*.c                             rows as table, json, jsonl or csv
- *     source*.c batch.c progress.c          the parts of import
+ *     source*.c batch.c                     the parts of import
+ *     progress.c interrupt.c                of commands that work through many records
  */
 #pragma once
 

@@ -1,11 +1,11 @@
 /* keyway import: records out of a file, batch by batch; what is not written goes to a reject file. */
 #include "cli/batch.h"
 #include "cli/cli.h"
+#include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/text.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,27 +29,6 @@ import_run_clear(import_run *run)
     g_free(run->reject_file);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(import_run, import_run_clear)
-
-/* --- Ctrl-C ----------------------------------------------------------------------------------- */
-
-static volatile sig_atomic_t interrupted;
-
-static void
-on_interrupt(int number)
-{
-    interrupted = number;
-}
-
-/* The first signal ends the import behind the batch that is on its way, a second one at once. */
-static void
-catch_interrupts(void)
-{
-    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
-
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
 
 /* --- rejects ---------------------------------------------------------------------------------- */
 
@@ -96,7 +75,7 @@ read_all(import_run *run, kw_source *source, kw_batch *batch, GError **error)
     g_autoptr(GError) failure = NULL;
     kw_source_item item;
 
-    while (interrupted == 0 && kw_source_next(source, &item, &failure)) {
+    while (kw_interrupted() == 0 && kw_source_next(source, &item, &failure)) {
         if (item.error != NULL) {
             reject(&item, item.error, run);
             kw_source_item_clear(&item);
@@ -106,7 +85,7 @@ read_all(import_run *run, kw_source *source, kw_batch *batch, GError **error)
         kw_progress_show(&run->progress, kw_source_position(source), kw_source_size(source),
                          kw_batch_written(batch));
     }
-    if (interrupted != 0)
+    if (kw_interrupted() != 0)
         return false;
     if (!kw_batch_flush(batch, error))
         return false;
@@ -146,7 +125,7 @@ told_to_end(const import_run *run, const kw_batch *batch, guint64 next)
                " records were written, %" G_GUINT64_FORMAT " rejected; line %" G_GUINT64_FORMAT
                " is the first that was not read or sent\n",
                kw_batch_written(batch), run->rejected, first != 0 ? first : next);
-    return 128 + interrupted;
+    return 128 + kw_interrupted();
 }
 
 static bool
@@ -185,7 +164,7 @@ run_import(import_run *run, kw_cli *cli, const kw_table_info *table)
     if (source == NULL)
         return kw_cli_fail(error, "import");
     batch = kw_batch_new(cli->client, table->name, &options, (guint)run->batch_size, reject, run);
-    catch_interrupts();
+    kw_interrupts_catch();
     kw_progress_start(&run->progress, run->file);
     done = read_all(run, source, batch, &error);
     kw_progress_end(&run->progress);

@@ -2,13 +2,13 @@
 #include "cli/scrub.h"
 
 #include "cli/cli.h"
+#include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/text.h"
 #include "cli/value.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -43,33 +43,12 @@ scrub_run_clear(scrub_run *run)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(scrub_run, scrub_run_clear)
 
-/* --- Ctrl-C ----------------------------------------------------------------------------------- */
-
-static volatile sig_atomic_t interrupted;
-
-static void
-on_interrupt(int number)
-{
-    interrupted = number;
-}
-
-/* The first signal ends the scrub after the present slice, a second one at once. */
-static void
-catch_interrupts(void)
-{
-    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
-
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
-
 static void
 pause_until(gint64 time_us)
 {
     gint64 left_us;
 
-    while (interrupted == 0 && (left_us = time_us - g_get_monotonic_time()) > 0)
+    while (kw_interrupted() == 0 && (left_us = time_us - g_get_monotonic_time()) > 0)
         g_usleep((gulong)MIN(left_us, PAUSE_STEP_US));
 }
 
@@ -196,7 +175,7 @@ next_slice(scrub_run *run, GError **error)
 
         if (slice != NULL)
             return slice;
-        if (tries == TRIES || interrupted != 0 || !may_pass(failure)) {
+        if (tries == TRIES || kw_interrupted() != 0 || !may_pass(failure)) {
             g_propagate_error(error, g_steal_pointer(&failure));
             return NULL;
         }
@@ -240,14 +219,14 @@ run_all(scrub_run *run, GError **error)
             return false;
         if (run->state.cursor != NULL)
             throttle(run);
-    } while (run->state.cursor != NULL && interrupted == 0);
+    } while (run->state.cursor != NULL && kw_interrupted() == 0);
     return run->state.cursor == NULL;
 }
 
 static int
 stopped(const scrub_run *run, GError *error)
 {
-    int code = error == NULL ? 128 + interrupted : kw_cli_fail(error, "the scrub stopped");
+    int code = error == NULL ? 128 + kw_interrupted() : kw_cli_fail(error, "the scrub stopped");
 
     if (error == NULL)
         g_printerr("keyway: the scrub was interrupted\n");
@@ -282,7 +261,7 @@ scrub(scrub_run *run)
     run->rows_before = run->state.rows;
     if (run->cli->format != KW_OUTPUT_TABLE)
         open_output(run);
-    catch_interrupts();
+    kw_interrupts_catch();
     kw_progress_start(&run->progress, run->table);
     done = run_all(run, &error);
     kw_progress_end(&run->progress);

@@ -15,9 +15,10 @@ difference_free(gpointer item)
     g_free(difference);
 }
 
-static kw_difference *
-difference_from_thrift(KeywayDifference *thrift)
+static gpointer
+difference_from_thrift(gconstpointer item)
 {
+    KeywayDifference *thrift = (KeywayDifference *)item; /* its key is taken out */
     kw_difference *difference = g_new0(kw_difference, 1);
 
     difference->kind = (kw_difference_kind)thrift->kind;
@@ -43,9 +44,7 @@ scrubbed_from_thrift(KeywayScrubbed *thrift)
     scrubbed->unsettled = thrift->unsettled;
     scrubbed->progress = thrift->progress;
     scrubbed->cursor = thrift->__isset_cursor ? kw_bytes_item(thrift->cursor) : NULL;
-    scrubbed->differences = g_ptr_array_new_with_free_func(difference_free);
-    for (guint i = 0; i < thrift->differences->len; i++)
-        g_ptr_array_add(scrubbed->differences, difference_from_thrift(thrift->differences->pdata[i]));
+    scrubbed->differences = kw_map_array(thrift->differences, difference_from_thrift, difference_free);
     return scrubbed;
 }
 
