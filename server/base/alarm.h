@@ -4,13 +4,11 @@
  */
 #pragma once
 
+#include "base/heap.h"
 #include "base/loop.h"
 
 /* Embedded in its owner; zeroed: not set. */
-typedef struct kw_alarm {
-    kw_deadline at;
-    size_t place; /* in the heap, from 1; 0: not set */
-} kw_alarm;
+typedef kw_heap_item kw_alarm;
 
 typedef struct kw_alarms kw_alarms;
 

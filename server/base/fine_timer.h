@@ -4,15 +4,15 @@
  */
 #pragma once
 
+#include "base/heap.h"
 #include "base/loop.h"
 
 typedef struct kw_fine_timers kw_fine_timers;
 
 typedef struct kw_fine_timer {
-    uint64_t at_ns; /* monotonic */
+    kw_heap_item item; /* at: monotonic nanoseconds. Zeroed by its owner at first */
     void (*ring)(void *user);
     void *user;
-    size_t place; /* in the list, from 1; 0: it is not set. Zeroed by its owner at first */
 } kw_fine_timer;
 
 kw_fine_timers *kw_fine_timers_new(kw_loop *loop);
