@@ -17,9 +17,6 @@
 
 #include "store/check.h"
 
-#define TRIES_MAX 50
-#define REFUSED_PAUSE_NS 2000000
-
 typedef struct compared {
     kw_order_door *door;
     kw_arena *arena;
@@ -110,20 +107,13 @@ static void
 try_again(compared *op)
 {
     kw_error error;
-    if (++op->tries == TRIES_MAX) {
+    if (++op->tries == KW_ORDER_TRIES_MAX) {
         kw_error_set(&error, KW_BUSY, "table %s: too many others change the counters of this record",
                      kw_show(op->write.table).text);
         fail(op, &error);
         return;
     }
-    op->wait = (kw_wait){.until_ns = kw_clock_mono_ns() + kw_random_u64() % REFUSED_PAUSE_NS,
-                         .until_time_ns = INT64_MIN,
-                         .deadline = op->write.deadline,
-                         .done = begin_again,
-                         .user = op};
-    kw_wait_end end = kw_wait_start(op->door, &op->wait);
-    if (end != KW_WAIT_GOING)
-        begin_again(op, end);
+    kw_wait_for_others(op->door, &op->wait, op->write.deadline, begin_again, op);
 }
 
 static void
@@ -199,9 +189,7 @@ wait_to_write(compared *op, int64_t newest_ms)
         fail(op, &error);
         return;
     }
-    kw_wait_end end = kw_wait_start(op->door, &op->wait);
-    if (end != KW_WAIT_GOING)
-        passed(op, end);
+    kw_wait_then(op->door, &op->wait);
 }
 
 static int64_t

@@ -2,6 +2,7 @@
  *
  *   order.c      the store, the door, and which way an operation goes
  *   wait.c       waiting for a time to pass, the store's or ours
+ *   rows.c       rows that hash tables hold by their names
  *   control.c    names and values of control cells
  *   read.c       gets and runs: control cells out, what is gone hidden, what is too new waited for
  *   puts.c       order: store: puts under way, for which removals of their row wait
@@ -31,6 +32,9 @@ kw_order_ns(int64_t ms)
 {
     return MIN(ms, INT64_C(8000000000000)) * KW_NS_PER_MS;
 }
+
+/* Writes that find that others changed the record meanwhile begin again so often. */
+#define KW_ORDER_TRIES_MAX 50
 
 /* Rows by hash: two that share a slot cost a millisecond now and then. */
 #define KW_ORDER_SLOTS 4096
@@ -105,6 +109,11 @@ typedef struct kw_wait {
 
 /* Waits until all that is asked is so. Anything but GOING: it is over, and done is not called. */
 kw_wait_end kw_wait_start(kw_order_door *door, kw_wait *wait);
+/* The same, but when it is over, done is called at once. */
+void kw_wait_then(kw_order_door *door, kw_wait *wait);
+/* kw_wait_then for a random part of two milliseconds: others are at the record, too. */
+void kw_wait_for_others(kw_order_door *door, kw_wait *wait, kw_deadline deadline,
+                        void (*done)(void *user, kw_wait_end end), void *user);
 /* It does not end any more; fine when none is going. */
 void kw_wait_cancel(kw_wait *wait);
 /* Every wait of the door ends with CLOSED. */
@@ -117,6 +126,21 @@ void kw_wait_error(const kw_order_door *door, kw_wait_end end, const char *doing
 bool kw_order_time(kw_order_store *store, kw_span *ret_span);
 /* Why not; for /readyz and UNAVAILABLE. */
 bool kw_order_time_is_known(kw_order_store *store, kw_error *ret_error);
+
+/* --- rows.c -------------------------------------------------------------------------------------- */
+
+/* First member of what a hash table holds by it. */
+typedef struct kw_row_name {
+    kw_bytes table, row;
+} kw_row_name;
+
+GHashTable *kw_row_names_new(void);
+/* NULL: it is not there. */
+void *kw_row_names_find(GHashTable *rows, kw_bytes table, kw_bytes row);
+/* Adds one of `size` zeroed bytes and its name; the memory counts as the store's. */
+void *kw_row_names_add(GHashTable *rows, size_t size, kw_bytes table, kw_bytes row);
+/* `size` as it was added with. */
+void kw_row_names_remove(GHashTable *rows, void *held, size_t size);
 
 /* --- control.c ----------------------------------------------------------------------------------- */
 
@@ -171,7 +195,6 @@ typedef struct kw_order_turn {
     GList link;
 } kw_order_turn;
 
-GHashTable *kw_order_rows_new(void);
 void kw_order_put(kw_order_door *door, const kw_write *write, kw_write_done done, void *user);
 /* True: begin is called when the puts of the row that were started before have ended. False: there are none.
  */
@@ -182,7 +205,6 @@ void kw_order_put_counters(kw_order_door *door, const kw_write *write, kw_write_
 void kw_order_write_if(kw_door *door, const kw_write *write, const kw_check *check, kw_write_if_done done,
                        void *user);
 void kw_order_increment(kw_door *door, const kw_increment *increment, kw_increment_done done, void *user);
-GHashTable *kw_order_sums_new(void);
 void kw_order_forget_filter(kw_order_door *door);
 /* Increments that wait fail with CLOSED. */
 void kw_order_sums_close(kw_order_door *door);

@@ -97,7 +97,6 @@ struct many {
     size_t together;
     single *alone;
     size_t alone_count, begun, ended;
-    bool starting;
     bool together_over;
     void (*done)(void *user);
     void *user;
@@ -108,7 +107,7 @@ static void start_alone(many *op);
 static void
 settle(many *op)
 {
-    if (op->starting || !op->together_over || op->ended < op->alone_count)
+    if (!op->together_over || op->ended < op->alone_count)
         return;
     void (*done)(void *) = op->done;
     void *user = op->user;
@@ -203,7 +202,6 @@ door_write_many(kw_door *base, const kw_write *const *writes, size_t count, kw_w
                  .written = KW_ARENA_ARRAY(arena, kw_written, count),
                  .places = KW_ARENA_ARRAY(arena, size_t, count),
                  .alone = KW_ARENA_ARRAY(arena, single, count),
-                 .starting = true,
                  .done = done,
                  .user = user};
     sort_out(op, count);
@@ -211,7 +209,6 @@ door_write_many(kw_door *base, const kw_write *const *writes, size_t count, kw_w
     if (op->together)
         write_together(door, op->list, op->together, op->written, together_done, op);
     start_alone(op);
-    op->starting = false;
 }
 
 /* --- what goes through --------------------------------------------------------------------------- */
@@ -315,8 +312,8 @@ open_door(kw_store *base, kw_loop *loop)
     door->inner->linked = true;
     door->settings = &store_of(base)->settings;
     door->timers = kw_fine_timers_new(loop);
-    door->sums = kw_order_sums_new();
-    door->rows = kw_order_rows_new();
+    door->sums = kw_row_names_new();
+    door->rows = kw_row_names_new();
     g_queue_init(&door->waits);
     return &door->base;
 }

@@ -6,9 +6,9 @@
 #include "store/order/inside.h"
 
 struct kw_order_row {
-    kw_bytes table, row; /* after the struct */
-    size_t puts;         /* under way */
-    GQueue removals;     /* of kw_order_turn: they wait */
+    kw_row_name name;
+    size_t puts;     /* under way */
+    GQueue removals; /* of kw_order_turn: they wait */
 };
 
 typedef struct put {
@@ -19,51 +19,11 @@ typedef struct put {
     void *user;
 } put;
 
-static guint
-row_hash(gconstpointer key)
-{
-    const kw_order_row *row = key;
-    return (guint)(kw_bytes_hash(row->table) * 31 + kw_bytes_hash(row->row));
-}
-
-static gboolean
-row_equal(gconstpointer a, gconstpointer b)
-{
-    const kw_order_row *one = a, *other = b;
-    return kw_bytes_equal(one->row, other->row) && kw_bytes_equal(one->table, other->table);
-}
-
-GHashTable *
-kw_order_rows_new(void)
-{
-    return g_hash_table_new(row_hash, row_equal);
-}
-
-static kw_order_row *
-find_row(const kw_order_door *door, const kw_write *write)
-{
-    kw_order_row like = {.table = write->table, .row = write->row};
-    return g_hash_table_lookup(door->rows, &like);
-}
-
-static int64_t
-bytes_of(kw_bytes table, kw_bytes row)
-{
-    return (int64_t)(sizeof(kw_order_row) + table.size + row.size);
-}
-
 static kw_order_row *
 make_row(kw_order_door *door, const kw_write *write)
 {
-    kw_order_row *row = g_malloc0(sizeof *row + write->table.size + write->row.size);
-    uint8_t *names = (uint8_t *)(row + 1);
-    memcpy(names, write->table.data, write->table.size);
-    memcpy(names + write->table.size, write->row.data, write->row.size);
-    row->table = kw_bytes_of(names, write->table.size);
-    row->row = kw_bytes_of(names + write->table.size, write->row.size);
+    kw_order_row *row = kw_row_names_add(door->rows, sizeof *row, write->table, write->row);
     g_queue_init(&row->removals);
-    g_hash_table_add(door->rows, row);
-    kw_budget_charge(KW_MEMORY_STORE, bytes_of(row->table, row->row));
     return row;
 }
 
@@ -74,9 +34,7 @@ free_when_idle(kw_order_door *door, kw_order_row *row)
     if (row->puts)
         return;
     g_assert(row->removals.length == 0);
-    g_hash_table_remove(door->rows, row);
-    kw_budget_charge(KW_MEMORY_STORE, -bytes_of(row->table, row->row));
-    g_free(row);
+    kw_row_names_remove(door->rows, row, sizeof *row);
 }
 
 static void
@@ -112,7 +70,7 @@ put_done(void *user, kw_outcome outcome, const kw_error *error)
 void
 kw_order_put(kw_order_door *door, const kw_write *write, kw_write_done done, void *user)
 {
-    kw_order_row *row = find_row(door, write);
+    kw_order_row *row = kw_row_names_find(door->rows, write->table, write->row);
     put *started = g_new(put, 1);
     kw_budget_charge(KW_MEMORY_STORE, sizeof *started);
     row = row ? row : make_row(door, write);
@@ -124,7 +82,7 @@ kw_order_put(kw_order_door *door, const kw_write *write, kw_write_done done, voi
 bool
 kw_order_wait_for_puts(kw_order_door *door, const kw_write *removal, kw_order_turn *turn)
 {
-    kw_order_row *row = find_row(door, removal);
+    kw_order_row *row = kw_row_names_find(door->rows, removal->table, removal->row);
     if (!row)
         return false;
     turn->number = ++door->started;

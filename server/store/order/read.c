@@ -95,8 +95,9 @@ answer(read_op *op, const kw_error *error)
 }
 
 static void
-finish(read_op *op, kw_wait_end end)
+passed(void *user, kw_wait_end end)
 {
+    read_op *op = user;
     kw_error error;
     if (end == KW_WAIT_OVER) {
         hide_all(op);
@@ -105,12 +106,6 @@ finish(read_op *op, kw_wait_end end)
     }
     kw_wait_error(op->door, end, "the store's clock passed what was read", false, &error);
     answer(op, &error);
-}
-
-static void
-passed(void *user, kw_wait_end end)
-{
-    finish(user, end);
 }
 
 static void
@@ -124,9 +119,7 @@ time_is_known(read_op *op)
                          .deadline = op->deadline,
                          .done = passed,
                          .user = op};
-    kw_wait_end end = kw_wait_start(op->door, &op->wait);
-    if (end != KW_WAIT_GOING)
-        finish(op, end);
+    kw_wait_then(op->door, &op->wait);
 }
 
 static void
@@ -135,7 +128,7 @@ known(void *user, kw_wait_end end)
     if (end == KW_WAIT_OVER)
         time_is_known(user);
     else
-        finish(user, end);
+        passed(user, end);
 }
 
 /* The store's clock must be known: else another write may go below what was read. */
@@ -144,9 +137,7 @@ wait_for_time(read_op *op)
 {
     op->wait = (kw_wait){
         .until_time_ns = INT64_MIN, .known = true, .deadline = op->deadline, .done = known, .user = op};
-    kw_wait_end end = kw_wait_start(op->door, &op->wait);
-    if (end != KW_WAIT_GOING)
-        known(op, end);
+    kw_wait_then(op->door, &op->wait);
 }
 
 static void
@@ -425,9 +416,7 @@ refuse_fetch(order_run *run)
                                .deadline = KW_DEADLINE_NONE,
                                .done = refused,
                                .user = run};
-    kw_wait_end end = kw_wait_start(kw_order_door_of(run->base.door), &run->read.wait);
-    if (end != KW_WAIT_GOING)
-        refused(run, end);
+    kw_wait_then(kw_order_door_of(run->base.door), &run->read.wait);
 }
 
 void

@@ -25,8 +25,6 @@
 /* What is older needs no pause. The margin is generous: the clock of the server that holds the record can
  * differ from the store's clock by more than it should, and a pause needs neither. */
 #define SURELY_OLD_MS 1000
-#define TRIES_MAX 50
-#define REFUSED_PAUSE_NS 2000000 /* others are at the record, too */
 /* Values are not needed but kw:g's. */
 #define NEWEST_FILTER                                                                                        \
     "(QualifierFilter (!=, 'binary:\0kw:g') AND KeyOnlyFilter ()) OR QualifierFilter (=, 'binary:\0kw:g')"
@@ -62,9 +60,17 @@ answer(removal *op, kw_outcome outcome, const kw_error *error)
 static void
 fail(removal *op, const kw_error *error)
 {
-    kw_error told = *error;
-    told.maybe_applied = told.maybe_applied || op->doubtful;
-    answer(op, told.maybe_applied ? KW_OUTCOME_UNKNOWN : KW_OUTCOME_FAILED, &told);
+    kw_error failure = *error;
+    failure.maybe_applied = failure.maybe_applied || op->doubtful;
+    answer(op, failure.maybe_applied ? KW_OUTCOME_UNKNOWN : KW_OUTCOME_FAILED, &failure);
+}
+
+static void
+fail_wait(removal *op, kw_wait_end end)
+{
+    kw_error error;
+    kw_wait_error(op->door, end, "the record was removed", false, &error);
+    fail(op, &error);
 }
 
 /* --- delete -------------------------------------------------------------------------------------- */
@@ -73,28 +79,18 @@ static void
 again(void *user, kw_wait_end end)
 {
     removal *op = user;
-    kw_error error;
-    if (end == KW_WAIT_OVER && op->doubtful) {
+    if (end != KW_WAIT_OVER)
+        fail_wait(op, end);
+    else if (op->doubtful)
         send_delete(op);
-    } else if (end == KW_WAIT_OVER) {
+    else
         ask(op);
-    } else {
-        kw_wait_error(op->door, end, "the record was removed", false, &error);
-        fail(op, &error);
-    }
 }
 
 static void
 again_soon(removal *op)
 {
-    op->wait = (kw_wait){.until_ns = kw_clock_mono_ns() + kw_random_u64() % REFUSED_PAUSE_NS,
-                         .until_time_ns = INT64_MIN,
-                         .deadline = op->write->deadline,
-                         .done = again,
-                         .user = op};
-    kw_wait_end end = kw_wait_start(op->door, &op->wait);
-    if (end != KW_WAIT_GOING)
-        again(op, end);
+    kw_wait_for_others(op->door, &op->wait, op->write->deadline, again, op);
 }
 
 static void
@@ -103,7 +99,7 @@ refused(removal *op)
     kw_error error;
     uint64_t first_try_ns = (uint64_t)op->door->settings->client_pause_ms * 1000000;
     bool first = !op->doubtful && kw_clock_mono_ns() - op->sent_ns < first_try_ns;
-    if (first && ++op->tries < TRIES_MAX) {
+    if (first && ++op->tries < KW_ORDER_TRIES_MAX) {
         again_soon(op);
         return;
     }
@@ -167,13 +163,10 @@ static void
 passed(void *user, kw_wait_end end)
 {
     removal *op = user;
-    kw_error error;
-    if (end == KW_WAIT_OVER) {
+    if (end == KW_WAIT_OVER)
         send_delete(op);
-        return;
-    }
-    kw_wait_error(op->door, end, "the record was removed", false, &error);
-    fail(op, &error);
+    else
+        fail_wait(op, end);
 }
 
 /* Is the timestamp one that the store's clock cannot have given yet? While it is not known, one that this
@@ -213,9 +206,7 @@ wait_to_delete(removal *op, int64_t newest_ms)
                          .deadline = op->write->deadline,
                          .done = passed,
                          .user = op};
-    kw_wait_end end = kw_wait_start(op->door, &op->wait);
-    if (end != KW_WAIT_GOING)
-        passed(op, end);
+    kw_wait_then(op->door, &op->wait);
 }
 
 /* --- the newest timestamp ------------------------------------------------------------------------ */

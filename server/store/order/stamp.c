@@ -96,9 +96,7 @@ wait_for_stamps(stamping *op)
                          .deadline = op->copies[0].deadline,
                          .done = passed,
                          .user = op};
-    kw_wait_end end = kw_wait_start(op->door, &op->wait);
-    if (end != KW_WAIT_GOING)
-        passed(op, end);
+    kw_wait_then(op->door, &op->wait);
 }
 
 /* --- puts in doubt ------------------------------------------------------------------------------- */
@@ -179,9 +177,7 @@ look_later(stamping *op)
                          .deadline = op->copies[0].deadline,
                          .done = time_to_look,
                          .user = op};
-    kw_wait_end end = kw_wait_start(op->door, &op->wait);
-    if (end != KW_WAIT_GOING)
-        time_to_look(op, end);
+    kw_wait_then(op->door, &op->wait);
 }
 
 /* --- the writes ---------------------------------------------------------------------------------- */

@@ -29,8 +29,8 @@ typedef struct rider {
 } rider;
 
 struct sum_row {
+    kw_row_name name;
     kw_order_door *door;
-    kw_bytes table, row; /* after the struct */
     GQueue waiting;
     kw_wait pace;
     bool pacing;
@@ -47,49 +47,15 @@ static void leave(sum_row *row);
 
 /* --- rows ---------------------------------------------------------------------------------------- */
 
-static guint
-row_hash(gconstpointer key)
-{
-    const sum_row *row = key;
-    return (guint)(kw_bytes_hash(row->table) * 31 + kw_bytes_hash(row->row));
-}
-
-static gboolean
-row_equal(gconstpointer a, gconstpointer b)
-{
-    const sum_row *one = a, *other = b;
-    return kw_bytes_equal(one->row, other->row) && kw_bytes_equal(one->table, other->table);
-}
-
-GHashTable *
-kw_order_sums_new(void)
-{
-    return g_hash_table_new(row_hash, row_equal);
-}
-
-static int64_t
-row_bytes(const sum_row *row, kw_bytes table, kw_bytes key)
-{
-    return (int64_t)(sizeof *row + table.size + key.size);
-}
-
 static sum_row *
 find_row(kw_order_door *door, const kw_increment *what)
 {
-    sum_row like = {.table = what->table, .row = what->row};
-    sum_row *row = g_hash_table_lookup(door->sums, &like);
+    sum_row *row = kw_row_names_find(door->sums, what->table, what->row);
     if (row)
         return row;
-    row = g_malloc0(sizeof *row + what->table.size + what->row.size);
-    kw_budget_charge(KW_MEMORY_STORE, row_bytes(row, what->table, what->row));
-    uint8_t *names = (uint8_t *)(row + 1);
-    memcpy(names, what->table.data, what->table.size);
-    memcpy(names + what->table.size, what->row.data, what->row.size);
+    row = kw_row_names_add(door->sums, sizeof *row, what->table, what->row);
     row->door = door;
-    row->table = kw_bytes_of(names, what->table.size);
-    row->row = kw_bytes_of(names + what->table.size, what->row.size);
     g_queue_init(&row->waiting);
-    g_hash_table_add(door->sums, row);
     return row;
 }
 
@@ -98,9 +64,7 @@ free_when_idle(sum_row *row)
 {
     if (row->arena || row->pacing || row->waiting.length)
         return;
-    g_hash_table_remove(row->door->sums, row);
-    kw_budget_charge(KW_MEMORY_STORE, -row_bytes(row, row->table, row->row));
-    g_free(row);
+    kw_row_names_remove(row->door->sums, row, sizeof *row);
 }
 
 /* --- answers ------------------------------------------------------------------------------------- */
@@ -159,7 +123,7 @@ results_of(sum_row *row, const kw_increment *what, const kw_row *told, uint64_t 
 {
     kw_rows *rows = kw_rows_new();
     kw_row *result = rows->rows = KW_ARENA_NEW(rows->arena, kw_row);
-    result->key = kw_arena_copy(rows->arena, row->row);
+    result->key = kw_arena_copy(rows->arena, row->name.row);
     result->cells = KW_ARENA_ARRAY(rows->arena, kw_cell, what->columns_count);
     rows->count = rows->scanned = 1;
     for (size_t i = 0; i < what->columns_count; i++)
@@ -191,7 +155,7 @@ results_of_all(const sum_row *row, const kw_row *told)
     const kw_ordering *ordering = row->seats[0]->what->ordering;
     kw_rows *rows = kw_rows_new();
     kw_row *result = rows->rows = KW_ARENA_NEW(rows->arena, kw_row);
-    result->key = kw_arena_copy(rows->arena, row->row);
+    result->key = kw_arena_copy(rows->arena, row->name.row);
     result->cells = KW_ARENA_ARRAY(rows->arena, kw_cell, told->cells_count);
     rows->count = rows->scanned = 1;
     for (uint32_t i = 0; i < told->cells_count; i++) {
@@ -307,9 +271,7 @@ go_on(sum_row *row, int64_t stamp_ms)
                           .done = paced,
                           .user = row};
     row->pacing = true;
-    kw_wait_end end = kw_wait_start(row->door, &row->pace);
-    if (end != KW_WAIT_GOING)
-        paced(row, end);
+    kw_wait_then(row->door, &row->pace);
 }
 
 /* Each by itself: the store refuses one of them, and with it the sum. */
@@ -392,7 +354,8 @@ board(sum_row *row)
     row->columns = KW_ARENA_ARRAY(row->arena, kw_column, columns_most);
     row->amounts = KW_ARENA_ARRAY(row->arena, int64_t, columns_most);
     row->seats = KW_ARENA_ARRAY(row->arena, rider *, MIN(row->waiting.length, RIDERS_MOST));
-    row->sum = (kw_increment){.table = row->table, .row = row->row, .durability = first->what->durability};
+    row->sum =
+        (kw_increment){.table = row->name.table, .row = row->name.row, .durability = first->what->durability};
     for (GList *at; (at = row->waiting.head) && fits(row, at->data);) {
         rider *of = at->data;
         g_queue_unlink(&row->waiting, at);

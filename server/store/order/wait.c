@@ -6,6 +6,7 @@
 /* ... and for so long. */
 #define UNKNOWN_NS UINT64_C(1000000000)
 #define RETRY_AFTER_MS 250
+#define OTHERS_NS 2000000
 
 bool
 kw_order_time(kw_order_store *store, kw_span *ret_span)
@@ -45,9 +46,9 @@ is_time(kw_wait *wait, uint64_t now_ns, uint64_t *ret_next_ns)
 {
     kw_span span;
     kw_order_store *store = kw_order_store_of(wait->door);
-    bool told = wait->known ? kw_order_time(store, &span) : kw_store_time_about(store->inner, &span);
+    bool known = wait->known ? kw_order_time(store, &span) : kw_store_time_about(store->inner, &span);
     *ret_next_ns = now_ns + LOOK_AGAIN_NS;
-    if (!told) {
+    if (!known) {
         wait->unknown_ns = wait->unknown_ns ? wait->unknown_ns : now_ns;
         return false;
     }
@@ -108,6 +109,26 @@ kw_wait_start(kw_order_door *door, kw_wait *wait)
     g_queue_push_tail_link(&door->waits, &wait->link);
     kw_fine_timer_set(door->timers, &wait->timer, next_ns, look_again, wait);
     return KW_WAIT_GOING;
+}
+
+void
+kw_wait_then(kw_order_door *door, kw_wait *wait)
+{
+    kw_wait_end end = kw_wait_start(door, wait);
+    if (end != KW_WAIT_GOING)
+        wait->done(wait->user, end);
+}
+
+void
+kw_wait_for_others(kw_order_door *door, kw_wait *wait, kw_deadline deadline,
+                   void (*done)(void *user, kw_wait_end end), void *user)
+{
+    *wait = (kw_wait){.until_ns = kw_clock_mono_ns() + kw_random_u64() % OTHERS_NS,
+                      .until_time_ns = INT64_MIN,
+                      .deadline = deadline,
+                      .done = done,
+                      .user = user};
+    kw_wait_then(door, wait);
 }
 
 void
