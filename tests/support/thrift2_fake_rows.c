@@ -181,6 +181,20 @@ answer_increment(fake_rows *rows, const kw_hb_TIncrement *increment, kw_arena *a
         (kw_hb_THBaseService_increment_result){.has_success = true, .success = answer};
 }
 
+/* Every table has the one family that fake rows are in. */
+static void
+answer_describe(const kw_hb_TTableName *name, kw_arena *arena, void *result)
+{
+    kw_hb_TColumnFamilyDescriptor *family = KW_ARENA_NEW(arena, kw_hb_TColumnFamilyDescriptor);
+    *family = (kw_hb_TColumnFamilyDescriptor){.name = KW_BYTES_LITERAL("f")};
+    kw_hb_TTableDescriptor *table = KW_ARENA_NEW(arena, kw_hb_TTableDescriptor);
+    *table = (kw_hb_TTableDescriptor){.tableName = name, .has_columns = true};
+    table->columns.items = family;
+    table->columns.count = 1;
+    *(kw_hb_THBaseService_getTableDescriptor_result *)result =
+        (kw_hb_THBaseService_getTableDescriptor_result){.has_success = true, .success = table};
+}
+
 static void
 fill(const fake_row *row, kw_arena *arena, kw_hb_TResult *ret_result)
 {
@@ -407,6 +421,9 @@ fake_rows_answer(fake_rows *rows, kw_hb_method method, const void *args, kw_aren
         break;
     case KW_HB_THBaseService_increment:
         answer_increment(rows, ((const kw_hb_THBaseService_increment_args *)args)->tincrement, arena, result);
+        break;
+    case KW_HB_THBaseService_getTableDescriptor:
+        answer_describe(((const kw_hb_THBaseService_getTableDescriptor_args *)args)->table, arena, result);
         break;
     case KW_HB_THBaseService_getScannerResults:
         answer_scan(rows, args, arena, result);

@@ -15,11 +15,22 @@
 #include "store/check.h"
 #include "store/refuse.h"
 
+/* Fewer rows than this leave one by one, so that the store can batch them with those of other operations. */
+#define TOGETHER_LEAST 8
+
 /* When a put in doubt is looked at. */
 static const uint64_t looks_ns[] = {20 * UINT64_C(1000000), 200 * UINT64_C(1000000),
                                     1000 * UINT64_C(1000000)};
 
-typedef struct stamping {
+typedef struct stamping stamping;
+
+/* One row that leaves by itself. */
+typedef struct stamped_row {
+    stamping *of;
+    size_t place; /* among the copies */
+} stamped_row;
+
+struct stamping {
     kw_order_door *door;
     kw_arena *arena;
     const kw_write *const *writes; /* the caller's */
@@ -29,6 +40,7 @@ typedef struct stamping {
     const kw_write **list;
     size_t *places; /* of the copies among the writes */
     size_t sent;
+    size_t answered; /* of those that left one by one */
     kw_written *written;
     kw_wait wait;
     kw_wait_end end; /* of the first wait */
@@ -38,7 +50,7 @@ typedef struct stamping {
     size_t doubts_count;
     void (*done)(void *user);
     void *user;
-} stamping;
+};
 
 static void
 answer(stamping *op)
@@ -191,6 +203,29 @@ written(void *user)
     look_later(op);
 }
 
+static void
+row_written(void *user, kw_outcome outcome, const kw_error *error)
+{
+    stamped_row *row = user;
+    stamping *op = row->of;
+    op->written[row->place].outcome = outcome;
+    if (error)
+        op->written[row->place].error = *error;
+    if (++op->answered == op->sent)
+        written(op);
+}
+
+static void
+send_one_by_one(stamping *op)
+{
+    stamped_row *rows = KW_ARENA_ARRAY(op->arena, stamped_row, op->sent);
+    size_t count = op->sent; /* the last answer frees op */
+    for (size_t i = 0; i < count; i++) {
+        rows[i] = (stamped_row){op, i};
+        kw_door_write(op->door->inner, op->list[i], row_written, &rows[i]);
+    }
+}
+
 /* Delete markers up to the stamp, family by family or column by column, and what says that the cells are
  * gone. */
 static void
@@ -277,7 +312,9 @@ send_all(stamping *op)
         count = rows_of(op, first);
         stamp_record(op, first, count, now_ms);
     }
-    if (op->sent)
+    if (op->sent && op->sent < TOGETHER_LEAST)
+        send_one_by_one(op);
+    else if (op->sent)
         kw_door_write_many(op->door->inner, op->list, op->sent, op->written, written, op);
     else
         kw_refuse_later(&op->door->base, refused, op);

@@ -1,6 +1,7 @@
 /* What leaves together, counted at thrift2_fake: single calls that wait share multi-calls, equal gets share
  * one, a get never joins one that has left, and writes to one row keep their order. */
 #include "fixture.h"
+#include "store/order/order.h"
 
 #include <stdio.h>
 
@@ -131,6 +132,51 @@ test_puts_share(void)
     fixture_stop(&on);
 }
 
+/* The same over store/order, when the gateway gives the timestamps. */
+static void
+test_stamped_puts_share(void)
+{
+    static const kw_ordering stamped = {.order = KW_WRITE_ORDER_STAMP, .family = {(const uint8_t *)"f", 1}};
+    static const kw_order_settings settings = {
+        .clock_width_ms = 10000, .max_clock_skew_ms = 20, .late_ms = 1000};
+    fixture on;
+    bool closed = false;
+    g_autofree bed_cell_write *writes = g_new0(bed_cell_write, MANY);
+    g_autofree answer *answers = g_new0(answer, MANY);
+    g_autofree char *rows = g_malloc0(MANY * 8);
+    fixture_start(&on, 1, FRAMED_COMPACT);
+    on.bed.store = kw_order_store_new(on.bed.store, &settings);
+    kw_door *door = kw_store_open_door(on.bed.store, on.bed.loop);
+    for (size_t i = 0; i < MANY; i++) {
+        snprintf(rows + i * 8, 8, "p%zu", i);
+        bed_cell_write_init(&writes[i], "t", rows + i * 8, "f", "v", KW_TIMESTAMP_NONE);
+        writes[i].write.ordering = &stamped;
+    }
+    /* Until the clock and the families of the table are known. */
+    for (kw_deadline end = kw_deadline_in_ms(60000); !kw_deadline_passed(end); bed_turn(&on.bed, 2)) {
+        answer first = {0};
+        kw_door_write(door, &writes[0].write, bed_on_write, &first);
+        bed_await(&on.bed, &first.done);
+        if (first.outcome == KW_OUTCOME_OK)
+            break;
+    }
+    uint32_t before = thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_put) +
+                      thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_putMultiple);
+    for (size_t i = 0; i < MANY; i++)
+        kw_door_write(door, &writes[i].write, bed_on_write, &answers[i]);
+    for (size_t i = 0; i < MANY; i++) {
+        bed_await(&on.bed, &answers[i].done);
+        g_assert_cmpint(answers[i].outcome, ==, KW_OUTCOME_OK);
+    }
+    uint32_t calls = thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_put) +
+                     thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_putMultiple) - before;
+    g_test_message("%u calls for %d puts", calls, MANY);
+    g_assert_cmpuint(calls, <=, MANY / 8);
+    kw_door_close(door, bed_on_done, &closed);
+    bed_await(&on.bed, &closed);
+    fixture_stop(&on);
+}
+
 /* A lone caller waits for nobody. */
 static void
 test_alone(void)
@@ -190,6 +236,7 @@ main(int argc, char **argv)
     g_test_add_func("/hbase/together/not-equal", test_not_equal);
     g_test_add_func("/hbase/together/never-joins-what-left", test_never_joins_what_left);
     g_test_add_func("/hbase/together/puts-share", test_puts_share);
+    g_test_add_func("/hbase/together/stamped-puts-share", test_stamped_puts_share);
     g_test_add_func("/hbase/together/alone", test_alone);
     g_test_add_func("/hbase/together/order", test_order);
     return g_test_run();
