@@ -103,6 +103,7 @@ unsigned
 kw_page_metrics(const kw_admin_sources *sources, kw_buffer *body)
 {
     int64_t offset_ms;
+    kw_span span;
     append_figures(body);
     append_calls(body, sources->service);
     append_latencies(body, sources->service);
@@ -119,5 +120,9 @@ kw_page_metrics(const kw_admin_sources *sources, kw_buffer *body)
     if (kw_store_clock_offset_ms(sources->store, &offset_ms))
         append_gauge(body, "store_clock_offset_seconds", "The store's clock minus this machine's",
                      (double)offset_ms / 1e3);
+    if (kw_store_time(sources->store, &span) && span.earliest_ns != INT64_MIN)
+        append_gauge(body, "store_clock_width_seconds",
+                     "How precisely the store's clock is known: the width of the interval that it is in",
+                     (double)(span.latest_ns - span.earliest_ns) / 1e9);
     return 200;
 }

@@ -172,6 +172,22 @@ kw_known_time_read(kw_known_time *known, int64_t now_ns, kw_span *ret_span)
 }
 
 bool
+kw_known_time_recent(const kw_known_time *known, int64_t now_ns, kw_span *ret_span)
+{
+    said recent = {.all = {INT64_MIN, INT64_MAX}, .any = {INT64_MAX, INT64_MIN}};
+    for (uint64_t i = 0; i < known->count; i++)
+        if (known->heartbeats[i].sent_ns > now_ns - known->fresh_ns)
+            hear(&recent, &known->heartbeats[i], now_ns);
+    if (!recent.fresh)
+        return kw_known_time_about(known, now_ns, ret_span);
+    offset together = conclude(&recent);
+    if (together.low_ns == INT64_MIN)
+        return kw_known_time_about(known, now_ns, ret_span);
+    *ret_span = (kw_span){.earliest_ns = now_ns + together.low_ns, .latest_ns = now_ns + together.high_ns};
+    return true;
+}
+
+bool
 kw_known_time_about(const kw_known_time *known, int64_t now_ns, kw_span *ret_span)
 {
     if (known->last.stamp_ms == 0)

@@ -68,6 +68,10 @@ void kw_known_time_saw(kw_known_time *known, int64_t newest_stamp_ms);
  * not go back. */
 bool kw_known_time_read(kw_known_time *known, int64_t now_ns, kw_span *ret_span);
 
+/* What the heartbeats sent within `fresh` say together, or else the last one: narrower than what may be acted
+ * on. Shows when the next heartbeat should arrive. False: there are no heartbeats. */
+bool kw_known_time_recent(const kw_known_time *known, int64_t now_ns, kw_span *ret_span);
+
 /* What the last heartbeat says, however old it is: where a clock that jumps does no harm. False: there is
  * none. */
 bool kw_known_time_about(const kw_known_time *known, int64_t now_ns, kw_span *ret_span);

@@ -6,8 +6,11 @@
  * process uses several cells in rotation, so that a cell's timestamp is just 1 ms more than its last one only
  * when the clock went back.
  *
- * Three heartbeats in a row, at different parts of a millisecond, are sent ten times a second while the clock
- * is used, one five times a second for a minute after that, and else one every ten seconds.
+ * Five heartbeats in a row are sent ten times a second while the clock is used, one five times a second for
+ * a minute after that, and else one every ten seconds. Each of the five is sent so that it should arrive when
+ * the store's clock reaches the next millisecond, if that clock is in the middle of the interval known: the
+ * answer then shows which half of the interval it is in. So the interval becomes about as wide as a call
+ * takes. Where calls take longer than 2 ms, this gains little: then it is one instead of five.
  *
  * One door of the process sends them. A heartbeat without an answer holds back no other.
  */
@@ -24,7 +27,7 @@
 #define NS_PER_US UINT64_C(1000)
 #define NS_PER_MS UINT64_C(1000000)
 
-#define BUSY_NS (1000 * NS_PER_MS)   /* used lately */
+#define BUSY_NS (5000 * NS_PER_MS)   /* used lately */
 #define AWAKE_NS (60000 * NS_PER_MS) /* used some time ago */
 #define BUSY_EVERY_US 100000
 #define AWAKE_EVERY_US 200000
@@ -33,9 +36,8 @@
 #define FAILED_US 20000
 #define FAILED_IDLE_US 500000
 #define LATER_US 60000000
-#define IN_A_ROW 3
-#define APART_US 1250
-#define TURN_US 150 /* before a millisecond's end */
+#define IN_A_ROW 5
+#define LONG_NS (2 * (int64_t)NS_PER_MS) /* calls that take longer: one in a row */
 #define CALL_MS 5000
 #define CELLS 8
 
@@ -186,17 +188,22 @@ varied(uint64_t delay_us)
     return delay_us - kw_random_u64() % (delay_us / 5 + 1);
 }
 
-/* Until a heartbeat would arrive shortly before the store's clock turns to another millisecond: those after
- * it arrive shortly after that, and what they say together is narrow. */
+/* The time after which a heartbeat must be sent to arrive when the store's clock reaches the next
+ * millisecond. */
 static uint64_t
-until_turn_us(const kw_hbase_heartbeats *self)
+until_next_ms_us(const kw_hbase_heartbeats *self)
 {
+    kw_hbase_clock *clock = clock_of(self);
     kw_span span;
-    if (!kw_hbase_clock_time(clock_of(self), true, &span))
+    kw_mutex_lock(&clock->lock);
+    bool known = kw_known_time_recent(&clock->known, (int64_t)kw_clock_mono_ns(), &span);
+    int64_t way_ns = clock->way_ns;
+    kw_mutex_unlock(&clock->lock);
+    if (!known)
         return 0;
     int64_t middle_ns = span.earliest_ns + (span.latest_ns - span.earliest_ns) / 2;
-    uint64_t arrival_ns = (uint64_t)(middle_ns + MIN(clock_of(self)->way_ns, (int64_t)NS_PER_MS) / 2);
-    return (2 * NS_PER_MS - TURN_US * NS_PER_US - arrival_ns % NS_PER_MS) % NS_PER_MS / NS_PER_US;
+    uint64_t arrival_ns = (uint64_t)(middle_ns + MIN(way_ns, (int64_t)NS_PER_MS) / 2);
+    return (NS_PER_MS - arrival_ns % NS_PER_MS) / NS_PER_US;
 }
 
 /* --- answers ------------------------------------------------------------------------------------------ */
@@ -265,7 +272,7 @@ hear(kw_hbase_heartbeats *self, beat *by, int64_t stamp_ms, int64_t sent_ns)
     if (sent_ns - clock->heard_ns > KW_TIME_FRESH_NS)
         clock->looked = false;
     clock->heard_ns = sent_ns;
-    clock->way_ns = heard.answered_ns - sent_ns;
+    clock->way_ns += (heard.answered_ns - sent_ns - clock->way_ns) / 4;
     kw_known_time_heard(&clock->known, &heard);
     bool blind = !clock->looked;
     kw_mutex_unlock(&clock->lock);
@@ -339,7 +346,7 @@ answered(kw_hbase_call *call, const void *result, const kw_hbase_failure *failur
     self->failed_before = false;
     kw_hbase_probe(self->door, KW_BYTES_LITERAL(CLOCK_TABLE), KW_BYTES_LITERAL(CLOCK_ROW));
     if (self->row_left)
-        ring_in(self, APART_US, send_one);
+        ring_in(self, until_next_ms_us(self), send_one);
     else
         ring_in(self, varied(next_period_us(self)), begin_row);
 }
@@ -397,8 +404,8 @@ begin_row(void *user)
 {
     kw_hbase_heartbeats *self = user;
     bool busy = period_us(self) == BUSY_EVERY_US;
-    self->row_left = busy ? IN_A_ROW : 1;
-    ring_in(self, busy ? until_turn_us(self) : 0, send_one);
+    self->row_left = busy && clock_of(self)->way_ns < LONG_NS ? IN_A_ROW : 1;
+    ring_in(self, busy ? until_next_ms_us(self) : 0, send_one);
 }
 
 /* --- who sends them ---------------------------------------------------------------------------------------

@@ -96,22 +96,45 @@ beat(kw_known_time *known, int64_t sent_us, int64_t took_us)
     kw_known_time_heard(known, &heartbeat);
 }
 
-/* Three in a row, at different parts of a millisecond: the interval is little wider than the shortest way. */
+/* When to send a heartbeat that takes so long, so that it arrives when the middle of what is known reaches
+ * the next millisecond. */
+static int64_t
+aim_us(const kw_known_time *known, int64_t at_us, int64_t took_us)
+{
+    kw_span span;
+    if (!kw_known_time_recent(known, at_us * 1000, &span))
+        return at_us;
+    int64_t arrival_us = (span.earliest_ns + (span.latest_ns - span.earliest_ns) / 2) / 1000 + took_us / 2;
+    return at_us + 1000 - arrival_us % 1000;
+}
+
+/* Five in a row: the interval is little wider than the time that a heartbeat takes, and what two clocks
+ * drift. */
 static void
 test_width(void)
 {
-    kw_known_time known;
-    kw_span span;
-    kw_known_time_init(&known, KW_TIME_FRESH_NS);
-    for (int64_t at_us = 1000000; at_us <= 2000000; at_us += 100000)
-        for (int64_t i = 0; i < 3; i++)
-            beat(&known, at_us + 1600 * i, 400);
-    int64_t now_us = 2010000, true_ns = (now_us + AHEAD_US) * 1000;
-    g_assert_true(kw_known_time_read(&known, now_us * 1000, &span));
-    g_test_message("%d us wide", (int)((span.latest_ns - span.earliest_ns) / 1000));
-    g_assert_cmpint(span.earliest_ns, <=, true_ns);
-    g_assert_cmpint(span.latest_ns, >=, true_ns);
-    g_assert_cmpint(span.latest_ns - span.earliest_ns, <, 1000000);
+    const int64_t drift_ns = 2 * 100000;
+    for (int64_t took_us = 200; took_us <= 1000; took_us += 100) {
+        kw_known_time known;
+        kw_span span;
+        int64_t now_us = 1000000;
+        kw_known_time_init(&known, KW_TIME_FRESH_NS);
+        for (int64_t row_us = now_us; row_us <= 2000000; row_us += 100000) {
+            now_us = row_us;
+            for (int i = 0; i < 5; i++) {
+                now_us = aim_us(&known, now_us, took_us);
+                beat(&known, now_us, took_us);
+                now_us += took_us;
+            }
+        }
+        int64_t true_ns = (now_us + AHEAD_US) * 1000;
+        g_assert_true(kw_known_time_read(&known, now_us * 1000, &span));
+        g_test_message("%d us wide when a heartbeat takes %d us",
+                       (int)((span.latest_ns - span.earliest_ns) / 1000), (int)took_us);
+        g_assert_cmpint(span.earliest_ns, <=, true_ns);
+        g_assert_cmpint(span.latest_ns, >=, true_ns);
+        g_assert_cmpint(span.latest_ns - span.earliest_ns, <, took_us * 1250 + drift_ns);
+    }
 }
 
 static void
