@@ -9,7 +9,7 @@
 #define CALLERS_MOST 12
 
 typedef struct bench {
-    bench_side sides[2]; /* direct, gateway */
+    bench_side sides[2]; /* direct or the gateway of an earlier build, gateway */
     int rounds;
     int slice_ms;
     int warm_ms;
@@ -21,10 +21,16 @@ typedef struct bench {
     size_t callers_count;
 } bench;
 
-/* Medians over the rounds; ratios are medians of each round's gateway / direct. */
+/* Of each round's second way / first way: the median over the rounds, and the interval that holds the true
+ * median with 95 % confidence (the widest of all when there are fewer than 6 rounds). */
+typedef struct interval {
+    double median, low, high;
+} interval;
+
+/* Figures are medians over the rounds. */
 typedef struct compared {
     figures of[2];
-    double rate, p50, p99;
+    interval rate, p50, mean, p99;
 } compared;
 
 /* Slices of the two ways in turn, changing places from round to round. Puts are verified after each round. */
@@ -43,6 +49,9 @@ void measure_latest(bench *all);
 void measure_order(bench *all);
 void measure_scan(bench *all);
 void measure_mixes(bench *all);
+/* What a gateway costs beside one of an earlier build; stamped: its tables have order: stamp;
+ * only: which of put, get, remove and increment. */
+void measure_builds(bench *all, bool stamped, const char *const *only);
 
 /* Figures of one kind as CSV; false: no such kind. */
 bool growth_run(bench *all, const char *kind);

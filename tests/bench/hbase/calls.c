@@ -57,9 +57,10 @@ add_more(const bench *all, work what, const compared *got)
     unsigned callers = got->of[0].callers;
     g_autoptr(kw_arena) arena = kw_arena_new();
     if (callers == 1)
-        add_row(all, kw_arena_printf(arena, "%s p50, 1 caller", name), got, got->p50, AT_MOST, 1.15, 1.08);
+        add_row(all, kw_arena_printf(arena, "%s p50, 1 caller", name), got, got->p50.median, AT_MOST, 1.15,
+                1.08);
     if (callers == 64 && what == WORK_PUT)
-        add_row(all, "put p99, 64 callers", got, got->p99, AT_MOST, 1.0, 0.5);
+        add_row(all, "put p99, 64 callers", got, got->p99.median, AT_MOST, 1.0, 0.5);
     if (callers == 256 && what == WORK_PUT && got->of[1].cpu_us > 0)
         table_add(&(table_row){"gateway CPU per put, 256 callers", "",
                                kw_arena_printf(arena, "%.0f puts/s", got->of[1].per_second),
@@ -83,7 +84,8 @@ measure_calls(bench *all, work what)
         compared got = rounds_compare(all, what, callers);
         g_autofree char *name = g_strdup_printf("%s, %u caller%s", what == WORK_PUT ? "put" : "get", callers,
                                                 callers > 1 ? "s" : "");
-        add_row(all, name, &got, got.rate, wanted.must > 0 ? AT_LEAST : NO_BOUND, wanted.must, wanted.aim);
+        add_row(all, name, &got, got.rate.median, wanted.must > 0 ? AT_LEAST : NO_BOUND, wanted.must,
+                wanted.aim);
         add_more(all, what, &got);
         if (got.of[0].generator > 0.9 || got.of[1].generator > 0.9)
             fprintf(stderr, "%s: the load generator itself was at its limit\n", name);
@@ -94,7 +96,7 @@ void
 measure_hot(bench *all)
 {
     compared got = rounds_compare(all, WORK_GET_HOT, 64);
-    add_row(all, "get, 64 callers, 90 % on one key", &got, got.rate, AT_LEAST, 5, 10);
+    add_row(all, "get, 64 callers, 90 % on one key", &got, got.rate.median, AT_LEAST, 5, 10);
 }
 
 static const char *
@@ -131,6 +133,6 @@ measure_mixes(bench *all)
     for (size_t i = 0; i < G_N_ELEMENTS(mixes); i++) {
         compared got = rounds_compare(all, mixes[i].what, 64);
         g_autofree char *name = g_strdup_printf("%s, 64 callers", mixes[i].name);
-        add_row(all, name, &got, got.rate, NO_BOUND, 0, 0);
+        add_row(all, name, &got, got.rate.median, NO_BOUND, 0, 0);
     }
 }

@@ -89,6 +89,22 @@ get(kw_arena *arena, bench_table table, uint64_t number)
     return (bench_call){&kw_hb_methods[KW_HB_THBaseService_get], args};
 }
 
+static bench_call
+remove_row(kw_arena *arena, bench_table table, uint64_t number)
+{
+    kw_hb_TDelete *tdelete = KW_ARENA_NEW(arena, kw_hb_TDelete);
+    kw_hb_THBaseService_deleteSingle_args *args = KW_ARENA_NEW(arena, kw_hb_THBaseService_deleteSingle_args);
+    *tdelete = (kw_hb_TDelete){.row = key_of(arena, table, number)};
+    *args = (kw_hb_THBaseService_deleteSingle_args){.table = tables[table], .tdelete = tdelete};
+    return (bench_call){&kw_hb_methods[KW_HB_THBaseService_deleteSingle], args};
+}
+
+static void
+check_remove(const void *result)
+{
+    check("deleteSingle", ((const kw_hb_THBaseService_deleteSingle_result *)result)->io);
+}
+
 static uint32_t
 check_row(const kw_hb_TResult *row, uint64_t number)
 {
@@ -217,9 +233,9 @@ scan_stateless_same(link_to *link, unsigned scanner, bench_visit visit, void *us
 
 #define WAY_DIRECT(how)                                                                                      \
     {                                                                                                        \
-        .name = "direct", .put = put, .put_many = put_many, .get = get, .page = page,                        \
+        .name = "direct", .put = put, .put_many = put_many, .get = get, .remove = remove_row, .page = page,  \
         .check_put = check_put, .check_put_many = check_put_many, .check_get = check_get,                    \
-        .check_page = check_page, .scanners = BENCH_BUCKETS, .scan = (how)                                   \
+        .check_remove = check_remove, .check_page = check_page, .scanners = BENCH_BUCKETS, .scan = (how)     \
     }
 
 const way way_direct = WAY_DIRECT(scan_opened);

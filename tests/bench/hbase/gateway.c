@@ -88,6 +88,48 @@ get(kw_arena *arena, bench_table table, uint64_t number)
     return (bench_call){&kw_api_methods[KW_API_Data_get], args};
 }
 
+static bench_call
+remove_record(kw_arena *arena, bench_table table, uint64_t number)
+{
+    kw_api_Data_remove_args *args = KW_ARENA_NEW(arena, kw_api_Data_remove_args);
+    *args = (kw_api_Data_remove_args){.has_table = true, .table = tables[table], .has_key = true};
+    args->key = record_of(arena, number, 0, 1);
+    return (bench_call){&kw_api_methods[KW_API_Data_remove], args};
+}
+
+static void
+check_remove(const void *result)
+{
+    const kw_api_Data_remove_result *got = result;
+    check("remove", got->failure);
+    check_written(got->success);
+}
+
+static bench_call
+increment(kw_arena *arena)
+{
+    kw_api_Data_increment_args *args = KW_ARENA_NEW(arena, kw_api_Data_increment_args);
+    *args = (kw_api_Data_increment_args){
+        .has_table = true, .table = KW_BYTES_LITERAL("counted"), .has_key = true, .has_amounts = true};
+    args->key = record_of(arena, 0, 0, 1);
+    args->amounts.items = kw_arena_alloc0(arena, sizeof *args->amounts.items);
+    args->amounts.count = 1;
+    args->amounts.items[0].key = KW_BYTES_LITERAL("n");
+    args->amounts.items[0].value = 1;
+    return (bench_call){&kw_api_methods[KW_API_Data_increment], args};
+}
+
+static int64_t
+check_increment(const void *result)
+{
+    const kw_api_Data_increment_result *got = result;
+    check("increment", got->failure);
+    for (uint32_t i = 0; i < got->success.count; i++)
+        if (kw_bytes_equal(got->success.items[i].key, KW_BYTES_LITERAL("n")))
+            return got->success.items[i].value.number;
+    crowd_die("increment", KW_BYTES_LITERAL("the answer has no counter"));
+}
+
 static uint32_t
 check_record(const kw_api_Record *record, uint64_t *ret_number)
 {
@@ -204,10 +246,14 @@ const way way_gateway = {.name = "gateway",
                          .put = put,
                          .put_many = put_many,
                          .get = get,
+                         .remove = remove_record,
+                         .increment = increment,
                          .page = page,
                          .check_put = check_put,
                          .check_put_many = check_put_many,
                          .check_get = check_get,
+                         .check_remove = check_remove,
+                         .check_increment = check_increment,
                          .check_page = check_page,
                          .scanners = 1,
                          .scan = scan};

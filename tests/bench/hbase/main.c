@@ -4,6 +4,9 @@
  *   bench_hbase --thrift PORT --gateway PORT [--gateway-pid PID] [--framed] [--only LIST] [--callers LIST]
  *               [--rounds N] [--slice-ms MS] [--rows N] [--warm SECONDS] [--generated] [--check]
  *
+ * With --before PORT, that of a keywayd of an earlier build, the two gateways are compared instead; both are
+ * in front of the same HBase, and have tables of their own.
+ *
  * run.sh starts everything and runs it. A slice is a closed loop of so many callers, one connection each.
  * Slices of the two ways alternate and change places from round to round; figures are medians over the
  * rounds, ratios medians of each round's ratio. Behind each round of puts both tables are read back and
@@ -22,18 +25,25 @@ static const struct {
 } others[] = {{"hot", measure_hot},     {"connected", measure_connected}, {"latest", measure_latest},
               {"order", measure_order}, {"scan", measure_scan},           {"mixes", measure_mixes}};
 
-static gint thrift, gateway, gateway_pid, rounds = 5, slice_ms = 1000, rows = 50000, warm = 12;
-static gboolean framed, check, generated;
+static gint thrift, gateway, gateway_pid, before, before_pid, rounds = 5, slice_ms = 1000, rows = 50000,
+                                                              warm = 12;
+static gboolean framed, check, generated, stamped;
 static gint growth_rows = 1000000;
 static char *grown_table = "kw_bench_grown";
-static char *only = "put,get,hot,connected,latest,order,scan,mixes", *callers = "1,8,64,256,1000", *growth;
+static char *only = "put,get,remove,increment,hot,connected,latest,order,scan,mixes",
+            *callers = "1,8,64,256,1000", *growth;
 
 static const GOptionEntry options[] = {
     {"thrift", 0, 0, G_OPTION_ARG_INT, &thrift, "port of Thrift2", "PORT"},
     {"gateway", 0, 0, G_OPTION_ARG_INT, &gateway, "port of keywayd", "PORT"},
     {"gateway-pid", 0, 0, G_OPTION_ARG_INT, &gateway_pid, "keywayd, to measure its CPU time", "PID"},
+    {"before", 0, 0, G_OPTION_ARG_INT, &before, "port of a keywayd to compare with, instead of Thrift2",
+     "PORT"},
+    {"before-pid", 0, 0, G_OPTION_ARG_INT, &before_pid, "that keywayd", "PID"},
+    {"stamped", 0, 0, G_OPTION_ARG_NONE, &stamped, "the tables of keywayd have order: stamp", NULL},
     {"framed", 0, 0, G_OPTION_ARG_NONE, &framed, "Thrift2 is framed compact (else buffered binary)", NULL},
-    {"only", 0, 0, G_OPTION_ARG_STRING, &only, "put,get,hot,connected,latest,order,scan,mixes", "LIST"},
+    {"only", 0, 0, G_OPTION_ARG_STRING, &only,
+     "put,get,hot,connected,latest,order,scan,mixes; with --before: put,get,remove,increment", "LIST"},
     {"callers", 0, 0, G_OPTION_ARG_STRING, &callers, "for put and get (1,8,64,256,1000)", "LIST"},
     {"rounds", 0, 0, G_OPTION_ARG_INT, &rounds, "rounds (5)", "N"},
     {"slice-ms", 0, 0, G_OPTION_ARG_INT, &slice_ms, "length of a slice (1000)", "MS"},
@@ -83,7 +93,12 @@ static void
 run(bench *all, char **wanted)
 {
     const char *const *list = (const char *const *)wanted;
-    table_begin();
+    if (before) {
+        table_begin("gateway before", "gateway");
+        measure_builds(all, stamped, list);
+        return;
+    }
+    table_begin("direct Thrift2", "through the gateway");
     if (g_strv_contains(list, "put"))
         measure_calls(all, WORK_PUT);
     if (g_strv_contains(list, "get"))
@@ -102,6 +117,10 @@ prepare(bench *all)
     all->growth_rows = (uint64_t)MAX(growth_rows, 1000);
     all->grown_table = grown_table;
     all->sides[0] = (bench_side){.way = &way_direct, .place = {"Thrift2", (uint16_t)thrift, form}};
+    if (before)
+        all->sides[0] = (bench_side){.way = &way_gateway,
+                                     .place = {"keywayd before", (uint16_t)before, {KW_WIRE_COMPACT, true}},
+                                     .process = before_pid};
     all->sides[1] = (bench_side){.way = &way_gateway,
                                  .place = {"keywayd", (uint16_t)gateway, {KW_WIRE_COMPACT, true}},
                                  .process = gateway_pid,

@@ -2,6 +2,7 @@
 #include "bench.h"
 
 #include <glib.h>
+#include <math.h>
 #include <stdlib.h>
 
 static int
@@ -33,6 +34,12 @@ p50_of(const figures *of)
 }
 
 static double
+mean_of(const figures *of)
+{
+    return of->mean_us;
+}
+
+static double
 p99_of(const figures *of)
 {
     return of->p99_us;
@@ -59,13 +66,32 @@ median_of(const figures *of, int count, member which)
     return rounds_median(values, count);
 }
 
-static double
-median_ratio(figures of[2][ROUNDS_MOST], int count, member which)
+/* How many of the sorted values at each end are outside the median's 95 % interval: a count is below the
+ * median with probability 1/2, so their number has a binomial distribution. */
+static int
+outside_interval(int count)
+{
+    double term = pow(0.5, count), sum = term;
+    int outside = 0;
+    while (sum <= 0.025) {
+        outside++;
+        term *= (double)(count - outside + 1) / outside;
+        sum += term;
+    }
+    return MAX(outside - 1, 0);
+}
+
+static interval
+ratio_of(figures of[2][ROUNDS_MOST], int count, member which)
 {
     double values[ROUNDS_MOST];
     for (int i = 0; i < count; i++)
         values[i] = which(&of[0][i]) > 0 ? which(&of[1][i]) / which(&of[0][i]) : 0;
-    return rounds_median(values, count);
+    interval result = {.median = rounds_median(values, count)}; /* sorts them */
+    int outside = outside_interval(count);
+    result.low = values[outside];
+    result.high = values[count - 1 - outside];
+    return result;
 }
 
 /* Rates and times are medians; who was served, and connections, are the worst round's. */
@@ -82,6 +108,7 @@ summary(const figures *of, int count)
     }
     all.per_second = median_of(of, count, rate_of);
     all.p50_us = median_of(of, count, p50_of);
+    all.mean_us = median_of(of, count, mean_of);
     all.p99_us = median_of(of, count, p99_of);
     all.cpu_us = median_of(of, count, cpu_of);
     all.store_calls = median_of(of, count, calls_of);
@@ -103,8 +130,9 @@ rounds_compare(bench *all, work what, unsigned callers)
             scan_whole(&all->sides[side]);
     }
     compared result = {.of = {summary(of[0], all->rounds), summary(of[1], all->rounds)}};
-    result.rate = median_ratio(of, all->rounds, rate_of);
-    result.p50 = median_ratio(of, all->rounds, p50_of);
-    result.p99 = median_ratio(of, all->rounds, p99_of);
+    result.rate = ratio_of(of, all->rounds, rate_of);
+    result.p50 = ratio_of(of, all->rounds, p50_of);
+    result.mean = ratio_of(of, all->rounds, mean_of);
+    result.p99 = ratio_of(of, all->rounds, p99_of);
     return result;
 }

@@ -1,12 +1,16 @@
 #!/usr/bin/env bash
 # Starts an HBase, keywayd in front of it, and bench_hbase against both: run.sh BUILD_FOLDER
-# [--buffered] [arguments of bench_hbase...]. Everything is in BUILD_FOLDER/bench-hbase and stopped at the
-# end. KW_HBASE_... settings as in tests/support/hbase/lib.sh; KEYWAY_BENCH_RUN uses an HBase that
-# start.sh has started (and leaves it).
+# [--buffered] [--before KEYWAYD [--stamped] [--delay-ms MS]] [arguments of bench_hbase...]. Everything is in
+# BUILD_FOLDER/bench-hbase and stopped at the end. KW_HBASE_... settings as in tests/support/hbase/lib.sh;
+# KEYWAY_BENCH_RUN uses an HBase that start.sh has started (and leaves it).
+#
+# --before compares with a keywayd of an earlier build instead of with Thrift2. --stamped gives the new one's tables
+# order: stamp. --delay-ms adds so much to each answer of HBase, for both.
 #
 #   run.sh build/release --check                        the whole table; some minutes
 #   run.sh build/release --only put --callers 64 --rounds 3 --slice-ms 500 --rows 20000
 #   run.sh build/release --only put,get --callers 1,8,64 --generated
+#   run.sh build/release --before ../old/build/release/server/gateway/keywayd --rounds 21
 #   run.sh build/release --growth callers               CSV instead; also buckets, size, rows (growth.sh)
 set -euo pipefail
 build=$(realpath "$1")
@@ -14,11 +18,19 @@ shift
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 support=$here/../../support/hbase
 work=$build/bench-hbase
-form=framed
+form=framed before= stamped= delay=
 if [ "${1:-}" = --buffered ]; then
   form=buffered
   shift
 fi
+while [ $# -gt 0 ]; do
+  case $1 in
+  --before) before=$(realpath "$2"); shift 2 ;;
+  --stamped) stamped=1; shift ;;
+  --delay-ms) delay=$2; shift 2 ;;
+  *) break ;;
+  esac
+done
 mkdir -p "$work"
 ulimit -n "$(ulimit -Hn)" # 10,000 callers
 
@@ -28,9 +40,11 @@ else
   hbase=$work/hbase
   KW_HBASE_HEAP=${KW_HBASE_HEAP:-2g} KW_HBASE_THRIFT_HEAP=${KW_HBASE_THRIFT_HEAP:-1g} "$support/start.sh" "$hbase"
 fi
-gateway=
+started=()
 finish() {
-  [ -z "$gateway" ] || { kill "$gateway" && wait "$gateway" || true; }
+  for pid in "${started[@]}"; do
+    kill "$pid" && wait "$pid" || true
+  done
   [ -n "${KEYWAY_BENCH_RUN:-}" ] || "$support/stop.sh" "$hbase"
 }
 trap finish EXIT
@@ -40,11 +54,17 @@ place=$KW_HBASE_FRAMED transport=framed protocol=compact
 if [ $form = buffered ]; then
   place=$KW_HBASE_BUFFERED transport=buffered protocol=binary
 fi
-read -r port admin < <(python3 -c '
+if [ -n "$delay" ]; then
+  exec 4< <(exec python3 "$here/slow_link.py" "${place##*:}" "$delay")
+  started+=($!)
+  read -r link <&4
+  place=127.0.0.1:$link
+fi
+read -r port admin before_port before_admin < <(python3 -c '
 import socket
-pair = [socket.socket() for _ in range(2)]
-[s.bind(("127.0.0.1", 0)) for s in pair]
-print(*[s.getsockname()[1] for s in pair])')
+all = [socket.socket() for _ in range(4)]
+[s.bind(("127.0.0.1", 0)) for s in all]
+print(*[s.getsockname()[1] for s in all])')
 sed -e "s/@PORT@/$port/; s/@ADMIN@/$admin/; s/@PLACE@/$place/; s/@TRANSPORT@/$transport/; s/@PROTOCOL@/$protocol/" \
   "$here/policy.yaml.in" >"$work/policy.yaml"
 # name, buckets, store table: the newest of all, whatever bucket it is in
@@ -70,25 +90,35 @@ case " $* " in
   done >>"$work/policy.yaml" ;;
 *" --growth rows "*) events_table grown 16 "$grown" >>"$work/policy.yaml" ;;
 esac
-"$build/server/gateway/keywayd" --config "$work/policy.yaml" >"$work/keywayd.log" 2>&1 &
-gateway=$!
-for _ in $(seq 300); do
-  (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && break
-  kill -0 "$gateway" 2>/dev/null || { cat "$work/keywayd.log" >&2; gateway=; exit 1; }
-  sleep 0.1
-done
-# It listens before the store's tables are there; it is ready when they are.
-python3 - "$admin" <<'READY'
-import sys, time, urllib.request
+[ -z "$stamped" ] || # and then it has no counters
+  sed -i -e '/^  counted:/,/^    store_table:/d' -e 's/^    key:/    order: stamp\n&/' "$work/policy.yaml"
+
+# start KEYWAYD NAME PORT ADMIN: with NAME.yaml, until it serves; its process is then $!
+start() {
+  "$1" --config "$work/$2.yaml" >"$work/$2.log" 2>&1 &
+  started+=($!)
+  python3 - "$4" $! <<'READY' || { cat "$work/$2.log" >&2; exit 1; }
+import os, sys, time, urllib.request
 for _ in range(900):
+    os.kill(int(sys.argv[2]), 0)
     try:
         urllib.request.urlopen(f"http://127.0.0.1:{sys.argv[1]}/readyz", timeout=5)
         break
     except OSError:
         time.sleep(0.1)
 else:
-    sys.exit("the gateway is not ready; see its keywayd.log")
+    sys.exit("the gateway is not ready")
 READY
+}
+start "$build/server/gateway/keywayd" policy "$port" "$admin"
+gateway=${started[-1]}
 arguments=(--gateway-pid "$gateway" --grown-table "$grown")
+if [ -n "$before" ]; then # tables and a catalog of its own
+  sed -e "s/:$port$/:$before_port/; s/:$admin$/:$before_admin/; s/kw_bench_/kw_before_/; s/, counter: true//" \
+    -e '/order: stamp/d' -e 's/^  kind: hbase/&\n  catalog: kw_before_catalog/' "$work/policy.yaml" >"$work/before.yaml"
+  start "$before" before "$before_port" "$before_admin"
+  arguments+=(--before "$before_port" --before-pid "${started[-1]}")
+  [ -z "$stamped" ] || arguments+=(--stamped)
+fi
 [ $form = buffered ] || arguments+=(--framed)
 "$build/tests/bench/hbase/bench_hbase" --thrift "${place##*:}" --gateway "$port" "${arguments[@]}" "$@"

@@ -15,7 +15,7 @@
 #define SCAN_MOST 100
 #define FILES_MORE 200 /* beside the callers' connections */
 
-typedef enum kind { KIND_PUT, KIND_GET, KIND_PAGE, KIND_INSERT } kind;
+typedef enum kind { KIND_PUT, KIND_GET, KIND_PAGE, KIND_INSERT, KIND_REMOVE, KIND_INCREMENT } kind;
 
 typedef struct slice {
     bench_side *side;
@@ -56,6 +56,10 @@ slice_samples_tell(slice_samples *of, figures *to)
 {
     if (of->count == 0)
         return;
+    double sum = 0;
+    for (size_t i = 0; i < of->count; i++)
+        sum += of->ns[i] / 1e3;
+    to->mean_us = sum / (double)of->count;
     qsort(of->ns, of->count, sizeof *of->ns, by_size);
     to->p50_us = of->ns[of->count / 2] / 1e3;
     to->p99_us = of->ns[of->count * 99 / 100] / 1e3;
@@ -125,9 +129,28 @@ own_row(const slice *of, unsigned caller)
 }
 
 static bench_call
+choose_removal(slice *of, uint64_t *ret_number)
+{
+    bench_side *side = of->side;
+    if (side->removed == side->rows)
+        crowd_die("removals", KW_BYTES_LITERAL("every row is removed; use more --rows"));
+    *ret_number = side->removed++;
+    return side->way->remove(of->arena, BENCH_ORDERED, *ret_number);
+}
+
+static bench_call
 choose(slice *of, unsigned caller, kind *ret_kind, uint64_t *ret_number)
 {
     bench_side *side = of->side;
+    if (of->what == WORK_REMOVE) {
+        *ret_kind = KIND_REMOVE;
+        return choose_removal(of, ret_number);
+    }
+    if (of->what == WORK_INCREMENT) {
+        *ret_kind = KIND_INCREMENT;
+        *ret_number = 0;
+        return side->way->increment(of->arena);
+    }
     uint64_t dice = kw_random_u64() % 100;
     bool writes =
         of->what == WORK_PUT || (of->what == WORK_MIX_A && dice < 50) || (of->what == WORK_MIX_B && dice < 5);
@@ -182,6 +205,13 @@ check_answer(slice *of, const crowd_answer *answer)
         break;
     case KIND_PAGE:
         side->way->check_page(answer->result);
+        break;
+    case KIND_REMOVE:
+        side->way->check_remove(answer->result);
+        break;
+    case KIND_INCREMENT:
+        side->way->check_increment(answer->result);
+        side->counted++;
         break;
     }
 }
@@ -280,7 +310,7 @@ figures
 slice_run(bench_side *side, work what, unsigned callers, int ms)
 {
     slice of = {.side = side, .what = what, .callers = callers, .arena = kw_arena_new()};
-    if (what >= WORK_MIX_A)
+    if (what >= WORK_MIX_A && what <= WORK_MIX_E)
         of.popular = zipf_of(side->rows);
     if (what == WORK_MIX_A || what == WORK_MIX_B)
         side->exact = false;

@@ -12,10 +12,12 @@ typedef enum work {
     WORK_GET_HOT, /* 90 % of the gets on one key */
     WORK_MIX_A,   /* as YCSB's: half reads, half updates, zipfian */
     WORK_MIX_B,   /* 95 % reads, 5 % updates, zipfian */
-    WORK_MIX_E    /* 95 % scans of up to 100 rows, 5 % inserts */
+    WORK_MIX_E,   /* 95 % scans of up to 100 rows, 5 % inserts */
+    WORK_REMOVE,  /* of BENCH_ORDERED, each row once */
+    WORK_INCREMENT
 } work;
 
-/* One of the two ways with what is known of its rows. */
+/* One of the two ways, and what is known of its rows. */
 typedef struct bench_side {
     const way *way;
     crowd_place place;
@@ -26,10 +28,12 @@ typedef struct bench_side {
     bool *doubtful;        /* by number: one put more may have been applied */
     bool exact;            /* no row was written by two callers at once */
     uint64_t inserted;     /* the next number of BENCH_ORDERED */
+    uint64_t removed;      /* the next of BENCH_ORDERED to remove */
+    int64_t counted;       /* increments that were acknowledged */
 } bench_side;
 
 typedef struct figures {
-    double per_second, p50_us, p99_us;
+    double per_second, p50_us, mean_us, p99_us;
     uint64_t calls;
     unsigned callers, connected, served; /* wanted, connected, with an answer */
     unsigned lost;                       /* connections that ended */
@@ -55,7 +59,7 @@ typedef struct slice_samples {
     size_t count, room;
 } slice_samples;
 void slice_samples_add(slice_samples *to, uint64_t ns);
-/* Sorts; fills p50_us, p99_us. */
+/* Sorts; fills p50_us, mean_us, p99_us. */
 void slice_samples_tell(slice_samples *of, figures *to);
 void slice_samples_clear(slice_samples *of);
 /* User and system time, in microseconds; 0 for process 0. */

@@ -6,9 +6,9 @@
 static bool all_met = true;
 
 void
-table_begin(void)
+table_begin(const char *first, const char *second)
 {
-    printf("| measure | direct Thrift2 | through the gateway | | must | aim | met |\n");
+    printf("| measure | %s | %s | | must | aim | met |\n", first, second);
     printf("|---|---|---|---|---|---|---|\n");
 }
 
@@ -18,7 +18,7 @@ table_add(const table_row *row)
     bool met = row->bound == NO_BOUND ||
                (row->bound == AT_LEAST ? row->value >= row->must : row->value <= row->must);
     const char *sign = row->bound == AT_LEAST ? ">=" : "<=";
-    printf("| %s | %s | %s | %.2f %s |", row->measure, row->direct, row->gateway, row->value, row->unit);
+    printf("| %s | %s | %s | %.2f %s |", row->measure, row->first, row->second, row->value, row->unit);
     if (row->bound == NO_BOUND)
         printf(" | | |\n");
     else

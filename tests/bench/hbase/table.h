@@ -7,15 +7,16 @@ typedef enum bound { AT_LEAST, AT_MOST, NO_BOUND } bound;
 
 typedef struct table_row {
     const char *measure;
-    const char *direct;
-    const char *gateway;
+    const char *first;
+    const char *second;
     double value; /* what is judged */
     const char *unit;
     bound bound;
     double must, aim;
 } table_row;
 
-void table_begin(void);
+/* The two ways that are compared. */
+void table_begin(const char *first, const char *second);
 void table_add(const table_row *row);
 /* Every row so far reached what it must. */
 bool table_met(void);

@@ -31,13 +31,18 @@ typedef struct way {
     bench_call (*put_many)(kw_arena *arena, bench_table table, uint64_t first, size_t count,
                            uint32_t generation);
     bench_call (*get)(kw_arena *arena, bench_table table, uint64_t number);
+    bench_call (*remove)(kw_arena *arena, bench_table table, uint64_t number);
+    /* Adds 1 to the one counter; NULL: this way has none. */
+    bench_call (*increment)(kw_arena *arena);
     /* `rows` rows from this one on, of BENCH_ORDERED. */
     bench_call (*page)(kw_arena *arena, uint64_t from, uint32_t rows);
     /* These end the program when the answer is not what it must be. */
     void (*check_put)(const void *result);
     void (*check_put_many)(const void *result);
     uint32_t (*check_get)(const void *result, uint64_t number); /* the generation */
-    uint32_t (*check_page)(const void *result);                 /* how many rows */
+    void (*check_remove)(const void *result);
+    int64_t (*check_increment)(const void *result); /* the new value */
+    uint32_t (*check_page)(const void *result);     /* how many rows */
     /* Threads of a whole scan of BENCH_SALTED, and what each reads. */
     unsigned scanners;
     void (*scan)(link_to *link, unsigned scanner, bench_visit visit, void *user);
