@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "rule/policy.h"
+#include "schema/policy.h"
 
 /* What a placement holds of its table's records. */
 typedef enum kw_placement_state {

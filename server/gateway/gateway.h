@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include "rule/policy.h"
+#include "schema/policy.h"
 
 /* Exit codes of keywayd. */
 enum {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gather/cursor.h"
-#include "rule/policy.h"
+#include "schema/policy.h"
 
 /* From the policy's keys or key file; else a random key, kept beside the embedded store's data (cursor.key,
  * readable by its owner only), or, with other stores, in memory, which is logged. INVALID naming what is

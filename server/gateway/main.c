@@ -1,10 +1,10 @@
 /* keywayd: options, and what they ask for. Everything else is in gateway.c. */
 #include "gateway/gateway.h"
 
+#include "advise/diff.h"
 #include "config/reader.h"
 #include "gateway/policy_file.h"
 #include "gateway/repair.h"
-#include "plan/diff.h"
 
 #include <fcntl.h>
 #include <glib.h>

@@ -1,7 +1,7 @@
 /* Inside of the room: from a policy file (or none) to a compiled policy. */
 #pragma once
 
-#include "rule/policy.h"
+#include "schema/policy.h"
 
 /* A policy to serve: NULL and problems in diagnostics when it is refused, also when the file is no regular
  * one, which could not be read again. file NULL: the built-in policy. The policy can have hazards. */

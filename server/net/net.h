@@ -10,7 +10,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/loop.h"
-#include "net/tls.h"
+#include "tls/tls.h"
 #include "wire/wire.h"
 
 typedef struct kw_net kw_net;

@@ -128,7 +128,7 @@ kw_notes_residual(kw_notes *notes, const kw_sketch *sketch, const kw_terms *term
 static const char *
 field_name(const kw_sketch *sketch, int field)
 {
-    return kw_layout_table(sketch->layout)->fields[field].name;
+    return kw_layout_fields(sketch->layout)->fields[field].name;
 }
 
 static void

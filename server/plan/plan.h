@@ -9,7 +9,7 @@
 
 #include "base/effort.h"
 #include "base/pattern.h"
-#include "rule/policy.h"
+#include "schema/policy.h"
 
 /* What is asked about one field. */
 typedef struct kw_bound {

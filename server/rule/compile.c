@@ -325,7 +325,7 @@ describe(kw_layout *layout, kw_arena *arena)
 }
 
 const kw_layout *
-kw_layout_compile(const kw_table *table, const kw_model_path *model, kw_arena *arena,
+kw_layout_compile(const kw_field_set *table, const kw_model_path *model, kw_arena *arena,
                   kw_diagnostics *diagnostics)
 {
     kw_layout *layout = KW_ARENA_NEW(arena, kw_layout);

@@ -5,7 +5,7 @@
 #include "rule/component.h"
 
 struct kw_layout {
-    const kw_table *table;
+    const kw_field_set *table;
     const kw_model_path *model;
     const kw_component *const *components;
     size_t count;
@@ -23,7 +23,7 @@ struct kw_layout {
 };
 
 /* In the arena. NULL after at least one diagnostic. table needs its fields; paths are not read. */
-const kw_layout *kw_layout_compile(const kw_table *table, const kw_model_path *model, kw_arena *arena,
+const kw_layout *kw_layout_compile(const kw_field_set *table, const kw_model_path *model, kw_arena *arena,
                                    kw_diagnostics *diagnostics);
 
 /* Does the key hold the field exactly? */

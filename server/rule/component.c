@@ -68,7 +68,7 @@ kw_site_mark(const kw_site *site, const char *setting)
 static int
 find_field(const kw_site *site, const char *name, kw_mark mark)
 {
-    int field = kw_table_find_field(site->table, kw_bytes_of_text(name));
+    int field = kw_field_set_find(site->table, kw_bytes_of_text(name));
     if (field >= 0 && site->table->fields[field].type == KW_FIELD_MAP) {
         kw_diagnostics_add(site->diagnostics, mark, "row keys are made of fields with one value",
                            "field %s is a map, which a row key cannot hold", name);
@@ -76,7 +76,7 @@ find_field(const kw_site *site, const char *name, kw_mark mark)
     }
     if (field >= 0)
         return field;
-    const char *near = kw_table_nearest_field(site->table, kw_bytes_of_text(name));
+    const char *near = kw_field_set_nearest(site->table, kw_bytes_of_text(name));
     g_autofree char *hint = near ? g_strdup_printf("did you mean \"%s\"?", near) : NULL;
     kw_diagnostics_add(site->diagnostics, mark, hint, "table %s has no field \"%s\"", site->table->name,
                        name);

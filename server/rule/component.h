@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "rule/policy.h"
+#include "rule/layout.h"
 #include "rule/zone.h"
 
 /* Most components of one rule; bounds every per-component array on the stack. */
@@ -34,7 +34,7 @@ typedef struct kw_component_hazard {
 
 struct kw_component {
     const kw_component_kind *kind;
-    const kw_table *table;
+    const kw_field_set *table;
     kw_mark mark;
     const char *text; /* names everything that decides the bytes, but the fields' types */
 
@@ -122,7 +122,7 @@ typedef struct kw_edge {
 
 /* Where a component stands while its rule is compiled. */
 typedef struct kw_site {
-    const kw_table *table;
+    const kw_field_set *table;
     const kw_model_path *path;
     const kw_model_component *model;
     bool last;

@@ -315,8 +315,8 @@ kw_layout_store_table(const kw_layout *layout)
     return layout->model->store_table;
 }
 
-const kw_table *
-kw_layout_table(const kw_layout *layout)
+const kw_field_set *
+kw_layout_fields(const kw_layout *layout)
 {
     return layout->table;
 }

@@ -5,10 +5,10 @@
  */
 #pragma once
 
+#include "rule/field.h"
 #include "rule/record.h"
 
 typedef struct kw_layout kw_layout;
-typedef struct kw_table kw_table;
 
 /* HBase's limit of a row key: Short.MAX_VALUE. */
 #define KW_ROW_KEY_MAX 32767
@@ -81,7 +81,8 @@ uint64_t kw_layout_buckets(const kw_layout *layout);
 uint32_t kw_layout_number(const kw_layout *layout);
 const char *kw_layout_path_name(const kw_layout *layout);
 const char *kw_layout_store_table(const kw_layout *layout);
-const kw_table *kw_layout_table(const kw_layout *layout);
+/* The fields that it is made over. */
+const kw_field_set *kw_layout_fields(const kw_layout *layout);
 
 size_t kw_layout_component_count(const kw_layout *layout);
 /* Text of a component for people. */
@@ -97,3 +98,6 @@ bool kw_layout_splits(const kw_layout *layout, uint32_t regions, kw_arena *arena
 bool kw_layout_splits_of_sample(const kw_layout *layout, const kw_record *records, size_t records_count,
                                 uint32_t regions, kw_arena *arena, kw_bytes **ret_keys, size_t *ret_count,
                                 kw_error *ret_error);
+
+/* The component schemas for config's reader. */
+const kw_component_schema *const *kw_rule_schemas(size_t *ret_count);

@@ -49,12 +49,6 @@ typedef struct kw_record {
     kw_value *values;
 } kw_record;
 
-/* What of a record a call means: a field, or one entry of a map. */
-typedef struct kw_pick {
-    size_t field;
-    kw_bytes entry; /* its name; empty: the whole field */
-} kw_pick;
-
 /* The kind that values of a field type have. */
 kw_value_kind kw_field_value_kind(kw_field_type type);
 

@@ -85,7 +85,7 @@ tells_period(const kw_component *component, size_t field, const kw_model_generat
 static bool
 key_tells_period(const kw_layout *layout, const kw_model_generate *how, bool ever, kw_arena *arena)
 {
-    int of = kw_table_find_field(layout->table, kw_bytes_of_text(how->of));
+    int of = kw_field_set_find(layout->table, kw_bytes_of_text(how->of));
     for (size_t index = 0; of >= 0 && index < layout->count; index++)
         if (tells_period(layout->components[index], (size_t)of, how, ever, arena))
             return true;
@@ -96,7 +96,7 @@ key_tells_period(const kw_layout *layout, const kw_model_generate *how, bool eve
 static bool
 key_is_finer(const kw_layout *layout, const kw_model_generate *how)
 {
-    int of = kw_table_find_field(layout->table, kw_bytes_of_text(how->of));
+    int of = kw_field_set_find(layout->table, kw_bytes_of_text(how->of));
     for (size_t index = 0; of >= 0 && index < layout->count; index++) {
         const kw_component *component = layout->components[index];
         bool reads = component->clock == of || component->field == of;

@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include "rule/policy.h"
+#include "schema/policy.h"
 #include "store/store.h"
 
 typedef struct kw_sequences kw_sequences;

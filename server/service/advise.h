@@ -1,7 +1,7 @@
 /* Inside of the room: one call of advise, from its arguments to its answer. */
 #pragma once
 
-#include "plan/advise.h"
+#include "advise/advise.h"
 #include "service/offload.h"
 
 /* Most candidates, records, questions, and checks of a record against a question. */

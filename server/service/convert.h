@@ -2,7 +2,7 @@
  * numbers, kinds), and back. Errors name table, field and reason, and guess what was meant. */
 #pragma once
 
-#include "rule/policy.h"
+#include "schema/policy.h"
 
 #include "thrift/keyway_wire.h"
 

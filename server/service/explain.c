@@ -1,5 +1,5 @@
 /* explain and explainPut: how a question would be answered, and which row keys a record would get. */
-#include "plan/advise.h"
+#include "advise/advise.h"
 #include "rule/splits.h"
 #include "service/convert.h"
 #include "service/methods.h"

@@ -1,5 +1,5 @@
 /* policyDiff: two policy texts are compiled and compared on a worker; nothing is served. */
-#include "plan/diff.h"
+#include "advise/diff.h"
 
 #include "service/candidate.h"
 #include "service/convert.h"

@@ -10,7 +10,7 @@
 #include "base/fence.h"
 #include "gather/cursor.h"
 #include "net/net.h"
-#include "rule/policy.h"
+#include "schema/policy.h"
 #include "store/store.h"
 #include "verb/call.h"
 

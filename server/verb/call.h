@@ -12,7 +12,7 @@
 #include "base/workers.h"
 #include "gather/cursor.h"
 #include "plan/plan.h"
-#include "rule/policy.h"
+#include "schema/policy.h"
 #include "sequence/sequence.h"
 #include "store/store.h"
 

@@ -92,7 +92,7 @@ make_key(explain_put *self, const kw_path *path, const kw_record *record, kw_exp
     kw_key_piece *pieces;
     kw_arena *arena = self->call->arena;
     kw_buffer scratch = KW_BUFFER_EMPTY;
-    bool own = kw_layout_choice(path->layout).kind && kw_layout_table(path->layout)->association;
+    bool own = kw_layout_choice(path->layout).kind && path->table->association;
     key->path = path;
     bool made = own ? kw_place_own_key(path, record, &scratch, &key->bucket, ret_error)
                     : kw_layout_encode(path->layout, record, &scratch, ret_error);

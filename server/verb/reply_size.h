@@ -2,7 +2,7 @@
  * certain to fit. Pure. */
 #pragma once
 
-#include "rule/policy.h"
+#include "schema/policy.h"
 
 /* Of a record besides its fields, of a field besides its name and value, of a value besides its bytes. */
 #define KW_REPLY_RECORD_BYTES ((size_t)16)

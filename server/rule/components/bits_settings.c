@@ -39,9 +39,9 @@ take_named(const kw_site *site, kw_bits *self, kw_bits_part *part, kw_mark mark)
     if (self->number >= 0)
         return true;
     part->kind = KW_BITS_FIELD;
-    part->field = kw_table_find_field(site->table, kw_bytes_of_text(part->name));
+    part->field = kw_field_set_find(site->table, kw_bytes_of_text(part->name));
     if (part->field < 0) {
-        const char *near = kw_table_nearest_field(site->table, kw_bytes_of_text(part->name));
+        const char *near = kw_field_set_nearest(site->table, kw_bytes_of_text(part->name));
         g_autofree char *hint = near ? g_strdup_printf("did you mean %s?", near) : NULL;
         return kw_diagnostics_add(site->diagnostics, mark, hint, "table %s has no field \"%s\"",
                                   site->table->name, part->name);

@@ -217,7 +217,7 @@ complain(const field_piece *self, kw_value value, kw_error *ret_error)
     char shown[80], reason[KW_ERROR_TEXT_MAX];
     kw_value_print(value, shown, sizeof shown);
     g_strlcpy(reason, ret_error->text, sizeof reason);
-    const kw_table *table = self->base.table;
+    const kw_field_set *table = self->base.table;
     return kw_error_set(ret_error, ret_error->code, "table %s, field %s: value %s %s", table->name,
                         table->fields[self->base.field].name, shown, reason);
 }

@@ -146,13 +146,13 @@ find_algorithm(const char *name)
 }
 
 static bool
-is_number(const kw_table *table, size_t field)
+is_number(const kw_field_set *table, size_t field)
 {
     return kw_field_value_kind(table->fields[field].type) == KW_VALUE_NUMBER;
 }
 
 static bool
-is_text(const kw_table *table, size_t field)
+is_text(const kw_field_set *table, size_t field)
 {
     return kw_field_value_kind(table->fields[field].type) == KW_VALUE_TEXT;
 }

@@ -13,8 +13,8 @@
 #pragma once
 
 #include "base/loop.h"
-#include "net/tls.h"
 #include "store/hbase/call.h"
+#include "tls/tls.h"
 
 #define KW_HBASE_PIPELINE_MAX 64
 #define KW_HBASE_REPLY_MAX ((size_t)64 * 1024 * 1024)

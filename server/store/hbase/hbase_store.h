@@ -2,9 +2,9 @@
 #pragma once
 
 #include "base/thread.h"
-#include "net/tls.h"
 #include "store/class.h"
 #include "thrift/hbase2_wire.h"
+#include "tls/tls.h"
 
 #include <stdatomic.h>
 

@@ -4,7 +4,7 @@
  * With KW_UPDATE_GOLDEN=1 the made texts are written anew.
  */
 #include "config/reader.h"
-#include "rule/policy.h"
+#include "schema/policy.h"
 
 #include <json-glib/json-glib.h>
 #include <stdlib.h>

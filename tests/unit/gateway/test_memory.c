@@ -2,7 +2,7 @@
 #include "gateway/memory.h"
 
 #include "config/reader.h"
-#include "rule/policy.h"
+#include "schema/policy.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* TLS in memory: two ends wired to each other by buffers, fed in pieces of any size. */
-#include "net/tls.h"
+#include "tls/tls.h"
 
 #include "unit/net/certificates.h"
 

@@ -1,7 +1,7 @@
 /* Policies for tests, from the text of their tables. */
 #pragma once
 
-#include "rule/policy.h"
+#include "schema/policy.h"
 
 /* The policy of one table "t": fields and key (and more, such as paths) as YAML, each line indented by
  * four blanks. Fails the test when it is refused, or has hazards. */

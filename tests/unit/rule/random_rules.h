@@ -1,7 +1,7 @@
 /* Random tables, rules and records for property tests. The seed is printed; KW_SEED=n repeats a run. */
 #pragma once
 
-#include "rule/policy.h"
+#include "schema/policy.h"
 
 /* Reads KW_SEED or takes a seed from the system, prints it and makes kw_random_u64 repeatable. */
 void random_seed(void);

@@ -74,10 +74,10 @@ tells_apart(const kw_component *component, const kw_record *a, const kw_record *
 static size_t
 fill_keys(const random_table *made, const kw_layout *layout, kw_arena *arena, kw_test_key *keys)
 {
-    const kw_table *table = kw_layout_table(layout);
+    const kw_field_set *table = kw_layout_fields(layout);
     size_t count = 0;
     for (size_t turn = 0; turn < RECORDS; turn++) {
-        kw_record record = kw_record_new(table, arena);
+        kw_record record = kw_record_over(table, arena);
         kw_buffer key = KW_BUFFER_EMPTY;
         for (size_t field = 0; field < table->fields_count; field++)
             record.values[field] = random_value(made, field, arena);

@@ -40,7 +40,7 @@ check_order(const kw_component *component, kw_value a, kw_value b, kw_bytes left
 static void
 check_pair(const random_table *made, const kw_component *component, kw_arena *arena, kw_test_tally *tally)
 {
-    kw_record a = kw_record_new(component->table, arena), b = kw_record_new(component->table, arena);
+    kw_record a = kw_record_over(component->table, arena), b = kw_record_over(component->table, arena);
     size_t field = (size_t)component->field;
     a.values[field] = random_value(made, field, arena);
     b.values[field] = random_value(made, field, arena);
@@ -69,7 +69,7 @@ check_listed(const random_table *made, const kw_component *component, kw_arena *
 {
     if (component->of_rest)
         return;
-    kw_record record = kw_record_new(component->table, arena);
+    kw_record record = kw_record_over(component->table, arena);
     for (size_t index = 0; index < component->inputs_count; index++)
         record.values[component->inputs[index]] = random_value(made, component->inputs[index], arena);
     kw_value value = record.values[component->inputs[0]];
@@ -144,7 +144,7 @@ is_key_of(const kw_layout *layout, const kw_record *record, kw_bytes key)
 static void
 check_any_key(const kw_layout *layout, kw_bytes key, kw_arena *arena, kw_test_tally *tally)
 {
-    kw_record record = kw_record_new(kw_layout_table(layout), arena);
+    kw_record record = kw_record_over(kw_layout_fields(layout), arena);
     kw_error error = KW_ERROR_NONE;
     tally->mutated++;
     if (!kw_layout_decode(layout, key, arena, &record, &error)) {
@@ -163,8 +163,8 @@ check_any_key(const kw_layout *layout, kw_bytes key, kw_arena *arena, kw_test_ta
 static void
 check_keys(const random_table *made, const kw_layout *layout, kw_arena *arena, kw_test_tally *tally)
 {
-    const kw_table *table = kw_layout_table(layout);
-    kw_record record = kw_record_new(table, arena);
+    const kw_field_set *table = kw_layout_fields(layout);
+    kw_record record = kw_record_over(table, arena);
     for (size_t field = 0; field < table->fields_count; field++)
         record.values[field] = random_value(made, field, arena);
     kw_buffer key = KW_BUFFER_EMPTY;

@@ -1,0 +1,190 @@
+/* See diff.h.
+ *
+ *   table -> fields -> paths: rule, layout number, store table -> keys that move -> questions
+ */
+#include "advise/diff_internal.h"
+
+/* Digits of a fingerprint that are shown. */
+#define SHOWN 12
+
+static const char *const type_names[] = {
+    [KW_FIELD_BOOL] = "bool",     [KW_FIELD_INT] = "int",     [KW_FIELD_DOUBLE] = "double",
+    [KW_FIELD_STRING] = "string", [KW_FIELD_BYTES] = "bytes", [KW_FIELD_TIMESTAMP] = "timestamp",
+    [KW_FIELD_MAP] = "map",
+};
+
+/* --- fields ---------------------------------------------------------------------------------------- */
+
+static const char *
+column_of(const kw_field *field, kw_arena *arena)
+{
+    if (!field->stored)
+        return "in the row key only";
+    return kw_arena_printf(arena, "in column%s %.*s:%.*s%s", field->entry ? "s" : "", (int)field->family.size,
+                           (const char *)field->family.data, (int)field->qualifier.size,
+                           (const char *)field->qualifier.data, field->entry ? "*" : "");
+}
+
+static void
+diff_field(const kw_field *old, const kw_field *fresh, kw_arena *arena, kw_buffer *out)
+{
+    const char *before = column_of(old, arena), *after = column_of(fresh, arena);
+    if (old->type != fresh->type)
+        kw_buffer_printf(out, "  field %s: %s -> %s: what is stored is read as another type\n", old->name,
+                         type_names[old->type], type_names[fresh->type]);
+    else if (old->unit != fresh->unit)
+        kw_buffer_printf(out, "  field %s: another unit: stored times are read as other times\n", old->name);
+    else if (old->type == KW_FIELD_MAP && old->entry->type != fresh->entry->type)
+        kw_buffer_printf(out, "  field %s: map of %s -> of %s: what is stored is read as another type\n",
+                         old->name, type_names[old->entry->type], type_names[fresh->entry->type]);
+    if (strcmp(before, after) != 0)
+        kw_buffer_printf(out, "  field %s: kept %s -> %s: rows that are there do not have it there\n",
+                         old->name, before, after);
+    else if (old->stored && old->form != fresh->form)
+        kw_buffer_printf(out, "  field %s: another form of its cells: cells that are there cannot be read\n",
+                         old->name);
+    if (old->identity != fresh->identity)
+        kw_buffer_printf(out, "  field %s: %s\n", old->name,
+                         fresh->identity ? "names records now" : "does not name records any more");
+}
+
+static void
+diff_fields(const kw_table *old, const kw_table *fresh, kw_arena *arena, kw_buffer *out)
+{
+    for (size_t index = 0; index < old->fields_count; index++) {
+        int other = kw_table_find_field(fresh, kw_bytes_of_text(old->fields[index].name));
+        if (other < 0)
+            kw_buffer_printf(out, "  field %s is gone\n", old->fields[index].name);
+        else
+            diff_field(&old->fields[index], &fresh->fields[other], arena, out);
+    }
+    for (size_t index = 0; index < fresh->fields_count; index++) {
+        if (kw_table_find_field(old, kw_bytes_of_text(fresh->fields[index].name)) < 0)
+            kw_buffer_printf(out, "  field %s is new (%s)\n", fresh->fields[index].name,
+                             type_names[fresh->fields[index].type]);
+    }
+    if (old->model->updates != fresh->model->updates)
+        kw_buffer_printf(out, "  updates: %s -> %s\n", old->model->updates ? "true" : "false",
+                         fresh->model->updates ? "true" : "false");
+}
+
+/* --- paths ----------------------------------------------------------------------------------------- */
+
+static void
+print_rule(const kw_layout *layout, char sign, kw_buffer *out)
+{
+    for (size_t index = 0; index < kw_layout_component_count(layout); index++)
+        kw_buffer_printf(out, "    %c %s\n", sign, kw_layout_component_text(layout, index));
+}
+
+/* What the guard will say, and what has to be done. */
+static void
+say_consequence(const kw_path *old, const kw_path *fresh, kw_buffer *out)
+{
+    bool same_number = kw_layout_number(old->layout) == kw_layout_number(fresh->layout);
+    bool same_store = kw_bytes_equal(old->store_table, fresh->store_table);
+    if (same_number || same_store)
+        kw_buffer_printf(out, "    refused where rows were written under the old rule: it needs %s%s%s\n",
+                         same_number ? "a layout number of its own" : "",
+                         same_number && same_store ? " and " : "",
+                         same_store ? "a store table of its own" : "");
+    kw_buffer_printf(out, "    rows in %.*s are not found under the new rule: they have to be written anew\n",
+                     (int)old->store_table.size, (const char *)old->store_table.data);
+}
+
+static void
+diff_path(const kw_diff_records *records, const kw_path *old, const kw_path *fresh, kw_buffer *out)
+{
+    const kw_layout *before = old->layout, *after = fresh->layout;
+    if (strcmp(kw_layout_fingerprint(before), kw_layout_fingerprint(after)) != 0) {
+        kw_buffer_printf(out, "  path %s: another key rule (layout %u, %.*s -> layout %u, %.*s)\n", old->name,
+                         kw_layout_number(before), SHOWN, kw_layout_fingerprint(before),
+                         kw_layout_number(after), SHOWN, kw_layout_fingerprint(after));
+        print_rule(before, '-', out);
+        print_rule(after, '+', out);
+        say_consequence(old, fresh, out);
+        kw_diff_moves(records, before, after, out);
+    } else if (kw_layout_number(before) != kw_layout_number(after)) {
+        kw_buffer_printf(out, "  path %s: layout %u -> %u, though the rule is the same\n", old->name,
+                         kw_layout_number(before), kw_layout_number(after));
+    } else if (!kw_bytes_equal(old->store_table, fresh->store_table)) {
+        kw_buffer_printf(out,
+                         "  path %s: store table %.*s -> %.*s: rows in the first are not seen any more\n",
+                         old->name, (int)old->store_table.size, (const char *)old->store_table.data,
+                         (int)fresh->store_table.size, (const char *)fresh->store_table.data);
+    }
+}
+
+static void
+diff_paths(const kw_diff_records *records, kw_buffer *out)
+{
+    const kw_table *old = records->old, *fresh = records->fresh;
+    for (size_t index = 0; index < old->stores_count; index++) {
+        const kw_path *path = &old->paths[index];
+        int other = kw_table_find_store(fresh, kw_bytes_of_text(path->name));
+        if (other < 0)
+            kw_buffer_printf(out, "  path %s is gone; its store table %.*s stays as it is\n", path->name,
+                             (int)path->store_table.size, (const char *)path->store_table.data);
+        else
+            diff_path(records, path, &fresh->paths[other], out);
+    }
+    for (size_t index = 0; index < fresh->stores_count; index++) {
+        const kw_path *path = &fresh->paths[index];
+        if (kw_table_find_store(old, kw_bytes_of_text(path->name)) < 0)
+            kw_buffer_printf(
+                out,
+                "  path %s is new (layout %u, %.*s): records that are there have to be put again to "
+                "be found by it\n",
+                path->name, kw_layout_number(path->layout), SHOWN, kw_layout_fingerprint(path->layout));
+    }
+}
+
+/* --- tables ---------------------------------------------------------------------------------------- */
+
+static void
+diff_table(const kw_table *old, const kw_table *fresh, const kw_diff_sample *sample, kw_arena *arena,
+           kw_buffer *out)
+{
+    kw_buffer body = KW_BUFFER_EMPTY, questions = KW_BUFFER_EMPTY;
+    kw_diff_records records;
+    kw_diff_records_make(old, fresh, sample, arena, &records);
+    diff_fields(old, fresh, arena, &body);
+    diff_paths(&records, &body);
+    kw_diff_questions(&records, &questions);
+    if (body.size + questions.size > 0)
+        kw_buffer_printf(out, "table %s\n", old->name);
+    kw_buffer_append(out, kw_buffer_bytes(&body));
+    if (questions.size > 0)
+        kw_buffer_printf(out, "  questions\n");
+    kw_buffer_append(out, kw_buffer_bytes(&questions));
+    kw_buffer_clear(&body);
+    kw_buffer_clear(&questions);
+}
+
+const char *
+kw_policy_diff(const kw_policy *old, const kw_policy *fresh, const kw_diff_sample *sample, kw_arena *arena)
+{
+    static const kw_diff_sample none;
+    kw_buffer out = KW_BUFFER_EMPTY;
+    kw_effort *effort = sample ? sample->effort : NULL;
+    for (size_t number = 0; number < kw_policy_table_count(old) && kw_effort_spend(effort, KW_EFFORT_LOOK);
+         number++) {
+        const kw_table *table = kw_policy_table(old, number);
+        const kw_table *other = kw_policy_find_table(fresh, kw_bytes_of_text(table->name));
+        if (other)
+            diff_table(table, other, sample ? sample : &none, arena, &out);
+        else
+            kw_buffer_printf(&out, "table %s is gone; its store tables stay as they are\n", table->name);
+    }
+    for (size_t number = 0; number < kw_policy_table_count(fresh); number++) {
+        const kw_table *table = kw_policy_table(fresh, number);
+        if (!kw_policy_find_table(old, kw_bytes_of_text(table->name)))
+            kw_buffer_printf(&out, "table %s is new, with %zu store tables\n", table->name,
+                             table->stores_count);
+    }
+    if (out.size == 0)
+        kw_buffer_printf(&out, "no difference in tables, fields, rules and questions\n");
+    const char *text = kw_arena_text(arena, kw_buffer_bytes(&out));
+    kw_buffer_clear(&out);
+    return text;
+}

@@ -1,0 +1,107 @@
+/* Questions that the fields of the two rules suggest, planned under both policies: bound from the front of
+ * each path, and with a range of the field behind. */
+#include "advise/diff_internal.h"
+#include "plan/plan.h"
+
+#include <glib.h>
+
+typedef struct asker {
+    const kw_diff_records *records;
+    kw_record old, fresh; /* values to ask for */
+    kw_arena *arena;
+    GHashTable *asked;
+    kw_buffer *out;
+} asker;
+
+static int
+field_in(const kw_table *table, const char *name)
+{
+    return kw_table_find_field(table, kw_bytes_of_text(name));
+}
+
+/* What the planner says: "16 ranges by by_time", or why not. */
+static const char *
+answer(asker *self, const kw_table *table, const kw_record *values, const char *const *bound, size_t count,
+       const char *ranged)
+{
+    kw_bound *bounds = KW_ARENA_ARRAY(self->arena, kw_bound, table->fields_count);
+    for (size_t index = 0; index < count; index++) {
+        int field = field_in(table, bound[index]);
+        if (field < 0)
+            return "has no such field";
+        bounds[field] = (kw_bound){.values = &values->values[field], .count = 1};
+    }
+    kw_question question = {.table = table, .path = -1, .bounds = bounds, .range_field = -1};
+    if (ranged) {
+        question.range_field = field_in(table, ranged);
+        if (question.range_field < 0)
+            return "has no such field";
+        question.from = values->values[question.range_field];
+        question.from_inclusive = true;
+    }
+    const kw_plan *plan;
+    if (!kw_plan_make_within(&question, self->records->effort, self->arena, &plan, NULL))
+        return "would read the whole table";
+    return kw_arena_printf(self->arena, "%zu %s by path %s%s", plan->ranges_count,
+                           plan->point               ? "point reads"
+                           : plan->ranges_count == 1 ? "range"
+                                                     : "ranges",
+                           plan->path->name, plan->residual ? ", with rows dropped on the way out" : "");
+}
+
+static void
+ask(asker *self, const char *const *bound, size_t count, const char *ranged)
+{
+    const char *text = "";
+    for (size_t index = 0; index < count; index++)
+        text = kw_arena_printf(self->arena, "%s%s%s", text, index ? ", " : "", bound[index]);
+    text =
+        kw_arena_printf(self->arena, "%s%s%s%s%s", text, count ? " bound" : "", count && ranged ? ", " : "",
+                        ranged ? ranged : "", ranged ? " from a value on" : "");
+    if (!*text || !g_hash_table_add(self->asked, (gpointer)text))
+        return;
+    const char *before = answer(self, self->records->old, &self->old, bound, count, ranged);
+    const char *after = answer(self, self->records->fresh, &self->fresh, bound, count, ranged);
+    if (strcmp(before, after) != 0)
+        kw_buffer_printf(self->out, "    %s: %s -> %s\n", text, before, after);
+}
+
+/* The questions that a rule is made for. */
+static void
+ask_along(asker *self, const kw_table *table, const kw_layout *layout)
+{
+    const char *bound[KW_RULE_COMPONENTS_MAX];
+    size_t count = 0;
+    for (size_t index = 0; index < kw_layout_component_count(layout); index++) {
+        const kw_component *component = kw_layout_component(layout, index);
+        if (component->field < 0)
+            continue;
+        const char *name = table->fields[component->field].name;
+        bool known = false;
+        for (size_t at = 0; at < count; at++)
+            known = known || strcmp(bound[at], name) == 0;
+        if (known)
+            continue;
+        ask(self, bound, count, name);
+        bound[count++] = name;
+        ask(self, bound, count, NULL);
+        if (!kw_effort_hold(self->records->effort, kw_arena_used(self->arena)) ||
+            !kw_effort_spend(self->records->effort, KW_EFFORT_LOOK))
+            return;
+    }
+}
+
+void
+kw_diff_questions(const kw_diff_records *records, kw_buffer *out)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    g_autoptr(GHashTable) asked = g_hash_table_new(g_str_hash, g_str_equal);
+    asker self = {.records = records, .arena = arena, .asked = asked, .out = out};
+    if (records->count == 0)
+        return;
+    kw_diff_record(records, 0, arena, &self.old, &self.fresh);
+    for (size_t path = 0; path < records->old->paths_count; path++)
+        ask_along(&self, records->old, records->old->paths[path].layout);
+    for (size_t path = 0; path < records->fresh->paths_count; path++)
+        ask_along(&self, records->fresh, records->fresh->paths[path].layout);
+}

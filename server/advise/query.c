@@ -1,0 +1,127 @@
+/* One question under one candidate: its plan, and what the plan would read of the sample. */
+#include "advise/advise_internal.h"
+
+/* What looking at a range, or a record, costs at least. */
+#define COUNT_COST 200
+
+static size_t
+count_in_range(const kw_plan *plan, const kw_range *range, const kw_keyed *keyed)
+{
+    size_t first = kw_keyed_before(keyed, range->start), end = first;
+    if (!plan->point)
+        end = range->stop.size ? kw_keyed_before(keyed, range->stop) : keyed->count;
+    while (plan->point && end < keyed->count && kw_bytes_compare(keyed->sorted[end], range->start) == 0)
+        end++;
+    return end > first ? end - first : 0;
+}
+
+/* Keys of the sample within the ranges. ret_merged: ranges of the first group that hold any. */
+static size_t
+count_scanned(const kw_plan *plan, const kw_keyed *keyed, size_t *ret_merged)
+{
+    size_t scanned = 0;
+    *ret_merged = 0;
+    for (size_t index = 0; index < plan->ranges_count && kw_effort_spend(keyed->effort, COUNT_COST);
+         index++) {
+        size_t count = count_in_range(plan, &plan->ranges[index], keyed);
+        *ret_merged += count > 0 && plan->ranges[index].group == plan->ranges[0].group;
+        scanned += count;
+    }
+    return scanned;
+}
+
+static size_t
+count_matching(const kw_plan *plan, const kw_keyed *keyed)
+{
+    size_t matching = 0;
+    for (size_t index = 0; index < keyed->count && kw_effort_spend(keyed->effort, COUNT_COST); index++)
+        matching += kw_plan_matches(plan, &keyed->records[keyed->record_of[index]]);
+    return matching;
+}
+
+/* A limit ends the reading early; each range that is merged has been asked for one row more. */
+static void
+count_limit(const kw_question *question, size_t merged, kw_advised_question *counted)
+{
+    if (question->limit == 0 || question->limit >= counted->matching)
+        return;
+    double each = (double)counted->scanned / (double)counted->matching;
+    size_t read = (size_t)(each * (double)question->limit + 0.5) + (merged > 0 ? merged - 1 : 0);
+    counted->scanned = MIN(counted->scanned, read);
+    counted->matching = question->limit;
+}
+
+/* Can the same path give the rows in an order? */
+static bool
+is_ordered(const kw_question *question, const kw_plan *plan, kw_effort *effort)
+{
+    if (question->order != KW_ORDER_PATH)
+        return true;
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_question ordered = *question;
+    const kw_plan *again;
+    kw_error ignored;
+    ordered.order = KW_ORDER_ASCENDING;
+    ordered.path = (int)(plan->path - question->table->paths);
+    return kw_plan_make_within(&ordered, effort, arena, &again, &ignored);
+}
+
+/* Windows that are followed: a million ranges and more. */
+#define WINDOWS_MAX 500
+
+/* What the windows behind the plan's add. False: there are too many. */
+static bool
+count_windows(const kw_plan *first, const kw_keyed *keyed, kw_advised_question *counted)
+{
+    kw_question question = *first->question;
+    kw_window rest = first->rest;
+    for (size_t windows = 1; rest.limit > 0 && kw_effort_spend(keyed->effort, KW_EFFORT_LOOK); windows++) {
+        g_autoptr(kw_arena) arena = kw_arena_new();
+        const kw_plan *plan;
+        kw_error ignored;
+        size_t merged;
+        question.window = rest;
+        if (windows == WINDOWS_MAX || !kw_plan_make_within(&question, keyed->effort, arena, &plan, &ignored))
+            return false;
+        counted->ranges += plan->ranges_count;
+        counted->groups += plan->groups_count;
+        counted->scanned += count_scanned(plan, keyed, &merged);
+        counted->matching += count_matching(plan, keyed);
+        rest = plan->rest;
+    }
+    return true;
+}
+
+void
+kw_advise_question(const kw_asked *asked, const kw_keyed *keyed, kw_arena *arena,
+                   kw_advised_question *ret_question)
+{
+    g_autoptr(kw_arena) own = kw_arena_new();
+    const kw_question *question = &asked->question;
+    const kw_plan *plan;
+    kw_error error;
+    *ret_question = (kw_advised_question){.refusal = asked->refusal};
+    if (asked->refusal)
+        return;
+    if (!kw_plan_make_within(question, keyed->effort, own, &plan, &error)) {
+        ret_question->refusal = kw_arena_printf(arena, "%s", error.text);
+        return;
+    }
+    const kw_keyed *under = &keyed[plan->path - question->table->paths];
+    size_t merged;
+    *ret_question = (kw_advised_question){
+        .path = plan->path,
+        .ranges = plan->ranges_count,
+        .groups = plan->groups_count,
+        .point = plan->point,
+        .ordered = is_ordered(question, plan, keyed->effort),
+        .expected_efficiency = plan->expected_efficiency,
+        .scanned = count_scanned(plan, under, &merged),
+        .matching = count_matching(plan, under),
+    };
+    if (count_windows(plan, under, ret_question))
+        count_limit(question, merged, ret_question);
+    else
+        *ret_question = (kw_advised_question){
+            .refusal = "works, but makes more than a million ranges: ask about less time to be advised"};
+}

@@ -1,0 +1,212 @@
+/* See hazards.h. */
+#include "schema/hazards.h"
+
+#include "rule/put_back.h"
+#include "rule/unique.h"
+#include "schema/made.h"
+
+#include <stdarg.h>
+
+static kw_hazard *
+next_slot(kw_hazards *hazards)
+{
+    if (hazards->count == hazards->capacity) {
+        size_t capacity = hazards->capacity ? 2 * hazards->capacity : 8;
+        kw_hazard *items = KW_ARENA_ARRAY(hazards->arena, kw_hazard, capacity);
+        if (hazards->count > 0)
+            memcpy(items, hazards->items, hazards->count * sizeof *items);
+        hazards->items = items;
+        hazards->capacity = capacity;
+    }
+    return &hazards->items[hazards->count++];
+}
+
+void
+kw_hazards_add(kw_hazards *hazards, const kw_table *table, const kw_path *path, kw_mark mark,
+               const char *hint, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    g_autofree char *text = g_strdup_vprintf(format, arguments);
+    va_end(arguments);
+    *next_slot(hazards) = (kw_hazard){.table = table,
+                                      .path = path,
+                                      .mark = mark,
+                                      .text = kw_arena_text(hazards->arena, kw_bytes_of_text(text)),
+                                      .hint = kw_arena_text(hazards->arena, kw_bytes_of_text(hint))};
+}
+
+/* What a component found out about its own settings. */
+static void
+take_component(kw_hazards *hazards, const kw_path *path, const kw_component *component)
+{
+    const kw_component_hazard *found = component->hazard;
+    if (found)
+        kw_hazards_add(hazards, path->table, path, found->mark, found->hint, "path %s: %s", path->name,
+                       found->text);
+}
+
+/* --- the same field twice ------------------------------------------------------------------------------ */
+
+/* Does the piece say a field that no clock is read from? */
+static bool
+says(const kw_component *component, size_t field)
+{
+    if (component->field == (int)field && component->clock != (int)field)
+        return true;
+    for (size_t also = 0; also < component->also_count; also++)
+        if (component->also[also] == field)
+            return true;
+    return false;
+}
+
+static void
+check_repeated(kw_hazards *hazards, const kw_table *table, const kw_path *path, size_t field)
+{
+    const kw_component *first = NULL;
+    for (size_t index = 0; index < path->layout->count; index++) {
+        const kw_component *component = path->layout->components[index];
+        if (first && says(component, field))
+            kw_hazards_add(hazards, table, path, component->mark, "leave one of them out",
+                           "path %s: field %s is in the key twice, in %s and in %s", path->name,
+                           table->fields[field].name, first->text, component->text);
+        else if (says(component, field))
+            first = component;
+    }
+}
+
+/* --- numbers that begin again -------------------------------------------------------------------------- */
+
+static const char *const period_names[] = {"ever", "second", "minute", "hour", "day", "month", "year"};
+
+static void
+add_lost(kw_hazards *hazards, const kw_path *path, const kw_field *field, const char *why, const char *hint)
+{
+    kw_hazards_add(hazards, path->table, path, field->model->generate.mark, hint,
+                   "path %s: the numbers of field %s begin again %s, so two records could share a row key",
+                   path->name, field->name, why);
+}
+
+static void
+add_lost_period(kw_hazards *hazards, const kw_path *path, const kw_field *field)
+{
+    const kw_model_generate *how = &field->model->generate;
+    const char *period = period_names[how->per];
+    g_autofree char *why =
+        g_strdup_printf("with each %s of %s in %s, which the key does not tell from another", period, how->of,
+                        kw_unique_zone(how));
+    g_autofree char *hint = g_strdup_printf(
+        "let the key hold %s to the %s or finer, in the same zone, or leave per out", how->of, period);
+    add_lost(hazards, path, field, why, hint);
+}
+
+static void
+add_lost_range(kw_hazards *hazards, const kw_path *path, const kw_field *field)
+{
+    const kw_model_generate *how = &field->model->generate;
+    bool periodic = how->per != KW_PERIOD_EVER;
+    g_autofree char *why =
+        g_strdup_printf("after %" G_GINT64_FORMAT " (at_end: wrap), and the key holds no time%s%s", how->to,
+                        periodic ? " finer than the " : "", periodic ? period_names[how->per] : "");
+    add_lost(hazards, path, field, why,
+             "leave at_end: wrap out, or add a time to the key that changes more often");
+}
+
+static void
+check_numbers(kw_hazards *hazards, const kw_path *path)
+{
+    const kw_table *table = path->table;
+    bool unique = kw_unique_any(path->layout, false, hazards->arena);
+    for (size_t index = 0; !unique && index < table->generated_count; index++) {
+        const kw_field *field = &table->fields[table->generated[index]];
+        kw_unique found = kw_unique_of(path->layout, table->generated[index], false, hazards->arena);
+        if (found == KW_UNIQUE_LOST_PERIOD)
+            add_lost_period(hazards, path, field);
+        else if (found == KW_UNIQUE_LOST_RANGE)
+            add_lost_range(hazards, path, field);
+    }
+}
+
+/* --- clocks that are put back --------------------------------------------------------------------------- */
+
+static void
+check_put_back(kw_hazards *hazards, const kw_path *path, const kw_component *clock)
+{
+    if (!kw_put_back_loses(path->layout, clock, false, hazards->arena))
+        return;
+    g_autoptr(GDateTime) since = g_date_time_new_from_unix_utc(kw_put_back_since(clock->offsets));
+    g_autofree char *day = g_date_time_format(since, "%F");
+    g_autofree char *hint = g_strdup_printf(
+        "use zone: UTC or an offset such as +01:00, or let the key hold the time, too: - field: %s",
+        clock->table->fields[clock->field].name);
+    kw_hazards_add(hazards, path->table, path, clock->mark, hint,
+                   "path %s: the calendar of %s: clocks in %s are put back (as on %s), and nothing in the "
+                   "key tells apart "
+                   "the two hours that they show alike, so two records could share a row key",
+                   path->name, clock->table->fields[clock->field].name, clock->zone, day);
+}
+
+/* --- rounds of a circular calendar ---------------------------------------------------------------------- */
+
+/* How long one piece of a clock can last, in seconds: months and years have several lengths. Whole rounds by
+ * which a clock is moved make no difference. */
+static int64_t
+longest_cell(const kw_component *clock)
+{
+    int64_t longest = clock->cell_s > 28 * 86400    ? 366 * 86400
+                      : clock->cell_s == 28 * 86400 ? 31 * 86400
+                                                    : clock->cell_s;
+    return longest + kw_put_back_most(clock->offsets) % clock->period_s;
+}
+
+/* The policy's own check sees from one beginning of a piece to the next. Rows are put until its end, and some
+ * rounds are shorter because clocks are put forward. */
+static void
+check_rounds(kw_hazards *hazards, const kw_table *table, const kw_path *path)
+{
+    const kw_component *round = kw_layout_circular(path->layout);
+    if (!round || kw_unique_any(path->layout, false, hazards->arena))
+        return;
+    int64_t forward_s = kw_put_forward_most(round->offsets, round->period_s) % round->period_s;
+    int64_t apart_s = round->period_s - longest_cell(round) - forward_s;
+    for (size_t index = 0; index < table->model->families_count; index++) {
+        const kw_model_family *family = &table->model->families[index];
+        g_autofree char *hint =
+            g_strdup_printf("give the family a ttl of at most %" G_GINT64_FORMAT "s, or add "
+                            "coarser parts",
+                            MAX(apart_s, 1));
+        if (family->ttl_seconds > apart_s)
+            kw_hazards_add(hazards, table, path, round->mark, hint,
+                           "path %s: %s comes again %" G_GINT64_FORMAT
+                           "s after its end, which is less than the ttl (%" G_GINT64_FORMAT
+                           "s) of family %s, so two records could share a row key",
+                           path->name, round->text, apart_s, family->ttl_seconds, family->name);
+    }
+}
+
+/* -------------------------------------------------------------------------------------------------------- */
+
+static void
+check_path(kw_hazards *hazards, const kw_table *table, const kw_path *path)
+{
+    for (size_t index = 0; index < path->layout->count; index++)
+        take_component(hazards, path, path->layout->components[index]);
+    for (size_t index = 0; index < path->layout->count; index++)
+        check_put_back(hazards, path, path->layout->components[index]);
+    for (size_t field = 0; field < table->fields_count; field++)
+        check_repeated(hazards, table, path, field);
+    check_numbers(hazards, path);
+    check_rounds(hazards, table, path);
+}
+
+bool
+kw_hazards_find(kw_hazards *hazards, const kw_table *table, kw_diagnostics *diagnostics)
+{
+    for (size_t number = 0; number < table->stores_count; number++) {
+        if (!kw_diagnostics_may_go_on(diagnostics, kw_arena_used(hazards->arena)))
+            return false;
+        check_path(hazards, table, &table->paths[number]);
+    }
+    kw_made_check(hazards, table);
+    return true;
+}

@@ -1,0 +1,167 @@
+/* See made.h. Samples stand for all values of a kind: a component that takes them takes every value. */
+#include "schema/made.h"
+
+/* Bytes are tried with each value of a byte: one of them can be a terminator. */
+#define SAMPLES_MAX 256
+
+typedef struct samples {
+    kw_value items[SAMPLES_MAX];
+    size_t count;
+    bool any; /* it is enough that one of them fits */
+} samples;
+
+static void
+add_number(samples *made, int64_t number)
+{
+    made->items[made->count++] = (kw_value){.kind = KW_VALUE_NUMBER, .number = number};
+}
+
+/* The greatest snowflake of a second. Its minute of the hour must be the one that its bits say. */
+static int64_t
+partitioned_at(int64_t seconds)
+{
+    return seconds / 60 % 60 << 57 | seconds << 25 | ((1 << 25) - 1);
+}
+
+static void
+sample_numbers(const kw_model_generate *how, samples *made)
+{
+    if (how->kind == KW_MAKE_SEQUENCE) {
+        add_number(made, how->from);
+        if (how->to != INT64_MAX) /* else kw_made_outgrows */
+            add_number(made, how->to);
+    } else if (how->partitioned) {
+        add_number(made, partitioned_at(UINT32_MAX));
+        add_number(made, partitioned_at(INT64_C(1767229199))); /* minute 59 */
+    } else {
+        add_number(made, INT64_MAX);
+    }
+}
+
+/* Times of today: what begins or ends in a few years is no mistake. */
+static void
+sample_times(kw_time_unit unit, samples *made)
+{
+    static const int64_t per_s[] = {1, 1000, 1000000, 1000000000};
+    made->any = true;
+    add_number(made, INT64_C(1767225600) * per_s[unit]); /* 2026 */
+    add_number(made, INT64_C(2082758400) * per_s[unit]); /* 2036 */
+}
+
+static void
+sample_ids(const kw_field *field, kw_arena *arena, samples *made)
+{
+    bool object = field->model->generate.kind == KW_MAKE_OBJECTID;
+    size_t size = object ? 12 : 16;
+    if (field->type == KW_FIELD_STRING) {
+        const char *text = object ? "0123456789abcdef01234567" : "01234567-89ab-7cde-8f01-23456789abcd";
+        made->items[made->count++] = (kw_value){.kind = KW_VALUE_TEXT, .bytes = kw_bytes_of_text(text)};
+        return;
+    }
+    for (unsigned byte = 0; byte < SAMPLES_MAX; byte++) {
+        uint8_t *id = kw_arena_alloc(arena, size);
+        memset(id, (int)(byte ^ 1), size - 1);
+        id[size - 1] = (uint8_t)byte;
+        made->items[made->count++] = (kw_value){.kind = KW_VALUE_BYTES, .bytes = kw_bytes_of(id, size)};
+    }
+}
+
+static void
+make_samples(const kw_field *field, kw_arena *arena, samples *ret_made)
+{
+    *ret_made = (samples){.count = 0};
+    switch (field->model->generate.kind) {
+    case KW_MAKE_SEQUENCE:
+    case KW_MAKE_SNOWFLAKE:
+        sample_numbers(&field->model->generate, ret_made);
+        return;
+    case KW_MAKE_NOW:
+        sample_times(field->unit, ret_made);
+        return;
+    case KW_MAKE_UUID4:
+    case KW_MAKE_UUID7:
+    case KW_MAKE_OBJECTID:
+        sample_ids(field, arena, ret_made);
+        return;
+    }
+    g_assert_not_reached();
+}
+
+/* ------------------------------------------------------------------------------------------------------ */
+
+static bool
+is_held(const kw_table *table, const kw_component *component, size_t field, kw_value value,
+        kw_error *ret_error)
+{
+    if (component)
+        return component->kind->takes(component, field, value, ret_error);
+    return kw_table_check_value(table, field, value, ret_error);
+}
+
+/* component NULL: the field's column. */
+static bool
+all_held(const kw_table *table, const kw_component *component, size_t field, const samples *made,
+         kw_error *ret_error)
+{
+    bool some = false;
+    for (size_t index = 0; index < made->count; index++) {
+        bool held = is_held(table, component, field, made->items[index], ret_error);
+        if (!held && !made->any)
+            return false;
+        some = some || held;
+    }
+    return some;
+}
+
+static const char *
+hint_of(const kw_model_generate *how)
+{
+    return how->kind == KW_MAKE_SEQUENCE
+               ? "end the sequence (to) at a number that fits, or make room for more"
+               : "choose an encoding and a width that hold every such value";
+}
+
+static void
+check_component(kw_hazards *hazards, const kw_path *path, const kw_component *component, size_t field,
+                const samples *made)
+{
+    kw_error error = KW_ERROR_NONE;
+    bool reads = false;
+    for (size_t input = 0; input < component->inputs_count; input++)
+        reads = reads || component->inputs[input] == field;
+    if (!reads || !component->kind->takes || all_held(path->table, component, field, made, &error))
+        return;
+    kw_hazards_add(hazards, path->table, path, component->mark,
+                   hint_of(&component->table->fields[field].model->generate),
+                   "path %s: %s cannot hold every value that generate makes: %s", path->name, component->text,
+                   error.text);
+}
+
+void
+kw_made_check(kw_hazards *hazards, const kw_table *table)
+{
+    for (size_t index = 0; index < table->generated_count; index++) {
+        size_t number = table->generated[index];
+        const kw_field *field = &table->fields[number];
+        kw_error error = KW_ERROR_NONE;
+        samples made;
+        make_samples(field, hazards->arena, &made);
+        if (!all_held(table, NULL, number, &made, &error))
+            kw_hazards_add(hazards, table, NULL, field->model->generate.mark,
+                           hint_of(&field->model->generate),
+                           "the field's column cannot hold every value that generate makes: %s", error.text);
+        for (size_t path = 0; path < table->stores_count; path++)
+            for (size_t at = 0; at < table->paths[path].layout->count; at++)
+                check_component(hazards, &table->paths[path], table->paths[path].layout->components[at],
+                                number, &made);
+    }
+}
+
+bool
+kw_made_outgrows(const kw_component *component, size_t field, kw_error *ret_error)
+{
+    const kw_model_generate *how = &component->table->fields[field].model->generate;
+    kw_value last = {.kind = KW_VALUE_NUMBER, .number = INT64_MAX};
+    return how->enabled && how->kind == KW_MAKE_SEQUENCE && how->to == INT64_MAX && component->kind->takes &&
+           !component->kind->takes(component, field, last, ret_error);
+}

@@ -1,0 +1,85 @@
+/* Maps: fields with any number of values by name, each in a column of its own, and what a name such as
+ * "followed.bob" means. A map's columns are those of its family that begin with its qualifier and are longer:
+ *
+ *   column: "f:follow_*"    f:follow_bob  =  followed.bob
+ */
+#include "schema/policy.h"
+
+bool
+kw_field_has_column(const kw_field *map, kw_bytes family, kw_bytes qualifier)
+{
+    return qualifier.size > map->qualifier.size && kw_bytes_equal(map->family, family) &&
+           (map->qualifier.size == 0 ||
+            memcmp(qualifier.data, map->qualifier.data, map->qualifier.size) == 0);
+}
+
+kw_bytes
+kw_pick_qualifier(const kw_table *table, kw_pick pick, kw_arena *arena)
+{
+    kw_bytes before = table->fields[pick.field].qualifier;
+    if (pick.entry.size == 0)
+        return before;
+    if (before.size == 0)
+        return pick.entry;
+    uint8_t *bytes = kw_arena_alloc(arena, before.size + pick.entry.size);
+    memcpy(bytes, before.data, before.size);
+    memcpy(bytes + before.size, pick.entry.data, pick.entry.size);
+    return kw_bytes_of(bytes, before.size + pick.entry.size);
+}
+
+bool
+kw_table_find_pick(const kw_table *table, kw_bytes name, kw_pick *ret_pick)
+{
+    const uint8_t *dot = name.size ? memchr(name.data, '.', name.size) : NULL;
+    kw_bytes own = dot ? kw_bytes_of(name.data, (size_t)(dot - name.data)) : name;
+    int field = kw_table_find_field(table, own);
+    if (field < 0 || (dot && (!table->fields[field].entry || own.size + 1 == name.size)))
+        return false;
+    *ret_pick = (kw_pick){.field = (size_t)field};
+    if (dot)
+        ret_pick->entry = kw_bytes_skip(name, own.size + 1);
+    return true;
+}
+
+const kw_field *
+kw_pick_field(const kw_table *table, kw_pick pick)
+{
+    const kw_field *field = &table->fields[pick.field];
+    return pick.entry.size ? field->entry : field;
+}
+
+const char *
+kw_pick_text(const kw_table *table, kw_pick pick, kw_arena *arena)
+{
+    const char *name = table->fields[pick.field].name;
+    if (pick.entry.size == 0)
+        return name;
+    char shown[80];
+    kw_value_print((kw_value){.kind = KW_VALUE_BYTES, .bytes = pick.entry}, shown, sizeof shown);
+    return kw_arena_printf(arena, "%s.%s", name, shown);
+}
+
+static int
+compare_entries(const void *left, const void *right)
+{
+    const kw_entry *a = left, *b = right;
+    return kw_bytes_compare(a->name, b->name);
+}
+
+bool
+kw_entries_sort(kw_entry *entries, size_t count, kw_bytes *ret_twice)
+{
+    bool sorted = true;
+    for (size_t i = 1; sorted && i < count; i++)
+        sorted = compare_entries(&entries[i - 1], &entries[i]) < 0;
+    if (sorted)
+        return true;
+    qsort(entries, count, sizeof *entries, compare_entries);
+    for (size_t i = 1; i < count; i++) {
+        if (compare_entries(&entries[i - 1], &entries[i]) != 0)
+            continue;
+        *ret_twice = entries[i].name;
+        return false;
+    }
+    return true;
+}

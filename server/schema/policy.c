@@ -1,0 +1,529 @@
+/* The policy snapshot: tables, fields and layouts in one arena, reference counted.
+ *
+ *   model -> tables (fields by type) -> layouts -> identity and columns of the fields -> checks across paths
+ */
+#include "schema/policy.h"
+
+#include "rule/compile.h"
+#include "schema/hazards.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct kw_policy {
+    _Atomic int references;
+    _Atomic int64_t loaded_at_ms;
+    kw_model *model;
+    kw_arena *arena;
+    kw_table *tables;
+    size_t tables_count;
+    const kw_table **by_name; /* sorted */
+    kw_hazards hazards;
+};
+
+/* --- fields ---------------------------------------------------------------------------------------- */
+
+static kw_field
+field_of(const kw_model_field *model, kw_arena *arena)
+{
+    kw_field field = {
+        .name = model->name,
+        .type = model->type,
+        .unit = model->unit,
+        .form = model->form,
+        .counter = model->counter,
+        .max_bytes = model->max_bytes > 0 ? (size_t)model->max_bytes : 0,
+        .model = model,
+    };
+    if (field.type != KW_FIELD_MAP)
+        return field;
+    kw_field *entry = KW_ARENA_NEW(arena, kw_field);
+    *entry = field;
+    entry->type = model->of;
+    entry->stored = true; /* entry->entry stays NULL: no maps of maps */
+    field.entry = entry;
+    return field;
+}
+
+/* Decides where a field is kept, now that the primary layout is known. */
+static bool
+settle_field(const kw_table *table, const kw_layout *primary, size_t number, kw_field *field,
+             kw_diagnostics *diagnostics)
+{
+    const kw_model_field *model = field->model;
+    field->in_primary_key = kw_layout_holds(primary, number);
+    field->identity = primary->units[number] != 0;
+    if (model->family) {
+        field->stored = true;
+        field->family = kw_bytes_of_text(model->family);
+        field->qualifier = kw_bytes_of(model->qualifier, model->qualifier_size);
+    } else if (!field->identity) {
+        field->stored = true;
+        field->family = table->default_family;
+        field->qualifier = kw_bytes_of_text(field->name);
+    } else if (!field->in_primary_key) {
+        g_autofree char *hint = g_strdup_printf("give it a column, as in column: \"%s:%s\"",
+                                                table->model->default_family, field->name);
+        return kw_diagnostics_add(
+            diagnostics, model->mark, hint,
+            "field %s cannot be read back from the primary key, which keeps it only up to a "
+            "coarser unit, and it has no column",
+            field->name);
+    }
+    if (field->stored && kw_bytes_starts_with(field->qualifier, KW_BYTES_LITERAL("\0kw:")))
+        return kw_diagnostics_add(diagnostics, model->mark, "name another column",
+                                  "field %s: columns that begin with \\x00kw: are Keyway's own", field->name);
+    if (field->counter && !field->stored)
+        return kw_diagnostics_add(diagnostics, model->mark, "leave counter out, or give it a column",
+                                  "field %s is kept in the row key, so it cannot be a counter", field->name);
+    if (field->stored && !field->entry && kw_bytes_equal(field->qualifier, table->marker_qualifier) &&
+        kw_bytes_equal(field->family, table->marker_family))
+        return kw_diagnostics_add(diagnostics, model->mark, "name another column",
+                                  "field %s: its column is the table's marker", field->name);
+    return true;
+}
+
+static bool
+check_column(const kw_table *table, size_t number, kw_diagnostics *diagnostics)
+{
+    const kw_field *field = &table->fields[number];
+    if (!field->stored || field->entry)
+        return true;
+    int first = kw_table_find_column(table, field->family, field->qualifier);
+    if (first == (int)number)
+        return true;
+    return kw_diagnostics_add(diagnostics, field->model->mark, "name another column",
+                              "fields %s and %s share the column %.*s:%.*s", table->fields[first].name,
+                              field->name, (int)field->family.size, (const char *)field->family.data,
+                              (int)field->qualifier.size, (const char *)field->qualifier.data);
+}
+
+/* --- paths ----------------------------------------------------------------------------------------- */
+
+/* Every path keeps each field of the identity as the primary key does, and no other: else one record
+ * could leave several rows there, or two records share one. */
+static bool
+check_identity(const kw_table *table, const kw_layout *primary, const kw_layout *layout,
+               kw_diagnostics *diagnostics)
+{
+    bool good = true;
+    kw_mark mark = layout->model->mark;
+    for (size_t number = 0; number < table->fields_count; number++) {
+        const char *name = table->fields[number].name;
+        bool mine = layout->units[number] != 0, theirs = primary->units[number] != 0;
+        if (theirs && !mine) {
+            g_autofree char *hint = g_strdup_printf("add \"- field: %s\" at its end", name);
+            good = kw_diagnostics_add(
+                diagnostics, mark, hint,
+                "path %s: field %s of the primary key is missing, so two records could share "
+                "a key here",
+                layout->model->name, name);
+        } else if (mine && !theirs) {
+            good = kw_diagnostics_add(
+                diagnostics, mark, "add it to the primary key, or leave it out here",
+                "path %s: field %s is not part of the primary key, so this key does not follow "
+                "from a record's identity",
+                layout->model->name, name);
+        } else if (layout->units[number] != primary->units[number] ||
+                   strcmp(layout->grains[number], primary->grains[number]) != 0) {
+            good = kw_diagnostics_add(diagnostics, mark, "use the same unit in both",
+                                      "path %s: field %s is kept in another unit than in the primary key",
+                                      layout->model->name, name);
+        }
+    }
+    return good;
+}
+
+static bool
+compile_path(kw_policy *policy, const kw_table *table, const kw_model_path *model, kw_path *ret_path,
+             kw_diagnostics *diagnostics)
+{
+    *ret_path = (kw_path){
+        .table = table,
+        .name = model->name,
+        .store_table = kw_bytes_of_text(model->store_table),
+        .layout = kw_layout_compile(table->field_set, model, policy->arena, diagnostics),
+        .model = model,
+    };
+    return ret_path->layout;
+}
+
+/* Why rows of a family would never go, whatever its ttl. NULL: they do. */
+static const char *
+why_for_ever(const kw_model_table *table, const kw_model_family *family)
+{
+    if (family->min_versions > 0)
+        return "; its min_versions keep rows beyond the ttl";
+    if (table->major_compaction_ms == 0)
+        return "; major_compaction: 0 means that there is none";
+    return family->ttl_seconds > 0 ? NULL : "; without a ttl rows stay for ever";
+}
+
+/* Rows of one round must be gone for good before the next one comes to their keys. */
+static bool
+check_circular(const kw_table *table, const kw_layout *layout, kw_diagnostics *diagnostics)
+{
+    const kw_component *round = kw_layout_circular(layout);
+    const kw_model_table *model = table->model;
+    bool good = true;
+    for (size_t index = 0; round && index < model->families_count; index++) {
+        const kw_model_family *family = &model->families[index];
+        int64_t compaction_s = model->major_compaction_ms / 1000, ttl = family->ttl_seconds;
+        const char *why = why_for_ever(model, family);
+        if (!why && ttl <= round->period_s - 2 * compaction_s)
+            continue;
+        g_autofree char *hint =
+            family->min_versions > 0 ? g_strdup("leave min_versions out")
+            : model->major_compaction_ms == 0
+                ? g_strdup("say under major_compaction how often the store compacts the table wholly")
+            : round->period_s > 2 * compaction_s
+                ? g_strdup_printf("give the family a ttl of at most %" G_GINT64_FORMAT "s",
+                                  round->period_s - 2 * compaction_s)
+                : g_strdup("add coarser parts, or say under major_compaction that it comes more often");
+        good = kw_diagnostics_add(diagnostics, round->mark, hint,
+                                  "path %s: %s comes again after %" G_GINT64_FORMAT
+                                  "s, which must be at least ttl (%" G_GINT64_FORMAT
+                                  "s) of family %s + 2 x major_compaction (%" G_GINT64_FORMAT "s)%s",
+                                  layout->model->name, round->text, round->period_s, ttl, family->name,
+                                  compaction_s, why ? why : "");
+    }
+    return good;
+}
+
+/* The association goes behind the paths that hold records. */
+static bool
+compile_paths(kw_policy *policy, kw_table *table, kw_path *paths, kw_diagnostics *diagnostics)
+{
+    bool good = true;
+    const kw_model_path *association = NULL;
+    for (size_t index = 0; index < table->model->paths_count; index++) {
+        const kw_model_path *model = &table->model->paths[index];
+        if (model->association && association)
+            good = kw_diagnostics_add(diagnostics, model->mark, "one tells about all paths",
+                                      "path %s: table %s has the association %s already", model->name,
+                                      table->name, association->name);
+        else if (model->association)
+            association = model;
+        else
+            good = compile_path(policy, table, model, &paths[table->paths_count++], diagnostics) && good;
+    }
+    table->stores_count = table->paths_count;
+    if (association) {
+        table->association = &paths[table->stores_count++];
+        good = compile_path(policy, table, association, &paths[table->paths_count], diagnostics) && good;
+    }
+    for (size_t index = 1; good && index < table->stores_count; index++)
+        good = check_identity(table, paths[0].layout, paths[index].layout, diagnostics);
+    for (size_t index = 0; good && index < table->stores_count; index++)
+        good = check_circular(table, paths[index].layout, diagnostics);
+    return good;
+}
+
+/* Where a bucket is chosen, something must keep a second put from choosing another one. */
+static bool
+check_choices(kw_table *table, kw_diagnostics *diagnostics)
+{
+    const kw_path *chosen = NULL;
+    for (size_t index = 0; index < table->paths_count && !chosen; index++) {
+        if (kw_layout_choice(table->paths[index].layout).kind)
+            chosen = &table->paths[index];
+    }
+    table->chosen = chosen;
+    const kw_path *association = table->association;
+    if (association && !chosen)
+        return kw_diagnostics_add(diagnostics, association->model->mark, "leave association out",
+                                  "path %s: an association is for random and round_robin salts; every row "
+                                  "key of table %s follows from the record",
+                                  association->name, table->name);
+    if (association && kw_layout_choice(association->layout).kind)
+        return kw_diagnostics_add(diagnostics, association->model->mark, "take a hash or another salt",
+                                  "path %s: nobody could find the association's own rows, whose bucket is "
+                                  "chosen at each put",
+                                  association->name);
+    if (!chosen || association || !table->model->updates)
+        return true;
+    return kw_diagnostics_add(
+        diagnostics, chosen->model->mark,
+        "set updates: false for a table whose records are put once, or give it an association: "
+        "paths: {by_id: {association: true, key: [...]}}, or let a field decide the bucket, as in salt: {of: "
+        "...}",
+        "table %s, path %s: a second put of a record would leave a second row, because the bucket is chosen "
+        "at "
+        "each put",
+        table->name, chosen->name);
+}
+
+/* --- tables ---------------------------------------------------------------------------------------- */
+
+static void
+set_marker(kw_table *table)
+{
+    const kw_model_table *model = table->model;
+    table->marks_all = model->marker_family != NULL;
+    table->marker_family = table->marks_all ? kw_bytes_of_text(model->marker_family) : table->default_family;
+    table->marker_qualifier = table->marks_all
+                                  ? kw_bytes_of(model->marker_qualifier, model->marker_qualifier_size)
+                                  : KW_MARKER_QUALIFIER;
+    table->marker_value =
+        table->marks_all ? kw_bytes_of(model->marker_value, model->marker_value_size) : KW_BYTES_NONE;
+}
+
+/* The longest ttl of all families; none where one of them keeps cells for ever. */
+static int64_t
+lifetime_of(const kw_model_table *model)
+{
+    int64_t longest = 0;
+    for (size_t index = 0; index < model->families_count; index++) {
+        const kw_model_family *family = &model->families[index];
+        if (family->ttl_seconds <= 0 || family->min_versions > 0)
+            return 0;
+        longest = MAX(longest, family->ttl_seconds);
+    }
+    return longest;
+}
+
+static void
+list_generated(const kw_policy *policy, kw_table *table)
+{
+    size_t *list = KW_ARENA_ARRAY(policy->arena, size_t, table->fields_count);
+    for (size_t index = 0; index < table->fields_count; index++)
+        if (table->fields[index].model->generate.enabled)
+            list[table->generated_count++] = index;
+    table->generated = list;
+}
+
+/* Atomic operations need the store's own order. */
+static void
+set_order(kw_table *table, kw_write_order order)
+{
+    bool counters = false;
+    for (size_t index = 0; index < table->fields_count; index++)
+        counters = counters || table->fields[index].counter;
+    bool atomics = order == KW_WRITE_ORDER_STORE && table->model->atomics != 0;
+    table->ordering = (kw_ordering){
+        .order = order, .atomics = atomics, .counters = counters && atomics, .family = table->default_family};
+}
+
+kw_write_order
+kw_table_default_order(const kw_table *table)
+{
+    if (table->model->order)
+        return strcmp(table->model->order, "stamp") == 0 ? KW_WRITE_ORDER_STAMP : KW_WRITE_ORDER_STORE;
+    return table->paths_count > 1 ? KW_WRITE_ORDER_STAMP : KW_WRITE_ORDER_STORE;
+}
+
+static bool
+build_table(kw_policy *policy, size_t number, kw_diagnostics *diagnostics)
+{
+    const kw_model_table *model = &policy->model->tables[number];
+    kw_field *fields = KW_ARENA_ARRAY(policy->arena, kw_field, model->fields_count);
+    for (size_t index = 0; index < model->fields_count; index++)
+        fields[index] = field_of(&model->fields[index], policy->arena);
+    kw_field_set *field_set = KW_ARENA_NEW(policy->arena, kw_field_set);
+    *field_set = (kw_field_set){model->name, fields, model->fields_count};
+    kw_path *paths = KW_ARENA_ARRAY(policy->arena, kw_path, model->paths_count);
+    kw_table *table = &policy->tables[number];
+    *table = (kw_table){
+        .name = model->name,
+        .number = number,
+        .fields = fields,
+        .fields_count = model->fields_count,
+        .field_set = field_set,
+        .paths = paths,
+        .default_family = kw_bytes_of_text(model->default_family),
+        .lifetime_s = lifetime_of(model),
+        .model = model,
+    };
+    set_marker(table);
+    list_generated(policy, table);
+    if (model->paths_count == 0)
+        return kw_diagnostics_add(diagnostics, model->mark, NULL, "table %s has no key rule", model->name);
+    if (!compile_paths(policy, table, paths, diagnostics) || !check_choices(table, diagnostics))
+        return false;
+    set_order(table, kw_table_default_order(table));
+    bool good = true;
+    for (size_t index = 0; index < table->fields_count; index++)
+        good = settle_field(table, paths[0].layout, index, &fields[index], diagnostics) && good;
+    for (size_t index = 0; good && index < table->fields_count; index++)
+        good = check_column(table, index, diagnostics);
+    return good;
+}
+
+/* Rows of two rules must not mix: their keys could collide. */
+static bool
+check_store_tables(const kw_policy *policy, kw_diagnostics *diagnostics)
+{
+    bool good = true;
+    g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+    for (size_t number = 0; number < policy->tables_count; number++) {
+        const kw_table *table = &policy->tables[number];
+        for (size_t index = 0; index < table->stores_count; index++) {
+            const kw_model_path *path = table->paths[index].model;
+            if (g_hash_table_add(seen, (gpointer)path->store_table))
+                continue;
+            good = kw_diagnostics_add(diagnostics, path->mark, "give each path a store table of its own",
+                                      "path %s of table %s: store table %s is used by another path, too",
+                                      path->name, table->name, path->store_table);
+        }
+    }
+    return good;
+}
+
+static int
+compare_names(const void *a, const void *b)
+{
+    return strcmp((*(const kw_table *const *)a)->name, (*(const kw_table *const *)b)->name);
+}
+
+static void
+sort_tables(kw_policy *policy)
+{
+    policy->by_name = KW_ARENA_ARRAY(policy->arena, const kw_table *, policy->tables_count);
+    for (size_t number = 0; number < policy->tables_count; number++)
+        policy->by_name[number] = &policy->tables[number];
+    if (policy->tables_count > 1)
+        qsort(policy->by_name, policy->tables_count, sizeof *policy->by_name, compare_names);
+}
+
+kw_policy *
+kw_policy_new(kw_model *model, kw_diagnostics *diagnostics)
+{
+    g_autoptr(kw_policy) policy = g_new0(kw_policy, 1);
+    policy->references = 1;
+    policy->model = kw_model_ref(model);
+    policy->arena = kw_arena_new();
+    policy->tables_count = model->tables_count;
+    policy->tables = KW_ARENA_ARRAY(policy->arena, kw_table, model->tables_count);
+    bool good = true;
+    for (size_t number = 0; number < model->tables_count; number++)
+        good = kw_diagnostics_may_go_on(diagnostics, kw_arena_used(policy->arena)) &&
+               build_table(policy, number, diagnostics) && good;
+    if (!good || !check_store_tables(policy, diagnostics))
+        return NULL;
+    sort_tables(policy);
+    policy->hazards.arena = policy->arena;
+    for (size_t number = 0; good && number < policy->tables_count; number++)
+        good = kw_hazards_find(&policy->hazards, &policy->tables[number], diagnostics);
+    return good ? g_steal_pointer(&policy) : NULL;
+}
+
+size_t
+kw_policy_hazards_count(const kw_policy *policy)
+{
+    return policy->hazards.count;
+}
+
+const kw_hazard *
+kw_policy_hazard(const kw_policy *policy, size_t index)
+{
+    g_assert(index < policy->hazards.count);
+    return &policy->hazards.items[index];
+}
+
+bool
+kw_policy_refuse_hazards(const kw_policy *policy, kw_diagnostics *diagnostics)
+{
+    for (size_t index = 0; index < policy->hazards.count; index++) {
+        const kw_hazard *hazard = &policy->hazards.items[index];
+        kw_diagnostics_add(diagnostics, hazard->mark, hazard->hint, "%s", hazard->text);
+    }
+    return policy->hazards.count == 0;
+}
+
+kw_policy *
+kw_policy_ref(kw_policy *policy)
+{
+    atomic_fetch_add_explicit(&policy->references, 1, memory_order_relaxed);
+    return policy;
+}
+
+void
+kw_policy_unref(kw_policy *policy)
+{
+    if (!policy || atomic_fetch_sub_explicit(&policy->references, 1, memory_order_acq_rel) != 1)
+        return;
+    kw_arena_free(policy->arena);
+    kw_model_unref(policy->model);
+    g_free(policy);
+}
+
+kw_model *
+kw_policy_model(const kw_policy *policy)
+{
+    return policy->model;
+}
+
+int64_t
+kw_policy_loaded_at_ms(const kw_policy *policy)
+{
+    return policy->loaded_at_ms;
+}
+
+void
+kw_policy_set_loaded_at_ms(kw_policy *policy, int64_t wall_ms)
+{
+    policy->loaded_at_ms = wall_ms;
+}
+
+void
+kw_policy_set_path_state(kw_policy *policy, size_t table, size_t path, const char *state, bool verified)
+{
+    g_assert(table < policy->tables_count && path < policy->tables[table].stores_count);
+    kw_path *changed = (kw_path *)(uintptr_t)&policy->tables[table].paths[path]; /* in the policy's arena */
+    changed->state = state;
+    changed->verified = verified;
+}
+
+void
+kw_policy_set_order(kw_policy *policy, size_t table, kw_write_order order)
+{
+    g_assert(table < policy->tables_count);
+    if (policy->tables[table].ordering.order != order)
+        set_order(&policy->tables[table], order);
+}
+
+size_t
+kw_policy_table_count(const kw_policy *policy)
+{
+    return policy->tables_count;
+}
+
+const kw_table *
+kw_policy_table(const kw_policy *policy, size_t index)
+{
+    g_assert(index < policy->tables_count);
+    return &policy->tables[index];
+}
+
+const kw_table *
+kw_policy_find_table(const kw_policy *policy, kw_bytes name)
+{
+    size_t low = 0, high = policy->tables_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = kw_bytes_compare(kw_bytes_of_text(policy->by_name[middle]->name), name);
+        if (order == 0)
+            return policy->by_name[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+/* Longest name that is worth a guess. */
+#define GUESS_MAX 200
+
+const char *
+kw_policy_nearest_table(const kw_policy *policy, kw_bytes name)
+{
+    if (name.size > GUESS_MAX)
+        return NULL;
+    g_autofree char *wrong = g_strndup((const char *)name.data, name.size);
+    g_autofree const char **names = g_new0(const char *, policy->tables_count + 1);
+    for (size_t number = 0; number < policy->tables_count; number++)
+        names[number] = policy->tables[number].name;
+    return kw_nearest_name(wrong, names);
+}

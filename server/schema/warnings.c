@@ -1,0 +1,352 @@
+/* What is allowed, but likely to be regretted. Each warning says what will happen and what would help; none
+ * of them changes a byte of a key. */
+#include "rule/compile.h"
+#include "rule/unique.h"
+#include "schema/made.h"
+
+#include <glib.h>
+#include <stdio.h>
+
+typedef struct warner {
+    const kw_table *table;
+    const kw_path *path;
+    const kw_layout *layout;
+    kw_diagnostics *diagnostics;
+} warner;
+
+/* --- buckets --------------------------------------------------------------------------------------- */
+
+/* Components with more buckets than this are not tried. */
+#define BUCKETS_TRIED 1024
+
+/* Values in sequence that are hashed for each bucket: an even hash then stays within 1.3 of the mean. */
+#define VALUES_PER_BUCKET 400
+
+/* Fullest bucket against the mean that a warning is worth. */
+#define UNEVEN 1.5
+
+typedef struct spread {
+    size_t reached;
+    double fullest; /* against the mean */
+} spread;
+
+/* The number-th of ids that are given out one after the other: ten digits as text. */
+static kw_value
+value_in_sequence(const kw_field *field, uint64_t number, kw_arena *arena)
+{
+    int64_t id = INT64_C(1000000000) + (int64_t)number;
+    switch (kw_field_value_kind(field->type)) {
+    case KW_VALUE_NUMBER:
+        return (kw_value){.kind = KW_VALUE_NUMBER, .number = id};
+    case KW_VALUE_REAL:
+        return (kw_value){.kind = KW_VALUE_REAL, .real = (double)id};
+    case KW_VALUE_FLAG:
+        return (kw_value){.kind = KW_VALUE_FLAG, .flag = number % 2};
+    case KW_VALUE_TEXT:
+    case KW_VALUE_BYTES:
+    case KW_VALUE_MAP: /* not in keys */
+    case KW_VALUE_NONE:
+        break;
+    }
+    char *text = kw_arena_alloc(arena, 24);
+    int size = snprintf(text, 24, "%lld", (long long)id);
+    return (kw_value){.kind = kw_field_value_kind(field->type), .bytes = kw_bytes_of(text, (size_t)size)};
+}
+
+static void
+count_piece(GHashTable *counts, kw_bytes piece, uint64_t *fullest)
+{
+    g_autofree char *name = g_base64_encode(piece.data, piece.size);
+    uint64_t *count = g_hash_table_lookup(counts, name);
+    if (!count) {
+        count = g_new0(uint64_t, 1);
+        g_hash_table_insert(counts, g_steal_pointer(&name), count);
+    }
+    ++*count;
+    *fullest = MAX(*fullest, *count);
+}
+
+/* Hashes so many ids in sequence, whatever else it reads held still. */
+static bool
+try_sequence(const kw_component *component, const kw_field *first, uint64_t values_count, spread *ret_spread)
+{
+    const kw_field_set *table = component->table;
+    g_autoptr(kw_arena) kept = kw_arena_new();
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    g_autoptr(GHashTable) counts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    kw_value *values = KW_ARENA_ARRAY(kept, kw_value, table->fields_count);
+    for (size_t field = 0; field < table->fields_count; field++)
+        values[field] = value_in_sequence(&table->fields[field], 0, kept);
+    uint64_t fullest = 0;
+    bool good = true;
+    for (uint64_t number = 0; good && number < values_count; number++) {
+        uint8_t bytes[KW_DERIVED_PIECE_MAX], coded[8];
+        kw_buffer piece = {.data = bytes, .capacity = sizeof bytes};
+        kw_arena_reset(arena);
+        kw_value value = value_in_sequence(first, number, arena);
+        kw_bytes rest = KW_BYTES_NONE;
+        if (component->of_rest && value.kind == KW_VALUE_NUMBER) {
+            kw_be64_store(coded, (uint64_t)value.number ^ UINT64_C(1) << 63);
+            rest = kw_bytes_of(coded, sizeof coded);
+        } else if (component->of_rest) {
+            rest = value.bytes;
+        }
+        values[first - table->fields] = value;
+        good = component->kind->encode(component, values, rest, &piece, NULL);
+        count_piece(counts, kw_buffer_bytes(&piece), &fullest);
+    }
+    ret_spread->reached = g_hash_table_size(counts);
+    ret_spread->fullest = (double)fullest * (double)component->buckets / (double)values_count;
+    return good;
+}
+
+/* The field whose values a bucket follows first of all; NULL: there is none to try. */
+static const kw_field *
+deciding_field(const warner *self, size_t at)
+{
+    const kw_component *component = kw_layout_component(self->layout, at);
+    for (size_t index = at; index < self->layout->count; index++) {
+        const kw_component *next = kw_layout_component(self->layout, index);
+        if (component->of_rest ? next->field >= 0 : next->inputs_count > 0) {
+            const kw_field *field = &self->table->fields[next->inputs[0]];
+            kw_value_kind kind = kw_field_value_kind(field->type);
+            bool fits = kind == KW_VALUE_NUMBER || kind == KW_VALUE_TEXT || kind == KW_VALUE_BYTES;
+            return fits && !field->model->values_count ? field : NULL;
+        }
+    }
+    return NULL;
+}
+
+static void
+warn_spread(const warner *self, size_t at)
+{
+    const kw_component *component = kw_layout_component(self->layout, at);
+    const kw_field *field = deciding_field(self, at);
+    if (component->field >= 0 || !component->buckets || component->choice || !field ||
+        component->buckets > BUCKETS_TRIED)
+        return;
+    spread found;
+    if (!try_sequence(component, field, component->buckets * VALUES_PER_BUCKET, &found) ||
+        (found.reached == component->buckets && found.fullest < UNEVEN))
+        return;
+    g_autofree char *what = field->type == KW_FIELD_STRING
+                                ? g_strdup_printf("ten-digit values of %s in sequence", field->name)
+                                : g_strdup_printf("values of %s in sequence", field->name);
+    kw_diagnostics_warn(
+        self->diagnostics, component->mark,
+        "salt with its default algorithm xxh64 spreads them evenly; keep this for keys that exist",
+        "path %s, %s: %s reach %zu of %llu buckets, and the fullest takes %.1f times its share",
+        self->path->name, component->text, what, found.reached, (unsigned long long)component->buckets,
+        found.fullest);
+}
+
+/* --- keys that grow -------------------------------------------------------------------------------- */
+
+/* Does each new record's value lie behind those that are there? */
+static const char *
+why_growing(const kw_field *field)
+{
+    if (field->type == KW_FIELD_TIMESTAMP)
+        return "a time";
+    const kw_model_generate *made = &field->model->generate;
+    if (!made->enabled)
+        return NULL;
+    if (made->kind == KW_MAKE_SEQUENCE)
+        return "given out in sequence";
+    bool by_time = made->kind == KW_MAKE_UUID7 || made->kind == KW_MAKE_OBJECTID ||
+                   (made->kind == KW_MAKE_SNOWFLAKE && !made->partitioned);
+    return by_time ? "made in the order of time" : NULL;
+}
+
+static void
+warn_growing(const warner *self)
+{
+    for (size_t index = 0; index < self->layout->count; index++) {
+        const kw_component *component = kw_layout_component(self->layout, index);
+        if (component->field < 0 && !component->inputs_count && !component->buckets)
+            continue; /* a literal */
+        const char *why = component->field >= 0 ? why_growing(&self->table->fields[component->field]) : NULL;
+        if (why && component->direction != 0)
+            kw_diagnostics_warn(
+                self->diagnostics, component->mark,
+                "put a salt in front, such as - salt: {of: [ID], buckets: 16}, or a hash",
+                "path %s: keys begin with %s, which is %s, so at any moment all writes go to one "
+                "region",
+                self->path->name, self->table->fields[component->field].name, why);
+        return;
+    }
+}
+
+/* --- order and identity ---------------------------------------------------------------------------- */
+
+static void
+warn_unordered(const warner *self, const kw_component *component)
+{
+    const kw_model_setting *reverse = NULL;
+    for (size_t index = 0; index < self->path->model->components_count; index++) {
+        const kw_model_component *model = &self->path->model->components[index];
+        if (model->mark.line == component->mark.line && model->mark.column == component->mark.column)
+            reverse = kw_model_setting_find(model, "reverse");
+    }
+    const kw_field *field = component->field >= 0 ? &self->table->fields[component->field] : NULL;
+    if (!field || component->direction != 0 || component->buckets || component->clock >= 0 ||
+        (reverse && reverse->flag))
+        return;
+    kw_diagnostics_warn(self->diagnostics, component->mark,
+                        field->type == KW_FIELD_BYTES
+                            ? "encoding: fixed keeps it, and so does raw at the key's end"
+                            : "encoding: terminated (by \\x00) keeps it",
+                        "path %s: keys are not in the order of %s, written like this; a range of it is "
+                        "checked row by row",
+                        self->path->name, field->name);
+}
+
+static void
+warn_coarse(const warner *self)
+{
+    for (size_t field = 0; field < self->table->fields_count; field++) {
+        if (!kw_layout_holds_coarsely(self->layout, field))
+            continue;
+        kw_diagnostics_warn(
+            self->diagnostics, self->path->model->mark, "if they are to be two, let the key hold it finer",
+            "path %s: records whose %s differs by less than the key's unit are one record: every "
+            "time that the key holds alike names it",
+            self->path->name, self->table->fields[field].name);
+    }
+}
+
+/* "\xFF" in double quotes is resolved by YAML, to the character U+00FF, which is two bytes. */
+static void
+warn_resolved(const warner *self)
+{
+    for (size_t index = 0; index < self->path->model->components_count; index++) {
+        const kw_model_component *component = &self->path->model->components[index];
+        const kw_model_setting *text =
+            strcmp(component->name, "literal") == 0 ? kw_model_setting_find(component, "text") : NULL;
+        for (const char *at = text ? text->text : ""; *at; at = g_utf8_next_char(at)) {
+            gunichar character = g_utf8_get_char(at);
+            if (character < 0x80 || character > 0xff)
+                continue;
+            kw_diagnostics_warn(
+                self->diagnostics, text->mark,
+                "for a byte write \\xNN in single quotes; in double quotes YAML itself resolves it",
+                "path %s: the literal has the character U+%04X, which is the two bytes \\x%02X\\x%02X",
+                self->path->name, character, 0xc0 | character >> 6, 0x80 | (character & 0x3f));
+            break;
+        }
+    }
+}
+
+/* A sequence that grows beyond what the key holds: puts fail then, without being told LIMIT. */
+static void
+warn_outgrown(const warner *self, const kw_component *component)
+{
+    for (size_t input = 0; input < component->inputs_count; input++) {
+        kw_error error = KW_ERROR_NONE;
+        if (kw_made_outgrows(component, component->inputs[input], &error))
+            kw_diagnostics_warn(
+                self->diagnostics, component->mark,
+                "end the sequence (to) at the last number that fits; puts then fail with LIMIT",
+                "path %s: the numbers of a sequence without an end grow beyond %s: %s", self->path->name,
+                component->text, error.text);
+    }
+}
+
+static void
+warn_wrapping(const warner *self)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    for (size_t index = 0; index < self->table->generated_count; index++) {
+        size_t number = self->table->generated[index];
+        const kw_model_generate *how = &self->table->fields[number].model->generate;
+        if (kw_unique_any(self->layout, false, arena) ||
+            kw_unique_of(self->layout, number, false, arena) != KW_UNIQUE_A_WHILE)
+            continue;
+        kw_diagnostics_warn(
+            self->diagnostics, how->mark, "choose a range that lasts longer than the key's unit of time",
+            "path %s: the numbers of field %s begin again after %" G_GINT64_FORMAT
+            " (at_end: wrap); when they do so within the key's unit of time, new records replace old ones",
+            self->path->name, self->table->fields[number].name, how->to);
+    }
+}
+
+static void
+warn_choice(const warner *self)
+{
+    kw_choice choice = kw_layout_choice(self->layout);
+    if (!choice.kind || self->table->association)
+        return;
+    kw_diagnostics_warn(self->diagnostics, self->path->model->mark,
+                        "an association tells the bucket: paths: {by_id: {association: true, key: [...]}}",
+                        "path %s: the bucket is chosen at each put, so %s", self->path->name,
+                        self->path == self->table->paths ? "each lookup asks for a row in every bucket"
+                                                         : "each removal goes to every bucket");
+}
+
+static void
+warn_path(const warner *self)
+{
+    warn_growing(self);
+    warn_choice(self);
+    warn_resolved(self);
+    if (self->path == self->table->paths) {
+        warn_coarse(self);
+        warn_wrapping(self);
+    }
+    for (size_t index = 0; index < self->layout->count; index++) {
+        warn_spread(self, index);
+        warn_unordered(self, kw_layout_component(self->layout, index));
+        warn_outgrown(self, kw_layout_component(self->layout, index));
+    }
+}
+
+/* --- tables ---------------------------------------------------------------------------------------- */
+
+static void
+warn_same_rule(const kw_table *table, kw_diagnostics *diagnostics)
+{
+    for (size_t index = 1; index < table->paths_count; index++) {
+        for (size_t before = 0; before < index; before++) {
+            const kw_path *path = &table->paths[index], *first = &table->paths[before];
+            if (strcmp(kw_layout_fingerprint(path->layout), kw_layout_fingerprint(first->layout)) == 0)
+                kw_diagnostics_warn(diagnostics, path->model->mark, "remove one of them",
+                                    "path %s has the key rule of path %s: its rows answer nothing else",
+                                    path->name, first->name);
+        }
+    }
+}
+
+static bool
+uses_family(const kw_table *table, const char *name)
+{
+    bool used = kw_bytes_equal(table->default_family, kw_bytes_of_text(name)); /* rows without values */
+    for (size_t field = 0; field < table->fields_count && !used; field++)
+        used = table->fields[field].stored &&
+               kw_bytes_equal(table->fields[field].family, kw_bytes_of_text(name));
+    return used;
+}
+
+static void
+warn_families(const kw_table *table, kw_diagnostics *diagnostics)
+{
+    for (size_t index = 0; index < table->model->families_count; index++) {
+        const kw_model_family *family = &table->model->families[index];
+        if (!uses_family(table, family->name))
+            kw_diagnostics_warn(diagnostics, family->mark, "remove it, or give a field a column in it",
+                                "table %s: no field is stored in family %s", table->name, family->name);
+    }
+}
+
+void
+kw_policy_warn(const kw_policy *policy, kw_diagnostics *diagnostics)
+{
+    for (size_t number = 0; number < kw_policy_table_count(policy); number++) {
+        const kw_table *table = kw_policy_table(policy, number);
+        warn_families(table, diagnostics);
+        warn_same_rule(table, diagnostics);
+        for (size_t index = 0; index < table->stores_count; index++) {
+            const kw_path *path = &table->paths[index];
+            warn_path(&(warner){table, path, path->layout, diagnostics});
+        }
+    }
+}

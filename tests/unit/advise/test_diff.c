@@ -1,0 +1,155 @@
+/* What a policy diff says: about rules, keys that move, questions; and that it is silent where nothing
+ * changed. */
+#include "advise/diff.h"
+
+#include "rule/policies.h"
+
+#include <stdlib.h>
+
+#define RING                                                                                                 \
+    "    fields: {id: string, ts: timestamp, note: string}\n    key:\n"                                      \
+    "      - ring: {of: id, nodes: [%s]}\n      - field: id\n      - field: ts\n"
+#define TEN "n01, n02, n03, n04, n05, n06, n07, n08, n09, n10"
+
+static char *
+diff_with(const char *old_yaml, const char *new_yaml, const kw_record *records, size_t count)
+{
+    g_autoptr(kw_policy) old = test_policy(old_yaml), fresh = test_policy(new_yaml);
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_diff_sample sample = {
+        .table = count ? kw_policy_table(old, 0) : NULL, .records = records, .count = count};
+    return g_strdup(kw_policy_diff(old, fresh, count ? &sample : NULL, arena));
+}
+
+static char *
+diff(const char *old_yaml, const char *new_yaml)
+{
+    return diff_with(old_yaml, new_yaml, NULL, 0);
+}
+
+#define ASSERT_SAYS(text, part)                                                                              \
+    G_STMT_START                                                                                             \
+    {                                                                                                        \
+        if (!strstr(text, part))                                                                             \
+            g_error("not said: %s\n%s", part, text);                                                         \
+    }                                                                                                        \
+    G_STMT_END
+
+/* The percentage in "COMPONENT: 9.1 % of". */
+static double
+share(const char *text, const char *component)
+{
+    g_autofree char *head = g_strdup_printf("    %s: ", component);
+    const char *found = strstr(text, head);
+    if (!found)
+        g_error("no share of %s in\n%s", component, text);
+    return g_ascii_strtod(found + strlen(head), NULL);
+}
+
+static void
+test_same(void)
+{
+    g_autofree char *same = diff("    fields: {a: string, n: int}\n    key: [{hash: a}, {field: a}]\n",
+                                 "    fields: {a: string, n: int}\n"
+                                 "    key: [{hash: {of: a, take: 4}}, {field: {name: a, encoding: raw}}]\n");
+    g_assert_cmpstr(same, ==, "no difference in tables, fields, rules and questions\n");
+}
+
+/* A node more: its part of the ring moves, and nothing else. */
+static void
+test_ring(void)
+{
+    g_autofree char *ten = g_strdup_printf(RING, TEN), *eleven = g_strdup_printf(RING, TEN ", n11");
+    g_autofree char *grown = diff(ten, eleven), *shrunk = diff(eleven, ten);
+    g_assert_cmpfloat(share(grown, "ring"), >, 100.0 / 11 * 0.7);
+    g_assert_cmpfloat(share(grown, "ring"), <, 100.0 / 11 * 1.3);
+    g_assert_cmpfloat(share(shrunk, "ring"), ==, share(grown, "ring"));
+    ASSERT_SAYS(grown, "path primary: another key rule (layout 1, ");
+    ASSERT_SAYS(grown, "it needs a layout number of its own and a store table of its own");
+    ASSERT_SAYS(grown, "rows in t are not found under the new rule");
+    ASSERT_SAYS(grown, "    id from a value on: 10 ranges by path primary -> 11 ranges by path primary\n");
+}
+
+/* A bucket more: almost everything moves. */
+static void
+test_buckets(void)
+{
+    g_autofree char *salted =
+        diff("    fields: {a: string}\n    key: [{salt: {of: a, buckets: 10}}, {field: a}]\n",
+             "    fields: {a: string}\n    layout: 2\n    store_table: t2\n"
+             "    key: [{salt: {of: a, buckets: 11}}, {field: a}]\n");
+    g_assert_cmpfloat(share(salted, "salt"), >, 88);
+    g_assert_null(strstr(salted, "it needs a"));
+    ASSERT_SAYS(salted, "(layout 1, ");
+    ASSERT_SAYS(salted, " -> layout 2, ");
+    g_autofree char *mod = diff("    fields: {n: int}\n    key: [{mod: {of: n, buckets: 10}}, {field: n}]\n",
+                                "    fields: {n: int}\n    key: [{mod: {of: n, buckets: 11}}, {field: n}]\n");
+    g_assert_cmpfloat(share(mod, "mod"), >, 85);
+}
+
+/* Given records are counted, not random ones. */
+static void
+test_sample(void)
+{
+    static const char *const old =
+        "    fields: {n: int}\n    key: [{mod: {of: n, buckets: 4}}, {field: n}]\n";
+    static const char *const fresh =
+        "    fields: {n: int}\n    key: [{mod: {of: n, buckets: 8}}, {field: n}]\n";
+    kw_value values[4] = {test_number(0), test_number(1), test_number(3), test_number(5)};
+    kw_record records[4] = {{&values[0]}, {&values[1]}, {&values[2]}, {&values[3]}};
+    g_autofree char *text = diff_with(old, fresh, records, 4);
+    ASSERT_SAYS(text, "    mod: 25.0 % of 4 given records move\n");
+    ASSERT_SAYS(text, "    25.0 % of 4 given records get another row key\n");
+}
+
+/* Encodings that take only some values, and fields that only one side has. */
+static void
+test_values(void)
+{
+    g_autofree char *text = diff(
+        "    fields: {u: string, p: string, x: string, k: {type: string, values: [a, b]}, raw: bytes}\n"
+        "    key: [{salt: {of: u, buckets: 3}}, {field: {name: u, encoding: uuid}}, {field: {name: p, "
+        "encoding: "
+        "digits, width: 11}}, {enum: k}, {field: {name: raw, encoding: fixed, width: 5}}, "
+        "{field: {name: x, encoding: hex, width: 4}}]\n",
+        "    fields: {u: string, p: string, x: string, k: {type: string, values: [a, b]}, raw: bytes, n: "
+        "int}\n"
+        "    key: [{hash: u}, {field: {name: u, encoding: uuid}}, {field: {name: p, encoding: digits, width: "
+        "11}}, {enum: k}, {field: {name: raw, encoding: fixed, width: 5}}, {field: {name: x, encoding: hex, "
+        "width: "
+        "4}}]\n");
+    ASSERT_SAYS(text, "    100.0 % of 20000 random records get another row key\n");
+    ASSERT_SAYS(text, "  field n is new (int)\n");
+    ASSERT_SAYS(text, "    u from a value on: 3 ranges by path primary -> would read the whole table\n");
+}
+
+static void
+test_paths(void)
+{
+    g_autofree char *text = diff(
+        "    fields: {a: string, n: int, gone: int}\n    key: [{hash: a}, {field: a}, {field: n}]\n"
+        "    paths: {by_n: {key: [{field: n}, {field: a}]}}\n",
+        "    fields: {a: string, n: {type: int, column: 'd:n'}}\n    key: [{hash: a}, {field: a}, {field: "
+        "n}]\n"
+        "    updates: false\n    store_table: other\n    paths: {new: {key: [{field: n}, {field: a}]}}\n");
+    ASSERT_SAYS(text, "  field n: kept in the row key only -> in column d:n");
+    ASSERT_SAYS(text, "  field gone is gone\n");
+    ASSERT_SAYS(text, "  updates: true -> false\n");
+    ASSERT_SAYS(text, "  path by_n is gone; its store table t_by_n stays as it is\n");
+    ASSERT_SAYS(text, "  path new is new (layout 1, ");
+    ASSERT_SAYS(text, "  path primary: store table t -> other: rows in the first are not seen any more\n");
+    ASSERT_SAYS(text, "    n bound: 1 range by path by_n -> 1 range by path new\n");
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/advise/diff/same", test_same);
+    g_test_add_func("/advise/diff/ring", test_ring);
+    g_test_add_func("/advise/diff/buckets", test_buckets);
+    g_test_add_func("/advise/diff/sample", test_sample);
+    g_test_add_func("/advise/diff/values", test_values);
+    g_test_add_func("/advise/diff/paths", test_paths);
+    return g_test_run();
+}

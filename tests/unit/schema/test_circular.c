@@ -1,0 +1,151 @@
+/* Calendars whose pieces come again: refused unless the rows of one round are gone before the next, whatever
+ * else the table says of its families, and whatever other clock stands in the key. */
+#include "rule/policies.h"
+#include "support/slow_build.h"
+
+#define MINUTES "      - calendar: {of: ts, parts: [HH, mm]}\n"
+#define DAYS "      - calendar: {of: ts, parts: [MM, dd]}\n"
+#define ID "      - field: id\n"
+
+typedef struct kw_test_round {
+    const char *head; /* settings of the table */
+    const char *key;
+    const char *message; /* NULL: the rule is taken */
+    const char *hint;
+} kw_test_round;
+
+static const kw_test_round rounds[] = {
+    {"    families: {d: {ttl: 30d}}\n", DAYS ID, NULL, NULL},
+    {"    families: {d: {ttl: 351d}}\n", DAYS ID, NULL, NULL},
+    {"    families: {d: {ttl: 30326401s}}\n", DAYS ID,
+     "comes again after 31536000s, which must be at least ttl (30326401s) of family d", "at most 30326400s"},
+    {"", DAYS ID, "without a ttl rows stay for ever", "ttl of at most 30326400s"},
+    {"    families: {d: {ttl: 6h}}\n", MINUTES ID, "comes again after 86400s", "add coarser parts"},
+    {"    major_compaction: 1h\n    families: {d: {ttl: 22h}}\n", MINUTES ID, NULL, NULL},
+    {"    major_compaction: 1h\n    families: {d: {ttl: 79201s}}\n", MINUTES ID, "at least ttl (79201s)",
+     "at most 79200s"},
+    /* What keeps rows that have ended. */
+    {"    families: {d: {ttl: 30d, min_versions: 1}}\n", DAYS ID, "its min_versions keep rows beyond the ttl",
+     "leave min_versions out"},
+    {"    major_compaction: 0\n    families: {d: {ttl: 30d}}\n", DAYS ID,
+     "major_compaction: 0 means that there is none", "how often"},
+    {"    families: {e: {ttl: 30d}, d: {ttl: 30d}}\n", DAYS ID, NULL, NULL},
+    {"    families: {e: {ttl: 30d}}\n", DAYS ID, "of family d", NULL},
+    /* What tells rounds apart. */
+    {"", DAYS "      - calendar: {of: ts, parts: [yyyy]}\n" ID, NULL, NULL},
+    {"", DAYS "      - field: {name: ts, unit: s}\n" ID, NULL, NULL},
+    {"", DAYS "      - calendar: {of: ts, parts: [yyyy, MM, dd], zone: \"+08:00\"}\n" ID, NULL, NULL},
+    {"", DAYS "      - calendar: {of: ts, parts: [yyyy], zone: Etc/UTC}\n" ID, NULL, NULL},
+    {"", MINUTES "      - calendar: {of: ts, parts: [yyyy, MM, dd]}\n" ID, NULL, NULL},
+    /* A year of another zone begins eight hours earlier: New Year's Eve of two years has one year of it. */
+    {"", DAYS "      - calendar: {of: ts, parts: [yyyy], zone: \"+08:00\"}\n" ID,
+     "calendar(ts: MM dd in UTC as text) comes again after 31536000s", NULL},
+    {"", MINUTES "      - calendar: {of: ts, parts: [yyyy, MM, dd], zone: Europe/Berlin}\n" ID,
+     "calendar(ts: HH mm in UTC as text) comes again after 86400s", NULL},
+    {"", DAYS "      - calendar: {of: ts, parts: [HH, mm]}\n" ID, "comes again", NULL},
+};
+
+static void
+test_rounds(void)
+{
+    for (size_t index = 0; index < G_N_ELEMENTS(rounds); index++) {
+        const kw_test_round *it = &rounds[index];
+        g_autofree char *yaml =
+            g_strdup_printf("    fields:\n      id: {type: string}\n"
+                            "      ts: {type: timestamp, column: \"d:ts\"}\n      note: {type: string, "
+                            "column: \"%s:n\"}\n%s    key:\n%s",
+                            strstr(it->head, "e: {") ? "e" : "d", it->head, it->key);
+        g_test_message("%s", yaml);
+        if (!it->message) {
+            g_autoptr(kw_policy) policy = test_policy(yaml);
+            g_assert_nonnull(policy);
+            continue;
+        }
+        g_autofree char *text = test_refused(yaml);
+        g_assert_nonnull(strstr(text, it->message));
+        if (it->hint)
+            g_assert_nonnull(strstr(text, it->hint));
+    }
+}
+
+/* --- by brute force ---------------------------------------------------------------------------------------
+ */
+
+/* Moments of two rounds, the first as late in its piece as can be, the second as early: is a row of the first
+ * still there, within its ttl, when one of the second comes to its key? */
+static size_t
+count_lost(const kw_policy *policy, const char *zone_name, int64_t ttl_s)
+{
+    const kw_layout *layout = kw_policy_table(policy, 0)->paths[0].layout;
+    g_autoptr(GTimeZone) zone = g_time_zone_new_identifier(zone_name);
+    g_autoptr(GHashTable) latest = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    size_t lost = 0;
+    const int64_t step = 600 * KW_TEST_STEP(3);
+    for (int64_t second = 1293840000; second < 1293840000 + 2 * 366 * 86400;
+         second += step) { /* 2011 and 2012 */
+        kw_value values[] = {test_text("a"), test_number(second * 1000), test_text("b")};
+        kw_record record = {.values = values};
+        g_autoptr(GDateTime) utc = g_date_time_new_from_unix_utc(second);
+        g_autoptr(GDateTime) local = g_date_time_to_timezone(utc, zone);
+        kw_buffer bytes = KW_BUFFER_EMPTY;
+        bool done = kw_layout_encode(layout, &record, &bytes, NULL);
+        g_assert_true(done);
+        g_autofree char *key = test_hex(kw_buffer_bytes(&bytes));
+        int64_t before = (int64_t)GPOINTER_TO_SIZE(g_hash_table_lookup(latest, key));
+        /* What has not been seen for a while is of another round. */
+        lost += before && second - before > step && second - before < ttl_s;
+        g_hash_table_insert(latest, g_steal_pointer(&key), GSIZE_TO_POINTER((size_t)second));
+        kw_buffer_clear(&bytes);
+    }
+    return lost;
+}
+
+static void
+test_ends(void)
+{
+    static const struct {
+        const char *parts, *zone;
+        int64_t good_s; /* the longest ttl */
+    } cases[] = {
+        {"MM, dd", "UTC", 364 * 86400},
+        {"DDD", "Asia/Shanghai", 364 * 86400},
+        {"MM, dd", "Europe/Berlin", 364 * 86400 - 2 * 3600},
+        {"MM, dd", "Pacific/Apia", 364 * 86400 - 26 * 3600}, /* no 30th of December in 2011 */
+        {"HH", "UTC", 82800},
+        {"dd, HH", "+05:30", 28 * 86400 - 3600},
+        {"HH, mm", "UTC", 86340},
+    };
+    for (size_t index = 0; index < G_N_ELEMENTS(cases); index++) {
+        for (int late = 0; late < 2; late++) {
+            int64_t ttl_s = cases[index].good_s + late;
+            g_autofree char *yaml =
+                g_strdup_printf("    fields:\n      id: {type: string}\n      ts: {type: timestamp, column: "
+                                "\"d:ts\"}\n      note: "
+                                "string\n    major_compaction: 1ms\n    families: {d: {ttl: %" G_GINT64_FORMAT
+                                "s}}\n    key:\n"
+                                "      - calendar: {of: ts, parts: [%s], zone: '%s'}\n" ID,
+                                ttl_s, cases[index].parts, cases[index].zone);
+            g_autofree char *text = test_hazards(yaml);
+            g_autoptr(kw_policy) policy = test_policy_with_hazards(yaml);
+            g_test_message("%s", yaml);
+            g_assert_true((strstr(text, "s after its end, which is less than the ttl") != NULL) == late);
+            if (!late)
+                g_assert_cmpuint(count_lost(policy, cases[index].zone, ttl_s), ==, 0);
+        }
+    }
+    g_autoptr(kw_policy) policy = test_policy_with_hazards(
+        "    fields:\n      id: {type: string}\n      ts: {type: timestamp, column: \"d:ts\"}\n"
+        "      note: string\n    major_compaction: 1ms\n    families: {d: {ttl: 24h}}\n"
+        "    key:\n      - calendar: {of: ts, parts: [HH]}\n" ID);
+    g_assert_cmpuint(kw_policy_hazards_count(policy), ==, 1);
+    g_assert_cmpuint(count_lost(policy, "UTC", 86400), >, 1000);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/schema/circular/rounds", test_rounds);
+    g_test_add_func("/schema/circular/ends", test_ends);
+    return g_test_run();
+}

@@ -1,0 +1,166 @@
+/* Rules that new layouts are refused for, though rows can exist under them: such a policy compiles, and each
+ * hazard says where it is, what is wrong and what to do. */
+#include "rule/policies.h"
+
+typedef struct kw_test_hazard {
+    const char *yaml; /* of the table */
+    const char *said; /* parts of the text, one a line; "" for a policy without hazards */
+} kw_test_hazard;
+
+static void
+check(const kw_test_hazard *cases, size_t count)
+{
+    bool all = true;
+    for (size_t index = 0; index < count; index++) {
+        g_autofree char *text = test_hazards(cases[index].yaml);
+        g_auto(GStrv) parts = g_strsplit(cases[index].said, "\n", -1);
+        bool good = !*text == !*cases[index].said;
+        for (char **part = parts; *part; part++)
+            good = good && strstr(text, *part);
+        if (!good)
+            g_printerr("%shas the hazards\n%snot\n%s\n", cases[index].yaml, text, cases[index].said);
+        all = all && good;
+    }
+    g_assert_true(all);
+}
+
+/* Rows of Phoenix and HBaseWD have one byte of salt. */
+static void
+test_salts(void)
+{
+#define SALT(settings) "    fields: {id: string}\n    key:\n      - salt: {" settings "}\n      - field: id\n"
+    static const kw_test_hazard cases[] = {
+        {SALT("buckets: 256, algorithm: phoenix"), ""},
+        {SALT("buckets: 256, algorithm: hbasewd"), ""},
+        {SALT("buckets: 300, of: id"), ""},
+        {SALT("buckets: 300, algorithm: phoenix"), "test:5:25: error: path primary: salt: phoenix writes the "
+                                                   "bucket as one byte, so it has at most 256 buckets, "
+                                                   "not 300\n / hint: take at most 256 buckets"},
+        {SALT("buckets: 257, algorithm: hbasewd"), "salt: hbasewd writes the bucket as one byte"},
+    };
+    check(cases, G_N_ELEMENTS(cases));
+}
+
+/* The same value is in the key once. Clocks can say the time again. */
+static void
+test_repeated(void)
+{
+#define FIELDS                                                                                               \
+    "    fields: {id: string, n: int, k: {type: string, values: [a, b]}, ts: {type: timestamp, column: "     \
+    "'d:ts'}}\n"
+    static const kw_test_hazard cases[] = {
+        {FIELDS "    key: [{field: id}, {field: ts}, {field: id}]\n",
+         "test:4:37: error: path primary: field id is in the key twice, in field(id as terminated by \\x00) "
+         "and in "
+         "field(id as raw) / hint: leave one of them out"},
+        {FIELDS "    key: [{enum: k}, {field: k}]\n", "field k is in the key twice, in enum(k as index of"},
+        {FIELDS "    key: [{calendar: {of: ts, parts: [yyyy, MM], as: packed, sequence: n}}, {field: n}]\n",
+         "field n is in the key twice, in calendar(ts: yyyy MM"},
+        {FIELDS "    key: [{bits: {of: ts, parts: [seconds 40, n 24]}}, {field: n}]\n",
+         "field n is in the key twice"},
+        {FIELDS "    key: [{field: n}, {field: n}, {field: n}]\n",
+         "test:4:23: error: path primary: field n is in the key twice\ntest:4:35: error"},
+        {FIELDS
+         "    key: [{field: n}]\n    paths: {other: {key: [{field: n}, {field: {name: n, order: desc}}]}}\n",
+         "path other: field n is in the key twice"},
+        {FIELDS
+         "    key: [{calendar: {of: ts, parts: [yyyy, MM, dd]}}, {field: ts}, {hash: n}, {field: n}]\n",
+         ""},
+        {FIELDS "    key: [{calendar: {of: ts, parts: [yyyy, MM]}}, {calendar: {of: ts, parts: [yyyy, "
+                "DDD]}}, {field: n}]\n",
+         ""},
+        {FIELDS
+         "    key: [{bits: {of: ts, parts: [seconds 48]}}, {field: {name: ts, order: desc}}, {field: id}]\n",
+         ""},
+    };
+    check(cases, G_N_ELEMENTS(cases));
+}
+
+/* Values that the gateway makes, and where they cannot be. */
+static void
+test_made(void)
+{
+#define MADE(field, generate, key)                                                                           \
+    "    fields:\n      id: {" field ", generate: " generate                                                 \
+    "}\n      ts: {type: timestamp, column: 'd:ts'}\n"                                                       \
+    "      other: string\n    key: [" key "]\n"
+#define SEQUENCE(from_to)                                                                                    \
+    MADE("type: int", "{kind: sequence, " from_to "}", FIELD("id, encoding: decimal, width: 5"))
+#define FIELD(settings) "{field: {name: " settings "}}"
+#define DIGITS "{calendar: {of: ts, parts: [yyyy, MM, dd], as: packed, sequence: id, digits: 5}}"
+    static const kw_test_hazard cases[] = {
+        {SEQUENCE("to: 99999"), ""},
+        {SEQUENCE("from: 0, to: 999999"),
+         "test:7:11: error: path primary: field(id as decimal, width 5) cannot hold every "
+         "value that generate makes: table t, field id: value 999999 is out of range; "
+         "decimal in 5 bytes takes 0 to 99999\n / hint: end the sequence (to)"},
+        {SEQUENCE("from: 100000"), "value 100000 is out of range"},
+        {SEQUENCE("from: 1"), ""}, /* a warning */
+        {MADE("type: int", "{kind: sequence, from: 0, to: 99999}", DIGITS), ""},
+        {MADE("type: int", "{kind: sequence, to: 999999}", DIGITS),
+         "value 999999 does not fit into 5 digits"},
+        {MADE("type: int", "{kind: sequence, to: 511}", "{bits: {of: ts, parts: [seconds 47, id 9]}}"), ""},
+        {MADE("type: int", "{kind: sequence, to: 512}", "{bits: {of: ts, parts: [seconds 47, id 9]}}"),
+         "value 512 does not fit into 9 bits"},
+        {MADE("type: int", "snowflake", FIELD("id")), ""},
+        {MADE("type: int", "snowflake", FIELD("id, encoding: max_minus_decimal")), ""},
+        {MADE("type: int", "snowflake", FIELD("id, width: 4")),
+         "int in 4 bytes takes -2147483648 to 2147483647"},
+        {MADE("type: int", "snowflake", FIELD("id, encoding: decimal, width: 18")),
+         "takes 0 to 999999999999999999"},
+        {MADE("type: int, column: 'd:id', form: phoenix4", "snowflake", FIELD("other")),
+         "test:4:65: error: the field's column cannot hold every value"},
+        {MADE("type: int", "{kind: snowflake, form: partitioned}",
+              "{bits: {of: id, parts: [zero 1, minute 6, seconds 32, worker 9, n 16]}}"),
+         ""},
+        {MADE("type: int", "snowflake",
+              "{bits: {of: id, parts: [zero 1, minute 6, seconds 32, worker 9, n 16]}}"),
+         "has another minute in its bits than its time"},
+        {MADE("type: string", "uuid7", FIELD("id, encoding: fixed, width: 36")), ""},
+        {MADE("type: string", "uuid7", FIELD("id, encoding: uuid")), ""},
+        {MADE("type: string", "uuid7", FIELD("id, encoding: terminated") ", {field: other}"), ""},
+        {MADE("type: string", "uuid7", FIELD("id, encoding: fixed, width: 20")),
+         "is 36 bytes long; the row key has room for 20"},
+        {MADE("type: string", "uuid4", FIELD("id, encoding: hex, width: 16")), "hex digits"},
+        {MADE("type: string", "uuid4", FIELD("id, encoding: terminated, terminator: e") ", {field: other}"),
+         "contains the byte 0x65 that ends it"},
+        {MADE("type: string", "objectid", FIELD("id, encoding: hex, width: 12")), ""},
+        {MADE("type: string", "objectid", FIELD("id, encoding: digits, width: 24")), "decimal digits"},
+        {MADE("type: bytes", "uuid7", FIELD("id, encoding: fixed, width: 16")), ""},
+        {MADE("type: bytes", "uuid7", FIELD("id, encoding: fixed, width: 20")),
+         "the row key needs exactly 20"},
+        {MADE("type: bytes", "uuid4", FIELD("id, encoding: terminated") ", {field: other}"),
+         "contains the byte 0x00 that ends it"},
+        {MADE("type: bytes", "objectid", FIELD("id, encoding: ordered")), ""},
+        {MADE("type: timestamp", "now", FIELD("id, width: 4")), "is out of range"},
+        {MADE("type: timestamp, column: 'd:id'", "now", FIELD("id, width: 4, unit: s")), ""},
+    };
+    check(cases, G_N_ELEMENTS(cases));
+}
+
+/* What the policy says of a hazard besides its text. */
+static void
+test_places(void)
+{
+    g_autoptr(kw_policy) policy =
+        test_policy_with_hazards("    fields: {id: string}\n    key: [field: id]\n    paths:\n      other:\n"
+                                 "        key: [{salt: {buckets: 300, algorithm: phoenix}}, {field: id}]\n");
+    g_assert_cmpuint(kw_policy_hazards_count(policy), ==, 1);
+    const kw_hazard *hazard = kw_policy_hazard(policy, 0);
+    g_assert_true(hazard->table == kw_policy_table(policy, 0));
+    g_assert_true(hazard->path == &kw_policy_table(policy, 0)->paths[1]);
+    g_assert_cmpuint(hazard->mark.line, ==, 7);
+    g_assert_nonnull(strstr(hazard->text, "path other: salt: phoenix"));
+    g_assert_nonnull(strstr(hazard->hint, "256"));
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/schema/hazards/salts", test_salts);
+    g_test_add_func("/schema/hazards/repeated", test_repeated);
+    g_test_add_func("/schema/hazards/made", test_made);
+    g_test_add_func("/schema/hazards/places", test_places);
+    return g_test_run();
+}

@@ -1,0 +1,146 @@
+/* Maps: which columns are theirs, what a name picks, what an entry may hold, and that no key holds one. */
+#include "rule/values.h"
+#include "unit/rule/policies.h"
+
+#define TABLE                                                                                                \
+    "    fields: {id: string, m: {type: map, of: int, form: raw4, column: 'f:x\\x00*'}, "                    \
+    "all: {type: map, of: string, values: [on, off], column: 'g:*'}, own: {type: map, of: bool}}\n"          \
+    "    key: [field: id]\n"
+
+static kw_pick
+pick_of(const kw_table *table, const char *name)
+{
+    kw_pick pick;
+    g_assert_true(kw_table_find_pick(table, kw_bytes_of_text(name), &pick));
+    return pick;
+}
+
+static void
+test_columns(void)
+{
+    g_autoptr(kw_policy) policy = test_policy(TABLE);
+    const kw_table *table = kw_policy_table(policy, 0);
+    kw_bytes f = KW_BYTES_LITERAL("f"), g = KW_BYTES_LITERAL("g"), d = KW_BYTES_LITERAL("d");
+    g_assert_cmpint(kw_table_find_column(table, f, KW_BYTES_LITERAL("x\0y")), ==, 1);
+    g_assert_cmpint(kw_table_find_column(table, f, KW_BYTES_LITERAL("x\0")), ==, -1);
+    g_assert_cmpint(kw_table_find_column(table, f, KW_BYTES_LITERAL("xy")), ==, -1);
+    g_assert_cmpint(kw_table_find_column(table, g, KW_BYTES_LITERAL("x\0y")), ==, 2);
+    g_assert_cmpint(kw_table_find_column(table, g, KW_BYTES_NONE), ==, -1);
+    g_assert_cmpint(kw_table_find_column(table, d, KW_BYTES_LITERAL("own.a")), ==, 3);
+    g_assert_cmpint(kw_table_find_column(table, d, KW_BYTES_LITERAL("own")), ==, -1);
+}
+
+static void
+test_picks(void)
+{
+    static const char *const none[] = {"", ".", "m.", ".m", "id.x", "z", "z.x", "mm"};
+    g_autoptr(kw_policy) policy = test_policy(TABLE);
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    const kw_table *table = kw_policy_table(policy, 0);
+    kw_pick pick = pick_of(table, "m.a.b");
+    g_assert_cmpuint(pick.field, ==, 1);
+    g_assert_true(kw_bytes_equal(pick.entry, KW_BYTES_LITERAL("a.b")));
+    g_assert_true(kw_bytes_equal(kw_pick_qualifier(table, pick, arena), KW_BYTES_LITERAL("x\0a.b")));
+    g_assert_cmpstr(kw_pick_text(table, pick, arena), ==, "m.a.b");
+    g_assert_cmpint(kw_pick_field(table, pick)->type, ==, KW_FIELD_INT);
+    pick = pick_of(table, "all.\xff");
+    g_assert_true(kw_bytes_equal(kw_pick_qualifier(table, pick, arena), KW_BYTES_LITERAL("\xff")));
+    g_assert_cmpstr(kw_pick_text(table, pick, arena), ==, "all.\\xFF");
+    pick = pick_of(table, "all");
+    g_assert_cmpuint(pick.entry.size, ==, 0);
+    g_assert_cmpint(kw_pick_field(table, pick)->type, ==, KW_FIELD_MAP);
+    for (size_t i = 0; i < G_N_ELEMENTS(none); i++)
+        g_assert_false(kw_table_find_pick(table, kw_bytes_of_text(none[i]), &pick));
+}
+
+typedef struct map_check {
+    const char *field;
+    kw_entry entry;
+    const char *says; /* NULL: it is fine */
+} map_check;
+
+#define NAME(literal)                                                                                        \
+    {                                                                                                        \
+        (const uint8_t *)(literal), sizeof(literal) - 1                                                      \
+    }
+
+static void
+test_checks(void)
+{
+    static const map_check checks[] = {
+        {"m", {NAME("a"), NUMBER(5)}, NULL},
+        {"m",
+         {NAME("a"), NUMBER(INT64_C(1) << 31)},
+         "entry \"a\": table t, field m: value 2147483648 does not fit"},
+        {"m", {NAME("a"), TEXT("x")}, "entry \"a\": table t, field m: takes a number, was given a text"},
+        {"m", {NAME("a"), {.kind = KW_VALUE_MAP}}, "takes a number, was given a map"},
+        {"m", {NAME("a"), {.kind = KW_VALUE_NONE}}, "was given a nothing"},
+        {"m", {NAME(""), NUMBER(5)}, "table t, field m: an entry has no name"},
+        {"m", {NAME("\xff"), NUMBER(5)}, "the name of an entry is not UTF-8"},
+        {"all", {NAME("a"), TEXT("on")}, NULL},
+        {"all", {NAME("a"), TEXT("onn")}, "did you mean \"on\"?"},
+    };
+    g_autoptr(kw_policy) policy = test_policy(TABLE);
+    const kw_table *table = kw_policy_table(policy, 0);
+    for (size_t i = 0; i < G_N_ELEMENTS(checks); i++) {
+        const map_check *it = &checks[i];
+        size_t field = pick_of(table, it->field).field;
+        kw_value map = {.kind = KW_VALUE_MAP, .entries = &it->entry, .entries_count = 1};
+        kw_error error = KW_ERROR_NONE;
+        g_assert_cmpint(kw_table_check_value(table, field, map, &error), ==, !it->says);
+        if (it->says && !strstr(error.text, it->says))
+            g_error("\"%s\" does not say \"%s\"", error.text, it->says);
+        if (it->entry.name.size)
+            g_assert_cmpint(
+                kw_table_check_pick(table, (kw_pick){field, it->entry.name}, it->entry.value, &error), ==,
+                !it->says);
+    }
+}
+
+static void
+test_values(void)
+{
+    kw_entry entries[] = {{NAME("b"), NUMBER(1)}, {NAME("a"), NUMBER(2)}, {NAME("a\0"), NUMBER(3)}};
+    kw_entry more[] = {{NAME("b"), NUMBER(1)}, {NAME("a"), NUMBER(2)}, {NAME("b"), NUMBER(3)}};
+    kw_bytes twice;
+    g_assert_true(kw_entries_sort(entries, 3, &twice));
+    g_assert_cmpint(entries[0].value.number, ==, 2);
+    g_assert_cmpint(entries[1].value.number, ==, 3);
+    g_assert_true(kw_entries_sort(entries, 0, &twice));
+    g_assert_false(kw_entries_sort(more, 3, &twice));
+    g_assert_true(kw_bytes_equal(twice, KW_BYTES_LITERAL("b")));
+
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_value map = {.kind = KW_VALUE_MAP, .entries = entries, .entries_count = 3};
+    kw_value copy = kw_value_copy(map, arena), shorter = map;
+    shorter.entries_count = 2;
+    g_assert_true(copy.entries != map.entries && kw_value_equal(copy, map));
+    g_assert_cmpint(kw_value_compare(shorter, map), <, 0);
+    entries[2].value.number = 0;
+    g_assert_cmpint(kw_value_compare(map, copy), <, 0);
+}
+
+static void
+test_no_key_holds_one(void)
+{
+    static const char *const rules[] = {"{field: m}", "{hash: {of: [id, m]}}, {field: id}",
+                                        "{mod: {of: m, buckets: 3}}, {field: id}"};
+    for (size_t i = 0; i < G_N_ELEMENTS(rules); i++) {
+        g_autofree char *yaml =
+            g_strdup_printf("    fields: {id: string, m: {type: map, of: int}}\n    key: [%s]\n", rules[i]);
+        g_autofree char *text = test_refused(yaml);
+        g_assert_nonnull(strstr(text, "field m is a map, which a row key cannot hold"));
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/schema/map/columns", test_columns);
+    g_test_add_func("/schema/map/picks", test_picks);
+    g_test_add_func("/schema/map/checks", test_checks);
+    g_test_add_func("/schema/map/values", test_values);
+    g_test_add_func("/schema/map/no_key_holds_one", test_no_key_holds_one);
+    return g_test_run();
+}

@@ -1,0 +1,320 @@
+/* Look-ups in a policy and its tables, checks of values, and cell values in each form. */
+#include "rule/policies.h"
+#include "rule/values.h"
+
+#include "config/reader.h"
+
+#include <math.h>
+
+#define TABLE                                                                                                \
+    "    fields:\n      id: {type: string, max_bytes: 4}\n      n: int\n      small: {type: int, form: "     \
+    "raw4}\n"                                                                                                \
+    "      text: {type: int, form: text}\n      flag: bool\n      shown: {type: bool, form: text}\n"         \
+    "      real: double\n      written: {type: double, form: text}\n      raw: bytes\n"                      \
+    "      state: {type: string, values: [open, closed]}\n      float: {type: double, form: raw4}\n"         \
+    "      bigint: {type: int, form: phoenix}\n      integer: {type: timestamp, form: phoenix4}\n"           \
+    "      pdouble: {type: double, form: phoenix}\n      pfloat: {type: double, form: phoenix4}\n"           \
+    "      pbool: {type: bool, form: phoenix}\n      varchar: {type: string, form: phoenix}\n"               \
+    "    key:\n      - field: id\n"
+
+static int
+field_of(const kw_table *table, const char *name)
+{
+    int field = kw_table_find_field(table, kw_bytes_of_text(name));
+    g_assert_cmpint(field, >=, 0);
+    return field;
+}
+
+static void
+test_lookups(void)
+{
+    static const char text[] = "tables:\n  orders: {fields: {id: string}, key: [field: id]}\n"
+                               "  events: {fields: {id: string}, key: [field: id]}\n"
+                               "  zebra: {fields: {id: string}, key: [field: id]}\n";
+    g_autoptr(kw_diagnostics) diagnostics = kw_diagnostics_new("test");
+    size_t count;
+    const kw_component_schema *const *schemas = kw_rule_schemas(&count);
+    g_autoptr(kw_model) model = kw_model_read_text("test", text, strlen(text), schemas, count, diagnostics);
+    g_autoptr(kw_policy) policy = kw_policy_new(model, diagnostics);
+    g_assert_cmpuint(kw_policy_table_count(policy), ==, 3);
+    g_assert_true(kw_policy_model(policy) == model);
+    for (size_t index = 0; index < 3; index++) {
+        const kw_table *table = kw_policy_table(policy, index);
+        g_assert_true(kw_policy_find_table(policy, kw_bytes_of_text(table->name)) == table);
+        g_assert_cmpuint(table->number, ==, index);
+    }
+    g_assert_null(kw_policy_find_table(policy, KW_BYTES_LITERAL("order")));
+    g_assert_null(kw_policy_find_table(policy, KW_BYTES_LITERAL("")));
+    g_assert_cmpstr(kw_policy_nearest_table(policy, KW_BYTES_LITERAL("event")), ==, "events");
+    g_assert_null(kw_policy_nearest_table(policy, KW_BYTES_LITERAL("qqqqqqqq")));
+    const kw_table *table = kw_policy_table(policy, 0);
+    g_assert_cmpint(kw_table_find_path(table, KW_BYTES_LITERAL("primary")), ==, 0);
+    g_assert_cmpint(kw_table_find_path(table, KW_BYTES_LITERAL("other")), ==, -1);
+    g_assert_cmpint(kw_table_find_field(table, KW_BYTES_LITERAL("i")), ==, -1);
+    g_assert_cmpint(kw_table_find_field(table, KW_BYTES_LITERAL("idx")), ==, -1);
+    g_assert_cmpint(kw_table_find_field(table, KW_BYTES_NONE), ==, -1);
+    g_assert_cmpint(kw_table_find_field(table, KW_BYTES_LITERAL("id\0and more")), ==, -1);
+    g_assert_cmpstr(kw_table_nearest_field(table, KW_BYTES_LITERAL("iD")), ==, "id");
+    kw_policy_set_loaded_at_ms(policy, 77);
+    g_assert_cmpint(kw_policy_loaded_at_ms(policy), ==, 77);
+    kw_policy_unref(kw_policy_ref(policy));
+}
+
+typedef struct kw_test_check {
+    const char *field;
+    kw_value value;
+    const char *says; /* NULL: fine */
+} kw_test_check;
+
+static const kw_test_check checks[] = {
+    {"id", TEXT("abcd"), NULL},
+    {"id", TEXT("abcde"), "table t, field id: is 5 bytes long, at most 4 are allowed"},
+    {"id", TEXT("a\xff"), "table t, field id: is not UTF-8"},
+    {"id", TEXT("a\0b"), NULL},
+    {"id", TEXT("\0\xff"), "is not UTF-8"},
+    {"id", BYTES("a"), "table t, field id: takes a text, was given a bytes"},
+    {"id", NUMBER(1), "takes a text, was given a number"},
+    {"id", {.kind = KW_VALUE_NONE}, "was given a nothing"},
+    {"n", NUMBER(INT64_MIN), NULL},
+    {"n", {.kind = KW_VALUE_REAL, .real = 1}, "takes a number, was given a real"},
+    {"small", NUMBER(INT32_MIN), NULL},
+    {"small", NUMBER(INT64_C(2147483648)), "value 2147483648 does not fit into its column's 4 bytes"},
+    {"integer", NUMBER(INT32_MIN), NULL},
+    {"integer", NUMBER(INT64_C(-2147483649)), "value -2147483649 does not fit into its column's 4 bytes"},
+    {"bigint", NUMBER(INT64_MIN), NULL},
+    {"float", {.kind = KW_VALUE_REAL, .real = 1e39}, "does not fit into its column's 4 bytes"},
+    {"pfloat", {.kind = KW_VALUE_REAL, .real = -1e39}, "does not fit into its column's 4 bytes"},
+    {"pfloat", {.kind = KW_VALUE_REAL, .real = 0.1}, NULL},
+    {"real", NUMBER(1), NULL},
+    {"real", {.kind = KW_VALUE_REAL, .real = 1.5}, NULL},
+    {"flag", {.kind = KW_VALUE_FLAG, .flag = true}, NULL},
+    {"flag", NUMBER(1), "takes a flag, was given a number"},
+    {"raw", BYTES("\xff\0"), NULL},
+    {"state", TEXT("open"), NULL},
+    {"state", TEXT("opne"), "value \"opne\" is not one of the declared ones; did you mean \"open\"?"},
+};
+
+static void
+test_checks(void)
+{
+    g_autoptr(kw_policy) policy = test_policy(TABLE);
+    const kw_table *table = kw_policy_table(policy, 0);
+    for (size_t index = 0; index < G_N_ELEMENTS(checks); index++) {
+        const kw_test_check *it = &checks[index];
+        kw_error error = KW_ERROR_NONE;
+        bool good = kw_table_check_value(table, (size_t)field_of(table, it->field), it->value, &error);
+        g_assert_true(good == !it->says);
+        if (it->says && !strstr(error.text, it->says))
+            g_error("\"%s\" does not say \"%s\"", error.text, it->says);
+    }
+}
+
+typedef struct kw_test_cell {
+    const char *field;
+    kw_value value;
+    const char *cell; /* hex */
+} kw_test_cell;
+
+static const kw_test_cell cells[] = {
+    {"n", NUMBER(-2), "fffffffffffffffe"},
+    {"small", NUMBER(-2), "fffffffe"},
+    {"text", NUMBER(-2), "2d32"},
+    {"text", NUMBER(INT64_MIN), "2d39323233333732303336383534373735383038"},
+    {"flag", {.kind = KW_VALUE_FLAG, .flag = true}, "ff"},
+    {"flag", {.kind = KW_VALUE_FLAG, .flag = false}, "00"},
+    {"shown", {.kind = KW_VALUE_FLAG, .flag = true}, "74727565"},
+    {"shown", {.kind = KW_VALUE_FLAG, .flag = false}, "66616c7365"},
+    {"real", {.kind = KW_VALUE_REAL, .real = 1.5}, "3ff8000000000000"},
+    {"written", {.kind = KW_VALUE_REAL, .real = 0.1}, "302e31"},
+    {"written", {.kind = KW_VALUE_REAL, .real = -2}, "2d32"},
+    {"id", TEXT("ab"), "6162"},
+    {"raw", BYTES(""), ""},
+    {"float", {.kind = KW_VALUE_REAL, .real = -2.5}, "c0200000"},
+    {"float", {.kind = KW_VALUE_REAL, .real = INFINITY}, "7f800000"},
+    /* Phoenix's, as its own classes write them */
+    {"bigint", NUMBER(0), "8000000000000000"},
+    {"bigint", NUMBER(-7), "7ffffffffffffff9"},
+    {"bigint", NUMBER(INT64_MAX), "ffffffffffffffff"},
+    {"integer", NUMBER(-7), "7ffffff9"},
+    {"integer", NUMBER(INT32_MAX), "ffffffff"},
+    {"pdouble", {.kind = KW_VALUE_REAL, .real = -2.5}, "3ffc000000000000"},
+    {"pdouble", {.kind = KW_VALUE_REAL, .real = 0}, "8000000000000001"},
+    {"pdouble", {.kind = KW_VALUE_REAL, .real = 1.5}, "bff8000000000001"},
+    {"pfloat", {.kind = KW_VALUE_REAL, .real = -2.5}, "3fe00000"},
+    {"pfloat", {.kind = KW_VALUE_REAL, .real = 0.5}, "bf000001"},
+    {"pbool", {.kind = KW_VALUE_FLAG, .flag = true}, "01"},
+    {"pbool", {.kind = KW_VALUE_FLAG, .flag = false}, "00"},
+    {"varchar", TEXT("ab"), "6162"},
+};
+
+static void
+test_cells(void)
+{
+    g_autoptr(kw_policy) policy = test_policy(TABLE);
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    const kw_table *table = kw_policy_table(policy, 0);
+    for (size_t index = 0; index < G_N_ELEMENTS(cells); index++) {
+        const kw_field *field = &table->fields[field_of(table, cells[index].field)];
+        kw_bytes cell = kw_field_encode_cell(field, cells[index].value, arena);
+        g_autofree char *hex = test_hex(cell);
+        g_assert_cmpstr(hex, ==, cells[index].cell);
+        kw_value back;
+        kw_error error = KW_ERROR_NONE;
+        bool done = kw_field_decode_cell(table, field, cell, arena, &back, &error);
+        g_assert_cmpstr(error.text, ==, "");
+        g_assert_true(done && kw_value_equal(back, cells[index].value));
+    }
+    kw_bytes whole = kw_field_encode_cell(&table->fields[field_of(table, "real")], test_number(3), arena);
+    g_assert_cmpuint(kw_be64_load(whole.data), ==, 0x4008000000000000);
+}
+
+/* Bytes that no value has. */
+static void
+test_bad_cells(void)
+{
+    static const struct {
+        const char *field;
+        kw_bytes cell;
+    } bad[] = {
+        {"n", {(const uint8_t *)"1234567", 7}},
+        {"small", {(const uint8_t *)"12345678", 8}},
+        {"text", {(const uint8_t *)"12x", 3}},
+        {"text", {(const uint8_t *)" 1", 2}},
+        {"text", {NULL, 0}},
+        {"text", {(const uint8_t *)"9223372036854775808", 19}},
+        {"flag", {NULL, 0}},
+        {"integer", {(const uint8_t *)"12345678", 8}},
+        {"bigint", {(const uint8_t *)"1234", 4}},
+        {"pfloat", {(const uint8_t *)"12345678", 8}},
+        {"float", {(const uint8_t *)"12", 2}},
+        {"pbool", {(const uint8_t *)"\x01\x01", 2}},
+        {"flag", {(const uint8_t *)"ab", 2}},
+        {"shown", {(const uint8_t *)"yes", 3}},
+        {"real", {(const uint8_t *)"1", 1}},
+        {"written", {(const uint8_t *)"1,5", 3}},
+        {"id", {(const uint8_t *)"\xc3", 1}},
+        {"written", {(const uint8_t *)"1.0000000000000000000000000000000000000000", 42}},
+    };
+    g_autoptr(kw_policy) policy = test_policy(TABLE);
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    const kw_table *table = kw_policy_table(policy, 0);
+    for (size_t index = 0; index < G_N_ELEMENTS(bad); index++) {
+        kw_value value;
+        kw_error error = KW_ERROR_NONE;
+        const kw_field *field = &table->fields[field_of(table, bad[index].field)];
+        g_assert_false(kw_field_decode_cell(table, field, bad[index].cell, arena, &value, &error));
+        g_assert_cmpint(error.code, ==, KW_CORRUPT);
+        g_assert_nonnull(strstr(error.text, field->name));
+    }
+}
+
+static void
+test_compare(void)
+{
+    kw_value values[] = {
+        KW_VALUE_ABSENT,
+        {.kind = KW_VALUE_REAL, .real = -1.0 / 0.0},
+        {.kind = KW_VALUE_REAL, .real = -1},
+        {.kind = KW_VALUE_REAL, .real = -0.0},
+        {.kind = KW_VALUE_REAL, .real = 0.0},
+        {.kind = KW_VALUE_REAL, .real = 2.5},
+        {.kind = KW_VALUE_REAL, .real = __builtin_nan("")},
+        TEXT(""),
+        TEXT("a"),
+        TEXT("a\0"),
+        TEXT("ab"),
+        TEXT("b"),
+        TEXT("\xc3\xa9"),
+    };
+    for (size_t a = 0; a < G_N_ELEMENTS(values); a++) {
+        for (size_t b = 0; b < G_N_ELEMENTS(values); b++) {
+            int order = kw_value_compare(values[a], values[b]);
+            g_assert_cmpint((order > 0) - (order < 0), ==, (a > b) - (a < b));
+        }
+    }
+    g_assert_cmpint(kw_value_compare(test_number(3), values[5]), >, 0);
+    g_assert_false(kw_value_equal(test_number(0), values[4]));
+}
+
+static void
+test_print(void)
+{
+    char text[40];
+    kw_value_print((kw_value)TEXT("a\"\\\n\xc3\xa9"), text, sizeof text);
+    g_assert_cmpstr(text, ==, "\"a\\x22\\x5C\\x0A\xc3\xa9\"");
+    kw_value_print((kw_value)BYTES("a\xff"), text, sizeof text);
+    g_assert_cmpstr(text, ==, "a\\xFF");
+    kw_value_print(test_number(-5), text, sizeof text);
+    g_assert_cmpstr(text, ==, "-5");
+    kw_value_print((kw_value)TEXT("\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9"),
+                   text, 16);
+    g_assert_true(g_utf8_validate(text, -1, NULL));
+    g_assert_true(g_str_has_suffix(text, "...\""));
+}
+
+/* Two paths in one store table, and two fields in one column, would mix. */
+static void
+test_collisions(void)
+{
+    g_autofree char *tables =
+        test_refused("    fields: {id: string}\n    key: [field: id]\n    store_table: x\n"
+                     "    paths:\n      more: {key: [field: id], store_table: x}\n");
+    g_assert_nonnull(strstr(tables, "x"));
+    g_autofree char *columns = test_refused("    fields: {id: string, a: {type: int, column: \"d:c\"}, "
+                                            "b: {type: int, column: \"d:c\"}}\n    key: [field: id]\n");
+    g_assert_nonnull(strstr(columns, "d:c"));
+}
+
+/* GLib's answer, whose texts end at a NUL: for it, NUL is made another ASCII character. */
+static bool
+valid_for_glib(const uint8_t *bytes, size_t size)
+{
+    char text[128];
+    for (size_t i = 0; i < size; i++)
+        text[i] = bytes[i] ? (char)bytes[i] : 'x';
+    return g_utf8_validate_len(text, size, NULL);
+}
+
+/* Well-formed and broken characters at every place of texts of every length, alone and behind a NUL. */
+static void
+test_utf8(void)
+{
+    static const char *const pieces[] = {
+        "\xC3\xA9",     "\xE2\x82\xAC", "\xF0\x9F\x98\x80", "\x80", "\xC3", "\xE2\x82", "\xFF",
+        "\xED\xA0\x80", "\xC0\x80",     "\xF4\x90\x80\x80", "\x7F"};
+    size_t good = 0, bad = 0;
+    for (size_t size = 0; size <= 70; size++) {
+        for (size_t at = 0; at <= size; at++) {
+            for (size_t i = 0; i < 2 * G_N_ELEMENTS(pieces); i++) {
+                uint8_t text[128];
+                memset(text, 'a', sizeof text);
+                if (i % 2)
+                    text[at / 2] = 0;
+                size_t piece = MIN(strlen(pieces[i / 2]), size - at);
+                memcpy(text + at, pieces[i / 2], piece);
+                bool valid = kw_utf8_valid(kw_bytes_of(text, size));
+                g_assert_cmpint(valid, ==, valid_for_glib(text, size));
+                good += valid;
+                bad += !valid;
+            }
+        }
+    }
+    g_assert_cmpuint(good, >, 1000);
+    g_assert_cmpuint(bad, >, 1000);
+    g_assert_true(kw_utf8_valid(KW_BYTES_NONE));
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/schema/table/lookups", test_lookups);
+    g_test_add_func("/schema/table/checks", test_checks);
+    g_test_add_func("/schema/table/cells", test_cells);
+    g_test_add_func("/schema/table/bad_cells", test_bad_cells);
+    g_test_add_func("/schema/table/compare", test_compare);
+    g_test_add_func("/schema/table/print", test_print);
+    g_test_add_func("/schema/table/utf8", test_utf8);
+    g_test_add_func("/schema/table/collisions", test_collisions);
+    return g_test_run();
+}

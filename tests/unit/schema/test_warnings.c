@@ -1,0 +1,116 @@
+/* Warnings about rules that are correct: what is said, where, and that good rules are left alone. */
+#include "config/reader.h"
+#include "rule/policies.h"
+
+typedef struct kw_test_warning {
+    const char *rule; /* the table's key and what follows, from line 9 on */
+    const char *said; /* parts that the warnings hold, one a line; "" none at all */
+} kw_test_warning;
+
+#define FIELDS                                                                                               \
+    "    fields:\n      id: string\n      n: int\n      ts: {type: timestamp, unit: ms, column: 'd:ts'}\n"   \
+    "      seq: {type: int, generate: sequence}\n      raw: bytes\n    updates: false\n    key:\n"
+
+static const kw_test_warning cases[] = {
+    {"      - salt: {of: id, buckets: 31}\n      - field: id\n", ""},
+    {"      - hash: id\n      - field: id\n      - field: ts\n", ""},
+    {"      - mod: {of: n, buckets: 7}\n      - field: n\n", ""},
+    {"      - ring: {of: id, nodes: [a, b, c, d]}\n      - field: id\n", ""},
+    {"      - field: {name: n, encoding: decimal, reverse: true}\n", ""},
+    {"      - salt: {of: id, buckets: 31, algorithm: java_string}\n      - field: id\n",
+     "test:11:9: warning: path primary, salt(java_string of id\n"
+     "ten-digit values of id in sequence reach 10 of 31 buckets, and the fullest takes 3.1 times its share\n"
+     "/ hint: salt with its default algorithm xxh64"},
+    {"      - salt: {buckets: 31, algorithm: hbasewd}\n      - field: id\n",
+     "in sequence reach 10 of 31 buckets"},
+    {"      - salt: {buckets: 31, algorithm: phoenix}\n      - field: {name: id, encoding: raw}\n",
+     "in sequence reach"},
+    {"      - ring: {of: id, nodes: [a, b, c, d], replicas: 1}\n      - field: id\n", "the fullest takes"},
+    {"      - field: ts\n      - field: id\n", "test:11:9: warning: path primary: keys begin with ts, which "
+                                               "is a time, so at any moment all writes go to "
+                                               "one region / hint: put a salt in front"},
+    {"      - literal: x\n      - field: {name: ts, order: desc}\n      - field: id\n",
+     "test:12:9: warning: path primary: keys begin with ts"},
+    {"      - literal: '\\xFF'\n      - field: n\n", ""},
+    {"      - literal: \"\\xFF\"\n      - field: n\n",
+     "test:11:18: warning: path primary: the literal has the character U+00FF, which is the two bytes "
+     "\\xC3\\xBF / hint: "
+     "for a byte write \\xNN in single quotes"},
+    {"      - field: seq\n", "keys begin with seq, which is given out in sequence"},
+    {"      - field: {name: seq, encoding: decimal, reverse: true}\n", ""},
+    {"      - field: {name: seq, encoding: decimal, width: 9, reverse: true}\n",
+     "path primary: the numbers of a sequence without an end grow beyond field(seq as decimal, width 9, "
+     "reversed)\n"
+     "takes 0 to 999999999 / hint: end the sequence (to)"},
+    {"      - hash: n\n      - field: n\n    paths:\n      other:\n        key:\n          - field: {name: "
+     "ts, unit: s}\n"
+     "          - field: n\n",
+     NULL},
+    {"      - hash: n\n      - field: n\n      - field: {name: ts, unit: s}\n",
+     "test:2:3: warning: path primary: records whose ts differs by less than the key's unit are one record"},
+    {"      - field: {name: id, encoding: raw}\n      - field: n\n",
+     "test:11:9: warning: path primary: keys are not in the order of id\n/ hint: encoding: terminated"},
+    {"      - field: {name: id, encoding: terminated, terminator: '|'}\n      - field: n\n",
+     "keys are not in the order of id"},
+    {"      - field: {name: raw, encoding: ordered}\n      - field: n\n",
+     "keys are not in the order of raw\n/ hint: encoding: fixed keeps it"},
+    {"      - calendar: {of: ts, parts: [mm, HH, dd, MM, yyyy]}\n      - field: id\n",
+     "records whose ts differs by less than the key's unit are one record: every time that the key holds "
+     "alike names "
+     "it / hint: if they are to be two"},
+    {"      - salt: {algorithm: random, buckets: 8}\n      - field: id\n",
+     "each lookup asks for a row in every bucket / hint: an association tells the bucket"},
+    {"      - hash: id\n      - field: id\n    paths:\n      again:\n        key: [{hash: id}, {field: "
+     "id}]\n",
+     "test:14:7: warning: path again has the key rule of path primary: its rows answer nothing else / hint: "
+     "remove one of them"},
+    {"      - hash: id\n      - field: id\n    families: {d: {ttl: 1d}, old: {ttl: 1d}}\n",
+     "table t: no field is stored in family old / hint: remove it"},
+};
+
+static char *
+warnings_of(const char *rule)
+{
+    g_autofree char *text = g_strconcat("tables:\n  t:\n", FIELDS, rule, NULL);
+    size_t count;
+    const kw_component_schema *const *schemas = kw_rule_schemas(&count);
+    g_autoptr(kw_diagnostics) found = kw_diagnostics_new("test");
+    g_autoptr(kw_model) model = kw_model_read_text("test", text, strlen(text), schemas, count, found);
+    g_autoptr(kw_policy) policy = model ? kw_policy_new(model, found) : NULL;
+    if (!policy)
+        return NULL;
+    kw_policy_warn(policy, found);
+    g_assert_cmpuint(kw_diagnostics_count(found), ==, 0);
+    g_assert_cmpuint(kw_diagnostics_warnings(found), ==, kw_diagnostics_kept(found));
+    return kw_diagnostics_text(found);
+}
+
+static void
+test_warnings(void)
+{
+    bool all = true;
+    for (size_t index = 0; index < G_N_ELEMENTS(cases); index++) {
+        g_autofree char *text = warnings_of(cases[index].rule);
+        bool good = !text == !cases[index].said;
+        g_auto(GStrv) parts = g_strsplit(cases[index].said ? cases[index].said : "", "\n", -1);
+        if (text && strstr(cases[index].rule, "calendar"))
+            good = good && !strstr(text, "not in the order"); /* the planner reads them in it */
+        for (char **part = parts; text && *part; part++)
+            good = good && strstr(text, *part);
+        if (text && cases[index].said && !*cases[index].said)
+            good = !*text;
+        all = all && good;
+        if (!good)
+            g_printerr("rule\n%shas the warnings\n%snot\n%s\n", cases[index].rule,
+                       text ? text : "(refused)\n", cases[index].said ? cases[index].said : "(refused)");
+    }
+    g_assert_true(all);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/schema/warnings/cases", test_warnings);
+    return g_test_run();
+}
