@@ -118,12 +118,9 @@ class Advise(unittest.TestCase):
             golden.write_text(made, encoding="utf-8")
         self.assertEqual(made.splitlines(), golden.read_text(encoding="utf-8").splitlines())
 
-    def test_documents_show_what_it_prints(self):
+    def test_page_shows_the_current_output(self):
         golden = (GOLDEN / "advise.txt").read_text(encoding="utf-8")
         self.assertIn(golden, (ROOT / "docs" / "advice.md").read_text(encoding="utf-8"))
-        shown = re.search(r"```\n(table orders: .*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
-        for line in shown.group(1).splitlines():
-            self.assertIn(line, [*golden.splitlines(), "..."])
 
     def test_json(self):
         advice = self.advice("by-time.yaml", "salted.yaml", more=["-q", "questions.txt"])

@@ -16,7 +16,7 @@ def read_table(text):
     arrows = {}
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        if len(cells) != 3 or not re.fullmatch(r"[a-z/]+", cells[0]) or cells[0] == "room":
+        if len(cells) != 3 or not re.fullmatch(r"[a-z/]+", cells[0]) or cells[2] == "may use":
             continue
         uses = re.sub(r"\(.*?\)", "", cells[2])
         arrows[cells[0]] = {use.strip() for use in uses.split(",")} - {"-"}

@@ -1,4 +1,4 @@
-"""Every example policy has a page that shows its text as it stands, a play, and a row in README.md.
+"""Checks that every example policy has a page that shows its text unchanged, a play, and a row in docs/examples/README.md.
 
 Argument: the source root, and --write to put the policies' text into the pages.
 """
@@ -13,17 +13,17 @@ BLOCK = re.compile(r"```yaml\n.*?```\n", re.S)
 def main():
     root = pathlib.Path(sys.argv[1])
     problems = []
-    readme = (root / "README.md").read_text(encoding="utf-8")
+    index = (root / "docs/examples/README.md").read_text(encoding="utf-8")
     names = {policy.stem for policy in (root / "config/examples").glob("*.yaml")} - NO_PAGE
-    pages = {page.stem for page in (root / "docs/examples").glob("*.md")}
+    pages = {page.stem for page in (root / "docs/examples").glob("*.md")} - {"README"}
     for name in sorted(pages - names):
         problems.append(f"docs/examples/{name}.md: there is no policy config/examples/{name}.yaml")
     for name in sorted(names):
         page = root / f"docs/examples/{name}.md"
         if not (root / f"tests/scenario/examples/plays/{name.replace('-', '_')}.py").exists():
             problems.append(f"config/examples/{name}.yaml: no play in tests/scenario/examples/plays")
-        if f"docs/examples/{name}.md" not in readme:
-            problems.append(f"README.md: does not link docs/examples/{name}.md")
+        if f"]({name}.md)" not in index:
+            problems.append(f"docs/examples/README.md: does not link {name}.md")
         if not page.exists():
             problems.append(f"config/examples/{name}.yaml: no page {page.relative_to(root)}")
             continue

@@ -1,12 +1,12 @@
-"""The pages of docs/examples do what they say: every command in them is run, in order, against a gateway that serves the
-example policies, and prints what the page shows; so does every piece of Python.
+"""Checks that the pages of docs/examples and README.md show what Keyway prints. Runs every command and every piece of
+Python on them, in order, against a gateway that serves the example policies, or the policy that README.md shows.
 
-    ```console             $ starts a command, > continues it, anything else is what it printed
+    ```console             $ starts a command, > continues it, anything else is its output
     ```python              runs with `client`, a generated Data client, and keyway_thrift's types
-    ```text                behind one: what it printed
+    ```text                after a piece of Python: its output
 
-`pages.py` checks, `pages.py --write` writes the pages anew with what is printed now; further arguments name
-examples. KEYWAYD and KEYWAY name the programs.
+`pages.py` checks; `pages.py --write` replaces the output on the pages with the current output. Further arguments name
+examples, or README. KEYWAYD and KEYWAY name the programs.
 """
 import contextlib
 import difflib
@@ -17,11 +17,16 @@ import re
 import subprocess
 import sys
 
+from keyway_gateway import Gateway, wait_until
 from keyway_thrift import ttypes
 from world import ROOT, gateway_for
 
 PAGES = ROOT / "docs" / "examples"
+README = ROOT / "README.md"
 BLOCK = re.compile(r"```(\w+)\n(.*?)```\n", re.S)
+TABLES = re.compile(r"```yaml\n(tables:\n.*?)```\n", re.S)
+HEAD = "listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nstore: {kind: embedded, path: keyway-data}\n"
+DEFAULT_ADDRESS = '"127.0.0.1", 9595'
 
 
 def run_command(command, gateway):
@@ -47,7 +52,10 @@ def run_console(text, gateway):
     return "\n".join(shown) + "\n"
 
 
-def run_python(text, names):
+def run_python(text, names, gateway):
+    """Its output; a program that connects to the default address gets the gateway's."""
+    host, port = gateway.addresses[0]
+    text = text.replace(DEFAULT_ADDRESS, f'"{host}", {port}')
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         exec(compile(text, "a page", "exec"), names)  # pylint: disable=exec-used
@@ -65,7 +73,7 @@ def run_page(text, gateway):
         if kind == "console":
             body = run_console(body, gateway)
         elif kind == "python":
-            printed = run_python(body, names)
+            printed = run_python(body, names, gateway)
         elif kind == "text":
             body, printed = printed, ""
         return f"```{kind}\n{body}```\n"
@@ -75,22 +83,40 @@ def run_page(text, gateway):
     return text
 
 
+def check_page(page, gateway, write):
+    """True if the page shows what is printed, after writing it if asked to."""
+    old = page.read_text(encoding="utf-8")
+    new = run_page(old, gateway)
+    if write:
+        page.write_text(new, encoding="utf-8")
+    elif new != old:
+        sys.stdout.writelines(difflib.unified_diff(old.splitlines(True), new.splitlines(True), str(page), "current output"))
+        return False
+    return True
+
+
+def check_examples(names, write):
+    if not names:
+        return True
+    with gateway_for(names, "embedded") as gateway:
+        return all([check_page(PAGES / f"{name}.md", gateway, write) for name in names])
+
+
+def check_readme(write):
+    tables = TABLES.search(README.read_text(encoding="utf-8"))[1]
+    with Gateway((HEAD + tables).replace("{", "{{").replace("}", "}}")) as gateway:
+        wait_until(lambda: gateway.ready()["ready"], "the gateway to make the tables")
+        return check_page(README, gateway, write)
+
+
 def main():
     write = "--write" in sys.argv
-    examples = [name for name in sys.argv[1:] if name != "--write"] or sorted(page.stem for page in PAGES.glob("*.md"))
-    differs = False
-    with gateway_for(examples, "embedded") as gateway:
-        for example in examples:
-            page = PAGES / f"{example}.md"
-            old = page.read_text(encoding="utf-8")
-            new = run_page(old, gateway)
-            if write:
-                page.write_text(new, encoding="utf-8")
-            elif new != old:
-                differs = True
-                sys.stdout.writelines(difflib.unified_diff(old.splitlines(True), new.splitlines(True), str(page), "what is printed now"))
-    if differs:
-        sys.exit("the pages show what is not printed any more; look at it, then run pages.py --write")
+    names = [name for name in sys.argv[1:] if name != "--write"]
+    names = names or ["README", *sorted(page.stem for page in PAGES.glob("*.md") if page.stem != "README")]
+    same = check_examples([name for name in names if name != "README"], write)
+    same = ("README" not in names or check_readme(write)) and same
+    if not same:
+        sys.exit("these pages do not show the current output; check it, then run pages.py --write")
 
 
 if __name__ == "__main__":
