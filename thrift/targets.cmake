@@ -27,5 +27,5 @@ kw_idl_tables(${CMAKE_CURRENT_SOURCE_DIR}/keyway.thrift api kw_idl_keyway)
 kw_idl_tables(${CMAKE_CURRENT_SOURCE_DIR}/hbase2.thrift hb kw_idl_hbase2)
 
 add_library(kw_idl STATIC ${kw_idl_keyway} ${kw_idl_hbase2})
-target_include_directories(kw_idl PUBLIC ${CMAKE_CURRENT_BINARY_DIR}/include ${PROJECT_SOURCE_DIR}/server)
+target_include_directories(kw_idl PUBLIC ${CMAKE_CURRENT_BINARY_DIR}/include)
 target_link_libraries(kw_idl PUBLIC kw_wire PRIVATE kw_flags)

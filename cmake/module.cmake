@@ -1,0 +1,71 @@
+# How targets are built: warnings and sanitizers (kw_flags), modules of the server, unit tests.
+add_library(kw_flags INTERFACE)
+target_compile_options(kw_flags INTERFACE
+  -Wall -Wextra -Wshadow -Wconversion -Wswitch-enum -Wmissing-prototypes -Wstrict-prototypes
+  -Wvla -Wundef -Wpointer-arith -fno-omit-frame-pointer)
+if(KEYWAY_WERROR)
+  target_compile_options(kw_flags INTERFACE -Werror)
+endif()
+if(KEYWAY_SANITIZE)
+  # Instrumented code confuses gcc's flow analysis; the plain builds keep these warnings.
+  target_compile_options(kw_flags INTERFACE -Wno-format-truncation -Wno-maybe-uninitialized)
+  # For everything, generated code too, so that every object agrees.
+  add_compile_options(-fsanitize=${KEYWAY_SANITIZE} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${KEYWAY_SANITIZE})
+endif()
+if(KEYWAY_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+if(KEYWAY_COVERAGE)
+  add_compile_options(--coverage)
+  add_link_options(--coverage)
+endif()
+target_compile_definitions(kw_flags INTERFACE _GNU_SOURCE G_LOG_DOMAIN="keyway"
+  KW_VERSION="${PROJECT_VERSION}")
+
+# kw_own_headers(TARGET NAME): lets those who link TARGET include the headers of this folder as "NAME/....h", and no
+# others: they are links in a folder of the target's own. A folder below that has a CMakeLists.txt is another module.
+function(kw_own_headers target name)
+  set(folder ${PROJECT_BINARY_DIR}/headers/${target})
+  file(REMOVE_RECURSE ${folder})
+  file(GLOB_RECURSE headers RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS *.h *.def *.inc)
+  file(GLOB inner RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} */CMakeLists.txt)
+  list(TRANSFORM inner REPLACE "/CMakeLists.txt$" "/")
+  foreach(header ${headers})
+    set(own ON)
+    foreach(module ${inner})
+      string(FIND ${header} ${module} at)
+      if(at EQUAL 0)
+        set(own OFF)
+      endif()
+    endforeach()
+    if(own)
+      get_filename_component(place ${folder}/${name}/${header} DIRECTORY)
+      file(MAKE_DIRECTORY ${place})
+      file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/${header} ${folder}/${name}/${header} SYMBOLIC)
+    endif()
+  endforeach()
+  target_include_directories(${target} PUBLIC ${folder})
+endfunction()
+
+# kw_module(NAME SOURCES ... USES ...): one folder of the server as the static library kw_NAME. USES are the targets that it
+# links. It sees their headers and those that they see; tests/lint/arrows.py compares its includes with the table in
+# server/README.md.
+function(kw_module name)
+  cmake_parse_arguments(MODULE "" "" "SOURCES;USES" ${ARGN})
+  add_library(kw_${name} STATIC ${MODULE_SOURCES})
+  file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR}/server ${CMAKE_CURRENT_SOURCE_DIR})
+  kw_own_headers(kw_${name} ${path})
+  target_link_libraries(kw_${name} PUBLIC ${MODULE_USES} PRIVATE kw_flags)
+endfunction()
+
+# kw_unit_test(NAME SOURCES ... USES ...): a GLib test program, one ctest case per program.
+function(kw_unit_test name)
+  cmake_parse_arguments(UNIT "" "" "SOURCES;USES" ${ARGN})
+  add_executable(test_${name} ${UNIT_SOURCES})
+  target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/server ${PROJECT_SOURCE_DIR})
+  target_compile_definitions(test_${name} PRIVATE KW_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
+  target_link_libraries(test_${name} PRIVATE ${UNIT_USES} kw_flags)
+  add_test(NAME unit.${name} COMMAND test_${name} --tap)
+  set_tests_properties(unit.${name} PROPERTIES TIMEOUT 1200 LABELS unit)
+endfunction()
