@@ -46,7 +46,7 @@ target_link_libraries(keyway_objects PUBLIC kw_thrift_glib_objects PkgConfig::GL
 foreach(kind shared static)
   string(TOUPPER ${kind} form)
   add_library(keyway_${kind} ${form} $<TARGET_OBJECTS:keyway_objects> $<TARGET_OBJECTS:kw_thrift_glib_objects>)
-  target_include_directories(keyway_${kind} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+  target_include_directories(keyway_${kind} PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}>)
   set_target_properties(keyway_${kind} PROPERTIES OUTPUT_NAME keyway VERSION ${PROJECT_VERSION} SOVERSION 0)
 endforeach()
 target_link_libraries(keyway_shared PUBLIC PkgConfig::GLIB PRIVATE PkgConfig::THRIFT_C_GLIB PkgConfig::OPENSSL)
@@ -62,8 +62,20 @@ add_executable(keyway
 target_link_libraries(keyway PRIVATE keyway_static PkgConfig::JSON_GLIB ${KW_LIBCSV} m kw_flags)
 
 include(GNUInstallDirs)
+# Where `cmake --install` puts keywayd, from the folder of keyway.
+file(RELATIVE_PATH KW_BIN_TO_KEYWAYD /prefix/${CMAKE_INSTALL_BINDIR} /prefix/${CMAKE_INSTALL_SBINDIR}/keywayd)
+set_source_files_properties(cli/private.c PROPERTIES COMPILE_DEFINITIONS "KW_BIN_TO_KEYWAYD=\"${KW_BIN_TO_KEYWAYD}\"")
 install(TARGETS keyway RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS keyway_shared keyway_static DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS keyway_shared keyway_static EXPORT keyway-targets DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# find_package(keyway): targets keyway::keyway (shared) and keyway::static.
+set_target_properties(keyway_shared PROPERTIES EXPORT_NAME keyway)
+set_target_properties(keyway_static PROPERTIES EXPORT_NAME static)
+install(EXPORT keyway-targets NAMESPACE keyway:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/keyway)
+include(CMakePackageConfigHelpers)
+write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/keyway-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES keyway-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/keyway-config-version.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/keyway)
 # From the .pc file's own folder up, so that it also holds under DESTDIR and `cmake --install --prefix`.
 file(RELATIVE_PATH KW_PC_TO_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 string(REGEX REPLACE "/$" "" KW_PC_TO_PREFIX "${KW_PC_TO_PREFIX}")

@@ -34,11 +34,14 @@ kw_private_program(void)
     g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
     g_autofree char *folder = self == NULL ? NULL : g_path_get_dirname(self);
     g_autofree char *beside = folder == NULL ? NULL : g_build_filename(folder, "keywayd", NULL);
+    g_autofree char *installed = folder == NULL ? NULL : g_build_filename(folder, KW_BIN_TO_KEYWAYD, NULL);
 
     if (named != NULL && named[0] != '\0')
         return g_strdup(named);
     if (beside != NULL && g_file_test(beside, G_FILE_TEST_IS_EXECUTABLE))
         return g_steal_pointer(&beside);
+    if (installed != NULL && g_file_test(installed, G_FILE_TEST_IS_EXECUTABLE))
+        return g_steal_pointer(&installed);
     return g_find_program_in_path("keywayd");
 }
 

@@ -62,6 +62,35 @@ def shell(command, folder, environment, **more):
     return subprocess.run(["sh", "-c", command], cwd=folder, env={**os.environ, **environment}, check=False, text=True, **more)
 
 
+CONSUMER = """\
+cmake_minimum_required(VERSION 3.25)
+project(consumer C)
+find_package(keyway 0.1 REQUIRED)
+foreach(library keyway static)
+  add_executable(with_${library} main.c)
+  target_link_libraries(with_${library} PRIVATE keyway::${library})
+endforeach()
+"""
+
+
+def check_found(cmake, prefix):
+    """CMake finds libkeyway, shared and static, and keyway finds keywayd, wherever they were installed."""
+    with tempfile.TemporaryDirectory(prefix="keyway-consumer-") as name:
+        folder = pathlib.Path(name)
+        (folder / "CMakeLists.txt").write_text(CONSUMER, encoding="utf-8")
+        (folder / "main.c").write_text("#include <keyway.h>\n#include <stdio.h>\n"
+                                       "int main(void) { return puts(kw_client_error_quark() ? \"linked\" : \"\") < 0; }\n",
+                                       encoding="utf-8")
+        subprocess.run([cmake, "-S", folder, "-B", folder / "build", f"-DCMAKE_PREFIX_PATH={prefix}"], check=True,
+                       stdout=subprocess.DEVNULL)
+        subprocess.run([cmake, "--build", folder / "build"], check=True, stdout=subprocess.DEVNULL)
+        for library in ("keyway", "static"):
+            subprocess.run([folder / "build" / f"with_{library}"], check=True, stdout=subprocess.DEVNULL)
+    bare = {name: value for name, value in os.environ.items() if name != "KEYWAYD"} | {"PATH": "/usr/bin:/bin"}
+    subprocess.run([prefix / "bin/keyway", "check", prefix / "share/doc/keyway/examples/order-tracking.yaml"], check=True,
+                   env=bare, stdout=subprocess.DEVNULL)
+
+
 def install(cmake, build_folder):
     """Installs what was built, and looks it over; the environment in which it is found. For as long as the program runs, and
     apart from the build folder: what pkg-config prints cannot have a space in it, a build folder's name can."""
@@ -72,6 +101,7 @@ def install(cmake, build_folder):
     unit = (prefix / "lib/systemd/system/keywayd.service").read_text(encoding="utf-8")
     if missing or f"\nExecStart={prefix}/sbin/keywayd --config " not in unit:
         sys.exit(f"not installed: {missing}; the unit says {re.findall('ExecStart=.*', unit)}")
+    check_found(cmake, prefix)
     [module] = prefix.glob("lib*/**/pkgconfig/keyway.pc")
     return {"PKG_CONFIG_PATH": str(module.parent), "LD_LIBRARY_PATH": str(module.parents[1])}
 

@@ -149,6 +149,7 @@ def play(options, place):
             break
         workload, fault = chosen[number % len(chosen)]
         history = History(place, options, number, workload, fault)
+        place.mend()
         found, complaints = history.run()
         tell(number, history, found, complaints)
         sums["histories"] += 1

@@ -43,6 +43,22 @@ class Cluster(places.HBase):
         return subprocess.run([SCRIPT, self.folder, *words], env=self.script_environment, stdout=subprocess.PIPE, text=True,
                               check=True).stdout
 
+    def mend(self):
+        """Starts again what ended by itself, such as a master that lost its session on a busy machine."""
+        again = [name for name in ["zookeeper", "master"] + [f"rs{n + 1}" for n in range(self.region_servers)] +
+                 ["thrift-1", "thrift-2"] if self.is_gone(name)]
+        for name in again:
+            print(f"    {name} had ended and is started again", flush=True)
+            self.command("again", name)
+        if again:
+            wait_until(lambda: self.ask_regions("whole"), "HBase to serve all regions", 240)
+            for number in range(len(self.gateways)):
+                self.wait_gateway(number)
+
+    def is_gone(self, name):
+        return subprocess.run([SCRIPT, self.folder, "pid", name], stdout=subprocess.DEVNULL, env=self.script_environment,
+                              check=False).returncode != 0
+
     def signal(self, name, which):
         os.kill(int(self.command("pid", name)), which)
 

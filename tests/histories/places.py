@@ -114,6 +114,9 @@ class Place:
         process.send_signal(how)
         process.wait()
 
+    def mend(self):
+        """Before each history: what must run does run."""
+
     def logs(self):
         return "".join(f"--- gateway {number}\n{gateway.log()}" for number, gateway in enumerate(self.gateways))
 
