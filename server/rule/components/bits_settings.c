@@ -296,33 +296,32 @@ static const kw_setting_schema settings[] = {
     {.name = "of",
      .kind = KW_SETTING_TEXT,
      .required = true,
-     .about = "The timestamp field whose time the bits hold; or an int field that is the whole number, made "
-              "elsewhere."},
+     .about = "The timestamp field whose time is in the bits, or an int field that holds the whole number."},
     {.name = "parts",
      .kind = KW_SETTING_TEXTS,
      .required = true,
-     .about =
-         "What the bits are, the greatest first, each a name and a number of bits; 8, 16, ... or 64 bits "
-         "together. \"zero 1\", \"constant 5 3\" (the value 5 in 3 bits), \"minute 6\" (of the hour, UTC: "
-         "60 partitions), \"seconds 32\" or \"ms 41\" (the time since the epoch), and int fields by name, "
-         "as in \"worker 9\". Of a whole number, other names only say how many bits they take."},
+     .about = "The parts, most significant first, each a name and a number of bits; together 8, 16, ... or "
+              "64 bits. They are \"zero 1\", \"constant 5 3\" (the value 5 in 3 bits), \"minute 6\" (of the "
+              "hour, UTC: 60 partitions), \"seconds 32\" or \"ms 41\" (the time since the epoch), and int "
+              "fields by name, as in \"worker 9\". If one int field holds the whole number, any other name "
+              "is only a label for its bits."},
     {.name = "epoch",
      .kind = KW_SETTING_INT,
      .least = 0,
      .most = INT64_C(4102444800000),
      .fallback = "0",
-     .about = "Where the time begins, in milliseconds since 1970-01-01 UTC."},
+     .about = "Start of the time, in milliseconds since 1970-01-01 UTC."},
     {.name = "time",
      .kind = KW_SETTING_TEXT,
      .fallback = "none",
-     .about =
-         "(of a whole number) The timestamp field that has the time in the bits: with it, a range of that "
-         "field becomes ranges of the number. Records without it are not found so."},
+     .about = "If an int field holds the whole number: the timestamp field that has the same time as its "
+              "bits. A range of this field then becomes ranges of the number. Such a query does not find "
+              "records without the field."},
 };
 
 const kw_component_schema kw_bits_schema = {
     .name = "bits",
-    .about = "Fields of a few bits each in one number of 1 to 8 bytes.",
+    .about = "Several fields of a few bits each, packed into one number of 1 to 8 bytes.",
     .settings = settings,
     .settings_count = G_N_ELEMENTS(settings),
 };

@@ -380,40 +380,37 @@ static const kw_setting_schema settings[] = {
     {.name = "parts",
      .kind = KW_SETTING_TEXTS,
      .required = true,
-     .about =
-         "The parts, in the order of the key: yyyy, yy (of 2000 to 2099), MM, dd, DDD (day of the year), "
-         "HH, mm, ss, SSS. Without the year, or with a gap above the finest part, the calendar is circular: "
-         "then every family needs a ttl, and the time after which the pieces come again must be at least "
-         "ttl + 2 x major_compaction, unless another component of the same field tells its rounds apart."},
+     .about = "The parts, in the order of the key: yyyy, yy (2000 to 2099), MM, dd, DDD (day of the year), "
+              "HH, mm, ss, SSS. Without the year, or with a gap above the finest part, the calendar is "
+              "circular: its keys repeat. Then every family needs a ttl, and the time until the keys repeat "
+              "must be at least ttl + 2 x major_compaction, unless another component of the same field "
+              "distinguishes the repetitions."},
     {.name = "zone",
      .kind = KW_SETTING_TEXT,
      .fallback = "UTC",
      .about =
-         "The time zone whose clock is read: a name of the system's time zone data such as "
-         "Europe/Berlin, or an offset such as +08:00. Where clocks are put back, two moments have the same "
-         "parts. So parts finer than a day are refused in zones whose clocks were put back in 1992 or later, "
-         "unless the key tells the two moments apart: by the time itself, or by a number that is generated "
-         "for "
-         "good, or per the same period of the same zone. A record of a local time that came twice before "
-         "1992 is "
-         "refused unless the key tells it apart."},
+         "The time zone of the parts: a name from the system's time zone database, such as Europe/Berlin, or "
+         "an offset, such as +08:00. When clocks are set back, two moments have the same local time. "
+         "Therefore, parts finer than a day are rejected in zones that have set their clocks back in 1992 or "
+         "later, unless the key distinguishes the two moments. The time itself distinguishes them, and so "
+         "does a generated number that is unique forever or within the same period of the same zone. A "
+         "record with a repeated local time before 1992 is rejected unless the key distinguishes it."},
     {.name = "as",
      .kind = KW_SETTING_CHOICE,
      .choices = forms,
      .fallback = "text",
-     .about =
-         "text: decimal digits. packed: one number whose decimal digits are the parts and the sequence, in "
-         "7 or 8 bytes. decimal: that number as text without leading zeros."},
+     .about = "text: decimal digits. packed: one binary number whose decimal digits are the parts and the "
+              "sequence. decimal: the same number as text without leading zeros."},
     {.name = "separator",
      .kind = KW_SETTING_TEXT,
      .fallback = "none",
-     .about = "(text) What stands between the parts, such as \"-\"."},
+     .about = "(text) Separator between the parts, such as \"-\"."},
     {.name = "width",
      .kind = KW_SETTING_INT,
      .least = 1,
      .most = 8,
      .fallback = "8",
-     .about = "(packed) Bytes of the number."},
+     .about = "(packed) Size of the number in bytes."},
     {.name = "sequence",
      .kind = KW_SETTING_TEXT,
      .fallback = "none",
@@ -423,15 +420,14 @@ static const kw_setting_schema settings[] = {
      .least = 1,
      .most = 12,
      .fallback = "5",
-     .about = "Digits of the sequence."},
+     .about = "Number of digits of the sequence."},
 };
 
 const kw_component_schema kw_calendar_schema = {
     .name = "calendar",
-    .about =
-        "Parts of a timestamp as a clock in a time zone shows them. It keeps the time only up to its finest "
-        "part, so the field needs a column unless the key holds it to its full precision. A range of it that "
-        "has both ends may be of any length: it is planned and read window by window.",
+    .about = "Parts of a timestamp in the local time of a time zone. The time is kept only to the finest "
+             "part, so the field needs a column unless the key also holds its full precision. A range of the "
+             "field with both ends can have any length: it is planned and read window by window.",
     .settings = settings,
     .settings_count = G_N_ELEMENTS(settings),
 };

@@ -247,17 +247,18 @@ static const kw_setting_schema settings[] = {
     {.name = "field",
      .kind = KW_SETTING_TEXT,
      .required = true,
-     .about = "A field that declares its values, or a bool."},
+     .about = "A field with declared values, or a bool."},
     {.name = "as",
      .kind = KW_SETTING_CHOICE,
      .choices = forms,
      .fallback = "index",
-     .about = "The value's place in the declared list, as one byte (two beyond 256 values), or its text."},
+     .about = "index: the position in the declared list, as one byte (two bytes for more than 256 values). "
+              "text: the value's text."},
 };
 
 static const kw_component_schema schema = {
     .name = "enum",
-    .about = "A field with declared values: reads that do not know it visit every value.",
+    .about = "A field with declared values. A read that does not bind the field visits every value.",
     .settings = settings,
     .settings_count = G_N_ELEMENTS(settings),
 };

@@ -316,21 +316,20 @@ static const kw_setting_schema settings[] = {
     {.name = "encoding",
      .kind = KW_SETTING_CHOICE,
      .choices = kw_encoding_names,
-     .fallback = "int for numbers and timestamps; double; bool; raw for strings and bytes at the end, before "
-                 "it terminated for strings and fixed for bytes",
-     .about =
-         "Strings: raw, terminated, fixed, digits, hex (lower-case hex digits as the bytes they say), "
-         "uuid. Bytes: raw, terminated, fixed. Numbers and timestamps: int (sign bit flipped), raw_int "
-         "(Java's Bytes.toBytes), max_minus (Integer.MAX_VALUE or Long.MAX_VALUE minus it), decimal, "
-         "max_minus_decimal. Doubles: double, float. Bools: bool (0x00, 0x01), raw_bool (0x00, 0xFF). "
-         "For keys that others made: phoenix (numbers, timestamps, doubles and bools as Phoenix's columns), "
-         "ordered (all but bools as HBase's OrderedBytes)."},
+     .fallback = "int for numbers and timestamps; double for doubles; bool for bools; raw for strings and "
+                 "bytes at the end of the key, otherwise terminated for strings and fixed for bytes",
+     .about = "Strings: raw, terminated, fixed, digits, hex (two lower-case hex digits become one byte), "
+              "uuid. Bytes: raw, terminated, fixed. Numbers and timestamps: int (sign bit flipped), raw_int "
+              "(Java's Bytes.toBytes), max_minus (Integer.MAX_VALUE or Long.MAX_VALUE minus the value), "
+              "decimal, max_minus_decimal. Doubles: double, float. Bools: bool (0x00, 0x01), raw_bool (0x00, "
+              "0xFF). For keys of other programs: phoenix (numbers, timestamps, doubles and bools as in "
+              "Phoenix's columns), ordered (all types but bool as in HBase's OrderedBytes)."},
     {.name = "width",
      .kind = KW_SETTING_INT,
      .least = 1,
      .most = 1024,
      .fallback = "8 bytes or 19 digits for numbers, 9 bytes with ordered",
-     .about = "Bytes that it takes in the key, a header included."},
+     .about = "Size of the encoded value in bytes, including any header."},
     {.name = "order",
      .kind = KW_SETTING_CHOICE,
      .choices = orders,
@@ -340,18 +339,17 @@ static const kw_setting_schema settings[] = {
      .kind = KW_SETTING_CHOICE,
      .choices = unit_names,
      .fallback = "the field's own",
-     .about = "A coarser unit for a timestamp. The key then tells records apart only to that unit: every "
-              "time that "
-              "it holds alike names the same record. The field needs a column."},
+     .about = "A coarser unit for a timestamp. Times that are equal in this unit then identify the same "
+              "record. The field needs a column."},
     {.name = "reverse",
      .kind = KW_SETTING_BOOL,
      .fallback = "false",
-     .about = "Digits of a fixed length from the last to the first: spreads sequential numbers."},
+     .about = "Reverse the digits (fixed-length encodings only). This spreads sequential numbers."},
     {.name = "terminator",
      .kind = KW_SETTING_TEXT,
      .fallback = "\\x00",
-     .about = "The byte that ends a terminated string, which values must not contain. Only \\x00 keeps "
-              "the strings' order."},
+     .about = "The byte that ends a terminated string. Values must not contain it. Only \\x00 keeps the "
+              "order of the strings."},
 };
 
 static const kw_component_schema schema = {

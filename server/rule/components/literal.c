@@ -55,9 +55,8 @@ static const kw_setting_schema settings[] = {
     {.name = "text",
      .kind = KW_SETTING_TEXT,
      .required = true,
-     .about =
-         "The bytes: text with \\xNN escapes, such as '|' or '\\x00'. Write them in single quotes: in double "
-         "quotes YAML itself resolves such an escape, to a character."},
+     .about = "The bytes, as text with \\xNN escapes, such as '|' or '\\x00'. Use single quotes: in double "
+              "quotes, YAML itself replaces the escape by a character."},
 };
 
 static const kw_component_schema schema = {

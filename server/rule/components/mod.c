@@ -75,7 +75,7 @@ static const kw_setting_schema settings[] = {
 
 static const kw_component_schema schema = {
     .name = "mod",
-    .about = "A numeric field modulo a number of buckets.",
+    .about = "A numeric field modulo the number of buckets.",
     .settings = settings,
     .settings_count = G_N_ELEMENTS(settings),
 };

@@ -249,31 +249,31 @@ static const kw_setting_schema settings[] = {
     {.name = "of",
      .kind = KW_SETTING_TEXTS,
      .required = true,
-     .about = "The fields that decide the node, hashed one after the other."},
+     .about = "The fields to hash, in this order. The hash selects the node."},
     {.name = "nodes",
      .kind = KW_SETTING_TEXTS,
      .required = true,
-     .about = "The names of the nodes, as they stand in the key. None may be the beginning of another."},
+     .about = "The names of the nodes, as they appear in the key. No name can be a prefix of another."},
     {.name = "algorithm",
      .kind = KW_SETTING_CHOICE,
      .choices = algorithms,
      .fallback = "xxh64",
-     .about =
-         "The others than xxh64 are for tables that other programs made, and hash strings and the decimal "
-         "text of numbers. java_fnv: the 32-bit FNV-1a over UTF-16 units, five shifts and Math.abs of "
-         "Java's common FNV1_32_HASH. java_fnv_alt: the same with offset 216613626111, prime 1677761999 "
-         "and right shifts of 8 and 18."},
+     .about = "All but xxh64 are for tables of other programs, and hash strings and the decimal text of "
+              "numbers. java_fnv: 32-bit FNV-1a over UTF-16 units, with five shifts and Math.abs, as in the "
+              "common Java function FNV1_32_HASH. java_fnv_alt: the same with offset 216613626111, prime "
+              "1677761999 and right shifts of 8 and 18."},
     {.name = "replicas",
      .kind = KW_SETTING_INT,
      .least = 1,
      .most = 4096,
      .fallback = "128",
-     .about = "Points of the ring at which each node stands: more of them make the shares more even."},
+     .about =
+         "Number of points on the ring for each node. More points make the shares of the nodes more even."},
 };
 
 static const kw_component_schema schema = {
     .name = "ring",
-    .about = "The node of a consistent hash ring: with a node more, only the keys that it takes move.",
+    .about = "The node of a consistent hash ring. Adding a node moves only the keys assigned to it.",
     .settings = settings,
     .settings_count = G_N_ELEMENTS(settings),
 };

@@ -279,28 +279,25 @@ static const char *const algorithm_names[] = {"xxh64",   "murmur2",   "murmur3",
 static const kw_setting_schema settings[] = {
     {.name = "of",
      .kind = KW_SETTING_TEXTS,
-     .about = "The fields that decide the bucket. Not for phoenix and hbasewd, which use the rest of the "
-              "key, nor for "
-              "random and round_robin."},
+     .about = "The fields to hash. phoenix and hbasewd hash the rest of the key instead; random and "
+              "round_robin need no fields."},
     KW_BUCKET_SETTINGS,
     {.name = "algorithm",
      .kind = KW_SETTING_CHOICE,
      .choices = algorithm_names,
      .fallback = "xxh64",
-     .about =
-         "xxh64 spreads evenly. The others are for tables that other programs made: murmur2, murmur3, crc32 "
-         "and jenkins (the hash as a number that is not negative, modulo the buckets), java_long "
-         "(Long.hashCode narrowed to short), java_string (String.hashCode, of a number's decimal text), "
-         "phoenix (SALT_BUCKETS), hbasewd (OneByteSimpleHash). random and round_robin choose a bucket at "
-         "each "
-         "put: the most even load, but a lookup reads one row in every bucket, unless a path of the table is "
-         "its "
-         "association; see updates."},
+     .about = "xxh64 spreads evenly. random and round_robin choose a bucket at each put, which gives the "
+              "most even load, but a lookup reads one row in every bucket unless the table has an "
+              "association; see updates. The others are for tables of other programs: murmur2, murmur3, "
+              "crc32 and jenkins (the hash as a non-negative number, modulo the buckets), java_long "
+              "(Long.hashCode narrowed to short), java_string (String.hashCode; of a number, its decimal "
+              "text), phoenix (SALT_BUCKETS), hbasewd (OneByteSimpleHash)."},
 };
 
 static const kw_component_schema schema = {
     .name = "salt",
-    .about = "A bucket number from a hash: spreads rows with close keys; reads fan out over the buckets.",
+    .about = "A bucket number computed from a hash. It spreads rows with adjacent keys; reads fan out over "
+             "the buckets.",
     .settings = settings,
     .settings_count = G_N_ELEMENTS(settings),
 };
