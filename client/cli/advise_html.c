@@ -85,7 +85,7 @@ sentences(GString *to, const kw_advise_view *view)
     }
     if (first == 0)
         return;
-    g_string_append(to, "<h2>What the figures say</h2><div class=\"card\">");
+    g_string_append(to, "<h2>What the numbers mean</h2><div class=\"card\">");
     items(to, view->advice->words, 0, first);
     g_string_append(to, "</div>");
 }
