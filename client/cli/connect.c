@@ -1,4 +1,4 @@
-/* The options of all commands, connecting, and how errors are told. */
+/* The options that all commands share, connecting, and printing errors. */
 #include "cli/cli.h"
 
 #include <stdarg.h>
@@ -24,7 +24,7 @@ take_format(const char *option, const char *text, gpointer user, GError **error)
 }
 
 static GOptionGroup *
-options_of_all(kw_cli *cli)
+options_of_all(kw_cli *cli, gboolean *help_wanted)
 {
     GOptionGroup *group =
         g_option_group_new("gateway", "Gateway and output options:", "Options of all commands", cli, NULL);
@@ -48,6 +48,7 @@ options_of_all(kw_cli *cli)
          "Private key of --tls-cert (PEM) [in the same file]", "FILE"},
         {"tls-name", 0, 0, G_OPTION_ARG_STRING, &connection->tls_server_name,
          "Name to verify [the gateway's host]", "NAME"},
+        {"help", 'h', 0, G_OPTION_ARG_NONE, help_wanted, "Print this help", NULL},
         G_OPTION_ENTRY_NULL};
 
     g_option_group_add_entries(group, entries);
@@ -60,12 +61,9 @@ kw_cli_parse_options(GOptionContext *context, kw_cli *cli, int *argc, char ***ar
     g_autoptr(GError) error = NULL;
     g_autofree char *help = NULL;
     gboolean help_wanted = FALSE;
-    const GOptionEntry entries[] = {
-        {"help", 'h', 0, G_OPTION_ARG_NONE, &help_wanted, "Print this help", NULL}, G_OPTION_ENTRY_NULL};
 
     g_option_context_set_help_enabled(context, FALSE);
-    g_option_context_add_main_entries(context, entries, NULL);
-    g_option_context_add_group(context, options_of_all(cli));
+    g_option_context_add_group(context, options_of_all(cli, &help_wanted));
     *ret_exit = KW_EXIT_OK;
     if (!g_option_context_parse(context, argc, argv, &error)) {
         *ret_exit = kw_cli_usage("%s", error->message);
@@ -101,6 +99,16 @@ parse_with(GOptionContext *context, kw_cli *cli, int least, int most, int *argc,
     return false;
 }
 
+static void
+add_command_options(GOptionContext *context, const GOptionEntry *entries)
+{
+    GOptionGroup *group =
+        g_option_group_new("command", "Command options:", "Options of the command", NULL, NULL);
+
+    g_option_group_add_entries(group, entries);
+    g_option_context_add_group(context, group);
+}
+
 bool
 kw_cli_parse(kw_cli *cli, const char *command, const char *words, const char *about,
              const GOptionEntry *entries, GOptionGroup *group, int least, int most, int *argc, char ***argv,
@@ -113,7 +121,7 @@ kw_cli_parse(kw_cli *cli, const char *command, const char *words, const char *ab
     g_set_prgname(program);
     g_option_context_set_summary(context, about);
     if (entries != NULL)
-        g_option_context_add_main_entries(context, entries, NULL);
+        add_command_options(context, entries);
     if (group != NULL)
         g_option_context_add_group(context, group);
     ok = parse_with(context, cli, least, most, argc, argv, ret_exit);
@@ -166,7 +174,7 @@ kw_cli_connect(kw_cli *cli, int *ret_exit)
     }
     cli->connection.call_timeout_ms = (guint)cli->timeout_ms;
     cli->connection.connect_timeout_ms = (guint)MIN(cli->timeout_ms, 5000);
-    /* Whoever names files for TLS wants TLS. */
+    /* Naming files for TLS turns TLS on. */
     cli->connection.framed = cli->framed;
     cli->connection.compact = cli->compact;
     cli->connection.tls =

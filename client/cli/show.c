@@ -223,8 +223,8 @@ kw_command_stats(kw_cli *cli, int argc, char **argv)
     int code;
 
     if (!kw_cli_parse(cli, "stats", "[PREFIX]",
-                      "Prints the metrics of the gateway whose names start with PREFIX.", NULL, NULL, 0, 1,
-                      &argc, &argv, &code) ||
+                      "Prints the metrics of the gateway, or only those whose names start with PREFIX.", NULL,
+                      NULL, 0, 1, &argc, &argv, &code) ||
         kw_cli_connect(cli, &code) == NULL)
         return code;
     stats = kw_client_stats(cli->client, &error);

@@ -140,7 +140,7 @@ kw_command_put(kw_cli *cli, int argc, char **argv)
     int code;
     const GOptionEntry entries[] = {
         {"if", 0, 0, G_OPTION_ARG_STRING, &words.condition,
-         "Write only if the stored record meets this: FIELD, one of = != < <= > >=, VALUE", "CONDITION"},
+         "Write only if the stored record meets it, e.g. 'stock>=10' (= != < <= > >=)", "CONDITION"},
         {"if-absent", 0, 0, G_OPTION_ARG_STRING, &words.if_absent, "Write only if the field is not stored",
          "FIELD"},
         {"if-present", 0, 0, G_OPTION_ARG_STRING, &words.if_present, "Write only if the field is stored",
