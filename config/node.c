@@ -170,7 +170,7 @@ take_document(build *made, const yaml_event_t *event)
     if (++made->documents == 1)
         return true;
     return kw_diagnostics_add(made->diagnostics, mark_of(event->start_mark),
-                              "a policy is one document; remove the '---'", "a second document begins here");
+                              "a policy is one document; remove the '---'", "a second document starts here");
 }
 
 static void
