@@ -34,8 +34,8 @@ take_part(const kw_site *site, kw_calendar *self, const char *name, kw_mark mark
         const char *near = kw_nearest_name(name, names);
         g_autofree char *hint = near ? g_strdup_printf("did you mean %s?", near) : NULL;
         return kw_diagnostics_add(site->diagnostics, mark,
-                                  hint ? hint : "parts are yyyy, yy, MM, dd, DDD, HH, mm, ss and SSS",
-                                  "calendar: there is no part \"%s\"", name);
+                                  hint ? hint : "use yyyy, yy, MM, dd, DDD, HH, mm, ss or SSS",
+                                  "calendar: unknown part \"%s\"", name);
     }
     const kw_calendar_part *part = &all_parts[found];
     bool clash = self->parts_count == KW_CALENDAR_PARTS_MAX;
@@ -44,8 +44,8 @@ take_part(const kw_site *site, kw_calendar *self, const char *name, kw_mark mark
                 (self->parts[index]->unit == KW_CALENDAR_MONTH && strcmp(name, "DDD") == 0) ||
                 (part->unit == KW_CALENDAR_MONTH && strcmp(self->parts[index]->name, "DDD") == 0);
     if (clash)
-        return kw_diagnostics_add(site->diagnostics, mark, NULL,
-                                  "calendar: part %s says again what another part says", name);
+        return kw_diagnostics_add(site->diagnostics, mark, NULL, "calendar: part %s repeats another part",
+                                  name);
     self->parts[self->parts_count++] = part;
     return true;
 }
@@ -74,7 +74,7 @@ take_field(const kw_site *site, kw_calendar *self)
     const kw_field *field = &site->table->fields[number];
     if (field->type != KW_FIELD_TIMESTAMP)
         return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "of"), NULL,
-                                  "calendar: field %s is no timestamp", field->name);
+                                  "calendar: field %s is not a timestamp", field->name);
     self->base.field = number;
     self->base.clock = number;
     bool millis = self->cell_unit == KW_CALENDAR_MILLI;
@@ -94,11 +94,10 @@ take_zone(const kw_site *site, kw_calendar *self)
     self->zone = kw_zone_make(name, site->arena);
     self->base.zone = self->zone ? self->zone->name : NULL;
     self->base.offsets = self->zone;
-    return self->zone ||
-           kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "zone"),
-                              "for example UTC, Europe/Berlin or +08:00; the names are those of the system's "
-                              "time zone data (package tzdata)",
-                              "calendar: there is no time zone \"%s\"", name);
+    return self->zone || kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "zone"),
+                                            "use for example UTC, Europe/Berlin or +08:00; names are from "
+                                            "the system's time zone database (package tzdata)",
+                                            "calendar: unknown time zone \"%s\"", name);
 }
 
 static bool
@@ -111,7 +110,7 @@ take_sequence(const kw_site *site, kw_calendar *self)
         if (kw_site_number(site, "digits", 0) == 0)
             return true;
         return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "digits"), "add sequence: FIELD",
-                                  "calendar: digits are those of a sequence, and there is none");
+                                  "calendar: digits needs a sequence");
     }
     self->sequence = kw_site_field(site, "sequence");
     if (self->sequence < 0)
@@ -119,10 +118,10 @@ take_sequence(const kw_site *site, kw_calendar *self)
     kw_mark mark = kw_site_mark(site, "sequence");
     if (self->form == KW_CALENDAR_TEXT)
         return kw_diagnostics_add(site->diagnostics, mark,
-                                  "use as: packed, or a component field with encoding: decimal behind it",
-                                  "calendar: as text it takes no sequence");
+                                  "use as: packed, or add a component field with encoding: decimal after it",
+                                  "calendar: as text, it cannot have a sequence");
     if (site->table->fields[self->sequence].type != KW_FIELD_INT)
-        return kw_diagnostics_add(site->diagnostics, mark, NULL, "calendar: field %s is no int",
+        return kw_diagnostics_add(site->diagnostics, mark, NULL, "calendar: field %s is not an int",
                                   site->table->fields[self->sequence].name);
     self->sequence_digits = (uint32_t)kw_site_number(site, "digits", 5);
     self->sequence_span = kw_calendar_power(self->sequence_digits);
@@ -143,7 +142,7 @@ take_width(const kw_site *site, kw_calendar *self)
     bool packed = self->form == KW_CALENDAR_PACKED;
     if (!packed && kw_site_number(site, "width", 0))
         return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "width"), "use as: packed",
-                                  "calendar: only a packed calendar takes a width");
+                                  "calendar: width applies only to as: packed");
     self->base.width = packed ? (uint32_t)width : 0;
     if (self->form == KW_CALENDAR_TEXT) {
         self->base.width = digits + (uint32_t)(self->separator.size * (self->parts_count - 1));
@@ -152,7 +151,7 @@ take_width(const kw_site *site, kw_calendar *self)
     if (packed && width < 8)
         limit = (UINT64_C(1) << (8 * width)) - 1;
     bool fits = digits <= 18 && code <= (limit - (self->sequence_span - 1)) / self->sequence_span;
-    return fits || kw_diagnostics_add(site->diagnostics, site->model->mark, "leave out parts or digits",
+    return fits || kw_diagnostics_add(site->diagnostics, site->model->mark, "remove parts or digits",
                                       "calendar: a number of %u digits does not fit into %d bytes", digits,
                                       packed ? (int)width : 8);
 }
@@ -171,11 +170,11 @@ take_form(const kw_site *site, kw_calendar *self)
     kw_mark mark = kw_site_mark(site, "separator");
     if (self->form != KW_CALENDAR_TEXT)
         return kw_diagnostics_add(site->diagnostics, mark, "use as: text",
-                                  "calendar: a number has no separators");
+                                  "calendar: separator applies only to as: text");
     if (!kw_bytes_from_binary_text(separator, site->arena, &self->separator, &error) ||
         self->separator.size > 4)
-        return kw_diagnostics_add(site->diagnostics, mark, "for example \"-\"",
-                                  "calendar: a separator is text of at most 4 bytes");
+        return kw_diagnostics_add(site->diagnostics, mark, "use for example \"-\"",
+                                  "calendar: the separator must have at most 4 bytes");
     return true;
 }
 
@@ -348,8 +347,9 @@ check_zeros(const kw_site *site, const kw_calendar *self)
     bool zero = self->form == KW_CALENDAR_DECIMAL && self->sequence >= 0;
     for (size_t index = 0; index < self->parts_count; index++)
         zero = zero && self->parts[index]->least == 0;
-    return !zero || kw_diagnostics_add(site->diagnostics, site->model->mark, "use as: packed",
-                                       "calendar: as decimal, the parts of some times would vanish");
+    return !zero ||
+           kw_diagnostics_add(site->diagnostics, site->model->mark, "use as: packed",
+                              "calendar: as decimal, leading zeros would remove the parts of some times");
 }
 
 const kw_component *

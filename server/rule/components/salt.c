@@ -162,7 +162,7 @@ static bool
 refuse_inputs(const kw_site *site, const char *name, const char *instead)
 {
     return !kw_model_setting_find(site->model, "of") ||
-           kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "of"), "leave \"of\" out", "salt: %s %s",
+           kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "of"), "remove \"of\"", "salt: %s %s",
                               name, instead);
 }
 
@@ -174,23 +174,23 @@ take_inputs(const kw_site *site, salt *self)
     base->of_rest = self->algorithm->of_rest;
     base->choice = self->algorithm->choice;
     if (base->choice)
-        return refuse_inputs(site, name, "chooses the bucket at each put, whatever the fields are");
-    if (base->of_rest && !refuse_inputs(site, name, "is computed over the rest of the key, not over fields"))
+        return refuse_inputs(site, name, "chooses the bucket at each put, independent of fields");
+    if (base->of_rest && !refuse_inputs(site, name, "hashes the rest of the key, not fields"))
         return false;
     if (base->of_rest && site->last)
         return kw_diagnostics_add(site->diagnostics, site->model->mark, "put it first",
-                                  "salt: %s is computed over the rest of the key, and nothing follows", name);
+                                  "salt: %s hashes the rest of the key, but no component follows", name);
     if (base->of_rest)
         return true;
     if (!kw_site_fields(site, "of", &base->inputs, &base->inputs_count))
         return false;
     if (self->algorithm->of_number && (base->inputs_count != 1 || !is_number(site->table, base->inputs[0])))
         return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "of"), NULL,
-                                  "salt: %s takes exactly one int or timestamp field", name);
+                                  "salt: %s needs exactly one int or timestamp field", name);
     if (self->algorithm->of_text && (base->inputs_count != 1 || (!is_number(site->table, base->inputs[0]) &&
                                                                  !is_text(site->table, base->inputs[0]))))
         return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "of"), NULL,
-                                  "salt: %s takes exactly one string, int or timestamp field", name);
+                                  "salt: %s needs exactly one string, int or timestamp field", name);
     return true;
 }
 
@@ -204,7 +204,7 @@ check_one_byte(const kw_site *site, salt *self)
         return;
     kw_site_hazard(
         site, &self->base, kw_site_mark(site, "buckets"),
-        "take at most 256 buckets, or an algorithm that is not for tables of other programs",
+        "use at most 256 buckets, or an algorithm that is not for tables of other programs",
         kw_arena_printf(site->arena,
                         "salt: %s writes the bucket as one byte, so it has at most %d buckets, not %u",
                         self->algorithm->name, BYTE_BUCKETS_MAX, self->form.buckets));
