@@ -429,8 +429,8 @@ static const kw_setting policy_settings[] = {
      .offset2 = offsetof(kw_draft, gateway_id_mark),
      .least = 1,
      .most = 200,
-     .about = "Name of this gateway, unique among the gateways that share an HBase. It must stay the same "
-              "when the gateway restarts.",
+     .about = "Name of this gateway, unique among the gateways that share an HBase. Keep it the same when "
+              "the gateway restarts.",
      .holds = "host name and port of the first listener"},
     {.name = "limits",
      .kind = KW_KIND_SECTION,
