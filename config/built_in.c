@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const char built_in_text[] =
-    "# Keyway's built-in policy: rows in a folder of this machine, one example table.\n"
+    "# Keyway's built-in policy: rows in a local folder, one example table.\n"
     "# Save it, change it, and start keywayd with your file.\n"
     "listen: 127.0.0.1:9595   # Thrift, for services\n"
     "admin: 127.0.0.1:9596    # HTTP: /livez /readyz /metrics\n"
@@ -24,14 +24,14 @@ static const char built_in_text[] =
     "      city: string\n"
     "      amount: double\n"
     "\n"
-    "    # Spread over the table by four hex digits of the order id's hash; the events of one\n"
-    "    # order stand together, the newest first.\n"
+    "    # Four hex digits of a hash of the order id spread the orders over the table. The events of\n"
+    "    # one order are adjacent, newest first.\n"
     "    key:\n"
     "      - hash: {algorithm: md5, of: [order_id], take: 4, as: hex}\n"
     "      - field: order_id\n"
     "      - field: {name: ts, order: desc}\n"
     "\n"
-    "    # The same events by time: 16 buckets, merged back into time order when they are read.\n"
+    "    # The same events by time: 16 buckets, which a read merges into time order.\n"
     "    paths:\n"
     "      by_time:\n"
     "        key:\n"

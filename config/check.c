@@ -14,7 +14,7 @@ kw_check_listener_tls(kw_read *read, const kw_node *node, void *section)
     const kw_model_tls *tls = section;
     if (node && tls->require_client && !*tls->ca)
         kw_read_problem(read, kw_node_find(node, "require_client")->mark,
-                        "ca: a PEM file with the authorities of the clients' certificates",
+                        "add ca: a PEM file with the authorities that sign client certificates",
                         "require_client needs ca");
 }
 
@@ -54,7 +54,7 @@ refuse_repeated_servers(kw_read *read, const kw_model_hbase *hbase)
         const kw_model_server *server = &hbase->servers[i];
         char *address = address_text(server->host, server->port);
         if (address && !g_hash_table_add(seen, address))
-            kw_read_problem(read, server->mark, NULL, "the server %s, port %u, is given twice", server->host,
+            kw_read_problem(read, server->mark, NULL, "the server %s, port %u, is listed twice", server->host,
                             server->port);
     }
 }
@@ -67,7 +67,7 @@ kw_check_store(kw_read *read, const kw_node *node, void *section)
     if (!node || store->kind != KW_STORE_HBASE)
         return;
     if (store->hbase.servers_count == 0)
-        kw_read_problem(read, store->mark, "servers: [127.0.0.1:9090]", "the kind hbase needs servers");
+        kw_read_problem(read, store->mark, "add servers: [127.0.0.1:9090]", "kind hbase needs servers");
     refuse_repeated_servers(read, &store->hbase);
 }
 
@@ -81,13 +81,13 @@ refuse_repeated_addresses(kw_read *read, const kw_model *model)
         char *address = address_text(listener->host, listener->port);
         first = listener->mark;
         if (address && !g_hash_table_add(seen, address))
-            kw_read_problem(read, listener->mark, NULL, "listen: %s, port %u, is given twice", listener->host,
-                            listener->port);
+            kw_read_problem(read, listener->mark, NULL, "listen: %s, port %u, is listed twice",
+                            listener->host, listener->port);
     }
     g_autofree char *admin = address_text(model->admin.host, model->admin.port);
     if (model->admin_enabled && admin && g_hash_table_contains(seen, admin))
         kw_read_problem(read, model->admin.mark.line ? model->admin.mark : first,
-                        "give the admin port another port", "admin: %s, port %u, is a listener already",
+                        "use another port for admin", "admin: %s, port %u, is already used by a listener",
                         model->admin.host, model->admin.port);
 }
 
@@ -116,7 +116,7 @@ claim(owners *all, const char *store_table, char *owner, kw_mark mark)
     const char *first = g_hash_table_lookup(all->owners, name);
     if (first) {
         kw_read_problem(all->read, mark, "every path needs a store table of its own",
-                        "%s: the store table %s belongs to %s already", owner, store_table, first);
+                        "%s: the store table %s is already used by %s", owner, store_table, first);
         g_free(owner);
         return;
     }
@@ -157,11 +157,11 @@ refuse_small_memory(kw_read *read, const kw_node *node, const kw_model *model)
     int64_t needed = kw_model_memory_needed(model);
     if (!memory || model->limits.memory_bytes == 0 || model->limits.memory_bytes >= needed)
         return;
-    kw_read_problem(
-        read, memory->mark, "raise memory, or lower frame, decoded, scan_buffer or store.cache",
-        "limits.memory: one call at its limits and the cache (2 x frame + decoded + scan_buffer + "
-        "store.cache) take %" PRId64 "MiB, which is more than %" PRId64 "MiB",
-        (needed + MIB - 1) / MIB, model->limits.memory_bytes / MIB);
+    kw_read_problem(read, memory->mark, "raise memory, or lower frame, decoded, scan_buffer or store.cache",
+                    "limits.memory: one call at its limits and the cache need %" PRId64
+                    "MiB (2 x frame + decoded + "
+                    "scan_buffer + store.cache), but memory is only %" PRId64 "MiB",
+                    (needed + MIB - 1) / MIB, model->limits.memory_bytes / MIB);
 }
 
 void

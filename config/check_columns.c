@@ -87,7 +87,7 @@ overlap(const kw_model_field *a, const kw_model_field *b)
     return strcmp(a->family, b->family) == 0 && memcmp(a->qualifier, b->qualifier, size) == 0;
 }
 
-#define MAP_HINT "a map has all columns that begin as it says: give one of the two another family or prefix"
+#define MAP_HINT "a map uses all columns with its prefix: give one of the two another family or prefix"
 
 /* Every other field keeps out of the columns of a map. */
 static void
@@ -104,13 +104,14 @@ keep_out(kw_read *read, const kw_draft_table *table, size_t number)
                    : falls_into(map, field->family, field->qualifier, field->qualifier_size))
             kw_read_problem(read, other->column ? other->column_mark : field->mark, MAP_HINT,
                             is_map ? "fields.%s: shares columns with the map %s"
-                                   : "fields.%s: its column is one of the map %s",
+                                   : "fields.%s: its column belongs to the map %s",
                             field->name, map->name);
     }
     const kw_model_table *own = &table->table;
     if (own->marker_family &&
         falls_into(map, own->marker_family, own->marker_qualifier, own->marker_qualifier_size))
-        kw_read_problem(read, table->marker_mark, MAP_HINT, "marker: is a column of the map %s", map->name);
+        kw_read_problem(read, table->marker_mark, MAP_HINT, "marker: its column belongs to the map %s",
+                        map->name);
 }
 
 static void
@@ -129,7 +130,7 @@ give_columns(kw_read *read, kw_draft_table *table)
         if (first)
             kw_read_problem(read, draft->column ? draft->column_mark : draft->field.mark,
                             "every field needs a column of its own",
-                            "fields.%s: the column %s is the field %s's already", draft->field.name, column,
+                            "fields.%s: the column %s is already used by field %s", draft->field.name, column,
                             first);
         else
             g_hash_table_insert(owners, g_steal_pointer(&column), (void *)draft->field.name);
@@ -143,7 +144,7 @@ give_marker(kw_read *read, kw_draft_table *draft)
     table->marker_value = "";
     if (!draft->marker) {
         if (draft->marker_value)
-            kw_read_problem(read, draft->marker_value_mark, "marker: \"0:_0\"",
+            kw_read_problem(read, draft->marker_value_mark, "add a marker, for example marker: \"0:_0\"",
                             "marker_value needs a marker");
         return;
     }

@@ -15,11 +15,11 @@ check_sequence(kw_read *read, const kw_node *map, const kw_model_generate *gener
         kw_read_problem(read, kw_node_find(map, "to")->mark, NULL,
                         "to is less than from (%" G_GINT64_FORMAT ")", (gint64)generate->from);
     else if (generate->block - 1 > generate->to - generate->from)
-        kw_read_problem(read, kw_node_find(map, "block")->mark, "a small part of the range",
-                        "block (%" G_GINT64_FORMAT ") is more than there are numbers",
+        kw_read_problem(read, kw_node_find(map, "block")->mark, "use a small part of the range",
+                        "block (%" G_GINT64_FORMAT ") is larger than the whole range",
                         (gint64)generate->block);
     if (periodic && !*generate->of)
-        kw_read_problem(read, per->mark, "of: the timestamp field that tells the record's time",
+        kw_read_problem(read, per->mark, "add of: the timestamp field with the record's time",
                         "per needs of");
     if (!periodic && *generate->of)
         kw_read_problem(read, kw_node_find(map, "of")->mark, "per: minute", "of needs per");
@@ -27,8 +27,7 @@ check_sequence(kw_read *read, const kw_node *map, const kw_model_generate *gener
         kw_read_problem(read, zone->mark, "per: minute", "zone needs per");
     kw_refusal refusal;
     if (zone && !kw_parse_zone(generate->zone, &refusal))
-        kw_read_problem(read, zone->mark, refusal.hint, "zone: there is no time zone '%.60s'",
-                        generate->zone);
+        kw_read_problem(read, zone->mark, refusal.hint, "zone: unknown time zone '%.60s'", generate->zone);
 }
 
 void
@@ -41,7 +40,7 @@ kw_check_generate(kw_read *read, const kw_node *node, void *section)
         check_sequence(read, node, generate);
     const kw_node *epoch = kw_node_find(node, "epoch");
     if (generate->partitioned && epoch)
-        kw_read_problem(read, epoch->mark, NULL, "epoch is for the form standard");
+        kw_read_problem(read, epoch->mark, NULL, "epoch applies only to the form standard");
 }
 
 static bool
@@ -87,18 +86,18 @@ kw_check_made(kw_read *read, const kw_node *map, const kw_model_field *field)
     if (!makes_type(generate->kind, field->type)) {
         kw_read_problem(read, generate->mark,
                         "int: sequence, snowflake; string and bytes: uuid4, uuid7, objectid; timestamp: now",
-                        "generate: makes no value of this field's type");
+                        "generate: this kind does not generate values of the field's type");
         return;
     }
     if (field->values_count)
-        kw_read_problem(read, generate->mark, NULL, "generate and values do not go together");
+        kw_read_problem(read, generate->mark, NULL, "generate and values cannot be combined");
     if (field->max_bytes && field->max_bytes < made_bytes(field))
         kw_read_problem(read, kw_node_find(map, "max_bytes")->mark, NULL,
-                        "max_bytes is less than the %d that generate makes", (int)made_bytes(field));
+                        "max_bytes is less than the %d bytes of a generated value", (int)made_bytes(field));
     if (field->form == KW_CELL_RAW_BE4 && field->type == KW_FIELD_INT &&
         (generate->kind == KW_MAKE_SNOWFLAKE || generate->to > INT32_MAX))
         kw_read_problem(read, kw_node_find(map, "form")->mark, NULL,
-                        "form raw4 is too narrow for what generate makes");
+                        "form raw4 is too narrow for the generated values");
 }
 
 static const kw_model_field *

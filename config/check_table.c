@@ -13,7 +13,7 @@ static bool
 refuse_given(kw_read *read, const kw_node *map, const char *name, const char *for_whom)
 {
     const kw_node *given = kw_node_find(map, name);
-    return !given || kw_read_problem(read, given->mark, NULL, "%s is for %s", name, for_whom);
+    return !given || kw_read_problem(read, given->mark, NULL, "%s applies only to %s", name, for_whom);
 }
 
 static void
@@ -22,10 +22,11 @@ check_form(kw_read *read, const kw_node *map, const kw_model_field *field, kw_fi
     bool number = type == KW_FIELD_INT || type == KW_FIELD_TIMESTAMP || type == KW_FIELD_DOUBLE;
     if ((field->form == KW_CELL_RAW_BE4 || field->form == KW_CELL_PHOENIX4) && !number)
         kw_read_problem(read, kw_node_find(map, "form")->mark, NULL,
-                        "form %s is for int, timestamp and double fields",
+                        "form %s applies only to int, timestamp and double fields",
                         field->form == KW_CELL_RAW_BE4 ? "raw4" : "phoenix4");
     if (field->form == KW_CELL_TEXT && type == KW_FIELD_BYTES)
-        kw_read_problem(read, kw_node_find(map, "form")->mark, NULL, "form text is not for bytes fields");
+        kw_read_problem(read, kw_node_find(map, "form")->mark, NULL,
+                        "form text does not apply to bytes fields");
 }
 
 /* The store adds to 8 bytes. */
@@ -34,9 +35,9 @@ check_counter(kw_read *read, const kw_node *map, const kw_model_field *field, kw
 {
     const kw_node *given = kw_node_find(map, "counter");
     if (field->counter && (type != KW_FIELD_INT || field->form != KW_CELL_RAW_BE))
-        kw_read_problem(read, given->mark, NULL, "counter is for int fields in the form raw");
+        kw_read_problem(read, given->mark, NULL, "counter applies only to int fields in form raw");
     else if (field->counter && field->generate.enabled)
-        kw_read_problem(read, given->mark, NULL, "a field that the gateway makes cannot be a counter");
+        kw_read_problem(read, given->mark, NULL, "a generated field cannot be a counter");
 }
 
 static void
@@ -58,10 +59,11 @@ static void
 check_map(kw_read *read, const kw_node *map, const kw_draft_field *draft)
 {
     if (!map || !kw_node_find(map, "of"))
-        kw_read_problem(read, draft->field.mark, "{type: map, of: string}",
+        kw_read_problem(read, draft->field.mark, "write for example {type: map, of: string}",
                         "a map needs of: the type of its values");
     if (draft->column && !g_str_has_suffix(draft->column, "*"))
-        kw_read_problem(read, draft->column_mark, "as in f:follow_*, or f:* for all columns of a family",
+        kw_read_problem(read, draft->column_mark,
+                        "write for example f:follow_*, or f:* for all columns of a family",
                         "column: a map's column must end in *");
 }
 
@@ -119,7 +121,7 @@ refuse_repeated_keys(kw_read *read, const kw_node *keys, const kw_model_splits *
         g_assert(legal);
         kw_mark mark = keys->kind == KW_NODE_LIST ? keys->items[i]->mark : keys->mark;
         if (!g_hash_table_add(seen, g_bytes_new(bytes, size)))
-            kw_read_problem(read, mark, NULL, "keys: '%.60s' is the same key as one before", splits->keys[i]);
+            kw_read_problem(read, mark, NULL, "keys: '%.60s' is listed twice", splits->keys[i]);
     }
 }
 
@@ -132,11 +134,11 @@ kw_check_splits(kw_read *read, const kw_node *node, void *section)
     int ways = (*splits->algorithm != 0) + (splits->keys_count != 0) + (*splits->file != 0);
     if (ways != 1)
         kw_read_problem(read, splits->mark, "{algorithm: rule, regions: 16}, {keys: [...]} or {file: ...}",
-                        "needs %s of algorithm, keys and file", ways ? "only one" : "one");
+                        "needs exactly one of algorithm, keys and file, but has %d", ways);
     else if (*splits->algorithm && !splits->regions)
-        kw_read_problem(read, splits->mark, "regions: 16", "an algorithm needs regions");
+        kw_read_problem(read, splits->mark, "add regions: 16", "an algorithm needs regions");
     else if (splits->regions && !*splits->algorithm)
-        kw_read_problem(read, splits->mark, "algorithm: rule", "regions needs an algorithm");
+        kw_read_problem(read, splits->mark, "add algorithm: rule", "regions needs an algorithm");
     refuse_repeated_keys(read, kw_node_find(node, "keys"), splits);
 }
 
@@ -153,8 +155,8 @@ name_store_tables(kw_read *read, kw_draft_table *table)
     for (size_t i = 0; i < table->paths_count; i++) {
         kw_model_path *path = &table->paths[i].path;
         if (strcmp(path->name, "primary") == 0)
-            kw_read_problem(read, path->mark, "give it another name; the table's own key is the path primary",
-                            "paths: the name primary is taken");
+            kw_read_problem(read, path->mark, "use another name: primary is the path of the table's own key",
+                            "paths: the name primary is reserved");
         if (!*path->store_table)
             path->store_table = kw_memory_printf(read->memory, "%s_%s", primary->store_table, path->name);
     }
@@ -168,11 +170,11 @@ check_order(kw_read *read, const kw_node *node, const kw_draft_table *table)
         several = several || !table->paths[i].path.association;
     bool store = table->table.order && strcmp(table->table.order, "store") == 0;
     if (store && several)
-        kw_read_problem(read, kw_node_find(node, "order")->mark, "order: stamp",
-                        "order: with several paths the store would give each row of a record a timestamp of "
-                        "its own, and the paths could disagree for good");
+        kw_read_problem(read, kw_node_find(node, "order")->mark, "use order: stamp",
+                        "order: store does not work with several paths: the store would give each row of a "
+                        "record its own timestamp, and the paths could differ permanently");
     if (table->table.atomics == 1 && (several || (table->table.order && !store)))
-        kw_read_problem(read, kw_node_find(node, "atomics")->mark, "leave atomics out",
+        kw_read_problem(read, kw_node_find(node, "atomics")->mark, "remove atomics",
                         "atomics: increment and putIf need order: store, and a table with one path");
 }
 

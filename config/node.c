@@ -55,12 +55,11 @@ static void
 refuse_decoration(build *made, const yaml_event_t *event, const yaml_char_t *anchor, const yaml_char_t *tag)
 {
     if (anchor)
-        kw_diagnostics_add(made->diagnostics, mark_of(event->start_mark),
-                           "write the value out where it is used", "anchors are not allowed (&%.40s)",
-                           (const char *)anchor);
+        kw_diagnostics_add(made->diagnostics, mark_of(event->start_mark), "repeat the value where it is used",
+                           "anchors are not allowed (&%.40s)", (const char *)anchor);
     if (tag)
         kw_diagnostics_add(made->diagnostics, mark_of(event->start_mark),
-                           "leave the tag out; the setting decides the type", "tags are not allowed (%.60s)",
+                           "remove the tag; the setting determines the type", "tags are not allowed (%.60s)",
                            (const char *)tag);
 }
 
@@ -72,11 +71,10 @@ scalar_new(build *made, const yaml_event_t *event)
     size_t size = event->data.scalar.length;
     refuse_decoration(made, event, event->data.scalar.anchor, event->data.scalar.tag);
     if (memchr(text, '\0', size)) {
-        kw_diagnostics_add(
-            made->diagnostics, node->mark,
-            "in double quotes YAML itself resolves \\x00; in single quotes the text '\\x00' stays and "
-            "means the byte",
-            "a value may not hold the character NUL");
+        kw_diagnostics_add(made->diagnostics, node->mark,
+                           "use single quotes: in double quotes, YAML itself replaces \\x00; in single "
+                           "quotes, '\\x00' stays and means the byte",
+                           "a value cannot contain the character NUL");
         node->kind = KW_NODE_BROKEN;
         size = strlen(text);
     }
@@ -113,8 +111,8 @@ usable_key(build *made, const kw_node *key)
     if (key->kind == KW_NODE_SCALAR)
         return true;
     if (key->kind != KW_NODE_BROKEN)
-        kw_diagnostics_add(made->diagnostics, key->mark, "a key is one plain name", "a %s cannot be a key",
-                           key->kind == KW_NODE_LIST ? "list" : "map");
+        kw_diagnostics_add(made->diagnostics, key->mark, "use a plain name as the key",
+                           "a %s cannot be a key", key->kind == KW_NODE_LIST ? "list" : "map");
     return false;
 }
 
@@ -172,13 +170,13 @@ take_document(build *made, const yaml_event_t *event)
     if (++made->documents == 1)
         return true;
     return kw_diagnostics_add(made->diagnostics, mark_of(event->start_mark),
-                              "a policy is one document; remove the '---'", "a second document begins here");
+                              "a policy is one document; remove the '---'", "a second document starts here");
 }
 
 static void
 take_alias(build *made, const yaml_event_t *event)
 {
-    kw_diagnostics_add(made->diagnostics, mark_of(event->start_mark), "write the value out where it is used",
+    kw_diagnostics_add(made->diagnostics, mark_of(event->start_mark), "repeat the value where it is used",
                        "aliases are not allowed (*%.40s)", (const char *)event->data.alias.anchor);
     hang(made, node_new(made, KW_NODE_BROKEN, event));
 }
@@ -224,11 +222,11 @@ tell_parser_problem(const yaml_parser_t *parser, const char *text, kw_diagnostic
                                   "not valid YAML: %s", problem);
     const char *hint = NULL;
     if (strstr(problem, "cannot start any token"))
-        hint = "indent with spaces, not tabs; put texts that begin with @ ` % or a tab in quotes";
+        hint = "indent with spaces, not tabs; quote strings that start with @ ` % or a tab";
     else if (strstr(problem, "mapping values are not allowed"))
-        hint = "put texts that hold ': ' in quotes, and look at the indentation";
+        hint = "quote strings that contain ': ', and check the indentation";
     else if (strstr(problem, "expected <block end>") || strstr(problem, "could not find expected ':'"))
-        hint = "look at the indentation of this line and the one above";
+        hint = "check the indentation of this line and of the line above";
     return kw_diagnostics_add(diagnostics, mark_of(parser->problem_mark), hint, "not valid YAML: %s%s%s",
                               problem, parser->context ? " " : "", parser->context ? parser->context : "");
 }
@@ -277,8 +275,8 @@ kw_node_parse(kw_memory *memory, const char *text, size_t size, kw_diagnostics *
         g_ptr_array_unref(made.open[--made.depth].items);
     yaml_parser_delete(&parser);
     if (parsed && !made.root)
-        parsed = kw_diagnostics_add(diagnostics, (kw_mark){1, 1},
-                                    "keyway-policy(5) has an example to start from", "the policy is empty");
+        parsed = kw_diagnostics_add(diagnostics, (kw_mark){1, 1}, "start from an example in keyway-policy(5)",
+                                    "the policy is empty");
     return parsed ? made.root : NULL;
 }
 

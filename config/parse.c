@@ -87,7 +87,7 @@ kw_parse_size(const char *text, int64_t *ret_bytes, kw_refusal *ret_refusal)
     }
     if (!value_with_unit(text, size_units, ret_bytes))
         return refuse(ret_refusal, "is not a size",
-                      "write bytes, or a whole number with KiB, MiB, GiB or TiB: 16MiB");
+                      "write a number of bytes, or a whole number with KiB, MiB, GiB or TiB: 16MiB");
     return true;
 }
 
@@ -101,8 +101,7 @@ kw_parse_duration_ms(const char *text, int64_t *ret_ms, kw_refusal *ret_refusal)
     const char *rest;
     int64_t number;
     if (leading_number(text, &number, &rest) && !*rest && number >= 0)
-        return refuse(ret_refusal, "is a number without its unit",
-                      "write the unit, as in 10s for seconds: ms, s, min, h or d");
+        return refuse(ret_refusal, "has no unit", "add ms, s, min, h or d: 10s");
     if (!value_with_unit(text, time_units, ret_ms))
         return refuse(ret_refusal, "is not a duration", "write a whole number with ms, s, min, h or d: 10s");
     return true;

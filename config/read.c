@@ -54,7 +54,7 @@ kw_read_unknown(kw_read *read, const kw_node *node, const char *what, const char
         hint = g_strdup_printf("did you mean %s?", nearest);
     } else if (names_length(names) <= KNOWN_NAMES_SHOWN) {
         g_autofree char *known = g_strjoinv(", ", (char **)names);
-        hint = g_strdup_printf("there is %s", known);
+        hint = g_strdup_printf("use one of %s", known);
     }
     return kw_read_problem(read, node->mark, *names ? hint : NULL, "unknown %s '%.60s'", what, node->text);
 }
@@ -141,7 +141,7 @@ read_map(kw_read *read, const kw_setting *setting, const kw_node *node, void *in
     if (node->kind == KW_NODE_BROKEN)
         return;
     if (node->kind != KW_NODE_MAP && !kw_node_is_empty(node)) {
-        kw_read_problem(read, node->mark, "write each as `name: ...` on a line of its own",
+        kw_read_problem(read, node->mark, "write each entry as `name: ...` on its own line",
                         "must be a map of names");
         return;
     }
@@ -217,8 +217,8 @@ belongs(kw_read *read, const kw_section *section, const kw_setting *setting, con
     int other = __builtin_ctz(setting->only);
     const char *const *names = section->settings[0].choices;
     g_autofree char *hint = g_strdup_printf("remove it, or write kind: %s", names[other]);
-    return kw_read_problem(read, node->mark, hint, "belongs to the kind %s, this is %s", names[other],
-                           names[kind]);
+    return kw_read_problem(read, node->mark, hint, "applies only to kind %s, but the kind is %s",
+                           names[other], names[kind]);
 }
 
 static void
@@ -274,13 +274,13 @@ read_short(kw_read *read, const kw_section *section, const kw_node *node, void *
     }
     if (off) {
         kw_read_problem(read, node->mark, "write off without quotes",
-                        "\"off\" in quotes is a text, and does not turn it off");
+                        "\"off\" in quotes is a string, and does not turn this off");
         return NULL;
     }
     if (!section->shorthand) {
         g_autofree const char **names = kw_section_names(section);
         g_autofree char *known = g_strjoinv(", ", (char **)names);
-        g_autofree char *hint = g_strdup_printf("a map of %s", known);
+        g_autofree char *hint = g_strdup_printf("write a map of %s", known);
         kw_read_problem(read, node->mark, hint, "must be %sa map, not '%.60s'",
                         section->switch_offset == KW_OFFSET_NONE ? "" : "off or ", node->text);
         return NULL;

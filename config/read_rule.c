@@ -134,7 +134,7 @@ read_short(kw_read *read, const kw_component_schema *schema, const kw_node *node
            kw_model_component *component)
 {
     if (schema->settings_count == 0) {
-        kw_read_problem(read, node->mark, "write its name alone", "takes no value");
+        kw_read_problem(read, node->mark, "write only its name", "takes no value");
         return;
     }
     kw_model_setting *setting = KW_MEMORY_ARRAY(read->memory, kw_model_setting, 1);
@@ -175,14 +175,14 @@ read_component(kw_read *read, const kw_node *node, kw_model_component *component
     if (node->kind == KW_NODE_BROKEN)
         return;
     if (kw_node_is_empty(node) || node->kind == KW_NODE_LIST) {
-        kw_read_problem(read, node->mark, "such as `- field: order_id`", "must be a key component");
+        kw_read_problem(read, node->mark, "write for example `- field: order_id`", "must be a key component");
         return;
     }
     if (node->kind == KW_NODE_MAP && node->count != 1) {
         kw_read_problem(
             read, node->mark,
-            "begin each component with '- ', and indent its settings below its name or put them in { }",
-            "has %zu names, must have one component", node->count);
+            "start each component with '- ', and indent its settings below its name or put them in { }",
+            "has %zu names, must be one component", node->count);
         return;
     }
     bool alone = node->kind == KW_NODE_SCALAR;
@@ -200,7 +200,7 @@ kw_read_rule(kw_read *read, const kw_setting *setting, const kw_node *node, void
     if (node->kind == KW_NODE_BROKEN)
         return;
     if (node->kind != KW_NODE_LIST) {
-        kw_read_problem(read, node->mark, "begin each component on a line of its own: - field: order_id",
+        kw_read_problem(read, node->mark, "write each component on its own line: - field: order_id",
                         "must be a list of components");
         return;
     }

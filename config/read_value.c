@@ -233,7 +233,7 @@ kw_read_value(kw_read *read, const kw_setting *setting, const kw_node *node, voi
     if (!kw_read_scalar(read, node))
         return;
     if (kw_node_is_empty(node)) {
-        kw_read_problem(read, node->mark, "give it a value, or leave the setting out", "has no value");
+        kw_read_problem(read, node->mark, "add a value, or remove the setting", "has no value");
         return;
     }
     switch (setting->kind) {

@@ -137,11 +137,11 @@ component_type_words(const kw_setting_schema *setting)
             return range_words("number", number_text(setting->least), number_text(setting->most));
         return g_strdup("number");
     case KW_SETTING_TEXT:
-        return g_strdup("text");
+        return g_strdup("string");
     case KW_SETTING_CHOICE:
         return choice_words(setting->choices);
     case KW_SETTING_TEXTS:
-        return g_strdup("text or a list of texts");
+        return g_strdup("string or list of strings");
     }
     g_assert_not_reached();
 }

@@ -19,17 +19,16 @@ static const kw_setting generate_settings[] = {
      .flags = KW_SETTING_REQUIRED,
      .offset = offsetof(kw_model_generate, kind),
      .choices = makings,
-     .about =
-         "sequence: numbers of a counter (int). snowflake: time, worker and sequence in one int, without "
-         "a counter. uuid4, uuid7: 36 characters (string) or 16 bytes (bytes), uuid7 in the order of "
-         "time. objectid: 24 hex digits (string) or 12 bytes (bytes): seconds, random, counter. now: the "
-         "time of the put (timestamp)."},
+     .about = "sequence: a number from a shared counter (int). snowflake: time, worker number and sequence "
+              "in one int, without a shared counter. uuid4, uuid7: 36 characters (string) or 16 bytes "
+              "(bytes); uuid7 values are ordered by time. objectid: 24 hex digits (string) or 12 bytes "
+              "(bytes) of seconds, random bits and a counter. now: the time of the put (timestamp)."},
     {.name = "given",
      .kind = KW_KIND_EITHER,
      .offset = offsetof(kw_model_generate, refuse_given),
      .choices = given,
      .fallback = "keep",
-     .about = "What becomes of a value that a put brings: it stays, or the put is refused."},
+     .about = "If a put has a value for the field: keep the value, or reject the put."},
     {.name = "from",
      .kind = KW_KIND_INT,
      .offset = offsetof(kw_model_generate, from),
@@ -37,7 +36,7 @@ static const kw_setting generate_settings[] = {
      .most = INT64_MAX - 1,
      .fallback = "1",
      .only = SEQUENCE,
-     .about = "The first number. It must not become lower once numbers were made."},
+     .about = "The first number. Do not lower it after numbers were generated."},
     {.name = "to",
      .kind = KW_KIND_INT,
      .offset = offsetof(kw_model_generate, to),
@@ -46,14 +45,14 @@ static const kw_setting generate_settings[] = {
      .absent = INT64_MAX,
      .only = SEQUENCE,
      .about = "The last number.",
-     .holds = "none; as far as an int goes"},
+     .holds = "the greatest int"},
     {.name = "at_end",
      .kind = KW_KIND_EITHER,
      .offset = offsetof(kw_model_generate, wrap),
      .choices = ends,
      .fallback = "fail",
      .only = SEQUENCE,
-     .about = "When all numbers are used: puts fail with LIMIT, or numbers begin at from again."},
+     .about = "When all numbers are used: fail puts with LIMIT, or start again with the first number."},
     {.name = "block",
      .kind = KW_KIND_INT,
      .offset = offsetof(kw_model_generate, block),
@@ -61,10 +60,9 @@ static const kw_setting generate_settings[] = {
      .most = 1000000000,
      .absent = 0,
      .only = SEQUENCE,
-     .about =
-         "Numbers that each loop of a gateway takes from the counter at once. What it has not used is lost "
-         "when it ends.",
-     .holds = "1000, or a hundredth of the range where that is less"},
+     .about = "How many numbers each event loop allocates from the counter at once. Unused numbers are lost "
+              "when the gateway stops.",
+     .holds = "1000, or a hundredth of the range if that is less"},
     {.name = "prefetch",
      .kind = KW_KIND_INT,
      .offset = offsetof(kw_model_generate, prefetch),
@@ -72,31 +70,31 @@ static const kw_setting generate_settings[] = {
      .most = 100,
      .fallback = "50",
      .only = SEQUENCE,
-     .about =
-         "The next block is taken when so many percent of a block are left, so that writers do not wait; and "
-         "the first block of the next period before that begins. 0: only when a number is wanted."},
+     .about = "Allocate the next block when this percentage of the current block is left, and the first "
+              "block of a period before the period begins, so that puts do not wait. 0: allocate only when a "
+              "put needs a number."},
     {.name = "per",
      .kind = KW_KIND_ENUM,
      .offset = offsetof(kw_model_generate, per),
      .choices = periods,
      .fallback = "ever",
      .only = SEQUENCE,
-     .about = "Numbers begin at from again with each minute (say) of the record's own time. Needs of."},
+     .about = "Start again with the first number in each period (second, minute and so on) of the record's "
+              "own time. Needs the setting of."},
     {.name = "of",
      .kind = KW_KIND_TEXT,
      .offset = offsetof(kw_model_generate, of),
      .least = 1,
      .only = SEQUENCE,
-     .about = "Timestamp field that tells the record's time.",
+     .about = "The timestamp field with the record's time.",
      .holds = "none"},
     {.name = "zone",
      .kind = KW_KIND_TEXT,
      .offset = offsetof(kw_model_generate, zone),
      .least = 1,
      .only = SEQUENCE,
-     .about =
-         "Time zone in which the period is told, as Europe/Berlin; the one of the key's calendar, if it has "
-         "one.",
+     .about = "Time zone of the periods, such as Europe/Berlin. Use the zone of the key's calendar, if it "
+              "has one.",
      .holds = "UTC"},
     {.name = "form",
      .kind = KW_KIND_EITHER,
@@ -104,9 +102,9 @@ static const kw_setting generate_settings[] = {
      .choices = snowflakes,
      .fallback = "standard",
      .only = SNOWFLAKE,
-     .about =
-         "standard: 41 bits of milliseconds, 10 of worker, 12 of sequence. partitioned: a zero, 6 bits of "
-         "minute of the hour (UTC), 32 of Unix seconds, 9 of worker, 16 of sequence."},
+     .about = "standard: 41 bits of milliseconds, 10 bits of worker number, 12 bits of sequence. "
+              "partitioned: a zero bit, 6 bits of minute of the hour (UTC), 32 bits of Unix seconds, 9 bits "
+              "of worker number, 16 bits of sequence."},
     {.name = "epoch",
      .kind = KW_KIND_INT,
      .offset = offsetof(kw_model_generate, epoch_ms),
@@ -114,14 +112,14 @@ static const kw_setting generate_settings[] = {
      .most = INT64_C(4102444800000),
      .fallback = "1577836800000",
      .only = SNOWFLAKE,
-     .about = "Where the milliseconds of the standard form begin, in ms since 1970 (2020-01-01). It must not "
-              "change once ids were made."},
+     .about = "Start of the milliseconds in the standard form, in ms since 1970 (the default is 2020-01-01). "
+              "Do not change it after ids were generated."},
     {.name = NULL},
 };
 
 const kw_section kw_generate_section = {
     .title = "generate",
-    .about = "How the gateway makes the field's value when a put has none; `generate: uuid7` is short for "
+    .about = "How the gateway generates the field's value if a put has none. `generate: uuid7` is short for "
              "`generate: {kind: uuid7}`.",
     .settings = generate_settings,
     .shorthand = "kind",

@@ -62,8 +62,8 @@ kw_parse_zone(const char *text, kw_refusal *ret_refusal)
 {
     if (is_offset(text) || (is_name(text) && is_in_database(text)))
         return true;
-    *ret_refusal = (kw_refusal){
-        "is no time zone", "for example UTC, Europe/Berlin or +08:00; the names are those of the system's "
-                           "time zone database (package tzdata)"};
+    *ret_refusal =
+        (kw_refusal){"is not a time zone", "use for example UTC, Europe/Berlin or +08:00; names are from the "
+                                           "system's time zone database (package tzdata)"};
     return false;
 }

@@ -1,10 +1,10 @@
 /*
- * Keyway's Thrift interface: logical records in, logical records out. Which HBase row key a record
- * gets is the gateway's business and stands in its policy file.
+ * Keyway's Thrift interface. Clients send and receive logical records; the policy file of the gateway
+ * defines the HBase row key of each record.
  *
- * Two services on one port, with no method name in common, so that a client of either needs no
- * multiplexing: `Data` for services, `Admin` for people and tools. Every method declares the one
- * exception. Binary or compact protocol, framed or unframed; the gateway sees which.
+ * There are two services: `Data` for applications, `Admin` for people and tools. Both share one port. No
+ * method name is in both, so clients need no multiplexed protocol. Every method declares the same
+ * exception. The gateway detects binary or compact protocol, framed or unframed transport.
  */
 namespace c_glib Keyway
 namespace java io.keyway.thrift
@@ -12,58 +12,58 @@ namespace py keyway_thrift
 namespace go keyway
 namespace js keyway
 
-/** One value of a field. Exactly one member is set; the values of a map are no maps themselves. */
+/** The value of a field. Exactly one member is set. The values in a map cannot be maps. */
 union Value {
   1: bool flag,
-  /** Integers and timestamps; a timestamp is in the unit that its field declares. */
+  /** Integers and timestamps. The field declares the unit of a timestamp. */
   2: i64 number,
   3: double real,
   4: string text,
   5: binary bytes,
-  /** Of a map field: its values by name. A put writes those that it brings and leaves the others. */
+  /** Entries of a map field, by name. A put writes only the entries that it contains. */
   6: map<string, Value> entries
 }
 
-/** Field name to value. A field that is not named is absent. */
+/** Field name to value. Fields that are not in the map are absent. */
 typedef map<string, Value> Record
 
 /** What the caller can do about an error. */
 enum Code {
-  /** The request is wrong; sending it again will not help. */
+  /** The request is invalid; a retry fails again. */
   INVALID = 1,
-  /** No such table, path or method. */
+  /** The table, path or method does not exist. */
   NOT_FOUND = 2,
-  /** This caller may not do that. */
+  /** The caller has no permission for this operation. */
   DENIED = 3,
-  /** A configured limit, or a range of numbers that is used up. */
+  /** A configured limit was exceeded, or a sequence has no more numbers. */
   LIMIT = 4,
-  /** Too much at once; try again after retry_after_ms. */
+  /** Too much load; retry after retry_after_ms. */
   BUSY = 5,
-  /** The deadline passed. */
+  /** The deadline expired. */
   TIMEOUT = 6,
-  /** The store cannot be reached now. */
+  /** The store cannot be reached at the moment. */
   UNAVAILABLE = 7,
-  /** The store said no and will say it again. */
+  /** The store refused the operation; a retry fails again. */
   REFUSED = 8,
-  /** Stored data is not what it must be. */
+  /** Stored data is damaged. */
   CORRUPT = 9,
-  /** A fault of the gateway. */
+  /** An internal error of the gateway. */
   INTERNAL = 10
 }
 
 exception KeywayError {
   1: required Code code,
-  /** Names the table and the field where there is one. */
+  /** Names the table and the field, if any. */
   2: required string message,
-  /** For BUSY and UNAVAILABLE: when to try again. */
+  /** For BUSY and UNAVAILABLE: how long to wait before a retry. */
   3: optional i32 retry_after_ms,
-  /** A write that may have happened: read before you write again. */
+  /** The write may have been applied: read before you write again. */
   4: optional bool maybe_applied,
-  /** Stands in the gateway's log too. */
+  /** The log of the gateway has the same id. */
   5: optional string request_id
 }
 
-/** KeywayError as a value, for one record of many. */
+/** KeywayError as a value, for one of several records. */
 struct Failure {
   1: required Code code,
   2: required string message,
@@ -71,16 +71,16 @@ struct Failure {
   4: optional bool maybe_applied
 }
 
-/** Outcome of a write. */
+/** The outcome of a write. */
 enum Outcome {
   OK = 0,
-  /** Certainly not applied. */
+  /** Not applied. */
   FAILED = 1,
   /** May have been applied. */
   UNKNOWN = 2
 }
 
-/** How durable a write is when it is acknowledged; HBase's levels. */
+/** How durable a write is when it is acknowledged: the levels of HBase. */
 enum Durability {
   STORE_DEFAULT = 0,
   SKIP_WAL = 1,
@@ -90,31 +90,31 @@ enum Durability {
 }
 
 struct Options {
-  /** Answer within so many milliseconds, or fail with TIMEOUT. */
+  /** Fail with TIMEOUT if there is no reply within this time. */
   1: optional i32 deadline_ms,
   2: optional Durability durability,
-  /** Version of the cells, milliseconds since 1970. Without it the gateway stamps the write. */
+  /** Version (timestamp) of the cells, in milliseconds since 1970. If absent, the store or the gateway sets it. */
   3: optional i64 timestamp
 }
 
-/** What became of one write. */
+/** The result of one write. */
 struct Written {
   1: required Outcome outcome,
-  /** Fields that the gateway made (sequence numbers, ids, times). Absent when it made none, or FAILED. */
+  /** Fields that the gateway generated (sequence numbers, ids, times). Absent if there are none, or FAILED. */
   2: optional Record made,
-  /** Set unless the outcome is OK. */
+  /** Present unless the outcome is OK. */
   3: optional Failure failure
 }
 
-/** What became of a write on a condition. */
+/** The result of a conditional write. */
 struct Decided {
-  /** The stored record met the condition, and the record is written. */
+  /** True if the stored record met the condition, and the record was written. */
   1: required bool applied,
-  /** Fields that the gateway made, as in Written. Absent when it made none, or when nothing was written. */
+  /** Generated fields, as in Written. Absent if there are none, or if nothing was written. */
   2: optional Record made
 }
 
-/** What a point read found. Neither member set: there is no such record. */
+/** The result of a point read. If neither member is present, the record does not exist. */
 struct Found {
   1: optional Record record,
   2: optional Failure failure
@@ -129,11 +129,11 @@ enum CompareOp {
   GREATER = 5
 }
 
-/** Stored value of `field` compared with `value`, in the order of the stored bytes. Without a
- *  value: EQUAL asks that the field is absent, NOT_EQUAL that it is there. As in HBase, an empty stored
- *  value (a text of no characters) counts as absent. */
+/** Compares the stored value of `field` with `value`, in the order of the stored bytes. Without a value,
+ *  EQUAL means that the field is absent, and NOT_EQUAL that it is present. As in HBase, an empty stored
+ *  value, such as an empty string, counts as absent. */
 struct Condition {
-  /** A field, or an entry of a map as in `followed.bob`. */
+  /** A field, or an entry of a map, such as `followed.bob`. */
   1: required string field,
   2: required CompareOp op,
   3: optional Value value
@@ -144,7 +144,7 @@ enum Order {
   DESCENDING = 2
 }
 
-/** from <= field < to; each end may be left out, and each end's inclusion be chosen. */
+/** from <= field < to by default. Each end is optional, and can include or exclude its value. */
 struct Range {
   1: required string field,
   2: optional Value from_value,
@@ -153,39 +153,39 @@ struct Range {
   5: optional bool to_inclusive = false
 }
 
-/** A question. The gateway finds the row ranges that answer it. */
+/** A query. The gateway computes the row ranges to read. */
 struct Query {
   1: required string table,
   /** Fields bound to one value. */
   2: optional Record bound,
-  /** Fields bound to any of several values. */
+  /** Fields bound to one of several values. */
   3: optional map<string, list<Value>> bound_any,
-  /** One range, on the field behind the bound ones. */
+  /** A range on the field after the bound fields. */
   4: optional Range range,
-  /** Order of the first field of the path's rule that is not bound (keyway-policy(5), "The order of answers"); the path's own
-   *  order when left out. */
+  /** Order of the first field of the path's rule that is not bound; see keyway-policy(5), "Order of
+   *  results". Default: the order of the path. */
   5: optional Order order,
-  /** Name of the path to use; the gateway chooses when left out. */
+  /** Name of the path to use. Default: the gateway chooses. */
   6: optional string path,
-  /** Fields to return, besides those of the key, and entries of map fields, as in `followed.bob`; all when
-   *  left out. So are columns everywhere. */
+  /** Fields and entries of map fields, such as `followed.bob`, to return in addition to the key. Default:
+   *  all. All parameters called columns have this form. */
   7: optional list<string> columns,
-  /** HBase filter language, handed to the store. */
+  /** A filter in HBase's filter language, which the store evaluates. */
   8: optional string filter,
-  /** Rows in all, over all pages. */
+  /** Maximum number of rows, over all pages. */
   9: optional i64 limit,
-  /** Rows in one page, at most. */
+  /** Maximum number of rows in one page. */
   10: optional i32 page_rows,
-  /** Bytes in one page, about. */
+  /** Approximate maximum number of bytes in one page. */
   11: optional i32 page_bytes,
-  /** Allows a question that must read a whole table. */
+  /** Allows a query that must read a whole table. */
   12: optional bool full_scan,
   13: optional i32 deadline_ms
 }
 
 struct Page {
   1: required list<Record> rows,
-  /** Hand it to `nextPage`. Absent at the end. */
+  /** The cursor for `nextPage`. Absent after the last page. */
   2: optional binary cursor,
   3: required i64 rows_scanned,
   4: required i64 rows_returned
@@ -201,14 +201,14 @@ struct FieldInfo {
   1: required string name,
   /** bool, int, double, string, bytes, timestamp, map. */
   2: required string type,
-  /** Part of the identity of a record. */
+  /** True if the field is part of the record's identity. */
   3: required bool key,
-  /** Column that stores it ("family:qualifier", of a map "family:prefix*"); absent when only the key holds it. */
+  /** Column that stores the field ("family:qualifier"; for a map "family:prefix*"). Absent if only the key holds it. */
   4: optional string column,
   /** Unit of a timestamp: s, ms, us, ns. */
   5: optional string unit,
   6: optional string about,
-  /** What a map's values are. */
+  /** Type of the values of a map. */
   7: optional string of
 }
 
@@ -217,13 +217,13 @@ struct PathInfo {
   2: required string store_table,
   3: required i32 layout,
   4: required string fingerprint,
-  /** The rule, one component each. */
+  /** The components of the key rule. */
   5: required list<string> components,
-  /** Buckets that a question without their fields must visit. */
+  /** Number of buckets that a query must visit if it does not bind their fields. */
   6: required i64 buckets,
-  /** What the path holds, as the catalog says: "complete". Absent in what is not served. */
+  /** State of the path in the catalog: "complete". Absent if the policy is not served. */
   7: optional string state,
-  /** False: rows were there before the catalog was, and nobody has compared them with the primary path's. */
+  /** False if the path has rows from before the catalog existed that were not compared with the primary path. */
   8: optional bool verified
 }
 
@@ -234,11 +234,11 @@ struct TableInfo {
   4: optional string about
 }
 
-/** One component's part of a row key. */
+/** The bytes of one component in a row key. */
 struct KeyPiece {
   1: required string component,
   2: required binary bytes,
-  /** The bytes for people: printable text as it is, anything else as a hex escape. */
+  /** The bytes as readable text: printable characters, and hex escapes for all other bytes. */
   3: required string text
 }
 
@@ -247,50 +247,50 @@ struct ExplainedKey {
   2: required string store_table,
   3: required binary row_key,
   4: required list<KeyPiece> pieces,
-  /** Start row of the region that holds it, where the store tells. */
+  /** Start row of the region that holds the row. Absent if the store does not report it. */
   5: optional binary region_start,
   6: optional string region_server,
-  /** Row at which that region ends, exclusive; empty for the last one. */
+  /** Row at which this region ends, exclusive; empty for the last region. */
   7: optional binary region_stop
 }
 
 struct ExplainedRange {
   /** Inclusive. */
   1: required binary start,
-  /** Exclusive; empty means the table's end. */
+  /** Exclusive; empty means the end of the table. */
   2: required binary stop,
-  /** Ranges of one group are merged, groups are read one after the other. */
+  /** Ranges of one group are merged. Groups are read one after another. */
   3: required i32 group,
   4: required string text
 }
 
-/** How a record is stored or a question is answered. */
+/** How a record is stored, or how a query is run. */
 struct Explanation {
   /** For a record: its key in every path. */
   1: optional list<ExplainedKey> keys,
-  /** For a question: the path and its ranges in logical order. */
+  /** For a query: the path and its ranges in logical order. */
   2: optional string path,
   3: optional list<ExplainedRange> ranges,
-  /** Read backwards in the store. */
+  /** True if the store reads the ranges backwards. */
   4: optional bool reversed,
-  /** What fanned out, what was pruned, what is checked on the way out: one sentence each. */
+  /** Fan-out, pruned ranges, and conditions checked on each row: one sentence each. */
   5: optional list<string> notes,
-  /** Rows scanned per row returned that the plan expects; 1 is best. */
+  /** Expected number of rows scanned per row returned; 1 is best. */
   6: optional double expected_efficiency,
   7: required string text,
-  /** How many ranges there are; `ranges` has the first 4,096 of them. */
+  /** Number of ranges; `ranges` has the first 4,096 of them. */
   8: optional i64 ranges_count
 }
 
 struct PolicyInfo {
-  /** The policy as text (YAML), secrets left out. */
+  /** The policy as YAML text, without secrets. */
   1: required string text,
   2: required list<TableInfo> tables,
-  /** Milliseconds since 1970 when it was taken into service. */
+  /** When the policy was loaded, in milliseconds since 1970. */
   3: required i64 loaded_at
 }
 
-/** Column family options as HBase has them; what is left out is the store's default. */
+/** Options of a column family in HBase. Absent options have the default of the store. */
 struct FamilyOptions {
   1: required string name,
   /** NONE, SNAPPY, LZ4, ZSTD, LZO, GZ. */
@@ -305,103 +305,103 @@ struct FamilyOptions {
   9: optional bool in_memory,
   /** NONE, PREFIX, DIFF, FAST_DIFF, ROW_INDEX_V1. */
   10: optional string block_encoding,
-  /** 0 local, 1 global. */
+  /** 0: not replicated, 1: replicated. */
   11: optional i32 replication_scope,
   12: optional bool keep_deleted_cells
 }
 
-/** Where a new table is cut into regions. At most one of the ways. */
+/** How a new table is split into regions: by keys, an algorithm or a sample, at most one of them. */
 struct SplitOptions {
-  /** The split keys themselves. */
+  /** The split keys. */
   1: optional list<binary> keys,
-  /** HexStringSplit, UniformSplit, DecimalStringSplit, or rule: cut where the key rule's own
-   *  buckets and prefixes begin. Needs regions. */
+  /** HexStringSplit, UniformSplit, DecimalStringSplit, or rule: split at the buckets and prefixes of the
+   *  key rule. Needs regions. */
   2: optional string algorithm,
   3: optional i32 regions,
-  /** Records like those to come: cut so that each region gets an equal share. Needs regions. */
+  /** Typical records: split so that each region gets an equal share of them. Needs regions. */
   4: optional list<Record> sample
 }
 
 struct CreateOptions {
-  /** Path whose store table is made; every path's when left out. */
+  /** Path whose store table to create. Default: the store tables of all paths. */
   1: optional string path,
-  /** Overrides the policy's. */
+  /** Overrides the families of the policy. */
   2: optional list<FamilyOptions> families,
   3: optional SplitOptions splits,
-  /** No error when the table is there already. */
+  /** Accept a store table that already exists. */
   4: optional bool if_absent
 }
 
 struct ForgetOptions {
-  /** The whole table when left out. */
+  /** Path to remove. Default: the whole table. */
   1: optional string path,
-  /** Drop the rows for good, of store tables that Keyway created. */
+  /** Drop the rows for good, from store tables that Keyway created. */
   2: optional bool drop_rows
 }
 
-/** How a path of a table disagrees with the primary path about a record. */
+/** How a path of a table differs from the primary path. */
 enum DifferenceKind {
   /** The path does not have the record. */
   MISSING = 0,
-  /** The path has other columns or values. */
+  /** The path has other columns or values than the primary path. */
   DIFFERENT = 1,
-  /** Only the path has the record; the primary path does not. */
+  /** Only this path has the record; the primary path does not. */
   ORPHAN = 2,
-  /** The row key was not made by the path's rule, so the row is no record's. It is never repaired. */
+  /** The row key does not follow the path's rule, so the row belongs to no record. It is never repaired. */
   FOREIGN = 3
 }
 
 struct ScrubOptions {
-  /** Of the slice before; the first slice when left out. */
+  /** Cursor from the previous slice. Default: the first slice. */
   1: optional binary cursor,
-  /** Make the other paths' rows like those of the primary path. */
+  /** Change the rows of the other paths to match the primary path. */
   2: optional bool repair,
-  /** Records of this slice, 1 to 1,000; 1,000 when left out. */
+  /** Maximum number of records in this slice, 1 to 1,000. Default: 1,000. */
   3: optional i32 max_records,
-  /** Differences that are listed, 0 to 1,000; 100 when left out. All are counted. */
+  /** Maximum number of differences to return, 0 to 1,000. Default: 100. All differences are counted. */
   4: optional i32 max_differences,
-  /** Rows that differ must not change for so long before they count, 0 to 10,000; 1,000 when left out. */
+  /** How long rows that differ must stay unchanged before they count, 0 to 10,000. Default: 1,000. */
   5: optional i32 settle_ms,
   6: optional i32 deadline_ms
 }
 
 struct Difference {
   1: required DifferenceKind kind,
-  /** The path that differs from the primary one; of a FOREIGN row, the path that has it. */
+  /** The path that differs from the primary path. For FOREIGN: the path that has the row. */
   2: required string path,
-  /** Under that path. */
+  /** The row key in this path. */
   3: required binary row_key,
-  /** What names the record; absent for FOREIGN. */
+  /** The identity of the record. Absent for FOREIGN. */
   4: optional Record key,
-  /** How the rows differ, for people. */
+  /** How the rows differ, as readable text. */
   5: required string text,
   6: required bool repaired
 }
 
-/** What one slice of a scrub found. */
+/** The result of one slice of a scrub. */
 struct Scrubbed {
-  /** Rows that were read from the path that is scanned: first the primary one, then each other one. */
+  /** Rows read from the scanned path: first the primary path, then each other path. */
   1: required i64 rows,
   2: required i64 missing,
   3: required i64 different,
   4: required i64 orphans,
   5: required i64 foreign_rows,
-  /** Of those that are missing, different or orphans. */
+  /** How many of the missing, different and orphan records were repaired. */
   6: required i64 repaired,
-  /** Records that were written while they were compared, or so lately that the write may be under way. They are
-   *  in no other count; scrub again to compare them. */
+  /** Records written during the comparison, or so recently that the write may still be under way. No other
+   *  count includes them; scrub again later to compare them. */
   7: required i64 unsettled,
   8: required list<Difference> differences,
-  /** For the next slice; absent when everything was compared. It holds row keys, and does not expire. */
+  /** Cursor for the next slice. Absent after the last slice. It contains row keys, and does not expire. */
   9: optional binary cursor,
-  /** How much of all paths is done, 0 to 1, if keys lie evenly. */
+  /** Share of all paths that is done, 0 to 1, estimated as if keys were evenly spread. */
   10: required double progress
 }
 
 struct CreatedTable {
   1: required string store_table,
   2: required list<binary> split_keys,
-  /** False when it was there already. */
+  /** False if the store table already existed. */
   3: required bool created
 }
 
@@ -412,9 +412,9 @@ struct Problem {
   4: optional string hint
 }
 
-/** A policy that is judged, not served. */
+/** A policy to evaluate, without serving it. */
 struct Candidate {
-  /** How the advice calls it, e.g. the name of its file. */
+  /** Name of the policy in the advice, such as its file name. */
   1: required string name,
   /** YAML, at most 1 MiB. */
   2: required string text
@@ -426,27 +426,27 @@ struct NamedQuery {
 }
 
 struct AdviseOptions {
-  /** Regions of each store table, 1 to 256; as the policy splits it, else 16, when left out. */
+  /** Number of regions of each store table, 1 to 256. Default: that of the policy's splits, or 16. */
   1: optional i32 regions,
-  /** The timestamp field that tells when a record is written; the first one that every record has
-   *  when left out, else the order of the sample. */
+  /** The timestamp field that orders the writes. Default: the first one that every record has, or the order
+   *  of the sample if there is none. */
   2: optional string time_field,
-  /** Length of the windows in which writes are counted; a minute, or more where a minute holds
-   *  hardly any record, when left out. */
+  /** Length of the windows over which writes are counted. Default: a minute, or more if a minute has hardly
+   *  any records. */
   3: optional i64 window_ms
 }
 
-/** How writes share themselves out over places (buckets or regions). Shares are 0 to 1. */
+/** How writes are spread over places (buckets or regions). Shares are 0 to 1. */
 struct Spread {
   /** Writes per place, in key order. */
   1: required list<i64> counts,
   2: required i32 reached,
-  /** Writes of the hottest place by the mean of all, over the whole sample; 1 is best. */
+  /** Writes of the hottest place divided by the mean, over the whole sample; 1 is best. */
   3: required double hottest_to_mean,
-  /** Share of the hottest place in a typical window, and in the worst. */
+  /** Share of the hottest place in a typical window, and in the worst window. */
   4: required double window_share,
   5: required double worst_share,
-  /** How many places, used alike, would take the writes of one window; 0: no window has two. */
+  /** Effective number of places written in one window. 0: no window has two writes. */
   6: required double window_places
 }
 
@@ -456,64 +456,64 @@ struct AdvisedPath {
   2: required string path,
   3: required string store_table,
   4: required list<string> components,
-  /** Records that got a key, that got none, and why the first of these did not. */
+  /** Records with a key, records without a key, and why the first of the latter has none. */
   5: required i64 records,
   6: required i64 rejected,
   7: optional string rejection,
-  /** Records whose key another one has, too. */
+  /** Records that share their key with another record. */
   8: required i64 duplicates,
   9: required i32 key_bytes_min,
   10: required i32 key_bytes_max,
   11: required double key_bytes_mean,
-  /** The component that scatters, and its buckets. */
+  /** The component that spreads the rows, and its buckets. */
   12: optional string bucket,
   13: optional Spread buckets,
   14: required Spread regions,
   15: required list<binary> region_starts,
-  /** Where the regions come from: "by the rule", "by the older half of the sample", ...; in the
-   *  latter case `regions` counts the writes of the younger half only. */
+  /** Source of the split points: "by the rule", "by the older half of the sample" and so on. In the latter
+   *  case, `regions` counts only the writes of the newer half. */
   16: required string cut,
-  /** Writes per column of time and region: region 0 to n of the first column, then of the next. */
+  /** Writes per time column and region: regions 0 to n of the first column, then of the next column. */
   17: required list<i32> heat,
-  /** The field by which everything can be read in order, and from how many ranges. */
+  /** The field that a full scan can be sorted by, and the number of ranges that the scan reads. */
   18: optional string order_field,
   19: required bool order_descending,
   20: required i64 order_ranges,
-  /** Fields whose order the rule gives up. */
+  /** Fields whose order the rule does not keep. */
   21: required list<string> order_lost
 }
 
-/** One question put to one candidate. */
+/** One query under one candidate. */
 struct AdvisedQuestion {
   1: required i32 candidate,
   /** Index in the queries of the call. */
   2: required i32 question,
-  /** Why it cannot be asked; the rest is zero then. */
+  /** Why the query is refused. The other members are then zero. */
   3: optional string refusal,
   4: optional string path,
   5: required i32 ranges,
   6: required i32 groups,
-  /** Every range is one row. */
+  /** True if every range is one row. */
   7: required bool point,
   8: required bool ordered,
   9: required double expected_efficiency,
-  /** Rows of the sample that are read (all in the ranges, or as many as the limit needs), and that
-   *  are returned. */
+  /** Rows of the sample that the query reads (all in the ranges, or as many as the limit needs), and rows
+   *  that it returns. */
   10: required i64 scanned,
   11: required i64 matching
 }
 
-/** How key rules would behave for a sample of records and questions. */
+/** How key rules would behave for a sample of records and queries. */
 struct Advice {
   1: required list<AdvisedPath> paths,
   2: required list<AdvisedQuestion> questions,
-  /** What the figures mean, and what each candidate gains and costs against the first. */
+  /** What the numbers mean, and what each candidate gains and costs compared with the first. */
   3: required list<string> words,
-  /** Absent: the order of the sample stands for time. */
+  /** Absent if the order of the sample was used as time. */
   4: optional string time_field,
   5: required i64 window_ms,
   6: required i32 windows,
-  /** Of the heat maps: milliseconds since 1970, or the number of the first record. */
+  /** Start of each column of the heat maps: milliseconds since 1970, or the number of its first record. */
   7: required list<i64> columns
 }
 
@@ -524,59 +524,60 @@ service Data {
   /** The record with these key fields. */
   Found get(1: string table, 2: Record key, 3: list<string> columns, 4: Options options) throws (1: KeywayError failure),
   list<Found> getMany(1: string table, 2: list<Record> keys, 3: list<string> columns, 4: Options options) throws (1: KeywayError failure),
-  /** Removes the record, or only the named fields (but no whole map) and entries when there are any. A record without
-   *  a stored field that is left is gone, unless its table names a marker. */
+  /** Removes the record or, if `columns` is not empty, only these fields and entries. A whole map cannot be
+   *  named, unless it is a column family of its own. If no stored field is left, the record no longer exists,
+   *  unless its table names a marker. */
   Written remove(1: string table, 2: Record key, 3: list<string> columns, 4: Options options) throws (1: KeywayError failure),
   list<Written> removeMany(1: string table, 2: list<Record> keys, 3: list<string> columns, 4: Options options) throws (1: KeywayError failure),
-  /** Adds to integer fields and entries; answers their new values. Never retried by the gateway. Like putIf and
-   *  compareAndPut not for tables with further paths that hold records. */
+  /** Adds to integer fields and entries, and returns their new values. The gateway never retries it. Like putIf
+   *  and compareAndPut, it does not work on tables that have further paths with records. */
   Record increment(1: string table, 2: Record key, 3: map<string, i64> amounts, 4: Options options) throws (1: KeywayError failure),
-  /** Writes the record if the stored one meets the condition; answers whether it did. */
+  /** Writes the record if the stored record meets the condition. Returns whether it was written. */
   bool putIf(1: string table, 2: Record record, 3: Condition condition, 4: Options options) throws (1: KeywayError failure),
-  /** putIf for tables whose fields the gateway makes: tells what was made, as put does. */
+  /** putIf for tables with generated fields: it returns the generated values, as put does. */
   Decided compareAndPut(1: string table, 2: Record record, 3: Condition condition, 4: Options options) throws (1: KeywayError failure),
   Page scan(1: Query query) throws (1: KeywayError failure),
-  /** The page behind a cursor, on any gateway. It may have been read up to a second before it is asked for, but never before a write
-   *  that this gateway had answered by then. */
+  /** Returns the next page of a scan. Any gateway accepts the cursor. The page may have been read up to a second
+   *  before the request, but never before a write that this gateway had acknowledged by then. */
   Page nextPage(1: binary cursor, 2: Options options) throws (1: KeywayError failure),
-  /** The first row of the question, in descending order unless it says otherwise. */
+  /** Returns the first row of the query, in descending order unless the query sets an order. */
   Page latest(1: Query query) throws (1: KeywayError failure),
-  /** Numbers of a field that the gateway makes (sequence, snowflake), for a caller who puts them into records
-   *  himself: one after the other, and fewer than asked for where a range or a tick of time ends. A sequence that
-   *  begins anew with each minute (say) needs the record's timestamp in `scope`. */
+  /** Allocates consecutive numbers of a generated field (sequence, snowflake), for a caller that puts them into
+   *  records itself. It returns fewer at the end of the sequence, or if a snowflake has fewer left in its current
+   *  millisecond or second. For a sequence with a counter per minute, hour and so on, `scope` has the timestamp. */
   Allocation allocate(1: string table, 2: string field, 3: i64 count, 4: Options options, 5: Record scope) throws (1: KeywayError failure),
   TableInfo describe(1: string table) throws (1: KeywayError failure),
   list<string> tables() throws (1: KeywayError failure)
 }
 
 service Admin {
-  /** How a question would be answered; nothing is read. */
+  /** Returns the plan of a query, without reading rows. */
   Explanation explain(1: Query query) throws (1: KeywayError failure),
-  /** The row keys that a record would get; nothing is written. */
+  /** Returns the row keys of a record, without writing it. */
   Explanation explainPut(1: string table, 2: Record record) throws (1: KeywayError failure),
   PolicyInfo policy() throws (1: KeywayError failure),
-  /** What is wrong with a policy text; empty when nothing is. */
+  /** Returns the problems in a policy text; empty if there are none. */
   list<Problem> check(1: string text) throws (1: KeywayError failure),
-  /** The tables of a policy text, without serving it. INVALID with the first problem. */
+  /** Returns the tables of a policy text, without serving it. Fails with INVALID and the first problem. */
   list<TableInfo> policyTables(1: string text) throws (1: KeywayError failure),
-  /** How this table of each candidate would behave for these records and questions. Nothing is served,
-   *  written or read; no file that a policy names is opened. */
+  /** Predicts how a table would behave for these records and queries under each candidate. It serves no
+   *  candidate, does not use the store, and opens no file that a policy names. */
   Advice advise(1: list<Candidate> candidates, 2: string table, 3: list<Record> sample, 4: list<NamedQuery> queries, 5: AdviseOptions options) throws (1: KeywayError failure),
-  /** What the second policy text changes against the first, for people: rules, fingerprints, questions that get
-   *  other ranges, and the share of keys that moves, counted over random records or over this sample of one
-   *  table. Nothing is served, written or read. */
+  /** Returns the changes from the first policy text to the second, as readable text: rules, fingerprints, queries
+   *  whose ranges change, and the share of keys that changes, counted over random records or over this sample of
+   *  one table. It serves neither policy, and does not use the store. */
   string policyDiff(1: string old_text, 2: string new_text, 3: string table, 4: list<Record> sample) throws (1: KeywayError failure),
   list<CreatedTable> createTable(1: string table, 2: CreateOptions options) throws (1: KeywayError failure),
-  /** Clears what the catalog holds of a table that no policy has any more, or of a path that was dropped. REFUSED
-   *  while its store tables hold rows; with drop_rows these are emptied, if Keyway created them. Answers the names of
-   *  the store tables that were emptied. */
+  /** Removes from the catalog a table that no policy has any more, or a path that was dropped. Fails with REFUSED
+   *  while the store tables have rows. drop_rows empties the store tables that Keyway created. Returns the names of
+   *  the emptied store tables. */
   list<string> forget(1: string table, 2: ForgetOptions options) throws (1: KeywayError failure),
-  /** Compares one slice of a table's records between the primary path and the others, and makes the others like it
-   *  when asked to. A table with one path, or with buckets that are chosen at each put, is INVALID. Calling it again
-   *  with the same cursor, or through two gateways at once, does no harm. */
+  /** Compares one slice of a table's records between the primary path and the others, and can change the others to
+   *  match the primary path. Fails with INVALID for tables with one path, or with buckets chosen at each put. It
+   *  can be called again with the same cursor, and through two gateways at once. */
   Scrubbed scrub(1: string table, 2: ScrubOptions options) throws (1: KeywayError failure),
-  /** Reads the policy file again. The old policy stays when the new one is refused. */
+  /** Reads the policy file again. If the new policy is refused, the gateway keeps the old one. */
   void reload() throws (1: KeywayError failure),
-  /** The figures of /metrics, by name. */
+  /** Returns the metrics of /metrics, by name. */
   map<string, double> stats() throws (1: KeywayError failure)
 }

@@ -108,7 +108,7 @@ choose_table(GPtrArray *tables, const char *name, const char *candidate, GError 
     }
     if (name == NULL)
         g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
-                    "%s has several tables (%s): say which with --table", candidate, known->str);
+                    "%s has several tables (%s): select one with --table", candidate, known->str);
     else
         g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_NOT_FOUND, "%s has no table %s; it has: %s", candidate,
                     name, known->str);
@@ -135,14 +135,14 @@ read_sample(const advise_words *words, const kw_table_info *table, GError **erro
         kw_source_item_clear(&item);
     }
     if (unreadable > 0)
-        g_printerr("%s: %" G_GUINT64_FORMAT " records cannot be read and are left out\n", words->sample,
+        g_printerr("%s: %" G_GUINT64_FORMAT " records cannot be read and are skipped\n", words->sample,
                    unreadable);
     if (failure == NULL && records->len > 0)
         return g_steal_pointer(&records);
     if (failure != NULL)
         g_propagate_error(error, g_steal_pointer(&failure));
     else
-        g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "%s holds no record that can be read",
+        g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "%s has no record that can be read",
                     words->sample);
     return NULL;
 }
@@ -182,7 +182,7 @@ write_page(const kw_advise_view *view, const char *file)
     g_string_free(page, TRUE);
     if (!written)
         return kw_cli_fail(error, "advise");
-    g_printerr("The page with the plots is %s\n", file);
+    g_printerr("Wrote the page with the plots to %s\n", file);
     return KW_EXIT_OK;
 }
 
@@ -272,15 +272,15 @@ find_mistake(const kw_cli *cli, const advise_words *words)
     if (g_strv_length(words->policies) > CANDIDATES_MAX)
         return "at most 8 policies can be compared at once";
     if (words->sample == NULL)
-        return "--sample is missing: a CSV or JSON lines file of records";
+        return "--sample is missing: name a CSV or JSON lines file with records";
     if (words->regions < 0 || words->regions > REGIONS_MAX)
-        return "--regions: 1 to 256 is expected";
+        return "--regions: must be 1 to 256";
     if (words->window_s < 0)
-        return "--window: a number of seconds is expected";
+        return "--window: must be a number of seconds, 0 or more";
     if (words->records < 1 || words->records > RECORDS_MAX)
-        return "--records: 1 to 200000 is expected";
+        return "--records: must be 1 to 200000";
     if (cli->format == KW_OUTPUT_CSV)
-        return "advise prints table, json or jsonl, not csv";
+        return "advise cannot print csv; use table, json or jsonl";
     return NULL;
 }
 
@@ -292,29 +292,30 @@ kw_command_advise(kw_cli *cli, int argc, char **argv)
     int code;
     const GOptionEntry entries[] = {
         {"policy", 'p', 0, G_OPTION_ARG_FILENAME_ARRAY, &words.policies,
-         "Policy to judge (again for each one to compare it with)", "FILE"},
+         "Policy to evaluate (repeat it to compare policies)", "FILE"},
         {"sample", 's', 0, G_OPTION_ARG_FILENAME, &words.sample,
-         "Records like those to come, as for import; - is standard input", "FILE"},
+         "Typical records, same formats as import; - is standard input", "FILE"},
         {"queries", 'q', 0, G_OPTION_ARG_FILENAME, &words.questions,
-         "Questions, one a line: words as of scan, or a JSON object", "FILE"},
-        {"table", 0, 0, G_OPTION_ARG_STRING, &words.table, "Table to judge [the only one]", "TABLE"},
+         "Queries, one per line: arguments of scan, or a JSON object", "FILE"},
+        {"table", 0, 0, G_OPTION_ARG_STRING, &words.table, "Table to evaluate [the only table]", "TABLE"},
         {"regions", 'r', 0, G_OPTION_ARG_INT, &words.regions,
-         "Regions of each store table [as the policy splits it, else 16]", "N"},
+         "Regions of each store table [from the policy's splits, else 16]", "N"},
         {"time", 0, 0, G_OPTION_ARG_STRING, &words.time,
-         "Timestamp that tells when a record is written [the first one]", "FIELD"},
+         "Timestamp field that orders the writes [the first one]", "FIELD"},
         {"window", 0, 0, G_OPTION_ARG_INT, &words.window_s,
-         "Count writes per so many seconds [a minute or more]", "S"},
-        {"records", 0, 0, G_OPTION_ARG_INT, &words.records, "Take at most so many of the sample [100000]",
+         "Window over which writes are counted [a minute or more]", "S"},
+        {"records", 0, 0, G_OPTION_ARG_INT, &words.records, "Maximum number of records to read [100000]",
          "N"},
         {"format", 0, 0, G_OPTION_ARG_STRING, &words.format,
-         "Of the sample: csv or jsonl [by name or content]", "FORMAT"},
-        {"html", 0, 0, G_OPTION_ARG_FILENAME, &words.html, "Write a page with plots, too", "FILE"},
+         "Format of the sample: csv or jsonl [by name or content]", "FORMAT"},
+        {"html", 0, 0, G_OPTION_ARG_FILENAME, &words.html, "Also write a page with plots", "FILE"},
         G_OPTION_ENTRY_NULL};
 
-    if (!kw_cli_parse(cli, "advise", "--policy FILE --sample FILE [--queries FILE]",
-                      "Shows how key rules would behave for records and questions; writes nothing.\n"
-                      "Needs no running gateway: keywayd is started for it, unless --gateway names one.",
-                      entries, NULL, 0, 0, &argc, &argv, &code))
+    if (!kw_cli_parse(
+            cli, "advise", "--policy FILE --sample FILE [--queries FILE]",
+            "Predicts how key rules would behave for records and queries; writes to no store.\nNeeds no "
+            "running gateway: it starts keywayd, unless --gateway names a gateway.",
+            entries, NULL, 0, 0, &argc, &argv, &code))
         return code;
     mistake = find_mistake(cli, &words);
     return mistake != NULL ? kw_cli_usage("%s", mistake) : run(cli, &words);

@@ -85,7 +85,7 @@ sentences(GString *to, const kw_advise_view *view)
     }
     if (first == 0)
         return;
-    g_string_append(to, "<h2>What the figures say</h2><div class=\"card\">");
+    g_string_append(to, "<h2>What the numbers mean</h2><div class=\"card\">");
     items(to, view->advice->words, 0, first);
     g_string_append(to, "</div>");
 }
@@ -125,11 +125,12 @@ tiles(GString *to, const kw_advised_path *path, const char *window)
     double places = (double)regions->counts->len;
     bool bad = regions->window_places > 0 && regions->window_places < 0.5 * places;
     g_autofree char *share = g_strdup_printf("%.0f %%", 100 * regions->window_share);
-    g_autofree char *share_about = g_strdup_printf("of a typical %s go to its hottest region", window);
+    g_autofree char *share_about =
+        g_strdup_printf("of the writes of a typical %s go to its hottest region", window);
     g_autofree char *spread =
         regions->window_places > 0 ? g_strdup_printf("%.1f", regions->window_places) : g_strdup("?");
     g_autofree char *spread_about =
-        g_strdup_printf("regions of %u take a %s's writes, in effect", regions->counts->len, window);
+        g_strdup_printf("of %u regions are written in a %s (effective number)", regions->counts->len, window);
     g_autofree char *bytes = path->key_bytes_min == path->key_bytes_max
                                  ? g_strdup_printf("%d", path->key_bytes_min)
                                  : g_strdup_printf("%d–%d", path->key_bytes_min, path->key_bytes_max);
@@ -138,7 +139,7 @@ tiles(GString *to, const kw_advised_path *path, const char *window)
     tile(to, bad ? " bad" : " good", share, share_about);
     tile(to, bad ? " bad" : " good", spread, spread_about);
     bucket_tile(to, path);
-    tile(to, "", bytes, "bytes of a row key");
+    tile(to, "", bytes, "bytes per row key");
     g_string_append(to, "</div>");
 }
 
@@ -153,9 +154,9 @@ caption(GString *to, const char *text)
 static void
 plots(GString *to, const kw_advise_view *view, const kw_advised_path *path)
 {
-    g_autofree char *cut = g_strdup_printf(
-        "Writes per region over time; regions cut %s. The stronger the colour, the larger the region's share",
-        path->cut);
+    g_autofree char *cut = g_strdup_printf("Writes per region over time (regions: %s). The stronger the "
+                                           "colour, the larger the region's share",
+                                           path->cut);
 
     caption(to, cut);
     kw_plot_heat(to, view->advice, path);
@@ -167,8 +168,8 @@ plots(GString *to, const kw_advise_view *view, const kw_advised_path *path)
         kw_plot_spread(to, path->buckets, "bucket");
     } else {
         caption(to, g_str_has_prefix(path->cut, "by the older half")
-                        ? "Writes per region, of the younger half of the sample"
-                        : "Writes per region over the whole sample");
+                        ? "Writes per region, for the newer half of the sample"
+                        : "Writes per region, for the whole sample");
         kw_plot_spread(to, path->regions, "region");
     }
     g_string_append(to, "</div>");
@@ -192,10 +193,10 @@ card(GString *to, const kw_advise_view *view, const kw_advised_path *path, const
     }
     g_string_append(to, "</div>");
     tiles(to, path, window);
-    g_string_append(to, "<p class=\"note\">A full read in order of: ");
+    g_string_append(to, "<p class=\"note\">Full scan sorted by: ");
     kw_html_append(to, order);
     if (path->rejected > 0)
-        g_string_append_printf(to, ". %" G_GINT64_FORMAT " records got no key", path->rejected);
+        g_string_append_printf(to, ". %" G_GINT64_FORMAT " records have no key", path->rejected);
     if (path->duplicates > 0)
         g_string_append_printf(to, ". %" G_GINT64_FORMAT " records share a key", path->duplicates);
     g_string_append(to, "</p>");
@@ -253,11 +254,11 @@ question_row(GString *to, const kw_advise_view *view, const kw_advised_question 
 static void
 question_table(GString *to, const kw_advise_view *view)
 {
-    g_string_append(
-        to, "<div class=\"card wide\" style=\"margin-top:16px\"><table><tr><th>question</th>"
-            "<th>candidate</th><th>path</th><th class=\"n\">ranges</th><th>read as</th><th>in order</th>"
-            "<th class=\"n\">rows read per row, expected</th><th class=\"n\">on the sample</th>"
-            "<th class=\"n\">rows read</th><th class=\"n\">rows returned</th></tr>");
+    g_string_append(to, "<div class=\"card wide\" "
+                        "style=\"margin-top:16px\"><table><tr><th>query</th><th>candidate</th><th>path</"
+                        "th><th class=\"n\">ranges</th><th>read as</th><th>in order</th><th class=\"n\">rows "
+                        "read per row returned, expected</th><th class=\"n\">on the sample</th><th "
+                        "class=\"n\">rows read</th><th class=\"n\">rows returned</th></tr>");
     for (guint q = 0; q < view->questions->len; q++)
         for (guint i = 0; i < view->advice->questions->len; i++) {
             const kw_advised_question *question = view->advice->questions->pdata[i];
@@ -274,9 +275,8 @@ questions(GString *to, const kw_advise_view *view)
     if (view->questions->len == 0)
         return;
     g_string_append(to,
-                    "<h2>Questions</h2><div class=\"cards\"><div class=\"card\"><h3>Ranges per question</h3>"
-                    "<p class=\"note\">Each range is a scan on a region server; bars grow with the logarithm"
-                    "</p>");
+                    "<h2>Queries</h2><div class=\"cards\"><div class=\"card\"><h3>Ranges per query</h3><p "
+                    "class=\"note\">Each range is a scan on a region server. The bars are logarithmic.</p>");
     for (gsize i = 0; i < view->candidates_count; i++) {
         g_string_append(to, "<span class=\"key\">");
         colour(to, (gint32)i);
@@ -304,7 +304,7 @@ head(GString *to, const kw_advise_view *view, const char *window)
     kw_html_append(to, view->table);
     g_string_append_printf(to, "</h1><p class=\"lede\">%u records of ", view->records);
     kw_html_append(to, base);
-    g_string_append_printf(to, ", %u questions, %" G_GSIZE_FORMAT " candidate%s. Writes are counted per ",
+    g_string_append_printf(to, ", %u queries, %" G_GSIZE_FORMAT " candidate%s. Writes are counted per ",
                            view->questions->len, view->candidates_count,
                            view->candidates_count == 1 ? "" : "s");
     kw_html_append(to, window);
@@ -328,11 +328,10 @@ kw_advise_page(const kw_advise_view *view)
         card(to, view, view->advice->paths->pdata[i], window);
     g_string_append(to, "</div>");
     questions(to, view);
-    g_string_append(
-        to, "<footer>“Regions in effect” is how many regions, used alike, would take the writes of one "
-            "window: 1 means that one region server carries the whole table. Rows read per row is the "
-            "efficiency of a question; 1 is best. A limit is counted as if the rows that are asked for lay "
-            "evenly among those that are read; every merged range costs one row more.</footer>"
-            "</main></body></html>\n");
+    g_string_append(to, "<footer>The effective number of regions is the number of equally used regions that "
+                        "would take the writes of one window: 1 means that one region server takes all "
+                        "writes of the table. Rows read per row returned is the efficiency of a query; 1 is "
+                        "best. A limit is counted as if the matching rows were evenly spread among the rows "
+                        "read; each merged range costs one more row.</footer></main></body></html>\n");
     return to;
 }

@@ -296,7 +296,7 @@ kw_plot_ranges(GString *to, const kw_advise_view *view)
 
     for (guint i = 0; i < view->advice->questions->len; i++)
         most = MAX(most, ((const kw_advised_question *)view->advice->questions->pdata[i])->ranges);
-    begin(to, group * view->questions->len, "Ranges per question");
+    begin(to, group * view->questions->len, "Ranges per query");
     for (guint q = 0; q < view->questions->len; q++) {
         label(to, "start", 0, q * group + LABEL - 6,
               ((const kw_advise_question *)view->questions->pdata[q])->name);

@@ -55,7 +55,7 @@ take_head(const kw_table_info *table, char ***words, int *count, bool *ret_lates
     }
     if (*count > 0 && (**words)[0] != '-' && strchr(**words, '=') == NULL) {
         if (!g_str_equal(**words, table->name))
-            return wrong(error, "the questions must be about one table, not", **words);
+            return wrong(error, "all queries must be on the same table, not on", **words);
         ++*words;
         --*count;
     }
@@ -143,7 +143,7 @@ words_of_object(const char *key, JsonNode *node, bool lists, GError **error)
         g_ptr_array_add(words, g_strdup_printf("%s=%s", (char *)name->data, text));
     }
     if (object == NULL) {
-        wrong(error, "an object of fields is expected for", key);
+        wrong(error, "an object of fields is required for", key);
         return NULL;
     }
     g_ptr_array_add(words, NULL);
@@ -166,7 +166,7 @@ word_of_object(const char *key, JsonNode *node, char **place, GError **error)
     if (words == NULL)
         return false;
     if (g_strv_length(words) != 1)
-        return wrong(error, "exactly one field is expected in", key);
+        return wrong(error, "exactly one field is required in", key);
     replace_text(place, words[0]);
     return true;
 }
@@ -178,7 +178,7 @@ take_order(JsonNode *node, kw_question_words *words, GError **error)
 
     words->ascending = text != NULL && g_str_has_prefix(text, "asc");
     words->descending = text != NULL && g_str_has_prefix(text, "desc");
-    return words->ascending || words->descending || wrong(error, "asc or desc is expected for", "order");
+    return words->ascending || words->descending || wrong(error, "asc or desc is required for", "order");
 }
 
 /* Members that are one text. */
@@ -202,9 +202,9 @@ take_text(const char *key, JsonNode *node, kw_question_words *words, const kw_ta
         words->full_scan = g_str_equal(text, "true");
     else if (g_str_equal(key, "table"))
         return g_str_equal(text, table->name) ||
-               wrong(error, "the questions must be about one table, not", text);
+               wrong(error, "all queries must be on the same table, not on", text);
     else if (!g_str_equal(key, "name") && !g_str_equal(key, "latest"))
-        return wrong(error, "a question has no member", key);
+        return wrong(error, "unknown member", key);
     return true;
 }
 

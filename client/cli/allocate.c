@@ -31,15 +31,15 @@ kw_command_allocate(kw_cli *cli, int argc, char **argv)
 
     if (!kw_cli_parse(
             cli, "allocate", "TABLE FIELD [COUNT] [FIELD=VALUE...]",
-            "Takes COUNT (1) numbers of a sequence or snowflake field, one after the other, and shows the "
-            "first and the last: fewer where a range ends. FIELD=VALUE is the timestamp of a sequence "
-            "that begins anew with each minute (say).",
+            "Allocates COUNT (default 1) consecutive numbers of a sequence or snowflake field, and prints "
+            "the first and the last. It allocates fewer at the end of the sequence. FIELD=VALUE is the "
+            "timestamp, for a sequence with a counter per minute, hour and so on.",
             NULL, NULL, 2, -1, &argc, &argv, &code))
         return code;
     if (argc > 3 && strchr(argv[3], '=') == NULL) {
         if (!g_ascii_string_to_signed(argv[3], 10, 1, G_MAXINT64, &count, &error)) {
             g_clear_error(&error);
-            return kw_cli_usage("COUNT is a number from 1 on, not \"%s\"", argv[3]);
+            return kw_cli_usage("COUNT must be a number, 1 or more, not \"%s\"", argv[3]);
         }
         words++;
     }

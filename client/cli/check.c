@@ -32,7 +32,7 @@ check_file(kw_cli *cli, const char *path, int *ret_exit)
             printf("  hint: %s\n", problem->hint);
     }
     if (problems->len == 0)
-        printf("%s: fine\n", path);
+        printf("%s: no problems\n", path);
     return (int)problems->len;
 }
 
@@ -66,10 +66,9 @@ kw_command_check(kw_cli *cli, int argc, char **argv)
     int result = KW_EXIT_OK;
     int code;
 
-    if (!kw_cli_parse(
-            cli, "check", "FILE...",
-            "Finds what is wrong with policy files, without loading them. Needs no running gateway.", NULL,
-            NULL, 1, -1, &argc, &argv, &code))
+    if (!kw_cli_parse(cli, "check", "FILE...",
+                      "Finds problems in policy files, without loading them. Needs no running gateway.", NULL,
+                      NULL, 1, -1, &argc, &argv, &code))
         return code;
     program = kw_cli_names_gateway(cli) ? NULL : kw_private_program();
     if (program == NULL && kw_cli_connect(cli, &code) == NULL)

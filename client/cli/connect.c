@@ -1,4 +1,4 @@
-/* The options of all commands, connecting, and how errors are told. */
+/* The options that all commands share, connecting, and printing errors. */
 #include "cli/cli.h"
 
 #include <stdarg.h>
@@ -19,12 +19,12 @@ take_format(const char *option, const char *text, gpointer user, GError **error)
             return TRUE;
         }
     g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                "%s: \"%s\" is none of table, json, jsonl, csv", option, text);
+                "%s: \"%s\" is not an output format; use table, json, jsonl or csv", option, text);
     return FALSE;
 }
 
 static GOptionGroup *
-options_of_all(kw_cli *cli)
+options_of_all(kw_cli *cli, gboolean *help_wanted)
 {
     GOptionGroup *group =
         g_option_group_new("gateway", "Gateway and output options:", "Options of all commands", cli, NULL);
@@ -32,20 +32,23 @@ options_of_all(kw_cli *cli)
     const GOptionEntry entries[] = {
         {"gateway", 'g', 0, G_OPTION_ARG_STRING, &cli->gateway,
          "Gateway to talk to [KEYWAY_GATEWAY, " DEFAULT_GATEWAY "]", "HOST:PORT"},
-        {"timeout", 't', 0, G_OPTION_ARG_INT, &cli->timeout_ms, "Answer within, or fail", "MS"},
+        {"timeout", 't', 0, G_OPTION_ARG_INT, &cli->timeout_ms, "Fail if there is no reply within this time",
+         "MS"},
         {"output", 'o', 0, G_OPTION_ARG_CALLBACK, take_format, "table, json, jsonl or csv", "FORMAT"},
-        {"raw", 0, 0, G_OPTION_ARG_NONE, &cli->raw, "Timestamps as numbers", NULL},
-        {"framed", 0, 0, G_OPTION_ARG_NONE, &cli->framed, "Framed transport", NULL},
-        {"compact", 0, 0, G_OPTION_ARG_NONE, &cli->compact, "Compact protocol", NULL},
-        {"tls", 0, 0, G_OPTION_ARG_NONE, &cli->tls, "TLS; the gateway's certificate is verified", NULL},
+        {"raw", 0, 0, G_OPTION_ARG_NONE, &cli->raw, "Print timestamps as numbers", NULL},
+        {"framed", 0, 0, G_OPTION_ARG_NONE, &cli->framed, "Use framed transport", NULL},
+        {"compact", 0, 0, G_OPTION_ARG_NONE, &cli->compact, "Use the compact protocol", NULL},
+        {"tls", 0, 0, G_OPTION_ARG_NONE, &cli->tls, "Use TLS and verify the certificate of the gateway",
+         NULL},
         {"tls-ca", 0, 0, G_OPTION_ARG_FILENAME, &connection->tls_ca,
          "Authorities to trust (PEM) [the system's]", "FILE"},
-        {"tls-cert", 0, 0, G_OPTION_ARG_FILENAME, &connection->tls_certificate, "Our certificate (PEM)",
-         "FILE"},
+        {"tls-cert", 0, 0, G_OPTION_ARG_FILENAME, &connection->tls_certificate,
+         "Certificate of the client (PEM)", "FILE"},
         {"tls-key", 0, 0, G_OPTION_ARG_FILENAME, &connection->tls_key,
-         "Its private key (PEM) [in --tls-cert]", "FILE"},
+         "Private key of --tls-cert (PEM) [in the same file]", "FILE"},
         {"tls-name", 0, 0, G_OPTION_ARG_STRING, &connection->tls_server_name,
          "Name to verify [the gateway's host]", "NAME"},
+        {"help", 'h', 0, G_OPTION_ARG_NONE, help_wanted, "Print this help", NULL},
         G_OPTION_ENTRY_NULL};
 
     g_option_group_add_entries(group, entries);
@@ -58,12 +61,9 @@ kw_cli_parse_options(GOptionContext *context, kw_cli *cli, int *argc, char ***ar
     g_autoptr(GError) error = NULL;
     g_autofree char *help = NULL;
     gboolean help_wanted = FALSE;
-    const GOptionEntry entries[] = {{"help", 'h', 0, G_OPTION_ARG_NONE, &help_wanted, "Show this help", NULL},
-                                    G_OPTION_ENTRY_NULL};
 
     g_option_context_set_help_enabled(context, FALSE);
-    g_option_context_add_main_entries(context, entries, NULL);
-    g_option_context_add_group(context, options_of_all(cli));
+    g_option_context_add_group(context, options_of_all(cli, &help_wanted));
     *ret_exit = KW_EXIT_OK;
     if (!g_option_context_parse(context, argc, argv, &error)) {
         *ret_exit = kw_cli_usage("%s", error->message);
@@ -93,10 +93,20 @@ parse_with(GOptionContext *context, kw_cli *cli, int least, int most, int *argc,
         kw_cli_usage(words == 0 ? "an argument is missing" : "an argument is missing after %s",
                      (*argv)[words]);
     else if (most >= 0 && words > most)
-        kw_cli_usage("one argument too many: %s", (*argv)[most + 1]);
+        kw_cli_usage("unexpected argument \"%s\"", (*argv)[most + 1]);
     else
         return true;
     return false;
+}
+
+static void
+add_command_options(GOptionContext *context, const GOptionEntry *entries)
+{
+    GOptionGroup *group =
+        g_option_group_new("command", "Command options:", "Options of the command", NULL, NULL);
+
+    g_option_group_add_entries(group, entries);
+    g_option_context_add_group(context, group);
 }
 
 bool
@@ -111,7 +121,7 @@ kw_cli_parse(kw_cli *cli, const char *command, const char *words, const char *ab
     g_set_prgname(program);
     g_option_context_set_summary(context, about);
     if (entries != NULL)
-        g_option_context_add_main_entries(context, entries, NULL);
+        add_command_options(context, entries);
     if (group != NULL)
         g_option_context_add_group(context, group);
     ok = parse_with(context, cli, least, most, argc, argv, ret_exit);
@@ -158,12 +168,13 @@ kw_cli_connect(kw_cli *cli, int *ret_exit)
     if (cli->client != NULL)
         return cli->client;
     if (cli->timeout_ms < 0) {
-        *ret_exit = kw_cli_usage("--timeout %d: not a time", cli->timeout_ms);
+        *ret_exit =
+            kw_cli_usage("--timeout %d: must be a number of milliseconds, 0 or more", cli->timeout_ms);
         return NULL;
     }
     cli->connection.call_timeout_ms = (guint)cli->timeout_ms;
     cli->connection.connect_timeout_ms = (guint)MIN(cli->timeout_ms, 5000);
-    /* Whoever names files for TLS wants TLS. */
+    /* Naming files for TLS turns TLS on. */
     cli->connection.framed = cli->framed;
     cli->connection.compact = cli->compact;
     cli->connection.tls =
@@ -235,11 +246,11 @@ kw_cli_fail(GError *error, const char *what)
 
     g_printerr("keyway: %s: %s\n", what, error->message);
     if (ours && kw_client_error_maybe_applied(error))
-        g_printerr("  The write may have happened all the same: read before you write again.\n");
+        g_printerr("  The outcome of the write is unknown: read before you write again.\n");
     if (ours && kw_client_error_retry_after_ms(error) > 0)
-        g_printerr("  Try again in %d ms.\n", kw_client_error_retry_after_ms(error));
+        g_printerr("  Retry in %d ms.\n", kw_client_error_retry_after_ms(error));
     if (ours && kw_client_error_request_id(error) != NULL)
-        g_printerr("  Request %s in the gateway's log.\n", kw_client_error_request_id(error));
+        g_printerr("  The gateway logged this as request %s.\n", kw_client_error_request_id(error));
     g_error_free(error);
     return code;
 }

@@ -102,8 +102,8 @@ set_option(kw_family_options *family, const char *name, char *text, GError **err
     }
     nearest = kw_text_nearest(name, names);
     return bad(error,
-               nearest == NULL ? "--family: there is no option \"%s\"%s"
-                               : "--family: there is no option \"%s\"; did you mean \"%s\"?",
+               nearest == NULL ? "--family: unknown option \"%s\"%s"
+                               : "--family: unknown option \"%s\"; did you mean \"%s\"?",
                name, nearest == NULL ? "" : nearest);
 }
 
@@ -190,9 +190,10 @@ fill_splits(create_words *words, const kw_table_info *table, kw_create_options *
                (words->sample != NULL);
 
     if (ways > 1)
-        return bad(error, "--splits, --splits-file, --algorithm and --sample exclude each other%s%s", "", "");
+        return bad(error, "--splits, --splits-file, --algorithm and --sample cannot be combined%s%s", "", "");
     if ((words->algorithm != NULL || words->sample != NULL) != (words->regions > 0))
-        return bad(error, "--regions goes with --algorithm or --sample, and they need it%s%s", "", "");
+        return bad(error, "--regions needs --algorithm or --sample, and each of these needs --regions%s%s",
+                   "", "");
     options->regions = words->regions;
     options->split_algorithm = words->algorithm;
     if (words->splits != NULL)
@@ -265,20 +266,23 @@ kw_command_create(kw_cli *cli, int argc, char **argv)
     g_autoptr(kw_table_info) table = NULL;
     int code;
     const GOptionEntry entries[] = {
-        {"path", 'p', 0, G_OPTION_ARG_STRING, &words.path, "Only this path's store table", "PATH"},
+        {"path", 'p', 0, G_OPTION_ARG_STRING, &words.path, "Create only the store table of this path",
+         "PATH"},
         {"family", 'f', 0, G_OPTION_ARG_STRING_ARRAY, &words.families,
          "Column family, e.g. d:compression=ZSTD,ttl_seconds=86400", "NAME[:OPTION=VALUE,...]"},
         {"splits", 0, 0, G_OPTION_ARG_STRING, &words.splits, "Split keys; \\xNN is a byte", "KEY,..."},
-        {"splits-file", 0, 0, G_OPTION_ARG_FILENAME, &words.splits_file, "Split keys, one a line", "FILE"},
+        {"splits-file", 0, 0, G_OPTION_ARG_FILENAME, &words.splits_file, "File with split keys, one per line",
+         "FILE"},
         {"algorithm", 0, 0, G_OPTION_ARG_STRING, &words.algorithm,
          "HexStringSplit, UniformSplit, DecimalStringSplit or rule", "NAME"},
-        {"regions", 0, 0, G_OPTION_ARG_INT, &words.regions, "How many regions", "N"},
+        {"regions", 0, 0, G_OPTION_ARG_INT, &words.regions, "Number of regions", "N"},
         {"sample", 0, 0, G_OPTION_ARG_FILENAME, &words.sample,
-         "Cut evenly for records like those in FILE (csv, jsonl)", "FILE"},
-        {"if-absent", 0, 0, G_OPTION_ARG_NONE, &words.if_absent, "No error when it is there already", NULL},
+         "Split so that records like those in FILE (csv, jsonl) are spread evenly", "FILE"},
+        {"if-absent", 0, 0, G_OPTION_ARG_NONE, &words.if_absent, "Accept store tables that already exist",
+         NULL},
         G_OPTION_ENTRY_NULL};
 
-    if (!kw_cli_parse(cli, "create", "TABLE", "Makes the store tables of a table.", entries, NULL, 1, 1,
+    if (!kw_cli_parse(cli, "create", "TABLE", "Creates the store tables of a table.", entries, NULL, 1, 1,
                       &argc, &argv, &code))
         return code;
     table = kw_cli_describe(cli, argv[1], &code);

@@ -38,8 +38,9 @@ find_table(const GPtrArray *tables, const char *name, GError **error)
             return table;
     }
     g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
-                name == NULL ? "the old policy has several tables: say which the sample is of with --table"
-                             : "the old policy has no table %s",
+                name == NULL
+                    ? "the old policy has several tables: select the table of the sample with --table"
+                    : "the old policy has no table %s",
                 name);
     return NULL;
 }
@@ -120,15 +121,15 @@ kw_command_policy_diff(kw_cli *cli, int argc, char **argv)
     int code;
     const GOptionEntry entries[] = {
         {"sample", 's', 0, G_OPTION_ARG_FILENAME, &words.sample,
-         "Count the keys of these records, not of random ones; a file as for import", "FILE"},
-        {"table", 0, 0, G_OPTION_ARG_STRING, &words.table, "Table of the sample [the only one]", "TABLE"},
+         "Count over these records, not over random ones; same formats as import", "FILE"},
+        {"table", 0, 0, G_OPTION_ARG_STRING, &words.table, "Table of the sample [the only table]", "TABLE"},
         {"format", 0, 0, G_OPTION_ARG_STRING, &words.format,
-         "Of the sample: csv or jsonl [by name or content]", "FORMAT"},
+         "Format of the sample: csv or jsonl [by name or content]", "FORMAT"},
         G_OPTION_ENTRY_NULL};
 
     if (!kw_cli_parse(cli, "policy diff", "OLD NEW",
-                      "Shows what a policy file changes against another: key rules, fingerprints, questions\n"
-                      "that get other ranges, and the share of keys that moves. Needs no running gateway.",
+                      "Compares two policy files: key rules, fingerprints, queries whose ranges change,\nand "
+                      "the share of keys that changes. Needs no running gateway.",
                       entries, NULL, 2, 2, &argc, &argv, &code))
         return code;
     old_text = kw_file_text(argv[1], KW_FILE_POLICY_MAX, &error);

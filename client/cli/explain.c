@@ -143,7 +143,7 @@ print_ranges(const kw_explanation *plan, FILE *to)
         print_range(plan->ranges->pdata[i], to);
     }
     if (plan->ranges_count > count)
-        fprintf(to, "    ... and %" G_GINT64_FORMAT " behind these\n", plan->ranges_count - count);
+        fprintf(to, "    ... and %" G_GINT64_FORMAT " more ranges\n", plan->ranges_count - count);
     if (plan->expected_efficiency > 0)
         fprintf(to, "  expected efficiency %.2f (rows scanned per row returned)\n",
                 plan->expected_efficiency);
@@ -262,13 +262,12 @@ kw_command_explain(kw_cli *cli, int argc, char **argv)
     GError *error = NULL;
     int code;
     const GOptionEntry entries[] = {
-        {"put", 0, 0, G_OPTION_ARG_NONE, &put, "The words are a record: show its row keys", NULL},
+        {"put", 0, 0, G_OPTION_ARG_NONE, &put, "The arguments are a record: print its row keys", NULL},
         G_OPTION_ENTRY_NULL};
 
-    if (!kw_cli_parse(
-            cli, "explain", "TABLE [FIELD=VALUE...]",
-            "Shows how a question would be answered or, with --put, which row keys a record would get.",
-            entries, kw_question_options(&words), 1, -1, &argc, &argv, &code))
+    if (!kw_cli_parse(cli, "explain", "TABLE [FIELD=VALUE...]",
+                      "Prints the plan of a query or, with --put, the row keys of a record.", entries,
+                      kw_question_options(&words), 1, -1, &argc, &argv, &code))
         return code;
     table = kw_cli_describe(cli, argv[1], &code);
     if (table == NULL)

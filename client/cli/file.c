@@ -35,6 +35,6 @@ kw_file_text(const char *path, gsize bytes_max, GError **error)
     }
     text[size] = '\0';
     if (!g_utf8_validate(text, (gssize)size, NULL))
-        return refuse(path, "it is not text in UTF-8", error);
+        return refuse(path, "it is not UTF-8 text", error);
     return g_realloc(g_steal_pointer(&text), size + 1);
 }

@@ -12,20 +12,19 @@ kw_command_forget(kw_cli *cli, int argc, char **argv)
     GError *error = NULL;
     int code;
     const GOptionEntry entries[] = {
-        {"path", 0, 0, G_OPTION_ARG_STRING, &path, "Forget this path; without it the whole table", "PATH"},
+        {"path", 0, 0, G_OPTION_ARG_STRING, &path, "Remove this path [the whole table]", "PATH"},
         {"drop-rows", 0, 0, G_OPTION_ARG_NONE, &drop_rows,
-         "Drop the rows of its store tables for good, if Keyway created them", NULL},
-        {"yes", 0, 0, G_OPTION_ARG_NONE, &yes, "Do it; without this nothing is changed", NULL},
+         "Drop the rows for good, from store tables that Keyway created", NULL},
+        {"yes", 0, 0, G_OPTION_ARG_NONE, &yes, "Confirm; without this option nothing is changed", NULL},
         G_OPTION_ENTRY_NULL};
 
     if (!kw_cli_parse(
             cli, "forget", "TABLE",
-            "Clears what the catalog holds of a table that no policy has any more, or of a path that "
-            "was dropped.",
+            "Removes from the catalog a table that no policy has any more, or a path that was dropped.",
             entries, NULL, 1, 1, &argc, &argv, &code))
         return code;
     if (!yes)
-        return kw_cli_usage("forget cannot be undone%s; repeat the command with --yes",
+        return kw_cli_usage("forget cannot be undone%s: to confirm, add --yes",
                             drop_rows ? ", and --drop-rows drops rows for good" : "");
     if (kw_cli_connect(cli, &code) == NULL)
         return code;

@@ -64,7 +64,8 @@ reject(const kw_source_item *item, const GError *why, void *user)
     if (run->rejected <= REASONS_SHOWN) {
         kw_progress_end(&run->progress);
         g_printerr("%s:%" G_GUINT64_FORMAT ": %s%s\n", run->file, item->line, why->message,
-                   kw_client_error_maybe_applied(why) ? " (it may have been written all the same)" : "");
+                   kw_client_error_maybe_applied(why) ? " (the outcome is unknown: it may have been written)"
+                                                      : "");
     }
     write_reject(run, item, why);
 }
@@ -109,7 +110,7 @@ stopped(const import_run *run, const kw_batch *batch, GError *error)
                kw_batch_written(batch), run->rejected);
     if (first != 0)
         g_printerr("; lines %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT " %s", first, last,
-                   code == KW_EXIT_UNKNOWN ? "may have been written or not" : "were not written");
+                   code == KW_EXIT_UNKNOWN ? "may have been written" : "were not written");
     g_printerr("\n");
     return code;
 }
@@ -146,7 +147,7 @@ conclude(import_run *run, guint64 written)
     g_printerr("%s: %" G_GUINT64_FORMAT " records written, %" G_GUINT64_FORMAT " rejected, %.1f s, %.0f/s\n",
                run->file, written, run->rejected, seconds, (double)written / MAX(seconds, 0.001));
     if (run->rejected > 0 && run->reject_file != NULL)
-        g_printerr("Correct the rejected ones in %s and import that file.\n", run->reject_file);
+        g_printerr("Correct the rejected records in %s and import that file.\n", run->reject_file);
     return run->rejected > 0 ? KW_EXIT_REJECTED : KW_EXIT_OK;
 }
 
@@ -186,8 +187,8 @@ kw_command_import(kw_cli *cli, int argc, char **argv)
         {"format", 0, 0, G_OPTION_ARG_STRING, &run.format,
          "csv or jsonl [by the name, else by the first character]", "FORMAT"},
         {"reject", 0, 0, G_OPTION_ARG_FILENAME, &run.reject_file,
-         "Where rejected records go [FILE.rejected.jsonl]", "FILE"},
-        {"batch", 0, 0, G_OPTION_ARG_INT, &run.batch_size, "Records sent at once [500]", "N"},
+         "File for rejected records [FILE.rejected.jsonl]", "FILE"},
+        {"batch", 0, 0, G_OPTION_ARG_INT, &run.batch_size, "Records per batch [500]", "N"},
         G_OPTION_ENTRY_NULL};
 
     if (!kw_cli_parse(cli, "import", "TABLE FILE",
@@ -195,12 +196,12 @@ kw_command_import(kw_cli *cli, int argc, char **argv)
                       2, 2, &argc, &argv, &code))
         return code;
     if (run.batch_size < 1 || run.batch_size > 10000)
-        return kw_cli_usage("--batch %d: 1 to 10000 is expected", run.batch_size);
+        return kw_cli_usage("--batch %d: must be 1 to 10000", run.batch_size);
     run.file = argv[2];
     if (run.reject_file == NULL && !g_str_equal(run.file, "-"))
         run.reject_file = g_strconcat(run.file, ".rejected.jsonl", NULL);
     if (run.reject_file != NULL && g_str_equal(run.reject_file, run.file))
-        return kw_cli_usage("--reject %s: that is the file to import", run.reject_file);
+        return kw_cli_usage("--reject %s: is the file to import; name another file", run.reject_file);
     table = kw_cli_describe(cli, argv[1], &code);
     return table == NULL ? code : run_import(&run, cli, table);
 }

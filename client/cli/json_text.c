@@ -39,10 +39,10 @@ skip_escape(scan *self)
         return true;
     }
     if (self->end - self->at < 5 || *self->at != 'u')
-        return refuse(self, "not an escape of JSON: ", from, 2);
+        return refuse(self, "not a valid JSON escape: ", from, 2);
     for (int i = 1; i <= 4; i++)
         if (!g_ascii_isxdigit(self->at[i]))
-            return refuse(self, "not an escape of JSON: ", from, 6);
+            return refuse(self, "not a valid JSON escape: ", from, 6);
     self->at += 5;
     return true;
 }
@@ -56,7 +56,7 @@ scan_string(scan *self)
         gsize left = (gsize)(self->end - self->at);
 
         if (*self->at == '\0' || (left >= 6 && memcmp(self->at, "\\u0000", 6) == 0))
-            return refuse(self, "a text with a zero byte cannot be taken", "", 0);
+            return refuse(self, "a string with a NUL byte is not supported", "", 0);
         if (*self->at != '\\')
             self->at++;
         else if (!skip_escape(self))
@@ -126,7 +126,7 @@ scan_number(scan *self)
     bool whole;
 
     if (!skip_number(self, &whole))
-        return refuse(self, "not a number of JSON: ", from, strcspn(from, " \t\r\n,]}"));
+        return refuse(self, "not a valid JSON number: ", from, strcspn(from, " \t\r\n,]}"));
     text = g_strndup(from, (gsize)(self->at - from));
     if (g_str_equal(text, "-0"))
         g_string_append(self->to, "\"-0\""); /* of an integer json-glib forgets the sign */
@@ -166,7 +166,7 @@ scan_one(scan *self)
         return scan_word(self);
     self->depth += next_is(self, "{[") ? 1 : next_is(self, "}]") ? -1 : 0;
     if (self->depth > DEPTH_MAX)
-        return refuse(self, "it is nested too deeply", "", 0);
+        return refuse(self, "more than 64 levels of nesting", "", 0);
     g_string_append_c(self->to, *self->at++);
     return true;
 }
@@ -183,7 +183,7 @@ make_strict(const char *text, gsize length, GError **error)
         bool blank = next_is(&self, " \t\r\n");
 
         if (closed && !blank) {
-            refuse(&self, "something stands behind it: ", self.at, (gsize)(self.end - self.at));
+            refuse(&self, "unexpected text after the value: ", self.at, (gsize)(self.end - self.at));
             return NULL;
         }
         if (!scan_one(&self))

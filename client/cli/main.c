@@ -14,37 +14,38 @@ static const struct {
     int (*run)(kw_cli *cli, int argc, char **argv);
 } commands[] = {
     {"put", "TABLE FIELD=VALUE...", "write a record", kw_command_put},
-    {"get", "TABLE KEYFIELD=VALUE...", "show a record", kw_command_get},
-    {"scan", "TABLE [FIELD=VALUE...]", "show the records that answer a question", kw_command_scan},
-    {"latest", "TABLE [FIELD=VALUE...]", "show the newest record", kw_command_latest},
+    {"get", "TABLE KEYFIELD=VALUE...", "print a record", kw_command_get},
+    {"scan", "TABLE [FIELD=VALUE...]", "print all records that match a query", kw_command_scan},
+    {"latest", "TABLE [FIELD=VALUE...]", "print the newest record", kw_command_latest},
     {"remove", "TABLE KEYFIELD=VALUE...", "remove a record", kw_command_remove},
     {"increment", "TABLE KEYFIELD=VALUE... FIELD=AMOUNT...", "add to integer fields", kw_command_increment},
-    {"allocate", "TABLE FIELD [COUNT] [FIELD=VALUE...]", "take numbers of a sequence", kw_command_allocate},
+    {"allocate", "TABLE FIELD [COUNT] [FIELD=VALUE...]", "allocate numbers of a sequence",
+     kw_command_allocate},
     {"import", "TABLE FILE", "write the records of a CSV or JSON lines file", kw_command_import},
-    {"explain", "TABLE [FIELD=VALUE...]", "show a question's plan, or a record's row keys",
+    {"explain", "TABLE [FIELD=VALUE...]", "print the plan of a query, or the row keys of a record",
      kw_command_explain},
-    {"advise", "--policy FILE --sample FILE", "show how key rules would behave", kw_command_advise},
+    {"advise", "--policy FILE --sample FILE", "predict how key rules would behave", kw_command_advise},
     {"tables", "", "list the tables", kw_command_tables},
-    {"describe", "TABLE", "show a table's fields and paths", kw_command_describe},
-    {"create", "TABLE", "make a table's store tables", kw_command_create},
-    {"forget", "TABLE", "clear what the catalog holds of a table or path", kw_command_forget},
+    {"describe", "TABLE", "print the fields and paths of a table", kw_command_describe},
+    {"create", "TABLE", "create the store tables of a table", kw_command_create},
+    {"forget", "TABLE", "remove an unused table or path from the catalog", kw_command_forget},
     {"scrub", "TABLE", "compare the paths of a table, and repair them", kw_command_scrub},
-    {"policy", "[diff OLD NEW]", "show the policy that is served, or compare two files", kw_command_policy},
-    {"check", "FILE...", "find what is wrong with policy files", kw_command_check},
-    {"reload", "", "make the gateway read its policy again", kw_command_reload},
-    {"stats", "[PREFIX]", "show the gateway's figures", kw_command_stats},
+    {"policy", "[diff OLD NEW]", "print the policy, or compare two policy files", kw_command_policy},
+    {"check", "FILE...", "find problems in policy files", kw_command_check},
+    {"reload", "", "make the gateway read its policy file again", kw_command_reload},
+    {"stats", "[PREFIX]", "print the metrics of the gateway", kw_command_stats},
 };
 
 static char *
 summary(void)
 {
-    GString *text = g_string_new("Talks to a Keyway gateway.\n\nCommands:\n");
+    GString *text = g_string_new("Reads and writes logical records through a Keyway gateway.\n\nCommands:\n");
 
     for (gsize i = 0; i < G_N_ELEMENTS(commands); i++)
         g_string_append_printf(text, "  %-10s %s\n", commands[i].name, commands[i].about);
-    g_string_append(
-        text, "\nValues are written by their field's type: 12, 9.75, true, text, 2026-11-21T10:00:00Z,\n"
-              "now-1h, and \\xNN for bytes. `keyway COMMAND --help` tells a command's options.");
+    g_string_append(text, "\nThe type of a field determines how its value is written: 12, 9.75, true, "
+                          "text,\n2026-11-21T10:00:00Z, now-1h, or \\xNN for bytes.\n`keyway COMMAND --help` "
+                          "prints the options of a command.");
     return g_string_free(text, FALSE);
 }
 
@@ -56,7 +57,7 @@ parse_global(kw_cli *cli, int *argc, char ***argv, int *ret_exit)
     g_autofree char *text = summary();
     gboolean version = FALSE;
     bool go_on;
-    const GOptionEntry entries[] = {{"version", 0, 0, G_OPTION_ARG_NONE, &version, "Show the version", NULL},
+    const GOptionEntry entries[] = {{"version", 0, 0, G_OPTION_ARG_NONE, &version, "Print the version", NULL},
                                     G_OPTION_ENTRY_NULL};
 
     g_option_context_set_summary(context, text);

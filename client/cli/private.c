@@ -62,8 +62,8 @@ spawn(kw_private *self, GError **error)
 
     if (program == NULL) {
         g_set_error_literal(error, G_SPAWN_ERROR, G_SPAWN_ERROR_NOENT,
-                            "keywayd is neither in this program's folder nor in PATH; name it in KEYWAYD, or "
-                            "a running gateway with --gateway");
+                            "keywayd is neither in the folder of this program nor in PATH: set KEYWAYD to "
+                            "its path, or use a running gateway with --gateway");
         return false;
     }
     return g_spawn_async(self->folder, words, NULL, G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDOUT_TO_DEV_NULL,
@@ -98,12 +98,14 @@ wait_for_address(kw_private *self, GError **error)
             return true;
         if (waitpid(self->pid, &status, WNOHANG) == self->pid) {
             self->pid = 0;
-            g_set_error_literal(error, G_SPAWN_ERROR, G_SPAWN_ERROR_FAILED, "keywayd did not start");
+            g_set_error_literal(error, G_SPAWN_ERROR, G_SPAWN_ERROR_FAILED,
+                                "keywayd exited before it opened its port; its messages are above");
             return false;
         }
         g_usleep(5000);
     }
-    g_set_error_literal(error, G_SPAWN_ERROR, G_SPAWN_ERROR_FAILED, "keywayd does not begin to listen");
+    g_set_error_literal(error, G_SPAWN_ERROR, G_SPAWN_ERROR_FAILED,
+                        "keywayd did not open its port within 10 seconds");
     return false;
 }
 

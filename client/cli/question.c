@@ -31,7 +31,7 @@ take_end(const char *option, const char *value, gpointer user, GError **error)
 
     if (*end != NULL) {
         g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                    "%s is given twice, but a question has one range", option);
+                    "%s is given twice; a query has one range", option);
         return FALSE;
     }
     *end = g_strdup(value);
@@ -42,10 +42,10 @@ GOptionGroup *
 kw_question_options(kw_question_words *words)
 {
     GOptionGroup *group =
-        g_option_group_new("question", "Question options:", "Options that make the question", words, NULL);
+        g_option_group_new("question", "Query options:", "Options of the query", words, NULL);
     const GOptionEntry entries[] = {
-        {"where", 'w', 0, G_OPTION_ARG_STRING_ARRAY, &words->where,
-         "The field has this value (again for more fields)", "FIELD=VALUE"},
+        {"where", 'w', 0, G_OPTION_ARG_STRING_ARRAY, &words->where, "The field has this value (repeatable)",
+         "FIELD=VALUE"},
         {"any", 0, 0, G_OPTION_ARG_STRING_ARRAY, &words->any,
          "The field has one of these values; \\, is a comma", "FIELD=VALUE,..."},
         {"from", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer)take_end, "The field is VALUE or more",
@@ -58,14 +58,14 @@ kw_question_options(kw_question_words *words)
          "FIELD=VALUE"},
         {"asc", 0, 0, G_OPTION_ARG_NONE, &words->ascending, "Ascending order", NULL},
         {"desc", 0, 0, G_OPTION_ARG_NONE, &words->descending, "Descending order", NULL},
-        {"limit", 'n', 0, G_OPTION_ARG_INT64, &words->limit, "At most so many rows; 0: all", "ROWS"},
+        {"limit", 'n', 0, G_OPTION_ARG_INT64, &words->limit, "Maximum number of rows; 0: no limit", "ROWS"},
         {"columns", 'c', 0, G_OPTION_ARG_STRING, &words->columns,
-         "Fields and entries (MAP.NAME) to show besides the key's", "FIELD,..."},
+         "Fields and entries (MAP.NAME) to print in addition to the key", "FIELD,..."},
         {"path", 'p', 0, G_OPTION_ARG_STRING, &words->path, "Path to use [the gateway's choice]", "PATH"},
         {"filter", 0, 0, G_OPTION_ARG_STRING, &words->filter, "Filter in HBase's filter language", "FILTER"},
-        {"full-scan", 0, 0, G_OPTION_ARG_NONE, &words->full_scan, "Allow to read a whole table", NULL},
-        {"page-rows", 0, 0, G_OPTION_ARG_INT, &words->page_rows, "Rows fetched at once", "ROWS"},
-        {"page-bytes", 0, 0, G_OPTION_ARG_INT, &words->page_bytes, "Bytes fetched at once, about", "BYTES"},
+        {"full-scan", 0, 0, G_OPTION_ARG_NONE, &words->full_scan, "Allow reading a whole table", NULL},
+        {"page-rows", 0, 0, G_OPTION_ARG_INT, &words->page_rows, "Rows per page", "ROWS"},
+        {"page-bytes", 0, 0, G_OPTION_ARG_INT, &words->page_bytes, "Approximate bytes per page", "BYTES"},
         G_OPTION_ENTRY_NULL};
 
     g_option_group_add_entries(group, entries);
@@ -154,7 +154,8 @@ add_end(kw_query *query, const kw_table_info *table, const char *word, set_end s
         return false;
     if (*range_field != NULL && !g_str_equal(*range_field, field->name)) {
         g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
-                    "the range is on %s at one end and on %s at the other", *range_field, field->name);
+                    "the range starts on field %s and ends on field %s; use one field for both ends",
+                    *range_field, field->name);
         return false;
     }
     *range_field = field->name;
@@ -180,11 +181,11 @@ check_words(const kw_question_words *words, GError **error)
     const char *wrong = NULL;
 
     if (words->ascending && words->descending)
-        wrong = "--asc and --desc exclude each other";
+        wrong = "--asc and --desc cannot be combined";
     else if (words->from != NULL && words->after != NULL)
-        wrong = "--from and --after exclude each other";
+        wrong = "--from and --after cannot be combined";
     else if (words->to != NULL && words->through != NULL)
-        wrong = "--to and --through exclude each other";
+        wrong = "--to and --through cannot be combined";
     else if (words->limit < 0 || words->page_rows < 0 || words->page_bytes < 0)
         wrong = "--limit, --page-rows and --page-bytes must not be negative";
     if (wrong != NULL)

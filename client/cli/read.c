@@ -35,10 +35,11 @@ kw_command_get(kw_cli *cli, int argc, char **argv)
     g_autoptr(kw_table_info) table = NULL;
     int code;
     const GOptionEntry entries[] = {{"columns", 'c', 0, G_OPTION_ARG_STRING, &columns,
-                                     "Fields and entries (MAP.NAME) to show besides the key's", "FIELD,..."},
+                                     "Fields and entries (MAP.NAME) to print in addition to the key",
+                                     "FIELD,..."},
                                     G_OPTION_ENTRY_NULL};
 
-    if (!kw_cli_parse(cli, "get", "TABLE KEYFIELD=VALUE...", "Shows one record, named by its key fields.",
+    if (!kw_cli_parse(cli, "get", "TABLE KEYFIELD=VALUE...", "Prints the record with these key fields.",
                       entries, NULL, 2, -1, &argc, &argv, &code))
         return code;
     table = kw_cli_describe(cli, argv[1], &code);
@@ -74,7 +75,7 @@ print_rows(kw_cli *cli, kw_scan *scan, GArray *columns)
     footer = error == NULL ? footer_of(scan) : NULL;
     written = kw_output_end(output, footer);
     if (error != NULL)
-        return kw_cli_fail(error, "the scan ends early");
+        return kw_cli_fail(error, "the scan stopped");
     return written ? KW_EXIT_OK : KW_EXIT_FAILED;
 }
 
@@ -125,7 +126,7 @@ command(kw_cli *cli, const char *name, const char *about, gint64 limit, int argc
     gboolean explain = FALSE;
     int code;
     const GOptionEntry entries[] = {
-        {"explain", 'e', 0, G_OPTION_ARG_NONE, &explain, "Show the plan first, on standard error", NULL},
+        {"explain", 'e', 0, G_OPTION_ARG_NONE, &explain, "First print the plan to standard error", NULL},
         G_OPTION_ENTRY_NULL};
 
     if (!kw_cli_parse(cli, name, "TABLE [FIELD=VALUE...]", about, entries, kw_question_options(&words), 1, -1,
@@ -138,12 +139,11 @@ command(kw_cli *cli, const char *name, const char *about, gint64 limit, int argc
 int
 kw_command_scan(kw_cli *cli, int argc, char **argv)
 {
-    return command(cli, "scan", "Shows the records that answer a question, following cursors to the end.", 0,
-                   argc, argv);
+    return command(cli, "scan", "Prints all records that match a query.", 0, argc, argv);
 }
 
 int
 kw_command_latest(kw_cli *cli, int argc, char **argv)
 {
-    return command(cli, "latest", "Shows the newest records, by default one.", 1, argc, argv);
+    return command(cli, "latest", "Prints the newest records, by default one.", 1, argc, argv);
 }

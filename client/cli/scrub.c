@@ -234,7 +234,8 @@ stopped(const scrub_run *run, GError *error)
         g_printerr("  To continue: keyway scrub %s%s --state %s\n", run->table,
                    run->repair ? " --repair" : "", run->state_file);
     else
-        g_printerr("  It will start at the beginning; with --state FILE it would continue.\n");
+        g_printerr("  The next scrub starts at the beginning. To continue an interrupted scrub, use --state "
+                   "FILE.\n");
     return code;
 }
 
@@ -278,16 +279,17 @@ kw_command_scrub(kw_cli *cli, int argc, char **argv)
     g_auto(scrub_run) run = {.cli = cli, .show = SHOWN_DEFAULT};
     int code;
     const GOptionEntry entries[] = {
-        {"repair", 0, 0, G_OPTION_ARG_NONE, &run.repair, "Make the other paths like the primary path", NULL},
+        {"repair", 0, 0, G_OPTION_ARG_NONE, &run.repair, "Change the other paths to match the primary path",
+         NULL},
         {"state", 0, 0, G_OPTION_ARG_FILENAME, &run.state_file,
-         "Keep the position in this file, and continue from it", "FILE"},
+         "Save the position in this file, and continue from it", "FILE"},
         {"rows-per-second", 0, 0, G_OPTION_ARG_INT, &run.rows_per_second,
-         "Compare at most so many rows a second", "N"},
-        {"show", 0, 0, G_OPTION_ARG_INT, &run.show, "Show at most so many differences (20)", "N"},
+         "Maximum number of rows to compare per second", "N"},
+        {"show", 0, 0, G_OPTION_ARG_INT, &run.show, "Maximum number of differences to print [20]", "N"},
         G_OPTION_ENTRY_NULL};
 
     if (!kw_cli_parse(cli, "scrub", "TABLE",
-                      "Compares the paths of a table record by record, and shows where they differ.", entries,
+                      "Compares the paths of a table record by record, and prints the differences.", entries,
                       NULL, 1, 1, &argc, &argv, &code))
         return code;
     if (run.rows_per_second < 0 || run.show < 0)

@@ -79,13 +79,14 @@ take(kw_scrub_state *state, GKeyFile *keys, const char *table, GError **error)
     if (hex == NULL)
         return false;
     if (!g_str_equal(of, table)) {
-        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "the file is the state of a scrub of table %s",
-                    of);
+        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
+                    "the file has the position of a scrub of table %s; use another file", of);
         return false;
     }
     state->cursor = bytes_of(hex);
     if (state->cursor == NULL) {
-        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "the cursor in the file is damaged");
+        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
+                    "the position in the file is damaged; remove the file to start again");
         return false;
     }
     for (gsize i = 0; i < G_N_ELEMENTS(numbers); i++)

@@ -104,11 +104,11 @@ kw_command_describe(kw_cli *cli, int argc, char **argv)
     gboolean paths = FALSE;
     int code;
     const GOptionEntry entries[] = {
-        {"paths", 0, 0, G_OPTION_ARG_NONE, &paths, "The paths instead of the fields", NULL},
+        {"paths", 0, 0, G_OPTION_ARG_NONE, &paths, "Print the paths instead of the fields", NULL},
         G_OPTION_ENTRY_NULL};
 
-    if (!kw_cli_parse(cli, "describe", "TABLE", "Shows a table's fields and paths.", entries, NULL, 1, 1,
-                      &argc, &argv, &code))
+    if (!kw_cli_parse(cli, "describe", "TABLE", "Prints the fields and paths of a table.", entries, NULL, 1,
+                      1, &argc, &argv, &code))
         return code;
     table = kw_cli_describe(cli, argv[1], &code);
     if (table == NULL)
@@ -158,12 +158,12 @@ kw_command_policy(kw_cli *cli, int argc, char **argv)
     GError *error = NULL;
     int code;
     const GOptionEntry entries[] = {{"layouts", 0, 0, G_OPTION_ARG_NONE, &layouts,
-                                     "Every path's layout and fingerprint instead of the text", NULL},
+                                     "Print the layout and fingerprint of each path instead", NULL},
                                     G_OPTION_ENTRY_NULL};
 
     if (!kw_cli_parse(
             cli, "policy", "",
-            "Shows the policy that the gateway serves; `keyway policy diff OLD NEW` compares two files.",
+            "Prints the policy that the gateway serves. `keyway policy diff OLD NEW` compares two files.",
             entries, NULL, 0, 0, &argc, &argv, &code) ||
         kw_cli_connect(cli, &code) == NULL)
         return code;
@@ -182,8 +182,9 @@ kw_command_reload(kw_cli *cli, int argc, char **argv)
     int code;
 
     if (!kw_cli_parse(cli, "reload", "",
-                      "Makes the gateway read its policy file again. A bad file changes nothing.", NULL, NULL,
-                      0, 0, &argc, &argv, &code) ||
+                      "Makes the gateway read its policy file again. If the new policy is refused, the "
+                      "gateway keeps the old one.",
+                      NULL, NULL, 0, 0, &argc, &argv, &code) ||
         kw_cli_connect(cli, &code) == NULL)
         return code;
     return kw_client_reload(cli->client, &error) ? KW_EXIT_OK : kw_cli_fail(error, "reload");
@@ -221,8 +222,9 @@ kw_command_stats(kw_cli *cli, int argc, char **argv)
     GError *error = NULL;
     int code;
 
-    if (!kw_cli_parse(cli, "stats", "[PREFIX]", "Shows the gateway's figures.", NULL, NULL, 0, 1, &argc,
-                      &argv, &code) ||
+    if (!kw_cli_parse(cli, "stats", "[PREFIX]",
+                      "Prints the metrics of the gateway, or only those whose names start with PREFIX.", NULL,
+                      NULL, 0, 1, &argc, &argv, &code) ||
         kw_cli_connect(cli, &code) == NULL)
         return code;
     stats = kw_client_stats(cli->client, &error);

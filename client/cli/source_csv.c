@@ -14,7 +14,7 @@
  * megabytes. */
 #define CELL_STEP_BYTES ((size_t)64 * 1024)
 
-#define ZERO_BYTE "a text with a zero byte cannot be taken"
+#define ZERO_BYTE "a string with a NUL byte is not supported"
 
 struct kw_csv_reader {
     struct csv_parser parser;
@@ -59,7 +59,7 @@ broken(kw_csv_reader *reader, const kw_source *source, GError **error)
     g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "%s, line %" G_GUINT64_FORMAT ": %s", source->path,
                 source->number,
                 code == CSV_EPARSE
-                    ? "a quote is not closed, or stands within a cell that does not begin with one"
+                    ? "a quote is not closed, or is inside a cell that does not start with a quote"
                     : csv_strerror(code));
     return false;
 }
@@ -69,7 +69,8 @@ static bool
 too_long(const kw_source *source, guint64 line, GError **error)
 {
     g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
-                "%s, line %" G_GUINT64_FORMAT ": a record that begins here is longer than %d bytes",
+                "%s, line %" G_GUINT64_FORMAT
+                ": the record that starts here is longer than %d bytes; check its quotes",
                 source->path, line, KW_SOURCE_LINE_MAX);
     return false;
 }
@@ -119,7 +120,7 @@ check_names(kw_source *source, char *const *names, GError **error)
         }
         for (char *const *other = names; other != name; other++)
             if (g_str_equal(*name, *other)) {
-                g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "%s, line 1: field %s comes twice",
+                g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "%s, line 1: field %s is listed twice",
                             source->path, *name);
                 return false;
             }
@@ -199,7 +200,7 @@ record_of(const kw_csv_reader *reader, const kw_source *source, GError **error)
         return NULL;
     }
     if (reader->cells->len != names) {
-        g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "%u cells, but the head line names %u fields",
+        g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "%u cells, but line 1 names %u fields",
                     reader->cells->len, names);
         return NULL;
     }

@@ -18,7 +18,7 @@ set_map(const kw_source *source, kw_record *record, const char *name, JsonObject
 
     if (field != NULL && (field->of == NULL || entry != NULL)) {
         g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
-                    "field %s: an object is not a value, it is no map", name);
+                    "field %s: the value is an object, but the field is not a map", name);
         return false;
     }
     return field != NULL && kw_entries_parse(source->table, field, object, &held, error) &&
@@ -37,7 +37,8 @@ set_member(const kw_source *source, kw_record *record, const char *name, JsonNod
     if (JSON_NODE_HOLDS_VALUE(node))
         text = kw_text_of_json(node);
     if (text == NULL) {
-        g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "field %s: an array is not a value", name);
+        g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
+                    "field %s: the value is an array, which no field can hold", name);
         return false;
     }
     return kw_source_set(source->table, record, name, text, error);

@@ -49,8 +49,8 @@ kw_field_named(const kw_table_info *table, const char *name, const char **ret_en
     if (field == NULL || dot == NULL || (field->of != NULL && dot[1] != '\0'))
         return field;
     g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
-                field->of == NULL ? "table %s: field %s is no map and has no entries"
-                                  : "table %s, field %s: an entry has no name",
+                field->of == NULL ? "table %s: field %s is not a map and has no entries"
+                                  : "table %s, field %s: the name of an entry is missing after the dot",
                 table->name, field->name);
     return NULL;
 }
@@ -152,7 +152,7 @@ kw_entries_parse(const kw_table_info *table, const kw_field_info *field, JsonObj
         if (text == NULL || *(const char *)at->data == '\0') {
             g_set_error(
                 error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "table %s, field %s: %s", table->name, field->name,
-                text == NULL ? "an array or object is not the value of an entry" : "an entry has no name");
+                text == NULL ? "the value of an entry cannot be an array or object" : "an entry has no name");
             return false;
         }
         if (!kw_value_parse(table, field, at->data, text, &held, error))

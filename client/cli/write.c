@@ -68,7 +68,7 @@ parse_condition(const kw_table_info *table, const char *word, kw_condition *ret_
         return true;
     }
     g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
-                "--if %s: FIELD=VALUE is expected, or another of != < <= > >=", word);
+                "--if %s: not a condition; write FIELD, one of = != < <= > >=, and VALUE", word);
     return false;
 }
 
@@ -122,8 +122,7 @@ put(kw_cli *cli, const kw_table_info *table, const put_words *words, char *const
     options.timestamp = words->version;
     options.durability = durability_of(words->durability, &durability_known);
     if (!durability_known)
-        return kw_cli_usage("--durability %s: default, skip, async, sync or fsync is expected",
-                            words->durability);
+        return kw_cli_usage("--durability %s: use default, skip, async, sync or fsync", words->durability);
     if (!kw_record_parse(table, fields, count, record, &error))
         return kw_cli_fail(error, "put");
     if (words->condition != NULL || words->if_absent != NULL || words->if_present != NULL)
@@ -140,21 +139,23 @@ kw_command_put(kw_cli *cli, int argc, char **argv)
     g_autoptr(kw_table_info) table = NULL;
     int code;
     const GOptionEntry entries[] = {
-        {"if", 0, 0, G_OPTION_ARG_STRING, &words.condition, "Only if the stored field compares so",
-         "FIELD=VALUE"},
-        {"if-absent", 0, 0, G_OPTION_ARG_STRING, &words.if_absent, "Only if the field is not stored",
+        {"if", 0, 0, G_OPTION_ARG_STRING, &words.condition,
+         "Write only if the stored record meets it, e.g. 'stock>=10' (= != < <= > >=)", "CONDITION"},
+        {"if-absent", 0, 0, G_OPTION_ARG_STRING, &words.if_absent, "Write only if the field is not stored",
          "FIELD"},
-        {"if-present", 0, 0, G_OPTION_ARG_STRING, &words.if_present, "Only if the field is stored", "FIELD"},
+        {"if-present", 0, 0, G_OPTION_ARG_STRING, &words.if_present, "Write only if the field is stored",
+         "FIELD"},
         {"durability", 0, 0, G_OPTION_ARG_STRING, &words.durability, "default, skip, async, sync or fsync",
          "LEVEL"},
-        {"version", 0, 0, G_OPTION_ARG_INT64, &words.version, "Version of the cells, ms since 1970", "MS"},
+        {"version", 0, 0, G_OPTION_ARG_INT64, &words.version,
+         "Version (timestamp) of the cells, ms since 1970", "MS"},
         G_OPTION_ENTRY_NULL};
 
     if (!kw_cli_parse(cli, "put", "TABLE FIELD=VALUE...", "Writes one record.", entries, NULL, 2, -1, &argc,
                       &argv, &code))
         return code;
     if ((words.condition != NULL) + (words.if_absent != NULL) + (words.if_present != NULL) > 1)
-        return kw_cli_usage("--if, --if-absent and --if-present exclude each other");
+        return kw_cli_usage("--if, --if-absent and --if-present cannot be combined");
     table = kw_cli_describe(cli, argv[1], &code);
     return table == NULL ? code : put(cli, table, &words, argv + 2, argc - 2);
 }
@@ -183,12 +184,11 @@ kw_command_remove(kw_cli *cli, int argc, char **argv)
     g_autoptr(kw_table_info) table = NULL;
     int code;
     const GOptionEntry entries[] = {{"columns", 'c', 0, G_OPTION_ARG_STRING, &columns,
-                                     "Only these fields and entries (MAP.NAME)", "FIELD,..."},
+                                     "Remove only these fields and entries (MAP.NAME)", "FIELD,..."},
                                     G_OPTION_ENTRY_NULL};
 
-    if (!kw_cli_parse(cli, "remove", "TABLE KEYFIELD=VALUE...",
-                      "Removes one record, named by its key fields.", entries, NULL, 2, -1, &argc, &argv,
-                      &code))
+    if (!kw_cli_parse(cli, "remove", "TABLE KEYFIELD=VALUE...", "Removes the record with these key fields.",
+                      entries, NULL, 2, -1, &argc, &argv, &code))
         return code;
     table = kw_cli_describe(cli, argv[1], &code);
     return table == NULL ? code : remove_record(cli, table, columns, argv + 2, argc - 2);
@@ -241,7 +241,7 @@ increment(kw_cli *cli, const kw_table_info *table, char *const *fields, int coun
         return kw_cli_fail(error, "increment");
     split_key(table, amounts, key);
     if (kw_record_size(amounts) == 0)
-        return kw_cli_usage("no field to add to: give the key fields and at least one FIELD=AMOUNT");
+        return kw_cli_usage("no field to increment: write the key fields and at least one FIELD=AMOUNT");
     if (!kw_client_increment(cli->client, table->name, key, amounts, &options, &values, &error))
         return kw_cli_fail(error, "increment");
     return kw_output_one_record(cli, table, NULL, values) ? KW_EXIT_OK : KW_EXIT_FAILED;
@@ -254,7 +254,7 @@ kw_command_increment(kw_cli *cli, int argc, char **argv)
     int code;
 
     if (!kw_cli_parse(cli, "increment", "TABLE KEYFIELD=VALUE... FIELD=AMOUNT...",
-                      "Adds to integer fields of one record and shows their new values.", NULL, NULL, 3, -1,
+                      "Adds to integer fields of one record and prints their new values.", NULL, NULL, 3, -1,
                       &argc, &argv, &code))
         return code;
     table = kw_cli_describe(cli, argv[1], &code);

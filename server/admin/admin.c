@@ -150,7 +150,7 @@ on_request(void *user, struct MHD_Connection *connection, const char *path, cons
     const kw_admin *admin = user;
     kw_buffer body = KW_BUFFER_EMPTY;
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
-        kw_buffer_append_text(&body, "this port is for reading only\n");
+        kw_buffer_append_text(&body, "this port accepts only GET and HEAD\n");
         return respond(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain", &body);
     }
     for (size_t i = 0; i < G_N_ELEMENTS(pages); i++) {
@@ -159,7 +159,7 @@ on_request(void *user, struct MHD_Connection *connection, const char *path, cons
         unsigned status = pages[i].write(&admin->sources, &body);
         return respond(connection, status, pages[i].type, &body);
     }
-    kw_buffer_append_text(&body, "no such page; see /\n");
+    kw_buffer_append_text(&body, "no such page; / lists the pages\n");
     return respond(connection, MHD_HTTP_NOT_FOUND, "text/plain", &body);
 }
 

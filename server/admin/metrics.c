@@ -65,7 +65,7 @@ static void
 append_latencies(kw_buffer *body, const kw_service *service)
 {
     append_head(body, "call_duration_seconds", "histogram",
-                "From a whole request to its encoded reply, by method");
+                "Time from a complete request to its encoded reply, by method");
     for (size_t method = 0; method < kw_service_method_count(); method++) {
         kw_histogram latency = {0};
         kw_service_latency(service, method, &latency);
@@ -111,12 +111,11 @@ kw_page_metrics(const kw_admin_sources *sources, kw_buffer *body)
     kw_buffer_append_text(body, "keyway_build_info{version=\"" KW_VERSION "\"} 1\n");
     append_gauge(body, "start_time_seconds", "When the process started, seconds since 1970",
                  (double)sources->started_at_ms / 1e3);
-    append_gauge(body, "policy_loaded_time_seconds",
-                 "When the policy was taken into service, seconds since 1970",
+    append_gauge(body, "policy_loaded_time_seconds", "When the policy was loaded, seconds since 1970",
                  (double)sources->policy_loaded_at_ms(sources->user) / 1e3);
-    append_gauge(body, "ready", "1 while /readyz says yes",
+    append_gauge(body, "ready", "1 while /readyz returns 200",
                  sources->ready(sources->user, ignore_reason, NULL));
-    append_gauge(body, "resident_bytes", "Memory of the process", resident_bytes());
+    append_gauge(body, "resident_bytes", "Resident memory of the process", resident_bytes());
     if (kw_store_clock_offset_ms(sources->store, &offset_ms))
         append_gauge(body, "store_clock_offset_seconds", "The store's clock minus this machine's",
                      (double)offset_ms / 1e3);

@@ -76,9 +76,9 @@ kw_page_index(const kw_admin_sources *sources, kw_buffer *body)
         "<tr><td>Policy loaded</td><td>%s</td></tr>\n"
         "<tr><td>Connections</td><td>%" G_GINT64_FORMAT "</td></tr>\n"
         "<tr><td>Calls in flight</td><td>%" G_GINT64_FORMAT "</td></tr>\n</table>\n"
-        "<ul><li><a href=\"/readyz\">/readyz</a>: is it serving?</li>\n"
-        "<li><a href=\"/livez\">/livez</a>: is it alive?</li>\n"
-        "<li><a href=\"/metrics\">/metrics</a>: figures for Prometheus</li></ul>\n</body></html>\n",
+        "<ul><li><a href=\"/readyz\">/readyz</a>: whether the gateway serves</li>\n"
+        "<li><a href=\"/livez\">/livez</a>: whether the process runs</li>\n"
+        "<li><a href=\"/metrics\">/metrics</a>: metrics for Prometheus</li></ul>\n</body></html>\n",
         about, started_text, loaded_text, kw_counters_read(KW_FIGURE_connections_open),
         kw_counters_read(KW_FIGURE_calls_in_flight));
     return 200;

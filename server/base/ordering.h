@@ -1,5 +1,5 @@
 /* How the writes of a table are ordered, and what the store is asked for so that they are: keyway-policy(5),
- * "What is promised about order".
+ * "Ordering guarantees".
  */
 #pragma once
 

@@ -273,7 +273,7 @@ compare_marker(comparing *self, kw_error *ret_error)
     return !self->has_rows ||
            kw_error_set(ret_error, KW_REFUSED,
                         "table %s: the cell that marks its records was %s, and is %s in this policy; records "
-                        "without it would not be found: put it back (marker, default_family)",
+                        "without it would not be found: put it back (settings marker, family)",
                         self->wanted->table, self->recorded->marker, self->wanted->marker);
 }
 

@@ -29,25 +29,26 @@ read_options(int *count, char ***arguments, options *wanted, GError **ret_failed
 {
     const GOptionEntry entries[] = {
         {"config", 'c', 0, G_OPTION_ARG_FILENAME, &wanted->config_file, "Serve this policy", "FILE"},
-        {"check", 0, 0, G_OPTION_ARG_FILENAME, &wanted->check_file, "Print every problem of a policy and end",
-         "FILE"},
+        {"check", 0, 0, G_OPTION_ARG_FILENAME, &wanted->check_file,
+         "Print every problem of this policy, and exit", "FILE"},
         {"diff", 0, 0, G_OPTION_ARG_FILENAME, &wanted->diff_file,
-         "Print what the policy that follows, as in --diff OLD NEW, changes, and end", "OLD"},
+         "Print what changes from policy OLD to the policy NEW that follows, and exit", "OLD"},
         {"repair", 0, 0, G_OPTION_ARG_NONE, &wanted->repair,
-         "Drop what is damaged in the embedded store's write-ahead log, print what went, and end", NULL},
+         "Drop the damaged part of the embedded store's write-ahead log, print what was dropped, and exit",
+         NULL},
         {"port-file", 0, 0, G_OPTION_ARG_FILENAME, &wanted->port_file,
-         "Write the addresses that are listened on", "FILE"},
+         "Write the addresses of the open ports to this file", "FILE"},
         {"print-schema", 0, 0, G_OPTION_ARG_NONE, &wanted->print_schema, "Print the JSON Schema of policies",
          NULL},
-        {"reference", 0, 0, G_OPTION_ARG_NONE, &wanted->reference, "Print what a policy may contain", NULL},
+        {"reference", 0, 0, G_OPTION_ARG_NONE, &wanted->reference,
+         "Print all settings that a policy can contain", NULL},
         {"version", 'V', 0, G_OPTION_ARG_NONE, &wanted->version, "Print the version", NULL},
         {0}};
     g_autoptr(GOptionContext) context = g_option_context_new("- gateway for HBase over Thrift");
     g_option_context_add_main_entries(context, entries, NULL);
-    g_option_context_set_description(context,
-                                     "Without --config the built-in policy is served: an embedded store in "
-                                     "./keyway-data and an example table.\n"
-                                     "Signals: SIGHUP reads the policy again, SIGTERM ends.");
+    g_option_context_set_description(
+        context, "Without --config, keywayd serves the built-in policy: an embedded store in ./keyway-data "
+                 "and an example table.\nSignals: SIGHUP reads the policy again; SIGTERM shuts down.");
     if (!g_option_context_parse(context, count, arguments, ret_failed))
         return false;
     if (wanted->diff_file && *count == 2) {
@@ -55,7 +56,8 @@ read_options(int *count, char ***arguments, options *wanted, GError **ret_failed
         return true;
     }
     if (wanted->diff_file && *count == 1) {
-        g_set_error(ret_failed, G_OPTION_ERROR, G_OPTION_ERROR_FAILED, "--diff OLD needs the file NEW, too");
+        g_set_error(ret_failed, G_OPTION_ERROR, G_OPTION_ERROR_FAILED,
+                    "--diff OLD needs a second file: --diff OLD NEW");
         return false;
     }
     if (*count == 1)
@@ -181,7 +183,7 @@ main(int count, char **arguments)
     if (read_options(&count, &arguments, &wanted, &failed))
         code = run(&wanted);
     else
-        fprintf(stderr, "keywayd: %s\nkeywayd --help says what there is.\n", failed->message);
+        fprintf(stderr, "keywayd: %s\nTry `keywayd --help`.\n", failed->message);
     g_free(wanted.config_file);
     g_free(wanted.check_file);
     g_free(wanted.diff_file);

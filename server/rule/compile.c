@@ -31,7 +31,7 @@ compile_component(const kw_site *site)
         return kind->compile(site);
     const char *near = nearest_kind(site->model->name);
     g_autofree char *hint = near ? g_strdup_printf("did you mean \"%s\"?", near) : NULL;
-    kw_diagnostics_add(site->diagnostics, site->model->mark, hint, "there is no component \"%s\"",
+    kw_diagnostics_add(site->diagnostics, site->model->mark, hint, "unknown component \"%s\"",
                        site->model->name);
     return NULL;
 }
@@ -42,7 +42,7 @@ compile_components(kw_layout *layout, kw_arena *arena, kw_diagnostics *diagnosti
     const kw_model_path *model = layout->model;
     if (model->components_count == 0 || model->components_count > KW_RULE_COMPONENTS_MAX)
         return kw_diagnostics_add(diagnostics, model->mark, NULL,
-                                  "path %s: a rule has 1 to %d components, this one has %zu", model->name,
+                                  "path %s: a rule has 1 to %d components, not %zu", model->name,
                                   KW_RULE_COMPONENTS_MAX, model->components_count);
     const kw_component **components = KW_ARENA_ARRAY(arena, const kw_component *, model->components_count);
     bool good = true;
@@ -80,11 +80,11 @@ check_ends(kw_layout *layout, kw_diagnostics *diagnostics)
         const kw_component *component = layout->components[index];
         if (layout->open < layout->count && component->width == 0) {
             const kw_component *open = layout->components[layout->open];
-            return kw_diagnostics_add(
-                diagnostics, open->mark, "use encoding: terminated, or fixed with a width",
-                "two records could make one key: nothing shows where %s ends, and %s behind "
-                "it varies in width, too",
-                open->text, component->text);
+            return kw_diagnostics_add(diagnostics, open->mark,
+                                      "use encoding: terminated, or fixed with a width",
+                                      "two records could get the same key: nothing marks the end of %s, and "
+                                      "%s after it also varies in width",
+                                      open->text, component->text);
         }
         if (layout->open < layout->count)
             layout->tail_width += component->width;
@@ -233,7 +233,7 @@ check_inputs(const kw_layout *layout, kw_diagnostics *diagnostics)
             good =
                 kw_diagnostics_add(diagnostics, component->mark, hint,
                                    "%s: field %s is not itself in the key%s, so two records that differ only "
-                                   "in it could not be told apart",
+                                   "in it would share a key",
                                    component->text, name,
                                    kw_layout_holds_coarsely(layout, field) ? " to its full precision" : "");
         }
@@ -255,8 +255,8 @@ find_choice(kw_layout *layout, kw_diagnostics *diagnostics)
         if (!component->choice)
             continue;
         if (layout->choice.kind)
-            return kw_diagnostics_add(diagnostics, component->mark, "one with more buckets does the same",
-                                      "path %s: a second bucket that is chosen at each put",
+            return kw_diagnostics_add(diagnostics, component->mark, "use one salt with more buckets",
+                                      "path %s: has a second random or round_robin salt",
                                       layout->model->name);
         layout->choice.kind = component->choice;
         layout->choice.buckets = (uint32_t)component->buckets;

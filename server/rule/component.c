@@ -70,8 +70,8 @@ find_field(const kw_site *site, const char *name, kw_mark mark)
 {
     int field = kw_field_set_find(site->table, kw_bytes_of_text(name));
     if (field >= 0 && site->table->fields[field].type == KW_FIELD_MAP) {
-        kw_diagnostics_add(site->diagnostics, mark, "row keys are made of fields with one value",
-                           "field %s is a map, which a row key cannot hold", name);
+        kw_diagnostics_add(site->diagnostics, mark, "use fields with a single value",
+                           "field %s is a map, which cannot be part of a row key", name);
         return -1;
     }
     if (field >= 0)

@@ -9,8 +9,7 @@
 bool
 kw_derived_missing(const kw_component *component, size_t field, kw_error *ret_error)
 {
-    return kw_error_set(ret_error, KW_INVALID,
-                        "table %s, field %s: is missing, and the row key is made of it",
+    return kw_error_set(ret_error, KW_INVALID, "table %s, field %s: is missing, and the row key needs it",
                         component->table->name, component->table->fields[field].name);
 }
 

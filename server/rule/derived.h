@@ -63,13 +63,13 @@ extern const char *const kw_bucket_as_names[];
      .required = true,                                                                                       \
      .least = 2,                                                                                             \
      .most = KW_BUCKETS_MAX,                                                                                 \
-     .about = "How many buckets there are: a read that cannot tell the bucket visits them all."},            \
+     .about = "Number of buckets. A read that does not bind the bucket's fields visits all of them."},       \
         {.name = "as",                                                                                       \
          .kind = KW_SETTING_CHOICE,                                                                          \
          .choices = kw_bucket_as_names,                                                                      \
          .fallback = "byte",                                                                                 \
-         .about = "How the bucket's number is written: raw bytes, hex digits or decimal digits."},           \
+         .about = "Write the bucket number in raw bytes, hex digits or decimal digits."},                    \
     {                                                                                                        \
         .name = "width", .kind = KW_SETTING_INT, .least = 1, .most = 8,                                      \
-        .fallback = "as many as the buckets need", .about = "Bytes that the number takes in the key."        \
+        .fallback = "as many as the buckets need", .about = "Size of the bucket number in bytes."            \
     }

@@ -73,13 +73,13 @@ refuse_size(const kw_layout *layout, const size_t *places, size_t before, size_t
     g_assert(longest); /* a rule without one is refused */
     const char *field = layout->table->fields[longest->field].name;
     if (end == before)
-        return kw_error_set(ret_error, KW_INVALID,
-                            "table %s, field %s: is empty, and so would be the row key of path %s, which no "
-                            "store takes",
-                            table, field, path);
+        return kw_error_set(
+            ret_error, KW_INVALID,
+            "table %s, field %s: is empty, so the row key of path %s would be empty, which stores reject",
+            table, field, path);
     return kw_error_set(ret_error, KW_INVALID,
-                        "table %s, field %s: takes %zu bytes of the row key of path %s, which would be %zu "
-                        "bytes long; %d are possible",
+                        "table %s, field %s: has %zu bytes in the row key of path %s, which would have %zu "
+                        "bytes; the maximum is %d",
                         table, field, most, path, end - before, KW_ROW_KEY_MAX);
 }
 
@@ -130,7 +130,7 @@ static bool
 not_ours(const kw_layout *layout, const char *why, kw_error *ret_error)
 {
     return kw_error_set(ret_error, KW_CORRUPT,
-                        "table %s: a row key of store table %s was not made by path %s: %s",
+                        "table %s: a row key in store table %s does not follow the rule of path %s: %s",
                         layout->table->name, layout->model->store_table, layout->model->name, why);
 }
 
@@ -148,7 +148,7 @@ bool
 kw_layout_cut(const kw_layout *layout, kw_bytes key, kw_bytes *pieces, kw_error *ret_error)
 {
     if (key.size == 0 || key.size > KW_ROW_KEY_MAX)
-        return not_ours(layout, "it is empty or beyond the limit", ret_error);
+        return not_ours(layout, "it is empty or too long for any row key", ret_error);
     for (size_t index = 0; index < layout->count; index++) {
         size_t size = measure(layout, index, key);
         if (size > key.size)

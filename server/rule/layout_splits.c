@@ -73,11 +73,11 @@ kw_layout_splits(const kw_layout *layout, uint32_t regions, kw_arena *arena, kw_
     uint64_t total;
     size_t used = take_digits(layout, regions, arena, &total);
     if (total < 2)
-        return kw_error_set(
-            ret_error, KW_INVALID,
-            "table %s, path %s: its keys begin with %s, whose values the rule does not know; give "
-            "split keys or a sample of records",
-            layout->table->name, layout->model->name, layout->components[MIN(used, layout->count - 1)]->text);
+        return kw_error_set(ret_error, KW_INVALID,
+                            "table %s, path %s: its keys start with %s, whose values are not in the rule; "
+                            "use split keys or a sample of records",
+                            layout->table->name, layout->model->name,
+                            layout->components[MIN(used, layout->count - 1)]->text);
     uint64_t parts = MIN(regions, total);
     kw_bytes *keys = KW_ARENA_ARRAY(arena, kw_bytes, parts - 1);
     for (uint64_t part = 1; part < parts; part++)

@@ -63,8 +63,7 @@ kw_splits_by_algorithm(const char *name, uint32_t regions, kw_arena *arena, kw_b
     if (!it)
         return kw_error_set(
             ret_error, KW_INVALID,
-            "there is no split algorithm \"%s\"; known are rule, HexStringSplit, UniformSplit and "
-            "DecimalStringSplit",
+            "unknown split algorithm \"%s\"; use rule, HexStringSplit, UniformSplit or DecimalStringSplit",
             name);
     if (regions < 2 || regions > REGIONS_MAX)
         return kw_error_set(ret_error, KW_INVALID, "a table can be split into 2 to %d regions, not %u",

@@ -67,7 +67,7 @@ check_repeated(kw_hazards *hazards, const kw_table *table, const kw_path *path, 
     for (size_t index = 0; index < path->layout->count; index++) {
         const kw_component *component = path->layout->components[index];
         if (first && says(component, field))
-            kw_hazards_add(hazards, table, path, component->mark, "leave one of them out",
+            kw_hazards_add(hazards, table, path, component->mark, "remove one of them",
                            "path %s: field %s is in the key twice, in %s and in %s", path->name,
                            table->fields[field].name, first->text, component->text);
         else if (says(component, field))
@@ -83,7 +83,7 @@ static void
 add_lost(kw_hazards *hazards, const kw_path *path, const kw_field *field, const char *why, const char *hint)
 {
     kw_hazards_add(hazards, path->table, path, field->model->generate.mark, hint,
-                   "path %s: the numbers of field %s begin again %s, so two records could share a row key",
+                   "path %s: the numbers of field %s start again %s, so two records could share a row key",
                    path->name, field->name, why);
 }
 
@@ -92,11 +92,10 @@ add_lost_period(kw_hazards *hazards, const kw_path *path, const kw_field *field)
 {
     const kw_model_generate *how = &field->model->generate;
     const char *period = period_names[how->per];
-    g_autofree char *why =
-        g_strdup_printf("with each %s of %s in %s, which the key does not tell from another", period, how->of,
-                        kw_unique_zone(how));
+    g_autofree char *why = g_strdup_printf("in each %s of %s in %s, which the key does not distinguish",
+                                           period, how->of, kw_unique_zone(how));
     g_autofree char *hint = g_strdup_printf(
-        "let the key hold %s to the %s or finer, in the same zone, or leave per out", how->of, period);
+        "let the key hold %s to the %s or finer, in the same zone, or remove per", how->of, period);
     add_lost(hazards, path, field, why, hint);
 }
 
@@ -109,7 +108,7 @@ add_lost_range(kw_hazards *hazards, const kw_path *path, const kw_field *field)
         g_strdup_printf("after %" G_GINT64_FORMAT " (at_end: wrap), and the key holds no time%s%s", how->to,
                         periodic ? " finer than the " : "", periodic ? period_names[how->per] : "");
     add_lost(hazards, path, field, why,
-             "leave at_end: wrap out, or add a time to the key that changes more often");
+             "remove at_end: wrap, or add a time to the key that changes more often");
 }
 
 static void
@@ -136,13 +135,12 @@ check_put_back(kw_hazards *hazards, const kw_path *path, const kw_component *clo
         return;
     g_autoptr(GDateTime) since = g_date_time_new_from_unix_utc(kw_put_back_since(clock->offsets));
     g_autofree char *day = g_date_time_format(since, "%F");
-    g_autofree char *hint = g_strdup_printf(
-        "use zone: UTC or an offset such as +01:00, or let the key hold the time, too: - field: %s",
-        clock->table->fields[clock->field].name);
+    g_autofree char *hint =
+        g_strdup_printf("use zone: UTC or an offset such as +01:00, or add the time to the key: - field: %s",
+                        clock->table->fields[clock->field].name);
     kw_hazards_add(hazards, path->table, path, clock->mark, hint,
-                   "path %s: the calendar of %s: clocks in %s are put back (as on %s), and nothing in the "
-                   "key tells apart "
-                   "the two hours that they show alike, so two records could share a row key",
+                   "path %s: the calendar of %s: clocks in %s are set back (as on %s), and the key does not "
+                   "distinguish the hour that then repeats, so two records could share a row key",
                    path->name, clock->table->fields[clock->field].name, clock->zone, day);
 }
 
@@ -177,7 +175,7 @@ check_rounds(kw_hazards *hazards, const kw_table *table, const kw_path *path)
                             MAX(apart_s, 1));
         if (family->ttl_seconds > apart_s)
             kw_hazards_add(hazards, table, path, round->mark, hint,
-                           "path %s: %s comes again %" G_GINT64_FORMAT
+                           "path %s: %s repeats %" G_GINT64_FORMAT
                            "s after its end, which is less than the ttl (%" G_GINT64_FORMAT
                            "s) of family %s, so two records could share a row key",
                            path->name, round->text, apart_s, family->ttl_seconds, family->name);

@@ -117,8 +117,8 @@ static const char *
 hint_of(const kw_model_generate *how)
 {
     return how->kind == KW_MAKE_SEQUENCE
-               ? "end the sequence (to) at a number that fits, or make room for more"
-               : "choose an encoding and a width that hold every such value";
+               ? "end the sequence (to) at a number that fits, or use an encoding for greater numbers"
+               : "use an encoding and a width that hold every such value";
 }
 
 static void
@@ -133,7 +133,7 @@ check_component(kw_hazards *hazards, const kw_path *path, const kw_component *co
         return;
     kw_hazards_add(hazards, path->table, path, component->mark,
                    hint_of(&component->table->fields[field].model->generate),
-                   "path %s: %s cannot hold every value that generate makes: %s", path->name, component->text,
+                   "path %s: %s cannot hold every generated value: %s", path->name, component->text,
                    error.text);
 }
 
@@ -149,7 +149,7 @@ kw_made_check(kw_hazards *hazards, const kw_table *table)
         if (!all_held(table, NULL, number, &made, &error))
             kw_hazards_add(hazards, table, NULL, field->model->generate.mark,
                            hint_of(&field->model->generate),
-                           "the field's column cannot hold every value that generate makes: %s", error.text);
+                           "the column of the field cannot hold every generated value: %s", error.text);
         for (size_t path = 0; path < table->stores_count; path++)
             for (size_t at = 0; at < table->paths[path].layout->count; at++)
                 check_component(hazards, &table->paths[path], table->paths[path].layout->components[at],

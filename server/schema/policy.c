@@ -63,24 +63,25 @@ settle_field(const kw_table *table, const kw_layout *primary, size_t number, kw_
         field->family = table->default_family;
         field->qualifier = kw_bytes_of_text(field->name);
     } else if (!field->in_primary_key) {
-        g_autofree char *hint = g_strdup_printf("give it a column, as in column: \"%s:%s\"",
+        g_autofree char *hint = g_strdup_printf("add a column, for example column: \"%s:%s\"",
                                                 table->model->default_family, field->name);
-        return kw_diagnostics_add(
-            diagnostics, model->mark, hint,
-            "field %s cannot be read back from the primary key, which keeps it only up to a "
-            "coarser unit, and it has no column",
-            field->name);
+        return kw_diagnostics_add(diagnostics, model->mark, hint,
+                                  "field %s cannot be read back from the primary key, which holds it only in "
+                                  "a coarser unit, and it has no column",
+                                  field->name);
     }
     if (field->stored && kw_bytes_starts_with(field->qualifier, KW_BYTES_LITERAL("\0kw:")))
-        return kw_diagnostics_add(diagnostics, model->mark, "name another column",
-                                  "field %s: columns that begin with \\x00kw: are Keyway's own", field->name);
+        return kw_diagnostics_add(
+            diagnostics, model->mark, "use another column",
+            "field %s: Keyway reserves the columns that start with \\x00kw:", field->name);
     if (field->counter && !field->stored)
-        return kw_diagnostics_add(diagnostics, model->mark, "leave counter out, or give it a column",
-                                  "field %s is kept in the row key, so it cannot be a counter", field->name);
+        return kw_diagnostics_add(diagnostics, model->mark, "remove counter, or add a column",
+                                  "field %s is stored in the row key, so it cannot be a counter",
+                                  field->name);
     if (field->stored && !field->entry && kw_bytes_equal(field->qualifier, table->marker_qualifier) &&
         kw_bytes_equal(field->family, table->marker_family))
-        return kw_diagnostics_add(diagnostics, model->mark, "name another column",
-                                  "field %s: its column is the table's marker", field->name);
+        return kw_diagnostics_add(diagnostics, model->mark, "use another column",
+                                  "field %s: its column is the marker of the table", field->name);
     return true;
 }
 
@@ -93,7 +94,7 @@ check_column(const kw_table *table, size_t number, kw_diagnostics *diagnostics)
     int first = kw_table_find_column(table, field->family, field->qualifier);
     if (first == (int)number)
         return true;
-    return kw_diagnostics_add(diagnostics, field->model->mark, "name another column",
+    return kw_diagnostics_add(diagnostics, field->model->mark, "use another column",
                               "fields %s and %s share the column %.*s:%.*s", table->fields[first].name,
                               field->name, (int)field->family.size, (const char *)field->family.data,
                               (int)field->qualifier.size, (const char *)field->qualifier.data);
@@ -114,21 +115,19 @@ check_identity(const kw_table *table, const kw_layout *primary, const kw_layout 
         bool mine = layout->units[number] != 0, theirs = primary->units[number] != 0;
         if (theirs && !mine) {
             g_autofree char *hint = g_strdup_printf("add \"- field: %s\" at its end", name);
-            good = kw_diagnostics_add(
-                diagnostics, mark, hint,
-                "path %s: field %s of the primary key is missing, so two records could share "
-                "a key here",
-                layout->model->name, name);
+            good = kw_diagnostics_add(diagnostics, mark, hint,
+                                      "path %s: field %s of the primary key is missing, so two records could "
+                                      "share a key in this path",
+                                      layout->model->name, name);
         } else if (mine && !theirs) {
-            good = kw_diagnostics_add(
-                diagnostics, mark, "add it to the primary key, or leave it out here",
-                "path %s: field %s is not part of the primary key, so this key does not follow "
-                "from a record's identity",
-                layout->model->name, name);
+            good = kw_diagnostics_add(diagnostics, mark, "add it to the primary key, or remove it here",
+                                      "path %s: field %s is not part of the primary key, so the identity of "
+                                      "a record does not determine this key",
+                                      layout->model->name, name);
         } else if (layout->units[number] != primary->units[number] ||
                    strcmp(layout->grains[number], primary->grains[number]) != 0) {
             good = kw_diagnostics_add(diagnostics, mark, "use the same unit in both",
-                                      "path %s: field %s is kept in another unit than in the primary key",
+                                      "path %s: field %s has another unit than in the primary key",
                                       layout->model->name, name);
         }
     }
@@ -154,10 +153,10 @@ static const char *
 why_for_ever(const kw_model_table *table, const kw_model_family *family)
 {
     if (family->min_versions > 0)
-        return "; its min_versions keep rows beyond the ttl";
+        return "; its min_versions keep rows after the ttl";
     if (table->major_compaction_ms == 0)
         return "; major_compaction: 0 means that there is none";
-    return family->ttl_seconds > 0 ? NULL : "; without a ttl rows stay for ever";
+    return family->ttl_seconds > 0 ? NULL : "; without a ttl, rows stay forever";
 }
 
 /* Rows of one round must be gone for good before the next one comes to their keys. */
@@ -174,15 +173,15 @@ check_circular(const kw_table *table, const kw_layout *layout, kw_diagnostics *d
         if (!why && ttl <= round->period_s - 2 * compaction_s)
             continue;
         g_autofree char *hint =
-            family->min_versions > 0 ? g_strdup("leave min_versions out")
+            family->min_versions > 0 ? g_strdup("remove min_versions")
             : model->major_compaction_ms == 0
-                ? g_strdup("say under major_compaction how often the store compacts the table wholly")
+                ? g_strdup("set major_compaction to the interval of the store's major compactions")
             : round->period_s > 2 * compaction_s
                 ? g_strdup_printf("give the family a ttl of at most %" G_GINT64_FORMAT "s",
                                   round->period_s - 2 * compaction_s)
-                : g_strdup("add coarser parts, or say under major_compaction that it comes more often");
+                : g_strdup("add coarser parts, or set a shorter major_compaction");
         good = kw_diagnostics_add(diagnostics, round->mark, hint,
-                                  "path %s: %s comes again after %" G_GINT64_FORMAT
+                                  "path %s: %s repeats after %" G_GINT64_FORMAT
                                   "s, which must be at least ttl (%" G_GINT64_FORMAT
                                   "s) of family %s + 2 x major_compaction (%" G_GINT64_FORMAT "s)%s",
                                   layout->model->name, round->text, round->period_s, ttl, family->name,
@@ -200,8 +199,8 @@ compile_paths(kw_policy *policy, kw_table *table, kw_path *paths, kw_diagnostics
     for (size_t index = 0; index < table->model->paths_count; index++) {
         const kw_model_path *model = &table->model->paths[index];
         if (model->association && association)
-            good = kw_diagnostics_add(diagnostics, model->mark, "one tells about all paths",
-                                      "path %s: table %s has the association %s already", model->name,
+            good = kw_diagnostics_add(diagnostics, model->mark, "one association serves all paths",
+                                      "path %s: table %s already has the association %s", model->name,
                                       table->name, association->name);
         else if (model->association)
             association = model;
@@ -232,25 +231,23 @@ check_choices(kw_table *table, kw_diagnostics *diagnostics)
     table->chosen = chosen;
     const kw_path *association = table->association;
     if (association && !chosen)
-        return kw_diagnostics_add(diagnostics, association->model->mark, "leave association out",
-                                  "path %s: an association is for random and round_robin salts; every row "
-                                  "key of table %s follows from the record",
-                                  association->name, table->name);
+        return kw_diagnostics_add(
+            diagnostics, association->model->mark, "remove association",
+            "path %s: an association is only for random and round_robin salts; table %s has none",
+            association->name, table->name);
     if (association && kw_layout_choice(association->layout).kind)
-        return kw_diagnostics_add(diagnostics, association->model->mark, "take a hash or another salt",
-                                  "path %s: nobody could find the association's own rows, whose bucket is "
-                                  "chosen at each put",
+        return kw_diagnostics_add(diagnostics, association->model->mark, "use a hash or another salt",
+                                  "path %s: the rows of an association cannot have a random or round_robin "
+                                  "salt themselves, because lookups could not find them",
                                   association->name);
     if (!chosen || association || !table->model->updates)
         return true;
     return kw_diagnostics_add(
         diagnostics, chosen->model->mark,
-        "set updates: false for a table whose records are put once, or give it an association: "
-        "paths: {by_id: {association: true, key: [...]}}, or let a field decide the bucket, as in salt: {of: "
-        "...}",
-        "table %s, path %s: a second put of a record would leave a second row, because the bucket is chosen "
-        "at "
-        "each put",
+        "set updates: false if each record is put once, or add an association: paths: {by_id: {association: "
+        "true, key: [...]}}, or compute the bucket from a field: salt: {of: ...}",
+        "table %s, path %s: a second put of a record could write a second row, because each put chooses a "
+        "bucket",
         table->name, chosen->name);
 }
 
@@ -363,7 +360,7 @@ check_store_tables(const kw_policy *policy, kw_diagnostics *diagnostics)
             if (g_hash_table_add(seen, (gpointer)path->store_table))
                 continue;
             good = kw_diagnostics_add(diagnostics, path->mark, "give each path a store table of its own",
-                                      "path %s of table %s: store table %s is used by another path, too",
+                                      "path %s of table %s: store table %s is already used by another path",
                                       path->name, table->name, path->store_table);
         }
     }

@@ -86,8 +86,8 @@ check_kind(const kw_table *table, const kw_field *field, kw_value value, kw_erro
     kw_value_kind wanted = kw_field_value_kind(field->type);
     if (value.kind == wanted || (wanted == KW_VALUE_REAL && value.kind == KW_VALUE_NUMBER))
         return true;
-    return kw_error_set(ret_error, KW_INVALID, "table %s, field %s: takes a %s, was given a %s", table->name,
-                        field->name, kind_name(wanted), kind_name(value.kind));
+    return kw_error_set(ret_error, KW_INVALID, "table %s, field %s: needs a value of kind %s, not %s",
+                        table->name, field->name, kind_name(wanted), kind_name(value.kind));
 }
 
 static bool
@@ -113,9 +113,8 @@ check_size(const kw_table *table, const kw_field *field, kw_value value, kw_erro
     if (value.kind != KW_VALUE_TEXT && value.kind != KW_VALUE_BYTES)
         return true;
     if (field->max_bytes > 0 && value.bytes.size > field->max_bytes)
-        return kw_error_set(ret_error, KW_INVALID,
-                            "table %s, field %s: is %zu bytes long, at most %zu are allowed", table->name,
-                            field->name, value.bytes.size, field->max_bytes);
+        return kw_error_set(ret_error, KW_INVALID, "table %s, field %s: has %zu bytes; the maximum is %zu",
+                            table->name, field->name, value.bytes.size, field->max_bytes);
     if (value.kind == KW_VALUE_TEXT && !kw_utf8_valid(value.bytes))
         return kw_error_set(ret_error, KW_INVALID, "table %s, field %s: is not UTF-8", table->name,
                             field->name);
@@ -161,9 +160,8 @@ check_declared(const kw_table *table, const kw_field *field, kw_value value, kw_
     g_autofree const char **names = g_new0(const char *, model->values_count + 1);
     memcpy(names, model->values, model->values_count * sizeof *names);
     const char *near = wrong ? kw_nearest_name(wrong, names) : NULL;
-    return kw_error_set(ret_error, KW_INVALID,
-                        "table %s, field %s: value %s is not one of the declared ones%s%s%s", table->name,
-                        field->name, shown, near ? "; did you mean \"" : "", near ? near : "",
+    return kw_error_set(ret_error, KW_INVALID, "table %s, field %s: value %s is not a declared value%s%s%s",
+                        table->name, field->name, shown, near ? "; did you mean \"" : "", near ? near : "",
                         near ? "\"?" : "");
 }
 

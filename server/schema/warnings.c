@@ -130,12 +130,12 @@ warn_spread(const warner *self, size_t at)
         (found.reached == component->buckets && found.fullest < UNEVEN))
         return;
     g_autofree char *what = field->type == KW_FIELD_STRING
-                                ? g_strdup_printf("ten-digit values of %s in sequence", field->name)
-                                : g_strdup_printf("values of %s in sequence", field->name);
+                                ? g_strdup_printf("sequential ten-digit values of %s", field->name)
+                                : g_strdup_printf("sequential values of %s", field->name);
     kw_diagnostics_warn(
         self->diagnostics, component->mark,
-        "salt with its default algorithm xxh64 spreads them evenly; keep this for keys that exist",
-        "path %s, %s: %s reach %zu of %llu buckets, and the fullest takes %.1f times its share",
+        "a salt with the default algorithm xxh64 spreads them evenly; keep this one only for existing keys",
+        "path %s, %s: %s use %zu of %llu buckets, and the fullest bucket gets %.1f times the mean",
         self->path->name, component->text, what, found.reached, (unsigned long long)component->buckets,
         found.fullest);
 }
@@ -152,10 +152,10 @@ why_growing(const kw_field *field)
     if (!made->enabled)
         return NULL;
     if (made->kind == KW_MAKE_SEQUENCE)
-        return "given out in sequence";
+        return "sequential";
     bool by_time = made->kind == KW_MAKE_UUID7 || made->kind == KW_MAKE_OBJECTID ||
                    (made->kind == KW_MAKE_SNOWFLAKE && !made->partitioned);
-    return by_time ? "made in the order of time" : NULL;
+    return by_time ? "generated in the order of time" : NULL;
 }
 
 static void
@@ -169,9 +169,8 @@ warn_growing(const warner *self)
         if (why && component->direction != 0)
             kw_diagnostics_warn(
                 self->diagnostics, component->mark,
-                "put a salt in front, such as - salt: {of: [ID], buckets: 16}, or a hash",
-                "path %s: keys begin with %s, which is %s, so at any moment all writes go to one "
-                "region",
+                "start the key with a salt, such as - salt: {of: [ID], buckets: 16}, or a hash",
+                "path %s: keys start with %s, which is %s, so at any moment all writes go to one region",
                 self->path->name, self->table->fields[component->field].name, why);
         return;
     }
@@ -192,13 +191,13 @@ warn_unordered(const warner *self, const kw_component *component)
     if (!field || component->direction != 0 || component->buckets || component->clock >= 0 ||
         (reverse && reverse->flag))
         return;
-    kw_diagnostics_warn(self->diagnostics, component->mark,
-                        field->type == KW_FIELD_BYTES
-                            ? "encoding: fixed keeps it, and so does raw at the key's end"
-                            : "encoding: terminated (by \\x00) keeps it",
-                        "path %s: keys are not in the order of %s, written like this; a range of it is "
-                        "checked row by row",
-                        self->path->name, field->name);
+    kw_diagnostics_warn(
+        self->diagnostics, component->mark,
+        field->type == KW_FIELD_BYTES
+            ? "encoding: fixed keeps the order, and so does raw at the end of the key"
+            : "encoding: terminated (by \\x00) keeps the order",
+        "path %s: with this encoding, keys are not in the order of %s; a range of it is checked row by row",
+        self->path->name, field->name);
 }
 
 static void
@@ -208,9 +207,9 @@ warn_coarse(const warner *self)
         if (!kw_layout_holds_coarsely(self->layout, field))
             continue;
         kw_diagnostics_warn(
-            self->diagnostics, self->path->model->mark, "if they are to be two, let the key hold it finer",
-            "path %s: records whose %s differs by less than the key's unit are one record: every "
-            "time that the key holds alike names it",
+            self->diagnostics, self->path->model->mark,
+            "if they must be different records, use a finer unit in the key",
+            "path %s: records whose %s differs by less than the unit of the key are the same record",
             self->path->name, self->table->fields[field].name);
     }
 }
@@ -229,8 +228,8 @@ warn_resolved(const warner *self)
                 continue;
             kw_diagnostics_warn(
                 self->diagnostics, text->mark,
-                "for a byte write \\xNN in single quotes; in double quotes YAML itself resolves it",
-                "path %s: the literal has the character U+%04X, which is the two bytes \\x%02X\\x%02X",
+                "for a byte, write \\xNN in single quotes; in double quotes, YAML itself replaces it",
+                "path %s: the literal has the character U+%04X, which has the two bytes \\x%02X\\x%02X",
                 self->path->name, character, 0xc0 | character >> 6, 0x80 | (character & 0x3f));
             break;
         }
@@ -246,9 +245,9 @@ warn_outgrown(const warner *self, const kw_component *component)
         if (kw_made_outgrows(component, component->inputs[input], &error))
             kw_diagnostics_warn(
                 self->diagnostics, component->mark,
-                "end the sequence (to) at the last number that fits; puts then fail with LIMIT",
-                "path %s: the numbers of a sequence without an end grow beyond %s: %s", self->path->name,
-                component->text, error.text);
+                "end the sequence (to) at the last number that fits; after it, puts fail with LIMIT",
+                "path %s: a sequence without an end grows beyond %s: %s", self->path->name, component->text,
+                error.text);
     }
 }
 
@@ -262,11 +261,12 @@ warn_wrapping(const warner *self)
         if (kw_unique_any(self->layout, false, arena) ||
             kw_unique_of(self->layout, number, false, arena) != KW_UNIQUE_A_WHILE)
             continue;
-        kw_diagnostics_warn(
-            self->diagnostics, how->mark, "choose a range that lasts longer than the key's unit of time",
-            "path %s: the numbers of field %s begin again after %" G_GINT64_FORMAT
-            " (at_end: wrap); when they do so within the key's unit of time, new records replace old ones",
-            self->path->name, self->table->fields[number].name, how->to);
+        kw_diagnostics_warn(self->diagnostics, how->mark,
+                            "use a range that lasts longer than the unit of time in the key",
+                            "path %s: the numbers of field %s start again after %" G_GINT64_FORMAT
+                            " (at_end: wrap); if this happens within the unit of time in the key, new "
+                            "records replace old ones",
+                            self->path->name, self->table->fields[number].name, how->to);
     }
 }
 
@@ -277,9 +277,9 @@ warn_choice(const warner *self)
     if (!choice.kind || self->table->association)
         return;
     kw_diagnostics_warn(self->diagnostics, self->path->model->mark,
-                        "an association tells the bucket: paths: {by_id: {association: true, key: [...]}}",
-                        "path %s: the bucket is chosen at each put, so %s", self->path->name,
-                        self->path == self->table->paths ? "each lookup asks for a row in every bucket"
+                        "add an association: paths: {by_id: {association: true, key: [...]}}",
+                        "path %s: each put chooses a bucket, so %s", self->path->name,
+                        self->path == self->table->paths ? "each lookup reads a row in every bucket"
                                                          : "each removal goes to every bucket");
 }
 
@@ -310,7 +310,7 @@ warn_same_rule(const kw_table *table, kw_diagnostics *diagnostics)
             const kw_path *path = &table->paths[index], *first = &table->paths[before];
             if (strcmp(kw_layout_fingerprint(path->layout), kw_layout_fingerprint(first->layout)) == 0)
                 kw_diagnostics_warn(diagnostics, path->model->mark, "remove one of them",
-                                    "path %s has the key rule of path %s: its rows answer nothing else",
+                                    "path %s has the same key rule as path %s, so it serves no other queries",
                                     path->name, first->name);
         }
     }
@@ -332,7 +332,8 @@ warn_families(const kw_table *table, kw_diagnostics *diagnostics)
     for (size_t index = 0; index < table->model->families_count; index++) {
         const kw_model_family *family = &table->model->families[index];
         if (!uses_family(table, family->name))
-            kw_diagnostics_warn(diagnostics, family->mark, "remove it, or give a field a column in it",
+            kw_diagnostics_warn(diagnostics, family->mark,
+                                "remove the family, or give a field a column in it",
                                 "table %s: no field is stored in family %s", table->name, family->name);
     }
 }

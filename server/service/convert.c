@@ -31,8 +31,8 @@ kw_convert_pick(const kw_table *table, kw_bytes name, kw_pick *ret_pick, kw_erro
     if (!kw_convert_field(table, own, &field, ret_error))
         return false;
     const char *wrong = !dot                          ? NULL
-                        : !table->fields[field].entry ? "is no map and has no entries"
-                        : own.size + 1 == name.size   ? "an entry has no name"
+                        : !table->fields[field].entry ? "is not a map and has no entries"
+                        : own.size + 1 == name.size   ? "the name of an entry is missing after the dot"
                         : name.size > UINT16_MAX      ? "the name of an entry is too long"
                                                       : NULL;
     if (wrong)
@@ -77,10 +77,11 @@ take_one(const kw_table *table, const kw_field *field, const kw_api_Value *from,
     int64_t number = ret_value->number;
     double real;
     if (!kw_number_as_real(number, &real) && field->identity)
-        return kw_error_set(ret_error, KW_INVALID,
-                            "table %s, field %s: value %" PRId64 " is not a value that a double has, and the "
-                            "field names records",
-                            table->name, field->name, number);
+        return kw_error_set(
+            ret_error, KW_INVALID,
+            "table %s, field %s: value %" PRId64
+            " cannot be held exactly by a double, and the field is part of the identity of a record",
+            table->name, field->name, number);
     *ret_value = (kw_value){.kind = KW_VALUE_REAL, .real = real};
     return true;
 }

@@ -204,7 +204,7 @@ class Advise(unittest.TestCase):
         for line, part in (("order_idd=1", "order_idd"), ("scan others", "others"), ("--frm ts=1", "--frm"),
                            ('{"wher": {}}', "wher"), ('{"order": "up"}', "asc or desc"), ("{", "expected string constant"),
                            ('{"where": {"order_id": []}}', "order_id"), ('{"from": {"ts": 1, "order_id": 2}}', "from"),
-                           ("--asc --desc", "exclude")):
+                           ("--asc --desc", "cannot be combined")):
             self.write("wrong.txt", f"# one\n{line}\n")
             done = subprocess.run([KEYWAY, "advise", "-p", "salted.yaml", "-s", "orders.csv", "-q", "wrong.txt"],
                                   capture_output=True, text=True, cwd=self.folder, timeout=300)
@@ -227,7 +227,7 @@ class Advise(unittest.TestCase):
             self.keyway("-p", "salted.yaml", "-s", "orders.csv", TMPDIR=folder)
             self.assertEqual(os.listdir(folder), [])
             text = self.keyway("-p", "salted.yaml", "-s", "orders.csv", status=1, TMPDIR=folder, KEYWAYD="/bin/false")
-            self.assertIn("keywayd did not start", text)
+            self.assertIn("keywayd exited before it opened its port", text)
             self.assertEqual(os.listdir(folder), [])
 
     def test_named_gateway(self):

@@ -166,7 +166,7 @@ class Tls(Case):
                 self.assertEqual(done.returncode, 3, done.stderr)
                 told = done.stdout + done.stderr
                 self.assertIn(f"{good}:1:", told)
-                self.assertIn("warning: path primary: keys begin with ts", told)
+                self.assertIn("warning: path primary: keys start with ts", told)
                 self.assertIn(f"{bad}:1:27: error: tables.t.fields.id.type: unknown value 'strng'", told)
             done = subprocess.run([KEYWAY, "check", str(good)], capture_output=True, text=True, timeout=100)
             self.assertEqual(done.returncode, 0, done.stderr)

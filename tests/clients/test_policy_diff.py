@@ -77,7 +77,7 @@ class Diff(unittest.TestCase):
         done = subprocess.run([os.environ["KEYWAYD"], "--diff", "old.yaml"], capture_output=True, text=True,
                               cwd=self.folder, timeout=300, check=False)
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn("needs the file NEW", done.stderr)
+        self.assertIn("needs a second file", done.stderr)
 
 
 if __name__ == "__main__":

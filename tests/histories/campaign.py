@@ -27,7 +27,7 @@ WORKLOADS = {
 }
 WORKLOADS["all"] = WORKLOADS["store"] + WORKLOADS["stamp"]
 
-# What nobody is promised with order: store; keyway-policy(5), "What is promised about order", says why. The client inside
+# What nobody is promised with order: store; keyway-policy(5), "Ordering guarantees", says why. The client inside
 # Thrift2 can repeat a comparison that was applied, and after a removal it holds again: it is applied twice. Where nothing is
 # removed, a repeated comparison must be noticed. Counters can be ahead of the clock of the server that holds them; if that
 # differs from the store's clock by more than store.max_clock_skew, their removal or put cannot wait until it is surely past.

@@ -73,7 +73,7 @@ class Endless(unittest.TestCase):
             rows.write('id,ts,note\na,1,"')
             for _ in range(400):
                 rows.write("x" * 1023 + "\n" + ("y" * 99 + "\n") * 1000)
-        self.assertIn("a record that begins here is longer", self.refused("import", "events", file))
+        self.assertIn("the record that starts here is longer", self.refused("import", "events", file))
 
     def test_split_keys(self):
         self.refused("create", "events", "--splits-file", "/dev/zero")

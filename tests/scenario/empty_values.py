@@ -43,10 +43,10 @@ tables:
   real: {{store_table: NAME_real, fields: {{a: double, n: {{type: int, counter: true}}}}, key: [hash: a, field: a]}}
 """
 REFUSED = {
-    "raw": "table raw, field a: is empty, and so would be the row key of path primary",
-    "blob": "table blob, field a: is empty, and so would be the row key of path primary",
-    "known": "table known, field a: is empty, and so would be the row key of path by_a",
-    "both": "table both, field a: is empty, and so would be the row key of path by_a",
+    "raw": "table raw, field a: is empty, so the row key of path primary",
+    "blob": "table blob, field a: is empty, so the row key of path primary",
+    "known": "table known, field a: is empty, so the row key of path by_a",
+    "both": "table both, field a: is empty, so the row key of path by_a",
     "digits": "table digits, field a: value \"\" is not a string of exactly 4 decimal digits",
 }
 
@@ -127,7 +127,7 @@ def not_to_be_told_apart(data):
     same(plain(data.get("real", {"a": Value(real=2.0**53)}, None, None).record)["n"], 1, "2**53 as a double")
     for number in [2**53 + 1, 2**63 - 1]:
         key = {"a": Value(number=number)}
-        reason = f"table real, field a: value {number} is not a value that a double has"
+        reason = f"table real, field a: value {number} cannot be held exactly by a double"
         refused(reason, data.put, "real", key, None)
         refused(reason, data.get, "real", key, None, None)
 

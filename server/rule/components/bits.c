@@ -74,17 +74,17 @@ what_is_wrong(const kw_bits *self, uint64_t number)
     for (size_t index = 0; index < self->parts_count; index++) {
         const kw_bits_part *part = &self->parts[index];
         if (part->kind == KW_BITS_CONSTANT && part_of(part, number) != part->constant)
-            return "has other bits than its constant parts";
+            return "has bits that differ from its constant parts";
     }
     if (self->minute < 0)
         return NULL;
     uint64_t minute = part_of(&self->parts[self->minute], number);
     if (self->time < 0)
-        return minute < 60 ? NULL : "has no minute of an hour in its bits";
+        return minute < 60 ? NULL : "has a number above 59 in its minute bits";
     int64_t tick = self->epoch + (int64_t)part_of(&self->parts[self->time], number);
     return minute == kw_bits_minute_of_hour(kw_bits_minute(self, tick))
                ? NULL
-               : "has another minute in its bits than its time";
+               : "has a minute in its bits that differs from its time";
 }
 
 /* A time that is known besides a number made elsewhere must be the one in its bits. */
@@ -121,7 +121,7 @@ take_number(const kw_bits *self, const kw_value *values, uint64_t *ret_number, k
     *ret_number = (uint64_t)values[self->number].number;
     return agrees(&self->base, values) ||
            kw_error_set(ret_error, KW_INVALID,
-                        "table %s, field %s: value %" PRId64 " is not the time in the bits of field %s",
+                        "table %s, field %s: value %" PRId64 " differs from the time in the bits of field %s",
                         self->base.table->name, field_name(self, self->base.clock),
                         values[self->base.clock].number, field_name(self, self->number));
 }
@@ -203,7 +203,7 @@ decode(const kw_component *component, kw_bytes piece, kw_arena *arena, kw_value 
     const char *wrong = what_is_wrong(self, number);
     int64_t tick = self->time < 0 ? 0 : self->epoch + (int64_t)part_of(&self->parts[self->time], number);
     if (!wrong && self->base.clock >= 0 && tick > self->last)
-        wrong = "has a time that its field cannot have";
+        wrong = "has a time outside the range of its field";
     if (wrong)
         return kw_error_set(ret_error, KW_CORRUPT, "table %s, field %s: the number in the row key %s",
                             component->table->name, field_name(self, component->field), wrong);

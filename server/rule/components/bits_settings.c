@@ -15,9 +15,10 @@ static const int64_t per_second[] = {
 static bool
 bad_part(const kw_site *site, kw_mark mark, const char *text, const char *why)
 {
-    return kw_diagnostics_add(site->diagnostics, mark,
-                              "as in: zero 1, constant 5 3, minute 6, seconds 32, ms 41, worker 9",
-                              "bits: part \"%s\" %s", text, why);
+    return kw_diagnostics_add(
+        site->diagnostics, mark,
+        "write for example: zero 1, constant 5 3, minute 6, seconds 32, ms 41, worker 9",
+        "bits: part \"%s\" %s", text, why);
 }
 
 static bool
@@ -48,9 +49,9 @@ take_named(const kw_site *site, kw_bits *self, kw_bits_part *part, kw_mark mark)
     }
     for (size_t index = 0; index < self->parts_count; index++)
         if (self->parts[index].kind == KW_BITS_FIELD && self->parts[index].field == part->field)
-            return bad_part(site, mark, part->name, "is there twice");
+            return bad_part(site, mark, part->name, "is listed twice");
     return site->table->fields[part->field].type == KW_FIELD_INT ||
-           bad_part(site, mark, part->name, "is no int field");
+           bad_part(site, mark, part->name, "is not an int field");
 }
 
 static bool
@@ -67,8 +68,8 @@ take_word(const kw_site *site, kw_bits *self, kw_bits_part *part, kw_mark mark)
         part->kind = KW_BITS_MINUTE;
         if (self->minute >= 0 || self->time >= 0 || part->bits < 6)
             return bad_part(site, mark, part->name,
-                            self->time >= 0 ? "says nothing new behind the time"
-                                            : "is there twice or has fewer than 6 bits");
+                            self->time >= 0 ? "adds nothing after the time"
+                                            : "is listed twice or has fewer than 6 bits");
         self->minute = here;
         return true;
     }
@@ -76,7 +77,7 @@ take_word(const kw_site *site, kw_bits *self, kw_bits_part *part, kw_mark mark)
         return take_named(site, self, part, mark);
     part->kind = KW_BITS_TIME;
     if (self->time >= 0 || part->bits > 48)
-        return bad_part(site, mark, part->name, "is there twice or has more than 48 bits");
+        return bad_part(site, mark, part->name, "is listed twice or has more than 48 bits");
     self->time = here;
     self->ticks_per_second = millis ? 1000 : 1;
     return true;
@@ -95,7 +96,7 @@ take_part(const kw_site *site, kw_bits *self, const char *text, kw_mark mark)
         (constant && !parse_count(words[1], UINT64_MAX, &part.constant)))
         return bad_part(site, mark, text, "is not a name and a number of bits, 1 to 64");
     if (self->parts_count == KW_BITS_PARTS_MAX)
-        return bad_part(site, mark, text, "is one too many");
+        return bad_part(site, mark, text, "exceeds the maximum number of parts");
     part.bits = (uint32_t)bits;
     part.name = kw_arena_text(site->arena, kw_bytes_of_text(words[0]));
     self->total += part.bits;
@@ -118,7 +119,7 @@ take_parts(const kw_site *site, kw_bits *self)
         return false;
     if (self->total == 0 || self->total > 64 || self->total % 8 != 0)
         return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "parts"), "add a part: zero N",
-                                  "bits: the parts have %u bits together; 8, 16, ... 64 are possible",
+                                  "bits: the parts have %u bits in all; the sum must be 8, 16, ... or 64",
                                   self->total);
     uint32_t shift = self->total;
     for (size_t index = 0; index < self->parts_count; index++)
@@ -137,15 +138,15 @@ take_clock(const kw_site *site, kw_bits *self, int of)
         if (clock < 0)
             return false;
         if (site->table->fields[clock].type != KW_FIELD_TIMESTAMP)
-            return kw_diagnostics_add(site->diagnostics, mark, NULL, "bits: field %s is no timestamp",
+            return kw_diagnostics_add(site->diagnostics, mark, NULL, "bits: field %s is not a timestamp",
                                       site->table->fields[clock].name);
     } else if (self->number < 0 && kw_site_text(site, "time", NULL)) {
         return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "time"), NULL,
-                                  "bits: the time is that of field %s already", site->table->fields[of].name);
+                                  "bits: the time is already that of field %s", site->table->fields[of].name);
     }
     if (clock >= 0 && self->time < 0)
         return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "parts"), "add: seconds 32 or ms 41",
-                                  "bits: there is a timestamp, but no part holds its time");
+                                  "bits: no part holds the time of the timestamp field");
     self->base.clock = clock;
     self->base.zone = "UTC";
     return true;
@@ -276,7 +277,7 @@ kw_bits_compile(const kw_site *site)
     const kw_bits_part *head = &self->parts[0];
     if (self->number >= 0 && self->total == 64 &&
         (head->kind != KW_BITS_CONSTANT || head->constant >> (head->bits - 1))) {
-        kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "parts"), "begin with: zero 1",
+        kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "parts"), "start with: zero 1",
                            "bits: an int of 64 bits has a sign, so its first bit must be zero");
         return NULL;
     }
@@ -296,33 +297,32 @@ static const kw_setting_schema settings[] = {
     {.name = "of",
      .kind = KW_SETTING_TEXT,
      .required = true,
-     .about = "The timestamp field whose time the bits hold; or an int field that is the whole number, made "
-              "elsewhere."},
+     .about = "The timestamp field whose time is in the bits, or an int field that holds the whole number."},
     {.name = "parts",
      .kind = KW_SETTING_TEXTS,
      .required = true,
-     .about =
-         "What the bits are, the greatest first, each a name and a number of bits; 8, 16, ... or 64 bits "
-         "together. \"zero 1\", \"constant 5 3\" (the value 5 in 3 bits), \"minute 6\" (of the hour, UTC: "
-         "60 partitions), \"seconds 32\" or \"ms 41\" (the time since the epoch), and int fields by name, "
-         "as in \"worker 9\". Of a whole number, other names only say how many bits they take."},
+     .about = "The parts, most significant first, each a name and a number of bits; together 8, 16, ... or "
+              "64 bits. They are \"zero 1\", \"constant 5 3\" (the value 5 in 3 bits), \"minute 6\" (of the "
+              "hour, UTC: 60 partitions), \"seconds 32\" or \"ms 41\" (the time since the epoch), and int "
+              "fields by name, as in \"worker 9\". If one int field holds the whole number, any other name "
+              "is only a label for its bits."},
     {.name = "epoch",
      .kind = KW_SETTING_INT,
      .least = 0,
      .most = INT64_C(4102444800000),
      .fallback = "0",
-     .about = "Where the time begins, in milliseconds since 1970-01-01 UTC."},
+     .about = "Start of the time, in milliseconds since 1970-01-01 UTC."},
     {.name = "time",
      .kind = KW_SETTING_TEXT,
      .fallback = "none",
-     .about =
-         "(of a whole number) The timestamp field that has the time in the bits: with it, a range of that "
-         "field becomes ranges of the number. Records without it are not found so."},
+     .about = "If an int field holds the whole number: the timestamp field that has the same time as its "
+              "bits. A range of this field then becomes ranges of the number. Such a query does not find "
+              "records without the field."},
 };
 
 const kw_component_schema kw_bits_schema = {
     .name = "bits",
-    .about = "Fields of a few bits each in one number of 1 to 8 bytes.",
+    .about = "Several fields of a few bits each, packed into one number of 1 to 8 bytes.",
     .settings = settings,
     .settings_count = G_N_ELEMENTS(settings),
 };

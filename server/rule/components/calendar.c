@@ -157,15 +157,15 @@ kw_calendar_take_time(const kw_calendar *self, kw_value value, int64_t *ret_tick
     int64_t tick = kw_calendar_tick(self, value.number);
     if (tick < self->first || tick > self->last)
         return kw_error_set(ret_error, KW_INVALID,
-                            "table %s, field %s: value %" PRId64 " lies outside of the years %" PRId64
-                            " to %" PRId64 ", which its calendar in %s can tell",
+                            "table %s, field %s: value %" PRId64 " is outside the years %" PRId64
+                            " to %" PRId64 " of its calendar in %s",
                             self->base.table->name, self->base.table->fields[self->base.field].name,
                             value.number, self->first_year, self->last_year, self->zone->name);
     if (self->base.refuses_twice && came_twice(self, tick))
         return kw_error_set(ret_error, KW_INVALID,
                             "table %s, field %s: value %" PRId64
-                            " is a local time that came twice in %s, where "
-                            "clocks were put back then; the row key cannot tell the two apart",
+                            " is a local time that occurred twice in %s, because clocks were set back; the "
+                            "row key cannot distinguish the two",
                             self->base.table->name, self->base.table->fields[self->base.field].name,
                             value.number, self->zone->name);
     *ret_tick = tick;
@@ -308,11 +308,11 @@ decode(const kw_component *component, kw_bytes piece, kw_arena *arena, kw_value 
     (void)arena;
     uint64_t number;
     if (!read_number(self, piece, &number))
-        return corrupt(self, "is not of its form", ret_error);
+        return corrupt(self, "does not have the form of its rule", ret_error);
     int64_t of_unit[] = {0, 2000, 1, 1, 0, 0, 0, 0}, yearday, days;
     if (!read_parts(self, number / self->sequence_span, of_unit, &yearday) ||
         !is_date(self, of_unit, yearday, &days))
-        return corrupt(self, "is no time", ret_error);
+        return corrupt(self, "is not a time", ret_error);
     if (self->sequence >= 0)
         values[self->sequence] =
             (kw_value){.kind = KW_VALUE_NUMBER, .number = (int64_t)(number % self->sequence_span)};
@@ -331,7 +331,7 @@ decode(const kw_component *component, kw_bytes piece, kw_arena *arena, kw_value 
             return true;
         }
     }
-    return corrupt(self, "is a local time that never was", ret_error);
+    return corrupt(self, "is a local time that never occurred", ret_error);
 }
 
 static kw_bytes

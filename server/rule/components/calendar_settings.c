@@ -34,8 +34,8 @@ take_part(const kw_site *site, kw_calendar *self, const char *name, kw_mark mark
         const char *near = kw_nearest_name(name, names);
         g_autofree char *hint = near ? g_strdup_printf("did you mean %s?", near) : NULL;
         return kw_diagnostics_add(site->diagnostics, mark,
-                                  hint ? hint : "parts are yyyy, yy, MM, dd, DDD, HH, mm, ss and SSS",
-                                  "calendar: there is no part \"%s\"", name);
+                                  hint ? hint : "use yyyy, yy, MM, dd, DDD, HH, mm, ss or SSS",
+                                  "calendar: unknown part \"%s\"", name);
     }
     const kw_calendar_part *part = &all_parts[found];
     bool clash = self->parts_count == KW_CALENDAR_PARTS_MAX;
@@ -44,8 +44,8 @@ take_part(const kw_site *site, kw_calendar *self, const char *name, kw_mark mark
                 (self->parts[index]->unit == KW_CALENDAR_MONTH && strcmp(name, "DDD") == 0) ||
                 (part->unit == KW_CALENDAR_MONTH && strcmp(self->parts[index]->name, "DDD") == 0);
     if (clash)
-        return kw_diagnostics_add(site->diagnostics, mark, NULL,
-                                  "calendar: part %s says again what another part says", name);
+        return kw_diagnostics_add(site->diagnostics, mark, NULL, "calendar: part %s repeats another part",
+                                  name);
     self->parts[self->parts_count++] = part;
     return true;
 }
@@ -74,7 +74,7 @@ take_field(const kw_site *site, kw_calendar *self)
     const kw_field *field = &site->table->fields[number];
     if (field->type != KW_FIELD_TIMESTAMP)
         return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "of"), NULL,
-                                  "calendar: field %s is no timestamp", field->name);
+                                  "calendar: field %s is not a timestamp", field->name);
     self->base.field = number;
     self->base.clock = number;
     bool millis = self->cell_unit == KW_CALENDAR_MILLI;
@@ -94,11 +94,10 @@ take_zone(const kw_site *site, kw_calendar *self)
     self->zone = kw_zone_make(name, site->arena);
     self->base.zone = self->zone ? self->zone->name : NULL;
     self->base.offsets = self->zone;
-    return self->zone ||
-           kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "zone"),
-                              "for example UTC, Europe/Berlin or +08:00; the names are those of the system's "
-                              "time zone data (package tzdata)",
-                              "calendar: there is no time zone \"%s\"", name);
+    return self->zone || kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "zone"),
+                                            "use for example UTC, Europe/Berlin or +08:00; names are from "
+                                            "the system's time zone database (package tzdata)",
+                                            "calendar: unknown time zone \"%s\"", name);
 }
 
 static bool
@@ -111,7 +110,7 @@ take_sequence(const kw_site *site, kw_calendar *self)
         if (kw_site_number(site, "digits", 0) == 0)
             return true;
         return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "digits"), "add sequence: FIELD",
-                                  "calendar: digits are those of a sequence, and there is none");
+                                  "calendar: digits needs a sequence");
     }
     self->sequence = kw_site_field(site, "sequence");
     if (self->sequence < 0)
@@ -119,10 +118,10 @@ take_sequence(const kw_site *site, kw_calendar *self)
     kw_mark mark = kw_site_mark(site, "sequence");
     if (self->form == KW_CALENDAR_TEXT)
         return kw_diagnostics_add(site->diagnostics, mark,
-                                  "use as: packed, or a component field with encoding: decimal behind it",
-                                  "calendar: as text it takes no sequence");
+                                  "use as: packed, or add a component field with encoding: decimal after it",
+                                  "calendar: as text, it cannot have a sequence");
     if (site->table->fields[self->sequence].type != KW_FIELD_INT)
-        return kw_diagnostics_add(site->diagnostics, mark, NULL, "calendar: field %s is no int",
+        return kw_diagnostics_add(site->diagnostics, mark, NULL, "calendar: field %s is not an int",
                                   site->table->fields[self->sequence].name);
     self->sequence_digits = (uint32_t)kw_site_number(site, "digits", 5);
     self->sequence_span = kw_calendar_power(self->sequence_digits);
@@ -143,7 +142,7 @@ take_width(const kw_site *site, kw_calendar *self)
     bool packed = self->form == KW_CALENDAR_PACKED;
     if (!packed && kw_site_number(site, "width", 0))
         return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "width"), "use as: packed",
-                                  "calendar: only a packed calendar takes a width");
+                                  "calendar: width applies only to as: packed");
     self->base.width = packed ? (uint32_t)width : 0;
     if (self->form == KW_CALENDAR_TEXT) {
         self->base.width = digits + (uint32_t)(self->separator.size * (self->parts_count - 1));
@@ -152,7 +151,7 @@ take_width(const kw_site *site, kw_calendar *self)
     if (packed && width < 8)
         limit = (UINT64_C(1) << (8 * width)) - 1;
     bool fits = digits <= 18 && code <= (limit - (self->sequence_span - 1)) / self->sequence_span;
-    return fits || kw_diagnostics_add(site->diagnostics, site->model->mark, "leave out parts or digits",
+    return fits || kw_diagnostics_add(site->diagnostics, site->model->mark, "remove parts or digits",
                                       "calendar: a number of %u digits does not fit into %d bytes", digits,
                                       packed ? (int)width : 8);
 }
@@ -171,11 +170,11 @@ take_form(const kw_site *site, kw_calendar *self)
     kw_mark mark = kw_site_mark(site, "separator");
     if (self->form != KW_CALENDAR_TEXT)
         return kw_diagnostics_add(site->diagnostics, mark, "use as: text",
-                                  "calendar: a number has no separators");
+                                  "calendar: separator applies only to as: text");
     if (!kw_bytes_from_binary_text(separator, site->arena, &self->separator, &error) ||
         self->separator.size > 4)
-        return kw_diagnostics_add(site->diagnostics, mark, "for example \"-\"",
-                                  "calendar: a separator is text of at most 4 bytes");
+        return kw_diagnostics_add(site->diagnostics, mark, "use for example \"-\"",
+                                  "calendar: the separator must have at most 4 bytes");
     return true;
 }
 
@@ -348,8 +347,9 @@ check_zeros(const kw_site *site, const kw_calendar *self)
     bool zero = self->form == KW_CALENDAR_DECIMAL && self->sequence >= 0;
     for (size_t index = 0; index < self->parts_count; index++)
         zero = zero && self->parts[index]->least == 0;
-    return !zero || kw_diagnostics_add(site->diagnostics, site->model->mark, "use as: packed",
-                                       "calendar: as decimal, the parts of some times would vanish");
+    return !zero ||
+           kw_diagnostics_add(site->diagnostics, site->model->mark, "use as: packed",
+                              "calendar: as decimal, leading zeros would remove the parts of some times");
 }
 
 const kw_component *
@@ -380,40 +380,37 @@ static const kw_setting_schema settings[] = {
     {.name = "parts",
      .kind = KW_SETTING_TEXTS,
      .required = true,
-     .about =
-         "The parts, in the order of the key: yyyy, yy (of 2000 to 2099), MM, dd, DDD (day of the year), "
-         "HH, mm, ss, SSS. Without the year, or with a gap above the finest part, the calendar is circular: "
-         "then every family needs a ttl, and the time after which the pieces come again must be at least "
-         "ttl + 2 x major_compaction, unless another component of the same field tells its rounds apart."},
+     .about = "The parts, in the order of the key: yyyy, yy (2000 to 2099), MM, dd, DDD (day of the year), "
+              "HH, mm, ss, SSS. Without the year, or with a gap above the finest part, the calendar is "
+              "circular: its keys repeat. Then every family needs a ttl, and the time until the keys repeat "
+              "must be at least ttl + 2 x major_compaction, unless another component of the same field "
+              "distinguishes the repetitions."},
     {.name = "zone",
      .kind = KW_SETTING_TEXT,
      .fallback = "UTC",
      .about =
-         "The time zone whose clock is read: a name of the system's time zone data such as "
-         "Europe/Berlin, or an offset such as +08:00. Where clocks are put back, two moments have the same "
-         "parts. So parts finer than a day are refused in zones whose clocks were put back in 1992 or later, "
-         "unless the key tells the two moments apart: by the time itself, or by a number that is generated "
-         "for "
-         "good, or per the same period of the same zone. A record of a local time that came twice before "
-         "1992 is "
-         "refused unless the key tells it apart."},
+         "The time zone of the parts: a name from the system's time zone database, such as Europe/Berlin, or "
+         "an offset, such as +08:00. When clocks are set back, two moments have the same local time. "
+         "Therefore, parts finer than a day are rejected in zones that have set their clocks back in 1992 or "
+         "later, unless the key distinguishes the two moments. The time itself distinguishes them, and so "
+         "does a generated number that is unique forever or within the same period of the same zone. A "
+         "record with a repeated local time before 1992 is rejected unless the key distinguishes it."},
     {.name = "as",
      .kind = KW_SETTING_CHOICE,
      .choices = forms,
      .fallback = "text",
-     .about =
-         "text: decimal digits. packed: one number whose decimal digits are the parts and the sequence, in "
-         "7 or 8 bytes. decimal: that number as text without leading zeros."},
+     .about = "text: decimal digits. packed: one binary number whose decimal digits are the parts and the "
+              "sequence. decimal: the same number as text without leading zeros."},
     {.name = "separator",
      .kind = KW_SETTING_TEXT,
      .fallback = "none",
-     .about = "(text) What stands between the parts, such as \"-\"."},
+     .about = "(text) Separator between the parts, such as \"-\"."},
     {.name = "width",
      .kind = KW_SETTING_INT,
      .least = 1,
      .most = 8,
      .fallback = "8",
-     .about = "(packed) Bytes of the number."},
+     .about = "(packed) Size of the number in bytes."},
     {.name = "sequence",
      .kind = KW_SETTING_TEXT,
      .fallback = "none",
@@ -423,15 +420,14 @@ static const kw_setting_schema settings[] = {
      .least = 1,
      .most = 12,
      .fallback = "5",
-     .about = "Digits of the sequence."},
+     .about = "Number of digits of the sequence."},
 };
 
 const kw_component_schema kw_calendar_schema = {
     .name = "calendar",
-    .about =
-        "Parts of a timestamp as a clock in a time zone shows them. It keeps the time only up to its finest "
-        "part, so the field needs a column unless the key holds it to its full precision. A range of it that "
-        "has both ends may be of any length: it is planned and read window by window.",
+    .about = "Parts of a timestamp in the local time of a time zone. The time is kept only to the finest "
+             "part, so the field needs a column unless the key also holds its full precision. A range of the "
+             "field with both ends can have any length: it is planned and read window by window.",
     .settings = settings,
     .settings_count = G_N_ELEMENTS(settings),
 };

@@ -36,7 +36,7 @@ parse_value(const kw_site *site, const kw_field *field, const char *text, kw_val
         value.number = strtoll(text, &end, 10);
         if (errno || *end || end == text)
             return kw_diagnostics_add(site->diagnostics, field->model->mark, NULL,
-                                      "field %s: declared value \"%s\" is no number", field->name, text);
+                                      "field %s: declared value \"%s\" is not a number", field->name, text);
         break;
     case KW_VALUE_TEXT:
     case KW_VALUE_BYTES:
@@ -46,7 +46,7 @@ parse_value(const kw_site *site, const kw_field *field, const char *text, kw_val
     case KW_VALUE_MAP:
     case KW_VALUE_NONE:
         return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "field"), NULL,
-                                  "enum: field %s is of a type that cannot be enumerated", field->name);
+                                  "enum: field %s has a type that cannot be enumerated", field->name);
     }
     *ret_value = value;
     return true;
@@ -76,7 +76,8 @@ fill_choices(const kw_site *site, const kw_field *field, bool as_text, enumerati
     self->count = flags ? 2 : field->model->values_count;
     if (self->count == 0 || self->count > CHOICES_MAX)
         return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "field"),
-                                  "give the field a list of values", "enum: field %s %s", field->name,
+                                  "declare the values of the field: values: [...]", "enum: field %s %s",
+                                  field->name,
                                   self->count ? "declares too many values" : "declares no values");
     uint32_t width = self->count > 256 ? 2 : 1;
     choice *choices = KW_ARENA_ARRAY(site->arena, choice, self->count);
@@ -118,7 +119,7 @@ check_texts(const kw_site *site, enumeration *self)
         kw_bytes next = index + 1 < self->count ? self->choices[index + 1].piece : KW_BYTES_NONE;
         if (index + 1 < self->count && kw_bytes_starts_with(next, piece))
             return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "as"), "use as: index",
-                                      "enum: as text, the value \"%.*s\" could be the beginning of \"%.*s\"",
+                                      "enum: as text, the value \"%.*s\" is a prefix of \"%.*s\"",
                                       (int)piece.size, (const char *)piece.data, (int)next.size,
                                       (const char *)next.data);
         same_width = same_width && piece.size == self->choices[0].piece.size;
@@ -182,12 +183,12 @@ encode(const kw_component *component, const kw_value *values, kw_bytes rest, kw_
     }
     const char *table = component->table->name, *field = component->table->fields[component->field].name;
     if (value.kind == KW_VALUE_NONE)
-        return kw_error_set(ret_error, KW_INVALID,
-                            "table %s, field %s: is missing, and the row key is made of it", table, field);
+        return kw_error_set(ret_error, KW_INVALID, "table %s, field %s: is missing, and the row key needs it",
+                            table, field);
     char shown[80];
     kw_value_print(value, shown, sizeof shown);
-    return kw_error_set(ret_error, KW_INVALID, "table %s, field %s: value %s is not one of the declared ones",
-                        table, field, shown);
+    return kw_error_set(ret_error, KW_INVALID, "table %s, field %s: value %s is not a declared value", table,
+                        field, shown);
 }
 
 static const choice *
@@ -247,17 +248,18 @@ static const kw_setting_schema settings[] = {
     {.name = "field",
      .kind = KW_SETTING_TEXT,
      .required = true,
-     .about = "A field that declares its values, or a bool."},
+     .about = "A field with declared values, or a bool."},
     {.name = "as",
      .kind = KW_SETTING_CHOICE,
      .choices = forms,
      .fallback = "index",
-     .about = "The value's place in the declared list, as one byte (two beyond 256 values), or its text."},
+     .about = "index: the position in the declared list, as one byte (two bytes for more than 256 values). "
+              "text: the value's text."},
 };
 
 static const kw_component_schema schema = {
     .name = "enum",
-    .about = "A field with declared values: reads that do not know it visit every value.",
+    .about = "A field with declared values. A read that does not bind the field visits every value.",
     .settings = settings,
     .settings_count = G_N_ELEMENTS(settings),
 };

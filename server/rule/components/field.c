@@ -56,7 +56,7 @@ take_order(const kw_site *site, field_piece *self)
     if (order && !descending && self->form.encoding->always_descending)
         return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "order"),
                                   "use encoding int or decimal for ascending order",
-                                  "field: %s is descending by its nature", self->form.encoding->name);
+                                  "field: %s is always descending", self->form.encoding->name);
     self->form.descending = descending || self->form.encoding->always_descending;
     return true;
 }
@@ -71,14 +71,14 @@ take_unit(const kw_site *site, field_piece *self, const kw_field *field)
         return true;
     kw_mark mark = kw_site_mark(site, "unit");
     if (field->type != KW_FIELD_TIMESTAMP || !self->form.encoding->takes_unit)
-        return kw_diagnostics_add(site->diagnostics, mark, NULL, "field: only timestamps take a unit");
+        return kw_diagnostics_add(site->diagnostics, mark, NULL, "field: unit applies only to timestamps");
     kw_time_unit unit = KW_UNIT_S;
     while (strcmp(units[unit].name, name) != 0)
         unit++;
     if (units[unit].per_second > units[field->unit].per_second)
         return kw_diagnostics_add(site->diagnostics, mark, NULL,
-                                  "field: the key cannot be finer (%s) than field %s (%s)", name, field->name,
-                                  units[field->unit].name);
+                                  "field: the unit of the key (%s) is finer than that of field %s (%s)", name,
+                                  field->name, units[field->unit].name);
     self->form.divisor = units[field->unit].per_second / units[unit].per_second;
     return true;
 }
@@ -92,13 +92,14 @@ take_terminator(const kw_site *site, field_piece *self)
     kw_mark mark = kw_site_mark(site, "terminator");
     if (!self->form.encoding->takes_terminator)
         return kw_diagnostics_add(site->diagnostics, mark, "use encoding: terminated",
-                                  "field: encoding %s takes no terminator", self->form.encoding->name);
+                                  "field: encoding %s has no terminator", self->form.encoding->name);
     kw_bytes bytes;
     kw_error error = KW_ERROR_NONE;
     if (!kw_bytes_from_binary_text(text, site->arena, &bytes, &error) || bytes.size != 1)
-        return kw_diagnostics_add(site->diagnostics, mark,
-                                  "for example '\\x00' or '|' (in double quotes YAML itself resolves \\x00)",
-                                  "field: the terminator must be one byte");
+        return kw_diagnostics_add(
+            site->diagnostics, mark,
+            "use for example '\\x00' or '|' (in double quotes, YAML itself replaces \\x00)",
+            "field: the terminator must be one byte");
     self->form.terminator = bytes.data[0];
     return true;
 }
@@ -107,7 +108,7 @@ static const char *
 width_hint(kw_field_type type)
 {
     if (type == KW_FIELD_DOUBLE)
-        return "encoding float takes 4 bytes, double 8";
+        return "encoding float has 4 bytes, double has 8";
     return type == KW_FIELD_BOOL ? NULL : "use encoding: fixed";
 }
 
@@ -120,11 +121,11 @@ take_width(const kw_site *site, field_piece *self)
                    (self->form.type == KW_FIELD_DOUBLE && encoding->takes_real_width);
     if (encoding->needs_width && width == 0)
         return kw_diagnostics_add(site->diagnostics, site->model->mark,
-                                  "say how many bytes it takes, as in {name: ..., width: 16}",
+                                  "add the size in bytes, for example {name: ..., width: 16}",
                                   "field: encoding %s needs a width", encoding->name);
     if (width != 0 && !encoding->needs_width && !numeric)
         return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "width"), width_hint(self->form.type),
-                                  "field: encoding %s takes no width", encoding->name);
+                                  "field: encoding %s has no width", encoding->name);
     self->form.width = (uint32_t)width;
     return true;
 }
@@ -138,7 +139,7 @@ take_encoding(const kw_site *site, field_piece *self, const kw_field *field)
     self->form.type = field->type;
     if (!(self->form.encoding->types & KW_TYPE_BIT(field->type)))
         return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "encoding"), NULL,
-                                  "field: encoding %s does not take field %s, which is of type %s", name,
+                                  "field: encoding %s does not support field %s of type %s", name,
                                   field->name, type_names[field->type]);
     self->form.reversed = kw_site_flag(site, "reverse", false);
     if (self->form.reversed && !self->form.encoding->reversible)
@@ -170,12 +171,12 @@ check_order(const kw_site *site, const field_piece *self)
     const kw_form *form = &self->form;
     if (form->direction != 0 || !kw_site_text(site, "order", NULL) || form->encoding == &kw_encoding_ordered)
         return true;
-    const char *why = form->reversed ? "reversed digits are in no order"
+    const char *why = form->reversed ? "reversed digits have no order"
                       : form->encoding == &kw_encoding_terminated
-                          ? "only strings that end with \\x00 are in order"
-                          : "what follows in the key mixes with longer values";
+                          ? "only strings terminated by \\x00 keep their order"
+                          : "the next component mixes with longer values";
     return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "order"),
-                              "leave order out, or take an encoding that keeps it",
+                              "remove order, or use an encoding that keeps the order",
                               "field: keys would not be in the order of %s: %s",
                               self->base.table->fields[self->base.inputs[0]].name, why);
 }
@@ -228,7 +229,7 @@ take_integer(const field_piece *self, kw_value *value, kw_error *ret_error)
 {
     double real;
     if (!kw_number_as_real(value->number, &real)) {
-        kw_error_set(ret_error, KW_INVALID, "is not a value that a double has");
+        kw_error_set(ret_error, KW_INVALID, "cannot be held exactly by a double");
         return complain(self, *value, ret_error);
     }
     *value = (kw_value){.kind = KW_VALUE_REAL, .real = real};
@@ -246,7 +247,7 @@ encode_value(const kw_component *component, kw_value value, kw_buffer *out, kw_e
     if (value.kind != kw_field_value_kind(self->form.type)) {
         if (value.kind == KW_VALUE_NONE)
             return kw_error_set(ret_error, KW_INVALID,
-                                "table %s, field %s: is missing, and the row key is made of it",
+                                "table %s, field %s: is missing, and the row key needs it",
                                 component->table->name, field->name);
         kw_error_set(ret_error, KW_INVALID, "is not of type %s", type_names[self->form.type]);
         return complain(self, value, ret_error);
@@ -316,21 +317,20 @@ static const kw_setting_schema settings[] = {
     {.name = "encoding",
      .kind = KW_SETTING_CHOICE,
      .choices = kw_encoding_names,
-     .fallback = "int for numbers and timestamps; double; bool; raw for strings and bytes at the end, before "
-                 "it terminated for strings and fixed for bytes",
-     .about =
-         "Strings: raw, terminated, fixed, digits, hex (lower-case hex digits as the bytes they say), "
-         "uuid. Bytes: raw, terminated, fixed. Numbers and timestamps: int (sign bit flipped), raw_int "
-         "(Java's Bytes.toBytes), max_minus (Integer.MAX_VALUE or Long.MAX_VALUE minus it), decimal, "
-         "max_minus_decimal. Doubles: double, float. Bools: bool (0x00, 0x01), raw_bool (0x00, 0xFF). "
-         "For keys that others made: phoenix (numbers, timestamps, doubles and bools as Phoenix's columns), "
-         "ordered (all but bools as HBase's OrderedBytes)."},
+     .fallback = "int for numbers and timestamps; double for doubles; bool for bools; raw for strings and "
+                 "bytes at the end of the key, otherwise terminated for strings and fixed for bytes",
+     .about = "Strings: raw, terminated, fixed, digits, hex (two lower-case hex digits become one byte), "
+              "uuid. Bytes: raw, terminated, fixed. Numbers and timestamps: int (sign bit flipped), raw_int "
+              "(Java's Bytes.toBytes), max_minus (Integer.MAX_VALUE or Long.MAX_VALUE minus the value), "
+              "decimal, max_minus_decimal. Doubles: double, float. Bools: bool (0x00, 0x01), raw_bool (0x00, "
+              "0xFF). For keys of other programs: phoenix (numbers, timestamps, doubles and bools as in "
+              "Phoenix's columns), ordered (all types but bool as in HBase's OrderedBytes)."},
     {.name = "width",
      .kind = KW_SETTING_INT,
      .least = 1,
      .most = 1024,
      .fallback = "8 bytes or 19 digits for numbers, 9 bytes with ordered",
-     .about = "Bytes that it takes in the key, a header included."},
+     .about = "Size of the encoded value in bytes, including any header."},
     {.name = "order",
      .kind = KW_SETTING_CHOICE,
      .choices = orders,
@@ -340,18 +340,17 @@ static const kw_setting_schema settings[] = {
      .kind = KW_SETTING_CHOICE,
      .choices = unit_names,
      .fallback = "the field's own",
-     .about = "A coarser unit for a timestamp. The key then tells records apart only to that unit: every "
-              "time that "
-              "it holds alike names the same record. The field needs a column."},
+     .about = "A coarser unit for a timestamp. Times that are equal in this unit then identify the same "
+              "record. The field needs a column."},
     {.name = "reverse",
      .kind = KW_SETTING_BOOL,
      .fallback = "false",
-     .about = "Digits of a fixed length from the last to the first: spreads sequential numbers."},
+     .about = "Reverse the digits (fixed-length encodings only). This spreads sequential numbers."},
     {.name = "terminator",
      .kind = KW_SETTING_TEXT,
      .fallback = "\\x00",
-     .about = "The byte that ends a terminated string, which values must not contain. Only \\x00 keeps "
-              "the strings' order."},
+     .about = "The byte that ends a terminated string. Values must not contain it. Only \\x00 keeps the "
+              "order of the strings."},
 };
 
 static const kw_component_schema schema = {

@@ -93,37 +93,34 @@ static const char *const forms[] = {"hex", "bytes", NULL};
 static const char *const number_forms[] = {"long", "text", NULL};
 
 static const kw_setting_schema settings[] = {
-    {.name = "of",
-     .kind = KW_SETTING_TEXTS,
-     .required = true,
-     .about = "The fields that are hashed, one after the other."},
+    {.name = "of", .kind = KW_SETTING_TEXTS, .required = true, .about = "The fields to hash, in this order."},
     {.name = "algorithm",
      .kind = KW_SETTING_CHOICE,
      .choices = algorithms,
      .fallback = "xxh64",
-     .about = "The hash. The others than xxh64 are for keys that other programs made: murmur2, murmur3 and "
-              "jenkins as HBase computes them, crc32 as zip does."},
+     .about = "The hash function. All but xxh64 are for keys of other programs: murmur2, murmur3 and jenkins "
+              "as HBase computes them, crc32 as zip does."},
     {.name = "take",
      .kind = KW_SETTING_INT,
      .least = 1,
      .most = 40,
      .fallback = "4",
-     .about = "How many hex digits or bytes of its beginning are taken."},
+     .about = "Number of leading hex digits or bytes of the hash."},
     {.name = "as",
      .kind = KW_SETTING_CHOICE,
      .choices = forms,
      .fallback = "hex",
-     .about = "As lower-case hex digits or as raw bytes."},
+     .about = "Write the hash in lower-case hex digits or in raw bytes."},
     {.name = "numbers",
      .kind = KW_SETTING_CHOICE,
      .choices = number_forms,
      .fallback = "long",
-     .about = "Numbers are hashed as 8 bytes big-endian or as decimal text."},
+     .about = "Hash numbers as 8 bytes big-endian or as decimal text."},
 };
 
 static const kw_component_schema schema = {
     .name = "hash",
-    .about = "The beginning of a hash of named fields: spreads keys over regions.",
+    .about = "The leading part of a hash of fields. It spreads keys over regions.",
     .settings = settings,
     .settings_count = G_N_ELEMENTS(settings),
 };

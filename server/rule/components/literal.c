@@ -20,7 +20,7 @@ compile(const kw_site *site)
     }
     if (bytes.size == 0 || bytes.size > KW_DERIVED_PIECE_MAX) {
         kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "text"), NULL,
-                           "literal: must be 1 to %d bytes long, is %zu", KW_DERIVED_PIECE_MAX, bytes.size);
+                           "literal: must have 1 to %d bytes, not %zu", KW_DERIVED_PIECE_MAX, bytes.size);
         return NULL;
     }
     literal *self = (literal *)kw_site_component(site, sizeof(literal), &kw_component_literal);
@@ -55,9 +55,8 @@ static const kw_setting_schema settings[] = {
     {.name = "text",
      .kind = KW_SETTING_TEXT,
      .required = true,
-     .about =
-         "The bytes: text with \\xNN escapes, such as '|' or '\\x00'. Write them in single quotes: in double "
-         "quotes YAML itself resolves such an escape, to a character."},
+     .about = "The bytes, as text with \\xNN escapes, such as '|' or '\\x00'. Use single quotes: in double "
+              "quotes, YAML itself replaces the escape by a character."},
 };
 
 static const kw_component_schema schema = {

@@ -18,8 +18,9 @@ compile(const kw_site *site)
     if (field < 0 || !kw_bucket_form_read(site, &self->form))
         return NULL;
     if (kw_field_value_kind(site->table->fields[field].type) != KW_VALUE_NUMBER) {
-        kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "of"), "hash it with salt",
-                           "mod: field %s is neither int nor timestamp", site->table->fields[field].name);
+        kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "of"), "use salt instead",
+                           "mod: field %s is neither an int nor a timestamp",
+                           site->table->fields[field].name);
         return NULL;
     }
     size_t *inputs = KW_ARENA_NEW(site->arena, size_t);
@@ -75,7 +76,7 @@ static const kw_setting_schema settings[] = {
 
 static const kw_component_schema schema = {
     .name = "mod",
-    .about = "A numeric field modulo a number of buckets.",
+    .about = "A numeric field modulo the number of buckets.",
     .settings = settings,
     .settings_count = G_N_ELEMENTS(settings),
 };

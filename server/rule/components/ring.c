@@ -49,10 +49,10 @@ take_names(const kw_site *site, ring *self)
     for (size_t index = 0; index + 1 < self->count; index++) {
         kw_bytes name = names[index], next = names[index + 1];
         if (kw_bytes_starts_with(next, name))
-            return kw_diagnostics_add(
-                site->diagnostics, kw_site_mark(site, "nodes"), "give all nodes names of one length",
-                "ring: the node \"%.*s\" could be the beginning of \"%.*s\"", (int)name.size,
-                (const char *)name.data, (int)next.size, (const char *)next.data);
+            return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "nodes"),
+                                      "give all nodes names of the same length",
+                                      "ring: the node \"%.*s\" is a prefix of \"%.*s\"", (int)name.size,
+                                      (const char *)name.data, (int)next.size, (const char *)next.data);
         if (next.size != self->base.width)
             self->base.width = 0;
     }
@@ -68,21 +68,19 @@ take_nodes(const kw_site *site, ring *self)
     if (self->count < 2)
         return kw_diagnostics_add(
             site->diagnostics, kw_site_mark(site, "nodes"),
-            "name every node, or leave the ring out while there is only one: with it or without "
-            "it, all rows would be in one place",
-            "ring: takes 2 nodes or more, and this one has %zu", self->count);
+            "name every node, or remove the ring: with one node, all rows are in one place",
+            "ring: needs 2 nodes or more, but has %zu", self->count);
     if (self->count * self->replicas > POINTS_MAX)
-        return kw_diagnostics_add(
-            site->diagnostics, kw_site_mark(site, "replicas"), "take fewer replicas",
-            "ring: %zu nodes with %u replicas each are %zu points of the ring; it has at most %d",
-            self->count, self->replicas, self->count * self->replicas, POINTS_MAX);
+        return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "replicas"), "use fewer replicas",
+                                  "ring: %zu nodes with %u replicas each need %zu points; the maximum is %d",
+                                  self->count, self->replicas, self->count * self->replicas, POINTS_MAX);
     kw_bytes *nodes = KW_ARENA_ARRAY(site->arena, kw_bytes, self->count);
     for (size_t index = 0; index < self->count; index++) {
         kw_mark mark = found->text_marks ? found->text_marks[index] : found->mark;
         nodes[index] = kw_bytes_of_text(found->texts[index]);
         if (nodes[index].size > KW_DERIVED_PIECE_MAX)
             return kw_diagnostics_add(site->diagnostics, mark, NULL,
-                                      "ring: the name of a node must be at most %d bytes long, is %zu",
+                                      "ring: the name of a node must have at most %d bytes, not %zu",
                                       KW_DERIVED_PIECE_MAX, nodes[index].size);
     }
     self->nodes = nodes;
@@ -112,10 +110,10 @@ take_algorithm(const kw_site *site, ring *self)
         const kw_field *field = &site->table->fields[self->base.inputs[index]];
         kw_value_kind kind = kw_field_value_kind(field->type);
         if (kind != KW_VALUE_TEXT && kind != KW_VALUE_NUMBER)
-            return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "of"), "take xxh64",
-                                      "ring: %s walks text: strings, and the digits of whole numbers; "
-                                      "%s is neither",
-                                      kw_digest_name(self->digest), field->name);
+            return kw_diagnostics_add(
+                site->diagnostics, kw_site_mark(site, "of"), "use xxh64",
+                "ring: %s hashes strings and the digits of whole numbers; %s is neither",
+                kw_digest_name(self->digest), field->name);
     }
     return true;
 }
@@ -249,31 +247,31 @@ static const kw_setting_schema settings[] = {
     {.name = "of",
      .kind = KW_SETTING_TEXTS,
      .required = true,
-     .about = "The fields that decide the node, hashed one after the other."},
+     .about = "The fields to hash, in this order. The hash selects the node."},
     {.name = "nodes",
      .kind = KW_SETTING_TEXTS,
      .required = true,
-     .about = "The names of the nodes, as they stand in the key. None may be the beginning of another."},
+     .about = "The names of the nodes, as they appear in the key. No name can be a prefix of another."},
     {.name = "algorithm",
      .kind = KW_SETTING_CHOICE,
      .choices = algorithms,
      .fallback = "xxh64",
-     .about =
-         "The others than xxh64 are for tables that other programs made, and hash strings and the decimal "
-         "text of numbers. java_fnv: the 32-bit FNV-1a over UTF-16 units, five shifts and Math.abs of "
-         "Java's common FNV1_32_HASH. java_fnv_alt: the same with offset 216613626111, prime 1677761999 "
-         "and right shifts of 8 and 18."},
+     .about = "All but xxh64 are for tables of other programs, and hash strings and the decimal text of "
+              "numbers. java_fnv: 32-bit FNV-1a over UTF-16 units, with five shifts and Math.abs, as in the "
+              "common Java function FNV1_32_HASH. java_fnv_alt: the same with offset 216613626111, prime "
+              "1677761999 and right shifts of 8 and 18."},
     {.name = "replicas",
      .kind = KW_SETTING_INT,
      .least = 1,
      .most = 4096,
      .fallback = "128",
-     .about = "Points of the ring at which each node stands: more of them make the shares more even."},
+     .about =
+         "Number of points on the ring for each node. More points make the shares of the nodes more even."},
 };
 
 static const kw_component_schema schema = {
     .name = "ring",
-    .about = "The node of a consistent hash ring: with a node more, only the keys that it takes move.",
+    .about = "The node of a consistent hash ring. Adding a node moves only the keys assigned to it.",
     .settings = settings,
     .settings_count = G_N_ELEMENTS(settings),
 };

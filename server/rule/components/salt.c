@@ -162,7 +162,7 @@ static bool
 refuse_inputs(const kw_site *site, const char *name, const char *instead)
 {
     return !kw_model_setting_find(site->model, "of") ||
-           kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "of"), "leave \"of\" out", "salt: %s %s",
+           kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "of"), "remove \"of\"", "salt: %s %s",
                               name, instead);
 }
 
@@ -174,23 +174,23 @@ take_inputs(const kw_site *site, salt *self)
     base->of_rest = self->algorithm->of_rest;
     base->choice = self->algorithm->choice;
     if (base->choice)
-        return refuse_inputs(site, name, "chooses the bucket at each put, whatever the fields are");
-    if (base->of_rest && !refuse_inputs(site, name, "is computed over the rest of the key, not over fields"))
+        return refuse_inputs(site, name, "chooses the bucket at each put, independent of fields");
+    if (base->of_rest && !refuse_inputs(site, name, "hashes the rest of the key, not fields"))
         return false;
     if (base->of_rest && site->last)
         return kw_diagnostics_add(site->diagnostics, site->model->mark, "put it first",
-                                  "salt: %s is computed over the rest of the key, and nothing follows", name);
+                                  "salt: %s hashes the rest of the key, but no component follows", name);
     if (base->of_rest)
         return true;
     if (!kw_site_fields(site, "of", &base->inputs, &base->inputs_count))
         return false;
     if (self->algorithm->of_number && (base->inputs_count != 1 || !is_number(site->table, base->inputs[0])))
         return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "of"), NULL,
-                                  "salt: %s takes exactly one int or timestamp field", name);
+                                  "salt: %s needs exactly one int or timestamp field", name);
     if (self->algorithm->of_text && (base->inputs_count != 1 || (!is_number(site->table, base->inputs[0]) &&
                                                                  !is_text(site->table, base->inputs[0]))))
         return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "of"), NULL,
-                                  "salt: %s takes exactly one string, int or timestamp field", name);
+                                  "salt: %s needs exactly one string, int or timestamp field", name);
     return true;
 }
 
@@ -204,7 +204,7 @@ check_one_byte(const kw_site *site, salt *self)
         return;
     kw_site_hazard(
         site, &self->base, kw_site_mark(site, "buckets"),
-        "take at most 256 buckets, or an algorithm that is not for tables of other programs",
+        "use at most 256 buckets, or an algorithm that is not for tables of other programs",
         kw_arena_printf(site->arena,
                         "salt: %s writes the bucket as one byte, so it has at most %d buckets, not %u",
                         self->algorithm->name, BYTE_BUCKETS_MAX, self->form.buckets));
@@ -279,28 +279,25 @@ static const char *const algorithm_names[] = {"xxh64",   "murmur2",   "murmur3",
 static const kw_setting_schema settings[] = {
     {.name = "of",
      .kind = KW_SETTING_TEXTS,
-     .about = "The fields that decide the bucket. Not for phoenix and hbasewd, which use the rest of the "
-              "key, nor for "
-              "random and round_robin."},
+     .about = "The fields to hash. phoenix and hbasewd hash the rest of the key instead; random and "
+              "round_robin need no fields."},
     KW_BUCKET_SETTINGS,
     {.name = "algorithm",
      .kind = KW_SETTING_CHOICE,
      .choices = algorithm_names,
      .fallback = "xxh64",
-     .about =
-         "xxh64 spreads evenly. The others are for tables that other programs made: murmur2, murmur3, crc32 "
-         "and jenkins (the hash as a number that is not negative, modulo the buckets), java_long "
-         "(Long.hashCode narrowed to short), java_string (String.hashCode, of a number's decimal text), "
-         "phoenix (SALT_BUCKETS), hbasewd (OneByteSimpleHash). random and round_robin choose a bucket at "
-         "each "
-         "put: the most even load, but a lookup reads one row in every bucket, unless a path of the table is "
-         "its "
-         "association; see updates."},
+     .about = "xxh64 spreads evenly. random and round_robin choose a bucket at each put, which gives the "
+              "most even load, but a lookup reads one row in every bucket unless the table has an "
+              "association; see updates. The others are for tables of other programs: murmur2, murmur3, "
+              "crc32 and jenkins (the hash as a non-negative number, modulo the buckets), java_long "
+              "(Long.hashCode narrowed to short), java_string (String.hashCode; of a number, its decimal "
+              "text), phoenix (SALT_BUCKETS), hbasewd (OneByteSimpleHash)."},
 };
 
 static const kw_component_schema schema = {
     .name = "salt",
-    .about = "A bucket number from a hash: spreads rows with close keys; reads fan out over the buckets.",
+    .about = "A bucket number computed from a hash. It spreads rows with adjacent keys; reads fan out over "
+             "the buckets.",
     .settings = settings,
     .settings_count = G_N_ELEMENTS(settings),
 };

@@ -29,7 +29,7 @@ static bool
 width_error(const kw_site *site, const char *allowed)
 {
     return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "width"), NULL,
-                              "field: this encoding takes %s here", allowed);
+                              "field: this encoding needs %s here", allowed);
 }
 
 /* The form that the inner encoding sees: without the header. */

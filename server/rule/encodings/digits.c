@@ -47,7 +47,7 @@ static bool
 decode(const kw_form *form, kw_bytes piece, kw_arena *arena, kw_value *ret_value, kw_error *ret_error)
 {
     if (!all_digits(piece))
-        return kw_error_set(ret_error, KW_CORRUPT, "is not made of decimal digits");
+        return kw_error_set(ret_error, KW_CORRUPT, "has characters other than decimal digits");
     if (form->reversed || form->descending) {
         uint8_t *to = kw_arena_alloc(arena, piece.size);
         turn(form, piece, to);

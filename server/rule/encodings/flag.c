@@ -53,7 +53,7 @@ decode(const kw_form *form, kw_bytes piece, kw_arena *arena, kw_value *ret_value
     (void)arena;
     bool flag = piece.data[0] == byte_of(form, true);
     if (!flag && piece.data[0] != byte_of(form, false))
-        return kw_error_set(ret_error, KW_CORRUPT, "is no byte that %s writes", form->encoding->name);
+        return kw_error_set(ret_error, KW_CORRUPT, "is not a byte of encoding %s", form->encoding->name);
     *ret_value = (kw_value){.kind = KW_VALUE_FLAG, .flag = flag};
     return true;
 }

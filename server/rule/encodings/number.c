@@ -37,7 +37,7 @@ static bool
 width_error(const kw_site *site, const char *allowed)
 {
     return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "width"), NULL,
-                              "field: this encoding takes a width of %s", allowed);
+                              "field: this encoding needs a width of %s", allowed);
 }
 
 static void
@@ -57,11 +57,11 @@ code_of(const kw_form *form, int64_t number, uint64_t *ret_code, kw_error *ret_e
     if (__builtin_mul_overflow(unit_number, form->divisor, &start))
         return kw_error_set(ret_error, KW_INVALID, "is too early for the unit of the row key");
     if (unit_number < 0 && form->least == 0)
-        return kw_error_set(ret_error, KW_INVALID, "is negative; %s takes 0 to %" PRId64,
+        return kw_error_set(ret_error, KW_INVALID, "is negative; %s holds 0 to %" PRId64,
                             form->encoding->name, form->most);
     if (unit_number < form->least || unit_number > form->most)
         return kw_error_set(ret_error, KW_INVALID,
-                            "is out of range; %s in %u bytes takes %" PRId64 " to %" PRId64 "%s",
+                            "is out of range; %s in %u bytes holds %" PRId64 " to %" PRId64 "%s",
                             form->encoding->name, form->width, form->least, form->most,
                             form->divisor > 1 ? " of the key's unit" : "");
     uint64_t code = (uint64_t)unit_number - (uint64_t)form->least;
@@ -78,7 +78,7 @@ value_of_code(const kw_form *form, uint64_t code, kw_value *ret_value, kw_error 
     int64_t number = (int64_t)(code + (uint64_t)form->least);
     fits = fits && code <= (uint64_t)form->most - (uint64_t)form->least;
     if (!fits || __builtin_mul_overflow(number, form->divisor, &number))
-        return kw_error_set(ret_error, KW_CORRUPT, "is no number that %s writes", form->encoding->name);
+        return kw_error_set(ret_error, KW_CORRUPT, "is not a number of encoding %s", form->encoding->name);
     *ret_value = (kw_value){.kind = KW_VALUE_NUMBER, .number = number};
     return true;
 }
@@ -248,7 +248,7 @@ decode_digits(const kw_form *form, kw_bytes piece, kw_arena *arena, kw_value *re
     for (uint32_t index = 0; index < form->width; index++) {
         uint8_t digit = piece.data[form->reversed ? form->width - 1 - index : index];
         if (digit < '0' || digit > '9')
-            return kw_error_set(ret_error, KW_CORRUPT, "is not made of decimal digits");
+            return kw_error_set(ret_error, KW_CORRUPT, "has characters other than decimal digits");
         code = code * 10 + (uint64_t)(digit - '0');
     }
     return value_of_code(form, code, ret_value, ret_error);

@@ -101,7 +101,7 @@ encode(const kw_form *form, kw_value value, kw_buffer *out, kw_error *ret_error)
         return kw_error_set(ret_error, KW_INVALID, "is a NaN other than 0x7FF8000000000000");
     uint64_t bits = nearest_bits(form, value.real);
     if (bits_of(real_of_bits(form, bits)) != bits_of(value.real))
-        return kw_error_set(ret_error, KW_INVALID, "is not a value that a float of 4 bytes has");
+        return kw_error_set(ret_error, KW_INVALID, "cannot be held exactly by a float of 4 bytes");
     write_code(form, code_of(form, bits), kw_buffer_reserve(out, form->width));
     out->size += form->width;
     return true;
@@ -116,7 +116,7 @@ decode(const kw_form *form, kw_bytes piece, kw_arena *arena, kw_value *ret_value
     uint64_t bits = bits_of_code(form, kw_be64_load(bytes));
     double real = real_of_bits(form, bits);
     if (is_other_nan(real) || nearest_bits(form, real) != bits)
-        return kw_error_set(ret_error, KW_CORRUPT, "is no number that %s writes", form->encoding->name);
+        return kw_error_set(ret_error, KW_CORRUPT, "is not a number of encoding %s", form->encoding->name);
     *ret_value = (kw_value){.kind = KW_VALUE_REAL, .real = real};
     return true;
 }

@@ -69,7 +69,7 @@ decode(const kw_form *form, kw_bytes piece, kw_arena *arena, kw_value *ret_value
             bytes[byte + 1] |= (uint8_t)pair;
     }
     if (packed_size(size) != piece.size || bytes[size] != 0)
-        return kw_error_set(ret_error, KW_CORRUPT, "is not what %s writes", form->encoding->name);
+        return kw_error_set(ret_error, KW_CORRUPT, "is not a value of encoding %s", form->encoding->name);
     *ret_value = (kw_value){.kind = KW_VALUE_BYTES, .bytes = kw_bytes_of(bytes, size)};
     return true;
 }

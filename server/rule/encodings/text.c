@@ -184,13 +184,14 @@ encode_fixed(const kw_form *form, kw_value value, kw_buffer *out, kw_error *ret_
 {
     size_t size = value.bytes.size;
     if (size > form->width)
-        return kw_error_set(ret_error, KW_INVALID, "is %zu bytes long; the row key has room for %u", size,
+        return kw_error_set(ret_error, KW_INVALID, "has %zu bytes; the row key can hold %u", size,
                             form->width);
     if (form->type == KW_FIELD_BYTES && size != form->width)
-        return kw_error_set(ret_error, KW_INVALID, "is %zu bytes long; the row key needs exactly %u", size,
+        return kw_error_set(ret_error, KW_INVALID, "has %zu bytes; the row key needs exactly %u", size,
                             form->width);
     if (form->type == KW_FIELD_STRING && size > 0 && value.bytes.data[size - 1] == 0)
-        return kw_error_set(ret_error, KW_INVALID, "ends with the byte 0x00 that fills it up in the row key");
+        return kw_error_set(ret_error, KW_INVALID,
+                            "ends with the byte 0x00, which is the padding in the row key");
     append_filled(form, value.bytes, out);
     return true;
 }

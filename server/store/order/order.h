@@ -1,5 +1,5 @@
 /* A link in the chain of stores that orders writes of records over a store whose servers stamp with clocks of
- * their own (HBase). keyway-policy(5), "What is promised about order", says what is promised. The
+ * their own (HBase). keyway-policy(5), "Ordering guarantees", says what is promised. The
  * explorations in tests/unit/order show that the rules keep it, and tests/histories records whether the code
  * does.
  *

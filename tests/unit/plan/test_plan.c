@@ -398,8 +398,8 @@ static void
 test_wrong_values(void)
 {
     static const kw_test_case cases[] = {
-        {"kind=x", "INVALID: table t, field kind: value \"x\" is not one of the declared ones"},
-        {"n=300", "INVALID: table t, field n: value 300 is out of range; int in 1 bytes takes -128 to 127"},
+        {"kind=x", "INVALID: table t, field kind: value \"x\" is not a declared value"},
+        {"n=300", "INVALID: table t, field n: value 300 is out of range; int in 1 bytes holds -128 to 127"},
         {"n>=300 full", "primary:"},
     };
     CHECK_CASES("    fields: {n: int, kind: {type: string, values: [one, two]}}\n    key: [field: {name: n, "
@@ -411,7 +411,7 @@ test_wrong_values(void)
     const kw_plan *plan;
     kw_error error = KW_ERROR_NONE;
     g_assert_false(kw_plan_make(&asking->question, asking->arena, &plan, &error));
-    g_assert_cmpstr(error.text, ==, "table t, field id: takes a text, was given a number");
+    g_assert_cmpstr(error.text, ==, "table t, field id: needs a value of kind text, not number");
     asking_reset(asking);
     asking->question.range_field = 1;
     asking->question.from = text;

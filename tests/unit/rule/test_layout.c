@@ -22,20 +22,20 @@ static const kw_test_form forms[] = {
     {"int", "field: {name: v, order: desc}", NUMBER(-1), "8000000000000000", NULL},
     {"int", "field: {name: v, width: 1}", NUMBER(-128), "00", NULL},
     {"int", "field: {name: v, width: 1}", NUMBER(128), NULL,
-     "value 128 is out of range; int in 1 bytes takes -128 to 127"},
+     "value 128 is out of range; int in 1 bytes holds -128 to 127"},
     {"int", "field: {name: v, width: 2, order: desc}", NUMBER(1), "7ffe", NULL},
     {"int", "field: {name: v, width: 4}", NUMBER(-2147483649), NULL, "out of range"},
     {"int", "field: {name: v, encoding: raw_int, width: 4}", NUMBER(258), "00000102", NULL},
     {"int", "field: {name: v, encoding: raw_int}", NUMBER(-5), NULL,
-     "value -5 is negative; raw_int takes 0 to " LONG_MAX_TEXT},
+     "value -5 is negative; raw_int holds 0 to " LONG_MAX_TEXT},
     {"int", "field: {name: v, encoding: max_minus}", NUMBER(0), "7fffffffffffffff", NULL},
     {"int", "field: {name: v, encoding: max_minus, width: 4}", NUMBER(INT32_MAX), "00000000", NULL},
     {"int", "field: {name: v, encoding: max_minus, width: 4}", NUMBER(INT64_C(2147483648)), NULL,
-     "takes 0 to 2147483647"},
+     "holds 0 to 2147483647"},
     {"int", "field: {name: v, encoding: max_minus}", NUMBER(-1), NULL,
-     "is negative; max_minus takes 0 to " LONG_MAX_TEXT},
+     "is negative; max_minus holds 0 to " LONG_MAX_TEXT},
     {"int", "field: {name: v, encoding: decimal, width: 5}", NUMBER(42), "3030303432", NULL},
-    {"int", "field: {name: v, encoding: decimal, width: 2}", NUMBER(100), NULL, "takes 0 to 99"},
+    {"int", "field: {name: v, encoding: decimal, width: 2}", NUMBER(100), NULL, "holds 0 to 99"},
     {"int", "field: {name: v, encoding: decimal, width: 3, order: desc}", NUMBER(42), "393537", NULL},
     {"int", "field: {name: v, encoding: decimal, width: 4, reverse: true}", NUMBER(12), "32313030", NULL},
     {"int", "field: {name: v, encoding: max_minus_decimal, width: 10}", NUMBER(1), "32313437343833363436",
@@ -44,9 +44,8 @@ static const kw_test_form forms[] = {
     {"timestamp", "field: {name: v, encoding: int, width: 4, unit: s}", NUMBER(-1), "7fffffff", NULL},
     {"timestamp", "field: {name: v, unit: s}", NUMBER(INT64_MIN), NULL, "too early for the unit"},
     {"string", "field: v", TEXT("ab"), "6162", NULL},
-    {"string", "field: v", TEXT(""), NULL,
-     "table t, field v: is empty, and so would be the row key of path primary"},
-    {"bytes", "field: v", BYTES(""), NULL, "table t, field v: is empty, and so would be the row key"},
+    {"string", "field: v", TEXT(""), NULL, "table t, field v: is empty, so the row key of path primary"},
+    {"bytes", "field: v", BYTES(""), NULL, "table t, field v: is empty, so the row key"},
     {"string", "field: {name: v, encoding: terminated}", TEXT(""), "00", NULL},
     {"string", "field: {name: v, encoding: terminated, order: desc}", TEXT("a"), "9eff", NULL},
     {"string", "field: {name: v, encoding: terminated}", TEXT("a\0b"), NULL,
@@ -57,7 +56,7 @@ static const kw_test_form forms[] = {
     {"string", "field: {name: v, encoding: fixed, width: 4}", TEXT("ab"), "61620000", NULL},
     {"string", "field: {name: v, encoding: fixed, width: 3, order: desc}", TEXT("a"), "9effff", NULL},
     {"string", "field: {name: v, encoding: fixed, width: 1}", TEXT("ab"), NULL,
-     "is 2 bytes long; the row key has room for 1"},
+     "has 2 bytes; the row key can hold 1"},
     {"string", "field: {name: v, encoding: fixed, width: 4}", TEXT("a\0"), NULL, "ends with the byte 0x00"},
     {"string", "field: {name: v, encoding: digits, width: 3}", TEXT("012"), "303132", NULL},
     {"string", "field: {name: v, encoding: digits, width: 3, reverse: true}", TEXT("012"), "323130", NULL},
@@ -73,14 +72,14 @@ static const kw_test_form forms[] = {
     {"double", "field: v", NUMBER(INT64_MIN), "3c1fffffffffffff", NULL},
     {"double", "field: v", NUMBER(INT64_C(9007199254740992)), "c340000000000000", NULL},
     {"double", "field: v", NUMBER(INT64_C(9007199254740993)), NULL,
-     "table t, field v: value 9007199254740993 is not a value that a double has"},
-    {"double", "field: v", NUMBER(INT64_MAX), NULL, "is not a value that a double has"},
+     "table t, field v: value 9007199254740993 cannot be held exactly by a double"},
+    {"double", "field: v", NUMBER(INT64_MAX), NULL, "cannot be held exactly by a double"},
     {"string", "field: v", NUMBER(1), NULL, "is not of type string"},
     {"int",
      "field: v",
      {.kind = KW_VALUE_NONE},
      NULL,
-     "table t, field v: is missing, and the row key is made of it"},
+     "table t, field v: is missing, and the row key needs it"},
 };
 
 static kw_policy *
@@ -134,7 +133,7 @@ test_enum(void)
     kw_buffer out = KW_BUFFER_EMPTY;
     kw_error error = KW_ERROR_NONE;
     g_assert_false(kw_layout_encode(table->paths[0].layout, &record, &out, &error));
-    g_assert_cmpstr(error.text, ==, "table t, field n: value 3 is not one of the declared ones");
+    g_assert_cmpstr(error.text, ==, "table t, field n: value 3 is not a declared value");
     kw_buffer_clear(&out);
 }
 
@@ -212,9 +211,8 @@ test_longest_key(void)
     value.bytes.size++;
     g_assert_false(kw_layout_encode(layout, &record, &key, &error));
     g_assert_cmpstr(error.text, ==,
-                    "table t, field id: takes 32768 bytes of the row key of path primary, which would be "
-                    "32768 bytes long; "
-                    "32767 are possible");
+                    "table t, field id: has 32768 bytes in the row key of path primary, which would have "
+                    "32768 bytes; the maximum is 32767");
     g_assert_cmpuint(key.size, ==, KW_ROW_KEY_MAX);
     kw_buffer_clear(&key);
 }

@@ -87,7 +87,7 @@ try_pair(const kw_layout *layout, int64_t first_ms, int64_t second_ms, const int
     if (a.size == 0 || b.size == 0) {
         g_assert_cmpint(error.code, ==, KW_INVALID);
         g_assert_nonnull(strstr(error.text, "table t, field ts: value "));
-        g_assert_nonnull(strstr(error.text, "clocks were put back"));
+        g_assert_nonnull(strstr(error.text, "clocks were set back"));
     }
     bool refused = a.size == 0 || b.size == 0, same = !refused && kw_bytes_equal(a, b);
     *(old ? &tally->old_lost : &tally->lost) += same;
@@ -234,7 +234,7 @@ test_not_told_apart(void)
         g_autofree char *yaml =
             yaml_of("yyyy, MM, dd, HH, mm", "Europe/Berlin", cases[index].number, cases[index].rest);
         g_autofree char *text = test_hazards(yaml);
-        if (!strstr(text, "clocks in Europe/Berlin are put back (as on 1992-09-27)"))
+        if (!strstr(text, "clocks in Europe/Berlin are set back (as on 1992-09-27)"))
             g_error("%s\nhas only the hazards\n%s", yaml, text);
     }
 }

@@ -62,13 +62,11 @@ static void
 test_unknown(void)
 {
     check("      - field: id\n", 4,
-          "error: table t, path primary: its keys begin with field(id as raw), whose values the rule does "
-          "not know; give "
-          "split keys or a sample of records");
+          "error: table t, path primary: its keys start with field(id as raw), whose values are not in the "
+          "rule; use split keys or a sample of records");
     check("      - literal: a\n      - field: id\n", 4,
-          "error: table t, path primary: its keys begin with field(id as raw), whose values the rule does "
-          "not know; give "
-          "split keys or a sample of records");
+          "error: table t, path primary: its keys start with field(id as raw), whose values are not in the "
+          "rule; use split keys or a sample of records");
     check("      - hash: id\n      - field: id\n", 1,
           "error: a table can be split into 2 to 65536 regions, not 1");
     check("      - hash: id\n      - field: id\n", 65537,
@@ -113,7 +111,7 @@ test_algorithm_limits(void)
     size_t count;
     kw_error error = KW_ERROR_NONE;
     g_assert_false(kw_splits_by_algorithm("HexSplit", 4, arena, &keys, &count, &error));
-    g_assert_nonnull(strstr(error.text, "HexStringSplit, UniformSplit and DecimalStringSplit"));
+    g_assert_nonnull(strstr(error.text, "HexStringSplit, UniformSplit or DecimalStringSplit"));
     g_assert_false(kw_splits_by_algorithm("UniformSplit", 1, arena, &keys, &count, &error));
     g_assert_false(kw_splits_by_algorithm("UniformSplit", 0, arena, &keys, &count, &error));
     g_assert_false(kw_splits_by_algorithm("UniformSplit", UINT32_MAX, arena, &keys, &count, &error));

@@ -217,16 +217,13 @@ test_texts(void)
     } cases[] = {
         {{"minute", "UTC", 99, false},
          "{calendar: {of: ts, parts: [yyyy, MM, dd, HH]}}, {field: n}",
-         "test:5:32: error: path primary: the numbers of field n begin again with each minute of ts in UTC, "
-         "which "
-         "the key does not tell from another, so two records could share a row key / hint: let the key hold "
-         "ts to "
-         "the minute or finer, in the same zone, or leave per out"},
+         "test:5:32: error: path primary: the numbers of field n start again in each minute of ts in UTC, "
+         "which the key does not distinguish, so two records could share a row key / hint: let the key hold "
+         "ts to the minute or finer, in the same zone, or remove per"},
         {{"", "UTC", 99, true},
          "{field: n}",
-         "begin again after 99 (at_end: wrap), and the key holds no time, so two records could share a row "
-         "key / "
-         "hint: leave at_end: wrap out"},
+         "start again after 99 (at_end: wrap), and the key holds no time, so two records could share a row "
+         "key / hint: remove at_end: wrap"},
         {{"minute", "UTC", 99, true},
          "{calendar: {of: ts, parts: [yyyy, MM, dd, HH, mm]}}, {field: n}",
          "and the key holds no time finer than the minute"},

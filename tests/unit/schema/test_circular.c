@@ -18,17 +18,17 @@ static const kw_test_round rounds[] = {
     {"    families: {d: {ttl: 30d}}\n", DAYS ID, NULL, NULL},
     {"    families: {d: {ttl: 351d}}\n", DAYS ID, NULL, NULL},
     {"    families: {d: {ttl: 30326401s}}\n", DAYS ID,
-     "comes again after 31536000s, which must be at least ttl (30326401s) of family d", "at most 30326400s"},
-    {"", DAYS ID, "without a ttl rows stay for ever", "ttl of at most 30326400s"},
-    {"    families: {d: {ttl: 6h}}\n", MINUTES ID, "comes again after 86400s", "add coarser parts"},
+     "repeats after 31536000s, which must be at least ttl (30326401s) of family d", "at most 30326400s"},
+    {"", DAYS ID, "without a ttl, rows stay forever", "ttl of at most 30326400s"},
+    {"    families: {d: {ttl: 6h}}\n", MINUTES ID, "repeats after 86400s", "add coarser parts"},
     {"    major_compaction: 1h\n    families: {d: {ttl: 22h}}\n", MINUTES ID, NULL, NULL},
     {"    major_compaction: 1h\n    families: {d: {ttl: 79201s}}\n", MINUTES ID, "at least ttl (79201s)",
      "at most 79200s"},
     /* What keeps rows that have ended. */
-    {"    families: {d: {ttl: 30d, min_versions: 1}}\n", DAYS ID, "its min_versions keep rows beyond the ttl",
-     "leave min_versions out"},
+    {"    families: {d: {ttl: 30d, min_versions: 1}}\n", DAYS ID, "its min_versions keep rows after the ttl",
+     "remove min_versions"},
     {"    major_compaction: 0\n    families: {d: {ttl: 30d}}\n", DAYS ID,
-     "major_compaction: 0 means that there is none", "how often"},
+     "major_compaction: 0 means that there is none", "set major_compaction"},
     {"    families: {e: {ttl: 30d}, d: {ttl: 30d}}\n", DAYS ID, NULL, NULL},
     {"    families: {e: {ttl: 30d}}\n", DAYS ID, "of family d", NULL},
     /* What tells rounds apart. */
@@ -39,10 +39,10 @@ static const kw_test_round rounds[] = {
     {"", MINUTES "      - calendar: {of: ts, parts: [yyyy, MM, dd]}\n" ID, NULL, NULL},
     /* A year of another zone begins eight hours earlier: New Year's Eve of two years has one year of it. */
     {"", DAYS "      - calendar: {of: ts, parts: [yyyy], zone: \"+08:00\"}\n" ID,
-     "calendar(ts: MM dd in UTC as text) comes again after 31536000s", NULL},
+     "calendar(ts: MM dd in UTC as text) repeats after 31536000s", NULL},
     {"", MINUTES "      - calendar: {of: ts, parts: [yyyy, MM, dd], zone: Europe/Berlin}\n" ID,
-     "calendar(ts: HH mm in UTC as text) comes again after 86400s", NULL},
-    {"", DAYS "      - calendar: {of: ts, parts: [HH, mm]}\n" ID, "comes again", NULL},
+     "calendar(ts: HH mm in UTC as text) repeats after 86400s", NULL},
+    {"", DAYS "      - calendar: {of: ts, parts: [HH, mm]}\n" ID, "repeats", NULL},
 };
 
 static void

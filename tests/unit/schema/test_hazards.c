@@ -33,9 +33,9 @@ test_salts(void)
         {SALT("buckets: 256, algorithm: phoenix"), ""},
         {SALT("buckets: 256, algorithm: hbasewd"), ""},
         {SALT("buckets: 300, of: id"), ""},
-        {SALT("buckets: 300, algorithm: phoenix"), "test:5:25: error: path primary: salt: phoenix writes the "
-                                                   "bucket as one byte, so it has at most 256 buckets, "
-                                                   "not 300\n / hint: take at most 256 buckets"},
+        {SALT("buckets: 300, algorithm: phoenix"),
+         "test:5:25: error: path primary: salt: phoenix writes the bucket as one byte, so it has at most 256 "
+         "buckets, not 300\n / hint: use at most 256 buckets"},
         {SALT("buckets: 257, algorithm: hbasewd"), "salt: hbasewd writes the bucket as one byte"},
     };
     check(cases, G_N_ELEMENTS(cases));
@@ -52,7 +52,7 @@ test_repeated(void)
         {FIELDS "    key: [{field: id}, {field: ts}, {field: id}]\n",
          "test:4:37: error: path primary: field id is in the key twice, in field(id as terminated by \\x00) "
          "and in "
-         "field(id as raw) / hint: leave one of them out"},
+         "field(id as raw) / hint: remove one of them"},
         {FIELDS "    key: [{enum: k}, {field: k}]\n", "field k is in the key twice, in enum(k as index of"},
         {FIELDS "    key: [{calendar: {of: ts, parts: [yyyy, MM], as: packed, sequence: n}}, {field: n}]\n",
          "field n is in the key twice, in calendar(ts: yyyy MM"},
@@ -91,9 +91,9 @@ test_made(void)
     static const kw_test_hazard cases[] = {
         {SEQUENCE("to: 99999"), ""},
         {SEQUENCE("from: 0, to: 999999"),
-         "test:7:11: error: path primary: field(id as decimal, width 5) cannot hold every "
-         "value that generate makes: table t, field id: value 999999 is out of range; "
-         "decimal in 5 bytes takes 0 to 99999\n / hint: end the sequence (to)"},
+         "test:7:11: error: path primary: field(id as decimal, width 5) cannot hold every generated value: "
+         "table t, field id: value 999999 is out of range; decimal in 5 bytes holds 0 to 99999\n / hint: end "
+         "the sequence (to)"},
         {SEQUENCE("from: 100000"), "value 100000 is out of range"},
         {SEQUENCE("from: 1"), ""}, /* a warning */
         {MADE("type: int", "{kind: sequence, from: 0, to: 99999}", DIGITS), ""},
@@ -105,22 +105,22 @@ test_made(void)
         {MADE("type: int", "snowflake", FIELD("id")), ""},
         {MADE("type: int", "snowflake", FIELD("id, encoding: max_minus_decimal")), ""},
         {MADE("type: int", "snowflake", FIELD("id, width: 4")),
-         "int in 4 bytes takes -2147483648 to 2147483647"},
+         "int in 4 bytes holds -2147483648 to 2147483647"},
         {MADE("type: int", "snowflake", FIELD("id, encoding: decimal, width: 18")),
-         "takes 0 to 999999999999999999"},
+         "holds 0 to 999999999999999999"},
         {MADE("type: int, column: 'd:id', form: phoenix4", "snowflake", FIELD("other")),
-         "test:4:65: error: the field's column cannot hold every value"},
+         "test:4:65: error: the column of the field cannot hold every generated value"},
         {MADE("type: int", "{kind: snowflake, form: partitioned}",
               "{bits: {of: id, parts: [zero 1, minute 6, seconds 32, worker 9, n 16]}}"),
          ""},
         {MADE("type: int", "snowflake",
               "{bits: {of: id, parts: [zero 1, minute 6, seconds 32, worker 9, n 16]}}"),
-         "has another minute in its bits than its time"},
+         "has a minute in its bits that differs from its time"},
         {MADE("type: string", "uuid7", FIELD("id, encoding: fixed, width: 36")), ""},
         {MADE("type: string", "uuid7", FIELD("id, encoding: uuid")), ""},
         {MADE("type: string", "uuid7", FIELD("id, encoding: terminated") ", {field: other}"), ""},
         {MADE("type: string", "uuid7", FIELD("id, encoding: fixed, width: 20")),
-         "is 36 bytes long; the row key has room for 20"},
+         "has 36 bytes; the row key can hold 20"},
         {MADE("type: string", "uuid4", FIELD("id, encoding: hex, width: 16")), "hex digits"},
         {MADE("type: string", "uuid4", FIELD("id, encoding: terminated, terminator: e") ", {field: other}"),
          "contains the byte 0x65 that ends it"},

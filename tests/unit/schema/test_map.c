@@ -72,9 +72,11 @@ test_checks(void)
         {"m",
          {NAME("a"), NUMBER(INT64_C(1) << 31)},
          "entry \"a\": table t, field m: value 2147483648 does not fit"},
-        {"m", {NAME("a"), TEXT("x")}, "entry \"a\": table t, field m: takes a number, was given a text"},
-        {"m", {NAME("a"), {.kind = KW_VALUE_MAP}}, "takes a number, was given a map"},
-        {"m", {NAME("a"), {.kind = KW_VALUE_NONE}}, "was given a nothing"},
+        {"m",
+         {NAME("a"), TEXT("x")},
+         "entry \"a\": table t, field m: needs a value of kind number, not text"},
+        {"m", {NAME("a"), {.kind = KW_VALUE_MAP}}, "needs a value of kind number, not map"},
+        {"m", {NAME("a"), {.kind = KW_VALUE_NONE}}, ", not nothing"},
         {"m", {NAME(""), NUMBER(5)}, "table t, field m: an entry has no name"},
         {"m", {NAME("\xff"), NUMBER(5)}, "the name of an entry is not UTF-8"},
         {"all", {NAME("a"), TEXT("on")}, NULL},
@@ -129,7 +131,7 @@ test_no_key_holds_one(void)
         g_autofree char *yaml =
             g_strdup_printf("    fields: {id: string, m: {type: map, of: int}}\n    key: [%s]\n", rules[i]);
         g_autofree char *text = test_refused(yaml);
-        g_assert_nonnull(strstr(text, "field m is a map, which a row key cannot hold"));
+        g_assert_nonnull(strstr(text, "field m is a map, which cannot be part of a row key"));
     }
 }
 

@@ -68,15 +68,15 @@ typedef struct kw_test_check {
 
 static const kw_test_check checks[] = {
     {"id", TEXT("abcd"), NULL},
-    {"id", TEXT("abcde"), "table t, field id: is 5 bytes long, at most 4 are allowed"},
+    {"id", TEXT("abcde"), "table t, field id: has 5 bytes; the maximum is 4"},
     {"id", TEXT("a\xff"), "table t, field id: is not UTF-8"},
     {"id", TEXT("a\0b"), NULL},
     {"id", TEXT("\0\xff"), "is not UTF-8"},
-    {"id", BYTES("a"), "table t, field id: takes a text, was given a bytes"},
-    {"id", NUMBER(1), "takes a text, was given a number"},
-    {"id", {.kind = KW_VALUE_NONE}, "was given a nothing"},
+    {"id", BYTES("a"), "table t, field id: needs a value of kind text, not bytes"},
+    {"id", NUMBER(1), "needs a value of kind text, not number"},
+    {"id", {.kind = KW_VALUE_NONE}, ", not nothing"},
     {"n", NUMBER(INT64_MIN), NULL},
-    {"n", {.kind = KW_VALUE_REAL, .real = 1}, "takes a number, was given a real"},
+    {"n", {.kind = KW_VALUE_REAL, .real = 1}, "needs a value of kind number, not real"},
     {"small", NUMBER(INT32_MIN), NULL},
     {"small", NUMBER(INT64_C(2147483648)), "value 2147483648 does not fit into its column's 4 bytes"},
     {"integer", NUMBER(INT32_MIN), NULL},
@@ -88,10 +88,10 @@ static const kw_test_check checks[] = {
     {"real", NUMBER(1), NULL},
     {"real", {.kind = KW_VALUE_REAL, .real = 1.5}, NULL},
     {"flag", {.kind = KW_VALUE_FLAG, .flag = true}, NULL},
-    {"flag", NUMBER(1), "takes a flag, was given a number"},
+    {"flag", NUMBER(1), "needs a value of kind flag, not number"},
     {"raw", BYTES("\xff\0"), NULL},
     {"state", TEXT("open"), NULL},
-    {"state", TEXT("opne"), "value \"opne\" is not one of the declared ones; did you mean \"open\"?"},
+    {"state", TEXT("opne"), "value \"opne\" is not a declared value; did you mean \"open\"?"},
 };
 
 static void

@@ -18,54 +18,53 @@ static const kw_test_warning cases[] = {
     {"      - ring: {of: id, nodes: [a, b, c, d]}\n      - field: id\n", ""},
     {"      - field: {name: n, encoding: decimal, reverse: true}\n", ""},
     {"      - salt: {of: id, buckets: 31, algorithm: java_string}\n      - field: id\n",
-     "test:11:9: warning: path primary, salt(java_string of id\n"
-     "ten-digit values of id in sequence reach 10 of 31 buckets, and the fullest takes 3.1 times its share\n"
-     "/ hint: salt with its default algorithm xxh64"},
-    {"      - salt: {buckets: 31, algorithm: hbasewd}\n      - field: id\n",
-     "in sequence reach 10 of 31 buckets"},
+     "test:11:9: warning: path primary, salt(java_string of id\nsequential ten-digit values of id use 10 of "
+     "31 buckets, and the fullest bucket gets 3.1 times the mean\n/ hint: a salt with the default algorithm "
+     "xxh64"},
+    {"      - salt: {buckets: 31, algorithm: hbasewd}\n      - field: id\n", "use 10 of 31 buckets"},
     {"      - salt: {buckets: 31, algorithm: phoenix}\n      - field: {name: id, encoding: raw}\n",
-     "in sequence reach"},
-    {"      - ring: {of: id, nodes: [a, b, c, d], replicas: 1}\n      - field: id\n", "the fullest takes"},
-    {"      - field: ts\n      - field: id\n", "test:11:9: warning: path primary: keys begin with ts, which "
-                                               "is a time, so at any moment all writes go to "
-                                               "one region / hint: put a salt in front"},
+     "sequential"},
+    {"      - ring: {of: id, nodes: [a, b, c, d], replicas: 1}\n      - field: id\n",
+     "the fullest bucket gets"},
+    {"      - field: ts\n      - field: id\n",
+     "test:11:9: warning: path primary: keys start with ts, which is a time, so at any moment all writes go "
+     "to one region / hint: start the key with a salt"},
     {"      - literal: x\n      - field: {name: ts, order: desc}\n      - field: id\n",
-     "test:12:9: warning: path primary: keys begin with ts"},
+     "test:12:9: warning: path primary: keys start with ts"},
     {"      - literal: '\\xFF'\n      - field: n\n", ""},
     {"      - literal: \"\\xFF\"\n      - field: n\n",
-     "test:11:18: warning: path primary: the literal has the character U+00FF, which is the two bytes "
-     "\\xC3\\xBF / hint: "
-     "for a byte write \\xNN in single quotes"},
-    {"      - field: seq\n", "keys begin with seq, which is given out in sequence"},
+     "test:11:18: warning: path primary: the literal has the character U+00FF, which has the two bytes "
+     "\\xC3\\xBF / hint: for a byte, write \\xNN in single quotes"},
+    {"      - field: seq\n", "keys start with seq, which is sequential"},
     {"      - field: {name: seq, encoding: decimal, reverse: true}\n", ""},
     {"      - field: {name: seq, encoding: decimal, width: 9, reverse: true}\n",
-     "path primary: the numbers of a sequence without an end grow beyond field(seq as decimal, width 9, "
-     "reversed)\n"
-     "takes 0 to 999999999 / hint: end the sequence (to)"},
+     "path primary: a sequence without an end grows beyond field(seq as decimal, width 9, reversed)\nholds 0 "
+     "to 999999999 / hint: end the sequence (to)"},
     {"      - hash: n\n      - field: n\n    paths:\n      other:\n        key:\n          - field: {name: "
      "ts, unit: s}\n"
      "          - field: n\n",
      NULL},
     {"      - hash: n\n      - field: n\n      - field: {name: ts, unit: s}\n",
-     "test:2:3: warning: path primary: records whose ts differs by less than the key's unit are one record"},
+     "test:2:3: warning: path primary: records whose ts differs by less than the unit of the key are the "
+     "same record"},
     {"      - field: {name: id, encoding: raw}\n      - field: n\n",
-     "test:11:9: warning: path primary: keys are not in the order of id\n/ hint: encoding: terminated"},
+     "test:11:9: warning: path primary: with this encoding, keys are not in the order of id\n/ hint: "
+     "encoding: terminated"},
     {"      - field: {name: id, encoding: terminated, terminator: '|'}\n      - field: n\n",
      "keys are not in the order of id"},
     {"      - field: {name: raw, encoding: ordered}\n      - field: n\n",
-     "keys are not in the order of raw\n/ hint: encoding: fixed keeps it"},
+     "keys are not in the order of raw\n/ hint: encoding: fixed keeps the order"},
     {"      - calendar: {of: ts, parts: [mm, HH, dd, MM, yyyy]}\n      - field: id\n",
-     "records whose ts differs by less than the key's unit are one record: every time that the key holds "
-     "alike names "
-     "it / hint: if they are to be two"},
+     "records whose ts differs by less than the unit of the key are the same record / hint: if they must be "
+     "different records"},
     {"      - salt: {algorithm: random, buckets: 8}\n      - field: id\n",
-     "each lookup asks for a row in every bucket / hint: an association tells the bucket"},
+     "each lookup reads a row in every bucket / hint: add an association"},
     {"      - hash: id\n      - field: id\n    paths:\n      again:\n        key: [{hash: id}, {field: "
      "id}]\n",
-     "test:14:7: warning: path again has the key rule of path primary: its rows answer nothing else / hint: "
-     "remove one of them"},
+     "test:14:7: warning: path again has the same key rule as path primary, so it serves no other queries / "
+     "hint: remove one of them"},
     {"      - hash: id\n      - field: id\n    families: {d: {ttl: 1d}, old: {ttl: 1d}}\n",
-     "table t: no field is stored in family old / hint: remove it"},
+     "table t: no field is stored in family old / hint: remove the family"},
 };
 
 static char *

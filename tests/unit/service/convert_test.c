@@ -90,7 +90,8 @@ test_a_key_takes_no_number_that_is_rounded(void)
     g_assert_cmpfloat(value.real, ==, 0x1p53);
     g_assert_true(kw_convert_value(scores, at, &NUMBER(INT64_MIN), arena, &value, &error));
     g_assert_false(kw_convert_value(scores, at, &NUMBER((INT64_C(1) << 53) + 1), arena, &value, &error));
-    expect_refusal(&error, "table scores, field at: value 9007199254740993 is not a value that a double has");
+    expect_refusal(&error,
+                   "table scores, field at: value 9007199254740993 cannot be held exactly by a double");
     g_assert_false(kw_convert_value(scores, at, &NUMBER(INT64_MAX), arena, &value, &error));
     service_fixture_free(fix);
 }
@@ -108,13 +109,13 @@ test_refusals_name_table_field_and_reason(void)
         {"idd", {.has_text = true}, "table events has no field \"idd\"; did you mean \"id\"?"},
         {"xyzzy", {.has_text = true}, "table events has no field \"xyzzy\""},
         {"b\n\"", {.has_text = true}, "has no field \"b\\x0A\\x22\""},
-        {"id", {.has_number = true}, "table events, field id: takes a text"},
-        {"id", {.has_text = true, .text = {(const uint8_t *)"01234567890", 11}}, "at most 10"},
+        {"id", {.has_number = true}, "table events, field id: needs a value of kind text"},
+        {"id", {.has_text = true, .text = {(const uint8_t *)"01234567890", 11}}, "the maximum is 10"},
         {"id", {.has_text = true, .text = {(const uint8_t *)"\xff", 1}}, "is not UTF-8"},
         {"status", {.has_text = true, .text = {(const uint8_t *)"payd", 4}}, "did you mean \"paid\"?"},
         {"ts", {.flag = true}, "exactly one member"},
         {"ts", {.has_number = true, .has_text = true}, "exactly one member"},
-        {"count", {.has_real = true}, "table events, field count: takes a number"},
+        {"count", {.has_real = true}, "table events, field count: needs a value of kind number"},
         {"done", {.has_number = true}, "field done"},
         {"blob", {.has_text = true}, "field blob"},
     };
@@ -235,9 +236,9 @@ test_maps_that_are_none(void)
     static const char *const twice[] = {"x", "y", "x"}, *const empty[] = {""}, *const odd[] = {"\xff"};
     const kw_api_Value halves[] = {{.has_real = true}, {.has_real = true}, {.has_real = true}};
     const kw_api_Value none = {0}, text = TEXT("t"), inner = map_of(fix, 1, twice, halves);
-    expect_no_map(fix, "shares", NUMBER(1), "field shares: takes a map, was given a number");
+    expect_no_map(fix, "shares", NUMBER(1), "field shares: needs a value of kind map, not number");
     expect_no_map(fix, "count", map_of(fix, 1, twice, halves),
-                  "field count: takes a number, was given a map");
+                  "field count: needs a value of kind number, not map");
     expect_no_map(fix, "shares", map_of(fix, 3, twice, halves),
                   "field shares: the entry \"x\" is given twice");
     expect_no_map(fix, "shares", map_of(fix, 1, empty, halves), "field shares: an entry has no name");
@@ -245,8 +246,8 @@ test_maps_that_are_none(void)
     expect_no_map(fix, "shares", map_of(fix, 1, twice, &none),
                   "entry \"x\": table events, field shares: the value");
     expect_no_map(fix, "shares", map_of(fix, 1, twice, &text),
-                  "entry \"x\": table events, field shares: takes a real");
-    expect_no_map(fix, "shares", map_of(fix, 1, twice, &inner), "takes a real, was given a map");
+                  "entry \"x\": table events, field shares: needs a value of kind real");
+    expect_no_map(fix, "shares", map_of(fix, 1, twice, &inner), "needs a value of kind real, not map");
     service_fixture_free(fix);
 }
 
@@ -256,8 +257,8 @@ test_picks(void)
     static const struct {
         const char *name, *part;
     } wrong[] = {{"share.x", "has no field \"share\"; did you mean \"shares\"?"},
-                 {"count.x", "field count: is no map and has no entries"},
-                 {"shares.", "field shares: an entry has no name"},
+                 {"count.x", "field count: is not a map and has no entries"},
+                 {"shares.", "field shares: the name of an entry is missing after the dot"},
                  {".x", "has no field \"\""}};
     service_fixture *fix = service_fixture_new();
     const kw_bytes names[] = {KW_BYTES_LITERAL("shares.a.b"), KW_BYTES_LITERAL("count"),

@@ -94,10 +94,10 @@ def refuse(world):
     def put(value):
         return lambda: world.data.put(TABLE, {"follower": Value(text="x"), "followed": value}, Options())
 
-    refused("a map of maps", put(Value(entries={"a": Value(entries={})})), "takes a number, was given a map")
+    refused("a map of maps", put(Value(entries={"a": Value(entries={})})), "needs a value of kind number, not map")
     refused("a text in it", put(Value(entries={"a": Value(text="b")})), 'entry "a"')
     refused("no name", put(Value(entries={"": Value(number=1)})), "an entry has no name")
-    refused("no map", put(Value(number=1)), "takes a map, was given a number")
+    refused("no map", put(Value(number=1)), "needs a value of kind map, not number")
     refused("a question about it", lambda: world.data.scan(Query(TABLE, bound={"followed": Value(entries={})})), "followed.NAME")
 
 
