@@ -68,7 +68,7 @@ test_put(void)
     g_assert_cmpstr(desk_get(self, "notes", "seq=99", NULL), ==, "at=5 seq=99 id=mine");
     g_assert_cmpstr(
         desk_get(self, "notes", "", NULL), ==,
-        "INVALID: table notes: field seq is missing (only puts make it); a record is named by seq");
+        "INVALID: table notes: field seq is missing (only puts generate it); the identity fields are seq");
     desk_free(self);
 }
 
