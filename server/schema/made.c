@@ -1,13 +1,14 @@
-/* See made.h. Samples stand for all values of a kind: a component that takes them takes every value. */
+/* See made.h. Samples represent all values of a kind: a component that accepts the samples accepts every
+ * value. */
 #include "schema/made.h"
 
-/* Bytes are tried with each value of a byte: one of them can be a terminator. */
+/* Bytes are tried with each value of a byte, because one of them can be a terminator. */
 #define SAMPLES_MAX 256
 
 typedef struct samples {
     kw_value items[SAMPLES_MAX];
     size_t count;
-    bool any; /* it is enough that one of them fits */
+    bool any; /* true: it suffices that one of them fits */
 } samples;
 
 static void
@@ -16,7 +17,7 @@ add_number(samples *made, int64_t number)
     made->items[made->count++] = (kw_value){.kind = KW_VALUE_NUMBER, .number = number};
 }
 
-/* The greatest snowflake of a second. Its minute of the hour must be the one that its bits say. */
+/* The greatest snowflake of a second. Its minute of the hour must be the one that its bits encode. */
 static int64_t
 partitioned_at(int64_t seconds)
 {
@@ -28,7 +29,7 @@ sample_numbers(const kw_model_generate *how, samples *made)
 {
     if (how->kind == KW_MAKE_SEQUENCE) {
         add_number(made, how->from);
-        if (how->to != INT64_MAX) /* else kw_made_outgrows */
+        if (how->to != INT64_MAX) /* otherwise see kw_made_outgrows */
             add_number(made, how->to);
     } else if (how->partitioned) {
         add_number(made, partitioned_at(UINT32_MAX));
@@ -38,7 +39,7 @@ sample_numbers(const kw_model_generate *how, samples *made)
     }
 }
 
-/* Times of today: what begins or ends in a few years is no mistake. */
+/* Present-day times: ranges that begin or end within a few years are not mistakes. */
 static void
 sample_times(kw_time_unit unit, samples *made)
 {
@@ -117,7 +118,7 @@ static const char *
 hint_of(const kw_model_generate *how)
 {
     return how->kind == KW_MAKE_SEQUENCE
-               ? "end the sequence (to) at a number that fits, or make room for more"
+               ? "end the sequence (to) at a number that fits, or use a wider encoding"
                : "choose an encoding and a width that hold every such value";
 }
 
@@ -133,7 +134,7 @@ check_component(kw_hazards *hazards, const kw_path *path, const kw_component *co
         return;
     kw_hazards_add(hazards, path->table, path, component->mark,
                    hint_of(&component->table->fields[field].model->generate),
-                   "path %s: %s cannot hold every value that generate makes: %s", path->name, component->text,
+                   "path %s: %s cannot hold every generated value: %s", path->name, component->text,
                    error.text);
 }
 
@@ -149,7 +150,7 @@ kw_made_check(kw_hazards *hazards, const kw_table *table)
         if (!all_held(table, NULL, number, &made, &error))
             kw_hazards_add(hazards, table, NULL, field->model->generate.mark,
                            hint_of(&field->model->generate),
-                           "the field's column cannot hold every value that generate makes: %s", error.text);
+                           "the field's column cannot hold every generated value: %s", error.text);
         for (size_t path = 0; path < table->stores_count; path++)
             for (size_t at = 0; at < table->paths[path].layout->count; at++)
                 check_component(hazards, &table->paths[path], table->paths[path].layout->components[at],

@@ -41,12 +41,12 @@ field_of(const kw_model_field *model, kw_arena *arena)
     kw_field *entry = KW_ARENA_NEW(arena, kw_field);
     *entry = field;
     entry->type = model->of;
-    entry->stored = true; /* entry->entry stays NULL: no maps of maps */
+    entry->stored = true; /* entry->entry stays NULL: there are no maps of maps */
     field.entry = entry;
     return field;
 }
 
-/* Decides where a field is kept, now that the primary layout is known. */
+/* Determines where a field is stored, now that the primary layout is known. */
 static bool
 settle_field(const kw_table *table, const kw_layout *primary, size_t number, kw_field *field,
              kw_diagnostics *diagnostics)
@@ -101,8 +101,8 @@ check_column(const kw_table *table, size_t number, kw_diagnostics *diagnostics)
 
 /* --- paths ----------------------------------------------------------------------------------------- */
 
-/* Every path keeps each field of the identity as the primary key does, and no other: else one record
- * could leave several rows there, or two records share one. */
+/* Every path must store each identity field as the primary key does, and no other field: otherwise one record
+ * could have several rows there, or two records could share one. */
 static bool
 check_identity(const kw_table *table, const kw_layout *primary, const kw_layout *layout,
                kw_diagnostics *diagnostics)
@@ -149,7 +149,7 @@ compile_path(kw_policy *policy, const kw_table *table, const kw_model_path *mode
     return ret_path->layout;
 }
 
-/* Why rows of a family would never go, whatever its ttl. NULL: they do. */
+/* Why rows of a family never expire, whatever its TTL. NULL: they do. */
 static const char *
 why_for_ever(const kw_model_table *table, const kw_model_family *family)
 {
@@ -157,10 +157,10 @@ why_for_ever(const kw_model_table *table, const kw_model_family *family)
         return "; its min_versions keep rows beyond the ttl";
     if (table->major_compaction_ms == 0)
         return "; major_compaction: 0 means that there is none";
-    return family->ttl_seconds > 0 ? NULL : "; without a ttl rows stay for ever";
+    return family->ttl_seconds > 0 ? NULL : "; without a ttl rows never expire";
 }
 
-/* Rows of one round must be gone for good before the next one comes to their keys. */
+/* Rows of one cycle must have expired before the next cycle reuses their keys. */
 static bool
 check_circular(const kw_table *table, const kw_layout *layout, kw_diagnostics *diagnostics)
 {
@@ -176,11 +176,11 @@ check_circular(const kw_table *table, const kw_layout *layout, kw_diagnostics *d
         g_autofree char *hint =
             family->min_versions > 0 ? g_strdup("leave min_versions out")
             : model->major_compaction_ms == 0
-                ? g_strdup("say under major_compaction how often the store compacts the table wholly")
+                ? g_strdup("set major_compaction to the interval in which the store compacts the whole table")
             : round->period_s > 2 * compaction_s
                 ? g_strdup_printf("give the family a ttl of at most %" G_GINT64_FORMAT "s",
                                   round->period_s - 2 * compaction_s)
-                : g_strdup("add coarser parts, or say under major_compaction that it comes more often");
+                : g_strdup("add coarser parts, or set a shorter major_compaction");
         good = kw_diagnostics_add(diagnostics, round->mark, hint,
                                   "path %s: %s comes again after %" G_GINT64_FORMAT
                                   "s, which must be at least ttl (%" G_GINT64_FORMAT
@@ -191,7 +191,7 @@ check_circular(const kw_table *table, const kw_layout *layout, kw_diagnostics *d
     return good;
 }
 
-/* The association goes behind the paths that hold records. */
+/* The association follows the paths with records. */
 static bool
 compile_paths(kw_policy *policy, kw_table *table, kw_path *paths, kw_diagnostics *diagnostics)
 {
@@ -200,8 +200,8 @@ compile_paths(kw_policy *policy, kw_table *table, kw_path *paths, kw_diagnostics
     for (size_t index = 0; index < table->model->paths_count; index++) {
         const kw_model_path *model = &table->model->paths[index];
         if (model->association && association)
-            good = kw_diagnostics_add(diagnostics, model->mark, "one tells about all paths",
-                                      "path %s: table %s has the association %s already", model->name,
+            good = kw_diagnostics_add(diagnostics, model->mark, "one association covers all paths",
+                                      "path %s: table %s already has the association %s", model->name,
                                       table->name, association->name);
         else if (model->association)
             association = model;
@@ -220,7 +220,7 @@ compile_paths(kw_policy *policy, kw_table *table, kw_path *paths, kw_diagnostics
     return good;
 }
 
-/* Where a bucket is chosen, something must keep a second put from choosing another one. */
+/* If a bucket is chosen, something must prevent a second put from choosing another one. */
 static bool
 check_choices(kw_table *table, kw_diagnostics *diagnostics)
 {
@@ -237,10 +237,11 @@ check_choices(kw_table *table, kw_diagnostics *diagnostics)
                                   "key of table %s follows from the record",
                                   association->name, table->name);
     if (association && kw_layout_choice(association->layout).kind)
-        return kw_diagnostics_add(diagnostics, association->model->mark, "take a hash or another salt",
-                                  "path %s: nobody could find the association's own rows, whose bucket is "
-                                  "chosen at each put",
-                                  association->name);
+        return kw_diagnostics_add(
+            diagnostics, association->model->mark, "take a hash or another salt",
+            "path %s: the association's own rows could not be found, because their bucket is "
+            "chosen at each put",
+            association->name);
     if (!chosen || association || !table->model->updates)
         return true;
     return kw_diagnostics_add(
@@ -269,7 +270,7 @@ set_marker(kw_table *table)
         table->marks_all ? kw_bytes_of(model->marker_value, model->marker_value_size) : KW_BYTES_NONE;
 }
 
-/* The longest ttl of all families; none where one of them keeps cells for ever. */
+/* The longest TTL of all families; 0 if one of them never expires. */
 static int64_t
 lifetime_of(const kw_model_table *model)
 {
@@ -293,7 +294,7 @@ list_generated(const kw_policy *policy, kw_table *table)
     table->generated = list;
 }
 
-/* Atomic operations need the store's own order. */
+/* Atomic operations need order: store. */
 static void
 set_order(kw_table *table, kw_write_order order)
 {
@@ -350,7 +351,7 @@ build_table(kw_policy *policy, size_t number, kw_diagnostics *diagnostics)
     return good;
 }
 
-/* Rows of two rules must not mix: their keys could collide. */
+/* Rows of two rules must not share a store table: their keys could collide. */
 static bool
 check_store_tables(const kw_policy *policy, kw_diagnostics *diagnostics)
 {
@@ -513,7 +514,7 @@ kw_policy_find_table(const kw_policy *policy, kw_bytes name)
     return NULL;
 }
 
-/* Longest name that is worth a guess. */
+/* Longest name for which a similar one is searched. */
 #define GUESS_MAX 200
 
 const char *

@@ -1,5 +1,5 @@
-/* What is allowed, but likely to be regretted. Each warning says what will happen and what would help; none
- * of them changes a byte of a key. */
+/* Rules that are allowed but likely to cause trouble. Each warning says what will happen and what would help.
+ * Warnings never change a byte of a key. */
 #include "rule/compile.h"
 #include "rule/unique.h"
 #include "schema/made.h"
@@ -19,18 +19,18 @@ typedef struct warner {
 /* Components with more buckets than this are not tried. */
 #define BUCKETS_TRIED 1024
 
-/* Values in sequence that are hashed for each bucket: an even hash then stays within 1.3 of the mean. */
+/* Sequential values hashed for each bucket: an even hash then stays within 1.3 of the mean. */
 #define VALUES_PER_BUCKET 400
 
-/* Fullest bucket against the mean that a warning is worth. */
+/* A warning is printed if the fullest bucket has this multiple of the mean. */
 #define UNEVEN 1.5
 
 typedef struct spread {
     size_t reached;
-    double fullest; /* against the mean */
+    double fullest; /* as a multiple of the mean */
 } spread;
 
-/* The number-th of ids that are given out one after the other: ten digits as text. */
+/* Value `number` of sequential ids; for text ten digits. */
 static kw_value
 value_in_sequence(const kw_field *field, uint64_t number, kw_arena *arena)
 {
@@ -66,7 +66,7 @@ count_piece(GHashTable *counts, kw_bytes piece, uint64_t *fullest)
     *fullest = MAX(*fullest, *count);
 }
 
-/* Hashes so many ids in sequence, whatever else it reads held still. */
+/* Hashes that many sequential ids, with all other inputs constant. */
 static bool
 try_sequence(const kw_component *component, const kw_field *first, uint64_t values_count, spread *ret_spread)
 {
@@ -100,7 +100,7 @@ try_sequence(const kw_component *component, const kw_field *first, uint64_t valu
     return good;
 }
 
-/* The field whose values a bucket follows first of all; NULL: there is none to try. */
+/* The field that mostly determines a bucket; NULL: there is none to try. */
 static const kw_field *
 deciding_field(const warner *self, size_t at)
 {
@@ -142,7 +142,7 @@ warn_spread(const warner *self, size_t at)
 
 /* --- keys that grow -------------------------------------------------------------------------------- */
 
-/* Does each new record's value lie behind those that are there? */
+/* Why each new record's value is greater than the existing ones; NULL: it need not be. */
 static const char *
 why_growing(const kw_field *field)
 {
@@ -155,7 +155,7 @@ why_growing(const kw_field *field)
         return "given out in sequence";
     bool by_time = made->kind == KW_MAKE_UUID7 || made->kind == KW_MAKE_OBJECTID ||
                    (made->kind == KW_MAKE_SNOWFLAKE && !made->partitioned);
-    return by_time ? "made in the order of time" : NULL;
+    return by_time ? "generated in the order of time" : NULL;
 }
 
 static void
@@ -208,14 +208,15 @@ warn_coarse(const warner *self)
         if (!kw_layout_holds_coarsely(self->layout, field))
             continue;
         kw_diagnostics_warn(
-            self->diagnostics, self->path->model->mark, "if they are to be two, let the key hold it finer",
+            self->diagnostics, self->path->model->mark,
+            "if they are different records, store it in the key with a finer unit",
             "path %s: records whose %s differs by less than the key's unit are one record: every "
             "time that the key holds alike names it",
             self->path->name, self->table->fields[field].name);
     }
 }
 
-/* "\xFF" in double quotes is resolved by YAML, to the character U+00FF, which is two bytes. */
+/* YAML resolves "\xFF" in double quotes to the character U+00FF, which is two bytes. */
 static void
 warn_resolved(const warner *self)
 {
@@ -237,7 +238,7 @@ warn_resolved(const warner *self)
     }
 }
 
-/* A sequence that grows beyond what the key holds: puts fail then, without being told LIMIT. */
+/* Warns about a sequence that can exceed what the key holds: puts then fail, but not with LIMIT. */
 static void
 warn_outgrown(const warner *self, const kw_component *component)
 {
@@ -247,7 +248,7 @@ warn_outgrown(const warner *self, const kw_component *component)
             kw_diagnostics_warn(
                 self->diagnostics, component->mark,
                 "end the sequence (to) at the last number that fits; puts then fail with LIMIT",
-                "path %s: the numbers of a sequence without an end grow beyond %s: %s", self->path->name,
+                "path %s: the numbers of a sequence without an end exceed %s: %s", self->path->name,
                 component->text, error.text);
     }
 }
@@ -277,9 +278,9 @@ warn_choice(const warner *self)
     if (!choice.kind || self->table->association)
         return;
     kw_diagnostics_warn(self->diagnostics, self->path->model->mark,
-                        "an association tells the bucket: paths: {by_id: {association: true, key: [...]}}",
+                        "an association stores the bucket: paths: {by_id: {association: true, key: [...]}}",
                         "path %s: the bucket is chosen at each put, so %s", self->path->name,
-                        self->path == self->table->paths ? "each lookup asks for a row in every bucket"
+                        self->path == self->table->paths ? "each lookup reads a row in every bucket"
                                                          : "each removal goes to every bucket");
 }
 
@@ -309,9 +310,10 @@ warn_same_rule(const kw_table *table, kw_diagnostics *diagnostics)
         for (size_t before = 0; before < index; before++) {
             const kw_path *path = &table->paths[index], *first = &table->paths[before];
             if (strcmp(kw_layout_fingerprint(path->layout), kw_layout_fingerprint(first->layout)) == 0)
-                kw_diagnostics_warn(diagnostics, path->model->mark, "remove one of them",
-                                    "path %s has the key rule of path %s: its rows answer nothing else",
-                                    path->name, first->name);
+                kw_diagnostics_warn(
+                    diagnostics, path->model->mark, "remove one of them",
+                    "path %s has the same key rule as path %s, so it answers no other queries", path->name,
+                    first->name);
         }
     }
 }

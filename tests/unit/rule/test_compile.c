@@ -109,11 +109,11 @@ static const kw_test_refusal refusals[] = {
      "path where: an association is for random and round_robin salts", "leave association out"},
     {"      - salt: {buckets: 4, algorithm: random}\n      - field: id\n    paths:\n      where:\n"
      "        association: true\n        key: [{salt: {buckets: 4, algorithm: random}}, {field: id}]\n",
-     "16:7", "path where: nobody could find the association's own rows", "take a hash"},
+     "16:7", "path where: the association's own rows could not be found", "take a hash"},
     {"      - salt: {buckets: 4, algorithm: random}\n      - field: id\n    paths:\n"
      "      one: {association: true, key: [{field: id}]}\n      two: {association: true, key: [{field: "
      "id}]}\n",
-     "17:7", "path two: table t has the association one already", "one tells about all"},
+     "17:7", "path two: table t already has the association one", "one association covers all"},
     {"      - salt: {buckets: 4, algorithm: random}\n      - field: id\n    paths:\n"
      "      one: {association: true, key: [{field: n}, {field: id}]}\n",
      "16:7", "path one: field n is not part of the primary key", NULL},

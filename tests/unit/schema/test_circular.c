@@ -19,7 +19,7 @@ static const kw_test_round rounds[] = {
     {"    families: {d: {ttl: 351d}}\n", DAYS ID, NULL, NULL},
     {"    families: {d: {ttl: 30326401s}}\n", DAYS ID,
      "comes again after 31536000s, which must be at least ttl (30326401s) of family d", "at most 30326400s"},
-    {"", DAYS ID, "without a ttl rows stay for ever", "ttl of at most 30326400s"},
+    {"", DAYS ID, "without a ttl rows never expire", "ttl of at most 30326400s"},
     {"    families: {d: {ttl: 6h}}\n", MINUTES ID, "comes again after 86400s", "add coarser parts"},
     {"    major_compaction: 1h\n    families: {d: {ttl: 22h}}\n", MINUTES ID, NULL, NULL},
     {"    major_compaction: 1h\n    families: {d: {ttl: 79201s}}\n", MINUTES ID, "at least ttl (79201s)",

@@ -39,7 +39,7 @@ static const kw_test_warning cases[] = {
     {"      - field: seq\n", "keys begin with seq, which is given out in sequence"},
     {"      - field: {name: seq, encoding: decimal, reverse: true}\n", ""},
     {"      - field: {name: seq, encoding: decimal, width: 9, reverse: true}\n",
-     "path primary: the numbers of a sequence without an end grow beyond field(seq as decimal, width 9, "
+     "path primary: the numbers of a sequence without an end exceed field(seq as decimal, width 9, "
      "reversed)\n"
      "takes 0 to 999999999 / hint: end the sequence (to)"},
     {"      - hash: n\n      - field: n\n    paths:\n      other:\n        key:\n          - field: {name: "
@@ -59,10 +59,11 @@ static const kw_test_warning cases[] = {
      "alike names "
      "it / hint: if they are to be two"},
     {"      - salt: {algorithm: random, buckets: 8}\n      - field: id\n",
-     "each lookup asks for a row in every bucket / hint: an association tells the bucket"},
+     "each lookup reads a row in every bucket / hint: an association stores the bucket"},
     {"      - hash: id\n      - field: id\n    paths:\n      again:\n        key: [{hash: id}, {field: "
      "id}]\n",
-     "test:14:7: warning: path again has the key rule of path primary: its rows answer nothing else / hint: "
+     "test:14:7: warning: path again has the same key rule as path primary, so it answers no other queries / "
+     "hint: "
      "remove one of them"},
     {"      - hash: id\n      - field: id\n    families: {d: {ttl: 1d}, old: {ttl: 1d}}\n",
      "table t: no field is stored in family old / hint: remove it"},
