@@ -1,4 +1,4 @@
-/* Advice: the keys of the sample, and what is made of them. See advise.h. */
+/* Advice: computes the keys of the sample and evaluates them. See advise.h. */
 #include "advise/advise.h"
 
 #include "advise/advise_internal.h"
@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* What encoding a key costs at least. */
+/* Minimum cost of encoding a key. */
 #define KEY_COST 500
 
 static int
@@ -29,7 +29,7 @@ kw_keyed_before(const kw_keyed *keyed, kw_bytes bound)
     return low;
 }
 
-/* A bucket that does not follow from the record: in turn, or as good as random. */
+/* A bucket that does not depend on the record: round robin or pseudorandom. */
 static uint32_t
 choose_bucket(kw_choice choice, size_t number)
 {
@@ -45,7 +45,7 @@ may_go_on(const kw_advise_settings *settings, uint64_t cost, const kw_arena *are
     return kw_effort_hold(settings->effort, kw_arena_used(arena)) && kw_effort_spend(settings->effort, cost);
 }
 
-/* Encodes every record that the table takes; counts the others. */
+/* Encodes every record that the table accepts, and counts the others. */
 static void
 make_keys(const kw_candidate *candidate, const kw_path *path, const kw_advise_settings *settings,
           kw_arena *arena, kw_keyed *ret_keyed, kw_advised_path *advised)

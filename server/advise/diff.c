@@ -1,10 +1,10 @@
 /* See diff.h.
  *
- *   table -> fields -> paths: rule, layout number, store table -> keys that move -> questions
+ *   table -> fields -> paths: rule, layout number, store table -> keys that move -> queries
  */
 #include "advise/diff_internal.h"
 
-/* Digits of a fingerprint that are shown. */
+/* Digits of a fingerprint to print. */
 #define SHOWN 12
 
 static const char *const type_names[] = {
@@ -30,22 +30,23 @@ diff_field(const kw_field *old, const kw_field *fresh, kw_arena *arena, kw_buffe
 {
     const char *before = column_of(old, arena), *after = column_of(fresh, arena);
     if (old->type != fresh->type)
-        kw_buffer_printf(out, "  field %s: %s -> %s: what is stored is read as another type\n", old->name,
+        kw_buffer_printf(out, "  field %s: %s -> %s: stored values are read as another type\n", old->name,
                          type_names[old->type], type_names[fresh->type]);
     else if (old->unit != fresh->unit)
         kw_buffer_printf(out, "  field %s: another unit: stored times are read as other times\n", old->name);
     else if (old->type == KW_FIELD_MAP && old->entry->type != fresh->entry->type)
-        kw_buffer_printf(out, "  field %s: map of %s -> of %s: what is stored is read as another type\n",
+        kw_buffer_printf(out, "  field %s: map of %s -> of %s: stored values are read as another type\n",
                          old->name, type_names[old->entry->type], type_names[fresh->entry->type]);
     if (strcmp(before, after) != 0)
-        kw_buffer_printf(out, "  field %s: kept %s -> %s: rows that are there do not have it there\n",
-                         old->name, before, after);
+        kw_buffer_printf(out, "  field %s: stored %s -> %s: existing rows do not have it there\n", old->name,
+                         before, after);
     else if (old->stored && old->form != fresh->form)
-        kw_buffer_printf(out, "  field %s: another form of its cells: cells that are there cannot be read\n",
+        kw_buffer_printf(out, "  field %s: another form of its cells: existing cells cannot be read\n",
                          old->name);
     if (old->identity != fresh->identity)
         kw_buffer_printf(out, "  field %s: %s\n", old->name,
-                         fresh->identity ? "names records now" : "does not name records any more");
+                         fresh->identity ? "is now part of a record's identity"
+                                         : "is no longer part of a record's identity");
 }
 
 static void
@@ -54,7 +55,7 @@ diff_fields(const kw_table *old, const kw_table *fresh, kw_arena *arena, kw_buff
     for (size_t index = 0; index < old->fields_count; index++) {
         int other = kw_table_find_field(fresh, kw_bytes_of_text(old->fields[index].name));
         if (other < 0)
-            kw_buffer_printf(out, "  field %s is gone\n", old->fields[index].name);
+            kw_buffer_printf(out, "  field %s is removed\n", old->fields[index].name);
         else
             diff_field(&old->fields[index], &fresh->fields[other], arena, out);
     }
@@ -77,18 +78,18 @@ print_rule(const kw_layout *layout, char sign, kw_buffer *out)
         kw_buffer_printf(out, "    %c %s\n", sign, kw_layout_component_text(layout, index));
 }
 
-/* What the guard will say, and what has to be done. */
+/* Prints whether the layout guard will reject the change, and what to do. */
 static void
 say_consequence(const kw_path *old, const kw_path *fresh, kw_buffer *out)
 {
     bool same_number = kw_layout_number(old->layout) == kw_layout_number(fresh->layout);
     bool same_store = kw_bytes_equal(old->store_table, fresh->store_table);
     if (same_number || same_store)
-        kw_buffer_printf(out, "    refused where rows were written under the old rule: it needs %s%s%s\n",
+        kw_buffer_printf(out, "    rejected if rows were written under the old rule: it needs %s%s%s\n",
                          same_number ? "a layout number of its own" : "",
                          same_number && same_store ? " and " : "",
                          same_store ? "a store table of its own" : "");
-    kw_buffer_printf(out, "    rows in %.*s are not found under the new rule: they have to be written anew\n",
+    kw_buffer_printf(out, "    rows in %.*s are not found under the new rule: they must be rewritten\n",
                      (int)old->store_table.size, (const char *)old->store_table.data);
 }
 
@@ -108,8 +109,7 @@ diff_path(const kw_diff_records *records, const kw_path *old, const kw_path *fre
         kw_buffer_printf(out, "  path %s: layout %u -> %u, though the rule is the same\n", old->name,
                          kw_layout_number(before), kw_layout_number(after));
     } else if (!kw_bytes_equal(old->store_table, fresh->store_table)) {
-        kw_buffer_printf(out,
-                         "  path %s: store table %.*s -> %.*s: rows in the first are not seen any more\n",
+        kw_buffer_printf(out, "  path %s: store table %.*s -> %.*s: rows in the first are no longer read\n",
                          old->name, (int)old->store_table.size, (const char *)old->store_table.data,
                          (int)fresh->store_table.size, (const char *)fresh->store_table.data);
     }
@@ -123,19 +123,19 @@ diff_paths(const kw_diff_records *records, kw_buffer *out)
         const kw_path *path = &old->paths[index];
         int other = kw_table_find_store(fresh, kw_bytes_of_text(path->name));
         if (other < 0)
-            kw_buffer_printf(out, "  path %s is gone; its store table %.*s stays as it is\n", path->name,
-                             (int)path->store_table.size, (const char *)path->store_table.data);
+            kw_buffer_printf(out, "  path %s is removed; its store table %.*s remains unchanged\n",
+                             path->name, (int)path->store_table.size, (const char *)path->store_table.data);
         else
             diff_path(records, path, &fresh->paths[other], out);
     }
     for (size_t index = 0; index < fresh->stores_count; index++) {
         const kw_path *path = &fresh->paths[index];
         if (kw_table_find_store(old, kw_bytes_of_text(path->name)) < 0)
-            kw_buffer_printf(
-                out,
-                "  path %s is new (layout %u, %.*s): records that are there have to be put again to "
-                "be found by it\n",
-                path->name, kw_layout_number(path->layout), SHOWN, kw_layout_fingerprint(path->layout));
+            kw_buffer_printf(out,
+                             "  path %s is new (layout %u, %.*s): existing records must be put again to "
+                             "be found by it\n",
+                             path->name, kw_layout_number(path->layout), SHOWN,
+                             kw_layout_fingerprint(path->layout));
     }
 }
 
@@ -155,7 +155,7 @@ diff_table(const kw_table *old, const kw_table *fresh, const kw_diff_sample *sam
         kw_buffer_printf(out, "table %s\n", old->name);
     kw_buffer_append(out, kw_buffer_bytes(&body));
     if (questions.size > 0)
-        kw_buffer_printf(out, "  questions\n");
+        kw_buffer_printf(out, "  queries\n");
     kw_buffer_append(out, kw_buffer_bytes(&questions));
     kw_buffer_clear(&body);
     kw_buffer_clear(&questions);
@@ -174,7 +174,7 @@ kw_policy_diff(const kw_policy *old, const kw_policy *fresh, const kw_diff_sampl
         if (other)
             diff_table(table, other, sample ? sample : &none, arena, &out);
         else
-            kw_buffer_printf(&out, "table %s is gone; its store tables stay as they are\n", table->name);
+            kw_buffer_printf(&out, "table %s is removed; its store tables remain unchanged\n", table->name);
     }
     for (size_t number = 0; number < kw_policy_table_count(fresh); number++) {
         const kw_table *table = kw_policy_table(fresh, number);
@@ -183,7 +183,7 @@ kw_policy_diff(const kw_policy *old, const kw_policy *fresh, const kw_diff_sampl
                              table->stores_count);
     }
     if (out.size == 0)
-        kw_buffer_printf(&out, "no difference in tables, fields, rules and questions\n");
+        kw_buffer_printf(&out, "no difference in tables, fields, rules and queries\n");
     const char *text = kw_arena_text(arena, kw_buffer_bytes(&out));
     kw_buffer_clear(&out);
     return text;

@@ -1,21 +1,21 @@
-/* What one policy changes against another: rules and fingerprints, which rows must be written anew, which
- * share of the keys moves, and which questions get other ranges. Text for people; nothing is read or written.
+/* Compares two policies: rules and fingerprints, rows that must be rewritten, the share of keys that move,
+ * and queries whose ranges change. Returns text for people; neither reads nor writes the store.
  *
- * Pure but for the arena; takes some 100 ms, so call it off the loops.
+ * Pure except for the arena. Takes about 100 ms, so do not call it on a loop.
  */
 #pragma once
 
 #include "base/effort.h"
 #include "schema/policy.h"
 
-/* Records of one table of the old policy, to be counted instead of random ones. */
+/* Records of one table of the old policy, to use instead of random ones. */
 typedef struct kw_diff_sample {
     const kw_table *table; /* NULL: none */
     const kw_record *records;
     size_t count;
-    kw_effort *effort; /* bounds the work; NULL: no bound. The text is of no use once it is over */
+    kw_effort *effort; /* limits the work; NULL: no limit. The text is incomplete if the effort is used up */
 } kw_diff_sample;
 
-/* In the arena. "no difference ..." when there is none. */
+/* In the arena. Begins with "no difference" if the policies do not differ. */
 const char *kw_policy_diff(const kw_policy *old, const kw_policy *fresh, const kw_diff_sample *sample,
                            kw_arena *arena);

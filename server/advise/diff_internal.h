@@ -1,31 +1,32 @@
-/* Inside of the diff. */
+/* Private to the diff. */
 #pragma once
 
 #include "advise/diff.h"
 #include "rule/component.h"
 
-/* Random records of an old table, and the same records in its new form. */
+/* Random records of an old table, and the same records in the new table. */
 typedef struct kw_diff_records {
     const kw_table *old;
     const kw_table *fresh;
-    const kw_record *sample; /* NULL: random ones */
+    const kw_record *sample; /* NULL: random records */
     kw_effort *effort;
     size_t count;
-    int *forms;     /* per field of the old table: how its random values look; -1: none fits its encodings */
+    int *
+        forms; /* per field of the old table: the shape of its random values; -1: its encodings accept none */
     int *new_forms; /* per field of the new table that the old one does not have */
-    size_t *old_of; /* per field of the new table: its number in the old one; SIZE_MAX */
+    size_t *old_of; /* per field of the new table: its number in the old one; SIZE_MAX: not there */
 } kw_diff_records;
 
 void kw_diff_records_make(const kw_table *old, const kw_table *fresh, const kw_diff_sample *sample,
                           kw_arena *arena, kw_diff_records *ret_records);
 
-/* The number-th record in both forms, in the arena. */
+/* Makes record `number` in both forms, in the arena. */
 void kw_diff_record(const kw_diff_records *records, size_t number, kw_arena *arena, kw_record *ret_old,
                     kw_record *ret_fresh);
 
-/* Lines about keys that move from the old layout to the new one. */
+/* Prints the keys that move from the old layout to the new one. */
 void kw_diff_moves(const kw_diff_records *records, const kw_layout *old, const kw_layout *fresh,
                    kw_buffer *out);
 
-/* Lines about questions that get another number of ranges. */
+/* Prints the queries whose number of ranges changes. */
 void kw_diff_questions(const kw_diff_records *records, kw_buffer *out);

@@ -1,5 +1,5 @@
-/* Questions that the fields of the two rules suggest, planned under both policies: bound from the front of
- * each path, and with a range of the field behind. */
+/* Queries derived from the fields of two rules, planned under both policies: fields bound from the front of
+ * each path, with a range of the next field. */
 #include "advise/diff_internal.h"
 #include "plan/plan.h"
 
@@ -7,7 +7,7 @@
 
 typedef struct asker {
     const kw_diff_records *records;
-    kw_record old, fresh; /* values to ask for */
+    kw_record old, fresh; /* values to query */
     kw_arena *arena;
     GHashTable *asked;
     kw_buffer *out;
@@ -19,7 +19,7 @@ field_in(const kw_table *table, const char *name)
     return kw_table_find_field(table, kw_bytes_of_text(name));
 }
 
-/* What the planner says: "16 ranges by by_time", or why not. */
+/* The planner's result: "16 ranges by by_time", or why there is no plan. */
 static const char *
 answer(asker *self, const kw_table *table, const kw_record *values, const char *const *bound, size_t count,
        const char *ranged)
@@ -46,7 +46,7 @@ answer(asker *self, const kw_table *table, const kw_record *values, const char *
                            plan->point               ? "point reads"
                            : plan->ranges_count == 1 ? "range"
                                                      : "ranges",
-                           plan->path->name, plan->residual ? ", with rows dropped on the way out" : "");
+                           plan->path->name, plan->residual ? ", with rows filtered by the gateway" : "");
 }
 
 static void
@@ -66,7 +66,7 @@ ask(asker *self, const char *const *bound, size_t count, const char *ranged)
         kw_buffer_printf(self->out, "    %s: %s -> %s\n", text, before, after);
 }
 
-/* The questions that a rule is made for. */
+/* Prints the queries that a rule is designed for. */
 static void
 ask_along(asker *self, const kw_table *table, const kw_layout *layout)
 {

@@ -1,16 +1,16 @@
-/* Records that a rule takes, made at random, and what becomes of their keys. */
+/* Makes random records that a rule accepts, and compares their keys under both rules. */
 #include "advise/diff_internal.h"
 
 #include <glib.h>
 #include <stdio.h>
 
-/* Random records that are counted: a share is right to about half a percent. */
+/* Number of random records: a share is accurate to about half a percent. */
 #define RECORDS 20000
-/* What one of them, and finding the form of a field, cost at least. */
+/* Minimum costs of one record, and of finding the form of a field. */
 #define RECORD_COST 1000
 #define FORM_COST 50000
 
-/* How a random value may look; an encoding takes some of them. */
+/* Shapes of random values; every encoding accepts some of them. */
 #define LENGTHS 64
 enum {
     FORM_PLAIN,
@@ -21,7 +21,7 @@ enum {
     FORMS = FORM_RAW + LENGTHS
 };
 
-/* splitmix64 (Steele, Lea, Flood 2014): the same records in every run. */
+/* splitmix64 (Steele, Lea, Flood 2014): generates the same records every time. */
 static uint64_t
 roll(uint64_t *dice)
 {
@@ -97,7 +97,7 @@ random_value(const kw_field *field, int form, uint64_t *dice, kw_arena *arena)
     g_assert_not_reached();
 }
 
-/* Does every component that reads only this field take the value? */
+/* True if every component that reads only this field accepts the value. */
 static bool
 fits(const kw_table *table, size_t field, kw_value value, kw_arena *arena)
 {
@@ -117,7 +117,8 @@ fits(const kw_table *table, size_t field, kw_value value, kw_arena *arena)
     return good;
 }
 
-/* -1: none does. `other` is the field's number in the other table, SIZE_MAX when it has none. */
+/* The form whose values every such component accepts; -1: there is none. `other` is the field's number in the
+ * other table, SIZE_MAX if it has no such field. */
 static int
 form_of(const kw_table *table, size_t field, const kw_table *other_table, size_t other)
 {
@@ -194,7 +195,7 @@ kw_diff_record(const kw_diff_records *records, size_t number, kw_arena *arena, k
 
 /* --- moves ----------------------------------------------------------------------------------------- */
 
-/* Components that say where a key goes: computed, and no literal. */
+/* Lists the components that determine where a key is stored: computed ones, but no literals. */
 static size_t
 list_spreading(const kw_layout *layout, size_t *to)
 {
@@ -211,7 +212,7 @@ typedef struct moves {
     size_t pairs;
     size_t old_at[KW_RULE_COMPONENTS_MAX], fresh_at[KW_RULE_COMPONENTS_MAX];
     size_t moved[KW_RULE_COMPONENTS_MAX]; /* by pair */
-    size_t keys;                          /* records whose key is another */
+    size_t keys;                          /* records whose key changes */
     size_t counted;
 } moves;
 
@@ -249,7 +250,7 @@ kw_diff_moves(const kw_diff_records *records, const kw_layout *old, const kw_lay
     count_moves(records, old, fresh, &found);
     const char *which = records->sample ? "given" : "random";
     if (found.counted == 0) {
-        kw_buffer_printf(out, "    no record could be made whose keys both rules take; give a sample\n");
+        kw_buffer_printf(out, "    no random record has keys under both rules; pass a sample\n");
         return;
     }
     double all = (double)found.counted;

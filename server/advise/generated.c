@@ -1,10 +1,10 @@
-/* Stand-ins for the values that a gateway makes at a put: of the same form and in the same order, so that
- * keys of a sample which was taken before there were such values spread as those to come. Made of the
- * record's number and time alone: the same sample gives the same advice. */
+/* Stand-ins for values that the gateway generates at a put, with the same form and order, so that keys of a
+ * sample without such values spread as future keys do. They depend only on the record's number and time, so
+ * the same sample gives the same advice. */
 #include "advise/advise.h"
 #include "rule/digest.h"
 
-/* Records without any time come a hundred in a second, from here on. */
+/* Records without a time are assumed to arrive at a hundred per second from this time on. */
 #define FIRST_MS INT64_C(1767225600000)
 #define STEP_MS 10
 
@@ -47,7 +47,7 @@ kw_advise_time_ms(const kw_field *field, kw_value value)
     g_assert_not_reached();
 }
 
-/* Of the named field, else of the first timestamp that the record has. */
+/* The time of the named field, otherwise of the record's first timestamp. */
 static int64_t
 record_time(const kw_table *table, const kw_record *record, const char *of, size_t number)
 {
@@ -60,7 +60,7 @@ record_time(const kw_table *table, const kw_record *record, const char *of, size
     return FIRST_MS + (int64_t)number * STEP_MS;
 }
 
-/* About: months and years are not all alike, and zones are left out. */
+/* Approximate: ignores the varying lengths of months and years, and time zones. */
 static int64_t
 period_ms(kw_period period)
 {
@@ -101,7 +101,7 @@ make_snowflake(kw_made_state *state, const kw_model_generate *generate, int64_t 
     return (int64_t)(id & INT64_MAX);
 }
 
-/* Bytes as good as random. */
+/* Pseudorandom bytes. */
 static void
 scramble(size_t number, uint8_t to[UUID_BYTES])
 {

@@ -1,4 +1,4 @@
-/* Which bucket and which region each key of the sample falls into, and which order the rule keeps. */
+/* Finds the bucket and region of each key of the sample, and the order that the rule keeps. */
 #include "advise/advise_internal.h"
 #include "rule/digest.h"
 #include "rule/splits.h"
@@ -7,7 +7,7 @@
 
 /* --- buckets --------------------------------------------------------------------------------------- */
 
-/* The component that scatters: the first one when it can be enumerated, literals passed over. */
+/* The first component that is not a literal, if it can be enumerated: it scatters the keys. */
 static const kw_component *
 find_bucket(const kw_layout *layout, size_t *ret_offset)
 {
@@ -46,7 +46,7 @@ equal_pieces(gconstpointer a, gconstpointer b)
     return kw_bytes_compare(*(const kw_bytes *)a, *(const kw_bytes *)b) == 0;
 }
 
-/* Pieces to numbers; a piece that enumerate did not tell (there is none) counts as the first. */
+/* Numbers the pieces; a piece that enumerate did not list (there should be none) counts as the first. */
 static void
 place_in_buckets(const kw_component *component, size_t offset, const kw_keyed *keyed,
                  const kw_bucket *buckets, size_t count, uint32_t *place_of)
@@ -84,7 +84,7 @@ typedef struct cuts {
     kw_bytes *keys;
     size_t count;
     const char *by;
-    bool young; /* judged with the younger half of the sample */
+    bool young; /* measured with the later half of the sample */
 } cuts;
 
 static int
@@ -93,7 +93,7 @@ compare_keys(const void *a, const void *b)
     return kw_bytes_compare(*(const kw_bytes *)a, *(const kw_bytes *)b);
 }
 
-/* As the policy says it; a file of keys is not opened. */
+/* Split keys of the policy; a file of split keys is not opened. */
 static bool
 cut_by_policy(const kw_path *path, kw_arena *arena, cuts *ret_cuts)
 {
@@ -124,8 +124,8 @@ regions_of_policy(const kw_path *path)
     return regions >= 2 && regions <= KW_ADVISE_REGIONS_MAX ? (uint32_t)regions : KW_ADVISE_REGIONS_DEFAULT;
 }
 
-/* Equal shares of the keys of the older half of the sample, as a table that holds them would be cut: whether
- * the writes that follow spread over these regions is then seen with the younger half. */
+/* Splits at equal shares of the keys of the earlier half of the sample, as a table that contains them would
+ * be split. The later half then shows whether following writes spread over these regions. */
 static void
 cut_by_sample(const kw_windows *windows, const kw_keyed *keyed, uint32_t regions, kw_arena *arena,
               cuts *ret_cuts)
@@ -166,7 +166,7 @@ cut(const kw_windows *windows, const kw_keyed *keyed, uint32_t regions, kw_arena
 static uint32_t
 region_of(const cuts *made, kw_bytes key)
 {
-    size_t low = 0, high = made->count; /* cuts that are not beyond the key */
+    size_t low = 0, high = made->count; /* split keys not greater than the key */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (kw_bytes_compare(made->keys[middle], key) <= 0)
@@ -225,7 +225,7 @@ kw_advise_order(const kw_layout *layout, kw_advised_path *path)
             path->order_descending = component->direction < 0;
             return;
         } else if (component->inputs_count > 0) {
-            path->lost = component->inputs; /* no order is kept, and none can be merged back */
+            path->lost = component->inputs; /* no order is kept, and merging cannot restore one */
             path->lost_count = component->inputs_count;
             return;
         }

@@ -1,7 +1,7 @@
-/* One question under one candidate: its plan, and what the plan would read of the sample. */
+/* One query under one candidate: its plan, and the rows of the sample that the plan would read. */
 #include "advise/advise_internal.h"
 
-/* What looking at a range, or a record, costs at least. */
+/* Minimum cost of examining a range or a record. */
 #define COUNT_COST 200
 
 static size_t
@@ -15,7 +15,8 @@ count_in_range(const kw_plan *plan, const kw_range *range, const kw_keyed *keyed
     return end > first ? end - first : 0;
 }
 
-/* Keys of the sample within the ranges. ret_merged: ranges of the first group that hold any. */
+/* Counts the keys of the sample within the ranges. ret_merged: number of ranges of the first group that
+ * contain any. */
 static size_t
 count_scanned(const kw_plan *plan, const kw_keyed *keyed, size_t *ret_merged)
 {
@@ -39,7 +40,7 @@ count_matching(const kw_plan *plan, const kw_keyed *keyed)
     return matching;
 }
 
-/* A limit ends the reading early; each range that is merged has been asked for one row more. */
+/* A limit ends the scan early; each merged range has read up to one row more by then. */
 static void
 count_limit(const kw_question *question, size_t merged, kw_advised_question *counted)
 {
@@ -51,7 +52,7 @@ count_limit(const kw_question *question, size_t merged, kw_advised_question *cou
     counted->matching = question->limit;
 }
 
-/* Can the same path give the rows in an order? */
+/* True if the same path can return the rows in some order. */
 static bool
 is_ordered(const kw_question *question, const kw_plan *plan, kw_effort *effort)
 {
@@ -66,10 +67,10 @@ is_ordered(const kw_question *question, const kw_plan *plan, kw_effort *effort)
     return kw_plan_make_within(&ordered, effort, arena, &again, &ignored);
 }
 
-/* Windows that are followed: a million ranges and more. */
+/* Most windows to follow: more than a million ranges. */
 #define WINDOWS_MAX 500
 
-/* What the windows behind the plan's add. False: there are too many. */
+/* Adds the counts of the windows after the plan's. False: there are too many. */
 static bool
 count_windows(const kw_plan *first, const kw_keyed *keyed, kw_advised_question *counted)
 {
@@ -123,5 +124,5 @@ kw_advise_question(const kw_asked *asked, const kw_keyed *keyed, kw_arena *arena
         count_limit(question, merged, ret_question);
     else
         *ret_question = (kw_advised_question){
-            .refusal = "works, but makes more than a million ranges: ask about less time to be advised"};
+            .refusal = "works, but makes more than a million ranges: query a shorter time to get advice"};
 }

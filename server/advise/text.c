@@ -1,15 +1,15 @@
-/* Advice in sentences: what each rule does to writes and questions, then what one candidate gives and takes
- * against the first. */
+/* Advice in sentences: the effect of each rule on writes and queries, then the gains and costs of each
+ * candidate compared with the first. */
 #include "advise/advise_internal.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
-/* Below this the difference of two figures is not worth a word. */
+/* Smaller ratios are not mentioned. */
 #define NOTABLE 1.25
 
-/* Gains and prices that one sentence names; the rest is counted. */
+/* Most gains or costs in one sentence; the others are counted. */
 #define ITEMS_SHOWN 6
 
 typedef struct texts {
@@ -54,7 +54,7 @@ window_name(const kw_advice *advice, kw_arena *arena)
     g_assert_not_reached();
 }
 
-/* Before a window's name. */
+/* The article before a window's name. */
 static const char *
 article(const char *window)
 {
@@ -63,7 +63,7 @@ article(const char *window)
 
 /* --- one path ---------------------------------------------------------------------------------------- */
 
-/* What the hottest of so many places may get by chance, as a multiple of the mean. */
+/* The share of the hottest of `places` places that chance can produce, as a multiple of the mean. */
 static double
 chance(size_t records, size_t places)
 {
@@ -71,7 +71,7 @@ chance(size_t records, size_t places)
     return 1 + 1.5 * sqrt(2 * log((double)places) / MAX(mean, 0.1));
 }
 
-/* More buckets are empty than chance leaves. */
+/* True if more buckets are empty than chance would leave. */
 static bool
 misses_buckets(size_t records, const kw_spread *spread)
 {
@@ -168,7 +168,7 @@ typedef struct comparison {
     texts prices;
 } comparison;
 
-/* The path whose regions take a window's writes the least alike decides how fast records can be written. */
+/* The path whose regions share a window's writes least evenly: it limits the write rate. */
 static const kw_spread *
 tightest(const kw_candidate *candidate, const kw_advised *advised)
 {

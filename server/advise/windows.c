@@ -1,9 +1,9 @@
-/* Windows of time, and how writes spread over places within them. */
+/* Time windows, and how writes spread over places within them. */
 #include "advise/advise_internal.h"
 
 #include <stdlib.h>
 
-/* A window must hold so many records on average to say anything. */
+/* Mean number of records that a window needs to be meaningful. */
 #define RECORDS_PER_WINDOW 4
 
 /* Slices of a sample without times. */
@@ -26,7 +26,7 @@ window_number(int64_t time_ms, int64_t window_ms)
     return number - (time_ms % window_ms < 0);
 }
 
-/* Of sorted times. */
+/* `times` must be sorted. */
 static size_t
 count_windows(const int64_t *times, size_t count, int64_t window_ms)
 {
@@ -47,7 +47,7 @@ choose_window(const int64_t *times, size_t count)
     return sizes_ms[G_N_ELEMENTS(sizes_ms) - 1];
 }
 
-/* Distinct windows that hold a record, as their starts. */
+/* Returns the start times of the windows that contain records, each once. */
 static int64_t *
 find_starts(const int64_t *sorted, size_t count, int64_t window_ms, size_t windows, kw_arena *arena)
 {
@@ -94,7 +94,7 @@ make_columns(kw_windows *windows, const int64_t *starts, kw_arena *arena)
     windows->columns_count = count;
 }
 
-/* times: sorted and as they come; NULL: the order of the records is that of time. */
+/* Marks the later half. times: sorted and unsorted; NULL: the records are in the order of time. */
 static const bool *
 find_young(const int64_t *sorted, const int64_t *times, size_t records, kw_arena *arena)
 {
@@ -147,7 +147,7 @@ kw_windows_make(const kw_advise_settings *settings, kw_arena *arena, kw_windows 
 
 /* --- spreads --------------------------------------------------------------------------------------- */
 
-/* What one window shows. */
+/* What one window contains. */
 typedef struct window_share {
     double share; /* of the hottest place */
     size_t records;
@@ -167,7 +167,7 @@ compare_shares(const void *a, const void *b)
     return (left->share > right->share) - (left->share < right->share);
 }
 
-/* The share that half of the records do not exceed. */
+/* The median: half of the records are in windows with at most this share. */
 static double
 middle_share(window_share *shares, size_t count, size_t records)
 {
@@ -181,8 +181,8 @@ middle_share(window_share *shares, size_t count, size_t records)
     return 0;
 }
 
-/* codes: window and place of each record, sorted. Two records of one window fall into one place as often as
- * if there were window_places equal ones. */
+/* codes: window and place of each record, sorted. window_places: with this many equal places, two records of
+ * one window would be in the same place as often as measured. */
 static void
 measure_windows(const uint64_t *codes, size_t count, window_share *shares, kw_spread *spread)
 {

@@ -1,10 +1,9 @@
-/* The first half of an admission: may the policy serve?
+/* The first half of an admission: decides whether the policy may serve.
  *
- *   make the catalog's table -> register -> read -> what each table was -> probe where that decides ->
- * compare
- *        -> other gateways
+ *   create the catalog's table -> register -> read -> find each table's recorded facts
+ *     -> probe store tables where rows decide -> compare -> check other gateways
  *
- * Of two gateways that begin at once, at least one reads the other's registration; the store's order decides
+ * If two gateways start at once, at least one reads the other's registration; the store's order determines
  * which.
  */
 #include "catalog/admission_inside.h"
@@ -27,7 +26,7 @@ end_check(kw_admission *admission, const kw_error *error)
     checked(user, NULL, &told);
 }
 
-/* For errors of the store about the catalog itself. */
+/* For the store's errors about the catalog itself. */
 static void
 fail(kw_admission *admission, const kw_error *error)
 {
@@ -44,7 +43,7 @@ policy_has(const kw_admission *admission, const char *table)
     return kw_policy_find_table(admission->policy, kw_bytes_of_text(table)) != NULL;
 }
 
-/* The table that this one was before it got its present name; NULL when it is new. */
+/* The recorded table that this one was before it was renamed; NULL if it is new. */
 static const kw_facts *
 find_renamed(const kw_admission *admission, const kw_facts *wanted)
 {
@@ -89,8 +88,8 @@ add_exclusive(kw_admission *admission, const kw_facts_change *change)
         admission->exclusive[admission->exclusive_count++] = change->renamed_from;
 }
 
-/* Most tables are as they were: what they may be does not depend on rows, and nobody looks for any. So a
- * store table that cannot be read does not keep the others from being served. */
+/* Most tables have not changed: the decision does not depend on their rows, so those are not probed. An
+ * unreadable store table then does not prevent the other tables from being served. */
 static void
 settle(kw_admission *admission)
 {
@@ -142,7 +141,7 @@ kw_admission_compare_again(kw_admission *admission, const kw_evidence *evidence,
     return true;
 }
 
-/* Store tables whose rows decide about tables of the policy, each once. */
+/* Store tables whose rows decide about tables of the policy, without duplicates. */
 static GPtrArray *
 list_store_tables(const kw_admission *admission, bool exclusive_only)
 {
@@ -186,7 +185,7 @@ find_digest(const kw_table_digest *digests, size_t count, const char *table)
 
 #define ONE_BY_ONE "stop all gateways but one, apply the policy there, and start the others with it"
 
-/* Another process of this gateway: the one before, which may have died, or come to an end. */
+/* True for another process of this gateway: a previous one, which may have crashed or ended. */
 static bool
 is_of_this_gateway(const kw_admission *admission, const kw_registration *other)
 {
@@ -240,8 +239,8 @@ check_digests(const kw_admission *admission, const kw_registration *other, kw_er
             continue;
         if (g_strcmp0(serving, next) != 0)
             return kw_error_set(ret_error, KW_BUSY,
-                                "table %s: the gateway %s takes on another policy now; try again", table,
-                                other->id);
+                                "table %s: the gateway %s is changing to another policy now; try again",
+                                table, other->id);
         if (is_of_this_gateway(admission, other))
             return refuse_twin(other, table, ret_error);
         return kw_error_set(
@@ -259,7 +258,7 @@ check_gateway(const kw_admission *admission, const kw_registration *other, kw_er
     if (other->protocol != KW_CATALOG_PROTOCOL)
         return kw_error_set(
             ret_error, KW_REFUSED,
-            "the gateway %s is of a version that cannot serve beside this one (catalog protocol "
+            "the gateway %s has a version that cannot serve together with this one (catalog protocol "
             "%" G_GINT64_FORMAT ", here %d); stop it first",
             other->id, other->protocol, KW_CATALOG_PROTOCOL);
     return refuse_exclusive(admission, other, ret_error) && check_digests(admission, other, ret_error);
@@ -324,7 +323,7 @@ static void
 on_created(void *user, bool created, const kw_error *error)
 {
     kw_admission *admission = user;
-    (void)created; /* by this gateway or another one: it is there */
+    (void)created; /* by this gateway or another one: it exists */
     if (error)
         fail(admission, error);
     else

@@ -1,4 +1,4 @@
-/* The second half of an admission: the facts are written.
+/* The second half of an admission: writes the facts.
  *
  *   probe the exclusive tables again -> compare again -> remove dead gateways -> put the facts
  */
@@ -19,7 +19,7 @@ end_commit(void *user, const kw_error *error)
 
 /* --- the facts ------------------------------------------------------------------------------------- */
 
-/* The store tables that were created for the policy, and that the catalog does not know as such. */
+/* Lists the store tables created for the policy that the catalog does not record as created. */
 static size_t
 list_made(const kw_admission *admission, const char **names)
 {
@@ -49,7 +49,8 @@ start_put(kw_admission *admission)
     kw_catalog_put(admission->catalog, admission->image, &changes, end_commit, admission);
 }
 
-/* A gateway that was stopped for long must not continue by the old policy: it finds its registration gone. */
+/* A gateway that was paused for long must not continue under the old policy: it finds its registration
+ * removed. */
 static void
 on_dead_removed(void *user, const kw_error *error)
 {
@@ -72,7 +73,7 @@ remove_dead(kw_admission *admission)
 
 /* --- rows that appeared meanwhile ------------------------------------------------------------------ */
 
-/* Tables that are not exclusive keep their first comparison: what they allow does not depend on rows. */
+/* Tables that are not exclusive keep their first comparison, which does not depend on rows. */
 static void
 on_probed(void *user, const kw_evidence *evidence, const kw_error *error)
 {

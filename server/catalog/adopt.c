@@ -1,7 +1,7 @@
 /* See adopt.h. */
 #include "catalog/adopt.h"
 
-/* "orders/by_time/2" cut in three. False: it is not such a row of this table. */
+/* Splits "orders/by_time/2" into its three parts. False if it is not such a row of this table. */
 static bool
 cut_row(const char *row, const char *table, kw_arena *arena, const char **ret_path, uint32_t *ret_layout)
 {
@@ -18,7 +18,7 @@ cut_row(const char *row, const char *table, kw_arena *arena, const char **ret_pa
     return true;
 }
 
-/* The store table whose row names this layout; NULL when there is none. */
+/* The store table whose row has this layout; NULL if there is none. */
 static const char *
 find_store_table(const kw_catalog_image *image, const char *layout_row)
 {
@@ -43,7 +43,7 @@ path_named(kw_facts *facts, const char *name, size_t most, const kw_facts *wante
     return path;
 }
 
-/* One placement of each path serves: the policy's layout, or the newest one. */
+/* Marks one placement of each path as serving: the policy's layout, or the newest one. */
 static void
 choose_serving(kw_path_facts *path, const kw_facts *wanted)
 {

@@ -1,10 +1,10 @@
-/* See compare.h. compare_fields.c has the fields. */
+/* See compare.h. compare_fields.c compares the fields. */
 #include "catalog/compare.h"
 
 #include "catalog/compare_fields.h"
 
 #define SHOWN 8 /* digits of a fingerprint in a message */
-/* Takes the name of the table. */
+/* Needs the name of the table as an argument. */
 #define COPY                                                                                                 \
     "copy the rows to a new table while nobody writes: keyway scan %s --full-scan -o jsonl, then keyway "    \
     "import (keyway-policy(5), CHANGING A KEY RULE)"
@@ -33,7 +33,7 @@ holds_rows(const kw_evidence *evidence, const kw_placement_facts *placement)
     return kw_evidence_find(evidence, placement->store_table) == KW_ROWS_SOME;
 }
 
-/* True if a placement that serves holds a row. */
+/* True if a serving placement holds a row. */
 static bool
 table_holds_rows(const kw_facts *facts, const kw_evidence *evidence)
 {
@@ -133,7 +133,7 @@ refuse_forgetting(const comparing *self, const kw_path_facts *path, kw_error *re
         self->wanted->table, path->name);
 }
 
-/* False if keyway forget may drop rows of the store table yet, for whichever path. */
+/* False if keyway forget may still drop rows of the store table, for whichever path. */
 static bool
 check_forgetting(const comparing *self, const char *store_table, kw_error *ret_error)
 {
@@ -147,7 +147,7 @@ check_forgetting(const comparing *self, const char *store_table, kw_error *ret_e
     return true;
 }
 
-/* A path that begins to serve: the table must be empty, and so must be what the path keeps rows in. */
+/* For a path that begins to serve: the table must be empty, and so must be the path's store table. */
 static bool
 check_new_path(const comparing *self, const kw_path_facts *path, const kw_path_facts *old,
                kw_error *ret_error)
@@ -166,7 +166,7 @@ check_new_path(const comparing *self, const kw_path_facts *path, const kw_path_f
     return !holds_rows(self->evidence, &path->placements[0]) || refuse_strange_rows(self, path, ret_error);
 }
 
-/* A placement that nothing serves stays in the list while it holds rows. */
+/* A placement that is no longer served stays in the list while it holds rows. */
 static void
 keep_retired(const comparing *self, const kw_placement_facts *old, kw_path_facts *to)
 {
@@ -212,7 +212,7 @@ compare_path(comparing *self, const kw_path_facts *path, kw_error *ret_error)
     return true;
 }
 
-/* A path that this policy does not have: its rows age from now on. */
+/* A path that this policy does not have: its rows are no longer updated. */
 static void
 retire_path(comparing *self, const kw_path_facts *old)
 {
@@ -228,8 +228,8 @@ retire_path(comparing *self, const kw_path_facts *old)
 
 /* --- a table --------------------------------------------------------------------------------------- */
 
-/* The first policy for these store tables: whatever rows they hold were written by others, or by a version
- * that kept no catalog. Either every path holds rows, or none. */
+/* The first policy for these store tables: existing rows were written by other programs, or by a version
+ * without a catalog. Either every path holds rows, or none does. */
 static bool
 adopt_paths(comparing *self, kw_error *ret_error)
 {
@@ -295,7 +295,7 @@ refuse_atomics(const comparing *self, kw_error *ret_error)
                         self->wanted->table, self->wanted->table);
 }
 
-/* A policy that does not name an order has that of the rows. */
+/* A policy that does not name an order uses that of the rows. */
 static bool
 compare_order(comparing *self, kw_error *ret_error)
 {

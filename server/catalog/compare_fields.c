@@ -1,5 +1,5 @@
-/* See compare_fields.h. A column keeps its type and encoding for as long as the table holds rows, whichever
- * field it belongs to: a field may be added, removed and renamed, but no cell may get another meaning. */
+/* See compare_fields.h. A column keeps its type and encoding as long as the table holds rows, whichever field
+ * uses it: fields can be added, removed and renamed, but no cell may change its meaning. */
 #include "catalog/compare_fields.h"
 
 static bool
@@ -9,8 +9,8 @@ same_cells(const kw_field_facts *a, const kw_field_facts *b)
            g_str_equal(a->family, b->family) && g_str_equal(a->qualifier, b->qualifier) && a->map == b->map;
 }
 
-/* True if `map` has the column of `field`, or some of its columns. A map's own prefix is not one of its
- * columns. Qualifiers are compared as text with \xNN, which keeps prefixes. */
+/* True if `map` contains the column of `field`, or some of its columns. A map's own prefix is not one of its
+ * columns. Qualifiers are compared as text with \xNN, which preserves prefixes. */
 static bool
 map_covers(const kw_field_facts *map, const kw_field_facts *field)
 {
@@ -27,7 +27,7 @@ share_cells(const kw_field_facts *a, const kw_field_facts *b)
            (!a->map && !b->map && g_str_equal(a->qualifier, b->qualifier));
 }
 
-/* A map whose values have the type of the single column reads that column right. */
+/* A map whose values have the type of the single column decodes that column correctly. */
 static bool
 reads_the_same(const kw_field_facts *a, const kw_field_facts *b)
 {
@@ -65,7 +65,7 @@ refuse_reused(const char *table, const kw_field_facts *old, const kw_field_facts
         table, new->name, old->name, cells_text(old, arena), cells_text(new, arena));
 }
 
-/* May a field that the catalog does not know under this name have its column? */
+/* Decides whether a field that the catalog does not contain under this name may have its column. */
 static bool
 check_new_field(const kw_facts *recorded, const kw_field_facts *new, const char *table, kw_arena *arena,
                 kw_error *ret_error)
@@ -78,7 +78,7 @@ check_new_field(const kw_facts *recorded, const kw_field_facts *new, const char 
     return true;
 }
 
-/* What the field was before it got its present name, or itself. NULL: it is new. */
+/* The recorded field under its present or its former name. NULL: it is new. */
 static const kw_field_facts *
 find_old(const kw_facts *recorded, const kw_field_facts *new)
 {
@@ -107,7 +107,7 @@ compare_field(const kw_facts *recorded, const kw_facts *wanted, const kw_field_f
     return !has_rows;
 }
 
-/* True if the policy no longer has the field, while cells of it can still be in the store. */
+/* True if the policy no longer has the field, but its cells can still be in the store. */
 static bool
 is_left_over(const kw_facts *wanted, const kw_field_facts *old)
 {

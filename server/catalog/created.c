@@ -1,4 +1,4 @@
-/* Notes in the catalog which store tables Keyway created; see forget.h. */
+/* Records in the catalog which store tables Keyway created; see forget.h. */
 #include "catalog/forget.h"
 #include "catalog/put.h"
 

@@ -22,7 +22,7 @@ finish(emptying *self, const kw_error *error)
 static void
 on_created(void *user, bool created, const kw_error *error)
 {
-    (void)created; /* or by somebody else: it is there, and empty */
+    (void)created; /* or another gateway created it: it exists and is empty */
     finish(user, error);
 }
 

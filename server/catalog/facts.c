@@ -152,7 +152,7 @@ kw_field_facts_column(const kw_field_facts *field, kw_arena *arena)
 
 /* --- digest ---------------------------------------------------------------------------------------- */
 
-/* One line for each thing that two gateways must agree on, in the order of the names. */
+/* One line for each fact that two gateways must agree on, sorted by name. */
 static int
 by_text(const void *a, const void *b)
 {

@@ -1,26 +1,26 @@
-/* Facts: what decides whether rows that were written under one policy are read right under another.
+/* Facts: what determines whether rows written under one policy are decoded correctly under another.
  *
  * The catalog keeps one kw_facts for each table: its fields with type, unit, encoding and column, the marker
- * cell, and each path's placements (layout, key rule, store table, state). The same struct is made from a
- * table of a policy, so that the two can be compared (compare.h). Plain data: everything lives in one arena.
+ * cell, and each path's placements (layout, key rule, store table, state). The same struct is built from a
+ * policy's table, so that the two can be compared (compare.h). Plain data: everything lives in one arena.
  */
 #pragma once
 
 #include "schema/policy.h"
 
-/* What a placement holds of its table's records. */
+/* Which of its table's records a placement holds. */
 typedef enum kw_placement_state {
-    KW_PLACEMENT_ABSENT,    /* nothing; as if it were not listed */
-    KW_PLACEMENT_FILLING,   /* what was written lately; nobody reads it */
+    KW_PLACEMENT_ABSENT,    /* none; as if it were not listed */
+    KW_PLACEMENT_FILLING,   /* recent writes; not read */
     KW_PLACEMENT_COMPLETE,  /* every record */
-    KW_PLACEMENT_RETIRED,   /* rows of the past; nobody writes or reads it */
+    KW_PLACEMENT_RETIRED,   /* old rows; neither written nor read */
     KW_PLACEMENT_FORGETTING /* retired, and its rows are being dropped */
 } kw_placement_state;
 
 typedef struct kw_placement_facts {
     uint32_t layout;
     const char *fingerprint; /* of the key rule, 64 hex digits */
-    const char *rule;        /* its description, one component a line; "" when not known */
+    const char *rule;        /* its description, one component per line; "" if unknown */
     const char *store_table; /* "ns:name" or "name", never "default:name" */
     kw_placement_state state;
     bool verified; /* its rows were compared with the primary path's, or all were written under the catalog */
@@ -36,20 +36,20 @@ typedef struct kw_path_facts {
 typedef struct kw_field_facts {
     const char *name;
     const char *type;      /* "int", "timestamp ms", "map of string", ... */
-    const char *encoding;  /* of the cell; "" when the field has no column */
-    const char *family;    /* "" when the field has no column */
-    const char *qualifier; /* as text with \xNN; of a map the prefix */
+    const char *encoding;  /* of the cell; "" if the field has no column */
+    const char *family;    /* "" if the field has no column */
+    const char *qualifier; /* as text with \xNN; for a map the prefix */
     bool map;
-    bool key;     /* feeds a key rule */
-    bool counter; /* can be incremented; of a map its entries */
-    bool removed; /* no policy has it now; its cells can still be there */
+    bool key;     /* used by a key rule */
+    bool counter; /* can be incremented; for a map: its entries */
+    bool removed; /* the policy no longer has it; its cells can still exist */
 } kw_field_facts;
 
 typedef struct kw_facts {
     const char *table;
     const char *marker; /* "family:qualifier=value always" or without "always" */
-    const char *order;  /* "store" or "stamp"; "" in an entry of a version that knew no orders */
-    bool order_given;   /* the policy says so; not kept in the catalog */
+    const char *order;  /* "store" or "stamp"; "" in an entry of a version without orders */
+    bool order_given;   /* the policy names it; not stored in the catalog */
     bool atomics;       /* increments and conditional writes leave a control cell */
     kw_field_facts *fields;
     size_t fields_count;
@@ -57,35 +57,35 @@ typedef struct kw_facts {
     size_t paths_count;
 } kw_facts;
 
-/* The facts of a table of a policy. Placements are COMPLETE and verified. */
+/* The facts of a policy's table. Placements are COMPLETE and verified. */
 kw_facts *kw_facts_of_table(const kw_table *table, kw_arena *arena);
 
-/* JSON text and back. CORRUPT naming the table when the text is not what kw_facts_print writes. */
+/* Converts to and from JSON. CORRUPT naming the table if the text cannot come from kw_facts_print. */
 kw_bytes kw_facts_print(const kw_facts *facts, kw_arena *arena);
 bool kw_facts_parse(kw_bytes text, kw_arena *arena, kw_facts **ret_facts, kw_error *ret_error);
 
 /* "absent", "filling", "complete", "retired". */
 const char *kw_placement_state_name(kw_placement_state state);
 
-/* NULL when there is none. */
+/* NULL if there is none. */
 const kw_path_facts *kw_facts_find_path(const kw_facts *facts, const char *name);
 const kw_field_facts *kw_facts_find_field(const kw_facts *facts, const char *name);
-/* The placement that is written and read, or filled; NULL when the path is absent or retired. */
+/* The placement that is written and read, or filled; NULL if the path is absent or retired. */
 const kw_placement_facts *kw_path_facts_serving(const kw_path_facts *path);
 
 /* "d:status", "d:followed.*"; "the row key alone" for a field without a column. */
 const char *kw_field_facts_column(const kw_field_facts *field, kw_arena *arena);
 
-/* The name without HBase's default namespace, which may be written or not. */
+/* The name without HBase's default namespace, which is optional. */
 const char *kw_store_table_name(const char *name);
 
-/* SHA-256 of what two gateways that serve the table side by side must have in common (paths, placements,
- * marker, counters; not the other fields: those of several policies add up in the catalog), as 64 hex digits
- * in the arena. An order that the policy names follows, after a space. */
+/* SHA-256 of what two gateways must have in common to serve the table at the same time (paths, placements,
+ * marker, counters; not the other fields: the catalog merges those of several policies), as 64 hex digits in
+ * the arena. If the policy names an order, a space and the order follow. */
 const char *kw_facts_digest(const kw_facts *facts, kw_arena *arena);
 
-/* True if a gateway with this digest serves the table as one does that serves `merged`, from a policy that
- * wanted `wanted`. recorded: what the catalog said before; NULL: nothing. A gateway whose policy names no
- * order has the catalog's, or the default one. */
+/* True if a gateway with this digest serves the table in the same way as one that serves `merged` from a
+ * policy with `wanted`. recorded: the catalog's previous facts; NULL: none. A gateway whose policy names no
+ * order uses the catalog's, or the default one. */
 bool kw_facts_agree(const char *theirs, const kw_facts *wanted, const kw_facts *recorded,
                     const kw_facts *merged, kw_arena *arena);

@@ -1,6 +1,6 @@
-/* Facts as JSON: one object for a table. Members that have their usual value are left out, so that the text
- * of a table with a hundred fields stays at a few KiB. A reader accepts members that it does not know: a
- * later version adds some. */
+/* Facts as JSON: one object per table. Members with their default value are omitted, so that the text of a
+ * table with a hundred fields has only a few KiB. A reader ignores unknown members, which later versions may
+ * add. */
 #include "catalog/facts.h"
 #include "catalog/json.h"
 
@@ -71,7 +71,7 @@ print_path(JsonBuilder *to, const kw_path_facts *path)
     json_builder_end_object(to);
 }
 
-/* A path that was forgotten is left out. */
+/* False for a forgotten path, which is omitted. */
 static bool
 is_listed(const kw_facts *facts, size_t path)
 {
@@ -115,7 +115,7 @@ kw_facts_print(const kw_facts *facts, kw_arena *arena)
 
 /* --- parsing --------------------------------------------------------------------------------------- */
 
-/* "" when the member is absent or is not a text. */
+/* "" if the member is absent or not a text. */
 static const char *
 text_of(JsonObject *from, const char *name, kw_arena *arena)
 {
@@ -138,7 +138,7 @@ number_of(JsonObject *from, const char *name)
     return node && JSON_NODE_HOLDS_VALUE(node) ? json_node_get_int(node) : -1;
 }
 
-/* The array's objects; false when the member is not an array of objects. */
+/* The array's objects; false if the member is not an array of objects. */
 static bool
 objects_of(JsonObject *from, const char *name, kw_arena *arena, JsonObject ***ret_objects, size_t *ret_count)
 {

@@ -14,9 +14,9 @@ typedef struct forgetting {
     kw_deadline deadline;
     kw_catalog_image *image;
     kw_facts *facts;
-    const char **store_tables; /* of what is forgotten */
+    const char **store_tables; /* of the paths to forget */
     size_t count;
-    kw_placement_facts **placements; /* the same */
+    kw_placement_facts **placements; /* parallel to store_tables */
     const char **emptied;
     size_t emptied_count;
     size_t next;
@@ -104,7 +104,7 @@ on_cleared(void *user, const kw_error *error)
         finish(self, error);
 }
 
-/* False if a placement of what is forgotten has another state by now. */
+/* False if the state of a placement to forget has changed since it was marked. */
 static bool
 clear_placements(const forgetting *self, kw_facts *facts)
 {
@@ -134,7 +134,8 @@ on_read_again(void *user, kw_catalog_image *image, const kw_error *error)
     self->image = image;
     kw_facts *facts = (kw_facts *)kw_catalog_image_table(image, self->request.table);
     if (facts && !clear_placements(self, facts)) {
-        kw_error_set(&changed, KW_BUSY, "table %s was changed while it was forgotten; look what it is now",
+        kw_error_set(&changed, KW_BUSY,
+                     "table %s was changed while it was being forgotten; check its current facts",
                      self->request.table);
         finish(self, &changed);
         return;
@@ -204,7 +205,7 @@ mark(forgetting *self)
                    on_marked, self);
 }
 
-/* A gateway that was stopped for long must not serve it by what was forgotten, nor go on forgetting. */
+/* A gateway that was paused for long must neither serve the forgotten table nor continue to forget it. */
 static void
 on_dead_removed(void *user, const kw_error *error)
 {
@@ -220,7 +221,7 @@ on_dead_removed(void *user, const kw_error *error)
 
 /* --- may its rows be dropped? ---------------------------------------------------------------------- */
 
-/* The table whose rows are in the store table, other than those that are forgotten; NULL: none. */
+/* The table with rows in the store table, except those being forgotten; NULL: none. */
 static const char *
 find_other_owner(const forgetting *self, const char *store_table)
 {
@@ -246,7 +247,7 @@ refuse_foreign(const char *store_table, kw_error *ret_error)
                         store_table, store_table);
 }
 
-/* On a store of this process alone Keyway created all store tables. */
+/* On a store that only this process uses, Keyway created all store tables. */
 static bool
 check_store_table(const forgetting *self, const char *store_table, kw_error *ret_error)
 {
@@ -255,9 +256,9 @@ check_store_table(const forgetting *self, const char *store_table, kw_error *ret
         return kw_error_set(ret_error, KW_REFUSED,
                             "the store table %s holds rows of another path, of table %s", store_table, owner);
     if (!self->request.drop_rows)
-        return kw_error_set(
-            ret_error, KW_REFUSED,
-            "the store table %s still holds rows; they go with --drop-rows, and then for good", store_table);
+        return kw_error_set(ret_error, KW_REFUSED,
+                            "the store table %s still holds rows; --drop-rows deletes them permanently",
+                            store_table);
     return !self->catalog->settings.shared || kw_catalog_image_is_made(self->image, store_table) ||
            refuse_foreign(store_table, ret_error);
 }
@@ -310,8 +311,8 @@ check_served_here(const forgetting *self, kw_error *ret_error)
                request->table, request->path);
 }
 
-/* Gateways that live serve a table by the same facts. So where this one serves the table, none has the path.
- */
+/* All live gateways serve a table with the same facts. So if this gateway serves the table, no gateway has
+ * the path. */
 static bool
 check_gateway(const forgetting *self, const kw_registration *other, kw_error *ret_error)
 {

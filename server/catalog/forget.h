@@ -1,8 +1,8 @@
-/* Forgetting: what the catalog holds of a table, or of a path that no policy has, is cleared.
+/* Forgetting: clears the catalog's facts of a table, or of a path, that no policy has.
  *
- *   register that this gateway forgets it -> read -> does a gateway serve or forget it? -> do its store
- * tables hold rows? -> mark it as being forgotten -> empty the store tables (only with drop_rows, only those
- *        that Keyway created) -> clear the facts
+ *   register that this gateway forgets it -> read -> check that no gateway serves or forgets it
+ *     -> check whether its store tables hold rows -> mark it as being forgotten
+ *     -> empty the store tables (only with drop_rows, only those that Keyway created) -> clear the facts
  */
 #pragma once
 
@@ -15,13 +15,13 @@ typedef struct kw_forget_request {
     const kw_policy *policy; /* in service here; a reference is held until done */
 } kw_forget_request;
 
-/* emptied: the store tables whose rows were dropped. REFUSED names what stands in the way and what to do;
- * nothing was changed then. */
+/* emptied: the store tables whose rows were dropped. REFUSED names the obstacle and what to do; nothing was
+ * changed. */
 typedef void (*kw_forgotten)(void *user, const char *const *emptied, size_t count, const kw_error *error);
 void kw_catalog_forget(kw_catalog *catalog, const kw_forget_request *request, kw_deadline deadline,
                        kw_forgotten done, void *user);
 
-/* Notes that Keyway created these store tables (keyway create). */
+/* Records that Keyway created these store tables (keyway create). */
 void kw_catalog_note_created(kw_catalog *catalog, const char *const *store_tables, size_t count,
                              kw_deadline deadline, void (*done)(void *user, const kw_error *error),
                              void *user);

@@ -5,7 +5,7 @@
 
 #define ROWS_PER_FETCH 1000
 #define BYTES_PER_FETCH ((size_t)4 * 1024 * 1024)
-/* The table is ours, but others may write there: what a start reads of it is bounded. */
+/* The table is Keyway's, but other programs can write to it: limits what a start reads of it. */
 #define BYTES_MAX ((size_t)256 * 1024 * 1024)
 
 typedef struct reading {
@@ -58,7 +58,7 @@ find_cell(const kw_row *row, const char *qualifier)
     return NULL;
 }
 
-/* "" when the cell is absent. */
+/* "" if the cell is absent. */
 static const char *
 cell_text(const kw_row *row, const char *qualifier, kw_arena *arena)
 {
@@ -76,7 +76,7 @@ add_table(reading *self, const kw_cell *cell, kw_error *ret_error)
     if (!kw_facts_parse(cell->value, self->image->arena, &facts, ret_error))
         return kw_error_prefix(ret_error, "table %s", kw_show(name).text);
     if (!kw_bytes_equal(kw_bytes_of_text(facts->table), name))
-        return kw_error_set(ret_error, KW_CORRUPT, "table %s: its facts are those of another table, %s",
+        return kw_error_set(ret_error, KW_CORRUPT, "table %s: its facts name another table, %s",
                             kw_show(name).text, facts->table);
     g_array_append_val(self->tables, facts);
     return true;
@@ -108,7 +108,7 @@ add_tables(reading *self, const kw_row *row, kw_error *ret_error)
     return true;
 }
 
-/* What a gateway of another protocol says is not read; a damaged registration counts as one. */
+/* Does not read the content of a registration with another protocol; a damaged registration counts as one. */
 static void
 add_gateway(reading *self, const kw_row *row, const char *instance)
 {
@@ -118,7 +118,7 @@ add_gateway(reading *self, const kw_row *row, const char *instance)
                            .id = cell_text(row, "id", arena),
                            .protocol = g_ascii_strtoll(cell_text(row, "protocol", arena), NULL, 10)};
     if (!lease || !one.id[0])
-        return; /* not what a gateway writes */
+        return; /* not written by a gateway */
     one.lease = kw_arena_copy(arena, lease->value);
     one.lease_at_ms = lease->timestamp;
     if (one.protocol == KW_CATALOG_PROTOCOL && (!says || !kw_registration_parse(says->value, arena, &one)))
@@ -149,7 +149,7 @@ add_row(reading *self, const kw_row *row, kw_error *ret_error)
 
 /* --- the scan -------------------------------------------------------------------------------------- */
 
-/* The array's elements in the arena; the array goes. */
+/* Copies the array's elements to the arena and frees the array. */
 static void *
 move_array(GArray *from, kw_arena *arena, size_t *ret_count)
 {

@@ -1,17 +1,17 @@
-/* The catalog's store table as it was at one moment.
+/* The content of the catalog's store table at one moment.
  *
  *   row            cells of family d
  *   =facts         id: names the last change; table/NAME: facts of a table as JSON (empty: forgotten);
  *                  made/STORE_TABLE: Keyway created it
  *   =gateway/...   id, protocol, says, lease: a gateway that serves, or is about to; the name is random
- *   T/P/N, store/S fingerprint, description: what versions without facts wrote (adopt.h)
+ *   T/P/N, store/S fingerprint, description: rows of versions without facts (adopt.h)
  *
  * All facts are in one row, so that a policy with several changed tables takes effect at once. Each change of
- * that row is a conditional put on the id that was read, with a timestamp above all that were read: no clock
- * can hide it.
+ * that row is a put on the condition that the id is the one read, with a timestamp greater than all that were
+ * read, so that no clock can hide it.
  *
- * The row of facts sorts before the registrations, so that a reader has the id before it looks for other
- * gateways: one that it misses because it registered later changes the id, and the reader's put is refused.
+ * The row of facts sorts before the registrations, so that a reader gets the id before it looks for other
+ * gateways. A gateway that registers too late to be seen changes the id, and the reader's put is rejected.
  */
 #pragma once
 
@@ -25,7 +25,7 @@
 #define KW_CATALOG_TABLE_PREFIX "table/"
 #define KW_CATALOG_MADE_PREFIX "made/"
 
-/* What gateways of this version agree on. A gateway with another number is not served beside. */
+/* Version of the protocol among gateways. A gateway with another number cannot serve at the same time. */
 #define KW_CATALOG_PROTOCOL 2
 
 typedef struct kw_table_digest {
@@ -33,21 +33,22 @@ typedef struct kw_table_digest {
     const char *digest; /* kw_facts_digest */
 } kw_table_digest;
 
-/* A gateway that registered. */
+/* A registered gateway. */
 typedef struct kw_registration {
-    const char *instance; /* names the registration */
-    const char *id;       /* of the gateway; one that was killed and started again has several for a while */
-    int64_t protocol;     /* another one than KW_CATALOG_PROTOCOL: the rest of it is not known */
-    kw_bytes lease;       /* another number after each renewal */
-    int64_t lease_at_ms;  /* when the store stored it, by the store's clock */
+    const char *instance; /* the name of the registration */
+    const char
+        *id; /* of the gateway; after a crash and restart, several registrations have it for some time */
+    int64_t protocol;    /* other than KW_CATALOG_PROTOCOL: the other members are unknown */
+    kw_bytes lease;      /* changes with each renewal */
+    int64_t lease_at_ms; /* when the store applied the put, by the store's clock */
     const kw_table_digest *serving;
     size_t serving_count;
-    const kw_table_digest *next; /* while it takes on another policy; else the same as `serving` */
+    const kw_table_digest *next; /* while another policy is being admitted; otherwise the same as `serving` */
     size_t next_count;
-    const char *forgetting; /* the table that it forgets; NULL: none */
+    const char *forgetting; /* the table being forgotten; NULL: none */
 } kw_registration;
 
-/* A row that a version without facts wrote. */
+/* A row written by a version without facts. */
 typedef struct kw_legacy_row {
     const char *row;
     const char *fingerprint;
@@ -58,7 +59,7 @@ typedef struct kw_catalog_image {
     kw_arena *arena;
     const char *id;    /* "" before the first change */
     int64_t newest_ms; /* the newest timestamp in the row of facts; 0 before the first change */
-    int64_t seen_ms;   /* the store's time shortly before it was read; set by kw_others_read */
+    int64_t seen_ms;   /* the store's time shortly before the read; set by kw_others_read */
     kw_facts **tables;
     size_t tables_count;
     const char **made; /* store tables that Keyway created */
@@ -69,18 +70,18 @@ typedef struct kw_catalog_image {
     size_t legacy_count;
 } kw_catalog_image;
 
-/* The image is the receiver's; NULL exactly when error is set. A missing table is an empty image. */
+/* The receiver owns the image; NULL exactly if error is set. A missing table gives an empty image. */
 typedef void (*kw_catalog_read_done)(void *user, kw_catalog_image *image, const kw_error *error);
 void kw_catalog_read(kw_door *door, kw_bytes table, kw_deadline deadline, kw_catalog_read_done done,
                      void *user);
-void kw_catalog_image_free(kw_catalog_image *image); /* NULL is fine */
+void kw_catalog_image_free(kw_catalog_image *image); /* NULL is ignored */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_catalog_image, kw_catalog_image_free)
 
-/* NULL when there is none. */
+/* NULL if there is none. */
 const kw_facts *kw_catalog_image_table(const kw_catalog_image *image, const char *name);
 /* True if Keyway created the store table. */
 bool kw_catalog_image_is_made(const kw_catalog_image *image, const char *store_table);
 
-/* What a registration says, as JSON: {"serving":{TABLE:DIGEST,...},"next":{...},"forgetting":TABLE}. */
+/* The content of a registration as JSON: {"serving":{TABLE:DIGEST,...},"next":{...},"forgetting":TABLE}. */
 kw_bytes kw_registration_print(const kw_registration *registration, kw_arena *arena);
 bool kw_registration_parse(kw_bytes text, kw_arena *arena, kw_registration *to);

@@ -1,4 +1,4 @@
-/* What the files of the catalog share: the gateway's registration and its lease. */
+/* Private to this module: the gateway's registration and its lease. */
 #pragma once
 
 #include "catalog/catalog.h"
@@ -16,49 +16,50 @@ void kw_digests_clear(kw_digests *digests);
 struct kw_catalog {
     kw_catalog_settings settings;
     kw_bytes table;
-    /* What the registration says. */
-    kw_digests serving;     /* empty before the first policy serves */
-    kw_digests next;        /* while a policy is on its way; else empty */
-    const char *forgetting; /* the table that this gateway forgets; NULL: none */
-    uint64_t says;          /* counts the changes of these three */
+    /* The content of the registration. */
+    kw_digests serving;     /* empty until the first policy serves */
+    kw_digests next;        /* while a policy is being admitted; otherwise empty */
+    const char *forgetting; /* the table that this gateway is forgetting; NULL: none */
+    uint64_t says;          /* counts the changes of these three members */
     /* The registration itself; registry.c. */
-    char instance[33];       /* names it in the store; "": there is none */
-    uint64_t lease;          /* the number that the store has, as far as is known; 0: none */
-    uint64_t leases;         /* numbers that were given out */
-    uint64_t said;           /* what the store has of `says` */
-    bool stored;             /* the store has the registration */
-    bool admitted;           /* a policy serves, and the registration was not lost since */
-    uint64_t lease_until_ns; /* kw_clock_boot_ns */
-    kw_fence fence;          /* until the lease ends, if a policy serves */
+    char instance[33];       /* its name in the store; "": there is none */
+    uint64_t lease;          /* the number in the store, as far as is known; 0: none */
+    uint64_t leases;         /* count of numbers used */
+    uint64_t said;           /* the value of `says` that the store holds */
+    bool stored;             /* true if the store has the registration */
+    bool admitted;           /* true if a policy serves, and the registration was not lost since */
+    uint64_t lease_until_ns; /* by kw_clock_boot_ns */
+    kw_fence fence;          /* open until the lease expires, if a policy serves */
     kw_timer *timer;
     bool renewing;
-    unsigned removals;                  /* of registrations, on their way */
-    struct kw_catalog_putting *putting; /* put.c */
+    unsigned removals;                  /* removals of registrations in flight */
+    struct kw_catalog_putting *putting; /* see put.c */
     void (*closed)(void *user);         /* set: closing */
     void *closed_user;
 };
 
 typedef void (*kw_registered)(void *user, const kw_error *error);
 
-/* Stores the registration as it is to be now, a new one if there is none, and begins the lease. done may be
- * called from inside. */
+/* Stores the registration with its current content, or a new one if there is none, and begins the lease. done
+ * can be called before this returns. */
 void kw_catalog_register(kw_catalog *catalog, kw_deadline deadline, kw_registered done, void *user);
 
-/* Stores that what it says has changed, with the next renewal, which begins at once. */
+/* Stores a changed content with the next renewal, and starts that renewal at once. */
 void kw_catalog_update_registration(kw_catalog *catalog);
 
-/* Removes the registration: nothing serves. */
+/* Removes the registration: the gateway serves nothing. */
 void kw_catalog_withdraw(kw_catalog *catalog);
 
-/* Removes the registration of a gateway whose lease has ended. BUSY when it was renewed meanwhile. */
+/* Removes the registration of a gateway whose lease has expired. BUSY if the lease was renewed in the
+ * meantime. */
 void kw_catalog_remove_dead(kw_catalog *catalog, const kw_registration *dead, kw_deadline deadline,
                             kw_registered done, void *user);
 
 /* True if the registration is this gateway's. */
 bool kw_catalog_is_own(const kw_catalog *catalog, const kw_registration *registration);
 
-/* The catalog closes: a put that waits for its next try ends. */
+/* Called when the catalog closes: ends a put that waits for its next attempt. */
 void kw_catalog_end_put(kw_catalog *catalog);
 
-/* True if the lease lasts. UNAVAILABLE. */
+/* True while the lease is valid; otherwise UNAVAILABLE. */
 bool kw_catalog_check_lease(const kw_catalog *catalog, kw_error *ret_error);

@@ -2,7 +2,7 @@
 
 #define DEPTH_MAX 8
 
-/* json-glib also reads comments; without them a string begins at a quotation mark, and only there. */
+/* json-glib also accepts comments; without comments, strings begin exactly at quotation marks. */
 static bool
 is_json_outside_strings(uint8_t byte)
 {

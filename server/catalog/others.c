@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 
-/* A registration that nobody renewed for so long is removed with the next change of the catalog. */
+/* A registration not renewed for this long is removed with the next change of the catalog. */
 #define OLD_MS (10 * 60 * 1000)
 
 static const kw_registration *
@@ -20,7 +20,7 @@ own_registration(const kw_catalog *catalog, const kw_catalog_image *image)
 typedef struct viewing {
     kw_catalog *catalog;
     kw_deadline deadline;
-    uint64_t lease; /* that the registration had before the read */
+    uint64_t lease; /* of the registration before the read */
     kw_catalog_read_done done;
     void *user;
 } viewing;
@@ -33,8 +33,8 @@ finish(viewing *self, kw_catalog_image *image, const kw_error *error)
     ended.done(ended.user, image, error);
 }
 
-/* The store stamps registrations. After its clock was set back, older cells hide what was put last: other
- * gateways do not see it either. */
+/* The store assigns the timestamps of registrations. After its clock was set back, older cells hide the last
+ * put, and other gateways do not see it either. */
 static bool
 is_hidden(const viewing *self, const kw_catalog_image *image, const kw_registration *own)
 {
@@ -122,7 +122,7 @@ typedef struct removing {
     const kw_catalog_image *image;
     const char *const *tables;
     size_t count;
-    size_t next; /* of the image's gateways */
+    size_t next; /* among the image's gateways */
     kw_deadline deadline;
     kw_registered done;
     void *user;

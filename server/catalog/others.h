@@ -3,18 +3,18 @@
 
 #include "catalog/inside.h"
 
-/* Registers this gateway, then reads the catalog. In this order: of two gateways that begin at once, at least
- * one reads the other's registration. Stores of this process alone are just read. */
+/* Registers this gateway, then reads the catalog. Because of this order, if two gateways start at once, at
+ * least one reads the other's registration. For a store that only this process uses, only reads. */
 void kw_others_read(kw_catalog *catalog, kw_deadline deadline, kw_catalog_read_done done, void *user);
 
-/* True if its lease has ended, by the store's clock. The image is one of kw_others_read. */
+/* True if its lease has expired, by the store's clock. The image must come from kw_others_read. */
 bool kw_others_is_dead(const kw_catalog_image *image, const kw_registration *other);
 
-/* True if it serves, or is about to serve, or forgets one of these tables, as far as is known. */
+/* True if the gateway serves, is about to serve, or is forgetting one of these tables, as far as is known. */
 bool kw_others_has_table(const kw_registration *other, const char *const *tables, size_t count);
 
-/* Removes the registrations whose leases have ended: those with one of these tables, and very old ones. A
- * gateway that was stopped for so long finds that it must be admitted again. BUSY when one came back
- * meanwhile. */
+/* Removes registrations with expired leases: those with one of these tables, and very old ones. A gateway
+ * that was paused for that long finds that it must be admitted again. BUSY if one of them renewed its lease
+ * in the meantime. */
 void kw_others_remove_dead(kw_catalog *catalog, const kw_catalog_image *image, const char *const *tables,
                            size_t count, kw_deadline deadline, kw_registered done, void *user);

@@ -1,20 +1,20 @@
-/* See put.h. If the first of two equal puts came through, the second one is refused, and the catalog has our
- * id. */
+/* See put.h. If the first of two equal puts was applied, the second is rejected, and the catalog holds this
+ * gateway's id. */
 #include "catalog/put.h"
 
 #include "base/log.h"
 
 #define AGAIN_MS 200
 #define CALL_MS 10000
-/* A Thrift2 server that speaks framed refuses larger calls. */
+/* A Thrift2 server with framed transport rejects larger calls. */
 #define BYTES_MAX ((size_t)1024 * 1024)
 
 struct kw_catalog_putting {
     kw_catalog *catalog;
     kw_arena *arena;
     const char *id;
-    bool uncertain; /* an earlier try may have been applied, or may be applied yet */
-    bool pausing;   /* before the next try */
+    bool uncertain; /* an earlier attempt may have been applied, or may still be */
+    bool pausing;   /* before the next attempt */
     kw_timer *timer;
     kw_write write;
     kw_check check;
@@ -59,7 +59,7 @@ static void
 put_again_soon(putting *self, const kw_error *error)
 {
     if (!self->uncertain)
-        kw_log(KW_LOG_WARN, "catalog", "it is not known yet whether the catalog was changed", "reason=\"%s\"",
+        kw_log(KW_LOG_WARN, "catalog", "it is not yet known whether the catalog was changed", "reason=\"%s\"",
                error->text);
     self->uncertain = self->pausing = true;
     if (!self->timer)
@@ -121,7 +121,7 @@ put(putting *self)
 {
     kw_error ending;
     if (self->catalog->closed) {
-        kw_error_set(&ending, KW_UNAVAILABLE, "the gateway is ending");
+        kw_error_set(&ending, KW_UNAVAILABLE, "the gateway is stopping");
         finish(self, &ending);
         return;
     }
@@ -135,7 +135,7 @@ cell(const char *qualifier, kw_bytes value)
     return (kw_cell){.family = KW_CATALOG_FAMILY, .qualifier = kw_bytes_of_text(qualifier), .value = value};
 }
 
-/* What others wrote into the store must not become facts that nobody can read. */
+/* Facts that others wrote into the store must not be stored in a form that cannot be read back. */
 static bool
 print_facts(const kw_facts_put *put, kw_arena *arena, kw_bytes *ret_text, kw_error *ret_error)
 {
@@ -165,12 +165,11 @@ make_cells(putting *self, const kw_catalog_changes *changes, kw_error *ret_error
                               KW_BYTES_LITERAL("1"));
     self->write.cells = cells;
     self->write.cells_count = count;
-    return bytes <= BYTES_MAX ||
-           kw_error_set(
-               ret_error, KW_REFUSED,
-               "the facts of the changed tables take %zu bytes, and %zu can be written at once; change "
-               "fewer tables at a time",
-               bytes, BYTES_MAX);
+    return bytes <= BYTES_MAX || kw_error_set(ret_error, KW_REFUSED,
+                                              "the facts of the changed tables have %zu bytes, and at most "
+                                              "%zu can be written at once; change "
+                                              "fewer tables at a time",
+                                              bytes, BYTES_MAX);
 }
 
 void
@@ -184,7 +183,8 @@ kw_catalog_put(kw_catalog *catalog, const kw_catalog_image *image, const kw_cata
     catalog->putting = self;
     self->id = kw_arena_printf(arena, "%016" G_GINT64_MODIFIER "x%016" G_GINT64_MODIFIER "x", kw_random_u64(),
                                kw_random_u64());
-    /* The timestamp is above all that was read: a clock that was put back cannot hide the put. */
+    /* The timestamp is greater than all that were read: even after a clock was set back, the put stays
+     * visible. */
     self->write = (kw_write){.kind = KW_WRITE_PUT,
                              .table = catalog->table,
                              .row = KW_CATALOG_FACTS_ROW,

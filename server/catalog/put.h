@@ -1,9 +1,9 @@
-/* The conditional put of the row of facts: the one way in which the catalog changes. */
+/* The conditional put of the row of facts: the only way to change the catalog. */
 #pragma once
 
 #include "catalog/inside.h"
 
-/* What the catalog is to say of a table: NULL facts for a table that is forgotten. */
+/* The new facts of a table: NULL for a table to forget. */
 typedef struct kw_facts_put {
     const char *table;
     const kw_facts *facts;
@@ -16,9 +16,9 @@ typedef struct kw_catalog_changes {
     size_t made_count;
 } kw_catalog_changes;
 
-/* Puts the changes if the catalog is still what `image` says. It always puts a new id, even without changes:
- * that takes the id away from an earlier put that is still on its way to the store. BUSY: another gateway
- * changed the catalog since. An answer that leaves open whether the put was applied is followed by the same
- * put until it is certain, however long that takes. The image must live until done. */
+/* Puts the changes if the catalog still equals `image`. Always puts a new id, even without changes, so that
+ * an earlier put still in flight is rejected. BUSY: another gateway has changed the catalog since. If it is
+ * unknown whether the put was applied, the same put is repeated until it is certain, however long that takes.
+ * The image must live until done. */
 void kw_catalog_put(kw_catalog *catalog, const kw_catalog_image *image, const kw_catalog_changes *changes,
                     void (*done)(void *user, const kw_error *error), void *user);

@@ -1,4 +1,4 @@
-/* What a registration says, as JSON; see image.h. */
+/* The content of a registration as JSON; see image.h. */
 #include "catalog/image.h"
 #include "catalog/json.h"
 

@@ -1,15 +1,15 @@
-/* The gateway's own registration: stored, renewed every third of the lease, removed.
+/* The gateway's own registration: stored, renewed at every third of the lease, removed.
  *
- *   register  put of the row; the first one under a new name
- *   renew     put of the lease, and of what changed
- *   withdraw  removal of the row
- *   dead      removal of another gateway's row, if its lease is still the one that was seen
+ *   register  puts the row; the first put uses a new name
+ *   renew     puts the lease, and changed content
+ *   withdraw  removes the row
+ *   dead      removes another gateway's row, if its lease is still the one seen
  *
- * A row belongs to one registration for ever, and each put brings the lease another number, on the condition
- * that the row has the number before. So a put that the store carries out late, after another one, changes
- * nothing. A put that is refused reads the row: it was applied all the same, an earlier one was, or the row
- * is gone, because another gateway removed it. A registration that is gone does not come back: the gateway
- * must be admitted again, with a new one.
+ * A row always belongs to one registration, and each put changes the number of the lease, on the condition
+ * that the row has the previous number. So a put that the store executes late, after another one, changes
+ * nothing. After a rejected put, the row is read: the put was applied after all, or an earlier one was, or
+ * the row was removed by another gateway. A removed registration is never restored: the gateway must be
+ * admitted again, with a new one.
  *
  * The lease counts from the moment at which its put was sent.
  */
@@ -24,10 +24,11 @@
 
 #define LEASE KW_BYTES_LITERAL("lease")
 
-/* Of a removal: its name does not come again, so whatever clock stamped the row, all of it goes. */
+/* Timestamp of a removal: the name is never reused, so everything is deleted, whatever clock assigned
+ * timestamps. */
 #define FOR_GOOD (KW_TIMESTAMP_NONE - 1)
 
-/* One write of a registration on its way. */
+/* One write of a registration in flight. */
 typedef struct registering {
     kw_catalog *catalog;
     kw_arena *arena;
@@ -36,8 +37,8 @@ typedef struct registering {
     kw_cell cells[4];
     kw_get get;
     char instance[33]; /* whose row it is */
-    uint64_t lease;    /* that this try brings */
-    uint64_t says;     /* that it brings; 0: the lease alone */
+    uint64_t lease;    /* number that this attempt stores */
+    uint64_t says;     /* content that it stores; 0: only the lease */
     uint64_t sent_ns;
     kw_registered done;
     void *user;
@@ -75,7 +76,7 @@ kw_catalog_check_lease(const kw_catalog *catalog, kw_error *ret_error)
 {
     if (!catalog->settings.shared || kw_clock_boot_ns() < catalog->lease_until_ns)
         return true;
-    return kw_error_set(ret_error, KW_UNAVAILABLE, "the lease of gateway %s ended meanwhile",
+    return kw_error_set(ret_error, KW_UNAVAILABLE, "the lease of gateway %s has expired",
                         catalog->settings.gateway_id);
 }
 
@@ -88,7 +89,7 @@ extend_lease(kw_catalog *catalog, uint64_t sent_ns)
         kw_fence_open_until(&catalog->fence, catalog->lease_until_ns);
 }
 
-/* There is no registration any more. */
+/* Marks the registration as removed. */
 static void
 drop_registration(kw_catalog *catalog)
 {
@@ -103,7 +104,7 @@ static void
 lose_registration(kw_catalog *catalog)
 {
     kw_log(KW_LOG_ERROR, "catalog", "registration lost",
-           "gateway=%s hint=\"another gateway removed it after its lease had ended\"",
+           "gateway=%s hint=\"another gateway removed it after its lease had expired\"",
            catalog->settings.gateway_id);
     drop_registration(catalog);
     catalog->settings.lost(catalog->settings.user);
@@ -191,7 +192,7 @@ end_gone(registering *self)
 {
     kw_catalog *catalog = self->catalog;
     kw_error gone;
-    kw_error_set(&gone, KW_UNAVAILABLE, "the registration of gateway %s is gone; try again",
+    kw_error_set(&gone, KW_UNAVAILABLE, "the registration of gateway %s was removed; try again",
                  catalog->settings.gateway_id);
     if (catalog->stored)
         lose_registration(catalog);
@@ -209,7 +210,7 @@ static void
 end_withdrawn(registering *self)
 {
     kw_error gone;
-    kw_error_set(&gone, KW_UNAVAILABLE, "the registration was withdrawn meanwhile");
+    kw_error_set(&gone, KW_UNAVAILABLE, "the registration was withdrawn");
     end_write(self, &gone);
 }
 
@@ -262,7 +263,7 @@ on_put(void *user, kw_outcome outcome, bool applied, const kw_error *error)
         read_back(self);
 }
 
-/* What it says is printed at each try: it may have changed since the one before. */
+/* Prints the content at each attempt, because it can have changed since the previous one. */
 static void
 put(registering *self)
 {
@@ -306,7 +307,7 @@ on_registered(void *user, const kw_error *error)
 void
 kw_catalog_register(kw_catalog *catalog, kw_deadline deadline, kw_registered done, void *user)
 {
-    static const kw_error ending = {.code = KW_UNAVAILABLE, .text = "the gateway is ending"};
+    static const kw_error ending = {.code = KW_UNAVAILABLE, .text = "the gateway is stopping"};
     if (catalog->closed) {
         done(user, &ending);
         return;
@@ -369,7 +370,7 @@ withdrawn(void *user, kw_outcome outcome, const kw_error *error)
 {
     registering *self = user;
     kw_catalog *catalog = self->catalog;
-    (void)outcome, (void)error; /* what stays ends with its lease */
+    (void)outcome, (void)error; /* a row that remains expires with its lease */
     kw_arena_free(self->arena);
     catalog->removals--;
     end_closing(catalog);
@@ -394,7 +395,7 @@ dead_removed(void *user, kw_outcome outcome, bool applied, const kw_error *error
     kw_error found = error ? *error : KW_ERROR_NONE;
     (void)outcome;
     if (!error && !applied)
-        kw_error_set(&found, KW_BUSY, "a gateway whose lease had ended came back; try again");
+        kw_error_set(&found, KW_BUSY, "a gateway renewed its expired lease; try again");
     end_write(self, found.code == KW_OK ? NULL : &found);
 }
 
@@ -438,7 +439,7 @@ kw_catalog_close(kw_catalog *catalog, void (*closed)(void *user), void *user)
     end_closing(catalog);
 }
 
-/* After close, or without it when the door is closed already. */
+/* Call it after close, or without close if the store handle is already closed. */
 void
 kw_catalog_free(kw_catalog *catalog)
 {

@@ -1,15 +1,16 @@
-/* Rows of a merge group come by suffix, then by the index of their range. So behind position (suffix, range)
- * stand: in ranges up to that one the suffixes beyond it, in ranges after it also the same suffix.
+/* Rows of a merge group are ordered by suffix, then by the index of their range. So the rows after position
+ * (suffix, range) are: in ranges up to and including that one, greater suffixes; in later ranges also equal
+ * ones.
  *
- *   forward:   [ prefix + suffix  (+ 0x00 when it was read) , stop )
- *   reversed:  [ start , prefix + suffix  (+ 0x00 when it is still to come) )
+ *   forward:   [ prefix + suffix  (+ 0x00 if that row was read) , stop )
+ *   reversed:  [ start , prefix + suffix  (+ 0x00 if that row was not read yet) )
  */
 #include "gather/bounds.h"
 
 #include <glib.h>
 
-/* The least row key after `key`. A key of the greatest length has no longer neighbour: there it is the next
- * of that length, cut where it ends in 0xff. Empty: there is none. */
+/* The smallest row key after `key`. A key of maximum length has no longer successor; its successor is the
+ * next key of that length, without trailing 0xff bytes. Empty: there is none. */
 static kw_bytes
 key_after(kw_bytes key, kw_arena *arena)
 {
@@ -53,7 +54,7 @@ left_reversed(const kw_range *range, kw_bytes key, bool was_read, kw_arena *aren
 {
     kw_bytes stop = was_read ? key : key_after(key, arena);
     if (was_read && stop.size == 0)
-        return false; /* nothing stands before the empty key; an empty stop would mean the table's end */
+        return false; /* no key precedes the empty one; an empty stop would mean the table's end */
     bool earlier = stop.size && (range->stop.size == 0 || kw_bytes_compare(stop, range->stop) < 0);
     *ret_stop = earlier ? stop : range->stop;
     return ret_stop->size == 0 || kw_bytes_compare(range->start, *ret_stop) < 0;

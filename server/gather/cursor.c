@@ -1,11 +1,11 @@
-/* The form of a cursor, numbers big-endian, byte strings with a 4-byte length in front:
+/* The format of a cursor; numbers are big-endian, byte strings have a 4-byte length before them:
  *
  *   version (1)  made (8)  layout (4)  remaining (8)  page rows (4)  page bytes (4)
  *   started (1; 2: at its group's head)  group (4)  range (4)
  *   suffix  table  path  fingerprint  caller  columns  question  filter        each: length, bytes
  *   HMAC-SHA256 of "keyway cursor" and everything before (32)
  *
- * The signature is compared first, in constant time; what a stranger wrote is never parsed.
+ * The signature is compared first, in constant time; bytes without a valid signature are never parsed.
  */
 #include "gather/cursor.h"
 
@@ -15,7 +15,7 @@
 #include <openssl/params.h>
 #include <stdatomic.h>
 
-#define VERSION 2 /* version 1 held the time of its end, and positions in plans of another order */
+#define VERSION 2 /* version 1 stored its expiry, and positions in plans with another order */
 #define FIXED_SIZE 38
 #define MAC_SIZE 32
 #define KEY_MIN 16
@@ -24,7 +24,7 @@
 struct kw_keyring {
     _Atomic int references;
     size_t count;
-    EVP_MAC_CTX *keys[]; /* keyed and never used themselves: each use works on a copy */
+    EVP_MAC_CTX *keys[]; /* templates: each use works on a copy */
 };
 
 static EVP_MAC_CTX *

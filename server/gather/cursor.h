@@ -1,8 +1,8 @@
-/* Cursors: signed tokens with which any gateway that shares the keys continues a scan.
+/* Cursors: signed tokens that let any gateway with the same keys continue a scan.
  *
- * Holds version, table, path, layout number and fingerprint (first 8 bytes), caller, when it was made, the
- * question, columns, filter, rows still wanted, page sizes and the position, with an HMAC-SHA256 over all of
- * it. Nothing is kept on the server. Size does not depend on the number of buckets.
+ * A cursor contains version, table, path, layout number and fingerprint (first 8 bytes), caller, creation
+ * time, query, columns, filter, rows still wanted, page sizes and the position, with an HMAC-SHA256 over all
+ * of it. The server stores nothing. The size does not depend on the number of buckets.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 
 typedef struct kw_keyring kw_keyring;
 
-/* The first key signs, every key verifies. Keys are at least 16 bytes. */
+/* The first key signs; every key verifies. Keys have at least 16 bytes. */
 kw_keyring *kw_keyring_new(const kw_bytes *keys, size_t count);
 kw_keyring *kw_keyring_ref(kw_keyring *keyring);
 void kw_keyring_unref(kw_keyring *keyring);
@@ -23,9 +23,9 @@ typedef struct kw_cursor {
     uint32_t layout;
     kw_bytes fingerprint; /* first 8 bytes of the layout's SHA-256 (as bytes) */
     kw_bytes caller;      /* identity; empty: anonymous */
-    int64_t made_ms;      /* wall clock */
+    int64_t made_ms;      /* creation time by the wall clock */
     kw_bytes question;    /* kw_question_encode */
-    kw_bytes columns;     /* names of fields, each behind a 2-byte length; empty: all */
+    kw_bytes columns;     /* names of fields, each after a 2-byte length; empty: all */
     kw_bytes filter;
     uint64_t remaining; /* rows still wanted; 0: no limit */
     uint32_t page_rows;
@@ -35,8 +35,8 @@ typedef struct kw_cursor {
 
 void kw_cursor_seal(const kw_keyring *keyring, const kw_cursor *cursor, kw_buffer *out);
 
-/* Slices of `sealed`. INVALID: "cursor was changed or made with another key", "cursor expired". How long a
- * cursor lives is decided here, not when it is made, so that a shorter expiry holds for those that are out
- * already. The checks against caller, table and layout are the verb's. */
+/* Returns slices of `sealed`. INVALID: "cursor was changed or made with another key", "cursor expired". The
+ * expiry is checked here, not stored in the cursor, so that a shorter expiry also applies to existing
+ * cursors. The caller compares identity, table and layout. */
 bool kw_cursor_open(const kw_keyring *keyring, kw_bytes sealed, int64_t now_ms, int64_t expiry_ms,
                     kw_cursor *ret_cursor, kw_error *ret_error);

@@ -1,9 +1,9 @@
-/* How many rows to ask a stream for: few enough that hardly any is read in vain, enough that the merge does
- * not wait for one row at a time. Pure arithmetic.
+/* How many rows to request from a stream: few enough that hardly any row is read in vain, and enough that the
+ * merge does not wait for single rows. Pure arithmetic.
  *
- * A page still wants W rows and k streams feed it. Nobody knows how the next W rows lie over the
- * streams; what was taken so far is the best guess (starting from even shares), and the square root of a
- * share is room for luck. One stream alone needs no luck.
+ * A page still needs W rows, which k streams supply. How the next W rows are spread over the streams is
+ * unknown. The rows taken so far are the best estimate (beginning with equal shares), and the square root of
+ * a share is added as a margin. A single stream needs no margin.
  */
 #pragma once
 
@@ -12,19 +12,19 @@
 #include <stdint.h>
 
 typedef struct kw_demand {
-    uint64_t wanted;       /* rows that the page still wants from the store */
-    size_t streams;        /* that may still bring rows; at least 1 */
-    uint64_t taken;        /* from this stream so far */
-    uint64_t taken_by_all; /* from all of those streams */
+    uint64_t wanted;       /* rows that the page still needs from the store */
+    size_t streams;        /* streams that can still supply rows; at least 1 */
+    uint64_t taken;        /* rows from this stream so far */
+    uint64_t taken_by_all; /* rows from all of those streams so far */
 } kw_demand;
 
-/* Rows expected from this stream for the page; at least 1, at most wanted (when that is not 0). */
+/* Rows of the page expected from this stream; at least 1, and at most wanted (unless that is 0). */
 uint64_t kw_demand_expected(const kw_demand *demand);
-/* What to ask for when `buffered` rows are there already: expected + room for luck. */
+/* Rows to request when `buffered` rows are available: expected rows plus the margin. */
 uint32_t kw_demand_rows(const kw_demand *demand, uint64_t buffered);
-/* Is it certain enough that the stream will run dry, so that reading ahead now is not in vain? */
+/* True if the stream will almost certainly need more rows, so that reading ahead now is not in vain. */
 bool kw_demand_ahead(const kw_demand *demand, uint64_t buffered);
 
-/* Groups that are read one after the other: how many of the next to open early, from what the finished ones
- * brought. */
+/* For groups read one after the other: how many of the next ones to open early, estimated from the rows of
+ * the finished ones. */
 size_t kw_demand_groups(uint64_t wanted, uint64_t finished_groups, uint64_t finished_rows);

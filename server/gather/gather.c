@@ -1,9 +1,9 @@
-/* The page: takes rows in order from the first open group until it is full, and completes.
+/* The page: takes rows in order from the first open group until the page is full, and completes it.
  *
- *   idle --page()--> busy --full, end, error or deadline--> idle      (freed at any time)
+ *   idle --page()--> busy --full, end, error or deadline--> idle      (can be freed in any state)
  *
- * A gather that failed stays failed: its runs may have lost rows. Continue with a new one from the last
- * page's position. All on one loop.
+ * A gather that failed stays failed, because its range scans may have lost rows. Continue with a new gather
+ * at the position of the last page. Everything runs on one loop.
  */
 #include "gather/inside.h"
 
@@ -14,11 +14,11 @@
 
 #include <glib.h>
 
-/* While memory is short, a page with so many bytes is long enough. */
+/* While memory is short, a page of this size ends. */
 #define SHORT_PAGE_BYTES ((size_t)64 * 1024)
-/* Rows that are taken in one piece: about a millisecond's work. */
+/* Rows taken without returning to the loop: about a millisecond of work. */
 #define SLICE_ROWS 256
-/* After its deadline a page has so much time for the rows that the store is about to return. */
+/* How long after its deadline a page waits for rows that the store is about to return. */
 #define GRACE_MS 8
 
 static void complete(kw_gather *gather);
@@ -62,7 +62,7 @@ kw_gather_new(kw_door *door, const kw_gather_spec *spec)
     gather->position = spec->position;
     if (!kw_position_fits(spec->plan, &spec->position)) {
         kw_error error;
-        kw_error_set(&error, KW_INVALID, "the position does not fit the question");
+        kw_error_set(&error, KW_INVALID, "the position does not fit the query");
         kw_gather_fail(gather, &error);
     } else if (spec->plan->point) {
         gather->points = kw_points_new(gather);
@@ -114,7 +114,7 @@ kw_gather_bytes_left(const kw_gather *gather)
     return bytes > gather->page_bytes ? bytes - gather->page_bytes : 0;
 }
 
-/* With more pages to come, those of the next one are wanted as well. */
+/* If more pages will follow, also counts the rows of the next one. */
 uint64_t
 kw_gather_wanted(const kw_gather *gather)
 {
@@ -157,7 +157,7 @@ page_full(kw_gather *gather)
         kw_counters_add(KW_FIGURE_memory_short_pages, 1);
         return true;
     }
-    /* The second: few rows of each batch were kept, but the batches fill the memory. */
+    /* The second condition: few rows of each batch are kept, but the batches fill the memory. */
     return gather->page_bytes >= gather->max_bytes ||
            gather->retired_bytes >= 4 * gather->max_bytes + gather->spec.buffer_bytes;
 }
@@ -173,7 +173,7 @@ kw_gather_count(kw_gather *gather, const kw_rows *rows)
     } else {
         uint64_t scanned = MAX(rows->scanned, rows->count);
         found = rows->count;
-        /* What is read for more than one page counts when it is looked at. */
+        /* rows read ahead for later pages are counted when they are examined */
         gather->scanned += gather->spec.more_pages ? scanned - found : scanned;
     }
     gather->read_rows += found;
@@ -183,7 +183,7 @@ kw_gather_count(kw_gather *gather, const kw_rows *rows)
 
 /* --- taking rows ----------------------------------------------------------------------------------- */
 
-/* As the store counts them; each row's own, since the ones that are kept may all be the large ones. */
+/* Counts as the store does, row by row, because the rows kept can all be the large ones. */
 static size_t
 row_bytes(const kw_row *row)
 {
@@ -209,7 +209,7 @@ keep_row(kw_gather *gather, kw_row *row)
     gather->rows[gather->count++] = row;
 }
 
-/* What accept says of the row, after the size that the range may ask for. */
+/* Checks the row's size if the range demands one, then asks accept. */
 static bool
 consider(kw_gather *gather, uint32_t range, kw_row *row, kw_acceptance *ret_accepted)
 {
@@ -265,7 +265,7 @@ settle_position(kw_gather *gather)
     gather->last = NULL;
 }
 
-/* The position's own copy of its suffix, before the row goes that it is a slice of. */
+/* Copies the suffix of the position before the row that contains it is freed. */
 static void
 hold_position(kw_gather *gather)
 {
@@ -351,7 +351,7 @@ next_of_groups(kw_gather *gather)
     }
 }
 
-/* Is it known, without another read, that nothing follows? */
+/* True if it is known, without another read, that no rows follow. */
 static bool
 known_end(const kw_gather *gather)
 {
@@ -387,7 +387,7 @@ complete(kw_gather *gather)
                         .position = gather->position,
                         .scanned = gather->scanned,
                         .bytes = gather->page_bytes};
-    gather->scanned = 0; /* what arrives before the next page counts for that one */
+    gather->scanned = 0; /* rows that arrive later count for the next page */
     done(gather->user, &page, NULL);
 }
 
@@ -402,7 +402,8 @@ finish(kw_gather *gather)
     }
 }
 
-/* Groups were read to their end since the last row was looked at: the position is at the head of the next. */
+/* If groups were read to their end since the last row, moves the position to the beginning of the next group.
+ */
 static void
 pass_groups(kw_gather *gather)
 {
@@ -416,7 +417,7 @@ pass_groups(kw_gather *gather)
                                      .range = (uint32_t)gather->spec.plan->groups[group->number].first};
 }
 
-/* A deadline that passed with rows in hand makes a short page; an empty one, when groups are done with. */
+/* Turns a timeout into a short page if there are rows, or into an empty one if groups were finished. */
 static void
 forgive_timeout(kw_gather *gather)
 {
@@ -441,7 +442,8 @@ fill(kw_gather *gather)
     return KW_STEP_ROW;
 }
 
-/* Nobody takes the page any more, or there is no memory for it. A page that has rows ends with them. */
+/* Ends the page because the account is closed or its memory is used up. A page that has rows ends with them.
+ */
 static void
 give_up(kw_gather *gather)
 {
@@ -461,8 +463,8 @@ deadline_passed(void *user)
     kw_gather_go_on(user);
 }
 
-/* The store ends its reads at the deadline by itself, but its threads may be busy with other callers' work.
- */
+/* The store ends its reads at the deadline, but its threads may be busy with other calls; so sets a timer,
+ * too. */
 static void
 watch_deadline(kw_gather *gather)
 {

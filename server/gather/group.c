@@ -1,5 +1,5 @@
-/* A merge group: its streams and the tree over them. Nothing comes out before every stream has shown its
- * first row or its end; from then on only the stream whose head was taken last can be waited for. */
+/* A merge group: its streams and the tree over them. It returns no row before every stream's first row or end
+ * is known. After that, it waits only for the stream whose head was taken last. */
 #include "gather/inside.h"
 
 #include "gather/bounds.h"
@@ -91,7 +91,7 @@ kw_group_arrived(kw_stream *stream, bool was_ready)
         if (!group->built)
             group->unready--;
     } else if (!was_ready) {
-        kw_stream_need(stream); /* a filter left nothing of what was read */
+        kw_stream_need(stream); /* the filter removed all rows read */
     }
 }
 
@@ -101,8 +101,8 @@ suffix_of(const kw_stream *stream, const kw_row *row)
     return row->key.size > stream->skip ? kw_bytes_skip(row->key, stream->skip) : KW_BYTES_NONE;
 }
 
-/* The rank of the row behind is computed now, off the way: its key comes from far memory, and the match that
- * it will enter would wait for it. */
+/* Computes the rank of the following row now: its key is not in the processor's cache, and the next match
+ * would wait for it. */
 static void
 enter_head(kw_group *group, uint32_t leaf)
 {
@@ -129,7 +129,7 @@ build(kw_group *group)
     group->built = true;
 }
 
-/* The stream that was read last shows its next row. False: not there yet. */
+/* Enters the next row of the stream read last. False if it has not arrived. */
 static bool
 settle(kw_group *group)
 {

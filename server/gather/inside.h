@@ -1,11 +1,11 @@
-/* What the files of this room share; nobody outside includes it.
+/* Types and functions shared by the files of this module; no other module includes this file.
  *
- *   kw_gather 1 -> groups (the one being read first, behind it those that were opened early)
+ *   kw_gather 1 -> groups (the first is being read, those after it were opened early)
  *   kw_group  1 -> streams, one per range, and the tree that merges them
- *   kw_stream 1 -> one run, the batch being read and the batch read ahead
+ *   kw_stream 1 -> one range scan, the batch being read and the batch read ahead
  *
- * Rows of a page are slices of batches: a batch that gave rows to the page is kept ("retired") until the next
- * page, any other is freed as soon as it was read.
+ * Rows of a page are slices of batches: a batch with rows in the page is kept ("retired") until the next
+ * page; other batches are freed as soon as they have been read.
  */
 #pragma once
 
@@ -16,30 +16,30 @@
 typedef struct kw_group kw_group;
 typedef struct kw_points kw_points;
 
-/* Merging touches the first 64 bytes only: with hundreds of streams the processor's nearest cache is soon
- * full. */
+/* Merging accesses only the first 64 bytes: with hundreds of streams, larger working sets do not fit into the
+ * processor's L1 cache. */
 typedef struct kw_stream {
     kw_row *head; /* next row of batch; NULL: none buffered */
-    kw_row *last; /* of batch */
-    kw_row *mark; /* when this row becomes the head, think about reading ahead */
+    kw_row *last; /* last row of batch */
+    kw_row *mark; /* when this row becomes the head, consider reading ahead */
     uint64_t taken;
-    uint64_t next_rank; /* of the row behind head, when has_next */
-    uint32_t index;     /* of the range in the plan */
-    uint32_t skip;      /* of the range */
-    bool kept;          /* a row of batch is in the page */
+    uint64_t next_rank; /* rank of the row after head, if has_next */
+    uint32_t index;     /* index of the range in the plan */
+    uint32_t skip;      /* skip of the range */
+    bool kept;          /* true if a row of batch is in the page */
     bool fetching;
-    bool waiting; /* for a place among the fetches in flight */
+    bool waiting; /* true while queued for one of the FETCHES_MAX fetches in flight */
     bool has_next;
-    bool end;       /* nothing comes behind what is buffered */
-    kw_rows *batch; /* being read; never one that was read to its end */
-    kw_rows *ahead; /* behind batch */
+    bool end;       /* no rows follow the buffered ones */
+    kw_rows *batch; /* being read; NULL once it has been read to its end */
+    kw_rows *ahead; /* the batch after it */
     kw_group *group;
     kw_gather *gather;
     kw_bytes start;
     kw_bytes stop;
     kw_run *run;     /* NULL before the first fetch and after the end */
-    size_t reserved; /* bytes, for the fetch in flight */
-    kw_error *error; /* the fetch failed; counts when its rows are needed */
+    size_t reserved; /* bytes reserved for the fetch in flight */
+    kw_error *error; /* the fetch failed; reported when its rows are needed */
     struct kw_stream *next_waiting;
 } kw_stream;
 
@@ -47,41 +47,41 @@ struct kw_group {
     kw_group *next;
     kw_gather *gather;
     size_t number;
-    kw_arena *arena; /* bounds */
+    kw_arena *arena; /* owns the bounds */
     kw_stream *streams;
     uint32_t count;
-    uint32_t unready; /* streams that nothing is known of yet */
+    uint32_t unready; /* streams whose first row or end is not known yet */
     kw_stream *failed;
     uint32_t live;       /* streams that are not at their end */
-    uint64_t taken_live; /* rows taken from those */
+    uint64_t taken_live; /* rows taken from live streams */
     uint64_t taken;
     kw_tree *tree;
     bool built;
-    bool moved; /* the winner's head is gone: replay when its next is there */
+    bool moved; /* the winner's head was taken: replay when its next row is known */
 };
 
 struct kw_gather {
     kw_door *door;
     kw_gather_spec spec;
 
-    bool sifts;     /* not every row that is read is returned */
+    bool sifts;     /* true if some rows read are not returned */
     bool page_over; /* the next row belongs to the next page */
-    bool busy;      /* a page is in work */
-    bool starting;  /* ... and its call has not returned: complete later */
+    bool busy;      /* a page is in progress */
+    bool starting;  /* the call that started the page has not returned: complete later */
     bool posted;
-    bool freed; /* while posted */
+    bool freed; /* freed while work is posted */
     kw_task task;
-    kw_work work;   /* what is left of a page with many rows */
-    uint32_t slice; /* rows that were taken since others had the loop */
+    kw_work work;   /* continues a page with many rows */
+    uint32_t slice; /* rows taken since the loop last ran other work */
     kw_gather_done done;
     void *user;
     kw_deadline deadline;
     kw_timer *timer; /* for the deadline; NULL until a page waits for the store */
-    bool timed;      /* it was started for the page in work */
+    bool timed;      /* timer was started for the current page */
     uint32_t max_rows;
     size_t max_bytes;
 
-    kw_row **rows; /* of the page */
+    kw_row **rows; /* rows of the page */
     size_t count;
     size_t capacity;
     size_t page_bytes;
@@ -91,16 +91,16 @@ struct kw_gather {
     size_t retired_capacity;
     size_t retired_bytes;
     bool ended;
-    kw_error *error; /* of the page in work; the gather is of no use then */
+    kw_error *error; /* error of the current page; the gather can then only be freed */
 
-    kw_position position; /* behind the last row that was looked at, but for these: */
-    const kw_row *last;   /* looked at since position was set; NULL: none */
+    kw_position position; /* after the last row examined, except `last`: */
+    const kw_row *last;   /* examined since position was set; NULL: none */
     uint32_t last_range;
-    uint32_t accepting; /* range of the row that accept looks at */
-    kw_buffer suffix;   /* holds position.suffix when its row is gone */
+    uint32_t accepting; /* range of the row passed to accept */
+    kw_buffer suffix;   /* holds position.suffix after its row is freed */
 
     uint64_t returned; /* rows of all pages */
-    uint64_t seen;     /* rows handed to accept, or taken */
+    uint64_t seen;     /* rows passed to accept, or taken */
     uint64_t read_rows;
     uint64_t read_bytes;
     uint64_t read_memory;
@@ -110,90 +110,89 @@ struct kw_gather {
     size_t next_group;
     uint64_t finished_groups;
     uint64_t finished_rows;
-    uint64_t finished_before; /* this page */
-    size_t held_bytes;        /* buffered and reserved */
+    uint64_t finished_before; /* of this page */
+    size_t held_bytes;        /* bytes buffered and reserved */
     size_t in_flight;
     kw_stream *waiting_first;
     kw_stream *waiting_last;
 
-    kw_points *points; /* instead of groups */
+    kw_points *points; /* used instead of groups */
 };
 
 typedef enum kw_step {
     KW_STEP_ROW,
-    KW_STEP_WAIT,  /* a fetch is on its way */
-    KW_STEP_YIELD, /* others have the loop for a while */
+    KW_STEP_WAIT,  /* a fetch is in flight */
+    KW_STEP_YIELD, /* other work of the loop runs first */
     KW_STEP_END,
     KW_STEP_FAILED
 } kw_step;
 
 /* --- gather.c ------------------------------------------------------------------------------------ */
 
-/* Rows that the page in work still wants the store to give. */
+/* Rows that the current page still needs from the store. */
 uint64_t kw_gather_wanted(const kw_gather *gather);
 size_t kw_gather_bytes_left(const kw_gather *gather);
 typedef enum kw_taken {
-    KW_TAKE_FAILED, /* gather->error says why */
+    KW_TAKE_FAILED, /* see gather->error */
     KW_TAKE_DONE,
-    KW_TAKE_LATER /* the page is over, and the row is still the next one */
+    KW_TAKE_LATER /* the page is full; the row stays the next one */
 } kw_taken;
 
-/* Offers the next row in order. ret_kept: it is in the page now. */
+/* Offers the next row in order. ret_kept: true if the page now contains it. */
 kw_taken kw_gather_take(kw_gather *gather, uint32_t range, kw_row *row, bool *ret_kept);
-/* Is memory short, so that nothing is read ahead and pages end early? */
+/* True if memory is short, so that nothing is read ahead and pages are shorter. */
 bool kw_gather_is_short(const kw_gather *gather);
-/* A batch that was read to its end. */
+/* Frees or keeps a batch that was read to its end. */
 void kw_gather_retire(kw_gather *gather, kw_rows *batch, bool kept);
-/* What a fetch brought, for the estimates. */
+/* Counts the rows of a fetch, for the estimates. */
 void kw_gather_count(kw_gather *gather, const kw_rows *rows);
-/* Goes on after something arrived; may complete the page and so end the gather's life. */
+/* Continues after a fetch arrived. Can complete the page, whose completion can free the gather. */
 void kw_gather_go_on(kw_gather *gather);
-/* The same, at once when few rows arrived, else when the loop comes to it. */
+/* Like kw_gather_go_on: at once after few rows, otherwise in a later loop iteration. */
 void kw_gather_go_on_with(kw_gather *gather, size_t rows);
-/* Fails the page in work. */
+/* Fails the current page. */
 void kw_gather_fail(kw_gather *gather, const kw_error *error);
 
 /* --- stream.c ------------------------------------------------------------------------------------ */
 
-/* Is the head known, or that there is none? */
+/* True if the stream's head is known, or that it has no more rows. */
 static inline bool
 kw_stream_ready(const kw_stream *stream)
 {
     return stream->head || stream->end;
 }
 
-/* Asks for what the page needs of it; at once, or when there is room among the fetches in flight. */
+/* Fetches what the page needs from the stream: at once, or when fewer fetches are in flight. */
 void kw_stream_need(kw_stream *stream);
-/* Asks ahead when that is worth it and within the budget. */
+/* Fetches ahead if it is worthwhile and within the budget. */
 void kw_stream_ahead(kw_stream *stream);
-/* The merge has to wait for this one: asks the others for what they will lack for the page, in the same
- * breath. */
+/* Called when the merge waits for the stream `dry`: also fetches what the other streams will lack for the
+ * page. */
 void kw_streams_top_up(kw_stream *dry);
-/* The head was taken. */
+/* Advances the stream after its head was taken. */
 void kw_stream_step(kw_stream *stream);
-/* Starts streams that waited for room. */
+/* Starts queued fetches up to the limit in flight. */
 void kw_streams_start_waiting(kw_gather *gather);
-/* The group goes: its streams wait no more. One that was fetched for out of turn may still do so at its end.
- */
+/* Removes the streams of a group that is being closed from the queue. */
 void kw_streams_stop_waiting(const kw_group *group);
 void kw_stream_clear(kw_stream *stream);
 
 /* --- group.c ------------------------------------------------------------------------------------- */
 
-/* Opens the plan's next group, behind those that are open. */
+/* Opens the plan's next group, after the open ones. */
 void kw_group_open(kw_gather *gather);
-/* Ends the first one. */
+/* Closes the first group. */
 void kw_group_finish(kw_gather *gather);
 void kw_group_free(kw_group *group);
-/* A stream of it became ready. */
+/* Called when a stream of the group becomes ready. */
 void kw_group_arrived(kw_stream *stream, bool was_ready);
-/* ret_stream: whose head is the next row, or what failed. */
+/* ret_stream: the stream whose head is the next row, or the stream that failed. */
 kw_step kw_group_next(kw_group *group, kw_stream **ret_stream);
 
 /* --- points.c ------------------------------------------------------------------------------------ */
 
 kw_points *kw_points_new(kw_gather *gather);
-/* Gives up; memory goes when a read in flight came back. NULL is fine. */
+/* Abandons the reads; memory is freed when a read in flight has returned. NULL is ignored. */
 void kw_points_free(kw_points *points);
 /* Offers rows to the page until it is full. */
 kw_step kw_points_next(kw_points *points);

@@ -1,6 +1,6 @@
-/* A plan of single row keys: their order is known before anything is read, so they are read in that order
- * with multi-gets, as many as the page still wants. What a read in flight was given lives here, so that it
- * can outlast the gather. */
+/* A plan of single row keys: their order is known before any read, so multi-gets read them in that order, as
+ * many rows as the page still needs. The input of a read in flight belongs to this object, which can outlive
+ * the gather. */
 #include "gather/inside.h"
 
 #include "gather/bounds.h"
@@ -9,18 +9,18 @@
 
 #define POINTS_FIRST 64
 #define POINTS_MOST 1024
-#define POINTS_SHORT 16 /* while memory is short */
+#define POINTS_SHORT 16 /* batch size while memory is short */
 
 struct kw_points {
-    kw_gather *gather;   /* NULL: given up while a read is in flight */
-    kw_account *account; /* a reference */
+    kw_gather *gather;   /* NULL: abandoned while a read is in flight */
+    kw_account *account; /* owns a reference */
     kw_arena *arena;
     kw_ordering ordering;
-    uint32_t *order; /* ranges, in the order of the answer */
+    uint32_t *order; /* indexes of ranges, in the order of the answer */
     size_t count;
     size_t base;           /* the batch holds the rows of order[base], ... */
-    size_t next;           /* the first that was not asked for */
-    kw_prepared *prepared; /* a reference: of a filter that has one */
+    size_t next;           /* the first one not requested yet */
+    kw_prepared *prepared; /* owns a reference if the filter is compiled */
     kw_get *gets;
     const kw_get **list;
     kw_rows *batch;
@@ -44,7 +44,7 @@ by_place(gconstpointer left, gconstpointer right, gpointer user)
     return a < b ? -1 : a > b;
 }
 
-/* Is the point behind the position? */
+/* True if the point is after the position. */
 static bool
 is_behind(const kw_plan *plan, uint32_t index, const kw_position *position)
 {
@@ -200,7 +200,7 @@ fail_large(kw_points *points)
     kw_gather_fail(points->gather, &error);
 }
 
-/* Hands out the next row of the batch, if it is there. Rows that were omitted are asked for again. */
+/* Offers the next row of the batch to the page, if it has arrived. Requests omitted rows again. */
 static kw_step
 take(kw_points *points)
 {

@@ -1,4 +1,4 @@
-/* A stream: one range's run with at most two batches, so that one is fetched while the other is read. */
+/* A stream: one range scan with at most two batches, so that one is fetched while the other is read. */
 #include "gather/inside.h"
 
 #include "gather/bounds.h"
@@ -7,8 +7,8 @@
 
 #define FETCHES_MAX 64 /* in flight per gather */
 #define CHUNK_BYTES_MIN 1024
-#define FIRST_ROW_BYTES 256 /* a guess, until rows were seen */
-#define FEW_ROWS 256        /* fetches for so few rows are not worth holding something open in the store */
+#define FIRST_ROW_BYTES 256 /* an estimate, until rows have arrived */
+#define FEW_ROWS 256        /* fetches of so few rows do not justify an open scanner in the store */
 #define SHORT_BUFFER_BYTES ((size_t)256 * 1024) /* of the whole gather, while memory is short */
 
 static size_t
@@ -30,7 +30,7 @@ demand_of(const kw_stream *stream)
     const kw_group *group = stream->group;
     uint64_t wanted = kw_gather_wanted(gather);
     if (!gather->spec.limit || gather->spec.limit - gather->returned > wanted)
-        wanted++; /* shows whether a page follows */
+        wanted++; /* one more row shows whether another page follows */
     if (!is_current(stream) && gather->finished_groups) {
         uint64_t usual = 2 * (gather->finished_rows / gather->finished_groups) + 1;
         wanted = MIN(wanted, usual);
@@ -43,12 +43,12 @@ demand_of(const kw_stream *stream)
 
 typedef struct chunk {
     uint32_t rows;
-    size_t bytes; /* as the store counts: without the memory around keys and values */
+    size_t bytes; /* as the store counts: without the overhead of keys and values */
 } chunk;
 
-/* Bytes of memory that one fetch of the stream may fill. When everything the page wants fits into the budget,
- * streams may share it as they need; else each has its part, half of it for what is read and half for what is
- * read ahead. */
+/* Bytes of memory that one fetch of the stream can fill. If everything that the page needs fits into the
+ * budget, streams share it as needed. Otherwise each gets an equal part, half for the batch being read and
+ * half for the batch read ahead. */
 static size_t
 share_of(const kw_gather *gather, const kw_demand *demand)
 {
@@ -59,7 +59,7 @@ share_of(const kw_gather *gather, const kw_demand *demand)
     return fits ? budget / 2 : budget / (2 * demand->streams);
 }
 
-/* What to ask for: what the page needs, within the stream's share. */
+/* The next fetch: what the page needs, within the stream's share. */
 static chunk
 chunk_of(const kw_stream *stream, const kw_demand *demand, uint64_t buffered)
 {
@@ -73,7 +73,7 @@ chunk_of(const kw_stream *stream, const kw_demand *demand, uint64_t buffered)
         share = MIN(share, (size_t)(part * (double)kw_gather_bytes_left(gather)));
     }
 
-    /* What a page leaves over serves the next one: no small fetches towards its end. */
+    /* the next page uses surplus rows, so avoid small fetches at the end */
     size_t needed = gather->spec.more_pages ? demand->wanted : kw_demand_rows(demand, buffered);
     return (chunk){.rows = (uint32_t)MIN(MIN(rows, needed), UINT32_MAX),
                    .bytes = MAX(share, CHUNK_BYTES_MIN)};
@@ -194,7 +194,7 @@ can_fetch(const kw_stream *stream)
     return !(stream->end || stream->ahead || stream->fetching || stream->error);
 }
 
-/* A stream without rows is fetched for in any case; others while the budget allows it. */
+/* Always fetches if the stream has no rows; otherwise only within the budget. */
 static void
 fetch_now(kw_stream *stream, const kw_demand *demand)
 {
@@ -264,13 +264,14 @@ kw_stream_need(kw_stream *stream)
         return;
     kw_demand demand = demand_of(stream);
     if (stream->group->built)
-        fetch_now(stream, &demand); /* all others wait for this one */
+        fetch_now(stream, &demand); /* all other streams wait for this one */
     else
         fetch_or_wait(stream, &demand);
 }
 
-/* Streams of one group are read evenly, so they would all ask at once and then all wait for the last of them.
- * With more pages to come, a fetch is always under way beside the batch that is read. */
+/* Streams of one group are consumed evenly, so without this they would all fetch at once and then wait for
+ * the slowest. If more pages will follow, one fetch is always in flight in addition to the batch being read.
+ */
 void
 kw_stream_ahead(kw_stream *stream)
 {
@@ -300,7 +301,7 @@ kw_streams_top_up(kw_stream *dry)
     }
 }
 
-/* The batch was read to its end. */
+/* Replaces a batch that was read to its end. */
 static void
 change_batch(kw_stream *stream)
 {

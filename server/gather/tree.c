@@ -1,6 +1,6 @@
-/* Nodes 1 .. k-1 hold the loser of the match played there, node 0 the winner of all; leaf i stands below
- * node (i + k) / 2. The first eight bytes of every head are kept beside it as a number (turned around for a
- * reversed tree), so that most matches touch nothing but the nodes.
+/* Nodes 1 to k-1 hold the loser of their match, node 0 the overall winner; leaf i is a child of node (i + k)
+ * / 2. The first eight bytes of every head are stored with it as a number (inverted in a reversed tree), so
+ * that most matches access only the nodes.
  *
  *            [0] winner
  *             |
@@ -14,23 +14,23 @@
 
 #include <glib.h>
 
-/* A leaf's number, with CLOSED when it has no more heads: so closed ones come last. */
+/* A leaf's number, with CLOSED if it has no more heads, so that closed leaves sort last. */
 #define CLOSED (UINT32_C(1) << 31)
 
-/* What a leaf enters its next match with. */
+/* One side of a match. */
 typedef struct entrant {
     uint64_t rank;
     kw_bytes head;
-    uint64_t state; /* its number, maybe CLOSED */
+    uint64_t state; /* its number, possibly CLOSED */
 } entrant;
 
-/* A node's rank and leaf lie in arrays of their own, so that compilers do not move both as one vector. */
+/* A node's rank and leaf are in separate arrays, so that compilers do not move both as one vector. */
 struct kw_tree {
     uint32_t leaves;
     bool reversed;
     uint64_t *node_ranks;
     uint32_t *node_leaves;
-    entrant *entrants; /* by leaf */
+    entrant *entrants; /* indexed by leaf */
 };
 
 kw_tree *
@@ -123,7 +123,7 @@ kw_tree_build(kw_tree *tree)
     seat(tree, 0, winners[1]);
 }
 
-/* Who wins is a coin toss to the processor: exchanging without a branch halves the time of a row. */
+/* The processor cannot predict the winner: exchanging without a branch halves the time per row. */
 void
 kw_tree_replay(kw_tree *tree)
 {

@@ -1,7 +1,7 @@
-/* A loser tree: the smallest of k heads in log2(k) comparisons a row, most of them of one integer.
+/* A loser tree: finds the smallest of k heads with log2(k) comparisons per row, most of them of one integer.
  *
- * Each leaf is a stream; its head is a byte string that the stream owns. In a reversed tree the largest
- * comes first. Equal heads come in the order of their leaves, in both directions. Pure.
+ * Each leaf is a stream; its head is a byte string that the stream owns. A reversed tree finds the largest
+ * head. Equal heads come in the order of their leaves, in both directions. Pure.
  */
 #pragma once
 
@@ -14,17 +14,17 @@ typedef struct kw_tree kw_tree;
 kw_tree *kw_tree_new(uint32_t leaves, bool reversed);
 void kw_tree_free(kw_tree *tree);
 
-/* The first bytes of a head as a number that orders as they do (in a reversed tree the other way around). */
+/* The first bytes of a head as a number with the same order (inverted in a reversed tree). */
 uint64_t kw_tree_rank(const kw_tree *tree, kw_bytes head);
-/* A leaf's head with its rank; borrowed until it is set again. Takes effect with build or replay. */
+/* Sets a leaf's head and rank; the head is borrowed until the next set. Takes effect with build or replay. */
 void kw_tree_set(kw_tree *tree, uint32_t leaf, kw_bytes head, uint64_t rank);
-/* The leaf has no more heads. */
+/* Marks the leaf as having no more heads. */
 void kw_tree_close(kw_tree *tree, uint32_t leaf);
 
-/* After every leaf was set or closed once. */
+/* Call it after every leaf was set or closed once. */
 void kw_tree_build(kw_tree *tree);
-/* After the winner was set or closed. */
+/* Call it after the winner was set or closed. */
 void kw_tree_replay(kw_tree *tree);
 
-/* KW_TREE_NONE when every leaf is closed. */
+/* KW_TREE_NONE if every leaf is closed. */
 uint32_t kw_tree_winner(const kw_tree *tree);

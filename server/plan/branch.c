@@ -1,4 +1,4 @@
-/* Walks the prefix of a sketch once more, now with the values.
+/* Walks the prefix of a sketch again, now with the values.
  *
  *   one branch  --list of 3-->  3 branches  --16 buckets-->  48 branches
  */
@@ -10,12 +10,12 @@ typedef struct kw_growth {
     size_t limit;
     kw_arena *arena;
     kw_branches now;
-    size_t values_count; /* fields up to the last one that the rule reads: what branches copy */
+    size_t values_count; /* fields up to the last one that the rule reads: branches copy these */
     kw_buffer scratch;
     kw_error *error;
 } kw_growth;
 
-/* Room for `factor` times as many branches. */
+/* Allocates space for `factor` times as many branches. */
 static kw_branch *
 room_for(kw_growth *growing, size_t factor)
 {
@@ -48,7 +48,7 @@ with_value(kw_growth *growing, const kw_value *values, size_t field, kw_value va
     return copy;
 }
 
-/* Each branch once for every value of a field bound to a list. */
+/* Copies each branch for every value of a field bound to a list. */
 static bool
 spread_list(kw_growth *growing, size_t field)
 {
@@ -95,7 +95,7 @@ joined(kw_growth *growing, kw_bytes prefix, kw_bytes piece)
     return kw_bytes_of(bytes, prefix.size + piece.size);
 }
 
-/* The branch in one bucket; false when no asked record can be there. */
+/* The branch in one bucket; false if no record of the query can be there. */
 static bool
 enter_bucket(kw_growth *growing, const kw_branch *from, const kw_bucket *bucket, kw_branch *ret_branch)
 {
@@ -144,7 +144,7 @@ fan_out(kw_growth *growing, size_t at)
     return true;
 }
 
-/* No record is in branches whose values contradict one another. */
+/* Removes branches whose values contradict each other; they contain no records. */
 static void
 drop_contradictions(kw_growth *growing, const kw_component *component)
 {
@@ -171,7 +171,7 @@ append_piece(kw_growth *growing, const kw_component *component)
     return true;
 }
 
-/* Runs are made of whatever is known at the clock. */
+/* Runs depend on the values known at the clock. */
 static bool
 spread_stop(kw_growth *growing)
 {
@@ -198,7 +198,7 @@ grow_prefixes(kw_growth *growing)
     return growing->sketch->stop != KW_STOP_RUNS || spread_stop(growing);
 }
 
-/* Every field is known in every branch: whole keys, of which no piece needs to be tried. */
+/* Every field is known in every branch: makes whole keys, without testing single pieces. */
 static bool
 grow_keys(kw_growth *growing)
 {

@@ -1,7 +1,7 @@
 /* See clocks.h. */
 #include "plan/clocks.h"
 
-/* Most runs that an order is worth when nothing is asked about the time. */
+/* Most runs that justify an order if the query has no condition on the time. */
 #define OPEN_RUNS_MAX 4096
 
 uint64_t
@@ -16,14 +16,14 @@ has_ends(const kw_terms *terms)
     return terms->span.from.kind == KW_VALUE_NUMBER && terms->span.to.kind == KW_VALUE_NUMBER;
 }
 
-/* Can the time be read in windows? An interval that does not end would never be read to its end. */
+/* True if the time can be read in windows. The windows of an open interval would never end. */
 static bool
 can_window(const kw_terms *terms)
 {
     return terms->range_limit > 0 && has_ends(terms);
 }
 
-/* The clock with the most pieces or runs is the one whose windows are cut. */
+/* Windows are cut from the clock with the most pieces or runs. */
 static void
 note_window(kw_sketch *sketch, size_t at, bool pieces, uint64_t count)
 {
@@ -34,7 +34,7 @@ note_window(kw_sketch *sketch, size_t at, bool pieces, uint64_t count)
     sketch->window_most = count;
 }
 
-/* A longer time has more ranges by this clock. */
+/* The number of ranges of this clock grows with the length of the time. */
 static void
 note_cell(kw_sketch *sketch, const kw_component *clock, kw_order order)
 {
@@ -47,11 +47,11 @@ note_cell(kw_sketch *sketch, const kw_component *clock, kw_order order)
 
 typedef struct kw_after {
     const kw_component *itself; /* the clock's own field, in order; NULL: it does not come next */
-    bool at_once;               /* ... and only bytes come between that all rows have in common */
-    bool bound;                 /* a bound field comes next, or before the clock's own */
+    bool at_once;               /* the bytes before it are the same in all rows */
+    bool bound;                 /* a bound field comes next, or before the clock's own field */
 } kw_after;
 
-/* Is the piece the same in all rows that are asked for? */
+/* True if the piece is the same in all rows of the query. */
 static bool
 is_constant(const kw_terms *terms, const kw_component *component)
 {
@@ -82,7 +82,7 @@ look_after(const kw_sketch *sketch, const kw_terms *terms, size_t at)
     return after;
 }
 
-/* Are the rows of one run in the order that its pieces one by one would give? */
+/* True if the rows of one run have the same order as its pieces read one by one. */
 static bool
 is_run_enough(const kw_component *clock, const kw_after *after, kw_order order)
 {
@@ -90,7 +90,7 @@ is_run_enough(const kw_component *clock, const kw_after *after, kw_order order)
            (after->itself->direction > 0 || (order == KW_ORDER_PATH && clock->direction > 0));
 }
 
-/* Can its pieces be listed at all? Not those of bits, nor of a sequence beside the time. */
+/* True if the pieces can be listed: not those of bits, nor of a sequence combined with the time. */
 static bool
 is_listable(const kw_component *clock)
 {
@@ -128,8 +128,7 @@ kw_clock_lists(kw_sketch *sketch, const kw_terms *terms, size_t at, kw_order ord
     return true;
 }
 
-/* Pieces that come again and again, and a time without an end: each row would be read once for every round
- * that there could be. */
+/* Cyclic pieces and an open interval: each row would be read once for every possible cycle. */
 static bool
 goes_round(const kw_terms *terms, const kw_component *component)
 {
@@ -162,7 +161,7 @@ kw_clock_stops(kw_sketch *sketch, const kw_terms *terms, size_t at, kw_order ord
     return true;
 }
 
-/* The clock at which the walk stopped, its time being open; NULL: it did not. */
+/* The clock at which the walk stopped because its time is open; NULL: there is none. */
 static const kw_component *
 stopped_at(const kw_sketch *sketch)
 {

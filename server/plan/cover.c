@@ -31,7 +31,7 @@ kw_cover(kw_bytes low, kw_bytes high, size_t most, kw_arena *arena, kw_bytes *re
         return same ? 1 : 0;
     }
     if (high.data[same] - low.data[same] == 1 &&
-        same + 1 < low.size) { /* a border lies between: look closer */
+        same + 1 < low.size) { /* the bytes are adjacent: split by the next byte, too */
         unsigned from = low.data[same + 1], to = high.data[same + 1];
         if ((size_t)(256 - from) + to + 1 <= most) {
             size_t count = add(with_byte(head, low.data[same], arena), from, 255, arena, ret_beginnings);

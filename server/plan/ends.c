@@ -1,7 +1,7 @@
-/* Ends of ranges: the pieces of a descending component run against the values, so the value's lower end
- * gives the upper end of the bytes.
+/* Ends of ranges: the pieces of a descending component are in the reverse order of the values, so the lower
+ * end of the values gives the upper end of the bytes.
  *
- *   value:   side -1 |piece| 0 |piece| side +1     a value without a piece of its own lies beside one
+ *   value:   side -1 |piece| 0 |piece| side +1     a value without a piece of its own is next to one
  *   bytes:        AT ^     ^ AFTER
  */
 #include "plan/ends.h"
@@ -21,7 +21,7 @@ kw_bytes_successor(kw_bytes prefix, kw_arena *arena, kw_bytes *ret_bytes)
     return true;
 }
 
-/* The least bytes behind everything that has this piece; false when nothing lies behind it. */
+/* The smallest byte string after everything that begins with this piece; false if there is none. */
 static bool
 after(const kw_component *component, kw_bytes piece, kw_arena *arena, kw_bytes *ret_bytes)
 {
@@ -35,7 +35,7 @@ after(const kw_component *component, kw_bytes piece, kw_arena *arena, kw_bytes *
     return true;
 }
 
-/* Of a fixed width, no piece comes before this one. */
+/* True for a piece of fixed width that is the smallest one. */
 static bool
 is_least(const kw_component *component, kw_bytes piece)
 {
@@ -65,7 +65,7 @@ set_high(kw_ends *ends, const kw_component *component, kw_bytes piece, bool behi
     ends->high_open = behind && !after(component, piece, arena, &ends->high);
 }
 
-/* The lower (from) or upper (to) end of the values. */
+/* Sets the end of the bytes from the lower (from) or upper (to) end of the values. */
 static void
 take_end(kw_ends *ends, const kw_component *component, kw_value value, bool inclusive, bool lower,
          kw_arena *arena)
@@ -78,9 +78,9 @@ take_end(kw_ends *ends, const kw_component *component, kw_value value, bool incl
         return;
     }
     ends->loose = ends->loose || edge.loose;
-    /* Does the nearest piece's own value lie within the range? */
+    /* True if the value of the nearest piece is within the range. */
     bool within = edge.side == 0 ? inclusive : lower == (edge.side < 0);
-    bool behind = within != lower; /* from: behind what is left out. to: behind what is let in */
+    bool behind = within != lower; /* from: after what is excluded. to: after what is included */
     if (component->direction > 0 && lower)
         set_low(ends, component, edge.bytes, behind, arena);
     else if (component->direction > 0)

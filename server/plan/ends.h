@@ -1,4 +1,5 @@
-/* From a range of values to the bytes between which the pieces of one component lie. Inside of the room. */
+/* From a range of values to the bytes between which the pieces of one component are. Private to this module.
+ */
 #pragma once
 
 #include "rule/component.h"
@@ -6,13 +7,14 @@
 typedef struct kw_ends {
     kw_bytes low;   /* inclusive */
     kw_bytes high;  /* exclusive, unless high_open */
-    bool high_open; /* to the last piece there is */
-    bool loose;     /* pieces of values outside of the range may lie between them, too */
-    bool empty;     /* no piece does */
+    bool high_open; /* up to the last possible piece */
+    bool loose;     /* the bytes can also contain pieces of values outside of the range */
+    bool empty;     /* no piece is in the range */
 } kw_ends;
 
-/* For a component with a direction. Bytes in the arena. */
+/* For a component with a direction. Allocates bytes in the arena. */
 kw_ends kw_ends_of(const kw_component *component, const kw_span *span, kw_arena *arena);
 
-/* The least bytes greater than all that begin with `prefix`; false when there are none (0xff... or empty). */
+/* The smallest byte string greater than all that begin with `prefix`; false if there is none (0xff... or
+ * empty). */
 bool kw_bytes_successor(kw_bytes prefix, kw_arena *arena, kw_bytes *ret_bytes);

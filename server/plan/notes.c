@@ -1,12 +1,13 @@
-/* Sentences for explain. The estimates are rules of thumb: nothing is known about the data. */
+/* Sentences for explain. The estimates are rules of thumb, because the planner has no statistics about the
+ * data. */
 #include "plan/notes.h"
 
 #include <stdarg.h>
 
-/* Of the rows that are read, one in so many is thought to meet a condition that the ranges do not. */
+/* Estimate: one of this many rows meets a condition that the ranges do not express. */
 #define ROWS_PER_EQUALITY 10
 #define ROWS_PER_RANGE 3
-/* A range's end within a second of the key's: a few rows more. */
+/* A range's end within a second of the key's unit adds a few rows. */
 #define ROWS_PER_LOOSE_END 1.05
 
 static void __attribute__((format(printf, 2, 3))) note(kw_notes *notes, const char *format, ...)
@@ -27,7 +28,7 @@ static void __attribute__((format(printf, 2, 3))) note(kw_notes *notes, const ch
     notes->texts[notes->count++] = kw_arena_text(notes->arena, kw_bytes_of_text(text));
 }
 
-/* Does the prefix hold the field, only in a coarser unit? */
+/* True if the prefix contains the field, but only in a coarser unit. */
 static bool
 is_coarse_in_prefix(const kw_sketch *sketch, size_t field)
 {
@@ -70,7 +71,7 @@ note_bounds(kw_notes *notes, const kw_sketch *sketch, const kw_terms *terms, dou
     return residual;
 }
 
-/* Does the stop hold the time of its clock within a number that is a field of its own? */
+/* True if the stop contains the time of its clock within a number that is a field of its own. */
 static bool
 is_told_by_another(const kw_sketch *sketch)
 {
@@ -159,7 +160,7 @@ note_order(kw_notes *notes, const kw_sketch *sketch, const kw_ranges *ranges)
          stop->unit > 1 ? ", to the key's coarser unit" : "");
 }
 
-/* Why the bucket of a component is not known: names of the fields that are missing. */
+/* Why the bucket of a component is unknown: the names of the unbound fields. */
 static const char *
 why_fanned(const kw_terms *terms, const kw_component *component, kw_arena *arena)
 {
@@ -198,7 +199,7 @@ note_fan_out(kw_notes *notes, const kw_terms *terms, const kw_sketch *sketch, co
     }
 }
 
-/* How the rows of several ranges come together. */
+/* Notes how the rows of several ranges are combined. */
 static void
 note_groups(kw_notes *notes, const kw_sketch *sketch, const kw_ranges *ranges)
 {

@@ -1,4 +1,4 @@
-/* What explain says about a plan, and what the plan is expected to cost. Inside of the room. */
+/* The notes that explain prints about a plan, and the plan's estimated cost. Private to this module. */
 #pragma once
 
 #include "plan/ranges.h"
@@ -10,15 +10,15 @@ typedef struct kw_notes {
     kw_arena *arena;
 } kw_notes;
 
-/* Is the question met by the ranges alone? If not, notes say what is checked on the way out. Also
+/* True if rows of the ranges must be checked against the query; the notes then say which conditions. Also
  * estimates rows scanned per row returned. */
 bool kw_notes_residual(kw_notes *notes, const kw_sketch *sketch, const kw_terms *terms, bool loose,
                        double *ret_efficiency);
 
-/* That the ranges are of the first window of so many. */
+/* Notes that the ranges belong to the first of `windows` windows. */
 void kw_notes_windows(kw_notes *notes, const kw_terms *terms, const kw_window *window, uint64_t windows,
                       bool exact);
 
-/* What fanned out and why, and what was pruned; how ranges come together, and in which order rows come. */
+/* Notes what fanned out and why, what was pruned, how ranges are combined, and the order of the rows. */
 void kw_notes_ranges(kw_notes *notes, const kw_sketch *sketch, const kw_terms *terms,
                      const kw_ranges *ranges);

@@ -1,4 +1,4 @@
-/* Plans: choose the path, make its ranges, say what is left to check. */
+/* Plans: chooses the path, makes its ranges, and determines the conditions left to check. */
 #include "plan/plan.h"
 
 #include "plan/notes.h"
@@ -6,7 +6,7 @@
 #include "plan/sift.h"
 #include "rule/splits.h"
 
-/* The path that serves the question best. */
+/* The best path for the query. */
 static kw_sketch
 choose(const kw_question *question, const kw_terms *terms, kw_arena *arena, kw_sketch *sketches,
        size_t *ret_count)
@@ -36,7 +36,7 @@ no_order(const kw_terms *terms, kw_order order, const kw_sketch *sketches, size_
                         reasons);
 }
 
-/* Everything may be read when the caller says so, or when a limit ends it after as many rows. */
+/* The whole table may be read if the caller allows it, or if a limit ends the scan after that many rows. */
 static bool
 may_read_all(const kw_question *question, const kw_sketch *sketch, bool residual)
 {
@@ -45,7 +45,7 @@ may_read_all(const kw_question *question, const kw_sketch *sketch, bool residual
 
 /* --- windows --------------------------------------------------------------------------------------- */
 
-/* What is left behind `covered` of an interval, in the order of the rows; limit 0: nothing. */
+/* The part of an interval after `covered`, in the order of the rows; limit 0: nothing. */
 static kw_window
 behind(const kw_sketch *sketch, const kw_terms *terms, const kw_window *covered)
 {
@@ -61,7 +61,7 @@ behind(const kw_sketch *sketch, const kw_terms *terms, const kw_window *covered)
     return rest;
 }
 
-/* As much of the window as one plan should have. */
+/* The part of the window that one plan should cover. */
 static kw_window
 first_of(const kw_sketch *sketch, const kw_terms *terms, const kw_window *window, kw_arena *arena)
 {
@@ -79,10 +79,10 @@ first_of(const kw_sketch *sketch, const kw_terms *terms, const kw_window *window
     return covered;
 }
 
-/* Windows that are counted one by one; so many more are estimated. */
+/* Windows counted exactly; the others are estimated. */
 #define WINDOWS_COUNTED 200
 
-/* How many windows an interval is read in. */
+/* The number of windows in which an interval is read. */
 static uint64_t
 count_windows(const kw_sketch *sketch, const kw_terms *terms, const kw_window *first, kw_arena *arena,
               bool *ret_exact)
@@ -102,7 +102,7 @@ count_windows(const kw_sketch *sketch, const kw_terms *terms, const kw_window *f
     return (uint64_t)((double)count * ((double)most - (double)least) / done);
 }
 
-/* The question with a window of its own. */
+/* The query with a window of its own. */
 static const kw_question *
 with_window(const kw_question *asked, kw_window window, kw_arena *arena)
 {
@@ -112,8 +112,8 @@ with_window(const kw_question *asked, kw_window window, kw_arena *arena)
     return question;
 }
 
-/* Also what is no window of many depends on how many ranges are allowed: whoever makes the plan again, for a
- * cursor, must take the same limit. */
+/* Whether an interval needs windows depends on range_limit, so a plan made again for a cursor must use the
+ * same limit. */
 static void
 keep_limit(const kw_sketch *sketch, const kw_terms *terms, kw_arena *arena, kw_plan *plan)
 {
@@ -127,7 +127,7 @@ keep_limit(const kw_sketch *sketch, const kw_terms *terms, kw_arena *arena, kw_p
         plan->question = with_window(plan->question, everything, arena);
 }
 
-/* Cuts the terms to the window that the plan covers, and says what follows. */
+/* Cuts the terms to the window that the plan covers, and sets the rest. */
 static const kw_terms *
 take_window(const kw_sketch *sketch, const kw_terms *terms, kw_arena *arena, kw_notes *notes, kw_plan *plan)
 {
@@ -152,7 +152,7 @@ take_window(const kw_sketch *sketch, const kw_terms *terms, kw_arena *arena, kw_
 
 /* --------------------------------------------------------------------------------------------------- */
 
-/* What is asked about besides the time makes too many ranges of every moment. */
+/* True if the conditions other than the time make too many ranges for any single moment. */
 static bool
 too_many(const kw_terms *terms, const kw_sketch *sketch, kw_error *ret_error)
 {
@@ -193,7 +193,7 @@ fill(const kw_terms *whole, const kw_sketch *sketch, kw_arena *arena, kw_plan *p
     return true;
 }
 
-/* Nothing can match: no ranges, of whatever path. */
+/* A plan without ranges on any path, for a query that no record can match. */
 static kw_plan *
 empty_plan(const kw_question *question, const kw_terms *terms, kw_arena *arena)
 {
@@ -263,7 +263,7 @@ kw_plan_make(const kw_question *question, kw_arena *arena, const kw_plan **ret_p
 
 /* --- conditions on the way out --------------------------------------------------------------------- */
 
-/* A plan that was made by hand has no terms: the question as it stands. */
+/* For a plan built by hand, which has no terms: checks the query itself. */
 static bool
 question_matches(const kw_question *question, const kw_value *values)
 {
@@ -308,7 +308,7 @@ kw_plan_matches_in(const kw_plan *plan, size_t range, const kw_record *record)
 
 /* --- for people ------------------------------------------------------------------------------------ */
 
-/* Ranges that the text shows of one group. */
+/* Most ranges of one group in the text. */
 #define RANGES_SHOWN 8
 
 static void

@@ -1,10 +1,10 @@
-/* Questions as bytes, for cursors. Fields and paths go by name, so that an older cursor either means what
- * it meant or is refused.
+/* Encodes queries for cursors. Fields and paths are encoded by name, so that an older cursor either keeps its
+ * meaning or is rejected.
  *
  *   version 1 | path | flags | [range field, from, to] | [window] | count, { field, count, value ... } ...
  *
- * A window is its limit, least and most, 8 bytes each.
- * Numbers are unsigned LEB128, texts have their length before them, a value begins with its kind.
+ * A window is its limit, least and most, 8 bytes each. Numbers are unsigned LEB128, texts have their length
+ * before them, a value begins with its kind.
  */
 #include "plan/plan.h"
 
@@ -69,7 +69,7 @@ put_value(kw_buffer *out, kw_value value)
         put_bytes(out, value.bytes);
         return;
     case KW_VALUE_MAP:
-        break; /* no question is asked about maps */
+        break; /* queries have no conditions on maps */
     }
     g_assert_not_reached();
 }
@@ -130,7 +130,7 @@ typedef struct kw_reading {
 static bool
 malformed(kw_reading *reading)
 {
-    return kw_error_set(reading->error, KW_INVALID, "the question of the cursor is malformed");
+    return kw_error_set(reading->error, KW_INVALID, "the query of the cursor is malformed");
 }
 
 static bool
@@ -143,7 +143,7 @@ take_byte(kw_reading *reading, uint8_t *ret_byte)
     return true;
 }
 
-/* Counts and lengths: more than the bytes that are left cannot be. */
+/* Reads a count or length, which cannot exceed the number of bytes left. */
 static bool
 take_count(kw_reading *reading, size_t *ret_count)
 {
@@ -226,7 +226,7 @@ take_field(kw_reading *reading, size_t *ret_field)
     int field = kw_table_find_field(reading->table, name);
     if (field < 0)
         return kw_error_set(reading->error, KW_INVALID,
-                            "the question of the cursor names a field that table %s does not have",
+                            "the query of the cursor names a field that table %s does not have",
                             reading->table->name);
     *ret_field = (size_t)field;
     return true;
@@ -253,7 +253,7 @@ take_range(kw_reading *reading, kw_question *question)
     return true;
 }
 
-/* Windows are of a timestamp that has a range. */
+/* Windows need a timestamp field with a range. */
 static bool
 take_window(kw_reading *reading, kw_question *question)
 {
@@ -300,7 +300,7 @@ take_head(kw_reading *reading, kw_question *question, uint8_t *ret_flags)
     question->path = kw_table_find_path(reading->table, path);
     return question->path >= 0 ||
            kw_error_set(reading->error, KW_INVALID,
-                        "the question of the cursor names a path that table %s does not have",
+                        "the query of the cursor names a path that table %s does not have",
                         reading->table->name);
 }
 

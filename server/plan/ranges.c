@@ -1,9 +1,9 @@
-/* Branches become ranges, ranges become groups.
+/* Converts branches to ranges, and ranges to groups.
  *
  *   whole keys           one group of points, in key order
- *   ordered stop         one group to merge; several when buckets are disjoint in the order's field, of
- *                        which neighbours of one range each are joined
- *   trivial, unordered   ranges in key order, neighbours joined, one group each: concat
+ *   ordered stop         one group to merge; several if the buckets are disjoint in the order's field, where
+ *                        adjacent groups of one range each are joined
+ *   trivial, unordered   ranges in key order, adjacent ones joined, one group each: concat
  *   runs of a clock      groups of the same time, in the order of time
  */
 #include "plan/ranges.h"
@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-/* A range in the making. */
+/* A range under construction. */
 typedef struct kw_draft {
     kw_range range;
     bool narrowed;
@@ -42,7 +42,7 @@ compare_ranges(const void *a, const void *b)
     return order ? order : compare_stops(left->stop, right->stop);
 }
 
-/* ... and equal ones by the times that they stand for. */
+/* Compares equal ranges by the times that they stand for. */
 static int
 compare_drafts(const void *a, const void *b)
 {
@@ -51,7 +51,7 @@ compare_drafts(const void *a, const void *b)
     return order ? order : (left->least > right->least) - (left->least < right->least);
 }
 
-/* Buckets come in key order as they are. */
+/* Buckets are already in key order. */
 static void
 sort_drafts(kw_drafts *drafts, int (*compare)(const void *, const void *))
 {
@@ -86,14 +86,14 @@ range_of(kw_bytes prefix, const kw_ends *ends, kw_arena *arena)
     return range;
 }
 
-/* Exactly one row: up to the least key behind it. */
+/* Exactly one row: up to the smallest key after it. */
 static kw_range
 point_of(kw_bytes key, kw_arena *arena)
 {
     return (kw_range){.start = key, .stop = joined(key, KW_BYTES_LITERAL("\0"), arena)};
 }
 
-/* Bytes of the components from the stop on, all of fixed width when there is a foreign piece before it. */
+/* Bytes of the components from the stop on. All of them have fixed width if a foreign piece precedes them. */
 static uint32_t
 tail_width(const kw_sketch *sketch)
 {
@@ -103,7 +103,7 @@ tail_width(const kw_sketch *sketch)
     return width;
 }
 
-/* The question's range, cut to what a branch can hold. */
+/* The query's range, cut to what a branch can contain. */
 static kw_span
 span_within(const kw_span *span, const kw_branch *branch)
 {
@@ -114,13 +114,12 @@ span_within(const kw_span *span, const kw_branch *branch)
         cut.from = (kw_value){.kind = KW_VALUE_NUMBER, .number = branch->least};
     if (cut.to.kind == KW_VALUE_NONE || cut.to.number > branch->most)
         cut.to = (kw_value){.kind = KW_VALUE_NUMBER, .number = branch->most};
-    cut.from_inclusive = true; /* ends of number ranges are (kw_terms) */
+    cut.from_inclusive = true; /* ends of number ranges are inclusive (kw_terms) */
     cut.to_inclusive = true;
     return cut;
 }
 
-/* The loops that draft ranges end early when the effort of the plan is over; kw_ranges_make returns its
- * error.
+/* The loops that draft ranges end early when the plan's effort is used up; kw_ranges_make returns the error.
  */
 static kw_drafts
 draft_points(const kw_terms *terms, const kw_branches *branches, kw_arena *arena)
@@ -139,7 +138,7 @@ set_timed(kw_draft *draft, bool timed)
     draft->range.most = timed ? draft->most : 0;
 }
 
-/* Prefix ranges, and with a range at the stop its ends in each branch. */
+/* Drafts prefix ranges; a range at the stop sets the ends in each branch. */
 static kw_drafts
 draft_ranges(const kw_sketch *sketch, const kw_terms *terms, const kw_branches *branches, kw_arena *arena,
              bool *ret_loose)
@@ -198,9 +197,8 @@ draft_run(const kw_sketch *sketch, const kw_branch *branch, const kw_piece_run *
     return draft;
 }
 
-/* Room for the runs of one branch; most branches have as many as the first. False: the effort may not hold
- * it.
- */
+/* Allocates space for the runs of one branch; most branches have as many as the first. False if the effort
+ * does not allow it. */
 static bool
 make_room(kw_drafts *made, size_t runs, size_t branches, size_t limit, const kw_terms *terms, kw_arena *arena)
 {
@@ -249,7 +247,7 @@ draft_runs(const kw_sketch *sketch, const kw_terms *terms, const kw_branches *br
 
 /* ---------------------------------------------------------------------------------------------------- */
 
-/* Sorted ranges: the same one twice becomes one; with `join`, neighbours and overlapping ones, too. */
+/* Removes duplicates from sorted ranges. With `join`, also joins adjacent and overlapping ones. */
 static void
 unify(kw_drafts *drafts, bool join)
 {
@@ -283,8 +281,8 @@ compare_spans(const void *a, const void *b)
     return order ? order : compare_ranges(a, b);
 }
 
-/* Ranges of a group lie in the order of their keys, whichever way groups are read: rows that are equal behind
- * what their ranges begin with come in that order. */
+/* Within a group, ranges are sorted by key, whatever the direction of reading: rows with equal suffixes are
+ * returned in that order. */
 static int
 compare_groups(const void *a, const void *b)
 {
@@ -304,8 +302,8 @@ turn_around(kw_drafts *drafts)
     }
 }
 
-/* Groups of ranges whose spans overlap, the groups one after the other in the order of the field. Returns
- * the number of groups. */
+/* Groups ranges whose spans overlap; the groups are in the order of the field. Returns the number of groups.
+ */
 static uint32_t
 group_by_span(kw_drafts *drafts, bool falling)
 {
@@ -329,8 +327,8 @@ group_by_span(kw_drafts *drafts, bool falling)
     return drafts->count ? group + 1 : 0;
 }
 
-/* One ends where the other begins, in the order in which they are read. The keys of each stand for its own
- * times alone, so where these touch as well no row is in the times of the other. */
+/* True if one range ends where the other begins, in the order of reading. The keys of each stand only for its
+ * own times, so no row of the joined range is in both. */
 static bool
 touches(const kw_range *before, const kw_range *here, bool reversed)
 {
@@ -341,7 +339,7 @@ touches(const kw_range *before, const kw_range *here, bool reversed)
            same_times;
 }
 
-/* Widens a range by the one behind it. */
+/* Extends a range by the next one. */
 static void
 join(kw_range *range, const kw_range *next, bool reversed)
 {
@@ -353,7 +351,7 @@ join(kw_range *range, const kw_range *next, bool reversed)
     range->skip = 0;
 }
 
-/* Groups of a single range each that touch become one. Returns the number of groups. */
+/* Joins adjacent groups of a single range each. Returns the number of groups. */
 static uint32_t
 join_groups(kw_drafts *drafts, bool reversed)
 {

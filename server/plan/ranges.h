@@ -1,4 +1,4 @@
-/* From a sketch to ranges and merge groups. Inside of the room. */
+/* From a sketch to ranges and merge groups. Private to this module. */
 #pragma once
 
 #include "plan/sketch.h"
@@ -9,10 +9,10 @@ typedef struct kw_ranges {
     const kw_merge_group *groups;
     size_t groups_count;
     int clock;                             /* the field of timed ranges; -1: there are none */
-    bool loose;                            /* an end lies within a piece's unit */
-    size_t fanned[KW_RULE_COMPONENTS_MAX]; /* pieces that each component was fanned out over; 0: it was not */
+    bool loose;                            /* an end is within the unit of a piece */
+    size_t fanned[KW_RULE_COMPONENTS_MAX]; /* pieces that each component fanned out over; 0: none */
 } kw_ranges;
 
-/* INVALID when a bound value cannot be in a key; LIMIT beyond range_limit. */
+/* INVALID if a bound value cannot be in a key; LIMIT beyond range_limit. */
 bool kw_ranges_make(const kw_sketch *sketch, const kw_terms *terms, size_t range_limit, kw_arena *arena,
                     kw_ranges *ret_ranges, kw_error *ret_error);

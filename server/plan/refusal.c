@@ -24,7 +24,7 @@ is_in_some_key(const kw_sketch *sketches, size_t count, size_t field)
     return false;
 }
 
-/* The component that a path goes on with, when only values of the range's field would have led past it. */
+/* The component at which a path stops, if only values of the range's field would have continued the walk. */
 static const kw_component *
 scattering(const kw_terms *terms, const kw_sketch *sketches, size_t count)
 {
@@ -45,11 +45,11 @@ scattering(const kw_terms *terms, const kw_sketch *sketches, size_t count)
 }
 
 typedef struct names {
-    const char *text; /* "a, b" */
+    const char *text; /* for example "a, b" */
     size_t count;
 } names;
 
-/* The fields that the question says something about, and that are in a key or are not. */
+/* Fields that the query has conditions on, and that are in some key or in none (in_key). */
 static names
 asked_fields(const kw_terms *terms, const kw_sketch *sketches, size_t count, bool in_key, kw_arena *arena)
 {
@@ -65,7 +65,7 @@ asked_fields(const kw_terms *terms, const kw_sketch *sketches, size_t count, boo
     return found;
 }
 
-/* A calendar or bits that would have answered about an interval with both ends. */
+/* True if a calendar or bits could have answered for an interval with both ends. */
 static bool
 lacks_end(const kw_terms *terms, const kw_sketch *sketches, size_t count)
 {
@@ -80,7 +80,7 @@ lacks_end(const kw_terms *terms, const kw_sketch *sketches, size_t count)
     return false;
 }
 
-/* A clock that a range with both ends would bring into the order of time, and has not got one; NULL: none. */
+/* A clock that would give the order of time if the query had a range with both ends; NULL: none. */
 static const kw_component *
 clock_without_range(const kw_sketch *sketch, const kw_terms *terms)
 {

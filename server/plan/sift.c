@@ -8,7 +8,7 @@
 #define PATTERNS_MOST 16
 #define PATTERN_BYTES_MOST 256
 
-/* One in the making. */
+/* A pattern under construction. */
 typedef struct kw_shape {
     uint8_t bytes[PATTERN_BYTES_MOST];
     uint8_t mask[PATTERN_BYTES_MOST];
@@ -20,20 +20,20 @@ typedef struct kw_sifting {
     const kw_sketch *sketch;
     const kw_terms *terms;
     kw_arena *arena;
-    kw_value *values; /* per field; NONE where not one is bound */
+    kw_value *values; /* per field; NONE if none is bound */
     kw_shape *shapes;
     size_t count;
 } kw_sifting;
 
-/* Forms that one component's piece may have: beginnings of it. */
+/* The prefixes that one component's piece can have. */
 typedef struct kw_forms {
     kw_bytes items[PATTERNS_MOST];
-    size_t count; /* 0: nothing is known of the piece */
+    size_t count; /* 0: the piece is unknown */
 } kw_forms;
 
 /* --- what is known of one piece --------------------------------------------------------------------- */
 
-/* False: no record with these values has a key, so nothing needs to be said of it here. */
+/* False if no record with these values has a key, so no pattern is needed. */
 static bool
 encode(kw_sifting *self, const kw_component *component, kw_forms *forms)
 {
@@ -46,7 +46,7 @@ encode(kw_sifting *self, const kw_component *component, kw_forms *forms)
     return good;
 }
 
-/* The piece follows from one field that is bound to a list. */
+/* For a piece that depends on one field bound to a list. */
 static void
 list_forms(kw_sifting *self, const kw_component *component, kw_forms *forms)
 {
@@ -56,12 +56,12 @@ list_forms(kw_sifting *self, const kw_component *component, kw_forms *forms)
         return;
     for (size_t i = 0; i < bound->count; i++) {
         self->values[field] = bound->values[i];
-        encode(self, component, forms); /* a value that no key can have needs no pattern */
+        encode(self, component, forms); /* a value that no key can contain needs no pattern */
     }
     self->values[field] = (kw_value){.kind = KW_VALUE_NONE};
 }
 
-/* `width` bytes: the beginning of `from`, filled up with zeros. */
+/* Returns `width` bytes: the beginning of `from`, padded with zeros. */
 static uint8_t *
 filled(kw_bytes from, size_t width, kw_arena *arena)
 {
@@ -71,7 +71,7 @@ filled(kw_bytes from, size_t width, kw_arena *arena)
     return bytes;
 }
 
-/* One less; false when it was zero. */
+/* Decrements the number; false if it was zero. */
 static bool
 step_down(uint8_t *bytes, size_t width)
 {
@@ -112,7 +112,7 @@ forms_of(kw_sifting *self, size_t index, const kw_component *component)
     kw_forms forms = {.count = 0};
     bool in_range = index == self->sketch->used && self->sketch->stop == KW_STOP_RANGE;
     if (in_range || component->inputs_count == 0 || component->of_rest || component->choice)
-        return forms; /* met by every row, or by no rule */
+        return forms; /* met by every row of the ranges, or not expressible as bytes */
     if (all_single(self, component))
         encode(self, component, &forms);
     else if (component->inputs_count == 1 && self->terms->bounds[component->inputs[0]].count > 1)
@@ -160,7 +160,7 @@ append_form(kw_shape *shape, kw_bytes form, size_t width)
     }
 }
 
-/* Every shape goes on with every form. */
+/* Continues every shape with every form. */
 static void
 multiply(kw_sifting *self, const kw_forms *forms, size_t width)
 {
@@ -184,7 +184,7 @@ same_size(const kw_forms *forms)
     return true;
 }
 
-/* False: nothing can be said of what follows. */
+/* False if no pattern can continue after this component. */
 static bool
 take(kw_sifting *self, size_t index)
 {
@@ -204,7 +204,7 @@ take(kw_sifting *self, size_t index)
 
 /* --- all -------------------------------------------------------------------------------------------- */
 
-/* A shape without known bytes lets everything through: so would all together. */
+/* A shape without known bytes passes every row; all patterns together would then, too. */
 static size_t
 settle(const kw_sifting *self, kw_pattern *patterns)
 {

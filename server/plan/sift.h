@@ -1,12 +1,13 @@
-/* What a question says of the key behind the part that the ranges cover, as patterns of bytes that a store
- * can sift rows by (base/pattern.h). Inside of the room.
+/* Translates the conditions of a query on key bytes after the part that the ranges cover to byte patterns, by
+ * which a store can filter rows (base/pattern.h). Private to this module.
  *
  *   components   c0       c1       c2        c3        c4
- *                used     stop     wanted    not known of text
- *                |-range-|? ? ? ?  | 0 0 0 7 | ? ? ? ?   (of no fixed width: nothing is said behind it)
+ *                used     stop     wanted    unknown   of text
+ *                |-range-|? ? ? ?  | 0 0 0 7 | ? ? ? ?   (of variable width: no pattern continues after it)
  *
- * Patterns let every row through that meets the question; a few more where a list or a range would take too
- * many of them. */
+ * Patterns pass every row that matches the query. They pass a few more where a list or a range would need too
+ * many patterns.
+ */
 #pragma once
 
 #include "base/pattern.h"
@@ -14,7 +15,7 @@
 
 typedef struct kw_sift {
     const kw_pattern *patterns; /* from the component at `from` on */
-    size_t count;               /* 0: nothing can be said */
+    size_t count;               /* 0: no pattern is possible */
     size_t from;
 } kw_sift;
 

@@ -38,8 +38,8 @@ kw_sketch_computes(const kw_sketch *sketch, const kw_component *component)
     return is_computable(sketch->known, component);
 }
 
-/* Is fanning out over the enumerable component `at` worth it: does something behind it narrow or order?
- * `known` becomes what would be known then. */
+/* True if fanning out over the enumerable component `at` is worthwhile, because a later component then
+ * narrows or orders the rows. Sets `known` to the fields that would be known. */
 static bool
 pays(const kw_sketch *sketch, const kw_terms *terms, size_t at, bool *known)
 {
@@ -73,7 +73,7 @@ is_worth_fanning(const kw_sketch *sketch, const kw_terms *terms, size_t at, kw_a
     return pays(sketch, terms, at, known);
 }
 
-/* A field of the prefix: is its bound met by the ranges alone? */
+/* For a field of the prefix: determines whether the ranges alone meet its condition. */
 static void
 note_field(kw_sketch *sketch, const kw_terms *terms, const kw_component *component)
 {
@@ -88,8 +88,8 @@ note_field(kw_sketch *sketch, const kw_terms *terms, const kw_component *compone
     sketch->equalities++;
 }
 
-/* The whole key is known when every field in it is bound, or enumerable and in the range or with something
- * bound or ranged so behind it. */
+/* True if the whole key is known: every field in it is bound, or enumerable and either in the range or
+ * followed by a bound or ranged one. */
 static bool
 walk_complete(kw_sketch *sketch, const kw_terms *terms)
 {
@@ -143,7 +143,7 @@ stop_at(const kw_sketch *sketch, size_t at)
 
 /* --- the walk --------------------------------------------------------------------------------------- */
 
-/* Can the walk go on behind component `at`? Else the stop is set. */
+/* True if the walk can continue after component `at`; otherwise sets the stop. */
 static bool
 goes_past(kw_sketch *sketch, const kw_terms *terms, size_t at, kw_order order, kw_arena *arena)
 {
@@ -189,7 +189,7 @@ walk(kw_sketch *sketch, const kw_terms *terms, kw_order order, kw_arena *arena)
     sketch->used = at;
     sketch->direction = 1;
     if (at == count)
-        sketch->stop = KW_STOP_TRIVIAL; /* only behind the pieces of a clock */
+        sketch->stop = KW_STOP_TRIVIAL; /* only after the pieces of a clock */
     else if (sketch->stop != KW_STOP_RUNS)
         sketch->direction = kw_layout_component(sketch->layout, at)->direction;
 }
@@ -201,7 +201,7 @@ multiply(uint64_t *product, uint64_t factor)
         *product = UINT64_MAX;
 }
 
-/* Lists of the fields that the prefix reads, and the buckets that it fans out over; `others`: without the
+/* Counts the values of lists in the prefix and the buckets that it fans out over; `others`: without the
  * pieces and runs of clocks. */
 static uint64_t
 count_ranges(const kw_sketch *sketch, const kw_terms *terms, bool others, kw_arena *arena)
@@ -227,7 +227,7 @@ count_ranges(const kw_sketch *sketch, const kw_terms *terms, bool others, kw_are
     return ranges;
 }
 
-/* Many ranges of an interval: a window of them is enough to begin with. */
+/* If an interval has many ranges, the plan begins with one window of them. */
 static void
 settle_window(kw_sketch *sketch, const kw_terms *terms)
 {
@@ -237,7 +237,7 @@ settle_window(kw_sketch *sketch, const kw_terms *terms)
     sketch->window_most = others > kw_clock_limit(terms) ? 0 : MAX(most / others, 1);
 }
 
-/* A piece whose end cannot be seen, with something behind it that is not known. */
+/* True if the end of some piece cannot be recognized and a later component is unknown. */
 static bool
 has_foreign(const kw_sketch *sketch)
 {
@@ -249,8 +249,8 @@ has_foreign(const kw_sketch *sketch)
     return false;
 }
 
-/* Are rows in an order at all? A clock whose pieces were all fanned out blurs it, unless its own field comes
- * behind. */
+/* True if rows are in some order. A clock that fanned out into all its pieces destroys the order, unless its
+ * own field follows. */
 static bool
 has_order(const kw_sketch *sketch)
 {
@@ -270,8 +270,8 @@ has_order(const kw_sketch *sketch)
     return !sketch->blurred && (sketch->listed || sketch->stop != KW_STOP_UNORDERED);
 }
 
-/* When no field is left open, rows come by row key; which way is up, the first field with several values
- * tells. */
+/* If all fields are bound, rows are sorted by row key; the first field with several values determines the
+ * direction. */
 static bool
 falls_by_lists(const kw_sketch *sketch, const kw_terms *terms)
 {
@@ -294,7 +294,8 @@ settle_order(kw_sketch *sketch, const kw_terms *terms, kw_order order, kw_arena 
                             : (order == KW_ORDER_DESCENDING && sketch->direction > 0) ||
                                   (order == KW_ORDER_ASCENDING && sketch->direction < 0);
     sketch->reversed = sketch->eligible && against;
-    /* The path's own order is that of the clock's pieces, when they have one, not of what is behind them. */
+    /* The path's own order is that of the clock's pieces, if they are ordered, not that of later components.
+     */
     bool by_clock = sketch->listed && order == KW_ORDER_PATH && sketch->clock_direction > 0;
     sketch->falling = by_clock ? false
                       : (sketch->listed && sketch->stop != KW_STOP_RANGE) || sketch->stop == KW_STOP_RUNS
@@ -304,7 +305,7 @@ settle_order(kw_sketch *sketch, const kw_terms *terms, kw_order order, kw_arena 
         sketch->why_not = kw_refusal_tell_disorder(sketch, terms, arena);
 }
 
-/* Is the piece made from its field's bound in all ranges? */
+/* True if the piece is computed from its field's bound value in all ranges. */
 static bool
 is_made(const kw_sketch *sketch, size_t index)
 {
@@ -317,7 +318,7 @@ is_made(const kw_sketch *sketch, size_t index)
     return made;
 }
 
-/* The rows of one time that keys hold coarsely are those that have all its pieces. */
+/* The rows of a time that keys store coarsely are those with all its pieces. */
 static void
 cover_coarse(kw_sketch *sketch, const kw_terms *terms)
 {
@@ -359,8 +360,8 @@ kw_sketch_make(const kw_terms *terms, const kw_path *path, kw_order order, kw_ar
     *ret_sketch = sketch;
 }
 
-/* Paths can order rows of one time differently. So where an order is asked for, the choice does not depend on
- * the length of the range: a path whose ranges become more with it comes last. */
+/* Paths can order rows of the same time differently. So if an order is requested, the choice does not depend
+ * on the length of the range: a path whose number of ranges grows with it comes last. */
 static bool
 has_fewer_ranges(const kw_sketch *a, const kw_sketch *b)
 {

@@ -1,20 +1,20 @@
-/* Questions are put into a form in which equal questions look equal. */
+/* Normalizes queries, so that equivalent queries have equal terms. */
 #include "plan/terms.h"
 
 #include <stdlib.h>
 
-/* A value that a field is bound to, and what keys hold of it. Sorted by that. */
+/* A value that a field is bound to, and its code in keys. Sorted by code. */
 typedef struct kw_coarse_value {
     int64_t code;
     kw_value value;
 } kw_coarse_value;
 
 struct kw_coarse {
-    const kw_coarse_value *values; /* NULL: keys hold the field exactly, or not at all */
+    const kw_coarse_value *values; /* NULL: keys contain the field exactly, or not at all */
     size_t count;
 };
 
-/* A double field takes numbers, too: from here on they are doubles. */
+/* A double field also accepts integers: converts them to doubles. */
 static kw_value
 settle_kind(const kw_field *field, kw_value value)
 {
@@ -23,7 +23,7 @@ settle_kind(const kw_field *field, kw_value value)
     return value;
 }
 
-/* Range ends may be longer or greater than any value of the field: only the kind must fit. */
+/* The ends of a range can be longer or greater than any value of the field: only the kind must fit. */
 static bool
 check_end(const kw_table *table, const kw_field *field, kw_value end, kw_error *ret_error)
 {
@@ -31,11 +31,11 @@ check_end(const kw_table *table, const kw_field *field, kw_value end, kw_error *
     if (end.kind == KW_VALUE_NONE || settle_kind(field, end).kind == wanted)
         return true;
     return kw_error_set(ret_error, KW_INVALID,
-                        "table %s, field %s: an end of the range is not of the field's type", table->name,
+                        "table %s, field %s: an end of the range does not have the field's type", table->name,
                         field->name);
 }
 
-/* False: nothing can match. */
+/* False if no value can match. */
 static bool
 settle_span(kw_span *span)
 {
@@ -114,7 +114,7 @@ take_bound(const kw_question *question, size_t number, kw_terms *terms, kw_arena
         terms->empty = true;
     if (terms->span.field == (int)number) {
         terms->also = coarse ? terms->span : terms->also;
-        terms->span.field = -1; /* every value that is left meets it */
+        terms->span.field = -1; /* every remaining value meets it */
     }
     return true;
 }
@@ -126,8 +126,8 @@ compare_codes(const void *a, const void *b)
     return (left->code > right->code) - (left->code < right->code);
 }
 
-/* Times that keys hold coarsely name one record when keys hold them alike, whatever the record's own time is.
- */
+/* Times that a key stores coarsely name one record if they have the same code, whatever the record's exact
+ * time. */
 static const struct kw_coarse *
 take_coarse(const kw_terms *terms, const kw_bound *bounds, kw_arena *arena)
 {
@@ -197,7 +197,7 @@ kw_terms_within(const kw_terms *terms, const kw_window *window, kw_arena *arena)
 bool
 kw_terms_fail(const kw_terms *terms, kw_error *ret_error)
 {
-    return kw_effort_fail(terms->effort, "a question was planned", ret_error);
+    return kw_effort_fail(terms->effort, "a query was planned", ret_error);
 }
 
 bool

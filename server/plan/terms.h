@@ -1,5 +1,5 @@
-/* A question as the planner works with it: lists sorted and without doubles, ends of number ranges
- * inclusive, a range on a bound field taken as a filter of its values. Inside of the room. */
+/* A query in the planner's normal form: lists are sorted and without duplicates, ends of number ranges are
+ * inclusive, and a range on a bound field filters the bound values. Private to this module. */
 #pragma once
 
 #include "base/effort.h"
@@ -11,25 +11,25 @@ typedef struct kw_terms {
     const kw_bound *bounds; /* per field */
     kw_span span;
     kw_span
-        also; /* a range of a bound field that keys hold coarsely: rows are checked for it; field -1: none */
-    const struct kw_coarse *coarse; /* per field: its bound as the keys hold it; NULL: none */
-    bool empty;                     /* no record can meet it */
-    size_t range_limit;             /* the question's, or its window's; 0: none */
-    kw_effort *effort;              /* while a plan is made; NULL: without a limit */
-    size_t held;                    /* by the effort when the planning began, less what the arena had then */
+        also; /* a range of a bound field that keys store coarsely: rows are checked for it; field -1: none */
+    const struct kw_coarse *coarse; /* per field: its bound values as keys store them; NULL: none */
+    bool empty;                     /* no record can match */
+    size_t range_limit;             /* that of the query or of its window; 0: no limit */
+    kw_effort *effort;              /* while a plan is made; NULL: no limit */
+    size_t held; /* bytes charged to the effort when planning began, less those of the arena at that time */
 } kw_terms;
 
-/* INVALID when a value is not of its field's type. */
+/* INVALID if a value does not have its field's type. */
 bool kw_terms_make(const kw_question *question, kw_effort *effort, kw_arena *arena,
                    const kw_terms **ret_terms, kw_error *ret_error);
 
-/* The same terms of less time: the range cut to what the window says. `empty` when nothing is left. */
+/* The same terms with the range cut to the window. `empty` if nothing remains. */
 const kw_terms *kw_terms_within(const kw_terms *terms, const kw_window *window, kw_arena *arena);
 
-/* About what a range costs, in units of an effort. */
+/* Approximate cost of a range, in units of an effort. */
 #define KW_TERMS_RANGE_COST 200
 
-/* Asked before each range is made: false once the effort is over. */
+/* Call it before making each range. False if the effort is used up. */
 static inline bool
 kw_terms_may_go_on(const kw_terms *terms, const kw_arena *arena)
 {
@@ -37,18 +37,18 @@ kw_terms_may_go_on(const kw_terms *terms, const kw_arena *arena)
                               kw_effort_spend(terms->effort, KW_TERMS_RANGE_COST));
 }
 
-/* Asked before an array is allocated: false when it is more than the effort may hold. */
+/* Call it before allocating an array. False if the array is larger than the effort allows. */
 static inline bool
 kw_terms_may_hold(const kw_terms *terms, const kw_arena *arena, size_t bytes)
 {
     return !terms->effort || kw_effort_hold(terms->effort, terms->held + kw_arena_used(arena) + bytes);
 }
 
-/* The error of a plan whose effort is over. Returns false. */
+/* Sets the error of a plan whose effort is used up. Returns false. */
 bool kw_terms_fail(const kw_terms *terms, kw_error *ret_error);
 
-/* Is every field bound that the piece holds? */
+/* True if every field that the piece encodes is bound. */
 bool kw_terms_binds(const kw_terms *terms, const kw_component *component);
 
-/* Does a record meet every condition? */
+/* True if a record meets every condition. */
 bool kw_terms_match(const kw_terms *terms, const kw_value *values);

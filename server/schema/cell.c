@@ -1,8 +1,8 @@
 /* Cell values of stored fields, in the forms of kw_cell_form.
  *
  *   raw, raw4          big-endian two's complement or IEEE bits, as Java writes them
- *   phoenix, phoenix4  the same bits turned so that they sort: numbers with the sign bit flipped; doubles
- *                      with every bit inverted when negative, else the sign bit set, plus 1
+ *   phoenix, phoenix4  the same bits changed so that they sort: numbers with the sign bit flipped; doubles
+ *                      with every bit inverted if negative, otherwise with the sign bit set, plus 1
  */
 #include "schema/policy.h"
 
@@ -33,7 +33,7 @@ as_real(kw_value value)
     return value.kind == KW_VALUE_NUMBER ? (double)value.number : value.real;
 }
 
-/* The shortest of 15, 16 and 17 digits that reads back the same. */
+/* Uses the fewest of 15, 16 and 17 digits that parse to the same value. */
 static void
 print_real(double real, char *to, int size)
 {
@@ -58,7 +58,7 @@ text_cell(const kw_field *field, kw_value value, kw_arena *arena)
     return kw_arena_copy(arena, kw_bytes_of_text(text));
 }
 
-/* IEEE bits in `width` bytes; the NaN is Java's, of which Phoenix has one. */
+/* IEEE bits in `width` bytes; every NaN becomes Java's, because Phoenix has only one. */
 static uint64_t
 bits_of_real(double real, size_t width)
 {

@@ -36,7 +36,7 @@ kw_hazards_add(kw_hazards *hazards, const kw_table *table, const kw_path *path, 
                                       .hint = kw_arena_text(hazards->arena, kw_bytes_of_text(hint))};
 }
 
-/* What a component found out about its own settings. */
+/* Reports what a component found in its own settings. */
 static void
 take_component(kw_hazards *hazards, const kw_path *path, const kw_component *component)
 {
@@ -48,7 +48,7 @@ take_component(kw_hazards *hazards, const kw_path *path, const kw_component *com
 
 /* --- the same field twice ------------------------------------------------------------------------------ */
 
-/* Does the piece say a field that no clock is read from? */
+/* True if the piece encodes a field that is not the time of a clock. */
 static bool
 says(const kw_component *component, size_t field)
 {
@@ -146,8 +146,8 @@ check_put_back(kw_hazards *hazards, const kw_path *path, const kw_component *clo
 
 /* --- rounds of a circular calendar ---------------------------------------------------------------------- */
 
-/* How long one piece of a clock can last, in seconds: months and years have several lengths. Whole rounds by
- * which a clock is moved make no difference. */
+/* The longest duration of one piece of a clock, in seconds: months and years vary. Shifting a clock by whole
+ * cycles changes nothing. */
 static int64_t
 longest_cell(const kw_component *clock)
 {
@@ -157,8 +157,8 @@ longest_cell(const kw_component *clock)
     return longest + kw_put_back_most(clock->offsets) % clock->period_s;
 }
 
-/* The policy's own check sees from one beginning of a piece to the next. Rows are put until its end, and some
- * rounds are shorter because clocks are put forward. */
+/* The policy's own check measures from one beginning of a piece to the next. But rows are put until the piece
+ * ends, and some cycles are shorter because clocks are put forward. */
 static void
 check_rounds(kw_hazards *hazards, const kw_table *table, const kw_path *path)
 {

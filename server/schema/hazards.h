@@ -1,5 +1,5 @@
-/* Hazards are collected here while a policy is compiled; others see them through schema/policy.h. Internal to
- * the module. */
+/* Collects hazards while a policy is compiled; other modules read them through schema/policy.h. Private to
+ * this module. */
 #pragma once
 
 #include "rule/compile.h"
@@ -15,5 +15,5 @@ typedef struct kw_hazards {
 void kw_hazards_add(kw_hazards *hazards, const kw_table *table, const kw_path *path, kw_mark mark,
                     const char *hint, const char *format, ...) __attribute__((format(printf, 6, 7)));
 
-/* Everything that is wrong in this way with a table that compiled. False: kw_diagnostics_may_go_on. */
+/* Finds all hazards of a compiled table. False: see kw_diagnostics_may_go_on. */
 bool kw_hazards_find(kw_hazards *hazards, const kw_table *table, kw_diagnostics *diagnostics);

@@ -1,13 +1,14 @@
-/* See made.h. Samples stand for all values of a kind: a component that takes them takes every value. */
+/* See made.h. Samples represent all values of a kind: a component that accepts the samples accepts every
+ * value. */
 #include "schema/made.h"
 
-/* Bytes are tried with each value of a byte: one of them can be a terminator. */
+/* Bytes are tried with each value of a byte, because one of them can be a terminator. */
 #define SAMPLES_MAX 256
 
 typedef struct samples {
     kw_value items[SAMPLES_MAX];
     size_t count;
-    bool any; /* it is enough that one of them fits */
+    bool any; /* true: it suffices that one of them fits */
 } samples;
 
 static void
@@ -16,7 +17,7 @@ add_number(samples *made, int64_t number)
     made->items[made->count++] = (kw_value){.kind = KW_VALUE_NUMBER, .number = number};
 }
 
-/* The greatest snowflake of a second. Its minute of the hour must be the one that its bits say. */
+/* The greatest snowflake of a second. Its minute of the hour must be the one that its bits encode. */
 static int64_t
 partitioned_at(int64_t seconds)
 {
@@ -28,7 +29,7 @@ sample_numbers(const kw_model_generate *how, samples *made)
 {
     if (how->kind == KW_MAKE_SEQUENCE) {
         add_number(made, how->from);
-        if (how->to != INT64_MAX) /* else kw_made_outgrows */
+        if (how->to != INT64_MAX) /* otherwise see kw_made_outgrows */
             add_number(made, how->to);
     } else if (how->partitioned) {
         add_number(made, partitioned_at(UINT32_MAX));
@@ -38,7 +39,7 @@ sample_numbers(const kw_model_generate *how, samples *made)
     }
 }
 
-/* Times of today: what begins or ends in a few years is no mistake. */
+/* Present-day times: ranges that begin or end within a few years are not mistakes. */
 static void
 sample_times(kw_time_unit unit, samples *made)
 {

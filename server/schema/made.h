@@ -1,4 +1,4 @@
-/* Do the values that the gateway makes (generate) fit what they are made for? Inside of the module. */
+/* Checks that generated values fit their keys and columns. Private to this module. */
 #pragma once
 
 #include "schema/hazards.h"
@@ -6,5 +6,6 @@
 /* Adds a hazard for each component, and each column, that cannot hold some of the values. */
 void kw_made_check(kw_hazards *hazards, const kw_table *table);
 
-/* Is it one that a sequence without a last number (`to`) grows beyond? The text says what the piece holds. */
+/* True if a sequence without a last number (`to`) can exceed what the component holds. The text says what
+ * that is. */
 bool kw_made_outgrows(const kw_component *component, size_t field, kw_error *ret_error);

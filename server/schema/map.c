@@ -1,5 +1,5 @@
-/* Maps: fields with any number of values by name, each in a column of its own, and what a name such as
- * "followed.bob" means. A map's columns are those of its family that begin with its qualifier and are longer:
+/* Maps: fields with any number of named values, each in a column of its own, and the parsing of names such as
+ * "followed.bob". A map's columns are those of its family that begin with its qualifier and are longer:
  *
  *   column: "f:follow_*"    f:follow_bob  =  followed.bob
  */

@@ -41,12 +41,12 @@ field_of(const kw_model_field *model, kw_arena *arena)
     kw_field *entry = KW_ARENA_NEW(arena, kw_field);
     *entry = field;
     entry->type = model->of;
-    entry->stored = true; /* entry->entry stays NULL: no maps of maps */
+    entry->stored = true; /* entry->entry stays NULL: there are no maps of maps */
     field.entry = entry;
     return field;
 }
 
-/* Decides where a field is kept, now that the primary layout is known. */
+/* Determines where a field is stored, now that the primary layout is known. */
 static bool
 settle_field(const kw_table *table, const kw_layout *primary, size_t number, kw_field *field,
              kw_diagnostics *diagnostics)
@@ -102,8 +102,8 @@ check_column(const kw_table *table, size_t number, kw_diagnostics *diagnostics)
 
 /* --- paths ----------------------------------------------------------------------------------------- */
 
-/* Every path keeps each field of the identity as the primary key does, and no other: else one record
- * could leave several rows there, or two records share one. */
+/* Every path must store each identity field as the primary key does, and no other field: otherwise one record
+ * could have several rows there, or two records could share one. */
 static bool
 check_identity(const kw_table *table, const kw_layout *primary, const kw_layout *layout,
                kw_diagnostics *diagnostics)
@@ -148,7 +148,7 @@ compile_path(kw_policy *policy, const kw_table *table, const kw_model_path *mode
     return ret_path->layout;
 }
 
-/* Why rows of a family would never go, whatever its ttl. NULL: they do. */
+/* Why rows of a family never expire, whatever its TTL. NULL: they do. */
 static const char *
 why_for_ever(const kw_model_table *table, const kw_model_family *family)
 {
@@ -159,7 +159,7 @@ why_for_ever(const kw_model_table *table, const kw_model_family *family)
     return family->ttl_seconds > 0 ? NULL : "; without a ttl, rows stay forever";
 }
 
-/* Rows of one round must be gone for good before the next one comes to their keys. */
+/* Rows of one cycle must have expired before the next cycle reuses their keys. */
 static bool
 check_circular(const kw_table *table, const kw_layout *layout, kw_diagnostics *diagnostics)
 {
@@ -190,7 +190,7 @@ check_circular(const kw_table *table, const kw_layout *layout, kw_diagnostics *d
     return good;
 }
 
-/* The association goes behind the paths that hold records. */
+/* The association follows the paths with records. */
 static bool
 compile_paths(kw_policy *policy, kw_table *table, kw_path *paths, kw_diagnostics *diagnostics)
 {
@@ -219,7 +219,7 @@ compile_paths(kw_policy *policy, kw_table *table, kw_path *paths, kw_diagnostics
     return good;
 }
 
-/* Where a bucket is chosen, something must keep a second put from choosing another one. */
+/* If a bucket is chosen, something must prevent a second put from choosing another one. */
 static bool
 check_choices(kw_table *table, kw_diagnostics *diagnostics)
 {
@@ -266,7 +266,7 @@ set_marker(kw_table *table)
         table->marks_all ? kw_bytes_of(model->marker_value, model->marker_value_size) : KW_BYTES_NONE;
 }
 
-/* The longest ttl of all families; none where one of them keeps cells for ever. */
+/* The longest TTL of all families; 0 if one of them never expires. */
 static int64_t
 lifetime_of(const kw_model_table *model)
 {
@@ -290,7 +290,7 @@ list_generated(const kw_policy *policy, kw_table *table)
     table->generated = list;
 }
 
-/* Atomic operations need the store's own order. */
+/* Atomic operations need order: store. */
 static void
 set_order(kw_table *table, kw_write_order order)
 {
@@ -347,7 +347,7 @@ build_table(kw_policy *policy, size_t number, kw_diagnostics *diagnostics)
     return good;
 }
 
-/* Rows of two rules must not mix: their keys could collide. */
+/* Rows of two rules must not share a store table: their keys could collide. */
 static bool
 check_store_tables(const kw_policy *policy, kw_diagnostics *diagnostics)
 {
@@ -510,7 +510,7 @@ kw_policy_find_table(const kw_policy *policy, kw_bytes name)
     return NULL;
 }
 
-/* Longest name that is worth a guess. */
+/* Longest name for which a similar one is searched. */
 #define GUESS_MAX 200
 
 const char *

@@ -1,4 +1,4 @@
-/* Look-ups in a table, and the check of a value against its field. */
+/* Lookups in a table, and the check of a value against its field. */
 #include "schema/policy.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
-/* What is allowed, but likely to be regretted. Each warning says what will happen and what would help; none
- * of them changes a byte of a key. */
+/* Rules that are allowed but likely to cause trouble. Each warning says what will happen and what would help.
+ * Warnings never change a byte of a key. */
 #include "rule/compile.h"
 #include "rule/unique.h"
 #include "schema/made.h"
@@ -19,18 +19,18 @@ typedef struct warner {
 /* Components with more buckets than this are not tried. */
 #define BUCKETS_TRIED 1024
 
-/* Values in sequence that are hashed for each bucket: an even hash then stays within 1.3 of the mean. */
+/* Sequential values hashed for each bucket: an even hash then stays within 1.3 of the mean. */
 #define VALUES_PER_BUCKET 400
 
-/* Fullest bucket against the mean that a warning is worth. */
+/* A warning is printed if the fullest bucket has this multiple of the mean. */
 #define UNEVEN 1.5
 
 typedef struct spread {
     size_t reached;
-    double fullest; /* against the mean */
+    double fullest; /* as a multiple of the mean */
 } spread;
 
-/* The number-th of ids that are given out one after the other: ten digits as text. */
+/* Value `number` of sequential ids; for text ten digits. */
 static kw_value
 value_in_sequence(const kw_field *field, uint64_t number, kw_arena *arena)
 {
@@ -66,7 +66,7 @@ count_piece(GHashTable *counts, kw_bytes piece, uint64_t *fullest)
     *fullest = MAX(*fullest, *count);
 }
 
-/* Hashes so many ids in sequence, whatever else it reads held still. */
+/* Hashes that many sequential ids, with all other inputs constant. */
 static bool
 try_sequence(const kw_component *component, const kw_field *first, uint64_t values_count, spread *ret_spread)
 {
@@ -100,7 +100,7 @@ try_sequence(const kw_component *component, const kw_field *first, uint64_t valu
     return good;
 }
 
-/* The field whose values a bucket follows first of all; NULL: there is none to try. */
+/* The field that mostly determines a bucket; NULL: there is none to try. */
 static const kw_field *
 deciding_field(const warner *self, size_t at)
 {
@@ -142,7 +142,7 @@ warn_spread(const warner *self, size_t at)
 
 /* --- keys that grow -------------------------------------------------------------------------------- */
 
-/* Does each new record's value lie behind those that are there? */
+/* Why each new record's value is greater than the existing ones; NULL: it need not be. */
 static const char *
 why_growing(const kw_field *field)
 {
@@ -214,7 +214,7 @@ warn_coarse(const warner *self)
     }
 }
 
-/* "\xFF" in double quotes is resolved by YAML, to the character U+00FF, which is two bytes. */
+/* YAML resolves "\xFF" in double quotes to the character U+00FF, which is two bytes. */
 static void
 warn_resolved(const warner *self)
 {
@@ -236,7 +236,7 @@ warn_resolved(const warner *self)
     }
 }
 
-/* A sequence that grows beyond what the key holds: puts fail then, without being told LIMIT. */
+/* Warns about a sequence that can exceed what the key holds: puts then fail, but not with LIMIT. */
 static void
 warn_outgrown(const warner *self, const kw_component *component)
 {

@@ -3,12 +3,12 @@
 #include <glib.h>
 
 #define TRIES 6
-#define FIRST_PAUSE_MS 10 /* doubled with each try */
+#define FIRST_PAUSE_MS 10 /* doubled with each attempt */
 
 typedef struct attempt {
     struct attempt *next, *before; /* while pausing */
     kw_attempts *attempts;
-    kw_addition addition; /* its name is ours */
+    kw_addition addition; /* owns its name */
     unsigned tries;
     kw_timer *timer;
     kw_counted done;

@@ -1,19 +1,19 @@
-/* Inside of the room: additions that are tried again for a while when their backend fails. What was counted
- * and did not arrive is lost, not given twice. */
+/* Private to this module: retries additions for some time when their backend fails. Numbers whose reply was
+ * lost are not used, never assigned twice. */
 #pragma once
 
 #include "sequence/counter.h"
 
 typedef struct kw_attempts kw_attempts;
 
-/* Both are borrowed. */
+/* Borrows both arguments. */
 kw_attempts *kw_attempts_new(kw_loop *loop, kw_counters *counters);
 
-/* As kw_counters_take. */
+/* Like kw_counters_take. */
 void kw_attempts_add(kw_attempts *self, const kw_addition *addition, kw_counted done, void *user);
 
-/* Nothing is tried again any more; who waits for that is told why. */
+/* Stops all retries; additions that wait for one fail with `why`. */
 void kw_attempts_close(kw_attempts *self, const kw_error *why);
 
-/* Everything must have completed. */
+/* Call it when everything has completed. */
 void kw_attempts_free(kw_attempts *self);

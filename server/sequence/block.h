@@ -1,7 +1,7 @@
-/* Blocks of numbers: what a counter's steps mean in the range of a field. Pure.
+/* Blocks of numbers: maps the values of a counter to the numbers of a field's range. Pure.
  *
- * A counter counts how many numbers were taken. A gateway that adds n to it and reads c has the places c - n
- * to c - 1; place p is the number from + p, or with wrap from + p modulo the length of the range.
+ * A counter holds how many numbers were allocated. A gateway that adds n to it and reads c owns the places c
+ * - n to c - 1; place p is the number from + p, or with wrap from + p modulo the length of the range.
  */
 #pragma once
 
@@ -10,11 +10,11 @@
 
 typedef struct kw_number_range {
     int64_t from;
-    uint64_t length; /* numbers there are */
+    uint64_t length; /* how many numbers there are */
     bool wrap;
-    uint64_t block;       /* numbers taken at once */
-    bool ahead;           /* blocks are taken before they are needed */
-    uint64_t prefetch_at; /* ... when so many numbers are left */
+    uint64_t block;       /* numbers allocated at once */
+    bool ahead;           /* blocks are fetched before they are needed */
+    uint64_t prefetch_at; /* ... when this many numbers are left */
 } kw_number_range;
 
 /* Places next..end - 1. */
@@ -25,8 +25,8 @@ typedef struct kw_block {
 
 kw_number_range kw_number_range_of(const kw_model_generate *generate);
 
-/* What adding `amount` gave, cut at the end of the range; empty behind it. False: the counter is no counter.
- */
+/* The block that adding `amount` allocated, cut at the end of the range; empty after it. False if the
+ * counter's value is invalid. */
 bool kw_block_of(const kw_number_range *range, int64_t amount, int64_t after, kw_block *ret_block);
 
 static inline uint64_t
@@ -41,5 +41,5 @@ kw_number_at(const kw_number_range *range, uint64_t place)
     return (int64_t)((uint64_t)range->from + (range->wrap ? place % range->length : place));
 }
 
-/* How many of `count` places from `place` on are one number after the other: fewer where numbers wrap. */
+/* How many of `count` places from `place` on are consecutive numbers: fewer if the numbers wrap. */
 uint64_t kw_number_run(const kw_number_range *range, uint64_t place, uint64_t count);

@@ -1,8 +1,9 @@
-/* Counters: where numbers are counted, as one loop sees it; one vtable. A backend is a file: counter_store.c
- * counts in the store, counter_redis.c in Redis.
+/* Counters of sequence numbers, as one loop uses them, behind one vtable. Each backend is a file:
+ * counter_store.c counts in the store, counter_redis.c in Redis.
  *
- * An addition completes exactly once, on the loop, never inside of the call that started it; what failed may
- * have been counted all the same (its numbers are lost, never given twice). Names and requests are copied.
+ * An addition completes exactly once, on the loop, and always after the call that started it has returned. A
+ * failed addition may still have been counted (its numbers are lost, never assigned twice). Names and
+ * requests are copied.
  */
 #pragma once
 
@@ -12,7 +13,7 @@
 
 typedef struct kw_counters kw_counters;
 
-/* How long a counter must be remembered. Each is a family of its own in the store. */
+/* How long a counter must be kept. Each value has its own family in the store. */
 typedef enum kw_keeping { KW_KEEP_EVER, KW_KEEP_DAYS, KW_KEEP_YEARS } kw_keeping;
 
 typedef struct kw_addition {
@@ -22,13 +23,13 @@ typedef struct kw_addition {
     kw_deadline deadline;
 } kw_addition;
 
-/* after: the counter's value with the amount. */
+/* after: the counter's value including the amount. */
 typedef void (*kw_counted)(void *user, int64_t after, const kw_error *error);
 
 typedef struct kw_counters_class {
     void (*add)(kw_counters *self, const kw_addition *addition, kw_counted done, void *user);
-    /* What is in flight completes with UNAVAILABLE, at the latest with the door. Then nothing is started any
-     * more. */
+    /* Fails additions in flight with UNAVAILABLE, at the latest when the store handle is closed. After that,
+     * nothing new is started. */
     void (*close)(kw_counters *self, void (*closed)(void *user), void *user);
     void (*free)(kw_counters *self);
 } kw_counters_class;
@@ -60,8 +61,8 @@ kw_counters_free(kw_counters *self)
 
 kw_keeping kw_keeping_of(kw_period period);
 
-/* Seconds that a counter lives after its last addition; 0: for ever. Long enough for a period that can be
- * asked for `keep` before its beginning and after its end. */
+/* Seconds that a counter lives after its last addition; 0: it does not expire. Long enough for a period that
+ * can be used for `keep` before it begins and after it ends. */
 int64_t kw_keeping_seconds(const kw_model_sequences *settings, kw_keeping keeping);
 
 /* Family in the store. */

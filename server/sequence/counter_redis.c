@@ -1,12 +1,12 @@
-/* Counters in Redis: INCRBY, and EXPIRE for those that may be forgotten. One connection per loop, made when
- * the first number is needed.
+/* Counters in Redis: INCRBY, and EXPIRE for those that may expire. One connection per loop, opened when the
+ * first number is needed.
  *
  *   IDLE -> RESOLVING -> CONNECTING (AUTH, SELECT) -> READY
  *    ^          |             |                         |
- *    +----------+-------------+-------------------------+   whatever failed: what waits is told UNAVAILABLE
+ *    +----------+-------------+-------------------------+   on any failure: pending additions get UNAVAILABLE
  *
- * An addition that has waited too long is told TIMEOUT; a connection on which none was answered meanwhile is
- * thrown away.
+ * An addition that has waited too long gets TIMEOUT. If no addition was answered in that time, the connection
+ * is closed.
  */
 #include "sequence/counter.h"
 
@@ -25,18 +25,18 @@ typedef enum redis_state { REDIS_IDLE, REDIS_RESOLVING, REDIS_CONNECTING, REDIS_
 typedef struct adding {
     struct adding *next, *before; /* in `all` */
     struct redis_counters *counters;
-    kw_bytes name; /* ours */
+    kw_bytes name; /* owned */
     int64_t amount;
-    int64_t keep_s; /* 0: for ever */
+    int64_t keep_s; /* 0: does not expire */
     kw_deadline deadline;
-    uint64_t sent_ns; /* 0: not sent; then a reply will come, or its absence */
-    kw_counted done;  /* NULL: it was told already */
+    uint64_t sent_ns; /* 0: not sent. Otherwise on_reply will run, with NULL if the connection is lost. */
+    kw_counted done;  /* NULL: already called */
     void *user;
 } adding;
 
 typedef struct redis_counters {
     kw_counters base;
-    kw_model_sequences settings; /* texts are the model's, which outlives us */
+    kw_model_sequences settings; /* texts belong to the model, which outlives this object */
     char address[300];           /* for messages */
     kw_loop *loop;
     redis_state state;
@@ -61,7 +61,7 @@ unlink_adding(adding *what)
         what->next->before = what->before;
 }
 
-/* The addition is over; freed unless its reply is still to come. */
+/* Completes the addition. Frees it unless its reply is still outstanding. */
 static void
 tell(adding *what, int64_t after, const kw_error *error)
 {
@@ -77,7 +77,7 @@ tell(adding *what, int64_t after, const kw_error *error)
         done(user, after, error);
 }
 
-/* Those that were not sent. The list may change with each. */
+/* Fails all unsent requests. Each callback can change the list. */
 static void
 fail_unsent(redis_counters *self, const char *why)
 {
@@ -118,7 +118,7 @@ on_reply(redisAsyncContext *context, void *reply, void *user)
     else if (answer->type == REDIS_REPLY_ERROR)
         error_of_reply(what->counters, answer->str, &error);
     else if (answer->type != REDIS_REPLY_INTEGER)
-        kw_error_set(&error, KW_CORRUPT, "Redis at %s: answers an addition with no number",
+        kw_error_set(&error, KW_CORRUPT, "Redis at %s: INCRBY returned a non-integer reply",
                      what->counters->address);
     tell(what, error.code == KW_OK ? answer->integer : 0, error.code == KW_OK ? NULL : &error);
 }
@@ -131,7 +131,7 @@ send_adding(redis_counters *self, adding *what)
     const char *prefix = self->settings.redis_prefix;
     if (redisAsyncCommand(self->context, on_reply, what, "INCRBY %s%b %lld", prefix, what->name.data,
                           what->name.size, (long long)what->amount) != REDIS_OK)
-        return; /* it is going down; whatever comes of that fails what was not sent */
+        return; /* the connection is closing; the disconnect callback fails unsent requests */
     what->sent_ns = kw_clock_mono_ns();
     if (what->keep_s > 0)
         redisAsyncCommand(self->context, NULL, NULL, "EXPIRE %s%b %lld", prefix, what->name.data,
@@ -176,14 +176,14 @@ on_connect(const redisAsyncContext *context, int status)
     fail_unsent(self, why);
 }
 
-/* The answer to the last command of the greeting. */
+/* The reply to the last command of the handshake. */
 static void
 on_selected(redisAsyncContext *context, void *reply, void *user)
 {
     redis_counters *self = user;
     const redisReply *answer = reply;
     if (!answer)
-        return; /* the connection went down, which is told elsewhere */
+        return; /* the connection was lost; the disconnect callback reports it */
     if (answer->type != REDIS_REPLY_ERROR) {
         self->state = REDIS_READY;
         send_all(self);
@@ -243,7 +243,7 @@ on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *found)
     else if (*ip)
         connect_to(self, ip);
     else
-        fail_unsent(self, status ? uv_strerror(status) : "its name has no address");
+        fail_unsent(self, status ? uv_strerror(status) : "host name has no IPv4 or IPv6 address");
 }
 
 static void
@@ -255,7 +255,7 @@ resolve(redis_counters *self)
     self->connect_by = kw_deadline_in_ms(CONNECT_TIMEOUT_MS);
     int failed = uv_getaddrinfo(kw_loop_uv(self->loop), &self->resolving, on_resolved,
                                 self->settings.redis_host, NULL, &hints);
-    g_assert(failed == 0); /* it only fails for want of memory or arguments */
+    g_assert(failed == 0); /* it fails only if memory or arguments are invalid */
 }
 
 /* --- time --------------------------------------------------------------------------------------------- */
@@ -292,7 +292,7 @@ is_stuck(const redis_counters *self)
     return stuck;
 }
 
-/* Never from inside of hiredis. Replies that will not come are told as such. */
+/* Never called from within hiredis. Pending callbacks get a NULL reply. */
 static void
 drop_connection(redis_counters *self, const char *why)
 {
@@ -349,14 +349,14 @@ static void
 close_now(kw_task *task)
 {
     redis_counters *self = (redis_counters *)((char *)task - offsetof(redis_counters, close_task));
-    drop_connection(self, "the gateway is ending");
+    drop_connection(self, "the gateway is stopping");
     if (self->state == REDIS_RESOLVING)
-        uv_cancel((uv_req_t *)&self->resolving); /* its callback comes in any case */
+        uv_cancel((uv_req_t *)&self->resolving); /* its callback runs in any case */
     else
         tell_closed(self);
 }
 
-/* In a turn of its own: we may be inside of a completion, and so of hiredis. */
+/* In a later loop iteration, because the caller can be a completion, and so within hiredis. */
 static void
 redis_close(kw_counters *base, void (*closed)(void *user), void *user)
 {

@@ -1,5 +1,5 @@
-/* Counters in the store: one row each in the table of sequences, added to with the store's own increment. A
- * counter that may be forgotten is in a family with a TTL, which begins anew with each addition. */
+/* Counters in the store: one row each in the table of sequences, changed with the store's increment. A
+ * counter that may expire is in a family with a TTL, which restarts with each addition. */
 #include "sequence/counter.h"
 
 #include <glib.h>
@@ -33,7 +33,7 @@ kw_keeping_of(kw_period period)
 int64_t
 kw_keeping_seconds(const kw_model_sequences *settings, kw_keeping keeping)
 {
-    int64_t around = 2 * (settings->keep_ms / 1000 + 1) + DAY_S; /* and a day for clocks that differ */
+    int64_t around = 2 * (settings->keep_ms / 1000 + 1) + DAY_S; /* plus a day for clocks that differ */
     switch (keeping) {
     case KW_KEEP_EVER:
         return 0;
@@ -57,7 +57,7 @@ read_sum(const kw_rows *rows, int64_t *ret_after, kw_error *ret_error)
 {
     const kw_row *row = &rows->rows[0];
     if (rows->count != 1 || row->cells_count != 1 || row->cells[0].value.size != 8)
-        return kw_error_set(ret_error, KW_CORRUPT, "the store did not tell what a counter is now");
+        return kw_error_set(ret_error, KW_CORRUPT, "the store returned no value of the counter");
     *ret_after = (int64_t)kw_be64_load(row->cells[0].value.data);
     return true;
 }
@@ -68,7 +68,7 @@ added(void *user, kw_outcome outcome, kw_rows *rows, const kw_error *error)
     adding *what = user;
     kw_error told = error ? *error : KW_ERROR_NONE;
     int64_t after = 0;
-    (void)outcome; /* unknown: numbers that nobody gets */
+    (void)outcome; /* unknown outcome: these numbers are lost */
     if (rows) {
         if (!error)
             read_sum(rows, &after, &told);
@@ -101,7 +101,7 @@ store_add(kw_counters *base, const kw_addition *addition, kw_counted done, void 
 static void
 store_close(kw_counters *base, void (*closed)(void *user), void *user)
 {
-    (void)base; /* the door completes what is in flight */
+    (void)base; /* closing the store handle completes operations in flight */
     closed(user);
 }
 

@@ -1,4 +1,4 @@
-/* Inside of the room: what maker.c (which values, when) and slot.c (numbers of one counter) share. */
+/* Private to this module: what maker.c (which values, when) and slot.c (numbers of one counter) share. */
 #pragma once
 
 #include "sequence/attempts.h"
@@ -12,20 +12,20 @@
 
 #include <glib.h>
 
-/* The worker of snowflakes of this form; NULL when none was prepared. */
+/* The worker of snowflakes of this form; NULL if none was prepared. */
 kw_worker *kw_sequences_worker(kw_sequences *self, bool partitioned);
 const kw_model_sequences *kw_sequences_settings(const kw_sequences *self);
 
 /* --- waiting ---------------------------------------------------------------------------------------- */
 
-/* One kw_maker_fill. */
+/* One call of kw_maker_fill. */
 typedef struct kw_making {
     kw_maker *maker;
     kw_arena *arena;
     const kw_table *table;
     kw_filling *fillings;
     size_t count;
-    size_t waits; /* wants that were not served yet, and one while the records are gone through */
+    size_t waits; /* pending wants, plus one while the records are being processed */
     kw_deadline deadline;
     void (*done)(void *user);
     void *user;
@@ -41,23 +41,23 @@ typedef struct kw_want {
 
 void kw_making_give(kw_making *making, kw_filling *filling, size_t field, kw_value value);
 
-/* The want is gone: served, or failed with the error. May end its call. */
+/* Completes a want with a number or an error. Can complete its call. */
 void kw_want_served(kw_want *want, int64_t number);
 void kw_want_failed(kw_want *want, const kw_error *error);
 
 /* --- slots ------------------------------------------------------------------------------------------ */
 
-/* Which period the numbers of a slot are of. */
+/* The period to which the numbers of a slot belong. */
 typedef struct kw_slot_period {
     kw_period per;
     GTimeZone *zone; /* NULL: UTC */
-    kw_period_at at; /* unless per is EVER; its time is that of the record last asked for */
-    bool follows;    /* numbers of the period before it were asked for, so time goes on in the records */
-    bool used;       /* numbers of it were asked for */
-    bool turned;     /* the first block of the next period was seen to */
+    kw_period_at at; /* unless per is EVER; its time is that of the latest record */
+    bool follows;    /* numbers of the preceding period were requested, so the records advance in time */
+    bool used;       /* numbers of this period were requested */
+    bool turned;     /* the first block of the next period was requested */
 } kw_slot_period;
 
-/* The numbers that a loop has of one counter. */
+/* The numbers of one counter that a loop holds. */
 typedef struct kw_slot {
     kw_bytes name; /* of the counter */
     kw_maker *maker;
@@ -65,44 +65,44 @@ typedef struct kw_slot {
     kw_number_range range;
     kw_keeping keeping;
     kw_block block;
-    kw_block ahead;    /* fetched while the block lasts */
-    uint64_t block_ns; /* when it was counted, and the one ahead */
+    kw_block ahead;    /* fetched while the current block lasts */
+    uint64_t block_ns; /* when the current block was allocated, and the one ahead */
     uint64_t ahead_ns;
-    uint64_t step; /* numbers that the next fetch takes, if no more are waited for */
+    uint64_t step; /* size of the next fetch, unless waiting wants need more */
     kw_want *first;
     kw_want **last;
     size_t waiting;
     bool fetching;
-    bool used_up;               /* the counter is behind the range's end */
-    bool swept;                 /* a sweep holds it */
-    struct kw_slot *next, **at; /* on the shelf */
+    bool used_up;               /* the counter has passed the range's end */
+    bool swept;                 /* a sweep is using it */
+    struct kw_slot *next, **at; /* in the cache */
     uint64_t touched_ns;
     size_t series; /* bytes of the name that all periods share */
     kw_slot_period period;
 } kw_slot;
 
-/* name is taken over as it is; told is taken over. */
+/* Takes ownership of name and told. */
 kw_slot *kw_slot_new(kw_maker *maker, kw_bytes name, char *told, const kw_number_range *range,
                      const kw_slot_period *period);
 void kw_slot_free(kw_slot *slot);
 
-/* The next number, if there is one in hand. LIMIT when there will be none any more (ret_error). */
+/* Returns the next number if the slot holds one. LIMIT if the range is used up (ret_error). */
 typedef enum kw_slot_has { KW_SLOT_NUMBER, KW_SLOT_WAIT, KW_SLOT_END } kw_slot_has;
 kw_slot_has kw_slot_take(kw_slot *slot, int64_t *ret_number, kw_error *ret_error);
 
-/* Queues the want; a block is on its way then. */
+/* Queues the want and fetches a block. */
 void kw_slot_wait(kw_slot *slot, kw_want *want);
 
-/* Fails what has waited too long (or all, with `why`); the earliest deadline left. */
+/* Fails wants whose deadline has passed (or all, with `why`). Returns the earliest remaining deadline. */
 kw_deadline kw_slot_sweep(kw_slot *slot, const kw_error *why);
 
-/* A block is on its way, unless numbers are in hand. */
+/* Fetches a block if the slot holds no numbers. */
 void kw_slot_prepare(kw_slot *slot);
 
-/* As kw_maker_allocate. */
+/* Like kw_maker_allocate. */
 void kw_slot_allocate(kw_slot *slot, int64_t numbers, kw_deadline deadline, kw_allocated done, void *user);
 
-/* Nobody waits, nothing is on its way, and nobody looks at it. */
+/* True if there are no waiting wants, no fetch in flight, and no sweep using the slot. */
 static inline bool
 kw_slot_idle(const kw_slot *slot)
 {
@@ -111,44 +111,43 @@ kw_slot_idle(const kw_slot *slot)
 
 /* --- the shelf: slots by the names of their counters -------------------------------------------------- */
 
-/* Slots of periods are dropped some time after they were last asked for. */
+/* Slots of periods are dropped some time after their last use. */
 typedef struct kw_shelf kw_shelf;
 
 kw_shelf *kw_shelf_new(kw_maker *maker, const kw_model_sequences *settings);
 void kw_shelf_free(kw_shelf *self);
 
-/* The slot of the period after this one's, made when missing; NULL when there is none. Slots that rest may be
- * dropped, but for swept ones. */
+/* The slot of the next period, created if missing; NULL if there is none. Can drop idle slots, except those
+ * in use by a sweep. */
 kw_slot *kw_shelf_after(kw_shelf *self, const kw_slot *slot);
 
-/* The slot that the number of a record comes from; values: of the record. NULL and INVALID: it has none,
- * because its time is missing or too far away. Good until the next time the shelf is asked, unless somebody
- * waits. */
+/* The slot for a number of a record; values: of the record. NULL and INVALID if its time is missing or too
+ * far away. Valid until the next call of this function, or while wants wait on it. */
 kw_slot *kw_shelf_find(kw_shelf *self, const kw_table *table, const kw_field *field, const kw_value *values,
                        kw_error *ret_error);
 
-/* The slots, each with the next one; new ones come in front. No GLib array: its memory wanders between
- * threads in a way that ThreadSanitizer cannot see. */
+/* The list of slots; new ones are added at the front. Not a GLib array: ThreadSanitizer cannot follow how its
+ * memory moves between threads. */
 kw_slot *kw_shelf_first(const kw_shelf *self);
 
 /* --- the turn of periods: the first block of the next one is taken before it begins ------------------- */
 
 typedef struct kw_turn kw_turn;
 
-/* The shelf is borrowed, and freed after it. */
+/* The cache is borrowed, and freed after it. */
 kw_turn *kw_turn_new(kw_loop *loop, kw_shelf *shelf);
 void kw_turn_free(kw_turn *self);
 
-/* A number of this slot is asked for now. */
+/* Call it when a number of this slot is requested. */
 void kw_turn_used(kw_turn *self, kw_slot *slot);
 
 /* --- the maker, for slots --------------------------------------------------------------------------- */
 
-/* Adds to a counter, and tries again for a while what fails. done is never called from inside. */
+/* Adds to a counter, and retries failures for some time. done is always called after this returns. */
 void kw_maker_count(kw_maker *self, const kw_addition *addition, kw_counted done, void *user);
 
-/* Nothing is started any more. */
+/* True once kw_maker_close was called: nothing new may be started. */
 bool kw_maker_closes(const kw_maker *self);
 
-/* Looks after waiting wants at that time. */
+/* Checks waiting wants at that time. */
 void kw_maker_watch(kw_maker *self, kw_deadline deadline);

@@ -1,7 +1,7 @@
-/* A loop's maker: which fields of a record need a value, and how each is made. Numbers come from slots
- * (slot.c), which it keeps by the name of their counter; those of a period (a minute, say) are dropped some
- * time after they were last asked for. Counting is tried again here when the store fails: a number that was
- * counted and did not arrive is lost, not given twice. */
+/* A loop's maker: determines which fields of a record need a value, and generates it. Numbers come from slots
+ * (slot.c), cached by the name of their counter; slots of a period, for example a minute, are dropped some
+ * time after their last use. Counting is retried here when the store fails: numbers whose reply was lost are
+ * not used, never assigned twice. */
 #include "sequence/inside.h"
 
 #include "base/counters.h"
@@ -31,12 +31,12 @@ struct kw_maker {
     bool closing;
 };
 
-static const kw_error ending = {.code = KW_UNAVAILABLE, .text = "the gateway is ending"};
+static const kw_error ending = {.code = KW_UNAVAILABLE, .text = "the gateway is stopping"};
 
 /* --- waiting ------------------------------------------------------------------------------------------ */
 
-/* A call that fails may bring the next one, and that a new slot: none of those that are there may go
- * meanwhile. */
+/* A call that fails can start the next one, which can create a slot: no existing slot may be freed during the
+ * sweep. */
 static void
 sweep(kw_maker *self, const kw_error *why)
 {
@@ -122,7 +122,8 @@ take_flakes(kw_maker *self, const kw_table *table, const kw_field *field, uint32
            kw_error_prefix(ret_error, "table %s, field %s", table->name, field->name);
 }
 
-/* Numbers in hand are of a tick that must not be over yet: ids are in the order of time but for that. */
+/* Numbers taken earlier are used only while their tick lasts, so ids are ordered by time except within a
+ * tick. */
 static bool
 make_snowflake(kw_maker *self, const kw_table *table, const kw_field *field, int64_t *ret_id,
                kw_error *ret_error)
@@ -163,7 +164,7 @@ now_in(kw_time_unit unit)
     return unit == KW_UNIT_S ? now_ms / 1000 : now_ms * (per_s[unit] / 1000);
 }
 
-/* Everything but sequences. */
+/* Generates all kinds of values except sequences. */
 static bool
 make_value(kw_making *making, const kw_field *field, kw_value *ret_value, kw_error *ret_error)
 {
@@ -213,7 +214,7 @@ want_number(kw_making *making, kw_filling *filling, size_t number)
         find_slot(self, making->table, &making->table->fields[number], filling->values, &filling->error);
     if (!slot)
         return;
-    /* Who comes while others wait stands behind them. */
+    /* A new want queues after the waiting ones. */
     kw_slot_has has = slot->first ? KW_SLOT_WAIT : kw_slot_take(slot, &made, &filling->error);
     if (has == KW_SLOT_NUMBER)
         kw_making_give(making, filling, number, (kw_value){.kind = KW_VALUE_NUMBER, .number = made});
@@ -237,7 +238,7 @@ fill_field(kw_making *making, kw_filling *filling, size_t number)
     if (filling->values[number].kind != KW_VALUE_NONE) {
         if (field->model->generate.refuse_given)
             kw_error_set(&filling->error, KW_INVALID,
-                         "table %s, field %s: the gateway makes its values; leave it out",
+                         "table %s, field %s: the gateway generates its values; leave it out",
                          making->table->name, field->name);
     } else if (field->model->generate.kind == KW_MAKE_SEQUENCE) {
         want_number(making, filling, number);
@@ -246,7 +247,7 @@ fill_field(kw_making *making, kw_filling *filling, size_t number)
     }
 }
 
-/* Sequences last: their period may be that of a timestamp that is made. */
+/* Sequences come last: their period can depend on a generated timestamp. */
 static void
 fill_record(kw_making *making, kw_filling *filling)
 {
@@ -311,8 +312,8 @@ kw_maker_allocate(kw_maker *self, const kw_table *table, size_t number, const kw
     kw_slot *slot = NULL;
     bool numbers = how->enabled && (how->kind == KW_MAKE_SEQUENCE || how->kind == KW_MAKE_SNOWFLAKE);
     if (!numbers)
-        kw_error_set(&error, KW_INVALID, "table %s, field %s: is no sequence and no snowflake", table->name,
-                     field->name);
+        kw_error_set(&error, KW_INVALID, "table %s, field %s: is neither a sequence nor a snowflake",
+                     table->name, field->name);
     else if (count < 1 || count > KW_ALLOCATE_MAX)
         kw_error_set(&error, KW_INVALID,
                      "table %s, field %s: %" G_GINT64_FORMAT " numbers at once; 1 to %" G_GINT64_FORMAT

@@ -8,7 +8,7 @@ typedef struct events {
     int wanted;                 /* UV_READABLE, UV_WRITABLE */
 } events;
 
-/* An error is found by whoever reads or writes. */
+/* An error is found by the read or write that hiredis then attempts. */
 static void
 on_poll(uv_poll_t *handle, int status, int ready)
 {

@@ -1,7 +1,6 @@
-/* The process's part: the table of counters and leases, and the worker numbers of snowflakes.
+/* The per-process part: the table of counters and leases, and the worker numbers of snowflakes.
  *
- *   prepare: what does the policy need? -> describe the table -> make it, or compare its TTLs -> lease
- * workers
+ *   prepare: find the policy's needs -> describe the table -> create it, or compare its TTLs -> lease workers
  */
 #include "sequence/inside.h"
 
@@ -55,8 +54,8 @@ kw_sequences_free(kw_sequences *self)
 typedef struct preparing {
     kw_sequences *sequences;
     kw_deadline deadline;
-    bool keeps[FAMILIES]; /* the store counts numbers that are kept so long */
-    bool forms[2];        /* snowflakes, by partitioned */
+    bool keeps[FAMILIES]; /* the store keeps counters with this retention */
+    bool forms[2];        /* snowflake forms, by partitioned */
     kw_family_spec families[FAMILIES];
     kw_table_spec spec;
     void (*done)(void *user, const kw_error *error);
@@ -130,7 +129,7 @@ table_made(void *user, bool created, const kw_error *error)
         return;
     }
     if (created)
-        kw_log(KW_LOG_INFO, "sequence", "table of sequences made", "table=%s", table);
+        kw_log(KW_LOG_INFO, "sequence", "table of sequences created", "table=%s", table);
     lease_workers(what);
 }
 
@@ -154,7 +153,7 @@ make_table(preparing *what)
     kw_door_create_table(what->sequences->door, &what->spec, table_made, what);
 }
 
-/* A table that forgets too early would let numbers be given twice. */
+/* A table whose cells expire too early would let numbers be assigned twice. */
 static bool
 check_family(const preparing *what, const kw_table_facts *facts, kw_keeping keeping, kw_error *ret_error)
 {
@@ -183,7 +182,7 @@ table_described(void *user, kw_table_facts *facts, const kw_error *error)
     bool exists = facts && facts->exists;
     if (error)
         kw_error_prefix(&told, "table of sequences %s", what->sequences->model->sequences.table);
-    /* A store that keeps nothing has no families. */
+    /* A store that does not keep rows has no families. */
     if (exists && facts->families_count > 0 && check_family(what, facts, KW_KEEP_EVER, &told))
         for (int i = KW_KEEP_EVER + 1; i < FAMILIES && told.code == KW_OK; i++)
             if (what->keeps[i])

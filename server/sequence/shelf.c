@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define NAME_MAX_BYTES 300
-#define SLOTS_MANY 256 /* then those that rest are looked for */
+#define SLOTS_MANY 256 /* from this number on, idle slots are dropped */
 #define SLOT_REST_NS (UINT64_C(120) * 1000000000)
 
 typedef struct zone {
@@ -48,7 +48,7 @@ same_range(const kw_number_range *a, const kw_number_range *b)
     return a->from == b->from && a->length == b->length && a->wrap == b->wrap;
 }
 
-/* Names of counters: TABLE/FIELD, or TABLE/FIELD/PERIOD/INDEX; `series` bytes are TABLE/FIELD. */
+/* Names of counters: TABLE/FIELD, or TABLE/FIELD/PERIOD/INDEX; `series` is the size of TABLE/FIELD. */
 typedef struct counter_name {
     char text[NAME_MAX_BYTES];
     size_t series;
@@ -72,7 +72,7 @@ bytes_of(const counter_name *name)
     return kw_bytes_of(name->text, name->size);
 }
 
-/* "table TABLE, field FIELD", and of a period ", minute 2026-11-21 12:34" */
+/* "table TABLE, field FIELD", and for a period ", minute 2026-11-21 12:34" */
 static char *
 told_of(const counter_name *name, const kw_slot_period *of)
 {
@@ -86,7 +86,7 @@ told_of(const counter_name *name, const kw_slot_period *of)
     return g_strdup_printf("table %s, field %s, %s %s", series, field, kw_period_name(of->per), period);
 }
 
-/* Were numbers of the period before this one asked for? */
+/* True if numbers of the preceding period were requested. */
 static bool
 follows(kw_shelf *self, const counter_name *name, const kw_slot_period *period)
 {
@@ -119,7 +119,7 @@ add_slot(kw_shelf *self, const counter_name *name, const kw_number_range *range,
     return slot;
 }
 
-/* Made when missing. */
+/* Returns the slot, created if missing. */
 static kw_slot *
 slot_of(kw_shelf *self, counter_name *name, const kw_number_range *range, const kw_slot_period *period)
 {
@@ -138,7 +138,8 @@ slot_at(kw_shelf *self, const kw_table *table, const kw_field *field, const kw_s
     g_assert(size > 0 && (size_t)size < sizeof name.text);
     name.series = (size_t)size;
     kw_slot *slot = slot_of(self, &name, &range, period);
-    if (!same_range(&slot->range, &range)) /* a reload changed it; what is in hand was of the old one */
+    if (!same_range(&slot->range,
+                    &range)) /* a reload changed the range; the slot holds numbers of the old one */
         slot->block = slot->ahead = (kw_block){0, 0}, slot->used_up = false;
     slot->range = range;
     slot->period.at = period->at;
@@ -173,7 +174,7 @@ zone_of(kw_shelf *self, const char *name)
     return fresh->zone;
 }
 
-/* Counters of periods are forgotten: numbers of one that is too far away could be given twice. */
+/* Counters of periods expire: for a period too far away, numbers could be assigned twice. */
 static bool
 check_keeping(kw_shelf *self, const kw_table *table, const kw_field *field, const kw_period_at *at,
               kw_error *ret_error)
@@ -203,7 +204,7 @@ kw_shelf_find(kw_shelf *self, const kw_table *table, const kw_field *field, cons
     kw_value time = values[number];
     if (time.kind != KW_VALUE_NUMBER) {
         kw_error_set(ret_error, KW_INVALID,
-                     "table %s, field %s: its numbers begin anew per %s of %s, which is missing", table->name,
+                     "table %s, field %s: its numbers restart per %s of %s, which is missing", table->name,
                      field->name, kw_period_name(how->per), how->of);
         return NULL;
     }

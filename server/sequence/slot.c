@@ -1,5 +1,5 @@
-/* A slot: the numbers that one loop has of one counter. Two blocks: the one in use, and the one taken ahead.
- * Who finds both empty waits in line for the block on its way; it is as large as the line needs. */
+/* A slot: the numbers of one counter that one loop holds, in two blocks: the current one and the one fetched
+ * ahead. When both are used up, wants queue for the block in flight; its size covers the queue. */
 #include "sequence/inside.h"
 
 #include "base/clock.h"
@@ -8,10 +8,10 @@
 #define FETCH_TIMEOUT_MS 5000
 #define TAKE_MAX INT64_C(1000000000)
 
-/* How long numbers of a range that wraps are kept. While a loop rests, others can go through the whole range:
- * then its numbers are theirs, too. */
+/* How long numbers of a range that wraps are kept. While a loop is idle, other loops can use up the whole
+ * range, including its numbers. */
 #define WRAP_KEEP_NS UINT64_C(1000000000)
-#define WRAP_GROWTH 8 /* of a fetch against the one before, after a rest */
+#define WRAP_GROWTH 8 /* most growth of a fetch, compared with the one before, after idle time */
 
 static void fetch(kw_slot *slot);
 
@@ -67,7 +67,7 @@ is_old(uint64_t counted_ns)
     return kw_clock_mono_ns() - counted_ns > WRAP_KEEP_NS;
 }
 
-/* What is dropped is lost, so a loop that rests often takes few numbers at once. */
+/* Dropped numbers are lost, so a loop that is often idle fetches few at once. */
 static void
 drop_old(kw_slot *slot)
 {
@@ -129,8 +129,7 @@ unlink_first(kw_slot *slot)
     return want;
 }
 
-/* A served call may go on to its next step at once, and come back for more: the line is looked at anew each
- * time. */
+/* A served call can continue at once and request more numbers, so the queue is read again each time. */
 static void
 serve(kw_slot *slot)
 {
@@ -197,7 +196,7 @@ fetched(void *user, int64_t after, const kw_error *error)
     slot->fetching = false;
     if (!error && !kw_block_of(&slot->range, what.amount, after, &block)) {
         kw_error_set(&wrong, KW_CORRUPT,
-                     "%s: its counter is at %" G_GINT64_FORMAT ", which no counting gives", slot->told,
+                     "%s: its counter is at %" G_GINT64_FORMAT ", which is not a valid count", slot->told,
                      (gint64)after);
         error = &wrong;
     }
@@ -264,8 +263,9 @@ counted(void *user, int64_t after, const kw_error *error)
     if (error)
         kw_error_prefix(&told, "%s: its counter", what->told);
     else if (!kw_block_of(&what->range, what->count, after, &block))
-        kw_error_set(&told, KW_CORRUPT, "%s: its counter is at %" G_GINT64_FORMAT ", which no counting gives",
-                     what->told, (gint64)after);
+        kw_error_set(&told, KW_CORRUPT,
+                     "%s: its counter is at %" G_GINT64_FORMAT ", which is not a valid count", what->told,
+                     (gint64)after);
     else if (kw_block_left(&block) == 0)
         end_error(&(kw_slot){.told = what->told, .range = what->range}, &told);
     if (told.code == KW_OK)
@@ -282,7 +282,7 @@ kw_slot_allocate(kw_slot *slot, int64_t numbers, kw_deadline deadline, kw_alloca
 {
     use_ahead(slot);
     uint64_t hand = kw_number_run(&slot->range, slot->block.next, kw_block_left(&slot->block));
-    /* Behind the range's end the counter has no more: the last ones are in hand. */
+    /* After the range's end the counter has no more numbers: only those held here remain. */
     uint64_t wanted = slot->used_up && hand ? MIN((uint64_t)numbers, hand) : (uint64_t)numbers;
     kw_error error;
     if (wanted <= hand) {

@@ -3,8 +3,8 @@
  *   standard      0 | 41 milliseconds since the epoch | 10 worker | 12 sequence
  *   partitioned   0 | 6 minute of the hour (UTC) | 32 Unix seconds | 9 worker | 16 sequence
  *
- * A tick is the form's unit of time, counted since 1970. Ticks never go back and a sequence begins anew with
- * each, so a worker that remembers its last tick makes no id twice.
+ * A tick is the form's unit of time, counted since 1970. Ticks never decrease and the sequence restarts with
+ * each tick, so a worker that remembers its last tick makes no id twice.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ typedef struct kw_snowflake_form {
 
 kw_snowflake_form kw_snowflake_form_of(bool partitioned);
 
-/* LIMIT when the tick is before the epoch or beyond the form's bits; no table or field in the text. */
+/* LIMIT if the tick is before the epoch or exceeds the form's bits; the text names no table or field. */
 bool kw_snowflake_pack(const kw_model_generate *generate, int64_t tick, uint32_t worker, uint32_t sequence,
                        int64_t *ret_id, kw_error *ret_error);
 
@@ -30,14 +30,14 @@ typedef struct kw_tick_part {
     uint32_t count;
 } kw_tick_part;
 
-/* Where one worker stands. */
+/* The last tick of a worker, and the next sequence number in it. */
 typedef struct kw_ticks {
     int64_t tick;
     uint32_t next; /* sequence */
 } kw_ticks;
 
-/* The next numbers, at most `want`: of the present tick, or of the last one while the clock is behind it. A
- * tick that is used up makes way for the one after it, also when the clock is not there yet; `most` bounds
- * that. False: that bound is reached. */
+/* Allocates at most `want` numbers: of the current tick, or of the last one while the clock is before it.
+ * When a tick is used up, continues with the next one, even if the clock has not reached it, up to `most`.
+ * False if that bound is reached. */
 bool kw_ticks_take(kw_ticks *self, kw_snowflake_form form, int64_t now_ms, int64_t most_ms, uint32_t want,
                    kw_tick_part *ret_part);

@@ -1,18 +1,19 @@
-/* The turn of a period: who writes when a new minute (say) begins should not wait for its first block, so
- * that is taken shortly before, for series that are in use:
+/* The start of periods: the first writer of a new minute, for example, should not wait for its first block,
+ * so that block is fetched shortly before, for series in use:
  *
- *   the minute is now       by the clock: when its last part begins, if numbers of it were asked for
- *   the minute is another   by the records: when one comes with a time in its last part, if numbers of the
- *                           minute before were asked for, too (late records, or a past that is played again)
+ *   the current minute      by the clock: when its last part begins, if numbers of it were requested
+ *   another minute          by the records: when one arrives with a time in its last part, if numbers of the
+ *                           preceding minute were requested, too (late records, or a replay of the past)
  *
- * A minute into which nobody writes after all has had one block taken, and is not followed by another: a
- * counter at most for each that is used. A range of few blocks is left alone, since numbers that are in
- * hand here are missing elsewhere. */
+ * A minute without writes has allocated one block, and no block of the following minute is fetched: at most
+ * one unused counter per series in use. Ranges of few blocks are excluded, because numbers held by one loop
+ * are not available to others.
+ */
 #include "sequence/inside.h"
 
 #include "base/clock.h"
 
-#define LAST_PART 4 /* of the period: a fourth, and no more than ... */
+#define LAST_PART 4 /* of the period: a quarter, and at most ... */
 #define LEAD_MOST_MS 10000
 #define BLOCKS_LEAST 10
 
@@ -53,7 +54,7 @@ turn(kw_turn *self, kw_slot *slot)
 {
     kw_slot *next = kw_shelf_after(self->shelf, slot);
     if (next == slot)
-        return; /* an hour that comes twice */
+        return; /* an hour that occurs twice */
     slot->period.turned = true;
     if (next)
         kw_slot_prepare(next);
@@ -74,7 +75,7 @@ watch(kw_turn *self, const kw_slot *slot, int64_t now_ms)
     kw_timer_start_ms(self->timer, (uint64_t)kw_deadline_left_ms(due));
 }
 
-/* New slots come in front, and none of those that are looked at may go meanwhile. */
+/* New slots are added at the front, and none of the slots being examined may be freed. */
 static void
 on_timer(void *user)
 {

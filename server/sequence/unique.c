@@ -13,7 +13,7 @@ take_random(kw_unique *self, uint8_t *to, size_t count)
 {
     if (self->pool_left < count) {
         if (RAND_bytes(self->pool, sizeof self->pool) != 1)
-            g_error("the system gives no random bytes");
+            g_error("the system returned no random bytes");
         self->pool_left = sizeof self->pool;
     }
     memcpy(to, self->pool + sizeof self->pool - self->pool_left, count);
@@ -44,7 +44,7 @@ kw_unique_uuid4(kw_unique *self, uint8_t to[KW_UUID_BYTES])
     mark_version(to, 4);
 }
 
-/* Begins in the lower half, so that there is room to count up. */
+/* Begins in the lower half, so that there is space to count up. */
 void
 kw_unique_uuid7(kw_unique *self, int64_t now_ms, uint8_t to[KW_UUID_BYTES])
 {

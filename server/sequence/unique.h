@@ -1,8 +1,9 @@
-/* Values that are unique without any counter: UUIDs (RFC 9562, versions 4 and 7) and object ids (Mongo's
- * form: 4 bytes of seconds, 5 random, 3 of a counter). One per loop, used on its thread; each draws random
- * bytes of its own, so loops and gateways need not know of each other.
+/* Values that are unique without a counter: UUIDs (RFC 9562, versions 4 and 7) and object ids (MongoDB's
+ * form: 4 bytes of seconds, 5 random bytes, 3 of a counter). One generator per loop, used on its thread; each
+ * draws its own random bytes, so loops and gateways need no coordination.
  *
- * Times never go back within one: when the clock does, uuid7 and object ids go on from the last.
+ * Times of one generator never decrease: when the clock is set back, uuid7 and object ids continue from the
+ * last time.
  */
 #pragma once
 
@@ -14,10 +15,10 @@
 #define KW_OBJECTID_BYTES 12
 
 typedef struct kw_unique {
-    uint8_t pool[1024]; /* random bytes that were not used yet */
+    uint8_t pool[1024]; /* random bytes not used yet */
     size_t pool_left;
     int64_t uuid_ms;
-    uint16_t uuid_count; /* 12 bits, counts up within a millisecond */
+    uint16_t uuid_count; /* 12 bits; increases within a millisecond */
     int64_t object_s;
     uint32_t object_count; /* 24 bits */
     uint32_t object_used;  /* in this second */
@@ -29,7 +30,7 @@ void kw_unique_uuid4(kw_unique *self, uint8_t to[KW_UUID_BYTES]);
 void kw_unique_uuid7(kw_unique *self, int64_t now_ms, uint8_t to[KW_UUID_BYTES]);
 void kw_unique_objectid(kw_unique *self, int64_t now_ms, uint8_t to[KW_OBJECTID_BYTES]);
 
-/* 8-4-4-4-12 hex digits, lower case; not terminated. */
+/* 8-4-4-4-12 lower-case hex digits; not terminated. */
 void kw_uuid_print(const uint8_t uuid[KW_UUID_BYTES], char to[KW_UUID_TEXT]);
-/* Hex digits, lower case; not terminated. */
+/* Lower-case hex digits; not terminated. */
 void kw_hex_print(const uint8_t *bytes, size_t count, char *to);

@@ -25,17 +25,17 @@ struct kw_worker {
     kw_timer *timer;
     char owner[17];
 
-    /* the loop's: the operation in flight (one at a time) */
+    /* of the loop: the operation in flight (one at a time) */
     bool busy;
     bool stopping;
-    uint32_t number; /* held, or looked at */
-    uint32_t tried;  /* numbers looked at in vain since the last rest */
+    uint32_t number; /* held, or being examined */
+    uint32_t tried;  /* numbers examined in vain since the last pause */
     char row[32];
-    char seen[STATE_MAX]; /* what the row holds; "" nothing */
-    int64_t seen_stamp;   /* of that cell */
+    char seen[STATE_MAX]; /* content of the row; "" if empty */
+    int64_t seen_stamp;   /* timestamp of that cell */
     char wanted[STATE_MAX];
     int64_t wanted_until_ms;
-    int64_t floor_ms; /* ids of `number` begin behind it */
+    int64_t floor_ms; /* ids of `number` begin after this time */
     uint64_t sent_ns;
     kw_get get;
     kw_write write;
@@ -47,10 +47,10 @@ struct kw_worker {
     void (*stopped)(void *user);
     void *stopped_user;
 
-    kw_mutex lock; /* guards what follows */
+    kw_mutex lock; /* guards the following members */
     bool held;
     int64_t until_ms;
-    uint64_t fence_ns; /* monotonic: not renewed until then, nothing is given out */
+    uint64_t fence_ns; /* monotonic: no ids are issued after this time without renewal */
     kw_ticks ticks;
     uint32_t held_number;
     kw_error why_not;
@@ -91,7 +91,8 @@ kw_worker_take(kw_worker *self, uint32_t want, uint32_t *ret_worker, kw_tick_par
         *ret_worker = self->held_number;
         taken = true;
     } else {
-        kw_error_set(ret_error, KW_BUSY, "more snowflakes are asked for than there are, or the clock jumped");
+        kw_error_set(ret_error, KW_BUSY,
+                     "snowflakes are requested faster than their form allows, or the clock jumped");
         ret_error->retry_after_ms = BUSY_RETRY_MS;
     }
     kw_mutex_unlock(&self->lock);
@@ -133,7 +134,7 @@ tell_started(kw_worker *self, const kw_error *error)
         started(self->started_user, error);
 }
 
-/* Once. What is in flight then ends with the door. */
+/* Call it once. An operation in flight ends when the store handle is closed. */
 static void
 tell_stopped(kw_worker *self)
 {
@@ -173,7 +174,7 @@ lose(kw_worker *self, const char *other)
     kw_mutex_unlock(&self->lock);
 }
 
-/* The row holds what we wrote: up to `until` ids may be given out. */
+/* After our write was applied: ids up to `until` may be issued. */
 static void
 hold(kw_worker *self)
 {
@@ -182,7 +183,8 @@ hold(kw_worker *self)
     if (fresh) {
         self->held = true;
         self->held_number = self->number;
-        /* Behind what this number, or this gateway under another one, has given out. */
+        /* Continue after the ids that this number issued, and that this gateway issued under another number.
+         */
         self->ticks = (kw_ticks){MAX(self->floor_ms / self->form.tick_ms, self->ticks.tick),
                                  UINT32_C(1) << self->form.sequence_bits};
     }
@@ -209,14 +211,15 @@ written(void *user, kw_outcome outcome, bool applied, const kw_error *error)
     if (self->stopping)
         tell_stopped(self);
     else if (error)
-        failed(self, error); /* what became of it shows when the row is read again */
+        failed(self, error); /* reading the row again shows the outcome */
     else if (applied)
         hold(self);
     else
         look(self);
 }
 
-/* Changes the row from what was seen in it. Stamped behind that, so that no clock of a store can hide it. */
+/* Changes the row, on the condition of the content read. The new timestamp exceeds that content's, so that
+ * the write stays visible even if a store's clock was set back. */
 static void
 change(kw_worker *self, const char *owner, int64_t until_ms, int64_t timeout_ms)
 {
@@ -246,7 +249,7 @@ claim(kw_worker *self)
 {
     kw_mutex_lock(&self->lock);
     int64_t last_ms = MAX(self->ticks.tick * self->form.tick_ms, self->floor_ms);
-    int64_t least_ms = self->held ? self->until_ms : 0; /* ids up to it may be given out meanwhile */
+    int64_t least_ms = self->held ? self->until_ms : 0; /* ids up to this time may be issued meanwhile */
     kw_mutex_unlock(&self->lock);
     int64_t until_ms = MAX(kw_clock_wall_ms(), last_ms) + self->lease_ms + self->form.tick_ms;
     self->sent_ns = kw_clock_mono_ns();
@@ -269,7 +272,8 @@ try_next(kw_worker *self)
     rest(self, self->lease_ms);
 }
 
-/* May the number be taken from whom the row names? One lease more than it says, for clocks that differ. */
+/* True if the number may be taken from the owner in the row: after one more lease than it states, for clocks
+ * that differ. */
 static bool
 is_free(const kw_worker *self, const lease_state *state)
 {
@@ -283,7 +287,7 @@ decide(kw_worker *self)
     lease_state state;
     kw_error error;
     if (!parse_state(self->seen, &state)) {
-        kw_error_set(&error, KW_CORRUPT, "row %s holds \"%s\", which is no lease", self->row, self->seen);
+        kw_error_set(&error, KW_CORRUPT, "row %s holds \"%s\", which is not a lease", self->row, self->seen);
         failed(self, &error);
         return;
     }
@@ -323,7 +327,7 @@ row_read(void *user, kw_rows *rows, const kw_error *error)
         decide(self);
 }
 
-/* Reads the row of the number that we have or would like to have. */
+/* Reads the row of the number that this worker holds or seeks. */
 static void
 look(kw_worker *self)
 {
@@ -385,7 +389,7 @@ kw_worker_stop(kw_worker *self, void (*stopped)(void *user), void *user)
     bool held = self->held;
     int64_t last_ms = (self->ticks.tick + 1) * self->form.tick_ms;
     self->held = false;
-    kw_error_set(&self->why_not, KW_UNAVAILABLE, "the gateway is ending");
+    kw_error_set(&self->why_not, KW_UNAVAILABLE, "the gateway is stopping");
     kw_mutex_unlock(&self->lock);
     self->stopping = true;
     self->stopped = stopped;
@@ -395,7 +399,7 @@ kw_worker_stop(kw_worker *self, void (*stopped)(void *user), void *user)
     if (held)
         kw_counters_add(KW_FIGURE_worker_leases, -1);
     if (self->busy)
-        return; /* it tells, or the timer does */
+        return; /* the operation or the timer calls it */
     if (!held) {
         tell_stopped(self);
         return;

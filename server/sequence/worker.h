@@ -1,17 +1,16 @@
 /* A worker number for snowflakes, leased from the store by one gateway and shared by its loops.
  *
- *            row taken                                  somebody else has it
+ *            row acquired                               another gateway owns it
  *   SEEKING -----------> HELD ------------------------------------------> SEEKING
  *                         |  renewed in time: HELD
- *                         |  not renewed in time: fenced, gives out nothing until it is renewed
+ *                         |  not renewed in time: fenced, issues no ids until it is renewed
  *
- * The row worker/BITS/NUMBER of the table of sequences holds "OWNER UNTIL": who has it, and up to which time
- * (ms since 1970) ids may have been given out. It only changes by a conditional write on what was read, and
- * ids are given out only up to an UNTIL that is stored. So whoever takes the number over begins behind every
- * id that was given out, whatever the clocks of the two say; clocks only decide when a number may be taken
- * over.
+ * The row worker/BITS/NUMBER of the table of sequences holds "OWNER UNTIL": the owner, and the time (ms since
+ * 1970) up to which it may have issued ids. The row changes only by a conditional write on the value read,
+ * and ids are issued only up to a stored UNTIL. So the next owner of the number begins after every issued id,
+ * even if the clocks of the two gateways disagree; clocks only determine when a number may be taken over.
  *
- * The lease runs on the loop that it was made for; kw_worker_take is for any thread.
+ * The lease runs on its own loop; kw_worker_take can be called from any thread.
  */
 #pragma once
 
@@ -20,22 +19,22 @@
 
 typedef struct kw_worker kw_worker;
 
-/* table and form are copied; door and loop are borrowed. */
+/* Copies table and form, borrows store handle and loop. */
 kw_worker *kw_worker_new(const char *table, kw_snowflake_form form, int64_t lease_ms, kw_loop *loop,
                          kw_door *door);
 
-/* Seeks a number and then keeps it; done once, when there is one or none can be had now (which it goes on
- * seeking). At once when it has one already. */
+/* Seeks a number and then keeps its lease. done is called once: when there is a number, at once if there
+ * already is one, or with an error if none is free now (the worker then continues to seek). */
 void kw_worker_start(kw_worker *self, void (*done)(void *user, const kw_error *error), void *user);
 
-/* At most `want` sequence numbers of one tick. UNAVAILABLE with the reason while there is no lease, BUSY
- * while ids are asked for faster than the form has them. */
+/* At most `want` sequence numbers of one tick. UNAVAILABLE with the reason while there is no lease; BUSY if
+ * ids are requested faster than the form allows. */
 bool kw_worker_take(kw_worker *self, uint32_t want, uint32_t *ret_worker, kw_tick_part *ret_part,
                     kw_error *ret_error);
 
-/* Gives the number back, then calls stopped, after two seconds at the latest; nothing is given out any more.
- * Before the door closes. */
+/* Releases the number, then calls stopped, after two seconds at the latest; issues no more ids. Call it
+ * before the store handle is closed. */
 void kw_worker_stop(kw_worker *self, void (*stopped)(void *user), void *user);
 
-/* After the door was closed. */
+/* Call it after the store handle is closed. */
 void kw_worker_free(kw_worker *self);

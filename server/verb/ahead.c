@@ -1,8 +1,8 @@
 /* See ahead.h.
  *
- *   next(cursor) --> read already? --> answered, and the next one is begun, by the same scan
- *               \--> being read?   --> answered when it is there
- *                \-> neither       --> kw_verb_next, and the next one is begun, by a scan of its own
+ *   next(cursor) --> page is ready?     --> answer, and prefetch the next page with the same scan
+ *               \--> page is being read? --> answer when it arrives
+ *                \-> neither             --> kw_verb_next, and prefetch the next page with a new scan
  */
 #include "verb/ahead.h"
 
@@ -12,23 +12,23 @@
 
 #include <glib.h>
 
-/* A page under way is given up after this, and whoever waits for it reads it anew. */
+/* A prefetch is aborted after this time. A caller that waits for it then reads the page itself. */
 #define READ_MS 3000
-/* Callers that show pages to people ask for fewer rows, and often stop at the first. */
+/* Callers that show pages to people request fewer rows and often stop after the first page. */
 #define MANY_ROWS 1000
 
 typedef struct page_ahead {
     GList link;
     kw_ahead *of;
-    kw_call call;    /* its own: arena, references, deadline */
-    kw_bytes cursor; /* that it answers */
-    kw_scan *scan;   /* that reads it, and the one behind it */
-    uint64_t writes; /* when the scan was begun */
+    kw_call call;    /* the prefetch's own arena, references and deadline */
+    kw_bytes cursor; /* the cursor that the page answers */
+    kw_scan *scan;   /* reads this page and the following one */
+    uint64_t writes; /* count of writes when the read began */
     kw_deadline scan_until;
-    kw_deadline stale_at; /* once it is ready */
+    kw_deadline stale_at; /* set once the page is ready */
     bool ready;
     kw_scan_page page;
-    kw_call *asker; /* who waits for it already */
+    kw_call *asker; /* the call that already waits for the page, or NULL */
     kw_scan_done done;
     void *user;
 } page_ahead;
@@ -37,7 +37,7 @@ struct kw_ahead {
     kw_loop *loop;
     const _Atomic uint64_t *writes;
     GQueue pages;
-    uint32_t reading; /* pages under way */
+    uint32_t reading; /* prefetches in flight */
     kw_timer *sweep;
     bool closing;
 };
@@ -52,7 +52,7 @@ page_free(page_ahead *page)
     kw_call_release(&page->call);
 }
 
-/* One under way is given up at once: the door does not wait for what comes behind its last read. */
+/* Aborts a read in flight at once, so that closing the store handle does not wait for it. */
 static void
 forget(page_ahead *page)
 {
@@ -64,8 +64,8 @@ forget(page_ahead *page)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* The next one is asked for first, so that the store works while this one is encoded. The page's memory is
- * the asker's from then on. */
+/* Starts the next prefetch first, so that the store works while this page is encoded. The asker then owns the
+ * page's memory. */
 static void
 hand_out(page_ahead *page, kw_call *asker, kw_scan_done done, void *user)
 {
@@ -79,7 +79,7 @@ hand_out(page_ahead *page, kw_call *asker, kw_scan_done done, void *user)
     done(user, &read, NULL);
 }
 
-/* An error of a page that nobody asked for is nobody's: who waits reads it again by its own deadline. */
+/* Drops a failed prefetch. If a call waits for it, that call reads the page again within its own deadline. */
 static void
 arrived(void *user, const kw_scan_page *read, const kw_error *error)
 {
@@ -122,9 +122,9 @@ sweep(void *user)
         kw_timer_start_ms(ahead->sweep, KW_AHEAD_MS / 4);
 }
 
-/* --- reading ahead ---------------------------------------------------------------------------- */
+/* --- prefetching ------------------------------------------------------------------------------ */
 
-/* The oldest that nobody waits for goes. */
+/* Drops the oldest page that no call waits for. False if there is none. */
 static bool
 make_room(kw_ahead *ahead)
 {
@@ -140,7 +140,7 @@ make_room(kw_ahead *ahead)
     return false;
 }
 
-/* Where callers write meanwhile, reading ahead would be in vain; while memory is short it is a luxury. */
+/* True if prefetching can pay: not if there were writes since, and not while memory is short. */
 static bool
 is_worth_it(kw_ahead *ahead, uint64_t writes)
 {
@@ -148,7 +148,7 @@ is_worth_it(kw_ahead *ahead, uint64_t writes)
            kw_budget_pressure(NULL) == KW_PRESSURE_NONE && make_room(ahead);
 }
 
-/* While memory is short, pages that nobody waits for are dropped. */
+/* While memory is short, drops the pages that no call waits for. */
 static void
 relieve(kw_ahead *ahead)
 {
@@ -182,7 +182,7 @@ read_page(kw_ahead *ahead, const kw_call *like, kw_bytes cursor, uint64_t writes
     kw_scan_next(scan, &page->call, arrived, page);
 }
 
-/* writes: what the count was when the page before was begun. */
+/* writes: the count of writes when the preceding page was read. */
 static void
 begin(kw_ahead *ahead, const kw_call *like, kw_bytes cursor, uint64_t writes)
 {
@@ -192,7 +192,8 @@ begin(kw_ahead *ahead, const kw_call *like, kw_bytes cursor, uint64_t writes)
         read_page(ahead, like, cursor, writes, scan, kw_deadline_in_ms(KW_AHEAD_SCAN_MS));
 }
 
-/* By the same scan, unless that has had its time: what it has buffered gets old. */
+/* Prefetches the following page with the same scan, or with a new one if the scan's time is over, because its
+ * buffered rows become stale. */
 static void
 begin_behind(page_ahead *before)
 {
@@ -218,7 +219,8 @@ find(kw_ahead *ahead, const kw_call *call, kw_bytes cursor)
     return NULL;
 }
 
-/* May this page answer now? Not behind a write's back, nor under a policy that is no more. */
+/* True if this page can be returned now: no write has been acknowledged since, and the policy is still the
+ * same. */
 static bool
 is_good(const kw_ahead *ahead, const page_ahead *page, const kw_call *call)
 {
@@ -228,12 +230,12 @@ is_good(const kw_ahead *ahead, const page_ahead *page, const kw_call *call)
     return page->ready ? !kw_deadline_passed(page->stale_at) : call->deadline > page->call.deadline;
 }
 
-/* A page that was not read ahead. */
+/* A call whose page was not prefetched. */
 typedef struct plain_page {
     kw_ahead *ahead;
     const kw_call *call;
     uint64_t writes;
-    kw_scan *scan; /* of a first page of many rows: it reads the second as well */
+    kw_scan *scan; /* the scan of a first page; it also reads the second if the first had many rows */
     kw_scan_done done;
     void *user;
 } plain_page;

@@ -1,12 +1,12 @@
-/* Pages of scans that are read before they are asked for.
+/* Prefetches pages of scans.
  *
- * Who asked for a second page, or for a first one of many rows, will probably ask for the next: it is read
- * while the caller still works on this one, as any scanner of HBase's client reads ahead. It is only a
- * shortcut: the cursor stays the whole truth, another gateway goes on from it just as well, and a page that
- * nobody fetched is forgotten. A page read ahead waits at most KW_AHEAD_MS, and is older than no write that
- * this gateway answered: those make it forget. As with any scanner of HBase, what others write meanwhile may
- * be seen or not; one scan reads on for KW_AHEAD_SCAN_MS, then the next is begun. One per loop; the count of
- * writes is shared.
+ * A caller that fetches a second page, or a first page of many rows, probably fetches the next one: Keyway
+ * reads it while the caller still processes the current page, as a scanner of HBase's client does.
+ * Prefetching is only an optimization: the cursor holds the complete state of the scan, another gateway can
+ * resume from it, and pages that nobody fetches are dropped. A prefetched page is kept for at most
+ * KW_AHEAD_MS. Every write that this gateway acknowledges invalidates it. As with any scanner of HBase, the
+ * page may or may not contain concurrent writes of other gateways. One scan is used for KW_AHEAD_SCAN_MS,
+ * then a new one is opened. Each loop has its own prefetcher; the loops share the count of writes.
  */
 #pragma once
 
@@ -20,17 +20,17 @@
 
 typedef struct kw_ahead kw_ahead;
 
-/* writes: counts every write that is answered, in all loops; outlives this. */
+/* writes: number of writes acknowledged by all loops; must outlive the prefetcher. */
 kw_ahead *kw_ahead_new(kw_loop *loop, const _Atomic uint64_t *writes);
 
-/* kw_verb_scan; behind a first page of many rows the second is read already. */
+/* Like kw_verb_scan. After a first page of many rows, prefetches the second. */
 void kw_ahead_scan(kw_ahead *ahead, kw_call *call, const kw_scan_request *request, kw_scan_done done,
                    void *user);
 
-/* kw_verb_next, and the page behind it is read already. */
+/* Like kw_verb_next. Prefetches the following page. */
 void kw_ahead_next(kw_ahead *ahead, kw_call *call, kw_bytes cursor, kw_scan_done done, void *user);
 
-/* Forgets everything and starts nothing more; what is under way ends with the door. */
+/* Drops all pages and starts no more reads. Reads in flight end when the store handle is closed. */
 void kw_ahead_close(kw_ahead *ahead);
-/* After the door was closed. */
+/* Call it after the store handle is closed. */
 void kw_ahead_free(kw_ahead *ahead);

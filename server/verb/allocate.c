@@ -1,4 +1,4 @@
-/* allocate: numbers of a field that the gateway makes, handed to a caller who writes them itself. */
+/* allocate: reserves generated values of a field for a caller who writes them itself. */
 #include "verb/verb.h"
 
 void

@@ -6,9 +6,9 @@
 
 #include <glib.h>
 
-/* A record's writes: one per path, or one per bucket of a path in which it may be anywhere. */
+/* The writes of one record: one per path, or one per bucket of a path that can hold it in any bucket. */
 typedef struct addition {
-    size_t index; /* of the record */
+    size_t index; /* index of the record */
     kw_write form;
     size_t first;
     size_t count;
@@ -20,26 +20,27 @@ struct kw_batch {
     const kw_item *items;
     size_t count;
     kw_write_options options;
-    int64_t timestamp; /* the caller's; else KW_TIMESTAMP_NONE */
+    int64_t timestamp; /* the caller's; otherwise KW_TIMESTAMP_NONE */
     kw_put_done done;
     void *user;
     void (*after)(kw_batch *batch);
     kw_written_record *results;
     kw_buffer scratch;
-    addition *additions; /* records that were not refused when they were added */
+    addition *additions; /* records not rejected when they were added */
     size_t additions_count;
     kw_write *writes;
-    const kw_path **paths; /* beside the writes */
+    const kw_path **paths; /* parallel to writes */
     const kw_write **list;
     size_t writes_count;
     kw_written *written;
-    const kw_place *places; /* beside the additions; NULL: the table has no association */
+    const kw_place *places; /* parallel to additions; NULL: the table has no association */
 };
 
 static kw_written_record *
 new_results(kw_call *call, size_t count)
 {
-    kw_written_record *results = kw_arena_alloc(call->arena, count * sizeof *results); /* count has a limit */
+    kw_written_record *results =
+        kw_arena_alloc(call->arena, count * sizeof *results); /* count was checked against a limit */
     for (size_t i = 0; i < count; i++) {
         results[i].outcome = KW_OUTCOME_OK;
         results[i].made = (kw_record){0};
@@ -107,7 +108,7 @@ kw_batch_add(kw_batch *batch, size_t index, const kw_write *form)
 
 /* --- writes ---------------------------------------------------------------------------------------- */
 
-/* Must every bucket of this path be written to, because a record may be in any? */
+/* True if every bucket of this path must be written, because the record can be in any of them. */
 static bool
 is_anywhere(const kw_batch *batch, const kw_path *path, kw_write_kind kind)
 {
@@ -149,7 +150,7 @@ add_write(kw_batch *batch, const kw_write *form, const kw_path *path, kw_bytes r
     batch->paths[batch->writes_count++] = path;
 }
 
-/* One bucket: the one that is chosen now, or is the only one; or all of them. */
+/* Adds one write for the bucket chosen now (or the only one), or one write for each bucket. */
 static bool
 add_computed(kw_batch *batch, const addition *added, const kw_path *path, kw_error *ret_error)
 {
@@ -189,7 +190,7 @@ make_writes(kw_batch *batch, addition *added, const kw_place *place)
 
 /* --- outcomes -------------------------------------------------------------------------------------- */
 
-/* One record's writes did not all end well. */
+/* Sets the outcome of a record if at least one of its writes did not succeed. */
 static void
 sum_up_failure(const kw_batch *batch, const addition *added, size_t failed, kw_written_record *result)
 {
@@ -211,7 +212,8 @@ sum_up_failure(const kw_batch *batch, const addition *added, size_t failed, kw_w
         return;
     kw_error_prefix(&result->error, "table %s, path %s", table->name, batch->paths[failed]->name);
     if (applied->len)
-        kw_error_prefix(&result->error, "done under path %s but not certainly under all", applied->str);
+        kw_error_prefix(&result->error, "applied under path %s, but possibly not under all paths",
+                        applied->str);
 }
 
 static void
@@ -229,7 +231,7 @@ sum_up(const kw_batch *batch, const addition *added, kw_written_record *result)
         sum_up_failure(batch, added, failed, result);
 }
 
-/* The records are gone; what the association still tells of them leads nowhere. */
+/* The records are removed; association rows that could not be removed point to rows that no longer exist. */
 static void
 forgotten(void *user, const kw_error *errors)
 {
@@ -242,14 +244,15 @@ forgotten(void *user, const kw_error *errors)
         result->error = errors[i];
         result->error.maybe_applied = true;
         kw_error_prefix(&result->error,
-                        "table %s: the record is removed, but not certainly its row in the association %s; "
+                        "table %s: the record is removed, but its row in the association %s may remain; "
                         "remove it again",
                         batch->table->name, batch->table->association->name);
     }
     batch->after(batch);
 }
 
-/* Whole records are removed first and forgotten then: what is interrupted can be done again. */
+/* Removes records first and their association rows afterwards, so that an interrupted removal can be
+ * repeated. */
 static void
 forget_places(kw_batch *batch)
 {
@@ -318,7 +321,8 @@ placed(void *user, const kw_place *places)
     write_all(batch);
 }
 
-/* Can the record be under every path? Else it is in none, whatever the association knows. */
+/* True if the record can be encoded under every path. If not, no path contains it, whatever the association
+ * holds. */
 static bool
 fits_all_paths(kw_batch *batch, size_t index, kw_error *ret_error)
 {

@@ -1,12 +1,12 @@
-/* Writes of many records, each record under every path of its table: collected, sent at once, and summed up
- * to one outcome per record. Lives in the call's arena; one use.
+/* Writes many records, each under every path of its table: collects the writes, sends them together and
+ * combines the results into one outcome per record. Lives in the call's arena; used once.
  *
- *   OK       every path said OK
- *   FAILED   no path may have applied it
- *   UNKNOWN  else; the text says which path did not
+ *   OK       every path reported OK
+ *   FAILED   certainly applied under no path
+ *   UNKNOWN  everything else; the text names the path that failed
  *
- * Where a bucket is chosen at each put, a removal goes to every bucket, or to the one that the association
- * knows (verb/place.h), and then takes the record out of the association.
+ * If a bucket is chosen at each put, a removal writes to every bucket, or to the bucket that the association
+ * holds (verb/place.h). In the second case it then removes the record's association row.
  */
 #pragma once
 
@@ -14,20 +14,23 @@
 
 typedef struct kw_batch kw_batch;
 
-/* NULL: the call is refused, every record with the same error (limits, a bad timestamp); done was called. */
+/* NULL if the call is rejected (limits, invalid timestamp): every record has the same error and done was
+ * called. */
 kw_batch *kw_batch_begin(kw_call *call, const kw_table *table, const kw_item *items, size_t count,
                          const kw_write_options *options, kw_put_done done, void *user);
 
-/* The gateway made these fields of record `index` (slots of the table's fields). */
+/* Sets the generated fields of record `index` (slots of the table's fields). */
 void kw_batch_made(kw_batch *batch, size_t index, kw_value *made);
 
-/* Record `index` is refused. */
+/* Rejects record `index`. */
 void kw_batch_refuse(kw_batch *batch, size_t index, const kw_error *error);
 
-/* Adds record `index` under every path, with these cells (PUT) or columns (DELETE); all of one kind. Records
- * come in order and are complete in their identity. The record is refused when a key cannot be made. */
+/* Adds record `index` under every path, with these cells (PUT) or columns (DELETE). All records of a batch
+ * are of the same kind. Call it in the order of the records; identity fields must be complete. A record whose
+ * key cannot be encoded is rejected. */
 void kw_batch_add(kw_batch *batch, size_t index, const kw_write *form);
 
-/* Sends what was added. after(user) is called when the outcomes are there, then must call kw_batch_answer. */
+/* Sends all writes. Calls after(batch) when the outcomes are known; that function must call kw_batch_answer.
+ */
 void kw_batch_send(kw_batch *batch, void (*after)(kw_batch *batch));
 void kw_batch_answer(kw_batch *batch);

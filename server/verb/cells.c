@@ -1,5 +1,5 @@
-/* See cells.h. A record without any stored value leaves a marker cell, so that its row exists; tables whose
- * policy names a marker get it with every record. */
+/* See cells.h. A record without stored values is written as a marker cell, so that its row exists. Tables
+ * whose policy names a marker write it with every record. */
 #include "verb/cells.h"
 
 #include <glib.h>
@@ -19,8 +19,8 @@ missing(const kw_table *table, size_t field, kw_error *ret_error)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     bool made = table->fields[field].model->generate.enabled;
-    return kw_error_set(ret_error, KW_INVALID, "table %s: field %s is missing%s; a record is named by %s",
-                        table->name, table->fields[field].name, made ? " (only puts make it)" : "",
+    return kw_error_set(ret_error, KW_INVALID, "table %s: field %s is missing%s; the identity fields are %s",
+                        table->name, table->fields[field].name, made ? " (only puts generate it)" : "",
                         kw_identity_names(table, arena));
 }
 
@@ -45,8 +45,8 @@ kw_key_check(const kw_table *table, const kw_record *key, kw_error *ret_error)
             continue;
         g_autoptr(kw_arena) arena = kw_arena_new();
         return kw_error_set(ret_error, KW_INVALID,
-                            "table %s: field %s is not part of the key; a record is named by %s", table->name,
-                            table->fields[i].name, kw_identity_names(table, arena));
+                            "table %s: field %s is not part of the key; the identity fields are %s",
+                            table->name, table->fields[i].name, kw_identity_names(table, arena));
     }
     return kw_record_check(table, key, ret_error);
 }
@@ -73,7 +73,7 @@ cell_of(const kw_table *table, kw_pick pick, kw_value value, kw_arena *arena)
 static size_t
 count_cells(const kw_table *table, const kw_record *record)
 {
-    size_t count = 1; /* the marker */
+    size_t count = 1; /* for the marker */
     for (size_t i = 0; i < table->fields_count; i++)
         count += record->values[i].kind == KW_VALUE_MAP ? record->values[i].entries_count : 1;
     return count;

@@ -6,11 +6,11 @@
 
 struct kw_compiling {
     kw_worker_job job;
-    kw_prepared *prepared; /* a reference */
+    kw_prepared *prepared; /* owns a reference */
     kw_deadline deadline;
     bool good;
     kw_error error;
-    kw_compiled done; /* NULL: given up */
+    kw_compiled done; /* NULL: cancelled */
     void *user;
     kw_compiling **owner;
 };
@@ -66,7 +66,8 @@ kw_compile(kw_call *call, kw_prepared *prepared, kw_compiled done, void *user, k
                            .done = done,
                            .user = user,
                            .owner = ret_compiling};
-    kw_error_set(&self->error, KW_UNAVAILABLE, "the gateway is stopping"); /* for a job that is not run */
+    kw_error_set(&self->error, KW_UNAVAILABLE,
+                 "the gateway is stopping"); /* the error of a job that never starts */
     if (kw_worker_port_submit(call->compiler, &self->job)) {
         *ret_compiling = self;
         return;

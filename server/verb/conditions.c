@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* Values of one field, and bytes of one value, that are worth a comparison at every row. */
+/* Most values of one field, and most bytes of one value, that are worth comparing with every row. */
 #define VALUES_MOST 32
 #define VALUE_BYTES_MOST 1024
 
@@ -47,7 +47,7 @@ join(const column *self, kw_filter_kind kind, const kw_filter *a, const kw_filte
 
 /* --- equal ---------------------------------------------------------------------------------------- */
 
-/* Java reads any byte but zero as true, and so do we: true is "not zero". */
+/* Java reads any byte except zero as true, and so does Keyway: true is "not zero". */
 static const kw_filter *
 equal_flag(const column *self, bool flag)
 {
@@ -111,7 +111,7 @@ between_numbers(const column *self, const kw_question *question)
     bool turned = form == KW_CELL_PHOENIX || form == KW_CELL_PHOENIX4;
     int64_t least = narrow ? INT32_MIN : INT64_MIN, most = narrow ? INT32_MAX : INT64_MAX;
     if (question->from.kind == KW_VALUE_NUMBER)
-        least = MAX(least, question->from.number); /* as if it were inclusive: more rows come */
+        least = MAX(least, question->from.number); /* treated as inclusive: more rows pass */
     if (question->to.kind == KW_VALUE_NUMBER)
         most = MIN(most, question->to.number);
     if (least > most)
@@ -153,7 +153,8 @@ is_below_zero(kw_value value)
     return value.kind != KW_VALUE_NONE && signbit(real_of(value));
 }
 
-/* IEEE bits as they are: doubles from 0 on in their order, behind them those below 0 in the reverse. */
+/* Raw IEEE bits: non-negative doubles come first in ascending order, then negative ones in descending order.
+ */
 static const kw_filter *
 between_raw_reals(const column *self, kw_value from, kw_value to)
 {
@@ -174,7 +175,7 @@ between_raw_reals(const column *self, kw_value from, kw_value to)
     return both(self, least, most);
 }
 
-/* As if the ends were inclusive, and, of floats, rounded: more rows come. */
+/* Treats the ends as inclusive and rounds those of floats: more rows pass. */
 static const kw_filter *
 between_reals(const column *self, const kw_question *question)
 {
@@ -212,7 +213,8 @@ kw_conditions_filter(const kw_plan *plan, kw_arena *arena)
         column self = {&question->table->fields[i], arena};
         if (!kw_condition_needs_column(plan, i))
             continue;
-        bool coarse = kw_layout_holds_coarsely(plan->layout, i); /* values that keys hold alike are one */
+        bool coarse = kw_layout_holds_coarsely(plan->layout,
+                                               i); /* values that a key cannot distinguish count as equal */
         if (question->bounds[i].count && !coarse && (parts[count] = one_of(&self, &question->bounds[i])))
             count++;
         if (question->range_field == (int)i && (parts[count] = between(&self, question)))

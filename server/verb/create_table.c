@@ -1,8 +1,8 @@
-/* create_table: makes the store tables of a table's paths, one after the other:
+/* create_table: creates the store tables of a table's paths, one after the other:
  *
  *   families (checked once) -> for each path: split file (worker thread) -> split keys -> store
  *
- * Stops at the first error; tables that were made before it stay.
+ * Stops at the first error; tables created before it remain.
  */
 #include "verb/place.h"
 #include "verb/splits.h"
@@ -17,9 +17,9 @@ typedef struct create {
     void *user;
     const kw_family_spec *families;
     size_t families_count;
-    size_t next; /* path */
+    size_t next; /* the path to create next */
     size_t last;
-    kw_table_spec spec; /* of the table in work */
+    kw_table_spec spec; /* of the table being created */
     kw_created_table *created;
     size_t created_count;
     uv_work_t work;
@@ -57,7 +57,7 @@ has_family(const create *self, kw_bytes name)
     return false;
 }
 
-/* Every column must have its family, the marker too. */
+/* True if every column, including the marker, has its family among those requested. */
 static bool
 check_families(const create *self, kw_error *ret_error)
 {
@@ -91,8 +91,8 @@ choose_families(create *self, kw_error *ret_error)
     return check_families(self, ret_error);
 }
 
-/* An association must outlive the rows that it tells of: by KW_PLACE_MARGIN_S where these end as the policy
- * says, else its cells are for ever. */
+/* An association must outlive the rows that it points to: its TTL is theirs plus KW_PLACE_MARGIN_S if the
+ * policy gives them one; otherwise its cells do not expire. */
 static const kw_family_spec *
 association_family(const create *self)
 {
@@ -129,7 +129,7 @@ made(void *user, bool created, const kw_error *error)
         kw_error_prefix(&told, "store table %.*s", (int)path->store_table.size,
                         (const char *)path->store_table.data);
     else if (!created && !self->request.if_absent)
-        kw_error_set(&told, KW_REFUSED, "table %s, path %s: store table %.*s is there already",
+        kw_error_set(&told, KW_REFUSED, "table %s, path %s: store table %.*s already exists",
                      self->request.table->name, path->name, (int)path->store_table.size,
                      (const char *)path->store_table.data);
     if (told.code != KW_OK) {
@@ -175,7 +175,7 @@ static void
 file_was_read(uv_work_t *work, int status)
 {
     create *self = work->data;
-    (void)status; /* nobody cancels it */
+    (void)status; /* the job is never cancelled */
     g_clear_pointer(&self->file, g_free);
     if (!self->text) {
         fail(self, &self->file_error);

@@ -1,5 +1,5 @@
-/* explain: the plan of a question, and the keys of a record with the regions they fall into. Nothing is
- * written; of the store only region locations are asked, and an answer without them is good enough. */
+/* explain: prints the plan of a query, or the keys of a record with the regions that contain them. Writes
+ * nothing and asks the store only for region locations; the answer is also complete without them. */
 #include "verb/cells.h"
 #include "verb/page.h"
 #include "verb/place.h"
@@ -52,7 +52,7 @@ struct explain_put {
     kw_call *call;
     kw_explained_key *keys;
     size_t count;
-    size_t open; /* questions that were not answered yet */
+    size_t open; /* region lookups not answered yet */
     kw_explain_put_done done;
     void *user;
 };
@@ -69,7 +69,7 @@ located(void *user, kw_regions *regions, const kw_error *error)
 {
     region_question *asked = user;
     explain_put *self = asked->explain;
-    (void)error; /* where the rows would lie is a courtesy */
+    (void)error; /* region locations are optional */
     for (size_t i = 0; regions && i < regions->count; i++) {
         const kw_region *region = &regions->regions[i];
         if (!is_within(region, asked->key->row_key))

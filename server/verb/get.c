@@ -1,6 +1,7 @@
-/* get: key, one multi-get under the primary path, records. When columns were chosen, a row that has none of
- * them may still exist: those are asked for again, with their first cell. Where a bucket is chosen at each
- * put, the row is the one that the association tells, or the newest of those in all buckets. */
+/* get: builds keys, reads them with one multi-get under the primary path, decodes records. If columns were
+ * chosen, a row without any of them can still exist: a second request reads its first cell. If a bucket is
+ * chosen at each put, the record's row is the one that the association holds, or without an association the
+ * newest row of all buckets. */
 #include "verb/cells.h"
 #include "verb/place.h"
 #include "verb/push.h"
@@ -17,16 +18,16 @@ typedef struct get {
     kw_found_record *found;
     size_t count;
     const kw_item *keys;
-    uint32_t buckets; /* rows in which a record may be */
+    uint32_t buckets; /* number of rows that can hold one record */
     bool through_association;
-    size_t places; /* asked for there */
+    size_t places; /* number of rows to read */
     kw_reader *reader;
     kw_get form;
     kw_get *gets;
     const kw_get **list;
     size_t *owners;
     size_t asked;
-    bool again; /* this is the second question */
+    bool again; /* true in the second request */
 } get;
 
 static void
@@ -48,22 +49,21 @@ ask(get *self)
         kw_door_get_many(door, self->list, self->asked, arrived, self);
 }
 
-/* The store has left the row out, so that the call does not take more memory than it may. */
+/* Reports that the store omitted the row to keep the call within its memory limit. */
 static void
 refuse_omitted(const get *self, kw_omission omitted, kw_found_record *found)
 {
     const char *name = self->table->name;
     size_t most = self->form.max_bytes;
     if (omitted == KW_OMITTED_TOO_LARGE)
-        kw_error_set(
-            &found->error, KW_LIMIT,
-            "table %s: the record has more than %zu bytes, the most that a reply may have (limits.frame); "
-            "choose columns",
-            name, most);
+        kw_error_set(&found->error, KW_LIMIT,
+                     "table %s: the record has more than %zu bytes, the limit of a reply (limits.frame); "
+                     "choose columns",
+                     name, most);
     else
         kw_error_set(
             &found->error, KW_LIMIT,
-            "table %s: the record does not fit into the reply with those before it, which may have %zu "
+            "table %s: the record does not fit into the reply with the preceding ones; the limit is %zu "
             "bytes (limits.frame); ask for it in another call, or choose columns",
             name, most);
     kw_counters_add(KW_FIGURE_replies_too_large, 1);
@@ -79,7 +79,8 @@ read_row(get *self, const kw_row *row, kw_found_record *found)
         found->record = kw_reader_borrow(self->reader);
 }
 
-/* When a row was written last; -1: there is none. One that was omitted may be the newest. */
+/* Returns the newest timestamp of the row, or -1 if it does not exist. An omitted row counts as the newest.
+ */
 static int64_t
 age_of(const kw_row *row)
 {
@@ -89,7 +90,7 @@ age_of(const kw_row *row)
     return newest;
 }
 
-/* Keeps those for a second question that answered nothing. The rows of one record stand side by side. */
+/* Keeps gets that found no cells, for a second request. The rows of one record are adjacent. */
 static size_t
 read_rows(get *self, const kw_rows *rows)
 {
@@ -120,7 +121,7 @@ ask_whether_there(get *self, size_t empty)
     for (size_t i = 0; i < empty; i++) {
         kw_get *next = &self->gets[self->list[i] - self->gets];
         next->columns_count = 0;
-        if (self->buckets == 1) /* else the newest cell says which of the rows it is */
+        if (self->buckets == 1) /* otherwise the newest cell decides which row to return */
             next->filter = filter;
         next->narrows = next->filter_is_safe = next->filter.size > 0;
     }
@@ -192,7 +193,7 @@ finish(get *self)
         self->done(self->user, self->found, self->count);
 }
 
-/* owners has the records that places were asked for. */
+/* owners[i]: record index of lookup i. */
 static void
 placed(void *user, const kw_place *places)
 {
@@ -255,7 +256,8 @@ start(get *self)
 static kw_found_record *
 new_found(kw_call *call, size_t count)
 {
-    kw_found_record *found = kw_arena_alloc(call->arena, count * sizeof *found); /* count has a limit */
+    kw_found_record *found =
+        kw_arena_alloc(call->arena, count * sizeof *found); /* count was checked against a limit */
     for (size_t i = 0; i < count; i++) {
         found[i].record = (kw_record){0};
         kw_error_clear(&found[i].error);

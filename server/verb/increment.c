@@ -1,5 +1,5 @@
-/* increment: adds to 8-byte integers of one row. Only where a record is one row: under several paths nothing
- * could add to all of them at once. */
+/* increment: adds to 8-byte integers of one row. Only for records with one row: increments under several
+ * paths would not be atomic. */
 #include "verb/cells.h"
 #include "verb/single.h"
 #include "verb/verb.h"
@@ -51,7 +51,7 @@ make_columns(increment *self, size_t count, kw_error *ret_error)
     return true;
 }
 
-/* To the record of the new values: a field, or one more entry of a map. */
+/* Adds one new value to the returned record: a field, or one more entry of a map. */
 static void
 add_sum(const increment *self, kw_pick pick, kw_value sum, kw_record *values)
 {
@@ -85,7 +85,7 @@ read_sums(const increment *self, const kw_rows *rows, kw_record *values, kw_erro
         }
         if (!found)
             return kw_error_set(ret_error, KW_INTERNAL,
-                                "table %s: the store did not tell the new value of %s", self->table->name,
+                                "table %s: the store did not return the new value of %s", self->table->name,
                                 field->name);
         add_sum(self, self->picks[i], sum, values);
     }

@@ -19,7 +19,7 @@ kw_page_limits_of(const kw_call *call, const kw_scan_request *request)
                             .frame_bytes = (size_t)limits->frame_bytes};
 }
 
-/* So many ranges as the lists of values may have, on top of the buckets that a path always has. */
+/* Most ranges that lists of values can produce, in addition to the buckets of a path. */
 static size_t
 range_limit(const kw_call *call, const kw_table *table)
 {
@@ -47,7 +47,7 @@ kw_page_plan(const kw_call *call, const kw_scan_request *request, kw_arena *aren
     return kw_page_plan_within(call, request, NULL, arena, ret_plan, ret_error);
 }
 
-/* The first bytes of the fingerprint, which is text in hex. */
+/* The first bytes of the fingerprint, decoded from its hex text. */
 static kw_bytes
 short_fingerprint(const kw_layout *layout, kw_arena *arena)
 {
@@ -60,7 +60,7 @@ short_fingerprint(const kw_layout *layout, kw_arena *arena)
     return kw_bytes_of(bytes, FINGERPRINT_SIZE);
 }
 
-/* By name: a policy may list its fields in another order by then. */
+/* Encodes fields by name, because a later policy can list them in another order. */
 static void
 encode_picks(const kw_scan_request *request, kw_buffer *out)
 {
@@ -118,12 +118,11 @@ find_path(kw_call *call, const kw_cursor *cursor, const kw_table **ret_table, in
 {
     const kw_table *table = kw_policy_find_table(call->policy, cursor->table);
     if (!table)
-        return kw_error_set(ret_error, KW_INVALID, "cursor is for table %s, which is not served any more",
+        return kw_error_set(ret_error, KW_INVALID, "cursor is for table %s, which no longer exists",
                             kw_arena_text(call->arena, cursor->table));
     int path = kw_table_find_path(table, cursor->path);
     if (path < 0)
-        return kw_error_set(ret_error, KW_INVALID,
-                            "cursor is for path %s, which table %s does not have any more",
+        return kw_error_set(ret_error, KW_INVALID, "cursor is for path %s, which table %s no longer has",
                             kw_arena_text(call->arena, cursor->path), table->name);
     *ret_table = table;
     *ret_path = path;
@@ -159,8 +158,8 @@ decode_picks(kw_call *call, const kw_cursor *cursor, const kw_table *table, kw_s
         size_t size = rest.size < 2 ? SIZE_MAX - 2 : kw_be16_load(rest.data);
         if (size + 2 > rest.size ||
             !kw_table_find_pick(table, kw_bytes_of(rest.data + 2, size), &picks[count++]))
-            return kw_error_set(ret_error, KW_INVALID,
-                                "cursor names a field that table %s does not have any more", table->name);
+            return kw_error_set(ret_error, KW_INVALID, "cursor names a field that table %s no longer has",
+                                table->name);
         rest = kw_bytes_skip(rest, size + 2);
     }
     request->picks = picks;
@@ -179,7 +178,7 @@ kw_page_open_cursor(kw_call *call, kw_bytes sealed, kw_scan_request *ret_request
     if (!kw_cursor_open(call->keyring, sealed, kw_clock_wall_ms(), expiry_ms, &cursor, ret_error))
         return false;
     if (!kw_bytes_equal(cursor.caller, call->identity))
-        return kw_error_set(ret_error, KW_INVALID, "cursor was given to another caller");
+        return kw_error_set(ret_error, KW_INVALID, "cursor was issued to another caller");
     if (!find_path(call, &cursor, &table, &path, ret_error) ||
         !check_layout(call, &cursor, table, &table->paths[path], ret_error))
         return false;
@@ -191,7 +190,7 @@ kw_page_open_cursor(kw_call *call, kw_bytes sealed, kw_scan_request *ret_request
     if (!kw_question_decode(table, cursor.question, call->arena, &request.question, &used, ret_error))
         return kw_error_prefix(ret_error, "cursor");
     if (used != cursor.question.size)
-        return kw_error_set(ret_error, KW_INVALID, "cursor holds more than a question");
+        return kw_error_set(ret_error, KW_INVALID, "cursor has extra bytes after its query");
     if (!decode_picks(call, &cursor, table, &request, ret_error))
         return false;
     request.question.path = path;

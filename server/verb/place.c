@@ -1,10 +1,10 @@
-/* See place.h. Per record:
+/* See place.h. For each record:
  *
- *   ask --all there, or not to create--> done
- *    ^ \--some missing--> write_if absent --applied--> done
- *    |\--some old--> write_if unchanged --applied--> done
- *    |                        |
- *    +--- another was first, or nobody knows
+ *   get --all present, or not to create--> done
+ *    ^ \--some missing--> write_if absent ----applied--> done
+ *    |  \--some expiring--> write_if unchanged --applied--> done
+ *    |                       |
+ *    '--- not applied, or outcome unknown
  */
 #include "verb/place.h"
 
@@ -13,11 +13,11 @@
 #include <glib.h>
 #include <xxhash.h>
 
-/* Conditional writes in flight of one call. */
+/* Most conditional writes of one call in flight. */
 #define WRITES_MAX 32
 
-/* Questions about one record before it is given up: each but the first follows a write of another gateway, or
- * one whose fate is not known. */
+/* Most attempts for one record. Each one after the first follows a write of another gateway, or a write with
+ * unknown outcome. */
 #define TRIES_MAX 5
 
 typedef struct places places;
@@ -26,11 +26,11 @@ struct kw_seeker {
     places *all;
     const kw_record *record;
     kw_place *place;
-    kw_bytes *keys; /* per path; empty: not chosen, or not known yet */
-    kw_bytes *own;  /* those that the record has by itself; empty: not computed yet */
-    bool *told;     /* the association has this path's key */
-    int64_t *since; /* timestamps of the cells that told them */
-    kw_bytes row;   /* in the association */
+    kw_bytes *keys; /* per path; empty: no choice, or not known yet */
+    kw_bytes *own;  /* default keys; empty: not computed yet */
+    bool *told;     /* true if the association holds this path's key */
+    int64_t *since; /* timestamps of the association's cells */
+    kw_bytes row;   /* row key in the association */
     unsigned tries;
     kw_get get;
     kw_write write;
@@ -41,16 +41,16 @@ struct places {
     kw_call *call;
     const kw_table *table;
     bool create;
-    int64_t stamp;    /* beyond the present; else KW_TIMESTAMP_NONE */
-    int64_t old_from; /* keys that are only known here are renewed when they were written before this */
+    int64_t stamp;    /* if in the future; otherwise KW_TIMESTAMP_NONE */
+    int64_t old_from; /* keys stored only here are renewed if written before this */
     kw_places_done done;
     void *user;
     kw_place *found;
     kw_seeker *seekers;
     const kw_get **list;
-    kw_seeker **asked; /* beside the list */
+    kw_seeker **asked; /* parallel to list */
     size_t asked_count;
-    kw_seeker **waiting; /* to write */
+    kw_seeker **waiting; /* have cells to write */
     size_t waiting_count;
     size_t begun;
     size_t open;
@@ -59,13 +59,13 @@ struct places {
 uint32_t
 kw_place_choose(const kw_path *path)
 {
-    static _Thread_local uint32_t turns[64]; /* of tables that happen to share one, each takes some */
+    static _Thread_local uint32_t turns[64]; /* tables with the same hash share a counter */
     static _Thread_local bool begun;
     kw_choice choice = kw_layout_choice(path->layout);
     if (choice.kind != KW_CHOICE_IN_TURN)
         return choice.kind ? (uint32_t)(kw_random_u64() % choice.buckets) : 0;
     for (size_t i = 0; !begun && i < G_N_ELEMENTS(turns); i++)
-        turns[i] = (uint32_t)kw_random_u64(); /* loops do not walk in step */
+        turns[i] = (uint32_t)kw_random_u64(); /* each loop starts its rotation at a random bucket */
     begun = true;
     return turns[g_str_hash(kw_layout_store_table(path->layout)) % G_N_ELEMENTS(turns)]++ % choice.buckets;
 }
@@ -76,7 +76,7 @@ is_chosen(const kw_path *path)
     return kw_layout_choice(path->layout).kind != KW_CHOICE_NONE;
 }
 
-/* A new layout has rows of its own, so it has a column of its own. */
+/* The column of a path. A new layout has other row keys, so it has its own column. */
 static kw_bytes
 qualifier_of(const kw_path *path, kw_arena *arena)
 {
@@ -85,7 +85,7 @@ qualifier_of(const kw_path *path, kw_arena *arena)
 
 /* --- reading --------------------------------------------------------------------------------------- */
 
-/* A row key that the association holds must be this record's. */
+/* True if a row key that the association holds belongs to this record. */
 static bool
 check_key(kw_seeker *self, const kw_path *path, kw_bytes key, kw_error *ret_error)
 {
@@ -95,13 +95,14 @@ check_key(kw_seeker *self, const kw_path *path, kw_bytes key, kw_error *ret_erro
     for (size_t i = 0; same && i < table->fields_count; i++)
         same = !kw_layout_holds_field(path->layout, i) ||
                kw_value_compare(held.values[i], self->record->values[i]) == 0;
-    return same || kw_error_set(ret_error, KW_CORRUPT,
-                                "table %s: the association %s tells a row key of path %s that is not of this "
-                                "record",
-                                table->name, table->association->name, path->name);
+    return same || kw_error_set(
+                       ret_error, KW_CORRUPT,
+                       "table %s: the association %s holds a row key of path %s that does not belong to this "
+                       "record",
+                       table->name, table->association->name, path->name);
 }
 
-/* Takes what the association's row says; false after an error. */
+/* Copies the row keys from the association's row; false after an error. */
 static bool
 take_row(kw_seeker *self, const kw_row *row, kw_error *ret_error)
 {
@@ -126,9 +127,9 @@ take_row(kw_seeker *self, const kw_row *row, kw_error *ret_error)
     return true;
 }
 
-/* --- the keys that records have by themselves -------------------------------------------------------- */
+/* --- default keys ---------------------------------------------------------------------------------- */
 
-/* For all times: rows are where this says. */
+/* This computation must never change: it determines where stored rows are. */
 bool
 kw_place_own_key(const kw_path *path, const kw_record *record, kw_buffer *key, uint32_t *ret_bucket,
                  kw_error *ret_error)
@@ -155,7 +156,8 @@ own_key(kw_seeker *self, size_t number, kw_error *ret_error)
     return made;
 }
 
-/* Would the record outlive what tells where it is? Of a key that it has by itself nobody needs to be told. */
+/* True if the association's cell would expire before the record. Cells with the default key need no renewal.
+ */
 static bool
 is_ending(kw_seeker *self, size_t number)
 {
@@ -163,7 +165,7 @@ is_ending(kw_seeker *self, size_t number)
            !kw_bytes_equal(self->keys[number], self->own[number]);
 }
 
-/* Is there nothing to write into the association? */
+/* True if nothing has to be written to the association. */
 static bool
 is_settled(kw_seeker *self)
 {
@@ -196,7 +198,7 @@ end(kw_seeker *self, const kw_error *error)
 {
     if (error) {
         self->place->error = *error;
-        self->place->error.maybe_applied = false; /* the record was not touched */
+        self->place->error.maybe_applied = false; /* the record itself was not changed */
     } else {
         self->place->keys = self->keys;
     }
@@ -205,9 +207,10 @@ end(kw_seeker *self, const kw_error *error)
     write_next(all);
 }
 
-/* Cells for every path whose key is not known, on the condition that the first of them is absent, and for
- * those that would end too soon, on the condition that they are as they were read. The store stamps them:
- * nothing else is ever written there. Only a record of the future takes what is only known here along. */
+/* Builds one write: cells for every path whose key is unknown, on the condition that the first of them is
+ * absent, and for cells that would expire too soon, on the condition that they are unchanged. The store
+ * assigns the timestamp, because these cells never change. Only a renewal for a record with a future
+ * timestamp uses that timestamp. */
 static bool
 make_write(kw_seeker *self, kw_error *ret_error)
 {
@@ -283,13 +286,15 @@ written(void *user, kw_outcome outcome, bool applied, const kw_error *error)
     } else if (++self->tries < TRIES_MAX) {
         kw_door_get(self->all->call->door, &self->get, read_again, self);
     } else {
-        kw_error_set(&gave_up, KW_UNAVAILABLE, "table %s: the association %s cannot be agreed on",
+        kw_error_set(&gave_up, KW_UNAVAILABLE,
+                     "table %s: writes of other gateways kept changing the record's row in the association "
+                     "%s; try again",
                      self->all->table->name, self->all->table->association->name);
         end(self, error ? error : &gave_up);
     }
 }
 
-/* Starts what may be in flight; answers when all is done. */
+/* Starts writes up to the limit in flight; answers when all are done. */
 static void
 write_next(places *all)
 {
@@ -299,7 +304,7 @@ write_next(places *all)
         all->done(all->user, all->found);
 }
 
-/* --- the first question, about all ----------------------------------------------------------------- */
+/* --- the first read, for all records -------------------------------------------------------------- */
 
 static void
 arrived(void *user, kw_rows *rows, const kw_error *error)
@@ -310,7 +315,7 @@ arrived(void *user, kw_rows *rows, const kw_error *error)
         kw_error *wrong = &self->place->error;
         if (error) {
             *wrong = *error;
-            wrong->maybe_applied = false; /* no record was touched */
+            wrong->maybe_applied = false; /* no record was changed */
             continue;
         }
         if (!take_row(self, &rows->rows[i], wrong))
@@ -347,7 +352,7 @@ begin_seeker(places *all, size_t at, const kw_record *record, kw_buffer *scratch
     all->asked[all->asked_count++] = self;
 }
 
-/* Records are put now, or with a stamp of their caller. */
+/* Computes from the present, or from the caller's timestamp, which cells need renewal. */
 static void
 take_time(places *all, int64_t stamp)
 {
@@ -390,7 +395,7 @@ kw_places_find(kw_call *call, const kw_table *table, const kw_record *const *rec
         kw_door_get_many(call->door, all->list, all->asked_count, arrived, all);
 }
 
-/* --- forgetting ------------------------------------------------------------------------------------ */
+/* --- removing association rows --------------------------------------------------------------------- */
 
 typedef struct forgetting forgetting;
 
@@ -415,7 +420,7 @@ struct forgetting {
 
 static void forget_next(forgetting *all);
 
-/* Not applied: it is gone, or another's. */
+/* Not applied: the row is gone or holds another key. */
 static void
 forgotten(void *user, kw_outcome outcome, bool applied, const kw_error *error)
 {
@@ -439,8 +444,8 @@ forget_next(forgetting *all)
         all->done(all->user, all->errors);
 }
 
-/* Columns of keys that the record has by itself, on the condition that the first of them still holds it: the
- * cells of a row were written together. False: there are none, or an error. */
+/* Builds a delete of the columns that hold default keys, on the condition that the first of them is
+ * unchanged: the cells of a row were written together. False: there are none, or an error. */
 static bool
 make_forget(forgetting *all, kw_seeker *seeker, forget_one *ret_one, kw_error *ret_error)
 {

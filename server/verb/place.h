@@ -1,53 +1,54 @@
-/* Where the rows of records are, on tables of which some path's bucket is chosen at each put (kw_choice).
+/* Locates the rows of records on tables where at least one path chooses a bucket at each put (kw_choice).
  *
- *   no association   a put chooses; everything else looks in every bucket
- *   association      its row, under the record's identity, holds one cell per such path: the row key. A put
- * that finds none takes the key that the record has by itself, and writes it there on the condition that the
- * cell is absent, so that the store decides between gateways.
+ *   no association   a put chooses a bucket; other operations search every bucket
+ *   association      one row per record, at the record's identity; per such path one cell with the row key
  *
- * The key that a record has by itself is that of the bucket which a hash of the record's key gives. So a
- * record whose association does not know it is where everybody looks for it: a row of the association may go
- * with its record, at any moment, whoever else puts that record meanwhile; it may end by a ttl as well.
- * Another key, of an older gateway or another program, is only known there: such rows stay when the record is
- * removed, and where they end by a ttl, puts of the record renew them in time.
+ * A put that finds no cell for a path uses the record's default key. It writes the key to the association on
+ * the condition that the cell is absent, so that the store decides between concurrent gateways.
+ *
+ * The default key uses a bucket computed from a hash of the record's key, so every gateway finds it without
+ * the association. A cell with the default key can therefore be removed together with its record at any time,
+ * even during concurrent puts, and it can expire. Any other key, written by an older gateway or another
+ * program, is stored only in the association: its cell is kept when the record is removed, and puts of the
+ * record renew it before it expires.
  */
 #pragma once
 
 #include "verb/call.h"
 
-/* A bucket for a new record of a table without association; 0 where there is nothing to choose. Any loop's
- * thread. */
+/* Chooses a bucket for a new record of a table without association; returns 0 if the path has no choice.
+ * Callable from any loop's thread. */
 uint32_t kw_place_choose(const kw_path *path);
 
-/* The key that the record has by itself under this path, into `key` (a buffer to reuse), and its bucket. */
+/* Encodes the record's default key under this path into `key` (a reusable buffer) and returns its bucket. */
 bool kw_place_own_key(const kw_path *path, const kw_record *record, kw_buffer *key, uint32_t *ret_bucket,
                       kw_error *ret_error);
 
-/* So much longer than its records an association's rows live. Those that are only known there are renewed by
- * the first put of their record when half of it has passed. */
+/* Association rows live this much longer than their records. Once half of the margin has passed, the next put
+ * of a record renews cells with a key other than the default. */
 #define KW_PLACE_MARGIN_S 86400
 
 typedef struct kw_seeker kw_seeker;
 
-/* Where one record is. */
+/* The location of one record. */
 typedef struct kw_place {
-    const kw_bytes *keys; /* one per path, empty where the bucket is not chosen; NULL after an error */
+    const kw_bytes *keys; /* one per path; empty: path without choice. NULL after an error */
     kw_error error;
-    kw_seeker *seeker; /* inside */
+    kw_seeker *seeker; /* private */
 } kw_place;
 
 /* One place per record, in the call's arena. */
 typedef void (*kw_places_done)(void *user, const kw_place *places);
 
-/* Asks the table's association. records are complete in their identity. `create`: they will be put, so tells
- * it of those that it does not know, and renews what would end before them; stamp: the caller's own, else
- * KW_TIMESTAMP_NONE. done may be called from inside. */
+/* Reads the table's association. The identity fields of records must be complete. `create`: the records will
+ * be put, so adds missing cells to the association and renews cells that would expire before the records.
+ * stamp: the caller's timestamp, otherwise KW_TIMESTAMP_NONE. done can be called before this returns. */
 void kw_places_find(kw_call *call, const kw_table *table, const kw_record *const *records, size_t count,
                     bool create, int64_t stamp, kw_places_done done, void *user);
 
-/* The records of found[i] with gone[i] were removed: takes their rows out of the association, where these
- * hold the keys that the records have by themselves. errors[i]: why a row may still be there (KW_OK: it is
- * not). done may be called from inside. */
+/* Removes the association rows of the records of found[i] with gone[i] set, which were removed. Removes only
+ * cells with default keys. errors[i]: why a row may remain (KW_OK: it does not). done can be called before
+ * this returns. */
 typedef void (*kw_places_forgotten)(void *user, const kw_error *errors);
 void kw_places_forget(kw_call *call, const kw_table *table, const kw_place *found, const bool *gone,
                       size_t count, kw_places_forgotten done, void *user);

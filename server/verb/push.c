@@ -16,7 +16,7 @@ print(const kw_filter *filter, kw_arena *arena)
 
 /* --- columns -------------------------------------------------------------------------------------- */
 
-/* Is a column that every matching row must have among those that are read? */
+/* True if the columns read include one that every matching row must have. */
 static bool
 shows_existence(const kw_plan *plan)
 {
@@ -26,7 +26,8 @@ shows_existence(const kw_plan *plan)
     return false;
 }
 
-/* The row's first cell and the columns: a row without any of them shows itself by its first. */
+/* Passes the row's first cell and the columns: a row without any of them still appears through its first
+ * cell. */
 static const kw_filter *
 first_or(const kw_column *columns, size_t count, kw_arena *arena)
 {
@@ -61,7 +62,7 @@ narrow(const kw_reader *reader, const kw_plan *plan, kw_arena *arena, kw_push *p
         push->columns_count = count;
         return NULL;
     }
-    if (key_only || count - 1 <= FIRST_OR_MOST) /* the marker, last, is a first cell */
+    if (key_only || count - 1 <= FIRST_OR_MOST) /* the marker, which is last, can be the first cell */
         return first_or(columns, key_only ? 0 : count - 1, arena);
     return NULL;
 }
@@ -87,7 +88,7 @@ kw_push_reader(kw_call *call, const kw_scan_request *request, const kw_plan *pla
     return reader;
 }
 
-/* HBase refuses backward scans with filters that let it read families late; this one needs them all. */
+/* HBase rejects backward scans with filters that load families on demand; this filter needs all families. */
 static const kw_filter *
 needs_all_families(kw_arena *arena)
 {
@@ -106,10 +107,10 @@ note(kw_push *push, const char *text)
 
 /* --- patterns ------------------------------------------------------------------------------------- */
 
-/* Patterns that a note shows. */
+/* Most patterns listed in a note. */
 #define PATTERNS_SHOWN 4
 
-/* "(8 bytes) \x00\x07 (2 bytes) x" */
+/* For example "(8 bytes) \x00\x07 (2 bytes) x". */
 static void
 print_pattern(const kw_pattern *pattern, kw_arena *arena, kw_buffer *to)
 {
@@ -162,7 +163,7 @@ join_filters(kw_call *call, const kw_scan_request *request, const kw_plan *plan,
     if (own && kw_filter_spans_rows(own))
         return true;
     if (own)
-        parts[count++] = own; /* first: it is shown the row as if it were alone */
+        parts[count++] = own; /* first, so that it gets the unfiltered row */
     const kw_filter *conditions = plan->residual ? kw_conditions_filter(plan, call->arena) : NULL;
     if (conditions && plan->reversed)
         parts[count++] = needs_all_families(call->arena);

@@ -1,5 +1,5 @@
-/* put: make what the gateway makes, check each record, make its cells and keys, write it under every path,
- * answer. */
+/* put: generates missing fields, checks each record, builds its cells and keys, writes it under every path,
+ * answers. */
 #include "verb/batch.h"
 #include "verb/cells.h"
 
@@ -9,7 +9,7 @@ typedef struct put {
     const kw_table *table;
     const kw_item *items;
     size_t count;
-    kw_filling *fillings; /* NULL: the table has no fields to make */
+    kw_filling *fillings; /* NULL: the table has no generated fields */
 } put;
 
 static void

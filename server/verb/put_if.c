@@ -1,6 +1,6 @@
-/* put_if: writes a record if one stored field or entry of it meets a condition, atomically. On tables with
- * one path and order: store only. What the gateway makes is made before, as for a put; when the condition is
- * not met, it is lost. */
+/* put_if: writes a record atomically if one of its stored fields or entries meets a condition. Only on tables
+ * with one path and order: store. Generates missing fields first, as a put does; they are lost if the
+ * condition is not met. */
 #include "verb/cells.h"
 #include "verb/single.h"
 #include "verb/stamp.h"
@@ -36,7 +36,7 @@ make_check(put_if *self, const kw_condition_on_field *condition, kw_error *ret_e
     if (!has_value && condition->compare != KW_COMPARE_EQUAL && condition->compare != KW_COMPARE_NOT_EQUAL)
         return kw_error_set(
             ret_error, KW_INVALID,
-            "table %s, field %s: without a value a condition asks EQUAL (absent) or NOT_EQUAL (there)",
+            "table %s, field %s: a condition without a value must be EQUAL (absent) or NOT_EQUAL (present)",
             table->name, kw_pick_text(table, condition->pick, arena));
     if (has_value && !kw_table_check_pick(table, condition->pick, condition->value, ret_error))
         return false;
@@ -51,7 +51,7 @@ make_check(put_if *self, const kw_condition_on_field *condition, kw_error *ret_e
     return true;
 }
 
-/* The store compares one cell; a write of counters already compares Keyway's own. */
+/* The store can compare only one cell, and writes of counters already compare Keyway's own. */
 static bool
 check_counters(const put_if *self, kw_error *ret_error)
 {
@@ -59,7 +59,7 @@ check_counters(const put_if *self, kw_error *ret_error)
         return true;
     return kw_error_set(
         ret_error, KW_INVALID,
-        "table %s: a putIf that writes a counter needs a condition on a counter, too; put the "
+        "table %s: a putIf that writes a counter also needs a condition on a counter; put the "
         "other fields by themselves",
         self->table->name);
 }
@@ -124,7 +124,7 @@ made(void *user)
         fail(self, &error);
 }
 
-/* Everything that can be wrong is looked at before numbers are spent on it. */
+/* Checks everything that can be invalid before generating numbers. */
 void
 kw_verb_put_if(kw_call *call, const kw_table *table, const kw_record *record,
                const kw_condition_on_field *condition, kw_write_options options, kw_put_if_done done,

@@ -1,5 +1,5 @@
-/* See reader.h. Cells come in the order of their columns, so one walk along the sorted columns finds every
- * field of a row. */
+/* See reader.h. Cells are sorted by column, so one pass over the sorted columns finds every field of a row.
+ */
 #include "verb/reader.h"
 
 #include "rule/splits.h"
@@ -10,7 +10,7 @@
 
 typedef enum want { WANT_NOT, WANT_READ, WANT_RETURN } want;
 
-/* Entries of a map that are wanted, by name; count 0: all of them, if the field is wanted at all. */
+/* Wanted entries of a map, by name; count 0: all entries, if the field is wanted at all. */
 typedef struct chosen {
     const kw_bytes *names;
     size_t count;
@@ -21,14 +21,14 @@ struct kw_reader {
     const kw_table *table;
     const kw_path *path;
     kw_arena *scratch;
-    bool whole; /* every field is returned */
+    bool whole; /* true if every field is returned */
     want *wants;
-    size_t *name_bytes;  /* of the fields, in a reply */
-    chosen *chosen;      /* of maps */
-    size_t chosen_count; /* of all maps */
+    size_t *name_bytes;  /* bytes of each field's name in a reply */
+    chosen *chosen;      /* per map field */
+    size_t chosen_count; /* over all maps */
     size_t *columns;     /* stored fields, sorted by column */
     size_t columns_count;
-    kw_record record; /* decoded last */
+    kw_record record; /* the record decoded last */
 };
 
 static int
@@ -44,7 +44,9 @@ by_column(gconstpointer left, gconstpointer right, gpointer user)
     const kw_table *table = user;
     const kw_field *a = &table->fields[*(const size_t *)left], *b = &table->fields[*(const size_t *)right];
     int order = compare_column(a, b->family, b->qualifier);
-    return order ? order : (a->entry != NULL) - (b->entry != NULL); /* a map's prefix is before its columns */
+    return order ? order
+                 : (a->entry != NULL) -
+                       (b->entry != NULL); /* a map's prefix sorts before columns that begin with it */
 }
 
 static int
@@ -53,7 +55,7 @@ compare_names(const void *left, const void *right)
     return kw_bytes_compare(*(const kw_bytes *)left, *(const kw_bytes *)right);
 }
 
-/* A map that is picked as a whole gives all its entries, whatever else is picked of it. */
+/* A map that is picked as a whole returns all its entries, even if entries are picked, too. */
 static void
 choose_entries(kw_reader *reader, size_t field, const kw_pick *picks, size_t picks_count)
 {
@@ -115,7 +117,7 @@ scratch_of(const kw_reader *reader)
     return reader->scratch ? reader->scratch : reader->call->arena;
 }
 
-/* Does a column have to be read for this field? */
+/* True if this field has a column to read. */
 static bool
 needs_column(const kw_reader *reader, size_t field)
 {
@@ -123,7 +125,7 @@ needs_column(const kw_reader *reader, size_t field)
            !kw_layout_holds_field(reader->path->layout, field);
 }
 
-/* The columns of a map cannot be named. */
+/* True if a map is needed as a whole: its columns cannot be listed. */
 static bool
 needs_whole_map(const kw_reader *reader)
 {
@@ -157,7 +159,7 @@ kw_reader_columns(const kw_reader *reader, size_t *ret_count)
             columns[count++] = kw_pick_column(table, (kw_pick){field, entries->names[entry]}, arena);
     }
     if (count == 0)
-        return NULL; /* only the key is wanted: any cell shows that the row exists */
+        return NULL; /* only the key is needed: any cell shows that the row exists */
     columns[count++] = kw_marker_column(table);
     *ret_count = count;
     return columns;
@@ -181,7 +183,7 @@ in_row(const kw_reader *reader, const kw_row *row, kw_error *error)
                            shown.size < row->key.size ? "..." : "");
 }
 
-/* A field that the key holds and a column, too. */
+/* Checks that a field that both key and column hold has one value. */
 static bool
 check_agrees(const kw_reader *reader, size_t number, kw_value stored, kw_error *ret_error)
 {
@@ -209,7 +211,7 @@ decode_cell(kw_reader *reader, size_t number, kw_bytes cell, kw_error *ret_error
 
 /* --- maps ------------------------------------------------------------------------------------------ */
 
-/* Is this entry wanted? Names come in order: `at` goes along the chosen ones. */
+/* True if this entry is wanted. Names arrive in order: `at` advances along the chosen ones. */
 static bool
 is_chosen(const chosen *entries, kw_bytes name, size_t *at)
 {
@@ -235,7 +237,7 @@ decode_entry(const kw_reader *reader, const kw_field *map, const kw_cell *cell, 
     return true;
 }
 
-/* What one record may bring into an answer. */
+/* Limits what one record can add to an answer. */
 static bool
 check_size(const kw_reader *reader, const kw_field *map, size_t bytes, kw_error *ret_error)
 {
@@ -244,13 +246,13 @@ check_size(const kw_reader *reader, const kw_field *map, size_t bytes, kw_error 
         return true;
     return kw_error_set(
         ret_error, KW_LIMIT,
-        "the entries of field %s have more than %zu bytes, the most that is answered of a record "
-        "(limits.frame); choose entries as columns (%s.NAME), or some at a time by a scan with a "
+        "the entries of field %s have more than %zu bytes, the limit of a record in an answer "
+        "(limits.frame); choose entries as columns (%s.NAME), or read them in parts by a scan with a "
         "filter such as ColumnPaginationFilter (1000, 0)",
         map->name, most, map->name);
 }
 
-/* The cells from `from` on that are the map's; ret_next is the first that is not. */
+/* Decodes the map's cells, starting at `from`; ret_next is the first cell that is not the map's. */
 static bool
 decode_map(kw_reader *reader, const kw_row *row, size_t number, uint32_t from, uint32_t *ret_next,
            kw_error *ret_error)
@@ -283,7 +285,8 @@ decode_map(kw_reader *reader, const kw_row *row, size_t number, uint32_t from, u
 
 /* --- rows ------------------------------------------------------------------------------------------ */
 
-/* Is the field's column, or all of a map's, before the cell's? ret_order: < 0 for a map whose cell it is. */
+/* True if the field's column, or all columns of a map, sort before the cell. ret_order: < 0 if the cell is an
+ * entry of the map. */
 static bool
 is_passed(const kw_field *field, const kw_cell *cell, int *ret_order)
 {
@@ -305,11 +308,11 @@ decode_cells(kw_reader *reader, const kw_row *row, kw_error *ret_error)
             return true;
         size_t number = reader->columns[at];
         bool map = reader->table->fields[number].entry;
-        if (map ? order >= 0 : order != 0) { /* no field's, or the empty name of a map */
+        if (map ? order >= 0 : order != 0) { /* no field's column, or an entry with an empty name */
             i++;
             continue;
         }
-        at++; /* older versions find the next column */
+        at++; /* the next iteration compares older versions with the next column */
         bool good =
             map ? decode_map(reader, row, number, i, &i, ret_error)
                 : reader->wants[number] == WANT_NOT || decode_cell(reader, number, cell->value, ret_error);

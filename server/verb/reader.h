@@ -1,8 +1,8 @@
-/* Rows as records: reads the fields that a call wants out of rows of one path.
+/* Rows as records: decodes the fields that a call needs from rows of one path.
  *
- * A record always has its identity fields; the others only when they were asked for. What is kept is
- * copied, so rows may go; what is borrowed needs them. Columns that no field names are passed over, and so is
- * the marker. Of a map the entries that came are there; one without entries is absent.
+ * A record always has its identity fields; other fields only if requested. Records that are kept are copied,
+ * so their rows can be freed; borrowed records need their rows. Columns that belong to no field are skipped,
+ * and so is the marker. A map contains the entries that were read; a map without entries is absent.
  */
 #pragma once
 
@@ -10,36 +10,36 @@
 
 typedef struct kw_reader kw_reader;
 
-/* picks: to return besides the identity's; none: all. scratch: emptied with each row; NULL: the call's arena
- * serves (then for few rows only). */
+/* picks: fields to return in addition to the identity; none: all. scratch: cleared with each row; NULL: uses
+ * the call's arena (only for few rows). */
 kw_reader *kw_reader_new(kw_call *call, const kw_table *table, const kw_path *path, const kw_pick *picks,
                          size_t picks_count, kw_arena *scratch);
 
-/* Field is read, though not returned: the question's condition needs it. */
+/* Reads the field without returning it, for a condition of the query. */
 void kw_reader_need(kw_reader *reader, size_t field);
 
-/* Decodes key and cells; bytes are slices of the row. ret_record is the reader's own and changes with the
- * next row. CORRUPT naming the row when the key was not made by the path, a value cannot be read, or key and
- * column tell different values for one field. */
+/* Decodes key and cells; bytes are slices of the row. ret_record belongs to the reader and changes with the
+ * next row. CORRUPT, naming the row, if the path's rule cannot have made the key, a value cannot be decoded,
+ * or key and column hold different values of one field. */
 bool kw_reader_decode(kw_reader *reader, const kw_row *row, const kw_record **ret_record,
                       kw_error *ret_error);
 
-/* Decodes only the cells: what can be known of a row whose key is foreign. */
+/* Decodes only the cells, for a row whose key does not follow the path's rule. */
 bool kw_reader_decode_cells(kw_reader *reader, const kw_row *row, const kw_record **ret_record,
                             kw_error *ret_error);
 
-/* The record decoded last with the fields to return, copied to the arena. */
+/* Copies the record decoded last, with the fields to return, to the arena. */
 kw_record kw_reader_keep(kw_reader *reader, kw_arena *arena);
 
-/* How large that record is in a reply, at most (reply_size.h). */
+/* The most bytes that this record can need in a reply (reply_size.h). */
 size_t kw_reader_reply_bytes(const kw_reader *reader);
 
-/* The same record with bytes that are slices of the row. Without a scratch arena only. */
+/* The record decoded last, with bytes that are slices of the row. Only without a scratch arena. */
 kw_record kw_reader_borrow(kw_reader *reader);
 
-/* Columns to ask the store for, so that all needed fields come, and the marker. none (0): the whole row must
- * be asked for. A row that has none of them may exist all the same. */
+/* The columns to request from the store: those of all needed fields, and the marker. None (0): request the
+ * whole row. A row without any of these columns can still exist. */
 const kw_column *kw_reader_columns(const kw_reader *reader, size_t *ret_count);
 
-/* Must the whole row come, because every stored field is read, or a map as a whole? */
+/* True if the whole row is needed, because every stored field is read, or a map as a whole. */
 bool kw_reader_reads_all(const kw_reader *reader);

@@ -1,9 +1,9 @@
-/* remove: rows, or single columns (and families that are a map's alone) of them, under every path. A record
- * that loses the last of its columns is gone: nothing is left that could show it. */
+/* remove: removes whole rows, or single columns of them (and whole families that belong to one map), under
+ * every path. A record that loses its last column no longer exists, because no cell shows its row. */
 #include "verb/batch.h"
 #include "verb/cells.h"
 
-/* Has the map a column family to itself? Then that is what is removed. */
+/* True if the map has a column family to itself, which can then be removed as a whole. */
 static bool
 is_alone(const kw_table *table, const kw_field *map)
 {

@@ -1,10 +1,11 @@
-/* How large records are in a reply: upper bounds for both protocols, so that what is let into a reply is
- * certain to fit. Pure. */
+/* How large records are in a reply: upper bounds for both protocols, so that accepted records certainly fit.
+ * Pure. */
 #pragma once
 
 #include "schema/policy.h"
 
-/* Of a record besides its fields, of a field besides its name and value, of a value besides its bytes. */
+/* Overhead of a record excluding its fields, of a field excluding its name and value, of a value excluding
+ * its bytes. */
 #define KW_REPLY_RECORD_BYTES ((size_t)16)
 #define KW_REPLY_NAME_BYTES ((size_t)5)
 #define KW_REPLY_VALUE_BYTES ((size_t)16)

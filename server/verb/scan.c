@@ -1,11 +1,11 @@
-/* scan and next: plan the question, gather one page, make records of the rows, seal a cursor for the rest.
+/* scan and next: plan the query, gather one page, decode its rows to records, seal a cursor for the rest.
  *
  *   scan:  request ------------------------------> plan -> gather -> page + cursor
  *   next:  cursor -> checks -> request, position ---^        ^
- *   a page behind a page of a scan that lives (scan.h) ------'
+ *   a later page of a kw_scan (scan.h) ----------------------'
  *
- * Of an interval that is read in windows one plan is there at a time. When it is read to its end and the page
- * is not full, the next window is planned.
+ * An interval that is read in windows has one plan at a time. When a window has been read and the page is not
+ * full, the next window is planned.
  */
 #include "verb/scan.h"
 
@@ -16,30 +16,30 @@
 
 #include <glib.h>
 
-/* A row of which some columns are returned may have so many bytes. */
+/* Most bytes of a row of which only some columns are returned. */
 #define WIDE_ROW_BYTES ((int64_t)256 * 1024 * 1024)
 
 struct kw_scan {
-    kw_call call;            /* plan, question and filter are in its arena */
-    bool lives;              /* beyond a page: call is its own */
+    kw_call call;            /* its arena holds plan, query and filter */
+    bool lives;              /* outlives a page: call is a copy of its own */
     kw_scan_request request; /* limit: rows still wanted when the page began */
-    kw_arena *planning;      /* the plan's */
+    kw_arena *planning;      /* arena of the plan */
     const kw_plan *plan;
-    bool over; /* the plan was read to its end: the next page is of the next window */
+    bool over; /* the plan is exhausted: the next page begins with the next window */
     kw_reader *reader;
     kw_push push;
     kw_position position;    /* where the gather begins, once the filter is compiled */
     kw_compiling *compiling; /* of the filter, for the first page */
     kw_gather *gather;       /* NULL: the filter is not ready yet */
-    kw_arena *scratch;       /* for one row */
+    kw_arena *scratch;       /* cleared with each row */
 
-    kw_call *asker; /* of the page in work */
+    kw_call *asker; /* the call of the page in progress */
     kw_scan_done done;
     void *user;
     GArray *records; /* kw_record, in the asker's arena */
     kw_page_limits limits;
-    kw_deadline turn_back; /* from then on the page ends where a window does */
-    bool later;            /* windows were read to their end for this page; rows they looked at, and bytes */
+    kw_deadline turn_back; /* after this time, the page ends with the current window */
+    bool later;            /* windows were exhausted for this page; rows scanned in them, and bytes */
     uint64_t scanned;
     size_t bytes;
     size_t reply_bytes;  /* of the page's records, in the reply */
@@ -63,8 +63,8 @@ kw_scan_free(kw_scan *scan)
 
 /* --- rows ------------------------------------------------------------------------------------------ */
 
-/* A row whose key this path never made: an answer without it could be wrong, unless what its columns say does
- * not meet the question anyway. */
+/* Handles a row whose key does not follow the path's rule. An answer without it could be incomplete, unless
+ * the row's columns do not match the query. */
 static bool
 accept_foreign(kw_scan *self, const kw_row *row, const kw_error *why, kw_acceptance *ret_accepted,
                kw_error *ret_error)
@@ -79,10 +79,10 @@ accept_foreign(kw_scan *self, const kw_row *row, const kw_error *why, kw_accepta
     return false;
 }
 
-/* Heads of the reply, of the page and of its members. */
+/* Size of the heads of the reply, of the page and of its members. */
 #define HEAD_BYTES ((size_t)512)
 
-/* What the page's records may have of the reply, the rest being the cursor's. */
+/* Most bytes of the page's records in the reply; the cursor needs the rest. */
 static size_t
 reply_most(kw_scan *self, size_t key_size)
 {
@@ -93,7 +93,7 @@ reply_most(kw_scan *self, size_t key_size)
     return frame - MIN(frame, self->cursor_bytes + 2 * key_size + HEAD_BYTES);
 }
 
-/* A page must fit into a reply. */
+/* Accepts the row only if the page still fits into a reply. */
 static bool
 take_room(kw_scan *self, const kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_error)
 {
@@ -104,7 +104,7 @@ take_room(kw_scan *self, const kw_row *row, kw_acceptance *ret_accepted, kw_erro
         self->reply_bytes = all;
     else if (self->records->len == 0)
         return kw_error_set(ret_error, KW_LIMIT,
-                            "table %s: a record needs %zu bytes of a reply, which may have %zu for records "
+                            "table %s: a record needs %zu bytes of a reply, which has space for %zu "
                             "(limits.frame); choose columns",
                             self->request.question.table->name, bytes, reply_most(self, row->key.size));
     return true;
@@ -141,7 +141,7 @@ make_plan(kw_scan *self, kw_error *ret_error)
     return kw_push_make(&self->call, &self->request, self->plan, self->reader, &self->push, ret_error);
 }
 
-/* In the arena of its call, like everything that it makes. */
+/* Allocated in the arena of its call, like everything that it creates. */
 static kw_scan *
 scan_new(const kw_call *call, const kw_scan_request *request)
 {
@@ -153,8 +153,8 @@ scan_new(const kw_call *call, const kw_scan_request *request)
     return self;
 }
 
-/* Bytes that a row may have while it is read: it may be read whole, since a record is returned even if it has
- * none of the chosen columns, and then little of it be returned. */
+/* Most bytes of a row while it is read. The whole row may be read, because a record without any of the chosen
+ * columns is returned, too; most of the row is then not returned. */
 static size_t
 row_most(const kw_scan *self)
 {
@@ -164,7 +164,7 @@ row_most(const kw_scan *self)
     return MAX(frame, (size_t)MIN(kw_budget_room(self->call.account) / 2, WIDE_ROW_BYTES));
 }
 
-/* Of the plan that is there. */
+/* Gathers the rows of the current plan. */
 static void
 gather_rows(kw_scan *self, const kw_position *position)
 {
@@ -217,7 +217,8 @@ answer(kw_scan *self, const kw_gathered *last, bool end)
     self->done(self->user, &page, NULL);
 }
 
-/* What earlier windows gave is not lost when time runs out in a later one: that one is read anew. */
+/* Answers with the rows of earlier windows if time ran out in a later one; the next page reads that window
+ * again. */
 static void
 fail(kw_scan *self, const kw_error *error)
 {
@@ -240,7 +241,7 @@ page_is_full(const kw_scan *self)
 
 static void paged(void *user, const kw_gathered *gathered, const kw_error *error);
 
-/* What the page still lacks, from the window that is open. */
+/* Reads the rows that the page still lacks from the current window. */
 static void
 gather_page(kw_scan *self)
 {
@@ -248,7 +249,7 @@ gather_page(kw_scan *self)
                    self->asker->deadline, paged, self);
 }
 
-/* The window behind the one that is over. */
+/* Opens the window after the exhausted one. */
 static bool
 open_next_window(kw_scan *self, kw_error *ret_error)
 {
@@ -298,7 +299,7 @@ paged(void *user, const kw_gathered *gathered, const kw_error *error)
         fail(self, &late);
 }
 
-/* The first page begins when the filter can be applied. */
+/* The first page starts when the filter is compiled. */
 static void
 filter_ready(void *user, const kw_error *error)
 {
@@ -344,7 +345,7 @@ kw_scan_next(kw_scan *scan, kw_call *call, kw_scan_done done, void *user)
 
 /* --- whole scans ----------------------------------------------------------------------------------- */
 
-/* good false: ret_error says why. Everything belongs to the call's arena. */
+/* ret_error is set if good is false. Everything is allocated in the call's arena. */
 static kw_scan *
 live_scan(const kw_call *call, const kw_scan_request *request, const kw_position *position, bool good,
           kw_error *ret_error)
@@ -366,8 +367,8 @@ copy_picks(const kw_scan_request *from, kw_arena *arena)
     return picks;
 }
 
-/* Through the form that cursors have, which is made for outliving a call, but for what that takes as admitted
- * because of a limit: this question is planned for the first time. */
+/* Copies a request by encoding and decoding its query, as a cursor does. Restores full_scan, which decoding
+ * also sets for a query with a limit: this query has not been planned yet. */
 static bool
 copy_request(const kw_scan_request *from, kw_arena *arena, kw_scan_request *to, kw_error *ret_error)
 {

@@ -1,24 +1,23 @@
-/* A scan that lives over several pages: what is open in the store, and what was read there beyond a page,
- * serve the next one. It is only a shortcut, for whoever knows that more pages will be asked for: each page
- * has its cursor, from which anybody goes on without it.
- */
+/* A scan that continues over several pages: rows and scanners left over from one page serve the next. This is
+ * only an optimization for callers who expect to need more pages: each page has a cursor, and any gateway can
+ * resume from it without this object. */
 #pragma once
 
 #include "verb/verb.h"
 
 typedef struct kw_scan kw_scan;
 
-/* The scan of a request, which is copied. `like` and errors as below. */
+/* Opens the scan of a request, which is copied. `like` and errors as below. */
 kw_scan *kw_scan_of_request(const kw_call *like, const kw_scan_request *request, kw_error *ret_error);
 
-/* The scan that a cursor stands for; its pages go on from there. `like` gives policy, keyring (both are held
- * until kw_scan_free), door and caller; nothing else of it is kept. NULL: INVALID, see kw_page_open_cursor.
- */
+/* Opens a scan at a cursor; its pages continue from there. Copies policy, keyring, store handle and identity
+ * from `like` (policy and keyring are held until kw_scan_free) and keeps nothing else of it. NULL: INVALID,
+ * see kw_page_open_cursor. */
 kw_scan *kw_scan_of_cursor(const kw_call *like, kw_bytes cursor, kw_error *ret_error);
 
-/* The next page, in the arena of `call` and until its deadline. One at a time; the scan is of no use any more
- * once a page had an error or no cursor. */
+/* Reads the next page, in the arena of `call` and within its deadline. One page at a time. After an error or
+ * a page without cursor, the scan can only be freed. */
 void kw_scan_next(kw_scan *scan, kw_call *call, kw_scan_done done, void *user);
 
-/* A page under way stays silent. NULL is fine. */
+/* A page in progress is never delivered. NULL is ignored. */
 void kw_scan_free(kw_scan *scan);

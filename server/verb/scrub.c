@@ -10,9 +10,9 @@
 #include "verb/cells.h"
 #include "verb/reader.h"
 
-/* Of the rows that are scanned at once. Rows that are looked up may be larger. */
+/* Most bytes of the rows scanned together. Rows that are looked up can be larger. */
 #define SLICE_BYTES_MAX (2 << 20)
-/* How long an acknowledged write can be under way, beyond the deadline of a call without one of its own. */
+/* How long an acknowledged write can be in flight after the default deadline of a call. */
 #define GRACE_MS 30000
 
 typedef struct scrub {
@@ -25,15 +25,15 @@ typedef struct scrub {
     kw_scrub_position position;
     kw_run *run;
     kw_rows *scanned;
-    size_t *scanned_at; /* of the records among the scanned rows */
+    size_t *scanned_at; /* index of each record among the scanned rows */
     kw_record *records;
     size_t records_count;
-    size_t path; /* that is looked up */
+    size_t path; /* the path in which records are looked up */
     kw_scrub_pair *pairs;
-    kw_bytes *keys; /* of the pairs, in the path that is looked up */
+    kw_bytes *keys; /* of the pairs, in that path */
     kw_get *gets;
     const kw_get **list;
-    size_t from; /* pairs before it are done */
+    size_t from; /* pairs before this index are done */
     size_t looked_up;
     kw_scrub_pair **suspects;
     size_t suspects_count;
@@ -48,7 +48,7 @@ finish(scrub *self, const kw_error *error)
     self->done(self->user, error ? NULL : &self->job.result, error);
 }
 
-/* A row is larger than all rows that are read at once may be. */
+/* Reports a row larger than the limit for all rows read together. */
 static void
 finish_large(scrub *self, const kw_path *path)
 {
@@ -89,7 +89,7 @@ answer(scrub *self)
 
 static void next_path(scrub *self);
 
-/* The path beside the primary one: scanned in its own stage, else looked up. */
+/* The other path of a comparison: the one being scanned in its own stage, otherwise the one looked up. */
 static const kw_path *
 other_path(const scrub *self)
 {
@@ -110,7 +110,8 @@ judged(void *user, const kw_error *error)
     look_up(self);
 }
 
-/* Stage 0 finds every difference of records that the primary path has; later stages find the others. */
+/* Stage 0 finds every difference of records that the primary path has; later stages find records that it
+ * lacks. */
 static void
 compare(scrub *self, size_t at, const kw_row *found)
 {
@@ -187,7 +188,7 @@ make_pairs(scrub *self, kw_error *ret_error)
     return good;
 }
 
-/* Stage 0 looks the records up in all other paths, later stages in the primary one only. */
+/* Stage 0 looks the records up in all other paths, later stages only in the primary one. */
 static void
 next_path(scrub *self)
 {
@@ -226,7 +227,7 @@ first_identity(const kw_table *table)
     return field;
 }
 
-/* A row whose key the path's rule does not make belongs to no record. */
+/* Decodes the scanned rows. A row whose key does not follow the path's rule belongs to no record. */
 static void
 read_records(scrub *self)
 {
@@ -314,7 +315,7 @@ spec_of(const scrub *self)
                          .ordering = &self->table->ordering};
 }
 
-/* From the row key after the last one: the same with a byte more. */
+/* Scans from the smallest row key after the last one: that key with a zero byte appended. */
 static void
 scan(scrub *self)
 {
@@ -358,7 +359,7 @@ last_found(void *user, kw_rows *rows, const kw_error *error)
     scan(self);
 }
 
-/* For the progress only. */
+/* Finds the last row key of the stage, for the progress only. */
 static void
 find_last(scrub *self)
 {

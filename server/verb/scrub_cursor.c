@@ -1,4 +1,5 @@
-/* See scrub.h. A cursor is no secret and gives no rights: whoever changes one only scrubs other rows. */
+/* See scrub.h. A cursor is not secret and grants no rights: a caller who changes one only scrubs other rows.
+ */
 #include "verb/scrub.h"
 
 #include <xxhash.h>
@@ -7,7 +8,7 @@
 /* version, hash of the table's paths, stage */
 #define HEAD_SIZE (1 + 8 + 2)
 
-/* Of everything that gives the stages and keys of a cursor their meaning. */
+/* Hashes everything that gives the stages and keys of a cursor their meaning. */
 static uint64_t
 identity_of(const kw_table *table)
 {
@@ -65,7 +66,7 @@ kw_scrub_open_cursor(const kw_table *table, kw_bytes cursor, kw_scrub_position *
 {
     kw_scrub_position position = {0};
     if (cursor.size < HEAD_SIZE || cursor.data[0] != VERSION)
-        return kw_error_set(ret_error, KW_INVALID, "table %s: the cursor is not one of a scrub", table->name);
+        return kw_error_set(ret_error, KW_INVALID, "table %s: the cursor is not from a scrub", table->name);
     if (kw_be64_load(cursor.data + 1) != identity_of(table))
         return kw_error_set(
             ret_error, KW_INVALID,
@@ -93,7 +94,7 @@ number_at(kw_bytes key, size_t from)
     return (double)kw_be64_load(bytes);
 }
 
-/* Takes keys to lie evenly between the first and the last. */
+/* Assumes that keys are spread evenly between the first and the last. */
 static double
 share_of(const kw_scrub_position *position)
 {

@@ -1,24 +1,24 @@
-/* See scrub.h. Pairs of rows that differed when they were read:
+/* See scrub.h. Pairs of rows that differed when first read:
  *
  *   wait --> read both rows again --alike--> nothing to report
  *    ^              |
- *    '-- 3 times ---+--> changed meanwhile, or written lately: unsettled
+ *    '-- 3 times ---+--> changed since, or written recently: unsettled
  *                   '--> counted and listed --repair--> write --> read both again --alike--> repaired
  *                                                         ^              |
  *                                                         '-- raised ----' once
  *
- * The two rows of a record are not written in one step, and not read in one step. What differs because of a
- * write under way is alike soon: the first waits are short.
+ * The two rows of a record are neither written nor read in one step. A difference caused by a write in flight
+ * disappears soon, so the first waits are short.
  *
- * A repair with the rows' own timestamps stays hidden where the other row was deleted later than the primary
- * one was written. It is written again with the horizon as its timestamp: what the primary row shows then is
- * older than the horizon and not overwritten by any acknowledged write up to it.
+ * A repair with the rows' own timestamps stays hidden if the other row was deleted later than the primary one
+ * was written. It is then written again with the horizon as its timestamp: the cells of the primary row are
+ * older than the horizon, and no acknowledged write up to the horizon overwrites them.
  */
 #include "verb/scrub.h"
 
 typedef enum step { STEP_SETTLE, STEP_VERIFY } step;
 
-/* Waits before rows are read again; the last one is the request's. */
+/* Waits before rows are read again; the last wait is the request's settle_ms. */
 static const int64_t waits_ms[] = {20, 200};
 #define CLOCK_WAIT_MS 100
 #define ROUNDS (G_N_ELEMENTS(waits_ms) + 1)
@@ -26,11 +26,11 @@ static const int64_t waits_ms[] = {20, 200};
 typedef struct judging {
     kw_scrub_job *job;
     const kw_path *other;
-    kw_scrub_pair **pairs; /* those that are not settled yet */
+    kw_scrub_pair **pairs; /* pairs not settled yet */
     size_t count;
     step step;
     size_t round; /* of STEP_SETTLE */
-    bool raised;  /* the repair was written a second time */
+    bool raised;  /* true if the repair was written a second time */
     kw_timer *timer;
     int64_t now_ms; /* when the rows were read */
     int64_t horizon_ms;
@@ -85,7 +85,8 @@ report(judging *self, kw_scrub_pair *pair, const kw_row *primary, const kw_row *
     pair->difference = SIZE_MAX;
     if (job->result.differences_count == job->request->max_differences)
         return;
-    difference.row_key = kw_arena_copy(job->call->arena, pair->other_key); /* rows go before the result */
+    difference.row_key =
+        kw_arena_copy(job->call->arena, pair->other_key); /* the rows are freed before the result */
     difference.text = kw_scrub_text(job->request->table, primary, other, job->call->arena);
     pair->difference = kw_scrub_list(job, &difference);
 }
@@ -98,7 +99,7 @@ note_repaired(judging *self, const kw_scrub_pair *pair)
         self->job->differences[pair->difference].repaired = true;
 }
 
-/* The rows were read for the last time: keeps the pairs that surely differ. */
+/* After the last read: keeps the pairs that certainly differ. */
 static void
 judge(judging *self)
 {
@@ -122,14 +123,14 @@ judge(judging *self)
 
 /* --- repair -------------------------------------------------------------------------------------- */
 
-/* False: the row has grown, and was left out. */
+/* False if the row was omitted because it has grown. */
 static bool
 is_whole(const kw_row *row)
 {
     return row->omitted == KW_OMITTED_NOT;
 }
 
-/* Which pairs are alike now? The others are written once more, raised. */
+/* Checks which pairs are alike after the repair, and writes the others once more, raised. */
 static void
 verify(judging *self)
 {
@@ -164,9 +165,9 @@ repaired(void *user)
         if (self->written[i].outcome == KW_OUTCOME_OK)
             continue;
         kw_error error = self->written[i].error;
-        error.maybe_applied = false; /* the caller's own records are as they were; it can repeat the slice */
-        kw_error_prefix(&error, "table %s, path %s: a row was not repaired", self->job->request->table->name,
-                        self->other->name);
+        error.maybe_applied = false; /* the caller's records are unchanged; the slice can be repeated */
+        kw_error_prefix(&error, "table %s, path %s: a row could not be repaired",
+                        self->job->request->table->name, self->other->name);
         finish(self, &error);
         return;
     }
@@ -200,7 +201,7 @@ repair(judging *self)
 
 /* --- reading again ------------------------------------------------------------------------------- */
 
-/* Drops the pairs that are alike, and notes which of the others have not changed. */
+/* Drops the pairs that are alike, and marks the others that have not changed. */
 static void
 settle(judging *self)
 {
@@ -287,7 +288,7 @@ refuse_for_clock(judging *self)
     finish(self, &error);
 }
 
-/* While the store's clock is not known, which can be seconds on a busy store, this waits on. */
+/* Waits until the store's clock is known, which can take seconds on a busy store. */
 static void
 waited(void *user)
 {

@@ -1,5 +1,5 @@
-/* See scrub.h. Rows come with one version of each column, in the order of their columns, so one walk along
- * both finds every cell that differs. */
+/* See scrub.h. Rows have one version of each column, sorted by column, so one pass over both rows finds every
+ * cell that differs. */
 #include "verb/scrub.h"
 
 #include "rule/splits.h"
@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
-/* A timestamp further in the future was given by a caller, not by a clock. */
+/* A timestamp further in the future was set by a caller, not by a clock. */
 #define CLOCKS_AHEAD_MS 60000
-/* Of a difference, for people. */
+/* Most columns, and most bytes of a name, in the text of a difference. */
 #define COLUMNS_SHOWN 8
 #define NAME_SHOWN 60
 
@@ -29,7 +29,7 @@ compare_columns(const kw_cell *a, const kw_cell *b)
     return order ? order : kw_bytes_compare(a->qualifier, b->qualifier);
 }
 
-/* The next column of either row. One of the cells may be NULL. */
+/* Advances to the next column of either row. One of the cells can be NULL. */
 static bool
 next_column(walk *self, const kw_cell **ret_primary, const kw_cell **ret_other)
 {
@@ -47,7 +47,7 @@ next_column(walk *self, const kw_cell **ret_primary, const kw_cell **ret_other)
     return true;
 }
 
-/* The next column that differs. */
+/* Advances to the next column that differs. */
 static bool
 next_difference(walk *self, const kw_cell **ret_primary, const kw_cell **ret_other)
 {
@@ -121,7 +121,7 @@ kw_scrub_is_young(const kw_row *primary, const kw_row *other, int64_t horizon_ms
 
 /* --- text ---------------------------------------------------------------------------------------- */
 
-/* The field in this column, with the entry of a map; else the column. */
+/* The name of the column's field, with the entry of a map; otherwise the column itself. */
 static const char *
 name_of(const kw_table *table, const kw_cell *cell, kw_arena *arena)
 {
@@ -185,7 +185,7 @@ add_write(const kw_scrub_repair *repair, kw_write_kind kind, int64_t timestamp, 
     return write;
 }
 
-/* What is deleted is nothing that a write under way could put. */
+/* Deletes only cells that no write in flight can have put. */
 static void
 delete_row(const kw_scrub_repair *repair, const kw_row *other, kw_arena *arena, GPtrArray *writes)
 {
@@ -196,7 +196,7 @@ delete_row(const kw_scrub_repair *repair, const kw_row *other, kw_arena *arena, 
         add_write(repair, KW_WRITE_DELETE, newest, arena, writes);
 }
 
-/* False: the column stays as it is. */
+/* False if the column needs no change. */
 static bool
 make_change(const kw_scrub_repair *repair, const kw_cell *primary, const kw_cell *other, change *ret_change)
 {
@@ -245,7 +245,7 @@ add_deletes(const kw_scrub_repair *repair, const change *changes, size_t count, 
     removal->columns_count = count;
 }
 
-/* Changes with one timestamp are one write, so that readers see them together. */
+/* Combines changes with the same timestamp into one write, so that readers see them together. */
 static void
 add_changes(const kw_scrub_repair *repair, change *changes, size_t count, kw_arena *arena, GPtrArray *writes)
 {

@@ -8,15 +8,15 @@ bool
 kw_single_path(const kw_table *table, const char *verb, kw_error *ret_error)
 {
     if (table->paths_count > 1)
-        return kw_error_set(
-            ret_error, KW_INVALID,
-            "table %s: %s works on tables with one path; this one has %zu, which cannot change together",
-            table->name, verb, table->paths_count);
+        return kw_error_set(ret_error, KW_INVALID,
+                            "table %s: %s works on tables with one path; this one has %zu, which cannot be "
+                            "changed atomically",
+                            table->name, verb, table->paths_count);
     if (table->chosen && !table->association)
         return kw_error_set(
             ret_error, KW_INVALID,
             "table %s: %s needs to know a record's row, and its bucket is chosen at each put; "
-            "an association would tell it",
+            "add an association to the table",
             table->name, verb);
     return true;
 }
@@ -27,7 +27,7 @@ kw_single_atomic(const kw_table *table, const char *verb, kw_error *ret_error)
     if (table->ordering.order == KW_WRITE_ORDER_STAMP)
         return kw_error_set(ret_error, KW_INVALID,
                             "table %s: %s needs order: store; with order: stamp the gateways give the "
-                            "timestamps, and nothing can change a value where it is",
+                            "timestamps, so values cannot be changed in place",
                             table->name, verb);
     if (!table->ordering.atomics)
         return kw_error_set(ret_error, KW_INVALID,

@@ -1,5 +1,5 @@
-/* See splits.h. The ways to cut: a list, a file of keys, an algorithm, the rule, a sample; at most one of
- * them. */
+/* See splits.h. Split keys have at most one source: a list, a file of keys, an algorithm, the rule, a sample.
+ */
 #include "verb/splits.h"
 
 #include "config/file.h"
@@ -17,7 +17,7 @@ by_bytes(const void *left, const void *right)
     return kw_bytes_compare(*(const kw_bytes *)left, *(const kw_bytes *)right);
 }
 
-/* Puts keys in order. */
+/* Sorts the keys. */
 static bool
 order_keys(const kw_bytes *keys, size_t count, kw_arena *arena, kw_split_keys *ret_splits,
            kw_error *ret_error)
@@ -33,7 +33,7 @@ order_keys(const kw_bytes *keys, size_t count, kw_arena *arena, kw_split_keys *r
         if (sorted[i].size == 0)
             return kw_error_set(ret_error, KW_INVALID, "a split key is empty");
         if (i && kw_bytes_equal(sorted[i], sorted[i - 1]))
-            return kw_error_set(ret_error, KW_INVALID, "split key %s is there twice",
+            return kw_error_set(ret_error, KW_INVALID, "split key %s occurs twice",
                                 kw_bytes_to_binary_text(shown, arena));
     }
     *ret_splits = (kw_split_keys){sorted, count};
@@ -73,9 +73,9 @@ split_by_request(kw_call *call, const kw_create_request *request, const kw_path 
         (request->split_keys_count > 0) + (request->split_algorithm != NULL) + (request->sample_count > 0);
     if (ways > 1)
         return kw_error_set(ret_error, KW_INVALID,
-                            "splits are given as keys, an algorithm or a sample, not several");
+                            "splits have more than one source; use keys, an algorithm or a sample");
     if (request->split_keys_count && request->path < 0 && request->table->stores_count > 1)
-        return kw_error_set(ret_error, KW_INVALID, "split keys are keys of one path; say which");
+        return kw_error_set(ret_error, KW_INVALID, "split keys belong to one path; name the path");
     if (request->split_algorithm)
         return split_by_name(path, request->split_algorithm, request->split_regions, call->arena, ret_splits,
                              ret_error);
@@ -97,7 +97,7 @@ split_by_texts(const char *const *texts, size_t count, kw_arena *arena, kw_split
     return order_keys(keys, count, arena, ret_splits, ret_error);
 }
 
-/* One key a line; empty lines are passed over. */
+/* One key per line; empty lines are skipped. */
 static bool
 split_by_lines(kw_bytes text, kw_arena *arena, kw_split_keys *ret_splits, kw_error *ret_error)
 {

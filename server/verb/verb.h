@@ -1,4 +1,4 @@
-/* The verbs, one file each. `done` gets results in the call's arena. */
+/* The verbs, one file each. Results passed to `done` are in the call's arena. */
 #pragma once
 
 #include "verb/call.h"
@@ -8,18 +8,19 @@ typedef void (*kw_put_done)(void *user, const kw_written_record *results, size_t
 void kw_verb_put(kw_call *call, const kw_table *table, const kw_item *items, size_t count,
                  kw_write_options options, kw_put_done done, void *user);
 
-/* allocate.c: `count` numbers of a field that is a sequence or a snowflake, one after the other, or fewer
- * where a range ends. scope: the record's values that choose the sequence (the timestamp of one per minute,
- * say). */
+/* allocate.c: reserves `count` consecutive values of a sequence or snowflake field, or fewer at the end of a
+ * range. scope: the record's values that select the sequence, for example the timestamp of a sequence per
+ * minute. */
 void kw_verb_allocate(kw_call *call, const kw_table *table, size_t field, const kw_record *scope,
                       int64_t count, kw_allocated done, void *user);
 
-/* remove.c: removes records (identity fields), or only the columns that are picked when there are any. */
+/* remove.c: removes whole records (by their identity fields), or only the picked columns if there are picks.
+ */
 void kw_verb_remove(kw_call *call, const kw_table *table, const kw_item *keys, size_t count,
                     const kw_pick *picks, size_t picks_count, kw_write_options options, kw_put_done done,
                     void *user);
 
-/* get.c: records by identity. values NULL: no such record. picks_count 0: all fields. */
+/* get.c: reads records by identity. values NULL: no such record. picks_count 0: all fields. */
 typedef struct kw_found_record {
     kw_record record;
     kw_error error;
@@ -28,65 +29,66 @@ typedef void (*kw_get_records_done)(void *user, const kw_found_record *found, si
 void kw_verb_get(kw_call *call, const kw_table *table, const kw_item *keys, size_t count,
                  const kw_pick *picks, size_t picks_count, kw_get_records_done done, void *user);
 
-/* increment.c: int fields and entries stored as 8-byte big-endian. The record in `done` holds the new values.
- */
+/* increment.c: adds to int fields and entries stored as 8-byte big-endian. The record passed to `done` holds
+ * the new values. */
 typedef void (*kw_increment_record_done)(void *user, const kw_record *values, const kw_error *error);
 void kw_verb_increment(kw_call *call, const kw_table *table, const kw_record *key, const kw_pick *picks,
                        const int64_t *amounts, size_t picks_count, kw_write_options options,
                        kw_increment_record_done done, void *user);
 
-/* put_if.c: what the gateway made is told when the record was written (made.values NULL: nothing). */
+/* put_if.c: `made` holds the generated fields if the record was written (made.values NULL: none). */
 typedef struct kw_condition_on_field {
     kw_pick pick;
     kw_compare compare;
-    kw_value value; /* NONE: absence (EQUAL) or presence (NOT_EQUAL) */
+    kw_value value; /* NONE: tests for absence (EQUAL) or presence (NOT_EQUAL) */
 } kw_condition_on_field;
 typedef void (*kw_put_if_done)(void *user, bool applied, kw_record made, const kw_error *error);
 void kw_verb_put_if(kw_call *call, const kw_table *table, const kw_record *record,
                     const kw_condition_on_field *condition, kw_write_options options, kw_put_if_done done,
                     void *user);
 
-/* scan.c: one page of a question, or of a cursor. */
+/* scan.c: reads one page of a query or of a cursor. */
 typedef struct kw_scan_request {
     kw_question question;
-    const kw_pick *picks; /* to return besides the key's; none: all */
+    const kw_pick *picks; /* to return in addition to the key's fields; none: all fields */
     size_t picks_count;
     kw_bytes filter;
-    uint64_t limit;     /* over all pages; 0: none */
-    uint32_t page_rows; /* within the configured limits; 0: the limit */
+    uint64_t limit;     /* over all pages; 0: no limit */
+    uint32_t page_rows; /* capped by the configured limits; 0: the configured limit */
     uint32_t page_bytes;
-    bool patient; /* an empty page with a cursor is no answer: looks on until the deadline */
+    bool patient; /* true: instead of an empty page with a cursor, continues until the deadline */
 } kw_scan_request;
 
 typedef struct kw_scan_page {
     const kw_record *rows;
     size_t count;
-    kw_bytes cursor; /* empty: the end */
+    kw_bytes cursor; /* empty: the scan is complete */
     uint64_t scanned;
     const kw_table *table;
-} kw_scan_page; /* no rows, but a cursor: much of an interval was read where none are */
+} kw_scan_page; /* a page without rows but with a cursor: a long part of an interval contained none */
 typedef void (*kw_scan_done)(void *user, const kw_scan_page *page, const kw_error *error);
 void kw_verb_scan(kw_call *call, const kw_scan_request *request, kw_scan_done done, void *user);
 void kw_verb_next(kw_call *call, kw_bytes cursor, kw_scan_done done, void *user);
 
-/* explain.c: nothing is read or written, besides region locations (left out when the store cannot tell in
- * time). */
+/* explain.c: reads and writes nothing except region locations, which are omitted if the store does not return
+ * them in time. */
 typedef struct kw_explained_key {
     const kw_path *path;
     kw_bytes row_key;
-    uint32_t bucket; /* where one is chosen: the first, or with an association that of a new record */
+    uint32_t
+        bucket; /* if one is chosen: bucket 0, or with an association the default bucket of a new record */
     const kw_key_piece *pieces;
     size_t pieces_count;
     bool has_region;
     kw_bytes region_start;
-    kw_bytes region_stop; /* empty: the last one */
+    kw_bytes region_stop; /* empty: the last region */
     kw_bytes region_server;
 } kw_explained_key;
 typedef void (*kw_explain_put_done)(void *user, const kw_explained_key *keys, size_t count,
                                     const kw_error *error);
 void kw_verb_explain_put(kw_call *call, const kw_table *table, const kw_record *record,
                          kw_explain_put_done done, void *user);
-/* Pure; the plan is in the call's arena. The effort bounds the planning; NULL: without a limit. */
+/* Pure; the plan is in the call's arena. The effort limits the planning; NULL: no limit. */
 bool kw_verb_explain(kw_call *call, const kw_scan_request *request, kw_effort *effort,
                      const kw_plan **ret_plan, kw_error *ret_error);
 
@@ -94,9 +96,9 @@ bool kw_verb_explain(kw_call *call, const kw_scan_request *request, kw_effort *e
 typedef struct kw_create_request {
     const kw_table *table;
     int path;                       /* -1: every path */
-    const kw_family_spec *families; /* NULL: the policy's */
+    const kw_family_spec *families; /* NULL: the policy's families */
     size_t families_count;
-    bool has_splits; /* else the policy's */
+    bool has_splits; /* false: the policy's splits */
     const kw_bytes *split_keys;
     size_t split_keys_count;
     const char *split_algorithm; /* NULL: none */
@@ -116,24 +118,24 @@ typedef void (*kw_create_tables_done)(void *user, const kw_created_table *tables
 void kw_verb_create_table(kw_call *call, const kw_create_request *request, kw_create_tables_done done,
                           void *user);
 
-/* scrub.c: compares the paths of a table, one slice of records a call. See scrub.h. */
+/* scrub.c: compares the paths of a table, one slice of records per call. See scrub.h. */
 typedef enum kw_scrub_kind {
     KW_SCRUB_MISSING = 0,   /* the path does not have the record */
     KW_SCRUB_DIFFERENT = 1, /* the path has other columns or values */
     KW_SCRUB_ORPHAN = 2,    /* only the path has the record, the primary one does not */
-    KW_SCRUB_FOREIGN = 3    /* the row's key was not made by the path's rule; never repaired */
+    KW_SCRUB_FOREIGN = 3    /* the row's key does not follow the path's rule; never repaired */
 } kw_scrub_kind;
 
-/* Most records and listed differences of one slice. */
+/* Most records and most listed differences of one slice. */
 #define KW_SCRUB_RECORDS_MAX 1000
 #define KW_SCRUB_DIFFERENCES_MAX 1000
 
 typedef struct kw_scrub_request {
     const kw_table *table;
-    kw_bytes cursor;          /* of the slice before; empty: the first slice */
+    kw_bytes cursor;          /* of the previous slice; empty: begin with the first */
     uint32_t max_records;     /* 1 to KW_SCRUB_RECORDS_MAX */
-    uint32_t max_differences; /* that are listed, at most KW_SCRUB_DIFFERENCES_MAX; all are counted */
-    int64_t settle_ms;        /* rows that differ must not change for so long */
+    uint32_t max_differences; /* to list, at most KW_SCRUB_DIFFERENCES_MAX; all are counted */
+    int64_t settle_ms;        /* rows that differ must not change for this long */
     bool repair;
 } kw_scrub_request;
 
@@ -147,19 +149,19 @@ typedef struct kw_scrub_difference {
 } kw_scrub_difference;
 
 typedef struct kw_scrub_result {
-    uint64_t rows; /* that were scanned */
+    uint64_t rows; /* rows scanned */
     uint64_t missing;
     uint64_t different;
     uint64_t orphans;
     uint64_t foreign;
     uint64_t repaired;
-    uint64_t unsettled; /* records that were written meanwhile, or so lately that they cannot be judged */
+    uint64_t unsettled; /* records written during the slice, or too recently to be judged */
     const kw_scrub_difference *differences;
     size_t differences_count;
     kw_bytes cursor; /* empty: everything was compared */
     double progress; /* 0 to 1 */
 } kw_scrub_result;
 
-/* A repair that failed is an error; it is done again from the same cursor. */
+/* A failed repair is an error; the slice can be repeated from the same cursor. */
 typedef void (*kw_scrub_done)(void *user, const kw_scrub_result *result, const kw_error *error);
 void kw_verb_scrub(kw_call *call, const kw_scrub_request *request, kw_scrub_done done, void *user);

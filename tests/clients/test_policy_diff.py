@@ -61,7 +61,7 @@ class Diff(unittest.TestCase):
         self.assertTrue(5 < share < 13, found)
 
     def test_same(self):
-        self.assertEqual(self.keyway("old.yaml", "old.yaml"), "no difference in tables, fields, rules and questions\n")
+        self.assertEqual(self.keyway("old.yaml", "old.yaml"), "no difference in tables, fields, rules and queries\n")
 
     def test_mistakes(self):
         self.assertIn("new:5:", self.keyway("old.yaml", "bad.yaml", status=3))

@@ -52,7 +52,7 @@ test_same(void)
     g_autofree char *same = diff("    fields: {a: string, n: int}\n    key: [{hash: a}, {field: a}]\n",
                                  "    fields: {a: string, n: int}\n"
                                  "    key: [{hash: {of: a, take: 4}}, {field: {name: a, encoding: raw}}]\n");
-    g_assert_cmpstr(same, ==, "no difference in tables, fields, rules and questions\n");
+    g_assert_cmpstr(same, ==, "no difference in tables, fields, rules and queries\n");
 }
 
 /* A node more: its part of the ring moves, and nothing else. */
@@ -132,12 +132,12 @@ test_paths(void)
         "    fields: {a: string, n: {type: int, column: 'd:n'}}\n    key: [{hash: a}, {field: a}, {field: "
         "n}]\n"
         "    updates: false\n    store_table: other\n    paths: {new: {key: [{field: n}, {field: a}]}}\n");
-    ASSERT_SAYS(text, "  field n: kept in the row key only -> in column d:n");
-    ASSERT_SAYS(text, "  field gone is gone\n");
+    ASSERT_SAYS(text, "  field n: stored in the row key only -> in column d:n");
+    ASSERT_SAYS(text, "  field gone is removed\n");
     ASSERT_SAYS(text, "  updates: true -> false\n");
-    ASSERT_SAYS(text, "  path by_n is gone; its store table t_by_n stays as it is\n");
+    ASSERT_SAYS(text, "  path by_n is removed; its store table t_by_n remains unchanged\n");
     ASSERT_SAYS(text, "  path new is new (layout 1, ");
-    ASSERT_SAYS(text, "  path primary: store table t -> other: rows in the first are not seen any more\n");
+    ASSERT_SAYS(text, "  path primary: store table t -> other: rows in the first are no longer read\n");
     ASSERT_SAYS(text, "    n bound: 1 range by path by_n -> 1 range by path new\n");
 }
 

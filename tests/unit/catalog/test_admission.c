@@ -433,7 +433,8 @@ test_other_protocol(void)
     town_set_registration(in, "protocol", "3");
     g_assert_cmpint(gateway_check(b, policy), ==, KW_REFUSED);
     gateway_assert_text(
-        b, "the gateway a is of a version that cannot serve beside this one (catalog protocol 3, here 2)");
+        b,
+        "the gateway a has a version that cannot serve together with this one (catalog protocol 3, here 2)");
     gateway_stop(a);
     gateway_stop(b);
     town_free(in);
@@ -449,7 +450,7 @@ test_damaged_registration(void)
     g_assert_cmpint(gateway_admit(a, policy), ==, KW_OK);
     town_set_registration(in, "says", "{\"serving\":[]}");
     g_assert_cmpint(gateway_check(b, policy), ==, KW_REFUSED);
-    gateway_assert_text(b, "the gateway a is of a version that cannot serve beside this one");
+    gateway_assert_text(b, "the gateway a has a version that cannot serve together with this one");
     town_pass_ms(60000);
     g_assert_cmpint(gateway_admit(b, other), ==, KW_OK);
     g_assert_cmpuint(town_registrations(in), ==, 1);

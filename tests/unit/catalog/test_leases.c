@@ -61,7 +61,7 @@ test_paused_and_reloads(void)
     town_pass_ms(60000);
     g_assert_cmpint(gateway_admit(b, new), ==, KW_OK);
     g_assert_cmpint(gateway_check(a, old), ==, KW_UNAVAILABLE);
-    gateway_assert_text(a, "the registration of gateway a is gone");
+    gateway_assert_text(a, "the registration of gateway a was removed");
     g_assert_cmpuint(a->lost, ==, 1);
     g_assert_false(gateway_is_open(a));
     g_assert_cmpint(gateway_check(a, old), ==, KW_REFUSED);
@@ -158,7 +158,7 @@ test_dead_comes_back(void)
     while (!gateway_is_open(a))
         uv_run(kw_loop_uv(in->loop), UV_RUN_ONCE);
     g_assert_cmpint(gateway_commit(b), ==, KW_BUSY);
-    gateway_assert_text(b, "a gateway whose lease had ended came back");
+    gateway_assert_text(b, "a gateway renewed its expired lease");
     g_assert_cmpint(gateway_check(b, new), ==, KW_REFUSED);
     g_assert_true(gateway_is_open(a));
     gateway_stop(a);

@@ -416,7 +416,7 @@ test_wrong_values(void)
     asking->question.range_field = 1;
     asking->question.from = text;
     g_assert_false(kw_plan_make(&asking->question, asking->arena, &plan, &error));
-    g_assert_cmpstr(error.text, ==, "table t, field ts: an end of the range is not of the field's type");
+    g_assert_cmpstr(error.text, ==, "table t, field ts: an end of the range does not have the field's type");
 }
 
 /* Conditions on the way out, also for a plan that was made by hand. */

@@ -43,7 +43,7 @@ test_given_values(void)
     bed *self = bed_new("", "seq: {type: int, generate: {kind: sequence, given: refuse}}");
     g_assert_true(bed_open(self, 0));
     g_assert_cmpstr(bed_fill(self, 0, "key=a seq=7"), ==,
-                    "INVALID: table t, field seq: the gateway makes its values; leave it out");
+                    "INVALID: table t, field seq: the gateway generates its values; leave it out");
     g_assert_cmpstr(bed_fill(self, 0, "key=a"), ==, "seq=1");
     bed_free(self);
 }
@@ -146,9 +146,9 @@ test_allocate(void)
                     "LIMIT: table t, field seq: there are only 1000 numbers");
     g_assert_cmpstr(bed_allocate(self, 0, "ring", 6, ""), ==, "4+5"); /* 1 to 3 came with the put */
     g_assert_cmpstr(bed_allocate(self, 0, "id", 1, ""), ==,
-                    "INVALID: table t, field id: is no sequence and no snowflake");
+                    "INVALID: table t, field id: is neither a sequence nor a snowflake");
     g_assert_cmpstr(bed_allocate(self, 0, "plain", 1, ""), ==,
-                    "INVALID: table t, field plain: is no sequence and no snowflake");
+                    "INVALID: table t, field plain: is neither a sequence nor a snowflake");
     g_assert_cmpstr(bed_allocate(self, 0, "seq", 0, ""), ==,
                     "INVALID: table t, field seq: 0 numbers at once; 1 to 1000000000 are allowed");
     bed_free(self);
@@ -323,7 +323,7 @@ test_a_spoilt_counter(void)
                       .deadline = KW_DEADLINE_NONE};
     bed_write(self, &write);
     g_assert_cmpstr(bed_fill(self, 0, "key=a"), ==,
-                    "CORRUPT: table t, field seq: its counter is at 5, which no counting gives");
+                    "CORRUPT: table t, field seq: its counter is at 5, which is not a valid count");
     bed_free(self);
 }
 

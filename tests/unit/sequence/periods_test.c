@@ -120,9 +120,9 @@ test_begins_anew(void)
     g_autofree char *scope = g_strdup_printf("ts=%" G_GINT64_FORMAT, (gint64)minute);
     g_assert_cmpstr(bed_allocate(self, 0, "seq", 50, scope), ==, "40+50"); /* 20 to 39 are in hand */
     g_assert_cmpstr(bed_allocate(self, 0, "seq", 1, ""), ==,
-                    "INVALID: table t, field seq: its numbers begin anew per minute of ts, which is missing");
+                    "INVALID: table t, field seq: its numbers restart per minute of ts, which is missing");
     g_assert_cmpstr(bed_fill(self, 0, "key=a"), ==,
-                    "INVALID: table t, field seq: its numbers begin anew per minute of ts, which is missing");
+                    "INVALID: table t, field seq: its numbers restart per minute of ts, which is missing");
     bed_free(self);
 }
 

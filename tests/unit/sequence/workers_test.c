@@ -287,7 +287,7 @@ test_spoilt_lease(void)
     }
     g_assert_false(bed_open(self, 1));
     g_assert_cmpint(self->error.code, ==, KW_CORRUPT);
-    g_assert_nonnull(strstr(self->error.text, "holds \"nonsense\", which is no lease"));
+    g_assert_nonnull(strstr(self->error.text, "holds \"nonsense\", which is not a lease"));
     end(self);
 }
 

@@ -504,7 +504,7 @@ test_foreign_association(void)
     const kw_written_record *put = desk_put(self, "both", "ts=5 id=a");
     g_assert_cmpint(put->outcome, ==, KW_OUTCOME_FAILED);
     g_assert_cmpint(put->error.code, ==, KW_CORRUPT);
-    g_assert_nonnull(strstr(put->error.text, "the association where tells a row key of path by_time"));
+    g_assert_nonnull(strstr(put->error.text, "the association where holds a row key of path by_time"));
     desk_free(self);
 }
 

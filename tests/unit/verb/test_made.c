@@ -68,7 +68,7 @@ test_put(void)
     g_assert_cmpstr(desk_get(self, "notes", "seq=99", NULL), ==, "at=5 seq=99 id=mine");
     g_assert_cmpstr(
         desk_get(self, "notes", "", NULL), ==,
-        "INVALID: table notes: field seq is missing (only puts make it); a record is named by seq");
+        "INVALID: table notes: field seq is missing (only puts generate it); the identity fields are seq");
     desk_free(self);
 }
 
@@ -205,7 +205,7 @@ test_put_if_refused(void)
     desk *self = open_desk();
     g_assert_false(put_if_free(self, "owner=me token=mine"));
     g_assert_cmpstr(self->error.text, ==,
-                    "table jobs, field token: the gateway makes its values; leave it out");
+                    "table jobs, field token: the gateway generates its values; leave it out");
     g_assert_false(put_if_free(self, "owner=nobody"));
     g_assert_cmpint(self->error.code, ==, KW_INVALID);
     for (int i = 0; i < 4; i++)

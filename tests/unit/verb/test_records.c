@@ -83,7 +83,7 @@ test_bad_records(void)
 {
     static const struct {
         const char *record, *text;
-    } bad[] = {{"order_id=A1", "table orders: field ts is missing; a record is named by order_id, ts"},
+    } bad[] = {{"order_id=A1", "table orders: field ts is missing; the identity fields are order_id, ts"},
                {"ts=1 status=new", "field order_id is missing"},
                {"order_id=A1 ts=1 status=lost", "table orders, field status"},
                {"order_id=01234567890123456789012345678901234567890 ts=1", "field order_id"}};
@@ -96,10 +96,10 @@ test_bad_records(void)
     }
     g_assert_cmpuint(self->control->operations, ==, 0);
     g_assert_cmpstr(desk_get(self, "orders", "order_id=A1", NULL), ==,
-                    "INVALID: table orders: field ts is missing; a record is named by order_id, ts");
+                    "INVALID: table orders: field ts is missing; the identity fields are order_id, ts");
     g_assert_cmpstr(
         desk_get(self, "orders", "order_id=A1 ts=1 city=Rome", NULL), ==,
-        "INVALID: table orders: field city is not part of the key; a record is named by order_id, ts");
+        "INVALID: table orders: field city is not part of the key; the identity fields are order_id, ts");
     desk_free(self);
 }
 
@@ -231,7 +231,7 @@ test_failing_store(void)
     g_assert_cmpint(put->error.code, ==, KW_UNAVAILABLE);
     g_assert_true(put->error.maybe_applied);
     ASSERT_TEXT(put->error,
-                "done under path by_time but not certainly under all: table orders, path primary: ");
+                "applied under path by_time, but possibly not under all paths: table orders, path primary: ");
 
     self->control->fail_at = 4;
     g_assert_cmpstr(desk_get(self, "marks", "tag=a", NULL), ==, "UNAVAILABLE: operation 4 was to fail");

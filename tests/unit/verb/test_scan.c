@@ -346,7 +346,7 @@ test_cursor_bound(void)
     kw_bytes cursor = cursor_of(self, "orders order_id=ord03 page=3");
     self->call.identity = KW_BYTES_LITERAL("somebody");
     g_assert_false(desk_next(self, cursor));
-    ASSERT_ERROR(self, "cursor was given to another caller");
+    ASSERT_ERROR(self, "cursor was issued to another caller");
     self->call.identity = KW_BYTES_NONE;
 
     later_ms = kw_clock_wall_ms() + kw_policy_model(self->policy)->cursor.expiry_ms + 1;
@@ -390,15 +390,15 @@ test_cursor_of_another_policy(void)
     desk *self = full_desk();
     kw_bytes cursor = cursor_of(self, "orders path=by_time full page=3 columns=city");
     next_under(self, "  orders:\n", "  sales:\n", cursor,
-               "cursor is for table orders, which is not served any more");
+               "cursor is for table orders, which no longer exists");
     next_under(self, "      by_time:\n", "      by_clock:\n", cursor,
-               "cursor is for path by_time, which table orders does not have any more");
+               "cursor is for path by_time, which table orders no longer has");
     next_under(self, "      by_time:\n", "      by_time:\n        layout: 2\n", cursor,
                "cursor was made under layout 1 of table orders, path by_time, which has layout 2 now");
     next_under(self, "buckets: 16", "buckets: 8", cursor,
                "cursor was made under another key rule of table orders, path by_time");
     next_under(self, "      city: string\n", "      town: string\n", cursor,
-               "cursor names a field that table orders does not have any more");
+               "cursor names a field that table orders no longer has");
     drop(cursor);
     desk_free(self);
 }

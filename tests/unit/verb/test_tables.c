@@ -67,7 +67,7 @@ test_create(void)
     g_assert_cmpuint(self->control->tables_made, ==, 2);
 
     got = create(self, &request);
-    assert_error(&got, KW_REFUSED, "table orders, path primary: store table orders is there already");
+    assert_error(&got, KW_REFUSED, "table orders, path primary: store table orders already exists");
     request.if_absent = true;
     got = create(self, &request);
     g_assert_cmpint(got.error.code, ==, KW_OK);
@@ -116,13 +116,13 @@ test_splits(void)
 
     keys[1] = keys[0];
     got = create(self, &request);
-    assert_error(&got, KW_INVALID, "table orders, path primary: split key c is there twice");
+    assert_error(&got, KW_INVALID, "table orders, path primary: split key c occurs twice");
     keys[1] = KW_BYTES_NONE;
     got = create(self, &request);
     assert_error(&got, KW_INVALID, "a split key is empty");
     request.path = -1;
     got = create(self, &request);
-    assert_error(&got, KW_INVALID, "split keys are keys of one path; say which");
+    assert_error(&got, KW_INVALID, "split keys belong to one path; name the path");
     request.split_algorithm = "rule";
     got = create(self, &request);
     assert_error(&got, KW_INVALID, "not several");
