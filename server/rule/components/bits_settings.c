@@ -1,4 +1,4 @@
-/* bits: its settings, and what follows from them when a policy is compiled. */
+/* bits: its settings, and what is computed from them when a policy is compiled. */
 #include "rule/components/bits.h"
 
 #include "rule/components/kinds.h"
@@ -31,7 +31,7 @@ parse_count(const char *text, uint64_t most, uint64_t *ret_count)
     return errno == 0 && *end == '\0' && *ret_count <= most;
 }
 
-/* A name that is none of the words: a field, or just the name of some bits of a number. */
+/* A name that is not a keyword: a field, or only the name of some bits of a number. */
 static bool
 take_named(const kw_site *site, kw_bits *self, kw_bits_part *part, kw_mark mark)
 {
@@ -48,9 +48,9 @@ take_named(const kw_site *site, kw_bits *self, kw_bits_part *part, kw_mark mark)
     }
     for (size_t index = 0; index < self->parts_count; index++)
         if (self->parts[index].kind == KW_BITS_FIELD && self->parts[index].field == part->field)
-            return bad_part(site, mark, part->name, "is there twice");
+            return bad_part(site, mark, part->name, "occurs twice");
     return site->table->fields[part->field].type == KW_FIELD_INT ||
-           bad_part(site, mark, part->name, "is no int field");
+           bad_part(site, mark, part->name, "is not an int field");
 }
 
 static bool
@@ -67,8 +67,8 @@ take_word(const kw_site *site, kw_bits *self, kw_bits_part *part, kw_mark mark)
         part->kind = KW_BITS_MINUTE;
         if (self->minute >= 0 || self->time >= 0 || part->bits < 6)
             return bad_part(site, mark, part->name,
-                            self->time >= 0 ? "says nothing new behind the time"
-                                            : "is there twice or has fewer than 6 bits");
+                            self->time >= 0 ? "adds nothing after the time"
+                                            : "occurs twice or has fewer than 6 bits");
         self->minute = here;
         return true;
     }
@@ -76,7 +76,7 @@ take_word(const kw_site *site, kw_bits *self, kw_bits_part *part, kw_mark mark)
         return take_named(site, self, part, mark);
     part->kind = KW_BITS_TIME;
     if (self->time >= 0 || part->bits > 48)
-        return bad_part(site, mark, part->name, "is there twice or has more than 48 bits");
+        return bad_part(site, mark, part->name, "occurs twice or has more than 48 bits");
     self->time = here;
     self->ticks_per_second = millis ? 1000 : 1;
     return true;
@@ -126,7 +126,7 @@ take_parts(const kw_site *site, kw_bits *self)
     return true;
 }
 
-/* The field that the time is of: `of` itself, or `time` when that is a number. */
+/* The field of the time: `of` itself, or `time` if `of` is a number. */
 static bool
 take_clock(const kw_site *site, kw_bits *self, int of)
 {
@@ -137,11 +137,11 @@ take_clock(const kw_site *site, kw_bits *self, int of)
         if (clock < 0)
             return false;
         if (site->table->fields[clock].type != KW_FIELD_TIMESTAMP)
-            return kw_diagnostics_add(site->diagnostics, mark, NULL, "bits: field %s is no timestamp",
+            return kw_diagnostics_add(site->diagnostics, mark, NULL, "bits: field %s is not a timestamp",
                                       site->table->fields[clock].name);
     } else if (self->number < 0 && kw_site_text(site, "time", NULL)) {
         return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "time"), NULL,
-                                  "bits: the time is that of field %s already", site->table->fields[of].name);
+                                  "bits: the time is already that of field %s", site->table->fields[of].name);
     }
     if (clock >= 0 && self->time < 0)
         return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "parts"), "add: seconds 32 or ms 41",
@@ -193,7 +193,7 @@ take_of(const kw_site *site, kw_bits *self, int *ret_field)
 
 /* --- what follows from the settings ------------------------------------------------------------------ */
 
-/* Only constants stand before the time: numbers rise with it. */
+/* True if only constants precede the time: numbers then increase with it. */
 static bool
 begins_with_time(const kw_bits *self)
 {
@@ -234,7 +234,7 @@ settle_fields(const kw_site *site, kw_bits *self, int of)
     self->base.direction = begins_with_time(self) ? 1 : 0;
 }
 
-/* Sixty beginnings, when nothing but constants stands before the minute. */
+/* Sixty prefixes, if only constants precede the minute. */
 static void
 settle_cuts(kw_bits *self)
 {

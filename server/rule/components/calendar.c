@@ -4,7 +4,7 @@
  *   packed   the digits of the parts and of a sequence as one number, of 7 or 8 bytes big-endian
  *   decimal  the same number as decimal text without leading zeros, of varying length
  *
- * Without the year (or another part above the finest) the pieces come again: the calendar is circular.
+ * Without the year (or another part coarser than the finest) the pieces repeat: the calendar is circular.
  */
 #include "rule/components/calendar.h"
 
@@ -96,7 +96,7 @@ kw_calendar_code(const kw_calendar *self, int64_t local)
     return code;
 }
 
-/* Digits of a number, so many of them. */
+/* Writes a number with this many digits. */
 static void
 write_digits(uint64_t number, uint32_t digits, uint8_t *to)
 {
@@ -157,15 +157,15 @@ kw_calendar_take_time(const kw_calendar *self, kw_value value, int64_t *ret_tick
     int64_t tick = kw_calendar_tick(self, value.number);
     if (tick < self->first || tick > self->last)
         return kw_error_set(ret_error, KW_INVALID,
-                            "table %s, field %s: value %" PRId64 " lies outside of the years %" PRId64
-                            " to %" PRId64 ", which its calendar in %s can tell",
+                            "table %s, field %s: value %" PRId64 " is outside of the years %" PRId64
+                            " to %" PRId64 ", which its calendar in %s can represent",
                             self->base.table->name, self->base.table->fields[self->base.field].name,
                             value.number, self->first_year, self->last_year, self->zone->name);
     if (self->base.refuses_twice && came_twice(self, tick))
         return kw_error_set(ret_error, KW_INVALID,
                             "table %s, field %s: value %" PRId64
-                            " is a local time that came twice in %s, where "
-                            "clocks were put back then; the row key cannot tell the two apart",
+                            " is a local time that occurred twice in %s, where "
+                            "clocks were put back then; the row key cannot distinguish the two times",
                             self->base.table->name, self->base.table->fields[self->base.field].name,
                             value.number, self->zone->name);
     *ret_tick = tick;
@@ -237,7 +237,7 @@ corrupt(const kw_calendar *self, const char *why, kw_error *ret_error)
                         self->base.table->name, self->base.table->fields[self->base.field].name, why);
 }
 
-/* Digits of the whole piece as a number; separators must stand in their places. */
+/* Reads the digits of the whole piece as a number; separators must be at their positions. */
 static bool
 read_number(const kw_calendar *self, kw_bytes piece, uint64_t *ret_number)
 {
@@ -267,7 +267,7 @@ read_number(const kw_calendar *self, kw_bytes piece, uint64_t *ret_number)
     return true;
 }
 
-/* Takes the parts of a code apart; false when one is beyond what it can be. */
+/* Splits a code into its parts; false if one is out of range. */
 static bool
 read_parts(const kw_calendar *self, uint64_t code, int64_t *of_unit, int64_t *ret_yearday)
 {
@@ -287,7 +287,7 @@ read_parts(const kw_calendar *self, uint64_t code, int64_t *of_unit, int64_t *re
     return code == 0;
 }
 
-/* Is there such a day? 2000 was a leap year, for calendars without a year. */
+/* True if the day exists; 2000, a leap year, stands for calendars without a year. */
 static bool
 is_date(const kw_calendar *self, const int64_t *of_unit, int64_t yearday, int64_t *ret_days)
 {
@@ -308,11 +308,11 @@ decode(const kw_component *component, kw_bytes piece, kw_arena *arena, kw_value 
     (void)arena;
     uint64_t number;
     if (!read_number(self, piece, &number))
-        return corrupt(self, "is not of its form", ret_error);
+        return corrupt(self, "does not have its form", ret_error);
     int64_t of_unit[] = {0, 2000, 1, 1, 0, 0, 0, 0}, yearday, days;
     if (!read_parts(self, number / self->sequence_span, of_unit, &yearday) ||
         !is_date(self, of_unit, yearday, &days))
-        return corrupt(self, "is no time", ret_error);
+        return corrupt(self, "is not a valid time", ret_error);
     if (self->sequence >= 0)
         values[self->sequence] =
             (kw_value){.kind = KW_VALUE_NUMBER, .number = (int64_t)(number % self->sequence_span)};
@@ -331,7 +331,7 @@ decode(const kw_component *component, kw_bytes piece, kw_arena *arena, kw_value 
             return true;
         }
     }
-    return corrupt(self, "is a local time that never was", ret_error);
+    return corrupt(self, "is a local time that never occurred", ret_error);
 }
 
 static kw_bytes
@@ -347,7 +347,7 @@ piece(const kw_component *component, uint64_t index, kw_arena *arena)
     if (self->form == KW_CALENDAR_TEXT)
         size = head->digits;
     else if (self->parts_count > 1 || self->sequence >= 0)
-        size--; /* a beginning: what follows is not near */
+        size--; /* a prefix: what follows does not matter */
     return kw_bytes_of(bytes, size);
 }
 

@@ -3,7 +3,7 @@
  *   bool      0x00 and 0x01
  *   raw_bool  0x00 and 0xFF, as Java's Bytes.toBytes
  *
- * Descending, the two change places; with a bias (phoenix, see compatible.c) the byte is inverted instead.
+ * Descending order swaps the two; with a bias (phoenix, see compatible.c) it inverts the byte instead.
  */
 #include "rule/encoding.h"
 
@@ -53,7 +53,7 @@ decode(const kw_form *form, kw_bytes piece, kw_arena *arena, kw_value *ret_value
     (void)arena;
     bool flag = piece.data[0] == byte_of(form, true);
     if (!flag && piece.data[0] != byte_of(form, false))
-        return kw_error_set(ret_error, KW_CORRUPT, "is no byte that %s writes", form->encoding->name);
+        return kw_error_set(ret_error, KW_CORRUPT, "is not a byte that %s can write", form->encoding->name);
     *ret_value = (kw_value){.kind = KW_VALUE_FLAG, .flag = flag};
     return true;
 }

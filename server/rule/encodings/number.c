@@ -1,9 +1,9 @@
 /* Integers and timestamps in keys.
  *
  *   int                big-endian with the sign bit flipped: every value of the width, in order
- *   raw_int            big-endian as Java's Bytes.toBytes; not negative, since that would break the order
+ *   raw_int            big-endian as Java's Bytes.toBytes; not negative, because that would break the order
  *   max_minus          Integer.MAX_VALUE or Long.MAX_VALUE minus the value, big-endian: newest first
- *   decimal            decimal digits, filled with zeros on the left; not negative
+ *   decimal            decimal digits, padded with zeros on the left; not negative
  *   max_minus_decimal  as max_minus, in 10 or 19 decimal digits
  *
  *   value -> unit of the key (floor) -> code = value - least -> descending: top - code -> bytes or digits
@@ -78,12 +78,12 @@ value_of_code(const kw_form *form, uint64_t code, kw_value *ret_value, kw_error 
     int64_t number = (int64_t)(code + (uint64_t)form->least);
     fits = fits && code <= (uint64_t)form->most - (uint64_t)form->least;
     if (!fits || __builtin_mul_overflow(number, form->divisor, &number))
-        return kw_error_set(ret_error, KW_CORRUPT, "is no number that %s writes", form->encoding->name);
+        return kw_error_set(ret_error, KW_CORRUPT, "is not a number that %s can write", form->encoding->name);
     *ret_value = (kw_value){.kind = KW_VALUE_NUMBER, .number = number};
     return true;
 }
 
-/* The code of the nearest number that can be written. */
+/* The code of the nearest number that can be encoded. */
 static void
 nearest_code(const kw_form *form, int64_t number, bool lower, uint64_t *ret_code, kw_edge *ret_edge)
 {
@@ -248,7 +248,7 @@ decode_digits(const kw_form *form, kw_bytes piece, kw_arena *arena, kw_value *re
     for (uint32_t index = 0; index < form->width; index++) {
         uint8_t digit = piece.data[form->reversed ? form->width - 1 - index : index];
         if (digit < '0' || digit > '9')
-            return kw_error_set(ret_error, KW_CORRUPT, "is not made of decimal digits");
+            return kw_error_set(ret_error, KW_CORRUPT, "has characters other than decimal digits");
         code = code * 10 + (uint64_t)(digit - '0');
     }
     return value_of_code(form, code, ret_value, ret_error);

@@ -1,13 +1,13 @@
-/* Doubles in keys, as big-endian IEEE bits turned so that their order is the total order of the values
+/* Doubles in keys, as big-endian IEEE bits changed so that they sort in the total order of the values
  * (-infinity, ..., -0, 0, ..., infinity, NaN).
  *
  *   double   8 bytes
- *   float    4 bytes; takes only values that a float has
+ *   float    4 bytes; accepts only values that a float can represent
  *
- *   bits -> negative: every bit inverted, else: the sign bit set -> + bias -> descending: inverted
+ *   bits -> negative: every bit inverted, otherwise: the sign bit set -> + bias -> descending: inverted
  *
- * There is one NaN in a key, the one that Java's doubleToLongBits makes: others are refused. The bias is 1
- * in Phoenix's form (see compatible.c), else 0.
+ * Keys contain only one NaN, that of Java's doubleToLongBits: others are rejected. The bias is 1 in Phoenix's
+ * form (see compatible.c), otherwise 0.
  */
 #include "rule/encoding.h"
 
@@ -81,7 +81,7 @@ write_code(const kw_form *form, uint64_t code, uint8_t *to)
     memcpy(to, bytes + 8 - form->width, form->width);
 }
 
-/* The bits of the nearest value that the form has. */
+/* The bits of the nearest value that the form can represent. */
 static uint64_t
 nearest_bits(const kw_form *form, double real)
 {
@@ -101,7 +101,7 @@ encode(const kw_form *form, kw_value value, kw_buffer *out, kw_error *ret_error)
         return kw_error_set(ret_error, KW_INVALID, "is a NaN other than 0x7FF8000000000000");
     uint64_t bits = nearest_bits(form, value.real);
     if (bits_of(real_of_bits(form, bits)) != bits_of(value.real))
-        return kw_error_set(ret_error, KW_INVALID, "is not a value that a float of 4 bytes has");
+        return kw_error_set(ret_error, KW_INVALID, "is not a value that a float of 4 bytes can represent");
     write_code(form, code_of(form, bits), kw_buffer_reserve(out, form->width));
     out->size += form->width;
     return true;
@@ -116,7 +116,7 @@ decode(const kw_form *form, kw_bytes piece, kw_arena *arena, kw_value *ret_value
     uint64_t bits = bits_of_code(form, kw_be64_load(bytes));
     double real = real_of_bits(form, bits);
     if (is_other_nan(real) || nearest_bits(form, real) != bits)
-        return kw_error_set(ret_error, KW_CORRUPT, "is no number that %s writes", form->encoding->name);
+        return kw_error_set(ret_error, KW_CORRUPT, "is not a number that %s can write", form->encoding->name);
     *ret_value = (kw_value){.kind = KW_VALUE_REAL, .real = real};
     return true;
 }

@@ -304,7 +304,7 @@ static const kw_test_value values[] = {
     {"bytes", "encoding: terminated", BYTES("\0"), "contains the byte 0x00 that ends it"},
     {"string", "encoding: ordered", TEXT("a\0"), "contains the byte 0x00 that ends it"},
     {"string", "encoding: fixed, width: 3", TEXT("abcd"), "is 4 bytes long; the row key has room for 3"},
-    {"string", "encoding: fixed, width: 3", TEXT("a\0"), "ends with the byte 0x00 that fills it up"},
+    {"string", "encoding: fixed, width: 3", TEXT("a\0"), "ends with the byte 0x00, which pads it"},
     {"bytes", "encoding: fixed, width: 3", BYTES("ab"), "is 2 bytes long; the row key needs exactly 3"},
     {"bytes", "encoding: fixed, width: 3", BYTES("abcd"), "is 4 bytes long"},
     {"string", "encoding: digits, width: 3", TEXT("12"), "is not a string of exactly 3 decimal digits"},

@@ -16,12 +16,13 @@ typedef struct kw_test_refusal {
 
 static const kw_test_refusal refusals[] = {
     {"      - field: {name: id, encoding: raw}\n      - field: other\n", "13:9",
-     "two records could make one key: nothing shows where field(id as raw) ends", "encoding: terminated"},
+     "two records could have the same key: nothing marks where field(id as raw) ends",
+     "encoding: terminated"},
     {"      - field: {name: id, encoding: raw}\n      - field: {name: other, encoding: terminated}\n      - "
      "field: n\n",
-     "13:9", "two records could make one key", "encoding: terminated"},
+     "13:9", "two records could have the same key", "encoding: terminated"},
     {"      - field: {name: raw, encoding: raw}\n      - enum: {field: kind, as: text}\n", "14:33",
-     "the value \"a\" could be the beginning of \"ab\"", "as: index"},
+     "the value \"a\" is the beginning of \"ab\"", "as: index"},
     {"      - hash: id\n      - field: n\n", "13:9", "field id is not itself in the key",
      "add \"- field: id\""},
     {"      - salt: {of: [n, id], buckets: 4}\n      - field: n\n", "13:9",
@@ -125,7 +126,7 @@ static const kw_test_refusal refusals[] = {
     {"      - ring: {of: id, nodes: [a, b], replicas: 4096}\n      - field: n\n", "13:9",
      "field id is not itself in the key", "add \"- field: id\""},
     {"      - ring: {of: id, nodes: [n1, n10]}\n      - field: id\n", "13:31",
-     "the node \"n1\" could be the beginning of \"n10\"", "one length"},
+     "the node \"n1\" is the beginning of \"n10\"", "one length"},
     {"      - ring: {of: id, nodes: [n1, "
      "a123456789012345678901234567890123456789012345678901234567890abcd]}\n"
      "      - field: id\n",

@@ -108,7 +108,7 @@ check_java_numbers(const char *algorithm)
                                            "      - ring: {of: [id, d], algorithm: %s, " NODES "}\n"
                                            "      - field: id\n      - field: d\n",
                                            algorithm);
-    g_autofree char *refusal = g_strdup_printf("ring: %s walks text", algorithm);
+    g_autofree char *refusal = g_strdup_printf("ring: %s hashes text", algorithm);
     g_autoptr(kw_policy) numbers = test_policy(rule);
     g_autoptr(kw_policy) texts = ring_of(3, more);
     for (int64_t id = -500; id < 500; id++) {
