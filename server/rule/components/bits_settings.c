@@ -191,7 +191,7 @@ take_of(const kw_site *site, kw_bits *self, int *ret_field)
     return true;
 }
 
-/* --- what follows from the settings ------------------------------------------------------------------ */
+/* --- computed settings ------------------------------------------------------------------------------- */
 
 /* True if only constants precede the time: numbers then increase with it. */
 static bool

@@ -179,7 +179,7 @@ take_form(const kw_site *site, kw_calendar *self)
     return true;
 }
 
-/* --- what follows from the settings ------------------------------------------------------------------ */
+/* --- computed settings ------------------------------------------------------------------------------- */
 
 static void
 sort_parts(const kw_calendar *self, const kw_calendar_part **to)

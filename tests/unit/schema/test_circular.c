@@ -28,7 +28,7 @@ static const kw_test_round rounds[] = {
     {"    families: {d: {ttl: 30d, min_versions: 1}}\n", DAYS ID, "its min_versions keep rows beyond the ttl",
      "leave min_versions out"},
     {"    major_compaction: 0\n    families: {d: {ttl: 30d}}\n", DAYS ID,
-     "major_compaction: 0 means that there is none", "how often"},
+     "major_compaction: 0 means that there is none", "set major_compaction to"},
     {"    families: {e: {ttl: 30d}, d: {ttl: 30d}}\n", DAYS ID, NULL, NULL},
     {"    families: {e: {ttl: 30d}}\n", DAYS ID, "of family d", NULL},
     /* What tells rounds apart. */

@@ -92,7 +92,7 @@ test_made(void)
         {SEQUENCE("to: 99999"), ""},
         {SEQUENCE("from: 0, to: 999999"),
          "test:7:11: error: path primary: field(id as decimal, width 5) cannot hold every "
-         "value that generate makes: table t, field id: value 999999 is out of range; "
+         "generated value: table t, field id: value 999999 is out of range; "
          "decimal in 5 bytes takes 0 to 99999\n / hint: end the sequence (to)"},
         {SEQUENCE("from: 100000"), "value 100000 is out of range"},
         {SEQUENCE("from: 1"), ""}, /* a warning */
@@ -109,7 +109,7 @@ test_made(void)
         {MADE("type: int", "snowflake", FIELD("id, encoding: decimal, width: 18")),
          "takes 0 to 999999999999999999"},
         {MADE("type: int, column: 'd:id', form: phoenix4", "snowflake", FIELD("other")),
-         "test:4:65: error: the field's column cannot hold every value"},
+         "test:4:65: error: the field's column cannot hold every generated value"},
         {MADE("type: int", "{kind: snowflake, form: partitioned}",
               "{bits: {of: id, parts: [zero 1, minute 6, seconds 32, worker 9, n 16]}}"),
          ""},

@@ -57,7 +57,7 @@ static const kw_test_warning cases[] = {
     {"      - calendar: {of: ts, parts: [mm, HH, dd, MM, yyyy]}\n      - field: id\n",
      "records whose ts differs by less than the key's unit are one record: every time that the key holds "
      "alike names "
-     "it / hint: if they are to be two"},
+     "it / hint: if they are different records"},
     {"      - salt: {algorithm: random, buckets: 8}\n      - field: id\n",
      "each lookup reads a row in every bucket / hint: an association stores the bucket"},
     {"      - hash: id\n      - field: id\n    paths:\n      again:\n        key: [{hash: id}, {field: "
