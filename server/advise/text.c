@@ -139,7 +139,7 @@ say_path(texts *to, const kw_candidate *candidate, const kw_advised_path *path, 
             candidate->table->fields[path->lost[index]].name);
 }
 
-/* --- questions --------------------------------------------------------------------------------------- */
+/* --- queries ----------------------------------------------------------------------------------------- */
 
 static double
 real_efficiency(const kw_advised_question *question)

@@ -35,7 +35,7 @@ fail(kw_admission *admission, const kw_error *error)
     end_check(admission, &told);
 }
 
-/* --- what each table was --------------------------------------------------------------------------- */
+/* --- recorded facts of each table ------------------------------------------------------------------ */
 
 static bool
 policy_has(const kw_admission *admission, const char *table)
@@ -377,7 +377,7 @@ kw_catalog_check(kw_catalog *catalog, kw_policy *policy, kw_deadline deadline, k
     kw_door_describe_table(catalog->settings.door, catalog->table, deadline, on_described, admission);
 }
 
-/* --- what the gateway asks ------------------------------------------------------------------------- */
+/* --- calls of the gateway -------------------------------------------------------------------------- */
 
 size_t
 kw_admission_hold(const kw_admission *admission, const char *const **ret_tables)

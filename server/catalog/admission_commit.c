@@ -71,7 +71,7 @@ remove_dead(kw_admission *admission)
                           admission->exclusive_count, admission->deadline, on_dead_removed, admission);
 }
 
-/* --- rows that appeared meanwhile ------------------------------------------------------------------ */
+/* --- rows that appeared since the first comparison ------------------------------------------------- */
 
 /* Tables that are not exclusive keep their first comparison, which does not depend on rows. */
 static void

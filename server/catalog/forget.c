@@ -39,7 +39,7 @@ finish(forgetting *self, const kw_error *error)
     kw_arena_free(self->arena);
 }
 
-/* --- legacy rows: a start would adopt them again --------------------------------------------------- */
+/* --- legacy rows, which a start would adopt again -------------------------------------------------- */
 
 static void remove_next_legacy(forgetting *self);
 
@@ -219,7 +219,7 @@ on_dead_removed(void *user, const kw_error *error)
         finish(self, &ended);
 }
 
-/* --- may its rows be dropped? ---------------------------------------------------------------------- */
+/* --- checking whether rows may be dropped ---------------------------------------------------------- */
 
 /* The table with rows in the store table, except those being forgotten; NULL: none. */
 static const char *
@@ -289,7 +289,7 @@ on_probed(void *user, const kw_evidence *evidence, const kw_error *error)
         finish(self, &refused);
 }
 
-/* --- who serves it? -------------------------------------------------------------------------------- */
+/* --- gateways that serve it ------------------------------------------------------------------------ */
 
 static bool
 check_served_here(const forgetting *self, kw_error *ret_error)

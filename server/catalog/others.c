@@ -87,7 +87,7 @@ kw_others_read(kw_catalog *catalog, kw_deadline deadline, kw_catalog_read_done d
         on_registered(self, NULL);
 }
 
-/* --- what they mean -------------------------------------------------------------------------------- */
+/* --- meaning --------------------------------------------------------------------------------------- */
 
 bool
 kw_others_is_dead(const kw_catalog_image *image, const kw_registration *other)
@@ -115,7 +115,7 @@ kw_others_has_table(const kw_registration *other, const char *const *tables, siz
     return false;
 }
 
-/* --- dead ones ------------------------------------------------------------------------------------- */
+/* --- dead gateways --------------------------------------------------------------------------------- */
 
 typedef struct removing {
     kw_catalog *catalog;

@@ -69,7 +69,7 @@ put_again_soon(putting *self, const kw_error *error)
         kw_catalog_end_put(self->catalog);
 }
 
-/* --- was it applied? ------------------------------------------------------------------------------- */
+/* --- finding out whether a put was applied --------------------------------------------------------- */
 
 static void
 on_id_read(void *user, kw_rows *rows, const kw_error *error)

@@ -409,7 +409,7 @@ kw_catalog_remove_dead(kw_catalog *catalog, const kw_registration *dead, kw_dead
     kw_door_write_if(catalog->settings.door, &self->write, &self->check, dead_removed, self);
 }
 
-/* --- life ------------------------------------------------------------------------------------------ */
+/* --- creating and freeing -------------------------------------------------------------------------- */
 
 kw_catalog *
 kw_catalog_new(const kw_catalog_settings *settings)

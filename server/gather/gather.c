@@ -105,7 +105,7 @@ kw_gather_free(kw_gather *gather)
         g_free(gather);
 }
 
-/* --- what the page still wants --------------------------------------------------------------------- */
+/* --- what the page still needs --------------------------------------------------------------------- */
 
 size_t
 kw_gather_bytes_left(const kw_gather *gather)

@@ -37,7 +37,7 @@ typedef struct kw_lane {
     kw_session *sessions; /* every one that is not freed */
     size_t open_sessions; /* whose socket is not closed yet */
     size_t requests;      /* not finished yet */
-    kw_session *dirty;    /* have something to flush or to resume at the end of this turn */
+    kw_session *dirty;    /* need a flush or a resumption at the end of this loop iteration */
     uv_idle_t flush;
     uv_timer_t sweep;
     uv_timer_t relief;         /* runs while memory is short */
@@ -50,8 +50,8 @@ typedef struct kw_lane {
     kw_request *spare_requests;
     kw_buffer spare_outputs[KW_LANE_SPARE_OUTPUTS];
     size_t spare_outputs_count;
-    uint8_t *scratch; /* TLS: bytes of the network */
-    kw_buffer plain;  /* TLS: what they said */
+    uint8_t *scratch; /* TLS: encrypted bytes received */
+    kw_buffer plain;  /* TLS: the same bytes decrypted */
 
     bool draining;
     bool closing_state; /* the handler was told to end */

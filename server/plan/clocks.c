@@ -42,8 +42,7 @@ note_cell(kw_sketch *sketch, const kw_component *clock, kw_order order)
         sketch->cell_s = clock->cell_s;
 }
 
-/* --- what comes after a clock ----------------------------------------------------------------------------
- */
+/* --- what follows a clock ------------------------------------------------------------------------ */
 
 typedef struct kw_after {
     const kw_component *itself; /* the clock's own field, in order; NULL: it does not come next */

@@ -261,7 +261,7 @@ kw_plan_make(const kw_question *question, kw_arena *arena, const kw_plan **ret_p
     return kw_plan_make_within(question, NULL, arena, ret_plan, ret_error);
 }
 
-/* --- conditions on the way out --------------------------------------------------------------------- */
+/* --- conditions checked per row -------------------------------------------------------------------- */
 
 /* For a plan built by hand, which has no terms: checks the query itself. */
 static bool

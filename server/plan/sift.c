@@ -31,7 +31,7 @@ typedef struct kw_forms {
     size_t count; /* 0: the piece is unknown */
 } kw_forms;
 
-/* --- what is known of one piece --------------------------------------------------------------------- */
+/* --- what is known about one piece ------------------------------------------------------------------ */
 
 /* False if no record with these values has a key, so no pattern is needed. */
 static bool

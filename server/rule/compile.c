@@ -1,8 +1,8 @@
-/* Rules become layouts here.
+/* Compiles rules to layouts.
  *
- * Two different records never share a key when each component's piece can be told apart from what
- * follows. Read from the front, a piece must be of fixed width or show its own end. One piece at most
- * may be open-ended: it is found from the back, so everything behind it must be of fixed width.
+ * Two different records never share a key if each component's piece can be separated from the following ones.
+ * Read from the front, a piece must have fixed width or mark its own end. At most one piece can be
+ * open-ended: its end is found from the back, so all components after it must have fixed width.
  */
 #include "rule/compile.h"
 
@@ -71,7 +71,7 @@ is_open(const kw_component *component)
     return component->width == 0 && !component->delimited;
 }
 
-/* Finds the open-ended component and checks that nothing behind it varies in width. */
+/* Finds the open-ended component and checks that no later one varies in width. */
 static bool
 check_ends(kw_layout *layout, kw_diagnostics *diagnostics)
 {
@@ -97,8 +97,8 @@ check_ends(kw_layout *layout, kw_diagnostics *diagnostics)
 static const int64_t seconds_of_unit[] = {
     [KW_UNIT_S] = 1, [KW_UNIT_MS] = 1000, [KW_UNIT_US] = 1000000, [KW_UNIT_NS] = 1000000000};
 
-/* Words of every calendar that says something of a field, sorted, each once: so that two rules can be
- * compared. Whole milliseconds say it all, and whole seconds all but the milliseconds. */
+/* The texts of every calendar that stores the field, sorted, without duplicates, so that two rules can be
+ * compared. Whole milliseconds contain everything, whole seconds everything except the milliseconds. */
 static const char *
 grain_of(const kw_layout *layout, size_t field, kw_arena *arena)
 {
@@ -142,7 +142,7 @@ note_fields(kw_layout *layout, kw_arena *arena)
         layout->grains[field] = grain_of(layout, field, arena);
 }
 
-/* Clocks say again what other components hold exactly. */
+/* Marks clocks whose fields other components store exactly. */
 static void
 note_again(kw_layout *layout, kw_arena *arena)
 {
@@ -158,15 +158,15 @@ note_again(kw_layout *layout, kw_arena *arena)
     }
 }
 
-/* Seconds that a cell of a clock takes at most: a year's and a month's vary, and clocks are put back. */
+/* The longest duration of a clock's cell in seconds: years and months vary, and clocks are put back. */
 static int64_t
 longest_cell(const kw_component *clock)
 {
     return clock->cell_s + clock->cell_s / 9 + 7200;
 }
 
-/* Do two moments a round apart lie in two cells of `it`? Cells by the days and hours of another zone begin at
- * other moments, and one may reach from the end of one round into the beginning of the next. */
+/* True if two moments one cycle apart are in different cells of `it`. Cells that follow days and hours of
+ * another zone begin at other moments, and one can span the end of a cycle and the beginning of the next. */
 static bool
 tells_rounds_apart(const kw_component *it, const kw_component *round)
 {
@@ -178,7 +178,7 @@ tells_rounds_apart(const kw_component *it, const kw_component *round)
     return longest_cell(it) + longest_cell(round) <= round->period_s;
 }
 
-/* Does another component tell the rounds of this one apart? */
+/* True if another component distinguishes the cycles of this one. */
 static bool
 is_told_apart(const kw_layout *layout, const kw_component *round)
 {
@@ -201,8 +201,8 @@ kw_layout_circular(const kw_layout *layout)
     return NULL;
 }
 
-/* Whether a calendar must refuse local times that came twice, only the whole key tells. Components are
- * immutable from here on. */
+/* Only the complete key determines whether a calendar must reject local times that occur twice. Components
+ * are immutable after this. */
 static void
 settle_put_back(const kw_layout *layout, kw_arena *arena)
 {
@@ -212,7 +212,8 @@ settle_put_back(const kw_layout *layout, kw_arena *arena)
     }
 }
 
-/* What a key is derived from must stand in the key: else one record could have several keys. */
+/* The inputs of derived pieces must themselves be in the key: otherwise one record could have several keys.
+ */
 static bool
 check_inputs(const kw_layout *layout, kw_diagnostics *diagnostics)
 {
@@ -245,7 +246,7 @@ check_inputs(const kw_layout *layout, kw_diagnostics *diagnostics)
     return good;
 }
 
-/* One bucket that is chosen spreads rows as well as two. */
+/* At most one component may have a chosen bucket; a second one would not spread rows any better. */
 static bool
 find_choice(kw_layout *layout, kw_diagnostics *diagnostics)
 {
@@ -264,7 +265,7 @@ find_choice(kw_layout *layout, kw_diagnostics *diagnostics)
     return true;
 }
 
-/* Enumerable components with a field behind them that is not itself enumerable. */
+/* Enumerable components that precede a field which is not enumerable. */
 static uint64_t
 count_buckets(const kw_layout *layout)
 {

@@ -1,4 +1,4 @@
-/* The table of component kinds, the helpers of their compile functions, and what a span holds. */
+/* The table of component kinds, helpers of their compile functions, and spans. */
 #include "rule/component.h"
 
 #include "rule/components/kinds.h"

@@ -1,12 +1,12 @@
-/* Components: the pieces that a key rule is made of, and the one table of their kinds.
+/* Components: the pieces that key rules consist of, and the one table of their kinds.
  *
  *   component.c      kinds[]  <- one row per kind
  *   components/X.c   everything about kind X: its settings, compile, encode, decode, fan-out
  *
  * A kind is a vtable; a component is one compiled use of a kind in one rule: immutable, in the policy's
- * arena, pure (no clock, lock or I/O), any thread. The planner works from the members of kw_component
- * and three questions: enumerate (which pieces may there be?), edge (where does a value lie in the
- * order of the pieces?) and encode. It knows no kind by name.
+ * arena, pure (no clock, lock or I/O), any thread. The planner uses the members of kw_component and three
+ * functions: enumerate (which pieces are possible?), edge (where is a value in the order of the pieces?) and
+ * encode. It has no special case for any kind.
  */
 #pragma once
 
@@ -16,7 +16,7 @@
 /* Most components of one rule; bounds every per-component array on the stack. */
 #define KW_RULE_COMPONENTS_MAX 32
 
-/* Most bytes of a piece that carries no field (hash, salt, literal). */
+/* Most bytes of a piece that stores no field (hash, salt, literal). */
 #define KW_DERIVED_PIECE_MAX 64
 
 /* Most buckets of one enumerable component. */
@@ -25,7 +25,7 @@
 typedef struct kw_component kw_component;
 typedef struct kw_component_kind kw_component_kind;
 
-/* What is wrong with a component's settings, though rows can have been written so (kw_hazard). */
+/* A defect of a component's settings under which rows may already exist (kw_hazard). */
 typedef struct kw_component_hazard {
     kw_mark mark;
     const char *text;
@@ -36,65 +36,68 @@ struct kw_component {
     const kw_component_kind *kind;
     const kw_field_set *table;
     kw_mark mark;
-    const char *text; /* names everything that decides the bytes, but the fields' types */
+    const char *text; /* names everything that determines the bytes, except the fields' types */
 
     const size_t *inputs; /* fields that encode reads */
     size_t inputs_count;
-    bool of_rest;          /* encode reads the bytes that follow in the key, too; width is fixed then */
-    kw_choice_kind choice; /* the bucket does not follow from the record: it is handed in */
+    bool of_rest;          /* encode also reads the following bytes of the key; width is fixed then */
+    kw_choice_kind choice; /* the bucket does not follow from the record: the caller passes it */
 
-    int field;          /* whose value can be read back from the piece; -1: none */
-    int64_t unit;       /* ... to so many of the field's units: 1 exactly, more is coarser */
-    const char *grain;  /* a coarser unit that is no number of units, in words ("MM dd in UTC"); else NULL */
-    const size_t *also; /* further fields that the piece holds exactly */
+    int field;    /* the field that can be decoded from the piece; -1: none */
+    int64_t unit; /* ... in this many units of the field: 1 is exact, more is coarser */
+    const char
+        *grain; /* a coarser unit that is not a multiple of units, as text ("MM dd in UTC"); otherwise NULL */
+    const size_t *also; /* other fields that the piece stores exactly */
     size_t also_count;
-    size_t also_before;     /* clocks: so many of them stand before the time */
-    int clock;              /* the timestamp field whose span `count` and `runs` understand; -1: none */
-    int64_t cell_s;         /* clocks: what a piece tells apart, in seconds, at least 1 */
-    int64_t period_s;       /* clocks: after so many seconds pieces come again; 0: they do not */
-    const char *zone;       /* clocks: by whose days and years they are told */
-    const kw_zone *offsets; /* calendars: that zone's; else NULL */
-    bool refuses_twice; /* calendars: a local time that came twice before 1992 is refused, as the layout says
-                         */
-    bool millis;        /* clocks: pieces tell milliseconds apart */
+    size_t also_before;     /* clocks: how many of them precede the time */
+    int clock;              /* the timestamp field whose spans `count` and `runs` accept; -1: none */
+    int64_t cell_s;         /* clocks: resolution of a piece in seconds, at least 1 */
+    int64_t period_s;       /* clocks: pieces repeat after this many seconds; 0: they do not */
+    const char *zone;       /* clocks: the zone of their days and years */
+    const kw_zone *offsets; /* calendars: that zone; otherwise NULL */
+    bool refuses_twice; /* calendars: a local time that occurred twice before 1992 is rejected, as the layout
+                           decides */
+    bool millis;        /* clocks: pieces distinguish milliseconds */
     int direction;      /* order of the pieces = order of the field's values: +1, reversed: -1, neither: 0 */
 
     uint32_t width;   /* bytes; 0: varies */
-    bool delimited;   /* no piece is the beginning of another: its end shows in its own bytes */
-    uint64_t buckets; /* pieces there are at most, when a reader can list them; else 0 */
+    bool delimited;   /* no piece is a prefix of another: its own bytes mark its end */
+    uint64_t buckets; /* upper bound of the number of pieces, if they can be enumerated; otherwise 0 */
     const kw_component_hazard *hazard; /* NULL: none */
-    uint64_t cuts; /* pieces or beginnings of pieces, equally likely, that piece() names in order; else 0 */
+    uint64_t
+        cuts; /* equally likely pieces, or prefixes of pieces, that piece() returns in order; otherwise 0 */
 };
 
-/* What one enumerated piece says. */
+/* The meaning of one enumerated piece. */
 typedef struct kw_bucket {
     kw_bytes bytes;
-    int field; /* the piece gives this field a value; -1: it does not */
+    int field; /* the field whose value the piece determines; -1: none */
     kw_value value;
-    bool narrowed; /* here the range field can only be within least..most (numbers) */
+    bool narrowed; /* the range field can only be within least..most here (numbers) */
     int64_t least;
     int64_t most;
-    bool timed; /* the piece stands for other times, too: rows count only when the field lies within them */
+    bool timed; /* the piece also stands for other times: only rows with the field within least..most count */
 } kw_bucket;
 
-/* Pieces from `low` to `high` that follow one another as the clock's field does. */
+/* Pieces from `low` to `high` that are in the order of the clock's field. */
 typedef struct kw_piece_run {
     kw_bytes low; /* of the same size */
     kw_bytes high;
-    uint32_t skip; /* bytes of the piece that runs of the same times need not have in common: behind them,
-                      rows of all those runs compare in the order of time */
-    bool sized;    /* pieces of other sizes can lie between them */
-    bool narrowed; /* rows here have the clock's field within least..most, if it is asked about */
+    uint32_t skip; /* prefix of the piece that can differ between runs of the same times: after it, rows of
+                      all those runs sort by time */
+    bool sized;    /* pieces of other sizes can be between them */
+    bool narrowed; /* rows here have the clock's field within least..most, if the query has a condition on it
+                    */
     int64_t least;
     int64_t most;
-    bool timed; /* as kw_bucket's */
+    bool timed; /* as in kw_bucket */
 } kw_piece_run;
 
-/* What a component with a clock makes of a question. */
+/* How a component with a clock answers a query. */
 typedef struct kw_piece_runs {
     kw_piece_run *items; /* NULL: there are none */
     size_t count;
-    bool loose; /* pieces of values outside of the span lie among them, too */
+    bool loose; /* pieces of values outside of the span are among them */
 } kw_piece_runs;
 
 /* One range condition. NONE: that end is open. */
@@ -106,21 +109,21 @@ typedef struct kw_span {
     bool to_inclusive;
 } kw_span;
 
-/* Whether a value, of the kind of the span's ends, lies between them. */
+/* True if a value, of the kind of the span's ends, is within the span. */
 bool kw_span_holds(const kw_span *span, kw_value value);
 
-/* The range of numbers that a span asks of a field: closed, least..most. False when nothing can match. */
+/* The closed range of integers, least..most, that a span selects. False if it is empty. */
 bool kw_span_numbers(const kw_span *span, int64_t *ret_least, int64_t *ret_most);
 
-/* Where a value lies among the pieces of a component that keeps order. */
+/* The position of a value among the pieces of a component that keeps order. */
 typedef struct kw_edge {
     kw_bytes bytes; /* the piece nearest to the value */
-    int side;       /* the value is equal to that piece's value (0), beyond (+1) or before it (-1), with
-                       no other piece's value between them */
+    int side;       /* the value is equal to that piece's value (0), greater (+1) or less (-1), with no other
+                       piece's value between them */
     bool loose;     /* the piece also stands for values on the other side of the edge */
 } kw_edge;
 
-/* Where a component stands while its rule is compiled. */
+/* The context in which a component is compiled. */
 typedef struct kw_site {
     const kw_field_set *table;
     const kw_model_path *path;
@@ -136,58 +139,58 @@ struct kw_component_kind {
     /* NULL after a diagnostic. */
     const kw_component *(*compile)(const kw_site *site);
 
-    /* Appends the piece. values has one slot per field of the table; rest is the encoded remainder of
-     * the key when of_rest. INVALID naming table, field, value and reason. */
+    /* Appends the piece. values has one slot per field of the table; rest is the encoded remainder of the key
+     * if of_rest. INVALID naming table, field, value and reason. */
     bool (*encode)(const kw_component *self, const kw_value *values, kw_bytes rest, kw_buffer *out,
                    kw_error *ret_error);
 
-    /* Can a record have these values (NONE where not known) at once? NULL: whatever they are. */
+    /* True if a record can have these values (NONE where unknown) at the same time. NULL: always true. */
     bool (*agrees)(const kw_component *self, const kw_value *values);
 
-    /* Can the piece hold this value of one of its fields, whatever the others are? NULL: it holds any.
-     * INVALID naming table, field, value and reason. */
+    /* True if the piece can store this value of one of its fields, whatever the other fields are. NULL: it
+     * can store any value. INVALID naming table, field, value and reason. */
     bool (*takes)(const kw_component *self, size_t field, kw_value value, kw_error *ret_error);
 
-    /* For components that hold their field coarsely: a number that two values have in common exactly when
-     * their pieces hold them alike. False: no piece holds the value. */
+    /* For components that store their field coarsely: a number that is equal for two values exactly if their
+     * pieces store them alike. False: no piece stores the value. */
     bool (*code)(const kw_component *self, kw_value value, int64_t *ret_code);
 
-    /* Reads the field back (one in a coarser unit is only checked). NULL: carries nothing, and the mechanism
-     * compares the piece with what encode makes. CORRUPT. */
+    /* Decodes the field (one in a coarser unit is only checked). NULL: the piece stores nothing, so its bytes
+     * are compared with their encoding. CORRUPT. */
     bool (*decode)(const kw_component *self, kw_bytes piece, kw_arena *arena, kw_value *values,
                    kw_error *ret_error);
 
-    /* Appends the piece of bucket `choice` (below buckets); and the bucket that a piece is of, UINT32_MAX
-     * when it is of none. For components with a choice, which have no encode; enumerate lists their buckets
-     * in order. */
+    /* choose appends the piece of bucket `choice` (less than buckets). chosen returns the bucket of a piece,
+     * UINT32_MAX if there is none. For components with a choice, which have no encode; enumerate lists their
+     * buckets in order. */
     void (*choose)(const kw_component *self, uint32_t choice, kw_buffer *out);
     uint32_t (*chosen)(const kw_component *self, kw_bytes piece);
 
-    /* Length of the piece at the head of bytes; SIZE_MAX: none ends there. For delimited components
-     * whose width varies. */
+    /* Length of the piece at the beginning of bytes; SIZE_MAX: no piece ends there. For delimited components
+     * of variable width. */
     size_t (*measure)(const kw_component *self, kw_bytes bytes);
 
-    /* The pieces that rows within the span may have, in the arena. For components with buckets. */
+    /* The pieces that rows within the span can have, in the arena. For components with buckets. */
     size_t (*enumerate)(const kw_component *self, const kw_span *span, kw_arena *arena,
                         const kw_bucket **ret_buckets);
 
-    /* For components with a direction. False: nothing better than an open end is known. `lower`: the
-     * value is a range's lower end. Bytes in the arena. */
+    /* For components with a direction. False: only an open end is known. `lower`: the value is a range's
+     * lower end. Bytes are in the arena. */
     bool (*edge)(const kw_component *self, kw_value value, bool lower, kw_arena *arena, kw_edge *ret_edge);
 
-    /* For components with a clock. How many runs there are (at most) when the fields `known` are known, and
-     * single pieces when `pieces` (only where the piece is of the clock alone); UINT64_MAX: nobody can tell.
-     * A span about no field is open on both sides. */
+    /* For components with a clock. Upper bound of the number of runs if the fields `known` are known; with
+     * `pieces`, of single pieces (only if the piece depends on the clock alone). UINT64_MAX: unknown. A span
+     * about no field is open on both sides. */
     uint64_t (*count)(const kw_component *self, const bool *known, const kw_span *span, bool pieces);
 
-    /* Those runs, in the order of time. values: NONE where not known. INVALID when one cannot be in a key. */
+    /* Those runs, in the order of time. values: NONE where unknown. INVALID if one cannot be in a key. */
     bool (*runs)(const kw_component *self, const kw_value *values, const kw_span *span, kw_arena *arena,
                  kw_piece_runs *ret_runs, kw_error *ret_error);
 
-    /* For components with a clock. When the span has more than `most` runs (or pieces, as count says them of
-     * a time that is not known): the last value of the first part of it that has no more, or only one;
-     * falling: the first value of the last part. Parts end where a unit of the clock ends. False: it has not.
-     */
+    /* For components with a clock. If the span has more than `most` runs (or pieces, counted as by count for
+     * an unknown time): the last value of its first part with at most `most` of them, or with only one;
+     * falling: the first value of the last such part. Parts end where a unit of the clock ends. False: the
+     * span has no more than that. */
     bool (*reach)(const kw_component *self, const kw_span *span, bool pieces, uint64_t most, bool falling,
                   int64_t *ret_value);
 
@@ -195,7 +198,7 @@ struct kw_component_kind {
     kw_bytes (*piece)(const kw_component *self, uint64_t index, kw_arena *arena);
 };
 
-/* NULL when there is none of that name. */
+/* NULL if there is none of that name. */
 const kw_component_kind *kw_component_kind_find(const char *name);
 
 /* --- for the planner ------------------------------------------------------------------------------- */
@@ -212,19 +215,19 @@ bool kw_layout_encode_values(const kw_layout *layout, const kw_value *values, ui
 const char *kw_site_text(const kw_site *site, const char *setting, const char *fallback);
 int64_t kw_site_number(const kw_site *site, const char *setting, int64_t fallback);
 bool kw_site_flag(const kw_site *site, const char *setting, bool fallback);
-/* The setting's place; the component's when it was not given. */
+/* The setting's position; the component's position if it was not given. */
 kw_mark kw_site_mark(const kw_site *site, const char *setting);
 
 /* The field that a setting names; -1 after a diagnostic. */
 int kw_site_field(const kw_site *site, const char *setting);
 
-/* The fields that a setting of texts names, in the arena; false after a diagnostic. */
+/* The fields that a setting lists, in the arena; false after a diagnostic. */
 bool kw_site_fields(const kw_site *site, const char *setting, const size_t **ret_fields, size_t *ret_count);
 
-/* Starts a component of `size` bytes, its kw_component at the head: no field, one-piece defaults. */
+/* Allocates a component of `size` bytes that begins with a kw_component: no field, one-piece defaults. */
 kw_component *kw_site_component(const kw_site *site, size_t size, const kw_component_kind *kind);
 
-/* Notes what is wrong with the component, though rows can have been written so. text and hint: as in
+/* Adds a hazard: a defect of the component under which rows may already exist. text and hint: as in
  * kw_diagnostics_add. */
 void kw_site_hazard(const kw_site *site, kw_component *component, kw_mark mark, const char *hint,
                     const char *text);

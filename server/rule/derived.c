@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-/* Inputs that are together no longer than this are hashed from the stack. */
+/* Inputs up to this total length are hashed from the stack. */
 #define STACK_INPUT_MAX 512
 
 bool
@@ -19,7 +19,7 @@ is_slice(kw_value value)
     return value.kind == KW_VALUE_TEXT || value.kind == KW_VALUE_BYTES;
 }
 
-/* Most bytes that the inputs take. */
+/* Upper bound of the size of the inputs. */
 static bool
 measure_inputs(const kw_component *component, const kw_value *values, size_t *ret_size, kw_error *ret_error)
 {
@@ -77,7 +77,7 @@ kw_derived_hex(const uint8_t *bytes, uint32_t digits, uint8_t *to)
 
 const char *const kw_bucket_as_names[] = {"byte", "hex", "decimal", NULL};
 
-/* Digits of the largest bucket number in a base. */
+/* Number of digits of the largest bucket number in a base. */
 static uint32_t
 digits_needed(uint32_t buckets, uint32_t base)
 {
@@ -167,7 +167,7 @@ kw_bucket_form_all(const kw_bucket_form *form, kw_arena *arena, const kw_bucket 
     return form->buckets;
 }
 
-/* The one bucket of each number least..most, numbers of one bucket joined. */
+/* The buckets of the numbers least..most, without duplicates. */
 static size_t
 buckets_of_numbers(const kw_bucket_form *form, int64_t least, int64_t most,
                    uint32_t (*bucket_of)(const kw_bucket_form *form, int64_t value), kw_arena *arena,
@@ -202,7 +202,7 @@ kw_bucket_form_within(const kw_bucket_form *form, const kw_component *component,
     int64_t least, most;
     if (!about_it || !kw_span_numbers(span, &least, &most))
         return kw_bucket_form_all(form, arena, ret_buckets);
-    /* Past twice the buckets, no bucket is likely to stay empty. */
+    /* From twice as many numbers as buckets on, probably every bucket occurs. */
     if ((uint64_t)most - (uint64_t)least >= 2 * (uint64_t)form->buckets)
         return kw_bucket_form_all(form, arena, ret_buckets);
     return buckets_of_numbers(form, least, most, bucket_of, arena, ret_buckets);

@@ -1,25 +1,25 @@
-/* What hash, salt and mod share: digests of fields, hex digits, and how a bucket number is written.
+/* Shared by hash, salt and mod: digests of fields, hex digits, and the encoding of bucket numbers.
  *
- * A bucket number is written as raw bytes, hex digits or decimal digits of a fixed width, so that the
- * order of the pieces is the order of the numbers.
+ * A bucket number is encoded as raw bytes, hex digits or decimal digits of a fixed width, so that the pieces
+ * sort like the numbers.
  */
 #pragma once
 
 #include "rule/component.h"
 #include "rule/digest.h"
 
-/* Digest of the component's inputs, one after the other. INVALID when one is absent. */
+/* Digest of the component's inputs, concatenated. INVALID if one is absent. */
 bool kw_derived_digest(const kw_component *component, const kw_value *values, kw_digest digest,
                        bool numbers_as_text, uint8_t *to, kw_error *ret_error);
 
-/* Hashes the fields as kw_derived_digest does: the xxh64 of them as a number. */
+/* The xxh64 of the fields, hashed as by kw_derived_digest, as a number. */
 bool kw_derived_xxh64(const kw_component *component, const kw_value *values, uint64_t *ret_hash,
                       kw_error *ret_error);
 
 /* The first `digits` hex digits of bytes, in lower case. */
 void kw_derived_hex(const uint8_t *bytes, uint32_t digits, uint8_t *to);
 
-/* INVALID "table T, field F: is missing ...". Returns false. */
+/* Sets INVALID "table T, field F: is missing ...". Returns false. */
 bool kw_derived_missing(const kw_component *component, size_t field, kw_error *ret_error);
 
 typedef enum kw_bucket_as { KW_BUCKET_BYTE, KW_BUCKET_HEX, KW_BUCKET_DECIMAL } kw_bucket_as;
@@ -30,26 +30,26 @@ typedef struct kw_bucket_form {
     uint32_t buckets;
 } kw_bucket_form;
 
-/* Reads the settings buckets, as and width; width is the least that holds the buckets when it is not
- * given. False after a diagnostic. */
+/* Reads the settings buckets, as and width; if width is not given, uses the smallest that fits. False after a
+ * diagnostic. */
 bool kw_bucket_form_read(const kw_site *site, kw_bucket_form *ret_form);
 
-/* "16 as byte" */
+/* for example "16 as byte" */
 const char *kw_bucket_form_text(const kw_site *site, const kw_bucket_form *form);
 
 void kw_bucket_form_append(const kw_bucket_form *form, uint32_t bucket, kw_buffer *out);
 
-/* The bucket that was written as these bytes; UINT32_MAX: none was. */
+/* The bucket encoded by these bytes; UINT32_MAX: they encode no bucket. */
 uint32_t kw_bucket_form_find(const kw_bucket_form *form, kw_bytes piece);
 
 /* The piece of one bucket, in the arena. */
 kw_bytes kw_bucket_form_piece(const kw_bucket_form *form, uint32_t bucket, kw_arena *arena);
 
-/* Every bucket, none of which says anything about a field. */
+/* Every bucket; none of them determines a field. */
 size_t kw_bucket_form_all(const kw_bucket_form *form, kw_arena *arena, const kw_bucket **ret_buckets);
 
-/* The buckets that bucket_of(value) gives for the numbers of a span that is narrower than there are
- * buckets, each once; every bucket when it is not, or is about another field. */
+/* The distinct buckets that bucket_of(value) returns for the numbers of a span, if the span has fewer numbers
+ * than there are buckets. Otherwise, or if the span is about another field, every bucket. */
 size_t kw_bucket_form_within(const kw_bucket_form *form, const kw_component *component, const kw_span *span,
                              uint32_t (*bucket_of)(const kw_bucket_form *form, int64_t value),
                              kw_arena *arena, const kw_bucket **ret_buckets);

@@ -213,5 +213,5 @@ kw_digest_input(kw_value value, bool numbers_as_text, kw_buffer *out)
     case KW_VALUE_MAP:
         break;
     }
-    g_assert_not_reached(); /* absent fields and maps are refused before */
+    g_assert_not_reached(); /* absent fields and maps were rejected before */
 }

@@ -1,15 +1,15 @@
-/* How a field's value is written into a key: the forms of the component `field`.
+/* How a field's value is encoded in a key: the encodings of the component `field`.
  *
  *   encodings/text.c    raw, fixed, terminated   strings and bytes
  *   encodings/digits.c  digits                   strings of a fixed number of decimal digits
- *   encodings/hex.c     hex, uuid                strings of hex digits, as the bytes they say
+ *   encodings/hex.c     hex, uuid                strings of hex digits, as the bytes they represent
  *   encodings/number.c  int, raw_int, max_minus, decimal, max_minus_decimal
  *   encodings/real.c    double, float
  *   encodings/flag.c    bool, raw_bool
  *   encodings/compatible.c  phoenix, ordered     families of other libraries' forms
  *
- * An encoding is a row of the table in encoding.c. Reasons that encode gives ("is negative ...") are put
- * behind table, field and value by the component.
+ * An encoding is a row of the table in encoding.c. The component puts table, field and value before the
+ * reason that encode returns ("is negative ...").
  */
 #pragma once
 
@@ -17,36 +17,36 @@
 
 typedef struct kw_encoding kw_encoding;
 
-/* One use of an encoding. Encodings share the struct; what each uses is its own business. */
+/* One use of an encoding. All encodings share this struct; each uses some members. */
 typedef struct kw_form {
     const kw_encoding *encoding;
     kw_field_type type;
     uint32_t width; /* bytes in the key; 0: varies */
     bool delimited;
     int direction;      /* as kw_component.direction */
-    bool descending;    /* order: desc was asked */
-    bool reversed;      /* the digits stand in reverse */
+    bool descending;    /* the setting is order: desc */
+    bool reversed;      /* the digits are reversed */
     uint8_t terminator; /* terminated */
-    int64_t least;      /* numbers: what may be written, in the unit of the key */
+    int64_t least;      /* numbers: range of the encoding, in the unit of the key */
     int64_t most;
     uint64_t top;             /* numbers: a descending code is top - code */
     int64_t divisor;          /* numbers: units of the field per unit of the key */
     uint64_t bias;            /* doubles: added to every code */
     uint8_t header;           /* families: first byte of every piece; 0: none */
-    const kw_encoding *inner; /* families: what writes the rest */
+    const kw_encoding *inner; /* families: the encoding of the other bytes */
 } kw_form;
 
 struct kw_encoding {
     const char *name;
-    unsigned types;         /* bits 1 << kw_field_type that it takes */
-    bool always_descending; /* order: desc says nothing new, order: asc is refused */
-    bool reversible;        /* takes reverse: true */
+    unsigned types;         /* set of bits 1 << kw_field_type that it accepts */
+    bool always_descending; /* always descending: order: desc has no effect, order: asc is rejected */
+    bool reversible;        /* accepts reverse: true */
     bool takes_unit;
     bool needs_width;
-    bool takes_real_width; /* doubles may be of several widths */
+    bool takes_real_width; /* doubles can have several widths */
     bool takes_terminator;
 
-    /* Settles width, delimited, direction, limits; form holds the settings. False after a diagnostic. */
+    /* Sets width, delimited, direction, limits; form holds the settings. False after a diagnostic. */
     bool (*prepare)(const kw_site *site, kw_form *form);
     /* INVALID with a reason only. */
     bool (*encode)(const kw_form *form, kw_value value, kw_buffer *out, kw_error *ret_error);
@@ -57,7 +57,7 @@ struct kw_encoding {
     bool (*edge)(const kw_form *form, kw_value value, bool lower, kw_arena *arena, kw_edge *ret_edge);
 };
 
-/* NULL when there is none of that name. */
+/* NULL if there is none of that name. */
 const kw_encoding *kw_encoding_find(const char *name);
 
 /* Names for the settings table, NULL at the end. */
@@ -80,6 +80,6 @@ extern const kw_encoding kw_encoding_bool;
 extern const kw_encoding kw_encoding_raw_bool;
 extern const kw_encoding kw_encoding_phoenix;
 extern const kw_encoding kw_encoding_ordered;
-extern const kw_encoding kw_encoding_seven; /* not in the table: for `ordered` */
+extern const kw_encoding kw_encoding_seven; /* not in the table: used by `ordered` */
 
 #define KW_TYPE_BIT(type) (1u << (type))

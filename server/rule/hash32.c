@@ -1,5 +1,5 @@
-/* 32-bit hashes of row keys that other programs made. All read their input as unsigned bytes, little-endian
- * words, but for murmur2's last bytes: see there. */
+/* 32-bit hashes of row keys made by other programs. All read their input as unsigned bytes and little-endian
+ * words, except for murmur2's last bytes (see below). */
 #include "rule/digest.h"
 
 static uint32_t
@@ -35,8 +35,8 @@ kw_murmur3_32(kw_bytes input, uint32_t seed)
     return hash ^ hash >> 16;
 }
 
-/* The last one to three bytes are taken as Java's signed ones, as HBase's MurmurHash does: with ASCII that is
- * Austin Appleby's MurmurHash2, with bytes from 0x80 on it is not. */
+/* The last one to three bytes are signed, as in HBase's MurmurHash: for ASCII the result is that of Austin
+ * Appleby's MurmurHash2, for bytes from 0x80 on it is not. */
 static uint32_t
 murmur2_tail(kw_bytes tail)
 {
@@ -65,7 +65,7 @@ kw_murmur2_32(kw_bytes input, uint32_t seed)
     return hash ^ hash >> 15;
 }
 
-/* Half a byte at a time: ids are short, and the table stays in one cache line. */
+/* Half a byte at a time: ids are short, and the table fits into one cache line. */
 uint32_t
 kw_crc32(kw_bytes input)
 {
@@ -82,7 +82,7 @@ kw_crc32(kw_bytes input)
     return ~crc;
 }
 
-/* Up to 12 bytes as three little-endian words, added to the state. */
+/* Adds up to 12 bytes to the state as three little-endian words. */
 static void
 jenkins_add(uint32_t state[3], kw_bytes block)
 {

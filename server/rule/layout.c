@@ -1,9 +1,9 @@
-/* Records to row keys and back. See compile.c for how a layout is made.
+/* Converts records to row keys and back. See compile.c for how a layout is made.
  *
  *   encode   front to back; pieces computed over the rest of the key last, from the back
- *   decode   cut (front to the open-ended component, it from the back), read the fields, then
- *            compare every other piece with what encode makes of them (a clock's, too, when the key holds its
- *            fields besides)
+ *   decode   split (from the front to the open-ended component, the others from the back), decode the
+ *            fields, then compare every other piece with its encoding from the decoded fields (including
+ *            clocks if the key also stores their fields exactly)
  */
 #include "rule/compile.h"
 
@@ -14,7 +14,7 @@ encode_piece(const kw_component *component, const kw_value *values, kw_bytes res
     return component->kind->encode(component, values, rest, out, ret_error);
 }
 
-/* Fills the pieces whose places were kept free, the last one first. */
+/* Fills the pieces whose places were reserved, the last one first. */
 static bool
 encode_rest_pieces(const kw_layout *layout, const kw_value *values, const size_t *places, kw_buffer *out,
                    kw_error *ret_error)
@@ -55,8 +55,8 @@ encode_all(const kw_layout *layout, const kw_value *values, uint32_t choice, siz
     return !layout->has_rest || encode_rest_pieces(layout, values, places, out, ret_error);
 }
 
-/* HBase takes neither an empty row key nor one beyond its limit. Names the field whose piece is the longest.
- */
+/* HBase accepts neither an empty row key nor one beyond its limit. Names the field whose piece is the
+ * longest. */
 static bool
 refuse_size(const kw_layout *layout, const size_t *places, size_t before, size_t end, kw_error *ret_error)
 {
@@ -70,7 +70,7 @@ refuse_size(const kw_layout *layout, const size_t *places, size_t before, size_t
         longest = layout->components[index];
         most = size;
     }
-    g_assert(longest); /* a rule without one is refused */
+    g_assert(longest); /* a rule without a field is rejected */
     const char *field = layout->table->fields[longest->field].name;
     if (end == before)
         return kw_error_set(
@@ -83,7 +83,7 @@ refuse_size(const kw_layout *layout, const size_t *places, size_t before, size_t
                         table, field, most, path, end - before, KW_ROW_KEY_MAX);
 }
 
-/* places: where each piece starts in out; `out` is as before when it fails. */
+/* places: where each piece begins in out; `out` is unchanged on failure. */
 static bool
 encode_checked(const kw_layout *layout, const kw_value *values, uint32_t choice, size_t *places,
                kw_buffer *out, kw_error *ret_error)
@@ -134,7 +134,7 @@ not_ours(const kw_layout *layout, const char *why, kw_error *ret_error)
                         layout->table->name, layout->model->store_table, layout->model->name, why);
 }
 
-/* The size of the piece of component `index` at the head of `rest`. */
+/* The size of the piece of component `index` at the beginning of `rest`. */
 static size_t
 measure(const kw_layout *layout, size_t index, kw_bytes rest)
 {
@@ -159,7 +159,7 @@ kw_layout_cut(const kw_layout *layout, kw_bytes key, kw_bytes *pieces, kw_error 
     return key.size == 0 || not_ours(layout, "it is too long", ret_error);
 }
 
-/* Does a piece that carries no field have the bytes that the fields give? */
+/* True if a piece that stores no field has the bytes that follow from the fields. */
 static bool
 check_derived(const kw_layout *layout, size_t index, const kw_value *values, kw_bytes piece, kw_bytes key,
               kw_error *ret_error)
@@ -251,7 +251,8 @@ kw_layout_holds_coarsely(const kw_layout *layout, size_t field)
     return layout->units[field] > 1;
 }
 
-/* The components say more together than one alone: a calendar of months and one of hours, say. */
+/* Several components together can store more than one alone, for example a calendar of months and one of
+ * hours. */
 bool
 kw_layout_alike(const kw_layout *layout, size_t field, kw_value a, kw_value b)
 {

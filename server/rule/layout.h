@@ -1,7 +1,7 @@
 /* A layout: one version of a path's key rule, compiled, immutable: record -> row key -> record.
  *
- * Pure: no clock, lock, log or I/O; any thread. Components are rows of one table
- * (rule/component.h); adding one is one file and one table row.
+ * Pure: no clock, lock, log or I/O; any thread. Component kinds are rows of one table (rule/component.h); a
+ * new kind is one file and one row.
  */
 #pragma once
 
@@ -13,91 +13,92 @@ typedef struct kw_layout kw_layout;
 /* HBase's limit of a row key: Short.MAX_VALUE. */
 #define KW_ROW_KEY_MAX 32767
 
-/* How a bucket that does not follow from the record is chosen, by whoever writes the record. */
+/* How the writer of a record chooses a bucket that does not follow from the record. */
 typedef enum kw_choice_kind { KW_CHOICE_NONE = 0, KW_CHOICE_RANDOM, KW_CHOICE_IN_TURN } kw_choice_kind;
 
-/* The one bucket of a rule that is chosen at each put: a record may be in any of so many rows. */
+/* The one bucket of a rule that is chosen at each put: a record can be in any of `buckets` rows. */
 typedef struct kw_choice {
     kw_choice_kind kind;
-    uint32_t buckets; /* 1 when there is nothing to choose */
+    uint32_t buckets; /* 1 if there is no choice */
 } kw_choice;
 
 kw_choice kw_layout_choice(const kw_layout *layout);
 
-/* Row key of a record appended to `out` (a reusable buffer; not cleared first). INVALID naming table,
- * field and reason when a field is absent or its value does not fit its encoding; nothing is
- * appended then. */
+/* Appends a record's row key to `out` (a reusable buffer; not cleared first). INVALID naming table, field and
+ * reason if a field is absent or its value does not fit its encoding; nothing is appended then. */
 bool kw_layout_encode(const kw_layout *layout, const kw_record *record, kw_buffer *out, kw_error *ret_error);
 
-/* The same in bucket `choice` (below kw_layout_choice's buckets), where kw_layout_encode takes bucket 0. */
+/* Like kw_layout_encode, but in bucket `choice` (less than kw_layout_choice's buckets) instead of bucket 0.
+ */
 bool kw_layout_encode_chosen(const kw_layout *layout, const kw_record *record, uint32_t choice,
                              kw_buffer *out, kw_error *ret_error);
 
-/* Fills the fields that the key holds into record->values (others untouched). CORRUPT when the key
- * was not made by this layout. Byte values are slices of `key` or the arena's. */
+/* Decodes the fields of the key to record->values (others are unchanged). CORRUPT if the key was not made by
+ * this layout. Byte values are slices of `key` or in the arena. */
 bool kw_layout_decode(const kw_layout *layout, kw_bytes key, kw_arena *arena, kw_record *record,
                       kw_error *ret_error);
 
 /* One component's part of an encoded key, for explain. */
 typedef struct kw_key_piece {
-    const char *component; /* "hash(md5 of order_id, first 4 as hex)" */
+    const char *component; /* for example "hash(md5 of order_id, first 4 as hex)" */
     kw_bytes bytes;
 } kw_key_piece;
 
-/* The pieces of a record's key in order. Count and array in the arena. */
+/* The pieces of a record's key in order. Count and array are in the arena. */
 bool kw_layout_pieces(const kw_layout *layout, const kw_record *record, kw_arena *arena,
                       kw_key_piece **ret_pieces, size_t *ret_count, kw_error *ret_error);
 
-/* The same in bucket `choice`, as kw_layout_encode_chosen. */
+/* Like kw_layout_pieces, but in bucket `choice`, as in kw_layout_encode_chosen. */
 bool kw_layout_pieces_chosen(const kw_layout *layout, const kw_record *record, uint32_t choice,
                              kw_arena *arena, kw_key_piece **ret_pieces, size_t *ret_count,
                              kw_error *ret_error);
 
-/* Can the value of this field be read back from a key? */
+/* True if the value of this field can be decoded from a key. */
 bool kw_layout_holds_field(const kw_layout *layout, size_t field);
 
-/* Does the key hold the field, but only up to a coarser unit? Then times that it holds alike name one record.
- */
+/* True if the key stores the field only in a coarser unit. Times with the same stored value then name one
+ * record. */
 bool kw_layout_holds_coarsely(const kw_layout *layout, size_t field);
 
-/* Does the key hold these two values of a field alike? Of a field that it holds exactly: are they equal? */
+/* True if the key stores these two values of a field alike. For a field stored exactly: true if they are
+ * equal. */
 bool kw_layout_alike(const kw_layout *layout, size_t field, kw_value a, kw_value b);
 
-/* For fields that are held coarsely: a number that values which are alike have in common, and others can
- * have, too. False: no key holds the value. */
+/* For fields stored coarsely: a number that is equal for values that are alike, and possibly for others.
+ * False: no key can contain the value. */
 bool kw_layout_code(const kw_layout *layout, size_t field, kw_value value, int64_t *ret_code);
 
-/* SHA-256 over a canonical description of everything that decides the key's bytes (and of how cells of the
- * table are encoded is NOT part of it), as 64 hex digits. Equal for equal rules whatever their spelling in
- * the file. */
+/* SHA-256 over a canonical description of everything that determines the key's bytes (but not the encoding of
+ * the table's cells), as 64 hex digits. Equal rules have equal fingerprints, whatever their spelling in the
+ * file. */
 const char *kw_layout_fingerprint(const kw_layout *layout);
 
-/* The canonical description itself, one component a line. */
+/* The canonical description itself, one component per line. */
 const char *kw_layout_description(const kw_layout *layout);
 
-/* Buckets that a question without the bucket fields must visit (1: none scattered). */
+/* Buckets that a query without the bucket fields must visit (1: the rule does not scatter). */
 uint64_t kw_layout_buckets(const kw_layout *layout);
 
 uint32_t kw_layout_number(const kw_layout *layout);
 const char *kw_layout_path_name(const kw_layout *layout);
 const char *kw_layout_store_table(const kw_layout *layout);
-/* The fields that it is made over. */
+/* The fields that the layout was compiled for. */
 const kw_field_set *kw_layout_fields(const kw_layout *layout);
 
 size_t kw_layout_component_count(const kw_layout *layout);
 /* Text of a component for people. */
 const char *kw_layout_component_text(const kw_layout *layout, size_t index);
 
-/* Split points for `regions` regions from the rule itself: cuts where the buckets or prefixes begin,
- * as evenly as the rule allows (may be fewer). Keys in order, in the arena. INVALID when the rule gives no
- * way to know. */
+/* Split points for `regions` regions, derived from the rule: at the beginnings of buckets or prefixes, as
+ * evenly as the rule allows (can be fewer). Sorted keys, in the arena. INVALID if the rule does not determine
+ * them. */
 bool kw_layout_splits(const kw_layout *layout, uint32_t regions, kw_arena *arena, kw_bytes **ret_keys,
                       size_t *ret_count, kw_error *ret_error);
 
-/* Split points cut from sample records so that each region gets an equal share of the sample. */
+/* Split points derived from sample records, so that each region gets an equal share of the sample. */
 bool kw_layout_splits_of_sample(const kw_layout *layout, const kw_record *records, size_t records_count,
                                 uint32_t regions, kw_arena *arena, kw_bytes **ret_keys, size_t *ret_count,
                                 kw_error *ret_error);
 
-/* The component schemas for config's reader. */
+/* The component schemas, for config's reader. */
 const kw_component_schema *const *kw_rule_schemas(size_t *ret_count);

@@ -1,7 +1,7 @@
 /* Split points of a path's store table: from the rule itself, or from sample records.
  *
- * The components at the head of a rule that know their pieces (buckets, digests, literals) are read as
- * the digits of one number in a mixed base; regions are cut at equal distances of that number.
+ * The components at the front of a rule with known pieces (buckets, digests, literals) are treated as the
+ * digits of one mixed-radix number; regions are cut at equal distances of that number.
  */
 #include "rule/compile.h"
 
@@ -10,7 +10,7 @@
 /* More regions than any table should start with. */
 #define REGIONS_MAX 65536
 
-/* So many pieces per region cut them evenly enough. */
+/* This many pieces per region make the cuts even enough. */
 #define PIECES_PER_REGION 256
 
 static bool
@@ -21,7 +21,7 @@ check_regions(uint32_t regions, kw_error *ret_error)
                         REGIONS_MAX, regions);
 }
 
-/* How many components from the head make the number, and how many numbers there are. */
+/* How many components from the front form the number, and how many numbers there are. */
 static size_t
 take_digits(const kw_layout *layout, uint32_t regions, kw_arena *arena, uint64_t *ret_total)
 {
@@ -35,7 +35,7 @@ take_digits(const kw_layout *layout, uint32_t regions, kw_arena *arena, uint64_t
         if (__builtin_mul_overflow(total, component->cuts, &total))
             break; /* not reached: cuts are at most 2^32 and total is small */
         used++;
-        /* Of a long digest only the beginning was counted: what follows is not near. */
+        /* Only the beginning of a long digest is counted, so later components do not matter. */
         if (component->kind->piece(component, 0, arena).size < component->width)
             break;
     }
@@ -43,7 +43,7 @@ take_digits(const kw_layout *layout, uint32_t regions, kw_arena *arena, uint64_t
     return used;
 }
 
-/* The key where number `position` begins; zeros at its end are left out. */
+/* The key at which number `position` begins, without trailing zeros. */
 static kw_bytes
 key_at(const kw_layout *layout, size_t used, uint64_t position, kw_arena *arena)
 {
@@ -127,7 +127,8 @@ kw_layout_splits_of_sample(const kw_layout *layout, const kw_record *records, si
     size_t made = 0;
     for (uint64_t part = 1; part < regions; part++) {
         kw_bytes cut = keys[count * part / regions];
-        kw_bytes before = made ? cuts[made - 1] : keys[0]; /* no region before the first key, none twice */
+        kw_bytes before =
+            made ? cuts[made - 1] : keys[0]; /* no region before the first key, and no duplicates */
         if (kw_bytes_compare(before, cut) < 0)
             cuts[made++] = cut;
     }

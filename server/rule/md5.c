@@ -29,7 +29,7 @@ turn_left(uint32_t value, unsigned bits)
     return value << bits | value >> (32 - bits);
 }
 
-/* Which word of the block a step takes. */
+/* The word of the block that a step uses. */
 static inline unsigned
 word_of(unsigned round, unsigned step)
 {
@@ -52,7 +52,7 @@ mix(unsigned round, uint32_t b, uint32_t c, uint32_t d)
     }
 }
 
-/* Sixteen steps; with a constant round, everything but the arithmetic is gone when compiled. */
+/* Sixteen steps; with a constant round, the compiler leaves only the arithmetic. */
 static inline __attribute__((always_inline)) void
 run_round(unsigned round, const uint32_t *words, state *now)
 {
@@ -90,7 +90,7 @@ store_le32(uint8_t *to, uint32_t value)
     memcpy(to, &value, sizeof value);
 }
 
-/* What is left of the input, a one bit, zeros, and the input's length in bits: one or two blocks. */
+/* The rest of the input, a one bit, zeros, and the input's length in bits: one or two blocks. */
 static void
 add_tail(state *sum, kw_bytes left, uint64_t size)
 {

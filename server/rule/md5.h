@@ -1,5 +1,5 @@
-/* MD5 (RFC 1321) for row keys, not for secrets. Here and not from OpenSSL, whose digest calls allocate and
- * cost more than the digest of a short id itself, and which may be set up without MD5. */
+/* MD5 (RFC 1321) for row keys, not for secrets. Does not use OpenSSL, whose digest calls allocate memory and
+ * cost more than the digest of a short id, and which can be configured without MD5. */
 #pragma once
 
 #include "base/bytes.h"

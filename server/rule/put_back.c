@@ -59,7 +59,7 @@ is_put_back(const kw_zone *zone, bool ever)
     return ever ? zone->falls : kw_put_back_since(zone) != INT64_MAX;
 }
 
-/* The least time between two moments that the clock shows alike. */
+/* The least time between two moments with the same local time. */
 static int64_t
 least_put_back(const kw_zone *zone)
 {
@@ -70,7 +70,7 @@ least_put_back(const kw_zone *zone)
     return least;
 }
 
-/* Does the other piece follow from the time, and differ between the two moments? */
+/* True if the other piece depends on the time and differs between the two moments. */
 static bool
 tells(const kw_component *other, const kw_component *clock, bool ever)
 {

@@ -123,8 +123,8 @@ kw_value_copy(kw_value value, kw_arena *arena)
     return value;
 }
 
-/* How many bytes at the front are ASCII, NUL among them: for most text all, and much faster than GLib's look
- * at each character. */
+/* Number of ASCII bytes at the front, including NUL: usually all of the text, and much faster than GLib's
+ * check of each character. */
 static size_t
 ascii_length(kw_bytes bytes)
 {
@@ -151,15 +151,15 @@ kw_utf8_valid(kw_bytes bytes)
         size_t valid = (size_t)((const uint8_t *)end - bytes.data);
         if (bytes.data[valid] != 0)
             return false;
-        bytes = kw_bytes_skip(bytes, valid); /* GLib stops at a NUL: go on there */
+        bytes = kw_bytes_skip(bytes, valid); /* GLib stops at a NUL: continue after it */
     }
 }
 
-/* Printable ASCII (and, for text, everything from 0x80 on) plain, the rest as \xNN. */
+/* Prints printable ASCII (and, for text, everything from 0x80 on) unchanged, other bytes as \xNN. */
 static void
 print_bytes(kw_value value, char *to, size_t size)
 {
-    static const size_t room_for_end = 6; /* an escape or the dots, and the end */
+    static const size_t room_for_end = 6; /* for an escape or the dots, and the terminating NUL */
     bool text = value.kind == KW_VALUE_TEXT;
     size_t at = 0;
     if (text)
@@ -173,7 +173,7 @@ print_bytes(kw_value value, char *to, size_t size)
             at += (size_t)snprintf(to + at, size - at, "\\x%02X", byte);
     }
     bool cut = index < value.bytes.size;
-    while (cut && at > 0 && ((uint8_t)to[at - 1] & 0xc0) == 0x80) /* a split character goes whole */
+    while (cut && at > 0 && ((uint8_t)to[at - 1] & 0xc0) == 0x80) /* remove a split character completely */
         at--;
     if (cut && at > 0 && (uint8_t)to[at - 1] >= 0xc0)
         at--;

@@ -1,7 +1,7 @@
 /* A record inside the gateway: one slot per field of its table.
  *
- * Field numbers index the table's fields (kw_table.fields). Byte strings are borrowed from the frame
- * or the call's arena. Plain values: copy freely while their bytes live.
+ * Field numbers index the table's fields (kw_table.fields). Byte strings are borrowed from the frame or the
+ * call's arena. Plain values: they can be copied as long as their bytes live.
  */
 #pragma once
 
@@ -30,13 +30,13 @@ typedef struct kw_value {
         double real;
         kw_bytes bytes; /* TEXT and BYTES */
         struct {
-            const kw_entry *entries; /* MAP: in the order of their names, each once */
+            const kw_entry *entries; /* MAP: sorted by name, without duplicates */
             size_t entries_count;
         };
     };
 } kw_value;
 
-/* Of a map: the name is UTF-8 and not empty, the value no map. */
+/* Of a map: the name is UTF-8 and not empty, the value is not a map. */
 struct kw_entry {
     kw_bytes name;
     kw_value value;
@@ -49,24 +49,24 @@ typedef struct kw_record {
     kw_value *values;
 } kw_record;
 
-/* The kind that values of a field type have. */
+/* The kind of a field type's values. */
 kw_value_kind kw_field_value_kind(kw_field_type type);
 
-/* Same kind and same value (doubles by bits). */
+/* True if kind and value are the same (doubles by bits). */
 bool kw_value_equal(kw_value a, kw_value b);
 
-/* < 0, 0 or > 0: maps entry by entry, numbers by value, text and bytes unsigned lexicographic, false before
- * true, doubles in total order (-0 before 0, NaN last); a number against a double compares as doubles. Other
- * mixes: by kind. */
+/* < 0, 0 or > 0: maps entry by entry, numbers by value, text and bytes unsigned lexicographically, false
+ * before true, doubles in total order (-0 before 0, NaN last); a number and a double are compared as doubles.
+ * Other mixes: by kind. */
 int kw_value_compare(kw_value a, kw_value b);
-/* The integer as a double. False: it is rounded, so that others become the same one. */
+/* Converts an integer to a double. False if it is rounded, so that other integers become the same double. */
 bool kw_number_as_real(int64_t number, double *ret_real);
 
-/* Numbers, doubles and flags as they are; bytes and entries copied into the arena. */
+/* Copies a value: bytes and entries into the arena. */
 kw_value kw_value_copy(kw_value value, kw_arena *arena);
 
-/* Well-formed UTF-8; the character U+0000 is one like others. */
+/* True for well-formed UTF-8, which can contain U+0000. */
 bool kw_utf8_valid(kw_bytes bytes);
 
-/* For messages: "order_id=\"A1\"", numbers plain, bytes as \xNN; cut to fit. */
+/* For messages: "order_id=\"A1\"", numbers unquoted, bytes as \xNN; truncated to fit. */
 void kw_value_print(kw_value value, char *to, size_t size);

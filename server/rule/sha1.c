@@ -1,5 +1,5 @@
-/* SHA-1: blocks of 64 bytes, each expanded to 80 words that are stirred into a state of five. The last
- * block, or the last two, hold what is left, the bit 1, zeros and the number of bits. */
+/* SHA-1: processes blocks of 64 bytes, each expanded to 80 words, which are mixed into a state of five words.
+ * The last one or two blocks contain the rest of the input, the bit 1, zeros and the number of bits. */
 #include "rule/sha1.h"
 
 #define BLOCK 64

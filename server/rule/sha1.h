@@ -1,4 +1,4 @@
-/* SHA-1 (FIPS 180-4) for row keys, not for secrets. Here for the reasons that md5.h gives. */
+/* SHA-1 (FIPS 180-4) for row keys, not for secrets. Implemented here for the reasons in md5.h. */
 #pragma once
 
 #include "base/bytes.h"

@@ -3,7 +3,7 @@
 
 #include "rule/civil.h"
 
-/* As kw_component.cell_s tells them. */
+/* As in kw_component.cell_s. */
 static const double period_seconds[] = {
     [KW_PERIOD_SECOND] = 1,  [KW_PERIOD_MINUTE] = 60,     [KW_PERIOD_HOUR] = 3600,
     [KW_PERIOD_DAY] = 86400, [KW_PERIOD_MONTH] = 2419200, [KW_PERIOD_YEAR] = 31536000,
@@ -12,14 +12,14 @@ static const double period_seconds[] = {
 static const double units_per_second[] = {
     [KW_UNIT_S] = 1, [KW_UNIT_MS] = 1e3, [KW_UNIT_US] = 1e6, [KW_UNIT_NS] = 1e9};
 
-/* The time that one piece stands for, in seconds. */
+/* The duration of one piece's cell, in seconds. */
 static double
 cell_of(const kw_component *component, size_t field)
 {
     if (component->offsets)
         return component->millis ? 0.001 : (double)component->cell_s;
     if (component->field != (int)field)
-        return 1; /* bits of a number made elsewhere */
+        return 1; /* bits of a number generated elsewhere */
     return (double)component->unit / units_per_second[component->table->fields[field].unit];
 }
 
@@ -29,7 +29,7 @@ same_zone(const kw_zone *a, const kw_zone *b)
     return a->count == b->count && kw_zone_hash(a) == kw_zone_hash(b);
 }
 
-/* Offsets of two zones at a moment differ by whole cells? */
+/* True if the offsets of two zones at a moment differ by whole cells. */
 static bool
 differ_by_cells(const kw_zone *a, const kw_zone *b, int64_t at, int64_t cell_s)
 {
@@ -37,8 +37,8 @@ differ_by_cells(const kw_zone *a, const kw_zone *b, int64_t at, int64_t cell_s)
     return shift % cell_s == 0;
 }
 
-/* Does every cell of a clock lie within one period of another zone's? Both begin at whole cells then,
- * whenever either clock is moved, and no cell comes twice. */
+/* True if every cell of a clock is within one period of another zone. Both then always begin at whole cells,
+ * at every change of either clock, and no cell occurs twice. */
 static bool
 cells_nest(const kw_zone *cells, int64_t cell_s, const kw_zone *periods, bool ever)
 {
@@ -64,7 +64,7 @@ kw_unique_zone(const kw_model_generate *how)
     return *how->zone ? how->zone : "UTC";
 }
 
-/* Does the period that a record's time lies in follow from this piece? */
+/* True if this piece determines the period of a record's time. */
 static bool
 tells_period(const kw_component *component, size_t field, const kw_model_generate *how, bool ever,
              kw_arena *arena)
@@ -92,7 +92,7 @@ key_tells_period(const kw_layout *layout, const kw_model_generate *how, bool eve
     return false;
 }
 
-/* Does the key hold the period's time in smaller steps than the period? */
+/* True if the key stores the period's time in smaller steps than the period. */
 static bool
 key_is_finer(const kw_layout *layout, const kw_model_generate *how)
 {

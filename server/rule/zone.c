@@ -1,4 +1,4 @@
-/* GLib knows the zones; a table of steps is what the hot path needs. */
+/* GLib reads the zones; encoding needs a faster table of steps. */
 #include "rule/zone.h"
 
 #include "config/parse.h"
@@ -9,7 +9,7 @@
 
 #define YEAR_SECONDS INT64_C(31556952)
 
-/* 1800-01-01: before it no zone has a step. 2200-01-01: up to there they are looked for. */
+/* No zone has a step before 1800-01-01. Steps are searched up to 2200-01-01. */
 #define STEPS_BEGIN INT64_C(-5364662400)
 #define STEPS_END INT64_C(7258118400)
 
@@ -19,7 +19,7 @@ offset_of(GTimeZone *found, int interval)
     return g_time_zone_get_offset(found, interval);
 }
 
-/* When the interval that holds `from` ends; STEPS_END when it goes on beyond. */
+/* The end of the interval that contains `from`; STEPS_END if it is later. */
 static int64_t
 end_of(GTimeZone *found, int interval, int64_t from)
 {
@@ -41,7 +41,7 @@ end_of(GTimeZone *found, int interval, int64_t from)
     return high;
 }
 
-/* Steps of which each changes the offset. */
+/* Reads the steps at which the offset changes. */
 static void
 read_steps(GTimeZone *found, GArray *steps)
 {

@@ -1,9 +1,9 @@
-/* Time zones as tables of offsets: read from the system's time zone data when a policy is compiled, pure from
- * then on.
+/* Time zones as tables of offsets: read from the system's time zone data when a policy is compiled, pure
+ * after that.
  *
  *   steps   [ -inf .. from1 )  [ from1 .. from2 )  ...   each with its offset from UTC, in seconds
  *
- * Zones whose offset goes on changing are known up to the end of the year 2199.
+ * Zones whose offset keeps changing are known up to the end of the year 2199.
  */
 #pragma once
 
@@ -18,15 +18,15 @@ typedef struct kw_zone {
     const char *name; /* as given, but "UTC" for all its names */
     const kw_zone_step *steps;
     size_t count;
-    int64_t end; /* UTC seconds: from there on the offset is not known; INT64_MAX when it is */
-    bool falls;  /* somewhere the clock is put back: local times that come twice */
+    int64_t end; /* UTC seconds: the offset is unknown from here on; INT64_MAX: it is always known */
+    bool falls;  /* true if some step puts the clock back, so that local times occur twice */
 } kw_zone;
 
-/* A name of the time zone database ("Europe/Berlin"), "UTC", or a fixed offset ("+08:00"). NULL: there is no
- * such zone here. In the arena. */
+/* Accepts a name of the time zone database ("Europe/Berlin"), "UTC", or a fixed offset ("+08:00"). NULL if
+ * this machine has no such zone. In the arena. */
 const kw_zone *kw_zone_make(const char *name, kw_arena *arena);
 
-/* Index of the step that a moment lies in. */
+/* Index of the step that contains a moment. */
 static inline size_t
 kw_zone_find(const kw_zone *zone, int64_t utc)
 {
@@ -41,5 +41,5 @@ kw_zone_find(const kw_zone *zone, int64_t utc)
     return low;
 }
 
-/* 64 bits that follow from the offsets alone. */
+/* A 64-bit hash of the offsets alone. */
 uint64_t kw_zone_hash(const kw_zone *zone);

@@ -75,7 +75,7 @@ check_repeated(kw_hazards *hazards, const kw_table *table, const kw_path *path, 
     }
 }
 
-/* --- numbers that begin again -------------------------------------------------------------------------- */
+/* --- numbers that restart ------------------------------------------------------------------------------ */
 
 static const char *const period_names[] = {"ever", "second", "minute", "hour", "day", "month", "year"};
 
@@ -144,7 +144,7 @@ check_put_back(kw_hazards *hazards, const kw_path *path, const kw_component *clo
                    path->name, clock->table->fields[clock->field].name, clock->zone, day);
 }
 
-/* --- rounds of a circular calendar ---------------------------------------------------------------------- */
+/* --- cycles of a circular calendar ---------------------------------------------------------------------- */
 
 /* The longest duration of one piece of a clock, in seconds: months and years vary. Shifting a clock by whole
  * cycles changes nothing. */

@@ -51,7 +51,7 @@ typedef struct redis_counters {
     void *closed_user;
 } redis_counters;
 
-/* --- telling ------------------------------------------------------------------------------------------ */
+/* --- completing additions ----------------------------------------------------------------------------- */
 
 static void
 unlink_adding(adding *what)

@@ -109,7 +109,7 @@ kw_slot_idle(const kw_slot *slot)
     return !slot->first && !slot->fetching && !slot->swept;
 }
 
-/* --- the shelf: slots by the names of their counters -------------------------------------------------- */
+/* --- the cache: slots by the names of their counters -------------------------------------------------- */
 
 /* Slots of periods are dropped some time after their last use. */
 typedef struct kw_shelf kw_shelf;
@@ -130,7 +130,7 @@ kw_slot *kw_shelf_find(kw_shelf *self, const kw_table *table, const kw_field *fi
  * memory moves between threads. */
 kw_slot *kw_shelf_first(const kw_shelf *self);
 
-/* --- the turn of periods: the first block of the next one is taken before it begins ------------------- */
+/* --- the start of periods: their first block is fetched before they begin ----------------------------- */
 
 typedef struct kw_turn kw_turn;
 

@@ -64,7 +64,7 @@ numbers(const kw_worker *self)
     return UINT32_C(1) << self->form.worker_bits;
 }
 
-/* --- giving out ------------------------------------------------------------------------------------ */
+/* --- issuing ids ----------------------------------------------------------------------------------- */
 
 static bool
 refuse_take(kw_worker *self, bool fenced, kw_error *ret_error)

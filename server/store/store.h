@@ -272,7 +272,7 @@ typedef struct kw_table_spec {
 typedef void (*kw_create_done)(void *user, bool created, const kw_error *error);
 void kw_door_create_table(kw_door *door, const kw_table_spec *spec, kw_create_done done, void *user);
 
-/* `families` in the arena of the receiver's rows: one kw_row per family is not used; see members. */
+/* Everything is allocated in `arena`. */
 typedef struct kw_table_facts {
     kw_arena *arena;
     bool exists;

@@ -310,7 +310,7 @@ kw_ahead_next(kw_ahead *ahead, kw_call *call, kw_bytes cursor, kw_scan_done done
     kw_verb_next(call, cursor, next_done, self);
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- creating and freeing --------------------------------------------------------------------- */
 
 kw_ahead *
 kw_ahead_new(kw_loop *loop, const _Atomic uint64_t *writes)

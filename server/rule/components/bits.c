@@ -1,10 +1,10 @@
 /* bits: fields of fixed widths in one big-endian number of whole bytes.
  *
- *   zero 1 | minute 6 | seconds 32 | worker 9 | sequence 16        put together from a timestamp and int
- * fields the same parts, of an int field                                 a number made elsewhere, whose bits
- * are known
+ *   zero 1 | minute 6 | seconds 32 | worker 9 | sequence 16
  *
- * Of a number, the time in its bits answers questions about a timestamp field of the table (`time`).
+ * Either the number is combined from a timestamp and int fields. Or it is an int field that was generated
+ * elsewhere, with a known meaning of its bits; the time in its bits then answers queries about a timestamp
+ * field of the table (`time`).
  */
 #include "rule/components/bits.h"
 
@@ -65,7 +65,7 @@ part_of(const kw_bits_part *part, uint64_t number)
     return number >> part->shift & kw_bits_mask(part->bits);
 }
 
-/* Does every part hold what it must? NULL: yes. */
+/* Checks that every part has a valid value. NULL: they do. */
 static const char *
 what_is_wrong(const kw_bits *self, uint64_t number)
 {
@@ -87,7 +87,7 @@ what_is_wrong(const kw_bits *self, uint64_t number)
                : "has a minute in its bits that differs from its time";
 }
 
-/* A time that is known besides a number made elsewhere must be the one in its bits. */
+/* A known time must equal the time in the bits of a number generated elsewhere. */
 static bool
 agrees(const kw_component *component, const kw_value *values)
 {
@@ -100,7 +100,7 @@ agrees(const kw_component *component, const kw_value *values)
     return kw_floor_div(values[component->clock].number, self->per_tick) == tick;
 }
 
-/* A number made elsewhere, by itself. */
+/* Checks a number generated elsewhere on its own. */
 static bool
 check_number(const kw_bits *self, kw_value value, kw_error *ret_error)
 {
@@ -112,7 +112,7 @@ check_number(const kw_bits *self, kw_value value, kw_error *ret_error)
                         self->base.table->name, field_name(self, self->number), value.number, wrong);
 }
 
-/* ... and beside its time. */
+/* ... and together with its time. */
 static bool
 take_number(const kw_bits *self, const kw_value *values, uint64_t *ret_number, kw_error *ret_error)
 {
@@ -227,7 +227,7 @@ edge(const kw_component *component, kw_value value, bool lower, kw_arena *arena,
 {
     const kw_bits *self = (const kw_bits *)component;
     (void)lower;
-    g_assert(self->number >= 0); /* of a timestamp, runs say it */
+    g_assert(self->number >= 0); /* runs report the field of a timestamp */
     uint64_t most = MIN(kw_bits_mask(self->total), (uint64_t)INT64_MAX);
     int side = value.number < 0 ? -1 : (uint64_t)value.number > most ? 1 : 0;
     uint64_t number = side < 0 ? 0 : side > 0 ? most : (uint64_t)value.number;

@@ -1,4 +1,4 @@
-/* Inside of the component bits: its compiled form, shared by encoding and planning. */
+/* Private to the component bits: its compiled form, shared by encoding and planning. */
 #pragma once
 
 #include "rule/civil.h"
@@ -9,14 +9,14 @@ typedef enum kw_bits_kind {
     KW_BITS_TIME,   /* ticks since the epoch */
     KW_BITS_MINUTE, /* of the hour, UTC */
     KW_BITS_FIELD,  /* an int field */
-    KW_BITS_OTHER   /* whatever a whole number has there */
+    KW_BITS_OTHER   /* any bits of a whole number */
 } kw_bits_kind;
 
 typedef struct kw_bits_part {
     kw_bits_kind kind;
     const char *name;
     uint32_t bits;
-    uint32_t shift; /* bits behind it */
+    uint32_t shift; /* number of lower bits */
     uint64_t constant;
     int field;
 } kw_bits_part;
@@ -25,16 +25,16 @@ typedef struct kw_bits_part {
 
 typedef struct kw_bits {
     kw_component base;
-    kw_bits_part parts[KW_BITS_PARTS_MAX]; /* the greatest first */
+    kw_bits_part parts[KW_BITS_PARTS_MAX]; /* most significant first */
     size_t parts_count;
     uint32_t total;   /* bits */
-    int number;       /* int field whose value is the whole number; -1: it is put together from fields */
+    int number;       /* int field whose value is the whole number; -1: the number is combined from fields */
     int time;         /* index of the TIME part; -1: none */
     int minute;       /* index of the MINUTE part; -1: none */
     int64_t per_tick; /* units of the clock's field; 0: no clock */
     int64_t ticks_per_second;
     int64_t epoch; /* in ticks since 1970 */
-    int64_t first; /* ticks since 1970 that it can hold */
+    int64_t first; /* ticks since 1970 that it can store */
     int64_t last;
 } kw_bits;
 
@@ -60,7 +60,7 @@ kw_bits_minute_of_hour(int64_t minute)
     return (uint64_t)(minute - kw_floor_div(minute, 60) * 60);
 }
 
-/* INVALID when the bits cannot hold it. */
+/* INVALID if the bits cannot store it. */
 bool kw_bits_take_time(const kw_bits *self, kw_value value, int64_t *ret_tick, kw_error *ret_error);
 bool kw_bits_take_field(const kw_bits *self, const kw_bits_part *part, kw_value value, uint64_t *ret_bits,
                         kw_error *ret_error);

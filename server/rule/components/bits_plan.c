@@ -1,32 +1,33 @@
-/* What the planner asks of bits: which runs of numbers the time between two ends has.
+/* The planner's functions of bits: the runs of numbers for the time between two ends.
  *
- * Without a minute, a range of time is one run. With it there are two ways, both in the order of time:
+ * Without a minute, a time range is one run. With a minute there are two ways, both in the order of time:
  *
  *   few minutes    one run each, one after the other:  [minute, its seconds]
- *   more           one run per minute of the hour, merged by what stands behind it: [minute, all the time]
- *                  Behind whole bytes only: bits of the time that share the minute's last byte must be the
- * same in all of them, so the time is cut where those change.
+ *   more           one run per minute of the hour, merged by what follows it:  [minute, the whole time]
  *
- * A field that is not known ends the prefix: everything behind it is open.
+ * Merging skips whole bytes: bits of the time that share the minute's last byte must be equal in all runs, so
+ * the time is cut where they change.
+ *
+ * An unknown field ends the prefix: everything after it is open.
  */
 #include "rule/components/bits.h"
 #include "rule/derived.h"
 
 #define PARTITIONS 60
 
-/* Most stretches of time that one question is cut into to merge partitions. */
+/* Most stretches into which the time is cut to merge partitions. */
 #define CUTS_MAX 8
 
-/* How far the parts are known. */
+/* The known beginning of the parts. */
 typedef struct prefix {
     uint64_t number; /* bits of known parts */
-    size_t stop;     /* the first part that is not; parts_count: none */
-    uint64_t least;  /* what the stop may hold */
+    size_t stop;     /* the first unknown part; parts_count: none */
+    uint64_t least;  /* range of the stop's value */
     uint64_t most;
-    bool minutes; /* the minute is before the stop, and follows from the time at it */
+    bool minutes; /* the minute precedes the stop, and follows from the time at the stop */
 } prefix;
 
-/* Is the part known for certain once its field, or the clock's, is? */
+/* True if the part is certainly known once its field, or the clock's field, is known. */
 static bool
 is_given(const kw_bits *self, const kw_bits_part *part, const bool *known)
 {
@@ -44,7 +45,7 @@ is_given(const kw_bits *self, const kw_bits_part *part, const bool *known)
     g_assert_not_reached();
 }
 
-/* Do all parts before the time, but the minute, stand? */
+/* True if all parts before the time, except the minute, are known. */
 static bool
 reaches_time(const kw_bits *self, const bool *known)
 {
@@ -54,7 +55,7 @@ reaches_time(const kw_bits *self, const bool *known)
     return true;
 }
 
-/* The span in ticks since 1970; false when there is none. */
+/* The span in ticks since 1970; false if it is empty. */
 static bool
 ticks_of(const kw_bits *self, const kw_span *span, int64_t *ret_from, int64_t *ret_to)
 {
@@ -66,18 +67,18 @@ ticks_of(const kw_bits *self, const kw_span *span, int64_t *ret_from, int64_t *r
     return *ret_from <= *ret_to;
 }
 
-/* Bits of the time that share a byte with the minute, or 0; ret_skip: bytes up to there. */
+/* Number of bits of the time that share a byte with the minute, or 0; ret_skip: bytes up to there. */
 static uint32_t
 shared_bits(const kw_bits *self, uint32_t *ret_skip)
 {
     const kw_bits_part *minute = &self->parts[self->minute], *time = &self->parts[self->time];
     *ret_skip = (self->total - minute->shift + 7) / 8;
-    uint32_t behind = self->total - 8 * *ret_skip; /* bits behind those bytes */
+    uint32_t behind = self->total - 8 * *ret_skip; /* bits after those bytes */
     uint32_t time_end = time->shift + time->bits;
     return behind >= time_end ? 0 : time_end - MAX(behind, time->shift);
 }
 
-/* How many stretches the time must be cut into for partitions to be merged; 0: too many. */
+/* Number of stretches into which the time must be cut to merge partitions; 0: too many. */
 static uint64_t
 cuts_needed(const kw_bits *self, int64_t from, int64_t to)
 {
@@ -124,7 +125,7 @@ kw_bits_count(const kw_component *component, const bool *known, const kw_span *s
     return count_runs(self, from, to);
 }
 
-/* First and last tick of the stretch that many further on. */
+/* First and last tick of the stretch `further` stretches later. */
 static void
 stretch_at(const kw_bits *self, int64_t tick, int64_t further, int64_t *ret_first, int64_t *ret_last)
 {
@@ -211,7 +212,7 @@ add_partitions(maker *make, int64_t from, int64_t to)
     }
 }
 
-/* The time is known: how far do the parts go? */
+/* For a known time: finds how far the parts are known. */
 static bool
 walk_known(const kw_bits *self, const kw_value *values, const kw_span *span, int64_t tick, prefix *ret_prefix,
            kw_error *ret_error)
@@ -270,7 +271,7 @@ runs_of_moment(const kw_bits *self, const kw_value *values, const kw_span *span,
     return true;
 }
 
-/* Does an end of the span lie within a tick? */
+/* True if an end of the span is within a tick. */
 static bool
 cuts_a_tick(const kw_bits *self, const kw_span *span, int64_t from, int64_t to)
 {
@@ -312,7 +313,7 @@ kw_bits_runs(const kw_component *component, const kw_value *values, const kw_spa
         add_minutes(&make, from, to);
     ret_runs->items = make.items;
     ret_runs->count = make.count;
-    /* A record may lack the field that tells the time of a number made elsewhere. */
+    /* A record can lack the field with the time of a number generated elsewhere. */
     ret_runs->loose = self->number >= 0 || cuts_a_tick(self, span, from, to);
     return true;
 }

@@ -1,4 +1,4 @@
-/* bits: its settings, and what follows from them when a policy is compiled. */
+/* bits: its settings, and what is computed from them when a policy is compiled. */
 #include "rule/components/bits.h"
 
 #include "rule/components/kinds.h"
@@ -32,7 +32,7 @@ parse_count(const char *text, uint64_t most, uint64_t *ret_count)
     return errno == 0 && *end == '\0' && *ret_count <= most;
 }
 
-/* A name that is none of the words: a field, or just the name of some bits of a number. */
+/* A name that is not a keyword: a field, or only the name of some bits of a number. */
 static bool
 take_named(const kw_site *site, kw_bits *self, kw_bits_part *part, kw_mark mark)
 {
@@ -127,7 +127,7 @@ take_parts(const kw_site *site, kw_bits *self)
     return true;
 }
 
-/* The field that the time is of: `of` itself, or `time` when that is a number. */
+/* The field of the time: `of` itself, or `time` if `of` is a number. */
 static bool
 take_clock(const kw_site *site, kw_bits *self, int of)
 {
@@ -192,9 +192,9 @@ take_of(const kw_site *site, kw_bits *self, int *ret_field)
     return true;
 }
 
-/* --- what follows from the settings ------------------------------------------------------------------ */
+/* --- computed settings ------------------------------------------------------------------------------- */
 
-/* Only constants stand before the time: numbers rise with it. */
+/* True if only constants precede the time: numbers then increase with it. */
 static bool
 begins_with_time(const kw_bits *self)
 {
@@ -235,7 +235,7 @@ settle_fields(const kw_site *site, kw_bits *self, int of)
     self->base.direction = begins_with_time(self) ? 1 : 0;
 }
 
-/* Sixty beginnings, when nothing but constants stands before the minute. */
+/* Sixty prefixes, if only constants precede the minute. */
 static void
 settle_cuts(kw_bits *self)
 {

@@ -4,7 +4,7 @@
  *   packed   the digits of the parts and of a sequence as one number, of 7 or 8 bytes big-endian
  *   decimal  the same number as decimal text without leading zeros, of varying length
  *
- * Without the year (or another part above the finest) the pieces come again: the calendar is circular.
+ * Without the year (or another part coarser than the finest) the pieces repeat: the calendar is circular.
  */
 #include "rule/components/calendar.h"
 
@@ -96,7 +96,7 @@ kw_calendar_code(const kw_calendar *self, int64_t local)
     return code;
 }
 
-/* Digits of a number, so many of them. */
+/* Writes a number with this many digits. */
 static void
 write_digits(uint64_t number, uint32_t digits, uint8_t *to)
 {
@@ -237,7 +237,7 @@ corrupt(const kw_calendar *self, const char *why, kw_error *ret_error)
                         self->base.table->name, self->base.table->fields[self->base.field].name, why);
 }
 
-/* Digits of the whole piece as a number; separators must stand in their places. */
+/* Reads the digits of the whole piece as a number; separators must be at their positions. */
 static bool
 read_number(const kw_calendar *self, kw_bytes piece, uint64_t *ret_number)
 {
@@ -267,7 +267,7 @@ read_number(const kw_calendar *self, kw_bytes piece, uint64_t *ret_number)
     return true;
 }
 
-/* Takes the parts of a code apart; false when one is beyond what it can be. */
+/* Splits a code into its parts; false if one is out of range. */
 static bool
 read_parts(const kw_calendar *self, uint64_t code, int64_t *of_unit, int64_t *ret_yearday)
 {
@@ -287,7 +287,7 @@ read_parts(const kw_calendar *self, uint64_t code, int64_t *of_unit, int64_t *re
     return code == 0;
 }
 
-/* Is there such a day? 2000 was a leap year, for calendars without a year. */
+/* True if the day exists; 2000, a leap year, stands for calendars without a year. */
 static bool
 is_date(const kw_calendar *self, const int64_t *of_unit, int64_t yearday, int64_t *ret_days)
 {
@@ -347,7 +347,7 @@ piece(const kw_component *component, uint64_t index, kw_arena *arena)
     if (self->form == KW_CALENDAR_TEXT)
         size = head->digits;
     else if (self->parts_count > 1 || self->sequence >= 0)
-        size--; /* a beginning: what follows is not near */
+        size--; /* a prefix: what follows does not matter */
     return kw_bytes_of(bytes, size);
 }
 

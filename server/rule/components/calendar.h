@@ -1,10 +1,10 @@
-/* Inside of the component calendar: its compiled form, and the arithmetic that encoding and planning share.
+/* Private to the component calendar: its compiled form, and the arithmetic shared by encoding and planning.
  *
  *   value of the field --per_tick--> tick (UTC, seconds or milliseconds) --zone--> local tick --> parts
  *
  * A cell is the time that one combination of parts stands for: a unit of the finest part. In key order, cells
- * follow one another as time does only as long as `run_unit` lasts (mm HH dd MM yyyy: one minute; MM dd: one
- * year; yyyy MM dd: for ever).
+ * are in the order of time only within one `run_unit` (mm HH dd MM yyyy: one minute; MM dd: one year; yyyy MM
+ * dd: without limit).
  */
 #pragma once
 
@@ -28,8 +28,8 @@ typedef struct kw_calendar_part {
     uint32_t digits;
     uint32_t least;
     uint32_t most;
-    kw_calendar_unit unit;   /* one step of it */
-    kw_calendar_unit within; /* ... after which it begins again */
+    kw_calendar_unit unit;   /* one step of the part */
+    kw_calendar_unit within; /* ... after which the part restarts */
 } kw_calendar_part;
 
 #define KW_CALENDAR_PARTS_MAX 8
@@ -51,17 +51,17 @@ typedef struct kw_calendar {
     uint64_t sequence_span;   /* 10 ^ digits; 1 without a sequence */
     int64_t per_tick;         /* units of the field */
     int64_t ticks_per_second; /* 1 or 1000 */
-    int64_t first;            /* ticks that it can hold */
+    int64_t first;            /* ticks that it can store */
     int64_t last;
     int64_t first_year;
     int64_t last_year;
     kw_calendar_unit cell_unit;
     kw_calendar_unit run_unit;
-    bool complete; /* every part above the finest is there */
-    bool overlaps; /* clocks that are put back make cells come twice */
+    bool complete; /* every part coarser than the finest is present */
+    bool overlaps; /* clocks that are put back make cells occur twice */
 } kw_calendar;
 
-/* Shortest length of each unit in seconds; the longest, too, but for months and years. EVER: 0. */
+/* Shortest length of each unit in seconds; also the longest, except for months and years. EVER: 0. */
 extern const int64_t kw_calendar_unit_seconds[];
 
 uint64_t kw_calendar_power(uint32_t digits); /* of ten */
@@ -82,7 +82,7 @@ kw_calendar_step(const kw_calendar *self, int64_t tick)
     return kw_zone_find(self->zone, kw_floor_div(tick, self->ticks_per_second));
 }
 
-/* First and last local tick of the unit that a local tick lies in. EVER: 0 and INT64_MAX. */
+/* First and last local tick of the unit that contains a local tick. EVER: 0 and INT64_MAX. */
 void kw_calendar_bounds(const kw_calendar *self, kw_calendar_unit unit, int64_t local, int64_t *ret_first,
                         int64_t *ret_last);
 
@@ -103,8 +103,8 @@ bool kw_calendar_runs(const kw_component *component, const kw_value *values, con
 size_t kw_calendar_enumerate(const kw_component *component, const kw_span *span, kw_arena *arena,
                              const kw_bucket **ret_buckets);
 
-/* How many different pieces there are, when they are few: of one round of a calendar that is not complete. 0:
- * nobody lists them. */
+/* Number of different pieces, if they are few enough to list: those of one cycle of a circular calendar.
+ * Otherwise 0. */
 uint64_t kw_calendar_buckets(const kw_calendar *self);
 
 /* The tick of a value, and the values of a tick. */
@@ -114,7 +114,7 @@ kw_calendar_tick(const kw_calendar *self, int64_t value)
     return kw_floor_div(value, self->per_tick);
 }
 
-/* INVALID when the calendar cannot hold it. */
+/* INVALID if the calendar cannot store it. */
 bool kw_calendar_take_time(const kw_calendar *self, kw_value value, int64_t *ret_tick, kw_error *ret_error);
 bool kw_calendar_take_sequence(const kw_calendar *self, kw_value value, uint64_t *ret_sequence,
                                kw_error *ret_error);

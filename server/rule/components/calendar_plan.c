@@ -1,24 +1,23 @@
-/* What the planner asks of a calendar: which pieces, and which runs of pieces, the time between two ends has.
+/* The planner's functions of a calendar: the pieces, and the runs of pieces, of the time between two ends.
  *
  *   walk: from step to step of the zone, from unit to unit within it, in the order of time
  *
- *   time   ...01:59|02:00 .. 02:59|02:00 .. 02:59|03:00...     the clock is put back once
- *   runs   [------- timed --------][------ timed ---------]    both read 02:00 .. 02:59, each keeps its own
- * rows
+ *   time   ...01:59|02:00 .. 02:59|02:00 .. 02:59|03:00...   the clock is put back once
+ *   runs   [------- timed --------][------ timed ---------]  each scans 02:00 .. 02:59 and keeps its own rows
  */
 #include "rule/components/calendar.h"
 #include "rule/derived.h"
 
 #include <stdlib.h>
 
-/* A stretch of time whose pieces follow one another. */
+/* A stretch of time whose pieces are in the order of time. */
 typedef struct stretch {
     int64_t from; /* ticks */
     int64_t to;
     int64_t local_from;
     int64_t local_to;
     int64_t instance; /* of the run's unit */
-    bool twice;       /* other times have some of its local times, too */
+    bool twice;       /* other times share some of its local times */
 } stretch;
 
 typedef struct walk {
@@ -30,7 +29,8 @@ typedef struct walk {
     kw_arena *arena;
 } walk;
 
-/* Does a clock that is put back at the beginning or end of this step give some local times twice? */
+/* True if a clock that is put back at the beginning or end of this step makes some local times occur twice.
+ */
 static bool
 comes_twice(const kw_calendar *self, size_t step, int64_t local_from, int64_t local_to)
 {
@@ -46,7 +46,7 @@ comes_twice(const kw_calendar *self, size_t step, int64_t local_from, int64_t lo
     return false;
 }
 
-/* Whole cells that a stretch touches. */
+/* Extends a stretch to whole cells. */
 static void
 widen(const kw_calendar *self, int64_t *local_from, int64_t *local_to)
 {
@@ -110,7 +110,7 @@ walk_ticks(walk *it, int64_t from, int64_t to)
     }
 }
 
-/* The span in ticks; false when the calendar can hold none of it. */
+/* The span in ticks; false if the calendar can store none of it. */
 static bool
 ticks_of(const kw_calendar *self, const kw_span *span, int64_t *ret_from, int64_t *ret_to)
 {
@@ -137,7 +137,7 @@ last_value(const kw_calendar *self, int64_t tick)
 
 /* --- counting --------------------------------------------------------------------------------------- */
 
-/* At most so many units does [from, to] touch, those counted twice in which the clock is moved. */
+/* Upper bound of the units that [from, to] touches; units in which the clock is changed count twice. */
 static uint64_t
 count_units(const kw_calendar *self, kw_calendar_unit unit, int64_t from, int64_t to)
 {
@@ -161,7 +161,7 @@ kw_calendar_count(const kw_component *component, const bool *known, const kw_spa
     return count_units(self, pieces ? self->cell_unit : self->run_unit, from, to);
 }
 
-/* Does another stretch begin where the clock is moved: in another unit, or in an earlier cell? */
+/* True if another stretch begins at a change of the clock: in another unit, or in an earlier cell. */
 static bool
 splits_at(const kw_calendar *self, kw_calendar_unit unit, size_t step)
 {
@@ -177,7 +177,7 @@ splits_at(const kw_calendar *self, kw_calendar_unit unit, size_t step)
     return here < before;
 }
 
-/* The first tick of the stretch that a tick lies in (walk_ticks). */
+/* The first tick of the stretch that contains a tick (walk_ticks). */
 static int64_t
 stretch_first(const kw_calendar *self, kw_calendar_unit unit, int64_t tick)
 {
@@ -215,7 +215,7 @@ stretch_last(const kw_calendar *self, kw_calendar_unit unit, int64_t tick)
     }
 }
 
-/* The last tick of the first `most` stretches; falling: the first of the last ones. */
+/* The last tick of the first `most` stretches; falling: the first tick of the last ones. */
 static int64_t
 reach_stretches(const kw_calendar *self, int64_t from, int64_t to, uint64_t most, bool falling)
 {
@@ -226,8 +226,8 @@ reach_stretches(const kw_calendar *self, int64_t from, int64_t to, uint64_t most
     return tick;
 }
 
-/* The same by units, of the shortest length that they have. Windows begin and end with whole stretches: the
- * rows of one come in an order of their own. */
+/* The same by units, assuming their shortest length. Windows begin and end with whole stretches, because the
+ * rows of one stretch have an order of their own. */
 static int64_t
 reach_units(const kw_calendar *self, kw_calendar_unit unit, int64_t from, int64_t to, uint64_t most,
             bool falling)
@@ -295,7 +295,7 @@ compare_buckets(const void *a, const void *b)
     return kw_bytes_compare(((const kw_bucket *)a)->bytes, ((const kw_bucket *)b)->bytes);
 }
 
-/* The code of the index-th combination of the parts; false when there is no such day. */
+/* The code of the index-th combination of the parts; false if there is no such day. */
 static bool
 combine(const kw_calendar *self, uint64_t index, uint64_t *ret_code)
 {
@@ -315,7 +315,7 @@ combine(const kw_calendar *self, uint64_t index, uint64_t *ret_code)
     return kw_civil_of(kw_days_of(2000, month, day)).month == month;
 }
 
-/* Every combination of the parts that can be, once. */
+/* Lists every possible combination of the parts once. */
 static size_t
 enumerate_all(const kw_calendar *self, kw_arena *arena, const kw_bucket **ret_buckets)
 {
@@ -368,7 +368,7 @@ typedef struct numbers {
     uint64_t most;
 } numbers;
 
-/* The sequences that may be there; least > most: none. A run of several cells holds all of them. */
+/* The possible sequences; least > most: none. A run of several cells contains all of them. */
 static bool
 sequences_of(const kw_calendar *self, const kw_value *values, const kw_span *span, numbers *ret_sequences,
              kw_error *ret_error)
@@ -411,7 +411,7 @@ fill_runs(const kw_calendar *self, const walk *it, numbers sequences, kw_arena *
     ret_runs->count = it->count;
 }
 
-/* Does an end of the span lie within a cell? */
+/* True if an end of the span is within a cell. */
 static bool
 cuts_a_cell(const kw_calendar *self, const kw_span *span, int64_t from, int64_t to)
 {
@@ -448,7 +448,7 @@ kw_calendar_runs(const kw_component *component, const kw_value *values, const kw
         walk_ticks(&it, from, from);
         fill_runs(self, &it, sequences, arena, ret_runs);
         ret_runs->items[0].narrowed = ret_runs->items[0].timed = false;
-        ret_runs->loose = false; /* the planner sees to bound fields itself */
+        ret_runs->loose = false; /* the planner checks bound fields itself */
         return true;
     }
     if (!ticks_of(self, span, &from, &to))

@@ -1,4 +1,4 @@
-/* calendar: its settings, and what follows from them when a policy is compiled. */
+/* calendar: its settings, and what is computed from them when a policy is compiled. */
 #include "rule/components/calendar.h"
 
 #include "rule/components/kinds.h"
@@ -128,7 +128,7 @@ take_sequence(const kw_site *site, kw_calendar *self)
     return true;
 }
 
-/* The greatest number there is must fit. */
+/* The greatest possible number must fit. */
 static bool
 take_width(const kw_site *site, kw_calendar *self)
 {
@@ -178,7 +178,7 @@ take_form(const kw_site *site, kw_calendar *self)
     return true;
 }
 
-/* --- what follows from the settings ------------------------------------------------------------------ */
+/* --- computed settings ------------------------------------------------------------------------------- */
 
 static void
 sort_parts(const kw_calendar *self, const kw_calendar_part **to)
@@ -193,7 +193,7 @@ sort_parts(const kw_calendar *self, const kw_calendar_part **to)
     }
 }
 
-/* The unit within which keys follow one another as time does: above the parts at the end that stand from
+/* The unit within which keys are in the order of time: the one above the trailing parts that are ordered from
  * coarse to fine without a gap. */
 static kw_calendar_unit
 run_unit_of(const kw_calendar *self)
@@ -232,7 +232,7 @@ tick_of_local(const kw_calendar *self, int64_t local_seconds)
     return (local_seconds - self->zone->steps[step].offset) * self->ticks_per_second;
 }
 
-/* Years that it can tell, and what the field can say. */
+/* The years that the calendar can represent, limited by the field's range. */
 static void
 settle_limits(kw_calendar *self)
 {
@@ -251,7 +251,7 @@ settle_limits(kw_calendar *self)
     self->last = MIN(self->last, INT64_MAX / self->per_tick - 1);
 }
 
-/* Does a clock that is put back lead into an earlier cell? */
+/* True if a clock that is put back returns to an earlier cell. */
 static bool
 finds_overlap(const kw_calendar *self)
 {
@@ -266,7 +266,7 @@ finds_overlap(const kw_calendar *self)
     return false;
 }
 
-/* Are the cells the same whatever the zone: whole multiples of a unit since 1970? */
+/* True if the cells do not depend on the zone: whole multiples of a unit since 1970. */
 static bool
 is_plain(const kw_calendar *self)
 {
@@ -340,7 +340,7 @@ settle_inputs(const kw_site *site, kw_calendar *self)
         base->cuts = head->most - head->least + 1;
 }
 
-/* Leading zeros are left out: where all parts may be zero, nothing shows where the sequence begins. */
+/* Leading zeros are omitted: if all parts can be zero, nothing marks where the sequence begins. */
 static bool
 check_zeros(const kw_site *site, const kw_calendar *self)
 {

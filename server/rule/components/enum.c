@@ -1,14 +1,14 @@
-/* enum: a field with declared values. A reader that does not know it can visit every value.
+/* enum: a field with declared values. A query that does not bind it can visit every value.
  *
- * Written as the value's place in the declared list (one byte, two beyond 256 values) or as its text;
- * texts must not begin with one another, so that the end of each is seen.
+ * Encoded as the value's index in the declared list (one byte, or two beyond 256 values) or as its text; no
+ * text may be a prefix of another, so that each marks its own end.
  */
 #include "rule/components/kinds.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* They are searched one by one. */
+/* Searched linearly. */
 #define CHOICES_MAX 4096
 
 typedef struct choice {
@@ -92,7 +92,7 @@ fill_choices(const kw_site *site, const kw_field *field, bool as_text, enumerati
     return true;
 }
 
-/* Of two that are one value, only the first would ever be written. */
+/* If two texts are the same value, only the first would ever be written. */
 static bool
 check_distinct(const kw_site *site, const enumeration *self, const kw_field *field)
 {
@@ -109,7 +109,7 @@ check_distinct(const kw_site *site, const enumeration *self, const kw_field *fie
     return true;
 }
 
-/* In sorted order, a piece that begins another stands right before one that it begins. */
+/* In sorted order, a piece that is a prefix of another is directly before one that it begins. */
 static bool
 check_texts(const kw_site *site, enumeration *self)
 {

@@ -61,7 +61,7 @@ take_order(const kw_site *site, field_piece *self)
     return true;
 }
 
-/* unit: a coarser one than the field's, which loses what is below it. */
+/* Reads unit: a unit coarser than the field's, which drops finer digits. */
 static bool
 take_unit(const kw_site *site, field_piece *self, const kw_field *field)
 {
@@ -164,7 +164,8 @@ text_of(const kw_site *site, const field_piece *self, const kw_field *field)
                            form->descending ? ", descending" : "");
 }
 
-/* Who asks for an order must get it. Descending OrderedBytes exist, and are written as they are. */
+/* Rejects an explicit order that the encoding cannot keep. Descending OrderedBytes exist, and are written in
+ * their own form. */
 static bool
 check_order(const kw_site *site, const field_piece *self)
 {
@@ -223,7 +224,8 @@ complain(const field_piece *self, kw_value value, kw_error *ret_error)
                         table->fields[self->base.field].name, shown, reason);
 }
 
-/* An integer as the double that it is: of two that are one double, one record would hide the other. */
+/* Converts an integer to the equal double. If two integers had the same double, one record would hide the
+ * other. */
 static bool
 take_integer(const field_piece *self, kw_value *value, kw_error *ret_error)
 {

@@ -1,7 +1,7 @@
 /* hash: the beginning of a digest of named fields, so that keys spread over regions.
  *
- * Computable when all its fields are bound, else it ends the usable prefix: its values are too many to
- * list. For a handful of buckets that a reader can list there is salt.
+ * Computable if all its fields are bound; otherwise it ends the usable prefix, because it has too many values
+ * to list. For a few buckets that a query can visit, use salt.
  */
 #include "rule/components/kinds.h"
 #include "rule/derived.h"
@@ -27,7 +27,7 @@ take_length(const kw_site *site, hash *self)
     return true;
 }
 
-/* Cuts are made in the first four bytes at most: enough for any number of regions. */
+/* Splits at most by the first four bytes, which suffices for any number of regions. */
 static uint64_t
 cuts_of(const hash *self)
 {

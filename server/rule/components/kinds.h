@@ -1,4 +1,4 @@
-/* The kinds of components: one file each in this folder, one row each in component.c. */
+/* The kinds of components: each has a file in this folder and a row in component.c. */
 #pragma once
 
 #include "rule/component.h"

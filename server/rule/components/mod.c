@@ -1,6 +1,6 @@
 /* mod: a numeric field modulo a number of buckets (never negative).
  *
- * A reader with a range narrower than the buckets visits only the buckets that the range touches.
+ * A query with a range that has fewer values than there are buckets visits only the buckets of these values.
  */
 #include "rule/components/kinds.h"
 #include "rule/derived.h"

@@ -1,11 +1,11 @@
-/* ring: the name of the node that a consistent hash of named fields leads to.
+/* ring: the name of the node that consistent hashing of named fields selects.
  *
- * Each node stands at `replicas` points of a ring of hashes; a record belongs to the node at the first point
- * not before its own hash, past the last one to the first again. So a node more takes its share from all
- * others, and nothing else moves. A reader that does not know the fields visits every node.
+ * Each node has `replicas` points on a ring of hashes. A record belongs to the node of the first point not
+ * before the record's hash, and after the last point to that of the first. So an added node receives its
+ * share from all others, and no other key moves. A query that does not bind the fields visits every node.
  *
- * A point is the hash of the node's name followed by the point's number in decimal. Where two nodes share a
- * point, the later one of the list has it.
+ * A point is the hash of the node's name followed by the point's number in decimal. If two nodes share a
+ * point, it belongs to the later one of the list.
  */
 #include "rule/components/kinds.h"
 #include "rule/derived.h"
@@ -24,10 +24,10 @@ typedef struct ring {
     kw_component base;
     kw_digest digest;
     const kw_bytes *nodes; /* in the order of the list */
-    const kw_bytes *names; /* in their own order */
+    const kw_bytes *names; /* sorted */
     size_t count;
     uint32_t replicas;
-    const point *points; /* in the order of the hashes, each of them once */
+    const point *points; /* sorted by hash, without duplicates */
     size_t points_count;
 } ring;
 
@@ -37,7 +37,7 @@ compare_names(const void *a, const void *b)
     return kw_bytes_compare(*(const kw_bytes *)a, *(const kw_bytes *)b);
 }
 
-/* In sorted order, a name that begins another stands right before one that it begins. */
+/* In sorted order, a name that is a prefix of another is directly before one that it begins. */
 static bool
 take_names(const kw_site *site, ring *self)
 {
@@ -87,14 +87,14 @@ take_nodes(const kw_site *site, ring *self)
     return take_names(site, self);
 }
 
-/* Where on the ring a digest stands. */
+/* The position of a digest on the ring. */
 static uint64_t
 place_of(const uint8_t *digest, kw_digest kind)
 {
     return kind == KW_DIGEST_XXH64 ? kw_be64_load(digest) : kw_be32_load(digest);
 }
 
-/* Java's hashes are of text: a number is hashed as its decimal digits. */
+/* Java's hashes work on text: a number is hashed as its decimal digits. */
 static bool
 walks_text(const ring *self)
 {
@@ -118,7 +118,7 @@ take_algorithm(const kw_site *site, ring *self)
     return true;
 }
 
-/* By hash; of equal ones the later node first, which stays. */
+/* By hash; for equal hashes the later node first, which is kept. */
 static int
 compare_points(const void *a, const void *b)
 {
@@ -158,7 +158,7 @@ text_of(const kw_site *site, const ring *self)
     g_string_printf(text, "ring(%s of %s, %u replicas of ", kw_digest_name(self->digest),
                     kw_site_field_names(site, self->base.inputs, self->base.inputs_count), self->replicas);
     for (size_t index = 0; index < self->count; index++) {
-        char shown[4 * KW_DERIVED_PIECE_MAX + 8]; /* never cut */
+        char shown[4 * KW_DERIVED_PIECE_MAX + 8]; /* never truncated */
         kw_value name = {.kind = KW_VALUE_TEXT, .bytes = self->nodes[index]};
         kw_value_print(name, shown, sizeof shown);
         g_string_append_printf(text, "%s%s", index ? ", " : "", shown);

@@ -1,16 +1,16 @@
-/* salt: a bucket number from a hash, so that rows with close keys lie in many regions.
+/* salt: a bucket number from a hash, so that rows with similar keys are in many regions.
  *
  *   xxh64      hash of the named fields; spreads sequential values evenly. The default
- *   murmur2, murmur3, crc32, jenkins   32-bit hash of the named fields, taken as not negative
+ *   murmur2, murmur3, crc32, jenkins   32-bit hash of the named fields, as a non-negative number
  *   java_string  of one text, or one number as decimal text: String.hashCode(), floor modulo (compatibility:
  *              ten-digit sequential ids reach 10 of 31 buckets)
  *   java_long  of one number: (short) Long.hashCode(n), floor modulo (compatibility: spreads badly)
  *   phoenix    of the rest of the key: Phoenix's SaltingUtil
  *   hbasewd    of the rest of the key: HBaseWD's OneByteSimpleHash
- *   random, round_robin   of nothing: who writes the record chooses the bucket and hands it in
+ *   random, round_robin   of nothing: the writer of the record chooses the bucket and passes it
  *
- * phoenix and hbasewd are computable for a reader only when everything behind them in the key is bound; of a
- * chosen bucket nobody can tell which it was.
+ * For a query, phoenix and hbasewd are computable only if the rest of the key is bound. A chosen bucket
+ * cannot be computed.
  */
 #include "rule/components/kinds.h"
 #include "rule/derived.h"
@@ -20,7 +20,7 @@ typedef struct salt salt;
 typedef struct algorithm {
     const char *name;
     bool of_rest;
-    kw_choice_kind choice; /* the bucket is handed in */
+    kw_choice_kind choice; /* the caller passes the bucket */
     bool of_number;        /* exactly one int or timestamp field */
     bool of_text;          /* exactly one string, int or timestamp field */
     kw_digest digest;
@@ -108,8 +108,9 @@ phoenix_bucket(const salt *self, const kw_value *values, kw_bytes rest, uint32_t
     return true;
 }
 
-/* HBaseWD takes the absolute value before the remainder. Of the one hash that has none in 32 bits it makes a
- * byte outside its own buckets, which its own readers never visit; here that row stays within them. */
+/* HBaseWD takes the absolute value before the remainder. For the one hash without an absolute value in 32
+ * bits, it computes a byte that is not one of its buckets and that its own readers never visit; here, that
+ * row gets one of the buckets. */
 static bool
 hbasewd_bucket(const salt *self, const kw_value *values, kw_bytes rest, uint32_t *ret_bucket,
                kw_error *ret_error)
@@ -157,7 +158,7 @@ is_text(const kw_field_set *table, size_t field)
     return kw_field_value_kind(table->fields[field].type) == KW_VALUE_TEXT;
 }
 
-/* Of an algorithm that does not read fields. */
+/* For an algorithm that does not read fields. */
 static bool
 refuse_inputs(const kw_site *site, const char *name, const char *instead)
 {

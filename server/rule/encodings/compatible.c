@@ -1,12 +1,12 @@
-/* Families of forms that other libraries write, one name for every type of field.
+/* Families of forms that other libraries write, with one name for every type of field.
  *
  *   phoenix  Phoenix's columns: TINYINT, SMALLINT, INTEGER, BIGINT (and times as BIGINT) in 1, 2, 4 or 8
  *            bytes, FLOAT and DOUBLE in 4 or 8, BOOLEAN. Its VARCHAR is `terminated`, at the key's end `raw`
  *   ordered  HBase's OrderedBytes: a header byte that names the type, then int8 to int64 (width 2, 3, 5, 9),
- *            float32 or float64 (5, 9), strings ended by 0x00, bytes as blob_var (in no order: see
- *            seven.c). Descending inverts all
+ *            float32 or float64 (5, 9), strings ended by 0x00, bytes as blob_var (without order: see
+ *            seven.c). Descending inverts all bytes
  *
- * Both write with another encoding, the inner one; what they add is the header or the bias.
+ * Both use another encoding, the inner one, and add a header or a bias.
  */
 #include "rule/encoding.h"
 
@@ -32,7 +32,7 @@ width_error(const kw_site *site, const char *allowed)
                               "field: this encoding needs %s here", allowed);
 }
 
-/* The form that the inner encoding sees: without the header. */
+/* The form for the inner encoding: without the header. */
 static kw_form
 inner_form(const kw_form *form)
 {

@@ -1,6 +1,6 @@
-/* Strings of exactly n decimal digits, such as phone numbers; with reverse: true from the last digit to
- * the first, so that numbers given out one after the other lie far apart (their order is lost then).
- * Descending order writes 9 - digit. */
+/* Strings of exactly n decimal digits, such as phone numbers. With reverse: true from the last digit to the
+ * first, so that sequential numbers are far apart (their order is lost then). Descending order writes 9 -
+ * digit. */
 #include "rule/encoding.h"
 
 static bool
@@ -22,7 +22,7 @@ all_digits(kw_bytes bytes)
     return true;
 }
 
-/* Turning is its own opposite: reverse and complement both are. */
+/* Both reversing and complementing are their own inverse. */
 static void
 turn(const kw_form *form, kw_bytes digits, uint8_t *to)
 {
@@ -57,8 +57,8 @@ decode(const kw_form *form, kw_bytes piece, kw_arena *arena, kw_value *ret_value
     return true;
 }
 
-/* Ascending, the piece is the string itself, so any string has its place among the pieces: a shorter
- * one before all its continuations. */
+/* Ascending, the piece is the string itself, so any string has a position among the pieces: a shorter one is
+ * before all its continuations. */
 static bool
 edge(const kw_form *form, kw_value value, bool lower, kw_arena *arena, kw_edge *ret_edge)
 {

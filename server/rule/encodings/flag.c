@@ -3,7 +3,7 @@
  *   bool      0x00 and 0x01
  *   raw_bool  0x00 and 0xFF, as Java's Bytes.toBytes
  *
- * Descending, the two change places; with a bias (phoenix, see compatible.c) the byte is inverted instead.
+ * Descending order swaps the two; with a bias (phoenix, see compatible.c) it inverts the byte instead.
  */
 #include "rule/encoding.h"
 

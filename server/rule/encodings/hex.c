@@ -1,9 +1,9 @@
-/* Texts of hex digits, kept as the bytes that they say: half as long, in the same order.
+/* Texts of hex digits, stored as the bytes that they represent: half as long, in the same order.
  *
  *   hex    2 * width digits in lower case
  *   uuid   the 36 characters of a UUID in lower case; 16 bytes
  *
- * Upper case is refused: the text that is read back must be the text that was written.
+ * Upper case is rejected: decoding must return the text that was written.
  */
 #include "rule/encoding.h"
 
@@ -34,7 +34,7 @@ is_uuid(const kw_form *form)
     return form->encoding == &kw_encoding_uuid;
 }
 
-/* Does a dash stand before this byte of a UUID? */
+/* True if a dash precedes this byte of a UUID. */
 static bool
 dash_before(const kw_form *form, uint32_t byte)
 {
@@ -47,7 +47,7 @@ text_size(const kw_form *form)
     return is_uuid(form) ? UUID_CHARACTERS : (size_t)form->width * 2;
 }
 
-/* 0 to 15; -1 when it is none in lower case. */
+/* 0 to 15; -1 if it is not a lower-case hex digit. */
 static int
 digit_value(uint8_t digit)
 {
@@ -91,7 +91,7 @@ encode(const kw_form *form, kw_value value, kw_buffer *out, kw_error *ret_error)
 static bool
 decode(const kw_form *form, kw_bytes piece, kw_arena *arena, kw_value *ret_value, kw_error *ret_error)
 {
-    (void)ret_error; /* any bytes are some digits */
+    (void)ret_error; /* any bytes are valid digits */
     static const char digits[] = "0123456789abcdef";
     uint8_t *text = kw_arena_alloc(arena, text_size(form)), *at = text;
     for (uint32_t byte = 0; byte < form->width; byte++) {
@@ -105,14 +105,14 @@ decode(const kw_form *form, kw_bytes piece, kw_arena *arena, kw_value *ret_value
     return true;
 }
 
-/* Must a dash stand at this place of the text? */
+/* True if this position of the text must have a dash. */
 static bool
 is_dash(const kw_form *form, size_t place)
 {
     return is_uuid(form) && (place == 8 || place == 13 || place == 18 || place == 23);
 }
 
-/* Fills the text up from `place` on with the least or the greatest digits. */
+/* Pads the text from `place` on with the smallest or the greatest digits. */
 static void
 fill(const kw_form *form, uint8_t *text, size_t place, char digit)
 {
@@ -120,8 +120,9 @@ fill(const kw_form *form, uint8_t *text, size_t place, char digit)
         text[place] = (uint8_t)(is_dash(form, place) ? '-' : digit);
 }
 
-/* Where a character that cannot stand at `place` lies: before what can stand there, behind it, or between the
- * digits 9 and a. Makes the nearest text; returns the side on which the character is of it. */
+/* Handles a character that is not allowed at `place`: finds whether it is before the allowed ones, after
+ * them, or between the digits 9 and a. Makes the nearest text; returns the side of that text on which the
+ * character is. */
 static int
 round_at(const kw_form *form, uint8_t *text, size_t place, uint8_t character)
 {
@@ -139,8 +140,8 @@ round_at(const kw_form *form, uint8_t *text, size_t place, uint8_t character)
     return -1;
 }
 
-/* Any string has its place among the texts that are written: it agrees with some of them up to a character,
- * or is the beginning of some, or goes on behind one. */
+/* Any string has a position among the valid texts: it equals one of them up to some character, is a prefix of
+ * some, or continues one. */
 static bool
 edge(const kw_form *form, kw_value value, bool lower, kw_arena *arena, kw_edge *ret_edge)
 {

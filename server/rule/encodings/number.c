@@ -1,9 +1,9 @@
 /* Integers and timestamps in keys.
  *
  *   int                big-endian with the sign bit flipped: every value of the width, in order
- *   raw_int            big-endian as Java's Bytes.toBytes; not negative, since that would break the order
+ *   raw_int            big-endian as Java's Bytes.toBytes; not negative, because that would break the order
  *   max_minus          Integer.MAX_VALUE or Long.MAX_VALUE minus the value, big-endian: newest first
- *   decimal            decimal digits, filled with zeros on the left; not negative
+ *   decimal            decimal digits, padded with zeros on the left; not negative
  *   max_minus_decimal  as max_minus, in 10 or 19 decimal digits
  *
  *   value -> unit of the key (floor) -> code = value - least -> descending: top - code -> bytes or digits
@@ -83,7 +83,7 @@ value_of_code(const kw_form *form, uint64_t code, kw_value *ret_value, kw_error 
     return true;
 }
 
-/* The code of the nearest number that can be written. */
+/* The code of the nearest number that can be encoded. */
 static void
 nearest_code(const kw_form *form, int64_t number, bool lower, uint64_t *ret_code, kw_edge *ret_edge)
 {

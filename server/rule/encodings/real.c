@@ -1,13 +1,13 @@
-/* Doubles in keys, as big-endian IEEE bits turned so that their order is the total order of the values
+/* Doubles in keys, as big-endian IEEE bits changed so that they sort in the total order of the values
  * (-infinity, ..., -0, 0, ..., infinity, NaN).
  *
  *   double   8 bytes
- *   float    4 bytes; takes only values that a float has
+ *   float    4 bytes; accepts only values that a float can represent
  *
- *   bits -> negative: every bit inverted, else: the sign bit set -> + bias -> descending: inverted
+ *   bits -> negative: every bit inverted, otherwise: the sign bit set -> + bias -> descending: inverted
  *
- * There is one NaN in a key, the one that Java's doubleToLongBits makes: others are refused. The bias is 1
- * in Phoenix's form (see compatible.c), else 0.
+ * Keys contain only one NaN, that of Java's doubleToLongBits: others are rejected. The bias is 1 in Phoenix's
+ * form (see compatible.c), otherwise 0.
  */
 #include "rule/encoding.h"
 
@@ -81,7 +81,7 @@ write_code(const kw_form *form, uint64_t code, uint8_t *to)
     memcpy(to, bytes + 8 - form->width, form->width);
 }
 
-/* The bits of the nearest value that the form has. */
+/* The bits of the nearest value that the form can represent. */
 static uint64_t
 nearest_bits(const kw_form *form, double real)
 {

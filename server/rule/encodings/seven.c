@@ -1,8 +1,8 @@
-/* Bytes of any length whose end shows in themselves: HBase's OrderedBytes blob_var without its header.
+/* Bytes of any length that mark their own end: HBase's OrderedBytes blob_var without its header.
  *
- * Seven bits go into each byte; its first bit says that more follow. No bytes at all are one byte 0x00. No
- * piece begins another. Order is not kept, in HBase neither: FF is written as FF 40, FE FF as FF BF 60.
- * Not an encoding of its own: `ordered` (compatible.c) writes fields of type bytes so.
+ * Each byte stores seven bits; its first bit says whether more follow. An empty value is one byte 0x00. No
+ * piece is a prefix of another. Does not keep order, nor does HBase: FF is written as FF 40, FE FF as FF BF
+ * 60. Not an encoding of its own: `ordered` (compatible.c) uses it for fields of type bytes.
  */
 #include "rule/encoding.h"
 
@@ -59,7 +59,7 @@ static bool
 decode(const kw_form *form, kw_bytes piece, kw_arena *arena, kw_value *ret_value, kw_error *ret_error)
 {
     size_t size = piece.size * 7 / 8;
-    uint8_t *bytes = kw_arena_alloc0(arena, size + 1); /* the bits behind the last byte go there */
+    uint8_t *bytes = kw_arena_alloc0(arena, size + 1); /* receives the bits after the last byte */
     for (size_t index = 0; index < piece.size; index++) {
         size_t bit = index * 7, byte = bit / 8;
         unsigned packed = form->descending ? ~(unsigned)piece.data[index] : piece.data[index];

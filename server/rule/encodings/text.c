@@ -2,11 +2,11 @@
  *
  *   raw         the bytes themselves. Keeps order only as the last component: anything that follows
  *               mixes with longer values ("A1" + tail against "A1x" + tail)
- *   terminated  the bytes, then a byte that they must not contain. Keeps order when that byte is 0x00
- *   fixed       a fixed width; shorter strings are filled with 0x00 on the right (so they must not end
+ *   terminated  the bytes, then a byte that they must not contain. Keeps order if that byte is 0x00
+ *   fixed       a fixed width; shorter strings are padded with 0x00 on the right (so they must not end
  *               with it), bytes must have exactly that width
  *
- * Descending order inverts every byte, the terminator too.
+ * Descending order inverts every byte, including the terminator.
  */
 #include "rule/encoding.h"
 
@@ -34,7 +34,7 @@ value_of(const kw_form *form, kw_bytes bytes)
     return (kw_value){.kind = kw_field_value_kind(form->type), .bytes = bytes};
 }
 
-/* The bytes of a piece as the value has them. */
+/* Converts the bytes of a piece back to those of the value. */
 static bool
 restore(const kw_form *form, kw_bytes bytes, kw_arena *arena, kw_value *ret_value, kw_error *ret_error)
 {
@@ -212,8 +212,8 @@ decode_fixed(const kw_form *form, kw_bytes piece, kw_arena *arena, kw_value *ret
     return restore(form, piece, arena, ret_value, ret_error);
 }
 
-/* Longer values lie behind their first `width` bytes, strings that end with 0x00 behind what stands
- * before it, shorter bytes before themselves filled up. */
+/* Longer values are after their first `width` bytes, strings that end with 0x00 are after the string without
+ * it, shorter bytes are before their padded form. */
 static bool
 edge_fixed(const kw_form *form, kw_value value, bool lower, kw_arena *arena, kw_edge *ret_edge)
 {

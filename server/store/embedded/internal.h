@@ -1,15 +1,16 @@
-/* The parts of the embedded store and how they hang together. Everything here is the room's own.
+/* The parts of the embedded store and how they work together. Private to this module.
  *
- *   loop threads:   doors, which hand on what a turn of their loop started (door.c)
- *   committer:      one thread; writes, conditional writes, tables (committer.c, conditional.c)
- *   reader threads: gets, fetches of runs, facts and regions (pool.c, get.c, run.c); a get of little that is
- * in memory is done on its loop sifter threads: gets and fetches with a filter that may take long (regular
- * expressions), so that those wait for each other and nobody else for them RocksDB's own:  flush and
- * compaction (compaction.c)
+ *   loop threads:    store handles, which pass on the operations of one loop iteration together (door.c);
+ *                    small gets that need only data in memory run here (get.c)
+ *   committer:       one thread; writes, conditional writes, tables (committer.c, conditional.c)
+ *   reader threads:  other gets, fetches of range scans, facts and regions (pool.c, get.c, run.c)
+ *   filter threads:  gets and fetches with a filter that can take long (regular expressions), so that they
+ *                    delay only each other
+ *   RocksDB's own:   flush and compaction (compaction.c)
  *
- * An operation is made on its loop, goes to the committer or to a reader, and comes back to its loop with the
- * task inside it; between these hand-overs one thread owns it, so its members need no lock. Locks: one in
- * the committer, one in the pool, one in the catalog; none is taken under another.
+ * An operation starts on its loop, is passed to the committer or to a reader, and returns to its loop with
+ * the task inside it. Between these steps one thread owns it, so its members need no lock. Locks: one in the
+ * committer, one in each pool, one in the catalog; no two are held at the same time.
  */
 #pragma once
 

@@ -1,22 +1,24 @@
-/* The calls of one door, and the servers they go to.
+/* The calls of one store handle, and the servers that they are sent to.
  *
  *   kw_hbase_pool_start --> QUEUED --> IN_FLIGHT --> done(result)
  *                             ^           |
  *                             |           +--> lost, trouble: WAITING (repeatable calls, within the
  *                             '-----------'    deadline and the retry budget), else done(failure)
  *
- * A call goes to the channel with room whose server has the fewest calls outstanding; when none has
- * room it waits in the one queue, which is fair to accounts, and another channel is opened, one at a time per
- * server. A call that would wait for so long that it cannot be answered before its deadline, going by how
- * long calls took lately (pace.h), is refused with BUSY, at once or when its turn comes; it was not sent
- * then.
+ * A call is sent on a channel with fewer calls in flight than the pipeline allows, of the server with the
+ * fewest calls outstanding. If there is no such channel, the call waits in one queue, which is fair to
+ * accounts, and each server opens at most one more channel at a time. Calls of an open scanner wait for the
+ * scanner's own channel. A call that cannot be answered before its deadline, estimated from how long recent
+ * calls took (pace.h), is rejected with BUSY, either at once or when it leaves the queue; it has not been
+ * sent then.
  *
- * A channel whose call has passed its deadline gets no other calls until the late reply came; when that takes
- * longer than KW_HBASE_OVERDUE_MS, it is retired, and another one may take its place.
+ * A channel with a call past its deadline gets no other calls until the late reply arrives. If that takes
+ * longer than KW_HBASE_OVERDUE_MS, the channel is retired and another one can replace it.
  *
- * A server whose channel could not be opened rests (doubling). A server that is silent while calls
- * are outstanding is pinged; when that is not answered either, its channels are thrown away. While no
- * server can be reached, calls wait KW_HBASE_PATIENCE_MS, later ones fail at once.
+ * After a channel could not be opened, its server is not tried for some time, which doubles with each
+ * failure. A server that is silent while calls are outstanding is pinged; if the ping is not answered either,
+ * its channels are closed. While no server is reachable, calls wait for KW_HBASE_PATIENCE_MS; later calls
+ * fail at once.
  *
  * One loop, one thread.
  */

@@ -133,7 +133,7 @@ test_put_if_refused(void)
     put_if(self, "counters", "name=a", "name", KW_COMPARE_EQUAL, TEXT("a"));
     ASSERT_REFUSED(self, "name is part of the key");
     put_if(self, "counters", "name=a", "hits", KW_COMPARE_LESS, KW_VALUE_ABSENT);
-    ASSERT_REFUSED(self, "field hits: without a value");
+    ASSERT_REFUSED(self, "field hits: a condition without a value");
     put_if(self, "counters", "name=a", "hits", KW_COMPARE_LESS, TEXT("many"));
     ASSERT_REFUSED(self, "field hits");
     put_if(self, "counters", "hits=1", "hits", KW_COMPARE_EQUAL, KW_VALUE_ABSENT);

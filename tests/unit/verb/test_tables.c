@@ -125,7 +125,7 @@ test_splits(void)
     assert_error(&got, KW_INVALID, "split keys belong to one path; name the path");
     request.split_algorithm = "rule";
     got = create(self, &request);
-    assert_error(&got, KW_INVALID, "not several");
+    assert_error(&got, KW_INVALID, "more than one source");
 
     request = (kw_create_request){.table = desk_table(self, "orders"),
                                   .path = -1,
