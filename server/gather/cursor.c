@@ -2,7 +2,7 @@
  *
  *   version (1)  made (8)  layout (4)  remaining (8)  page rows (4)  page bytes (4)
  *   started (1; 2: at its group's head)  group (4)  range (4)
- *   suffix  table  path  fingerprint  caller  columns  question  filter        each: length, bytes
+ *   suffix  table  path  fingerprint  caller  columns  query  filter           each: length, bytes
  *   HMAC-SHA256 of "keyway cursor" and everything before (32)
  *
  * The signature is compared first, in constant time; bytes without a valid signature are never parsed.

@@ -50,8 +50,8 @@ typedef struct kw_lane {
     kw_request *spare_requests;
     kw_buffer spare_outputs[KW_LANE_SPARE_OUTPUTS];
     size_t spare_outputs_count;
-    uint8_t *scratch; /* TLS: encrypted bytes received */
-    kw_buffer plain;  /* TLS: the same bytes decrypted */
+    uint8_t *scratch; /* bytes received: of TLS sessions, and of others whose frame has no space */
+    kw_buffer plain;  /* TLS: decrypted bytes */
 
     bool draining;
     bool closing_state; /* the handler was told to end */

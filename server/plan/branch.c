@@ -27,7 +27,7 @@ room_for(kw_growth *growing, size_t factor)
         return NULL;
     }
     kw_error_set(growing->error, KW_LIMIT,
-                 "table %s: the question needs more than %zu ranges of path %s; ask for fewer values at once",
+                 "table %s: the query needs more than %zu ranges of path %s; ask for fewer values at once",
                  growing->terms->table->name, growing->limit, growing->sketch->path->name);
     return NULL;
 }

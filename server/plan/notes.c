@@ -59,11 +59,10 @@ note_bounds(kw_notes *notes, const kw_sketch *sketch, const kw_terms *terms, dou
         residual = true;
         const char *name = terms->table->fields[field].name;
         if (is_coarse_in_prefix(sketch, field)) {
-            note(notes, "%s is checked on the way out: the key keeps it only in a coarser unit", name);
+            note(notes, "%s is checked for each row: the key stores it only in a coarser unit", name);
             *efficiency *= ROWS_PER_LOOSE_END;
         } else {
-            note(notes,
-                 "%s is checked on the way out: it is not in the part of the key that the ranges cover",
+            note(notes, "%s is checked for each row: it is not in the part of the key that the ranges cover",
                  name);
             *efficiency *= rows_of_bound(terms, field);
         }
@@ -84,7 +83,7 @@ note_span(kw_notes *notes, const kw_sketch *sketch, const kw_terms *terms, bool 
 {
     bool runs = sketch->stop == KW_STOP_RUNS;
     if (runs && loose && !sketch->clocked) {
-        note(notes, "the time is checked on the way out: keys stand for more than one");
+        note(notes, "the time is checked for each row: a key stands for more than one");
         *efficiency *= ROWS_PER_LOOSE_END;
     }
     if (terms->span.field < 0 || sketch->span_fans)
@@ -93,13 +92,13 @@ note_span(kw_notes *notes, const kw_sketch *sketch, const kw_terms *terms, bool 
     bool pieces = sketch->clocked && sketch->listed && !runs && sketch->stop != KW_STOP_RANGE;
     loose = loose || pieces;
     if (sketch->stop != KW_STOP_RANGE && !pieces && !(runs && sketch->clocked)) {
-        note(notes, "the range of %s is checked on the way out: it is not the field behind the bound ones",
+        note(notes, "the range of %s is checked for each row: it is not the field after the bound ones",
              name);
         *efficiency *= ROWS_PER_RANGE;
         return true;
     }
     if (loose) {
-        note(notes, "the range of %s is checked on the way out: %s", name,
+        note(notes, "the range of %s is checked for each row: %s", name,
              runs && is_told_by_another(sketch) ? "records may lack it"
                                                 : "its ends lie within the key's unit");
         *efficiency *= ROWS_PER_LOOSE_END;
@@ -114,7 +113,7 @@ kw_notes_residual(kw_notes *notes, const kw_sketch *sketch, const kw_terms *term
     *ret_efficiency = 1;
     bool residual = note_bounds(notes, sketch, terms, ret_efficiency);
     if (terms->also.field >= 0) {
-        note(notes, "the range of %s is checked on the way out, beside its values",
+        note(notes, "the range of %s is checked for each row, in addition to its values",
              terms->table->fields[terms->also.field].name);
         residual = true;
     }
@@ -140,8 +139,8 @@ note_order(kw_notes *notes, const kw_sketch *sketch, const kw_ranges *ranges)
         return;
     }
     if (sketch->stop == KW_STOP_RUNS && !sketch->concat && !sketch->known[ranges->clock]) {
-        note(notes, "rows come by %s %s, to the unit of the key's pieces", field_name(sketch, ranges->clock),
-             sketch->reversed ? "descending" : "ascending");
+        note(notes, "rows are ordered by %s %s, to the unit of the key's pieces",
+             field_name(sketch, ranges->clock), sketch->reversed ? "descending" : "ascending");
         return;
     }
     if (sketch->stop != KW_STOP_RANGE && sketch->stop != KW_STOP_ORDERED)
@@ -151,12 +150,12 @@ note_order(kw_notes *notes, const kw_sketch *sketch, const kw_ranges *ranges)
     bool rising = (stop->direction > 0) != sketch->reversed;
     bool by_another = sketch->listed && sketch->stop == KW_STOP_ORDERED;
     if (by_another || (sketch->listed && rising == sketch->falling)) {
-        note(notes, "rows come by the pieces of %s, those of one piece by %s %s",
+        note(notes, "rows are ordered by the pieces of %s, those of one piece by %s %s",
              by_another ? field_name(sketch, ranges->clock) : name, name,
              rising ? "ascending" : "descending");
         return;
     }
-    note(notes, "rows come by %s %s%s", name, rising ? "ascending" : "descending",
+    note(notes, "rows are ordered by %s %s%s", name, rising ? "ascending" : "descending",
          stop->unit > 1 ? ", to the key's coarser unit" : "");
 }
 
@@ -177,7 +176,7 @@ why_fanned(const kw_terms *terms, const kw_component *component, kw_arena *arena
     }
     if (missing > 0)
         return kw_arena_printf(arena, "%s %s not bound", names, missing > 1 ? "are" : "is");
-    return component->of_rest ? "not all of the key behind it is known" : "nothing that is asked decides it";
+    return component->of_rest ? "not all of the key after it is known" : "no condition determines it";
 }
 
 static void
@@ -189,9 +188,9 @@ note_fan_out(kw_notes *notes, const kw_terms *terms, const kw_sketch *sketch, co
             continue;
         const char *why = why_fanned(terms, component, notes->arena);
         if (component->clock >= 0 && component->clock == terms->span.field)
-            note(notes, "%s: %zu pieces hold the time that is asked", component->text, ranges->fanned[index]);
+            note(notes, "%s: %zu pieces contain the queried time", component->text, ranges->fanned[index]);
         else if (ranges->fanned[index] < component->buckets)
-            note(notes, "%s: %zu of %" G_GUINT64_FORMAT " can hold what is asked (%s)", component->text,
+            note(notes, "%s: %zu of %" G_GUINT64_FORMAT " can match (%s)", component->text,
                  ranges->fanned[index], component->buckets, why);
         else
             note(notes, "%s: all %" G_GUINT64_FORMAT " are visited, because %s", component->text,
@@ -206,7 +205,7 @@ note_groups(kw_notes *notes, const kw_sketch *sketch, const kw_ranges *ranges)
     if (sketch->stop == KW_STOP_COMPLETE || ranges->count < 2)
         return;
     if (ranges->groups_count == 1)
-        note(notes, "merge: the %zu ranges are read side by side, because their rows interleave",
+        note(notes, "merge: the %zu ranges are read in parallel, because their rows interleave",
              ranges->count);
     else if (ranges->groups_count == ranges->count)
         note(notes, "concat: the %zu ranges are read one after the other", ranges->count);

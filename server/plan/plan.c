@@ -31,7 +31,7 @@ no_order(const kw_terms *terms, kw_order order, const kw_sketch *sketches, size_
     const char *reasons = "";
     for (size_t index = 0; index < count; index++)
         reasons = kw_arena_printf(arena, "%s%s%s", reasons, index ? "; " : "", sketches[index].why_not);
-    return kw_error_set(ret_error, KW_INVALID, "table %s: this question cannot be answered in %s order: %s",
+    return kw_error_set(ret_error, KW_INVALID, "table %s: this query cannot be answered in %s order: %s",
                         terms->table->name, order == KW_ORDER_ASCENDING ? "ascending" : "descending",
                         reasons);
 }
@@ -157,7 +157,7 @@ static bool
 too_many(const kw_terms *terms, const kw_sketch *sketch, kw_error *ret_error)
 {
     return kw_error_set(ret_error, KW_LIMIT,
-                        "table %s: the question needs more than %zu ranges of path %s for each %s; ask for "
+                        "table %s: the query needs more than %zu ranges of path %s for each %s; ask for "
                         "fewer values at once",
                         terms->table->name, terms->range_limit, sketch->path->name,
                         terms->table->fields[terms->span.field].name);

@@ -231,11 +231,10 @@ draft_runs(const kw_sketch *sketch, const kw_terms *terms, const kw_branches *br
             return false;
         *ret_loose = *ret_loose || runs.loose;
         if (made.count + runs.count > limit)
-            return kw_error_set(
-                ret_error, KW_LIMIT,
-                "table %s: the question needs more than %zu ranges of path %s; ask for less at "
-                "once",
-                terms->table->name, limit, sketch->path->name);
+            return kw_error_set(ret_error, KW_LIMIT,
+                                "table %s: the query needs more than %zu ranges of path %s; ask for less at "
+                                "once",
+                                terms->table->name, limit, sketch->path->name);
         if (!make_room(&made, runs.count, branches->count, limit, terms, arena))
             return false; /* kw_ranges_make returns the error */
         for (size_t run = 0; run < runs.count && kw_terms_may_go_on(terms, arena); run++)

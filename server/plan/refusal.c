@@ -108,7 +108,7 @@ kw_refusal_tell_disorder(const kw_sketch *sketch, const kw_terms *terms, kw_aren
             arena, "path %s has %s, which is in the order of time within a range of %s with both ends",
             sketch->path->name, clock->text, terms->table->fields[clock->clock].name);
     size_t last = kw_layout_component_count(sketch->layout) - 1;
-    return kw_arena_printf(arena, "path %s goes on with %s, which is in no order", sketch->path->name,
+    return kw_arena_printf(arena, "path %s continues with %s, which has no order", sketch->path->name,
                            kw_layout_component_text(sketch->layout, MIN(sketch->used, last)));
 }
 
@@ -125,11 +125,12 @@ kw_refuse_whole_table(const kw_terms *terms, const kw_sketch *sketches, size_t c
     const kw_component *scatters = scattering(terms, sketches, count);
     const char *why = "";
     if (scatters != NULL)
-        why = kw_arena_printf(arena, "; a range of %s does not help, only values: %s is in no order",
+        why = kw_arena_printf(arena, "; a range of %s does not help, only values do: %s has no order",
                               terms->table->fields[terms->span.field].name, scatters->text);
     if (behind.count > 0)
-        why = kw_arena_printf(arena, "%s; %s alone %s further back in the key", why, behind.text,
-                              behind.count > 1 ? "do not help: they stand" : "does not help: it stands");
+        why = kw_arena_printf(arena, "%s; %s alone %s in the key", why, behind.text,
+                              behind.count > 1 ? "do not help: they come later"
+                                               : "does not help: it comes later");
     if (outside.count > 0)
         why = kw_arena_printf(arena, "%s; %s %s in no key", why, outside.text,
                               outside.count > 1 ? "do not help: they are" : "does not help: it is");
@@ -137,6 +138,6 @@ kw_refuse_whole_table(const kw_terms *terms, const kw_sketch *sketches, size_t c
         why = kw_arena_printf(arena, "; the range of %s needs both ends, then any length of time can be read",
                               terms->table->fields[terms->span.field].name);
     return kw_error_set(ret_error, KW_INVALID,
-                        "table %s: this question would read the whole table; %s, or allow full_scan%s",
+                        "table %s: this query would read the whole table; %s, or allow full_scan%s",
                         terms->table->name, wishes, why);
 }

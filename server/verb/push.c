@@ -130,7 +130,7 @@ static const char *
 patterns_text(const kw_plan *plan, kw_arena *arena)
 {
     kw_buffer text = KW_BUFFER_EMPTY;
-    kw_buffer_append_text(&text, "the store is asked to sift keys: behind what the ranges know, ");
+    kw_buffer_append_text(&text, "the store filters keys: after the part that the ranges cover, ");
     for (size_t i = 0; i < plan->patterns_count && i < PATTERNS_SHOWN; i++) {
         kw_buffer_append_text(&text, i ? " or " : "");
         print_pattern(&plan->patterns[i], arena, &text);
@@ -175,7 +175,7 @@ join_filters(kw_call *call, const kw_scan_request *request, const kw_plan *plan,
     push->narrows = columns && count == 1;
     if (count > (own ? 1 : 0)) {
         push->filter = print(kw_filter_join(KW_FILTER_AND, parts, count, call->arena), call->arena);
-        note(push, kw_arena_printf(call->arena, "the store is asked to sift: %s",
+        note(push, kw_arena_printf(call->arena, "the store filters: %s",
                                    kw_bytes_to_binary_text(push->filter, call->arena)));
     }
     return true;

@@ -281,8 +281,8 @@ refuse_for_clock(judging *self)
     kw_error error;
     kw_error_set(
         &error, KW_UNAVAILABLE,
-        "table %s: the store's clock is not known at present, so nobody can say which writes may be under "
-        "way",
+        "table %s: the store's clock is not known at present, so it cannot be decided which writes are in "
+        "flight; try again",
         self->job->request->table->name);
     error.retry_after_ms = 1000;
     finish(self, &error);

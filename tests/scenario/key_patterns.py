@@ -22,7 +22,7 @@ TABLES = 4
 RECORDS = 300
 QUESTIONS = 25
 EVERYTHING = "PageFilter(1000000)"
-NOTE = "the store is asked to sift keys"
+NOTE = "the store filters keys"
 
 # Pieces of keys in any order, each of a fixed width; DESC becomes `, order: desc` or nothing.
 PIECES = [

@@ -241,7 +241,7 @@ test_touching_cells(void)
     g_assert_true(plan->ranges[0].timed);
     g_assert_cmpint(plan->ranges[0].least, ==, 1620003600);
     g_assert_cmpint(plan->ranges[0].most, ==, 1620010799);
-    g_assert_true(says(plan, "rows come by the pieces of ts, those of one piece by n descending"));
+    g_assert_true(says(plan, "rows are ordered by the pieces of ts, those of one piece by n descending"));
     asking_reset(asking); /* 23 and 00 follow each other in time, not in the keys */
     asking_set(asking, "ts>=1620082800 ts<1620090000 order=desc");
     asking->bounds[1] = (kw_bound){.values = &empty, .count = 1};
@@ -335,7 +335,7 @@ test_time_after_hours(void)
     for (size_t index = 0; index < G_N_ELEMENTS(intervals); index++) {
         g_autofree char *latest = g_strdup_printf("%s order=desc limit=1", intervals[index]);
         const kw_plan *plan = plan_of(asking, latest);
-        g_assert_true(says(plan, "rows come by ts descending"));
+        g_assert_true(says(plan, "rows are ordered by ts descending"));
         g_assert_false(plan->reversed);
         g_assert_cmpuint(plan->ranges_count, ==, plan->groups_count);
         g_assert_cmpint(kw_bytes_compare(plan->ranges[0].start, plan->ranges[1].start), >, 0);

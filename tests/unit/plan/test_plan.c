@@ -76,25 +76,25 @@ test_order_events(void)
         {"ts=5", "by_time: [0\\x80\\x05,0\\x80\\x06) [1\\x80\\x05,1\\x80\\x06) [2\\x80\\x05,2\\x80\\x06) "
                  "[3\\x80\\x05,3\\x80\\x06)"},
         {"ts=5 order=asc path=primary",
-         "INVALID: table t: this question cannot be answered in ascending order: path primary goes on with "
-         "hash(md5 of id, first 2 as hex), which is in no order"},
+         "INVALID: table t: this query cannot be answered in ascending order: path primary continues with "
+         "hash(md5 of id, first 2 as hex), which has no order"},
         {"city=x",
-         "INVALID: table t: this question would read the whole table; bind id (path primary), or bind ts or "
+         "INVALID: table t: this query would read the whole table; bind id (path primary), or bind ts or "
          "give it a range (path by_time), or allow full_scan; city does not help: it is in no key"},
         {"city=x limit=5",
-         "INVALID: table t: this question would read the whole table; bind id (path primary), or bind ts or "
+         "INVALID: table t: this query would read the whole table; bind id (path primary), or bind ts or "
          "give it a range (path by_time), or allow full_scan; city does not help: it is in no key"},
         {"id>=a",
-         "INVALID: table t: this question would read the whole table; bind id (path primary), or bind ts or "
-         "give it a range (path by_time), or allow full_scan; a range of id does not help, only values: "
-         "hash(md5 of id, first 2 as hex) is in no order"},
+         "INVALID: table t: this query would read the whole table; bind id (path primary), or bind ts or "
+         "give it a range (path by_time), or allow full_scan; a range of id does not help, only values do: "
+         "hash(md5 of id, first 2 as hex) has no order"},
         {"path=primary ts=5 city=x",
-         "INVALID: table t: this question would read the whole table; bind id (path primary), or allow "
+         "INVALID: table t: this query would read the whole table; bind id (path primary), or allow "
          "full_scan; "
-         "ts alone does not help: it stands further back in the key; city does not help: it is in no key"},
+         "ts alone does not help: it comes later in the key; city does not help: it is in no key"},
         {"city=x full", "primary: [,) residual"},
         {"id=a,a,a ts>=1 ranges=1", "primary: [0ca\\x00,0ca\\x00\\x7F\\xFF)"},
-        {"id=a,b,c ts>=0 ranges=2", "LIMIT: table t: the question needs more than 2 ranges of path primary; "
+        {"id=a,b,c ts>=0 ranges=2", "LIMIT: table t: the query needs more than 2 ranges of path primary; "
                                     "ask for fewer values at once"},
     };
     CHECK_CASES(EVENTS, cases);
@@ -142,8 +142,8 @@ test_raw_in_the_middle(void)
         {"id=A1,A1x", "primary: [A1,A2) [A1x,A1y) residual"},
         {"id=A1 ts=1", "primary: <A1\\x80\\x01>"},
         {"full order=asc",
-         "INVALID: table t: this question cannot be answered in ascending order: path primary goes on "
-         "with field(id as raw), which is in no order"},
+         "INVALID: table t: this query cannot be answered in ascending order: path primary continues "
+         "with field(id as raw), which has no order"},
         {"id>=A1 full", "primary: [,) residual"},
     };
     CHECK_CASES(yaml, cases);
@@ -187,7 +187,7 @@ static void
 test_disorder(void)
 {
     static const kw_test_case cases[] = {
-        {"full order=desc", "INVALID: table t: this question cannot be answered in descending order: path "
+        {"full order=desc", "INVALID: table t: this query cannot be answered in descending order: path "
                             "primary has calendar(ts: DDD yyyy in UTC "
                             "as text), which is in the order of time within a range of ts with both ends"},
     };
@@ -200,10 +200,10 @@ static void
 test_enums(void)
 {
     static const kw_test_case cases[] = {
-        {"", "INVALID: table t: this question would read the whole table; bind kind (path primary), or allow "
+        {"", "INVALID: table t: this query would read the whole table; bind kind (path primary), or allow "
              "full_scan"},
-        {"late=x", "INVALID: table t: this question would read the whole table; bind kind (path primary), or "
-                   "allow full_scan; late alone does not help: it stands further back in the key"},
+        {"late=x", "INVALID: table t: this query would read the whole table; bind kind (path primary), or "
+                   "allow full_scan; late alone does not help: it comes later in the key"},
         {"full", "primary: [\\x00,\\x01) [\\x01,\\x02) [\\x02,\\x03)"},
         {"kind=b", "primary: [\\x01,\\x02)"},
         {"kind=c,a", "primary: [\\x00,\\x01) [\\x02,\\x03)"},
@@ -248,7 +248,7 @@ test_pruning(void)
     bool done = kw_plan_make(&asking->question, asking->arena, &made, NULL);
     g_assert_true(done);
     const char *text = kw_plan_text(made, asking->arena);
-    g_assert_nonnull(strstr(text, "3 of 10 can hold what is asked"));
+    g_assert_nonnull(strstr(text, "3 of 10 can match"));
     /* Buckets 0 and 1 reach from 0 to 11 and so overlap all others: one group. */
     asking_plan(asking, "n>=0 n<12");
     done = kw_plan_make(&asking->question, asking->arena, &made, NULL);
@@ -274,7 +274,7 @@ expect_part(const char *text, const char *part)
         g_error("no \"%s\" in: %s", part, text);
 }
 
-/* What fanned out and why, how ranges come together, what is checked on the way out. */
+/* What fanned out and why, how ranges come together, what is checked for each row. */
 static void
 test_notes(void)
 {
@@ -284,10 +284,10 @@ test_notes(void)
     g_autoptr(kw_test_asking) asking = asking_new(yaml);
     const char *text = text_of_plan(asking, "ts>=1 ts<3");
     expect_part(text, "width 1): all 4 are visited, because id is not bound\n");
-    expect_part(text, "merge: the 4 ranges are read side by side");
+    expect_part(text, "merge: the 4 ranges are read in parallel");
     text = text_of_plan(asking, "id=a,b ts=1,3 city=x");
     expect_part(text, "every key is known: 4 point reads");
-    expect_part(text, "city is checked on the way out");
+    expect_part(text, "city is checked for each row");
     g_assert_null(strstr(text, "merge:"));
     text = text_of_plan(asking, "id=a ts>=1 ts<3");
     g_assert_null(strstr(text, "visited"));

@@ -119,8 +119,8 @@ step_between(const kw_component *component, int field, const kw_record *before, 
     return in_one_cell(component, a.number, b.number, arena) ? 0 : kw_value_compare(a, b);
 }
 
-/* When every field is bound, rows come by row key: which way is up, the first field with several values
- * tells. */
+/* When every field is bound, rows are ordered by row key: which way is up, the first field with several
+ * values tells. */
 static int
 key_direction(const kw_test_world *world, const kw_plan *plan)
 {

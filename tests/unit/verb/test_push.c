@@ -33,7 +33,7 @@ expect_note(desk *self, const char *question, const char *filter)
     const kw_plan *plan = NULL;
     kw_error error = KW_ERROR_NONE;
     const char *found = "";
-    static const char head[] = "the store is asked to sift: ";
+    static const char head[] = "the store filters: ";
     g_assert_true(kw_verb_explain(&self->call, &request, NULL, &plan, &error));
     for (size_t i = 0; i < plan->notes_count; i++)
         if (g_str_has_prefix(plan->notes[i], head))
@@ -221,7 +221,7 @@ static const char events[] = "store: {kind: embedded}\n"
                              "      - hash: {of: [text], algorithm: md5, take: 2}\n"
                              "      - field: text\n";
 
-#define KEYS "the store is asked to sift keys: behind what the ranges know, "
+#define KEYS "the store filters keys: after the part that the ranges cover, "
 
 static void
 expect_keys(desk *self, const char *question, const char *patterns)
