@@ -412,7 +412,7 @@ test_refused(void)
     scrubbed_open(&self);
     refused(&self, "alone", KW_BYTES_NONE, "has one path");
     refused(&self, "chosen", KW_BYTES_NONE, "chosen at each put");
-    refused(&self, "visits", KW_BYTES_LITERAL("x"), "not one of a scrub");
+    refused(&self, "visits", KW_BYTES_LITERAL("x"), "not from a scrub");
     scrubbed_put(&self, "id=a ts=1 city=x", 1000);
     scrubbed_put(&self, "id=b ts=1 city=x", 1000);
     self.request.cursor = KW_BYTES_NONE;
