@@ -107,6 +107,8 @@ class History:
             if failed:
                 recorder.kill()
                 raise failed[0]
+            for number in range(len(self.place.gateways)):
+                self.place.wait_gateway(number)  # one whose lease expired during the fault reads nothing until it is renewed
             assert quiet == "quiet\n", recorder.stderr.read()
             verdict, complaints = recorder.communicate("go on\n", timeout=600)
         try:

@@ -61,7 +61,7 @@ class Start(unittest.TestCase):
         gateway.write_policy(POLICY + HAZARD)
         code, out, _ = run("--check", gateway.policy_file)
         self.assertEqual(code, 1, "a hazard is an error")
-        self.assertRegex(out, re.escape(gateway.policy_file) + r":\d+:\d+: error: path primary: salt: phoenix .* / hint: take at most 256 buckets")
+        self.assertRegex(out, re.escape(gateway.policy_file) + r":\d+:\d+: error: path primary: salt: phoenix .* / hint: use at most 256 buckets")
         with open(gateway.policy_file + ".new", "w", encoding="utf-8") as file:
             file.write(POLICY.format(folder=gateway.folder))
         code, out, errors = run("--diff", gateway.policy_file, gateway.policy_file + ".new")

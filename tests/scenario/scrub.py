@@ -136,7 +136,7 @@ class Scrub(unittest.TestCase):
         admin = self.gateway.admin()
         for code, part, arguments in (
                 (Code.NOT_FOUND, "did you mean", ("event", None)), (Code.INVALID, "has one path", ("single", None)),
-                (Code.INVALID, "not one of a scrub", ("events", ScrubOptions(cursor=b"x"))),
+                (Code.INVALID, "not from a scrub", ("events", ScrubOptions(cursor=b"x"))),
                 (Code.INVALID, "cursor is empty", ("events", ScrubOptions(cursor=b""))),
                 (Code.INVALID, "options.max_records must be 1 to 1000, not 0", ("events", ScrubOptions(max_records=0))),
                 (Code.INVALID, "options.max_differences must be", ("events", ScrubOptions(max_differences=1001))),

@@ -214,7 +214,7 @@ class Sequences(unittest.TestCase):
             self.refused(Code.INVALID, "at, which is missing", data.allocate, RUN, "minute", 1, None, None)
             flakes = data.allocate(RUN, "flake", 100, None, None)
             self.assertTrue(1 <= flakes.count <= 100)
-            self.refused(Code.INVALID, "is no sequence", data.allocate, RUN, "oid", 1, None, None)
+            self.refused(Code.INVALID, "is neither a sequence", data.allocate, RUN, "oid", 1, None, None)
             self.refused(Code.INVALID, "1 to 1000000000", data.allocate, RUN, "id", 0, None, None)
             self.assertGreater(one.metric("keyway_sequence_numbers_total"), 99)
 
