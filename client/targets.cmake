@@ -49,6 +49,9 @@ foreach(kind shared static)
   target_include_directories(keyway_${kind} PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}>)
   set_target_properties(keyway_${kind} PROPERTIES OUTPUT_NAME keyway VERSION ${PROJECT_VERSION} SOVERSION 0)
 endforeach()
+# libkeyway.a is for any compiler, so its objects hold machine code and not gcc's intermediate one.
+set_target_properties(keyway_objects kw_thrift_glib_objects keyway_shared keyway_static PROPERTIES
+  INTERPROCEDURAL_OPTIMIZATION OFF)
 target_link_libraries(keyway_shared PUBLIC PkgConfig::GLIB PRIVATE PkgConfig::THRIFT_C_GLIB PkgConfig::OPENSSL)
 target_link_libraries(keyway_static PUBLIC PkgConfig::GLIB PkgConfig::THRIFT_C_GLIB PkgConfig::OPENSSL)
 
