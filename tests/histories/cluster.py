@@ -28,8 +28,9 @@ class Cluster(places.HBase):
         self.folder = tempfile.mkdtemp(prefix="keyway-cluster-")
         self.seed = seed
         self.region_servers = region_servers
-        self.script_environment = dict(os.environ, KW_HBASE_CONF=SETTINGS + (
-            f" hbase.client.retries.number={retries}" if retries is not None else ""))
+        self.script_environment = dict(os.environ, KW_HBASE_CONF=SETTINGS)
+        if retries is not None:  # of Thrift2's client only: a master that does not try again ends with a region server
+            self.script_environment["KW_HBASE_THRIFT_CONF"] = f"hbase.client.retries.number={retries}"
         if clock:
             pathlib.Path(self.folder, f"clock-rs{region_servers}").write_text(clock, encoding="ascii")
         ports = [int(port) for port in self.command("start", str(region_servers)).split()]

@@ -8,6 +8,7 @@
 #   KW_HBASE_HEAP   heap of the HBase JVM                           (256m)
 #   KW_HBASE_THRIFT_HEAP  heap of each Thrift2 JVM                  (192m)
 #   KW_HBASE_CONF   more settings of hbase-site.xml: "key=value key=value"
+#   KW_HBASE_THRIFT_CONF   the same for the Thrift2 servers alone
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 VERSION=$(sed -n 's:.*<hbase.version>\(.*\)</hbase.version>.*:\1:p' "$HERE/pom.xml")
 LIB=${KW_HBASE_LIB:-${XDG_CACHE_HOME:-$HOME/.cache}/keyway/hbase-$VERSION}
@@ -104,7 +105,8 @@ await_zookeeper() {
 
 # One Thrift2 server: name, port, form ("buffered-binary", "framed-compact", ...).
 thrift_server() {
-  local name=$1 port=$2 form=$3 arguments=()
+  local name=$1 port=$2 form=$3 arguments=() setting
+  for setting in ${KW_HBASE_THRIFT_CONF:-}; do arguments+=("-D$setting"); done
   case $form in framed-*) arguments+=(-f) ;; esac
   case $form in *-compact) arguments+=(-c) ;; esac
   jvm "$name" "$THRIFT_HEAP" $HB.thrift2.ThriftServer "${arguments[@]}" -b 127.0.0.1 -p "$port" start

@@ -268,9 +268,11 @@ test_clock(void)
 {
     int64_t offset = 0;
     bool known = false;
-    /* Not while a write takes longer than 100 ms, as it may on a busy machine. */
-    for (int i = 0; i < 6000 && !(known = kw_store_clock_offset_ms(on.store, &offset)); i++)
+    /* On a busy machine heartbeats take so long that they say little; some later one says more. */
+    for (int i = 0; i < 6000 && !(known && ABS(offset) <= 50); i++) {
+        known = kw_store_clock_offset_ms(on.store, &offset);
         bed_turn(&on, 10);
+    }
     g_assert_true(known);
     g_assert_cmpint(ABS(offset), <=, 50); /* the same machine */
 }
