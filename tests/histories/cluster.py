@@ -14,8 +14,10 @@ from link import Link
 SCRIPT = pathlib.Path(__file__).resolve().parent.parent / "support" / "hbase" / "cluster.sh"
 REGIONS = pathlib.Path(__file__).resolve().parent / "Regions.java"
 # HBase gives calls up, and a region server lost, in seconds instead of minutes.
-SETTINGS = ("zookeeper.session.timeout=6000 hbase.client.pause=100 hbase.rpc.timeout=3000 "
-            "hbase.client.operation.timeout=6000 hbase.client.meta.operation.timeout=6000")
+SETTINGS = "zookeeper.session.timeout=6000"
+# Of Thrift2's client only: a master that gives up a write of its own tables so soon ends itself when their region server dies.
+THRIFT_SETTINGS = ("hbase.client.pause=100 hbase.rpc.timeout=3000 hbase.client.operation.timeout=6000 "
+                   "hbase.client.meta.operation.timeout=6000")
 JAVA_OPTIONS = ["--add-modules=jdk.unsupported", "--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED"] + [
     f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in
     ("java.lang", "java.lang.reflect", "java.nio", "java.util", "java.util.concurrent", "jdk.internal.ref", "sun.nio.ch")]
@@ -28,9 +30,8 @@ class Cluster(places.HBase):
         self.folder = tempfile.mkdtemp(prefix="keyway-cluster-")
         self.seed = seed
         self.region_servers = region_servers
-        self.script_environment = dict(os.environ, KW_HBASE_CONF=SETTINGS)
-        if retries is not None:  # of Thrift2's client only: a master that does not try again ends with a region server
-            self.script_environment["KW_HBASE_THRIFT_CONF"] = f"hbase.client.retries.number={retries}"
+        self.script_environment = dict(os.environ, KW_HBASE_CONF=SETTINGS, KW_HBASE_THRIFT_CONF=THRIFT_SETTINGS + (
+            f" hbase.client.retries.number={retries}" if retries is not None else ""))
         if clock:
             pathlib.Path(self.folder, f"clock-rs{region_servers}").write_text(clock, encoding="ascii")
         ports = [int(port) for port in self.command("start", str(region_servers)).split()]
