@@ -149,10 +149,15 @@ def load(data, events):
     shuffled = events.by_time[:]
     random.Random(1).shuffle(shuffled)
     for start in range(0, len(shuffled), 1000):
-        written = data.putMany("order_events", [to_record(event) for event in shuffled[start:start + 1000]], Options())
-        bad = [one for one in written if one.outcome != Outcome.OK]
-        if bad:
-            sys.exit(f"putMany: {bad[0]}")
+        records = [to_record(event) for event in shuffled[start:start + 1000]]
+        end = time.monotonic() + 120
+        while records:  # a busy HBase makes the gateway answer that the caller should try again
+            written = data.putMany("order_events", records, Options())
+            bad = [one for one in written if one.outcome != Outcome.OK]
+            if bad and (time.monotonic() > end or not all(one.failure.retry_after_ms for one in bad)):
+                sys.exit(f"putMany: {bad[0]}")
+            records = [record for record, one in zip(records, written) if one.outcome != Outcome.OK]
+            time.sleep(0.25 if bad else 0)
 
 
 def read_orders(data, events, chance):
