@@ -8,7 +8,7 @@
 #   cluster.sh RUN_FOLDER classpath     for a program that uses HBase's client
 #   cluster.sh RUN_FOLDER stop          kills all and removes the data; the logs stay
 # The settings are at the head of lib.sh. RUN_FOLDER/clock-NAME, as libfaketime's FAKETIME ("+0.02s"), is the clock of
-# that process; changed while it runs, the clock jumps.
+# that process; changed while it runs, the clock jumps within a second.
 set -euo pipefail
 RUN=$(realpath -m "$1")
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -18,7 +18,7 @@ FAKETIME_LIBRARY=/usr/lib/$(uname -m)-linux-gnu/faketime/libfaketime.so.1
 # Starts a JVM with its own clock, if it has one: as jvm.
 jvm_with_clock() {
   [ -e "$RUN/clock-$1" ] || { jvm "$@"; return; }
-  LD_PRELOAD=$FAKETIME_LIBRARY FAKETIME_TIMESTAMP_FILE=$RUN/clock-$1 FAKETIME_NO_CACHE=1 DONT_FAKE_MONOTONIC=1 \
+  LD_PRELOAD=$FAKETIME_LIBRARY FAKETIME_TIMESTAMP_FILE=$RUN/clock-$1 FAKETIME_CACHE_DURATION=1 DONT_FAKE_MONOTONIC=1 \
     FAKETIME_DONT_FAKE_MONOTONIC=1 jvm "$@"
 }
 
