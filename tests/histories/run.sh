@@ -31,9 +31,9 @@ for place in ${KW_HISTORIES:-embedded sim}; do
       --deadline 8000 --faults kill_region_server,regions_move,regions_split,regions_merge,regions_change
     run --store cluster --region-servers 2 --gateways 2 --workloads stamp --count 40 --duration 1500 \
       --deadline 8000 --faults kill_region_server,regions_move,regions_split,regions_merge,regions_change
-    run --store cluster --region-servers 2 --server-clock +0.005s --gateways 2 --workloads stamp --count 10 \
+    run --store cluster --region-servers 2 --server-clock=+0.005s --gateways 2 --workloads stamp --count 10 \
       --duration 1500 --deadline 8000 --faults clock_moves
-    run --store cluster --region-servers 2 --server-clock -0.005s --gateways 2 --workloads stamp --count 10 \
+    run --store cluster --region-servers 2 --server-clock=-0.005s --gateways 2 --workloads stamp --count 10 \
       --duration 1500 --deadline 8000 --faults clock_moves ;;
   esac
 done
