@@ -26,10 +26,15 @@ class Caller(threading.Thread):
         self.start()
 
     def send(self):
+        """False: the gateway has closed the connection, so it does not read this call."""
         now = time.monotonic()
         self.silence, self.sent_at = max(self.silence, now - self.sent_at), now
-        self.connection.sendall(framed(binary_message("stats", sequence=self.sent)))
+        try:
+            self.connection.sendall(framed(binary_message("stats", sequence=self.sent)))
+        except (BrokenPipeError, ConnectionResetError):
+            return False
         self.sent += 1
+        return True
 
     def run(self):
         try:
@@ -46,8 +51,7 @@ class Caller(threading.Thread):
             assert (kind, sequence) == (REPLY, self.answered), (kind, sequence, self.answered)
             self.answered += 1
             goes_on = goes_on and b"shutting down" not in body
-            if goes_on:
-                self.send()
+            goes_on = goes_on and self.send()
 
 
 class End(unittest.TestCase):
