@@ -1,6 +1,7 @@
 # Hardening and link-time optimisation. tests/lint/hardening.py reads the built programs and fails when one of these is missing.
 # Sanitizers, coverage and fuzzing bring instrumentation of their own, so builds with them are not hardened.
 if(KEYWAY_HARDENING AND NOT KEYWAY_SANITIZE AND NOT KEYWAY_COVERAGE AND NOT KEYWAY_FUZZ)
+  set(KW_HARDENED ON)
   include(CheckCCompilerFlag)
   include(CheckPIESupported)
   check_pie_supported()

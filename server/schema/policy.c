@@ -510,13 +510,10 @@ kw_policy_find_table(const kw_policy *policy, kw_bytes name)
     return NULL;
 }
 
-/* Longest name for which a similar one is searched. */
-#define GUESS_MAX 200
-
 const char *
 kw_policy_nearest_table(const kw_policy *policy, kw_bytes name)
 {
-    if (name.size > GUESS_MAX)
+    if (name.size > KW_GUESS_MAX)
         return NULL;
     g_autofree char *wrong = g_strndup((const char *)name.data, name.size);
     g_autofree const char **names = g_new0(const char *, policy->tables_count + 1);

@@ -29,6 +29,8 @@ typedef struct said {
     bool fresh; /* one of them is more than counted up */
 } said;
 
+#define NOTHING_SAID ((said){.all = {INT64_MIN, INT64_MAX}, .any = {INT64_MAX, INT64_MIN}})
+
 static void
 hear(said *so_far, const kw_heartbeat *heartbeat, int64_t now_ns)
 {
@@ -56,7 +58,7 @@ drift_ns(int64_t from_ns, int64_t to_ns)
 static void
 conclude_at(kw_known_time *known, int64_t now_ns)
 {
-    said before = {.all = {INT64_MIN, INT64_MAX}, .any = {INT64_MAX, INT64_MIN}}, since = before;
+    said before = NOTHING_SAID, since = NOTHING_SAID;
     for (uint64_t i = 0; i < known->count; i++) {
         const kw_heartbeat *heartbeat = &known->heartbeats[i];
         if (heartbeat->sent_ns > now_ns - known->fresh_ns)
@@ -174,7 +176,7 @@ kw_known_time_read(kw_known_time *known, int64_t now_ns, kw_span *ret_span)
 bool
 kw_known_time_recent(const kw_known_time *known, int64_t now_ns, kw_span *ret_span)
 {
-    said recent = {.all = {INT64_MIN, INT64_MAX}, .any = {INT64_MAX, INT64_MIN}};
+    said recent = NOTHING_SAID;
     for (uint64_t i = 0; i < known->count; i++)
         if (known->heartbeats[i].sent_ns > now_ns - known->fresh_ns)
             hear(&recent, &known->heartbeats[i], now_ns);

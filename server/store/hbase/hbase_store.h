@@ -19,7 +19,7 @@ typedef struct kw_hbase_clock {
     kw_known_time known;
     bool looked;      /* at the cells of all gateways, since it was last unknown */
     int64_t heard_ns; /* when the last answered heartbeat was sent */
-    int64_t way_ns;   /* that it took */
+    int64_t way_ns;   /* how long heartbeats take: a moving average */
     kw_hbase_heartbeats *sender;
     kw_task wake;
     bool woken; /* the task is posted */

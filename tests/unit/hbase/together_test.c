@@ -105,6 +105,13 @@ test_never_joins_what_left(void)
     fixture_stop(&on);
 }
 
+static uint32_t
+put_calls(const fixture *on)
+{
+    return thrift2_fake_calls(on->fakes[0], KW_HB_THBaseService_put) +
+           thrift2_fake_calls(on->fakes[0], KW_HB_THBaseService_putMultiple);
+}
+
 /* A thousand puts at once on few connections, in few calls. */
 static void
 test_puts_share(void)
@@ -124,8 +131,7 @@ test_puts_share(void)
         g_assert_cmpint(answers[i].outcome, ==, KW_OUTCOME_OK);
         g_assert_cmpuint(thrift2_fake_writes(on.fakes[0], rows + i * 8), ==, 1);
     }
-    uint32_t calls = thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_put) +
-                     thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_putMultiple);
+    uint32_t calls = put_calls(&on);
     g_test_message("%u calls for %d puts", calls, MANY);
     g_assert_cmpuint(calls, <=, MANY / 8);
     g_assert_cmpuint(thrift2_fake_connections(on.fakes[0]), <=, 32);
@@ -160,16 +166,14 @@ test_stamped_puts_share(void)
         if (first.outcome == KW_OUTCOME_OK)
             break;
     }
-    uint32_t before = thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_put) +
-                      thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_putMultiple);
+    uint32_t before = put_calls(&on);
     for (size_t i = 0; i < MANY; i++)
         kw_door_write(door, &writes[i].write, bed_on_write, &answers[i]);
     for (size_t i = 0; i < MANY; i++) {
         bed_await(&on.bed, &answers[i].done);
         g_assert_cmpint(answers[i].outcome, ==, KW_OUTCOME_OK);
     }
-    uint32_t calls = thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_put) +
-                     thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_putMultiple) - before;
+    uint32_t calls = put_calls(&on) - before;
     g_test_message("%u calls for %d puts", calls, MANY);
     g_assert_cmpuint(calls, <=, MANY / 8);
     kw_door_close(door, bed_on_done, &closed);
