@@ -306,12 +306,14 @@ def clocks_jump(place, random, end):
 
 
 def disk_full(place, random, end):
-    """Writes or syncs fail for a while, as on a full disk."""
+    """Writes or syncs fail for a while, as on a full disk. After a failed sync only a restart lets the store write again."""
     while not end.is_set():
         pause(random, 0.05, 0.2)
         place.disk.fail(random.choice([failing_disk.WRITES, failing_disk.SYNCS]), random.randrange(2000))
         pause(random, 0.02, 0.2)
         place.disk.fail(failing_disk.NOTHING)
+        place.kill_gateway(0)
+        place.start_gateway(0)
 
 
 # --- faults of HBase -----------------------------------------------------------------------------------------------------

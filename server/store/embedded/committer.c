@@ -18,6 +18,7 @@
 #define BATCH_BYTES_MAX ((size_t)16 * 1024 * 1024)
 #define PATIENCE_MAX_NS 1000000u
 #define TRIES_EVERY 32
+#define PROBE_NS 1000000000u
 #define ROWS_MOST 64 /* of one record: a policy names 33 at most */
 
 struct kw_committer {
@@ -79,7 +80,20 @@ wait_for_company(kw_committer *committer)
     committer->returning = (committer->returning * 7 + MIN(came, 1)) / 8;
 }
 
-/* False when the committer stops and nothing is left. */
+/* With the lock. After a failed write the committer waits for PROBE_NS at most. */
+static void
+wait_for_commits(kw_committer *committer)
+{
+    bool probes = atomic_load(&committer->store->disk) == KW_DISK_WRITE_FAILED;
+    uint64_t until_ns = kw_clock_mono_ns() + PROBE_NS;
+    while (!committer->first && !committer->stopping)
+        if (!probes)
+            kw_condition_wait(&committer->filled, &committer->lock);
+        else if (!kw_condition_wait_until(&committer->filled, &committer->lock, until_ns))
+            break;
+}
+
+/* False when the committer stops and nothing is left. True with nothing pending: the disk is to be probed. */
 static bool
 take(kw_committer *committer)
 {
@@ -87,8 +101,7 @@ take(kw_committer *committer)
     committer->expected = committer->told_count + committer->queued;
     committer->told_count = 0;
     committer->wake_at = 1;
-    while (!committer->first && !committer->stopping)
-        kw_condition_wait(&committer->filled, &committer->lock);
+    wait_for_commits(committer);
     committer->wake_at = 0;
     bool worth = committer->returning > 0.4 || committer->round++ % TRIES_EVERY == 0;
     if (committer->queued < committer->expected && worth)
@@ -96,8 +109,9 @@ take(kw_committer *committer)
     committer->pending = committer->first;
     committer->first = committer->last = NULL;
     committer->queued = 0;
+    bool ended = committer->stopping && !committer->pending;
     kw_mutex_unlock(&committer->lock);
-    return committer->pending != NULL;
+    return !ended;
 }
 
 /* --- telling ---------------------------------------------------------------------------------------- */
@@ -297,7 +311,10 @@ write_batch(kw_committer *committer, kw_commit *collected, bool synced)
         committer->commit_ns = (committer->commit_ns * 7 + (kw_clock_mono_ns() - began_ns)) / 8;
     }
     if (any)
-        atomic_store(&committer->store->write_failed, !good);
+        atomic_store(&committer->store->disk, good ? KW_DISK_WORKS
+                                              : kw_engine_sync_failed(&committer->store->engine)
+                                                  ? KW_DISK_SYNC_FAILED
+                                                  : KW_DISK_WRITE_FAILED);
     while (collected) {
         kw_commit *next = collected->next;
         if (!good)
@@ -390,13 +407,27 @@ run_round(kw_committer *committer)
     committer->table = NULL;
 }
 
+/* After a failed write /readyz returns 503, so a load balancer may send no more writes. The store finds out
+ * by itself when its disk works again. */
+static void
+probe_disk(kw_committer *committer)
+{
+    kw_entries_begin(&committer->batch, false);
+    kw_stamps_mark(&committer->store->stamps, &committer->batch);
+    write_batch(committer, NULL, true);
+}
+
 static void
 serve(void *user)
 {
     kw_committer *committer = user;
     rocksdb_set_perf_level(rocksdb_disable);
-    while (take(committer))
-        run_round(committer);
+    while (take(committer)) {
+        if (committer->pending)
+            run_round(committer);
+        else
+            probe_disk(committer);
+    }
 }
 
 kw_committer *

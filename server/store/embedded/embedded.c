@@ -19,9 +19,17 @@ static bool
 embedded_ready(kw_store *base, kw_error *ret_error)
 {
     kw_embedded *store = (kw_embedded *)base;
-    if (!atomic_load(&store->write_failed))
+    switch (atomic_load(&store->disk)) {
+    case KW_DISK_WORKS:
         return true;
-    return kw_error_set(ret_error, KW_UNAVAILABLE, "the last write to %s failed", store->path);
+    case KW_DISK_WRITE_FAILED:
+        return kw_error_set(ret_error, KW_UNAVAILABLE,
+                            "the last write to %s failed; the gateway tries again each second", store->path);
+    case KW_DISK_SYNC_FAILED:
+        return kw_error_set(ret_error, KW_UNAVAILABLE,
+                            "a sync of %s failed; restart keywayd when the disk works", store->path);
+    }
+    g_assert_not_reached();
 }
 
 static bool

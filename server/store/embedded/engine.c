@@ -90,6 +90,13 @@ kw_engine_written(kw_engine *engine, char *message, kw_error *ret_error)
 }
 
 bool
+kw_engine_sync_failed(const kw_engine *engine)
+{
+    return engine->write_failure &&
+           (strstr(engine->write_failure, "While fdatasync") || strstr(engine->write_failure, "While fsync"));
+}
+
+bool
 kw_engine_iterator_good(const rocksdb_iterator_t *iterator, kw_error *ret_error)
 {
     char *failed = NULL;

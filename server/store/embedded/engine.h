@@ -32,6 +32,9 @@ bool kw_engine_failed(char *message, const char *doing, kw_error *ret_error);
  * maybe_applied says whether the write may be in the log all the same. */
 bool kw_engine_written(kw_engine *engine, char *message, kw_error *ret_error);
 
+/* On the thread that writes: did the last write fail because the log could not be synced? */
+bool kw_engine_sync_failed(const kw_engine *engine);
+
 /* A write succeeded: logs when the ones before it had failed for lack of room. */
 void kw_engine_worked(void);
 

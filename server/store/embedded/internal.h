@@ -30,6 +30,11 @@ typedef struct kw_job kw_job;
 typedef struct kw_committer kw_committer;
 typedef struct kw_pool kw_pool;
 
+/* As of the last write. RocksDB goes on by itself after a failed write, but not after a failed sync: the
+ * kernel may have dropped what it could not write, so only a restart, which reads the log, tells what is on
+ * disk. */
+typedef enum kw_disk_state { KW_DISK_WORKS, KW_DISK_WRITE_FAILED, KW_DISK_SYNC_FAILED } kw_disk_state;
+
 struct kw_embedded {
     kw_store base;
     char *path;
@@ -43,7 +48,7 @@ struct kw_embedded {
     kw_pool *sifters;                    /* reads whose filter may take long, apart from all others */
     rocksdb_readoptions_t *get_options;  /* within one row, by its bloom filter */
     rocksdb_readoptions_t *near_options; /* the same of what is in memory; else "incomplete" */
-    _Atomic bool write_failed;           /* the last commit failed: not ready */
+    _Atomic kw_disk_state disk;
     _Atomic size_t runs_open;
 };
 

@@ -79,8 +79,13 @@ void
 kw_stamps_raise(kw_stamps *stamps, kw_entries *batch)
 {
     stamps->raised_ms = 0;
-    if (stamps->most_ms <= stamps->mark_ms || batch->bytes == 0)
-        return;
+    if (stamps->most_ms > stamps->mark_ms && batch->bytes > 0)
+        kw_stamps_mark(stamps, batch);
+}
+
+void
+kw_stamps_mark(kw_stamps *stamps, kw_entries *batch)
+{
     stamps->raised_ms = stamps->most_ms + AHEAD_MS;
     uint8_t value[8];
     kw_be64_store(value, (uint64_t)stamps->raised_ms);

@@ -40,5 +40,7 @@ int64_t kw_stamps_give(kw_stamps *stamps, const kw_bytes *rows, size_t count, bo
 
 /* Adds the raised mark to the batch if its writes need that. */
 void kw_stamps_raise(kw_stamps *stamps, kw_entries *batch);
+/* Adds a mark that is right whatever is on disk: a write by which the store learns whether its disk works. */
+void kw_stamps_mark(kw_stamps *stamps, kw_entries *batch);
 /* The batch is on disk, or it is not. */
 void kw_stamps_raised(kw_stamps *stamps, bool written);

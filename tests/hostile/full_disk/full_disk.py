@@ -113,11 +113,28 @@ class FullDisk(unittest.TestCase):
                 wait_until(lambda: self.put() == "OK", "writes to go on")
                 self.kill_and_start()
 
+    def test_ready_again_without_a_write(self):
+        """A load balancer sends a gateway that is not ready no writes, so none of them can show that the disk works again."""
+        for left in (0, 30):
+            with self.subTest(bytes_left=left):
+                self.assertEqual(self.put(), "OK")
+                self.disk.fail(WRITES, left)
+                self.assertEqual(self.put(), "FAILED")
+                self.assertEqual(self.gateway.get("/readyz")[0], 503)
+                self.disk.fail(NOTHING)
+                wait_until(lambda: self.gateway.get("/readyz")[0] == 200, "the gateway to be ready again")
+                self.assertEqual(self.put(), "OK")
+                self.kill_and_start()
+
     def test_a_log_that_cannot_be_synced(self):
         self.assertEqual(self.put(), "OK")
         self.disk.fail(SYNCS)
         self.assertEqual(self.put(), "UNKNOWN")
         self.assertEqual([self.put() for _ in range(3)], ["FAILED"] * 3, "the store does not even try these")
+        self.disk.fail(NOTHING)
+        status, body = self.gateway.get("/readyz")
+        self.assertEqual(status, 503)
+        self.assertIn("restart keywayd", str(body))
         self.kill_and_start()
         self.assertEqual(self.put(), "OK")
 
