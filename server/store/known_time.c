@@ -18,7 +18,7 @@ offset_of(const kw_heartbeat *heartbeat, int64_t now_ns)
     int64_t age_ns = MAX(now_ns - heartbeat->sent_ns, 0);
     int64_t drift_ns = age_ns / 1000000 * KW_TIME_DRIFT_PPM + KW_TIME_DRIFT_PPM;
     int64_t low_ns = heartbeat->stamp_ms * NS_PER_MS - heartbeat->answered_ns - drift_ns;
-    return (offset){.low_ns = heartbeat->counted_up ? INT64_MIN : low_ns,
+    return (offset){.low_ns = heartbeat->or_less ? INT64_MIN : low_ns,
                     .high_ns = (heartbeat->stamp_ms + 1) * NS_PER_MS - heartbeat->sent_ns + drift_ns};
 }
 
@@ -26,7 +26,7 @@ offset_of(const kw_heartbeat *heartbeat, int64_t now_ns)
  * what any of them allows. */
 typedef struct said {
     offset all, any;
-    bool fresh; /* one of them is more than counted up */
+    bool fresh; /* the timestamp of one of them is known exactly */
 } said;
 
 #define NOTHING_SAID ((said){.all = {INT64_MIN, INT64_MAX}, .any = {INT64_MAX, INT64_MIN}})
@@ -39,7 +39,7 @@ hear(said *so_far, const kw_heartbeat *heartbeat, int64_t now_ns)
     so_far->all.high_ns = MIN(so_far->all.high_ns, one.high_ns);
     so_far->any.low_ns = MIN(so_far->any.low_ns, one.low_ns);
     so_far->any.high_ns = MAX(so_far->any.high_ns, one.high_ns);
-    so_far->fresh = so_far->fresh || !heartbeat->counted_up;
+    so_far->fresh = so_far->fresh || !heartbeat->or_less;
 }
 
 static offset
@@ -135,16 +135,15 @@ kw_known_time_init(kw_known_time *known, int64_t fresh_ns)
 }
 
 void
-kw_known_time_heard(kw_known_time *known, const kw_heartbeat *heartbeat)
+kw_known_time_heard(kw_known_time *known, const kw_heartbeat *heartbeat, int64_t now_ns)
 {
-    int64_t now_ns = heartbeat->answered_ns;
     pass(known, now_ns);
     if (known->low_ns != INT64_MAX)
         known->least_ns = MAX(known->least_ns, latest_at(known, now_ns));
     if (known->count == KW_TIME_HEARTBEATS)
         memmove(known->heartbeats, known->heartbeats + 1, --known->count * sizeof *known->heartbeats);
     known->heartbeats[known->count++] = *heartbeat;
-    if (!heartbeat->counted_up)
+    if (!heartbeat->or_less)
         known->last = *heartbeat;
     known->passed_ns = now_ns;
     known->change_ns = next_change_ns(known, now_ns);

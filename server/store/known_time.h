@@ -38,11 +38,11 @@ typedef struct kw_heartbeat {
     int64_t sent_ns;
     int64_t answered_ns;
     int64_t stamp_ms;
-    int64_t counted_up; /* 1: just 1 more than the cell's last one, so it may be ahead of the clock; else 0 */
+    int64_t or_less; /* 1: the store gave it this timestamp or a smaller one; else 0 */
 } kw_heartbeat;
 
 typedef struct kw_known_time {
-    kw_heartbeat last; /* that was more than counted up */
+    kw_heartbeat last; /* whose timestamp is known exactly */
     int64_t fresh_ns;
     int64_t least_ns;  /* `latest` is not below this */
     int64_t passed_ns; /* `least` was kept until then */
@@ -55,10 +55,10 @@ typedef struct kw_known_time {
 
 void kw_known_time_init(kw_known_time *known, int64_t fresh_ns);
 
-/* A heartbeat was answered: an increment of a cell that only this gateway increments. The store never lets
- * the cell's timestamp go back; one that was only counted up proves no lower bound, and does not count as
- * fresh. */
-void kw_known_time_heard(kw_known_time *known, const kw_heartbeat *heartbeat);
+/* A heartbeat was answered, now or some time ago: a put of a cell that only this gateway writes. The store
+ * shows the put with the greatest timestamp of that cell; one with this timestamp or less proves no lower
+ * bound, and does not count as fresh. */
+void kw_known_time_heard(kw_known_time *known, const kw_heartbeat *heartbeat, int64_t now_ns);
 
 /* The newest timestamp in the cells of all gateways, read after the first heartbeat was answered: what others
  * may have acted on before the clock went back. */

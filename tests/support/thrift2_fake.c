@@ -84,8 +84,8 @@ transmit(connection *to, const uint8_t *data, size_t size)
 static bool
 is_heartbeat(kw_hb_method method, const void *args)
 {
-    if (method == KW_HB_THBaseService_increment)
-        return kw_bytes_equal(((const kw_hb_THBaseService_increment_args *)args)->table, CLOCK_TABLE);
+    if (method == KW_HB_THBaseService_put)
+        return kw_bytes_equal(((const kw_hb_THBaseService_put_args *)args)->table, CLOCK_TABLE);
     return method == KW_HB_THBaseService_get &&
            kw_bytes_equal(((const kw_hb_THBaseService_get_args *)args)->table, CLOCK_TABLE);
 }
@@ -112,7 +112,8 @@ decide(connection *of, kw_hb_method method, const void *args, kw_arena *arena, f
     if (fake->mute)
         *ret_answer = (fake_answer){.way = FAKE_SILENCE, .do_nothing = true};
     if (!ret_answer->do_nothing) {
-        const void *result = fake_rows_answer(heartbeat ? &fake->clock : &fake->rows, method, args, arena);
+        const void *result = heartbeat ? fake_rows_answer_heartbeat(&fake->clock, method, args, arena)
+                                       : fake_rows_answer(&fake->rows, method, args, arena);
         if (!ret_answer->result)
             ret_answer->result = result;
     }

@@ -181,6 +181,45 @@ answer_increment(fake_rows *rows, const kw_hb_TIncrement *increment, kw_arena *a
         (kw_hb_THBaseService_increment_result){.has_success = true, .success = answer};
 }
 
+/* One row of several cells: each is a fake row whose key is the qualifier. */
+static void
+put_cell(fake_rows *rows, const kw_hb_TPut *put)
+{
+    const kw_hb_TColumnValue *cell = &put->columnValues.items[0];
+    write_row(rows, cell->qualifier, cell->value, kw_clock_wall_ms() + rows->clock_offset_ms, false);
+}
+
+static void
+get_cells(const fake_rows *rows, const kw_hb_TGet *get, kw_arena *arena, void *result)
+{
+    kw_hb_TResult *answer = KW_ARENA_NEW(arena, kw_hb_TResult);
+    kw_hb_TColumnValue *cells = KW_ARENA_ARRAY(arena, kw_hb_TColumnValue, rows->rows->len + 1);
+    *answer = (kw_hb_TResult){.has_row = true, .row = get->row};
+    answer->columnValues.items = cells;
+    for (guint i = 0; i < rows->rows->len; i++) {
+        const fake_row *row = rows->rows->pdata[i];
+        cells[answer->columnValues.count++] =
+            (kw_hb_TColumnValue){.family = KW_BYTES_LITERAL("t"),
+                                 .qualifier = kw_arena_copy(arena, bytes_of(row->key)),
+                                 .value = kw_arena_copy(arena, bytes_of(row->value)),
+                                 .has_timestamp = true,
+                                 .timestamp = row->timestamp};
+    }
+    *(kw_hb_THBaseService_get_result *)result =
+        (kw_hb_THBaseService_get_result){.has_success = true, .success = answer};
+}
+
+const void *
+fake_rows_answer_heartbeat(fake_rows *rows, kw_hb_method method, const void *args, kw_arena *arena)
+{
+    void *result = kw_arena_alloc0(arena, 512);
+    if (method == KW_HB_THBaseService_put)
+        put_cell(rows, ((const kw_hb_THBaseService_put_args *)args)->tput);
+    else
+        get_cells(rows, ((const kw_hb_THBaseService_get_args *)args)->tget, arena, result);
+    return result;
+}
+
 /* Every table has the one family that fake rows are in. */
 static void
 answer_describe(const kw_hb_TTableName *name, kw_arena *arena, void *result)

@@ -26,5 +26,8 @@ uint32_t fake_rows_items(kw_hb_method method, const void *args);
 /* restarted: ids begin at 0 again, else they go on. */
 void fake_rows_forget_scanners(fake_rows *rows, bool restarted);
 
+/* The result struct of a put or get of one row that has a cell for each heartbeat. */
+const void *fake_rows_answer_heartbeat(fake_rows *rows, kw_hb_method method, const void *args,
+                                       kw_arena *arena);
 /* The result struct of the method, in the arena. */
 const void *fake_rows_answer(fake_rows *rows, kw_hb_method method, const void *args, kw_arena *arena);

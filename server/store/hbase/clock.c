@@ -1,16 +1,23 @@
 /* What the time is in HBase: heartbeats for store/known_time.h.
  *
- * A heartbeat increments a cell, without the write-ahead log, and reads the timestamp that the region server
- * gave it. The cells are in one row of a table of our own, keyway_clock (made when it is missing; cells of
- * ended processes expire): so they are in one region, and whoever starts can read what the others saw. A
- * process uses several cells in rotation, so that a cell's timestamp is just 1 ms more than its last one only
- * when the clock went back.
+ * A heartbeat is a put of a cell without a timestamp, and without the write-ahead log. The region server
+ * gives it one, which a get reads afterwards, for several heartbeats at once. Puts tell more than increments,
+ * which would return the timestamp themselves: an increment takes twice as long, and its timestamp can be any
+ * moment of that time. The cells are in one row of a table of our own, keyway_clock (created when it is
+ * missing; cells of ended processes expire): so they are in one region, and whoever starts can read what the
+ * others saw. Each put has a value of its own, so that the get shows whether the cell is this put's: it is
+ * not when the clock went back below the cell's last timestamp.
  *
- * Five heartbeats in a row are sent ten times a second while the clock is used, one five times a second for
- * a minute after that, and else one every ten seconds. Each of the five is sent so that it should arrive when
- * the store's clock reaches the next millisecond, if that clock is in the middle of the interval known: the
- * answer then shows which half of the interval it is in. So the interval becomes about as wide as a call
- * takes. Where calls take longer than 2 ms, this gains little: then it is one instead of five.
+ *   put put put put put get             put put put put put get
+ *   |---|---|---|---|                   |  one at each turn of a millisecond
+ *   0                                   100 ms at most
+ *
+ * Rows of heartbeats are sent ten times a second while the clock is used, five times a second for a minute
+ * after that, and else every ten seconds. A row is five heartbeats while the clock is used often and calls
+ * are quick: only then does a caller wait noticeably for what is not known. Else it is one. Each of the five
+ * is sent so that it should arrive when the store's clock reaches the next millisecond, if that clock is
+ * about in the middle of the interval known: its timestamp then shows which half of the interval the clock is
+ * in. So the interval becomes about as wide as a put takes.
  *
  * One door of the process sends them. A heartbeat without an answer holds back no other.
  */
@@ -37,22 +44,25 @@
 #define FAILED_IDLE_US 500000
 #define LATER_US 60000000
 #define IN_A_ROW 5
-#define LONG_NS (2 * (int64_t)NS_PER_MS) /* calls that take longer: one in a row */
+#define OFTEN 20                         /* uses between two rows */
+#define LONG_NS (3 * (int64_t)NS_PER_MS) /* calls that take longer are not quick */
 #define CALL_MS 5000
 #define CELLS 8
 
 typedef struct beat beat;
 
-/* A cell, and the heartbeat that increments it. */
+typedef enum beat_state { BEAT_IDLE, BEAT_SENT, BEAT_ANSWERED, BEAT_READ } beat_state;
+
+/* A cell, and the heartbeat that puts it. */
 struct beat {
     kw_hbase_heartbeats *of;
-    bool under_way;
-    bool certain;     /* stamp_ms is what the cell has: no increment without an answer came after it */
-    int64_t stamp_ms; /* of its last answer */
+    beat_state state; /* READ: a get reads its timestamp */
+    int64_t sent_ns, answered_ns;
+    uint8_t value[8]; /* of this put alone */
     kw_hbase_call call;
-    kw_hb_THBaseService_increment_args args;
-    kw_hb_TIncrement increment;
-    kw_hb_TColumnIncrement column;
+    kw_hb_THBaseService_put_args args;
+    kw_hb_TPut put;
+    kw_hb_TColumnValue cell;
     char qualifier[40];
 };
 
@@ -60,14 +70,20 @@ struct kw_hbase_heartbeats {
     kw_hbase_door *door;
     kw_fine_timers *timers;
     kw_fine_timer next;
+    int64_t client_pause_ns;
     bool stopped;
     bool making;        /* the table */
     bool failed_before; /* logged once, until it works again */
     unsigned row_left;  /* of those in a row */
+    uint64_t uses;      /* of the clock, when the last row began */
     beat beats[CELLS];
     unsigned turn;
+    uint64_t sent;
+    bool reading; /* timestamps of answered heartbeats */
+    kw_get timestamps;
+    kw_column columns[CELLS];
     bool looking; /* at the cells of all gateways */
-    kw_get get;
+    kw_get all;
     kw_family_spec family;
     kw_table_spec table;
 };
@@ -111,6 +127,7 @@ void
 kw_hbase_clock_use(kw_hbase_clock *clock)
 {
     uint64_t now_ns = kw_clock_mono_ns();
+    atomic_fetch_add_explicit(&clock->uses, 1, memory_order_relaxed);
     uint64_t unused_ns = now_ns - atomic_load_explicit(&clock->used_ns, memory_order_relaxed);
     if (unused_ns < 10 * NS_PER_MS)
         return;
@@ -189,7 +206,7 @@ varied(uint64_t delay_us)
 }
 
 /* The time after which a heartbeat must be sent to arrive when the store's clock reaches the next
- * millisecond. */
+ * millisecond. The heartbeats of a row assume different clocks, between 0.3 and 0.7 of the interval. */
 static uint64_t
 until_next_ms_us(const kw_hbase_heartbeats *self)
 {
@@ -201,8 +218,9 @@ until_next_ms_us(const kw_hbase_heartbeats *self)
     kw_mutex_unlock(&clock->lock);
     if (!known)
         return 0;
-    int64_t middle_ns = span.earliest_ns + (span.latest_ns - span.earliest_ns) / 2;
-    uint64_t arrival_ns = (uint64_t)(middle_ns + MIN(way_ns, (int64_t)NS_PER_MS) / 2);
+    int64_t hundredths = 30 + (40 * (self->row_left % IN_A_ROW) + 20) / IN_A_ROW;
+    int64_t now_ns = span.earliest_ns + (span.latest_ns - span.earliest_ns) * hundredths / 100;
+    uint64_t arrival_ns = (uint64_t)(now_ns + MIN(way_ns, (int64_t)NS_PER_MS) / 2);
     return (NS_PER_MS - arrival_ns % NS_PER_MS) / NS_PER_US;
 }
 
@@ -251,41 +269,43 @@ look(kw_hbase_heartbeats *self)
     if (self->looking)
         return;
     self->looking = true;
-    self->get = (kw_get){.table = KW_BYTES_LITERAL(CLOCK_TABLE),
+    self->all = (kw_get){.table = KW_BYTES_LITERAL(CLOCK_TABLE),
                          .row = KW_BYTES_LITERAL(CLOCK_ROW),
                          .deadline = kw_deadline_in_ms(CALL_MS)};
-    kw_hbase_get(&self->door->base, &self->get, looked, self);
+    kw_hbase_get(&self->door->base, &self->all, looked, self);
 }
 
-/* True when the gateway must look at the cells of the others: it knew nothing, or nothing new for long. */
-static bool
-hear(kw_hbase_heartbeats *self, beat *by, int64_t stamp_ms, int64_t sent_ns)
+/* The put's timestamp is known: that of its cell, or less when the cell is not this put's any more. A put
+ * that took long may have been sent twice by the store's own client, and the cell may be the later one's. */
+static void
+hear(kw_hbase_heartbeats *self, const beat *by, const kw_cell *cell)
 {
     kw_hbase_clock *clock = clock_of(self);
-    kw_heartbeat heard = {.sent_ns = sent_ns,
-                          .answered_ns = (int64_t)kw_clock_mono_ns(),
-                          .stamp_ms = stamp_ms,
-                          .counted_up = !by->certain || stamp_ms <= by->stamp_ms + 1};
-    by->certain = true;
-    by->stamp_ms = stamp_ms;
+    int64_t took_ns = by->answered_ns - by->sent_ns;
+    bool once = took_ns < self->client_pause_ns;
+    bool own = kw_bytes_equal(cell->value, kw_bytes_of(by->value, sizeof by->value));
+    kw_heartbeat heard = {.sent_ns = by->sent_ns,
+                          .answered_ns = by->answered_ns,
+                          .stamp_ms = cell->timestamp,
+                          .or_less = !own || !once};
     kw_mutex_lock(&clock->lock);
-    if (sent_ns - clock->heard_ns > KW_TIME_FRESH_NS)
+    if (by->sent_ns - clock->heard_ns > KW_TIME_FRESH_NS)
         clock->looked = false;
-    clock->heard_ns = sent_ns;
-    clock->way_ns += (heard.answered_ns - sent_ns - clock->way_ns) / 4;
-    kw_known_time_heard(&clock->known, &heard);
+    clock->heard_ns = by->sent_ns;
+    clock->way_ns += (took_ns - clock->way_ns) / 4;
+    kw_known_time_heard(&clock->known, &heard, (int64_t)kw_clock_mono_ns());
+    kw_mutex_unlock(&clock->lock);
+}
+
+/* The gateway must look at the cells of the others when it knew nothing, or nothing new for long. */
+static bool
+is_blind(const kw_hbase_heartbeats *self)
+{
+    kw_hbase_clock *clock = clock_of(self);
+    kw_mutex_lock(&clock->lock);
     bool blind = !clock->looked;
     kw_mutex_unlock(&clock->lock);
     return blind;
-}
-
-static bool
-stamp_of(const kw_hb_TResult *result, int64_t *ret_stamp_ms)
-{
-    if (!result || result->columnValues.count != 1 || !result->columnValues.items[0].has_timestamp)
-        return false;
-    *ret_stamp_ms = result->columnValues.items[0].timestamp;
-    return true;
 }
 
 static void
@@ -321,44 +341,120 @@ make_table(kw_hbase_heartbeats *self)
 }
 
 static void
+failed(kw_hbase_heartbeats *self, const kw_error *error)
+{
+    note_failure(self, error->text, error->code == KW_REFUSED ? LATER_US : failed_us(self));
+}
+
+/* --- timestamps ----------------------------------------------------------------------------------------- */
+
+static const kw_cell *
+find_cell(const kw_row *row, const beat *by)
+{
+    for (uint32_t i = 0; i < row->cells_count; i++)
+        if (kw_bytes_equal(row->cells[i].qualifier, kw_bytes_of_text(by->qualifier)))
+            return &row->cells[i];
+    return NULL;
+}
+
+/* In the order in which they were sent. True: some were heard. */
+static bool
+hear_all(kw_hbase_heartbeats *self, const kw_rows *rows)
+{
+    bool any = false;
+    for (unsigned i = 0; i < CELLS; i++) {
+        beat *by = &self->beats[(self->turn + i) % CELLS];
+        if (by->state != BEAT_READ)
+            continue;
+        by->state = BEAT_IDLE;
+        const kw_cell *cell = rows && rows->count ? find_cell(&rows->rows[0], by) : NULL;
+        if (cell)
+            hear(self, by, cell);
+        any = any || cell;
+    }
+    return any;
+}
+
+static void read_timestamps(kw_hbase_heartbeats *self);
+
+static void
+timestamps_read(void *user, kw_rows *rows, const kw_error *error)
+{
+    kw_hbase_heartbeats *self = user;
+    self->reading = false;
+    bool any = hear_all(self, rows);
+    kw_rows_free(rows);
+    if (error) {
+        failed(self, error);
+        return;
+    }
+    if (!any) {
+        note_failure(self, "a heartbeat has no timestamp", failed_us(self));
+        return;
+    }
+    if (is_blind(self))
+        look(self);
+    self->failed_before = false;
+    kw_hbase_probe(self->door, KW_BYTES_LITERAL(CLOCK_TABLE), KW_BYTES_LITERAL(CLOCK_ROW));
+    read_timestamps(self); /* of those that were answered meanwhile */
+    if (!self->reading && self->row_left == 0)
+        ring_in(self, varied(next_period_us(self)), begin_row);
+}
+
+static void
+read_timestamps(kw_hbase_heartbeats *self)
+{
+    size_t count = 0;
+    for (unsigned i = 0; i < CELLS && !self->reading && !self->stopped; i++) {
+        beat *by = &self->beats[i];
+        if (by->state != BEAT_ANSWERED)
+            continue;
+        by->state = BEAT_READ;
+        self->columns[count++] =
+            (kw_column){.family = KW_BYTES_LITERAL(FAMILY), .qualifier = kw_bytes_of_text(by->qualifier)};
+    }
+    if (count == 0)
+        return;
+    self->reading = true;
+    self->timestamps = (kw_get){.table = KW_BYTES_LITERAL(CLOCK_TABLE),
+                                .row = KW_BYTES_LITERAL(CLOCK_ROW),
+                                .columns = self->columns,
+                                .columns_count = count,
+                                .deadline = kw_deadline_in_ms(CALL_MS)};
+    kw_hbase_get(&self->door->base, &self->timestamps, timestamps_read, self);
+}
+
+/* --- heartbeats ----------------------------------------------------------------------------------------- */
+
+static void
 answered(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
 {
     beat *by = call->user;
     kw_hbase_heartbeats *self = by->of;
-    const kw_hb_THBaseService_increment_result *answer = result;
-    int64_t stamp_ms;
-    by->under_way = false;
+    (void)result;
     if (failure) {
-        by->certain = false;
+        by->state = BEAT_IDLE;
         if (failure->kind == KW_HBASE_TABLE_MISSING)
             make_table(self);
         else
-            note_failure(self, failure->error.text,
-                         failure->error.code == KW_REFUSED ? LATER_US : failed_us(self));
+            failed(self, &failure->error);
         return;
     }
-    if (!stamp_of(answer->success, &stamp_ms)) {
-        note_failure(self, "a heartbeat has no timestamp", LATER_US);
-        return;
-    }
-    if (hear(self, by, stamp_ms, (int64_t)call->since_ns))
-        look(self);
-    self->failed_before = false;
-    kw_hbase_probe(self->door, KW_BYTES_LITERAL(CLOCK_TABLE), KW_BYTES_LITERAL(CLOCK_ROW));
+    by->state = BEAT_ANSWERED;
+    by->sent_ns = (int64_t)call->since_ns;
+    by->answered_ns = (int64_t)kw_clock_mono_ns();
     if (self->row_left)
         ring_in(self, until_next_ms_us(self), send_one);
     else
-        ring_in(self, varied(next_period_us(self)), begin_row);
+        read_timestamps(self);
 }
-
-/* --- heartbeats ----------------------------------------------------------------------------------------- */
 
 static beat *
 idle_beat(kw_hbase_heartbeats *self)
 {
     for (unsigned i = 0; i < CELLS; i++) {
         beat *by = &self->beats[self->turn++ % CELLS];
-        if (!by->under_way)
+        if (by->state == BEAT_IDLE)
             return by;
     }
     return NULL;
@@ -367,19 +463,19 @@ idle_beat(kw_hbase_heartbeats *self)
 static void
 send_beat(kw_hbase_heartbeats *self, beat *by)
 {
-    by->under_way = true;
-    by->column = (kw_hb_TColumnIncrement){.family = KW_BYTES_LITERAL(FAMILY),
-                                          .qualifier = kw_bytes_of_text(by->qualifier),
-                                          .has_amount = true,
-                                          .amount = 1};
-    by->increment = (kw_hb_TIncrement){.row = KW_BYTES_LITERAL(CLOCK_ROW),
-                                       .has_durability = true,
-                                       .durability = (int32_t)KW_DURABILITY_SKIP_WAL};
-    by->increment.columns.items = &by->column;
-    by->increment.columns.count = 1;
+    by->state = BEAT_SENT;
+    kw_be64_store(by->value, ++self->sent);
+    by->cell = (kw_hb_TColumnValue){.family = KW_BYTES_LITERAL(FAMILY),
+                                    .qualifier = kw_bytes_of_text(by->qualifier),
+                                    .value = kw_bytes_of(by->value, sizeof by->value)};
+    by->put = (kw_hb_TPut){.row = KW_BYTES_LITERAL(CLOCK_ROW),
+                           .has_durability = true,
+                           .durability = (int32_t)KW_DURABILITY_SKIP_WAL};
+    by->put.columnValues.items = &by->cell;
+    by->put.columnValues.count = 1;
     by->args.table = KW_BYTES_LITERAL(CLOCK_TABLE);
-    by->args.tincrement = &by->increment;
-    by->call = (kw_hbase_call){.method = KW_HB_THBaseService_increment,
+    by->args.tput = &by->put;
+    by->call = (kw_hbase_call){.method = KW_HB_THBaseService_put,
                                .args = &by->args,
                                .table = by->args.table,
                                .deadline = kw_deadline_in_ms(CALL_MS),
@@ -399,12 +495,24 @@ send_one(void *user)
         send_beat(self, by);
 }
 
+/* Was the clock used often since the last row? */
+static bool
+is_used_often(kw_hbase_heartbeats *self)
+{
+    uint64_t uses = atomic_load_explicit(&clock_of(self)->uses, memory_order_relaxed);
+    bool often = uses - self->uses >= OFTEN;
+    self->uses = uses;
+    return often;
+}
+
 static void
 begin_row(void *user)
 {
     kw_hbase_heartbeats *self = user;
     bool busy = period_us(self) == BUSY_EVERY_US;
-    self->row_left = busy && clock_of(self)->way_ns < LONG_NS ? IN_A_ROW : 1;
+    bool often = is_used_often(self);
+    read_timestamps(self); /* of a row that did not end */
+    self->row_left = often && clock_of(self)->way_ns < LONG_NS ? IN_A_ROW : 1;
     ring_in(self, busy ? until_next_ms_us(self) : 0, send_one);
 }
 
@@ -416,6 +524,8 @@ heartbeats_new(kw_hbase_door *door)
 {
     kw_hbase_heartbeats *self = g_new0(kw_hbase_heartbeats, 1);
     self->door = door;
+    self->client_pause_ns =
+        ((kw_hbase_store *)door->base.store)->settings.client_pause_ms * (int64_t)NS_PER_MS;
     self->timers = kw_fine_timers_new(door->base.loop);
     for (unsigned i = 0; i < CELLS; i++) {
         self->beats[i].of = self;

@@ -14,8 +14,9 @@ typedef struct kw_hbase_heartbeats kw_hbase_heartbeats;
 typedef struct kw_hbase_clock {
     _Atomic bool measuring;   /* one door of the process does it */
     _Atomic uint64_t used_ns; /* monotonic; 0: never */
-    char name[24];            /* of this process, in the names of its cells */
-    kw_mutex lock;            /* guards the rest */
+    _Atomic uint64_t uses;
+    char name[24]; /* of this process, in the names of its cells */
+    kw_mutex lock; /* guards the rest */
     kw_known_time known;
     bool looked;      /* at the cells of all gateways, since it was last unknown */
     int64_t heard_ns; /* when the last answered heartbeat was sent */

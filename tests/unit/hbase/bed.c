@@ -22,7 +22,8 @@ answer_clear(answer *got)
 kw_model_hbase
 bed_settings(const kw_model_server *servers, size_t count, bool framed, bool compact)
 {
-    return (kw_model_hbase){.servers = servers,
+    return (kw_model_hbase){.client_pause_ms = 100,
+                            .servers = servers,
                             .servers_count = count,
                             .framed = framed,
                             .compact = compact,

@@ -10,15 +10,16 @@
 #define BEGIN_MS 20
 #define NS_PER_MS INT64_C(1000000)
 
-typedef enum phase { IDLE, SENT, SERVED } phase;
+typedef enum phase { IDLE, SENT, SERVED, ANSWERED } phase;
 
 typedef struct gateway {
     kw_known_time known;
     int64_t sent_ns;
+    int64_t answered_ns;
     int64_t stamp_ms; /* of its cell in the store */
     uint8_t phase;
     uint8_t heartbeats_left;
-    uint8_t counted_up;
+    uint8_t or_less;
     uint8_t padding[5];
 } gateway;
 
@@ -110,26 +111,34 @@ static void
 serve(world *in, gateway *of)
 {
     int64_t clock_ms = in->now_ms + in->offset_ms;
-    of->counted_up = clock_ms <= of->stamp_ms + 1;
-    of->stamp_ms = MAX(of->stamp_ms + 1, clock_ms);
+    of->or_less = clock_ms < of->stamp_ms;
+    of->stamp_ms = MAX(of->stamp_ms, clock_ms);
     of->phase = SERVED;
 }
 
 static void
+answer(const world *in, gateway *of)
+{
+    of->answered_ns = in->now_ms * NS_PER_MS;
+    of->phase = ANSWERED;
+}
+
+/* The timestamp is read: nobody else writes the cell, so it is as it was when the put was served. */
+static void
 hear(const search *with, world *in, gateway *of)
 {
     kw_heartbeat heard = {.sent_ns = of->sent_ns,
-                          .answered_ns = in->now_ms * NS_PER_MS,
+                          .answered_ns = of->answered_ns,
                           .stamp_ms = of->stamp_ms,
-                          .counted_up = of->counted_up};
+                          .or_less = of->or_less};
     bool first = of->known.count == 0;
-    kw_known_time_heard(&of->known, &heard);
+    kw_known_time_heard(&of->known, &heard, in->now_ms * NS_PER_MS);
     for (int i = 0; first && i < GATEWAYS; i++)
         if (&in->gateways[i] != of && !with->model->looks_at_no_one)
             kw_known_time_saw(&of->known, in->gateways[i].stamp_ms);
     of->phase = IDLE;
-    of->counted_up = 0;
-    of->sent_ns = 0;
+    of->or_less = 0;
+    of->sent_ns = of->answered_ns = 0;
     remove_safeguards(with->model, &of->known, first);
 }
 
@@ -147,14 +156,18 @@ expand_gateway(const search *with, const world *in, int who)
             return;
         }
         serve(&next, of);
+        answer(&next, of);
         hear(with, &next, of);
         step(with, &next, "heartbeats", who);
     } else if (of->phase == SENT) {
         serve(&next, of);
         step(with, &next, "is served", who);
     } else if (of->phase == SERVED) {
-        hear(with, &next, of);
+        answer(&next, of);
         step(with, &next, "is answered", who);
+    } else if (of->phase == ANSWERED) {
+        hear(with, &next, of);
+        step(with, &next, "reads the timestamp", who);
     }
 }
 
@@ -199,6 +212,7 @@ begin_known(const search *with, world *in, gateway *of)
     for (in->now_ms = end_ms - 2 * fresh_ms; in->now_ms <= end_ms; in->now_ms += fresh_ms) {
         of->sent_ns = in->now_ms * NS_PER_MS;
         serve(in, of);
+        answer(in, of);
         hear(with, in, of);
     }
     in->now_ms = end_ms;
