@@ -266,7 +266,7 @@ looked(void *user, kw_rows *rows, const kw_error *error)
 static void
 look(kw_hbase_heartbeats *self)
 {
-    if (self->looking)
+    if (self->looking || self->stopped)
         return;
     self->looking = true;
     self->all = (kw_get){.table = KW_BYTES_LITERAL(CLOCK_TABLE),
