@@ -30,9 +30,8 @@ typedef struct kw_job kw_job;
 typedef struct kw_committer kw_committer;
 typedef struct kw_pool kw_pool;
 
-/* As of the last write. RocksDB goes on by itself after a failed write, but not after a failed sync: the
- * kernel may have dropped what it could not write, so only a restart, which reads the log, tells what is on
- * disk. */
+/* As of the last write. RocksDB recovers from a failed write, but not from a failed sync: the kernel may have
+ * dropped the data. Only a restart, which reads the log again, shows what is on disk. */
 typedef enum kw_disk_state { KW_DISK_WORKS, KW_DISK_WRITE_FAILED, KW_DISK_SYNC_FAILED } kw_disk_state;
 
 struct kw_embedded {

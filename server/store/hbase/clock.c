@@ -524,6 +524,7 @@ heartbeats_new(kw_hbase_door *door)
 {
     kw_hbase_heartbeats *self = g_new0(kw_hbase_heartbeats, 1);
     self->door = door;
+    self->sent = kw_random_u64(); /* so that no value is one that an earlier sender of this process put */
     self->client_pause_ns =
         ((kw_hbase_store *)door->base.store)->settings.client_pause_ms * (int64_t)NS_PER_MS;
     self->timers = kw_fine_timers_new(door->base.loop);
