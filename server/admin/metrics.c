@@ -15,14 +15,14 @@ append_head(kw_buffer *body, const char *name, const char *type, const char *abo
 }
 
 static void
-append_figures(kw_buffer *body)
+append_metrics(kw_buffer *body)
 {
-    for (int i = 0; i < KW_FIGURE_COUNT; i++) {
-        const kw_figure_info *info = &kw_figures[i];
-        bool counter = info->kind == KW_FIGURE_COUNTER;
+    for (int i = 0; i < KW_METRIC_COUNT; i++) {
+        const kw_metric_info *info = &kw_metric_values[i];
+        bool counter = info->kind == KW_METRIC_COUNTER;
         g_autofree char *name = g_strconcat(info->name, counter ? "_total" : "", NULL);
         append_head(body, name, counter ? "counter" : "gauge", info->about);
-        kw_buffer_printf(body, "keyway_%s %" G_GINT64_FORMAT "\n", name, kw_counters_read((kw_figure)i));
+        kw_buffer_printf(body, "keyway_%s %" G_GINT64_FORMAT "\n", name, kw_metrics_read((kw_metric)i));
     }
 }
 
@@ -104,7 +104,7 @@ kw_page_metrics(const kw_admin_sources *sources, kw_buffer *body)
 {
     int64_t offset_ms;
     kw_span span;
-    append_figures(body);
+    append_metrics(body);
     append_calls(body, sources->service);
     append_latencies(body, sources->service);
     append_head(body, "build_info", "gauge", "Always 1; the version is the label");

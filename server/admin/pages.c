@@ -79,7 +79,7 @@ kw_page_index(const kw_admin_sources *sources, kw_buffer *body)
         "<ul><li><a href=\"/readyz\">/readyz</a>: whether the gateway serves</li>\n"
         "<li><a href=\"/livez\">/livez</a>: whether the process runs</li>\n"
         "<li><a href=\"/metrics\">/metrics</a>: metrics for Prometheus</li></ul>\n</body></html>\n",
-        about, started_text, loaded_text, kw_counters_read(KW_FIGURE_connections_open),
-        kw_counters_read(KW_FIGURE_calls_in_flight));
+        about, started_text, loaded_text, kw_metrics_read(KW_METRIC_connections_open),
+        kw_metrics_read(KW_METRIC_calls_in_flight));
     return 200;
 }

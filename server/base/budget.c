@@ -23,7 +23,7 @@ void
 kw_budget_configure(int64_t bytes)
 {
     atomic_store(&limit, bytes);
-    kw_counters_add(KW_FIGURE_memory_limit, bytes - kw_counters_read(KW_FIGURE_memory_limit));
+    kw_metrics_add(KW_METRIC_memory_limit, bytes - kw_metrics_read(KW_METRIC_memory_limit));
 }
 
 int64_t
@@ -48,7 +48,7 @@ kw_budget_settle(void)
 void
 kw_budget_charge(kw_purpose purpose, int64_t bytes)
 {
-    kw_counters_add((kw_figure)purpose, bytes);
+    kw_metrics_add((kw_metric)purpose, bytes);
     collected += bytes;
     if (collected >= KW_BUDGET_STEP || collected <= -KW_BUDGET_STEP)
         kw_budget_settle();
@@ -60,7 +60,7 @@ kw_budget_charge(kw_purpose purpose, int64_t bytes)
 static int64_t
 for_callers(int64_t most)
 {
-    return MAX(most - kw_counters_read(KW_FIGURE_memory_caches), 0);
+    return MAX(most - kw_metrics_read(KW_METRIC_memory_caches), 0);
 }
 
 int64_t

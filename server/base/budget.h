@@ -16,7 +16,7 @@
  */
 #pragma once
 
-#include "base/counters.h"
+#include "base/metrics.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,13 +27,13 @@
 
 /* Each has a gauge of its own. */
 typedef enum kw_purpose {
-    KW_MEMORY_FRAMES = KW_FIGURE_memory_frames,   /* bytes read from callers */
-    KW_MEMORY_CALLS = KW_FIGURE_memory_calls,     /* decoded requests, and what verbs make of them */
-    KW_MEMORY_ROWS = KW_FIGURE_memory_rows,       /* rows read from the store; scans' read-ahead */
-    KW_MEMORY_AHEAD = KW_FIGURE_memory_ahead,     /* pages that were read before they were requested */
-    KW_MEMORY_REPLIES = KW_FIGURE_memory_replies, /* encoded replies that wait to be sent */
-    KW_MEMORY_STORE = KW_FIGURE_memory_store,     /* calls that wait for the store, and its connections */
-    KW_MEMORY_CACHES = KW_FIGURE_memory_caches    /* at their full size, from the start */
+    KW_MEMORY_FRAMES = KW_METRIC_memory_frames,   /* bytes read from callers */
+    KW_MEMORY_CALLS = KW_METRIC_memory_calls,     /* decoded requests, and what verbs make of them */
+    KW_MEMORY_ROWS = KW_METRIC_memory_rows,       /* rows read from the store; scans' read-ahead */
+    KW_MEMORY_AHEAD = KW_METRIC_memory_ahead,     /* pages that were read before they were requested */
+    KW_MEMORY_REPLIES = KW_METRIC_memory_replies, /* encoded replies that wait to be sent */
+    KW_MEMORY_STORE = KW_METRIC_memory_store,     /* calls that wait for the store, and its connections */
+    KW_MEMORY_CACHES = KW_METRIC_memory_caches    /* at their full size, from the start */
 } kw_purpose;
 
 typedef enum kw_pressure { KW_PRESSURE_NONE, KW_PRESSURE_HIGH, KW_PRESSURE_FULL } kw_pressure;

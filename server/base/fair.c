@@ -1,16 +1,16 @@
 #include "base/fair.h"
 
 /* The items of one account, or of nobody. */
-struct kw_fair_lane {
+struct kw_fair_fifo {
     kw_account *account;
     GQueue items;
     bool large;
-    GList link; /* among the lanes of its kind */
+    GList link; /* among the queues of its kind */
 };
 
 struct kw_fair {
-    GHashTable *lanes; /* account -> lane, those with items only */
-    kw_fair_lane nobody;
+    GHashTable *fifos; /* account -> queue, those with items only */
+    kw_fair_fifo nobody;
     GQueue small, large;
     size_t count;
     unsigned turns;
@@ -20,7 +20,7 @@ kw_fair *
 kw_fair_new(void)
 {
     kw_fair *queue = g_new0(kw_fair, 1);
-    queue->lanes = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    queue->fifos = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     g_queue_init(&queue->nobody.items);
     g_queue_init(&queue->small);
     g_queue_init(&queue->large);
@@ -33,44 +33,44 @@ kw_fair_free(kw_fair *queue)
     if (!queue)
         return;
     g_assert(queue->count == 0);
-    g_hash_table_destroy(queue->lanes);
+    g_hash_table_destroy(queue->fifos);
     g_free(queue);
 }
 
 static bool
-is_large(const kw_fair_lane *lane)
+is_large(const kw_fair_fifo *fifo)
 {
-    const kw_account *account = lane->account;
+    const kw_account *account = fifo->account;
     return account && kw_account_bytes(account) >= KW_ACCOUNT_LARGE && !kw_account_has_left(account);
 }
 
 /* Behind the others of its kind. */
 static void
-line_up(kw_fair *queue, kw_fair_lane *lane)
+line_up(kw_fair *queue, kw_fair_fifo *fifo)
 {
-    lane->large = is_large(lane);
-    g_queue_push_tail_link(lane->large ? &queue->large : &queue->small, &lane->link);
+    fifo->large = is_large(fifo);
+    g_queue_push_tail_link(fifo->large ? &queue->large : &queue->small, &fifo->link);
 }
 
 static void
-leave_line(kw_fair *queue, kw_fair_lane *lane)
+leave_line(kw_fair *queue, kw_fair_fifo *fifo)
 {
-    g_queue_unlink(lane->large ? &queue->large : &queue->small, &lane->link);
+    g_queue_unlink(fifo->large ? &queue->large : &queue->small, &fifo->link);
 }
 
-static kw_fair_lane *
-lane_of(kw_fair *queue, kw_account *account)
+static kw_fair_fifo *
+fifo_of(kw_fair *queue, kw_account *account)
 {
-    kw_fair_lane *lane = account ? g_hash_table_lookup(queue->lanes, account) : &queue->nobody;
-    if (lane)
-        return lane;
-    lane = g_new0(kw_fair_lane, 1);
-    lane->account = account;
-    lane->link.data = lane;
-    g_queue_init(&lane->items);
-    g_hash_table_insert(queue->lanes, account, lane);
-    line_up(queue, lane);
-    return lane;
+    kw_fair_fifo *fifo = account ? g_hash_table_lookup(queue->fifos, account) : &queue->nobody;
+    if (fifo)
+        return fifo;
+    fifo = g_new0(kw_fair_fifo, 1);
+    fifo->account = account;
+    fifo->link.data = fifo;
+    g_queue_init(&fifo->items);
+    g_hash_table_insert(queue->fifos, account, fifo);
+    line_up(queue, fifo);
+    return fifo;
 }
 
 /* Behind all that belong to the same call or to older ones. Most belong to the newest, the others to an old
@@ -98,23 +98,23 @@ insert(GQueue *items, kw_fair_item *item)
 void
 kw_fair_push(kw_fair *queue, kw_fair_item *item)
 {
-    item->lane = lane_of(queue, item->account);
+    item->fifo = fifo_of(queue, item->account);
     item->link = (GList){.data = item};
-    insert(&item->lane->items, item);
+    insert(&item->fifo->items, item);
     queue->count++;
 }
 
 void
 kw_fair_remove(kw_fair *queue, kw_fair_item *item)
 {
-    kw_fair_lane *lane = item->lane;
-    g_queue_unlink(&lane->items, &item->link);
-    item->lane = NULL;
+    kw_fair_fifo *fifo = item->fifo;
+    g_queue_unlink(&fifo->items, &item->link);
+    item->fifo = NULL;
     queue->count--;
-    if (lane->items.length > 0 || lane == &queue->nobody)
+    if (fifo->items.length > 0 || fifo == &queue->nobody)
         return;
-    leave_line(queue, lane);
-    g_hash_table_remove(queue->lanes, lane->account);
+    leave_line(queue, fifo);
+    g_hash_table_remove(queue->fifos, fifo->account);
 }
 
 /* Lanes that have grown large since they lined up go to the large ones. */
@@ -122,9 +122,9 @@ static void
 sort_out(kw_fair *queue)
 {
     while (queue->small.length > 0 && is_large(queue->small.head->data)) {
-        kw_fair_lane *lane = queue->small.head->data;
-        leave_line(queue, lane);
-        line_up(queue, lane);
+        kw_fair_fifo *fifo = queue->small.head->data;
+        leave_line(queue, fifo);
+        line_up(queue, fifo);
     }
 }
 
@@ -153,13 +153,13 @@ kw_fair_pop(kw_fair *queue)
         queue->large.length > 0 && (turn || queue->small.length == 0) ? &queue->large : &queue->small;
     if (from->length == 0)
         return NULL;
-    kw_fair_lane *lane = from->head->data;
-    bool more = lane->items.length > 1;
-    item = lane->items.head->data;
+    kw_fair_fifo *fifo = from->head->data;
+    bool more = fifo->items.length > 1;
+    item = fifo->items.head->data;
     kw_fair_remove(queue, item);
     if (more) {
-        leave_line(queue, lane);
-        line_up(queue, lane);
+        leave_line(queue, fifo);
+        line_up(queue, fifo);
     }
     return item;
 }
@@ -173,9 +173,9 @@ kw_fair_count(const kw_fair *queue)
 size_t
 kw_fair_ahead(const kw_fair *queue, const kw_account *account)
 {
-    const kw_fair_lane *lane = account ? g_hash_table_lookup(queue->lanes, account) : &queue->nobody;
-    size_t own = lane ? lane->items.length : 0;
-    size_t others = account ? g_hash_table_size(queue->lanes) + (queue->nobody.items.length > 0) : 2;
+    const kw_fair_fifo *fifo = account ? g_hash_table_lookup(queue->fifos, account) : &queue->nobody;
+    size_t own = fifo ? fifo->items.length : 0;
+    size_t others = account ? g_hash_table_size(queue->fifos) + (queue->nobody.items.length > 0) : 2;
     return MIN(own * MAX(others, 1) + others, queue->count);
 }
 

@@ -15,13 +15,13 @@
 
 #define KW_FAIR_LARGE_EVERY 8
 
-typedef struct kw_fair_lane kw_fair_lane;
+typedef struct kw_fair_fifo kw_fair_fifo;
 
 /* Embedded in what is queued. */
 typedef struct kw_fair_item {
     kw_account *account; /* must outlive the item's time in the queue; NULL: nobody's */
     uint64_t call;       /* number of the call; the smaller goes first */
-    kw_fair_lane *lane;  /* while it is queued */
+    kw_fair_fifo *fifo;  /* while it is queued */
     GList link;
 } kw_fair_item;
 

@@ -72,22 +72,22 @@ append_escaped(kw_buffer *line, const char *text, bool json)
 }
 
 static void
-append_line(kw_buffer *line, kw_log_level level, const char *room, const char *event, const char *details)
+append_line(kw_buffer *line, kw_log_level level, const char *module, const char *event, const char *details)
 {
     char time_text[40];
     format_time(time_text, sizeof time_text);
     bool json = atomic_load(&as_json);
-    kw_buffer_printf(line,
-                     json
-                         ? "{\"time\":\"%s\",\"level\":\"%s\",\"room\":\"%s\",\"event\":\"%s\",\"details\":\""
-                         : "time=%s level=%s room=%s event=\"%s\" ",
-                     time_text, level_names[level], room, event);
+    kw_buffer_printf(
+        line,
+        json ? "{\"time\":\"%s\",\"level\":\"%s\",\"module\":\"%s\",\"event\":\"%s\",\"details\":\""
+             : "time=%s level=%s module=%s event=\"%s\" ",
+        time_text, level_names[level], module, event);
     append_escaped(line, details, json);
     kw_buffer_append_text(line, json ? "\"}\n" : "\n");
 }
 
 void
-kw_log(kw_log_level level, const char *room, const char *event, const char *format, ...)
+kw_log(kw_log_level level, const char *module, const char *event, const char *format, ...)
 {
     if (!kw_log_enabled(level))
         return;
@@ -96,7 +96,7 @@ kw_log(kw_log_level level, const char *room, const char *event, const char *form
     g_autofree char *details = g_strdup_vprintf(format, arguments);
     va_end(arguments);
     kw_buffer line = KW_BUFFER_EMPTY;
-    append_line(&line, level, room, event, details);
+    append_line(&line, level, module, event, details);
     kw_log_writer_put(kw_buffer_bytes(&line));
     kw_buffer_clear(&line);
 }

@@ -23,5 +23,5 @@ bool kw_log_enabled(kw_log_level level);
 void kw_log_start(void);
 void kw_log_stop(uint32_t patience_ms);
 
-void kw_log(kw_log_level level, const char *room, const char *event, const char *format, ...)
+void kw_log(kw_log_level level, const char *module, const char *event, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

@@ -4,7 +4,7 @@
 #include "base/log_writer.h"
 
 #include "base/clock.h"
-#include "base/counters.h"
+#include "base/metrics.h"
 #include "base/thread.h"
 
 #include <errno.h>
@@ -157,7 +157,7 @@ queue_line(kw_bytes line)
 {
     if (writer.queue.size + line.size > QUEUE_BYTES_MAX) {
         writer.lost++;
-        kw_counters_add(KW_FIGURE_log_lines_lost, 1);
+        kw_metrics_add(KW_METRIC_log_lines_lost, 1);
         return;
     }
     if (writer.lost)

@@ -52,7 +52,7 @@ void kw_loop_take_back(kw_loop *loop, kw_work *work);
 static inline bool
 kw_work_waits(const kw_work *work)
 {
-    return work->turn.lane != NULL;
+    return work->turn.fifo != NULL;
 }
 
 /* One-shot timer on the loop's thread. Made once, started as often as needed. */

@@ -6,7 +6,7 @@
  * If two gateways start at once, at least one reads the other's registration; the store's order determines
  * which.
  */
-#include "catalog/admission_inside.h"
+#include "catalog/admission_internal.h"
 
 #include "base/log.h"
 #include "catalog/adopt.h"
@@ -168,7 +168,7 @@ kw_admission_probe(kw_admission *admission, bool exclusive_only, kw_probed done)
     const char **names = KW_ARENA_ARRAY(admission->arena, const char *, list->len);
     if (list->len)
         memcpy(names, list->pdata, list->len * sizeof *names);
-    kw_catalog_probe(admission->catalog->settings.door, names, list->len, admission->arena,
+    kw_catalog_probe(admission->catalog->settings.handle, names, list->len, admission->arena,
                      admission->deadline, done, admission);
 }
 
@@ -346,7 +346,8 @@ on_described(void *user, kw_table_facts *facts, const kw_error *error)
                                       .families = &admission->family,
                                       .families_count = 1,
                                       .deadline = admission->deadline};
-    kw_door_create_table(admission->catalog->settings.door, &admission->spec, on_created, admission);
+    kw_store_handle_create_table(admission->catalog->settings.handle, &admission->spec, on_created,
+                                 admission);
 }
 
 void
@@ -374,7 +375,8 @@ kw_catalog_check(kw_catalog *catalog, kw_policy *policy, kw_deadline deadline, k
     g_assert(!catalog->next.arena);
     catalog->next = kw_digests_of_policy(policy);
     catalog->says++;
-    kw_door_describe_table(catalog->settings.door, catalog->table, deadline, on_described, admission);
+    kw_store_handle_describe_table(catalog->settings.handle, catalog->table, deadline, on_described,
+                                   admission);
 }
 
 /* --- calls of the gateway -------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
  *
  *   probe the exclusive tables again -> compare again -> remove dead gateways -> put the facts
  */
-#include "catalog/admission_inside.h"
+#include "catalog/admission_internal.h"
 
 #include "catalog/others.h"
 #include "catalog/put.h"

@@ -29,7 +29,7 @@ typedef struct kw_admission kw_admission;
 
 typedef struct kw_catalog_settings {
     kw_loop *loop;
-    kw_door *door; /* of that loop; must outlive the catalog */
+    kw_store_handle *handle; /* of that loop; must outlive the catalog */
     const char *store_table;
     const char *gateway_id;
     bool shared;              /* other processes use the store, too */

@@ -49,7 +49,7 @@ on_read(void *user, kw_catalog_image *image, const kw_error *error)
 static void
 read_catalog(noting *self)
 {
-    kw_catalog_read(self->catalog->settings.door, self->catalog->table, self->deadline, on_read, self);
+    kw_catalog_read(self->catalog->settings.handle, self->catalog->table, self->deadline, on_read, self);
 }
 
 void

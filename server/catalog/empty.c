@@ -3,7 +3,7 @@
 
 typedef struct emptying {
     kw_catalog *catalog;
-    kw_door *door;
+    kw_store_handle *handle;
     kw_arena *arena;
     kw_deadline deadline;
     kw_table_facts *facts;
@@ -33,7 +33,7 @@ on_dropped(void *user, const kw_error *error)
     if (error)
         finish(self, error);
     else
-        kw_door_create_table(self->door, &self->spec, on_created, self);
+        kw_store_handle_create_table(self->handle, &self->spec, on_created, self);
 }
 
 static void
@@ -55,7 +55,7 @@ on_regions(void *user, kw_regions *regions, const kw_error *error)
         keys[self->spec.split_keys_count++] = kw_arena_copy(self->arena, regions->regions[i].start);
     self->spec.split_keys = keys;
     kw_regions_free(regions);
-    kw_door_drop_table(self->door, self->spec.name, self->deadline, on_dropped, self);
+    kw_store_handle_drop_table(self->handle, self->spec.name, self->deadline, on_dropped, self);
 }
 
 static void
@@ -69,21 +69,21 @@ on_described(void *user, kw_table_facts *facts, const kw_error *error)
     }
     self->spec.families = facts->families;
     self->spec.families_count = facts->families_count;
-    kw_door_regions(self->door, self->spec.name, self->deadline, on_regions, self);
+    kw_store_handle_regions(self->handle, self->spec.name, self->deadline, on_regions, self);
 }
 
 void
 kw_catalog_empty(kw_catalog *catalog, kw_bytes store_table, kw_arena *arena, kw_deadline deadline,
                  kw_simple_done done, void *user)
 {
-    kw_door *door = catalog->settings.door;
+    kw_store_handle *handle = catalog->settings.handle;
     emptying *self = KW_ARENA_NEW(arena, emptying);
     *self = (emptying){.catalog = catalog,
-                       .door = door,
+                       .handle = handle,
                        .arena = arena,
                        .deadline = deadline,
                        .spec = {.name = store_table, .deadline = deadline},
                        .done = done,
                        .user = user};
-    kw_door_describe_table(door, store_table, deadline, on_described, self);
+    kw_store_handle_describe_table(handle, store_table, deadline, on_described, self);
 }

@@ -1,7 +1,7 @@
 /* Deletes all rows of a store table: drops it, and creates it again with the same families and regions. */
 #pragma once
 
-#include "catalog/inside.h"
+#include "catalog/catalog_internal.h"
 
 /* A missing table is not an error. After an error, the table can be missing. Drops nothing once the lease has
  * expired. The arena must live until done. */

@@ -82,7 +82,7 @@ remove_next_legacy(forgetting *self)
                                  .row = kw_bytes_of_text(row),
                                  .timestamp = KW_TIMESTAMP_NONE,
                                  .deadline = self->deadline};
-        kw_door_write(self->catalog->settings.door, &self->write, on_legacy_removed, self);
+        kw_store_handle_write(self->catalog->settings.handle, &self->write, on_legacy_removed, self);
         return;
     }
     finish(self, NULL);
@@ -149,7 +149,8 @@ on_read_again(void *user, kw_catalog_image *image, const kw_error *error)
 static void
 read_again(forgetting *self)
 {
-    kw_catalog_read(self->catalog->settings.door, self->catalog->table, self->deadline, on_read_again, self);
+    kw_catalog_read(self->catalog->settings.handle, self->catalog->table, self->deadline, on_read_again,
+                    self);
 }
 
 /* --- dropping rows --------------------------------------------------------------------------------- */
@@ -394,7 +395,7 @@ on_read(void *user, kw_catalog_image *image, const kw_error *error)
     }
     if (check_served_here(self, &refused) && check_served_elsewhere(self, &refused) &&
         find_facts(self, &refused))
-        kw_catalog_probe(self->catalog->settings.door, self->store_tables, self->count, self->arena,
+        kw_catalog_probe(self->catalog->settings.handle, self->store_tables, self->count, self->arena,
                          self->deadline, on_probed, self);
     else
         finish(self, &refused);

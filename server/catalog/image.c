@@ -9,7 +9,7 @@
 #define BYTES_MAX ((size_t)256 * 1024 * 1024)
 
 typedef struct reading {
-    kw_run *run;
+    kw_range_scan *run;
     kw_deadline deadline;
     kw_catalog_image *image;
     GArray *tables;   /* kw_facts * */
@@ -174,7 +174,7 @@ finish(reading *self, const kw_error *error)
     image->legacy = move_array(self->legacy, arena, &image->legacy_count);
     kw_catalog_read_done done = self->done;
     void *user = self->user;
-    kw_run_close(self->run);
+    kw_range_scan_close(self->run);
     g_free(self);
     if (error)
         g_clear_pointer(&image, kw_catalog_image_free);
@@ -208,11 +208,12 @@ fetched(void *user, kw_rows *rows, const kw_error *error)
 static void
 fetch(reading *self)
 {
-    kw_run_fetch(self->run, ROWS_PER_FETCH, BYTES_PER_FETCH, false, self->deadline, fetched, self);
+    kw_range_scan_fetch(self->run, ROWS_PER_FETCH, BYTES_PER_FETCH, false, self->deadline, fetched, self);
 }
 
 void
-kw_catalog_read(kw_door *door, kw_bytes table, kw_deadline deadline, kw_catalog_read_done done, void *user)
+kw_catalog_read(kw_store_handle *handle, kw_bytes table, kw_deadline deadline, kw_catalog_read_done done,
+                void *user)
 {
     kw_arena *arena = kw_arena_new();
     reading *self = g_new0(reading, 1);
@@ -225,6 +226,6 @@ kw_catalog_read(kw_door *door, kw_bytes table, kw_deadline deadline, kw_catalog_
                       .done = done,
                       .user = user};
     *self->image = (kw_catalog_image){.arena = arena, .id = ""};
-    self->run = kw_door_open_run(door, &(kw_run_spec){.table = table});
+    self->run = kw_store_handle_open_range_scan(handle, &(kw_range_scan_spec){.table = table});
     fetch(self);
 }

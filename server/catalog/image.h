@@ -72,7 +72,7 @@ typedef struct kw_catalog_image {
 
 /* The receiver owns the image; NULL exactly if error is set. A missing table gives an empty image. */
 typedef void (*kw_catalog_read_done)(void *user, kw_catalog_image *image, const kw_error *error);
-void kw_catalog_read(kw_door *door, kw_bytes table, kw_deadline deadline, kw_catalog_read_done done,
+void kw_catalog_read(kw_store_handle *handle, kw_bytes table, kw_deadline deadline, kw_catalog_read_done done,
                      void *user);
 void kw_catalog_image_free(kw_catalog_image *image); /* NULL is ignored */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_catalog_image, kw_catalog_image_free)

@@ -73,7 +73,7 @@ on_registered(void *user, const kw_error *error)
     if (error)
         finish(self, NULL, error);
     else
-        kw_catalog_read(self->catalog->settings.door, self->catalog->table, self->deadline, on_read, self);
+        kw_catalog_read(self->catalog->settings.handle, self->catalog->table, self->deadline, on_read, self);
 }
 
 void

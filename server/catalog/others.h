@@ -1,7 +1,7 @@
 /* Other gateways: what their registrations in an image of the catalog mean for this one. */
 #pragma once
 
-#include "catalog/inside.h"
+#include "catalog/catalog_internal.h"
 
 /* Registers this gateway, then reads the catalog. Because of this order, if two gateways start at once, at
  * least one reads the other's registration. For a store that only this process uses, only reads. */

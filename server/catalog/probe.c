@@ -4,12 +4,12 @@
 #define BYTES_PER_FETCH ((size_t)64 * 1024)
 
 typedef struct probing {
-    kw_door *door;
+    kw_store_handle *handle;
     kw_deadline deadline;
     kw_rows_found *rows;
     kw_evidence evidence;
     size_t next;
-    kw_run *run;
+    kw_range_scan *run;
     kw_probed done;
     void *user;
 } probing;
@@ -32,7 +32,7 @@ fetched(void *user, kw_rows *rows, const kw_error *error)
     if (error && error->code != KW_NOT_FOUND) {
         kw_error told = *error;
         kw_error_prefix(&told, "store table %s", self->evidence.store_tables[self->next]);
-        kw_run_close(self->run);
+        kw_range_scan_close(self->run);
         self->done(self->user, NULL, &told);
         return;
     }
@@ -42,14 +42,14 @@ fetched(void *user, kw_rows *rows, const kw_error *error)
         fetch(self);
         return;
     }
-    kw_run_close(self->run);
+    kw_range_scan_close(self->run);
     found(self, error ? KW_ROWS_NO_TABLE : some ? KW_ROWS_SOME : KW_ROWS_NONE);
 }
 
 static void
 fetch(probing *self)
 {
-    kw_run_fetch(self->run, 1, BYTES_PER_FETCH, false, self->deadline, fetched, self);
+    kw_range_scan_fetch(self->run, 1, BYTES_PER_FETCH, false, self->deadline, fetched, self);
 }
 
 static void
@@ -59,17 +59,18 @@ probe_next(probing *self)
         self->done(self->user, &self->evidence, NULL);
         return;
     }
-    self->run = kw_door_open_run(
-        self->door, &(kw_run_spec){.table = kw_bytes_of_text(self->evidence.store_tables[self->next])});
+    self->run = kw_store_handle_open_range_scan(
+        self->handle,
+        &(kw_range_scan_spec){.table = kw_bytes_of_text(self->evidence.store_tables[self->next])});
     fetch(self);
 }
 
 void
-kw_catalog_probe(kw_door *door, const char *const *store_tables, size_t count, kw_arena *arena,
+kw_catalog_probe(kw_store_handle *handle, const char *const *store_tables, size_t count, kw_arena *arena,
                  kw_deadline deadline, kw_probed done, void *user)
 {
     probing *self = KW_ARENA_NEW(arena, probing);
-    *self = (probing){.door = door,
+    *self = (probing){.handle = handle,
                       .deadline = deadline,
                       .rows = KW_ARENA_ARRAY(arena, kw_rows_found, count),
                       .evidence = {.store_tables = store_tables, .count = count},

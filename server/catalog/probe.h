@@ -8,5 +8,5 @@
 typedef void (*kw_probed)(void *user, const kw_evidence *evidence, const kw_error *error);
 
 /* store_tables: without duplicates, must live until done. done can be called before this returns. */
-void kw_catalog_probe(kw_door *door, const char *const *store_tables, size_t count, kw_arena *arena,
+void kw_catalog_probe(kw_store_handle *handle, const char *const *store_tables, size_t count, kw_arena *arena,
                       kw_deadline deadline, kw_probed done, void *user);

@@ -97,7 +97,7 @@ read_id(putting *self)
                          .columns_count = 1,
                          .max_versions = 1,
                          .deadline = kw_deadline_in_ms(CALL_MS)};
-    kw_door_get(self->catalog->settings.door, &self->get, on_id_read, self);
+    kw_store_handle_get(self->catalog->settings.handle, &self->get, on_id_read, self);
 }
 
 /* --- the put --------------------------------------------------------------------------------------- */
@@ -126,7 +126,7 @@ put(putting *self)
         return;
     }
     self->write.deadline = kw_deadline_in_ms(CALL_MS);
-    kw_door_write_if(self->catalog->settings.door, &self->write, &self->check, on_put, self);
+    kw_store_handle_write_if(self->catalog->settings.handle, &self->write, &self->check, on_put, self);
 }
 
 static kw_cell

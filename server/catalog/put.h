@@ -1,7 +1,7 @@
 /* The conditional put of the row of facts: the only way to change the catalog. */
 #pragma once
 
-#include "catalog/inside.h"
+#include "catalog/catalog_internal.h"
 
 /* The new facts of a table: NULL for a table to forget. */
 typedef struct kw_facts_put {

@@ -13,7 +13,7 @@
  *
  * The lease counts from the moment at which its put was sent.
  */
-#include "catalog/inside.h"
+#include "catalog/catalog_internal.h"
 
 #include "base/log.h"
 
@@ -245,7 +245,7 @@ read_back(registering *self)
                          .columns = &lease,
                          .columns_count = 1,
                          .deadline = self->write.deadline};
-    kw_door_get(self->catalog->settings.door, &self->get, on_read_back, self);
+    kw_store_handle_get(self->catalog->settings.handle, &self->get, on_read_back, self);
 }
 
 static void
@@ -283,7 +283,7 @@ put(registering *self)
     self->check.has_value = catalog->lease > 0;
     self->check.value = number_text(catalog->lease, self->arena);
     self->sent_ns = kw_clock_boot_ns();
-    kw_door_write_if(catalog->settings.door, &self->write, &self->check, on_put, self);
+    kw_store_handle_write_if(catalog->settings.handle, &self->write, &self->check, on_put, self);
 }
 
 /* --- register -------------------------------------------------------------------------------------- */
@@ -385,7 +385,7 @@ kw_catalog_withdraw(kw_catalog *catalog)
         new_write(catalog, KW_WRITE_DELETE, catalog->instance, kw_deadline_in_ms(WITHDRAW_MS), NULL, NULL);
     drop_registration(catalog);
     catalog->removals++;
-    kw_door_write(catalog->settings.door, &self->write, withdrawn, self);
+    kw_store_handle_write(catalog->settings.handle, &self->write, withdrawn, self);
 }
 
 static void
@@ -406,7 +406,7 @@ kw_catalog_remove_dead(kw_catalog *catalog, const kw_registration *dead, kw_dead
     registering *self = new_write(catalog, KW_WRITE_DELETE, dead->instance, deadline, done, user);
     self->check.has_value = true;
     self->check.value = kw_arena_copy(self->arena, dead->lease);
-    kw_door_write_if(catalog->settings.door, &self->write, &self->check, dead_removed, self);
+    kw_store_handle_write_if(catalog->settings.handle, &self->write, &self->check, dead_removed, self);
 }
 
 /* --- creating and freeing -------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* One filter: its name, its arguments cut out of the text, and one table row per kind that says which
  * arguments it takes. Spaces and commas between arguments are all the same to HBase; the character behind a
  * closing quote is passed over. */
-#include "filter/inside.h"
+#include "filter/filter_internal.h"
 
 #include <glib.h>
 

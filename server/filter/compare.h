@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/effort.h"
-#include "filter/inside.h"
+#include "filter/filter_internal.h"
 
 typedef struct kw_comparison kw_comparison;
 

@@ -6,7 +6,7 @@
  * Equal operators in a row make one list. HBase loses its way when a closing parenthesis ends two different
  * operators at once, as in "(A OR B AND C)"; such a text is refused with a hint. Nothing recurses; the tree's
  * depth is bounded. */
-#include "filter/inside.h"
+#include "filter/filter_internal.h"
 
 #include <glib.h>
 #include <stdarg.h>

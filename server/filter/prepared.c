@@ -1,7 +1,7 @@
 #include "filter/prepared.h"
 
 #include "filter/expression.h"
-#include "filter/inside.h"
+#include "filter/filter_internal.h"
 
 #include <glib.h>
 #include <stdatomic.h>

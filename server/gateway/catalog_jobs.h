@@ -2,7 +2,7 @@
  * the signatures are those of kw_service_settings, `user` is the kw_gateway. */
 #pragma once
 
-#include "gateway/inside.h"
+#include "gateway/gateway_internal.h"
 
 void kw_catalog_jobs_forget(void *user, const kw_forget_order *order, kw_loop *loop, kw_forget_done done,
                             void *done_user);

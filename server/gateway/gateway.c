@@ -3,11 +3,11 @@
 #include "base/budget.h"
 #include "base/log.h"
 #include "gateway/catalog_jobs.h"
-#include "gateway/inside.h"
-#include "gateway/keys.h"
+#include "gateway/cursor_keys.h"
+#include "gateway/gateway_internal.h"
 #include "gateway/memory.h"
 #include "gateway/notify.h"
-#include "gateway/ports.h"
+#include "gateway/port_file.h"
 #include "gateway/prepare.h"
 #include "gateway/reload.h"
 #include "gateway/stores.h"
@@ -89,10 +89,10 @@ end(kw_gateway *gateway)
 }
 
 static void
-on_door_closed(void *user)
+on_handle_closed(void *user)
 {
     kw_gateway *gateway = user;
-    gateway->door = NULL;
+    gateway->handle = NULL;
     end(gateway);
 }
 
@@ -100,7 +100,7 @@ static void
 on_catalog_closed(void *user)
 {
     kw_gateway *gateway = user;
-    kw_door_close(gateway->door, on_door_closed, gateway);
+    kw_store_handle_close(gateway->handle, on_handle_closed, gateway);
 }
 
 static void
@@ -558,7 +558,7 @@ open_catalog(kw_gateway *gateway)
     if (model->store.kind == KW_STORE_NULL)
         return NULL;
     return kw_catalog_new(&(kw_catalog_settings){.loop = gateway->loop,
-                                                 .door = gateway->door,
+                                                 .handle = gateway->handle,
                                                  .store_table = model->store.catalog,
                                                  .gateway_id = gateway->id,
                                                  .shared = kw_store_is_shared(gateway->store),
@@ -578,8 +578,8 @@ open_loops(kw_gateway *gateway)
     gateway->watchdog_ms = kw_notify_watchdog_ms();
     gateway->trim = kw_timer_new(gateway->loop, on_trim, gateway);
     kw_timer_start_ms(gateway->trim, TRIM_MS);
-    gateway->door = kw_store_open_door(gateway->store, gateway->loop);
-    gateway->sequences = kw_sequences_new(kw_policy_model(gateway->policy), gateway->loop, gateway->door);
+    gateway->handle = kw_store_open_handle(gateway->store, gateway->loop);
+    gateway->sequences = kw_sequences_new(kw_policy_model(gateway->policy), gateway->loop, gateway->handle);
     gateway->id = gateway_id(model);
     gateway->catalog = open_catalog(gateway);
     gateway->reload = kw_reload_new(gateway);

@@ -1,7 +1,7 @@
 #include "gateway/hazards.h"
 
-#include "base/counters.h"
 #include "base/log.h"
+#include "base/metrics.h"
 #include "gateway/policy_file.h"
 
 static char *
@@ -48,7 +48,7 @@ kw_hazards_serve(kw_gateway *gateway, GPtrArray *warnings)
     GPtrArray *old = gateway->warnings;
     gateway->warnings = g_ptr_array_ref(warnings);
     kw_mutex_unlock(&gateway->lock);
-    kw_counters_add(KW_FIGURE_policy_hazards, (int64_t)warnings->len - (old ? (int64_t)old->len : 0));
+    kw_metrics_add(KW_METRIC_policy_hazards, (int64_t)warnings->len - (old ? (int64_t)old->len : 0));
     if (old)
         g_ptr_array_unref(old);
 }

@@ -2,7 +2,7 @@
  * catalog knows can have rows, so it is served with a warning; any other one is refused. */
 #pragma once
 
-#include "gateway/inside.h"
+#include "gateway/gateway_internal.h"
 
 /* INVALID with the first problem when a hazard concerns a layout that the catalog does not know; all of them
  * go to the log. Else ret_warnings has a text for each hazard (caller unrefs). admission NULL: a store

@@ -207,7 +207,7 @@ begin_step(preparing *self)
     self->call = (kw_call){.arena = self->call.arena,
                            .policy = self->policy,
                            .store = gateway->store,
-                           .door = gateway->door,
+                           .handle = gateway->handle,
                            .loop = gateway->loop,
                            .keyring = gateway->keyring,
                            .deadline = step_deadline(self),

@@ -7,7 +7,7 @@
  * path or a column of an empty table changes, so that no row is written by the old policy in between. */
 #pragma once
 
-#include "gateway/inside.h"
+#include "gateway/gateway_internal.h"
 
 /* Calls done on the main loop, later. error NULL: the policy is admitted, and done must take it into service
  * before it returns. Keeps a reference on the policy until then. One at a time. */

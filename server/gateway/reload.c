@@ -1,12 +1,12 @@
 #include "gateway/reload.h"
 
-#include "base/counters.h"
 #include "base/log.h"
-#include "gateway/changes.h"
-#include "gateway/keys.h"
+#include "base/metrics.h"
+#include "gateway/cursor_keys.h"
 #include "gateway/notify.h"
 #include "gateway/policy_file.h"
 #include "gateway/prepare.h"
+#include "gateway/restart_settings.h"
 
 #include <glib.h>
 
@@ -61,7 +61,7 @@ static void
 finish(kw_reload *reload, const kw_error *error)
 {
     if (error) {
-        kw_counters_add(KW_FIGURE_policy_refusals, 1);
+        kw_metrics_add(KW_METRIC_policy_refusals, 1);
         kw_log(KW_LOG_ERROR, "gateway", "policy refused, the old one stays", "reason=\"%s\"", error->text);
     }
     for (size_t i = 0; i < reload->gateway->listeners_count; i++)
@@ -91,7 +91,7 @@ on_prepared(void *user, const kw_error *error)
         finish(reload, error);
         return;
     }
-    kw_counters_add(KW_FIGURE_policy_reloads, 1);
+    kw_metrics_add(KW_METRIC_policy_reloads, 1);
     kw_changes_report(kw_gateway_model(gateway), kw_policy_model(reload->policy));
     for (size_t i = 0; i < gateway->listeners_count; i++)
         if (gateway->tls[i])

@@ -5,7 +5,7 @@
  * callers who asked. Requests that come while a reload runs are answered by one further reload. */
 #pragma once
 
-#include "gateway/inside.h"
+#include "gateway/gateway_internal.h"
 
 kw_reload *kw_reload_new(kw_gateway *gateway);
 void kw_reload_free(kw_reload *reload);

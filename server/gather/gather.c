@@ -5,9 +5,9 @@
  * A gather that failed stays failed, because its range scans may have lost rows. Continue with a new gather
  * at the position of the last page. Everything runs on one loop.
  */
-#include "gather/inside.h"
+#include "gather/gather_internal.h"
 
-#include "base/counters.h"
+#include "base/metrics.h"
 #include "base/shortage.h"
 #include "gather/bounds.h"
 #include "store/class.h"
@@ -50,11 +50,11 @@ sifts_rows(const kw_plan *plan)
 }
 
 kw_gather *
-kw_gather_new(kw_door *door, const kw_gather_spec *spec)
+kw_gather_new(kw_store_handle *handle, const kw_gather_spec *spec)
 {
-    g_assert(door && spec && spec->plan);
+    g_assert(handle && spec && spec->plan);
     kw_gather *gather = g_new0(kw_gather, 1);
-    gather->door = door;
+    gather->handle = handle;
     gather->spec = *spec;
     gather->task.run = run_posted;
     gather->work = (kw_work){.turn = {.account = spec->account, .call = spec->call}, .run = run_work};
@@ -93,7 +93,7 @@ kw_gather_free(kw_gather *gather)
     }
     kw_points_free(gather->points);
     if (kw_work_waits(&gather->work))
-        kw_loop_take_back(gather->door->loop, &gather->work);
+        kw_loop_take_back(gather->handle->loop, &gather->work);
     kw_timer_free(gather->timer);
     drop_retired(gather);
     g_free(gather->retired);
@@ -154,7 +154,7 @@ page_full(kw_gather *gather)
         return false;
     if (gather->page_bytes >= SHORT_PAGE_BYTES && kw_gather_is_short(gather)) {
         gather->page_over = true;
-        kw_counters_add(KW_FIGURE_memory_short_pages, 1);
+        kw_metrics_add(KW_METRIC_memory_short_pages, 1);
         return true;
     }
     /* The second condition: few rows of each batch are kept, but the batches fill the memory. */
@@ -379,7 +379,7 @@ complete(kw_gather *gather)
         done(gather->user, NULL, gather->error);
         return;
     }
-    kw_counters_add(KW_FIGURE_rows_returned, (int64_t)gather->count);
+    kw_metrics_add(KW_METRIC_rows_returned, (int64_t)gather->count);
     settle_position(gather);
     kw_gathered page = {.rows = gather->spec.accept_copies ? NULL : gather->rows,
                         .count = gather->count,
@@ -398,7 +398,7 @@ finish(kw_gather *gather)
         complete(gather);
     } else if (!gather->posted) {
         gather->posted = true;
-        kw_loop_post(gather->door->loop, &gather->task);
+        kw_loop_post(gather->handle->loop, &gather->task);
     }
 }
 
@@ -472,7 +472,7 @@ watch_deadline(kw_gather *gather)
         return;
     gather->timed = true;
     if (!gather->timer)
-        gather->timer = kw_timer_new(gather->door->loop, deadline_passed, gather);
+        gather->timer = kw_timer_new(gather->handle->loop, deadline_passed, gather);
     kw_timer_start_ms(gather->timer, (uint64_t)kw_deadline_left_ms(gather->deadline) + GRACE_MS);
 }
 
@@ -484,7 +484,7 @@ kw_gather_go_on(kw_gather *gather)
     give_up(gather);
     kw_step step = gather->error ? KW_STEP_FAILED : fill(gather);
     if (step == KW_STEP_YIELD) {
-        kw_loop_work(gather->door->loop, &gather->work);
+        kw_loop_work(gather->handle->loop, &gather->work);
         return;
     }
     if (step == KW_STEP_WAIT && kw_deadline_passed(gather->deadline)) {
@@ -510,7 +510,7 @@ kw_gather_go_on_with(kw_gather *gather, size_t rows)
     if (rows < SLICE_ROWS)
         kw_gather_go_on(gather);
     else if (gather->busy && !gather->posted && !kw_work_waits(&gather->work))
-        kw_loop_work(gather->door->loop, &gather->work);
+        kw_loop_work(gather->handle->loop, &gather->work);
 }
 
 void

@@ -60,7 +60,7 @@ typedef struct kw_gather_spec {
 size_t kw_gather_range(const kw_gather *gather);
 
 /* Everything in spec is borrowed until kw_gather_free. */
-kw_gather *kw_gather_new(kw_door *door, const kw_gather_spec *spec);
+kw_gather *kw_gather_new(kw_store_handle *handle, const kw_gather_spec *spec);
 
 typedef struct kw_gathered {
     kw_row **rows; /* in order; borrowed until the next page or kw_gather_free */

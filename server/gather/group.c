@@ -1,6 +1,6 @@
 /* A merge group: its streams and the tree over them. It returns no row before every stream's first row or end
  * is known. After that, it waits only for the stream whose head was taken last. */
-#include "gather/inside.h"
+#include "gather/gather_internal.h"
 
 #include "gather/bounds.h"
 

@@ -1,7 +1,7 @@
 /* A plan of single row keys: their order is known before any read, so multi-gets read them in that order, as
  * many rows as the page still needs. The input of a read in flight belongs to this object, which can outlive
  * the gather. */
-#include "gather/inside.h"
+#include "gather/gather_internal.h"
 
 #include "gather/bounds.h"
 
@@ -177,7 +177,7 @@ ask(kw_points *points)
     points->reading = true;
     for (size_t i = points->base; i < points->next; i++)
         points->gets[i].deadline = gather->deadline;
-    kw_door_get_many(gather->door, points->list + points->base, most, arrived, points);
+    kw_store_handle_get_many(gather->handle, points->list + points->base, most, arrived, points);
 }
 
 static void

@@ -1,5 +1,5 @@
 /* A stream: one range scan with at most two batches, so that one is fetched while the other is read. */
-#include "gather/inside.h"
+#include "gather/gather_internal.h"
 
 #include "gather/bounds.h"
 
@@ -96,7 +96,7 @@ note_end(kw_stream *stream)
     stream->end = true;
     stream->group->live--;
     stream->group->taken_live -= stream->taken;
-    kw_run_close(stream->run);
+    kw_range_scan_close(stream->run);
     stream->run = NULL;
 }
 
@@ -141,29 +141,29 @@ arrived(void *user, kw_rows *rows, const kw_error *error)
 }
 
 static void
-open_run(kw_stream *stream)
+open_range_scan(kw_stream *stream)
 {
     const kw_gather *gather = stream->gather;
     const kw_plan *plan = gather->spec.plan;
     bool whole = plan->question && plan->question->full_scan && !gather->spec.limit;
-    kw_run_spec spec = {.table = plan->path->store_table,
-                        .start = stream->start,
-                        .stop = stream->stop,
-                        .reversed = plan->reversed,
-                        .columns = gather->spec.columns,
-                        .columns_count = gather->spec.columns_count,
-                        .max_versions = 1,
-                        .filter = gather->spec.filter,
-                        .prepared = gather->spec.prepared,
-                        .patterns = gather->spec.by_patterns ? kw_plan_patterns(plan, stream->index)
-                                                             : (kw_patterns){.count = 0},
-                        .keep_blocks_out_of_cache = whole,
-                        .max_row_bytes = gather->spec.row_bytes,
-                        .account = gather->spec.account,
-                        .call = gather->spec.call,
-                        .narrows = gather->spec.narrows,
-                        .ordering = plan->question ? &plan->question->table->ordering : NULL};
-    stream->run = kw_door_open_run(gather->door, &spec);
+    kw_range_scan_spec spec = {.table = plan->path->store_table,
+                               .start = stream->start,
+                               .stop = stream->stop,
+                               .reversed = plan->reversed,
+                               .columns = gather->spec.columns,
+                               .columns_count = gather->spec.columns_count,
+                               .max_versions = 1,
+                               .filter = gather->spec.filter,
+                               .prepared = gather->spec.prepared,
+                               .patterns = gather->spec.by_patterns ? kw_plan_patterns(plan, stream->index)
+                                                                    : (kw_patterns){.count = 0},
+                               .keep_blocks_out_of_cache = whole,
+                               .max_row_bytes = gather->spec.row_bytes,
+                               .account = gather->spec.account,
+                               .call = gather->spec.call,
+                               .narrows = gather->spec.narrows,
+                               .ordering = plan->question ? &plan->question->table->ordering : NULL};
+    stream->run = kw_store_handle_open_range_scan(gather->handle, &spec);
 }
 
 static void
@@ -171,14 +171,14 @@ fetch(kw_stream *stream, const kw_demand *demand, chunk what)
 {
     kw_gather *gather = stream->gather;
     if (!stream->run)
-        open_run(stream);
+        open_range_scan(stream);
     stream->fetching = true;
     stream->reserved = MIN(2 * what.bytes, (size_t)what.rows * bytes_per_row(gather));
     gather->held_bytes += stream->reserved;
     gather->in_flight++;
     bool dropping = (gather->sifts || gather->spec.filter.size) && demand->wanted > FEW_ROWS;
     bool more = gather->spec.more_pages || kw_demand_expected(demand) > what.rows || dropping;
-    kw_run_fetch(stream->run, what.rows, what.bytes, more, gather->deadline, arrived, stream);
+    kw_range_scan_fetch(stream->run, what.rows, what.bytes, more, gather->deadline, arrived, stream);
 }
 
 static uint64_t
@@ -331,7 +331,7 @@ kw_stream_step(kw_stream *stream)
 void
 kw_stream_clear(kw_stream *stream)
 {
-    kw_run_close(stream->run);
+    kw_range_scan_close(stream->run);
     kw_rows_free(stream->batch);
     kw_rows_free(stream->ahead);
     g_free(stream->error);

@@ -55,12 +55,12 @@ kw_session_is_paused(kw_session *session)
     session->paused = paused;
     session->was_paused |= paused;
     if (!paused) {
-        session->lane->paused--;
+        session->worker->paused--;
         return false;
     }
-    session->lane->paused++;
-    kw_counters_add(KW_FIGURE_memory_pauses, 1);
-    kw_lane_start_relief(session->lane);
+    session->worker->paused++;
+    kw_metrics_add(KW_METRIC_memory_pauses, 1);
+    kw_net_worker_start_relief(session->worker);
     return true;
 }
 
@@ -72,9 +72,9 @@ close_stalled(kw_session *session, uint64_t now_ms)
         !kw_account_is_over_share(session->account) ||
         kw_budget_pressure(session->account) != KW_PRESSURE_FULL)
         return false;
-    kw_counters_add(KW_FIGURE_memory_closed, 1);
-    kw_lane_log_broken(session->lane, session->peer,
-                       "memory is short and the peer does not take its replies");
+    kw_metrics_add(KW_METRIC_memory_closed, 1);
+    kw_net_worker_log_broken(session->worker, session->peer,
+                             "memory is short and the peer does not take its replies");
     kw_session_close(session);
     return true;
 }
@@ -115,7 +115,7 @@ kw_session_drain(kw_session *session)
 static bool
 is_quiet(const kw_session *session, uint64_t now_ms)
 {
-    return session->lane->draining && !session->first && kw_output_unsent(session) == 0 &&
+    return session->worker->draining && !session->first && kw_output_unsent(session) == 0 &&
            now_ms - session->active_ms >= QUIET_MS;
 }
 
@@ -125,7 +125,7 @@ is_quiet(const kw_session *session, uint64_t now_ms)
 static const char *
 broken_by_time(const kw_session *session, uint64_t now_ms, bool stuck)
 {
-    const kw_net_limits *limits = &session->lane->limits;
+    const kw_net_limits *limits = &session->worker->limits;
     if (session->state == KW_SESSION_HANDSHAKE)
         return now_ms - session->message_ms < limits->handshake_ms ? NULL : "the TLS handshake took too long";
     if (stuck && now_ms - session->taken_ms >= limits->frame_ms)
@@ -140,7 +140,7 @@ broken_by_time(const kw_session *session, uint64_t now_ms, bool stuck)
 static bool
 is_idle(const kw_session *session, uint64_t now_ms)
 {
-    uint64_t idle_ms = session->lane->limits.idle_ms;
+    uint64_t idle_ms = session->worker->limits.idle_ms;
     return idle_ms > 0 && kw_output_unsent(session) == 0 && session->requests == 0 &&
            session->message_ms == 0 && now_ms - session->active_ms >= idle_ms;
 }
@@ -159,7 +159,7 @@ kw_session_check_time(kw_session *session, uint64_t now_ms)
     }
     const char *broken = broken_by_time(session, now_ms, stuck);
     if (broken) {
-        kw_lane_log_broken(session->lane, session->peer, broken);
+        kw_net_worker_log_broken(session->worker, session->peer, broken);
         kw_session_close(session);
     } else if (is_idle(session, now_ms)) {
         kw_session_close(session);

@@ -42,10 +42,10 @@ name_peer(kw_session *session, char *key)
 static void
 log_refused(kw_session *session, const char *reason)
 {
-    kw_lane *lane = session->lane;
+    kw_net_worker *worker = session->worker;
     uint64_t unlogged;
-    kw_counters_add(KW_FIGURE_connections_refused, 1);
-    if (!kw_lane_may_log(lane, &lane->refused_logged, &unlogged))
+    kw_metrics_add(KW_METRIC_connections_refused, 1);
+    if (!kw_net_worker_may_log(worker, &worker->refused_logged, &unlogged))
         return;
     if (unlogged > 0)
         kw_log(KW_LOG_WARN, "net", "connections refused, not logged", "count=%" G_GUINT64_FORMAT, unlogged);
@@ -72,8 +72,8 @@ static void __attribute__((format(printf, 2, 3))) refuse(kw_session *session, co
 static bool
 count(kw_session *session, const char *peer)
 {
-    kw_net *net = session->lane->net;
-    const kw_net_limits *limits = &session->lane->limits;
+    kw_net *net = session->worker->net;
+    const kw_net_limits *limits = &session->worker->limits;
     if (atomic_fetch_add(&net->connections, 1) >= limits->connections) {
         atomic_fetch_sub(&net->connections, 1);
         refuse(session, "there are %zu connections already (limits.connections)", limits->connections);
@@ -81,26 +81,26 @@ count(kw_session *session, const char *peer)
     }
     if (!kw_peers_enter(net->peers, peer, limits->peer_connections)) {
         atomic_fetch_sub(&net->connections, 1);
-        kw_counters_add(KW_FIGURE_connections_refused_peer, 1);
+        kw_metrics_add(KW_METRIC_connections_refused_peer, 1);
         refuse(session, "%s has %zu connections already (limits.peer_connections)", peer,
                limits->peer_connections);
         return false;
     }
     session->counted = true;
     session->peer_name = g_strdup(peer);
-    kw_counters_add(KW_FIGURE_connections_accepted, 1);
-    kw_counters_add(KW_FIGURE_connections_open, 1);
+    kw_metrics_add(KW_METRIC_connections_accepted, 1);
+    kw_metrics_add(KW_METRIC_connections_open, 1);
     return true;
 }
 
 void
 kw_session_discount(kw_session *session)
 {
-    kw_net *net = session->lane->net;
+    kw_net *net = session->worker->net;
     if (session->counted) {
         kw_peers_leave(net->peers, session->peer_name);
         atomic_fetch_sub(&net->connections, 1);
-        kw_counters_add(KW_FIGURE_connections_open, -1);
+        kw_metrics_add(KW_METRIC_connections_open, -1);
     } else if (session->end_ms > 0) {
         atomic_fetch_sub(&net->refused_open, 1);
     }
@@ -111,14 +111,14 @@ kw_session_discount(kw_session *session)
 void
 kw_session_identify(kw_session *session)
 {
-    kw_net *net = session->lane->net;
-    size_t most = session->lane->limits.peer_connections;
+    kw_net *net = session->worker->net;
+    size_t most = session->worker->limits.peer_connections;
     const char *subject = kw_tls_peer(session->tls);
     if (!subject)
         return;
     char *name = g_strconcat("certificate ", subject, NULL);
     if (!kw_peers_enter(net->peers, name, most)) {
-        kw_counters_add(KW_FIGURE_connections_refused_peer, 1);
+        kw_metrics_add(KW_METRIC_connections_refused_peer, 1);
         refuse(session, "%s has %zu connections already (limits.peer_connections)", name, most);
         session->end_ms = uv_now(session->handle.loop) + REFUSED_MS;
         g_free(name);
@@ -136,7 +136,7 @@ kw_session_identify(kw_session *session)
 static bool
 may_wait(kw_session *session, kw_tls_context *tls)
 {
-    kw_net *net = session->lane->net;
+    kw_net *net = session->worker->net;
     if (tls)
         return false;
     if (atomic_fetch_add(&net->refused_open, 1) >= REFUSED_MAX) {
@@ -148,10 +148,10 @@ may_wait(kw_session *session, kw_tls_context *tls)
 }
 
 void
-kw_session_accept(kw_lane *lane, int accepted, kw_tls_context *tls)
+kw_session_accept(kw_net_worker *worker, int accepted, kw_tls_context *tls)
 {
     char peer[KW_PEER_NAME_MAX];
-    kw_session *session = kw_session_new(lane);
+    kw_session *session = kw_session_new(worker);
     int failed = uv_tcp_open(&session->handle, accepted);
     session->state = KW_SESSION_OPEN;
     if (failed) {
@@ -167,7 +167,7 @@ kw_session_accept(kw_lane *lane, int accepted, kw_tls_context *tls)
     }
     uv_tcp_nodelay(&session->handle, 1);
     uv_tcp_keepalive(&session->handle, 1, KEEPALIVE_SECONDS);
-    session->reader = kw_wire_reader_new(counted ? lane->limits.frame_bytes : REFUSED_FRAME_BYTES);
+    session->reader = kw_wire_reader_new(counted ? worker->limits.frame_bytes : REFUSED_FRAME_BYTES);
     if (tls) {
         kw_session_take_tls(session, kw_tls_new_server(tls));
         session->state = KW_SESSION_HANDSHAKE;

@@ -24,22 +24,22 @@ static void on_ready(uv_poll_t *ready, int status, int events);
 static void
 on_again(uv_timer_t *again)
 {
-    kw_ear *ear = again->data;
-    uv_poll_start(&ear->ready, UV_READABLE, on_ready);
+    kw_listen_socket *socket = again->data;
+    uv_poll_start(&socket->ready, UV_READABLE, on_ready);
 }
 
 /* Those who wait stay in the system's queue until a descriptor is free. */
 static void
-back_off(kw_ear *ear, int problem)
+back_off(kw_listen_socket *socket, int problem)
 {
-    kw_lane *lane = ear->lane;
+    kw_net_worker *worker = socket->worker;
     uint64_t unlogged;
-    kw_counters_add(KW_FIGURE_accepts_failed, 1);
-    if (kw_lane_may_log(lane, &lane->accept_logged, &unlogged))
+    kw_metrics_add(KW_METRIC_accepts_failed, 1);
+    if (kw_net_worker_may_log(worker, &worker->accept_logged, &unlogged))
         kw_log(KW_LOG_ERROR, "net", "cannot accept connections", "reason=\"%s\" unlogged=%" G_GUINT64_FORMAT,
                g_strerror(problem), unlogged);
-    uv_poll_stop(&ear->ready);
-    uv_timer_start(&ear->again, on_again, KW_LANE_BACK_OFF_MS, 0);
+    uv_poll_stop(&socket->ready);
+    uv_timer_start(&socket->again, on_again, KW_NET_WORKER_BACK_OFF_MS, 0);
 }
 
 /* Is the connection gone, rather than the process short of something? */
@@ -53,14 +53,14 @@ static void
 on_ready(uv_poll_t *ready, int status, int events)
 {
     (void)status, (void)events;
-    kw_ear *ear = ready->data;
+    kw_listen_socket *socket = ready->data;
     for (int i = 0; i < ACCEPTS_MAX; i++) {
-        int accepted = accept4(ear->socket, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int accepted = accept4(socket->socket, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (accepted >= 0) {
-            kw_session_accept(ear->lane, accepted, ear->tls);
+            kw_session_accept(socket->worker, accepted, socket->tls);
         } else if (!was_lost(errno)) {
             if (errno != EAGAIN && errno != EWOULDBLOCK)
-                back_off(ear, errno);
+                back_off(socket, errno);
             return;
         }
     }
@@ -71,24 +71,24 @@ on_ready(uv_poll_t *ready, int status, int events)
 static void
 on_handle_closed(uv_handle_t *handle)
 {
-    kw_ear *ear = handle->data;
-    kw_lane *lane = ear->lane;
-    if (--ear->handles > 0)
+    kw_listen_socket *socket = handle->data;
+    kw_net_worker *worker = socket->worker;
+    if (--socket->handles > 0)
         return;
-    close(ear->socket);
-    lane->open_ears--;
-    g_free(ear);
-    kw_lane_settle(lane);
+    close(socket->socket);
+    worker->open_sockets--;
+    g_free(socket);
+    kw_net_worker_settle(worker);
 }
 
 void
-kw_listener_close_all(kw_lane *lane)
+kw_listener_close_all(kw_net_worker *worker)
 {
-    while (lane->ears) {
-        kw_ear *ear = lane->ears;
-        lane->ears = ear->next;
-        uv_close((uv_handle_t *)&ear->ready, on_handle_closed);
-        uv_close((uv_handle_t *)&ear->again, on_handle_closed);
+    while (worker->sockets) {
+        kw_listen_socket *socket = worker->sockets;
+        worker->sockets = socket->next;
+        uv_close((uv_handle_t *)&socket->ready, on_handle_closed);
+        uv_close((uv_handle_t *)&socket->again, on_handle_closed);
     }
 }
 
@@ -133,26 +133,26 @@ bound_socket(const struct sockaddr *address, socklen_t size, bool shared)
 
 /* Takes over the socket. 0, or -errno. */
 static int
-add_ear(kw_lane *lane, int bound, kw_tls_context *tls)
+add_socket(kw_net_worker *worker, int bound, kw_tls_context *tls)
 {
-    uv_loop_t *loop = kw_loop_uv(lane->loop);
-    kw_ear *ear = g_new0(kw_ear, 1);
-    ear->lane = lane;
-    ear->tls = tls;
-    ear->socket = bound;
-    ear->ready.data = ear->again.data = ear;
-    int failed = listen(bound, BACKLOG) == 0 ? uv_poll_init(loop, &ear->ready, bound) : -errno;
+    uv_loop_t *loop = kw_loop_uv(worker->loop);
+    kw_listen_socket *socket = g_new0(kw_listen_socket, 1);
+    socket->worker = worker;
+    socket->tls = tls;
+    socket->socket = bound;
+    socket->ready.data = socket->again.data = socket;
+    int failed = listen(bound, BACKLOG) == 0 ? uv_poll_init(loop, &socket->ready, bound) : -errno;
     if (failed) {
         close(bound);
-        g_free(ear);
+        g_free(socket);
         return failed;
     }
-    uv_timer_init(loop, &ear->again);
-    ear->handles = 2;
-    ear->next = lane->ears;
-    lane->ears = ear;
-    lane->open_ears++;
-    return uv_poll_start(&ear->ready, UV_READABLE, on_ready);
+    uv_timer_init(loop, &socket->again);
+    socket->handles = 2;
+    socket->next = worker->sockets;
+    worker->sockets = socket;
+    worker->open_sockets++;
+    return uv_poll_start(&socket->ready, UV_READABLE, on_ready);
 }
 
 /* One address on every loop; *port 0 becomes the one the kernel gave. 0, or -errno. */
@@ -166,7 +166,7 @@ listen_on(kw_net *net, struct sockaddr *address, socklen_t size, kw_tls_context 
             return probe;
         close(probe);
     }
-    for (unsigned i = 0; i < net->lanes_count; i++) {
+    for (unsigned i = 0; i < net->workers_count; i++) {
         int bound = bound_socket(address, size, true);
         if (bound < 0)
             return bound;
@@ -174,7 +174,7 @@ listen_on(kw_net *net, struct sockaddr *address, socklen_t size, kw_tls_context 
             getsockname(bound, address, &size);
             *port = port_of(address);
         }
-        int failed = add_ear(&net->lanes[i], bound, tls);
+        int failed = add_socket(&net->workers[i], bound, tls);
         if (failed)
             return failed;
     }

@@ -12,21 +12,21 @@
 void
 kw_output_prepare(kw_session *session)
 {
-    kw_lane *lane = session->lane;
-    if (session->output.capacity == 0 && lane->spare_outputs_count > 0)
-        session->output = lane->spare_outputs[--lane->spare_outputs_count];
+    kw_net_worker *worker = session->worker;
+    if (session->output.capacity == 0 && worker->spare_outputs_count > 0)
+        session->output = worker->spare_outputs[--worker->spare_outputs_count];
 }
 
 static void
-give_back(kw_lane *lane, kw_buffer *buffer)
+give_back(kw_net_worker *worker, kw_buffer *buffer)
 {
     buffer->size = 0;
     if (buffer->capacity == 0 || buffer->capacity > kw_budget_spare(SPARE_BYTES_MAX) ||
-        lane->spare_outputs_count == KW_LANE_SPARE_OUTPUTS) {
+        worker->spare_outputs_count == KW_NET_WORKER_SPARE_OUTPUTS) {
         kw_buffer_clear(buffer);
         return;
     }
-    lane->spare_outputs[lane->spare_outputs_count++] = *buffer;
+    worker->spare_outputs[worker->spare_outputs_count++] = *buffer;
     *buffer = KW_BUFFER_EMPTY;
 }
 
@@ -56,13 +56,13 @@ lose_peer(kw_session *session, int status)
 static void
 note_sent(kw_session *session, size_t size)
 {
-    kw_counters_add(KW_FIGURE_bytes_out, (int64_t)size);
+    kw_metrics_add(KW_METRIC_bytes_out, (int64_t)size);
     session->sending_at += size;
     session->active_ms = session->taken_ms = uv_now(session->handle.loop);
     if (session->sending_at < session->sending.size)
         return;
     session->sending_at = 0;
-    give_back(session->lane, &session->sending);
+    give_back(session->worker, &session->sending);
     session->drained += kw_output_unsent(session) == 0;
 }
 
@@ -93,7 +93,7 @@ encrypt_piece(kw_session *session)
     session->output_at += plain.size;
     if (session->output_at == session->output.size) {
         session->output_at = 0;
-        give_back(session->lane, &session->output);
+        give_back(session->worker, &session->output);
     }
     kw_tls_take_output(session->tls, &session->sending);
     return true;
@@ -163,7 +163,7 @@ kw_output_flush(kw_session *session)
     if (session->sending.size > 0)
         send_piece(session);
     else
-        give_back(session->lane, &session->sending);
+        give_back(session->worker, &session->sending);
     if (!session->sending_now && session->state < KW_SESSION_LINGERING && has_more(session))
         kw_session_mark_dirty(session);
 }

@@ -12,10 +12,10 @@
 kw_request *
 kw_request_take(kw_session *session, kw_bytes payload)
 {
-    kw_lane *lane = session->lane;
-    kw_request *request = lane->spare_requests;
+    kw_net_worker *worker = session->worker;
+    kw_request *request = worker->spare_requests;
     if (request)
-        lane->spare_requests = request->next;
+        worker->spare_requests = request->next;
     else
         request = g_new(kw_request, 1);
     *request = (kw_request){.session = session,
@@ -30,7 +30,7 @@ kw_request_take(kw_session *session, kw_bytes payload)
     session->last = request;
     session->requests++;
     session->held_bytes += payload.size;
-    lane->requests++;
+    worker->requests++;
     return request;
 }
 
@@ -139,12 +139,12 @@ send_held(kw_session *session, kw_buffer *held)
 }
 
 static void
-recycle(kw_lane *lane, kw_request *request)
+recycle(kw_net_worker *worker, kw_request *request)
 {
     if (!request->popped || !request->released)
         return;
-    request->next = lane->spare_requests;
-    lane->spare_requests = request;
+    request->next = worker->spare_requests;
+    worker->spare_requests = request;
 }
 
 void
@@ -157,7 +157,7 @@ kw_request_hand_on(kw_session *session)
         if (!session->first)
             session->last = NULL;
         request->popped = true;
-        recycle(session->lane, request);
+        recycle(session->worker, request);
     }
 }
 
@@ -177,26 +177,26 @@ static void
 let_go(kw_request *request)
 {
     kw_session *session = request->session;
-    kw_lane *lane = session->lane;
+    kw_net_worker *worker = session->worker;
     session->requests--;
     session->held_bytes -= request->payload.size;
-    lane->requests--;
-    kw_frame_unref(&lane->frames, request->frame);
+    worker->requests--;
+    kw_frame_unref(&worker->frames, request->frame);
     request->frame = NULL;
     request->released = true;
-    recycle(lane, request);
+    recycle(worker, request);
 }
 
 static void
 go_on(kw_session *session)
 {
-    kw_lane *lane = session->lane;
+    kw_net_worker *worker = session->worker;
     kw_output_charge(session);
     if (session->state == KW_SESSION_GONE)
         kw_session_release(session);
     else
         kw_session_answered(session);
-    kw_lane_settle(lane);
+    kw_net_worker_settle(worker);
 }
 
 void

@@ -41,11 +41,11 @@ static const unsigned moves[] = {
 static void
 session_free(kw_session *session)
 {
-    kw_lane *lane = session->lane;
+    kw_net_worker *worker = session->worker;
     if (session->previous)
         session->previous->next = session->next;
     else
-        lane->sessions = session->next;
+        worker->sessions = session->next;
     if (session->next)
         session->next->previous = session->previous;
     kw_account_charge(session->account, KW_MEMORY_FRAMES, -(SESSION_BYTES + (session->tls ? TLS_BYTES : 0)));
@@ -59,12 +59,12 @@ session_free(kw_session *session)
 static void
 session_gone(kw_session *session)
 {
-    kw_lane *lane = session->lane;
-    lane->open_sessions--;
-    lane->paused -= session->paused;
+    kw_net_worker *worker = session->worker;
+    worker->open_sessions--;
+    worker->paused -= session->paused;
     session->paused = false;
     kw_session_discount(session);
-    kw_frame_unref(&lane->frames, session->frame);
+    kw_frame_unref(&worker->frames, session->frame);
     session->frame = NULL;
     kw_wire_reader_free(session->reader);
     kw_buffer_clear(&session->output);
@@ -98,10 +98,10 @@ static void
 on_closed(uv_handle_t *handle)
 {
     kw_session *session = handle->data;
-    kw_lane *lane = session->lane;
+    kw_net_worker *worker = session->worker;
     session_move(session, KW_SESSION_GONE);
     kw_session_release(session);
-    kw_lane_settle(lane);
+    kw_net_worker_settle(worker);
 }
 
 void
@@ -181,21 +181,21 @@ kw_session_stop_input(kw_session *session)
 void
 kw_session_break(kw_session *session, const char *reason)
 {
-    kw_lane_log_broken(session->lane, session->peer, reason);
+    kw_net_worker_log_broken(session->worker, session->peer, reason);
     kw_session_finish(session);
 }
 
 void
 kw_session_mark_dirty(kw_session *session)
 {
-    kw_lane *lane = session->lane;
+    kw_net_worker *worker = session->worker;
     if (session->dirty)
         return;
     session->dirty = true;
-    session->next_dirty = lane->dirty;
-    if (!lane->dirty)
-        kw_lane_wake(lane);
-    lane->dirty = session;
+    session->next_dirty = worker->dirty;
+    if (!worker->dirty)
+        kw_net_worker_wake(worker);
+    worker->dirty = session;
 }
 
 /* --- input ------------------------------------------------------------------------------------ */
@@ -203,7 +203,7 @@ kw_session_mark_dirty(kw_session *session)
 static bool
 may_hand_out(kw_session *session)
 {
-    const kw_net_limits *limits = &session->lane->limits;
+    const kw_net_limits *limits = &session->worker->limits;
     return session->state == KW_SESSION_OPEN && session->requests < limits->in_flight &&
            session->held_bytes <= limits->frame_bytes && kw_output_unsent(session) <= UNSENT_MAX &&
            !kw_session_is_paused(session);
@@ -220,14 +220,14 @@ static void
 make_room(kw_session *session, size_t needed, size_t wanted)
 {
     kw_frame *frame = session->frame;
-    session->frame = kw_frame_make_room(&session->lane->frames, frame, &session->start, needed, wanted);
+    session->frame = kw_frame_make_room(&session->worker->frames, frame, &session->start, needed, wanted);
 }
 
 /* The next message, if it is whole. False: nothing to do until more bytes came. */
 static bool
 parse_one(kw_session *session)
 {
-    kw_lane *lane = session->lane;
+    kw_net_worker *worker = session->worker;
     kw_frame *frame = session->frame;
     kw_bytes payload;
     size_t consumed = 0, wanted = 0;
@@ -247,7 +247,7 @@ parse_one(kw_session *session)
     }
     session->start += consumed;
     session->message_ms = 0;
-    lane->net->handler.request(lane->state, kw_request_take(session, payload));
+    worker->net->handler.request(worker->state, kw_request_take(session, payload));
     return true;
 }
 
@@ -261,7 +261,7 @@ settle_frame(kw_session *session)
         return;
     if (frame->refs > 1 && frame->capacity - frame->filled >= READ_MIN)
         return;
-    kw_frame_unref(&session->lane->frames, frame);
+    kw_frame_unref(&session->worker->frames, frame);
     session->frame = NULL;
     session->start = 0;
 }
@@ -285,20 +285,20 @@ on_allocate(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_buffer)
 {
     (void)suggested;
     kw_session *session = handle->data;
-    kw_lane *lane = session->lane;
+    kw_net_worker *worker = session->worker;
     kw_frame *frame = session->frame;
     size_t room = frame && !session->tls && unparsed(session) > 0 ? frame->capacity - frame->filled : 0;
     if (room >= READ_MIN)
         *ret_buffer = uv_buf_init((char *)frame->data + frame->filled, (unsigned)MIN(room, UINT32_MAX / 2));
     else
-        *ret_buffer = uv_buf_init((char *)lane->scratch, KW_LANE_SCRATCH);
+        *ret_buffer = uv_buf_init((char *)worker->scratch, KW_NET_WORKER_SCRATCH);
 }
 
 /* Bytes join what is buffered. */
 static void
 take_plain(kw_session *session, kw_bytes plain)
 {
-    kw_frame_pool *frames = &session->lane->frames;
+    kw_frame_pool *frames = &session->worker->frames;
     if (plain.size == 0)
         return;
     if (!session->frame)
@@ -314,11 +314,11 @@ take_plain(kw_session *session, kw_bytes plain)
 static void
 take_network(kw_session *session, kw_bytes network)
 {
-    kw_lane *lane = session->lane;
+    kw_net_worker *worker = session->worker;
     kw_error error = KW_ERROR_NONE;
     bool closed = false;
-    lane->plain.size = 0;
-    if (!kw_tls_receive(session->tls, network, &lane->plain, &closed, &error)) {
+    worker->plain.size = 0;
+    if (!kw_tls_receive(session->tls, network, &worker->plain, &closed, &error)) {
         kw_output_flush(session); /* the alert that says why */
         kw_session_break(session, error.text);
         return;
@@ -328,7 +328,7 @@ take_network(kw_session *session, kw_bytes network)
         session->message_ms = 0;
         kw_session_identify(session);
     }
-    take_plain(session, kw_buffer_bytes(&lane->plain));
+    take_plain(session, kw_buffer_bytes(&worker->plain));
     if (closed) {
         stop_reading(session);
         session->input_over = true;
@@ -343,7 +343,7 @@ log_half_message(kw_session *session, const char *why)
         return;
     g_snprintf(reason, sizeof reason, "%s in the middle of a %s", why,
                session->state == KW_SESSION_HANDSHAKE ? "TLS handshake" : "message");
-    kw_lane_log_broken(session->lane, session->peer, reason);
+    kw_net_worker_log_broken(session->worker, session->peer, reason);
 }
 
 static void
@@ -364,11 +364,11 @@ on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
         stop_reading(session);
         session->input_over = true;
     } else if (got > 0) {
-        kw_counters_add(KW_FIGURE_bytes_in, got);
+        kw_metrics_add(KW_METRIC_bytes_in, got);
         session->active_ms = uv_now(stream->loop);
         if (session->tls)
             take_network(session, kw_bytes_of(buffer->base, (size_t)got));
-        else if ((uint8_t *)buffer->base == session->lane->scratch)
+        else if ((uint8_t *)buffer->base == session->worker->scratch)
             take_plain(session, kw_bytes_of(buffer->base, (size_t)got));
         else
             session->frame->filled += (size_t)got;
@@ -420,9 +420,9 @@ void
 kw_session_turn(kw_session *session)
 {
     if (session->state == KW_SESSION_GONE) {
-        kw_lane *lane = session->lane;
+        kw_net_worker *worker = session->worker;
         kw_session_release(session);
-        kw_lane_settle(lane);
+        kw_net_worker_settle(worker);
         return;
     }
     if (session->state >= KW_SESSION_LINGERING)
@@ -468,7 +468,7 @@ kw_session_read_rest(kw_session *session)
         return;
     for (int i = 0; i < REST_PIECES_MAX && session->reading && session->state <= KW_SESSION_OPEN; i++) {
         uv_buf_t piece;
-        on_allocate((uv_handle_t *)stream, KW_LANE_SCRATCH, &piece);
+        on_allocate((uv_handle_t *)stream, KW_NET_WORKER_SCRATCH, &piece);
         ssize_t got = recv(socket, piece.base, piece.len, MSG_DONTWAIT);
         if (got <= 0) /* an end or an error is met again by the loop */
             return;
@@ -477,20 +477,20 @@ kw_session_read_rest(kw_session *session)
 }
 
 kw_session *
-kw_session_new(kw_lane *lane)
+kw_session_new(kw_net_worker *worker)
 {
     kw_session *session = g_new0(kw_session, 1);
-    session->lane = lane;
+    session->worker = worker;
     session->account = kw_account_new();
     kw_account_charge(session->account, KW_MEMORY_FRAMES, SESSION_BYTES);
-    uv_tcp_init(kw_loop_uv(lane->loop), &session->handle);
+    uv_tcp_init(kw_loop_uv(worker->loop), &session->handle);
     session->handle.data = session;
-    session->active_ms = uv_now(kw_loop_uv(lane->loop));
-    session->next = lane->sessions;
-    if (lane->sessions)
-        lane->sessions->previous = session;
-    lane->sessions = session;
-    lane->open_sessions++;
+    session->active_ms = uv_now(kw_loop_uv(worker->loop));
+    session->next = worker->sessions;
+    if (worker->sessions)
+        worker->sessions->previous = session;
+    worker->sessions = session;
+    worker->open_sessions++;
     return session;
 }
 

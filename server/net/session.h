@@ -22,7 +22,7 @@
  */
 #pragma once
 
-#include "net/lane.h"
+#include "net/worker.h"
 
 typedef enum kw_session_state {
     KW_SESSION_HANDSHAKE,
@@ -35,8 +35,8 @@ typedef enum kw_session_state {
 
 struct kw_session {
     uv_tcp_t handle;
-    kw_lane *lane;
-    kw_session *next, *previous; /* in lane->sessions */
+    kw_net_worker *worker;
+    kw_session *next, *previous; /* in worker->sessions */
     kw_session *next_dirty;
     kw_session_state state;
     bool dirty;
@@ -97,7 +97,7 @@ struct kw_request {
 /* --- session.c ---------------------------------------------------------------------------------- */
 
 /* A session that nothing is known of yet, without a socket. */
-kw_session *kw_session_new(kw_lane *lane);
+kw_session *kw_session_new(kw_net_worker *worker);
 
 void kw_session_take_tls(kw_session *session, kw_tls *tls);
 
@@ -133,7 +133,7 @@ void kw_session_read_rest(kw_session *session);
 /* --- entry.c ------------------------------------------------------------------------------------ */
 
 /* Takes over a connection; one beyond a limit is answered where that is possible, else closed. */
-void kw_session_accept(kw_lane *lane, int accepted, kw_tls_context *tls);
+void kw_session_accept(kw_net_worker *worker, int accepted, kw_tls_context *tls);
 
 /* The TLS handshake is done: from now on it is counted for its certificate, if it has one. */
 void kw_session_identify(kw_session *session);
@@ -143,10 +143,11 @@ void kw_session_discount(kw_session *session);
 
 /* --- ending.c ----------------------------------------------------------------------------------- */
 
-/* Time limits; called by the lane's sweep. */
+/* Time limits; called by the worker's sweep. */
 void kw_session_check_time(kw_session *session, uint64_t now_ms);
 
-/* The lane drains: what has arrived is answered, further calls are refused, it is closed when it is quiet. */
+/* The worker drains: what has arrived is answered, further calls are refused, it is closed when it is quiet.
+ */
 void kw_session_drain(kw_session *session);
 
 /* Is it kept from reading because memory is short and it holds more than its share? */

@@ -5,8 +5,8 @@
 #include "plan/branch.h"
 
 typedef struct kw_growth {
-    const kw_sketch *sketch;
-    const kw_terms *terms;
+    const kw_path_analysis *sketch;
+    const kw_normalized_query *terms;
     size_t limit;
     kw_arena *arena;
     kw_branches now;
@@ -21,9 +21,9 @@ room_for(kw_growth *growing, size_t factor)
 {
     size_t count;
     if (!__builtin_mul_overflow(growing->now.count, factor, &count) && count <= growing->limit) {
-        if (kw_terms_may_hold(growing->terms, growing->arena, count * sizeof(kw_branch)))
+        if (kw_normalized_query_may_hold(growing->terms, growing->arena, count * sizeof(kw_branch)))
             return KW_ARENA_ARRAY(growing->arena, kw_branch, count);
-        kw_terms_fail(growing->terms, growing->error);
+        kw_normalized_query_fail(growing->terms, growing->error);
         return NULL;
     }
     kw_error_set(growing->error, KW_LIMIT,
@@ -35,8 +35,8 @@ room_for(kw_growth *growing, size_t factor)
 static bool
 may_go_on(kw_growth *growing)
 {
-    return kw_terms_may_go_on(growing->terms, growing->arena) ||
-           kw_terms_fail(growing->terms, growing->error);
+    return kw_normalized_query_may_go_on(growing->terms, growing->arena) ||
+           kw_normalized_query_fail(growing->terms, growing->error);
 }
 
 static const kw_value *
@@ -236,7 +236,7 @@ count_values(const kw_layout *layout)
 }
 
 static kw_branch
-first_branch(const kw_terms *terms, kw_arena *arena)
+first_branch(const kw_normalized_query *terms, kw_arena *arena)
 {
     kw_value *values = KW_ARENA_ARRAY(arena, kw_value, terms->table->fields_count);
     for (size_t field = 0; field < terms->table->fields_count; field++) {
@@ -247,8 +247,8 @@ first_branch(const kw_terms *terms, kw_arena *arena)
 }
 
 bool
-kw_branches_make(const kw_sketch *sketch, const kw_terms *terms, size_t limit, kw_arena *arena,
-                 kw_branches *ret_branches, kw_error *ret_error)
+kw_branches_make(const kw_path_analysis *sketch, const kw_normalized_query *terms, size_t limit,
+                 kw_arena *arena, kw_branches *ret_branches, kw_error *ret_error)
 {
     kw_branch *first = KW_ARENA_NEW(arena, kw_branch);
     *first = first_branch(terms, arena);

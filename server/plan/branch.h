@@ -1,7 +1,7 @@
 /* Branches: the prefixes that result from multiplying a query's lists and buckets. Private to this module. */
 #pragma once
 
-#include "plan/sketch.h"
+#include "plan/path_analysis.h"
 
 typedef struct kw_branch {
     kw_bytes prefix;
@@ -20,5 +20,5 @@ typedef struct kw_branches {
 } kw_branches;
 
 /* INVALID if a bound value cannot be in a key; LIMIT if there would be more than `limit` branches. */
-bool kw_branches_make(const kw_sketch *sketch, const kw_terms *terms, size_t limit, kw_arena *arena,
-                      kw_branches *ret_branches, kw_error *ret_error);
+bool kw_branches_make(const kw_path_analysis *sketch, const kw_normalized_query *terms, size_t limit,
+                      kw_arena *arena, kw_branches *ret_branches, kw_error *ret_error);

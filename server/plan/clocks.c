@@ -5,27 +5,27 @@
 #define OPEN_RUNS_MAX 4096
 
 uint64_t
-kw_clock_limit(const kw_terms *terms)
+kw_clock_limit(const kw_normalized_query *terms)
 {
     return terms->range_limit ? terms->range_limit : KW_PLAN_RANGES_MAX;
 }
 
 static bool
-has_ends(const kw_terms *terms)
+has_ends(const kw_normalized_query *terms)
 {
     return terms->span.from.kind == KW_VALUE_NUMBER && terms->span.to.kind == KW_VALUE_NUMBER;
 }
 
 /* True if the time can be read in windows. The windows of an open interval would never end. */
 static bool
-can_window(const kw_terms *terms)
+can_window(const kw_normalized_query *terms)
 {
     return terms->range_limit > 0 && has_ends(terms);
 }
 
 /* Windows are cut from the clock with the most pieces or runs. */
 static void
-note_window(kw_sketch *sketch, size_t at, bool pieces, uint64_t count)
+note_window(kw_path_analysis *sketch, size_t at, bool pieces, uint64_t count)
 {
     if (count <= sketch->window_most)
         return;
@@ -36,7 +36,7 @@ note_window(kw_sketch *sketch, size_t at, bool pieces, uint64_t count)
 
 /* The number of ranges of this clock grows with the length of the time. */
 static void
-note_cell(kw_sketch *sketch, const kw_component *clock, kw_order order)
+note_cell(kw_path_analysis *sketch, const kw_component *clock, kw_order order)
 {
     if (order != KW_ORDER_PATH && (sketch->cell_s == 0 || clock->cell_s < sketch->cell_s))
         sketch->cell_s = clock->cell_s;
@@ -52,7 +52,7 @@ typedef struct kw_after {
 
 /* True if the piece is the same in all rows of the query. */
 static bool
-is_constant(const kw_terms *terms, const kw_component *component)
+is_constant(const kw_normalized_query *terms, const kw_component *component)
 {
     for (size_t input = 0; input < component->inputs_count; input++)
         if (terms->bounds[component->inputs[input]].count != 1)
@@ -61,7 +61,7 @@ is_constant(const kw_terms *terms, const kw_component *component)
 }
 
 static kw_after
-look_after(const kw_sketch *sketch, const kw_terms *terms, size_t at)
+look_after(const kw_path_analysis *sketch, const kw_normalized_query *terms, size_t at)
 {
     const kw_component *clock = kw_layout_component(sketch->layout, at);
     kw_after after = {.at_once = clock->also_count == 0};
@@ -72,10 +72,10 @@ look_after(const kw_sketch *sketch, const kw_terms *terms, size_t at)
             return after;
         }
         after.at_once = after.at_once && is_constant(terms, next);
-        bool bound = kw_terms_binds(terms, next);
+        bool bound = kw_normalized_query_binds(terms, next);
         after.bound = after.bound || bound;
         if (!bound && !kw_component_tells(next) &&
-            (next->field >= 0 || (!next->buckets && !kw_sketch_computes(sketch, next))))
+            (next->field >= 0 || (!next->buckets && !kw_path_analysis_computes(sketch, next))))
             return after;
     }
     return after;
@@ -100,7 +100,7 @@ is_listable(const kw_component *clock)
  */
 
 bool
-kw_clock_lists(kw_sketch *sketch, const kw_terms *terms, size_t at, kw_order order)
+kw_clock_lists(kw_path_analysis *sketch, const kw_normalized_query *terms, size_t at, kw_order order)
 {
     const kw_component *clock = kw_layout_component(sketch->layout, at);
     const kw_span open = {.field = -1};
@@ -129,13 +129,13 @@ kw_clock_lists(kw_sketch *sketch, const kw_terms *terms, size_t at, kw_order ord
 
 /* Cyclic pieces and an open interval: each row would be read once for every possible cycle. */
 static bool
-goes_round(const kw_terms *terms, const kw_component *component)
+goes_round(const kw_normalized_query *terms, const kw_component *component)
 {
     return component->period_s > 0 && (component->clock != terms->span.field || !has_ends(terms));
 }
 
 bool
-kw_clock_stops(kw_sketch *sketch, const kw_terms *terms, size_t at, kw_order order)
+kw_clock_stops(kw_path_analysis *sketch, const kw_normalized_query *terms, size_t at, kw_order order)
 {
     const kw_component *component = kw_layout_component(sketch->layout, at);
     bool asked = component->clock == terms->span.field, held = sketch->known[component->clock];
@@ -162,7 +162,7 @@ kw_clock_stops(kw_sketch *sketch, const kw_terms *terms, size_t at, kw_order ord
 
 /* The clock at which the walk stopped because its time is open; NULL: there is none. */
 static const kw_component *
-stopped_at(const kw_sketch *sketch)
+stopped_at(const kw_path_analysis *sketch)
 {
     if (sketch->used == kw_layout_component_count(sketch->layout))
         return NULL;
@@ -173,7 +173,7 @@ stopped_at(const kw_sketch *sketch)
 }
 
 void
-kw_clock_judge(kw_sketch *sketch, const kw_terms *terms, kw_order order)
+kw_clock_judge(kw_path_analysis *sketch, const kw_normalized_query *terms, kw_order order)
 {
     const kw_component *stop = stopped_at(sketch);
     if (order == KW_ORDER_PATH)

@@ -10,17 +10,17 @@
  */
 #pragma once
 
-#include "plan/sketch.h"
+#include "plan/path_analysis.h"
 
 /* Most runs and pieces of a clock in a plan: the limit of ranges. */
-uint64_t kw_clock_limit(const kw_terms *terms);
+uint64_t kw_clock_limit(const kw_normalized_query *terms);
 
 /* Lists the pieces of the clock at `at`, if that is useful; the walk then continues after it. */
-bool kw_clock_lists(kw_sketch *sketch, const kw_terms *terms, size_t at, kw_order order);
+bool kw_clock_lists(kw_path_analysis *sketch, const kw_normalized_query *terms, size_t at, kw_order order);
 
 /* Stops at the clock with its runs, if that is useful. */
-bool kw_clock_stops(kw_sketch *sketch, const kw_terms *terms, size_t at, kw_order order);
+bool kw_clock_stops(kw_path_analysis *sketch, const kw_normalized_query *terms, size_t at, kw_order order);
 
 /* Determines how exactly the rows have the requested order: sketch->blur_s and sketch->disordered. Call it
  * after the walk. */
-void kw_clock_judge(kw_sketch *sketch, const kw_terms *terms, kw_order order);
+void kw_clock_judge(kw_path_analysis *sketch, const kw_normalized_query *terms, kw_order order);

@@ -30,7 +30,7 @@ static void __attribute__((format(printf, 2, 3))) note(kw_notes *notes, const ch
 
 /* True if the prefix contains the field, but only in a coarser unit. */
 static bool
-is_coarse_in_prefix(const kw_sketch *sketch, size_t field)
+is_coarse_in_prefix(const kw_path_analysis *sketch, size_t field)
 {
     size_t end = sketch->stop == KW_STOP_RUNS ? sketch->used + 1 : sketch->used;
     for (size_t index = 0; index < end; index++) {
@@ -42,7 +42,7 @@ is_coarse_in_prefix(const kw_sketch *sketch, size_t field)
 }
 
 static double
-rows_of_bound(const kw_terms *terms, size_t field)
+rows_of_bound(const kw_normalized_query *terms, size_t field)
 {
     const kw_model_field *model = terms->table->fields[field].model;
     double choices = model && model->values_count ? (double)model->values_count : ROWS_PER_EQUALITY;
@@ -50,7 +50,8 @@ rows_of_bound(const kw_terms *terms, size_t field)
 }
 
 static bool
-note_bounds(kw_notes *notes, const kw_sketch *sketch, const kw_terms *terms, double *efficiency)
+note_bounds(kw_notes *notes, const kw_path_analysis *sketch, const kw_normalized_query *terms,
+            double *efficiency)
 {
     bool residual = false;
     for (size_t field = 0; field < terms->table->fields_count; field++) {
@@ -72,14 +73,15 @@ note_bounds(kw_notes *notes, const kw_sketch *sketch, const kw_terms *terms, dou
 
 /* True if the stop contains the time of its clock within a number that is a field of its own. */
 static bool
-is_told_by_another(const kw_sketch *sketch)
+is_told_by_another(const kw_path_analysis *sketch)
 {
     const kw_component *stop = kw_layout_component(sketch->layout, sketch->used);
     return stop->clock != stop->field;
 }
 
 static bool
-note_span(kw_notes *notes, const kw_sketch *sketch, const kw_terms *terms, bool loose, double *efficiency)
+note_span(kw_notes *notes, const kw_path_analysis *sketch, const kw_normalized_query *terms, bool loose,
+          double *efficiency)
 {
     bool runs = sketch->stop == KW_STOP_RUNS;
     if (runs && loose && !sketch->clocked) {
@@ -107,8 +109,8 @@ note_span(kw_notes *notes, const kw_sketch *sketch, const kw_terms *terms, bool 
 }
 
 bool
-kw_notes_residual(kw_notes *notes, const kw_sketch *sketch, const kw_terms *terms, bool loose,
-                  double *ret_efficiency)
+kw_notes_residual(kw_notes *notes, const kw_path_analysis *sketch, const kw_normalized_query *terms,
+                  bool loose, double *ret_efficiency)
 {
     *ret_efficiency = 1;
     bool residual = note_bounds(notes, sketch, terms, ret_efficiency);
@@ -126,13 +128,13 @@ kw_notes_residual(kw_notes *notes, const kw_sketch *sketch, const kw_terms *term
 }
 
 static const char *
-field_name(const kw_sketch *sketch, int field)
+field_name(const kw_path_analysis *sketch, int field)
 {
     return kw_layout_fields(sketch->layout)->fields[field].name;
 }
 
 static void
-note_order(kw_notes *notes, const kw_sketch *sketch, const kw_ranges *ranges)
+note_order(kw_notes *notes, const kw_path_analysis *sketch, const kw_ranges *ranges)
 {
     if (sketch->stop == KW_STOP_COMPLETE) {
         note(notes, "every key is known: %zu point reads", ranges->count);
@@ -161,7 +163,7 @@ note_order(kw_notes *notes, const kw_sketch *sketch, const kw_ranges *ranges)
 
 /* Why the bucket of a component is unknown: the names of the unbound fields. */
 static const char *
-why_fanned(const kw_terms *terms, const kw_component *component, kw_arena *arena)
+why_fanned(const kw_normalized_query *terms, const kw_component *component, kw_arena *arena)
 {
     const char *names = "";
     size_t missing = 0;
@@ -180,7 +182,8 @@ why_fanned(const kw_terms *terms, const kw_component *component, kw_arena *arena
 }
 
 static void
-note_fan_out(kw_notes *notes, const kw_terms *terms, const kw_sketch *sketch, const kw_ranges *ranges)
+note_fan_out(kw_notes *notes, const kw_normalized_query *terms, const kw_path_analysis *sketch,
+             const kw_ranges *ranges)
 {
     for (size_t index = 0; index < sketch->used; index++) {
         const kw_component *component = kw_layout_component(sketch->layout, index);
@@ -200,7 +203,7 @@ note_fan_out(kw_notes *notes, const kw_terms *terms, const kw_sketch *sketch, co
 
 /* Notes how the rows of several ranges are combined. */
 static void
-note_groups(kw_notes *notes, const kw_sketch *sketch, const kw_ranges *ranges)
+note_groups(kw_notes *notes, const kw_path_analysis *sketch, const kw_ranges *ranges)
 {
     if (sketch->stop == KW_STOP_COMPLETE || ranges->count < 2)
         return;
@@ -215,7 +218,7 @@ note_groups(kw_notes *notes, const kw_sketch *sketch, const kw_ranges *ranges)
 }
 
 void
-kw_notes_windows(kw_notes *notes, const kw_terms *terms, const kw_window *window, uint64_t windows,
+kw_notes_windows(kw_notes *notes, const kw_normalized_query *terms, const kw_window *window, uint64_t windows,
                  bool exact)
 {
     bool falling = window->least > INT64_MIN;
@@ -227,7 +230,8 @@ kw_notes_windows(kw_notes *notes, const kw_terms *terms, const kw_window *window
 }
 
 void
-kw_notes_ranges(kw_notes *notes, const kw_sketch *sketch, const kw_terms *terms, const kw_ranges *ranges)
+kw_notes_ranges(kw_notes *notes, const kw_path_analysis *sketch, const kw_normalized_query *terms,
+                const kw_ranges *ranges)
 {
     note_fan_out(notes, terms, sketch, ranges);
     note_groups(notes, sketch, ranges);

@@ -1,32 +1,33 @@
 /* Plans: chooses the path, makes its ranges, and determines the conditions left to check. */
 #include "plan/plan.h"
 
+#include "plan/key_patterns.h"
 #include "plan/notes.h"
 #include "plan/refusal.h"
-#include "plan/sift.h"
 #include "rule/splits.h"
 
 /* The best path for the query. */
-static kw_sketch
-choose(const kw_question *question, const kw_terms *terms, kw_arena *arena, kw_sketch *sketches,
-       size_t *ret_count)
+static kw_path_analysis
+choose(const kw_question *question, const kw_normalized_query *terms, kw_arena *arena,
+       kw_path_analysis *sketches, size_t *ret_count)
 {
     size_t first = question->path < 0 ? 0 : (size_t)question->path;
     size_t end = question->path < 0 ? terms->table->paths_count : first + 1;
-    kw_sketch best = {.path = NULL};
+    kw_path_analysis best = {.path = NULL};
     *ret_count = 0;
-    for (size_t index = first; index < end && (index == first || kw_terms_may_go_on(terms, arena)); index++) {
-        kw_sketch *sketch = &sketches[(*ret_count)++];
-        kw_sketch_make(terms, &terms->table->paths[index], question->order, arena, sketch);
-        if (!best.path || kw_sketch_better(sketch, &best))
+    for (size_t index = first; index < end && (index == first || kw_normalized_query_may_go_on(terms, arena));
+         index++) {
+        kw_path_analysis *sketch = &sketches[(*ret_count)++];
+        kw_path_analysis_make(terms, &terms->table->paths[index], question->order, arena, sketch);
+        if (!best.path || kw_path_analysis_better(sketch, &best))
             best = *sketch;
     }
     return best;
 }
 
 static bool
-no_order(const kw_terms *terms, kw_order order, const kw_sketch *sketches, size_t count, kw_arena *arena,
-         kw_error *ret_error)
+no_order(const kw_normalized_query *terms, kw_order order, const kw_path_analysis *sketches, size_t count,
+         kw_arena *arena, kw_error *ret_error)
 {
     const char *reasons = "";
     for (size_t index = 0; index < count; index++)
@@ -38,7 +39,7 @@ no_order(const kw_terms *terms, kw_order order, const kw_sketch *sketches, size_
 
 /* The whole table may be read if the caller allows it, or if a limit ends the scan after that many rows. */
 static bool
-may_read_all(const kw_question *question, const kw_sketch *sketch, bool residual)
+may_read_all(const kw_question *question, const kw_path_analysis *sketch, bool residual)
 {
     return sketch->narrow || question->full_scan || (question->limit > 0 && !residual);
 }
@@ -47,7 +48,7 @@ may_read_all(const kw_question *question, const kw_sketch *sketch, bool residual
 
 /* The part of an interval after `covered`, in the order of the rows; limit 0: nothing. */
 static kw_window
-behind(const kw_sketch *sketch, const kw_terms *terms, const kw_window *covered)
+behind(const kw_path_analysis *sketch, const kw_normalized_query *terms, const kw_window *covered)
 {
     int64_t least, most;
     kw_window rest = *covered;
@@ -63,10 +64,11 @@ behind(const kw_sketch *sketch, const kw_terms *terms, const kw_window *covered)
 
 /* The part of the window that one plan should cover. */
 static kw_window
-first_of(const kw_sketch *sketch, const kw_terms *terms, const kw_window *window, kw_arena *arena)
+first_of(const kw_path_analysis *sketch, const kw_normalized_query *terms, const kw_window *window,
+         kw_arena *arena)
 {
     const kw_component *clock = kw_layout_component(sketch->layout, sketch->window_at);
-    const kw_terms *within = kw_terms_within(terms, window, arena);
+    const kw_normalized_query *within = kw_normalized_query_within(terms, window, arena);
     kw_window covered = *window;
     int64_t value;
     if (!clock->kind->reach(clock, &within->span, sketch->window_pieces, sketch->window_most, sketch->falling,
@@ -84,13 +86,14 @@ first_of(const kw_sketch *sketch, const kw_terms *terms, const kw_window *window
 
 /* The number of windows in which an interval is read. */
 static uint64_t
-count_windows(const kw_sketch *sketch, const kw_terms *terms, const kw_window *first, kw_arena *arena,
-              bool *ret_exact)
+count_windows(const kw_path_analysis *sketch, const kw_normalized_query *terms, const kw_window *first,
+              kw_arena *arena, bool *ret_exact)
 {
     int64_t least, most;
     uint64_t count = 1;
     kw_window covered = *first, rest = behind(sketch, terms, first);
-    for (; rest.limit > 0 && count < WINDOWS_COUNTED && kw_terms_may_go_on(terms, arena); count++) {
+    for (; rest.limit > 0 && count < WINDOWS_COUNTED && kw_normalized_query_may_go_on(terms, arena);
+         count++) {
         covered = first_of(sketch, terms, &rest, arena);
         rest = behind(sketch, terms, &covered);
     }
@@ -115,7 +118,7 @@ with_window(const kw_question *asked, kw_window window, kw_arena *arena)
 /* Whether an interval needs windows depends on range_limit, so a plan made again for a cursor must use the
  * same limit. */
 static void
-keep_limit(const kw_sketch *sketch, const kw_terms *terms, kw_arena *arena, kw_plan *plan)
+keep_limit(const kw_path_analysis *sketch, const kw_normalized_query *terms, kw_arena *arena, kw_plan *plan)
 {
     kw_window everything = {.limit = terms->range_limit, .least = INT64_MIN, .most = INT64_MAX};
     bool clocked = false;
@@ -128,8 +131,9 @@ keep_limit(const kw_sketch *sketch, const kw_terms *terms, kw_arena *arena, kw_p
 }
 
 /* Cuts the terms to the window that the plan covers, and sets the rest. */
-static const kw_terms *
-take_window(const kw_sketch *sketch, const kw_terms *terms, kw_arena *arena, kw_notes *notes, kw_plan *plan)
+static const kw_normalized_query *
+take_window(const kw_path_analysis *sketch, const kw_normalized_query *terms, kw_arena *arena,
+            kw_notes *notes, kw_plan *plan)
 {
     const kw_question *asked = plan->question;
     if (!sketch->windowed || terms->span.field < 0) {
@@ -147,14 +151,14 @@ take_window(const kw_sketch *sketch, const kw_terms *terms, kw_arena *arena, kw_
         kw_notes_windows(notes, terms, &window, windows, exact);
     }
     plan->question = with_window(asked, window, arena);
-    return kw_terms_within(terms, &window, arena);
+    return kw_normalized_query_within(terms, &window, arena);
 }
 
 /* --------------------------------------------------------------------------------------------------- */
 
 /* True if the conditions other than the time make too many ranges for any single moment. */
 static bool
-too_many(const kw_terms *terms, const kw_sketch *sketch, kw_error *ret_error)
+too_many(const kw_normalized_query *terms, const kw_path_analysis *sketch, kw_error *ret_error)
 {
     return kw_error_set(ret_error, KW_LIMIT,
                         "table %s: the query needs more than %zu ranges of path %s for each %s; ask for "
@@ -164,13 +168,14 @@ too_many(const kw_terms *terms, const kw_sketch *sketch, kw_error *ret_error)
 }
 
 static bool
-fill(const kw_terms *whole, const kw_sketch *sketch, kw_arena *arena, kw_plan *plan, kw_error *ret_error)
+fill(const kw_normalized_query *whole, const kw_path_analysis *sketch, kw_arena *arena, kw_plan *plan,
+     kw_error *ret_error)
 {
     kw_ranges ranges;
     kw_notes notes = {.arena = arena};
     if (sketch->windowed && sketch->window_most == 0)
         return too_many(whole, sketch, ret_error);
-    const kw_terms *terms = take_window(sketch, whole, arena, &notes, plan);
+    const kw_normalized_query *terms = take_window(sketch, whole, arena, &notes, plan);
     if (!kw_ranges_make(sketch, terms, terms->range_limit, arena, &ranges, ret_error))
         return false;
     kw_notes_ranges(&notes, sketch, terms, &ranges);
@@ -184,7 +189,7 @@ fill(const kw_terms *whole, const kw_sketch *sketch, kw_arena *arena, kw_plan *p
     plan->point = sketch->stop == KW_STOP_COMPLETE;
     plan->clock = ranges.clock;
     if (plan->residual) {
-        kw_sift sift = kw_sift_make(sketch, terms, arena);
+        kw_key_patterns sift = kw_key_patterns_make(sketch, terms, arena);
         plan->patterns = sift.patterns;
         plan->patterns_count = sift.count;
     }
@@ -195,7 +200,7 @@ fill(const kw_terms *whole, const kw_sketch *sketch, kw_arena *arena, kw_plan *p
 
 /* A plan without ranges on any path, for a query that no record can match. */
 static kw_plan *
-empty_plan(const kw_question *question, const kw_terms *terms, kw_arena *arena)
+empty_plan(const kw_question *question, const kw_normalized_query *terms, kw_arena *arena)
 {
     const char **notes = KW_ARENA_ARRAY(arena, const char *, 1);
     notes[0] = "no record can meet these conditions together: nothing is read";
@@ -215,12 +220,12 @@ empty_plan(const kw_question *question, const kw_terms *terms, kw_arena *arena)
 }
 
 static bool
-make(const kw_question *question, const kw_terms *terms, kw_arena *arena, const kw_plan **ret_plan,
+make(const kw_question *question, const kw_normalized_query *terms, kw_arena *arena, const kw_plan **ret_plan,
      kw_error *ret_error)
 {
-    kw_sketch *sketches = KW_ARENA_ARRAY(arena, kw_sketch, terms->table->paths_count);
+    kw_path_analysis *sketches = KW_ARENA_ARRAY(arena, kw_path_analysis, terms->table->paths_count);
     size_t count;
-    kw_sketch best = choose(question, terms, arena, sketches, &count);
+    kw_path_analysis best = choose(question, terms, arena, sketches, &count);
     if (!best.eligible)
         return no_order(terms, question->order, sketches, count, arena, ret_error);
     if (!best.narrow && !question->full_scan && question->limit == 0)
@@ -240,9 +245,9 @@ kw_plan_make_within(const kw_question *question, kw_effort *effort, kw_arena *ar
                     kw_error *ret_error)
 {
     g_assert(question->path < (int)question->table->paths_count);
-    const kw_terms *terms;
+    const kw_normalized_query *terms;
     size_t held = effort ? effort->held : 0;
-    if (!kw_terms_make(question, effort, arena, &terms, ret_error))
+    if (!kw_normalized_query_make(question, effort, arena, &terms, ret_error))
         return false;
     if (terms->empty) {
         *ret_plan = empty_plan(question, terms, arena);
@@ -252,7 +257,7 @@ kw_plan_make_within(const kw_question *question, kw_effort *effort, kw_arena *ar
     if (!effort)
         return good;
     effort->held = held;
-    return effort->over ? kw_terms_fail(terms, ret_error) : good;
+    return effort->over ? kw_normalized_query_fail(terms, ret_error) : good;
 }
 
 bool
@@ -290,7 +295,7 @@ question_matches(const kw_question *question, const kw_value *values)
 bool
 kw_plan_matches(const kw_plan *plan, const kw_record *record)
 {
-    return plan->terms ? kw_terms_match(plan->terms, record->values)
+    return plan->terms ? kw_normalized_query_match(plan->terms, record->values)
                        : question_matches(plan->question, record->values);
 }
 

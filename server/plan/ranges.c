@@ -95,7 +95,7 @@ point_of(kw_bytes key, kw_arena *arena)
 
 /* Bytes of the components from the stop on. All of them have fixed width if a foreign piece precedes them. */
 static uint32_t
-tail_width(const kw_sketch *sketch)
+tail_width(const kw_path_analysis *sketch)
 {
     uint32_t width = 0;
     for (size_t index = sketch->used; index < kw_layout_component_count(sketch->layout); index++)
@@ -114,7 +114,7 @@ span_within(const kw_span *span, const kw_branch *branch)
         cut.from = (kw_value){.kind = KW_VALUE_NUMBER, .number = branch->least};
     if (cut.to.kind == KW_VALUE_NONE || cut.to.number > branch->most)
         cut.to = (kw_value){.kind = KW_VALUE_NUMBER, .number = branch->most};
-    cut.from_inclusive = true; /* ends of number ranges are inclusive (kw_terms) */
+    cut.from_inclusive = true; /* ends of number ranges are inclusive (kw_normalized_query) */
     cut.to_inclusive = true;
     return cut;
 }
@@ -122,10 +122,10 @@ span_within(const kw_span *span, const kw_branch *branch)
 /* The loops that draft ranges end early when the plan's effort is used up; kw_ranges_make returns the error.
  */
 static kw_drafts
-draft_points(const kw_terms *terms, const kw_branches *branches, kw_arena *arena)
+draft_points(const kw_normalized_query *terms, const kw_branches *branches, kw_arena *arena)
 {
     kw_drafts made = {.items = KW_ARENA_ARRAY(arena, kw_draft, branches->count), .count = branches->count};
-    for (size_t index = 0; index < branches->count && kw_terms_may_go_on(terms, arena); index++)
+    for (size_t index = 0; index < branches->count && kw_normalized_query_may_go_on(terms, arena); index++)
         made.items[index].range = point_of(branches->items[index].prefix, arena);
     return made;
 }
@@ -140,8 +140,8 @@ set_timed(kw_draft *draft, bool timed)
 
 /* Drafts prefix ranges; a range at the stop sets the ends in each branch. */
 static kw_drafts
-draft_ranges(const kw_sketch *sketch, const kw_terms *terms, const kw_branches *branches, kw_arena *arena,
-             bool *ret_loose)
+draft_ranges(const kw_path_analysis *sketch, const kw_normalized_query *terms, const kw_branches *branches,
+             kw_arena *arena, bool *ret_loose)
 {
     kw_drafts made = {.items = KW_ARENA_ARRAY(arena, kw_draft, branches->count)};
     bool ranged = sketch->stop == KW_STOP_RANGE;
@@ -149,7 +149,7 @@ draft_ranges(const kw_sketch *sketch, const kw_terms *terms, const kw_branches *
     kw_ends ends = ranged ? kw_ends_of(stop, &terms->span, arena) : (kw_ends){.high_open = true};
     *ret_loose = ends.loose;
     uint32_t tail = tail_width(sketch);
-    for (size_t index = 0; index < branches->count && kw_terms_may_go_on(terms, arena); index++) {
+    for (size_t index = 0; index < branches->count && kw_normalized_query_may_go_on(terms, arena); index++) {
         const kw_branch *branch = &branches->items[index];
         kw_ends here = ends;
         if (ranged && branch->narrowed) {
@@ -174,7 +174,7 @@ draft_ranges(const kw_sketch *sketch, const kw_terms *terms, const kw_branches *
 /* --- runs of a clock -------------------------------------------------------------------------------- */
 
 static kw_draft
-draft_run(const kw_sketch *sketch, const kw_branch *branch, const kw_piece_run *run, kw_arena *arena)
+draft_run(const kw_path_analysis *sketch, const kw_branch *branch, const kw_piece_run *run, kw_arena *arena)
 {
     kw_bytes stop = joined(branch->prefix, run->high, arena);
     kw_draft draft = {.range = {.start = joined(branch->prefix, run->low, arena),
@@ -200,14 +200,15 @@ draft_run(const kw_sketch *sketch, const kw_branch *branch, const kw_piece_run *
 /* Allocates space for the runs of one branch; most branches have as many as the first. False if the effort
  * does not allow it. */
 static bool
-make_room(kw_drafts *made, size_t runs, size_t branches, size_t limit, const kw_terms *terms, kw_arena *arena)
+make_room(kw_drafts *made, size_t runs, size_t branches, size_t limit, const kw_normalized_query *terms,
+          kw_arena *arena)
 {
     size_t wanted, count = made->count + runs;
     if (count <= made->room)
         return true;
     if (made->room > 0 || __builtin_mul_overflow(runs, branches, &wanted) || wanted > limit)
         wanted = MIN(2 * count, limit);
-    if (!kw_terms_may_hold(terms, arena, wanted * sizeof(kw_draft)))
+    if (!kw_normalized_query_may_hold(terms, arena, wanted * sizeof(kw_draft)))
         return false;
     kw_draft *items = KW_ARENA_ARRAY(arena, kw_draft, wanted);
     if (made->count > 0)
@@ -218,12 +219,12 @@ make_room(kw_drafts *made, size_t runs, size_t branches, size_t limit, const kw_
 }
 
 static bool
-draft_runs(const kw_sketch *sketch, const kw_terms *terms, const kw_branches *branches, size_t limit,
-           kw_arena *arena, kw_drafts *ret_drafts, bool *ret_loose, kw_error *ret_error)
+draft_runs(const kw_path_analysis *sketch, const kw_normalized_query *terms, const kw_branches *branches,
+           size_t limit, kw_arena *arena, kw_drafts *ret_drafts, bool *ret_loose, kw_error *ret_error)
 {
     const kw_component *clock = kw_layout_component(sketch->layout, sketch->used);
     kw_drafts made = {.items = NULL};
-    for (size_t index = 0; index < branches->count && kw_terms_may_go_on(terms, arena); index++) {
+    for (size_t index = 0; index < branches->count && kw_normalized_query_may_go_on(terms, arena); index++) {
         const kw_branch *branch = &branches->items[index];
         kw_span span = terms->span.field == clock->clock ? span_within(&terms->span, branch) : terms->span;
         kw_piece_runs runs;
@@ -237,7 +238,7 @@ draft_runs(const kw_sketch *sketch, const kw_terms *terms, const kw_branches *br
                                 terms->table->name, limit, sketch->path->name);
         if (!make_room(&made, runs.count, branches->count, limit, terms, arena))
             return false; /* kw_ranges_make returns the error */
-        for (size_t run = 0; run < runs.count && kw_terms_may_go_on(terms, arena); run++)
+        for (size_t run = 0; run < runs.count && kw_normalized_query_may_go_on(terms, arena); run++)
             made.items[made.count++] = draft_run(sketch, branch, &runs.items[run], arena);
     }
     *ret_drafts = made;
@@ -405,12 +406,12 @@ settle(const kw_drafts *drafts, uint32_t groups_count, kw_arena *arena, kw_range
 }
 
 static bool
-draft_all(const kw_sketch *sketch, const kw_terms *terms, const kw_branches *branches, size_t limit,
-          kw_arena *arena, kw_drafts *ret_drafts, bool *ret_loose, kw_error *ret_error)
+draft_all(const kw_path_analysis *sketch, const kw_normalized_query *terms, const kw_branches *branches,
+          size_t limit, kw_arena *arena, kw_drafts *ret_drafts, bool *ret_loose, kw_error *ret_error)
 {
     if (sketch->stop == KW_STOP_RUNS)
         return draft_runs(sketch, terms, branches, limit, arena, ret_drafts, ret_loose, ret_error);
-    if (!kw_terms_may_hold(terms, arena, branches->count * sizeof(kw_draft)))
+    if (!kw_normalized_query_may_hold(terms, arena, branches->count * sizeof(kw_draft)))
         return false; /* with the error below */
     *ret_drafts = sketch->stop == KW_STOP_COMPLETE ? draft_points(terms, branches, arena)
                                                    : draft_ranges(sketch, terms, branches, arena, ret_loose);
@@ -419,7 +420,7 @@ draft_all(const kw_sketch *sketch, const kw_terms *terms, const kw_branches *bra
 
 /* The field of timed ranges. */
 static int
-clock_of(const kw_sketch *sketch)
+clock_of(const kw_path_analysis *sketch)
 {
     for (size_t index = 0; index <= sketch->used && index < kw_layout_component_count(sketch->layout);
          index++) {
@@ -432,8 +433,8 @@ clock_of(const kw_sketch *sketch)
 }
 
 bool
-kw_ranges_make(const kw_sketch *sketch, const kw_terms *terms, size_t range_limit, kw_arena *arena,
-               kw_ranges *ret_ranges, kw_error *ret_error)
+kw_ranges_make(const kw_path_analysis *sketch, const kw_normalized_query *terms, size_t range_limit,
+               kw_arena *arena, kw_ranges *ret_ranges, kw_error *ret_error)
 {
     size_t limit = range_limit && range_limit < KW_PLAN_RANGES_MAX ? range_limit : KW_PLAN_RANGES_MAX;
     kw_branches branches;
@@ -442,8 +443,8 @@ kw_ranges_make(const kw_sketch *sketch, const kw_terms *terms, size_t range_limi
     if (!kw_branches_make(sketch, terms, limit, arena, &branches, ret_error))
         return false;
     bool drafted = draft_all(sketch, terms, &branches, limit, arena, &drafts, &ret_ranges->loose, ret_error);
-    if (!kw_terms_may_hold(terms, arena, drafts.count * sizeof(kw_range)))
-        return kw_terms_fail(terms, ret_error);
+    if (!kw_normalized_query_may_hold(terms, arena, drafts.count * sizeof(kw_range)))
+        return kw_normalized_query_fail(terms, ret_error);
     if (!drafted)
         return false;
     bool whole = sketch->stop == KW_STOP_COMPLETE;

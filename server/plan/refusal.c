@@ -15,7 +15,7 @@ reads(const kw_layout *layout, size_t field)
 }
 
 static bool
-is_in_some_key(const kw_sketch *sketches, size_t count, size_t field)
+is_in_some_key(const kw_path_analysis *sketches, size_t count, size_t field)
 {
     for (size_t index = 0; index < count; index++) {
         if (reads(sketches[index].layout, field))
@@ -26,7 +26,7 @@ is_in_some_key(const kw_sketch *sketches, size_t count, size_t field)
 
 /* The component at which a path stops, if only values of the range's field would have continued the walk. */
 static const kw_component *
-scattering(const kw_terms *terms, const kw_sketch *sketches, size_t count)
+scattering(const kw_normalized_query *terms, const kw_path_analysis *sketches, size_t count)
 {
     size_t field = (size_t)terms->span.field;
     if (terms->span.field < 0 || terms->bounds[field].count > 0)
@@ -51,7 +51,8 @@ typedef struct names {
 
 /* Fields that the query has conditions on, and that are in some key or in none (in_key). */
 static names
-asked_fields(const kw_terms *terms, const kw_sketch *sketches, size_t count, bool in_key, kw_arena *arena)
+asked_fields(const kw_normalized_query *terms, const kw_path_analysis *sketches, size_t count, bool in_key,
+             kw_arena *arena)
 {
     names found = {.text = ""};
     bool range = scattering(terms, sketches, count) == NULL;
@@ -67,11 +68,11 @@ asked_fields(const kw_terms *terms, const kw_sketch *sketches, size_t count, boo
 
 /* True if a calendar or bits could have answered for an interval with both ends. */
 static bool
-lacks_end(const kw_terms *terms, const kw_sketch *sketches, size_t count)
+lacks_end(const kw_normalized_query *terms, const kw_path_analysis *sketches, size_t count)
 {
     bool open = terms->span.from.kind == KW_VALUE_NONE || terms->span.to.kind == KW_VALUE_NONE;
     for (size_t index = 0; index < count && open && terms->span.field >= 0; index++) {
-        const kw_sketch *sketch = &sketches[index];
+        const kw_path_analysis *sketch = &sketches[index];
         size_t last = MIN(sketch->used, kw_layout_component_count(sketch->layout) - 1);
         if (kw_layout_component(sketch->layout, last)->clock == terms->span.field ||
             (last > 0 && kw_layout_component(sketch->layout, last - 1)->clock == terms->span.field))
@@ -82,7 +83,7 @@ lacks_end(const kw_terms *terms, const kw_sketch *sketches, size_t count)
 
 /* A clock that would give the order of time if the query had a range with both ends; NULL: none. */
 static const kw_component *
-clock_without_range(const kw_sketch *sketch, const kw_terms *terms)
+clock_without_range(const kw_path_analysis *sketch, const kw_normalized_query *terms)
 {
     const kw_span *span = &terms->span;
     for (size_t index = 0; index < kw_layout_component_count(sketch->layout); index++) {
@@ -100,7 +101,7 @@ clock_without_range(const kw_sketch *sketch, const kw_terms *terms)
 }
 
 const char *
-kw_refusal_tell_disorder(const kw_sketch *sketch, const kw_terms *terms, kw_arena *arena)
+kw_refusal_tell_disorder(const kw_path_analysis *sketch, const kw_normalized_query *terms, kw_arena *arena)
 {
     const kw_component *clock = clock_without_range(sketch, terms);
     if (clock)
@@ -113,13 +114,13 @@ kw_refusal_tell_disorder(const kw_sketch *sketch, const kw_terms *terms, kw_aren
 }
 
 bool
-kw_refuse_whole_table(const kw_terms *terms, const kw_sketch *sketches, size_t count, kw_arena *arena,
-                      kw_error *ret_error)
+kw_refuse_whole_table(const kw_normalized_query *terms, const kw_path_analysis *sketches, size_t count,
+                      kw_arena *arena, kw_error *ret_error)
 {
     const char *wishes = "";
     for (size_t index = 0; index < count; index++)
         wishes = kw_arena_printf(arena, "%s%s%s", wishes, index ? ", or " : "",
-                                 kw_sketch_wish(&sketches[index], arena));
+                                 kw_path_analysis_wish(&sketches[index], arena));
     names behind = asked_fields(terms, sketches, count, true, arena);
     names outside = asked_fields(terms, sketches, count, false, arena);
     const kw_component *scatters = scattering(terms, sketches, count);

@@ -2,11 +2,12 @@
  * and why the fields already bound do not help. Private to this module. */
 #pragma once
 
-#include "plan/sketch.h"
+#include "plan/path_analysis.h"
 
 /* Sets INVALID and returns false. `sketches` are those of the paths considered. */
-bool kw_refuse_whole_table(const kw_terms *terms, const kw_sketch *sketches, size_t count, kw_arena *arena,
-                           kw_error *ret_error);
+bool kw_refuse_whole_table(const kw_normalized_query *terms, const kw_path_analysis *sketches, size_t count,
+                           kw_arena *arena, kw_error *ret_error);
 
 /* Explains why a path has no order for a query; in the arena. */
-const char *kw_refusal_tell_disorder(const kw_sketch *sketch, const kw_terms *terms, kw_arena *arena);
+const char *kw_refusal_tell_disorder(const kw_path_analysis *sketch, const kw_normalized_query *terms,
+                                     kw_arena *arena);

@@ -17,7 +17,7 @@ typedef struct attempt {
 
 struct kw_attempts {
     kw_loop *loop;
-    kw_counters *counters;
+    kw_sequence_backend *counters;
     attempt *pausing;
     size_t open;
     bool closing;
@@ -77,7 +77,7 @@ try_again(void *user)
 {
     attempt *what = user;
     stop_pausing(what);
-    kw_counters_take(what->attempts->counters, &what->addition, tried, what);
+    kw_sequence_backend_take(what->attempts->counters, &what->addition, tried, what);
 }
 
 void
@@ -88,7 +88,7 @@ kw_attempts_add(kw_attempts *self, const kw_addition *addition, kw_counted done,
     what->addition.name.data = g_memdup2(addition->name.data, addition->name.size);
     what->timer = kw_timer_new(self->loop, try_again, what);
     self->open++;
-    kw_counters_take(self->counters, &what->addition, tried, what);
+    kw_sequence_backend_take(self->counters, &what->addition, tried, what);
 }
 
 void
@@ -103,7 +103,7 @@ kw_attempts_close(kw_attempts *self, const kw_error *why)
 }
 
 kw_attempts *
-kw_attempts_new(kw_loop *loop, kw_counters *counters)
+kw_attempts_new(kw_loop *loop, kw_sequence_backend *counters)
 {
     kw_attempts *self = g_new0(kw_attempts, 1);
     *self = (kw_attempts){.loop = loop, .counters = counters};

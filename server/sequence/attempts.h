@@ -2,14 +2,14 @@
  * lost are not used, never assigned twice. */
 #pragma once
 
-#include "sequence/counter.h"
+#include "sequence/backend.h"
 
 typedef struct kw_attempts kw_attempts;
 
 /* Borrows both arguments. */
-kw_attempts *kw_attempts_new(kw_loop *loop, kw_counters *counters);
+kw_attempts *kw_attempts_new(kw_loop *loop, kw_sequence_backend *counters);
 
-/* Like kw_counters_take. */
+/* Like kw_sequence_backend_take. */
 void kw_attempts_add(kw_attempts *self, const kw_addition *addition, kw_counted done, void *user);
 
 /* Stops all retries; additions that wait for one fail with `why`. */

@@ -2,9 +2,9 @@
  * (slot.c), cached by the name of their counter; slots of a period, for example a minute, are dropped some
  * time after their last use. Counting is retried here when the store fails: numbers whose reply was lost are
  * not used, never assigned twice. */
-#include "sequence/inside.h"
+#include "sequence/sequence_internal.h"
 
-#include "base/counters.h"
+#include "base/metrics.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,8 +20,8 @@ typedef struct flakes {
 struct kw_maker {
     kw_sequences *sequences;
     kw_loop *loop;
-    kw_counters *counters;
-    kw_shelf *slots;
+    kw_sequence_backend *counters;
+    kw_slot_cache *slots;
     kw_turn *turn; /* NULL when closing */
     kw_unique unique;
     flakes flakes[2]; /* by partitioned */
@@ -41,7 +41,7 @@ static void
 sweep(kw_maker *self, const kw_error *why)
 {
     kw_deadline next = KW_DEADLINE_NONE;
-    kw_slot *first = kw_shelf_first(self->slots);
+    kw_slot *first = kw_slot_cache_first(self->slots);
     self->watched = KW_DEADLINE_NONE;
     for (kw_slot *slot = first; slot; slot = slot->next)
         slot->swept = true;
@@ -92,11 +92,11 @@ kw_making_give(kw_making *making, kw_filling *filling, size_t field, kw_value va
     if (!filling->made)
         filling->made = kw_record_new(making->table, making->arena).values;
     filling->made[field] = filling->values[field] = value;
-    kw_counters_add(KW_FIGURE_sequence_numbers, 1);
+    kw_metrics_add(KW_METRIC_sequence_numbers, 1);
 }
 
 void
-kw_want_served(kw_want *want, int64_t number)
+kw_pending_value_served(kw_pending_value *want, int64_t number)
 {
     kw_making *making = want->making;
     kw_making_give(making, want->filling, want->field, (kw_value){.kind = KW_VALUE_NUMBER, .number = number});
@@ -104,7 +104,7 @@ kw_want_served(kw_want *want, int64_t number)
 }
 
 void
-kw_want_failed(kw_want *want, const kw_error *error)
+kw_pending_value_failed(kw_pending_value *want, const kw_error *error)
 {
     want->filling->error = *error;
     making_part_done(want->making);
@@ -199,7 +199,7 @@ static kw_slot *
 find_slot(kw_maker *self, const kw_table *table, const kw_field *field, const kw_value *values,
           kw_error *ret_error)
 {
-    kw_slot *slot = kw_shelf_find(self->slots, table, field, values, ret_error);
+    kw_slot *slot = kw_slot_cache_find(self->slots, table, field, values, ret_error);
     if (slot && slot->period.per != KW_PERIOD_EVER && self->turn)
         kw_turn_used(self->turn, slot);
     return slot;
@@ -224,8 +224,8 @@ want_number(kw_making *making, kw_filling *filling, size_t number)
         filling->error = ending;
         return;
     }
-    kw_want *want = KW_ARENA_NEW(making->arena, kw_want);
-    *want = (kw_want){.making = making, .filling = filling, .field = number};
+    kw_pending_value *want = KW_ARENA_NEW(making->arena, kw_pending_value);
+    *want = (kw_pending_value){.making = making, .filling = filling, .field = number};
     making->waits++;
     kw_slot_wait(slot, want);
 }
@@ -297,7 +297,7 @@ allocate_flakes(kw_maker *self, const kw_table *table, const kw_field *field, in
         kw_error_prefix(&error, "table %s, field %s", table->name, field->name);
         done(user, 0, 0, &error);
     } else {
-        kw_counters_add(KW_FIGURE_sequence_numbers, taken.part.count);
+        kw_metrics_add(KW_METRIC_sequence_numbers, taken.part.count);
         done(user, first, taken.part.count, NULL);
     }
 }
@@ -334,15 +334,15 @@ kw_maker_allocate(kw_maker *self, const kw_table *table, size_t number, const kw
 /* --- from new to free --------------------------------------------------------------------------------- */
 
 kw_maker *
-kw_maker_new(kw_sequences *sequences, kw_loop *loop, kw_door *door)
+kw_maker_new(kw_sequences *sequences, kw_loop *loop, kw_store_handle *handle)
 {
     kw_maker *self = g_new0(kw_maker, 1);
     const kw_model_sequences *settings = kw_sequences_settings(sequences);
     self->sequences = sequences;
     self->loop = loop;
-    self->counters =
-        settings->redis ? kw_counters_open_redis(settings, loop) : kw_counters_open_store(settings, door);
-    self->slots = kw_shelf_new(self, settings);
+    self->counters = settings->redis ? kw_sequence_backend_open_redis(settings, loop)
+                                     : kw_sequence_backend_open_store(settings, handle);
+    self->slots = kw_slot_cache_new(self, settings);
     self->turn = kw_turn_new(loop, self->slots);
     self->attempts = kw_attempts_new(loop, self->counters);
     self->timer = kw_timer_new(loop, on_timer, self);
@@ -361,7 +361,7 @@ kw_maker_close(kw_maker *self, void (*closed)(void *user), void *user)
     self->timer = NULL;
     kw_turn_free(self->turn);
     self->turn = NULL;
-    kw_counters_close(self->counters, closed, user);
+    kw_sequence_backend_close(self->counters, closed, user);
 }
 
 void
@@ -369,8 +369,8 @@ kw_maker_free(kw_maker *self)
 {
     if (!self)
         return;
-    kw_shelf_free(self->slots);
+    kw_slot_cache_free(self->slots);
     kw_attempts_free(self->attempts);
-    kw_counters_free(self->counters);
+    kw_sequence_backend_free(self->counters);
     g_free(self);
 }

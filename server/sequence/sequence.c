@@ -2,7 +2,7 @@
  *
  *   prepare: find the policy's needs -> describe the table -> create it, or compare its TTLs -> lease workers
  */
-#include "sequence/inside.h"
+#include "sequence/sequence_internal.h"
 
 #include "base/log.h"
 
@@ -11,7 +11,7 @@
 struct kw_sequences {
     kw_model *model;
     kw_loop *loop;
-    kw_door *door;
+    kw_store_handle *handle;
     kw_worker *workers[2]; /* by partitioned; NULL until one is needed */
     size_t stopping;
     void (*closed)(void *user);
@@ -31,10 +31,10 @@ kw_sequences_worker(kw_sequences *self, bool partitioned)
 }
 
 kw_sequences *
-kw_sequences_new(kw_model *model, kw_loop *loop, kw_door *door)
+kw_sequences_new(kw_model *model, kw_loop *loop, kw_store_handle *handle)
 {
     kw_sequences *self = g_new0(kw_sequences, 1);
-    *self = (kw_sequences){.model = kw_model_ref(model), .loop = loop, .door = door};
+    *self = (kw_sequences){.model = kw_model_ref(model), .loop = loop, .handle = handle};
     return self;
 }
 
@@ -77,7 +77,7 @@ needs_of(preparing *what, const kw_model_generate *how)
     if (how->kind == KW_MAKE_SNOWFLAKE)
         what->forms[how->partitioned] = true;
     else if (how->kind == KW_MAKE_SEQUENCE && !what->sequences->model->sequences.redis)
-        what->keeps[kw_keeping_of(how->per)] = true;
+        what->keeps[kw_retention_of(how->per)] = true;
 }
 
 static bool
@@ -110,7 +110,7 @@ lease_workers(preparing *what)
         what->forms[i] = false;
         if (!self->workers[i])
             self->workers[i] = kw_worker_new(settings->table, kw_snowflake_form_of(i), settings->lease_ms,
-                                             self->loop, self->door);
+                                             self->loop, self->handle);
         kw_worker_start(self->workers[i], worker_started, what);
         return;
     }
@@ -139,8 +139,8 @@ make_table(preparing *what)
     const kw_model_sequences *settings = &what->sequences->model->sequences;
     for (int i = 0; i < FAMILIES; i++)
         what->families[i] =
-            (kw_family_spec){.name = kw_keeping_family((kw_keeping)i),
-                             .ttl_seconds = (int32_t)kw_keeping_seconds(settings, (kw_keeping)i),
+            (kw_family_spec){.name = kw_retention_family((kw_retention)i),
+                             .ttl_seconds = (int32_t)kw_retention_seconds(settings, (kw_retention)i),
                              .max_versions = 1,
                              .block_cache = -1,
                              .in_memory = -1,
@@ -150,18 +150,18 @@ make_table(preparing *what)
                                  .families = what->families,
                                  .families_count = FAMILIES,
                                  .deadline = what->deadline};
-    kw_door_create_table(what->sequences->door, &what->spec, table_made, what);
+    kw_store_handle_create_table(what->sequences->handle, &what->spec, table_made, what);
 }
 
 /* A table whose cells expire too early would let numbers be assigned twice. */
 static bool
-check_family(const preparing *what, const kw_table_facts *facts, kw_keeping keeping, kw_error *ret_error)
+check_family(const preparing *what, const kw_table_facts *facts, kw_retention keeping, kw_error *ret_error)
 {
     const kw_model_sequences *settings = &what->sequences->model->sequences;
-    int64_t needed = kw_keeping_seconds(settings, keeping);
+    int64_t needed = kw_retention_seconds(settings, keeping);
     for (size_t i = 0; i < facts->families_count; i++) {
         const kw_family_spec *family = &facts->families[i];
-        if (!g_str_equal(family->name, kw_keeping_family(keeping)))
+        if (!g_str_equal(family->name, kw_retention_family(keeping)))
             continue;
         bool lasts = family->ttl_seconds == 0 || (needed != 0 && family->ttl_seconds >= needed);
         return lasts ||
@@ -171,7 +171,7 @@ check_family(const preparing *what, const kw_table_facts *facts, kw_keeping keep
                             settings->table, family->name, family->ttl_seconds, (gint64)needed);
     }
     return kw_error_set(ret_error, KW_REFUSED, "table of sequences %s: has no family %s; it is another table",
-                        settings->table, kw_keeping_family(keeping));
+                        settings->table, kw_retention_family(keeping));
 }
 
 static void
@@ -186,7 +186,7 @@ table_described(void *user, kw_table_facts *facts, const kw_error *error)
     if (exists && facts->families_count > 0 && check_family(what, facts, KW_KEEP_EVER, &told))
         for (int i = KW_KEEP_EVER + 1; i < FAMILIES && told.code == KW_OK; i++)
             if (what->keeps[i])
-                check_family(what, facts, (kw_keeping)i, &told);
+                check_family(what, facts, (kw_retention)i, &told);
     kw_table_facts_free(facts);
     if (told.code != KW_OK)
         prepared(what, &told);
@@ -208,8 +208,8 @@ kw_sequences_prepare(kw_sequences *self, const kw_policy *policy, kw_deadline de
             needs_of(what, &table->fields[table->generated[j]].model->generate);
     }
     if (needs_table(what))
-        kw_door_describe_table(self->door, kw_bytes_of_text(self->model->sequences.table), deadline,
-                               table_described, what);
+        kw_store_handle_describe_table(self->handle, kw_bytes_of_text(self->model->sequences.table), deadline,
+                                       table_described, what);
     else
         prepared(what, NULL);
 }

@@ -5,7 +5,7 @@
  *   kw_maker       one per loop: its own blocks of numbers and random bytes
  *
  *      put -> kw_maker_fill -> number from the block -------------------------> done, before it returns
- *                           -> no number left: wait -> counters (counter.h) --> done, later
+ *                           -> no number left: wait -> counters (backend.h) --> done, later
  *
  * Loops share only the counters and, one block at a time, a worker number. The next block is fetched before
  * the last one is used up, so that writers rarely wait. Numbers that are not used before the process ends are
@@ -26,7 +26,7 @@ typedef struct kw_maker kw_maker;
 
 /* Keeps a reference to the model. Leases run on the loop and use the store handle; both must outlive the
  * object. */
-kw_sequences *kw_sequences_new(kw_model *model, kw_loop *loop, kw_door *door);
+kw_sequences *kw_sequences_new(kw_model *model, kw_loop *loop, kw_store_handle *handle);
 
 /* Prepares what a policy's fields need: the table, with sufficient TTLs, and worker numbers. done can be
  * called before this returns. One call at a time. */
@@ -42,7 +42,7 @@ void kw_sequences_free(kw_sequences *self);
 
 /* --- one loop -------------------------------------------------------------------------------------- */
 
-kw_maker *kw_maker_new(kw_sequences *sequences, kw_loop *loop, kw_door *door);
+kw_maker *kw_maker_new(kw_sequences *sequences, kw_loop *loop, kw_store_handle *handle);
 
 /* Fails waiting and later calls with UNAVAILABLE. closed is called on the loop; then close the store handle,
  * then free the maker. */

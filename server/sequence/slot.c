@@ -1,9 +1,9 @@
 /* A slot: the numbers of one counter that one loop holds, in two blocks: the current one and the one fetched
  * ahead. When both are used up, wants queue for the block in flight; its size covers the queue. */
-#include "sequence/inside.h"
+#include "sequence/sequence_internal.h"
 
 #include "base/clock.h"
-#include "base/counters.h"
+#include "base/metrics.h"
 
 #define FETCH_TIMEOUT_MS 5000
 #define TAKE_MAX INT64_C(1000000000)
@@ -25,7 +25,7 @@ kw_slot_new(kw_maker *maker, kw_bytes name, char *told, const kw_number_range *r
                       .told = told,
                       .range = *range,
                       .step = range->block,
-                      .keeping = kw_keeping_of(period->per),
+                      .keeping = kw_retention_of(period->per),
                       .period = *period};
     slot->last = &slot->first;
     return slot;
@@ -107,21 +107,21 @@ kw_slot_take(kw_slot *slot, int64_t *ret_number, kw_error *ret_error)
 }
 
 void
-kw_slot_wait(kw_slot *slot, kw_want *want)
+kw_slot_wait(kw_slot *slot, kw_pending_value *want)
 {
     want->next = NULL;
     *slot->last = want;
     slot->last = &want->next;
     slot->waiting++;
-    kw_counters_add(KW_FIGURE_sequence_waits, 1);
+    kw_metrics_add(KW_METRIC_sequence_waits, 1);
     kw_maker_watch(slot->maker, want->making->deadline);
     fetch(slot);
 }
 
-static kw_want *
+static kw_pending_value *
 unlink_first(kw_slot *slot)
 {
-    kw_want *want = slot->first;
+    kw_pending_value *want = slot->first;
     slot->first = want->next;
     if (!slot->first)
         slot->last = &slot->first;
@@ -138,10 +138,10 @@ serve(kw_slot *slot)
     while (slot->first) {
         switch (kw_slot_take(slot, &number, &error)) {
         case KW_SLOT_NUMBER:
-            kw_want_served(unlink_first(slot), number);
+            kw_pending_value_served(unlink_first(slot), number);
             break;
         case KW_SLOT_END:
-            kw_want_failed(unlink_first(slot), &error);
+            kw_pending_value_failed(unlink_first(slot), &error);
             break;
         case KW_SLOT_WAIT:
             return;
@@ -153,7 +153,7 @@ static void
 fail_line(kw_slot *slot, const kw_error *error)
 {
     for (size_t left_over = slot->waiting; left_over > 0 && slot->first; left_over--)
-        kw_want_failed(unlink_first(slot), error);
+        kw_pending_value_failed(unlink_first(slot), error);
 }
 
 kw_deadline
@@ -164,9 +164,9 @@ kw_slot_sweep(kw_slot *slot, const kw_error *why)
     size_t line = slot->waiting;
     kw_error_set(&late, KW_TIMEOUT, "%s: no number within the deadline", slot->told);
     while (line-- > 0 && slot->first) {
-        kw_want *want = unlink_first(slot);
+        kw_pending_value *want = unlink_first(slot);
         if (why || kw_deadline_passed(want->making->deadline)) {
-            kw_want_failed(want, why ? why : &late);
+            kw_pending_value_failed(want, why ? why : &late);
             continue;
         }
         next = kw_deadline_earlier(next, want->making->deadline);
@@ -207,7 +207,7 @@ fetched(void *user, int64_t after, const kw_error *error)
         fail_line(slot, &told);
         return;
     }
-    kw_counters_add(KW_FIGURE_sequence_blocks, 1);
+    kw_metrics_add(KW_METRIC_sequence_blocks, 1);
     slot->used_up = !slot->range.wrap && (uint64_t)after >= slot->range.length;
     bool ahead = kw_block_left(&slot->block) > 0;
     *(ahead ? &slot->ahead : &slot->block) = block;

@@ -9,7 +9,7 @@
  * one unused counter per series in use. Ranges of few blocks are excluded, because numbers held by one loop
  * are not available to others.
  */
-#include "sequence/inside.h"
+#include "sequence/sequence_internal.h"
 
 #include "base/clock.h"
 
@@ -18,7 +18,7 @@
 #define BLOCKS_LEAST 10
 
 struct kw_turn {
-    kw_shelf *shelf;
+    kw_slot_cache *cache;
     kw_timer *timer;
     kw_deadline watched; /* when the timer fires */
 };
@@ -52,7 +52,7 @@ may_turn(const kw_slot *slot)
 static void
 turn(kw_turn *self, kw_slot *slot)
 {
-    kw_slot *next = kw_shelf_after(self->shelf, slot);
+    kw_slot *next = kw_slot_cache_after(self->cache, slot);
     if (next == slot)
         return; /* an hour that occurs twice */
     slot->period.turned = true;
@@ -80,7 +80,7 @@ static void
 on_timer(void *user)
 {
     kw_turn *self = user;
-    kw_slot *first = kw_shelf_first(self->shelf);
+    kw_slot *first = kw_slot_cache_first(self->cache);
     self->watched = KW_DEADLINE_NONE;
     for (kw_slot *slot = first; slot; slot = slot->next)
         slot->swept = true;
@@ -117,10 +117,10 @@ kw_turn_used(kw_turn *self, kw_slot *slot)
 /* --- from new to free --------------------------------------------------------------------------------- */
 
 kw_turn *
-kw_turn_new(kw_loop *loop, kw_shelf *shelf)
+kw_turn_new(kw_loop *loop, kw_slot_cache *cache)
 {
     kw_turn *self = g_new0(kw_turn, 1);
-    *self = (kw_turn){.shelf = shelf, .watched = KW_DEADLINE_NONE};
+    *self = (kw_turn){.cache = cache, .watched = KW_DEADLINE_NONE};
     self->timer = kw_timer_new(loop, on_timer, self);
     return self;
 }

@@ -1,9 +1,9 @@
 #include "sequence/worker.h"
 
-#include "base/counters.h"
 #include "base/log.h"
+#include "base/metrics.h"
 #include "base/thread.h"
-#include "sequence/counter.h"
+#include "sequence/backend.h"
 
 #include <glib.h>
 #include <inttypes.h>
@@ -21,7 +21,7 @@ struct kw_worker {
     kw_snowflake_form form;
     int64_t lease_ms;
     kw_loop *loop;
-    kw_door *door;
+    kw_store_handle *handle;
     kw_timer *timer;
     char owner[17];
 
@@ -166,8 +166,8 @@ static void
 lose(kw_worker *self, const char *other)
 {
     kw_log(KW_LOG_ERROR, "sequence", "worker number lost", "number=%u owner=%s", self->number, other);
-    kw_counters_add(KW_FIGURE_worker_leases_lost, 1);
-    kw_counters_add(KW_FIGURE_worker_leases, -1);
+    kw_metrics_add(KW_METRIC_worker_leases_lost, 1);
+    kw_metrics_add(KW_METRIC_worker_leases, -1);
     kw_mutex_lock(&self->lock);
     self->held = false;
     kw_error_set(&self->why_not, KW_UNAVAILABLE, "another gateway has taken it over");
@@ -194,7 +194,7 @@ hold(kw_worker *self)
     kw_mutex_unlock(&self->lock);
     self->tried = 0;
     if (fresh) {
-        kw_counters_add(KW_FIGURE_worker_leases, 1);
+        kw_metrics_add(KW_METRIC_worker_leases, 1);
         kw_log(KW_LOG_INFO, "sequence", "worker number leased", "number=%u bits=%u until_ms=%" PRId64,
                self->number, self->form.worker_bits, self->until_ms);
     }
@@ -225,7 +225,7 @@ change(kw_worker *self, const char *owner, int64_t until_ms, int64_t timeout_ms)
 {
     g_snprintf(self->wanted, sizeof self->wanted, "%s %" PRId64, owner, until_ms);
     self->wanted_until_ms = until_ms;
-    self->cell = (kw_cell){.family = kw_bytes_of_text(kw_keeping_family(KW_KEEP_EVER)),
+    self->cell = (kw_cell){.family = kw_bytes_of_text(kw_retention_family(KW_KEEP_EVER)),
                            .qualifier = QUALIFIER,
                            .value = kw_bytes_of_text(self->wanted)};
     self->write = (kw_write){.kind = KW_WRITE_PUT,
@@ -241,7 +241,7 @@ change(kw_worker *self, const char *owner, int64_t until_ms, int64_t timeout_ms)
                              .has_value = *self->seen != '\0',
                              .value = kw_bytes_of_text(self->seen)};
     self->busy = true;
-    kw_door_write_if(self->door, &self->write, &self->check, written, self);
+    kw_store_handle_write_if(self->handle, &self->write, &self->check, written, self);
 }
 
 static void
@@ -333,14 +333,14 @@ look(kw_worker *self)
 {
     g_snprintf(self->row, sizeof self->row, "worker/%u/%04u", self->form.worker_bits, self->number);
     self->column =
-        (kw_column){.family = kw_bytes_of_text(kw_keeping_family(KW_KEEP_EVER)), .qualifier = QUALIFIER};
+        (kw_column){.family = kw_bytes_of_text(kw_retention_family(KW_KEEP_EVER)), .qualifier = QUALIFIER};
     self->get = (kw_get){.table = kw_bytes_of_text(self->table),
                          .row = kw_bytes_of_text(self->row),
                          .columns = &self->column,
                          .columns_count = 1,
                          .deadline = kw_deadline_in_ms(self->lease_ms)};
     self->busy = true;
-    kw_door_get(self->door, &self->get, row_read, self);
+    kw_store_handle_get(self->handle, &self->get, row_read, self);
 }
 
 /* --- from start to stop ---------------------------------------------------------------------------- */
@@ -356,11 +356,12 @@ on_timer(void *user)
 }
 
 kw_worker *
-kw_worker_new(const char *table, kw_snowflake_form form, int64_t lease_ms, kw_loop *loop, kw_door *door)
+kw_worker_new(const char *table, kw_snowflake_form form, int64_t lease_ms, kw_loop *loop,
+              kw_store_handle *handle)
 {
     kw_worker *self = g_new0(kw_worker, 1);
-    *self =
-        (kw_worker){.table = g_strdup(table), .form = form, .lease_ms = lease_ms, .loop = loop, .door = door};
+    *self = (kw_worker){
+        .table = g_strdup(table), .form = form, .lease_ms = lease_ms, .loop = loop, .handle = handle};
     self->timer = kw_timer_new(loop, on_timer, self);
     self->number = (uint32_t)(kw_random_u64() % numbers(self));
     g_snprintf(self->owner, sizeof self->owner, "%016" PRIx64, kw_random_u64());
@@ -397,7 +398,7 @@ kw_worker_stop(kw_worker *self, void (*stopped)(void *user), void *user)
     kw_timer_start_ms(self->timer, STOP_TIMEOUT_MS);
     tell_started(self, &self->why_not);
     if (held)
-        kw_counters_add(KW_FIGURE_worker_leases, -1);
+        kw_metrics_add(KW_METRIC_worker_leases, -1);
     if (self->busy)
         return; /* the operation or the timer calls it */
     if (!held) {

@@ -21,7 +21,7 @@ typedef struct kw_worker kw_worker;
 
 /* Copies table and form, borrows store handle and loop. */
 kw_worker *kw_worker_new(const char *table, kw_snowflake_form form, int64_t lease_ms, kw_loop *loop,
-                         kw_door *door);
+                         kw_store_handle *handle);
 
 /* Seeks a number and then keeps its lease. done is called once: when there is a number, at once if there
  * already is one, or with an error if none is free now (the worker then continues to seek). */

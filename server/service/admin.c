@@ -88,7 +88,7 @@ reply_reload(void *user, const kw_error *error)
 void
 kw_serve_reload(kw_exchange *exchange)
 {
-    const kw_service_settings *settings = &exchange->part->service->settings;
+    const kw_service_settings *settings = &exchange->worker->service->settings;
     settings->reload(settings->user, exchange->call.loop, reply_reload, exchange);
 }
 
@@ -124,7 +124,7 @@ void
 kw_serve_forget(kw_exchange *exchange)
 {
     const kw_api_Admin_forget_args *args = exchange->args;
-    const kw_service_settings *settings = &exchange->part->service->settings;
+    const kw_service_settings *settings = &exchange->worker->service->settings;
     const kw_api_ForgetOptions *options = args->has_options ? args->options : NULL;
     kw_arena *arena = exchange->call.arena;
     kw_error error;
@@ -147,23 +147,23 @@ kw_serve_forget(kw_exchange *exchange)
 
 /* --- stats ------------------------------------------------------------------------------------ */
 
-typedef struct figures {
+typedef struct metrics {
     kw_api_Admin_stats_result result;
-    uint32_t room;
+    uint32_t reply_budget;
     kw_arena *arena;
-} figures;
+} metrics;
 
 static void
-add_figure(figures *all, const char *name, double value)
+add_metric(metrics *all, const char *name, double value)
 {
-    g_assert(all->result.success.count < all->room);
+    g_assert(all->result.success.count < all->reply_budget);
     uint32_t at = all->result.success.count++;
     all->result.success.items[at].key = kw_bytes_of_text(name);
     all->result.success.items[at].value = value;
 }
 
 static void
-add_method(figures *all, const kw_service *service, size_t method)
+add_method(metrics *all, const kw_service *service, size_t method)
 {
     const char *name = kw_service_method_name(method);
     double good = (double)kw_service_calls(service, method, KW_OK), failed = 0;
@@ -173,11 +173,11 @@ add_method(figures *all, const kw_service *service, size_t method)
         return;
     kw_histogram *latency = KW_ARENA_NEW(all->arena, kw_histogram);
     kw_service_latency(service, method, latency);
-    add_figure(all, kw_arena_printf(all->arena, "%s.calls", name), good + failed);
-    add_figure(all, kw_arena_printf(all->arena, "%s.failed", name), failed);
-    add_figure(all, kw_arena_printf(all->arena, "%s.p50_us", name),
+    add_metric(all, kw_arena_printf(all->arena, "%s.calls", name), good + failed);
+    add_metric(all, kw_arena_printf(all->arena, "%s.failed", name), failed);
+    add_metric(all, kw_arena_printf(all->arena, "%s.p50_us", name),
                (double)kw_histogram_quantile_us(latency, 0.5));
-    add_figure(all, kw_arena_printf(all->arena, "%s.p99_us", name),
+    add_metric(all, kw_arena_printf(all->arena, "%s.p99_us", name),
                (double)kw_histogram_quantile_us(latency, 0.99));
 }
 
@@ -185,16 +185,16 @@ void
 kw_serve_stats(kw_exchange *exchange)
 {
     kw_arena *arena = exchange->call.arena;
-    figures all = {.arena = arena, .room = KW_FIGURE_COUNT + 4 * KW_API_METHOD_COUNT + 2};
+    metrics all = {.arena = arena, .reply_budget = KW_METRIC_COUNT + 4 * KW_API_METHOD_COUNT + 2};
     int64_t offset_ms;
     all.result.has_success = true;
-    all.result.success.items = kw_arena_alloc(arena, all.room * sizeof *all.result.success.items);
-    for (int i = 0; i < KW_FIGURE_COUNT; i++)
-        add_figure(&all, kw_figures[i].name, (double)kw_counters_read((kw_figure)i));
+    all.result.success.items = kw_arena_alloc(arena, all.reply_budget * sizeof *all.result.success.items);
+    for (int i = 0; i < KW_METRIC_COUNT; i++)
+        add_metric(&all, kw_metric_values[i].name, (double)kw_metrics_read((kw_metric)i));
     for (size_t i = 0; i < KW_API_METHOD_COUNT; i++)
-        add_method(&all, exchange->part->service, i);
-    add_figure(&all, "policy_loaded_at_ms", (double)kw_policy_loaded_at_ms(exchange->call.policy));
+        add_method(&all, exchange->worker->service, i);
+    add_metric(&all, "policy_loaded_at_ms", (double)kw_policy_loaded_at_ms(exchange->call.policy));
     if (kw_store_clock_offset_ms(exchange->call.store, &offset_ms))
-        add_figure(&all, "store_clock_offset_ms", (double)offset_ms);
+        add_metric(&all, "store_clock_offset_ms", (double)offset_ms);
     kw_exchange_reply(exchange, &all.result);
 }

@@ -1,4 +1,4 @@
-#include "service/exchange_inside.h"
+#include "service/exchange_internal.h"
 
 #include "base/log.h"
 #include "base/shortage.h"
@@ -30,7 +30,7 @@ remove_active(kw_exchange *exchange)
     if (exchange->previous_active)
         exchange->previous_active->next_active = exchange->next_active;
     else
-        exchange->part->active = exchange->next_active;
+        exchange->worker->active = exchange->next_active;
     if (exchange->next_active)
         exchange->next_active->previous_active = exchange->previous_active;
     exchange->is_active = false;
@@ -42,19 +42,19 @@ static void
 note_write(const kw_exchange *exchange)
 {
     if (serving(exchange)->writes)
-        atomic_fetch_add(&exchange->part->service->writes, 1);
+        atomic_fetch_add(&exchange->worker->service->writes, 1);
 }
 
 static void
 count_call(const kw_exchange *exchange, kw_code code)
 {
-    kw_method_figures *figures = &exchange->part->figures[exchange->method - kw_api_methods];
-    kw_histogram_add_us(&figures->latency, (kw_clock_mono_ns() - exchange->started_ns) / 1000);
-    atomic_fetch_add_explicit(&figures->codes[code], 1, memory_order_relaxed);
+    kw_method_metrics *metrics = &exchange->worker->metrics[exchange->method - kw_api_methods];
+    kw_histogram_add_us(&metrics->latency, (kw_clock_mono_ns() - exchange->started_ns) / 1000);
+    atomic_fetch_add_explicit(&metrics->codes[code], 1, memory_order_relaxed);
     note_write(exchange);
-    kw_counters_add(KW_FIGURE_calls_in_flight, -1);
+    kw_metrics_add(KW_METRIC_calls_in_flight, -1);
     if (code != KW_OK)
-        kw_counters_add(KW_FIGURE_calls_failed, 1);
+        kw_metrics_add(KW_METRIC_calls_failed, 1);
 }
 
 /* Callers' own mistakes are no news for the operator. */
@@ -83,16 +83,16 @@ level_of(kw_code code)
 static void
 log_failure(const kw_exchange *exchange, const kw_error *error)
 {
-    kw_part *part = exchange->part;
+    kw_service_worker *worker = exchange->worker;
     kw_log_level level = level_of(error->code);
     uint64_t second = kw_clock_mono_ns() / 1000000000;
     if (!kw_log_enabled(level) || kw_account_has_left(exchange->account))
         return;
-    if (second != part->log_second) {
-        part->log_second = second;
-        part->logged = 0;
+    if (second != worker->log_second) {
+        worker->log_second = second;
+        worker->logged = 0;
     }
-    if (part->logged++ >= LOG_MAX)
+    if (worker->logged++ >= LOG_MAX)
         return;
     kw_log(level, "service", "call failed", "request=%s method=%s code=%s peer=%s reason=\"%s\"",
            exchange->request_id, exchange->method->name, kw_code_name(error->code),
@@ -162,7 +162,7 @@ too_large(kw_exchange *exchange)
 {
     kw_error error;
     const kw_method *method = serving(exchange);
-    kw_counters_add(KW_FIGURE_replies_too_large, 1);
+    kw_metrics_add(KW_METRIC_replies_too_large, 1);
     kw_error_set(&error, KW_LIMIT, "%sthe reply would have more than %zu bytes (limits.frame); %s",
                  method->changes ? "the call was carried out, but " : "", kw_exchange_reply_most(exchange),
                  method->smaller);
@@ -191,7 +191,7 @@ short_of_memory(void)
 static void
 answer(kw_exchange *exchange, const void *result, kw_code code)
 {
-    kw_alarms_clear(exchange->part->alarms, &exchange->alarm);
+    kw_alarms_clear(exchange->worker->alarms, &exchange->alarm);
     if (!exchange->oneway && !kw_account_has_left(exchange->account)) {
         if (code == KW_OK && kw_exchange_lacks_memory(exchange)) {
             kw_error short_of = short_of_memory();
@@ -267,7 +267,7 @@ kw_exchange_reply_encoded(kw_exchange *exchange, kw_buffer *message)
         return;
     }
     remove_active(exchange);
-    kw_alarms_clear(exchange->part->alarms, &exchange->alarm);
+    kw_alarms_clear(exchange->worker->alarms, &exchange->alarm);
     kw_request_give_reply(exchange->request, message);
     count_call(exchange, KW_OK);
     kw_request_replied(exchange->request);

@@ -8,7 +8,7 @@
 static void
 note_created(const kw_exchange *exchange, const kw_created_table *tables, size_t count)
 {
-    const kw_service_settings *settings = &exchange->part->service->settings;
+    const kw_service_settings *settings = &exchange->worker->service->settings;
     const char **names = KW_ARENA_ARRAY(exchange->call.arena, const char *, count);
     size_t created = 0;
     for (size_t i = 0; i < count; i++)

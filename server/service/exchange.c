@@ -1,4 +1,4 @@
-#include "service/exchange_inside.h"
+#include "service/exchange_internal.h"
 
 #include "config/diagnostic.h"
 #include "service/hold.h"
@@ -33,7 +33,7 @@ serving(const kw_exchange *exchange)
 bool
 kw_exchange_is_fenced(const kw_exchange *exchange, kw_error *ret_error)
 {
-    const kw_fence *fence = exchange->part->service->settings.fence;
+    const kw_fence *fence = exchange->worker->service->settings.fence;
     if (!fence || !serving(exchange)->needs_store)
         return false;
     if (kw_fence_is_open(fence) && exchange->era == kw_fence_era(fence))
@@ -49,8 +49,8 @@ kw_exchange_is_fenced(const kw_exchange *exchange, kw_error *ret_error)
 static void
 begin_counting(void)
 {
-    kw_counters_add(KW_FIGURE_calls_started, 1);
-    kw_counters_add(KW_FIGURE_calls_in_flight, 1);
+    kw_metrics_add(KW_METRIC_calls_started, 1);
+    kw_metrics_add(KW_METRIC_calls_in_flight, 1);
 }
 
 void
@@ -61,19 +61,19 @@ kw_exchange_set_deadline(kw_exchange *exchange, int64_t timeout_ms)
         deadline -= now - exchange->started_ns;
     bool rings = deadline != KW_DEADLINE_NONE && !serving(exchange)->unhurried;
     exchange->call.deadline = deadline;
-    kw_alarms_set(exchange->part->alarms, &exchange->alarm,
+    kw_alarms_set(exchange->worker->alarms, &exchange->alarm,
                   rings ? deadline + LATE_MS * NS_PER_MS : KW_DEADLINE_NONE);
 }
 
 static void
 add_active(kw_exchange *exchange)
 {
-    kw_part *part = exchange->part;
+    kw_service_worker *worker = exchange->worker;
     exchange->is_active = true;
-    exchange->next_active = part->active;
-    if (part->active)
-        part->active->previous_active = exchange;
-    part->active = exchange;
+    exchange->next_active = worker->active;
+    if (worker->active)
+        worker->active->previous_active = exchange;
+    worker->active = exchange;
 }
 
 /* Thrift's own exception, for what has no method of ours to answer. */
@@ -81,7 +81,7 @@ static void
 refuse_message(kw_request *request, const kw_wire_message *message, kw_wire_exception_type type,
                const char *text)
 {
-    kw_counters_add(KW_FIGURE_calls_failed, 1);
+    kw_metrics_add(KW_METRIC_calls_failed, 1);
     if (message->type == KW_WIRE_ONEWAY) {
         kw_request_drop(request);
         return;
@@ -127,44 +127,45 @@ put_hex(char *to, uint64_t number)
 static void
 name_request(kw_exchange *exchange)
 {
-    kw_part *part = exchange->part;
+    kw_service_worker *worker = exchange->worker;
     char *at = exchange->request_id;
-    memcpy(at, part->service->id_prefix, 8);
+    memcpy(at, worker->service->id_prefix, 8);
     at[8] = '-';
-    at = put_hex(at + 9, part->index);
+    at = put_hex(at + 9, worker->index);
     *at++ = '-';
-    at = put_hex(at, part->calls++);
+    at = put_hex(at, worker->calls++);
     *at = '\0';
 }
 
 static kw_exchange *
-exchange_new(kw_part *part, kw_request *request, const kw_wire_message *message, const kw_wire_method *method)
+exchange_new(kw_service_worker *worker, kw_request *request, const kw_wire_message *message,
+             const kw_wire_method *method)
 {
     kw_account *account = kw_account_ref(kw_request_account(request));
     kw_arena *arena = kw_arena_new_for(account, KW_MEMORY_CALLS);
     kw_exchange *exchange = kw_arena_alloc(arena, sizeof *exchange);
     const char *subject = kw_request_subject(request);
-    *exchange = (kw_exchange){.part = part,
+    *exchange = (kw_exchange){.worker = worker,
                               .request = request,
                               .account = account,
-                              .snapshot = part->snapshot,
+                              .snapshot = worker->snapshot,
                               .method = method,
                               .name = message->name,
                               .sequence_id = message->sequence_id,
                               .oneway = message->type == KW_WIRE_ONEWAY || method->oneway,
                               .started_ns = kw_clock_mono_ns()};
-    part->snapshot->refs++;
+    worker->snapshot->refs++;
     name_request(exchange);
     exchange->call = (kw_call){.arena = arena,
                                .account = account,
-                               .number = part->calls,
-                               .policy = part->snapshot->policy,
-                               .store = part->service->settings.store,
-                               .door = part->door,
-                               .loop = part->loop,
-                               .keyring = part->snapshot->keyring,
-                               .maker = part->maker,
-                               .compiler = part->compiler,
+                               .number = worker->calls,
+                               .policy = worker->snapshot->policy,
+                               .store = worker->service->settings.store,
+                               .handle = worker->handle,
+                               .loop = worker->loop,
+                               .keyring = worker->snapshot->keyring,
+                               .maker = worker->maker,
+                               .compiler = worker->compiler,
                                .identity = subject ? kw_bytes_of_text(subject) : KW_BYTES_NONE,
                                .deadline = KW_DEADLINE_NONE,
                                .request_id = exchange->request_id};
@@ -173,7 +174,7 @@ exchange_new(kw_part *part, kw_request *request, const kw_wire_message *message,
 
 /* What decoding may take: the configured limit, or what is left of the memory for this caller. */
 static size_t
-decoding_room(const kw_exchange *exchange, size_t payload)
+decoding_reply_budget(const kw_exchange *exchange, size_t payload)
 {
     size_t most = (size_t)kw_exchange_model(exchange)->limits.decoded_bytes;
     return payload <= KW_EXCHANGE_SMALL / WORK_FACTOR
@@ -187,7 +188,7 @@ decode_args(kw_exchange *exchange, const kw_wire_message *message)
 {
     const kw_wire_struct *table = exchange->method->args;
     kw_wire_protocol protocol = kw_request_form(exchange->request).protocol;
-    kw_wire_limits limits = {.decoded_bytes = decoding_room(exchange, message->body.size),
+    kw_wire_limits limits = {.decoded_bytes = decoding_reply_budget(exchange, message->body.size),
                              .depth = KW_WIRE_DEPTH_DEFAULT};
     void *args = kw_arena_alloc0(exchange->call.arena, table->size);
     kw_error error = KW_ERROR_NONE;
@@ -239,13 +240,13 @@ admit(kw_exchange *exchange, const kw_wire_message *message)
 static void
 start(kw_exchange *exchange)
 {
-    const kw_part *part = exchange->part;
-    const kw_fence *fence = part->service->settings.fence;
+    const kw_service_worker *worker = exchange->worker;
+    const kw_fence *fence = worker->service->settings.fence;
     kw_error fenced;
     if (fence)
         exchange->era = kw_fence_era(fence);
-    if (serving(exchange)->needs_store && !part->gate_open) {
-        kw_exchange_fail(exchange, &part->gate);
+    if (serving(exchange)->needs_store && !worker->gate_open) {
+        kw_exchange_fail(exchange, &worker->gate);
     } else if (kw_exchange_is_fenced(exchange, &fenced)) {
         kw_exchange_fail(exchange, &fenced);
     } else {
@@ -256,7 +257,7 @@ start(kw_exchange *exchange)
 }
 
 void
-kw_exchange_begin(kw_part *part, kw_request *request)
+kw_exchange_begin(kw_service_worker *worker, kw_request *request)
 {
     kw_wire_message message;
     kw_error error = KW_ERROR_NONE;
@@ -275,7 +276,7 @@ kw_exchange_begin(kw_part *part, kw_request *request)
         refuse_method(request, &message);
         return;
     }
-    kw_exchange *exchange = exchange_new(part, request, &message, method);
+    kw_exchange *exchange = exchange_new(worker, request, &message, method);
     if (!admit(exchange, &message))
         return;
     begin_counting();
@@ -287,7 +288,7 @@ kw_exchange_begin(kw_part *part, kw_request *request)
 void
 kw_exchange_resume(kw_exchange *exchange)
 {
-    kw_snapshot *snapshot = exchange->part->snapshot;
+    kw_snapshot *snapshot = exchange->worker->snapshot;
     snapshot->refs++;
     kw_snapshot_unref(exchange->snapshot);
     exchange->snapshot = snapshot;

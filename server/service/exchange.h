@@ -10,13 +10,13 @@
 #pragma once
 
 #include "base/alarm.h"
-#include "service/part.h"
+#include "service/worker.h"
 
 typedef struct kw_line kw_line;
 
 typedef struct kw_exchange {
     kw_call call;
-    kw_part *part;
+    kw_service_worker *worker;
     kw_request *request;
     kw_account *account; /* the connection's; a reference */
     kw_snapshot *snapshot;
@@ -43,7 +43,7 @@ typedef struct kw_exchange {
 } kw_exchange;
 
 /* The whole life of a message; ends the request at once or later. */
-void kw_exchange_begin(kw_part *part, kw_request *request);
+void kw_exchange_begin(kw_service_worker *worker, kw_request *request);
 
 /* Begins a call that was held, under the policy that serves now. */
 void kw_exchange_resume(kw_exchange *exchange);

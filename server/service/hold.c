@@ -21,7 +21,7 @@ typedef struct holding {
 
 /* The hold as one loop has it. */
 struct kw_hold {
-    kw_part *part;
+    kw_service_worker *worker;
     holding *whole;
     size_t busy; /* calls under way */
     bool reported;
@@ -30,7 +30,7 @@ struct kw_hold {
 
 typedef struct hold_task {
     kw_task task;
-    kw_part *part;
+    kw_service_worker *worker;
     holding *whole; /* NULL: release */
 } hold_task;
 
@@ -86,7 +86,7 @@ report_when_idle(kw_hold *hold)
 void
 kw_hold_note_end(kw_exchange *exchange)
 {
-    kw_hold *hold = exchange->part->hold;
+    kw_hold *hold = exchange->worker->hold;
     if (!hold || !exchange->counted)
         return;
     g_assert(hold->busy > 0);
@@ -99,7 +99,7 @@ kw_hold_note_end(kw_exchange *exchange)
 bool
 kw_hold_catch(kw_exchange *exchange)
 {
-    kw_hold *hold = exchange->part->hold;
+    kw_hold *hold = exchange->worker->hold;
     kw_subject subject = hold ? subject_of(exchange) : (kw_subject){KW_BYTES_NONE, 0};
     if (!hold || !is_held(subject.table, hold->whole->tables))
         return false;
@@ -123,7 +123,7 @@ kw_hold_leave(kw_exchange *exchange)
 {
     if (!exchange->held)
         return false;
-    take_out(exchange->part->hold, exchange);
+    take_out(exchange->worker->hold, exchange);
     return true;
 }
 
@@ -139,15 +139,15 @@ take_first(kw_hold *hold)
 /* --- on each loop ---------------------------------------------------------------------------------- */
 
 static void
-begin(kw_part *part, holding *whole)
+begin(kw_service_worker *worker, holding *whole)
 {
     kw_hold *hold = g_new0(kw_hold, 1);
-    g_assert(!part->hold);
-    part->hold = hold;
-    hold->part = part;
+    g_assert(!worker->hold);
+    worker->hold = hold;
+    hold->worker = worker;
     hold->whole = whole;
     g_queue_init(&hold->queued);
-    for (kw_exchange *at = part->active; at; at = at->next_active) {
+    for (kw_exchange *at = worker->active; at; at = at->next_active) {
         at->counted = is_held(subject_of(at).table, whole->tables);
         hold->busy += at->counted;
     }
@@ -163,12 +163,12 @@ hold_free(kw_hold *hold)
 }
 
 static void
-release(kw_part *part)
+release(kw_service_worker *worker)
 {
-    kw_hold *hold = g_steal_pointer(&part->hold);
+    kw_hold *hold = g_steal_pointer(&worker->hold);
     if (!hold)
         return; /* the loop closed meanwhile */
-    for (kw_exchange *at = part->active; at; at = at->next_active)
+    for (kw_exchange *at = worker->active; at; at = at->next_active)
         at->counted = false;
     for (kw_exchange *next; (next = take_first(hold));)
         kw_exchange_resume(next);
@@ -176,10 +176,10 @@ release(kw_part *part)
 }
 
 void
-kw_hold_close(kw_part *part)
+kw_hold_close(kw_service_worker *worker)
 {
     static const kw_error ending = {.code = KW_UNAVAILABLE, .text = "the gateway is ending"};
-    kw_hold *hold = g_steal_pointer(&part->hold);
+    kw_hold *hold = g_steal_pointer(&worker->hold);
     if (!hold)
         return;
     for (kw_exchange *next; (next = take_first(hold));)
@@ -192,9 +192,9 @@ run_task(kw_task *task)
 {
     hold_task *given = (hold_task *)task;
     if (given->whole)
-        begin(given->part, given->whole);
+        begin(given->worker, given->whole);
     else
-        release(given->part);
+        release(given->worker);
     g_free(given);
 }
 
@@ -203,8 +203,8 @@ post_all(kw_service *service, holding *whole)
 {
     for (unsigned i = 0; i < service->settings.loops; i++) {
         hold_task *given = g_new0(hold_task, 1);
-        *given = (hold_task){.task.run = run_task, .part = &service->parts[i], .whole = whole};
-        kw_loop_post(given->part->loop, &given->task);
+        *given = (hold_task){.task.run = run_task, .worker = &service->workers[i], .whole = whole};
+        kw_loop_post(given->worker->loop, &given->task);
     }
 }
 

@@ -22,6 +22,6 @@ bool kw_hold_leave(kw_exchange *exchange);
 void kw_hold_note_end(kw_exchange *exchange);
 
 /* The loop closes: queued calls get an error. */
-void kw_hold_close(kw_part *part);
+void kw_hold_close(kw_service_worker *worker);
 /* The service ends: the loops are gone. */
 void kw_hold_drop(kw_service *service);

@@ -97,7 +97,7 @@ line_of(kw_lines *lines, kw_account *account)
 void
 kw_line_enter(kw_exchange *exchange, bool large, void (*start)(kw_exchange *exchange))
 {
-    kw_lines *lines = exchange->part->lines;
+    kw_lines *lines = exchange->worker->lines;
     kw_line *line = g_hash_table_lookup(lines->all, exchange->account);
     if (!line && !large && kw_request_unsent(exchange->request) <= KW_LINE_UNSENT_MAX) {
         start(exchange);

@@ -7,7 +7,7 @@ static bool
 must_end(void *user)
 {
     kw_offload *self = user;
-    return kw_workers_are_shut(self->exchange->part->service->offloads) ||
+    return kw_workers_are_shut(self->exchange->worker->service->offloads) ||
            kw_account_has_left(self->exchange->account) || kw_worker_job_must_yield(&self->job);
 }
 
@@ -59,7 +59,7 @@ kw_offload_start(kw_offload *self, kw_exchange *exchange, bool (*work)(kw_offloa
     self->effort = (kw_effort){
         .deadline = deadline, .is_cancelled = must_end, .user = self, .bytes_most = KW_OFFLOAD_BYTES};
     kw_error_set(&self->error, KW_UNAVAILABLE, "the gateway is stopping"); /* for a job that is not run */
-    if (kw_worker_port_submit(exchange->part->offload, &self->job))
+    if (kw_worker_port_submit(exchange->worker->offload, &self->job))
         return;
     refuse_busy(&self->error);
     reply(self, &self->error);

@@ -1,7 +1,7 @@
 #include "service/page_reply.h"
 
 #include "service/convert.h"
-#include "service/exchange_inside.h"
+#include "service/exchange_internal.h"
 #include "wire/table.h"
 
 #include <glib.h>
@@ -99,7 +99,7 @@ go_on(kw_work *work)
     bool awaited = !exchange->oneway && !exchange->late && !kw_account_has_left(exchange->account);
     bool fits = awaited && encode_some(self);
     if (fits && self->at < self->page.count) {
-        kw_loop_work(exchange->part->loop, &self->work);
+        kw_loop_work(exchange->worker->loop, &self->work);
         return;
     }
     kw_arena_free(self->scratch);

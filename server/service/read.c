@@ -4,7 +4,7 @@
 #include "service/items.h"
 #include "service/line.h"
 #include "service/methods.h"
-#include "service/room.h"
+#include "service/reply_budget.h"
 #include "verb/verb.h"
 
 /* So many records may make a large result. */
@@ -13,7 +13,7 @@
 typedef struct reading {
     kw_exchange *exchange;
     const kw_table *table;
-    kw_room room;
+    kw_reply_budget reply_budget;
     const kw_item *items;
     size_t count;
     const kw_pick *picks;
@@ -32,7 +32,7 @@ static void
 failure_out(reading *what, const kw_error *error, kw_api_Found *out)
 {
     out->has_failure = true;
-    out->failure = kw_room_take_failure(&what->room, error, what->exchange->call.arena);
+    out->failure = kw_reply_budget_take_failure(&what->reply_budget, error, what->exchange->call.arena);
 }
 
 static void
@@ -41,10 +41,11 @@ found_out(reading *what, const kw_found_record *found, kw_api_Found *out)
     kw_error error;
     if (found->error.code != KW_OK) {
         failure_out(what, &found->error, out);
-    } else if (!found->record.values || kw_room_take_record(&what->room, what->table, &found->record)) {
+    } else if (!found->record.values ||
+               kw_reply_budget_take_record(&what->reply_budget, what->table, &found->record)) {
         record_out(what, &found->record, out);
     } else {
-        kw_room_refuse(&what->room, &error);
+        kw_reply_budget_refuse(&what->reply_budget, &error);
         failure_out(what, &error, out);
     }
 }
@@ -98,7 +99,7 @@ kw_late_get_many(kw_exchange *exchange, const kw_error *error)
     kw_api_Data_getMany_result *result = KW_EXCHANGE_ALLOC(exchange, kw_api_Data_getMany_result);
     reading what = {.exchange = exchange};
     kw_error ignored;
-    if (!kw_room_begin(exchange, args->keys.count, 0, &what.room, &ignored))
+    if (!kw_reply_budget_begin(exchange, args->keys.count, 0, &what.reply_budget, &ignored))
         return kw_exchange_failure(exchange, error);
     *result = (kw_api_Data_getMany_result){
         .has_success = true,
@@ -139,7 +140,7 @@ kw_serve_get_many(kw_exchange *exchange)
     exchange->prepared = what;
     if (!kw_exchange_find_table(exchange, args->has_table, args->table, &what->table, &error) ||
         !kw_exchange_take_options(exchange, args->options, NULL, &error) ||
-        !kw_room_begin(exchange, args->keys.count, 0, &what->room, &error) ||
+        !kw_reply_budget_begin(exchange, args->keys.count, 0, &what->reply_budget, &error) ||
         !kw_items_of_records(exchange, what->table, args->keys.items, args->keys.count, &items, &error) ||
         !kw_convert_columns(what->table, args->columns.items, args->columns.count, exchange->call.arena,
                             &what->picks, &what->picks_count, &error)) {

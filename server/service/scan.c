@@ -21,7 +21,8 @@ reply_page(void *user, const kw_scan_page *page, const kw_error *error)
 static void
 start_scan(kw_exchange *exchange)
 {
-    kw_ahead_scan(exchange->part->ahead, &exchange->call, exchange->prepared, reply_page, exchange);
+    kw_page_prefetcher_scan(exchange->worker->ahead, &exchange->call, exchange->prepared, reply_page,
+                            exchange);
 }
 
 static bool
@@ -48,7 +49,7 @@ static void
 start_next_page(kw_exchange *exchange)
 {
     const kw_api_Data_nextPage_args *args = exchange->args;
-    kw_ahead_next(exchange->part->ahead, &exchange->call, args->cursor, reply_page, exchange);
+    kw_page_prefetcher_next(exchange->worker->ahead, &exchange->call, args->cursor, reply_page, exchange);
 }
 
 void

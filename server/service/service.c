@@ -4,7 +4,7 @@
 #include "service/exchange.h"
 #include "service/hold.h"
 #include "service/line.h"
-#include "service/part.h"
+#include "service/worker.h"
 
 #include <glib.h>
 #include <stdatomic.h>
@@ -35,7 +35,7 @@ kw_snapshot_unref(kw_snapshot *snapshot)
 /* A change on its way to one loop: a policy, or the gate. */
 typedef struct change {
     kw_task task;
-    kw_part *part;
+    kw_service_worker *worker;
     kw_snapshot *snapshot; /* NULL: the gate changes */
     bool gate_open;
     kw_error gate;
@@ -45,13 +45,13 @@ static void
 apply_change(kw_task *task)
 {
     change *given = (change *)task;
-    kw_part *part = given->part;
+    kw_service_worker *worker = given->worker;
     if (given->snapshot) {
-        kw_snapshot_unref(part->snapshot);
-        part->snapshot = given->snapshot;
+        kw_snapshot_unref(worker->snapshot);
+        worker->snapshot = given->snapshot;
     } else {
-        part->gate_open = given->gate_open;
-        part->gate = given->gate;
+        worker->gate_open = given->gate_open;
+        worker->gate = given->gate;
     }
     g_free(given);
 }
@@ -62,9 +62,9 @@ kw_service_set_policy(kw_service *service, kw_policy *policy, kw_keyring *keyrin
     for (unsigned i = 0; i < service->settings.loops; i++) {
         change *given = g_new0(change, 1);
         given->task.run = apply_change;
-        given->part = &service->parts[i];
+        given->worker = &service->workers[i];
         given->snapshot = snapshot_new(policy, keyring);
-        kw_loop_post(given->part->loop, &given->task);
+        kw_loop_post(given->worker->loop, &given->task);
     }
 }
 
@@ -74,11 +74,11 @@ set_gate(kw_service *service, bool open, const kw_error *why)
     for (unsigned i = 0; i < service->settings.loops; i++) {
         change *given = g_new0(change, 1);
         given->task.run = apply_change;
-        given->part = &service->parts[i];
+        given->worker = &service->workers[i];
         given->gate_open = open;
         if (why)
             given->gate = *why;
-        kw_loop_post(given->part->loop, &given->task);
+        kw_loop_post(given->worker->loop, &given->task);
     }
 }
 
@@ -101,20 +101,20 @@ static void *
 on_loop_open(void *user, kw_loop *loop, unsigned index)
 {
     kw_service *service = user;
-    kw_part *part = &service->parts[index];
-    part->service = service;
-    part->loop = loop;
-    part->index = index;
-    part->door = kw_store_open_door(service->settings.store, loop);
-    part->maker = kw_maker_new(service->settings.sequences, loop, part->door);
-    part->ahead = kw_ahead_new(loop, &service->writes);
-    part->alarms = kw_alarms_new(loop, kw_exchange_rang);
-    part->lines = kw_lines_new(loop);
-    part->compiler = kw_worker_port_open(service->compilers, loop);
-    part->offload = kw_worker_port_open(service->offloads, loop);
-    part->snapshot = snapshot_new(service->first_policy, service->first_keyring);
-    kw_error_set(&part->gate, KW_UNAVAILABLE, "the gateway is starting");
-    return part;
+    kw_service_worker *worker = &service->workers[index];
+    worker->service = service;
+    worker->loop = loop;
+    worker->index = index;
+    worker->handle = kw_store_open_handle(service->settings.store, loop);
+    worker->maker = kw_maker_new(service->settings.sequences, loop, worker->handle);
+    worker->ahead = kw_page_prefetcher_new(loop, &service->writes);
+    worker->alarms = kw_alarms_new(loop, kw_exchange_rang);
+    worker->lines = kw_lines_new(loop);
+    worker->compiler = kw_worker_port_open(service->compilers, loop);
+    worker->offload = kw_worker_port_open(service->offloads, loop);
+    worker->snapshot = snapshot_new(service->first_policy, service->first_keyring);
+    kw_error_set(&worker->gate, KW_UNAVAILABLE, "the gateway is starting");
+    return worker;
 }
 
 static void
@@ -124,26 +124,26 @@ on_request(void *state, kw_request *request)
 }
 
 typedef struct closing {
-    kw_part *part;
+    kw_service_worker *worker;
     void (*closed)(void *user);
     void *user;
 } closing;
 
 static void
-on_door_closed(void *user)
+on_handle_closed(void *user)
 {
     closing told = *(closing *)user;
     g_free(user);
-    told.part->door = NULL;
-    kw_maker_free(told.part->maker); /* what it had asked the store for is answered now */
-    told.part->maker = NULL;
-    kw_ahead_free(g_steal_pointer(&told.part->ahead));
+    told.worker->handle = NULL;
+    kw_maker_free(told.worker->maker); /* what it had asked the store for is answered now */
+    told.worker->maker = NULL;
+    kw_page_prefetcher_free(g_steal_pointer(&told.worker->ahead));
     kw_alarms_ring_all(
-        told.part->alarms); /* of calls that wait in lines, or that worker threads still have */
-    kw_alarms_free(g_steal_pointer(&told.part->alarms));
-    kw_lines_free(g_steal_pointer(&told.part->lines));
-    kw_worker_port_free(g_steal_pointer(&told.part->compiler));
-    kw_worker_port_free(g_steal_pointer(&told.part->offload));
+        told.worker->alarms); /* of calls that wait in lines, or that worker threads still have */
+    kw_alarms_free(g_steal_pointer(&told.worker->alarms));
+    kw_lines_free(g_steal_pointer(&told.worker->lines));
+    kw_worker_port_free(g_steal_pointer(&told.worker->compiler));
+    kw_worker_port_free(g_steal_pointer(&told.worker->offload));
     told.closed(told.user);
 }
 
@@ -152,14 +152,14 @@ static void
 on_ports_closed(void *user)
 {
     closing *telling = user;
-    kw_door_close(telling->part->door, on_door_closed, telling);
+    kw_store_handle_close(telling->worker->handle, on_handle_closed, telling);
 }
 
 static void
 on_offload_closed(void *user)
 {
     closing *telling = user;
-    kw_worker_port_close(telling->part->compiler, on_ports_closed, telling);
+    kw_worker_port_close(telling->worker->compiler, on_ports_closed, telling);
 }
 
 /* The drain is over: answers reach nobody any more. */
@@ -167,20 +167,20 @@ static void
 on_maker_closed(void *user)
 {
     closing *telling = user;
-    kw_workers_shut(telling->part->service->offloads);
-    kw_workers_shut(telling->part->service->compilers);
-    kw_worker_port_close(telling->part->offload, on_offload_closed, telling);
+    kw_workers_shut(telling->worker->service->offloads);
+    kw_workers_shut(telling->worker->service->compilers);
+    kw_worker_port_close(telling->worker->offload, on_offload_closed, telling);
 }
 
 static void
 on_loop_close(void *state, void (*closed)(void *closed_user), void *closed_user)
 {
-    kw_part *part = state;
+    kw_service_worker *worker = state;
     closing *telling = g_new(closing, 1);
-    *telling = (closing){part, closed, closed_user};
-    kw_hold_close(part);
-    kw_ahead_close(part->ahead);
-    kw_maker_close(part->maker, on_maker_closed, telling);
+    *telling = (closing){worker, closed, closed_user};
+    kw_hold_close(worker);
+    kw_page_prefetcher_close(worker->ahead);
+    kw_maker_close(worker->maker, on_maker_closed, telling);
 }
 
 kw_net_handler
@@ -199,9 +199,9 @@ kw_service_new(const kw_service_settings *settings, kw_policy *policy, kw_keyrin
     service->settings = *settings;
     service->compilers = kw_workers_start(1, COMPILATIONS_MAX, "compiler");
     service->offloads = kw_workers_start(KW_OFFLOAD_THREADS, KW_OFFLOAD_QUEUE, "offload");
-    service->parts = g_new0(kw_part, settings->loops);
+    service->workers = g_new0(kw_service_worker, settings->loops);
     for (unsigned i = 0; i < settings->loops; i++)
-        service->parts[i].figures = g_new0(kw_method_figures, KW_API_METHOD_COUNT);
+        service->workers[i].metrics = g_new0(kw_method_metrics, KW_API_METHOD_COUNT);
     g_snprintf(service->id_prefix, sizeof service->id_prefix, "%08x", (unsigned)kw_random_u64());
     service->first_policy = kw_policy_ref(policy);
     service->first_keyring = kw_keyring_ref(keyring);
@@ -215,15 +215,15 @@ kw_service_free(kw_service *service)
         return;
     kw_hold_drop(service);
     for (unsigned i = 0; i < service->settings.loops; i++) {
-        if (service->parts[i].snapshot)
-            kw_snapshot_unref(service->parts[i].snapshot);
-        g_free(service->parts[i].figures);
+        if (service->workers[i].snapshot)
+            kw_snapshot_unref(service->workers[i].snapshot);
+        g_free(service->workers[i].metrics);
     }
     kw_policy_unref(service->first_policy);
     kw_keyring_unref(service->first_keyring);
     kw_workers_stop(service->compilers);
     kw_workers_stop(service->offloads);
-    g_free(service->parts);
+    g_free(service->workers);
     g_free(service);
 }
 
@@ -246,7 +246,7 @@ kw_service_calls(const kw_service *service, size_t method, kw_code code)
 {
     uint64_t sum = 0;
     for (unsigned i = 0; i < service->settings.loops; i++)
-        sum += atomic_load_explicit(&service->parts[i].figures[method].codes[code], memory_order_relaxed);
+        sum += atomic_load_explicit(&service->workers[i].metrics[method].codes[code], memory_order_relaxed);
     return sum;
 }
 
@@ -254,7 +254,7 @@ void
 kw_service_latency(const kw_service *service, size_t method, kw_histogram *ret_sum)
 {
     for (unsigned i = 0; i < service->settings.loops; i++) {
-        const kw_histogram *from = &service->parts[i].figures[method].latency;
+        const kw_histogram *from = &service->workers[i].metrics[method].latency;
         for (size_t step = 0; step < KW_HISTOGRAM_STEPS; step++)
             ret_sum->counts[step] += atomic_load_explicit(&from->counts[step], memory_order_relaxed);
         ret_sum->sum_us += atomic_load_explicit(&from->sum_us, memory_order_relaxed);

@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include "base/counters.h"
 #include "base/fence.h"
+#include "base/metrics.h"
 #include "gather/cursor.h"
 #include "net/net.h"
 #include "schema/policy.h"

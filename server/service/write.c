@@ -3,13 +3,13 @@
 #include "service/convert.h"
 #include "service/items.h"
 #include "service/methods.h"
-#include "service/room.h"
+#include "service/reply_budget.h"
 #include "verb/verb.h"
 
 typedef struct writing {
     kw_exchange *exchange;
     const kw_table *table;
-    kw_room room; /* of many */
+    kw_reply_budget reply_budget; /* of many */
 } writing;
 
 static kw_error
@@ -28,7 +28,7 @@ written_out(writing *what, const kw_written_record *result, kw_api_Written *out)
     if (result->outcome != KW_OUTCOME_OK) {
         kw_error error = error_of(result);
         out->has_failure = true;
-        out->failure = kw_room_take_failure(&what->room, &error, arena);
+        out->failure = kw_reply_budget_take_failure(&what->reply_budget, &error, arena);
     }
     if (result->made.values && result->outcome != KW_OUTCOME_FAILED) {
         out->has_made = true;
@@ -84,10 +84,10 @@ writing_new(kw_exchange *exchange, const kw_table *table)
 }
 
 static writing *
-writing_many(kw_exchange *exchange, const kw_table *table, kw_room room)
+writing_many(kw_exchange *exchange, const kw_table *table, kw_reply_budget reply_budget)
 {
     writing *what = writing_new(exchange, table);
-    what->room = room;
+    what->reply_budget = reply_budget;
     return what;
 }
 
@@ -95,16 +95,16 @@ writing_many(kw_exchange *exchange, const kw_table *table, kw_room room)
 static kw_api_Written *
 unknown(kw_exchange *exchange, size_t count, const kw_error *error)
 {
-    kw_room room;
+    kw_reply_budget reply_budget;
     kw_error ignored;
     kw_arena *arena = exchange->call.arena;
-    if (!kw_room_begin(exchange, count, 0, &room, &ignored))
+    if (!kw_reply_budget_begin(exchange, count, 0, &reply_budget, &ignored))
         return NULL;
     kw_api_Written *written = KW_ARENA_ARRAY(arena, kw_api_Written, count);
     for (size_t i = 0; i < count; i++)
         written[i] = (kw_api_Written){.outcome = KW_API_Outcome_UNKNOWN,
                                       .has_failure = true,
-                                      .failure = kw_room_take_failure(&room, error, arena)};
+                                      .failure = kw_reply_budget_take_failure(&reply_budget, error, arena)};
     return written;
 }
 
@@ -133,15 +133,15 @@ kw_late_remove_many(kw_exchange *exchange, const kw_error *error)
 /* Records whose made fields could not be answered are not written. */
 static bool
 refuse_unanswerable(kw_exchange *exchange, const kw_table *table, kw_item *items, size_t count,
-                    kw_room *ret_room, kw_error *ret_error)
+                    kw_reply_budget *ret_reply_budget, kw_error *ret_error)
 {
-    size_t each, fit = kw_room_for_made(exchange, table, count, &each);
-    if (!kw_room_begin(exchange, count, 0, ret_room, ret_error))
+    size_t each, fit = kw_reply_budget_for_made(exchange, table, count, &each);
+    if (!kw_reply_budget_begin(exchange, count, 0, ret_reply_budget, ret_error))
         return false;
-    ret_room->left -= fit * each;
+    ret_reply_budget->left -= fit * each;
     for (size_t i = fit; i < count; i++)
         if (items[i].error.code == KW_OK)
-            kw_room_refuse(ret_room, &items[i].error);
+            kw_reply_budget_refuse(ret_reply_budget, &items[i].error);
     return true;
 }
 
@@ -168,18 +168,18 @@ kw_serve_put_many(kw_exchange *exchange)
     const kw_table *table = NULL;
     kw_write_options how = {0};
     kw_item *items = NULL;
-    kw_room room;
+    kw_reply_budget reply_budget;
     kw_error error = KW_ERROR_NONE;
     if (!kw_exchange_find_table(exchange, args->has_table, args->table, &table, &error) ||
         !kw_exchange_take_options(exchange, args->options, &how, &error) ||
         !kw_items_of_records(exchange, table, args->records.items, args->records.count, &items, &error) ||
-        !refuse_unanswerable(exchange, table, items, args->records.count, &room, &error))
+        !refuse_unanswerable(exchange, table, items, args->records.count, &reply_budget, &error))
         kw_exchange_fail(exchange, &error);
     else if (args->records.count == 0)
         kw_exchange_reply(exchange, &(kw_api_Data_putMany_result){.has_success = true});
     else
         kw_verb_put(&exchange->call, table, items, args->records.count, how, reply_many,
-                    writing_many(exchange, table, room));
+                    writing_many(exchange, table, reply_budget));
 }
 
 void
@@ -212,11 +212,11 @@ kw_serve_remove_many(kw_exchange *exchange)
     const kw_pick *picks = NULL;
     size_t picks_count = 0;
     kw_item *items = NULL;
-    kw_room room;
+    kw_reply_budget reply_budget;
     kw_error error = KW_ERROR_NONE;
     if (!kw_exchange_find_table(exchange, args->has_table, args->table, &table, &error) ||
         !kw_exchange_take_options(exchange, args->options, &how, &error) ||
-        !kw_room_begin(exchange, args->keys.count, 0, &room, &error) ||
+        !kw_reply_budget_begin(exchange, args->keys.count, 0, &reply_budget, &error) ||
         !kw_items_of_records(exchange, table, args->keys.items, args->keys.count, &items, &error) ||
         !kw_convert_columns(table, args->columns.items, args->columns.count, exchange->call.arena, &picks,
                             &picks_count, &error))
@@ -225,5 +225,5 @@ kw_serve_remove_many(kw_exchange *exchange)
         kw_exchange_reply(exchange, &(kw_api_Data_removeMany_result){.has_success = true});
     else
         kw_verb_remove(&exchange->call, table, items, args->keys.count, picks, picks_count, how, reply_many,
-                       writing_many(exchange, table, room));
+                       writing_many(exchange, table, reply_budget));
 }

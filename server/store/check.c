@@ -250,7 +250,7 @@ kw_check_get(const kw_get *get, kw_error *ret_error)
 }
 
 bool
-kw_check_run_spec(const kw_run_spec *spec, kw_error *ret_error)
+kw_check_range_scan_spec(const kw_range_scan_spec *spec, kw_error *ret_error)
 {
     if (!kw_check_table_name(spec->table, ret_error) ||
         !check_columns(spec->table, spec->columns, spec->columns_count, ret_error) ||

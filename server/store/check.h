@@ -1,4 +1,4 @@
-/* What the door refuses before a store sees it: HBase's limits and malformed questions.
+/* What the store handle refuses before a store sees it: HBase's limits and malformed questions.
  *
  * Each function returns true when the argument is allowed, else false with an INVALID that names the
  * table and the part that is wrong. Pure; any thread.
@@ -18,7 +18,7 @@ bool kw_check_write(const kw_write *write, kw_error *ret_error);
 bool kw_check_condition(const kw_write *write, const kw_check *check, kw_error *ret_error);
 bool kw_check_increment(const kw_increment *increment, kw_error *ret_error);
 bool kw_check_get(const kw_get *get, kw_error *ret_error);
-bool kw_check_run_spec(const kw_run_spec *spec, kw_error *ret_error);
+bool kw_check_range_scan_spec(const kw_range_scan_spec *spec, kw_error *ret_error);
 bool kw_check_table_spec(const kw_table_spec *spec, kw_error *ret_error);
 
 /* Does the cell (NULL: there is none) meet the check? As HBase: a cell with an empty value counts as absent,

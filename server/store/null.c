@@ -19,7 +19,7 @@ typedef enum pending_kind {
 } pending_kind;
 
 typedef struct null_run {
-    kw_run base;
+    kw_range_scan base;
     kw_bytes start; /* the key of its one row; malloc'ed */
     bool given;
     bool closed;
@@ -33,15 +33,15 @@ typedef struct pending {
     null_run *run;
 } pending;
 
-typedef struct null_door {
-    kw_door base;
+typedef struct null_handle {
+    kw_store_handle base;
     kw_task task;
     bool posted;
     pending *waiting;
     size_t waiting_count, waiting_room;
     pending *telling; /* the other vector, swapped in */
     size_t telling_room;
-} null_door;
+} null_handle;
 
 static const uint8_t zeros[100];
 
@@ -118,51 +118,51 @@ tell(const pending *what)
 }
 
 static void
-door_free(null_door *door)
+handle_free(null_handle *handle)
 {
-    g_free(door->waiting);
-    g_free(door->telling);
-    g_free(door);
+    g_free(handle->waiting);
+    g_free(handle->telling);
+    g_free(handle);
 }
 
 static void
 tell_all(kw_task *task)
 {
-    null_door *door = (null_door *)((char *)task - offsetof(null_door, task));
-    pending *now = door->waiting;
-    size_t count = door->waiting_count, room = door->waiting_room;
-    door->waiting = door->telling;
-    door->waiting_room = door->telling_room;
-    door->waiting_count = 0;
-    door->posted = false;
-    door->telling = NULL;
-    door->telling_room = 0;
+    null_handle *handle = (null_handle *)((char *)task - offsetof(null_handle, task));
+    pending *now = handle->waiting;
+    size_t count = handle->waiting_count, room = handle->waiting_room;
+    handle->waiting = handle->telling;
+    handle->waiting_room = handle->telling_room;
+    handle->waiting_count = 0;
+    handle->posted = false;
+    handle->telling = NULL;
+    handle->telling_room = 0;
     bool closes = count && now[count - 1].kind == PENDING_CLOSE;
     for (size_t i = 0; i + closes < count; i++)
         tell(&now[i]);
     if (!closes) {
-        door->telling = now;
-        door->telling_room = room;
+        handle->telling = now;
+        handle->telling_room = room;
         return;
     }
-    door_free(door);
+    handle_free(handle);
     tell(&now[count - 1]);
     g_free(now);
 }
 
 static pending *
-add(kw_door *base, pending_kind kind, void (*done)(void), void *user)
+add(kw_store_handle *base, pending_kind kind, void (*done)(void), void *user)
 {
-    null_door *door = (null_door *)base;
-    if (door->waiting_count == door->waiting_room) {
-        door->waiting_room = door->waiting_room ? door->waiting_room * 2 : 64;
-        door->waiting = g_renew(pending, door->waiting, door->waiting_room);
+    null_handle *handle = (null_handle *)base;
+    if (handle->waiting_count == handle->waiting_room) {
+        handle->waiting_room = handle->waiting_room ? handle->waiting_room * 2 : 64;
+        handle->waiting = g_renew(pending, handle->waiting, handle->waiting_room);
     }
-    if (!door->posted) {
-        door->posted = true;
-        kw_loop_post(base->loop, &door->task);
+    if (!handle->posted) {
+        handle->posted = true;
+        kw_loop_post(base->loop, &handle->task);
     }
-    pending *what = &door->waiting[door->waiting_count++];
+    pending *what = &handle->waiting[handle->waiting_count++];
     *what = (pending){.kind = kind, .done = done, .user = user};
     return what;
 }
@@ -191,14 +191,14 @@ one_row(kw_bytes key)
 #define DONE(done) ((void (*)(void))(done))
 
 static void
-null_write(kw_door *door, const kw_write *write, kw_write_done done, void *user)
+null_write(kw_store_handle *handle, const kw_write *write, kw_write_done done, void *user)
 {
     (void)write;
-    add(door, PENDING_WRITE, DONE(done), user);
+    add(handle, PENDING_WRITE, DONE(done), user);
 }
 
 static void
-null_write_many(kw_door *door, const kw_write *const *writes, size_t count, kw_written *results,
+null_write_many(kw_store_handle *handle, const kw_write *const *writes, size_t count, kw_written *results,
                 void (*done)(void *), void *user)
 {
     (void)writes;
@@ -206,18 +206,19 @@ null_write_many(kw_door *door, const kw_write *const *writes, size_t count, kw_w
         results[i].outcome = KW_OUTCOME_OK;
         results[i].error.code = KW_OK;
     }
-    add(door, PENDING_MANY, DONE(done), user);
+    add(handle, PENDING_MANY, DONE(done), user);
 }
 
 static void
-null_write_if(kw_door *door, const kw_write *write, const kw_check *check, kw_write_if_done done, void *user)
+null_write_if(kw_store_handle *handle, const kw_write *write, const kw_check *check, kw_write_if_done done,
+              void *user)
 {
     (void)write, (void)check;
-    add(door, PENDING_WRITE_IF, DONE(done), user);
+    add(handle, PENDING_WRITE_IF, DONE(done), user);
 }
 
 static void
-null_increment(kw_door *door, const kw_increment *increment, kw_increment_done done, void *user)
+null_increment(kw_store_handle *handle, const kw_increment *increment, kw_increment_done done, void *user)
 {
     kw_rows *rows = kw_rows_new();
     rows->rows = KW_ARENA_NEW(rows->arena, kw_row);
@@ -234,17 +235,17 @@ null_increment(kw_door *door, const kw_increment *increment, kw_increment_done d
                       .timestamp = 1};
     }
     rows->count = 1;
-    add(door, PENDING_INCREMENT, DONE(done), user)->rows = rows;
+    add(handle, PENDING_INCREMENT, DONE(done), user)->rows = rows;
 }
 
 static void
-null_get(kw_door *door, const kw_get *get, kw_get_done done, void *user)
+null_get(kw_store_handle *handle, const kw_get *get, kw_get_done done, void *user)
 {
-    add(door, PENDING_GET, DONE(done), user)->rows = one_row(get->row);
+    add(handle, PENDING_GET, DONE(done), user)->rows = one_row(get->row);
 }
 
 static void
-null_get_many(kw_door *door, const kw_get *const *gets, size_t count, kw_get_done done, void *user)
+null_get_many(kw_store_handle *handle, const kw_get *const *gets, size_t count, kw_get_done done, void *user)
 {
     kw_rows *rows = one_row(gets[0]->row);
     kw_row *all = KW_ARENA_ARRAY(rows->arena, kw_row, count);
@@ -255,26 +256,26 @@ null_get_many(kw_door *door, const kw_get *const *gets, size_t count, kw_get_don
     rows->rows = all;
     rows->count = rows->scanned = count;
     rows->bytes *= count;
-    add(door, PENDING_GET, DONE(done), user)->rows = rows;
+    add(handle, PENDING_GET, DONE(done), user)->rows = rows;
 }
 
-static kw_run *
-null_open_run(kw_door *door, const kw_run_spec *spec)
+static kw_range_scan *
+null_open_run(kw_store_handle *handle, const kw_range_scan_spec *spec)
 {
     null_run *run = g_new0(null_run, 1);
-    run->base.door = door;
+    run->base.handle = handle;
     kw_bytes key = spec->start.size ? spec->start : KW_BYTES_LITERAL("row");
     run->start = kw_bytes_of(g_memdup2(key.data, key.size), key.size);
     return &run->base;
 }
 
 static void
-null_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline deadline,
+null_run_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline deadline,
                kw_get_done done, void *user)
 {
     (void)max_rows, (void)max_bytes, (void)more_hint, (void)deadline;
     null_run *run = (null_run *)base;
-    pending *what = add(base->door, PENDING_FETCH, DONE(done), user);
+    pending *what = add(base->handle, PENDING_FETCH, DONE(done), user);
     what->run = run;
     what->rows = run->given ? kw_rows_new() : one_row(run->start);
     what->rows->end = true;
@@ -282,7 +283,7 @@ null_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_hint
 }
 
 static void
-null_run_close(kw_run *base)
+null_run_close(kw_range_scan *base)
 {
     null_run *run = (null_run *)base;
     run->closed = true;
@@ -293,47 +294,49 @@ null_run_close(kw_run *base)
 }
 
 static void
-null_create_table(kw_door *door, const kw_table_spec *spec, kw_create_done done, void *user)
+null_create_table(kw_store_handle *handle, const kw_table_spec *spec, kw_create_done done, void *user)
 {
     (void)spec;
-    add(door, PENDING_CREATE, DONE(done), user);
+    add(handle, PENDING_CREATE, DONE(done), user);
 }
 
 static void
-null_describe_table(kw_door *door, kw_bytes table, kw_deadline deadline, kw_table_facts_done done, void *user)
+null_describe_table(kw_store_handle *handle, kw_bytes table, kw_deadline deadline, kw_table_facts_done done,
+                    void *user)
 {
     (void)table, (void)deadline;
-    add(door, PENDING_FACTS, DONE(done), user);
+    add(handle, PENDING_FACTS, DONE(done), user);
 }
 
 static void
-null_drop_table(kw_door *door, kw_bytes table, kw_deadline deadline, kw_simple_done done, void *user)
+null_drop_table(kw_store_handle *handle, kw_bytes table, kw_deadline deadline, kw_simple_done done,
+                void *user)
 {
     (void)table, (void)deadline;
-    add(door, PENDING_SIMPLE, DONE(done), user);
+    add(handle, PENDING_SIMPLE, DONE(done), user);
 }
 
 static void
-null_regions(kw_door *door, kw_bytes table, kw_deadline deadline, kw_regions_done done, void *user)
+null_regions(kw_store_handle *handle, kw_bytes table, kw_deadline deadline, kw_regions_done done, void *user)
 {
     (void)table, (void)deadline;
-    add(door, PENDING_REGIONS, DONE(done), user);
+    add(handle, PENDING_REGIONS, DONE(done), user);
 }
 
 static void
-null_close(kw_door *door, void (*closed)(void *), void *user)
+null_close(kw_store_handle *handle, void (*closed)(void *), void *user)
 {
-    add(door, PENDING_CLOSE, DONE(closed), user);
+    add(handle, PENDING_CLOSE, DONE(closed), user);
 }
 
-static const kw_door_class null_door_class = {
+static const kw_store_handle_class null_handle_class = {
     .write = null_write,
     .write_many = null_write_many,
     .write_if = null_write_if,
     .increment = null_increment,
     .get = null_get,
     .get_many = null_get_many,
-    .open_run = null_open_run,
+    .open_range_scan = null_open_run,
     .run_fetch = null_run_fetch,
     .run_close = null_run_close,
     .create_table = null_create_table,
@@ -365,13 +368,13 @@ null_clock_offset_ms(kw_store *store, int64_t *ret_offset_ms)
     return true;
 }
 
-static kw_door *
-null_open_door(kw_store *store, kw_loop *loop)
+static kw_store_handle *
+null_open_handle(kw_store *store, kw_loop *loop)
 {
-    null_door *door = g_new0(null_door, 1);
-    door->base = (kw_door){.class = &null_door_class, .store = store, .loop = loop};
-    door->task.run = tell_all;
-    return &door->base;
+    null_handle *handle = g_new0(null_handle, 1);
+    handle->base = (kw_store_handle){.class = &null_handle_class, .store = store, .loop = loop};
+    handle->task.run = tell_all;
+    return &handle->base;
 }
 
 static void
@@ -394,7 +397,7 @@ kw_null_store_open(void)
         .about = null_about,
         .ready = null_ready,
         .clock_offset_ms = null_clock_offset_ms,
-        .open_door = null_open_door,
+        .open_handle = null_open_handle,
         .reload = null_reload,
         .free = null_free,
     };

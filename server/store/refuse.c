@@ -1,6 +1,6 @@
 #include "store/refuse.h"
 
-#include "base/counters.h"
+#include "base/metrics.h"
 #include "store/class.h"
 
 typedef struct refusal {
@@ -29,7 +29,7 @@ refusal_new(const kw_error *error, void *user, void (*run)(kw_task *task))
     made->user = user;
     if (error) {
         made->error = *error;
-        kw_counters_add(KW_FIGURE_store_errors, 1);
+        kw_metrics_add(KW_METRIC_store_errors, 1);
     }
     return made;
 }
@@ -52,11 +52,11 @@ TELL(simple, &said->error)
 TELL(regions, NULL, &said->error)
 
 #define REFUSE(name, type)                                                                                   \
-    void kw_refuse_##name(kw_door *door, const kw_error *error, type done, void *user)                       \
+    void kw_refuse_##name(kw_store_handle *handle, const kw_error *error, type done, void *user)             \
     {                                                                                                        \
         refusal *said = refusal_new(error, user, tell_##name);                                               \
         said->done.name = done;                                                                              \
-        kw_loop_post(door->loop, &said->task);                                                               \
+        kw_loop_post(handle->loop, &said->task);                                                             \
     }
 
 REFUSE(write, kw_write_done)
@@ -68,12 +68,12 @@ REFUSE(simple, kw_simple_done)
 REFUSE(regions, kw_regions_done)
 
 void
-kw_refuse_get(kw_door *door, kw_rows *rows, const kw_error *error, kw_get_done done, void *user)
+kw_refuse_get(kw_store_handle *handle, kw_rows *rows, const kw_error *error, kw_get_done done, void *user)
 {
     refusal *said = refusal_new(rows ? NULL : error, user, tell_get);
     said->rows = rows;
     said->done.get = done;
-    kw_loop_post(door->loop, &said->task);
+    kw_loop_post(handle->loop, &said->task);
 }
 
 static void
@@ -85,17 +85,17 @@ tell_later(kw_task *task)
 }
 
 void
-kw_refuse_later(kw_door *door, void (*done)(void *user), void *user)
+kw_refuse_later(kw_store_handle *handle, void (*done)(void *user), void *user)
 {
     refusal *said = refusal_new(NULL, user, tell_later);
     said->done.later = done;
-    kw_loop_post(door->loop, &said->task);
+    kw_loop_post(handle->loop, &said->task);
 }
 
 bool
-kw_door_is_shut(const kw_door *door, kw_error *ret_error)
+kw_store_handle_is_shut(const kw_store_handle *handle, kw_error *ret_error)
 {
-    if (door->closing)
+    if (handle->closing)
         kw_error_set(ret_error, KW_UNAVAILABLE, "the gateway is shutting down");
-    return door->closing;
+    return handle->closing;
 }

@@ -1,7 +1,7 @@
-/* The store's door: where rows are, behind one vtable with asserting wrappers.
+/* The store's store handle: where rows are, behind one vtable with asserting wrappers.
  *
- * A kw_store is the process-wide thing (an open database, a list of servers). A kw_door is the store
- * as one loop sees it: every operation is started on the door's loop and its completion is called on
+ * A kw_store is the process-wide thing (an open database, a list of servers). A kw_store_handle is the store
+ * as one loop sees it: every operation is started on the store handle's loop and its completion is called on
  * that loop, later, never from inside the call that started it. Every started operation completes
  * exactly once; only a run that was closed stays silent.
  *
@@ -13,8 +13,8 @@
  * itself; over HBase a link in the chain does (store/order). Without an ordering an operation is done as it
  * is given: so it is for Keyway's own tables.
  *
- * Coalescing (store/hbase) has its place behind kw_door_write and kw_door_get: callers hand in single
- * operations and do not know what they leave together with.
+ * Coalescing (store/hbase) has its place behind kw_store_handle_write and kw_store_handle_get: callers hand
+ * in single operations and do not know what they leave together with.
  */
 #pragma once
 
@@ -29,8 +29,8 @@
 #include "store/known_time.h"
 
 typedef struct kw_store kw_store;
-typedef struct kw_door kw_door;
-typedef struct kw_run kw_run;
+typedef struct kw_store_handle kw_store_handle;
+typedef struct kw_range_scan kw_range_scan;
 
 /* HBase's limits, asserted or refused here for every store. */
 #define KW_STORE_ROW_KEY_MAX 32767
@@ -118,7 +118,7 @@ typedef enum kw_outcome {
 typedef void (*kw_write_done)(void *user, kw_outcome outcome, const kw_error *error);
 
 /* error is set unless the outcome is OK. */
-void kw_door_write(kw_door *door, const kw_write *write, kw_write_done done, void *user);
+void kw_store_handle_write(kw_store_handle *handle, const kw_write *write, kw_write_done done, void *user);
 
 typedef struct kw_written {
     kw_outcome outcome;
@@ -128,8 +128,8 @@ typedef struct kw_written {
 /* One result per write, in order; `results` has count elements, owned by the caller, filled before done
  * is called. Writes may go to different tables; one bad write never fails its neighbours. All share the first
  * write's deadline and durability. */
-void kw_door_write_many(kw_door *door, const kw_write *const *writes, size_t count, kw_written *results,
-                        void (*done)(void *user), void *user);
+void kw_store_handle_write_many(kw_store_handle *handle, const kw_write *const *writes, size_t count,
+                                kw_written *results, void (*done)(void *user), void *user);
 
 typedef enum kw_compare {
     KW_COMPARE_LESS = 0,
@@ -154,8 +154,8 @@ typedef struct kw_check {
 typedef void (*kw_write_if_done)(void *user, kw_outcome outcome, bool applied, const kw_error *error);
 
 /* The write, if the row's newest cell meets the check; atomic. Never retried once it may have left. */
-void kw_door_write_if(kw_door *door, const kw_write *write, const kw_check *check, kw_write_if_done done,
-                      void *user);
+void kw_store_handle_write_if(kw_store_handle *handle, const kw_write *write, const kw_check *check,
+                              kw_write_if_done done, void *user);
 
 typedef struct kw_increment {
     kw_bytes table;
@@ -171,7 +171,8 @@ typedef struct kw_increment {
 /* rows: one row with the new values as 8-byte big-endian cells (NULL unless OK). A stored value that is
  * not 8 bytes is INVALID. Never retried once it may have left. */
 typedef void (*kw_increment_done)(void *user, kw_outcome outcome, kw_rows *rows, const kw_error *error);
-void kw_door_increment(kw_door *door, const kw_increment *increment, kw_increment_done done, void *user);
+void kw_store_handle_increment(kw_store_handle *handle, const kw_increment *increment, kw_increment_done done,
+                               void *user);
 
 /* --- point reads ------------------------------------------------------------------------------ */
 
@@ -196,18 +197,19 @@ typedef struct kw_get {
 
 /* rows->count == 1 for one get; a missing row has no cells. rows is NULL exactly when error is set. */
 typedef void (*kw_get_done)(void *user, kw_rows *rows, const kw_error *error);
-void kw_door_get(kw_door *door, const kw_get *get, kw_get_done done, void *user);
+void kw_store_handle_get(kw_store_handle *handle, const kw_get *get, kw_get_done done, void *user);
 
 /* rows->count == count, in the order of the gets (one table; one deadline, account and max_bytes: the
  * first's). A row that alone has more than max_bytes is omitted, and so are all rows from the first one on
  * that does not fit together with those before it. */
-void kw_door_get_many(kw_door *door, const kw_get *const *gets, size_t count, kw_get_done done, void *user);
+void kw_store_handle_get_many(kw_store_handle *handle, const kw_get *const *gets, size_t count,
+                              kw_get_done done, void *user);
 
 /* --- runs ------------------------------------------------------------------------------------- */
 
 /* The sorted rows of one range, read forward, or backward when reversed (then rows come from the
  * last before `stop` down to `start`). start is inclusive, stop exclusive, empty stop: the table's end. */
-typedef struct kw_run_spec {
+typedef struct kw_range_scan_spec {
     kw_bytes table;
     kw_bytes start;
     kw_bytes stop;
@@ -228,19 +230,19 @@ typedef struct kw_run_spec {
     kw_account *account;           /* as of gets; the run holds a reference */
     uint64_t call;
     const kw_ordering *ordering; /* NULL: control cells come as others do */
-} kw_run_spec;
+} kw_range_scan_spec;
 
 /* Nothing is sent before the first fetch. The spec is copied. */
-kw_run *kw_door_open_run(kw_door *door, const kw_run_spec *spec);
+kw_range_scan *kw_store_handle_open_range_scan(kw_store_handle *handle, const kw_range_scan_spec *spec);
 
 /* The next rows, at most max_rows and about max_bytes (at least one row unless the run is at its end; with a
  * filter, patterns or an ordering a fetch may come back with none and end == false). One fetch at a time per
  * run. more_hint: the caller expects to fetch again (a store may open a scanner) */
-void kw_run_fetch(kw_run *run, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline deadline,
-                  kw_get_done done, void *user);
+void kw_range_scan_fetch(kw_range_scan *run, uint32_t max_rows, size_t max_bytes, bool more_hint,
+                         kw_deadline deadline, kw_get_done done, void *user);
 
 /* Ends the run; a fetch in flight stays silent. NULL is fine. */
-void kw_run_close(kw_run *run);
+void kw_range_scan_close(kw_range_scan *run);
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
@@ -270,7 +272,8 @@ typedef struct kw_table_spec {
 
 /* created is false when the table was there already (then error is not set and nothing was changed). */
 typedef void (*kw_create_done)(void *user, bool created, const kw_error *error);
-void kw_door_create_table(kw_door *door, const kw_table_spec *spec, kw_create_done done, void *user);
+void kw_store_handle_create_table(kw_store_handle *handle, const kw_table_spec *spec, kw_create_done done,
+                                  void *user);
 
 /* Everything is allocated in `arena`. */
 typedef struct kw_table_facts {
@@ -283,12 +286,13 @@ void kw_table_facts_free(kw_table_facts *facts);
 
 /* facts is the receiver's; NULL exactly when error is set. A missing table is exists == false. */
 typedef void (*kw_table_facts_done)(void *user, kw_table_facts *facts, const kw_error *error);
-void kw_door_describe_table(kw_door *door, kw_bytes table, kw_deadline deadline, kw_table_facts_done done,
-                            void *user);
+void kw_store_handle_describe_table(kw_store_handle *handle, kw_bytes table, kw_deadline deadline,
+                                    kw_table_facts_done done, void *user);
 
 /* Drops the table with its rows (disables it first where the store needs that). */
 typedef void (*kw_simple_done)(void *user, const kw_error *error);
-void kw_door_drop_table(kw_door *door, kw_bytes table, kw_deadline deadline, kw_simple_done done, void *user);
+void kw_store_handle_drop_table(kw_store_handle *handle, kw_bytes table, kw_deadline deadline,
+                                kw_simple_done done, void *user);
 
 typedef struct kw_region {
     kw_bytes start;  /* empty: the first */
@@ -304,7 +308,8 @@ typedef struct kw_regions {
 void kw_regions_free(kw_regions *regions);
 
 typedef void (*kw_regions_done)(void *user, kw_regions *regions, const kw_error *error);
-void kw_door_regions(kw_door *door, kw_bytes table, kw_deadline deadline, kw_regions_done done, void *user);
+void kw_store_handle_regions(kw_store_handle *handle, kw_bytes table, kw_deadline deadline,
+                             kw_regions_done done, void *user);
 
 /* --- the store itself ------------------------------------------------------------------------- */
 
@@ -331,15 +336,15 @@ void kw_store_expect_stamps(kw_store *store, bool expected);
 /* True if other processes read and write the store, too. Any thread. */
 bool kw_store_is_shared(const kw_store *store);
 
-/* A new door on a loop; called on the loop's thread, or before the loop runs. */
-kw_door *kw_store_open_door(kw_store *store, kw_loop *loop);
+/* A new store handle on a loop; called on the loop's thread, or before the loop runs. */
+kw_store_handle *kw_store_open_handle(kw_store *store, kw_loop *loop);
 
 /* Lets what is in flight complete with UNAVAILABLE, closes everything that belongs to the loop, then
  * calls closed (on the loop). What is started after it is refused with UNAVAILABLE; that may be done from
- * inside completions of the door (a call's next step), not any more once closed was called. */
-void kw_door_close(kw_door *door, void (*closed)(void *user), void *user);
+ * inside completions of the store handle (a call's next step), not any more once closed was called. */
+void kw_store_handle_close(kw_store_handle *handle, void (*closed)(void *user), void *user);
 
-/* After every door was closed. */
+/* After every store handle was closed. */
 void kw_store_free(kw_store *store);
 
 /* Certificates and the like are read again (SIGHUP); any thread. */

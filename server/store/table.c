@@ -4,56 +4,59 @@
 #include "store/refuse.h"
 
 void
-kw_door_create_table(kw_door *door, const kw_table_spec *spec, kw_create_done done, void *user)
+kw_store_handle_create_table(kw_store_handle *handle, const kw_table_spec *spec, kw_create_done done,
+                             void *user)
 {
-    g_assert(door && done);
+    g_assert(handle && done);
     kw_error error;
-    if (!kw_door_is_shut(door, &error) && kw_check_table_spec(spec, &error))
-        door->class->create_table(door, spec, done, user);
+    if (!kw_store_handle_is_shut(handle, &error) && kw_check_table_spec(spec, &error))
+        handle->class->create_table(handle, spec, done, user);
     else
-        kw_refuse_create(door, &error, done, user);
+        kw_refuse_create(handle, &error, done, user);
 }
 
 void
-kw_door_describe_table(kw_door *door, kw_bytes table, kw_deadline deadline, kw_table_facts_done done,
-                       void *user)
+kw_store_handle_describe_table(kw_store_handle *handle, kw_bytes table, kw_deadline deadline,
+                               kw_table_facts_done done, void *user)
 {
-    g_assert(door && done);
+    g_assert(handle && done);
     kw_error error;
-    if (!kw_door_is_shut(door, &error) && kw_check_table_name(table, &error))
-        door->class->describe_table(door, table, deadline, done, user);
+    if (!kw_store_handle_is_shut(handle, &error) && kw_check_table_name(table, &error))
+        handle->class->describe_table(handle, table, deadline, done, user);
     else
-        kw_refuse_facts(door, &error, done, user);
+        kw_refuse_facts(handle, &error, done, user);
 }
 
 void
-kw_door_drop_table(kw_door *door, kw_bytes table, kw_deadline deadline, kw_simple_done done, void *user)
+kw_store_handle_drop_table(kw_store_handle *handle, kw_bytes table, kw_deadline deadline, kw_simple_done done,
+                           void *user)
 {
-    g_assert(door && done);
+    g_assert(handle && done);
     kw_error error;
-    if (!kw_door_is_shut(door, &error) && kw_check_table_name(table, &error))
-        door->class->drop_table(door, table, deadline, done, user);
+    if (!kw_store_handle_is_shut(handle, &error) && kw_check_table_name(table, &error))
+        handle->class->drop_table(handle, table, deadline, done, user);
     else
-        kw_refuse_simple(door, &error, done, user);
+        kw_refuse_simple(handle, &error, done, user);
 }
 
 void
-kw_door_regions(kw_door *door, kw_bytes table, kw_deadline deadline, kw_regions_done done, void *user)
+kw_store_handle_regions(kw_store_handle *handle, kw_bytes table, kw_deadline deadline, kw_regions_done done,
+                        void *user)
 {
-    g_assert(door && done);
+    g_assert(handle && done);
     kw_error error;
-    if (!kw_door_is_shut(door, &error) && kw_check_table_name(table, &error))
-        door->class->regions(door, table, deadline, done, user);
+    if (!kw_store_handle_is_shut(handle, &error) && kw_check_table_name(table, &error))
+        handle->class->regions(handle, table, deadline, done, user);
     else
-        kw_refuse_regions(door, &error, done, user);
+        kw_refuse_regions(handle, &error, done, user);
 }
 
 void
-kw_door_close(kw_door *door, void (*closed)(void *user), void *user)
+kw_store_handle_close(kw_store_handle *handle, void (*closed)(void *user), void *user)
 {
-    g_assert(door && !door->closing && closed);
-    door->closing = true;
-    door->class->close(door, closed, user);
+    g_assert(handle && !handle->closing && closed);
+    handle->closing = true;
+    handle->class->close(handle, closed, user);
 }
 
 const char *
@@ -106,13 +109,13 @@ kw_store_is_shared(const kw_store *store)
     return store->class->shared;
 }
 
-kw_door *
-kw_store_open_door(kw_store *store, kw_loop *loop)
+kw_store_handle *
+kw_store_open_handle(kw_store *store, kw_loop *loop)
 {
     g_assert(store && loop);
-    kw_door *door = store->class->open_door(store, loop);
-    g_assert(door && door->store == store && door->loop == loop);
-    return door;
+    kw_store_handle *handle = store->class->open_handle(store, loop);
+    g_assert(handle && handle->store == store && handle->loop == loop);
+    return handle;
 }
 
 void

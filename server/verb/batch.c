@@ -301,14 +301,15 @@ write_all(kw_batch *batch)
     }
     if (batch->writes_count == 1) {
         batch->written = kw_arena_alloc(call->arena, sizeof *batch->written);
-        kw_door_write(call->door, batch->writes, one_written, batch);
+        kw_store_handle_write(call->handle, batch->writes, one_written, batch);
         return;
     }
     batch->written = KW_ARENA_ARRAY(call->arena, kw_written, batch->writes_count);
     batch->list = KW_ARENA_ARRAY(call->arena, const kw_write *, batch->writes_count);
     for (size_t i = 0; i < batch->writes_count; i++)
         batch->list[i] = &batch->writes[i];
-    kw_door_write_many(call->door, batch->list, batch->writes_count, batch->written, all_written, batch);
+    kw_store_handle_write_many(call->handle, batch->list, batch->writes_count, batch->written, all_written,
+                               batch);
 }
 
 static void

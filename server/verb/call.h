@@ -21,7 +21,7 @@ typedef struct kw_call {
     uint64_t number;         /* sequence number within the account; older calls have smaller numbers */
     const kw_policy *policy; /* the caller of the verb holds a reference until completion */
     kw_store *store;
-    kw_door *door;
+    kw_store_handle *handle;
     kw_loop *loop;
     kw_keyring *keyring;
     kw_maker *maker;          /* of the loop; generates missing values of records */

@@ -161,7 +161,7 @@ make(create *self, kw_bytes text)
                                  .split_keys = splits.keys,
                                  .split_keys_count = splits.count,
                                  .deadline = self->call->deadline};
-    kw_door_create_table(self->call->door, &self->spec, made, self);
+    kw_store_handle_create_table(self->call->handle, &self->spec, made, self);
 }
 
 static void

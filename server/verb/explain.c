@@ -3,7 +3,7 @@
 #include "verb/cells.h"
 #include "verb/page.h"
 #include "verb/place.h"
-#include "verb/push.h"
+#include "verb/pushdown.h"
 #include "verb/verb.h"
 
 #include <glib.h>
@@ -11,7 +11,7 @@
 #define REGIONS_TIMEOUT_MS 1000
 
 static const kw_plan *
-with_notes(const kw_plan *plan, const kw_push *push, kw_arena *arena)
+with_notes(const kw_plan *plan, const kw_pushdown *push, kw_arena *arena)
 {
     kw_plan *noted = KW_ARENA_NEW(arena, kw_plan);
     const char **notes = KW_ARENA_ARRAY(arena, const char *, plan->notes_count + push->notes_count);
@@ -29,14 +29,14 @@ kw_verb_explain(kw_call *call, const kw_scan_request *request, kw_effort *effort
                 kw_error *ret_error)
 {
     const kw_plan *plan;
-    kw_push push;
+    kw_pushdown push;
     if (!kw_page_plan_within(call, request, effort, call->arena, &plan, ret_error))
         return false;
-    const kw_reader *reader = kw_push_reader(call, request, plan, NULL);
-    if (!kw_push_make(call, request, plan, reader, &push, ret_error))
+    const kw_reader *reader = kw_pushdown_reader(call, request, plan, NULL);
+    if (!kw_pushdown_make(call, request, plan, reader, &push, ret_error))
         return false;
     bool good = !push.prepared || kw_prepared_compile(push.prepared, ret_error);
-    kw_push_clear(&push);
+    kw_pushdown_clear(&push);
     *ret_plan = push.notes_count ? with_notes(plan, &push, call->arena) : plan;
     return good;
 }
@@ -134,6 +134,6 @@ kw_verb_explain_put(kw_call *call, const kw_table *table, const kw_record *recor
     for (size_t i = 0; i < self->count; i++) {
         region_question *asked = KW_ARENA_NEW(call->arena, region_question);
         *asked = (region_question){self, &self->keys[i]};
-        kw_door_regions(call->door, table->paths[i].store_table, deadline, located, asked);
+        kw_store_handle_regions(call->handle, table->paths[i].store_table, deadline, located, asked);
     }
 }

@@ -4,7 +4,7 @@
  * newest row of all buckets. */
 #include "verb/cells.h"
 #include "verb/place.h"
-#include "verb/push.h"
+#include "verb/pushdown.h"
 #include "verb/reader.h"
 #include "verb/verb.h"
 
@@ -42,11 +42,11 @@ static void arrived(void *user, kw_rows *rows, const kw_error *error);
 static void
 ask(get *self)
 {
-    kw_door *door = self->call->door;
+    kw_store_handle *handle = self->call->handle;
     if (self->asked == 1)
-        kw_door_get(door, self->list[0], arrived, self);
+        kw_store_handle_get(handle, self->list[0], arrived, self);
     else
-        kw_door_get_many(door, self->list, self->asked, arrived, self);
+        kw_store_handle_get_many(handle, self->list, self->asked, arrived, self);
 }
 
 /* Reports that the store omitted the row to keep the call within its memory limit. */
@@ -66,7 +66,7 @@ refuse_omitted(const get *self, kw_omission omitted, kw_found_record *found)
             "table %s: the record does not fit into the reply with the preceding ones; the limit is %zu "
             "bytes (limits.frame); ask for it in another call, or choose columns",
             name, most);
-    kw_counters_add(KW_FIGURE_replies_too_large, 1);
+    kw_metrics_add(KW_METRIC_replies_too_large, 1);
 }
 
 static void
@@ -115,7 +115,7 @@ static void
 ask_whether_there(get *self, size_t empty)
 {
     const kw_get *form = &self->form;
-    kw_bytes filter = kw_push_first_or(form->columns, form->columns_count, self->call->arena);
+    kw_bytes filter = kw_pushdown_first_or(form->columns, form->columns_count, self->call->arena);
     self->again = true;
     self->asked = empty;
     for (size_t i = 0; i < empty; i++) {

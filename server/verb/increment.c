@@ -120,7 +120,7 @@ found(void *user, kw_bytes row, const kw_error *error)
         return;
     }
     self->what.row = row;
-    kw_door_increment(self->call->door, &self->what, incremented, self);
+    kw_store_handle_increment(self->call->handle, &self->what, incremented, self);
 }
 
 void

@@ -22,7 +22,7 @@
 
 typedef struct places places;
 
-struct kw_seeker {
+struct kw_row_lookup {
     places *all;
     const kw_record *record;
     kw_place *place;
@@ -46,11 +46,11 @@ struct places {
     kw_places_done done;
     void *user;
     kw_place *found;
-    kw_seeker *seekers;
+    kw_row_lookup *seekers;
     const kw_get **list;
-    kw_seeker **asked; /* parallel to list */
+    kw_row_lookup **asked; /* parallel to list */
     size_t asked_count;
-    kw_seeker **waiting; /* have cells to write */
+    kw_row_lookup **waiting; /* have cells to write */
     size_t waiting_count;
     size_t begun;
     size_t open;
@@ -87,7 +87,7 @@ qualifier_of(const kw_path *path, kw_arena *arena)
 
 /* True if a row key that the association holds belongs to this record. */
 static bool
-check_key(kw_seeker *self, const kw_path *path, kw_bytes key, kw_error *ret_error)
+check_key(kw_row_lookup *self, const kw_path *path, kw_bytes key, kw_error *ret_error)
 {
     const kw_table *table = self->all->table;
     kw_record held = kw_record_new(table, self->all->call->arena);
@@ -104,7 +104,7 @@ check_key(kw_seeker *self, const kw_path *path, kw_bytes key, kw_error *ret_erro
 
 /* Copies the row keys from the association's row; false after an error. */
 static bool
-take_row(kw_seeker *self, const kw_row *row, kw_error *ret_error)
+take_row(kw_row_lookup *self, const kw_row *row, kw_error *ret_error)
 {
     const kw_table *table = self->all->table;
     kw_arena *arena = self->all->call->arena;
@@ -143,7 +143,7 @@ kw_place_own_key(const kw_path *path, const kw_record *record, kw_buffer *key, u
 }
 
 static bool
-own_key(kw_seeker *self, size_t number, kw_error *ret_error)
+own_key(kw_row_lookup *self, size_t number, kw_error *ret_error)
 {
     kw_buffer key = KW_BUFFER_EMPTY;
     uint32_t bucket;
@@ -159,7 +159,7 @@ own_key(kw_seeker *self, size_t number, kw_error *ret_error)
 /* True if the association's cell would expire before the record. Cells with the default key need no renewal.
  */
 static bool
-is_ending(kw_seeker *self, size_t number)
+is_ending(kw_row_lookup *self, size_t number)
 {
     return self->told[number] && self->since[number] < self->all->old_from && own_key(self, number, NULL) &&
            !kw_bytes_equal(self->keys[number], self->own[number]);
@@ -167,7 +167,7 @@ is_ending(kw_seeker *self, size_t number)
 
 /* True if nothing has to be written to the association. */
 static bool
-is_settled(kw_seeker *self)
+is_settled(kw_row_lookup *self)
 {
     const kw_table *table = self->all->table;
     for (size_t i = 0; i < table->paths_count; i++)
@@ -177,7 +177,7 @@ is_settled(kw_seeker *self)
 }
 
 static bool
-take_own_keys(kw_seeker *self, kw_error *ret_error)
+take_own_keys(kw_row_lookup *self, kw_error *ret_error)
 {
     for (size_t i = 0; i < self->all->table->paths_count; i++) {
         if (!is_chosen(&self->all->table->paths[i]) || self->keys[i].size)
@@ -194,7 +194,7 @@ take_own_keys(kw_seeker *self, kw_error *ret_error)
 static void write_next(places *all);
 
 static void
-end(kw_seeker *self, const kw_error *error)
+end(kw_row_lookup *self, const kw_error *error)
 {
     if (error) {
         self->place->error = *error;
@@ -212,7 +212,7 @@ end(kw_seeker *self, const kw_error *error)
  * assigns the timestamp, because these cells never change. Only a renewal for a record with a future
  * timestamp uses that timestamp. */
 static bool
-make_write(kw_seeker *self, kw_error *ret_error)
+make_write(kw_row_lookup *self, kw_error *ret_error)
 {
     places *all = self->all;
     const kw_table *table = all->table;
@@ -252,15 +252,15 @@ make_write(kw_seeker *self, kw_error *ret_error)
 static void written(void *user, kw_outcome outcome, bool applied, const kw_error *error);
 
 static void
-send_write(kw_seeker *self)
+send_write(kw_row_lookup *self)
 {
-    kw_door_write_if(self->all->call->door, &self->write, &self->check, written, self);
+    kw_store_handle_write_if(self->all->call->handle, &self->write, &self->check, written, self);
 }
 
 static void
 read_again(void *user, kw_rows *rows, const kw_error *error)
 {
-    kw_seeker *self = user;
+    kw_row_lookup *self = user;
     kw_error wrong = error ? *error : KW_ERROR_NONE;
     if (!error)
         take_row(self, &rows->rows[0], &wrong);
@@ -276,7 +276,7 @@ read_again(void *user, kw_rows *rows, const kw_error *error)
 static void
 written(void *user, kw_outcome outcome, bool applied, const kw_error *error)
 {
-    kw_seeker *self = user;
+    kw_row_lookup *self = user;
     kw_error gave_up;
     if (outcome == KW_OUTCOME_OK && applied) {
         take_own_keys(self, NULL);
@@ -284,7 +284,7 @@ written(void *user, kw_outcome outcome, bool applied, const kw_error *error)
     } else if (outcome == KW_OUTCOME_FAILED) {
         end(self, error);
     } else if (++self->tries < TRIES_MAX) {
-        kw_door_get(self->all->call->door, &self->get, read_again, self);
+        kw_store_handle_get(self->all->call->handle, &self->get, read_again, self);
     } else {
         kw_error_set(&gave_up, KW_UNAVAILABLE,
                      "table %s: writes of other gateways kept changing the record's row in the association "
@@ -311,7 +311,7 @@ arrived(void *user, kw_rows *rows, const kw_error *error)
 {
     places *all = user;
     for (size_t i = 0; i < all->asked_count; i++) {
-        kw_seeker *self = all->asked[i];
+        kw_row_lookup *self = all->asked[i];
         kw_error *wrong = &self->place->error;
         if (error) {
             *wrong = *error;
@@ -335,8 +335,8 @@ static void
 begin_seeker(places *all, size_t at, const kw_record *record, kw_buffer *scratch)
 {
     kw_arena *arena = all->call->arena;
-    kw_seeker *self = &all->seekers[at];
-    *self = (kw_seeker){.all = all, .record = record, .place = &all->found[at]};
+    kw_row_lookup *self = &all->seekers[at];
+    *self = (kw_row_lookup){.all = all, .record = record, .place = &all->found[at]};
     self->place->seeker = self;
     self->keys = KW_ARENA_ARRAY(arena, kw_bytes, all->table->paths_count);
     self->own = KW_ARENA_ARRAY(arena, kw_bytes, all->table->paths_count);
@@ -379,10 +379,10 @@ kw_places_find(kw_call *call, const kw_table *table, const kw_record *const *rec
     if (create && table->lifetime_s)
         take_time(all, stamp);
     all->found = KW_ARENA_ARRAY(call->arena, kw_place, count);
-    all->seekers = KW_ARENA_ARRAY(call->arena, kw_seeker, count);
+    all->seekers = KW_ARENA_ARRAY(call->arena, kw_row_lookup, count);
     all->list = KW_ARENA_ARRAY(call->arena, const kw_get *, count);
-    all->asked = KW_ARENA_ARRAY(call->arena, kw_seeker *, count);
-    all->waiting = KW_ARENA_ARRAY(call->arena, kw_seeker *, count);
+    all->asked = KW_ARENA_ARRAY(call->arena, kw_row_lookup *, count);
+    all->waiting = KW_ARENA_ARRAY(call->arena, kw_row_lookup *, count);
     kw_buffer scratch = KW_BUFFER_EMPTY;
     for (size_t i = 0; i < count; i++)
         begin_seeker(all, i, records[i], &scratch);
@@ -390,9 +390,9 @@ kw_places_find(kw_call *call, const kw_table *table, const kw_record *const *rec
     if (all->asked_count == 0)
         done(user, all->found);
     else if (all->asked_count == 1)
-        kw_door_get(call->door, all->list[0], arrived, all);
+        kw_store_handle_get(call->handle, all->list[0], arrived, all);
     else
-        kw_door_get_many(call->door, all->list, all->asked_count, arrived, all);
+        kw_store_handle_get_many(call->handle, all->list, all->asked_count, arrived, all);
 }
 
 /* --- removing association rows --------------------------------------------------------------------- */
@@ -438,7 +438,7 @@ forget_next(forgetting *all)
 {
     for (; all->begun < all->count && all->open < WRITES_MAX; all->open++) {
         forget_one *self = &all->rows[all->begun++];
-        kw_door_write_if(all->call->door, &self->write, &self->check, forgotten, self);
+        kw_store_handle_write_if(all->call->handle, &self->write, &self->check, forgotten, self);
     }
     if (all->open == 0)
         all->done(all->user, all->errors);
@@ -447,7 +447,7 @@ forget_next(forgetting *all)
 /* Builds a delete of the columns that hold default keys, on the condition that the first of them is
  * unchanged: the cells of a row were written together. False: there are none, or an error. */
 static bool
-make_forget(forgetting *all, kw_seeker *seeker, forget_one *ret_one, kw_error *ret_error)
+make_forget(forgetting *all, kw_row_lookup *seeker, forget_one *ret_one, kw_error *ret_error)
 {
     const kw_table *table = all->table;
     kw_arena *arena = all->call->arena;

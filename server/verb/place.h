@@ -28,13 +28,13 @@ bool kw_place_own_key(const kw_path *path, const kw_record *record, kw_buffer *k
  * of a record renews cells with a key other than the default. */
 #define KW_PLACE_MARGIN_S 86400
 
-typedef struct kw_seeker kw_seeker;
+typedef struct kw_row_lookup kw_row_lookup;
 
 /* The location of one record. */
 typedef struct kw_place {
     const kw_bytes *keys; /* one per path; empty: path without choice. NULL after an error */
     kw_error error;
-    kw_seeker *seeker; /* private */
+    kw_row_lookup *seeker; /* private */
 } kw_place;
 
 /* One place per record, in the call's arena. */

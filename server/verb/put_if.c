@@ -109,7 +109,7 @@ found(void *user, kw_bytes row, const kw_error *error)
         return;
     }
     self->write.row = row;
-    kw_door_write_if(self->call->door, &self->write, &self->check, decided, self);
+    kw_store_handle_write_if(self->call->handle, &self->write, &self->check, decided, self);
 }
 
 static void

@@ -12,7 +12,7 @@
 #include "verb/cells.h"
 #include "verb/compile.h"
 #include "verb/page.h"
-#include "verb/push.h"
+#include "verb/pushdown.h"
 
 #include <glib.h>
 
@@ -27,7 +27,7 @@ struct kw_scan {
     const kw_plan *plan;
     bool over; /* the plan is exhausted: the next page begins with the next window */
     kw_reader *reader;
-    kw_push push;
+    kw_pushdown push;
     kw_position position;    /* where the gather begins, once the filter is compiled */
     kw_compiling *compiling; /* of the filter, for the first page */
     kw_gather *gather;       /* NULL: the filter is not ready yet */
@@ -53,7 +53,7 @@ kw_scan_free(kw_scan *scan)
         return;
     kw_compiling_give_up(scan->compiling);
     kw_gather_free(scan->gather);
-    kw_push_clear(&scan->push);
+    kw_pushdown_clear(&scan->push);
     g_array_free(scan->records, TRUE);
     kw_arena_free(scan->scratch);
     kw_arena_free(scan->planning);
@@ -137,8 +137,8 @@ make_plan(kw_scan *self, kw_error *ret_error)
 {
     if (!kw_page_plan(&self->call, &self->request, self->planning, &self->plan, ret_error))
         return false;
-    self->reader = kw_push_reader(&self->call, &self->request, self->plan, self->scratch);
-    return kw_push_make(&self->call, &self->request, self->plan, self->reader, &self->push, ret_error);
+    self->reader = kw_pushdown_reader(&self->call, &self->request, self->plan, self->scratch);
+    return kw_pushdown_make(&self->call, &self->request, self->plan, self->reader, &self->push, ret_error);
 }
 
 /* Allocated in the arena of its call, like everything that it creates. */
@@ -186,7 +186,7 @@ gather_rows(kw_scan *self, const kw_position *position)
                            .accept = accept_row,
                            .accept_copies = true,
                            .accept_user = self};
-    self->gather = kw_gather_new(self->call.door, &spec);
+    self->gather = kw_gather_new(self->call.handle, &spec);
 }
 
 static bool

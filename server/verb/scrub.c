@@ -23,7 +23,7 @@ typedef struct scrub {
     kw_scrub_done done;
     void *user;
     kw_scrub_position position;
-    kw_run *run;
+    kw_range_scan *run;
     kw_rows *scanned;
     size_t *scanned_at; /* index of each record among the scanned rows */
     kw_record *records;
@@ -42,7 +42,7 @@ typedef struct scrub {
 static void
 finish(scrub *self, const kw_error *error)
 {
-    kw_run_close(g_steal_pointer(&self->run));
+    kw_range_scan_close(g_steal_pointer(&self->run));
     kw_rows_free(g_steal_pointer(&self->scanned));
     self->job.result.differences = self->job.differences;
     self->done(self->user, error ? NULL : &self->job.result, error);
@@ -168,7 +168,7 @@ look_up(scrub *self)
                                  .ordering = &self->table->ordering};
         self->list[i] = &self->gets[i];
     }
-    kw_door_get_many(self->call->door, self->list, count, looked_up, self);
+    kw_store_handle_get_many(self->call->handle, self->list, count, looked_up, self);
 }
 
 static bool
@@ -285,7 +285,7 @@ fetched(void *user, kw_rows *rows, const kw_error *error)
         fetch(self);
         return;
     }
-    kw_run_close(g_steal_pointer(&self->run));
+    kw_range_scan_close(g_steal_pointer(&self->run));
     self->scanned = rows;
     compare_all(self);
 }
@@ -299,27 +299,27 @@ slice_bytes(const scrub *self)
 static void
 fetch(scrub *self)
 {
-    kw_run_fetch(self->run, self->request->max_records, slice_bytes(self), false, self->call->deadline,
-                 fetched, self);
+    kw_range_scan_fetch(self->run, self->request->max_records, slice_bytes(self), false, self->call->deadline,
+                        fetched, self);
 }
 
-static kw_run_spec
+static kw_range_scan_spec
 spec_of(const scrub *self)
 {
-    return (kw_run_spec){.table = scanned_path(self)->store_table,
-                         .max_versions = 1,
-                         .keep_blocks_out_of_cache = true,
-                         .max_row_bytes = self->job.max_bytes,
-                         .account = self->call->account,
-                         .call = self->call->number,
-                         .ordering = &self->table->ordering};
+    return (kw_range_scan_spec){.table = scanned_path(self)->store_table,
+                                .max_versions = 1,
+                                .keep_blocks_out_of_cache = true,
+                                .max_row_bytes = self->job.max_bytes,
+                                .account = self->call->account,
+                                .call = self->call->number,
+                                .ordering = &self->table->ordering};
 }
 
 /* Scans from the smallest row key after the last one: that key with a zero byte appended. */
 static void
 scan(scrub *self)
 {
-    kw_run_spec spec = spec_of(self);
+    kw_range_scan_spec spec = spec_of(self);
     kw_bytes after = self->position.after;
     if (after.size) {
         uint8_t *start = kw_arena_alloc(self->call->arena, after.size + 1);
@@ -327,7 +327,7 @@ scan(scrub *self)
         start[after.size] = 0;
         spec.start = kw_bytes_of(start, after.size + 1);
     }
-    self->run = kw_door_open_run(self->call->door, &spec);
+    self->run = kw_store_handle_open_range_scan(self->call->handle, &spec);
     fetch(self);
 }
 
@@ -355,7 +355,7 @@ last_found(void *user, kw_rows *rows, const kw_error *error)
         find_last(self);
         return;
     }
-    kw_run_close(g_steal_pointer(&self->run));
+    kw_range_scan_close(g_steal_pointer(&self->run));
     scan(self);
 }
 
@@ -363,15 +363,15 @@ last_found(void *user, kw_rows *rows, const kw_error *error)
 static void
 find_last(scrub *self)
 {
-    kw_run_fetch(self->run, 1, 1, false, self->call->deadline, last_found, self);
+    kw_range_scan_fetch(self->run, 1, 1, false, self->call->deadline, last_found, self);
 }
 
 static void
 begin_stage(scrub *self)
 {
-    kw_run_spec spec = spec_of(self);
+    kw_range_scan_spec spec = spec_of(self);
     spec.reversed = true;
-    self->run = kw_door_open_run(self->call->door, &spec);
+    self->run = kw_store_handle_open_range_scan(self->call->handle, &spec);
     find_last(self);
 }
 

@@ -195,8 +195,8 @@ repair(judging *self)
         return;
     }
     self->written = KW_ARENA_ARRAY(call->arena, kw_written, self->writes->len);
-    kw_door_write_many(call->door, (const kw_write *const *)self->writes->pdata, self->writes->len,
-                       self->written, repaired, self);
+    kw_store_handle_write_many(call->handle, (const kw_write *const *)self->writes->pdata, self->writes->len,
+                               self->written, repaired, self);
 }
 
 /* --- reading again ------------------------------------------------------------------------------- */
@@ -253,7 +253,7 @@ get_all(judging *self, const kw_path *path, kw_get_done done)
                                  .deadline = call->deadline,
                                  .ordering = &self->job->request->table->ordering};
     }
-    kw_door_get_many(call->door, self->list, self->count, done, self);
+    kw_store_handle_get_many(call->handle, self->list, self->count, done, self);
 }
 
 static void

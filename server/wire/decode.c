@@ -10,9 +10,9 @@
 const kw_wire_field kw_wire_no_fields[1] = {{.name = ""}};
 
 void
-kw_decoder_note(kw_decoder *decoder, kw_fault_kind kind, int64_t value, const uint8_t *at)
+kw_decoder_note(kw_decoder *decoder, kw_decode_error_kind kind, int64_t value, const uint8_t *at)
 {
-    decoder->fault = (kw_fault){.kind = kind, .value = value, .left = (size_t)(decoder->end - at)};
+    decoder->fault = (kw_decode_error){.kind = kind, .value = value, .left = (size_t)(decoder->end - at)};
 }
 
 const uint8_t *
@@ -22,9 +22,9 @@ kw_decoder_report(kw_decoder *decoder, const kw_wire_struct *table, const kw_wir
         return NULL;
     decoder->reported = true;
     char text[160];
-    kw_fault_text(decoder->fault, text, sizeof text);
-    kw_error_set(decoder->error, kw_fault_code(decoder->fault), "%s%s%s: %s", table->name, field ? "." : "",
-                 field ? field->name : "", text);
+    kw_decode_error_text(decoder->fault, text, sizeof text);
+    kw_error_set(decoder->error, kw_decode_error_code(decoder->fault), "%s%s%s: %s", table->name,
+                 field ? "." : "", field ? field->name : "", text);
     return NULL;
 }
 
@@ -44,7 +44,7 @@ kw_decoder_take(kw_decoder *decoder, size_t count, size_t size, const uint8_t *a
 {
     size_t total;
     if (__builtin_mul_overflow(count, size, &total) || total > decoder->memory_left) {
-        kw_decoder_note(decoder, KW_FAULT_MEMORY, (int64_t)decoder->memory_limit, at);
+        kw_decoder_note(decoder, KW_DECODE_MEMORY, (int64_t)decoder->memory_limit, at);
         return NULL;
     }
     size_t charged = (total + ALIGNMENT) & ~(ALIGNMENT - 1);
@@ -61,7 +61,7 @@ kw_decoder_skip(kw_decoder *decoder, const uint8_t *at, uint8_t type)
     if (kw_skip_run(&skip, kw_bytes_of(at, left), &wanted) == KW_WIRE_MESSAGE)
         return at + skip.at;
     decoder->fault = skip.fault;
-    if (decoder->fault.kind == KW_FAULT_DEPTH)
+    if (decoder->fault.kind == KW_DECODE_DEPTH)
         decoder->fault.value = decoder->depth_limit;
     return NULL;
 }

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "wire/fault.h"
+#include "wire/decode_error.h"
 #include "wire/table.h"
 
 typedef struct kw_decoder {
@@ -19,7 +19,7 @@ typedef struct kw_decoder {
     uint32_t depth_limit;
     kw_wire_protocol protocol;
     kw_error *error;
-    kw_fault fault;
+    kw_decode_error fault;
     bool reported; /* error holds the sentence */
 } kw_decoder;
 
@@ -29,11 +29,11 @@ const uint8_t *kw_decode_binary(kw_decoder *decoder, const uint8_t *at, const kw
 const uint8_t *kw_decode_compact(kw_decoder *decoder, const uint8_t *at, const kw_wire_struct *table,
                                  uint8_t *to);
 
-void kw_decoder_note(kw_decoder *decoder, kw_fault_kind kind, int64_t value, const uint8_t *at);
+void kw_decoder_note(kw_decoder *decoder, kw_decode_error_kind kind, int64_t value, const uint8_t *at);
 
 /* Returns NULL, and the compiler can see that it does. */
 static inline const uint8_t *
-kw_decoder_fail(kw_decoder *decoder, kw_fault_kind kind, int64_t value, const uint8_t *at)
+kw_decoder_fail(kw_decoder *decoder, kw_decode_error_kind kind, int64_t value, const uint8_t *at)
 {
     kw_decoder_note(decoder, kind, value, at);
     return NULL;

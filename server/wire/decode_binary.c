@@ -10,12 +10,12 @@ read_field_head(kw_decoder *decoder, const uint8_t *at, uint8_t *ret_type, int32
 {
     size_t left = (size_t)(decoder->end - at);
     if (G_UNLIKELY(left < 1))
-        return kw_decoder_fail(decoder, KW_FAULT_TRUNCATED, 0, at);
+        return kw_decoder_fail(decoder, KW_DECODE_TRUNCATED, 0, at);
     *ret_type = at[0];
     if (at[0] == WIRE_STOP)
         return at + 1;
     if (G_UNLIKELY(left < 3))
-        return kw_decoder_fail(decoder, KW_FAULT_TRUNCATED, 0, at);
+        return kw_decoder_fail(decoder, KW_DECODE_TRUNCATED, 0, at);
     *ret_id = (int16_t)kw_be16_load(at + 1);
     return at + 3;
 }
@@ -31,7 +31,7 @@ there(kw_decoder *decoder, const uint8_t *at, size_t size)
 {
     if (G_LIKELY((size_t)(decoder->end - at) >= size))
         return true;
-    kw_decoder_fail(decoder, KW_FAULT_TRUNCATED, 0, at);
+    kw_decoder_fail(decoder, KW_DECODE_TRUNCATED, 0, at);
     return false;
 }
 
@@ -41,7 +41,7 @@ read_bool(kw_decoder *decoder, const uint8_t *at, bool *ret_value)
     if (!there(decoder, at, 1))
         return NULL;
     if (at[0] > 1)
-        return kw_decoder_fail(decoder, KW_FAULT_BOOL, at[0], at);
+        return kw_decoder_fail(decoder, KW_DECODE_BOOL, at[0], at);
     *ret_value = at[0] == 1;
     return at + 1;
 }
@@ -107,8 +107,8 @@ read_length(kw_decoder *decoder, const uint8_t *at, uint32_t *ret_size)
     uint32_t size = kw_be32_load(at);
     at += 4;
     if (G_UNLIKELY(size > (size_t)(decoder->end - at)))
-        return kw_decoder_fail(decoder, size > INT32_MAX ? KW_FAULT_NEGATIVE : KW_FAULT_LENGTH, (int32_t)size,
-                               at);
+        return kw_decoder_fail(decoder, size > INT32_MAX ? KW_DECODE_NEGATIVE : KW_DECODE_LENGTH,
+                               (int32_t)size, at);
     *ret_size = size;
     return at;
 }
@@ -119,9 +119,9 @@ read_count(kw_decoder *decoder, const uint8_t *at, size_t least, uint32_t *ret_c
     uint32_t count = kw_be32_load(at);
     at += 4;
     if (count > INT32_MAX)
-        return kw_decoder_fail(decoder, KW_FAULT_NEGATIVE, (int32_t)count, at);
+        return kw_decoder_fail(decoder, KW_DECODE_NEGATIVE, (int32_t)count, at);
     if (count * least > (size_t)(decoder->end - at))
-        return kw_decoder_fail(decoder, KW_FAULT_COUNT, count, at);
+        return kw_decoder_fail(decoder, KW_DECODE_COUNT, count, at);
     *ret_count = count;
     return at;
 }

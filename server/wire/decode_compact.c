@@ -18,9 +18,9 @@ read_long_number(kw_decoder *decoder, const uint8_t *at, bool wide, uint64_t *re
     size_t left = (size_t)(decoder->end - at);
     int read = wide ? kw_varint_load64(at, left, ret_value) : kw_varint_load32(at, left, &narrow);
     if (read == KW_VARINT_SHORT)
-        return kw_decoder_fail(decoder, KW_FAULT_TRUNCATED, 0, at);
+        return kw_decoder_fail(decoder, KW_DECODE_TRUNCATED, 0, at);
     if (read == KW_VARINT_BROKEN)
-        return kw_decoder_fail(decoder, KW_FAULT_NUMBER, 0, at);
+        return kw_decoder_fail(decoder, KW_DECODE_NUMBER, 0, at);
     if (!wide)
         *ret_value = narrow;
     return at + read;
@@ -45,7 +45,7 @@ read_long_id(kw_decoder *decoder, const uint8_t *at, int32_t *ret_id)
         return NULL;
     int64_t id = kw_zigzag_undo(coded);
     if (id < INT16_MIN || id > INT16_MAX)
-        return kw_decoder_fail(decoder, KW_FAULT_FIELD_ID, id, at);
+        return kw_decoder_fail(decoder, KW_DECODE_FIELD_ID, id, at);
     *ret_id = (int32_t)id;
     return at;
 }
@@ -54,15 +54,15 @@ static inline const uint8_t *
 read_field_head(kw_decoder *decoder, const uint8_t *at, uint8_t *ret_type, int32_t *id)
 {
     if (G_UNLIKELY(at == decoder->end))
-        return kw_decoder_fail(decoder, KW_FAULT_TRUNCATED, 0, at);
+        return kw_decoder_fail(decoder, KW_DECODE_TRUNCATED, 0, at);
     uint8_t head = *at++;
     *ret_type = head & 0x0f;
     if (G_LIKELY(head > 0x0f)) {
         *id += head >> 4;
         if (G_UNLIKELY(*id > INT16_MAX))
-            return kw_decoder_fail(decoder, KW_FAULT_FIELD_ID, *id, at);
+            return kw_decoder_fail(decoder, KW_DECODE_FIELD_ID, *id, at);
         /* A STOP does not have a difference of ids. */
-        return *ret_type != WIRE_STOP ? at : kw_decoder_fail(decoder, KW_FAULT_TYPE, 0, at);
+        return *ret_type != WIRE_STOP ? at : kw_decoder_fail(decoder, KW_DECODE_TYPE, 0, at);
     }
     return head == WIRE_STOP ? at : read_long_id(decoder, at, id);
 }
@@ -86,9 +86,9 @@ static inline const uint8_t *
 read_bool(kw_decoder *decoder, const uint8_t *at, bool *ret_value)
 {
     if (at == decoder->end)
-        return kw_decoder_fail(decoder, KW_FAULT_TRUNCATED, 0, at);
+        return kw_decoder_fail(decoder, KW_DECODE_TRUNCATED, 0, at);
     if (at[0] > TYPE_FALSE)
-        return kw_decoder_fail(decoder, KW_FAULT_BOOL, at[0], at);
+        return kw_decoder_fail(decoder, KW_DECODE_BOOL, at[0], at);
     *ret_value = at[0] == TYPE_TRUE;
     return at + 1;
 }
@@ -97,7 +97,7 @@ static inline const uint8_t *
 read_i8(kw_decoder *decoder, const uint8_t *at, int8_t *ret_value)
 {
     if (at == decoder->end)
-        return kw_decoder_fail(decoder, KW_FAULT_TRUNCATED, 0, at);
+        return kw_decoder_fail(decoder, KW_DECODE_TRUNCATED, 0, at);
     *ret_value = (int8_t)at[0];
     return at + 1;
 }
@@ -110,7 +110,7 @@ read_i16(kw_decoder *decoder, const uint8_t *at, int16_t *ret_value)
     if (!at)
         return NULL;
     if (coded > UINT16_MAX)
-        return kw_decoder_fail(decoder, KW_FAULT_NUMBER, 0, at);
+        return kw_decoder_fail(decoder, KW_DECODE_NUMBER, 0, at);
     *ret_value = (int16_t)kw_zigzag_undo(coded);
     return at;
 }
@@ -139,7 +139,7 @@ static inline const uint8_t *
 read_double(kw_decoder *decoder, const uint8_t *at, double *ret_value)
 {
     if (decoder->end - at < 8)
-        return kw_decoder_fail(decoder, KW_FAULT_TRUNCATED, 0, at);
+        return kw_decoder_fail(decoder, KW_DECODE_TRUNCATED, 0, at);
     uint64_t bits = __builtin_bswap64(kw_be64_load(at));
     memcpy(ret_value, &bits, sizeof bits);
     return at + 8;
@@ -153,8 +153,8 @@ read_length(kw_decoder *decoder, const uint8_t *at, uint32_t *ret_size)
     if (G_UNLIKELY(!at))
         return NULL;
     if (G_UNLIKELY(size > (size_t)(decoder->end - at)))
-        return kw_decoder_fail(decoder, size > INT32_MAX ? KW_FAULT_NEGATIVE : KW_FAULT_LENGTH, (int32_t)size,
-                               at);
+        return kw_decoder_fail(decoder, size > INT32_MAX ? KW_DECODE_NEGATIVE : KW_DECODE_LENGTH,
+                               (int32_t)size, at);
     *ret_size = (uint32_t)size;
     return at;
 }
@@ -167,7 +167,7 @@ read_count(kw_decoder *decoder, const uint8_t *at, uint32_t *ret_count)
     if (!at)
         return NULL;
     if (count > INT32_MAX)
-        return kw_decoder_fail(decoder, KW_FAULT_NEGATIVE, (int32_t)count, at);
+        return kw_decoder_fail(decoder, KW_DECODE_NEGATIVE, (int32_t)count, at);
     *ret_count = (uint32_t)count;
     return at;
 }
@@ -176,14 +176,14 @@ static inline const uint8_t *
 read_list_head(kw_decoder *decoder, const uint8_t *at, uint8_t *ret_type, uint32_t *ret_count)
 {
     if (at == decoder->end)
-        return kw_decoder_fail(decoder, KW_FAULT_TRUNCATED, 0, at);
+        return kw_decoder_fail(decoder, KW_DECODE_TRUNCATED, 0, at);
     uint8_t head = *at++;
     *ret_type = head & 0x0f;
     *ret_count = head >> 4;
     if (*ret_count == 15)
         at = read_count(decoder, at, ret_count);
     if (at && *ret_count > (size_t)(decoder->end - at))
-        return kw_decoder_fail(decoder, KW_FAULT_COUNT, *ret_count, at);
+        return kw_decoder_fail(decoder, KW_DECODE_COUNT, *ret_count, at);
     return at;
 }
 
@@ -196,12 +196,12 @@ read_map_head(kw_decoder *decoder, const uint8_t *at, uint8_t *ret_key, uint8_t 
     if (!at || *ret_count == 0)
         return at;
     if (at == decoder->end)
-        return kw_decoder_fail(decoder, KW_FAULT_TRUNCATED, 0, at);
+        return kw_decoder_fail(decoder, KW_DECODE_TRUNCATED, 0, at);
     *ret_key = at[0] >> 4;
     *ret_value = at[0] & 0x0f;
     at++;
     if (2 * (size_t)*ret_count > (size_t)(decoder->end - at))
-        return kw_decoder_fail(decoder, KW_FAULT_COUNT, *ret_count, at);
+        return kw_decoder_fail(decoder, KW_DECODE_COUNT, *ret_count, at);
     return at;
 }
 

@@ -236,12 +236,13 @@ unframed_head(kw_wire_reader *reader, kw_bytes input, size_t *ret_wanted, kw_err
 static kw_wire_progress
 struct_broken(const kw_wire_reader *reader, kw_error *ret_error)
 {
-    kw_fault fault = reader->skip.fault;
-    if (fault.kind == KW_FAULT_LENGTH || fault.kind == KW_FAULT_COUNT || fault.kind == KW_FAULT_TRUNCATED)
+    kw_decode_error fault = reader->skip.fault;
+    if (fault.kind == KW_DECODE_LENGTH || fault.kind == KW_DECODE_COUNT || fault.kind == KW_DECODE_TRUNCATED)
         return too_long(reader, ret_error);
     char text[160];
-    kw_fault_text(fault, text, sizeof text);
-    kw_error_set(ret_error, kw_fault_code(fault), "malformed message: %s (byte %zu)", text, reader->skip.at);
+    kw_decode_error_text(fault, text, sizeof text);
+    kw_error_set(ret_error, kw_decode_error_code(fault), "malformed message: %s (byte %zu)", text,
+                 reader->skip.at);
     return KW_WIRE_BROKEN;
 }
 

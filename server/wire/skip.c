@@ -74,7 +74,7 @@ kw_skip_begin_struct(kw_skip *skip, kw_wire_protocol protocol, size_t at, size_t
     skip->depth = 1;
     skip->depth_max = depth_max;
     skip->protocol = protocol;
-    skip->fault = (kw_fault){.kind = KW_FAULT_NONE};
+    skip->fault = (kw_decode_error){.kind = KW_DECODE_NONE};
     skip->levels[0] = (kw_skip_level){.is_struct = true};
 }
 
@@ -88,10 +88,10 @@ kw_skip_begin_value(kw_skip *skip, kw_wire_protocol protocol, uint8_t type, size
 }
 
 static step_result
-broken(kw_skip *skip, kw_fault_kind kind, int64_t value, size_t at)
+broken(kw_skip *skip, kw_decode_error_kind kind, int64_t value, size_t at)
 {
     size_t left = at < skip->limit ? skip->limit - at : 0;
-    skip->fault = (kw_fault){.kind = kind, .value = value, .left = left};
+    skip->fault = (kw_decode_error){.kind = kind, .value = value, .left = left};
     return STEP_BROKEN;
 }
 
@@ -100,7 +100,7 @@ static inline step_result
 need(kw_skip *skip, kw_bytes input, size_t at, size_t size, step *ret_step)
 {
     if (G_UNLIKELY(at + size > skip->limit))
-        return broken(skip, KW_FAULT_TRUNCATED, 0, at);
+        return broken(skip, KW_DECODE_TRUNCATED, 0, at);
     if (G_LIKELY(at + size <= input.size))
         return STEP_DONE;
     ret_step->wanted = at + size;
@@ -112,7 +112,7 @@ static inline step_result
 pass(kw_skip *skip, size_t at, uint64_t size, step *ret_step)
 {
     if (G_UNLIKELY(at > skip->limit || size > skip->limit - at))
-        return broken(skip, KW_FAULT_LENGTH, (int64_t)size, at);
+        return broken(skip, KW_DECODE_LENGTH, (int64_t)size, at);
     ret_step->next = at + (size_t)size;
     return STEP_DONE;
 }
@@ -123,7 +123,7 @@ open_container(kw_skip *skip, size_t at, uint64_t count, uint8_t even, uint8_t o
 {
     ret_step->next = at;
     if (at > skip->limit || count > skip->limit - at)
-        return broken(skip, KW_FAULT_COUNT, (int64_t)count, at);
+        return broken(skip, KW_DECODE_COUNT, (int64_t)count, at);
     ret_step->opens = count > 0;
     ret_step->level = (kw_skip_level){.left = (uint32_t)count, .types = {even, odd}};
     return STEP_DONE;
@@ -155,9 +155,9 @@ binary_list(kw_skip *skip, kw_bytes input, size_t at, step *ret_step)
     uint8_t type = input.data[at];
     int32_t count = (int32_t)kw_be32_load(input.data + at + 1);
     if (count < 0)
-        return broken(skip, KW_FAULT_NEGATIVE, count, at);
+        return broken(skip, KW_DECODE_NEGATIVE, count, at);
     if (count > 0 && !binary_type_known(type))
-        return broken(skip, KW_FAULT_TYPE, type, at);
+        return broken(skip, KW_DECODE_TYPE, type, at);
     if (count > 0 && binary_sizes[type])
         return pass(skip, at + 5, (uint64_t)count * binary_sizes[type], ret_step);
     return open_container(skip, at + 5, (uint64_t)count, type, type, ret_step);
@@ -172,9 +172,9 @@ binary_map(kw_skip *skip, kw_bytes input, size_t at, step *ret_step)
     uint8_t key = input.data[at], value = input.data[at + 1];
     int32_t count = (int32_t)kw_be32_load(input.data + at + 2);
     if (count < 0)
-        return broken(skip, KW_FAULT_NEGATIVE, count, at);
+        return broken(skip, KW_DECODE_NEGATIVE, count, at);
     if (count > 0 && (!binary_type_known(key) || !binary_type_known(value)))
-        return broken(skip, KW_FAULT_TYPE, binary_type_known(key) ? value : key, at);
+        return broken(skip, KW_DECODE_TYPE, binary_type_known(key) ? value : key, at);
     if (count > 0 && binary_sizes[key] && binary_sizes[value])
         return pass(skip, at + 6, (uint64_t)count * (uint64_t)(binary_sizes[key] + binary_sizes[value]),
                     ret_step);
@@ -190,7 +190,7 @@ binary_value(kw_skip *skip, kw_bytes input, size_t at, uint8_t type, step *ret_s
             return found;
         int32_t size = (int32_t)kw_be32_load(input.data + at);
         if (size < 0)
-            return broken(skip, KW_FAULT_NEGATIVE, size, at);
+            return broken(skip, KW_DECODE_NEGATIVE, size, at);
         return pass(skip, at + 4, (uint64_t)size, ret_step);
     }
     if (type < BINARY_TYPES && binary_sizes[type])
@@ -204,7 +204,7 @@ binary_value(kw_skip *skip, kw_bytes input, size_t at, uint8_t type, step *ret_s
     case BINARY_LIST:
         return binary_list(skip, input, at, ret_step);
     default:
-        return broken(skip, KW_FAULT_TYPE, type, at);
+        return broken(skip, KW_DECODE_TYPE, type, at);
     }
 }
 
@@ -221,7 +221,7 @@ binary_field(kw_skip *skip, kw_bytes input, bool *ret_end, step *ret_step)
     if (*ret_end)
         return pass(skip, at, 1, ret_step);
     if (at + 3 > skip->limit)
-        return broken(skip, KW_FAULT_TRUNCATED, 0, at);
+        return broken(skip, KW_DECODE_TRUNCATED, 0, at);
     return binary_value(skip, input, at + 3, type, ret_step);
 }
 
@@ -246,7 +246,7 @@ compact_number(kw_skip *skip, kw_bytes input, size_t *at, bool wide, uint64_t *r
     if (!wide)
         *ret_value = narrow;
     if (read == KW_VARINT_BROKEN)
-        return broken(skip, KW_FAULT_NUMBER, 0, *at);
+        return broken(skip, KW_DECODE_NUMBER, 0, *at);
     if (read == KW_VARINT_SHORT)
         return need(skip, input, input.size, 1, ret_step);
     *at += (size_t)read;
@@ -259,7 +259,7 @@ compact_length(kw_skip *skip, kw_bytes input, size_t *at, uint64_t *ret_value, s
 {
     step_result found = compact_number(skip, input, at, false, ret_value, ret_step);
     if (found == STEP_DONE && *ret_value > INT32_MAX)
-        return broken(skip, KW_FAULT_NEGATIVE, (int32_t)*ret_value, *at);
+        return broken(skip, KW_DECODE_NEGATIVE, (int32_t)*ret_value, *at);
     return found;
 }
 
@@ -278,7 +278,7 @@ compact_list(kw_skip *skip, kw_bytes input, size_t at, step *ret_step)
             return found;
     }
     if (count > 0 && !compact_type_known(type))
-        return broken(skip, KW_FAULT_TYPE, type, at);
+        return broken(skip, KW_DECODE_TYPE, type, at);
     if (count > 0 && compact_sizes[type])
         return pass(skip, at, count * compact_sizes[type], ret_step);
     return open_container(skip, at, count, type, type, ret_step);
@@ -298,7 +298,7 @@ compact_map(kw_skip *skip, kw_bytes input, size_t at, step *ret_step)
         return found;
     uint8_t key = input.data[at] >> 4, value = input.data[at] & 0x0f;
     if (!compact_type_known(key) || !compact_type_known(value))
-        return broken(skip, KW_FAULT_TYPE, compact_type_known(key) ? value : key, at);
+        return broken(skip, KW_DECODE_TYPE, compact_type_known(key) ? value : key, at);
     return open_container(skip, at + 1, 2 * count, key, value, ret_step);
 }
 
@@ -329,7 +329,7 @@ compact_value(kw_skip *skip, kw_bytes input, size_t at, uint8_t type, step *ret_
     case COMPACT_STRUCT:
         return open_struct(at, ret_step);
     default:
-        return broken(skip, KW_FAULT_TYPE, type, at);
+        return broken(skip, KW_DECODE_TYPE, type, at);
     }
 }
 
@@ -454,7 +454,7 @@ take_step(kw_skip *skip, kw_bytes input, step *ret_step)
     if (found != STEP_DONE)
         return found;
     if (ret_step->opens && skip->depth == skip->depth_max)
-        return broken(skip, KW_FAULT_DEPTH, skip->depth_max, skip->at);
+        return broken(skip, KW_DECODE_DEPTH, skip->depth_max, skip->at);
     skip->at = ret_step->next;
     if (end || (!top->is_struct && --top->left == 0 && !ret_step->opens))
         skip->depth--;

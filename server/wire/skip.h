@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "wire/fault.h"
+#include "wire/decode_error.h"
 #include "wire/wire.h"
 
 #define KW_SKIP_DEPTH_MAX KW_WIRE_DEPTH_DEFAULT
@@ -24,7 +24,7 @@ typedef struct kw_skip {
     uint32_t depth;
     uint32_t depth_max;
     kw_wire_protocol protocol;
-    kw_fault fault; /* set with KW_WIRE_BROKEN; LENGTH and COUNT are measured against limit */
+    kw_decode_error fault; /* set with KW_WIRE_BROKEN; LENGTH and COUNT are measured against limit */
     kw_skip_level levels[KW_SKIP_DEPTH_MAX + 1];
 } kw_skip;
 

@@ -9,7 +9,7 @@
  *   kw_contract_finish();
  *
  * Codes that the suite holds stores to: an unknown table is NOT_FOUND, an unknown family INVALID, both by
- * name; what the door refuses is INVALID.
+ * name; what the store handle refuses is INVALID.
  */
 #pragma once
 

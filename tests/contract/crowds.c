@@ -1,5 +1,5 @@
 /* Many operations at once: each completes exactly once, conditions stay atomic, batches keep their order,
- * and a closing door answers what is in flight. */
+ * and a closing store handle answers what is in flight. */
 #include "contract/fixture.h"
 
 enum { CROWD = 300 };
@@ -63,8 +63,8 @@ static void
 expect_rows(kw_fixture *f, const char *prefix)
 {
     g_autofree char *stop = g_strconcat(prefix, "~", NULL);
-    kw_run_spec spec = {.table = f->table, .start = B(prefix), .stop = B(stop)};
-    kw_run *run = kw_door_open_run(f->sync.door, &spec);
+    kw_range_scan_spec spec = {.table = f->table, .start = B(prefix), .stop = B(stop)};
+    kw_range_scan *run = kw_store_handle_open_range_scan(f->sync.handle, &spec);
     int number = 0;
     for (bool end = false; !end;) {
         kw_rows *rows = kw_sync_fetch(&f->sync, run, 77, 1 << 20, true, NULL);
@@ -77,7 +77,7 @@ expect_rows(kw_fixture *f, const char *prefix)
         kw_rows_free(rows);
     }
     g_assert_cmpint(number, ==, CROWD);
-    kw_run_close(run);
+    kw_range_scan_close(run);
 }
 
 static void
@@ -87,7 +87,7 @@ test_puts_at_once(kw_fixture *f)
     crowd all = {.started = CROWD};
     for (int i = 0; i < CROWD; i++) {
         fill_put(&puts[i], f, "crowd1-", i);
-        kw_door_write(f->sync.door, &puts[i].write, crowd_write_done, &all);
+        kw_store_handle_write(f->sync.handle, &puts[i].write, crowd_write_done, &all);
     }
     g_assert_cmpuint(all.finished, ==, 0);
     kw_sync_wait(&f->sync, &all.all_finished);
@@ -123,7 +123,7 @@ test_one_wins(kw_fixture *f)
     for (int i = 0; i < RACERS; i++) {
         fill_put(&puts[i], f, "crowd3", 0);
         puts[i].write.timestamp = KW_TIMESTAMP_NONE;
-        kw_door_write_if(f->sync.door, &puts[i].write, &check, crowd_write_if_done, &all);
+        kw_store_handle_write_if(f->sync.handle, &puts[i].write, &check, crowd_write_if_done, &all);
     }
     kw_sync_wait(&f->sync, &all.all_finished);
     g_assert_cmpuint(all.ok, ==, RACERS);
@@ -144,7 +144,7 @@ test_increments_at_once(kw_fixture *f)
                               .columns_count = 1,
                               .deadline = kw_deadline_in_ms(60000)};
     for (int i = 0; i < COUNT; i++)
-        kw_door_increment(f->sync.door, &increment, crowd_increment_done, &all);
+        kw_store_handle_increment(f->sync.handle, &increment, crowd_increment_done, &all);
     kw_sync_wait(&f->sync, &all.all_finished);
     g_assert_cmpuint(all.ok, ==, COUNT);
     amount = 0;
@@ -173,13 +173,13 @@ test_close_in_flight(kw_fixture *f)
     kw_sync_open(&other, f->sync.store);
     for (int i = 0; i < COUNT; i++) {
         fill_put(&puts[i], f, "crowd5", i);
-        kw_door_write(other.door, &puts[i].write, crowd_write_done, &all);
+        kw_store_handle_write(other.handle, &puts[i].write, crowd_write_done, &all);
     }
     kw_write empty = puts[0].write;
     empty.row = KW_BYTES_NONE;
     all.started++;
-    kw_door_write(other.door, &empty, crowd_write_done, &all);
-    kw_door_close(other.door, crowd_closed, &all);
+    kw_store_handle_write(other.handle, &empty, crowd_write_done, &all);
+    kw_store_handle_close(other.handle, crowd_closed, &all);
     g_assert_cmpuint(all.finished, ==, 0);
     all.all_finished = false;
     while (all.finished <= all.started)
@@ -187,9 +187,9 @@ test_close_in_flight(kw_fixture *f)
     kw_loop_free(other.loop);
 }
 
-/* Two doors of one store see each other's writes. */
+/* Two store handles of one store see each other's writes. */
 static void
-test_two_doors(kw_fixture *f)
+test_two_handles(kw_fixture *f)
 {
     kw_fixture other = {.table = f->table};
     kw_sync_open(&other.sync, f->sync.store);
@@ -223,6 +223,6 @@ kw_contract_add_crowds(void)
     kw_fixture_add("crowds", "one_wins", test_one_wins);
     kw_fixture_add("crowds", "increments_at_once", test_increments_at_once);
     kw_fixture_add("crowds", "close_in_flight", test_close_in_flight);
-    kw_fixture_add("crowds", "two_doors", test_two_doors);
+    kw_fixture_add("crowds", "two_doors", test_two_handles);
     kw_fixture_add("crowds", "store_says", test_store_says);
 }

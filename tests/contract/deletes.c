@@ -136,7 +136,7 @@ test_runs_pass_by(kw_fixture *f)
         if (i % 10 != 3)
             kw_remove(f, row, i % 2 ? NULL : "d:a", 1);
     }
-    kw_run_spec spec = {.start = B("deletes9"), .stop = B("deletes9z")};
+    kw_range_scan_spec spec = {.start = B("deletes9"), .stop = B("deletes9z")};
     kw_expect_run(f, spec, 2,
                   "deletes9-03{d:a@1=x} deletes9-13{d:a@1=x} deletes9-23{d:a@1=x} deletes9-33{d:a@1=x}");
     spec.reversed = true;

@@ -255,10 +255,10 @@ kw_expect_row(kw_fixture *fixture, const char *row, const char *text)
 }
 
 void
-kw_expect_run(kw_fixture *fixture, kw_run_spec spec, uint32_t page, const char *text)
+kw_expect_run(kw_fixture *fixture, kw_range_scan_spec spec, uint32_t page, const char *text)
 {
     spec.table = fixture->table;
-    kw_run *run = kw_door_open_run(fixture->sync.door, &spec);
+    kw_range_scan *run = kw_store_handle_open_range_scan(fixture->sync.handle, &spec);
     GString *seen = g_string_new(NULL);
     for (bool end = false; !end;) {
         kw_error error = {0};
@@ -276,7 +276,7 @@ kw_expect_run(kw_fixture *fixture, kw_run_spec spec, uint32_t page, const char *
     }
     g_assert_cmpstr(seen->str, ==, text);
     g_string_free(seen, TRUE);
-    kw_run_close(run);
+    kw_range_scan_close(run);
 }
 
 void

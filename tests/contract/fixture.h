@@ -1,4 +1,5 @@
-/* What the contract's tests share: a store with its door, one table of many families, and rows as text.
+/* What the contract's tests share: a store with its store handle, one table of many families, and rows as
+ * text.
  *
  *   d  defaults (one version)        v  three versions         k  five versions, keeps deleted cells
  *   t  a TTL of 60 s                 m  the same, two versions, at least one kept
@@ -46,7 +47,7 @@ void kw_expect_row(kw_fixture *fixture, const char *row, const char *text);
 void kw_expect(kw_fixture *fixture, const kw_get *get, const char *text);
 
 /* Reads the run to its end, `page` rows a fetch, and compares. The spec's table is filled in. */
-void kw_expect_run(kw_fixture *fixture, kw_run_spec spec, uint32_t page, const char *text);
+void kw_expect_run(kw_fixture *fixture, kw_range_scan_spec spec, uint32_t page, const char *text);
 
 /* The error has this code and its text names `names`. */
 void kw_expect_error(const kw_error *error, kw_code code, const char *names);

@@ -54,7 +54,7 @@ draw(kw_arena *arena)
 }
 
 static char *
-expected(const kw_run_spec *spec, bool only_x)
+expected(const kw_range_scan_spec *spec, bool only_x)
 {
     GString *text = g_string_new(NULL);
     for (int i = 0; i < ROWS; i++) {
@@ -98,15 +98,15 @@ static void
 test_patterns(kw_fixture *f)
 {
     put_all(f);
-    wait_for_probes(f); /* a store may sift otherwise from then on */
+    wait_for_probes(f); /* a store may filter otherwise from then on */
     for (int round = 0; round < 120; round++) {
         g_autoptr(kw_arena) arena = kw_arena_new();
         bool only_x = g_test_rand_int_range(0, 3) == 0;
-        kw_run_spec spec = {.start = B(PREFIX),
-                            .stop = B("pau"),
-                            .reversed = g_test_rand_bit(),
-                            .patterns = draw(arena),
-                            .filter = only_x ? B("ValueFilter (=, 'binary:x')") : KW_BYTES_NONE};
+        kw_range_scan_spec spec = {.start = B(PREFIX),
+                                   .stop = B("pau"),
+                                   .reversed = g_test_rand_bit(),
+                                   .patterns = draw(arena),
+                                   .filter = only_x ? B("ValueFilter (=, 'binary:x')") : KW_BYTES_NONE};
         g_autofree char *text = expected(&spec, only_x);
         kw_expect_run(f, spec, (uint32_t)g_test_rand_int_range(1, ROWS + 2), text);
     }

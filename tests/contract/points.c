@@ -80,7 +80,7 @@ test_any_bytes(kw_fixture *f)
         g_assert_cmpint(cell->timestamp, ==, (int64_t)i + 1);
         kw_rows_free(found);
     }
-    kw_run_spec spec = {.start = KW_BYTES_LITERAL("pb\0"), .stop = KW_BYTES_LITERAL("pb\1")};
+    kw_range_scan_spec spec = {.start = KW_BYTES_LITERAL("pb\0"), .stop = KW_BYTES_LITERAL("pb\1")};
     kw_expect_run(f, spec, 2,
                   "pb\\x00{d:pb\\x00@2=pb\\x00} pb\\x00\\x00{d:pb\\x00\\x00@3=pb\\x00\\x00} "
                   "pb\\x00\\x01{d:pb\\x00\\x01@4=pb\\x00\\x01} pb\\x00\\xff{d:pb\\x00\\xff@5=pb\\x00\\xff}");

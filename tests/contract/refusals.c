@@ -79,10 +79,11 @@ test_unknown_table(kw_fixture *f)
     const kw_get *gets[] = {&get, &get};
     g_assert_null(kw_sync_get_many(&f->sync, gets, 2, &error));
     kw_expect_error(&error, KW_NOT_FOUND, "unknown");
-    kw_run *run = kw_door_open_run(f->sync.door, &(kw_run_spec){.table = name});
+    kw_range_scan *run =
+        kw_store_handle_open_range_scan(f->sync.handle, &(kw_range_scan_spec){.table = name});
     g_assert_null(kw_sync_fetch(&f->sync, run, 1, 1000, false, &error));
     kw_expect_error(&error, KW_NOT_FOUND, "unknown");
-    kw_run_close(run);
+    kw_range_scan_close(run);
     kw_check check = {.family = B("d"), .qualifier = B("a")};
     kw_sync_written result = kw_sync_write_if(&f->sync, &write, &check);
     g_assert_cmpint(result.outcome, ==, KW_OUTCOME_FAILED);
@@ -112,11 +113,11 @@ test_unknown_family(kw_fixture *f)
     kw_ask(&asking, f, "refused2", (const char *const[]){"nofam:a", NULL});
     g_assert_null(kw_sync_get(&f->sync, &asking.get, &error));
     kw_expect_error(&error, KW_INVALID, "nofam");
-    kw_run_spec spec = {.table = f->table, .columns = &column, .columns_count = 1};
-    kw_run *run = kw_door_open_run(f->sync.door, &spec);
+    kw_range_scan_spec spec = {.table = f->table, .columns = &column, .columns_count = 1};
+    kw_range_scan *run = kw_store_handle_open_range_scan(f->sync.handle, &spec);
     g_assert_null(kw_sync_fetch(&f->sync, run, 1, 1000, false, &error));
     kw_expect_error(&error, KW_INVALID, "nofam");
-    kw_run_close(run);
+    kw_range_scan_close(run);
 }
 
 static void
@@ -136,11 +137,11 @@ test_bad_reads(kw_fixture *f)
     const kw_get *gets[] = {&asking.get, &asking.get};
     g_assert_null(kw_sync_get_many(&f->sync, gets, 2, &error));
     kw_expect_error(&error, KW_INVALID, "get 1 of 2");
-    kw_run_spec spec = {.table = f->table, .time_from = 7, .time_to = 3};
-    kw_run *run = kw_door_open_run(f->sync.door, &spec);
+    kw_range_scan_spec spec = {.table = f->table, .time_from = 7, .time_to = 3};
+    kw_range_scan *run = kw_store_handle_open_range_scan(f->sync.handle, &spec);
     g_assert_null(kw_sync_fetch(&f->sync, run, 1, 1000, false, &error));
     kw_expect_error(&error, KW_INVALID, "time range");
-    kw_run_close(run);
+    kw_range_scan_close(run);
 }
 
 static void
@@ -243,7 +244,7 @@ test_many_with_bad_ones(kw_fixture *f)
         if (codes[i] != KW_OK)
             kw_expect_error(&results[i].error, codes[i], i == 2 ? "unknown" : i == 4 ? "nofam" : "row key");
     }
-    kw_expect_run(f, (kw_run_spec){.start = B("m1"), .stop = B("m7")}, 10,
+    kw_expect_run(f, (kw_range_scan_spec){.start = B("m1"), .stop = B("m7")}, 10,
                   "m1{d:a@1=x} m4{d:a@1=x} m6{d:a@1=x}");
     writes[0].row = KW_BYTES_NONE;
     kw_sync_write_many(&f->sync, all, 1, results);

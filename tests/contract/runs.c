@@ -14,7 +14,7 @@ static void
 test_forward(kw_fixture *f)
 {
     put_letters(f, "run1");
-    kw_run_spec spec = {.start = B("run1"), .stop = B("run2")};
+    kw_range_scan_spec spec = {.start = B("run1"), .stop = B("run2")};
     for (uint32_t page = 1; page <= 7; page++)
         kw_expect_run(f, spec, page,
                       "run1a{d:q@1=1} run1b{d:q@1=1} run1c{d:q@1=1} run1d{d:q@1=1} run1e{d:q@1=1}");
@@ -30,7 +30,7 @@ static void
 test_backward(kw_fixture *f)
 {
     put_letters(f, "run2");
-    kw_run_spec spec = {.start = B("run2"), .stop = B("run3"), .reversed = true};
+    kw_range_scan_spec spec = {.start = B("run2"), .stop = B("run3"), .reversed = true};
     for (uint32_t page = 1; page <= 7; page++)
         kw_expect_run(f, spec, page,
                       "run2e{d:q@1=1} run2d{d:q@1=1} run2c{d:q@1=1} run2b{d:q@1=1} run2a{d:q@1=1}");
@@ -50,7 +50,8 @@ test_empty(kw_fixture *f)
     static const char *const ranges[][2] = {
         {"run-none1", "run-none2"}, {"run-nona", "run-nona"}, {"run-nonz", "run-nona"}};
     for (size_t i = 0; i < 2 * G_N_ELEMENTS(ranges); i++) {
-        kw_run_spec spec = {.start = B(ranges[i / 2][0]), .stop = B(ranges[i / 2][1]), .reversed = i % 2};
+        kw_range_scan_spec spec = {
+            .start = B(ranges[i / 2][0]), .stop = B(ranges[i / 2][1]), .reversed = i % 2};
         kw_expect_run(f, spec, 10, "");
     }
 }
@@ -75,13 +76,13 @@ test_open_ended(kw_fixture *f)
     const char *forward = "a{d:q@1=1} b{d:q@1=1} c{d:q@1=1} d{d:q@1=1} e{d:q@1=1} \\xff\\xff{d:q@1=1}";
     const char *backward = "\\xff\\xff{d:q@1=1} e{d:q@1=1} d{d:q@1=1} c{d:q@1=1} b{d:q@1=1} a{d:q@1=1}";
     for (uint32_t page = 1; page <= 7; page += 3) {
-        kw_expect_run(&own, (kw_run_spec){0}, page, forward);
-        kw_expect_run(&own, (kw_run_spec){.reversed = true}, page, backward);
+        kw_expect_run(&own, (kw_range_scan_spec){0}, page, forward);
+        kw_expect_run(&own, (kw_range_scan_spec){.reversed = true}, page, backward);
     }
-    kw_expect_run(&own, (kw_run_spec){.start = B("e")}, 2, "e{d:q@1=1} \\xff\\xff{d:q@1=1}");
-    kw_expect_run(&own, (kw_run_spec){.stop = B("c")}, 1, "a{d:q@1=1} b{d:q@1=1}");
-    kw_expect_run(&own, (kw_run_spec){.stop = B("c"), .reversed = true}, 1, "b{d:q@1=1} a{d:q@1=1}");
-    kw_expect_run(&own, (kw_run_spec){.start = B("e"), .reversed = true}, 1,
+    kw_expect_run(&own, (kw_range_scan_spec){.start = B("e")}, 2, "e{d:q@1=1} \\xff\\xff{d:q@1=1}");
+    kw_expect_run(&own, (kw_range_scan_spec){.stop = B("c")}, 1, "a{d:q@1=1} b{d:q@1=1}");
+    kw_expect_run(&own, (kw_range_scan_spec){.stop = B("c"), .reversed = true}, 1, "b{d:q@1=1} a{d:q@1=1}");
+    kw_expect_run(&own, (kw_range_scan_spec){.start = B("e"), .reversed = true}, 1,
                   "\\xff\\xff{d:q@1=1} e{d:q@1=1}");
 }
 
@@ -95,7 +96,7 @@ test_columns(kw_fixture *f)
     kw_put(f, "run4c", "v:b", "4", 1);
     kw_put(f, "run4d", "d:b", "5", 1);
     kw_column columns[] = {{.family = B("d"), .qualifier = B("b")}, {.family = B("v"), .whole_family = true}};
-    kw_run_spec spec = {.start = B("run4"), .stop = B("run5"), .columns = columns, .columns_count = 1};
+    kw_range_scan_spec spec = {.start = B("run4"), .stop = B("run5"), .columns = columns, .columns_count = 1};
     kw_expect_run(f, spec, 1, "run4a{d:b@1=2} run4d{d:b@1=5}");
     spec.columns_count = 2;
     kw_expect_run(f, spec, 10, "run4a{d:b@1=2} run4c{v:b@1=4} run4d{d:b@1=5}");
@@ -112,8 +113,8 @@ test_bytes(kw_fixture *f)
         g_autofree char *row = g_strdup_printf("run5-%d", i);
         kw_put(f, row, "d:a", value, 1);
     }
-    kw_run_spec spec = {.table = f->table, .start = B("run5-"), .stop = B("run5.")};
-    kw_run *run = kw_door_open_run(f->sync.door, &spec);
+    kw_range_scan_spec spec = {.table = f->table, .start = B("run5-"), .stop = B("run5.")};
+    kw_range_scan *run = kw_store_handle_open_range_scan(f->sync.handle, &spec);
     kw_rows *rows = kw_sync_fetch(&f->sync, run, 100, 1, true, NULL);
     g_assert_cmpuint(rows->count, >=, 1);
     g_assert_cmpuint(rows->count, <, 10);
@@ -125,7 +126,7 @@ test_bytes(kw_fixture *f)
     g_assert_true(rows->end);
     g_assert_cmpuint(seen, ==, 10);
     kw_rows_free(rows);
-    kw_run_close(run);
+    kw_range_scan_close(run);
 }
 
 /* The spec is copied, and a fetch goes on behind the last row whether or not the last hint was right. */
@@ -134,8 +135,8 @@ test_hints_and_copies(kw_fixture *f)
 {
     put_letters(f, "run6");
     g_autofree char *start = g_strdup("run6"), *stop = g_strdup("run7");
-    kw_run_spec spec = {.table = f->table, .start = B(start), .stop = B(stop)};
-    kw_run *run = kw_door_open_run(f->sync.door, &spec);
+    kw_range_scan_spec spec = {.table = f->table, .start = B(start), .stop = B(stop)};
+    kw_range_scan *run = kw_store_handle_open_range_scan(f->sync.handle, &spec);
     memset(start, 'z', strlen(start));
     memset(stop, 'z', strlen(stop));
     static const bool hints[] = {false, true, false, false, true, true};
@@ -155,7 +156,7 @@ test_hints_and_copies(kw_fixture *f)
     g_assert_cmpuint(rows->count, ==, 0);
     g_assert_true(rows->end);
     kw_rows_free(rows);
-    kw_run_close(run);
+    kw_range_scan_close(run);
 }
 
 /* Rows that go while a run is under way do not disturb it; it stays in order. */
@@ -164,8 +165,8 @@ test_writes_meanwhile(kw_fixture *f)
 {
     put_letters(f, "run7");
     for (int hint = 0; hint <= 1; hint++) {
-        kw_run_spec spec = {.table = f->table, .start = B("run7"), .stop = B("run8")};
-        kw_run *run = kw_door_open_run(f->sync.door, &spec);
+        kw_range_scan_spec spec = {.table = f->table, .start = B("run7"), .stop = B("run8")};
+        kw_range_scan *run = kw_store_handle_open_range_scan(f->sync.handle, &spec);
         kw_rows *rows;
         for (size_t begun = 0; begun < 2; begun += rows->count, kw_rows_free(rows)) {
             rows = kw_sync_fetch(&f->sync, run, (uint32_t)(2 - begun), 1000, hint, NULL);
@@ -185,7 +186,7 @@ test_writes_meanwhile(kw_fixture *f)
         }
         g_assert_cmpstr(seen->str, ==, "run7crun7drun7e");
         g_string_free(seen, TRUE);
-        kw_run_close(run);
+        kw_range_scan_close(run);
         kw_remove(f, "run7aa", NULL, 1);
         kw_put(f, "run7a", "d:q", "1", 2 + hint);
         kw_put(f, "run7aa", "d:q", "1", 2 + hint);
@@ -204,17 +205,17 @@ static void
 test_closed_in_flight(kw_fixture *f)
 {
     put_letters(f, "run9");
-    kw_run_spec spec = {.table = f->table, .start = B("run9"), .stop = B("runA")};
-    kw_run *run = kw_door_open_run(f->sync.door, &spec);
-    kw_run_close(run); /* never fetched */
-    run = kw_door_open_run(f->sync.door, &spec);
-    kw_run_fetch(run, 10, 1000, true, KW_DEADLINE_NONE, must_stay_silent, NULL);
-    kw_run_close(run);
-    kw_run_close(NULL);
+    kw_range_scan_spec spec = {.table = f->table, .start = B("run9"), .stop = B("runA")};
+    kw_range_scan *run = kw_store_handle_open_range_scan(f->sync.handle, &spec);
+    kw_range_scan_close(run); /* never fetched */
+    run = kw_store_handle_open_range_scan(f->sync.handle, &spec);
+    kw_range_scan_fetch(run, 10, 1000, true, KW_DEADLINE_NONE, must_stay_silent, NULL);
+    kw_range_scan_close(run);
+    kw_range_scan_close(NULL);
     kw_expect_row(f, "run9a", "d:q@1=1");
 }
 
-/* Many runs of one door at once, each with its own place. */
+/* Many runs of one store handle at once, each with its own place. */
 static void
 test_side_by_side(kw_fixture *f)
 {
@@ -224,11 +225,11 @@ test_side_by_side(kw_fixture *f)
             g_autofree char *row = g_strdup_printf("runB%02d%d", i, k);
             kw_put(f, row, "d:q", "1", 1);
         }
-    kw_run *runs[RUNS];
+    kw_range_scan *runs[RUNS];
     for (int i = 0; i < RUNS; i++) {
         g_autofree char *start = g_strdup_printf("runB%02d", i), *stop = g_strdup_printf("runB%02d~", i);
-        kw_run_spec spec = {.table = f->table, .start = B(start), .stop = B(stop), .reversed = i % 2};
-        runs[i] = kw_door_open_run(f->sync.door, &spec);
+        kw_range_scan_spec spec = {.table = f->table, .start = B(start), .stop = B(stop), .reversed = i % 2};
+        runs[i] = kw_store_handle_open_range_scan(f->sync.handle, &spec);
     }
     for (int k = 0; k < 3; k++)
         for (int i = 0; i < RUNS; i++) {
@@ -239,7 +240,7 @@ test_side_by_side(kw_fixture *f)
             kw_rows_free(rows);
         }
     for (int i = 0; i < RUNS; i++)
-        kw_run_close(runs[i]);
+        kw_range_scan_close(runs[i]);
 }
 
 void

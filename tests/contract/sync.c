@@ -50,7 +50,7 @@ kw_sync_open(kw_sync *sync, kw_store *store)
 {
     sync->store = store;
     sync->loop = kw_loop_new();
-    sync->door = kw_store_open_door(store, sync->loop);
+    sync->handle = kw_store_open_handle(store, sync->loop);
 }
 
 static void
@@ -63,7 +63,7 @@ void
 kw_sync_close(kw_sync *sync)
 {
     bool closed = false;
-    kw_door_close(sync->door, set_flag, &closed);
+    kw_store_handle_close(sync->handle, set_flag, &closed);
     g_assert_false(closed);
     kw_sync_wait(sync, &closed);
     kw_loop_free(sync->loop);
@@ -107,7 +107,7 @@ kw_sync_written
 kw_sync_write(kw_sync *sync, const kw_write *write)
 {
     answer to = answer_expected();
-    kw_door_write(sync->door, write, write_done, &to);
+    kw_store_handle_write(sync->handle, write, write_done, &to);
     return written(sync, &to);
 }
 
@@ -115,7 +115,7 @@ kw_sync_written
 kw_sync_write_if(kw_sync *sync, const kw_write *write, const kw_check *check)
 {
     answer to = answer_expected();
-    kw_door_write_if(sync->door, write, check, write_if_done, &to);
+    kw_store_handle_write_if(sync->handle, write, check, write_if_done, &to);
     return written(sync, &to);
 }
 
@@ -123,7 +123,7 @@ kw_sync_written
 kw_sync_increment(kw_sync *sync, const kw_increment *increment)
 {
     answer to = answer_expected();
-    kw_door_increment(sync->door, increment, increment_done, &to);
+    kw_store_handle_increment(sync->handle, increment, increment_done, &to);
     return written(sync, &to);
 }
 
@@ -137,7 +137,7 @@ void
 kw_sync_write_many(kw_sync *sync, const kw_write *const *writes, size_t count, kw_written *results)
 {
     answer to = answer_expected();
-    kw_door_write_many(sync->door, writes, count, results, many_done, &to);
+    kw_store_handle_write_many(sync->handle, writes, count, results, many_done, &to);
     wait_answer(sync, &to);
 }
 
@@ -163,7 +163,7 @@ kw_rows *
 kw_sync_get(kw_sync *sync, const kw_get *get, kw_error *ret_error)
 {
     answer to = answer_expected();
-    kw_door_get(sync->door, get, get_done, &to);
+    kw_store_handle_get(sync->handle, get, get_done, &to);
     return given(sync, &to, ret_error);
 }
 
@@ -171,16 +171,16 @@ kw_rows *
 kw_sync_get_many(kw_sync *sync, const kw_get *const *gets, size_t count, kw_error *ret_error)
 {
     answer to = answer_expected();
-    kw_door_get_many(sync->door, gets, count, get_done, &to);
+    kw_store_handle_get_many(sync->handle, gets, count, get_done, &to);
     return given(sync, &to, ret_error);
 }
 
 kw_rows *
-kw_sync_fetch(kw_sync *sync, kw_run *run, uint32_t max_rows, size_t max_bytes, bool more_hint,
+kw_sync_fetch(kw_sync *sync, kw_range_scan *run, uint32_t max_rows, size_t max_bytes, bool more_hint,
               kw_error *ret_error)
 {
     answer to = answer_expected();
-    kw_run_fetch(run, max_rows, max_bytes, more_hint, kw_deadline_in_ms(60000), get_done, &to);
+    kw_range_scan_fetch(run, max_rows, max_bytes, more_hint, kw_deadline_in_ms(60000), get_done, &to);
     return given(sync, &to, ret_error);
 }
 
@@ -226,7 +226,7 @@ bool
 kw_sync_create(kw_sync *sync, const kw_table_spec *spec, bool *ret_created, kw_error *ret_error)
 {
     answer to = answer_expected();
-    kw_door_create_table(sync->door, spec, create_done, &to);
+    kw_store_handle_create_table(sync->handle, spec, create_done, &to);
     bool good = succeeded(sync, &to, ret_error);
     if (ret_created)
         *ret_created = to.flag;
@@ -237,7 +237,7 @@ bool
 kw_sync_drop(kw_sync *sync, kw_bytes table, kw_error *ret_error)
 {
     answer to = answer_expected();
-    kw_door_drop_table(sync->door, table, KW_DEADLINE_NONE, simple_done, &to);
+    kw_store_handle_drop_table(sync->handle, table, KW_DEADLINE_NONE, simple_done, &to);
     return succeeded(sync, &to, ret_error);
 }
 
@@ -245,7 +245,7 @@ kw_table_facts *
 kw_sync_describe(kw_sync *sync, kw_bytes table, kw_error *ret_error)
 {
     answer to = answer_expected();
-    kw_door_describe_table(sync->door, table, KW_DEADLINE_NONE, facts_done, &to);
+    kw_store_handle_describe_table(sync->handle, table, KW_DEADLINE_NONE, facts_done, &to);
     return given(sync, &to, ret_error);
 }
 
@@ -253,6 +253,6 @@ kw_regions *
 kw_sync_regions(kw_sync *sync, kw_bytes table, kw_error *ret_error)
 {
     answer to = answer_expected();
-    kw_door_regions(sync->door, table, KW_DEADLINE_NONE, regions_done, &to);
+    kw_store_handle_regions(sync->handle, table, KW_DEADLINE_NONE, regions_done, &to);
     return given(sync, &to, ret_error);
 }

@@ -1,5 +1,5 @@
-/* A store's door for tests that think one step at a time: each call starts an operation, turns the loop
- * until it completed, and returns what came. One thread; the loop is the sync's own.
+/* A store's store handle for tests that think one step at a time: each call starts an operation, turns the
+ * loop until it completed, and returns what came. One thread; the loop is the sync's own.
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 typedef struct kw_sync {
     kw_store *store; /* borrowed */
     kw_loop *loop;
-    kw_door *door;
+    kw_store_handle *handle;
 } kw_sync;
 
 void kw_sync_open(kw_sync *sync, kw_store *store);
@@ -32,7 +32,7 @@ void kw_sync_write_many(kw_sync *sync, const kw_write *const *writes, size_t cou
 /* NULL with ret_error filled (which may be NULL). */
 kw_rows *kw_sync_get(kw_sync *sync, const kw_get *get, kw_error *ret_error);
 kw_rows *kw_sync_get_many(kw_sync *sync, const kw_get *const *gets, size_t count, kw_error *ret_error);
-kw_rows *kw_sync_fetch(kw_sync *sync, kw_run *run, uint32_t max_rows, size_t max_bytes, bool more_hint,
+kw_rows *kw_sync_fetch(kw_sync *sync, kw_range_scan *run, uint32_t max_rows, size_t max_bytes, bool more_hint,
                        kw_error *ret_error);
 
 bool kw_sync_create(kw_sync *sync, const kw_table_spec *spec, bool *ret_created, kw_error *ret_error);

@@ -131,7 +131,7 @@ test_drop(kw_fixture *f)
     kw_expect_error(&error, KW_NOT_FOUND, "dropped");
     g_assert_true(kw_sync_create(&own.sync, &spec, NULL, NULL));
     kw_expect_row(&own, "row", "");
-    kw_expect_run(&own, (kw_run_spec){0}, 10, "");
+    kw_expect_run(&own, (kw_range_scan_spec){0}, 10, "");
     kw_put(&own, "row", "d:b", "y", 1);
     kw_expect_row(&own, "row", "d:b@1=y");
 }

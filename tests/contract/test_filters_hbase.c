@@ -76,10 +76,10 @@ put_row(pair *self)
 /* --- the same question to both ----------------------------------------------------------------------- */
 
 static char *
-read_run(kw_sync *sync, const kw_run_spec *spec, uint32_t page)
+read_run(kw_sync *sync, const kw_range_scan_spec *spec, uint32_t page)
 {
     GString *text = g_string_new(NULL);
-    kw_run *run = kw_door_open_run(sync->door, spec);
+    kw_range_scan *run = kw_store_handle_open_range_scan(sync->handle, spec);
     for (bool end = false; !end;) {
         kw_error error;
         kw_rows *rows = kw_sync_fetch(sync, run, page, 1 << 20, true, &error);
@@ -92,7 +92,7 @@ read_run(kw_sync *sync, const kw_run_spec *spec, uint32_t page)
         end = rows->end;
         kw_rows_free(rows);
     }
-    kw_run_close(run);
+    kw_range_scan_close(run);
     return g_string_free(text, FALSE);
 }
 
@@ -122,10 +122,10 @@ static void
 compare_runs(pair *self, const char *filter, bool reversed)
 {
     kw_column column = {.family = KW_BYTES_LITERAL("f"), .whole_family = true};
-    kw_run_spec spec = {.table = self->table,
-                        .reversed = reversed,
-                        .max_versions = g_rand_int_range(self->random, 1, 4),
-                        .filter = kw_bytes_of_text(filter)};
+    kw_range_scan_spec spec = {.table = self->table,
+                               .reversed = reversed,
+                               .max_versions = g_rand_int_range(self->random, 1, 4),
+                               .filter = kw_bytes_of_text(filter)};
     if (g_rand_int_range(self->random, 0, 4) == 0) {
         spec.columns = &column;
         spec.columns_count = 1;
@@ -183,7 +183,7 @@ compare_taken(pair *self, const char *filter)
     kw_error error = KW_ERROR_NONE;
     bool ours = kw_filter_parse(get.filter, arena, &error) != NULL;
     asked hbase = {0};
-    self->hbase.door->class->get(self->hbase.door, &get, told, &hbase);
+    self->hbase.handle->class->get(self->hbase.handle, &get, told, &hbase);
     kw_sync_wait(&self->hbase, &hbase.over);
     bool java_knows = ours && strstr(filter, "regexstring"); /* expressions are the engines' matter */
     if (ours == hbase.taken || java_knows || strstr(error.text, "never closed"))

@@ -84,7 +84,7 @@ test_run_of_versions(kw_fixture *f)
 {
     put_versions(f, "versions6a", "v:a", 1, 4);
     put_versions(f, "versions6b", "v:a", 2, 2);
-    kw_run_spec spec = {.start = B("versions6"), .stop = B("versions7"), .max_versions = 2};
+    kw_range_scan_spec spec = {.start = B("versions6"), .stop = B("versions7"), .max_versions = 2};
     kw_expect_run(f, spec, 10, "versions6a{v:a@4=4 v:a@3=3} versions6b{v:a@2=2}");
     spec.time_from = 2;
     spec.time_to = 4;

@@ -10,17 +10,17 @@ typedef struct fault_store {
     char *about;
 } fault_store;
 
-typedef struct fault_door {
-    kw_door base;
-    kw_door *inner;
+typedef struct fault_handle {
+    kw_store_handle base;
+    kw_store_handle *inner;
     kw_fault_plan *plan;
     void (*closed)(void *user);
     void *closed_user;
-} fault_door;
+} fault_handle;
 
 typedef struct fault_run {
-    kw_run base;
-    kw_run *inner;
+    kw_range_scan base;
+    kw_range_scan *inner;
     kw_get_done done; /* the present fetch */
     void *user;
     bool truncate;
@@ -29,7 +29,7 @@ typedef struct fault_run {
 
 /* Does this operation fail, and how? */
 static bool
-strikes(kw_fault_plan *plan, kw_fault *ret_fault)
+strikes(kw_fault_plan *plan, kw_decode_error *ret_fault)
 {
     atomic_fetch_add(&plan->operations, 1);
     uint64_t left = atomic_load(&plan->fail_at);
@@ -39,12 +39,12 @@ strikes(kw_fault_plan *plan, kw_fault *ret_fault)
     if (left != 1)
         return false;
     atomic_fetch_add(&plan->failed, 1);
-    *ret_fault = (kw_fault)atomic_load(&plan->fault);
+    *ret_fault = (kw_decode_error)atomic_load(&plan->fault);
     return true;
 }
 
 static kw_error
-fault_error(kw_fault fault, bool write)
+fault_error(kw_decode_error fault, bool write)
 {
     kw_error error;
     bool timeout = fault == KW_FAULT_TIMEOUT;
@@ -56,7 +56,7 @@ fault_error(kw_fault fault, bool write)
 }
 
 static bool
-is_done_all_the_same(kw_fault fault)
+is_done_all_the_same(kw_decode_error fault)
 {
     return fault == KW_FAULT_UNKNOWN_APPLIED || fault == KW_FAULT_TIMEOUT;
 }
@@ -67,7 +67,8 @@ outcome_of(const kw_error *error)
     return error->maybe_applied ? KW_OUTCOME_UNKNOWN : KW_OUTCOME_FAILED;
 }
 
-/* --- writes: what the inner door (or nobody) did is told as the fault says ------------------------ */
+/* --- writes: what the inner store handle (or nobody) did is told as the fault says ------------------------
+ */
 
 typedef struct struck {
     kw_error error;
@@ -83,7 +84,7 @@ typedef struct struck {
 } struck;
 
 static struck *
-struck_new(kw_fault fault, void *user)
+struck_new(kw_decode_error fault, void *user)
 {
     struck *what = g_new0(struck, 1);
     what->error = fault_error(fault, true);
@@ -101,18 +102,18 @@ struck_write(void *user, kw_outcome outcome, const kw_error *error)
 }
 
 static void
-fault_write(kw_door *base, const kw_write *write, kw_write_done done, void *user)
+fault_write(kw_store_handle *base, const kw_write *write, kw_write_done done, void *user)
 {
-    fault_door *door = (fault_door *)base;
-    kw_fault fault;
-    if (!strikes(door->plan, &fault)) {
-        kw_door_write(door->inner, write, done, user);
+    fault_handle *handle = (fault_handle *)base;
+    kw_decode_error fault;
+    if (!strikes(handle->plan, &fault)) {
+        kw_store_handle_write(handle->inner, write, done, user);
         return;
     }
     struck *what = struck_new(fault, user);
     what->done.write = done;
     if (is_done_all_the_same(fault))
-        kw_door_write(door->inner, write, struck_write, what);
+        kw_store_handle_write(handle->inner, write, struck_write, what);
     else
         kw_refuse_write(base, &what->error, struck_write, what);
 }
@@ -128,13 +129,13 @@ struck_many(void *user)
 }
 
 static void
-fault_write_many(kw_door *base, const kw_write *const *writes, size_t count, kw_written *results,
+fault_write_many(kw_store_handle *base, const kw_write *const *writes, size_t count, kw_written *results,
                  void (*done)(void *), void *user)
 {
-    fault_door *door = (fault_door *)base;
-    kw_fault fault;
-    if (!strikes(door->plan, &fault)) {
-        kw_door_write_many(door->inner, writes, count, results, done, user);
+    fault_handle *handle = (fault_handle *)base;
+    kw_decode_error fault;
+    if (!strikes(handle->plan, &fault)) {
+        kw_store_handle_write_many(handle->inner, writes, count, results, done, user);
         return;
     }
     struck *what = struck_new(fault, user);
@@ -142,7 +143,7 @@ fault_write_many(kw_door *base, const kw_write *const *writes, size_t count, kw_
     what->count = count;
     what->done.many = done;
     if (is_done_all_the_same(fault))
-        kw_door_write_many(door->inner, writes, count, results, struck_many, what);
+        kw_store_handle_write_many(handle->inner, writes, count, results, struck_many, what);
     else
         kw_refuse_later(base, struck_many, what);
 }
@@ -157,18 +158,19 @@ struck_write_if(void *user, kw_outcome outcome, bool applied, const kw_error *er
 }
 
 static void
-fault_write_if(kw_door *base, const kw_write *write, const kw_check *check, kw_write_if_done done, void *user)
+fault_write_if(kw_store_handle *base, const kw_write *write, const kw_check *check, kw_write_if_done done,
+               void *user)
 {
-    fault_door *door = (fault_door *)base;
-    kw_fault fault;
-    if (!strikes(door->plan, &fault)) {
-        kw_door_write_if(door->inner, write, check, done, user);
+    fault_handle *handle = (fault_handle *)base;
+    kw_decode_error fault;
+    if (!strikes(handle->plan, &fault)) {
+        kw_store_handle_write_if(handle->inner, write, check, done, user);
         return;
     }
     struck *what = struck_new(fault, user);
     what->done.write_if = done;
     if (is_done_all_the_same(fault))
-        kw_door_write_if(door->inner, write, check, struck_write_if, what);
+        kw_store_handle_write_if(handle->inner, write, check, struck_write_if, what);
     else
         kw_refuse_write_if(base, &what->error, struck_write_if, what);
 }
@@ -184,18 +186,18 @@ struck_increment(void *user, kw_outcome outcome, kw_rows *rows, const kw_error *
 }
 
 static void
-fault_increment(kw_door *base, const kw_increment *increment, kw_increment_done done, void *user)
+fault_increment(kw_store_handle *base, const kw_increment *increment, kw_increment_done done, void *user)
 {
-    fault_door *door = (fault_door *)base;
-    kw_fault fault;
-    if (!strikes(door->plan, &fault)) {
-        kw_door_increment(door->inner, increment, done, user);
+    fault_handle *handle = (fault_handle *)base;
+    kw_decode_error fault;
+    if (!strikes(handle->plan, &fault)) {
+        kw_store_handle_increment(handle->inner, increment, done, user);
         return;
     }
     struck *what = struck_new(fault, user);
     what->done.increment = done;
     if (is_done_all_the_same(fault))
-        kw_door_increment(door->inner, increment, struck_increment, what);
+        kw_store_handle_increment(handle->inner, increment, struck_increment, what);
     else
         kw_refuse_increment(base, &what->error, struck_increment, what);
 }
@@ -203,12 +205,12 @@ fault_increment(kw_door *base, const kw_increment *increment, kw_increment_done 
 /* --- reads ------------------------------------------------------------------------------------------ */
 
 static void
-fault_get(kw_door *base, const kw_get *get, kw_get_done done, void *user)
+fault_get(kw_store_handle *base, const kw_get *get, kw_get_done done, void *user)
 {
-    fault_door *door = (fault_door *)base;
-    kw_fault fault;
-    if (!strikes(door->plan, &fault)) {
-        kw_door_get(door->inner, get, done, user);
+    fault_handle *handle = (fault_handle *)base;
+    kw_decode_error fault;
+    if (!strikes(handle->plan, &fault)) {
+        kw_store_handle_get(handle->inner, get, done, user);
         return;
     }
     kw_error error = fault_error(fault, false);
@@ -216,31 +218,31 @@ fault_get(kw_door *base, const kw_get *get, kw_get_done done, void *user)
 }
 
 static void
-fault_get_many(kw_door *base, const kw_get *const *gets, size_t count, kw_get_done done, void *user)
+fault_get_many(kw_store_handle *base, const kw_get *const *gets, size_t count, kw_get_done done, void *user)
 {
-    fault_door *door = (fault_door *)base;
-    kw_fault fault;
-    if (!strikes(door->plan, &fault)) {
-        kw_door_get_many(door->inner, gets, count, done, user);
+    fault_handle *handle = (fault_handle *)base;
+    kw_decode_error fault;
+    if (!strikes(handle->plan, &fault)) {
+        kw_store_handle_get_many(handle->inner, gets, count, done, user);
         return;
     }
     kw_error error = fault_error(fault, false);
     kw_refuse_get(base, NULL, &error, done, user);
 }
 
-static kw_run *
-fault_open_run(kw_door *base, const kw_run_spec *spec)
+static kw_range_scan *
+fault_open_run(kw_store_handle *base, const kw_range_scan_spec *spec)
 {
     fault_run *run = g_new0(fault_run, 1);
-    run->base.door = base;
-    run->inner = kw_door_open_run(((fault_door *)base)->inner, spec);
+    run->base.handle = base;
+    run->inner = kw_store_handle_open_range_scan(((fault_handle *)base)->inner, spec);
     return &run->base;
 }
 
 static void
 run_free(fault_run *run)
 {
-    kw_run_close(run->inner);
+    kw_range_scan_close(run->inner);
     g_free(run);
 }
 
@@ -275,26 +277,26 @@ struck_fetch(void *user, kw_rows *rows, const kw_error *error)
 }
 
 static void
-fault_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline deadline,
-                kw_get_done done, void *user)
+fault_run_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes, bool more_hint,
+                kw_deadline deadline, kw_get_done done, void *user)
 {
     fault_run *run = (fault_run *)base;
     run->done = done;
     run->user = user;
-    fault_door *door = (fault_door *)base->door;
-    kw_fault fault = KW_FAULT_FAILED;
-    bool struck_now = strikes(door->plan, &fault);
-    run->truncate = struck_now && fault == KW_FAULT_TRUNCATED;
+    fault_handle *handle = (fault_handle *)base->handle;
+    kw_decode_error fault = KW_FAULT_FAILED;
+    bool struck_now = strikes(handle->plan, &fault);
+    run->truncate = struck_now && fault == KW_DECODE_TRUNCATED;
     if (run->broken || (struck_now && !run->truncate)) {
         kw_error error = fault_error(fault, false);
-        kw_refuse_get(base->door, NULL, &error, struck_fetch, run);
+        kw_refuse_get(base->handle, NULL, &error, struck_fetch, run);
         return;
     }
-    kw_run_fetch(run->inner, max_rows, max_bytes, more_hint, deadline, inner_fetched, run);
+    kw_range_scan_fetch(run->inner, max_rows, max_bytes, more_hint, deadline, inner_fetched, run);
 }
 
 static void
-fault_run_close(kw_run *base)
+fault_run_close(kw_range_scan *base)
 {
     fault_run *run = (fault_run *)base;
     bool answer_on_its_way = base->fetching && !run->inner->fetching;
@@ -302,19 +304,19 @@ fault_run_close(kw_run *base)
         run_free(run); /* the inner run stays silent */
         return;
     }
-    kw_run_close(run->inner);
+    kw_range_scan_close(run->inner);
     run->inner = NULL;
 }
 
 /* --- tables ----------------------------------------------------------------------------------------- */
 
 static void
-fault_create_table(kw_door *base, const kw_table_spec *spec, kw_create_done done, void *user)
+fault_create_table(kw_store_handle *base, const kw_table_spec *spec, kw_create_done done, void *user)
 {
-    fault_door *door = (fault_door *)base;
-    kw_fault fault;
-    if (!strikes(door->plan, &fault)) {
-        kw_door_create_table(door->inner, spec, done, user);
+    fault_handle *handle = (fault_handle *)base;
+    kw_decode_error fault;
+    if (!strikes(handle->plan, &fault)) {
+        kw_store_handle_create_table(handle->inner, spec, done, user);
         return;
     }
     kw_error error = fault_error(fault, false);
@@ -322,13 +324,13 @@ fault_create_table(kw_door *base, const kw_table_spec *spec, kw_create_done done
 }
 
 static void
-fault_describe_table(kw_door *base, kw_bytes table, kw_deadline deadline, kw_table_facts_done done,
+fault_describe_table(kw_store_handle *base, kw_bytes table, kw_deadline deadline, kw_table_facts_done done,
                      void *user)
 {
-    fault_door *door = (fault_door *)base;
-    kw_fault fault;
-    if (!strikes(door->plan, &fault)) {
-        kw_door_describe_table(door->inner, table, deadline, done, user);
+    fault_handle *handle = (fault_handle *)base;
+    kw_decode_error fault;
+    if (!strikes(handle->plan, &fault)) {
+        kw_store_handle_describe_table(handle->inner, table, deadline, done, user);
         return;
     }
     kw_error error = fault_error(fault, false);
@@ -336,12 +338,12 @@ fault_describe_table(kw_door *base, kw_bytes table, kw_deadline deadline, kw_tab
 }
 
 static void
-fault_drop_table(kw_door *base, kw_bytes table, kw_deadline deadline, kw_simple_done done, void *user)
+fault_drop_table(kw_store_handle *base, kw_bytes table, kw_deadline deadline, kw_simple_done done, void *user)
 {
-    fault_door *door = (fault_door *)base;
-    kw_fault fault;
-    if (!strikes(door->plan, &fault)) {
-        kw_door_drop_table(door->inner, table, deadline, done, user);
+    fault_handle *handle = (fault_handle *)base;
+    kw_decode_error fault;
+    if (!strikes(handle->plan, &fault)) {
+        kw_store_handle_drop_table(handle->inner, table, deadline, done, user);
         return;
     }
     kw_error error = fault_error(fault, false);
@@ -349,27 +351,28 @@ fault_drop_table(kw_door *base, kw_bytes table, kw_deadline deadline, kw_simple_
 }
 
 static void
-fault_regions(kw_door *base, kw_bytes table, kw_deadline deadline, kw_regions_done done, void *user)
+fault_regions(kw_store_handle *base, kw_bytes table, kw_deadline deadline, kw_regions_done done, void *user)
 {
-    fault_door *door = (fault_door *)base;
-    kw_fault fault;
-    if (!strikes(door->plan, &fault)) {
-        kw_door_regions(door->inner, table, deadline, done, user);
+    fault_handle *handle = (fault_handle *)base;
+    kw_decode_error fault;
+    if (!strikes(handle->plan, &fault)) {
+        kw_store_handle_regions(handle->inner, table, deadline, done, user);
         return;
     }
     kw_error error = fault_error(fault, false);
     kw_refuse_regions(base, &error, done, user);
 }
 
-/* --- door and store --------------------------------------------------------------------------------- */
+/* --- store handle and store
+ * --------------------------------------------------------------------------------- */
 
 static void
 inner_closed(void *user)
 {
-    fault_door *door = user;
-    void (*closed)(void *) = door->closed;
-    void *closed_user = door->closed_user;
-    g_free(door);
+    fault_handle *handle = user;
+    void (*closed)(void *) = handle->closed;
+    void *closed_user = handle->closed_user;
+    g_free(handle);
     closed(closed_user);
 }
 
@@ -377,29 +380,29 @@ inner_closed(void *user)
 static void
 close_inner(void *user)
 {
-    kw_door_close(((fault_door *)user)->inner, inner_closed, user);
+    kw_store_handle_close(((fault_handle *)user)->inner, inner_closed, user);
 }
 
 static void
-fault_close(kw_door *base, void (*closed)(void *), void *user)
+fault_close(kw_store_handle *base, void (*closed)(void *), void *user)
 {
-    fault_door *door = (fault_door *)base;
-    door->closed = closed;
-    door->closed_user = user;
-    kw_refuse_later(base, close_inner, door);
+    fault_handle *handle = (fault_handle *)base;
+    handle->closed = closed;
+    handle->closed_user = user;
+    kw_refuse_later(base, close_inner, handle);
 }
 
-static kw_door *
-fault_open_door(kw_store *base, kw_loop *loop)
+static kw_store_handle *
+fault_open_handle(kw_store *base, kw_loop *loop)
 {
-    static const kw_door_class door_class = {
+    static const kw_store_handle_class handle_class = {
         .write = fault_write,
         .write_many = fault_write_many,
         .write_if = fault_write_if,
         .increment = fault_increment,
         .get = fault_get,
         .get_many = fault_get_many,
-        .open_run = fault_open_run,
+        .open_range_scan = fault_open_run,
         .run_fetch = fault_run_fetch,
         .run_close = fault_run_close,
         .create_table = fault_create_table,
@@ -409,11 +412,11 @@ fault_open_door(kw_store *base, kw_loop *loop)
         .close = fault_close,
     };
     fault_store *store = (fault_store *)base;
-    fault_door *door = g_new0(fault_door, 1);
-    door->base = (kw_door){.class = &door_class, .store = base, .loop = loop};
-    door->inner = kw_store_open_door(store->inner, loop);
-    door->plan = store->plan;
-    return &door->base;
+    fault_handle *handle = g_new0(fault_handle, 1);
+    handle->base = (kw_store_handle){.class = &handle_class, .store = base, .loop = loop};
+    handle->inner = kw_store_open_handle(store->inner, loop);
+    handle->plan = store->plan;
+    return &handle->base;
 }
 
 static const char *
@@ -457,7 +460,7 @@ kw_fault_store_new(kw_store *inner, kw_fault_plan *plan)
         .about = fault_about,
         .ready = fault_ready,
         .clock_offset_ms = fault_clock_offset_ms,
-        .open_door = fault_open_door,
+        .open_handle = fault_open_handle,
         .reload = fault_reload,
         .free = fault_free,
     };

@@ -1,5 +1,5 @@
 /* The rows of the store in memory: sorted by table and key, one version of each cell. */
-#include "support/memory_inside.h"
+#include "support/memory_internal.h"
 
 kw_bytes
 memory_copy(kw_bytes bytes)

@@ -1,5 +1,5 @@
 /* Runs of the store in memory: each fetch looks its next row up by the last one's key. */
-#include "support/memory_inside.h"
+#include "support/memory_internal.h"
 
 void
 memory_free_run(memory_run *run)
@@ -18,11 +18,11 @@ memory_free_run(memory_run *run)
     g_free(run);
 }
 
-kw_run *
-memory_open_run(kw_door *door, const kw_run_spec *spec)
+kw_range_scan *
+memory_open_run(kw_store_handle *handle, const kw_range_scan_spec *spec)
 {
     memory_run *run = g_new0(memory_run, 1);
-    run->base.door = door;
+    run->base.handle = handle;
     run->spec = *spec;
     run->spec.table = memory_copy(spec->table);
     run->spec.start = memory_copy(spec->start);
@@ -41,7 +41,7 @@ memory_open_run(kw_door *door, const kw_run_spec *spec)
         run->columns[i].family = memory_copy(spec->columns[i].family);
         run->columns[i].qualifier = memory_copy(spec->columns[i].qualifier);
     }
-    memory_store_of(door)->control.runs_open++;
+    memory_store_of(handle)->control.runs_open++;
     return &run->base;
 }
 
@@ -49,7 +49,7 @@ memory_open_run(kw_door *door, const kw_run_spec *spec)
 static gint64
 next_place(const memory_store *store, const memory_run *run)
 {
-    const kw_run_spec *spec = &run->spec;
+    const kw_range_scan_spec *spec = &run->spec;
     gint64 place;
     if (!spec->reversed) {
         place = memory_lower_bound(store, spec->table, run->has_at ? run->at : spec->start);
@@ -104,13 +104,13 @@ more_rows(const kw_rows *rows, size_t *room)
 }
 
 void
-memory_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline deadline,
-                 kw_get_done done, void *user)
+memory_run_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes, bool more_hint,
+                 kw_deadline deadline, kw_get_done done, void *user)
 {
     memory_run *run = (memory_run *)base;
-    memory_store *store = memory_store_of(base->door);
+    memory_store *store = memory_store_of(base->handle);
     (void)more_hint;
-    memory_answer *what = memory_start(base->door, ANSWER_GET, (void (*)(void))done, user);
+    memory_answer *what = memory_start(base->handle, ANSWER_GET, (void (*)(void))done, user);
     what->run = run;
     run->on_way = true;
     store->control.fetches++;
@@ -142,10 +142,10 @@ memory_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_hi
 }
 
 void
-memory_run_close(kw_run *base)
+memory_run_close(kw_range_scan *base)
 {
     memory_run *run = (memory_run *)base;
-    memory_store_of(base->door)->control.runs_open--;
+    memory_store_of(base->handle)->control.runs_open--;
     run->closed = true;
     if (!run->on_way)
         memory_free_run(run);

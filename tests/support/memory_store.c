@@ -1,5 +1,5 @@
 /* Every operation is carried out when it is started; only its answer travels through the loop. */
-#include "support/memory_inside.h"
+#include "support/memory_internal.h"
 
 /* --- answers --------------------------------------------------------------------------------------- */
 
@@ -56,36 +56,36 @@ deliver(memory_answer *what)
 static void
 deliver_some(kw_task *task)
 {
-    memory_door *door = (memory_door *)(void *)((char *)task - offsetof(memory_door, task));
-    door->posted = false;
-    bool held = door->store->control.never_answer && !door->closed;
-    bool stalled = door->store->control.stalled == &door->base && !door->closed;
-    guint count = held || stalled ? 0 : door->answers->len;
-    if (door->store->control.shuffle && count > 1)
+    memory_handle *handle = (memory_handle *)(void *)((char *)task - offsetof(memory_handle, task));
+    handle->posted = false;
+    bool held = handle->store->control.never_answer && !handle->closed;
+    bool stalled = handle->store->control.stalled == &handle->base && !handle->closed;
+    guint count = held || stalled ? 0 : handle->answers->len;
+    if (handle->store->control.shuffle && count > 1)
         count = 1 + (guint)(kw_random_u64() % count);
     for (guint i = 0; i < count; i++) {
-        guint place = door->store->control.shuffle ? (guint)(kw_random_u64() % door->answers->len) : 0;
-        deliver(g_ptr_array_steal_index(door->answers, place));
+        guint place = handle->store->control.shuffle ? (guint)(kw_random_u64() % handle->answers->len) : 0;
+        deliver(g_ptr_array_steal_index(handle->answers, place));
     }
-    if (door->answers->len && !held && !door->posted) {
-        door->posted = true;
-        kw_loop_post(door->base.loop, &door->task);
+    if (handle->answers->len && !held && !handle->posted) {
+        handle->posted = true;
+        kw_loop_post(handle->base.loop, &handle->task);
     }
-    if (door->answers->len == 0 && door->closed) {
-        void (*closed)(void *) = door->closed;
-        void *user = door->closed_user;
-        g_ptr_array_free(door->answers, TRUE);
-        g_free(door);
+    if (handle->answers->len == 0 && handle->closed) {
+        void (*closed)(void *) = handle->closed;
+        void *user = handle->closed_user;
+        g_ptr_array_free(handle->answers, TRUE);
+        g_free(handle);
         closed(user);
     }
 }
 
 /* Counts the operation; its answer is on its way. `failed` is set when it shall fail. */
 memory_answer *
-memory_start(kw_door *base, answer_kind kind, void (*done)(void), void *user)
+memory_start(kw_store_handle *base, answer_kind kind, void (*done)(void), void *user)
 {
-    memory_door *door = (memory_door *)base;
-    kw_memory_control *control = &door->store->control;
+    memory_handle *handle = (memory_handle *)base;
+    kw_memory_control *control = &handle->store->control;
     memory_answer *made = g_new0(memory_answer, 1);
     *made = (memory_answer){.kind = kind, .done = done, .user = user};
     control->operations++;
@@ -96,11 +96,11 @@ memory_start(kw_door *base, answer_kind kind, void (*done)(void), void *user)
                      "operation %lu was to fail", (unsigned long)control->operations);
         made->error.maybe_applied = control->fail_applied;
     }
-    g_ptr_array_add(door->answers, made);
-    control->most_in_flight = MAX(control->most_in_flight, door->answers->len);
-    if (!door->posted) {
-        door->posted = true;
-        kw_loop_post(base->loop, &door->task);
+    g_ptr_array_add(handle->answers, made);
+    control->most_in_flight = MAX(control->most_in_flight, handle->answers->len);
+    if (!handle->posted) {
+        handle->posted = true;
+        kw_loop_post(base->loop, &handle->task);
     }
     return made;
 }
@@ -130,28 +130,28 @@ remember(memory_store *store, const kw_write *write)
 /* --- the class ------------------------------------------------------------------------------------- */
 
 static void
-memory_write(kw_door *door, const kw_write *write, kw_write_done done, void *user)
+memory_write(kw_store_handle *handle, const kw_write *write, kw_write_done done, void *user)
 {
-    const memory_answer *what = memory_start(door, ANSWER_WRITE, (void (*)(void))done, user);
-    remember(memory_store_of(door), write);
+    const memory_answer *what = memory_start(handle, ANSWER_WRITE, (void (*)(void))done, user);
+    remember(memory_store_of(handle), write);
     if (!what->failed || what->outcome == KW_OUTCOME_UNKNOWN)
-        memory_apply(memory_store_of(door), write);
+        memory_apply(memory_store_of(handle), write);
 }
 
 /* When it is to fail, every second write does, the first included. */
 static void
-memory_write_many(kw_door *door, const kw_write *const *writes, size_t count, kw_written *results,
+memory_write_many(kw_store_handle *handle, const kw_write *const *writes, size_t count, kw_written *results,
                   void (*done)(void *), void *user)
 {
-    const memory_answer *what = memory_start(door, ANSWER_MANY, (void (*)(void))done, user);
+    const memory_answer *what = memory_start(handle, ANSWER_MANY, (void (*)(void))done, user);
     for (size_t i = 0; i < count; i++) {
         bool failed = what->failed && i % 2 == 0;
-        remember(memory_store_of(door), writes[i]);
+        remember(memory_store_of(handle), writes[i]);
         results[i] = (kw_written){.outcome = failed ? what->outcome : KW_OUTCOME_OK};
         if (failed)
             results[i].error = what->error;
         if (!failed || what->outcome == KW_OUTCOME_UNKNOWN)
-            memory_apply(memory_store_of(door), writes[i]);
+            memory_apply(memory_store_of(handle), writes[i]);
     }
 }
 
@@ -181,11 +181,11 @@ check_meets(const kw_check *check, const memory_cell *there)
 }
 
 static void
-memory_write_if(kw_door *door, const kw_write *write, const kw_check *check, kw_write_if_done done,
+memory_write_if(kw_store_handle *handle, const kw_write *write, const kw_check *check, kw_write_if_done done,
                 void *user)
 {
-    memory_store *store = memory_store_of(door);
-    memory_answer *what = memory_start(door, ANSWER_WRITE_IF, (void (*)(void))done, user);
+    memory_store *store = memory_store_of(handle);
+    memory_answer *what = memory_start(handle, ANSWER_WRITE_IF, (void (*)(void))done, user);
     remember(store, write);
     if (what->failed && what->outcome != KW_OUTCOME_UNKNOWN)
         return;
@@ -197,10 +197,10 @@ memory_write_if(kw_door *door, const kw_write *write, const kw_check *check, kw_
 }
 
 static void
-memory_increment(kw_door *door, const kw_increment *increment, kw_increment_done done, void *user)
+memory_increment(kw_store_handle *handle, const kw_increment *increment, kw_increment_done done, void *user)
 {
-    memory_store *store = memory_store_of(door);
-    memory_answer *what = memory_start(door, ANSWER_INCREMENT, (void (*)(void))done, user);
+    memory_store *store = memory_store_of(handle);
+    memory_answer *what = memory_start(handle, ANSWER_INCREMENT, (void (*)(void))done, user);
     memory_row *in = memory_find_row(store, increment->table, increment->row);
     for (size_t i = 0; i < increment->columns_count && !what->failed; i++) {
         const memory_cell *there =
@@ -244,10 +244,11 @@ sift(const kw_get *get, kw_row *row)
 }
 
 static void
-memory_get_many(kw_door *door, const kw_get *const *gets, size_t count, kw_get_done done, void *user)
+memory_get_many(kw_store_handle *handle, const kw_get *const *gets, size_t count, kw_get_done done,
+                void *user)
 {
-    memory_store *store = memory_store_of(door);
-    memory_answer *what = memory_start(door, ANSWER_GET, (void (*)(void))done, user);
+    memory_store *store = memory_store_of(handle);
+    memory_answer *what = memory_start(handle, ANSWER_GET, (void (*)(void))done, user);
     store->control.rows_got += count;
     if (what->failed)
         return;
@@ -267,37 +268,37 @@ memory_get_many(kw_door *door, const kw_get *const *gets, size_t count, kw_get_d
 }
 
 static void
-memory_get(kw_door *door, const kw_get *get, kw_get_done done, void *user)
+memory_get(kw_store_handle *handle, const kw_get *get, kw_get_done done, void *user)
 {
-    memory_get_many(door, &get, 1, done, user);
+    memory_get_many(handle, &get, 1, done, user);
 }
 
 static void
-memory_close(kw_door *base, void (*closed)(void *user), void *user)
+memory_close(kw_store_handle *base, void (*closed)(void *user), void *user)
 {
-    memory_door *door = (memory_door *)base;
-    door->closed = closed;
-    door->closed_user = user;
-    if (!door->posted) {
-        door->posted = true;
-        kw_loop_post(base->loop, &door->task);
+    memory_handle *handle = (memory_handle *)base;
+    handle->closed = closed;
+    handle->closed_user = user;
+    if (!handle->posted) {
+        handle->posted = true;
+        kw_loop_post(base->loop, &handle->task);
     }
 }
 
-static const kw_door_class door_class = {.write = memory_write,
-                                         .write_many = memory_write_many,
-                                         .write_if = memory_write_if,
-                                         .increment = memory_increment,
-                                         .get = memory_get,
-                                         .get_many = memory_get_many,
-                                         .open_run = memory_open_run,
-                                         .run_fetch = memory_run_fetch,
-                                         .run_close = memory_run_close,
-                                         .create_table = memory_create_table,
-                                         .describe_table = memory_describe_table,
-                                         .drop_table = memory_drop_table,
-                                         .regions = memory_regions,
-                                         .close = memory_close};
+static const kw_store_handle_class handle_class = {.write = memory_write,
+                                                   .write_many = memory_write_many,
+                                                   .write_if = memory_write_if,
+                                                   .increment = memory_increment,
+                                                   .get = memory_get,
+                                                   .get_many = memory_get_many,
+                                                   .open_range_scan = memory_open_run,
+                                                   .run_fetch = memory_run_fetch,
+                                                   .run_close = memory_run_close,
+                                                   .create_table = memory_create_table,
+                                                   .describe_table = memory_describe_table,
+                                                   .drop_table = memory_drop_table,
+                                                   .regions = memory_regions,
+                                                   .close = memory_close};
 
 static const char *
 memory_about(const kw_store *store)
@@ -322,15 +323,15 @@ memory_offset(kw_store *base, int64_t *ret_offset_ms)
     return store->control.offset_known;
 }
 
-static kw_door *
-memory_open_door(kw_store *base, kw_loop *loop)
+static kw_store_handle *
+memory_open_handle(kw_store *base, kw_loop *loop)
 {
-    memory_door *door = g_new0(memory_door, 1);
-    door->base = (kw_door){.class = &door_class, .store = base, .loop = loop};
-    door->store = (memory_store *)base;
-    door->answers = g_ptr_array_new();
-    door->task.run = deliver_some;
-    return &door->base;
+    memory_handle *handle = g_new0(memory_handle, 1);
+    handle->base = (kw_store_handle){.class = &handle_class, .store = base, .loop = loop};
+    handle->store = (memory_store *)base;
+    handle->answers = g_ptr_array_new();
+    handle->task.run = deliver_some;
+    return &handle->base;
 }
 
 static void
@@ -353,7 +354,7 @@ static const kw_store_class store_class = {.name = "memory",
                                            .about = memory_about,
                                            .ready = memory_ready,
                                            .clock_offset_ms = memory_offset,
-                                           .open_door = memory_open_door,
+                                           .open_handle = memory_open_handle,
                                            .reload = memory_reload,
                                            .free = memory_free};
 

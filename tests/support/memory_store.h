@@ -8,14 +8,14 @@
 
 typedef struct kw_memory_control {
     /* wishes */
-    uint64_t fail_at;       /* the n-th operation from the start fails; 0: none */
-    kw_code fail_code;      /* UNAVAILABLE when KW_OK */
-    bool fail_applied;      /* a failing write was done all the same: UNKNOWN */
-    bool never_answer;      /* operations complete only when the door closes */
-    const kw_door *stalled; /* operations of this door complete only once it is another one */
-    bool shuffle;           /* completions come in random order */
-    bool late_end;          /* a run's end shows only in a fetch that brings nothing */
-    bool offset_known;      /* of the store's clock */
+    uint64_t fail_at;               /* the n-th operation from the start fails; 0: none */
+    kw_code fail_code;              /* UNAVAILABLE when KW_OK */
+    bool fail_applied;              /* a failing write was done all the same: UNKNOWN */
+    bool never_answer;              /* operations complete only when the store handle closes */
+    const kw_store_handle *stalled; /* operations of this store handle complete only once it is another one */
+    bool shuffle;                   /* completions come in random order */
+    bool late_end;                  /* a run's end shows only in a fetch that brings nothing */
+    bool offset_known;              /* of the store's clock */
     int64_t offset_ms;
     /* what happened */
     uint64_t operations; /* reads, fetches, writes (a multi-call is one), tables */

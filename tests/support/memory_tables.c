@@ -1,5 +1,5 @@
 /* Tables of the store in memory; rows do not need theirs. */
-#include "support/memory_inside.h"
+#include "support/memory_internal.h"
 
 static memory_table *
 find_table(const memory_store *store, kw_bytes name)
@@ -30,10 +30,10 @@ free_family(gpointer data)
 }
 
 void
-memory_create_table(kw_door *door, const kw_table_spec *spec, kw_create_done done, void *user)
+memory_create_table(kw_store_handle *handle, const kw_table_spec *spec, kw_create_done done, void *user)
 {
-    memory_store *store = memory_store_of(door);
-    memory_answer *what = memory_start(door, ANSWER_CREATE, (void (*)(void))done, user);
+    memory_store *store = memory_store_of(handle);
+    memory_answer *what = memory_start(handle, ANSWER_CREATE, (void (*)(void))done, user);
     if (what->failed || find_table(store, spec->name))
         return;
     memory_table *made = g_new0(memory_table, 1);
@@ -53,14 +53,14 @@ memory_create_table(kw_door *door, const kw_table_spec *spec, kw_create_done don
 }
 
 void
-memory_describe_table(kw_door *door, kw_bytes name, kw_deadline deadline, kw_table_facts_done done,
+memory_describe_table(kw_store_handle *handle, kw_bytes name, kw_deadline deadline, kw_table_facts_done done,
                       void *user)
 {
     (void)deadline;
-    memory_answer *what = memory_start(door, ANSWER_FACTS, (void (*)(void))done, user);
+    memory_answer *what = memory_start(handle, ANSWER_FACTS, (void (*)(void))done, user);
     if (what->failed)
         return;
-    const memory_table *found = find_table(memory_store_of(door), name);
+    const memory_table *found = find_table(memory_store_of(handle), name);
     kw_arena *arena = kw_arena_new();
     kw_table_facts *facts = KW_ARENA_NEW(arena, kw_table_facts);
     facts->arena = arena;
@@ -89,11 +89,12 @@ memory_free_table(gpointer data)
 }
 
 void
-memory_drop_table(kw_door *door, kw_bytes name, kw_deadline deadline, kw_simple_done done, void *user)
+memory_drop_table(kw_store_handle *handle, kw_bytes name, kw_deadline deadline, kw_simple_done done,
+                  void *user)
 {
     (void)deadline;
-    memory_store *store = memory_store_of(door);
-    const memory_answer *what = memory_start(door, ANSWER_SIMPLE, (void (*)(void))done, user);
+    memory_store *store = memory_store_of(handle);
+    const memory_answer *what = memory_start(handle, ANSWER_SIMPLE, (void (*)(void))done, user);
     memory_table *found = find_table(store, name);
     if (what->failed && what->outcome != KW_OUTCOME_UNKNOWN)
         return;
@@ -105,13 +106,13 @@ memory_drop_table(kw_door *door, kw_bytes name, kw_deadline deadline, kw_simple_
 }
 
 void
-memory_regions(kw_door *door, kw_bytes name, kw_deadline deadline, kw_regions_done done, void *user)
+memory_regions(kw_store_handle *handle, kw_bytes name, kw_deadline deadline, kw_regions_done done, void *user)
 {
     (void)deadline;
-    memory_answer *what = memory_start(door, ANSWER_REGIONS, (void (*)(void))done, user);
+    memory_answer *what = memory_start(handle, ANSWER_REGIONS, (void (*)(void))done, user);
     if (what->failed)
         return;
-    const memory_table *found = find_table(memory_store_of(door), name);
+    const memory_table *found = find_table(memory_store_of(handle), name);
     kw_arena *arena = kw_arena_new();
     kw_regions *regions = KW_ARENA_NEW(arena, kw_regions);
     regions->arena = arena;

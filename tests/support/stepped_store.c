@@ -26,16 +26,16 @@ typedef struct stepped_store {
     GPtrArray *late;    /* step */
 } stepped_store;
 
-typedef struct stepped_door {
-    kw_door base;
-    kw_door *inner;
+typedef struct stepped_handle {
+    kw_store_handle base;
+    kw_store_handle *inner;
     void (*closed)(void *user);
     void *closed_user;
-} stepped_door;
+} stepped_handle;
 
 typedef struct stepped_run {
-    kw_run base;
-    kw_run *inner;
+    kw_range_scan base;
+    kw_range_scan *inner;
     kw_get_done done;
     void *user;
 } stepped_run;
@@ -43,7 +43,7 @@ typedef struct stepped_run {
 /* One operation, with copies of what it carries: a late one outlives its caller. */
 typedef struct step {
     step_kind kind;
-    stepped_door *door;
+    stepped_handle *handle;
     kw_arena *arena;
     kw_write write;
     kw_check check;
@@ -59,18 +59,19 @@ typedef struct step {
 } step;
 
 static stepped_store *
-store_of(const stepped_door *door)
+store_of(const stepped_handle *handle)
 {
-    return (stepped_store *)door->base.store;
+    return (stepped_store *)handle->base.store;
 }
 
 static step *
-add(kw_door *base, step_kind kind, void (*done)(void), void *user)
+add(kw_store_handle *base, step_kind kind, void (*done)(void), void *user)
 {
     kw_arena *arena = kw_arena_new();
     step *made = KW_ARENA_NEW(arena, step);
-    *made = (step){.kind = kind, .door = (stepped_door *)base, .arena = arena, .done = done, .user = user};
-    g_ptr_array_add(store_of(made->door)->waiting, made);
+    *made =
+        (step){.kind = kind, .handle = (stepped_handle *)base, .arena = arena, .done = done, .user = user};
+    g_ptr_array_add(store_of(made->handle)->waiting, made);
     return made;
 }
 
@@ -99,16 +100,16 @@ copy_write(step *to, const kw_write *write)
 /* --- what callers start ---------------------------------------------------------------------------- */
 
 static void
-stepped_write(kw_door *door, const kw_write *write, kw_write_done done, void *user)
+stepped_write(kw_store_handle *handle, const kw_write *write, kw_write_done done, void *user)
 {
-    copy_write(add(door, STEP_WRITE, (void (*)(void))done, user), write);
+    copy_write(add(handle, STEP_WRITE, (void (*)(void))done, user), write);
 }
 
 static void
-stepped_write_if(kw_door *door, const kw_write *write, const kw_check *check, kw_write_if_done done,
+stepped_write_if(kw_store_handle *handle, const kw_write *write, const kw_check *check, kw_write_if_done done,
                  void *user)
 {
-    step *made = add(door, STEP_WRITE_IF, (void (*)(void))done, user);
+    step *made = add(handle, STEP_WRITE_IF, (void (*)(void))done, user);
     copy_write(made, write);
     made->check = *check;
     made->check.family = kw_arena_copy(made->arena, check->family);
@@ -117,26 +118,26 @@ stepped_write_if(kw_door *door, const kw_write *write, const kw_check *check, kw
 }
 
 static void
-stepped_get(kw_door *door, const kw_get *get, kw_get_done done, void *user)
+stepped_get(kw_store_handle *handle, const kw_get *get, kw_get_done done, void *user)
 {
-    add(door, STEP_GET, (void (*)(void))done, user)->get = get;
+    add(handle, STEP_GET, (void (*)(void))done, user)->get = get;
 }
 
-static kw_run *
-stepped_open_run(kw_door *base, const kw_run_spec *spec)
+static kw_range_scan *
+stepped_open_run(kw_store_handle *base, const kw_range_scan_spec *spec)
 {
     stepped_run *run = g_new0(stepped_run, 1);
-    run->base.door = base;
-    run->inner = kw_door_open_run(((stepped_door *)base)->inner, spec);
+    run->base.handle = base;
+    run->inner = kw_store_handle_open_range_scan(((stepped_handle *)base)->inner, spec);
     return &run->base;
 }
 
 static void
-stepped_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline deadline,
-                  kw_get_done done, void *user)
+stepped_run_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes, bool more_hint,
+                  kw_deadline deadline, kw_get_done done, void *user)
 {
     (void)more_hint;
-    step *made = add(base->door, STEP_FETCH, (void (*)(void))done, user);
+    step *made = add(base->handle, STEP_FETCH, (void (*)(void))done, user);
     made->run = (stepped_run *)base;
     made->max_rows = max_rows;
     made->max_bytes = max_bytes;
@@ -144,48 +145,50 @@ stepped_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_h
 }
 
 static void
-stepped_run_close(kw_run *base)
+stepped_run_close(kw_range_scan *base)
 {
     stepped_run *run = (stepped_run *)base;
-    GPtrArray *waiting = store_of((stepped_door *)base->door)->waiting;
+    GPtrArray *waiting = store_of((stepped_handle *)base->handle)->waiting;
     for (guint i = waiting->len; i-- > 0;) {
         step *each = waiting->pdata[i];
         if (each->run == run)
             step_free(g_ptr_array_steal_index(waiting, i));
     }
-    kw_run_close(run->inner);
+    kw_range_scan_close(run->inner);
     g_free(run);
 }
 
 static void
-stepped_create_table(kw_door *door, const kw_table_spec *spec, kw_create_done done, void *user)
+stepped_create_table(kw_store_handle *handle, const kw_table_spec *spec, kw_create_done done, void *user)
 {
-    step *made = add(door, STEP_CREATE, (void (*)(void))done, user);
+    step *made = add(handle, STEP_CREATE, (void (*)(void))done, user);
     made->spec = *spec; /* not late: the caller's texts are used */
     made->table = kw_arena_copy(made->arena, spec->name);
 }
 
 static void
-stepped_describe_table(kw_door *door, kw_bytes table, kw_deadline deadline, kw_table_facts_done done,
-                       void *user)
+stepped_describe_table(kw_store_handle *handle, kw_bytes table, kw_deadline deadline,
+                       kw_table_facts_done done, void *user)
 {
-    step *made = add(door, STEP_DESCRIBE, (void (*)(void))done, user);
+    step *made = add(handle, STEP_DESCRIBE, (void (*)(void))done, user);
     made->table = kw_arena_copy(made->arena, table);
     made->deadline = deadline;
 }
 
 static void
-stepped_drop_table(kw_door *door, kw_bytes table, kw_deadline deadline, kw_simple_done done, void *user)
+stepped_drop_table(kw_store_handle *handle, kw_bytes table, kw_deadline deadline, kw_simple_done done,
+                   void *user)
 {
-    step *made = add(door, STEP_DROP, (void (*)(void))done, user);
+    step *made = add(handle, STEP_DROP, (void (*)(void))done, user);
     made->table = kw_arena_copy(made->arena, table);
     made->deadline = deadline;
 }
 
 static void
-stepped_regions(kw_door *door, kw_bytes table, kw_deadline deadline, kw_regions_done done, void *user)
+stepped_regions(kw_store_handle *handle, kw_bytes table, kw_deadline deadline, kw_regions_done done,
+                void *user)
 {
-    step *made = add(door, STEP_REGIONS, (void (*)(void))done, user);
+    step *made = add(handle, STEP_REGIONS, (void (*)(void))done, user);
     made->table = kw_arena_copy(made->arena, table);
     made->deadline = deadline;
 }
@@ -208,7 +211,7 @@ kw_stepped_info
 kw_stepped_at(const kw_store *store, size_t index)
 {
     const step *one = ((const stepped_store *)store)->waiting->pdata[index];
-    return (kw_stepped_info){.door = &one->door->base,
+    return (kw_stepped_info){.handle = &one->handle->base,
                              .what = names[one->kind],
                              .changes = changes(one),
                              .table = one->table,
@@ -256,35 +259,36 @@ dropped(void *user, const kw_error *error)
 }
 
 static void
-go(step *one, kw_door *by)
+go(step *one, kw_store_handle *by)
 {
     switch (one->kind) {
     case STEP_WRITE:
-        kw_door_write(by, &one->write, written, one);
+        kw_store_handle_write(by, &one->write, written, one);
         return;
     case STEP_WRITE_IF:
-        kw_door_write_if(by, &one->write, &one->check, written_if, one);
+        kw_store_handle_write_if(by, &one->write, &one->check, written_if, one);
         return;
     case STEP_DROP:
-        kw_door_drop_table(by, one->table, one->deadline, dropped, one);
+        kw_store_handle_drop_table(by, one->table, one->deadline, dropped, one);
         return;
     case STEP_GET:
-        kw_door_get(by, one->get, (kw_get_done)one->done, one->user);
+        kw_store_handle_get(by, one->get, (kw_get_done)one->done, one->user);
         break;
     case STEP_FETCH:
         one->run->done = (kw_get_done)one->done;
         one->run->user = one->user;
-        kw_run_fetch(one->run->inner, one->max_rows, one->max_bytes, false, one->deadline, on_fetched,
-                     one->run);
+        kw_range_scan_fetch(one->run->inner, one->max_rows, one->max_bytes, false, one->deadline, on_fetched,
+                            one->run);
         break;
     case STEP_CREATE:
-        kw_door_create_table(by, &one->spec, (kw_create_done)one->done, one->user);
+        kw_store_handle_create_table(by, &one->spec, (kw_create_done)one->done, one->user);
         break;
     case STEP_DESCRIBE:
-        kw_door_describe_table(by, one->table, one->deadline, (kw_table_facts_done)one->done, one->user);
+        kw_store_handle_describe_table(by, one->table, one->deadline, (kw_table_facts_done)one->done,
+                                       one->user);
         break;
     case STEP_REGIONS:
-        kw_door_regions(by, one->table, one->deadline, (kw_regions_done)one->done, one->user);
+        kw_store_handle_regions(by, one->table, one->deadline, (kw_regions_done)one->done, one->user);
         break;
     }
     step_free(one);
@@ -294,7 +298,7 @@ void
 kw_stepped_go(kw_store *store, size_t index)
 {
     step *one = g_ptr_array_steal_index(((stepped_store *)store)->waiting, (guint)index);
-    go(one, one->door->inner);
+    go(one, one->handle->inner);
 }
 
 /* The answer to a write that may have been applied. */
@@ -332,31 +336,31 @@ answer_write_if(void *user)
 static void
 answer_failed(const step *one, kw_code code)
 {
-    kw_door *door = &one->door->base;
+    kw_store_handle *handle = &one->handle->base;
     kw_error error;
     kw_error_set(&error, code, "no answer came");
     switch (one->kind) {
     case STEP_WRITE:
-        kw_refuse_later(door, answer_write, doubt_new(one, &error));
+        kw_refuse_later(handle, answer_write, doubt_new(one, &error));
         return;
     case STEP_WRITE_IF:
-        kw_refuse_later(door, answer_write_if, doubt_new(one, &error));
+        kw_refuse_later(handle, answer_write_if, doubt_new(one, &error));
         return;
     case STEP_GET:
     case STEP_FETCH:
-        kw_refuse_get(door, NULL, &error, (kw_get_done)one->done, one->user);
+        kw_refuse_get(handle, NULL, &error, (kw_get_done)one->done, one->user);
         return;
     case STEP_CREATE:
-        kw_refuse_create(door, &error, (kw_create_done)one->done, one->user);
+        kw_refuse_create(handle, &error, (kw_create_done)one->done, one->user);
         return;
     case STEP_DESCRIBE:
-        kw_refuse_facts(door, &error, (kw_table_facts_done)one->done, one->user);
+        kw_refuse_facts(handle, &error, (kw_table_facts_done)one->done, one->user);
         return;
     case STEP_DROP:
-        kw_refuse_simple(door, &error, (kw_simple_done)one->done, one->user);
+        kw_refuse_simple(handle, &error, (kw_simple_done)one->done, one->user);
         return;
     case STEP_REGIONS:
-        kw_refuse_regions(door, &error, (kw_regions_done)one->done, one->user);
+        kw_refuse_regions(handle, &error, (kw_regions_done)one->done, one->user);
         return;
     }
 }
@@ -381,11 +385,11 @@ kw_stepped_fail(kw_store *store, size_t index, bool late)
 }
 
 void
-kw_stepped_cut(kw_store *store, const kw_door *door, bool late)
+kw_stepped_cut(kw_store *store, const kw_store_handle *handle, bool late)
 {
     stepped_store *self = (stepped_store *)store;
     for (guint i = self->waiting->len; i-- > 0;)
-        if (&((step *)self->waiting->pdata[i])->door->base == door)
+        if (&((step *)self->waiting->pdata[i])->handle->base == handle)
             fail(self, i, late, KW_UNAVAILABLE);
 }
 
@@ -396,57 +400,58 @@ kw_stepped_late_count(const kw_store *store)
 }
 
 void
-kw_stepped_apply_late(kw_store *store, size_t index, kw_door *by)
+kw_stepped_apply_late(kw_store *store, size_t index, kw_store_handle *by)
 {
     go(g_ptr_array_steal_index(((stepped_store *)store)->late, (guint)index), by);
 }
 
-/* --- door and store -------------------------------------------------------------------------------- */
+/* --- store handle and store --------------------------------------------------------------------------------
+ */
 
 static void
 inner_closed(void *user)
 {
-    stepped_door *door = user;
-    void (*closed)(void *) = door->closed;
-    void *closed_user = door->closed_user;
-    g_free(door);
+    stepped_handle *handle = user;
+    void (*closed)(void *) = handle->closed;
+    void *closed_user = handle->closed_user;
+    g_free(handle);
     closed(closed_user);
 }
 
 static void
 close_inner(void *user)
 {
-    kw_door_close(((stepped_door *)user)->inner, inner_closed, user);
+    kw_store_handle_close(((stepped_handle *)user)->inner, inner_closed, user);
 }
 
 static void
-stepped_close(kw_door *base, void (*closed)(void *), void *user)
+stepped_close(kw_store_handle *base, void (*closed)(void *), void *user)
 {
-    stepped_door *door = (stepped_door *)base;
-    door->closed = closed;
-    door->closed_user = user;
+    stepped_handle *handle = (stepped_handle *)base;
+    handle->closed = closed;
+    handle->closed_user = user;
     kw_stepped_cut(base->store, base, false);
-    kw_refuse_later(base, close_inner, door);
+    kw_refuse_later(base, close_inner, handle);
 }
 
-static kw_door *
-stepped_open_door(kw_store *base, kw_loop *loop)
+static kw_store_handle *
+stepped_open_handle(kw_store *base, kw_loop *loop)
 {
-    static const kw_door_class door_class = {.write = stepped_write,
-                                             .write_if = stepped_write_if,
-                                             .get = stepped_get,
-                                             .open_run = stepped_open_run,
-                                             .run_fetch = stepped_run_fetch,
-                                             .run_close = stepped_run_close,
-                                             .create_table = stepped_create_table,
-                                             .describe_table = stepped_describe_table,
-                                             .drop_table = stepped_drop_table,
-                                             .regions = stepped_regions,
-                                             .close = stepped_close};
-    stepped_door *door = g_new0(stepped_door, 1);
-    door->base = (kw_door){.class = &door_class, .store = base, .loop = loop};
-    door->inner = kw_store_open_door(((stepped_store *)base)->inner, loop);
-    return &door->base;
+    static const kw_store_handle_class handle_class = {.write = stepped_write,
+                                                       .write_if = stepped_write_if,
+                                                       .get = stepped_get,
+                                                       .open_range_scan = stepped_open_run,
+                                                       .run_fetch = stepped_run_fetch,
+                                                       .run_close = stepped_run_close,
+                                                       .create_table = stepped_create_table,
+                                                       .describe_table = stepped_describe_table,
+                                                       .drop_table = stepped_drop_table,
+                                                       .regions = stepped_regions,
+                                                       .close = stepped_close};
+    stepped_handle *handle = g_new0(stepped_handle, 1);
+    handle->base = (kw_store_handle){.class = &handle_class, .store = base, .loop = loop};
+    handle->inner = kw_store_open_handle(((stepped_store *)base)->inner, loop);
+    return &handle->base;
 }
 
 static void
@@ -465,7 +470,7 @@ kw_store *
 kw_stepped_store_open(kw_store *inner)
 {
     static const kw_store_class store_class = {
-        .name = "stepped", .open_door = stepped_open_door, .free = stepped_free};
+        .name = "stepped", .open_handle = stepped_open_handle, .free = stepped_free};
     stepped_store *self = g_new0(stepped_store, 1);
     self->base.class = &store_class;
     self->inner = inner;

@@ -1,5 +1,5 @@
-/* A link in the door chain in which every operation waits until the test lets it go: in any order, or not at
- * all.
+/* A link in the store handle chain in which every operation waits until the test lets it go: in any order, or
+ * not at all.
  *
  * A waiting operation can be carried out and answered; answered with an error, and never carried out; or
  * answered with an error and carried out later (a call that was lost on its way back, or that the store
@@ -10,7 +10,7 @@
 #include "store/store.h"
 
 typedef struct kw_stepped_info {
-    const kw_door *door;
+    const kw_store_handle *handle;
     const char *what; /* "put", "put_if", "get", "fetch", ... */
     bool changes;     /* the store */
     kw_bytes table;
@@ -28,9 +28,10 @@ kw_stepped_info kw_stepped_at(const kw_store *store, size_t index);
 void kw_stepped_go(kw_store *store, size_t index);
 /* Answers TIMEOUT, and UNKNOWN for a write; a change is carried out later if `late`. */
 void kw_stepped_fail(kw_store *store, size_t index, bool late);
-/* The process behind the door dies: nothing that waits is answered any more, except by the door's close. */
-void kw_stepped_cut(kw_store *store, const kw_door *door, bool late);
+/* The process behind the store handle dies: nothing that waits is answered any more, except by the store
+ * handle's close. */
+void kw_stepped_cut(kw_store *store, const kw_store_handle *handle, bool late);
 
 /* Changes that were answered, and are not carried out yet. */
 size_t kw_stepped_late_count(const kw_store *store);
-void kw_stepped_apply_late(kw_store *store, size_t index, kw_door *by);
+void kw_stepped_apply_late(kw_store *store, size_t index, kw_store_handle *by);

@@ -1,4 +1,4 @@
-/* Group commit: one thread takes everything that all doors submitted and writes it with one sync.
+/* Group commit: one thread takes everything that all store handles submitted and writes it with one sync.
  *
  *   submit --> queue --> [take all] --> collect a batch --> write + sync --> told back to each loop
  *                 ^                                                            |
@@ -10,9 +10,9 @@
  * that is what they do: when most do not come back in time, it only tries now and then. A lone caller
  * never waits.
  */
-#include "base/counters.h"
 #include "base/log.h"
-#include "store/embedded/internal.h"
+#include "base/metrics.h"
+#include "store/embedded/embedded_internal.h"
 #include "store/embedded/selection.h"
 
 #define BATCH_BYTES_MAX ((size_t)16 * 1024 * 1024)
@@ -38,8 +38,8 @@ struct kw_committer {
     size_t expected;    /* those, and who was queued already when they were answered */
     double returning;   /* share of them that came back while waited for, smoothed */
     unsigned round;
-    kw_stored_table *table; /* the one found last, for this round */
-    kw_embedded_door *told; /* doors with finished commits of this round */
+    kw_stored_table *table;   /* the one found last, for this round */
+    kw_embedded_handle *told; /* store handles with finished commits of this round */
 };
 
 void
@@ -119,29 +119,29 @@ take(kw_committer *committer)
 static void
 finish(kw_committer *committer, kw_commit *commit)
 {
-    kw_embedded_door *door = commit->door;
+    kw_embedded_handle *handle = commit->handle;
     commit->next = NULL;
     committer->told_count++;
-    if (door->told_first) {
-        door->told_last->next = commit;
+    if (handle->told_first) {
+        handle->told_last->next = commit;
     } else {
-        door->told_first = commit;
-        door->told_next = committer->told;
-        committer->told = door;
+        handle->told_first = commit;
+        handle->told_next = committer->told;
+        committer->told = handle;
     }
-    door->told_last = commit;
+    handle->told_last = commit;
 }
 
-/* One post per door; the door may be gone as soon as its last chain was posted. */
+/* One post per store handle; the store handle may be gone as soon as its last chain was posted. */
 static void
-tell_doors(kw_committer *committer)
+tell_handles(kw_committer *committer)
 {
     while (committer->told) {
-        kw_embedded_door *door = committer->told;
-        kw_commit *first = door->told_first;
-        committer->told = door->told_next;
-        door->told_first = NULL;
-        kw_loop_post(door->base.loop, &first->task);
+        kw_embedded_handle *handle = committer->told;
+        kw_commit *first = handle->told_first;
+        committer->told = handle->told_next;
+        handle->told_first = NULL;
+        kw_loop_post(handle->base.loop, &first->task);
     }
 }
 
@@ -307,7 +307,7 @@ write_batch(kw_committer *committer, kw_commit *collected, bool synced)
     bool good = kw_entries_write(&committer->batch, &committer->store->engine, synced, &error);
     kw_stamps_raised(&committer->store->stamps, good);
     if (any && synced) {
-        kw_counters_add(KW_FIGURE_commits, 1);
+        kw_metrics_add(KW_METRIC_commits, 1);
         committer->commit_ns = (committer->commit_ns * 7 + (kw_clock_mono_ns() - began_ns)) / 8;
     }
     if (any)
@@ -322,7 +322,7 @@ write_batch(kw_committer *committer, kw_commit *collected, bool synced)
         finish(committer, collected);
         collected = next;
     }
-    tell_doors(committer);
+    tell_handles(committer);
 }
 
 /* Takes the commits for which `lazy` holds out of the pending ones, adds them to the batch, writes it. */
@@ -367,7 +367,7 @@ change_tables(kw_committer *committer)
         kw_engine_forget_table(&store->engine, dropped);
     commit->outcome = good ? KW_OUTCOME_OK : KW_OUTCOME_FAILED;
     finish(committer, commit);
-    tell_doors(committer);
+    tell_handles(committer);
 }
 
 typedef struct look {

@@ -3,7 +3,7 @@
 
 #include "store/embedded/key.h"
 
-typedef struct sieve {
+typedef struct row_filter {
     kw_embedded_tables *catalog;
     int64_t now_ms;
     uint32_t table_id; /* whose table this is; 0: none yet */
@@ -16,12 +16,12 @@ typedef struct sieve {
     bool in_column;
     int64_t column_deleted; /* its newest marker; -1: none */
     int32_t versions;       /* of it, seen so far */
-} sieve;
+} row_filter;
 
 static void
-sieve_free(void *state)
+row_filter_free(void *state)
 {
-    sieve *own = state;
+    row_filter *own = state;
     kw_stored_table_unref(own->table);
     kw_embedded_tables_unref(own->catalog);
     kw_buffer_clear(&own->row);
@@ -30,14 +30,14 @@ sieve_free(void *state)
 }
 
 static const char *
-sieve_name(void *unused)
+row_filter_name(void *unused)
 {
     (void)unused;
     return "keyway.sieve";
 }
 
 static void
-enter_table(sieve *own, uint32_t id)
+enter_table(row_filter *own, uint32_t id)
 {
     if (own->table_id == id && own->table_known)
         return;
@@ -54,7 +54,7 @@ replace(kw_buffer *buffer, kw_bytes bytes)
 }
 
 static void
-enter_place(sieve *own, kw_bytes row, const kw_key_cell *cell)
+enter_place(row_filter *own, kw_bytes row, const kw_key_cell *cell)
 {
     if (!kw_bytes_equal(row, kw_buffer_bytes(&own->row))) {
         replace(&own->row, row);
@@ -75,7 +75,7 @@ enter_place(sieve *own, kw_bytes row, const kw_key_cell *cell)
 }
 
 static bool
-is_hidden(const sieve *own, const kw_key_cell *cell)
+is_hidden(const row_filter *own, const kw_key_cell *cell)
 {
     if (cell->family_marker)
         return own->family_deleted >= 0;
@@ -84,7 +84,7 @@ is_hidden(const sieve *own, const kw_key_cell *cell)
 
 /* After enter_place. */
 static bool
-drops_cell(sieve *own, const kw_key_cell *cell)
+drops_cell(row_filter *own, const kw_key_cell *cell)
 {
     const kw_stored_family *family = &own->table->families[cell->family];
     if (family->ttl_ms && family->min_versions == 0 && cell->timestamp < own->now_ms - family->ttl_ms)
@@ -106,7 +106,7 @@ drops(void *state, int level, const char *key, size_t key_size, const char *valu
 {
     (void)level, (void)value, (void)value_size, (void)new_value, (void)new_size;
     *changed = 0;
-    sieve *own = state;
+    row_filter *own = state;
     kw_bytes whole = kw_bytes_of(key, key_size);
     size_t row_size = kw_key_row_size(whole);
     uint32_t id = key_size >= 4 ? kw_be32_load(whole.data) : 0;
@@ -125,14 +125,14 @@ drops(void *state, int level, const char *key, size_t key_size, const char *valu
 }
 
 static rocksdb_compactionfilter_t *
-make_sieve(void *catalog, rocksdb_compactionfiltercontext_t *context)
+make_row_filter(void *catalog, rocksdb_compactionfiltercontext_t *context)
 {
     (void)context;
-    sieve *own = g_new0(sieve, 1);
+    row_filter *own = g_new0(row_filter, 1);
     own->catalog = kw_embedded_tables_ref(catalog);
     own->now_ms = kw_clock_wall_ms();
     own->family = -1;
-    return rocksdb_compactionfilter_create(own, sieve_free, drops, sieve_name);
+    return rocksdb_compactionfilter_create(own, row_filter_free, drops, row_filter_name);
 }
 
 static void
@@ -144,6 +144,6 @@ drop_catalog(void *catalog)
 rocksdb_compactionfilterfactory_t *
 kw_compaction_factory_new(kw_embedded_tables *catalog)
 {
-    return rocksdb_compactionfilterfactory_create(kw_embedded_tables_ref(catalog), drop_catalog, make_sieve,
-                                                  sieve_name);
+    return rocksdb_compactionfilterfactory_create(kw_embedded_tables_ref(catalog), drop_catalog,
+                                                  make_row_filter, row_filter_name);
 }

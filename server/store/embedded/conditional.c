@@ -1,7 +1,7 @@
 /* Operations that read before they write. The committer runs them one after another on the state after
  * everything that the round has collected so far, so each is atomic without locks. */
 #include "store/check.h"
-#include "store/embedded/internal.h"
+#include "store/embedded/embedded_internal.h"
 #include "store/embedded/key.h"
 #include "store/embedded/reader.h"
 
@@ -17,7 +17,7 @@ read_row(kw_embedded *store, kw_entries *batch, kw_stored_table *table, kw_bytes
     rocksdb_iterator_t *at = kw_entries_iterator(batch, store);
     kw_reader reader;
     kw_reader_init(&reader, at, &selection);
-    kw_view_direct(&reader.view, rows);
+    kw_version_filter_direct(&reader.view, rows);
     if (!kw_reader_get(&reader, row, ret_row))
         *ret_row = (kw_row){0};
     bool good = kw_engine_iterator_good(at, ret_error);

@@ -1,10 +1,10 @@
 /* Opening and closing of the store inside the process, and what is asked of it as a whole. The parts and
- * the threads are drawn in internal.h. */
+ * the threads are drawn in embedded_internal.h. */
 #include "store/embedded/embedded.h"
 
 #include "base/log.h"
+#include "store/embedded/embedded_internal.h"
 #include "store/embedded/folder.h"
-#include "store/embedded/internal.h"
 #include "store/embedded/wal.h"
 
 #include <unistd.h>
@@ -54,7 +54,7 @@ embedded_free(kw_store *base)
     g_assert(atomic_load(&store->runs_open) == 0);
     kw_committer_stop(store->committer);
     kw_pool_stop(store->pool);
-    kw_pool_stop(store->sifters);
+    kw_pool_stop(store->filter_pool);
     if (store->get_options)
         rocksdb_readoptions_destroy(store->get_options);
     if (store->near_options)
@@ -92,7 +92,7 @@ open_parts(kw_embedded *store, const kw_model_embedded *settings, kw_error *ret_
     rocksdb_readoptions_set_read_tier(store->near_options, 1); /* memtables and the block cache */
     rocksdb_readoptions_set_background_purge_on_iterator_cleanup(store->near_options, 1);
     store->pool = kw_pool_start((size_t)MAX(settings->readers, 1), "kw-reader");
-    store->sifters = kw_pool_start((size_t)MAX(settings->readers / 2, 1), "kw-sifter");
+    store->filter_pool = kw_pool_start((size_t)MAX(settings->readers / 2, 1), "kw-sifter");
     store->committer = kw_committer_start(store);
     return true;
 }
@@ -105,7 +105,7 @@ kw_embedded_open(const kw_model_embedded *settings, kw_error *ret_error)
         .about = embedded_about,
         .ready = embedded_ready,
         .clock_offset_ms = embedded_clock_offset_ms,
-        .open_door = kw_embedded_open_door,
+        .open_handle = kw_embedded_open_handle,
         .reload = embedded_reload,
         .free = embedded_free,
     };

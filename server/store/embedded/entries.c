@@ -1,4 +1,4 @@
-#include "store/embedded/internal.h"
+#include "store/embedded/embedded_internal.h"
 
 #include "store/embedded/key.h"
 #include "store/embedded/selection.h"

@@ -2,12 +2,12 @@
  * with what is in memory: that takes some microseconds, the way to a reader and back takes two wake-ups of
  * threads.
  */
-#include "base/counters.h"
+#include "base/metrics.h"
 #include "base/shortage.h"
 #include "store/check.h"
-#include "store/embedded/internal.h"
+#include "store/embedded/embedded_internal.h"
 #include "store/embedded/reader.h"
-#include "store/embedded/sieve.h"
+#include "store/embedded/row_filter.h"
 
 /* Before a filter has seen it, a row may have so many bytes. */
 #define FILTERED_ROW_BYTES ((int64_t)256 * 1024 * 1024)
@@ -37,7 +37,7 @@ kw_embedded_row_bytes(const kw_account *account, size_t most, bool filters)
 
 typedef struct get_job {
     kw_job job;
-    kw_embedded_door *door;
+    kw_embedded_handle *handle;
     const kw_get *const *gets;
     const kw_get *one; /* what gets points at, for a single one */
     size_t count;
@@ -55,7 +55,7 @@ typedef struct get_job {
 static bool
 is_closing(void *user)
 {
-    return atomic_load_explicit(&((get_job *)user)->door->closing, memory_order_relaxed);
+    return atomic_load_explicit(&((get_job *)user)->handle->closing, memory_order_relaxed);
 }
 
 /* The filter is known to be quick. A text that nobody prepared is one of our own, which all are. */
@@ -80,10 +80,10 @@ asked_by(const kw_get *get)
 
 /* False: the filter failed. */
 static bool
-sift(get_job *job, kw_sieve *sieve, kw_row *row, kw_row *ret_row)
+sift(get_job *job, kw_row_filter *row_filter, kw_row *row, kw_row *ret_row)
 {
     kw_row kept = {.key = ret_row->key};
-    kw_filter_verdict verdict = kw_sieve_row(sieve, row, job->rows, &kept, &job->error);
+    kw_filter_verdict verdict = kw_row_filter_row(row_filter, row, job->rows, &kept, &job->error);
     *ret_row = kept;
     return verdict != KW_FILTER_ROW_FAILED;
 }
@@ -105,23 +105,23 @@ iterator_good(get_job *job, const rocksdb_iterator_t *at)
 }
 
 static bool
-read_selected(get_job *job, kw_reader *reader, kw_sieve *sieve, kw_bytes key, kw_row *ret_row)
+read_selected(get_job *job, kw_reader *reader, kw_row_filter *row_filter, kw_bytes key, kw_row *ret_row)
 {
     kw_row row = {0};
-    if (kw_sieve_filters(sieve))
-        kw_sieve_begin(sieve, &reader->view);
+    if (kw_row_filter_filters(row_filter))
+        kw_row_filter_begin(row_filter, &reader->view);
     else
-        kw_view_direct(&reader->view, job->rows);
+        kw_version_filter_direct(&reader->view, job->rows);
     bool seen = kw_reader_get(reader, key, &row);
     bool good = iterator_good(job, reader->at);
     job->too_large = reader->view.too_large;
-    if (seen && !kw_sieve_filters(sieve)) {
+    if (seen && !kw_row_filter_filters(row_filter)) {
         *ret_row = row;
         job->rows->bytes += reader->view.bytes;
         return good;
     }
     *ret_row = (kw_row){.key = kw_arena_copy(job->rows->arena, key)};
-    return good && (!seen || sift(job, sieve, &row, ret_row));
+    return good && (!seen || sift(job, row_filter, &row, ret_row));
 }
 
 /* Reading a row that is too large for the time, or for the loop, was given up. */
@@ -136,7 +136,7 @@ static bool
 read_one(get_job *job, rocksdb_iterator_t *at, kw_stored_table *table, const kw_get *get, kw_row *ret_row)
 {
     kw_selection selection;
-    kw_sieve sieve;
+    kw_row_filter row_filter;
     kw_asked asked = asked_by(get);
     if (!kw_selection_init_on(&selection, table, &asked, &job->error))
         return false;
@@ -145,9 +145,9 @@ read_one(get_job *job, rocksdb_iterator_t *at, kw_stored_table *table, const kw_
     reader.effort = &job->effort;
     reader.view.most =
         kw_embedded_row_bytes(job->gets[0]->account, job->gets[0]->max_bytes, get->filter.size > 0);
-    bool good = kw_sieve_init(&sieve, &asked, false, &job->effort, &job->error) &&
-                read_selected(job, &reader, &sieve, get->row, ret_row) && is_whole(job);
-    kw_sieve_clear(&sieve);
+    bool good = kw_row_filter_init(&row_filter, &asked, false, &job->effort, &job->error) &&
+                read_selected(job, &reader, &row_filter, get->row, ret_row) && is_whole(job);
+    kw_row_filter_clear(&row_filter);
     kw_reader_clear(&reader);
     kw_selection_clear(&selection);
     return good;
@@ -186,7 +186,7 @@ read_within(get_job *job, rocksdb_iterator_t *at, kw_stored_table *table, size_t
 static bool
 read_all(get_job *job)
 {
-    kw_embedded *store = job->door->store;
+    kw_embedded *store = job->handle->store;
     kw_deadline deadline = job->gets[0]->deadline;
     if (!kw_embedded_check_deadline(deadline, "the rows were read", &job->error) ||
         !kw_shortage_check(job->gets[0]->account, &job->error))
@@ -227,7 +227,7 @@ work_get(kw_job *base)
 {
     get_job *job = (get_job *)base;
     read_or_fail(job);
-    kw_loop_post(job->door->base.loop, &job->job.task);
+    kw_loop_post(job->handle->base.loop, &job->job.task);
 }
 
 static void
@@ -235,18 +235,18 @@ tell_get(kw_task *task)
 {
     get_job *job = (get_job *)task;
     if (!job->rows)
-        kw_counters_add(KW_FIGURE_store_errors, 1);
+        kw_metrics_add(KW_METRIC_store_errors, 1);
     job->done(job->user, job->rows, job->rows ? NULL : &job->error);
-    kw_embedded_end(job->door);
+    kw_embedded_end(job->handle);
     g_free(job);
 }
 
 static get_job *
-get_job_new(kw_door *door, kw_get_done done, void *user)
+get_job_new(kw_store_handle *handle, kw_get_done done, void *user)
 {
     get_job *job = g_new(get_job, 1);
     job->job = (kw_job){.task.run = tell_get, .work = work_get};
-    job->door = (kw_embedded_door *)door;
+    job->handle = (kw_embedded_handle *)handle;
     job->done = done;
     job->user = user;
     job->rows = NULL;
@@ -269,9 +269,9 @@ try_near(get_job *job)
     job->near = false;
     if (job->incomplete)
         return false;
-    kw_counters_add(KW_FIGURE_store_reads_near, 1);
-    kw_embedded_begin(job->door);
-    kw_loop_post(job->door->base.loop, &job->job.task);
+    kw_metrics_add(KW_METRIC_store_reads_near, 1);
+    kw_embedded_begin(job->handle);
+    kw_loop_post(job->handle->base.loop, &job->job.task);
     return true;
 }
 
@@ -280,13 +280,13 @@ start_get(get_job *job)
 {
     job->job.turn = (kw_fair_item){.account = job->gets[0]->account, .call = job->gets[0]->call};
     if (!try_near(job))
-        kw_embedded_queue_job(job->door, &job->job, !filters_quickly(job->gets[0]));
+        kw_embedded_queue_job(job->handle, &job->job, !filters_quickly(job->gets[0]));
 }
 
 void
-kw_embedded_get(kw_door *door, const kw_get *get, kw_get_done done, void *user)
+kw_embedded_get(kw_store_handle *handle, const kw_get *get, kw_get_done done, void *user)
 {
-    get_job *job = get_job_new(door, done, user);
+    get_job *job = get_job_new(handle, done, user);
     job->one = get;
     job->gets = &job->one;
     job->count = 1;
@@ -294,9 +294,10 @@ kw_embedded_get(kw_door *door, const kw_get *get, kw_get_done done, void *user)
 }
 
 void
-kw_embedded_get_many(kw_door *door, const kw_get *const *gets, size_t count, kw_get_done done, void *user)
+kw_embedded_get_many(kw_store_handle *handle, const kw_get *const *gets, size_t count, kw_get_done done,
+                     void *user)
 {
-    get_job *job = get_job_new(door, done, user);
+    get_job *job = get_job_new(handle, done, user);
     job->gets = gets;
     job->count = count;
     start_get(job);
@@ -306,7 +307,7 @@ kw_embedded_get_many(kw_door *door, const kw_get *const *gets, size_t count, kw_
 
 typedef struct look_job {
     kw_job job;
-    kw_embedded_door *door;
+    kw_embedded_handle *handle;
     kw_bytes table;
     kw_deadline deadline;
     kw_table_facts_done facts_done;
@@ -363,7 +364,7 @@ work_look(kw_job *base)
 {
     look_job *job = (look_job *)base;
     if (kw_embedded_check_deadline(job->deadline, "the table was looked up", &job->error)) {
-        g_autoptr(kw_stored_table) table = kw_embedded_tables_find(job->door->store->catalog, job->table);
+        g_autoptr(kw_stored_table) table = kw_embedded_tables_find(job->handle->store->catalog, job->table);
         if (job->facts_done)
             job->facts = facts_of(table);
         else if (table)
@@ -371,7 +372,7 @@ work_look(kw_job *base)
         else
             kw_unknown_table(job->table, &job->error);
     }
-    kw_loop_post(job->door->base.loop, &job->job.task);
+    kw_loop_post(job->handle->base.loop, &job->job.task);
 }
 
 static void
@@ -382,16 +383,16 @@ tell_look(kw_task *task)
         job->facts_done(job->user, job->facts, job->facts ? NULL : &job->error);
     else
         job->regions_done(job->user, job->regions, job->regions ? NULL : &job->error);
-    kw_embedded_end(job->door);
+    kw_embedded_end(job->handle);
     g_free(job);
 }
 
 static look_job *
-look_job_new(kw_door *door, kw_bytes table, kw_deadline deadline, void *user)
+look_job_new(kw_store_handle *handle, kw_bytes table, kw_deadline deadline, void *user)
 {
     look_job *job = g_new0(look_job, 1);
     job->job = (kw_job){.task.run = tell_look, .work = work_look};
-    job->door = (kw_embedded_door *)door;
+    job->handle = (kw_embedded_handle *)handle;
     job->table = table;
     job->deadline = deadline;
     job->user = user;
@@ -399,18 +400,19 @@ look_job_new(kw_door *door, kw_bytes table, kw_deadline deadline, void *user)
 }
 
 void
-kw_embedded_describe_table(kw_door *door, kw_bytes table, kw_deadline deadline, kw_table_facts_done done,
-                           void *user)
+kw_embedded_describe_table(kw_store_handle *handle, kw_bytes table, kw_deadline deadline,
+                           kw_table_facts_done done, void *user)
 {
-    look_job *job = look_job_new(door, table, deadline, user);
+    look_job *job = look_job_new(handle, table, deadline, user);
     job->facts_done = done;
-    kw_embedded_queue_job(job->door, &job->job, false);
+    kw_embedded_queue_job(job->handle, &job->job, false);
 }
 
 void
-kw_embedded_regions(kw_door *door, kw_bytes table, kw_deadline deadline, kw_regions_done done, void *user)
+kw_embedded_regions(kw_store_handle *handle, kw_bytes table, kw_deadline deadline, kw_regions_done done,
+                    void *user)
 {
-    look_job *job = look_job_new(door, table, deadline, user);
+    look_job *job = look_job_new(handle, table, deadline, user);
     job->regions_done = done;
-    kw_embedded_queue_job(job->door, &job->job, false);
+    kw_embedded_queue_job(job->handle, &job->job, false);
 }

@@ -1,6 +1,6 @@
 /* Reader threads over one queue, which is fair to accounts. A submit wakes as many as it brings jobs and are
  * asleep. */
-#include "store/embedded/internal.h"
+#include "store/embedded/embedded_internal.h"
 
 #include <stdatomic.h>
 

@@ -15,13 +15,13 @@ void
 kw_reader_init(kw_reader *reader, rocksdb_iterator_t *at, const kw_selection *selection)
 {
     *reader = (kw_reader){.at = at};
-    kw_view_init(&reader->view, selection);
+    kw_version_filter_init(&reader->view, selection);
 }
 
 void
 kw_reader_clear(kw_reader *reader)
 {
-    kw_view_clear(&reader->view);
+    kw_version_filter_clear(&reader->view);
     kw_buffer_clear(&reader->prefix);
     kw_buffer_clear(&reader->target);
     kw_buffer_clear(&reader->aside);
@@ -54,7 +54,7 @@ seek_target(kw_reader *reader)
 {
     reader->target.size = 0;
     kw_buffer_append(&reader->target, kw_buffer_bytes(&reader->prefix));
-    kw_view_target(&reader->view, &reader->target);
+    kw_version_filter_target(&reader->view, &reader->target);
     seek(reader, &reader->target);
 }
 
@@ -90,12 +90,12 @@ feed_row(kw_reader *reader, bool leave)
         kw_bytes value = kw_engine_value(reader->at);
         if (!may_go_on(reader, rest.size + value.size))
             return;
-        switch (kw_view_take(&reader->view, rest, value)) {
-        case KW_VIEW_ROW_DONE:
+        switch (kw_version_filter_take(&reader->view, rest, value)) {
+        case KW_VERSION_ROW_DONE:
             if (leave)
                 leave_row(reader);
             return;
-        case KW_VIEW_SKIP:
+        case KW_VERSION_SKIP:
             if (++skipped < STEPS_BEFORE_SEEK) {
                 rocksdb_iter_next(reader->at);
             } else {
@@ -103,7 +103,7 @@ feed_row(kw_reader *reader, bool leave)
                 skipped = 0;
             }
             break;
-        case KW_VIEW_NEXT:
+        case KW_VERSION_NEXT:
             skipped = 0;
             rocksdb_iter_next(reader->at);
             break;
@@ -114,8 +114,8 @@ feed_row(kw_reader *reader, bool leave)
 static bool
 end_row(kw_reader *reader, kw_row *ret_row)
 {
-    kw_view *view = &reader->view;
-    if (!kw_view_end_row(view, ret_row))
+    kw_version_filter *view = &reader->view;
+    if (!kw_version_filter_end_row(view, ret_row))
         return false;
     kw_bytes escaped = kw_key_row_escaped(kw_buffer_bytes(&reader->prefix));
     size_t size = kw_key_unescaped_size(escaped);
@@ -134,7 +134,7 @@ begin_present_row(kw_reader *reader)
     g_assert(size > 0);
     reader->prefix.size = 0;
     kw_buffer_append(&reader->prefix, kw_bytes_of(key.data, size));
-    kw_view_begin_row(&reader->view);
+    kw_version_filter_begin_row(&reader->view);
 }
 
 bool
@@ -144,8 +144,8 @@ kw_reader_get(kw_reader *reader, kw_bytes row, kw_row *ret_row)
     reader->prefix.size = reader->target.size = 0;
     kw_key_row(&reader->prefix, selection->table->id, row);
     kw_buffer_append(&reader->target, kw_buffer_bytes(&reader->prefix));
-    kw_view_begin_row(&reader->view);
-    kw_view_first_target(&reader->view, &reader->target);
+    kw_version_filter_begin_row(&reader->view);
+    kw_version_filter_first_target(&reader->view, &reader->target);
     seek(reader, &reader->target);
     feed_row(reader, false);
     return end_row(reader, ret_row);
@@ -191,9 +191,9 @@ feed_aside(kw_reader *reader)
     for (guint i = reader->places->len; i > 0; i--) {
         const place *here = &g_array_index(reader->places, place, i - 1);
         const uint8_t *key = reader->aside.data + here->start;
-        kw_verdict verdict = kw_view_take(&reader->view, kw_bytes_of(key, here->key_size),
-                                          kw_bytes_of(key + here->key_size, here->value_size));
-        if (verdict == KW_VIEW_ROW_DONE)
+        kw_verdict verdict = kw_version_filter_take(&reader->view, kw_bytes_of(key, here->key_size),
+                                                    kw_bytes_of(key + here->key_size, here->value_size));
+        if (verdict == KW_VERSION_ROW_DONE)
             return;
     }
 }

@@ -7,14 +7,14 @@
 #pragma once
 
 #include "base/effort.h"
-#include "store/embedded/view.h"
+#include "store/embedded/version_filter.h"
 
 #include <rocksdb/c.h>
 
 typedef struct kw_reader {
     rocksdb_iterator_t *at; /* borrowed */
     kw_effort *effort;      /* NULL: no bound; once it is over, rows are not whole and must not be used */
-    kw_view view;
+    kw_version_filter view;
     kw_buffer prefix; /* of the present row */
     kw_buffer target;
     kw_buffer aside; /* backward: entries laid aside, back to back */

@@ -4,12 +4,12 @@
  * that more will come, and made anew after ITERATOR_LIFE_MS, so that a slow reader does not pin old data; a
  * run without one goes on with a seek behind the last row. Either way each row is consistent in itself.
  */
-#include "base/counters.h"
+#include "base/metrics.h"
 #include "base/shortage.h"
 #include "store/check.h"
-#include "store/embedded/internal.h"
+#include "store/embedded/embedded_internal.h"
 #include "store/embedded/reader.h"
-#include "store/embedded/sieve.h"
+#include "store/embedded/row_filter.h"
 
 #define ITERATOR_LIFE_MS 10000
 /* After so many rows, or bytes, a fetch looks at the clock and at who else waits. */
@@ -25,10 +25,10 @@
 #define SIFTED_MOST_NS ((uint64_t)20 * 1000 * 1000)
 
 typedef struct embedded_run {
-    kw_run base;
+    kw_range_scan base;
     kw_job job;
     kw_arena *arena; /* of the spec's copy */
-    kw_run_spec spec;
+    kw_range_scan_spec spec;
     _Atomic bool closed;
 
     kw_selection selection; /* since the first fetch */
@@ -36,9 +36,9 @@ typedef struct embedded_run {
     rocksdb_iterator_t *at; /* NULL: to be made */
     kw_deadline at_until;
     kw_reader reader;
-    kw_sieve sieve;
+    kw_row_filter row_filter;
     kw_buffer lowest, highest; /* the range as keys: inclusive, exclusive */
-    kw_buffer key, step;       /* for sifting by patterns */
+    kw_buffer key, step;       /* for filtering by patterns */
     kw_buffer resume;          /* row prefix of the row to go on with; empty: from the range's start */
     GArray *found;             /* kw_row, of the present fetch */
     kw_effort effort;          /* of the present fetch */
@@ -61,9 +61,9 @@ static bool
 is_given_up(void *user)
 {
     const embedded_run *run = user;
-    const kw_embedded_door *door = (const kw_embedded_door *)run->base.door;
+    const kw_embedded_handle *handle = (const kw_embedded_handle *)run->base.handle;
     return atomic_load_explicit(&run->closed, memory_order_relaxed) ||
-           atomic_load_explicit(&door->closing, memory_order_relaxed);
+           atomic_load_explicit(&handle->closing, memory_order_relaxed);
 }
 
 static embedded_run *
@@ -110,8 +110,8 @@ set_range(embedded_run *run)
 static bool
 begin(embedded_run *run)
 {
-    kw_embedded *store = ((kw_embedded_door *)run->base.door)->store;
-    const kw_run_spec *spec = &run->spec;
+    kw_embedded *store = ((kw_embedded_handle *)run->base.handle)->store;
+    const kw_range_scan_spec *spec = &run->spec;
     kw_asked asked = {.table = spec->table,
                       .columns = spec->columns,
                       .columns_count = spec->columns_count,
@@ -120,15 +120,15 @@ begin(embedded_run *run)
                       .time_to = spec->time_to,
                       .filter = spec->filter,
                       .prepared = spec->prepared};
-    if (!kw_sieve_init(&run->sieve, &asked, spec->reversed, &run->effort, &run->error))
+    if (!kw_row_filter_init(&run->row_filter, &asked, spec->reversed, &run->effort, &run->error))
         return false;
     if (!kw_selection_init(&run->selection, store->catalog, &asked, &run->error)) {
-        kw_sieve_clear(&run->sieve);
+        kw_row_filter_clear(&run->row_filter);
         return false;
     }
     kw_reader_init(&run->reader, NULL, &run->selection);
     run->reader.view.most =
-        kw_embedded_row_bytes(spec->account, spec->max_row_bytes, kw_sieve_filters(&run->sieve));
+        kw_embedded_row_bytes(spec->account, spec->max_row_bytes, kw_row_filter_filters(&run->row_filter));
     run->reader.effort = &run->effort;
     run->found = g_array_new(FALSE, FALSE, sizeof(kw_row));
     set_range(run);
@@ -139,7 +139,7 @@ begin(embedded_run *run)
 static bool
 check_table(embedded_run *run)
 {
-    kw_embedded *store = ((kw_embedded_door *)run->base.door)->store;
+    kw_embedded *store = ((kw_embedded_handle *)run->base.handle)->store;
     g_autoptr(kw_stored_table) table = kw_embedded_tables_find(store->catalog, run->spec.table);
     if (table != run->selection.table)
         return kw_unknown_table(run->spec.table, &run->error);
@@ -150,7 +150,7 @@ check_table(embedded_run *run)
 static void
 place_iterator(embedded_run *run)
 {
-    rocksdb_t *db = ((kw_embedded_door *)run->base.door)->store->engine.db;
+    rocksdb_t *db = ((kw_embedded_handle *)run->base.handle)->store->engine.db;
     run->at = run->reader.at = rocksdb_create_iterator(db, run->options);
     kw_account_charge(run->spec.account, KW_MEMORY_STORE, ITERATOR_BYTES);
     run->at_until = kw_deadline_in_ms(ITERATOR_LIFE_MS);
@@ -178,7 +178,7 @@ remember_place(embedded_run *run)
 static bool
 makes_way(const embedded_run *run)
 {
-    const kw_embedded *store = ((const kw_embedded_door *)run->base.door)->store;
+    const kw_embedded *store = ((const kw_embedded_handle *)run->base.handle)->store;
     return kw_budget_pressure(run->spec.account) != KW_PRESSURE_NONE ||
            kw_pool_is_wanted(store->pool, run->spec.account);
 }
@@ -201,7 +201,7 @@ should_stop(embedded_run *run)
     run->late = kw_deadline_passed(run->deadline);
     if (run->rows->bytes >= SHORT_FETCH_BYTES && makes_way(run))
         return true;
-    bool sifts = kw_sieve_filters(&run->sieve) || run->spec.patterns.count;
+    bool sifts = kw_row_filter_filters(&run->row_filter) || run->spec.patterns.count;
     return run->late || (sifts && (run->rows->scanned >= ROWS_SIFTED_MOST ||
                                    kw_clock_mono_ns() - run->began_ns >= SIFTED_MOST_NS));
 }
@@ -230,12 +230,12 @@ take_filtered(embedded_run *run)
 {
     kw_row row, kept = {0};
     size_t before = run->rows->bytes, most = run->spec.max_row_bytes;
-    kw_sieve_begin(&run->sieve, &run->reader.view);
+    kw_row_filter_begin(&run->row_filter, &run->reader.view);
     if (!read_row(run, &row))
         return !run->reader.view.too_large || fail_large(run, run->reader.view.most);
     if (run->effort.over)
         return true;
-    switch (kw_sieve_row(&run->sieve, &row, run->rows, &kept, &run->error)) {
+    switch (kw_row_filter_row(&run->row_filter, &row, run->rows, &kept, &run->error)) {
     case KW_FILTER_ROW_KEPT:
         if (most > 0 && run->rows->bytes - before > most)
             return fail_large(run, most);
@@ -253,7 +253,7 @@ static bool
 take_row(embedded_run *run)
 {
     kw_row row;
-    if (kw_sieve_filters(&run->sieve))
+    if (kw_row_filter_filters(&run->row_filter))
         return take_filtered(run);
     if (read_row(run, &row) && !run->effort.over) {
         g_array_append_val(run->found, row);
@@ -364,7 +364,7 @@ collect(embedded_run *run)
             step_over(run);
         else if (!take_row(run))
             return false;
-        done = kw_sieve_filters(&run->sieve) && kw_filter_machine_done(run->sieve.machine);
+        done = kw_row_filter_filters(&run->row_filter) && kw_filter_machine_done(run->row_filter.machine);
         if (run->effort.over) {
             leave_row_for_later(run);
             return true;
@@ -400,7 +400,7 @@ fetch(embedded_run *run)
     run->rows = kw_rows_new_for(run->spec.account);
     run->late = false;
     run->began_ns = kw_clock_mono_ns();
-    kw_view_direct(&run->reader.view, run->rows);
+    kw_version_filter_direct(&run->reader.view, run->rows);
     if (!run->at_end) {
         kw_selection_refresh(&run->selection);
         if (run->at && kw_deadline_passed(run->at_until))
@@ -430,7 +430,7 @@ work_fetch(kw_job *job)
     } else if (run->at_end || !run->more_hint || kw_budget_pressure(run->spec.account) != KW_PRESSURE_NONE) {
         drop_iterator(run);
     }
-    kw_loop_post(run->base.door->loop, &run->job.task);
+    kw_loop_post(run->base.handle->loop, &run->job.task);
 }
 
 /* --- on the loop ---------------------------------------------------------------------------------- */
@@ -438,11 +438,11 @@ work_fetch(kw_job *job)
 static void
 run_free(embedded_run *run)
 {
-    kw_embedded_door *door = (kw_embedded_door *)run->base.door;
+    kw_embedded_handle *handle = (kw_embedded_handle *)run->base.handle;
     drop_iterator(run);
-    atomic_fetch_sub(&door->store->runs_open, 1);
+    atomic_fetch_sub(&handle->store->runs_open, 1);
     kw_reader_clear(&run->reader);
-    kw_sieve_clear(&run->sieve);
+    kw_row_filter_clear(&run->row_filter);
     kw_selection_clear(&run->selection);
     if (run->options)
         rocksdb_readoptions_destroy(run->options);
@@ -459,15 +459,15 @@ run_free(embedded_run *run)
     g_free(run);
     kw_account_charge(account, KW_MEMORY_STORE, -RUN_BYTES);
     kw_account_unref(account);
-    door->runs--;
-    kw_embedded_door_settle(door);
+    handle->runs--;
+    kw_embedded_handle_settle(handle);
 }
 
 static void
 tell_fetch(kw_task *task)
 {
     embedded_run *run = run_of_job((kw_job *)task);
-    kw_embedded_door *door = (kw_embedded_door *)run->base.door;
+    kw_embedded_handle *handle = (kw_embedded_handle *)run->base.handle;
     kw_rows *rows = run->rows;
     run->rows = NULL;
     if (atomic_load(&run->closed)) {
@@ -475,18 +475,18 @@ tell_fetch(kw_task *task)
         run_free(run);
     } else {
         if (!rows)
-            kw_counters_add(KW_FIGURE_store_errors, 1);
+            kw_metrics_add(KW_METRIC_store_errors, 1);
         kw_error error = run->error; /* the run may be closed by its owner now */
         run->done(run->user, rows, rows ? NULL : &error);
     }
-    kw_embedded_end(door);
+    kw_embedded_end(handle);
 }
 
-kw_run *
-kw_embedded_open_run(kw_door *door, const kw_run_spec *spec)
+kw_range_scan *
+kw_embedded_open_range_scan(kw_store_handle *handle, const kw_range_scan_spec *spec)
 {
     embedded_run *run = g_new0(embedded_run, 1);
-    run->base.door = door;
+    run->base.handle = handle;
     run->job = (kw_job){.task.run = tell_fetch, .work = work_fetch};
     run->arena = kw_arena_new_for(spec->account, KW_MEMORY_STORE);
     run->spec = *spec;
@@ -508,14 +508,14 @@ kw_embedded_open_run(kw_door *door, const kw_run_spec *spec)
             columns[i].qualifier = kw_arena_copy(run->arena, columns[i].qualifier);
     }
     run->spec.columns = columns;
-    ((kw_embedded_door *)door)->runs++;
-    atomic_fetch_add(&((kw_embedded_door *)door)->store->runs_open, 1);
+    ((kw_embedded_handle *)handle)->runs++;
+    atomic_fetch_add(&((kw_embedded_handle *)handle)->store->runs_open, 1);
     return &run->base;
 }
 
 void
-kw_embedded_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline deadline,
-                      kw_get_done done, void *user)
+kw_embedded_range_scan_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes, bool more_hint,
+                             kw_deadline deadline, kw_get_done done, void *user)
 {
     embedded_run *run = (embedded_run *)base;
     run->max_rows = max_rows;
@@ -525,11 +525,11 @@ kw_embedded_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool mo
     run->done = done;
     run->user = user;
     run->job.turn = (kw_fair_item){.account = run->spec.account, .call = run->spec.call};
-    kw_embedded_queue_job((kw_embedded_door *)base->door, &run->job, is_slow(run));
+    kw_embedded_queue_job((kw_embedded_handle *)base->handle, &run->job, is_slow(run));
 }
 
 void
-kw_embedded_run_close(kw_run *base)
+kw_embedded_range_scan_close(kw_range_scan *base)
 {
     embedded_run *run = (embedded_run *)base;
     atomic_store(&run->closed, true);

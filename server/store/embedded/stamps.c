@@ -2,7 +2,7 @@
 #include "store/embedded/stamps.h"
 
 #include "base/log.h"
-#include "store/embedded/internal.h"
+#include "store/embedded/embedded_internal.h"
 
 #define AHEAD_MS 100
 #define BEHIND_TOLD_MS 1000

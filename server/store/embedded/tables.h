@@ -54,8 +54,8 @@ kw_stored_table *kw_embedded_tables_find(kw_embedded_tables *catalog, kw_bytes n
  * belonged to a table that was dropped; false while that is not known. */
 bool kw_embedded_tables_find_id(kw_embedded_tables *catalog, uint32_t id, kw_stored_table **ret_table);
 
-/* Durable when it returns true. The spec was checked at the door. ret_created is false when the table was
- * there. */
+/* Durable when it returns true. The spec was checked at the store handle. ret_created is false when the table
+ * was there. */
 bool kw_embedded_tables_create(kw_embedded_tables *catalog, rocksdb_t *db, const kw_table_spec *spec,
                                bool *ret_created, kw_error *ret_error);
 

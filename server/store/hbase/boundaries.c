@@ -1,7 +1,7 @@
 /* See boundaries.h. */
 #include "store/hbase/boundaries.h"
 
-#include "store/hbase/door.h"
+#include "store/hbase/handle.h"
 
 #include <glib.h>
 
@@ -10,7 +10,7 @@
 
 /* Outlives its owner while an answer is under way. */
 struct kw_hbase_boundaries {
-    kw_door *door;
+    kw_store_handle *handle;
     kw_bytes table;
     char *name;
     void (*changed)(void *user);
@@ -22,10 +22,10 @@ struct kw_hbase_boundaries {
 };
 
 kw_hbase_boundaries *
-kw_hbase_boundaries_new(kw_door *door, kw_bytes table, void (*changed)(void *user), void *user)
+kw_hbase_boundaries_new(kw_store_handle *handle, kw_bytes table, void (*changed)(void *user), void *user)
 {
     kw_hbase_boundaries *boundaries = g_new0(kw_hbase_boundaries, 1);
-    boundaries->door = door;
+    boundaries->handle = handle;
     boundaries->name = g_memdup2(table.data, table.size);
     boundaries->table = kw_bytes_of(boundaries->name, table.size);
     boundaries->changed = changed;
@@ -84,7 +84,7 @@ kw_hbase_boundaries_use(kw_hbase_boundaries *boundaries, uint64_t now_ns)
         return;
     boundaries->asking = true;
     boundaries->asked_ns = now_ns;
-    kw_hbase_regions(boundaries->door, boundaries->table, kw_deadline_in_ms(ASK_MS), answered, boundaries);
+    kw_hbase_regions(boundaries->handle, boundaries->table, kw_deadline_in_ms(ASK_MS), answered, boundaries);
 }
 
 size_t

@@ -11,8 +11,8 @@
 typedef struct kw_hbase_boundaries kw_hbase_boundaries; /* of one table */
 
 /* changed is called on the loop when there are others; nothing is asked before the first _use. */
-kw_hbase_boundaries *kw_hbase_boundaries_new(kw_door *door, kw_bytes table, void (*changed)(void *user),
-                                             void *user);
+kw_hbase_boundaries *kw_hbase_boundaries_new(kw_store_handle *handle, kw_bytes table,
+                                             void (*changed)(void *user), void *user);
 /* An answer under way is dropped. */
 void kw_hbase_boundaries_free(kw_hbase_boundaries *boundaries);
 

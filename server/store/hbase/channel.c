@@ -3,7 +3,7 @@
 #include "store/hbase/channel_private.h"
 #include "store/hbase/frames.h"
 
-#include "base/counters.h"
+#include "base/metrics.h"
 
 #include <stdio.h>
 
@@ -126,22 +126,22 @@ push(kw_hbase_channel *channel, kw_hb_method method, const void *args, kw_hbase_
 }
 
 /* What is neither reads, writes nor scans (tables, regions) is in store_calls alone: 0 here. */
-static const kw_figure figures[KW_HB_METHOD_COUNT] = {
-    [KW_HB_THBaseService_get] = KW_FIGURE_store_calls_read,
-    [KW_HB_THBaseService_getMultiple] = KW_FIGURE_store_calls_read,
-    [KW_HB_THBaseService_put] = KW_FIGURE_store_calls_write,
-    [KW_HB_THBaseService_putMultiple] = KW_FIGURE_store_calls_write,
-    [KW_HB_THBaseService_deleteSingle] = KW_FIGURE_store_calls_write,
-    [KW_HB_THBaseService_deleteMultiple] = KW_FIGURE_store_calls_write,
-    [KW_HB_THBaseService_mutateRow] = KW_FIGURE_store_calls_write,
-    [KW_HB_THBaseService_increment] = KW_FIGURE_store_calls_write,
-    [KW_HB_THBaseService_checkAndPut] = KW_FIGURE_store_calls_write,
-    [KW_HB_THBaseService_checkAndDelete] = KW_FIGURE_store_calls_write,
-    [KW_HB_THBaseService_checkAndMutate] = KW_FIGURE_store_calls_write,
-    [KW_HB_THBaseService_getScannerResults] = KW_FIGURE_store_calls_scan,
-    [KW_HB_THBaseService_openScanner] = KW_FIGURE_store_calls_scan,
-    [KW_HB_THBaseService_getScannerRows] = KW_FIGURE_store_calls_scan,
-    [KW_HB_THBaseService_closeScanner] = KW_FIGURE_store_calls_scan,
+static const kw_metric figures[KW_HB_METHOD_COUNT] = {
+    [KW_HB_THBaseService_get] = KW_METRIC_store_calls_read,
+    [KW_HB_THBaseService_getMultiple] = KW_METRIC_store_calls_read,
+    [KW_HB_THBaseService_put] = KW_METRIC_store_calls_write,
+    [KW_HB_THBaseService_putMultiple] = KW_METRIC_store_calls_write,
+    [KW_HB_THBaseService_deleteSingle] = KW_METRIC_store_calls_write,
+    [KW_HB_THBaseService_deleteMultiple] = KW_METRIC_store_calls_write,
+    [KW_HB_THBaseService_mutateRow] = KW_METRIC_store_calls_write,
+    [KW_HB_THBaseService_increment] = KW_METRIC_store_calls_write,
+    [KW_HB_THBaseService_checkAndPut] = KW_METRIC_store_calls_write,
+    [KW_HB_THBaseService_checkAndDelete] = KW_METRIC_store_calls_write,
+    [KW_HB_THBaseService_checkAndMutate] = KW_METRIC_store_calls_write,
+    [KW_HB_THBaseService_getScannerResults] = KW_METRIC_store_calls_scan,
+    [KW_HB_THBaseService_openScanner] = KW_METRIC_store_calls_scan,
+    [KW_HB_THBaseService_getScannerRows] = KW_METRIC_store_calls_scan,
+    [KW_HB_THBaseService_closeScanner] = KW_METRIC_store_calls_scan,
 };
 
 bool
@@ -149,9 +149,9 @@ kw_hbase_channel_send(kw_hbase_channel *channel, kw_hbase_call *call, kw_error *
 {
     if (!push(channel, call->method, call->args, call, ret_error))
         return false;
-    kw_counters_add(KW_FIGURE_store_calls, 1);
+    kw_metrics_add(KW_METRIC_store_calls, 1);
     if (figures[call->method])
-        kw_counters_add(figures[call->method], 1);
+        kw_metrics_add(figures[call->method], 1);
     return true;
 }
 

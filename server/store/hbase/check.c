@@ -1,8 +1,8 @@
-/* Conditional writes and increments: sent once. HBase compares "given OP stored", the door asks for
+/* Conditional writes and increments: sent once. HBase compares "given OP stored", the store handle asks for
  * "stored OP given", so the operator is turned around. To HBase an empty value and an absent cell are
  * the same in a check. */
 #include "store/hbase/convert.h"
-#include "store/hbase/door.h"
+#include "store/hbase/handle.h"
 
 typedef struct check_op {
     kw_hbase_call call;
@@ -124,8 +124,8 @@ check_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *fail
 }
 
 void
-kw_hbase_write_if(kw_door *door, const kw_write *write, const kw_check *check, kw_write_if_done done,
-                  void *user)
+kw_hbase_write_if(kw_store_handle *handle, const kw_write *write, const kw_check *check,
+                  kw_write_if_done done, void *user)
 {
     kw_arena *arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
     check_op *op = KW_ARENA_NEW(arena, check_op);
@@ -140,7 +140,7 @@ kw_hbase_write_if(kw_door *door, const kw_write *write, const kw_check *check, k
     op->call.table = write->table;
     op->call.changes = true;
     if (!kw_hbase_check_write(write, &error)) {
-        kw_hbase_pool_reject(&kw_hbase_door_of(door)->pool, &op->call, &error);
+        kw_hbase_pool_reject(&kw_hbase_handle_of(handle)->pool, &op->call, &error);
         return;
     }
     if (check->compare != KW_COMPARE_EQUAL || shape == KW_HBASE_SHAPE_MUTATIONS)
@@ -149,7 +149,7 @@ kw_hbase_write_if(kw_door *door, const kw_write *write, const kw_check *check, k
         prepare_put(op, write, check);
     else
         prepare_delete(op, write, check);
-    kw_hbase_pool_start(&kw_hbase_door_of(door)->pool, &op->call);
+    kw_hbase_pool_start(&kw_hbase_handle_of(handle)->pool, &op->call);
 }
 
 /* --- increment -------------------------------------------------------------------------------- */
@@ -197,7 +197,7 @@ increment_args(kw_arena *arena, const kw_increment *increment)
 }
 
 void
-kw_hbase_increment(kw_door *door, const kw_increment *increment, kw_increment_done done, void *user)
+kw_hbase_increment(kw_store_handle *handle, const kw_increment *increment, kw_increment_done done, void *user)
 {
     kw_rows *rows = kw_rows_new();
     increment_op *op = KW_ARENA_NEW(rows->arena, increment_op);
@@ -212,5 +212,5 @@ kw_hbase_increment(kw_door *door, const kw_increment *increment, kw_increment_do
                                .keep = rows->arena,
                                .done = increment_done,
                                .user = op};
-    kw_hbase_pool_start(&kw_hbase_door_of(door)->pool, &op->call);
+    kw_hbase_pool_start(&kw_hbase_handle_of(handle)->pool, &op->call);
 }

@@ -19,9 +19,9 @@
  * about in the middle of the interval known: its timestamp then shows which half of the interval the clock is
  * in. So the interval becomes about as wide as a put takes.
  *
- * One door of the process sends them. A heartbeat without an answer holds back no other.
+ * One store handle of the process sends them. A heartbeat without an answer holds back no other.
  */
-#include "store/hbase/door.h"
+#include "store/hbase/handle.h"
 
 #include "base/fine_timer.h"
 #include "base/log.h"
@@ -67,7 +67,7 @@ struct beat {
 };
 
 struct kw_hbase_heartbeats {
-    kw_hbase_door *door;
+    kw_hbase_handle *handle;
     kw_fine_timers *timers;
     kw_fine_timer next;
     int64_t client_pause_ns;
@@ -91,7 +91,7 @@ struct kw_hbase_heartbeats {
 static kw_hbase_clock *
 clock_of(const kw_hbase_heartbeats *self)
 {
-    return &((kw_hbase_store *)self->door->base.store)->clock;
+    return &((kw_hbase_store *)self->handle->base.store)->clock;
 }
 
 static void send_one(void *user);
@@ -139,7 +139,7 @@ kw_hbase_clock_use(kw_hbase_clock *clock)
     if (wakes) {
         clock->woken = true;
         clock->wake.run = wake;
-        kw_loop_post(clock->sender->door->base.loop, &clock->wake);
+        kw_loop_post(clock->sender->handle->base.loop, &clock->wake);
     }
     kw_mutex_unlock(&clock->lock);
 }
@@ -272,7 +272,7 @@ look(kw_hbase_heartbeats *self)
     self->all = (kw_get){.table = KW_BYTES_LITERAL(CLOCK_TABLE),
                          .row = KW_BYTES_LITERAL(CLOCK_ROW),
                          .deadline = kw_deadline_in_ms(CALL_MS)};
-    kw_hbase_get(&self->door->base, &self->all, looked, self);
+    kw_hbase_get(&self->handle->base, &self->all, looked, self);
 }
 
 /* The put's timestamp is known: that of its cell, or less when the cell is not this put's any more. A put
@@ -337,7 +337,7 @@ make_table(kw_hbase_heartbeats *self)
                                   .families_count = 1,
                                   .deadline = KW_DEADLINE_NONE};
     kw_log(KW_LOG_INFO, "hbase", "making the table of the store's clock", "table=%s", CLOCK_TABLE);
-    kw_hbase_create_table(&self->door->base, &self->table, table_made, self);
+    kw_hbase_create_table(&self->handle->base, &self->table, table_made, self);
 }
 
 static void
@@ -395,7 +395,7 @@ timestamps_read(void *user, kw_rows *rows, const kw_error *error)
     if (is_blind(self))
         look(self);
     self->failed_before = false;
-    kw_hbase_probe(self->door, KW_BYTES_LITERAL(CLOCK_TABLE), KW_BYTES_LITERAL(CLOCK_ROW));
+    kw_hbase_probe(self->handle, KW_BYTES_LITERAL(CLOCK_TABLE), KW_BYTES_LITERAL(CLOCK_ROW));
     read_timestamps(self); /* of those that were answered meanwhile */
     if (!self->reading && self->row_left == 0)
         ring_in(self, varied(next_period_us(self)), begin_row);
@@ -421,7 +421,7 @@ read_timestamps(kw_hbase_heartbeats *self)
                                 .columns = self->columns,
                                 .columns_count = count,
                                 .deadline = kw_deadline_in_ms(CALL_MS)};
-    kw_hbase_get(&self->door->base, &self->timestamps, timestamps_read, self);
+    kw_hbase_get(&self->handle->base, &self->timestamps, timestamps_read, self);
 }
 
 /* --- heartbeats ----------------------------------------------------------------------------------------- */
@@ -481,14 +481,14 @@ send_beat(kw_hbase_heartbeats *self, beat *by)
                                .deadline = kw_deadline_in_ms(CALL_MS),
                                .done = answered,
                                .user = by};
-    kw_hbase_pool_start(&self->door->pool, &by->call);
+    kw_hbase_pool_start(&self->handle->pool, &by->call);
 }
 
 static void
 send_one(void *user)
 {
     kw_hbase_heartbeats *self = user;
-    beat *by = self->door->pool.ready && !self->making ? idle_beat(self) : NULL;
+    beat *by = self->handle->pool.ready && !self->making ? idle_beat(self) : NULL;
     ring_in(self, by && !is_idle(self) ? UNANSWERED_US : FAILED_IDLE_US, begin_row);
     self->row_left -= self->row_left > 0;
     if (by)
@@ -520,14 +520,14 @@ begin_row(void *user)
  */
 
 static kw_hbase_heartbeats *
-heartbeats_new(kw_hbase_door *door)
+heartbeats_new(kw_hbase_handle *handle)
 {
     kw_hbase_heartbeats *self = g_new0(kw_hbase_heartbeats, 1);
-    self->door = door;
+    self->handle = handle;
     self->sent = kw_random_u64(); /* so that no value is one that an earlier sender of this process put */
     self->client_pause_ns =
-        ((kw_hbase_store *)door->base.store)->settings.client_pause_ms * (int64_t)NS_PER_MS;
-    self->timers = kw_fine_timers_new(door->base.loop);
+        ((kw_hbase_store *)handle->base.store)->settings.client_pause_ms * (int64_t)NS_PER_MS;
+    self->timers = kw_fine_timers_new(handle->base.loop);
     for (unsigned i = 0; i < CELLS; i++) {
         self->beats[i].of = self;
         snprintf(self->beats[i].qualifier, sizeof self->beats[i].qualifier, "%s/%u", clock_of(self)->name, i);
@@ -536,31 +536,31 @@ heartbeats_new(kw_hbase_door *door)
 }
 
 void
-kw_hbase_clock_tick(kw_hbase_door *door)
+kw_hbase_clock_tick(kw_hbase_handle *handle)
 {
-    kw_hbase_clock *clock = &((kw_hbase_store *)door->base.store)->clock;
-    if (!door->heartbeats && !door->base.closing) {
+    kw_hbase_clock *clock = &((kw_hbase_store *)handle->base.store)->clock;
+    if (!handle->heartbeats && !handle->base.closing) {
         if (atomic_exchange(&clock->measuring, true))
             return;
-        door->heartbeats = heartbeats_new(door);
-        begin_row(door->heartbeats);
+        handle->heartbeats = heartbeats_new(handle);
+        begin_row(handle->heartbeats);
         kw_mutex_lock(&clock->lock);
-        clock->sender = door->heartbeats;
+        clock->sender = handle->heartbeats;
         kw_mutex_unlock(&clock->lock);
     }
 }
 
-/* What is under way completes before the door is closed; the memory goes then. */
+/* What is under way completes before the store handle is closed; the memory goes then. */
 void
-kw_hbase_clock_stop(kw_hbase_door *door)
+kw_hbase_clock_stop(kw_hbase_handle *handle)
 {
-    if (!door->heartbeats || door->heartbeats->stopped)
+    if (!handle->heartbeats || handle->heartbeats->stopped)
         return;
-    kw_hbase_clock *clock = clock_of(door->heartbeats);
+    kw_hbase_clock *clock = clock_of(handle->heartbeats);
     kw_mutex_lock(&clock->lock);
     clock->sender = NULL;
     kw_mutex_unlock(&clock->lock);
-    door->heartbeats->stopped = true;
-    kw_fine_timers_free(door->heartbeats->timers);
+    handle->heartbeats->stopped = true;
+    kw_fine_timers_free(handle->heartbeats->timers);
     atomic_store(&clock->measuring, false);
 }

@@ -5,8 +5,8 @@
  */
 #include "store/hbase/channel_private.h"
 
-#include "base/counters.h"
 #include "base/log.h"
+#include "base/metrics.h"
 
 #include <netdb.h>
 #include <stdarg.h>
@@ -36,9 +36,9 @@ finish_when_free(kw_hbase_channel *channel)
     if (channel->resolving || channel->tcp_open)
         return;
     if (channel->was_ready)
-        kw_counters_add(KW_FIGURE_channels_open, -1);
+        kw_metrics_add(KW_METRIC_channels_open, -1);
     if (channel->loss != KW_HBASE_LOSS_OURS)
-        kw_counters_add(KW_FIGURE_channels_failed, 1);
+        kw_metrics_add(KW_METRIC_channels_failed, 1);
     channel->events->lost(channel);
     channel_free(channel);
 }
@@ -217,7 +217,7 @@ kw_hbase_channel_greeted(kw_hbase_channel *channel, const kw_wire_message *messa
     channel->state = KW_HBASE_READY;
     channel->was_ready = true;
     channel->open_deadline = KW_DEADLINE_NONE;
-    kw_counters_add(KW_FIGURE_channels_open, 1);
+    kw_metrics_add(KW_METRIC_channels_open, 1);
     channel->events->ready(channel);
 }
 

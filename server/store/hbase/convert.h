@@ -1,5 +1,5 @@
-/* Between the door's words and Thrift2's structs. Nothing is copied but arrays: bytes are borrowed from
- * the operation, rows from the reply. */
+/* Between the store handle's words and Thrift2's structs. Nothing is copied but arrays: bytes are borrowed
+ * from the operation, rows from the reply. */
 #pragma once
 
 #include "store/store.h"

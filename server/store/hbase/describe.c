@@ -1,6 +1,6 @@
 /* What a table is like, and where its regions are. */
 #include "store/hbase/convert.h"
-#include "store/hbase/door.h"
+#include "store/hbase/handle.h"
 
 #include "store/check.h"
 
@@ -93,8 +93,8 @@ describe_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *f
 }
 
 void
-kw_hbase_describe_table(kw_door *door, kw_bytes table, kw_deadline deadline, kw_table_facts_done done,
-                        void *user)
+kw_hbase_describe_table(kw_store_handle *handle, kw_bytes table, kw_deadline deadline,
+                        kw_table_facts_done done, void *user)
 {
     kw_arena *arena = kw_arena_new();
     describe_op *op = KW_ARENA_NEW(arena, describe_op);
@@ -111,7 +111,7 @@ kw_hbase_describe_table(kw_door *door, kw_bytes table, kw_deadline deadline, kw_
                                .repeatable = true,
                                .done = describe_done,
                                .user = op};
-    kw_hbase_pool_start(&kw_hbase_door_of(door)->pool, &op->call);
+    kw_hbase_pool_start(&kw_hbase_handle_of(handle)->pool, &op->call);
 }
 
 /* --- regions ---------------------------------------------------------------------------------- */
@@ -165,7 +165,8 @@ regions_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *fa
 }
 
 void
-kw_hbase_regions(kw_door *door, kw_bytes table, kw_deadline deadline, kw_regions_done done, void *user)
+kw_hbase_regions(kw_store_handle *handle, kw_bytes table, kw_deadline deadline, kw_regions_done done,
+                 void *user)
 {
     kw_arena *arena = kw_arena_new();
     regions_op *op = KW_ARENA_NEW(arena, regions_op);
@@ -181,5 +182,5 @@ kw_hbase_regions(kw_door *door, kw_bytes table, kw_deadline deadline, kw_regions
                                .repeatable = true,
                                .done = regions_done,
                                .user = op};
-    kw_hbase_pool_start(&kw_hbase_door_of(door)->pool, &op->call);
+    kw_hbase_pool_start(&kw_hbase_handle_of(handle)->pool, &op->call);
 }

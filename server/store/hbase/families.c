@@ -1,11 +1,11 @@
-/* The column families of store tables, as HBase described them: see door.h. */
-#include "store/hbase/door.h"
+/* The column families of store tables, as HBase described them: see store handle.h. */
+#include "store/hbase/handle.h"
 
 /* After an answer that did not help. */
 #define ASK_AGAIN_NS (UINT64_C(1000) * 1000 * 1000)
 
 typedef struct described {
-    kw_hbase_door *door;
+    kw_hbase_handle *handle;
     kw_bytes table;        /* after the struct */
     kw_table_facts *facts; /* NULL: not known */
     bool asking;
@@ -40,17 +40,17 @@ kw_hbase_families_new(void)
 }
 
 static described *
-find(kw_hbase_door *door, kw_bytes name)
+find(kw_hbase_handle *handle, kw_bytes name)
 {
     described like = {.table = name};
-    described *table = g_hash_table_lookup(door->families, &like);
+    described *table = g_hash_table_lookup(handle->families, &like);
     if (table)
         return table;
     table = g_malloc0(sizeof *table + name.size);
     memcpy(table + 1, name.data, name.size);
-    table->door = door;
+    table->handle = handle;
     table->table = kw_bytes_of(table + 1, name.size);
-    g_hash_table_add(door->families, table);
+    g_hash_table_add(handle->families, table);
     return table;
 }
 
@@ -75,7 +75,7 @@ ask(described *table)
     table->asking = true;
     table->stale = false;
     table->asked_ns = now_ns;
-    kw_hbase_describe_table(&table->door->base, table->table, KW_DEADLINE_NONE, arrived, table);
+    kw_hbase_describe_table(&table->handle->base, table->table, KW_DEADLINE_NONE, arrived, table);
 }
 
 static bool
@@ -88,9 +88,9 @@ has_family(const kw_table_facts *facts, kw_bytes name)
 }
 
 bool
-kw_hbase_families_allow(kw_hbase_door *door, const kw_write *put)
+kw_hbase_families_allow(kw_hbase_handle *handle, const kw_write *put)
 {
-    described *table = find(door, put->table);
+    described *table = find(handle, put->table);
     if (!table->facts) {
         ask(table);
         return false;
@@ -102,9 +102,9 @@ kw_hbase_families_allow(kw_hbase_door *door, const kw_write *put)
 }
 
 void
-kw_hbase_families_forget(kw_hbase_door *door, kw_bytes name)
+kw_hbase_families_forget(kw_hbase_handle *handle, kw_bytes name)
 {
-    described *table = find(door, name);
+    described *table = find(handle, name);
     kw_table_facts_free(g_steal_pointer(&table->facts));
     table->stale = true;
     if (!table->asking)

@@ -350,7 +350,7 @@ kw_hbase_filter_bytes(const kw_filter *filter, const kw_patterns *patterns, kw_h
     kw_buffer made = KW_BUFFER_EMPTY, all = KW_BUFFER_EMPTY;
     if (patterns->count == 0)
         return KW_BYTES_NONE;
-    if (how == KW_HBASE_SIFT_SEEKING)
+    if (how == KW_HBASE_FUZZY_SEEKING)
         write_fuzzy(&made, patterns);
     else
         write_row_regex(&made, patterns);

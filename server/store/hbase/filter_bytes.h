@@ -16,14 +16,14 @@
 typedef enum kw_hbase_sifting {
     /* RowFilter with a regular expression over ISO-8859-1, which every server understands: each row is looked
      * at. */
-    KW_HBASE_SIFT_EACH,
+    KW_HBASE_FUZZY_EACH,
     /* FuzzyRowFilter, which also tells where to seek next. Masks are in the form that programs hand to it (0
      * fixed, 1 any): every version turns them into its own, which differ (-1 and 0 before HBASE-15676, -1 and
      * 2 since; is_mask_v2 says which). Not backward: there its hints pass rows by (getNextForFuzzyRule takes
      * free bytes behind a fixed one as 0, not as 255). And not where HBasePlatformDependent.unaligned() is
      * false (a Java 17 whose java.nio was not opened): there no row matches, since masks are shifted
      * (idempotentMaskShift) that were never turned. */
-    KW_HBASE_SIFT_SEEKING
+    KW_HBASE_FUZZY_SEEKING
 } kw_hbase_sifting;
 
 /* The filter (NULL: none) and the patterns; empty when there are no patterns. */

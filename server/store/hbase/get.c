@@ -1,22 +1,22 @@
-/* One row's read: in a call of its own, or in one with others that waited as well (lane.h).
+/* One row's read: in a call of its own, or in one with others that waited as well (batch queue.h).
  *
  * Gets that ask the same and have not left share one question; one that comes when it has left asks
  * anew, since a write may have been acknowledged in between. A call of several that fails is asked again
  * question by question, so that each caller gets its own answer.
  */
 #include "store/hbase/convert.h"
-#include "store/hbase/door.h"
+#include "store/hbase/handle.h"
 
-#include "base/counters.h"
+#include "base/metrics.h"
 
 typedef struct question question;
 typedef struct get_batch get_batch;
 
 /* One caller's get. */
 typedef struct get_op {
-    kw_hbase_rider rider;
+    kw_hbase_pending_op pending;
     kw_hbase_call call; /* when it goes alone */
-    kw_hbase_door *door;
+    kw_hbase_handle *handle;
     kw_rows *rows; /* owns this */
     const kw_get *get;
     kw_get_done done;
@@ -25,7 +25,7 @@ typedef struct get_op {
     GList link; /* in its askers */
 } get_op;
 
-/* What all its askers ask. Its first asker stands in the lane for all of them. */
+/* What all its askers ask. Its first asker stands in the batch queue for all of them. */
 struct question {
     kw_bytes table;
     const kw_get *get; /* the first asker's while it waits, then the batch's copy */
@@ -36,8 +36,8 @@ struct question {
 struct get_batch {
     kw_hbase_call call;
     kw_arena *arena; /* owns this */
-    kw_hbase_door *door;
-    kw_hbase_lane *lane; /* NULL: asked again, one by one */
+    kw_hbase_handle *handle;
+    kw_hbase_batch_queue *queue; /* NULL: asked again, one by one */
     question **questions;
     size_t count;
     kw_hb_THBaseService_getMultiple_args args;
@@ -143,8 +143,8 @@ alone_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *fail
     get_op *op = call->user;
     const kw_hb_THBaseService_get_result *answer = result;
     kw_error error;
-    if (op->rider.lane)
-        kw_hbase_lane_answered(op->rider.lane, 1);
+    if (op->pending.queue)
+        kw_hbase_batch_queue_answered(op->pending.queue, 1);
     if (failure) {
         kw_hbase_blame_filter(op->get->filter, failure, &error);
         answer_error(op, &error);
@@ -154,7 +154,7 @@ alone_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *fail
     op->rows->rows = KW_ARENA_NEW(op->rows->arena, kw_row);
     kw_hbase_take_row(op->rows, op->get, answer->success ? answer->success : &nothing, &op->rows->rows[0]);
     if (op->get->columns_count == 0)
-        kw_hbase_saw_rows(op->door, op->get->table, op->rows->bytes);
+        kw_hbase_saw_rows(op->handle, op->get->table, op->rows->bytes);
     fits(op);
     answer_rows(op);
 }
@@ -168,23 +168,24 @@ leave_alone(get_op *op)
     kw_hbase_to_get(arena, op->get, tget);
     args->table = op->get->table;
     args->tget = tget;
-    kw_hbase_rider_untime(&op->rider);
+    kw_hbase_pending_op_untime(&op->pending);
     op->call = (kw_hbase_call){.method = KW_HB_THBaseService_get,
                                .args = args,
                                .table = op->get->table,
-                               .deadline = op->rider.deadline,
+                               .deadline = op->pending.deadline,
                                .repeatable = true,
                                .keep = arena,
                                .account = op->get->account,
                                .number = op->get->call,
                                .done = alone_done,
                                .user = op};
-    kw_hbase_pool_start(&op->door->pool, &op->call);
+    kw_hbase_pool_start(&op->handle->pool, &op->call);
 }
 
 /* --- together --------------------------------------------------------------------------------- */
 
-static void start_batch(kw_hbase_door *door, kw_hbase_lane *lane, question *const *questions, size_t count);
+static void start_batch(kw_hbase_handle *handle, kw_hbase_batch_queue *queue, question *const *questions,
+                        size_t count);
 
 static void
 answer_all(get_batch *batch, const kw_hb_THBaseService_getMultiple_result *answer, const kw_error *error)
@@ -193,7 +194,7 @@ answer_all(get_batch *batch, const kw_hb_THBaseService_getMultiple_result *answe
         question *asked = batch->questions[i];
         for (GList *at; (at = g_queue_pop_head_link(&asked->askers));) {
             get_op *op = at->data;
-            kw_hbase_rider_untime(&op->rider);
+            kw_hbase_pending_op_untime(&op->pending);
             op->asks = NULL;
             if (error) {
                 answer_error(op, error);
@@ -219,21 +220,21 @@ ask_apart(get_batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++) {
         if (batch->questions[i]->askers.length)
-            start_batch(batch->door, NULL, &batch->questions[i], 1);
+            start_batch(batch->handle, NULL, &batch->questions[i], 1);
         else
             g_free(batch->questions[i]);
     }
 }
 
 static void
-learn_size(kw_hbase_door *door, const kw_hb_TResult *result, const kw_get *get)
+learn_size(kw_hbase_handle *handle, const kw_hb_TResult *result, const kw_get *get)
 {
     size_t bytes = result->row.size;
     if (get->columns_count || result->columnValues.count == 0)
         return;
     for (uint32_t i = 0; i < result->columnValues.count; i++)
         bytes += result->columnValues.items[i].qualifier.size + result->columnValues.items[i].value.size;
-    kw_hbase_saw_rows(door, get->table, bytes);
+    kw_hbase_saw_rows(handle, get->table, bytes);
 }
 
 /* Callers, not questions: a width that asks one question for more of them is the better one. */
@@ -255,9 +256,9 @@ batch_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *fail
     if (!failure && !kw_hbase_rows_are_all(answer, batch->count, &short_answer))
         failure = &short_answer;
     if (!failure)
-        learn_size(batch->door, &answer->success.items[0], batch->questions[0]->get);
-    if (batch->lane)
-        kw_hbase_lane_answered(batch->lane, askers_of(batch));
+        learn_size(batch->handle, &answer->success.items[0], batch->questions[0]->get);
+    if (batch->queue)
+        kw_hbase_batch_queue_answered(batch->queue, askers_of(batch));
     if (failure && worth_asking_apart(batch, failure->kind))
         ask_apart(batch);
     else
@@ -282,23 +283,23 @@ latest(const question *asked, kw_deadline deadline)
 {
     for (GList *at = asked->askers.head; at; at = at->next) {
         get_op *op = at->data;
-        op->rider.state = KW_HBASE_RIDER_RIDES;
-        kw_hbase_rider_time(&op->rider);
-        deadline = MAX(deadline, op->rider.deadline);
+        op->pending.state = KW_HBASE_PENDING_SENT;
+        kw_hbase_pending_op_time(&op->pending);
+        deadline = MAX(deadline, op->pending.deadline);
     }
     return deadline;
 }
 
 static void
-start_batch(kw_hbase_door *door, kw_hbase_lane *lane, question *const *questions, size_t count)
+start_batch(kw_hbase_handle *handle, kw_hbase_batch_queue *queue, question *const *questions, size_t count)
 {
     kw_arena *arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
     get_batch *batch = KW_ARENA_NEW(arena, get_batch);
     kw_hb_TGet *tgets = KW_ARENA_ARRAY(arena, kw_hb_TGet, count);
     kw_deadline deadline = 0;
     batch->arena = arena;
-    batch->door = door;
-    batch->lane = lane;
+    batch->handle = handle;
+    batch->queue = queue;
     batch->questions = KW_ARENA_ARRAY(arena, question *, count);
     batch->count = count;
     for (size_t i = 0; i < count; i++) {
@@ -319,23 +320,23 @@ start_batch(kw_hbase_door *door, kw_hbase_lane *lane, question *const *questions
                                   .whole = count > 1,
                                   .done = batch_done,
                                   .user = batch};
-    kw_hbase_pool_start(&door->pool, &batch->call);
+    kw_hbase_pool_start(&handle->pool, &batch->call);
 }
 
 static void
-leave(kw_hbase_lane *lane, kw_hbase_rider *const *riders, size_t count)
+leave(kw_hbase_batch_queue *queue, kw_hbase_pending_op *const *pending_ops, size_t count)
 {
-    kw_hbase_door *door = ((get_op *)riders[0])->door;
+    kw_hbase_handle *handle = ((get_op *)pending_ops[0])->handle;
     question *questions[KW_HBASE_BATCH_ROWS];
     for (size_t i = 0; i < count; i++) {
-        questions[i] = ((get_op *)riders[i])->asks;
-        g_hash_table_remove(door->questions, questions[i]);
+        questions[i] = ((get_op *)pending_ops[i])->asks;
+        g_hash_table_remove(handle->questions, questions[i]);
     }
     if (count == 1 && questions[0]->askers.length == 1) {
-        g_free(g_steal_pointer(&((get_op *)riders[0])->asks));
-        leave_alone((get_op *)riders[0]);
+        g_free(g_steal_pointer(&((get_op *)pending_ops[0])->asks));
+        leave_alone((get_op *)pending_ops[0]);
     } else {
-        start_batch(door, lane, questions, count);
+        start_batch(handle, queue, questions, count);
     }
 }
 
@@ -343,7 +344,7 @@ leave(kw_hbase_lane *lane, kw_hbase_rider *const *riders, size_t count)
 static void
 hand_over(get_op *op, question *asked)
 {
-    g_hash_table_remove(op->door->questions, asked);
+    g_hash_table_remove(op->handle->questions, asked);
     get_op *next = g_queue_peek_head(&asked->askers);
     if (!next) {
         g_free(asked);
@@ -351,36 +352,36 @@ hand_over(get_op *op, question *asked)
     }
     asked->get = next->get;
     asked->table = next->get->table;
-    g_hash_table_add(op->door->questions, asked);
-    kw_hbase_lane_return(&next->rider);
+    g_hash_table_add(op->handle->questions, asked);
+    kw_hbase_batch_queue_return(&next->pending);
 }
 
 static kw_deadline
-settled_at(const kw_hbase_rider *rider)
+settled_at(const kw_hbase_pending_op *pending)
 {
-    (void)rider;
+    (void)pending;
     return 0;
 }
 
 static bool
-has_left(const kw_hbase_rider *rider)
+has_left(const kw_hbase_pending_op *pending)
 {
-    return rider->state == KW_HBASE_RIDER_RIDES;
+    return pending->state == KW_HBASE_PENDING_SENT;
 }
 
 static void
-fail(kw_hbase_rider *rider, const kw_error *error)
+fail(kw_hbase_pending_op *pending, const kw_error *error)
 {
-    get_op *op = (get_op *)rider;
+    get_op *op = (get_op *)pending;
     question *asked = op->asks;
     bool first = asked->askers.head == &op->link;
     g_queue_unlink(&asked->askers, &op->link);
-    if (first && rider->state == KW_HBASE_RIDER_WAITS)
+    if (first && pending->state == KW_HBASE_PENDING_WAITS)
         hand_over(op, asked);
     answer_error(op, error);
 }
 
-static const kw_hbase_rider_class rider_class = {
+static const kw_hbase_pending_op_class pending_class = {
     .leave = leave, .settled_at = settled_at, .left = has_left, .fail = fail};
 
 /* --- start ------------------------------------------------------------------------------------ */
@@ -388,48 +389,48 @@ static const kw_hbase_rider_class rider_class = {
 static void
 ask(get_op *op)
 {
-    kw_hbase_door *door = op->door;
+    kw_hbase_handle *handle = op->handle;
     question like = {.table = op->get->table, .get = op->get};
-    question *asked = g_hash_table_lookup(door->questions, &like);
+    question *asked = g_hash_table_lookup(handle->questions, &like);
     op->link.data = op;
     if (asked) {
-        kw_counters_add(KW_FIGURE_store_reads_shared, 1);
+        kw_metrics_add(KW_METRIC_store_reads_shared, 1);
         op->asks = asked;
-        op->rider.state = KW_HBASE_RIDER_FOLLOWS;
+        op->pending.state = KW_HBASE_PENDING_FOLLOWS;
         g_queue_push_tail_link(&asked->askers, &op->link);
-        kw_hbase_rider_time(&op->rider);
+        kw_hbase_pending_op_time(&op->pending);
         return;
     }
     asked = g_memdup2(&like, sizeof like);
     g_queue_init(&asked->askers);
     g_queue_push_tail_link(&asked->askers, &op->link);
     op->asks = asked;
-    g_hash_table_add(door->questions, asked);
-    kw_hbase_lane_join(&op->rider);
+    g_hash_table_add(handle->questions, asked);
+    kw_hbase_batch_queue_join(&op->pending);
 }
 
 void
-kw_hbase_get(kw_door *base, const kw_get *get, kw_get_done done, void *user)
+kw_hbase_get(kw_store_handle *base, const kw_get *get, kw_get_done done, void *user)
 {
-    kw_hbase_door *door = kw_hbase_door_of(base);
+    kw_hbase_handle *handle = kw_hbase_handle_of(base);
     kw_rows *rows = kw_rows_new_for(get->account);
     get_op *op = KW_ARENA_NEW(rows->arena, get_op);
-    op->door = door;
+    op->handle = handle;
     op->rows = rows;
     op->get = get;
     op->done = done;
     op->user = user;
-    op->rider.class = &rider_class;
-    op->rider.coalescer = door->coalescer;
-    op->rider.deadline = kw_hbase_deadline(get->deadline);
-    op->rider.row = get->row;
+    op->pending.class = &pending_class;
+    op->pending.coalescer = handle->coalescer;
+    op->pending.deadline = kw_hbase_deadline(get->deadline);
+    op->pending.row = get->row;
     if (get->filter.size &&
         !get->filter_is_safe) { /* one that HBase refuses would spoil the call for others */
         leave_alone(op);
         return;
     }
-    op->rider.bytes = get->row.size + kw_hbase_row_bytes(door, get->table);
-    op->rider.lane =
-        kw_hbase_coalescer_lane(door->coalescer, KW_HBASE_LANE_GET, get->table, KW_DURABILITY_DEFAULT);
+    op->pending.bytes = get->row.size + kw_hbase_row_bytes(handle, get->table);
+    op->pending.queue =
+        kw_hbase_coalescer_queue(handle->coalescer, KW_HBASE_BATCH_GET, get->table, KW_DURABILITY_DEFAULT);
     ask(op);
 }

@@ -5,7 +5,7 @@
  * With max_bytes no more calls are started once so many bytes came; what does not fit is omitted in the end,
  * in the order of the gets. */
 #include "store/hbase/convert.h"
-#include "store/hbase/door.h"
+#include "store/hbase/handle.h"
 
 #define GETS_PER_CALL 128
 /* ... while nothing is known of the size of the table's rows, and the bytes of the answer are limited. */
@@ -13,7 +13,7 @@
 #define CALLS_MOST 16
 
 typedef struct many_op {
-    kw_hbase_door *door;
+    kw_hbase_handle *handle;
     kw_rows *rows; /* owns this and the parts */
     const kw_get *const *gets;
     size_t next; /* the first that was not asked for */
@@ -119,7 +119,7 @@ omit_rows(many_op *op)
 static size_t
 gets_per_call(const many_op *op)
 {
-    size_t seen = kw_hbase_row_bytes(op->door, op->gets[0]->table);
+    size_t seen = kw_hbase_row_bytes(op->handle, op->gets[0]->table);
     if (max_bytes(op) == 0)
         return GETS_PER_CALL;
     return seen ? CLAMP(max_bytes(op) / seen, 1, GETS_PER_CALL) : GETS_FIRST;
@@ -193,7 +193,7 @@ part_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failu
         kw_hbase_take_row(op->rows, op->gets[at], &answer->success.items[i], &op->rows->rows[at]);
     }
     if (op->gets[0]->columns_count == 0 && op->rows->bytes > before)
-        kw_hbase_saw_rows(op->door, op->gets[0]->table, (op->rows->bytes - before) / part->count);
+        kw_hbase_saw_rows(op->handle, op->gets[0]->table, (op->rows->bytes - before) / part->count);
     part_over(op);
 }
 
@@ -223,18 +223,19 @@ start_part(many_op *op, size_t first, size_t count)
     part->call.done = part_done;
     part->call.user = part;
     op->parts_left++;
-    kw_hbase_pool_start(&op->door->pool, &part->call);
+    kw_hbase_pool_start(&op->handle->pool, &part->call);
 }
 
 void
-kw_hbase_get_many(kw_door *door, const kw_get *const *gets, size_t count, kw_get_done done, void *user)
+kw_hbase_get_many(kw_store_handle *handle, const kw_get *const *gets, size_t count, kw_get_done done,
+                  void *user)
 {
     kw_rows *rows = kw_rows_new_for(gets[0]->account);
     many_op *op = KW_ARENA_NEW(rows->arena, many_op);
     rows->rows = KW_ARENA_ARRAY(rows->arena, kw_row, count);
     rows->count = count;
     rows->scanned = count;
-    op->door = kw_hbase_door_of(door);
+    op->handle = kw_hbase_handle_of(handle);
     op->rows = rows;
     op->gets = gets;
     op->done = done;

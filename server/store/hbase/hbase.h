@@ -4,5 +4,5 @@
 #include "config/model.h"
 #include "store/store.h"
 
-/* Does not connect yet (the doors do): servers may come later. INVALID for unusable TLS files. */
+/* Does not connect yet (the store handles do): servers may come later. INVALID for unusable TLS files. */
 kw_store *kw_hbase_open(const kw_model_hbase *settings, kw_error *ret_error);

@@ -1,4 +1,4 @@
-/* What all doors of one HBase store share: settings, TLS, how many channels are ready, the clock. */
+/* What all store handles of one HBase store share: settings, TLS, how many channels are ready, the clock. */
 #pragma once
 
 #include "base/thread.h"
@@ -12,7 +12,7 @@ typedef struct kw_hbase_heartbeats kw_hbase_heartbeats;
 
 /* HBase's clock; see clock.c. */
 typedef struct kw_hbase_clock {
-    _Atomic bool measuring;   /* one door of the process does it */
+    _Atomic bool measuring;   /* one store handle of the process does it */
     _Atomic uint64_t used_ns; /* monotonic; 0: never */
     _Atomic uint64_t uses;
     char name[24]; /* of this process, in the names of its cells */
@@ -26,7 +26,7 @@ typedef struct kw_hbase_clock {
     bool woken; /* the task is posted */
 } kw_hbase_clock;
 
-/* Does HBase sift by FuzzyRowFilter as it should? See probe.c. */
+/* Does HBase filter by FuzzyRowFilter as it should? See probe.c. */
 typedef enum kw_hbase_probed {
     KW_HBASE_UNPROBED,
     KW_HBASE_PROBING,
@@ -40,9 +40,9 @@ typedef struct kw_hbase_store {
     kw_wire_form form;
     kw_tls_context *tls; /* NULL: none */
     char *about;
-    _Atomic uint32_t doors;
-    _Atomic uint32_t ready;     /* channels of all doors that are READY */
-    _Atomic uint32_t *channels; /* of all doors, per server */
+    _Atomic uint32_t handles;
+    _Atomic uint32_t ready;     /* channels of all store handles that are READY */
+    _Atomic uint32_t *channels; /* of all store handles, per server */
     kw_mutex mutex;             /* of why */
     char why[200];              /* the last failure to connect; "" none yet */
     kw_hbase_clock clock;
@@ -52,9 +52,9 @@ typedef struct kw_hbase_store {
 /* Remembers why the store cannot be reached, for kw_store_ready. Any thread. */
 void kw_hbase_store_blame(kw_hbase_store *store, const char *server, const char *why);
 
-/* May a door with `own` channels to this server open one more? Each door has its share of the settings'
- * channels; what others leave free is anybody's. */
+/* May a store handle with `own` channels to this server open one more? Each store handle has its share of the
+ * settings' channels; what others leave free is anybody's. */
 bool kw_hbase_store_allows(kw_hbase_store *store, size_t server, uint32_t own);
 
-/* Should a door with `own` channels give an idle one back? */
+/* Should a store handle with `own` channels give an idle one back? */
 bool kw_hbase_store_wants_back(kw_hbase_store *store, size_t server, uint32_t own);

@@ -1,7 +1,7 @@
 /* The life of a call between start and done: queue, send, deadline, repeat, reject. */
 #include "store/hbase/pool_private.h"
 
-#include "base/counters.h"
+#include "base/metrics.h"
 #include "base/shortage.h"
 
 #define SWEEP_LEAST_NS (2 * UINT64_C(1000000))
@@ -388,7 +388,7 @@ kw_hbase_pool_may_repeat(kw_hbase_pool *pool, kw_deadline deadline, uint32_t att
         kw_deadline_left_ms(deadline) <= (int64_t)delay_ms)
         return false;
     pool->budget -= 1.0;
-    kw_counters_add(KW_FIGURE_store_retries, 1);
+    kw_metrics_add(KW_METRIC_store_retries, 1);
     *ret_delay_ms = delay_ms;
     return true;
 }

@@ -78,7 +78,7 @@ struct kw_hbase_pool {
     kw_timer *sweep; /* next deadline or next try */
     uint64_t sweep_ns;
     kw_timer *tick;
-    void (*ticked)(void *user); /* the door's, after the pool's own */
+    void (*ticked)(void *user); /* the store handle's, after the pool's own */
     void *user;
     kw_arena *scratch; /* what the present reply is decoded into */
     double budget;

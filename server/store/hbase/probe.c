@@ -5,18 +5,18 @@
  *   pattern of the row, a byte left free   the row must come
  *   the same, the last byte another        no row must come (else the server knows no filterBytes)
  *
- * Until then, and if not, rows are sifted one by one. One door of the process asks, once; a probe that fails
- * is tried again with a later heartbeat.
+ * Until then, and if not, rows are filtered one by one. One store handle of the process asks, once; a probe
+ * that fails is tried again with a later heartbeat.
  */
-#include "store/hbase/door.h"
 #include "store/hbase/filter_bytes.h"
+#include "store/hbase/handle.h"
 
 #include "base/log.h"
 
 #define CALL_MS 5000
 
 typedef struct probe {
-    kw_hbase_door *door;
+    kw_hbase_handle *handle;
     kw_arena *arena; /* owns this */
     bool other;      /* the second question is under way */
     kw_bytes row;
@@ -26,21 +26,21 @@ typedef struct probe {
 } probe;
 
 static _Atomic kw_hbase_probed *
-state_of(const kw_hbase_door *door)
+state_of(const kw_hbase_handle *handle)
 {
-    return &((kw_hbase_store *)door->base.store)->probed;
+    return &((kw_hbase_store *)handle->base.store)->probed;
 }
 
 bool
-kw_hbase_probe_seeks(const kw_hbase_door *door)
+kw_hbase_probe_seeks(const kw_hbase_handle *handle)
 {
-    return atomic_load_explicit(state_of(door), memory_order_relaxed) == KW_HBASE_FUZZY_GOOD;
+    return atomic_load_explicit(state_of(handle), memory_order_relaxed) == KW_HBASE_FUZZY_GOOD;
 }
 
 static void
 end(probe *self, kw_hbase_probed found)
 {
-    atomic_store(state_of(self->door), found);
+    atomic_store(state_of(self->handle), found);
     if (found == KW_HBASE_FUZZY_BAD)
         kw_log(KW_LOG_WARN, "hbase",
                "the store answers FuzzyRowFilter wrongly: rows are sifted without seeks", "row_missing=%s",
@@ -81,7 +81,7 @@ ask(probe *self)
     kw_pattern pattern = {.bytes = kw_bytes_of(bytes, size), .mask = mask};
     kw_patterns patterns = {.items = &pattern, .count = 1};
     self->get = (kw_hb_TGet){.row = self->row, .has_filterBytes = true};
-    self->get.filterBytes = kw_hbase_filter_bytes(NULL, &patterns, KW_HBASE_SIFT_SEEKING, self->arena);
+    self->get.filterBytes = kw_hbase_filter_bytes(NULL, &patterns, KW_HBASE_FUZZY_SEEKING, self->arena);
     self->args.tget = &self->get;
     self->call = (kw_hbase_call){.method = KW_HB_THBaseService_get,
                                  .args = &self->args,
@@ -91,19 +91,19 @@ ask(probe *self)
                                  .keep = self->arena,
                                  .done = answered,
                                  .user = self};
-    kw_hbase_pool_start(&self->door->pool, &self->call);
+    kw_hbase_pool_start(&self->handle->pool, &self->call);
 }
 
 void
-kw_hbase_probe(kw_hbase_door *door, kw_bytes table, kw_bytes row)
+kw_hbase_probe(kw_hbase_handle *handle, kw_bytes table, kw_bytes row)
 {
     kw_hbase_probed unprobed = KW_HBASE_UNPROBED;
     g_assert(row.size >= 2);
-    if (!atomic_compare_exchange_strong(state_of(door), &unprobed, KW_HBASE_PROBING))
+    if (!atomic_compare_exchange_strong(state_of(handle), &unprobed, KW_HBASE_PROBING))
         return;
     kw_arena *arena = kw_arena_new();
     probe *self = KW_ARENA_NEW(arena, probe);
-    *self = (probe){.door = door, .arena = arena};
+    *self = (probe){.handle = handle, .arena = arena};
     self->row = kw_arena_copy(arena, row);
     self->args.table = kw_arena_copy(arena, table);
     ask(self);

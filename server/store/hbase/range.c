@@ -41,7 +41,7 @@ set_bounds(kw_bytes start, kw_bytes stop, kw_hb_TScan *scan)
 }
 
 static bool
-forward_bounds(kw_arena *arena, const kw_run_spec *spec, const kw_buffer *last, kw_hb_TScan *scan)
+forward_bounds(kw_arena *arena, const kw_range_scan_spec *spec, const kw_buffer *last, kw_hb_TScan *scan)
 {
     kw_bytes start = last ? behind(arena, kw_buffer_bytes(last)) : spec->start;
     set_bounds(start, spec->stop, scan);
@@ -49,7 +49,7 @@ forward_bounds(kw_arena *arena, const kw_run_spec *spec, const kw_buffer *last, 
 }
 
 static bool
-reversed_bounds(kw_arena *arena, const kw_run_spec *spec, const kw_buffer *last, kw_hb_TScan *scan)
+reversed_bounds(kw_arena *arena, const kw_range_scan_spec *spec, const kw_buffer *last, kw_hb_TScan *scan)
 {
     kw_bytes top = last ? kw_buffer_bytes(last) : spec->stop;
     if (top.size && kw_bytes_compare(spec->start, top) >= 0)
@@ -65,7 +65,7 @@ reversed_bounds(kw_arena *arena, const kw_run_spec *spec, const kw_buffer *last,
 }
 
 static void
-set_selection(kw_arena *arena, const kw_run_spec *spec, kw_hb_TScan *scan)
+set_selection(kw_arena *arena, const kw_range_scan_spec *spec, kw_hb_TScan *scan)
 {
     scan->has_maxVersions = true;
     scan->maxVersions = MAX(spec->max_versions, 1);
@@ -87,7 +87,8 @@ set_selection(kw_arena *arena, const kw_run_spec *spec, kw_hb_TScan *scan)
 }
 
 bool
-kw_hbase_range_scan(kw_arena *arena, const kw_run_spec *spec, const kw_buffer *last, kw_hb_TScan *ret_scan)
+kw_hbase_range_scan(kw_arena *arena, const kw_range_scan_spec *spec, const kw_buffer *last,
+                    kw_hb_TScan *ret_scan)
 {
     *ret_scan = (kw_hb_TScan){0};
     bool some = spec->reversed ? reversed_bounds(arena, spec, last, ret_scan)
@@ -98,14 +99,14 @@ kw_hbase_range_scan(kw_arena *arena, const kw_run_spec *spec, const kw_buffer *l
 }
 
 bool
-kw_hbase_range_starts_outside(const kw_run_spec *spec, const kw_buffer *last)
+kw_hbase_range_starts_outside(const kw_range_scan_spec *spec, const kw_buffer *last)
 {
     kw_bytes top = last ? kw_buffer_bytes(last) : spec->stop;
     return spec->reversed && top.size && top.data[top.size - 1] != 0;
 }
 
 kw_hbase_place
-kw_hbase_range_place(const kw_run_spec *spec, const kw_buffer *last, kw_bytes row)
+kw_hbase_range_place(const kw_range_scan_spec *spec, const kw_buffer *last, kw_bytes row)
 {
     if (!spec->reversed)
         return KW_HBASE_IN_RANGE;

@@ -35,14 +35,14 @@
 /* ... or as many bytes. */
 #define SCANNER_BYTES ((size_t)1024 * 1024)
 
-static void start_fetch(kw_hbase_run *run, uint64_t delay_ms);
+static void start_fetch(kw_hbase_scan_run *run, uint64_t delay_ms);
 
 void
-kw_hbase_run_unref(kw_hbase_run *run)
+kw_hbase_scan_run_unref(kw_hbase_scan_run *run)
 {
     if (--run->refs)
         return;
-    kw_hbase_door *door = run->door;
+    kw_hbase_handle *handle = run->handle;
     kw_prepared_unref(run->spec.prepared);
     kw_rows_free(run->rows);
     kw_buffer_clear(&run->last);
@@ -50,15 +50,15 @@ kw_hbase_run_unref(kw_hbase_run *run)
     kw_account *account = run->spec.account;
     kw_arena_free(run->arena);
     kw_account_unref(account);
-    kw_hbase_door_release(door);
+    kw_hbase_handle_release(handle);
 }
 
 /* --- how many rows ---------------------------------------------------------------------------- */
 
 static uint32_t
-rows_to_ask_for(const kw_hbase_run *run)
+rows_to_ask_for(const kw_hbase_scan_run *run)
 {
-    size_t seen = kw_hbase_row_bytes(run->door, run->spec.table);
+    size_t seen = kw_hbase_row_bytes(run->handle, run->spec.table);
     size_t bytes = run->max_bytes;
     if (kw_budget_pressure(run->spec.account) != KW_PRESSURE_NONE)
         bytes = MIN(bytes, SHORT_FETCH_BYTES);
@@ -72,7 +72,7 @@ rows_to_ask_for(const kw_hbase_run *run)
 /* --- end of a fetch --------------------------------------------------------------------------- */
 
 static void
-drop_scanner(kw_hbase_run *run)
+drop_scanner(kw_hbase_scan_run *run)
 {
     kw_hbase_scanner *scanner = g_steal_pointer(&run->scanner);
     if (scanner)
@@ -80,7 +80,7 @@ drop_scanner(kw_hbase_run *run)
 }
 
 static void
-tell_rows(kw_hbase_run *run)
+tell_rows(kw_hbase_scan_run *run)
 {
     kw_rows *rows = g_steal_pointer(&run->rows);
     rows->end = run->ended;
@@ -88,7 +88,7 @@ tell_rows(kw_hbase_run *run)
 }
 
 static void
-tell_error(kw_hbase_run *run, const kw_error *error)
+tell_error(kw_hbase_scan_run *run, const kw_error *error)
 {
     kw_rows_free(g_steal_pointer(&run->rows));
     run->done(run->user, NULL, error);
@@ -96,7 +96,7 @@ tell_error(kw_hbase_run *run, const kw_error *error)
 
 /* True when the fetch is under way again. */
 static bool
-try_again(kw_hbase_run *run, const kw_hbase_failure *failure)
+try_again(kw_hbase_scan_run *run, const kw_hbase_failure *failure)
 {
     uint64_t delay_ms = 0;
     switch (failure->kind) {
@@ -109,7 +109,7 @@ try_again(kw_hbase_run *run, const kw_hbase_failure *failure)
     case KW_HBASE_SCANNER_GONE:
     case KW_HBASE_TROUBLE:
         run->attempts += failure->kind == KW_HBASE_TROUBLE ? 2 : 1;
-        if (!kw_hbase_pool_may_repeat(&run->door->pool, run->deadline, run->attempts, &delay_ms))
+        if (!kw_hbase_pool_may_repeat(&run->handle->pool, run->deadline, run->attempts, &delay_ms))
             return false;
         break;
     case KW_HBASE_OTHER:
@@ -127,7 +127,7 @@ try_again(kw_hbase_run *run, const kw_hbase_failure *failure)
 }
 
 static void
-fetch_failed(kw_hbase_run *run, const kw_hbase_failure *failure)
+fetch_failed(kw_hbase_scan_run *run, const kw_hbase_failure *failure)
 {
     drop_scanner(run);
     if (try_again(run, failure))
@@ -142,7 +142,7 @@ fetch_failed(kw_hbase_run *run, const kw_hbase_failure *failure)
 
 /* A row that is too large for its reader. */
 static bool
-check_rows(const kw_hbase_run *run, kw_error *ret_error)
+check_rows(const kw_hbase_scan_run *run, kw_error *ret_error)
 {
     size_t most = run->spec.max_row_bytes;
     for (size_t i = 0; most > 0 && run->rows->bytes > most && i < run->rows->count; i++) {
@@ -160,7 +160,7 @@ check_rows(const kw_hbase_run *run, kw_error *ret_error)
 }
 
 static void
-keep_place(kw_hbase_run *run)
+keep_place(kw_hbase_scan_run *run)
 {
     const kw_rows *rows = run->rows;
     if (rows->count == 0)
@@ -169,12 +169,12 @@ keep_place(kw_hbase_run *run)
     run->top_is_row = true;
     run->last.size = 0;
     kw_buffer_append(&run->last, rows->rows[rows->count - 1].key);
-    kw_hbase_saw_rows(run->door, run->spec.table, rows->bytes / rows->count);
+    kw_hbase_saw_rows(run->handle, run->spec.table, rows->bytes / rows->count);
 }
 
 /* Takes what belongs to the range; a reversed scan may come with a row too many at either end. */
 static void
-take_results(kw_hbase_run *run, const kw_hb_TResult *results, uint32_t count)
+take_results(kw_hbase_scan_run *run, const kw_hb_TResult *results, uint32_t count)
 {
     kw_rows *rows = run->rows;
     rows->rows = kw_arena_alloc(rows->arena, count * sizeof(kw_row));
@@ -199,8 +199,8 @@ take_results(kw_hbase_run *run, const kw_hb_TResult *results, uint32_t count)
 }
 
 void
-kw_hbase_run_fetched(kw_hbase_run *run, const kw_hb_TResult *results, uint32_t count,
-                     const kw_hbase_failure *failure)
+kw_hbase_scan_run_fetched(kw_hbase_scan_run *run, const kw_hb_TResult *results, uint32_t count,
+                          const kw_hbase_failure *failure)
 {
     if (failure) {
         fetch_failed(run, failure);
@@ -228,16 +228,16 @@ kw_hbase_run_fetched(kw_hbase_run *run, const kw_hb_TResult *results, uint32_t c
 static void
 fetch_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
 {
-    kw_hbase_run *run = call->user;
+    kw_hbase_scan_run *run = call->user;
     const kw_hb_THBaseService_getScannerResults_result *answer = result;
     if (!run->closed)
-        kw_hbase_run_fetched(run, answer ? answer->success.items : NULL, answer ? answer->success.count : 0,
-                             failure);
-    kw_hbase_run_unref(run);
+        kw_hbase_scan_run_fetched(run, answer ? answer->success.items : NULL,
+                                  answer ? answer->success.count : 0, failure);
+    kw_hbase_scan_run_unref(run);
 }
 
 static void
-start_stateless(kw_hbase_run *run, uint64_t delay_ms)
+start_stateless(kw_hbase_scan_run *run, uint64_t delay_ms)
 {
     run->args = (kw_hb_THBaseService_getScannerResults_args){
         .table = run->spec.table, .tscan = &run->scan, .has_numRows = true, .numRows = (int32_t)run->wanted};
@@ -252,11 +252,11 @@ start_stateless(kw_hbase_run *run, uint64_t delay_ms)
                                 .done = fetch_done,
                                 .user = run};
     run->refs++;
-    kw_hbase_pool_start_after(&run->door->pool, &run->call, delay_ms);
+    kw_hbase_pool_start_after(&run->handle->pool, &run->call, delay_ms);
 }
 
 static bool
-wants_scanner(const kw_hbase_run *run)
+wants_scanner(const kw_hbase_scan_run *run)
 {
     if (run->stateful_filter)
         return true;
@@ -264,9 +264,9 @@ wants_scanner(const kw_hbase_run *run)
 }
 
 static uint32_t
-read_ahead(const kw_hbase_run *run)
+read_ahead(const kw_hbase_scan_run *run)
 {
-    size_t seen = kw_hbase_row_bytes(run->door, run->spec.table);
+    size_t seen = kw_hbase_row_bytes(run->handle, run->spec.table);
     return MAX(run->wanted, (uint32_t)MIN(SCANNER_ROWS, SCANNER_BYTES / (seen ? seen : FIRST_ROW_BYTES)));
 }
 
@@ -275,24 +275,24 @@ answer_end(kw_hbase_call *call, const void *result, const kw_hbase_failure *fail
 {
     (void)result;
     (void)failure;
-    kw_hbase_run *run = call->user;
+    kw_hbase_scan_run *run = call->user;
     if (!run->closed)
         tell_rows(run);
-    kw_hbase_run_unref(run);
+    kw_hbase_scan_run_unref(run);
 }
 
 /* Nothing is left: the answer comes without asking anybody. */
 static void
-start_end(kw_hbase_run *run)
+start_end(kw_hbase_scan_run *run)
 {
     run->ended = true;
     run->call = (kw_hbase_call){.done = answer_end, .user = run};
     run->refs++;
-    kw_hbase_pool_reject(&run->door->pool, &run->call, &KW_ERROR_NONE);
+    kw_hbase_pool_reject(&run->handle->pool, &run->call, &KW_ERROR_NONE);
 }
 
 static void
-start_fetch(kw_hbase_run *run, uint64_t delay_ms)
+start_fetch(kw_hbase_scan_run *run, uint64_t delay_ms)
 {
     run->wanted = rows_to_ask_for(run);
     if (run->scanner) {
@@ -323,10 +323,10 @@ start_fetch(kw_hbase_run *run, uint64_t delay_ms)
 }
 
 void
-kw_hbase_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline deadline,
-                   kw_get_done done, void *user)
+kw_hbase_scan_run_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes, bool more_hint,
+                        kw_deadline deadline, kw_get_done done, void *user)
 {
-    kw_hbase_run *run = (kw_hbase_run *)base;
+    kw_hbase_scan_run *run = (kw_hbase_scan_run *)base;
     run->rows = kw_rows_new_for(run->spec.account);
     run->max_rows = max_rows;
     run->max_bytes = max_bytes;
@@ -342,7 +342,7 @@ kw_hbase_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_
 /* --- open and close --------------------------------------------------------------------------- */
 
 static void
-copy_spec(kw_hbase_run *run, const kw_run_spec *spec)
+copy_spec(kw_hbase_scan_run *run, const kw_range_scan_spec *spec)
 {
     run->spec = *spec;
     kw_account_ref(spec->account);
@@ -354,17 +354,17 @@ copy_spec(kw_hbase_run *run, const kw_run_spec *spec)
         kw_prepared_ref(spec->prepared);
     run->spec.filter =
         spec->prepared ? kw_prepared_text(spec->prepared) : kw_arena_copy(run->arena, spec->filter);
-    bool seeks = !spec->reversed && kw_hbase_probe_seeks(run->door);
+    bool seeks = !spec->reversed && kw_hbase_probe_seeks(run->handle);
     kw_error ignored;
     const kw_filter *filter = NULL;
     if (spec->filter.size && spec->patterns.count)
         filter = spec->prepared ? kw_prepared_tree(spec->prepared)
                                 : kw_filter_parse(spec->filter, run->arena, &ignored);
-    run->filter_bytes = kw_hbase_filter_bytes(filter, &spec->patterns,
-                                              seeks ? KW_HBASE_SIFT_SEEKING : KW_HBASE_SIFT_EACH, run->arena);
+    run->filter_bytes = kw_hbase_filter_bytes(
+        filter, &spec->patterns, seeks ? KW_HBASE_FUZZY_SEEKING : KW_HBASE_FUZZY_EACH, run->arena);
 }
 
-/* The door has taken the filter: it can be read. */
+/* The store handle has taken the filter: it can be read. */
 static bool
 spans_rows(kw_bytes filter, const kw_prepared *prepared)
 {
@@ -378,14 +378,14 @@ spans_rows(kw_bytes filter, const kw_prepared *prepared)
     return tree && kw_filter_spans_rows(tree);
 }
 
-kw_run *
-kw_hbase_open_run(kw_door *door, const kw_run_spec *spec)
+kw_range_scan *
+kw_hbase_open_range_scan(kw_store_handle *handle, const kw_range_scan_spec *spec)
 {
     kw_arena *arena = kw_arena_new_for(spec->account, KW_MEMORY_STORE);
-    kw_hbase_run *run = KW_ARENA_NEW(arena, kw_hbase_run);
-    run->base.door = door;
-    run->door = kw_hbase_door_of(door);
-    run->door->runs++;
+    kw_hbase_scan_run *run = KW_ARENA_NEW(arena, kw_hbase_scan_run);
+    run->base.handle = handle;
+    run->handle = kw_hbase_handle_of(handle);
+    run->handle->runs++;
     run->arena = arena;
     run->scan_arena = kw_arena_new_for(spec->account, KW_MEMORY_STORE);
     run->refs = 1;
@@ -395,10 +395,10 @@ kw_hbase_open_run(kw_door *door, const kw_run_spec *spec)
 }
 
 void
-kw_hbase_run_close(kw_run *base)
+kw_hbase_scan_run_close(kw_range_scan *base)
 {
-    kw_hbase_run *run = (kw_hbase_run *)base;
+    kw_hbase_scan_run *run = (kw_hbase_scan_run *)base;
     run->closed = true;
     drop_scanner(run);
-    kw_hbase_run_unref(run);
+    kw_hbase_scan_run_unref(run);
 }

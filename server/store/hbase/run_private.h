@@ -1,15 +1,15 @@
 /* What run.c (position and fetches) and scanner.c (an opened scanner of the server) share. */
 #pragma once
 
-#include "store/hbase/door.h"
+#include "store/hbase/handle.h"
 
 typedef struct kw_hbase_scanner kw_hbase_scanner;
 
-typedef struct kw_hbase_run {
-    kw_run base;
-    kw_hbase_door *door;
+typedef struct kw_hbase_scan_run {
+    kw_range_scan base;
+    kw_hbase_handle *handle;
     kw_arena *arena; /* owns this and the spec's bytes */
-    kw_run_spec spec;
+    kw_range_scan_spec spec;
     uint32_t refs; /* the caller, a call in flight, every scanner that is not closed yet */
     bool closed;
     kw_bytes filter_bytes; /* the filter and the patterns together; empty: the filter's text says it all */
@@ -39,19 +39,19 @@ typedef struct kw_hbase_run {
     kw_hbase_call call; /* getScannerResults */
     kw_hb_THBaseService_getScannerResults_args args;
     kw_hbase_scanner *scanner;
-} kw_hbase_run;
+} kw_hbase_scan_run;
 
-void kw_hbase_run_unref(kw_hbase_run *run);
+void kw_hbase_scan_run_unref(kw_hbase_scan_run *run);
 
 /* The rows of a fetch, or why there are none. */
-void kw_hbase_run_fetched(kw_hbase_run *run, const kw_hb_TResult *results, uint32_t count,
-                          const kw_hbase_failure *failure);
+void kw_hbase_scan_run_fetched(kw_hbase_scan_run *run, const kw_hb_TResult *results, uint32_t count,
+                               const kw_hbase_failure *failure);
 
 /* A scanner of run->scan; nothing is sent before the first fetch. It keeps the run alive until the
  * server has forgotten it. */
-kw_hbase_scanner *kw_hbase_scanner_new(kw_hbase_run *run);
+kw_hbase_scanner *kw_hbase_scanner_new(kw_hbase_scan_run *run);
 
-/* Opens it when it is not, then asks for run->wanted rows: kw_hbase_run_fetched follows. */
+/* Opens it when it is not, then asks for run->wanted rows: kw_hbase_scan_run_fetched follows. */
 void kw_hbase_scanner_fetch(kw_hbase_scanner *scanner, uint64_t delay_ms);
 
 /* The run needs it no more, and will not hear of it: it is closed on the server, now or as soon as what

@@ -14,7 +14,7 @@
 typedef enum scanner_state { NEW, OPENING, OPEN, FETCHING, LATE, CLOSING, DEAD } scanner_state;
 
 struct kw_hbase_scanner {
-    kw_hbase_run *run; /* a reference */
+    kw_hbase_scan_run *run; /* a reference */
     kw_hbase_pool *pool;
     scanner_state state;
     bool abandoned;
@@ -32,10 +32,10 @@ static void start_rows(kw_hbase_scanner *scanner);
 static void
 scanner_free(kw_hbase_scanner *scanner)
 {
-    kw_hbase_run *run = scanner->run;
+    kw_hbase_scan_run *run = scanner->run;
     kw_hbase_pool_unpin(&scanner->pin);
     g_free(scanner);
-    kw_hbase_run_unref(run);
+    kw_hbase_scan_run_unref(run);
 }
 
 static void
@@ -120,7 +120,7 @@ open_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failu
     if (failure) {
         scanner->state = call->state == KW_HBASE_CALL_ABANDONED ? LATE : DEAD;
         if (!scanner->abandoned)
-            kw_hbase_run_fetched(scanner->run, NULL, 0, failure);
+            kw_hbase_scan_run_fetched(scanner->run, NULL, 0, failure);
         else if (scanner->state == DEAD)
             scanner_free(scanner);
         return;
@@ -149,14 +149,14 @@ rows_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failu
     if (scanner->abandoned)
         kw_hbase_scanner_abandon(scanner);
     else
-        kw_hbase_run_fetched(scanner->run, answer ? answer->success.items : NULL,
-                             answer ? answer->success.count : 0, failure);
+        kw_hbase_scan_run_fetched(scanner->run, answer ? answer->success.items : NULL,
+                                  answer ? answer->success.count : 0, failure);
 }
 
 static void
 start_rows(kw_hbase_scanner *scanner)
 {
-    kw_hbase_run *run = scanner->run;
+    kw_hbase_scan_run *run = scanner->run;
     scanner->state = FETCHING;
     scanner->rows = (kw_hb_THBaseService_getScannerRows_args){
         .scannerId = scanner->id, .has_numRows = true, .numRows = (int32_t)run->wanted};
@@ -170,7 +170,7 @@ start_rows(kw_hbase_scanner *scanner)
 void
 kw_hbase_scanner_fetch(kw_hbase_scanner *scanner, uint64_t delay_ms)
 {
-    kw_hbase_run *run = scanner->run;
+    kw_hbase_scan_run *run = scanner->run;
     if (scanner->state == OPEN) {
         start_rows(scanner);
         return;
@@ -185,11 +185,11 @@ kw_hbase_scanner_fetch(kw_hbase_scanner *scanner, uint64_t delay_ms)
 }
 
 kw_hbase_scanner *
-kw_hbase_scanner_new(kw_hbase_run *run)
+kw_hbase_scanner_new(kw_hbase_scan_run *run)
 {
     kw_hbase_scanner *scanner = g_new0(kw_hbase_scanner, 1);
     scanner->run = run;
-    scanner->pool = &run->door->pool;
+    scanner->pool = &run->handle->pool;
     run->refs++;
     return scanner;
 }

@@ -1,5 +1,5 @@
-/* The servers of a door and their channels: which one gets a call, when one more is opened, who rests,
- * who is pinged, and what happens to calls whose channel is lost. */
+/* The servers of a store handle and their channels: which one gets a call, when one more is opened, who
+ * rests, who is pinged, and what happens to calls whose channel is lost. */
 #include "store/hbase/pool_private.h"
 
 #include "base/log.h"

@@ -1,9 +1,9 @@
-/* The store that all doors share: its settings, TLS, and whether it can be reached. */
+/* The store that all store handles share: its settings, TLS, and whether it can be reached. */
 #include "store/hbase/hbase.h"
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "store/hbase/door.h"
+#include "store/hbase/handle.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -51,10 +51,10 @@ use_time(kw_store *store)
     kw_hbase_clock_use(&store_of(store)->clock);
 }
 
-static kw_door *
-open_door(kw_store *store, kw_loop *loop)
+static kw_store_handle *
+open_handle(kw_store *store, kw_loop *loop)
 {
-    return kw_hbase_door_new(store_of(store), loop);
+    return kw_hbase_handle_new(store_of(store), loop);
 }
 
 static void
@@ -92,7 +92,7 @@ static void
 free_store(kw_store *base)
 {
     kw_hbase_store *store = store_of(base);
-    g_assert(atomic_load(&store->doors) == 0);
+    g_assert(atomic_load(&store->handles) == 0);
     for (size_t i = 0; i < store->settings.servers_count; i++)
         g_free((char *)store->settings.servers[i].host);
     g_free((kw_model_server *)store->settings.servers);
@@ -115,7 +115,7 @@ static const kw_store_class store_class = {.name = "hbase",
                                            .clock_offset_ms = clock_offset_ms,
                                            .time = store_time,
                                            .use_time = use_time,
-                                           .open_door = open_door,
+                                           .open_handle = open_handle,
                                            .reload = reload,
                                            .free = free_store};
 
@@ -130,8 +130,8 @@ kw_hbase_store_blame(kw_hbase_store *store, const char *server, const char *why)
 static uint32_t
 share(kw_hbase_store *store)
 {
-    uint32_t doors = MAX(atomic_load_explicit(&store->doors, memory_order_relaxed), 1);
-    return MAX((uint32_t)store->settings.channels / doors, 1);
+    uint32_t handles = MAX(atomic_load_explicit(&store->handles, memory_order_relaxed), 1);
+    return MAX((uint32_t)store->settings.channels / handles, 1);
 }
 
 bool

@@ -8,7 +8,7 @@
  * answer was lost may have happened.
  */
 #include "store/hbase/convert.h"
-#include "store/hbase/door.h"
+#include "store/hbase/handle.h"
 
 #include "store/check.h"
 
@@ -18,7 +18,7 @@
 
 typedef struct table_op {
     kw_hbase_call call;
-    kw_hbase_door *door;
+    kw_hbase_handle *handle;
     kw_arena *arena; /* owns this */
     kw_hb_TTableName name;
     const kw_table_spec *spec;
@@ -28,11 +28,11 @@ typedef struct table_op {
 } table_op;
 
 static table_op *
-op_new(kw_door *door, kw_bytes table, kw_deadline deadline, void *user)
+op_new(kw_store_handle *handle, kw_bytes table, kw_deadline deadline, void *user)
 {
     kw_arena *arena = kw_arena_new();
     table_op *op = KW_ARENA_NEW(arena, table_op);
-    op->door = kw_hbase_door_of(door);
+    op->handle = kw_hbase_handle_of(handle);
     op->arena = arena;
     op->user = user;
     op->call.table = table;
@@ -50,7 +50,7 @@ step(table_op *op, kw_hb_method method, const void *args, bool changes, kw_hbase
     op->call.changes = changes;
     op->call.repeatable = !changes;
     op->call.done = done;
-    kw_hbase_pool_start(&op->door->pool, &op->call);
+    kw_hbase_pool_start(&op->handle->pool, &op->call);
 }
 
 /* --- create ----------------------------------------------------------------------------------- */
@@ -70,7 +70,7 @@ choice(const char *value, const char *const *names, const int32_t *numbers)
     while (strcmp(value, *names) != 0) {
         names++;
         numbers++;
-        g_assert(*names); /* the door lets only known ones pass */
+        g_assert(*names); /* the store handle lets only known ones pass */
     }
     return *numbers;
 }
@@ -121,7 +121,7 @@ static void
 explain_loss(const table_op *op, const kw_hbase_failure *failure, kw_error *ret_error)
 {
     *ret_error = failure->error;
-    const kw_hbase_store *store = (const kw_hbase_store *)op->door->base.store;
+    const kw_hbase_store *store = (const kw_hbase_store *)op->handle->base.store;
     if (failure->kind != KW_HBASE_LOST || op->spec->split_keys_count == 0 || !store->form.framed)
         return;
     kw_error_set(
@@ -218,9 +218,9 @@ exists_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *fai
 }
 
 void
-kw_hbase_create_table(kw_door *door, const kw_table_spec *spec, kw_create_done done, void *user)
+kw_hbase_create_table(kw_store_handle *handle, const kw_table_spec *spec, kw_create_done done, void *user)
 {
-    table_op *op = op_new(door, spec->name, spec->deadline, user);
+    table_op *op = op_new(handle, spec->name, spec->deadline, user);
     op->spec = spec;
     op->created = done;
     kw_hb_THBaseService_tableExists_args *args =
@@ -264,9 +264,10 @@ disable_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *fa
 }
 
 void
-kw_hbase_drop_table(kw_door *door, kw_bytes table, kw_deadline deadline, kw_simple_done done, void *user)
+kw_hbase_drop_table(kw_store_handle *handle, kw_bytes table, kw_deadline deadline, kw_simple_done done,
+                    void *user)
 {
-    table_op *op = op_new(door, table, deadline, user);
+    table_op *op = op_new(handle, table, deadline, user);
     op->dropped = done;
     kw_hb_THBaseService_disableTable_args *args =
         KW_ARENA_NEW(op->arena, kw_hb_THBaseService_disableTable_args);

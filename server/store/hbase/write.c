@@ -1,19 +1,19 @@
 /* One row's write: one outcome, in a call of its own or in one with others that waited as well
- * (lane.h). A write that carries its timestamp may be sent twice, unless it says that it may not; one that
- * the region server stamps may not. */
+ * (batch queue.h). A write that carries its timestamp may be sent twice, unless it says that it may not; one
+ * that the region server stamps may not. */
 #include "store/hbase/convert.h"
-#include "store/hbase/door.h"
-#include "store/hbase/turns.h"
+#include "store/hbase/handle.h"
+#include "store/hbase/row_queues.h"
 
-/* A deadline holds within 20 ms: a rider waits no longer than this beyond its own. */
+/* A deadline holds within 20 ms: a pending operation waits no longer than this beyond its own. */
 #define SETTLE_NS (UINT64_C(8) * 1000 * 1000)
 
 typedef struct write_batch write_batch;
 
 typedef struct write_op {
-    kw_hbase_rider rider;
+    kw_hbase_pending_op pending;
     kw_hbase_call call; /* when it goes alone */
-    kw_hbase_door *door;
+    kw_hbase_handle *handle;
     kw_arena *arena; /* owns this */
     const kw_write *write;
     kw_write_done done;
@@ -27,12 +27,12 @@ typedef struct write_op {
 struct write_batch {
     kw_arena *arena; /* owns this */
     kw_hbase_coalescer *coalescer;
-    kw_hbase_lane *lane;
+    kw_hbase_batch_queue *queue;
     bool left;            /* some of it was sent */
     kw_deadline deadline; /* until then it may still be sent */
     size_t count;
     write_op **seats; /* NULL: was answered */
-    kw_hbase_turn **turns;
+    kw_hbase_row_queue **turns;
     const kw_write **writes;
     kw_written *results;
 };
@@ -113,12 +113,12 @@ alone_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *fail
 {
     (void)result;
     write_op *op = call->user;
-    kw_hbase_lane *lane = op->rider.lane;
-    kw_hbase_rider_done_write(op->rider.coalescer, op->rider.turn);
-    if (lane)
-        kw_hbase_lane_answered(lane, 1);
+    kw_hbase_batch_queue *queue = op->pending.queue;
+    kw_hbase_pending_op_done_write(op->pending.coalescer, op->pending.turn);
+    if (queue)
+        kw_hbase_batch_queue_answered(queue, 1);
     if (failure && kw_hbase_is_once(op->write) && failure->kind == KW_HBASE_OTHER)
-        kw_hbase_families_forget(op->door, op->write->table);
+        kw_hbase_families_forget(op->handle, op->write->table);
     if (failure)
         answer(op, kw_hbase_outcome(failure), &failure->error);
     else
@@ -128,12 +128,12 @@ alone_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *fail
 static void
 leave_alone(write_op *op)
 {
-    kw_hbase_rider_untime(&op->rider);
+    kw_hbase_pending_op_untime(&op->pending);
     op->call.user = op;
     op->call.done = alone_done;
-    op->call.deadline = op->rider.deadline;
+    op->call.deadline = op->pending.deadline;
     kw_hbase_write_prepare(op->arena, op->write, op->write->durability, &op->call);
-    kw_hbase_pool_start(&op->door->pool, &op->call);
+    kw_hbase_pool_start(&op->handle->pool, &op->call);
 }
 
 /* --- together --------------------------------------------------------------------------------- */
@@ -143,14 +143,14 @@ batch_done(void *user)
 {
     write_batch *batch = user;
     for (size_t i = 0; i < batch->count; i++)
-        kw_hbase_rider_done_write(batch->coalescer, batch->turns[i]);
-    kw_hbase_lane_answered(batch->lane, batch->count);
+        kw_hbase_pending_op_done_write(batch->coalescer, batch->turns[i]);
+    kw_hbase_batch_queue_answered(batch->queue, batch->count);
     for (size_t i = 0; i < batch->count; i++) {
         write_op *op = batch->seats[i];
         const kw_written *result = &batch->results[i];
         if (!op)
             continue;
-        kw_hbase_rider_untime(&op->rider);
+        kw_hbase_pending_op_untime(&op->pending);
         answer(op, result->outcome, result->outcome == KW_OUTCOME_OK ? NULL : &result->error);
     }
     kw_arena_free(batch->arena);
@@ -174,71 +174,71 @@ copy_write(kw_arena *arena, const kw_write *write)
 }
 
 static void
-leave_together(kw_hbase_lane *lane, kw_hbase_rider *const *riders, size_t count)
+leave_together(kw_hbase_batch_queue *queue, kw_hbase_pending_op *const *pending_ops, size_t count)
 {
     kw_arena *arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
     write_batch *batch = KW_ARENA_NEW(arena, write_batch);
     kw_deadline deadline = 0;
     *batch = (write_batch){.arena = arena,
-                           .coalescer = riders[0]->coalescer,
-                           .lane = lane,
+                           .coalescer = pending_ops[0]->coalescer,
+                           .queue = queue,
                            .count = count,
                            .seats = KW_ARENA_ARRAY(arena, write_op *, count),
-                           .turns = KW_ARENA_ARRAY(arena, kw_hbase_turn *, count),
+                           .turns = KW_ARENA_ARRAY(arena, kw_hbase_row_queue *, count),
                            .writes = KW_ARENA_ARRAY(arena, const kw_write *, count),
                            .results = KW_ARENA_ARRAY(arena, kw_written, count)};
     for (size_t i = 0; i < count; i++) {
-        write_op *op = (write_op *)riders[i];
-        kw_hbase_rider_time(&op->rider);
+        write_op *op = (write_op *)pending_ops[i];
+        kw_hbase_pending_op_time(&op->pending);
         op->batch = batch;
         op->seat = i;
         batch->seats[i] = op;
-        batch->turns[i] = op->rider.turn;
+        batch->turns[i] = op->pending.turn;
         batch->writes[i] = copy_write(arena, op->write);
-        deadline = MAX(deadline, op->rider.deadline);
+        deadline = MAX(deadline, op->pending.deadline);
     }
     batch->deadline = deadline;
     for (size_t i = 0; i < count; i++)
         ((kw_write *)batch->writes[i])->deadline = deadline;
-    kw_door *door = &((write_op *)riders[0])->door->base;
-    kw_hbase_write_together(door, batch->writes, count, batch->results, &batch->left, batch_done, batch);
+    kw_store_handle *handle = &((write_op *)pending_ops[0])->handle->base;
+    kw_hbase_write_together(handle, batch->writes, count, batch->results, &batch->left, batch_done, batch);
 }
 
 static void
-leave(kw_hbase_lane *lane, kw_hbase_rider *const *riders, size_t count)
+leave(kw_hbase_batch_queue *queue, kw_hbase_pending_op *const *pending_ops, size_t count)
 {
     if (count == 1)
-        leave_alone((write_op *)riders[0]);
+        leave_alone((write_op *)pending_ops[0]);
     else
-        leave_together(lane, riders, count);
+        leave_together(queue, pending_ops, count);
 }
 
 static bool
-has_left(const kw_hbase_rider *rider)
+has_left(const kw_hbase_pending_op *pending)
 {
-    const write_op *op = (const write_op *)rider;
+    const write_op *op = (const write_op *)pending;
     return op->batch && (op->batch->left || !kw_deadline_passed(op->batch->deadline));
 }
 
 /* One whose batch has not left and soon cannot any more waits that long for a certain answer. */
 static kw_deadline
-settled_at(const kw_hbase_rider *rider)
+settled_at(const kw_hbase_pending_op *pending)
 {
-    const write_op *op = (const write_op *)rider;
-    bool soon = op->batch && !op->batch->left && op->batch->deadline - rider->deadline < SETTLE_NS;
+    const write_op *op = (const write_op *)pending;
+    bool soon = op->batch && !op->batch->left && op->batch->deadline - pending->deadline < SETTLE_NS;
     return soon ? op->batch->deadline : 0;
 }
 
 static void
-fail(kw_hbase_rider *rider, const kw_error *error)
+fail(kw_hbase_pending_op *pending, const kw_error *error)
 {
-    write_op *op = (write_op *)rider;
+    write_op *op = (write_op *)pending;
     if (op->batch)
         op->batch->seats[op->seat] = NULL;
     answer(op, error->maybe_applied ? KW_OUTCOME_UNKNOWN : KW_OUTCOME_FAILED, error);
 }
 
-static const kw_hbase_rider_class rider_class = {
+static const kw_hbase_pending_op_class pending_class = {
     .leave = leave, .settled_at = settled_at, .left = has_left, .fail = fail};
 
 /* --- start ------------------------------------------------------------------------------------ */
@@ -252,35 +252,35 @@ refused(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure
 
 /* Records' own puts only: for Keyway's tables each outcome is to be exact. */
 bool
-kw_hbase_write_may_ride(kw_hbase_door *door, const kw_write *write)
+kw_hbase_write_may_ride(kw_hbase_handle *handle, const kw_write *write)
 {
     kw_hbase_shape shape = kw_hbase_shape_of(write);
     if (shape == KW_HBASE_SHAPE_MUTATIONS)
         return false;
     if (!kw_hbase_is_once(write))
         return true;
-    return shape == KW_HBASE_SHAPE_PUT && write->ordering && kw_hbase_families_allow(door, write);
+    return shape == KW_HBASE_SHAPE_PUT && write->ordering && kw_hbase_families_allow(handle, write);
 }
 
-static kw_hbase_lane *
-lane_of(kw_hbase_door *door, const kw_write *write)
+static kw_hbase_batch_queue *
+queue_of(kw_hbase_handle *handle, const kw_write *write)
 {
-    if (!kw_hbase_write_may_ride(door, write))
+    if (!kw_hbase_write_may_ride(handle, write))
         return NULL;
-    kw_hbase_lane_kind kind = write->kind == KW_WRITE_DELETE ? KW_HBASE_LANE_DELETE
-                              : kw_hbase_is_once(write)      ? KW_HBASE_LANE_PUT_ONCE
-                                                             : KW_HBASE_LANE_PUT;
-    return kw_hbase_coalescer_lane(door->coalescer, kind, write->table, write->durability);
+    kw_hbase_batch_queue_kind kind = write->kind == KW_WRITE_DELETE ? KW_HBASE_BATCH_DELETE
+                                     : kw_hbase_is_once(write)      ? KW_HBASE_BATCH_PUT_ONCE
+                                                                    : KW_HBASE_BATCH_PUT;
+    return kw_hbase_coalescer_queue(handle->coalescer, kind, write->table, write->durability);
 }
 
 void
-kw_hbase_write(kw_door *base, const kw_write *write, kw_write_done done, void *user)
+kw_hbase_write(kw_store_handle *base, const kw_write *write, kw_write_done done, void *user)
 {
-    kw_hbase_door *door = kw_hbase_door_of(base);
+    kw_hbase_handle *handle = kw_hbase_handle_of(base);
     kw_arena *arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
     write_op *op = KW_ARENA_NEW(arena, write_op);
     kw_error error;
-    op->door = door;
+    op->handle = handle;
     op->arena = arena;
     op->write = write;
     op->done = done;
@@ -288,14 +288,14 @@ kw_hbase_write(kw_door *base, const kw_write *write, kw_write_done done, void *u
     if (!kw_hbase_check_write(write, &error)) {
         op->call.user = op;
         op->call.done = refused;
-        kw_hbase_pool_reject(&door->pool, &op->call, &error);
+        kw_hbase_pool_reject(&handle->pool, &op->call, &error);
         return;
     }
-    op->rider.class = &rider_class;
-    op->rider.coalescer = door->coalescer;
-    op->rider.lane = lane_of(door, write);
-    op->rider.row = write->row;
-    op->rider.bytes = kw_hbase_write_bytes(write);
-    op->rider.deadline = kw_hbase_deadline(write->deadline);
-    kw_hbase_rider_start_write(&op->rider, write->table);
+    op->pending.class = &pending_class;
+    op->pending.coalescer = handle->coalescer;
+    op->pending.queue = queue_of(handle, write);
+    op->pending.row = write->row;
+    op->pending.bytes = kw_hbase_write_bytes(write);
+    op->pending.deadline = kw_hbase_deadline(write->deadline);
+    kw_hbase_pending_op_start_write(&op->pending, write->table);
 }

@@ -12,7 +12,7 @@
  * fails all the same, the outcome of each is unknown.
  */
 #include "store/hbase/convert.h"
-#include "store/hbase/door.h"
+#include "store/hbase/handle.h"
 #include "store/refuse.h"
 
 #define WRITES_PER_CALL 256
@@ -33,7 +33,7 @@ typedef struct chunk {
 } chunk;
 
 typedef struct many_op {
-    kw_hbase_door *door;
+    kw_hbase_handle *handle;
     kw_arena *arena; /* owns this */
     const kw_write *const *writes;
     kw_written *results;
@@ -149,7 +149,7 @@ chunk_new(planner *plan, const chunk *like)
 static chunk *
 place_write(planner *plan, const kw_write *write, const chunk *last, size_t bytes)
 {
-    bool alone = !kw_hbase_write_may_ride(plan->op->door, write);
+    bool alone = !kw_hbase_write_may_ride(plan->op->handle, write);
     chunk wanted = {.table = write->table,
                     .shape = kw_hbase_shape_of(write),
                     .once = kw_hbase_is_once(write),
@@ -192,7 +192,7 @@ plan_write(planner *plan, uint32_t place)
 static void
 plan_all(many_op *op)
 {
-    size_t cut = (size_t)op->door->pool.store->settings.batch_bytes;
+    size_t cut = (size_t)op->handle->pool.store->settings.batch_bytes;
     planner plan = {.op = op,
                     .rows = g_hash_table_new(row_hash, row_equal),
                     .open = g_hash_table_new(chunk_hash, chunk_equal),
@@ -283,7 +283,7 @@ piece_failed(const chunk_way *way, chunk_piece piece, const kw_hbase_failure *fa
     if (way->of->once && piece.count > 1 && way->call.left && failure->kind != KW_HBASE_TABLE_MISSING)
         told.error.maybe_applied = true;
     if (way->of->once && failure->kind == KW_HBASE_OTHER)
-        kw_hbase_families_forget(way->op->door, way->of->table);
+        kw_hbase_families_forget(way->op->handle, way->of->table);
     piece_result(way, piece, kw_hbase_outcome(&told), &told.error);
 }
 
@@ -364,23 +364,23 @@ start_next(chunk_way *way)
         way->call.changes = true;
         way->call.whole = true;
     }
-    kw_hbase_pool_start(&op->door->pool, &way->call);
+    kw_hbase_pool_start(&op->handle->pool, &way->call);
 }
 
 void
-kw_hbase_write_many(kw_door *door, const kw_write *const *writes, size_t count, kw_written *results,
+kw_hbase_write_many(kw_store_handle *handle, const kw_write *const *writes, size_t count, kw_written *results,
                     void (*done)(void *user), void *user)
 {
-    kw_hbase_write_together(door, writes, count, results, NULL, done, user);
+    kw_hbase_write_together(handle, writes, count, results, NULL, done, user);
 }
 
 void
-kw_hbase_write_together(kw_door *door, const kw_write *const *writes, size_t count, kw_written *results,
-                        bool *ret_left, void (*done)(void *user), void *user)
+kw_hbase_write_together(kw_store_handle *handle, const kw_write *const *writes, size_t count,
+                        kw_written *results, bool *ret_left, void (*done)(void *user), void *user)
 {
     kw_arena *arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
     many_op *op = KW_ARENA_NEW(arena, many_op);
-    op->door = kw_hbase_door_of(door);
+    op->handle = kw_hbase_handle_of(handle);
     op->arena = arena;
     op->writes = writes;
     op->results = results;
@@ -395,5 +395,5 @@ kw_hbase_write_together(kw_door *door, const kw_write *const *writes, size_t cou
         return;
     }
     kw_arena_free(arena);
-    kw_refuse_later(door, done, user);
+    kw_refuse_later(handle, done, user);
 }

@@ -13,12 +13,12 @@
  * store's own client may have sent the write before, the id says that it was applied; another id says
  * nothing.
  */
-#include "store/order/inside.h"
+#include "store/order/order_internal.h"
 
 #include "store/check.h"
 
 typedef struct compared {
-    kw_order_door *door;
+    kw_order_handle *handle;
     kw_arena *arena;
     const kw_ordering *ordering;
     bool by_generation; /* kw:g is compared; else the caller's condition by the store itself */
@@ -56,7 +56,7 @@ static void
 fail_wait(compared *op, kw_wait_end end)
 {
     kw_error error;
-    kw_wait_error(op->door, end, "the record was written", false, &error);
+    kw_wait_error(op->handle, end, "the record was written", false, &error);
     fail(op, &error);
 }
 
@@ -87,7 +87,7 @@ look(compared *op)
     op->get.columns = KW_ARENA_NEW(op->arena, kw_column);
     *(kw_column *)op->get.columns = (kw_column){op->ordering->family, KW_CONTROL_GENERATION, false};
     op->get.columns_count = 1;
-    kw_door_get(op->door->inner, &op->get, looked, op);
+    kw_store_handle_get(op->handle->inner, &op->get, looked, op);
 }
 
 /* --- the write ----------------------------------------------------------------------------------- */
@@ -113,14 +113,14 @@ try_again(compared *op)
         fail(op, &error);
         return;
     }
-    kw_wait_for_others(op->door, &op->wait, op->write.deadline, begin_again, op);
+    kw_wait_for_others(op->handle, &op->wait, op->write.deadline, begin_again, op);
 }
 
 static void
 written(void *user, kw_outcome outcome, bool applied, const kw_error *error)
 {
     compared *op = user;
-    uint64_t first_try_ns = (uint64_t)op->door->settings->client_pause_ms * 1000000;
+    uint64_t first_try_ns = (uint64_t)op->handle->settings->client_pause_ms * 1000000;
     bool first = kw_clock_mono_ns() - op->sent_ns < first_try_ns;
     if (outcome == KW_OUTCOME_FAILED)
         fail(op, error);
@@ -140,7 +140,7 @@ send_write(compared *op)
     size_t last = op->write.cells_count - 1;
     op->cells[last] = kw_control_cell(op->ordering, KW_CONTROL_GENERATION, kw_random_u64(), 0, op->arena);
     op->sent_ns = kw_clock_mono_ns();
-    kw_door_write_if(op->door->inner, &op->write, &op->check, written, op);
+    kw_store_handle_write_if(op->handle->inner, &op->write, &op->check, written, op);
 }
 
 /* --- what it is decided on ----------------------------------------------------------------------- */
@@ -168,12 +168,12 @@ static void
 wait_to_write(compared *op, int64_t newest_ms)
 {
     kw_span span;
-    int64_t skew_ns = op->door->settings->max_clock_skew_ms * KW_NS_PER_MS;
+    int64_t skew_ns = op->handle->settings->max_clock_skew_ms * KW_NS_PER_MS;
     op->wait = (kw_wait){.until_time_ns = kw_order_ns(newest_ms + 1) + skew_ns,
                          .deadline = op->write.deadline,
                          .done = passed,
                          .user = op};
-    bool known = kw_store_time_about(kw_order_store_of(op->door)->inner, &span);
+    bool known = kw_store_time_about(kw_order_store_of(op->handle)->inner, &span);
     int64_t left_ms = known ? (op->wait.until_time_ns - span.earliest_ns) / KW_NS_PER_MS : 0;
     if (newest_ms < 0) {
         send_write(op);
@@ -189,7 +189,7 @@ wait_to_write(compared *op, int64_t newest_ms)
         fail(op, &error);
         return;
     }
-    kw_wait_then(op->door, &op->wait);
+    kw_wait_then(op->handle, &op->wait);
 }
 
 static int64_t
@@ -235,7 +235,7 @@ static void
 begin(compared *op)
 {
     if (op->by_generation)
-        kw_door_get(op->door->inner, &op->get, found, op);
+        kw_store_handle_get(op->handle->inner, &op->get, found, op);
     else
         send_write(op);
 }
@@ -258,11 +258,12 @@ make_get(compared *op, const kw_write *write)
 }
 
 static compared *
-op_new(kw_order_door *door, const kw_write *write, kw_write_if_done done, void *user)
+op_new(kw_order_handle *handle, const kw_write *write, kw_write_if_done done, void *user)
 {
     kw_arena *arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
     compared *op = KW_ARENA_NEW(arena, compared);
-    *op = (compared){.door = door, .arena = arena, .ordering = write->ordering, .done = done, .user = user};
+    *op =
+        (compared){.handle = handle, .arena = arena, .ordering = write->ordering, .done = done, .user = user};
     op->cells = KW_ARENA_ARRAY(arena, kw_cell, write->cells_count + 1);
     memcpy(op->cells, write->cells, write->cells_count * sizeof *op->cells);
     op->write = *write;
@@ -287,27 +288,27 @@ put_done(void *user, kw_outcome outcome, bool applied, const kw_error *error)
 }
 
 void
-kw_order_put_counters(kw_order_door *door, const kw_write *write, kw_write_done done, void *user)
+kw_order_put_counters(kw_order_handle *handle, const kw_write *write, kw_write_done done, void *user)
 {
     put_counters *put = g_new(put_counters, 1);
     *put = (put_counters){done, user};
-    compared *op = op_new(door, write, put_done, put);
+    compared *op = op_new(handle, write, put_done, put);
     op->by_generation = true;
     make_get(op, write);
     begin(op);
 }
 
 void
-kw_order_write_if(kw_door *base, const kw_write *write, const kw_check *check, kw_write_if_done done,
+kw_order_write_if(kw_store_handle *base, const kw_write *write, const kw_check *check, kw_write_if_done done,
                   void *user)
 {
-    kw_order_door *door = kw_order_door_of(base);
+    kw_order_handle *handle = kw_order_handle_of(base);
     bool ordered = write->ordering && write->timestamp == KW_TIMESTAMP_NONE;
     if (!ordered || write->ordering->order != KW_WRITE_ORDER_STORE) {
-        door->inner->class->write_if(door->inner, write, check, done, user);
+        handle->inner->class->write_if(handle->inner, write, check, done, user);
         return;
     }
-    compared *op = op_new(door, write, done, user);
+    compared *op = op_new(handle, write, done, user);
     op->condition = op->check = *check;
     op->has_condition = op->by_generation = check->counter;
     make_get(op, write);

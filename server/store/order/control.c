@@ -1,5 +1,5 @@
-/* Control cells: see inside.h. */
-#include "store/order/inside.h"
+/* Control cells: see order_internal.h. */
+#include "store/order/order_internal.h"
 
 kw_bytes
 kw_control_gone_column(const kw_column *column, kw_arena *arena)

@@ -1,5 +1,5 @@
-/* See order.h and inside.h. */
-#include "store/order/inside.h"
+/* See order.h and order_internal.h. */
+#include "store/order/order_internal.h"
 
 #include "store/refuse.h"
 
@@ -45,32 +45,32 @@ one_stamped(void *user)
 }
 
 static void
-stamp_one(kw_order_door *door, const kw_write *write, kw_write_done done, void *user)
+stamp_one(kw_order_handle *handle, const kw_write *write, kw_write_done done, void *user)
 {
     one_stamp *one = g_new0(one_stamp, 1);
     *one = (one_stamp){.write = write, .done = done, .user = user};
-    kw_order_stamp(door, &one->write, 1, &one->result, one_stamped, one);
+    kw_order_stamp(handle, &one->write, 1, &one->result, one_stamped, one);
 }
 
 static void
-door_write(kw_door *base, const kw_write *write, kw_write_done done, void *user)
+handle_write(kw_store_handle *base, const kw_write *write, kw_write_done done, void *user)
 {
-    kw_order_door *door = kw_order_door_of(base);
+    kw_order_handle *handle = kw_order_handle_of(base);
     switch (way_of(write)) {
     case WAY_AS_IT_IS:
-        door->inner->class->write(door->inner, write, done, user);
+        handle->inner->class->write(handle->inner, write, done, user);
         return;
     case WAY_PUT:
-        kw_order_put(door, write, done, user);
+        kw_order_put(handle, write, done, user);
         return;
     case WAY_REMOVAL:
-        kw_order_remove(door, write, done, user);
+        kw_order_remove(handle, write, done, user);
         return;
     case WAY_COUNTERS:
-        kw_order_put_counters(door, write, done, user);
+        kw_order_put_counters(handle, write, done, user);
         return;
     case WAY_STAMP:
-        stamp_one(door, write, done, user);
+        stamp_one(handle, write, done, user);
         return;
     }
 }
@@ -87,7 +87,7 @@ typedef struct single {
 
 /* Writes of each way: those of a kind leave together, or one by one. */
 struct many {
-    kw_order_door *door;
+    kw_order_handle *handle;
     kw_arena *arena;
     const kw_write *const *writes;
     kw_written *results;
@@ -135,7 +135,7 @@ start_alone(many *op)
 {
     while (op->begun < op->alone_count && op->begun - op->ended < ALONE_MOST) {
         single *one = &op->alone[op->begun++];
-        door_write(&op->door->base, op->writes[one->place], alone_done, one);
+        handle_write(&op->handle->base, op->writes[one->place], alone_done, one);
     }
 }
 
@@ -170,31 +170,31 @@ sort_out(many *op, size_t count)
 }
 
 static void
-write_together(kw_order_door *door, const kw_write *const *writes, size_t count, kw_written *results,
+write_together(kw_order_handle *handle, const kw_write *const *writes, size_t count, kw_written *results,
                void (*done)(void *user), void *user)
 {
     if (way_of(writes[0]) == WAY_STAMP)
-        kw_order_stamp(door, writes, count, results, done, user);
+        kw_order_stamp(handle, writes, count, results, done, user);
     else
-        door->inner->class->write_many(door->inner, writes, count, results, done, user);
+        handle->inner->class->write_many(handle->inner, writes, count, results, done, user);
 }
 
 /* All writes with an ordering are of one table. */
 static void
-door_write_many(kw_door *base, const kw_write *const *writes, size_t count, kw_written *results,
-                void (*done)(void *user), void *user)
+handle_write_many(kw_store_handle *base, const kw_write *const *writes, size_t count, kw_written *results,
+                  void (*done)(void *user), void *user)
 {
-    kw_order_door *door = kw_order_door_of(base);
+    kw_order_handle *handle = kw_order_handle_of(base);
     bool any_alone = false;
     for (size_t i = 0; i < count && !any_alone; i++)
         any_alone = goes_alone(writes[i]);
     if (!any_alone) {
-        write_together(door, writes, count, results, done, user);
+        write_together(handle, writes, count, results, done, user);
         return;
     }
     kw_arena *arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
     many *op = KW_ARENA_NEW(arena, many);
-    *op = (many){.door = door,
+    *op = (many){.handle = handle,
                  .arena = arena,
                  .writes = writes,
                  .results = results,
@@ -207,115 +207,117 @@ door_write_many(kw_door *base, const kw_write *const *writes, size_t count, kw_w
     sort_out(op, count);
     op->together_over = op->together == 0;
     if (op->together)
-        write_together(door, op->list, op->together, op->written, together_done, op);
+        write_together(handle, op->list, op->together, op->written, together_done, op);
     start_alone(op);
 }
 
 /* --- what goes through --------------------------------------------------------------------------- */
 
 static void
-door_create_table(kw_door *base, const kw_table_spec *spec, kw_create_done done, void *user)
+handle_create_table(kw_store_handle *base, const kw_table_spec *spec, kw_create_done done, void *user)
 {
-    kw_door *inner = kw_order_door_of(base)->inner;
+    kw_store_handle *inner = kw_order_handle_of(base)->inner;
     inner->class->create_table(inner, spec, done, user);
 }
 
 static void
-door_describe_table(kw_door *base, kw_bytes table, kw_deadline deadline, kw_table_facts_done done, void *user)
+handle_describe_table(kw_store_handle *base, kw_bytes table, kw_deadline deadline, kw_table_facts_done done,
+                      void *user)
 {
-    kw_door *inner = kw_order_door_of(base)->inner;
+    kw_store_handle *inner = kw_order_handle_of(base)->inner;
     inner->class->describe_table(inner, table, deadline, done, user);
 }
 
 static void
-door_drop_table(kw_door *base, kw_bytes table, kw_deadline deadline, kw_simple_done done, void *user)
+handle_drop_table(kw_store_handle *base, kw_bytes table, kw_deadline deadline, kw_simple_done done,
+                  void *user)
 {
-    kw_door *inner = kw_order_door_of(base)->inner;
+    kw_store_handle *inner = kw_order_handle_of(base)->inner;
     inner->class->drop_table(inner, table, deadline, done, user);
 }
 
 static void
-door_regions(kw_door *base, kw_bytes table, kw_deadline deadline, kw_regions_done done, void *user)
+handle_regions(kw_store_handle *base, kw_bytes table, kw_deadline deadline, kw_regions_done done, void *user)
 {
-    kw_door *inner = kw_order_door_of(base)->inner;
+    kw_store_handle *inner = kw_order_handle_of(base)->inner;
     inner->class->regions(inner, table, deadline, done, user);
 }
 
 /* --- opening and closing ------------------------------------------------------------------------- */
 
 void
-kw_order_door_settle(kw_order_door *door)
+kw_order_handle_settle(kw_order_handle *handle)
 {
-    if (!door->closed_inner || door->runs)
+    if (!handle->closed_inner || handle->runs)
         return;
-    g_hash_table_destroy(door->sums);
-    g_hash_table_destroy(door->rows);
-    kw_order_forget_filter(door);
-    g_free(door);
+    g_hash_table_destroy(handle->sums);
+    g_hash_table_destroy(handle->rows);
+    kw_order_forget_filter(handle);
+    g_free(handle);
 }
 
 static void
 inner_closed(void *user)
 {
-    kw_order_door *door = user;
-    void (*closed)(void *) = door->closed;
-    void *closed_user = door->user;
-    kw_fine_timers_free(door->timers);
-    door->closed_inner = true;
-    door->runs++; /* the callback may close the last run */
+    kw_order_handle *handle = user;
+    void (*closed)(void *) = handle->closed;
+    void *closed_user = handle->user;
+    kw_fine_timers_free(handle->timers);
+    handle->closed_inner = true;
+    handle->runs++; /* the callback may close the last run */
     closed(closed_user);
-    door->runs--;
-    kw_order_door_settle(door);
+    handle->runs--;
+    kw_order_handle_settle(handle);
 }
 
 /* Later: no operation completes inside of this. */
 static void
 close_all(void *user)
 {
-    kw_order_door *door = user;
-    kw_order_sums_close(door);
-    kw_waits_close(door);
-    kw_door_close(door->inner, inner_closed, door);
+    kw_order_handle *handle = user;
+    kw_order_sums_close(handle);
+    kw_waits_close(handle);
+    kw_store_handle_close(handle->inner, inner_closed, handle);
 }
 
 static void
-door_close(kw_door *base, void (*closed)(void *user), void *user)
+handle_close(kw_store_handle *base, void (*closed)(void *user), void *user)
 {
-    kw_order_door *door = kw_order_door_of(base);
-    door->closed = closed;
-    door->user = user;
-    kw_refuse_later(base, close_all, door);
+    kw_order_handle *handle = kw_order_handle_of(base);
+    handle->closed = closed;
+    handle->user = user;
+    kw_refuse_later(base, close_all, handle);
 }
 
-static kw_door *
-open_door(kw_store *base, kw_loop *loop)
+static kw_store_handle *
+open_handle(kw_store *base, kw_loop *loop)
 {
-    static const kw_door_class door_class = {
-        .write = door_write,
-        .write_many = door_write_many,
+    static const kw_store_handle_class handle_class = {
+        .write = handle_write,
+        .write_many = handle_write_many,
         .write_if = kw_order_write_if,
         .increment = kw_order_increment,
         .get = kw_order_get,
         .get_many = kw_order_get_many,
-        .open_run = kw_order_open_run,
-        .run_fetch = kw_order_run_fetch,
-        .run_close = kw_order_run_close,
-        .create_table = door_create_table,
-        .describe_table = door_describe_table,
-        .drop_table = door_drop_table,
-        .regions = door_regions,
-        .close = door_close,
+        .open_range_scan = kw_order_open_range_scan,
+        .run_fetch = kw_order_range_scan_fetch,
+        .run_close = kw_order_range_scan_close,
+        .create_table = handle_create_table,
+        .describe_table = handle_describe_table,
+        .drop_table = handle_drop_table,
+        .regions = handle_regions,
+        .close = handle_close,
     };
-    kw_order_door *door = g_new0(kw_order_door, 1);
-    door->base = (kw_door){.class = &door_class, .store = base, .loop = loop};
-    door->inner = kw_store_open_door(store_of(base)->inner, loop);
-    door->inner->linked = true;
-    door->settings = &store_of(base)->settings;
-    door->timers = kw_fine_timers_new(loop);
-    door->sums = kw_row_names_new();
-    door->rows = kw_row_names_new();
-    g_queue_init(&door->waits);
-    return &door->base;
+    kw_order_handle *handle = g_new0(kw_order_handle, 1);
+    handle->base = (kw_store_handle){.class = &handle_class, .store = base, .loop = loop};
+    handle->inner = kw_store_open_handle(store_of(base)->inner, loop);
+    handle->inner->linked = true;
+    handle->settings = &store_of(base)->settings;
+    handle->timers = kw_fine_timers_new(loop);
+    handle->sums = kw_row_names_new();
+    handle->rows = kw_row_names_new();
+    g_queue_init(&handle->waits);
+    return &handle->base;
 }
 
 /* --- the store ----------------------------------------------------------------------------------- */
@@ -389,7 +391,7 @@ kw_order_store_new(kw_store *inner, const kw_order_settings *settings)
                                                .time = inner_time,
                                                .use_time = use_time,
                                                .expect_stamps = expect_stamps,
-                                               .open_door = open_door,
+                                               .open_handle = open_handle,
                                                .reload = reload,
                                                .free = free_store};
     kw_order_store *store = g_new0(kw_order_store, 1);

@@ -1,9 +1,9 @@
 /* Puts under way, by row, where the store gives the timestamps. A removal deletes what it reads, so it begins
- * when the puts of its row that were started before it on this door have ended: what a caller sends without
- * waiting for answers then takes effect in the order in which it was sent, as puts of one row do by
+ * when the puts of its row that were started before it on this store handle have ended: what a caller sends
+ * without waiting for answers then takes effect in the order in which it was sent, as puts of one row do by
  * themselves.
  */
-#include "store/order/inside.h"
+#include "store/order/order_internal.h"
 
 struct kw_order_row {
     kw_row_name name;
@@ -12,7 +12,7 @@ struct kw_order_row {
 };
 
 typedef struct put {
-    kw_order_door *door;
+    kw_order_handle *handle;
     kw_order_row *row;
     uint64_t number;
     kw_write_done done;
@@ -20,21 +20,21 @@ typedef struct put {
 } put;
 
 static kw_order_row *
-make_row(kw_order_door *door, const kw_write *write)
+make_row(kw_order_handle *handle, const kw_write *write)
 {
-    kw_order_row *row = kw_row_names_add(door->rows, sizeof *row, write->table, write->row);
+    kw_order_row *row = kw_row_names_add(handle->rows, sizeof *row, write->table, write->row);
     g_queue_init(&row->removals);
     return row;
 }
 
 /* The last put takes the last removals with it: none waits for nothing. */
 static void
-free_when_idle(kw_order_door *door, kw_order_row *row)
+free_when_idle(kw_order_handle *handle, kw_order_row *row)
 {
     if (row->puts)
         return;
     g_assert(row->removals.length == 0);
-    kw_row_names_remove(door->rows, row, sizeof *row);
+    kw_row_names_remove(handle->rows, row, sizeof *row);
 }
 
 static void
@@ -59,7 +59,7 @@ put_done(void *user, kw_outcome outcome, const kw_error *error)
     kw_budget_charge(KW_MEMORY_STORE, -(int64_t)sizeof ended);
     ended.row->puts--;
     take_ready(ended.row, ended.number, &ready);
-    free_when_idle(ended.door, ended.row);
+    free_when_idle(ended.handle, ended.row);
     ended.done(ended.user, outcome, error);
     for (GList *at; (at = g_queue_pop_head_link(&ready));) {
         kw_order_turn *turn = at->data;
@@ -68,24 +68,24 @@ put_done(void *user, kw_outcome outcome, const kw_error *error)
 }
 
 void
-kw_order_put(kw_order_door *door, const kw_write *write, kw_write_done done, void *user)
+kw_order_put(kw_order_handle *handle, const kw_write *write, kw_write_done done, void *user)
 {
-    kw_order_row *row = kw_row_names_find(door->rows, write->table, write->row);
+    kw_order_row *row = kw_row_names_find(handle->rows, write->table, write->row);
     put *started = g_new(put, 1);
     kw_budget_charge(KW_MEMORY_STORE, sizeof *started);
-    row = row ? row : make_row(door, write);
+    row = row ? row : make_row(handle, write);
     row->puts++;
-    *started = (put){.door = door, .row = row, .number = ++door->started, .done = done, .user = user};
-    door->inner->class->write(door->inner, write, put_done, started);
+    *started = (put){.handle = handle, .row = row, .number = ++handle->started, .done = done, .user = user};
+    handle->inner->class->write(handle->inner, write, put_done, started);
 }
 
 bool
-kw_order_wait_for_puts(kw_order_door *door, const kw_write *removal, kw_order_turn *turn)
+kw_order_wait_for_puts(kw_order_handle *handle, const kw_write *removal, kw_order_turn *turn)
 {
-    kw_order_row *row = kw_row_names_find(door->rows, removal->table, removal->row);
+    kw_order_row *row = kw_row_names_find(handle->rows, removal->table, removal->row);
     if (!row)
         return false;
-    turn->number = ++door->started;
+    turn->number = ++handle->started;
     turn->left = row->puts;
     turn->link.data = turn;
     g_queue_push_tail_link(&row->removals, &turn->link);

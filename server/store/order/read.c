@@ -6,7 +6,7 @@
  * A filter does not see control cells: what a filtered read leaves out, it may leave out because of a write
  * that is under way.
  */
-#include "store/order/inside.h"
+#include "store/order/order_internal.h"
 
 #include "store/refuse.h"
 
@@ -14,7 +14,7 @@
 #define OR_CONTROL ") OR QualifierFilter (=, 'binaryprefix:\0kw:')"
 
 typedef struct read_op {
-    kw_order_door *door;
+    kw_order_handle *handle;
     const kw_ordering *ordering;
     bool of_run;         /* part of a run, which keeps its memory */
     kw_arena *arena;     /* this operation's; NULL: of a run */
@@ -104,7 +104,7 @@ passed(void *user, kw_wait_end end)
         answer(op, NULL);
         return;
     }
-    kw_wait_error(op->door, end, "the store's clock passed what was read", false, &error);
+    kw_wait_error(op->handle, end, "the store's clock passed what was read", false, &error);
     answer(op, &error);
 }
 
@@ -112,14 +112,14 @@ static void
 time_is_known(read_op *op)
 {
     kw_span now = op->wait.span;
-    int64_t width_ns = (op->door->settings->clock_width_ms + KW_ORDER_AHEAD_MS) * KW_NS_PER_MS;
+    int64_t width_ns = (op->handle->settings->clock_width_ms + KW_ORDER_AHEAD_MS) * KW_NS_PER_MS;
     int64_t newest_ms = newest_of(op->rows, (now.latest_ns + width_ns) / KW_NS_PER_MS);
     op->wait = (kw_wait){.until_time_ns = kw_order_ns(newest_ms),
                          .known = true,
                          .deadline = op->deadline,
                          .done = passed,
                          .user = op};
-    kw_wait_then(op->door, &op->wait);
+    kw_wait_then(op->handle, &op->wait);
 }
 
 static void
@@ -137,7 +137,7 @@ wait_for_time(read_op *op)
 {
     op->wait = (kw_wait){
         .until_time_ns = INT64_MIN, .known = true, .deadline = op->deadline, .done = known, .user = op};
-    kw_wait_then(op->door, &op->wait);
+    kw_wait_then(op->handle, &op->wait);
 }
 
 static void
@@ -190,39 +190,39 @@ keeps_control(const kw_ordering *ordering, bool narrows)
 }
 
 void
-kw_order_forget_filter(kw_order_door *door)
+kw_order_forget_filter(kw_order_handle *handle)
 {
-    kw_prepared_unref(g_steal_pointer(&door->filter));
-    kw_prepared_unref(g_steal_pointer(&door->filter_sent));
+    kw_prepared_unref(g_steal_pointer(&handle->filter));
+    kw_prepared_unref(g_steal_pointer(&handle->filter_sent));
 }
 
 /* A reference; NULL: it is too long with what is added to it. A query opens a run for each of its ranges,
  * with the same filter: the last one is kept. */
 static kw_prepared *
-filter_beside(kw_order_door *door, kw_bytes filter, kw_prepared *prepared, const kw_ordering *ordering,
+filter_beside(kw_order_handle *handle, kw_bytes filter, kw_prepared *prepared, const kw_ordering *ordering,
               bool narrows, kw_error *ret_error)
 {
     bool keeps = keeps_control(ordering, narrows);
-    if (prepared && prepared == door->filter && keeps == door->filter_keeps)
-        return kw_prepared_ref(door->filter_sent);
+    if (prepared && prepared == handle->filter && keeps == handle->filter_keeps)
+        return kw_prepared_ref(handle->filter_sent);
     kw_buffer text = text_beside(filter, keeps);
     kw_prepared *made = kw_prepared_new(kw_buffer_bytes(&text), ret_error);
     kw_buffer_clear(&text);
     if (!made || !prepared)
         return made;
-    kw_order_forget_filter(door);
-    door->filter = kw_prepared_ref(prepared);
-    door->filter_sent = kw_prepared_ref(made);
-    door->filter_keeps = keeps;
+    kw_order_forget_filter(handle);
+    handle->filter = kw_prepared_ref(prepared);
+    handle->filter_sent = kw_prepared_ref(made);
+    handle->filter_keeps = keeps;
     return made;
 }
 
 static read_op *
-op_new(kw_order_door *door, const kw_get *first, kw_get_done done, void *user)
+op_new(kw_order_handle *handle, const kw_get *first, kw_get_done done, void *user)
 {
     kw_arena *arena = kw_arena_new_for(first->account, KW_MEMORY_STORE);
     read_op *op = KW_ARENA_NEW(arena, read_op);
-    *op = (read_op){.door = door,
+    *op = (read_op){.handle = handle,
                     .arena = arena,
                     .ordering = first->ordering,
                     .deadline = first->deadline,
@@ -241,7 +241,7 @@ change_filter(read_op *op, const kw_get *get, kw_get *copy, kw_error *ret_error)
         return true;
     }
     kw_prepared *sent =
-        filter_beside(op->door, get->filter, get->prepared, op->ordering, get->narrows, ret_error);
+        filter_beside(op->handle, get->filter, get->prepared, op->ordering, get->narrows, ret_error);
     if (!sent)
         return false;
     copy->prepared = sent;
@@ -276,41 +276,42 @@ changed(read_op *op, const kw_get *get, kw_error *ret_error)
 static void
 refuse(read_op *op, const kw_error *error)
 {
-    kw_refuse_get(&op->door->base, NULL, error, op->done, op->user);
+    kw_refuse_get(&op->handle->base, NULL, error, op->done, op->user);
     kw_prepared_unref(op->filter);
     kw_arena_free(op->arena);
 }
 
 void
-kw_order_get(kw_door *base, const kw_get *get, kw_get_done done, void *user)
+kw_order_get(kw_store_handle *base, const kw_get *get, kw_get_done done, void *user)
 {
-    kw_order_door *door = kw_order_door_of(base);
+    kw_order_handle *handle = kw_order_handle_of(base);
     if (!meets_control(get->ordering, get->columns, get->columns_count)) {
-        door->inner->class->get(door->inner, get, done, user);
+        handle->inner->class->get(handle->inner, get, done, user);
         return;
     }
     kw_error error;
-    read_op *op = op_new(door, get, done, user);
+    read_op *op = op_new(handle, get, done, user);
     const kw_get *sent = changed(op, get, &error);
     if (sent)
-        door->inner->class->get(door->inner, sent, arrived, op);
+        handle->inner->class->get(handle->inner, sent, arrived, op);
     else
         refuse(op, &error);
 }
 
 void
-kw_order_get_many(kw_door *base, const kw_get *const *gets, size_t count, kw_get_done done, void *user)
+kw_order_get_many(kw_store_handle *base, const kw_get *const *gets, size_t count, kw_get_done done,
+                  void *user)
 {
-    kw_order_door *door = kw_order_door_of(base);
+    kw_order_handle *handle = kw_order_handle_of(base);
     bool meets = false;
     for (size_t i = 0; i < count; i++)
         meets = meets || meets_control(gets[i]->ordering, gets[i]->columns, gets[i]->columns_count);
     if (!meets) {
-        door->inner->class->get_many(door->inner, gets, count, done, user);
+        handle->inner->class->get_many(handle->inner, gets, count, done, user);
         return;
     }
     kw_error error;
-    read_op *op = op_new(door, gets[0], done, user);
+    read_op *op = op_new(handle, gets[0], done, user);
     const kw_get **changes = KW_ARENA_ARRAY(op->arena, const kw_get *, count);
     for (size_t i = 0; i < count; i++) {
         changes[i] = changed(op, gets[i], &error);
@@ -319,14 +320,14 @@ kw_order_get_many(kw_door *base, const kw_get *const *gets, size_t count, kw_get
             return;
         }
     }
-    door->inner->class->get_many(door->inner, changes, count, arrived, op);
+    handle->inner->class->get_many(handle->inner, changes, count, arrived, op);
 }
 
 /* --- runs ---------------------------------------------------------------------------------------- */
 
 typedef struct order_run {
-    kw_run base;
-    kw_run *inner;
+    kw_range_scan base;
+    kw_range_scan *inner;
     kw_account *account;
     const kw_ordering *ordering; /* NULL: its rows are given on as they are */
     kw_error *refusal;           /* its filter is too long; there is no inner run */
@@ -346,47 +347,47 @@ drop_empty(kw_rows *rows)
 }
 
 /* The inner run takes a reference to the filter. */
-static kw_run *
-open_filtered(order_run *run, const kw_run_spec *spec)
+static kw_range_scan *
+open_filtered(order_run *run, const kw_range_scan_spec *spec)
 {
-    kw_order_door *door = kw_order_door_of(run->base.door);
-    kw_run_spec copy = *spec;
+    kw_order_handle *handle = kw_order_handle_of(run->base.handle);
+    kw_range_scan_spec copy = *spec;
     kw_error error;
     g_autoptr(kw_prepared) sent =
-        filter_beside(door, spec->filter, spec->prepared, run->ordering, spec->narrows, &error);
+        filter_beside(handle, spec->filter, spec->prepared, run->ordering, spec->narrows, &error);
     if (!sent) {
         run->refusal = g_memdup2(&error, sizeof error);
         return NULL;
     }
     copy.prepared = sent;
     copy.filter = kw_prepared_text(sent);
-    return door->inner->class->open_run(door->inner, &copy);
+    return handle->inner->class->open_range_scan(handle->inner, &copy);
 }
 
-static kw_run *
-open_inner(order_run *run, const kw_run_spec *spec)
+static kw_range_scan *
+open_inner(order_run *run, const kw_range_scan_spec *spec)
 {
-    kw_order_door *door = kw_order_door_of(run->base.door);
-    kw_run_spec copy = *spec;
+    kw_order_handle *handle = kw_order_handle_of(run->base.handle);
+    kw_range_scan_spec copy = *spec;
     if (run->ordering && spec->filter.size)
         return open_filtered(run, spec);
     g_autoptr(kw_arena) arena = kw_arena_new_for(spec->account, KW_MEMORY_STORE);
     if (run->ordering && spec->columns_count && run->ordering->order == KW_WRITE_ORDER_STAMP)
         copy.columns =
             kw_control_columns(run->ordering, spec->columns, spec->columns_count, arena, &copy.columns_count);
-    return door->inner->class->open_run(door->inner, &copy);
+    return handle->inner->class->open_range_scan(handle->inner, &copy);
 }
 
-kw_run *
-kw_order_open_run(kw_door *base, const kw_run_spec *spec)
+kw_range_scan *
+kw_order_open_range_scan(kw_store_handle *base, const kw_range_scan_spec *spec)
 {
     order_run *run = g_new0(order_run, 1);
-    run->base.door = base;
+    run->base.handle = base;
     run->account = kw_account_ref(spec->account);
     kw_account_charge(run->account, KW_MEMORY_STORE, sizeof *run);
     run->ordering = meets_control(spec->ordering, spec->columns, spec->columns_count) ? spec->ordering : NULL;
     run->inner = open_inner(run, spec);
-    kw_order_door_of(base)->runs++;
+    kw_order_handle_of(base)->runs++;
     return &run->base;
 }
 
@@ -416,16 +417,16 @@ refuse_fetch(order_run *run)
                                .deadline = KW_DEADLINE_NONE,
                                .done = refused,
                                .user = run};
-    kw_wait_then(kw_order_door_of(run->base.door), &run->read.wait);
+    kw_wait_then(kw_order_handle_of(run->base.handle), &run->read.wait);
 }
 
 void
-kw_order_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline deadline,
-                   kw_get_done done, void *user)
+kw_order_range_scan_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes, bool more_hint,
+                          kw_deadline deadline, kw_get_done done, void *user)
 {
     order_run *run = (order_run *)base;
-    kw_order_door *door = kw_order_door_of(base->door);
-    const kw_door_class *inner = door->inner->class;
+    kw_order_handle *handle = kw_order_handle_of(base->handle);
+    const kw_store_handle_class *inner = handle->inner->class;
     if (!run->ordering) {
         inner->run_fetch(run->inner, max_rows, max_bytes, more_hint, deadline, done, user);
         return;
@@ -436,7 +437,7 @@ kw_order_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_
         refuse_fetch(run);
         return;
     }
-    run->read = (read_op){.door = door,
+    run->read = (read_op){.handle = handle,
                           .ordering = run->ordering,
                           .of_run = true,
                           .deadline = deadline,
@@ -446,18 +447,18 @@ kw_order_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_
 }
 
 void
-kw_order_run_close(kw_run *base)
+kw_order_range_scan_close(kw_range_scan *base)
 {
     order_run *run = (order_run *)base;
-    kw_order_door *door = kw_order_door_of(base->door);
+    kw_order_handle *handle = kw_order_handle_of(base->handle);
     kw_wait_cancel(&run->read.wait);
     kw_rows_free(run->read.rows);
     if (run->inner)
-        door->inner->class->run_close(run->inner);
+        handle->inner->class->run_close(run->inner);
     kw_account_charge(run->account, KW_MEMORY_STORE, -(int64_t)sizeof *run);
     kw_account_unref(run->account);
     g_free(run->refusal);
     g_free(run);
-    door->runs--;
-    kw_order_door_settle(door);
+    handle->runs--;
+    kw_order_handle_settle(handle);
 }

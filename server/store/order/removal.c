@@ -16,7 +16,7 @@
  * removal begins again. A refusal that came so late that the store's own client may have sent the delete
  * before says nothing: UNKNOWN.
  */
-#include "store/order/inside.h"
+#include "store/order/order_internal.h"
 
 #include "store/check.h"
 
@@ -30,7 +30,7 @@
     "(QualifierFilter (!=, 'binary:\0kw:g') AND KeyOnlyFilter ()) OR QualifierFilter (=, 'binary:\0kw:g')"
 
 typedef struct removal {
-    kw_order_door *door;
+    kw_order_handle *handle;
     kw_arena *arena;
     const kw_write *write;
     unsigned tries;
@@ -69,7 +69,7 @@ static void
 fail_wait(removal *op, kw_wait_end end)
 {
     kw_error error;
-    kw_wait_error(op->door, end, "the record was removed", false, &error);
+    kw_wait_error(op->handle, end, "the record was removed", false, &error);
     fail(op, &error);
 }
 
@@ -90,14 +90,14 @@ again(void *user, kw_wait_end end)
 static void
 again_soon(removal *op)
 {
-    kw_wait_for_others(op->door, &op->wait, op->write->deadline, again, op);
+    kw_wait_for_others(op->handle, &op->wait, op->write->deadline, again, op);
 }
 
 static void
 refused(removal *op)
 {
     kw_error error;
-    uint64_t first_try_ns = (uint64_t)op->door->settings->client_pause_ms * 1000000;
+    uint64_t first_try_ns = (uint64_t)op->handle->settings->client_pause_ms * 1000000;
     bool first = !op->doubtful && kw_clock_mono_ns() - op->sent_ns < first_try_ns;
     if (first && ++op->tries < KW_ORDER_TRIES_MAX) {
         again_soon(op);
@@ -136,9 +136,9 @@ send_delete(removal *op)
 {
     op->sent_ns = kw_clock_mono_ns();
     if (op->write->ordering->atomics)
-        kw_door_write_if(op->door->inner, &op->delete, &op->check, deleted_if, op);
+        kw_store_handle_write_if(op->handle->inner, &op->delete, &op->check, deleted_if, op);
     else
-        kw_door_write(op->door->inner, &op->delete, deleted, op);
+        kw_store_handle_write(op->handle->inner, &op->delete, deleted, op);
 }
 
 /* --- the wait ------------------------------------------------------------------------------------ */
@@ -174,7 +174,7 @@ passed(void *user, kw_wait_end end)
 static bool
 is_ahead(const removal *op, const kw_span *time, int64_t newest_ms)
 {
-    int64_t skew_ns = op->door->settings->max_clock_skew_ms * KW_NS_PER_MS;
+    int64_t skew_ns = op->handle->settings->max_clock_skew_ms * KW_NS_PER_MS;
     int64_t now_ns = time ? time->latest_ns : kw_clock_wall_ms() * KW_NS_PER_MS;
     return op->write->ordering->counters || kw_order_ns(newest_ms) > now_ns + skew_ns;
 }
@@ -186,9 +186,9 @@ static void
 wait_to_delete(removal *op, int64_t newest_ms)
 {
     kw_span span;
-    bool known = kw_store_time_about(kw_order_store_of(op->door)->inner, &span);
+    bool known = kw_store_time_about(kw_order_store_of(op->handle)->inner, &span);
     bool ahead = is_ahead(op, known ? &span : NULL, newest_ms);
-    int64_t skew_ns = op->door->settings->max_clock_skew_ms * KW_NS_PER_MS;
+    int64_t skew_ns = op->handle->settings->max_clock_skew_ms * KW_NS_PER_MS;
     int64_t past_ns = kw_order_ns(newest_ms + 1), surely_ns = past_ns + skew_ns;
     int64_t left_ms = known ? (surely_ns - span.earliest_ns) / KW_NS_PER_MS + 1 : 0;
     if (known && left_ms <= -SURELY_OLD_MS) {
@@ -206,7 +206,7 @@ wait_to_delete(removal *op, int64_t newest_ms)
                          .deadline = op->write->deadline,
                          .done = passed,
                          .user = op};
-    kw_wait_then(op->door, &op->wait);
+    kw_wait_then(op->handle, &op->wait);
 }
 
 /* --- the newest timestamp ------------------------------------------------------------------------ */
@@ -248,7 +248,7 @@ found(void *user, kw_rows *rows, const kw_error *error)
 static void
 ask(removal *op)
 {
-    kw_door_get(op->door->inner, &op->get, found, op);
+    kw_store_handle_get(op->handle->inner, &op->get, found, op);
 }
 
 static void
@@ -258,11 +258,11 @@ begin(void *user)
 }
 
 void
-kw_order_remove(kw_order_door *door, const kw_write *write, kw_write_done done, void *user)
+kw_order_remove(kw_order_handle *handle, const kw_write *write, kw_write_done done, void *user)
 {
     kw_arena *arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
     removal *op = KW_ARENA_NEW(arena, removal);
-    *op = (removal){.door = door, .arena = arena, .write = write, .done = done, .user = user};
+    *op = (removal){.handle = handle, .arena = arena, .write = write, .done = done, .user = user};
     op->get = (kw_get){.table = write->table,
                        .row = write->row,
                        .max_versions = 1,
@@ -273,6 +273,6 @@ kw_order_remove(kw_order_door *door, const kw_write *write, kw_write_done done, 
         op->get.columns = kw_control_columns(write->ordering, write->columns, write->columns_count, arena,
                                              &op->get.columns_count);
     op->turn = (kw_order_turn){.begin = begin, .user = op};
-    if (!kw_order_wait_for_puts(door, write, &op->turn))
+    if (!kw_order_wait_for_puts(handle, write, &op->turn))
         ask(op);
 }

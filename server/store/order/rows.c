@@ -1,5 +1,5 @@
-/* Rows that hash tables hold by their names: see inside.h. */
-#include "store/order/inside.h"
+/* Rows that hash tables hold by their names: see order_internal.h. */
+#include "store/order/order_internal.h"
 
 static guint
 row_hash(gconstpointer key)

@@ -10,7 +10,7 @@
  * something newer is; else its outcome is UNKNOWN. A removal can be sent again: it hides the same cells each
  * time. It leaves a readable cell, one millisecond after its delete markers, which would hide it otherwise.
  */
-#include "store/order/inside.h"
+#include "store/order/order_internal.h"
 
 #include "store/check.h"
 #include "store/refuse.h"
@@ -31,7 +31,7 @@ typedef struct stamped_row {
 } stamped_row;
 
 struct stamping {
-    kw_order_door *door;
+    kw_order_handle *handle;
     kw_arena *arena;
     const kw_write *const *writes; /* the caller's */
     size_t count;
@@ -84,7 +84,7 @@ passed(void *user, kw_wait_end end)
         kw_written *result = &op->results[op->places[i]];
         if (result->outcome != KW_OUTCOME_OK)
             continue;
-        kw_wait_error(op->door, end, "the store's clock passed the write", true, &error);
+        kw_wait_error(op->handle, end, "the store's clock passed the write", true, &error);
         *result = (kw_written){.outcome = KW_OUTCOME_UNKNOWN, .error = error};
     }
     answer(op);
@@ -108,7 +108,7 @@ wait_for_stamps(stamping *op)
                          .deadline = op->copies[0].deadline,
                          .done = passed,
                          .user = op};
-    kw_wait_then(op->door, &op->wait);
+    kw_wait_then(op->handle, &op->wait);
 }
 
 /* --- puts in doubt ------------------------------------------------------------------------------- */
@@ -158,7 +158,7 @@ look(stamping *op)
         op->doubts[op->doubts_count++] = i;
     }
     if (op->doubts_count)
-        kw_door_get_many(op->door->inner, op->gets, op->doubts_count, looked, op);
+        kw_store_handle_get_many(op->handle->inner, op->gets, op->doubts_count, looked, op);
     else
         wait_for_stamps(op);
 }
@@ -189,7 +189,7 @@ look_later(stamping *op)
                          .deadline = op->copies[0].deadline,
                          .done = time_to_look,
                          .user = op};
-    kw_wait_then(op->door, &op->wait);
+    kw_wait_then(op->handle, &op->wait);
 }
 
 /* --- the writes ---------------------------------------------------------------------------------- */
@@ -222,7 +222,7 @@ send_one_by_one(stamping *op)
     size_t count = op->sent; /* the last answer frees op */
     for (size_t i = 0; i < count; i++) {
         rows[i] = (stamped_row){op, i};
-        kw_door_write(op->door->inner, op->list[i], row_written, &rows[i]);
+        kw_store_handle_write(op->handle->inner, op->list[i], row_written, &rows[i]);
     }
 }
 
@@ -242,14 +242,14 @@ make_removal(stamping *op, kw_write *removal)
     }
     removal->beside = gone;
     removal->beside_count = count;
-    removal->beside_ttl_ms = op->door->settings->late_ms;
+    removal->beside_ttl_ms = op->handle->settings->late_ms;
 }
 
 /* The least stamp that no other write of this row can be given any more. */
 static int64_t
 order(stamping *op, kw_bytes row, int64_t stamp_ms, bool alone)
 {
-    kw_order_store *store = kw_order_store_of(op->door);
+    kw_order_store *store = kw_order_store_of(op->handle);
     _Atomic int64_t *slot = &store->least_ms[kw_bytes_hash(row) % KW_ORDER_SLOTS];
     int64_t least = atomic_load(slot), taken, next;
     do {
@@ -315,9 +315,9 @@ send_all(stamping *op)
     if (op->sent && op->sent < TOGETHER_LEAST)
         send_one_by_one(op);
     else if (op->sent)
-        kw_door_write_many(op->door->inner, op->list, op->sent, op->written, written, op);
+        kw_store_handle_write_many(op->handle->inner, op->list, op->sent, op->written, written, op);
     else
-        kw_refuse_later(&op->door->base, refused, op);
+        kw_refuse_later(&op->handle->base, refused, op);
 }
 
 /* --- the clock ----------------------------------------------------------------------------------- */
@@ -331,7 +331,7 @@ known(void *user, kw_wait_end end)
         send_all(op);
         return;
     }
-    kw_wait_error(op->door, end, "the store's clock was known", false, &error);
+    kw_wait_error(op->handle, end, "the store's clock was known", false, &error);
     for (size_t i = 0; i < op->count; i++)
         fail(op, i, KW_OUTCOME_FAILED, &error);
     answer(op);
@@ -345,12 +345,12 @@ not_known(void *user)
 }
 
 void
-kw_order_stamp(kw_order_door *door, const kw_write *const *writes, size_t count, kw_written *results,
+kw_order_stamp(kw_order_handle *handle, const kw_write *const *writes, size_t count, kw_written *results,
                void (*done)(void *user), void *user)
 {
     kw_arena *arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
     stamping *op = KW_ARENA_NEW(arena, stamping);
-    *op = (stamping){.door = door,
+    *op = (stamping){.handle = handle,
                      .arena = arena,
                      .writes = writes,
                      .count = count,
@@ -370,9 +370,9 @@ kw_order_stamp(kw_order_door *door, const kw_write *const *writes, size_t count,
                          .deadline = writes[0]->deadline,
                          .done = known,
                          .user = op};
-    op->end = kw_wait_start(door, &op->wait);
+    op->end = kw_wait_start(handle, &op->wait);
     if (op->end == KW_WAIT_OVER)
         send_all(op);
     else if (op->end != KW_WAIT_GOING)
-        kw_refuse_later(&door->base, not_known, op);
+        kw_refuse_later(&handle->base, not_known, op);
 }

@@ -9,9 +9,9 @@
  * more than a thousand times a second would run ahead of the clock, and its removal would have to wait as
  * long. kw:g is incremented by a random amount, so that no value of it comes back.
  */
-#include "store/order/inside.h"
+#include "store/order/order_internal.h"
 
-#define RIDERS_MOST 256
+#define CALLERS_MOST 256
 #define COLUMNS_MOST 64
 
 typedef struct sum_row sum_row;
@@ -30,7 +30,7 @@ typedef struct rider {
 
 struct sum_row {
     kw_row_name name;
-    kw_order_door *door;
+    kw_order_handle *handle;
     GQueue waiting;
     kw_wait pace;
     bool pacing;
@@ -48,13 +48,13 @@ static void leave(sum_row *row);
 /* --- rows ---------------------------------------------------------------------------------------- */
 
 static sum_row *
-find_row(kw_order_door *door, const kw_increment *what)
+find_row(kw_order_handle *handle, const kw_increment *what)
 {
-    sum_row *row = kw_row_names_find(door->sums, what->table, what->row);
+    sum_row *row = kw_row_names_find(handle->sums, what->table, what->row);
     if (row)
         return row;
-    row = kw_row_names_add(door->sums, sizeof *row, what->table, what->row);
-    row->door = door;
+    row = kw_row_names_add(handle->sums, sizeof *row, what->table, what->row);
+    row->handle = handle;
     g_queue_init(&row->waiting);
     return row;
 }
@@ -64,7 +64,7 @@ free_when_idle(sum_row *row)
 {
     if (row->arena || row->pacing || row->waiting.length)
         return;
-    kw_row_names_remove(row->door->sums, row, sizeof *row);
+    kw_row_names_remove(row->handle->sums, row, sizeof *row);
 }
 
 /* --- answers ------------------------------------------------------------------------------------- */
@@ -74,7 +74,7 @@ answer(rider *of, kw_outcome outcome, kw_rows *rows, const kw_error *error)
 {
     kw_increment_done done = of->done;
     void *user = of->user;
-    kw_fine_timer_cancel(of->row->door->timers, &of->timer);
+    kw_fine_timer_cancel(of->row->handle->timers, &of->timer);
     kw_budget_charge(KW_MEMORY_STORE, -(int64_t)sizeof *of);
     g_free(of);
     done(user, outcome, rows, error);
@@ -263,7 +263,7 @@ static void
 go_on(sum_row *row, int64_t stamp_ms)
 {
     kw_span span;
-    bool known = kw_store_time_about(kw_order_store_of(row->door)->inner, &span);
+    bool known = kw_store_time_about(kw_order_store_of(row->handle)->inner, &span);
     int64_t ahead_ns = known ? kw_order_ns(stamp_ms) - span.latest_ns : 0;
     row->pace = (kw_wait){.until_ns = ahead_ns > 0 ? kw_clock_mono_ns() + (uint64_t)ahead_ns : 0,
                           .until_time_ns = INT64_MIN,
@@ -271,7 +271,7 @@ go_on(sum_row *row, int64_t stamp_ms)
                           .done = paced,
                           .user = row};
     row->pacing = true;
-    kw_wait_then(row->door, &row->pace);
+    kw_wait_then(row->handle, &row->pace);
 }
 
 /* Each by itself: the store refuses one of them, and with it the sum. */
@@ -314,7 +314,7 @@ fits(const sum_row *row, const rider *of)
     if (row->seats_count == 0)
         return true;
     const rider *first = row->seats[0];
-    return row->seats_count < RIDERS_MOST && !first->alone && !of->alone &&
+    return row->seats_count < CALLERS_MOST && !first->alone && !of->alone &&
            first->what->durability == of->what->durability &&
            row->sum.columns_count + of->what->columns_count <= COLUMNS_MOST;
 }
@@ -353,7 +353,7 @@ board(sum_row *row)
     size_t columns_most = MAX((size_t)COLUMNS_MOST, first->what->columns_count) + 1;
     row->columns = KW_ARENA_ARRAY(row->arena, kw_column, columns_most);
     row->amounts = KW_ARENA_ARRAY(row->arena, int64_t, columns_most);
-    row->seats = KW_ARENA_ARRAY(row->arena, rider *, MIN(row->waiting.length, RIDERS_MOST));
+    row->seats = KW_ARENA_ARRAY(row->arena, rider *, MIN(row->waiting.length, CALLERS_MOST));
     row->sum =
         (kw_increment){.table = row->name.table, .row = row->name.row, .durability = first->what->durability};
     for (GList *at; (at = row->waiting.head) && fits(row, at->data);) {
@@ -381,33 +381,33 @@ leave(sum_row *row)
     row->amounts[row->sum.columns_count++] = (int64_t)kw_random_u64();
     row->sum.columns = row->columns;
     row->sum.amounts = row->amounts;
-    kw_door_increment(row->door->inner, &row->sum, answered, row);
+    kw_store_handle_increment(row->handle->inner, &row->sum, answered, row);
 }
 
 void
-kw_order_increment(kw_door *base, const kw_increment *increment, kw_increment_done done, void *user)
+kw_order_increment(kw_store_handle *base, const kw_increment *increment, kw_increment_done done, void *user)
 {
-    kw_order_door *door = kw_order_door_of(base);
+    kw_order_handle *handle = kw_order_handle_of(base);
     if (!increment->ordering || !increment->ordering->atomics) {
-        door->inner->class->increment(door->inner, increment, done, user);
+        handle->inner->class->increment(handle->inner, increment, done, user);
         return;
     }
-    sum_row *row = find_row(door, increment);
+    sum_row *row = find_row(handle, increment);
     rider *of = g_new0(rider, 1);
     kw_budget_charge(KW_MEMORY_STORE, sizeof *of);
     *of = (rider){.row = row, .what = increment, .done = done, .user = user};
     of->link.data = of;
     g_queue_push_tail_link(&row->waiting, &of->link);
     if (increment->deadline != KW_DEADLINE_NONE)
-        kw_fine_timer_set(door->timers, &of->timer, increment->deadline, too_late, of);
+        kw_fine_timer_set(handle->timers, &of->timer, increment->deadline, too_late, of);
     if (!row->arena && !row->pacing)
         leave(row);
 }
 
 void
-kw_order_sums_close(kw_order_door *door)
+kw_order_sums_close(kw_order_handle *handle)
 {
-    g_autoptr(GList) rows = g_hash_table_get_keys(door->sums);
+    g_autoptr(GList) rows = g_hash_table_get_keys(handle->sums);
     kw_error error;
     kw_error_set(&error, KW_UNAVAILABLE, "the gateway is shutting down");
     for (GList *at = rows; at; at = at->next) {

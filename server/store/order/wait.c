@@ -1,5 +1,5 @@
 /* Waiting: looks whether what is asked is so, and sets a timer for when it could be. */
-#include "store/order/inside.h"
+#include "store/order/order_internal.h"
 
 /* The clock is looked at again after this time while it is not known ... */
 #define LOOK_AGAIN_NS UINT64_C(1000000)
@@ -45,7 +45,7 @@ static bool
 is_time(kw_wait *wait, uint64_t now_ns, uint64_t *ret_next_ns)
 {
     kw_span span;
-    kw_order_store *store = kw_order_store_of(wait->door);
+    kw_order_store *store = kw_order_store_of(wait->handle);
     bool known = wait->known ? kw_order_time(store, &span) : kw_store_time_about(store->inner, &span);
     *ret_next_ns = now_ns + LOOK_AGAIN_NS;
     if (!known) {
@@ -66,7 +66,7 @@ look(kw_wait *wait, uint64_t *ret_next_ns)
 {
     uint64_t now_ns = kw_clock_mono_ns();
     bool asks_time = wait->known || wait->until_time_ns != INT64_MIN;
-    if (wait->door->base.closing)
+    if (wait->handle->base.closing)
         return KW_WAIT_CLOSED;
     *ret_next_ns = wait->until_ns;
     if (now_ns >= wait->until_ns && (!asks_time || is_time(wait, now_ns, ret_next_ns)))
@@ -86,41 +86,41 @@ look_again(void *user)
     uint64_t next_ns;
     kw_wait_end end = look(wait, &next_ns);
     if (end == KW_WAIT_GOING) {
-        kw_fine_timer_set(wait->door->timers, &wait->timer, next_ns, look_again, wait);
+        kw_fine_timer_set(wait->handle->timers, &wait->timer, next_ns, look_again, wait);
         return;
     }
-    g_queue_unlink(&wait->door->waits, &wait->link);
-    wait->door = NULL;
+    g_queue_unlink(&wait->handle->waits, &wait->link);
+    wait->handle = NULL;
     wait->done(wait->user, end);
 }
 
 kw_wait_end
-kw_wait_start(kw_order_door *door, kw_wait *wait)
+kw_wait_start(kw_order_handle *handle, kw_wait *wait)
 {
     uint64_t next_ns;
-    wait->door = door;
+    wait->handle = handle;
     wait->unknown_ns = 0;
     kw_wait_end end = look(wait, &next_ns);
     if (end != KW_WAIT_GOING) {
-        wait->door = NULL;
+        wait->handle = NULL;
         return end;
     }
     wait->link.data = wait;
-    g_queue_push_tail_link(&door->waits, &wait->link);
-    kw_fine_timer_set(door->timers, &wait->timer, next_ns, look_again, wait);
+    g_queue_push_tail_link(&handle->waits, &wait->link);
+    kw_fine_timer_set(handle->timers, &wait->timer, next_ns, look_again, wait);
     return KW_WAIT_GOING;
 }
 
 void
-kw_wait_then(kw_order_door *door, kw_wait *wait)
+kw_wait_then(kw_order_handle *handle, kw_wait *wait)
 {
-    kw_wait_end end = kw_wait_start(door, wait);
+    kw_wait_end end = kw_wait_start(handle, wait);
     if (end != KW_WAIT_GOING)
         wait->done(wait->user, end);
 }
 
 void
-kw_wait_for_others(kw_order_door *door, kw_wait *wait, kw_deadline deadline,
+kw_wait_for_others(kw_order_handle *handle, kw_wait *wait, kw_deadline deadline,
                    void (*done)(void *user, kw_wait_end end), void *user)
 {
     *wait = (kw_wait){.until_ns = kw_clock_mono_ns() + kw_random_u64() % OTHERS_NS,
@@ -128,23 +128,23 @@ kw_wait_for_others(kw_order_door *door, kw_wait *wait, kw_deadline deadline,
                       .deadline = deadline,
                       .done = done,
                       .user = user};
-    kw_wait_then(door, wait);
+    kw_wait_then(handle, wait);
 }
 
 void
 kw_wait_cancel(kw_wait *wait)
 {
-    if (!wait->door)
+    if (!wait->handle)
         return;
-    g_queue_unlink(&wait->door->waits, &wait->link);
-    kw_fine_timer_cancel(wait->door->timers, &wait->timer);
-    wait->door = NULL;
+    g_queue_unlink(&wait->handle->waits, &wait->link);
+    kw_fine_timer_cancel(wait->handle->timers, &wait->timer);
+    wait->handle = NULL;
 }
 
 void
-kw_waits_close(kw_order_door *door)
+kw_waits_close(kw_order_handle *handle)
 {
-    for (GList *at; (at = door->waits.head);) {
+    for (GList *at; (at = handle->waits.head);) {
         kw_wait *wait = at->data;
         kw_wait_cancel(wait);
         wait->done(wait->user, KW_WAIT_CLOSED);
@@ -152,14 +152,15 @@ kw_waits_close(kw_order_door *door)
 }
 
 void
-kw_wait_error(const kw_order_door *door, kw_wait_end end, const char *doing, bool maybe, kw_error *ret_error)
+kw_wait_error(const kw_order_handle *handle, kw_wait_end end, const char *doing, bool maybe,
+              kw_error *ret_error)
 {
     switch (end) {
     case KW_WAIT_DEADLINE:
         kw_error_set(ret_error, KW_TIMEOUT, "the deadline passed before %s", doing);
         break;
     case KW_WAIT_UNKNOWN:
-        if (kw_order_time_is_known(kw_order_store_of(door), ret_error))
+        if (kw_order_time_is_known(kw_order_store_of(handle), ret_error))
             kw_error_set(ret_error, KW_UNAVAILABLE, "the store's clock was not known");
         ret_error->retry_after_ms = RETRY_AFTER_MS;
         break;

@@ -7,14 +7,14 @@
 typedef struct bench_loop {
     kw_thread thread;
     kw_loop *loop;
-    kw_door *door;
+    kw_store_handle *handle;
     kw_task task; /* begins the work on the loop */
     void *work;
     size_t number;
 } bench_loop;
 
-/* Opens a door on each of `count` loops, runs begin(task) once on each, and returns when every loop was
- * stopped by its work and every door closed. */
+/* Opens a store handle on each of `count` loops, runs begin(task) once on each, and returns when every loop
+ * was stopped by its work and every store handle closed. */
 void bench_on_loops(kw_store *store, bench_loop *loops, size_t count, void (*begin)(kw_task *task),
                     void *work);
 

@@ -2,7 +2,7 @@
  * every put. Also the loops that all parts share. */
 #include "bench.h"
 
-#include "base/counters.h"
+#include "base/metrics.h"
 
 #include <stdio.h>
 #include <sys/resource.h>
@@ -32,7 +32,7 @@ static const char *const values[] = {"12345678", "paid", "2026-11-21T09:30:00Z"}
 static const char *const names[] = {"amount", "status", "time"};
 
 static void
-door_closed(void *user)
+handle_closed(void *user)
 {
     kw_loop_stop(((bench_loop *)user)->loop);
 }
@@ -48,7 +48,7 @@ bench_on_loops(kw_store *store, bench_loop *loops, size_t count, void (*begin)(k
 {
     for (size_t i = 0; i < count; i++) {
         loops[i].loop = kw_loop_new();
-        loops[i].door = kw_store_open_door(store, loops[i].loop);
+        loops[i].handle = kw_store_open_handle(store, loops[i].loop);
         loops[i].task.run = begin;
         loops[i].work = work;
         loops[i].number = i;
@@ -79,7 +79,7 @@ start_put(caller *one)
     one->write.row = kw_bytes_of(one->row, 16);
     one->write.timestamp = kw_clock_wall_ms();
     one->began_ns = kw_clock_mono_ns();
-    kw_door_write(one->work->loop->door, &one->write, put_done, one);
+    kw_store_handle_write(one->work->loop->handle, &one->write, put_done, one);
 }
 
 static void
@@ -94,7 +94,7 @@ put_done(void *user, kw_outcome outcome, const kw_error *error)
     if (now_ns < one->work->until_ns) {
         start_put(one);
     } else if (--one->work->running == 0) {
-        kw_door_close(one->work->loop->door, door_closed, one->work->loop);
+        kw_store_handle_close(one->work->loop->handle, handle_closed, one->work->loop);
     }
 }
 
@@ -107,7 +107,7 @@ begin_puts(kw_task *task)
     for (size_t i = 0; i < work->callers_count; i++)
         start_put(&work->callers[i]);
     if (work->callers_count == 0)
-        kw_door_close(loop->door, door_closed, loop);
+        kw_store_handle_close(loop->handle, handle_closed, loop);
 }
 
 static void
@@ -152,7 +152,7 @@ bench_run_puts(kw_store *store, bench_puts *puts)
     size_t used = MIN(puts->loops, puts->callers);
     bench_make_table(store, KW_BYTES_LITERAL("puts"));
     uint64_t began_ns = kw_clock_mono_ns();
-    int64_t commits = kw_counters_read(KW_FIGURE_commits);
+    int64_t commits = kw_metrics_read(KW_METRIC_commits);
     for (size_t i = 0; i < used; i++) {
         works[i] =
             (loop_work){.until_ns = began_ns + (uint64_t)(puts->seconds * 1e9), .latencies = &latencies};
@@ -168,7 +168,7 @@ bench_run_puts(kw_store *store, bench_puts *puts)
     }
     puts->puts_per_s = (double)done / seconds;
     puts->cpu_us = (cpu_us() - cpu_before_us) / (double)done;
-    puts->commits_per_s = (double)(kw_counters_read(KW_FIGURE_commits) - commits) / seconds;
+    puts->commits_per_s = (double)(kw_metrics_read(KW_METRIC_commits) - commits) / seconds;
     puts->p50_us = (double)kw_histogram_quantile_us(&latencies, 0.5);
     puts->p99_us = (double)kw_histogram_quantile_us(&latencies, 0.99);
 }
@@ -182,14 +182,14 @@ table_made(void *user, bool created, const kw_error *error)
     if (error)
         g_error("%s", error->text);
     bench_loop *loop = user;
-    kw_door_close(loop->door, door_closed, loop);
+    kw_store_handle_close(loop->handle, handle_closed, loop);
 }
 
 static void
 begin_table(kw_task *task)
 {
     bench_loop *loop = (bench_loop *)(void *)((char *)task - offsetof(bench_loop, task));
-    kw_door_create_table(loop->door, loop->work, table_made, loop);
+    kw_store_handle_create_table(loop->handle, loop->work, table_made, loop);
 }
 
 void

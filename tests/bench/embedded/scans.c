@@ -8,7 +8,7 @@
 #define PAGE_ROWS 500
 
 static void
-door_closed(void *user)
+handle_closed(void *user)
 {
     kw_loop_stop(((bench_loop *)user)->loop);
 }
@@ -66,9 +66,10 @@ load_batch(void *user)
         load->pointers[count] = &load->writes[count];
     }
     if (count == 0)
-        kw_door_close(load->loop->door, door_closed, load->loop);
+        kw_store_handle_close(load->loop->handle, handle_closed, load->loop);
     else
-        kw_door_write_many(load->loop->door, load->pointers, count, load->results, load_batch, load);
+        kw_store_handle_write_many(load->loop->handle, load->pointers, count, load->results, load_batch,
+                                   load);
 }
 
 static void
@@ -108,7 +109,7 @@ typedef struct scanning {
 
 typedef struct one_run {
     scanning *work;
-    kw_run *run;
+    kw_range_scan *run;
 } one_run;
 
 static void fetch_done(void *user, kw_rows *rows, const kw_error *error);
@@ -116,7 +117,7 @@ static void fetch_done(void *user, kw_rows *rows, const kw_error *error);
 static void
 fetch(one_run *one)
 {
-    kw_run_fetch(one->run, PAGE_ROWS, 1 << 20, true, KW_DEADLINE_NONE, fetch_done, one);
+    kw_range_scan_fetch(one->run, PAGE_ROWS, 1 << 20, true, KW_DEADLINE_NONE, fetch_done, one);
 }
 
 static void
@@ -134,9 +135,9 @@ fetch_done(void *user, kw_rows *rows, const kw_error *error)
         fetch(one);
         return;
     }
-    kw_run_close(one->run);
+    kw_range_scan_close(one->run);
     if (--one->work->running == 0)
-        kw_door_close(one->work->loop->door, door_closed, one->work->loop);
+        kw_store_handle_close(one->work->loop->handle, handle_closed, one->work->loop);
     g_free(one);
 }
 
@@ -151,13 +152,13 @@ begin_scan(kw_task *task)
         char start[24], stop[24];
         snprintf(start, sizeof start, "%02zx|", i);
         snprintf(stop, sizeof stop, "%02zx}", i);
-        kw_run_spec spec = {.table = TABLE,
-                            .start = kw_bytes_of_text(start),
-                            .stop = kw_bytes_of_text(stop),
-                            .reversed = work->scans->reversed};
+        kw_range_scan_spec spec = {.table = TABLE,
+                                   .start = kw_bytes_of_text(start),
+                                   .stop = kw_bytes_of_text(stop),
+                                   .reversed = work->scans->reversed};
         one_run *one = g_new0(one_run, 1);
         one->work = work;
-        one->run = kw_door_open_run(loop->door, &spec);
+        one->run = kw_store_handle_open_range_scan(loop->handle, &spec);
         fetch(one);
     }
 }
@@ -198,7 +199,7 @@ start_get(get_caller *one)
     size_t size =
         format_row(one->row, kw_random_u64() % rows->ranges, kw_random_u64() % rows->rows_per_range);
     one->get = (kw_get){.table = TABLE, .row = kw_bytes_of(one->row, size), .deadline = KW_DEADLINE_NONE};
-    kw_door_get(one->work->loop->door, &one->get, get_done, one);
+    kw_store_handle_get(one->work->loop->handle, &one->get, get_done, one);
 }
 
 static void
@@ -215,7 +216,7 @@ get_done(void *user, kw_rows *rows, const kw_error *error)
         return;
     }
     if (--one->work->running == 0)
-        kw_door_close(one->work->loop->door, door_closed, one->work->loop);
+        kw_store_handle_close(one->work->loop->handle, handle_closed, one->work->loop);
     g_free(one);
 }
 

@@ -1,7 +1,7 @@
 #include "load.h"
 
 #include "base/clock.h"
-#include "base/counters.h"
+#include "base/metrics.h"
 
 #include <errno.h>
 #include <fcntl.h>

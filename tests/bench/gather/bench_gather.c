@@ -125,7 +125,7 @@ gather_ns(kw_loop *loop, uint32_t ranges, bool reversed, bool copies, uint64_t r
     kw_gather_spec spec = {.plan = made_store_plan(ranges, reversed, arena), .buffer_bytes = BUDGET};
     double began_ns = bench_cpu_ns();
     while (!self.end) {
-        kw_gather *gather = kw_gather_new(made_store_door(store), &spec);
+        kw_gather *gather = kw_gather_new(made_store_handle(store), &spec);
         read_page(&self, loop, gather);
         kw_gather_free(gather);
         spec.position = self.position;
@@ -190,7 +190,7 @@ measure_memory(kw_loop *loop, bool check, uint64_t rows)
     long early_kb = 0, most_kb = 0;
     uint64_t began_ns = kw_clock_mono_ns();
     while (!self.end) {
-        kw_gather *gather = kw_gather_new(made_store_door(store), &spec);
+        kw_gather *gather = kw_gather_new(made_store_handle(store), &spec);
         read_page(&self, loop, gather);
         spec.position = self.position;
         most_kb = MAX(most_kb, rss_kb());
@@ -219,7 +219,7 @@ measure_limit(kw_loop *loop, bool check, uint64_t limit, uint64_t most)
     g_autoptr(kw_arena) arena = kw_arena_new();
     scan self = {0};
     kw_gather_spec spec = {.plan = made_store_plan(16, true, arena), .buffer_bytes = BUDGET, .limit = limit};
-    kw_gather *gather = kw_gather_new(made_store_door(store), &spec);
+    kw_gather *gather = kw_gather_new(made_store_handle(store), &spec);
     read_page(&self, loop, gather);
     printf("the latest %lu of 16 ranges: %lu rows read\n", (unsigned long)limit, (unsigned long)self.scanned);
     bench_target(check, self.rows == limit && self.scanned <= most, "limits reach the runs");

@@ -15,7 +15,7 @@ typedef struct listed_store {
 } listed_store;
 
 typedef struct listed_run {
-    kw_run base;
+    kw_range_scan base;
     kw_task task;
     bool reversed;
     bool on_way;
@@ -41,12 +41,12 @@ lower_bound(const listed_store *store, kw_bytes key)
     return low;
 }
 
-static kw_run *
-listed_open_run(kw_door *door, const kw_run_spec *spec)
+static kw_range_scan *
+listed_open_run(kw_store_handle *handle, const kw_range_scan_spec *spec)
 {
-    const listed_store *store = (const listed_store *)door->store;
+    const listed_store *store = (const listed_store *)handle->store;
     listed_run *run = g_new0(listed_run, 1);
-    run->base.door = door;
+    run->base.handle = handle;
     run->reversed = spec->reversed;
     run->at = lower_bound(store, spec->start);
     run->end = spec->stop.size ? lower_bound(store, spec->stop) : store->count;
@@ -82,11 +82,11 @@ copy_row(const listed_store *store, kw_bytes key, kw_rows *rows, kw_row *row)
 }
 
 static void
-listed_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline deadline,
-                 kw_get_done done, void *user)
+listed_run_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes, bool more_hint,
+                 kw_deadline deadline, kw_get_done done, void *user)
 {
     listed_run *run = (listed_run *)base;
-    const listed_store *store = (const listed_store *)base->door->store;
+    const listed_store *store = (const listed_store *)base->handle->store;
     (void)more_hint;
     (void)deadline;
     size_t most = MIN((size_t)max_rows, run->end - run->at);
@@ -101,11 +101,11 @@ listed_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_hi
     run->user = user;
     run->on_way = true;
     run->task.run = tell;
-    kw_loop_post(base->door->loop, &run->task);
+    kw_loop_post(base->handle->loop, &run->task);
 }
 
 static void
-listed_run_close(kw_run *base)
+listed_run_close(kw_range_scan *base)
 {
     listed_run *run = (listed_run *)base;
     run->closed = true;
@@ -115,7 +115,7 @@ listed_run_close(kw_run *base)
 
 typedef struct closing {
     kw_task task;
-    kw_door *door;
+    kw_store_handle *handle;
     void (*closed)(void *user);
     void *user;
 } closing;
@@ -125,29 +125,29 @@ tell_closed(kw_task *task)
 {
     closing *what = (closing *)(void *)task;
     what->closed(what->user);
-    g_free(what->door);
+    g_free(what->handle);
     g_free(what);
 }
 
 static void
-listed_close(kw_door *door, void (*closed)(void *user), void *user)
+listed_close(kw_store_handle *handle, void (*closed)(void *user), void *user)
 {
     closing *what = g_new0(closing, 1);
-    *what = (closing){.task.run = tell_closed, .door = door, .closed = closed, .user = user};
-    kw_loop_post(door->loop, &what->task);
+    *what = (closing){.task.run = tell_closed, .handle = handle, .closed = closed, .user = user};
+    kw_loop_post(handle->loop, &what->task);
 }
 
-static const kw_door_class door_class = {.open_run = listed_open_run,
-                                         .run_fetch = listed_run_fetch,
-                                         .run_close = listed_run_close,
-                                         .close = listed_close};
+static const kw_store_handle_class handle_class = {.open_range_scan = listed_open_run,
+                                                   .run_fetch = listed_run_fetch,
+                                                   .run_close = listed_run_close,
+                                                   .close = listed_close};
 
-static kw_door *
-listed_open_door(kw_store *store, kw_loop *loop)
+static kw_store_handle *
+listed_open_handle(kw_store *store, kw_loop *loop)
 {
-    kw_door *door = g_new0(kw_door, 1);
-    *door = (kw_door){.class = &door_class, .store = store, .loop = loop};
-    return door;
+    kw_store_handle *handle = g_new0(kw_store_handle, 1);
+    *handle = (kw_store_handle){.class = &handle_class, .store = store, .loop = loop};
+    return handle;
 }
 
 static void
@@ -157,7 +157,7 @@ listed_free(kw_store *store)
 }
 
 static const kw_store_class store_class = {
-    .name = "listed", .open_door = listed_open_door, .free = listed_free};
+    .name = "listed", .open_handle = listed_open_handle, .free = listed_free};
 
 kw_store *
 listed_store_new(const kw_bytes *keys, size_t count, const char *const *qualifiers)

@@ -10,7 +10,7 @@
 
 struct made_store {
     kw_store base;
-    kw_door door;
+    kw_store_handle handle;
     uint64_t rows_per_range;
     uint32_t cells_per_row;
     bool copies;
@@ -18,7 +18,7 @@ struct made_store {
 };
 
 typedef struct made_run {
-    kw_run base;
+    kw_range_scan base;
     kw_task task;
     uint32_t range;
     bool reversed;
@@ -32,9 +32,9 @@ typedef struct made_run {
 } made_run;
 
 static made_store *
-store_of(const kw_door *door)
+store_of(const kw_store_handle *handle)
 {
-    return (made_store *)door->store;
+    return (made_store *)handle->store;
 }
 
 static uint64_t
@@ -59,12 +59,12 @@ row_at(const made_store *store, uint32_t range, kw_bytes bound, uint64_t none)
     return MIN(row + beyond, store->rows_per_range);
 }
 
-static kw_run *
-made_open_run(kw_door *door, const kw_run_spec *spec)
+static kw_range_scan *
+made_open_run(kw_store_handle *handle, const kw_range_scan_spec *spec)
 {
-    const made_store *store = store_of(door);
+    const made_store *store = store_of(handle);
     made_run *run = g_new0(made_run, 1);
-    run->base.door = door;
+    run->base.handle = handle;
     run->range = kw_be16_load(spec->start.data);
     run->reversed = spec->reversed;
     run->at = row_at(store, run->range, spec->start, 0);
@@ -99,11 +99,11 @@ copy_cells(const made_store *store, kw_arena *arena)
 }
 
 static void
-made_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline deadline,
+made_run_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline deadline,
                kw_get_done done, void *user)
 {
     made_run *run = (made_run *)base;
-    made_store *store = store_of(base->door);
+    made_store *store = store_of(base->handle);
     (void)more_hint;
     (void)deadline;
     size_t row_bytes = KEY_SIZE + store->cells_per_row * (store->cells[0].value.size + 1);
@@ -128,11 +128,11 @@ made_run_fetch(kw_run *base, uint32_t max_rows, size_t max_bytes, bool more_hint
     run->user = user;
     run->on_way = true;
     run->task.run = tell;
-    kw_loop_post(base->door->loop, &run->task);
+    kw_loop_post(base->handle->loop, &run->task);
 }
 
 static void
-made_run_close(kw_run *base)
+made_run_close(kw_range_scan *base)
 {
     made_run *run = (made_run *)base;
     run->closed = true;
@@ -140,8 +140,8 @@ made_run_close(kw_run *base)
         g_free(run);
 }
 
-static const kw_door_class door_class = {
-    .open_run = made_open_run, .run_fetch = made_run_fetch, .run_close = made_run_close};
+static const kw_store_handle_class handle_class = {
+    .open_range_scan = made_open_run, .run_fetch = made_run_fetch, .run_close = made_run_close};
 
 made_store *
 made_store_new(kw_loop *loop, uint64_t rows_per_range, uint32_t cells_per_row, bool copies)
@@ -150,7 +150,7 @@ made_store_new(kw_loop *loop, uint64_t rows_per_range, uint32_t cells_per_row, b
     static const uint8_t names[] = "abcdefgh";
     made_store *store = g_new0(made_store, 1);
     g_assert(cells_per_row <= G_N_ELEMENTS(store->cells));
-    store->door = (kw_door){.class = &door_class, .store = &store->base, .loop = loop};
+    store->handle = (kw_store_handle){.class = &handle_class, .store = &store->base, .loop = loop};
     store->rows_per_range = rows_per_range;
     store->cells_per_row = cells_per_row;
     store->copies = copies;
@@ -166,10 +166,10 @@ made_store_free(made_store *store)
     g_free(store);
 }
 
-kw_door *
-made_store_door(made_store *store)
+kw_store_handle *
+made_store_handle(made_store *store)
 {
-    return &store->door;
+    return &store->handle;
 }
 
 const kw_plan *

@@ -32,7 +32,7 @@ typedef struct table {
     kw_arena *arena;
     kw_policy *policy;
     kw_store *store;
-    kw_door *door;
+    kw_store_handle *handle;
     kw_keyring *keyring;
     bool done;
     kw_buffer cursor;
@@ -92,7 +92,7 @@ set_up(table *self, kw_loop *loop, unsigned buckets)
     self->keyring = kw_keyring_new(&key, 1);
     self->store =
         listed_store_new(make_keys(kw_policy_table(self->policy, 0), self->arena), ROWS, qualifiers);
-    self->door = kw_store_open_door(self->store, loop);
+    self->handle = kw_store_open_handle(self->store, loop);
 }
 
 static void
@@ -116,7 +116,7 @@ scan_ns(table *self, kw_loop *loop)
     kw_call call = {.arena = arena,
                     .policy = self->policy,
                     .store = self->store,
-                    .door = self->door,
+                    .handle = self->handle,
                     .loop = loop,
                     .keyring = self->keyring,
                     .deadline = KW_DEADLINE_NONE};
@@ -151,7 +151,7 @@ static void
 tear_down(table *self, kw_loop *loop)
 {
     self->done = false;
-    kw_door_close(self->door, closed, self);
+    kw_store_handle_close(self->handle, closed, self);
     while (!self->done)
         uv_run(kw_loop_uv(loop), UV_RUN_ONCE);
     kw_store_free(self->store);

@@ -1,5 +1,5 @@
 /* The methods of Thrift2 over the simulated rows. */
-#include "histories/sim/rows_inside.h"
+#include "histories/sim/rows_internal.h"
 
 #include "wire/table.h"
 

@@ -1,5 +1,5 @@
 /* Gets and scans of the simulated rows. */
-#include "histories/sim/rows_inside.h"
+#include "histories/sim/rows_internal.h"
 
 #include "filter/filter.h"
 

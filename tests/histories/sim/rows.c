@@ -1,5 +1,5 @@
 /* See rows.h: tables, rows and their cells. */
-#include "histories/sim/rows_inside.h"
+#include "histories/sim/rows_internal.h"
 
 #include "base/clock.h"
 

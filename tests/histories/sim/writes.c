@@ -1,5 +1,5 @@
 /* Puts and deletes of the simulated rows. */
-#include "histories/sim/rows_inside.h"
+#include "histories/sim/rows_internal.h"
 
 static const char no_family[] = "org.apache.hadoop.hbase.regionserver.NoSuchColumnFamilyException: Column "
                                 "family x does not exist in region y";

@@ -15,7 +15,7 @@ report(const char *what, bool good)
 }
 
 static kw_wire_progress
-skip_string(uint32_t length, kw_fault *ret_fault)
+skip_string(uint32_t length, kw_decode_error *ret_fault)
 {
     uint8_t message[16] = {11, 0, 1}; /* a field with a string, number 1 */
     size_t wanted = 0;
@@ -30,13 +30,13 @@ skip_string(uint32_t length, kw_fault *ret_fault)
 int
 main(void)
 {
-    kw_fault fault;
+    kw_decode_error fault;
     int failed = 0;
     for (uint32_t length = UINT32_MAX; length >= UINT32_MAX - 8; length--)
         failed |= report("a negative length is refused",
-                         skip_string(length, &fault) == KW_WIRE_BROKEN && fault.kind == KW_FAULT_NEGATIVE);
+                         skip_string(length, &fault) == KW_WIRE_BROKEN && fault.kind == KW_DECODE_NEGATIVE);
     failed |= report("a length beyond the message is refused",
-                     skip_string(INT32_MAX, &fault) == KW_WIRE_BROKEN && fault.kind == KW_FAULT_LENGTH);
+                     skip_string(INT32_MAX, &fault) == KW_WIRE_BROKEN && fault.kind == KW_DECODE_LENGTH);
     failed |= report("a string within the message is passed", skip_string(8, &fault) == KW_WIRE_MESSAGE);
     return failed;
 }

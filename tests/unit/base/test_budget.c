@@ -25,7 +25,7 @@ threads_are_summed(void)
     for (size_t i = 0; i < G_N_ELEMENTS(threads); i++)
         kw_thread_join(&threads[i]);
     g_assert_cmpint(kw_budget_used() - before, ==, 8 * each);
-    g_assert_cmpint(kw_counters_read(KW_FIGURE_memory_rows), ==, 8 * each);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_memory_rows), ==, 8 * each);
     kw_budget_charge(KW_MEMORY_ROWS, -8 * each);
     kw_budget_settle();
     g_assert_cmpint(kw_budget_used(), ==, before);
@@ -108,7 +108,7 @@ static void
 arenas_are_charged(void)
 {
     kw_account *account = kw_account_new(), *other = kw_account_new();
-    int64_t calls = kw_counters_read(KW_FIGURE_memory_calls), rows = kw_counters_read(KW_FIGURE_memory_rows);
+    int64_t calls = kw_metrics_read(KW_METRIC_memory_calls), rows = kw_metrics_read(KW_METRIC_memory_rows);
     kw_arena *arena = kw_arena_new_for(account, KW_MEMORY_CALLS);
     g_assert_true(kw_arena_account(arena) == account);
     int64_t empty = kw_account_bytes(account);
@@ -127,11 +127,11 @@ arenas_are_charged(void)
     kw_arena_adopt(arena, adopted);
     g_assert_cmpint(kw_account_bytes(other), ==, 0);
     g_assert_cmpint(kw_account_bytes(account), ==, empty + held);
-    g_assert_cmpint(kw_counters_read(KW_FIGURE_memory_rows), ==, rows);
-    g_assert_cmpint(kw_counters_read(KW_FIGURE_memory_calls), ==, calls + empty + held);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_memory_rows), ==, rows);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_memory_calls), ==, calls + empty + held);
     kw_arena_free(arena);
     g_assert_cmpint(kw_account_bytes(account), ==, 0);
-    g_assert_cmpint(kw_counters_read(KW_FIGURE_memory_calls), ==, calls);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_memory_calls), ==, calls);
     kw_account_unref(account);
     kw_account_unref(other);
 }

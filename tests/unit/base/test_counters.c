@@ -1,5 +1,5 @@
 /* Figures sum what all threads added; histograms put every value under the right bound. */
-#include "base/counters.h"
+#include "base/metrics.h"
 
 #include "base/clock.h"
 #include "base/thread.h"
@@ -11,14 +11,14 @@
 static void
 every_figure_has_a_name(void)
 {
-    for (size_t i = 0; i < KW_FIGURE_COUNT; i++) {
-        g_assert_nonnull(kw_figures[i].about);
+    for (size_t i = 0; i < KW_METRIC_COUNT; i++) {
+        g_assert_nonnull(kw_metric_values[i].about);
         for (size_t j = 0; j < i; j++)
-            g_assert_cmpstr(kw_figures[i].name, !=, kw_figures[j].name);
+            g_assert_cmpstr(kw_metric_values[i].name, !=, kw_metric_values[j].name);
     }
-    g_assert_cmpstr(kw_figures[KW_FIGURE_bytes_in].name, ==, "bytes_in");
-    g_assert_cmpint(kw_figures[KW_FIGURE_connections_open].kind, ==, KW_FIGURE_GAUGE);
-    g_assert_cmpint(kw_figures[KW_FIGURE_bytes_in].kind, ==, KW_FIGURE_COUNTER);
+    g_assert_cmpstr(kw_metric_values[KW_METRIC_bytes_in].name, ==, "bytes_in");
+    g_assert_cmpint(kw_metric_values[KW_METRIC_connections_open].kind, ==, KW_METRIC_GAUGE);
+    g_assert_cmpint(kw_metric_values[KW_METRIC_bytes_in].kind, ==, KW_METRIC_COUNTER);
 }
 
 static void
@@ -26,9 +26,9 @@ add_many(void *user)
 {
     (void)user;
     for (int i = 0; i < 10000; i++) {
-        kw_counters_add(KW_FIGURE_bytes_in, 3);
-        kw_counters_add(KW_FIGURE_connections_open, 1);
-        kw_counters_add(KW_FIGURE_connections_open, -1);
+        kw_metrics_add(KW_METRIC_bytes_in, 3);
+        kw_metrics_add(KW_METRIC_connections_open, 1);
+        kw_metrics_add(KW_METRIC_connections_open, -1);
     }
 }
 
@@ -36,17 +36,17 @@ add_many(void *user)
 static void
 all_threads_are_summed(void)
 {
-    int64_t before = kw_counters_read(KW_FIGURE_bytes_in);
+    int64_t before = kw_metrics_read(KW_METRIC_bytes_in);
     kw_thread threads[40];
     for (size_t i = 0; i < G_N_ELEMENTS(threads); i++)
         kw_thread_start(&threads[i], "count", add_many, NULL);
     for (int i = 0; i < 100; i++)
-        g_assert_cmpint(kw_counters_read(KW_FIGURE_bytes_in), >=, before);
+        g_assert_cmpint(kw_metrics_read(KW_METRIC_bytes_in), >=, before);
     for (size_t i = 0; i < G_N_ELEMENTS(threads); i++)
         kw_thread_join(&threads[i]);
-    g_assert_cmpint(kw_counters_read(KW_FIGURE_bytes_in) - before, ==, 40 * 10000 * 3);
-    g_assert_cmpint(kw_counters_read(KW_FIGURE_connections_open), ==, 0);
-    g_assert_cmpint(kw_counters_read(KW_FIGURE_bytes_out), ==, 0);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_bytes_in) - before, ==, 40 * 10000 * 3);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_connections_open), ==, 0);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_bytes_out), ==, 0);
 }
 
 static void

@@ -134,7 +134,7 @@ nothing_is_lost(void)
         kw_account *account = accounts[kw_random_u64() % ACCOUNTS];
         if (account && kw_random_u64() % 10 == 0)
             kw_account_charge(account, KW_MEMORY_ROWS, kw_account_bytes(account) ? -MIB : MIB);
-        if (!item->lane) {
+        if (!item->fifo) {
             *item = (kw_fair_item){.account = account, .call = kw_random_u64() % 20};
             kw_fair_push(queue, item);
             queued++;
@@ -143,7 +143,7 @@ nothing_is_lost(void)
             queued--;
         } else {
             kw_fair_item *popped = kw_fair_pop(queue);
-            g_assert_true(popped && !popped->lane);
+            g_assert_true(popped && !popped->fifo);
             queued--;
         }
         g_assert_cmpuint(kw_fair_count(queue), ==, queued);
@@ -152,7 +152,7 @@ nothing_is_lost(void)
         queued--;
     g_assert_cmpuint(queued, ==, 0);
     for (size_t i = 0; i < ITEMS; i++)
-        g_assert_null(items[i].lane);
+        g_assert_null(items[i].fifo);
     for (size_t i = 1; i < ACCOUNTS; i++) {
         kw_account_charge(accounts[i], KW_MEMORY_ROWS, -kw_account_bytes(accounts[i]));
         kw_account_unref(accounts[i]);

@@ -52,7 +52,7 @@ a_line_of_logfmt(void)
     kw_clock_inject(NULL, NULL);
     g_assert_cmpstr(
         text, ==,
-        "time=2021-02-05T19:04:44.712Z level=warn room=hbase event=\"channel lost\" server=h1 left=2\n");
+        "time=2021-02-05T19:04:44.712Z level=warn module=hbase event=\"channel lost\" server=h1 left=2\n");
 }
 
 static void
@@ -67,7 +67,7 @@ a_line_of_json(void)
     kw_log_configure(KW_LOG_INFO, false);
     g_assert_cmpstr(
         text, ==,
-        "{\"time\":\"2021-02-05T19:04:44.712Z\",\"level\":\"error\",\"room\":\"net\",\"event\":\"gone\","
+        "{\"time\":\"2021-02-05T19:04:44.712Z\",\"level\":\"error\",\"module\":\"net\",\"event\":\"gone\","
         "\"details\":\"why=\\\"a\\\\b\\\"\"}\n");
 }
 

@@ -46,7 +46,7 @@ typedef struct node {
     const char *id;
     const action *next;
     kw_policy *const *again; /* what it serves when it is started after a crash */
-    kw_door *door;
+    kw_store_handle *handle;
     kw_catalog *catalog;
     phase phase;
     kw_policy *serving, *target;
@@ -73,7 +73,7 @@ struct world {
     kw_loop *loop;
     kw_store *memory, *store;
     kw_memory_control *control;
-    kw_door *door; /* of the tests themselves */
+    kw_store_handle *handle; /* of the tests themselves */
     node nodes[NODES];
     unsigned rows;
     unsigned faults, passes;

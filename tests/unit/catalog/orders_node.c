@@ -17,9 +17,9 @@ void
 node_start(node *self)
 {
     world *in = self->in;
-    self->door = kw_store_open_door(in->store, in->loop);
+    self->handle = kw_store_open_handle(in->store, in->loop);
     self->catalog = kw_catalog_new(&(kw_catalog_settings){.loop = in->loop,
-                                                          .door = self->door,
+                                                          .handle = self->handle,
                                                           .store_table = CATALOG,
                                                           .gateway_id = self->id,
                                                           .shared = true,
@@ -38,12 +38,12 @@ on_closed(void *user)
 }
 
 static void
-on_door_closed(void *user)
+on_handle_closed(void *user)
 {
     node *self = user;
     kw_catalog_free(self->catalog);
     self->catalog = NULL;
-    self->door = NULL;
+    self->handle = NULL;
     self->phase = DOWN;
     self->serving = NULL;
     self->gate_open = self->holds = self->lost = false;
@@ -53,7 +53,7 @@ static void
 on_catalog_closed(void *user)
 {
     node *self = user;
-    kw_door_close(self->door, on_door_closed, self);
+    kw_store_handle_close(self->handle, on_handle_closed, self);
 }
 
 void
@@ -249,8 +249,8 @@ node_crash(node *self, bool late)
 {
     world *in = self->in;
     self->dying = true;
-    kw_stepped_cut(in->store, self->door, late);
-    kw_door_close(self->door, on_closed, self);
+    kw_stepped_cut(in->store, self->handle, late);
+    kw_store_handle_close(self->handle, on_closed, self);
     kw_catalog_close(self->catalog, on_closed, self);
     for (int i = 0; i < 40 && (!self->closed || self->phase == CHECKING || self->phase == COMMITTING); i++)
         uv_run(kw_loop_uv(in->loop), UV_RUN_NOWAIT);
@@ -258,7 +258,7 @@ node_crash(node *self, bool late)
     settle_loop(in);
     kw_catalog_free(self->catalog);
     self->catalog = NULL;
-    self->door = NULL;
+    self->handle = NULL;
     self->phase = DOWN;
     self->serving = self->target = NULL;
     self->gate_open = self->holds = self->lost = false;

@@ -386,7 +386,7 @@ test_start_beside_a_new_type(void)
         gateway_begin(a, other);
         for (unsigned i = 0; i < turns; i++)
             step(a);
-        in->control->stalled = a->door;
+        in->control->stalled = a->handle;
         bool b_serves = gateway_admit(b, policy) == KW_OK;
         in->control->stalled = NULL;
         while (!a->done || a->admission)

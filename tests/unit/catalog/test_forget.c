@@ -1,7 +1,7 @@
 /* Forgetting: what may be cleared, whose rows are dropped, and what happens where it stops half-way. */
 #include "town.h"
 
-#include "catalog/inside.h"
+#include "catalog/catalog_internal.h"
 
 static void
 test_forget_path(void)
@@ -206,7 +206,7 @@ test_note_beside_others(void)
         kw_catalog_note_created(a->catalog, created, 1, KW_DEADLINE_NONE, noted, a);
         for (unsigned i = 0; i < turns; i++)
             uv_run(kw_loop_uv(in->loop), UV_RUN_NOWAIT);
-        in->control->stalled = a->door;
+        in->control->stalled = a->handle;
         g_assert_cmpint(gateway_admit(b, policy), ==, KW_OK);
         in->control->stalled = NULL;
         gateway_wait(a);

@@ -1,7 +1,7 @@
 /* Registrations and leases: gateways that die, stand still, start again, and come back too late. */
 #include "town.h"
 
-#include "catalog/inside.h"
+#include "catalog/catalog_internal.h"
 
 static void
 test_dead_gateway(void)

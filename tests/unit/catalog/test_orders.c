@@ -11,7 +11,7 @@
 #include "orders.h"
 
 #include "base/log.h"
-#include "catalog/inside.h"
+#include "catalog/catalog_internal.h"
 #include "rule/policies.h"
 #include "support/seed.h"
 
@@ -55,10 +55,10 @@ add(GArray *to, choice_kind kind, size_t index)
 }
 
 static node *
-node_of_door(world *in, const kw_door *door)
+node_of_handle(world *in, const kw_store_handle *handle)
 {
     for (size_t i = 0; i < NODES; i++)
-        if (in->nodes[i].door == door)
+        if (in->nodes[i].handle == handle)
             return &in->nodes[i];
     return NULL;
 }
@@ -117,7 +117,7 @@ static void
 say_waiting(world *in, const char *verb, size_t index)
 {
     kw_stepped_info info = kw_stepped_at(in->store, index);
-    const node *of = node_of_door(in, info.door);
+    const node *of = node_of_handle(in, info.handle);
     say(in, "%s %s's %s %.*s", verb, of ? of->id : "?", info.what, (int)info.row.size,
         info.row.size ? (const char *)info.row.data : "");
 }
@@ -155,7 +155,7 @@ take(world *in, choice made)
         break;
     case LATE:
         say(in, "the late call %zu is applied", made.index);
-        kw_stepped_apply_late(in->store, made.index, in->door);
+        kw_stepped_apply_late(in->store, made.index, in->handle);
         break;
     case PASS:
         say(in, "20 seconds pass");
@@ -205,7 +205,7 @@ world_new(const plan *how)
     in->memory = kw_memory_store_open();
     in->control = kw_memory_store_control(in->memory);
     in->store = kw_stepped_store_open(in->memory);
-    in->door = kw_store_open_door(in->memory, in->loop);
+    in->handle = kw_store_open_handle(in->memory, in->loop);
     for (size_t i = 0; i < NODES; i++)
         in->nodes[i] = (node){
             .in = in, .id = i ? "b" : "a", .next = how->actions[i], .again = how->again[i], .phase = DOWN};
@@ -225,7 +225,7 @@ world_free(world *in)
     for (size_t i = 0; i < NODES; i++)
         if (in->nodes[i].catalog && in->nodes[i].phase != STOPPING)
             node_crash(&in->nodes[i], false);
-    kw_door_close(in->door, set_flag, &closed);
+    kw_store_handle_close(in->handle, set_flag, &closed);
     while (!closed)
         uv_run(kw_loop_uv(in->loop), UV_RUN_NOWAIT);
     kw_store_free(in->store);

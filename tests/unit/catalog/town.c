@@ -31,7 +31,7 @@ town_new(void)
     self->loop = kw_loop_new();
     self->store = kw_memory_store_open();
     self->control = kw_memory_store_control(self->store);
-    self->door = kw_store_open_door(self->store, self->loop);
+    self->handle = kw_store_open_handle(self->store, self->loop);
     return self;
 }
 
@@ -42,10 +42,10 @@ set_flag(void *user)
 }
 
 static void
-close_door(town *self, kw_door *door)
+close_handle(town *self, kw_store_handle *handle)
 {
     bool closed = false;
-    kw_door_close(door, set_flag, &closed);
+    kw_store_handle_close(handle, set_flag, &closed);
     while (!closed)
         uv_run(kw_loop_uv(self->loop), UV_RUN_ONCE);
 }
@@ -54,7 +54,7 @@ void
 town_free(town *self)
 {
     g_assert_cmpuint(self->control->runs_open, ==, 0);
-    close_door(self, self->door);
+    close_handle(self, self->handle);
     kw_store_free(self->store);
     kw_loop_free(self->loop);
     kw_clock_inject(NULL, NULL);
@@ -87,9 +87,9 @@ gateway_new(town *in, const char *id, bool shared)
 {
     gateway *self = g_new0(gateway, 1);
     self->town = in;
-    self->door = kw_store_open_door(in->store, in->loop);
+    self->handle = kw_store_open_handle(in->store, in->loop);
     self->catalog = kw_catalog_new(&(kw_catalog_settings){.loop = in->loop,
-                                                          .door = self->door,
+                                                          .handle = self->handle,
                                                           .store_table = CATALOG,
                                                           .gateway_id = id,
                                                           .shared = shared,
@@ -117,7 +117,7 @@ gateway_free(gateway *self)
 void
 gateway_die(gateway *self)
 {
-    close_door(self->town, self->door);
+    close_handle(self->town, self->handle);
     gateway_free(self);
 }
 
@@ -128,7 +128,7 @@ gateway_close(gateway *self)
     kw_catalog_close(self->catalog, set_flag, &closed);
     while (!closed)
         uv_run(kw_loop_uv(self->town->loop), UV_RUN_ONCE);
-    close_door(self->town, self->door);
+    close_handle(self->town, self->handle);
 }
 
 void
@@ -245,7 +245,7 @@ town_put(town *self, const char *store_table, const char *row)
                           .families = &family,
                           .families_count = 1,
                           .deadline = KW_DEADLINE_NONE};
-    kw_door_create_table(self->door, &spec, created, &done);
+    kw_store_handle_create_table(self->handle, &spec, created, &done);
     while (!done)
         uv_run(kw_loop_uv(self->loop), UV_RUN_ONCE);
     kw_memory_store_set(self->store, store_table, kw_bytes_of_text(row), "d", "n", KW_BYTES_LITERAL("1"), 1);
@@ -306,7 +306,7 @@ town_remove_registrations(town *self)
                           .row = g_array_index(keys, kw_bytes, i),
                           .timestamp = KW_TIMESTAMP_NONE,
                           .deadline = KW_DEADLINE_NONE};
-        kw_door_write(self->door, &write, removed, &done);
+        kw_store_handle_write(self->handle, &write, removed, &done);
         while (!done)
             uv_run(kw_loop_uv(self->loop), UV_RUN_ONCE);
     }

@@ -37,12 +37,12 @@ typedef struct town {
     kw_loop *loop;
     kw_store *store;
     kw_memory_control *control;
-    kw_door *door; /* of the tests themselves */
+    kw_store_handle *handle; /* of the tests themselves */
 } town;
 
 typedef struct gateway {
     town *town;
-    kw_door *door;
+    kw_store_handle *handle;
     kw_catalog *catalog;
     unsigned lost;
     /* the last answer */
@@ -65,7 +65,7 @@ gateway *gateway_new(town *in, const char *id, bool shared);
 void gateway_stop(gateway *self);
 /* As kill -9 does: its registration stays. */
 void gateway_die(gateway *self);
-/* Closes the catalog and the door; the rest stays. */
+/* Closes the catalog and the store handle; the rest stays. */
 void gateway_close(gateway *self);
 void gateway_free(gateway *self);
 void gateway_wait(gateway *self);

@@ -1,4 +1,4 @@
-/* An embedded store in a folder of its own, with one door in step with the test. */
+/* An embedded store in a folder of its own, with one store handle in step with the test. */
 #pragma once
 
 #include "contract/sync.h"

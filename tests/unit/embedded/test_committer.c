@@ -4,7 +4,7 @@
  * The program has its own fdatasync, which the dynamic linker prefers for RocksDB too: it counts, and
  * fails when it is told to.
  */
-#include "base/counters.h"
+#include "base/metrics.h"
 #include "base/thread.h"
 #include "contract/fixture.h"
 #include "opened.h"
@@ -103,15 +103,15 @@ test_shared(void)
     char rows[PUTS][8];
     kw_write writes[PUTS];
     group all = {.started = PUTS};
-    int64_t commits = kw_counters_read(KW_FIGURE_commits);
+    int64_t commits = kw_metrics_read(KW_METRIC_commits);
     for (int i = 0; i < PUTS; i++) {
         g_snprintf(rows[i], sizeof rows[i], "%d", i);
         writes[i] = put_of(rows[i], 1);
-        kw_door_write(opened.sync.door, &writes[i], one_done, &all);
+        kw_store_handle_write(opened.sync.handle, &writes[i], one_done, &all);
     }
     kw_sync_wait(&opened.sync, &all.done);
     g_assert_cmpuint(all.failed, ==, 0);
-    g_assert_cmpint(kw_counters_read(KW_FIGURE_commits) - commits, <=, 2); /* one turn of the loop */
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_commits) - commits, <=, 2); /* one turn of the loop */
     for (int i = 0; i < PUTS; i++)
         kw_opened_expect(&opened, "t", rows[i], "d:a@1=x");
     kw_opened_clear(&opened);
@@ -190,10 +190,10 @@ test_table_made_again(void)
     kw_table_spec spec = {
         .name = B("t"), .families = &family, .families_count = 1, .deadline = KW_DEADLINE_NONE};
     kw_write before = put_of("before", 1), behind = put_of("behind", 1);
-    kw_door_write(opened.sync.door, &before, one_done, &all);
-    kw_door_drop_table(opened.sync.door, spec.name, KW_DEADLINE_NONE, dropped, &all);
-    kw_door_create_table(opened.sync.door, &spec, created, &all);
-    kw_door_write(opened.sync.door, &behind, one_done, &all);
+    kw_store_handle_write(opened.sync.handle, &before, one_done, &all);
+    kw_store_handle_drop_table(opened.sync.handle, spec.name, KW_DEADLINE_NONE, dropped, &all);
+    kw_store_handle_create_table(opened.sync.handle, &spec, created, &all);
+    kw_store_handle_write(opened.sync.handle, &behind, one_done, &all);
     kw_sync_wait(&opened.sync, &all.done);
     g_assert_cmpuint(all.failed, ==, 0);
     kw_opened_expect(&opened, "t", "before", "");

@@ -1,7 +1,7 @@
 /* Compaction: what it drops, told by counting raw entries; and that no answer changes. */
 #include "contract/fixture.h"
 #include "opened.h"
-#include "store/embedded/internal.h"
+#include "store/embedded/embedded_internal.h"
 
 static void
 compact(kw_opened *opened)

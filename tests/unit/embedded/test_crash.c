@@ -16,7 +16,7 @@ enum { CALLERS = 64, ACKNOWLEDGED = 3000, ROUNDS = 3 };
 /* --- the child -------------------------------------------------------------------------------------- */
 
 typedef struct caller {
-    kw_door *door;
+    kw_store_handle *handle;
     int round;
     uint32_t number;
     char row[32];
@@ -42,7 +42,7 @@ start_put(caller *one)
                             .cells_count = 2,
                             .timestamp = 7,
                             .deadline = KW_DEADLINE_NONE};
-    kw_door_write(one->door, &one->write, acknowledged, one);
+    kw_store_handle_write(one->handle, &one->write, acknowledged, one);
 }
 
 static void
@@ -72,7 +72,7 @@ be_the_child(const char *folder, int round)
         .name = B("t"), .families = families, .families_count = 2, .deadline = KW_DEADLINE_NONE};
     g_assert_true(kw_sync_create(&sync, &spec, NULL, NULL));
     for (int i = 0; i < CALLERS; i++) {
-        callers[i].door = sync.door;
+        callers[i].handle = sync.handle;
         callers[i].round = round;
         start_put(&callers[i]);
     }
@@ -123,7 +123,8 @@ expect_rows(kw_opened *opened, int round, const GArray *numbers)
 static void
 expect_whole_rows(kw_opened *opened)
 {
-    kw_run *run = kw_door_open_run(opened->sync.door, &(kw_run_spec){.table = B("t")});
+    kw_range_scan *run =
+        kw_store_handle_open_range_scan(opened->sync.handle, &(kw_range_scan_spec){.table = B("t")});
     for (bool end = false; !end;) {
         kw_rows *rows = kw_sync_fetch(&opened->sync, run, 1000, 1 << 20, true, NULL);
         for (size_t i = 0; i < rows->count; i++)
@@ -131,7 +132,7 @@ expect_whole_rows(kw_opened *opened)
         end = rows->end;
         kw_rows_free(rows);
     }
-    kw_run_close(run);
+    kw_range_scan_close(run);
 }
 
 static void

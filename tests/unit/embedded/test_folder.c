@@ -1,5 +1,5 @@
 /* The folder: made, locked, refused when it is another's; and what survives a restart. */
-#include "base/counters.h"
+#include "base/metrics.h"
 #include "contract/fixture.h"
 #include "opened.h"
 #include "store/check.h"
@@ -141,14 +141,14 @@ test_from_disk_and_from_memory(void)
     g_autofree char *expected = g_strdup_printf("d:q@5=%s", large);
     for (const char *row = "abcde"; *row; row++)
         kw_opened_put(&opened, "t", row, "d", "q", large, 5);
-    int64_t at_first = kw_counters_read(KW_FIGURE_store_reads_near);
+    int64_t at_first = kw_metrics_read(KW_METRIC_store_reads_near);
     kw_opened_expect(&opened, "t", "cde", expected); /* in the memtable */
-    g_assert_cmpint(kw_counters_read(KW_FIGURE_store_reads_near), ==, at_first + 1);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_store_reads_near), ==, at_first + 1);
     kw_opened_reopen(&opened); /* in a file */
     kw_opened_expect(&opened, "t", "cde", expected);
-    g_assert_cmpint(kw_counters_read(KW_FIGURE_store_reads_near), ==, at_first + 1);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_store_reads_near), ==, at_first + 1);
     kw_opened_expect(&opened, "t", "cde", expected);
-    g_assert_cmpint(kw_counters_read(KW_FIGURE_store_reads_near), ==, at_first + 2);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_store_reads_near), ==, at_first + 2);
     kw_opened_expect(&opened, "t", "no such row", "");
     kw_opened_clear(&opened);
 }
@@ -176,13 +176,14 @@ test_longest_row(void)
                           .timestamp = 1,
                           .deadline = KW_DEADLINE_NONE};
         g_assert_cmpint(kw_sync_write(&opened.sync, &write).outcome, ==, KW_OUTCOME_OK);
-        kw_run *run = kw_door_open_run(opened.sync.door, &(kw_run_spec){.table = B("t"), .start = write.row});
+        kw_range_scan *run = kw_store_handle_open_range_scan(
+            opened.sync.handle, &(kw_range_scan_spec){.table = B("t"), .start = write.row});
         kw_rows *rows = kw_sync_fetch(&opened.sync, run, 10, 1 << 20, false, NULL);
         g_assert_cmpuint(rows->count, >=, 1);
         g_assert_true(kw_bytes_equal(rows->rows[0].key, write.row));
         g_assert_true(kw_bytes_equal(rows->rows[0].cells[0].qualifier, cell.qualifier));
         kw_rows_free(rows);
-        kw_run_close(run);
+        kw_range_scan_close(run);
     }
     kw_opened_clear(&opened);
 }

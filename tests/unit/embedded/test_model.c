@@ -4,7 +4,7 @@
 #include "contract/fixture.h"
 #include "opened.h"
 #include "oracle.h"
-#include "store/embedded/internal.h"
+#include "store/embedded/embedded_internal.h"
 #include "support/seeded.h"
 
 #define TABLE "model"
@@ -249,7 +249,8 @@ random_get(bench *b)
 }
 
 static void
-expect_next_row(const bench *b, const asked *what, const kw_run_spec *spec, size_t *at, const kw_row *row)
+expect_next_row(const bench *b, const asked *what, const kw_range_scan_spec *spec, size_t *at,
+                const kw_row *row)
 {
     for (; *at < ROWS; (*at)++) {
         size_t number = spec->reversed ? ROWS - 1 - *at : *at;
@@ -272,16 +273,16 @@ static void
 random_run(bench *b)
 {
     asked what = random_question();
-    kw_run_spec spec = {.table = B(TABLE),
-                        .start = pick(2) ? rows[pick(ROWS)] : KW_BYTES_NONE,
-                        .stop = pick(2) ? rows[pick(ROWS)] : KW_BYTES_NONE,
-                        .reversed = pick(2),
-                        .columns = what.columns,
-                        .columns_count = what.count,
-                        .max_versions = what.question.versions,
-                        .time_from = what.question.time_from,
-                        .time_to = what.question.time_to};
-    kw_run *run = kw_door_open_run(b->opened.sync.door, &spec);
+    kw_range_scan_spec spec = {.table = B(TABLE),
+                               .start = pick(2) ? rows[pick(ROWS)] : KW_BYTES_NONE,
+                               .stop = pick(2) ? rows[pick(ROWS)] : KW_BYTES_NONE,
+                               .reversed = pick(2),
+                               .columns = what.columns,
+                               .columns_count = what.count,
+                               .max_versions = what.question.versions,
+                               .time_from = what.question.time_from,
+                               .time_to = what.question.time_to};
+    kw_range_scan *run = kw_store_handle_open_range_scan(b->opened.sync.handle, &spec);
     size_t at = 0;
     for (bool end = false; !end;) {
         kw_rows *found = kw_sync_fetch(&b->opened.sync, run, (uint32_t)(1 + pick(4)),
@@ -293,7 +294,7 @@ random_run(bench *b)
         kw_rows_free(found);
     }
     expect_next_row(b, &what, &spec, &at, NULL);
-    kw_run_close(run);
+    kw_range_scan_close(run);
 }
 
 /* --- all -------------------------------------------------------------------------------------------- */

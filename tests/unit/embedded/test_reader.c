@@ -38,18 +38,18 @@ put_cells(kw_opened *opened, const char *row, const kw_cell *cells, size_t count
 }
 
 static void
-expect(kw_opened *opened, kw_run_spec spec, const kw_column *columns, size_t count, const char *text)
+expect(kw_opened *opened, kw_range_scan_spec spec, const kw_column *columns, size_t count, const char *text)
 {
     spec.table = B("t");
     spec.columns = columns;
     spec.columns_count = count;
-    kw_run *run = kw_door_open_run(opened->sync.door, &spec);
+    kw_range_scan *run = kw_store_handle_open_range_scan(opened->sync.handle, &spec);
     kw_rows *rows = kw_sync_fetch(&opened->sync, run, 100, 100 << 20, false, NULL);
     g_assert_true(rows->end);
     g_autofree char *seen = kw_rows_text(rows);
     g_assert_cmpstr(seen, ==, text);
     kw_rows_free(rows);
-    kw_run_close(run);
+    kw_range_scan_close(run);
 }
 
 /* 1,000 columns with 30 versions each around the asked ones: more than is stepped over. */
@@ -75,14 +75,14 @@ test_wide_rows(void)
     const char *b = "b{d:q0501@30=x d:q0999@30=x v:q0000@30=x}";
     g_autofree char *forward = g_strdup_printf("a{v:q0000@1=x} %s c{v:q0000@1=x}", b);
     g_autofree char *backward = g_strdup_printf("c{v:q0000@1=x} %s a{v:q0000@1=x}", b);
-    expect(&opened, (kw_run_spec){0}, columns, 3, forward);
-    expect(&opened, (kw_run_spec){.reversed = true}, columns, 3, backward);
-    expect(&opened, (kw_run_spec){.max_versions = 2}, columns, 2, "b{d:q0501@30=x d:q0999@30=x}");
-    expect(&opened, (kw_run_spec){.max_versions = 2, .time_from = 3, .time_to = 5}, &columns[2], 1,
+    expect(&opened, (kw_range_scan_spec){0}, columns, 3, forward);
+    expect(&opened, (kw_range_scan_spec){.reversed = true}, columns, 3, backward);
+    expect(&opened, (kw_range_scan_spec){.max_versions = 2}, columns, 2, "b{d:q0501@30=x d:q0999@30=x}");
+    expect(&opened, (kw_range_scan_spec){.max_versions = 2, .time_from = 3, .time_to = 5}, &columns[2], 1,
            "b{v:q0000@4=x v:q0000@3=x}");
     const kw_column first = {.family = B("d"), .qualifier = B("q0001")};
-    expect(&opened, (kw_run_spec){0}, &first, 1, "a{d:q0001@1=x} b{d:q0001@30=x} c{d:q0001@1=x}");
-    expect(&opened, (kw_run_spec){.reversed = true}, &first, 1,
+    expect(&opened, (kw_range_scan_spec){0}, &first, 1, "a{d:q0001@1=x} b{d:q0001@30=x} c{d:q0001@1=x}");
+    expect(&opened, (kw_range_scan_spec){.reversed = true}, &first, 1,
            "c{d:q0001@1=x} b{d:q0001@30=x} a{d:q0001@1=x}");
     kw_opened_clear(&opened);
 }
@@ -102,7 +102,8 @@ test_large_rows_backward(void)
                                  {.family = B("v"), .qualifier = B("3"), .value = B(name)}};
         put_cells(&opened, name, row % 2 ? &cells[2] : cells, row % 2 ? 1 : 3, 1);
     }
-    kw_run *run = kw_door_open_run(opened.sync.door, &(kw_run_spec){.table = B("t"), .reversed = true});
+    kw_range_scan *run = kw_store_handle_open_range_scan(
+        opened.sync.handle, &(kw_range_scan_spec){.table = B("t"), .reversed = true});
     kw_rows *rows = kw_sync_fetch(&opened.sync, run, 100, 100 << 20, true, NULL);
     g_assert_true(rows->end);
     g_assert_cmpuint(rows->count, ==, 4);
@@ -115,7 +116,7 @@ test_large_rows_backward(void)
             g_assert_cmpuint(row->cells[1].value.size, ==, size);
     }
     kw_rows_free(rows);
-    kw_run_close(run);
+    kw_range_scan_close(run);
     kw_opened_clear(&opened);
 }
 
@@ -130,8 +131,8 @@ test_slow_run(void)
         kw_opened_put(&opened, "t", row, "d", "q", "x", 1);
     }
     for (int reversed = 0; reversed <= 1; reversed++) {
-        kw_run *run =
-            kw_door_open_run(opened.sync.door, &(kw_run_spec){.table = B("t"), .reversed = reversed});
+        kw_range_scan *run = kw_store_handle_open_range_scan(
+            opened.sync.handle, &(kw_range_scan_spec){.table = B("t"), .reversed = reversed});
         GString *seen = g_string_new(NULL);
         for (bool end = false; !end;) {
             kw_rows *rows = kw_sync_fetch(&opened.sync, run, 2, 1000, true, NULL);
@@ -145,7 +146,7 @@ test_slow_run(void)
         }
         g_assert_cmpstr(seen->str, ==, reversed ? "fedccba" : "abccdef");
         g_string_free(seen, TRUE);
-        kw_run_close(run);
+        kw_range_scan_close(run);
     }
     kw_opened_clear(&opened);
 }
@@ -179,14 +180,15 @@ test_past_deleted_rows(void)
     for (int i = 0; i <= 2 * ROWS; i++)
         all[i] = &writes[i];
     kw_sync_write_many(&opened.sync, all, 2 * ROWS + 1, results);
-    kw_run *run = kw_door_open_run(opened.sync.door, &(kw_run_spec){.table = B("t")});
+    kw_range_scan *run =
+        kw_store_handle_open_range_scan(opened.sync.handle, &(kw_range_scan_spec){.table = B("t")});
     kw_rows *rows = kw_sync_fetch(&opened.sync, run, 1, 1000, false, NULL);
     g_assert_cmpuint(rows->count, ==, 1);
     g_assert_cmpuint(rows->scanned, ==, ROWS + 1);
     g_assert_true(kw_bytes_equal(rows->rows[0].key, B("z")));
     g_assert_true(rows->end);
     kw_rows_free(rows);
-    kw_run_close(run);
+    kw_range_scan_close(run);
     kw_opened_clear(&opened);
 }
 
@@ -209,8 +211,8 @@ test_filter(void)
     g_assert_cmpuint(rows->rows[0].cells_count, ==, 0);
     g_assert_true(kw_bytes_equal(rows->rows[0].key, B("a")));
     kw_rows_free(rows);
-    kw_run_spec spec = {.table = B("t"), .filter = B("ValueFilter(=, 'binary:y')")};
-    kw_run *run = kw_door_open_run(opened.sync.door, &spec);
+    kw_range_scan_spec spec = {.table = B("t"), .filter = B("ValueFilter(=, 'binary:y')")};
+    kw_range_scan *run = kw_store_handle_open_range_scan(opened.sync.handle, &spec);
     rows = kw_sync_fetch(&opened.sync, run, 1, 1000, true, NULL);
     g_assert_cmpuint(rows->scanned, ==, 1);
     kw_rows_free(rows);
@@ -220,7 +222,7 @@ test_filter(void)
     g_assert_cmpuint(rows->scanned, ==, 5);
     g_assert_true(rows->end);
     kw_rows_free(rows);
-    kw_run_close(run);
+    kw_range_scan_close(run);
     kw_opened_clear(&opened);
 }
 
@@ -234,15 +236,18 @@ test_bad_filter(void)
         .table = B("t"), .row = B("r"), .filter = B("PageFilter('1')"), .deadline = KW_DEADLINE_NONE};
     g_assert_null(kw_sync_get(&opened.sync, &get, &error));
     kw_expect_error(&error, KW_INVALID, "position 12: expected a number");
-    kw_run *run = kw_door_open_run(opened.sync.door, &(kw_run_spec){.table = B("t"), .filter = B("Oops(1)")});
+    kw_range_scan *run = kw_store_handle_open_range_scan(
+        opened.sync.handle, &(kw_range_scan_spec){.table = B("t"), .filter = B("Oops(1)")});
     g_assert_null(kw_sync_fetch(&opened.sync, run, 1, 1, false, &error));
     kw_expect_error(&error, KW_INVALID, "Oops");
-    kw_run_close(run);
-    kw_run_spec spec = {.table = B("t"), .filter = B("RowFilter(=, 'regexstring:\\p{javaLowerCase}')")};
-    run = kw_door_open_run(opened.sync.door, &spec); /* a matter of the engine: only the store finds it */
+    kw_range_scan_close(run);
+    kw_range_scan_spec spec = {.table = B("t"),
+                               .filter = B("RowFilter(=, 'regexstring:\\p{javaLowerCase}')")};
+    run = kw_store_handle_open_range_scan(opened.sync.handle,
+                                          &spec); /* a matter of the engine: only the store finds it */
     g_assert_null(kw_sync_fetch(&opened.sync, run, 1, 1, false, &error));
     kw_expect_error(&error, KW_INVALID, "regular expression \\p{javaLowerCase} is wrong");
-    kw_run_close(run);
+    kw_range_scan_close(run);
     kw_opened_clear(&opened);
 }
 
@@ -256,7 +261,8 @@ test_dropped_meanwhile(void)
         char row[2] = {(char)('a' + i), 0};
         kw_opened_put(&opened, "t", row, "d", "q", "x", 1);
     }
-    kw_run *run = kw_door_open_run(opened.sync.door, &(kw_run_spec){.table = B("t")});
+    kw_range_scan *run =
+        kw_store_handle_open_range_scan(opened.sync.handle, &(kw_range_scan_spec){.table = B("t")});
     kw_rows_free(kw_sync_fetch(&opened.sync, run, 1, 1000, true, NULL));
     g_assert_true(kw_sync_drop(&opened.sync, B("t"), NULL));
     kw_error error = {0};
@@ -266,7 +272,7 @@ test_dropped_meanwhile(void)
     kw_opened_create(&opened, "t", &family, 1);
     g_assert_null(kw_sync_fetch(&opened.sync, run, 1, 1000, true, &error));
     kw_expect_error(&error, KW_NOT_FOUND, "t");
-    kw_run_close(run);
+    kw_range_scan_close(run);
     kw_opened_clear(&opened);
 }
 

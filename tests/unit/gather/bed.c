@@ -78,7 +78,7 @@ bed_new(const bed_shape *shape)
     self->loop = kw_loop_new();
     self->store = kw_memory_store_open();
     self->control = kw_memory_store_control(self->store);
-    self->door = kw_store_open_door(self->store, self->loop);
+    self->handle = kw_store_open_handle(self->store, self->loop);
     self->keys = g_array_new(FALSE, FALSE, sizeof(kw_bytes));
     self->path = (kw_path){.name = "primary", .store_table = KW_BYTES_LITERAL("t")};
     kw_range *ranges = KW_ARENA_ARRAY(self->arena, kw_range, shape->groups * shape->ranges_per_group);
@@ -119,7 +119,7 @@ bed_with_rows(const bed_shape *shape, size_t least)
 }
 
 static void
-door_closed(void *user)
+handle_closed(void *user)
 {
     ((bed *)user)->done = true;
 }
@@ -135,7 +135,7 @@ bed_free(bed *self)
 {
     g_assert_cmpuint(self->control->runs_open, ==, 0);
     self->done = false;
-    kw_door_close(self->door, door_closed, self);
+    kw_store_handle_close(self->handle, handle_closed, self);
     while (!self->done)
         bed_turn(self);
     kw_store_free(self->store);

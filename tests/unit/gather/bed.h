@@ -18,7 +18,7 @@ typedef struct bed {
     kw_loop *loop;
     kw_store *store;
     kw_memory_control *control;
-    kw_door *door;
+    kw_store_handle *handle;
     kw_path path;
     kw_plan plan;
     expected_row *rows; /* in logical order */

@@ -3,7 +3,7 @@
 #include "gather/demand.h"
 
 #include "bed.h"
-#include "gather/inside.h"
+#include "gather/gather_internal.h"
 
 /* --- arithmetic ------------------------------------------------------------------------------------ */
 
@@ -73,7 +73,7 @@ rows_for(bed *self, uint64_t limit, uint32_t page_rows)
     spec.limit = limit;
     self->control->rows_read = 0;
     self->control->fetches = 0;
-    kw_gather *gather = kw_gather_new(self->door, &spec);
+    kw_gather *gather = kw_gather_new(self->handle, &spec);
     bed_page(self, gather, page_rows, 8 << 20);
     kw_gather_free(gather);
     g_assert_false(self->failed);
@@ -113,7 +113,7 @@ test_page_bytes(void)
     bed *self = even_bed(4, 3000, false);
     kw_gather_spec spec = bed_spec(self);
     spec.buffer_bytes = 8 << 20;
-    kw_gather *gather = kw_gather_new(self->door, &spec);
+    kw_gather *gather = kw_gather_new(self->handle, &spec);
     bed_page(self, gather, 10000, 4000); /* rows of 22 bytes */
     g_assert_cmpuint(self->page_count, >, 120);
     g_assert_cmpuint(self->page_count, <, 260);
@@ -191,7 +191,7 @@ test_accept(void)
         spec.accept_copies = copies;
         spec.position = (kw_position){0};
         do {
-            kw_gather *gather = kw_gather_new(self->door, &spec);
+            kw_gather *gather = kw_gather_new(self->handle, &spec);
             self->control->rows_read = 0;
             bed_page(self, gather, 7, 1 << 20);
             kw_gather_free(gather);
@@ -222,7 +222,7 @@ test_accept_fails(void)
     kw_gather_spec spec = bed_spec(self);
     spec.accept = none;
     spec.accept_user = &seen;
-    kw_gather *gather = kw_gather_new(self->door, &spec);
+    kw_gather *gather = kw_gather_new(self->handle, &spec);
     bed_page(self, gather, 7, 1 << 20);
     g_assert_true(self->failed);
     g_assert_cmpint(self->error.code, ==, KW_CORRUPT);
@@ -240,7 +240,7 @@ test_filter(void)
     spec.filter = KW_BYTES_LITERAL("RowFilter(=, 'regexstring:[02468]$')");
     for (int late = 0; late < 2; late++) {
         self->control->late_end = late;
-        kw_gather *gather = kw_gather_new(self->door, &spec);
+        kw_gather *gather = kw_gather_new(self->handle, &spec);
         bed_page(self, gather, 5, 1 << 20);
         g_assert_cmpuint(self->page_count, ==, 5);
         bed_page(self, gather, 10000, 1 << 20);
@@ -268,7 +268,7 @@ test_row_size(void)
     kw_gather_spec spec = bed_spec(self);
     bed_forget(self);
     do {
-        kw_gather *gather = kw_gather_new(self->door, &spec);
+        kw_gather *gather = kw_gather_new(self->handle, &spec);
         bed_page(self, gather, 9, 1 << 20);
         kw_gather_free(gather);
         spec.position = self->position;
@@ -311,7 +311,7 @@ check_budget(uint32_t ranges, uint32_t rows, size_t budget, bool copies, bool mo
     spec.accept_user = &memory;
     spec.accept_copies = copies;
     spec.more_pages = more_pages;
-    memory.gather = kw_gather_new(self->door, &spec);
+    memory.gather = kw_gather_new(self->handle, &spec);
     size_t count = 0;
     do {
         self->done = false;
@@ -352,7 +352,7 @@ test_scanned_between_pages(void)
     spec.filter = KW_BYTES_LITERAL("RowFilter (=, 'substring:1')");
     spec.more_pages = true;
     self->control->rows_read = 0;
-    kw_gather *gather = kw_gather_new(self->door, &spec);
+    kw_gather *gather = kw_gather_new(self->handle, &spec);
     uint64_t scanned = 0;
     do {
         bed_page(self, gather, 50, 1 << 20);

@@ -29,7 +29,7 @@ read_on_one_gather(bed *self, uint32_t rows_most)
     kw_gather_spec spec = bed_spec(self);
     spec.buffer_bytes = bed_random(2) ? 2048 : 64 * 1024;
     spec.more_pages = bed_random(2);
-    kw_gather *gather = kw_gather_new(self->door, &spec);
+    kw_gather *gather = kw_gather_new(self->handle, &spec);
     bed_forget(self);
     do
         bed_page(self, gather, 1 + bed_random(rows_most), 64 * 1024);
@@ -45,7 +45,7 @@ read_by_position(bed *self, uint32_t rows_most)
     kw_gather_spec spec = bed_spec(self);
     bed_forget(self);
     do {
-        kw_gather *gather = kw_gather_new(self->door, &spec);
+        kw_gather *gather = kw_gather_new(self->handle, &spec);
         bed_page(self, gather, 1 + bed_random(rows_most), 64 * 1024);
         kw_gather_free(gather);
         g_assert_false(self->failed);
@@ -74,7 +74,7 @@ test_limit(void)
         kw_gather_spec spec = bed_spec(self);
         spec.limit = 1 + bed_random(100);
         spec.more_pages = bed_random(2);
-        kw_gather *gather = kw_gather_new(self->door, &spec);
+        kw_gather *gather = kw_gather_new(self->handle, &spec);
         do
             bed_page(self, gather, 1 + bed_random(30), 64 * 1024);
         while (!self->end);
@@ -94,7 +94,7 @@ test_position_anywhere(void)
             size_t row = bed_random((uint32_t)self->rows_count);
             kw_gather_spec spec = bed_spec(self);
             spec.position = bed_position_behind(self, row);
-            kw_gather *gather = kw_gather_new(self->door, &spec);
+            kw_gather *gather = kw_gather_new(self->handle, &spec);
             bed_forget(self);
             bed_page(self, gather, 100000, 1 << 24);
             kw_gather_free(gather);
@@ -116,7 +116,7 @@ test_position_of_another_plan(void)
     for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
         kw_gather_spec spec = bed_spec(self);
         spec.position = bad[i];
-        kw_gather *gather = kw_gather_new(self->door, &spec);
+        kw_gather *gather = kw_gather_new(self->handle, &spec);
         bed_page(self, gather, 10, 1000);
         g_assert_true(self->failed);
         g_assert_cmpint(self->error.code, ==, KW_INVALID);
@@ -144,7 +144,7 @@ walk_faults(bool reversed, kw_code code)
         spec.buffer_bytes = 4096;
         bed_forget(self);
         do {
-            kw_gather *gather = kw_gather_new(self->door, &spec);
+            kw_gather *gather = kw_gather_new(self->handle, &spec);
             bed_page(self, gather, 40, 2000);
             if (self->failed) {
                 g_assert_cmpint(self->error.code, ==, code);
@@ -179,7 +179,7 @@ test_failed_stays_failed(void)
     bed *self = bed_with_rows(&shape, 1);
     self->control->fail_at = 1;
     kw_gather_spec spec = bed_spec(self);
-    kw_gather *gather = kw_gather_new(self->door, &spec);
+    kw_gather *gather = kw_gather_new(self->handle, &spec);
     for (int i = 0; i < 2; i++) {
         bed_page(self, gather, 10, 1000);
         g_assert_true(self->failed);
@@ -197,7 +197,7 @@ test_close_in_flight(void)
         self->control->shuffle = true;
         kw_gather_spec spec = bed_spec(self);
         spec.buffer_bytes = 2048;
-        kw_gather *gather = kw_gather_new(self->door, &spec);
+        kw_gather *gather = kw_gather_new(self->handle, &spec);
         bed_start_page(self, gather, 100, 10000, KW_DEADLINE_NONE);
         for (uint32_t turns = bed_random(8); turns && !self->done; turns--)
             bed_turn(self);
@@ -220,7 +220,7 @@ test_empty(void)
     self->plan.ranges_count = 0;
     read_by_position(self, 5);
     kw_gather_spec spec = bed_spec(self);
-    kw_gather *gather = kw_gather_new(self->door, &spec);
+    kw_gather *gather = kw_gather_new(self->handle, &spec);
     bed_start_page(self, gather, 1, 1, KW_DEADLINE_NONE);
     kw_gather_free(gather); /* with its completion posted */
     self->done = true;
@@ -234,7 +234,7 @@ test_deadline(void)
     bed_shape shape = {.groups = 1, .ranges_per_group = 1, .rows_per_range = 3000, .suffixes = 50000};
     bed *self = bed_with_rows(&shape, 1000);
     kw_gather_spec spec = bed_spec(self);
-    kw_gather *gather = kw_gather_new(self->door, &spec);
+    kw_gather *gather = kw_gather_new(self->handle, &spec);
     bed_start_page(self, gather, 10, 1000, 1);
     while (!self->done)
         bed_turn(self);
@@ -244,7 +244,7 @@ test_deadline(void)
 
     /* Rows in hand when the deadline passes make a short page that can be continued. */
     spec.buffer_bytes = 4096;
-    gather = kw_gather_new(self->door, &spec);
+    gather = kw_gather_new(self->handle, &spec);
     self->control->fail_at = self->control->operations + 3;
     self->control->fail_code = KW_TIMEOUT;
     bed_page(self, gather, 10000, 1 << 20);
@@ -264,7 +264,7 @@ test_deadline_of_a_silent_store(void)
     bed_shape shape = {.groups = 1, .ranges_per_group = 2, .rows_per_range = 50, .suffixes = 50000};
     bed *self = bed_with_rows(&shape, 1);
     kw_gather_spec spec = bed_spec(self);
-    kw_gather *gather = kw_gather_new(self->door, &spec);
+    kw_gather *gather = kw_gather_new(self->handle, &spec);
     kw_deadline give_up = kw_deadline_in_ms(60000);
     self->control->never_answer = true;
     bed_start_page(self, gather, 10, 1000, kw_deadline_in_ms(20));
@@ -306,7 +306,7 @@ test_large_among_small(void)
         spec.accept_user = &bytes;
         spec.accept_copies = copies;
         self->plan.residual = true;
-        kw_gather *gather = kw_gather_new(self->door, &spec);
+        kw_gather *gather = kw_gather_new(self->handle, &spec);
         do {
             bytes = 0;
             bed_page(self, gather, 100000, 10 * LARGE);
@@ -379,14 +379,14 @@ test_points_close_and_fail(void)
     bed *self = bed_with_rows(&shape, 30);
     make_points(self);
     kw_gather_spec spec = bed_spec(self);
-    kw_gather *gather = kw_gather_new(self->door, &spec);
+    kw_gather *gather = kw_gather_new(self->handle, &spec);
     bed_start_page(self, gather, 10, 1000, KW_DEADLINE_NONE);
     kw_gather_free(gather);
     self->done = true;
     uv_run(kw_loop_uv(self->loop), UV_RUN_NOWAIT);
 
     self->control->fail_at = self->control->operations + 1;
-    gather = kw_gather_new(self->door, &spec);
+    gather = kw_gather_new(self->handle, &spec);
     bed_page(self, gather, 10, 1000);
     g_assert_true(self->failed);
     g_assert_cmpint(self->error.code, ==, KW_UNAVAILABLE);

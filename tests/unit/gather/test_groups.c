@@ -25,7 +25,7 @@ test_to_the_end(void)
     for (int reversed = 0; reversed < 2; reversed++) {
         bed *self = day(reversed, 2);
         kw_gather_spec spec = bed_spec(self);
-        kw_gather *gather = kw_gather_new(self->door, &spec);
+        kw_gather *gather = kw_gather_new(self->handle, &spec);
         do
             bed_page(self, gather, 1000, 1 << 20);
         while (!self->failed && !self->end);
@@ -44,7 +44,7 @@ stop_and_go_on(bed *self, size_t row)
     spec.position = bed_position_behind(self, row);
     bed_forget(self);
     for (int page = 0; page < 2; page++) {
-        kw_gather *gather = kw_gather_new(self->door, &spec);
+        kw_gather *gather = kw_gather_new(self->handle, &spec);
         bed_page(self, gather, page ? 100000 : 1, 1 << 24);
         kw_gather_free(gather);
         g_assert_false(self->failed);
@@ -99,7 +99,7 @@ test_heads(void)
                                           .at_head = true,
                                           .group = groups[i],
                                           .range = (uint32_t)self->plan.groups[groups[i]].first};
-            kw_gather *gather = kw_gather_new(self->door, &spec);
+            kw_gather *gather = kw_gather_new(self->handle, &spec);
             bed_forget(self);
             bed_page(self, gather, 100000, 1 << 24);
             kw_gather_free(gather);
@@ -119,7 +119,7 @@ test_time_runs_out(void)
     uint32_t group = 0;
     size_t pages = 0;
     for (bool end = false; !end; pages++) {
-        kw_gather *gather = kw_gather_new(self->door, &spec);
+        kw_gather *gather = kw_gather_new(self->handle, &spec);
         self->control->fail_at = self->control->operations + 400;
         self->control->fail_code = KW_TIMEOUT;
         bed_page(self, gather, 100, 1 << 20);
@@ -137,7 +137,7 @@ test_time_runs_out(void)
     g_assert_cmpuint(pages, >, 2);
     self->control->fail_at = self->control->operations + 1;
     spec.position = (kw_position){.started = false};
-    kw_gather *gather = kw_gather_new(self->door, &spec);
+    kw_gather *gather = kw_gather_new(self->handle, &spec);
     bed_page(self, gather, 100, 1 << 20); /* nothing was done: an error */
     g_assert_true(self->failed && self->error.code == KW_TIMEOUT);
     kw_gather_free(gather);
@@ -192,7 +192,7 @@ test_ends_while_waiting(void)
         add_group(self, ranges, groups, LAST_RANGES, 1);
         kw_gather_spec spec = bed_spec(self);
         spec.more_pages = bed_random(2);
-        kw_gather *gather = kw_gather_new(self->door, &spec);
+        kw_gather *gather = kw_gather_new(self->handle, &spec);
         bed_page(self, gather, 100000, 1 << 24);
         g_assert_true(!self->failed && self->end);
         g_assert_cmpuint(self->page_count, ==, 2 + SECOND_ROWS + LAST_RANGES);

@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "store/hbase/convert.h"
-#include "store/hbase/door.h"
+#include "store/hbase/handle.h"
 
 /* HBase retries against a disabled table for most of a minute, longer on a busy machine. */
 #define LONGEST_MS 180000
@@ -44,7 +44,7 @@ bed_open(bed *in, const kw_model_hbase *settings)
     in->store = kw_hbase_open(settings, &error);
     g_assert_cmpstr(error.text, ==, "");
     g_assert_nonnull(in->store);
-    in->door = kw_store_open_door(in->store, in->loop);
+    in->handle = kw_store_open_handle(in->store, in->loop);
 }
 
 void
@@ -57,7 +57,7 @@ void
 bed_close(bed *in)
 {
     bool closed = false;
-    kw_door_close(in->door, bed_on_done, &closed);
+    kw_store_handle_close(in->handle, bed_on_done, &closed);
     bed_await(in, &closed);
     kw_store_free(in->store);
     kw_loop_free(in->loop);
@@ -187,7 +187,7 @@ answer
 bed_write(bed *in, const kw_write *write)
 {
     answer got = {0};
-    kw_door_write(in->door, write, bed_on_write, &got);
+    kw_store_handle_write(in->handle, write, bed_on_write, &got);
     g_assert_false(got.done);
     bed_await(in, &got.done);
     return got;
@@ -214,7 +214,7 @@ answer
 bed_write_if(bed *in, const kw_write *write, const kw_check *check)
 {
     answer got = {0};
-    kw_door_write_if(in->door, write, check, bed_on_write_if, &got);
+    kw_store_handle_write_if(in->handle, write, check, bed_on_write_if, &got);
     bed_await(in, &got.done);
     return got;
 }
@@ -230,7 +230,7 @@ bed_increment(bed *in, const char *table, const char *row, const char *qualifier
                               .columns_count = 1,
                               .deadline = KW_DEADLINE_NONE};
     answer got = {0};
-    kw_door_increment(in->door, &increment, on_increment, &got);
+    kw_store_handle_increment(in->handle, &increment, on_increment, &got);
     bed_await(in, &got.done);
     return got;
 }
@@ -239,7 +239,7 @@ answer
 bed_get_full(bed *in, const kw_get *get)
 {
     answer got = {0};
-    kw_door_get(in->door, get, bed_on_rows, &got);
+    kw_store_handle_get(in->handle, get, bed_on_rows, &got);
     g_assert_false(got.done);
     bed_await(in, &got.done);
     return got;
@@ -255,10 +255,12 @@ bed_get(bed *in, const char *table, const char *row, int64_t timeout_ms)
 }
 
 answer
-bed_fetch(bed *in, kw_run *run, uint32_t max_rows, size_t max_bytes, bool more_hint, int64_t timeout_ms)
+bed_fetch(bed *in, kw_range_scan *run, uint32_t max_rows, size_t max_bytes, bool more_hint,
+          int64_t timeout_ms)
 {
     answer got = {0};
-    kw_run_fetch(run, max_rows, max_bytes, more_hint, kw_deadline_in_ms(timeout_ms), bed_on_rows, &got);
+    kw_range_scan_fetch(run, max_rows, max_bytes, more_hint, kw_deadline_in_ms(timeout_ms), bed_on_rows,
+                        &got);
     g_assert_false(got.done);
     bed_await(in, &got.done);
     return got;
@@ -283,7 +285,7 @@ bed_create(bed *in, const char *table, const char *family, const char *const *sp
                           .split_keys_count = splits_count,
                           .deadline = KW_DEADLINE_NONE};
     answer got = {0};
-    kw_door_create_table(in->door, &spec, on_created, &got);
+    kw_store_handle_create_table(in->handle, &spec, on_created, &got);
     bed_await(in, &got.done);
     return got;
 }
@@ -292,7 +294,7 @@ answer
 bed_drop(bed *in, const char *table)
 {
     answer got = {0};
-    kw_door_drop_table(in->door, kw_bytes_of_text(table), KW_DEADLINE_NONE, bed_on_simple, &got);
+    kw_store_handle_drop_table(in->handle, kw_bytes_of_text(table), KW_DEADLINE_NONE, bed_on_simple, &got);
     bed_await(in, &got.done);
     return got;
 }
@@ -317,7 +319,7 @@ bed_disable(bed *in, const char *table)
                           .deadline = KW_DEADLINE_NONE,
                           .done = on_disabled,
                           .user = &done};
-    kw_hbase_pool_start(&kw_hbase_door_of(in->door)->pool, &call);
+    kw_hbase_pool_start(&kw_hbase_handle_of(in->handle)->pool, &call);
     bed_await(in, &done);
 }
 
@@ -325,7 +327,7 @@ answer
 bed_describe(bed *in, const char *table)
 {
     answer got = {0};
-    kw_door_describe_table(in->door, kw_bytes_of_text(table), KW_DEADLINE_NONE, on_facts, &got);
+    kw_store_handle_describe_table(in->handle, kw_bytes_of_text(table), KW_DEADLINE_NONE, on_facts, &got);
     bed_await(in, &got.done);
     return got;
 }
@@ -334,7 +336,7 @@ answer
 bed_regions(bed *in, const char *table)
 {
     answer got = {0};
-    kw_door_regions(in->door, kw_bytes_of_text(table), KW_DEADLINE_NONE, on_regions, &got);
+    kw_store_handle_regions(in->handle, kw_bytes_of_text(table), KW_DEADLINE_NONE, on_regions, &got);
     bed_await(in, &got.done);
     return got;
 }

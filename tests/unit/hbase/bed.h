@@ -1,4 +1,4 @@
-/* A test bed: one HBase store, one door, one loop on the test's own thread. Each function starts an
+/* A test bed: one HBase store, one store handle, one loop on the test's own thread. Each function starts an
  * operation and turns the loop until it is done, so that tests read top to bottom. A bed ends the
  * test when an operation takes longer than 60 s.
  */
@@ -9,7 +9,7 @@
 typedef struct bed {
     kw_loop *loop;
     kw_store *store;
-    kw_door *door;
+    kw_store_handle *handle;
 } bed;
 
 /* What an operation came back with; rows are freed by answer_clear. */
@@ -62,12 +62,12 @@ answer bed_write_if(bed *in, const kw_write *write, const kw_check *check);
 answer bed_increment(bed *in, const char *table, const char *row, const char *qualifier, int64_t amount);
 answer bed_get(bed *in, const char *table, const char *row, int64_t timeout_ms);
 answer bed_get_full(bed *in, const kw_get *get);
-answer bed_fetch(bed *in, kw_run *run, uint32_t max_rows, size_t max_bytes, bool more_hint,
+answer bed_fetch(bed *in, kw_range_scan *run, uint32_t max_rows, size_t max_bytes, bool more_hint,
                  int64_t timeout_ms);
 answer bed_create(bed *in, const char *table, const char *family, const char *const *splits,
                   size_t splits_count);
 answer bed_drop(bed *in, const char *table);
-/* Past the store's door, as an operator would. */
+/* Past the store's store handle, as an operator would. */
 void bed_disable(bed *in, const char *table);
 answer bed_describe(bed *in, const char *table);
 answer bed_regions(bed *in, const char *table);

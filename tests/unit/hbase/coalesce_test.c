@@ -8,7 +8,8 @@
 #define MANY 60
 #define PATIENT_MS 60000
 
-/* Gates of the fake: the answers that keep a lane's places taken, and those of the batches behind them. */
+/* Gates of the fake: the answers that keep a batch queue's places taken, and those of the batches behind
+ * them. */
 enum { GATE_CLOSED, GATE_BLOCKS, GATE_BATCHES };
 
 typedef struct crowd {
@@ -20,7 +21,7 @@ typedef struct crowd {
     answer got[MANY];
 } crowd;
 
-/* The first two calls of a kind wait at a gate: they take the two places a lane has at first. */
+/* The first two calls of a kind wait at a gate: they take the two places a batch queue has at first. */
 static void
 blocking_singles(const fake_call *call, fake_answer *to, void *user)
 {
@@ -46,7 +47,7 @@ crowd_put(crowd *all, size_t at, const char *row, const char *value, int64_t tim
     snprintf(all->values[at], sizeof all->values[at], "%s", value);
     bed_cell_write_init(&all->writes[at], "t", all->rows[at], "f", all->values[at], timestamp);
     all->writes[at].write.deadline = kw_deadline_in_ms(timeout_ms);
-    kw_door_write(all->on.bed.door, &all->writes[at].write, bed_on_write, &all->got[at]);
+    kw_store_handle_write(all->on.bed.handle, &all->writes[at].write, bed_on_write, &all->got[at]);
 }
 
 static void
@@ -56,11 +57,11 @@ crowd_get(crowd *all, size_t at, const char *row, int64_t timeout_ms)
     all->gets[at] = (kw_get){.table = KW_BYTES_LITERAL("t"),
                              .row = kw_bytes_of_text(all->rows[at]),
                              .deadline = kw_deadline_in_ms(timeout_ms)};
-    kw_door_get(all->on.bed.door, &all->gets[at], bed_on_rows, &all->got[at]);
+    kw_store_handle_get(all->on.bed.handle, &all->gets[at], bed_on_rows, &all->got[at]);
 }
 
-/* Two puts that take the lane's places, one after the other: what comes in one turn leaves together, once
- * they are let go. */
+/* Two puts that take the batch queue's places, one after the other: what comes in one turn leaves together,
+ * once they are let go. */
 static void
 block_puts(crowd *all)
 {
@@ -277,7 +278,7 @@ test_unequal_gets(void)
         all.gets[i].columns_count = i == 2;
         all.gets[i].max_versions = i == 3 ? 3 : 0;
         all.gets[i].time_to = i == 4 ? INT64_MAX : 0;
-        kw_door_get(all.on.bed.door, &all.gets[i], bed_on_rows, &all.got[i]);
+        kw_store_handle_get(all.on.bed.handle, &all.gets[i], bed_on_rows, &all.got[i]);
     }
     let_go(&all);
     for (size_t i = 0; i < 6; i++) {
@@ -290,7 +291,7 @@ test_unequal_gets(void)
     fixture_stop(&all.on);
 }
 
-/* The one that stands in the lane for all gives up: the others still get their answer. */
+/* The one that stands in the batch queue for all gives up: the others still get their answer. */
 static void
 test_first_asker_gives_up(void)
 {
@@ -497,9 +498,9 @@ blocking_gets(const fake_call *call, fake_answer *to, void *user)
         to->gate = GATE_BLOCKS;
 }
 
-/* All channels are busy with gets, and the lane's places with two puts that give up soon. The next two then
- * leave the lane together, and wait for a channel: returns how late the one with the shorter deadline is
- * answered.
+/* All channels are busy with gets, and the batch queue's places with two puts that give up soon. The next two
+ * then leave the batch queue together, and wait for a channel: returns how late the one with the shorter
+ * deadline is answered.
  */
 static int64_t
 lateness_ns(void)
@@ -512,7 +513,7 @@ lateness_ns(void)
     crowd_put(&all, 3, "r3", "v", 1, 20);
     bed_cell_write_init(&all.writes[4], "t", "r4", "f", "v", 1);
     all.writes[4].write.deadline = kw_deadline_in_ms(100);
-    kw_door_write(all.on.bed.door, &all.writes[4].write, on_timed_write, &timed);
+    kw_store_handle_write(all.on.bed.handle, &all.writes[4].write, on_timed_write, &timed);
     crowd_put(&all, 5, "r5", "v", 1, 190);
     bed_await(&all.on.bed, &timed.got.done);
     int64_t late_ns = (int64_t)(timed.at_ns - all.writes[4].write.deadline);
@@ -561,8 +562,8 @@ test_close(void)
 
 /* --- order ------------------------------------------------------------------------------------ */
 
-/* A row's writes arrive in the order in which they were started, whatever lane they are in and however long
- * each takes. All have one timestamp: the last to arrive shows. */
+/* A row's writes arrive in the order in which they were started, whatever batch queue they are in and however
+ * long each takes. All have one timestamp: the last to arrive shows. */
 static void
 test_order(void)
 {

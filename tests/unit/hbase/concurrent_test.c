@@ -1,5 +1,6 @@
-/* Many callers put, get and remove a few hot rows at the doors of one store, against thrift2_fake, which is
- * well or harms every tenth call: what they saw must be what a store may answer (support/history.h). */
+/* Many callers put, get and remove a few hot rows at the store handles of one store, against thrift2_fake,
+ * which is well or harms every tenth call: what they saw must be what a store may answer (support/history.h).
+ */
 #include "fixture.h"
 
 #include "base/thread.h"
@@ -11,7 +12,7 @@
 
 #define HOT_KEYS 4 /* removes go to the upper half */
 
-/* --- a crowd at one door ---------------------------------------------------------------------- */
+/* --- a crowd at one store handle ---------------------------------------------------------------------- */
 
 typedef struct crowd_of_callers crowd_of_callers;
 
@@ -29,7 +30,7 @@ typedef struct caller {
 } caller;
 
 struct crowd_of_callers {
-    kw_door *door;
+    kw_store_handle *handle;
     history *seen;
     caller *callers;
     unsigned count, busy;
@@ -95,7 +96,7 @@ start_write(caller *of, uint64_t value)
                            .cells_count = of->kind == HISTORY_PUT,
                            .timestamp = atomic_fetch_add(&last_stamp, 1) + 1,
                            .deadline = kw_deadline_in_ms(of->all->timeout_ms)};
-    kw_door_write(of->all->door, &of->write, on_written, of);
+    kw_store_handle_write(of->all->handle, &of->write, on_written, of);
 }
 
 static void
@@ -121,13 +122,14 @@ next(caller *of)
     of->get = (kw_get){.table = KW_BYTES_LITERAL("t"),
                        .row = kw_bytes_of_text(of->row),
                        .deadline = kw_deadline_in_ms(all->timeout_ms)};
-    kw_door_get(all->door, &of->get, on_got, of);
+    kw_store_handle_get(all->handle, &of->get, on_got, of);
 }
 
 static void
-crowd_begin(crowd_of_callers *all, kw_door *door, unsigned callers, unsigned operations, int64_t timeout_ms)
+crowd_begin(crowd_of_callers *all, kw_store_handle *handle, unsigned callers, unsigned operations,
+            int64_t timeout_ms)
 {
-    *all = (crowd_of_callers){.door = door, .count = callers, .busy = callers, .timeout_ms = timeout_ms};
+    *all = (crowd_of_callers){.handle = handle, .count = callers, .busy = callers, .timeout_ms = timeout_ms};
     all->seen = history_new();
     all->random = g_rand_new_with_seed((guint32)g_test_rand_int()); /* --seed repeats it */
     all->callers = g_new0(caller, callers);
@@ -161,7 +163,7 @@ test_history(void)
         fixture on;
         crowd_of_callers all;
         fixture_start(&on, 1, fixture_forms[form]);
-        crowd_begin(&all, on.bed.door, 64, 100, 120000);
+        crowd_begin(&all, on.bed.handle, 64, 100, 120000);
         bed_await(&on.bed, &all.done);
         g_assert_cmpuint(all.ok, ==, 64 * 100);
         judge(all.seen);
@@ -196,17 +198,17 @@ typedef struct second_thread {
     crowd_of_callers crowd;
 } second_thread;
 
-/* A door of its own on a loop of its own, as each thread of the gateway has. */
+/* A store handle of its own on a loop of its own, as each thread of the gateway has. */
 static void
-at_a_second_door(void *user)
+at_a_second_handle(void *user)
 {
     second_thread *of = user;
     bed own = {.loop = kw_loop_new(), .store = of->on->bed.store};
-    own.door = kw_store_open_door(own.store, own.loop);
-    crowd_begin(&of->crowd, own.door, 32, 60, 120000);
+    own.handle = kw_store_open_handle(own.store, own.loop);
+    crowd_begin(&of->crowd, own.handle, 32, 60, 120000);
     bed_await(&own, &of->crowd.done);
     bool closed = false;
-    kw_door_close(own.door, bed_on_done, &closed);
+    kw_store_handle_close(own.handle, bed_on_done, &closed);
     bed_await(&own, &closed);
     kw_loop_free(own.loop);
 }
@@ -223,8 +225,8 @@ test_history_harmed(void)
     fixture_open(&on, &settings);
     bed_await_ready(&on.bed);
     thrift2_fake_set_script(on.fakes[0], harm, random);
-    kw_thread_start(&there.thread, "second", at_a_second_door, &there);
-    crowd_begin(&here, on.bed.door, 32, 60, 120000);
+    kw_thread_start(&there.thread, "second", at_a_second_handle, &there);
+    crowd_begin(&here, on.bed.handle, 32, 60, 120000);
     bed_await(&on.bed, &here.done);
     kw_thread_join(&there.thread);
     g_test_message("%u ok, %u failed, %u unknown", here.ok + there.crowd.ok, here.failed + there.crowd.failed,

@@ -80,10 +80,10 @@ test_patterns(void)
     const kw_pattern items[] = {{.bytes = KW_BYTES_LITERAL("\x07?\xff"), .mask = mask},
                                 {.bytes = KW_BYTES_LITERAL("\x08\x00\x00"), .mask = mask}};
     kw_patterns patterns = {.items = items, .count = 2, .at = 1}, none = {.count = 0};
-    expect(&none, "PrefixFilter ('p')", KW_HBASE_SIFT_SEEKING, KW_BYTES_NONE);
-    expect(&patterns, "", KW_HBASE_SIFT_SEEKING, KW_BYTES_LITERAL(FUZZY));
-    expect(&patterns, "PrefixFilter ('p')", KW_HBASE_SIFT_SEEKING, KW_BYTES_LITERAL(BOTH));
-    expect(&patterns, "", KW_HBASE_SIFT_EACH, KW_BYTES_LITERAL(EACH));
+    expect(&none, "PrefixFilter ('p')", KW_HBASE_FUZZY_SEEKING, KW_BYTES_NONE);
+    expect(&patterns, "", KW_HBASE_FUZZY_SEEKING, KW_BYTES_LITERAL(FUZZY));
+    expect(&patterns, "PrefixFilter ('p')", KW_HBASE_FUZZY_SEEKING, KW_BYTES_LITERAL(BOTH));
+    expect(&patterns, "", KW_HBASE_FUZZY_EACH, KW_BYTES_LITERAL(EACH));
 }
 
 int

@@ -18,7 +18,7 @@ extern const kw_wire_form fixture_forms[4];
 kw_model_hbase fixture_init(fixture *on, size_t fakes, kw_wire_form form);
 void fixture_open(fixture *on, const kw_model_hbase *settings);
 /* The same without the store's own calls, the heartbeat of the clock and the probe of the filters behind it,
- * which come when they like: the door takes it that another one does that. */
+ * which come when they like: the store handle takes it that another one does that. */
 void fixture_open_quiet(fixture *on, const kw_model_hbase *settings);
 /* Both, with the settings as they are, until the store is ready. */
 void fixture_start(fixture *on, size_t fakes, kw_wire_form form);

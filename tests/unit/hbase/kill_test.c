@@ -69,7 +69,7 @@ next_write(caller *of)
     snprintf(of->row, sizeof of->row, "%c%06zu", all->prefix, of->number);
     bed_cell_write_init(&of->put, table, of->row, "f", "v", all->stamped ? 1000 : KW_TIMESTAMP_NONE);
     of->put.write.deadline = kw_deadline_in_ms(60000);
-    kw_door_write(on.door, &of->put.write, on_written, of);
+    kw_store_handle_write(on.handle, &of->put.write, on_written, of);
 }
 
 /* Which of the rows are there? */
@@ -77,9 +77,9 @@ static void
 read_present(const writer *all, bool *present)
 {
     char start[2] = {all->prefix, 0}, stop[2] = {(char)(all->prefix + 1), 0};
-    kw_run_spec spec = {
+    kw_range_scan_spec spec = {
         .table = kw_bytes_of_text(table), .start = kw_bytes_of_text(start), .stop = kw_bytes_of_text(stop)};
-    kw_run *run = kw_door_open_run(on.door, &spec);
+    kw_range_scan *run = kw_store_handle_open_range_scan(on.handle, &spec);
     for (bool end = false; !end;) {
         answer got = bed_fetch(&on, run, 1000, 1 << 20, true, 60000);
         g_assert_cmpstr(got.error.text, ==, "");
@@ -94,7 +94,7 @@ read_present(const writer *all, bool *present)
         end = got.rows->end;
         answer_clear(&got);
     }
-    kw_run_close(run);
+    kw_range_scan_close(run);
 }
 
 static void
@@ -226,7 +226,7 @@ fill(void)
         pointers[i] = &writes[i].write;
     }
     bool done = false;
-    kw_door_write_many(on.door, pointers, SCAN_ROWS, results, bed_on_done, &done);
+    kw_store_handle_write_many(on.handle, pointers, SCAN_ROWS, results, bed_on_done, &done);
     bed_await(&on, &done);
     for (size_t i = 0; i < SCAN_ROWS; i++)
         g_assert_cmpint(results[i].outcome, ==, KW_OUTCOME_OK);
@@ -237,14 +237,14 @@ static void
 test_kill_under_scan(void)
 {
     enum { RUNS = 6 };
-    kw_run *runs[RUNS];
+    kw_range_scan *runs[RUNS];
     size_t next[RUNS] = {0};
     bool ended[RUNS] = {false};
     fill();
-    kw_run_spec spec = {
+    kw_range_scan_spec spec = {
         .table = kw_bytes_of_text(table), .start = KW_BYTES_LITERAL("s"), .stop = KW_BYTES_LITERAL("t")};
     for (size_t i = 0; i < RUNS; i++)
-        runs[i] = kw_door_open_run(on.door, &spec);
+        runs[i] = kw_store_handle_open_range_scan(on.handle, &spec);
     size_t left = RUNS;
     for (int round = 0; left; round++) {
         if (round == 10)
@@ -268,7 +268,7 @@ test_kill_under_scan(void)
     }
     for (size_t i = 0; i < RUNS; i++) {
         g_assert_cmpuint(next[i], ==, SCAN_ROWS);
-        kw_run_close(runs[i]);
+        kw_range_scan_close(runs[i]);
     }
 }
 

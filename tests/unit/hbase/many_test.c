@@ -33,7 +33,7 @@ static void
 run_batch(fixture *on, batch *all)
 {
     bool done = false;
-    kw_door_write_many(on->bed.door, all->pointers, all->count, all->results, bed_on_done, &done);
+    kw_store_handle_write_many(on->bed.handle, all->pointers, all->count, all->results, bed_on_done, &done);
     g_assert_false(done);
     bed_await(&on->bed, &done);
 }
@@ -353,7 +353,7 @@ get_many(fixture *on, kw_get *gets, size_t count)
     answer got = {0};
     for (size_t i = 0; i < count; i++)
         pointers[i] = &gets[i];
-    kw_door_get_many(on->bed.door, pointers, count, bed_on_rows, &got);
+    kw_store_handle_get_many(on->bed.handle, pointers, count, bed_on_rows, &got);
     bed_await(&on->bed, &got.done);
     return got;
 }

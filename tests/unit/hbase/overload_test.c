@@ -99,7 +99,7 @@ start(caller *self)
                              .columns_count = 1,
                              .filter = KW_BYTES_LITERAL("PrefixFilter('r')"), /* which HBase could refuse */
                              .deadline = self->deadline};
-        kw_door_get(all->on.bed.door, &self->get, got, self);
+        kw_store_handle_get(all->on.bed.handle, &self->get, got, self);
         return;
     }
     self->increment = (kw_increment){.table = table,
@@ -108,7 +108,7 @@ start(caller *self)
                                      .amounts = &self->amount,
                                      .columns_count = 1,
                                      .deadline = self->deadline};
-    kw_door_increment(all->on.bed.door, &self->increment, incremented, self);
+    kw_store_handle_increment(all->on.bed.handle, &self->increment, incremented, self);
 }
 
 static void

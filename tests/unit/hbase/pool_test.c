@@ -1,7 +1,7 @@
 /* Calls, channels and servers when servers are slow, silent, gone, or many: deadlines, patience, balance, and
  * what is open when. Each test is one misbehaviour of thrift2_fake. */
 #include "fixture.h"
-#include "store/hbase/door.h"
+#include "store/hbase/handle.h"
 
 #include "base/thread.h"
 
@@ -100,7 +100,7 @@ test_deadline_in_queue(void)
     kw_get slow = {
         .table = KW_BYTES_LITERAL("t"), .row = KW_BYTES_LITERAL("r"), .deadline = kw_deadline_in_ms(60000)};
     answer first = {0};
-    kw_door_get(on.bed.door, &slow, bed_on_rows, &first);
+    kw_store_handle_get(on.bed.handle, &slow, bed_on_rows, &first);
     fixture_await_calls(&on, KW_HB_THBaseService_get, 1);
     fixture_failed(fixture_put(&on, "r", UNSTAMPED, 100), KW_OUTCOME_FAILED, KW_TIMEOUT);
     thrift2_fake_let(on.fakes[0], 1);
@@ -178,7 +178,7 @@ test_waits_for_server(void)
     kw_get early = {
         .table = KW_BYTES_LITERAL("t"), .row = KW_BYTES_LITERAL("r"), .deadline = kw_deadline_in_ms(60000)};
     answer got = {0};
-    kw_door_get(on.bed.door, &early, bed_on_rows, &got);
+    kw_store_handle_get(on.bed.handle, &early, bed_on_rows, &got);
     await_reason(&on, "refused");
     g_assert_false(got.done);
     thrift2_fake_open(on.fakes[0]);
@@ -210,7 +210,7 @@ test_patience(void)
     kw_get early = {
         .table = KW_BYTES_LITERAL("t"), .row = KW_BYTES_LITERAL("r"), .deadline = kw_deadline_in_ms(60000)};
     answer got = {0};
-    kw_door_get(on.bed.door, &early, bed_on_rows, &got);
+    kw_store_handle_get(on.bed.handle, &early, bed_on_rows, &got);
     bed_turn(&on.bed, 100);
     g_assert_false(got.done);
     time_travel_ns += UINT64_C(11000000000);
@@ -245,7 +245,7 @@ test_ping(void)
 static kw_hbase_channel *
 ping_and_stop(fixture *on)
 {
-    kw_hbase_channel *channel = kw_hbase_door_of(on->bed.door)->pool.servers[0].channels.head->data;
+    kw_hbase_channel *channel = kw_hbase_handle_of(on->bed.handle)->pool.servers[0].channels.head->data;
     struct pollfd reply = {.events = POLLIN};
     for (uint32_t pings = 0; !channel->ping_sent_ns; g_usleep(1000)) {
         if (thrift2_fake_pings(on->fakes[0]) != pings)
@@ -292,7 +292,7 @@ start_many(fixture *on, answer *got, kw_get *gets, size_t count)
                            .row = KW_BYTES_LITERAL("r"),
                            .filter = KW_BYTES_LITERAL("KeyOnlyFilter ()"),
                            .deadline = kw_deadline_in_ms(120000)};
-        kw_door_get(on->bed.door, &gets[i], bed_on_rows, &got[i]);
+        kw_store_handle_get(on->bed.handle, &gets[i], bed_on_rows, &got[i]);
     }
 }
 
@@ -440,7 +440,7 @@ test_close_with_calls(void)
     bed_cell_write writes[CALLS];
     for (size_t i = 0; i < CALLS; i++) {
         bed_cell_write_init(&writes[i], "t", rows[i], "f", "v", UNSTAMPED);
-        kw_door_write(on.bed.door, &writes[i].write, bed_on_write, &got[i]);
+        kw_store_handle_write(on.bed.handle, &writes[i].write, bed_on_write, &got[i]);
     }
     fixture_await_calls(&on, KW_HB_THBaseService_put, 2);
     bed_turn(&on.bed, 50);
@@ -470,18 +470,18 @@ run_second(void *user)
         second->ok += got.outcome == KW_OUTCOME_OK;
     }
     bool closed = false;
-    kw_door_close(second->in.door, bed_on_done, &closed);
+    kw_store_handle_close(second->in.handle, bed_on_done, &closed);
     bed_await(&second->in, &closed);
 }
 
-/* Doors on two threads share the allowance of channels, the clock and the readiness. */
+/* Store handles on two threads share the allowance of channels, the clock and the readiness. */
 static void
 test_two_loops(void)
 {
     fixture on;
     fixture_start(&on, 2, FRAMED_COMPACT);
     second_loop second = {.in = {.loop = kw_loop_new(), .store = on.bed.store}};
-    second.in.door = kw_store_open_door(on.bed.store, second.in.loop);
+    second.in.handle = kw_store_open_handle(on.bed.store, second.in.loop);
     kw_thread thread;
     kw_thread_start(&thread, "second", run_second, &second);
     kw_error error;
@@ -497,7 +497,7 @@ test_two_loops(void)
     fixture_stop(&on);
 }
 
-/* A busy door uses what an idle one leaves free, and no more than the settings allow. */
+/* A busy store handle uses what an idle one leaves free, and no more than the settings allow. */
 static void
 test_channels_are_shared(void)
 {
@@ -505,7 +505,7 @@ test_channels_are_shared(void)
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
     settings.channels = 4;
     fixture_open(&on, &settings);
-    kw_door *idle = kw_store_open_door(on.bed.store, on.bed.loop);
+    kw_store_handle *idle = kw_store_open_handle(on.bed.store, on.bed.loop);
     bed_await_ready(&on.bed);
     bed_turn(&on.bed, 100);
     thrift2_fake_set_script(on.fakes[0], get_at_gate, NULL);
@@ -517,7 +517,7 @@ test_channels_are_shared(void)
     await_many(&on, got, CALLS);
     g_assert_cmpuint(thrift2_fake_connections(on.fakes[0]), ==, 4);
     bool closed = false;
-    kw_door_close(idle, bed_on_done, &closed);
+    kw_store_handle_close(idle, bed_on_done, &closed);
     bed_await(&on.bed, &closed);
     fixture_stop(&on);
 }

@@ -60,7 +60,7 @@ scan_has(const kw_hb_TScan *scan, kw_bytes key)
 }
 
 static bool
-asked_for(const kw_run_spec *spec, kw_bytes key)
+asked_for(const kw_range_scan_spec *spec, kw_bytes key)
 {
     return kw_bytes_compare(key, spec->start) >= 0 &&
            (spec->stop.size == 0 || kw_bytes_compare(key, spec->stop) < 0);
@@ -68,7 +68,7 @@ asked_for(const kw_run_spec *spec, kw_bytes key)
 
 /* Reads at most `most` rows behind last; returns how many, in scan order. */
 static size_t
-read_some(const key_set *model, const kw_run_spec *spec, const kw_buffer *last, size_t most,
+read_some(const key_set *model, const kw_range_scan_spec *spec, const kw_buffer *last, size_t most,
           kw_bytes *ret_keys)
 {
     kw_hb_TScan scan;
@@ -95,7 +95,7 @@ read_some(const key_set *model, const kw_run_spec *spec, const kw_buffer *last, 
 }
 
 static void
-check_range(const key_set *model, GRand *random, const kw_run_spec *spec)
+check_range(const key_set *model, GRand *random, const kw_range_scan_spec *spec)
 {
     kw_buffer last = KW_BUFFER_EMPTY;
     bool started = false;
@@ -135,7 +135,7 @@ test_brute_force(void)
         make(&model, random);
         for (int i = 0; i < 40; i++) {
             bool own = g_rand_boolean(random); /* bounds that are keys */
-            kw_run_spec spec = {.table = KW_BYTES_LITERAL("t"), .reversed = g_rand_boolean(random)};
+            kw_range_scan_spec spec = {.table = KW_BYTES_LITERAL("t"), .reversed = g_rand_boolean(random)};
             spec.start = own ? model.keys[g_rand_int_range(random, 0, (gint32)model.count)]
                              : random_key(random, model.arena, 0);
             spec.stop = g_rand_boolean(random) ? model.keys[g_rand_int_range(random, 0, (gint32)model.count)]
@@ -153,9 +153,9 @@ test_longest_key(void)
     g_autoptr(kw_arena) arena = kw_arena_new();
     uint8_t *long_key = kw_arena_alloc0(arena, KW_STORE_ROW_KEY_MAX);
     memset(long_key, 'k', KW_STORE_ROW_KEY_MAX);
-    kw_run_spec spec = {.table = KW_BYTES_LITERAL("t"),
-                        .start = kw_bytes_of(long_key, KW_STORE_ROW_KEY_MAX),
-                        .reversed = true};
+    kw_range_scan_spec spec = {.table = KW_BYTES_LITERAL("t"),
+                               .start = kw_bytes_of(long_key, KW_STORE_ROW_KEY_MAX),
+                               .reversed = true};
     kw_hb_TScan scan;
     g_assert_true(kw_hbase_range_scan(arena, &spec, NULL, &scan));
     g_assert_true(scan.has_stopRow);

@@ -60,11 +60,12 @@ test_unknown_table(void)
                   "kw_no_such");
     assert_failed(bed_regions(&on, "kw_no_such"), 0, KW_NOT_FOUND, "kw_no_such");
     assert_failed(bed_drop(&on, "kw_no_such"), 0, KW_NOT_FOUND, "kw_no_such");
-    kw_run_spec spec = {.table = KW_BYTES_LITERAL("kw_no_such"), .filter = KW_BYTES_LITERAL("PageFilter(5)")};
+    kw_range_scan_spec spec = {.table = KW_BYTES_LITERAL("kw_no_such"),
+                               .filter = KW_BYTES_LITERAL("PageFilter(5)")};
     for (int opened = 0; opened < 2; opened++) {
-        kw_run *run = kw_door_open_run(on.door, &spec);
+        kw_range_scan *run = kw_store_handle_open_range_scan(on.handle, &spec);
         assert_failed(bed_fetch(&on, run, 5, 1000, true, 60000), 0, KW_NOT_FOUND, "kw_no_such");
-        kw_run_close(run);
+        kw_range_scan_close(run);
         spec.filter = KW_BYTES_NONE;
     }
 }
@@ -80,10 +81,10 @@ test_unknown_family(void)
                   .columns_count = 1,
                   .deadline = KW_DEADLINE_NONE};
     assert_failed(bed_get_full(&on, &get), 0, KW_INVALID, "'nofam'");
-    kw_run_spec spec = {.table = get.table, .columns = &column, .columns_count = 1};
-    kw_run *run = kw_door_open_run(on.door, &spec);
+    kw_range_scan_spec spec = {.table = get.table, .columns = &column, .columns_count = 1};
+    kw_range_scan *run = kw_store_handle_open_range_scan(on.handle, &spec);
     assert_failed(bed_fetch(&on, run, 5, 1000, false, 60000), 0, KW_INVALID, "'nofam'");
-    kw_run_close(run);
+    kw_range_scan_close(run);
 }
 
 static void
@@ -94,14 +95,14 @@ test_bad_filter(void)
                   .filter = KW_BYTES_LITERAL("NoSuchFilter (1)"),
                   .deadline = KW_DEADLINE_NONE};
     assert_failed(bed_get_full(&on, &get), 0, KW_INVALID, "NoSuchFilter");
-    kw_run_spec spec = {.table = get.table, .filter = KW_BYTES_LITERAL("PrefixFilter ('a'")};
-    kw_run *run = kw_door_open_run(on.door, &spec);
+    kw_range_scan_spec spec = {.table = get.table, .filter = KW_BYTES_LITERAL("PrefixFilter ('a'")};
+    kw_range_scan *run = kw_store_handle_open_range_scan(on.handle, &spec);
     assert_failed(bed_fetch(&on, run, 5, 1000, false, 60000), 0, KW_INVALID, "position 18: expected )");
-    kw_run_close(run);
+    kw_range_scan_close(run);
     assert_ok(put(table, "r", "f", 1));
 }
 
-/* The store has no word for disabling: the admin's tools do that, here a second door to Thrift2. */
+/* The store has no word for disabling: the admin's tools do that, here a second store handle to Thrift2. */
 static void
 test_disabled_table(void)
 {
@@ -119,7 +120,7 @@ test_disabled_table(void)
     for (int i = 0; i < 2; i++)
         bed_cell_write_init(&writes[i], name, i ? "a" : "b", "f", "v", 1);
     bool done = false;
-    kw_door_write_many(on.door, pointers, 2, results, bed_on_done, &done);
+    kw_store_handle_write_many(on.handle, pointers, 2, results, bed_on_done, &done);
     bed_await(&on, &done);
     for (int i = 0; i < 2; i++)
         g_assert_cmpint(results[i].outcome, !=, KW_OUTCOME_OK);
@@ -153,7 +154,7 @@ test_batch(void)
         pointers[i] = &writes[i].write;
     }
     bool done = false;
-    kw_door_write_many(on.door, pointers, COUNT, results, bed_on_done, &done);
+    kw_store_handle_write_many(on.handle, pointers, COUNT, results, bed_on_done, &done);
     bed_await(&on, &done);
     for (size_t i = 0; i < COUNT; i++) {
         bool bad = i % 30 == 7;
@@ -219,11 +220,11 @@ test_stateful_filter(void)
         snprintf(row, sizeof row, "pf%02d", i);
         assert_ok(put(table, row, "f", 1));
     }
-    kw_run_spec spec = {.table = kw_bytes_of_text(table),
-                        .start = KW_BYTES_LITERAL("pf"),
-                        .stop = KW_BYTES_LITERAL("pg"),
-                        .filter = KW_BYTES_LITERAL("PageFilter (12)")};
-    kw_run *run = kw_door_open_run(on.door, &spec);
+    kw_range_scan_spec spec = {.table = kw_bytes_of_text(table),
+                               .start = KW_BYTES_LITERAL("pf"),
+                               .stop = KW_BYTES_LITERAL("pg"),
+                               .filter = KW_BYTES_LITERAL("PageFilter (12)")};
+    kw_range_scan *run = kw_store_handle_open_range_scan(on.handle, &spec);
     size_t count = 0;
     for (bool end = false; !end;) {
         answer got = bed_fetch(&on, run, 5, 100000, true, 60000);
@@ -232,7 +233,7 @@ test_stateful_filter(void)
         end = got.rows->end;
         answer_clear(&got);
     }
-    kw_run_close(run);
+    kw_range_scan_close(run);
     g_assert_cmpuint(count, ==, 12);
 }
 

@@ -2,7 +2,7 @@
  * HBase. Who is sent again, who is not, and what the caller hears. */
 #include "fixture.h"
 
-#include "base/counters.h"
+#include "base/metrics.h"
 
 /* --- replies that are not what was asked for --------------------------------------------------- */
 
@@ -197,7 +197,7 @@ test_retry_budget(void)
                            .row = KW_BYTES_LITERAL("r"),
                            .filter = KW_BYTES_LITERAL("KeyOnlyFilter ()"),
                            .deadline = kw_deadline_in_ms(120000)};
-        kw_door_get(on.bed.door, &gets[i], bed_on_rows, &got[i]);
+        kw_store_handle_get(on.bed.handle, &gets[i], bed_on_rows, &got[i]);
     }
     for (int i = 0; i < CALLS; i++) {
         bed_await(&on.bed, &got[i].done);
@@ -211,8 +211,8 @@ test_retry_budget(void)
 
 /* --- figures ---------------------------------------------------------------------------------- */
 
-static const kw_figure kinds[] = {KW_FIGURE_store_calls, KW_FIGURE_store_calls_read,
-                                  KW_FIGURE_store_calls_write, KW_FIGURE_store_calls_scan};
+static const kw_metric kinds[] = {KW_METRIC_store_calls, KW_METRIC_store_calls_read,
+                                  KW_METRIC_store_calls_write, KW_METRIC_store_calls_scan};
 
 /* What was counted since `before`, which becomes what is counted now. */
 static void
@@ -220,8 +220,8 @@ check_counted(int64_t before[4], int64_t all, int64_t reads, int64_t writes, int
 {
     const int64_t wanted[4] = {all, reads, writes, scans};
     for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
-        g_assert_cmpint(kw_counters_read(kinds[i]) - before[i], ==, wanted[i]);
-        before[i] = kw_counters_read(kinds[i]);
+        g_assert_cmpint(kw_metrics_read(kinds[i]) - before[i], ==, wanted[i]);
+        before[i] = kw_metrics_read(kinds[i]);
     }
 }
 
@@ -236,24 +236,24 @@ test_calls_are_counted(void)
     bed_await_ready(&on.bed);
     thrift2_fake_set_row(on.fakes[0], "r", "v");
     for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++)
-        before[i] = kw_counters_read(kinds[i]);
+        before[i] = kw_metrics_read(kinds[i]);
     fixture_ok(fixture_put(&on, "r", 5, 60000));
     check_counted(before, 1, 0, 1, 0);
     treat how = {.method = KW_HB_THBaseService_get, .count = 1, .answer = {.way = FAKE_CLOSE}};
     thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
     fixture_value(fixture_get(&on, "r", 60000), "v");
     check_counted(before, 2, 2, 0, 0);
-    kw_run_spec spec = {.table = KW_BYTES_LITERAL("t")};
-    kw_run *run = kw_door_open_run(on.bed.door, &spec);
+    kw_range_scan_spec spec = {.table = KW_BYTES_LITERAL("t")};
+    kw_range_scan *run = kw_store_handle_open_range_scan(on.bed.handle, &spec);
     answer got = bed_fetch(&on.bed, run, 10, 1 << 20, false, 60000);
     g_assert_cmpuint(got.rows->count, ==, 1);
     answer_clear(&got);
-    kw_run_close(run);
+    kw_range_scan_close(run);
     check_counted(before, 1, 0, 0, 1);
     got = bed_describe(&on.bed, "t");
-    g_assert_cmpint(kw_counters_read(KW_FIGURE_store_calls), >, before[0]);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_store_calls), >, before[0]);
     answer_clear(&got);
-    g_assert_cmpint(kw_counters_read(KW_FIGURE_store_calls_read), ==, before[1]);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_store_calls_read), ==, before[1]);
     fixture_stop(&on);
 }
 

@@ -26,14 +26,14 @@ start(fixture *on, size_t fakes)
     fill(on);
 }
 
-static kw_run *
-open_run(fixture *on, const char *start_key, const char *stop_key, bool reversed)
+static kw_range_scan *
+open_range_scan(fixture *on, const char *start_key, const char *stop_key, bool reversed)
 {
-    kw_run_spec spec = {.table = KW_BYTES_LITERAL("t"),
-                        .start = kw_bytes_of_text(start_key),
-                        .stop = kw_bytes_of_text(stop_key),
-                        .reversed = reversed};
-    return kw_door_open_run(on->bed.door, &spec);
+    kw_range_scan_spec spec = {.table = KW_BYTES_LITERAL("t"),
+                               .start = kw_bytes_of_text(start_key),
+                               .stop = kw_bytes_of_text(stop_key),
+                               .reversed = reversed};
+    return kw_store_handle_open_range_scan(on->bed.handle, &spec);
 }
 
 typedef struct reading {
@@ -61,14 +61,14 @@ take(reading *at, answer got)
 }
 
 static void
-read_on(fixture *on, kw_run *run, reading *at, int fetches, uint32_t rows)
+read_on(fixture *on, kw_range_scan *run, reading *at, int fetches, uint32_t rows)
 {
     for (int i = 0; i < fetches && !at->ended; i++)
         take(at, bed_fetch(&on->bed, run, rows, 1 << 20, true, 60000));
 }
 
 static void
-read_all(fixture *on, kw_run *run, reading *at, uint32_t rows)
+read_all(fixture *on, kw_range_scan *run, reading *at, uint32_t rows)
 {
     read_on(on, run, at, ROWS + 2, rows);
     g_assert_true(at->ended);
@@ -98,13 +98,13 @@ test_whole(void)
     start(&on, 1);
     for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
         for (int reversed = 0; reversed < 2; reversed++) {
-            kw_run *run = open_run(&on, "", "", reversed);
+            kw_range_scan *run = open_range_scan(&on, "", "", reversed);
             reading at = {.next = reversed ? ROWS - 1 : 0, .step = reversed ? -1 : 1};
             read_all(&on, run, &at, sizes[i]);
             g_assert_cmpint(at.next, ==, reversed ? -1 : ROWS);
             take(&at, bed_fetch(&on.bed, run, 1, 1 << 20, true, 60000));
             g_assert_true(at.ended);
-            kw_run_close(run);
+            kw_range_scan_close(run);
         }
     }
     g_assert_cmpuint(calls(&on, KW_HB_THBaseService_openScanner), >, 0);
@@ -120,17 +120,17 @@ test_bounds(void)
     start(&on, 1);
     for (int reversed = 0; reversed < 2; reversed++) {
         for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
-            kw_run *run = open_run(&on, "k100", "k200", reversed);
+            kw_range_scan *run = open_range_scan(&on, "k100", "k200", reversed);
             reading at = {.next = reversed ? 199 : 100, .step = reversed ? -1 : 1};
             read_all(&on, run, &at, sizes[i]);
             g_assert_cmpint(at.next, ==, reversed ? 99 : 200);
-            kw_run_close(run);
+            kw_range_scan_close(run);
         }
-        kw_run *run = open_run(&on, "k100", "k100", reversed);
+        kw_range_scan *run = open_range_scan(&on, "k100", "k100", reversed);
         reading at = {.step = 1};
         read_all(&on, run, &at, 30);
         g_assert_cmpint(at.next, ==, 0);
-        kw_run_close(run);
+        kw_range_scan_close(run);
     }
     fixture_stop(&on);
 }
@@ -142,7 +142,7 @@ test_last_row_removed(void)
 {
     fixture on;
     start(&on, 1);
-    kw_run *run = open_run(&on, "", "", true);
+    kw_range_scan *run = open_range_scan(&on, "", "", true);
     answer got = bed_fetch(&on.bed, run, 3, 1 << 20, false, 60000);
     g_assert_cmpuint(got.rows->count, ==, 3);
     answer_clear(&got);
@@ -159,7 +159,7 @@ test_last_row_removed(void)
     take(&at, got);
     read_all(&on, run, &at, 3);
     g_assert_cmpint(at.next, ==, -1);
-    kw_run_close(run);
+    kw_range_scan_close(run);
     fixture_stop(&on);
 }
 
@@ -169,12 +169,12 @@ test_one_row(void)
 {
     fixture on;
     start(&on, 1);
-    kw_run *run = open_run(&on, "k100", "k200", false);
+    kw_range_scan *run = open_range_scan(&on, "k100", "k200", false);
     answer got = bed_fetch(&on.bed, run, 1, 1 << 20, false, 60000);
     g_assert_cmpuint(got.rows->count, ==, 1);
     g_assert_cmpuint(got.rows->scanned, ==, 1);
     answer_clear(&got);
-    kw_run_close(run);
+    kw_range_scan_close(run);
     g_assert_cmpuint(calls(&on, KW_HB_THBaseService_getScannerResults), ==, 1);
     g_assert_cmpuint(calls(&on, KW_HB_THBaseService_openScanner), ==, 0);
     fixture_stop(&on);
@@ -189,14 +189,14 @@ test_lost_on_the_way(void)
         fixture on;
         start(&on, 2);
         bed_turn(&on.bed, 100);
-        kw_run *run = open_run(&on, "", "", reversed);
+        kw_range_scan *run = open_range_scan(&on, "", "", reversed);
         reading at = {.next = reversed ? ROWS - 1 : 0, .step = reversed ? -1 : 1};
         for (int i = 0; !at.ended; i++) {
             read_on(&on, run, &at, 3, 9);
             thrift2_fake_restart(on.fakes[i % 2]);
         }
         g_assert_cmpint(at.next, ==, reversed ? -1 : ROWS);
-        kw_run_close(run);
+        kw_range_scan_close(run);
         assert_no_scanners(&on);
         fixture_stop(&on);
     }
@@ -220,11 +220,11 @@ test_lost_under_a_fetch(void)
         bool too = also_open;
         start(&on, 1);
         thrift2_fake_set_script(on.fakes[0], close_in_scan, &too);
-        kw_run *run = open_run(&on, "", "", false);
+        kw_range_scan *run = open_range_scan(&on, "", "", false);
         reading at = {.step = 1};
         read_all(&on, run, &at, 20);
         g_assert_cmpint(at.next, ==, ROWS);
-        kw_run_close(run);
+        kw_range_scan_close(run);
         fixture_stop(&on);
     }
 }
@@ -235,7 +235,8 @@ test_id_of_another(void)
 {
     fixture on;
     start(&on, 1);
-    kw_run *run = open_run(&on, "", "", false), *other = open_run(&on, "k300", "", false);
+    kw_range_scan *run = open_range_scan(&on, "", "", false),
+                  *other = open_range_scan(&on, "k300", "", false);
     reading at = {.step = 1}, other_at = {.next = 300, .step = 1};
     read_on(&on, run, &at, 3, 5);
     g_assert_cmpuint(thrift2_fake_scanners(on.fakes[0]), ==, 1);
@@ -244,12 +245,12 @@ test_id_of_another(void)
     read_on(&on, other, &other_at, 3, 5);
     g_assert_cmpuint(thrift2_fake_scanners(on.fakes[0]), ==, 1);
     read_on(&on, run, &at, 3, 5);
-    kw_run_close(run);
+    kw_range_scan_close(run);
     BED_UNTIL(&on.bed, thrift2_fake_scanners(on.fakes[0]) <= 1);
     bed_turn(&on.bed, 50); /* another would be closed now */
     g_assert_cmpuint(thrift2_fake_scanners(on.fakes[0]), ==, 1);
     read_all(&on, other, &other_at, 5);
-    kw_run_close(other);
+    kw_range_scan_close(other);
     assert_no_scanners(&on);
     fixture_stop(&on);
 }
@@ -261,7 +262,7 @@ test_expired(void)
 {
     fixture on;
     start(&on, 1);
-    kw_run *run = open_run(&on, "", "", true);
+    kw_range_scan *run = open_range_scan(&on, "", "", true);
     reading at = {.next = ROWS - 1, .step = -1};
     while (!at.ended) {
         read_on(&on, run, &at, 2, 16);
@@ -269,7 +270,7 @@ test_expired(void)
     }
     g_assert_cmpint(at.next, ==, -1);
     g_assert_cmpuint(calls(&on, KW_HB_THBaseService_openScanner), >, 5);
-    kw_run_close(run);
+    kw_range_scan_close(run);
     fixture_stop(&on);
 }
 
@@ -278,11 +279,11 @@ test_close_early(void)
 {
     fixture on;
     start(&on, 1);
-    kw_run *run = open_run(&on, "", "", false);
+    kw_range_scan *run = open_range_scan(&on, "", "", false);
     reading at = {.step = 1};
     read_on(&on, run, &at, 3, 5);
     g_assert_cmpuint(thrift2_fake_scanners(on.fakes[0]), ==, 1);
-    kw_run_close(run);
+    kw_range_scan_close(run);
     assert_no_scanners(&on);
     g_assert_cmpuint(calls(&on, KW_HB_THBaseService_closeScanner), ==, 1);
     fixture_stop(&on);
@@ -304,16 +305,16 @@ check_close_in_flight(kw_hb_method slow)
     fixture on;
     start(&on, 1);
     treat how = {.method = slow, .count = 100, .answer = {.gate = 1}};
-    kw_run *run = open_run(&on, "", "", false);
+    kw_range_scan *run = open_range_scan(&on, "", "", false);
     reading at = {.step = 1};
     read_on(&on, run, &at, slow == KW_HB_THBaseService_getScannerResults ? 0 : 1, 5);
     if (slow == KW_HB_THBaseService_getScannerRows)
         read_on(&on, run, &at, 1, 5);
     thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
     uint32_t before = calls(&on, slow);
-    kw_run_fetch(run, 5, 1 << 20, true, kw_deadline_in_ms(60000), never, NULL);
+    kw_range_scan_fetch(run, 5, 1 << 20, true, kw_deadline_in_ms(60000), never, NULL);
     fixture_await_calls(&on, slow, before + 1);
-    kw_run_close(run);
+    kw_range_scan_close(run);
     thrift2_fake_let(on.fakes[0], 1);
     bed_turn(&on.bed, 300);
     assert_no_scanners(&on);
@@ -336,10 +337,10 @@ test_close_queued(void)
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
     thrift2_fake_shut(on.fakes[0]);
     fixture_open(&on, &settings);
-    kw_run *run = open_run(&on, "", "", false);
-    kw_run_fetch(run, 5, 1 << 20, true, kw_deadline_in_ms(60000), never, NULL);
-    kw_run_close(run);
-    kw_run_close(open_run(&on, "", "", false));
+    kw_range_scan *run = open_range_scan(&on, "", "", false);
+    kw_range_scan_fetch(run, 5, 1 << 20, true, kw_deadline_in_ms(60000), never, NULL);
+    kw_range_scan_close(run);
+    kw_range_scan_close(open_range_scan(&on, "", "", false));
     bed_turn(&on.bed, 50);
     fixture_stop(&on);
 }
@@ -351,7 +352,7 @@ check_timeout(kw_hb_method slow)
     fixture on;
     start(&on, 1);
     treat how = {.method = slow, .count = 100, .answer = {.gate = 1}};
-    kw_run *run = open_run(&on, "", "", false);
+    kw_range_scan *run = open_range_scan(&on, "", "", false);
     reading at = {.step = 1};
     read_on(&on, run, &at, 1, 5);
     thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
@@ -366,7 +367,7 @@ check_timeout(kw_hb_method slow)
     thrift2_fake_let(on.fakes[0], 1);
     read_all(&on, run, &at, 50);
     g_assert_cmpint(at.next, ==, ROWS);
-    kw_run_close(run);
+    kw_range_scan_close(run);
     assert_no_scanners(&on);
     g_assert_cmpuint(calls(&on, KW_HB_THBaseService_openScanner), ==,
                      calls(&on, KW_HB_THBaseService_closeScanner));
@@ -388,16 +389,16 @@ still_ns(void)
     return stood_still_ns;
 }
 
-/* A door waits for half a second, and no longer: time stands still meanwhile. */
+/* A store handle waits for half a second, and no longer: time stands still meanwhile. */
 static void
-test_door_closes_scanners(void)
+test_handle_closes_scanners(void)
 {
     fixture on;
     start(&on, 1);
-    kw_run *run = open_run(&on, "", "", false);
+    kw_range_scan *run = open_range_scan(&on, "", "", false);
     reading at = {.step = 1};
     read_on(&on, run, &at, 3, 5);
-    kw_run_close(run);
+    kw_range_scan_close(run);
     stood_still_ns = kw_clock_mono_ns();
     kw_clock_inject(NULL, still_ns);
     bed_close(&on.bed);
@@ -427,11 +428,11 @@ test_too_large(void)
     fixture on;
     start(&on, 1);
     thrift2_fake_set_script(on.fakes[0], too_large, NULL);
-    kw_run *run = open_run(&on, "k400", "", false);
+    kw_range_scan *run = open_range_scan(&on, "k400", "", false);
     reading at = {.next = 400, .step = 1};
     read_all(&on, run, &at, 50);
     g_assert_cmpint(at.next, ==, ROWS);
-    kw_run_close(run);
+    kw_range_scan_close(run);
     fixture_stop(&on);
 }
 
@@ -442,7 +443,7 @@ test_unknown_table(void)
     start(&on, 1);
     treat how = {.method = KW_HB_THBaseService_getScannerResults, .count = 1, .io_message = "t"};
     thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
-    kw_run *run = open_run(&on, "", "", false);
+    kw_range_scan *run = open_range_scan(&on, "", "", false);
     answer got = bed_fetch(&on.bed, run, 5, 1 << 20, true, 60000);
     g_assert_cmpint(got.error.code, ==, KW_NOT_FOUND);
     g_assert_nonnull(strstr(got.error.text, "'t'"));
@@ -451,7 +452,7 @@ test_unknown_table(void)
     how.method = KW_HB_THBaseService_getScannerRows; /* where opened scanners tell it */
     got = bed_fetch(&on.bed, run, 5, 1 << 20, true, 60000);
     g_assert_cmpint(got.error.code, ==, KW_NOT_FOUND);
-    kw_run_close(run);
+    kw_range_scan_close(run);
     assert_no_scanners(&on);
     fixture_stop(&on);
 }
@@ -463,16 +464,16 @@ test_many_runs(void)
     enum { RUNS = 40 };
     fixture on;
     start(&on, 2);
-    kw_run *runs[RUNS];
+    kw_range_scan *runs[RUNS];
     reading at[RUNS];
     for (int i = 0; i < RUNS; i++) {
-        runs[i] = open_run(&on, "", "", i % 2);
+        runs[i] = open_range_scan(&on, "", "", i % 2);
         at[i] = (reading){.next = i % 2 ? ROWS - 1 : 0, .step = i % 2 ? -1 : 1};
     }
     for (int round = 0; round < 20; round++) {
         answer got[RUNS] = {0};
         for (int i = 0; i < RUNS; i++)
-            kw_run_fetch(runs[i], 13, 1 << 20, true, kw_deadline_in_ms(120000), bed_on_rows, &got[i]);
+            kw_range_scan_fetch(runs[i], 13, 1 << 20, true, kw_deadline_in_ms(120000), bed_on_rows, &got[i]);
         for (int i = 0; i < RUNS; i++) {
             bed_await(&on.bed, &got[i].done);
             take(&at[i], got[i]);
@@ -480,7 +481,7 @@ test_many_runs(void)
     }
     g_assert_cmpuint(thrift2_fake_connections(on.fakes[0]), <=, 2);
     for (int i = 0; i < RUNS; i++)
-        kw_run_close(runs[i]);
+        kw_range_scan_close(runs[i]);
     assert_no_scanners(&on);
     fixture_stop(&on);
 }
@@ -501,7 +502,7 @@ main(int argc, char **argv)
     g_test_add_func("/hbase/run/close-in-flight", test_close_in_flight);
     g_test_add_func("/hbase/run/close-queued", test_close_queued);
     g_test_add_func("/hbase/run/timeout", test_timeout);
-    g_test_add_func("/hbase/run/door-closes-scanners", test_door_closes_scanners);
+    g_test_add_func("/hbase/run/door-closes-scanners", test_handle_closes_scanners);
     g_test_add_func("/hbase/run/too-large", test_too_large);
     g_test_add_func("/hbase/run/unknown-table", test_unknown_table);
     g_test_add_func("/hbase/run/many-runs", test_many_runs);

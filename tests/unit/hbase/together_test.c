@@ -32,7 +32,7 @@ test_hot_key(void)
     thrift2_fake_set_row(on.fakes[0], "hot", "v");
     kw_get get = get_of("hot");
     for (size_t i = 0; i < MANY; i++)
-        kw_door_get(on.bed.door, &get, bed_on_rows, &answers[i]);
+        kw_store_handle_get(on.bed.handle, &get, bed_on_rows, &answers[i]);
     for (size_t i = 0; i < MANY; i++) {
         bed_await(&on.bed, &answers[i].done);
         fixture_value(answers[i], "v");
@@ -57,7 +57,7 @@ test_not_equal(void)
     gets[1].columns_count = 1;
     gets[2].max_versions = 3;
     for (size_t i = 0; i < KINDS; i++)
-        kw_door_get(on.bed.door, &gets[i], bed_on_rows, &answers[i]);
+        kw_store_handle_get(on.bed.handle, &gets[i], bed_on_rows, &answers[i]);
     for (size_t i = 0; i < KINDS; i++) {
         bed_await(&on.bed, &answers[i].done);
         g_assert_true(kw_bytes_equal(answers[i].rows->rows[0].key, gets[i].row));
@@ -91,12 +91,12 @@ test_never_joins_what_left(void)
     thrift2_fake_set_row(on.fakes[0], "r", "old");
     thrift2_fake_set_script(on.fakes[0], first_get_at_gate, NULL);
     kw_get get = get_of("r");
-    kw_door_get(on.bed.door, &get, bed_on_rows, &old);
+    kw_store_handle_get(on.bed.handle, &get, bed_on_rows, &old);
     BED_UNTIL(&on.bed, reads(&on) > 0);
     g_assert_cmpuint(reads(&on), ==, 1);
     fixture_ok(bed_put(&on.bed, "t", "r", "f", "q", "new", 1800000000000, 60000));
     g_assert_false(old.done);
-    kw_door_get(on.bed.door, &get, bed_on_rows, &fresh);
+    kw_store_handle_get(on.bed.handle, &get, bed_on_rows, &fresh);
     bed_await(&on.bed, &fresh.done);
     fixture_value(fresh, "new");
     thrift2_fake_let(on.fakes[0], 1);
@@ -124,7 +124,7 @@ test_puts_share(void)
     for (size_t i = 0; i < MANY; i++) {
         snprintf(rows + i * 8, 8, "p%zu", i);
         bed_cell_write_init(&writes[i], "t", rows + i * 8, "f", "v", 1700000000000);
-        kw_door_write(on.bed.door, &writes[i].write, bed_on_write, &answers[i]);
+        kw_store_handle_write(on.bed.handle, &writes[i].write, bed_on_write, &answers[i]);
     }
     for (size_t i = 0; i < MANY; i++) {
         bed_await(&on.bed, &answers[i].done);
@@ -152,7 +152,7 @@ test_stamped_puts_share(void)
     g_autofree char *rows = g_malloc0(MANY * 8);
     fixture_start(&on, 1, FRAMED_COMPACT);
     on.bed.store = kw_order_store_new(on.bed.store, &settings);
-    kw_door *door = kw_store_open_door(on.bed.store, on.bed.loop);
+    kw_store_handle *handle = kw_store_open_handle(on.bed.store, on.bed.loop);
     for (size_t i = 0; i < MANY; i++) {
         snprintf(rows + i * 8, 8, "p%zu", i);
         bed_cell_write_init(&writes[i], "t", rows + i * 8, "f", "v", KW_TIMESTAMP_NONE);
@@ -161,14 +161,14 @@ test_stamped_puts_share(void)
     /* Until the clock and the families of the table are known. */
     for (kw_deadline end = kw_deadline_in_ms(60000); !kw_deadline_passed(end); bed_turn(&on.bed, 2)) {
         answer first = {0};
-        kw_door_write(door, &writes[0].write, bed_on_write, &first);
+        kw_store_handle_write(handle, &writes[0].write, bed_on_write, &first);
         bed_await(&on.bed, &first.done);
         if (first.outcome == KW_OUTCOME_OK)
             break;
     }
     uint32_t before = put_calls(&on);
     for (size_t i = 0; i < MANY; i++)
-        kw_door_write(door, &writes[i].write, bed_on_write, &answers[i]);
+        kw_store_handle_write(handle, &writes[i].write, bed_on_write, &answers[i]);
     for (size_t i = 0; i < MANY; i++) {
         bed_await(&on.bed, &answers[i].done);
         g_assert_cmpint(answers[i].outcome, ==, KW_OUTCOME_OK);
@@ -176,7 +176,7 @@ test_stamped_puts_share(void)
     uint32_t calls = put_calls(&on) - before;
     g_test_message("%u calls for %d puts", calls, MANY);
     g_assert_cmpuint(calls, <=, MANY / 8);
-    kw_door_close(door, bed_on_done, &closed);
+    kw_store_handle_close(handle, bed_on_done, &closed);
     bed_await(&on.bed, &closed);
     fixture_stop(&on);
 }
@@ -217,7 +217,7 @@ test_order(void)
             bed_cell_write_init(&writes[row][i], "t", rows[row], "f", values[i], 1700000000000);
             if (i % 7 == 3)
                 writes[row][i].write.kind = KW_WRITE_DELETE;
-            kw_door_write(on.bed.door, &writes[row][i].write, bed_on_write, &answers[row][i]);
+            kw_store_handle_write(on.bed.handle, &writes[row][i].write, bed_on_write, &answers[row][i]);
         }
         if (i % 10 == 0)
             bed_turn(&on.bed, 2); /* some have left when the next come */

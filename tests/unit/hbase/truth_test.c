@@ -29,7 +29,7 @@ many_puts_start(many_puts *all, fixture *on, const char *prefix, int64_t timeout
         bed_cell_write_init(&all->writes[i], "t", all->rows[i], "f", "v", ++last_stamp);
         all->writes[i].write.deadline = deadline;
         all->answers[i] = (answer){0};
-        kw_door_write(on->bed.door, &all->writes[i].write, bed_on_write, &all->answers[i]);
+        kw_store_handle_write(on->bed.handle, &all->writes[i].write, bed_on_write, &all->answers[i]);
         if (i % at_once == at_once - 1)
             bed_turn(&on->bed, 1); /* in several calls, whatever leaves together */
     }
@@ -144,10 +144,10 @@ test_bad_among_good(void)
     thrift2_fake_set_script(on.fakes[0], bad_family, NULL);
     for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
         bed_cell_write_init(&bad[i], "t", "bad-row", "bad", "v", 5);
-        kw_door_write(on.bed.door, &bad[i].write, bed_on_write, &bad_answers[i]);
+        kw_store_handle_write(on.bed.handle, &bad[i].write, bed_on_write, &bad_answers[i]);
     }
     bed_cell_write_init(&huge, "t", "huge-row", "f", large, 5);
-    kw_door_write(on.bed.door, &huge.write, bed_on_write, &huge_answer);
+    kw_store_handle_write(on.bed.handle, &huge.write, bed_on_write, &huge_answer);
     many_puts_start(all, &on, "g", 60000, 20);
     many_puts_await(all, &on);
     bed_await(&on.bed, &huge_answer.done);
@@ -200,7 +200,7 @@ test_bad_get_among_good(void)
                            .deadline = kw_deadline_in_ms(60000)};
         if (i == 50)
             gets[i].filter = KW_BYTES_LITERAL("NoSuchFilter()");
-        kw_door_get(on.bed.door, &gets[i], bed_on_rows, &answers[i]);
+        kw_store_handle_get(on.bed.handle, &gets[i], bed_on_rows, &answers[i]);
     }
     for (size_t i = 0; i < GETS; i++) {
         bed_await(&on.bed, &answers[i].done);
@@ -240,10 +240,11 @@ test_deadlines(void)
             bed_cell_write_init(&writes[i][patient], "t", patient ? "patient" : "hasty", "f", "v",
                                 1700000000000 + (int64_t)i);
             writes[i][patient].write.deadline = deadline;
-            kw_door_write(on.bed.door, &writes[i][patient].write, bed_on_write, &written[i][patient]);
+            kw_store_handle_write(on.bed.handle, &writes[i][patient].write, bed_on_write,
+                                  &written[i][patient]);
             gets[i][patient] = (kw_get){
                 .table = KW_BYTES_LITERAL("t"), .row = KW_BYTES_LITERAL("patient"), .deadline = deadline};
-            kw_door_get(on.bed.door, &gets[i][patient], bed_on_rows, &got[i][patient]);
+            kw_store_handle_get(on.bed.handle, &gets[i][patient], bed_on_rows, &got[i][patient]);
         }
     }
     for (size_t i = 0; i < PAIRS; i++) {

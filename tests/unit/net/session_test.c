@@ -3,7 +3,7 @@
  *   big     at once, 1 MiB                       drop    never (oneway)    refuse ends the connection */
 #include "net/net.h"
 
-#include "base/counters.h"
+#include "base/metrics.h"
 #include "unit/net/certificates.h"
 
 #include <arpa/inet.h>
@@ -186,7 +186,7 @@ stage_free(stage *made)
     for (unsigned i = 0; i < G_N_ELEMENTS(made->places); i++)
         if (made->places[i].held)
             g_ptr_array_free(made->places[i].held, TRUE);
-    g_assert_cmpint(kw_counters_read(KW_FIGURE_connections_open), ==, 0);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_connections_open), ==, 0);
     g_free(made);
 }
 
@@ -407,7 +407,7 @@ test_a_caller_that_takes_no_replies_is_closed_in_time(void)
     kw_net_limits limits = easy;
     limits.frame_ms = 300;
     stage *there = stage_new(limits, 1, NULL);
-    int64_t broken = kw_counters_read(KW_FIGURE_connections_broken);
+    int64_t broken = kw_metrics_read(KW_METRIC_connections_broken);
     int one = caller(there);
     kw_buffer all = KW_BUFFER_EMPTY; /* sent at once: it may be closed any time from then on */
     for (int i = 0; i < 64; i++) {
@@ -417,9 +417,9 @@ test_a_caller_that_takes_no_replies_is_closed_in_time(void)
     }
     send_all(one, all.data, all.size);
     kw_buffer_clear(&all);
-    for (int i = 0; i < 20000 && kw_counters_read(KW_FIGURE_connections_broken) == broken; i++)
+    for (int i = 0; i < 20000 && kw_metrics_read(KW_METRIC_connections_broken) == broken; i++)
         g_usleep(5000);
-    g_assert_cmpint(kw_counters_read(KW_FIGURE_connections_broken), ==, broken + 1);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_connections_broken), ==, broken + 1);
     close(one);
     stage_free(there);
 }
@@ -446,9 +446,9 @@ test_a_caller_that_left_does_not_break_its_call(void)
     struct linger reset = {.l_onoff = 1};
     setsockopt(one, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
     close(one);
-    for (int i = 0; i < 20000 && kw_counters_read(KW_FIGURE_connections_open) > 0; i++)
+    for (int i = 0; i < 20000 && kw_metrics_read(KW_METRIC_connections_open) > 0; i++)
         g_usleep(5000);
-    g_assert_cmpint(kw_counters_read(KW_FIGURE_connections_open), ==, 0);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_connections_open), ==, 0);
     const uint8_t *last = there->held_payload.data + there->held_payload.size - 2;
     g_assert_cmpint(*last, ==, 'x');
     release(there);
@@ -479,11 +479,11 @@ test_what_is_not_thrift_ends_the_connection(void)
     stage *there = stage_new(easy, 1, NULL);
     int good = caller(there);
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-        int64_t broken = kw_counters_read(KW_FIGURE_connections_broken);
+        int64_t broken = kw_metrics_read(KW_METRIC_connections_broken);
         int one = caller(there);
         send_all(one, cases[i].bytes, cases[i].size);
         expect_end(one);
-        g_assert_cmpint(kw_counters_read(KW_FIGURE_connections_broken), ==, broken + 1);
+        g_assert_cmpint(kw_metrics_read(KW_METRIC_connections_broken), ==, broken + 1);
         say(good, "echo", 3);
         expect_reply(good, "echo", 3);
     }
@@ -514,7 +514,7 @@ test_half_a_message_is_waited_for_only_so_long(void)
     kw_net_limits limits = easy;
     limits.frame_ms = 200;
     stage *there = stage_new(limits, 1, NULL);
-    int64_t broken = kw_counters_read(KW_FIGURE_connections_broken);
+    int64_t broken = kw_metrics_read(KW_METRIC_connections_broken);
     int idle = caller(there), half = caller(there);
     say(idle, "echo", 1);
     expect_reply(idle, "echo", 1);
@@ -523,7 +523,7 @@ test_half_a_message_is_waited_for_only_so_long(void)
     expect_end(half);
     int64_t took_ms = (g_get_monotonic_time() - before) / 1000;
     g_assert_cmpint(took_ms, >=, 190);
-    g_assert_cmpint(kw_counters_read(KW_FIGURE_connections_broken), ==, broken + 1);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_connections_broken), ==, broken + 1);
     say(idle, "echo", 2);
     expect_reply(idle, "echo", 2);
     close(idle);
@@ -557,7 +557,7 @@ test_idle_callers_are_closed(void)
     kw_net_limits limits = easy;
     limits.idle_ms = 400;
     stage *there = stage_new(limits, 1, NULL);
-    int64_t broken = kw_counters_read(KW_FIGURE_connections_broken);
+    int64_t broken = kw_metrics_read(KW_METRIC_connections_broken);
     int busy = busy_caller(there);
     int64_t before = g_get_monotonic_time();
     expect_end(caller(there));
@@ -565,7 +565,7 @@ test_idle_callers_are_closed(void)
     release(there);
     expect_reply(busy, "hold", 1);
     expect_end(busy);
-    g_assert_cmpint(kw_counters_read(KW_FIGURE_connections_broken), ==, broken);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_connections_broken), ==, broken);
     stage_free(there);
 }
 
@@ -600,7 +600,7 @@ test_connections_beyond_the_limit_are_closed(void)
     kw_net_limits limits = easy;
     limits.connections = 3;
     stage *there = stage_new(limits, 2, NULL);
-    int64_t refused = kw_counters_read(KW_FIGURE_connections_refused);
+    int64_t refused = kw_metrics_read(KW_METRIC_connections_refused);
     int good[3];
     for (size_t i = 0; i < G_N_ELEMENTS(good); i++) {
         good[i] = caller(there);
@@ -609,9 +609,9 @@ test_connections_beyond_the_limit_are_closed(void)
     }
     expect_end(caller(there));
     expect_end(caller(there));
-    g_assert_cmpint(kw_counters_read(KW_FIGURE_connections_refused), ==, refused + 2);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_connections_refused), ==, refused + 2);
     close(good[0]);
-    for (int i = 0; i < 20000 && kw_counters_read(KW_FIGURE_connections_open) > 2; i++)
+    for (int i = 0; i < 20000 && kw_metrics_read(KW_METRIC_connections_open) > 2; i++)
         g_usleep(5000);
     good[0] = caller(there);
     for (size_t i = 0; i < G_N_ELEMENTS(good); i++) {
@@ -698,7 +698,7 @@ test_tls_waits_only_so_long(void)
     kw_net_limits limits = easy;
     limits.handshake_ms = 200;
     stage *there = stage_new(limits, 1, tls);
-    int64_t broken = kw_counters_read(KW_FIGURE_connections_broken);
+    int64_t broken = kw_metrics_read(KW_METRIC_connections_broken);
     expect_end(caller(there));
     int half = caller(there);
     send_all(half, "\x16\x03\x01\x02\x00\x01", 6);
@@ -709,7 +709,7 @@ test_tls_waits_only_so_long(void)
     char alert[64];
     receive(plain, alert, sizeof alert);
     close(plain);
-    g_assert_cmpint(kw_counters_read(KW_FIGURE_connections_broken), ==, broken + 3);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_connections_broken), ==, broken + 3);
     stage_free(there);
     kw_tls_context_free(tls);
     certificates_free(files);

@@ -9,7 +9,7 @@
  *   windows of an interval are, one behind the other, as good as one plan; each is made again from its
  * question
  */
-#include "plan/terms.h"
+#include "plan/normalized_query.h"
 #include "plan/world.h"
 #include "support/slow_build.h"
 
@@ -124,9 +124,9 @@ step_between(const kw_component *component, int field, const kw_record *before, 
 static int
 key_direction(const kw_test_world *world, const kw_plan *plan)
 {
-    const kw_terms *terms = NULL;
+    const kw_normalized_query *terms = NULL;
     kw_error error = KW_ERROR_NONE;
-    g_assert_true(kw_terms_make(plan->question, NULL, world->arena, &terms, &error));
+    g_assert_true(kw_normalized_query_make(plan->question, NULL, world->arena, &terms, &error));
     for (size_t index = 0; index < kw_layout_component_count(plan->layout); index++) {
         const kw_component *component = kw_layout_component(plan->layout, index);
         if (component->field >= 0 && terms->bounds[component->field].count > 1)

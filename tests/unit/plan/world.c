@@ -122,7 +122,7 @@ fill_shelf(kw_test_world *world, size_t path)
         g_assert_true(done);
     }
     check_keys(world, path, keys);
-    kw_test_shelf *shelf = &world->shelves[path];
+    kw_test_directory *shelf = &world->shelves[path];
     shelf->count = world->count;
     memcpy(shelf->keys, keys, sizeof keys);
     qsort(shelf->keys, shelf->count, sizeof *shelf->keys, compare_slots);
@@ -317,7 +317,7 @@ compare_rows(const void *a, const void *b)
 size_t world_sifted, world_unsifted;
 
 static size_t
-first_slot(const kw_test_shelf *shelf, kw_bytes start)
+first_slot(const kw_test_directory *shelf, kw_bytes start)
 {
     size_t low = 0, high = shelf->count;
     while (low < high) {
@@ -334,7 +334,7 @@ static size_t
 read_range(const kw_test_world *world, const kw_plan *plan, size_t number, kw_test_row *rows)
 {
     const kw_range *range = &plan->ranges[number];
-    const kw_test_shelf *shelf = &world->shelves[plan->path - world->table->paths];
+    const kw_test_directory *shelf = &world->shelves[plan->path - world->table->paths];
     kw_patterns patterns = kw_plan_patterns(plan, number);
     size_t count = 0;
     for (size_t slot = first_slot(shelf, range->start); slot < shelf->count; slot++) {

@@ -9,11 +9,11 @@
 #define WORLD_RECORDS 70
 
 /* A store table as the test keeps it. */
-typedef struct kw_test_shelf {
+typedef struct kw_test_directory {
     kw_bytes keys[WORLD_RECORDS];
     size_t records[WORLD_RECORDS];
     size_t count;
-} kw_test_shelf;
+} kw_test_directory;
 
 typedef struct kw_test_world {
     random_table made;
@@ -22,7 +22,7 @@ typedef struct kw_test_world {
     kw_arena *arena;
     kw_record records[WORLD_RECORDS];
     size_t count;
-    kw_test_shelf shelves[2]; /* per path */
+    kw_test_directory shelves[2]; /* per path */
 } kw_test_world;
 
 /* False when the rules are refused. Clear it in any case. */

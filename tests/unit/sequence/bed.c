@@ -158,9 +158,9 @@ bed_open(bed *self, size_t number)
     step now = {false};
     if (!gateway->maker) {
         gateway->bed = self;
-        gateway->door = kw_store_open_door(self->store, self->loop);
-        gateway->sequences = kw_sequences_new(kw_policy_model(self->policy), self->loop, gateway->door);
-        gateway->maker = kw_maker_new(gateway->sequences, self->loop, gateway->door);
+        gateway->handle = kw_store_open_handle(self->store, self->loop);
+        gateway->sequences = kw_sequences_new(kw_policy_model(self->policy), self->loop, gateway->handle);
+        gateway->maker = kw_maker_new(gateway->sequences, self->loop, gateway->handle);
     }
     kw_sequences_prepare(gateway->sequences, self->policy, kw_deadline_in_ms(BED_PATIENCE_MS), prepared,
                          &now);
@@ -180,7 +180,7 @@ bed_close(bed *self, size_t number)
     kw_sequences_close(gateway->sequences, ended, &now);
     bed_turn_until(self, &now.done);
     now.done = false;
-    kw_door_close(gateway->door, ended, &now);
+    kw_store_handle_close(gateway->handle, ended, &now);
     bed_turn_until(self, &now.done);
     kw_maker_free(gateway->maker);
     kw_sequences_free(gateway->sequences);
@@ -293,6 +293,6 @@ void
 bed_write(bed *self, const kw_write *write)
 {
     step now = {false};
-    kw_door_write(self->gateways[0].door, write, written, &now);
+    kw_store_handle_write(self->gateways[0].handle, write, written, &now);
     bed_turn_until(self, &now.done);
 }

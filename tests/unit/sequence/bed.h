@@ -13,7 +13,7 @@
 
 typedef struct bed_gateway {
     struct bed *bed;
-    kw_door *door;
+    kw_store_handle *handle;
     kw_sequences *sequences;
     kw_maker *maker;
 } bed_gateway;
@@ -56,7 +56,7 @@ void bed_reload(bed *self, const char *more, const char *fields);
 kw_value *bed_record(bed *self, const char *text);
 const char *bed_text(bed *self, const kw_value *values);
 
-/* Straight into the store; must succeed. Through the first gateway's door. */
+/* Straight into the store; must succeed. Through the first gateway's store handle. */
 void bed_write(bed *self, const kw_write *write);
 
 void bed_turn_until(bed *self, const bool *flag);

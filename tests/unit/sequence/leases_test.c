@@ -3,7 +3,7 @@
  * the gateway that acts; leases are so long that timers do not fire before they are made to. */
 #include "bed.h"
 
-#include "base/counters.h"
+#include "base/metrics.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -127,7 +127,7 @@ static void
 turn_until_lost(play *self, int64_t lost_before)
 {
     renew(self);
-    while (kw_counters_read(KW_FIGURE_worker_leases_lost) == lost_before)
+    while (kw_metrics_read(KW_METRIC_worker_leases_lost) == lost_before)
         uv_run(kw_loop_uv(self->bed->loop), UV_RUN_ONCE);
 }
 
@@ -137,7 +137,7 @@ static void
 hang(const id_form *form)
 {
     play self;
-    int64_t lost = kw_counters_read(KW_FIGURE_worker_leases_lost), last = 0;
+    int64_t lost = kw_metrics_read(KW_METRIC_worker_leases_lost), last = 0;
     open_play(&self, form);
     for (int i = 0; i < 200; i++)
         last = next(&self, 0);
@@ -176,7 +176,7 @@ static void
 differ(const id_form *form)
 {
     play self;
-    int64_t lost = kw_counters_read(KW_FIGURE_worker_leases_lost), now = bed_wall_ms;
+    int64_t lost = kw_metrics_read(KW_METRIC_worker_leases_lost), now = bed_wall_ms;
     open_play(&self, form);
     int64_t until = stored_until(&self);
     bed_wall_ms = now + HOUR_MS;

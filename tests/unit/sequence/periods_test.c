@@ -1,7 +1,7 @@
 /* Sequences that begin anew with each minute (hour, ...): which period a time is in, in which zone, and what
  * is kept of counters that nobody needs any more. */
 #include "bed.h"
-#include "sequence/counter.h"
+#include "sequence/backend.h"
 #include "sequence/period.h"
 #include "store/embedded/embedded.h"
 
@@ -170,9 +170,9 @@ static void
 test_forgets(void)
 {
     kw_model_sequences settings = {.keep_ms = 7 * 86400000};
-    g_assert_cmpint(kw_keeping_seconds(&settings, KW_KEEP_EVER), ==, 0);
-    g_assert_cmpint(kw_keeping_seconds(&settings, KW_KEEP_DAYS), >=, (1 + 2 * 7) * 86400);
-    g_assert_cmpint(kw_keeping_seconds(&settings, KW_KEEP_YEARS), >=, (366 + 2 * 7) * 86400);
+    g_assert_cmpint(kw_retention_seconds(&settings, KW_KEEP_EVER), ==, 0);
+    g_assert_cmpint(kw_retention_seconds(&settings, KW_KEEP_DAYS), >=, (1 + 2 * 7) * 86400);
+    g_assert_cmpint(kw_retention_seconds(&settings, KW_KEEP_YEARS), >=, (366 + 2 * 7) * 86400);
     bed *self = bed_new("", PER_MINUTE);
     int64_t minute = bed_wall_ms / 60000 * 60000;
     g_assert_true(bed_open(self, 0));

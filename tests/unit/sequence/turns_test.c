@@ -1,7 +1,7 @@
 /* Writers do not wait when a new minute (hour, ...) begins: the first block of it is in hand before, no
  * number comes twice, each period counts from its beginning in order, and what nobody writes into is left
  * alone. */
-#include "base/counters.h"
+#include "base/metrics.h"
 #include "bed.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@
 static int64_t
 waits(void)
 {
-    return kw_counters_read(KW_FIGURE_sequence_waits);
+    return kw_metrics_read(KW_METRIC_sequence_waits);
 }
 
 static size_t
@@ -185,11 +185,11 @@ static void
 test_no_prefetch(void)
 {
     bed *self = open_at(bed_wall_ms, "seq: {type: int, generate: {kind: sequence, block: 3, prefetch: 0}}");
-    int64_t before = kw_counters_read(KW_FIGURE_sequence_blocks);
+    int64_t before = kw_metrics_read(KW_METRIC_sequence_blocks);
     for (int i = 1; i <= 9; i++) {
         g_assert_cmpint(number_at(self, 0, 1), ==, i);
         settle(self);
-        g_assert_cmpint(kw_counters_read(KW_FIGURE_sequence_blocks) - before, ==, (i + 2) / 3);
+        g_assert_cmpint(kw_metrics_read(KW_METRIC_sequence_blocks) - before, ==, (i + 2) / 3);
     }
     bed_free(self);
 }
@@ -227,8 +227,8 @@ test_summer_time(void)
 static void
 test_faults(void)
 {
-    static const kw_fault faults[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED, KW_FAULT_UNKNOWN_LOST,
-                                      KW_FAULT_TIMEOUT};
+    static const kw_decode_error faults[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED, KW_FAULT_UNKNOWN_LOST,
+                                             KW_FAULT_TIMEOUT};
     for (size_t f = 0; f < G_N_ELEMENTS(faults); f++) {
         int64_t begin = bed_wall_ms / MINUTE * MINUTE;
         bed *self = open_at(begin + MINUTE - 1000, PER_MINUTE);

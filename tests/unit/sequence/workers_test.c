@@ -2,7 +2,7 @@
  * many loops and gateways. */
 #include "bed.h"
 
-#include "base/counters.h"
+#include "base/metrics.h"
 #include "base/thread.h"
 #include "sequence/worker.h"
 
@@ -92,9 +92,9 @@ test_ids(void)
         if (i % 100 == 0)
             bed_pass_ms(1);
     }
-    g_assert_cmpint(kw_counters_read(KW_FIGURE_worker_leases), ==, 1);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_worker_leases), ==, 1);
     end(self);
-    g_assert_cmpint(kw_counters_read(KW_FIGURE_worker_leases), ==, 0);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_worker_leases), ==, 0);
 }
 
 /* More than a millisecond has: the next one is begun before its time, up to what is stored. No renewal comes
@@ -230,15 +230,15 @@ test_taken_over(void)
 {
     bed *self = start(LEASE, SNOWFLAKE);
     g_assert_true(bed_open(self, 0));
-    int64_t lost = kw_counters_read(KW_FIGURE_worker_leases_lost);
+    int64_t lost = kw_metrics_read(KW_METRIC_worker_leases_lost);
     int64_t worker = worker_of(next(self, 0));
     set_lease(self, worker, "thief", bed_wall_ms + 1000000);
     bed_pass_all_ms(self, LEASE_MS / 2);
-    while (kw_counters_read(KW_FIGURE_worker_leases_lost) == lost)
+    while (kw_metrics_read(KW_METRIC_worker_leases_lost) == lost)
         uv_run(kw_loop_uv(self->loop), UV_RUN_ONCE);
     settle(self);
     g_assert_cmpint(worker_of(next(self, 0)), !=, worker);
-    g_assert_cmpint(kw_counters_read(KW_FIGURE_worker_leases), ==, 1);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_worker_leases), ==, 1);
     end(self);
 }
 
@@ -295,8 +295,8 @@ test_spoilt_lease(void)
 static void
 test_faults(void)
 {
-    static const kw_fault faults[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED, KW_FAULT_UNKNOWN_LOST,
-                                      KW_FAULT_TIMEOUT};
+    static const kw_decode_error faults[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED, KW_FAULT_UNKNOWN_LOST,
+                                             KW_FAULT_TIMEOUT};
     for (size_t kind = 0; kind < G_N_ELEMENTS(faults); kind++) {
         bool failed = true;
         for (uint64_t n = 1; failed; n++) {
@@ -364,7 +364,7 @@ test_threads(void)
     bed *self = start("sequences: {lease: 1min}\n", SNOWFLAKE);
     g_assert_true(bed_open(self, 0));
     kw_worker *worker = kw_worker_new("keyway_sequences", kw_snowflake_form_of(false), 60000, self->loop,
-                                      self->gateways[0].door);
+                                      self->gateways[0].handle);
     bool done = false;
     kw_worker_start(worker, started, &done);
     bed_turn_until(self, &done);

@@ -25,11 +25,11 @@ add(kw_api_Record *record, const char *name, kw_api_Value value)
 #define NUMBER(of) ((kw_api_Value){.has_number = true, .number = (of)})
 
 static void
-expect_refusal(kw_error *error, const char *part)
+expect_refusal(kw_error *error, const char *worker)
 {
     g_assert_cmpint(error->code, ==, KW_INVALID);
-    if (!strstr(error->text, part))
-        g_error("\"%s\" does not say \"%s\"", error->text, part);
+    if (!strstr(error->text, worker))
+        g_error("\"%s\" does not say \"%s\"", error->text, worker);
     *error = KW_ERROR_NONE;
 }
 
@@ -99,7 +99,7 @@ test_a_key_takes_no_number_that_is_rounded(void)
 typedef struct refusal {
     const char *field;
     kw_api_Value value;
-    const char *part;
+    const char *worker;
 } refusal;
 
 static void
@@ -126,7 +126,7 @@ test_refusals_name_table_field_and_reason(void)
         kw_error error = KW_ERROR_NONE;
         add(&from, cases[i].field, cases[i].value);
         g_assert_false(kw_convert_record(fix->table, &from, fix->exchange.call.arena, &record, &error));
-        expect_refusal(&error, cases[i].part);
+        expect_refusal(&error, cases[i].worker);
     }
     service_fixture_free(fix);
 }
@@ -219,14 +219,14 @@ test_a_map(void)
 }
 
 static void
-expect_no_map(service_fixture *fix, const char *field, kw_api_Value value, const char *part)
+expect_no_map(service_fixture *fix, const char *field, kw_api_Value value, const char *worker)
 {
     kw_api_Record from = record_of(fix, 1);
     kw_record record;
     kw_error error = KW_ERROR_NONE;
     add(&from, field, value);
     g_assert_false(kw_convert_record(fix->table, &from, fix->exchange.call.arena, &record, &error));
-    expect_refusal(&error, part);
+    expect_refusal(&error, worker);
 }
 
 static void
@@ -255,7 +255,7 @@ static void
 test_picks(void)
 {
     static const struct {
-        const char *name, *part;
+        const char *name, *worker;
     } wrong[] = {{"share.x", "has no field \"share\"; did you mean \"shares\"?"},
                  {"count.x", "field count: is not a map and has no entries"},
                  {"shares.", "field shares: the name of an entry is missing after the dot"},
@@ -273,7 +273,7 @@ test_picks(void)
     for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
         kw_pick pick;
         g_assert_false(kw_convert_pick(fix->table, kw_bytes_of_text(wrong[i].name), &pick, &error));
-        expect_refusal(&error, wrong[i].part);
+        expect_refusal(&error, wrong[i].worker);
     }
     kw_bytes *many = KW_ARENA_ARRAY(fix->exchange.call.arena, kw_bytes, 10001);
     for (size_t i = 0; i < 10001; i++)

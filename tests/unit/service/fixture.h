@@ -7,7 +7,7 @@ typedef struct service_fixture {
     kw_policy *policy;
     const kw_table *table;
     kw_loop *loop;
-    kw_part part;
+    kw_service_worker worker;
     kw_exchange exchange;
 } service_fixture;
 

@@ -13,14 +13,14 @@ ask(service_fixture *fix, const kw_api_Query *query, kw_scan_request *ret_reques
 }
 
 static void
-expect_refusal(service_fixture *fix, const kw_api_Query *query, kw_code code, const char *part)
+expect_refusal(service_fixture *fix, const kw_api_Query *query, kw_code code, const char *worker)
 {
     kw_scan_request request;
     kw_error error;
     g_assert_false(ask(fix, query, &request, &error));
     g_assert_cmpint(error.code, ==, code);
-    if (!strstr(error.text, part))
-        g_error("\"%s\" does not say \"%s\"", error.text, part);
+    if (!strstr(error.text, worker))
+        g_error("\"%s\" does not say \"%s\"", error.text, worker);
 }
 
 static void

@@ -33,14 +33,14 @@ end(faulty *own)
 }
 
 static void
-arm(faulty *own, kw_fault fault, uint64_t nth)
+arm(faulty *own, kw_decode_error fault, uint64_t nth)
 {
     atomic_store(&own->plan.fault, fault);
     atomic_store(&own->plan.fail_at, nth);
 }
 
 static const struct {
-    kw_fault fault;
+    kw_decode_error fault;
     kw_outcome outcome;
     kw_code code;
     bool done;
@@ -48,7 +48,7 @@ static const struct {
              {KW_FAULT_UNKNOWN_APPLIED, KW_OUTCOME_UNKNOWN, KW_UNAVAILABLE, true},
              {KW_FAULT_UNKNOWN_LOST, KW_OUTCOME_UNKNOWN, KW_UNAVAILABLE, false},
              {KW_FAULT_TIMEOUT, KW_OUTCOME_UNKNOWN, KW_TIMEOUT, true},
-             {KW_FAULT_TRUNCATED, KW_OUTCOME_FAILED, KW_UNAVAILABLE, false}};
+             {KW_DECODE_TRUNCATED, KW_OUTCOME_FAILED, KW_UNAVAILABLE, false}};
 
 static kw_write
 put_of(const char *row, const kw_cell *cell)
@@ -174,11 +174,12 @@ test_runs(void)
     for (char row[2] = "a"; *row <= 'f'; (*row)++)
         kw_opened_put(&own.plain, "t", row, "d", "q", "x", 1);
     kw_error error = {0};
-    kw_run *run = kw_door_open_run(own.sync.door, &(kw_run_spec){.table = B("t")});
+    kw_range_scan *run =
+        kw_store_handle_open_range_scan(own.sync.handle, &(kw_range_scan_spec){.table = B("t")});
     arm(&own, KW_FAULT_FAILED, 1);
     g_assert_null(kw_sync_fetch(&own.sync, run, 4, 1000, true, &error));
     kw_expect_error(&error, KW_UNAVAILABLE, "on purpose");
-    arm(&own, KW_FAULT_TRUNCATED, 1);
+    arm(&own, KW_DECODE_TRUNCATED, 1);
     kw_rows *rows = kw_sync_fetch(&own.sync, run, 6, 1000, true, NULL);
     g_assert_cmpuint(rows->count, ==, 3);
     g_assert_false(rows->end);
@@ -186,11 +187,11 @@ test_runs(void)
     g_assert_null(kw_sync_fetch(&own.sync, run, 4, 1000, true, &error));
     kw_expect_error(&error, KW_UNAVAILABLE, "on purpose");
     arm(&own, KW_FAULT_FAILED, 0);
-    kw_run_fetch(run, 4, 1000, true, KW_DEADLINE_NONE, must_stay_silent, NULL);
-    kw_run_close(run); /* the answer is refused and on its way */
-    run = kw_door_open_run(own.sync.door, &(kw_run_spec){.table = B("t")});
-    kw_run_fetch(run, 4, 1000, true, KW_DEADLINE_NONE, must_stay_silent, NULL);
-    kw_run_close(run); /* the inner fetch is under way */
+    kw_range_scan_fetch(run, 4, 1000, true, KW_DEADLINE_NONE, must_stay_silent, NULL);
+    kw_range_scan_close(run); /* the answer is refused and on its way */
+    run = kw_store_handle_open_range_scan(own.sync.handle, &(kw_range_scan_spec){.table = B("t")});
+    kw_range_scan_fetch(run, 4, 1000, true, KW_DEADLINE_NONE, must_stay_silent, NULL);
+    kw_range_scan_close(run); /* the inner fetch is under way */
     end(&own);
 }
 

@@ -1,4 +1,5 @@
-/* The null store: answers everything, later and exactly once, and lets its door close behind the answers. */
+/* The null store: answers everything, later and exactly once, and lets its store handle close behind the
+ * answers. */
 #include "contract/sync.h"
 #include "store/null.h"
 
@@ -103,8 +104,8 @@ test_runs(void)
     kw_store *store = kw_null_store_open();
     kw_sync sync;
     kw_sync_open(&sync, store);
-    kw_run_spec spec = {.table = KW_BYTES_LITERAL("t"), .start = KW_BYTES_LITERAL("from")};
-    kw_run *run = kw_door_open_run(sync.door, &spec);
+    kw_range_scan_spec spec = {.table = KW_BYTES_LITERAL("t"), .start = KW_BYTES_LITERAL("from")};
+    kw_range_scan *run = kw_store_handle_open_range_scan(sync.handle, &spec);
     kw_rows *rows = kw_sync_fetch(&sync, run, 10, 1000, true, NULL);
     g_assert_cmpuint(rows->count, ==, 1);
     g_assert_true(rows->end);
@@ -113,15 +114,16 @@ test_runs(void)
     rows = kw_sync_fetch(&sync, run, 10, 1000, true, NULL);
     g_assert_cmpuint(rows->count, ==, 0);
     kw_rows_free(rows);
-    kw_run_close(run);
-    run = kw_door_open_run(sync.door, &spec);
-    kw_run_fetch(run, 1, 1, true, KW_DEADLINE_NONE, must_stay_silent, NULL);
-    kw_run_close(run);
+    kw_range_scan_close(run);
+    run = kw_store_handle_open_range_scan(sync.handle, &spec);
+    kw_range_scan_fetch(run, 1, 1, true, KW_DEADLINE_NONE, must_stay_silent, NULL);
+    kw_range_scan_close(run);
     kw_sync_close(&sync);
     kw_store_free(store);
 }
 
-/* Answers start new operations, 10,000 in all, while the vectors grow; then the door closes behind them. */
+/* Answers start new operations, 10,000 in all, while the vectors grow; then the store handle closes behind
+ * them. */
 typedef struct chain {
     kw_sync *sync;
     kw_write write;
@@ -137,7 +139,7 @@ chain_write_done(void *user, kw_outcome outcome, const kw_error *error)
     all->finished++;
     for (int i = 0; i < 2 && all->started < 10000; i++) {
         all->started++;
-        kw_door_write(all->sync->door, &all->write, chain_write_done, all);
+        kw_store_handle_write(all->sync->handle, &all->write, chain_write_done, all);
     }
     all->done = all->finished == 10000;
 }
@@ -149,7 +151,7 @@ test_answers_that_ask(void)
     kw_sync sync;
     kw_sync_open(&sync, store);
     chain all = {.sync = &sync, .write = some_put(), .started = 1};
-    kw_door_write(sync.door, &all.write, chain_write_done, &all);
+    kw_store_handle_write(sync.handle, &all.write, chain_write_done, &all);
     g_assert_cmpuint(all.finished, ==, 0);
     kw_sync_wait(&sync, &all.done);
     g_assert_cmpuint(all.started, ==, 10000);

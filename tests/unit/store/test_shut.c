@@ -1,11 +1,11 @@
-/* A door that is being closed: what its callers start from inside their answers, as the next step of a call,
- * is refused, and runs can still be closed. */
+/* A store handle that is being closed: what its callers start from inside their answers, as the next step of
+ * a call, is refused, and runs can still be closed. */
 #include "unit/embedded/opened.h"
 
 typedef struct shut {
     kw_opened opened;
-    kw_run *run;     /* fetched from before the close */
-    kw_run *dropped; /* its refused fetch is not waited for */
+    kw_range_scan *run;     /* fetched from before the close */
+    kw_range_scan *dropped; /* its refused fetch is not waited for */
     kw_write write;
     kw_written results[2];
     int answers;
@@ -33,7 +33,7 @@ run_refused(void *user, kw_rows *rows, const kw_error *error)
 {
     shut *own = user;
     rows_refused(own, rows, error);
-    kw_run_close(g_steal_pointer(&own->run));
+    kw_range_scan_close(g_steal_pointer(&own->run));
 }
 
 static void
@@ -83,17 +83,17 @@ written(void *user, kw_outcome outcome, const kw_error *error)
     static const kw_get *const gets[] = {&get, &get};
     static const kw_write *writes[2];
     shut *own = user;
-    kw_door *door = own->opened.sync.door;
+    kw_store_handle *handle = own->opened.sync.handle;
     g_assert_true(outcome == KW_OUTCOME_OK && !error);
     writes[0] = writes[1] = &own->write;
-    kw_door_get(door, &get, rows_refused, own);
-    kw_door_get_many(door, gets, 2, rows_refused, own);
-    kw_door_write(door, &own->write, write_refused, own);
-    kw_door_write_many(door, writes, 2, own->results, writes_refused, own);
-    kw_door_regions(door, get.table, KW_DEADLINE_NONE, regions_refused, own);
-    kw_run_fetch(own->run, 1, 1, true, KW_DEADLINE_NONE, run_refused, own);
-    kw_run_fetch(own->dropped, 1, 1, true, KW_DEADLINE_NONE, must_stay_silent, own);
-    kw_run_close(own->dropped);
+    kw_store_handle_get(handle, &get, rows_refused, own);
+    kw_store_handle_get_many(handle, gets, 2, rows_refused, own);
+    kw_store_handle_write(handle, &own->write, write_refused, own);
+    kw_store_handle_write_many(handle, writes, 2, own->results, writes_refused, own);
+    kw_store_handle_regions(handle, get.table, KW_DEADLINE_NONE, regions_refused, own);
+    kw_range_scan_fetch(own->run, 1, 1, true, KW_DEADLINE_NONE, run_refused, own);
+    kw_range_scan_fetch(own->dropped, 1, 1, true, KW_DEADLINE_NONE, must_stay_silent, own);
+    kw_range_scan_close(own->dropped);
 }
 
 static void
@@ -113,13 +113,13 @@ test_next_steps(void)
     kw_opened_create(opened, "t", &family, 1);
     kw_opened_put(opened, "t", "a", "d", "q", "1", 1);
     kw_opened_put(opened, "t", "b", "d", "q", "2", 1);
-    kw_run_spec spec = {.table = KW_BYTES_LITERAL("t")};
-    own.run = kw_door_open_run(opened->sync.door, &spec);
-    own.dropped = kw_door_open_run(opened->sync.door, &spec);
+    kw_range_scan_spec spec = {.table = KW_BYTES_LITERAL("t")};
+    own.run = kw_store_handle_open_range_scan(opened->sync.handle, &spec);
+    own.dropped = kw_store_handle_open_range_scan(opened->sync.handle, &spec);
     kw_rows_free(kw_sync_fetch(&opened->sync, own.run, 1, 1, true, NULL));
     kw_rows_free(kw_sync_fetch(&opened->sync, own.dropped, 1, 1, true, NULL));
-    kw_door_write(opened->sync.door, &own.write, written, &own);
-    kw_door_close(opened->sync.door, set_closed, &own);
+    kw_store_handle_write(opened->sync.handle, &own.write, written, &own);
+    kw_store_handle_close(opened->sync.handle, set_closed, &own);
     while (!own.closed || own.answers < 6)
         uv_run(kw_loop_uv(opened->sync.loop), UV_RUN_ONCE);
     g_assert_null(own.run);

@@ -71,15 +71,15 @@ desk_new_over(kw_store *store, const char *policy_text)
     kw_bytes key = KW_BYTES_LITERAL("0123456789abcdef");
     self->loop = kw_loop_new();
     self->store = store;
-    self->door = kw_store_open_door(self->store, self->loop);
+    self->handle = kw_store_open_handle(self->store, self->loop);
     self->policy = read_policy(policy_text);
     self->keyring = kw_keyring_new(&key, 1);
-    self->sequences = kw_sequences_new(kw_policy_model(self->policy), self->loop, self->door);
-    self->maker = kw_maker_new(self->sequences, self->loop, self->door);
+    self->sequences = kw_sequences_new(kw_policy_model(self->policy), self->loop, self->handle);
+    self->maker = kw_maker_new(self->sequences, self->loop, self->handle);
     self->call = (kw_call){.arena = kw_arena_new(),
                            .policy = self->policy,
                            .store = self->store,
-                           .door = self->door,
+                           .handle = self->handle,
                            .loop = self->loop,
                            .keyring = self->keyring,
                            .maker = self->maker,
@@ -106,7 +106,7 @@ desk_free(desk *self)
     kw_sequences_close(self->sequences, closed, self);
     desk_wait(self);
     self->done = false;
-    kw_door_close(self->door, closed, self);
+    kw_store_handle_close(self->handle, closed, self);
     desk_wait(self);
     kw_maker_free(self->maker);
     kw_sequences_free(self->sequences);

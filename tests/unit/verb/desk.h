@@ -13,7 +13,7 @@ typedef struct desk {
     kw_loop *loop;
     kw_store *store;
     kw_memory_control *control;
-    kw_door *door;
+    kw_store_handle *handle;
     kw_policy *policy;
     kw_keyring *keyring;
     kw_sequences *sequences;

@@ -68,7 +68,7 @@ told(desk *self, const char *key)
     g_assert_true(kw_row_key(association, &record, &scratch, self->call.arena, &get.row, &error));
     kw_buffer_clear(&scratch);
     self->done = false;
-    kw_door_get(self->door, &get, association_read, self);
+    kw_store_handle_get(self->handle, &get, association_read, self);
     desk_wait(self);
     return self->count;
 }
@@ -97,7 +97,7 @@ put(desk *self, const char *key, const char *note)
 
 /* False: no operation of the removal was the n-th. */
 static bool
-remove_with_fault(play *self, kw_fault fault, uint64_t n, int at)
+remove_with_fault(play *self, kw_decode_error fault, uint64_t n, int at)
 {
     desk *now = self->desk;
     g_autofree char *key = g_strdup_printf("ts=%d id=r%d", at, at);
@@ -144,8 +144,8 @@ remove_column(desk *self)
 void
 gone_play(kw_store *store, const char *name)
 {
-    static const kw_fault faults[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED, KW_FAULT_UNKNOWN_LOST,
-                                      KW_FAULT_TIMEOUT};
+    static const kw_decode_error faults[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED, KW_FAULT_UNKNOWN_LOST,
+                                             KW_FAULT_TIMEOUT};
     play self = {NULL};
     int at = 100;
     open_play(&self, store, name);

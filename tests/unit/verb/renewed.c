@@ -88,7 +88,7 @@ static size_t
 ttl_of(desk *self, const kw_path *path)
 {
     self->done = false;
-    kw_door_describe_table(self->door, path->store_table, KW_DEADLINE_NONE, described, self);
+    kw_store_handle_describe_table(self->handle, path->store_table, KW_DEADLINE_NONE, described, self);
     desk_wait(self);
     return self->count;
 }
@@ -135,7 +135,7 @@ tell(play *self, uint8_t shift, int64_t age_ms)
                       .timestamp = kw_clock_wall_ms() - age_ms,
                       .deadline = KW_DEADLINE_NONE};
     now->done = false;
-    kw_door_write(now->door, &write, answered, now);
+    kw_store_handle_write(now->handle, &write, answered, now);
     desk_wait(now);
     self->told = write.timestamp;
 }
@@ -160,7 +160,7 @@ cells_of(play *self, kw_bytes table, kw_bytes row)
 {
     kw_get get = {.table = table, .row = row, .max_versions = 1, .deadline = KW_DEADLINE_NONE};
     self->desk->done = false;
-    kw_door_get(self->desk->door, &get, row_read, self);
+    kw_store_handle_get(self->desk->handle, &get, row_read, self);
     desk_wait(self->desk);
     return self->desk->count;
 }
@@ -308,8 +308,8 @@ pairs(play *self)
 static void
 faults(play *self)
 {
-    static const kw_fault all[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED, KW_FAULT_UNKNOWN_LOST,
-                                   KW_FAULT_TIMEOUT};
+    static const kw_decode_error all[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED, KW_FAULT_UNKNOWN_LOST,
+                                          KW_FAULT_TIMEOUT};
     for (size_t f = 0; f < G_N_ELEMENTS(all); f++) {
         bool failed = true;
         for (uint64_t n = 1; failed; n++) {

@@ -210,7 +210,7 @@ write_row(scrubbed *self, kw_write *write)
 {
     write->deadline = KW_DEADLINE_NONE;
     self->desk->done = false;
-    kw_door_write(self->desk->door, write, written, self->desk);
+    kw_store_handle_write(self->desk->handle, write, written, self->desk);
     desk_wait(self->desk);
 }
 

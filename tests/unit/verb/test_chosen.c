@@ -533,7 +533,8 @@ static size_t
 ttl_of(desk *self, const char *store_table)
 {
     self->done = false;
-    kw_door_describe_table(self->door, kw_bytes_of_text(store_table), KW_DEADLINE_NONE, described, self);
+    kw_store_handle_describe_table(self->handle, kw_bytes_of_text(store_table), KW_DEADLINE_NONE, described,
+                                   self);
     desk_wait(self);
     return self->count;
 }

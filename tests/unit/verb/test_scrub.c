@@ -321,7 +321,7 @@ look(void *user)
     late_write *self = user;
     self->sent = self->of->plan.operations >= self->from;
     if (self->sent)
-        kw_door_write(self->of->desk->door, &self->write, landed, self);
+        kw_store_handle_write(self->of->desk->handle, &self->write, landed, self);
     else
         kw_timer_start_ms(self->timer, 1);
 }
@@ -470,7 +470,7 @@ check_some_of_each(scrubbed *self, const char *id)
 /* One operation of the store fails in one way. The next scrub, from any cursor or the beginning, ends the
  * work. */
 static bool
-repair_with_fault(scrubbed *self, kw_fault fault, uint64_t n)
+repair_with_fault(scrubbed *self, kw_decode_error fault, uint64_t n)
 {
     g_autofree char *id = g_strdup_printf("f%d.%d", (int)fault, (int)n);
     plant_some_of_each(self, id);
@@ -490,7 +490,8 @@ repair_with_fault(scrubbed *self, kw_fault fault, uint64_t n)
 static void
 test_faults(void)
 {
-    static const kw_fault faults[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED, KW_FAULT_UNKNOWN_LOST};
+    static const kw_decode_error faults[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED,
+                                             KW_FAULT_UNKNOWN_LOST};
     scrubbed self;
     scrubbed_open(&self);
     for (size_t i = 0; i < G_N_ELEMENTS(faults); i++) {

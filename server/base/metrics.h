@@ -1,0 +1,44 @@
+/* Counters, gauges and histograms of the whole process.
+ *
+ * Each thread adds to a shard of its own (relaxed atomics); a reader sums the shards, so a figure
+ * read while others write is a little late, never torn. Any thread.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum kw_metric {
+#define KW_METRIC(name, kind, about) KW_METRIC_##name,
+#include "base/metrics.def"
+#undef KW_METRIC
+    KW_METRIC_COUNT
+} kw_metric;
+
+typedef enum kw_metric_kind { KW_METRIC_COUNTER, KW_METRIC_GAUGE } kw_metric_kind;
+
+typedef struct kw_metric_info {
+    const char *name;
+    kw_metric_kind kind;
+    const char *about;
+} kw_metric_info;
+
+extern const kw_metric_info kw_metric_values[KW_METRIC_COUNT];
+
+/* Gauges take negative amounts. */
+void kw_metrics_add(kw_metric metric, int64_t amount);
+int64_t kw_metrics_read(kw_metric metric);
+
+/* A latency histogram: powers of two of microseconds, four steps each. Any thread. */
+#define KW_HISTOGRAM_STEPS 112
+typedef struct kw_histogram {
+    _Atomic uint64_t counts[KW_HISTOGRAM_STEPS];
+    _Atomic uint64_t sum_us;
+} kw_histogram;
+
+void kw_histogram_add_us(kw_histogram *histogram, uint64_t value_us);
+/* The value that `share` (0..1) of the samples do not exceed, 0 when empty. */
+uint64_t kw_histogram_quantile_us(const kw_histogram *histogram, double share);
+uint64_t kw_histogram_count(const kw_histogram *histogram);
+/* Upper bound of a step, inclusive. */
+uint64_t kw_histogram_step_us(size_t step);

@@ -1,0 +1,32 @@
+/* Shared by the two halves of an admission. */
+#pragma once
+
+#include "catalog/catalog_internal.h"
+#include "catalog/probe.h"
+
+struct kw_admission {
+    kw_catalog *catalog;
+    kw_arena *arena;
+    kw_policy *policy;
+    kw_deadline deadline; /* of the current half */
+    kw_table_spec spec;   /* of the catalog's table, when it is created */
+    kw_family_spec family;
+    kw_catalog_image *image;
+    size_t count; /* tables of the policy */
+    kw_facts **wanted;
+    const kw_facts **recorded; /* NULL: the catalog does not contain the table */
+    kw_facts_change *changes;
+    bool *settled;          /* the result of the comparison does not depend on rows */
+    const char **exclusive; /* ends with NULL */
+    size_t exclusive_count;
+    GHashTable *made; /* store tables created for this policy */
+    kw_catalog_checked checked;
+    void (*committed)(void *user, const kw_error *error);
+    void *user;
+};
+
+/* Finds out which store tables hold rows; the admission is the user argument of done. */
+void kw_admission_probe(kw_admission *admission, bool exclusive_only, kw_probed done);
+
+/* Compares the exclusive tables again. */
+bool kw_admission_compare_again(kw_admission *admission, const kw_evidence *evidence, kw_error *ret_error);

@@ -1,0 +1,65 @@
+#include "gateway/port_file.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib.h>
+#include <poll.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static char *
+address_text(const char *host, uint16_t port)
+{
+    return g_strdup_printf(strchr(host, ':') ? "[%s]:%u" : "%s:%u", host, port);
+}
+
+static bool
+write_file(const char *file, const char *text, kw_error *ret_error)
+{
+    g_autofree char *fresh = g_strdup_printf("%s.new", file);
+    unlink(fresh); /* never written through a link that somebody laid there */
+    int made = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    size_t size = strlen(text);
+    bool written = made >= 0 && write(made, text, size) == (ssize_t)size;
+    if (made >= 0)
+        written = close(made) == 0 && written;
+    if (written && rename(fresh, file) == 0)
+        return true;
+    kw_error_set(ret_error, KW_UNAVAILABLE, "port file %s: %s", file, g_strerror(errno));
+    unlink(fresh);
+    return false;
+}
+
+/* Where standard output takes nothing now, nobody waits for the line. */
+static void
+print_line(const GString *line)
+{
+    struct pollfd asked = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    bool takes = poll(&asked, 1, 0) > 0 && write(STDOUT_FILENO, line->str, line->len) == (ssize_t)line->len;
+    if (!takes)
+        kw_log(KW_LOG_WARN, "gateway", "standard output does not take the line with the ports",
+               "line=\"%.*s\"", (int)line->len - 1, line->str);
+}
+
+bool
+kw_ports_tell(const kw_gateway *gateway, kw_error *ret_error)
+{
+    const kw_model *model = kw_gateway_model(gateway);
+    g_autoptr(GString) line = g_string_new("listening");
+    g_autoptr(GString) file = g_string_new(NULL);
+    for (size_t i = 0; i < gateway->listeners_count; i++) {
+        g_autofree char *text = address_text(model->listeners[i].host, gateway->ports[i]);
+        g_string_append_printf(line, "%s %s%s", i ? "," : " on", text, gateway->tls[i] ? " (TLS)" : "");
+        g_string_append_printf(file, "listener=%s\n", text);
+    }
+    if (gateway->admin) {
+        g_autofree char *text = address_text(model->admin.host, gateway->admin_port);
+        g_string_append_printf(line, "; admin http://%s", text);
+        g_string_append_printf(file, "admin=%s\n", text);
+    }
+    g_string_append_c(line, '\n');
+    print_line(line);
+    return !gateway->settings.port_file || write_file(gateway->settings.port_file, file->str, ret_error);
+}

@@ -1,0 +1,23 @@
+/* Translates the conditions of a query on key bytes after the part that the ranges cover to byte patterns, by
+ * which a store can filter rows (base/pattern.h). Private to this module.
+ *
+ *   components   c0       c1       c2        c3        c4
+ *                used     stop     wanted    unknown   of text
+ *                |-range-|? ? ? ?  | 0 0 0 7 | ? ? ? ?   (of variable width: no pattern continues after it)
+ *
+ * Patterns pass every row that matches the query. They pass a few more where a list or a range would need too
+ * many patterns.
+ */
+#pragma once
+
+#include "base/pattern.h"
+#include "plan/path_analysis.h"
+
+typedef struct kw_key_patterns {
+    const kw_pattern *patterns; /* from the component at `from` on */
+    size_t count;               /* 0: no pattern is possible */
+    size_t from;
+} kw_key_patterns;
+
+kw_key_patterns kw_key_patterns_make(const kw_path_analysis *sketch, const kw_normalized_query *terms,
+                                     kw_arena *arena);

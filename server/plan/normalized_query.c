@@ -1,0 +1,268 @@
+/* Normalizes queries, so that equivalent queries have equal terms. */
+#include "plan/normalized_query.h"
+
+#include <stdlib.h>
+
+/* A value that a field is bound to, and its code in keys. Sorted by code. */
+typedef struct kw_coarse_value {
+    int64_t code;
+    kw_value value;
+} kw_coarse_value;
+
+struct kw_coarse {
+    const kw_coarse_value *values; /* NULL: keys contain the field exactly, or not at all */
+    size_t count;
+};
+
+/* A double field also accepts integers: converts them to doubles. */
+static kw_value
+settle_kind(const kw_field *field, kw_value value)
+{
+    if (field->type == KW_FIELD_DOUBLE && value.kind == KW_VALUE_NUMBER)
+        return (kw_value){.kind = KW_VALUE_REAL, .real = (double)value.number};
+    return value;
+}
+
+/* The ends of a range can be longer or greater than any value of the field: only the kind must fit. */
+static bool
+check_end(const kw_table *table, const kw_field *field, kw_value end, kw_error *ret_error)
+{
+    kw_value_kind wanted = kw_field_value_kind(field->type);
+    if (end.kind == KW_VALUE_NONE || settle_kind(field, end).kind == wanted)
+        return true;
+    return kw_error_set(ret_error, KW_INVALID,
+                        "table %s, field %s: an end of the range does not have the field's type", table->name,
+                        field->name);
+}
+
+/* False if no value can match. */
+static bool
+settle_span(kw_span *span)
+{
+    if (span->from.kind == KW_VALUE_NUMBER && !span->from_inclusive) {
+        span->from_inclusive = true;
+        if (__builtin_add_overflow(span->from.number, 1, &span->from.number))
+            return false;
+    }
+    if (span->to.kind == KW_VALUE_NUMBER && !span->to_inclusive) {
+        span->to_inclusive = true;
+        if (__builtin_sub_overflow(span->to.number, 1, &span->to.number))
+            return false;
+    }
+    if (span->from.kind == KW_VALUE_NONE || span->to.kind == KW_VALUE_NONE)
+        return true;
+    int order = kw_value_compare(span->from, span->to);
+    return order < 0 || (order == 0 && span->from_inclusive && span->to_inclusive);
+}
+
+static bool
+take_span(const kw_question *question, kw_normalized_query *terms, kw_error *ret_error)
+{
+    terms->span = terms->also = (kw_span){.field = -1};
+    bool open = question->from.kind == KW_VALUE_NONE && question->to.kind == KW_VALUE_NONE;
+    if (question->range_field < 0)
+        return true;
+    g_assert((size_t)question->range_field < terms->table->fields_count);
+    const kw_field *field = &terms->table->fields[question->range_field];
+    if (!check_end(terms->table, field, question->from, ret_error) ||
+        !check_end(terms->table, field, question->to, ret_error))
+        return false;
+    if (open)
+        return true;
+    terms->span = (kw_span){
+        .field = question->range_field,
+        .from = settle_kind(field, question->from),
+        .to = settle_kind(field, question->to),
+        .from_inclusive = question->from_inclusive,
+        .to_inclusive = question->to_inclusive,
+    };
+    terms->empty = !settle_span(&terms->span);
+    return true;
+}
+
+static int
+compare_values(const void *a, const void *b)
+{
+    return kw_value_compare(*(const kw_value *)a, *(const kw_value *)b);
+}
+
+static bool
+take_bound(const kw_question *question, size_t number, kw_normalized_query *terms, kw_arena *arena,
+           kw_bound *ret_bound, kw_error *ret_error)
+{
+    const kw_bound *asked = &question->bounds[number];
+    const kw_field *field = &terms->table->fields[number];
+    bool coarse = kw_layout_holds_coarsely(terms->table->paths[0].layout, number);
+    kw_value *values = KW_ARENA_ARRAY(arena, kw_value, asked->count);
+    size_t count = 0;
+    for (size_t index = 0; index < asked->count; index++) {
+        if (!kw_table_check_value(terms->table, number, asked->values[index], ret_error))
+            return false;
+        values[count] = settle_kind(field, asked->values[index]);
+        if (coarse || terms->span.field != (int)number || kw_span_holds(&terms->span, values[count]))
+            count++;
+    }
+    if (count > 1)
+        qsort(values, count, sizeof *values, compare_values);
+    size_t kept = 0;
+    for (size_t index = 0; index < count; index++) {
+        if (kept == 0 || kw_value_compare(values[kept - 1], values[index]) != 0)
+            values[kept++] = values[index];
+    }
+    *ret_bound = (kw_bound){.values = values, .count = kept};
+    if (kept == 0)
+        terms->empty = true;
+    if (terms->span.field == (int)number) {
+        terms->also = coarse ? terms->span : terms->also;
+        terms->span.field = -1; /* every remaining value meets it */
+    }
+    return true;
+}
+
+static int
+compare_codes(const void *a, const void *b)
+{
+    const kw_coarse_value *left = a, *right = b;
+    return (left->code > right->code) - (left->code < right->code);
+}
+
+/* Times that a key stores coarsely name one record if they have the same code, whatever the record's exact
+ * time. */
+static const struct kw_coarse *
+take_coarse(const kw_normalized_query *terms, const kw_bound *bounds, kw_arena *arena)
+{
+    const kw_layout *layout = terms->table->paths[0].layout;
+    struct kw_coarse *coarse = NULL;
+    for (size_t field = 0; field < terms->table->fields_count; field++) {
+        const kw_bound *bound = &bounds[field];
+        if (bound->count == 0 || !kw_layout_holds_coarsely(layout, field))
+            continue;
+        coarse = coarse ? coarse : KW_ARENA_ARRAY(arena, struct kw_coarse, terms->table->fields_count);
+        kw_coarse_value *values = KW_ARENA_ARRAY(arena, kw_coarse_value, bound->count);
+        size_t count = 0;
+        for (size_t index = 0; index < bound->count; index++) {
+            values[count].value = bound->values[index];
+            count += kw_layout_code(layout, field, bound->values[index], &values[count].code);
+        }
+        if (count > 1)
+            qsort(values, count, sizeof *values, compare_codes);
+        coarse[field] = (struct kw_coarse){.values = values, .count = count};
+    }
+    return coarse;
+}
+
+bool
+kw_normalized_query_make(const kw_question *question, kw_effort *effort, kw_arena *arena,
+                         const kw_normalized_query **ret_terms, kw_error *ret_error)
+{
+    kw_normalized_query *terms = KW_ARENA_NEW(arena, kw_normalized_query);
+    terms->effort = effort;
+    terms->held = effort ? effort->held - MIN(effort->held, kw_arena_used(arena)) : 0;
+    terms->table = question->table;
+    terms->range_limit = question->window.limit ? question->window.limit : question->range_limit;
+    terms->range_limit = MIN(terms->range_limit, KW_PLAN_RANGES_MAX);
+    if (!take_span(question, terms, ret_error))
+        return false;
+    kw_bound *bounds = KW_ARENA_ARRAY(arena, kw_bound, terms->table->fields_count);
+    for (size_t number = 0; number < terms->table->fields_count; number++) {
+        if (question->bounds[number].count > 0 &&
+            !take_bound(question, number, terms, arena, &bounds[number], ret_error))
+            return false;
+    }
+    terms->bounds = bounds;
+    terms->coarse = take_coarse(terms, bounds, arena);
+    *ret_terms = terms;
+    return true;
+}
+
+const kw_normalized_query *
+kw_normalized_query_within(const kw_normalized_query *terms, const kw_window *window, kw_arena *arena)
+{
+    kw_normalized_query *within = KW_ARENA_NEW(arena, kw_normalized_query);
+    *within = *terms;
+    kw_span *span = &within->span;
+    g_assert(span->field >= 0);
+    if (window->least > (span->from.kind == KW_VALUE_NUMBER ? span->from.number : INT64_MIN)) {
+        span->from = (kw_value){.kind = KW_VALUE_NUMBER, .number = window->least};
+        span->from_inclusive = true;
+    }
+    if (window->most < (span->to.kind == KW_VALUE_NUMBER ? span->to.number : INT64_MAX)) {
+        span->to = (kw_value){.kind = KW_VALUE_NUMBER, .number = window->most};
+        span->to_inclusive = true;
+    }
+    within->empty = within->empty || !settle_span(span);
+    return within;
+}
+
+bool
+kw_normalized_query_fail(const kw_normalized_query *terms, kw_error *ret_error)
+{
+    return kw_effort_fail(terms->effort, "a query was planned", ret_error);
+}
+
+bool
+kw_normalized_query_binds(const kw_normalized_query *terms, const kw_component *component)
+{
+    bool bound = component->field >= 0 && terms->bounds[component->field].count > 0;
+    for (size_t index = 0; bound && index < component->also_count; index++)
+        bound = terms->bounds[component->also[index]].count > 0;
+    return bound;
+}
+
+static bool
+is_among(const kw_bound *bound, kw_value value)
+{
+    return bsearch(&value, bound->values, bound->count, sizeof *bound->values, compare_values) != NULL;
+}
+
+static bool
+is_alike_one(const kw_normalized_query *terms, size_t field, kw_value value)
+{
+    const kw_layout *layout = terms->table->paths[0].layout;
+    const struct kw_coarse *coarse = &terms->coarse[field];
+    kw_coarse_value wanted = {.value = value};
+    if (!kw_layout_code(layout, field, value, &wanted.code))
+        return false;
+    size_t low = 0, high = coarse->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (coarse->values[middle].code < wanted.code)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < coarse->count && coarse->values[low].code == wanted.code; low++)
+        if (kw_layout_alike(layout, field, coarse->values[low].value, value))
+            return true;
+    return false;
+}
+
+static bool
+meets_bound(const kw_normalized_query *terms, size_t field, kw_value value)
+{
+    if (value.kind == KW_VALUE_NONE)
+        return false;
+    return terms->coarse && terms->coarse[field].values ? is_alike_one(terms, field, value)
+                                                        : is_among(&terms->bounds[field], value);
+}
+
+static bool
+meets_span(const kw_span *span, const kw_value *values)
+{
+    return span->field < 0 ||
+           (values[span->field].kind != KW_VALUE_NONE && kw_span_holds(span, values[span->field]));
+}
+
+bool
+kw_normalized_query_match(const kw_normalized_query *terms, const kw_value *values)
+{
+    if (terms->empty)
+        return false;
+    for (size_t number = 0; number < terms->table->fields_count; number++) {
+        if (terms->bounds[number].count == 0)
+            continue;
+        if (!meets_bound(terms, number, values[number]))
+            return false;
+    }
+    return meets_span(&terms->also, values) && meets_span(&terms->span, values);
+}

@@ -1,0 +1,55 @@
+/* A query in the planner's normal form: lists are sorted and without duplicates, ends of number ranges are
+ * inclusive, and a range on a bound field filters the bound values. Private to this module. */
+#pragma once
+
+#include "base/effort.h"
+#include "plan/plan.h"
+#include "rule/component.h"
+
+typedef struct kw_normalized_query {
+    const kw_table *table;
+    const kw_bound *bounds; /* per field */
+    kw_span span;
+    kw_span
+        also; /* a range of a bound field that keys store coarsely: rows are checked for it; field -1: none */
+    const struct kw_coarse *coarse; /* per field: its bound values as keys store them; NULL: none */
+    bool empty;                     /* no record can match */
+    size_t range_limit;             /* that of the query or of its window; 0: no limit */
+    kw_effort *effort;              /* while a plan is made; NULL: no limit */
+    size_t held; /* bytes charged to the effort when planning began, less those of the arena at that time */
+} kw_normalized_query;
+
+/* INVALID if a value does not have its field's type. */
+bool kw_normalized_query_make(const kw_question *question, kw_effort *effort, kw_arena *arena,
+                              const kw_normalized_query **ret_terms, kw_error *ret_error);
+
+/* The same terms with the range cut to the window. `empty` if nothing remains. */
+const kw_normalized_query *kw_normalized_query_within(const kw_normalized_query *terms,
+                                                      const kw_window *window, kw_arena *arena);
+
+/* Approximate cost of a range, in units of an effort. */
+#define KW_NORMALIZED_QUERY_RANGE_COST 200
+
+/* Call it before making each range. False if the effort is used up. */
+static inline bool
+kw_normalized_query_may_go_on(const kw_normalized_query *terms, const kw_arena *arena)
+{
+    return !terms->effort || (kw_effort_hold(terms->effort, terms->held + kw_arena_used(arena)) &&
+                              kw_effort_spend(terms->effort, KW_NORMALIZED_QUERY_RANGE_COST));
+}
+
+/* Call it before allocating an array. False if the array is larger than the effort allows. */
+static inline bool
+kw_normalized_query_may_hold(const kw_normalized_query *terms, const kw_arena *arena, size_t bytes)
+{
+    return !terms->effort || kw_effort_hold(terms->effort, terms->held + kw_arena_used(arena) + bytes);
+}
+
+/* Sets the error of a plan whose effort is used up. Returns false. */
+bool kw_normalized_query_fail(const kw_normalized_query *terms, kw_error *ret_error);
+
+/* True if every field that the piece encodes is bound. */
+bool kw_normalized_query_binds(const kw_normalized_query *terms, const kw_component *component);
+
+/* True if a record meets every condition. */
+bool kw_normalized_query_match(const kw_normalized_query *terms, const kw_value *values);

@@ -1,0 +1,391 @@
+/* Counters in Redis: INCRBY, and EXPIRE for those that may expire. One connection per loop, opened when the
+ * first number is needed.
+ *
+ *   IDLE -> RESOLVING -> CONNECTING (AUTH, SELECT) -> READY
+ *    ^          |             |                         |
+ *    +----------+-------------+-------------------------+   on any failure: pending additions get UNAVAILABLE
+ *
+ * An addition that has waited too long gets TIMEOUT. If no addition was answered in that time, the connection
+ * is closed.
+ */
+#include "sequence/backend.h"
+
+#include "base/log.h"
+#include "sequence/redis_events.h"
+
+#include <glib.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CONNECT_TIMEOUT_MS 3000
+#define SILENCE_NS (UINT64_C(5) * 1000000000)
+
+typedef enum redis_state { REDIS_IDLE, REDIS_RESOLVING, REDIS_CONNECTING, REDIS_READY } redis_state;
+
+typedef struct adding {
+    struct adding *next, *before; /* in `all` */
+    struct redis_counters *counters;
+    kw_bytes name; /* owned */
+    int64_t amount;
+    int64_t keep_s; /* 0: does not expire */
+    kw_deadline deadline;
+    uint64_t sent_ns; /* 0: not sent. Otherwise on_reply will run, with NULL if the connection is lost. */
+    kw_counted done;  /* NULL: already called */
+    void *user;
+} adding;
+
+typedef struct redis_counters {
+    kw_sequence_backend base;
+    kw_model_sequences settings; /* texts belong to the model, which outlives this object */
+    char address[300];           /* for messages */
+    kw_loop *loop;
+    redis_state state;
+    uv_getaddrinfo_t resolving;
+    redisAsyncContext *context;
+    kw_deadline connect_by;
+    adding *all;
+    kw_timer *timer;
+    bool closing;
+    kw_task close_task;
+    void (*closed)(void *user);
+    void *closed_user;
+} redis_counters;
+
+/* --- completing additions ----------------------------------------------------------------------------- */
+
+static void
+unlink_adding(adding *what)
+{
+    *(what->before ? &what->before->next : &what->counters->all) = what->next;
+    if (what->next)
+        what->next->before = what->before;
+}
+
+/* Completes the addition. Frees it unless its reply is still outstanding. */
+static void
+tell(adding *what, int64_t after, const kw_error *error)
+{
+    kw_counted done = what->done;
+    void *user = what->user;
+    what->done = NULL;
+    if (!what->sent_ns) {
+        unlink_adding(what);
+        g_free((void *)what->name.data);
+        g_free(what);
+    }
+    if (done)
+        done(user, after, error);
+}
+
+/* Fails all unsent requests. Each callback can change the list. */
+static void
+fail_unsent(redis_counters *self, const char *why)
+{
+    kw_error error;
+    kw_error_set(&error, KW_UNAVAILABLE, "Redis at %s: %s", self->address, why);
+    for (;;) {
+        adding *what = self->all;
+        while (what && what->sent_ns)
+            what = what->next;
+        if (!what)
+            return;
+        tell(what, 0, &error);
+    }
+}
+
+static void
+error_of_reply(const redis_counters *self, const char *text, kw_error *ret_error)
+{
+    static const char *const passing[] = {"LOADING", "BUSY", "READONLY", "MASTERDOWN", "TRYAGAIN", "OOM"};
+    kw_code code = KW_REFUSED;
+    for (size_t i = 0; i < G_N_ELEMENTS(passing); i++)
+        if (g_str_has_prefix(text, passing[i]))
+            code = KW_UNAVAILABLE;
+    kw_error_set(ret_error, code, "Redis at %s: %.200s", self->address, text);
+}
+
+static void
+on_reply(redisAsyncContext *context, void *reply, void *user)
+{
+    adding *what = user;
+    const redisReply *answer = reply;
+    kw_error error = KW_ERROR_NONE;
+    what->sent_ns = 0;
+    if (!answer)
+        kw_error_set(&error, KW_UNAVAILABLE, "Redis at %s: the connection was lost%s%s",
+                     what->counters->address, context->errstr && *context->errstr ? ": " : "",
+                     context->errstr ? context->errstr : "");
+    else if (answer->type == REDIS_REPLY_ERROR)
+        error_of_reply(what->counters, answer->str, &error);
+    else if (answer->type != REDIS_REPLY_INTEGER)
+        kw_error_set(&error, KW_CORRUPT, "Redis at %s: INCRBY returned a non-integer reply",
+                     what->counters->address);
+    tell(what, error.code == KW_OK ? answer->integer : 0, error.code == KW_OK ? NULL : &error);
+}
+
+/* --- sending ------------------------------------------------------------------------------------------ */
+
+static void
+send_adding(redis_counters *self, adding *what)
+{
+    const char *prefix = self->settings.redis_prefix;
+    if (redisAsyncCommand(self->context, on_reply, what, "INCRBY %s%b %lld", prefix, what->name.data,
+                          what->name.size, (long long)what->amount) != REDIS_OK)
+        return; /* the connection is closing; the disconnect callback fails unsent requests */
+    what->sent_ns = kw_clock_mono_ns();
+    if (what->keep_s > 0)
+        redisAsyncCommand(self->context, NULL, NULL, "EXPIRE %s%b %lld", prefix, what->name.data,
+                          what->name.size, (long long)what->keep_s);
+}
+
+static void
+send_all(redis_counters *self)
+{
+    for (adding *what = self->all; what; what = what->next)
+        if (!what->sent_ns && what->done)
+            send_adding(self, what);
+}
+
+static void watch(redis_counters *self);
+
+/* --- connecting --------------------------------------------------------------------------------------- */
+
+static void
+on_disconnect(const redisAsyncContext *context, int status)
+{
+    redis_counters *self = context->data;
+    bool wanted = status == REDIS_OK;
+    self->context = NULL;
+    self->state = REDIS_IDLE;
+    if (!wanted)
+        kw_log(KW_LOG_WARN, "sequence", "connection to Redis lost", "server=%s reason=\"%s\"", self->address,
+               context->errstr ? context->errstr : "");
+    fail_unsent(self, "the connection was lost");
+}
+
+static void
+on_connect(const redisAsyncContext *context, int status)
+{
+    redis_counters *self = context->data;
+    if (status == REDIS_OK)
+        return;
+    char why[160];
+    snprintf(why, sizeof why, "%s", context->errstr ? context->errstr : "cannot connect");
+    self->context = NULL;
+    self->state = REDIS_IDLE;
+    fail_unsent(self, why);
+}
+
+/* The reply to the last command of the handshake. */
+static void
+on_selected(redisAsyncContext *context, void *reply, void *user)
+{
+    redis_counters *self = user;
+    const redisReply *answer = reply;
+    if (!answer)
+        return; /* the connection was lost; the disconnect callback reports it */
+    if (answer->type != REDIS_REPLY_ERROR) {
+        self->state = REDIS_READY;
+        send_all(self);
+        return;
+    }
+    char why[200];
+    snprintf(why, sizeof why, "%s", answer->str);
+    fail_unsent(self, why);
+    redisAsyncDisconnect(context);
+}
+
+static void
+connect_to(redis_counters *self, const char *ip)
+{
+    redisAsyncContext *context = redisAsyncConnect(ip, self->settings.redis_port);
+    if (!context || context->err || !kw_redis_events_attach(context, kw_loop_uv(self->loop))) {
+        char why[160];
+        snprintf(why, sizeof why, "%s", context && context->err ? context->errstr : "cannot connect");
+        if (context)
+            redisAsyncFree(context);
+        self->state = REDIS_IDLE;
+        fail_unsent(self, why);
+        return;
+    }
+    self->context = context;
+    self->state = REDIS_CONNECTING;
+    context->data = self;
+    redisAsyncSetConnectCallback(context, on_connect);
+    redisAsyncSetDisconnectCallback(context, on_disconnect);
+    if (*self->settings.redis_password)
+        redisAsyncCommand(context, NULL, NULL, "AUTH %s", self->settings.redis_password);
+    redisAsyncCommand(context, on_selected, self, "SELECT %lld", (long long)self->settings.redis_database);
+    watch(self);
+}
+
+static void
+tell_closed(redis_counters *self)
+{
+    kw_timer_free(self->timer);
+    self->timer = NULL;
+    self->closed(self->closed_user);
+}
+
+static void
+on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *found)
+{
+    redis_counters *self = request->data;
+    char ip[64] = "";
+    self->state = REDIS_IDLE;
+    if (status == 0 && found->ai_family == AF_INET)
+        uv_ip4_name((const struct sockaddr_in *)(const void *)found->ai_addr, ip, sizeof ip);
+    else if (status == 0 && found->ai_family == AF_INET6)
+        uv_ip6_name((const struct sockaddr_in6 *)(const void *)found->ai_addr, ip, sizeof ip);
+    uv_freeaddrinfo(found);
+    if (self->closing)
+        tell_closed(self);
+    else if (*ip)
+        connect_to(self, ip);
+    else
+        fail_unsent(self, status ? uv_strerror(status) : "host name has no IPv4 or IPv6 address");
+}
+
+static void
+resolve(redis_counters *self)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    self->resolving.data = self;
+    self->state = REDIS_RESOLVING;
+    self->connect_by = kw_deadline_in_ms(CONNECT_TIMEOUT_MS);
+    int failed = uv_getaddrinfo(kw_loop_uv(self->loop), &self->resolving, on_resolved,
+                                self->settings.redis_host, NULL, &hints);
+    g_assert(failed == 0); /* it fails only if memory or arguments are invalid */
+}
+
+/* --- time --------------------------------------------------------------------------------------------- */
+
+static void
+watch(redis_counters *self)
+{
+    kw_deadline next = self->state == REDIS_CONNECTING ? self->connect_by : KW_DEADLINE_NONE;
+    for (adding *what = self->all; what; what = what->next) {
+        if (what->done)
+            next = kw_deadline_earlier(next, what->deadline);
+        if (what->sent_ns)
+            next = kw_deadline_earlier(next, what->sent_ns + SILENCE_NS);
+    }
+    if (next != KW_DEADLINE_NONE)
+        kw_timer_start_ms(self->timer, (uint64_t)kw_deadline_left_ms(next));
+}
+
+static adding *
+find_late(const redis_counters *self)
+{
+    for (adding *what = self->all; what; what = what->next)
+        if (what->done && kw_deadline_passed(what->deadline))
+            return what;
+    return NULL;
+}
+
+static bool
+is_stuck(const redis_counters *self)
+{
+    bool stuck = self->state == REDIS_CONNECTING && kw_deadline_passed(self->connect_by);
+    for (adding *what = self->all; what; what = what->next)
+        stuck |= what->sent_ns && kw_clock_mono_ns() - what->sent_ns >= SILENCE_NS;
+    return stuck;
+}
+
+/* Never called from within hiredis. Pending callbacks get a NULL reply. */
+static void
+drop_connection(redis_counters *self, const char *why)
+{
+    redisAsyncContext *context = self->context;
+    if (context)
+        redisAsyncFree(context);
+    self->context = NULL;
+    if (self->state != REDIS_RESOLVING)
+        self->state = REDIS_IDLE;
+    fail_unsent(self, why);
+}
+
+static void
+on_timer(void *user)
+{
+    redis_counters *self = user;
+    kw_error error;
+    adding *late;
+    kw_error_set(&error, KW_TIMEOUT, "Redis at %s: no answer in time", self->address);
+    while ((late = find_late(self)))
+        tell(late, 0, &error);
+    if (is_stuck(self))
+        drop_connection(self, "it does not answer");
+    watch(self);
+}
+
+/* --- the class ---------------------------------------------------------------------------------------- */
+
+static void
+redis_add(kw_sequence_backend *base, const kw_addition *addition, kw_counted done, void *user)
+{
+    redis_counters *self = (redis_counters *)base;
+    adding *what = g_new0(adding, 1);
+    *what = (adding){
+        .next = self->all,
+        .counters = self,
+        .name = kw_bytes_of(g_memdup2(addition->name.data, addition->name.size), addition->name.size),
+        .amount = addition->amount,
+        .keep_s = kw_retention_seconds(&self->settings, addition->keeping),
+        .deadline = addition->deadline,
+        .done = done,
+        .user = user};
+    if (what->next)
+        what->next->before = what;
+    self->all = what;
+    if (self->state == REDIS_READY)
+        send_adding(self, what);
+    else if (self->state == REDIS_IDLE)
+        resolve(self);
+    watch(self);
+}
+
+static void
+close_now(kw_task *task)
+{
+    redis_counters *self = (redis_counters *)((char *)task - offsetof(redis_counters, close_task));
+    drop_connection(self, "the gateway is stopping");
+    if (self->state == REDIS_RESOLVING)
+        uv_cancel((uv_req_t *)&self->resolving); /* its callback runs in any case */
+    else
+        tell_closed(self);
+}
+
+/* In a later loop iteration, because the caller can be a completion, and so within hiredis. */
+static void
+redis_close(kw_sequence_backend *base, void (*closed)(void *user), void *user)
+{
+    redis_counters *self = (redis_counters *)base;
+    self->closing = true;
+    self->closed = closed;
+    self->closed_user = user;
+    self->close_task.run = close_now;
+    kw_loop_post(self->loop, &self->close_task);
+}
+
+static void
+redis_free(kw_sequence_backend *base)
+{
+    redis_counters *self = (redis_counters *)base;
+    g_assert(!self->all && !self->context);
+    kw_timer_free(self->timer);
+    g_free(self);
+}
+
+kw_sequence_backend *
+kw_sequence_backend_open_redis(const kw_model_sequences *settings, kw_loop *loop)
+{
+    static const kw_sequence_backend_class class = {redis_add, redis_close, redis_free};
+    redis_counters *self = g_new0(redis_counters, 1);
+    self->base.class = &class;
+    self->settings = *settings;
+    self->loop = loop;
+    self->timer = kw_timer_new(loop, on_timer, self);
+    snprintf(self->address, sizeof self->address, "%.250s:%u", settings->redis_host, settings->redis_port);
+    return &self->base;
+}

@@ -1,0 +1,153 @@
+/* Private to this module: what maker.c (which values, when) and slot.c (numbers of one counter) share. */
+#pragma once
+
+#include "sequence/attempts.h"
+#include "sequence/backend.h"
+#include "sequence/block.h"
+#include "sequence/period.h"
+#include "sequence/sequence.h"
+#include "sequence/snowflake.h"
+#include "sequence/unique.h"
+#include "sequence/worker.h"
+
+#include <glib.h>
+
+/* The worker of snowflakes of this form; NULL if none was prepared. */
+kw_worker *kw_sequences_worker(kw_sequences *self, bool partitioned);
+const kw_model_sequences *kw_sequences_settings(const kw_sequences *self);
+
+/* --- waiting ---------------------------------------------------------------------------------------- */
+
+/* One call of kw_maker_fill. */
+typedef struct kw_making {
+    kw_maker *maker;
+    kw_arena *arena;
+    const kw_table *table;
+    kw_filling *fillings;
+    size_t count;
+    size_t waits; /* pending wants, plus one while the records are being processed */
+    kw_deadline deadline;
+    void (*done)(void *user);
+    void *user;
+} kw_making;
+
+/* A record's field that waits for a number of a slot. In the call's arena. */
+typedef struct kw_pending_value {
+    struct kw_pending_value *next;
+    kw_making *making;
+    kw_filling *filling;
+    size_t field;
+} kw_pending_value;
+
+void kw_making_give(kw_making *making, kw_filling *filling, size_t field, kw_value value);
+
+/* Completes a want with a number or an error. Can complete its call. */
+void kw_pending_value_served(kw_pending_value *want, int64_t number);
+void kw_pending_value_failed(kw_pending_value *want, const kw_error *error);
+
+/* --- slots ------------------------------------------------------------------------------------------ */
+
+/* The period to which the numbers of a slot belong. */
+typedef struct kw_slot_period {
+    kw_period per;
+    GTimeZone *zone; /* NULL: UTC */
+    kw_period_at at; /* unless per is EVER; its time is that of the latest record */
+    bool follows;    /* numbers of the preceding period were requested, so the records advance in time */
+    bool used;       /* numbers of this period were requested */
+    bool turned;     /* the first block of the next period was requested */
+} kw_slot_period;
+
+/* The numbers of one counter that a loop holds. */
+typedef struct kw_slot {
+    kw_bytes name; /* of the counter */
+    kw_maker *maker;
+    char *told; /* "table t, field f", with the period */
+    kw_number_range range;
+    kw_retention keeping;
+    kw_block block;
+    kw_block ahead;    /* fetched while the current block lasts */
+    uint64_t block_ns; /* when the current block was allocated, and the one ahead */
+    uint64_t ahead_ns;
+    uint64_t step; /* size of the next fetch, unless waiting wants need more */
+    kw_pending_value *first;
+    kw_pending_value **last;
+    size_t waiting;
+    bool fetching;
+    bool used_up;               /* the counter has passed the range's end */
+    bool swept;                 /* a sweep is using it */
+    struct kw_slot *next, **at; /* in the cache */
+    uint64_t touched_ns;
+    size_t series; /* bytes of the name that all periods share */
+    kw_slot_period period;
+} kw_slot;
+
+/* Takes ownership of name and told. */
+kw_slot *kw_slot_new(kw_maker *maker, kw_bytes name, char *told, const kw_number_range *range,
+                     const kw_slot_period *period);
+void kw_slot_free(kw_slot *slot);
+
+/* Returns the next number if the slot holds one. LIMIT if the range is used up (ret_error). */
+typedef enum kw_slot_has { KW_SLOT_NUMBER, KW_SLOT_WAIT, KW_SLOT_END } kw_slot_has;
+kw_slot_has kw_slot_take(kw_slot *slot, int64_t *ret_number, kw_error *ret_error);
+
+/* Queues the want and fetches a block. */
+void kw_slot_wait(kw_slot *slot, kw_pending_value *want);
+
+/* Fails wants whose deadline has passed (or all, with `why`). Returns the earliest remaining deadline. */
+kw_deadline kw_slot_sweep(kw_slot *slot, const kw_error *why);
+
+/* Fetches a block if the slot holds no numbers. */
+void kw_slot_prepare(kw_slot *slot);
+
+/* Like kw_maker_allocate. */
+void kw_slot_allocate(kw_slot *slot, int64_t numbers, kw_deadline deadline, kw_allocated done, void *user);
+
+/* True if there are no waiting wants, no fetch in flight, and no sweep using the slot. */
+static inline bool
+kw_slot_idle(const kw_slot *slot)
+{
+    return !slot->first && !slot->fetching && !slot->swept;
+}
+
+/* --- the cache: slots by the names of their counters -------------------------------------------------- */
+
+/* Slots of periods are dropped some time after their last use. */
+typedef struct kw_slot_cache kw_slot_cache;
+
+kw_slot_cache *kw_slot_cache_new(kw_maker *maker, const kw_model_sequences *settings);
+void kw_slot_cache_free(kw_slot_cache *self);
+
+/* The slot of the next period, created if missing; NULL if there is none. Can drop idle slots, except those
+ * in use by a sweep. */
+kw_slot *kw_slot_cache_after(kw_slot_cache *self, const kw_slot *slot);
+
+/* The slot for a number of a record; values: of the record. NULL and INVALID if its time is missing or too
+ * far away. Valid until the next call of this function, or while wants wait on it. */
+kw_slot *kw_slot_cache_find(kw_slot_cache *self, const kw_table *table, const kw_field *field,
+                            const kw_value *values, kw_error *ret_error);
+
+/* The list of slots; new ones are added at the front. Not a GLib array: ThreadSanitizer cannot follow how its
+ * memory moves between threads. */
+kw_slot *kw_slot_cache_first(const kw_slot_cache *self);
+
+/* --- the start of periods: their first block is fetched before they begin ----------------------------- */
+
+typedef struct kw_turn kw_turn;
+
+/* The cache is borrowed, and freed after it. */
+kw_turn *kw_turn_new(kw_loop *loop, kw_slot_cache *cache);
+void kw_turn_free(kw_turn *self);
+
+/* Call it when a number of this slot is requested. */
+void kw_turn_used(kw_turn *self, kw_slot *slot);
+
+/* --- the maker, for slots --------------------------------------------------------------------------- */
+
+/* Adds to a counter, and retries failures for some time. done is always called after this returns. */
+void kw_maker_count(kw_maker *self, const kw_addition *addition, kw_counted done, void *user);
+
+/* True once kw_maker_close was called: nothing new may be started. */
+bool kw_maker_closes(const kw_maker *self);
+
+/* Checks waiting wants at that time. */
+void kw_maker_watch(kw_maker *self, kw_deadline deadline);

@@ -1,0 +1,124 @@
+/* The store handle's table of operations, its tick and its end. */
+#include "store/hbase/handle.h"
+
+static void
+ticked(void *user)
+{
+    kw_hbase_clock_tick(user);
+}
+
+static void
+free_when_last(kw_hbase_handle *handle)
+{
+    if (!handle->gone || handle->runs)
+        return;
+    g_free(handle->heartbeats);
+    g_free(handle);
+}
+
+void
+kw_hbase_handle_release(kw_hbase_handle *handle)
+{
+    handle->runs--;
+    free_when_last(handle);
+}
+
+static void
+pool_closed(void *user)
+{
+    kw_hbase_handle *handle = user;
+    kw_hbase_store *store = (kw_hbase_store *)handle->base.store;
+    void (*closed)(void *) = handle->closed;
+    void *closed_user = handle->user;
+    atomic_fetch_sub(&store->handles, 1);
+    kw_hbase_coalescer_free(handle->coalescer);
+    g_hash_table_destroy(handle->questions);
+    g_hash_table_destroy(handle->families);
+    handle->gone = true;
+    free_when_last(handle);
+    closed(closed_user);
+}
+
+static void
+close_all(kw_task *task)
+{
+    kw_hbase_handle *handle =
+        (kw_hbase_handle *)(void *)((char *)task - offsetof(kw_hbase_handle, close_task));
+    kw_error error;
+    kw_error_set(&error, KW_UNAVAILABLE, "the gateway is shutting down");
+    kw_hbase_coalescer_close(handle->coalescer, &error);
+    kw_hbase_pool_close(&handle->pool, pool_closed);
+}
+
+/* Later: no operation completes inside of this. */
+static void
+handle_close(kw_store_handle *base, void (*closed)(void *user), void *user)
+{
+    kw_hbase_handle *handle = kw_hbase_handle_of(base);
+    handle->closed = closed;
+    handle->user = user;
+    kw_hbase_clock_stop(handle);
+    handle->close_task.run = close_all;
+    kw_loop_post(base->loop, &handle->close_task);
+}
+
+static const kw_store_handle_class handle_class = {
+    .write = kw_hbase_write,
+    .write_many = kw_hbase_write_many,
+    .write_if = kw_hbase_write_if,
+    .increment = kw_hbase_increment,
+    .get = kw_hbase_get,
+    .get_many = kw_hbase_get_many,
+    .open_range_scan = kw_hbase_open_range_scan,
+    .run_fetch = kw_hbase_scan_run_fetch,
+    .run_close = kw_hbase_scan_run_close,
+    .create_table = kw_hbase_create_table,
+    .describe_table = kw_hbase_describe_table,
+    .drop_table = kw_hbase_drop_table,
+    .regions = kw_hbase_regions,
+    .close = handle_close,
+};
+
+kw_store_handle *
+kw_hbase_handle_new(kw_hbase_store *store, kw_loop *loop)
+{
+    kw_hbase_handle *handle = g_new0(kw_hbase_handle, 1);
+    handle->base.class = &handle_class;
+    handle->base.store = &store->base;
+    handle->base.loop = loop;
+    atomic_fetch_add(&store->handles, 1);
+    kw_hbase_pool_init(&handle->pool, store, loop, ticked, handle);
+    uint32_t at_once = (uint32_t)(store->settings.channels * store->settings.pipeline);
+    handle->coalescer =
+        kw_hbase_coalescer_new(&handle->base, loop, at_once, (size_t)store->settings.batch_bytes);
+    handle->questions = kw_hbase_questions_new();
+    handle->families = kw_hbase_families_new();
+    return &handle->base;
+}
+
+/* --- how large rows are ----------------------------------------------------------------------- */
+
+static kw_hbase_size *
+size_of(kw_hbase_handle *handle, kw_bytes table, uint64_t *ret_hash)
+{
+    *ret_hash = kw_bytes_hash(table);
+    return &handle->sizes[*ret_hash % G_N_ELEMENTS(handle->sizes)];
+}
+
+size_t
+kw_hbase_row_bytes(kw_hbase_handle *handle, kw_bytes table)
+{
+    uint64_t hash;
+    const kw_hbase_size *size = size_of(handle, table, &hash);
+    return size->table_hash == hash ? size->row_bytes : 0;
+}
+
+void
+kw_hbase_saw_rows(kw_hbase_handle *handle, kw_bytes table, size_t row_bytes)
+{
+    uint64_t hash;
+    kw_hbase_size *size = size_of(handle, table, &hash);
+    size_t before = size->table_hash == hash ? size->row_bytes : row_bytes;
+    size->table_hash = hash;
+    size->row_bytes = MAX((before * 3 + row_bytes) / 4, MAX(row_bytes / 2, 1));
+}

@@ -1,0 +1,347 @@
+/* See prefetch.h.
+ *
+ *   next(cursor) --> page is ready?     --> answer, and prefetch the next page with the same scan
+ *               \--> page is being read? --> answer when it arrives
+ *                \-> neither             --> kw_verb_next, and prefetch the next page with a new scan
+ */
+#include "verb/prefetch.h"
+
+#include "base/metrics.h"
+#include "verb/page.h"
+#include "verb/scan.h"
+
+#include <glib.h>
+
+/* A prefetch is aborted after this time. A caller that waits for it then reads the page itself. */
+#define READ_MS 3000
+/* Callers that show pages to people request fewer rows and often stop after the first page. */
+#define MANY_ROWS 1000
+
+typedef struct page_ahead {
+    GList link;
+    kw_page_prefetcher *of;
+    kw_call call;    /* the prefetch's own arena, references and deadline */
+    kw_bytes cursor; /* the cursor that the page answers */
+    kw_scan *scan;   /* reads this page and the following one */
+    uint64_t writes; /* count of writes when the read began */
+    kw_deadline scan_until;
+    kw_deadline stale_at; /* set once the page is ready */
+    bool ready;
+    kw_scan_page page;
+    kw_call *asker; /* the call that already waits for the page, or NULL */
+    kw_scan_done done;
+    void *user;
+} page_ahead;
+
+struct kw_page_prefetcher {
+    kw_loop *loop;
+    const _Atomic uint64_t *writes;
+    GQueue pages;
+    uint32_t reading; /* prefetches in flight */
+    kw_timer *sweep;
+    bool closing;
+};
+
+static void begin(kw_page_prefetcher *ahead, const kw_call *like, kw_bytes cursor, uint64_t writes);
+static void begin_behind(page_ahead *before);
+
+static void
+page_free(page_ahead *page)
+{
+    kw_scan_free(page->scan);
+    kw_call_release(&page->call);
+}
+
+/* Aborts a read in flight at once, so that closing the store handle does not wait for it. */
+static void
+forget(page_ahead *page)
+{
+    g_queue_unlink(&page->of->pages, &page->link);
+    kw_metrics_add(KW_METRIC_pages_ahead_unused, 1);
+    page->of->reading -= !page->ready;
+    page_free(page);
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+/* Starts the next prefetch first, so that the store works while this page is encoded. The asker then owns the
+ * page's memory. */
+static void
+hand_out(page_ahead *page, kw_call *asker, kw_scan_done done, void *user)
+{
+    g_queue_unlink(&page->of->pages, &page->link);
+    kw_metrics_add(KW_METRIC_pages_ahead_used, 1);
+    if (page->page.cursor.size)
+        begin_behind(page);
+    kw_scan_free(g_steal_pointer(&page->scan));
+    kw_scan_page read = page->page;
+    kw_call_release_into(&page->call, asker->arena);
+    done(user, &read, NULL);
+}
+
+/* Drops a failed prefetch. If a call waits for it, that call reads the page again within its own deadline. */
+static void
+arrived(void *user, const kw_scan_page *read, const kw_error *error)
+{
+    page_ahead *page = user;
+    kw_page_prefetcher *ahead = page->of;
+    ahead->reading--;
+    kw_call *asker = page->asker;
+    kw_scan_done done = page->done;
+    void *done_user = page->user;
+    if (error) {
+        g_queue_unlink(&ahead->pages, &page->link);
+        if (asker)
+            kw_verb_next(asker, kw_arena_copy(asker->arena, page->cursor), done, done_user);
+        page_free(page);
+        return;
+    }
+    page->page = *read;
+    page->ready = true;
+    page->stale_at = kw_deadline_in_ms(KW_PREFETCH_MS);
+    if (asker)
+        hand_out(page, asker, done, done_user);
+    else
+        kw_timer_start_ms(ahead->sweep, KW_PREFETCH_MS + 1);
+}
+
+static void
+sweep(void *user)
+{
+    kw_page_prefetcher *ahead = user;
+    bool left = false;
+    for (GList *at = ahead->pages.head, *next; at; at = next) {
+        page_ahead *page = at->data;
+        next = at->next;
+        if (page->ready && kw_deadline_passed(page->stale_at))
+            forget(page);
+        else
+            left = left || page->ready;
+    }
+    if (left)
+        kw_timer_start_ms(ahead->sweep, KW_PREFETCH_MS / 4);
+}
+
+/* --- prefetching ------------------------------------------------------------------------------ */
+
+/* Drops the oldest page that no call waits for. False if there is none. */
+static bool
+make_room(kw_page_prefetcher *ahead)
+{
+    if (ahead->pages.length < KW_PREFETCH_PAGES_MAX)
+        return true;
+    for (GList *at = ahead->pages.head; at; at = at->next) {
+        page_ahead *page = at->data;
+        if (!page->asker) {
+            forget(page);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* True if prefetching can pay: not if there were writes since, and not while memory is short. */
+static bool
+is_worth_it(kw_page_prefetcher *ahead, uint64_t writes)
+{
+    return !ahead->closing && atomic_load(ahead->writes) == writes &&
+           ahead->reading < KW_PREFETCH_PAGES_MAX && kw_budget_pressure(NULL) == KW_PRESSURE_NONE &&
+           make_room(ahead);
+}
+
+/* While memory is short, drops the pages that no call waits for. */
+static void
+relieve(kw_page_prefetcher *ahead)
+{
+    if (kw_budget_pressure(NULL) == KW_PRESSURE_NONE)
+        return;
+    for (GList *at = ahead->pages.head, *next; at; at = next) {
+        page_ahead *page = at->data;
+        next = at->next;
+        if (!page->asker)
+            forget(page);
+    }
+}
+
+static void
+read_page(kw_page_prefetcher *ahead, const kw_call *like, kw_bytes cursor, uint64_t writes, kw_scan *scan,
+          kw_deadline scan_until)
+{
+    kw_call call = kw_call_hold(like);
+    page_ahead *page = KW_ARENA_NEW(call.arena, page_ahead);
+    page->of = ahead;
+    page->scan = scan;
+    page->scan_until = scan_until;
+    page->writes = writes;
+    page->call = call;
+    page->call.deadline = kw_deadline_in_ms(READ_MS);
+    page->call.request_id = "read-ahead";
+    page->cursor = kw_arena_copy(call.arena, cursor);
+    page->link.data = page;
+    g_queue_push_tail_link(&ahead->pages, &page->link);
+    ahead->reading++;
+    kw_scan_next(scan, &page->call, arrived, page);
+}
+
+/* writes: the count of writes when the preceding page was read. */
+static void
+begin(kw_page_prefetcher *ahead, const kw_call *like, kw_bytes cursor, uint64_t writes)
+{
+    kw_error error;
+    kw_scan *scan = is_worth_it(ahead, writes) ? kw_scan_of_cursor(like, cursor, &error) : NULL;
+    if (scan)
+        read_page(ahead, like, cursor, writes, scan, kw_deadline_in_ms(KW_PREFETCH_SCAN_MS));
+}
+
+/* Prefetches the following page with the same scan, or with a new one if the scan's time is over, because its
+ * buffered rows become stale. */
+static void
+begin_behind(page_ahead *before)
+{
+    kw_page_prefetcher *ahead = before->of;
+    if (kw_deadline_passed(before->scan_until)) {
+        begin(ahead, &before->call, before->page.cursor, before->writes);
+        return;
+    }
+    if (is_worth_it(ahead, before->writes))
+        read_page(ahead, &before->call, before->page.cursor, before->writes, g_steal_pointer(&before->scan),
+                  before->scan_until);
+}
+
+static page_ahead *
+find(kw_page_prefetcher *ahead, const kw_call *call, kw_bytes cursor)
+{
+    for (GList *at = ahead->pages.head; at; at = at->next) {
+        page_ahead *page = at->data;
+        if (!page->asker && page->cursor.size == cursor.size && kw_bytes_equal(page->cursor, cursor) &&
+            kw_bytes_equal(page->call.identity, call->identity))
+            return page;
+    }
+    return NULL;
+}
+
+/* True if this page can be returned now: no write has been acknowledged since, and the policy is still the
+ * same. */
+static bool
+is_good(const kw_page_prefetcher *ahead, const page_ahead *page, const kw_call *call)
+{
+    if (page->writes != atomic_load(ahead->writes) || page->call.policy != call->policy ||
+        page->call.keyring != call->keyring)
+        return false;
+    return page->ready ? !kw_deadline_passed(page->stale_at) : call->deadline > page->call.deadline;
+}
+
+/* A call whose page was not prefetched. */
+typedef struct plain_page {
+    kw_page_prefetcher *ahead;
+    const kw_call *call;
+    uint64_t writes;
+    kw_scan *scan; /* the scan of a first page; it also reads the second if the first had many rows */
+    kw_scan_done done;
+    void *user;
+} plain_page;
+
+static void
+next_done(void *user, const kw_scan_page *page, const kw_error *error)
+{
+    plain_page *self = user;
+    if (page && page->cursor.size)
+        begin(self->ahead, self->call, page->cursor, self->writes);
+    self->done(self->user, page, error);
+}
+
+static void
+first_done(void *user, const kw_scan_page *page, const kw_error *error)
+{
+    plain_page *self = user;
+    if (page && page->cursor.size && page->count >= MANY_ROWS && is_worth_it(self->ahead, self->writes))
+        read_page(self->ahead, self->call, page->cursor, self->writes, self->scan,
+                  kw_deadline_in_ms(KW_PREFETCH_SCAN_MS));
+    else
+        kw_scan_free(self->scan);
+    self->done(self->user, page, error);
+}
+
+static bool
+wants_many(const kw_call *call, const kw_scan_request *request)
+{
+    uint32_t rows = kw_page_limits_of(call, request).rows;
+    return rows >= MANY_ROWS && (request->limit == 0 || request->limit > rows);
+}
+
+void
+kw_page_prefetcher_scan(kw_page_prefetcher *ahead, kw_call *call, const kw_scan_request *request,
+                        kw_scan_done done, void *user)
+{
+    kw_error error;
+    relieve(ahead);
+    if (!wants_many(call, request)) {
+        kw_verb_scan(call, request, done, user);
+        return;
+    }
+    plain_page *self = KW_ARENA_NEW(call->arena, plain_page);
+    *self = (plain_page){ahead, call, atomic_load(ahead->writes), NULL, done, user};
+    self->scan = kw_scan_of_request(call, request, &error);
+    if (self->scan)
+        kw_scan_next(self->scan, call, first_done, self);
+    else
+        done(user, NULL, &error);
+}
+
+void
+kw_page_prefetcher_next(kw_page_prefetcher *ahead, kw_call *call, kw_bytes cursor, kw_scan_done done,
+                        void *user)
+{
+    relieve(ahead);
+    page_ahead *page = find(ahead, call, cursor);
+    if (page && !is_good(ahead, page, call)) {
+        forget(page);
+        page = NULL;
+    }
+    if (page && page->ready) {
+        hand_out(page, call, done, user);
+        return;
+    }
+    if (page) {
+        page->asker = call;
+        page->done = done;
+        page->user = user;
+        return;
+    }
+    plain_page *self = KW_ARENA_NEW(call->arena, plain_page);
+    *self = (plain_page){ahead, call, atomic_load(ahead->writes), NULL, done, user};
+    kw_verb_next(call, cursor, next_done, self);
+}
+
+/* --- creating and freeing --------------------------------------------------------------------- */
+
+kw_page_prefetcher *
+kw_page_prefetcher_new(kw_loop *loop, const _Atomic uint64_t *writes)
+{
+    kw_page_prefetcher *ahead = g_new0(kw_page_prefetcher, 1);
+    ahead->loop = loop;
+    ahead->writes = writes;
+    g_queue_init(&ahead->pages);
+    ahead->sweep = kw_timer_new(loop, sweep, ahead);
+    return ahead;
+}
+
+void
+kw_page_prefetcher_close(kw_page_prefetcher *ahead)
+{
+    ahead->closing = true;
+    kw_timer_free(g_steal_pointer(&ahead->sweep));
+    for (GList *at = ahead->pages.head, *next; at; at = next) {
+        page_ahead *page = at->data;
+        next = at->next;
+        if (!page->asker)
+            forget(page);
+    }
+}
+
+void
+kw_page_prefetcher_free(kw_page_prefetcher *ahead)
+{
+    g_assert(ahead->reading == 0 && ahead->pages.length == 0);
+    g_free(ahead);
+}

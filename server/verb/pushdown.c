@@ -1,0 +1,204 @@
+#include "verb/pushdown.h"
+
+#include "filter/filter.h"
+#include "rule/splits.h"
+#include "verb/conditions.h"
+
+static kw_bytes
+print(const kw_filter *filter, kw_arena *arena)
+{
+    kw_buffer text = KW_BUFFER_EMPTY;
+    kw_filter_print(filter, &text);
+    kw_bytes copy = kw_arena_copy(arena, kw_buffer_bytes(&text));
+    kw_buffer_clear(&text);
+    return copy;
+}
+
+/* --- columns -------------------------------------------------------------------------------------- */
+
+/* True if the columns read include one that every matching row must have. */
+static bool
+shows_existence(const kw_plan *plan)
+{
+    for (size_t i = 0; i < plan->question->table->fields_count; i++)
+        if (kw_condition_needs_column(plan, i))
+            return true;
+    return false;
+}
+
+/* Passes the row's first cell and the columns: a row without any of them still appears through its first
+ * cell. */
+static const kw_filter *
+first_or(const kw_column *columns, size_t count, kw_arena *arena)
+{
+    const kw_filter **parts = KW_ARENA_ARRAY(arena, const kw_filter *, count + 1);
+    kw_filter *first = KW_ARENA_NEW(arena, kw_filter);
+    first->kind = KW_FILTER_FIRST_KEY_ONLY;
+    parts[0] = first;
+    for (size_t i = 0; i < count; i++) {
+        kw_filter *column = KW_ARENA_NEW(arena, kw_filter);
+        column->kind = KW_FILTER_QUALIFIER;
+        column->op = KW_FILTER_EQUAL;
+        column->comparator = KW_FILTER_COMPARE_BINARY;
+        column->operand = columns[i].qualifier;
+        parts[i + 1] = column;
+    }
+    return kw_filter_join(KW_FILTER_OR, parts, count + 1, arena);
+}
+
+/* Most columns of first_or: the store compares each cell with each of them. */
+#define FIRST_OR_MOST 8
+
+static const kw_filter *
+narrow(const kw_reader *reader, const kw_plan *plan, kw_arena *arena, kw_pushdown *push)
+{
+    size_t count;
+    const kw_column *columns = kw_reader_columns(reader, &count);
+    bool key_only = count == 0;
+    if (kw_reader_reads_all(reader))
+        return NULL;
+    if (!key_only && shows_existence(plan)) {
+        push->columns = columns;
+        push->columns_count = count;
+        return NULL;
+    }
+    if (key_only || count - 1 <= FIRST_OR_MOST) /* the marker, which is last, can be the first cell */
+        return first_or(columns, key_only ? 0 : count - 1, arena);
+    return NULL;
+}
+
+kw_bytes
+kw_pushdown_first_or(const kw_column *columns, size_t count, kw_arena *arena)
+{
+    bool worth = count && count - 1 <= FIRST_OR_MOST;
+    return worth ? print(first_or(columns, count - 1, arena), arena) : KW_BYTES_NONE;
+}
+
+/* --- all ------------------------------------------------------------------------------------------ */
+
+kw_reader *
+kw_pushdown_reader(kw_call *call, const kw_scan_request *request, const kw_plan *plan, kw_arena *scratch)
+{
+    const kw_question *question = plan->question;
+    kw_reader *reader =
+        kw_reader_new(call, question->table, plan->path, request->picks, request->picks_count, scratch);
+    for (size_t i = 0; i < question->table->fields_count; i++)
+        if (question->bounds[i].count || question->range_field == (int)i || plan->clock == (int)i)
+            kw_reader_need(reader, i);
+    return reader;
+}
+
+/* HBase rejects backward scans with filters that load families on demand; this filter needs all families. */
+static const kw_filter *
+needs_all_families(kw_arena *arena)
+{
+    kw_filter *filter = KW_ARENA_NEW(arena, kw_filter);
+    filter->kind = KW_FILTER_PREFIX;
+    filter->bytes = KW_ARENA_ARRAY(arena, kw_bytes, 1);
+    filter->bytes_count = 1;
+    return filter;
+}
+
+static void
+note(kw_pushdown *push, const char *text)
+{
+    push->notes[push->notes_count++] = text;
+}
+
+/* --- patterns ------------------------------------------------------------------------------------- */
+
+/* Most patterns listed in a note. */
+#define PATTERNS_SHOWN 4
+
+/* For example "(8 bytes) \x00\x07 (2 bytes) x". */
+static void
+print_pattern(const kw_pattern *pattern, kw_arena *arena, kw_buffer *to)
+{
+    size_t size = pattern->bytes.size;
+    for (size_t from = 0, end; from < size; from = end) {
+        for (end = from + 1; end < size && pattern->mask[end] == pattern->mask[from];)
+            end++;
+        kw_bytes bytes = kw_bytes_of(pattern->bytes.data + from, end - from);
+        if (pattern->mask[from])
+            kw_buffer_printf(to, "%s(%zu any)", from ? " " : "", bytes.size);
+        else
+            kw_buffer_printf(to, "%s%s", from ? " " : "", kw_bytes_to_binary_text(bytes, arena));
+    }
+}
+
+static const char *
+patterns_text(const kw_plan *plan, kw_arena *arena)
+{
+    kw_buffer text = KW_BUFFER_EMPTY;
+    kw_buffer_append_text(&text, "the store filters keys: after the part that the ranges cover, ");
+    for (size_t i = 0; i < plan->patterns_count && i < PATTERNS_SHOWN; i++) {
+        kw_buffer_append_text(&text, i ? " or " : "");
+        print_pattern(&plan->patterns[i], arena, &text);
+    }
+    if (plan->patterns_count > PATTERNS_SHOWN)
+        kw_buffer_printf(&text, " or %zu more", plan->patterns_count - PATTERNS_SHOWN);
+    const char *copy = kw_arena_text(arena, kw_buffer_bytes(&text));
+    kw_buffer_clear(&text);
+    return copy;
+}
+
+static void
+use_patterns(const kw_plan *plan, kw_arena *arena, kw_pushdown *push)
+{
+    for (size_t i = 0; i < plan->ranges_count && !push->by_patterns; i++)
+        push->by_patterns = kw_plan_patterns(plan, i).count > 0;
+    if (push->by_patterns)
+        note(push, patterns_text(plan, arena));
+}
+
+static bool
+join_filters(kw_call *call, const kw_scan_request *request, const kw_plan *plan, const kw_reader *reader,
+             kw_pushdown *push, kw_error *ret_error)
+{
+    const kw_filter *parts[4], *own = NULL;
+    size_t count = 0;
+    push->filter = request->filter;
+    if (request->filter.size && !(own = kw_filter_parse(request->filter, call->arena, ret_error)))
+        return kw_error_prefix(ret_error, "table %s", plan->question->table->name);
+    if (own && kw_filter_spans_rows(own))
+        return true;
+    if (own)
+        parts[count++] = own; /* first, so that it gets the unfiltered row */
+    const kw_filter *conditions = plan->residual ? kw_conditions_filter(plan, call->arena) : NULL;
+    if (conditions && plan->reversed)
+        parts[count++] = needs_all_families(call->arena);
+    if (conditions)
+        parts[count++] = conditions;
+    const kw_filter *columns = own ? NULL : narrow(reader, plan, call->arena, push);
+    if (columns)
+        parts[count++] = columns;
+    push->narrows = columns && count == 1;
+    if (count > (own ? 1 : 0)) {
+        push->filter = print(kw_filter_join(KW_FILTER_AND, parts, count, call->arena), call->arena);
+        note(push, kw_arena_printf(call->arena, "the store filters: %s",
+                                   kw_bytes_to_binary_text(push->filter, call->arena)));
+    }
+    return true;
+}
+
+void
+kw_pushdown_clear(kw_pushdown *push)
+{
+    kw_prepared_unref(push->prepared);
+    push->prepared = NULL;
+}
+
+bool
+kw_pushdown_make(kw_call *call, const kw_scan_request *request, const kw_plan *plan, const kw_reader *reader,
+                 kw_pushdown *ret_push, kw_error *ret_error)
+{
+    kw_pushdown push = {0};
+    if (!join_filters(call, request, plan, reader, &push, ret_error))
+        return false;
+    if (push.filter.size && !(push.prepared = kw_prepared_new(push.filter, ret_error)))
+        return kw_error_prefix(ret_error, "table %s", plan->question->table->name);
+    if (!push.prepared || !kw_filter_spans_rows(kw_prepared_tree(push.prepared)))
+        use_patterns(plan, call->arena, &push);
+    *ret_push = push;
+    return true;
+}

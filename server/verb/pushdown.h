@@ -1,0 +1,40 @@
+/* What a scan delegates to the store: conditions that row ranges do not express, as a filter in HBase's
+ * language, and the columns that it does not need.
+ *
+ *   caller's filter AND SingleColumnValueFilter (...)     fewer rows; kw_plan_matches still checks each row
+ *   columns, or FirstKeyOnlyFilter OR QualifierFilter     fewer cells; each row still shows that it exists
+ *   kw_plan_patterns, on the bytes of the keys            fewer rows, without reading them
+ *
+ * A filter passes every row that can match, and can pass more. Nothing is added to a caller's filter that
+ * counts across rows, because it would count other rows then. A caller's filter always gets whole rows.
+ */
+#pragma once
+
+#include "verb/reader.h"
+#include "verb/verb.h"
+
+typedef struct kw_pushdown {
+    kw_bytes filter;          /* empty: none */
+    kw_prepared *prepared;    /* the same filter, owned by the caller of kw_pushdown_make; its expressions may
+                                 not be    compiled yet */
+    bool narrows;             /* true if the filter removes only cells, never rows */
+    const kw_column *columns; /* none: all columns */
+    size_t columns_count;
+    bool by_patterns;     /* the store also filters keys by the plan's patterns */
+    const char *notes[2]; /* for explain */
+    size_t notes_count;
+} kw_pushdown;
+
+/* A filter that passes these columns (the marker is last) and the row's first cell; empty if there are too
+ * many columns. */
+kw_bytes kw_pushdown_first_or(const kw_column *columns, size_t count, kw_arena *arena);
+
+/* Returns a reader of the fields that the request returns and its query needs. */
+kw_reader *kw_pushdown_reader(kw_call *call, const kw_scan_request *request, const kw_plan *plan,
+                              kw_arena *scratch);
+
+/* INVALID if the caller's filter is malformed. Allocates in the call's arena, except for the prepared filter.
+ */
+bool kw_pushdown_make(kw_call *call, const kw_scan_request *request, const kw_plan *plan,
+                      const kw_reader *reader, kw_pushdown *ret_push, kw_error *ret_error);
+void kw_pushdown_clear(kw_pushdown *push);
