@@ -1,8 +1,8 @@
 /* The format of a cursor; numbers are big-endian, byte strings have a 4-byte length before them:
  *
- *   version (1)  made (8)  layout (4)  remaining (8)  page rows (4)  page bytes (4)
+ *   version (1)  made (8)  remaining (8)  page rows (4)  page bytes (4)
  *   started (1; 2: at its group's head)  group (4)  range (4)
- *   suffix  table  path  fingerprint  caller  columns  query  filter           each: length, bytes
+ *   suffix  table  path  layouts  caller  columns  query  filter               each: length, bytes
  *   HMAC-SHA256 of "keyway cursor" and everything before (32)
  *
  * The signature is compared first, in constant time; bytes without a valid signature are never parsed.
@@ -15,8 +15,9 @@
 #include <openssl/params.h>
 #include <stdatomic.h>
 
-#define VERSION 2 /* version 1 stored its expiry, and positions in plans with another order */
-#define FIXED_SIZE 38
+/* Version 1 stored its expiry, and positions in plans with another order; version 2 had one layout. */
+#define VERSION 3
+#define FIXED_SIZE 34
 #define MAC_SIZE 32
 #define KEY_MIN 16
 #define DOMAIN "keyway cursor"
@@ -102,18 +103,17 @@ kw_cursor_seal(const kw_keyring *keyring, const kw_cursor *cursor, kw_buffer *ou
     uint8_t *fixed = kw_buffer_reserve(out, FIXED_SIZE);
     fixed[0] = VERSION;
     kw_be64_store(fixed + 1, (uint64_t)cursor->made_ms);
-    kw_be32_store(fixed + 9, cursor->layout);
-    kw_be64_store(fixed + 13, cursor->remaining);
-    kw_be32_store(fixed + 21, cursor->page_rows);
-    kw_be32_store(fixed + 25, cursor->page_bytes);
-    fixed[29] = (uint8_t)(cursor->position.started + cursor->position.at_head);
-    kw_be32_store(fixed + 30, cursor->position.group);
-    kw_be32_store(fixed + 34, cursor->position.range);
+    kw_be64_store(fixed + 9, cursor->remaining);
+    kw_be32_store(fixed + 17, cursor->page_rows);
+    kw_be32_store(fixed + 21, cursor->page_bytes);
+    fixed[25] = (uint8_t)(cursor->position.started + cursor->position.at_head);
+    kw_be32_store(fixed + 26, cursor->position.group);
+    kw_be32_store(fixed + 30, cursor->position.range);
     out->size += FIXED_SIZE;
     append_bytes(out, cursor->position.suffix);
     append_bytes(out, cursor->table);
     append_bytes(out, cursor->path);
-    append_bytes(out, cursor->fingerprint);
+    append_bytes(out, cursor->layouts);
     append_bytes(out, cursor->caller);
     append_bytes(out, cursor->columns);
     append_bytes(out, cursor->question);
@@ -141,21 +141,20 @@ take_bytes(kw_bytes *rest, kw_bytes *ret_bytes)
 static bool
 parse(kw_bytes body, kw_cursor *cursor)
 {
-    if (body.size < FIXED_SIZE || body.data[29] > 2)
+    if (body.size < FIXED_SIZE || body.data[25] > 2)
         return false;
     const uint8_t *fixed = body.data;
     cursor->made_ms = (int64_t)kw_be64_load(fixed + 1);
-    cursor->layout = kw_be32_load(fixed + 9);
-    cursor->remaining = kw_be64_load(fixed + 13);
-    cursor->page_rows = kw_be32_load(fixed + 21);
-    cursor->page_bytes = kw_be32_load(fixed + 25);
-    cursor->position.started = fixed[29] > 0;
-    cursor->position.at_head = fixed[29] == 2;
-    cursor->position.group = kw_be32_load(fixed + 30);
-    cursor->position.range = kw_be32_load(fixed + 34);
+    cursor->remaining = kw_be64_load(fixed + 9);
+    cursor->page_rows = kw_be32_load(fixed + 17);
+    cursor->page_bytes = kw_be32_load(fixed + 21);
+    cursor->position.started = fixed[25] > 0;
+    cursor->position.at_head = fixed[25] == 2;
+    cursor->position.group = kw_be32_load(fixed + 26);
+    cursor->position.range = kw_be32_load(fixed + 30);
     kw_bytes rest = kw_bytes_skip(body, FIXED_SIZE);
     bool whole = take_bytes(&rest, &cursor->position.suffix) && take_bytes(&rest, &cursor->table) &&
-                 take_bytes(&rest, &cursor->path) && take_bytes(&rest, &cursor->fingerprint) &&
+                 take_bytes(&rest, &cursor->path) && take_bytes(&rest, &cursor->layouts) &&
                  take_bytes(&rest, &cursor->caller) && take_bytes(&rest, &cursor->columns) &&
                  take_bytes(&rest, &cursor->question) && take_bytes(&rest, &cursor->filter);
     return whole && rest.size == 0 && cursor->position.suffix.size <= KW_STORE_ROW_KEY_MAX;

@@ -1,8 +1,9 @@
 /* Cursors: signed tokens that let any gateway with the same keys continue a scan.
  *
- * A cursor contains version, table, path, layout number and fingerprint (first 8 bytes), caller, creation
- * time, query, columns, filter, rows still wanted, page sizes and the position, with an HMAC-SHA256 over all
- * of it. The server stores nothing. The size does not depend on the number of buckets.
+ * A cursor contains version, table, path, the number and fingerprint (first 8 bytes) of each layout that the
+ * scan reads, caller, creation time, query, columns, filter, rows still wanted, page sizes and the position,
+ * with an HMAC-SHA256 over all of it. The server stores nothing. The size does not depend on the number of
+ * buckets.
  */
 #pragma once
 
@@ -17,15 +18,18 @@ kw_keyring *kw_keyring_new(const kw_bytes *keys, size_t count);
 kw_keyring *kw_keyring_ref(kw_keyring *keyring);
 void kw_keyring_unref(kw_keyring *keyring);
 
+/* Size of a fingerprint in a cursor: the first bytes of the layout's SHA-256. */
+#define KW_CURSOR_FINGERPRINT_SIZE 8
+#define KW_CURSOR_LAYOUT_SIZE (4 + KW_CURSOR_FINGERPRINT_SIZE)
+
 typedef struct kw_cursor {
     kw_bytes table;
     kw_bytes path;
-    uint32_t layout;
-    kw_bytes fingerprint; /* first 8 bytes of the layout's SHA-256 (as bytes) */
-    kw_bytes caller;      /* identity; empty: anonymous */
-    int64_t made_ms;      /* creation time by the wall clock */
-    kw_bytes question;    /* kw_question_encode */
-    kw_bytes columns;     /* names of fields, each after a 2-byte length; empty: all */
+    kw_bytes layouts;  /* of KW_CURSOR_LAYOUT_SIZE bytes each: number, big-endian, and fingerprint */
+    kw_bytes caller;   /* identity; empty: anonymous */
+    int64_t made_ms;   /* creation time by the wall clock */
+    kw_bytes question; /* kw_question_encode */
+    kw_bytes columns;  /* names of fields, each after a 2-byte length; empty: all */
     kw_bytes filter;
     uint64_t remaining; /* rows still wanted; 0: no limit */
     uint32_t page_rows;

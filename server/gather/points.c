@@ -31,7 +31,7 @@ struct kw_points {
 };
 
 static int
-by_place(gconstpointer left, gconstpointer right, gpointer user)
+by_logical_order(gconstpointer left, gconstpointer right, gpointer user)
 {
     const kw_plan *plan = user;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
@@ -46,7 +46,7 @@ by_place(gconstpointer left, gconstpointer right, gpointer user)
 
 /* True if the point is after the position. */
 static bool
-is_behind(const kw_plan *plan, uint32_t index, const kw_position *position)
+is_after(const kw_plan *plan, uint32_t index, const kw_position *position)
 {
     const kw_range *range = &plan->ranges[index];
     if (!position->started || range->group != position->group)
@@ -78,8 +78,9 @@ make_gets(kw_points *points, const kw_gather_spec *spec)
         points->ordering = spec->plan->question->table->ordering;
         points->ordering.family = kw_arena_copy(points->arena, points->ordering.family);
     }
-    kw_get get = {.table = kw_arena_copy(points->arena, spec->plan->path->store_table),
-                  .columns = copy_columns(spec, points->arena),
+    const kw_range *ranges = spec->plan->ranges;
+    const kw_placement *placement = NULL;
+    kw_get get = {.columns = copy_columns(spec, points->arena),
                   .columns_count = spec->columns_count,
                   .max_versions = 1,
                   .max_bytes = MAX(spec->buffer_bytes, spec->row_bytes),
@@ -93,7 +94,11 @@ make_gets(kw_points *points, const kw_gather_spec *spec)
     points->gets = KW_ARENA_ARRAY(points->arena, kw_get, points->count);
     points->list = KW_ARENA_ARRAY(points->arena, const kw_get *, points->count);
     for (size_t i = 0; i < points->count; i++) {
-        get.row = kw_arena_copy(points->arena, spec->plan->ranges[points->order[i]].start);
+        const kw_range *range = &ranges[points->order[i]];
+        if (range->placement != placement)
+            get.table = kw_arena_copy(points->arena, range->placement->store_table);
+        placement = range->placement;
+        get.row = kw_arena_copy(points->arena, range->start);
         points->gets[i] = get;
         points->list[i] = &points->gets[i];
     }
@@ -109,9 +114,9 @@ kw_points_new(kw_gather *gather)
     points->arena = kw_arena_new_for(points->account, KW_MEMORY_ROWS);
     points->order = KW_ARENA_ARRAY(points->arena, uint32_t, plan->ranges_count);
     for (uint32_t i = 0; i < plan->ranges_count; i++)
-        if (is_behind(plan, i, &gather->spec.position))
+        if (is_after(plan, i, &gather->spec.position))
             points->order[points->count++] = i;
-    g_qsort_with_data(points->order, (gint)points->count, sizeof(uint32_t), by_place, (gpointer)plan);
+    g_qsort_with_data(points->order, (gint)points->count, sizeof(uint32_t), by_logical_order, (gpointer)plan);
     make_gets(points, &gather->spec);
     return points;
 }
@@ -159,6 +164,17 @@ arrived(void *user, kw_rows *rows, const kw_error *error)
     kw_gather_go_on(points->gather);
 }
 
+/* How many of the next `most` gets read the same store table: a call reads only one. */
+static size_t
+same_table(const kw_points *points, size_t most)
+{
+    size_t count = 1;
+    kw_bytes table = points->gets[points->next].table;
+    while (count < most && kw_bytes_equal(points->gets[points->next + count].table, table))
+        count++;
+    return count;
+}
+
 static void
 ask(kw_points *points)
 {
@@ -171,7 +187,7 @@ ask(kw_points *points)
     most = MIN(most, MAX(kw_gather_wanted(gather), 1));
     if (kw_gather_is_short(gather))
         most = MIN(most, POINTS_SHORT);
-    most = MIN(most, points->count - points->next);
+    most = same_table(points, MIN(most, points->count - points->next));
     points->base = points->next;
     points->next += most;
     points->reading = true;
@@ -192,11 +208,9 @@ static void
 fail_large(kw_points *points)
 {
     kw_error error;
-    const kw_gather *gather = points->gather;
-    const kw_plan *plan = gather->spec.plan;
+    const kw_get *get = &points->gets[0];
     kw_error_set(&error, KW_LIMIT, "table %.*s: a row has more than %zu bytes; choose columns",
-                 (int)plan->path->store_table.size, (const char *)plan->path->store_table.data,
-                 points->gets[0].max_bytes);
+                 (int)get->table.size, (const char *)get->table.data, get->max_bytes);
     kw_gather_fail(points->gather, &error);
 }
 

@@ -146,7 +146,7 @@ open_range_scan(kw_stream *stream)
     const kw_gather *gather = stream->gather;
     const kw_plan *plan = gather->spec.plan;
     bool whole = plan->question && plan->question->full_scan && !gather->spec.limit;
-    kw_range_scan_spec spec = {.table = plan->path->store_table,
+    kw_range_scan_spec spec = {.table = plan->ranges[stream->index].placement->store_table,
                                .start = stream->start,
                                .stop = stream->stop,
                                .reversed = plan->reversed,

@@ -334,13 +334,14 @@ cover_coarse(kw_path_analysis *sketch, const kw_normalized_query *terms)
 }
 
 void
-kw_path_analysis_make(const kw_normalized_query *terms, const kw_path *path, kw_order order, kw_arena *arena,
-                      kw_path_analysis *ret_sketch)
+kw_path_analysis_make(const kw_normalized_query *terms, const kw_placement *placement, kw_order order,
+                      kw_arena *arena, kw_path_analysis *ret_sketch)
 {
     size_t fields = terms->table->fields_count;
     kw_path_analysis sketch = {
-        .path = path,
-        .layout = path->layout,
+        .placement = placement,
+        .path = placement->path,
+        .layout = placement->layout,
         .known = KW_ARENA_ARRAY(arena, bool, fields),
         .covered = KW_ARENA_ARRAY(arena, bool, fields),
     };

@@ -24,8 +24,9 @@ typedef enum kw_stop {
 } kw_stop;
 
 typedef struct kw_path_analysis {
-    const kw_path *path;
-    const kw_layout *layout;
+    const kw_placement *placement;
+    const kw_path *path;     /* of the placement */
+    const kw_layout *layout; /* of the placement */
     kw_stop stop;
     size_t used; /* components before the stop */
     bool fan_out[KW_RULE_COMPONENTS_MAX];
@@ -70,7 +71,7 @@ kw_component_tells(const kw_component *component)
  * key; a chosen bucket is never known. */
 bool kw_path_analysis_computes(const kw_path_analysis *sketch, const kw_component *component);
 
-void kw_path_analysis_make(const kw_normalized_query *terms, const kw_path *path, kw_order order,
+void kw_path_analysis_make(const kw_normalized_query *terms, const kw_placement *placement, kw_order order,
                            kw_arena *arena, kw_path_analysis *ret_sketch);
 
 /* True if a is better than b. */

@@ -18,7 +18,9 @@ choose(const kw_question *question, const kw_normalized_query *terms, kw_arena *
     for (size_t index = first; index < end && (index == first || kw_normalized_query_may_go_on(terms, arena));
          index++) {
         kw_path_analysis *sketch = &sketches[(*ret_count)++];
-        kw_path_analysis_make(terms, &terms->table->paths[index], question->order, arena, sketch);
+        const kw_placement *placement =
+            question->placement ? question->placement : kw_path_scanned(&terms->table->paths[index]);
+        kw_path_analysis_make(terms, placement, question->order, arena, sketch);
         if (!best.path || kw_path_analysis_better(sketch, &best))
             best = *sketch;
     }
@@ -198,6 +200,16 @@ fill(const kw_normalized_query *whole, const kw_path_analysis *sketch, kw_arena 
     return true;
 }
 
+/* All ranges of a plan are in one placement, because no operation scans two of a path. */
+static void
+set_placement(const kw_placement *placement, kw_arena *arena, kw_plan *plan)
+{
+    const kw_placement **placements = KW_ARENA_ARRAY(arena, const kw_placement *, 1);
+    placements[0] = placement;
+    plan->placements = placements;
+    plan->placements_count = 1;
+}
+
 /* A plan without ranges on any path, for a query that no record can match. */
 static kw_plan *
 empty_plan(const kw_question *question, const kw_normalized_query *terms, kw_arena *arena)
@@ -209,13 +221,13 @@ empty_plan(const kw_question *question, const kw_normalized_query *terms, kw_are
     *plan = (kw_plan){
         .question = question,
         .path = path,
-        .layout = path->layout,
         .expected_efficiency = 1,
         .notes = notes,
         .notes_count = 1,
         .clock = -1,
         .terms = terms,
     };
+    set_placement(question->placement ? question->placement : kw_path_scanned(path), arena, plan);
     return plan;
 }
 
@@ -231,7 +243,8 @@ make(const kw_question *question, const kw_normalized_query *terms, kw_arena *ar
     if (!best.narrow && !question->full_scan && question->limit == 0)
         return kw_refuse_whole_table(terms, sketches, count, arena, ret_error);
     kw_plan *plan = KW_ARENA_NEW(arena, kw_plan);
-    *plan = (kw_plan){.question = question, .path = best.path, .layout = best.layout};
+    *plan = (kw_plan){.question = question, .path = best.path};
+    set_placement(best.placement, arena, plan);
     if (!fill(terms, &best, arena, plan, ret_error))
         return false;
     if (!may_read_all(question, &best, plan->residual))
@@ -245,6 +258,7 @@ kw_plan_make_within(const kw_question *question, kw_effort *effort, kw_arena *ar
                     kw_error *ret_error)
 {
     g_assert(question->path < (int)question->table->paths_count);
+    g_assert(!question->placement || question->placement->path == &question->table->paths[question->path]);
     const kw_normalized_query *terms;
     size_t held = effort ? effort->held : 0;
     if (!kw_normalized_query_make(question, effort, arena, &terms, ret_error))
@@ -311,6 +325,24 @@ kw_plan_matches_in(const kw_plan *plan, size_t range, const kw_record *record)
     return kw_plan_matches(plan, record);
 }
 
+bool
+kw_plan_keys_hold(const kw_plan *plan, size_t field)
+{
+    bool hold = true;
+    for (size_t index = 0; index < plan->placements_count; index++)
+        hold = hold && kw_layout_holds_field(plan->placements[index]->layout, field);
+    return hold;
+}
+
+bool
+kw_plan_keys_hold_coarsely(const kw_plan *plan, size_t field)
+{
+    bool coarsely = false;
+    for (size_t index = 0; index < plan->placements_count; index++)
+        coarsely = coarsely || kw_layout_holds_coarsely(plan->placements[index]->layout, field);
+    return coarsely;
+}
+
 /* --- for people ------------------------------------------------------------------------------------ */
 
 /* Most ranges of one group in the text. */
@@ -338,8 +370,9 @@ const char *
 kw_plan_text(const kw_plan *plan, kw_arena *arena)
 {
     kw_buffer out = KW_BUFFER_EMPTY;
+    const kw_layout *layout = plan->placements[0]->layout;
     kw_buffer_printf(&out, "table %s by path %s (layout %u, store table %s)%s\n", plan->question->table->name,
-                     plan->path->name, kw_layout_number(plan->layout), kw_layout_store_table(plan->layout),
+                     plan->path->name, kw_layout_number(layout), kw_layout_store_table(layout),
                      plan->reversed ? ", read backwards" : "");
     kw_buffer_printf(&out, "%zu ranges in %zu groups%s, about %.2f rows scanned per row returned\n",
                      plan->ranges_count, plan->groups_count, plan->rest.limit ? " (and more to follow)" : "",

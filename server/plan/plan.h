@@ -39,10 +39,11 @@ typedef struct kw_window {
 
 typedef struct kw_question {
     const kw_table *table;
-    int path;               /* -1: the planner chooses */
-    const kw_bound *bounds; /* one per field of the table */
-    int range_field;        /* -1: none */
-    kw_value from;          /* NONE: open */
+    int path;                      /* -1: the planner chooses */
+    const kw_placement *placement; /* of `path`, to read; NULL: the one that scans of a path read */
+    const kw_bound *bounds;        /* one per field of the table */
+    int range_field;               /* -1: none */
+    kw_value from;                 /* NONE: open */
     kw_value to;
     bool from_inclusive;
     bool to_inclusive;
@@ -57,8 +58,10 @@ typedef struct kw_question {
 
 /* The rows of one range are in logical order (the store's order, forward or reversed). Start is inclusive,
  * stop is exclusive, an empty stop means the table's end. Rows of a merge group are ordered by the key
- * without its first `skip` bytes (the range's bucket and bound prefix), then by the range's index. */
+ * without its first `skip` bytes (the range's bucket and bound prefix), then by the range's index. In a
+ * group, ranges of one placement are adjacent, so that rows with equal keys come placement by placement. */
 typedef struct kw_range {
+    const kw_placement *placement; /* where the rows are */
     kw_bytes start;
     kw_bytes stop;
     uint32_t skip;
@@ -85,7 +88,8 @@ typedef struct kw_merge_group {
 typedef struct kw_plan {
     const kw_question *question; /* its window is the part that this plan covers */
     const kw_path *path;
-    const kw_layout *layout;
+    const kw_placement *const *placements; /* of the ranges, each once; at least one, even without ranges */
+    size_t placements_count;
     const kw_range *ranges; /* by group; groups in the order of reading */
     size_t ranges_count;
     const kw_merge_group *groups;
@@ -120,6 +124,13 @@ bool kw_plan_make(const kw_question *question, kw_arena *arena, const kw_plan **
 /* Like kw_plan_make, limited by the memory and time of an effort, whose error it returns. NULL: no limit. */
 bool kw_plan_make_within(const kw_question *question, kw_effort *effort, kw_arena *arena,
                          const kw_plan **ret_plan, kw_error *ret_error);
+
+/* True if the row keys of every placement in the plan hold the field, and thus its rows meet conditions on it
+ * without a look at their cells. */
+bool kw_plan_keys_hold(const kw_plan *plan, size_t field);
+
+/* True if the row keys of a placement in the plan hold the field with less precision than records do. */
+bool kw_plan_keys_hold_coarsely(const kw_plan *plan, size_t field);
 
 /* The patterns for the keys of one range; none if they do not apply to it. */
 static inline kw_patterns

@@ -389,12 +389,14 @@ group_each(kw_drafts *drafts)
 }
 
 static void
-settle(const kw_drafts *drafts, uint32_t groups_count, kw_arena *arena, kw_ranges *ret_ranges)
+settle(const kw_drafts *drafts, uint32_t groups_count, const kw_placement *placement, kw_arena *arena,
+       kw_ranges *ret_ranges)
 {
     kw_range *ranges = KW_ARENA_ARRAY(arena, kw_range, drafts->count);
     kw_merge_group *groups = KW_ARENA_ARRAY(arena, kw_merge_group, groups_count);
     for (size_t index = 0; index < drafts->count; index++) {
         ranges[index] = drafts->items[index].range;
+        ranges[index].placement = placement;
         kw_merge_group *group = &groups[ranges[index].group];
         if (group->count++ == 0)
             group->first = index;
@@ -464,7 +466,7 @@ kw_ranges_make(const kw_path_analysis *sketch, const kw_normalized_query *terms,
     }
     if (!whole)
         groups = join_groups(&drafts, sketch->reversed);
-    settle(&drafts, groups, arena, ret_ranges);
+    settle(&drafts, groups, sketch->placement, arena, ret_ranges);
     memcpy(ret_ranges->fanned, branches.fanned, sizeof branches.fanned);
     return true;
 }

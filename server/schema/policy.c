@@ -190,6 +190,34 @@ check_circular(const kw_table *table, const kw_layout *layout, kw_diagnostics *d
     return good;
 }
 
+/* Each path has one placement, which every operation uses. */
+static void
+place_paths(kw_policy *policy, kw_table *table, kw_path *paths)
+{
+    kw_placement *placements = KW_ARENA_ARRAY(policy->arena, kw_placement, table->stores_count);
+    for (size_t index = 0; index < table->stores_count; index++) {
+        placements[index] = (kw_placement){.path = &paths[index],
+                                           .number = index,
+                                           .layout = paths[index].layout,
+                                           .store_table = paths[index].store_table,
+                                           .role = {.put = 1, .remove = 1, .get = true, .scan = true}};
+        paths[index].placements = &placements[index];
+        paths[index].placements_count = 1;
+    }
+    table->placements = placements;
+    table->placements_count = table->paths_count;
+}
+
+const kw_placement *
+kw_path_scanned(const kw_path *path)
+{
+    size_t index = 0;
+    while (index < path->placements_count && !path->placements[index].role.scan)
+        index++;
+    g_assert(index < path->placements_count);
+    return &path->placements[index];
+}
+
 /* The association follows the paths with records. */
 static bool
 compile_paths(kw_policy *policy, kw_table *table, kw_path *paths, kw_diagnostics *diagnostics)
@@ -212,6 +240,7 @@ compile_paths(kw_policy *policy, kw_table *table, kw_path *paths, kw_diagnostics
         table->association = &paths[table->stores_count++];
         good = compile_path(policy, table, association, &paths[table->paths_count], diagnostics) && good;
     }
+    place_paths(policy, table, paths);
     for (size_t index = 1; good && index < table->stores_count; index++)
         good = check_identity(table, paths[0].layout, paths[index].layout, diagnostics);
     for (size_t index = 0; good && index < table->stores_count; index++)

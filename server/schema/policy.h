@@ -17,18 +17,39 @@ typedef struct kw_pick {
 } kw_pick;
 
 typedef struct kw_table kw_table;
+typedef struct kw_path kw_path;
 
-typedef struct kw_path {
+/* What operations do with the rows of a placement. */
+typedef struct kw_role {
+    uint8_t put;    /* 1: puts write these rows first, 2: after those with 1, and so on; 0: they do not */
+    uint8_t remove; /* the same for removals */
+    bool get;       /* gets read these rows; one placement of a path at a time */
+    bool scan;      /* scans read these rows; one placement of a path at a time */
+} kw_role;
+
+/* One copy of a path's rows: one layout in one store table. A path has one; while its key rule changes, it
+ * has one for the old rule and one for the new rule. */
+typedef struct kw_placement {
+    const kw_path *path;
+    size_t number; /* index in the table's placements */
+    const kw_layout *layout;
+    kw_bytes store_table; /* "ns:name" or "name" */
+    kw_role role;
+} kw_placement;
+
+struct kw_path {
     const kw_table *table;
     const char *name;
-    kw_bytes store_table;    /* "ns:name" or "name" */
-    const kw_layout *layout; /* the layout for writes */
+    const kw_placement *placements; /* [0] is the one that the policy describes */
+    size_t placements_count;
+    kw_bytes store_table;    /* of placements[0] */
+    const kw_layout *layout; /* of placements[0] */
     const kw_model_path *model;
     /* The state that the catalog reports for the path, for example "complete"; NULL: the catalog was not
      * read. The main thread sets these two members while other threads read them. */
     _Atomic(const char *) state;
     _Atomic bool verified; /* the rows were compared with the primary path's, or written under the catalog */
-} kw_path;
+};
 
 struct kw_table {
     const char *name;
@@ -38,10 +59,12 @@ struct kw_table {
     const kw_field_set *field_set; /* the same fields, as key rules use them */
     const kw_path *paths;          /* [0] is the primary path; the association is at index paths_count */
     size_t paths_count;
-    size_t stores_count;        /* paths including the association: each has a store table */
-    const kw_path *association; /* its rows hold the row keys of each record; NULL: none */
-    kw_ordering ordering;       /* of rows with records; the rows of the association are not subject to it */
-    bool chosen;                /* some path's rows do not follow from the record: see kw_layout_choice */
+    size_t stores_count;            /* paths including the association: each has a store table */
+    const kw_path *association;     /* its rows hold the row keys of each record; NULL: none */
+    const kw_placement *placements; /* of all paths without the association, in their order */
+    size_t placements_count;
+    kw_ordering ordering; /* of rows with records; the rows of the association are not subject to it */
+    bool chosen;          /* some path's rows do not follow from the record: see kw_layout_choice */
     kw_bytes default_family;
     kw_bytes marker_family; /* of the cell that shows that a record exists */
     kw_bytes marker_qualifier;
@@ -53,6 +76,9 @@ struct kw_table {
     const size_t *generated; /* fields that the gateway generates if a put has no value */
     size_t generated_count;
 };
+
+/* The placement of a path that scans read. */
+const kw_placement *kw_path_scanned(const kw_path *path);
 
 typedef struct kw_policy kw_policy;
 

@@ -1,7 +1,7 @@
 #include "service/reply_budget.h"
 
+#include "path/reply_size.h"
 #include "service/errors.h"
-#include "verb/reply_size.h"
 
 /* Heads of message, result and list. */
 #define HEAD_BYTES ((size_t)400)

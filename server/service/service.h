@@ -10,9 +10,10 @@
 #include "base/metrics.h"
 #include "gather/cursor.h"
 #include "net/net.h"
+#include "path/call.h"
 #include "schema/policy.h"
+#include "sequence/sequence.h"
 #include "store/store.h"
-#include "verb/call.h"
 
 typedef struct kw_service kw_service;
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "filter/prepared.h"
-#include "verb/call.h"
+#include "path/call.h"
 
 /* A compilation in progress. */
 typedef struct kw_compiling kw_compiling;

@@ -12,7 +12,7 @@ kw_condition_needs_column(const kw_plan *plan, size_t field)
     const kw_question *question = plan->question;
     bool open = question->from.kind == KW_VALUE_NONE && question->to.kind == KW_VALUE_NONE; /* no condition */
     bool asked = question->bounds[field].count > 0 || (question->range_field == (int)field && !open);
-    return asked && question->table->fields[field].stored && !kw_layout_holds_field(plan->layout, field);
+    return asked && question->table->fields[field].stored && !kw_plan_keys_hold(plan, field);
 }
 
 /* --- one comparison ------------------------------------------------------------------------------- */
@@ -213,8 +213,8 @@ kw_conditions_filter(const kw_plan *plan, kw_arena *arena)
         column self = {&question->table->fields[i], arena};
         if (!kw_condition_needs_column(plan, i))
             continue;
-        bool coarse = kw_layout_holds_coarsely(plan->layout,
-                                               i); /* values that a key cannot distinguish count as equal */
+        bool coarse =
+            kw_plan_keys_hold_coarsely(plan, i); /* values that a key cannot distinguish count as equal */
         if (question->bounds[i].count && !coarse && (parts[count] = one_of(&self, &question->bounds[i])))
             count++;
         if (question->range_field == (int)i && (parts[count] = between(&self, question)))

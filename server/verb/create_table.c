@@ -4,7 +4,7 @@
  *
  * Stops at the first error; tables created before it remain.
  */
-#include "verb/place.h"
+#include "path/association.h"
 #include "verb/splits.h"
 #include "verb/verb.h"
 
@@ -91,8 +91,8 @@ choose_families(create *self, kw_error *ret_error)
     return check_families(self, ret_error);
 }
 
-/* An association must outlive the rows that it points to: its TTL is theirs plus KW_PLACE_MARGIN_S if the
- * policy gives them one; otherwise its cells do not expire. */
+/* An association must outlive the rows that it points to: its TTL is theirs plus KW_ASSOCIATION_MARGIN_S if
+ * the policy gives them one; otherwise its cells do not expire. */
 static const kw_family_spec *
 association_family(const create *self)
 {
@@ -102,8 +102,8 @@ association_family(const create *self)
         if (g_str_equal(self->families[i].name, name))
             *family = self->families[i];
     int64_t lifetime_s = self->request.families ? 0 : self->request.table->lifetime_s;
-    bool ends = lifetime_s > 0 && lifetime_s <= INT32_MAX - KW_PLACE_MARGIN_S;
-    family->ttl_seconds = ends ? (int32_t)(lifetime_s + KW_PLACE_MARGIN_S) : 0;
+    bool ends = lifetime_s > 0 && lifetime_s <= INT32_MAX - KW_ASSOCIATION_MARGIN_S;
+    family->ttl_seconds = ends ? (int32_t)(lifetime_s + KW_ASSOCIATION_MARGIN_S) : 0;
     family->min_versions = 0;
     family->max_versions = 1;
     return family;

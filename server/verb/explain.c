@@ -1,8 +1,8 @@
 /* explain: prints the plan of a query, or the keys of a record with the regions that contain them. Writes
  * nothing and asks the store only for region locations; the answer is also complete without them. */
-#include "verb/cells.h"
+#include "path/association.h"
+#include "path/cells.h"
 #include "verb/page.h"
-#include "verb/place.h"
 #include "verb/pushdown.h"
 #include "verb/verb.h"
 
@@ -94,8 +94,9 @@ make_key(explain_put *self, const kw_path *path, const kw_record *record, kw_exp
     kw_buffer scratch = KW_BUFFER_EMPTY;
     bool own = kw_layout_choice(path->layout).kind && path->table->association;
     key->path = path;
-    bool made = own ? kw_place_own_key(path, record, &scratch, &key->bucket, ret_error)
-                    : kw_layout_encode(path->layout, record, &scratch, ret_error);
+    bool made =
+        own ? kw_placement_default_key(&path->placements[0], record, &scratch, &key->bucket, ret_error)
+            : kw_layout_encode(path->layout, record, &scratch, ret_error);
     key->row_key = kw_arena_copy(arena, kw_buffer_bytes(&scratch));
     kw_buffer_clear(&scratch);
     made = made && kw_layout_pieces_chosen(path->layout, record, key->bucket, arena, &pieces,

@@ -1,11 +1,10 @@
-/* get: builds keys, reads them with one multi-get under the primary path, decodes records. If columns were
- * chosen, a row without any of them can still exist: a second request reads its first cell. If a bucket is
- * chosen at each put, the record's row is the one that the association holds, or without an association the
- * newest row of all buckets. */
-#include "verb/cells.h"
-#include "verb/place.h"
+/* get: finds the rows of each record, reads them with one multi-get, decodes records. If columns were chosen,
+ * a row without any of them can still exist: a second request reads its first cell. If a record can be in
+ * several rows (path/rows.h), the newest one counts. */
+#include "path/cells.h"
+#include "path/reader.h"
+#include "path/rows.h"
 #include "verb/pushdown.h"
-#include "verb/reader.h"
 #include "verb/verb.h"
 
 #include <glib.h>
@@ -18,14 +17,13 @@ typedef struct get {
     kw_found_record *found;
     size_t count;
     const kw_item *keys;
-    uint32_t buckets; /* number of rows that can hold one record */
-    bool through_association;
-    size_t places; /* number of rows to read */
+    size_t rows_each; /* rows that can hold one record */
     kw_reader *reader;
     kw_get form;
     kw_get *gets;
-    const kw_get **list;
-    size_t *owners;
+    const kw_placement **placements; /* parallel to gets */
+    const kw_get **list;             /* of gets: those to send */
+    size_t *owners;                  /* parallel to list: indexes of the records */
     size_t asked;
     bool again; /* true in the second request */
 } get;
@@ -70,12 +68,14 @@ refuse_omitted(const get *self, kw_omission omitted, kw_found_record *found)
 }
 
 static void
-read_row(get *self, const kw_row *row, kw_found_record *found)
+read_row(get *self, size_t at, const kw_row *row)
 {
     const kw_record *record;
+    kw_found_record *found = &self->found[self->owners[at]];
+    const kw_placement *placement = self->placements[self->list[at] - self->gets];
     if (row->omitted != KW_OMITTED_NOT)
         refuse_omitted(self, row->omitted, found);
-    else if (kw_reader_decode(self->reader, row, &record, &found->error))
+    else if (kw_reader_decode(self->reader, placement, row, &record, &found->error))
         found->record = kw_reader_borrow(self->reader);
 }
 
@@ -100,7 +100,7 @@ read_rows(get *self, const kw_rows *rows)
         for (to = from + 1; to < self->asked && self->owners[to] == self->owners[from]; to++)
             best = age_of(&rows->rows[to]) > age_of(&rows->rows[best]) ? to : best;
         if (rows->rows[best].cells_count || rows->rows[best].omitted != KW_OMITTED_NOT) {
-            read_row(self, &rows->rows[best], &self->found[self->owners[from]]);
+            read_row(self, best, &rows->rows[best]);
             continue;
         }
         for (size_t i = from; i < to; i++) {
@@ -121,7 +121,7 @@ ask_whether_there(get *self, size_t empty)
     for (size_t i = 0; i < empty; i++) {
         kw_get *next = &self->gets[self->list[i] - self->gets];
         next->columns_count = 0;
-        if (self->buckets == 1) /* otherwise the newest cell decides which row to return */
+        if (self->rows_each == 1) /* otherwise the newest cell decides which row to return */
             next->filter = filter;
         next->narrows = next->filter_is_safe = next->filter.size > 0;
     }
@@ -152,105 +152,77 @@ check_count(const get *self, kw_error *ret_error)
     if (self->count > (uint64_t)most)
         return kw_error_set(ret_error, KW_LIMIT, "table %s: %zu keys in one call; at most %lld are allowed",
                             self->table->name, self->count, (long long)most);
-    if (self->count > 1 && self->buckets > 1 && self->count * self->buckets > (uint64_t)most)
-        return kw_error_set(ret_error, KW_LIMIT,
-                            "table %s: %zu keys in %u buckets each are %zu rows; at most %lld are allowed in "
-                            "one call (limits.batch_records)",
-                            self->table->name, self->count, self->buckets, self->count * self->buckets,
-                            (long long)most);
+    if (self->count > 1 && self->rows_each > 1 && self->count * self->rows_each > (uint64_t)most)
+        return kw_error_set(
+            ret_error, KW_LIMIT,
+            "table %s: %zu keys in %zu buckets each are %zu rows; at most %lld are allowed in "
+            "one call (limits.batch_records)",
+            self->table->name, self->count, self->rows_each, self->count * self->rows_each, (long long)most);
     return true;
 }
 
 static void
-add_get(get *self, size_t index, kw_bytes row)
+add_get(get *self, size_t index, const kw_placed_row *row)
 {
     kw_get *next = &self->gets[self->asked];
     *next = self->form;
-    next->row = row;
+    next->table = row->placement->store_table;
+    next->row = row->key;
+    self->placements[self->asked] = row->placement;
     self->list[self->asked] = next;
     self->owners[self->asked++] = index;
 }
 
+/* owners[i]: index of the record whose rows are rows[i]. */
 static void
-add_key(get *self, size_t index, kw_buffer *scratch)
+rows_found(void *user, const kw_record_rows *rows)
 {
-    const kw_layout *layout = self->table->paths[0].layout;
-    for (uint32_t bucket = 0; bucket < self->buckets; bucket++) {
-        scratch->size = 0;
-        if (!kw_layout_encode_chosen(layout, &self->keys[index].record, bucket, scratch,
-                                     &self->found[index].error))
-            return;
-        add_get(self, index, kw_arena_copy(self->call->arena, kw_buffer_bytes(scratch)));
+    get *self = user;
+    const size_t *of = self->owners;
+    size_t count = self->asked;
+    self->owners = KW_ARENA_ARRAY(self->call->arena, size_t, count * self->rows_each);
+    self->asked = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].error)
+            self->found[of[i]].error = *rows[i].error;
+        for (size_t row = 0; row < rows[i].count; row++)
+            add_get(self, of[i], &rows[i].rows[row]);
     }
-}
-
-static void
-finish(get *self)
-{
     if (self->asked)
         ask(self);
     else
         self->done(self->user, self->found, self->count);
 }
 
-/* owners[i]: record index of lookup i. */
-static void
-placed(void *user, const kw_place *places)
+static bool
+check_key(const get *self, size_t index)
 {
-    get *self = user;
-    size_t *of = self->owners;
-    size_t count = self->places;
-    self->owners = KW_ARENA_ARRAY(self->call->arena, size_t, count);
-    for (size_t i = 0; i < count; i++) {
-        self->found[of[i]].error = places[i].error;
-        if (places[i].keys)
-            add_get(self, of[i], places[i].keys[0]);
-    }
-    finish(self);
-}
-
-static void
-find_places(get *self)
-{
-    const kw_record **records = KW_ARENA_ARRAY(self->call->arena, const kw_record *, self->count);
-    kw_buffer scratch = KW_BUFFER_EMPTY;
-    for (size_t i = 0; i < self->count; i++) {
-        scratch.size = 0;
-        if (self->found[i].error.code != KW_OK ||
-            !kw_layout_encode(self->table->paths[0].layout, &self->keys[i].record, &scratch,
-                              &self->found[i].error))
-            continue;
-        records[self->places] = &self->keys[i].record;
-        self->owners[self->places++] = i;
-    }
-    kw_buffer_clear(&scratch);
-    kw_places_find(self->call, self->table, records, self->places, false, KW_TIMESTAMP_NONE, placed, self);
+    const kw_item *item = &self->keys[index];
+    kw_error *error = &self->found[index].error;
+    if (item->error.code == KW_OK)
+        return kw_key_check(self->table, &item->record, error);
+    *error = item->error;
+    return false;
 }
 
 static void
 start(get *self)
 {
-    size_t most = self->count * self->buckets;
-    self->gets = KW_ARENA_ARRAY(self->call->arena, kw_get, most);
-    self->list = KW_ARENA_ARRAY(self->call->arena, const kw_get *, most);
-    self->owners = KW_ARENA_ARRAY(self->call->arena, size_t, most);
+    kw_arena *arena = self->call->arena;
+    size_t most = self->count * self->rows_each;
+    self->gets = KW_ARENA_ARRAY(arena, kw_get, most);
+    self->placements = KW_ARENA_ARRAY(arena, const kw_placement *, most);
+    self->list = KW_ARENA_ARRAY(arena, const kw_get *, most);
+    self->owners = KW_ARENA_ARRAY(arena, size_t, self->count);
+    const kw_record **records = KW_ARENA_ARRAY(arena, const kw_record *, self->count);
     for (size_t i = 0; i < self->count; i++) {
-        if (self->keys[i].error.code != KW_OK)
-            self->found[i].error = self->keys[i].error;
-        else
-            kw_key_check(self->table, &self->keys[i].record, &self->found[i].error);
+        if (!check_key(self, i))
+            continue;
+        records[self->asked] = &self->keys[i].record;
+        self->owners[self->asked++] = i;
     }
-    if (self->through_association) {
-        find_places(self);
-        return;
-    }
-    kw_buffer scratch = KW_BUFFER_EMPTY;
-    for (size_t i = 0; i < self->count; i++) {
-        if (self->found[i].error.code == KW_OK)
-            add_key(self, i, &scratch);
-    }
-    kw_buffer_clear(&scratch);
-    finish(self);
+    kw_rows_find(self->call, self->table, records, self->asked, KW_ROWS_GET, KW_TIMESTAMP_NONE, rows_found,
+                 self);
 }
 
 static kw_found_record *
@@ -270,14 +242,11 @@ kw_verb_get(kw_call *call, const kw_table *table, const kw_item *keys, size_t co
             size_t picks_count, kw_get_records_done done, void *user)
 {
     get *self = KW_ARENA_NEW(call->arena, get);
-    kw_choice choice = kw_layout_choice(table->paths[0].layout);
     *self = (get){.call = call, .table = table, .done = done, .user = user, .count = count, .keys = keys};
-    self->through_association = choice.kind && table->association;
-    self->buckets = self->through_association ? 1 : choice.buckets;
+    self->rows_each = kw_rows_per_record(table, KW_ROWS_GET);
     self->found = new_found(call, count);
     self->reader = kw_reader_new(call, table, &table->paths[0], picks, picks_count, NULL);
-    self->form = (kw_get){.table = table->paths[0].store_table,
-                          .max_versions = 1,
+    self->form = (kw_get){.max_versions = 1,
                           .max_bytes = (size_t)kw_policy_model(call->policy)->limits.frame_bytes,
                           .account = call->account,
                           .call = call->number,

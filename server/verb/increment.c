@@ -1,7 +1,7 @@
 /* increment: adds to 8-byte integers of one row. Only for records with one row: increments under several
  * paths would not be atomic. */
-#include "verb/cells.h"
-#include "verb/single.h"
+#include "path/atomic.h"
+#include "path/cells.h"
 #include "verb/verb.h"
 
 typedef struct increment {
@@ -112,14 +112,15 @@ incremented(void *user, kw_outcome outcome, kw_rows *rows, const kw_error *error
 }
 
 static void
-found(void *user, kw_bytes row, const kw_error *error)
+found(void *user, const kw_placed_row *row, const kw_error *error)
 {
     increment *self = user;
     if (error) {
         self->done(self->user, NULL, error);
         return;
     }
-    self->what.row = row;
+    self->what.table = row->placement->store_table;
+    self->what.row = row->key;
     kw_store_handle_increment(self->call->handle, &self->what, incremented, self);
 }
 
@@ -130,19 +131,18 @@ kw_verb_increment(kw_call *call, const kw_table *table, const kw_record *key, co
 {
     increment *self = KW_ARENA_NEW(call->arena, increment);
     *self = (increment){.call = call, .table = table, .picks = picks, .done = done, .user = user};
-    self->what = (kw_increment){.table = table->paths[0].store_table,
-                                .ordering = &table->ordering,
+    self->what = (kw_increment){.ordering = &table->ordering,
                                 .amounts = amounts,
                                 .durability = options.durability,
                                 .deadline = call->deadline};
     kw_error error = KW_ERROR_NONE;
     if (options.has_timestamp)
         kw_error_set(&error, KW_INVALID, "table %s: an increment takes no timestamp", table->name);
-    else if (kw_single_path(table, "increment", &error) && kw_single_atomic(table, "increment", &error) &&
-             make_columns(self, picks_count, &error))
+    else if (kw_atomic_check_path(table, "increment", &error) &&
+             kw_atomic_check_order(table, "increment", &error) && make_columns(self, picks_count, &error))
         kw_key_check(table, key, &error);
     if (error.code != KW_OK)
         done(user, NULL, &error);
     else
-        kw_single_find(call, table, key, KW_TIMESTAMP_NONE, found, self);
+        kw_atomic_find_row(call, table, key, KW_TIMESTAMP_NONE, found, self);
 }

@@ -3,8 +3,6 @@
 
 #include <glib.h>
 
-#define FINGERPRINT_SIZE 8
-
 kw_page_limits
 kw_page_limits_of(const kw_call *call, const kw_scan_request *request)
 {
@@ -19,13 +17,13 @@ kw_page_limits_of(const kw_call *call, const kw_scan_request *request)
                             .frame_bytes = (size_t)limits->frame_bytes};
 }
 
-/* Most ranges that lists of values can produce, in addition to the buckets of a path. */
+/* Most ranges that lists of values can produce, in addition to the buckets of a placement. */
 static size_t
 range_limit(const kw_call *call, const kw_table *table)
 {
     uint64_t buckets = 0;
-    for (size_t i = 0; i < table->paths_count; i++)
-        buckets = MAX(buckets, kw_layout_buckets(table->paths[i].layout));
+    for (size_t i = 0; i < table->placements_count; i++)
+        buckets = MAX(buckets, kw_layout_buckets(table->placements[i].layout));
     return (size_t)kw_policy_model(call->policy)->limits.list_values + (size_t)buckets;
 }
 
@@ -47,17 +45,26 @@ kw_page_plan(const kw_call *call, const kw_scan_request *request, kw_arena *aren
     return kw_page_plan_within(call, request, NULL, arena, ret_plan, ret_error);
 }
 
-/* The first bytes of the fingerprint, decoded from its hex text. */
-static kw_bytes
-short_fingerprint(const kw_layout *layout, kw_arena *arena)
+/* A layout as cursors store it. */
+static void
+encode_layout(const kw_layout *layout, uint8_t ret_bytes[KW_CURSOR_LAYOUT_SIZE])
 {
     const char *digits = kw_layout_fingerprint(layout);
-    uint8_t *bytes = kw_arena_alloc(arena, FINGERPRINT_SIZE);
-    g_assert(strlen(digits) >= 2 * FINGERPRINT_SIZE);
-    for (size_t i = 0; i < FINGERPRINT_SIZE; i++)
-        bytes[i] =
+    g_assert(strlen(digits) >= 2 * KW_CURSOR_FINGERPRINT_SIZE);
+    kw_be32_store(ret_bytes, kw_layout_number(layout));
+    for (size_t i = 0; i < KW_CURSOR_FINGERPRINT_SIZE; i++)
+        ret_bytes[4 + i] =
             (uint8_t)(g_ascii_xdigit_value(digits[2 * i]) << 4 | g_ascii_xdigit_value(digits[2 * i + 1]));
-    return kw_bytes_of(bytes, FINGERPRINT_SIZE);
+}
+
+static kw_bytes
+encode_layouts(const kw_plan *plan, kw_arena *arena)
+{
+    size_t size = plan->placements_count * KW_CURSOR_LAYOUT_SIZE;
+    uint8_t *bytes = kw_arena_alloc(arena, size);
+    for (size_t i = 0; i < plan->placements_count; i++)
+        encode_layout(plan->placements[i]->layout, bytes + i * KW_CURSOR_LAYOUT_SIZE);
+    return kw_bytes_of(bytes, size);
 }
 
 /* Encodes fields by name, because a later policy can list them in another order. */
@@ -91,8 +98,7 @@ kw_page_cursor(kw_call *call, const kw_scan_request *request, const kw_plan *pla
     encode_picks(request, &columns);
     kw_cursor cursor = {.table = kw_bytes_of_text(request->question.table->name),
                         .path = kw_bytes_of_text(plan->path->name),
-                        .layout = kw_layout_number(plan->layout),
-                        .fingerprint = short_fingerprint(plan->layout, call->arena),
+                        .layouts = encode_layouts(plan, call->arena),
                         .caller = call->identity,
                         .made_ms = kw_clock_wall_ms(),
                         .question = kw_buffer_bytes(&question),
@@ -129,22 +135,38 @@ find_path(kw_call *call, const kw_cursor *cursor, const kw_table **ret_table, in
     return true;
 }
 
+/* Reports why no placement of the path has the cursor's layout. */
 static bool
-check_layout(kw_call *call, const kw_cursor *cursor, const kw_table *table, const kw_path *path,
-             kw_error *ret_error)
+refuse_layout(const kw_path *path, uint32_t number, kw_error *ret_error)
 {
-    uint32_t number = kw_layout_number(path->layout);
-    if (cursor->layout != number)
-        return kw_error_set(ret_error, KW_INVALID,
-                            "cursor was made under layout %u of table %s, path %s, which has layout %u now; "
-                            "start the scan again",
-                            cursor->layout, table->name, path->name, number);
-    if (!kw_bytes_equal(cursor->fingerprint, short_fingerprint(path->layout, call->arena)))
-        return kw_error_set(
-            ret_error, KW_INVALID,
-            "cursor was made under another key rule of table %s, path %s; start the scan again", table->name,
-            path->name);
-    return true;
+    const char *table = path->table->name;
+    for (size_t i = 0; i < path->placements_count; i++)
+        if (kw_layout_number(path->placements[i].layout) == number)
+            return kw_error_set(
+                ret_error, KW_INVALID,
+                "cursor was made under another key rule of table %s, path %s; start the scan again", table,
+                path->name);
+    return kw_error_set(ret_error, KW_INVALID,
+                        "cursor was made under layout %u of table %s, path %s, which has layout %u now; "
+                        "start the scan again",
+                        number, table, path->name, kw_layout_number(path->layout));
+}
+
+/* Finds the placement that the scan reads: no plan reads several of one path. */
+static bool
+find_placement(const kw_cursor *cursor, const kw_path *path, const kw_placement **ret_placement,
+               kw_error *ret_error)
+{
+    uint8_t bytes[KW_CURSOR_LAYOUT_SIZE];
+    if (cursor->layouts.size != sizeof bytes)
+        return kw_error_set(ret_error, KW_INVALID, "cursor is damaged");
+    for (size_t i = 0; i < path->placements_count; i++) {
+        encode_layout(path->placements[i].layout, bytes);
+        *ret_placement = &path->placements[i];
+        if (memcmp(bytes, cursor->layouts.data, sizeof bytes) == 0)
+            return true;
+    }
+    return refuse_layout(path, kw_be32_load(cursor->layouts.data), ret_error);
 }
 
 static bool
@@ -173,6 +195,7 @@ kw_page_open_cursor(kw_call *call, kw_bytes sealed, kw_scan_request *ret_request
 {
     kw_cursor cursor;
     const kw_table *table = NULL;
+    const kw_placement *placement = NULL;
     int path = 0;
     int64_t expiry_ms = kw_policy_model(call->policy)->cursor.expiry_ms;
     if (!kw_cursor_open(call->keyring, sealed, kw_clock_wall_ms(), expiry_ms, &cursor, ret_error))
@@ -180,7 +203,7 @@ kw_page_open_cursor(kw_call *call, kw_bytes sealed, kw_scan_request *ret_request
     if (!kw_bytes_equal(cursor.caller, call->identity))
         return kw_error_set(ret_error, KW_INVALID, "cursor was issued to another caller");
     if (!find_path(call, &cursor, &table, &path, ret_error) ||
-        !check_layout(call, &cursor, table, &table->paths[path], ret_error))
+        !find_placement(&cursor, &table->paths[path], &placement, ret_error))
         return false;
     kw_scan_request request = {.filter = cursor.filter,
                                .limit = cursor.remaining,
@@ -194,6 +217,7 @@ kw_page_open_cursor(kw_call *call, kw_bytes sealed, kw_scan_request *ret_request
     if (!decode_picks(call, &cursor, table, &request, ret_error))
         return false;
     request.question.path = path;
+    request.question.placement = placement;
     *ret_request = request;
     *ret_position = cursor.position;
     return true;

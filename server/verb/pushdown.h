@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "verb/reader.h"
+#include "path/reader.h"
 #include "verb/verb.h"
 
 typedef struct kw_pushdown {

@@ -1,7 +1,8 @@
 /* put: generates missing fields, checks each record, builds its cells and keys, writes it under every path,
  * answers. */
-#include "verb/batch.h"
-#include "verb/cells.h"
+#include "path/cells.h"
+#include "path/write.h"
+#include "verb/verb.h"
 
 typedef struct put {
     kw_batch *batch;
@@ -60,7 +61,7 @@ make(put *self)
 
 void
 kw_verb_put(kw_call *call, const kw_table *table, const kw_item *items, size_t count,
-            kw_write_options options, kw_put_done done, void *user)
+            kw_write_options options, kw_written_done done, void *user)
 {
     kw_batch *batch = kw_batch_begin(call, table, items, count, &options, done, user);
     if (!batch)

@@ -1,9 +1,9 @@
 /* put_if: writes a record atomically if one of its stored fields or entries meets a condition. Only on tables
  * with one path and order: store. Generates missing fields first, as a put does; they are lost if the
  * condition is not met. */
-#include "verb/cells.h"
-#include "verb/single.h"
-#include "verb/stamp.h"
+#include "path/atomic.h"
+#include "path/cells.h"
+#include "path/stamp.h"
 #include "verb/verb.h"
 
 typedef struct put_if {
@@ -71,7 +71,6 @@ make_write(put_if *self, kw_error *ret_error)
     const kw_table *table = self->table;
     const kw_write_options *options = &self->options;
     self->write = (kw_write){.kind = KW_WRITE_PUT,
-                             .table = table->paths[0].store_table,
                              .ordering = &table->ordering,
                              .durability = options->durability,
                              .deadline = call->deadline};
@@ -101,14 +100,15 @@ decided(void *user, kw_outcome outcome, bool applied, const kw_error *error)
 }
 
 static void
-found(void *user, kw_bytes row, const kw_error *error)
+found(void *user, const kw_placed_row *row, const kw_error *error)
 {
     put_if *self = user;
     if (error) {
         fail(self, error);
         return;
     }
-    self->write.row = row;
+    self->write.table = row->placement->store_table;
+    self->write.row = row->key;
     kw_store_handle_write_if(self->call->handle, &self->write, &self->check, decided, self);
 }
 
@@ -118,8 +118,9 @@ made(void *user)
     put_if *self = user;
     kw_error error = self->filling.error;
     if (error.code == KW_OK && make_write(self, &error))
-        kw_single_find(self->call, self->table, self->record,
-                       self->options.has_timestamp ? self->write.timestamp : KW_TIMESTAMP_NONE, found, self);
+        kw_atomic_find_row(self->call, self->table, self->record,
+                           self->options.has_timestamp ? self->write.timestamp : KW_TIMESTAMP_NONE, found,
+                           self);
     else
         fail(self, &error);
 }
@@ -139,7 +140,7 @@ kw_verb_put_if(kw_call *call, const kw_table *table, const kw_record *record,
                      .done = done,
                      .user = user};
     kw_error error;
-    if (!kw_single_path(table, "put_if", &error) || !kw_single_atomic(table, "put_if", &error) ||
+    if (!kw_atomic_check_path(table, "put_if", &error) || !kw_atomic_check_order(table, "put_if", &error) ||
         !make_check(self, condition, &error))
         fail(self, &error);
     else if (table->generated_count > 0)

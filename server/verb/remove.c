@@ -1,7 +1,8 @@
 /* remove: removes whole rows, or single columns of them (and whole families that belong to one map), under
  * every path. A record that loses its last column no longer exists, because no cell shows its row. */
-#include "verb/batch.h"
-#include "verb/cells.h"
+#include "path/cells.h"
+#include "path/write.h"
+#include "verb/verb.h"
 
 /* True if the map has a column family to itself, which can then be removed as a whole. */
 static bool
@@ -52,7 +53,7 @@ make_columns(kw_call *call, const kw_table *table, const kw_pick *picks, size_t 
 
 void
 kw_verb_remove(kw_call *call, const kw_table *table, const kw_item *keys, size_t count, const kw_pick *picks,
-               size_t picks_count, kw_write_options options, kw_put_done done, void *user)
+               size_t picks_count, kw_write_options options, kw_written_done done, void *user)
 {
     kw_batch *batch = kw_batch_begin(call, table, keys, count, &options, done, user);
     if (!batch)

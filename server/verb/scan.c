@@ -9,7 +9,7 @@
  */
 #include "verb/scan.h"
 
-#include "verb/cells.h"
+#include "path/cells.h"
 #include "verb/compile.h"
 #include "verb/page.h"
 #include "verb/pushdown.h"
@@ -116,7 +116,8 @@ accept_row(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_e
     kw_scan *self = user;
     const kw_record *record;
     kw_error error;
-    if (!kw_reader_decode(self->reader, row, &record, &error))
+    const kw_placement *placement = self->plan->ranges[kw_gather_range(self->gather)].placement;
+    if (!kw_reader_decode(self->reader, placement, row, &record, &error))
         return accept_foreign(self, row, &error, ret_accepted, ret_error);
     *ret_accepted = KW_ROW_DROPPED;
     if (self->plan->residual && !kw_plan_matches_in(self->plan, kw_gather_range(self->gather), record))
@@ -367,8 +368,9 @@ copy_picks(const kw_scan_request *from, kw_arena *arena)
     return picks;
 }
 
-/* Copies a request by encoding and decoding its query, as a cursor does. Restores full_scan, which decoding
- * also sets for a query with a limit: this query has not been planned yet. */
+/* Copies a request by encoding and decoding its query, as a cursor does. Restores what that does not keep:
+ * the placement, and full_scan, which decoding also sets for a query with a limit (this one has not been
+ * planned yet). */
 static bool
 copy_request(const kw_scan_request *from, kw_arena *arena, kw_scan_request *to, kw_error *ret_error)
 {
@@ -383,6 +385,7 @@ copy_request(const kw_scan_request *from, kw_arena *arena, kw_scan_request *to, 
     if (!kw_question_decode(from->question.table, copy, arena, &to->question, &used, ret_error))
         return false;
     to->question.full_scan = from->question.full_scan;
+    to->question.placement = from->question.placement;
     return true;
 }
 

@@ -7,8 +7,8 @@
  */
 #include "verb/scrub.h"
 
-#include "verb/cells.h"
-#include "verb/reader.h"
+#include "path/cells.h"
+#include "path/reader.h"
 
 /* Most bytes of the rows scanned together. Rows that are looked up can be larger. */
 #define SLICE_BYTES_MAX (2 << 20)
@@ -241,7 +241,7 @@ read_records(scrub *self)
     self->scanned_at = KW_ARENA_ARRAY(arena, size_t, count);
     for (size_t i = 0; i < count; i++) {
         const kw_row *row = &self->scanned->rows[i];
-        if (!kw_reader_decode(reader, row, &decoded, &error)) {
+        if (!kw_reader_decode(reader, &scanned_path(self)->placements[0], row, &decoded, &error)) {
             note_foreign(self, row, &error);
             continue;
         }

@@ -1,12 +1,12 @@
 /* The verbs, one file each. Results passed to `done` are in the call's arena. */
 #pragma once
 
-#include "verb/call.h"
+#include "path/write.h"
+#include "sequence/sequence.h"
 
 /* put.c: writes records, each under every path of its table. results[i] belongs to items[i]. */
-typedef void (*kw_put_done)(void *user, const kw_written_record *results, size_t count);
 void kw_verb_put(kw_call *call, const kw_table *table, const kw_item *items, size_t count,
-                 kw_write_options options, kw_put_done done, void *user);
+                 kw_write_options options, kw_written_done done, void *user);
 
 /* allocate.c: reserves `count` consecutive values of a sequence or snowflake field, or fewer at the end of a
  * range. scope: the record's values that select the sequence, for example the timestamp of a sequence per
@@ -17,7 +17,7 @@ void kw_verb_allocate(kw_call *call, const kw_table *table, size_t field, const 
 /* remove.c: removes whole records (by their identity fields), or only the picked columns if there are picks.
  */
 void kw_verb_remove(kw_call *call, const kw_table *table, const kw_item *keys, size_t count,
-                    const kw_pick *picks, size_t picks_count, kw_write_options options, kw_put_done done,
+                    const kw_pick *picks, size_t picks_count, kw_write_options options, kw_written_done done,
                     void *user);
 
 /* get.c: reads records by identity. values NULL: no such record. picks_count 0: all fields. */

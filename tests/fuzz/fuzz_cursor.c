@@ -120,8 +120,8 @@ open_sealed(kw_bytes sealed)
         g_assert(error.code == KW_INVALID);
         return false;
     }
-    const kw_bytes parts[] = {cursor.table,    cursor.path,    cursor.fingerprint, cursor.caller,
-                              cursor.question, cursor.columns, cursor.filter,      cursor.position.suffix};
+    const kw_bytes parts[] = {cursor.table,    cursor.path,    cursor.layouts, cursor.caller,
+                              cursor.question, cursor.columns, cursor.filter,  cursor.position.suffix};
     for (size_t i = 0; i < G_N_ELEMENTS(parts); i++)
         touch(parts[i]);
     continue_scan(sealed, &cursor);

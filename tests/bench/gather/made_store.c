@@ -177,15 +177,20 @@ made_store_plan(uint32_t ranges, bool reversed, kw_arena *arena)
 {
     kw_plan *plan = KW_ARENA_NEW(arena, kw_plan);
     kw_path *path = KW_ARENA_NEW(arena, kw_path);
+    kw_placement *placement = KW_ARENA_NEW(arena, kw_placement);
     kw_merge_group *group = KW_ARENA_NEW(arena, kw_merge_group);
     kw_range *made = KW_ARENA_ARRAY(arena, kw_range, ranges);
     for (uint32_t i = 0; i < ranges; i++) {
         uint8_t *bounds = kw_arena_alloc(arena, 4);
         kw_be16_store(bounds, (uint16_t)i);
         kw_be16_store(bounds + 2, (uint16_t)(i + 1));
-        made[i] = (kw_range){.start = kw_bytes_of(bounds, 2), .stop = kw_bytes_of(bounds + 2, 2), .skip = 2};
+        made[i] = (kw_range){.placement = placement,
+                             .start = kw_bytes_of(bounds, 2),
+                             .stop = kw_bytes_of(bounds + 2, 2),
+                             .skip = 2};
     }
-    *path = (kw_path){.name = "primary", .store_table = KW_BYTES_LITERAL("made")};
+    *path = (kw_path){.name = "primary", .placements = placement, .placements_count = 1};
+    *placement = (kw_placement){.path = path, .store_table = KW_BYTES_LITERAL("made")};
     group->count = ranges;
     *plan = (kw_plan){.path = path,
                       .ranges = made,

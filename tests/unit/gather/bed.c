@@ -22,18 +22,20 @@ suffix_of(bed *self, uint32_t n)
 }
 
 static void
-add_rows(bed *self, uint32_t group, uint32_t range, kw_bytes prefix, const bed_shape *shape, GArray *into)
+add_rows(bed *self, uint32_t group, uint32_t range, const kw_range *below, const bed_shape *shape,
+         GArray *into)
 {
+    const char *table = (const char *)below->placement->store_table.data;
     uint32_t count = bed_random(shape->rows_per_range + 1);
     for (uint32_t i = 0; i < count; i++) {
         kw_bytes suffix = suffix_of(self, bed_random(shape->suffixes));
         kw_buffer key = KW_BUFFER_EMPTY;
-        kw_buffer_append(&key, prefix);
+        kw_buffer_append(&key, below->start);
         kw_buffer_append(&key, suffix);
         expected_row row = {group, range, kw_arena_copy(self->arena, kw_buffer_bytes(&key))};
         kw_buffer_clear(&key);
-        bool twice = kw_memory_store_cell(self->store, "t", row.key, "d", "v").size > 0;
-        kw_memory_store_set(self->store, "t", row.key, "d", "v", KW_BYTES_LITERAL("0123456789"), 1);
+        bool twice = kw_memory_store_cell(self->store, table, row.key, "d", "v").size > 0;
+        kw_memory_store_set(self->store, table, row.key, "d", "v", KW_BYTES_LITERAL("0123456789"), 1);
         if (!twice)
             g_array_append_val(into, row);
     }
@@ -80,7 +82,10 @@ bed_new(const bed_shape *shape)
     self->control = kw_memory_store_control(self->store);
     self->handle = kw_store_open_handle(self->store, self->loop);
     self->keys = g_array_new(FALSE, FALSE, sizeof(kw_bytes));
-    self->path = (kw_path){.name = "primary", .store_table = KW_BYTES_LITERAL("t")};
+    self->path = (kw_path){.name = "primary", .placements = self->placements, .placements_count = 2};
+    self->placements[0] = (kw_placement){.path = &self->path, .store_table = KW_BYTES_LITERAL("t")};
+    self->placements[1] = (kw_placement){.path = &self->path, .store_table = KW_BYTES_LITERAL("u")};
+    kw_memory_store_set(self->store, "u", KW_BYTES_LITERAL("\xff\xff\xff"), "d", "v", KW_BYTES_NONE, 1);
     kw_range *ranges = KW_ARENA_ARRAY(self->arena, kw_range, shape->groups * shape->ranges_per_group);
     kw_merge_group *groups = KW_ARENA_ARRAY(self->arena, kw_merge_group, shape->groups);
     self->plan = (kw_plan){.path = &self->path,
@@ -93,10 +98,12 @@ bed_new(const bed_shape *shape)
     for (uint32_t group = 0; group < shape->groups; group++) {
         groups[group].first = self->plan.ranges_count;
         groups[group].count = 1 + bed_random(shape->ranges_per_group);
+        uint32_t in_first = 1 + bed_random((uint32_t)groups[group].count); /* ranges in the first placement */
         for (uint32_t place = 0; place < groups[group].count; place++) {
             uint32_t range = (uint32_t)self->plan.ranges_count++;
             ranges[range] = make_range(self, group, place);
-            add_rows(self, group, range, ranges[range].start, shape, rows);
+            ranges[range].placement = &self->placements[place >= in_first];
+            add_rows(self, group, range, &ranges[range], shape, rows);
         }
     }
     g_qsort_with_data(rows->data, (gint)rows->len, sizeof(expected_row), by_order, self);
@@ -116,6 +123,12 @@ bed_with_rows(const bed_shape *shape, size_t least)
         self = bed_new(shape);
     }
     return self;
+}
+
+const char *
+bed_table_of(const bed *self, size_t row)
+{
+    return (const char *)self->plan.ranges[self->rows[row].range].placement->store_table.data;
 }
 
 static void

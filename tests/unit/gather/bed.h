@@ -1,5 +1,5 @@
 /* A test bed for gathers: a loop, a store in memory, random rows below the ranges of a hand-made plan, and
- * the same rows in the order that a sort gives them. */
+ * the same rows in the order that a sort gives them. The ranges of a group are in two placements. */
 #pragma once
 
 #include "gather/gather.h"
@@ -20,6 +20,7 @@ typedef struct bed {
     kw_memory_control *control;
     kw_store_handle *handle;
     kw_path path;
+    kw_placement placements[2]; /* in the store's tables t and u */
     kw_plan plan;
     expected_row *rows; /* in logical order */
     size_t rows_count;
@@ -46,6 +47,8 @@ bed *bed_new(const bed_shape *shape);
 /* At least so many rows. */
 bed *bed_with_rows(const bed_shape *shape, size_t least);
 void bed_free(bed *self);
+/* The store table of an expected row. */
+const char *bed_table_of(const bed *self, size_t row);
 
 /* A spec for the bed's plan with a budget of 64 KiB. */
 kw_gather_spec bed_spec(const bed *self);

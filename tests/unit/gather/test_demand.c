@@ -50,7 +50,10 @@ even_bed(uint32_t ranges, uint32_t rows, bool skewed)
         char *start = kw_arena_printf(self->arena, "%03u", range),
              *stop = kw_arena_printf(self->arena, "%03u", range);
         stop[2]++;
-        made[range] = (kw_range){.start = kw_bytes_of_text(start), .stop = kw_bytes_of_text(stop), .skip = 3};
+        made[range] = (kw_range){.placement = &self->placements[0],
+                                 .start = kw_bytes_of_text(start),
+                                 .stop = kw_bytes_of_text(stop),
+                                 .skip = 3};
         for (uint32_t row = 0; row < rows; row++) {
             uint32_t place = skewed ? range * rows + row : row * ranges + range;
             g_autofree char *key = g_strdup_printf("%03u%08u", range, place);

@@ -299,7 +299,8 @@ test_large_among_small(void)
         bed *self = bed_with_rows(&shape, 1000);
         size_t bytes = 0, large = 0, kept = 0;
         for (size_t i = 0; i < self->rows_count; i += 20, large++)
-            kw_memory_store_set(self->store, "t", self->rows[i].key, "d", "v", kw_bytes_of(value, LARGE), 2);
+            kw_memory_store_set(self->store, bed_table_of(self, i), self->rows[i].key, "d", "v",
+                                kw_bytes_of(value, LARGE), 2);
         kw_gather_spec spec = bed_spec(self);
         spec.buffer_bytes = 1 << 20;
         spec.accept = accept_large;
@@ -335,12 +336,17 @@ make_points(bed *self)
             if (self->rows[i].group != group)
                 continue;
             kw_bytes key = self->rows[i].key;
-            uint32_t skip = self->plan.ranges[self->rows[i].range].skip;
+            const kw_range *from = &self->plan.ranges[self->rows[i].range];
+            kw_range point = {.placement = from->placement, .skip = from->skip, .group = group};
             uint8_t *longer = kw_arena_alloc0(self->arena, key.size + 1);
             memcpy(longer, key.data, key.size);
             kw_bytes after = kw_bytes_of(longer, key.size + 1);
-            ranges[count++] = (kw_range){.start = key, .stop = after, .skip = skip, .group = group};
-            ranges[count++] = (kw_range){.start = after, .skip = skip, .group = group};
+            point.start = key;
+            point.stop = after;
+            ranges[count++] = point;
+            point.start = after;
+            point.stop = KW_BYTES_NONE;
+            ranges[count++] = point;
         }
         groups[group].count = count - groups[group].first;
         /* Points may stand in the plan in any order, but equal suffixes by the order of their ranges. */

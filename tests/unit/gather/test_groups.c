@@ -159,7 +159,8 @@ add_group(bed *self, kw_range *ranges, kw_merge_group *groups, uint32_t count, u
         uint8_t *bytes = kw_arena_alloc(self->arena, 4);
         kw_be16_store(bytes, number);
         kw_be16_store(bytes + 2, (uint16_t)(number + 1));
-        ranges[self->plan.ranges_count++] = (kw_range){.start = kw_bytes_of(bytes, 2),
+        ranges[self->plan.ranges_count++] = (kw_range){.placement = &self->placements[0],
+                                                       .start = kw_bytes_of(bytes, 2),
                                                        .stop = kw_bytes_of(bytes + 2, 2),
                                                        .skip = 2,
                                                        .group = (uint32_t)self->plan.groups_count};

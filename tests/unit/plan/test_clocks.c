@@ -281,7 +281,8 @@ test_number_of_another_time(void)
     kw_value values[] = {test_number(7), test_number(6 << 25)};
     kw_buffer key = KW_BUFFER_EMPTY;
     kw_error error = KW_ERROR_NONE;
-    g_assert_false(kw_layout_encode(plan->layout, &(kw_record){.values = values}, &key, &error));
+    g_assert_false(
+        kw_layout_encode(plan->placements[0]->layout, &(kw_record){.values = values}, &key, &error));
     g_assert_nonnull(strstr(error.text, "value 7 differs from the time in the bits of field id"));
     kw_buffer_clear(&key);
 }

@@ -71,8 +71,8 @@ order_component(const kw_plan *plan, bool *ret_reached, int *ret_field)
     const kw_bound *bounds = plan->question->bounds;
     bool listed[RANDOM_FIELDS] = {false};
     *ret_reached = true;
-    for (size_t index = 0; index < kw_layout_component_count(plan->layout); index++) {
-        const kw_component *component = kw_layout_component(plan->layout, index);
+    for (size_t index = 0; index < kw_layout_component_count(plan->placements[0]->layout); index++) {
+        const kw_component *component = kw_layout_component(plan->placements[0]->layout, index);
         bool clock = component->clock >= 0;
         if (component->buckets && component->field >= 0 && !clock)
             listed[component->field] = true;
@@ -127,8 +127,8 @@ key_direction(const kw_test_world *world, const kw_plan *plan)
     const kw_normalized_query *terms = NULL;
     kw_error error = KW_ERROR_NONE;
     g_assert_true(kw_normalized_query_make(plan->question, NULL, world->arena, &terms, &error));
-    for (size_t index = 0; index < kw_layout_component_count(plan->layout); index++) {
-        const kw_component *component = kw_layout_component(plan->layout, index);
+    for (size_t index = 0; index < kw_layout_component_count(plan->placements[0]->layout); index++) {
+        const kw_component *component = kw_layout_component(plan->placements[0]->layout, index);
         if (component->field >= 0 && terms->bounds[component->field].count > 1)
             return component->direction < 0 ? -1 : 1;
     }

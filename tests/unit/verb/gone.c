@@ -2,8 +2,8 @@
 #include "gone.h"
 
 #include "desk.h"
+#include "path/cells.h"
 #include "support/fault_store.h"
-#include "verb/cells.h"
 
 static const char policy[] =
     "store: {kind: embedded}\n"

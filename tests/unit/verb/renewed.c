@@ -3,9 +3,9 @@
 #include "renewed.h"
 
 #include "desk.h"
+#include "path/association.h"
+#include "path/cells.h"
 #include "support/fault_store.h"
-#include "verb/cells.h"
-#include "verb/place.h"
 
 #define HOUR_MS INT64_C(3600000)
 #define TTL_S 3600
@@ -120,7 +120,7 @@ tell(play *self, uint8_t shift, int64_t age_ms)
     self->number++;
     g_snprintf(self->key, sizeof self->key, "ts=%d id=r%d", self->number, self->number);
     kw_record record = desk_record(now, self->table, self->key);
-    g_assert_true(kw_place_own_key(&table->paths[0], &record, &key, &bucket, NULL));
+    g_assert_true(kw_placement_default_key(&table->placements[0], &record, &key, &bucket, NULL));
     key.data[0] = (uint8_t)((key.data[0] + shift) % 8);
     self->held = kw_arena_copy(now->call.arena, kw_buffer_bytes(&key));
     kw_buffer_clear(&key);
@@ -210,7 +210,7 @@ lifetimes(play *self)
 {
     const kw_table *table = desk_table(self->desk, "events");
     g_assert_cmpuint(ttl_of(self->desk, &table->paths[0]), ==, TTL_S);
-    g_assert_cmpuint(ttl_of(self->desk, table->association), ==, TTL_S + KW_PLACE_MARGIN_S);
+    g_assert_cmpuint(ttl_of(self->desk, table->association), ==, TTL_S + KW_ASSOCIATION_MARGIN_S);
 }
 
 static void

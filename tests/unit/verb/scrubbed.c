@@ -1,8 +1,8 @@
 /* See scrubbed.h. */
 #include "scrubbed.h"
 
+#include "path/cells.h"
 #include "store/embedded/embedded.h"
-#include "verb/cells.h"
 
 #include <glib/gstdio.h>
 

@@ -1,7 +1,7 @@
 /* Maps: a column for each entry, beside fields in the same family, and all verbs on them. */
 #include "desk.h"
 
-#include "verb/cells.h"
+#include "path/cells.h"
 
 static const char policy[] = "store: {kind: embedded}\n"
                              "limits: {frame: 64KiB}\n"

@@ -1,10 +1,10 @@
 /* See reader.h. Cells are sorted by column, so one pass over the sorted columns finds every field of a row.
  */
-#include "verb/reader.h"
+#include "path/reader.h"
 
+#include "path/cells.h"
+#include "path/reply_size.h"
 #include "rule/splits.h"
-#include "verb/cells.h"
-#include "verb/reply_size.h"
 
 #include <glib.h>
 
@@ -117,12 +117,22 @@ scratch_of(const kw_reader *reader)
     return reader->scratch ? reader->scratch : reader->call->arena;
 }
 
+/* True if the row keys of every placement hold the field. */
+static bool
+keys_hold(const kw_path *path, size_t field)
+{
+    bool hold = true;
+    for (size_t i = 0; hold && i < path->placements_count; i++)
+        hold = kw_layout_holds_field(path->placements[i].layout, field);
+    return hold;
+}
+
 /* True if this field has a column to read. */
 static bool
 needs_column(const kw_reader *reader, size_t field)
 {
     return reader->table->fields[field].stored && reader->wants[field] != WANT_NOT &&
-           !kw_layout_holds_field(reader->path->layout, field);
+           !keys_hold(reader->path, field);
 }
 
 /* True if a map is needed as a whole: its columns cannot be listed. */
@@ -332,10 +342,12 @@ forget(kw_reader *reader)
 }
 
 bool
-kw_reader_decode(kw_reader *reader, const kw_row *row, const kw_record **ret_record, kw_error *ret_error)
+kw_reader_decode(kw_reader *reader, const kw_placement *placement, const kw_row *row,
+                 const kw_record **ret_record, kw_error *ret_error)
 {
+    g_assert(placement->path == reader->path);
     forget(reader);
-    if (!kw_layout_decode(reader->path->layout, row->key, scratch_of(reader), &reader->record, ret_error))
+    if (!kw_layout_decode(placement->layout, row->key, scratch_of(reader), &reader->record, ret_error))
         return in_row(reader, row, ret_error);
     *ret_record = &reader->record;
     return decode_cells(reader, row, ret_error);

@@ -1,12 +1,12 @@
-/* See batch.h. */
-#include "verb/batch.h"
+/* See write.h. */
+#include "path/write.h"
 
-#include "verb/place.h"
-#include "verb/stamp.h"
+#include "path/rows.h"
+#include "path/stamp.h"
 
 #include <glib.h>
 
-/* The writes of one record: one per path, or one per bucket of a path that can hold it in any bucket. */
+/* The writes of one record: one per row. */
 typedef struct addition {
     size_t index; /* index of the record */
     kw_write form;
@@ -21,19 +21,18 @@ struct kw_batch {
     size_t count;
     kw_write_options options;
     int64_t timestamp; /* the caller's; otherwise KW_TIMESTAMP_NONE */
-    kw_put_done done;
+    kw_written_done done;
     void *user;
     void (*after)(kw_batch *batch);
     kw_written_record *results;
-    kw_buffer scratch;
     addition *additions; /* records not rejected when they were added */
     size_t additions_count;
     kw_write *writes;
-    const kw_path **paths; /* parallel to writes */
+    const kw_placement **placements; /* parallel to writes */
     const kw_write **list;
     size_t writes_count;
     kw_written *written;
-    const kw_place *places; /* parallel to additions; NULL: the table has no association */
+    const kw_record_rows *rows; /* parallel to additions */
 };
 
 static kw_written_record *
@@ -50,7 +49,7 @@ new_results(kw_call *call, size_t count)
 }
 
 static void
-refuse_all(kw_call *call, size_t count, const kw_error *error, kw_put_done done, void *user)
+refuse_all(kw_call *call, size_t count, const kw_error *error, kw_written_done done, void *user)
 {
     kw_written_record *results = new_results(call, count);
     for (size_t i = 0; i < count; i++)
@@ -60,7 +59,7 @@ refuse_all(kw_call *call, size_t count, const kw_error *error, kw_put_done done,
 
 kw_batch *
 kw_batch_begin(kw_call *call, const kw_table *table, const kw_item *items, size_t count,
-               const kw_write_options *options, kw_put_done done, void *user)
+               const kw_write_options *options, kw_written_done done, void *user)
 {
     kw_error error;
     int64_t stamp = 0;
@@ -108,82 +107,54 @@ kw_batch_add(kw_batch *batch, size_t index, const kw_write *form)
 
 /* --- writes ---------------------------------------------------------------------------------------- */
 
-/* True if every bucket of this path must be written, because the record can be in any of them. */
-static bool
-is_anywhere(const kw_batch *batch, const kw_path *path, kw_write_kind kind)
+/* All records of a batch are of one kind. */
+static kw_rows_use
+use_of(const kw_batch *batch)
 {
-    return kind == KW_WRITE_DELETE && !batch->table->association && kw_layout_choice(path->layout).kind;
+    return batch->additions[0].form.kind == KW_WRITE_PUT ? KW_ROWS_PUT : KW_ROWS_REMOVE;
 }
 
+/* Limits the writes of one call, and allocates them. */
 static bool
-take_room(kw_batch *batch, kw_error *ret_error)
+allocate_writes(kw_batch *batch, kw_error *ret_error)
 {
-    size_t each = 0, most = (size_t)kw_policy_model(batch->call->policy)->limits.batch_records;
-    size_t count = batch->additions_count;
-    for (size_t i = 0; count && i < batch->table->paths_count; i++) {
-        const kw_path *path = &batch->table->paths[i];
-        bool anywhere = is_anywhere(batch, path, batch->additions[0].form.kind);
-        each += anywhere ? kw_layout_choice(path->layout).buckets : 1;
-    }
-    if (count > 1 && each > batch->table->paths_count && count * each > most)
+    size_t each = kw_rows_per_record(batch->table, use_of(batch));
+    size_t count = batch->additions_count, placements = batch->table->placements_count;
+    size_t most = (size_t)kw_policy_model(batch->call->policy)->limits.batch_records;
+    if (count > 1 && each > placements && count * each > most)
         return kw_error_set(
             ret_error, KW_LIMIT,
             "table %s: %zu records in %zu rows each are %zu writes; at most %zu are allowed in "
             "one call (limits.batch_records)",
             batch->table->name, count, each, count * each, most);
     batch->writes = KW_ARENA_ARRAY(batch->call->arena, kw_write, count * each);
-    batch->paths = KW_ARENA_ARRAY(batch->call->arena, const kw_path *, count *each);
+    batch->placements = KW_ARENA_ARRAY(batch->call->arena, const kw_placement *, count *each);
     return true;
 }
 
 static void
-add_write(kw_batch *batch, const kw_write *form, const kw_path *path, kw_bytes row)
+add_write(kw_batch *batch, const kw_write *form, const kw_placed_row *row)
 {
     kw_write *write = &batch->writes[batch->writes_count];
     *write = *form;
-    write->table = path->store_table;
-    write->row = row;
+    write->table = row->placement->store_table;
+    write->row = row->key;
     write->timestamp = batch->timestamp;
     write->ordering = &batch->table->ordering;
     write->durability = batch->options.durability;
     write->deadline = batch->call->deadline;
-    batch->paths[batch->writes_count++] = path;
-}
-
-/* Adds one write for the bucket chosen now (or the only one), or one write for each bucket. */
-static bool
-add_computed(kw_batch *batch, const addition *added, const kw_path *path, kw_error *ret_error)
-{
-    bool anywhere = is_anywhere(batch, path, added->form.kind);
-    uint32_t end = anywhere ? kw_layout_choice(path->layout).buckets : 1;
-    for (uint32_t bucket = 0; bucket < end; bucket++) {
-        batch->scratch.size = 0;
-        if (!kw_layout_encode_chosen(path->layout, &batch->items[added->index].record,
-                                     anywhere ? bucket : kw_place_choose(path), &batch->scratch, ret_error))
-            return false;
-        add_write(batch, &added->form, path,
-                  kw_arena_copy(batch->call->arena, kw_buffer_bytes(&batch->scratch)));
-    }
-    return true;
+    batch->placements[batch->writes_count++] = row->placement;
 }
 
 static void
-make_writes(kw_batch *batch, addition *added, const kw_place *place)
+make_writes(kw_batch *batch, addition *added, const kw_record_rows *rows)
 {
-    kw_error error = place ? place->error : KW_ERROR_NONE;
     added->first = batch->writes_count;
-    for (size_t i = 0; error.code == KW_OK && i < batch->table->paths_count; i++) {
-        const kw_path *path = &batch->table->paths[i];
-        if (place && place->keys[i].size)
-            add_write(batch, &added->form, path, place->keys[i]);
-        else
-            add_computed(batch, added, path, &error);
-    }
-    if (error.code != KW_OK) {
-        batch->writes_count = added->first;
-        kw_batch_refuse(batch, added->index, &error);
-    }
-    added->count = batch->writes_count - added->first;
+    added->count = rows->count;
+    if (rows->error)
+        kw_batch_refuse(batch, added->index, rows->error);
+    for (size_t i = 0; i < rows->count; i++)
+        add_write(batch, &added->form, &rows->rows[i]);
     for (size_t i = 0; added->count > 1 && i < added->count; i++)
         batch->writes[added->first + i].record = (uint32_t)(added->index + 1);
 }
@@ -197,20 +168,21 @@ sum_up_failure(const kw_batch *batch, const addition *added, size_t failed, kw_w
     const kw_table *table = batch->table;
     bool maybe = false;
     g_autoptr(GString) applied = g_string_new(NULL);
-    const kw_path *told = NULL;
+    const kw_path *named = NULL;
     for (size_t i = added->first; i < added->first + added->count; i++) {
         maybe |= batch->written[i].outcome != KW_OUTCOME_FAILED;
-        if (batch->written[i].outcome != KW_OUTCOME_OK || batch->paths[i] == told)
+        const kw_path *path = batch->placements[i]->path;
+        if (batch->written[i].outcome != KW_OUTCOME_OK || path == named)
             continue;
-        told = batch->paths[i];
-        g_string_append_printf(applied, "%s%s", applied->len ? ", " : "", told->name);
+        named = path;
+        g_string_append_printf(applied, "%s%s", applied->len ? ", " : "", path->name);
     }
     result->outcome = maybe ? KW_OUTCOME_UNKNOWN : KW_OUTCOME_FAILED;
     result->error = batch->written[failed].error;
     result->error.maybe_applied = maybe;
     if (table->paths_count == 1)
         return;
-    kw_error_prefix(&result->error, "table %s, path %s", table->name, batch->paths[failed]->name);
+    kw_error_prefix(&result->error, "table %s, path %s", table->name, batch->placements[failed]->path->name);
     if (applied->len)
         kw_error_prefix(&result->error, "applied under path %s, but possibly not under all paths",
                         applied->str);
@@ -254,16 +226,18 @@ forgotten(void *user, const kw_error *errors)
 /* Removes records first and their association rows afterwards, so that an interrupted removal can be
  * repeated. */
 static void
-forget_places(kw_batch *batch)
+forget_removed(kw_batch *batch)
 {
     size_t count = batch->additions_count;
-    bool *gone = KW_ARENA_ARRAY(batch->call->arena, bool, count);
+    const kw_association_entry **removed =
+        KW_ARENA_ARRAY(batch->call->arena, const kw_association_entry *, count);
     for (size_t i = 0; i < count; i++) {
         const addition *added = &batch->additions[i];
-        gone[i] = added->form.kind == KW_WRITE_DELETE && added->form.columns_count == 0 &&
-                  batch->results[added->index].outcome == KW_OUTCOME_OK;
+        bool whole = added->form.kind == KW_WRITE_DELETE && added->form.columns_count == 0;
+        if (whole && batch->results[added->index].outcome == KW_OUTCOME_OK)
+            removed[i] = batch->rows[i].entry;
     }
-    kw_places_forget(batch->call, batch->table, batch->places, gone, count, forgotten, batch);
+    kw_association_forget(batch->call, batch->table, removed, count, forgotten, batch);
 }
 
 static void
@@ -272,8 +246,8 @@ all_written(void *user)
     kw_batch *batch = user;
     for (size_t i = 0; i < batch->additions_count; i++)
         sum_up(batch, &batch->additions[i], &batch->results[batch->additions[i].index]);
-    if (batch->places)
-        forget_places(batch);
+    if (batch->table->association)
+        forget_removed(batch);
     else
         batch->after(batch);
 }
@@ -294,7 +268,6 @@ static void
 write_all(kw_batch *batch)
 {
     kw_call *call = batch->call;
-    kw_buffer_clear(&batch->scratch);
     if (batch->writes_count == 0) {
         all_written(batch);
         return;
@@ -313,53 +286,24 @@ write_all(kw_batch *batch)
 }
 
 static void
-placed(void *user, const kw_place *places)
+rows_found(void *user, const kw_record_rows *rows)
 {
     kw_batch *batch = user;
-    batch->places = places;
+    batch->rows = rows;
     for (size_t i = 0; i < batch->additions_count; i++)
-        make_writes(batch, &batch->additions[i], &places[i]);
+        make_writes(batch, &batch->additions[i], &rows[i]);
     write_all(batch);
 }
 
-/* True if the record can be encoded under every path. If not, no path contains it, whatever the association
- * holds. */
-static bool
-fits_all_paths(kw_batch *batch, size_t index, kw_error *ret_error)
-{
-    bool good = true;
-    for (size_t i = 0; good && i < batch->table->paths_count; i++) {
-        batch->scratch.size = 0;
-        good = kw_layout_encode(batch->table->paths[i].layout, &batch->items[index].record, &batch->scratch,
-                                ret_error);
-    }
-    return good;
-}
-
 static void
-refuse_misfits(kw_batch *batch)
+find_rows(kw_batch *batch)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < batch->additions_count; i++) {
-        kw_error error;
-        if (fits_all_paths(batch, batch->additions[i].index, &error))
-            batch->additions[kept++] = batch->additions[i];
-        else
-            kw_batch_refuse(batch, batch->additions[i].index, &error);
-    }
-    batch->additions_count = kept;
-}
-
-static void
-find_places(kw_batch *batch)
-{
-    refuse_misfits(batch);
     size_t count = batch->additions_count;
     const kw_record **records = KW_ARENA_ARRAY(batch->call->arena, const kw_record *, count);
     for (size_t i = 0; i < count; i++)
         records[i] = &batch->items[batch->additions[i].index].record;
-    bool create = count && batch->additions[0].form.kind == KW_WRITE_PUT;
-    kw_places_find(batch->call, batch->table, records, count, create, batch->timestamp, placed, batch);
+    kw_rows_find(batch->call, batch->table, records, count, use_of(batch), batch->timestamp, rows_found,
+                 batch);
 }
 
 void
@@ -367,19 +311,15 @@ kw_batch_send(kw_batch *batch, void (*after)(kw_batch *batch))
 {
     kw_error error;
     batch->after = after;
-    if (!take_room(batch, &error)) {
+    if (batch->additions_count == 0) {
+        after(batch);
+    } else if (allocate_writes(batch, &error)) {
+        find_rows(batch);
+    } else {
         for (size_t i = 0; i < batch->additions_count; i++)
             kw_batch_refuse(batch, batch->additions[i].index, &error);
         after(batch);
-        return;
     }
-    if (batch->table->association) {
-        find_places(batch);
-        return;
-    }
-    for (size_t i = 0; i < batch->additions_count; i++)
-        make_writes(batch, &batch->additions[i], NULL);
-    write_all(batch);
 }
 
 void

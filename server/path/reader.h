@@ -1,4 +1,4 @@
-/* Rows as records: decodes the fields that a call needs from rows of one path.
+/* Rows as records: decodes the fields that a call needs from the rows of one path's placements.
  *
  * A record always has its identity fields; other fields only if requested. Records that are kept are copied,
  * so their rows can be freed; borrowed records need their rows. Columns that belong to no field are skipped,
@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "verb/call.h"
+#include "path/call.h"
 
 typedef struct kw_reader kw_reader;
 
@@ -19,12 +19,12 @@ kw_reader *kw_reader_new(kw_call *call, const kw_table *table, const kw_path *pa
 void kw_reader_need(kw_reader *reader, size_t field);
 
 /* Decodes key and cells; bytes are slices of the row. ret_record belongs to the reader and changes with the
- * next row. CORRUPT, naming the row, if the path's rule cannot have made the key, a value cannot be decoded,
- * or key and column hold different values of one field. */
-bool kw_reader_decode(kw_reader *reader, const kw_row *row, const kw_record **ret_record,
-                      kw_error *ret_error);
+ * next row. CORRUPT, naming the row, if the placement's rule cannot have made the key, a value cannot be
+ * decoded, or key and column hold different values of one field. */
+bool kw_reader_decode(kw_reader *reader, const kw_placement *placement, const kw_row *row,
+                      const kw_record **ret_record, kw_error *ret_error);
 
-/* Decodes only the cells, for a row whose key does not follow the path's rule. */
+/* Decodes only the cells, for a row whose key does not follow the placement's rule. */
 bool kw_reader_decode_cells(kw_reader *reader, const kw_row *row, const kw_record **ret_record,
                             kw_error *ret_error);
 

@@ -1,4 +1,4 @@
-#include "verb/stamp.h"
+#include "path/stamp.h"
 
 #include <inttypes.h>
 

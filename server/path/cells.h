@@ -2,7 +2,7 @@
  * fields. Pure; results live in the call's arena. */
 #pragma once
 
-#include "verb/call.h"
+#include "path/call.h"
 
 /* True if every present value fits its field and every identity field is present; otherwise INVALID, naming
  * table and field. */

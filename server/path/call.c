@@ -1,4 +1,4 @@
-#include "verb/call.h"
+#include "path/call.h"
 
 kw_call
 kw_call_hold(const kw_call *like)

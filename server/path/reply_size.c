@@ -1,4 +1,4 @@
-#include "verb/reply_size.h"
+#include "path/reply_size.h"
 
 size_t
 kw_value_reply_bytes(kw_value value)

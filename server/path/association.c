@@ -1,4 +1,4 @@
-/* See place.h. For each record:
+/* See association.h. For each record:
  *
  *   get --all present, or not to create--> done
  *    ^ \--some missing--> write_if absent ----applied--> done
@@ -6,9 +6,9 @@
  *    |                       |
  *    '--- not applied, or outcome unknown
  */
-#include "verb/place.h"
+#include "path/association.h"
 
-#include "verb/cells.h"
+#include "path/cells.h"
 
 #include <glib.h>
 #include <xxhash.h>
@@ -20,107 +20,109 @@
  * unknown outcome. */
 #define TRIES_MAX 5
 
-typedef struct places places;
+typedef struct lookups lookups;
 
-struct kw_row_lookup {
-    places *all;
+struct kw_association_lookup {
+    lookups *all;
     const kw_record *record;
-    kw_place *place;
-    kw_bytes *keys; /* per path; empty: no choice, or not known yet */
-    kw_bytes *own;  /* default keys; empty: not computed yet */
-    bool *told;     /* true if the association holds this path's key */
-    int64_t *since; /* timestamps of the association's cells */
-    kw_bytes row;   /* row key in the association */
+    kw_association_entry *entry;
+    kw_bytes *keys;      /* by number of the placement; empty: no choice, or not known yet */
+    kw_bytes *defaults;  /* default keys; empty: not computed yet */
+    bool *held;          /* true if the association holds the key */
+    int64_t *written_ms; /* timestamps of the association's cells */
+    kw_bytes row;        /* row key in the association */
     unsigned tries;
     kw_get get;
     kw_write write;
     kw_check check;
 };
 
-struct places {
+struct lookups {
     kw_call *call;
     const kw_table *table;
     bool create;
     int64_t stamp;    /* if in the future; otherwise KW_TIMESTAMP_NONE */
     int64_t old_from; /* keys stored only here are renewed if written before this */
-    kw_places_done done;
+    kw_association_found done;
     void *user;
-    kw_place *found;
-    kw_row_lookup *seekers;
+    kw_association_entry *found;
+    kw_association_lookup *each;
     const kw_get **list;
-    kw_row_lookup **asked; /* parallel to list */
+    kw_association_lookup **asked; /* parallel to list */
     size_t asked_count;
-    kw_row_lookup **waiting; /* have cells to write */
+    kw_association_lookup **waiting; /* have cells to write */
     size_t waiting_count;
     size_t begun;
     size_t open;
 };
 
 uint32_t
-kw_place_choose(const kw_path *path)
+kw_placement_choose_bucket(const kw_placement *placement)
 {
     static _Thread_local uint32_t turns[64]; /* tables with the same hash share a counter */
     static _Thread_local bool begun;
-    kw_choice choice = kw_layout_choice(path->layout);
+    kw_choice choice = kw_layout_choice(placement->layout);
     if (choice.kind != KW_CHOICE_IN_TURN)
         return choice.kind ? (uint32_t)(kw_random_u64() % choice.buckets) : 0;
     for (size_t i = 0; !begun && i < G_N_ELEMENTS(turns); i++)
         turns[i] = (uint32_t)kw_random_u64(); /* each loop starts its rotation at a random bucket */
     begun = true;
-    return turns[g_str_hash(kw_layout_store_table(path->layout)) % G_N_ELEMENTS(turns)]++ % choice.buckets;
+    return turns[g_str_hash(kw_layout_store_table(placement->layout)) % G_N_ELEMENTS(turns)]++ %
+           choice.buckets;
 }
 
 static bool
-is_chosen(const kw_path *path)
+is_chosen(const kw_placement *placement)
 {
-    return kw_layout_choice(path->layout).kind != KW_CHOICE_NONE;
+    return kw_layout_choice(placement->layout).kind != KW_CHOICE_NONE;
 }
 
-/* The column of a path. A new layout has other row keys, so it has its own column. */
+/* The column of a placement. A new layout has other row keys, so it has its own column. */
 static kw_bytes
-qualifier_of(const kw_path *path, kw_arena *arena)
+qualifier_of(const kw_placement *placement, kw_arena *arena)
 {
-    return kw_bytes_of_text(kw_arena_printf(arena, "%s/%u", path->name, kw_layout_number(path->layout)));
+    return kw_bytes_of_text(
+        kw_arena_printf(arena, "%s/%u", placement->path->name, kw_layout_number(placement->layout)));
 }
 
 /* --- reading --------------------------------------------------------------------------------------- */
 
 /* True if a row key that the association holds belongs to this record. */
 static bool
-check_key(kw_row_lookup *self, const kw_path *path, kw_bytes key, kw_error *ret_error)
+check_key(kw_association_lookup *self, const kw_placement *placement, kw_bytes key, kw_error *ret_error)
 {
     const kw_table *table = self->all->table;
     kw_record held = kw_record_new(table, self->all->call->arena);
-    bool same = kw_layout_decode(path->layout, key, self->all->call->arena, &held, NULL);
+    bool same = kw_layout_decode(placement->layout, key, self->all->call->arena, &held, NULL);
     for (size_t i = 0; same && i < table->fields_count; i++)
-        same = !kw_layout_holds_field(path->layout, i) ||
+        same = !kw_layout_holds_field(placement->layout, i) ||
                kw_value_compare(held.values[i], self->record->values[i]) == 0;
     return same || kw_error_set(
                        ret_error, KW_CORRUPT,
                        "table %s: the association %s holds a row key of path %s that does not belong to this "
                        "record",
-                       table->name, table->association->name, path->name);
+                       table->name, table->association->name, placement->path->name);
 }
 
 /* Copies the row keys from the association's row; false after an error. */
 static bool
-take_row(kw_row_lookup *self, const kw_row *row, kw_error *ret_error)
+take_row(kw_association_lookup *self, const kw_row *row, kw_error *ret_error)
 {
     const kw_table *table = self->all->table;
     kw_arena *arena = self->all->call->arena;
-    for (size_t i = 0; i < table->paths_count; i++) {
-        if (!is_chosen(&table->paths[i]))
+    for (size_t i = 0; i < table->placements_count; i++) {
+        if (!is_chosen(&table->placements[i]))
             continue;
-        kw_bytes qualifier = qualifier_of(&table->paths[i], arena);
+        kw_bytes qualifier = qualifier_of(&table->placements[i], arena);
         for (uint32_t cell = 0; cell < row->cells_count; cell++) {
             if (!kw_bytes_equal(row->cells[cell].family, table->default_family) ||
                 !kw_bytes_equal(row->cells[cell].qualifier, qualifier))
                 continue;
-            if (!check_key(self, &table->paths[i], row->cells[cell].value, ret_error))
+            if (!check_key(self, &table->placements[i], row->cells[cell].value, ret_error))
                 return false;
             self->keys[i] = kw_arena_copy(arena, row->cells[cell].value);
-            self->told[i] = true;
-            self->since[i] = row->cells[cell].timestamp;
+            self->held[i] = true;
+            self->written_ms[i] = row->cells[cell].timestamp;
             break;
         }
     }
@@ -131,27 +133,28 @@ take_row(kw_row_lookup *self, const kw_row *row, kw_error *ret_error)
 
 /* This computation must never change: it determines where stored rows are. */
 bool
-kw_place_own_key(const kw_path *path, const kw_record *record, kw_buffer *key, uint32_t *ret_bucket,
-                 kw_error *ret_error)
+kw_placement_default_key(const kw_placement *placement, const kw_record *record, kw_buffer *key,
+                         uint32_t *ret_bucket, kw_error *ret_error)
 {
     key->size = 0;
-    if (!kw_layout_encode_chosen(path->layout, record, 0, key, ret_error))
+    if (!kw_layout_encode_chosen(placement->layout, record, 0, key, ret_error))
         return false;
-    *ret_bucket = (uint32_t)(XXH64(key->data, key->size, 0) % kw_layout_choice(path->layout).buckets);
+    *ret_bucket = (uint32_t)(XXH64(key->data, key->size, 0) % kw_layout_choice(placement->layout).buckets);
     key->size = 0;
-    return kw_layout_encode_chosen(path->layout, record, *ret_bucket, key, ret_error);
+    return kw_layout_encode_chosen(placement->layout, record, *ret_bucket, key, ret_error);
 }
 
 static bool
-own_key(kw_row_lookup *self, size_t number, kw_error *ret_error)
+default_key(kw_association_lookup *self, size_t number, kw_error *ret_error)
 {
     kw_buffer key = KW_BUFFER_EMPTY;
     uint32_t bucket;
-    if (self->own[number].size)
+    if (self->defaults[number].size)
         return true;
-    bool made = kw_place_own_key(&self->all->table->paths[number], self->record, &key, &bucket, ret_error);
+    bool made = kw_placement_default_key(&self->all->table->placements[number], self->record, &key, &bucket,
+                                         ret_error);
     if (made)
-        self->own[number] = kw_arena_copy(self->all->call->arena, kw_buffer_bytes(&key));
+        self->defaults[number] = kw_arena_copy(self->all->call->arena, kw_buffer_bytes(&key));
     kw_buffer_clear(&key);
     return made;
 }
@@ -159,76 +162,76 @@ own_key(kw_row_lookup *self, size_t number, kw_error *ret_error)
 /* True if the association's cell would expire before the record. Cells with the default key need no renewal.
  */
 static bool
-is_ending(kw_row_lookup *self, size_t number)
+is_ending(kw_association_lookup *self, size_t number)
 {
-    return self->told[number] && self->since[number] < self->all->old_from && own_key(self, number, NULL) &&
-           !kw_bytes_equal(self->keys[number], self->own[number]);
+    return self->held[number] && self->written_ms[number] < self->all->old_from &&
+           default_key(self, number, NULL) && !kw_bytes_equal(self->keys[number], self->defaults[number]);
 }
 
 /* True if nothing has to be written to the association. */
 static bool
-is_settled(kw_row_lookup *self)
+is_settled(kw_association_lookup *self)
 {
     const kw_table *table = self->all->table;
-    for (size_t i = 0; i < table->paths_count; i++)
-        if (is_chosen(&table->paths[i]) && (self->keys[i].size == 0 || is_ending(self, i)))
+    for (size_t i = 0; i < table->placements_count; i++)
+        if (is_chosen(&table->placements[i]) && (self->keys[i].size == 0 || is_ending(self, i)))
             return false;
     return true;
 }
 
 static bool
-take_own_keys(kw_row_lookup *self, kw_error *ret_error)
+take_default_keys(kw_association_lookup *self, kw_error *ret_error)
 {
-    for (size_t i = 0; i < self->all->table->paths_count; i++) {
-        if (!is_chosen(&self->all->table->paths[i]) || self->keys[i].size)
+    for (size_t i = 0; i < self->all->table->placements_count; i++) {
+        if (!is_chosen(&self->all->table->placements[i]) || self->keys[i].size)
             continue;
-        if (!own_key(self, i, ret_error))
+        if (!default_key(self, i, ret_error))
             return false;
-        self->keys[i] = self->own[i];
+        self->keys[i] = self->defaults[i];
     }
     return true;
 }
 
 /* --- writing --------------------------------------------------------------------------------------- */
 
-static void write_next(places *all);
+static void write_next(lookups *all);
 
 static void
-end(kw_row_lookup *self, const kw_error *error)
+end(kw_association_lookup *self, const kw_error *error)
 {
     if (error) {
-        self->place->error = *error;
-        self->place->error.maybe_applied = false; /* the record itself was not changed */
+        self->entry->error = *error;
+        self->entry->error.maybe_applied = false; /* the record itself was not changed */
     } else {
-        self->place->keys = self->keys;
+        self->entry->keys = self->keys;
     }
-    places *all = self->all;
+    lookups *all = self->all;
     all->open--;
     write_next(all);
 }
 
-/* Builds one write: cells for every path whose key is unknown, on the condition that the first of them is
- * absent, and for cells that would expire too soon, on the condition that they are unchanged. The store
+/* Builds one write: cells for every placement whose key is unknown, on the condition that the first of them
+ * is absent, and for cells that would expire too soon, on the condition that they are unchanged. The store
  * assigns the timestamp, because these cells never change. Only a renewal for a record with a future
  * timestamp uses that timestamp. */
 static bool
-make_write(kw_row_lookup *self, kw_error *ret_error)
+make_write(kw_association_lookup *self, kw_error *ret_error)
 {
-    places *all = self->all;
+    lookups *all = self->all;
     const kw_table *table = all->table;
-    kw_cell *cells = KW_ARENA_ARRAY(all->call->arena, kw_cell, table->paths_count);
+    kw_cell *cells = KW_ARENA_ARRAY(all->call->arena, kw_cell, table->placements_count);
     kw_check check = {.has_value = true, .compare = KW_COMPARE_EQUAL};
     bool renews = false;
     size_t count = 0;
-    for (size_t i = 0; i < table->paths_count; i++) {
+    for (size_t i = 0; i < table->placements_count; i++) {
         bool known = self->keys[i].size > 0;
-        if (!is_chosen(&table->paths[i]) || (known && !is_ending(self, i)))
+        if (!is_chosen(&table->placements[i]) || (known && !is_ending(self, i)))
             continue;
-        if (!own_key(self, i, ret_error))
+        if (!default_key(self, i, ret_error))
             return false;
         kw_cell cell = {.family = table->default_family,
-                        .qualifier = qualifier_of(&table->paths[i], all->call->arena),
-                        .value = known ? self->keys[i] : self->own[i]};
+                        .qualifier = qualifier_of(&table->placements[i], all->call->arena),
+                        .value = known ? self->keys[i] : self->defaults[i]};
         if (count == 0 || (!known && check.has_value))
             check = (kw_check){.family = cell.family,
                                .qualifier = cell.qualifier,
@@ -252,7 +255,7 @@ make_write(kw_row_lookup *self, kw_error *ret_error)
 static void written(void *user, kw_outcome outcome, bool applied, const kw_error *error);
 
 static void
-send_write(kw_row_lookup *self)
+send_write(kw_association_lookup *self)
 {
     kw_store_handle_write_if(self->all->call->handle, &self->write, &self->check, written, self);
 }
@@ -260,7 +263,7 @@ send_write(kw_row_lookup *self)
 static void
 read_again(void *user, kw_rows *rows, const kw_error *error)
 {
-    kw_row_lookup *self = user;
+    kw_association_lookup *self = user;
     kw_error wrong = error ? *error : KW_ERROR_NONE;
     if (!error)
         take_row(self, &rows->rows[0], &wrong);
@@ -276,10 +279,10 @@ read_again(void *user, kw_rows *rows, const kw_error *error)
 static void
 written(void *user, kw_outcome outcome, bool applied, const kw_error *error)
 {
-    kw_row_lookup *self = user;
+    kw_association_lookup *self = user;
     kw_error gave_up;
     if (outcome == KW_OUTCOME_OK && applied) {
-        take_own_keys(self, NULL);
+        take_default_keys(self, NULL);
         end(self, NULL);
     } else if (outcome == KW_OUTCOME_FAILED) {
         end(self, error);
@@ -296,7 +299,7 @@ written(void *user, kw_outcome outcome, bool applied, const kw_error *error)
 
 /* Starts writes up to the limit in flight; answers when all are done. */
 static void
-write_next(places *all)
+write_next(lookups *all)
 {
     for (; all->begun < all->waiting_count && all->open < WRITES_MAX; all->open++)
         send_write(all->waiting[all->begun++]);
@@ -309,10 +312,10 @@ write_next(places *all)
 static void
 arrived(void *user, kw_rows *rows, const kw_error *error)
 {
-    places *all = user;
+    lookups *all = user;
     for (size_t i = 0; i < all->asked_count; i++) {
-        kw_row_lookup *self = all->asked[i];
-        kw_error *wrong = &self->place->error;
+        kw_association_lookup *self = all->asked[i];
+        kw_error *wrong = &self->entry->error;
         if (error) {
             *wrong = *error;
             wrong->maybe_applied = false; /* no record was changed */
@@ -323,8 +326,8 @@ arrived(void *user, kw_rows *rows, const kw_error *error)
         if (all->create && !is_settled(self)) {
             if (make_write(self, wrong))
                 all->waiting[all->waiting_count++] = self;
-        } else if (take_own_keys(self, wrong)) {
-            self->place->keys = self->keys;
+        } else if (take_default_keys(self, wrong)) {
+            self->entry->keys = self->keys;
         }
     }
     kw_rows_free(rows);
@@ -332,17 +335,17 @@ arrived(void *user, kw_rows *rows, const kw_error *error)
 }
 
 static void
-begin_seeker(places *all, size_t at, const kw_record *record, kw_buffer *scratch)
+begin_lookup(lookups *all, size_t at, const kw_record *record, kw_buffer *scratch)
 {
     kw_arena *arena = all->call->arena;
-    kw_row_lookup *self = &all->seekers[at];
-    *self = (kw_row_lookup){.all = all, .record = record, .place = &all->found[at]};
-    self->place->seeker = self;
-    self->keys = KW_ARENA_ARRAY(arena, kw_bytes, all->table->paths_count);
-    self->own = KW_ARENA_ARRAY(arena, kw_bytes, all->table->paths_count);
-    self->told = KW_ARENA_ARRAY(arena, bool, all->table->paths_count);
-    self->since = KW_ARENA_ARRAY(arena, int64_t, all->table->paths_count);
-    if (!kw_row_key(all->table->association, record, scratch, arena, &self->row, &self->place->error))
+    kw_association_lookup *self = &all->each[at];
+    *self = (kw_association_lookup){.all = all, .record = record, .entry = &all->found[at]};
+    self->entry->lookup = self;
+    self->keys = KW_ARENA_ARRAY(arena, kw_bytes, all->table->placements_count);
+    self->defaults = KW_ARENA_ARRAY(arena, kw_bytes, all->table->placements_count);
+    self->held = KW_ARENA_ARRAY(arena, bool, all->table->placements_count);
+    self->written_ms = KW_ARENA_ARRAY(arena, int64_t, all->table->placements_count);
+    if (!kw_row_key(all->table->association, record, scratch, arena, &self->row, &self->entry->error))
         return;
     self->get = (kw_get){.table = all->table->association->store_table,
                          .row = self->row,
@@ -354,38 +357,38 @@ begin_seeker(places *all, size_t at, const kw_record *record, kw_buffer *scratch
 
 /* Computes from the present, or from the caller's timestamp, which cells need renewal. */
 static void
-take_time(places *all, int64_t stamp)
+take_time(lookups *all, int64_t stamp)
 {
     int64_t now = kw_clock_wall_ms();
     bool given = stamp != KW_TIMESTAMP_NONE;
     if (given && stamp > now)
         all->stamp = stamp;
-    all->old_from = (given ? stamp : now) - INT64_C(500) * KW_PLACE_MARGIN_S;
+    all->old_from = (given ? stamp : now) - INT64_C(500) * KW_ASSOCIATION_MARGIN_S;
 }
 
 void
-kw_places_find(kw_call *call, const kw_table *table, const kw_record *const *records, size_t count,
-               bool create, int64_t stamp, kw_places_done done, void *user)
+kw_association_find(kw_call *call, const kw_table *table, const kw_record *const *records, size_t count,
+                    bool create, int64_t stamp, kw_association_found done, void *user)
 {
     g_assert(table->association);
-    places *all = KW_ARENA_NEW(call->arena, places);
-    *all = (places){.call = call,
-                    .table = table,
-                    .create = create,
-                    .stamp = KW_TIMESTAMP_NONE,
-                    .old_from = INT64_MIN,
-                    .done = done,
-                    .user = user};
+    lookups *all = KW_ARENA_NEW(call->arena, lookups);
+    *all = (lookups){.call = call,
+                     .table = table,
+                     .create = create,
+                     .stamp = KW_TIMESTAMP_NONE,
+                     .old_from = INT64_MIN,
+                     .done = done,
+                     .user = user};
     if (create && table->lifetime_s)
         take_time(all, stamp);
-    all->found = KW_ARENA_ARRAY(call->arena, kw_place, count);
-    all->seekers = KW_ARENA_ARRAY(call->arena, kw_row_lookup, count);
+    all->found = KW_ARENA_ARRAY(call->arena, kw_association_entry, count);
+    all->each = KW_ARENA_ARRAY(call->arena, kw_association_lookup, count);
     all->list = KW_ARENA_ARRAY(call->arena, const kw_get *, count);
-    all->asked = KW_ARENA_ARRAY(call->arena, kw_row_lookup *, count);
-    all->waiting = KW_ARENA_ARRAY(call->arena, kw_row_lookup *, count);
+    all->asked = KW_ARENA_ARRAY(call->arena, kw_association_lookup *, count);
+    all->waiting = KW_ARENA_ARRAY(call->arena, kw_association_lookup *, count);
     kw_buffer scratch = KW_BUFFER_EMPTY;
     for (size_t i = 0; i < count; i++)
-        begin_seeker(all, i, records[i], &scratch);
+        begin_lookup(all, i, records[i], &scratch);
     kw_buffer_clear(&scratch);
     if (all->asked_count == 0)
         done(user, all->found);
@@ -414,7 +417,7 @@ struct forgetting {
     size_t begun;
     size_t open;
     kw_error *errors;
-    kw_places_forgotten done;
+    kw_association_forgotten done;
     void *user;
 };
 
@@ -447,31 +450,31 @@ forget_next(forgetting *all)
 /* Builds a delete of the columns that hold default keys, on the condition that the first of them is
  * unchanged: the cells of a row were written together. False: there are none, or an error. */
 static bool
-make_forget(forgetting *all, kw_row_lookup *seeker, forget_one *ret_one, kw_error *ret_error)
+make_forget(forgetting *all, kw_association_lookup *lookup, forget_one *ret_one, kw_error *ret_error)
 {
     const kw_table *table = all->table;
     kw_arena *arena = all->call->arena;
-    kw_column *columns = KW_ARENA_ARRAY(arena, kw_column, table->paths_count);
+    kw_column *columns = KW_ARENA_ARRAY(arena, kw_column, table->placements_count);
     size_t count = 0;
-    for (size_t i = 0; i < table->paths_count; i++) {
-        if (!seeker->told[i])
+    for (size_t i = 0; i < table->placements_count; i++) {
+        if (!lookup->held[i])
             continue;
-        if (!own_key(seeker, i, ret_error))
+        if (!default_key(lookup, i, ret_error))
             return false;
-        if (!kw_bytes_equal(seeker->keys[i], seeker->own[i]))
+        if (!kw_bytes_equal(lookup->keys[i], lookup->defaults[i]))
             continue;
-        columns[count] =
-            (kw_column){.family = table->default_family, .qualifier = qualifier_of(&table->paths[i], arena)};
+        columns[count] = (kw_column){.family = table->default_family,
+                                     .qualifier = qualifier_of(&table->placements[i], arena)};
         if (count++ == 0)
             ret_one->check = (kw_check){.family = columns[0].family,
                                         .qualifier = columns[0].qualifier,
                                         .compare = KW_COMPARE_EQUAL,
                                         .has_value = true,
-                                        .value = seeker->own[i]};
+                                        .value = lookup->defaults[i]};
     }
     ret_one->write = (kw_write){.kind = KW_WRITE_DELETE,
                                 .table = table->association->store_table,
-                                .row = seeker->row,
+                                .row = lookup->row,
                                 .columns = columns,
                                 .columns_count = count,
                                 .timestamp = KW_TIMESTAMP_NONE,
@@ -480,8 +483,8 @@ make_forget(forgetting *all, kw_row_lookup *seeker, forget_one *ret_one, kw_erro
 }
 
 void
-kw_places_forget(kw_call *call, const kw_table *table, const kw_place *found, const bool *gone, size_t count,
-                 kw_places_forgotten done, void *user)
+kw_association_forget(kw_call *call, const kw_table *table, const kw_association_entry *const *entries,
+                      size_t count, kw_association_forgotten done, void *user)
 {
     forgetting *all = KW_ARENA_NEW(call->arena, forgetting);
     *all = (forgetting){.call = call, .table = table, .done = done, .user = user};
@@ -490,7 +493,7 @@ kw_places_forget(kw_call *call, const kw_table *table, const kw_place *found, co
     for (size_t i = 0; i < count; i++) {
         forget_one *one = &all->rows[all->count];
         *one = (forget_one){.all = all, .index = i};
-        if (gone[i] && found[i].seeker && make_forget(all, found[i].seeker, one, &all->errors[i]))
+        if (entries[i] && make_forget(all, entries[i]->lookup, one, &all->errors[i]))
             all->count++;
     }
     forget_next(all);

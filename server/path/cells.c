@@ -1,6 +1,6 @@
 /* See cells.h. A record without stored values is written as a marker cell, so that its row exists. Tables
  * whose policy names a marker write it with every record. */
-#include "verb/cells.h"
+#include "path/cells.h"
 
 #include <glib.h>
 

@@ -1,7 +1,7 @@
 /* Timestamps that callers pass. */
 #pragma once
 
-#include "verb/call.h"
+#include "path/call.h"
 
 /* In milliseconds. A greater value is surely a mistake, for example microseconds. */
 #define KW_STAMP_MAX INT64_C(253402300799999) /* the end of the year 9999 */

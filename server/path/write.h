@@ -1,23 +1,26 @@
-/* Writes many records, each under every path of its table: collects the writes, sends them together and
- * combines the results into one outcome per record. Lives in the call's arena; used once.
+/* Writes many records, each in every placement of its table that the operation writes (rows.h): collects the
+ * writes, sends them together and combines the results into one outcome per record. Lives in the call's
+ * arena; used once.
  *
- *   OK       every path reported OK
- *   FAILED   certainly applied under no path
+ *   OK       every row reported OK
+ *   FAILED   certainly applied to no row
  *   UNKNOWN  everything else; the text names the path that failed
  *
- * If a bucket is chosen at each put, a removal writes to every bucket, or to the bucket that the association
- * holds (verb/place.h). In the second case it then removes the record's association row.
+ * A removal also removes the record's row in the association afterwards.
  */
 #pragma once
 
-#include "verb/verb.h"
+#include "path/call.h"
+
+/* results[i] belongs to items[i]. */
+typedef void (*kw_written_done)(void *user, const kw_written_record *results, size_t count);
 
 typedef struct kw_batch kw_batch;
 
 /* NULL if the call is rejected (limits, invalid timestamp): every record has the same error and done was
  * called. */
 kw_batch *kw_batch_begin(kw_call *call, const kw_table *table, const kw_item *items, size_t count,
-                         const kw_write_options *options, kw_put_done done, void *user);
+                         const kw_write_options *options, kw_written_done done, void *user);
 
 /* Sets the generated fields of record `index` (slots of the table's fields). */
 void kw_batch_made(kw_batch *batch, size_t index, kw_value *made);
@@ -25,7 +28,7 @@ void kw_batch_made(kw_batch *batch, size_t index, kw_value *made);
 /* Rejects record `index`. */
 void kw_batch_refuse(kw_batch *batch, size_t index, const kw_error *error);
 
-/* Adds record `index` under every path, with these cells (PUT) or columns (DELETE). All records of a batch
+/* Adds record `index` with these cells (PUT) or columns (DELETE). All records of a batch
  * are of the same kind. Call it in the order of the records; identity fields must be complete. A record whose
  * key cannot be encoded is rejected. */
 void kw_batch_add(kw_batch *batch, size_t index, const kw_write *form);

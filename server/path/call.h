@@ -12,8 +12,9 @@
 #include "gather/cursor.h"
 #include "plan/plan.h"
 #include "schema/policy.h"
-#include "sequence/sequence.h"
 #include "store/store.h"
+
+typedef struct kw_maker kw_maker; /* sequence/sequence.h */
 
 typedef struct kw_call {
     kw_arena *arena;

@@ -1,0 +1,222 @@
+/* See rows.h. */
+#include "path/rows.h"
+
+#include <glib.h>
+
+typedef struct finding {
+    kw_call *call;
+    const kw_table *table;
+    kw_rows_use use;
+    const kw_placement **placements; /* in the order of writing */
+    size_t placements_count;
+    const kw_record *const *records;
+    kw_record_rows *found; /* parallel to records */
+    size_t count;
+    size_t *looked_up; /* indexes of the records looked up in the association */
+    size_t looked_up_count;
+    kw_rows_found done;
+    void *user;
+} finding;
+
+/* --- roles ----------------------------------------------------------------------------------------- */
+
+/* 0: the operation does not use the placement. */
+static unsigned
+turn_of(const kw_placement *placement, const kw_table *table, kw_rows_use use)
+{
+    switch (use) {
+    case KW_ROWS_GET:
+        return placement->role.get && placement->path == &table->paths[0];
+    case KW_ROWS_PUT:
+        return placement->role.put;
+    case KW_ROWS_REMOVE:
+        return placement->role.remove;
+    }
+    g_assert_not_reached();
+}
+
+/* Lists the placements of an operation; those of equal turn are in the order of the table's paths. */
+static size_t
+select_placements(const kw_table *table, kw_rows_use use, const kw_placement **ret_placements)
+{
+    size_t count = 0;
+    for (unsigned turn = 1; turn <= UINT8_MAX && count < table->placements_count; turn++) {
+        bool later = false;
+        for (size_t i = 0; i < table->placements_count; i++) {
+            unsigned its = turn_of(&table->placements[i], table, use);
+            later = later || its > turn;
+            if (its == turn)
+                ret_placements[count++] = &table->placements[i];
+        }
+        if (!later)
+            break;
+    }
+    g_assert(count > 0);
+    return count;
+}
+
+static bool
+is_chosen(const kw_placement *placement)
+{
+    return kw_layout_choice(placement->layout).kind != KW_CHOICE_NONE;
+}
+
+/* Rows that the record can have in this placement, as far as the record alone determines. */
+static uint32_t
+rows_in(const kw_table *table, const kw_placement *placement, kw_rows_use use)
+{
+    bool anywhere = use != KW_ROWS_PUT && !table->association && is_chosen(placement);
+    return anywhere ? kw_layout_choice(placement->layout).buckets : 1;
+}
+
+size_t
+kw_rows_per_record(const kw_table *table, kw_rows_use use)
+{
+    size_t rows = 0;
+    for (size_t i = 0; i < table->placements_count; i++)
+        if (turn_of(&table->placements[i], table, use))
+            rows += rows_in(table, &table->placements[i], use);
+    return rows;
+}
+
+/* --- rows ------------------------------------------------------------------------------------------ */
+
+static void
+fail(const finding *self, const kw_error *error, kw_record_rows *found)
+{
+    kw_error *copy = KW_ARENA_NEW(self->call->arena, kw_error);
+    *copy = *error;
+    found->error = copy;
+}
+
+static bool
+add_row(const finding *self, const kw_placement *placement, const kw_record *record, uint32_t bucket,
+        kw_buffer *scratch, kw_placed_row *ret_row, kw_error *ret_error)
+{
+    scratch->size = 0;
+    if (!kw_layout_encode_chosen(placement->layout, record, bucket, scratch, ret_error))
+        return false;
+    *ret_row = (kw_placed_row){placement, kw_arena_copy(self->call->arena, kw_buffer_bytes(scratch))};
+    return true;
+}
+
+/* Computes the rows of one record. `keys`: those that the association holds, by number of the placement;
+ * NULL: none. */
+static void
+add_rows(const finding *self, const kw_record *record, const kw_bytes *keys, kw_buffer *scratch,
+         kw_record_rows *found)
+{
+    kw_placed_row *rows =
+        KW_ARENA_ARRAY(self->call->arena, kw_placed_row, kw_rows_per_record(self->table, self->use));
+    size_t count = 0;
+    kw_error error;
+    for (size_t i = 0; i < self->placements_count; i++) {
+        const kw_placement *placement = self->placements[i];
+        if (keys && keys[placement->number].size) {
+            rows[count++] = (kw_placed_row){placement, keys[placement->number]};
+            continue;
+        }
+        uint32_t buckets = rows_in(self->table, placement, self->use);
+        for (uint32_t bucket = 0; bucket < buckets; bucket++)
+            if (!add_row(self, placement, record,
+                         buckets > 1 ? bucket : kw_placement_choose_bucket(placement), scratch,
+                         &rows[count++], &error)) {
+                fail(self, &error, found);
+                return;
+            }
+    }
+    found->rows = rows;
+    found->count = count;
+}
+
+static void
+compute_all(const finding *self)
+{
+    kw_buffer scratch = KW_BUFFER_EMPTY;
+    for (size_t i = 0; i < self->count; i++)
+        add_rows(self, self->records[i], NULL, &scratch, &self->found[i]);
+    kw_buffer_clear(&scratch);
+    self->done(self->user, self->found);
+}
+
+/* --- with an association --------------------------------------------------------------------------- */
+
+static void
+looked_up(void *user, const kw_association_entry *entries)
+{
+    finding *self = user;
+    kw_buffer scratch = KW_BUFFER_EMPTY;
+    for (size_t i = 0; i < self->looked_up_count; i++) {
+        size_t at = self->looked_up[i];
+        self->found[at].entry = &entries[i];
+        if (entries[i].error.code != KW_OK)
+            fail(self, &entries[i].error, &self->found[at]);
+        else
+            add_rows(self, self->records[at], entries[i].keys, &scratch, &self->found[at]);
+    }
+    kw_buffer_clear(&scratch);
+    self->done(self->user, self->found);
+}
+
+/* True if the record can be encoded in every placement. If not, no row of it exists, whatever the association
+ * holds. */
+static bool
+fits_all(const finding *self, const kw_record *record, kw_buffer *scratch, kw_error *ret_error)
+{
+    bool fits = true;
+    for (size_t i = 0; fits && i < self->placements_count; i++) {
+        scratch->size = 0;
+        fits = kw_layout_encode(self->placements[i]->layout, record, scratch, ret_error);
+    }
+    return fits;
+}
+
+static void
+look_up_all(finding *self, int64_t stamp)
+{
+    const kw_record **records = KW_ARENA_ARRAY(self->call->arena, const kw_record *, self->count);
+    kw_buffer scratch = KW_BUFFER_EMPTY;
+    self->looked_up = KW_ARENA_ARRAY(self->call->arena, size_t, self->count);
+    for (size_t i = 0; i < self->count; i++) {
+        kw_error error;
+        if (!fits_all(self, self->records[i], &scratch, &error)) {
+            fail(self, &error, &self->found[i]);
+            continue;
+        }
+        records[self->looked_up_count] = self->records[i];
+        self->looked_up[self->looked_up_count++] = i;
+    }
+    kw_buffer_clear(&scratch);
+    kw_association_find(self->call, self->table, records, self->looked_up_count, self->use == KW_ROWS_PUT,
+                        stamp, looked_up, self);
+}
+
+static bool
+needs_association(const finding *self)
+{
+    bool chosen = false;
+    for (size_t i = 0; i < self->placements_count; i++)
+        chosen = chosen || is_chosen(self->placements[i]);
+    return chosen && self->table->association;
+}
+
+void
+kw_rows_find(kw_call *call, const kw_table *table, const kw_record *const *records, size_t count,
+             kw_rows_use use, int64_t stamp, kw_rows_found done, void *user)
+{
+    finding *self = KW_ARENA_NEW(call->arena, finding);
+    *self = (finding){.call = call,
+                      .table = table,
+                      .use = use,
+                      .records = records,
+                      .count = count,
+                      .done = done,
+                      .user = user};
+    self->placements = KW_ARENA_ARRAY(call->arena, const kw_placement *, table->placements_count);
+    self->placements_count = select_placements(table, use, self->placements);
+    self->found = KW_ARENA_ARRAY(call->arena, kw_record_rows, count);
+    if (needs_association(self))
+        look_up_all(self, stamp);
+    else
+        compute_all(self);
+}

@@ -1,0 +1,233 @@
+/* A path with two placements, as while its key rule changes: which rows each operation uses, where the writes
+ * go, and which cursors continue. The policy gives each path one placement, so the test replaces them. */
+#include "../verb/desk.h"
+#include "path/rows.h"
+
+/* Table `now` has the new rule; table `then` lends its layout and store table to the old placement. */
+static const char two_rules[] = "store: {kind: embedded, path: /tmp/unused}\n"
+                                "cursor: {keys: [\"000102030405060708090a0b0c0d0e0f\"]}\n"
+                                "tables:\n"
+                                "  now:\n"
+                                "    fields: {id: string, n: int}\n"
+                                "    order: stamp\n"
+                                "    key: [salt: {buckets: 4, of: [id]}, field: id]\n"
+                                "    layout: 2\n"
+                                "  then:\n"
+                                "    fields: {id: string, n: int}\n"
+                                "    order: stamp\n"
+                                "    key: [field: id]\n";
+
+static const kw_role new_only = {.put = 1, .remove = 1, .get = true, .scan = true};
+static const kw_role unused;
+
+static kw_placement placements[2];
+
+/* Gives the table's only path the new placement and the old one, in this order. */
+static kw_table *
+give_placements(desk *self, kw_role fresh, kw_role old)
+{
+    kw_table *table = (kw_table *)desk_table(self, "now");
+    kw_path *path = (kw_path *)&table->paths[0];
+    const kw_path *then = &desk_table(self, "then")->paths[0];
+    placements[0] = (kw_placement){
+        .path = path, .number = 0, .layout = path->layout, .store_table = path->store_table, .role = fresh};
+    placements[1] = (kw_placement){
+        .path = path, .number = 1, .layout = then->layout, .store_table = then->store_table, .role = old};
+    path->placements = table->placements = placements;
+    path->placements_count = table->placements_count = 2;
+    return table;
+}
+
+/* --- rows ------------------------------------------------------------------------------------------ */
+
+static void
+found(void *user, const kw_record_rows *rows)
+{
+    const kw_record_rows **ret_rows = user;
+    *ret_rows = rows;
+}
+
+/* The store tables of the rows, with spaces between them. */
+static char *
+tables_of(desk *self, const kw_table *table, kw_rows_use use)
+{
+    const kw_record_rows *rows = NULL;
+    kw_record record = desk_record(self, "now", "id=a n=1");
+    const kw_record *records[] = {&record};
+    kw_rows_find(&self->call, table, records, 1, use, KW_TIMESTAMP_NONE, found, &rows);
+    g_assert_true(rows && !rows->error && rows->count > 0);
+    g_assert_cmpuint(rows->count, ==, kw_rows_per_record(table, use));
+    GString *text = g_string_new(NULL);
+    for (size_t i = 0; i < rows->count; i++) {
+        const kw_placed_row *row = &rows->rows[i];
+        bool salted = row->placement == &placements[0];
+        g_assert_cmpuint(row->key.size, ==, salted ? 2 : 1);
+        g_string_append_printf(text, "%s%.*s", text->len ? " " : "", (int)row->placement->store_table.size,
+                               (const char *)row->placement->store_table.data);
+    }
+    return g_string_free(text, FALSE);
+}
+
+static void
+assert_tables(desk *self, const kw_table *table, kw_rows_use use, const char *expected)
+{
+    g_autofree char *found_tables = tables_of(self, table, use);
+    g_assert_cmpstr(found_tables, ==, expected);
+}
+
+/* The roles of the chain from the old rule to the new one. */
+static void
+test_roles(void)
+{
+    static const struct {
+        kw_role fresh, old;
+        const char *get, *put, *remove;
+    } chain[] = {
+        {{0}, {1, 1, true, true}, "then", "then", "then"},
+        {{0, 1, false, false}, {1, 2, true, true}, "then", "then", "now then"},
+        {{1, 1, false, false}, {2, 2, true, true}, "then", "now then", "now then"},
+        {{2, 2, true, true}, {1, 1, false, false}, "now", "then now", "then now"},
+        {{1, 1, true, true}, {0}, "now", "now", "now"},
+    };
+    desk *self = desk_new(two_rules);
+    for (size_t i = 0; i < G_N_ELEMENTS(chain); i++) {
+        const kw_table *table = give_placements(self, chain[i].fresh, chain[i].old);
+        assert_tables(self, table, KW_ROWS_GET, chain[i].get);
+        assert_tables(self, table, KW_ROWS_PUT, chain[i].put);
+        assert_tables(self, table, KW_ROWS_REMOVE, chain[i].remove);
+        g_assert_true(kw_path_scanned(&table->paths[0]) == &placements[!chain[i].fresh.scan]);
+    }
+    desk_free(self);
+}
+
+static void
+test_key_too_long(void)
+{
+    desk *self = desk_new(two_rules);
+    const kw_table *table = give_placements(self, new_only, unused);
+    const kw_record_rows *rows = NULL;
+    kw_record records[2] = {desk_record(self, "now", "id=a"), desk_record(self, "now", "id=b")};
+    uint8_t *large = kw_arena_alloc0(self->call.arena, 40000);
+    records[0].values[desk_field(self, "now", "id")].bytes = kw_bytes_of(large, 40000);
+    const kw_record *list[] = {&records[0], &records[1]};
+    kw_rows_find(&self->call, table, list, 2, KW_ROWS_PUT, KW_TIMESTAMP_NONE, found, &rows);
+    g_assert_nonnull(rows[0].error);
+    g_assert_cmpuint(rows[0].count, ==, 0);
+    g_assert_null(rows[1].error);
+    g_assert_cmpuint(rows[1].count, ==, 1);
+    desk_free(self);
+}
+
+/* --- writes and reads ------------------------------------------------------------------------------ */
+
+static size_t
+rows_in(desk *self, const char *table)
+{
+    size_t count = 0;
+    kw_bytes salted[] = {KW_BYTES_LITERAL("\x00"
+                                          "a"),
+                         KW_BYTES_LITERAL("\x01"
+                                          "a"),
+                         KW_BYTES_LITERAL("\x02"
+                                          "a"),
+                         KW_BYTES_LITERAL("\x03"
+                                          "a"),
+                         KW_BYTES_LITERAL("a")};
+    for (size_t i = 0; i < G_N_ELEMENTS(salted); i++)
+        count += kw_memory_store_cell(self->store, table, salted[i], "d", "n").data != NULL;
+    return count;
+}
+
+static void
+test_write_both(void)
+{
+    desk *self = desk_new(two_rules);
+    give_placements(self, (kw_role){1, 1, false, false}, (kw_role){2, 2, true, true});
+    g_assert_cmpint(desk_put(self, "now", "id=a n=7")->outcome, ==, KW_OUTCOME_OK);
+    g_assert_cmpuint(rows_in(self, "now"), ==, 1);
+    g_assert_cmpuint(rows_in(self, "then"), ==, 1);
+    g_assert_cmpstr(desk_get(self, "now", "id=a", NULL), ==, "id=a n=7");
+    give_placements(self, new_only, unused);
+    g_assert_cmpstr(desk_get(self, "now", "id=a", NULL), ==, "id=a n=7");
+    give_placements(self, (kw_role){2, 2, true, true}, (kw_role){1, 1, false, false});
+    g_assert_cmpint(desk_remove(self, "now", "id=a", NULL)->outcome, ==, KW_OUTCOME_OK);
+    g_assert_cmpuint(rows_in(self, "now"), ==, 0);
+    g_assert_cmpuint(rows_in(self, "then"), ==, 0);
+    desk_free(self);
+}
+
+/* One of the two writes fails: the record is neither certainly written nor certainly not. */
+static void
+test_one_fails(void)
+{
+    desk *self = desk_new(two_rules);
+    give_placements(self, (kw_role){1, 1, false, false}, (kw_role){2, 2, true, true});
+    g_assert_cmpint(desk_put(self, "now", "id=a n=7")->outcome, ==, KW_OUTCOME_OK);
+    self->control->fail_at = self->control->operations + 1;
+    const kw_written_record *written = desk_put(self, "now", "id=a n=8");
+    g_assert_cmpint(written->outcome, !=, KW_OUTCOME_OK);
+    g_assert_nonnull(strstr(written->error.text, "was to fail"));
+    desk_free(self);
+}
+
+/* --- cursors --------------------------------------------------------------------------------------- */
+
+/* A scan that began in the old placement continues there, although new scans read the new one. */
+static void
+test_cursor_of_old_placement(void)
+{
+    desk *self = desk_new(two_rules);
+    give_placements(self, (kw_role){1, 1, false, false}, (kw_role){2, 2, true, true});
+    for (char id = 'a'; id < 'g'; id++) {
+        g_autofree char *record = g_strdup_printf("id=%c n=%d", id, id);
+        g_assert_cmpint(desk_put(self, "now", record)->outcome, ==, KW_OUTCOME_OK);
+    }
+    g_assert_true(desk_scan(self, "now full page=2"));
+    g_autofree char *first = desk_page_text(self);
+    g_assert_cmpstr(first, ==, "id=a n=97\nid=b n=98\n");
+    kw_bytes cursor = self->page.cursor;
+
+    give_placements(self, (kw_role){2, 2, true, true}, (kw_role){1, 1, false, false});
+    uint64_t scanned = 2;
+    for (; cursor.size; cursor = self->page.cursor) {
+        g_assert_true(desk_next(self, cursor));
+        scanned += self->page.count;
+        g_autofree char *text = desk_page_text(self);
+        g_assert_cmpint(text[3], ==, (char)('a' + scanned - self->page.count));
+    }
+    g_assert_cmpuint(scanned, ==, 6);
+    desk_free(self);
+}
+
+static void
+test_cursor_of_lost_placement(void)
+{
+    desk *self = desk_new(two_rules);
+    kw_table *table = give_placements(self, (kw_role){1, 1, false, false}, (kw_role){2, 2, true, true});
+    for (char id = 'a'; id < 'g'; id++) {
+        g_autofree char *record = g_strdup_printf("id=%c n=%d", id, id);
+        desk_put(self, "now", record);
+    }
+    g_assert_true(desk_scan(self, "now full page=2"));
+    kw_bytes cursor = self->page.cursor;
+    give_placements(self, new_only, unused);
+    ((kw_path *)&table->paths[0])->placements_count = table->placements_count = 1;
+    g_assert_false(desk_next(self, cursor));
+    g_assert_nonnull(strstr(self->error.text,
+                            "cursor was made under layout 1 of table now, path primary, which "
+                            "has layout 2 now; start the scan again"));
+    desk_free(self);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/path/placements/roles", test_roles);
+    g_test_add_func("/path/placements/key too long", test_key_too_long);
+    g_test_add_func("/path/placements/write both", test_write_both);
+    g_test_add_func("/path/placements/one of two writes fails", test_one_fails);
+    g_test_add_func("/path/placements/cursor of the old placement", test_cursor_of_old_placement);
+    g_test_add_func("/path/placements/cursor of a removed placement", test_cursor_of_lost_placement);
+    return g_test_run();
+}
