@@ -41,7 +41,7 @@ run_work(kw_work *work)
 }
 
 static bool
-sifts_rows(const kw_plan *plan)
+drops_rows(const kw_plan *plan)
 {
     for (size_t i = 0; i < plan->ranges_count; i++)
         if (plan->ranges[i].row_size)
@@ -58,8 +58,12 @@ kw_gather_new(kw_store_handle *handle, const kw_gather_spec *spec)
     gather->spec = *spec;
     gather->task.run = run_posted;
     gather->work = (kw_work){.turn = {.account = spec->account, .call = spec->call}, .run = run_work};
-    gather->sifts = sifts_rows(spec->plan);
-    gather->position = spec->position;
+    gather->flow = (kw_flow){.account = spec->account,
+                             .budget_bytes = spec->buffer_bytes,
+                             .limit = spec->limit,
+                             .more_pages = spec->more_pages,
+                             .drops_rows = drops_rows(spec->plan)};
+    gather->page.position = spec->position;
     if (!kw_position_fits(spec->plan, &spec->position)) {
         kw_error error;
         kw_error_set(&error, KW_INVALID, "the position does not fit the query");
@@ -70,15 +74,6 @@ kw_gather_new(kw_store_handle *handle, const kw_gather_spec *spec)
         gather->next_group = spec->position.group;
     }
     return gather;
-}
-
-static void
-drop_retired(kw_gather *gather)
-{
-    for (size_t i = 0; i < gather->retired_count; i++)
-        kw_rows_free(gather->retired[i]);
-    gather->retired_count = 0;
-    gather->retired_bytes = 0;
 }
 
 void
@@ -95,71 +90,28 @@ kw_gather_free(kw_gather *gather)
     if (kw_work_waits(&gather->work))
         kw_loop_take_back(gather->handle->loop, &gather->work);
     kw_timer_free(gather->timer);
-    drop_retired(gather);
-    g_free(gather->retired);
-    g_free(gather->rows);
+    kw_page_clear(&gather->page);
     g_free(gather->error);
-    kw_buffer_clear(&gather->suffix);
     gather->freed = true;
     if (!gather->posted)
         g_free(gather);
 }
 
-/* --- what the page still needs --------------------------------------------------------------------- */
-
-size_t
-kw_gather_bytes_left(const kw_gather *gather)
-{
-    size_t bytes = gather->spec.more_pages ? 2 * gather->max_bytes : gather->max_bytes;
-    return bytes > gather->page_bytes ? bytes - gather->page_bytes : 0;
-}
-
-/* If more pages will follow, also counts the rows of the next one. */
-uint64_t
-kw_gather_wanted(const kw_gather *gather)
-{
-    uint64_t pages = gather->spec.more_pages ? 2 : 1;
-    uint64_t rows = pages * gather->max_rows - gather->count;
-    if (gather->spec.limit)
-        rows = MIN(rows, gather->spec.limit - gather->returned);
-    if (gather->read_rows && !gather->sifts) {
-        uint64_t usual = gather->read_bytes / gather->read_rows + 1;
-        rows = MIN(rows, kw_gather_bytes_left(gather) / usual + 1);
-    }
-    if (gather->sifts && gather->seen) {
-        double per_row = ((double)gather->seen + 1) / ((double)gather->returned + 1);
-        rows = (uint64_t)(MIN((double)rows * per_row, 1e9)) + 1;
-    }
-    return rows;
-}
-
-static bool
-limit_reached(const kw_gather *gather)
-{
-    return gather->spec.limit && gather->returned >= gather->spec.limit;
-}
-
-bool
-kw_gather_is_short(const kw_gather *gather)
-{
-    return kw_budget_pressure(gather->spec.account) != KW_PRESSURE_NONE;
-}
+/* --- taking rows ----------------------------------------------------------------------------------- */
 
 static bool
 page_full(kw_gather *gather)
 {
-    if (limit_reached(gather) || gather->count >= gather->max_rows || gather->page_over)
+    const kw_flow *flow = &gather->flow;
+    if (gather->page_over || kw_flow_page_full(flow))
         return true;
-    if (gather->count == 0)
-        return false;
-    if (gather->page_bytes >= SHORT_PAGE_BYTES && kw_gather_is_short(gather)) {
+    if (flow->page_rows && flow->page_bytes >= SHORT_PAGE_BYTES && kw_flow_is_short(flow)) {
         gather->page_over = true;
         kw_metrics_add(KW_METRIC_memory_short_pages, 1);
         return true;
     }
-    /* The second condition: few rows of each batch are kept, but the batches fill the memory. */
-    return gather->page_bytes >= gather->max_bytes ||
-           gather->retired_bytes >= 4 * gather->max_bytes + gather->spec.buffer_bytes;
+    /* few rows of each batch are kept, but the batches fill the memory */
+    return flow->page_rows && gather->page.retired_bytes >= 4 * flow->max_bytes + flow->budget_bytes;
 }
 
 void
@@ -176,12 +128,8 @@ kw_gather_count(kw_gather *gather, const kw_rows *rows)
         /* rows read ahead for later pages are counted when they are examined */
         gather->scanned += gather->spec.more_pages ? scanned - found : scanned;
     }
-    gather->read_rows += found;
-    gather->read_bytes += rows->bytes;
-    gather->read_memory += found ? kw_arena_used(rows->arena) : 0;
+    kw_flow_count(&gather->flow, found, rows->bytes, found ? kw_arena_used(rows->arena) : 0);
 }
-
-/* --- taking rows ----------------------------------------------------------------------------------- */
 
 /* Counts as the store does, row by row, because the rows kept can all be the large ones. */
 static size_t
@@ -196,24 +144,16 @@ row_bytes(const kw_row *row)
 static void
 keep_row(kw_gather *gather, kw_row *row)
 {
-    gather->page_bytes += row_bytes(row);
-    gather->returned++;
-    if (gather->spec.accept_copies) {
-        gather->count++;
-        return;
-    }
-    if (gather->count == gather->capacity) {
-        gather->capacity = gather->capacity ? 2 * gather->capacity : 32;
-        gather->rows = g_renew(kw_row *, gather->rows, gather->capacity);
-    }
-    gather->rows[gather->count++] = row;
+    kw_flow_keep(&gather->flow, row_bytes(row));
+    if (!gather->spec.accept_copies)
+        kw_page_add(&gather->page, row);
 }
 
 /* Checks the row's size if the range demands one, then asks accept. */
 static bool
 consider(kw_gather *gather, uint32_t range, kw_row *row, kw_acceptance *ret_accepted)
 {
-    uint32_t row_size = gather->sifts ? gather->spec.plan->ranges[range].row_size : 0;
+    uint32_t row_size = gather->flow.drops_rows ? gather->spec.plan->ranges[range].row_size : 0;
     bool fits = row_size == 0 || row->key.size == row_size;
     *ret_accepted = fits ? KW_ROW_ACCEPTED : KW_ROW_DROPPED;
     if (!fits || !gather->spec.accept)
@@ -242,56 +182,13 @@ kw_gather_take(kw_gather *gather, uint32_t range, kw_row *row, bool *ret_kept)
         gather->page_over = true;
         return KW_TAKE_LATER;
     }
-    gather->seen++;
+    gather->flow.examined++;
     gather->scanned += gather->spec.more_pages && !gather->points;
-    gather->last = row;
-    gather->last_range = range;
+    kw_page_pass(&gather->page, row, range);
     if (accepted == KW_ROW_ACCEPTED)
         keep_row(gather, row);
     *ret_kept = accepted == KW_ROW_ACCEPTED && !gather->spec.accept_copies;
     return KW_TAKE_DONE;
-}
-
-static void
-settle_position(kw_gather *gather)
-{
-    if (!gather->last)
-        return;
-    const kw_range *range = &gather->spec.plan->ranges[gather->last_range];
-    gather->position = (kw_position){.started = true,
-                                     .group = range->group,
-                                     .range = gather->last_range,
-                                     .suffix = kw_range_suffix(range, gather->last->key)};
-    gather->last = NULL;
-}
-
-/* Copies the suffix of the position before the row that contains it is freed. */
-static void
-hold_position(kw_gather *gather)
-{
-    settle_position(gather);
-    kw_bytes suffix = gather->position.suffix;
-    if (suffix.data == gather->suffix.data)
-        return;
-    gather->suffix.size = 0;
-    kw_buffer_append(&gather->suffix, suffix);
-    gather->position.suffix = kw_buffer_bytes(&gather->suffix);
-}
-
-void
-kw_gather_retire(kw_gather *gather, kw_rows *batch, bool kept)
-{
-    if (!kept) {
-        hold_position(gather);
-        kw_rows_free(batch);
-        return;
-    }
-    if (gather->retired_count == gather->retired_capacity) {
-        gather->retired_capacity = gather->retired_capacity ? 2 * gather->retired_capacity : 32;
-        gather->retired = g_renew(kw_rows *, gather->retired, gather->retired_capacity);
-    }
-    gather->retired[gather->retired_count++] = batch;
-    gather->retired_bytes += kw_arena_used(batch->arena);
 }
 
 void
@@ -307,9 +204,10 @@ static void
 open_groups(kw_gather *gather)
 {
     const kw_plan *plan = gather->spec.plan;
-    size_t ahead = kw_demand_groups(kw_gather_wanted(gather), gather->finished_groups, gather->finished_rows);
+    size_t ahead =
+        kw_demand_groups(kw_flow_wanted(&gather->flow), gather->finished_groups, gather->finished_rows);
     while (gather->next_group < plan->groups_count && gather->groups_open <= ahead) {
-        bool room = gather->held_bytes < gather->spec.buffer_bytes / 2 && !gather->waiting_first;
+        bool room = gather->flow.held_bytes < gather->spec.buffer_bytes / 2 && !gather->waiting_first;
         if (gather->groups && !room)
             return;
         kw_group_open(gather);
@@ -379,14 +277,13 @@ complete(kw_gather *gather)
         done(gather->user, NULL, gather->error);
         return;
     }
-    kw_metrics_add(KW_METRIC_rows_returned, (int64_t)gather->count);
-    settle_position(gather);
-    kw_gathered page = {.rows = gather->spec.accept_copies ? NULL : gather->rows,
-                        .count = gather->count,
+    kw_metrics_add(KW_METRIC_rows_returned, (int64_t)gather->flow.page_rows);
+    kw_gathered page = {.rows = gather->spec.accept_copies ? NULL : gather->page.rows,
+                        .count = gather->flow.page_rows,
                         .end = gather->ended,
-                        .position = gather->position,
+                        .position = *kw_page_position(&gather->page, gather->spec.plan),
                         .scanned = gather->scanned,
-                        .bytes = gather->page_bytes};
+                        .bytes = gather->flow.page_bytes};
     gather->scanned = 0; /* rows that arrive later count for the next page */
     done(gather->user, &page, NULL);
 }
@@ -402,31 +299,16 @@ finish(kw_gather *gather)
     }
 }
 
-/* If groups were read to their end since the last row, moves the position to the beginning of the next group.
- */
-static void
-pass_groups(kw_gather *gather)
-{
-    const kw_group *group = gather->groups;
-    settle_position(gather);
-    if (!group || (gather->position.started && gather->position.group >= group->number))
-        return;
-    gather->position = (kw_position){.started = true,
-                                     .at_head = true,
-                                     .group = (uint32_t)group->number,
-                                     .range = (uint32_t)gather->spec.plan->groups[group->number].first};
-}
-
 /* Turns a timeout into a short page if there are rows, or into an empty one if groups were finished. */
 static void
 forgive_timeout(kw_gather *gather)
 {
     bool progress = gather->finished_groups > gather->finished_before;
-    if (!gather->error || gather->error->code != KW_TIMEOUT || (gather->count == 0 && !progress))
+    if (!gather->error || gather->error->code != KW_TIMEOUT || (gather->flow.page_rows == 0 && !progress))
         return;
     g_clear_pointer(&gather->error, g_free);
-    if (gather->count == 0)
-        pass_groups(gather);
+    if (gather->flow.page_rows == 0 && gather->groups)
+        kw_page_pass_group(&gather->page, gather->spec.plan, (uint32_t)gather->groups->number);
 }
 
 static kw_step
@@ -451,7 +333,7 @@ give_up(kw_gather *gather)
     const kw_account *account = gather->spec.account;
     if (gather->error)
         return;
-    if (gather->count > 0 && !kw_account_has_left(account))
+    if (gather->flow.page_rows > 0 && !kw_account_has_left(account))
         gather->page_over = gather->page_over || kw_budget_pressure(account) == KW_PRESSURE_FULL;
     else if (!kw_shortage_check(account, &error))
         kw_gather_fail(gather, &error);
@@ -499,8 +381,8 @@ kw_gather_go_on(kw_gather *gather)
     }
     if (step == KW_STEP_FAILED)
         forgive_timeout(gather);
-    gather->ended =
-        step == KW_STEP_END || (step == KW_STEP_ROW && (limit_reached(gather) || known_end(gather)));
+    gather->ended = step == KW_STEP_END ||
+                    (step == KW_STEP_ROW && (kw_flow_limit_reached(&gather->flow) || known_end(gather)));
     finish(gather);
 }
 
@@ -517,16 +399,13 @@ void
 kw_gather_page(kw_gather *gather, uint32_t max_rows, size_t max_bytes, kw_deadline deadline,
                kw_gather_done done, void *user)
 {
-    g_assert(!gather->busy && max_rows > 0 && max_bytes > 0 && done);
-    hold_position(gather);
-    drop_retired(gather);
+    g_assert(!gather->busy && done);
+    kw_page_hold_position(&gather->page, gather->spec.plan);
+    kw_page_begin(&gather->page);
+    kw_flow_begin_page(&gather->flow, max_rows, max_bytes);
     gather->done = done;
     gather->user = user;
     gather->deadline = deadline;
-    gather->max_rows = max_rows;
-    gather->max_bytes = max_bytes;
-    gather->count = 0;
-    gather->page_bytes = 0;
     gather->page_over = false;
     gather->finished_before = gather->finished_groups;
     gather->busy = true;

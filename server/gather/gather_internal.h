@@ -4,13 +4,16 @@
  *   kw_group  1 -> streams, one per range, and the tree that merges them
  *   kw_stream 1 -> one range scan, the batch being read and the batch read ahead
  *
- * Rows of a page are slices of batches: a batch with rows in the page is kept ("retired") until the next
- * page; other batches are freed as soon as they have been read.
+ *   gather.c   takes rows in order until the page is full, and completes it
+ *   flow.c     what to fetch next, and the memory that fetches hold     page.c    the rows and the position
+ *   group.c    a merge group and its tree                               stream.c  one range scan
+ *   points.c   single rows instead of range scans
  */
 #pragma once
 
-#include "gather/demand.h"
+#include "gather/flow.h"
 #include "gather/gather.h"
+#include "gather/page.h"
 #include "gather/tree.h"
 
 typedef struct kw_group kw_group;
@@ -28,7 +31,7 @@ typedef struct kw_stream {
     uint32_t skip;      /* skip of the range */
     bool kept;          /* true if a row of batch is in the page */
     bool fetching;
-    bool waiting; /* true while queued for one of the FETCHES_MAX fetches in flight */
+    bool waiting; /* true while queued for one of the fetches in flight */
     bool has_next;
     bool end;       /* no rows follow the buffered ones */
     kw_rows *batch; /* being read; NULL once it has been read to its end */
@@ -63,11 +66,18 @@ struct kw_group {
 struct kw_gather {
     kw_store_handle *handle;
     kw_gather_spec spec;
+    kw_flow flow;
+    kw_page page;
 
-    bool sifts;     /* true if some rows read are not returned */
-    bool page_over; /* the next row belongs to the next page */
-    bool busy;      /* a page is in progress */
-    bool starting;  /* the call that started the page has not returned: complete later */
+    bool page_over;     /* the next row belongs to the next page */
+    uint64_t scanned;   /* rows that the store examined, not reported yet */
+    uint32_t accepting; /* range of the row passed to accept */
+    bool ended;
+    kw_error *error; /* error of the current page; the gather can then only be freed */
+
+    /* the call that waits for the page */
+    bool busy;     /* a page is in progress */
+    bool starting; /* the call that started the page has not returned: complete later */
     bool posted;
     bool freed; /* freed while work is posted */
     kw_task task;
@@ -78,44 +88,16 @@ struct kw_gather {
     kw_deadline deadline;
     kw_timer *timer; /* for the deadline; NULL until a page waits for the store */
     bool timed;      /* timer was started for the current page */
-    uint32_t max_rows;
-    size_t max_bytes;
 
-    kw_row **rows; /* rows of the page */
-    size_t count;
-    size_t capacity;
-    size_t page_bytes;
-    uint64_t scanned;
-    kw_rows **retired;
-    size_t retired_count;
-    size_t retired_capacity;
-    size_t retired_bytes;
-    bool ended;
-    kw_error *error; /* error of the current page; the gather can then only be freed */
-
-    kw_position position; /* after the last row examined, except `last`: */
-    const kw_row *last;   /* examined since position was set; NULL: none */
-    uint32_t last_range;
-    uint32_t accepting; /* range of the row passed to accept */
-    kw_buffer suffix;   /* holds position.suffix after its row is freed */
-
-    uint64_t returned; /* rows of all pages */
-    uint64_t seen;     /* rows passed to accept, or taken */
-    uint64_t read_rows;
-    uint64_t read_bytes;
-    uint64_t read_memory;
-
+    /* where the rows come from: groups of streams, or points */
     kw_group *groups;
     size_t groups_open;
     size_t next_group;
     uint64_t finished_groups;
     uint64_t finished_rows;
     uint64_t finished_before; /* of this page */
-    size_t held_bytes;        /* bytes buffered and reserved */
-    size_t in_flight;
-    kw_stream *waiting_first;
+    kw_stream *waiting_first; /* for one of the fetches in flight */
     kw_stream *waiting_last;
-
     kw_points *points; /* used instead of groups */
 };
 
@@ -129,9 +111,6 @@ typedef enum kw_step {
 
 /* --- gather.c ------------------------------------------------------------------------------------ */
 
-/* Rows that the current page still needs from the store. */
-uint64_t kw_gather_wanted(const kw_gather *gather);
-size_t kw_gather_bytes_left(const kw_gather *gather);
 typedef enum kw_taken {
     KW_TAKE_FAILED, /* see gather->error */
     KW_TAKE_DONE,
@@ -140,10 +119,6 @@ typedef enum kw_taken {
 
 /* Offers the next row in order. ret_kept: true if the page now contains it. */
 kw_taken kw_gather_take(kw_gather *gather, uint32_t range, kw_row *row, bool *ret_kept);
-/* True if memory is short, so that nothing is read ahead and pages are shorter. */
-bool kw_gather_is_short(const kw_gather *gather);
-/* Frees or keeps a batch that was read to its end. */
-void kw_gather_retire(kw_gather *gather, kw_rows *batch, bool kept);
 /* Counts the rows of a fetch, for the estimates. */
 void kw_gather_count(kw_gather *gather, const kw_rows *rows);
 /* Continues after a fetch arrived. Can complete the page, whose completion can free the gather. */

@@ -180,12 +180,11 @@ ask(kw_points *points)
 {
     const kw_gather *gather = points->gather;
     uint64_t most = POINTS_FIRST;
-    if (gather->read_rows) {
-        uint64_t bytes = gather->read_memory / gather->read_rows + 1;
-        most = CLAMP(gather->spec.buffer_bytes / bytes, 1, POINTS_MOST);
-    }
-    most = MIN(most, MAX(kw_gather_wanted(gather), 1));
-    if (kw_gather_is_short(gather))
+    size_t row_bytes = kw_flow_row_memory(&gather->flow, 0);
+    if (row_bytes)
+        most = CLAMP(gather->spec.buffer_bytes / row_bytes, 1, POINTS_MOST);
+    most = MIN(most, MAX(kw_flow_wanted(&gather->flow), 1));
+    if (kw_flow_is_short(&gather->flow))
         most = MIN(most, POINTS_SHORT);
     most = same_table(points, MIN(most, points->count - points->next));
     points->base = points->next;
@@ -201,7 +200,8 @@ end_batch(kw_points *points)
 {
     kw_rows *batch = points->batch;
     points->batch = NULL;
-    kw_gather_retire(points->gather, batch, points->kept);
+    kw_gather *gather = points->gather;
+    kw_page_retire(&gather->page, gather->spec.plan, batch, points->kept);
 }
 
 static void

@@ -5,17 +5,7 @@
 
 #include <glib.h>
 
-#define FETCHES_MAX 64 /* in flight per gather */
-#define CHUNK_BYTES_MIN 1024
-#define FIRST_ROW_BYTES 256 /* an estimate, until rows have arrived */
-#define FEW_ROWS 256        /* fetches of so few rows do not justify an open scanner in the store */
-#define SHORT_BUFFER_BYTES ((size_t)256 * 1024) /* of the whole gather, while memory is short */
-
-static size_t
-bytes_per_row(const kw_gather *gather)
-{
-    return gather->read_rows ? (size_t)(gather->read_memory / gather->read_rows) + 1 : FIRST_ROW_BYTES;
-}
+#define FEW_ROWS 256 /* fetches of so few rows do not justify an open scanner in the store */
 
 static bool
 is_current(const kw_stream *stream)
@@ -28,8 +18,9 @@ demand_of(const kw_stream *stream)
 {
     const kw_gather *gather = stream->gather;
     const kw_group *group = stream->group;
-    uint64_t wanted = kw_gather_wanted(gather);
-    if (!gather->spec.limit || gather->spec.limit - gather->returned > wanted)
+    const kw_flow *flow = &gather->flow;
+    uint64_t wanted = kw_flow_wanted(flow);
+    if (!flow->limit || flow->limit - flow->returned > wanted)
         wanted++; /* one more row shows whether another page follows */
     if (!is_current(stream) && gather->finished_groups) {
         uint64_t usual = 2 * (gather->finished_rows / gather->finished_groups) + 1;
@@ -39,44 +30,6 @@ demand_of(const kw_stream *stream)
                        .streams = MAX(group->live, 1),
                        .taken = stream->taken,
                        .taken_by_all = group->taken_live};
-}
-
-typedef struct chunk {
-    uint32_t rows;
-    size_t bytes; /* as the store counts: without the overhead of keys and values */
-} chunk;
-
-/* Bytes of memory that one fetch of the stream can fill. If everything that the page needs fits into the
- * budget, streams share it as needed. Otherwise each gets an equal part, half for the batch being read and
- * half for the batch read ahead. */
-static size_t
-share_of(const kw_gather *gather, const kw_demand *demand)
-{
-    size_t budget = gather->spec.buffer_bytes;
-    if (kw_gather_is_short(gather))
-        budget = MIN(budget, SHORT_BUFFER_BYTES);
-    bool fits = demand->wanted < budget / 4 * 3 / bytes_per_row(gather);
-    return fits ? budget / 2 : budget / (2 * demand->streams);
-}
-
-/* The next fetch: what the page needs, within the stream's share. */
-static chunk
-chunk_of(const kw_stream *stream, const kw_demand *demand, uint64_t buffered)
-{
-    const kw_gather *gather = stream->gather;
-    size_t share = share_of(gather, demand);
-    size_t rows = MAX(share / bytes_per_row(gather), 1);
-    if (gather->read_memory)
-        share = (size_t)((double)share * (double)gather->read_bytes / (double)gather->read_memory);
-    if (!gather->sifts && !gather->spec.more_pages) {
-        double part = 1.25 * (double)kw_demand_expected(demand) / (double)demand->wanted;
-        share = MIN(share, (size_t)(part * (double)kw_gather_bytes_left(gather)));
-    }
-
-    /* the next page uses surplus rows, so avoid small fetches at the end */
-    size_t needed = gather->spec.more_pages ? demand->wanted : kw_demand_rows(demand, buffered);
-    return (chunk){.rows = (uint32_t)MIN(MIN(rows, needed), UINT32_MAX),
-                   .bytes = MAX(share, CHUNK_BYTES_MIN)};
 }
 
 static void
@@ -109,7 +62,7 @@ receive(kw_stream *stream, kw_rows *rows)
     if (rows->count == 0) {
         kw_rows_free(rows);
     } else {
-        gather->held_bytes += kw_arena_used(rows->arena);
+        kw_flow_hold(&gather->flow, kw_arena_used(rows->arena));
         if (stream->batch)
             stream->ahead = rows;
         else
@@ -127,8 +80,7 @@ arrived(void *user, kw_rows *rows, const kw_error *error)
     bool was_ready = kw_stream_ready(stream);
     size_t count = rows ? rows->count : 0;
     stream->fetching = false;
-    gather->in_flight--;
-    gather->held_bytes -= stream->reserved;
+    kw_flow_end_fetch(&gather->flow, stream->reserved);
     if (error)
         stream->error = g_memdup2(error, sizeof *error);
     else
@@ -167,16 +119,14 @@ open_range_scan(kw_stream *stream)
 }
 
 static void
-fetch(kw_stream *stream, const kw_demand *demand, chunk what)
+fetch(kw_stream *stream, const kw_demand *demand, kw_chunk what)
 {
     kw_gather *gather = stream->gather;
     if (!stream->run)
         open_range_scan(stream);
     stream->fetching = true;
-    stream->reserved = MIN(2 * what.bytes, (size_t)what.rows * bytes_per_row(gather));
-    gather->held_bytes += stream->reserved;
-    gather->in_flight++;
-    bool dropping = (gather->sifts || gather->spec.filter.size) && demand->wanted > FEW_ROWS;
+    stream->reserved = kw_flow_begin_fetch(&gather->flow, what);
+    bool dropping = (gather->flow.drops_rows || gather->spec.filter.size) && demand->wanted > FEW_ROWS;
     bool more = gather->spec.more_pages || kw_demand_expected(demand) > what.rows || dropping;
     kw_range_scan_fetch(stream->run, what.rows, what.bytes, more, gather->deadline, arrived, stream);
 }
@@ -198,9 +148,9 @@ can_fetch(const kw_stream *stream)
 static void
 fetch_now(kw_stream *stream, const kw_demand *demand)
 {
-    const kw_gather *gather = stream->gather;
-    chunk what = chunk_of(stream, demand, buffered_rows(stream));
-    if (!stream->head || gather->held_bytes + what.rows * bytes_per_row(gather) <= gather->spec.buffer_bytes)
+    const kw_flow *flow = &stream->gather->flow;
+    kw_chunk what = kw_flow_chunk(flow, demand, buffered_rows(stream));
+    if (!stream->head || kw_flow_has_space(flow, what.rows))
         fetch(stream, demand, what);
 }
 
@@ -222,7 +172,7 @@ wait_for_place(kw_stream *stream)
 static void
 fetch_or_wait(kw_stream *stream, const kw_demand *demand)
 {
-    if (stream->gather->in_flight < FETCHES_MAX)
+    if (kw_flow_may_fetch(&stream->gather->flow))
         fetch_now(stream, demand);
     else
         wait_for_place(stream);
@@ -231,7 +181,7 @@ fetch_or_wait(kw_stream *stream, const kw_demand *demand)
 void
 kw_streams_start_waiting(kw_gather *gather)
 {
-    while (gather->waiting_first && gather->in_flight < FETCHES_MAX) {
+    while (gather->waiting_first && kw_flow_may_fetch(&gather->flow)) {
         kw_stream *stream = gather->waiting_first;
         gather->waiting_first = stream->next_waiting;
         if (!gather->waiting_first)
@@ -275,7 +225,7 @@ kw_stream_need(kw_stream *stream)
 void
 kw_stream_ahead(kw_stream *stream)
 {
-    if (!can_fetch(stream) || stream->waiting || kw_gather_is_short(stream->gather))
+    if (!can_fetch(stream) || stream->waiting || kw_flow_is_short(&stream->gather->flow))
         return;
     kw_demand demand = demand_of(stream);
     uint64_t buffered = buffered_rows(stream);
@@ -307,8 +257,8 @@ change_batch(kw_stream *stream)
 {
     kw_gather *gather = stream->gather;
     kw_rows *ahead = stream->ahead;
-    gather->held_bytes -= kw_arena_used(stream->batch->arena);
-    kw_gather_retire(gather, stream->batch, stream->kept);
+    kw_flow_release(&gather->flow, kw_arena_used(stream->batch->arena));
+    kw_page_retire(&gather->page, gather->spec.plan, stream->batch, stream->kept);
     stream->ahead = NULL;
     stream->batch = NULL;
     stream->head = NULL;

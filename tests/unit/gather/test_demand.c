@@ -296,8 +296,8 @@ watch_memory(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret
     watch *self = user;
     (void)row;
     (void)ret_error;
-    self->most = MAX(self->most, self->gather->held_bytes);
-    self->most_retired = MAX(self->most_retired, self->gather->retired_bytes);
+    self->most = MAX(self->most, self->gather->flow.held_bytes);
+    self->most_retired = MAX(self->most_retired, self->gather->page.retired_bytes);
     *ret_accepted = KW_ROW_ACCEPTED;
     return true;
 }
