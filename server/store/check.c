@@ -1,5 +1,5 @@
-/* HBase answers most of these mistakes with "internal error" or by closing the connection; here each
- * gets a text. The rules for names are HBase's (TableName, ColumnFamilyDescriptor), on ASCII. */
+/* HBase reports most of these mistakes as "internal error" or closes the connection; here each has its own
+ * error text. The rules for names are HBase's (TableName, ColumnFamilyDescriptor), restricted to ASCII. */
 #include "store/check.h"
 
 #include "filter/filter.h"
@@ -64,8 +64,8 @@ kw_check_table_name(kw_bytes name, kw_error *ret_error)
     if (!name_is_legal(name))
         return kw_error_set(
             ret_error, KW_INVALID,
-            "illegal table name \"%s\": letters, digits, '_', '-' and '.' are allowed, after an "
-            "optional namespace and ':'",
+            "illegal table name \"%s\": use letters, digits, '_', '-' and '.', after an optional "
+            "namespace and ':'",
             kw_show(name).text);
     return true;
 }
@@ -114,7 +114,7 @@ static bool
 check_cells(const kw_write *write, kw_error *ret_error)
 {
     if (write->cells_count == 0)
-        return kw_error_set(ret_error, KW_INVALID, "table %s: a put without cells",
+        return kw_error_set(ret_error, KW_INVALID, "table %s: the put has no cells",
                             kw_show(write->table).text);
     for (size_t i = 0; i < write->cells_count; i++) {
         const kw_cell *cell = &write->cells[i];
@@ -155,9 +155,9 @@ kw_check_condition(const kw_write *write, const kw_check *check, kw_error *ret_e
                             kw_show(check->qualifier).text);
     if (check->has_value && check->value.size > KW_STORE_VALUE_MAX)
         return kw_error_set(ret_error, KW_INVALID,
-                            "table %s: value of %zu bytes to compare %s:%s with is too large",
-                            kw_show(write->table).text, check->value.size, kw_show(check->family).text,
-                            kw_show(check->qualifier).text);
+                            "table %s: the value to compare %s:%s with has %zu bytes, which is more than %d",
+                            kw_show(write->table).text, kw_show(check->family).text,
+                            kw_show(check->qualifier).text, check->value.size, KW_STORE_VALUE_MAX);
     return true;
 }
 
@@ -202,15 +202,16 @@ kw_check_increment(const kw_increment *increment, kw_error *ret_error)
         !check_columns(table, columns, increment->columns_count, ret_error))
         return false;
     if (increment->columns_count == 0)
-        return kw_error_set(ret_error, KW_INVALID, "table %s: an increment without columns",
+        return kw_error_set(ret_error, KW_INVALID, "table %s: the increment has no columns",
                             kw_show(table).text);
     for (size_t i = 0; i < increment->columns_count; i++) {
         if (columns[i].whole_family)
-            return kw_error_set(ret_error, KW_INVALID, "table %s: an increment of the whole family %s",
+            return kw_error_set(ret_error, KW_INVALID,
+                                "table %s: the increment names the whole family %s: name a column",
                                 kw_show(table).text, kw_show(columns[i].family).text);
         for (size_t k = 0; k < i; k++)
             if (same_column(&columns[i], &columns[k]))
-                return kw_error_set(ret_error, KW_INVALID, "table %s: an increment names column %s:%s twice",
+                return kw_error_set(ret_error, KW_INVALID, "table %s: the increment names column %s:%s twice",
                                     kw_show(table).text, kw_show(columns[i].family).text,
                                     kw_show(columns[i].qualifier).text);
     }
@@ -224,12 +225,13 @@ check_selection(kw_bytes table, int32_t max_versions, int64_t from, int64_t to, 
         return kw_error_set(ret_error, KW_INVALID, "table %s: max versions %d is negative",
                             kw_show(table).text, max_versions);
     if (from < 0 || to < from)
-        return kw_error_set(ret_error, KW_INVALID, "table %s: bad time range [%lld, %lld)",
+        return kw_error_set(ret_error, KW_INVALID,
+                            "table %s: time range [%lld, %lld) is negative or ends before it starts",
                             kw_show(table).text, (long long)from, (long long)to);
     return true;
 }
 
-/* What is prepared was read already: a question has thousands of ranges with one filter. */
+/* A prepared filter was parsed before. One query can have thousands of ranges that share it. */
 static bool
 check_filter(kw_bytes table, kw_bytes filter, const kw_prepared *prepared, kw_error *ret_error)
 {
@@ -319,7 +321,7 @@ check_family(kw_bytes table, const kw_family_spec *family, kw_error *ret_error)
         return false;
     int32_t versions = family->max_versions ? family->max_versions : 1;
     if (family->ttl_seconds < 0 || versions < 0 || family->min_versions < 0 || family->block_size < 0)
-        return kw_error_set(ret_error, KW_INVALID, "table %s: family %s: a negative option",
+        return kw_error_set(ret_error, KW_INVALID, "table %s: family %s: an option is negative",
                             kw_show(table).text, family->name);
     if (family->min_versions > versions)
         return kw_error_set(ret_error, KW_INVALID,
@@ -335,11 +337,11 @@ check_splits(const kw_table_spec *spec, kw_error *ret_error)
         kw_bytes key = spec->split_keys[i];
         if (key.size == 0 || key.size > KW_STORE_ROW_KEY_MAX)
             return kw_error_set(ret_error, KW_INVALID,
-                                "table %s: split key %zu has %zu bytes, allowed are 1 to %d",
+                                "table %s: split key %zu has %zu bytes instead of 1 to %d",
                                 kw_show(spec->name).text, i + 1, key.size, KW_STORE_ROW_KEY_MAX);
         if (i > 0 && kw_bytes_compare(spec->split_keys[i - 1], key) >= 0)
             return kw_error_set(ret_error, KW_INVALID,
-                                "table %s: split key %zu \"%s\" is not above the one before it",
+                                "table %s: split key %zu \"%s\" is not greater than the previous one",
                                 kw_show(spec->name).text, i + 1, kw_show(key).text);
     }
     return true;
@@ -351,17 +353,17 @@ kw_check_table_spec(const kw_table_spec *spec, kw_error *ret_error)
     if (!kw_check_table_name(spec->name, ret_error))
         return false;
     if (spec->families_count == 0 || spec->families_count > KW_STORE_FAMILIES_MAX)
-        return kw_error_set(ret_error, KW_INVALID, "table %s: %zu families, allowed are 1 to %d",
+        return kw_error_set(ret_error, KW_INVALID, "table %s: %zu families instead of 1 to %d",
                             kw_show(spec->name).text, spec->families_count, KW_STORE_FAMILIES_MAX);
     if (spec->split_keys_count >= KW_STORE_REGIONS_MAX)
-        return kw_error_set(ret_error, KW_INVALID, "table %s: %zu split keys are too many",
-                            kw_show(spec->name).text, spec->split_keys_count);
+        return kw_error_set(ret_error, KW_INVALID, "table %s: %zu split keys, which is more than %d",
+                            kw_show(spec->name).text, spec->split_keys_count, KW_STORE_REGIONS_MAX - 1);
     for (size_t i = 0; i < spec->families_count; i++) {
         if (!check_family(spec->name, &spec->families[i], ret_error))
             return false;
         for (size_t k = 0; k < i; k++)
             if (strcmp(spec->families[i].name, spec->families[k].name) == 0)
-                return kw_error_set(ret_error, KW_INVALID, "table %s: family %s is given twice",
+                return kw_error_set(ret_error, KW_INVALID, "table %s: family %s is named twice",
                                     kw_show(spec->name).text, spec->families[i].name);
     }
     return check_splits(spec, ret_error);

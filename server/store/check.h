@@ -1,7 +1,7 @@
-/* What the store handle refuses before a store sees it: HBase's limits and malformed questions.
+/* Checks the arguments of store operations: HBase's limits, and malformed requests.
  *
- * Each function returns true when the argument is allowed, else false with an INVALID that names the
- * table and the part that is wrong. Pure; any thread.
+ * Each function returns true if the argument is valid. Else it returns false with an INVALID error that
+ * names the table and the invalid part. Pure; any thread.
  */
 #pragma once
 
@@ -21,11 +21,11 @@ bool kw_check_get(const kw_get *get, kw_error *ret_error);
 bool kw_check_range_scan_spec(const kw_range_scan_spec *spec, kw_error *ret_error);
 bool kw_check_table_spec(const kw_table_spec *spec, kw_error *ret_error);
 
-/* Does the cell (NULL: there is none) meet the check? As HBase: a cell with an empty value counts as absent,
- * and an absent one meets no comparison. */
+/* True if the cell (NULL: it does not exist) meets the check. As in HBase, a cell with an empty value counts
+ * as absent, and an absent cell meets no comparison. */
 bool kw_check_is_met(const kw_check *check, const kw_cell *stored);
 
-/* The name as error texts show it: printable, cut at 60 bytes, control and non-ASCII bytes as \xNN. */
+/* The bytes as error texts show them: cut at 60 bytes, with control and non-ASCII bytes as \xNN. */
 typedef struct kw_shown {
     char text[64 + 4];
 } kw_shown;

@@ -1,7 +1,8 @@
-/* What a store implements. Callers use store.h; its wrappers check the arguments once (row key sizes,
- * empty puts, value sizes, several fetches at once, ...) and refuse or assert, so that an
- * implementation sees only what is allowed. A link in a chain (fault store, counting) implements the
- * same vtable over another store handle. */
+/* The functions that a store implements. Callers use store.h. The wrappers of store.h check all arguments
+ * (sizes of row keys and values, empty puts, simultaneous fetches, ...): they reject bad input and assert
+ * against bugs in the caller, so an implementation receives only valid arguments. Stores can be chained: a
+ * link of the chain (store/order, the fault store of the tests) implements the same functions on top of
+ * another store handle. */
 #pragma once
 
 #include "store/store.h"
@@ -30,17 +31,17 @@ struct kw_store_handle {
     const kw_store_handle_class *class;
     kw_store *store;
     kw_loop *loop;
-    bool linked;  /* a link of the chain opened it, whose own operations were counted */
-    bool closing; /* kept by the wrappers */
+    bool linked;  /* opened by a link of the chain, whose operations are counted already */
+    bool closing; /* maintained by the wrappers */
 };
 
-/* First member of every implementation's run; zeroed but for the store handle. The rest is kept by the
- * wrappers. */
+/* First member of every implementation's range scan. The implementation sets `handle` and zeroes the rest,
+ * which the wrappers maintain. */
 struct kw_range_scan {
     kw_store_handle *handle;
     bool fetching;
-    kw_error *refusal; /* the spec was refused: there is no run of the implementation */
-    bool shut;         /* the fetch came after the store handle was closed: it is refused */
+    kw_error *rejection;    /* set if the spec was rejected; then the implementation has no such scan */
+    bool rejected_by_close; /* the present fetch started after the store handle was closed */
     kw_get_done done;
     void *user;
 };
@@ -51,9 +52,9 @@ typedef struct kw_store_class {
     const char *(*about)(const kw_store *);
     bool (*ready)(kw_store *, kw_error *ret_error);
     bool (*clock_offset_ms)(kw_store *, int64_t *ret_offset_ms);
-    bool (*time)(kw_store *, bool about, kw_span *ret_span); /* NULL: it is never known */
-    void (*use_time)(kw_store *);                            /* NULL: nothing */
-    void (*expect_stamps)(kw_store *, bool expected);        /* NULL: nothing */
+    bool (*time)(kw_store *, bool about, kw_span *ret_span); /* NULL: the time is never known */
+    void (*use_time)(kw_store *);                            /* NULL: does nothing */
+    void (*expect_stamps)(kw_store *, bool expected);        /* NULL: does nothing */
     kw_store_handle *(*open_handle)(kw_store *, kw_loop *);
     void (*reload)(kw_store *);
     void (*free)(kw_store *);

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #define NS_PER_MS INT64_C(1000000)
-#define STAMP_MOST_MS INT64_C(8000000000000)
+#define STAMP_MAX_MS INT64_C(8000000000000)
 
-/* Bounds of the store's clock minus ours; low INT64_MIN: none. */
+/* Bounds of the store's clock minus ours. low_ns is INT64_MIN if there is no lower bound. */
 typedef struct offset {
     int64_t low_ns, high_ns;
 } offset;
@@ -22,30 +22,31 @@ offset_of(const kw_heartbeat *heartbeat, int64_t now_ns)
                     .high_ns = (heartbeat->stamp_ms + 1) * NS_PER_MS - heartbeat->sent_ns + drift_ns};
 }
 
-/* What the heartbeats of one of the two times say: what all of them allow; if they contradict each other,
- * what any of them allows. */
-typedef struct said {
+/* The offsets that the heartbeats of one period allow: `all` is the intersection of their intervals. If it
+ * is empty, the heartbeats contradict each other, and `any`, the smallest interval that covers all, is
+ * used. */
+typedef struct evidence {
     offset all, any;
-    bool fresh; /* the timestamp of one of them is known exactly */
-} said;
+    bool fresh; /* at least one of them has an exact timestamp */
+} evidence;
 
-#define NOTHING_SAID ((said){.all = {INT64_MIN, INT64_MAX}, .any = {INT64_MAX, INT64_MIN}})
+#define NO_EVIDENCE ((evidence){.all = {INT64_MIN, INT64_MAX}, .any = {INT64_MAX, INT64_MIN}})
 
 static void
-hear(said *so_far, const kw_heartbeat *heartbeat, int64_t now_ns)
+add_evidence(evidence *total, const kw_heartbeat *heartbeat, int64_t now_ns)
 {
     offset one = offset_of(heartbeat, now_ns);
-    so_far->all.low_ns = MAX(so_far->all.low_ns, one.low_ns);
-    so_far->all.high_ns = MIN(so_far->all.high_ns, one.high_ns);
-    so_far->any.low_ns = MIN(so_far->any.low_ns, one.low_ns);
-    so_far->any.high_ns = MAX(so_far->any.high_ns, one.high_ns);
-    so_far->fresh = so_far->fresh || !heartbeat->or_less;
+    total->all.low_ns = MAX(total->all.low_ns, one.low_ns);
+    total->all.high_ns = MIN(total->all.high_ns, one.high_ns);
+    total->any.low_ns = MIN(total->any.low_ns, one.low_ns);
+    total->any.high_ns = MAX(total->any.high_ns, one.high_ns);
+    total->fresh = total->fresh || !heartbeat->or_less;
 }
 
 static offset
-conclude(const said *so_far)
+combine(const evidence *total)
 {
-    return so_far->all.low_ns <= so_far->all.high_ns ? so_far->all : so_far->any;
+    return total->all.low_ns <= total->all.high_ns ? total->all : total->any;
 }
 
 static int64_t
@@ -54,26 +55,26 @@ drift_ns(int64_t from_ns, int64_t to_ns)
     return (to_ns - from_ns) / 1000000 * KW_TIME_DRIFT_PPM + KW_TIME_DRIFT_PPM;
 }
 
-/* What all heartbeats say together at this moment. */
+/* Computes low_ns and high_ns for this time. */
 static void
-conclude_at(kw_known_time *known, int64_t now_ns)
+combine_at(kw_known_time *known, int64_t now_ns)
 {
-    said before = NOTHING_SAID, since = NOTHING_SAID;
+    evidence before = NO_EVIDENCE, since = NO_EVIDENCE;
     for (uint64_t i = 0; i < known->count; i++) {
         const kw_heartbeat *heartbeat = &known->heartbeats[i];
         if (heartbeat->sent_ns > now_ns - known->fresh_ns)
-            hear(&since, heartbeat, now_ns);
+            add_evidence(&since, heartbeat, now_ns);
         else if (heartbeat->answered_ns <= now_ns - known->fresh_ns)
-            hear(&before, heartbeat, now_ns);
+            add_evidence(&before, heartbeat, now_ns);
     }
-    offset a = conclude(&before), b = conclude(&since);
-    bool good = before.fresh && since.fresh;
-    known->low_ns = good ? MIN(a.low_ns, b.low_ns) : INT64_MAX;
-    known->high_ns = good ? MAX(a.high_ns, b.high_ns) : 0;
+    offset a = combine(&before), b = combine(&since);
+    bool usable = before.fresh && since.fresh;
+    known->low_ns = usable ? MIN(a.low_ns, b.low_ns) : INT64_MAX;
+    known->high_ns = usable ? MAX(a.high_ns, b.high_ns) : 0;
 }
 
 static void
-forget_old(kw_known_time *known, int64_t now_ns)
+drop_old(kw_known_time *known, int64_t now_ns)
 {
     size_t kept = 0;
     for (size_t i = 0; i < known->count; i++)
@@ -84,22 +85,22 @@ forget_old(kw_known_time *known, int64_t now_ns)
 }
 
 static void
-sooner(int64_t *next_ns, int64_t when_ns, int64_t from_ns)
+take_earlier(int64_t *next_ns, int64_t when_ns, int64_t from_ns)
 {
     if (when_ns > from_ns)
         *next_ns = MIN(*next_ns, when_ns);
 }
 
-/* The next moment after `from_ns` at which a heartbeat enters or leaves one of the two times. */
+/* The next time after `from_ns` at which a heartbeat enters or leaves one of the two periods. */
 static int64_t
 next_change_ns(const kw_known_time *known, int64_t from_ns)
 {
     int64_t next_ns = INT64_MAX;
     for (uint64_t i = 0; i < known->count; i++) {
         const kw_heartbeat *heartbeat = &known->heartbeats[i];
-        sooner(&next_ns, heartbeat->sent_ns + known->fresh_ns, from_ns);
-        sooner(&next_ns, heartbeat->answered_ns + known->fresh_ns, from_ns);
-        sooner(&next_ns, heartbeat->sent_ns + 2 * known->fresh_ns + 1, from_ns);
+        take_earlier(&next_ns, heartbeat->sent_ns + known->fresh_ns, from_ns);
+        take_earlier(&next_ns, heartbeat->answered_ns + known->fresh_ns, from_ns);
+        take_earlier(&next_ns, heartbeat->sent_ns + 2 * known->fresh_ns + 1, from_ns);
     }
     return next_ns;
 }
@@ -110,18 +111,18 @@ latest_at(const kw_known_time *known, int64_t at_ns)
     return at_ns + known->high_ns + drift_ns(known->passed_ns, at_ns);
 }
 
-/* Between two changes `latest` grows: what it was just before each of them is kept. */
+/* `latest` grows between two changes and can drop at a change. least_ns keeps its value just before each. */
 static void
-pass(kw_known_time *known, int64_t now_ns)
+advance(kw_known_time *known, int64_t now_ns)
 {
     while (known->change_ns <= now_ns) {
         int64_t at_ns = known->change_ns;
         if (known->low_ns != INT64_MAX)
             known->least_ns = MAX(known->least_ns, latest_at(known, at_ns));
-        forget_old(known, at_ns);
+        drop_old(known, at_ns);
         known->passed_ns = at_ns;
         known->change_ns = next_change_ns(known, at_ns);
-        conclude_at(known, at_ns);
+        combine_at(known, at_ns);
     }
 }
 
@@ -137,7 +138,7 @@ kw_known_time_init(kw_known_time *known, int64_t fresh_ns)
 void
 kw_known_time_heard(kw_known_time *known, const kw_heartbeat *heartbeat, int64_t now_ns)
 {
-    pass(known, now_ns);
+    advance(known, now_ns);
     if (known->low_ns != INT64_MAX)
         known->least_ns = MAX(known->least_ns, latest_at(known, now_ns));
     if (known->count == KW_TIME_HEARTBEATS)
@@ -147,13 +148,13 @@ kw_known_time_heard(kw_known_time *known, const kw_heartbeat *heartbeat, int64_t
         known->last = *heartbeat;
     known->passed_ns = now_ns;
     known->change_ns = next_change_ns(known, now_ns);
-    conclude_at(known, now_ns);
+    combine_at(known, now_ns);
 }
 
 void
 kw_known_time_saw(kw_known_time *known, int64_t newest_stamp_ms)
 {
-    int64_t stamp_ms = CLAMP(newest_stamp_ms, -STAMP_MOST_MS, STAMP_MOST_MS); /* whatever a cell may hold */
+    int64_t stamp_ms = CLAMP(newest_stamp_ms, -STAMP_MAX_MS, STAMP_MAX_MS); /* a cell can hold any number */
     int64_t least_ns = (stamp_ms + 1) * NS_PER_MS + known->fresh_ns + drift_ns(0, known->fresh_ns);
     known->least_ns = MAX(known->least_ns, least_ns);
 }
@@ -161,7 +162,7 @@ kw_known_time_saw(kw_known_time *known, int64_t newest_stamp_ms)
 bool
 kw_known_time_read(kw_known_time *known, int64_t now_ns, kw_span *ret_span)
 {
-    pass(known, now_ns);
+    advance(known, now_ns);
     if (known->low_ns == INT64_MAX)
         return false;
     int64_t drift = drift_ns(known->passed_ns, now_ns);
@@ -175,13 +176,13 @@ kw_known_time_read(kw_known_time *known, int64_t now_ns, kw_span *ret_span)
 bool
 kw_known_time_recent(const kw_known_time *known, int64_t now_ns, kw_span *ret_span)
 {
-    said recent = NOTHING_SAID;
+    evidence recent = NO_EVIDENCE;
     for (uint64_t i = 0; i < known->count; i++)
         if (known->heartbeats[i].sent_ns > now_ns - known->fresh_ns)
-            hear(&recent, &known->heartbeats[i], now_ns);
+            add_evidence(&recent, &known->heartbeats[i], now_ns);
     if (!recent.fresh)
         return kw_known_time_about(known, now_ns, ret_span);
-    offset together = conclude(&recent);
+    offset together = combine(&recent);
     if (together.low_ns == INT64_MIN)
         return kw_known_time_about(known, now_ns, ret_span);
     *ret_span = (kw_span){.earliest_ns = now_ns + together.low_ns, .latest_ns = now_ns + together.high_ns};

@@ -1,5 +1,5 @@
-/* Cheapest possible answers: started operations are kept by value in a vector that one posted task
- * tells whole on the loop's next turn. Nothing is allocated per write; a read allocates its rows. */
+/* Completes operations as cheaply as possible. Started operations are stored in a vector by value; one task
+ * completes them all in the next loop iteration. A write allocates nothing, a read allocates its rows. */
 #include "store/null.h"
 
 #include "store/class.h"
@@ -18,19 +18,19 @@ typedef enum pending_kind {
     PENDING_CLOSE
 } pending_kind;
 
-typedef struct null_run {
+typedef struct null_scan {
     kw_range_scan base;
     kw_bytes start; /* the key of its one row; malloc'ed */
-    bool given;
+    bool fetched;
     bool closed;
-} null_run;
+} null_scan;
 
 typedef struct pending {
     pending_kind kind;
-    void (*done)(void); /* of the kind's type */
+    void (*done)(void); /* cast to the type of the kind */
     void *user;
     kw_rows *rows;
-    null_run *run;
+    null_scan *scan;
 } pending;
 
 typedef struct null_handle {
@@ -38,81 +38,81 @@ typedef struct null_handle {
     kw_task task;
     bool posted;
     pending *waiting;
-    size_t waiting_count, waiting_room;
-    pending *telling; /* the other vector, swapped in */
-    size_t telling_room;
+    size_t waiting_count, waiting_capacity;
+    pending *completing; /* the vector that becomes `waiting` at the next completion */
+    size_t completing_capacity;
 } null_handle;
 
 static const uint8_t zeros[100];
 
 static void
-tell_fetch(const pending *what)
+complete_fetch(const pending *operation)
 {
-    null_run *run = what->run;
-    if (run->closed) {
-        kw_rows_free(what->rows);
-        g_free((void *)(uintptr_t)run->start.data);
-        g_free(run);
+    null_scan *scan = operation->scan;
+    if (scan->closed) {
+        kw_rows_free(operation->rows);
+        g_free((void *)(uintptr_t)scan->start.data);
+        g_free(scan);
         return;
     }
-    ((kw_get_done)what->done)(what->user, what->rows, NULL);
+    ((kw_get_done)operation->done)(operation->user, operation->rows, NULL);
 }
 
 static void
-tell_facts(const pending *what)
+complete_facts(const pending *operation)
 {
     kw_arena *arena = kw_arena_new();
     kw_table_facts *facts = KW_ARENA_NEW(arena, kw_table_facts);
     facts->arena = arena;
     facts->exists = true;
-    ((kw_table_facts_done)what->done)(what->user, facts, NULL);
+    ((kw_table_facts_done)operation->done)(operation->user, facts, NULL);
 }
 
 static void
-tell_regions(const pending *what)
+complete_regions(const pending *operation)
 {
     kw_arena *arena = kw_arena_new();
     kw_regions *regions = KW_ARENA_NEW(arena, kw_regions);
     regions->arena = arena;
     regions->regions = KW_ARENA_NEW(arena, kw_region);
     regions->count = 1;
-    ((kw_regions_done)what->done)(what->user, regions, NULL);
+    ((kw_regions_done)operation->done)(operation->user, regions, NULL);
 }
 
 static void
-tell(const pending *what)
+complete(const pending *operation)
 {
-    switch (what->kind) {
+    switch (operation->kind) {
     case PENDING_WRITE:
-        ((kw_write_done)what->done)(what->user, KW_OUTCOME_OK, NULL);
+        ((kw_write_done)operation->done)(operation->user, KW_OUTCOME_OK, NULL);
         return;
     case PENDING_MANY:
     case PENDING_CLOSE:
-        ((void (*)(void *))what->done)(what->user);
+        ((void (*)(void *))operation->done)(operation->user);
         return;
     case PENDING_WRITE_IF:
-        ((kw_write_if_done)what->done)(what->user, KW_OUTCOME_OK, true, NULL);
+        ((kw_write_if_done)operation->done)(operation->user, KW_OUTCOME_OK, true, NULL);
         return;
     case PENDING_INCREMENT:
-        ((kw_increment_done)what->done)(what->user, KW_OUTCOME_OK, what->rows, NULL);
+        ((kw_increment_done)operation->done)(operation->user, KW_OUTCOME_OK, operation->rows, NULL);
         return;
     case PENDING_GET:
-        ((kw_get_done)what->done)(what->user, what->rows, NULL);
+        ((kw_get_done)operation->done)(operation->user, operation->rows, NULL);
         return;
     case PENDING_FETCH:
-        tell_fetch(what);
+        complete_fetch(operation);
         return;
     case PENDING_CREATE:
-        ((kw_create_done)what->done)(what->user, true, NULL);
+        ((kw_create_done)operation->done)(operation->user, true, NULL);
         return;
     case PENDING_FACTS:
-        tell_facts(what);
+        complete_facts(operation);
         return;
     case PENDING_SIMPLE:
-        ((kw_simple_done)what->done)(what->user, NULL);
+        ((kw_simple_done)operation->done)(operation->user, NULL);
         return;
     case PENDING_REGIONS:
-        tell_regions(what);
+        complete_regions(operation);
         return;
     }
 }
@@ -121,50 +121,50 @@ static void
 handle_free(null_handle *handle)
 {
     g_free(handle->waiting);
-    g_free(handle->telling);
+    g_free(handle->completing);
     g_free(handle);
 }
 
 static void
-tell_all(kw_task *task)
+complete_all(kw_task *task)
 {
     null_handle *handle = (null_handle *)((char *)task - offsetof(null_handle, task));
     pending *now = handle->waiting;
-    size_t count = handle->waiting_count, room = handle->waiting_room;
-    handle->waiting = handle->telling;
-    handle->waiting_room = handle->telling_room;
+    size_t count = handle->waiting_count, capacity = handle->waiting_capacity;
+    handle->waiting = handle->completing;
+    handle->waiting_capacity = handle->completing_capacity;
     handle->waiting_count = 0;
     handle->posted = false;
-    handle->telling = NULL;
-    handle->telling_room = 0;
+    handle->completing = NULL;
+    handle->completing_capacity = 0;
     bool closes = count && now[count - 1].kind == PENDING_CLOSE;
     for (size_t i = 0; i + closes < count; i++)
-        tell(&now[i]);
+        complete(&now[i]);
     if (!closes) {
-        handle->telling = now;
-        handle->telling_room = room;
+        handle->completing = now;
+        handle->completing_capacity = capacity;
         return;
     }
     handle_free(handle);
-    tell(&now[count - 1]);
+    complete(&now[count - 1]);
     g_free(now);
 }
 
 static pending *
-add(kw_store_handle *base, pending_kind kind, void (*done)(void), void *user)
+add_pending(kw_store_handle *base, pending_kind kind, void (*done)(void), void *user)
 {
     null_handle *handle = (null_handle *)base;
-    if (handle->waiting_count == handle->waiting_room) {
-        handle->waiting_room = handle->waiting_room ? handle->waiting_room * 2 : 64;
-        handle->waiting = g_renew(pending, handle->waiting, handle->waiting_room);
+    if (handle->waiting_count == handle->waiting_capacity) {
+        handle->waiting_capacity = handle->waiting_capacity ? handle->waiting_capacity * 2 : 64;
+        handle->waiting = g_renew(pending, handle->waiting, handle->waiting_capacity);
     }
     if (!handle->posted) {
         handle->posted = true;
         kw_loop_post(base->loop, &handle->task);
     }
-    pending *what = &handle->waiting[handle->waiting_count++];
-    *what = (pending){.kind = kind, .done = done, .user = user};
-    return what;
+    pending *operation = &handle->waiting[handle->waiting_count++];
+    *operation = (pending){.kind = kind, .done = done, .user = user};
+    return operation;
 }
 
 static kw_rows *
@@ -194,7 +194,7 @@ static void
 null_write(kw_store_handle *handle, const kw_write *write, kw_write_done done, void *user)
 {
     (void)write;
-    add(handle, PENDING_WRITE, DONE(done), user);
+    add_pending(handle, PENDING_WRITE, DONE(done), user);
 }
 
 static void
@@ -206,7 +206,7 @@ null_write_many(kw_store_handle *handle, const kw_write *const *writes, size_t c
         results[i].outcome = KW_OUTCOME_OK;
         results[i].error.code = KW_OK;
     }
-    add(handle, PENDING_MANY, DONE(done), user);
+    add_pending(handle, PENDING_MANY, DONE(done), user);
 }
 
 static void
@@ -214,7 +214,7 @@ null_write_if(kw_store_handle *handle, const kw_write *write, const kw_check *ch
               void *user)
 {
     (void)write, (void)check;
-    add(handle, PENDING_WRITE_IF, DONE(done), user);
+    add_pending(handle, PENDING_WRITE_IF, DONE(done), user);
 }
 
 static void
@@ -235,13 +235,13 @@ null_increment(kw_store_handle *handle, const kw_increment *increment, kw_increm
                       .timestamp = 1};
     }
     rows->count = 1;
-    add(handle, PENDING_INCREMENT, DONE(done), user)->rows = rows;
+    add_pending(handle, PENDING_INCREMENT, DONE(done), user)->rows = rows;
 }
 
 static void
 null_get(kw_store_handle *handle, const kw_get *get, kw_get_done done, void *user)
 {
-    add(handle, PENDING_GET, DONE(done), user)->rows = one_row(get->row);
+    add_pending(handle, PENDING_GET, DONE(done), user)->rows = one_row(get->row);
 }
 
 static void
@@ -256,48 +256,48 @@ null_get_many(kw_store_handle *handle, const kw_get *const *gets, size_t count, 
     rows->rows = all;
     rows->count = rows->scanned = count;
     rows->bytes *= count;
-    add(handle, PENDING_GET, DONE(done), user)->rows = rows;
+    add_pending(handle, PENDING_GET, DONE(done), user)->rows = rows;
 }
 
 static kw_range_scan *
-null_open_run(kw_store_handle *handle, const kw_range_scan_spec *spec)
+null_open_range_scan(kw_store_handle *handle, const kw_range_scan_spec *spec)
 {
-    null_run *run = g_new0(null_run, 1);
-    run->base.handle = handle;
+    null_scan *scan = g_new0(null_scan, 1);
+    scan->base.handle = handle;
     kw_bytes key = spec->start.size ? spec->start : KW_BYTES_LITERAL("row");
-    run->start = kw_bytes_of(g_memdup2(key.data, key.size), key.size);
-    return &run->base;
+    scan->start = kw_bytes_of(g_memdup2(key.data, key.size), key.size);
+    return &scan->base;
 }
 
 static void
-null_run_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline deadline,
-               kw_get_done done, void *user)
+null_range_scan_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes, bool more_hint,
+                      kw_deadline deadline, kw_get_done done, void *user)
 {
     (void)max_rows, (void)max_bytes, (void)more_hint, (void)deadline;
-    null_run *run = (null_run *)base;
-    pending *what = add(base->handle, PENDING_FETCH, DONE(done), user);
-    what->run = run;
-    what->rows = run->given ? kw_rows_new() : one_row(run->start);
-    what->rows->end = true;
-    run->given = true;
+    null_scan *scan = (null_scan *)base;
+    pending *operation = add_pending(base->handle, PENDING_FETCH, DONE(done), user);
+    operation->scan = scan;
+    operation->rows = scan->fetched ? kw_rows_new() : one_row(scan->start);
+    operation->rows->end = true;
+    scan->fetched = true;
 }
 
 static void
-null_run_close(kw_range_scan *base)
+null_range_scan_close(kw_range_scan *base)
 {
-    null_run *run = (null_run *)base;
-    run->closed = true;
+    null_scan *scan = (null_scan *)base;
+    scan->closed = true;
     if (base->fetching)
-        return; /* the answer on its way frees it */
-    g_free((void *)(uintptr_t)run->start.data);
-    g_free(run);
+        return; /* the pending completion frees it */
+    g_free((void *)(uintptr_t)scan->start.data);
+    g_free(scan);
 }
 
 static void
 null_create_table(kw_store_handle *handle, const kw_table_spec *spec, kw_create_done done, void *user)
 {
     (void)spec;
-    add(handle, PENDING_CREATE, DONE(done), user);
+    add_pending(handle, PENDING_CREATE, DONE(done), user);
 }
 
 static void
@@ -305,7 +305,7 @@ null_describe_table(kw_store_handle *handle, kw_bytes table, kw_deadline deadlin
                     void *user)
 {
     (void)table, (void)deadline;
-    add(handle, PENDING_FACTS, DONE(done), user);
+    add_pending(handle, PENDING_FACTS, DONE(done), user);
 }
 
 static void
@@ -313,20 +313,20 @@ null_drop_table(kw_store_handle *handle, kw_bytes table, kw_deadline deadline, k
                 void *user)
 {
     (void)table, (void)deadline;
-    add(handle, PENDING_SIMPLE, DONE(done), user);
+    add_pending(handle, PENDING_SIMPLE, DONE(done), user);
 }
 
 static void
 null_regions(kw_store_handle *handle, kw_bytes table, kw_deadline deadline, kw_regions_done done, void *user)
 {
     (void)table, (void)deadline;
-    add(handle, PENDING_REGIONS, DONE(done), user);
+    add_pending(handle, PENDING_REGIONS, DONE(done), user);
 }
 
 static void
 null_close(kw_store_handle *handle, void (*closed)(void *), void *user)
 {
-    add(handle, PENDING_CLOSE, DONE(closed), user);
+    add_pending(handle, PENDING_CLOSE, DONE(closed), user);
 }
 
 static const kw_store_handle_class null_handle_class = {
@@ -336,9 +336,9 @@ static const kw_store_handle_class null_handle_class = {
     .increment = null_increment,
     .get = null_get,
     .get_many = null_get_many,
-    .open_range_scan = null_open_run,
-    .run_fetch = null_run_fetch,
-    .run_close = null_run_close,
+    .open_range_scan = null_open_range_scan,
+    .run_fetch = null_range_scan_fetch,
+    .run_close = null_range_scan_close,
     .create_table = null_create_table,
     .describe_table = null_describe_table,
     .drop_table = null_drop_table,
@@ -373,7 +373,7 @@ null_open_handle(kw_store *store, kw_loop *loop)
 {
     null_handle *handle = g_new0(null_handle, 1);
     handle->base = (kw_store_handle){.class = &null_handle_class, .store = store, .loop = loop};
-    handle->task.run = tell_all;
+    handle->task.run = complete_all;
     return &handle->base;
 }
 

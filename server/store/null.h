@@ -1,5 +1,5 @@
-/* A store that keeps nothing: writes succeed, reads find one fixed row of three 100-byte cells. It exists
- * to measure the gateway itself (tests/bench). */
+/* A store that stores nothing. Writes succeed, and reads return one fixed row with three cells of 100 bytes.
+ * It exists to measure the gateway itself (tests/bench). */
 #pragma once
 
 #include "store/store.h"

@@ -3,7 +3,7 @@
 #include "base/metrics.h"
 #include "store/class.h"
 
-typedef struct refusal {
+typedef struct refusal_task {
     kw_task task;
     kw_error error;
     kw_rows *rows;
@@ -19,81 +19,81 @@ typedef struct refusal {
         kw_regions_done regions;
         void (*later)(void *user);
     } done;
-} refusal;
+} refusal_task;
 
-static refusal *
+static refusal_task *
 refusal_new(const kw_error *error, void *user, void (*run)(kw_task *task))
 {
-    refusal *made = g_new0(refusal, 1);
-    made->task.run = run;
-    made->user = user;
+    refusal_task *refusal = g_new0(refusal_task, 1);
+    refusal->task.run = run;
+    refusal->user = user;
     if (error) {
-        made->error = *error;
+        refusal->error = *error;
         kw_metrics_add(KW_METRIC_store_errors, 1);
     }
-    return made;
+    return refusal;
 }
 
-#define TELL(name, ...)                                                                                      \
-    static void tell_##name(kw_task *task)                                                                   \
+#define DEFINE_COMPLETE(name, ...)                                                                           \
+    static void complete_##name(kw_task *task)                                                               \
     {                                                                                                        \
-        refusal *said = (refusal *)task;                                                                     \
-        said->done.name(said->user, __VA_ARGS__);                                                            \
-        g_free(said);                                                                                        \
+        refusal_task *refusal = (refusal_task *)task;                                                        \
+        refusal->done.name(refusal->user, __VA_ARGS__);                                                      \
+        g_free(refusal);                                                                                     \
     }
 
-TELL(write, KW_OUTCOME_FAILED, &said->error)
-TELL(write_if, KW_OUTCOME_FAILED, false, &said->error)
-TELL(increment, KW_OUTCOME_FAILED, NULL, &said->error)
-TELL(get, said->rows, said->rows ? NULL : &said->error)
-TELL(create, false, &said->error)
-TELL(facts, NULL, &said->error)
-TELL(simple, &said->error)
-TELL(regions, NULL, &said->error)
+DEFINE_COMPLETE(write, KW_OUTCOME_FAILED, &refusal->error)
+DEFINE_COMPLETE(write_if, KW_OUTCOME_FAILED, false, &refusal->error)
+DEFINE_COMPLETE(increment, KW_OUTCOME_FAILED, NULL, &refusal->error)
+DEFINE_COMPLETE(get, refusal->rows, refusal->rows ? NULL : &refusal->error)
+DEFINE_COMPLETE(create, false, &refusal->error)
+DEFINE_COMPLETE(facts, NULL, &refusal->error)
+DEFINE_COMPLETE(simple, &refusal->error)
+DEFINE_COMPLETE(regions, NULL, &refusal->error)
 
-#define REFUSE(name, type)                                                                                   \
+#define DEFINE_REFUSE(name, type)                                                                            \
     void kw_refuse_##name(kw_store_handle *handle, const kw_error *error, type done, void *user)             \
     {                                                                                                        \
-        refusal *said = refusal_new(error, user, tell_##name);                                               \
-        said->done.name = done;                                                                              \
-        kw_loop_post(handle->loop, &said->task);                                                             \
+        refusal_task *refusal = refusal_new(error, user, complete_##name);                                   \
+        refusal->done.name = done;                                                                           \
+        kw_loop_post(handle->loop, &refusal->task);                                                          \
     }
 
-REFUSE(write, kw_write_done)
-REFUSE(write_if, kw_write_if_done)
-REFUSE(increment, kw_increment_done)
-REFUSE(create, kw_create_done)
-REFUSE(facts, kw_table_facts_done)
-REFUSE(simple, kw_simple_done)
-REFUSE(regions, kw_regions_done)
+DEFINE_REFUSE(write, kw_write_done)
+DEFINE_REFUSE(write_if, kw_write_if_done)
+DEFINE_REFUSE(increment, kw_increment_done)
+DEFINE_REFUSE(create, kw_create_done)
+DEFINE_REFUSE(facts, kw_table_facts_done)
+DEFINE_REFUSE(simple, kw_simple_done)
+DEFINE_REFUSE(regions, kw_regions_done)
 
 void
 kw_refuse_get(kw_store_handle *handle, kw_rows *rows, const kw_error *error, kw_get_done done, void *user)
 {
-    refusal *said = refusal_new(rows ? NULL : error, user, tell_get);
-    said->rows = rows;
-    said->done.get = done;
-    kw_loop_post(handle->loop, &said->task);
+    refusal_task *refusal = refusal_new(rows ? NULL : error, user, complete_get);
+    refusal->rows = rows;
+    refusal->done.get = done;
+    kw_loop_post(handle->loop, &refusal->task);
 }
 
 static void
-tell_later(kw_task *task)
+complete_later(kw_task *task)
 {
-    refusal *said = (refusal *)task;
-    said->done.later(said->user);
-    g_free(said);
+    refusal_task *refusal = (refusal_task *)task;
+    refusal->done.later(refusal->user);
+    g_free(refusal);
 }
 
 void
 kw_refuse_later(kw_store_handle *handle, void (*done)(void *user), void *user)
 {
-    refusal *said = refusal_new(NULL, user, tell_later);
-    said->done.later = done;
-    kw_loop_post(handle->loop, &said->task);
+    refusal_task *refusal = refusal_new(NULL, user, complete_later);
+    refusal->done.later = done;
+    kw_loop_post(handle->loop, &refusal->task);
 }
 
 bool
-kw_store_handle_is_shut(const kw_store_handle *handle, kw_error *ret_error)
+kw_store_handle_is_closing(const kw_store_handle *handle, kw_error *ret_error)
 {
     if (handle->closing)
         kw_error_set(ret_error, KW_UNAVAILABLE, "the gateway is shutting down");

@@ -1,5 +1,5 @@
-/* Answers that the store handle gives itself, later on the store handle's loop like every other answer:
- * refusals of what a store must not see, and empty answers to empty questions. */
+/* Completions that the wrappers of store.h call without asking the store: rejections of invalid arguments,
+ * and empty results of empty requests. They run in a later iteration of the store handle's loop. */
 #pragma once
 
 #include "store/store.h"
@@ -12,12 +12,12 @@ void kw_refuse_facts(kw_store_handle *handle, const kw_error *error, kw_table_fa
 void kw_refuse_simple(kw_store_handle *handle, const kw_error *error, kw_simple_done done, void *user);
 void kw_refuse_regions(kw_store_handle *handle, const kw_error *error, kw_regions_done done, void *user);
 
-/* rows are given away; with rows error is ignored. */
+/* Passes `rows` to done, or the error if rows is NULL. */
 void kw_refuse_get(kw_store_handle *handle, kw_rows *rows, const kw_error *error, kw_get_done done,
                    void *user);
 
-/* done(user) on the loop. */
+/* Calls done(user) in a later iteration of the loop. */
 void kw_refuse_later(kw_store_handle *handle, void (*done)(void *user), void *user);
 
-/* Was the store handle closed? Then with the error that everything gets that is started after it. */
-bool kw_store_handle_is_shut(const kw_store_handle *handle, kw_error *ret_error);
+/* True if the store handle was closed; then ret_error is the error of every operation started since. */
+bool kw_store_handle_is_closing(const kw_store_handle *handle, kw_error *ret_error);

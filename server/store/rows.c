@@ -1,4 +1,4 @@
-/* Rows, facts and regions live in the arena that they carry: made with it, freed with it. */
+/* Creates and frees results. Rows, table facts and regions are allocated in the arena that they contain. */
 #include "store/store.h"
 
 kw_rows *

@@ -1,5 +1,6 @@
-/* The asserting wrappers: programming mistakes end the process here, bad input is refused here, later
- * and on the loop; a store sees only what is allowed. Tables and the store itself are in table.c. */
+/* The wrappers around a store's functions for rows; those for tables and the store itself are in table.c.
+ * They assert against bugs in the caller and reject bad input, so a store receives only valid arguments. A
+ * rejection is reported like any other result: by the completion, in a later loop iteration. */
 #include "store/store.h"
 
 #include "base/metrics.h"
@@ -8,14 +9,14 @@
 #include "store/refuse.h"
 
 static void
-count_operations(const kw_store_handle *handle, kw_metric figure, size_t count)
+count_operations(const kw_store_handle *handle, kw_metric metric, size_t count)
 {
     if (!handle->linked)
-        kw_metrics_add(figure, (int64_t)count);
+        kw_metrics_add(metric, (int64_t)count);
 }
 
 static void
-assert_whole(const kw_store_handle *handle, bool has_completion)
+assert_valid(const kw_store_handle *handle, bool has_completion)
 {
     g_assert(handle && has_completion);
 }
@@ -23,9 +24,9 @@ assert_whole(const kw_store_handle *handle, bool has_completion)
 void
 kw_store_handle_write(kw_store_handle *handle, const kw_write *write, kw_write_done done, void *user)
 {
-    assert_whole(handle, done);
+    assert_valid(handle, done);
     kw_error error;
-    if (kw_store_handle_is_shut(handle, &error) || !kw_check_write(write, &error)) {
+    if (kw_store_handle_is_closing(handle, &error) || !kw_check_write(write, &error)) {
         kw_refuse_write(handle, &error, done, user);
         return;
     }
@@ -33,56 +34,56 @@ kw_store_handle_write(kw_store_handle *handle, const kw_write *write, kw_write_d
     handle->class->write(handle, write, done, user);
 }
 
-/* --- many writes: the allowed ones go on, the others are answered here -------------------------- */
+/* --- several writes: the store receives the valid ones, the others are rejected here ------------- */
 
-typedef struct sifted {
+typedef struct partial_writes {
     void (*done)(void *user);
     void *user;
     kw_written *results; /* the caller's */
-    size_t count;        /* of the allowed ones */
+    size_t count;        /* of valid writes */
     const kw_write **writes;
-    kw_written *allowed_results;
-    size_t *places;
-} sifted;
+    kw_written *valid_results;
+    size_t *indexes; /* of the valid writes among the caller's */
+} partial_writes;
 
 static void
-sifted_done(void *user)
+partial_writes_done(void *user)
 {
-    sifted *sift = user;
-    for (size_t i = 0; i < sift->count; i++)
-        sift->results[sift->places[i]] = sift->allowed_results[i];
-    void (*done)(void *) = sift->done;
-    void *done_user = sift->user;
-    g_free(sift->writes);
-    g_free(sift->allowed_results);
-    g_free(sift->places);
-    g_free(sift);
+    partial_writes *partial = user;
+    for (size_t i = 0; i < partial->count; i++)
+        partial->results[partial->indexes[i]] = partial->valid_results[i];
+    void (*done)(void *) = partial->done;
+    void *done_user = partial->user;
+    g_free(partial->writes);
+    g_free(partial->valid_results);
+    g_free(partial->indexes);
+    g_free(partial);
     done(done_user);
 }
 
-static sifted *
-sift_writes(kw_store_handle *handle, const kw_write *const *writes, size_t count, kw_written *results)
+static partial_writes *
+check_writes(kw_store_handle *handle, const kw_write *const *writes, size_t count, kw_written *results)
 {
-    sifted *sift = g_new0(sifted, 1);
-    sift->results = results;
-    sift->writes = g_new(const kw_write *, count);
-    sift->allowed_results = g_new0(kw_written, count);
-    sift->places = g_new(size_t, count);
+    partial_writes *partial = g_new0(partial_writes, 1);
+    partial->results = results;
+    partial->writes = g_new(const kw_write *, count);
+    partial->valid_results = g_new0(kw_written, count);
+    partial->indexes = g_new(size_t, count);
     for (size_t i = 0; i < count; i++) {
-        if (!kw_store_handle_is_shut(handle, &results[i].error) &&
+        if (!kw_store_handle_is_closing(handle, &results[i].error) &&
             kw_check_write(writes[i], &results[i].error)) {
-            sift->places[sift->count] = i;
-            sift->writes[sift->count++] = writes[i];
+            partial->indexes[partial->count] = i;
+            partial->writes[partial->count++] = writes[i];
         } else {
             results[i].outcome = KW_OUTCOME_FAILED;
             kw_metrics_add(KW_METRIC_store_errors, 1);
         }
     }
-    return sift;
+    return partial;
 }
 
 static bool
-all_allowed(const kw_write *const *writes, size_t count)
+all_valid(const kw_write *const *writes, size_t count)
 {
     kw_error ignored;
     for (size_t i = 0; i < count; i++)
@@ -95,26 +96,26 @@ void
 kw_store_handle_write_many(kw_store_handle *handle, const kw_write *const *writes, size_t count,
                            kw_written *results, void (*done)(void *user), void *user)
 {
-    assert_whole(handle, done);
+    assert_valid(handle, done);
     g_assert(count == 0 || (writes && results));
     if (count == 0) {
         kw_refuse_later(handle, done, user);
         return;
     }
-    if (!handle->closing && all_allowed(writes, count)) {
+    if (!handle->closing && all_valid(writes, count)) {
         count_operations(handle, KW_METRIC_store_writes, count);
         handle->class->write_many(handle, writes, count, results, done, user);
         return;
     }
-    sifted *sift = sift_writes(handle, writes, count, results);
-    sift->done = done;
-    sift->user = user;
-    count_operations(handle, KW_METRIC_store_writes, sift->count);
-    if (sift->count == 0)
-        kw_refuse_later(handle, sifted_done, sift);
+    partial_writes *partial = check_writes(handle, writes, count, results);
+    partial->done = done;
+    partial->user = user;
+    count_operations(handle, KW_METRIC_store_writes, partial->count);
+    if (partial->count == 0)
+        kw_refuse_later(handle, partial_writes_done, partial);
     else
-        handle->class->write_many(handle, sift->writes, sift->count, sift->allowed_results, sifted_done,
-                                  sift);
+        handle->class->write_many(handle, partial->writes, partial->count, partial->valid_results,
+                                  partial_writes_done, partial);
 }
 
 /* --- conditional writes ------------------------------------------------------------------------- */
@@ -123,9 +124,9 @@ void
 kw_store_handle_write_if(kw_store_handle *handle, const kw_write *write, const kw_check *check,
                          kw_write_if_done done, void *user)
 {
-    assert_whole(handle, done);
+    assert_valid(handle, done);
     kw_error error;
-    if (kw_store_handle_is_shut(handle, &error) || !kw_check_condition(write, check, &error)) {
+    if (kw_store_handle_is_closing(handle, &error) || !kw_check_condition(write, check, &error)) {
         kw_refuse_write_if(handle, &error, done, user);
         return;
     }
@@ -137,9 +138,9 @@ void
 kw_store_handle_increment(kw_store_handle *handle, const kw_increment *increment, kw_increment_done done,
                           void *user)
 {
-    assert_whole(handle, done);
+    assert_valid(handle, done);
     kw_error error;
-    if (kw_store_handle_is_shut(handle, &error) || !kw_check_increment(increment, &error)) {
+    if (kw_store_handle_is_closing(handle, &error) || !kw_check_increment(increment, &error)) {
         kw_refuse_increment(handle, &error, done, user);
         return;
     }
@@ -152,9 +153,9 @@ kw_store_handle_increment(kw_store_handle *handle, const kw_increment *increment
 void
 kw_store_handle_get(kw_store_handle *handle, const kw_get *get, kw_get_done done, void *user)
 {
-    assert_whole(handle, done);
+    assert_valid(handle, done);
     kw_error error;
-    if (kw_store_handle_is_shut(handle, &error) || !kw_check_get(get, &error)) {
+    if (kw_store_handle_is_closing(handle, &error) || !kw_check_get(get, &error)) {
         kw_refuse_get(handle, NULL, &error, done, user);
         return;
     }
@@ -177,12 +178,12 @@ void
 kw_store_handle_get_many(kw_store_handle *handle, const kw_get *const *gets, size_t count, kw_get_done done,
                          void *user)
 {
-    assert_whole(handle, done);
+    assert_valid(handle, done);
     g_assert(count == 0 || gets);
     kw_error error;
     if (count == 0) {
         kw_refuse_get(handle, kw_rows_new(), NULL, done, user);
-    } else if (kw_store_handle_is_shut(handle, &error) || !check_gets(gets, count, &error)) {
+    } else if (kw_store_handle_is_closing(handle, &error) || !check_gets(gets, count, &error)) {
         kw_refuse_get(handle, NULL, &error, done, user);
     } else {
         count_operations(handle, KW_METRIC_store_reads, count);
@@ -190,99 +191,99 @@ kw_store_handle_get_many(kw_store_handle *handle, const kw_get *const *gets, siz
     }
 }
 
-/* --- runs --------------------------------------------------------------------------------------- */
+/* --- range scans --------------------------------------------------------------------------------- */
 
 static kw_range_scan *
-refused_run(kw_store_handle *handle, const kw_error *error)
+rejected_scan(kw_store_handle *handle, const kw_error *error)
 {
-    kw_range_scan *run = g_new0(kw_range_scan, 1);
-    run->handle = handle;
-    run->refusal = g_memdup2(error, sizeof *error);
-    return run;
+    kw_range_scan *scan = g_new0(kw_range_scan, 1);
+    scan->handle = handle;
+    scan->rejection = g_memdup2(error, sizeof *error);
+    return scan;
 }
 
 kw_range_scan *
 kw_store_handle_open_range_scan(kw_store_handle *handle, const kw_range_scan_spec *spec)
 {
-    assert_whole(handle, spec);
+    assert_valid(handle, spec);
     kw_error error;
-    if (kw_store_handle_is_shut(handle, &error) || !kw_check_range_scan_spec(spec, &error))
-        return refused_run(handle, &error);
-    kw_range_scan *run = handle->class->open_range_scan(handle, spec);
-    g_assert(run && run->handle == handle && !run->fetching && !run->refusal);
+    if (kw_store_handle_is_closing(handle, &error) || !kw_check_range_scan_spec(spec, &error))
+        return rejected_scan(handle, &error);
+    kw_range_scan *scan = handle->class->open_range_scan(handle, spec);
+    g_assert(scan && scan->handle == handle && !scan->fetching && !scan->rejection);
     count_operations(handle, KW_METRIC_runs_opened, 1);
-    return run;
+    return scan;
 }
 
 static void
-fetched(void *user, kw_rows *rows, const kw_error *error)
+fetch_done(void *user, kw_rows *rows, const kw_error *error)
 {
-    kw_range_scan *run = user;
-    g_assert(run->fetching && !rows == !!error);
-    run->fetching = false;
+    kw_range_scan *scan = user;
+    g_assert(scan->fetching && !rows == !!error);
+    scan->fetching = false;
     if (rows)
-        count_operations(run->handle, KW_METRIC_rows_scanned, rows->scanned);
-    run->done(run->user, rows, error);
+        count_operations(scan->handle, KW_METRIC_rows_scanned, rows->scanned);
+    scan->done(scan->user, rows, error);
 }
 
-/* A refused run that was closed with its answer on the way has no completion any more. */
+/* done is NULL if the scan was closed while this task was pending. */
 static void
-refused_fetch_done(void *user)
+rejected_fetch_done(void *user)
 {
-    kw_range_scan *run = user;
-    run->fetching = false;
-    if (run->done)
-        run->done(run->user, NULL, run->refusal);
+    kw_range_scan *scan = user;
+    scan->fetching = false;
+    if (scan->done)
+        scan->done(scan->user, NULL, scan->rejection);
     else
-        kw_range_scan_close(run);
+        kw_range_scan_close(scan);
 }
 
-/* The same for a run of a store handle that was closed since; the run itself is still there. */
+/* As above, for a fetch that was started after the store handle was closed. The store still has the scan. */
 static void
-shut_fetch_done(void *user)
+closed_fetch_done(void *user)
 {
-    kw_range_scan *run = user;
+    kw_range_scan *scan = user;
     kw_error error;
-    run->fetching = false;
-    run->shut = false;
-    kw_store_handle_is_shut(run->handle, &error);
-    if (run->done)
-        run->done(run->user, NULL, &error);
+    scan->fetching = false;
+    scan->rejected_by_close = false;
+    kw_store_handle_is_closing(scan->handle, &error);
+    if (scan->done)
+        scan->done(scan->user, NULL, &error);
     else
-        kw_range_scan_close(run);
+        kw_range_scan_close(scan);
 }
 
 void
-kw_range_scan_fetch(kw_range_scan *run, uint32_t max_rows, size_t max_bytes, bool more_hint,
+kw_range_scan_fetch(kw_range_scan *scan, uint32_t max_rows, size_t max_bytes, bool more_hint,
                     kw_deadline deadline, kw_get_done done, void *user)
 {
-    g_assert(run && !run->fetching && max_rows > 0 && max_bytes > 0);
-    assert_whole(run->handle, done);
-    run->fetching = true;
-    run->done = done;
-    run->user = user;
-    run->shut = run->handle->closing;
-    if (run->refusal)
-        kw_refuse_later(run->handle, refused_fetch_done, run);
-    else if (run->shut)
-        kw_refuse_later(run->handle, shut_fetch_done, run);
+    g_assert(scan && !scan->fetching && max_rows > 0 && max_bytes > 0);
+    assert_valid(scan->handle, done);
+    scan->fetching = true;
+    scan->done = done;
+    scan->user = user;
+    scan->rejected_by_close = scan->handle->closing;
+    if (scan->rejection)
+        kw_refuse_later(scan->handle, rejected_fetch_done, scan);
+    else if (scan->rejected_by_close)
+        kw_refuse_later(scan->handle, closed_fetch_done, scan);
     else
-        run->handle->class->run_fetch(run, max_rows, max_bytes, more_hint, deadline, fetched, run);
+        scan->handle->class->run_fetch(scan, max_rows, max_bytes, more_hint, deadline, fetch_done, scan);
 }
 
 void
-kw_range_scan_close(kw_range_scan *run)
+kw_range_scan_close(kw_range_scan *scan)
 {
-    if (!run)
+    if (!scan)
         return;
-    bool refused = run->refusal || run->shut;
-    if (!refused) {
-        run->handle->class->run_close(run);
+    bool rejected = scan->rejection || scan->rejected_by_close;
+    if (!rejected) {
+        scan->handle->class->run_close(scan);
         return;
     }
-    run->done = NULL;
-    if (run->fetching)
+    scan->done = NULL;
+    if (scan->fetching)
         return;
-    g_free(run->refusal);
-    g_free(run);
+    g_free(scan->rejection);
+    g_free(scan);
 }

@@ -1,4 +1,4 @@
-/* The wrappers for tables and for the store itself; see store.c. */
+/* The wrappers around a store's functions for tables and for the store itself; see store.c. */
 #include "store/check.h"
 #include "store/class.h"
 #include "store/refuse.h"
@@ -9,7 +9,7 @@ kw_store_handle_create_table(kw_store_handle *handle, const kw_table_spec *spec,
 {
     g_assert(handle && done);
     kw_error error;
-    if (!kw_store_handle_is_shut(handle, &error) && kw_check_table_spec(spec, &error))
+    if (!kw_store_handle_is_closing(handle, &error) && kw_check_table_spec(spec, &error))
         handle->class->create_table(handle, spec, done, user);
     else
         kw_refuse_create(handle, &error, done, user);
@@ -21,7 +21,7 @@ kw_store_handle_describe_table(kw_store_handle *handle, kw_bytes table, kw_deadl
 {
     g_assert(handle && done);
     kw_error error;
-    if (!kw_store_handle_is_shut(handle, &error) && kw_check_table_name(table, &error))
+    if (!kw_store_handle_is_closing(handle, &error) && kw_check_table_name(table, &error))
         handle->class->describe_table(handle, table, deadline, done, user);
     else
         kw_refuse_facts(handle, &error, done, user);
@@ -33,7 +33,7 @@ kw_store_handle_drop_table(kw_store_handle *handle, kw_bytes table, kw_deadline 
 {
     g_assert(handle && done);
     kw_error error;
-    if (!kw_store_handle_is_shut(handle, &error) && kw_check_table_name(table, &error))
+    if (!kw_store_handle_is_closing(handle, &error) && kw_check_table_name(table, &error))
         handle->class->drop_table(handle, table, deadline, done, user);
     else
         kw_refuse_simple(handle, &error, done, user);
@@ -45,7 +45,7 @@ kw_store_handle_regions(kw_store_handle *handle, kw_bytes table, kw_deadline dea
 {
     g_assert(handle && done);
     kw_error error;
-    if (!kw_store_handle_is_shut(handle, &error) && kw_check_table_name(table, &error))
+    if (!kw_store_handle_is_closing(handle, &error) && kw_check_table_name(table, &error))
         handle->class->regions(handle, table, deadline, done, user);
     else
         kw_refuse_regions(handle, &error, done, user);
@@ -62,36 +62,42 @@ kw_store_handle_close(kw_store_handle *handle, void (*closed)(void *user), void 
 const char *
 kw_store_about(const kw_store *store)
 {
+    g_assert(store);
     return store->class->about(store);
 }
 
 bool
 kw_store_ready(kw_store *store, kw_error *ret_error)
 {
+    g_assert(store);
     return store->class->ready(store, ret_error);
 }
 
 bool
 kw_store_clock_offset_ms(kw_store *store, int64_t *ret_offset_ms)
 {
+    g_assert(store && ret_offset_ms);
     return store->class->clock_offset_ms(store, ret_offset_ms);
 }
 
 bool
 kw_store_time(kw_store *store, kw_span *ret_span)
 {
+    g_assert(store && ret_span);
     return store->class->time && store->class->time(store, false, ret_span);
 }
 
 bool
 kw_store_time_about(kw_store *store, kw_span *ret_span)
 {
+    g_assert(store && ret_span);
     return store->class->time && store->class->time(store, true, ret_span);
 }
 
 void
 kw_store_use_time(kw_store *store)
 {
+    g_assert(store);
     if (store->class->use_time)
         store->class->use_time(store);
 }
@@ -99,6 +105,7 @@ kw_store_use_time(kw_store *store)
 void
 kw_store_expect_stamps(kw_store *store, bool expected)
 {
+    g_assert(store);
     if (store->class->expect_stamps)
         store->class->expect_stamps(store, expected);
 }
@@ -106,6 +113,7 @@ kw_store_expect_stamps(kw_store *store, bool expected)
 bool
 kw_store_is_shared(const kw_store *store)
 {
+    g_assert(store);
     return store->class->shared;
 }
 
@@ -128,5 +136,6 @@ kw_store_free(kw_store *store)
 void
 kw_store_reload(kw_store *store)
 {
+    g_assert(store);
     store->class->reload(store);
 }

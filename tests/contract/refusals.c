@@ -35,7 +35,7 @@ test_limits(kw_fixture *f)
     expect_refused(f, &write, KW_INVALID, "32768");
     write = good_put(f, "refused1");
     write.cells_count = 0;
-    expect_refused(f, &write, KW_INVALID, "without cells");
+    expect_refused(f, &write, KW_INVALID, "has no cells");
     kw_cell cell = good_cell;
     cell.value = kw_bytes_of(large, KW_STORE_VALUE_MAX + 1);
     write.cells = &cell;
@@ -164,7 +164,7 @@ test_bad_conditions(kw_fixture *f)
     kw_expect_error(&result.error, KW_INVALID, "d:n");
     increment.columns_count = 0;
     result = kw_sync_increment(&f->sync, &increment);
-    kw_expect_error(&result.error, KW_INVALID, "without columns");
+    kw_expect_error(&result.error, KW_INVALID, "has no columns");
     kw_expect_row(f, "refused3", "");
 }
 
