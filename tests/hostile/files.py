@@ -116,13 +116,13 @@ class Files(unittest.TestCase):
         target = self.place("precious", "do not touch")
         os.mkdir(self.data, 0o700)
         os.symlink(target, os.path.join(self.data, "lock"))
-        self.assertIn("its lock is a symbolic link", self.refused(POLICY))
+        self.assertIn("the file lock is a symbolic link", self.refused(POLICY))
         with open(target, encoding="ascii") as file:
             self.assertEqual(file.read(), "do not touch")
 
     def test_files_of_ours_that_are_something_else(self):
         os.mkdir(self.data, 0o700)
-        for name, text in (("lock", "its lock is not a file"), ("format", "is not a regular file")):
+        for name, text in (("lock", "lock is not a regular file"), ("format", "is not a regular file")):
             with self.subTest(file=name):
                 path = os.path.join(self.data, name)
                 os.mkfifo(path)

@@ -1,14 +1,14 @@
-/* Group commit: one thread takes everything that all store handles submitted and writes it with one sync.
+/* Group commit: one thread writes the commits of all store handles, many of them with one sync.
  *
- *   submit --> queue --> [take all] --> collect a batch --> write + sync --> told back to each loop
- *                 ^                                                            |
- *                 +------- callers that were answered come with the next -----+
+ *   submit --> queue --> [take all] --> collect a batch --> write + sync --> post to the loops
+ *                ^                                                              |
+ *                +--------------- callers send their next writes ---------------+
  *
- * Callers that were answered together come back nearly together, but not quite. Written as soon as the
- * first is there, they would split into groups that take turns, each waiting for the other's sync. So
- * the committer waits for those that were just answered, for a fraction of what a sync takes, as long as
- * that is what they do: when most do not come back in time, it only tries now and then. A lone caller
- * never waits.
+ * Callers whose writes complete together send their next writes nearly, but not exactly, together. If the
+ * committer wrote as soon as the first one arrived, the callers would split into groups, each of which waits
+ * for the sync of the other. So the committer waits for as many commits as it just completed, for a fraction
+ * of the duration of a sync. If most callers do not send another write in time, it tries that only now and
+ * then. A lone caller never waits.
  */
 #include "base/log.h"
 #include "base/metrics.h"
@@ -16,40 +16,43 @@
 #include "store/embedded/selection.h"
 
 #define BATCH_BYTES_MAX ((size_t)16 * 1024 * 1024)
-#define PATIENCE_MAX_NS 1000000u
-#define TRIES_EVERY 32
+#define CALLER_WAIT_MAX_NS 1000000u
+#define CALLER_WAIT_EVERY 32
 #define PROBE_NS 1000000000u
-#define ROWS_MOST 64 /* of one record: a policy names 33 at most */
+#define RECORD_ROWS_MAX 64 /* a policy names at most 33 rows of one record */
 
 struct kw_committer {
     kw_embedded *store;
     kw_thread thread;
-    kw_mutex lock; /* guards these */
+    kw_mutex lock; /* guards the members down to `stopping` */
     kw_condition filled;
     kw_commit *first, *last;
     size_t queued;
-    size_t wake_at; /* the committer sleeps until so many are queued; 0: it is awake */
+    size_t wake_at; /* signal `filled` when this many are queued; 0: the committer is awake */
     bool stopping;
 
-    kw_commit *pending; /* the rest is the committer thread's: taken, in order */
+    /* Used by the committer's thread only. */
+    kw_commit *pending; /* taken from the queue, in order */
     kw_entries batch;
-    uint64_t commit_ns; /* what a synced write took, smoothed */
-    size_t told_count;  /* answered in this round */
-    size_t expected;    /* those, and who was queued already when they were answered */
-    double returning;   /* share of them that came back while waited for, smoothed */
+    uint64_t commit_ns;    /* duration of a synced write, smoothed */
+    size_t finished_count; /* commits finished since the queue was last taken */
+    size_t expected;       /* commits to wait for: the finished ones plus those already queued */
+    double return_share;   /* share of the expected commits that arrived during a wait, smoothed */
     unsigned round;
-    kw_stored_table *table;   /* the one found last, for this round */
-    kw_embedded_handle *told; /* store handles with finished commits of this round */
+    kw_stored_table *table;               /* the last one looked up in this round */
+    kw_embedded_handle *finished_handles; /* store handles with finished commits to post */
 };
 
 void
 kw_committer_submit(kw_committer *committer, kw_commit *first, kw_commit *last)
 {
     size_t count = 1;
+    g_assert(first && last);
     for (kw_commit *at = first; at != last; at = at->next)
         count++;
     kw_mutex_lock(&committer->lock);
     g_assert(!committer->stopping);
+    g_assert(!committer->first == !committer->queued);
     if (committer->first)
         committer->last->next = first;
     else
@@ -62,50 +65,52 @@ kw_committer_submit(kw_committer *committer, kw_commit *first, kw_commit *last)
     kw_mutex_unlock(&committer->lock);
 }
 
-/* --- taking ----------------------------------------------------------------------------------------- */
+/* --- waiting for commits ---------------------------------------------------------------------------- */
 
-/* With the lock. */
+/* Called with the lock held. */
 static void
-wait_for_company(kw_committer *committer)
+wait_for_callers(kw_committer *committer)
 {
     size_t before = committer->queued, missing = committer->expected - before;
-    uint64_t patience_ns = MIN(committer->commit_ns / 6, PATIENCE_MAX_NS);
-    uint64_t until_ns = kw_clock_mono_ns() + patience_ns;
+    uint64_t wait_ns = MIN(committer->commit_ns / 6, CALLER_WAIT_MAX_NS);
+    uint64_t deadline_ns = kw_clock_mono_ns() + wait_ns;
     committer->wake_at = committer->expected;
     while (committer->queued < committer->expected && !committer->stopping)
-        if (!kw_condition_wait_until(&committer->filled, &committer->lock, until_ns))
+        if (!kw_condition_wait_until(&committer->filled, &committer->lock, deadline_ns))
             break;
     committer->wake_at = 0;
-    double came = (double)(committer->queued - before) / (double)missing;
-    committer->returning = (committer->returning * 7 + MIN(came, 1)) / 8;
+    double share = (double)(committer->queued - before) / (double)missing;
+    committer->return_share = (committer->return_share * 7 + MIN(share, 1)) / 8;
 }
 
-/* With the lock. After a failed write the committer waits for PROBE_NS at most. */
+/* Called with the lock held. After a failed write the committer waits at most PROBE_NS. */
 static void
 wait_for_commits(kw_committer *committer)
 {
     bool probes = atomic_load(&committer->store->disk) == KW_DISK_WRITE_FAILED;
-    uint64_t until_ns = kw_clock_mono_ns() + PROBE_NS;
+    uint64_t deadline_ns = kw_clock_mono_ns() + PROBE_NS;
     while (!committer->first && !committer->stopping)
         if (!probes)
             kw_condition_wait(&committer->filled, &committer->lock);
-        else if (!kw_condition_wait_until(&committer->filled, &committer->lock, until_ns))
+        else if (!kw_condition_wait_until(&committer->filled, &committer->lock, deadline_ns))
             break;
 }
 
-/* False when the committer stops and nothing is left. True with nothing pending: the disk is to be probed. */
+/* Moves the queue to `pending`. Returns false if the committer stops and the queue is empty. If it returns
+ * true and nothing is pending, the caller must probe the disk. */
 static bool
-take(kw_committer *committer)
+take_pending(kw_committer *committer)
 {
+    g_assert(!committer->pending && !committer->finished_handles);
     kw_mutex_lock(&committer->lock);
-    committer->expected = committer->told_count + committer->queued;
-    committer->told_count = 0;
+    committer->expected = committer->finished_count + committer->queued;
+    committer->finished_count = 0;
     committer->wake_at = 1;
     wait_for_commits(committer);
     committer->wake_at = 0;
-    bool worth = committer->returning > 0.4 || committer->round++ % TRIES_EVERY == 0;
-    if (committer->queued < committer->expected && worth)
-        wait_for_company(committer);
+    bool worthwhile = committer->return_share > 0.4 || committer->round++ % CALLER_WAIT_EVERY == 0;
+    if (committer->queued < committer->expected && worthwhile)
+        wait_for_callers(committer);
     committer->pending = committer->first;
     committer->first = committer->last = NULL;
     committer->queued = 0;
@@ -114,38 +119,38 @@ take(kw_committer *committer)
     return !ended;
 }
 
-/* --- telling ---------------------------------------------------------------------------------------- */
+/* --- reporting results ------------------------------------------------------------------------------ */
 
 static void
 finish(kw_committer *committer, kw_commit *commit)
 {
     kw_embedded_handle *handle = commit->handle;
     commit->next = NULL;
-    committer->told_count++;
-    if (handle->told_first) {
-        handle->told_last->next = commit;
+    committer->finished_count++;
+    if (handle->finished_first) {
+        handle->finished_last->next = commit;
     } else {
-        handle->told_first = commit;
-        handle->told_next = committer->told;
-        committer->told = handle;
+        handle->finished_first = commit;
+        handle->next_finished = committer->finished_handles;
+        committer->finished_handles = handle;
     }
-    handle->told_last = commit;
+    handle->finished_last = commit;
 }
 
-/* One post per store handle; the store handle may be gone as soon as its last chain was posted. */
+/* Posts one task per store handle. The loop can free the store handle as soon as its chain is posted. */
 static void
-tell_handles(kw_committer *committer)
+post_finished(kw_committer *committer)
 {
-    while (committer->told) {
-        kw_embedded_handle *handle = committer->told;
-        kw_commit *first = handle->told_first;
-        committer->told = handle->told_next;
-        handle->told_first = NULL;
+    while (committer->finished_handles) {
+        kw_embedded_handle *handle = committer->finished_handles;
+        kw_commit *first = handle->finished_first;
+        committer->finished_handles = handle->next_finished;
+        handle->finished_first = NULL;
         kw_loop_post(handle->base.loop, &first->task);
     }
 }
 
-/* --- collecting ------------------------------------------------------------------------------------- */
+/* --- collecting a batch ----------------------------------------------------------------------------- */
 
 static kw_stored_table *
 find_table(kw_committer *committer, kw_bytes name, kw_error *ret_error)
@@ -159,7 +164,7 @@ find_table(kw_committer *committer, kw_bytes name, kw_error *ret_error)
     return committer->table;
 }
 
-/* stamp: what the store gives the write if its caller gave it none. */
+/* stamp: the timestamp of the write, unless its caller set one. */
 static bool
 add_write(kw_committer *committer, const kw_write *write, int64_t stamp, kw_error *ret_error)
 {
@@ -170,14 +175,14 @@ add_write(kw_committer *committer, const kw_write *write, int64_t stamp, kw_erro
 }
 
 static int64_t
-stamp_one(kw_committer *committer, const kw_write *write)
+stamp_of_write(kw_committer *committer, const kw_write *write)
 {
     if (write->timestamp != KW_TIMESTAMP_NONE)
         return write->timestamp;
-    return kw_stamps_give(&committer->store->stamps, &write->row, 1, write->kind == KW_WRITE_DELETE);
+    return kw_stamps_allocate(&committer->store->stamps, &write->row, 1, write->kind == KW_WRITE_DELETE);
 }
 
-/* How many writes from this one on are rows of one record. */
+/* The number of writes, from this one on, that are rows of the same record. */
 static size_t
 record_rows(const kw_commit *commit, size_t first)
 {
@@ -186,13 +191,13 @@ record_rows(const kw_commit *commit, size_t first)
     while (end < commit->many.count && writes[first]->record &&
            writes[end]->record == writes[first]->record && writes[end]->timestamp == writes[first]->timestamp)
         end++;
-    return MIN(end - first, ROWS_MOST);
+    return MIN(end - first, RECORD_ROWS_MAX);
 }
 
 static int64_t
-stamp_record(kw_committer *committer, const kw_write *const *writes, size_t count)
+stamp_of_record(kw_committer *committer, const kw_write *const *writes, size_t count)
 {
-    kw_bytes rows[ROWS_MOST];
+    kw_bytes rows[RECORD_ROWS_MAX];
     bool removal = false;
     if (writes[0]->timestamp != KW_TIMESTAMP_NONE)
         return writes[0]->timestamp;
@@ -200,11 +205,11 @@ stamp_record(kw_committer *committer, const kw_write *const *writes, size_t coun
         rows[i] = writes[i]->row;
         removal = removal || writes[i]->kind == KW_WRITE_DELETE;
     }
-    return kw_stamps_give(&committer->store->stamps, rows, count, removal);
+    return kw_stamps_allocate(&committer->store->stamps, rows, count, removal);
 }
 
 static bool
-add_many(kw_committer *committer, kw_commit *commit)
+add_writes(kw_committer *committer, kw_commit *commit)
 {
     size_t rows_end = 0;
     int64_t stamp = 0;
@@ -212,7 +217,7 @@ add_many(kw_committer *committer, kw_commit *commit)
         kw_written *result = &commit->many.results[i];
         if (i == rows_end) {
             size_t count = record_rows(commit, i);
-            stamp = stamp_record(committer, commit->many.writes + i, count);
+            stamp = stamp_of_record(committer, commit->many.writes + i, count);
             rows_end = i + count;
         }
         bool good = add_write(committer, commit->many.writes[i], stamp, &result->error);
@@ -233,21 +238,21 @@ add_conditional(kw_committer *committer, kw_commit *commit)
         return false;
     if (!increments)
         return kw_conditional_write(committer->store, &committer->batch, table,
-                                    stamp_one(committer, commit->write), commit);
-    int64_t stamp = kw_stamps_give(&committer->store->stamps, &commit->increment->row, 1, false);
+                                    stamp_of_write(committer, commit->write), commit);
+    int64_t stamp = kw_stamps_allocate(&committer->store->stamps, &commit->increment->row, 1, false);
     return kw_conditional_increment(committer->store, &committer->batch, table, stamp, commit);
 }
 
 static bool
-add(kw_committer *committer, kw_commit *commit)
+add_commit(kw_committer *committer, kw_commit *commit)
 {
     if (!kw_embedded_check_deadline(commit->deadline, "the write was applied", &commit->error))
         return false;
     switch (commit->kind) {
     case KW_COMMIT_WRITE:
-        return add_write(committer, commit->write, stamp_one(committer, commit->write), &commit->error);
+        return add_write(committer, commit->write, stamp_of_write(committer, commit->write), &commit->error);
     case KW_COMMIT_MANY:
-        return add_many(committer, commit);
+        return add_writes(committer, commit);
     case KW_COMMIT_IF:
     case KW_COMMIT_INCREMENT:
         return add_conditional(committer, commit);
@@ -266,9 +271,9 @@ fail_many(kw_commit *commit, kw_outcome outcome, const kw_error *error)
             commit->many.results[i] = (kw_written){outcome, *error};
 }
 
-/* Before it was written: certainly not applied. */
+/* The commit was not added to the batch, so it is certainly not applied. */
 static void
-fail_before(kw_commit *commit)
+fail_uncollected(kw_commit *commit)
 {
     commit->outcome = KW_OUTCOME_FAILED;
     if (commit->kind != KW_COMMIT_MANY)
@@ -278,8 +283,8 @@ fail_before(kw_commit *commit)
     fail_many(commit, KW_OUTCOME_FAILED, &commit->error);
 }
 
-/* The engine failed while writing: the log may hold it all the same, unless the error says that it does not.
- */
+/* The engine failed while it wrote the batch. The log can contain the commit anyway, unless the error
+ * excludes that. */
 static void
 fail_written(kw_commit *commit, const kw_error *error)
 {
@@ -303,9 +308,9 @@ write_batch(kw_committer *committer, kw_commit *collected, bool synced)
     kw_error error;
     uint64_t began_ns = kw_clock_mono_ns();
     bool any = committer->batch.bytes > 0;
-    kw_stamps_raise(&committer->store->stamps, &committer->batch);
+    kw_stamps_add_mark_if_needed(&committer->store->stamps, &committer->batch);
     bool good = kw_entries_write(&committer->batch, &committer->store->engine, synced, &error);
-    kw_stamps_raised(&committer->store->stamps, good);
+    kw_stamps_written(&committer->store->stamps, good);
     if (any && synced) {
         kw_metrics_add(KW_METRIC_commits, 1);
         committer->commit_ns = (committer->commit_ns * 7 + (kw_clock_mono_ns() - began_ns)) / 8;
@@ -322,30 +327,31 @@ write_batch(kw_committer *committer, kw_commit *collected, bool synced)
         finish(committer, collected);
         collected = next;
     }
-    tell_handles(committer);
+    post_finished(committer);
 }
 
-/* Takes the commits for which `lazy` holds out of the pending ones, adds them to the batch, writes it. */
+/* Moves the pending commits before the next change of tables that are synced, or those that are not, to a
+ * batch up to its maximum size, and writes the batch. */
 static void
-run_batch(kw_committer *committer, bool lazy, bool indexed)
+run_batch(kw_committer *committer, bool unsynced, bool indexed)
 {
     kw_commit *collected = NULL, **collected_end = &collected;
     kw_commit **at = &committer->pending;
     kw_entries_begin(&committer->batch, indexed);
     while (*at && committer->batch.bytes < BATCH_BYTES_MAX && (*at)->kind < KW_COMMIT_CREATE) {
         kw_commit *commit = *at;
-        if (commit->lazy != lazy) {
+        if (commit->unsynced != unsynced) {
             at = &commit->next;
             continue;
         }
         *at = commit->next;
-        if (!add(committer, commit))
-            fail_before(commit);
+        if (!add_commit(committer, commit))
+            fail_uncollected(commit);
         commit->next = NULL;
         *collected_end = commit;
         collected_end = &commit->next;
     }
-    write_batch(committer, collected, !lazy);
+    write_batch(committer, collected, !unsynced);
 }
 
 static void
@@ -354,7 +360,7 @@ change_tables(kw_committer *committer)
     kw_commit *commit = committer->pending;
     kw_embedded *store = committer->store;
     committer->pending = commit->next;
-    kw_stored_table_unref(g_steal_pointer(&committer->table)); /* it may be the one that goes */
+    kw_stored_table_unref(g_steal_pointer(&committer->table)); /* it can be the table to drop */
     uint32_t dropped;
     bool good = kw_embedded_check_deadline(commit->deadline, "the table was changed", &commit->error);
     if (good && commit->kind == KW_COMMIT_CREATE)
@@ -367,27 +373,27 @@ change_tables(kw_committer *committer)
         kw_engine_forget_table(&store->engine, dropped);
     commit->outcome = good ? KW_OUTCOME_OK : KW_OUTCOME_FAILED;
     finish(committer, commit);
-    tell_handles(committer);
+    post_finished(committer);
 }
 
-typedef struct look {
-    bool lazy, synced, conditional;
-} look;
+typedef struct pending_kinds {
+    bool unsynced, synced, conditional;
+} pending_kinds;
 
-/* What is pending in front of the next change of tables? */
-static look
-look_ahead(const kw_committer *committer)
+/* The kinds of commits that are pending before the next change of tables. */
+static pending_kinds
+kinds_before_table_change(const kw_committer *committer)
 {
-    look seen = {0};
+    pending_kinds kinds = {0};
     for (const kw_commit *at = committer->pending; at && at->kind < KW_COMMIT_CREATE; at = at->next) {
-        if (at->lazy)
-            seen.lazy = true;
+        if (at->unsynced)
+            kinds.unsynced = true;
         else
-            seen.synced = true;
+            kinds.synced = true;
         if (at->kind == KW_COMMIT_IF || at->kind == KW_COMMIT_INCREMENT)
-            seen.conditional = true;
+            kinds.conditional = true;
     }
-    return seen;
+    return kinds;
 }
 
 static void
@@ -395,34 +401,34 @@ run_round(kw_committer *committer)
 {
     kw_stamps_begin(&committer->store->stamps);
     while (committer->pending) {
-        look ahead = look_ahead(committer);
-        if (ahead.lazy)
-            run_batch(committer, true, ahead.conditional);
-        if (ahead.synced)
-            run_batch(committer, false, ahead.conditional);
-        if (!ahead.lazy && !ahead.synced)
+        pending_kinds kinds = kinds_before_table_change(committer);
+        if (kinds.unsynced)
+            run_batch(committer, true, kinds.conditional);
+        if (kinds.synced)
+            run_batch(committer, false, kinds.conditional);
+        if (!kinds.unsynced && !kinds.synced)
             change_tables(committer);
     }
     kw_stored_table_unref(committer->table);
     committer->table = NULL;
 }
 
-/* After a failed write /readyz returns 503, so a load balancer may send no more writes. The store finds out
- * by itself when its disk works again. */
+/* After a failed write /readyz returns 503, so a load balancer possibly sends no more writes. This write
+ * detects when the disk works again. */
 static void
 probe_disk(kw_committer *committer)
 {
     kw_entries_begin(&committer->batch, false);
-    kw_stamps_mark(&committer->store->stamps, &committer->batch);
+    kw_stamps_add_mark(&committer->store->stamps, &committer->batch);
     write_batch(committer, NULL, true);
 }
 
 static void
-serve(void *user)
+run_committer(void *user)
 {
     kw_committer *committer = user;
     rocksdb_set_perf_level(rocksdb_disable);
-    while (take(committer)) {
+    while (take_pending(committer)) {
         if (committer->pending)
             run_round(committer);
         else
@@ -438,7 +444,7 @@ kw_committer_start(kw_embedded *store)
     kw_mutex_init(&committer->lock);
     kw_condition_init(&committer->filled);
     kw_entries_init(&committer->batch);
-    kw_thread_start(&committer->thread, "kw-committer", serve, committer);
+    kw_thread_start(&committer->thread, "kw-committer", run_committer, committer);
     return committer;
 }
 

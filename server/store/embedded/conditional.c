@@ -1,26 +1,26 @@
-/* Operations that read before they write. The committer runs them one after another on the state after
- * everything that the round has collected so far, so each is atomic without locks. */
+/* Operations that read a row before they write it. Each sees the entries that the batch has collected before
+ * it. They run one after another on the committer's thread, so each is atomic without locks. */
 #include "store/check.h"
 #include "store/embedded/embedded_internal.h"
 #include "store/embedded/key.h"
 #include "store/embedded/reader.h"
 
-/* The newest cells of the columns, as a get would see them. */
+/* Reads the newest cells of the columns, as a get would. */
 static bool
 read_row(kw_embedded *store, kw_entries *batch, kw_stored_table *table, kw_bytes row,
          const kw_column *columns, size_t count, kw_rows *rows, kw_row *ret_row, kw_error *ret_error)
 {
     kw_selection selection;
-    kw_asked asked = {.columns = columns, .columns_count = count, .max_versions = 1};
-    if (!kw_selection_init_on(&selection, table, &asked, ret_error))
+    kw_read_request request = {.columns = columns, .columns_count = count, .max_versions = 1};
+    if (!kw_selection_init_on(&selection, table, &request, ret_error))
         return false;
     rocksdb_iterator_t *at = kw_entries_iterator(batch, store);
     kw_reader reader;
     kw_reader_init(&reader, at, &selection);
-    kw_version_filter_direct(&reader.view, rows);
+    kw_version_filter_set_output(&reader.version_filter, rows);
     if (!kw_reader_get(&reader, row, ret_row))
         *ret_row = (kw_row){0};
-    bool good = kw_engine_iterator_good(at, ret_error);
+    bool good = kw_engine_check_iterator(at, ret_error);
     kw_reader_clear(&reader);
     rocksdb_iter_destroy(at);
     kw_selection_clear(&selection);
@@ -39,9 +39,9 @@ find_cell(const kw_row *row, const kw_column *column)
     return NULL;
 }
 
-/* The checked column, and those that the put will replace. */
+/* The checked column, followed by those that the put replaces. */
 static const kw_column *
-columns_of(kw_arena *arena, const kw_write *write, const kw_check *check, size_t *ret_count)
+columns_to_read(kw_arena *arena, const kw_write *write, const kw_check *check, size_t *ret_count)
 {
     size_t count = write->kind == KW_WRITE_PUT ? write->cells_count : 0;
     kw_column *columns = KW_ARENA_ARRAY(arena, kw_column, count + 1);
@@ -53,8 +53,8 @@ columns_of(kw_arena *arena, const kw_write *write, const kw_check *check, size_t
     return columns;
 }
 
-/* A caller's timestamp may be ahead of the store's clock: as in HBase, a conditional put is never older than
- * what it replaces. */
+/* A cell with a caller's timestamp can be newer than the store's clock. As in HBase, a conditional put gets
+ * a timestamp that is not older than the cells that it replaces. */
 static int64_t
 stamp_after(int64_t stamp, const kw_row *row, const kw_column *columns, size_t count)
 {
@@ -71,9 +71,10 @@ kw_conditional_write(kw_embedded *store, kw_entries *batch, kw_stored_table *tab
 {
     const kw_check *check = commit->check;
     kw_write write = *commit->write;
+    g_assert(commit->kind == KW_COMMIT_IF && check && batch->is_indexed);
     kw_rows *rows = kw_rows_new();
     size_t count;
-    const kw_column *columns = columns_of(rows->arena, &write, check, &count);
+    const kw_column *columns = columns_to_read(rows->arena, &write, check, &count);
     kw_row row;
     bool good = read_row(store, batch, table, write.row, columns, count, rows, &row, &commit->error);
     commit->applied = good && kw_check_is_met(check, find_cell(&row, &columns[0]));
@@ -92,13 +93,13 @@ check_counters(const kw_increment *increment, const kw_row *row, kw_error *ret_e
     for (uint32_t i = 0; i < row->cells_count; i++)
         if (row->cells[i].value.size != 8)
             return kw_error_set(ret_error, KW_INVALID,
-                                "table %s: column %s:%s holds %zu bytes, a counter has 8",
+                                "table %s: column %s:%s is not a counter: it has %zu bytes instead of 8",
                                 kw_show(increment->table).text, kw_show(row->cells[i].family).text,
                                 kw_show(row->cells[i].qualifier).text, row->cells[i].value.size);
     return true;
 }
 
-/* The columns in HBase's order, so that the answer reads like a row that was read. */
+/* The columns in HBase's order, in which the result lists the new values. */
 static int
 compare_columns(const void *a, const void *b)
 {
@@ -117,7 +118,7 @@ sorted_columns(kw_arena *arena, const kw_increment *increment)
     return sorted;
 }
 
-/* Never older than the cell it replaces; sums wrap as Java's long does. */
+/* The new cell is not older than the one it replaces. Sums wrap around as Java's long does. */
 static void
 increment_column(kw_entries *batch, const kw_stored_table *table, kw_arena *arena, const kw_column *column,
                  int64_t amount, const kw_cell *old, size_t prefix_size, int64_t stamp, kw_cell *ret_cell)
@@ -141,6 +142,7 @@ kw_conditional_increment(kw_embedded *store, kw_entries *batch, kw_stored_table 
                          kw_commit *commit)
 {
     const kw_increment *increment = commit->increment;
+    g_assert(commit->kind == KW_COMMIT_INCREMENT && batch->is_indexed && !commit->rows);
     kw_rows *rows = kw_rows_new();
     kw_row old;
     if (!read_row(store, batch, table, increment->row, increment->columns, increment->columns_count, rows,

@@ -1,4 +1,5 @@
-/* Eight tables, eight bytes a step ("slicing-by-8", Kounavis and Berry, 2005): about 1 GB/s. */
+/* Uses eight tables to process eight bytes per step ("slicing-by-8", Kounavis and Berry, 2005): about 1
+ * GB/s. */
 #include "store/embedded/crc32c.h"
 
 #include <pthread.h>

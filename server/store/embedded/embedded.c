@@ -1,5 +1,5 @@
-/* Opening and closing of the store inside the process, and what is asked of it as a whole. The parts and
- * the threads are drawn in embedded_internal.h. */
+/* Opens, closes and repairs the embedded store, and reports its state. The parts and the threads are
+ * described in embedded_internal.h. */
 #include "store/embedded/embedded.h"
 
 #include "base/log.h"
@@ -24,10 +24,10 @@ embedded_ready(kw_store *base, kw_error *ret_error)
         return true;
     case KW_DISK_WRITE_FAILED:
         return kw_error_set(ret_error, KW_UNAVAILABLE,
-                            "the last write to %s failed; the gateway tries again each second", store->path);
+                            "the last write to %s failed; the gateway retries each second", store->path);
     case KW_DISK_SYNC_FAILED:
         return kw_error_set(ret_error, KW_UNAVAILABLE,
-                            "a sync of %s failed; restart keywayd when the disk works", store->path);
+                            "a sync of %s failed; restart keywayd when the disk works again", store->path);
     }
     g_assert_not_reached();
 }
@@ -46,19 +46,19 @@ embedded_reload(kw_store *store)
     (void)store;
 }
 
-/* Also of a store that opened half way. */
+/* Frees partly opened stores, too. */
 static void
 embedded_free(kw_store *base)
 {
     kw_embedded *store = (kw_embedded *)base;
-    g_assert(atomic_load(&store->runs_open) == 0);
+    g_assert(atomic_load(&store->open_scans) == 0);
     kw_committer_stop(store->committer);
     kw_pool_stop(store->pool);
     kw_pool_stop(store->filter_pool);
     if (store->get_options)
         rocksdb_readoptions_destroy(store->get_options);
-    if (store->near_options)
-        rocksdb_readoptions_destroy(store->near_options);
+    if (store->memory_options)
+        rocksdb_readoptions_destroy(store->memory_options);
     kw_engine_close(&store->engine);
     kw_embedded_tables_unref(store->catalog);
     if (store->lock_fd >= 0)
@@ -81,18 +81,18 @@ open_parts(kw_embedded *store, const kw_model_embedded *settings, kw_error *ret_
         !kw_embedded_tables_load(store->catalog, store->engine.db, ret_error) ||
         !kw_stamps_load(&store->stamps, store->engine.db, ret_error))
         return false;
-    if (!kw_folder_note_rows(store->path, ret_error))
+    if (!kw_folder_mark_filled(store->path, ret_error))
         return false;
     store->get_options = rocksdb_readoptions_create();
     rocksdb_readoptions_set_verify_checksums(store->get_options, 1);
     rocksdb_readoptions_set_prefix_same_as_start(store->get_options, 1);
-    store->near_options = rocksdb_readoptions_create();
-    rocksdb_readoptions_set_verify_checksums(store->near_options, 1);
-    rocksdb_readoptions_set_prefix_same_as_start(store->near_options, 1);
-    rocksdb_readoptions_set_read_tier(store->near_options, 1); /* memtables and the block cache */
-    rocksdb_readoptions_set_background_purge_on_iterator_cleanup(store->near_options, 1);
+    store->memory_options = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_verify_checksums(store->memory_options, 1);
+    rocksdb_readoptions_set_prefix_same_as_start(store->memory_options, 1);
+    rocksdb_readoptions_set_read_tier(store->memory_options, 1); /* memtables and the block cache */
+    rocksdb_readoptions_set_background_purge_on_iterator_cleanup(store->memory_options, 1);
     store->pool = kw_pool_start((size_t)MAX(settings->readers, 1), "kw-reader");
-    store->filter_pool = kw_pool_start((size_t)MAX(settings->readers / 2, 1), "kw-sifter");
+    store->filter_pool = kw_pool_start((size_t)MAX(settings->readers / 2, 1), "kw-filter");
     store->committer = kw_committer_start(store);
     return true;
 }

@@ -1,15 +1,16 @@
-/* The parts of the embedded store and how they work together. Private to this module.
+/* The parts of the embedded store, and the threads that they run on. Private to this module.
  *
- *   loop threads:    store handles, which pass on the operations of one loop iteration together (store
- * handle.c); small gets that need only data in memory run here (get.c) committer:       one thread; writes,
- * conditional writes, tables (committer.c, conditional.c) reader threads:  other gets, fetches of range
- * scans, facts and regions (pool.c, get.c, run.c) filter threads:  gets and fetches with a filter that can
- * take long (regular expressions), so that they delay only each other RocksDB's own:   flush and compaction
- * (compaction.c)
+ *   loop threads:     store handles, which submit the operations of one loop iteration together (handle.c);
+ *                     small gets that need only data in memory (get.c)
+ *   committer thread: writes, conditional writes, tables (committer.c, conditional.c)
+ *   reader threads:   other gets, fetches of range scans, facts and regions (pool.c, get.c, range_scan.c)
+ *   filter threads:   gets and fetches whose filter can take long (regular expressions): they delay only
+ *                     each other
+ *   RocksDB's own:    flush and compaction (compaction.c)
  *
- * An operation starts on its loop, is passed to the committer or to a reader, and returns to its loop with
- * the task inside it. Between these steps one thread owns it, so its members need no lock. Locks: one in the
- * committer, one in each pool, one in the catalog; no two are held at the same time.
+ * An operation starts on its loop. The store handle submits it to the committer or to a reader thread, which
+ * posts it back to the loop. One thread owns it at any time, so its members need no lock. Locks: one in the
+ * committer, one in each pool, one in the catalog. No thread holds two of them.
  */
 #pragma once
 
@@ -29,8 +30,8 @@ typedef struct kw_job kw_job;
 typedef struct kw_committer kw_committer;
 typedef struct kw_pool kw_pool;
 
-/* As of the last write. RocksDB recovers from a failed write, but not from a failed sync: the kernel may have
- * dropped the data. Only a restart, which reads the log again, shows what is on disk. */
+/* The result of the last write. RocksDB recovers from a failed write, but not from a failed sync: the kernel
+ * can have dropped the data. Only a restart, which reads the log again, shows what is on disk. */
 typedef enum kw_disk_state { KW_DISK_WORKS, KW_DISK_WRITE_FAILED, KW_DISK_SYNC_FAILED } kw_disk_state;
 
 struct kw_embedded {
@@ -40,49 +41,50 @@ struct kw_embedded {
     int lock_fd;
     kw_embedded_tables *catalog;
     kw_engine engine;
-    kw_stamps stamps; /* the committer's */
+    kw_stamps stamps; /* used by the committer only */
     kw_committer *committer;
     kw_pool *pool;
-    kw_pool *filter_pool;                /* reads whose filter may take long, apart from all others */
-    rocksdb_readoptions_t *get_options;  /* within one row, by its bloom filter */
-    rocksdb_readoptions_t *near_options; /* the same of what is in memory; else "incomplete" */
+    kw_pool *filter_pool;               /* for reads whose filter can take long */
+    rocksdb_readoptions_t *get_options; /* for reads of one row, with its bloom filter */
+    rocksdb_readoptions_t
+        *memory_options; /* as get_options, but such a read fails if it would need the disk */
     _Atomic kw_disk_state disk;
-    _Atomic size_t runs_open;
+    _Atomic size_t open_scans;
 };
 
-/* --- the store handle (store handle.c)
- * -------------------------------------------------------------------------- */
+/* --- the store handle (handle.c) ---------------------------------------------------------------- */
 
 struct kw_embedded_handle {
     kw_store_handle base;
     kw_embedded *store;
-    _Atomic bool closing;     /* long reads give up */
-    uv_prepare_t before_poll; /* both hand on what was started since the last time */
+    _Atomic bool closing;     /* cancels long reads */
+    uv_prepare_t before_poll; /* both submit the operations started since the last submission */
     uv_check_t after_poll;
     kw_commit *commits_first, *commits_last;
     kw_job *jobs_first, *jobs_last;
     kw_job *slow_first, *slow_last; /* jobs for the filter threads */
     size_t in_flight;
-    size_t runs; /* open ones keep the store handle's memory */
+    size_t scans; /* open ones; they refer to the store handle */
     kw_commit *spare_commits;
-    void (*closed)(void *user); /* set by close */
+    void (*closed)(void *user); /* set by close; NULL before */
     void *closed_user;
     bool closed_called;
-    int handles_open;
-    kw_commit *told_first, *told_last; /* the committer's: finished ones of this round */
-    kw_embedded_handle *told_next;
+    int uv_handles_open;
+    kw_commit *finished_first, *finished_last; /* used by the committer: the finished commits of a batch */
+    kw_embedded_handle *next_finished;
 };
 
 kw_store_handle *kw_embedded_open_handle(kw_store *store, kw_loop *loop);
 
-/* On the loop: an operation begins / has told its caller. */
-void kw_embedded_begin(kw_embedded_handle *handle);
-void kw_embedded_end(kw_embedded_handle *handle);
+/* On the loop: counts an operation as in flight, and no longer after its completion was called. The handle
+ * can be freed by the end. */
+void kw_embedded_begin_operation(kw_embedded_handle *handle);
+void kw_embedded_end_operation(kw_embedded_handle *handle);
 
-/* On the loop: frees the store handle when it was closed and nothing refers to it. */
-void kw_embedded_handle_settle(kw_embedded_handle *handle);
+/* On the loop: calls `closed` and frees the store handle if it was closed and nothing refers to it. */
+void kw_embedded_handle_free_if_unused(kw_embedded_handle *handle);
 
-/* --- what the committer does -------------------------------------------------------------------- */
+/* --- operations of the committer ---------------------------------------------------------------- */
 
 typedef enum kw_commit_kind {
     KW_COMMIT_WRITE,
@@ -94,12 +96,12 @@ typedef enum kw_commit_kind {
 } kw_commit_kind;
 
 struct kw_commit {
-    kw_task task; /* of the first of a chain that goes back to a loop together */
+    kw_task task; /* posted to the loop for the first commit of a chain of finished ones */
     kw_commit *next;
     kw_embedded_handle *handle;
     kw_commit_kind kind;
     kw_deadline deadline;
-    bool lazy; /* need not be on disk when acknowledged */
+    bool unsynced; /* acknowledged without a sync */
     union {
         const kw_write *write; /* WRITE, IF */
         struct {
@@ -122,15 +124,15 @@ struct kw_commit {
     } done;
     void *user;
     kw_outcome outcome;
-    bool applied; /* IF: the check was met; CREATE: the table is new */
-    kw_rows *rows;
-    kw_error error; /* unless OK */
+    bool applied;   /* IF: the check was met; CREATE: the table is new */
+    kw_rows *rows;  /* INCREMENT: the new values */
+    kw_error error; /* set unless OK */
 };
 
-/* --- what a round of the committer collects (entries.c) ------------------------------------------- */
+/* --- the entries of a batch (entries.c) ----------------------------------------------------------- */
 
-/* Entries that are written at once. Indexed when a conditional operation of the round must see what the
- * round has collected so far. */
+/* Entries that are written together. If a conditional operation must see the entries collected before it,
+ * they are collected in `indexed`, else in `plain`, which is faster. */
 struct kw_entries {
     rocksdb_writebatch_t *plain;
     rocksdb_writebatch_wi_t *indexed;
@@ -144,19 +146,21 @@ void kw_entries_clear(kw_entries *batch);
 void kw_entries_begin(kw_entries *batch, bool indexed);
 void kw_entries_put(kw_entries *batch, kw_bytes key, kw_bytes value);
 void kw_entries_delete(kw_entries *batch, kw_bytes key);
-/* Writes it, if there is anything; UNAVAILABLE or CORRUPT when the engine failed, with maybe_applied unless
- * it is certain that nothing was written. */
+/* Writes the batch unless it is empty. If the engine fails, the error is UNAVAILABLE or CORRUPT, with
+ * maybe_applied unless it is certain that nothing was written. */
 bool kw_entries_write(kw_entries *batch, kw_engine *engine, bool synced, kw_error *ret_error);
-/* The engine as it will be after the (indexed) batch; destroy it with rocksdb_iter_destroy. */
+/* Iterates over the entries of the engine as they will be after the batch, which must be indexed. Destroy
+ * the iterator with rocksdb_iter_destroy. */
 rocksdb_iterator_t *kw_entries_iterator(kw_entries *batch, kw_embedded *store);
 
-/* Adds the write's entries at this timestamp, all or none; false when the table has not a family. */
+/* Adds all entries of the write with this timestamp. If the table lacks one of the families, it adds none
+ * and returns false. */
 bool kw_entries_add(kw_entries *batch, const kw_stored_table *table, const kw_write *write, int64_t stamp,
                     kw_error *ret_error);
 
-/* --- conditional operations (conditional.c); on the committer, with an indexed batch ------------- */
+/* --- conditional operations (conditional.c): on the committer's thread, with an indexed batch ---- */
 
-/* stamp: what the store gives this write. */
+/* stamp: the timestamp of the write, unless the write has its own. False: commit->error is set. */
 bool kw_conditional_write(kw_embedded *store, kw_entries *batch, kw_stored_table *table, int64_t stamp,
                           kw_commit *commit);
 bool kw_conditional_increment(kw_embedded *store, kw_entries *batch, kw_stored_table *table, int64_t stamp,
@@ -165,29 +169,30 @@ bool kw_conditional_increment(kw_embedded *store, kw_entries *batch, kw_stored_t
 /* --- the committer (committer.c) ---------------------------------------------------------------- */
 
 kw_committer *kw_committer_start(kw_embedded *store);
-/* What was submitted before is finished first. */
+/* Finishes the commits submitted before, then ends the thread. NULL is allowed. */
 void kw_committer_stop(kw_committer *committer);
-/* A chain by next; any thread. */
+/* Submits a chain of commits, linked by `next`. Any thread. */
 void kw_committer_submit(kw_committer *committer, kw_commit *first, kw_commit *last);
 
-/* --- what readers do (pool.c) ------------------------------------------------------------------- */
+/* --- reader threads (pool.c) -------------------------------------------------------------------- */
 
 struct kw_job {
     kw_task task;
-    kw_job *next;              /* in the chain that is submitted */
-    kw_fair_item turn;         /* account and call are set before */
-    void (*work)(kw_job *job); /* on a reader; ends by posting the task to its loop */
+    kw_job *next;              /* in the submitted chain */
+    kw_fair_item fair_item;    /* the submitter sets account and call */
+    void (*work)(kw_job *job); /* runs on a reader thread; must end by posting the task to its loop */
 };
 
 kw_pool *kw_pool_start(size_t readers, const char *name);
 void kw_pool_stop(kw_pool *pool);
-/* Jobs are done in the order of fair.h. */
+/* Submits a chain of jobs, linked by `next`. The order in which they run is that of fair.h. Any thread. */
 void kw_pool_submit(kw_pool *pool, kw_job *first, kw_job *last);
-/* Should a long job of this account make way? Any thread; a job that is not at its end is submitted again. */
-bool kw_pool_is_wanted(const kw_pool *pool, const kw_account *account);
+/* True if a long job of this account should end early, because a job of a small account waits. The caller
+ * then submits the rest of the work as a new job. Any thread. */
+bool kw_pool_should_yield(const kw_pool *pool, const kw_account *account);
 
-/* Queues a job or a commit of this store handle for the end of the loop's turn. Slow jobs are the filter
- * threads'. */
+/* Queues a job or a commit of this store handle until the end of the loop iteration. Slow jobs run on the
+ * filter threads. */
 void kw_embedded_queue_job(kw_embedded_handle *handle, kw_job *job, bool slow);
 void kw_embedded_queue_commit(kw_embedded_handle *handle, kw_commit *commit);
 
@@ -198,9 +203,9 @@ void kw_embedded_get_many(kw_store_handle *handle, const kw_get *const *gets, si
                           void *user);
 
 kw_range_scan *kw_embedded_open_range_scan(kw_store_handle *handle, const kw_range_scan_spec *spec);
-void kw_embedded_range_scan_fetch(kw_range_scan *run, uint32_t max_rows, size_t max_bytes, bool more_hint,
+void kw_embedded_range_scan_fetch(kw_range_scan *scan, uint32_t max_rows, size_t max_bytes, bool more_hint,
                                   kw_deadline deadline, kw_get_done done, void *user);
-void kw_embedded_range_scan_close(kw_range_scan *run);
+void kw_embedded_range_scan_close(kw_range_scan *scan);
 
 void kw_embedded_describe_table(kw_store_handle *handle, kw_bytes table, kw_deadline deadline,
                                 kw_table_facts_done done, void *user);
@@ -209,6 +214,6 @@ void kw_embedded_regions(kw_store_handle *handle, kw_bytes table, kw_deadline de
 
 bool kw_embedded_check_deadline(kw_deadline deadline, const char *doing, kw_error *ret_error);
 
-/* Bytes that a row may have while it is read: without a filter `most`; with one more, since the filter may
- * leave little of it. */
+/* The most bytes that a row can have while it is read: `most`, or more if there is a filter, which can
+ * remove most of the row. 0: no limit. */
 size_t kw_embedded_row_bytes(const kw_account *account, size_t most, bool filters);

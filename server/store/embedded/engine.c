@@ -8,8 +8,8 @@
 
 #include <stdatomic.h>
 
-/* Small: the search for a row's place in a memtable is most of what a put costs beside the sync, and takes
- * half the time in 16 MiB as in 64. */
+/* Apart from the sync, most of the cost of a put is the search in the memtable. In 16 MiB that takes half as
+ * long as in 64 MiB. */
 #define WRITE_BUFFER_BYTES ((size_t)16 * 1024 * 1024)
 #define WRITE_BUFFERS 4
 #define LEVEL0_FILES 6
@@ -20,39 +20,41 @@
 
 /* --- failures --------------------------------------------------------------------------------------- */
 
-/* Of the process: there is one engine in it. */
+/* One set per process, because a process has one engine. */
 static _Atomic bool disk_full;
 static _Atomic uint64_t logged_second;
 static _Atomic uint64_t unlogged;
 
-/* May a failure be logged now? */
+/* True if a failure may be logged now. */
 static bool
-may_log(bool full)
+should_log(bool full)
 {
     uint64_t second = kw_clock_mono_ns() / 1000000000 + 1;
-    bool may = full ? !atomic_exchange(&disk_full, true) : atomic_exchange(&logged_second, second) != second;
-    if (!may)
+    bool should =
+        full ? !atomic_exchange(&disk_full, true) : atomic_exchange(&logged_second, second) != second;
+    if (!should)
         atomic_fetch_add(&unlogged, 1);
-    return may;
+    return should;
 }
 
 void
-kw_engine_worked(void)
+kw_engine_write_succeeded(void)
 {
     if (!atomic_load_explicit(&disk_full, memory_order_relaxed) || !atomic_exchange(&disk_full, false))
         return;
-    kw_log(KW_LOG_INFO, "embedded", "the disk has room again", "failures_not_logged=%" G_GUINT64_FORMAT,
+    kw_log(KW_LOG_INFO, "embedded", "the disk has free space again", "failures_not_logged=%" G_GUINT64_FORMAT,
            atomic_exchange(&unlogged, 0));
 }
 
 bool
 kw_engine_failed(char *message, const char *doing, kw_error *ret_error)
 {
+    g_assert(message && doing);
     bool corrupt = g_str_has_prefix(message, "Corruption");
     bool full = strstr(message, "No space left") != NULL;
-    if (may_log(full))
+    if (should_log(full))
         kw_log(KW_LOG_ERROR, "embedded",
-               full ? "the disk is full, writes fail until it has room" : "the engine failed",
+               full ? "the disk is full; writes fail until it has free space" : "RocksDB failed",
                "doing=\"%s\" reason=\"%s\" failures_not_logged=%" G_GUINT64_FORMAT, doing, message,
                atomic_exchange(&unlogged, 0));
     rocksdb_free(message);
@@ -63,10 +65,11 @@ kw_engine_failed(char *message, const char *doing, kw_error *ret_error)
                                 : "");
 }
 
-/* Is it certain that nothing of the write is there? A record that was not appended whole is cut off at the
- * next start (wal.h). And after a failure RocksDB refuses all writes, with the words of that failure, until
- * it goes on in a new log, whose name then is in them. What failed later, when the log was synced, may be on
- * disk. */
+/* True if the log certainly does not contain the write. That holds for two kinds of failures. If the record
+ * could not be appended as a whole, the next start removes it (wal.h). If the message is the same as that of
+ * the last write, RocksDB did not try: after a failure it rejects all writes with the message of that
+ * failure, until it continues in a new log, whose name is then part of the message. If the sync failed, the
+ * write can be on disk. */
 static bool
 was_not_written(const kw_engine *engine, const char *message)
 {
@@ -75,13 +78,13 @@ was_not_written(const kw_engine *engine, const char *message)
 }
 
 bool
-kw_engine_written(kw_engine *engine, char *message, kw_error *ret_error)
+kw_engine_check_write(kw_engine *engine, char *message, kw_error *ret_error)
 {
     bool certain = message && was_not_written(engine, message);
     g_free(engine->write_failure);
     engine->write_failure = g_strdup(message);
     if (!message) {
-        kw_engine_worked();
+        kw_engine_write_succeeded();
         return true;
     }
     kw_engine_failed(message, "writing", ret_error);
@@ -97,7 +100,7 @@ kw_engine_sync_failed(const kw_engine *engine)
 }
 
 bool
-kw_engine_iterator_good(const rocksdb_iterator_t *iterator, kw_error *ret_error)
+kw_engine_check_iterator(const rocksdb_iterator_t *iterator, kw_error *ret_error)
 {
     char *failed = NULL;
     rocksdb_iter_get_error(iterator, &failed);
@@ -185,9 +188,10 @@ set_files(rocksdb_options_t *options)
     rocksdb_options_set_keep_log_file_num(options, 2);
     rocksdb_options_set_stats_dump_period_sec(options, 0);
     rocksdb_options_set_stats_persist_period_sec(options, 0);
-    /* wal.c has cut off what was never acknowledged. Of the other modes, point in time drops what is damaged
-     * and all that follows without a word, and "tolerate corrupted tail" does so within the last block of a
-     * log, where it takes a damaged length, or a damaged type, for the end. */
+    /* wal.c has removed a record that was not written completely, so every record must be whole. The mode
+     * "point in time" would silently drop a damaged record and all later ones. "Tolerate corrupted tail"
+     * would do so in the last block of a log, where it mistakes a damaged length or type for the end of the
+     * log. */
     rocksdb_options_set_wal_recovery_mode(options, rocksdb_absolute_consistency_recovery);
 }
 
@@ -206,7 +210,8 @@ make_options(kw_engine *engine, int64_t cache_bytes, kw_embedded_tables *catalog
     rocksdb_options_set_compaction_filter_factory(engine->options, kw_compaction_factory_new(catalog));
 }
 
-/* Debian's RocksDB has both; one without them says so at open. */
+/* Debian's RocksDB supports both compressions. Opening a RocksDB without one of them fails with "not
+ * linked". */
 static rocksdb_t *
 open_compressed(kw_engine *engine, const char *folder, char **ret_failed)
 {
@@ -227,6 +232,7 @@ bool
 kw_engine_open(kw_engine *engine, const char *folder, int64_t cache_bytes, kw_embedded_tables *catalog,
                kw_error *ret_error)
 {
+    g_assert(folder && catalog && cache_bytes >= 0);
     *engine = (kw_engine){0};
     make_options(engine, cache_bytes, catalog);
     char *failed = NULL;
@@ -238,7 +244,7 @@ kw_engine_open(kw_engine *engine, const char *folder, int64_t cache_bytes, kw_em
     }
     engine->write_synced = rocksdb_writeoptions_create();
     rocksdb_writeoptions_set_sync(engine->write_synced, 1);
-    engine->write_lazy = rocksdb_writeoptions_create();
+    engine->write_unsynced = rocksdb_writeoptions_create();
     return true;
 }
 
@@ -247,8 +253,8 @@ kw_engine_close(kw_engine *engine)
 {
     if (engine->write_synced)
         rocksdb_writeoptions_destroy(engine->write_synced);
-    if (engine->write_lazy)
-        rocksdb_writeoptions_destroy(engine->write_lazy);
+    if (engine->write_unsynced)
+        rocksdb_writeoptions_destroy(engine->write_unsynced);
     if (engine->db)
         rocksdb_close(engine->db);
     if (engine->options)
@@ -264,6 +270,7 @@ void
 kw_engine_forget_table(kw_engine *engine, uint32_t id)
 {
     uint8_t start[4], stop[4];
+    g_assert(id != 0); /* the catalog's */
     kw_be32_store(start, id);
     kw_be32_store(stop, id + 1);
     char *failed = NULL;
@@ -271,7 +278,7 @@ kw_engine_forget_table(kw_engine *engine, uint32_t id)
     if (!failed)
         rocksdb_suggest_compact_range(engine->db, (const char *)start, 4, (const char *)stop, 4, &failed);
     if (failed) {
-        kw_log(KW_LOG_WARN, "embedded", "a dropped table's rows stay until compaction",
+        kw_log(KW_LOG_WARN, "embedded", "the rows of a dropped table stay on disk until compaction",
                "table_id=%u reason=\"%s\"", id, failed);
         rocksdb_free(failed);
     }

@@ -1,8 +1,8 @@
-/* RocksDB, opened the way this store needs it, and its errors translated.
+/* Opens RocksDB with the options of this store, and translates its errors.
  *
- * One column family in bytewise order (key.h); bloom filters over row prefixes; LZ4, ZSTD at the bottom;
- * one block cache with index and filter blocks inside it. The write-ahead log is synced by the
- * committer's writes only.
+ * One column family in bytewise order (key.h). Bloom filters over row prefixes. Compression with LZ4, and
+ * ZSTD at the bottom level. One block cache, which also contains the index and filter blocks. Only the
+ * committer's writes sync the write-ahead log.
  */
 #pragma once
 
@@ -14,36 +14,39 @@ typedef struct kw_engine {
     rocksdb_cache_t *cache;
     int64_t cache_bytes; /* charged to the memory budget */
     rocksdb_writeoptions_t *write_synced;
-    rocksdb_writeoptions_t *write_lazy; /* in the log, not synced */
-    char *write_failure;                /* the writer's: what the last write failed with; NULL: it did not */
+    rocksdb_writeoptions_t *write_unsynced; /* writes the log but does not sync it */
+    char *
+        write_failure; /* RocksDB's message if the last write failed, else NULL; used by the writing thread */
 } kw_engine;
 
-/* The folder is RocksDB's own; compactions look into the catalog. */
+/* Opens the database in the folder. Compactions read the catalog. */
 bool kw_engine_open(kw_engine *engine, const char *folder, int64_t cache_bytes, kw_embedded_tables *catalog,
                     kw_error *ret_error);
 void kw_engine_close(kw_engine *engine);
 
-/* Takes RocksDB's message: the operator's text goes to the log, the caller's to ret_error (CORRUPT for a
- * corruption, else UNAVAILABLE). Returns false. A full disk is logged once, until a write succeeds again; of
- * other failures one a second is logged, with the number of those before it that were not. */
+/* Reports a failure with RocksDB's message, and frees the message. The log gets the text for the operator,
+ * ret_error the one for the caller (CORRUPT for a corruption, else UNAVAILABLE). Returns false. A full disk
+ * is logged once until a write succeeds again. Other failures are logged at most once a second, with the
+ * number of failures not logged since. */
 bool kw_engine_failed(char *message, const char *doing, kw_error *ret_error);
 
-/* Takes RocksDB's message of a write, NULL for none; on the thread that writes. False after a failure:
- * maybe_applied says whether the write may be in the log all the same. */
-bool kw_engine_written(kw_engine *engine, char *message, kw_error *ret_error);
+/* Checks the result of a write: RocksDB's message, which it frees, or NULL if the write succeeded. Call it
+ * on the writing thread. Returns false after a failure; then ret_error->maybe_applied is true if the log can
+ * contain the write anyway. */
+bool kw_engine_check_write(kw_engine *engine, char *message, kw_error *ret_error);
 
-/* On the thread that writes: did the last write fail because the log could not be synced? */
+/* True if the last write failed because the log could not be synced. Call it on the writing thread. */
 bool kw_engine_sync_failed(const kw_engine *engine);
 
-/* A write succeeded: logs when the ones before it had failed for lack of room. */
-void kw_engine_worked(void);
+/* Notes that a write succeeded. Logs the end of a disk-full period. */
+void kw_engine_write_succeeded(void);
 
-/* False when the iterator stopped because of an error. */
-bool kw_engine_iterator_good(const rocksdb_iterator_t *iterator, kw_error *ret_error);
+/* False if the iterator stopped because of an error. */
+bool kw_engine_check_iterator(const rocksdb_iterator_t *iterator, kw_error *ret_error);
 
-/* The entry that the iterator stands on: slices of RocksDB's, until it moves. */
+/* The iterator's current entry. The slices are valid until the iterator moves. */
 kw_bytes kw_engine_key(const rocksdb_iterator_t *at);
 kw_bytes kw_engine_value(const rocksdb_iterator_t *at);
 
-/* Entries of a dropped table: whole files go now, the rest when compaction comes by. */
+/* Drops the entries of a dropped table: whole files immediately, the rest at compaction. */
 void kw_engine_forget_table(kw_engine *engine, uint32_t id);

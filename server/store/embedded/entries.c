@@ -1,3 +1,4 @@
+/* Collects the entries of writes in a RocksDB write batch. Runs on the committer's thread. */
 #include "store/embedded/embedded_internal.h"
 
 #include "store/embedded/key.h"
@@ -22,8 +23,8 @@ kw_entries_clear(kw_entries *batch)
 void
 kw_entries_begin(kw_entries *batch, bool indexed)
 {
+    g_assert(batch->bytes == 0); /* the last batch was written */
     batch->is_indexed = indexed;
-    batch->bytes = 0;
 }
 
 void
@@ -53,7 +54,7 @@ kw_entries_write(kw_entries *batch, kw_engine *engine, bool synced, kw_error *re
     if (batch->bytes == 0)
         return true;
     char *failed = NULL;
-    rocksdb_writeoptions_t *options = synced ? engine->write_synced : engine->write_lazy;
+    rocksdb_writeoptions_t *options = synced ? engine->write_synced : engine->write_unsynced;
     if (batch->is_indexed) {
         rocksdb_write_writebatch_wi(engine->db, options, batch->indexed, &failed);
         rocksdb_writebatch_wi_clear(batch->indexed);
@@ -62,12 +63,13 @@ kw_entries_write(kw_entries *batch, kw_engine *engine, bool synced, kw_error *re
         rocksdb_writebatch_clear(batch->plain);
     }
     batch->bytes = 0;
-    return kw_engine_written(engine, failed, ret_error);
+    return kw_engine_check_write(engine, failed, ret_error);
 }
 
 rocksdb_iterator_t *
 kw_entries_iterator(kw_entries *batch, kw_embedded *store)
 {
+    g_assert(batch->is_indexed);
     rocksdb_iterator_t *stored = rocksdb_create_iterator(store->engine.db, store->get_options);
     return rocksdb_writebatch_wi_create_iterator_with_base(batch->indexed, stored);
 }

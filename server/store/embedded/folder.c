@@ -18,7 +18,7 @@
 #define FORMAT_BYTES_MAX 4096
 
 static bool
-cannot(const char *path, const char *what, kw_error *ret_error)
+set_errno_error(const char *path, const char *what, kw_error *ret_error)
 {
     return kw_error_set(ret_error, KW_UNAVAILABLE, "folder %s: cannot %s: %s", path, what, g_strerror(errno));
 }
@@ -30,14 +30,15 @@ lock_folder(const char *path, int *ret_lock, kw_error *ret_error)
     int lock = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
     struct stat facts;
     if (lock < 0 && errno == ELOOP)
-        return kw_error_set(ret_error, KW_UNAVAILABLE,
-                            "folder %s: its lock is a symbolic link; keywayd never makes one: remove it",
-                            path);
+        return kw_error_set(
+            ret_error, KW_UNAVAILABLE,
+            "folder %s: the file lock is a symbolic link, which keywayd does not create: remove it", path);
     if (lock < 0)
-        return cannot(path, "open its lock", ret_error);
+        return set_errno_error(path, "open the file lock", ret_error);
     if (fstat(lock, &facts) != 0 || !S_ISREG(facts.st_mode)) {
         close(lock);
-        return kw_error_set(ret_error, KW_UNAVAILABLE, "folder %s: its lock is not a file: remove it", path);
+        return kw_error_set(ret_error, KW_UNAVAILABLE, "folder %s: lock is not a regular file: remove it",
+                            path);
     }
     char holder[32] = "";
     if (flock(lock, LOCK_EX | LOCK_NB) < 0) {
@@ -50,15 +51,16 @@ lock_folder(const char *path, int *ret_lock, kw_error *ret_error)
     int length = snprintf(holder, sizeof holder, "%d\n", (int)getpid());
     if (ftruncate(lock, 0) < 0 || pwrite(lock, holder, (size_t)length, 0) != length) {
         close(lock);
-        return cannot(path, "write its lock", ret_error);
+        return set_errno_error(path, "write the file lock", ret_error);
     }
     *ret_lock = lock;
     return true;
 }
 
-/* What may lie in a folder that is not a store yet: our own files, hidden ones, a file system's root. */
+/* Files that a folder can contain before it is a store: Keyway's own, hidden ones, those of a file system's
+ * root. */
 static bool
-is_harmless(const char *name)
+may_be_in_new_folder(const char *name)
 {
     return name[0] == '.' || strcmp(name, "lock") == 0 || strcmp(name, "lost+found") == 0 ||
            g_str_has_prefix(name, "cursor") || g_str_has_prefix(name, "keyway");
@@ -69,12 +71,13 @@ check_empty(const char *path, kw_error *ret_error)
 {
     DIR *folder = opendir(path);
     if (!folder)
-        return cannot(path, "list it", ret_error);
+        return set_errno_error(path, "list its files", ret_error);
     bool empty = true;
     for (struct dirent *entry; empty && (entry = readdir(folder));) {
-        empty = is_harmless(entry->d_name);
+        empty = may_be_in_new_folder(entry->d_name);
         if (!empty)
-            kw_error_set(ret_error, KW_CORRUPT, "folder %s is not a store of keyway's: it holds \"%s\"", path,
+            kw_error_set(ret_error, KW_CORRUPT,
+                         "folder %s is not a Keyway store: it contains \"%s\"; use an empty folder", path,
                          entry->d_name);
     }
     closedir(folder);
@@ -87,7 +90,7 @@ sync_folder(const char *path, kw_error *ret_error)
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool good = folder >= 0 && fsync(folder) == 0;
     if (!good)
-        cannot(path, "sync it", ret_error);
+        set_errno_error(path, "sync the folder", ret_error);
     if (folder >= 0)
         close(folder);
     return good;
@@ -107,10 +110,10 @@ write_format(const char *path, const char *name, kw_error *ret_error)
     unlink(fresh);
     int file = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0)
-        return cannot(path, "write into it", ret_error);
+        return set_errno_error(path, "write into it", ret_error);
     bool good = write_synced(file, FORMAT_LINE) && rename(fresh, name) == 0;
     if (!good)
-        cannot(path, "write into it", ret_error);
+        set_errno_error(path, "write into it", ret_error);
     close(file);
     return good && sync_folder(path, ret_error);
 }
@@ -126,17 +129,19 @@ check_format(const char *path, kw_error *ret_error)
         if (strcmp(text, FORMAT_LINE) == 0)
             return true;
         g_strdelimit(text, "\n", '\0');
-        return kw_error_set(ret_error, KW_CORRUPT, "folder %s says \"%.60s\", this version reads \"%.*s\"",
+        return kw_error_set(ret_error, KW_CORRUPT,
+                            "folder %s has the format \"%.60s\"; this version of keywayd reads \"%.*s\"",
                             path, text, (int)strlen(FORMAT_LINE) - 1, FORMAT_LINE);
     }
     if (g_file_test(name, G_FILE_TEST_EXISTS | G_FILE_TEST_IS_SYMLINK))
-        return kw_error_set(ret_error, KW_UNAVAILABLE, "folder %s: file format: %s", path, why);
+        return kw_error_set(ret_error, KW_UNAVAILABLE, "folder %s: cannot read the file format: %s", path,
+                            why);
     return check_empty(path, ret_error) && write_format(path, name, ret_error);
 }
 
-/* Whoever can write there can replace every file, the cursor key among them. */
+/* A user who can write to the folder can replace every file in it, including the cursor key. */
 static void
-warn_of_others(const char *path)
+warn_if_shared(const char *path)
 {
     unsigned permissions = kw_file_permissions(path);
     if (permissions & 0027)
@@ -148,7 +153,7 @@ bool
 kw_folder_claim(const char *path, int *ret_lock, kw_error *ret_error)
 {
     if (g_mkdir_with_parents(path, 0700) < 0)
-        return cannot(path, "make it", ret_error);
+        return set_errno_error(path, "create it", ret_error);
     int lock = -1;
     if (!lock_folder(path, &lock, ret_error))
         return false;
@@ -156,7 +161,7 @@ kw_folder_claim(const char *path, int *ret_lock, kw_error *ret_error)
         close(lock);
         return false;
     }
-    warn_of_others(path);
+    warn_if_shared(path);
     *ret_lock = lock;
     return true;
 }
@@ -171,20 +176,20 @@ kw_folder_check_rows(const char *path, kw_error *ret_error)
     return !g_file_test(filled, G_FILE_TEST_EXISTS) || g_file_test(current, G_FILE_TEST_EXISTS) ||
            kw_error_set(
                ret_error, KW_CORRUPT,
-               "%s is missing, but rows were stored here: mount or restore the folder rows (to begin with an "
-               "empty store, remove the file filled)",
+               "%s is missing, but rows were stored here: mount or restore the folder rows (to start with an "
+               "empty store instead, remove the file filled)",
                current);
 }
 
 bool
-kw_folder_note_rows(const char *path, kw_error *ret_error)
+kw_folder_mark_filled(const char *path, kw_error *ret_error)
 {
     g_autofree char *filled = g_build_filename(path, "filled", NULL);
     if (g_file_test(filled, G_FILE_TEST_EXISTS))
         return true;
     int file = open(filled, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0)
-        return cannot(path, "write into it", ret_error);
+        return set_errno_error(path, "write into it", ret_error);
     close(file);
     return sync_folder(path, ret_error);
 }

@@ -1,7 +1,6 @@
-/* Point reads, facts and regions: each a job for a reader thread. A point read is first tried on the loop,
- * with what is in memory: that takes some microseconds, the way to a reader and back takes two wake-ups of
- * threads.
- */
+/* Point reads, and look-ups of table facts and regions. Each is a job for a reader thread. A small point
+ * read is first tried on its loop with the data in memory. That takes a few microseconds, whereas a reader
+ * thread costs two wake-ups of threads. */
 #include "base/metrics.h"
 #include "base/shortage.h"
 #include "store/check.h"
@@ -9,7 +8,7 @@
 #include "store/embedded/reader.h"
 #include "store/embedded/row_filter.h"
 
-/* Before a filter has seen it, a row may have so many bytes. */
+/* The most bytes of a row that is read for a filter. */
 #define FILTERED_ROW_BYTES ((int64_t)256 * 1024 * 1024)
 
 bool
@@ -24,30 +23,30 @@ kw_embedded_row_bytes(const kw_account *account, size_t most, bool filters)
 {
     if (most == 0 || !filters)
         return most;
-    int64_t room = MIN(kw_budget_room(account) / 2, FILTERED_ROW_BYTES);
-    return MAX(most, (size_t)room);
+    int64_t available = MIN(kw_budget_room(account) / 2, FILTERED_ROW_BYTES);
+    return MAX(most, (size_t)available);
 }
 
-/* What a loop reads itself: more gets, or larger rows, would keep it from others for too long. A unit is
- * about a nanosecond. */
-#define NEAR_MAX 16
-#define NEAR_UNITS ((uint64_t)256 * 1024)
-/* Rows of one call that are filtered slowly share a sifter with other callers. */
-#define SLOW_MS 10000
+/* The most that a loop reads itself: more gets or larger rows would delay its other work for too long. A
+ * unit of effort takes about a nanosecond. */
+#define MEMORY_GETS_MAX 16
+#define MEMORY_EFFORT_MAX ((uint64_t)256 * 1024)
+/* The most time for the slow filter of a call: calls share the filter threads. */
+#define SLOW_FILTER_MAX_MS 10000
 
 typedef struct get_job {
     kw_job job;
     kw_embedded_handle *handle;
     const kw_get *const *gets;
-    const kw_get *one; /* what gets points at, for a single one */
+    const kw_get *one; /* `gets` points to this one if it is a single get */
     size_t count;
     kw_get_done done;
     void *user;
     kw_rows *rows;
-    bool near;       /* on the loop, from memory only */
-    bool incomplete; /* that was not enough */
-    bool full;       /* a row did not fit: those after it are left out */
-    bool too_large;  /* the row read last */
+    bool memory_only;   /* on the loop: read data in memory only */
+    bool needs_disk;    /* the data in memory did not suffice, or the rows are too large for the loop */
+    bool limit_reached; /* a row exceeded max_bytes: omit all later ones */
+    bool too_large;     /* the last row alone exceeds the limit */
     kw_effort effort;
     kw_error error;
 } get_job;
@@ -58,32 +57,32 @@ is_closing(void *user)
     return atomic_load_explicit(&((get_job *)user)->handle->closing, memory_order_relaxed);
 }
 
-/* The filter is known to be quick. A text that nobody prepared is one of our own, which all are. */
+/* True if the filter is known to be fast. A filter that is not compiled yet is Keyway's own and fast. */
 static bool
 filters_quickly(const kw_get *get)
 {
     return !get->prepared || !kw_prepared_is_slow(get->prepared);
 }
 
-static kw_asked
-asked_by(const kw_get *get)
+static kw_read_request
+request_of_get(const kw_get *get)
 {
-    return (kw_asked){.table = get->table,
-                      .columns = get->columns,
-                      .columns_count = get->columns_count,
-                      .max_versions = get->max_versions,
-                      .time_from = get->time_from,
-                      .time_to = get->time_to,
-                      .filter = get->filter,
-                      .prepared = get->prepared};
+    return (kw_read_request){.table = get->table,
+                             .columns = get->columns,
+                             .columns_count = get->columns_count,
+                             .max_versions = get->max_versions,
+                             .time_from = get->time_from,
+                             .time_to = get->time_to,
+                             .filter = get->filter,
+                             .prepared = get->prepared};
 }
 
-/* False: the filter failed. */
+/* Replaces *ret_row with what the filter keeps of the row. False if the filter failed. */
 static bool
-sift(get_job *job, kw_row_filter *row_filter, kw_row *row, kw_row *ret_row)
+apply_filter(get_job *job, kw_row_filter *row_filter, kw_row *row, kw_row *ret_row)
 {
     kw_row kept = {.key = ret_row->key};
-    kw_filter_verdict verdict = kw_row_filter_row(row_filter, row, job->rows, &kept, &job->error);
+    kw_filter_verdict verdict = kw_row_filter_apply(row_filter, row, job->rows, &kept, &job->error);
     *ret_row = kept;
     return verdict != KW_FILTER_ROW_FAILED;
 }
@@ -93,42 +92,42 @@ found_in_memory(get_job *job, const rocksdb_iterator_t *at)
 {
     char *failed = NULL;
     rocksdb_iter_get_error(at, &failed);
-    job->incomplete = failed && g_str_has_prefix(failed, "Result incomplete");
+    job->needs_disk = failed && g_str_has_prefix(failed, "Result incomplete");
     rocksdb_free(failed);
-    return !job->incomplete;
+    return !job->needs_disk;
 }
 
 static bool
 iterator_good(get_job *job, const rocksdb_iterator_t *at)
 {
-    return (!job->near || found_in_memory(job, at)) && kw_engine_iterator_good(at, &job->error);
+    return (!job->memory_only || found_in_memory(job, at)) && kw_engine_check_iterator(at, &job->error);
 }
 
 static bool
 read_selected(get_job *job, kw_reader *reader, kw_row_filter *row_filter, kw_bytes key, kw_row *ret_row)
 {
     kw_row row = {0};
-    if (kw_row_filter_filters(row_filter))
-        kw_row_filter_begin(row_filter, &reader->view);
+    if (kw_row_filter_is_active(row_filter))
+        kw_row_filter_begin_row(row_filter, &reader->version_filter);
     else
-        kw_version_filter_direct(&reader->view, job->rows);
-    bool seen = kw_reader_get(reader, key, &row);
-    bool good = iterator_good(job, reader->at);
-    job->too_large = reader->view.too_large;
-    if (seen && !kw_row_filter_filters(row_filter)) {
+        kw_version_filter_set_output(&reader->version_filter, job->rows);
+    bool visible = kw_reader_get(reader, key, &row);
+    bool good = iterator_good(job, reader->iterator);
+    job->too_large = reader->version_filter.too_large;
+    if (visible && !kw_row_filter_is_active(row_filter)) {
         *ret_row = row;
-        job->rows->bytes += reader->view.bytes;
+        job->rows->bytes += reader->version_filter.bytes;
         return good;
     }
     *ret_row = (kw_row){.key = kw_arena_copy(job->rows->arena, key)};
-    return good && (!seen || sift(job, row_filter, &row, ret_row));
+    return good && (!visible || apply_filter(job, row_filter, &row, ret_row));
 }
 
-/* Reading a row that is too large for the time, or for the loop, was given up. */
+/* False if the reader gave up a row because it exceeded the time or the effort allowed on a loop. */
 static bool
-is_whole(get_job *job)
+check_effort(get_job *job)
 {
-    job->incomplete = job->incomplete || (job->near && job->effort.over);
+    job->needs_disk = job->needs_disk || (job->memory_only && job->effort.over);
     return !job->effort.over || kw_effort_fail(&job->effort, "a row was read", &job->error);
 }
 
@@ -137,16 +136,16 @@ read_one(get_job *job, rocksdb_iterator_t *at, kw_stored_table *table, const kw_
 {
     kw_selection selection;
     kw_row_filter row_filter;
-    kw_asked asked = asked_by(get);
-    if (!kw_selection_init_on(&selection, table, &asked, &job->error))
+    kw_read_request request = request_of_get(get);
+    if (!kw_selection_init_on(&selection, table, &request, &job->error))
         return false;
     kw_reader reader;
     kw_reader_init(&reader, at, &selection);
     reader.effort = &job->effort;
-    reader.view.most =
+    reader.version_filter.max_bytes =
         kw_embedded_row_bytes(job->gets[0]->account, job->gets[0]->max_bytes, get->filter.size > 0);
-    bool good = kw_row_filter_init(&row_filter, &asked, false, &job->effort, &job->error) &&
-                read_selected(job, &reader, &row_filter, get->row, ret_row) && is_whole(job);
+    bool good = kw_row_filter_init(&row_filter, &request, false, &job->effort, &job->error) &&
+                read_selected(job, &reader, &row_filter, get->row, ret_row) && check_effort(job);
     kw_row_filter_clear(&row_filter);
     kw_reader_clear(&reader);
     kw_selection_clear(&selection);
@@ -160,22 +159,22 @@ omit(get_job *job, size_t index, kw_omission why)
         (kw_row){.key = kw_arena_copy(job->rows->arena, job->gets[index]->row), .omitted = why};
 }
 
-/* One of several rows that share max_bytes. */
+/* Reads one of the rows that share max_bytes, or omits it. */
 static bool
 read_within(get_job *job, rocksdb_iterator_t *at, kw_stored_table *table, size_t index)
 {
     kw_rows *rows = job->rows;
     size_t most = job->gets[0]->max_bytes, before = rows->bytes;
     kw_arena_mark mark = kw_arena_mark_now(rows->arena);
-    if (job->full) {
+    if (job->limit_reached) {
         omit(job, index, KW_OMITTED_NO_ROOM);
         return true;
     }
     if (!read_one(job, at, table, job->gets[index], &rows->rows[index]))
         return false;
     bool too_large = job->too_large || (most > 0 && rows->bytes - before > most);
-    job->full = !too_large && most > 0 && rows->bytes > most;
-    if (too_large || job->full) {
+    job->limit_reached = !too_large && most > 0 && rows->bytes > most;
+    if (too_large || job->limit_reached) {
         kw_arena_rewind(rows->arena, mark);
         rows->bytes = before;
         omit(job, index, too_large ? KW_OMITTED_TOO_LARGE : KW_OMITTED_NO_ROOM);
@@ -192,19 +191,19 @@ read_all(get_job *job)
         !kw_shortage_check(job->gets[0]->account, &job->error))
         return false;
     if (!filters_quickly(job->gets[0]))
-        deadline = kw_deadline_earlier(deadline, kw_deadline_in_ms(SLOW_MS));
+        deadline = kw_deadline_earlier(deadline, kw_deadline_in_ms(SLOW_FILTER_MAX_MS));
     job->effort = (kw_effort){.deadline = deadline,
                               .is_cancelled = is_closing,
                               .user = job,
-                              .units_most = job->near ? NEAR_UNITS : 0};
+                              .units_most = job->memory_only ? MEMORY_EFFORT_MAX : 0};
     g_autoptr(kw_stored_table) table = kw_embedded_tables_find(store->catalog, job->gets[0]->table);
     if (!table)
         return kw_unknown_table(job->gets[0]->table, &job->error);
     job->rows = kw_rows_new_for(job->gets[0]->account);
-    job->full = job->too_large = false;
+    job->limit_reached = job->too_large = false;
     job->rows->rows = KW_ARENA_ARRAY(job->rows->arena, kw_row, job->count);
-    rocksdb_iterator_t *at =
-        rocksdb_create_iterator(store->engine.db, job->near ? store->near_options : store->get_options);
+    rocksdb_iterator_t *at = rocksdb_create_iterator(
+        store->engine.db, job->memory_only ? store->memory_options : store->get_options);
     bool good = true;
     for (size_t i = 0; good && i < job->count; i++)
         good = read_within(job, at, table, i);
@@ -231,13 +230,14 @@ work_get(kw_job *base)
 }
 
 static void
-tell_get(kw_task *task)
+complete_get(kw_task *task)
 {
     get_job *job = (get_job *)task;
+    g_assert(job->rows || job->error.code != KW_OK);
     if (!job->rows)
         kw_metrics_add(KW_METRIC_store_errors, 1);
     job->done(job->user, job->rows, job->rows ? NULL : &job->error);
-    kw_embedded_end(job->handle);
+    kw_embedded_end_operation(job->handle);
     g_free(job);
 }
 
@@ -245,32 +245,34 @@ static get_job *
 get_job_new(kw_store_handle *handle, kw_get_done done, void *user)
 {
     get_job *job = g_new(get_job, 1);
-    job->job = (kw_job){.task.run = tell_get, .work = work_get};
+    job->job = (kw_job){.task.run = complete_get, .work = work_get};
     job->handle = (kw_embedded_handle *)handle;
     job->done = done;
     job->user = user;
     job->rows = NULL;
-    job->near = job->incomplete = false;
+    job->memory_only = job->needs_disk = false;
+    job->error.code = KW_OK;
     return job;
 }
 
-/* On the loop; the answer is told on its next turn. */
+/* Tries to read the rows on the loop; then the completion runs in the next loop iteration. False if a reader
+ * thread must read them. */
 static bool
-try_near(get_job *job)
+try_in_memory(get_job *job)
 {
-    static _Thread_local bool prepared;
-    if (job->count > NEAR_MAX || !filters_quickly(job->gets[0]))
+    static _Thread_local bool thread_prepared;
+    if (job->count > MEMORY_GETS_MAX || !filters_quickly(job->gets[0]))
         return false;
-    if (!prepared)
+    if (!thread_prepared)
         rocksdb_set_perf_level(rocksdb_disable);
-    prepared = true;
-    job->near = true;
+    thread_prepared = true;
+    job->memory_only = true;
     read_or_fail(job);
-    job->near = false;
-    if (job->incomplete)
+    job->memory_only = false;
+    if (job->needs_disk)
         return false;
     kw_metrics_add(KW_METRIC_store_reads_near, 1);
-    kw_embedded_begin(job->handle);
+    kw_embedded_begin_operation(job->handle);
     kw_loop_post(job->handle->base.loop, &job->job.task);
     return true;
 }
@@ -278,8 +280,9 @@ try_near(get_job *job)
 static void
 start_get(get_job *job)
 {
-    job->job.turn = (kw_fair_item){.account = job->gets[0]->account, .call = job->gets[0]->call};
-    if (!try_near(job))
+    g_assert(job->count > 0);
+    job->job.fair_item = (kw_fair_item){.account = job->gets[0]->account, .call = job->gets[0]->call};
+    if (!try_in_memory(job))
         kw_embedded_queue_job(job->handle, &job->job, !filters_quickly(job->gets[0]));
 }
 
@@ -305,7 +308,7 @@ kw_embedded_get_many(kw_store_handle *handle, const kw_get *const *gets, size_t 
 
 /* --- facts and regions ------------------------------------------------------------------------------ */
 
-typedef struct look_job {
+typedef struct table_job {
     kw_job job;
     kw_embedded_handle *handle;
     kw_bytes table;
@@ -316,10 +319,10 @@ typedef struct look_job {
     kw_table_facts *facts;
     kw_regions *regions;
     kw_error error;
-} look_job;
+} table_job;
 
 static kw_table_facts *
-facts_of(const kw_stored_table *table)
+facts_of_table(const kw_stored_table *table)
 {
     kw_arena *arena = kw_arena_new();
     kw_table_facts *facts = KW_ARENA_NEW(arena, kw_table_facts);
@@ -344,7 +347,7 @@ facts_of(const kw_stored_table *table)
 }
 
 static kw_regions *
-regions_of(const kw_stored_table *table)
+regions_of_table(const kw_stored_table *table)
 {
     kw_arena *arena = kw_arena_new();
     kw_regions *regions = KW_ARENA_NEW(arena, kw_regions);
@@ -360,15 +363,15 @@ regions_of(const kw_stored_table *table)
 }
 
 static void
-work_look(kw_job *base)
+work_table(kw_job *base)
 {
-    look_job *job = (look_job *)base;
+    table_job *job = (table_job *)base;
     if (kw_embedded_check_deadline(job->deadline, "the table was looked up", &job->error)) {
         g_autoptr(kw_stored_table) table = kw_embedded_tables_find(job->handle->store->catalog, job->table);
         if (job->facts_done)
-            job->facts = facts_of(table);
+            job->facts = facts_of_table(table);
         else if (table)
-            job->regions = regions_of(table);
+            job->regions = regions_of_table(table);
         else
             kw_unknown_table(job->table, &job->error);
     }
@@ -376,22 +379,23 @@ work_look(kw_job *base)
 }
 
 static void
-tell_look(kw_task *task)
+complete_table_job(kw_task *task)
 {
-    look_job *job = (look_job *)task;
+    table_job *job = (table_job *)task;
+    g_assert(!job->facts_done != !job->regions_done);
     if (job->facts_done)
         job->facts_done(job->user, job->facts, job->facts ? NULL : &job->error);
     else
         job->regions_done(job->user, job->regions, job->regions ? NULL : &job->error);
-    kw_embedded_end(job->handle);
+    kw_embedded_end_operation(job->handle);
     g_free(job);
 }
 
-static look_job *
-look_job_new(kw_store_handle *handle, kw_bytes table, kw_deadline deadline, void *user)
+static table_job *
+table_job_new(kw_store_handle *handle, kw_bytes table, kw_deadline deadline, void *user)
 {
-    look_job *job = g_new0(look_job, 1);
-    job->job = (kw_job){.task.run = tell_look, .work = work_look};
+    table_job *job = g_new0(table_job, 1);
+    job->job = (kw_job){.task.run = complete_table_job, .work = work_table};
     job->handle = (kw_embedded_handle *)handle;
     job->table = table;
     job->deadline = deadline;
@@ -403,7 +407,7 @@ void
 kw_embedded_describe_table(kw_store_handle *handle, kw_bytes table, kw_deadline deadline,
                            kw_table_facts_done done, void *user)
 {
-    look_job *job = look_job_new(handle, table, deadline, user);
+    table_job *job = table_job_new(handle, table, deadline, user);
     job->facts_done = done;
     kw_embedded_queue_job(job->handle, &job->job, false);
 }
@@ -412,7 +416,7 @@ void
 kw_embedded_regions(kw_store_handle *handle, kw_bytes table, kw_deadline deadline, kw_regions_done done,
                     void *user)
 {
-    look_job *job = look_job_new(handle, table, deadline, user);
+    table_job *job = table_job_new(handle, table, deadline, user);
     job->regions_done = done;
     kw_embedded_queue_job(job->handle, &job->job, false);
 }

@@ -1,6 +1,7 @@
-/* A loop's store handle: what a turn of the loop starts is kept in two chains and handed on once, before the
- * loop waits for events and after it handled them. So calls that arrive together reach the committer together
- * and share its next commit, and a lock is taken once per turn. */
+/* The store handle of a loop. It collects the operations started in a loop iteration in three chains
+ * (commits, jobs, slow jobs) and submits each chain at once, before the loop polls for events and after it
+ * handled them. So calls that arrive together reach the committer together and share its next commit, and
+ * the queues are locked once per iteration, not once per operation. Runs on the loop's thread. */
 #include "store/embedded/embedded_internal.h"
 
 #include "base/metrics.h"
@@ -39,47 +40,53 @@ kw_embedded_queue_job(kw_embedded_handle *handle, kw_job *job, bool slow)
 {
     kw_job **first = slow ? &handle->slow_first : &handle->jobs_first;
     kw_job **last = slow ? &handle->slow_last : &handle->jobs_last;
+    g_assert(job->work && job->task.run);
+    g_assert(!handle->closed); /* nothing would submit the job */
+    g_assert(!*first == !*last);
     job->next = NULL;
     if (*first)
         (*last)->next = job;
     else
         *first = job;
     *last = job;
-    kw_embedded_begin(handle);
+    kw_embedded_begin_operation(handle);
 }
 
 void
 kw_embedded_queue_commit(kw_embedded_handle *handle, kw_commit *commit)
 {
+    g_assert(!handle->closed); /* nothing would submit the commit */
+    g_assert(!handle->commits_first == !handle->commits_last);
     commit->next = NULL;
     if (handle->commits_first)
         handle->commits_last->next = commit;
     else
         handle->commits_first = commit;
     handle->commits_last = commit;
-    kw_embedded_begin(handle);
+    kw_embedded_begin_operation(handle);
 }
 
 void
-kw_embedded_begin(kw_embedded_handle *handle)
+kw_embedded_begin_operation(kw_embedded_handle *handle)
 {
     handle->in_flight++;
 }
 
 void
-kw_embedded_end(kw_embedded_handle *handle)
+kw_embedded_end_operation(kw_embedded_handle *handle)
 {
     g_assert(handle->in_flight > 0);
     handle->in_flight--;
-    kw_embedded_handle_settle(handle);
+    kw_embedded_handle_free_if_unused(handle);
 }
 
 /* --- commits ---------------------------------------------------------------------------------------- */
 
 static void
-tell_one(kw_commit *commit)
+complete_one(kw_commit *commit)
 {
     const kw_error *error = commit->outcome == KW_OUTCOME_OK ? NULL : &commit->error;
+    g_assert(!error || error->code != KW_OK);
     if (error)
         kw_metrics_add(KW_METRIC_store_errors, 1);
     switch (commit->kind) {
@@ -93,6 +100,7 @@ tell_one(kw_commit *commit)
         commit->done.write_if(commit->user, commit->outcome, commit->applied, error);
         return;
     case KW_COMMIT_INCREMENT:
+        g_assert(!commit->rows == !!error);
         commit->done.increment(commit->user, commit->outcome, commit->rows, error);
         return;
     case KW_COMMIT_CREATE:
@@ -105,20 +113,21 @@ tell_one(kw_commit *commit)
 }
 
 static void
-tell_chain(kw_task *task)
+complete_chain(kw_task *task)
 {
     kw_commit *commit = (kw_commit *)task;
     kw_embedded_handle *handle = commit->handle;
-    kw_embedded_begin(handle); /* holds the store handle until the chain is told */
+    kw_embedded_begin_operation(handle); /* keeps the store handle until the end of the chain */
     while (commit) {
         kw_commit *next = commit->next;
-        tell_one(commit);
+        g_assert(commit->handle == handle);
+        complete_one(commit);
         commit->next = handle->spare_commits;
         handle->spare_commits = commit;
-        kw_embedded_end(handle);
+        kw_embedded_end_operation(handle);
         commit = next;
     }
-    kw_embedded_end(handle);
+    kw_embedded_end_operation(handle);
 }
 
 static kw_commit *
@@ -131,11 +140,11 @@ commit_new(kw_store_handle *base, kw_commit_kind kind, kw_deadline deadline, kw_
         handle->spare_commits = commit->next;
     else
         commit = g_new(kw_commit, 1);
-    commit->task.run = tell_chain;
+    commit->task.run = complete_chain;
     commit->handle = handle;
     commit->kind = kind;
     commit->deadline = deadline;
-    commit->lazy = durability == KW_DURABILITY_SKIP_WAL || durability == KW_DURABILITY_ASYNC_WAL;
+    commit->unsynced = durability == KW_DURABILITY_SKIP_WAL || durability == KW_DURABILITY_ASYNC_WAL;
     commit->user = user;
     commit->outcome = KW_OUTCOME_OK;
     commit->applied = false;
@@ -199,21 +208,22 @@ handle_drop_table(kw_store_handle *handle, kw_bytes table, kw_deadline deadline,
     commit->done.drop = done;
 }
 
-/* --- opening and closing ---------------------------------------------------------------------------- */
+/* --- open and close --------------------------------------------------------------------------------- */
 
 void
-kw_embedded_handle_settle(kw_embedded_handle *handle)
+kw_embedded_handle_free_if_unused(kw_embedded_handle *handle)
 {
-    if (!handle->closed || handle->in_flight > 0 || handle->handles_open > 0)
+    if (!handle->closed || handle->in_flight > 0 || handle->uv_handles_open > 0)
         return;
     if (!handle->closed_called) {
         handle->closed_called = true;
-        handle->runs++; /* the callback may close the last run */
+        handle->scans++; /* the callback can close the last range scan, which must not free the handle */
         handle->closed(handle->closed_user);
-        handle->runs--;
+        handle->scans--;
     }
-    if (handle->runs > 0)
+    if (handle->scans > 0)
         return;
+    g_assert(!handle->commits_first && !handle->jobs_first && !handle->slow_first && !handle->finished_first);
     while (handle->spare_commits) {
         kw_commit *next = handle->spare_commits->next;
         g_free(handle->spare_commits);
@@ -226,12 +236,12 @@ static void
 handle_closed(uv_handle_t *closed)
 {
     kw_embedded_handle *handle = closed->data;
-    handle->handles_open--;
-    kw_embedded_handle_settle(handle);
+    handle->uv_handles_open--;
+    kw_embedded_handle_free_if_unused(handle);
 }
 
-/* What is in flight gets its true outcome: the committer and the readers are never far behind, and what may
- * take long is given up. */
+/* Operations in flight still report their true outcomes: they finish soon, and `closing` cancels long
+ * reads. */
 static void
 handle_close(kw_store_handle *base, void (*closed)(void *), void *user)
 {
@@ -273,6 +283,6 @@ kw_embedded_open_handle(kw_store *store, kw_loop *loop)
     uv_check_start(&handle->after_poll, flush_after);
     uv_unref((uv_handle_t *)&handle->before_poll);
     uv_unref((uv_handle_t *)&handle->after_poll);
-    handle->handles_open = 2;
+    handle->uv_handles_open = 2;
     return &handle->base;
 }

@@ -78,6 +78,7 @@ append_u64(kw_buffer *to, uint64_t value)
 void
 kw_key_family_marker(kw_buffer *to, unsigned family, int64_t timestamp)
 {
+    g_assert(family < KW_KEY_FAMILIES_MAX && timestamp >= 0);
     kw_buffer_append_byte(to, (uint8_t)(family * 2));
     append_u64(to, ~(uint64_t)timestamp);
 }
@@ -85,6 +86,7 @@ kw_key_family_marker(kw_buffer *to, unsigned family, int64_t timestamp)
 void
 kw_key_column(kw_buffer *to, unsigned family, kw_bytes qualifier, int64_t timestamp, kw_key_kind kind)
 {
+    g_assert(family < KW_KEY_FAMILIES_MAX && timestamp >= 0);
     kw_buffer_append_byte(to, (uint8_t)(family * 2 + 1));
     kw_key_escape(to, qualifier);
     append_u64(to, ~(uint64_t)timestamp);

@@ -1,60 +1,64 @@
-/* The keys of the ordered engine: one entry per cell, in HBase's order.
+/* The keys in RocksDB: one entry per cell, in HBase's order.
  *
- *   row prefix:  table u32 | row, 00 written as 00 FF | 00 00
- *   then:        family*2   | ~timestamp u64                     marker: the family up to the timestamp
- *                family*2+1 | qualifier, escaped alike | 00 00 | ~timestamp u64 | kind u8
+ *   row prefix:     table u32 | row, 00 written as 00 FF | 00 00
+ *   family marker:  row prefix | family*2   | ~timestamp u64
+ *   other entries:  row prefix | family*2+1 | qualifier, escaped | 00 00 | ~timestamp u64 | kind u8
  *
- * All integers big-endian, so that bytes order as: table, row, family, family markers before columns,
- * qualifier, newest first, and at one timestamp the column's delete marker (00) before the put (01). The
- * escape keeps the order of any bytes and makes every row's entries one range; a row of 32,767 bytes needs
- * 65,540 at most. family is the family's place in its table's sorted list. Table 0 is the catalog's.
+ * All integers are big-endian. So keys sort by table, row, family (its markers before its columns),
+ * qualifier, and timestamp, newest first; at one timestamp the delete marker of the column (kind 00)
+ * precedes the put (01). The escape keeps the order of byte strings and makes the entries of a row one
+ * contiguous range. The prefix of a row of 32,767 bytes needs at most 65,540 bytes. `family` is the index of
+ * the family in the sorted list of its table. Table 0 is the catalog. Pure; any thread.
  */
 #pragma once
 
 #include "base/bytes.h"
 
+#include <glib.h>
+
 #define KW_KEY_FAMILIES_MAX 100
 
 typedef enum kw_key_kind { KW_KEY_DELETE = 0, KW_KEY_PUT = 1 } kw_key_kind;
 
-/* What follows the row prefix, taken apart. */
+/* The parts of a key after the row prefix. */
 typedef struct kw_key_cell {
     unsigned family;
     bool family_marker;
-    kw_bytes qualifier; /* escaped, without its end; empty for a family marker */
+    kw_bytes qualifier; /* escaped, without the final 00 00; empty for a family marker */
     int64_t timestamp;
     kw_key_kind kind;
 } kw_key_cell;
 
-/* Appends the bytes with the escape and the end 00 00. */
+/* Appends the escaped bytes and the final 00 00. */
 void kw_key_escape(kw_buffer *to, kw_bytes bytes);
 
-/* The number of bytes that the escaped form (without its end) stands for, and the bytes themselves. */
+/* Decode escaped bytes (without the final 00 00): the decoded size, and the decoded bytes. */
 size_t kw_key_unescaped_size(kw_bytes escaped);
 void kw_key_unescape(uint8_t *to, kw_bytes escaped);
 
 /* Appends the row prefix. */
 void kw_key_row(kw_buffer *to, uint32_t table, kw_bytes row);
 
-/* The size of the row prefix that the entry's key starts with; 0 when it has none (the catalog's keys). */
+/* The size of the row prefix at the start of the key; 0 if it has none, as the keys of the catalog. */
 size_t kw_key_row_size(kw_bytes key);
 /* The escaped row inside a row prefix. */
 static inline kw_bytes
 kw_key_row_escaped(kw_bytes prefix)
 {
+    g_assert(prefix.size >= 6);
     return kw_bytes_of(prefix.data + 4, prefix.size - 6);
 }
 
-/* Turns a row prefix into the first key behind all entries of its row. */
+/* Changes a row prefix into the least key after all entries of its row. */
 static inline void
 kw_key_row_after(uint8_t *prefix, size_t size)
 {
     prefix[size - 1] = 1;
 }
 
-/* Appends what follows the row prefix. */
+/* Append the part of a key after the row prefix. timestamp >= 0. */
 void kw_key_family_marker(kw_buffer *to, unsigned family, int64_t timestamp);
 void kw_key_column(kw_buffer *to, unsigned family, kw_bytes qualifier, int64_t timestamp, kw_key_kind kind);
 
-/* False when the bytes are not what an entry can end with. */
+/* Parses the part of a key after the row prefix. False if it is malformed. */
 bool kw_key_parse(kw_bytes after_row, kw_key_cell *ret_cell);

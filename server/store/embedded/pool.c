@@ -1,5 +1,4 @@
-/* Reader threads over one queue, which is fair to accounts. A submit wakes as many as it brings jobs and are
- * asleep. */
+/* Reader threads with one queue, which is fair to accounts (base/fair.h). */
 #include "store/embedded/embedded_internal.h"
 
 #include <stdatomic.h>
@@ -7,17 +6,17 @@
 #define READERS_MAX 64
 
 struct kw_pool {
-    kw_mutex lock; /* guards the queue */
+    kw_mutex lock; /* guards `jobs`, `asleep` and `stopping` */
     kw_condition filled;
     kw_fair *jobs;
-    _Atomic bool small_waits; /* a job of an account that holds little */
+    _Atomic bool small_account_waits; /* a job of a small account is queued */
     size_t asleep;
     bool stopping;
     size_t readers;
     kw_thread threads[READERS_MAX];
 };
 
-/* With the lock; NULL when the pool stops and nothing is left. */
+/* Called with the lock held. Waits for a job. NULL if the pool stops and the queue is empty. */
 static kw_job *
 take_locked(kw_pool *pool)
 {
@@ -29,22 +28,23 @@ take_locked(kw_pool *pool)
         pool->asleep--;
     }
     kw_fair_item *item = kw_fair_pop(pool->jobs);
-    atomic_store_explicit(&pool->small_waits, kw_fair_has_small(pool->jobs), memory_order_relaxed);
-    return (kw_job *)(void *)((char *)item - offsetof(kw_job, turn));
+    g_assert(item);
+    atomic_store_explicit(&pool->small_account_waits, kw_fair_has_small(pool->jobs), memory_order_relaxed);
+    return (kw_job *)(void *)((char *)item - offsetof(kw_job, fair_item));
 }
 
 bool
-kw_pool_is_wanted(const kw_pool *pool, const kw_account *account)
+kw_pool_should_yield(const kw_pool *pool, const kw_account *account)
 {
-    return account && atomic_load_explicit(&pool->small_waits, memory_order_relaxed) &&
+    return account && atomic_load_explicit(&pool->small_account_waits, memory_order_relaxed) &&
            kw_account_bytes(account) >= KW_ACCOUNT_LARGE;
 }
 
 static void
-serve(void *user)
+run_reader(void *user)
 {
     kw_pool *pool = user;
-    rocksdb_set_perf_level(rocksdb_disable); /* RocksDB's own counting of comparisons is not free */
+    rocksdb_set_perf_level(rocksdb_disable); /* RocksDB's counters of comparisons cost time */
     for (;;) {
         kw_mutex_lock(&pool->lock);
         kw_job *job = take_locked(pool);
@@ -64,7 +64,7 @@ kw_pool_start(size_t readers, const char *name)
     pool->jobs = kw_fair_new();
     pool->readers = CLAMP(readers, 1, READERS_MAX);
     for (size_t i = 0; i < pool->readers; i++)
-        kw_thread_start(&pool->threads[i], name, serve, pool);
+        kw_thread_start(&pool->threads[i], name, run_reader, pool);
     return pool;
 }
 
@@ -88,12 +88,13 @@ kw_pool_stop(kw_pool *pool)
 void
 kw_pool_submit(kw_pool *pool, kw_job *first, kw_job *last)
 {
+    g_assert(first && last);
     kw_mutex_lock(&pool->lock);
-    g_assert(!pool->stopping);
+    g_assert(!pool->stopping && pool->asleep <= pool->readers);
     last->next = NULL;
     for (kw_job *job = first; job; job = job->next)
-        kw_fair_push(pool->jobs, &job->turn);
-    atomic_store_explicit(&pool->small_waits, kw_fair_has_small(pool->jobs), memory_order_relaxed);
+        kw_fair_push(pool->jobs, &job->fair_item);
+    atomic_store_explicit(&pool->small_account_waits, kw_fair_has_small(pool->jobs), memory_order_relaxed);
     if (pool->asleep > 1 && first != last)
         kw_condition_broadcast(&pool->filled);
     else if (pool->asleep > 0)

@@ -1,8 +1,8 @@
-/* Reads rows off an iterator of the engine, forward and backward, through a view.
+/* Reads rows with an iterator of RocksDB, forward or backward, and passes their entries to a version filter.
  *
- * Skipping: a few entries of no interest are stepped over, more are jumped over with a seek. Backward, a
- * row's entries are met last first while the view wants them first to last; they are laid aside, or, when
- * a row is large, read forward from its start. One thread at a time.
+ * It skips a few unneeded entries one by one, and more of them with a seek. The version filter needs the
+ * entries of a row in key order. Reading backward, the reader first saves the entries of a row; if the row
+ * is large, it seeks to the start of the row and reads it forward. One thread at a time.
  */
 #pragma once
 
@@ -12,30 +12,32 @@
 #include <rocksdb/c.h>
 
 typedef struct kw_reader {
-    rocksdb_iterator_t *at; /* borrowed */
-    kw_effort *effort;      /* NULL: no bound; once it is over, rows are not whole and must not be used */
-    kw_version_filter view;
-    kw_buffer prefix; /* of the present row */
-    kw_buffer target;
-    kw_buffer aside; /* backward: entries laid aside, back to back */
-    GArray *places;  /* of them */
+    rocksdb_iterator_t *iterator; /* borrowed */
+    kw_effort *effort; /* NULL: no limit; once it is over, rows are incomplete and must not be used */
+    kw_version_filter version_filter;
+    kw_buffer prefix; /* row prefix of the current row */
+    kw_buffer target; /* key to seek to */
+    kw_buffer saved;  /* backward: the entries of the current row, last first */
+    GArray *saved_entries;
 } kw_reader;
 
 void kw_reader_init(kw_reader *reader, rocksdb_iterator_t *at, const kw_selection *selection);
 void kw_reader_clear(kw_reader *reader);
 
-/* The row that was begun last, as a prefix of keys. */
+/* The row prefix of the last row. */
 static inline kw_bytes
 kw_reader_row(const kw_reader *reader)
 {
     return kw_buffer_bytes(&reader->prefix);
 }
 
-/* One row by its key. False when nothing of it is seen; the iterator's place is of no meaning then. */
+/* Reads one row by its key. False if no cell of it is visible. The position of the iterator is undefined. */
 bool kw_reader_get(kw_reader *reader, kw_bytes row, kw_row *ret_row);
 
-/* The row that the iterator stands in (on its first entry), and on to the next row's first. */
+/* Reads the row at whose first entry the iterator is, and moves to the first entry of the next row. False if
+ * no cell of the row is visible. */
 bool kw_reader_forward(kw_reader *reader, kw_row *ret_row);
 
-/* The row that the iterator stands in (on its last entry), and back to the row before, its last. */
+/* Reads the row at whose last entry the iterator is, and moves to the last entry of the previous row. False
+ * if no cell of the row is visible. */
 bool kw_reader_backward(kw_reader *reader, kw_row *ret_row);

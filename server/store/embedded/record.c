@@ -1,8 +1,9 @@
+/* See record.h. */
 #include "store/embedded/record.h"
 
 #include "store/check.h"
 
-#define FORM 1
+#define FORMAT 1
 
 static void
 put_u32(kw_buffer *to, uint32_t value)
@@ -18,7 +19,7 @@ put_bytes(kw_buffer *to, kw_bytes bytes)
     kw_buffer_append(to, bytes);
 }
 
-/* NULL ("default") is kept apart from the empty text. */
+/* The first byte distinguishes NULL (the default) from an empty text. */
 static void
 put_text(kw_buffer *to, const char *text)
 {
@@ -46,7 +47,8 @@ put_family(kw_buffer *to, const kw_family_spec *family)
 void
 kw_table_record_write(kw_buffer *to, uint32_t id, kw_bytes name, const kw_table_spec *spec)
 {
-    kw_buffer_append_byte(to, FORM);
+    g_assert(id != 0 && spec->families_count > 0 && spec->families_count <= KW_STORE_FAMILIES_MAX);
+    kw_buffer_append_byte(to, FORMAT);
     put_u32(to, id);
     put_bytes(to, name);
     put_u32(to, (uint32_t)spec->families_count);
@@ -57,16 +59,16 @@ kw_table_record_write(kw_buffer *to, uint32_t id, kw_bytes name, const kw_table_
         put_bytes(to, spec->split_keys[i]);
 }
 
-/* --- reading: `good` goes false at the first thing that is not there, and stays so ----------------- */
+/* --- reading: `good` becomes false at the first malformed or missing item, and stays false --------- */
 
-typedef struct reading {
+typedef struct record_reader {
     kw_bytes left;
     kw_arena *arena;
     bool good;
-} reading;
+} record_reader;
 
 static const uint8_t *
-take(reading *from, size_t size)
+read_raw(record_reader *from, size_t size)
 {
     if (!from->good || from->left.size < size) {
         from->good = false;
@@ -78,50 +80,50 @@ take(reading *from, size_t size)
 }
 
 static uint32_t
-take_u32(reading *from)
+read_u32(record_reader *from)
 {
-    const uint8_t *at = take(from, 4);
+    const uint8_t *at = read_raw(from, 4);
     return at ? kw_be32_load(at) : 0;
 }
 
 static uint8_t
-take_byte(reading *from)
+read_byte(record_reader *from)
 {
-    const uint8_t *at = take(from, 1);
+    const uint8_t *at = read_raw(from, 1);
     return at ? *at : 0;
 }
 
 static kw_bytes
-take_bytes(reading *from)
+read_bytes(record_reader *from)
 {
-    size_t size = take_u32(from);
-    const uint8_t *at = take(from, size);
+    size_t size = read_u32(from);
+    const uint8_t *at = read_raw(from, size);
     return at ? kw_arena_copy(from->arena, kw_bytes_of(at, size)) : KW_BYTES_NONE;
 }
 
 static const char *
-take_text(reading *from)
+read_text(record_reader *from)
 {
-    bool given = take_byte(from);
-    kw_bytes bytes = take_bytes(from);
-    return given ? kw_arena_text(from->arena, bytes) : NULL;
+    bool is_set = read_byte(from);
+    kw_bytes bytes = read_bytes(from);
+    return is_set ? kw_arena_text(from->arena, bytes) : NULL;
 }
 
 static kw_stored_family
-take_family(reading *from)
+read_family(record_reader *from)
 {
-    kw_family_spec spec = {.name = take_text(from)};
-    spec.compression = take_text(from);
-    spec.bloom_filter = take_text(from);
-    spec.block_encoding = take_text(from);
-    spec.ttl_seconds = (int32_t)take_u32(from);
-    spec.max_versions = (int32_t)take_u32(from);
-    spec.min_versions = (int32_t)take_u32(from);
-    spec.block_size = (int32_t)take_u32(from);
-    spec.block_cache = (int8_t)take_byte(from);
-    spec.in_memory = (int8_t)take_byte(from);
-    spec.keep_deleted_cells = (int8_t)take_byte(from);
-    spec.replication_scope = (int32_t)take_u32(from);
+    kw_family_spec spec = {.name = read_text(from)};
+    spec.compression = read_text(from);
+    spec.bloom_filter = read_text(from);
+    spec.block_encoding = read_text(from);
+    spec.ttl_seconds = (int32_t)read_u32(from);
+    spec.max_versions = (int32_t)read_u32(from);
+    spec.min_versions = (int32_t)read_u32(from);
+    spec.block_size = (int32_t)read_u32(from);
+    spec.block_cache = (int8_t)read_byte(from);
+    spec.in_memory = (int8_t)read_byte(from);
+    spec.keep_deleted_cells = (int8_t)read_byte(from);
+    spec.replication_scope = (int32_t)read_u32(from);
     from->good = from->good && spec.name;
     return (kw_stored_family){.name = kw_bytes_of_text(spec.name),
                               .spec = spec,
@@ -138,16 +140,16 @@ compare_families(const void *a, const void *b)
 }
 
 static void
-take_families(reading *from, kw_stored_table *table)
+read_families(record_reader *from, kw_stored_table *table)
 {
-    size_t count = take_u32(from);
+    size_t count = read_u32(from);
     if (count == 0 || count > KW_STORE_FAMILIES_MAX) {
         from->good = false;
         return;
     }
     kw_stored_family *families = KW_ARENA_ARRAY(from->arena, kw_stored_family, count);
     for (size_t i = 0; i < count; i++)
-        families[i] = take_family(from);
+        families[i] = read_family(from);
     if (from->good)
         qsort(families, count, sizeof *families, compare_families);
     table->families = families;
@@ -155,16 +157,16 @@ take_families(reading *from, kw_stored_table *table)
 }
 
 static void
-take_splits(reading *from, kw_stored_table *table)
+read_splits(record_reader *from, kw_stored_table *table)
 {
-    size_t count = take_u32(from);
+    size_t count = read_u32(from);
     if (!from->good || count > from->left.size / 4) {
         from->good = false;
         return;
     }
     kw_bytes *keys = KW_ARENA_ARRAY(from->arena, kw_bytes, count);
     for (size_t i = 0; i < count; i++)
-        keys[i] = take_bytes(from);
+        keys[i] = read_bytes(from);
     table->split_keys = keys;
     table->split_keys_count = count;
 }
@@ -173,15 +175,15 @@ kw_stored_table *
 kw_table_record_read(kw_bytes bytes)
 {
     kw_arena *arena = kw_arena_new();
-    reading from = {.left = bytes, .arena = arena, .good = true};
+    record_reader from = {.left = bytes, .arena = arena, .good = true};
     kw_stored_table *table = KW_ARENA_NEW(arena, kw_stored_table);
     table->arena = arena;
     table->references = 1;
-    from.good = take_byte(&from) == FORM;
-    table->id = take_u32(&from);
-    table->name = take_bytes(&from);
-    take_families(&from, table);
-    take_splits(&from, table);
+    from.good = read_byte(&from) == FORMAT;
+    table->id = read_u32(&from);
+    table->name = read_bytes(&from);
+    read_families(&from, table);
+    read_splits(&from, table);
     if (from.good && from.left.size == 0 && table->id != 0)
         return table;
     kw_arena_free(arena);

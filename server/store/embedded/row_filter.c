@@ -1,26 +1,26 @@
 #include "store/embedded/row_filter.h"
 
-/* A reference on what is prepared already, else the text as it is. */
+/* A reference to the compiled filter of the request. Compiles the text if the request has none. */
 static kw_prepared *
-prepare(const kw_asked *asked, kw_error *ret_error)
+prepare(const kw_read_request *request, kw_error *ret_error)
 {
-    if (asked->prepared)
-        return kw_prepared_ref(asked->prepared);
-    kw_prepared *made = kw_prepared_new(asked->filter, ret_error);
-    if (!made || kw_prepared_compile(made, ret_error))
-        return made;
-    kw_prepared_unref(made);
+    if (request->prepared)
+        return kw_prepared_ref(request->prepared);
+    kw_prepared *prepared = kw_prepared_new(request->filter, ret_error);
+    if (!prepared || kw_prepared_compile(prepared, ret_error))
+        return prepared;
+    kw_prepared_unref(prepared);
     return NULL;
 }
 
 bool
-kw_row_filter_init(kw_row_filter *row_filter, const kw_asked *asked, bool reversed, kw_effort *effort,
-                   kw_error *ret_error)
+kw_row_filter_init(kw_row_filter *row_filter, const kw_read_request *request, bool reversed,
+                   kw_effort *effort, kw_error *ret_error)
 {
     *row_filter = (kw_row_filter){0};
-    if (asked->filter.size == 0)
+    if (request->filter.size == 0)
         return true;
-    row_filter->prepared = prepare(asked, ret_error);
+    row_filter->prepared = prepare(request, ret_error);
     if (row_filter->prepared)
         row_filter->machine = kw_filter_machine_prepared(row_filter->prepared, reversed, effort, ret_error);
     if (!row_filter->machine) {
@@ -28,7 +28,7 @@ kw_row_filter_init(kw_row_filter *row_filter, const kw_asked *asked, bool revers
         return false;
     }
     row_filter->scratch.arena = kw_arena_new();
-    row_filter->versions = MAX(asked->max_versions, 1);
+    row_filter->versions = MAX(request->max_versions, 1);
     return true;
 }
 
@@ -42,10 +42,11 @@ kw_row_filter_clear(kw_row_filter *row_filter)
 }
 
 void
-kw_row_filter_begin(kw_row_filter *row_filter, kw_version_filter *view)
+kw_row_filter_begin_row(kw_row_filter *row_filter, kw_version_filter *version_filter)
 {
+    g_assert(kw_row_filter_is_active(row_filter));
     kw_arena_reset(row_filter->scratch.arena);
-    kw_version_filter_direct(view, &row_filter->scratch);
+    kw_version_filter_set_output(version_filter, &row_filter->scratch);
 }
 
 static void
@@ -67,8 +68,10 @@ copy_row(const kw_row *row, size_t count, kw_rows *rows, kw_row *ret_row)
 }
 
 kw_filter_verdict
-kw_row_filter_row(kw_row_filter *row_filter, kw_row *row, kw_rows *rows, kw_row *ret_row, kw_error *ret_error)
+kw_row_filter_apply(kw_row_filter *row_filter, kw_row *row, kw_rows *rows, kw_row *ret_row,
+                    kw_error *ret_error)
 {
+    g_assert(kw_row_filter_is_active(row_filter));
     size_t count = row->cells_count;
     kw_filter_verdict verdict = kw_filter_machine_row(row_filter->machine, row->key, row->cells, &count,
                                                       row_filter->versions, ret_error);

@@ -1,7 +1,6 @@
-/* The filter of one read, if it has one: rows are read into memory of the row filter's own and only what the
- * filter keeps is copied into the answer. One thread at a time; a run's row filter lives as long as the run,
- * so that a filter that counts counts on.
- */
+/* The filter of a read. Rows are read into a scratch arena, and only the cells that the filter keeps are
+ * copied to the result. A range scan keeps its row filter for its lifetime, because a filter can count rows
+ * across fetches. One thread at a time. */
 #pragma once
 
 #include "filter/machine.h"
@@ -10,26 +9,26 @@
 typedef struct kw_row_filter {
     kw_prepared *prepared; /* a reference; NULL: no filter */
     kw_filter_machine *machine;
-    kw_rows scratch; /* the present row, before the filter */
+    kw_rows scratch; /* the current row, unfiltered */
     int32_t versions;
 } kw_row_filter;
 
-/* effort: what filtering may cost, and until when. False: INVALID. A zeroed row filter is one without a
- * filter. */
-bool kw_row_filter_init(kw_row_filter *row_filter, const kw_asked *asked, bool reversed, kw_effort *effort,
-                        kw_error *ret_error);
+/* effort: limits the cost of filtering. A request without a filter gives an inactive row filter. False: the
+ * filter is INVALID. A zeroed row filter is inactive. */
+bool kw_row_filter_init(kw_row_filter *row_filter, const kw_read_request *request, bool reversed,
+                        kw_effort *effort, kw_error *ret_error);
 void kw_row_filter_clear(kw_row_filter *row_filter);
 
 static inline bool
-kw_row_filter_filters(const kw_row_filter *row_filter)
+kw_row_filter_is_active(const kw_row_filter *row_filter)
 {
     return row_filter->machine != NULL;
 }
 
-/* The next row that is read goes to the row filter. */
-void kw_row_filter_begin(kw_row_filter *row_filter, kw_version_filter *view);
+/* Directs the next row that is read to the scratch arena. The row filter must be active. */
+void kw_row_filter_begin_row(kw_row_filter *row_filter, kw_version_filter *version_filter);
 
-/* A row that was read. KEPT: ret_row is what is left of it, in the memory of `rows`, whose bytes are counted.
- */
-kw_filter_verdict kw_row_filter_row(kw_row_filter *row_filter, kw_row *row, kw_rows *rows, kw_row *ret_row,
-                                    kw_error *ret_error);
+/* Filters a row that was read after kw_row_filter_begin_row. KEPT: ret_row contains what the filter keeps,
+ * in the arena of `rows`; its size is added to rows->bytes. */
+kw_filter_verdict kw_row_filter_apply(kw_row_filter *row_filter, kw_row *row, kw_rows *rows, kw_row *ret_row,
+                                      kw_error *ret_error);

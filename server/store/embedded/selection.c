@@ -1,3 +1,4 @@
+/* See selection.h. */
 #include "store/embedded/selection.h"
 
 #include "store/check.h"
@@ -28,7 +29,7 @@ kw_selection_refresh(kw_selection *selection)
 
 typedef struct wanted_column {
     int family;
-    kw_bytes qualifier; /* as asked */
+    kw_bytes qualifier; /* not escaped */
 } wanted_column;
 
 static int
@@ -41,12 +42,12 @@ compare_wanted(const void *a, const void *b)
 }
 
 static bool
-mark_families(kw_selection *selection, const kw_asked *asked, wanted_column *wanted, size_t *ret_count,
-              kw_error *ret_error)
+mark_families(kw_selection *selection, const kw_read_request *request, wanted_column *wanted,
+              size_t *ret_count, kw_error *ret_error)
 {
     size_t count = 0;
-    for (size_t i = 0; i < asked->columns_count; i++) {
-        const kw_column *column = &asked->columns[i];
+    for (size_t i = 0; i < request->columns_count; i++) {
+        const kw_column *column = &request->columns[i];
         int family = kw_stored_table_family(selection->table, column->family);
         if (family < 0)
             return kw_unknown_family(selection->table, column->family, ret_error);
@@ -60,17 +61,17 @@ mark_families(kw_selection *selection, const kw_asked *asked, wanted_column *wan
     return true;
 }
 
-/* Sorted, without duplicates and without what a whole family covers. The escaped bytes are laid down
- * first: the buffer moves while it grows. */
+/* Stores the qualifiers sorted, without duplicates and without those of families selected as a whole.
+ * Reserves all bytes first, because a growing buffer moves and the qualifiers point into it. */
 static void
 keep_qualifiers(kw_selection *selection, wanted_column *wanted, size_t count)
 {
     qsort(wanted, count, sizeof *wanted, compare_wanted);
     selection->qualifiers = g_new(kw_bytes, count);
-    size_t room = 0;
+    size_t bytes_max = 0;
     for (size_t i = 0; i < count; i++)
-        room += wanted[i].qualifier.size * 2 + 2;
-    kw_buffer_reserve(&selection->bytes, room);
+        bytes_max += wanted[i].qualifier.size * 2 + 2;
+    kw_buffer_reserve(&selection->bytes, bytes_max);
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         kw_selected_family *family = &selection->families[wanted[i].family];
@@ -87,16 +88,16 @@ keep_qualifiers(kw_selection *selection, wanted_column *wanted, size_t count)
 }
 
 static bool
-select_columns(kw_selection *selection, const kw_asked *asked, kw_error *ret_error)
+select_columns(kw_selection *selection, const kw_read_request *request, kw_error *ret_error)
 {
-    if (asked->columns_count == 0) {
+    if (request->columns_count == 0) {
         for (size_t i = 0; i < selection->table->families_count; i++)
             selection->families[i].wanted = selection->families[i].whole = true;
         return true;
     }
-    wanted_column *wanted = g_new(wanted_column, asked->columns_count);
+    wanted_column *wanted = g_new(wanted_column, request->columns_count);
     size_t count = 0;
-    bool good = mark_families(selection, asked, wanted, &count, ret_error);
+    bool good = mark_families(selection, request, wanted, &count, ret_error);
     if (good)
         keep_qualifiers(selection, wanted, count);
     g_free(wanted);
@@ -104,34 +105,35 @@ select_columns(kw_selection *selection, const kw_asked *asked, kw_error *ret_err
 }
 
 bool
-kw_selection_init_on(kw_selection *selection, kw_stored_table *table, const kw_asked *asked,
+kw_selection_init_on(kw_selection *selection, kw_stored_table *table, const kw_read_request *request,
                      kw_error *ret_error)
 {
+    g_assert(request->max_versions >= 0 && request->time_from <= request->time_to);
     *selection = (kw_selection){0};
-    bool all_times = asked->time_from == 0 && asked->time_to == 0;
+    bool all_times = request->time_from == 0 && request->time_to == 0;
     selection->table = kw_stored_table_ref(table);
-    selection->versions = asked->max_versions ? asked->max_versions : 1;
-    selection->time_from = asked->time_from;
-    selection->time_to = all_times ? INT64_MAX : asked->time_to;
-    selection->filtered = asked->filter.size > 0;
-    selection->first_only = kw_bytes_equal(asked->filter, KW_BYTES_LITERAL("FirstKeyOnlyFilter ()"));
+    selection->versions = request->max_versions ? request->max_versions : 1;
+    selection->time_from = request->time_from;
+    selection->time_to = all_times ? INT64_MAX : request->time_to;
+    selection->filtered = request->filter.size > 0;
+    selection->first_only = kw_bytes_equal(request->filter, KW_BYTES_LITERAL("FirstKeyOnlyFilter ()"));
     selection->families = g_new0(kw_selected_family, table->families_count);
     kw_selection_refresh(selection);
-    if (select_columns(selection, asked, ret_error))
+    if (select_columns(selection, request, ret_error))
         return true;
     kw_selection_clear(selection);
     return false;
 }
 
 bool
-kw_selection_init(kw_selection *selection, kw_embedded_tables *catalog, const kw_asked *asked,
+kw_selection_init(kw_selection *selection, kw_embedded_tables *catalog, const kw_read_request *request,
                   kw_error *ret_error)
 {
     *selection = (kw_selection){0};
-    g_autoptr(kw_stored_table) table = kw_embedded_tables_find(catalog, asked->table);
+    g_autoptr(kw_stored_table) table = kw_embedded_tables_find(catalog, request->table);
     if (!table)
-        return kw_unknown_table(asked->table, ret_error);
-    return kw_selection_init_on(selection, table, asked, ret_error);
+        return kw_unknown_table(request->table, ret_error);
+    return kw_selection_init_on(selection, table, request, ret_error);
 }
 
 void

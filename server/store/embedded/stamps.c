@@ -1,11 +1,11 @@
-/* See stamps.h. The mark is the catalog's key 00000000 's', 8 bytes. */
+/* See stamps.h. The mark is stored under the key 00000000 's' of the catalog, in 8 bytes. */
 #include "store/embedded/stamps.h"
 
 #include "base/log.h"
 #include "store/embedded/embedded_internal.h"
 
-#define AHEAD_MS 100
-#define BEHIND_TOLD_MS 1000
+#define MARK_LEAD_MS 100
+#define LAG_WARN_MS 1000
 #define NS_PER_MS 1000000
 
 static const uint8_t mark_key[] = {0, 0, 0, 0, 's'};
@@ -30,25 +30,27 @@ kw_stamps_load(kw_stamps *stamps, rocksdb_t *db, kw_error *ret_error)
     stamps->mark_ms = value && good ? (int64_t)kw_be64_load((const uint8_t *)value) : 0;
     rocksdb_free(value);
     if (!good)
-        return kw_error_set(ret_error, KW_CORRUPT, "the mark of the store's timestamps has %zu bytes", size);
-    stamps->most_ms = stamps->mark_ms;
+        return kw_error_set(ret_error, KW_CORRUPT,
+                            "the stored limit of the store's timestamps has %zu bytes instead of 8", size);
+    stamps->newest_ms = stamps->mark_ms;
     stamps->now_ms = stamps->mark_ms + 1;
     return true;
 }
 
-/* The clock shows less than the store's timestamps. */
+/* The store's time while the clock shows less than the newest timestamp: it advances at half speed. */
 static int64_t
-slowed(kw_stamps *stamps, int64_t clock_ms)
+half_speed_ms(kw_stamps *stamps, int64_t clock_ms)
 {
     uint64_t mono_ns = kw_clock_mono_ns();
-    if (stamps->since_ns == 0) {
-        stamps->since_ns = mono_ns;
-        stamps->from_ms = stamps->now_ms;
-        if (stamps->now_ms - clock_ms > BEHIND_TOLD_MS)
-            kw_log(KW_LOG_WARN, "embedded", "the clock is behind the store's newest timestamp",
-                   "behind_ms=%lld", (long long)(stamps->now_ms - clock_ms));
+    if (stamps->lag_since_ns == 0) {
+        stamps->lag_since_ns = mono_ns;
+        stamps->lag_from_ms = stamps->now_ms;
+        if (stamps->now_ms - clock_ms > LAG_WARN_MS)
+            kw_log(KW_LOG_WARN, "embedded",
+                   "the machine's clock is earlier than the store's newest timestamp", "difference_ms=%lld",
+                   (long long)(stamps->now_ms - clock_ms));
     }
-    return stamps->from_ms + (int64_t)((mono_ns - stamps->since_ns) / NS_PER_MS / 2);
+    return stamps->lag_from_ms + (int64_t)((mono_ns - stamps->lag_since_ns) / NS_PER_MS / 2);
 }
 
 void
@@ -57,44 +59,46 @@ kw_stamps_begin(kw_stamps *stamps)
     int64_t clock_ms = kw_clock_wall_ms();
     if (clock_ms >= stamps->now_ms) {
         stamps->now_ms = clock_ms;
-        stamps->since_ns = 0;
+        stamps->lag_since_ns = 0;
     } else {
-        stamps->now_ms = MAX(stamps->now_ms, slowed(stamps, clock_ms));
+        stamps->now_ms = MAX(stamps->now_ms, half_speed_ms(stamps, clock_ms));
     }
 }
 
 int64_t
-kw_stamps_give(kw_stamps *stamps, const kw_bytes *rows, size_t count, bool removal)
+kw_stamps_allocate(kw_stamps *stamps, const kw_bytes *rows, size_t count, bool removal)
 {
     int64_t stamp_ms = stamps->now_ms;
+    g_assert(count > 0);
     for (size_t i = 0; i < count; i++)
-        stamp_ms = MAX(stamp_ms, stamps->least_ms[kw_bytes_hash(rows[i]) % KW_STAMPS_SLOTS]);
+        stamp_ms = MAX(stamp_ms, stamps->floor_ms[kw_bytes_hash(rows[i]) % KW_STAMPS_ROW_HASHES]);
     for (size_t i = 0; i < count; i++)
-        stamps->least_ms[kw_bytes_hash(rows[i]) % KW_STAMPS_SLOTS] = stamp_ms + removal;
-    stamps->most_ms = MAX(stamps->most_ms, stamp_ms);
+        stamps->floor_ms[kw_bytes_hash(rows[i]) % KW_STAMPS_ROW_HASHES] = stamp_ms + removal;
+    stamps->newest_ms = MAX(stamps->newest_ms, stamp_ms);
     return stamp_ms;
 }
 
 void
-kw_stamps_raise(kw_stamps *stamps, kw_entries *batch)
+kw_stamps_add_mark_if_needed(kw_stamps *stamps, kw_entries *batch)
 {
-    stamps->raised_ms = 0;
-    if (stamps->most_ms > stamps->mark_ms && batch->bytes > 0)
-        kw_stamps_mark(stamps, batch);
+    stamps->batch_mark_ms = 0;
+    if (stamps->newest_ms > stamps->mark_ms && batch->bytes > 0)
+        kw_stamps_add_mark(stamps, batch);
 }
 
 void
-kw_stamps_mark(kw_stamps *stamps, kw_entries *batch)
+kw_stamps_add_mark(kw_stamps *stamps, kw_entries *batch)
 {
-    stamps->raised_ms = stamps->most_ms + AHEAD_MS;
+    stamps->batch_mark_ms = stamps->newest_ms + MARK_LEAD_MS;
+    g_assert(stamps->batch_mark_ms >= stamps->mark_ms); /* the mark never decreases */
     uint8_t value[8];
-    kw_be64_store(value, (uint64_t)stamps->raised_ms);
+    kw_be64_store(value, (uint64_t)stamps->batch_mark_ms);
     kw_entries_put(batch, kw_bytes_of(mark_key, sizeof mark_key), kw_bytes_of(value, sizeof value));
 }
 
 void
-kw_stamps_raised(kw_stamps *stamps, bool written)
+kw_stamps_written(kw_stamps *stamps, bool written)
 {
-    if (written && stamps->raised_ms)
-        stamps->mark_ms = stamps->raised_ms;
+    if (written && stamps->batch_mark_ms)
+        stamps->mark_ms = stamps->batch_mark_ms;
 }

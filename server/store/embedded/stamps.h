@@ -1,46 +1,50 @@
-/* The timestamps that this store gives: to each write in the order in which the committer collects them, so a
- * later write of a row is never below an earlier one.
+/* The timestamps of the writes that their callers sent without one. They are allocated in the order in which
+ * the committer collects the writes, so a later write of a row never gets a smaller timestamp than an
+ * earlier one.
  *
- * Nothing that the store ever stamped is above its mark, which it keeps with the rows and raises ahead of
- * use. After a start it goes on above the mark, even if the machine's clock was set back meanwhile; then the
- * timestamps advance at half the speed of time until the clock has caught up. The committer's thread only.
+ * The store keeps a mark on disk that no allocated timestamp exceeds, and raises it in advance. After a
+ * restart the timestamps continue above the mark, even if the machine's clock was set back. While the clock
+ * shows less than the last timestamp, the timestamps advance at half the speed of time until the clock has
+ * caught up. Used on the committer's thread only.
  */
 #pragma once
 
 #include "store/embedded/engine.h"
 #include "store/store.h"
 
-/* Rows by hash: two that share a slot cost a millisecond now and then. */
-#define KW_STAMPS_SLOTS 4096
+/* The store distinguishes rows by a hash. Two rows with the same hash sometimes get timestamps a millisecond
+ * too high. */
+#define KW_STAMPS_ROW_HASHES 4096
 
 typedef struct kw_entries kw_entries;
 
 typedef struct kw_stamps {
-    int64_t now_ms;                    /* of this round */
-    int64_t from_ms;                   /* while the clock is behind: now_ms as it was ... */
-    uint64_t since_ns;                 /* ... at this monotonic time; 0: the clock is not behind */
-    int64_t most_ms;                   /* given to a write */
-    int64_t mark_ms;                   /* on disk */
-    int64_t raised_ms;                 /* in the batch that is being written; 0: it raises nothing */
-    int64_t least_ms[KW_STAMPS_SLOTS]; /* the next write of a row gets no less */
+    int64_t now_ms;                         /* the store's time at the start of the round */
+    int64_t lag_from_ms;                    /* while the clock shows less: now_ms as it was ... */
+    uint64_t lag_since_ns;                  /* ... at this monotonic time; 0: the clock does not show less */
+    int64_t newest_ms;                      /* greatest allocated timestamp */
+    int64_t mark_ms;                        /* the mark on disk */
+    int64_t batch_mark_ms;                  /* the mark in the current batch; 0: the batch contains none */
+    int64_t floor_ms[KW_STAMPS_ROW_HASHES]; /* by hash of the row: the least timestamp of its next write */
 } kw_stamps;
 
-/* Reads the mark. */
+/* Reads the mark from disk. */
 bool kw_stamps_load(kw_stamps *stamps, rocksdb_t *db, kw_error *ret_error);
 
 /* True if the mark is stored under this key. */
 bool kw_stamps_is_mark(kw_bytes key);
 
-/* A round begins. */
+/* Reads the clock for a new round. */
 void kw_stamps_begin(kw_stamps *stamps);
 
-/* The timestamp of writes that are one record's: the same for all of them, above every removal of these rows
- * before, and not below any other write of them. */
-int64_t kw_stamps_give(kw_stamps *stamps, const kw_bytes *rows, size_t count, bool removal);
+/* Allocates one timestamp for the writes to all rows of a record. It is greater than that of any earlier
+ * removal of these rows, and not less than that of any other earlier write to them. */
+int64_t kw_stamps_allocate(kw_stamps *stamps, const kw_bytes *rows, size_t count, bool removal);
 
-/* Adds the raised mark to the batch if its writes need that. */
-void kw_stamps_raise(kw_stamps *stamps, kw_entries *batch);
-/* Adds a mark that is right whatever is on disk: a write by which the store learns whether its disk works. */
-void kw_stamps_mark(kw_stamps *stamps, kw_entries *batch);
-/* The batch is on disk, or it is not. */
-void kw_stamps_raised(kw_stamps *stamps, bool written);
+/* Adds a higher mark to the batch if one of its timestamps exceeds the mark on disk. */
+void kw_stamps_add_mark_if_needed(kw_stamps *stamps, kw_entries *batch);
+/* Adds a mark to the batch. It is valid in any state of the store, so it serves to test whether the disk
+ * works. */
+void kw_stamps_add_mark(kw_stamps *stamps, kw_entries *batch);
+/* The batch was written, or its write failed. */
+void kw_stamps_written(kw_stamps *stamps, bool written);

@@ -1,5 +1,6 @@
-/* Catalog keys: 00000000 'n' holds the next free id, 00000000 't' NAME a table. Two hash tables, by name
- * and by id, under one lock that is held for look-ups only. */
+/* See tables.h. The key 00000000 'n' stores the next free id, and 00000000 't' NAME the record of a table.
+ * In memory there are two hash tables, by name and by id, under one lock, which is held during look-ups and
+ * changes only. */
 #include "store/embedded/tables.h"
 
 #include "base/thread.h"
@@ -11,7 +12,7 @@
 
 struct kw_embedded_tables {
     _Atomic unsigned references;
-    kw_mutex lock;       /* guards all below; a leaf: nothing is locked under it */
+    kw_mutex lock;       /* guards the members below; no other lock is taken while it is held */
     GHashTable *by_name; /* kw_bytes (the table's own) -> kw_stored_table, a reference */
     GHashTable *by_id;   /* id -> kw_stored_table, borrowed from by_name */
     uint32_t next_id;
@@ -33,7 +34,8 @@ kw_stored_table_family(const kw_stored_table *table, kw_bytes name)
 kw_stored_table *
 kw_stored_table_ref(kw_stored_table *table)
 {
-    atomic_fetch_add_explicit(&table->references, 1, memory_order_relaxed);
+    unsigned references = atomic_fetch_add_explicit(&table->references, 1, memory_order_relaxed);
+    g_assert(references > 0);
     return table;
 }
 
@@ -57,7 +59,7 @@ equal_names(gconstpointer a, gconstpointer b)
 }
 
 static void
-drop_reference(gpointer table)
+unref_table(gpointer table)
 {
     kw_stored_table_unref(table);
 }
@@ -67,7 +69,7 @@ kw_embedded_tables_new(void)
 {
     kw_embedded_tables *catalog = g_new0(kw_embedded_tables, 1);
     kw_mutex_init(&catalog->lock);
-    catalog->by_name = g_hash_table_new_full(hash_name, equal_names, NULL, drop_reference);
+    catalog->by_name = g_hash_table_new_full(hash_name, equal_names, NULL, unref_table);
     catalog->by_id = g_hash_table_new(g_direct_hash, g_direct_equal);
     catalog->next_id = 1;
     atomic_store(&catalog->references, 1);
@@ -77,7 +79,8 @@ kw_embedded_tables_new(void)
 kw_embedded_tables *
 kw_embedded_tables_ref(kw_embedded_tables *catalog)
 {
-    atomic_fetch_add(&catalog->references, 1);
+    unsigned references = atomic_fetch_add(&catalog->references, 1);
+    g_assert(references > 0);
     return catalog;
 }
 
@@ -92,7 +95,7 @@ kw_embedded_tables_unref(kw_embedded_tables *catalog)
     g_free(catalog);
 }
 
-/* With the lock. Takes the reference. */
+/* Called with the lock held. Takes over the reference. */
 static void
 add_locked(kw_embedded_tables *catalog, kw_stored_table *table)
 {
@@ -115,13 +118,13 @@ load_entries(kw_embedded_tables *catalog, rocksdb_iterator_t *at, kw_error *ret_
         kw_stored_table *table = kw_table_record_read(kw_bytes_of(value, size));
         if (!table)
             return kw_error_set(
-                ret_error, KW_CORRUPT, "the catalog's entry of table %s cannot be read",
+                ret_error, KW_CORRUPT, "the catalog's record of table %s is malformed",
                 kw_show(kw_bytes_skip(kw_bytes_of(key, key_size), sizeof table_key_start)).text);
         kw_mutex_lock(&catalog->lock);
         add_locked(catalog, table);
         kw_mutex_unlock(&catalog->lock);
     }
-    return kw_engine_iterator_good(at, ret_error);
+    return kw_engine_check_iterator(at, ret_error);
 }
 
 static bool
@@ -135,7 +138,8 @@ load_next_id(kw_embedded_tables *catalog, rocksdb_t *db, rocksdb_readoptions_t *
     uint32_t next_id = value && size == 4 ? kw_be32_load((const uint8_t *)value) : 0;
     rocksdb_free(value);
     if (value && size != 4)
-        return kw_error_set(ret_error, KW_CORRUPT, "the catalog's next table id has %zu bytes", size);
+        return kw_error_set(ret_error, KW_CORRUPT, "the catalog's next table id has %zu bytes instead of 4",
+                            size);
     kw_mutex_lock(&catalog->lock);
     if (next_id > catalog->next_id)
         catalog->next_id = next_id;
@@ -224,13 +228,14 @@ bool
 kw_embedded_tables_create(kw_embedded_tables *catalog, rocksdb_t *db, const kw_table_spec *spec,
                           bool *ret_created, kw_error *ret_error)
 {
-    g_autoptr(kw_stored_table) there = kw_embedded_tables_find(catalog, spec->name);
-    if (there) {
+    g_autoptr(kw_stored_table) existing = kw_embedded_tables_find(catalog, spec->name);
+    if (existing) {
         *ret_created = false;
         return true;
     }
     kw_bytes name = without_default_namespace(spec->name);
-    uint32_t id = catalog->next_id; /* only the creating thread changes it */
+    uint32_t id = catalog->next_id; /* needs no lock: only this thread changes it */
+    g_assert(catalog->loaded && id != 0);
     kw_buffer record = KW_BUFFER_EMPTY;
     kw_table_record_write(&record, id, name, spec);
     kw_stored_table *table = kw_table_record_read(kw_buffer_bytes(&record));

@@ -1,9 +1,9 @@
-/* The tables of the embedded store: their families, options and regions, kept under table id 0 of the
- * engine and whole in memory.
+/* The catalog of the embedded store: its tables with their families, options and regions. It is stored under
+ * table id 0, and all of it is in memory.
  *
- * A kw_stored_table never changes and is reference counted: who read it may use it after it was dropped.
- * Ids are never given twice, so entries of a dropped table can be dropped by compaction whenever it comes
- * by. Finding is for any thread; creating and dropping are for one thread at a time (the committer).
+ * A kw_stored_table does not change and is reference counted: a reader can use it after the table was
+ * dropped. Ids are never reused, so compaction can drop the entries of a dropped table at any time. Any
+ * thread can look up tables. Only one thread at a time (the committer) creates and drops them.
  */
 #pragma once
 
@@ -16,7 +16,7 @@ typedef struct kw_stored_family {
     kw_family_spec spec; /* as given at creation */
     int32_t max_versions;
     int32_t min_versions;
-    int64_t ttl_ms; /* 0: for ever */
+    int64_t ttl_ms; /* 0: cells do not expire */
     bool keep_deleted;
 } kw_stored_family;
 
@@ -31,34 +31,34 @@ typedef struct kw_stored_table {
     size_t split_keys_count;
 } kw_stored_table;
 
-/* The place of the family, or -1. */
+/* The index of the family, or -1. */
 int kw_stored_table_family(const kw_stored_table *table, kw_bytes name);
 kw_stored_table *kw_stored_table_ref(kw_stored_table *table);
-void kw_stored_table_unref(kw_stored_table *table); /* NULL is fine */
+void kw_stored_table_unref(kw_stored_table *table); /* NULL is allowed */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_stored_table, kw_stored_table_unref)
 
-/* Reference counted, since compactions use it on threads of RocksDB's. */
+/* Reference counted, because compactions use it on RocksDB's threads. */
 typedef struct kw_embedded_tables kw_embedded_tables;
 
 kw_embedded_tables *kw_embedded_tables_new(void);
 kw_embedded_tables *kw_embedded_tables_ref(kw_embedded_tables *catalog);
-void kw_embedded_tables_unref(kw_embedded_tables *catalog); /* NULL is fine */
+void kw_embedded_tables_unref(kw_embedded_tables *catalog); /* NULL is allowed */
 
-/* Reads every table. CORRUPT when an entry is not what it must be. */
+/* Reads all tables. CORRUPT if an entry is malformed. */
 bool kw_embedded_tables_load(kw_embedded_tables *catalog, rocksdb_t *db, kw_error *ret_error);
 
-/* A reference of the caller's, or NULL. "default:name" is "name". */
+/* The table with this name, as a new reference, or NULL. "default:name" is the same as "name". */
 kw_stored_table *kw_embedded_tables_find(kw_embedded_tables *catalog, kw_bytes name);
 
-/* For compaction: true with the table in ret_table (a reference of the caller's), or with NULL when the id
- * belonged to a table that was dropped; false while that is not known. */
+/* For compaction. True: ret_table is the table, as a new reference, or NULL if the table was dropped. False:
+ * it is unknown whether the table exists, because the catalog is not loaded. */
 bool kw_embedded_tables_find_id(kw_embedded_tables *catalog, uint32_t id, kw_stored_table **ret_table);
 
-/* Durable when it returns true. The spec was checked at the store handle. ret_created is false when the table
- * was there. */
+/* Creates a table durably. The wrappers of store.h have checked the spec. ret_created is false if the table
+ * existed. */
 bool kw_embedded_tables_create(kw_embedded_tables *catalog, rocksdb_t *db, const kw_table_spec *spec,
                                bool *ret_created, kw_error *ret_error);
 
-/* NOT_FOUND when there is no such table; ret_id is the dropped one's. */
+/* Drops a table durably; ret_id is its id. NOT_FOUND if it does not exist. */
 bool kw_embedded_tables_drop(kw_embedded_tables *catalog, rocksdb_t *db, kw_bytes name, uint32_t *ret_id,
                              kw_error *ret_error);

@@ -1,41 +1,42 @@
+/* See version_filter.h. */
 #include "store/embedded/version_filter.h"
 
 void
-kw_version_filter_init(kw_version_filter *view, const kw_selection *selection)
+kw_version_filter_init(kw_version_filter *filter, const kw_selection *selection)
 {
-    *view = (kw_version_filter){.selection = selection, .family_named = -1};
+    *filter = (kw_version_filter){.selection = selection, .family_name_of = -1};
 }
 
 void
-kw_version_filter_clear(kw_version_filter *view)
+kw_version_filter_clear(kw_version_filter *filter)
 {
-    kw_buffer_clear(&view->column);
-    g_free(view->cells);
-    *view = (kw_version_filter){0};
+    kw_buffer_clear(&filter->column);
+    g_free(filter->cells);
+    *filter = (kw_version_filter){0};
 }
 
 void
-kw_version_filter_direct(kw_version_filter *view, kw_rows *rows)
+kw_version_filter_set_output(kw_version_filter *filter, kw_rows *rows)
 {
-    view->rows = rows;
-    view->qualifier = KW_BYTES_NONE;
-    view->family_named = -1;
+    filter->rows = rows;
+    filter->qualifier = KW_BYTES_NONE;
+    filter->family_name_of = -1;
 }
 
 void
-kw_version_filter_begin_row(kw_version_filter *view)
+kw_version_filter_begin_row(kw_version_filter *filter)
 {
-    view->family = -1;
-    view->in_column = false;
-    view->cells_count = 0;
-    view->bytes = 0;
-    view->too_large = false;
+    filter->family = -1;
+    filter->in_column = false;
+    filter->cells_count = 0;
+    filter->bytes = 0;
+    filter->too_large = false;
 }
 
 static bool
-keeps_deleted(const kw_version_filter *view)
+keeps_deleted(const kw_version_filter *filter)
 {
-    return view->selection->table->families[view->family].keep_deleted;
+    return filter->selection->table->families[filter->family].keep_deleted;
 }
 
 static bool
@@ -44,41 +45,41 @@ in_time_range(const kw_selection *selection, int64_t timestamp)
     return timestamp >= selection->time_from && timestamp < selection->time_to;
 }
 
-/* Does a marker of the present family count for this read? */
+/* True if a marker of the current family counts for this read. */
 static bool
-marker_counts(const kw_version_filter *view, int64_t timestamp)
+marker_counts(const kw_version_filter *filter, int64_t timestamp)
 {
-    return !keeps_deleted(view) || in_time_range(view->selection, timestamp);
+    return !keeps_deleted(filter) || in_time_range(filter->selection, timestamp);
 }
 
 static int
-next_wanted_family(const kw_version_filter *view, int from)
+next_wanted_family(const kw_version_filter *filter, int from)
 {
-    int count = (int)view->selection->table->families_count;
-    while (from < count && !view->selection->families[from].wanted)
+    int count = (int)filter->selection->table->families_count;
+    while (from < count && !filter->selection->families[from].wanted)
         from++;
     return from < count ? from : -1;
 }
 
 static void
-enter_family(kw_version_filter *view, int family)
+enter_family(kw_version_filter *filter, int family)
 {
-    view->family = family;
-    view->family_deleted = -1;
-    view->in_column = false;
-    view->next_qualifier = view->selection->families[family].first;
+    filter->family = family;
+    filter->family_deleted = -1;
+    filter->in_column = false;
+    filter->next_qualifier = filter->selection->families[family].first;
 }
 
 /* --- columns ------------------------------------------------------------------------------------ */
 
 static bool
-is_wanted(kw_version_filter *view, kw_bytes qualifier)
+is_wanted(kw_version_filter *filter, kw_bytes qualifier)
 {
-    const kw_selected_family *family = &view->selection->families[view->family];
+    const kw_selected_family *family = &filter->selection->families[filter->family];
     if (family->whole)
         return true;
-    for (; view->next_qualifier < family->first + family->count; view->next_qualifier++) {
-        int order = kw_bytes_compare(view->selection->qualifiers[view->next_qualifier], qualifier);
+    for (; filter->next_qualifier < family->first + family->count; filter->next_qualifier++) {
+        int order = kw_bytes_compare(filter->selection->qualifiers[filter->next_qualifier], qualifier);
         if (order >= 0)
             return order == 0;
     }
@@ -86,134 +87,136 @@ is_wanted(kw_version_filter *view, kw_bytes qualifier)
 }
 
 static void
-enter_column(kw_version_filter *view, kw_bytes qualifier)
+enter_column(kw_version_filter *filter, kw_bytes qualifier)
 {
-    view->in_column = true;
-    view->column_wanted = is_wanted(view, qualifier);
-    view->column_done = !view->column_wanted;
-    view->versions_met = view->versions_seen = 0;
-    if (kw_bytes_equal(qualifier, kw_buffer_bytes(&view->column)))
-        return; /* the row before had it too: its copy in the arena still serves */
-    view->column.size = 0;
-    kw_buffer_append(&view->column, qualifier);
-    view->qualifier = KW_BYTES_NONE;
+    filter->in_column = true;
+    filter->column_wanted = is_wanted(filter, qualifier);
+    filter->column_is_finished = !filter->column_wanted;
+    filter->puts_fed = filter->versions_visible = 0;
+    if (kw_bytes_equal(qualifier, kw_buffer_bytes(&filter->column)))
+        return; /* as in the previous row: reuse the copy in the arena */
+    filter->column.size = 0;
+    kw_buffer_append(&filter->column, qualifier);
+    filter->qualifier = KW_BYTES_NONE;
 }
 
-/* Nothing wanted lies behind the present column. */
+/* True if no wanted column follows the current one. */
 static bool
-was_last_column(const kw_version_filter *view)
+was_last_column(const kw_version_filter *filter)
 {
-    const kw_selected_family *family = &view->selection->families[view->family];
-    size_t next = view->next_qualifier + (view->column_wanted ? 1 : 0);
+    const kw_selected_family *family = &filter->selection->families[filter->family];
+    size_t next = filter->next_qualifier + (filter->column_wanted ? 1 : 0);
     return !family->whole && next >= family->first + family->count &&
-           next_wanted_family(view, view->family + 1) < 0;
+           next_wanted_family(filter, filter->family + 1) < 0;
 }
 
-static kw_verdict
-column_is_done(kw_version_filter *view)
+static kw_version_verdict
+finish_column(kw_version_filter *filter)
 {
-    view->column_done = true;
-    return was_last_column(view) ? KW_VERSION_ROW_DONE : KW_VERSION_SKIP;
+    filter->column_is_finished = true;
+    return was_last_column(filter) ? KW_VERSION_ROW_DONE : KW_VERSION_SKIP;
 }
 
 static kw_bytes
-qualifier_in_arena(kw_version_filter *view)
+qualifier_in_arena(kw_version_filter *filter)
 {
-    if (!view->qualifier.data) {
-        kw_bytes escaped = kw_buffer_bytes(&view->column);
+    if (!filter->qualifier.data) {
+        kw_bytes escaped = kw_buffer_bytes(&filter->column);
         size_t size = kw_key_unescaped_size(escaped);
-        uint8_t *copy = kw_arena_alloc(view->rows->arena, size);
+        uint8_t *copy = kw_arena_alloc(filter->rows->arena, size);
         kw_key_unescape(copy, escaped);
-        view->qualifier = kw_bytes_of(copy, size);
+        filter->qualifier = kw_bytes_of(copy, size);
     }
-    return view->qualifier;
+    return filter->qualifier;
 }
 
 static kw_bytes
-family_in_arena(kw_version_filter *view)
+family_in_arena(kw_version_filter *filter)
 {
-    if (view->family_named != view->family) {
-        view->family_name =
-            kw_arena_copy(view->rows->arena, view->selection->table->families[view->family].name);
-        view->family_named = view->family;
+    if (filter->family_name_of != filter->family) {
+        filter->family_name =
+            kw_arena_copy(filter->rows->arena, filter->selection->table->families[filter->family].name);
+        filter->family_name_of = filter->family;
     }
-    return view->family_name;
+    return filter->family_name;
 }
 
 /* False: the row is too large. */
 static bool
-see(kw_version_filter *view, int64_t timestamp, kw_bytes value)
+add_cell(kw_version_filter *filter, int64_t timestamp, kw_bytes value)
 {
-    view->too_large = view->most > 0 && view->bytes + view->column.size + value.size > view->most;
-    if (view->too_large)
+    filter->too_large =
+        filter->max_bytes > 0 && filter->bytes + filter->column.size + value.size > filter->max_bytes;
+    if (filter->too_large)
         return false;
-    if (view->cells_count == view->cells_room) {
-        view->cells_room = view->cells_room ? view->cells_room * 2 : 16;
-        view->cells = g_renew(kw_cell, view->cells, view->cells_room);
+    if (filter->cells_count == filter->cells_capacity) {
+        filter->cells_capacity = filter->cells_capacity ? filter->cells_capacity * 2 : 16;
+        filter->cells = g_renew(kw_cell, filter->cells, filter->cells_capacity);
     }
-    kw_cell *cell = &view->cells[view->cells_count++];
-    cell->family = family_in_arena(view);
-    cell->qualifier = qualifier_in_arena(view);
-    cell->value = kw_arena_copy(view->rows->arena, value);
+    kw_cell *cell = &filter->cells[filter->cells_count++];
+    cell->family = family_in_arena(filter);
+    cell->qualifier = qualifier_in_arena(filter);
+    cell->value = kw_arena_copy(filter->rows->arena, value);
     cell->timestamp = timestamp;
-    view->bytes += cell->qualifier.size + value.size;
+    filter->bytes += cell->qualifier.size + value.size;
     return true;
 }
 
-static kw_verdict
-take_put(kw_version_filter *view, int64_t timestamp, kw_bytes value)
+static kw_version_verdict
+feed_put(kw_version_filter *filter, int64_t timestamp, kw_bytes value)
 {
-    const kw_selection *selection = view->selection;
-    const kw_stored_family *family = &selection->table->families[view->family];
-    int32_t place = view->versions_met++;
-    bool expired = timestamp < selection->families[view->family].expired_before;
-    bool deleted = timestamp <= view->family_deleted;
+    const kw_selection *selection = filter->selection;
+    const kw_stored_family *family = &selection->table->families[filter->family];
+    int32_t place = filter->puts_fed++;
+    bool expired = timestamp < selection->families[filter->family].expired_before;
+    bool deleted = timestamp <= filter->family_deleted;
     if (place >= family->max_versions || (expired && place >= family->min_versions) || deleted ||
         timestamp < selection->time_from)
-        return column_is_done(view); /* all that follow are older: the same holds for them */
+        return finish_column(filter); /* the same holds for the following entries, which are older */
     if (timestamp >= selection->time_to)
         return KW_VERSION_NEXT;
-    if (!see(view, timestamp, value) || selection->first_only)
+    if (!add_cell(filter, timestamp, value) || selection->first_only)
         return KW_VERSION_ROW_DONE;
-    if (++view->versions_seen >= selection->versions && !selection->filtered)
-        return column_is_done(view);
+    if (++filter->versions_visible >= selection->versions && !selection->filtered)
+        return finish_column(filter);
     return KW_VERSION_NEXT;
 }
 
-static kw_verdict
-take_column_marker(kw_version_filter *view, int64_t timestamp)
+static kw_version_verdict
+feed_column_marker(kw_version_filter *filter, int64_t timestamp)
 {
-    return marker_counts(view, timestamp)
-               ? column_is_done(view) /* it hides all that follow: they are older */
+    return marker_counts(filter, timestamp)
+               ? finish_column(filter) /* it hides the following entries, which are older */
                : KW_VERSION_NEXT;
 }
 
 /* --- entries ------------------------------------------------------------------------------------ */
 
-kw_verdict
-kw_version_filter_take(kw_version_filter *view, kw_bytes after_row, kw_bytes value)
+kw_version_verdict
+kw_version_filter_feed(kw_version_filter *filter, kw_bytes after_row, kw_bytes value)
 {
     kw_key_cell cell;
-    if (!kw_key_parse(after_row, &cell) || cell.family >= view->selection->table->families_count)
+    g_assert(filter->rows);
+    if (!kw_key_parse(after_row, &cell) || cell.family >= filter->selection->table->families_count)
         return KW_VERSION_NEXT;
-    if ((int)cell.family != view->family)
-        enter_family(view, (int)cell.family);
-    if (!view->selection->families[view->family].wanted)
-        return next_wanted_family(view, view->family) < 0 ? KW_VERSION_ROW_DONE : KW_VERSION_SKIP;
+    if ((int)cell.family != filter->family)
+        enter_family(filter, (int)cell.family);
+    if (!filter->selection->families[filter->family].wanted)
+        return next_wanted_family(filter, filter->family) < 0 ? KW_VERSION_ROW_DONE : KW_VERSION_SKIP;
     if (cell.family_marker) {
-        if (view->family_deleted >= 0)
-            return KW_VERSION_SKIP; /* an older marker hides nothing more */
-        if (marker_counts(view, cell.timestamp))
-            view->family_deleted = cell.timestamp;
+        if (filter->family_deleted >= 0)
+            return KW_VERSION_SKIP; /* this marker is older and hides nothing in addition */
+        if (marker_counts(filter, cell.timestamp))
+            filter->family_deleted = cell.timestamp;
         return KW_VERSION_NEXT;
     }
-    if (!view->in_column || !kw_bytes_equal(cell.qualifier, kw_buffer_bytes(&view->column)))
-        enter_column(view, cell.qualifier);
-    if (view->column_done)
-        return column_is_done(view);
+    if (!filter->in_column || !kw_bytes_equal(cell.qualifier, kw_buffer_bytes(&filter->column)))
+        enter_column(filter, cell.qualifier);
+    if (filter->column_is_finished)
+        return finish_column(filter);
     if (cell.kind == KW_KEY_DELETE)
-        return take_column_marker(view, cell.timestamp);
-    return take_put(view, cell.timestamp, value);
+        return feed_column_marker(filter, cell.timestamp);
+    return feed_put(filter, cell.timestamp, value);
 }
 
 static void
@@ -222,11 +225,11 @@ append_tag(kw_buffer *to, int family, bool cells)
     kw_buffer_append_byte(to, (uint8_t)(family * 2 + (cells ? 1 : 0)));
 }
 
-/* Behind the last family that is wanted nothing matters: tag FF is above all families. */
+/* If there is no further wanted family, the target is tag FF, which is greater than those of all families. */
 static void
-append_family_target(const kw_version_filter *view, kw_buffer *to, int from)
+append_family_target(const kw_version_filter *filter, kw_buffer *to, int from)
 {
-    int family = next_wanted_family(view, from);
+    int family = next_wanted_family(filter, from);
     if (family < 0)
         kw_buffer_append_byte(to, 0xff);
     else
@@ -234,44 +237,45 @@ append_family_target(const kw_version_filter *view, kw_buffer *to, int from)
 }
 
 void
-kw_version_filter_first_target(const kw_version_filter *view, kw_buffer *to)
+kw_version_filter_first_target(const kw_version_filter *filter, kw_buffer *to)
 {
-    append_family_target(view, to, 0);
+    append_family_target(filter, to, 0);
 }
 
 void
-kw_version_filter_target(const kw_version_filter *view, kw_buffer *to)
+kw_version_filter_skip_target(const kw_version_filter *filter, kw_buffer *to)
 {
-    const kw_selected_family *family = &view->selection->families[view->family];
-    size_t next = view->next_qualifier;
+    g_assert(filter->family >= 0);
+    const kw_selected_family *family = &filter->selection->families[filter->family];
+    size_t next = filter->next_qualifier;
     if (!family->wanted) {
-        append_family_target(view, to, view->family);
-    } else if (!view->in_column) {
-        append_tag(to, view->family, true);
+        append_family_target(filter, to, filter->family);
+    } else if (!filter->in_column) {
+        append_tag(to, filter->family, true);
     } else if (family->whole) {
-        append_tag(to, view->family, true);
-        kw_buffer_append(to, kw_buffer_bytes(&view->column));
+        append_tag(to, filter->family, true);
+        kw_buffer_append(to, kw_buffer_bytes(&filter->column));
         kw_buffer_append(to, KW_BYTES_LITERAL("\0\1")); /* just above the column's end */
     } else {
-        if (view->column_wanted)
+        if (filter->column_wanted)
             next++;
         if (next < family->first + family->count) {
-            append_tag(to, view->family, true);
-            kw_buffer_append(to, view->selection->qualifiers[next]);
+            append_tag(to, filter->family, true);
+            kw_buffer_append(to, filter->selection->qualifiers[next]);
         } else {
-            append_family_target(view, to, view->family + 1);
+            append_family_target(filter, to, filter->family + 1);
         }
     }
 }
 
 bool
-kw_version_filter_end_row(kw_version_filter *view, kw_row *ret_row)
+kw_version_filter_end_row(kw_version_filter *filter, kw_row *ret_row)
 {
-    if (view->cells_count == 0 || view->too_large)
+    if (filter->cells_count == 0 || filter->too_large)
         return false;
-    kw_cell *cells = kw_arena_alloc(view->rows->arena, view->cells_count * sizeof(kw_cell));
-    memcpy(cells, view->cells, view->cells_count * sizeof(kw_cell));
+    kw_cell *cells = kw_arena_alloc(filter->rows->arena, filter->cells_count * sizeof(kw_cell));
+    memcpy(cells, filter->cells, filter->cells_count * sizeof(kw_cell));
     ret_row->cells = cells;
-    ret_row->cells_count = view->cells_count;
+    ret_row->cells_count = filter->cells_count;
     return true;
 }

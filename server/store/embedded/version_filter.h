@@ -1,64 +1,64 @@
-/* HBase's rules of which cells of a row are seen, as a machine that is fed the row's entries in key
- * order and says after each whether it wants to see the next one. It knows keys, not the engine.
+/* Decides which cells of a row a read can see, by HBase's rules. The caller feeds it the entries of the row
+ * in key order; after each one it returns which entry it needs next. It knows keys, but not RocksDB.
  *
- * A cell of a column is seen when all of these hold:
- *   - it is among the family's max_versions newest of its column;
- *   - it is not past the TTL, or among the family's min_versions newest;
- *   - its timestamp is in the asked time range;
- *   - no delete marker of its family or column has an equal or later timestamp. In a family that keeps
- *     deleted cells, markers outside the asked time range do not count;
- *   - fewer than the asked versions of its column were seen before it.
+ * A cell is visible if all of these hold:
+ *   - It is among the max_versions newest cells of its column.
+ *   - It is within the TTL of its family, or among the min_versions newest cells of its column.
+ *   - Its timestamp is in the requested time range.
+ *   - No delete marker of its family or column has an equal or later timestamp. In a family that keeps
+ *     deleted cells, markers outside the requested time range do not count.
+ *   - The requested number of versions is not reached by newer visible cells of its column.
  *
- * HBase counts versions within the time range until a compaction has dropped the surplus; here what
- * compaction may drop is never seen, so that answers do not depend on when it runs.
+ * HBase counts max_versions within the time range until a compaction has dropped the surplus. Here a cell
+ * that compaction can drop is never visible, so results do not depend on when compaction runs.
  */
 #pragma once
 
 #include "store/embedded/key.h"
 #include "store/embedded/selection.h"
 
-typedef enum kw_verdict {
-    KW_VERSION_NEXT, /* feed the next entry */
-    KW_VERSION_SKIP, /* entries below kw_version_filter_target are of no interest; feeding them is harmless */
-    KW_VERSION_ROW_DONE /* nothing behind this entry matters in this row */
-} kw_verdict;
+typedef enum kw_version_verdict {
+    KW_VERSION_NEXT,    /* needs the next entry */
+    KW_VERSION_SKIP,    /* needs no entry below kw_version_filter_skip_target, but accepts them */
+    KW_VERSION_ROW_DONE /* needs no more entries of this row */
+} kw_version_verdict;
 
 typedef struct kw_version_filter {
     const kw_selection *selection;
-    kw_rows *rows;          /* whose arena takes what is seen */
-    int family;             /* present one; -1: none yet */
-    int64_t family_deleted; /* newest marker that counts; -1: none */
-    size_t next_qualifier;  /* of the selection, while the family is not whole */
-    bool in_column, column_wanted, column_done;
-    kw_buffer column;     /* escaped qualifier of the present column */
-    kw_bytes qualifier;   /* the same in the arena, once a cell was seen */
-    kw_bytes family_name; /* the same in the arena */
-    int family_named;     /* which family that is; -1: none */
-    int32_t versions_met, versions_seen;
-    kw_cell *cells; /* seen so far */
-    uint32_t cells_count, cells_room;
+    kw_rows *rows;          /* visible cells are copied to its arena */
+    int family;             /* of the last entry; -1: none yet */
+    int64_t family_deleted; /* timestamp of its newest marker that counts; -1: none */
+    size_t next_qualifier;  /* index in the selection, unless the whole family is selected */
+    bool in_column, column_wanted, column_is_finished;
+    kw_buffer column;                   /* escaped qualifier of the last entry, if in_column */
+    kw_bytes qualifier;                 /* its copy in the arena, once a cell of it was visible */
+    kw_bytes family_name;               /* the copy of a family's name in the arena */
+    int family_name_of;                 /* the family with this name; -1: none */
+    int32_t puts_fed, versions_visible; /* of the column */
+    kw_cell *cells;                     /* the visible cells of the row */
+    uint32_t cells_count, cells_capacity;
     size_t bytes;
-    size_t most;    /* bytes of one row; 0: no limit */
-    bool too_large; /* the row has more: it was not read to its end */
+    size_t max_bytes; /* of one row; 0: no limit */
+    bool too_large;   /* the row exceeds max_bytes and was not read to its end */
 } kw_version_filter;
 
-void kw_version_filter_init(kw_version_filter *view, const kw_selection *selection);
-void kw_version_filter_clear(kw_version_filter *view);
+void kw_version_filter_init(kw_version_filter *filter, const kw_selection *selection);
+void kw_version_filter_clear(kw_version_filter *filter);
 
-/* What is seen from here on goes to these rows. */
-void kw_version_filter_direct(kw_version_filter *view, kw_rows *rows);
+/* Copies the cells that become visible from now on to the arena of these rows. */
+void kw_version_filter_set_output(kw_version_filter *filter, kw_rows *rows);
 
-void kw_version_filter_begin_row(kw_version_filter *view);
+void kw_version_filter_begin_row(kw_version_filter *filter);
 
-/* One entry: what follows its row prefix, and its value. Entries that are not of a known form are passed
- * over. */
-kw_verdict kw_version_filter_take(kw_version_filter *view, kw_bytes after_row, kw_bytes value);
+/* Passes the next entry: its key after the row prefix, and its value. An entry of an unknown format is
+ * ignored. */
+kw_version_verdict kw_version_filter_feed(kw_version_filter *filter, kw_bytes after_row, kw_bytes value);
 
-/* After SKIP: appends the first key (behind the row prefix) that matters. */
-void kw_version_filter_target(const kw_version_filter *view, kw_buffer *to);
+/* After SKIP: appends the least key (after the row prefix) of the next entry that is needed. */
+void kw_version_filter_skip_target(const kw_version_filter *filter, kw_buffer *to);
 
-/* Where the row's first entry of interest may be. */
-void kw_version_filter_first_target(const kw_version_filter *view, kw_buffer *to);
+/* At the start of a row: appends the least key (after the row prefix) of the first entry that is needed. */
+void kw_version_filter_first_target(const kw_version_filter *filter, kw_buffer *to);
 
-/* Gives the seen cells to the row (not its key); false when there are none. */
-bool kw_version_filter_end_row(kw_version_filter *view, kw_row *ret_row);
+/* Sets the visible cells of the row, but not its key. False if there are none, or the row is too large. */
+bool kw_version_filter_end_row(kw_version_filter *filter, kw_row *ret_row);

@@ -1,3 +1,4 @@
+/* See wal.h. */
 #include "store/embedded/wal.h"
 
 #include "base/log.h"
@@ -11,31 +12,31 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* One log, in the order of the numbers in their names. */
 typedef struct log_file {
-    uint64_t number;
+    uint64_t number; /* in its name; the logs are sorted by it */
     char *path;
-    bool is_cut; /* it ends inside a record, */
-    size_t end;  /* which begins here */
+    bool is_truncated; /* it ends inside a record */
+    size_t end;        /* offset of the incomplete record */
 } log_file;
 
-typedef struct lost {
+typedef struct loss {
     uint64_t commits, rows, tables;
-} lost;
+} loss;
 
-/* What the logs hold. */
-typedef struct look {
-    GArray *logs;      /* log_file */
-    uint64_t sequence; /* that the next commit must have; 0: any */
-    guint cut; /* the log that is cut, and that only a log that goes on there may follow; or their number */
+/* The result of scanning the logs. */
+typedef struct wal_findings {
+    GArray *logs;        /* log_file */
+    uint64_t sequence;   /* the sequence number that the next commit must have; 0: any */
+    guint truncated_log; /* the log that ends inside a record, until a later log continues there; else
+                            logs->len */
 
     bool is_damaged;
-    guint at;      /* in which log, */
-    size_t offset; /* and where the record begins that is the first to go */
+    guint damaged_log; /* the log with the first damaged record */
+    size_t offset;     /* of that record */
     const char *why;
-    lost inside; /* what can be read of the damaged commit itself */
-    lost behind; /* whole ones that follow it */
-} look;
+    loss in_damaged;   /* the readable part of the damaged commit */
+    loss after_damage; /* the whole commits after it */
+} wal_findings;
 
 /* --- files ---------------------------------------------------------------------------------------- */
 
@@ -46,7 +47,7 @@ log_file_clear(void *log)
 }
 
 static int
-by_number(const void *a, const void *b)
+compare_numbers(const void *a, const void *b)
 {
     uint64_t left = ((const log_file *)a)->number, right = ((const log_file *)b)->number;
     return (left > right) - (left < right);
@@ -60,7 +61,7 @@ is_log(const char *name, uint64_t *ret_number)
     return end != name && strcmp(end, ".log") == 0;
 }
 
-/* The logs of the folder; NULL: it cannot be read. A folder that is missing has none. */
+/* The logs of the folder, sorted by number; none if the folder is missing. NULL if it cannot be read. */
 static GArray *
 list_logs(const char *rows, kw_error *ret_error)
 {
@@ -79,7 +80,7 @@ list_logs(const char *rows, kw_error *ret_error)
         found.path = g_build_filename(rows, name, NULL);
         g_array_append_val(logs, found);
     }
-    g_array_sort(logs, by_number);
+    g_array_sort(logs, compare_numbers);
     return logs;
 }
 
@@ -101,10 +102,10 @@ free_content(kw_bytes content)
     g_free((void *)(uintptr_t)content.data);
 }
 
-/* --- looking -------------------------------------------------------------------------------------- */
+/* --- scanning the logs ---------------------------------------------------------------------------- */
 
 static void
-add_lost(lost *sum, const kw_wal_batch *batch)
+add_loss(loss *sum, const kw_wal_batch *batch)
 {
     sum->commits++;
     sum->rows += batch->rows;
@@ -112,35 +113,37 @@ add_lost(lost *sum, const kw_wal_batch *batch)
 }
 
 static bool
-note_damage(look *self, guint log, size_t offset, const char *why)
+note_damage(wal_findings *findings, guint log, size_t offset, const char *why)
 {
-    self->is_damaged = true;
-    self->at = log;
-    self->offset = offset;
-    self->why = why;
+    findings->is_damaged = true;
+    findings->damaged_log = log;
+    findings->offset = offset;
+    findings->why = why;
     return false;
 }
 
-/* A record that is as it was written. False: it does not follow the one before. */
+/* Checks a record with a correct checksum. False if it is no commit, or does not continue the sequence. */
 static bool
-take_record(look *self, guint log, const kw_wal_reader *reader)
+check_record(wal_findings *findings, guint log, const kw_wal_reader *reader)
 {
     kw_wal_batch batch;
     if (!kw_wal_batch_read(reader->record, &batch))
-        return note_damage(self, log, reader->start, "a record is too short for a commit");
-    if (self->sequence && batch.sequence != self->sequence) {
-        guint from = MIN(self->cut, log);
-        size_t offset = from < log ? g_array_index(self->logs, log_file, from).end : reader->start;
-        return note_damage(self, from, offset, "commits are missing between this place and what follows");
+        return note_damage(findings, log, reader->start, "a record is too short for a commit");
+    if (findings->sequence && batch.sequence != findings->sequence) {
+        guint from = MIN(findings->truncated_log, log);
+        size_t offset = from < log ? g_array_index(findings->logs, log_file, from).end : reader->start;
+        return note_damage(findings, from, offset,
+                           "commits are missing between this place and the next commit");
     }
-    self->cut = self->logs->len;
-    self->sequence = batch.sequence + batch.entries;
+    findings->truncated_log = findings->logs->len;
+    findings->sequence = batch.sequence + batch.entries;
     return true;
 }
 
-/* Died its writer here? Then the commit is not whole, and it is the one that was due. */
+/* True if the writer died inside this record: then the commit is incomplete and has the expected sequence
+ * number. */
 static bool
-is_torn(const look *self, const kw_wal_reader *reader)
+is_torn(const wal_findings *findings, const kw_wal_reader *reader)
 {
     kw_wal_batch batch;
     kw_buffer all = KW_BUFFER_EMPTY;
@@ -148,86 +151,87 @@ is_torn(const look *self, const kw_wal_reader *reader)
     kw_buffer_append(&all, reader->rest);
     bool has_head = kw_wal_batch_read(kw_buffer_bytes(&all), &batch);
     kw_buffer_clear(&all);
-    return !has_head || (!batch.complete && (!self->sequence || batch.sequence == self->sequence));
+    return !has_head || (!batch.complete && (!findings->sequence || batch.sequence == findings->sequence));
 }
 
 static bool
-take_end(look *self, guint log, const kw_wal_reader *reader, kw_wal_step step)
+check_end(wal_findings *findings, guint log, const kw_wal_reader *reader, kw_wal_step step)
 {
-    log_file *file = &g_array_index(self->logs, log_file, log);
+    log_file *file = &g_array_index(findings->logs, log_file, log);
     if (step == KW_WAL_END)
         return true;
     if (step == KW_WAL_BROKEN)
-        return note_damage(self, log, reader->start, reader->why);
-    if (!is_torn(self, reader))
-        return note_damage(self, log, reader->start, "the length of the last record is wrong");
-    file->is_cut = true;
+        return note_damage(findings, log, reader->start, reader->why);
+    if (!is_torn(findings, reader))
+        return note_damage(findings, log, reader->start, "the length of the last record is wrong");
+    file->is_truncated = true;
     file->end = reader->start;
-    self->cut = log;
+    findings->truncated_log = log;
     return true;
 }
 
-/* What goes with the damage. The reader stands where it was found. */
+/* Counts the commits that a repair drops. The reader is at the damage, or at the start of a later log.
+ * `found`: the reader's current record is whole and after the damage. */
 static void
-count_lost(look *self, kw_wal_reader *reader, bool found)
+count_loss(wal_findings *findings, kw_wal_reader *reader, bool found)
 {
     kw_wal_batch batch;
-    kw_buffer inside = KW_BUFFER_EMPTY;
-    kw_buffer_append(&inside, reader->record);
-    kw_buffer_append(&inside, reader->rest);
-    if (kw_wal_batch_read(kw_buffer_bytes(&inside), &batch))
-        add_lost(found ? &self->behind : &self->inside, &batch);
-    kw_buffer_clear(&inside);
+    kw_buffer in_damaged = KW_BUFFER_EMPTY;
+    kw_buffer_append(&in_damaged, reader->record);
+    kw_buffer_append(&in_damaged, reader->rest);
+    if (kw_wal_batch_read(kw_buffer_bytes(&in_damaged), &batch))
+        add_loss(found ? &findings->after_damage : &findings->in_damaged, &batch);
+    kw_buffer_clear(&in_damaged);
     for (;;) {
         kw_wal_step step = kw_wal_reader_next(reader);
         if (step == KW_WAL_END || (step != KW_WAL_RECORD && !kw_wal_reader_find(reader)))
             return;
         if (kw_wal_batch_read(reader->record, &batch))
-            add_lost(&self->behind, &batch);
+            add_loss(&findings->after_damage, &batch);
     }
 }
 
-/* False: the file cannot be read. */
+/* False if the file cannot be read. */
 static bool
-look_into(look *self, guint log, kw_error *ret_error)
+scan_log(wal_findings *findings, guint log, kw_error *ret_error)
 {
     kw_bytes content;
     kw_wal_reader reader;
     kw_wal_step step = KW_WAL_RECORD;
-    if (!read_file(g_array_index(self->logs, log_file, log).path, &content, ret_error))
+    if (!read_file(g_array_index(findings->logs, log_file, log).path, &content, ret_error))
         return false;
     kw_wal_reader_init(&reader, content);
-    bool was_damaged = self->is_damaged;
-    while (!self->is_damaged && (step = kw_wal_reader_next(&reader)) == KW_WAL_RECORD)
-        take_record(self, log, &reader);
-    if (!self->is_damaged)
-        take_end(self, log, &reader, step);
-    if (self->is_damaged)
-        count_lost(self, &reader, was_damaged || step == KW_WAL_RECORD);
+    bool was_damaged = findings->is_damaged;
+    while (!findings->is_damaged && (step = kw_wal_reader_next(&reader)) == KW_WAL_RECORD)
+        check_record(findings, log, &reader);
+    if (!findings->is_damaged)
+        check_end(findings, log, &reader, step);
+    if (findings->is_damaged)
+        count_loss(findings, &reader, was_damaged || step == KW_WAL_RECORD);
     kw_wal_reader_clear(&reader);
     free_content(content);
     return true;
 }
 
 static void
-look_clear(look *self)
+findings_clear(wal_findings *findings)
 {
-    if (self->logs)
-        g_array_free(self->logs, TRUE);
-    *self = (look){0};
+    if (findings->logs)
+        g_array_free(findings->logs, TRUE);
+    *findings = (wal_findings){0};
 }
 
-/* False: something cannot be read. */
+/* False if the folder or a file cannot be read. */
 static bool
-look_at_logs(const char *rows, look *self, kw_error *ret_error)
+scan_logs(const char *rows, wal_findings *findings, kw_error *ret_error)
 {
-    *self = (look){.logs = list_logs(rows, ret_error)};
-    if (!self->logs)
+    *findings = (wal_findings){.logs = list_logs(rows, ret_error)};
+    if (!findings->logs)
         return false;
-    self->cut = self->logs->len;
-    for (guint log = 0; log < self->logs->len; log++)
-        if (!look_into(self, log, ret_error)) {
-            look_clear(self);
+    findings->truncated_log = findings->logs->len;
+    for (guint log = 0; log < findings->logs->len; log++)
+        if (!scan_log(findings, log, ret_error)) {
+            findings_clear(findings);
             return false;
         }
     return true;
@@ -235,7 +239,7 @@ look_at_logs(const char *rows, look *self, kw_error *ret_error)
 
 /* --- the manifest --------------------------------------------------------------------------------- */
 
-/* The manifest that CURRENT names; NULL: it names none, which RocksDB reports. */
+/* The manifest that CURRENT names. NULL if it names none; RocksDB reports that. */
 static char *
 find_manifest(const char *rows)
 {
@@ -248,8 +252,9 @@ find_manifest(const char *rows)
                                                                      : NULL;
 }
 
-/* RocksDB takes a damaged length near the manifest's end for the end, forgets the files that the last changes
- * named, and deletes them. */
+/* RocksDB mistakes a damaged length near the end of the manifest for its end. Then it ignores the last
+ * changes of its list of files, and deletes the files that they name. So the store must not open a damaged
+ * manifest. */
 static bool
 check_manifest(const char *rows, kw_error *ret_error)
 {
@@ -266,17 +271,18 @@ check_manifest(const char *rows, kw_error *ret_error)
         continue;
     size_t offset = reader.start;
     const char *why = reader.why;
-    bool damaged = step == KW_WAL_BROKEN || (step == KW_WAL_CUT && kw_wal_reader_find(&reader));
+    bool damaged = step == KW_WAL_BROKEN || (step == KW_WAL_TRUNCATED && kw_wal_reader_find(&reader));
     kw_wal_reader_clear(&reader);
     free_content(content);
     return !damaged ||
-           kw_error_set(ret_error, KW_CORRUPT,
-                        "%s is damaged at byte %zu (%s): the list of the store's files cannot be trusted; "
-                        "restore the folder from a copy",
-                        path, offset, why);
+           kw_error_set(
+               ret_error, KW_CORRUPT,
+               "%s is damaged at byte %zu (%s): RocksDB's list of its files is not reliable; restore "
+               "the folder from a backup",
+               path, offset, why);
 }
 
-/* RocksDB would begin a new store beside what is there, and delete it. */
+/* Without CURRENT RocksDB would create a new store and delete the existing files. */
 static bool
 check_current(const char *rows, kw_error *ret_error)
 {
@@ -287,16 +293,17 @@ check_current(const char *rows, kw_error *ret_error)
     for (const char *name; (name = g_dir_read_name(folder));)
         if (g_str_has_suffix(name, ".sst") || g_str_has_suffix(name, ".log"))
             return kw_error_set(ret_error, KW_CORRUPT,
-                                "%s is missing, but there are rows (%s): restore the folder from a copy",
+                                "%s is missing, but the folder contains rows (%s): restore it from a backup",
                                 current, name);
     return true;
 }
 
-/* --- what is done about it ------------------------------------------------------------------------ */
+/* --- check ---------------------------------------------------------------------------------------- */
 
 static bool
-cut_off(const log_file *log, kw_error *ret_error)
+truncate_log(const log_file *log, kw_error *ret_error)
 {
+    g_assert(log->is_truncated);
     int file = open(log->path, O_WRONLY | O_CLOEXEC);
     off_t size = file < 0 ? -1 : lseek(file, 0, SEEK_END);
     bool done = size >= 0 && ftruncate(file, (off_t)log->end) == 0 && fsync(file) == 0;
@@ -306,35 +313,36 @@ cut_off(const log_file *log, kw_error *ret_error)
     if (!done)
         return kw_error_set(ret_error, KW_UNAVAILABLE, "%s: %s", log->path, g_strerror(why));
     kw_log(KW_LOG_WARN, "embedded",
-           "the log ends inside a write that was never acknowledged, which is dropped",
+           "dropped an incomplete write at the end of the log, which was never acknowledged",
            "file=%s offset=%zu bytes=%lld", log->path, log->end, (long long)size - (long long)log->end);
     return true;
 }
 
 static bool
-refuse(const look *self, kw_error *ret_error)
+report_damage(const wal_findings *findings, kw_error *ret_error)
 {
-    const log_file *log = &g_array_index(self->logs, log_file, self->at);
+    const log_file *log = &g_array_index(findings->logs, log_file, findings->damaged_log);
     return kw_error_set(
         ret_error, KW_CORRUPT,
         "%s is damaged at byte %zu (%s); %" G_GUINT64_FORMAT " whole commits with %" G_GUINT64_FORMAT
-        " rows follow. Make a copy of the folder; then keywayd --repair drops the damaged commit "
-        "and all that follow, and says what went",
-        log->path, self->offset, self->why, self->behind.commits, self->behind.rows);
+        " rows follow. Make a copy of the folder; then run keywayd --repair, which drops the damaged commit "
+        "and all later ones and lists what it dropped",
+        log->path, findings->offset, findings->why, findings->after_damage.commits,
+        findings->after_damage.rows);
 }
 
 bool
 kw_wal_check(const char *rows, kw_error *ret_error)
 {
-    look self;
+    wal_findings findings;
     if (!check_current(rows, ret_error) || !check_manifest(rows, ret_error) ||
-        !look_at_logs(rows, &self, ret_error))
+        !scan_logs(rows, &findings, ret_error))
         return false;
-    bool good = !self.is_damaged || refuse(&self, ret_error);
-    for (guint log = 0; good && log < self.logs->len; log++)
-        if (g_array_index(self.logs, log_file, log).is_cut)
-            good = cut_off(&g_array_index(self.logs, log_file, log), ret_error);
-    look_clear(&self);
+    bool good = !findings.is_damaged || report_damage(&findings, ret_error);
+    for (guint log = 0; good && log < findings.logs->len; log++)
+        if (g_array_index(findings.logs, log_file, log).is_truncated)
+            good = truncate_log(&g_array_index(findings.logs, log_file, log), ret_error);
+    findings_clear(&findings);
     return good;
 }
 
@@ -376,9 +384,9 @@ write_prefix(const char *path, kw_bytes content, kw_error *ret_error)
     return good;
 }
 
-/* The log up to the damage takes the log's place at once. */
+/* Replaces the log atomically by its part before the damage. */
 static bool
-shorten(const log_file *log, size_t size, kw_error *ret_error)
+truncate_at_damage(const log_file *log, size_t size, kw_error *ret_error)
 {
     g_autofree char *fresh = g_strconcat(log->path, ".new", NULL);
     kw_bytes content;
@@ -391,12 +399,12 @@ shorten(const log_file *log, size_t size, kw_error *ret_error)
 }
 
 static bool
-keep_copies(const look *self, const char *copies, kw_error *ret_error)
+keep_copies(const wal_findings *findings, const char *copies, kw_error *ret_error)
 {
     if (g_mkdir_with_parents(copies, 0700) < 0)
         return cannot(copies, ret_error);
-    for (guint log = self->at; log < self->logs->len; log++) {
-        const char *path = g_array_index(self->logs, log_file, log).path;
+    for (guint log = findings->damaged_log; log < findings->logs->len; log++) {
+        const char *path = g_array_index(findings->logs, log_file, log).path;
         g_autofree char *name = g_path_get_basename(path);
         g_autofree char *copy = g_build_filename(copies, name, NULL);
         if (link(path, copy) < 0)
@@ -406,52 +414,55 @@ keep_copies(const look *self, const char *copies, kw_error *ret_error)
 }
 
 static bool
-drop(const look *self, const char *rows, kw_error *ret_error)
+drop_damaged_records(const wal_findings *findings, const char *rows, kw_error *ret_error)
 {
-    if (!shorten(&g_array_index(self->logs, log_file, self->at), self->offset, ret_error))
+    if (!truncate_at_damage(&g_array_index(findings->logs, log_file, findings->damaged_log), findings->offset,
+                            ret_error))
         return false;
-    for (guint log = self->at + 1; log < self->logs->len; log++)
-        if (unlink(g_array_index(self->logs, log_file, log).path) < 0)
-            return cannot(g_array_index(self->logs, log_file, log).path, ret_error);
+    for (guint log = findings->damaged_log + 1; log < findings->logs->len; log++)
+        if (unlink(g_array_index(findings->logs, log_file, log).path) < 0)
+            return cannot(g_array_index(findings->logs, log_file, log).path, ret_error);
     return sync_folder(rows, ret_error);
 }
 
 static void
-tell_lost(kw_buffer *to, const char *what, const lost *went, const char *least)
+append_loss(kw_buffer *to, const char *what, const loss *lost, const char *least)
 {
     kw_buffer_printf(to, "  %s: %" G_GUINT64_FORMAT " commit%s with %s%" G_GUINT64_FORMAT " row%s", what,
-                     went->commits, went->commits == 1 ? "" : "s", least, went->rows,
-                     went->rows == 1 ? "" : "s");
-    if (went->tables)
-        kw_buffer_printf(to, " and %" G_GUINT64_FORMAT " change%s of tables", went->tables,
-                         went->tables == 1 ? "" : "s");
+                     lost->commits, lost->commits == 1 ? "" : "s", least, lost->rows,
+                     lost->rows == 1 ? "" : "s");
+    if (lost->tables)
+        kw_buffer_printf(to, " and %" G_GUINT64_FORMAT " change%s of tables", lost->tables,
+                         lost->tables == 1 ? "" : "s");
     kw_buffer_append_text(to, "\n");
 }
 
 static void
-describe(const look *self, const char *copies, kw_buffer *to)
+describe(const wal_findings *findings, const char *copies, kw_buffer *to)
 {
-    lost inside = self->inside;
-    inside.commits = MAX(inside.commits, strstr(self->why, "missing") ? 0 : 1);
+    loss in_damaged = findings->in_damaged;
+    in_damaged.commits = MAX(in_damaged.commits, strstr(findings->why, "missing") ? 0 : 1);
     kw_buffer_printf(to, "%s is damaged at byte %zu: %s\nDropped:\n",
-                     g_array_index(self->logs, log_file, self->at).path, self->offset, self->why);
-    tell_lost(to, "damaged", &inside, "at least ");
-    tell_lost(to, "whole, after the damage", &self->behind, "");
-    kw_buffer_printf(to, "The logs as they were are in %s\n", copies);
+                     g_array_index(findings->logs, log_file, findings->damaged_log).path, findings->offset,
+                     findings->why);
+    append_loss(to, "damaged", &in_damaged, "at least ");
+    append_loss(to, "whole, after the damage", &findings->after_damage, "");
+    kw_buffer_printf(to, "The original logs are in %s\n", copies);
 }
 
 bool
 kw_wal_repair(const char *rows, const char *copies, kw_buffer *report, kw_error *ret_error)
 {
-    look self;
+    wal_findings findings;
     if (!check_current(rows, ret_error) || !check_manifest(rows, ret_error) ||
-        !look_at_logs(rows, &self, ret_error))
+        !scan_logs(rows, &findings, ret_error))
         return false;
     bool good = true;
-    if (!self.is_damaged)
+    if (!findings.is_damaged)
         kw_buffer_append_text(report, "The write-ahead logs are not damaged: nothing was dropped.\n");
-    else if ((good = keep_copies(&self, copies, ret_error) && drop(&self, rows, ret_error)))
-        describe(&self, copies, report);
-    look_clear(&self);
+    else if ((good = keep_copies(&findings, copies, ret_error) &&
+                     drop_damaged_records(&findings, rows, ret_error)))
+        describe(&findings, copies, report);
+    findings_clear(&findings);
     return good;
 }

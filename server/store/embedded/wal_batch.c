@@ -1,3 +1,4 @@
+/* See wal_batch.h. */
 #include "store/embedded/wal_batch.h"
 
 #include "store/embedded/key.h"
@@ -17,7 +18,7 @@ load_le(const uint8_t *from, size_t bytes)
 }
 
 static bool
-take_length(kw_bytes *rest, size_t *ret_length)
+read_length(kw_bytes *rest, size_t *ret_length)
 {
     uint64_t length = 0;
     for (unsigned shift = 0; shift < 35 && rest->size; shift += 7) {
@@ -33,17 +34,17 @@ take_length(kw_bytes *rest, size_t *ret_length)
 }
 
 static bool
-take_text(kw_bytes *rest, kw_bytes *ret_text)
+read_text(kw_bytes *rest, kw_bytes *ret_text)
 {
     size_t length;
-    if (!take_length(rest, &length))
+    if (!read_length(rest, &length))
         return false;
     *ret_text = kw_bytes_of(rest->data, length);
     *rest = kw_bytes_skip(*rest, length);
     return true;
 }
 
-/* Entries of one row stand together. */
+/* The entries of a row are adjacent. */
 static void
 count_row(kw_wal_batch *batch, kw_bytes key, kw_bytes *before)
 {
@@ -70,11 +71,11 @@ kw_wal_batch_read(kw_bytes record, kw_wal_batch *ret_batch)
     while (read < ret_batch->entries && rest.size) {
         uint8_t tag = rest.data[0];
         rest = kw_bytes_skip(rest, 1);
-        if (tag > TAG_LOG_DATA || tag == 2 || !take_text(&rest, &key) ||
-            (tag == TAG_PUT && !take_text(&rest, &value)))
+        if (tag > TAG_LOG_DATA || tag == 2 || !read_text(&rest, &key) ||
+            (tag == TAG_PUT && !read_text(&rest, &value)))
             break;
         if (tag == TAG_LOG_DATA)
-            continue; /* counts as no entry */
+            continue; /* is not counted as an entry */
         count_row(ret_batch, key, &before);
         read++;
     }

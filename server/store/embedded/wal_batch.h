@@ -1,9 +1,9 @@
-/* One commit in the write-ahead log: RocksDB's WriteBatch.
+/* Reads a commit in the write-ahead log: RocksDB's WriteBatch.
  *
- *   sequence number u64 of its first entry | entries u32 | entries: tag u8, key, value; each text behind its
- * length
+ *   sequence number of the first entry u64 | number of entries u32 | entries
+ *   entry: tag u8 | length of the key, key | length of the value, value (puts only)
  *
- * Little-endian; lengths are varints. Pure.
+ * Integers are little-endian, lengths are varints. Pure.
  */
 #pragma once
 
@@ -12,10 +12,10 @@
 typedef struct kw_wal_batch {
     uint64_t sequence;
     uint32_t entries;
-    uint64_t rows;   /* that the entries, as far as they can be read, belong to */
-    uint64_t tables; /* changes of tables among the entries */
-    bool complete;   /* all entries could be read */
+    uint64_t rows;   /* rows of the readable entries */
+    uint64_t tables; /* changes of tables among the readable entries */
+    bool complete;   /* all entries are readable */
 } kw_wal_batch;
 
-/* False when not even the head is there. What follows the last entry is not looked at. */
+/* False if the record is too short for the head. Ignores bytes after the last entry. */
 bool kw_wal_batch_read(kw_bytes record, kw_wal_batch *ret_batch);

@@ -1,3 +1,4 @@
+/* See wal_reader.h. */
 #include "store/embedded/wal_reader.h"
 
 #include "store/embedded/crc32c.h"
@@ -28,7 +29,7 @@ kw_wal_reader_clear(kw_wal_reader *reader)
 /* --- fragments ------------------------------------------------------------------------------------ */
 
 static uint32_t
-masked(uint32_t crc)
+mask_crc(uint32_t crc)
 {
     return ((crc >> 15) | (crc << 17)) + UINT32_C(0xa282ead8);
 }
@@ -36,21 +37,21 @@ masked(uint32_t crc)
 static uint32_t
 checksum_of(uint8_t type, kw_bytes payload)
 {
-    return masked(kw_crc32c(kw_crc32c(0, kw_bytes_of(&type, 1)), payload));
+    return mask_crc(kw_crc32c(kw_crc32c(0, kw_bytes_of(&type, 1)), payload));
 }
 
-/* A damaged length may reach beyond the file's end as that of a fragment does whose writer died. But then the
- * fragment is there, and its checksum is right for its true length. */
+/* True if a fragment that reaches beyond the end of the file is whole but has a damaged length: then its
+ * checksum is correct for a smaller length. Otherwise its writer died before it had written all of it. */
 static bool
-is_whole_but_for_its_length(const fragment *cut)
+is_whole_but_for_its_length(const fragment *truncated)
 {
-    uint32_t crc = kw_crc32c(0, kw_bytes_of(&cut->type, 1));
-    for (size_t size = 0; size < cut->payload.size; size++) {
-        if (masked(crc) == cut->checksum)
+    uint32_t crc = kw_crc32c(0, kw_bytes_of(&truncated->type, 1));
+    for (size_t size = 0; size < truncated->payload.size; size++) {
+        if (mask_crc(crc) == truncated->checksum)
             return true;
-        crc = kw_crc32c(crc, kw_bytes_of(cut->payload.data + size, 1));
+        crc = kw_crc32c(crc, kw_bytes_of(truncated->payload.data + size, 1));
     }
-    return masked(crc) == cut->checksum;
+    return mask_crc(crc) == truncated->checksum;
 }
 
 static kw_wal_step
@@ -61,30 +62,30 @@ broken(kw_wal_reader *reader, const char *why)
 }
 
 static kw_wal_step
-cut(kw_wal_reader *reader, kw_bytes rest)
+truncated(kw_wal_reader *reader, kw_bytes rest)
 {
     reader->rest = rest;
     reader->why = "the file ends inside a record";
-    return KW_WAL_CUT;
+    return KW_WAL_TRUNCATED;
 }
 
-/* Space that no head fits in is left free at a block's end. */
+/* The end of a block that is too small for a head is unused. */
 static void
-pass_block_end(kw_wal_reader *reader)
+skip_block_end(kw_wal_reader *reader)
 {
     size_t left = BLOCK_BYTES - reader->at % BLOCK_BYTES;
     if (left < HEAD_BYTES)
         reader->at += left;
 }
 
-/* RECORD: the fragment at reader->at is there and its checksum is right. */
+/* Reads the fragment at reader->at. RECORD: it is complete, and its checksum is correct. */
 static kw_wal_step
 read_fragment(kw_wal_reader *reader, fragment *ret_fragment)
 {
     const uint8_t *head = reader->file.data + reader->at;
     size_t in_file = reader->file.size - reader->at, in_block = BLOCK_BYTES - reader->at % BLOCK_BYTES;
     if (in_file < HEAD_BYTES)
-        return cut(reader, KW_BYTES_NONE);
+        return truncated(reader, KW_BYTES_NONE);
     size_t length = head[4] | (size_t)head[5] << 8;
     *ret_fragment = (fragment){
         .checksum = head[0] | (uint32_t)head[1] << 8 | (uint32_t)head[2] << 16 | (uint32_t)head[3] << 24,
@@ -92,14 +93,14 @@ read_fragment(kw_wal_reader *reader, fragment *ret_fragment)
         .payload =
             kw_bytes_of(head + HEAD_BYTES, length < in_file - HEAD_BYTES ? length : in_file - HEAD_BYTES)};
     if (ret_fragment->type == 0 && length == 0)
-        return broken(reader, "zeros stand where a record should begin");
+        return broken(reader, "there are zeros instead of a record");
     if (ret_fragment->type < WHOLE || ret_fragment->type > LAST)
-        return broken(reader, "a record has a type that does not exist");
+        return broken(reader, "a record has an unknown type");
     if (length > in_block - HEAD_BYTES)
-        return broken(reader, "a record has a length that does not fit its block");
+        return broken(reader, "a record is longer than its block");
     if (length > in_file - HEAD_BYTES)
         return is_whole_but_for_its_length(ret_fragment) ? broken(reader, "a record has a wrong length")
-                                                         : cut(reader, ret_fragment->payload);
+                                                         : truncated(reader, ret_fragment->payload);
     reader->rest = ret_fragment->payload;
     if (checksum_of(ret_fragment->type, ret_fragment->payload) != ret_fragment->checksum)
         return broken(reader, "the checksum of a record is wrong");
@@ -115,7 +116,7 @@ join(kw_wal_reader *reader, const fragment *next, bool *ret_done)
     bool begins = next->type == WHOLE || next->type == FIRST;
     if (begins == inside)
         return broken(reader,
-                      inside ? "a record begins inside another one" : "the beginning of a record is missing");
+                      inside ? "a record starts inside another one" : "the start of a record is missing");
     *ret_done = next->type == WHOLE || next->type == LAST;
     reader->at += HEAD_BYTES + next->payload.size;
     reader->rest = KW_BYTES_NONE;
@@ -134,15 +135,15 @@ kw_wal_reader_next(kw_wal_reader *reader)
     bool done = false;
     reader->joined.size = 0;
     reader->record = reader->rest = KW_BYTES_NONE;
-    pass_block_end(reader);
+    skip_block_end(reader);
     reader->start = reader->at;
     if (reader->at >= reader->file.size)
         return KW_WAL_END;
     while (!done) {
         fragment next;
-        pass_block_end(reader);
+        skip_block_end(reader);
         if (reader->at >= reader->file.size)
-            return cut(reader, KW_BYTES_NONE);
+            return truncated(reader, KW_BYTES_NONE);
         kw_wal_step found = read_fragment(reader, &next);
         if (found == KW_WAL_RECORD)
             found = join(reader, &next, &done);
@@ -163,7 +164,7 @@ kw_wal_reader_find(kw_wal_reader *reader)
             (first.type != WHOLE && first.type != FIRST))
             continue;
         kw_wal_step found = kw_wal_reader_next(&trial);
-        *reader = trial; /* the buffer, too */
+        *reader = trial; /* including the buffer */
         if (found == KW_WAL_RECORD)
             return true;
     }

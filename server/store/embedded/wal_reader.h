@@ -1,13 +1,14 @@
-/* Reads a file of RocksDB's log format: the write-ahead logs, and the manifests, which have the same form.
+/* Reads a file in RocksDB's log format: a write-ahead log or a manifest.
  *
- *   file:      blocks of 32 KiB            record: one or more fragments, the last not before its end
- *   fragment:  checksum u32 | length u16 | type u8 | payload       in one block; little-endian
- *              type 1: a whole record, 2: its first, 3: a middle, 4: its last fragment
+ *   file:      blocks of 32 KiB, which contain fragments
+ *   record:    one whole fragment, or a first, any number of middle, and a last fragment
+ *   fragment:  checksum u32 | length u16 | type u8 | payload       within one block; little-endian
+ *              type 1: a whole record, 2: the first, 3: a middle, 4: the last fragment of a record
  *   checksum:  CRC-32C of type and payload, rotated by 15 bits, plus 0xa282ead8
  *
- * Unlike RocksDB's own reader this one says where something is wrong, and does not take a damaged length for
- * the end of the file. Pure: the file is in memory. RocksDB's description is its wiki, "Write Ahead Log File
- * Format".
+ * Unlike RocksDB's own reader, this one reports where the file is damaged, and does not mistake a damaged
+ * length for the end of the file. Pure: the file is in memory. The format is described in RocksDB's wiki,
+ * "Write Ahead Log File Format".
  */
 #pragma once
 
@@ -15,26 +16,26 @@
 
 typedef enum kw_wal_step {
     KW_WAL_RECORD,
-    KW_WAL_END, /* nothing follows */
-    KW_WAL_CUT, /* the file ends inside a record, as when its writer died */
-    KW_WAL_BROKEN
+    KW_WAL_END,       /* the end of the file */
+    KW_WAL_TRUNCATED, /* the file ends inside a record, as when its writer died */
+    KW_WAL_BROKEN     /* the file is damaged */
 } kw_wal_step;
 
 typedef struct kw_wal_reader {
     kw_bytes file;
-    size_t at;        /* where the next fragment is looked for */
-    size_t start;     /* of the present record; after CUT and BROKEN of the record that is not there */
-    kw_bytes record;  /* RECORD: its bytes; CUT and BROKEN: what came before the place */
-    kw_bytes rest;    /* CUT: what follows it, up to the end of the file; BROKEN: what can be read of it */
-    const char *why;  /* CUT and BROKEN */
-    kw_buffer joined; /* a record of several fragments */
+    size_t at;       /* offset of the next fragment */
+    size_t start;    /* offset of the current record */
+    kw_bytes record; /* RECORD: the record; TRUNCATED, BROKEN: its fragments before the damage */
+    kw_bytes rest; /* TRUNCATED: its last bytes in the file; BROKEN: the readable part of the bad fragment */
+    const char *why;  /* TRUNCATED, BROKEN: the reason */
+    kw_buffer joined; /* the memory of a record with several fragments */
 } kw_wal_reader;
 
 void kw_wal_reader_init(kw_wal_reader *reader, kw_bytes file);
 void kw_wal_reader_clear(kw_wal_reader *reader);
 
-/* The next record. After CUT and BROKEN only kw_wal_reader_find goes on. */
+/* Reads the next record. After TRUNCATED and BROKEN only kw_wal_reader_find can continue. */
 kw_wal_step kw_wal_reader_next(kw_wal_reader *reader);
 
-/* The next whole record behind a place that is broken: true like RECORD. */
+/* Searches for the next whole record after a broken place. True as after RECORD; false if there is none. */
 bool kw_wal_reader_find(kw_wal_reader *reader);
