@@ -41,7 +41,7 @@ struct kw_range_scan {
     kw_store_handle *handle;
     bool fetching;
     kw_error *rejection;    /* set if the spec was rejected; then the implementation has no such scan */
-    bool rejected_by_close; /* the present fetch started after the store handle was closed */
+    bool rejected_by_close; /* the current fetch started after the store handle was closed */
     kw_get_done done;
     void *user;
 };

@@ -6,7 +6,7 @@
  *
  * The clock can jump: an operator sets it, or its region moves to a server with another clock. The gateways
  * notice that at different times. So a gateway does not act on a heartbeat older than `fresh`, and treats
- * the offset of that time as just as possible as the present one:
+ * the offset of that time as just as possible as the current one:
  *
  *       now - 2 fresh            now - fresh              now
  *        |  heartbeats answered   |   heartbeats sent      |

@@ -38,7 +38,7 @@ typedef struct kw_range_scan kw_range_scan;
 /* Of a write: the store sets the timestamp (HBase's LATEST_TIMESTAMP). */
 #define KW_TIMESTAMP_NONE INT64_MAX
 
-/* Why a row of a point read has no cells although the store may hold some. */
+/* Why a row of a point read has no cells although the store can hold some. */
 typedef enum kw_omission {
     KW_OMITTED_NOT,
     KW_OMITTED_TOO_LARGE, /* the row alone exceeds max_bytes */
@@ -323,10 +323,10 @@ bool kw_store_ready(kw_store *store, kw_error *ret_error);
 /* The store's clock minus this machine's wall clock, for display. False while it is not known. Any thread. */
 bool kw_store_clock_offset_ms(kw_store *store, int64_t *ret_offset_ms);
 
-/* An interval that contains the store's present time, reliable enough to order writes by it. False if no
+/* An interval that contains the store's current time, reliable enough to order writes by it. False if no
  * such interval is known now. Any thread. */
 bool kw_store_time(kw_store *store, kw_span *ret_span);
-/* An estimate of the store's present time from its last answer, however old that is. Any thread. */
+/* An estimate of the store's current time from its last answer, however old that is. Any thread. */
 bool kw_store_time_about(kw_store *store, kw_span *ret_span);
 /* Requests that kw_store_time knows the clock soon and for a while. Any thread. */
 void kw_store_use_time(kw_store *store);

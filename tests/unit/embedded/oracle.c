@@ -1,3 +1,4 @@
+/* See oracle.h. */
 #include "oracle.h"
 
 void
@@ -8,23 +9,23 @@ kw_oracle_add(kw_oracle *model, kw_oracle_entry entry)
 }
 
 static bool
-marker_counts(const kw_oracle *model, const kw_oracle_entry *marker, const kw_oracle_question *question)
+marker_counts(const kw_oracle *model, const kw_oracle_entry *marker, const kw_oracle_read_spec *spec)
 {
     if (model->families[marker->family].keep_deleted_cells != 1)
         return true;
-    if (question->time_from == 0 && question->time_to == 0)
+    if (spec->time_from == 0 && spec->time_to == 0)
         return true;
-    return marker->timestamp >= question->time_from && marker->timestamp < question->time_to;
+    return marker->timestamp >= spec->time_from && marker->timestamp < spec->time_to;
 }
 
 static bool
-is_deleted(const kw_oracle *model, const kw_oracle_entry *cell, const kw_oracle_question *question)
+is_deleted(const kw_oracle *model, const kw_oracle_entry *cell, const kw_oracle_read_spec *spec)
 {
     for (guint i = 0; i < model->entries->len; i++) {
         const kw_oracle_entry *other = &g_array_index(model->entries, kw_oracle_entry, i);
         if (other->marker && other->row == cell->row && other->family == cell->family &&
             (other->whole_family || other->qualifier == cell->qualifier) &&
-            other->timestamp >= cell->timestamp && marker_counts(model, other, question))
+            other->timestamp >= cell->timestamp && marker_counts(model, other, spec))
             return true;
     }
     return false;
@@ -40,7 +41,7 @@ newest_first(gconstpointer a, gconstpointer b)
     return left->order > right->order ? -1 : 1;
 }
 
-/* The column's puts, newest first, one per timestamp. */
+/* The puts of the column, newest first, one per timestamp. */
 static GPtrArray *
 versions_of(const kw_oracle *model, size_t row, size_t family, size_t qualifier)
 {
@@ -70,30 +71,29 @@ is_kept(const kw_family_spec *family, const kw_oracle_entry *cell, guint place, 
 
 static void
 read_column(const kw_oracle *model, size_t row, size_t family, size_t qualifier,
-            const kw_oracle_question *question, void (*seen)(const kw_oracle_entry *, void *), void *user)
+            const kw_oracle_read_spec *spec, void (*seen)(const kw_oracle_entry *, void *), void *user)
 {
     GPtrArray *versions = versions_of(model, row, family, qualifier);
-    int32_t given = 0, most = question->versions ? question->versions : 1;
-    for (guint place = 0; place < versions->len && given < most; place++) {
+    int32_t found = 0, most = spec->versions ? spec->versions : 1;
+    for (guint place = 0; place < versions->len && found < most; place++) {
         const kw_oracle_entry *cell = versions->pdata[place];
-        bool all_times = question->time_from == 0 && question->time_to == 0;
-        bool in_time =
-            all_times || (cell->timestamp >= question->time_from && cell->timestamp < question->time_to);
-        if (is_kept(&model->families[family], cell, place, question->now_ms) && in_time &&
-            !is_deleted(model, cell, question)) {
+        bool all_times = spec->time_from == 0 && spec->time_to == 0;
+        bool in_time = all_times || (cell->timestamp >= spec->time_from && cell->timestamp < spec->time_to);
+        if (is_kept(&model->families[family], cell, place, spec->now_ms) && in_time &&
+            !is_deleted(model, cell, spec)) {
             seen(cell, user);
-            given++;
+            found++;
         }
     }
     g_ptr_array_free(versions, TRUE);
 }
 
 void
-kw_oracle_read(const kw_oracle *model, size_t row, const kw_oracle_question *question,
+kw_oracle_read(const kw_oracle *model, size_t row, const kw_oracle_read_spec *spec,
                void (*seen)(const kw_oracle_entry *cell, void *user), void *user)
 {
     for (size_t family = 0; family < model->families_count; family++)
         for (size_t qualifier = 0; qualifier < model->qualifiers_count; qualifier++)
-            if (question->family_whole[family] || question->column[family][qualifier])
-                read_column(model, row, family, qualifier, question, seen, user);
+            if (spec->family_whole[family] || spec->column[family][qualifier])
+                read_column(model, row, family, qualifier, spec, seen, user);
 }

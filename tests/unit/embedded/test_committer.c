@@ -1,13 +1,13 @@
-/* The committer: what is acknowledged was synced, callers share a sync, conditions hold between threads, and
- * a write whose sync fails is UNKNOWN, those after it have FAILED.
+/* Tests of the committer: acknowledged writes were synced, callers share a sync, conditional writes of
+ * several threads are atomic, and a write whose sync fails is UNKNOWN, whereas later writes are FAILED.
  *
- * The program has its own fdatasync, which the dynamic linker prefers for RocksDB too: it counts, and
- * fails when it is told to.
+ * The program defines its own fdatasync, which the dynamic linker uses for RocksDB, too. It counts the
+ * calls, and fails if disk_fails is set.
  */
 #include "base/metrics.h"
 #include "base/thread.h"
 #include "contract/fixture.h"
-#include "opened.h"
+#include "embedded_fixture.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -17,7 +17,8 @@
 static _Atomic int syncs;
 static _Atomic bool disk_fails;
 
-int fdatasync(int file); /* unistd.h has it, but for -Wmissing-prototypes under every libc */
+/* Declared again for -Wmissing-prototypes, because not every unistd.h declares it. */
+int fdatasync(int file);
 
 int
 fdatasync(int file)
@@ -36,7 +37,7 @@ static const kw_cell cell = {.family = {(const uint8_t *)"d", 1},
                              .value = {(const uint8_t *)"x", 1}};
 
 static kw_write
-put_of(const char *row, int64_t timestamp)
+make_put(const char *row, int64_t timestamp)
 {
     return (kw_write){.kind = KW_WRITE_PUT,
                       .table = B("t"),
@@ -48,16 +49,16 @@ put_of(const char *row, int64_t timestamp)
 }
 
 static void
-begin(kw_opened *opened)
+setup(embedded_fixture *fixture)
 {
-    kw_opened_init(opened);
-    kw_family_spec family = kw_plain_family("d");
+    embedded_fixture_init(fixture);
+    kw_family_spec family = default_family("d");
     family.max_versions = 3;
-    kw_opened_create(opened, "t", &family, 1);
+    embedded_fixture_create_table(fixture, "t", &family, 1);
 }
 
 static void
-test_synced(void)
+test_sync_by_durability(void)
 {
     static const struct {
         kw_durability durability;
@@ -67,17 +68,17 @@ test_synced(void)
                  {KW_DURABILITY_FSYNC_WAL, true},
                  {KW_DURABILITY_ASYNC_WAL, false},
                  {KW_DURABILITY_SKIP_WAL, false}};
-    kw_opened opened;
-    begin(&opened);
+    embedded_fixture fixture;
+    setup(&fixture);
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-        kw_write write = put_of("row", (int64_t)i + 1);
+        kw_write write = make_put("row", (int64_t)i + 1);
         write.durability = cases[i].durability;
         int before = atomic_load(&syncs);
-        g_assert_cmpint(kw_sync_write(&opened.sync, &write).outcome, ==, KW_OUTCOME_OK);
+        g_assert_cmpint(kw_sync_write(&fixture.sync, &write).outcome, ==, KW_OUTCOME_OK);
         g_assert_cmpint(atomic_load(&syncs) > before, ==, cases[i].synced);
     }
-    kw_opened_expect(&opened, "t", "row", "d:a@5=x d:a@4=x d:a@3=x");
-    kw_opened_clear(&opened);
+    embedded_fixture_expect_row(&fixture, "t", "row", "d:a@5=x d:a@4=x d:a@3=x");
+    embedded_fixture_clear(&fixture);
 }
 
 typedef struct group {
@@ -86,7 +87,7 @@ typedef struct group {
 } group;
 
 static void
-one_done(void *user, kw_outcome outcome, const kw_error *error)
+count_done(void *user, kw_outcome outcome, const kw_error *error)
 {
     (void)error;
     group *all = user;
@@ -95,35 +96,35 @@ one_done(void *user, kw_outcome outcome, const kw_error *error)
 }
 
 static void
-test_shared(void)
+test_shared_sync(void)
 {
     enum { PUTS = 500 };
-    kw_opened opened;
-    begin(&opened);
+    embedded_fixture fixture;
+    setup(&fixture);
     char rows[PUTS][8];
     kw_write writes[PUTS];
     group all = {.started = PUTS};
     int64_t commits = kw_metrics_read(KW_METRIC_commits);
     for (int i = 0; i < PUTS; i++) {
         g_snprintf(rows[i], sizeof rows[i], "%d", i);
-        writes[i] = put_of(rows[i], 1);
-        kw_store_handle_write(opened.sync.handle, &writes[i], one_done, &all);
+        writes[i] = make_put(rows[i], 1);
+        kw_store_handle_write(fixture.sync.handle, &writes[i], count_done, &all);
     }
-    kw_sync_wait(&opened.sync, &all.done);
+    kw_sync_wait(&fixture.sync, &all.done);
     g_assert_cmpuint(all.failed, ==, 0);
-    g_assert_cmpint(kw_metrics_read(KW_METRIC_commits) - commits, <=, 2); /* one turn of the loop */
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_commits) - commits, <=, 2); /* one loop iteration */
     for (int i = 0; i < PUTS; i++)
-        kw_opened_expect(&opened, "t", rows[i], "d:a@1=x");
-    kw_opened_clear(&opened);
+        embedded_fixture_expect_row(&fixture, "t", rows[i], "d:a@1=x");
+    embedded_fixture_clear(&fixture);
 }
 
-/* Of puts to one cell in one call the last holds; so do a put and a delete in their order of time. */
+/* The last of several puts to one cell in one call counts. */
 static void
-test_order_in_a_call(void)
+test_last_put_counts(void)
 {
     enum { PUTS = 20 };
-    kw_opened opened;
-    begin(&opened);
+    embedded_fixture fixture;
+    setup(&fixture);
     char values[PUTS][4];
     kw_cell cells[PUTS];
     kw_write writes[PUTS];
@@ -133,72 +134,73 @@ test_order_in_a_call(void)
         g_snprintf(values[i], sizeof values[i], "%d", i);
         cells[i] = cell;
         cells[i].value = B(values[i]);
-        writes[i] = put_of("row", 5);
+        writes[i] = make_put("row", 5);
         writes[i].cells = &cells[i];
         all[i] = &writes[i];
     }
-    kw_sync_write_many(&opened.sync, all, PUTS, results);
-    kw_opened_expect(&opened, "t", "row", "d:a@5=19");
-    kw_opened_clear(&opened);
+    kw_sync_write_many(&fixture.sync, all, PUTS, results);
+    embedded_fixture_expect_row(&fixture, "t", "row", "d:a@5=19");
+    embedded_fixture_clear(&fixture);
 }
 
-/* A put that the store stamps replaces what a stamp ahead of the store's clock put there. */
+/* A conditional put without a timestamp replaces a cell whose timestamp is in the future. */
 static void
-test_condition_behind_a_stamp(void)
+test_put_if_replaces_future_cell(void)
 {
-    kw_opened opened;
-    begin(&opened);
+    embedded_fixture fixture;
+    setup(&fixture);
     int64_t ahead = kw_clock_wall_ms() + 3600000;
-    kw_write write = put_of("row", ahead);
-    g_assert_cmpint(kw_sync_write(&opened.sync, &write).outcome, ==, KW_OUTCOME_OK);
+    kw_write write = make_put("row", ahead);
+    g_assert_cmpint(kw_sync_write(&fixture.sync, &write).outcome, ==, KW_OUTCOME_OK);
     kw_cell changed = cell;
     changed.value = B("y");
-    kw_write change = put_of("row", KW_TIMESTAMP_NONE);
+    kw_write change = make_put("row", KW_TIMESTAMP_NONE);
     change.cells = &changed;
     kw_check check = {.family = B("d"),
                       .qualifier = B("a"),
                       .compare = KW_COMPARE_EQUAL,
                       .has_value = true,
                       .value = B("x")};
-    kw_sync_written result = kw_sync_write_if(&opened.sync, &change, &check);
+    kw_sync_written result = kw_sync_write_if(&fixture.sync, &change, &check);
     g_assert_true(result.outcome == KW_OUTCOME_OK && result.applied);
-    g_autofree char *wanted = g_strdup_printf("d:a@%" G_GINT64_FORMAT "=y", ahead);
-    kw_opened_expect(&opened, "t", "row", wanted);
-    kw_opened_clear(&opened);
+    g_autofree char *expected = g_strdup_printf("d:a@%" G_GINT64_FORMAT "=y", ahead);
+    embedded_fixture_expect_row(&fixture, "t", "row", expected);
+    embedded_fixture_clear(&fixture);
 }
 
 static void
 dropped(void *user, const kw_error *error)
 {
-    one_done(user, error ? KW_OUTCOME_FAILED : KW_OUTCOME_OK, error);
+    count_done(user, error ? KW_OUTCOME_FAILED : KW_OUTCOME_OK, error);
 }
 
 static void
-created(void *user, bool made, const kw_error *error)
+created(void *user, bool is_new, const kw_error *error)
 {
-    one_done(user, made && !error ? KW_OUTCOME_OK : KW_OUTCOME_FAILED, error);
+    count_done(user, is_new && !error ? KW_OUTCOME_OK : KW_OUTCOME_FAILED, error);
 }
 
-/* Started in one turn of the loop, done in one round: what is written behind the drop is in the new table. */
+/* All operations start in one loop iteration and belong to one round. The put after the drop must go to the
+ * new table. */
 static void
-test_table_made_again(void)
+test_table_created_again(void)
 {
-    kw_opened opened;
-    begin(&opened);
+    embedded_fixture fixture;
+    setup(&fixture);
     group all = {.started = 4};
-    kw_family_spec family = kw_plain_family("d");
+    kw_family_spec family = default_family("d");
     kw_table_spec spec = {
         .name = B("t"), .families = &family, .families_count = 1, .deadline = KW_DEADLINE_NONE};
-    kw_write before = put_of("before", 1), behind = put_of("behind", 1);
-    kw_store_handle_write(opened.sync.handle, &before, one_done, &all);
-    kw_store_handle_drop_table(opened.sync.handle, spec.name, KW_DEADLINE_NONE, dropped, &all);
-    kw_store_handle_create_table(opened.sync.handle, &spec, created, &all);
-    kw_store_handle_write(opened.sync.handle, &behind, one_done, &all);
-    kw_sync_wait(&opened.sync, &all.done);
+    kw_write before = make_put("before", 1), after = make_put("after", 1);
+    kw_store_handle_write(fixture.sync.handle, &before, count_done, &all);
+    kw_store_handle_drop_table(fixture.sync.handle, spec.name, KW_DEADLINE_NONE, dropped, &all);
+    kw_store_handle_create_table(fixture.sync.handle, &spec, created, &all);
+    kw_store_handle_write(fixture.sync.handle, &after, count_done, &all);
+    kw_sync_wait(&fixture.sync, &all.done);
     g_assert_cmpuint(all.failed, ==, 0);
-    kw_opened_expect(&opened, "t", "before", "");
-    kw_opened_expect(&opened, "t", "behind", "d:a@1=x");
-    kw_opened_clear(&opened);
+    embedded_fixture_expect_row(&fixture, "t", "before", "");
+    embedded_fixture_expect_row(&fixture, "t", "after", "d:a@1=x");
+    embedded_fixture_clear(&fixture);
 }
 
 /* --- threads ---------------------------------------------------------------------------------------- */
@@ -213,7 +215,7 @@ typedef struct worker {
 } worker;
 
 static kw_increment
-increment_of(const int64_t *amount)
+make_increment(const int64_t *amount)
 {
     static const kw_column column = {.family = {(const uint8_t *)"d", 1},
                                      .qualifier = {(const uint8_t *)"n", 1}};
@@ -225,12 +227,12 @@ increment_of(const int64_t *amount)
                           .deadline = KW_DEADLINE_NONE};
 }
 
-/* A put of its own between the increments, which it must read back at once. */
+/* Puts a row between the increments and reads it back at once. */
 static void
 put_and_read(kw_sync *sync, int number, int i)
 {
     g_autofree char *row = g_strdup_printf("%d-%d", number, i);
-    kw_write write = put_of(row, i + 1);
+    kw_write write = make_put(row, i + 1);
     g_assert_cmpint(kw_sync_write(sync, &write).outcome, ==, KW_OUTCOME_OK);
     kw_get get = {.table = B("t"), .row = B(row), .deadline = KW_DEADLINE_NONE};
     kw_rows *rows = kw_sync_get(sync, &get, NULL);
@@ -246,7 +248,7 @@ work(void *user)
     kw_sync_open(&sync, own->store);
     int64_t amount = 1;
     for (int i = 0; i < EACH; i++) {
-        kw_increment increment = increment_of(&amount);
+        kw_increment increment = make_increment(&amount);
         kw_sync_written result = kw_sync_increment(&sync, &increment);
         g_assert_cmpint(result.outcome, ==, KW_OUTCOME_OK);
         own->values[i] = (int64_t)kw_be64_load(result.rows->rows[0].cells[0].value.data);
@@ -257,15 +259,15 @@ work(void *user)
     kw_sync_close(&sync);
 }
 
-/* Every increment had a value of its own, and each thread saw them grow. */
+/* Every increment returns a different value, and the values of each thread grow. */
 static void
-test_threads(void)
+test_concurrent_increments(void)
 {
-    kw_opened opened;
-    begin(&opened);
+    embedded_fixture fixture;
+    setup(&fixture);
     static worker workers[THREADS];
     for (int i = 0; i < THREADS; i++) {
-        workers[i].store = opened.store;
+        workers[i].store = fixture.store;
         workers[i].number = i;
         kw_thread_start(&workers[i].thread, "worker", work, &workers[i]);
     }
@@ -280,59 +282,59 @@ test_threads(void)
             seen[value] = true;
         }
     }
-    kw_opened_clear(&opened);
+    embedded_fixture_clear(&fixture);
 }
 
-/* --- a disk that fails ------------------------------------------------------------------------------ */
+/* --- failing disk ----------------------------------------------------------------------------------- */
 
 static void
 test_failing_disk(void)
 {
-    kw_opened opened;
-    begin(&opened);
-    kw_write write = put_of("before", 1);
-    g_assert_cmpint(kw_sync_write(&opened.sync, &write).outcome, ==, KW_OUTCOME_OK);
+    embedded_fixture fixture;
+    setup(&fixture);
+    kw_write write = make_put("before", 1);
+    g_assert_cmpint(kw_sync_write(&fixture.sync, &write).outcome, ==, KW_OUTCOME_OK);
     kw_error error;
-    g_assert_true(kw_store_ready(opened.store, &error));
+    g_assert_true(kw_store_ready(fixture.store, &error));
     atomic_store(&disk_fails, true);
-    write = put_of("lost", 1);
-    kw_sync_written result = kw_sync_write(&opened.sync, &write);
+    write = make_put("lost", 1);
+    kw_sync_written result = kw_sync_write(&fixture.sync, &write);
     g_assert_cmpint(result.outcome, ==, KW_OUTCOME_UNKNOWN);
     g_assert_true(result.error.maybe_applied);
     kw_expect_error(&result.error, KW_UNAVAILABLE, "writing");
     kw_written results[2];
     const kw_write *all[] = {&write, &write};
-    kw_sync_write_many(&opened.sync, all, 2, results); /* from here on nothing is tried any more */
+    kw_sync_write_many(&fixture.sync, all, 2, results); /* the store does not try to write any more */
     g_assert_cmpint(results[0].outcome, ==, KW_OUTCOME_FAILED);
     g_assert_cmpint(results[1].outcome, ==, KW_OUTCOME_FAILED);
     g_assert_false(results[0].error.maybe_applied);
     int64_t amount = 1;
-    kw_increment increment = increment_of(&amount);
-    result = kw_sync_increment(&opened.sync, &increment);
+    kw_increment increment = make_increment(&amount);
+    result = kw_sync_increment(&fixture.sync, &increment);
     g_assert_cmpint(result.outcome, ==, KW_OUTCOME_FAILED);
     g_assert_null(result.rows);
-    g_assert_false(kw_store_ready(opened.store, &error));
-    kw_expect_error(&error, KW_UNAVAILABLE, opened.folder);
-    kw_opened_expect(&opened, "t", "before", "d:a@1=x"); /* reads go on */
+    g_assert_false(kw_store_ready(fixture.store, &error));
+    kw_expect_error(&error, KW_UNAVAILABLE, fixture.folder);
+    embedded_fixture_expect_row(&fixture, "t", "before", "d:a@1=x"); /* reads still work */
     atomic_store(&disk_fails, false);
-    kw_opened_reopen(&opened);
-    g_assert_true(kw_store_ready(opened.store, &error));
-    kw_opened_expect(&opened, "t", "before", "d:a@1=x");
-    write = put_of("after", 1);
-    g_assert_cmpint(kw_sync_write(&opened.sync, &write).outcome, ==, KW_OUTCOME_OK);
-    kw_opened_clear(&opened);
+    embedded_fixture_reopen(&fixture);
+    g_assert_true(kw_store_ready(fixture.store, &error));
+    embedded_fixture_expect_row(&fixture, "t", "before", "d:a@1=x");
+    write = make_put("after", 1);
+    g_assert_cmpint(kw_sync_write(&fixture.sync, &write).outcome, ==, KW_OUTCOME_OK);
+    embedded_fixture_clear(&fixture);
 }
 
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/committer/synced", test_synced);
-    g_test_add_func("/committer/shared", test_shared);
-    g_test_add_func("/committer/order_in_a_call", test_order_in_a_call);
-    g_test_add_func("/committer/condition_behind_a_stamp", test_condition_behind_a_stamp);
-    g_test_add_func("/committer/table_made_again", test_table_made_again);
-    g_test_add_func("/committer/threads", test_threads);
+    g_test_add_func("/committer/sync_by_durability", test_sync_by_durability);
+    g_test_add_func("/committer/shared_sync", test_shared_sync);
+    g_test_add_func("/committer/last_put_counts", test_last_put_counts);
+    g_test_add_func("/committer/put_if_replaces_future_cell", test_put_if_replaces_future_cell);
+    g_test_add_func("/committer/table_created_again", test_table_created_again);
+    g_test_add_func("/committer/concurrent_increments", test_concurrent_increments);
     g_test_add_func("/committer/failing_disk", test_failing_disk);
     return g_test_run();
 }

@@ -1,10 +1,10 @@
-/* kill -9 loses nothing that was acknowledged: a child writes with many callers and says on a pipe what was
- * acknowledged; it is killed in the middle; then every such row must be there, and whole.
+/* SIGKILL loses no acknowledged write. A child process writes with many callers, reports the acknowledged
+ * rows through a pipe, and is killed while it writes. Then all reported rows must exist completely.
  *
- * This program is its own child: test_embedded_crash --child FOLDER ROUND.
+ * The child is this program: test_embedded_crash --child FOLDER ROUND.
  */
 #include "contract/fixture.h"
-#include "opened.h"
+#include "embedded_fixture.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -58,16 +58,16 @@ acknowledged(void *user, kw_outcome outcome, const kw_error *error)
 }
 
 static void
-be_the_child(const char *folder, int round)
+run_child(const char *folder, int round)
 {
     static caller callers[CALLERS];
     kw_error error;
-    kw_store *store = kw_opened_store(folder, &error);
+    kw_store *store = embedded_fixture_open_store(folder, &error);
     if (!store)
         g_error("%s", error.text);
     kw_sync sync;
     kw_sync_open(&sync, store);
-    const kw_family_spec families[] = {kw_plain_family("d"), kw_plain_family("v")};
+    const kw_family_spec families[] = {default_family("d"), default_family("v")};
     kw_table_spec spec = {
         .name = B("t"), .families = families, .families_count = 2, .deadline = KW_DEADLINE_NONE};
     g_assert_true(kw_sync_create(&sync, &spec, NULL, NULL));
@@ -83,7 +83,7 @@ be_the_child(const char *folder, int round)
 
 static const char *program;
 
-/* Starts the child, collects what it acknowledges, kills it in the middle of more. */
+/* Starts the child, collects the rows that it reports, and kills it while it writes more. */
 static GArray *
 run_and_kill(const char *folder, int round)
 {
@@ -101,7 +101,7 @@ run_and_kill(const char *folder, int round)
         g_array_append_val(numbers, number);
     kill(child, SIGKILL);
     while (read(from_child, &number, sizeof number) == sizeof number)
-        g_array_append_val(numbers, number); /* said before it died */
+        g_array_append_val(numbers, number); /* reported before it died */
     int status;
     waitpid(child, &status, 0);
     g_assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
@@ -110,52 +110,52 @@ run_and_kill(const char *folder, int round)
 }
 
 static void
-expect_rows(kw_opened *opened, int round, const GArray *numbers)
+expect_rows(embedded_fixture *fixture, int round, const GArray *numbers)
 {
     for (guint i = 0; i < numbers->len; i++) {
         g_autofree char *row = g_strdup_printf("%d-%08u", round, g_array_index(numbers, uint32_t, i));
         g_autofree char *text = g_strdup_printf("d:a@7=%s v:b@7=%s", row, row);
-        kw_opened_expect(opened, "t", row, text);
+        embedded_fixture_expect_row(fixture, "t", row, text);
     }
 }
 
-/* Rows that were not acknowledged may be there too, but never half. */
+/* Rows that were not acknowledged can exist, but only completely. */
 static void
-expect_whole_rows(kw_opened *opened)
+expect_whole_rows(embedded_fixture *fixture)
 {
-    kw_range_scan *run =
-        kw_store_handle_open_range_scan(opened->sync.handle, &(kw_range_scan_spec){.table = B("t")});
+    kw_range_scan *scan =
+        kw_store_handle_open_range_scan(fixture->sync.handle, &(kw_range_scan_spec){.table = B("t")});
     for (bool end = false; !end;) {
-        kw_rows *rows = kw_sync_fetch(&opened->sync, run, 1000, 1 << 20, true, NULL);
+        kw_rows *rows = kw_sync_fetch(&fixture->sync, scan, 1000, 1 << 20, true, NULL);
         for (size_t i = 0; i < rows->count; i++)
             g_assert_cmpuint(rows->rows[i].cells_count, ==, 2);
         end = rows->end;
         kw_rows_free(rows);
     }
-    kw_range_scan_close(run);
+    kw_range_scan_close(scan);
 }
 
 static void
 test_kill(void)
 {
-    g_autofree char *folder = kw_folder_make();
+    g_autofree char *folder = temporary_folder_new();
     GArray *numbers[ROUNDS];
     for (int round = 0; round < ROUNDS; round++) {
         numbers[round] = run_and_kill(folder, round);
         g_assert_cmpuint(numbers[round]->len, >=, ACKNOWLEDGED);
     }
     kw_error error;
-    kw_opened opened = {.folder = folder, .store = kw_opened_store(folder, &error)};
-    g_assert_nonnull(opened.store);
-    kw_sync_open(&opened.sync, opened.store);
+    embedded_fixture fixture = {.folder = folder, .store = embedded_fixture_open_store(folder, &error)};
+    g_assert_nonnull(fixture.store);
+    kw_sync_open(&fixture.sync, fixture.store);
     for (int round = 0; round < ROUNDS; round++) {
-        expect_rows(&opened, round, numbers[round]);
+        expect_rows(&fixture, round, numbers[round]);
         g_array_free(numbers[round], TRUE);
     }
-    expect_whole_rows(&opened);
-    kw_sync_close(&opened.sync);
-    kw_store_free(opened.store);
-    kw_folder_remove(folder);
+    expect_whole_rows(&fixture);
+    kw_sync_close(&fixture.sync);
+    kw_store_free(fixture.store);
+    temporary_folder_remove(folder);
 }
 
 int
@@ -163,7 +163,7 @@ main(int argc, char **argv)
 {
     program = argv[0];
     if (argc == 4 && strcmp(argv[1], "--child") == 0)
-        be_the_child(argv[2], atoi(argv[3]));
+        run_child(argv[2], atoi(argv[3]));
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/crash/kill", test_kill);
     return g_test_run();

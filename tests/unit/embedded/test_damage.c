@@ -1,11 +1,11 @@
-/* Damage on disk is noticed: whatever byte of a store's files changes after kill -9, each acknowledged put is
- * there, or the store does not start (or, in a file of rows, the read fails). Only a log that ends inside a
- * record loses it, and no other.
+/* Damage on disk is detected. Whichever byte of a store's files changes after SIGKILL, all acknowledged puts
+ * are still readable, or the store does not start (or, if the byte is in a table file, the read fails). If a
+ * log ends inside a record, only this record is lost.
  *
- * This program is its own child, which puts the rows and is killed: test_embedded_damage --child FOLDER.
+ * A child process, which is this program, puts the rows and is killed: test_embedded_damage --child FOLDER.
  */
 #include "contract/fixture.h"
-#include "opened.h"
+#include "embedded_fixture.h"
 #include "store/embedded/crc32c.h"
 #include "store/embedded/wal.h"
 #include "store/embedded/wal_batch.h"
@@ -22,7 +22,7 @@
 enum { ROWS = 40, LARGE = 37000 };
 
 static const char *program;
-static char *made; /* a store whose writer was killed; nothing of it is changed */
+static char *original; /* the folder of a store whose writer was killed; the tests change copies of it */
 
 /* --- a store -------------------------------------------------------------------------------------- */
 
@@ -40,19 +40,19 @@ name_of(int row)
 }
 
 static void
-be_the_child(const char *folder)
+run_child(const char *folder)
 {
-    kw_opened opened = {.folder = (char *)(uintptr_t)folder};
+    embedded_fixture fixture = {.folder = (char *)(uintptr_t)folder};
     kw_error error;
-    opened.store = kw_opened_store(folder, &error);
-    if (!opened.store)
+    fixture.store = embedded_fixture_open_store(folder, &error);
+    if (!fixture.store)
         g_error("%s", error.text);
-    kw_sync_open(&opened.sync, opened.store);
-    const kw_family_spec family = kw_plain_family("d");
-    kw_opened_create(&opened, "t", &family, 1);
+    kw_sync_open(&fixture.sync, fixture.store);
+    const kw_family_spec family = default_family("d");
+    embedded_fixture_create_table(&fixture, "t", &family, 1);
     for (int row = 0; row < ROWS; row++) {
         g_autofree char *name = name_of(row), *value = value_of(row);
-        kw_opened_put(&opened, "t", name, "d", "q", value, 5); /* acknowledged when it returns */
+        embedded_fixture_put(&fixture, "t", name, "d", "q", value, 5); /* waits for the acknowledgement */
     }
     kill(getpid(), SIGKILL);
 }
@@ -60,7 +60,7 @@ be_the_child(const char *folder)
 static char *
 make_store(void)
 {
-    char *folder = kw_folder_make();
+    char *folder = temporary_folder_new();
     const char *const command[] = {program, "--child", folder, NULL};
     int status;
     g_assert_true(
@@ -72,7 +72,7 @@ make_store(void)
 static char *
 copy_of(const char *folder)
 {
-    char *copy = kw_folder_make();
+    char *copy = temporary_folder_new();
     g_autofree char *from = g_strdup_printf("%s/.", folder);
     const char *const command[] = {"cp", "-a", from, copy, NULL};
     g_assert_true(g_spawn_sync(NULL, (char **)(uintptr_t)command, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL,
@@ -80,7 +80,7 @@ copy_of(const char *folder)
     return copy;
 }
 
-/* The greatest file below rows/ with this ending; the name is the caller's. */
+/* The name of a file in rows/ with this prefix and suffix. Free it with g_free. */
 static char *
 find_file(const char *folder, const char *prefix, const char *suffix)
 {
@@ -118,7 +118,8 @@ file_clear(file *found)
     g_free(found->data);
 }
 
-/* Over the old bytes: some file systems wait for the disk when a truncated file is written again. */
+/* Overwrites the file in place: some file systems wait for the disk when a truncated file is written
+ * again. */
 static void
 write_file(const char *folder, const file *written, gsize size)
 {
@@ -132,48 +133,48 @@ write_file(const char *folder, const file *written, gsize size)
 
 /* --- verdicts ------------------------------------------------------------------------------------- */
 
-typedef enum verdict { REFUSED, ALL_THERE, FAILS, LOST } verdict;
+typedef enum verdict { REJECTED, INTACT, READ_FAILED, ROWS_LOST } verdict;
 
-/* How many rows from the first on are there as they were put; -1: a read failed as it should. */
+/* The number of rows, from the first one on, that exist unchanged. -1 if a read failed with CORRUPT. */
 static int
-rows_there(kw_store *store)
+count_intact_rows(kw_store *store)
 {
-    kw_opened opened = {.store = store};
-    int there = 0;
-    kw_sync_open(&opened.sync, store);
-    for (int row = 0; row < ROWS && there == row; row++) {
+    embedded_fixture fixture = {.store = store};
+    int intact = 0;
+    kw_sync_open(&fixture.sync, store);
+    for (int row = 0; row < ROWS && intact == row; row++) {
         g_autofree char *name = name_of(row), *value = value_of(row);
         kw_error error = KW_ERROR_NONE;
         const kw_get get = {.table = B("t"), .row = B(name), .deadline = KW_DEADLINE_NONE};
-        kw_rows *rows = kw_sync_get(&opened.sync, &get, &error);
+        kw_rows *rows = kw_sync_get(&fixture.sync, &get, &error);
         if (!rows && error.code == KW_NOT_FOUND)
-            break; /* not even the table */
+            break; /* the table does not exist */
         if (!rows) {
             g_assert_cmpint(error.code, ==, KW_CORRUPT);
-            there = -1;
+            intact = -1;
             break;
         }
         const kw_row *found = rows->rows;
-        there += found->cells_count == 1 && kw_bytes_equal(found->cells[0].value, B(value));
+        intact += found->cells_count == 1 && kw_bytes_equal(found->cells[0].value, B(value));
         kw_rows_free(rows);
     }
-    kw_sync_close(&opened.sync);
-    return there;
+    kw_sync_close(&fixture.sync);
+    return intact;
 }
 
-/* Opens the store in the folder and looks for every row. */
+/* Opens the store in the folder and reads all rows. */
 static verdict
-open_and_look(const char *folder, kw_error *ret_error)
+open_and_read_all(const char *folder, kw_error *ret_error)
 {
-    kw_store *store = kw_opened_store(folder, ret_error);
+    kw_store *store = embedded_fixture_open_store(folder, ret_error);
     if (!store)
-        return REFUSED;
-    int there = rows_there(store);
+        return REJECTED;
+    int intact = count_intact_rows(store);
     kw_store_free(store);
-    return there == ROWS ? ALL_THERE : there < 0 ? FAILS : LOST;
+    return intact == ROWS ? INTACT : intact < 0 ? READ_FAILED : ROWS_LOST;
 }
 
-/* The log of the copy is what the file says; does the check let it pass? */
+/* Writes the log to the copied folder. True if the check finds no damage. */
 static bool
 passes_check(const char *folder, const file *log, kw_error *ret_error)
 {
@@ -183,7 +184,7 @@ passes_check(const char *folder, const file *log, kw_error *ret_error)
 }
 
 static void
-flip(file *changed, gsize at, int pattern)
+flip_bits(file *changed, gsize at, int pattern)
 {
     changed->data[at] = (char)(changed->data[at] ^ pattern);
 }
@@ -203,15 +204,15 @@ test_checksum(void)
 }
 
 static void
-test_whole(void)
+test_undamaged(void)
 {
-    g_autofree char *copy = copy_of(made);
+    g_autofree char *copy = copy_of(original);
     kw_error error;
-    g_assert_cmpint(open_and_look(copy, &error), ==, ALL_THERE);
-    kw_folder_remove(copy);
+    g_assert_cmpint(open_and_read_all(copy, &error), ==, INTACT);
+    temporary_folder_remove(copy);
 }
 
-/* Far from anything but the large value's bytes, which are all alike. */
+/* True if all bytes near `at` are bytes of the large value, which are all equal. */
 static bool
 is_inside_large(const file *log, gsize at)
 {
@@ -221,21 +222,23 @@ is_inside_large(const file *log, gsize at)
     return true;
 }
 
-/* Every byte of the log, one after the other. Where the check finds nothing, RocksDB is asked. */
+/* Changes every byte of the log, one at a time. If the check finds no damage, opens the store with
+ * RocksDB. */
 static void
 flip_every_byte(int pattern)
 {
-    g_autofree char *copy = copy_of(made);
+    g_autofree char *copy = copy_of(original);
     file log = read_file(copy, "", ".log");
     int passed = 0;
     for (gsize at = 0; at < log.size; at += is_inside_large(&log, at) ? 29 : KW_TEST_STEP(5)) {
         kw_error error = KW_ERROR_NONE;
-        flip(&log, at, pattern);
+        flip_bits(&log, at, pattern);
         if (passes_check(copy, &log, &error)) {
             g_autofree char *trial = copy_of(copy);
-            if (open_and_look(trial, &error) != ALL_THERE)
-                g_error("byte %zu ^ %02x of %s loses rows without a word", at, (unsigned)pattern, log.name);
-            kw_folder_remove(trial);
+            if (open_and_read_all(trial, &error) != INTACT)
+                g_error("byte %zu ^ %02x of %s loses rows, which is not detected", at, (unsigned)pattern,
+                        log.name);
+            temporary_folder_remove(trial);
             passed++;
         } else {
             g_assert_cmpint(error.code, ==, KW_CORRUPT);
@@ -243,12 +246,12 @@ flip_every_byte(int pattern)
             g_assert_nonnull(strstr(error.text, "is damaged at byte "));
             g_assert_nonnull(strstr(error.text, "--repair"));
         }
-        flip(&log, at, pattern);
+        flip_bits(&log, at, pattern);
     }
-    g_test_message("%zu bytes, %d of them between the blocks", log.size, passed);
+    g_test_message("%zu bytes, %d of them in unused space between blocks", log.size, passed);
     g_assert_cmpint(passed, <, 7 * (int)(log.size / 32768 + 1));
     file_clear(&log);
-    kw_folder_remove(copy);
+    temporary_folder_remove(copy);
 }
 
 static void
@@ -257,12 +260,12 @@ test_every_byte(void)
     flip_every_byte(0xff);
 }
 
-/* Bits of the heads: a length that grows, a type that is another one. Whole starts, as an operator would see
- * them. */
+/* Changes each bit of the heads of records, for example those of the length and the type. For some records
+ * it also opens the store, as keywayd does. */
 static void
 test_every_bit_of_heads(void)
 {
-    g_autofree char *copy = copy_of(made);
+    g_autofree char *copy = copy_of(original);
     file log = read_file(copy, "", ".log");
     kw_wal_reader reader;
     g_autofree char *whole = g_memdup2(log.data, log.size);
@@ -272,26 +275,26 @@ test_every_bit_of_heads(void)
         for (gsize bit = 0; bit < (gsize)8 * 7; bit += KW_TEST_STEP(5)) {
             kw_error error;
             gsize at = reader.start + bit / 8;
-            flip(&log, at, 1 << bit % 8);
+            flip_bits(&log, at, 1 << bit % 8);
             g_assert_false(passes_check(copy, &log, &error));
             if (records % 8 == 0 || records >= ROWS - 1) {
                 g_autofree char *trial = copy_of(copy);
-                g_assert_cmpint(open_and_look(trial, &error), ==, REFUSED);
-                kw_folder_remove(trial);
+                g_assert_cmpint(open_and_read_all(trial, &error), ==, REJECTED);
+                temporary_folder_remove(trial);
             }
-            flip(&log, at, 1 << bit % 8);
+            flip_bits(&log, at, 1 << bit % 8);
         }
     g_assert_cmpint(records, >=, ROWS);
     kw_wal_reader_clear(&reader);
     file_clear(&log);
-    kw_folder_remove(copy);
+    temporary_folder_remove(copy);
 }
 
-/* Sectors that became zeros, ones, or something else; also the last ones. */
+/* Fills regions of the log, up to its end, with zeros, ones, or random bytes. */
 static void
 test_regions(void)
 {
-    g_autofree char *copy = copy_of(made);
+    g_autofree char *copy = copy_of(original);
     file log = read_file(copy, "", ".log");
     g_autofree char *whole = g_memdup2(log.data, log.size);
     static const gsize sizes[] = {2, 16, 100, 512, 4096, 40000};
@@ -307,15 +310,15 @@ test_regions(void)
                 bool same = memcmp(log.data, whole, log.size) == 0;
                 bool between = size < 7 && at % 32768 > 32768 - 7 - size;
                 if (passes_check(copy, &log, &error) && !same && !between)
-                    g_error("%zu bytes from %zu on are changed, which nobody notices", size, at);
+                    g_error("a change of %zu bytes at byte %zu is not detected", size, at);
                 memcpy(log.data, whole, log.size);
             }
         }
     file_clear(&log);
-    kw_folder_remove(copy);
+    temporary_folder_remove(copy);
 }
 
-/* Rows whose records are whole in the log's first bytes. */
+/* The number of rows whose records are whole within the first `size` bytes of the log. */
 static int
 rows_within(const file *log, gsize size)
 {
@@ -331,15 +334,15 @@ rows_within(const file *log, gsize size)
     return rows;
 }
 
-/* A log that ends inside a record loses that one, and says so; the store starts. */
+/* If a log ends inside a record, the store removes only this record and starts. */
 static void
-test_torn_end(void)
+test_truncated_log(void)
 {
-    g_autofree char *copy = copy_of(made);
+    g_autofree char *copy = copy_of(original);
     file log = read_file(copy, "", ".log");
     g_autofree char *rows = g_build_filename(copy, "rows", NULL);
     g_autofree char *path = g_build_filename(rows, log.name, NULL);
-    int opened = 0;
+    int fixture = 0;
     for (gsize size = log.size; size > 1; size--) {
         kw_error error = KW_ERROR_NONE;
         write_file(copy, &log, size);
@@ -357,22 +360,22 @@ test_torn_end(void)
         if (size % 997 > 5 && size < log.size - 20)
             continue;
         g_autofree char *trial = copy_of(copy);
-        kw_store *store = kw_opened_store(trial, &error);
+        kw_store *store = embedded_fixture_open_store(trial, &error);
         if (!store)
             g_error("cut to %zu bytes: %s", size, error.text);
-        g_assert_cmpint(rows_there(store), ==, rows_within(&log, kept));
+        g_assert_cmpint(count_intact_rows(store), ==, rows_within(&log, kept));
         kw_store_free(store);
-        kw_folder_remove(trial);
-        opened++;
+        temporary_folder_remove(trial);
+        fixture++;
     }
-    g_assert_cmpint(opened, >, 20);
+    g_assert_cmpint(fixture, >, 20);
     file_clear(&log);
-    kw_folder_remove(copy);
+    temporary_folder_remove(copy);
 }
 
 /* --- several logs --------------------------------------------------------------------------------- */
 
-/* The log in two, as when the writer went on in a new one: records from `records` on are the second's. */
+/* Splits the log in two, as if the writer had continued in a new one: the first `records` records stay. */
 static void
 split_log(const char *folder, const file *log, int records)
 {
@@ -383,7 +386,7 @@ split_log(const char *folder, const file *log, int records)
     file second = {.name = (char *)"000009.log"};
     GByteArray *bytes = g_byte_array_new();
     gsize cut = reader.start;
-    do { /* small records only, so that none of them has to be split by blocks */
+    do { /* small records only, so that none has to be split into fragments */
         g_assert_cmpuint(reader.record.size, <, 1000);
         uint8_t head[7] = {0};
         uint8_t type = 1;
@@ -404,17 +407,17 @@ split_log(const char *folder, const file *log, int records)
 }
 
 static void
-test_a_log_that_is_missing(void)
+test_missing_log(void)
 {
-    g_autofree char *copy = copy_of(made);
+    g_autofree char *copy = copy_of(original);
     file log = read_file(copy, "", ".log");
     kw_error error;
     split_log(copy, &log, ROWS - 3);
     g_autofree char *whole = copy_of(copy);
-    g_assert_cmpint(open_and_look(whole, &error), ==, ALL_THERE);
-    kw_folder_remove(whole);
-    /* The first of the two ends earlier: whole records are missing, or it is cut where the other one goes on.
-     */
+    g_assert_cmpint(open_and_read_all(whole, &error), ==, INTACT);
+    temporary_folder_remove(whole);
+    /* Shorten the first log, so that it ends inside a record or lacks whole records before those of the
+     * second. */
     for (gsize less = 1; less < 400; less += 7) {
         g_autofree char *rows = g_build_filename(copy, "rows", NULL);
         g_autofree char *path = g_build_filename(rows, log.name, NULL);
@@ -428,7 +431,7 @@ test_a_log_that_is_missing(void)
         g_assert_nonnull(strstr(error.text, "missing"));
     }
     file_clear(&log);
-    kw_folder_remove(copy);
+    temporary_folder_remove(copy);
 }
 
 /* --- repair --------------------------------------------------------------------------------------- */
@@ -436,18 +439,18 @@ test_a_log_that_is_missing(void)
 static void
 test_repair(void)
 {
-    g_autofree char *copy = copy_of(made);
+    g_autofree char *copy = copy_of(original);
     file log = read_file(copy, "", ".log");
     kw_wal_reader reader;
     kw_wal_reader_init(&reader, kw_bytes_of(log.data, log.size));
-    enum { DAMAGED = 30 }; /* the table's two commits, then rows */
+    enum { DAMAGED = 30 }; /* the two commits of the table, then rows */
     for (int record = 0; record <= DAMAGED; record++)
         g_assert_cmpint(kw_wal_reader_next(&reader), ==, KW_WAL_RECORD);
     int before = rows_within(&log, reader.start);
-    flip(&log, reader.at - 1, 0x10); /* the end of its value */
+    flip_bits(&log, reader.at - 1, 0x10); /* the last byte of the value */
     write_file(copy, &log, log.size);
     kw_error error;
-    g_assert_cmpint(open_and_look(copy, &error), ==, REFUSED);
+    g_assert_cmpint(open_and_read_all(copy, &error), ==, REJECTED);
     kw_buffer report = KW_BUFFER_EMPTY;
     kw_model_embedded settings = {.path = copy, .cache_bytes = 8 << 20, .readers = 1};
     g_assert_true(kw_embedded_repair(&settings, &report, &error));
@@ -460,30 +463,30 @@ test_repair(void)
     g_assert_nonnull(strstr(text, offset));
     g_assert_nonnull(strstr(text, "damaged: 1 commit with at least 1 row\n"));
     g_assert_nonnull(strstr(text, whole));
-    kw_store *store = kw_opened_store(copy, &error);
+    kw_store *store = embedded_fixture_open_store(copy, &error);
     g_assert_nonnull(store);
-    g_assert_cmpint(rows_there(store), ==, before);
+    g_assert_cmpint(count_intact_rows(store), ==, before);
     kw_store_free(store);
     report.size = 0;
-    g_assert_true(kw_embedded_repair(&settings, &report, &error)); /* once more: nothing is left to do */
+    g_assert_true(kw_embedded_repair(&settings, &report, &error)); /* a second repair has nothing to do */
     kw_buffer_append_byte(&report, 0);
     g_assert_nonnull(strstr((const char *)report.data, "nothing was dropped"));
     kw_buffer_clear(&report);
     kw_wal_reader_clear(&reader);
     file_clear(&log);
-    kw_folder_remove(copy);
+    temporary_folder_remove(copy);
 }
 
 /* --- other files ---------------------------------------------------------------------------------- */
 
-/* A store whose rows are in a file of their own: it was opened again. */
+/* A copy whose rows are in a table file, because the store was opened again. */
 static char *
 flushed_copy(void)
 {
-    char *copy = copy_of(made);
+    char *copy = copy_of(original);
     kw_error error;
-    g_assert_cmpint(open_and_look(copy, &error), ==, ALL_THERE);
-    g_assert_cmpint(open_and_look(copy, &error), ==, ALL_THERE);
+    g_assert_cmpint(open_and_read_all(copy, &error), ==, INTACT);
+    g_assert_cmpint(open_and_read_all(copy, &error), ==, INTACT);
     return copy;
 }
 
@@ -493,7 +496,7 @@ test_manifest(void)
     g_autofree char *flushed = flushed_copy();
     file manifest = read_file(flushed, "MANIFEST-", "");
     static const int patterns[] = {0xff, 0x01, 0x40};
-    int refused = 0;
+    int rejected = 0;
     const gsize step = KW_TEST_STEP(7);
     for (gsize at = 0; at < manifest.size; at += step)
         for (size_t i = 0; i < G_N_ELEMENTS(patterns); i++) {
@@ -501,37 +504,37 @@ test_manifest(void)
                 continue;
             g_autofree char *copy = copy_of(flushed);
             kw_error error;
-            flip(&manifest, at, patterns[i]);
+            flip_bits(&manifest, at, patterns[i]);
             write_file(copy, &manifest, manifest.size);
-            verdict found = open_and_look(copy, &error);
-            if (found != REFUSED && found != ALL_THERE)
-                g_error("byte %zu of %s loses rows without a word", at, manifest.name);
-            refused += found == REFUSED;
-            flip(&manifest, at, patterns[i]);
-            kw_folder_remove(copy);
+            verdict found = open_and_read_all(copy, &error);
+            if (found != REJECTED && found != INTACT)
+                g_error("byte %zu of %s loses rows, which is not detected", at, manifest.name);
+            rejected += found == REJECTED;
+            flip_bits(&manifest, at, patterns[i]);
+            temporary_folder_remove(copy);
         }
-    g_assert_cmpint(refused, >, (int)(manifest.size / step));
+    g_assert_cmpint(rejected, >, (int)(manifest.size / step));
     file_clear(&manifest);
-    kw_folder_remove(flushed);
+    temporary_folder_remove(flushed);
 }
 
-/* The same in a process of its own: RocksDB, as Debian builds it, asserts some things of a file's properties
- * before it compares their checksum. */
+/* Calls open_and_read_all in a child process, because Debian's RocksDB asserts some properties of a file
+ * before it checks their checksum. */
 static verdict
-open_and_look_apart(const char *folder)
+open_and_read_all_in_child(const char *folder)
 {
-    const char *const command[] = {program, "--look", folder, NULL};
+    const char *const command[] = {program, "--read", folder, NULL};
     int status;
     g_assert_true(g_spawn_sync(NULL, (char **)(uintptr_t)command, NULL, G_SPAWN_STDERR_TO_DEV_NULL, NULL,
                                NULL, NULL, NULL, &status, NULL));
     if (WIFSIGNALED(status))
         g_assert_cmpint(WTERMSIG(status), ==, SIGABRT);
-    return WIFEXITED(status) ? (verdict)WEXITSTATUS(status) : FAILS;
+    return WIFEXITED(status) ? (verdict)WEXITSTATUS(status) : READ_FAILED;
 }
 
-/* Checksums are compared when blocks are read. */
+/* RocksDB checks the checksum of a block when it reads the block. */
 static void
-test_rows_file(void)
+test_table_file(void)
 {
     g_autofree char *flushed = flushed_copy();
     file rows = read_file(flushed, "", ".sst");
@@ -540,27 +543,27 @@ test_rows_file(void)
                                                  ? (5 + (gsize)g_test_rand_int_range(0, 60)) * KW_TEST_STEP(4)
                                                  : KW_TEST_STEP(5)) {
         g_autofree char *copy = copy_of(flushed);
-        flip(&rows, at, 0xff);
+        flip_bits(&rows, at, 0xff);
         write_file(copy, &rows, rows.size);
-        verdict found = open_and_look_apart(copy);
-        if (found == LOST)
-            g_error("byte %zu of %s loses rows without a word", at, rows.name);
-        failed += found == FAILS || found == REFUSED;
-        same += found == ALL_THERE;
-        flip(&rows, at, 0xff);
-        kw_folder_remove(copy);
+        verdict found = open_and_read_all_in_child(copy);
+        if (found == ROWS_LOST)
+            g_error("byte %zu of %s loses rows, which is not detected", at, rows.name);
+        failed += found == READ_FAILED || found == REJECTED;
+        same += found == INTACT;
+        flip_bits(&rows, at, 0xff);
+        temporary_folder_remove(copy);
     }
-    g_test_message("%d changes were noticed, %d concern no row", failed, same);
+    g_test_message("%d changes were detected, %d affect no row", failed, same);
     g_assert_cmpint(failed, >, 10);
     file_clear(&rows);
-    kw_folder_remove(flushed);
+    temporary_folder_remove(flushed);
 }
 
 static void
-expect_refused(const char *folder, const char *text)
+expect_rejected(const char *folder, const char *text)
 {
     kw_error error;
-    g_assert_cmpint(open_and_look(folder, &error), ==, REFUSED);
+    g_assert_cmpint(open_and_read_all(folder, &error), ==, REJECTED);
     g_assert_cmpint(error.code, ==, KW_CORRUPT);
     if (!strstr(error.text, text))
         g_error("%s", error.text);
@@ -570,22 +573,23 @@ static void
 remove_file(const char *folder, const char *name)
 {
     g_autofree char *path = g_build_filename(folder, name, NULL);
-    kw_folder_remove(path);
+    temporary_folder_remove(path);
 }
 
-/* RocksDB would begin anew. */
+/* Without these checks RocksDB would create a new store. */
 static void
-test_files_that_are_missing(void)
+test_missing_files(void)
 {
-    g_autofree char *copy = copy_of(made);
+    g_autofree char *copy = copy_of(original);
     remove_file(copy, "rows/CURRENT");
-    expect_refused(copy, "CURRENT is missing");
+    expect_rejected(copy, "CURRENT is missing");
     remove_file(copy, "rows");
-    expect_refused(copy, "rows were stored here");
+    expect_rejected(copy, "rows were stored here");
     remove_file(copy, "filled");
     kw_error error;
-    g_assert_cmpint(open_and_look(copy, &error), ==, LOST); /* an empty store, as was asked for */
-    kw_folder_remove(copy);
+    /* The operator asked for an empty store. */
+    g_assert_cmpint(open_and_read_all(copy, &error), ==, ROWS_LOST);
+    temporary_folder_remove(copy);
 }
 
 int
@@ -594,24 +598,24 @@ main(int argc, char **argv)
     program = argv[0];
     kw_error error;
     if (argc == 3 && strcmp(argv[1], "--child") == 0)
-        be_the_child(argv[2]);
-    if (argc == 3 && strcmp(argv[1], "--look") == 0)
-        return (int)open_and_look(argv[2], &error);
+        run_child(argv[2]);
+    if (argc == 3 && strcmp(argv[1], "--read") == 0)
+        return (int)open_and_read_all(argv[2], &error);
     seeded_init(&argc, &argv);
-    made = make_store();
+    original = make_store();
     g_test_add_func("/damage/checksum", test_checksum);
-    g_test_add_func("/damage/whole", test_whole);
-    g_test_add_func("/damage/log/every byte", test_every_byte);
-    g_test_add_func("/damage/log/every bit of heads", test_every_bit_of_heads);
+    g_test_add_func("/damage/undamaged", test_undamaged);
+    g_test_add_func("/damage/log/every_byte", test_every_byte);
+    g_test_add_func("/damage/log/every_bit_of_heads", test_every_bit_of_heads);
     g_test_add_func("/damage/log/regions", test_regions);
-    g_test_add_func("/damage/log/torn end", test_torn_end);
-    g_test_add_func("/damage/log/missing", test_a_log_that_is_missing);
+    g_test_add_func("/damage/log/truncated", test_truncated_log);
+    g_test_add_func("/damage/log/missing", test_missing_log);
     g_test_add_func("/damage/repair", test_repair);
     g_test_add_func("/damage/manifest", test_manifest);
-    g_test_add_func("/damage/rows file", test_rows_file);
-    g_test_add_func("/damage/missing files", test_files_that_are_missing);
+    g_test_add_func("/damage/table_file", test_table_file);
+    g_test_add_func("/damage/missing_files", test_missing_files);
     int failed = g_test_run();
-    kw_folder_remove(made);
-    g_free(made);
+    temporary_folder_remove(original);
+    g_free(original);
     return failed;
 }

@@ -1,5 +1,5 @@
-/* What the engine's failures become in the log: a full disk is one line when it begins and one when it ends.
- */
+/* The log lines for RocksDB's failures: one when the disk becomes full, one when it has free space again,
+ * and at most one a second for other failures. */
 #include "store/embedded/engine.h"
 
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Standard error goes to a file meanwhile; what was written to it. */
+/* Calls `act` with standard error redirected to a file. Returns the text in the file. */
 static char *
 logged_by(void (*act)(void))
 {
@@ -25,7 +25,7 @@ logged_by(void (*act)(void))
 }
 
 static size_t
-lines(const char *text)
+count_lines(const char *text)
 {
     size_t count = 0;
     for (; (text = strchr(text, '\n')); text++)
@@ -34,29 +34,29 @@ lines(const char *text)
 }
 
 static void
-fail(const char *message, const char *said)
+fail(const char *message, const char *expected)
 {
     kw_error error;
     g_assert_false(kw_engine_failed(strdup(message), "writing", &error));
-    g_assert_nonnull(strstr(error.text, said));
+    g_assert_nonnull(strstr(error.text, expected));
 }
 
 static void
-fill_the_disk(void)
+report_disk_full(void)
 {
     for (int i = 0; i < 1000; i++)
         fail("IO error: No space left on device: While appending to file", "the disk is full");
 }
 
 static void
-find_room(void)
+report_success(void)
 {
     for (int i = 0; i < 1000; i++)
-        kw_engine_worked();
+        kw_engine_write_succeeded();
 }
 
 static void
-break_it(void)
+report_other_failure(void)
 {
     for (int i = 0; i < 1000; i++)
         fail("IO error: something else", "failed while writing");
@@ -66,23 +66,23 @@ static void
 a_full_disk_is_logged_once(void)
 {
     for (int round = 0; round < 2; round++) {
-        g_autofree char *full = logged_by(fill_the_disk), *room = logged_by(find_room);
-        g_assert_cmpuint(lines(full), ==, 1);
+        g_autofree char *full = logged_by(report_disk_full), *recovered = logged_by(report_success);
+        g_assert_cmpuint(count_lines(full), ==, 1);
         g_assert_nonnull(strstr(full, "the disk is full"));
-        g_assert_cmpuint(lines(room), ==, 1);
-        g_assert_nonnull(strstr(room, "failures_not_logged=999"));
+        g_assert_cmpuint(count_lines(recovered), ==, 1);
+        g_assert_nonnull(strstr(recovered, "failures_not_logged=999"));
     }
-    g_autofree char *nothing = logged_by(find_room);
+    g_autofree char *nothing = logged_by(report_success);
     g_assert_cmpstr(nothing, ==, "");
 }
 
-/* A thousand failures in less than a minute. */
+/* The thousand failures take less than a minute. */
 static void
 other_failures_are_logged_now_and_then(void)
 {
-    g_autofree char *text = logged_by(break_it);
-    g_assert_cmpuint(lines(text), >=, 1);
-    g_assert_cmpuint(lines(text), <, 60);
+    g_autofree char *text = logged_by(report_other_failure);
+    g_assert_cmpuint(count_lines(text), >=, 1);
+    g_assert_cmpuint(count_lines(text), <, 60);
 }
 
 int

@@ -1,10 +1,10 @@
-/* Keys: the order of their bytes is the order of what they stand for, and they come apart again. */
+/* Keys sort by their parts, and can be parsed into these parts. */
 #include "store/embedded/key.h"
 #include "support/seeded.h"
 
 #include <glib.h>
 
-/* Few different bytes, so that equal beginnings, zeros and ends meet often. */
+/* Uses few different bytes, so that equal prefixes, zeros and ends are frequent. */
 static kw_bytes
 random_bytes(uint8_t *to, size_t most)
 {
@@ -66,9 +66,9 @@ fill_random(random_key *key)
     if ((a) != (b))                                                                                          \
         return (a) < (b) ? -1 : 1;
 
-/* The order that key.h promises, told without bytes. */
+/* The order that key.h promises, computed from the parts. */
 static int
-compare_meaning(const random_key *a, const random_key *b)
+compare_parts(const random_key *a, const random_key *b)
 {
     FIRST_DIFFERENCE(a->table, b->table)
     FIRST_DIFFERENCE(kw_bytes_compare(a->row, b->row), 0)
@@ -94,14 +94,14 @@ test_order(void)
         fill_random(&a);
         fill_random(&b);
         int order = kw_bytes_compare(kw_buffer_bytes(&a.key), kw_buffer_bytes(&b.key));
-        g_assert_cmpint(sign(order), ==, compare_meaning(&a, &b));
+        g_assert_cmpint(sign(order), ==, compare_parts(&a, &b));
     }
     kw_buffer_clear(&a.key);
     kw_buffer_clear(&b.key);
 }
 
 static void
-test_apart(void)
+test_parse(void)
 {
     random_key key = {0};
     for (int i = 0; i < 20000; i++) {
@@ -127,7 +127,7 @@ test_apart(void)
     kw_buffer_clear(&key.key);
 }
 
-/* All of a row's keys lie between its prefix and what row_after makes of it, no other row's do. */
+/* All keys of a row, and of no other row, are between its prefix and the key from kw_key_row_after. */
 static void
 test_row_is_a_range(void)
 {
@@ -150,17 +150,17 @@ test_row_is_a_range(void)
 }
 
 static void
-test_not_keys(void)
+test_malformed_keys(void)
 {
-    static const kw_bytes wrong[] = {KW_BYTES_LITERAL(""),
-                                     KW_BYTES_LITERAL("\0\0\0\0"),
-                                     KW_BYTES_LITERAL("\0\0\0\0n"),
-                                     KW_BYTES_LITERAL("\0\0\0\1abc"),
-                                     KW_BYTES_LITERAL("\0\0\0\1abc\0"),
-                                     KW_BYTES_LITERAL("\0\0\0\1abc\0\xff"),
-                                     KW_BYTES_LITERAL("\0\0\0\1\0\xff\0")};
-    for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++)
-        g_assert_cmpuint(kw_key_row_size(wrong[i]), ==, 0);
+    static const kw_bytes malformed[] = {KW_BYTES_LITERAL(""),
+                                         KW_BYTES_LITERAL("\0\0\0\0"),
+                                         KW_BYTES_LITERAL("\0\0\0\0n"),
+                                         KW_BYTES_LITERAL("\0\0\0\1abc"),
+                                         KW_BYTES_LITERAL("\0\0\0\1abc\0"),
+                                         KW_BYTES_LITERAL("\0\0\0\1abc\0\xff"),
+                                         KW_BYTES_LITERAL("\0\0\0\1\0\xff\0")};
+    for (size_t i = 0; i < G_N_ELEMENTS(malformed); i++)
+        g_assert_cmpuint(kw_key_row_size(malformed[i]), ==, 0);
     kw_key_cell cell;
     g_assert_false(kw_key_parse(KW_BYTES_LITERAL(""), &cell));
     g_assert_false(kw_key_parse(KW_BYTES_LITERAL("\0\0\0\0\0\0\0\0"), &cell));
@@ -174,8 +174,8 @@ main(int argc, char **argv)
     seeded_init(&argc, &argv);
     g_test_add_func("/key/escape_round_trip", test_escape_round_trip);
     g_test_add_func("/key/order", test_order);
-    g_test_add_func("/key/apart", test_apart);
+    g_test_add_func("/key/parse", test_parse);
     g_test_add_func("/key/row_is_a_range", test_row_is_a_range);
-    g_test_add_func("/key/not_keys", test_not_keys);
+    g_test_add_func("/key/malformed_keys", test_malformed_keys);
     return g_test_run();
 }

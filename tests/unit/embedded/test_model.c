@@ -1,15 +1,14 @@
-/* Random operations on the embedded store and on a model of HBase's semantics: whatever is asked, at any
- * time, after restarts and compactions, both answer the same. The seed is printed; --seed repeats a run.
- */
+/* Random operations on the embedded store and on a model of HBase's semantics. All reads must return the
+ * same from both, also after restarts and compactions. The test prints its seed; --seed repeats a run. */
 #include "contract/fixture.h"
-#include "opened.h"
+#include "embedded_fixture.h"
 #include "oracle.h"
 #include "store/embedded/embedded_internal.h"
 #include "support/seeded.h"
 
 #define TABLE "model"
-#define NOW_MS 1010 /* the TTL families' edge is at 10 then */
-#define LATEST 20   /* of the timestamps */
+#define NOW_MS 1010 /* so cells older than 10 exceed the TTL of the families that have one */
+#define LATEST 20   /* timestamps are less than this */
 
 enum { ROWS = 10, FAMILIES = 5, QUALIFIERS = 4 };
 
@@ -21,10 +20,10 @@ static const kw_bytes qualifiers[QUALIFIERS] = {KW_BYTES_LITERAL(""), KW_BYTES_L
                                                 KW_BYTES_LITERAL("q"), KW_BYTES_LITERAL("qq")};
 static kw_family_spec families[FAMILIES];
 
-typedef struct bench {
-    kw_opened opened;
+typedef struct model_fixture {
+    embedded_fixture fixture;
     kw_oracle model;
-} bench;
+} model_fixture;
 
 static size_t
 pick(size_t count)
@@ -58,7 +57,7 @@ write_of(kw_write_kind kind, size_t row, int64_t timestamp)
 }
 
 static void
-random_put(bench *b)
+random_put(model_fixture *b)
 {
     kw_oracle_entry entries[4];
     kw_cell cells[4];
@@ -77,14 +76,14 @@ random_put(bench *b)
     write.cells = cells;
     write.cells_count = count;
     write.durability = pick(4) ? KW_DURABILITY_ASYNC_WAL : KW_DURABILITY_DEFAULT;
-    kw_sync_written result = kw_sync_write(&b->opened.sync, &write);
+    kw_sync_written result = kw_sync_write(&b->fixture.sync, &write);
     assert_written(&result);
     for (size_t i = 0; i < count; i++)
         kw_oracle_add(&b->model, entries[i]);
 }
 
 static void
-random_delete(bench *b)
+random_delete(model_fixture *b)
 {
     kw_column columns[3];
     size_t row = pick(ROWS), count = pick(4);
@@ -109,7 +108,7 @@ random_delete(bench *b)
                 .row = row, .family = family, .marker = true, .whole_family = true, .timestamp = timestamp});
     write.columns = columns;
     write.columns_count = count;
-    kw_sync_written result = kw_sync_write(&b->opened.sync, &write);
+    kw_sync_written result = kw_sync_write(&b->fixture.sync, &write);
     assert_written(&result);
 }
 
@@ -122,17 +121,17 @@ keep_first(const kw_oracle_entry *cell, void *user)
 }
 
 static const kw_oracle_entry *
-newest_in_model(const bench *b, size_t row, size_t family, size_t qualifier)
+newest_in_model(const model_fixture *b, size_t row, size_t family, size_t qualifier)
 {
-    kw_oracle_question question = {.now_ms = NOW_MS};
-    question.column[family][qualifier] = true;
+    kw_oracle_read_spec spec = {.now_ms = NOW_MS};
+    spec.column[family][qualifier] = true;
     const kw_oracle_entry *newest = NULL;
-    kw_oracle_read(&b->model, row, &question, keep_first, &newest);
+    kw_oracle_read(&b->model, row, &spec, keep_first, &newest);
     return newest;
 }
 
 static void
-random_put_if(bench *b)
+random_put_if(model_fixture *b)
 {
     size_t row = pick(ROWS), family = pick(FAMILIES), qualifier = pick(QUALIFIERS);
     const kw_oracle_entry *newest = newest_in_model(b, row, family, qualifier);
@@ -155,7 +154,7 @@ random_put_if(bench *b)
     kw_write write = write_of(KW_WRITE_PUT, row, entry.timestamp);
     write.cells = &cell;
     write.cells_count = 1;
-    kw_sync_written result = kw_sync_write_if(&b->opened.sync, &write, &check);
+    kw_sync_written result = kw_sync_write_if(&b->fixture.sync, &write, &check);
     assert_written(&result);
     g_assert_cmpint(result.applied, ==, met);
     if (met)
@@ -164,45 +163,46 @@ random_put_if(bench *b)
 
 /* --- reads ------------------------------------------------------------------------------------------ */
 
-typedef struct asked {
-    kw_oracle_question question;
+typedef struct read_request {
+    kw_oracle_read_spec spec;
     kw_column columns[FAMILIES * QUALIFIERS];
     size_t count;
-} asked;
+} read_request;
 
 static void
-ask_columns(asked *to)
+add_random_columns(read_request *request)
 {
     for (size_t family = 0; family < FAMILIES; family++) {
         if (pick(3) == 0) {
-            to->question.family_whole[family] = true;
-            to->columns[to->count++] = (kw_column){.family = B(families[family].name), .whole_family = true};
+            request->spec.family_whole[family] = true;
+            request->columns[request->count++] =
+                (kw_column){.family = B(families[family].name), .whole_family = true};
         }
         for (size_t i = pick(3); i > 0; i--) {
             size_t qualifier = pick(QUALIFIERS);
-            if (to->question.column[family][qualifier])
+            if (request->spec.column[family][qualifier])
                 continue;
-            to->question.column[family][qualifier] = true;
-            to->columns[to->count++] =
+            request->spec.column[family][qualifier] = true;
+            request->columns[request->count++] =
                 (kw_column){.family = B(families[family].name), .qualifier = qualifiers[qualifier]};
         }
     }
 }
 
-static asked
-random_question(void)
+static read_request
+random_request(void)
 {
-    asked to = {.question = {.now_ms = NOW_MS, .versions = (int32_t)pick(5)}};
+    read_request request = {.spec = {.now_ms = NOW_MS, .versions = (int32_t)pick(5)}};
     if (pick(2))
-        ask_columns(&to);
-    if (to.count == 0)
+        add_random_columns(&request);
+    if (request.count == 0)
         for (size_t family = 0; family < FAMILIES; family++)
-            to.question.family_whole[family] = true;
+            request.spec.family_whole[family] = true;
     if (pick(2)) {
-        to.question.time_from = (int64_t)pick(LATEST);
-        to.question.time_to = to.question.time_from + (int64_t)pick(LATEST);
+        request.spec.time_from = (int64_t)pick(LATEST);
+        request.spec.time_to = request.spec.time_from + (int64_t)pick(LATEST);
     }
-    return to;
+    return request;
 }
 
 static void
@@ -215,12 +215,12 @@ append_model_cell(const kw_oracle_entry *cell, void *user)
     g_array_append_val((GArray *)user, seen);
 }
 
-/* The model's row as text, NULL when nothing is seen. */
+/* The row of the model as text. NULL if no cell is visible. */
 static char *
-model_row(const bench *b, size_t row, const asked *what)
+model_row(const model_fixture *b, size_t row, const read_request *request)
 {
     GArray *cells = g_array_new(FALSE, FALSE, sizeof(kw_cell));
-    kw_oracle_read(&b->model, row, &what->question, append_model_cell, cells);
+    kw_oracle_read(&b->model, row, &request->spec, append_model_cell, cells);
     kw_row seen = {.cells = (kw_cell *)(void *)cells->data, .cells_count = cells->len};
     char *text = cells->len ? kw_row_text(&seen) : NULL;
     g_array_free(cells, TRUE);
@@ -228,35 +228,35 @@ model_row(const bench *b, size_t row, const asked *what)
 }
 
 static void
-random_get(bench *b)
+random_get(model_fixture *b)
 {
-    asked what = random_question();
+    read_request request = random_request();
     size_t row = pick(ROWS);
     kw_get get = {.table = B(TABLE),
                   .row = rows[row],
-                  .columns = what.columns,
-                  .columns_count = what.count,
-                  .max_versions = what.question.versions,
-                  .time_from = what.question.time_from,
-                  .time_to = what.question.time_to,
+                  .columns = request.columns,
+                  .columns_count = request.count,
+                  .max_versions = request.spec.versions,
+                  .time_from = request.spec.time_from,
+                  .time_to = request.spec.time_to,
                   .deadline = KW_DEADLINE_NONE};
-    kw_rows *found = kw_sync_get(&b->opened.sync, &get, NULL);
+    kw_rows *found = kw_sync_get(&b->fixture.sync, &get, NULL);
     g_assert_nonnull(found);
     g_autofree char *text = kw_row_text(&found->rows[0]);
-    g_autofree char *expected = model_row(b, row, &what);
+    g_autofree char *expected = model_row(b, row, &request);
     g_assert_cmpstr(text, ==, expected ? expected : "");
     kw_rows_free(found);
 }
 
 static void
-expect_next_row(const bench *b, const asked *what, const kw_range_scan_spec *spec, size_t *at,
-                const kw_row *row)
+expect_next_row(const model_fixture *b, const read_request *request, const kw_range_scan_spec *spec,
+                size_t *at, const kw_row *row)
 {
     for (; *at < ROWS; (*at)++) {
         size_t number = spec->reversed ? ROWS - 1 - *at : *at;
         bool inside = kw_bytes_compare(rows[number], spec->start) >= 0 &&
                       (spec->stop.size == 0 || kw_bytes_compare(rows[number], spec->stop) < 0);
-        g_autofree char *expected = inside ? model_row(b, number, what) : NULL;
+        g_autofree char *expected = inside ? model_row(b, number, request) : NULL;
         if (!expected)
             continue;
         g_assert_nonnull(row);
@@ -270,39 +270,39 @@ expect_next_row(const bench *b, const asked *what, const kw_range_scan_spec *spe
 }
 
 static void
-random_run(bench *b)
+random_scan(model_fixture *b)
 {
-    asked what = random_question();
+    read_request request = random_request();
     kw_range_scan_spec spec = {.table = B(TABLE),
                                .start = pick(2) ? rows[pick(ROWS)] : KW_BYTES_NONE,
                                .stop = pick(2) ? rows[pick(ROWS)] : KW_BYTES_NONE,
                                .reversed = pick(2),
-                               .columns = what.columns,
-                               .columns_count = what.count,
-                               .max_versions = what.question.versions,
-                               .time_from = what.question.time_from,
-                               .time_to = what.question.time_to};
-    kw_range_scan *run = kw_store_handle_open_range_scan(b->opened.sync.handle, &spec);
+                               .columns = request.columns,
+                               .columns_count = request.count,
+                               .max_versions = request.spec.versions,
+                               .time_from = request.spec.time_from,
+                               .time_to = request.spec.time_to};
+    kw_range_scan *scan = kw_store_handle_open_range_scan(b->fixture.sync.handle, &spec);
     size_t at = 0;
     for (bool end = false; !end;) {
-        kw_rows *found = kw_sync_fetch(&b->opened.sync, run, (uint32_t)(1 + pick(4)),
+        kw_rows *found = kw_sync_fetch(&b->fixture.sync, scan, (uint32_t)(1 + pick(4)),
                                        pick(3) ? 1000000 : 1 + pick(60), pick(2), NULL);
         g_assert_nonnull(found);
         for (size_t i = 0; i < found->count; i++)
-            expect_next_row(b, &what, &spec, &at, &found->rows[i]);
+            expect_next_row(b, &request, &spec, &at, &found->rows[i]);
         end = found->end;
         kw_rows_free(found);
     }
-    expect_next_row(b, &what, &spec, &at, NULL);
-    kw_range_scan_close(run);
+    expect_next_row(b, &request, &spec, &at, NULL);
+    kw_range_scan_close(scan);
 }
 
-/* --- all -------------------------------------------------------------------------------------------- */
+/* --- the test --------------------------------------------------------------------------------------- */
 
 static void
-compact(bench *b)
+compact(model_fixture *b)
 {
-    rocksdb_t *db = ((kw_embedded *)b->opened.store)->engine.db;
+    rocksdb_t *db = ((kw_embedded *)b->fixture.store)->engine.db;
     rocksdb_flushoptions_t *options = rocksdb_flushoptions_create();
     char *failed = NULL;
     rocksdb_flush(db, options, &failed);
@@ -313,23 +313,23 @@ compact(bench *b)
 }
 
 static void
-one_operation(bench *b)
+random_operation(model_fixture *b)
 {
-    size_t what = pick(1000);
-    if (what < 400)
+    size_t request = pick(1000);
+    if (request < 400)
         random_put(b);
-    else if (what < 500)
+    else if (request < 500)
         random_delete(b);
-    else if (what < 560)
+    else if (request < 560)
         random_put_if(b);
-    else if (what < 850)
+    else if (request < 850)
         random_get(b);
-    else if (what < 993)
-        random_run(b);
-    else if (what < 998)
+    else if (request < 993)
+        random_scan(b);
+    else if (request < 998)
         compact(b);
     else
-        kw_opened_reopen(&b->opened);
+        embedded_fixture_reopen(&b->fixture);
 }
 
 static void
@@ -337,7 +337,7 @@ set_families(void)
 {
     static const char *const names[FAMILIES] = {"d", "k", "m", "t", "v"};
     for (size_t i = 0; i < FAMILIES; i++)
-        families[i] = kw_plain_family(names[i]);
+        families[i] = default_family(names[i]);
     families[1].keep_deleted_cells = 1;
     families[1].max_versions = 4;
     families[2].ttl_seconds = families[3].ttl_seconds = 1;
@@ -350,16 +350,16 @@ static void
 test_same_answers(void)
 {
     for (int history = 0; history < 4; history++) {
-        bench b = {.model = {.families = families,
-                             .families_count = FAMILIES,
-                             .rows_count = ROWS,
-                             .qualifiers_count = QUALIFIERS,
-                             .entries = g_array_new(FALSE, FALSE, sizeof(kw_oracle_entry))}};
-        kw_opened_init(&b.opened);
-        kw_opened_create(&b.opened, TABLE, families, FAMILIES);
+        model_fixture b = {.model = {.families = families,
+                                     .families_count = FAMILIES,
+                                     .rows_count = ROWS,
+                                     .qualifiers_count = QUALIFIERS,
+                                     .entries = g_array_new(FALSE, FALSE, sizeof(kw_oracle_entry))}};
+        embedded_fixture_init(&b.fixture);
+        embedded_fixture_create_table(&b.fixture, TABLE, families, FAMILIES);
         for (int i = 0; i < 1200; i++)
-            one_operation(&b);
-        kw_opened_clear(&b.opened);
+            random_operation(&b);
+        embedded_fixture_clear(&b.fixture);
         g_array_free(b.model.entries, TRUE);
     }
 }

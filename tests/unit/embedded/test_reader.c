@@ -1,8 +1,7 @@
-/* Reading where it is not simple: wide rows, many versions, large rows backward, long ways past deleted
- * rows, slow runs, and a filter.
- */
+/* Reads of unusual rows: wide rows, many versions, large rows in reversed scans, many deleted rows, slow
+ * scans, and filters. */
 #include "contract/fixture.h"
-#include "opened.h"
+#include "embedded_fixture.h"
 
 static _Atomic uint64_t mono_skip_ns;
 
@@ -15,16 +14,16 @@ skipping_mono_ns(void)
 }
 
 static void
-begin(kw_opened *opened)
+setup(embedded_fixture *fixture)
 {
-    kw_opened_init(opened);
-    kw_family_spec families[] = {kw_plain_family("d"), kw_plain_family("v")};
+    embedded_fixture_init(fixture);
+    kw_family_spec families[] = {default_family("d"), default_family("v")};
     families[1].max_versions = 1000;
-    kw_opened_create(opened, "t", families, 2);
+    embedded_fixture_create_table(fixture, "t", families, 2);
 }
 
 static void
-put_cells(kw_opened *opened, const char *row, const kw_cell *cells, size_t count, int64_t timestamp)
+put_cells(embedded_fixture *fixture, const char *row, const kw_cell *cells, size_t count, int64_t timestamp)
 {
     kw_write write = {.kind = KW_WRITE_PUT,
                       .table = B("t"),
@@ -34,31 +33,32 @@ put_cells(kw_opened *opened, const char *row, const kw_cell *cells, size_t count
                       .timestamp = timestamp,
                       .durability = KW_DURABILITY_ASYNC_WAL,
                       .deadline = KW_DEADLINE_NONE};
-    g_assert_cmpint(kw_sync_write(&opened->sync, &write).outcome, ==, KW_OUTCOME_OK);
+    g_assert_cmpint(kw_sync_write(&fixture->sync, &write).outcome, ==, KW_OUTCOME_OK);
 }
 
 static void
-expect(kw_opened *opened, kw_range_scan_spec spec, const kw_column *columns, size_t count, const char *text)
+expect_scan(embedded_fixture *fixture, kw_range_scan_spec spec, const kw_column *columns, size_t count,
+            const char *text)
 {
     spec.table = B("t");
     spec.columns = columns;
     spec.columns_count = count;
-    kw_range_scan *run = kw_store_handle_open_range_scan(opened->sync.handle, &spec);
-    kw_rows *rows = kw_sync_fetch(&opened->sync, run, 100, 100 << 20, false, NULL);
+    kw_range_scan *scan = kw_store_handle_open_range_scan(fixture->sync.handle, &spec);
+    kw_rows *rows = kw_sync_fetch(&fixture->sync, scan, 100, 100 << 20, false, NULL);
     g_assert_true(rows->end);
     g_autofree char *seen = kw_rows_text(rows);
     g_assert_cmpstr(seen, ==, text);
     kw_rows_free(rows);
-    kw_range_scan_close(run);
+    kw_range_scan_close(scan);
 }
 
-/* 1,000 columns with 30 versions each around the asked ones: more than is stepped over. */
+/* 1,000 columns with 30 versions each around the requested ones: the reader must seek, not only step. */
 static void
 test_wide_rows(void)
 {
     enum { COLUMNS = 1000 };
-    kw_opened opened;
-    begin(&opened);
+    embedded_fixture fixture;
+    setup(&fixture);
     char names[COLUMNS][8];
     kw_cell cells[COLUMNS];
     for (int i = 0; i < COLUMNS; i++) {
@@ -66,33 +66,35 @@ test_wide_rows(void)
         cells[i] = (kw_cell){.family = B(i % 2 ? "d" : "v"), .qualifier = B(names[i]), .value = B("x")};
     }
     for (int64_t at = 1; at <= 30; at++)
-        put_cells(&opened, "b", cells, COLUMNS, at);
-    put_cells(&opened, "a", cells, 2, 1);
-    put_cells(&opened, "c", cells, 2, 1);
+        put_cells(&fixture, "b", cells, COLUMNS, at);
+    put_cells(&fixture, "a", cells, 2, 1);
+    put_cells(&fixture, "c", cells, 2, 1);
     const kw_column columns[] = {{.family = B("d"), .qualifier = B("q0501")},
                                  {.family = B("d"), .qualifier = B("q0999")},
                                  {.family = B("v"), .qualifier = B("q0000")}};
     const char *b = "b{d:q0501@30=x d:q0999@30=x v:q0000@30=x}";
     g_autofree char *forward = g_strdup_printf("a{v:q0000@1=x} %s c{v:q0000@1=x}", b);
     g_autofree char *backward = g_strdup_printf("c{v:q0000@1=x} %s a{v:q0000@1=x}", b);
-    expect(&opened, (kw_range_scan_spec){0}, columns, 3, forward);
-    expect(&opened, (kw_range_scan_spec){.reversed = true}, columns, 3, backward);
-    expect(&opened, (kw_range_scan_spec){.max_versions = 2}, columns, 2, "b{d:q0501@30=x d:q0999@30=x}");
-    expect(&opened, (kw_range_scan_spec){.max_versions = 2, .time_from = 3, .time_to = 5}, &columns[2], 1,
-           "b{v:q0000@4=x v:q0000@3=x}");
+    expect_scan(&fixture, (kw_range_scan_spec){0}, columns, 3, forward);
+    expect_scan(&fixture, (kw_range_scan_spec){.reversed = true}, columns, 3, backward);
+    expect_scan(&fixture, (kw_range_scan_spec){.max_versions = 2}, columns, 2,
+                "b{d:q0501@30=x d:q0999@30=x}");
+    expect_scan(&fixture, (kw_range_scan_spec){.max_versions = 2, .time_from = 3, .time_to = 5}, &columns[2],
+                1, "b{v:q0000@4=x v:q0000@3=x}");
     const kw_column first = {.family = B("d"), .qualifier = B("q0001")};
-    expect(&opened, (kw_range_scan_spec){0}, &first, 1, "a{d:q0001@1=x} b{d:q0001@30=x} c{d:q0001@1=x}");
-    expect(&opened, (kw_range_scan_spec){.reversed = true}, &first, 1,
-           "c{d:q0001@1=x} b{d:q0001@30=x} a{d:q0001@1=x}");
-    kw_opened_clear(&opened);
+    expect_scan(&fixture, (kw_range_scan_spec){0}, &first, 1,
+                "a{d:q0001@1=x} b{d:q0001@30=x} c{d:q0001@1=x}");
+    expect_scan(&fixture, (kw_range_scan_spec){.reversed = true}, &first, 1,
+                "c{d:q0001@1=x} b{d:q0001@30=x} a{d:q0001@1=x}");
+    embedded_fixture_clear(&fixture);
 }
 
-/* Too large to be laid aside when it is met backward. */
+/* Some rows are too large to be saved by a reversed scan. */
 static void
 test_large_rows_backward(void)
 {
-    kw_opened opened;
-    begin(&opened);
+    embedded_fixture fixture;
+    setup(&fixture);
     size_t size = 200 * 1000;
     g_autofree char *value = g_strnfill(size, 'v');
     for (int row = 0; row < 4; row++) {
@@ -100,11 +102,11 @@ test_large_rows_backward(void)
         const kw_cell cells[] = {{.family = B("d"), .qualifier = B("1"), .value = kw_bytes_of(value, size)},
                                  {.family = B("d"), .qualifier = B("2"), .value = kw_bytes_of(value, size)},
                                  {.family = B("v"), .qualifier = B("3"), .value = B(name)}};
-        put_cells(&opened, name, row % 2 ? &cells[2] : cells, row % 2 ? 1 : 3, 1);
+        put_cells(&fixture, name, row % 2 ? &cells[2] : cells, row % 2 ? 1 : 3, 1);
     }
-    kw_range_scan *run = kw_store_handle_open_range_scan(
-        opened.sync.handle, &(kw_range_scan_spec){.table = B("t"), .reversed = true});
-    kw_rows *rows = kw_sync_fetch(&opened.sync, run, 100, 100 << 20, true, NULL);
+    kw_range_scan *scan = kw_store_handle_open_range_scan(
+        fixture.sync.handle, &(kw_range_scan_spec){.table = B("t"), .reversed = true});
+    kw_rows *rows = kw_sync_fetch(&fixture.sync, scan, 100, 100 << 20, true, NULL);
     g_assert_true(rows->end);
     g_assert_cmpuint(rows->count, ==, 4);
     for (int i = 0; i < 4; i++) {
@@ -116,48 +118,49 @@ test_large_rows_backward(void)
             g_assert_cmpuint(row->cells[1].value.size, ==, size);
     }
     kw_rows_free(rows);
-    kw_range_scan_close(run);
-    kw_opened_clear(&opened);
+    kw_range_scan_close(scan);
+    embedded_fixture_clear(&fixture);
 }
 
-/* A run whose iterator has grown old goes on with a new one, behind its last row. */
+/* A scan whose iterator is too old continues after its last row with a new one. */
 static void
-test_slow_run(void)
+test_slow_scan(void)
 {
-    kw_opened opened;
-    begin(&opened);
+    embedded_fixture fixture;
+    setup(&fixture);
     for (int i = 0; i < 6; i++) {
         char row[2] = {(char)('a' + i), 0};
-        kw_opened_put(&opened, "t", row, "d", "q", "x", 1);
+        embedded_fixture_put(&fixture, "t", row, "d", "q", "x", 1);
     }
     for (int reversed = 0; reversed <= 1; reversed++) {
-        kw_range_scan *run = kw_store_handle_open_range_scan(
-            opened.sync.handle, &(kw_range_scan_spec){.table = B("t"), .reversed = reversed});
+        kw_range_scan *scan = kw_store_handle_open_range_scan(
+            fixture.sync.handle, &(kw_range_scan_spec){.table = B("t"), .reversed = reversed});
         GString *seen = g_string_new(NULL);
         for (bool end = false; !end;) {
-            kw_rows *rows = kw_sync_fetch(&opened.sync, run, 2, 1000, true, NULL);
+            kw_rows *rows = kw_sync_fetch(&fixture.sync, scan, 2, 1000, true, NULL);
             for (size_t i = 0; i < rows->count; i++)
                 g_string_append_c(seen, (char)rows->rows[i].key.data[0]);
             end = rows->end;
             kw_rows_free(rows);
             mono_skip_ns += 60 * 1000000000ull;
             if (!reversed && seen->len == 2)
-                kw_opened_put(&opened, "t", "cc", "d", "q", "new", 1); /* only a new iterator sees it */
+                embedded_fixture_put(&fixture, "t", "cc", "d", "q", "new",
+                                     1); /* visible to a new iterator only */
         }
         g_assert_cmpstr(seen->str, ==, reversed ? "fedccba" : "abccdef");
         g_string_free(seen, TRUE);
-        kw_range_scan_close(run);
+        kw_range_scan_close(scan);
     }
-    kw_opened_clear(&opened);
+    embedded_fixture_clear(&fixture);
 }
 
-/* Many deleted rows on the way to the only one that is there. */
+/* Many deleted rows precede the only one that exists. */
 static void
-test_past_deleted_rows(void)
+test_many_deleted_rows(void)
 {
     enum { ROWS = 3000 };
-    kw_opened opened;
-    begin(&opened);
+    embedded_fixture fixture;
+    setup(&fixture);
     g_autofree kw_write *writes = g_new0(kw_write, 2 * ROWS + 1);
     g_autofree const kw_write **all = g_new0(const kw_write *, 2 * ROWS + 1);
     g_autofree kw_written *results = g_new0(kw_written, 2 * ROWS + 1);
@@ -179,101 +182,101 @@ test_past_deleted_rows(void)
     writes[2 * ROWS].row = B("z");
     for (int i = 0; i <= 2 * ROWS; i++)
         all[i] = &writes[i];
-    kw_sync_write_many(&opened.sync, all, 2 * ROWS + 1, results);
-    kw_range_scan *run =
-        kw_store_handle_open_range_scan(opened.sync.handle, &(kw_range_scan_spec){.table = B("t")});
-    kw_rows *rows = kw_sync_fetch(&opened.sync, run, 1, 1000, false, NULL);
+    kw_sync_write_many(&fixture.sync, all, 2 * ROWS + 1, results);
+    kw_range_scan *scan =
+        kw_store_handle_open_range_scan(fixture.sync.handle, &(kw_range_scan_spec){.table = B("t")});
+    kw_rows *rows = kw_sync_fetch(&fixture.sync, scan, 1, 1000, false, NULL);
     g_assert_cmpuint(rows->count, ==, 1);
     g_assert_cmpuint(rows->scanned, ==, ROWS + 1);
     g_assert_true(kw_bytes_equal(rows->rows[0].key, B("z")));
     g_assert_true(rows->end);
     kw_rows_free(rows);
-    kw_range_scan_close(run);
-    kw_opened_clear(&opened);
+    kw_range_scan_close(scan);
+    embedded_fixture_clear(&fixture);
 }
 
-/* What a filter leaves, what was looked at for it, and that a fetch comes back before it has looked at
- * everything. */
+/* The cells that a filter keeps, the number of rows scanned for it, and the end of a fetch after max_rows
+ * rows. */
 static void
 test_filter(void)
 {
-    kw_opened opened;
-    begin(&opened);
+    embedded_fixture fixture;
+    setup(&fixture);
     for (int i = 0; i < 6; i++) {
         char row[2] = {(char)('a' + i), 0};
-        kw_opened_put(&opened, "t", row, "d", "q", i % 3 ? "x" : "y", 1);
+        embedded_fixture_put(&fixture, "t", row, "d", "q", i % 3 ? "x" : "y", 1);
     }
     kw_get get = {.table = B("t"),
                   .row = B("a"),
                   .filter = B("ValueFilter(=, 'binary:x')"),
                   .deadline = KW_DEADLINE_NONE};
-    kw_rows *rows = kw_sync_get(&opened.sync, &get, NULL);
+    kw_rows *rows = kw_sync_get(&fixture.sync, &get, NULL);
     g_assert_cmpuint(rows->rows[0].cells_count, ==, 0);
     g_assert_true(kw_bytes_equal(rows->rows[0].key, B("a")));
     kw_rows_free(rows);
     kw_range_scan_spec spec = {.table = B("t"), .filter = B("ValueFilter(=, 'binary:y')")};
-    kw_range_scan *run = kw_store_handle_open_range_scan(opened.sync.handle, &spec);
-    rows = kw_sync_fetch(&opened.sync, run, 1, 1000, true, NULL);
+    kw_range_scan *scan = kw_store_handle_open_range_scan(fixture.sync.handle, &spec);
+    rows = kw_sync_fetch(&fixture.sync, scan, 1, 1000, true, NULL);
     g_assert_cmpuint(rows->scanned, ==, 1);
     kw_rows_free(rows);
-    rows = kw_sync_fetch(&opened.sync, run, 5, 1000, true, NULL);
+    rows = kw_sync_fetch(&fixture.sync, scan, 5, 1000, true, NULL);
     g_assert_cmpuint(rows->count, ==, 1);
     g_assert_true(kw_bytes_equal(rows->rows[0].key, B("d")));
     g_assert_cmpuint(rows->scanned, ==, 5);
     g_assert_true(rows->end);
     kw_rows_free(rows);
-    kw_range_scan_close(run);
-    kw_opened_clear(&opened);
+    kw_range_scan_close(scan);
+    embedded_fixture_clear(&fixture);
 }
 
 static void
-test_bad_filter(void)
+test_invalid_filter(void)
 {
-    kw_opened opened;
-    begin(&opened);
+    embedded_fixture fixture;
+    setup(&fixture);
     kw_error error = {0};
     kw_get get = {
         .table = B("t"), .row = B("r"), .filter = B("PageFilter('1')"), .deadline = KW_DEADLINE_NONE};
-    g_assert_null(kw_sync_get(&opened.sync, &get, &error));
+    g_assert_null(kw_sync_get(&fixture.sync, &get, &error));
     kw_expect_error(&error, KW_INVALID, "position 12: expected a number");
-    kw_range_scan *run = kw_store_handle_open_range_scan(
-        opened.sync.handle, &(kw_range_scan_spec){.table = B("t"), .filter = B("Oops(1)")});
-    g_assert_null(kw_sync_fetch(&opened.sync, run, 1, 1, false, &error));
+    kw_range_scan *scan = kw_store_handle_open_range_scan(
+        fixture.sync.handle, &(kw_range_scan_spec){.table = B("t"), .filter = B("Oops(1)")});
+    g_assert_null(kw_sync_fetch(&fixture.sync, scan, 1, 1, false, &error));
     kw_expect_error(&error, KW_INVALID, "Oops");
-    kw_range_scan_close(run);
+    kw_range_scan_close(scan);
     kw_range_scan_spec spec = {.table = B("t"),
                                .filter = B("RowFilter(=, 'regexstring:\\p{javaLowerCase}')")};
-    run = kw_store_handle_open_range_scan(opened.sync.handle,
-                                          &spec); /* a matter of the engine: only the store finds it */
-    g_assert_null(kw_sync_fetch(&opened.sync, run, 1, 1, false, &error));
+    scan = kw_store_handle_open_range_scan(fixture.sync.handle,
+                                           &spec); /* only the regular expression engine finds the error */
+    g_assert_null(kw_sync_fetch(&fixture.sync, scan, 1, 1, false, &error));
     kw_expect_error(&error, KW_INVALID, "regular expression \\p{javaLowerCase} is wrong");
-    kw_range_scan_close(run);
-    kw_opened_clear(&opened);
+    kw_range_scan_close(scan);
+    embedded_fixture_clear(&fixture);
 }
 
-/* The table goes, and comes again, while a run is under way. */
+/* The table is dropped and created again during a scan. */
 static void
-test_dropped_meanwhile(void)
+test_table_dropped_during_scan(void)
 {
-    kw_opened opened;
-    begin(&opened);
+    embedded_fixture fixture;
+    setup(&fixture);
     for (int i = 0; i < 4; i++) {
         char row[2] = {(char)('a' + i), 0};
-        kw_opened_put(&opened, "t", row, "d", "q", "x", 1);
+        embedded_fixture_put(&fixture, "t", row, "d", "q", "x", 1);
     }
-    kw_range_scan *run =
-        kw_store_handle_open_range_scan(opened.sync.handle, &(kw_range_scan_spec){.table = B("t")});
-    kw_rows_free(kw_sync_fetch(&opened.sync, run, 1, 1000, true, NULL));
-    g_assert_true(kw_sync_drop(&opened.sync, B("t"), NULL));
+    kw_range_scan *scan =
+        kw_store_handle_open_range_scan(fixture.sync.handle, &(kw_range_scan_spec){.table = B("t")});
+    kw_rows_free(kw_sync_fetch(&fixture.sync, scan, 1, 1000, true, NULL));
+    g_assert_true(kw_sync_drop(&fixture.sync, B("t"), NULL));
     kw_error error = {0};
-    g_assert_null(kw_sync_fetch(&opened.sync, run, 1, 1000, true, &error));
+    g_assert_null(kw_sync_fetch(&fixture.sync, scan, 1, 1000, true, &error));
     kw_expect_error(&error, KW_NOT_FOUND, "t");
-    kw_family_spec family = kw_plain_family("d");
-    kw_opened_create(&opened, "t", &family, 1);
-    g_assert_null(kw_sync_fetch(&opened.sync, run, 1, 1000, true, &error));
+    kw_family_spec family = default_family("d");
+    embedded_fixture_create_table(&fixture, "t", &family, 1);
+    g_assert_null(kw_sync_fetch(&fixture.sync, scan, 1, 1000, true, &error));
     kw_expect_error(&error, KW_NOT_FOUND, "t");
-    kw_range_scan_close(run);
-    kw_opened_clear(&opened);
+    kw_range_scan_close(scan);
+    embedded_fixture_clear(&fixture);
 }
 
 int
@@ -283,10 +286,10 @@ main(int argc, char **argv)
     kw_clock_inject(NULL, skipping_mono_ns);
     g_test_add_func("/reader/wide_rows", test_wide_rows);
     g_test_add_func("/reader/large_rows_backward", test_large_rows_backward);
-    g_test_add_func("/reader/slow_run", test_slow_run);
-    g_test_add_func("/reader/past_deleted_rows", test_past_deleted_rows);
+    g_test_add_func("/reader/slow_scan", test_slow_scan);
+    g_test_add_func("/reader/many_deleted_rows", test_many_deleted_rows);
     g_test_add_func("/reader/filter", test_filter);
-    g_test_add_func("/reader/bad_filter", test_bad_filter);
-    g_test_add_func("/reader/dropped_meanwhile", test_dropped_meanwhile);
+    g_test_add_func("/reader/invalid_filter", test_invalid_filter);
+    g_test_add_func("/reader/table_dropped_during_scan", test_table_dropped_during_scan);
     return g_test_run();
 }

@@ -1,39 +1,40 @@
-/* The fault store fails where and how it was told, and what lies under it is as told. */
+/* The fault store fails the planned operation in the planned way, and reports what happened to the inner
+ * store. */
 #include "contract/fixture.h"
 #include "support/fault_store.h"
-#include "unit/embedded/opened.h"
+#include "unit/embedded/embedded_fixture.h"
 
-typedef struct faulty {
-    kw_opened plain; /* its store is the inner one */
+typedef struct fault_fixture {
+    embedded_fixture plain; /* its store is the inner one */
     kw_fault_plan plan;
     kw_store *store;
     kw_sync sync;
-} faulty;
+} fault_fixture;
 
 static void
-begin(faulty *own)
+setup(fault_fixture *own)
 {
-    *own = (faulty){0};
-    own->plain.folder = kw_folder_make();
-    own->store = kw_fault_store_new(kw_opened_store(own->plain.folder, NULL), &own->plan);
+    *own = (fault_fixture){0};
+    own->plain.folder = temporary_folder_new();
+    own->store = kw_fault_store_new(embedded_fixture_open_store(own->plain.folder, NULL), &own->plan);
     kw_sync_open(&own->sync, own->store);
-    own->plain.sync = own->sync; /* the helpers of kw_opened go through the fault store */
-    kw_family_spec family = kw_plain_family("d");
+    own->plain.sync = own->sync; /* the helpers of embedded_fixture go through the fault store */
+    kw_family_spec family = default_family("d");
     family.max_versions = 10;
-    kw_opened_create(&own->plain, "t", &family, 1);
+    embedded_fixture_create_table(&own->plain, "t", &family, 1);
 }
 
 static void
-end(faulty *own)
+teardown(fault_fixture *own)
 {
     kw_sync_close(&own->sync);
     kw_store_free(own->store);
-    kw_folder_remove(own->plain.folder);
+    temporary_folder_remove(own->plain.folder);
     g_free(own->plain.folder);
 }
 
 static void
-arm(faulty *own, kw_decode_error fault, uint64_t nth)
+plan_fault(fault_fixture *own, kw_decode_error fault, uint64_t nth)
 {
     atomic_store(&own->plan.fault, fault);
     atomic_store(&own->plan.fail_at, nth);
@@ -51,7 +52,7 @@ static const struct {
              {KW_DECODE_TRUNCATED, KW_OUTCOME_FAILED, KW_UNAVAILABLE, false}};
 
 static kw_write
-put_of(const char *row, const kw_cell *cell)
+make_put(const char *row, const kw_cell *cell)
 {
     return (kw_write){.kind = KW_WRITE_PUT,
                       .table = B("t"),
@@ -65,18 +66,18 @@ put_of(const char *row, const kw_cell *cell)
 static void
 test_writes(void)
 {
-    faulty own;
-    begin(&own);
+    fault_fixture own;
+    setup(&own);
     const kw_cell cell = {.family = B("d"), .qualifier = B("a"), .value = B("x")};
     kw_check check = {.family = B("d"), .qualifier = B("a"), .compare = KW_COMPARE_EQUAL};
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
         for (int kind = 0; kind < 3; kind++) {
             g_autofree char *row = g_strdup_printf("%zu-%d", i, kind);
-            kw_write write = put_of(row, &cell);
+            kw_write write = make_put(row, &cell);
             const kw_write *all[] = {&write};
             kw_written many;
             kw_sync_written result = {0};
-            arm(&own, cases[i].fault, 1);
+            plan_fault(&own, cases[i].fault, 1);
             if (kind == 0)
                 result = kw_sync_write(&own.sync, &write);
             else if (kind == 1)
@@ -88,16 +89,16 @@ test_writes(void)
             g_assert_cmpint(result.outcome, ==, cases[i].outcome);
             kw_expect_error(&result.error, cases[i].code, "on purpose");
             g_assert_cmpint(result.error.maybe_applied, ==, cases[i].outcome == KW_OUTCOME_UNKNOWN);
-            kw_opened_expect(&own.plain, "t", row, cases[i].done ? "d:a@1=x" : "");
+            embedded_fixture_expect_row(&own.plain, "t", row, cases[i].done ? "d:a@1=x" : "");
         }
-    end(&own);
+    teardown(&own);
 }
 
 static void
 test_increments(void)
 {
-    faulty own;
-    begin(&own);
+    fault_fixture own;
+    setup(&own);
     kw_column column = {.family = B("d"), .qualifier = B("n")};
     int64_t amount = 1;
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -108,91 +109,91 @@ test_increments(void)
                                   .amounts = &amount,
                                   .columns_count = 1,
                                   .deadline = KW_DEADLINE_NONE};
-        arm(&own, cases[i].fault, 1);
+        plan_fault(&own, cases[i].fault, 1);
         g_assert_cmpint(kw_sync_increment(&own.sync, &increment).outcome, ==, cases[i].outcome);
         kw_sync_written after = kw_sync_increment(&own.sync, &increment);
         g_assert_cmpuint(kw_be64_load(after.rows->rows[0].cells[0].value.data), ==, cases[i].done ? 2 : 1);
         kw_rows_free(after.rows);
     }
-    end(&own);
+    teardown(&own);
 }
 
-/* The n-th, not another; n walks up until nothing fails. */
+/* Exactly the n-th operation fails, for every n. */
 static void
 test_nth(void)
 {
-    faulty own;
-    begin(&own);
+    fault_fixture own;
+    setup(&own);
     const kw_cell cell = {.family = B("d"), .qualifier = B("a"), .value = B("x")};
-    kw_write write = put_of("row", &cell);
+    kw_write write = make_put("row", &cell);
     for (uint64_t nth = 1; nth <= 6; nth++) {
         uint64_t failed = atomic_load(&own.plan.failed);
-        arm(&own, KW_FAULT_FAILED, nth);
+        plan_fault(&own, KW_FAULT_FAILED, nth);
         for (uint64_t i = 1; i <= 5; i++)
             g_assert_cmpint(kw_sync_write(&own.sync, &write).outcome, ==,
                             i == nth ? KW_OUTCOME_FAILED : KW_OUTCOME_OK);
         g_assert_cmpuint(atomic_load(&own.plan.failed) - failed, ==, nth <= 5);
     }
-    end(&own);
+    teardown(&own);
 }
 
 static void
 test_reads(void)
 {
-    faulty own;
-    begin(&own);
+    fault_fixture own;
+    setup(&own);
     kw_error error = {0};
     kw_get get = {.table = B("t"), .row = B("r"), .deadline = KW_DEADLINE_NONE};
     const kw_get *gets[] = {&get};
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-        arm(&own, cases[i].fault, 1);
+        plan_fault(&own, cases[i].fault, 1);
         g_assert_null(kw_sync_get(&own.sync, &get, &error));
         g_assert_cmpint(error.code, ==, cases[i].code);
         g_assert_false(error.maybe_applied);
-        arm(&own, cases[i].fault, 1);
+        plan_fault(&own, cases[i].fault, 1);
         g_assert_null(kw_sync_get_many(&own.sync, gets, 1, &error));
-        arm(&own, cases[i].fault, 1);
+        plan_fault(&own, cases[i].fault, 1);
         g_assert_null(kw_sync_describe(&own.sync, B("t"), &error));
-        arm(&own, cases[i].fault, 1);
+        plan_fault(&own, cases[i].fault, 1);
         g_assert_null(kw_sync_regions(&own.sync, B("t"), &error));
     }
-    end(&own);
+    teardown(&own);
 }
 
 static void
-must_stay_silent(void *user, kw_rows *rows, const kw_error *error)
+never_called(void *user, kw_rows *rows, const kw_error *error)
 {
     (void)user, (void)rows, (void)error;
     g_assert_not_reached();
 }
 
 static void
-test_runs(void)
+test_range_scans(void)
 {
-    faulty own;
-    begin(&own);
+    fault_fixture own;
+    setup(&own);
     for (char row[2] = "a"; *row <= 'f'; (*row)++)
-        kw_opened_put(&own.plain, "t", row, "d", "q", "x", 1);
+        embedded_fixture_put(&own.plain, "t", row, "d", "q", "x", 1);
     kw_error error = {0};
-    kw_range_scan *run =
+    kw_range_scan *scan =
         kw_store_handle_open_range_scan(own.sync.handle, &(kw_range_scan_spec){.table = B("t")});
-    arm(&own, KW_FAULT_FAILED, 1);
-    g_assert_null(kw_sync_fetch(&own.sync, run, 4, 1000, true, &error));
+    plan_fault(&own, KW_FAULT_FAILED, 1);
+    g_assert_null(kw_sync_fetch(&own.sync, scan, 4, 1000, true, &error));
     kw_expect_error(&error, KW_UNAVAILABLE, "on purpose");
-    arm(&own, KW_DECODE_TRUNCATED, 1);
-    kw_rows *rows = kw_sync_fetch(&own.sync, run, 6, 1000, true, NULL);
+    plan_fault(&own, KW_DECODE_TRUNCATED, 1);
+    kw_rows *rows = kw_sync_fetch(&own.sync, scan, 6, 1000, true, NULL);
     g_assert_cmpuint(rows->count, ==, 3);
     g_assert_false(rows->end);
     kw_rows_free(rows);
-    g_assert_null(kw_sync_fetch(&own.sync, run, 4, 1000, true, &error));
+    g_assert_null(kw_sync_fetch(&own.sync, scan, 4, 1000, true, &error));
     kw_expect_error(&error, KW_UNAVAILABLE, "on purpose");
-    arm(&own, KW_FAULT_FAILED, 0);
-    kw_range_scan_fetch(run, 4, 1000, true, KW_DEADLINE_NONE, must_stay_silent, NULL);
-    kw_range_scan_close(run); /* the answer is refused and on its way */
-    run = kw_store_handle_open_range_scan(own.sync.handle, &(kw_range_scan_spec){.table = B("t")});
-    kw_range_scan_fetch(run, 4, 1000, true, KW_DEADLINE_NONE, must_stay_silent, NULL);
-    kw_range_scan_close(run); /* the inner fetch is under way */
-    end(&own);
+    plan_fault(&own, KW_FAULT_FAILED, 0);
+    kw_range_scan_fetch(scan, 4, 1000, true, KW_DEADLINE_NONE, never_called, NULL);
+    kw_range_scan_close(scan); /* its failure is pending */
+    scan = kw_store_handle_open_range_scan(own.sync.handle, &(kw_range_scan_spec){.table = B("t")});
+    kw_range_scan_fetch(scan, 4, 1000, true, KW_DEADLINE_NONE, never_called, NULL);
+    kw_range_scan_close(scan); /* the inner fetch is in flight */
+    teardown(&own);
 }
 
 int
@@ -203,6 +204,6 @@ main(int argc, char **argv)
     g_test_add_func("/fault/increments", test_increments);
     g_test_add_func("/fault/nth", test_nth);
     g_test_add_func("/fault/reads", test_reads);
-    g_test_add_func("/fault/runs", test_runs);
+    g_test_add_func("/fault/range_scans", test_range_scans);
     return g_test_run();
 }

@@ -1,5 +1,5 @@
-/* The null store: answers everything, later and exactly once, and lets its store handle close behind the
- * answers. */
+/* The null store completes every operation exactly once, in a later loop iteration, and its store handle
+ * closes after the last completion. */
 #include "contract/sync.h"
 #include "store/null.h"
 
@@ -8,7 +8,7 @@ static const kw_cell cell = {.family = {(const uint8_t *)"d", 1},
                              .value = {(const uint8_t *)"x", 1}};
 
 static kw_write
-some_put(void)
+make_put(void)
 {
     return (kw_write){.kind = KW_WRITE_PUT,
                       .table = KW_BYTES_LITERAL("t"),
@@ -20,7 +20,7 @@ some_put(void)
 }
 
 static void
-expect_the_row(const kw_row *row, kw_bytes key)
+expect_row(const kw_row *row, kw_bytes key)
 {
     g_assert_true(kw_bytes_equal(row->key, key));
     g_assert_cmpuint(row->cells_count, ==, 3);
@@ -29,12 +29,12 @@ expect_the_row(const kw_row *row, kw_bytes key)
 }
 
 static void
-test_points(void)
+test_point_operations(void)
 {
     kw_store *store = kw_null_store_open();
     kw_sync sync;
     kw_sync_open(&sync, store);
-    kw_write write = some_put();
+    kw_write write = make_put();
     g_assert_cmpint(kw_sync_write(&sync, &write).outcome, ==, KW_OUTCOME_OK);
     const kw_write *writes[] = {&write, &write};
     kw_written results[2] = {{.outcome = KW_OUTCOME_UNKNOWN}, {.outcome = KW_OUTCOME_UNKNOWN}};
@@ -43,14 +43,14 @@ test_points(void)
     kw_check check = {.family = KW_BYTES_LITERAL("d"), .qualifier = KW_BYTES_LITERAL("a")};
     check.compare = KW_COMPARE_EQUAL;
     g_assert_true(kw_sync_write_if(&sync, &write, &check).applied);
-    kw_get get = {.table = write.table, .row = KW_BYTES_LITERAL("asked"), .deadline = KW_DEADLINE_NONE};
+    kw_get get = {.table = write.table, .row = KW_BYTES_LITERAL("requested"), .deadline = KW_DEADLINE_NONE};
     kw_rows *rows = kw_sync_get(&sync, &get, NULL);
-    expect_the_row(&rows->rows[0], get.row);
+    expect_row(&rows->rows[0], get.row);
     kw_rows_free(rows);
     const kw_get *gets[] = {&get, &get, &get};
     rows = kw_sync_get_many(&sync, gets, 3, NULL);
     g_assert_cmpuint(rows->count, ==, 3);
-    expect_the_row(&rows->rows[2], get.row);
+    expect_row(&rows->rows[2], get.row);
     kw_rows_free(rows);
     kw_sync_close(&sync);
     kw_store_free(store);
@@ -92,38 +92,37 @@ test_increment_and_tables(void)
 }
 
 static void
-must_stay_silent(void *user, kw_rows *rows, const kw_error *error)
+never_called(void *user, kw_rows *rows, const kw_error *error)
 {
     (void)user, (void)rows, (void)error;
     g_assert_not_reached();
 }
 
 static void
-test_runs(void)
+test_range_scans(void)
 {
     kw_store *store = kw_null_store_open();
     kw_sync sync;
     kw_sync_open(&sync, store);
     kw_range_scan_spec spec = {.table = KW_BYTES_LITERAL("t"), .start = KW_BYTES_LITERAL("from")};
-    kw_range_scan *run = kw_store_handle_open_range_scan(sync.handle, &spec);
-    kw_rows *rows = kw_sync_fetch(&sync, run, 10, 1000, true, NULL);
+    kw_range_scan *scan = kw_store_handle_open_range_scan(sync.handle, &spec);
+    kw_rows *rows = kw_sync_fetch(&sync, scan, 10, 1000, true, NULL);
     g_assert_cmpuint(rows->count, ==, 1);
     g_assert_true(rows->end);
-    expect_the_row(&rows->rows[0], spec.start);
+    expect_row(&rows->rows[0], spec.start);
     kw_rows_free(rows);
-    rows = kw_sync_fetch(&sync, run, 10, 1000, true, NULL);
+    rows = kw_sync_fetch(&sync, scan, 10, 1000, true, NULL);
     g_assert_cmpuint(rows->count, ==, 0);
     kw_rows_free(rows);
-    kw_range_scan_close(run);
-    run = kw_store_handle_open_range_scan(sync.handle, &spec);
-    kw_range_scan_fetch(run, 1, 1, true, KW_DEADLINE_NONE, must_stay_silent, NULL);
-    kw_range_scan_close(run);
+    kw_range_scan_close(scan);
+    scan = kw_store_handle_open_range_scan(sync.handle, &spec);
+    kw_range_scan_fetch(scan, 1, 1, true, KW_DEADLINE_NONE, never_called, NULL);
+    kw_range_scan_close(scan);
     kw_sync_close(&sync);
     kw_store_free(store);
 }
 
-/* Answers start new operations, 10,000 in all, while the vectors grow; then the store handle closes behind
- * them. */
+/* Completions start new operations, 10,000 in all, while the vectors grow. */
 typedef struct chain {
     kw_sync *sync;
     kw_write write;
@@ -145,12 +144,12 @@ chain_write_done(void *user, kw_outcome outcome, const kw_error *error)
 }
 
 static void
-test_answers_that_ask(void)
+test_operations_from_completions(void)
 {
     kw_store *store = kw_null_store_open();
     kw_sync sync;
     kw_sync_open(&sync, store);
-    chain all = {.sync = &sync, .write = some_put(), .started = 1};
+    chain all = {.sync = &sync, .write = make_put(), .started = 1};
     kw_store_handle_write(sync.handle, &all.write, chain_write_done, &all);
     g_assert_cmpuint(all.finished, ==, 0);
     kw_sync_wait(&sync, &all.done);
@@ -163,9 +162,9 @@ int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/null/points", test_points);
+    g_test_add_func("/null/point_operations", test_point_operations);
     g_test_add_func("/null/increment_and_tables", test_increment_and_tables);
-    g_test_add_func("/null/runs", test_runs);
-    g_test_add_func("/null/answers_that_ask", test_answers_that_ask);
+    g_test_add_func("/null/range_scans", test_range_scans);
+    g_test_add_func("/null/operations_from_completions", test_operations_from_completions);
     return g_test_run();
 }

@@ -1,0 +1,138 @@
+/* A store handle that is being closed rejects the operations that completions start, and range scans can
+ * still be closed. */
+#include "unit/embedded/embedded_fixture.h"
+
+typedef struct closing_fixture {
+    embedded_fixture fixture;
+    kw_range_scan *scan;    /* the rejection of its fetch is awaited */
+    kw_range_scan *dropped; /* closed before its fetch is rejected */
+    kw_write write;
+    kw_written results[2];
+    int completions;
+    bool closed;
+} closing_fixture;
+
+static void
+expect_closing_error(closing_fixture *own, const kw_error *error)
+{
+    g_assert_nonnull(error);
+    g_assert_cmpint(error->code, ==, KW_UNAVAILABLE);
+    g_assert_cmpstr(error->text, ==, "the gateway is shutting down");
+    own->completions++;
+}
+
+static void
+rows_rejected(void *user, kw_rows *rows, const kw_error *error)
+{
+    g_assert_null(rows);
+    expect_closing_error(user, error);
+}
+
+static void
+scan_rejected(void *user, kw_rows *rows, const kw_error *error)
+{
+    closing_fixture *own = user;
+    rows_rejected(own, rows, error);
+    kw_range_scan_close(g_steal_pointer(&own->scan));
+}
+
+static void
+never_called(void *user, kw_rows *rows, const kw_error *error)
+{
+    (void)user, (void)rows, (void)error;
+    g_assert_not_reached();
+}
+
+static void
+write_rejected(void *user, kw_outcome outcome, const kw_error *error)
+{
+    g_assert_cmpint(outcome, ==, KW_OUTCOME_FAILED);
+    expect_closing_error(user, error);
+}
+
+static void
+writes_rejected(void *user)
+{
+    closing_fixture *own = user;
+    for (int i = 0; i < 2; i++) {
+        g_assert_cmpint(own->results[i].outcome, ==, KW_OUTCOME_FAILED);
+        g_assert_cmpint(own->results[i].error.code, ==, KW_UNAVAILABLE);
+    }
+    own->completions++;
+}
+
+static void
+regions_rejected(void *user, kw_regions *regions, const kw_error *error)
+{
+    g_assert_null(regions);
+    expect_closing_error(user, error);
+}
+
+static void
+set_closed(void *user)
+{
+    ((closing_fixture *)user)->closed = true;
+}
+
+/* The store handle is closing since before this completion, which starts the next operations of a call. */
+static void
+written(void *user, kw_outcome outcome, const kw_error *error)
+{
+    static const kw_get get = {
+        .table = {(const uint8_t *)"t", 1}, .row = {(const uint8_t *)"a", 1}, .deadline = KW_DEADLINE_NONE};
+    static const kw_get *const gets[] = {&get, &get};
+    static const kw_write *writes[2];
+    closing_fixture *own = user;
+    kw_store_handle *handle = own->fixture.sync.handle;
+    g_assert_true(outcome == KW_OUTCOME_OK && !error);
+    writes[0] = writes[1] = &own->write;
+    kw_store_handle_get(handle, &get, rows_rejected, own);
+    kw_store_handle_get_many(handle, gets, 2, rows_rejected, own);
+    kw_store_handle_write(handle, &own->write, write_rejected, own);
+    kw_store_handle_write_many(handle, writes, 2, own->results, writes_rejected, own);
+    kw_store_handle_regions(handle, get.table, KW_DEADLINE_NONE, regions_rejected, own);
+    kw_range_scan_fetch(own->scan, 1, 1, true, KW_DEADLINE_NONE, scan_rejected, own);
+    kw_range_scan_fetch(own->dropped, 1, 1, true, KW_DEADLINE_NONE, never_called, own);
+    kw_range_scan_close(own->dropped);
+}
+
+static void
+test_rejects_next_operations(void)
+{
+    static const kw_cell cell = {.family = {(const uint8_t *)"d", 1}};
+    closing_fixture own = {.write = {.kind = KW_WRITE_PUT,
+                                     .table = KW_BYTES_LITERAL("t"),
+                                     .row = KW_BYTES_LITERAL("z"),
+                                     .cells = &cell,
+                                     .cells_count = 1,
+                                     .timestamp = 1,
+                                     .deadline = KW_DEADLINE_NONE}};
+    embedded_fixture *fixture = &own.fixture;
+    embedded_fixture_init(fixture);
+    kw_family_spec family = default_family("d");
+    embedded_fixture_create_table(fixture, "t", &family, 1);
+    embedded_fixture_put(fixture, "t", "a", "d", "q", "1", 1);
+    embedded_fixture_put(fixture, "t", "b", "d", "q", "2", 1);
+    kw_range_scan_spec spec = {.table = KW_BYTES_LITERAL("t")};
+    own.scan = kw_store_handle_open_range_scan(fixture->sync.handle, &spec);
+    own.dropped = kw_store_handle_open_range_scan(fixture->sync.handle, &spec);
+    kw_rows_free(kw_sync_fetch(&fixture->sync, own.scan, 1, 1, true, NULL));
+    kw_rows_free(kw_sync_fetch(&fixture->sync, own.dropped, 1, 1, true, NULL));
+    kw_store_handle_write(fixture->sync.handle, &own.write, written, &own);
+    kw_store_handle_close(fixture->sync.handle, set_closed, &own);
+    while (!own.closed || own.completions < 6)
+        uv_run(kw_loop_uv(fixture->sync.loop), UV_RUN_ONCE);
+    g_assert_null(own.scan);
+    kw_loop_free(fixture->sync.loop);
+    kw_store_free(fixture->store); /* asserts that no scan is open */
+    temporary_folder_remove(fixture->folder);
+    g_free(fixture->folder);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/store/closing", test_rejects_next_operations);
+    return g_test_run();
+}
