@@ -11,6 +11,7 @@
 #include "store/embedded/embedded_internal.h"
 #include "store/embedded/reader.h"
 #include "store/embedded/row_filter.h"
+#include "store/embedded/row_skipper.h"
 
 #define ITERATOR_LIFE_MS 10000
 /* After this many rows or bytes a fetch checks the time, and whether others wait. */
@@ -40,11 +41,10 @@ typedef struct embedded_scan {
     kw_reader reader;
     kw_row_filter row_filter;
     kw_buffer lowest, highest; /* the bounds of the range as keys: inclusive, exclusive */
-    kw_buffer pattern_key;     /* the key of the current row, or the RocksDB key to skip to */
-    kw_buffer pattern_target;  /* the row key from which the patterns can match again */
-    kw_buffer resume;          /* row prefix of the next row to read; empty: the first row of the range */
-    GArray *found;             /* kw_row: the rows of the current fetch */
-    kw_effort effort;          /* of the current fetch */
+    kw_row_skipper row_skipper;
+    kw_buffer resume; /* row prefix of the next row to read; empty: the first row of the range */
+    GArray *found;    /* kw_row: the rows of the current fetch */
+    kw_effort effort; /* of the current fetch */
     uint64_t started_ns;
     bool at_end;
     bool timed_out;         /* the current fetch ended with its deadline */
@@ -133,6 +133,7 @@ begin_scan(embedded_scan *scan)
     scan->reader.version_filter.max_bytes =
         kw_embedded_row_bytes(spec->account, spec->max_row_bytes, kw_row_filter_is_active(&scan->row_filter));
     scan->reader.effort = &scan->effort;
+    kw_row_skipper_init(&scan->row_skipper, &spec->patterns, scan->selection.table->id, spec->reversed);
     scan->found = g_array_new(FALSE, FALSE, sizeof(kw_row));
     set_range(scan);
     return true;
@@ -270,85 +271,6 @@ read_next_row(embedded_scan *scan)
            fail_too_large(scan, scan->reader.version_filter.max_bytes);
 }
 
-/* --- patterns: skip rows without reading them ----------------------------------------------------- */
-
-/* The number of entries to skip one by one before a seek. */
-#define STEPS_BEFORE_SEEK 16
-
-/* True if the current row matches a pattern. Sets pattern_key to the key of the row. */
-static bool
-matches_patterns(embedded_scan *scan)
-{
-    if (scan->spec.patterns.count == 0)
-        return true;
-    kw_bytes key = kw_engine_key(scan->iterator);
-    kw_bytes escaped = kw_key_row_escaped(kw_bytes_of(key.data, kw_key_row_size(key)));
-    scan->pattern_key.size = 0;
-    kw_key_unescape(kw_buffer_reserve(&scan->pattern_key, escaped.size), escaped);
-    scan->pattern_key.size = kw_key_unescaped_size(escaped);
-    return kw_patterns_match(&scan->spec.patterns, kw_buffer_bytes(&scan->pattern_key));
-}
-
-/* Changes `bytes` to the least key after all keys with this prefix. False if there is none. */
-static bool
-prefix_successor(kw_buffer *bytes)
-{
-    while (bytes->size && bytes->data[bytes->size - 1] == 0xff)
-        bytes->size--;
-    if (bytes->size)
-        bytes->data[bytes->size - 1]++;
-    return bytes->size > 0;
-}
-
-/* Sets pattern_key to the RocksDB key where the search for the next row continues: rows that can match start
- * at or after it, or, if the scan is reversed, end before it. False if no more row can match. */
-static bool
-find_skip_target(embedded_scan *scan)
-{
-    bool reversed = scan->spec.reversed;
-    if (!kw_patterns_next(&scan->spec.patterns, kw_buffer_bytes(&scan->pattern_key), reversed,
-                          &scan->pattern_target))
-        return false;
-    scan->pattern_key.size = 0;
-    if (!reversed || prefix_successor(&scan->pattern_target)) {
-        kw_key_row(&scan->pattern_key, scan->selection.table->id, kw_buffer_bytes(&scan->pattern_target));
-    } else { /* there is no such key: continue with the previous row */
-        kw_bytes present = kw_engine_key(scan->iterator);
-        kw_buffer_append(&scan->pattern_key, kw_bytes_of(present.data, kw_key_row_size(present)));
-    }
-    return true;
-}
-
-static bool
-has_reached_target(const embedded_scan *scan)
-{
-    int order = kw_bytes_compare(kw_engine_key(scan->iterator), kw_buffer_bytes(&scan->pattern_key));
-    return scan->spec.reversed ? order < 0 : order >= 0;
-}
-
-/* Moves from a row that does not match to the next one that can match, or to the end. A few steps are
- * cheaper than a seek. */
-static void
-skip_rows(embedded_scan *scan)
-{
-    if (!find_skip_target(scan)) {
-        rocksdb_iter_seek(scan->iterator, (const char *)scan->highest.data, scan->highest.size);
-        return;
-    }
-    for (int i = 0; i < STEPS_BEFORE_SEEK && rocksdb_iter_valid(scan->iterator); i++) {
-        if (has_reached_target(scan))
-            return;
-        (scan->spec.reversed ? rocksdb_iter_prev : rocksdb_iter_next)(scan->iterator);
-    }
-    if (!rocksdb_iter_valid(scan->iterator) || has_reached_target(scan))
-        return;
-    if (scan->spec.reversed)
-        rocksdb_iter_seek_for_prev(scan->iterator, (const char *)scan->pattern_key.data,
-                                   scan->pattern_key.size);
-    else
-        rocksdb_iter_seek(scan->iterator, (const char *)scan->pattern_key.data, scan->pattern_key.size);
-}
-
 /* --- fetch ---------------------------------------------------------------------------------------- */
 
 /* The time did not suffice for the whole row. The next fetch reads it from its start. */
@@ -361,6 +283,13 @@ postpone_row(embedded_scan *scan)
     drop_iterator(scan);
 }
 
+static void
+skip_rows(embedded_scan *scan)
+{
+    if (!kw_row_skipper_skip(&scan->row_skipper, scan->iterator)) /* move to the end of the range */
+        rocksdb_iter_seek(scan->iterator, (const char *)scan->highest.data, scan->highest.size);
+}
+
 static bool
 collect(embedded_scan *scan)
 {
@@ -370,7 +299,7 @@ collect(embedded_scan *scan)
     while (!done && rocksdb_iter_valid(scan->iterator) && scan->found->len < scan->max_rows &&
            rows->bytes < scan->max_bytes) {
         rows->scanned++;
-        if (!matches_patterns(scan))
+        if (!kw_row_skipper_matches(&scan->row_skipper, scan->iterator))
             skip_rows(scan);
         else if (!read_next_row(scan))
             return false;
@@ -464,8 +393,7 @@ scan_free(embedded_scan *scan)
     kw_buffer_clear(&scan->lowest);
     kw_buffer_clear(&scan->highest);
     kw_buffer_clear(&scan->resume);
-    kw_buffer_clear(&scan->pattern_key);
-    kw_buffer_clear(&scan->pattern_target);
+    kw_row_skipper_clear(&scan->row_skipper);
     kw_account *account = scan->spec.account;
     kw_prepared_unref(scan->spec.prepared);
     kw_arena_free(scan->arena);
