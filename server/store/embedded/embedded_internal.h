@@ -44,10 +44,9 @@ struct kw_embedded {
     kw_stamps stamps; /* used by the committer only */
     kw_committer *committer;
     kw_pool *pool;
-    kw_pool *filter_pool;               /* for reads whose filter can take long */
-    rocksdb_readoptions_t *get_options; /* for reads of one row, with its bloom filter */
-    rocksdb_readoptions_t
-        *memory_options; /* as get_options, but such a read fails if it would need the disk */
+    kw_pool *filter_pool;                  /* for reads whose filter can take long */
+    rocksdb_readoptions_t *get_options;    /* for reads of one row, with its bloom filter */
+    rocksdb_readoptions_t *memory_options; /* as get_options, but fails if the read needs the disk */
     _Atomic kw_disk_state disk;
     _Atomic size_t open_scans;
 };
@@ -76,8 +75,8 @@ struct kw_embedded_handle {
 
 kw_store_handle *kw_embedded_open_handle(kw_store *store, kw_loop *loop);
 
-/* On the loop: counts an operation as in flight, and no longer after its completion was called. The handle
- * can be freed by the end. */
+/* On the loop: counts an operation as in flight, and no longer after its completion was called. The end can
+ * free the handle. */
 void kw_embedded_begin_operation(kw_embedded_handle *handle);
 void kw_embedded_end_operation(kw_embedded_handle *handle);
 

@@ -15,8 +15,8 @@ typedef struct kw_engine {
     int64_t cache_bytes; /* charged to the memory budget */
     rocksdb_writeoptions_t *write_synced;
     rocksdb_writeoptions_t *write_unsynced; /* writes the log but does not sync it */
-    char *
-        write_failure; /* RocksDB's message if the last write failed, else NULL; used by the writing thread */
+    /* RocksDB's message if the last write failed, else NULL. Used by the writing thread. */
+    char *write_failure;
 } kw_engine;
 
 /* Opens the database in the folder. Compactions read the catalog. */

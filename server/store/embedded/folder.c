@@ -134,8 +134,8 @@ check_format(const char *path, kw_error *ret_error)
                             path, text, (int)strlen(FORMAT_LINE) - 1, FORMAT_LINE);
     }
     if (g_file_test(name, G_FILE_TEST_EXISTS | G_FILE_TEST_IS_SYMLINK))
-        return kw_error_set(ret_error, KW_UNAVAILABLE, "folder %s: cannot read the file format: %s", path,
-                            why);
+        return kw_error_set(ret_error, KW_UNAVAILABLE, "folder %s: cannot read its file named format: %s",
+                            path, why);
     return check_empty(path, ret_error) && write_format(path, name, ret_error);
 }
 

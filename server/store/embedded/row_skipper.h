@@ -1,6 +1,5 @@
 /* Moves the iterator of a range scan over rows whose keys match no pattern, without reading these rows. One
- * thread at a time.
- */
+ * thread at a time. */
 #pragma once
 
 #include "base/pattern.h"

@@ -46,5 +46,5 @@ void kw_stamps_add_mark_if_needed(kw_stamps *stamps, kw_entries *batch);
 /* Adds a mark to the batch. It is valid in any state of the store, so it serves to test whether the disk
  * works. */
 void kw_stamps_add_mark(kw_stamps *stamps, kw_entries *batch);
-/* The batch was written, or its write failed. */
+/* Call it after the batch was written (`written`), or after its write failed. */
 void kw_stamps_written(kw_stamps *stamps, bool written);
