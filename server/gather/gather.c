@@ -207,8 +207,8 @@ open_groups(kw_gather *gather)
     size_t ahead =
         kw_demand_groups(kw_flow_wanted(&gather->flow), gather->finished_groups, gather->finished_rows);
     while (gather->next_group < plan->groups_count && gather->groups_open <= ahead) {
-        bool room = gather->flow.held_bytes < gather->spec.buffer_bytes / 2 && !gather->waiting_first;
-        if (gather->groups && !room)
+        bool has_space = gather->flow.held_bytes < gather->spec.buffer_bytes / 2 && !gather->waiting_first;
+        if (gather->groups && !has_space)
             return;
         kw_group_open(gather);
     }

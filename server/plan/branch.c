@@ -1,12 +1,12 @@
-/* Walks the prefix of a sketch again, now with the values.
+/* Walks the prefix of a analysis again, now with the values.
  *
  *   one branch  --list of 3-->  3 branches  --16 buckets-->  48 branches
  */
 #include "plan/branch.h"
 
 typedef struct kw_growth {
-    const kw_path_analysis *sketch;
-    const kw_normalized_query *terms;
+    const kw_path_analysis *analysis;
+    const kw_normalized_query *normalized;
     size_t limit;
     kw_arena *arena;
     kw_branches now;
@@ -21,22 +21,22 @@ room_for(kw_growth *growing, size_t factor)
 {
     size_t count;
     if (!__builtin_mul_overflow(growing->now.count, factor, &count) && count <= growing->limit) {
-        if (kw_normalized_query_may_hold(growing->terms, growing->arena, count * sizeof(kw_branch)))
+        if (kw_normalized_query_may_hold(growing->normalized, growing->arena, count * sizeof(kw_branch)))
             return KW_ARENA_ARRAY(growing->arena, kw_branch, count);
-        kw_normalized_query_fail(growing->terms, growing->error);
+        kw_normalized_query_fail(growing->normalized, growing->error);
         return NULL;
     }
     kw_error_set(growing->error, KW_LIMIT,
                  "table %s: the query needs more than %zu ranges of path %s; ask for fewer values at once",
-                 growing->terms->table->name, growing->limit, growing->sketch->path->name);
+                 growing->normalized->table->name, growing->limit, growing->analysis->path->name);
     return NULL;
 }
 
 static bool
 may_go_on(kw_growth *growing)
 {
-    return kw_normalized_query_may_go_on(growing->terms, growing->arena) ||
-           kw_normalized_query_fail(growing->terms, growing->error);
+    return kw_normalized_query_may_go_on(growing->normalized, growing->arena) ||
+           kw_normalized_query_fail(growing->normalized, growing->error);
 }
 
 static const kw_value *
@@ -52,7 +52,7 @@ with_value(kw_growth *growing, const kw_value *values, size_t field, kw_value va
 static bool
 spread_list(kw_growth *growing, size_t field)
 {
-    const kw_bound *bound = &growing->terms->bounds[field];
+    const kw_bound *bound = &growing->normalized->bounds[field];
     if (bound->count < 2 || growing->now.count == 0 ||
         growing->now.items[0].values[field].kind != KW_VALUE_NONE)
         return true;
@@ -118,10 +118,10 @@ enter_bucket(kw_growth *growing, const kw_branch *from, const kw_bucket *bucket,
 static bool
 fan_out(kw_growth *growing, size_t at)
 {
-    const kw_component *component = kw_layout_component(growing->sketch->layout, at);
+    const kw_component *component = kw_layout_component(growing->analysis->layout, at);
     const kw_bucket *buckets;
     const kw_span every = {.field = -1};
-    const kw_span *span = growing->sketch->whole_round[at] ? &every : &growing->terms->span;
+    const kw_span *span = growing->analysis->whole_round[at] ? &every : &growing->normalized->span;
     size_t buckets_count = component->kind->enumerate(component, span, growing->arena, &buckets);
     growing->now.fanned[at] = buckets_count;
     kw_branch *items = room_for(growing, buckets_count);
@@ -175,8 +175,8 @@ append_piece(kw_growth *growing, const kw_component *component)
 static bool
 spread_stop(kw_growth *growing)
 {
-    const kw_component *clock = kw_layout_component(growing->sketch->layout, growing->sketch->used);
-    bool held = growing->sketch->known[clock->clock];
+    const kw_component *clock = kw_layout_component(growing->analysis->layout, growing->analysis->used);
+    bool held = growing->analysis->known[clock->clock];
     for (size_t index = 0; index < (held ? clock->also_count : clock->also_before); index++) {
         if (!spread_list(growing, clock->also[index]))
             return false;
@@ -187,26 +187,26 @@ spread_stop(kw_growth *growing)
 static bool
 grow_prefixes(kw_growth *growing)
 {
-    for (size_t index = 0; index < growing->sketch->used; index++) {
-        const kw_component *component = kw_layout_component(growing->sketch->layout, index);
-        bool good = growing->sketch->fan_out[index]
+    for (size_t index = 0; index < growing->analysis->used; index++) {
+        const kw_component *component = kw_layout_component(growing->analysis->layout, index);
+        bool good = growing->analysis->fan_out[index]
                         ? fan_out(growing, index)
                         : spread_inputs(growing, component) && append_piece(growing, component);
         if (!good)
             return false;
     }
-    return growing->sketch->stop != KW_STOP_RUNS || spread_stop(growing);
+    return growing->analysis->stop != KW_STOP_RUNS || spread_stop(growing);
 }
 
 /* Every field is known in every branch: makes whole keys, without testing single pieces. */
 static bool
 grow_keys(kw_growth *growing)
 {
-    const kw_layout *layout = growing->sketch->layout;
-    for (size_t index = 0; index < growing->sketch->used; index++) {
+    const kw_layout *layout = growing->analysis->layout;
+    for (size_t index = 0; index < growing->analysis->used; index++) {
         const kw_component *component = kw_layout_component(layout, index);
         bool good =
-            growing->sketch->fan_out[index] ? fan_out(growing, index) : spread_inputs(growing, component);
+            growing->analysis->fan_out[index] ? fan_out(growing, index) : spread_inputs(growing, component);
         if (!good)
             return false;
         drop_contradictions(growing, component);
@@ -236,32 +236,32 @@ count_values(const kw_layout *layout)
 }
 
 static kw_branch
-first_branch(const kw_normalized_query *terms, kw_arena *arena)
+first_branch(const kw_normalized_query *normalized, kw_arena *arena)
 {
-    kw_value *values = KW_ARENA_ARRAY(arena, kw_value, terms->table->fields_count);
-    for (size_t field = 0; field < terms->table->fields_count; field++) {
-        if (terms->bounds[field].count == 1)
-            values[field] = terms->bounds[field].values[0];
+    kw_value *values = KW_ARENA_ARRAY(arena, kw_value, normalized->table->fields_count);
+    for (size_t field = 0; field < normalized->table->fields_count; field++) {
+        if (normalized->bounds[field].count == 1)
+            values[field] = normalized->bounds[field].values[0];
     }
     return (kw_branch){.values = values};
 }
 
 bool
-kw_branches_make(const kw_path_analysis *sketch, const kw_normalized_query *terms, size_t limit,
+kw_branches_make(const kw_path_analysis *analysis, const kw_normalized_query *normalized, size_t limit,
                  kw_arena *arena, kw_branches *ret_branches, kw_error *ret_error)
 {
     kw_branch *first = KW_ARENA_NEW(arena, kw_branch);
-    *first = first_branch(terms, arena);
+    *first = first_branch(normalized, arena);
     kw_growth growing = {
-        .sketch = sketch,
-        .terms = terms,
+        .analysis = analysis,
+        .normalized = normalized,
         .limit = limit,
         .arena = arena,
         .now = {.items = first, .count = 1},
-        .values_count = count_values(sketch->layout),
+        .values_count = count_values(analysis->layout),
         .error = ret_error,
     };
-    bool good = sketch->stop == KW_STOP_COMPLETE ? grow_keys(&growing) : grow_prefixes(&growing);
+    bool good = analysis->stop == KW_STOP_COMPLETE ? grow_keys(&growing) : grow_prefixes(&growing);
     kw_buffer_clear(&growing.scratch);
     *ret_branches = growing.now;
     return good;

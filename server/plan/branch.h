@@ -20,5 +20,5 @@ typedef struct kw_branches {
 } kw_branches;
 
 /* INVALID if a bound value cannot be in a key; LIMIT if there would be more than `limit` branches. */
-bool kw_branches_make(const kw_path_analysis *sketch, const kw_normalized_query *terms, size_t limit,
+bool kw_branches_make(const kw_path_analysis *analysis, const kw_normalized_query *normalized, size_t limit,
                       kw_arena *arena, kw_branches *ret_branches, kw_error *ret_error);

@@ -5,41 +5,41 @@
 #define OPEN_RUNS_MAX 4096
 
 uint64_t
-kw_clock_limit(const kw_normalized_query *terms)
+kw_clock_limit(const kw_normalized_query *normalized)
 {
-    return terms->range_limit ? terms->range_limit : KW_PLAN_RANGES_MAX;
+    return normalized->range_limit ? normalized->range_limit : KW_PLAN_RANGES_MAX;
 }
 
 static bool
-has_ends(const kw_normalized_query *terms)
+has_ends(const kw_normalized_query *normalized)
 {
-    return terms->span.from.kind == KW_VALUE_NUMBER && terms->span.to.kind == KW_VALUE_NUMBER;
+    return normalized->span.from.kind == KW_VALUE_NUMBER && normalized->span.to.kind == KW_VALUE_NUMBER;
 }
 
 /* True if the time can be read in windows. The windows of an open interval would never end. */
 static bool
-can_window(const kw_normalized_query *terms)
+can_window(const kw_normalized_query *normalized)
 {
-    return terms->range_limit > 0 && has_ends(terms);
+    return normalized->range_limit > 0 && has_ends(normalized);
 }
 
 /* Windows are cut from the clock with the most pieces or runs. */
 static void
-note_window(kw_path_analysis *sketch, size_t at, bool pieces, uint64_t count)
+note_window(kw_path_analysis *analysis, size_t at, bool pieces, uint64_t count)
 {
-    if (count <= sketch->window_most)
+    if (count <= analysis->window_most)
         return;
-    sketch->window_at = at;
-    sketch->window_pieces = pieces;
-    sketch->window_most = count;
+    analysis->window_at = at;
+    analysis->window_pieces = pieces;
+    analysis->window_most = count;
 }
 
 /* The number of ranges of this clock grows with the length of the time. */
 static void
-note_cell(kw_path_analysis *sketch, const kw_component *clock, kw_order order)
+note_cell(kw_path_analysis *analysis, const kw_component *clock, kw_order order)
 {
-    if (order != KW_ORDER_PATH && (sketch->cell_s == 0 || clock->cell_s < sketch->cell_s))
-        sketch->cell_s = clock->cell_s;
+    if (order != KW_ORDER_PATH && (analysis->cell_s == 0 || clock->cell_s < analysis->cell_s))
+        analysis->cell_s = clock->cell_s;
 }
 
 /* --- what follows a clock ------------------------------------------------------------------------ */
@@ -52,30 +52,30 @@ typedef struct kw_after {
 
 /* True if the piece is the same in all rows of the query. */
 static bool
-is_constant(const kw_normalized_query *terms, const kw_component *component)
+is_constant(const kw_normalized_query *normalized, const kw_component *component)
 {
     for (size_t input = 0; input < component->inputs_count; input++)
-        if (terms->bounds[component->inputs[input]].count != 1)
+        if (normalized->bounds[component->inputs[input]].count != 1)
             return false;
     return !component->of_rest && !component->choice;
 }
 
 static kw_after
-look_after(const kw_path_analysis *sketch, const kw_normalized_query *terms, size_t at)
+look_after(const kw_path_analysis *analysis, const kw_normalized_query *normalized, size_t at)
 {
-    const kw_component *clock = kw_layout_component(sketch->layout, at);
+    const kw_component *clock = kw_layout_component(analysis->layout, at);
     kw_after after = {.at_once = clock->also_count == 0};
-    for (size_t index = at + 1; index < kw_layout_component_count(sketch->layout); index++) {
-        const kw_component *next = kw_layout_component(sketch->layout, index);
+    for (size_t index = at + 1; index < kw_layout_component_count(analysis->layout); index++) {
+        const kw_component *next = kw_layout_component(analysis->layout, index);
         if (next->field == clock->clock && next->clock < 0 && next->direction != 0) {
             after.itself = next;
             return after;
         }
-        after.at_once = after.at_once && is_constant(terms, next);
-        bool bound = kw_normalized_query_binds(terms, next);
+        after.at_once = after.at_once && is_constant(normalized, next);
+        bool bound = kw_normalized_query_binds(normalized, next);
         after.bound = after.bound || bound;
         if (!bound && !kw_component_tells(next) &&
-            (next->field >= 0 || (!next->buckets && !kw_path_analysis_computes(sketch, next))))
+            (next->field >= 0 || (!next->buckets && !kw_path_analysis_computes(analysis, next))))
             return after;
     }
     return after;
@@ -100,97 +100,97 @@ is_listable(const kw_component *clock)
  */
 
 bool
-kw_clock_lists(kw_path_analysis *sketch, const kw_normalized_query *terms, size_t at, kw_order order)
+kw_clock_lists(kw_path_analysis *analysis, const kw_normalized_query *normalized, size_t at, kw_order order)
 {
-    const kw_component *clock = kw_layout_component(sketch->layout, at);
+    const kw_component *clock = kw_layout_component(analysis->layout, at);
     const kw_span open = {.field = -1};
-    kw_after after = look_after(sketch, terms, at);
+    kw_after after = look_after(analysis, normalized, at);
     if (!is_listable(clock) || (!after.itself && !after.bound))
         return false;
-    uint64_t pieces = clock->kind->count(clock, sketch->known, &terms->span, true);
-    uint64_t runs = clock->kind->count(clock, sketch->known, &terms->span, false);
-    uint64_t most = has_ends(terms) ? pieces : clock->kind->count(clock, sketch->known, &open, true);
-    bool windows = can_window(terms), whole = after.itself && clock->buckets && pieces > clock->buckets;
+    uint64_t pieces = clock->kind->count(clock, analysis->known, &normalized->span, true);
+    uint64_t runs = clock->kind->count(clock, analysis->known, &normalized->span, false);
+    uint64_t most = has_ends(normalized) ? pieces : clock->kind->count(clock, analysis->known, &open, true);
+    bool windows = can_window(normalized), whole = after.itself && clock->buckets && pieces > clock->buckets;
     bool enough = after.itself && !after.bound && is_run_enough(clock, &after, order);
-    if (!whole && most > kw_clock_limit(terms) && (!windows || (enough && pieces > runs)))
+    if (!whole && most > kw_clock_limit(normalized) && (!windows || (enough && pieces > runs)))
         return false;
     if (!enough || clock->direction == 0)
-        note_cell(sketch, clock, order);
-    sketch->listed = sketch->listed || !whole;
-    sketch->blurred = sketch->blurred || whole;
-    sketch->fan_out[at] = true;
-    sketch->whole_round[at] = whole;
-    sketch->pieces[at] = whole ? clock->buckets : pieces;
-    sketch->clock_direction = clock->direction;
+        note_cell(analysis, clock, order);
+    analysis->listed = analysis->listed || !whole;
+    analysis->blurred = analysis->blurred || whole;
+    analysis->fan_out[at] = true;
+    analysis->whole_round[at] = whole;
+    analysis->pieces[at] = whole ? clock->buckets : pieces;
+    analysis->clock_direction = clock->direction;
     if (!whole)
-        note_window(sketch, at, true, pieces);
+        note_window(analysis, at, true, pieces);
     return true;
 }
 
 /* Cyclic pieces and an open interval: each row would be read once for every possible cycle. */
 static bool
-goes_round(const kw_normalized_query *terms, const kw_component *component)
+goes_round(const kw_normalized_query *normalized, const kw_component *component)
 {
-    return component->period_s > 0 && (component->clock != terms->span.field || !has_ends(terms));
+    return component->period_s > 0 && (component->clock != normalized->span.field || !has_ends(normalized));
 }
 
 bool
-kw_clock_stops(kw_path_analysis *sketch, const kw_normalized_query *terms, size_t at, kw_order order)
+kw_clock_stops(kw_path_analysis *analysis, const kw_normalized_query *normalized, size_t at, kw_order order)
 {
-    const kw_component *component = kw_layout_component(sketch->layout, at);
-    bool asked = component->clock == terms->span.field, held = sketch->known[component->clock];
+    const kw_component *component = kw_layout_component(analysis->layout, at);
+    bool asked = component->clock == normalized->span.field, held = analysis->known[component->clock];
     bool ordered = order != KW_ORDER_PATH && component->direction == 0;
-    if ((!asked && !held && !ordered) || (!held && goes_round(terms, component)))
+    if ((!asked && !held && !ordered) || (!held && goes_round(normalized, component)))
         return false;
-    uint64_t runs = component->kind->count(component, sketch->known, &terms->span, false);
-    bool windows = asked && runs != UINT64_MAX && can_window(terms);
-    if (runs > (asked || held ? kw_clock_limit(terms) : OPEN_RUNS_MAX) && !windows)
+    uint64_t runs = component->kind->count(component, analysis->known, &normalized->span, false);
+    bool windows = asked && runs != UINT64_MAX && can_window(normalized);
+    if (runs > (asked || held ? kw_clock_limit(normalized) : OPEN_RUNS_MAX) && !windows)
         return false;
     if (asked)
-        note_window(sketch, at, false, runs);
+        note_window(analysis, at, false, runs);
     if (component->direction == 0)
-        note_cell(sketch, component, order);
-    sketch->stop = KW_STOP_RUNS;
-    sketch->runs = runs;
-    sketch->clocked = asked;
-    sketch->concat = held && terms->bounds[component->clock].count > 1;
+        note_cell(analysis, component, order);
+    analysis->stop = KW_STOP_RUNS;
+    analysis->runs = runs;
+    analysis->clocked = asked;
+    analysis->concat = held && normalized->bounds[component->clock].count > 1;
     for (size_t index = 0; index < (held ? component->also_count : component->also_before); index++)
-        sketch->concat = sketch->concat || terms->bounds[component->also[index]].count > 1;
-    sketch->narrow = sketch->narrow || asked || held;
+        analysis->concat = analysis->concat || normalized->bounds[component->also[index]].count > 1;
+    analysis->narrow = analysis->narrow || asked || held;
     return true;
 }
 
 /* The clock at which the walk stopped because its time is open; NULL: there is none. */
 static const kw_component *
-stopped_at(const kw_path_analysis *sketch)
+stopped_at(const kw_path_analysis *analysis)
 {
-    if (sketch->used == kw_layout_component_count(sketch->layout))
+    if (analysis->used == kw_layout_component_count(analysis->layout))
         return NULL;
-    const kw_component *stop = kw_layout_component(sketch->layout, sketch->used);
-    bool clock = stop->clock >= 0 && (sketch->stop == KW_STOP_RUNS || sketch->stop == KW_STOP_ORDERED ||
-                                      sketch->stop == KW_STOP_RANGE);
-    return clock && !sketch->known[stop->clock] ? stop : NULL;
+    const kw_component *stop = kw_layout_component(analysis->layout, analysis->used);
+    bool clock = stop->clock >= 0 && (analysis->stop == KW_STOP_RUNS || analysis->stop == KW_STOP_ORDERED ||
+                                      analysis->stop == KW_STOP_RANGE);
+    return clock && !analysis->known[stop->clock] ? stop : NULL;
 }
 
 void
-kw_clock_judge(kw_path_analysis *sketch, const kw_normalized_query *terms, kw_order order)
+kw_clock_judge(kw_path_analysis *analysis, const kw_normalized_query *normalized, kw_order order)
 {
-    const kw_component *stop = stopped_at(sketch);
+    const kw_component *stop = stopped_at(analysis);
     if (order == KW_ORDER_PATH)
         return;
     if (stop) {
-        kw_after after = look_after(sketch, terms, sketch->used);
+        kw_after after = look_after(analysis, normalized, analysis->used);
         bool exact = after.itself && is_run_enough(stop, &after, order);
-        sketch->blur_s = exact ? 0 : stop->cell_s;
-        sketch->disordered = after.itself && !exact && is_listable(stop);
+        analysis->blur_s = exact ? 0 : stop->cell_s;
+        analysis->disordered = after.itself && !exact && is_listable(stop);
         return;
     }
-    for (size_t index = 0; index < sketch->used && sketch->listed; index++) {
-        const kw_component *clock = kw_layout_component(sketch->layout, index);
-        bool listed = clock->clock >= 0 && sketch->fan_out[index] && !sketch->whole_round[index];
-        bool itself = sketch->used < kw_layout_component_count(sketch->layout) &&
-                      kw_layout_component(sketch->layout, sketch->used)->field == clock->clock;
+    for (size_t index = 0; index < analysis->used && analysis->listed; index++) {
+        const kw_component *clock = kw_layout_component(analysis->layout, index);
+        bool listed = clock->clock >= 0 && analysis->fan_out[index] && !analysis->whole_round[index];
+        bool itself = analysis->used < kw_layout_component_count(analysis->layout) &&
+                      kw_layout_component(analysis->layout, analysis->used)->field == clock->clock;
         if (listed && !itself)
-            sketch->blur_s = clock->cell_s;
+            analysis->blur_s = clock->cell_s;
     }
 }

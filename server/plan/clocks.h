@@ -1,4 +1,4 @@
-/* How a sketch handles a clock (calendar, bits): it lists the pieces one by one, stops with their runs, or
+/* How a analysis handles a clock (calendar, bits): it lists the pieces one by one, stops with their runs, or
  * does neither. Private to this module.
  *
  *   key        hour | ts descending | id        of the hours 1 and 2, with two rows each
@@ -13,14 +13,16 @@
 #include "plan/path_analysis.h"
 
 /* Most runs and pieces of a clock in a plan: the limit of ranges. */
-uint64_t kw_clock_limit(const kw_normalized_query *terms);
+uint64_t kw_clock_limit(const kw_normalized_query *normalized);
 
 /* Lists the pieces of the clock at `at`, if that is useful; the walk then continues after it. */
-bool kw_clock_lists(kw_path_analysis *sketch, const kw_normalized_query *terms, size_t at, kw_order order);
+bool kw_clock_lists(kw_path_analysis *analysis, const kw_normalized_query *normalized, size_t at,
+                    kw_order order);
 
 /* Stops at the clock with its runs, if that is useful. */
-bool kw_clock_stops(kw_path_analysis *sketch, const kw_normalized_query *terms, size_t at, kw_order order);
+bool kw_clock_stops(kw_path_analysis *analysis, const kw_normalized_query *normalized, size_t at,
+                    kw_order order);
 
-/* Determines how exactly the rows have the requested order: sketch->blur_s and sketch->disordered. Call it
- * after the walk. */
-void kw_clock_judge(kw_path_analysis *sketch, const kw_normalized_query *terms, kw_order order);
+/* Determines how exactly the rows have the requested order: analysis->blur_s and analysis->disordered. Call
+ * it after the walk. */
+void kw_clock_judge(kw_path_analysis *analysis, const kw_normalized_query *normalized, kw_order order);

@@ -47,22 +47,22 @@ is_least(const kw_component *component, kw_bytes piece)
 }
 
 static void
-set_low(kw_ends *ends, const kw_component *component, kw_bytes piece, bool behind, kw_arena *arena)
+set_low(kw_ends *ends, const kw_component *component, kw_bytes piece, bool after_piece, kw_arena *arena)
 {
-    if (!behind)
+    if (!after_piece)
         ends->low = is_least(component, piece) ? KW_BYTES_NONE : piece;
     else if (!after(component, piece, arena, &ends->low))
         ends->empty = true;
 }
 
 static void
-set_high(kw_ends *ends, const kw_component *component, kw_bytes piece, bool behind, kw_arena *arena)
+set_high(kw_ends *ends, const kw_component *component, kw_bytes piece, bool after_piece, kw_arena *arena)
 {
-    if (!behind) {
+    if (!after_piece) {
         ends->high = piece;
         ends->empty = ends->empty || is_least(component, piece);
     }
-    ends->high_open = behind && !after(component, piece, arena, &ends->high);
+    ends->high_open = after_piece && !after(component, piece, arena, &ends->high);
 }
 
 /* Sets the end of the bytes from the lower (from) or upper (to) end of the values. */
@@ -80,11 +80,11 @@ take_end(kw_ends *ends, const kw_component *component, kw_value value, bool incl
     ends->loose = ends->loose || edge.loose;
     /* True if the value of the nearest piece is within the range. */
     bool within = edge.side == 0 ? inclusive : lower == (edge.side < 0);
-    bool behind = within != lower; /* from: after what is excluded. to: after what is included */
+    bool after_edge = within != lower; /* from: after what is excluded. to: after what is included */
     if (component->direction > 0 && lower)
-        set_low(ends, component, edge.bytes, behind, arena);
+        set_low(ends, component, edge.bytes, after_edge, arena);
     else if (component->direction > 0)
-        set_high(ends, component, edge.bytes, behind, arena);
+        set_high(ends, component, edge.bytes, after_edge, arena);
     else if (lower)
         set_high(ends, component, edge.bytes, within, arena);
     else

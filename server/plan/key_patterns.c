@@ -17,8 +17,8 @@ typedef struct kw_shape {
 } kw_shape;
 
 typedef struct kw_sifting {
-    const kw_path_analysis *sketch;
-    const kw_normalized_query *terms;
+    const kw_path_analysis *analysis;
+    const kw_normalized_query *normalized;
     kw_arena *arena;
     kw_value *values; /* per field; NONE if none is bound */
     kw_shape *shapes;
@@ -51,7 +51,7 @@ static void
 list_forms(kw_sifting *self, const kw_component *component, kw_forms *forms)
 {
     size_t field = component->inputs[0];
-    const kw_bound *bound = &self->terms->bounds[field];
+    const kw_bound *bound = &self->normalized->bounds[field];
     if (bound->count * self->count > PATTERNS_MOST)
         return;
     for (size_t i = 0; i < bound->count; i++) {
@@ -84,7 +84,7 @@ step_down(uint8_t *bytes, size_t width)
 static void
 range_forms(kw_sifting *self, const kw_component *component, kw_forms *forms)
 {
-    kw_ends ends = kw_ends_of(component, &self->terms->span, self->arena);
+    kw_ends ends = kw_ends_of(component, &self->normalized->span, self->arena);
     size_t width = component->width;
     uint8_t *low = filled(ends.low, width, self->arena);
     uint8_t *high = filled(ends.high, width, self->arena);
@@ -110,15 +110,15 @@ static kw_forms
 forms_of(kw_sifting *self, size_t index, const kw_component *component)
 {
     kw_forms forms = {.count = 0};
-    bool in_range = index == self->sketch->used && self->sketch->stop == KW_STOP_RANGE;
+    bool in_range = index == self->analysis->used && self->analysis->stop == KW_STOP_RANGE;
     if (in_range || component->inputs_count == 0 || component->of_rest || component->choice)
         return forms; /* met by every row of the ranges, or not expressible as bytes */
     if (all_single(self, component))
         encode(self, component, &forms);
-    else if (component->inputs_count == 1 && self->terms->bounds[component->inputs[0]].count > 1)
+    else if (component->inputs_count == 1 && self->normalized->bounds[component->inputs[0]].count > 1)
         list_forms(self, component, &forms);
-    else if (component->field >= 0 && component->field == self->terms->span.field && component->clock < 0 &&
-             component->width && component->direction)
+    else if (component->field >= 0 && component->field == self->normalized->span.field &&
+             component->clock < 0 && component->width && component->direction)
         range_forms(self, component, &forms);
     return forms;
 }
@@ -188,7 +188,7 @@ same_size(const kw_forms *forms)
 static bool
 take(kw_sifting *self, size_t index)
 {
-    const kw_component *component = kw_layout_component(self->sketch->layout, index);
+    const kw_component *component = kw_layout_component(self->analysis->layout, index);
     kw_forms forms = forms_of(self, index, component);
     size_t longest = component->width;
     for (size_t i = 0; i < forms.count; i++)
@@ -221,18 +221,18 @@ settle(const kw_sifting *self, kw_pattern *patterns)
 }
 
 kw_key_patterns
-kw_key_patterns_make(const kw_path_analysis *sketch, const kw_normalized_query *terms, kw_arena *arena)
+kw_key_patterns_make(const kw_path_analysis *analysis, const kw_normalized_query *normalized, kw_arena *arena)
 {
-    kw_sifting self = {.sketch = sketch, .terms = terms, .arena = arena, .count = 1};
-    size_t count = kw_layout_component_count(sketch->layout), fields = terms->table->fields_count;
-    kw_key_patterns sift = {.from = sketch->stop == KW_STOP_RUNS ? sketch->used + 1 : sketch->used};
-    if (sketch->stop == KW_STOP_COMPLETE || sift.from >= count)
+    kw_sifting self = {.analysis = analysis, .normalized = normalized, .arena = arena, .count = 1};
+    size_t count = kw_layout_component_count(analysis->layout), fields = normalized->table->fields_count;
+    kw_key_patterns sift = {.from = analysis->stop == KW_STOP_RUNS ? analysis->used + 1 : analysis->used};
+    if (analysis->stop == KW_STOP_COMPLETE || sift.from >= count)
         return sift;
     self.shapes = KW_ARENA_NEW(arena, kw_shape);
     self.values = KW_ARENA_ARRAY(arena, kw_value, fields);
     for (size_t field = 0; field < fields; field++)
-        if (terms->bounds[field].count == 1)
-            self.values[field] = terms->bounds[field].values[0];
+        if (normalized->bounds[field].count == 1)
+            self.values[field] = normalized->bounds[field].values[0];
     for (size_t index = sift.from; index < count && take(&self, index); index++)
         ;
     kw_pattern *patterns = KW_ARENA_ARRAY(arena, kw_pattern, self.count);

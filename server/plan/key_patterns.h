@@ -19,5 +19,5 @@ typedef struct kw_key_patterns {
     size_t from;
 } kw_key_patterns;
 
-kw_key_patterns kw_key_patterns_make(const kw_path_analysis *sketch, const kw_normalized_query *terms,
+kw_key_patterns kw_key_patterns_make(const kw_path_analysis *analysis, const kw_normalized_query *normalized,
                                      kw_arena *arena);

@@ -1,4 +1,4 @@
-/* Normalizes queries, so that equivalent queries have equal terms. */
+/* Normalizes queries, so that equivalent queries become equal. */
 #include "plan/normalized_query.h"
 
 #include <stdlib.h>
@@ -56,27 +56,27 @@ settle_span(kw_span *span)
 }
 
 static bool
-take_span(const kw_question *question, kw_normalized_query *terms, kw_error *ret_error)
+take_span(const kw_question *question, kw_normalized_query *normalized, kw_error *ret_error)
 {
-    terms->span = terms->also = (kw_span){.field = -1};
+    normalized->span = normalized->also = (kw_span){.field = -1};
     bool open = question->from.kind == KW_VALUE_NONE && question->to.kind == KW_VALUE_NONE;
     if (question->range_field < 0)
         return true;
-    g_assert((size_t)question->range_field < terms->table->fields_count);
-    const kw_field *field = &terms->table->fields[question->range_field];
-    if (!check_end(terms->table, field, question->from, ret_error) ||
-        !check_end(terms->table, field, question->to, ret_error))
+    g_assert((size_t)question->range_field < normalized->table->fields_count);
+    const kw_field *field = &normalized->table->fields[question->range_field];
+    if (!check_end(normalized->table, field, question->from, ret_error) ||
+        !check_end(normalized->table, field, question->to, ret_error))
         return false;
     if (open)
         return true;
-    terms->span = (kw_span){
+    normalized->span = (kw_span){
         .field = question->range_field,
         .from = settle_kind(field, question->from),
         .to = settle_kind(field, question->to),
         .from_inclusive = question->from_inclusive,
         .to_inclusive = question->to_inclusive,
     };
-    terms->empty = !settle_span(&terms->span);
+    normalized->empty = !settle_span(&normalized->span);
     return true;
 }
 
@@ -87,19 +87,20 @@ compare_values(const void *a, const void *b)
 }
 
 static bool
-take_bound(const kw_question *question, size_t number, kw_normalized_query *terms, kw_arena *arena,
+take_bound(const kw_question *question, size_t number, kw_normalized_query *normalized, kw_arena *arena,
            kw_bound *ret_bound, kw_error *ret_error)
 {
     const kw_bound *asked = &question->bounds[number];
-    const kw_field *field = &terms->table->fields[number];
-    bool coarse = kw_layout_holds_coarsely(terms->table->paths[0].layout, number);
+    const kw_field *field = &normalized->table->fields[number];
+    bool coarse = kw_layout_holds_coarsely(normalized->table->paths[0].layout, number);
     kw_value *values = KW_ARENA_ARRAY(arena, kw_value, asked->count);
     size_t count = 0;
     for (size_t index = 0; index < asked->count; index++) {
-        if (!kw_table_check_value(terms->table, number, asked->values[index], ret_error))
+        if (!kw_table_check_value(normalized->table, number, asked->values[index], ret_error))
             return false;
         values[count] = settle_kind(field, asked->values[index]);
-        if (coarse || terms->span.field != (int)number || kw_span_holds(&terms->span, values[count]))
+        if (coarse || normalized->span.field != (int)number ||
+            kw_span_holds(&normalized->span, values[count]))
             count++;
     }
     if (count > 1)
@@ -111,10 +112,10 @@ take_bound(const kw_question *question, size_t number, kw_normalized_query *term
     }
     *ret_bound = (kw_bound){.values = values, .count = kept};
     if (kept == 0)
-        terms->empty = true;
-    if (terms->span.field == (int)number) {
-        terms->also = coarse ? terms->span : terms->also;
-        terms->span.field = -1; /* every remaining value meets it */
+        normalized->empty = true;
+    if (normalized->span.field == (int)number) {
+        normalized->also = coarse ? normalized->span : normalized->also;
+        normalized->span.field = -1; /* every remaining value meets it */
     }
     return true;
 }
@@ -129,15 +130,15 @@ compare_codes(const void *a, const void *b)
 /* Times that a key stores coarsely name one record if they have the same code, whatever the record's exact
  * time. */
 static const struct kw_coarse *
-take_coarse(const kw_normalized_query *terms, const kw_bound *bounds, kw_arena *arena)
+take_coarse(const kw_normalized_query *normalized, const kw_bound *bounds, kw_arena *arena)
 {
-    const kw_layout *layout = terms->table->paths[0].layout;
+    const kw_layout *layout = normalized->table->paths[0].layout;
     struct kw_coarse *coarse = NULL;
-    for (size_t field = 0; field < terms->table->fields_count; field++) {
+    for (size_t field = 0; field < normalized->table->fields_count; field++) {
         const kw_bound *bound = &bounds[field];
         if (bound->count == 0 || !kw_layout_holds_coarsely(layout, field))
             continue;
-        coarse = coarse ? coarse : KW_ARENA_ARRAY(arena, struct kw_coarse, terms->table->fields_count);
+        coarse = coarse ? coarse : KW_ARENA_ARRAY(arena, struct kw_coarse, normalized->table->fields_count);
         kw_coarse_value *values = KW_ARENA_ARRAY(arena, kw_coarse_value, bound->count);
         size_t count = 0;
         for (size_t index = 0; index < bound->count; index++) {
@@ -153,33 +154,33 @@ take_coarse(const kw_normalized_query *terms, const kw_bound *bounds, kw_arena *
 
 bool
 kw_normalized_query_make(const kw_question *question, kw_effort *effort, kw_arena *arena,
-                         const kw_normalized_query **ret_terms, kw_error *ret_error)
+                         const kw_normalized_query **ret_normalized, kw_error *ret_error)
 {
-    kw_normalized_query *terms = KW_ARENA_NEW(arena, kw_normalized_query);
-    terms->effort = effort;
-    terms->held = effort ? effort->held - MIN(effort->held, kw_arena_used(arena)) : 0;
-    terms->table = question->table;
-    terms->range_limit = question->window.limit ? question->window.limit : question->range_limit;
-    terms->range_limit = MIN(terms->range_limit, KW_PLAN_RANGES_MAX);
-    if (!take_span(question, terms, ret_error))
+    kw_normalized_query *normalized = KW_ARENA_NEW(arena, kw_normalized_query);
+    normalized->effort = effort;
+    normalized->held = effort ? effort->held - MIN(effort->held, kw_arena_used(arena)) : 0;
+    normalized->table = question->table;
+    normalized->range_limit = question->window.limit ? question->window.limit : question->range_limit;
+    normalized->range_limit = MIN(normalized->range_limit, KW_PLAN_RANGES_MAX);
+    if (!take_span(question, normalized, ret_error))
         return false;
-    kw_bound *bounds = KW_ARENA_ARRAY(arena, kw_bound, terms->table->fields_count);
-    for (size_t number = 0; number < terms->table->fields_count; number++) {
+    kw_bound *bounds = KW_ARENA_ARRAY(arena, kw_bound, normalized->table->fields_count);
+    for (size_t number = 0; number < normalized->table->fields_count; number++) {
         if (question->bounds[number].count > 0 &&
-            !take_bound(question, number, terms, arena, &bounds[number], ret_error))
+            !take_bound(question, number, normalized, arena, &bounds[number], ret_error))
             return false;
     }
-    terms->bounds = bounds;
-    terms->coarse = take_coarse(terms, bounds, arena);
-    *ret_terms = terms;
+    normalized->bounds = bounds;
+    normalized->coarse = take_coarse(normalized, bounds, arena);
+    *ret_normalized = normalized;
     return true;
 }
 
 const kw_normalized_query *
-kw_normalized_query_within(const kw_normalized_query *terms, const kw_window *window, kw_arena *arena)
+kw_normalized_query_within(const kw_normalized_query *normalized, const kw_window *window, kw_arena *arena)
 {
     kw_normalized_query *within = KW_ARENA_NEW(arena, kw_normalized_query);
-    *within = *terms;
+    *within = *normalized;
     kw_span *span = &within->span;
     g_assert(span->field >= 0);
     if (window->least > (span->from.kind == KW_VALUE_NUMBER ? span->from.number : INT64_MIN)) {
@@ -195,17 +196,17 @@ kw_normalized_query_within(const kw_normalized_query *terms, const kw_window *wi
 }
 
 bool
-kw_normalized_query_fail(const kw_normalized_query *terms, kw_error *ret_error)
+kw_normalized_query_fail(const kw_normalized_query *normalized, kw_error *ret_error)
 {
-    return kw_effort_fail(terms->effort, "a query was planned", ret_error);
+    return kw_effort_fail(normalized->effort, "a query was planned", ret_error);
 }
 
 bool
-kw_normalized_query_binds(const kw_normalized_query *terms, const kw_component *component)
+kw_normalized_query_binds(const kw_normalized_query *normalized, const kw_component *component)
 {
-    bool bound = component->field >= 0 && terms->bounds[component->field].count > 0;
+    bool bound = component->field >= 0 && normalized->bounds[component->field].count > 0;
     for (size_t index = 0; bound && index < component->also_count; index++)
-        bound = terms->bounds[component->also[index]].count > 0;
+        bound = normalized->bounds[component->also[index]].count > 0;
     return bound;
 }
 
@@ -216,10 +217,10 @@ is_among(const kw_bound *bound, kw_value value)
 }
 
 static bool
-is_alike_one(const kw_normalized_query *terms, size_t field, kw_value value)
+is_alike_one(const kw_normalized_query *normalized, size_t field, kw_value value)
 {
-    const kw_layout *layout = terms->table->paths[0].layout;
-    const struct kw_coarse *coarse = &terms->coarse[field];
+    const kw_layout *layout = normalized->table->paths[0].layout;
+    const struct kw_coarse *coarse = &normalized->coarse[field];
     kw_coarse_value wanted = {.value = value};
     if (!kw_layout_code(layout, field, value, &wanted.code))
         return false;
@@ -238,12 +239,13 @@ is_alike_one(const kw_normalized_query *terms, size_t field, kw_value value)
 }
 
 static bool
-meets_bound(const kw_normalized_query *terms, size_t field, kw_value value)
+meets_bound(const kw_normalized_query *normalized, size_t field, kw_value value)
 {
     if (value.kind == KW_VALUE_NONE)
         return false;
-    return terms->coarse && terms->coarse[field].values ? is_alike_one(terms, field, value)
-                                                        : is_among(&terms->bounds[field], value);
+    return normalized->coarse && normalized->coarse[field].values
+               ? is_alike_one(normalized, field, value)
+               : is_among(&normalized->bounds[field], value);
 }
 
 static bool
@@ -254,15 +256,15 @@ meets_span(const kw_span *span, const kw_value *values)
 }
 
 bool
-kw_normalized_query_match(const kw_normalized_query *terms, const kw_value *values)
+kw_normalized_query_match(const kw_normalized_query *normalized, const kw_value *values)
 {
-    if (terms->empty)
+    if (normalized->empty)
         return false;
-    for (size_t number = 0; number < terms->table->fields_count; number++) {
-        if (terms->bounds[number].count == 0)
+    for (size_t number = 0; number < normalized->table->fields_count; number++) {
+        if (normalized->bounds[number].count == 0)
             continue;
-        if (!meets_bound(terms, number, values[number]))
+        if (!meets_bound(normalized, number, values[number]))
             return false;
     }
-    return meets_span(&terms->also, values) && meets_span(&terms->span, values);
+    return meets_span(&normalized->also, values) && meets_span(&normalized->span, values);
 }

@@ -21,10 +21,10 @@ typedef struct kw_normalized_query {
 
 /* INVALID if a value does not have its field's type. */
 bool kw_normalized_query_make(const kw_question *question, kw_effort *effort, kw_arena *arena,
-                              const kw_normalized_query **ret_terms, kw_error *ret_error);
+                              const kw_normalized_query **ret_normalized, kw_error *ret_error);
 
-/* The same terms with the range cut to the window. `empty` if nothing remains. */
-const kw_normalized_query *kw_normalized_query_within(const kw_normalized_query *terms,
+/* The same query with the range cut to the window. `empty` if nothing remains. */
+const kw_normalized_query *kw_normalized_query_within(const kw_normalized_query *normalized,
                                                       const kw_window *window, kw_arena *arena);
 
 /* Approximate cost of a range, in units of an effort. */
@@ -32,24 +32,26 @@ const kw_normalized_query *kw_normalized_query_within(const kw_normalized_query 
 
 /* Call it before making each range. False if the effort is used up. */
 static inline bool
-kw_normalized_query_may_go_on(const kw_normalized_query *terms, const kw_arena *arena)
+kw_normalized_query_may_go_on(const kw_normalized_query *normalized, const kw_arena *arena)
 {
-    return !terms->effort || (kw_effort_hold(terms->effort, terms->held + kw_arena_used(arena)) &&
-                              kw_effort_spend(terms->effort, KW_NORMALIZED_QUERY_RANGE_COST));
+    return !normalized->effort ||
+           (kw_effort_hold(normalized->effort, normalized->held + kw_arena_used(arena)) &&
+            kw_effort_spend(normalized->effort, KW_NORMALIZED_QUERY_RANGE_COST));
 }
 
 /* Call it before allocating an array. False if the array is larger than the effort allows. */
 static inline bool
-kw_normalized_query_may_hold(const kw_normalized_query *terms, const kw_arena *arena, size_t bytes)
+kw_normalized_query_may_hold(const kw_normalized_query *normalized, const kw_arena *arena, size_t bytes)
 {
-    return !terms->effort || kw_effort_hold(terms->effort, terms->held + kw_arena_used(arena) + bytes);
+    return !normalized->effort ||
+           kw_effort_hold(normalized->effort, normalized->held + kw_arena_used(arena) + bytes);
 }
 
 /* Sets the error of a plan whose effort is used up. Returns false. */
-bool kw_normalized_query_fail(const kw_normalized_query *terms, kw_error *ret_error);
+bool kw_normalized_query_fail(const kw_normalized_query *normalized, kw_error *ret_error);
 
 /* True if every field that the piece encodes is bound. */
-bool kw_normalized_query_binds(const kw_normalized_query *terms, const kw_component *component);
+bool kw_normalized_query_binds(const kw_normalized_query *normalized, const kw_component *component);
 
 /* True if a record meets every condition. */
-bool kw_normalized_query_match(const kw_normalized_query *terms, const kw_value *values);
+bool kw_normalized_query_match(const kw_normalized_query *normalized, const kw_value *values);

@@ -17,24 +17,24 @@ static void __attribute__((format(printf, 2, 3))) note(kw_notes *notes, const ch
     va_start(arguments, format);
     g_vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    if (notes->count == notes->room) {
-        size_t room = notes->room ? notes->room * 2 : 8;
-        const char **texts = KW_ARENA_ARRAY(notes->arena, const char *, room);
+    if (notes->count == notes->capacity) {
+        size_t capacity = notes->capacity ? notes->capacity * 2 : 8;
+        const char **texts = KW_ARENA_ARRAY(notes->arena, const char *, capacity);
         if (notes->count > 0)
             memcpy(texts, notes->texts, notes->count * sizeof *texts);
         notes->texts = texts;
-        notes->room = room;
+        notes->capacity = capacity;
     }
     notes->texts[notes->count++] = kw_arena_text(notes->arena, kw_bytes_of_text(text));
 }
 
 /* True if the prefix contains the field, but only in a coarser unit. */
 static bool
-is_coarse_in_prefix(const kw_path_analysis *sketch, size_t field)
+is_coarse_in_prefix(const kw_path_analysis *analysis, size_t field)
 {
-    size_t end = sketch->stop == KW_STOP_RUNS ? sketch->used + 1 : sketch->used;
+    size_t end = analysis->stop == KW_STOP_RUNS ? analysis->used + 1 : analysis->used;
     for (size_t index = 0; index < end; index++) {
-        const kw_component *component = kw_layout_component(sketch->layout, index);
+        const kw_component *component = kw_layout_component(analysis->layout, index);
         if (component->field == (int)field)
             return component->unit > 1;
     }
@@ -42,30 +42,30 @@ is_coarse_in_prefix(const kw_path_analysis *sketch, size_t field)
 }
 
 static double
-rows_of_bound(const kw_normalized_query *terms, size_t field)
+rows_of_bound(const kw_normalized_query *normalized, size_t field)
 {
-    const kw_model_field *model = terms->table->fields[field].model;
+    const kw_model_field *model = normalized->table->fields[field].model;
     double choices = model && model->values_count ? (double)model->values_count : ROWS_PER_EQUALITY;
-    return MAX(1.0, choices / (double)terms->bounds[field].count);
+    return MAX(1.0, choices / (double)normalized->bounds[field].count);
 }
 
 static bool
-note_bounds(kw_notes *notes, const kw_path_analysis *sketch, const kw_normalized_query *terms,
+note_bounds(kw_notes *notes, const kw_path_analysis *analysis, const kw_normalized_query *normalized,
             double *efficiency)
 {
     bool residual = false;
-    for (size_t field = 0; field < terms->table->fields_count; field++) {
-        if (terms->bounds[field].count == 0 || sketch->covered[field])
+    for (size_t field = 0; field < normalized->table->fields_count; field++) {
+        if (normalized->bounds[field].count == 0 || analysis->covered[field])
             continue;
         residual = true;
-        const char *name = terms->table->fields[field].name;
-        if (is_coarse_in_prefix(sketch, field)) {
+        const char *name = normalized->table->fields[field].name;
+        if (is_coarse_in_prefix(analysis, field)) {
             note(notes, "%s is checked for each row: the key stores it only in a coarser unit", name);
             *efficiency *= ROWS_PER_LOOSE_END;
         } else {
             note(notes, "%s is checked for each row: it is not in the part of the key that the ranges cover",
                  name);
-            *efficiency *= rows_of_bound(terms, field);
+            *efficiency *= rows_of_bound(normalized, field);
         }
     }
     return residual;
@@ -73,27 +73,27 @@ note_bounds(kw_notes *notes, const kw_path_analysis *sketch, const kw_normalized
 
 /* True if the stop contains the time of its clock within a number that is a field of its own. */
 static bool
-is_told_by_another(const kw_path_analysis *sketch)
+is_named_by_another(const kw_path_analysis *analysis)
 {
-    const kw_component *stop = kw_layout_component(sketch->layout, sketch->used);
+    const kw_component *stop = kw_layout_component(analysis->layout, analysis->used);
     return stop->clock != stop->field;
 }
 
 static bool
-note_span(kw_notes *notes, const kw_path_analysis *sketch, const kw_normalized_query *terms, bool loose,
-          double *efficiency)
+note_span(kw_notes *notes, const kw_path_analysis *analysis, const kw_normalized_query *normalized,
+          bool loose, double *efficiency)
 {
-    bool runs = sketch->stop == KW_STOP_RUNS;
-    if (runs && loose && !sketch->clocked) {
+    bool runs = analysis->stop == KW_STOP_RUNS;
+    if (runs && loose && !analysis->clocked) {
         note(notes, "the time is checked for each row: a key stands for more than one");
         *efficiency *= ROWS_PER_LOOSE_END;
     }
-    if (terms->span.field < 0 || sketch->span_fans)
+    if (normalized->span.field < 0 || analysis->span_fans)
         return runs && loose;
-    const char *name = terms->table->fields[terms->span.field].name;
-    bool pieces = sketch->clocked && sketch->listed && !runs && sketch->stop != KW_STOP_RANGE;
+    const char *name = normalized->table->fields[normalized->span.field].name;
+    bool pieces = analysis->clocked && analysis->listed && !runs && analysis->stop != KW_STOP_RANGE;
     loose = loose || pieces;
-    if (sketch->stop != KW_STOP_RANGE && !pieces && !(runs && sketch->clocked)) {
+    if (analysis->stop != KW_STOP_RANGE && !pieces && !(runs && analysis->clocked)) {
         note(notes, "the range of %s is checked for each row: it is not the field after the bound ones",
              name);
         *efficiency *= ROWS_PER_RANGE;
@@ -101,59 +101,59 @@ note_span(kw_notes *notes, const kw_path_analysis *sketch, const kw_normalized_q
     }
     if (loose) {
         note(notes, "the range of %s is checked for each row: %s", name,
-             runs && is_told_by_another(sketch) ? "records may lack it"
-                                                : "its ends lie within the key's unit");
+             runs && is_named_by_another(analysis) ? "records may lack it"
+                                                   : "its ends lie within the key's unit");
         *efficiency *= ROWS_PER_LOOSE_END;
     }
     return loose;
 }
 
 bool
-kw_notes_residual(kw_notes *notes, const kw_path_analysis *sketch, const kw_normalized_query *terms,
+kw_notes_residual(kw_notes *notes, const kw_path_analysis *analysis, const kw_normalized_query *normalized,
                   bool loose, double *ret_efficiency)
 {
     *ret_efficiency = 1;
-    bool residual = note_bounds(notes, sketch, terms, ret_efficiency);
-    if (terms->also.field >= 0) {
+    bool residual = note_bounds(notes, analysis, normalized, ret_efficiency);
+    if (normalized->also.field >= 0) {
         note(notes, "the range of %s is checked for each row, in addition to its values",
-             terms->table->fields[terms->also.field].name);
+             normalized->table->fields[normalized->also.field].name);
         residual = true;
     }
-    residual = note_span(notes, sketch, terms, loose, ret_efficiency) || residual;
-    if (sketch->foreign)
+    residual = note_span(notes, analysis, normalized, loose, ret_efficiency) || residual;
+    if (analysis->foreign)
         note(notes,
              "keys of longer or shorter values can lie within the ranges and are dropped: a raw string is "
              "followed by more; encoding: terminated would keep them apart");
-    return residual || sketch->foreign;
+    return residual || analysis->foreign;
 }
 
 static const char *
-field_name(const kw_path_analysis *sketch, int field)
+field_name(const kw_path_analysis *analysis, int field)
 {
-    return kw_layout_fields(sketch->layout)->fields[field].name;
+    return kw_layout_fields(analysis->layout)->fields[field].name;
 }
 
 static void
-note_order(kw_notes *notes, const kw_path_analysis *sketch, const kw_ranges *ranges)
+note_order(kw_notes *notes, const kw_path_analysis *analysis, const kw_ranges *ranges)
 {
-    if (sketch->stop == KW_STOP_COMPLETE) {
+    if (analysis->stop == KW_STOP_COMPLETE) {
         note(notes, "every key is known: %zu point reads", ranges->count);
         return;
     }
-    if (sketch->stop == KW_STOP_RUNS && !sketch->concat && !sketch->known[ranges->clock]) {
+    if (analysis->stop == KW_STOP_RUNS && !analysis->concat && !analysis->known[ranges->clock]) {
         note(notes, "rows are ordered by %s %s, to the unit of the key's pieces",
-             field_name(sketch, ranges->clock), sketch->reversed ? "descending" : "ascending");
+             field_name(analysis, ranges->clock), analysis->reversed ? "descending" : "ascending");
         return;
     }
-    if (sketch->stop != KW_STOP_RANGE && sketch->stop != KW_STOP_ORDERED)
+    if (analysis->stop != KW_STOP_RANGE && analysis->stop != KW_STOP_ORDERED)
         return;
-    const kw_component *stop = kw_layout_component(sketch->layout, sketch->used);
+    const kw_component *stop = kw_layout_component(analysis->layout, analysis->used);
     const char *name = stop->table->fields[stop->field].name;
-    bool rising = (stop->direction > 0) != sketch->reversed;
-    bool by_another = sketch->listed && sketch->stop == KW_STOP_ORDERED;
-    if (by_another || (sketch->listed && rising == sketch->falling)) {
+    bool rising = (stop->direction > 0) != analysis->reversed;
+    bool by_another = analysis->listed && analysis->stop == KW_STOP_ORDERED;
+    if (by_another || (analysis->listed && rising == analysis->falling)) {
         note(notes, "rows are ordered by the pieces of %s, those of one piece by %s %s",
-             by_another ? field_name(sketch, ranges->clock) : name, name,
+             by_another ? field_name(analysis, ranges->clock) : name, name,
              rising ? "ascending" : "descending");
         return;
     }
@@ -163,7 +163,7 @@ note_order(kw_notes *notes, const kw_path_analysis *sketch, const kw_ranges *ran
 
 /* Why the bucket of a component is unknown: the names of the unbound fields. */
 static const char *
-why_fanned(const kw_normalized_query *terms, const kw_component *component, kw_arena *arena)
+why_fanned(const kw_normalized_query *normalized, const kw_component *component, kw_arena *arena)
 {
     const char *names = "";
     size_t missing = 0;
@@ -171,10 +171,10 @@ why_fanned(const kw_normalized_query *terms, const kw_component *component, kw_a
         return "the bucket was chosen when the record was put";
     for (size_t input = 0; input < component->inputs_count; input++) {
         size_t field = component->inputs[input];
-        if (terms->bounds[field].count > 0)
+        if (normalized->bounds[field].count > 0)
             continue;
         names = kw_arena_printf(arena, "%s%s%s", names, missing++ ? " and " : "",
-                                terms->table->fields[field].name);
+                                normalized->table->fields[field].name);
     }
     if (missing > 0)
         return kw_arena_printf(arena, "%s %s not bound", names, missing > 1 ? "are" : "is");
@@ -182,15 +182,15 @@ why_fanned(const kw_normalized_query *terms, const kw_component *component, kw_a
 }
 
 static void
-note_fan_out(kw_notes *notes, const kw_normalized_query *terms, const kw_path_analysis *sketch,
+note_fan_out(kw_notes *notes, const kw_normalized_query *normalized, const kw_path_analysis *analysis,
              const kw_ranges *ranges)
 {
-    for (size_t index = 0; index < sketch->used; index++) {
-        const kw_component *component = kw_layout_component(sketch->layout, index);
-        if (!sketch->fan_out[index])
+    for (size_t index = 0; index < analysis->used; index++) {
+        const kw_component *component = kw_layout_component(analysis->layout, index);
+        if (!analysis->fan_out[index])
             continue;
-        const char *why = why_fanned(terms, component, notes->arena);
-        if (component->clock >= 0 && component->clock == terms->span.field)
+        const char *why = why_fanned(normalized, component, notes->arena);
+        if (component->clock >= 0 && component->clock == normalized->span.field)
             note(notes, "%s: %zu pieces contain the queried time", component->text, ranges->fanned[index]);
         else if (ranges->fanned[index] < component->buckets)
             note(notes, "%s: %zu of %" G_GUINT64_FORMAT " can match (%s)", component->text,
@@ -203,9 +203,9 @@ note_fan_out(kw_notes *notes, const kw_normalized_query *terms, const kw_path_an
 
 /* Notes how the rows of several ranges are combined. */
 static void
-note_groups(kw_notes *notes, const kw_path_analysis *sketch, const kw_ranges *ranges)
+note_groups(kw_notes *notes, const kw_path_analysis *analysis, const kw_ranges *ranges)
 {
-    if (sketch->stop == KW_STOP_COMPLETE || ranges->count < 2)
+    if (analysis->stop == KW_STOP_COMPLETE || ranges->count < 2)
         return;
     if (ranges->groups_count == 1)
         note(notes, "merge: the %zu ranges are read in parallel, because their rows interleave",
@@ -218,22 +218,22 @@ note_groups(kw_notes *notes, const kw_path_analysis *sketch, const kw_ranges *ra
 }
 
 void
-kw_notes_windows(kw_notes *notes, const kw_normalized_query *terms, const kw_window *window, uint64_t windows,
-                 bool exact)
+kw_notes_windows(kw_notes *notes, const kw_normalized_query *normalized, const kw_window *window,
+                 uint64_t windows, bool exact)
 {
     bool falling = window->least > INT64_MIN;
     note(notes,
          "%s: the interval is read in windows; these are the ranges of the first of %s%" G_GUINT64_FORMAT
          ", %s %" G_GINT64_FORMAT ", the next is planned when its rows are wanted",
-         terms->table->fields[terms->span.field].name, exact ? "" : "about ", windows,
+         normalized->table->fields[normalized->span.field].name, exact ? "" : "about ", windows,
          falling ? "down to" : "up to", falling ? window->least : window->most);
 }
 
 void
-kw_notes_ranges(kw_notes *notes, const kw_path_analysis *sketch, const kw_normalized_query *terms,
+kw_notes_ranges(kw_notes *notes, const kw_path_analysis *analysis, const kw_normalized_query *normalized,
                 const kw_ranges *ranges)
 {
-    note_fan_out(notes, terms, sketch, ranges);
-    note_groups(notes, sketch, ranges);
-    note_order(notes, sketch, ranges);
+    note_fan_out(notes, normalized, analysis, ranges);
+    note_groups(notes, analysis, ranges);
+    note_order(notes, analysis, ranges);
 }

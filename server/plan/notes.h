@@ -6,19 +6,19 @@
 typedef struct kw_notes {
     const char **texts;
     size_t count;
-    size_t room;
+    size_t capacity;
     kw_arena *arena;
 } kw_notes;
 
 /* True if rows of the ranges must be checked against the query; the notes then say which conditions. Also
  * estimates rows scanned per row returned. */
-bool kw_notes_residual(kw_notes *notes, const kw_path_analysis *sketch, const kw_normalized_query *terms,
-                       bool loose, double *ret_efficiency);
+bool kw_notes_residual(kw_notes *notes, const kw_path_analysis *analysis,
+                       const kw_normalized_query *normalized, bool loose, double *ret_efficiency);
 
 /* Notes that the ranges belong to the first of `windows` windows. */
-void kw_notes_windows(kw_notes *notes, const kw_normalized_query *terms, const kw_window *window,
+void kw_notes_windows(kw_notes *notes, const kw_normalized_query *normalized, const kw_window *window,
                       uint64_t windows, bool exact);
 
 /* Notes what fanned out and why, what was pruned, how ranges are combined, and the order of the rows. */
-void kw_notes_ranges(kw_notes *notes, const kw_path_analysis *sketch, const kw_normalized_query *terms,
+void kw_notes_ranges(kw_notes *notes, const kw_path_analysis *analysis, const kw_normalized_query *normalized,
                      const kw_ranges *ranges);

@@ -69,14 +69,14 @@ kw_component_tells(const kw_component *component)
 
 /* True if all inputs are known. A component computed from the rest of the key is known only with the whole
  * key; a chosen bucket is never known. */
-bool kw_path_analysis_computes(const kw_path_analysis *sketch, const kw_component *component);
+bool kw_path_analysis_computes(const kw_path_analysis *analysis, const kw_component *component);
 
-void kw_path_analysis_make(const kw_normalized_query *terms, const kw_placement *placement, kw_order order,
-                           kw_arena *arena, kw_path_analysis *ret_sketch);
+void kw_path_analysis_make(const kw_normalized_query *normalized, const kw_placement *placement,
+                           kw_order order, kw_arena *arena, kw_path_analysis *ret_analysis);
 
 /* True if a is better than b. */
 bool kw_path_analysis_better(const kw_path_analysis *a, const kw_path_analysis *b);
 
 /* What to bind so that the path can be used, for example "bind order_id (path primary)" or "bind ts or give
  * it a range (path by_time)". */
-const char *kw_path_analysis_wish(const kw_path_analysis *sketch, kw_arena *arena);
+const char *kw_path_analysis_wish(const kw_path_analysis *analysis, kw_arena *arena);

@@ -8,75 +8,75 @@
 
 /* The best path for the query. */
 static kw_path_analysis
-choose(const kw_question *question, const kw_normalized_query *terms, kw_arena *arena,
-       kw_path_analysis *sketches, size_t *ret_count)
+choose(const kw_question *question, const kw_normalized_query *normalized, kw_arena *arena,
+       kw_path_analysis *analyses, size_t *ret_count)
 {
     size_t first = question->path < 0 ? 0 : (size_t)question->path;
-    size_t end = question->path < 0 ? terms->table->paths_count : first + 1;
+    size_t end = question->path < 0 ? normalized->table->paths_count : first + 1;
     kw_path_analysis best = {.path = NULL};
     *ret_count = 0;
-    for (size_t index = first; index < end && (index == first || kw_normalized_query_may_go_on(terms, arena));
-         index++) {
-        kw_path_analysis *sketch = &sketches[(*ret_count)++];
+    for (size_t index = first;
+         index < end && (index == first || kw_normalized_query_may_go_on(normalized, arena)); index++) {
+        kw_path_analysis *analysis = &analyses[(*ret_count)++];
         const kw_placement *placement =
-            question->placement ? question->placement : kw_path_scanned(&terms->table->paths[index]);
-        kw_path_analysis_make(terms, placement, question->order, arena, sketch);
-        if (!best.path || kw_path_analysis_better(sketch, &best))
-            best = *sketch;
+            question->placement ? question->placement : kw_path_scanned(&normalized->table->paths[index]);
+        kw_path_analysis_make(normalized, placement, question->order, arena, analysis);
+        if (!best.path || kw_path_analysis_better(analysis, &best))
+            best = *analysis;
     }
     return best;
 }
 
 static bool
-no_order(const kw_normalized_query *terms, kw_order order, const kw_path_analysis *sketches, size_t count,
-         kw_arena *arena, kw_error *ret_error)
+no_order(const kw_normalized_query *normalized, kw_order order, const kw_path_analysis *analyses,
+         size_t count, kw_arena *arena, kw_error *ret_error)
 {
     const char *reasons = "";
     for (size_t index = 0; index < count; index++)
-        reasons = kw_arena_printf(arena, "%s%s%s", reasons, index ? "; " : "", sketches[index].why_not);
+        reasons = kw_arena_printf(arena, "%s%s%s", reasons, index ? "; " : "", analyses[index].why_not);
     return kw_error_set(ret_error, KW_INVALID, "table %s: this query cannot be answered in %s order: %s",
-                        terms->table->name, order == KW_ORDER_ASCENDING ? "ascending" : "descending",
+                        normalized->table->name, order == KW_ORDER_ASCENDING ? "ascending" : "descending",
                         reasons);
 }
 
 /* The whole table may be read if the caller allows it, or if a limit ends the scan after that many rows. */
 static bool
-may_read_all(const kw_question *question, const kw_path_analysis *sketch, bool residual)
+may_read_all(const kw_question *question, const kw_path_analysis *analysis, bool residual)
 {
-    return sketch->narrow || question->full_scan || (question->limit > 0 && !residual);
+    return analysis->narrow || question->full_scan || (question->limit > 0 && !residual);
 }
 
 /* --- windows --------------------------------------------------------------------------------------- */
 
 /* The part of an interval after `covered`, in the order of the rows; limit 0: nothing. */
 static kw_window
-behind(const kw_path_analysis *sketch, const kw_normalized_query *terms, const kw_window *covered)
+rest_after(const kw_path_analysis *analysis, const kw_normalized_query *normalized, const kw_window *covered)
 {
     int64_t least, most;
     kw_window rest = *covered;
-    bool any = kw_span_numbers(&terms->span, &least, &most);
-    rest.least = sketch->falling ? least : covered->most;
-    rest.most = sketch->falling ? covered->least : most;
+    bool any = kw_span_numbers(&normalized->span, &least, &most);
+    rest.least = analysis->falling ? least : covered->most;
+    rest.most = analysis->falling ? covered->least : most;
     if (!any || rest.least >= rest.most)
         return (kw_window){.limit = 0};
-    rest.least += !sketch->falling;
-    rest.most -= sketch->falling;
+    rest.least += !analysis->falling;
+    rest.most -= analysis->falling;
     return rest;
 }
 
 /* The part of the window that one plan should cover. */
 static kw_window
-first_of(const kw_path_analysis *sketch, const kw_normalized_query *terms, const kw_window *window,
+first_of(const kw_path_analysis *analysis, const kw_normalized_query *normalized, const kw_window *window,
          kw_arena *arena)
 {
-    const kw_component *clock = kw_layout_component(sketch->layout, sketch->window_at);
-    const kw_normalized_query *within = kw_normalized_query_within(terms, window, arena);
+    const kw_component *clock = kw_layout_component(analysis->layout, analysis->window_at);
+    const kw_normalized_query *within = kw_normalized_query_within(normalized, window, arena);
     kw_window covered = *window;
     int64_t value;
-    if (!clock->kind->reach(clock, &within->span, sketch->window_pieces, sketch->window_most, sketch->falling,
-                            &value))
+    if (!clock->kind->reach(clock, &within->span, analysis->window_pieces, analysis->window_most,
+                            analysis->falling, &value))
         return covered;
-    if (sketch->falling)
+    if (analysis->falling)
         covered.least = value;
     else
         covered.most = value;
@@ -88,22 +88,22 @@ first_of(const kw_path_analysis *sketch, const kw_normalized_query *terms, const
 
 /* The number of windows in which an interval is read. */
 static uint64_t
-count_windows(const kw_path_analysis *sketch, const kw_normalized_query *terms, const kw_window *first,
+count_windows(const kw_path_analysis *analysis, const kw_normalized_query *normalized, const kw_window *first,
               kw_arena *arena, bool *ret_exact)
 {
     int64_t least, most;
     uint64_t count = 1;
-    kw_window covered = *first, rest = behind(sketch, terms, first);
-    for (; rest.limit > 0 && count < WINDOWS_COUNTED && kw_normalized_query_may_go_on(terms, arena);
+    kw_window covered = *first, rest = rest_after(analysis, normalized, first);
+    for (; rest.limit > 0 && count < WINDOWS_COUNTED && kw_normalized_query_may_go_on(normalized, arena);
          count++) {
-        covered = first_of(sketch, terms, &rest, arena);
-        rest = behind(sketch, terms, &covered);
+        covered = first_of(analysis, normalized, &rest, arena);
+        rest = rest_after(analysis, normalized, &covered);
     }
     *ret_exact = rest.limit == 0;
-    if (*ret_exact || !kw_span_numbers(&terms->span, &least, &most))
+    if (*ret_exact || !kw_span_numbers(&normalized->span, &least, &most))
         return count;
     double done =
-        sketch->falling ? (double)most - (double)covered.least : (double)covered.most - (double)least;
+        analysis->falling ? (double)most - (double)covered.least : (double)covered.most - (double)least;
     return (uint64_t)((double)count * ((double)most - (double)least) / done);
 }
 
@@ -120,78 +120,80 @@ with_window(const kw_question *asked, kw_window window, kw_arena *arena)
 /* Whether an interval needs windows depends on range_limit, so a plan made again for a cursor must use the
  * same limit. */
 static void
-keep_limit(const kw_path_analysis *sketch, const kw_normalized_query *terms, kw_arena *arena, kw_plan *plan)
+keep_limit(const kw_path_analysis *analysis, const kw_normalized_query *normalized, kw_arena *arena,
+           kw_plan *plan)
 {
-    kw_window everything = {.limit = terms->range_limit, .least = INT64_MIN, .most = INT64_MAX};
+    kw_window everything = {.limit = normalized->range_limit, .least = INT64_MIN, .most = INT64_MAX};
     bool clocked = false;
-    for (size_t index = 0; index < kw_layout_component_count(sketch->layout); index++) {
-        int clock = kw_layout_component(sketch->layout, index)->clock;
-        clocked = clocked || (clock >= 0 && clock == terms->span.field);
+    for (size_t index = 0; index < kw_layout_component_count(analysis->layout); index++) {
+        int clock = kw_layout_component(analysis->layout, index)->clock;
+        clocked = clocked || (clock >= 0 && clock == normalized->span.field);
     }
-    if (clocked && terms->range_limit > 0 && plan->question->window.limit == 0)
+    if (clocked && normalized->range_limit > 0 && plan->question->window.limit == 0)
         plan->question = with_window(plan->question, everything, arena);
 }
 
-/* Cuts the terms to the window that the plan covers, and sets the rest. */
+/* Cuts the query to the window that the plan covers, and sets the rest. */
 static const kw_normalized_query *
-take_window(const kw_path_analysis *sketch, const kw_normalized_query *terms, kw_arena *arena,
+take_window(const kw_path_analysis *analysis, const kw_normalized_query *normalized, kw_arena *arena,
             kw_notes *notes, kw_plan *plan)
 {
     const kw_question *asked = plan->question;
-    if (!sketch->windowed || terms->span.field < 0) {
-        keep_limit(sketch, terms, arena, plan);
-        return terms;
+    if (!analysis->windowed || normalized->span.field < 0) {
+        keep_limit(analysis, normalized, arena, plan);
+        return normalized;
     }
-    kw_window window = {.limit = terms->range_limit, .least = INT64_MIN, .most = INT64_MAX};
+    kw_window window = {.limit = normalized->range_limit, .least = INT64_MIN, .most = INT64_MAX};
     bool first = asked->window.limit == 0, exact;
     if (!first)
         window = asked->window;
-    window = first_of(sketch, terms, &window, arena);
-    plan->rest = behind(sketch, terms, &window);
+    window = first_of(analysis, normalized, &window, arena);
+    plan->rest = rest_after(analysis, normalized, &window);
     if (first && plan->rest.limit > 0) {
-        uint64_t windows = count_windows(sketch, terms, &window, arena, &exact);
-        kw_notes_windows(notes, terms, &window, windows, exact);
+        uint64_t windows = count_windows(analysis, normalized, &window, arena, &exact);
+        kw_notes_windows(notes, normalized, &window, windows, exact);
     }
     plan->question = with_window(asked, window, arena);
-    return kw_normalized_query_within(terms, &window, arena);
+    return kw_normalized_query_within(normalized, &window, arena);
 }
 
 /* --------------------------------------------------------------------------------------------------- */
 
 /* True if the conditions other than the time make too many ranges for any single moment. */
 static bool
-too_many(const kw_normalized_query *terms, const kw_path_analysis *sketch, kw_error *ret_error)
+too_many(const kw_normalized_query *normalized, const kw_path_analysis *analysis, kw_error *ret_error)
 {
     return kw_error_set(ret_error, KW_LIMIT,
                         "table %s: the query needs more than %zu ranges of path %s for each %s; ask for "
                         "fewer values at once",
-                        terms->table->name, terms->range_limit, sketch->path->name,
-                        terms->table->fields[terms->span.field].name);
+                        normalized->table->name, normalized->range_limit, analysis->path->name,
+                        normalized->table->fields[normalized->span.field].name);
 }
 
 static bool
-fill(const kw_normalized_query *whole, const kw_path_analysis *sketch, kw_arena *arena, kw_plan *plan,
+fill(const kw_normalized_query *whole, const kw_path_analysis *analysis, kw_arena *arena, kw_plan *plan,
      kw_error *ret_error)
 {
     kw_ranges ranges;
     kw_notes notes = {.arena = arena};
-    if (sketch->windowed && sketch->window_most == 0)
-        return too_many(whole, sketch, ret_error);
-    const kw_normalized_query *terms = take_window(sketch, whole, arena, &notes, plan);
-    if (!kw_ranges_make(sketch, terms, terms->range_limit, arena, &ranges, ret_error))
+    if (analysis->windowed && analysis->window_most == 0)
+        return too_many(whole, analysis, ret_error);
+    const kw_normalized_query *normalized = take_window(analysis, whole, arena, &notes, plan);
+    if (!kw_ranges_make(analysis, normalized, normalized->range_limit, arena, &ranges, ret_error))
         return false;
-    kw_notes_ranges(&notes, sketch, terms, &ranges);
-    plan->terms = terms;
-    plan->residual = kw_notes_residual(&notes, sketch, terms, ranges.loose, &plan->expected_efficiency);
+    kw_notes_ranges(&notes, analysis, normalized, &ranges);
+    plan->normalized = normalized;
+    plan->residual =
+        kw_notes_residual(&notes, analysis, normalized, ranges.loose, &plan->expected_efficiency);
     plan->ranges = ranges.ranges;
     plan->ranges_count = ranges.count;
     plan->groups = ranges.groups;
     plan->groups_count = ranges.groups_count;
-    plan->reversed = sketch->reversed;
-    plan->point = sketch->stop == KW_STOP_COMPLETE;
+    plan->reversed = analysis->reversed;
+    plan->point = analysis->stop == KW_STOP_COMPLETE;
     plan->clock = ranges.clock;
     if (plan->residual) {
-        kw_key_patterns sift = kw_key_patterns_make(sketch, terms, arena);
+        kw_key_patterns sift = kw_key_patterns_make(analysis, normalized, arena);
         plan->patterns = sift.patterns;
         plan->patterns_count = sift.count;
     }
@@ -212,11 +214,11 @@ set_placement(const kw_placement *placement, kw_arena *arena, kw_plan *plan)
 
 /* A plan without ranges on any path, for a query that no record can match. */
 static kw_plan *
-empty_plan(const kw_question *question, const kw_normalized_query *terms, kw_arena *arena)
+empty_plan(const kw_question *question, const kw_normalized_query *normalized, kw_arena *arena)
 {
     const char **notes = KW_ARENA_ARRAY(arena, const char *, 1);
     notes[0] = "no record can meet these conditions together: nothing is read";
-    const kw_path *path = &terms->table->paths[MAX(question->path, 0)];
+    const kw_path *path = &normalized->table->paths[MAX(question->path, 0)];
     kw_plan *plan = KW_ARENA_NEW(arena, kw_plan);
     *plan = (kw_plan){
         .question = question,
@@ -225,30 +227,30 @@ empty_plan(const kw_question *question, const kw_normalized_query *terms, kw_are
         .notes = notes,
         .notes_count = 1,
         .clock = -1,
-        .terms = terms,
+        .normalized = normalized,
     };
     set_placement(question->placement ? question->placement : kw_path_scanned(path), arena, plan);
     return plan;
 }
 
 static bool
-make(const kw_question *question, const kw_normalized_query *terms, kw_arena *arena, const kw_plan **ret_plan,
-     kw_error *ret_error)
+make(const kw_question *question, const kw_normalized_query *normalized, kw_arena *arena,
+     const kw_plan **ret_plan, kw_error *ret_error)
 {
-    kw_path_analysis *sketches = KW_ARENA_ARRAY(arena, kw_path_analysis, terms->table->paths_count);
+    kw_path_analysis *analyses = KW_ARENA_ARRAY(arena, kw_path_analysis, normalized->table->paths_count);
     size_t count;
-    kw_path_analysis best = choose(question, terms, arena, sketches, &count);
+    kw_path_analysis best = choose(question, normalized, arena, analyses, &count);
     if (!best.eligible)
-        return no_order(terms, question->order, sketches, count, arena, ret_error);
+        return no_order(normalized, question->order, analyses, count, arena, ret_error);
     if (!best.narrow && !question->full_scan && question->limit == 0)
-        return kw_refuse_whole_table(terms, sketches, count, arena, ret_error);
+        return kw_refuse_whole_table(normalized, analyses, count, arena, ret_error);
     kw_plan *plan = KW_ARENA_NEW(arena, kw_plan);
     *plan = (kw_plan){.question = question, .path = best.path};
     set_placement(best.placement, arena, plan);
-    if (!fill(terms, &best, arena, plan, ret_error))
+    if (!fill(normalized, &best, arena, plan, ret_error))
         return false;
     if (!may_read_all(question, &best, plan->residual))
-        return kw_refuse_whole_table(terms, sketches, count, arena, ret_error);
+        return kw_refuse_whole_table(normalized, analyses, count, arena, ret_error);
     *ret_plan = plan;
     return true;
 }
@@ -259,19 +261,19 @@ kw_plan_make_within(const kw_question *question, kw_effort *effort, kw_arena *ar
 {
     g_assert(question->path < (int)question->table->paths_count);
     g_assert(!question->placement || question->placement->path == &question->table->paths[question->path]);
-    const kw_normalized_query *terms;
+    const kw_normalized_query *normalized;
     size_t held = effort ? effort->held : 0;
-    if (!kw_normalized_query_make(question, effort, arena, &terms, ret_error))
+    if (!kw_normalized_query_make(question, effort, arena, &normalized, ret_error))
         return false;
-    if (terms->empty) {
-        *ret_plan = empty_plan(question, terms, arena);
+    if (normalized->empty) {
+        *ret_plan = empty_plan(question, normalized, arena);
         return true;
     }
-    bool good = make(question, terms, arena, ret_plan, ret_error);
+    bool good = make(question, normalized, arena, ret_plan, ret_error);
     if (!effort)
         return good;
     effort->held = held;
-    return effort->over ? kw_normalized_query_fail(terms, ret_error) : good;
+    return effort->over ? kw_normalized_query_fail(normalized, ret_error) : good;
 }
 
 bool
@@ -282,7 +284,7 @@ kw_plan_make(const kw_question *question, kw_arena *arena, const kw_plan **ret_p
 
 /* --- conditions checked per row -------------------------------------------------------------------- */
 
-/* For a plan built by hand, which has no terms: checks the query itself. */
+/* For a plan built by hand, which has no normalized query: checks the query itself. */
 static bool
 question_matches(const kw_question *question, const kw_value *values)
 {
@@ -309,8 +311,8 @@ question_matches(const kw_question *question, const kw_value *values)
 bool
 kw_plan_matches(const kw_plan *plan, const kw_record *record)
 {
-    return plan->terms ? kw_normalized_query_match(plan->terms, record->values)
-                       : question_matches(plan->question, record->values);
+    return plan->normalized ? kw_normalized_query_match(plan->normalized, record->values)
+                            : question_matches(plan->question, record->values);
 }
 
 bool

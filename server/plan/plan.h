@@ -104,8 +104,8 @@ typedef struct kw_plan {
     const char *const *notes; /* sentences for explain: what fanned out, what was pruned, which conditions are
                                  checked per row */
     size_t notes_count;
-    int clock;                               /* the field of timed ranges; -1: there are none */
-    const struct kw_normalized_query *terms; /* for kw_plan_matches; NULL in a plan built by hand */
+    int clock;                                    /* the field of timed ranges; -1: there are none */
+    const struct kw_normalized_query *normalized; /* for kw_plan_matches; NULL in a plan built by hand */
     kw_window
         rest; /* the part that follows in logical order, for the query of the next plan; limit 0: nothing */
 } kw_plan;

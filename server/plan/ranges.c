@@ -23,7 +23,7 @@ typedef struct kw_draft {
 
 typedef struct kw_drafts {
     kw_draft *items;
-    size_t count, room;
+    size_t count, capacity;
 } kw_drafts;
 
 static int
@@ -95,11 +95,11 @@ point_of(kw_bytes key, kw_arena *arena)
 
 /* Bytes of the components from the stop on. All of them have fixed width if a foreign piece precedes them. */
 static uint32_t
-tail_width(const kw_path_analysis *sketch)
+tail_width(const kw_path_analysis *analysis)
 {
     uint32_t width = 0;
-    for (size_t index = sketch->used; index < kw_layout_component_count(sketch->layout); index++)
-        width += kw_layout_component(sketch->layout, index)->width;
+    for (size_t index = analysis->used; index < kw_layout_component_count(analysis->layout); index++)
+        width += kw_layout_component(analysis->layout, index)->width;
     return width;
 }
 
@@ -122,10 +122,11 @@ span_within(const kw_span *span, const kw_branch *branch)
 /* The loops that draft ranges end early when the plan's effort is used up; kw_ranges_make returns the error.
  */
 static kw_drafts
-draft_points(const kw_normalized_query *terms, const kw_branches *branches, kw_arena *arena)
+draft_points(const kw_normalized_query *normalized, const kw_branches *branches, kw_arena *arena)
 {
     kw_drafts made = {.items = KW_ARENA_ARRAY(arena, kw_draft, branches->count), .count = branches->count};
-    for (size_t index = 0; index < branches->count && kw_normalized_query_may_go_on(terms, arena); index++)
+    for (size_t index = 0; index < branches->count && kw_normalized_query_may_go_on(normalized, arena);
+         index++)
         made.items[index].range = point_of(branches->items[index].prefix, arena);
     return made;
 }
@@ -140,20 +141,21 @@ set_timed(kw_draft *draft, bool timed)
 
 /* Drafts prefix ranges; a range at the stop sets the ends in each branch. */
 static kw_drafts
-draft_ranges(const kw_path_analysis *sketch, const kw_normalized_query *terms, const kw_branches *branches,
-             kw_arena *arena, bool *ret_loose)
+draft_ranges(const kw_path_analysis *analysis, const kw_normalized_query *normalized,
+             const kw_branches *branches, kw_arena *arena, bool *ret_loose)
 {
     kw_drafts made = {.items = KW_ARENA_ARRAY(arena, kw_draft, branches->count)};
-    bool ranged = sketch->stop == KW_STOP_RANGE;
-    const kw_component *stop = ranged ? kw_layout_component(sketch->layout, sketch->used) : NULL;
-    kw_ends ends = ranged ? kw_ends_of(stop, &terms->span, arena) : (kw_ends){.high_open = true};
+    bool ranged = analysis->stop == KW_STOP_RANGE;
+    const kw_component *stop = ranged ? kw_layout_component(analysis->layout, analysis->used) : NULL;
+    kw_ends ends = ranged ? kw_ends_of(stop, &normalized->span, arena) : (kw_ends){.high_open = true};
     *ret_loose = ends.loose;
-    uint32_t tail = tail_width(sketch);
-    for (size_t index = 0; index < branches->count && kw_normalized_query_may_go_on(terms, arena); index++) {
+    uint32_t tail = tail_width(analysis);
+    for (size_t index = 0; index < branches->count && kw_normalized_query_may_go_on(normalized, arena);
+         index++) {
         const kw_branch *branch = &branches->items[index];
         kw_ends here = ends;
         if (ranged && branch->narrowed) {
-            kw_span cut = span_within(&terms->span, branch);
+            kw_span cut = span_within(&normalized->span, branch);
             here = kw_ends_of(stop, &cut, arena);
         }
         if (here.empty)
@@ -161,11 +163,11 @@ draft_ranges(const kw_path_analysis *sketch, const kw_normalized_query *terms, c
         kw_draft *draft = &made.items[made.count++];
         draft->range = range_of(branch->prefix, &here, arena);
         draft->range.at = (uint32_t)branch->prefix.size;
-        draft->narrowed = (ranged || sketch->listed) && branch->narrowed;
+        draft->narrowed = (ranged || analysis->listed) && branch->narrowed;
         draft->least = branch->least;
         draft->most = branch->most;
         set_timed(draft, branch->timed && !ranged);
-        if (sketch->foreign)
+        if (analysis->foreign)
             draft->range.row_size = (uint32_t)branch->prefix.size + tail;
     }
     return made;
@@ -174,7 +176,7 @@ draft_ranges(const kw_path_analysis *sketch, const kw_normalized_query *terms, c
 /* --- runs of a clock -------------------------------------------------------------------------------- */
 
 static kw_draft
-draft_run(const kw_path_analysis *sketch, const kw_branch *branch, const kw_piece_run *run, kw_arena *arena)
+draft_run(const kw_path_analysis *analysis, const kw_branch *branch, const kw_piece_run *run, kw_arena *arena)
 {
     kw_bytes stop = joined(branch->prefix, run->high, arena);
     kw_draft draft = {.range = {.start = joined(branch->prefix, run->low, arena),
@@ -184,15 +186,14 @@ draft_run(const kw_path_analysis *sketch, const kw_branch *branch, const kw_piec
                       .most = run->most};
     if (!kw_bytes_successor(stop, arena, &draft.range.stop))
         draft.range.stop = KW_BYTES_NONE;
-    const kw_component *clock = kw_layout_component(sketch->layout, sketch->used);
+    const kw_component *clock = kw_layout_component(analysis->layout, analysis->used);
+    uint32_t prefix = (uint32_t)branch->prefix.size, known = prefix + (uint32_t)run->low.size;
     if (clock->width)
-        draft.range.at = (uint32_t)branch->prefix.size + clock->width;
+        draft.range.at = prefix + clock->width;
     else
-        draft.range.at = run->sized ? (uint32_t)(branch->prefix.size + run->low.size) : KW_RANGE_NOWHERE;
-    if (run->sized || sketch->foreign) {
-        draft.range.row_size =
-            (uint32_t)(branch->prefix.size + run->low.size) + tail_width(sketch) - clock->width;
-    }
+        draft.range.at = run->sized ? known : KW_RANGE_NOWHERE;
+    if (run->sized || analysis->foreign)
+        draft.range.row_size = known + tail_width(analysis) - clock->width;
     set_timed(&draft, run->timed);
     return draft;
 }
@@ -200,33 +201,36 @@ draft_run(const kw_path_analysis *sketch, const kw_branch *branch, const kw_piec
 /* Allocates space for the runs of one branch; most branches have as many as the first. False if the effort
  * does not allow it. */
 static bool
-make_room(kw_drafts *made, size_t runs, size_t branches, size_t limit, const kw_normalized_query *terms,
-          kw_arena *arena)
+reserve_drafts(kw_drafts *made, size_t runs, size_t branches, size_t limit,
+               const kw_normalized_query *normalized, kw_arena *arena)
 {
     size_t wanted, count = made->count + runs;
-    if (count <= made->room)
+    if (count <= made->capacity)
         return true;
-    if (made->room > 0 || __builtin_mul_overflow(runs, branches, &wanted) || wanted > limit)
+    if (made->capacity > 0 || __builtin_mul_overflow(runs, branches, &wanted) || wanted > limit)
         wanted = MIN(2 * count, limit);
-    if (!kw_normalized_query_may_hold(terms, arena, wanted * sizeof(kw_draft)))
+    if (!kw_normalized_query_may_hold(normalized, arena, wanted * sizeof(kw_draft)))
         return false;
     kw_draft *items = KW_ARENA_ARRAY(arena, kw_draft, wanted);
     if (made->count > 0)
         memcpy(items, made->items, made->count * sizeof *items);
     made->items = items;
-    made->room = wanted;
+    made->capacity = wanted;
     return true;
 }
 
 static bool
-draft_runs(const kw_path_analysis *sketch, const kw_normalized_query *terms, const kw_branches *branches,
-           size_t limit, kw_arena *arena, kw_drafts *ret_drafts, bool *ret_loose, kw_error *ret_error)
+draft_runs(const kw_path_analysis *analysis, const kw_normalized_query *normalized,
+           const kw_branches *branches, size_t limit, kw_arena *arena, kw_drafts *ret_drafts, bool *ret_loose,
+           kw_error *ret_error)
 {
-    const kw_component *clock = kw_layout_component(sketch->layout, sketch->used);
+    const kw_component *clock = kw_layout_component(analysis->layout, analysis->used);
     kw_drafts made = {.items = NULL};
-    for (size_t index = 0; index < branches->count && kw_normalized_query_may_go_on(terms, arena); index++) {
+    for (size_t index = 0; index < branches->count && kw_normalized_query_may_go_on(normalized, arena);
+         index++) {
         const kw_branch *branch = &branches->items[index];
-        kw_span span = terms->span.field == clock->clock ? span_within(&terms->span, branch) : terms->span;
+        kw_span span = normalized->span.field == clock->clock ? span_within(&normalized->span, branch)
+                                                              : normalized->span;
         kw_piece_runs runs;
         if (!clock->kind->runs(clock, branch->values, &span, arena, &runs, ret_error))
             return false;
@@ -235,17 +239,48 @@ draft_runs(const kw_path_analysis *sketch, const kw_normalized_query *terms, con
             return kw_error_set(ret_error, KW_LIMIT,
                                 "table %s: the query needs more than %zu ranges of path %s; ask for less at "
                                 "once",
-                                terms->table->name, limit, sketch->path->name);
-        if (!make_room(&made, runs.count, branches->count, limit, terms, arena))
+                                normalized->table->name, limit, analysis->path->name);
+        if (!reserve_drafts(&made, runs.count, branches->count, limit, normalized, arena))
             return false; /* kw_ranges_make returns the error */
-        for (size_t run = 0; run < runs.count && kw_normalized_query_may_go_on(terms, arena); run++)
-            made.items[made.count++] = draft_run(sketch, branch, &runs.items[run], arena);
+        for (size_t run = 0; run < runs.count && kw_normalized_query_may_go_on(normalized, arena); run++)
+            made.items[made.count++] = draft_run(analysis, branch, &runs.items[run], arena);
     }
     *ret_drafts = made;
     return true;
 }
 
 /* ---------------------------------------------------------------------------------------------------- */
+
+/* True if rows of the two ranges belong to different times, so that the ranges must stay apart. */
+static bool
+differ_in_time(const kw_range *a, const kw_range *b)
+{
+    return (a->timed || b->timed) && a->least != b->least;
+}
+
+static bool
+is_duplicate(const kw_range *last, const kw_range *next)
+{
+    return compare_ranges(last, next) == 0 && last->row_size == next->row_size && !differ_in_time(last, next);
+}
+
+/* True if the next range, which does not start before the last one, begins at its end or within it. */
+static bool
+is_adjacent(const kw_range *last, const kw_range *next)
+{
+    bool reached = last->stop.size == 0 || kw_bytes_compare(next->start, last->stop) <= 0;
+    return reached && !differ_in_time(last, next);
+}
+
+/* Extends the last range to the end of the next one. Keeps only what is true for the keys of both. */
+static void
+cover_both(kw_range *last, const kw_range *next)
+{
+    if (compare_stops(last->stop, next->stop) < 0)
+        last->stop = next->stop;
+    last->row_size = last->row_size == next->row_size ? last->row_size : 0;
+    last->at = last->at == next->at ? last->at : KW_RANGE_NOWHERE;
+}
 
 /* Removes duplicates from sorted ranges. With `join`, also joins adjacent and overlapping ones. */
 static void
@@ -255,20 +290,10 @@ unify(kw_drafts *drafts, bool join)
     for (size_t index = 0; index < drafts->count; index++) {
         const kw_range *next = &drafts->items[index].range;
         kw_range *last = kept ? &drafts->items[kept - 1].range : NULL;
-        bool apart = last && (last->timed || next->timed) && last->least != next->least;
-        if (last && compare_ranges(last, next) == 0 && last->row_size == next->row_size && !apart) {
-            last->at = last->at == next->at ? last->at : KW_RANGE_NOWHERE;
-            continue;
-        }
-        bool touch = last && (last->stop.size == 0 || kw_bytes_compare(next->start, last->stop) <= 0);
-        if (join && touch && !apart) {
-            if (compare_stops(last->stop, next->stop) < 0)
-                last->stop = next->stop;
-            last->row_size = last->row_size == next->row_size ? last->row_size : 0;
-            last->at = last->at == next->at ? last->at : KW_RANGE_NOWHERE;
-            continue;
-        }
-        drafts->items[kept++] = drafts->items[index];
+        if (last && (is_duplicate(last, next) || (join && is_adjacent(last, next))))
+            cover_both(last, next);
+        else
+            drafts->items[kept++] = drafts->items[index];
     }
     drafts->count = kept;
 }
@@ -392,6 +417,7 @@ static void
 settle(const kw_drafts *drafts, uint32_t groups_count, const kw_placement *placement, kw_arena *arena,
        kw_ranges *ret_ranges)
 {
+    g_assert(groups_count <= drafts->count);
     kw_range *ranges = KW_ARENA_ARRAY(arena, kw_range, drafts->count);
     kw_merge_group *groups = KW_ARENA_ARRAY(arena, kw_merge_group, groups_count);
     for (size_t index = 0; index < drafts->count; index++) {
@@ -400,6 +426,7 @@ settle(const kw_drafts *drafts, uint32_t groups_count, const kw_placement *place
         kw_merge_group *group = &groups[ranges[index].group];
         if (group->count++ == 0)
             group->first = index;
+        g_assert(group->first + group->count == index + 1); /* the ranges of a group are adjacent */
     }
     ret_ranges->ranges = ranges;
     ret_ranges->count = drafts->count;
@@ -408,65 +435,68 @@ settle(const kw_drafts *drafts, uint32_t groups_count, const kw_placement *place
 }
 
 static bool
-draft_all(const kw_path_analysis *sketch, const kw_normalized_query *terms, const kw_branches *branches,
-          size_t limit, kw_arena *arena, kw_drafts *ret_drafts, bool *ret_loose, kw_error *ret_error)
+draft_all(const kw_path_analysis *analysis, const kw_normalized_query *normalized,
+          const kw_branches *branches, size_t limit, kw_arena *arena, kw_drafts *ret_drafts, bool *ret_loose,
+          kw_error *ret_error)
 {
-    if (sketch->stop == KW_STOP_RUNS)
-        return draft_runs(sketch, terms, branches, limit, arena, ret_drafts, ret_loose, ret_error);
-    if (!kw_normalized_query_may_hold(terms, arena, branches->count * sizeof(kw_draft)))
+    if (analysis->stop == KW_STOP_RUNS)
+        return draft_runs(analysis, normalized, branches, limit, arena, ret_drafts, ret_loose, ret_error);
+    if (!kw_normalized_query_may_hold(normalized, arena, branches->count * sizeof(kw_draft)))
         return false; /* with the error below */
-    *ret_drafts = sketch->stop == KW_STOP_COMPLETE ? draft_points(terms, branches, arena)
-                                                   : draft_ranges(sketch, terms, branches, arena, ret_loose);
+    *ret_drafts = analysis->stop == KW_STOP_COMPLETE
+                      ? draft_points(normalized, branches, arena)
+                      : draft_ranges(analysis, normalized, branches, arena, ret_loose);
     return true;
 }
 
 /* The field of timed ranges. */
 static int
-clock_of(const kw_path_analysis *sketch)
+clock_of(const kw_path_analysis *analysis)
 {
-    for (size_t index = 0; index <= sketch->used && index < kw_layout_component_count(sketch->layout);
+    for (size_t index = 0; index <= analysis->used && index < kw_layout_component_count(analysis->layout);
          index++) {
-        const kw_component *component = kw_layout_component(sketch->layout, index);
-        bool stops = index == sketch->used && sketch->stop == KW_STOP_RUNS;
-        if (component->clock >= 0 && (stops || (index < sketch->used && sketch->fan_out[index])))
+        const kw_component *component = kw_layout_component(analysis->layout, index);
+        bool stops = index == analysis->used && analysis->stop == KW_STOP_RUNS;
+        if (component->clock >= 0 && (stops || (index < analysis->used && analysis->fan_out[index])))
             return component->clock;
     }
     return -1;
 }
 
 bool
-kw_ranges_make(const kw_path_analysis *sketch, const kw_normalized_query *terms, size_t range_limit,
+kw_ranges_make(const kw_path_analysis *analysis, const kw_normalized_query *normalized, size_t range_limit,
                kw_arena *arena, kw_ranges *ret_ranges, kw_error *ret_error)
 {
     size_t limit = range_limit && range_limit < KW_PLAN_RANGES_MAX ? range_limit : KW_PLAN_RANGES_MAX;
     kw_branches branches;
     kw_drafts drafts = {.count = 0};
-    *ret_ranges = (kw_ranges){.clock = clock_of(sketch)};
-    if (!kw_branches_make(sketch, terms, limit, arena, &branches, ret_error))
+    *ret_ranges = (kw_ranges){.clock = clock_of(analysis)};
+    if (!kw_branches_make(analysis, normalized, limit, arena, &branches, ret_error))
         return false;
-    bool drafted = draft_all(sketch, terms, &branches, limit, arena, &drafts, &ret_ranges->loose, ret_error);
-    if (!kw_normalized_query_may_hold(terms, arena, drafts.count * sizeof(kw_range)))
-        return kw_normalized_query_fail(terms, ret_error);
+    bool drafted =
+        draft_all(analysis, normalized, &branches, limit, arena, &drafts, &ret_ranges->loose, ret_error);
+    if (!kw_normalized_query_may_hold(normalized, arena, drafts.count * sizeof(kw_range)))
+        return kw_normalized_query_fail(normalized, ret_error);
     if (!drafted)
         return false;
-    bool whole = sketch->stop == KW_STOP_COMPLETE;
+    bool whole = analysis->stop == KW_STOP_COMPLETE;
     bool concat =
-        sketch->stop == KW_STOP_RUNS
-            ? sketch->concat
-            : (sketch->stop == KW_STOP_TRIVIAL || sketch->stop == KW_STOP_UNORDERED) && !sketch->listed;
+        analysis->stop == KW_STOP_RUNS
+            ? analysis->concat
+            : (analysis->stop == KW_STOP_TRIVIAL || analysis->stop == KW_STOP_UNORDERED) && !analysis->listed;
     uint32_t groups;
     sort_drafts(&drafts, compare_drafts);
     unify(&drafts, concat);
     if (concat) {
-        if (sketch->reversed)
+        if (analysis->reversed)
             turn_around(&drafts);
         groups = group_each(&drafts);
     } else {
-        groups = group_by_span(&drafts, whole ? false : sketch->falling);
+        groups = group_by_span(&drafts, whole ? false : analysis->falling);
     }
     if (!whole)
-        groups = join_groups(&drafts, sketch->reversed);
-    settle(&drafts, groups, sketch->placement, arena, ret_ranges);
+        groups = join_groups(&drafts, analysis->reversed);
+    settle(&drafts, groups, analysis->placement, arena, ret_ranges);
     memcpy(ret_ranges->fanned, branches.fanned, sizeof branches.fanned);
     return true;
 }

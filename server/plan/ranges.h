@@ -1,4 +1,4 @@
-/* From a sketch to ranges and merge groups. Private to this module. */
+/* From a analysis to ranges and merge groups. Private to this module. */
 #pragma once
 
 #include "plan/path_analysis.h"
@@ -14,5 +14,5 @@ typedef struct kw_ranges {
 } kw_ranges;
 
 /* INVALID if a bound value cannot be in a key; LIMIT beyond range_limit. */
-bool kw_ranges_make(const kw_path_analysis *sketch, const kw_normalized_query *terms, size_t range_limit,
-                    kw_arena *arena, kw_ranges *ret_ranges, kw_error *ret_error);
+bool kw_ranges_make(const kw_path_analysis *analysis, const kw_normalized_query *normalized,
+                    size_t range_limit, kw_arena *arena, kw_ranges *ret_ranges, kw_error *ret_error);

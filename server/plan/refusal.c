@@ -15,10 +15,10 @@ reads(const kw_layout *layout, size_t field)
 }
 
 static bool
-is_in_some_key(const kw_path_analysis *sketches, size_t count, size_t field)
+is_in_some_key(const kw_path_analysis *analyses, size_t count, size_t field)
 {
     for (size_t index = 0; index < count; index++) {
-        if (reads(sketches[index].layout, field))
+        if (reads(analyses[index].layout, field))
             return true;
     }
     return false;
@@ -26,16 +26,16 @@ is_in_some_key(const kw_path_analysis *sketches, size_t count, size_t field)
 
 /* The component at which a path stops, if only values of the range's field would have continued the walk. */
 static const kw_component *
-scattering(const kw_normalized_query *terms, const kw_path_analysis *sketches, size_t count)
+scattering(const kw_normalized_query *normalized, const kw_path_analysis *analyses, size_t count)
 {
-    size_t field = (size_t)terms->span.field;
-    if (terms->span.field < 0 || terms->bounds[field].count > 0)
+    size_t field = (size_t)normalized->span.field;
+    if (normalized->span.field < 0 || normalized->bounds[field].count > 0)
         return NULL;
     for (size_t index = 0; index < count; index++) {
-        const kw_layout *layout = sketches[index].layout;
-        if (sketches[index].used == kw_layout_component_count(layout))
+        const kw_layout *layout = analyses[index].layout;
+        if (analyses[index].used == kw_layout_component_count(layout))
             continue;
-        const kw_component *stop = kw_layout_component(layout, sketches[index].used);
+        const kw_component *stop = kw_layout_component(layout, analyses[index].used);
         for (size_t input = 0; input < stop->inputs_count && stop->clock < 0; input++) {
             if (stop->inputs[input] == field)
                 return stop;
@@ -51,31 +51,31 @@ typedef struct names {
 
 /* Fields that the query has conditions on, and that are in some key or in none (in_key). */
 static names
-asked_fields(const kw_normalized_query *terms, const kw_path_analysis *sketches, size_t count, bool in_key,
-             kw_arena *arena)
+asked_fields(const kw_normalized_query *normalized, const kw_path_analysis *analyses, size_t count,
+             bool in_key, kw_arena *arena)
 {
     names found = {.text = ""};
-    bool range = scattering(terms, sketches, count) == NULL;
-    for (size_t field = 0; field < terms->table->fields_count; field++) {
-        if (terms->bounds[field].count == 0 && !(range && terms->span.field == (int)field))
+    bool range = scattering(normalized, analyses, count) == NULL;
+    for (size_t field = 0; field < normalized->table->fields_count; field++) {
+        if (normalized->bounds[field].count == 0 && !(range && normalized->span.field == (int)field))
             continue;
-        if (is_in_some_key(sketches, count, field) == in_key)
+        if (is_in_some_key(analyses, count, field) == in_key)
             found.text = kw_arena_printf(arena, "%s%s%s", found.text, found.count++ ? ", " : "",
-                                         terms->table->fields[field].name);
+                                         normalized->table->fields[field].name);
     }
     return found;
 }
 
 /* True if a calendar or bits could have answered for an interval with both ends. */
 static bool
-lacks_end(const kw_normalized_query *terms, const kw_path_analysis *sketches, size_t count)
+lacks_end(const kw_normalized_query *normalized, const kw_path_analysis *analyses, size_t count)
 {
-    bool open = terms->span.from.kind == KW_VALUE_NONE || terms->span.to.kind == KW_VALUE_NONE;
-    for (size_t index = 0; index < count && open && terms->span.field >= 0; index++) {
-        const kw_path_analysis *sketch = &sketches[index];
-        size_t last = MIN(sketch->used, kw_layout_component_count(sketch->layout) - 1);
-        if (kw_layout_component(sketch->layout, last)->clock == terms->span.field ||
-            (last > 0 && kw_layout_component(sketch->layout, last - 1)->clock == terms->span.field))
+    bool open = normalized->span.from.kind == KW_VALUE_NONE || normalized->span.to.kind == KW_VALUE_NONE;
+    for (size_t index = 0; index < count && open && normalized->span.field >= 0; index++) {
+        const kw_path_analysis *analysis = &analyses[index];
+        size_t last = MIN(analysis->used, kw_layout_component_count(analysis->layout) - 1);
+        if (kw_layout_component(analysis->layout, last)->clock == normalized->span.field ||
+            (last > 0 && kw_layout_component(analysis->layout, last - 1)->clock == normalized->span.field))
             return true;
     }
     return false;
@@ -83,17 +83,17 @@ lacks_end(const kw_normalized_query *terms, const kw_path_analysis *sketches, si
 
 /* A clock that would give the order of time if the query had a range with both ends; NULL: none. */
 static const kw_component *
-clock_without_range(const kw_path_analysis *sketch, const kw_normalized_query *terms)
+clock_without_range(const kw_path_analysis *analysis, const kw_normalized_query *normalized)
 {
-    const kw_span *span = &terms->span;
-    for (size_t index = 0; index < kw_layout_component_count(sketch->layout); index++) {
-        const kw_component *component = kw_layout_component(sketch->layout, index);
-        if (index < sketch->used && (component->clock < 0 || !sketch->fan_out[index]))
+    const kw_span *span = &normalized->span;
+    for (size_t index = 0; index < kw_layout_component_count(analysis->layout); index++) {
+        const kw_component *component = kw_layout_component(analysis->layout, index);
+        if (index < analysis->used && (component->clock < 0 || !analysis->fan_out[index]))
             continue;
         bool ranged = component->clock == span->field && span->from.kind != KW_VALUE_NONE &&
                       span->to.kind != KW_VALUE_NONE;
         if (component->clock >= 0)
-            return ranged || terms->bounds[component->clock].count > 0 ? NULL : component;
+            return ranged || normalized->bounds[component->clock].count > 0 ? NULL : component;
         if (component->field >= 0 && !component->buckets)
             return NULL;
     }
@@ -101,44 +101,45 @@ clock_without_range(const kw_path_analysis *sketch, const kw_normalized_query *t
 }
 
 const char *
-kw_refusal_tell_disorder(const kw_path_analysis *sketch, const kw_normalized_query *terms, kw_arena *arena)
+kw_refusal_tell_disorder(const kw_path_analysis *analysis, const kw_normalized_query *normalized,
+                         kw_arena *arena)
 {
-    const kw_component *clock = clock_without_range(sketch, terms);
+    const kw_component *clock = clock_without_range(analysis, normalized);
     if (clock)
         return kw_arena_printf(
             arena, "path %s has %s, which is in the order of time within a range of %s with both ends",
-            sketch->path->name, clock->text, terms->table->fields[clock->clock].name);
-    size_t last = kw_layout_component_count(sketch->layout) - 1;
-    return kw_arena_printf(arena, "path %s continues with %s, which has no order", sketch->path->name,
-                           kw_layout_component_text(sketch->layout, MIN(sketch->used, last)));
+            analysis->path->name, clock->text, normalized->table->fields[clock->clock].name);
+    size_t last = kw_layout_component_count(analysis->layout) - 1;
+    return kw_arena_printf(arena, "path %s continues with %s, which has no order", analysis->path->name,
+                           kw_layout_component_text(analysis->layout, MIN(analysis->used, last)));
 }
 
 bool
-kw_refuse_whole_table(const kw_normalized_query *terms, const kw_path_analysis *sketches, size_t count,
+kw_refuse_whole_table(const kw_normalized_query *normalized, const kw_path_analysis *analyses, size_t count,
                       kw_arena *arena, kw_error *ret_error)
 {
     const char *wishes = "";
     for (size_t index = 0; index < count; index++)
         wishes = kw_arena_printf(arena, "%s%s%s", wishes, index ? ", or " : "",
-                                 kw_path_analysis_wish(&sketches[index], arena));
-    names behind = asked_fields(terms, sketches, count, true, arena);
-    names outside = asked_fields(terms, sketches, count, false, arena);
-    const kw_component *scatters = scattering(terms, sketches, count);
+                                 kw_path_analysis_wish(&analyses[index], arena));
+    names after = asked_fields(normalized, analyses, count, true, arena);
+    names outside = asked_fields(normalized, analyses, count, false, arena);
+    const kw_component *scatters = scattering(normalized, analyses, count);
     const char *why = "";
     if (scatters != NULL)
         why = kw_arena_printf(arena, "; a range of %s does not help, only values do: %s has no order",
-                              terms->table->fields[terms->span.field].name, scatters->text);
-    if (behind.count > 0)
-        why = kw_arena_printf(arena, "%s; %s alone %s in the key", why, behind.text,
-                              behind.count > 1 ? "do not help: they come later"
-                                               : "does not help: it comes later");
+                              normalized->table->fields[normalized->span.field].name, scatters->text);
+    if (after.count > 0)
+        why = kw_arena_printf(arena, "%s; %s alone %s in the key", why, after.text,
+                              after.count > 1 ? "do not help: they come later"
+                                              : "does not help: it comes later");
     if (outside.count > 0)
         why = kw_arena_printf(arena, "%s; %s %s in no key", why, outside.text,
                               outside.count > 1 ? "do not help: they are" : "does not help: it is");
-    if (lacks_end(terms, sketches, count))
+    if (lacks_end(normalized, analyses, count))
         why = kw_arena_printf(arena, "; the range of %s needs both ends, then any length of time can be read",
-                              terms->table->fields[terms->span.field].name);
+                              normalized->table->fields[normalized->span.field].name);
     return kw_error_set(ret_error, KW_INVALID,
                         "table %s: this query would read the whole table; %s, or allow full_scan%s",
-                        terms->table->name, wishes, why);
+                        normalized->table->name, wishes, why);
 }

@@ -4,10 +4,10 @@
 
 #include "plan/path_analysis.h"
 
-/* Sets INVALID and returns false. `sketches` are those of the paths considered. */
-bool kw_refuse_whole_table(const kw_normalized_query *terms, const kw_path_analysis *sketches, size_t count,
-                           kw_arena *arena, kw_error *ret_error);
+/* Sets INVALID and returns false. `analyses` are those of the paths considered. */
+bool kw_refuse_whole_table(const kw_normalized_query *normalized, const kw_path_analysis *analyses,
+                           size_t count, kw_arena *arena, kw_error *ret_error);
 
 /* Explains why a path has no order for a query; in the arena. */
-const char *kw_refusal_tell_disorder(const kw_path_analysis *sketch, const kw_normalized_query *terms,
+const char *kw_refusal_tell_disorder(const kw_path_analysis *analysis, const kw_normalized_query *normalized,
                                      kw_arena *arena);

@@ -124,16 +124,16 @@ made(void *user, bool created, const kw_error *error)
 {
     create *self = user;
     const kw_path *path = &self->request.table->paths[self->next];
-    kw_error told = error ? *error : KW_ERROR_NONE;
+    kw_error named = error ? *error : KW_ERROR_NONE;
     if (error)
-        kw_error_prefix(&told, "store table %.*s", (int)path->store_table.size,
+        kw_error_prefix(&named, "store table %.*s", (int)path->store_table.size,
                         (const char *)path->store_table.data);
     else if (!created && !self->request.if_absent)
-        kw_error_set(&told, KW_REFUSED, "table %s, path %s: store table %.*s already exists",
+        kw_error_set(&named, KW_REFUSED, "table %s, path %s: store table %.*s already exists",
                      self->request.table->name, path->name, (int)path->store_table.size,
                      (const char *)path->store_table.data);
-    if (told.code != KW_OK) {
-        fail(self, &told);
+    if (named.code != KW_OK) {
+        fail(self, &named);
         return;
     }
     self->created[self->created_count++] = (kw_created_table){.store_table = path->store_table,

@@ -97,9 +97,9 @@ incremented(void *user, kw_outcome outcome, kw_rows *rows, const kw_error *error
 {
     increment *self = user;
     if (error) {
-        kw_error told = *error;
-        told.maybe_applied = outcome == KW_OUTCOME_UNKNOWN;
-        self->done(self->user, NULL, &told);
+        kw_error named = *error;
+        named.maybe_applied = outcome == KW_OUTCOME_UNKNOWN;
+        self->done(self->user, NULL, &named);
         return;
     }
     kw_record values = kw_record_new(self->table, self->call->arena);

@@ -43,7 +43,7 @@ struct kw_page_prefetcher {
 };
 
 static void begin(kw_page_prefetcher *ahead, const kw_call *like, kw_bytes cursor, uint64_t writes);
-static void begin_behind(page_ahead *before);
+static void begin_after(page_ahead *before);
 
 static void
 page_free(page_ahead *page)
@@ -72,7 +72,7 @@ hand_out(page_ahead *page, kw_call *asker, kw_scan_done done, void *user)
     g_queue_unlink(&page->of->pages, &page->link);
     kw_metrics_add(KW_METRIC_pages_ahead_used, 1);
     if (page->page.cursor.size)
-        begin_behind(page);
+        begin_after(page);
     kw_scan_free(g_steal_pointer(&page->scan));
     kw_scan_page read = page->page;
     kw_call_release_into(&page->call, asker->arena);
@@ -196,7 +196,7 @@ begin(kw_page_prefetcher *ahead, const kw_call *like, kw_bytes cursor, uint64_t 
 /* Prefetches the following page with the same scan, or with a new one if the scan's time is over, because its
  * buffered rows become stale. */
 static void
-begin_behind(page_ahead *before)
+begin_after(page_ahead *before)
 {
     kw_page_prefetcher *ahead = before->of;
     if (kw_deadline_passed(before->scan_until)) {

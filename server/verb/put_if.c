@@ -94,9 +94,9 @@ decided(void *user, kw_outcome outcome, bool applied, const kw_error *error)
         self->done(self->user, applied, (kw_record){applied ? self->filling.made : NULL}, NULL);
         return;
     }
-    kw_error told = *error;
-    told.maybe_applied = outcome == KW_OUTCOME_UNKNOWN;
-    fail(self, &told);
+    kw_error named = *error;
+    named.maybe_applied = outcome == KW_OUTCOME_UNKNOWN;
+    fail(self, &named);
 }
 
 static void

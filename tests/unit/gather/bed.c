@@ -220,7 +220,7 @@ bed_assert_rows(const bed *self, size_t first, size_t count)
 }
 
 kw_position
-bed_position_behind(const bed *self, size_t row)
+bed_position_after(const bed *self, size_t row)
 {
     const expected_row *at = &self->rows[row];
     return (kw_position){.started = true,

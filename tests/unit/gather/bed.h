@@ -61,7 +61,7 @@ void bed_forget(bed *self);
 /* The keys got since bed_forget are the expected ones from `first` on, `count` of them. */
 void bed_assert_rows(const bed *self, size_t first, size_t count);
 /* The group, range and suffix of an expected row. */
-kw_position bed_position_behind(const bed *self, size_t row);
+kw_position bed_position_after(const bed *self, size_t row);
 
 /* 0 .. limit-1 */
 uint32_t bed_random(uint32_t limit);

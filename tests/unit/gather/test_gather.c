@@ -93,7 +93,7 @@ test_position_anywhere(void)
         for (int again = 0; again < 5 && self->rows_count; again++) {
             size_t row = bed_random((uint32_t)self->rows_count);
             kw_gather_spec spec = bed_spec(self);
-            spec.position = bed_position_behind(self, row);
+            spec.position = bed_position_after(self, row);
             kw_gather *gather = kw_gather_new(self->handle, &spec);
             bed_forget(self);
             bed_page(self, gather, 100000, 1 << 24);

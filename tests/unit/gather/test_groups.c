@@ -41,7 +41,7 @@ static void
 stop_and_go_on(bed *self, size_t row)
 {
     kw_gather_spec spec = bed_spec(self);
-    spec.position = bed_position_behind(self, row);
+    spec.position = bed_position_after(self, row);
     bed_forget(self);
     for (int page = 0; page < 2; page++) {
         kw_gather *gather = kw_gather_new(self->handle, &spec);
@@ -57,9 +57,9 @@ stop_and_go_on(bed *self, size_t row)
 }
 
 static bool
-is_alone(const bed *self, size_t row, bool behind)
+is_alone(const bed *self, size_t row, bool after)
 {
-    return self->rows[row].group != self->rows[behind ? row + 1 : row - 1].group;
+    return self->rows[row].group != self->rows[after ? row + 1 : row - 1].group;
 }
 
 static void

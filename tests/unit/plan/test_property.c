@@ -124,12 +124,12 @@ step_between(const kw_component *component, int field, const kw_record *before, 
 static int
 key_direction(const kw_test_world *world, const kw_plan *plan)
 {
-    const kw_normalized_query *terms = NULL;
+    const kw_normalized_query *normalized = NULL;
     kw_error error = KW_ERROR_NONE;
-    g_assert_true(kw_normalized_query_make(plan->question, NULL, world->arena, &terms, &error));
+    g_assert_true(kw_normalized_query_make(plan->question, NULL, world->arena, &normalized, &error));
     for (size_t index = 0; index < kw_layout_component_count(plan->placements[0]->layout); index++) {
         const kw_component *component = kw_layout_component(plan->placements[0]->layout, index);
-        if (component->field >= 0 && terms->bounds[component->field].count > 1)
+        if (component->field >= 0 && normalized->bounds[component->field].count > 1)
             return component->direction < 0 ? -1 : 1;
     }
     return 1;

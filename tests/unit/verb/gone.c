@@ -58,7 +58,7 @@ association_read(void *user, kw_rows *rows, const kw_error *error)
 
 /* Cells that the association has for the record. */
 static size_t
-told(desk *self, const char *key)
+named(desk *self, const char *key)
 {
     kw_buffer scratch = KW_BUFFER_EMPTY;
     kw_error error;
@@ -92,7 +92,7 @@ put(desk *self, const char *key, const char *note)
     g_autofree char *record = g_strdup_printf("%s note=%s", key, note);
     const kw_written_record *written = desk_put(self, "events", record);
     g_assert_cmpstr(written->error.text, ==, "");
-    g_assert_cmpuint(told(self, key), ==, 1);
+    g_assert_cmpuint(named(self, key), ==, 1);
 }
 
 /* False: no operation of the removal was the n-th. */
@@ -113,16 +113,16 @@ remove_with_fault(play *self, kw_decode_error fault, uint64_t n, int at)
     g_test_message("fault %d at %d: outcome %d, %s: %s", (int)fault, (int)n, (int)removed.outcome,
                    there ? "there" : "gone", removed.error.text);
     if (removed.outcome == KW_OUTCOME_OK)
-        g_assert_true(!there && told(now, key) == 0);
+        g_assert_true(!there && named(now, key) == 0);
     if (removed.outcome == KW_OUTCOME_FAILED)
-        g_assert_true(there && told(now, key) == 1 && !removed.error.maybe_applied);
+        g_assert_true(there && named(now, key) == 1 && !removed.error.maybe_applied);
     if (failed && n == 3) { /* between the two */
         g_assert_cmpint(removed.outcome, ==, KW_OUTCOME_UNKNOWN);
         g_assert_false(there);
         g_assert_nonnull(strstr(removed.error.text, "remove it again"));
     }
     g_assert_cmpstr(desk_remove(now, "events", key, NULL)->error.text, ==, "");
-    g_assert_cmpuint(told(now, key), ==, 0);
+    g_assert_cmpuint(named(now, key), ==, 0);
     g_assert_false(is_there(now, key, at));
     put(now, key, "two");
     g_assert_true(is_there(now, key, at));
@@ -136,9 +136,9 @@ remove_column(desk *self)
 {
     put(self, "ts=5 id=c", "one");
     g_assert_cmpstr(desk_remove(self, "events", "ts=5 id=c", "note")->error.text, ==, "");
-    g_assert_cmpuint(told(self, "ts=5 id=c"), ==, 1);
+    g_assert_cmpuint(named(self, "ts=5 id=c"), ==, 1);
     g_assert_cmpstr(desk_remove(self, "events", "ts=5 id=c", NULL)->error.text, ==, "");
-    g_assert_cmpuint(told(self, "ts=5 id=c"), ==, 0);
+    g_assert_cmpuint(named(self, "ts=5 id=c"), ==, 0);
 }
 
 void

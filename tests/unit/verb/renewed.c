@@ -34,8 +34,8 @@ typedef struct play {
     desk *desk;
     kw_fault_plan plan;
     const char *table;
-    int64_t told; /* timestamp of the association's cell; 0: there is none */
-    int number;   /* of the record */
+    int64_t named; /* timestamp of the association's cell; 0: there is none */
+    int number;    /* of the record */
     char key[40];
     kw_bytes held; /* what the association was made to tell */
 } play;
@@ -137,7 +137,7 @@ tell(play *self, uint8_t shift, int64_t age_ms)
     now->done = false;
     kw_store_handle_write(now->handle, &write, answered, now);
     desk_wait(now);
-    self->told = write.timestamp;
+    self->named = write.timestamp;
 }
 
 static void
@@ -146,10 +146,10 @@ row_read(void *user, kw_rows *rows, const kw_error *error)
     play *self = user;
     g_assert_null(error);
     self->desk->count = rows->rows[0].cells_count;
-    self->told = 0;
+    self->named = 0;
     for (uint32_t i = 0; i < rows->rows[0].cells_count; i++)
         if (kw_bytes_equal(rows->rows[0].cells[i].qualifier, KW_BYTES_LITERAL("primary/1")))
-            self->told = rows->rows[0].cells[i].timestamp;
+            self->named = rows->rows[0].cells[i].timestamp;
     kw_rows_free(rows);
     self->desk->done = true;
 }
@@ -169,9 +169,9 @@ cells_of(play *self, kw_bytes table, kw_bytes row)
 static bool
 is_renewed(play *self)
 {
-    int64_t before = self->told;
+    int64_t before = self->named;
     cells_of(self, desk_table(self->desk, self->table)->association->store_table, association_row(self));
-    return self->told > before;
+    return self->named > before;
 }
 
 static const kw_written_record *
@@ -185,13 +185,13 @@ put(play *self)
 static void
 put_well(play *self)
 {
-    int64_t told = self->told;
+    int64_t named = self->named;
     g_assert_cmpstr(put(self)->error.text, ==, "");
     g_assert_cmpuint(cells_of(self, desk_table(self->desk, self->table)->paths[0].store_table, self->held), >,
                      0);
     g_autofree char *found = g_strdup_printf("%s note=x", self->key);
     g_assert_cmpstr(desk_get(self->desk, self->table, self->key, NULL), ==, found);
-    self->told = told;
+    self->named = named;
 }
 
 static void
@@ -200,7 +200,7 @@ check_put(play *self, uint8_t shift, int64_t age_ms, bool renews)
     tell(self, shift, age_ms);
     put_well(self);
     g_assert_cmpint(is_renewed(self), ==, renews);
-    g_assert_cmpint(ABS(kw_clock_wall_ms() - self->told) < HOUR_MS / 2, ==, renews);
+    g_assert_cmpint(ABS(kw_clock_wall_ms() - self->named) < HOUR_MS / 2, ==, renews);
 }
 
 /* --- scenes ------------------------------------------------------------------------------------------- */
@@ -225,7 +225,7 @@ some_puts(play *self)
     g_assert_cmpint(desk_remove(self->desk, "events", self->key, NULL)->outcome, ==, KW_OUTCOME_OK);
     g_assert_true(is_renewed(self));
     g_assert_false(is_renewed(self)); /* and is there still */
-    g_assert_cmpint(self->told, !=, 0);
+    g_assert_cmpint(self->named, !=, 0);
     desk_clear(self->desk);
 }
 
@@ -242,7 +242,7 @@ stamped(play *self)
     options->timestamp = kw_clock_wall_ms() + 240 * HOUR_MS;
     g_assert_cmpstr(put(self)->error.text, ==, "");
     g_assert_true(is_renewed(self));
-    g_assert_cmpint(self->told, ==, options->timestamp);
+    g_assert_cmpint(self->named, ==, options->timestamp);
     *options = (kw_write_options){0};
     desk_clear(self->desk);
 }
@@ -327,7 +327,7 @@ faults(play *self)
                 g_assert_cmpstr(desk_get(self->desk, "events", self->key, NULL), ==, "none");
             g_assert_cmpstr(put(self)->error.text, ==, "");
             is_renewed(self);
-            g_assert_cmpint(self->told, >, kw_clock_wall_ms() - HOUR_MS);
+            g_assert_cmpint(self->named, >, kw_clock_wall_ms() - HOUR_MS);
             desk_clear(self->desk);
         }
     }

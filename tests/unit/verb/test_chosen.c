@@ -244,15 +244,15 @@ test_explained(void)
     for (int i = 0; i < 20; i++) {
         g_autofree char *text = g_strdup_printf("ts=%d id=e%d", i, i);
         kw_record record = desk_record(self, "known", text);
-        kw_explained_key told = {0};
-        kw_verb_explain_put(&self->call, desk_table(self, "known"), &record, explained, &told);
-        while (!told.path)
+        kw_explained_key named = {0};
+        kw_verb_explain_put(&self->call, desk_table(self, "known"), &record, explained, &named);
+        while (!named.path)
             uv_run(kw_loop_uv(self->loop), UV_RUN_ONCE);
         put_ok(self, "known", text);
         kw_bytes key = kw_memory_store_key(self->store, "known", 0);
-        g_assert_true(kw_bytes_equal(key, told.row_key));
-        g_assert_cmpuint(key.data[0], ==, told.bucket);
-        g_assert_cmpuint(told.pieces[0].bytes.data[0], ==, told.bucket);
+        g_assert_true(kw_bytes_equal(key, named.row_key));
+        g_assert_cmpuint(key.data[0], ==, named.bucket);
+        g_assert_cmpuint(named.pieces[0].bytes.data[0], ==, named.bucket);
         desk_remove(self, "known", text, NULL);
     }
     desk_free(self);

@@ -133,9 +133,9 @@ written_too(void *user, const kw_written_record *results, size_t count)
     --*(int *)user;
 }
 
-/* Nor one that a caller sends behind the remove without waiting for it, within the same millisecond. */
+/* The same for a put that a caller sends after the remove without waiting for it, within one millisecond. */
 static void
-test_put_behind_remove(void)
+test_put_sent_after_remove(void)
 {
     shop self;
     set_up(&self);
@@ -260,7 +260,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/verb/embedded/records", test_records);
     g_test_add_func("/verb/embedded/put after remove", test_put_after_remove);
-    g_test_add_func("/verb/embedded/put behind remove", test_put_behind_remove);
+    g_test_add_func("/verb/embedded/put sent after remove", test_put_sent_after_remove);
     g_test_add_func("/verb/embedded/scan", test_scan);
     g_test_add_func("/verb/embedded/gone", test_gone);
     g_test_add_func("/verb/embedded/renewed", test_renewed);
