@@ -97,7 +97,7 @@ kw_contract_add_tests(const char *prefix, kw_contract_factory factory)
     kw_contract_add_patterns();
     kw_contract_add_tables();
     kw_contract_add_refusals();
-    kw_contract_add_crowds();
+    kw_contract_add_concurrent();
 }
 
 void

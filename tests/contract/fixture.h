@@ -61,4 +61,4 @@ void kw_contract_add_runs(void);
 void kw_contract_add_patterns(void);
 void kw_contract_add_tables(void);
 void kw_contract_add_refusals(void);
-void kw_contract_add_crowds(void);
+void kw_contract_add_concurrent(void);

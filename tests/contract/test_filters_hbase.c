@@ -73,7 +73,7 @@ put_row(pair *self)
     }
 }
 
-/* --- the same question to both ----------------------------------------------------------------------- */
+/* --- the same query to both ----------------------------------------------------------------------- */
 
 static char *
 read_run(kw_sync *sync, const kw_range_scan_spec *spec, uint32_t page)

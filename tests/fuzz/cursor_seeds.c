@@ -1,5 +1,5 @@
 /* Makes the seeds of fuzz_cursor: cursor_seeds FOLDER. Scans of the built-in table, each as a sealed cursor,
- * as its body, and as its question. */
+ * as its body, and as its query. */
 #include "fuzz/fuzz_cursor.h"
 
 #include "verb/page.h"
@@ -49,10 +49,10 @@ write_seeds(kw_scan_request request, uint32_t range)
     kw_bytes sealed = kw_page_cursor(&call, &request, plan, &page, false);
     write_seed(FUZZ_CURSOR_SEALED, sealed);
     write_seed(FUZZ_CURSOR_BODY, kw_bytes_of(sealed.data, sealed.size - FUZZ_CURSOR_MAC));
-    kw_buffer question = KW_BUFFER_EMPTY;
-    kw_question_encode(plan->question, &question);
-    write_seed(FUZZ_CURSOR_QUESTION, kw_buffer_bytes(&question));
-    kw_buffer_clear(&question);
+    kw_buffer query = KW_BUFFER_EMPTY;
+    kw_question_encode(plan->question, &query);
+    write_seed(FUZZ_CURSOR_QUERY, kw_buffer_bytes(&query));
+    kw_buffer_clear(&query);
     kw_keyring_unref(call.keyring);
 }
 

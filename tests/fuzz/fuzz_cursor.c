@@ -1,5 +1,5 @@
 /* Cursors from strangers: as they came (refused unless signed), with a body that we sign (the parser behind
- * the signature, and everything that a verb makes of it), and the question inside by itself. */
+ * the signature, and everything that a verb makes of it), and the query inside by itself. */
 #include "fuzz/fuzz_cursor.h"
 
 #include "gather/bounds.h"
@@ -38,25 +38,25 @@ touch_value(kw_value value)
 
 /* What was decoded is in its own form again when it is encoded, and can be planned or is refused. */
 static void
-check_question(const kw_question *question, kw_arena *arena)
+check_query(const kw_question *query, kw_arena *arena)
 {
-    for (size_t field = 0; field < question->table->fields_count; field++)
-        for (size_t i = 0; i < question->bounds[field].count; i++)
-            touch_value(question->bounds[field].values[i]);
-    touch_value(question->from);
-    touch_value(question->to);
+    for (size_t field = 0; field < query->table->fields_count; field++)
+        for (size_t i = 0; i < query->bounds[field].count; i++)
+            touch_value(query->bounds[field].values[i]);
+    touch_value(query->from);
+    touch_value(query->to);
     kw_buffer first = KW_BUFFER_EMPTY, second = KW_BUFFER_EMPTY;
     kw_question again;
     size_t used;
     kw_error error;
-    kw_question_encode(question, &first);
-    bool good = kw_question_decode(question->table, kw_buffer_bytes(&first), arena, &again, &used, &error);
+    kw_question_encode(query, &first);
+    bool good = kw_question_decode(query->table, kw_buffer_bytes(&first), arena, &again, &used, &error);
     g_assert(good && used == first.size);
     kw_question_encode(&again, &second);
     g_assert(kw_bytes_equal(kw_buffer_bytes(&first), kw_buffer_bytes(&second)));
     kw_buffer_clear(&first);
     kw_buffer_clear(&second);
-    kw_question bounded = *question;
+    kw_question bounded = *query;
     const kw_plan *plan;
     bounded.range_limit = 1000;
     bounded.window.limit = MIN(bounded.window.limit, 1000);
@@ -67,16 +67,15 @@ check_question(const kw_question *question, kw_arena *arena)
 }
 
 static void
-open_question(kw_bytes bytes)
+open_query(kw_bytes bytes)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
-    kw_question question;
+    kw_question query;
     size_t used;
     kw_error error;
-    if (kw_question_decode(kw_policy_table(fuzz_cursor_policy(), 0), bytes, arena, &question, &used,
-                           &error)) {
+    if (kw_question_decode(kw_policy_table(fuzz_cursor_policy(), 0), bytes, arena, &query, &used, &error)) {
         g_assert(used <= bytes.size);
-        check_question(&question, arena);
+        check_query(&query, arena);
     } else {
         g_assert(error.code == KW_INVALID);
     }
@@ -97,7 +96,7 @@ continue_scan(kw_bytes sealed, const kw_cursor *cursor)
         g_assert(error.code == KW_INVALID);
         return;
     }
-    check_question(&request.question, arena);
+    check_query(&request.question, arena);
     for (size_t i = 0; i < request.picks_count; i++)
         g_assert(request.picks[i].field < request.question.table->fields_count);
     if (!kw_page_plan(&call, &request, arena, &plan, &error) || !kw_position_fits(plan, &position))
@@ -160,7 +159,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         open_body(rest);
         break;
     default:
-        open_question(rest);
+        open_query(rest);
     }
     return 0;
 }

@@ -124,7 +124,7 @@ def verdict_of(found):
     return "UNDECIDED" if found["undecided"] else "right"
 
 
-def tell(number, history, found, complaints):
+def print_history(number, history, found, complaints):
     mark = verdict_of(found)
     print(f"{mark} {found['workload']} {history.fault} seed {history.seed}: {found['ok']} ok, {found['failed']} failed, "
           f"{found['unknown']} unknown" + (f", {found['undecided']} objects undecided" if found["undecided"] else "") +
@@ -142,7 +142,7 @@ def pairs(options):
     return made
 
 
-def play(options, place):
+def run_histories(options, place):
     chosen = pairs(options)
     sums = {"histories": 0, "right": 0, "WRONG": 0, "UNDECIDED": 0, "ok": 0, "failed": 0, "unknown": 0, "differing": 0}
     until = time.monotonic() + options.seconds if options.seconds else float("inf")
@@ -153,7 +153,7 @@ def play(options, place):
         history = History(place, options, number, workload, fault)
         place.mend()
         found, complaints = history.run()
-        tell(number, history, found, complaints)
+        print_history(number, history, found, complaints)
         sums["histories"] += 1
         sums[verdict_of(found)] += 1
         for key in ("ok", "failed", "unknown", "differing"):
@@ -168,7 +168,7 @@ def main():
     place = open_place(options)
     try:
         place.start(options.gateways)
-        sums = play(options, place)
+        sums = run_histories(options, place)
     except BaseException:
         print(place.logs(), file=sys.stderr)
         raise

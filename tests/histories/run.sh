@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The long campaigns: run.sh BUILD_FOLDER [SEED] [KEEP_FOLDER]. Prints a line for each history and a sum for each place;
-# exits with 1 when one was wrong. A wrong history stays in KEEP_FOLDER, and judge_history judges it again.
+# The long campaigns: run.sh BUILD_FOLDER [SEED] [KEEP_FOLDER]. Prints a line for each history and totals for each place;
+# exits with 1 if a history is wrong. A wrong history is kept in KEEP_FOLDER; judge_history judges it again.
 #
-#   KW_HISTORIES   which places: "embedded sim hbase regions"   (embedded sim)
+#   KW_HISTORIES   places to test: "embedded sim hbase regions"   (default: embedded sim)
 # hbase and regions start a real HBase (Java, and Maven for its first start).
 set -uo pipefail
 build=$(realpath "$1") seed=${2:-$RANDOM} keep=$(realpath -m "${3:-histories-kept}")

@@ -73,7 +73,7 @@ class Memory(unittest.TestCase):
         self.refuse(lambda admin: admin.advise([Candidate(name="a", text=text)], None, [record(id="a")] * 100000, [], None))
 
 
-    def test_questions_with_a_million_ranges(self):
+    def test_queries_with_a_million_ranges(self):
         """Each range has room for all fields that the rule reads: 2 GB."""
         names = [f"f{i}" for i in range(60)]
         text = ("limits: {{list_values: 1000000}}\ntables:\n  t0:\n    fields: {{" + ", ".join(f"{name}: int" for name in names)
@@ -142,25 +142,25 @@ class Crowd:
 class Shares(unittest.TestCase):
     """Long calls of others take all threads that there are for such calls."""
 
-    def with_crowd(self, count, ask):
+    def with_callers(self, count, ask):
         with Gateway(POLICY + "timeouts: {{call: 10min}}\n") as gateway:
-            with contextlib.closing(Crowd(gateway, count)) as crowd:
-                ask(gateway, crowd)
+            with contextlib.closing(Crowd(gateway, count)) as caller_group:
+                ask(gateway, caller_group)
             wait_until(lambda: gateway.metric("keyway_calls_in_flight") == 0, "the calls of callers that are gone to end")
 
     def test_short_calls_are_answered(self):
         """... while no more than one of the long calls had to end for each."""
-        def ask(gateway, crowd):
+        def ask(gateway, caller_group):
             admin = gateway.admin()
             for number in (1, 2):
                 self.assertEqual(admin.explain(Query(table="events", bound=record(id="a"))).ranges_count, 1)
-                self.assertLessEqual(crowd.ended(), number)
+                self.assertLessEqual(caller_group.ended(), number)
             admin.close()
-        self.with_crowd(3, ask)
+        self.with_callers(3, ask)
 
     def test_deadlines_of_calls_that_wait(self):
         """... and are answered when their deadlines pass, while the long calls go on."""
-        def ask(gateway, crowd):
+        def ask(gateway, caller_group):
             late, query = [], Query(table="events", bound=record(id="a"), deadline_ms=100)
             for _ in range(20):
                 admin, began = gateway.admin(), time.monotonic()
@@ -168,12 +168,12 @@ class Shares(unittest.TestCase):
                     admin.explain(query)
                 late.append((time.monotonic() - began) * 1000 - query.deadline_ms)
                 admin.close()
-            self.assertLess(crowd.ended(), 12)
+            self.assertLess(caller_group.ended(), 12)
             late.sort()
             print(f"answers after the deadline of 100 ms: p50 {late[len(late) // 2]:.1f} ms, at most {late[-1]:.1f} ms")
-            if os.environ.get("KW_FIGURES") == "1":
+            if os.environ.get("KW_CHECK_LATENCIES") == "1":
                 self.assertLess(late[-1], 20)
-        self.with_crowd(12, ask)
+        self.with_callers(12, ask)
 
 
 class Others(unittest.TestCase):

@@ -34,12 +34,12 @@ class Descriptors(unittest.TestCase):
             first = gateway.data()
             first.put("events", record(id="a", ts=1), None)
             for _ in range(3):
-                crowd = [gateway.connect() for _ in range(2 * FILES)]
+                caller_group = [gateway.connect() for _ in range(2 * FILES)]
                 wait_until(lambda: gateway.metric("keyway_connections_refused_total") > 0, "connections to be refused")
                 first.put("events", record(id="a", ts=2), None)
-                for connection in crowd:
+                for connection in caller_group:
                     connection.close()
-                wait_until(lambda: gateway.metric("keyway_connections_open") == 1, "the crowd to leave")
+                wait_until(lambda: gateway.metric("keyway_connections_open") == 1, "the caller_group to leave")
                 with_new = gateway.data()
                 with_new.put("events", record(id="a", ts=3), None)
                 with_new.close()

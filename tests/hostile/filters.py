@@ -87,10 +87,10 @@ def scan(**more):
 class Compiling(unittest.TestCase):
     def attack(self, text):
         with Gateway(ONE_LOOP) as gateway:
-            with Crowd(gateway, lambda data: data.scan(scan(filter=text))) as crowd:
+            with Crowd(gateway, lambda data: data.scan(scan(filter=text))) as caller_group:
                 self.assertLess(slowest_get(gateway), STALLED)
-            crowd.join()
-            return crowd.codes
+            caller_group.join()
+            return caller_group.codes
 
     def test_18000_groups(self):
         self.assertEqual(self.attack(regex(GROUPS)), {Code.LIMIT})
@@ -99,7 +99,7 @@ class Compiling(unittest.TestCase):
         self.assertEqual(self.attack(LARGEST) - {Code.BUSY}, set())
 
     def test_1000_gets_with_a_long_filter(self):
-        """The ranges of a question share their filter: it is not read again for each."""
+        """The ranges of a query share their filter: it is not read again for each."""
         many = [record(x=i)["x"] for i in range(300 if is_sanitized() else 1000)]
         text = " OR ".join(f"ValueFilter(=, 'binary:{i:050}')" for i in range(1000))
         with Gateway(ONE_LOOP) as gateway:
@@ -107,10 +107,10 @@ class Compiling(unittest.TestCase):
             data.put("events", record(id="a", ts=7, note=f"{3:050}"), None)
             query = Query(table="events", bound=record(id="a"), bound_any={"ts": many}, filter=text,
                           deadline_ms=600000)
-            with Crowd(gateway, lambda other: other.scan(query)) as crowd:
+            with Crowd(gateway, lambda other: other.scan(query)) as caller_group:
                 self.assertLess(slowest_get(gateway), STALLED)
-            crowd.join()
-            self.assertEqual(crowd.codes, set())
+            caller_group.join()
+            self.assertEqual(caller_group.codes, set())
             data.close()
 
 
@@ -118,7 +118,7 @@ class Matching(unittest.TestCase):
     def test_scans_keep_no_reader_and_no_deadline(self):
         with Gateway(POLICY + "timeouts: {{drain: 2s}}\n") as gateway:
             fill(gateway, 30, 1000000)
-            with Crowd(gateway, lambda data: data.scan(scan(filter=regex(ENDLESS)))) as crowd:
+            with Crowd(gateway, lambda data: data.scan(scan(filter=regex(ENDLESS)))) as caller_group:
                 data = gateway.data()
                 page = data.scan(Query(table="events", bound=record(id="big"), columns=["ts"], deadline_ms=PATIENCE * 1000))
                 self.assertTrue(page.rows)
@@ -133,8 +133,8 @@ class Matching(unittest.TestCase):
                 began = time.monotonic()
                 gateway.stop()
                 self.assertLess(time.monotonic() - began, 2 * STALLED)
-            crowd.join()
-            self.assertLessEqual(crowd.codes, {Code.LIMIT, Code.TIMEOUT, Code.UNAVAILABLE, Code.BUSY})
+            caller_group.join()
+            self.assertLessEqual(caller_group.codes, {Code.LIMIT, Code.TIMEOUT, Code.UNAVAILABLE, Code.BUSY})
 
     def test_rows_read_by_their_keys(self):
         """The loop reads rows of its store from memory by itself, but applies no slow filter to them."""
@@ -143,10 +143,10 @@ class Matching(unittest.TestCase):
             fill(gateway, 4, 300000)
             for expression in (ENDLESS,) if is_sanitized() else (ENDLESS, "(a*)*b"):
                 query = scan(bound_any={"ts": keys}, filter=regex(expression))
-                with Crowd(gateway, lambda data, query=query: data.scan(query)) as crowd:
+                with Crowd(gateway, lambda data, query=query: data.scan(query)) as caller_group:
                     self.assertLess(slowest_get(gateway), STALLED)
-                crowd.join()
-                self.assertLessEqual(crowd.codes, {Code.LIMIT, Code.TIMEOUT})
+                caller_group.join()
+                self.assertLessEqual(caller_group.codes, {Code.LIMIT, Code.TIMEOUT})
 
     def test_answers(self):
         """What is bounded still finds what it found."""

@@ -1,4 +1,4 @@
-# Calls while the disk is full or slow: a library that is preloaded plays it. ThreadSanitizer cannot be preloaded beside.
+# Calls while the disk is full or slow. A preloaded library simulates the disk; it cannot be preloaded with ThreadSanitizer.
 if(NOT KEYWAY_SANITIZE MATCHES thread)
   add_library(kw_test_disk MODULE full_disk/disk.c)
   target_compile_options(kw_test_disk PRIVATE -fno-sanitize=all)

@@ -17,47 +17,47 @@ class Health(unittest.TestCase):
             made.sendall(b"GET /metrics HTTP/1.1\r\nHo")
             return made
 
-        crowd = []
+        caller_group = []
         while not over.is_set():
             with contextlib.suppress(OSError):
-                if len(crowd) < CROWD:
-                    crowd.append(connect())
+                if len(caller_group) < CROWD:
+                    caller_group.append(connect())
                     continue
-            for connection in list(crowd):
+            for connection in list(caller_group):
                 try:
                     connection.sendall(b"o")
                 except OSError:
-                    crowd.remove(connection)
+                    caller_group.remove(connection)
                     connection.close()
             over.wait(0.2)
-        for connection in crowd:
+        for connection in caller_group:
             connection.close()
 
     def test_trickling_requests(self):
         with Gateway(POLICY) as gateway:
             over = threading.Event()
-            crowd = threading.Thread(target=self.trickle, args=(gateway, over))
-            crowd.start()
+            caller_group = threading.Thread(target=self.trickle, args=(gateway, over))
+            caller_group.start()
             try:
                 for _ in range(20):
                     self.assertEqual(gateway.get("/livez")[0], 200)
                     over.wait(0.1)
             finally:
                 over.set()
-                crowd.join()
+                caller_group.join()
             self.assertEqual(gateway.get("/livez")[0], 200)
 
     def test_replies_that_are_not_read(self):
         with Gateway(POLICY) as gateway:
-            crowd = []
+            caller_group = []
             for _ in range(8):
                 made = socket.socket()
                 made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
                 made.connect(gateway.admin_address)
                 made.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 50)
-                crowd.append(made)
+                caller_group.append(made)
             self.assertEqual(gateway.get("/livez")[0], 200)
-            for connection in crowd:
+            for connection in caller_group:
                 connection.close()
 
 

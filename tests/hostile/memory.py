@@ -1,7 +1,7 @@
 """Callers that pipeline the largest scans and never read. The memory stays within limits.memory and 15 %,
 write buffers apart; a well-behaved caller beside them is served, and what they held is given back when they are gone.
 
-With KW_FIGURES=1 the latencies beside them are compared with those alone: that needs a release build on a machine
+With KW_CHECK_LATENCIES=1 the latencies beside them are compared with those alone: that needs a release build on a machine
 that does nothing else."""
 import os
 import threading
@@ -19,7 +19,7 @@ CALLERS = 50
 CALLS_EACH = 128
 MIB = 1024 * 1024
 WRITE_BUFFERS = 64 * MIB  # of the embedded store; not part of the budget
-STRICT = os.environ.get("KW_FIGURES") == "1"
+STRICT = os.environ.get("KW_CHECK_LATENCIES") == "1"
 
 
 def scan_message():

@@ -20,16 +20,16 @@ class Peers(unittest.TestCase):
 
     def test_one_address_keeps_nobody_out(self):
         with Gateway(POLICY + "limits: {{connections: 40}}\n") as gateway:
-            crowd = [self.connect_from(gateway, "127.0.0.2") for _ in range(60)]
+            caller_group = [self.connect_from(gateway, "127.0.0.2") for _ in range(60)]
             wait_until(lambda: gateway.metric("keyway_connections_refused_total") == 28, "connections to be refused")
             self.assertEqual(gateway.metric("keyway_connections_open"), 32)
             self.assertEqual(gateway.metric("keyway_connections_refused_peer_total"), 28)
             self.assertIn("127.0.0.2 has 32 connections already (limits.peer_connections)", gateway.log())
             with self.connect_from(gateway, "127.0.0.3") as other:
                 self.assertEqual(self.ask(other)[:3], (REPLY, "tables", 7))
-            for connection in crowd:
+            for connection in caller_group:
                 connection.close()
-            wait_until(lambda: gateway.metric("keyway_connections_open") == 0, "the crowd to leave")
+            wait_until(lambda: gateway.metric("keyway_connections_open") == 0, "the caller_group to leave")
             with self.connect_from(gateway, "127.0.0.2") as again:
                 self.assertEqual(self.ask(again)[:3], (REPLY, "tables", 7))
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Fails on an include that the table of arrows in server/README.md does not have.
+"""Fails on an include that the table of modules in server/README.md does not allow.
 
-Reads the table's rows (room | is | may use) and every quoted #include below server/, config/ and client/.
-A room is the longest folder of the table that a file stands in. config/ may use only itself, client/ only itself.
+Reads the rows of the table (three columns: module, contents, modules that it may use) and every quoted #include in server/,
+config/ and client/. A file belongs to the longest folder in the table that contains it. Files in config/ and client/
+may include only headers of their own folder.
 """
 import pathlib
 import re
@@ -13,43 +14,44 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
 
 def read_table(text):
-    arrows = {}
+    """Module to the set of modules that it may use."""
+    uses_of = {}
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
         if len(cells) != 3 or not re.fullmatch(r"[a-z/]+", cells[0]) or cells[2] == "may use":
             continue
         uses = re.sub(r"\(.*?\)", "", cells[2])
-        arrows[cells[0]] = {use.strip() for use in uses.split(",")} - {"-"}
-    return arrows
+        uses_of[cells[0]] = {use.strip() for use in uses.split(",")} - {"-"}
+    return uses_of
 
 
-def room_of(path, rooms):
-    """The room of a path relative to server/, None when it is in none."""
+def module_of(path, modules):
+    """The module of a path relative to server/, or None."""
     parts = path.split("/")
     for length in range(len(parts) - 1, 0, -1):
         name = "/".join(parts[:length])
-        if name in rooms:
+        if name in modules:
             return name
     return None
 
 
-def target_of(include, rooms):
+def target_of(include, modules):
     for outside in ("config/", "client/", "thrift/"):
         if include.startswith(outside):
             return outside[:-1]
-    return room_of(include, rooms)
+    return module_of(include, modules)
 
 
-def beside(path, include, folder):
-    """A header next to the file, one below client/, or one that a generator makes into the build folder."""
+def is_local(path, include, folder):
+    """True for a header next to the file, one in client/, and one that a generator writes into the build folder."""
     own = ROOT / folder / include
     return (path.parent / include).exists() or (folder == "client" and (own.exists() or "/" not in include))
 
 
 def main():
-    arrows = read_table((ROOT / "server/README.md").read_text())
-    if len(arrows) < 10:
-        print("the table of arrows in server/README.md was not understood")
+    uses_of = read_table((ROOT / "server/README.md").read_text())
+    if len(uses_of) < 10:
+        print("server/README.md: fewer than 10 modules found in the table")
         return 1
     bad = []
     files = 0
@@ -59,25 +61,25 @@ def main():
                 continue
             files += 1
             name = str(path.relative_to(ROOT))
-            here = folder if folder != "server" else room_of(str(path.relative_to(ROOT / "server")), arrows)
+            here = folder if folder != "server" else module_of(str(path.relative_to(ROOT / "server")), uses_of)
             if here is None:
-                bad.append(f"{name}: stands in no room of the table")
+                bad.append(f"{name}: the file is in no module of the table in server/README.md")
                 continue
-            allowed = {here} | (arrows[here] if folder == "server" else set())
+            allowed = {here} | (uses_of[here] if folder == "server" else set())
             for number, line in enumerate(path.read_text().splitlines(), 1):
                 match = INCLUDE.match(line)
                 if not match:
                     continue
-                target = target_of(match.group(1), arrows)
-                if target is None and beside(path, match.group(1), folder):
+                target = target_of(match.group(1), uses_of)
+                if target is None and is_local(path, match.group(1), folder):
                     target = here
                 if target is None:
-                    bad.append(f"{name}:{number}: {match.group(1)} is in no room")
+                    bad.append(f"{name}:{number}: {match.group(1)} is in no module of the table in server/README.md")
                 elif target not in allowed and "everything" not in allowed:
                     bad.append(f"{name}:{number}: {here} may not use {target} ({match.group(1)})")
     for line in bad:
         print(line)
-    print(f"{files} files, {len(bad)} forbidden arrows")
+    print(f"{files} files, {len(bad)} forbidden includes")
     return 1 if bad or files == 0 else 0
 
 

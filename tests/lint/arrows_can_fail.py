@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""A forbidden arrow is found: builds a small tree with one and expects the lint to name it."""
+"""Tests arrows.py: builds a small tree with a forbidden include and expects an error that names it."""
 import pathlib
 import subprocess
 import sys
 import tempfile
 
-ROOMS = ["base", "wire", "rule", "plan", "store", "gather", "verb", "net", "service", "admin"]
+MODULES = ["base", "wire", "rule", "plan", "store", "gather", "verb", "net", "service", "admin"]
 
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
-        rows = "".join(f"| {room} | x | base |\n" for room in ROOMS)
+        rows = "".join(f"| {module} | x | base |\n" for module in MODULES)
         (root / "server/base").mkdir(parents=True)
         (root / "server/wire").mkdir()
         (root / "server/README.md").write_text(rows.replace("| base | x | base |", "| base | x | - |"))

@@ -1,6 +1,6 @@
-"""Checks that every example policy has a page that shows its text unchanged, a play, and a row in docs/examples/README.md.
+"""Checks that every example policy has a page that contains its text, an integration test, and a row in docs/examples/README.md.
 
-Argument: the source root, and --write to put the policies' text into the pages.
+Arguments: the source root; with --write, writes the policies' text into the pages.
 """
 import pathlib
 import re
@@ -20,8 +20,8 @@ def main():
         problems.append(f"docs/examples/{name}.md: there is no policy config/examples/{name}.yaml")
     for name in sorted(names):
         page = root / f"docs/examples/{name}.md"
-        if not (root / f"tests/scenario/examples/plays/{name.replace('-', '_')}.py").exists():
-            problems.append(f"config/examples/{name}.yaml: no play in tests/scenario/examples/plays")
+        if not (root / f"tests/scenario/examples/example_tests/{name.replace('-', '_')}.py").exists():
+            problems.append(f"config/examples/{name}.yaml: no test in tests/scenario/examples/example_tests")
         if f"]({name}.md)" not in index:
             problems.append(f"docs/examples/README.md: does not link {name}.md")
         if not page.exists():

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The programs are hardened: hardening.py PROGRAM... reads them with readelf.
+"""Checks with readelf that the programs are hardened: hardening.py PROGRAM...
 
 Position independent, all relocations resolved at start and read-only after it, no executable stack, stack protector, checked
-libc calls, and on x86 the marks of control-flow protection (for the processor to enforce it, every object must have them;
-a library without them takes them away, so only the program's own entry instruction is looked at).
+libc calls, and on x86 the marks of control-flow protection. The processor enforces that protection only if every linked
+object is marked; libraries can lack the mark, so only the first instruction of main is checked.
 """
 import platform
 import subprocess

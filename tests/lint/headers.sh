@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every header compiles alone. Arguments: source root, build root, C compiler.
+# Checks that every header compiles alone. Arguments: source root, build root, C compiler.
 set -u
 root=$1 build=$2 cc=$3
 flags=(-std=gnu11 -D_GNU_SOURCE -DKW_VERSION='"lint"' -fsyntax-only -Wall -Wextra -Werror -x c

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The man pages are right mdoc. Arguments: source root, mandoc.
+# Checks the mdoc syntax of the man pages. Arguments: source root, mandoc.
 set -u
 shopt -s nullglob
 pages=("$1"/man/*.[1-9])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The packages that scripts/setup installs for a build are those of the Dockerfile's build stage. Argument: source root."""
+"""Checks that scripts/setup and the build stage of the Dockerfile install the same packages. Argument: source root."""
 import pathlib
 import re
 import sys
@@ -11,10 +11,10 @@ def main(root):
     image = (root / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
     install = re.search(r"AS build\n.*?--no-install-recommends (.*?) &&", image, re.DOTALL).group(1)
     found = set(install.split())
-    wanted.discard("tzdata")  # the zones of the machine it runs on: in the image's last stage
+    wanted.discard("tzdata")  # needed at run time only: in the last stage of the image
     if wanted == found and "tzdata" in image and len(wanted) > 10:
         return 0
-    print("scripts/setup and the Dockerfile's build stage differ:", *sorted(wanted ^ found))
+    print("scripts/setup and the build stage of the Dockerfile install different packages:", *sorted(wanted ^ found))
     return 1
 
 

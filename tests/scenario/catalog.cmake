@@ -1,3 +1,3 @@
-# What a policy may change while its table holds rows.
-kw_play_on_both(catalog_steps catalog_steps.py ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>")
-kw_play(catalog_adopt catalog_adopt.py)
+# Which changes a policy can make while its tables contain rows.
+kw_integration_test_on_both_stores(catalog_steps catalog_steps.py ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>")
+kw_integration_test(catalog_adopt catalog_adopt.py)

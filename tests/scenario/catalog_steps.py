@@ -13,7 +13,7 @@ import time
 import unittest
 
 from keyway_gateway import Gateway, Ready, plain, record, wait_until
-from keyway_hbase import PATIENT, WIDE_CLOCK, told_by_hbase
+from keyway_hbase import PATIENT, WIDE_CLOCK, hbase_servers
 from keyway_thrift.ttypes import Code, ForgetOptions, KeywayError, Query, Range
 
 STORE = sys.argv.pop(1) if len(sys.argv) > 1 else "embedded"
@@ -48,7 +48,7 @@ def fresh_name():
 def store_text(name):
     if STORE == "embedded":
         return "store: {{kind: embedded, path: {folder}/data}}\n"
-    servers = told_by_hbase()["KW_HBASE_BUFFERED"]
+    servers = hbase_servers()["KW_HBASE_BUFFERED"]
     return (f"store:\n  kind: hbase\n  servers: [{servers}]\n  create_missing: true\n  catalog: {name}_catalog\n  {PATIENT}\n  {WIDE_CLOCK}\n"
             f"sequences: {{{{table: {name}_sequences}}}}\n")
 
@@ -458,5 +458,5 @@ def load_tests(loader, _tests, _pattern):
 
 if __name__ == "__main__":
     if STORE == "hbase":
-        told_by_hbase()
+        hbase_servers()
     unittest.main(verbosity=2, warnings="ignore")

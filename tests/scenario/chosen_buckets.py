@@ -14,7 +14,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from keyway_gateway import Ready, plain, record, value  # noqa: E402
-from keyway_hbase import PATIENT, WIDE_CLOCK, told_by_hbase  # noqa: E402
+from keyway_hbase import PATIENT, WIDE_CLOCK, hbase_servers  # noqa: E402
 from keyway_thrift.ttypes import (Code, CompareOp, Condition, KeywayError, Options, Order, Outcome, Query,  # noqa: E402
                                   Range)
 
@@ -46,7 +46,7 @@ def policy_for(store):
     if store == "embedded":
         where = "{{kind: embedded, path: {folder}/data}}"
     else:
-        told = told_by_hbase()
+        told = hbase_servers()
         where = (f"{{{{kind: hbase, servers: [{told['KW_HBASE_FRAMED']}], {PATIENT}, {WIDE_CLOCK}, client_pause: 1min, transport: framed, protocol: compact, "
                  f"create_missing: true, catalog: {name}_catalog}}}}")
     return POLICY.replace("STORE", where).replace("NAME", name)

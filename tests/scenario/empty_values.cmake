@@ -1,2 +1,2 @@
-# Empty and unsayable values in keys, on the embedded store and on a real HBase; by Thrift and by the command.
-kw_play_on_both(empty_values empty_values.py ARGS $<TARGET_FILE:keyway>)
+# Empty values and values that a key cannot encode, on both stores; through Thrift and through the command.
+kw_integration_test_on_both_stores(empty_values empty_values.py ARGS $<TARGET_FILE:keyway>)

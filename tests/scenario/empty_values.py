@@ -13,7 +13,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from keyway_gateway import Ready, plain  # noqa: E402
-from keyway_hbase import PATIENT, WIDE_CLOCK, told_by_hbase  # noqa: E402
+from keyway_hbase import PATIENT, WIDE_CLOCK, hbase_servers  # noqa: E402
 from keyway_thrift.ttypes import Code, CompareOp, Condition, KeywayError, Outcome, Query, Value  # noqa: E402
 
 POLICY = """
@@ -55,7 +55,7 @@ def policy_for(store):
     name = f"empty_{os.getpid()}_{int(time.time())}"
     where = "{{kind: embedded, path: {folder}/data}}"
     if store == "hbase":
-        where = (f"{{{{kind: hbase, servers: [{told_by_hbase()['KW_HBASE_BUFFERED']}], {PATIENT}, {WIDE_CLOCK}, create_missing: true, "
+        where = (f"{{{{kind: hbase, servers: [{hbase_servers()['KW_HBASE_BUFFERED']}], {PATIENT}, {WIDE_CLOCK}, create_missing: true, "
                  f"catalog: {name}_catalog}}}}")
     return POLICY.replace("STORE", where).replace("NAME", name)
 
@@ -121,7 +121,7 @@ def with_key(data):
         same(data.get(table, key, None, None).record, None, f"get of {table} when it is removed")
 
 
-def not_to_be_told_apart(data):
+def test_equal_keys(data):
     """2**53 and the number behind it are one double."""
     same(data.put("real", {"a": Value(number=2**53), "n": Value(number=1)}, None).outcome, Outcome.OK, "2**53")
     same(plain(data.get("real", {"a": Value(real=2.0**53)}, None, None).record)["n"], 1, "2**53 as a double")
@@ -161,7 +161,7 @@ def main():
         data, admin = gateway.data(), gateway.admin()
         without_key(gateway, data, admin, store == "embedded")
         with_key(data)
-        not_to_be_told_apart(data)
+        test_equal_keys(data)
         by_command(gateway, program)
 
 

@@ -1,5 +1,5 @@
 """An HBase that comes late, goes away and comes back, and one behind a TLS terminator. Between keywayd and the
-real Thrift2 server stands a door that this test opens and shuts. KW_HBASE_ENV tells where HBase is."""
+real Thrift2 server stands a proxy that this test opens and shuts. KW_HBASE_ENV tells where HBase is."""
 import os
 import select
 import shutil
@@ -12,16 +12,16 @@ import time
 import unittest
 
 from keyway_gateway import POLICY, Gateway, free_ports, plain, record, wait_until
-from keyway_hbase import PATIENT, WIDE_CLOCK, told_by_hbase
+from keyway_hbase import PATIENT, WIDE_CLOCK, hbase_servers
 from keyway_thrift.ttypes import Code, KeywayError, Options, Query
 
 
 def thrift2():
-    host, _, port = told_by_hbase()["KW_HBASE_BUFFERED"].rpartition(":")
+    host, _, port = hbase_servers()["KW_HBASE_BUFFERED"].rpartition(":")
     return host, int(port)
 
 
-class Door:
+class Proxy:
     """Forwards connections to the Thrift2 server while it is open; shutting it ends them all."""
 
     def __init__(self, context=None):
@@ -84,10 +84,10 @@ class Door:
             server.close()
 
 
-def policy(door, more=""):
+def policy(proxy, more=""):
     name = f"late_{os.getpid()}_{time.time_ns()}"
     store = f"""  kind: hbase
-  servers: [localhost:{door.port}]
+  servers: [localhost:{proxy.port}]
   create_missing: true
   catalog: {name}_catalog
   rest: 100ms
@@ -105,67 +105,67 @@ class Hbase(unittest.TestCase):
         self.assertIn(caught.exception.code, (Code.UNAVAILABLE, Code.TIMEOUT), caught.exception)
 
     def test_it_comes_late_and_goes_and_comes(self):
-        door = Door()
-        with Gateway(policy(door)) as gateway:
+        proxy = Proxy()
+        with Gateway(policy(proxy)) as gateway:
             data = gateway.data()
             one = record(id="a", ts=1, note="x")
             self.assertFalse(gateway.ready()["ready"])
             self.expect_unavailable(lambda: data.put("events", one, None))
 
-            door.open()
+            proxy.open()
             wait_until(lambda: gateway.ready()["ready"], "the gateway to find its store")
             data.put("events", one, None)
             self.assertEqual(plain(data.get("events", record(id="a", ts=1), None, None).record)["note"], "x")
 
-            door.shut()
+            proxy.shut()
             self.expect_unavailable(lambda: data.get("events", record(id="a", ts=1), None, Options(deadline_ms=3000)))
             wait_until(lambda: not gateway.ready()["ready"], "the gateway to notice")
             self.assertEqual(gateway.get("/livez")[0], 200)
             self.assertEqual(data.tables(), ["events"])
 
-            door.open()
+            proxy.open()
             wait_until(lambda: gateway.ready()["ready"], "the gateway to find it again")
             page = data.scan(Query(table="events", bound=record(id="a")))
             self.assertEqual([plain(row)["note"] for row in page.rows], ["x"])
             data.close()
-        door.shut()
+        proxy.shut()
 
     def test_a_changed_rule_that_is_found_out_late(self):
         """The policy is compared with the catalog as soon as the store answers: a gateway that waited ends then."""
-        door = Door()
-        text = policy(door)
-        door.open()
+        proxy = Proxy()
+        text = policy(proxy)
+        proxy.open()
         with Gateway(text) as gateway:
             wait_until(lambda: gateway.ready()["ready"], "the gateway to be ready")
             data = gateway.data()
             data.put("events", record(id="a", ts=1), None)
             data.close()
             gateway.stop()
-            door.shut()
+            proxy.shut()
             gateway.write_policy(text.replace("take: 4", "take: 6"))
             gateway.expect_start = False
             gateway.start()
             gateway.wait_for_log("cannot serve yet")
-            door.open()
+            proxy.open()
             self.assertEqual(gateway.wait_for_exit(), 3)
             self.assertIn("REFUSED", gateway.log())
-        door.shut()
+        proxy.shut()
 
-    def test_tls_towards_the_servers(self):
+    def test_tls_to_the_servers(self):
         folder = tempfile.mkdtemp(prefix="keyway-certificates-")
         subject = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
         for name, names in (("good", "DNS:localhost"), ("other", "DNS:elsewhere.test")):
             subprocess.run(["openssl", "req", "-x509", *subject, "-subj", f"/CN={name}", "-addext", f"subjectAltName={names}",
                             "-keyout", f"{folder}/{name}.key", "-out", f"{folder}/{name}.pem"], check=True, capture_output=True)
 
-        def door_with(name):
+        def proxy_with(name):
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(f"{folder}/{name}.pem", f"{folder}/{name}.key")
-            made = Door(context)
+            made = Proxy(context)
             made.open()
             return made
 
-        good = door_with("good")
+        good = proxy_with("good")
         with Gateway(policy(good, f"  tls: {{{{ca: {folder}/good.pem}}}}\n")) as gateway:
             wait_until(lambda: gateway.ready()["ready"], "the gateway to be ready")
             data = gateway.data()
@@ -174,7 +174,7 @@ class Hbase(unittest.TestCase):
             data.close()
         good.shut()
 
-        other = door_with("other")
+        other = proxy_with("other")
         for trust in ("good", "other"):  # an authority that did not sign, then a name that does not fit
             with Gateway(policy(other, f"  tls: {{{{ca: {folder}/{trust}.pem}}}}\n")) as gateway:
                 self.assertFalse(gateway.ready()["ready"])

@@ -1,5 +1,5 @@
 """Every method of keyway.thrift, called by the Python runtime in each of the four forms: what it answers, and what
-it says to wrong questions."""
+it says to wrong queries."""
 import time
 import unittest
 

@@ -240,7 +240,7 @@ class Start(unittest.TestCase):
             self.assertIsNone(gateway.admin_address)
             self.assertEqual(gateway.data().tables(), ["events"])
 
-    def test_systemd_is_told(self):
+    def test_systemd_notification(self):
         gateway = Gateway(POLICY, expect_start=False)  # it waits when ten messages are not read
         path = os.path.join(gateway.folder, "notify")
         gateway.environment = {"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "1500000"}

@@ -214,7 +214,7 @@ class Hostile(Attacked):
         if not is_sanitized():
             self.assertLess(GATEWAY.resident_bytes() - before, 300 << 20)
 
-    def test_bytes_behind_the_message(self):
+    def test_bytes_after_the_message(self):
         self.assert_refused("get", get_args() + b"\0" + b"more")
 
     def test_message_cut_short(self):

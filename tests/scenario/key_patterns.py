@@ -1,6 +1,6 @@
 """Conditions on fields of the key behind a gap: the store sifts keys by patterns, and the answers are the same.
 
-Random rules, records and questions. Each question is asked twice: as it is, and beside a filter that counts rows
+Random rules, records and queries. Each query is asked twice: as it is, and beside a filter that counts rows
 (PageFilter), next to which nothing is left to the store; both must have the rows that brute force finds, in the same
 order, in pages and backward. Over all, the store must have given far fewer rows with patterns.
 
@@ -15,12 +15,12 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from keyway_gateway import Ready, plain, record, value  # noqa: E402
-from keyway_hbase import PATIENT, told_by_hbase  # noqa: E402
+from keyway_hbase import PATIENT, hbase_servers  # noqa: E402
 from keyway_thrift.ttypes import KeywayError, Options, Order, Outcome, Query, Range  # noqa: E402
 
 TABLES = 4
 RECORDS = 300
-QUESTIONS = 25
+QUERIES = 25
 EVERYTHING = "PageFilter(1000000)"
 NOTE = "the store filters keys"
 
@@ -61,7 +61,7 @@ def draw_record(chance, number):
             "state": chance.choice(["new", "open", "done"]), "note": f"n{number}"}
 
 
-def draw_question(chance, records):
+def draw_query(chance, records):
     """Bounds, lists and a range over some fields of a record, so that something is found."""
     like = chance.choice(records)
     fields = chance.sample(["owner", "word", "ts", "kind", "code", "real", "state"], chance.randrange(1, 4))
@@ -78,53 +78,53 @@ def draw_question(chance, records):
     return bound, any_of, ranged
 
 
-def meets(fields, question):
-    bound, any_of, ranged = question
+def meets(fields, query):
+    bound, any_of, ranged = query
     return (all(fields[name] == wanted for name, wanted in bound.items())
             and all(fields[name] in wanted for name, wanted in any_of.items())
             and (ranged is None or ranged[1] <= fields[ranged[0]] < ranged[2]))
 
 
-def scan(data, table, question, **more):
-    bound, any_of, ranged = question
-    query = Query(table, bound=record(**bound), full_scan=True,
-                  bound_any={name: [value(one) for one in values] for name, values in any_of.items()}, **more)
+def scan(data, table, query, **more):
+    bound, any_of, ranged = query
+    thrift_query = Query(table, bound=record(**bound), full_scan=True,
+                         bound_any={name: [value(one) for one in values] for name, values in any_of.items()}, **more)
     if ranged:
-        query.range = Range(ranged[0], value(ranged[1]), value(ranged[2]))
-    page = data.scan(query)
+        thrift_query.range = Range(ranged[0], value(ranged[1]), value(ranged[2]))
+    page = data.scan(thrift_query)
     rows, scanned = list(page.rows), page.rows_scanned
     while page.cursor is not None:
         page = data.nextPage(page.cursor, Options())
         rows += page.rows
         scanned += page.rows_scanned
-    return [plain(row) for row in rows], scanned, query
+    return [plain(row) for row in rows], scanned, thrift_query
 
 
-def judge(admin, data, table, records, question, chance, tally):
+def judge(admin, data, table, records, query, chance, tally):
     more = {"order": chance.choice([None, None, Order.ASCENDING, Order.DESCENDING]), "page_rows": chance.choice([None, 20])}
     try:
-        with_patterns, scanned, query = scan(data, table, question, **more)
+        with_patterns, scanned, thrift_query = scan(data, table, query, **more)
     except KeywayError as error:
         if "order" not in error.message:
             raise
         more["order"] = None  # this path has none
-        with_patterns, scanned, query = scan(data, table, question, **more)
-    without, scanned_all, _ = scan(data, table, question, filter=EVERYTHING, **more)
-    wanted = [fields for fields in records if meets(fields, question)]
+        with_patterns, scanned, thrift_query = scan(data, table, query, **more)
+    without, scanned_all, _ = scan(data, table, query, filter=EVERYTHING, **more)
+    wanted = [fields for fields in records if meets(fields, query)]
 
     def by_note(rows):
         return sorted(rows, key=lambda row: row["note"])
 
     if by_note(with_patterns) != by_note(wanted):
-        sys.exit(f"{table} {question}: {len(with_patterns)} rows, not {len(wanted)}")
+        sys.exit(f"{table} {query}: {len(with_patterns)} rows, not {len(wanted)}")
     if by_note(without) != by_note(wanted):
-        sys.exit(f"{table} {question} without patterns: {len(without)} rows, not {len(wanted)}")
+        sys.exit(f"{table} {query} without patterns: {len(without)} rows, not {len(wanted)}")
     if with_patterns != without:
-        sys.exit(f"{table} {question}: another order")
-    tally["questions"] += 1
+        sys.exit(f"{table} {query}: another order")
+    tally["queries"] += 1
     tally["rows"] += len(wanted)
-    if any(NOTE in note for note in admin.explain(query).notes):
-        tally["sifted by patterns"] += 1
+    if any(NOTE in note for note in admin.explain(thrift_query).notes):
+        tally["skipped by patterns"] += 1
         tally["scanned with"] += scanned
         tally["scanned without"] += scanned_all
 
@@ -134,8 +134,8 @@ def policy_for(store, chance):
     if store == "embedded":
         where = "{kind: embedded, path: FOLDER/data}"
     else:
-        told = told_by_hbase()
-        where = (f"{{kind: hbase, servers: [{told['KW_HBASE_FRAMED']}], {PATIENT}, transport: framed, protocol: compact, "
+        servers = hbase_servers()
+        where = (f"{{kind: hbase, servers: [{servers['KW_HBASE_FRAMED']}], {PATIENT}, transport: framed, protocol: compact, "
                  f"create_missing: true, catalog: {name}_catalog}}")
     tables = [f"{name}_{number}" for number in range(TABLES)]
     text = (f"listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\ntimeouts: {{call: 100s}}\nstore: {where}\ntables:\n"
@@ -144,7 +144,7 @@ def policy_for(store, chance):
 
 
 def play(gateway, tables, chance):
-    tally = dict.fromkeys(["questions", "rows", "sifted by patterns", "scanned with", "scanned without"], 0)
+    tally = dict.fromkeys(["queries", "rows", "skipped by patterns", "scanned with", "scanned without"], 0)
     data, admin = gateway.data(), gateway.admin()
     for table in tables:
         records = list({tuple(one[name] for name in one if name != "note"): one
@@ -152,8 +152,8 @@ def play(gateway, tables, chance):
         for one in data.putMany(table, [record(**fields) for fields in records], None):
             if one.outcome != Outcome.OK:
                 sys.exit(f"putMany: {one}")
-        for _ in range(QUESTIONS):
-            judge(admin, data, table, records, draw_question(chance, records), chance, tally)
+        for _ in range(QUERIES):
+            judge(admin, data, table, records, draw_query(chance, records), chance, tally)
     data.close()
     admin.close()
     return tally
@@ -168,8 +168,8 @@ def main():
     with Ready(policy) as gateway:
         tally = play(gateway, tables, chance)
     print(json.dumps(tally))
-    if tally["sifted by patterns"] < tally["questions"] / 3:
-        sys.exit("too few questions had patterns")
+    if tally["skipped by patterns"] < tally["queries"] / 3:
+        sys.exit("too few queries had patterns")
     share = 2 if store == "hbase" else 1  # the embedded store counts the rows that it looks at
     if tally["scanned with"] * share >= tally["scanned without"]:
         sys.exit("patterns spare too few rows")

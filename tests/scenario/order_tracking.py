@@ -18,7 +18,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from keyway_gateway import Ready, is_sanitized, plain, record, value  # noqa: E402
-from keyway_hbase import PATIENT, WIDE_CLOCK, told_by_hbase  # noqa: E402
+from keyway_hbase import PATIENT, WIDE_CLOCK, hbase_servers  # noqa: E402
 from keyway_thrift.ttypes import Options, Order, Outcome, Query, Range  # noqa: E402
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated  # noqa: E402
 
@@ -161,7 +161,7 @@ def load(data, events):
 
 
 def read_orders(data, events, chance):
-    """Every order, a hundred a question: newest first within each, and no other order's rows."""
+    """Every order, a hundred a query: newest first within each, and no other order's rows."""
     ids = list(events.by_order)
     for start in range(0, len(ids), 100):
         some = ids[start:start + 100]
@@ -243,7 +243,7 @@ def store_of(form):
     """The policy's store, and a name for its tables; or why this cannot run."""
     if form is None:
         return "{{kind: embedded, path: {folder}/data}}", "order_events"
-    told = told_by_hbase()
+    told = hbase_servers()
     servers = told["KW_HBASE_BUFFERED" if form == "buffered" else "KW_HBASE_FRAMED"]
     mode = "transport: framed, protocol: compact, " if form == "framed" else ""
     name = f"scenario_{form}_{os.getpid()}_{int(time.time())}"

@@ -1,7 +1,7 @@
-# Random tables, records and questions against a brute-force model; timestamps and many callers.
-foreach(play random_questions versions)
-  kw_play(${play} ${play}.py LABELS scenario random)
+# Random tables, records and queries compared with a brute-force model; timestamps; concurrent callers.
+foreach(name random_queries versions)
+  kw_integration_test(${name} ${name}.py LABELS scenario random)
 endforeach()
 
-# Keys with calendars and bits, values that the gateway makes, intervals that are read window by window, on both stores.
-kw_play_on_both(random_clocks random_clocks.py LABELS scenario random)
+# Keys with calendars and bits, generated values, and scans that are read in windows, on both stores.
+kw_integration_test_on_both_stores(random_clocks random_clocks.py LABELS scenario random)

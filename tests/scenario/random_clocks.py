@@ -1,7 +1,7 @@
 """Random tables with calendars, bits and made values against a real gateway, and a brute-force model beside it.
 
 Each round: a policy with random key rules (random_clocks_policy.py), writes of which the gateway makes parts, then
-questions, most of them about intervals of many pieces of time, which are read window by window: each answer must have
+queries, most of them about intervals of many pieces of time, which are read window by window: each answer must have
 the rows, the order and the pages that the model (random_model.py) says, whoever goes on with the scan. The gateway is
 restarted with another limit of ranges, and cursors go on; over HBase another gateway goes on with them, too.
 
@@ -18,11 +18,11 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from keyway_gateway import Ready, is_sanitized  # noqa: E402
-from keyway_hbase import PATIENT, WIDE_CLOCK, told_by_hbase  # noqa: E402
-from random_clocks_play import ClockPlay  # noqa: E402
+from keyway_hbase import PATIENT, WIDE_CLOCK, hbase_servers  # noqa: E402
+from random_clocks_table_test import ClockTableTest  # noqa: E402
 from random_clocks_policy import NOW, ClockTable  # noqa: E402
-from random_play import expect, tally  # noqa: E402
-from random_questions import check, known_encodings  # noqa: E402
+from random_table_test import expect, tally  # noqa: E402
+from random_queries import check, known_encodings  # noqa: E402
 
 HEAD = """\
 listen: 127.0.0.1:0
@@ -44,7 +44,7 @@ class Place:
         self.most_ranges = 400 if self.is_hbase else 1000 if is_sanitized() else 3000
         self.where = "{kind: embedded, path: FOLDER/data}"
         if self.is_hbase:
-            told = told_by_hbase()
+            told = hbase_servers()
             self.where = (f"{{kind: hbase, servers: [{told['KW_HBASE_FRAMED']}], {PATIENT}, {WIDE_CLOCK}, transport: framed, protocol: compact, "
                           f"create_missing: true, catalog: {self.run}catalog}}")
 
@@ -69,13 +69,13 @@ def good_tables(chance, known, place):
     return tables
 
 
-def play_round(chance, known, place, until):
+def test_round(chance, known, place, until):
     tables = good_tables(chance, known, place)
     list_values = chance.choice([15, 40, 150, 10000][:3 if place.is_hbase else 4])
     with contextlib.ExitStack() as stack:
         gateway = stack.enter_context(Ready(place.policy(tables, list_values)))
         other = stack.enter_context(Ready(place.policy(tables, chance.choice([10, 300])))) if place.is_hbase else None
-        plays = [ClockPlay(chance, table, list_values, place.most_ranges) for table in tables]
+        plays = [ClockTableTest(chance, table, list_values, place.most_ranges) for table in tables]
         for play in plays:
             connect(stack, play, gateway, other)
             for _ in range(chance.choice([1, 2, 3])):
@@ -102,9 +102,9 @@ def connect(stack, play, gateway, other):
 def act_out(play, until):
     for _ in range(12):
         play.write()
-    for question in range(20):
+    for query in range(20):
         play.ask()
-        if question % 5 == 0:
+        if query % 5 == 0:
             play.ask_while_writing()
         if time.monotonic() > until:
             return False
@@ -137,7 +137,7 @@ def main():
         round_seed = int(os.environ.get("KW_ROUND", chance.randrange(2**32)))
         end = time.monotonic() + 3600 if "KW_ROUND" in os.environ else until
         try:
-            play_round(random.Random(round_seed), known, place, end)
+            test_round(random.Random(round_seed), known, place, end)
         except Exception:
             print(f"round {rounds} of seed {seed}; alone with KW_ROUND={round_seed} KW_NOW={NOW}", flush=True)
             raise

@@ -212,8 +212,8 @@ class Flake(Piece):
         self.partitioned = field.made["kind"] == "snowflake" and field.made.get("form") == "partitioned"
         parts, more = ("zero 1, minute 6, seconds 32, worker 9, count 16", "") if self.partitioned else (
             "zero 1, ms 41, worker 10, count 12", ", epoch: 1577836800000")
-        self.tells_at = chance.random() < 0.8
-        clock = ", time: at" if self.tells_at else ""
+        self.encodes_time = chance.random() < 0.8
+        clock = ", time: at" if self.encodes_time else ""
         super().__init__("field", f"bits: {{of: {field.name}, parts: [{parts}]{more}{clock}}}", (field.name,), field.name, 1, fits=self.right)
         self.encoding = "bits"
 
@@ -344,7 +344,7 @@ class ClockTable(Table):
         self.buckets = 1
         self.draw_time()
         self.draw_fields()
-        while self.is_fine() and is_put_back(self.zone) and not self.tells_apart():
+        while self.is_fine() and is_put_back(self.zone) and not self.separates_repeated_hours():
             self.zone = chance.choice(ZONES)
         names = ["primary", "second"][:chance.choice([1, 2])]
         self.paths = {path: self.draw_path(path) for path in names}
@@ -355,7 +355,7 @@ class ClockTable(Table):
         for path in [*self.paths.values(), *([self.association] if self.association else [])]:
             for piece in path.pieces:
                 if isinstance(piece, Calendar):
-                    piece.once = piece.cell_s < DAY and not self.tells_apart()
+                    piece.once = piece.cell_s < DAY and not self.separates_repeated_hours()
         self.single = len(names) == 1
         for name in self.identity:  # what a component field or enum holds needs no column
             held = any(piece.kind in ("field", "enum") and piece.field == name and not isinstance(piece, Flake)
@@ -465,7 +465,7 @@ class ClockTable(Table):
     def is_fine(self):
         return self.mode == "calendar" and SECONDS[self.parts[-1]] < DAY
 
-    def tells_apart(self):
+    def separates_repeated_hours(self):
         """Does something in every key tell the two times apart that a clock shows alike?"""
         unique = [field for name, field in self.made.items() if name in self.identity and name != "at"
                   and not field.made.get("at_end")]
@@ -522,7 +522,7 @@ class ClockTable(Table):
         if not super().fits(record):
             return False
         paths = [*self.paths.values(), *([self.association] if self.association else [])]
-        if self.mode == "flake" and "at" in record and any(getattr(piece, "tells_at", False) for path in paths for piece in path.pieces):
+        if self.mode == "flake" and "at" in record and any(getattr(piece, "encodes_time", False) for path in paths for piece in path.pieces):
             ms, step = flake_time(self.fields["id"], record["id"])
             return ms // step == record["at"] * 1000 // UNITS[self.time.unit] // step
         return True

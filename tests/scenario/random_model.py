@@ -1,4 +1,4 @@
-"""What a table holds and what a question must answer, by brute force: the other side of random_questions.py."""
+"""What a table holds and what a query must answer, by brute force: the other side of random_queries.py."""
 import math
 import struct
 from random_policy import rank
@@ -95,7 +95,7 @@ class Model:
                 "NOT_EQUAL": held != wanted, "GREATER_OR_EQUAL": held >= wanted, "GREATER": held > wanted}[op]
 
 
-class Question:
+class ModelQuery:
     """A query in Python's terms."""
 
     def __init__(self, table):
@@ -139,7 +139,7 @@ class Question:
 
     def possible(self, field):
         """Of the values that the field is bound to."""
-        asked = Question(self.table)
+        asked = ModelQuery(self.table)
         asked.range = self.range if self.range and self.range[0] == field else None
         return {canonical(one) for one in self.bounds().get(field, []) if asked.matches({field: one})}
 

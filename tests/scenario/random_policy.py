@@ -1,4 +1,4 @@
-"""Random tables for random_questions.py: fields with small pools of nasty values, and key rules of every
+"""Random tables for random_queries.py: fields with small pools of nasty values, and key rules of every
 component kind over them, written as YAML.
 
 What stands here about the encodings (which values fit, whether order is kept) is written from
@@ -31,7 +31,7 @@ def fits_float(real):
 # --- fields -----------------------------------------------------------------------------------------
 
 class Field:
-    """A field of a table. pool: values that records and questions take."""
+    """A field of a table. pool: values that records and queries take."""
 
     def __init__(self, name, kind, pool, **more):
         self.name = name

@@ -1,2 +1,2 @@
-# keyway scrub: comparing and repairing the paths of a table.
-kw_play_on_both(scrub scrub.py ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>")
+# keyway scrub: compares and repairs the paths of a table.
+kw_integration_test_on_both_stores(scrub scrub.py ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>")

@@ -12,7 +12,7 @@ import time
 import unittest
 
 from keyway_gateway import Ready, free_ports, plain, record, wait_until
-from keyway_hbase import PATIENT, skip, told_by_hbase
+from keyway_hbase import PATIENT, skip, hbase_servers
 from keyway_thrift.ttypes import Code, CompareOp, Condition, KeywayError, Options, Outcome
 
 PLACE = sys.argv.pop(1) if len(sys.argv) > 1 else "embedded"
@@ -89,7 +89,7 @@ class Redis:
 
 
 def hbase_store():
-    return "{kind: hbase, servers: [%s], %s, create_missing: true}" % (told_by_hbase()["KW_HBASE_BUFFERED"], PATIENT)
+    return "{kind: hbase, servers: [%s], %s, create_missing: true}" % (hbase_servers()["KW_HBASE_BUFFERED"], PATIENT)
 
 
 REDIS = Redis() if PLACE == "redis" else None

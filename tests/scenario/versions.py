@@ -122,7 +122,7 @@ class Story:
                 self.same(key, found.get(key))
 
 
-def play_stamps(chance, gateway):
+def run_stamps(chance, gateway):
     stories = [(Story(chance, "one"), ["primary"]), (Story(chance, "two"), ["primary", "by_ts"])]
     for _ in range(3):
         data = gateway.data()
@@ -195,7 +195,7 @@ class Writer(threading.Thread):
         assert found == wanted, f"after {what} in round {self.rounds} of {table}: {found}, not {wanted}"
 
 
-def play_callers(chance, gateway):
+def run_callers(chance, gateway):
     until = time.monotonic() + SECONDS
     writers = [Writer(number, chance.randrange(2**32), gateway, until) for number in range(WRITERS)]
     for writer in writers:
@@ -213,9 +213,9 @@ def main():
     print(f"seed {seed}", flush=True)
     chance = random.Random(seed)
     with Gateway(POLICY) as gateway:
-        play_stamps(chance, gateway)
+        run_stamps(chance, gateway)
     with Gateway(POLICY) as gateway:
-        play_callers(chance, gateway)
+        run_callers(chance, gateway)
 
 
 if __name__ == "__main__":

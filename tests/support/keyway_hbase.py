@@ -16,7 +16,7 @@ def skip(why):
     sys.exit(SKIPPED)
 
 
-def told_by_hbase():
+def hbase_servers():
     """The fixture's variables: KW_HBASE_BUFFERED and KW_HBASE_FRAMED are addresses of Thrift2 servers. Skips without an HBase."""
     with open(os.environ["KW_HBASE_ENV"], encoding="utf-8") as file:
         told = dict(line.strip().split("=", 1) for line in file if "=" in line)

@@ -56,23 +56,23 @@ void measure_builds(bench *all, bool stamped, const char *const *only);
 /* Figures of one kind as CSV; false: no such kind. */
 bool growth_run(bench *all, const char *kind);
 
-/* --- questions, for measures and growth ------------------------------------------------------- */
+/* --- queries, for measures and growth ------------------------------------------------------- */
 
 typedef struct asked {
     double p50_us, p99_us;
-    double rows_scanned; /* per question, mean */
-    double calls;        /* to Thrift2 per question */
-    uint64_t questions;
+    double rows_scanned; /* per query, mean */
+    double calls;        /* to Thrift2 per query */
+    uint64_t queries;
 } asked;
 
-/* Events e.g. "events", numbered from `first`: the id of that number, question_event_ms as their time. */
-void question_load_events(const crowd_place *where, const char *table, uint64_t first, uint64_t count);
-int64_t question_event_ms(uint64_t number);
+/* Events e.g. "events", numbered from `first`: the id of that number, query_event_ms as their time. */
+void query_load_events(const group_server *where, const char *table, uint64_t first, uint64_t count);
+int64_t query_event_ms(uint64_t number);
 /* Its id and ts. */
-kw_api_Record question_event_key(kw_arena *arena, uint64_t number);
+kw_api_Record query_event_key(kw_arena *arena, uint64_t number);
 /* Asks and checks the answer once; returns how many rows were read for it. */
-typedef uint64_t (*question_once)(link_to *link, kw_arena *arena, void *user);
+typedef uint64_t (*query_once)(link_to *link, kw_arena *arena, void *user);
 /* Again and again; `calls` is the caller's business. */
-asked question_repeat(link_to *link, int ms, question_once ask, void *user);
+asked query_repeat(link_to *link, int ms, query_once ask, void *user);
 /* The 20 newest of the table, again and again. */
-asked question_latest(const crowd_place *where, const char *table, int ms);
+asked query_latest(const group_server *where, const char *table, int ms);

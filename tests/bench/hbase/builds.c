@@ -71,8 +71,8 @@ measure_increments(bench *all)
     compared got = rounds_compare(all, WORK_INCREMENT, MANY);
     for (int side = 0; side < 2; side++)
         if (increment_once(&all->sides[side]) != began[side] + all->sides[side].counted + 1)
-            crowd_die(all->sides[side].place.name,
-                      KW_BYTES_LITERAL("the counter is not the sum of its increments"));
+            caller_group_fail(all->sides[side].place.name,
+                              KW_BYTES_LITERAL("the counter is not the sum of its increments"));
     add_row("increments a second of one counter, 64 callers", &got, got.rate, NO_BOUND, 0);
 }
 

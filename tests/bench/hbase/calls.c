@@ -1,5 +1,5 @@
-/* Closed loops of single calls: puts, gets, a hot key, a crowd that is too large for Thrift2, and YCSB's
- * mixes. */
+/* Closed loops of single calls: puts, gets, a hot key, a caller_group that is too large for Thrift2, and
+ * YCSB's mixes. */
 #include "bench.h"
 #include "table.h"
 

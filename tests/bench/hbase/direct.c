@@ -15,7 +15,7 @@ static void
 check(const char *what, const kw_hb_TIOError *io)
 {
     if (io)
-        crowd_die(what, io->message);
+        caller_group_fail(what, io->message);
 }
 
 static kw_bytes

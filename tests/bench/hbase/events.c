@@ -17,7 +17,7 @@
 void
 events_load(events *of, uint64_t count)
 {
-    question_load_events(&of->all->sides[1].place, of->table, of->count, count - of->count);
+    query_load_events(&of->all->sides[1].place, of->table, of->count, count - of->count);
     of->count = count;
 }
 
@@ -27,7 +27,7 @@ events_load(events *of, uint64_t count)
 static void
 write_start(uint8_t to[9], uint8_t bucket, uint64_t number)
 {
-    uint64_t descending = ~((uint64_t)question_event_ms(number) ^ (UINT64_C(1) << 63));
+    uint64_t descending = ~((uint64_t)query_event_ms(number) ^ (UINT64_C(1) << 63));
     to[0] = bucket;
     for (int i = 0; i < 8; i++)
         to[1 + i] = (uint8_t)(descending >> (56 - 8 * i));
@@ -39,11 +39,11 @@ number_of_key(kw_bytes key)
 {
     uint8_t start[9];
     if (key.size != KEY_BYTES)
-        crowd_die("an event's row key", KW_BYTES_LITERAL("is not bucket, time and id"));
+        caller_group_fail("an event's row key", KW_BYTES_LITERAL("is not bucket, time and id"));
     uint64_t number = bench_number_of_id(kw_bytes_of(key.data + 9, ID_BYTES));
     write_start(start, key.data[0], number);
     if (memcmp(start, key.data, sizeof start) != 0)
-        crowd_die("an event's row key", KW_BYTES_LITERAL("has another time than its id"));
+        caller_group_fail("an event's row key", KW_BYTES_LITERAL("has another time than its id"));
     return number;
 }
 
@@ -60,7 +60,7 @@ rows_of(link_to *link, const events *of, kw_bytes start, int32_t most)
     const kw_hb_THBaseService_getScannerResults_result *got =
         link_call(link, &kw_hb_methods[KW_HB_THBaseService_getScannerResults], &args);
     if (got->io)
-        crowd_die(of->store_table, got->io->message);
+        caller_group_fail(of->store_table, got->io->message);
     return got;
 }
 
@@ -88,7 +88,7 @@ ask_latest(link_to *link, kw_arena *arena, void *user)
     qsort(found, count, sizeof *found, newest_first);
     for (uint64_t i = 0; i < LATEST; i++)
         if (i >= count || found[i] != of->count - 1 - i)
-            crowd_die(of->store_table, KW_BYTES_LITERAL("the newest are not those written last"));
+            caller_group_fail(of->store_table, KW_BYTES_LITERAL("the newest are not those written last"));
     return count;
 }
 
@@ -103,9 +103,9 @@ ask_get(link_to *link, kw_arena *arena, void *user)
     const kw_hb_THBaseService_get_result *got =
         link_call(link, &kw_hb_methods[KW_HB_THBaseService_get], &args);
     if (got->io)
-        crowd_die(of->store_table, got->io->message);
+        caller_group_fail(of->store_table, got->io->message);
     if (!kw_bytes_equal(got->success->row, key) || got->success->columnValues.count == 0)
-        crowd_die(of->store_table, KW_BYTES_LITERAL("an event is not there"));
+        caller_group_fail(of->store_table, KW_BYTES_LITERAL("an event is not there"));
     return 1;
 }
 
@@ -117,12 +117,12 @@ ask_get_gateway(link_to *link, kw_arena *arena, void *user)
     const events *of = user;
     uint64_t number = number_of_key(of->sample[kw_random_u64() % of->sample_count]);
     kw_api_Data_get_args args = {.has_table = true, .table = kw_bytes_of_text(of->table), .has_key = true};
-    args.key = question_event_key(arena, number);
+    args.key = query_event_key(arena, number);
     const kw_api_Data_get_result *got = link_call(link, &kw_api_methods[KW_API_Data_get], &args);
     if (got->failure)
-        crowd_die(of->table, got->failure->message);
+        caller_group_fail(of->table, got->failure->message);
     if (!got->success->has_record)
-        crowd_die(of->table, KW_BYTES_LITERAL("an event is not there"));
+        caller_group_fail(of->table, KW_BYTES_LITERAL("an event is not there"));
     return 1;
 }
 
@@ -145,7 +145,7 @@ events_sample(events *of)
         of->sample[of->sample_count++] = kw_arena_copy(of->arena, got->success.items[0].row);
     }
     if (of->sample_count == 0)
-        crowd_die(of->store_table, KW_BYTES_LITERAL("no events were found"));
+        caller_group_fail(of->store_table, KW_BYTES_LITERAL("no events were found"));
     link_close(link);
 }
 
@@ -158,21 +158,21 @@ events_forget_sample(events *of)
 }
 
 static asked
-repeat(const events *of, int side, int ms, question_once ask, double calls)
+repeat(const events *of, int side, int ms, query_once ask, double calls)
 {
-    const crowd_place *where = &of->all->sides[side].place;
+    const group_server *where = &of->all->sides[side].place;
     double before = side ? gateway_stat(where, "store_calls") : 0;
     link_to *link = link_open(where);
-    asked got = question_repeat(link, ms, ask, (void *)of);
+    asked got = query_repeat(link, ms, ask, (void *)of);
     link_close(link);
-    got.calls = side ? (gateway_stat(where, "store_calls") - before) / (double)MAX(got.questions, 1) : calls;
+    got.calls = side ? (gateway_stat(where, "store_calls") - before) / (double)MAX(got.queries, 1) : calls;
     return got;
 }
 
 asked
 events_latest(const events *of, int side, int ms)
 {
-    return side ? question_latest(&of->all->sides[1].place, of->table, ms)
+    return side ? query_latest(&of->all->sides[1].place, of->table, ms)
                 : repeat(of, 0, ms, ask_latest, of->buckets);
 }
 

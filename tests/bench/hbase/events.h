@@ -1,5 +1,5 @@
-/* Tables of events (policy.yaml.in): a byte of bucket, the time descending, the id. Questions about them on
- * both ways: through the gateway as one question, straight to Thrift2 as a client asks that knows the key
+/* Tables of events (policy.yaml.in): a byte of bucket, the time descending, the id. Queries about them on
+ * both ways: through the gateway as one query, straight to Thrift2 as a client asks that knows the key
  * rule and has one connection: bucket after bucket, merged by itself. One caller each. */
 #pragma once
 

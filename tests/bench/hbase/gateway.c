@@ -1,5 +1,5 @@
 /* Through keywayd: logical records, the row keys are its business (policy.yaml.in); see way.h. A whole scan
- * is one question over all buckets, page by page on one connection. */
+ * is one query over all buckets, page by page on one connection. */
 #include "way.h"
 
 #include "thrift/keyway_wire.h"
@@ -15,7 +15,7 @@ static void
 check(const char *what, const kw_api_KeywayError *failure)
 {
     if (failure)
-        crowd_die(what, failure->message);
+        caller_group_fail(what, failure->message);
 }
 
 static kw_api_Record
@@ -47,7 +47,7 @@ static void
 check_written(const kw_api_Written *written)
 {
     if (written->outcome != KW_API_Outcome_OK)
-        crowd_die("put", written->failure ? written->failure->message : KW_BYTES_LITERAL("not OK"));
+        caller_group_fail("put", written->failure ? written->failure->message : KW_BYTES_LITERAL("not OK"));
 }
 
 static void
@@ -127,7 +127,7 @@ check_increment(const void *result)
     for (uint32_t i = 0; i < got->success.count; i++)
         if (kw_bytes_equal(got->success.items[i].key, KW_BYTES_LITERAL("n")))
             return got->success.items[i].value.number;
-    crowd_die("increment", KW_BYTES_LITERAL("the answer has no counter"));
+    caller_group_fail("increment", KW_BYTES_LITERAL("the answer has no counter"));
 }
 
 static uint32_t
@@ -152,14 +152,14 @@ check_get(const void *result, uint64_t number)
     uint64_t found;
     check("get", got->failure);
     if (!got->success->has_record)
-        crowd_die("get", KW_BYTES_LITERAL("the record is not there"));
+        caller_group_fail("get", KW_BYTES_LITERAL("the record is not there"));
     uint32_t generation = check_record(&got->success->record, &found);
     if (found != number)
-        crowd_die("get", KW_BYTES_LITERAL("another record than the one asked for"));
+        caller_group_fail("get", KW_BYTES_LITERAL("another record than the one asked for"));
     return generation;
 }
 
-/* --- questions -------------------------------------------------------------------------------- */
+/* --- queries -------------------------------------------------------------------------------- */
 
 static bench_call
 page(kw_arena *arena, uint64_t from, uint32_t rows)
@@ -227,7 +227,7 @@ scan(link_to *link, unsigned scanner, bench_visit visit, void *user)
 /* --- figures ---------------------------------------------------------------------------------- */
 
 double
-gateway_stat(const crowd_place *where, const char *name)
+gateway_stat(const group_server *where, const char *name)
 {
     link_to *link = link_open(where);
     kw_api_Admin_stats_args none = {0};
@@ -237,7 +237,7 @@ gateway_stat(const crowd_place *where, const char *name)
         if (kw_bytes_equal(result->success.items[i].key, kw_bytes_of_text(name)))
             found = (double)result->success.items[i].value;
     if (found < 0)
-        crowd_die("keywayd has no figure of this name", kw_bytes_of_text(name));
+        caller_group_fail("keywayd has no figure of this name", kw_bytes_of_text(name));
     link_close(link);
     return found;
 }

@@ -1,5 +1,5 @@
 /* A slice with what `thrift --gen c_glib` makes of the same IDL, one thread and one blocking client for each
- * caller: slower callers than a crowd's, the same picture. See slice.h. */
+ * caller: slower callers than a caller_group's, the same picture. See slice.h. */
 #include "slice.h"
 
 #include "base/thread.h"
@@ -31,7 +31,7 @@ static void
 must(bool ok, GError *error, const char *what)
 {
     if (!ok)
-        crowd_die(what, kw_bytes_of_text(error ? error->message : "was refused"));
+        caller_group_fail(what, kw_bytes_of_text(error ? error->message : "was refused"));
 }
 
 static GByteArray *
@@ -171,7 +171,7 @@ call_loop(void *user)
 static void
 caller_open(caller *of, bench_side *side)
 {
-    const crowd_place *where = &side->place;
+    const group_server *where = &side->place;
     bool framed = where->form.framed, compact = where->form.protocol == KW_WIRE_COMPACT;
     g_autoptr(GError) error = NULL;
     of->side = side;

@@ -49,7 +49,7 @@ tell_both(bench *all, work what, uint64_t at, const char *unit, const compared *
 
 /* More than Thrift2 has threads for: the gateway alone, with time for everyone's turn. */
 static void
-tell_crowd(bench *all, work what, unsigned callers)
+run_callers(bench *all, work what, unsigned callers)
 {
     int ms = all->slice_ms * (callers > MANY_CALLERS ? 6 : 3);
     figures got = slice_run(&all->sides[1], what, callers, ms);
@@ -67,7 +67,7 @@ growth_by_callers(bench *all)
     for (size_t i = 0; i < G_N_ELEMENTS(counts); i++) {
         for (size_t j = 0; j < G_N_ELEMENTS(works); j++) {
             if (counts[i] > DIRECT_MOST) {
-                tell_crowd(all, works[j], counts[i]);
+                run_callers(all, works[j], counts[i]);
                 continue;
             }
             compared got = rounds_compare(all, works[j], counts[i]);

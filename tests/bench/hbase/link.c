@@ -14,7 +14,7 @@
 #define MESSAGE_MAX ((size_t)256 * 1024 * 1024)
 
 struct link {
-    const crowd_place *where;
+    const group_server *where;
     int fd;
     int32_t sequence_id;
     kw_buffer out;
@@ -25,7 +25,7 @@ struct link {
 };
 
 link_to *
-link_open(const crowd_place *where)
+link_open(const group_server *where)
 {
     link_to *made = g_new0(link_to, 1);
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(where->port)};
@@ -35,7 +35,7 @@ link_open(const crowd_place *where)
     made->where = where;
     made->fd = socket(AF_INET, SOCK_STREAM, 0);
     if (connect(made->fd, (struct sockaddr *)&to, sizeof to))
-        crowd_die(where->name, KW_BYTES_LITERAL("cannot connect"));
+        caller_group_fail(where->name, KW_BYTES_LITERAL("cannot connect"));
     setsockopt(made->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     setsockopt(made->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     made->reader = kw_wire_reader_new(MESSAGE_MAX);
@@ -67,7 +67,7 @@ send_call(link_to *link, const kw_wire_method *method, const void *args)
     for (size_t sent = 0; sent < link->out.size;) {
         ssize_t more = send(link->fd, link->out.data + sent, link->out.size - sent, MSG_NOSIGNAL);
         if (more <= 0)
-            crowd_die(link->where->name, KW_BYTES_LITERAL("the connection was lost"));
+            caller_group_fail(link->where->name, KW_BYTES_LITERAL("the connection was lost"));
         sent += (size_t)more;
     }
 }
@@ -85,16 +85,16 @@ receive(link_to *link)
         case KW_WIRE_MESSAGE:
             return payload;
         case KW_WIRE_BROKEN:
-            crowd_die(link->where->name, kw_bytes_of_text(error.text));
+            caller_group_fail(link->where->name, kw_bytes_of_text(error.text));
         case KW_WIRE_MORE:
             break;
         }
         uint8_t *room = kw_buffer_reserve(&link->in, 65536);
         ssize_t got = recv(link->fd, room, link->in.capacity - link->in.size, 0);
         if (got < 0 && errno == EAGAIN)
-            crowd_die(link->where->name, KW_BYTES_LITERAL("no answer within a minute"));
+            caller_group_fail(link->where->name, KW_BYTES_LITERAL("no answer within a minute"));
         if (got <= 0)
-            crowd_die(link->where->name, KW_BYTES_LITERAL("the connection was lost"));
+            caller_group_fail(link->where->name, KW_BYTES_LITERAL("the connection was lost"));
         link->in.size += (size_t)got;
     }
 }
@@ -111,10 +111,10 @@ link_call(link_to *link, const kw_wire_method *method, const void *args)
     kw_arena_reset(link->arena);
     void *result = kw_arena_alloc0(link->arena, method->result->size);
     if (!kw_wire_message_decode(protocol, payload, &message, &error))
-        crowd_die(link->where->name, kw_bytes_of_text(error.text));
+        caller_group_fail(link->where->name, kw_bytes_of_text(error.text));
     if (message.type != KW_WIRE_REPLY || message.sequence_id != link->sequence_id)
-        crowd_die(link->where->name, message.body);
+        caller_group_fail(link->where->name, message.body);
     if (!kw_wire_struct_decode(method->result, protocol, message.body, limits, link->arena, result, &error))
-        crowd_die(link->where->name, kw_bytes_of_text(error.text));
+        caller_group_fail(link->where->name, kw_bytes_of_text(error.text));
     return result;
 }

@@ -1,13 +1,13 @@
 /* A blocking connection that speaks Thrift through our codec: the same client for Thrift2 and for the
- * gateway, so that what differs is what is behind it. For loading, questions and scans; closed loops of
- * many callers are a crowd (support/crowd.h). One thread. Any failure ends the program. */
+ * gateway, so that what differs is what is behind it. For loading, queries and scans; closed loops of
+ * many callers are a caller_group (support/caller_group.h). One thread. Any failure ends the program. */
 #pragma once
 
-#include "support/crowd.h"
+#include "support/caller_group.h"
 
 typedef struct link link_to;
 
-link_to *link_open(const crowd_place *where);
+link_to *link_open(const group_server *where);
 void link_close(link_to *link);
 
 /* The result struct of the method, valid until the next call. */

@@ -144,7 +144,8 @@ main(int argc, char **argv)
     g_autoptr(GError) error = NULL;
     g_option_context_add_main_entries(context, options, NULL);
     if (!g_option_context_parse(context, &argc, &argv, &error) || !thrift || !gateway)
-        crowd_die("usage", kw_bytes_of_text(error ? error->message : "--thrift and --gateway are needed"));
+        caller_group_fail("usage",
+                          kw_bytes_of_text(error ? error->message : "--thrift and --gateway are needed"));
     prepare(&all);
     load(&all);
     warm_up(&all);

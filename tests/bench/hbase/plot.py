@@ -183,7 +183,7 @@ def by_buckets(rows):
 
 
 def by_rows(rows):
-    yield "rows", drawing("Questions to a table that grows, 16 buckets, 1 caller", [
+    yield "rows", drawing("Queries to a table that grows, 16 buckets, 1 caller", [
         Panel("the 20 newest rows, median time", "rows of the table", "ms", ways(rows, "latest", "rows", "p50_us", 1e-3)),
         Panel("one row by its key, median time", "rows of the table", "ms", ways(rows, "get", "rows", "p50_us", 1e-3))])
 

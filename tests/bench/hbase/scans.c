@@ -59,7 +59,7 @@ scan_whole(bench_side *side)
         fprintf(stderr, "%s: %llu of %llu rows read back, %llu of them not as written last\n",
                 side->way->name, (unsigned long long)known, (unsigned long long)side->rows,
                 (unsigned long long)wrong);
-        crowd_die("verification", KW_BYTES_LITERAL("failed"));
+        caller_group_fail("verification", KW_BYTES_LITERAL("failed"));
     }
     return (double)rows / seconds;
 }

@@ -83,7 +83,7 @@ slice_cpu_us(pid_t process)
     FILE *file = fopen(path, "r");
     if (!file ||
         fscanf(file, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) != 2)
-        crowd_die(path, KW_BYTES_LITERAL("cannot be read"));
+        caller_group_fail(path, KW_BYTES_LITERAL("cannot be read"));
     fclose(file);
     return (double)(user + system) * 1e6 / (double)sysconf(_SC_CLK_TCK);
 }
@@ -133,7 +133,7 @@ choose_removal(slice *of, uint64_t *ret_number)
 {
     bench_side *side = of->side;
     if (side->removed == side->rows)
-        crowd_die("removals", KW_BYTES_LITERAL("every row is removed; use more --rows"));
+        caller_group_fail("removals", KW_BYTES_LITERAL("every row is removed; use more --rows"));
     *ret_number = side->removed++;
     return side->way->remove(of->arena, BENCH_ORDERED, *ret_number);
 }
@@ -175,19 +175,19 @@ choose(slice *of, unsigned caller, kind *ret_kind, uint64_t *ret_number)
 }
 
 static void
-send_next(crowd_caller *caller, void *user)
+send_next(group_caller *caller, void *user)
 {
     slice *of = user;
     kind what;
     uint64_t number;
     kw_arena_reset(of->arena);
-    bench_call call = choose(of, crowd_number(caller), &what, &number);
-    of->putting[crowd_number(caller)] = what == KIND_PUT ? number + 1 : 0;
-    crowd_call(caller, call.method, call.args, (uint64_t)what << 56 | number);
+    bench_call call = choose(of, group_caller_number(caller), &what, &number);
+    of->putting[group_caller_number(caller)] = what == KIND_PUT ? number + 1 : 0;
+    group_caller_send(caller, call.method, call.args, (uint64_t)what << 56 | number);
 }
 
 static void
-check_answer(slice *of, const crowd_answer *answer)
+check_answer(slice *of, const group_answer *answer)
 {
     bench_side *side = of->side;
     uint64_t number = answer->tag & (((uint64_t)1 << 56) - 1);
@@ -201,7 +201,7 @@ check_answer(slice *of, const crowd_answer *answer)
         break;
     case KIND_GET:
         if (!side_is_right(side, number, side->way->check_get(answer->result, number)))
-            crowd_die(side->way->name, KW_BYTES_LITERAL("a get does not give the last put"));
+            caller_group_fail(side->way->name, KW_BYTES_LITERAL("a get does not give the last put"));
         break;
     case KIND_PAGE:
         side->way->check_page(answer->result);
@@ -232,16 +232,16 @@ mark_time(slice *of, uint64_t now)
 }
 
 static void
-on_answer(crowd_caller *caller, const crowd_answer *answer, void *user)
+on_answer(group_caller *caller, const group_answer *answer, void *user)
 {
     slice *of = user;
     if (!answer->result)
-        crowd_die(of->side->way->name, answer->text);
+        caller_group_fail(of->side->way->name, answer->text);
     check_answer(of, answer);
     of->result.answered++;
-    of->result.served += !of->answered[crowd_number(caller)];
-    of->answered[crowd_number(caller)] = true;
-    of->putting[crowd_number(caller)] = 0;
+    of->result.served += !of->answered[group_caller_number(caller)];
+    of->answered[group_caller_number(caller)] = true;
+    of->putting[group_caller_number(caller)] = 0;
     mark_time(of, answer->end_ns);
     if (answer->end_ns >= of->from_ns && answer->end_ns < of->to_ns)
         slice_samples_add(&of->samples, answer->end_ns - answer->start_ns);
@@ -250,14 +250,14 @@ on_answer(crowd_caller *caller, const crowd_answer *answer, void *user)
 }
 
 static void
-on_lost(crowd_caller *caller, size_t outstanding, void *user)
+on_lost(group_caller *caller, size_t outstanding, void *user)
 {
     slice *of = user;
     (void)caller, (void)outstanding;
     of->result.lost++;
 }
 
-static const crowd_player player = {.start = send_next, .answer = on_answer, .lost = on_lost};
+static const group_handlers handlers = {.start = send_next, .answer = on_answer, .lost = on_lost};
 
 static void
 tell(slice *of)
@@ -317,17 +317,17 @@ slice_run(bench_side *side, work what, unsigned callers, int ms)
     of.answered = g_new0(bool, callers);
     of.putting = g_new0(uint64_t, callers);
     check_room(callers);
-    crowd *all = crowd_open(&side->place, callers, OPEN_MS, &player, &of);
+    caller_group *all = caller_group_open(&side->place, callers, OPEN_MS, &handlers, &of);
     double calls = store_calls(side);
     uint64_t now = kw_clock_mono_ns();
     of.to_ns = now + (uint64_t)ms * 1000000;
     of.from_ns = now + (uint64_t)ms * 200000;
-    of.result = (figures){.callers = callers, .connected = crowd_size(all)};
-    crowd_start(all);
-    crowd_run(all, kw_deadline_in_ms(ms + LINGER_MS + (int)callers));
+    of.result = (figures){.callers = callers, .connected = caller_group_size(all)};
+    caller_group_start(all);
+    caller_group_run(all, kw_deadline_in_ms(ms + LINGER_MS + (int)callers));
     of.result.store_calls = (store_calls(side) - calls) / (double)MAX(of.result.answered, 1);
     tell(&of);
-    crowd_close(all);
+    caller_group_close(all);
     note_doubts(&of);
     g_free(of.answered);
     g_free(of.putting);

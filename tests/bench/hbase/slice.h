@@ -20,7 +20,7 @@ typedef enum work {
 /* One of the two ways, and what is known of its rows. */
 typedef struct bench_side {
     const way *way;
-    crowd_place place;
+    group_server place;
     pid_t process;         /* whose CPU time is measured; 0: nobody's */
     uint16_t thrift_port;  /* connections to it are counted; 0: not */
     uint64_t rows;         /* of BENCH_SALTED and of BENCH_ORDERED, to begin with */

@@ -2,9 +2,9 @@
  * computes its row keys itself, and through keywayd. A row has three cells of bench_value_bytes each under an
  * id; tables have the same 16 regions on both ways.
  *
- * A way makes the arguments of a call and reads its result; who sends it (a link, a crowd) is another matter.
- * A value says which row and which write it is from (`generation`, from 1), so that everything that is read
- * can be checked. */
+ * A way makes the arguments of a call and reads its result; who sends it (a link, a caller_group) is another
+ * matter. A value says which row and which write it is from (`generation`, from 1), so that everything that
+ * is read can be checked. */
 #pragma once
 
 #include "link.h"
@@ -56,7 +56,7 @@ extern const way way_direct_same;
 extern const way way_direct_same_stateless;
 extern const way way_gateway;
 /* A figure of keywayd's Admin.stats; ends the program when it has none of that name. */
-double gateway_stat(const crowd_place *where, const char *name);
+double gateway_stat(const group_server *where, const char *name);
 
 /* --- rows ------------------------------------------------------------------------------------- */
 

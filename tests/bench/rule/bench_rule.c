@@ -110,7 +110,7 @@ static void
 plan_day(kw_bench *bench)
 {
     static const kw_bound unbound[3];
-    kw_question question = {
+    kw_question query = {
         .table = bench->archive,
         .path = -1,
         .bounds = unbound,
@@ -121,7 +121,7 @@ plan_day(kw_bench *bench)
         .range_limit = 10000,
     };
     const kw_plan *made;
-    bool done = kw_plan_make(&question, bench->arena, &made, NULL);
+    bool done = kw_plan_make(&query, bench->arena, &made, NULL);
     g_assert(done && made->ranges_count == 1440 && made->groups_count == 1440);
     kw_arena_reset(bench->arena);
 }
@@ -139,7 +139,7 @@ decode_primary(kw_bench *bench)
 static void
 plan(kw_bench *bench, int range_field)
 {
-    kw_question question = {
+    kw_question query = {
         .table = bench->table,
         .path = -1,
         .bounds = bench->bounds,
@@ -149,7 +149,7 @@ plan(kw_bench *bench, int range_field)
         .range_limit = 10000,
     };
     const kw_plan *made;
-    bool done = kw_plan_make(&question, bench->arena, &made, NULL);
+    bool done = kw_plan_make(&query, bench->arena, &made, NULL);
     g_assert(done);
     kw_arena_reset(bench->arena);
 }

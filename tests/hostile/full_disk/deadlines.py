@@ -67,7 +67,7 @@ class Deadlines(unittest.TestCase):
         print(f"answers after the deadline: p50 {late[len(late) // 2]:.1f} ms, at most {late[-1]:.1f} ms")
         self.assertGreaterEqual(late[0], 0)
         self.assertLess(late[-1], SYNC_MS / 2)
-        if os.environ.get("KW_FIGURES") == "1":
+        if os.environ.get("KW_CHECK_LATENCIES") == "1":
             self.assertLess(late[-1], 20)
         self.disk.fail(NOTHING)
         # the gateway goes on; the write that could wait is there, what timed out is there whole or not at all

@@ -16,7 +16,7 @@ import tempfile
 import time
 
 from keyway_gateway import Gateway, free_ports, plain, record, value, wait_until
-from keyway_hbase import PATIENT, WIDE_CLOCK, told_by_hbase
+from keyway_hbase import PATIENT, WIDE_CLOCK, hbase_servers
 from keyway_thrift.ttypes import Options, Order, Outcome, Query, Range
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 
@@ -55,7 +55,7 @@ def policy_of(examples, store, redis):
     else:
         prefix = f"examples_{os.getpid()}_{int(time.time())}_"
         tables = on_hbase(tables, prefix)
-        where = f"servers: [{told_by_hbase()['KW_HBASE_FRAMED']}], {PATIENT}, {WIDE_CLOCK}, transport: framed, protocol: compact"
+        where = f"servers: [{hbase_servers()['KW_HBASE_FRAMED']}], {PATIENT}, {WIDE_CLOCK}, transport: framed, protocol: compact"
         head = HEAD.replace("STORE", f"{{kind: hbase, {where}, create_missing: true, catalog: {prefix}catalog}}")
     # The plays write at dates of their own, whenever they are played.
     sequences = f"sequences: {{counters: redis, redis: {redis}, keep: 3650d}}\n" if redis else "sequences: {keep: 3650d}\n"

@@ -16,7 +16,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "examples"))
 from keyway_gateway import PATIENCE, Ready  # noqa: E402
-from keyway_hbase import PATIENT, SKIPPED, WIDE_CLOCK, told_by_hbase  # noqa: E402
+from keyway_hbase import PATIENT, SKIPPED, WIDE_CLOCK, hbase_servers  # noqa: E402
 from world import World, same  # noqa: E402
 
 WRITERS = HERE.parents[1] / "support" / "writers" / "run.sh"
@@ -117,7 +117,7 @@ def check_gets(table):
     table.expect(lambda r: True, ORDERS[table.name], "everything", full_scan=True)
 
 
-def check_questions(tables):
+def check_queries(tables):
     one = tables["purchases"].records[0]
     mine = [r for r in tables["purchases"].records if r["usr"] == one["usr"]]
     tables["purchases"].latest(max(mine, key=lambda r: r["ts"]), "latest purchase", usr=one["usr"])
@@ -131,7 +131,7 @@ def check_questions(tables):
     events = tables["order_events"]
     one = events.records[0]
     mine = [r for r in events.records if r["order_id"] == one["order_id"]]
-    # Phoenix's salt needs the whole key: without it a question reads every bucket.
+    # Phoenix's salt needs the whole key: without it a query reads every bucket.
     events.latest(max(mine, key=lambda r: r["ts"]), "latest event", scanned=8, order_id=one["order_id"])
     events.expect(lambda r: r["order_id"] == one["order_id"] and r["ts"] >= START + 300, lambda r: -r["ts"], "events from a time on",
                   ranges=4, bound={"order_id": one["order_id"]}, between=("ts", START + 300, None))
@@ -149,7 +149,7 @@ def play(world, writers):
         writers.order("write", name, rows=list(rows.values()))
         table.records = list(rows.values())
         check_gets(table)
-    check_questions(tables)
+    check_queries(tables)
     for name, table in tables.items():
         rows = {ORDERS[name](row): row for row in (MAKERS[name](world.chance, i) for i in range(120, 200))}
         table.fill(rows.values())
@@ -161,7 +161,7 @@ def play(world, writers):
 
 
 def main():
-    told = told_by_hbase()
+    told = hbase_servers()
     seed = int(os.environ.get("KW_SEED", time.time_ns() % 2**32))
     print(f"seed {seed}", flush=True)
     prefix = f"existing_{os.getpid()}_{int(time.time())}"

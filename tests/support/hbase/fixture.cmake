@@ -1,5 +1,5 @@
 # kw_needs_hbase(TEST...): the properties that tests of a real HBase have in common; see CMakeLists.txt. One
-# at a time: two cores do not carry more than one crowd on one HBase within its time limits.
+# at a time: two cores do not carry more than one caller_group on one HBase within its time limits.
 include_guard(GLOBAL)
 set(KW_HBASE_RUN ${CMAKE_BINARY_DIR}/hbase CACHE INTERNAL "Folder of the tests' HBase")
 set(KW_HBASE_SCRIPTS ${CMAKE_CURRENT_LIST_DIR} CACHE INTERNAL "start.sh and its friends")

@@ -1,4 +1,4 @@
-"""The service log: month, protocol, provider, time; a question that leaves the protocol out becomes one range for each."""
+"""The service log: month, protocol, provider, time; a query that leaves the protocol out becomes one range for each."""
 import datetime
 
 from world import be, same
@@ -10,7 +10,7 @@ def moment(month, day=1):
     return int(datetime.datetime(2026, month, day, tzinfo=datetime.timezone.utc).timestamp()) * 1000
 
 
-def play(world):
+def run(world):
     table, chance = world.table("service_log"), world.chance
     table.fill({"at": moment(9) + chance.randrange(90 * 86400000), "protocol": chance.choice(PROTOCOLS), "provider": chance.choice(["pay", "pay-2", "stock"]),
                 "call_id": f"c{number:05d}", "caller": f"shop{number % 5}", "took_ms": chance.randrange(500), "failed": chance.random() < 0.1}

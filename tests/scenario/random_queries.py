@@ -1,6 +1,6 @@
-"""Random tables, records and questions against a real gateway, and a brute-force model beside it.
+"""Random tables, records and queries against a real gateway, and a brute-force model beside it.
 
-Each round: a policy with random key rules (random_policy.py), many writes of every kind, then questions whose
+Each round: a policy with random key rules (random_policy.py), many writes of every kind, then queries whose
 answers must have the rows, the order, the pages and about the cost that the model (random_model.py) says;
 writes go on between the pages of some scans; the gateway is restarted, and cursors go on.
 
@@ -18,7 +18,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from keyway_gateway import Gateway, daemon  # noqa: E402
-from random_play import Play, expect, tally  # noqa: E402
+from random_table_test import TableTest, expect, tally  # noqa: E402
 from random_policy import Table  # noqa: E402
 
 HEAD = "listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nloops: 2\ncursor: {keys: [the key of every round of this test]}\n"
@@ -94,12 +94,12 @@ def good_tables(chance, known, count):
 
 # --- the acts ---------------------------------------------------------------------------------------
 
-def play_round(chance, known, until):
+def test_round(chance, known, until):
     tables = good_tables(chance, known, 3)
     policy = HEAD + "store: {kind: embedded, path: FOLDER/data}\ntables:\n" + "".join(table.yaml() for table in tables)
     policy = policy.replace("{", "{{").replace("}", "}}").replace("FOLDER", "{folder}")
     with Gateway(policy) as gateway:
-        plays = [Play(chance, table) for table in tables]
+        plays = [TableTest(chance, table) for table in tables]
         for play in plays:
             play.connect(gateway)
             for _ in range(chance.choice([1, 2, 3])):
@@ -146,7 +146,7 @@ def main():
             round_seed = int(os.environ["KW_ROUND"])
             until = 0
         try:
-            play_round(random.Random(round_seed), known, until or time.monotonic() + 3600)
+            test_round(random.Random(round_seed), known, until or time.monotonic() + 3600)
         except Exception:
             print(f"round {rounds} of seed {seed}; alone with KW_ROUND={round_seed}", flush=True)
             raise

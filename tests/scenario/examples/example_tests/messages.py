@@ -4,7 +4,7 @@ from world import be, same
 START = 1795255200000
 
 
-def play(world):
+def run(world):
     table, chance = world.table("messages"), world.chance
     names = [f"c{i}" for i in range(80)]
     table.fill({"conversation": chance.choice(names), "at": START + moment, "message_id": number,

@@ -2,7 +2,7 @@
 from world import same
 
 
-def play(world):
+def run(world):
     table, chance = world.table("follows"), world.chance
     people = [f"u{number}" for number in range(60)] + ["star"]
     pairs = {(a, b) for a in people for b in chance.sample(people, 12) if a != b} | {(a, "star") for a in people[:-1]}

@@ -2,51 +2,51 @@
  * and a closing store handle answers what is in flight. */
 #include "contract/fixture.h"
 
-enum { CROWD = 300 };
+enum { PUTS = 300 };
 
-typedef struct crowd {
+typedef struct pending_calls {
     size_t started, finished, ok, applied;
     bool all_finished;
-} crowd;
+} pending_calls;
 
 static void
-one_finished(crowd *all)
+one_finished(pending_calls *all)
 {
     all->finished++;
     all->all_finished = all->finished == all->started;
 }
 
 static void
-crowd_write_done(void *user, kw_outcome outcome, const kw_error *error)
+write_done(void *user, kw_outcome outcome, const kw_error *error)
 {
-    crowd *all = user;
+    pending_calls *all = user;
     (void)error;
     all->ok += outcome == KW_OUTCOME_OK;
     one_finished(all);
 }
 
 static void
-crowd_write_if_done(void *user, kw_outcome outcome, bool applied, const kw_error *error)
+write_if_done(void *user, kw_outcome outcome, bool applied, const kw_error *error)
 {
-    ((crowd *)user)->applied += applied;
-    crowd_write_done(user, outcome, error);
+    ((pending_calls *)user)->applied += applied;
+    write_done(user, outcome, error);
 }
 
 static void
-crowd_increment_done(void *user, kw_outcome outcome, kw_rows *rows, const kw_error *error)
+increment_done(void *user, kw_outcome outcome, kw_rows *rows, const kw_error *error)
 {
-    crowd_write_done(user, outcome, error);
+    write_done(user, outcome, error);
     kw_rows_free(rows);
 }
 
-typedef struct crowd_put {
+typedef struct concurrent_put {
     char row[16];
     kw_cell cell;
     kw_write write;
-} crowd_put;
+} concurrent_put;
 
 static void
-fill_put(crowd_put *put, kw_fixture *f, const char *prefix, int number)
+fill_put(concurrent_put *put, kw_fixture *f, const char *prefix, int number)
 {
     g_snprintf(put->row, sizeof put->row, "%s%03d", prefix, number);
     put->cell = (kw_cell){.family = B("d"), .qualifier = B("a"), .value = B(put->row)};
@@ -76,38 +76,38 @@ expect_rows(kw_fixture *f, const char *prefix)
         end = rows->end;
         kw_rows_free(rows);
     }
-    g_assert_cmpint(number, ==, CROWD);
+    g_assert_cmpint(number, ==, PUTS);
     kw_range_scan_close(run);
 }
 
 static void
 test_puts_at_once(kw_fixture *f)
 {
-    g_autofree crowd_put *puts = g_new0(crowd_put, CROWD);
-    crowd all = {.started = CROWD};
-    for (int i = 0; i < CROWD; i++) {
+    g_autofree concurrent_put *puts = g_new0(concurrent_put, PUTS);
+    pending_calls all = {.started = PUTS};
+    for (int i = 0; i < PUTS; i++) {
         fill_put(&puts[i], f, "crowd1-", i);
-        kw_store_handle_write(f->sync.handle, &puts[i].write, crowd_write_done, &all);
+        kw_store_handle_write(f->sync.handle, &puts[i].write, write_done, &all);
     }
     g_assert_cmpuint(all.finished, ==, 0);
     kw_sync_wait(&f->sync, &all.all_finished);
-    g_assert_cmpuint(all.ok, ==, CROWD);
+    g_assert_cmpuint(all.ok, ==, PUTS);
     expect_rows(f, "crowd1-");
 }
 
 static void
 test_put_many(kw_fixture *f)
 {
-    g_autofree crowd_put *puts = g_new0(crowd_put, CROWD);
-    g_autofree kw_written *results = g_new0(kw_written, CROWD);
-    g_autofree const kw_write **writes = g_new0(const kw_write *, CROWD);
-    for (int i = 0; i < CROWD; i++) {
-        fill_put(&puts[i], f, "crowd2-", (i * 7) % CROWD);
+    g_autofree concurrent_put *puts = g_new0(concurrent_put, PUTS);
+    g_autofree kw_written *results = g_new0(kw_written, PUTS);
+    g_autofree const kw_write **writes = g_new0(const kw_write *, PUTS);
+    for (int i = 0; i < PUTS; i++) {
+        fill_put(&puts[i], f, "crowd2-", (i * 7) % PUTS);
         writes[i] = &puts[i].write;
         results[i].outcome = KW_OUTCOME_UNKNOWN;
     }
-    kw_sync_write_many(&f->sync, writes, CROWD, results);
-    for (int i = 0; i < CROWD; i++)
+    kw_sync_write_many(&f->sync, writes, PUTS, results);
+    for (int i = 0; i < PUTS; i++)
         g_assert_cmpint(results[i].outcome, ==, KW_OUTCOME_OK);
     expect_rows(f, "crowd2-");
 }
@@ -117,13 +117,13 @@ static void
 test_one_wins(kw_fixture *f)
 {
     enum { RACERS = 50 };
-    crowd_put puts[RACERS];
-    crowd all = {.started = RACERS};
+    concurrent_put puts[RACERS];
+    pending_calls all = {.started = RACERS};
     kw_check check = {.family = B("d"), .qualifier = B("a"), .compare = KW_COMPARE_EQUAL};
     for (int i = 0; i < RACERS; i++) {
         fill_put(&puts[i], f, "crowd3", 0);
         puts[i].write.timestamp = KW_TIMESTAMP_NONE;
-        kw_store_handle_write_if(f->sync.handle, &puts[i].write, &check, crowd_write_if_done, &all);
+        kw_store_handle_write_if(f->sync.handle, &puts[i].write, &check, write_if_done, &all);
     }
     kw_sync_wait(&f->sync, &all.all_finished);
     g_assert_cmpuint(all.ok, ==, RACERS);
@@ -134,7 +134,7 @@ static void
 test_increments_at_once(kw_fixture *f)
 {
     enum { COUNT = 100 };
-    crowd all = {.started = COUNT};
+    pending_calls all = {.started = COUNT};
     kw_column column = {.family = B("d"), .qualifier = B("n")};
     int64_t amount = 3;
     kw_increment increment = {.table = f->table,
@@ -144,7 +144,7 @@ test_increments_at_once(kw_fixture *f)
                               .columns_count = 1,
                               .deadline = kw_deadline_in_ms(60000)};
     for (int i = 0; i < COUNT; i++)
-        kw_store_handle_increment(f->sync.handle, &increment, crowd_increment_done, &all);
+        kw_store_handle_increment(f->sync.handle, &increment, increment_done, &all);
     kw_sync_wait(&f->sync, &all.all_finished);
     g_assert_cmpuint(all.ok, ==, COUNT);
     amount = 0;
@@ -154,9 +154,9 @@ test_increments_at_once(kw_fixture *f)
 }
 
 static void
-crowd_closed(void *user)
+write_on_closed(void *user)
 {
-    crowd *all = user;
+    pending_calls *all = user;
     g_assert_cmpuint(all->finished, ==, all->started);
     one_finished(all);
     all->all_finished = true;
@@ -167,19 +167,19 @@ static void
 test_close_in_flight(kw_fixture *f)
 {
     enum { COUNT = 40 };
-    crowd_put puts[COUNT];
-    crowd all = {.started = COUNT};
+    concurrent_put puts[COUNT];
+    pending_calls all = {.started = COUNT};
     kw_sync other;
     kw_sync_open(&other, f->sync.store);
     for (int i = 0; i < COUNT; i++) {
         fill_put(&puts[i], f, "crowd5", i);
-        kw_store_handle_write(other.handle, &puts[i].write, crowd_write_done, &all);
+        kw_store_handle_write(other.handle, &puts[i].write, write_done, &all);
     }
     kw_write empty = puts[0].write;
     empty.row = KW_BYTES_NONE;
     all.started++;
-    kw_store_handle_write(other.handle, &empty, crowd_write_done, &all);
-    kw_store_handle_close(other.handle, crowd_closed, &all);
+    kw_store_handle_write(other.handle, &empty, write_done, &all);
+    kw_store_handle_close(other.handle, write_on_closed, &all);
     g_assert_cmpuint(all.finished, ==, 0);
     all.all_finished = false;
     while (all.finished <= all.started)
@@ -216,13 +216,13 @@ test_store_says(kw_fixture *f)
 }
 
 void
-kw_contract_add_crowds(void)
+kw_contract_add_concurrent(void)
 {
-    kw_fixture_add("crowds", "puts_at_once", test_puts_at_once);
-    kw_fixture_add("crowds", "put_many", test_put_many);
-    kw_fixture_add("crowds", "one_wins", test_one_wins);
-    kw_fixture_add("crowds", "increments_at_once", test_increments_at_once);
-    kw_fixture_add("crowds", "close_in_flight", test_close_in_flight);
-    kw_fixture_add("crowds", "two_doors", test_two_handles);
-    kw_fixture_add("crowds", "store_says", test_store_says);
+    kw_fixture_add("concurrent", "puts_at_once", test_puts_at_once);
+    kw_fixture_add("concurrent", "put_many", test_put_many);
+    kw_fixture_add("concurrent", "one_wins", test_one_wins);
+    kw_fixture_add("concurrent", "increments_at_once", test_increments_at_once);
+    kw_fixture_add("concurrent", "close_in_flight", test_close_in_flight);
+    kw_fixture_add("concurrent", "two_handles", test_two_handles);
+    kw_fixture_add("concurrent", "store_says", test_store_says);
 }

@@ -98,7 +98,7 @@ def refuse(world):
     refused("a text in it", put(Value(entries={"a": Value(text="b")})), 'entry "a"')
     refused("no name", put(Value(entries={"": Value(number=1)})), "an entry has no name")
     refused("no map", put(Value(number=1)), "needs a value of kind map, not number")
-    refused("a question about it", lambda: world.data.scan(Query(TABLE, bound={"followed": Value(entries={})})), "followed.NAME")
+    refused("a query about it", lambda: world.data.scan(Query(TABLE, bound={"followed": Value(entries={})})), "followed.NAME")
 
 
 def churn(world, chance):
@@ -134,7 +134,7 @@ def wide(world):
     same(entries(world, "star", [f"followed.{'p' * 1000}02001"])["followed"], {f"{'p' * 1000}02001": 2001}, "one of them")
 
 
-def play(world):
+def run(world):
     chance = world.chance
     people = [f"u{number}" for number in range(40)] + ["ümit", "o'brien", "a.b"]
     follows = {a: {b: 1795255200000 + chance.randrange(10**9) for b in chance.sample(people, chance.randrange(1, 20))} for a in people}

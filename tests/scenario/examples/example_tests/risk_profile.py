@@ -51,6 +51,6 @@ def check_record_per_id(world):
         same(table.get(kind=one["kind"], id=one["id"]), one, "profile by one id")
 
 
-def play(world):
+def run(world):
     check_three_paths(world)
     check_record_per_id(world)

@@ -1,6 +1,6 @@
-/* See crowd.h. One epoll; what came in is parsed where it was received, and only the beginning of a message
- * that is not complete is kept with its caller. */
-#include "support/crowd.h"
+/* See caller_group.h. One epoll; what came in is parsed where it was received, and only the beginning of a
+ * message that is not complete is kept with its caller. */
+#include "support/caller_group.h"
 
 #include "wire/table.h"
 
@@ -28,8 +28,8 @@ typedef struct waiting {
     int32_t sequence_id;
 } waiting;
 
-struct crowd_caller {
-    crowd *all;
+struct group_caller {
+    caller_group *all;
     int fd; /* -1: gone */
     unsigned number;
     int32_t sequence_id;
@@ -40,12 +40,12 @@ struct crowd_caller {
     guint first;     /* of waiting */
 };
 
-struct crowd {
-    const crowd_place *where;
-    const crowd_player *player;
+struct caller_group {
+    const group_server *where;
+    const group_handlers *handlers;
     void *user;
     int events;
-    crowd_caller *callers;
+    group_caller *callers;
     unsigned size;
     size_t outstanding;
     kw_arena *arena;
@@ -54,32 +54,32 @@ struct crowd {
 };
 
 void
-crowd_die(const char *what, kw_bytes text)
+caller_group_fail(const char *what, kw_bytes text)
 {
     fprintf(stderr, "%s: %.*s\n", what, (int)MIN(text.size, 2000), (const char *)text.data);
     exit(1);
 }
 
 unsigned
-crowd_size(const crowd *all)
+caller_group_size(const caller_group *all)
 {
     return all->size;
 }
 
 unsigned
-crowd_number(const crowd_caller *caller)
+group_caller_number(const group_caller *caller)
 {
     return caller->number;
 }
 
-crowd_caller *
-crowd_caller_at(crowd *all, unsigned number)
+group_caller *
+caller_group_at(caller_group *all, unsigned number)
 {
     return &all->callers[number];
 }
 
 size_t
-crowd_outstanding(const crowd_caller *caller)
+group_caller_outstanding(const group_caller *caller)
 {
     return caller->waiting->len - caller->first;
 }
@@ -87,39 +87,39 @@ crowd_outstanding(const crowd_caller *caller)
 /* --- sending ---------------------------------------------------------------------------------- */
 
 void
-crowd_hang_up(crowd_caller *caller)
+group_caller_disconnect(group_caller *caller)
 {
     if (caller->fd < 0)
         return;
     close(caller->fd);
     caller->fd = -1;
-    caller->all->outstanding -= crowd_outstanding(caller);
+    caller->all->outstanding -= group_caller_outstanding(caller);
     g_array_set_size(caller->waiting, 0);
     caller->first = 0;
 }
 
 static void
-lose(crowd_caller *caller, const char *why)
+lose(group_caller *caller, const char *why)
 {
-    crowd *all = caller->all;
-    size_t outstanding = crowd_outstanding(caller);
-    if (!all->player->lost)
-        crowd_die(all->where->name, kw_bytes_of_text(why));
-    crowd_hang_up(caller);
-    all->player->lost(caller, outstanding, all->user);
+    caller_group *all = caller->all;
+    size_t outstanding = group_caller_outstanding(caller);
+    if (!all->handlers->lost)
+        caller_group_fail(all->where->name, kw_bytes_of_text(why));
+    group_caller_disconnect(caller);
+    all->handlers->lost(caller, outstanding, all->user);
 }
 
 static void
-listen_for(crowd_caller *caller, uint32_t events, int how)
+listen_for(group_caller *caller, uint32_t events, int how)
 {
     struct epoll_event wanted = {.events = events, .data.ptr = caller};
     if (epoll_ctl(caller->all->events, how, caller->fd, &wanted))
-        crowd_die("epoll_ctl", kw_bytes_of_text(g_strerror(errno)));
+        caller_group_fail("epoll_ctl", kw_bytes_of_text(g_strerror(errno)));
 }
 
 /* How many bytes the socket takes now; a broken one takes them all, and is found when it is read. */
 static size_t
-transmit(crowd_caller *caller, kw_bytes bytes)
+transmit(group_caller *caller, kw_bytes bytes)
 {
     size_t sent = 0;
     while (sent < bytes.size) {
@@ -134,7 +134,7 @@ transmit(crowd_caller *caller, kw_bytes bytes)
 }
 
 static void
-send_or_keep(crowd_caller *caller, kw_bytes bytes)
+send_or_keep(group_caller *caller, kw_bytes bytes)
 {
     size_t sent = caller->out.size ? 0 : transmit(caller, bytes);
     if (sent == bytes.size)
@@ -145,9 +145,9 @@ send_or_keep(crowd_caller *caller, kw_bytes bytes)
 }
 
 void
-crowd_call(crowd_caller *caller, const kw_wire_method *method, const void *args, uint64_t tag)
+group_caller_send(group_caller *caller, const kw_wire_method *method, const void *args, uint64_t tag)
 {
-    crowd *all = caller->all;
+    caller_group *all = caller->all;
     kw_wire_form form = all->where->form;
     if (caller->fd < 0)
         return;
@@ -165,7 +165,7 @@ crowd_call(crowd_caller *caller, const kw_wire_method *method, const void *args,
 }
 
 static void
-send_kept(crowd_caller *caller)
+send_kept(group_caller *caller)
 {
     kw_buffer_consume(&caller->out, transmit(caller, kw_buffer_bytes(&caller->out)));
     if (!caller->out.size)
@@ -175,7 +175,7 @@ send_kept(crowd_caller *caller)
 /* --- receiving -------------------------------------------------------------------------------- */
 
 static waiting
-take_oldest(crowd_caller *caller)
+take_oldest(group_caller *caller)
 {
     waiting oldest = g_array_index(caller->waiting, waiting, caller->first);
     caller->all->outstanding--;
@@ -187,20 +187,20 @@ take_oldest(crowd_caller *caller)
 }
 
 static void
-hand_over(crowd_caller *caller, kw_bytes payload, uint64_t end_ns)
+hand_over(group_caller *caller, kw_bytes payload, uint64_t end_ns)
 {
-    crowd *all = caller->all;
+    caller_group *all = caller->all;
     kw_wire_protocol protocol = all->where->form.protocol;
     kw_wire_limits limits = {.decoded_bytes = MESSAGE_MAX * 4, .depth = KW_WIRE_DEPTH_DEFAULT};
     kw_wire_message message;
     kw_wire_exception_type type;
     kw_error error = KW_ERROR_NONE;
-    if (!crowd_outstanding(caller) || !kw_wire_message_decode(protocol, payload, &message, &error))
-        crowd_die(all->where->name, KW_BYTES_LITERAL("an answer that nobody waits for"));
+    if (!group_caller_outstanding(caller) || !kw_wire_message_decode(protocol, payload, &message, &error))
+        caller_group_fail(all->where->name, KW_BYTES_LITERAL("an answer that nobody waits for"));
     waiting call = take_oldest(caller);
     if (message.sequence_id != call.sequence_id)
-        crowd_die(all->where->name, KW_BYTES_LITERAL("answers are out of order"));
-    crowd_answer answer = {
+        caller_group_fail(all->where->name, KW_BYTES_LITERAL("answers are out of order"));
+    group_answer answer = {
         .method = call.method, .tag = call.tag, .start_ns = call.start_ns, .end_ns = end_ns};
     kw_arena_reset(all->arena);
     void *result = kw_arena_alloc0(all->arena, call.method->result->size);
@@ -213,13 +213,13 @@ hand_over(crowd_caller *caller, kw_bytes payload, uint64_t end_ns)
         answer.result = result;
     }
     if (!good)
-        crowd_die(all->where->name, kw_bytes_of_text(error.text));
-    all->player->answer(caller, &answer, all->user);
+        caller_group_fail(all->where->name, kw_bytes_of_text(error.text));
+    all->handlers->answer(caller, &answer, all->user);
 }
 
 /* Hands over the whole messages at the front; returns how many bytes they took. */
 static size_t
-parse(crowd_caller *caller, kw_bytes bytes, uint64_t now)
+parse(group_caller *caller, kw_bytes bytes, uint64_t now)
 {
     size_t taken = 0;
     while (taken < bytes.size && caller->fd >= 0) {
@@ -233,7 +233,7 @@ parse(crowd_caller *caller, kw_bytes bytes, uint64_t now)
             taken += consumed;
             break;
         case KW_WIRE_BROKEN:
-            crowd_die(caller->all->where->name, kw_bytes_of_text(error.text));
+            caller_group_fail(caller->all->where->name, kw_bytes_of_text(error.text));
         case KW_WIRE_MORE:
             return taken;
         }
@@ -242,9 +242,9 @@ parse(crowd_caller *caller, kw_bytes bytes, uint64_t now)
 }
 
 static void
-receive(crowd_caller *caller)
+receive(group_caller *caller)
 {
-    crowd *all = caller->all;
+    caller_group *all = caller->all;
     bool begun = caller->in.size > 0;
     uint8_t *room = begun ? kw_buffer_reserve(&caller->in, ROOM) : all->room;
     ssize_t got = recv(caller->fd, room, ROOM, 0);
@@ -266,22 +266,22 @@ receive(crowd_caller *caller)
 }
 
 void
-crowd_start(crowd *all)
+caller_group_start(caller_group *all)
 {
     for (unsigned i = 0; i < all->size; i++)
         if (all->callers[i].fd >= 0)
-            all->player->start(&all->callers[i], all->user);
+            all->handlers->start(&all->callers[i], all->user);
 }
 
 bool
-crowd_run(crowd *all, kw_deadline end)
+caller_group_run(caller_group *all, kw_deadline end)
 {
     struct epoll_event events[128];
     while (all->outstanding > 0 && !kw_deadline_passed(end)) {
         int count =
             epoll_wait(all->events, events, G_N_ELEMENTS(events), (int)MIN(kw_deadline_left_ms(end), 1000));
         for (int i = 0; i < count; i++) {
-            crowd_caller *caller = events[i].data.ptr;
+            group_caller *caller = events[i].data.ptr;
             if (caller->fd >= 0 && events[i].events & EPOLLOUT)
                 send_kept(caller);
             if (caller->fd >= 0 && events[i].events & ~(uint32_t)EPOLLOUT)
@@ -294,14 +294,14 @@ crowd_run(crowd *all, kw_deadline end)
 /* --- opening and closing ---------------------------------------------------------------------- */
 
 static int
-connect_within(const crowd_place *where, kw_deadline end)
+connect_within(const group_server *where, kw_deadline end)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(where->port)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1, failed = 0;
     socklen_t size = sizeof failed;
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     if (fd < 0)
-        crowd_die("socket", kw_bytes_of_text(g_strerror(errno)));
+        caller_group_fail("socket", kw_bytes_of_text(g_strerror(errno)));
     if (connect(fd, (struct sockaddr *)&to, sizeof to) && errno == EINPROGRESS) {
         struct pollfd done = {.fd = fd, .events = POLLOUT};
         failed = poll(&done, 1, (int)MIN(kw_deadline_left_ms(end), INT32_MAX)) == 1 ? 0 : ETIMEDOUT;
@@ -315,9 +315,9 @@ connect_within(const crowd_place *where, kw_deadline end)
 }
 
 static void
-welcome(crowd *all, crowd_caller *caller, int fd)
+welcome(caller_group *all, group_caller *caller, int fd)
 {
-    *caller = (crowd_caller){.all = all,
+    *caller = (group_caller){.all = all,
                              .fd = fd,
                              .number = all->size++,
                              .reader = kw_wire_reader_new(MESSAGE_MAX),
@@ -325,13 +325,15 @@ welcome(crowd *all, crowd_caller *caller, int fd)
     listen_for(caller, EPOLLIN, EPOLL_CTL_ADD);
 }
 
-crowd *
-crowd_open(const crowd_place *where, unsigned callers, int open_ms, const crowd_player *player, void *user)
+caller_group *
+caller_group_open(const group_server *where, unsigned callers, int open_ms, const group_handlers *handlers,
+                  void *user)
 {
-    crowd *all = g_new0(crowd, 1);
+    caller_group *all = g_new0(caller_group, 1);
     kw_deadline end = kw_deadline_in_ms(open_ms);
-    *all = (crowd){.where = where, .player = player, .user = user, .events = epoll_create1(EPOLL_CLOEXEC)};
-    all->callers = g_new0(crowd_caller, callers);
+    *all = (caller_group){
+        .where = where, .handlers = handlers, .user = user, .events = epoll_create1(EPOLL_CLOEXEC)};
+    all->callers = g_new0(group_caller, callers);
     all->arena = kw_arena_new();
     all->room = g_malloc(ROOM);
     for (unsigned i = 0; i < callers && !kw_deadline_passed(end); i++) {
@@ -345,11 +347,11 @@ crowd_open(const crowd_place *where, unsigned callers, int open_ms, const crowd_
 }
 
 void
-crowd_close(crowd *all)
+caller_group_close(caller_group *all)
 {
     for (unsigned i = 0; i < all->size; i++) {
-        crowd_caller *caller = &all->callers[i];
-        crowd_hang_up(caller);
+        group_caller *caller = &all->callers[i];
+        group_caller_disconnect(caller);
         kw_wire_reader_free(caller->reader);
         kw_buffer_clear(&caller->in);
         kw_buffer_clear(&caller->out);

@@ -1,4 +1,4 @@
-/* Growth with buckets and with rows: questions of one caller. See growth.h. */
+/* Growth with buckets and with rows: queries of one caller. See growth.h. */
 #include "events.h"
 #include "growth.h"
 
@@ -10,7 +10,7 @@
 #define WARM_SLICE_MS 500
 #define ROWS_BUCKETS 16 /* of table grown, policy.yaml.in */
 
-typedef asked (*question)(const events *of, int side, int ms);
+typedef asked (*query)(const events *of, int side, int ms);
 
 static asked
 median_of(const asked *rounds, int count)
@@ -39,7 +39,7 @@ warm_up(const bench *all, const events *of)
 
 /* Asks the same on both ways, in turn; the first time is for the caches. */
 static void
-compare(const bench *all, const events *of, question ask, asked ret_sides[2])
+compare(const bench *all, const events *of, query ask, asked ret_sides[2])
 {
     asked rounds[2][ROUNDS_MOST];
     for (int side = 0; side < 2; side++)
@@ -55,7 +55,7 @@ compare(const bench *all, const events *of, question ask, asked ret_sides[2])
 }
 
 static void
-tell(const bench *all, const events *of, question ask, const char *name, uint64_t at)
+tell(const bench *all, const events *of, query ask, const char *name, uint64_t at)
 {
     asked got[2];
     compare(all, of, ask, got);

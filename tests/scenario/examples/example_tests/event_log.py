@@ -18,7 +18,7 @@ def key_of(event):
     return be(seconds // 60 % 60 << 57 | seconds << 25 | event["worker"] << 16 | event["n"])
 
 
-def play(world):
+def run(world):
     table, chance = world.table("events"), world.chance
     check_vectors(table)
     made = table.fill({"at": START + chance.randrange(4 * 3600000), "worker": chance.choice([0, 7, 511]), "machine": f"m{number % 9}",

@@ -1,4 +1,4 @@
-/* Questions of one caller: the latest 20 over 16 salted buckets, the latest event of one order. What Thrift2
+/* Queries of one caller: the latest 20 over 16 salted buckets, the latest event of one order. What Thrift2
  * needs for one get, measured in between, is the yardstick. */
 #include "bench.h"
 #include "table.h"
@@ -50,10 +50,10 @@ put_many(link_to *link, const char *table, kw_api_Record *records, size_t count)
     args.records.count = (uint32_t)count;
     const kw_api_Data_putMany_result *result = link_call(link, &kw_api_methods[KW_API_Data_putMany], &args);
     if (result->failure)
-        crowd_die(table, result->failure->message);
+        caller_group_fail(table, result->failure->message);
     for (uint32_t i = 0; i < result->success.count; i++)
         if (result->success.items[i].outcome != KW_API_Outcome_OK)
-            crowd_die(table, result->success.items[i].failure->message);
+            caller_group_fail(table, result->success.items[i].failure->message);
 }
 
 /* Number to event. */
@@ -62,7 +62,7 @@ typedef kw_api_Record (*maker)(kw_arena *arena, uint64_t number);
 /* One thread's share of the batches: every LOADERS-th. */
 typedef struct loader {
     kw_thread thread;
-    const crowd_place *where;
+    const group_server *where;
     const char *table;
     uint64_t first, end;
     maker make;
@@ -86,7 +86,7 @@ load_share(void *user)
 }
 
 static void
-load(const crowd_place *where, const char *table, uint64_t first, uint64_t count, maker make)
+load(const group_server *where, const char *table, uint64_t first, uint64_t count, maker make)
 {
     loader all[LOADERS];
     for (uint64_t i = 0; i < LOADERS; i++) {
@@ -99,7 +99,7 @@ load(const crowd_place *where, const char *table, uint64_t first, uint64_t count
 }
 
 int64_t
-question_event_ms(uint64_t number)
+query_event_ms(uint64_t number)
 {
     return EPOCH_MS + (int64_t)number;
 }
@@ -107,7 +107,7 @@ question_event_ms(uint64_t number)
 static kw_api_Record
 event_by_time(kw_arena *arena, uint64_t number)
 {
-    return event_of(arena, bench_id(arena, number), question_event_ms(number), number);
+    return event_of(arena, bench_id(arena, number), query_event_ms(number), number);
 }
 
 static kw_api_Record
@@ -117,14 +117,14 @@ event_of_order(kw_arena *arena, uint64_t number)
 }
 
 void
-question_load_events(const crowd_place *where, const char *table, uint64_t first, uint64_t count)
+query_load_events(const group_server *where, const char *table, uint64_t first, uint64_t count)
 {
     load(where, table, first, count, event_by_time);
 }
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
-/* Fills the question, with memory of the arena. */
+/* Fills the query, with memory of the arena. */
 typedef void (*asker)(kw_arena *arena, kw_api_Query *query);
 
 typedef struct limited {
@@ -142,14 +142,14 @@ ask_once(link_to *link, kw_arena *arena, void *user)
     of->fill(arena, &made);
     const kw_api_Data_scan_result *got = link_call(link, &kw_api_methods[KW_API_Data_scan], &args);
     if (got->failure)
-        crowd_die(of->table, got->failure->message);
+        caller_group_fail(of->table, got->failure->message);
     if (got->success->rows.count != of->rows)
-        crowd_die(of->table, KW_BYTES_LITERAL("not as many rows as asked for"));
+        caller_group_fail(of->table, KW_BYTES_LITERAL("not as many rows as asked for"));
     return (uint64_t)got->success->rows_scanned;
 }
 
 asked
-question_repeat(link_to *link, int ms, question_once ask, void *user)
+query_repeat(link_to *link, int ms, query_once ask, void *user)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     slice_samples samples = {0};
@@ -163,20 +163,20 @@ question_repeat(link_to *link, int ms, question_once ask, void *user)
         slice_samples_add(&samples, kw_clock_mono_ns() - start);
     } while (!kw_deadline_passed(end));
     slice_samples_tell(&samples, &times);
-    asked result = {.p50_us = times.p50_us, .p99_us = times.p99_us, .questions = samples.count};
+    asked result = {.p50_us = times.p50_us, .p99_us = times.p99_us, .queries = samples.count};
     result.rows_scanned = (double)scanned / (double)samples.count;
     slice_samples_clear(&samples);
     return result;
 }
 
 static asked
-ask(const crowd_place *where, const char *table, int ms, uint32_t rows, asker fill)
+ask(const group_server *where, const char *table, int ms, uint32_t rows, asker fill)
 {
     limited of = {table, rows, fill};
     link_to *link = link_open(where);
     double before = gateway_stat(where, "store_calls");
-    asked result = question_repeat(link, ms, ask_once, &of);
-    result.calls = (gateway_stat(where, "store_calls") - before) / (double)result.questions;
+    asked result = query_repeat(link, ms, ask_once, &of);
+    result.calls = (gateway_stat(where, "store_calls") - before) / (double)result.queries;
     link_close(link);
     return result;
 }
@@ -192,7 +192,7 @@ newest(kw_arena *arena, kw_api_Query *query)
 }
 
 kw_api_Record
-question_event_key(kw_arena *arena, uint64_t number)
+query_event_key(kw_arena *arena, uint64_t number)
 {
     kw_api_Record made = event_by_time(arena, number);
     made.count = 2; /* id and ts */
@@ -210,23 +210,23 @@ newest_of_an_order(kw_arena *arena, kw_api_Query *query)
 }
 
 asked
-question_latest(const crowd_place *where, const char *table, int ms)
+query_latest(const group_server *where, const char *table, int ms)
 {
     return ask(where, table, ms, 20, newest);
 }
 
 /* --- the measures ----------------------------------------------------------------------------- */
 
-typedef struct compared_question {
+typedef struct compared_query {
     asked median; /* p50 over the rounds, the rest of the last one */
     double ratio; /* to one direct get */
     double get_us;
-} compared_question;
+} compared_query;
 
-static compared_question
+static compared_query
 compare(bench *all, const char *table, uint32_t rows, asker fill)
 {
-    compared_question result = {0};
+    compared_query result = {0};
     double p50[ROUNDS_MOST], ratio[ROUNDS_MOST], get[ROUNDS_MOST];
     ask(&all->sides[1].place, table, all->slice_ms, rows, fill); /* once, to be warm */
     for (int round = 0; round < all->rounds; round++) {
@@ -246,14 +246,14 @@ measure_latest(bench *all)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     load(&all->sides[1].place, "events", 0, EVENTS, event_by_time);
-    compared_question got = compare(all, "events", 20, newest);
+    compared_query got = compare(all, "events", 20, newest);
     const char *get = kw_arena_printf(arena, "one get: p50 %.0f us", got.get_us);
-    const char *question =
+    const char *query =
         kw_arena_printf(arena, "p50 %.0f us, %.1f calls", got.median.p50_us, got.median.calls);
-    table_add(&(table_row){"latest 20 over 16 buckets: rows read", "", question, got.median.rows_scanned,
-                           "rows", AT_MOST, 60, 40});
+    table_add(&(table_row){"latest 20 over 16 buckets: rows read", "", query, got.median.rows_scanned, "rows",
+                           AT_MOST, 60, 40});
     /* 1.2 ms (0.8 ms) where a direct get takes 0.16 ms */
-    table_add(&(table_row){"latest 20 over 16 buckets: p50 in direct gets", get, question, got.ratio, "x",
+    table_add(&(table_row){"latest 20 over 16 buckets: p50 in direct gets", get, query, got.ratio, "x",
                            AT_MOST, 7.5, 5});
 }
 
@@ -262,13 +262,13 @@ measure_order(bench *all)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     load(&all->sides[1].place, "orders", 0, ORDERS * EVENTS_OF_ORDER, event_of_order);
-    compared_question got = compare(all, "orders", 1, newest_of_an_order);
+    compared_query got = compare(all, "orders", 1, newest_of_an_order);
     const char *get = kw_arena_printf(arena, "one get: p50 %.0f us", got.get_us);
-    const char *question = kw_arena_printf(arena, "p50 %.0f us", got.median.p50_us);
-    table_add(&(table_row){"latest event of an order: calls", "", question, got.median.calls, "calls",
-                           AT_MOST, 1.01, 1});
-    table_add(&(table_row){"latest event of an order: rows read", "", question, got.median.rows_scanned,
-                           "rows", AT_MOST, 1, 1});
-    table_add(&(table_row){"latest event of an order: p50 in direct gets", get, question, got.ratio, "x",
+    const char *query = kw_arena_printf(arena, "p50 %.0f us", got.median.p50_us);
+    table_add(&(table_row){"latest event of an order: calls", "", query, got.median.calls, "calls", AT_MOST,
+                           1.01, 1});
+    table_add(&(table_row){"latest event of an order: rows read", "", query, got.median.rows_scanned, "rows",
+                           AT_MOST, 1, 1});
+    table_add(&(table_row){"latest event of an order: p50 in direct gets", get, query, got.ratio, "x",
                            AT_MOST, 1.4, 1.15});
 }

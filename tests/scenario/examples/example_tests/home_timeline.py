@@ -5,7 +5,7 @@ from world import be, same
 START = 1795255200000
 
 
-def play(world):
+def run(world):
     table, chance = world.table("home_timeline"), world.chance
     users = [f"user{number}" for number in range(30)]
     # A post goes into the timelines of its author's followers; several posts share a millisecond.

@@ -13,7 +13,7 @@ def key_of(event):
     return hashlib.md5(order_id).hexdigest()[:4].encode() + order_id + b"\0" + be(2**63 - 1 - event["ts"])
 
 
-def play(world):
+def run(world):
     table, chance = world.table("order_events"), world.chance
     orders = [f"SF{number}" for number in (1, 10, 100, 1000, *range(1100, 1150))]
     table.fill({"order_id": order, "ts": START + moment * 1000, "status": chance.choice(STATUSES), "city": "Łódź",

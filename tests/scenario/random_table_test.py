@@ -1,11 +1,11 @@
-"""What a client does to one table, held against the model: writes, point reads, questions. For
-random_questions.py, which has the acts."""
+"""What a client does to one table, held against the model: writes, point reads, queries. For
+random_queries.py, which has the acts."""
 import collections
 
 from keyway_gateway import plain, value
 from keyway_thrift import ttypes
 from keyway_thrift.ttypes import CompareOp, Condition, Code, KeywayError, Options, Outcome, Query, Range
-from random_model import Model, Question, canonical, random_neighbor
+from random_model import Model, ModelQuery, canonical, random_neighbor
 from random_policy import rank
 
 COMPARISONS = list(CompareOp._NAMES_TO_VALUES)
@@ -30,7 +30,7 @@ def canon(record):
 
 
 class told:
-    """Names the question and the table of what goes wrong inside."""
+    """Names the query and the table of what goes wrong inside."""
 
     def __init__(self, asked, table):
         self.asked, self.table = asked, table
@@ -44,7 +44,7 @@ class told:
         return False
 
 
-class Play:
+class TableTest:
     """What a client does to one table, held against the model."""
 
     def __init__(self, chance, table):
@@ -68,7 +68,7 @@ class Play:
         return self.chance.choice(field.pool)
 
     def some_value(self, field):
-        """For questions: mostly one of the pool."""
+        """For queries: mostly one of the pool."""
         found = self.pick(field)
         if self.chance.random() < 0.2:
             near = random_neighbor(self.chance, found)
@@ -213,8 +213,8 @@ class Play:
             expect(single and not self.table.fits(keys[0]) and error.code == Code.INVALID, "get", keys, error)
             return
         expect(len(answers) == len(keys), "getMany answers", len(answers), "for", len(keys))
-        question = Question(self.table)
-        question.columns = columns
+        query = ModelQuery(self.table)
+        query.columns = columns
         for key, answer in zip(keys, answers):
             if not self.primary_fits(key):
                 expect(answer.failure and answer.failure.code == Code.INVALID, "get", key, "gave", answer)
@@ -227,7 +227,7 @@ class Play:
             found = plain(answer.record) if answer.record is not None else None
             expect(not answer.failure, "get", key, answer.failure)
             expect((wanted is None) == (found is None) and
-                   (wanted is None or canon(found) == canon(question.shown(wanted))),
+                   (wanted is None or canon(found) == canon(query.shown(wanted))),
                    "get", key, "columns", columns, "gave", found, "not", wanted)
         tally["point reads"] += len(keys)
 
@@ -238,11 +238,11 @@ class Play:
         return all(path.fits(key) and not (path.can_be_empty() and not any(rank(one) for one in key.values()))
                    for path in asked)
 
-    # --- questions ---
+    # --- queries ---
 
-    def random_question(self):
+    def random_query(self):
         chance, fields = self.chance, self.table.fields
-        asked = Question(self.table)
+        asked = ModelQuery(self.table)
         path = chance.choice(list(self.table.paths.values()))
         asked.path = path.name if chance.random() < 0.5 else None
         names = [piece.field for piece in path.pieces if piece.field]
@@ -285,7 +285,7 @@ class Play:
         return made
 
     def explain(self, asked):
-        """The explanation, or None when the question is refused for a good reason."""
+        """The explanation, or None when the query is refused for a good reason."""
         query = self.query(asked)
         try:
             return self.admin.explain(query)
@@ -400,7 +400,7 @@ class Play:
             page = self.data.nextPage(page.cursor, Options())
 
     def ask(self):
-        asked = self.random_question()
+        asked = self.random_query()
         with told(asked, self.table):
             explained = self.explain(asked)
             if explained is None:
@@ -419,9 +419,9 @@ class Play:
             self.judge_cost(asked, path, explained, len(found), scanned, pages)
             if self.chance.random() < 0.15:
                 self.ask_latest(asked)
-        tally["questions"] += 1
+        tally["queries"] += 1
         tally["rows answered"] += len(found)
-        tally["questions with rows"] += bool(found)
+        tally["queries with rows"] += bool(found)
         tally["pages"] += pages
 
     def ask_latest(self, asked):
@@ -440,7 +440,7 @@ class Play:
 
     def ask_while_writing(self):
         """Whatever is written between pages: what was there all the time comes once, in its place."""
-        asked = self.random_question()
+        asked = self.random_query()
         asked.limit, asked.columns = None, None
         asked.page_rows = self.chance.randint(1, 4)
         with told(asked, self.table):
@@ -463,7 +463,7 @@ class Play:
 
     def begin_walk(self):
         """A scan that will go on after a restart; None when it is over at once."""
-        asked = self.random_question()
+        asked = self.random_query()
         asked.page_rows = self.chance.randint(1, 5)
         asked.full_scan = True
         if self.explain(asked) is None:

@@ -25,10 +25,10 @@ class Crowd(unittest.TestCase):
             for i in range(200):
                 worker.put("events", record(id=f"warm-{i}", ts=i, note="x" * 100), None)
             before = gateway.resident_bytes()
-            crowd = [gateway.connect() for _ in range(CROWD)]
-            for connection in crowd:  # each has worked once, then rests
+            caller_group = [gateway.connect() for _ in range(CROWD)]
+            for connection in caller_group:  # each has worked once, then rests
                 connection.sendall(call)
-            for connection in crowd:
+            for connection in caller_group:
                 self.assertEqual(reply_head(receive_frame(connection))[1], "tables")
             wait_until(lambda: gateway.metric("keyway_connections_open") == CROWD + 1, "all connections to be open")
             each = (gateway.resident_bytes() - before) / CROWD
@@ -43,9 +43,9 @@ class Crowd(unittest.TestCase):
                 slowest = max(slowest, time.monotonic() - began)
             print(f"put and get beside them: at most {slowest * 1000:.1f} ms")
             self.assertLess(slowest, 60)
-            for connection in crowd:
+            for connection in caller_group:
                 connection.close()
-            wait_until(lambda: gateway.metric("keyway_connections_open") == 1, "the crowd to leave")
+            wait_until(lambda: gateway.metric("keyway_connections_open") == 1, "the caller_group to leave")
             worker.close()
 
     def test_connections_beyond_the_limit(self):

@@ -53,7 +53,7 @@ def check_circular(world, today):
                  between=("fetched", (today - 3) * DAY, (today + 1) * DAY))
 
 
-def play(world):
+def run(world):
     today = world.now // DAY
     check_for_ever(world, today)
     check_circular(world, today)

@@ -1,5 +1,5 @@
 """What a client does to a table of random_clocks_policy.py, held against the model: records of which the gateway makes
-parts, and questions over intervals that are read window by window, in pages, over restarts and on other gateways.
+parts, and queries over intervals that are read window by window, in pages, over restarts and on other gateways.
 """
 import collections
 import time
@@ -8,14 +8,14 @@ import uuid
 from keyway_gateway import plain, record
 from keyway_thrift.ttypes import Code, KeywayError, Options, Outcome
 from random_clocks_policy import DAY, flake_time
-from random_model import Question
-from random_play import Play, canon, expect, tally, to_thrift, told
+from random_model import ModelQuery
+from random_table_test import TableTest, canon, expect, tally, to_thrift, told
 from random_policy import UNITS, rank
 
 WINDOWS = "is read in windows"
 
 
-class ClockQuestion(Question):
+class ClockQuery(ModelQuery):
     def first_unknown(self, path):
         """(piece, field) of the first piece that a bound does not tell, besides buckets; is everything before it
         known, or can be listed?"""
@@ -64,7 +64,7 @@ class ClockQuestion(Question):
                    "order by", field, ":", before, "comes before", here)
 
 
-class ClockPlay(Play):
+class ClockTableTest(TableTest):
     """places: what the gateways serve that may go on with a scan; the first one takes the writes."""
 
     def __init__(self, chance, table, list_values, most_ranges):
@@ -261,11 +261,11 @@ class ClockPlay(Play):
         else:
             super().write()
 
-    # --- questions ---
+    # --- queries ---
 
-    def random_question(self):
-        asked = super().random_question()
-        asked.__class__ = ClockQuestion
+    def random_query(self):
+        asked = super().random_query()
+        asked.__class__ = ClockQuery
         chance = self.chance
         asked.any = {name: values for name, values in asked.any.items() if name not in asked.bound}
         for name in {"n", "w"} & set(self.table.identity) - set(asked.bounds()):
@@ -354,7 +354,7 @@ class ClockPlay(Play):
                             return True
                         if piece.kind == "field" and not piece.fits(one):
                             return True
-                if getattr(piece, "tells_at", False):
+                if getattr(piece, "encodes_time", False):
                     per_second = UNITS[self.table.time.unit]
                     if not all(piece.takes_time(one * 1000 // per_second) for one in asked.bounds().get("at", [])):
                         return True
@@ -376,7 +376,7 @@ class ClockPlay(Play):
             page = self.chance.choice(carriers).nextPage(page.cursor, Options())
 
     def ask(self):
-        asked = self.random_question()
+        asked = self.random_query()
         with told(asked, self.table):
             explained = self.explain(asked)
             if explained is None:
@@ -389,8 +389,8 @@ class ClockPlay(Play):
             asked.path = path.name
             self.ask_otherwise(asked, found)
         windows = any(WINDOWS in note for note in explained.notes or [])
-        tally["questions"] += 1
-        tally["questions in windows"] += windows
+        tally["queries"] += 1
+        tally["queries in windows"] += windows
         tally["... with rows"] += windows and bool(found)
         tally["rows answered"] += len(found)
         tally["pages"] += pages
@@ -427,7 +427,7 @@ class ClockPlay(Play):
 
     def ask_while_writing(self):
         """Whatever is written between pages: what was there all the time comes once, in its place."""
-        asked = self.random_question()
+        asked = self.random_query()
         asked.limit, asked.columns, asked.page_rows = None, None, self.chance.randint(1, 5)
         with told(asked, self.table):
             explained = self.explain(asked)
@@ -448,7 +448,7 @@ class ClockPlay(Play):
 
     def begin_walk(self):
         """A scan that will go on after a restart, and what it must say; None when it is over at once."""
-        asked = self.random_question()
+        asked = self.random_query()
         asked.full_scan = True
         with told(asked, self.table):
             explained = self.explain(asked)

@@ -1,5 +1,5 @@
-"""Crowds of callers at a gateway over each store: crowd_truth.py embedded | hbase. The crowd is the program
-KW_CROWD_TRUTH (crowd_truth.c); this starts the gateway, calls it for each act and looks at the figures."""
+"""Crowds of callers at a gateway over each store: concurrent_callers.py embedded | hbase. The caller_group is the program
+KW_CONCURRENT_CALLERS (concurrent_callers.c); this starts the gateway, calls it for each act and looks at the figures."""
 import concurrent.futures
 import contextlib
 import os
@@ -11,7 +11,7 @@ import sys
 import time
 
 from keyway_gateway import Gateway, is_sanitized, wait_until
-from keyway_hbase import PATIENT, WIDE_CLOCK, told_by_hbase
+from keyway_hbase import PATIENT, WIDE_CLOCK, hbase_servers
 
 UPSTREAM_MOST = 32
 
@@ -37,7 +37,7 @@ tables:
 
 
 def hbase_place():
-    return told_by_hbase()["KW_HBASE_FRAMED"]
+    return hbase_servers()["KW_HBASE_FRAMED"]
 
 
 def policy(store, name, strange):
@@ -51,8 +51,8 @@ def policy(store, name, strange):
 
 
 def act(gateway, name, **settings):
-    environment = {**os.environ, "KW_CROWD_PORT": str(gateway.addresses[0][1]), **settings}
-    done = subprocess.run([os.environ["KW_CROWD_TRUTH"], "--tap", "-p", f"/crowd/{name}"], env=environment,
+    environment = {**os.environ, "KW_CALLERS_PORT": str(gateway.addresses[0][1]), **settings}
+    done = subprocess.run([os.environ["KW_CONCURRENT_CALLERS"], "--tap", "-p", f"/caller_group/{name}"], env=environment,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300, check=False)
     assert done.returncode == 0, f"{name}:\n{done.stdout}\n{gateway.log()}"
     print(f"{name}: good", [line for line in done.stdout.splitlines() if "unknown" in line])
@@ -95,8 +95,8 @@ def check_hot_key(gateway, store):
     before = [figure(gateway, name) for name in ("store_reads", "store_reads_shared")]
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         with frozen():
-            asking = pool.submit(act, gateway, "hot-key", KW_CROWD_WRITTEN="1")
-            wait_until(lambda: asking.done() or figure(gateway, "store_reads") - before[0] >= 1000, "a thousand questions")
+            asking = pool.submit(act, gateway, "hot-key", KW_CALLERS_WRITTEN="1")
+            wait_until(lambda: asking.done() or figure(gateway, "store_reads") - before[0] >= 1000, "a thousand queries")
         asking.result()
     reads, shared = [figure(gateway, name) - had
                      for name, had in zip(("store_reads", "store_reads_shared"), before)]
@@ -116,7 +116,7 @@ def main():
         for part in ("history", "pipelined", "vanish", "bad-among-good"):
             act(gateway, part)
         check_hot_key(gateway, store)
-        act(gateway, "many", KW_CROWD_CALLERS=str(callers))
+        act(gateway, "many", KW_CALLERS=str(callers))
         if store == "hbase":
             found = upstream(gateway, hbase_place())
             print(f"{callers} callers, {found} connections to Thrift2")
@@ -129,7 +129,7 @@ def main():
         gateway.write_policy(policy(store, name, strange=True))
         gateway.start()
         wait_until(lambda: gateway.ready()["ready"], "the gateway to be ready")
-        act(gateway, "bad-among-good", KW_CROWD_STRANGE="1")
+        act(gateway, "bad-among-good", KW_CALLERS_STRANGE="1")
 
 
 if __name__ == "__main__":

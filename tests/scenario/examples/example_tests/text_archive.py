@@ -65,7 +65,7 @@ def read_a_week(world, table):
     table.expect(lambda r: start <= r["at"] < start + length, order, "its newest", reverse=True, between=("at", start, start + length), limit=20)
 
 
-def play(world):
+def run(world):
     table, chance = world.table("texts"), world.chance
     check_vectors(table)
     # Bursts: many texts of one minute, some minutes without any, the evening before and the morning after.

@@ -5,7 +5,7 @@ START = 1795255200000
 DAY = 86400000
 
 
-def play(world):
+def run(world):
     table, chance = world.table("trades"), world.chance
     sellers = ["big"] * 60 + [f"shop {i}" for i in range(40)]  # one of them makes most of the trades
     table.fill({"seller": chance.choice(sellers), "at": START + moment * 1000, "order_id": f"T{number:08d}",

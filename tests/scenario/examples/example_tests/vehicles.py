@@ -5,7 +5,7 @@ from world import be, same
 START = 1795255200  # seconds
 
 
-def play(world):
+def run(world):
     table, chance = world.table("positions"), world.chance
     cars = [f"苏A{number:05d}" for number in range(20)]
     table.fill({"car": car, "at": START + step * 20 + number, "lat": 32.0 + step / 1000, "lon": 118.8 - step / 700,

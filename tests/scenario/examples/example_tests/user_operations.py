@@ -15,7 +15,7 @@ def check_vectors(table):
         same(table.key({"uid": case["phone"], "at": case["ts_ms"], "operation": "view"}).hex(), case["key"], f"key of {case}")
 
 
-def play(world):
+def run(world):
     table, chance = world.table("user_operations"), world.chance
     check_vectors(table)
     users = [f"138{number:08d}" for number in range(40)]

@@ -1,4 +1,5 @@
-/* A crowd of callers at a running gateway; crowd_truth.py starts it (KW_CROWD_PORT) and looks at its figures.
+/* A caller_group of callers at a running gateway; concurrent_callers.py starts it (KW_CALLERS_PORT) and looks
+ * at its figures.
  *
  * Each caller is told its own truth, however calls leave together for the store: histories of hot records,
  * pipelined writes in order, callers that vanish, hasty ones, bad records among good ones, a thousand at one
@@ -6,7 +7,7 @@
  *
  * Table `hot` has the fields id, value and, where the store lacks its family, strange.
  */
-#include "support/crowd.h"
+#include "support/caller_group.h"
 #include "support/history.h"
 
 #include "support/seeded.h"
@@ -21,7 +22,7 @@
 
 typedef __typeof__(*((kw_api_Record *)0)->items) item;
 
-static crowd_place gateway = {.name = "keywayd", .form = {KW_WIRE_COMPACT, true}};
+static group_server gateway = {.name = "keywayd", .form = {KW_WIRE_COMPACT, true}};
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
@@ -55,33 +56,33 @@ parts_init(record_parts *to, const char *id, const char *value, int32_t deadline
 }
 
 static void
-send_put(crowd_caller *caller, const record_parts *parts, uint64_t tag)
+send_put(group_caller *caller, const record_parts *parts, uint64_t tag)
 {
     kw_api_Data_put_args args = {.has_table = true, .table = TABLE, .has_record = true};
     args.record = parts->record;
     args.has_options = true;
     args.options = &parts->options;
-    crowd_call(caller, &kw_api_methods[KW_API_Data_put], &args, tag);
+    group_caller_send(caller, &kw_api_methods[KW_API_Data_put], &args, tag);
 }
 
 static void
-send_remove(crowd_caller *caller, const record_parts *parts, uint64_t tag)
+send_remove(group_caller *caller, const record_parts *parts, uint64_t tag)
 {
     kw_api_Data_remove_args args = {.has_table = true, .table = TABLE, .has_key = true};
     args.key = parts->record;
     args.has_options = true;
     args.options = &parts->options;
-    crowd_call(caller, &kw_api_methods[KW_API_Data_remove], &args, tag);
+    group_caller_send(caller, &kw_api_methods[KW_API_Data_remove], &args, tag);
 }
 
 static void
-send_get(crowd_caller *caller, const record_parts *parts, uint64_t tag)
+send_get(group_caller *caller, const record_parts *parts, uint64_t tag)
 {
     kw_api_Data_get_args args = {.has_table = true, .table = TABLE, .has_key = true};
     args.key = parts->record;
     args.has_options = true;
     args.options = &parts->options;
-    crowd_call(caller, &kw_api_methods[KW_API_Data_get], &args, tag);
+    group_caller_send(caller, &kw_api_methods[KW_API_Data_get], &args, tag);
 }
 
 /* What a call came back with. */
@@ -93,7 +94,7 @@ typedef struct told {
 } told;
 
 static told
-told_of_error(const kw_api_KeywayError *error)
+outcome_of_error(const kw_api_KeywayError *error)
 {
     return (told){.code = (kw_api_Code)error->code,
                   .maybe_applied = error->has_maybe_applied && error->maybe_applied,
@@ -101,7 +102,7 @@ told_of_error(const kw_api_KeywayError *error)
 }
 
 static told
-told_of_written(const kw_api_Written *written)
+outcome_of_written(const kw_api_Written *written)
 {
     if (written->outcome == KW_API_Outcome_OK)
         return (told){0};
@@ -111,7 +112,7 @@ told_of_written(const kw_api_Written *written)
 }
 
 static told
-told_of_found(const kw_api_Found *found)
+outcome_of_found(const kw_api_Found *found)
 {
     told result = {.value = KW_BYTES_NONE};
     for (uint32_t i = 0; found->has_record && i < found->record.count; i++)
@@ -121,25 +122,25 @@ told_of_found(const kw_api_Found *found)
 }
 
 static told
-told_of(const crowd_answer *answer)
+outcome_of(const group_answer *answer)
 {
     g_assert_nonnull(answer->result);
     if (answer->method == &kw_api_methods[KW_API_Data_put]) {
         const kw_api_Data_put_result *put = answer->result;
-        return put->failure ? told_of_error(put->failure) : told_of_written(put->success);
+        return put->failure ? outcome_of_error(put->failure) : outcome_of_written(put->success);
     }
     if (answer->method == &kw_api_methods[KW_API_Data_remove]) {
         const kw_api_Data_remove_result *removed = answer->result;
-        return removed->failure ? told_of_error(removed->failure) : told_of_written(removed->success);
+        return removed->failure ? outcome_of_error(removed->failure) : outcome_of_written(removed->success);
     }
     const kw_api_Data_get_result *got = answer->result;
-    return got->failure ? told_of_error(got->failure) : told_of_found(got->success);
+    return got->failure ? outcome_of_error(got->failure) : outcome_of_found(got->success);
 }
 
 static void
-expect_ok(const crowd_answer *answer)
+expect_ok(const group_answer *answer)
 {
-    told got = told_of(answer);
+    told got = outcome_of(answer);
     if (got.code)
         g_error("%s: %.*s", answer->method->name, (int)got.text.size, (const char *)got.text.data);
 }
@@ -154,14 +155,14 @@ number_of(kw_bytes text)
 }
 
 static void
-run_all(unsigned callers, const crowd_player *player, void *user)
+run_all(unsigned callers, const group_handlers *handlers, void *user)
 {
-    crowd *all = crowd_open(&gateway, callers, PATIENCE_MS, player, user);
-    g_assert_cmpuint(crowd_size(all), ==, callers);
-    crowd_start(all);
-    bool answered = crowd_run(all, kw_deadline_in_ms(PATIENCE_MS));
+    caller_group *all = caller_group_open(&gateway, callers, PATIENCE_MS, handlers, user);
+    g_assert_cmpuint(caller_group_size(all), ==, callers);
+    caller_group_start(all);
+    bool answered = caller_group_run(all, kw_deadline_in_ms(PATIENCE_MS));
     g_assert_true(answered);
-    crowd_close(all);
+    caller_group_close(all);
 }
 
 /* --- histories -------------------------------------------------------------------------------- */
@@ -179,10 +180,10 @@ typedef struct memory {
 } memory;
 
 static void
-history_next(crowd_caller *caller, void *user)
+history_next(group_caller *caller, void *user)
 {
     memory *of = user;
-    unsigned number = crowd_number(caller);
+    unsigned number = group_caller_number(caller);
     if (of->left[number]++ == HISTORY_CALLS)
         return;
     int dice = g_test_rand_int_range(0, 100);
@@ -205,11 +206,11 @@ history_next(crowd_caller *caller, void *user)
 }
 
 static void
-history_answer(crowd_caller *caller, const crowd_answer *answer, void *user)
+history_answer(group_caller *caller, const group_answer *answer, void *user)
 {
     memory *of = user;
-    told got = told_of(answer);
-    bool hasty = crowd_number(caller) % 4 == 3;
+    told got = outcome_of(answer);
+    bool hasty = group_caller_number(caller) % 4 == 3;
     bool late = got.code == KW_API_Code_TIMEOUT || got.code == KW_API_Code_BUSY; /* or would be */
     if (got.code && !(hasty && late))
         expect_ok(answer);
@@ -224,9 +225,9 @@ history_answer(crowd_caller *caller, const crowd_answer *answer, void *user)
 static void
 test_history(void)
 {
-    static const crowd_player player = {.start = history_next, .answer = history_answer};
+    static const group_handlers handlers = {.start = history_next, .answer = history_answer};
     memory of = {.seen = history_new(), .run = (unsigned)g_test_rand_int_range(0, G_MAXINT32)};
-    run_all(HISTORY_CALLERS, &player, &of);
+    run_all(HISTORY_CALLERS, &handlers, &of);
     g_test_message("%u ok, %u not applied, %u unknown", of.told[0], of.told[1], of.told[2]);
     g_assert_cmpuint(history_count(of.seen), ==, HISTORY_CALLERS * HISTORY_CALLS);
     g_assert_cmpuint(of.told[0], >=, HISTORY_CALLERS * HISTORY_CALLS * 3 / 4);
@@ -255,10 +256,10 @@ ends_with_remove(unsigned round)
 
 /* Every caller writes its own record again and again without waiting for answers, and then reads it. */
 static void
-pipe_start(crowd_caller *caller, void *user)
+pipe_start(group_caller *caller, void *user)
 {
     pipes *of = user;
-    unsigned number = crowd_number(caller), round = of->round[number];
+    unsigned number = group_caller_number(caller), round = of->round[number];
     record_parts key, put;
     char id[32], value[32];
     snprintf(id, sizeof id, "pipe-%u", number);
@@ -274,11 +275,11 @@ pipe_start(crowd_caller *caller, void *user)
 }
 
 static void
-pipe_answer(crowd_caller *caller, const crowd_answer *answer, void *user)
+pipe_answer(group_caller *caller, const group_answer *answer, void *user)
 {
     pipes *of = user;
-    unsigned number = crowd_number(caller);
-    told got = told_of(answer);
+    unsigned number = group_caller_number(caller);
+    told got = outcome_of(answer);
     char id[32];
     expect_ok(answer);
     if (answer->tag == 1) {
@@ -287,7 +288,7 @@ pipe_answer(crowd_caller *caller, const crowd_answer *answer, void *user)
         g_assert_cmpuint(number_of(got.value), ==, wanted);
         if (++of->round[number] < PIPE_ROUNDS)
             pipe_start(caller, of);
-    } else if (crowd_outstanding(caller) == 0) {
+    } else if (group_caller_outstanding(caller) == 0) {
         record_parts key;
         snprintf(id, sizeof id, "pipe-%u", number);
         parts_init(&key, id, NULL, 0);
@@ -298,9 +299,9 @@ pipe_answer(crowd_caller *caller, const crowd_answer *answer, void *user)
 static void
 test_pipelined(void)
 {
-    static const crowd_player player = {.start = pipe_start, .answer = pipe_answer};
+    static const group_handlers handlers = {.start = pipe_start, .answer = pipe_answer};
     pipes of = {0};
-    run_all(PIPE_CALLERS, &player, &of);
+    run_all(PIPE_CALLERS, &handlers, &of);
     for (unsigned i = 0; i < PIPE_CALLERS; i++)
         g_assert_cmpuint(of.round[i], ==, PIPE_ROUNDS);
 }
@@ -316,10 +317,10 @@ typedef struct staying {
 } staying;
 
 static void
-vanish_next(crowd_caller *caller, void *user)
+vanish_next(group_caller *caller, void *user)
 {
     staying *of = user;
-    unsigned number = crowd_number(caller);
+    unsigned number = group_caller_number(caller);
     char id[32];
     record_parts parts;
     snprintf(id, sizeof id, "vanish-%u", number);
@@ -329,15 +330,15 @@ vanish_next(crowd_caller *caller, void *user)
     else
         send_put(caller, &parts, 0);
     if (number % 2 && !of->reading && of->answers[number] == 0)
-        crowd_hang_up(caller); /* with its first put on the way */
+        group_caller_disconnect(caller); /* with its first put on the way */
 }
 
 static void
-vanish_answer(crowd_caller *caller, const crowd_answer *answer, void *user)
+vanish_answer(group_caller *caller, const group_answer *answer, void *user)
 {
     staying *of = user;
-    unsigned number = crowd_number(caller);
-    told got = told_of(answer);
+    unsigned number = group_caller_number(caller);
+    told got = outcome_of(answer);
     expect_ok(answer);
     of->answers[number]++;
     if (of->reading) {
@@ -351,13 +352,13 @@ vanish_answer(crowd_caller *caller, const crowd_answer *answer, void *user)
 static void
 test_vanish(void)
 {
-    static const crowd_player player = {.start = vanish_next, .answer = vanish_answer};
+    static const group_handlers handlers = {.start = vanish_next, .answer = vanish_answer};
     staying of = {0};
-    run_all(VANISH_CALLERS, &player, &of);
+    run_all(VANISH_CALLERS, &handlers, &of);
     for (unsigned i = 0; i < VANISH_CALLERS; i++)
         g_assert_cmpuint(of.answers[i], ==, i % 2 ? 0 : VANISH_CALLS);
     of.reading = true;
-    run_all(VANISH_CALLERS, &player, &of);
+    run_all(VANISH_CALLERS, &handlers, &of);
 }
 
 /* --- bad records ------------------------------------------------------------------------------ */
@@ -379,10 +380,10 @@ is_bad(unsigned number, unsigned call)
 }
 
 static void
-bad_next(crowd_caller *caller, void *user)
+bad_next(group_caller *caller, void *user)
 {
     goodness *of = user;
-    unsigned number = crowd_number(caller), call = of->calls[number];
+    unsigned number = group_caller_number(caller), call = of->calls[number];
     char id[32];
     record_parts parts;
     snprintf(id, sizeof id, "bad-%u-%u", number, call);
@@ -393,10 +394,10 @@ bad_next(crowd_caller *caller, void *user)
 }
 
 static void
-bad_answer(crowd_caller *caller, const crowd_answer *answer, void *user)
+bad_answer(group_caller *caller, const group_answer *answer, void *user)
 {
     goodness *of = user;
-    told got = told_of(answer);
+    told got = outcome_of(answer);
     if (answer->tag) {
         g_assert_cmpint(got.code, ==, KW_API_Code_INVALID);
         g_assert_false(got.maybe_applied);
@@ -405,23 +406,23 @@ bad_answer(crowd_caller *caller, const crowd_answer *answer, void *user)
     } else {
         expect_ok(answer);
     }
-    if (++of->calls[crowd_number(caller)] < BAD_CALLS)
+    if (++of->calls[group_caller_number(caller)] < BAD_CALLS)
         bad_next(caller, of);
 }
 
 static void
 test_bad_among_good(void)
 {
-    static const crowd_player player = {.start = bad_next, .answer = bad_answer};
+    static const group_handlers handlers = {.start = bad_next, .answer = bad_answer};
     goodness of = {0};
-    run_all(BAD_CALLERS, &player, &of);
+    run_all(BAD_CALLERS, &handlers, &of);
     g_assert_cmpuint(of.refused, ==, BAD_CALLERS / 8 * ((BAD_CALLS + 2) / 3));
 }
 
 /* --- very many -------------------------------------------------------------------------------- */
 
 static void
-one_get(crowd_caller *caller, void *user)
+one_get(group_caller *caller, void *user)
 {
     record_parts key;
     parts_init(&key, user, NULL, 0);
@@ -429,16 +430,16 @@ one_get(crowd_caller *caller, void *user)
 }
 
 static void
-one_answer(crowd_caller *caller, const crowd_answer *answer, void *user)
+one_answer(group_caller *caller, const group_answer *answer, void *user)
 {
-    told got = told_of(answer);
+    told got = outcome_of(answer);
     (void)caller, (void)user;
     expect_ok(answer);
     g_assert_true(kw_bytes_equal(got.value, KW_BYTES_LITERAL("7")));
 }
 
 static void
-put_seven(crowd_caller *caller, void *user)
+put_seven(group_caller *caller, void *user)
 {
     record_parts parts;
     parts_init(&parts, user, "7", 0);
@@ -446,7 +447,7 @@ put_seven(crowd_caller *caller, void *user)
 }
 
 static void
-put_answer(crowd_caller *caller, const crowd_answer *answer, void *user)
+put_answer(group_caller *caller, const group_answer *answer, void *user)
 {
     (void)caller, (void)user;
     expect_ok(answer);
@@ -455,11 +456,11 @@ put_answer(crowd_caller *caller, const crowd_answer *answer, void *user)
 static void
 get_by_many(unsigned callers)
 {
-    static const crowd_player writer = {.start = put_seven, .answer = put_answer};
-    static const crowd_player player = {.start = one_get, .answer = one_answer};
-    if (!g_getenv("KW_CROWD_WRITTEN"))
+    static const group_handlers writer = {.start = put_seven, .answer = put_answer};
+    static const group_handlers handlers = {.start = one_get, .answer = one_answer};
+    if (!g_getenv("KW_CALLERS_WRITTEN"))
         run_all(1, &writer, "hot-one");
-    run_all(callers, &player, "hot-one");
+    run_all(callers, &handlers, "hot-one");
 }
 
 static void
@@ -471,24 +472,24 @@ test_hot_key(void)
 static void
 test_many(void)
 {
-    const char *callers = g_getenv("KW_CROWD_CALLERS");
+    const char *callers = g_getenv("KW_CALLERS");
     get_by_many(callers ? (unsigned)atoi(callers) : 2000);
 }
 
 int
 main(int argc, char **argv)
 {
-    const char *port = g_getenv("KW_CROWD_PORT");
+    const char *port = g_getenv("KW_CALLERS_PORT");
     seeded_init(&argc, &argv);
     if (!port)
-        g_error("KW_CROWD_PORT is not set: crowd_truth.py runs this");
+        g_error("KW_CALLERS_PORT is not set: concurrent_callers.py runs this");
     gateway.port = (uint16_t)atoi(port);
-    strange_is_bad = g_getenv("KW_CROWD_STRANGE") != NULL;
-    g_test_add_func("/crowd/history", test_history);
-    g_test_add_func("/crowd/pipelined", test_pipelined);
-    g_test_add_func("/crowd/vanish", test_vanish);
-    g_test_add_func("/crowd/bad-among-good", test_bad_among_good);
-    g_test_add_func("/crowd/hot-key", test_hot_key);
-    g_test_add_func("/crowd/many", test_many);
+    strange_is_bad = g_getenv("KW_CALLERS_STRANGE") != NULL;
+    g_test_add_func("/caller_group/history", test_history);
+    g_test_add_func("/caller_group/pipelined", test_pipelined);
+    g_test_add_func("/caller_group/vanish", test_vanish);
+    g_test_add_func("/caller_group/bad-among-good", test_bad_among_good);
+    g_test_add_func("/caller_group/hot-key", test_hot_key);
+    g_test_add_func("/caller_group/many", test_many);
     return g_test_run();
 }
