@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The main job in a terminal: logical order events go in, the row keys they became, and reads that need
-# one row, one range, or sixteen buckets merged back into time order. A gateway with the built-in policy
-# must be running; `keyway` is found in PATH, the gateway by KEYWAY_GATEWAY.
+# A tour of Keyway in a terminal: writes order events, shows their row keys, and runs queries that read one row, one
+# range, or sixteen buckets merged in time order. Needs a running gateway with the built-in policy, `keyway` in PATH,
+# and the gateway's address in KEYWAY_GATEWAY if it is not the default one.
 set -euo pipefail
 
 if [ -t 1 ]; then
@@ -12,13 +12,13 @@ fi
 
 say() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
 
-# Shows a command as one would type it, and runs it.
+# Prints a command in the form in which a user types it, and runs it.
 show() {
     printf '%s$ %s%s\n' "$dim" "$(printf '%q ' "$@" | sed "s/\\\\=/=/g; s/ \$//")" "$plain"
     "$@"
 }
 
-# Twelve orders, three events each, an hour and eleven minutes apart.
+# Twelve orders with three events each. Orders begin 11 minutes apart; the events of an order are an hour apart.
 events() {
     local order step city minute
     local -a statuses=(created paid shipped) cities=(Kiel Ulm Bremen Jena)
@@ -36,22 +36,22 @@ events() {
 home=$(mktemp -d)
 trap 'rm -rf "$home"' EXIT
 
-say '1. Logical records go in. Callers name fields; nobody builds a row key.'
+say '1. Write records. Callers name fields; no caller builds a row key.'
 show keyway put order_events order_id=A-1001 ts=2026-11-21T08:11:00Z status=created city=Ulm amount=7.13
 events >"$home/events.csv"
 (cd "$home" && show keyway import order_events events.csv 2>&1)
 
-say '2. The row keys they became. The policy holds the rules, one for each path to the records.'
+say '2. The row keys of a record. The policy contains one key rule for each path.'
 show keyway explain order_events --put order_id=A-1001 ts=2026-11-21T08:11:00Z
 
-say '3. All events of an order, newest first: one short range.'
+say '3. All events of an order, newest first: reads one short range.'
 show keyway scan order_events order_id=A-1007
 
-say "4. An order's latest event: one row is read."
+say "4. An order's latest event: reads one row."
 show keyway latest order_events order_id=A-1007
 
-say '5. The same events by time: a salt spread them over 16 buckets. The plan reads all of them and merges.'
+say '5. The plan of a query by time. A salt spreads events over 16 buckets; the plan reads all of them and merges the rows.'
 show keyway explain order_events --path by_time --from ts=2026-11-21T10:00:00Z --to ts=2026-11-21T10:45:00Z
 
-say '6. Fanned out over the buckets, merged back in time order.'
+say '6. The query itself: rows of all buckets, in time order.'
 show keyway scan order_events --path by_time --from ts=2026-11-21T10:00:00Z --to ts=2026-11-21T10:45:00Z

@@ -1,6 +1,6 @@
 #!/bin/sh
-# clang.sh SOURCE_FOLDER: builds fuzz_filter with clang's sanitizers, which see more than gcc's (an offset that is
-# added to NULL), and runs it over its corpus. 77 (skipped) without clang.
+# clang.sh SOURCE_FOLDER: builds fuzz_filter with clang's sanitizers, which find more than gcc's (for example an offset
+# added to NULL), and runs it with its corpus. Exits with 77 (skipped) without clang.
 set -e
 command -v clang >/dev/null || exit 77
 folder=$(mktemp -d)

@@ -1,4 +1,4 @@
-# Cursors and the queries in them. The seeds are cursors that the verbs make at build time.
+# Cursors and the queries in them. The seeds are cursors that the verbs generate at build time.
 set(cursor_seeds_folder ${CMAKE_CURRENT_BINARY_DIR}/seeds/cursor)
 add_executable(cursor_seeds cursor_seeds.c fuzz_cursor_policy.c)
 target_include_directories(cursor_seeds PRIVATE ${PROJECT_SOURCE_DIR}/tests)

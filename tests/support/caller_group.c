@@ -1,5 +1,5 @@
-/* See caller_group.h. One epoll; what came in is parsed where it was received, and only the beginning of a
- * message that is not complete is kept with its caller. */
+/* See caller_group.h. One epoll. Messages are parsed in the buffer that received them; only the beginning of
+ * an incomplete message is copied to its caller. */
 #include "support/caller_group.h"
 
 #include "wire/table.h"
@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #define MESSAGE_MAX ((size_t)256 * 1024 * 1024)
-#define ROOM ((size_t)256 * 1024)
-#define AT_ONCE 16    /* connections on their way to a listener */
-#define PAUSE_US 2000 /* behind them, so that a slow accept loop follows */
+#define CHUNK ((size_t)256 * 1024)
+#define AT_ONCE 16    /* connections between two pauses */
+#define PAUSE_US 2000 /* after them, for a slow accept loop */
 
 typedef struct waiting {
     const kw_wire_method *method;
@@ -30,12 +30,12 @@ typedef struct waiting {
 
 struct group_caller {
     caller_group *all;
-    int fd; /* -1: gone */
+    int fd; /* -1: closed */
     unsigned number;
     int32_t sequence_id;
     kw_wire_reader *reader;
     kw_buffer in;    /* the beginning of a message */
-    kw_buffer out;   /* what the socket did not take */
+    kw_buffer out;   /* bytes that the socket did not accept */
     GArray *waiting; /* oldest first */
     guint first;     /* of waiting */
 };
@@ -50,7 +50,7 @@ struct caller_group {
     size_t outstanding;
     kw_arena *arena;
     kw_buffer scratch; /* of the message being sent */
-    uint8_t *room;     /* ROOM bytes, of what was just received */
+    uint8_t *chunk;    /* CHUNK bytes: the last bytes received */
 };
 
 void
@@ -117,7 +117,8 @@ listen_for(group_caller *caller, uint32_t events, int how)
         caller_group_fail("epoll_ctl", kw_bytes_of_text(g_strerror(errno)));
 }
 
-/* How many bytes the socket takes now; a broken one takes them all, and is found when it is read. */
+/* Returns how many bytes the socket accepts now. A broken socket accepts all; reading from it reports the
+ * error. */
 static size_t
 transmit(group_caller *caller, kw_bytes bytes)
 {
@@ -196,10 +197,10 @@ hand_over(group_caller *caller, kw_bytes payload, uint64_t end_ns)
     kw_wire_exception_type type;
     kw_error error = KW_ERROR_NONE;
     if (!group_caller_outstanding(caller) || !kw_wire_message_decode(protocol, payload, &message, &error))
-        caller_group_fail(all->where->name, KW_BYTES_LITERAL("an answer that nobody waits for"));
+        caller_group_fail(all->where->name, KW_BYTES_LITERAL("the reply belongs to no call"));
     waiting call = take_oldest(caller);
     if (message.sequence_id != call.sequence_id)
-        caller_group_fail(all->where->name, KW_BYTES_LITERAL("answers are out of order"));
+        caller_group_fail(all->where->name, KW_BYTES_LITERAL("replies are out of order"));
     group_answer answer = {
         .method = call.method, .tag = call.tag, .start_ns = call.start_ns, .end_ns = end_ns};
     kw_arena_reset(all->arena);
@@ -217,7 +218,7 @@ hand_over(group_caller *caller, kw_bytes payload, uint64_t end_ns)
     all->handlers->answer(caller, &answer, all->user);
 }
 
-/* Hands over the whole messages at the front; returns how many bytes they took. */
+/* Passes complete messages at the front to the handlers. Returns the number of their bytes. */
 static size_t
 parse(group_caller *caller, kw_bytes bytes, uint64_t now)
 {
@@ -246,8 +247,8 @@ receive(group_caller *caller)
 {
     caller_group *all = caller->all;
     bool begun = caller->in.size > 0;
-    uint8_t *room = begun ? kw_buffer_reserve(&caller->in, ROOM) : all->room;
-    ssize_t got = recv(caller->fd, room, ROOM, 0);
+    uint8_t *into = begun ? kw_buffer_reserve(&caller->in, CHUNK) : all->chunk;
+    ssize_t got = recv(caller->fd, into, CHUNK, 0);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (got <= 0) {
@@ -260,9 +261,9 @@ receive(group_caller *caller)
         kw_buffer_consume(&caller->in, parse(caller, kw_buffer_bytes(&caller->in), now));
         return;
     }
-    size_t taken = parse(caller, kw_bytes_of(room, (size_t)got), now);
+    size_t taken = parse(caller, kw_bytes_of(into, (size_t)got), now);
     if (taken < (size_t)got)
-        kw_buffer_append(&caller->in, kw_bytes_of(room + taken, (size_t)got - taken));
+        kw_buffer_append(&caller->in, kw_bytes_of(into + taken, (size_t)got - taken));
 }
 
 void
@@ -335,7 +336,7 @@ caller_group_open(const group_server *where, unsigned callers, int open_ms, cons
         .where = where, .handlers = handlers, .user = user, .events = epoll_create1(EPOLL_CLOEXEC)};
     all->callers = g_new0(group_caller, callers);
     all->arena = kw_arena_new();
-    all->room = g_malloc(ROOM);
+    all->chunk = g_malloc(CHUNK);
     for (unsigned i = 0; i < callers && !kw_deadline_passed(end); i++) {
         int fd = connect_within(where, end);
         if (fd >= 0)
@@ -361,6 +362,6 @@ caller_group_close(caller_group *all)
     kw_buffer_clear(&all->scratch);
     kw_arena_free(all->arena);
     g_free(all->callers);
-    g_free(all->room);
+    g_free(all->chunk);
     g_free(all);
 }

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Runs the Dockerfile's steps without a Docker engine.
 
-Every stage becomes a root made by debootstrap (`FROM debian:12-slim`), RUN runs by chroot in it, COPY
-copies, and at the end the image's command is started as the image's user and the health check is run
-against it. Needs root and debootstrap.
+Every stage becomes a root filesystem made by debootstrap (`FROM debian:12-slim`). RUN commands run in it with
+chroot, COPY copies files. At the end, starts the image's command as the image's user and runs the health
+check on it. Needs root and debootstrap.
 
     sudo tests/support/dockerfile_in_chroot.py FOLDER
 
-FOLDER (empty or new) takes the roots; the packages come from wherever this machine's apt gets them.
+FOLDER (empty or new) contains the root filesystems. The packages come from this machine's apt sources.
 """
 import json
 import os
@@ -23,7 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def steps(text):
-    """The instructions, continuation lines joined, comments left out."""
+    """The instructions, with continuation lines joined and without comments."""
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
     joined = re.sub(r"\\\n", " ", "\n".join(lines))
     for line in joined.splitlines():
@@ -124,7 +124,7 @@ def main():
             for attempt in range(50):
                 time.sleep(0.2)
                 if started.poll() is not None:
-                    raise SystemExit(f"the image's command ended with {started.returncode}")
+                    raise SystemExit(f"the image's command exited with {started.returncode}")
                 if subprocess.run(stage.command(health), env=stage.environment).returncode == 0:
                     break
             else:
@@ -136,8 +136,8 @@ def main():
         finally:
             started.send_signal(signal.SIGTERM)
             if started.wait(timeout=30) != 0:
-                raise SystemExit(f"the gateway ended with {started.returncode} after SIGTERM")
-        print("drained and ended after SIGTERM")
+                raise SystemExit(f"the gateway exited with {started.returncode} after SIGTERM")
+        print("drained and stopped after SIGTERM")
     finally:
         for made in stages.values():
             made.unmount()

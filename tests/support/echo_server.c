@@ -1,5 +1,5 @@
-/* The yardstick of the gateway bench: sends every frame back as it came, on one libuv loop, with as little as
- * that needs. A frame is four bytes of length and that many bytes. Prints "listening on PORT".
+/* The reference of the gateway benchmark: one libuv loop that sends every frame back unchanged, with as
+ * little work as possible. A frame is four bytes of length and that many bytes. Prints "listening on PORT".
  *
  *   echo_server
  */
@@ -44,7 +44,7 @@ on_written(uv_write_t *write, int status)
     kw_buffer_clear(&who->sending);
 }
 
-/* Whole frames at the head of the input, in bytes. */
+/* Number of bytes of the complete frames at the head of the input. */
 static size_t
 whole_frames(const caller *who)
 {

@@ -1,4 +1,4 @@
-"""A disk that is full, fails or is slow: disk.c of the hostile tests, preloaded into keywayd (KW_DISK_LIBRARY)."""
+"""A disk that is full, fails or is slow: the library disk.c of the hostile tests, preloaded into keywayd (KW_DISK_LIBRARY)."""
 import mmap
 import os
 import struct
@@ -7,7 +7,7 @@ NOTHING, WRITES, SYNCS, SLOW_SYNCS = 0, 1, 2, 3
 
 
 class Disk:
-    """What the preloaded library looks at."""
+    """The files that the preloaded library reads."""
 
     def __init__(self, folder):
         self.path = os.path.join(folder, "disk")
@@ -17,10 +17,10 @@ class Disk:
             self.memory = mmap.mmap(file.fileno(), 16)
 
     def environment(self):
-        """Of a keywayd on this disk."""
+        """The environment of a keywayd on this disk."""
         return {"LD_PRELOAD": os.environ["KW_DISK_LIBRARY"], "KW_DISK": self.path, "ASAN_OPTIONS": "verify_asan_link_order=0"}
 
     def fail(self, what, bytes_left=0):
-        """WRITES: those after bytes_left more bytes. SLOW_SYNCS: each takes so many milliseconds."""
+        """WRITES: writes fail after bytes_left more bytes. SLOW_SYNCS: each sync takes bytes_left milliseconds."""
         self.memory[8:16] = struct.pack("q", bytes_left)
         self.memory[0:8] = struct.pack("q", what)

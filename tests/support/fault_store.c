@@ -18,18 +18,18 @@ typedef struct fault_handle {
     void *closed_user;
 } fault_handle;
 
-typedef struct fault_run {
+typedef struct fault_range_scan {
     kw_range_scan base;
     kw_range_scan *inner;
-    kw_get_done done; /* the present fetch */
+    kw_get_done done; /* of the current fetch */
     void *user;
     bool truncate;
     bool broken;
-} fault_run;
+} fault_range_scan;
 
-/* Does this operation fail, and how? */
+/* True if this operation must fail; *ret_fault is how. */
 static bool
-strikes(kw_fault_plan *plan, kw_decode_error *ret_fault)
+must_fail(kw_fault_plan *plan, kw_decode_error *ret_fault)
 {
     atomic_fetch_add(&plan->operations, 1);
     uint64_t left = atomic_load(&plan->fail_at);
@@ -56,7 +56,7 @@ fault_error(kw_decode_error fault, bool write)
 }
 
 static bool
-is_done_all_the_same(kw_decode_error fault)
+is_applied(kw_decode_error fault)
 {
     return fault == KW_FAULT_UNKNOWN_APPLIED || fault == KW_FAULT_TIMEOUT;
 }
@@ -67,8 +67,7 @@ outcome_of(const kw_error *error)
     return error->maybe_applied ? KW_OUTCOME_UNKNOWN : KW_OUTCOME_FAILED;
 }
 
-/* --- writes: what the inner store handle (or nobody) did is told as the fault says ------------------------
- */
+/* --- writes: the reply depends on the fault, not on what the inner store did ----------------------- */
 
 typedef struct struck {
     kw_error error;
@@ -106,13 +105,13 @@ fault_write(kw_store_handle *base, const kw_write *write, kw_write_done done, vo
 {
     fault_handle *handle = (fault_handle *)base;
     kw_decode_error fault;
-    if (!strikes(handle->plan, &fault)) {
+    if (!must_fail(handle->plan, &fault)) {
         kw_store_handle_write(handle->inner, write, done, user);
         return;
     }
     struck *what = struck_new(fault, user);
     what->done.write = done;
-    if (is_done_all_the_same(fault))
+    if (is_applied(fault))
         kw_store_handle_write(handle->inner, write, struck_write, what);
     else
         kw_refuse_write(base, &what->error, struck_write, what);
@@ -134,7 +133,7 @@ fault_write_many(kw_store_handle *base, const kw_write *const *writes, size_t co
 {
     fault_handle *handle = (fault_handle *)base;
     kw_decode_error fault;
-    if (!strikes(handle->plan, &fault)) {
+    if (!must_fail(handle->plan, &fault)) {
         kw_store_handle_write_many(handle->inner, writes, count, results, done, user);
         return;
     }
@@ -142,7 +141,7 @@ fault_write_many(kw_store_handle *base, const kw_write *const *writes, size_t co
     what->results = results;
     what->count = count;
     what->done.many = done;
-    if (is_done_all_the_same(fault))
+    if (is_applied(fault))
         kw_store_handle_write_many(handle->inner, writes, count, results, struck_many, what);
     else
         kw_refuse_later(base, struck_many, what);
@@ -163,13 +162,13 @@ fault_write_if(kw_store_handle *base, const kw_write *write, const kw_check *che
 {
     fault_handle *handle = (fault_handle *)base;
     kw_decode_error fault;
-    if (!strikes(handle->plan, &fault)) {
+    if (!must_fail(handle->plan, &fault)) {
         kw_store_handle_write_if(handle->inner, write, check, done, user);
         return;
     }
     struck *what = struck_new(fault, user);
     what->done.write_if = done;
-    if (is_done_all_the_same(fault))
+    if (is_applied(fault))
         kw_store_handle_write_if(handle->inner, write, check, struck_write_if, what);
     else
         kw_refuse_write_if(base, &what->error, struck_write_if, what);
@@ -190,13 +189,13 @@ fault_increment(kw_store_handle *base, const kw_increment *increment, kw_increme
 {
     fault_handle *handle = (fault_handle *)base;
     kw_decode_error fault;
-    if (!strikes(handle->plan, &fault)) {
+    if (!must_fail(handle->plan, &fault)) {
         kw_store_handle_increment(handle->inner, increment, done, user);
         return;
     }
     struck *what = struck_new(fault, user);
     what->done.increment = done;
-    if (is_done_all_the_same(fault))
+    if (is_applied(fault))
         kw_store_handle_increment(handle->inner, increment, struck_increment, what);
     else
         kw_refuse_increment(base, &what->error, struck_increment, what);
@@ -209,7 +208,7 @@ fault_get(kw_store_handle *base, const kw_get *get, kw_get_done done, void *user
 {
     fault_handle *handle = (fault_handle *)base;
     kw_decode_error fault;
-    if (!strikes(handle->plan, &fault)) {
+    if (!must_fail(handle->plan, &fault)) {
         kw_store_handle_get(handle->inner, get, done, user);
         return;
     }
@@ -222,7 +221,7 @@ fault_get_many(kw_store_handle *base, const kw_get *const *gets, size_t count, k
 {
     fault_handle *handle = (fault_handle *)base;
     kw_decode_error fault;
-    if (!strikes(handle->plan, &fault)) {
+    if (!must_fail(handle->plan, &fault)) {
         kw_store_handle_get_many(handle->inner, gets, count, done, user);
         return;
     }
@@ -231,24 +230,24 @@ fault_get_many(kw_store_handle *base, const kw_get *const *gets, size_t count, k
 }
 
 static kw_range_scan *
-fault_open_run(kw_store_handle *base, const kw_range_scan_spec *spec)
+fault_open_range_scan(kw_store_handle *base, const kw_range_scan_spec *spec)
 {
-    fault_run *run = g_new0(fault_run, 1);
+    fault_range_scan *run = g_new0(fault_range_scan, 1);
     run->base.handle = base;
     run->inner = kw_store_handle_open_range_scan(((fault_handle *)base)->inner, spec);
     return &run->base;
 }
 
 static void
-run_free(fault_run *run)
+range_scan_free(fault_range_scan *run)
 {
     kw_range_scan_close(run->inner);
     g_free(run);
 }
 
-/* A run that was closed meanwhile has its inner run gone, and its answer is nobody's. */
+/* Returns the fetched rows to the caller. If the range scan was closed during the fetch, drops them. */
 static void
-give(fault_run *run, kw_rows *rows, const kw_error *error)
+return_rows(fault_range_scan *run, kw_rows *rows, const kw_error *error)
 {
     if (run->inner) {
         run->done(run->user, rows, error);
@@ -261,31 +260,31 @@ give(fault_run *run, kw_rows *rows, const kw_error *error)
 static void
 inner_fetched(void *user, kw_rows *rows, const kw_error *error)
 {
-    fault_run *run = user;
+    fault_range_scan *run = user;
     if (rows && run->truncate) {
         rows->count = (rows->count + 1) / 2;
         rows->end = false;
         run->broken = true;
     }
-    give(run, rows, error);
+    return_rows(run, rows, error);
 }
 
 static void
 struck_fetch(void *user, kw_rows *rows, const kw_error *error)
 {
-    give(user, rows, error);
+    return_rows(user, rows, error);
 }
 
 static void
-fault_run_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes, bool more_hint,
-                kw_deadline deadline, kw_get_done done, void *user)
+fault_range_scan_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes, bool more_hint,
+                       kw_deadline deadline, kw_get_done done, void *user)
 {
-    fault_run *run = (fault_run *)base;
+    fault_range_scan *run = (fault_range_scan *)base;
     run->done = done;
     run->user = user;
     fault_handle *handle = (fault_handle *)base->handle;
     kw_decode_error fault = KW_FAULT_FAILED;
-    bool struck_now = strikes(handle->plan, &fault);
+    bool struck_now = must_fail(handle->plan, &fault);
     run->truncate = struck_now && fault == KW_DECODE_TRUNCATED;
     if (run->broken || (struck_now && !run->truncate)) {
         kw_error error = fault_error(fault, false);
@@ -296,12 +295,12 @@ fault_run_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes, bool m
 }
 
 static void
-fault_run_close(kw_range_scan *base)
+fault_range_scan_close(kw_range_scan *base)
 {
-    fault_run *run = (fault_run *)base;
+    fault_range_scan *run = (fault_range_scan *)base;
     bool answer_on_its_way = base->fetching && !run->inner->fetching;
     if (!answer_on_its_way) {
-        run_free(run); /* the inner run stays silent */
+        range_scan_free(run); /* the inner range scan calls nothing back */
         return;
     }
     kw_range_scan_close(run->inner);
@@ -315,7 +314,7 @@ fault_create_table(kw_store_handle *base, const kw_table_spec *spec, kw_create_d
 {
     fault_handle *handle = (fault_handle *)base;
     kw_decode_error fault;
-    if (!strikes(handle->plan, &fault)) {
+    if (!must_fail(handle->plan, &fault)) {
         kw_store_handle_create_table(handle->inner, spec, done, user);
         return;
     }
@@ -329,7 +328,7 @@ fault_describe_table(kw_store_handle *base, kw_bytes table, kw_deadline deadline
 {
     fault_handle *handle = (fault_handle *)base;
     kw_decode_error fault;
-    if (!strikes(handle->plan, &fault)) {
+    if (!must_fail(handle->plan, &fault)) {
         kw_store_handle_describe_table(handle->inner, table, deadline, done, user);
         return;
     }
@@ -342,7 +341,7 @@ fault_drop_table(kw_store_handle *base, kw_bytes table, kw_deadline deadline, kw
 {
     fault_handle *handle = (fault_handle *)base;
     kw_decode_error fault;
-    if (!strikes(handle->plan, &fault)) {
+    if (!must_fail(handle->plan, &fault)) {
         kw_store_handle_drop_table(handle->inner, table, deadline, done, user);
         return;
     }
@@ -355,7 +354,7 @@ fault_regions(kw_store_handle *base, kw_bytes table, kw_deadline deadline, kw_re
 {
     fault_handle *handle = (fault_handle *)base;
     kw_decode_error fault;
-    if (!strikes(handle->plan, &fault)) {
+    if (!must_fail(handle->plan, &fault)) {
         kw_store_handle_regions(handle->inner, table, deadline, done, user);
         return;
     }
@@ -363,8 +362,7 @@ fault_regions(kw_store_handle *base, kw_bytes table, kw_deadline deadline, kw_re
     kw_refuse_regions(base, &error, done, user);
 }
 
-/* --- store handle and store
- * --------------------------------------------------------------------------------- */
+/* --- store handle and store ------------------------------------------------------------------------ */
 
 static void
 inner_closed(void *user)
@@ -376,7 +374,7 @@ inner_closed(void *user)
     closed(closed_user);
 }
 
-/* What was refused here is on its way through the loop already, in front of this. */
+/* Runs after the callbacks of the operations that failed here. */
 static void
 close_inner(void *user)
 {
@@ -402,9 +400,9 @@ fault_open_handle(kw_store *base, kw_loop *loop)
         .increment = fault_increment,
         .get = fault_get,
         .get_many = fault_get_many,
-        .open_range_scan = fault_open_run,
-        .run_fetch = fault_run_fetch,
-        .run_close = fault_run_close,
+        .open_range_scan = fault_open_range_scan,
+        .run_fetch = fault_range_scan_fetch,
+        .run_close = fault_range_scan_close,
         .create_table = fault_create_table,
         .describe_table = fault_describe_table,
         .drop_table = fault_drop_table,

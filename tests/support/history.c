@@ -12,7 +12,7 @@ typedef struct op {
     history_kind kind;
     uint32_t key;
     uint64_t value;
-    uint64_t start, end; /* end NEVER: not told */
+    uint64_t start, end; /* end NEVER: unknown */
     bool failed;
 } op;
 
@@ -80,7 +80,7 @@ history_count(const history *of)
 
 typedef struct key_ops {
     GPtrArray *writes; /* of op, by start */
-    GPtrArray *gets;   /* answered */
+    GPtrArray *gets;   /* with a reply */
     bool removes;
 } key_ops;
 
@@ -109,8 +109,8 @@ ops_of_key(const history *of, uint32_t key)
     return all;
 }
 
-/* The latest start of an acknowledged write that ended before the moment: what began and ended before that
- * was replaced by then. 0: none. */
+/* The latest start of an acknowledged write that ended before the moment. A value whose write ended before
+ * that start was replaced by then. 0: no such write. */
 static uint64_t
 replaced_before(const key_ops *all, uint64_t moment)
 {
@@ -125,7 +125,7 @@ replaced_before(const key_ops *all, uint64_t moment)
     return latest;
 }
 
-/* Could this write be what the get saw? */
+/* True if the get can have returned the value of this write. */
 static bool
 explains(const op *write, const op *get, uint64_t replaced)
 {
@@ -138,7 +138,7 @@ wrong_get(const key_ops *all, const op *get)
     uint64_t replaced = replaced_before(all, get->start);
     const op *same = NULL;
     if (get->value == 0 && replaced == 0)
-        return NULL; /* as it was in the beginning */
+        return NULL; /* the initial state */
     for (guint i = 0; i < all->writes->len; i++) {
         const op *write = all->writes->pdata[i];
         if (explains(write, get, replaced))
@@ -146,19 +146,21 @@ wrong_get(const key_ops *all, const op *get)
         if (write->value == get->value)
             same = write;
     }
-    const char *why = !same ? "which nobody wrote"
-                            : (same->failed ? "which was said to be not applied"
-                                            : (same->start >= get->end ? "before it was written"
-                                                                       : "after it had been replaced"));
+    const char *why =
+        !same
+            ? "which no write wrote"
+            : (same->failed ? "whose write failed"
+                            : (same->start >= get->end ? "before it was written" : "after it was replaced"));
     return g_strdup_printf("key %u: a get at %" PRIu64 "..%" PRIu64 " ns gives %" PRIu64 ", %s", get->key,
                            get->start, get->end, get->value, why);
 }
 
 /* --- zones ------------------------------------------------------------------------------------ */
 
-/* A value with the operations that had to do with it: all of them had it in effect at a moment between
- * their start and end. low: the first end, high: the last start. low < high: the value was in effect all
- * that time (a forward zone); else it was at some moment between high and low (a backward zone). */
+/* A value and the operations that wrote or returned it: the value was in effect at some moment between start
+ * and end of each of them. low: the first end, high: the last start. low < high: the value was in effect
+ * during all of that time (a forward zone); otherwise at some moment between high and low (a backward zone).
+ */
 typedef struct zone {
     uint64_t value, low, high;
 } zone;
@@ -197,7 +199,7 @@ collect(const key_ops *all, GArray *forward, GArray *backward)
         if (!write->failed && (seen || write->end != NEVER))
             widen(zones, write);
     }
-    g_hash_table_remove(zones, &(uint64_t){0}); /* as it was in the beginning: wrong_get has looked */
+    g_hash_table_remove(zones, &(uint64_t){0}); /* the initial state: wrong_get checks it */
     g_hash_table_iter_init(&iter, zones);
     while (g_hash_table_iter_next(&iter, NULL, &at)) {
         const zone *of = at;

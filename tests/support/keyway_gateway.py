@@ -5,9 +5,9 @@
         data.put("orders", record, None)
         raw = gateway.connect()               # a plain socket
 
-The daemon runs on free ports with a temporary folder of its own. It is the program that the environment variable
-KEYWAYD names (ctest sets it). Its log is kept, and shown by whoever fails with it: gateway.log().
-stop() checks that it ended with code 0 and that no sanitizer complained.
+The daemon uses free ports and its own temporary folder. The environment variable KEYWAYD names the program (ctest
+sets it). A failing test prints the log: gateway.log(). stop() checks that the daemon exited with code 0 and that no
+sanitizer reported anything.
 """
 import contextlib
 import http.client
@@ -43,15 +43,15 @@ def is_built_with(*sanitizers):
 
 
 def is_sanitized():
-    """Slow builds get more time and looser figures."""
+    """True if the build has sanitizers: such builds need more time and looser limits."""
     return is_built_with("asan", "tsan")
 
 
-PATIENCE = 120  # What a failure may cost: a busy machine with a slow disk can stand still for long.
+PATIENCE = 120  # Seconds that a failing test may take: a busy machine with a slow disk can stall for long.
 
 
 def wait_until(condition, what="a condition", patience=PATIENCE):
-    """Polls; fails loudly."""
+    """Polls until the condition is true; raises an error after `patience` seconds."""
     end = time.monotonic() + patience
     while time.monotonic() < end:
         found = condition()
@@ -62,8 +62,8 @@ def wait_until(condition, what="a condition", patience=PATIENCE):
 
 
 def free_ports(count):
-    """Ports for programs that cannot be told to take any: below those which the system gives away by itself, so that
-    nobody gets them before the program listens, or while it is away."""
+    """Ports for programs that need fixed ones. They are below the range from which the system assigns ports, so that no
+    other program gets them before the program listens, or while it is down."""
     with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
         below = int(file.read().split()[0])
     found = []
@@ -100,7 +100,7 @@ tables:
 
 
 class Gateway:
-    """One keywayd. `policy` may hold {folder}; policy=None starts it without a file."""
+    """One keywayd. `policy` can contain {folder}; policy=None starts it without a file."""
 
     def __init__(self, policy=POLICY, folder=None, arguments=(), environment=None, expect_start=True):
         self.own_folder = folder is None
@@ -116,10 +116,10 @@ class Gateway:
         self.addresses = []
         self.admin_address = None
 
-    # --- life ---------------------------------------------------------------------------------
+    # --- starting and stopping ----------------------------------------------------------------
 
     def write_policy(self, policy):
-        """At once: a reload that is under way reads the one before or this one."""
+        """Replaces the file atomically: a reload in progress reads the old policy or the new one."""
         with open(self.policy_file + ".new", "w", encoding="utf-8") as file:
             file.write(policy.format(folder=self.folder))
         os.replace(file.name, self.policy_file)
@@ -139,12 +139,12 @@ class Gateway:
         return self
 
     def wait_for_ports(self, port_file):
-        def told():
+        def has_ports():
             if self.process.poll() is not None:
-                raise AssertionError(f"keywayd ended with {self.process.returncode}\n{self.log()}")
+                raise AssertionError(f"keywayd exited with {self.process.returncode}\n{self.log()}")
             return os.path.exists(port_file)
         try:
-            wait_until(told, "keywayd to listen")
+            wait_until(has_ports, "keywayd to listen")
         except AssertionError:
             self.kill()
             raise
@@ -163,14 +163,14 @@ class Gateway:
             return self.process.wait(seconds)
         except subprocess.TimeoutExpired:
             self.kill()
-            raise AssertionError(f"keywayd did not end within {seconds} s\n{self.log()}") from None
+            raise AssertionError(f"keywayd did not exit within {seconds} s\n{self.log()}") from None
 
     def stop(self, number=signal.SIGTERM, code=0):
-        """Ends it in an orderly way and looks whether it was one."""
+        """Stops it with a signal, and checks the exit code and the log."""
         if self.process.poll() is None:
             self.process.send_signal(number)
         found = self.wait_for_exit()
-        assert found == code, f"keywayd ended with {found}, not {code}\n{self.log()}"
+        assert found == code, f"keywayd exited with {found}, not {code}\n{self.log()}"
         self.check_log()
 
     def kill(self):
@@ -202,7 +202,7 @@ class Gateway:
                 shutil.rmtree(self.folder, ignore_errors=True)
 
     def restart(self):
-        """Ends it and starts it again on the same folder; the ports are other ones."""
+        """Stops it and starts it again on the same folder, with other ports."""
         self.stop()
         return self.start()
 
@@ -214,7 +214,7 @@ class Gateway:
         """host:port of the first listener."""
         return "%s:%d" % self.addresses[0]
 
-    # --- what it says -------------------------------------------------------------------------
+    # --- log, pages and metrics ---------------------------------------------------------------
 
     def log_file(self):
         return os.path.join(self.folder, "log")
@@ -243,7 +243,7 @@ class Gateway:
         return found
 
     def metric(self, name):
-        """The value of a figure without labels (with them: the text in front of the value)."""
+        """The value of a metric without labels, or of one with labels if `name` includes them."""
         for line in self.get("/metrics")[1].splitlines():
             if line.startswith(name + " "):
                 return float(line.rsplit(" ", 1)[1])
@@ -253,7 +253,7 @@ class Gateway:
         with open(f"/proc/{self.process.pid}/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
 
-    # --- talking to it ------------------------------------------------------------------------
+    # --- connections and clients --------------------------------------------------------------
 
     def connect(self, listener=0, timeout=PATIENCE):
         made = socket.create_connection(self.addresses[listener], timeout=timeout)
@@ -269,7 +269,7 @@ class Gateway:
             raise
 
     def client(self, service, framed=True, compact=False, listener=0):
-        """A generated client (keyway_thrift.Data or .Admin) over a connection of its own."""
+        """A generated client (keyway_thrift.Data or .Admin) with its own connection."""
         from thrift.protocol.TBinaryProtocol import TBinaryProtocol
         from thrift.protocol.TCompactProtocol import TCompactProtocol
         from thrift.transport import TSocket, TTransport
@@ -293,7 +293,7 @@ class Gateway:
 
 
 class Ready(Gateway):
-    """One that is waited for until it serves: HBase takes its time to make tables."""
+    """A Gateway whose start waits until it serves: HBase needs time to create tables."""
 
     def start(self):
         super().start()
@@ -304,7 +304,7 @@ class Ready(Gateway):
 # --- values, for the generated code ---------------------------------------------------------------
 
 def value(python):
-    """A Value of what Python has."""
+    """A Value of a Python value."""
     from keyway_thrift.ttypes import Value
     if isinstance(python, bool):
         return Value(flag=python)
@@ -324,7 +324,7 @@ def record(**fields):
 
 
 def plain(found):
-    """A record as a dict of Python's values."""
+    """A record as a dict of Python values."""
     def one(held):
         for member in ("flag", "number", "real", "text", "bytes"):
             if getattr(held, member) is not None:
@@ -349,7 +349,7 @@ def framed(payload):
 
 
 def receive_exactly(connection, size):
-    """That many bytes, or fewer when the peer closed."""
+    """That many bytes, or fewer if the peer closed the connection."""
     parts = []
     while size > 0:
         try:
@@ -364,7 +364,7 @@ def receive_exactly(connection, size):
 
 
 def receive_frame(connection):
-    """A reply's payload, None when the connection ended."""
+    """A reply's payload, or None if the connection was closed."""
     head = receive_exactly(connection, 4)
     if len(head) < 4:
         return None
@@ -381,7 +381,7 @@ def reply_head(payload):
 
 
 def is_closed(connection, seconds=PATIENCE):
-    """Does the peer close it within that time, without another byte?"""
+    """True if the peer closes the connection within that time without sending another byte."""
     connection.settimeout(seconds)
     try:
         return connection.recv(1) == b""

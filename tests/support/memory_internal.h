@@ -1,4 +1,4 @@
-/* What the files of the store in memory share. */
+/* Types and functions that the files of the memory store share. */
 #pragma once
 
 #include "filter/machine.h"
@@ -15,7 +15,7 @@ typedef struct memory_cell {
 
 typedef struct memory_row {
     kw_bytes table, key;
-    GArray *cells; /* in order */
+    GArray *cells; /* sorted */
 } memory_row;
 
 typedef struct memory_table {
@@ -44,7 +44,7 @@ typedef enum answer_kind {
     ANSWER_REGIONS
 } answer_kind;
 
-typedef struct memory_run memory_run;
+typedef struct memory_range_scan memory_range_scan;
 
 typedef struct memory_answer {
     answer_kind kind;
@@ -57,7 +57,7 @@ typedef struct memory_answer {
     kw_rows *rows;
     kw_table_facts *facts;
     kw_regions *regions;
-    memory_run *run;
+    memory_range_scan *run;
 } memory_answer;
 
 typedef struct memory_handle {
@@ -70,13 +70,13 @@ typedef struct memory_handle {
     void *closed_user;
 } memory_handle;
 
-struct memory_run {
+struct memory_range_scan {
     kw_range_scan base;
     kw_range_scan_spec spec; /* slices malloc'ed */
     kw_column *columns;
     kw_arena *arena; /* of the filter's tree; NULL: no filter */
     kw_filter_machine *machine;
-    kw_bytes at; /* where the next fetch begins (forward) or ends (reversed); malloc'ed */
+    kw_bytes at; /* the last row read: the next fetch continues after it (reversed: before it); malloc'ed */
     bool has_at;
     bool closed, on_way;
 };
@@ -92,7 +92,7 @@ memory_store_of(const kw_store_handle *handle)
 kw_bytes memory_copy(kw_bytes bytes); /* malloc'ed */
 void memory_drop(kw_bytes bytes);
 int memory_compare_place(const memory_row *at, kw_bytes table_name, kw_bytes key);
-/* The first row at or behind the place. */
+/* The position of the first row at or after the key. */
 guint memory_lower_bound(const memory_store *store, kw_bytes table_name, kw_bytes key);
 memory_row *memory_find_row(const memory_store *store, kw_bytes table_name, kw_bytes key);
 memory_row *memory_make_row(memory_store *store, kw_bytes table_name, kw_bytes key);
@@ -100,22 +100,22 @@ void memory_free_row(gpointer data);
 memory_cell *memory_find_cell(const memory_row *in, kw_bytes family, kw_bytes qualifier);
 void memory_set_cell(memory_row *in, kw_bytes family, kw_bytes qualifier, kw_bytes value, int64_t timestamp);
 void memory_apply(memory_store *store, const kw_write *write);
-/* The row's wanted cells into rows; false when none is left. */
+/* Copies the selected cells of the row; false if there are none. */
 bool memory_read_row(const memory_row *from, const kw_column *columns, size_t columns_count, kw_rows *into,
                      kw_row *to);
 
 /* --- memory_store.c -------------------------------------------------------------------------------- */
 
-/* Counts the operation; its answer is on its way. `failed` is set when it shall fail. */
+/* Counts the operation and schedules its reply. Sets `failed` if the operation must fail. */
 memory_answer *memory_start(kw_store_handle *base, answer_kind kind, void (*done)(void), void *user);
 
 /* --- memory_runs.c --------------------------------------------------------------------------------- */
 
-kw_range_scan *memory_open_run(kw_store_handle *handle, const kw_range_scan_spec *spec);
-void memory_run_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes, bool more_hint,
-                      kw_deadline deadline, kw_get_done done, void *user);
-void memory_run_close(kw_range_scan *base);
-void memory_free_run(memory_run *run);
+kw_range_scan *memory_open_range_scan(kw_store_handle *handle, const kw_range_scan_spec *spec);
+void memory_range_scan_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes, bool more_hint,
+                             kw_deadline deadline, kw_get_done done, void *user);
+void memory_range_scan_close(kw_range_scan *base);
+void memory_free_range_scan(memory_range_scan *run);
 
 /* --- memory_tables.c ------------------------------------------------------------------------------- */
 

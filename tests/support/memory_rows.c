@@ -23,7 +23,7 @@ memory_compare_place(const memory_row *at, kw_bytes table_name, kw_bytes key)
     return order ? order : kw_bytes_compare(at->key, key);
 }
 
-/* The first row at or behind the place. */
+/* The position of the first row at or after the key. */
 guint
 memory_lower_bound(const memory_store *store, kw_bytes table_name, kw_bytes key)
 {
@@ -154,7 +154,7 @@ memory_apply(memory_store *store, const kw_write *write)
         memory_set_cell(in, write->cells[i].family, write->cells[i].qualifier, write->cells[i].value, stamp);
 }
 
-/* The row's wanted cells into rows; false when none is left. */
+/* Copies the selected cells of the row; false if there are none. */
 bool
 memory_read_row(const memory_row *from, const kw_column *columns, size_t columns_count, kw_rows *into,
                 kw_row *to)

@@ -1,8 +1,8 @@
-/* Runs of the store in memory: each fetch looks its next row up by the last one's key. */
+/* Range scans of the memory store. Each fetch looks up the row after the last one by its key. */
 #include "support/memory_internal.h"
 
 void
-memory_free_run(memory_run *run)
+memory_free_range_scan(memory_range_scan *run)
 {
     memory_drop(run->spec.table);
     memory_drop(run->spec.start);
@@ -19,9 +19,9 @@ memory_free_run(memory_run *run)
 }
 
 kw_range_scan *
-memory_open_run(kw_store_handle *handle, const kw_range_scan_spec *spec)
+memory_open_range_scan(kw_store_handle *handle, const kw_range_scan_spec *spec)
 {
-    memory_run *run = g_new0(memory_run, 1);
+    memory_range_scan *run = g_new0(memory_range_scan, 1);
     run->base.handle = handle;
     run->spec = *spec;
     run->spec.table = memory_copy(spec->table);
@@ -45,9 +45,9 @@ memory_open_run(kw_store_handle *handle, const kw_range_scan_spec *spec)
     return &run->base;
 }
 
-/* The next row of the run: its place, or -1 at the end. */
+/* The position of the next row, or -1 at the end. */
 static gint64
-next_place(const memory_store *store, const memory_run *run)
+next_place(const memory_store *store, const memory_range_scan *run)
 {
     const kw_range_scan_spec *spec = &run->spec;
     gint64 place;
@@ -77,9 +77,9 @@ next_place(const memory_store *store, const memory_run *run)
     return spec->stop.size && kw_bytes_compare(found->key, spec->stop) >= 0 ? -1 : place;
 }
 
-/* Does the filter leave anything of the row? */
+/* True if the filter keeps any cell of the row. */
 static bool
-passes(memory_run *run, kw_row *row)
+passes(memory_range_scan *run, kw_row *row)
 {
     if (!kw_patterns_match(&run->spec.patterns, row->key))
         return false;
@@ -94,20 +94,20 @@ passes(memory_run *run, kw_row *row)
 }
 
 static kw_row *
-more_rows(const kw_rows *rows, size_t *room)
+more_rows(const kw_rows *rows, size_t *capacity)
 {
-    *room = *room ? 2 * *room : 8;
-    kw_row *grown = KW_ARENA_ARRAY(rows->arena, kw_row, *room);
+    *capacity = *capacity ? 2 * *capacity : 8;
+    kw_row *grown = KW_ARENA_ARRAY(rows->arena, kw_row, *capacity);
     if (rows->count)
         memcpy(grown, rows->rows, rows->count * sizeof(kw_row));
     return grown;
 }
 
 void
-memory_run_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes, bool more_hint,
-                 kw_deadline deadline, kw_get_done done, void *user)
+memory_range_scan_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes, bool more_hint,
+                        kw_deadline deadline, kw_get_done done, void *user)
 {
-    memory_run *run = (memory_run *)base;
+    memory_range_scan *run = (memory_range_scan *)base;
     memory_store *store = memory_store_of(base->handle);
     (void)more_hint;
     memory_answer *what = memory_start(base->handle, ANSWER_GET, (void (*)(void))done, user);
@@ -121,7 +121,7 @@ memory_run_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes, bool 
     if (what->failed)
         return;
     kw_rows *rows = what->rows = kw_rows_new();
-    size_t room = 0;
+    size_t capacity = 0;
     gint64 place = 0;
     while (rows->scanned < max_rows && rows->bytes < max_bytes && (place = next_place(store, run)) >= 0) {
         const memory_row *found = store->rows->pdata[place];
@@ -129,8 +129,8 @@ memory_run_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes, bool 
         run->at = memory_copy(found->key);
         run->has_at = true;
         rows->scanned++;
-        if (rows->count == room)
-            rows->rows = more_rows(rows, &room);
+        if (rows->count == capacity)
+            rows->rows = more_rows(rows, &capacity);
         kw_row *row = &rows->rows[rows->count];
         *row = (kw_row){0};
         if (memory_read_row(found, run->spec.columns, run->spec.columns_count, rows, row) && passes(run, row))
@@ -142,11 +142,11 @@ memory_run_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes, bool 
 }
 
 void
-memory_run_close(kw_range_scan *base)
+memory_range_scan_close(kw_range_scan *base)
 {
-    memory_run *run = (memory_run *)base;
+    memory_range_scan *run = (memory_range_scan *)base;
     memory_store_of(base->handle)->control.runs_open--;
     run->closed = true;
     if (!run->on_way)
-        memory_free_run(run);
+        memory_free_range_scan(run);
 }

@@ -1,10 +1,10 @@
-/* Every operation is carried out when it is started; only its answer travels through the loop. */
+/* Every operation is executed when it starts; only its reply goes through the loop. */
 #include "support/memory_internal.h"
 
-/* --- answers --------------------------------------------------------------------------------------- */
+/* --- replies --------------------------------------------------------------------------------------- */
 
 static void
-give(const memory_answer *what)
+call_done(const memory_answer *what)
 {
     const kw_error *error = what->failed ? &what->error : NULL;
     switch (what->kind) {
@@ -41,14 +41,14 @@ give(const memory_answer *what)
 static void
 deliver(memory_answer *what)
 {
-    memory_run *run = what->run;
+    memory_range_scan *run = what->run;
     if (run)
         run->on_way = false;
     if (run && run->closed) {
         kw_rows_free(what->rows);
-        memory_free_run(run);
+        memory_free_range_scan(run);
     } else {
-        give(what);
+        call_done(what);
     }
     g_free(what);
 }
@@ -80,7 +80,7 @@ deliver_some(kw_task *task)
     }
 }
 
-/* Counts the operation; its answer is on its way. `failed` is set when it shall fail. */
+/* Counts the operation and schedules its reply. Sets `failed` if the operation must fail. */
 memory_answer *
 memory_start(kw_store_handle *base, answer_kind kind, void (*done)(void), void *user)
 {
@@ -138,7 +138,7 @@ memory_write(kw_store_handle *handle, const kw_write *write, kw_write_done done,
         memory_apply(memory_store_of(handle), write);
 }
 
-/* When it is to fail, every second write does, the first included. */
+/* If it must fail, every second write fails, beginning with the first. */
 static void
 memory_write_many(kw_store_handle *handle, const kw_write *const *writes, size_t count, kw_written *results,
                   void (*done)(void *), void *user)
@@ -229,7 +229,7 @@ memory_increment(kw_store_handle *handle, const kw_increment *increment, kw_incr
 }
 
 static void
-sift(const kw_get *get, kw_row *row)
+apply_filter(const kw_get *get, kw_row *row)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_error error;
@@ -261,7 +261,7 @@ memory_get_many(kw_store_handle *handle, const kw_get *const *gets, size_t count
             memory_read_row(from, gets[i]->columns, gets[i]->columns_count, rows, &rows->rows[i]);
         else
             rows->rows[i].key = kw_arena_copy(rows->arena, gets[i]->row);
-        sift(gets[i], &rows->rows[i]);
+        apply_filter(gets[i], &rows->rows[i]);
         rows->scanned += rows->rows[i].cells_count > 0;
         store->control.cells_got += rows->rows[i].cells_count;
     }
@@ -291,9 +291,9 @@ static const kw_store_handle_class handle_class = {.write = memory_write,
                                                    .increment = memory_increment,
                                                    .get = memory_get,
                                                    .get_many = memory_get_many,
-                                                   .open_range_scan = memory_open_run,
-                                                   .run_fetch = memory_run_fetch,
-                                                   .run_close = memory_run_close,
+                                                   .open_range_scan = memory_open_range_scan,
+                                                   .run_fetch = memory_range_scan_fetch,
+                                                   .run_close = memory_range_scan_close,
                                                    .create_table = memory_create_table,
                                                    .describe_table = memory_describe_table,
                                                    .drop_table = memory_drop_table,

@@ -1,29 +1,30 @@
-/* A store in memory for tests: sorted rows, completions through the loop, faults and disorder on request.
+/* A store in memory for tests: sorted rows, completions through the loop; faults and random order on request.
  *
- * Keeps one version of a cell and no delete markers. One loop. What happened stands in the control.
+ * Keeps one version of a cell and no delete markers. One loop. The control reports what happened.
  */
 #pragma once
 
 #include "store/store.h"
 
 typedef struct kw_memory_control {
-    /* wishes */
-    uint64_t fail_at;               /* the n-th operation from the start fails; 0: none */
-    kw_code fail_code;              /* UNAVAILABLE when KW_OK */
-    bool fail_applied;              /* a failing write was done all the same: UNKNOWN */
-    bool never_answer;              /* operations complete only when the store handle closes */
-    const kw_store_handle *stalled; /* operations of this store handle complete only once it is another one */
-    bool shuffle;                   /* completions come in random order */
-    bool late_end;                  /* a run's end shows only in a fetch that brings nothing */
-    bool offset_known;              /* of the store's clock */
+    /* set by the test */
+    uint64_t fail_at;  /* the n-th operation from the start fails; 0: none */
+    kw_code fail_code; /* UNAVAILABLE when KW_OK */
+    bool fail_applied; /* a failing write is applied, its outcome is UNKNOWN */
+    bool never_answer; /* operations complete only when the store handle closes */
+    const kw_store_handle
+        *stalled;      /* operations of this store handle complete only after it is another one */
+    bool shuffle;      /* completions arrive in random order */
+    bool late_end;     /* a range scan reports its end only in a fetch without rows */
+    bool offset_known; /* of the store's clock */
     int64_t offset_ms;
-    /* what happened */
+    /* counted by the store */
     uint64_t operations; /* reads, fetches, writes (a multi-call is one), tables */
     uint64_t fetches;
     uint64_t rows_read;  /* by fetches */
-    uint64_t rows_given; /* ... and not held back by a filter */
-    uint64_t rows_got;   /* by gets, missing ones too */
-    uint64_t cells_got;  /* in them */
+    uint64_t rows_given; /* ... that the filter kept */
+    uint64_t rows_got;   /* by gets, including missing rows */
+    uint64_t cells_got;  /* in these rows */
     uint64_t most_in_flight;
     uint64_t runs_open;
     uint64_t tables_made;
@@ -34,10 +35,10 @@ typedef struct kw_memory_control {
 kw_store *kw_memory_store_open(void);
 kw_memory_control *kw_memory_store_control(kw_store *store);
 
-/* Puts a cell without any loop. */
+/* Writes a cell directly, without a loop. */
 void kw_memory_store_set(kw_store *store, const char *table, kw_bytes row, const char *family,
                          const char *qualifier, kw_bytes value, int64_t timestamp);
-/* NULL data: no such cell. */
+/* data is NULL if the cell does not exist. */
 kw_bytes kw_memory_store_cell(kw_store *store, const char *table, kw_bytes row, const char *family,
                               const char *qualifier);
 size_t kw_memory_store_rows(kw_store *store, const char *table);

@@ -1,4 +1,4 @@
-/* Tables of the store in memory; rows do not need theirs. */
+/* Tables of the memory store. Rows can exist without a table. */
 #include "support/memory_internal.h"
 
 static memory_table *

@@ -1,6 +1,6 @@
-/* The seed of a test that has dice of its own: KW_SEED when it is set, so that a run can be repeated, and
- * another one each time otherwise. It is told as a TAP comment. Tests with g_test_rand_int begin with
- * seeded_init. */
+/* The seed of a test with its own random numbers: KW_SEED if it is set, so that a run can be repeated,
+ * otherwise a new one each time. It is printed as a TAP comment. Tests that use g_test_rand_int call
+ * seeded_init instead. */
 #pragma once
 
 #include "base/clock.h"

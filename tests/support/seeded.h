@@ -1,6 +1,6 @@
-/* g_test_init for programs with random tests. GLib draws another seed in each run for g_test_rand_int and its
- * like (and prints it); KW_SEED, which scripts/test sets, fixes it, as it does for the other random tests. A
- * --seed among the arguments counts more.
+/* g_test_init for programs with random tests. GLib chooses a new seed in each run for g_test_rand_int and
+ * related functions (and prints it). KW_SEED, which scripts/test sets, fixes the seed, as for the other
+ * random tests. An argument --seed takes precedence.
  */
 #pragma once
 
@@ -20,7 +20,7 @@ seeded_init(int *argc, char ***argv)
         g_snprintf(seed, sizeof seed, "--seed=R02S%08x%08x%08x%08x", number, 0, 0, 0);
         arguments[0] = (*argv)[0];
         arguments[1] = seed;
-        memcpy(arguments + 2, *argv + 1, (size_t)*argc * sizeof **argv); /* and the NULL behind them */
+        memcpy(arguments + 2, *argv + 1, (size_t)*argc * sizeof **argv); /* with the NULL at the end */
         *argv = arguments;
         ++*argc;
     }

@@ -1,5 +1,5 @@
-/* Builds with sanitizers are five to twenty times slower, and look for other faults than wrong answers: long
- * tests try a part of their cases there. The ordinary build tries all of them. */
+/* Builds with sanitizers are five to twenty times slower and search for other defects than wrong results.
+ * Long tests run some of their cases there, and all of them in an ordinary build. */
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -33,14 +33,14 @@ typedef struct stepped_handle {
     void *closed_user;
 } stepped_handle;
 
-typedef struct stepped_run {
+typedef struct stepped_range_scan {
     kw_range_scan base;
     kw_range_scan *inner;
     kw_get_done done;
     void *user;
-} stepped_run;
+} stepped_range_scan;
 
-/* One operation, with copies of what it carries: a late one outlives its caller. */
+/* One operation with copies of its arguments: a late operation outlives its caller. */
 typedef struct step {
     step_kind kind;
     stepped_handle *handle;
@@ -48,7 +48,7 @@ typedef struct step {
     kw_write write;
     kw_check check;
     const kw_get *get;
-    stepped_run *run;
+    stepped_range_scan *run;
     uint32_t max_rows;
     size_t max_bytes;
     kw_table_spec spec;
@@ -97,7 +97,7 @@ copy_write(step *to, const kw_write *write)
                              kw_arena_copy(arena, write->cells[i].value), write->cells[i].timestamp};
 }
 
-/* --- what callers start ---------------------------------------------------------------------------- */
+/* --- operations that callers start ----------------------------------------------------------------- */
 
 static void
 stepped_write(kw_store_handle *handle, const kw_write *write, kw_write_done done, void *user)
@@ -124,30 +124,30 @@ stepped_get(kw_store_handle *handle, const kw_get *get, kw_get_done done, void *
 }
 
 static kw_range_scan *
-stepped_open_run(kw_store_handle *base, const kw_range_scan_spec *spec)
+stepped_open_range_scan(kw_store_handle *base, const kw_range_scan_spec *spec)
 {
-    stepped_run *run = g_new0(stepped_run, 1);
+    stepped_range_scan *run = g_new0(stepped_range_scan, 1);
     run->base.handle = base;
     run->inner = kw_store_handle_open_range_scan(((stepped_handle *)base)->inner, spec);
     return &run->base;
 }
 
 static void
-stepped_run_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes, bool more_hint,
-                  kw_deadline deadline, kw_get_done done, void *user)
+stepped_range_scan_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes, bool more_hint,
+                         kw_deadline deadline, kw_get_done done, void *user)
 {
     (void)more_hint;
     step *made = add(base->handle, STEP_FETCH, (void (*)(void))done, user);
-    made->run = (stepped_run *)base;
+    made->run = (stepped_range_scan *)base;
     made->max_rows = max_rows;
     made->max_bytes = max_bytes;
     made->deadline = deadline;
 }
 
 static void
-stepped_run_close(kw_range_scan *base)
+stepped_range_scan_close(kw_range_scan *base)
 {
-    stepped_run *run = (stepped_run *)base;
+    stepped_range_scan *run = (stepped_range_scan *)base;
     GPtrArray *waiting = store_of((stepped_handle *)base->handle)->waiting;
     for (guint i = waiting->len; i-- > 0;) {
         step *each = waiting->pdata[i];
@@ -162,7 +162,7 @@ static void
 stepped_create_table(kw_store_handle *handle, const kw_table_spec *spec, kw_create_done done, void *user)
 {
     step *made = add(handle, STEP_CREATE, (void (*)(void))done, user);
-    made->spec = *spec; /* not late: the caller's texts are used */
+    made->spec = *spec; /* never late, so the caller's strings are still valid */
     made->table = kw_arena_copy(made->arena, spec->name);
 }
 
@@ -193,7 +193,7 @@ stepped_regions(kw_store_handle *handle, kw_bytes table, kw_deadline deadline, k
     made->deadline = deadline;
 }
 
-/* --- what the test decides ------------------------------------------------------------------------- */
+/* --- functions for the test ------------------------------------------------------------------------ */
 
 size_t
 kw_stepped_count(const kw_store *store)
@@ -221,7 +221,7 @@ kw_stepped_at(const kw_store *store, size_t index)
 static void
 on_fetched(void *user, kw_rows *rows, const kw_error *error)
 {
-    stepped_run *run = user;
+    stepped_range_scan *run = user;
     run->done(run->user, rows, error);
 }
 
@@ -259,7 +259,7 @@ dropped(void *user, const kw_error *error)
 }
 
 static void
-go(step *one, kw_store_handle *by)
+execute(step *one, kw_store_handle *by)
 {
     switch (one->kind) {
     case STEP_WRITE:
@@ -298,10 +298,10 @@ void
 kw_stepped_go(kw_store *store, size_t index)
 {
     step *one = g_ptr_array_steal_index(((stepped_store *)store)->waiting, (guint)index);
-    go(one, one->handle->inner);
+    execute(one, one->handle->inner);
 }
 
-/* The answer to a write that may have been applied. */
+/* The reply to a write of unknown outcome. */
 typedef struct doubt {
     kw_error error;
     void (*done)(void);
@@ -338,7 +338,7 @@ answer_failed(const step *one, kw_code code)
 {
     kw_store_handle *handle = &one->handle->base;
     kw_error error;
-    kw_error_set(&error, code, "no answer came");
+    kw_error_set(&error, code, "no reply arrived");
     switch (one->kind) {
     case STEP_WRITE:
         kw_refuse_later(handle, answer_write, doubt_new(one, &error));
@@ -402,11 +402,10 @@ kw_stepped_late_count(const kw_store *store)
 void
 kw_stepped_apply_late(kw_store *store, size_t index, kw_store_handle *by)
 {
-    go(g_ptr_array_steal_index(((stepped_store *)store)->late, (guint)index), by);
+    execute(g_ptr_array_steal_index(((stepped_store *)store)->late, (guint)index), by);
 }
 
-/* --- store handle and store --------------------------------------------------------------------------------
- */
+/* --- store handle and store ------------------------------------------------------------------------ */
 
 static void
 inner_closed(void *user)
@@ -440,9 +439,9 @@ stepped_open_handle(kw_store *base, kw_loop *loop)
     static const kw_store_handle_class handle_class = {.write = stepped_write,
                                                        .write_if = stepped_write_if,
                                                        .get = stepped_get,
-                                                       .open_range_scan = stepped_open_run,
-                                                       .run_fetch = stepped_run_fetch,
-                                                       .run_close = stepped_run_close,
+                                                       .open_range_scan = stepped_open_range_scan,
+                                                       .run_fetch = stepped_range_scan_fetch,
+                                                       .run_close = stepped_range_scan_close,
                                                        .create_table = stepped_create_table,
                                                        .describe_table = stepped_describe_table,
                                                        .drop_table = stepped_drop_table,

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# How cost grows: growth.sh BUILD_FOLDER [KIND...] measures callers, buckets, size and rows (or only those
-# told) with run.sh, writes docs/growth/KIND.csv and draws docs/growth/*.svg from them (plot.py). A series takes
-# one to two minutes on a quiet machine; one that is not done after KEYWAY_GROWTH_SECONDS (240) is ended, and
-# its old CSV stays. KEYWAY_BENCH_RUN: as for run.sh. More arguments for bench_hbase stand in KEYWAY_GROWTH:
+# How cost grows: growth.sh BUILD_FOLDER [KIND...] measures callers, buckets, size and rows (default: all four) with
+# run.sh, writes docs/growth/KIND.csv and draws docs/growth/*.svg from these files (plot.py). A series takes one to two
+# minutes on a quiet machine. A series that takes longer than KEYWAY_GROWTH_SECONDS (240) is stopped, and its old CSV
+# file stays. KEYWAY_BENCH_RUN: as for run.sh. KEYWAY_GROWTH contains more arguments for bench_hbase:
 #
 #   KEYWAY_GROWTH="--rounds 1 --slice-ms 200 --warm 2 --growth-rows 10000" growth.sh build/release rows
 set -euo pipefail
@@ -26,8 +26,8 @@ for kind in "$@"; do
   timeout "${KEYWAY_GROWTH_SECONDS:-240}" "$here/run.sh" "$build" --growth "$kind" "${arguments[@]}" "${more[@]}" \
     >"$growth/$kind.new" || {
     code=$?
-    [ $code != 124 ] || echo "growth by $kind was not done after ${KEYWAY_GROWTH_SECONDS:-240} s" >&2
-    echo "growth by $kind failed ($code); $growth/$kind.csv is as it was" >&2
+    [ $code != 124 ] || echo "growth by $kind took longer than ${KEYWAY_GROWTH_SECONDS:-240} s" >&2
+    echo "growth by $kind failed ($code); $growth/$kind.csv is unchanged" >&2
     rm -f "$growth/$kind.new"
     exit 1
   }

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Starts an HBase, keywayd in front of it, and bench_hbase against both: run.sh BUILD_FOLDER
+# Starts an HBase and a keywayd, and runs bench_hbase on both: run.sh BUILD_FOLDER
 # [--buffered] [--before KEYWAYD [--stamped] [--delay-ms MS]] [arguments of bench_hbase...]. Everything is in
-# BUILD_FOLDER/bench-hbase and stopped at the end. KW_HBASE_... settings as in tests/support/hbase/lib.sh;
-# KEYWAY_BENCH_RUN uses an HBase that start.sh has started (and leaves it).
+# BUILD_FOLDER/bench-hbase and is stopped at the end. KW_HBASE_... settings as in tests/support/hbase/lib.sh.
+# KEYWAY_BENCH_RUN uses an HBase that start.sh has started, and keeps it running.
 #
-# --before compares with a keywayd of an earlier build instead of with Thrift2. --stamped gives the new one's tables
-# order: stamp. --delay-ms adds so much to each answer of HBase, for both.
+# --before compares with a keywayd of an earlier build instead of with Thrift2. --stamped sets order: stamp for the new
+# build's tables. --delay-ms delays every reply of HBase for both.
 #
 #   run.sh build/release --check                        the whole table; some minutes
 #   run.sh build/release --only put --callers 64 --rounds 3 --slice-ms 500 --rows 20000
@@ -67,10 +67,10 @@ all = [socket.socket() for _ in range(4)]
 print(*[s.getsockname()[1] for s in all])')
 sed -e "s/@PORT@/$port/; s/@ADMIN@/$admin/; s/@PLACE@/$place/; s/@TRANSPORT@/$transport/; s/@PROTOCOL@/$protocol/" \
   "$here/policy.yaml.in" >"$work/policy.yaml"
-# name, buckets, store table: the newest of all, whatever bucket it is in
+# Arguments: name, buckets, store table. Its query is for the newest event of all buckets.
 events_table() {
   local bucket="salt: {buckets: $2, of: [id]}"
-  [ "$2" != 1 ] || bucket='literal: A' # one byte all the same
+  [ "$2" != 1 ] || bucket='literal: A' # one byte as well
   cat <<TABLE
   $1:
     fields: {id: {type: string, max_bytes: 16}, ts: {type: timestamp, unit: ms}, a: string}
@@ -82,7 +82,7 @@ events_table() {
 TABLE
   [ "$2" = 1 ] || echo "    splits: {algorithm: rule, regions: $(($2 < 16 ? $2 : 16))}"
 }
-grown=kw_bench_grown_$$ # empty at the beginning, also on an HBase that is used again
+grown=kw_bench_grown_$$ # empty at the beginning, even on an HBase that was used before
 case " $* " in
 *" --growth buckets "*)
   for buckets in 1 2 4 8 16 32 64 128 256; do
@@ -90,10 +90,10 @@ case " $* " in
   done >>"$work/policy.yaml" ;;
 *" --growth rows "*) events_table grown 16 "$grown" >>"$work/policy.yaml" ;;
 esac
-[ -z "$stamped" ] || # and then it has no counters
+[ -z "$stamped" ] || # such tables cannot have counters
   sed -i -e '/^  counted:/,/^    store_table:/d' -e 's/^    key:/    order: stamp\n&/' "$work/policy.yaml"
 
-# start KEYWAYD NAME PORT ADMIN: with NAME.yaml, until it serves; its process is then $!
+# start KEYWAYD NAME PORT ADMIN starts a gateway with NAME.yaml and waits until it is ready; $! is its process.
 start() {
   "$1" --config "$work/$2.yaml" >"$work/$2.log" 2>&1 &
   started+=($!)
@@ -113,7 +113,7 @@ READY
 start "$build/server/gateway/keywayd" policy "$port" "$admin"
 gateway=${started[-1]}
 arguments=(--gateway-pid "$gateway" --grown-table "$grown")
-if [ -n "$before" ]; then # tables and a catalog of its own
+if [ -n "$before" ]; then # with its own tables and catalog
   sed -e "s/:$port$/:$before_port/; s/:$admin$/:$before_admin/; s/kw_bench_/kw_before_/; s/, counter: true//" \
     -e '/order: stamp/d' -e 's/^  kind: hbase/&\n  catalog: kw_before_catalog/' "$work/policy.yaml" >"$work/before.yaml"
   start "$before" before "$before_port" "$before_admin"

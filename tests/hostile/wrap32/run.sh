@@ -1,5 +1,5 @@
 #!/bin/sh
-# run.sh COMPILER SOURCE_FOLDER: builds wrap32.c for 32 bits and runs it. 77 (skipped) where this machine cannot.
+# run.sh COMPILER SOURCE_FOLDER: builds wrap32.c for 32 bits and runs it. Exits with 77 (skipped) if this machine cannot.
 set -e
 program=$(mktemp)
 trap 'rm -f "$program"' EXIT

@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# A real HBase whose parts can be hurt one by one: ZooKeeper, master, region servers rs1, rs2, ... and the Thrift2
-# servers thrift-1 and thrift-2 (framed compact), each in a JVM of its own.
+# A real HBase whose processes can be killed one by one: ZooKeeper, master, region servers rs1, rs2, ... and the Thrift2
+# servers thrift-1 and thrift-2 (framed compact), each in its own JVM.
 #   cluster.sh RUN_FOLDER start COUNT   COUNT region servers; prints the ports of the two Thrift2 servers
 #   cluster.sh RUN_FOLDER kill NAME     kill -9
-#   cluster.sh RUN_FOLDER again NAME    starts a killed one where it was; returns when a Thrift2 server answers
+#   cluster.sh RUN_FOLDER again NAME    restarts a killed process on its port; returns when a Thrift2 server replies
 #   cluster.sh RUN_FOLDER pid NAME
 #   cluster.sh RUN_FOLDER classpath     for a program that uses HBase's client
-#   cluster.sh RUN_FOLDER stop          kills all and removes the data; the logs stay
-# The settings are at the head of lib.sh. RUN_FOLDER/clock-NAME, as libfaketime's FAKETIME ("+0.02s"), is the clock of
-# that process; changed while it runs, the clock jumps within a second.
+#   cluster.sh RUN_FOLDER stop          kills all processes and removes the data; keeps the logs
+# The settings are at the head of lib.sh. The file RUN_FOLDER/clock-NAME sets the clock of a process, in the form of
+# libfaketime's FAKETIME ("+0.02s"). A change to the file while the process runs moves its clock within a second.
 set -euo pipefail
 RUN=$(realpath -m "$1")
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 . "$HERE/site.sh"
 FAKETIME_LIBRARY=/usr/lib/$(uname -m)-linux-gnu/faketime/libfaketime.so.1
 
-# Starts a JVM with its own clock, if it has one: as jvm.
+# Like jvm; the JVM has its own clock if the file exists.
 jvm_with_clock() {
   [ -e "$RUN/clock-$1" ] || { jvm "$@"; return; }
   LD_PRELOAD=$FAKETIME_LIBRARY FAKETIME_TIMESTAMP_FILE=$RUN/clock-$1 FAKETIME_CACHE_DURATION=1 DONT_FAKE_MONOTONIC=1 \

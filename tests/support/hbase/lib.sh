@@ -1,14 +1,14 @@
-# What start.sh, stop.sh and thrift.sh share: where things are, and how a JVM is started and stopped.
-# Sourced, never run. RUN is the folder of one HBase; every process of it has "$RUN/conf:" in its
-# command line, which is how a pid file is told from a stale one.
+# What start.sh, stop.sh and thrift.sh share: settings, paths, and functions that start and stop a JVM.
+# Source it, do not run it. RUN is the folder of one HBase. All of its processes have "$RUN/conf:" in their
+# command line; a pid file whose process lacks it is stale.
 #
 #   KW_HBASE_RUN    folder for data, logs, pids and configuration   (first argument of the scripts)
 #   KW_HBASE_LIB    folder with the jars                            (a cache folder of the user)
-#   KW_HBASE_PORTS  "ZOOKEEPER BUFFERED FRAMED", to fix the ports   (free ones are chosen)
+#   KW_HBASE_PORTS  "ZOOKEEPER BUFFERED FRAMED" sets the ports     (free ports)
 #   KW_HBASE_HEAP   heap of the HBase JVM                           (256m)
 #   KW_HBASE_THRIFT_HEAP  heap of each Thrift2 JVM                  (192m)
 #   KW_HBASE_CONF   more settings of hbase-site.xml: "key=value key=value"
-#   KW_HBASE_THRIFT_CONF   the same for the Thrift2 servers alone
+#   KW_HBASE_THRIFT_CONF   the same, for the Thrift2 servers only
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 VERSION=$(sed -n 's:.*<hbase.version>\(.*\)</hbase.version>.*:\1:p' "$HERE/pom.xml")
 LIB=${KW_HBASE_LIB:-${XDG_CACHE_HOME:-$HOME/.cache}/keyway/hbase-$VERSION}
@@ -18,7 +18,7 @@ HB=org.apache.hadoop.hbase
 
 note() { echo "hbase: $*" >&2; }
 
-# Leaves a word for the tests, which then skip themselves with the same reason.
+# Writes the reason for the tests, which then exit as skipped with the same reason.
 skip() {
   mkdir -p "$RUN"
   printf "KW_HBASE_SKIP='%s'\n" "$*" >"$RUN/env"
@@ -26,7 +26,7 @@ skip() {
   exit 77
 }
 
-# The pid of a process of ours, or nothing.
+# Prints the pid of a process of this HBase, or nothing.
 pid_of() {
   local pid
   pid=$(cat "$RUN/$1.pid" 2>/dev/null) || return 1
@@ -45,7 +45,8 @@ await() {
 
 listening() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
-# Free ports below those that the system gives away by itself, so that nobody gets one before the JVM listens: how many.
+# Prints free ports below the range from which the system assigns ports, so that no other program gets one before the
+# JVM listens. Argument: how many.
 free_ports() {
   PYTHONDONTWRITEBYTECODE=1 python3 - "$HERE/.." "$1" <<'PY'
 import sys
@@ -55,7 +56,7 @@ print(*free_ports(int(sys.argv[2])))
 PY
 }
 
-# HBase 2.6 on Java 17 needs these doors opened.
+# HBase 2.6 on Java 17 needs access to these packages.
 java_options() {
   local package
   printf '%s\n' --add-modules=jdk.unsupported --add-exports=java.base/jdk.internal.misc=ALL-UNNAMED
@@ -76,11 +77,11 @@ jvm() {
       -cp "$RUN/conf:$LIB/*" "$@"
   ) >"$RUN/logs/$name.log" 2>&1 </dev/null &
   echo $! >"$RUN/$name.pid"
-  # Until it is a JVM, it is not known as one of ours.
+  # pid_of recognises the process only once it is a JVM.
   until pid_of "$name" >/dev/null || ! kill -0 $! 2>/dev/null; do sleep 0.05; done
 }
 
-# Ends a process of ours: name, seconds it gets to end by itself.
+# Stops a process of this HBase: name, seconds until it is killed.
 end() {
   local pid until=$((SECONDS + $2))
   pid=$(pid_of "$1") || { rm -f "$RUN/$1.pid"; return 0; }
@@ -93,7 +94,7 @@ end() {
   rm -f "$RUN/$1.pid"
 }
 
-# Waits for the ZooKeeper of our master to listen: port, seconds. The master ends when another has the port.
+# Waits until our master's ZooKeeper listens: port, seconds. The master exits if another process has the port.
 await_zookeeper() {
   local end=$((SECONDS + $2))
   until listening "$1" && pid_of master >/dev/null; do

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Asks a Thrift2 server for its namespaces: probe.py PORT FORM. Exit 0 when it answers with "default".
+"""Asks a Thrift2 server for its namespaces: probe.py PORT FORM. Exits with 0 if the reply contains "default".
 
-FORM is buffered-binary, buffered-compact, framed-binary or framed-compact. Standard library only; the
-two messages are written by hand, so that readiness does not depend on the code under test.
+FORM is buffered-binary, buffered-compact, framed-binary or framed-compact. Uses the standard library only. The two
+messages are written by hand, so that the readiness check does not depend on the code under test.
 """
 import socket
 import struct

@@ -1,5 +1,5 @@
-# Writes the configuration of one HBase: RUN/conf/hbase-site.xml and log4j2.properties. Sourced by
-# start.sh. Everything is on 127.0.0.1 and in RUN; region server and master choose their own ports.
+# Writes the configuration of one HBase: RUN/conf/hbase-site.xml and log4j2.properties. start.sh sources
+# it. Everything is on 127.0.0.1 and in RUN; region server and master choose their own ports.
 property() { printf '  <property><name>%s</name><value>%s</value></property>\n' "$1" "$2"; }
 
 site() { # ZooKeeper port
@@ -27,7 +27,7 @@ site() { # ZooKeeper port
   done
   property hbase.thrift.info.port -1
   property hbase.regionserver.msginterval 500
-  # small heaps, many small regions: no 2 MB chunk for every family of every region
+  # Small heaps and many small regions: do not allocate 2 MB for every family of every region.
   property hbase.hregion.memstore.mslab.enabled false
   property hfile.block.cache.size 0.2
   property hbase.master.wait.on.regionservers.mintostart 1

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Starts a real HBase and two Thrift2 servers over it, one buffered binary and one framed compact, on
-# free ports of 127.0.0.1: start.sh RUN_FOLDER. Returns when both have answered; run again, it starts
-# only what has died. RUN_FOLDER/env then tells the tests where they are (KW_HBASE_BUFFERED,
-# KW_HBASE_FRAMED, KW_HBASE_ZOOKEEPER as host:port or port). The settings are at the head of lib.sh.
+# Starts a real HBase and two Thrift2 servers, one buffered binary and one framed compact, on free ports of
+# 127.0.0.1: start.sh RUN_FOLDER. Returns after both have replied. A second call starts only the processes that
+# no longer run. RUN_FOLDER/env contains the addresses for the tests (KW_HBASE_BUFFERED and
+# KW_HBASE_FRAMED as host:port, KW_HBASE_ZOOKEEPER as port). The settings are at the head of lib.sh.
 #
-# A new HBase that does not come up is started once more, on other ports: somebody may have taken one. What is left of
-# one that was killed as a whole is removed; one that stop.sh --keep ended goes on.
+# A new HBase that does not start is started a second time with other ports, in case another program took one. The data
+# of a killed HBase is removed; an HBase that `stop.sh --keep` stopped continues with its data.
 #
-# Without Java or Maven (or jars fetched before) it exits with 77, which ctest shows as "Skipped", and
-# RUN_FOLDER/env holds the reason as KW_HBASE_SKIP for the tests that wanted it.
+# Without Java or Maven (or jars fetched before) the script exits with 77, which ctest shows as "Skipped", and
+# RUN_FOLDER/env contains the reason as KW_HBASE_SKIP for the tests.
 set -euo pipefail
 RUN=$(realpath -m "${1:-${KW_HBASE_RUN:?give a folder for data and logs}}")
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -76,7 +76,7 @@ new=false
 [ -e "$RUN/data" ] || new=true
 if ! start_all; then
   $new || exit 1
-  note "it did not come up; once more"
+  note "it did not start; second try"
   end_all
   rm -rf "$RUN/data"
   start_all

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Stops what start.sh (and thrift.sh) started and removes its data: stop.sh RUN_FOLDER [--keep].
-# Data of a test is worth nothing, so the processes are killed unless --keep asks for a clean end.
-# The logs stay.
+# Kills the processes, because a test's data is not needed any more; --keep stops them in an orderly way and keeps the
+# data. The logs are always kept.
 set -euo pipefail
 RUN=$(realpath -m "${1:-${KW_HBASE_RUN:?give the folder that start.sh was given}}")
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

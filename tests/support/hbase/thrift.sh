@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# One more Thrift2 server over an HBase that start.sh started, for tests that hurt it:
-#   thrift.sh RUN_FOLDER start NAME FORM [PORT]   prints its port when it answers
+# Starts another Thrift2 server over an HBase that start.sh started, for tests that kill it or pause it:
+#   thrift.sh RUN_FOLDER start NAME FORM [PORT]   prints its port when it replies
 #   thrift.sh RUN_FOLDER kill NAME                kill -9
 #   thrift.sh RUN_FOLDER freeze NAME | thaw NAME  SIGSTOP, SIGCONT
-#   thrift.sh RUN_FOLDER stop NAME                a clean end
-# FORM is buffered-binary, framed-compact, ...; PORT lets a killed one come back where it was.
+#   thrift.sh RUN_FOLDER stop NAME                stops it in an orderly way
+# FORM is buffered-binary, framed-compact, ...; with PORT, a killed server restarts on its port.
 set -euo pipefail
 RUN=$(realpath -m "$1")
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

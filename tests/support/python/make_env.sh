@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the Python environment of the tests: a venv with the Thrift runtime, and the code that the Thrift
-# compiler generates from thrift/keyway.thrift. Does nothing when it is there already.
+# Creates the Python environment of the tests: a venv with the Thrift runtime, and the code that the Thrift
+# compiler generates from thrift/keyway.thrift. Does nothing if it exists.
 # Arguments: source root, folder to make, Thrift compiler.
 set -euo pipefail
 source=$1 env=$2 thrift=$3

@@ -43,18 +43,17 @@ import org.apache.phoenix.schema.types.PTime;
 import org.apache.phoenix.util.PhoenixRuntime;
 
 /**
- * Writes rows into a real HBase as services without Keyway do, and reads them: by HBase's client and its Bytes, by
- * HBaseWD's distributor, and by Apache Phoenix. Phoenix works without its server part: its SQL engine makes the cells
- * of an UPSERT on a connection that is connected to nothing, HBase's client carries them, and Phoenix's own
- * expressions take rows apart again.
+ * Writes rows into a real HBase as services without Keyway do, and reads them: with HBase's client and its Bytes, with
+ * HBaseWD's distributor, and with Apache Phoenix. Phoenix works without its server part: its SQL engine makes the cells
+ * of an UPSERT on a connection without a server, HBase's client writes them, and Phoenix's own expressions decode rows.
  *
- * A line of JSON in, a line out: {"do": "create", "table", "form", "ddl"}, {"do": "write", "table", "rows"},
- * {"do": "read", "table"}. A row is a map from name to value, as the test has it; what `read` answers is
- * {"rows", "other"}: the rows as their writer understands them, and those whose cells are not byte for byte what
- * that writer itself would have put for the same values.
+ * Reads one line of JSON per command and prints one line per reply: {"do": "create", "table", "form", "ddl"},
+ * {"do": "write", "table", "rows"}, {"do": "read", "table"}. A row is a map from name to value, as the test has it. The
+ * reply to `read` is {"rows", "other"}: the rows as their writer decodes them, and the rows whose cells are not byte for
+ * byte what that writer would write for the same values.
  */
 public class Writers {
-    /** One way of writing rows. */
+    /** One way to write rows. */
     interface Form {
         byte[][] splits() throws Exception;
         String family();
@@ -344,7 +343,7 @@ public class Writers {
 
     public static void main(String[] arguments) throws Exception {
         PrintStream answers = System.out;
-        System.setOut(System.err); /* whatever libraries print */
+        System.setOut(System.err); /* output of libraries */
         Writers writers = new Writers(arguments[0]);
         BufferedReader orders = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = orders.readLine(); line != null; line = orders.readLine()) {

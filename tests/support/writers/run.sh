@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs Writers.java against the HBase of ../hbase: run.sh ZOOKEEPER_PORT. The jars are fetched once into a cache folder
-# of the user; `run.sh fetch` does only that. Exits with 77 when they cannot be had.
+# Runs Writers.java with the HBase of ../hbase: run.sh ZOOKEEPER_PORT. The jars are downloaded once into a cache folder
+# of the user; `run.sh fetch` only downloads them. Exits with 77 if the download fails.
 set -euo pipefail
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 RUN=none
