@@ -1,4 +1,4 @@
-"""A store that a version without a catalog wrote is adopted at the first start: its rules, its fields, its rows."""
+"""Tests that a store written by a version without a catalog gets one at the first start: for its rules, fields and rows."""
 import json
 import os
 import tarfile
@@ -54,7 +54,7 @@ class Adopted(unittest.TestCase):
             data.put("orders", record(id="new", ts=1, n=6), None)
             self.assertEqual(len(data.scan(Query(table="orders", path="by_ts", full_scan=True)).rows), 6)
             data.close()
-        with self.open() as gateway:  # and again, by what the catalog says now
+        with self.open() as gateway:  # a second time, now with the catalog
             data = gateway.data()
             self.assertEqual([(path.state, path.verified) for path in data.describe("orders").paths], [("complete", False)] * 2)
             self.assertEqual(len(data.scan(Query(table="orders", full_scan=True)).rows), 6)
@@ -65,11 +65,11 @@ class Adopted(unittest.TestCase):
         self.refuse_start(POLICY.replace("buckets: 4", "buckets: 8"), "table orders, path by_ts: its rows were written under layout 1")
         self.refuse_start(POLICY.replace("    paths:\n", "    layout: 2\n    store_table: orders_2\n    paths:\n"),
                           "table orders, path primary: its rows were written under layout 1 (store table orders, ")
-        with self.open(POLICY.replace("key: [{{field: id}}]\n", "key: [{{field: id}}, {{field: n}}]\n")) as gateway:  # of the empty table
+        with self.open(POLICY.replace("key: [{{field: id}}]\n", "key: [{{field: id}}, {{field: n}}]\n")) as gateway:  # the empty table
             self.assertTrue(gateway.ready()["ready"])
 
-    def test_a_rule_that_new_layouts_may_not_have(self):
-        """Served with a warning where it has rows, refused everywhere else."""
+    def test_a_rule_that_new_layouts_cannot_have(self):
+        """It is served with a warning where it has rows, and rejected otherwise."""
         with self.open() as gateway:
             found = json.loads(gateway.get("/readyz")[1])
             self.assertTrue(found["ready"])

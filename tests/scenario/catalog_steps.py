@@ -1,5 +1,5 @@
-"""What a policy may change while its table holds rows, on a store of its own and on a real HBase: each step of an
-operator is refused with the reason and changes nothing, or is accepted and every row is found afterwards.
+"""Tests what a policy can change while its table contains rows, on the embedded store and on a real HBase. Each step of an
+operator is either rejected with the reason and changes nothing, or accepted, and then every row is found.
 
     catalog_steps.py embedded|hbase
 """
@@ -54,7 +54,7 @@ def store_text(name):
 
 
 def policy(name, table=None, *, tables=None, own_id=None):
-    """The text of a policy with the table `events` (its body as YAML), or with several."""
+    """The text of a policy with the table `events` (its body as YAML), or with several tables."""
     body = tables if tables is not None else {"events": table}
     text = SERVER + store_text(name) + (f"gateway_id: {own_id}\n" if own_id else "") + "tables:\n"
     for table_name, lines in body.items():
@@ -122,7 +122,7 @@ class Steps(unittest.TestCase):
         finally:
             admin.close()
 
-    # --- each row of the table ----------------------------------------------------------------
+    # --- steps described in keyway-policy(5) --------------------------------------------------
 
     def test_another_layout(self):
         with_layout_2 = BASE + "    layout: 2\n    store_table: {name}_2\n"
@@ -149,7 +149,7 @@ class Steps(unittest.TestCase):
 
     def test_a_path_is_added(self):
         gateway = self.open()
-        self.apply(gateway, BASE + BY_TS)  # nobody has written yet
+        self.apply(gateway, BASE + BY_TS)  # the table is still empty
         self.put_rows(gateway)
         self.assertEqual(self.count(gateway, "by_ts"), ROWS)
         self.assertEqual(self.state(gateway, 1), ("complete", True))
@@ -207,7 +207,7 @@ class Steps(unittest.TestCase):
         data.close()
         self.assertEqual(self.count(gateway), ROWS)
 
-    def test_an_empty_table_may_become_anything(self):
+    def test_an_empty_table_can_become_anything(self):
         gateway = self.open()
         for table in (BASE.replace("n: int", "n: string"), BASE + BY_TS, BASE + "    layout: 2\n    store_table: {name}_2\n",
                       FIELDS + "    key: [{{field: ts}}, {{field: id}}]\n", BASE):
@@ -216,14 +216,14 @@ class Steps(unittest.TestCase):
         self.assertEqual(self.count(gateway), ROWS)
 
     def test_a_refusal_changes_nothing(self):
-        """Neither a store table of the refused policy is there afterwards, nor of one whose problems are found earlier."""
+        """No store table of the rejected policy exists afterwards, nor of a policy whose problems are found earlier."""
         gateway = self.open()
         self.put_rows(gateway)
         made = self.log_count(gateway, "store table made")
         second = {"events": BASE.replace("n: int", "n: string"), "second": BASE + "    store_table: {name}_second\n"}
         self.refuse(gateway, tables=second)
         self.assertEqual(self.log_count(gateway, "store table made"), made)
-        if STORE == "embedded":  # the store itself says so: a start with a policy of that table alone makes it now
+        if STORE == "embedded":  # proof: a start with a policy of that table alone creates it now
             gateway.write_policy(policy(self.name, tables={"second": second["second"]}))
             gateway.restart()
             self.assertEqual(self.log_count(gateway, f"table={self.name}_second"), 1)
@@ -288,10 +288,10 @@ class Steps(unittest.TestCase):
         self.assertIn("complete", self.keyway(gateway, "describe", "orders"))
         data.close()
 
-    # --- beside calls -------------------------------------------------------------------------
+    # --- changes during calls -----------------------------------------------------------------
 
-    def test_first_writes_beside_a_new_path(self):
-        """The first rows of a table come while a path is added to it: either the path has them all, or it is refused."""
+    def test_first_writes_during_a_new_path(self):
+        """The first rows of a table arrive while a path is added: the path has all of them, or it is rejected."""
         gateway = self.open()
         data = gateway.data()
         accepted = 0
@@ -332,8 +332,8 @@ class Steps(unittest.TestCase):
         print(f"{accepted} accepted", file=sys.stderr)
         data.close()
 
-    def test_refused_beside_load(self):
-        """Calls go on, and none is refused, while policies are refused and accepted beside them."""
+    def test_refused_under_load(self):
+        """Calls continue without errors while policies are rejected and accepted."""
         gateway = self.open()
         self.put_rows(gateway)
         data = gateway.data()
@@ -354,7 +354,7 @@ class Two(Steps):
     def apply_to(self, gateway, name, table):
         self.apply(gateway, table, own_id=name)
 
-    def test_a_path_is_added_beside_another_gateway(self):
+    def test_a_path_is_added_with_another_gateway(self):
         one, two = self.pair()
         self.refuse(one, BASE + BY_TS, "the gateway two serves the table by the old one", "stop all gateways but one", own_id="one")
         self.put_rows(one)
@@ -363,7 +363,7 @@ class Two(Steps):
             self.assertEqual(self.count(gateway), ROWS)
         one.write_policy(policy(self.name, BASE, own_id="one"))
 
-    def test_a_path_is_dropped_beside_another_gateway(self):
+    def test_a_path_is_dropped_with_another_gateway(self):
         one, two = self.pair(BASE + BY_TS)
         self.put_rows(two)
         self.refuse(one, BASE, "the gateway two serves the table by the old one", own_id="one")
@@ -372,7 +372,7 @@ class Two(Steps):
             self.assertEqual(self.count(gateway), ROWS)
             self.assertEqual(self.count(gateway, "by_ts"), ROWS)
         two.stop()
-        self.apply_to(one, "one", BASE)  # a clean stop takes the registration back at once
+        self.apply_to(one, "one", BASE)  # a gateway that stops in an orderly way removes its registration at once
         two.expect_start = False
         Gateway.start(two)
         self.assertEqual(two.wait_for_exit(), 3)
@@ -383,10 +383,10 @@ class Two(Steps):
         for gateway in (one, two):
             self.assertEqual(self.count(gateway), ROWS)
 
-    def test_a_type_is_changed_beside_another_gateway(self):
+    def test_a_type_is_changed_with_another_gateway(self):
         one, two = self.pair()
         self.refuse(one, BASE.replace("n: int", "n: string"), "the gateway two serves the table by the old one", own_id="one")
-        self.apply_to(one, "one", BASE.replace("n: int", "n: int\n      more: bool"))  # a field may come on one first
+        self.apply_to(one, "one", BASE.replace("n: int", "n: int\n      more: bool"))  # one gateway can add a field first
         self.put_rows(two)
         for gateway in (one, two):
             self.assertEqual(self.count(gateway), ROWS)
@@ -413,7 +413,7 @@ class Two(Steps):
         self.assertEqual(self.count(two, "by_ts"), ROWS)
 
     def test_a_paused_gateway_answers_nothing_by_the_old_policy(self):
-        """SIGSTOP until the other one has changed the paths; on SIGCONT it neither writes nor reads by the old policy."""
+        """SIGSTOP until the other gateway has changed the paths. After SIGCONT it neither writes nor reads by the old policy."""
         one, two = self.pair()
         data = two.data()
         data.put("events", record(id="a", ts=1), None)

@@ -1,9 +1,9 @@
-"""Buckets that are chosen at each put (salt random, round_robin), with several callers and gateways at once.
+"""Tests buckets chosen at each put (salt random, round_robin), with several callers and gateways at the same time.
 
-With an association, however many put, increment or conditionally put one new record at the same moment through
-whichever gateway, it is one row. Without one, a record is found in whatever bucket it is, and ranges come merged.
+With an association, a new record gets one row, no matter how many callers put, increment or conditionally put it at the
+same moment through different gateways. Without one, a record is found in any bucket, and ranges are merged.
 
-Arguments: `embedded`, or `hbase` for the one that the file in KW_HBASE_ENV tells of, there with two gateways.
+Arguments: `embedded`, or `hbase` with two gateways; KW_HBASE_ENV names the file with HBase's addresses.
 """
 import concurrent.futures
 import contextlib
@@ -46,8 +46,8 @@ def policy_for(store):
     if store == "embedded":
         where = "{{kind: embedded, path: {folder}/data}}"
     else:
-        told = hbase_servers()
-        where = (f"{{{{kind: hbase, servers: [{told['KW_HBASE_FRAMED']}], {PATIENT}, {WIDE_CLOCK}, client_pause: 1min, transport: framed, protocol: compact, "
+        servers = hbase_servers()
+        where = (f"{{{{kind: hbase, servers: [{servers['KW_HBASE_FRAMED']}], {PATIENT}, {WIDE_CLOCK}, client_pause: 1min, transport: framed, protocol: compact, "
                  f"create_missing: true, catalog: {name}_catalog}}}}")
     return POLICY.replace("STORE", where).replace("NAME", name)
 
@@ -80,7 +80,7 @@ def everything(data, table, **more):
 
 
 def at_once(gateways, work):
-    """work(data, caller) of every caller at the same time, on connections spread over the gateways."""
+    """Runs work(data, caller) for every caller at the same time, on connections spread over the gateways."""
     clients = [gateways[i % len(gateways)].data() for i in range(CALLERS)]
     with concurrent.futures.ThreadPoolExecutor(CALLERS) as pool:
         done = list(pool.map(work, clients, range(CALLERS)))
@@ -90,7 +90,7 @@ def at_once(gateways, work):
 
 
 def one_row_each(gateways, data):
-    """Everybody puts the same new records, one by one and many at once."""
+    """All callers put the same new records, one by one and many in one call."""
     keys = [{"id": f"k{i}", "ts": i} for i in range(30)]
 
     def work(client, caller):
@@ -109,13 +109,13 @@ def one_row_each(gateways, data):
     removed = data.removeMany("known", [record(**key) for key in keys[:20]], None, None)
     same({one.outcome for one in removed}, {Outcome.OK}, "removeMany")
     same(data.get("known", record(**keys[3]), None, None).record, None, "a removed record")
-    same(len(everything(data, "known")), 10, "rows that are left")
+    same(len(everything(data, "known")), 10, "remaining rows")
     data.put("known", record(**keys[3], note="back"), None)
-    same(len(everything(data, "known")), 11, "rows with one that came back")
+    same(len(everything(data, "known")), 11, "rows after one was put again")
 
 
 def put_and_removed(gateways, data):
-    """Everybody puts and removes the same records: each is in one row or in none, where a lookup finds it."""
+    """All callers put and remove the same records: each has one row or none, and a lookup finds the same as a scan."""
     keys = [{"id": f"p{i}", "ts": 2000 + i} for i in range(12)]
 
     def work(client, caller):
@@ -130,7 +130,7 @@ def put_and_removed(gateways, data):
     between = Range("ts", value(2000), value(3000))
     rows = rows_of(data, Query("known", range=between))
     found = [plain(one.record) for one in data.getMany("known", [record(**key) for key in keys], None, None) if one.record]
-    same(rows, found, "what a scan and lookups find after the race")
+    same(rows, found, "results of a scan and of lookups after the race")
     for one in data.removeMany("known", [record(**key) for key in keys], None, None):
         same(one.outcome, Outcome.OK, "removeMany")
     same(rows_of(data, Query("known", range=between)), [], "rows of removed records")
@@ -144,7 +144,7 @@ def counted(gateways, data):
         return client.putIf("known", record(id="once", ts=501, note=f"by {caller}"), condition, None)
 
     applied = at_once(gateways, work)
-    same(sum(applied), 1, "putIf that were applied")
+    same(sum(applied), 1, "number of applied putIf")
     found = everything(data, "known")[-2:]
     same(found[0], {"id": "counter", "ts": 500, "hits": 5 * sum(range(1, CALLERS + 1))}, "increments")
     same(found[1], {"id": "once", "ts": 501, "note": f"by {applied.index(True)}"}, "putIf")
@@ -160,7 +160,7 @@ def without_association(gateways, data):
 
     at_once(gateways, work)
     wanted.sort(key=lambda row: row["ts"])
-    same(everything(data, "log", page_rows=17), wanted, "all, merged from four buckets")
+    same(everything(data, "log", page_rows=17), wanted, "all rows, merged from four buckets")
     same(everything(data, "log", order=Order.DESCENDING, limit=5), wanted[:-6:-1], "the five newest")
     same([plain(one.record) for one in data.getMany("log", [record(id=r["id"], ts=r["ts"]) for r in wanted], None, None)],
          wanted, "getMany")
@@ -168,15 +168,15 @@ def without_association(gateways, data):
     refused("put_if needs to know a record's row", data.putIf, "log", record(id="e0", ts=1000, note="y"),
             Condition("note", CompareOp.EQUAL, None), None)
     same(data.remove("log", record(id=wanted[0]["id"], ts=wanted[0]["ts"]), None, None).outcome, Outcome.OK, "remove")
-    same(everything(data, "log"), wanted[1:], "all but the removed one")
+    same(everything(data, "log"), wanted[1:], "all rows except the removed one")
 
 
 def explained(gateways, data):
     admin = gateways[0].admin()
-    told = admin.explainPut("known", record(id="a", ts=1))
-    same([note.split(";")[1] for note in told.notes],
-         [" the association by_id may tell another one of a record that is there"], told.notes)
-    keys = told.keys
+    explanation = admin.explainPut("known", record(id="a", ts=1))
+    same([note.split(";")[1] for note in explanation.notes],
+         [" the association by_id may tell another one of a record that is there"], explanation.notes)
+    keys = explanation.keys
     same([key.path for key in keys], ["primary", "by_id"], "paths")
     same("chosen at each put: one of 16" in keys[0].pieces[0].component, True, keys[0].pieces[0].component)
     plan = admin.explain(Query("log", range=Range("ts", value(1), value(5))))
@@ -192,10 +192,10 @@ def main():
     with contextlib.ExitStack() as stack:
         gateways = [stack.enter_context(Ready(policy)) for _ in range(2 if store == "hbase" else 1)]
         data = gateways[-1].data()
-        for play in (one_row_each, put_and_removed, counted, without_association, explained):
+        for test in (one_row_each, put_and_removed, counted, without_association, explained):
             began = time.monotonic()
-            play(gateways, data)
-            print(f"{time.monotonic() - began:6.1f} s  {play.__name__}", flush=True)
+            test(gateways, data)
+            print(f"{time.monotonic() - began:6.1f} s  {test.__name__}", flush=True)
         data.close()
 
 

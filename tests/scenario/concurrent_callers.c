@@ -1,11 +1,11 @@
-/* A caller_group of callers at a running gateway; concurrent_callers.py starts it (KW_CALLERS_PORT) and looks
- * at its figures.
+/* Many callers of a running gateway; concurrent_callers.py starts the gateway (KW_CALLERS_PORT) and checks
+ * its metrics.
  *
- * Each caller is told its own truth, however calls leave together for the store: histories of hot records,
- * pipelined writes in order, callers that vanish, hasty ones, bad records among good ones, a thousand at one
- * key, thousands connected.
+ * Each caller gets the correct reply, no matter how the gateway batches calls for the store: histories of hot
+ * records, pipelined writes in order, callers that disconnect, callers with short deadlines, bad records
+ * among good ones, a thousand callers of one key, thousands of connections.
  *
- * Table `hot` has the fields id, value and, where the store lacks its family, strange.
+ * Table `hot` has the fields id and value, and field strange if the store lacks its family.
  */
 #include "support/caller_group.h"
 #include "support/history.h"
@@ -41,7 +41,7 @@ add_text(record_parts *to, const char *name, kw_bytes text)
     added->value = (kw_api_Value){.has_text = true, .text = text};
 }
 
-/* value NULL: the key alone. deadline_ms 0: none. */
+/* value NULL: only the key. deadline_ms 0: no deadline. */
 static void
 parts_init(record_parts *to, const char *id, const char *value, int32_t deadline_ms)
 {
@@ -85,43 +85,43 @@ send_get(group_caller *caller, const record_parts *parts, uint64_t tag)
     group_caller_send(caller, &kw_api_methods[KW_API_Data_get], &args, tag);
 }
 
-/* What a call came back with. */
-typedef struct told {
-    kw_api_Code code; /* 0: it succeeded */
+/* The outcome of a call. */
+typedef struct call_outcome {
+    kw_api_Code code; /* 0: success */
     bool maybe_applied;
-    kw_bytes text;  /* why not */
-    kw_bytes value; /* of a get; none: there is no such record */
-} told;
+    kw_bytes text;  /* the error */
+    kw_bytes value; /* of a get; KW_BYTES_NONE if there is no such record */
+} call_outcome;
 
-static told
+static call_outcome
 outcome_of_error(const kw_api_KeywayError *error)
 {
-    return (told){.code = (kw_api_Code)error->code,
-                  .maybe_applied = error->has_maybe_applied && error->maybe_applied,
-                  .text = error->message};
+    return (call_outcome){.code = (kw_api_Code)error->code,
+                          .maybe_applied = error->has_maybe_applied && error->maybe_applied,
+                          .text = error->message};
 }
 
-static told
+static call_outcome
 outcome_of_written(const kw_api_Written *written)
 {
     if (written->outcome == KW_API_Outcome_OK)
-        return (told){0};
-    return (told){.code = (kw_api_Code)written->failure->code,
-                  .maybe_applied = written->outcome == KW_API_Outcome_UNKNOWN,
-                  .text = written->failure->message};
+        return (call_outcome){0};
+    return (call_outcome){.code = (kw_api_Code)written->failure->code,
+                          .maybe_applied = written->outcome == KW_API_Outcome_UNKNOWN,
+                          .text = written->failure->message};
 }
 
-static told
+static call_outcome
 outcome_of_found(const kw_api_Found *found)
 {
-    told result = {.value = KW_BYTES_NONE};
+    call_outcome result = {.value = KW_BYTES_NONE};
     for (uint32_t i = 0; found->has_record && i < found->record.count; i++)
         if (kw_bytes_equal(found->record.items[i].key, KW_BYTES_LITERAL("value")))
             result.value = found->record.items[i].value.text;
     return result;
 }
 
-static told
+static call_outcome
 outcome_of(const group_answer *answer)
 {
     g_assert_nonnull(answer->result);
@@ -140,7 +140,7 @@ outcome_of(const group_answer *answer)
 static void
 expect_ok(const group_answer *answer)
 {
-    told got = outcome_of(answer);
+    call_outcome got = outcome_of(answer);
     if (got.code)
         g_error("%s: %.*s", answer->method->name, (int)got.text.size, (const char *)got.text.data);
 }
@@ -169,14 +169,14 @@ run_all(unsigned callers, const group_handlers *handlers, void *user)
 
 #define HISTORY_CALLERS 100
 #define HISTORY_CALLS 50
-#define HOT_KEYS 4 /* removes go to the upper half */
+#define HOT_KEYS 4 /* removes use the upper half */
 
 typedef struct memory {
     history *seen;
     uint64_t values;
     unsigned left[HISTORY_CALLERS];
-    unsigned told[3]; /* ok, not applied, unknown */
-    unsigned run;     /* keys of each run are others */
+    unsigned outcomes[3]; /* ok, not applied, unknown */
+    unsigned run;         /* each run has other keys */
 } memory;
 
 static void
@@ -209,16 +209,16 @@ static void
 history_answer(group_caller *caller, const group_answer *answer, void *user)
 {
     memory *of = user;
-    told got = outcome_of(answer);
+    call_outcome got = outcome_of(answer);
     bool hasty = group_caller_number(caller) % 4 == 3;
-    bool late = got.code == KW_API_Code_TIMEOUT || got.code == KW_API_Code_BUSY; /* or would be */
+    bool late = got.code == KW_API_Code_TIMEOUT || got.code == KW_API_Code_BUSY; /* too late to succeed */
     if (got.code && !(hasty && late))
         expect_ok(answer);
     if (!got.code)
         history_end(of->seen, answer->tag, number_of(got.value));
     else if (!got.maybe_applied)
         history_failed(of->seen, answer->tag);
-    of->told[got.code ? (got.maybe_applied ? 2 : 1) : 0]++;
+    of->outcomes[got.code ? (got.maybe_applied ? 2 : 1) : 0]++;
     history_next(caller, of);
 }
 
@@ -228,9 +228,9 @@ test_history(void)
     static const group_handlers handlers = {.start = history_next, .answer = history_answer};
     memory of = {.seen = history_new(), .run = (unsigned)g_test_rand_int_range(0, G_MAXINT32)};
     run_all(HISTORY_CALLERS, &handlers, &of);
-    g_test_message("%u ok, %u not applied, %u unknown", of.told[0], of.told[1], of.told[2]);
+    g_test_message("%u ok, %u not applied, %u unknown", of.outcomes[0], of.outcomes[1], of.outcomes[2]);
     g_assert_cmpuint(history_count(of.seen), ==, HISTORY_CALLERS * HISTORY_CALLS);
-    g_assert_cmpuint(of.told[0], >=, HISTORY_CALLERS * HISTORY_CALLS * 3 / 4);
+    g_assert_cmpuint(of.outcomes[0], >=, HISTORY_CALLERS * HISTORY_CALLS * 3 / 4);
     g_autofree char *wrong = history_wrong(of.seen);
     g_assert_cmpstr(wrong, ==, NULL);
     history_free(of.seen);
@@ -246,15 +246,15 @@ typedef struct pipes {
     unsigned round[PIPE_CALLERS];
 } pipes;
 
-/* Does a round end with a remove? (A put behind a remove waits for its answer, as the remove does for its
- * stamp to pass.) */
+/* True if the round ends with a remove. (A put after a remove waits for its reply, and the remove waits until
+ * the time of its stamp has passed.) */
 static bool
 ends_with_remove(unsigned round)
 {
     return round % 2;
 }
 
-/* Every caller writes its own record again and again without waiting for answers, and then reads it. */
+/* Every caller writes its own record repeatedly without waiting for replies, and then reads it. */
 static void
 pipe_start(group_caller *caller, void *user)
 {
@@ -279,7 +279,7 @@ pipe_answer(group_caller *caller, const group_answer *answer, void *user)
 {
     pipes *of = user;
     unsigned number = group_caller_number(caller);
-    told got = outcome_of(answer);
+    call_outcome got = outcome_of(answer);
     char id[32];
     expect_ok(answer);
     if (answer->tag == 1) {
@@ -306,7 +306,7 @@ test_pipelined(void)
         g_assert_cmpuint(of.round[i], ==, PIPE_ROUNDS);
 }
 
-/* --- callers that vanish ---------------------------------------------------------------------- */
+/* --- callers that disconnect ------------------------------------------------------------------ */
 
 #define VANISH_CALLERS 200
 #define VANISH_CALLS 20
@@ -330,7 +330,7 @@ vanish_next(group_caller *caller, void *user)
     else
         send_put(caller, &parts, 0);
     if (number % 2 && !of->reading && of->answers[number] == 0)
-        group_caller_disconnect(caller); /* with its first put on the way */
+        group_caller_disconnect(caller); /* during its first put */
 }
 
 static void
@@ -338,7 +338,7 @@ vanish_answer(group_caller *caller, const group_answer *answer, void *user)
 {
     staying *of = user;
     unsigned number = group_caller_number(caller);
-    told got = outcome_of(answer);
+    call_outcome got = outcome_of(answer);
     expect_ok(answer);
     of->answers[number]++;
     if (of->reading) {
@@ -366,7 +366,7 @@ test_vanish(void)
 #define BAD_CALLERS 64
 #define BAD_CALLS 20
 
-static bool strange_is_bad; /* the store has no family for that field */
+static bool strange_is_bad; /* true if the store has no family for field strange */
 
 typedef struct goodness {
     unsigned calls[BAD_CALLERS];
@@ -397,7 +397,7 @@ static void
 bad_answer(group_caller *caller, const group_answer *answer, void *user)
 {
     goodness *of = user;
-    told got = outcome_of(answer);
+    call_outcome got = outcome_of(answer);
     if (answer->tag) {
         g_assert_cmpint(got.code, ==, KW_API_Code_INVALID);
         g_assert_false(got.maybe_applied);
@@ -419,7 +419,7 @@ test_bad_among_good(void)
     g_assert_cmpuint(of.refused, ==, BAD_CALLERS / 8 * ((BAD_CALLS + 2) / 3));
 }
 
-/* --- very many -------------------------------------------------------------------------------- */
+/* --- many callers ----------------------------------------------------------------------------- */
 
 static void
 one_get(group_caller *caller, void *user)
@@ -432,7 +432,7 @@ one_get(group_caller *caller, void *user)
 static void
 one_answer(group_caller *caller, const group_answer *answer, void *user)
 {
-    told got = outcome_of(answer);
+    call_outcome got = outcome_of(answer);
     (void)caller, (void)user;
     expect_ok(answer);
     g_assert_true(kw_bytes_equal(got.value, KW_BYTES_LITERAL("7")));

@@ -1,5 +1,5 @@
-"""Crowds of callers at a gateway over each store: concurrent_callers.py embedded | hbase. The caller_group is the program
-KW_CONCURRENT_CALLERS (concurrent_callers.c); this starts the gateway, calls it for each act and looks at the figures."""
+"""Tests many concurrent callers of a gateway over each store: concurrent_callers.py embedded | hbase. The callers are the
+program KW_CONCURRENT_CALLERS (concurrent_callers.c); this script starts the gateway, runs the tests and checks metrics."""
 import concurrent.futures
 import contextlib
 import os
@@ -50,7 +50,7 @@ def policy(store, name, strange):
     return text.replace("{", "{{").replace("}", "}}").replace("{{folder}}", "{folder}")
 
 
-def act(gateway, name, **settings):
+def run_callers(gateway, name, **settings):
     environment = {**os.environ, "KW_CALLERS_PORT": str(gateway.addresses[0][1]), **settings}
     done = subprocess.run([os.environ["KW_CONCURRENT_CALLERS"], "--tap", "-p", f"/caller_group/{name}"], env=environment,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300, check=False)
@@ -58,16 +58,16 @@ def act(gateway, name, **settings):
     print(f"{name}: good", [line for line in done.stdout.splitlines() if "unknown" in line])
 
 
-def figure(gateway, name):
+def metric(gateway, name):
     return gateway.metric(f"keyway_{name}") or gateway.metric(f"keyway_{name}_total")
 
 
 def upstream(gateway, place):
-    """Connections of the gateway to the Thrift2 server that are established, whoever counts what."""
+    """The gateway's established connections to the Thrift2 server, from the kernel's tables, not from its metrics."""
     port = int(place.rpartition(":")[2])
     own = set()
     for file in pathlib.Path(f"/proc/{gateway.process.pid}/fd").iterdir():
-        with contextlib.suppress(FileNotFoundError):  # of a caller who has gone
+        with contextlib.suppress(FileNotFoundError):  # a caller's connection was closed
             own.add(os.readlink(file).removeprefix("socket:[").removesuffix("]"))
     with open("/proc/net/tcp", encoding="ascii") as file:
         rows = [line.split() for line in file][1:]
@@ -76,7 +76,7 @@ def upstream(gateway, place):
 
 @contextlib.contextmanager
 def frozen():
-    """The framed Thrift2 server stands still, as for a pause of its JVM."""
+    """The framed Thrift2 server is stopped, as during a pause of its JVM."""
     folder = pathlib.Path(os.environ["KW_HBASE_ENV"]).parent
     pid = int((folder / "thrift-framed.pid").read_text(encoding="ascii"))
     os.kill(pid, signal.SIGSTOP)
@@ -87,18 +87,18 @@ def frozen():
 
 
 def check_hot_key(gateway, store):
-    """A thousand callers of one key cost the store a handful of calls: HBase pauses until all of them have asked, so that
-    it is not its speed that is counted."""
-    act(gateway, "hot-key")
+    """A thousand callers that read one key cause few calls to the store. HBase pauses until all of them have sent their
+    call, so that the number does not depend on its speed."""
+    run_callers(gateway, "hot-key")
     if store != "hbase":
         return
-    before = [figure(gateway, name) for name in ("store_reads", "store_reads_shared")]
+    before = [metric(gateway, name) for name in ("store_reads", "store_reads_shared")]
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         with frozen():
-            asking = pool.submit(act, gateway, "hot-key", KW_CALLERS_WRITTEN="1")
-            wait_until(lambda: asking.done() or figure(gateway, "store_reads") - before[0] >= 1000, "a thousand queries")
+            asking = pool.submit(run_callers, gateway, "hot-key", KW_CALLERS_WRITTEN="1")
+            wait_until(lambda: asking.done() or metric(gateway, "store_reads") - before[0] >= 1000, "a thousand reads")
         asking.result()
-    reads, shared = [figure(gateway, name) - had
+    reads, shared = [metric(gateway, name) - had
                      for name, had in zip(("store_reads", "store_reads_shared"), before)]
     print(f"hot key: {reads:.0f} reads, {shared:.0f} of them shared")
     assert reads >= 1000, reads
@@ -110,13 +110,13 @@ def main():
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     callers = 10000 if hard >= 12000 and not is_sanitized() else min(2000, (hard - 200) // 2)
-    name = f"crowd_{os.getpid()}_{time.time_ns()}"
+    name = f"callers_{os.getpid()}_{time.time_ns()}"
     with Gateway(policy(store, name, strange=False)) as gateway:
         wait_until(lambda: gateway.ready()["ready"], "the gateway to be ready")
         for part in ("history", "pipelined", "vanish", "bad-among-good"):
-            act(gateway, part)
+            run_callers(gateway, part)
         check_hot_key(gateway, store)
-        act(gateway, "many", KW_CALLERS=str(callers))
+        run_callers(gateway, "many", KW_CALLERS=str(callers))
         if store == "hbase":
             found = upstream(gateway, hbase_place())
             print(f"{callers} callers, {found} connections to Thrift2")
@@ -125,11 +125,11 @@ def main():
         if store != "hbase":
             return
         gateway.stop()
-        # the table is there already, and has no family x
+        # the table exists and has no family x
         gateway.write_policy(policy(store, name, strange=True))
         gateway.start()
         wait_until(lambda: gateway.ready()["ready"], "the gateway to be ready")
-        act(gateway, "bad-among-good", KW_CALLERS_STRANGE="1")
+        run_callers(gateway, "bad-among-good", KW_CALLERS_STRANGE="1")
 
 
 if __name__ == "__main__":

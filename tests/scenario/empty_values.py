@@ -1,7 +1,7 @@
-"""Empty and unsayable values in keys: what has a key is a record like any other, what would have none (or one that
-another value has) is INVALID with table, field and reason, at every method and before the store is asked.
+"""Tests empty values, and values that a key cannot encode. A record with a key is a record like any other. A record without
+a key, or with the key of another value, is INVALID with table, field and reason, in every method, before the store is read.
 
-Arguments: `embedded`, or `hbase` for the one that the file in KW_HBASE_ENV tells of; and the program keyway.
+Arguments: `embedded` or `hbase` (KW_HBASE_ENV names the file with HBase's addresses), and the program keyway.
 """
 import json
 import os
@@ -85,7 +85,7 @@ def operations(gateway):
 
 
 def methods(data, table, reads):
-    """Every call that names one record."""
+    """Every call that takes one record."""
     key = key_of(table)
     written = {**key, "n": Value(number=1)}
     absent = Condition("n", CompareOp.EQUAL)
@@ -105,12 +105,12 @@ def without_key(gateway, data, admin, alone):
         for call, *arguments in methods(data, table, table != "both"):
             refused(reason, call, *arguments)
         refused(reason, admin.explainPut, table, key_of(table))
-        if alone:  # the gateway itself asks HBase for the time
+        if alone:  # the gateway itself reads HBase's clock
             same(operations(gateway), before, f"operations for {table}")
 
 
 def with_key(data):
-    """An empty string that shows its end, or has something beside it, is a value like any other."""
+    """An empty string is a value like any other if the key shows its end, or if the key has another part."""
     for table in ["ended", "hashed", "filled", "pair"]:
         key = key_of(table) if table != "pair" else {"a": Value(text=""), "b": Value(text="")}
         same(data.put(table, {**key, "n": Value(number=7)}, None).outcome, Outcome.OK, f"put into {table}")
@@ -118,11 +118,11 @@ def with_key(data):
         same(plain(data.get(table, key, None, None).record), wanted, f"get of {table}")
         same([plain(row) for row in data.scan(Query(table, full_scan=True)).rows], [wanted], f"scan of {table}")
         same(data.remove(table, key, None, None).outcome, Outcome.OK, f"remove of {table}")
-        same(data.get(table, key, None, None).record, None, f"get of {table} when it is removed")
+        same(data.get(table, key, None, None).record, None, f"get of {table} after its removal")
 
 
 def test_equal_keys(data):
-    """2**53 and the number behind it are one double."""
+    """2**53 and the next integer are the same double."""
     same(data.put("real", {"a": Value(number=2**53), "n": Value(number=1)}, None).outcome, Outcome.OK, "2**53")
     same(plain(data.get("real", {"a": Value(real=2.0**53)}, None, None).record)["n"], 1, "2**53 as a double")
     for number in [2**53 + 1, 2**63 - 1]:
@@ -147,12 +147,12 @@ def by_command(gateway, program):
     with tempfile.TemporaryDirectory() as folder:
         rows = pathlib.Path(folder, "rows.jsonl")
         rows.write_text('{"a": "", "n": 1}\n{"a": "x", "n": 2}\n', encoding="utf-8")
-        told = keyway(9, "import", "raw", str(rows))
-        same(REFUSED["raw"] in told and "1 records written, 1 rejected" in told, True, told)
+        output = keyway(9, "import", "raw", str(rows))
+        same(REFUSED["raw"] in output and "1 records written, 1 rejected" in output, True, output)
         cells = pathlib.Path(folder, "rows.csv")
         cells.write_text("a,n\n,1\ny,2\n", encoding="utf-8")
-        told = keyway(9, "import", "raw", str(cells))
-        same("table raw: field a is missing" in told and "1 records written, 1 rejected" in told, True, told)
+        output = keyway(9, "import", "raw", str(cells))
+        same("table raw: field a is missing" in output and "1 records written, 1 rejected" in output, True, output)
 
 
 def main():

@@ -1,5 +1,5 @@
-"""SIGTERM: nobody new, calls in flight are answered, then the end, in time. What was acknowledged is there
-afterwards."""
+"""SIGTERM: the gateway accepts no new connection, answers calls in flight, and exits in time. Acknowledged writes
+persist."""
 import signal
 import socket
 import threading
@@ -13,18 +13,18 @@ from keyway_thrift.ttypes import Code, KeywayError, Query
 
 
 class Drain(unittest.TestCase):
-    def test_an_idle_gateway_ends_at_once(self):
+    def test_an_idle_gateway_exits_at_once(self):
         for number in (signal.SIGTERM, signal.SIGINT):
             with Gateway(POLICY + "timeouts: {{drain: 10min}}\n") as gateway:
                 idle = [gateway.connect() for _ in range(5)]
                 half = gateway.connect()
                 half.sendall(b"\0\0\0\x20\x80\1")
-                gateway.stop(number)  # which waits for a fraction of that time
+                gateway.stop(number)  # waits for a fraction of the drain time
                 for connection in idle + [half]:
                     self.assertTrue(is_closed(connection))
                     connection.close()
 
-    def test_acknowledged_writes_are_there_afterwards(self):
+    def test_acknowledged_writes_persist(self):
         with Gateway(POLICY) as gateway:
             acknowledged, lock = set(), threading.Lock()
             odd = []
@@ -66,7 +66,7 @@ class Drain(unittest.TestCase):
             self.assertLessEqual(len(found - acknowledged), 8)
 
     def test_calls_in_flight_are_answered(self):
-        """Pipelined calls that were read get their replies, in order, before the connection ends."""
+        """Pipelined calls that were read get their replies, in order, before the connection is closed."""
         with Gateway(POLICY) as gateway:
             connection = gateway.connect()
             count = 100
@@ -86,8 +86,8 @@ class Drain(unittest.TestCase):
             gateway.check_log()
             connection.close()
 
-    def test_nobody_new(self):
-        """While a caller that takes its reply slowly is waited for, no other comes in; then time is up."""
+    def test_no_new_connections(self):
+        """While the gateway waits for a caller that reads its reply slowly, it accepts no other; then the time expires."""
         with Gateway(POLICY + "timeouts: {{drain: 2s}}\n") as gateway:
             data = gateway.data()
             for i in range(40):

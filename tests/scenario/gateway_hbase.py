@@ -1,5 +1,5 @@
-"""An HBase that comes late, goes away and comes back, and one behind a TLS terminator. Between keywayd and the
-real Thrift2 server stands a proxy that this test opens and shuts. KW_HBASE_ENV tells where HBase is."""
+"""An HBase that becomes reachable late, becomes unreachable and returns; and one with a TLS proxy. A proxy between keywayd
+and the real Thrift2 server can be opened and shut. KW_HBASE_ENV names the file with HBase's addresses."""
 import os
 import select
 import shutil
@@ -22,7 +22,7 @@ def thrift2():
 
 
 class Proxy:
-    """Forwards connections to the Thrift2 server while it is open; shutting it ends them all."""
+    """Forwards connections to the Thrift2 server while it is open; shutting it closes all of them."""
 
     def __init__(self, context=None):
         self.port = free_ports(1)[0]
@@ -66,7 +66,7 @@ class Proxy:
             caller.close()
             return
         with self.lock:
-            is_open = self.listening is listening  # who came while it was shut goes, too
+            is_open = self.listening is listening  # false if the proxy was shut after it accepted the caller
             if is_open:
                 self.pairs += [caller, server]
         try:
@@ -104,7 +104,7 @@ class Hbase(unittest.TestCase):
             call()
         self.assertIn(caught.exception.code, (Code.UNAVAILABLE, Code.TIMEOUT), caught.exception)
 
-    def test_it_comes_late_and_goes_and_comes(self):
+    def test_reachable_late_then_lost_then_back(self):
         proxy = Proxy()
         with Gateway(policy(proxy)) as gateway:
             data = gateway.data()
@@ -119,7 +119,7 @@ class Hbase(unittest.TestCase):
 
             proxy.shut()
             self.expect_unavailable(lambda: data.get("events", record(id="a", ts=1), None, Options(deadline_ms=3000)))
-            wait_until(lambda: not gateway.ready()["ready"], "the gateway to notice")
+            wait_until(lambda: not gateway.ready()["ready"], "the gateway to report the lost store")
             self.assertEqual(gateway.get("/livez")[0], 200)
             self.assertEqual(data.tables(), ["events"])
 
@@ -130,8 +130,8 @@ class Hbase(unittest.TestCase):
             data.close()
         proxy.shut()
 
-    def test_a_changed_rule_that_is_found_out_late(self):
-        """The policy is compared with the catalog as soon as the store answers: a gateway that waited ends then."""
+    def test_a_changed_rule_that_is_detected_late(self):
+        """The gateway compares the policy with the catalog as soon as the store answers, and then exits."""
         proxy = Proxy()
         text = policy(proxy)
         proxy.open()
@@ -175,7 +175,7 @@ class Hbase(unittest.TestCase):
         good.shut()
 
         other = proxy_with("other")
-        for trust in ("good", "other"):  # an authority that did not sign, then a name that does not fit
+        for trust in ("good", "other"):  # an authority that did not sign the certificate, then a wrong name
             with Gateway(policy(other, f"  tls: {{{{ca: {folder}/{trust}.pem}}}}\n")) as gateway:
                 self.assertFalse(gateway.ready()["ready"])
                 data = gateway.data()

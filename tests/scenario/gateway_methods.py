@@ -1,5 +1,5 @@
-"""Every method of keyway.thrift, called by the Python runtime in each of the four forms: what it answers, and what
-it says to wrong queries."""
+"""Calls every method of keyway.thrift from the Python runtime in each of the four wire forms, and checks results and
+errors."""
 import time
 import unittest
 
@@ -16,7 +16,7 @@ TABLES = POLICY + """\
     key: [{{salt: {{buckets: 8, algorithm: random}}}}, {{field: ts}}, {{field: id}}]
     updates: false
 """
-# A rule that only a store which has its rows may go on with.
+# A rule that is allowed only for a table that already has rows under it.
 HAZARD = "tables:\n  t:\n    fields: {id: string}\n    key: [{salt: {buckets: 300, algorithm: phoenix}}, {field: id}]\n"
 FORMS = [(framed, compact) for framed in (True, False) for compact in (True, False)]
 GATEWAY = None
@@ -35,7 +35,7 @@ def tearDownModule():
 
 
 class Methods:
-    """The plays; run once per form by the classes below."""
+    """The tests; the classes below run them once per wire form."""
     framed = compact = None
 
     def setUp(self):
@@ -123,11 +123,11 @@ class Methods:
         self.refused(Code.INVALID, "condition", self.data.putIf, "events", key, Condition(field="nope", op=2), None)
         self.refused(Code.INVALID, "op 77", self.data.putIf, "events", key, Condition(field="note", op=77), None)
         self.refused(Code.INVALID, "condition", self.data.putIf, "events", key, None, None)
-        told = self.data.compareAndPut("events", {**key, **record(note="third")}, same, None)
-        self.assertEqual((told.applied, told.made), (False, None))
+        reply = self.data.compareAndPut("events", {**key, **record(note="third")}, same, None)
+        self.assertEqual((reply.applied, reply.made), (False, None))
         same.value = value("second")
-        told = self.data.compareAndPut("events", {**key, **record(note="third")}, same, None)
-        self.assertEqual((told.applied, told.made), (True, None))
+        reply = self.data.compareAndPut("events", {**key, **record(note="third")}, same, None)
+        self.assertEqual((reply.applied, reply.made), (True, None))
         self.refused(Code.INVALID, "condition", self.data.compareAndPut, "events", key, None, None)
 
     def test_scan(self):
@@ -173,7 +173,7 @@ class Methods:
         self.assertEqual((page.rows_scanned, page.cursor), (1, None))
         page = self.data.latest(Query(table="events", bound=record(id=self.me), order=Order.ASCENDING))
         self.assertEqual([plain(row)["ts"] for row in page.rows], [0])
-        # A list of times, which stand in descending order: the latest is the greatest all the same.
+        # A list of times, which the key sorts in descending order: the latest is still the greatest.
         some = {"ts": [value(0), value(2), value(1)]}
         for order, first in ((None, 2), (Order.DESCENDING, 2), (Order.ASCENDING, 0)):
             page = self.data.latest(Query(table="events", bound=record(id=self.me), bound_any=some, order=order))
@@ -181,7 +181,7 @@ class Methods:
         self.assertEqual(self.data.latest(Query(table="events", bound=record(id=self.me + "?"))).rows, [])
         self.refused(Code.INVALID, "limit", self.data.latest, Query(table="events", bound=record(id="a"), limit=2))
 
-    def test_what_the_caller_gets_wrong(self):
+    def test_invalid_calls(self):
         self.refused(Code.NOT_FOUND, '"events"?', self.data.put, "event", record(id="a", ts=1), None)
         self.refused(Code.INVALID, '"note"?', self.data.put, "events", record(id="a", ts=1, nota="x"), None)
         self.refused(Code.INVALID, "field ts", self.data.put, "events", record(id="a", ts="now"), None)
@@ -196,8 +196,8 @@ class Methods:
         self.refused(Code.NOT_FOUND, "path", self.data.scan, Query(table="events", bound=record(id="a"), path="by_time"))
 
     def test_deadline(self):
-        """One that has probably passed by the time the disk has answered. Which of the three outcomes it is depends
-        on the moment; each must be the truth."""
+        """A deadline that has probably passed when the disk answers. The outcome depends on timing; each of the three
+        must be correct."""
         key = record(id=self.me, ts=1)
         stored = True
         try:

@@ -1,5 +1,5 @@
-"""SIGHUP and Admin.reload: a good policy goes into service under running calls, a bad one changes nothing and
-says why."""
+"""SIGHUP and Admin.reload: a good policy takes effect during calls; a bad one changes nothing, and the gateway reports
+the reason."""
 import os
 import threading
 import unittest
@@ -78,7 +78,7 @@ class Reload(unittest.TestCase):
             data.close()
             admin.close()
 
-    def test_what_waits_for_a_restart(self):
+    def test_settings_that_need_a_restart(self):
         with Gateway(POLICY) as gateway:
             gateway.write_policy(POLICY.replace("loops: 2", "loops: 3").replace("/data", "/other") + MORE)
             gateway.reload()
@@ -102,7 +102,7 @@ class Reload(unittest.TestCase):
             data.close()
 
     def test_under_load(self):
-        """Many reloads beside many calls: no call notices."""
+        """Many reloads during many calls: no call fails."""
         with Gateway(POLICY) as gateway:
             failures, done = [], threading.Event()
 

@@ -1,5 +1,5 @@
-"""What keywayd does before it serves: options, a policy with problems, ports, the layout guard, the
-cursor key, a store that is not there, the admin port."""
+"""What keywayd does before it serves: options, a policy with problems, ports, the layout guard, the cursor key, an
+unreachable store, the admin port."""
 import json
 import os
 import re
@@ -11,7 +11,7 @@ import unittest
 from keyway_gateway import PATIENCE, POLICY, Gateway, daemon, free_ports, plain, record, wait_until
 from keyway_thrift.ttypes import Code, KeywayError, Query
 
-# A rule that only a store which has its rows may go on with.
+# A rule that is allowed only for a table that already has rows under it.
 HAZARD = """\
   wide:
     fields: {{id: string}}
@@ -57,7 +57,7 @@ class Start(unittest.TestCase):
         self.assertIn("no problems", out)
         gateway.write_policy(POLICY.replace("of: [id]", "of: [idd]"))
         code, out, _ = run("--check", gateway.policy_file)
-        self.assertEqual(code, 1, "rules are compiled, too")
+        self.assertEqual(code, 1, "rules are compiled too")
         gateway.write_policy(POLICY + HAZARD)
         code, out, _ = run("--check", gateway.policy_file)
         self.assertEqual(code, 1, "a hazard is an error")
@@ -131,7 +131,7 @@ class Start(unittest.TestCase):
             self.assertEqual(plain(data.get("events", record(id="a", ts=1), None, None).record)["note"], "kept")
             data.close()
 
-    def test_cursor_key_lasts(self):
+    def test_cursor_key_persists(self):
         with Gateway(POLICY) as gateway:
             data = gateway.data()
             for i in range(10):
@@ -154,8 +154,8 @@ class Start(unittest.TestCase):
             self.assertEqual(caught.exception.code, Code.INVALID)
             data.close()
 
-    def test_a_cursor_key_that_was_not_finished(self):
-        """Whoever made it was killed: the next one makes another."""
+    def test_an_unfinished_cursor_key(self):
+        """The gateway that was writing it was killed: the next gateway creates another key."""
         gateway = Gateway(POLICY)
         os.mkdir(os.path.join(gateway.folder, "data"))
         with open(os.path.join(gateway.folder, "data", "cursor.key.new"), "w", encoding="ascii") as file:
@@ -176,7 +176,7 @@ class Start(unittest.TestCase):
             self.assertEqual(gateway.wait_for_exit(), 4)
             self.assertIn("shorter than 16 bytes", gateway.log())
 
-    def test_a_store_that_is_not_there(self):
+    def test_an_unreachable_store(self):
         port = free_ports(1)[0]
         policy = POLICY.replace("kind: embedded\n  path: {folder}/data", f"kind: hbase\n  servers: [127.0.0.1:{port}]")
         with Gateway(policy) as gateway:
@@ -221,7 +221,7 @@ class Start(unittest.TestCase):
                 self.assertIn(b" 405 ", raw.recv(1000))
 
     def assert_prometheus(self, text):
-        """Every sample has a type, is a number, and stands under its own head."""
+        """Every sample has a type, is a number, and follows its own head."""
         types = {}
         for line in text.splitlines():
             if line.startswith("# TYPE "):
@@ -241,25 +241,25 @@ class Start(unittest.TestCase):
             self.assertEqual(gateway.data().tables(), ["events"])
 
     def test_systemd_notification(self):
-        gateway = Gateway(POLICY, expect_start=False)  # it waits when ten messages are not read
+        gateway = Gateway(POLICY, expect_start=False)  # the gateway blocks if ten messages are unread
         path = os.path.join(gateway.folder, "notify")
         gateway.environment = {"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "1500000"}
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
             listening.bind(path)
             listening.settimeout(PATIENCE)
             with gateway:
-                told = ""
+                messages = ""
                 reloaded = False
-                while "WATCHDOG=1" not in told or told.count("READY=1") < 2:
-                    told += listening.recv(4096).decode() + "\n"
-                    if "READY=1" in told and not reloaded:
+                while "WATCHDOG=1" not in messages or messages.count("READY=1") < 2:
+                    messages += listening.recv(4096).decode() + "\n"
+                    if "READY=1" in messages and not reloaded:
                         gateway.reload()
                         reloaded = True
-                self.assertIn("STATUS=serving", told)
-                self.assertIn("RELOADING=1", told)
+                self.assertIn("STATUS=serving", messages)
+                self.assertIn("RELOADING=1", messages)
                 gateway.stop()
-            while "STOPPING=1" not in told:
-                told += listening.recv(4096).decode() + "\n"
+            while "STOPPING=1" not in messages:
+                messages += listening.recv(4096).decode() + "\n"
 
     def test_several_listeners(self):
         with Gateway(POLICY.replace("listen: 127.0.0.1:0", "listen: [127.0.0.1:0, 127.0.0.1:0, '[::1]:0']")) as gateway:
@@ -271,7 +271,7 @@ class Start(unittest.TestCase):
                 self.assertEqual(gateway.data(listener=listener).tables(), ["events"])
 
     def test_the_built_in_policy(self):
-        """Without a file; its ports are fixed, so another process may have them."""
+        """Starts without a policy file. The built-in ports are fixed, so another process can have them."""
         gateway = Gateway(None, expect_start=False)
         gateway.start()
         try:

@@ -1,5 +1,5 @@
-"""TLS on listeners: the certificate is verified by name, clients without a valid one are refused where one is
-asked for, certificates are read again at reload, and whoever never ends a handshake is closed."""
+"""TLS on listeners: clients verify the certificate by name; a listener that requires client certificates rejects clients
+without a valid one; a reload reads certificates again; a handshake that does not finish is closed."""
 import os
 import shutil
 import ssl
@@ -84,7 +84,7 @@ class Tls(unittest.TestCase):
                 self.assertEqual(ask(connection)[:2], (REPLY, "tables"))
 
     def test_half_closed(self):
-        """A caller that said goodbye still gets the replies to what it asked."""
+        """A caller that has sent its close alert still gets the replies to its calls."""
         with Gateway(listening()) as gateway:
             connection = gateway.connect_tls(trusting())
             connection.sendall(framed(binary_message("tables", sequence=5)))
@@ -119,7 +119,7 @@ class Tls(unittest.TestCase):
             for context in (trusting(), trusting(certificate="mallory")):
                 broken = gateway.metric("keyway_connections_broken_total")
                 with self.assertRaises((ssl.SSLError, OSError, AssertionError)):
-                    with gateway.connect_tls(context) as connection:  # TLS 1.3 tells at the first read
+                    with gateway.connect_tls(context) as connection:  # with TLS 1.3 the first read reports it
                         self.assertIsNotNone(ask(connection))
                 wait_until(lambda: gateway.metric("keyway_connections_broken_total") == broken + 1, "the refusal")
             gateway.wait_for_log("certificate of the caller refused")
@@ -127,7 +127,7 @@ class Tls(unittest.TestCase):
                 self.assertEqual(ask(connection)[:2], (REPLY, "tables"))
 
     def test_cursors_belong_to_their_caller(self):
-        """The identity is the certificate's: another caller cannot continue alice's scan."""
+        """The identity is that of the certificate: another caller cannot continue alice's scan."""
         from thrift.protocol.TBinaryProtocol import TBinaryProtocol
         from thrift.transport import TTransport
         from keyway_gateway import record
@@ -177,7 +177,7 @@ class Tls(unittest.TestCase):
 
     @staticmethod
     def answer_of(gateway):
-        """None when the machine stood still for longer than a handshake may take."""
+        """None if the machine stalled for longer than a handshake may take."""
         try:
             with gateway.connect_tls(trusting()) as connection:
                 return ask(connection)
@@ -219,7 +219,7 @@ class Tls(unittest.TestCase):
                 gateway.reload()
                 gateway.wait_for_log("policy refused")
                 self.assertIn("its rows were written under layout 1", gateway.log())
-                with gateway.connect_tls(trusting()) as connection:  # by the old name
+                with gateway.connect_tls(trusting()) as connection:  # with the old certificate
                     self.assertEqual(ask(connection)[:2], (REPLY, "tables"))
             finally:
                 leaf("server", "ca")

@@ -1,7 +1,7 @@
-"""HBase dies under its callers (kill -9 of the one process that is master, region server and ZooKeeper) and is started
-again over the same files, while its two Thrift2 servers and the gateway go on. What each caller was told is true: no
-acknowledged write is lost, none that "certainly failed" is there, and callers hear of it in their own time, with codes
-that say to try again. An HBase of its own, so that it hurts nobody.
+"""HBase is killed under load (kill -9 of the one process that is master, region server and ZooKeeper) and restarted on the
+same files, while its two Thrift2 servers and the gateway keep running. Every reply is true: no acknowledged write is lost,
+no failed write is applied, and callers get their errors in time, with codes that allow a retry. The test has its own
+HBase, so that it disturbs no other test.
 """
 import os
 import pathlib
@@ -22,7 +22,7 @@ DEADLINE_MS = 3000
 
 
 def start_hbase(folder):
-    """Again: what has died, at the ports that it had."""
+    """Starts HBase, or restarts the processes that no longer run, on their old ports."""
     ports = folder / "ports"
     fixed = {"KW_HBASE_PORTS": ports.read_text(encoding="ascii").strip()} if ports.exists() else {}
     done = subprocess.run([SUPPORT / "start.sh", folder], check=False, env={**os.environ, **fixed})
@@ -34,20 +34,20 @@ def start_hbase(folder):
     return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
 
 
-def policy(told):
+def policy(servers):
     return POLICY.replace("  kind: embedded\n  path: {folder}/data\n",
-                          f"  kind: hbase\n  servers: [{told['KW_HBASE_BUFFERED']}]\n  create_missing: true\n")
+                          f"  kind: hbase\n  servers: [{servers['KW_HBASE_BUFFERED']}]\n  create_missing: true\n")
 
 
 class Writer(threading.Thread):
-    """Puts one record after the other, each once, until it is told to end."""
+    """Puts one record after the other, each once, until it is stopped."""
 
     def __init__(self, number, gateway, end):
         super().__init__()
         self.name = f"w{number}"
         self.gateway = gateway
         self.end = end
-        self.told = {"ok": set(), "failed": set(), "unknown": set()}
+        self.times = {"ok": set(), "failed": set(), "unknown": set()}
         self.odd = []
 
     def run(self):
@@ -61,12 +61,12 @@ class Writer(threading.Thread):
                 outcome = "unknown" if failed.maybe_applied else "failed"
                 if failed.code not in (Code.TIMEOUT, Code.UNAVAILABLE, Code.BUSY) or "\tat " in failed.message:
                     self.odd.append(failed)
-            self.told.setdefault(outcome, set()).add(count)
+            self.times.setdefault(outcome, set()).add(count)
             count += 1
         data.close()
 
     def acknowledged(self):
-        return len(self.told["ok"])
+        return len(self.times["ok"])
 
 
 def found(data, name):
@@ -78,9 +78,9 @@ def found(data, name):
     return times
 
 
-def play(folder, told):
+def run(folder, servers):
     end = threading.Event()
-    with Gateway(policy(told)) as gateway:
+    with Gateway(policy(servers)) as gateway:
         wait_until(lambda: gateway.ready()["ready"], "the gateway to be ready")
         writers = [Writer(number, gateway, end) for number in range(WRITERS)]
         try:
@@ -88,7 +88,7 @@ def play(folder, told):
                 writer.start()
             wait_until(lambda: all(writer.acknowledged() > 200 for writer in writers), "some writes")
             os.kill(int((folder / "master.pid").read_text(encoding="ascii")), signal.SIGKILL)
-            wait_until(lambda: all(writer.told["failed"] or writer.told["unknown"] for writer in writers), "HBase to be missed")
+            wait_until(lambda: all(writer.times["failed"] or writer.times["unknown"] for writer in writers), "writes to fail")
             assert gateway.get("/livez")[0] == 200
             start_hbase(folder)
             before = [writer.acknowledged() for writer in writers]
@@ -101,18 +101,18 @@ def play(folder, told):
         data = gateway.data()
         for writer in writers:
             there = found(data, writer.name)
-            print(writer.name, {outcome: len(times) for outcome, times in writer.told.items()}, f"found {len(there)}")
+            print(writer.name, {outcome: len(times) for outcome, times in writer.times.items()}, f"found {len(there)}")
             assert not writer.odd, writer.odd[0]
-            assert set(writer.told) == {"ok", "failed", "unknown"}, writer.told.keys()
-            assert not writer.told["ok"] - there, f"lost: {sorted(writer.told['ok'] - there)}"
-            assert not writer.told["failed"] & there, f"failed, and there: {sorted(writer.told['failed'] & there)}"
+            assert set(writer.times) == {"ok", "failed", "unknown"}, writer.times.keys()
+            assert not writer.times["ok"] - there, f"lost: {sorted(writer.times['ok'] - there)}"
+            assert not writer.times["failed"] & there, f"failed, but found: {sorted(writer.times['failed'] & there)}"
         data.close()
 
 
 def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="keyway-killed-"))
     try:
-        play(folder, start_hbase(folder))
+        run(folder, start_hbase(folder))
     finally:
         subprocess.run([SUPPORT / "stop.sh", folder], check=False)
         shutil.rmtree(folder, ignore_errors=True)

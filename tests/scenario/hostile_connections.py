@@ -1,5 +1,5 @@
-"""Many callers: 2,000 idle connections cost little and keep nobody from working; those beyond the limit are
-turned away; a caller that is idle for too long is let go."""
+"""Many connections: 2,000 idle connections need little memory and do not delay other callers; connections beyond the limit
+are rejected; a connection that is idle for too long is closed."""
 import resource
 import time
 import unittest
@@ -7,7 +7,7 @@ import unittest
 from keyway_gateway import (POLICY, Gateway, binary_message, framed, is_closed, is_sanitized, plain, receive_frame,
                             record, reply_head, wait_until)
 
-CROWD = 2000
+CONNECTIONS = 2000
 BYTES_EACH = 40 * 1024
 
 
@@ -16,7 +16,7 @@ def raise_file_limit():
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-class Crowd(unittest.TestCase):
+class Connections(unittest.TestCase):
     def test_idle_connections(self):
         raise_file_limit()
         call = framed(binary_message("tables"))
@@ -25,14 +25,14 @@ class Crowd(unittest.TestCase):
             for i in range(200):
                 worker.put("events", record(id=f"warm-{i}", ts=i, note="x" * 100), None)
             before = gateway.resident_bytes()
-            caller_group = [gateway.connect() for _ in range(CROWD)]
-            for connection in caller_group:  # each has worked once, then rests
+            connections = [gateway.connect() for _ in range(CONNECTIONS)]
+            for connection in connections:  # each makes one call, then is idle
                 connection.sendall(call)
-            for connection in caller_group:
+            for connection in connections:
                 self.assertEqual(reply_head(receive_frame(connection))[1], "tables")
-            wait_until(lambda: gateway.metric("keyway_connections_open") == CROWD + 1, "all connections to be open")
-            each = (gateway.resident_bytes() - before) / CROWD
-            print(f"idle connections: {CROWD}, {each / 1024:.1f} KiB each")
+            wait_until(lambda: gateway.metric("keyway_connections_open") == CONNECTIONS + 1, "all connections to be open")
+            each = (gateway.resident_bytes() - before) / CONNECTIONS
+            print(f"idle connections: {CONNECTIONS}, {each / 1024:.1f} KiB each")
             if not is_sanitized():
                 self.assertLess(each, BYTES_EACH)
             slowest = 0
@@ -41,11 +41,11 @@ class Crowd(unittest.TestCase):
                 worker.put("events", record(id=f"busy-{i}", ts=i), None)
                 self.assertEqual(plain(worker.get("events", record(id=f"busy-{i}", ts=i), None, None).record)["ts"], i)
                 slowest = max(slowest, time.monotonic() - began)
-            print(f"put and get beside them: at most {slowest * 1000:.1f} ms")
+            print(f"put and get at the same time: at most {slowest * 1000:.1f} ms")
             self.assertLess(slowest, 60)
-            for connection in caller_group:
+            for connection in connections:
                 connection.close()
-            wait_until(lambda: gateway.metric("keyway_connections_open") == 1, "the caller_group to leave")
+            wait_until(lambda: gateway.metric("keyway_connections_open") == 1, "the connections to close")
             worker.close()
 
     def test_connections_beyond_the_limit(self):
@@ -57,13 +57,13 @@ class Crowd(unittest.TestCase):
                 self.assertTrue(is_closed(gateway.connect()))
             self.assertEqual(gateway.metric("keyway_connections_refused_total"), 10)
             inside.pop().close()
-            wait_until(lambda: gateway.metric("keyway_connections_open") == 19, "one to leave")
+            wait_until(lambda: gateway.metric("keyway_connections_open") == 19, "one connection to close")
             inside.append(gateway.data())
             for client in inside:
                 self.assertEqual(client.tables(), ["events"])
                 client.close()
 
-    def test_idle_callers_are_let_go(self):
+    def test_idle_connections_are_closed(self):
         with Gateway(POLICY + "timeouts: {{idle: 500ms}}\n") as gateway:
             began = time.monotonic()
             self.assertTrue(is_closed(gateway.connect()))

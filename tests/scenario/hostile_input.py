@@ -1,8 +1,8 @@
-"""Bytes that nobody should send: each with one clear outcome, and the gateway goes on serving everybody else.
+"""Invalid bytes: each kind has one defined outcome, and the gateway keeps serving all other callers.
 
-Where the end of a message is known (a frame), a message that cannot be understood is answered with a
-TApplicationException and the connection stays. Where it is not, the connection is closed. Nothing takes the gateway's
-memory or time beyond its limits.
+If the end of the message is known (a frame), the reply to an invalid message is a TApplicationException, and the
+connection stays open. Otherwise the connection is closed. No input takes more of the gateway's memory or time than its
+limits allow.
 """
 import os
 import random
@@ -50,7 +50,7 @@ def exception_type(body):
 
 
 class Attacked(unittest.TestCase):
-    """A gateway for all the attacks of a class, which must serve others before and after each."""
+    """A gateway for all the attacks of a class. It must serve other callers before and after each attack."""
     policy = POLICY + LIMITS
 
     @classmethod
@@ -66,8 +66,8 @@ class Attacked(unittest.TestCase):
             GATEWAY.__exit__(None, None, None)
 
     def setUp(self):
-        # Those of the test before are counted as broken before they are gone.
-        wait_until(lambda: GATEWAY.metric("keyway_connections_open") == 0, "the others to be gone")
+        # Connections of the previous test are counted as broken before they are closed.
+        wait_until(lambda: GATEWAY.metric("keyway_connections_open") == 0, "the other connections to close")
         self.good = GATEWAY.data()
         self.broken_before = GATEWAY.metric("keyway_connections_broken_total")
         self.assert_serving()
@@ -83,7 +83,7 @@ class Attacked(unittest.TestCase):
         self.assertEqual(plain(found.record)["note"], "still here")
 
     def assert_broken(self, connection):
-        """It is closed, and counted as broken."""
+        """The connection is closed, and counted as broken."""
         self.assertTrue(is_closed(connection))
         connection.close()
         self.await_broken()
@@ -95,7 +95,7 @@ class Attacked(unittest.TestCase):
 
     @staticmethod
     def assert_logged(attack, text):
-        """Of all broken connections of a second only some are logged: the attack is tried again in the next."""
+        """The gateway logs only some of the broken connections of a second, so the attack is repeated until one is logged."""
         def is_logged():
             before = len(GATEWAY.log())
             attack()
@@ -109,13 +109,13 @@ class Attacked(unittest.TestCase):
         return reply_head(found)
 
     def assert_refused(self, name, body, wanted=PROTOCOL_ERROR):
-        """Answered with an exception of that type; the connection goes on."""
+        """The reply is an exception of that type, and the connection stays open."""
         with GATEWAY.connect() as connection:
-            kind, told, sequence, answer = self.ask(connection, binary_message(name, body, sequence=77))
-            self.assertEqual((kind, told, sequence), (EXCEPTION, name, 77))
+            kind, method, sequence, answer = self.ask(connection, binary_message(name, body, sequence=77))
+            self.assertEqual((kind, method, sequence), (EXCEPTION, name, 77))
             self.assertEqual(exception_type(answer), wanted)
-            kind, told, _, _ = self.ask(connection, binary_message("get", get_args() + b"\0"))
-            self.assertEqual((kind, told), (REPLY, "get"))
+            kind, method, _, _ = self.ask(connection, binary_message("get", get_args() + b"\0"))
+            self.assertEqual((kind, method), (REPLY, "get"))
 
     def assert_unframed_broken(self, message):
         connection = GATEWAY.connect()
@@ -185,7 +185,7 @@ class Hostile(Attacked):
                 connection.sendall(framed(b"\x82\x21\x05\x03put\x18" + varint + b"events\0"))
                 self.assertEqual(receive_frame(connection)[:3], b"\x82\x61\x05")
 
-    # --- odd but complete -----------------------------------------------------------------------
+    # --- complete but unusual messages ----------------------------------------------------------
 
     def test_binary_field_twice(self):
         with GATEWAY.connect() as connection:
@@ -206,7 +206,7 @@ class Hostile(Attacked):
             self.assertLess(GATEWAY.resident_bytes() - before, 200 << 20)
 
     def test_millions_of_empty_values(self):
-        """Each would decode into a struct many times its size: the decoded limit ends it."""
+        """Each would decode into a struct many times its size; the limit of decoded bytes stops it."""
         values = field(STRUCT, 1) + field(STRING, 1, string(b"events")) + field(MAP, 3)
         values += struct.pack(">bbi", STRING, LIST, 1) + string(b"id") + struct.pack(">bi", STRUCT, 5000000)
         before = GATEWAY.resident_bytes()
@@ -230,7 +230,7 @@ class Hostile(Attacked):
             self.assertEqual(kind, REPLY)
             self.assertIn(b"the argument table is missing", answer)
 
-    # --- heads ----------------------------------------------------------------------------------
+    # --- message headers ------------------------------------------------------------------------
 
     def test_unknown_method(self):
         self.assert_refused("delete_everything", b"\0", UNKNOWN_METHOD)
@@ -260,8 +260,8 @@ class Hostile(Attacked):
             connection.sendall(framed(binary_message("get", get_args() + b"\0", kind=kind)))
             self.assert_broken(connection)
 
-    def test_old_style_head(self):
-        """Not strict: a name without a version in front."""
+    def test_old_style_header(self):
+        """Not strict: a name without a version before it."""
         connection = GATEWAY.connect()
         connection.sendall(framed(string(b"get") + b"\1\0\0\0\1\0"))
         self.assert_broken(connection)
@@ -281,7 +281,7 @@ class Hostile(Attacked):
             self.assert_broken(connection)
         self.assert_logged(talk, "it looks like HTTP")
 
-    # --- ends ---------------------------------------------------------------------------------
+    # --- incomplete messages --------------------------------------------------------------------
 
     def test_a_frame_in_single_bytes(self):
         with GATEWAY.connect() as connection:
@@ -300,24 +300,24 @@ class Hostile(Attacked):
             self.await_broken()
         self.assert_logged(reset, "in the middle of a message")
 
-    def test_half_a_frame_then_an_end(self):
+    def test_half_a_frame_then_a_close(self):
         connection = GATEWAY.connect()
         connection.sendall(framed(binary_message("get", get_args() + b"\0"))[:30])
         connection.shutdown(socket.SHUT_WR)
         self.assert_broken(connection)
 
-    def test_callers_that_leave_before_the_reply(self):
+    def test_callers_that_close_before_the_reply(self):
         accepted = GATEWAY.metric("keyway_connections_accepted_total")
         for _ in range(50):
             connection = GATEWAY.connect()
             connection.sendall(framed(binary_message("get", get_args() + b"\0")) * 20)
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             connection.close()
-        wait_until(lambda: GATEWAY.metric("keyway_connections_accepted_total") == accepted + 50, "all to be met")
-        wait_until(lambda: GATEWAY.metric("keyway_connections_open") == 1, "them to be gone")
+        wait_until(lambda: GATEWAY.metric("keyway_connections_accepted_total") == accepted + 50, "all to be accepted")
+        wait_until(lambda: GATEWAY.metric("keyway_connections_open") == 1, "the connections to close")
         wait_until(lambda: GATEWAY.metric("keyway_calls_in_flight") == 0, "the calls to end")
 
-    # --- amounts --------------------------------------------------------------------------------
+    # --- large numbers --------------------------------------------------------------------------
 
     def test_more_calls_than_may_be_in_flight(self):
         count = 3000
@@ -335,7 +335,7 @@ class Hostile(Attacked):
             os.waitpid(sender, 0)
 
     def test_random_bytes(self):
-        """Messages with a few bytes changed, whole and unframed: answers or ends, nothing else."""
+        """Messages with a few changed bytes, framed and unframed: each gets a reply, or its connection is closed."""
         seed = int(os.environ.get("KW_SEED", random.SystemRandom().randrange(1 << 32)))
         print(f"KW_SEED={seed}")
         chance = random.Random(seed)
@@ -354,7 +354,7 @@ class Hostile(Attacked):
 
 
 class Slow(Attacked):
-    """What takes too long. Whoever is quick has a gateway with more time, since a test's machine may be slow."""
+    """Callers that take too long. Tests of quick callers use a gateway with longer limits, as the machine may be slow."""
     policy = POLICY + "timeouts: {{frame: 1s}}\n" + LIMITS
 
     def test_a_frame_that_never_completes(self):
@@ -367,7 +367,7 @@ class Slow(Attacked):
             self.assertGreater(time.monotonic() - began, 0.9)
 
     def test_a_frame_that_trickles(self):
-        """A byte now and then does not keep a message alive beyond its time."""
+        """Single bytes at intervals do not extend the time that a message has."""
         connection = GATEWAY.connect()
         message = framed(binary_message("get", get_args(b"x" * 5000) + b"\0"))
         began = time.monotonic()
@@ -379,7 +379,7 @@ class Slow(Attacked):
         self.assert_broken(connection)
 
     def has_put_big(self):
-        """Its frame has a second, too: on a machine that stands still one or two do not come through in time."""
+        """This frame also has one second. On a machine that stalls, the first tries may arrive too late."""
         try:
             self.good.put("events", record(id="big", ts=1, note="x" * 500000), None)
             return True
@@ -389,8 +389,8 @@ class Slow(Attacked):
             self.broken_before = GATEWAY.metric("keyway_connections_broken_total")
             return False
 
-    def test_a_caller_that_reads_nothing(self):
-        """It is not read from beyond its share, and closed when it takes nothing for too long."""
+    def test_a_caller_that_does_not_read(self):
+        """The gateway stops reading from it at its limit, and closes it if it accepts no bytes for too long."""
         wait_until(self.has_put_big, "the big record to be put")
         connection = GATEWAY.connect()
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

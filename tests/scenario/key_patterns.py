@@ -1,10 +1,10 @@
-"""Conditions on fields of the key behind a gap: the store sifts keys by patterns, and the answers are the same.
+"""Conditions on fields of the key after a field without one: the store filters keys by patterns, and results are the same.
 
-Random rules, records and queries. Each query is asked twice: as it is, and beside a filter that counts rows
-(PageFilter), next to which nothing is left to the store; both must have the rows that brute force finds, in the same
-order, in pages and backward. Over all, the store must have given far fewer rows with patterns.
+Random rules, records and queries. Each query runs twice: unchanged, and with a filter that counts rows (PageFilter),
+which keeps conditions out of the store. Both must return the rows found by brute force, in the same order, in pages and in
+reverse. In total, the store must have returned far fewer rows with patterns.
 
-Arguments: `embedded`, or `hbase` for the one that the file in KW_HBASE_ENV tells of. KW_SEED repeats a run.
+Arguments: `embedded`, or `hbase` (KW_HBASE_ENV names the file with HBase's addresses). KW_SEED repeats a run.
 """
 import json
 import os
@@ -24,7 +24,7 @@ QUERIES = 25
 EVERYTHING = "PageFilter(1000000)"
 NOTE = "the store filters keys"
 
-# Pieces of keys in any order, each of a fixed width; DESC becomes `, order: desc` or nothing.
+# Components of keys, each of a fixed width, used in any order; DESC becomes `, order: desc` or nothing.
 PIECES = [
     "{salt: {buckets: 4, of: [owner]}}",
     "{hash: {of: [word], algorithm: md5, take: 4}}",
@@ -62,7 +62,7 @@ def draw_record(chance, number):
 
 
 def draw_query(chance, records):
-    """Bounds, lists and a range over some fields of a record, so that something is found."""
+    """Bounds, lists and a range over some fields of one record, so that the query finds something."""
     like = chance.choice(records)
     fields = chance.sample(["owner", "word", "ts", "kind", "code", "real", "state"], chance.randrange(1, 4))
     bound, any_of, ranged = {}, {}, None
@@ -107,7 +107,7 @@ def judge(admin, data, table, records, query, chance, tally):
     except KeywayError as error:
         if "order" not in error.message:
             raise
-        more["order"] = None  # this path has none
+        more["order"] = None  # this path has no order
         with_patterns, scanned, thrift_query = scan(data, table, query, **more)
     without, scanned_all, _ = scan(data, table, query, filter=EVERYTHING, **more)
     wanted = [fields for fields in records if meets(fields, query)]
@@ -143,7 +143,7 @@ def policy_for(store, chance):
     return text.replace("{", "{{").replace("}", "}}").replace("FOLDER", "{folder}"), tables
 
 
-def play(gateway, tables, chance):
+def run(gateway, tables, chance):
     tally = dict.fromkeys(["queries", "rows", "skipped by patterns", "scanned with", "scanned without"], 0)
     data, admin = gateway.data(), gateway.admin()
     for table in tables:
@@ -166,13 +166,13 @@ def main():
     chance = random.Random(seed)
     policy, tables = policy_for(store, chance)
     with Ready(policy) as gateway:
-        tally = play(gateway, tables, chance)
+        tally = run(gateway, tables, chance)
     print(json.dumps(tally))
     if tally["skipped by patterns"] < tally["queries"] / 3:
         sys.exit("too few queries had patterns")
-    share = 2 if store == "hbase" else 1  # the embedded store counts the rows that it looks at
+    share = 2 if store == "hbase" else 1  # the embedded store also counts rows that patterns skip
     if tally["scanned with"] * share >= tally["scanned without"]:
-        sys.exit("patterns spare too few rows")
+        sys.exit("patterns skip too few rows")
 
 
 if __name__ == "__main__":

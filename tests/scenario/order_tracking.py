@@ -1,12 +1,12 @@
-"""Order tracking, end to end: 100,000 events of 10,000 orders go in; what comes out is compared, row by
-row, with a sort that this test does itself.
+"""Order tracking, end to end: writes 100,000 events of 10,000 orders and compares the results of queries, row by row, with
+a sort in this test.
 
-Under md5-prefix + order id + descending time: all events of an order newest first, the latest by one row
-scanned, ranges in time with every kind of end, both orders. Under salt(16) + time: everything in time
-order across the buckets, forward and backward, page by page with the gateway restarted between pages.
+Under md5 prefix + order id + descending time: all events of an order, newest first; the latest event with one row scanned;
+time ranges with all kinds of bounds, in both orders. Under salt(16) + time: all events in time order across the buckets,
+forwards and in reverse, page by page, with restarts of the gateway between pages.
 
-Arguments: nothing for the embedded store, or `buffered` or `framed` for the HBase that the file in
-KW_HBASE_ENV tells of. KEYWAYD names the gateway, KW_SEED the randomness, KW_ORDERS the number of orders.
+Arguments: none for the embedded store, or `buffered` or `framed` for HBase (KW_HBASE_ENV names the file with HBase's
+addresses). KEYWAYD is the gateway's program, KW_SEED the seed, KW_ORDERS the number of orders.
 """
 import bisect
 import itertools
@@ -58,24 +58,24 @@ tables:
 """
 
 
-# --- the data, and what must come out ---------------------------------------------------------------
+# --- the data and the expected results ---------------------------------------------------------------
 
 class Events:
-    """All events, sorted in the two orders by this test's own means."""
+    """All events, sorted in the two orders by this test."""
 
     def __init__(self, seed, orders):
         chance = random.Random(seed)
-        # Ids with common prefixes: SF1, SF10, SF100, ... and those that end in the same digits.
+        # Ids with common prefixes (SF1, SF10, SF100, ...) and with common last digits.
         ids = [f"SF{i}" for i in range(orders)]
         counts = [10] * orders
-        for _ in range(orders * 4):  # ten on average, one at least
+        for _ in range(orders * 4):  # ten events per order on average, at least one
             a, b = chance.randrange(orders), chance.randrange(orders)
             if counts[a] > 1:
                 counts[a] -= 1
                 counts[b] += 1
         self.by_order = {}
         for order_id, count in zip(ids, counts):
-            # Few moments, so that many events share theirs.
+            # Few distinct moments, so that many events share one.
             moments = chance.sample(range(0, DAY, 500), count)
             self.by_order[order_id] = sorted(
                 ((order_id, START + moment, chance.choice(STATUSES), chance.choice(CITIES), chance.randrange(10000) / 100)
@@ -107,7 +107,7 @@ def same(found, wanted, what):
 
 
 class step:
-    """Tells how long it took. (A generator's contextmanager trips over exceptions that Thrift generated.)"""
+    """Prints how long the step took. (A generator's contextmanager fails on exceptions that Thrift generated.)"""
 
     def __init__(self, what):
         self.what = what
@@ -121,7 +121,7 @@ class step:
 
 
 def open_data(gateway):
-    """A client that reads and writes in C: a hundred thousand rows are much for Python."""
+    """A client with the codec in C: Python's is slow for a hundred thousand rows."""
     data = gateway.data()
     data._iprot = data._oprot = TBinaryProtocolAccelerated(data._iprot.trans)
     return data
@@ -143,7 +143,7 @@ def order_query(order_id, **more):
     return Query("order_events", bound={"order_id": value(order_id)}, **more)
 
 
-# --- the acts ---------------------------------------------------------------------------------------
+# --- the tests --------------------------------------------------------------------------------------
 
 def load(data, events):
     shuffled = events.by_time[:]
@@ -151,7 +151,7 @@ def load(data, events):
     for start in range(0, len(shuffled), 1000):
         records = [to_record(event) for event in shuffled[start:start + 1000]]
         end = time.monotonic() + 120
-        while records:  # a busy HBase makes the gateway answer that the caller should try again
+        while records:  # a busy HBase makes the gateway reply that the caller should retry
             written = data.putMany("order_events", records, Options())
             bad = [one for one in written if one.outcome != Outcome.OK]
             if bad and (time.monotonic() > end or not all(one.failure.retry_after_ms for one in bad)):
@@ -161,7 +161,7 @@ def load(data, events):
 
 
 def read_orders(data, events, chance):
-    """Every order, a hundred a query: newest first within each, and no other order's rows."""
+    """Every order, a hundred orders per query: newest first within each, and no rows of other orders."""
     ids = list(events.by_order)
     for start in range(0, len(ids), 100):
         some = ids[start:start + 100]
@@ -205,7 +205,7 @@ def read_ranges(data, events, chance):
 
 
 def check_efficiency(data, events):
-    """A limit over sixteen buckets reads little more than it returns."""
+    """A limit over sixteen buckets reads few rows more than it returns."""
     for limit in (16, 200, 2000):
         page = data.scan(Query("order_events", path="by_time", full_scan=True, limit=limit, page_rows=limit))
         same([to_event(row) for row in page.rows], events.by_time[:limit], f"first {limit} by time")
@@ -214,7 +214,7 @@ def check_efficiency(data, events):
 
 
 def walk_with_restarts(gateway, events, order, restarts):
-    """Everything by time; the gateway ends and starts again between pages."""
+    """All events by time; the gateway restarts between pages."""
     rows = len(events.by_time) // (restarts + 1) + 1
     query = Query("order_events", path="by_time", full_scan=True, order=order, page_rows=min(rows, 10000))
     found, scanned, cursor, page_count = [], 0, None, 0
@@ -233,18 +233,18 @@ def walk_with_restarts(gateway, events, order, restarts):
             gateway.start()
             data = open_data(gateway)
     data.close()
-    same(page_count > restarts, True, "pages enough to restart between them")
+    same(page_count > restarts, True, "enough pages for restarts between them")
     same(found, events.by_time if order == Order.ASCENDING else events.by_time[::-1], f"by time, order {order}")
     if scanned > 1.2 * len(found):
         sys.exit(f"{scanned} rows scanned for {len(found)}")
 
 
 def store_of(form):
-    """The policy's store, and a name for its tables; or why this cannot run."""
+    """The policy's store, and a name for its tables. Skips the test if there is no HBase."""
     if form is None:
         return "{{kind: embedded, path: {folder}/data}}", "order_events"
-    told = hbase_servers()
-    servers = told["KW_HBASE_BUFFERED" if form == "buffered" else "KW_HBASE_FRAMED"]
+    addresses = hbase_servers()
+    servers = addresses["KW_HBASE_BUFFERED" if form == "buffered" else "KW_HBASE_FRAMED"]
     mode = "transport: framed, protocol: compact, " if form == "framed" else ""
     name = f"scenario_{form}_{os.getpid()}_{int(time.time())}"
     return f"{{{{kind: hbase, servers: [{servers}], {PATIENT}, {WIDE_CLOCK}, {mode}create_missing: true, catalog: {name}_catalog}}}}", name
@@ -262,18 +262,18 @@ def main():
         data = open_data(gateway)
         with step(f"{len(events.by_time)} events written"):
             load(data, events)
-        with step("the latest of an order: one row scanned"):
+        with step("the latest event of an order: one row scanned"):
             read_latest(data, events, chance)
-        with step("all events of each order, newest first and the other way"):
+        with step("all events of each order, newest first and oldest first"):
             read_orders(data, events, chance)
-        with step("ranges in time, of an order and across the buckets"):
+        with step("time ranges, of an order and across the buckets"):
             read_ranges(data, events, chance)
         with step("limits over sixteen buckets"):
             check_efficiency(data, events)
         data.close()
-        with step("everything by time, gateway restarted between pages"):
+        with step("all events by time, gateway restarted between pages"):
             walk_with_restarts(gateway, events, Order.ASCENDING, 4)
-        with step("everything by time backwards, gateway restarted between pages"):
+        with step("all events by time in reverse, gateway restarted between pages"):
             walk_with_restarts(gateway, events, Order.DESCENDING, 4)
 
 

@@ -1,12 +1,13 @@
-"""Random tables with calendars, bits and made values against a real gateway, and a brute-force model beside it.
+"""Random tables with calendars, bits and generated values: compares a real gateway with a brute-force model.
 
-Each round: a policy with random key rules (random_clocks_policy.py), writes of which the gateway makes parts, then
-queries, most of them about intervals of many pieces of time, which are read window by window: each answer must have
-the rows, the order and the pages that the model (random_model.py) says, whoever goes on with the scan. The gateway is
-restarted with another limit of ranges, and cursors go on; over HBase another gateway goes on with them, too.
+Each round starts with a policy with random key rules (random_clocks_policy.py) and writes for which the gateway generates
+some values. Then it runs queries, most of them over intervals that span many calendar units and are read in windows. Each
+result must have the rows, the order and the pages that the model (random_model.py) computes, no matter which gateway
+continues the scan. The gateway restarts with another limit of ranges, and cursors still work; over HBase, also on another
+gateway.
 
-Arguments: `embedded`, or `hbase` for the one that the file in KW_HBASE_ENV tells of. KEYWAYD names the gateway; KW_SEED
-repeats a run, KW_ROUND one round of it, with KW_NOW on a later day, too; KW_SECONDS bounds it.
+Arguments: `embedded`, or `hbase` (KW_HBASE_ENV names the file with HBase's addresses). KEYWAYD is the gateway's program.
+KW_SEED repeats a run, KW_ROUND one round of it; with KW_NOW also on a later day; KW_SECONDS limits the time.
 """
 import contextlib
 import json
@@ -35,7 +36,7 @@ sequences: {table: RUNnumbers, keep: 3650d, lease: 60s}
 
 
 class Place:
-    """Where the rows are."""
+    """The store of the rows."""
 
     def __init__(self, store):
         self.is_hbase = store == "hbase"
@@ -44,8 +45,8 @@ class Place:
         self.most_ranges = 400 if self.is_hbase else 1000 if is_sanitized() else 3000
         self.where = "{kind: embedded, path: FOLDER/data}"
         if self.is_hbase:
-            told = hbase_servers()
-            self.where = (f"{{kind: hbase, servers: [{told['KW_HBASE_FRAMED']}], {PATIENT}, {WIDE_CLOCK}, transport: framed, protocol: compact, "
+            servers = hbase_servers()
+            self.where = (f"{{kind: hbase, servers: [{servers['KW_HBASE_FRAMED']}], {PATIENT}, {WIDE_CLOCK}, transport: framed, protocol: compact, "
                           f"create_missing: true, catalog: {self.run}catalog}}")
 
     def table_name(self):
@@ -58,7 +59,7 @@ class Place:
         return text.replace("{", "{{").replace("}", "}}").replace("FOLDER", "{folder}")
 
 
-# --- the acts ---------------------------------------------------------------------------------------
+# --- the rounds -------------------------------------------------------------------------------------
 
 def good_tables(chance, known, place):
     tables = [ClockTable(chance, place.table_name(), known, place.is_hbase) for _ in range(2 if place.is_hbase else 3)]
@@ -75,56 +76,56 @@ def test_round(chance, known, place, until):
     with contextlib.ExitStack() as stack:
         gateway = stack.enter_context(Ready(place.policy(tables, list_values)))
         other = stack.enter_context(Ready(place.policy(tables, chance.choice([10, 300])))) if place.is_hbase else None
-        plays = [ClockTableTest(chance, table, list_values, place.most_ranges) for table in tables]
-        for play in plays:
-            connect(stack, play, gateway, other)
+        tests = [ClockTableTest(chance, table, list_values, place.most_ranges) for table in tables]
+        for test in tests:
+            connect(stack, test, gateway, other)
             for _ in range(chance.choice([1, 2, 3])):
-                play.put_many(chance.choice([5, 20, 60]))
+                test.put_many(chance.choice([5, 20, 60]))
         for act in range(2):
-            for play in plays:
-                if not act_out(play, until):
+            for test in tests:
+                if not run_some(test, until):
                     return
             if act == 0:
                 list_values = chance.choice([20, 10000])
                 gateway.write_policy(place.policy(tables, list_values))
-                restart(stack, gateway, other, plays, list_values)
+                restart(stack, gateway, other, tests, list_values)
 
 
-def connect(stack, play, gateway, other):
-    """Clients over connections of their own, which end with the round."""
-    play.connect(gateway)
-    stack.callback(play.close)
-    play.others = [gateway.data(compact=True)] + ([other.data()] if other else [])
-    for client in play.others:
+def connect(stack, test, gateway, other):
+    """Opens clients with their own connections, which are closed at the end of the round."""
+    test.connect(gateway)
+    stack.callback(test.close)
+    test.others = [gateway.data(compact=True)] + ([other.data()] if other else [])
+    for client in test.others:
         stack.callback(client.close)
 
 
-def act_out(play, until):
+def run_some(test, until):
     for _ in range(12):
-        play.write()
+        test.write()
     for query in range(20):
-        play.ask()
+        test.ask()
         if query % 5 == 0:
-            play.ask_while_writing()
+            test.ask_while_writing()
         if time.monotonic() > until:
             return False
     return True
 
 
-def restart(stack, gateway, other, plays, list_values):
-    walks = [(play, walk) for play in plays for walk in [play.begin_walk() for _ in range(5)] if walk]
-    for play in plays:
-        play.close()
-        for client in play.others:
+def restart(stack, gateway, other, tests, list_values):
+    walks = [(test, walk) for test in tests for walk in [test.begin_walk() for _ in range(5)] if walk]
+    for test in tests:
+        test.close()
+        for client in test.others:
             client.close()
     gateway.restart()
     tally["restarts"] += 1
-    for play in plays:
-        play.list_values = list_values
-        connect(stack, play, gateway, other)
-        play.read_many([play.identity() for _ in range(20)])
-    for play, walk in walks:
-        play.end_walk(*walk)
+    for test in tests:
+        test.list_values = list_values
+        connect(stack, test, gateway, other)
+        test.read_many([test.identity() for _ in range(20)])
+    for test, walk in walks:
+        test.end_walk(*walk)
 
 
 def main():

@@ -1,8 +1,7 @@
-"""Random tables whose keys hold time in pieces (calendar, bits) and values that the gateway makes: for
-random_clocks.py.
+"""Random tables whose keys contain calendar units, bits and generated values, for random_clocks.py.
 
-What stands here about clocks is written from keyway-policy(5) and told by Python's own datetime and zoneinfo, not by
-the gateway's code: it is one side of the comparison.
+The parts about local time follow keyway-policy(5) and use Python's own datetime and zoneinfo, not the gateway's code: they
+are one side of the comparison.
 """
 import datetime
 import functools
@@ -14,7 +13,7 @@ from random_policy import UNITS, Field, Path, Piece, Table, chosen_salt, decorat
 
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 DAY = 86400
-NOW = int(os.environ.get("KW_NOW", time.time())) // DAY * DAY  # a seed says the same all day long
+NOW = int(os.environ.get("KW_NOW", time.time())) // DAY * DAY  # a seed gives the same run during a whole day
 ZONES = ["UTC", "Europe/Berlin", "Australia/Lord_Howe", "America/Sao_Paulo", "Asia/Shanghai", "+05:30", "America/St_Johns",
          "Africa/Casablanca", "Asia/Kathmandu", "Pacific/Apia"]
 COARSE_TO_FINE = ["yyyy", "yy", "MM", "DDD", "dd", "HH", "mm", "ss", "SSS"]
@@ -22,9 +21,9 @@ DIGITS = {"yyyy": 4, "yy": 2, "DDD": 3, "SSS": 3}
 SECONDS = {"yyyy": 365 * DAY, "yy": 365 * DAY, "MM": 28 * DAY, "DDD": DAY, "dd": DAY, "HH": 3600, "mm": 60, "ss": 1, "SSS": 0.001}
 CALENDARS = ["yyyy MM", "yyyy MM dd", "yyyy MM dd HH", "yyyy MM dd HH mm", "yyyy MM dd HH mm", "yyyy MM dd HH mm ss",
              "yyyy MM dd HH mm ss SSS", "yyyy DDD", "yyyy DDD HH mm", "yy DDD HH", "yy MM dd HH mm"]
-CIRCULAR = ["MM dd", "mm", "HH mm", "dd HH", "yyyy HH", "mm ss", "DDD"]  # of some thousand pieces at most: an explanation lists them
-ANY_TIME = [-2**62, 0, 2**62]  # until the pools are made
-TTL = "30min"  # of circular tables: shorter than the shortest of them, longer than a test
+CIRCULAR = ["MM dd", "mm", "HH mm", "dd HH", "yyyy HH", "mm ss", "DDD"]  # some thousand units at most: an explanation lists them
+ANY_TIME = [-2**62, 0, 2**62]  # until the pools exist
+TTL = "30min"  # of circular tables: shorter than the shortest cycle, longer than a test
 
 
 # --- time -------------------------------------------------------------------------------------------
@@ -39,7 +38,7 @@ def zone_of(name):
 
 
 def local(zone, seconds):
-    """What a clock there shows; None outside of the years that Python can tell."""
+    """The local time; None outside the years that Python supports."""
     try:
         return (EPOCH + datetime.timedelta(seconds=seconds)).astimezone(zone_of(zone))
     except OverflowError:
@@ -52,7 +51,7 @@ def offset(zone, seconds):
 
 @functools.lru_cache(maxsize=None)
 def changes(zone, years_back, years_on):
-    """The moments at which clocks there are moved."""
+    """The moments at which local time jumps."""
     found, low, end = [], NOW - years_back * 365 * DAY, NOW + years_on * 365 * DAY
     while low < end:
         high = low + 7 * DAY
@@ -71,13 +70,13 @@ YEAR_1992 = 694224000
 
 @functools.lru_cache(maxsize=None)
 def is_put_back(zone):
-    """Since 1992: then a key must tell the hours apart that the clock there shows twice."""
+    """True if local time was put back since 1992: then a key must distinguish the two hours with the same local time."""
     return any(offset(zone, moment) < offset(zone, moment - 1) and moment >= YEAR_1992
                for moment in changes(zone, local("UTC", NOW).year - 1991, 30))
 
 
 def came_twice(zone, seconds):
-    """Did a clock there show this time twice?"""
+    """True if this local time occurred twice."""
     at = local(zone, seconds)
     return at is not None and at.replace(fold=0).utcoffset() != at.replace(fold=1).utcoffset()
 
@@ -90,7 +89,7 @@ def parts_of(names, zone, seconds, millis=0):
 
 
 def some_moment(chance, zone, near_now):
-    """A second where clocks are moved, a year or a month begins, or nothing happens."""
+    """A second at which local time jumps, or a year or a month begins, or an arbitrary one."""
     moved = changes(zone, 6, 1) if near_now or chance.random() < 0.7 else changes(zone, 60, 60)
     if moved and chance.random() < 0.6:
         return chance.choice(moved)
@@ -103,17 +102,17 @@ def some_moment(chance, zone, near_now):
     return int((start - EPOCH).total_seconds())
 
 
-# --- clocks of keys ---------------------------------------------------------------------------------
+# --- components with a time -------------------------------------------------------------------------
 
 class Clock(Piece):
-    """A piece of a key that holds a time. held: the fields that need no component of their own."""
+    """A component that contains a time. `also`: other fields that it contains, which need no component of their own."""
 
     def __init__(self, text, field, also=(), **more):
         super().__init__("clock", text, (field.name, *also), field.name, **more)
         self.also = list(also)
         self.per_second = UNITS[field.unit] if field.unit else 1
-        self.limits = {}  # of the other fields: values that fit are below
-        self.before = []  # those in front of the time
+        self.limits = {}  # of the other fields: values that fit are less
+        self.before = []  # fields before the time
 
     def takes(self, record):
         return self.takes_time(record[self.field]) and all(self.takes_also(name, record[name]) for name in self.also)
@@ -122,7 +121,7 @@ class Clock(Piece):
         return 0 <= found < self.limits[name]
 
     def same_cell(self, a, b):
-        """Do two times lie in one piece, on the same way round the clock?"""
+        """True if the two times are in the same unit and the same cycle."""
         a, b = a * 1000 // self.per_second, b * 1000 // self.per_second
         return self.cell_of(a) == self.cell_of(b) and not (abs(a - b) >= self.cell_s * 1000 and self.cell_s < 3600)
 
@@ -153,7 +152,7 @@ class Calendar(Clock):
         super().__init__(text, field, limits, direction=1 if rises else 0, fixed=form != "decimal", delimited=form != "decimal")
         self.limits = limits
         self.cell_s = SECONDS[self.parts[-1]]
-        self.once = False  # a local time that came twice before 1992 is refused
+        self.once = False  # true: a local time that occurred twice before 1992 is rejected
 
     def gaps(self):
         return " ".join(self.parts) not in CALENDARS
@@ -166,7 +165,7 @@ class Calendar(Clock):
         return at.year < 2199 and (2000 <= at.year <= 2099 or "yy" not in self.parts)
 
     def cell_of(self, ms):
-        """Of a time that it takes."""
+        """The unit that contains a time."""
         whole = COARSE_TO_FINE[:COARSE_TO_FINE.index(self.parts[-1]) + 1]
         return parts_of(whole, self.zone, ms // 1000, ms % 1000)
 
@@ -188,7 +187,7 @@ class Bits(Clock):
         words = ", ".join(f"{name} {bits}" for name, bits in parts)
         more = f", epoch: {epoch}" if epoch else ""
         first = next(name for name, _ in parts if not name.startswith(("zero", "constant")))
-        inside = [name for name, _ in parts if name in [one.name for one in numbers]]  # as they stand in the key
+        inside = [name for name, _ in parts if name in [one.name for one in numbers]]  # in the order of the key
         super().__init__(f"bits: {{of: {field.name}, parts: [{words}]{more}}}", field, inside, direction=1 if first in ("ms", "seconds") else 0)
         self.total = sum(bits for _, bits in parts)
         self.limits = {one.name: 2**one.fit for one in numbers}
@@ -206,7 +205,7 @@ class Bits(Clock):
 
 
 class Flake(Piece):
-    """A whole number that was made elsewhere, and the time in it."""
+    """An integer generated elsewhere that contains a time."""
 
     def __init__(self, chance, field):
         self.partitioned = field.made["kind"] == "snowflake" and field.made.get("form") == "partitioned"
@@ -227,7 +226,7 @@ class Flake(Piece):
 
 
 def flake_time(field, found):
-    """The milliseconds in a snowflake, and how many of them it cannot tell."""
+    """The milliseconds in a snowflake, and its resolution in milliseconds."""
     if field.made.get("form") == "partitioned":
         return (found >> 25) % 2**32 * 1000, 1000
     return (found >> 22) + 1577836800000, 1
@@ -236,22 +235,22 @@ def flake_time(field, found):
 # --- fields -----------------------------------------------------------------------------------------
 
 class MadeField(Field):
-    """A field whose values the gateway makes."""
+    """A field whose values the gateway generates."""
 
     def __init__(self, name, kind, pool, made, **more):
         super().__init__(name, kind, pool, **more)
         self.made = made
-        self.fit = 0  # digits of a sequence, bits
+        self.fit = 0  # digits of a sequence, or bits
 
     def text(self):
-        settings = ", ".join(f"{name}: {told}" for name, told in self.made.items())
+        settings = ", ".join(f"{name}: {setting}" for name, setting in self.made.items())
         return super().text()[:-1] + f", generate: {{{settings}}}}}"
 
     def refuses(self):
         return self.made.get("given") == "refuse"
 
     def period(self, record):
-        """What its numbers count in."""
+        """The period in which its numbers count."""
         per = self.made.get("per", "ever")
         if per == "ever":
             return None
@@ -261,7 +260,7 @@ class MadeField(Field):
 
 
 def made_id(chance, name):
-    """An id of any kind."""
+    """An id of a random kind."""
     kind = chance.choice(["uuid4", "uuid7", "objectid", "snowflake", "snowflake", "sequence"])
     made = {"kind": kind}
     if kind == "snowflake":
@@ -282,7 +281,7 @@ def made_id(chance, name):
 
 
 def count_field(chance, time_field, zone, parts, fit, per_allowed):
-    """The number that tells records of one piece of time apart: digits, or bits with parts None."""
+    """The number that distinguishes records of one unit of time: digits, or bits if parts is None."""
     most = 10**fit - 1 if parts else 2**fit - 1
     pool = sorted({0, 1, 2, 7, most, most // 2, chance.randint(0, most)})
     if chance.random() < 0.3:
@@ -304,7 +303,7 @@ def count_field(chance, time_field, zone, parts, fit, per_allowed):
 
 
 def other_made(chance, time_field):
-    """Made, but not part of any key."""
+    """A generated field that is part of no key."""
     kind = chance.choice(["id", "id", "now", "sequence"])
     if kind == "now":
         return MadeField("stamp", "timestamp", [0, 1, NOW], {"kind": kind}, unit=chance.choice(list(UNITS)))
@@ -330,7 +329,7 @@ class ClockPath(Path):
 
 
 class ClockTable(Table):
-    """mode: calendar or bits, of the field `at`; flake, of a number with the time `at` in it."""
+    """mode: calendar or bits, of the field `at`; flake, of a number that contains the time `at`."""
 
     def __init__(self, chance, name, known, small):
         self.name = name
@@ -357,7 +356,7 @@ class ClockTable(Table):
                 if isinstance(piece, Calendar):
                     piece.once = piece.cell_s < DAY and not self.separates_repeated_hours()
         self.single = len(names) == 1
-        for name in self.identity:  # what a component field or enum holds needs no column
+        for name in self.identity:  # a field that a key contains exactly needs no column
             held = any(piece.kind in ("field", "enum") and piece.field == name and not isinstance(piece, Flake)
                        for piece in self.paths["primary"].pieces)
             self.fields[name].stored = self.fields[name].column is not None or not held
@@ -401,7 +400,7 @@ class ClockTable(Table):
         self.made = {field.name: field for field in self.fields.values() if isinstance(field, MadeField)}
 
     def draw_counts(self, identity):
-        """Numbers that stand with the time in one piece."""
+        """Numbers that share a component with the time."""
         chance = self.chance
         if self.mode == "bits":
             if chance.random() < 0.8:
@@ -416,7 +415,7 @@ class ClockTable(Table):
             identity.append(count_field(chance, self.time, self.zone, self.parts, fit, self.near_now))
 
     def clock_piece(self, fields):
-        """The time, and what goes with it."""
+        """The component with the time, and its other fields."""
         chance, counts = self.chance, [field for field in fields if field.name in ("n", "w")]
         if self.mode == "flake":
             return Flake(chance, self.fields["id"])
@@ -424,7 +423,7 @@ class ClockTable(Table):
             piece = Bits(chance, self.time, [one for one in counts if chance.random() < 0.8])
             return piece if piece.total <= 64 else Bits(chance, self.time, [])
         parts = self.parts
-        if self.mode == "bits":  # seconds of UTC are the same as these
+        if self.mode == "bits":  # in UTC, seconds determine these units
             return Calendar(chance, self.time, "yyyy MM dd HH mm ss".split(), "UTC")
         if self.exact and chance.random() < 0.5:
             parts = chance.choice([one for one in CALENDARS if "SSS" not in one]).split()
@@ -432,7 +431,7 @@ class ClockTable(Table):
         return Calendar(chance, self.time, parts, self.zone, counts[0] if with_count else None)
 
     def draw_path(self, name):
-        """From the back, since what may stand in front depends on what follows."""
+        """Draws the components from last to first, because a component depends on those after it."""
         chance = self.chance
         fields = [self.fields[one] for one in self.identity]
         clock = self.clock_piece(fields)
@@ -440,7 +439,7 @@ class ClockTable(Table):
         loose = [field for field in fields if field.name not in held]
         pieces, tail_fixed, product = [], True, 1
         order = chance.sample([clock, *loose], len(loose) + 1)
-        if not clock.fixed:  # nothing shows where it ends: it goes behind everything
+        if not clock.fixed:  # its end cannot be determined, so it is the last component
             order = [one for one in order if one is not clock] + [clock]
         for one in reversed(order):
             piece = one if one is clock else self.field_piece(one, not pieces, tail_fixed)
@@ -460,13 +459,13 @@ class ClockTable(Table):
         good = [piece for piece in fitting if all(piece.fits(one) for one in field.pool)]
         return self.chance.choice(good or [piece for piece in fitting if any(piece.fits(one) for one in field.pool)])
 
-    # --- clocks that are put back ---
+    # --- local time that is put back ---
 
     def is_fine(self):
         return self.mode == "calendar" and SECONDS[self.parts[-1]] < DAY
 
     def separates_repeated_hours(self):
-        """Does something in every key tell the two times apart that a clock shows alike?"""
+        """True if a component in every key distinguishes two times with the same local time."""
         unique = [field for name, field in self.made.items() if name in self.identity and name != "at"
                   and not field.made.get("at_end")]
         return self.exact or bool(unique)
@@ -495,13 +494,13 @@ class ClockTable(Table):
         return ms // 1000 // 60 % 60 << 57 | ms // 1000 << 25 | self.chance.randrange(2**25)
 
     def strange_time(self):
-        """A time that some clocks cannot tell."""
+        """A time for which some zones have no local time."""
         edges = [-2**63, 2**63 - 1, 0, -1, 2**52, 253402300800 + 3 * DAY, -62135596800 - 3 * DAY, 946684800 - 2 * DAY, 4102444800 + 2 * DAY]
         found = self.chance.choice([0, -1] if self.time.unit == "ns" else edges)
         return max(min(found * (UNITS[self.time.unit] if abs(found) < 2**50 else 1), 2**63 - 1), -2**63)
 
     def names_of(self, record):
-        """The identity of a record, as the keys see it."""
+        """The identity of a record as the keys contain it."""
         return tuple(self.time_of(record["at"]) if name == "at" and not self.exact else rank(record[name]) for name in self.identity)
 
     def alike(self, name, a, b):

@@ -1,5 +1,5 @@
-"""What a client does to a table of random_clocks_policy.py, held against the model: records of which the gateway makes
-parts, and queries over intervals that are read window by window, in pages, over restarts and on other gateways.
+"""Tests one table of random_clocks_policy.py against the model: records with generated values, and queries over intervals
+that are read in windows, in pages, across restarts and on other gateways.
 """
 import collections
 import time
@@ -9,7 +9,7 @@ from keyway_gateway import plain, record
 from keyway_thrift.ttypes import Code, KeywayError, Options, Outcome
 from random_clocks_policy import DAY, flake_time
 from random_model import ModelQuery
-from random_table_test import TableTest, canon, expect, tally, to_thrift, told
+from random_table_test import TableTest, canon, error_context, expect, tally, to_thrift
 from random_policy import UNITS, rank
 
 WINDOWS = "is read in windows"
@@ -17,8 +17,8 @@ WINDOWS = "is read in windows"
 
 class ClockQuery(ModelQuery):
     def first_unknown(self, path):
-        """(piece, field) of the first piece that a bound does not tell, besides buckets; is everything before it
-        known, or can be listed?"""
+        """(component, field, reached) of the first component whose value the bounds do not determine, except buckets.
+        reached: true if all components before it are determined or can be listed."""
         known, reached = set(self.bounds()), True
         for piece in path.pieces:
             if piece.kind == "enum":
@@ -32,8 +32,8 @@ class ClockQuery(ModelQuery):
         return None, None, reached
 
     def time_after(self, path, clock):
-        """(piece, at once) of the time itself after a calendar of it, with nothing between but what is bound, listed or
-        merged; None: something else comes first. At once: only what all rows have in common comes between."""
+        """(component, at_once) of the time itself after its calendar, if all components in between are bound, listed or
+        merged; otherwise None. at_once: all rows have the same values in between."""
         at_once = True
         for piece in path.pieces[path.pieces.index(clock) + 1:]:
             known = piece.field in self.bounds() if piece.field else set(piece.inputs) <= set(self.bounds())
@@ -47,7 +47,7 @@ class ClockQuery(ModelQuery):
         return None
 
     def judge_order(self, path, found):
-        """Are these records in the order that was asked for, or in the path's own?"""
+        """True if these records are in the requested order, or in that of the path."""
         piece, field, reached = self.first_unknown(path)
         if not piece or getattr(piece, "encoding", None) == "bits":
             return
@@ -65,19 +65,19 @@ class ClockQuery(ModelQuery):
 
 
 class ClockTableTest(TableTest):
-    """places: what the gateways serve that may go on with a scan; the first one takes the writes."""
+    """Tests one table. The first gateway receives the writes; other gateways can continue a scan."""
 
     def __init__(self, chance, table, list_values, most_ranges):
         super().__init__(chance, table)
         self.list_values = list_values
         self.most_ranges = most_ranges
         self.made = collections.defaultdict(set)  # numbers by field and period
-        self.lost = 0                             # at most so many more were made
+        self.lost = 0                             # upper limit of generated numbers that were lost
         self.whole = False
         self.others = []                          # clients of other gateways
-        self.since = 0                            # when the present call began
+        self.since = 0                            # when the current call began
 
-    # --- records that are made up ---
+    # --- records ---
 
     def record(self):
         made = super().record()
@@ -93,7 +93,7 @@ class ClockTableTest(TableTest):
         return made
 
     def offered(self):
-        """A record for a put: the gateway makes what is left out."""
+        """A record for a put; the gateway generates the missing fields."""
         found = self.record()
         for name in self.table.made:
             if self.chance.random() < 0.75:
@@ -103,7 +103,7 @@ class ClockTableTest(TableTest):
         return found
 
     def takes(self, offered):
-        """Does the gateway take it, when it can make what is missing?"""
+        """True if the gateway accepts it, provided that it can generate the missing values."""
         table = self.table
         if any(field.refuses() and name in offered for name, field in table.made.items()):
             return False
@@ -116,7 +116,7 @@ class ClockTableTest(TableTest):
         return table.fits(whole)
 
     def judge_put(self, offered, outcome, made, failure, what):
-        """The whole record, None when it was refused."""
+        """The whole record, or None if the put was rejected."""
         takes = self.takes(offered)
         if outcome != Outcome.OK:
             self.lost += 1
@@ -138,13 +138,13 @@ class ClockTableTest(TableTest):
 
     @staticmethod
     def came_late(failure):
-        """A block of numbers is waited for five seconds, which a busy machine may take, now and then."""
+        """Calls wait five seconds for a block of numbers; on a busy machine that is sometimes too short."""
         late = failure.code == Code.TIMEOUT and "its counter" in failure.message
         tally["numbers that came late"] += late
         return late and tally["numbers that came late"] <= 100
 
     def used_up(self, offered, failure):
-        """Numbers end: all were made, or are in a gateway's hand, or were lost."""
+        """Numbers run out: all were generated, or a gateway holds them, or they were lost."""
         if failure.code != Code.LIMIT:
             return False
         for field in self.table.made.values():
@@ -180,7 +180,7 @@ class ClockTableTest(TableTest):
             self.judge_id(kind, found)
 
     def is_now(self, seconds):
-        """Is that during the present call, however long it took?"""
+        """True if the time is during the current call."""
         return self.since - 60 < seconds < time.time() + 60
 
     def judge_id(self, kind, found):
@@ -223,7 +223,7 @@ class ClockTableTest(TableTest):
         tally["puts after removes"] += 1
 
     def put_if(self):
-        """What it makes is not told, so nothing is left to be made."""
+        """The reply of putIf contains no generated values, so the record has none."""
         if any(field.refuses() for field in self.table.made.values()):
             return
         self.whole = True
@@ -231,7 +231,7 @@ class ClockTableTest(TableTest):
         self.whole = False
 
     def allocate(self):
-        """Numbers for a caller, who puts them himself."""
+        """Allocates numbers for a caller, which puts them itself."""
         fields = [field for field in self.table.made.values() if field.made["kind"] in ("sequence", "snowflake") and not field.refuses()]
         if not fields:
             return
@@ -282,12 +282,12 @@ class ClockTableTest(TableTest):
         return asked
 
     def longest(self):
-        """Of an interval, in pieces of time."""
+        """The longest interval, in calendar units."""
         asked = self.most_ranges // self.table.buckets
         return max(asked // 4, 1) if self.table.association else asked
 
     def ask_interval(self, asked):
-        """Around a record, long enough for many pieces of time."""
+        """An interval around a record that spans many calendar units."""
         chance, per_second = self.chance, UNITS[self.table.time.unit]
         asked.bound.pop("at", None)
         asked.any.pop("at", None)
@@ -318,26 +318,26 @@ class ClockTableTest(TableTest):
         expect(error.code == Code.INVALID, asked, error)
         paths = [self.table.paths[asked.path]] if asked.path else list(self.table.paths.values())
         if "would read the whole table" in error.message:
-            expect(not asked.full_scan, "refused in spite of full_scan:", asked, error)
-            expect(not set(self.table.identity) <= set(asked.bounds()), "refused though all is bound:", asked, error)
+            expect(not asked.full_scan, "rejected despite full_scan:", asked, error)
+            expect(not set(self.table.identity) <= set(asked.bounds()), "rejected although all fields are bound:", asked, error)
             tally["refused: whole table"] += 1
         elif "cannot be answered in" in error.message:
             expect(asked.order and not any(self.must_order(asked, path) for path in paths), "order refused:", asked, error)
             tally["refused: no order"] += 1
         else:
-            expect(self.has_unfit(asked), "refused without need:", asked, error)
+            expect(self.has_unfit(asked), "rejected without reason:", asked, error)
             tally["refused: value fits no key"] += 1
 
     @staticmethod
     def must_order(asked, path):
-        """An interval of a calendar behind what is known has an order, as has a field behind it."""
+        """True if the result must have an order: an interval of a calendar, or of a field, after bound components."""
         piece, field, reached = asked.first_unknown(path)
         if not piece or not reached or any(one.kind == "clock" for one in path.pieces[:path.pieces.index(piece)]):
             return False
         if piece.kind == "field":
             return bool(piece.direction) and getattr(piece, "encoding", None) != "bits"
         if any(len(set(asked.bounds().get(name, []))) != 1 for name in piece.before):
-            return False  # of lists there are no merges
+            return False  # lists are not merged
         between = asked.range and asked.range[0] == piece.field and None not in asked.range[1:3]
         after = hasattr(piece, "parts") and asked.time_after(path, piece)
         keeps = piece.direction and (not after or after[1] and after[0].direction > 0)
@@ -361,7 +361,7 @@ class ClockTableTest(TableTest):
         return False
 
     def read_all(self, asked, carriers):
-        """All rows; each page may be asked for by another client."""
+        """All rows; each page can be read by another client."""
         page = self.data.scan(self.query(asked))
         found, pages, scanned = [], 0, 0
         while True:
@@ -377,7 +377,7 @@ class ClockTableTest(TableTest):
 
     def ask(self):
         asked = self.random_query()
-        with told(asked, self.table):
+        with error_context(asked, self.table):
             explained = self.explain(asked)
             if explained is None:
                 return
@@ -398,38 +398,38 @@ class ClockTableTest(TableTest):
     def judge_rows(self, asked, path, found, wanted):
         names = [self.names_shown(asked, row, wanted) for row in found]
         doubles = [one for one, times in collections.Counter(names).items() if times > 1]
-        expect(not doubles, "rows that came twice:", doubles)
+        expect(not doubles, "rows returned twice:", doubles)
         most = len(wanted) if asked.limit is None else min(asked.limit, len(wanted))
         expect(len(names) == most, len(names), "rows, not", most, "missing:", set(wanted) - set(names))
         asked.judge_order(path, [wanted[one].record() for one in names])
 
     def names_shown(self, asked, row, wanted):
-        """Which record it is; its content is compared."""
+        """The identity of a returned record; its content is compared elsewhere."""
         names = self.table.names_of(row)
-        expect(names in wanted, "a row that does not belong there:", row)
+        expect(names in wanted, "a row that does not match the query:", row)
         shown = asked.shown(wanted[names].record())
         expect(canon(row) == canon(shown), "row", row, "is not", shown)
         return names
 
     def ask_otherwise(self, asked, found):
-        """The same rows in the same order, whatever the pages, whoever asks for them, and whoever answers."""
+        """Runs the query again with other pages, clients and gateways: the same rows in the same order."""
         limit = asked.limit
         for _ in range(2):
             asked.page_rows = self.chance.choice([None, 3, 10, 40] if len(found) < 60 else [None, 20, 100])
             asked.page_bytes = self.chance.choice([None, None, 500])
             asked.limit = limit if limit else self.chance.choice([None, None, 1, 4, 30])
             if not asked.full_scan:
-                asked.limit = limit  # without one it was no whole table
+                asked.limit = limit  # without a limit the query did not read the whole table
             again, _ = self.read_all(asked, [self.data, *self.others] if self.others else [self.data])
             expect(again == (found if asked.limit is None else found[:asked.limit]), "asked", asked, "answers", again, "not", found)
         asked.limit = limit
         tally["asked otherwise"] += 2
 
     def ask_while_writing(self):
-        """Whatever is written between pages: what was there all the time comes once, in its place."""
+        """Writes between pages: a row that exists during the whole scan is returned once, in its place."""
         asked = self.random_query()
         asked.limit, asked.columns, asked.page_rows = None, None, self.chance.randint(1, 5)
-        with told(asked, self.table):
+        with error_context(asked, self.table):
             explained = self.explain(asked)
             if explained is None:
                 return
@@ -438,19 +438,19 @@ class ClockTableTest(TableTest):
                 found += [plain(row) for row in page.rows]
             after = asked.expected(self.model)
             names = [self.table.names_of(row) for row in found]
-            expect(len(set(names)) == len(names), "rows that came twice while writing:", names)
+            expect(len(set(names)) == len(names), "rows returned twice while writing:", names)
             stable = {one for one, row in after.items() if one in before and row.touched <= since}
             expect(stable <= set(names), "missed while writing:", stable - set(names))
             asked.judge_order(self.table.paths[explained.path], found)
         tally["scans while writing"] += 1
 
-    # --- scans that go on elsewhere ---
+    # --- scans that other gateways continue ---
 
     def begin_walk(self):
-        """A scan that will go on after a restart, and what it must say; None when it is over at once."""
+        """A scan to continue after a restart, and its expected rows; None if it ends with the first page."""
         asked = self.random_query()
         asked.full_scan = True
-        with told(asked, self.table):
+        with error_context(asked, self.table):
             explained = self.explain(asked)
             if explained is None:
                 return None
@@ -463,7 +463,7 @@ class ClockTableTest(TableTest):
 
     def end_walk(self, asked, whole, page):
         between = asked.range and asked.range[0] == "at" and None not in asked.range[1:3]
-        with told(asked, self.table):
+        with error_context(asked, self.table):
             found = [plain(row) for row in page.rows]
             while page.cursor is not None:
                 try:

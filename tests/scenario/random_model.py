@@ -1,22 +1,22 @@
-"""What a table holds and what a query must answer, by brute force: the other side of random_queries.py."""
+"""The contents of a table and the results of queries, by brute force: the expected side of random_queries.py."""
 import math
 import struct
 from random_policy import rank
 
 
 def canonical(found):
-    """Equal exactly when the gateway must give the same value back (-0.0 is not 0.0)."""
+    """Equal exactly if the gateway must return the same value (-0.0 is not 0.0)."""
     return ("real", struct.pack(">d", found)) if isinstance(found, float) else (type(found).__name__, found)
 
 
 def cell_bytes(field, found):
-    """The stored form, for conditions; as keyway-policy(5) says under `form`."""
+    """The stored form, for conditions, as keyway-policy(5) describes it under `form`."""
     if isinstance(found, (str, bytes)):
         return rank(found) if isinstance(found, str) else found
     if field.form == "text":
         if isinstance(found, bool):
             return b"true" if found else b"false"
-        return str(found).encode() if isinstance(found, int) else None  # doubles: many texts say the same
+        return str(found).encode() if isinstance(found, int) else None  # a double has several texts
     if isinstance(found, bool):
         return b"\xff" if found else b"\0"
     if isinstance(found, int):
@@ -26,9 +26,9 @@ def cell_bytes(field, found):
 
 class Row:
     def __init__(self, keys):
-        self.keys = keys      # identity fields that have no column
+        self.keys = keys      # identity fields without a column
         self.cells = {}       # field name to value
-        self.marker = False   # the row exists though no field is stored
+        self.marker = False   # the row exists although no field is stored
         self.touched = 0
 
     def exists(self):
@@ -44,7 +44,7 @@ class Model:
     def __init__(self, table):
         self.table = table
         self.rows = {}
-        self.removals = 0  # rows that the store may still have to look at
+        self.removals = 0  # upper limit of removed rows that the store may still read
         self.clock = 0
 
     def row(self, record):
@@ -55,7 +55,7 @@ class Model:
         return row.record() if row else None
 
     def touch(self, record):
-        """The row of an identity, made when it is not there."""
+        """The row of an identity; created if it does not exist."""
         names = self.table.names_of(record)
         keys = {name: record[name] for name in self.table.identity if not self.table.fields[name].stored}
         row = self.rows.setdefault(names, Row(keys))
@@ -82,8 +82,8 @@ class Model:
             del self.rows[self.table.names_of(record)]
 
     def meets(self, record, name, op, wanted):
-        """A condition of putIf, as HBase sees it: to be empty is to be absent when no value, or an empty one, is
-        asked for; an absent one meets no comparison."""
+        """Evaluates a condition of putIf as HBase does. A comparison with no value, or with an empty one, treats empty values
+        as absent; an absent value meets no other comparison."""
         row = self.row(record)
         held = cell_bytes(self.table.fields[name], row.cells[name]) if row and name in row.cells else None
         wanted = b"" if wanted is None else cell_bytes(self.table.fields[name], wanted)
@@ -96,7 +96,7 @@ class Model:
 
 
 class ModelQuery:
-    """A query in Python's terms."""
+    """A query with Python values."""
 
     def __init__(self, table):
         self.table = table
@@ -119,7 +119,7 @@ class ModelQuery:
         return {**{name: [found] for name, found in self.bound.items()}, **self.any}
 
     def same(self, name, a, b):
-        """Is it one value of the field, as the keys hold it?"""
+        """True if the keys contain both as one value of the field."""
         alike = self.table.alike(name, a, b)
         return canonical(a) == canonical(b) if alike is None else alike
 
@@ -138,13 +138,13 @@ class ModelQuery:
         return above and below
 
     def possible(self, field):
-        """Of the values that the field is bound to."""
+        """The values that the field is bound to and that it can have."""
         asked = ModelQuery(self.table)
         asked.range = self.range if self.range and self.range[0] == field else None
         return {canonical(one) for one in self.bounds().get(field, []) if asked.matches({field: one})}
 
     def shown(self, record):
-        """What a row of the answer has of the record."""
+        """The part of the record that a row of the result contains."""
         if self.columns is None or not self.columns:
             return record
         wanted = set(self.columns) | set(self.table.identity)
@@ -154,8 +154,8 @@ class ModelQuery:
         return {names: row for names, row in model.rows.items() if self.matches(row.record())}
 
     def order_in(self, path):
-        """("field", place): ordered by the field of that piece; ("key", 0): by the row key; ("unknown", 0): by a
-        row key with a bucket that nobody can tell; None: in no order but the store's."""
+        """("field", place): ordered by the field of that component; ("key", 0): by the row key; ("unknown", 0): by a
+        row key with a bucket that the record does not determine; None: unordered."""
         known = set(self.bounds())
         by_key = ("unknown" if path.is_chosen() else "key", 0)
         if all(piece.field in known for piece in path.pieces if piece.kind == "field"):
@@ -171,14 +171,14 @@ class ModelQuery:
         return by_key
 
     def key_direction(self, path):
-        """When all is bound: which way the first of the fields with several values stands in row keys."""
+        """If all fields are bound: the direction in row keys of the first field with several values."""
         for piece in path.pieces:
             if piece.kind in ("field", "enum") and len(self.possible(piece.field)) > 1:
                 return -1 if piece.kind == "field" and piece.direction < 0 else 1
         return 1
 
     def descends(self, path):
-        """Is the answer in falling order of the bytes that order it?"""
+        """True if the result descends by the bytes that order it."""
         ordered = self.order_in(path)
         if self.order is None or ordered is None:
             return False
@@ -187,7 +187,7 @@ class ModelQuery:
 
 
 def random_neighbor(chance, found):
-    """A value near by, or far off."""
+    """A value that is close, or far away."""
     if isinstance(found, bool):
         return not found
     if isinstance(found, int):

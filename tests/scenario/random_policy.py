@@ -1,8 +1,8 @@
-"""Random tables for random_queries.py: fields with small pools of nasty values, and key rules of every
-component kind over them, written as YAML.
+"""Random tables for random_queries.py: fields with small pools of difficult values, and key rules with every kind of
+component, written as YAML.
 
-What stands here about the encodings (which values fit, whether order is kept) is written from
-keyway-policy(5), not from the gateway's code: it is one side of the comparison.
+The properties of encodings (which values fit, whether order is kept) follow keyway-policy(5), not the gateway's code:
+they are one side of the comparison.
 """
 import json
 import math
@@ -15,7 +15,7 @@ LETTERS = "aAb1é|~"
 
 
 def rank(found):
-    """Where a value stands in the order of its type; two values are one when their ranks are equal."""
+    """The position of a value in the order of its type; values with equal ranks are equal."""
     if isinstance(found, str):
         return found.encode()
     if isinstance(found, float):
@@ -31,7 +31,7 @@ def fits_float(real):
 # --- fields -----------------------------------------------------------------------------------------
 
 class Field:
-    """A field of a table. pool: values that records and queries take."""
+    """A field of a table. pool: the values of records and queries."""
 
     def __init__(self, name, kind, pool, **more):
         self.name = name
@@ -42,14 +42,14 @@ class Field:
         self.values = more.get("values")
         self.max_bytes = more.get("max_bytes")
         self.column = more.get("column")
-        self.coarse = more.get("coarse")  # unit in which keys hold it
+        self.coarse = more.get("coarse")  # the resolution of the keys
         self.counter = more.get("counter", False)
         self.identity = False
         self.stored = True
 
     @property
     def step(self):
-        """Values within one step are one in a key."""
+        """Values within one step are equal in a key."""
         return UNITS[self.unit] // UNITS[self.coarse] if self.coarse else 1
 
     def text(self):
@@ -66,7 +66,7 @@ class Field:
         return f"{self.name}: {{{', '.join(parts)}}}"
 
     def takes(self, found):
-        """Is it a value of this field, whatever the keys say?"""
+        """True if it is a value of this field, independent of the keys."""
         if self.kind == "bool":
             good = isinstance(found, bool)
         elif self.kind in ("int", "timestamp"):
@@ -85,7 +85,7 @@ def some(chance, choices, least, most):
 
 
 def text_pool(chance):
-    """Strings with common beginnings."""
+    """Strings with common prefixes."""
     stem = "".join(some(chance, LETTERS, 0, 3))
     made = {stem + "".join(some(chance, LETTERS, 0, 3)) for _ in range(5)}
     return sorted(made | set(some(chance, WORDS, 1, 4)))
@@ -172,7 +172,7 @@ def random_field(chance, name, for_key):
 # --- components -------------------------------------------------------------------------------------
 
 class Piece:
-    """One component of a rule. direction: of its field's values along the bytes; 0: none."""
+    """One component of a rule. direction: 1 or -1 if the bytes ascend or descend with its field, otherwise 0."""
 
     def __init__(self, kind, text, inputs=(), field=None, direction=0, fixed=True, delimited=True, fits=None):
         self.kind = kind  # field, enum, literal, hash, buckets, chosen, rest
@@ -210,7 +210,7 @@ def text_encodings(field):
     yield "raw", {}, None, False, False, True
     if field.kind == "bytes":
         yield "fixed", {"width": longest}, lambda found: len(found) == longest, True, True, True
-        yield "ordered", {}, None, False, True, False  # HBase's blob_var keeps no order
+        yield "ordered", {}, None, False, True, False  # HBase's blob_var does not keep the order
         yield "terminated", {}, lambda found: 0 not in found, False, True, True
         return
     yield "terminated", {}, lambda found: "\0" not in found, False, True, True
@@ -228,7 +228,7 @@ def text_encodings(field):
 
 
 def field_pieces(field, last, tail_fixed, known):
-    """Every way to hold the field here that all, or nearly all, of its pool fits."""
+    """All components for this field that can encode all, or nearly all, values of its pool."""
     if field.kind in ("int", "timestamp"):
         for name, width, fits, natural in number_encodings(field):
             for order in ("", "desc") if not natural else ("",):
@@ -280,7 +280,7 @@ def bucket_settings(chance):
 
 
 def decoration(chance, fields, can_rest):
-    """A component that holds no field; and how many buckets it has."""
+    """A component without a field, and its number of buckets."""
     names = [field.name for field in fields if not field.coarse]
     numbers = [field.name for field in fields if field.kind in ("int", "timestamp") and not field.coarse]
     kind = chance.choice(["literal", "literal", "hash", "hash", "salt", "salt", "java", "rest", "mod"])
@@ -304,7 +304,7 @@ def decoration(chance, fields, can_rest):
 
 
 def chosen_salt(chance):
-    """A bucket that does not follow from the record."""
+    """A bucket that the record does not determine."""
     algorithm = chance.choice(["random", "round_robin"])
     return Piece("chosen", f"salt: {{algorithm: {algorithm}, buckets: {chance.choice([2, 3, 4])}}}")
 
@@ -330,7 +330,7 @@ class Path:
 
 
 def random_path(chance, name, fields, known):
-    """From the back, since what may stand in front depends on what follows."""
+    """Draws the components from last to first, because a component depends on those after it."""
     order = chance.sample(fields, len(fields))
     pieces, tail_fixed, product = [], True, 1
     for field in reversed(order):
@@ -387,17 +387,17 @@ class Table:
         return "\n".join(lines) + "\n"
 
     def alike(self, name, a, b):
-        """Do the keys hold both values as one? None: they hold it exactly, or not at all."""
+        """True if the keys contain both as one value; None if they contain the field exactly or not at all."""
         field = self.fields[name]
         return rank(a) // field.step == rank(b) // field.step if field.coarse and name in self.identity else None
 
     def names_of(self, record):
-        """The identity of a record, as the keys see it."""
+        """The identity of a record as the keys contain it."""
         return tuple(rank(record[name]) // self.fields[name].step if self.fields[name].coarse else rank(record[name])
                      for name in self.identity)
 
     def fits(self, record):
-        """Does the record have a key in every path?"""
+        """True if the record has a key in every path."""
         if any(name not in record for name in self.identity):
             return False
         if not all(self.fields[name].takes(found) for name, found in record.items()):

@@ -1,10 +1,10 @@
-"""Random tables, records and queries against a real gateway, and a brute-force model beside it.
+"""Random tables, records and queries: compares a real gateway with a brute-force model.
 
-Each round: a policy with random key rules (random_policy.py), many writes of every kind, then queries whose
-answers must have the rows, the order, the pages and about the cost that the model (random_model.py) says;
-writes go on between the pages of some scans; the gateway is restarted, and cursors go on.
+Each round starts with a policy with random key rules (random_policy.py) and writes of every kind. Then it runs queries
+whose results must have the rows, the order, the pages and about the cost that the model (random_model.py) computes. During
+some scans, writes continue between the pages. The gateway restarts, and cursors still work.
 
-KEYWAYD names the gateway; KW_SEED repeats a run; KW_SECONDS bounds it.
+KEYWAYD is the gateway's program; KW_SEED repeats a run; KW_SECONDS limits the time.
 """
 import json
 import os
@@ -28,13 +28,13 @@ PROBLEM = re.compile(r"^\S+:\d+:\d+: error: \S.*$")
 # --- policies ---------------------------------------------------------------------------------------
 
 def check(text):
-    """The problems that keywayd --check tells; none when the policy is good."""
+    """The problems that keywayd --check reports; empty if the policy is good."""
     with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as file:
         file.write(text)
         file.flush()
         done = subprocess.run([daemon(), "--check", file.name], capture_output=True, text=True, timeout=300, check=False)
     lines = [line for line in (done.stdout + done.stderr).splitlines() if ": error: " in line]
-    expect(done.returncode in (0, 1), "--check ended with", done.returncode, done.stderr)
+    expect(done.returncode in (0, 1), "--check exited with", done.returncode, done.stderr)
     expect((done.returncode == 1) == bool(lines), "--check:", done.returncode, done.stdout, done.stderr)
     for line in lines:
         expect(PROBLEM.match(line), "a problem without place or reason:", line)
@@ -56,7 +56,7 @@ def known_encodings():
     return found
 
 
-# What is done to a good rule, and a word of the reason why it is refused.
+# A change to a good rule, and a part of the message that rejects it.
 BREAKAGES = [
     ("    key:\n      - hash: {of: nobody}\n", "no field"),
     ("    key:\n      - literal: \"\"\n", "0 bytes"),
@@ -70,12 +70,12 @@ BREAKAGES = [
 
 
 def refuse_broken(chance, table):
-    """A rule with a mistake is refused, with its reason."""
+    """A rule with a mistake is rejected with the reason."""
     text = table.yaml()
     broken, reason = chance.choice(BREAKAGES)
     lines = check(HEAD + "tables:\n" + text.replace("    key:\n", broken, 1))
     expect(lines, "accepted:", text.replace("    key:\n", broken, 1))
-    expect(any(reason in line for line in lines), "another reason than", reason, ":", lines)
+    expect(any(reason in line for line in lines), "expected the reason", reason, "in:", lines)
     tally["broken policies refused"] += 1
 
 
@@ -92,44 +92,44 @@ def good_tables(chance, known, count):
     return tables
 
 
-# --- the acts ---------------------------------------------------------------------------------------
+# --- the rounds -------------------------------------------------------------------------------------
 
 def test_round(chance, known, until):
     tables = good_tables(chance, known, 3)
     policy = HEAD + "store: {kind: embedded, path: FOLDER/data}\ntables:\n" + "".join(table.yaml() for table in tables)
     policy = policy.replace("{", "{{").replace("}", "}}").replace("FOLDER", "{folder}")
     with Gateway(policy) as gateway:
-        plays = [TableTest(chance, table) for table in tables]
-        for play in plays:
-            play.connect(gateway)
+        tests = [TableTest(chance, table) for table in tables]
+        for test in tests:
+            test.connect(gateway)
             for _ in range(chance.choice([1, 2, 3])):
-                play.put_many(chance.choice([5, 20, 60]))
+                test.put_many(chance.choice([5, 20, 60]))
         for act in range(2):
-            for play in plays:
+            for test in tests:
                 for _ in range(25):
-                    play.write()
+                    test.write()
                 for _ in range(35):
-                    play.ask()
+                    test.ask()
                 for _ in range(4):
-                    play.ask_while_writing()
+                    test.ask_while_writing()
                 if time.monotonic() > until:
                     return
             if act == 0:
-                restart(gateway, plays)
-        for play in plays:
-            play.close()
+                restart(gateway, tests)
+        for test in tests:
+            test.close()
 
 
-def restart(gateway, plays):
-    walks = [(play, walk) for play in plays for walk in [play.begin_walk() for _ in range(6)] if walk]
-    for play in plays:
-        play.close()
+def restart(gateway, tests):
+    walks = [(test, walk) for test in tests for walk in [test.begin_walk() for _ in range(6)] if walk]
+    for test in tests:
+        test.close()
     gateway.restart()
-    for play in plays:
-        play.connect(gateway)
-        play.read_many([play.identity() for _ in range(20)])
-    for play, walk in walks:
-        play.end_walk(*walk)
+    for test in tests:
+        test.connect(gateway)
+        test.read_many([test.identity() for _ in range(20)])
+    for test, walk in walks:
+        test.end_walk(*walk)
 
 
 def main():

@@ -1,5 +1,4 @@
-"""What a client does to one table, held against the model: writes, point reads, queries. For
-random_queries.py, which has the acts."""
+"""Tests one table against the model: writes, point reads and queries. random_queries.py runs the rounds."""
 import collections
 
 from keyway_gateway import plain, value
@@ -29,8 +28,8 @@ def canon(record):
     return {name: canonical(found) for name, found in record.items()}
 
 
-class told:
-    """Names the query and the table of what goes wrong inside."""
+class error_context:
+    """Adds the query and the table to an error inside the block."""
 
     def __init__(self, asked, table):
         self.asked, self.table = asked, table
@@ -45,14 +44,14 @@ class told:
 
 
 class TableTest:
-    """What a client does to one table, held against the model."""
+    """Tests one table against the model."""
 
     def __init__(self, chance, table):
         self.chance = chance
         self.table = table
         self.model = Model(table)
         self.data = self.admin = None
-        self.keys = {}  # identity to path to (row key, start of each piece)
+        self.keys = {}  # identity to path to (row key, offset of each component)
         self.clock = 0
 
     def connect(self, gateway):
@@ -68,7 +67,7 @@ class TableTest:
         return self.chance.choice(field.pool)
 
     def some_value(self, field):
-        """For queries: mostly one of the pool."""
+        """A value for a query, mostly from the pool."""
         found = self.pick(field)
         if self.chance.random() < 0.2:
             near = random_neighbor(self.chance, found)
@@ -92,7 +91,7 @@ class TableTest:
         expect(outcome == (Outcome.OK if fits else Outcome.FAILED), what, "outcome", outcome, "fits", fits)
 
     def call_one(self, call, *arguments):
-        """A write of one record: its outcome; a refusal is thrown."""
+        """Writes one record and returns the outcome; raises an exception if it is rejected."""
         try:
             return call(*arguments).outcome
         except KeywayError as error:
@@ -133,7 +132,7 @@ class TableTest:
             self.put_again(key)
 
     def put_again(self, key):
-        """A put that follows an acknowledged remove is seen."""
+        """A put after an acknowledged remove is visible."""
         record = {**self.record(), **key}
         fits = self.table.fits(record)
         self.written(self.call_one(self.data.put, self.table.name, to_thrift(record), None), fits, f"put again {record}")
@@ -155,7 +154,7 @@ class TableTest:
     def increment(self):
         fields = [field.name for field in self.table.fields.values() if field.counter]
         key = self.identity()
-        # A record that an increment makes has no field but those that the key holds and the sums.
+        # A record that an increment creates has only the fields in the key and the sums.
         stored = any(self.table.fields[name].stored for name in self.table.identity)
         if not fields or not self.table.single or stored or not self.table.fits(key):
             return
@@ -173,7 +172,7 @@ class TableTest:
         record = self.record()
         if not names or not self.table.single or not self.table.fits(record):
             return
-        if any(self.table.fields[name].counter for name in record):  # then the condition is on a counter, too
+        if any(self.table.fields[name].counter for name in record):  # then the condition is also on a counter
             names = [name for name in names if self.table.fields[name].counter]
         name, op = self.chance.choice(names), self.chance.choice(COMPARISONS)
         wanted = self.pick(self.table.fields[name])
@@ -181,8 +180,8 @@ class TableTest:
             wanted = None
         condition = Condition(name, CompareOp._NAMES_TO_VALUES[op], None if wanted is None else value(wanted))
         met = self.model.meets(record, name, op, wanted)
-        told = self.data.putIf(self.table.name, to_thrift(record), condition, None)
-        expect(told == met, "putIf", record, condition, "told", told, "where", self.model.find(record))
+        applied = self.data.putIf(self.table.name, to_thrift(record), condition, None)
+        expect(applied == met, "putIf", record, condition, "returned", applied, "where", self.model.find(record))
         if met:
             self.model.put(record)
         self.read_back(record)
@@ -220,7 +219,7 @@ class TableTest:
                 expect(answer.failure and answer.failure.code == Code.INVALID, "get", key, "gave", answer)
                 continue
             if answer.failure and not self.table.fits(key):
-                # Another path cannot hold it: where the buckets of all paths are looked up together, that is told.
+                # Another path cannot contain it. A lookup of the buckets of all paths reports that.
                 expect(answer.failure.code == Code.INVALID, "get", key, "gave", answer)
                 continue
             wanted = self.model.find(key)
@@ -232,7 +231,7 @@ class TableTest:
         tally["point reads"] += len(keys)
 
     def primary_fits(self, key):
-        """Can it be asked for: under the primary path, and under the association when that one tells the bucket?"""
+        """True if a get can ask for it: under the primary path, and under the association if it determines the bucket."""
         primary = self.table.paths["primary"]
         asked = [primary, self.table.association] if primary.is_chosen() else [primary]
         return all(path.fits(key) and not (path.can_be_empty() and not any(rank(one) for one in key.values()))
@@ -285,7 +284,7 @@ class TableTest:
         return made
 
     def explain(self, asked):
-        """The explanation, or None when the query is refused for a good reason."""
+        """The explanation, or None if the query is rejected for a valid reason."""
         query = self.query(asked)
         try:
             return self.admin.explain(query)
@@ -296,14 +295,14 @@ class TableTest:
             except KeywayError as again:
                 expect(again.code == error.code, "scan says", again, "explain says", error)
                 return None
-            raise Mismatch(f"explain refuses what scan answers: {asked}: {error.message}") from None
+            raise Mismatch(f"explain rejects a query that scan answers: {asked}: {error.message}") from None
 
     def judge_refusal(self, asked, error):
         expect(error.code == Code.INVALID, asked, error)
         paths = [self.table.paths[asked.path]] if asked.path else self.table.paths.values()
         if "would read the whole table" in error.message:
-            expect(not asked.full_scan, "refused in spite of full_scan:", asked, error)
-            expect(not set(self.table.identity) <= set(asked.bounds()), "refused though all is bound:", asked, error)
+            expect(not asked.full_scan, "rejected despite full_scan:", asked, error)
+            expect(not set(self.table.identity) <= set(asked.bounds()), "rejected although all fields are bound:", asked, error)
             tally["refused: whole table"] += 1
         elif "cannot be answered in" in error.message:
             expect(asked.order and not any(asked.order_in(path) for path in paths), "order refused:", asked, error)
@@ -312,11 +311,11 @@ class TableTest:
             unfit = any(not piece.fits(one) for path in self.table.paths.values() for piece in path.pieces
                         if piece.kind == "field" for one in asked.bounds().get(piece.field, []))
             empty = any(path.can_be_empty() for path in self.table.paths.values())
-            expect(unfit or empty, "refused without need:", asked, error)
+            expect(unfit or empty, "rejected without reason:", asked, error)
             tally["refused: value fits no key"] += 1
 
     def key_of(self, record, path):
-        """Row key and the offset of each piece, as the gateway explains them."""
+        """The row key and the offset of each component, as explainPut returns them."""
         names = self.table.names_of(record)
         if names not in self.keys:
             self.keys[names] = {}
@@ -328,23 +327,23 @@ class TableTest:
         return self.keys[names][path.name]
 
     def sort_bytes(self, asked, path, record):
-        """What rows of the answer are ordered by."""
+        """The bytes that order the rows of the result."""
         row_key, starts = self.key_of(record, path)
         ordered = asked.order_in(path)
         return row_key[starts[ordered[1]]:] if ordered and ordered[0] == "field" else row_key
 
     @staticmethod
     def knows_order(asked, path):
-        """Not that of whole keys, when they have a bucket that nobody can tell."""
+        """False for whole keys with a bucket that the record does not determine."""
         return not path.is_chosen() or (asked.order_in(path) or ("key",))[0] == "field"
 
     def judge_rows(self, asked, path, found, wanted):
-        """Rows, contents and order."""
+        """Checks rows, contents and order."""
         names = [self.table.names_of(row) for row in found]
         doubles = [one for one, times in collections.Counter(names).items() if times > 1]
-        expect(not doubles, "rows that came twice:", doubles)
+        expect(not doubles, "rows returned twice:", doubles)
         strangers = set(names) - set(wanted)
-        expect(not strangers, "rows that do not belong there:", strangers)
+        expect(not strangers, "rows that do not match the query:", strangers)
         if asked.limit is None or len(wanted) <= asked.limit:
             expect(len(names) == len(wanted), "missing:", set(wanted) - set(names))
         else:
@@ -362,7 +361,7 @@ class TableTest:
         self.judge_values_order(asked, path, found)
 
     def judge_values_order(self, asked, path, found):
-        """The same once more, by the values alone."""
+        """Checks the order a second time, by the values only."""
         ordered = asked.order_in(path)
         if not ordered or ordered[0] != "field":
             return
@@ -384,7 +383,7 @@ class TableTest:
             tally["cost judged"] += 1
 
     def pages(self, asked, between=None):
-        """All pages. between: called before each further page."""
+        """All pages. between: called before each page except the first."""
         page = self.data.scan(self.query(asked))
         count = 0
         while True:
@@ -401,7 +400,7 @@ class TableTest:
 
     def ask(self):
         asked = self.random_query()
-        with told(asked, self.table):
+        with error_context(asked, self.table):
             explained = self.explain(asked)
             if explained is None:
                 return
@@ -414,7 +413,7 @@ class TableTest:
                 found += [plain(row) for row in page.rows]
                 scanned += page.rows_scanned
                 pages += 1
-            expect(not asked.order or asked.order_in(path) or not explained.ranges, "answered in no order by", path.name)
+            expect(not asked.order or asked.order_in(path) or not explained.ranges, "ordered query answered by a path without order:", path.name)
             self.judge_rows(asked, path, found, wanted)
             self.judge_cost(asked, path, explained, len(found), scanned, pages)
             if self.chance.random() < 0.15:
@@ -434,16 +433,16 @@ class TableTest:
             return
         asked.limit = 1
         explained = self.explain(asked)
-        expect(page.cursor is None, "latest gives a cursor")
+        expect(page.cursor is None, "latest returns a cursor")
         self.judge_rows(asked, self.table.paths[explained.path], [plain(row) for row in page.rows], asked.expected(self.model))
         tally["latest"] += 1
 
     def ask_while_writing(self):
-        """Whatever is written between pages: what was there all the time comes once, in its place."""
+        """Writes between pages: a row that exists during the whole scan is returned once, in its place."""
         asked = self.random_query()
         asked.limit, asked.columns = None, None
         asked.page_rows = self.chance.randint(1, 4)
-        with told(asked, self.table):
+        with error_context(asked, self.table):
             explained = self.explain(asked)
             if explained is None:
                 return
@@ -454,7 +453,7 @@ class TableTest:
                 found += [plain(row) for row in page.rows]
             after = asked.expected(self.model)
             names = [self.table.names_of(row) for row in found]
-            expect(len(set(names)) == len(names), "rows that came twice while writing:", names)
+            expect(len(set(names)) == len(names), "rows returned twice while writing:", names)
             stable = {one for one, row in after.items() if one in before and row.touched <= since}
             expect(stable <= set(names), "missed while writing:", stable - set(names))
             sorts = [self.sort_bytes(asked, path, row) for row in found] if self.knows_order(asked, path) else []
@@ -462,20 +461,20 @@ class TableTest:
         tally["scans while writing"] += 1
 
     def begin_walk(self):
-        """A scan that will go on after a restart; None when it is over at once."""
+        """A scan to continue after a restart; None if it ends with the first page."""
         asked = self.random_query()
         asked.page_rows = self.chance.randint(1, 5)
         asked.full_scan = True
         if self.explain(asked) is None:
             return None
-        with told(asked, self.table):
+        with error_context(asked, self.table):
             explained = self.explain(asked)
             pages = self.pages(asked)
             page = next(pages)
         return (asked, explained, page) if page.cursor else None
 
     def end_walk(self, asked, explained, page):
-        with told(asked, self.table):
+        with error_context(asked, self.table):
             found = [plain(row) for row in page.rows]
             while page.cursor is not None:
                 page = self.data.nextPage(page.cursor, None)

@@ -1,5 +1,5 @@
-"""keyway scrub on a store of its own and on a real HBase: what another program changed in single paths is found and
-repaired; writers beside it cause no false report and lose nothing; it is throttled, and continues after an interruption.
+"""keyway scrub on the embedded store and on a real HBase: it finds and repairs changes that another program made to single
+paths; concurrent writers cause no false report and lose nothing; it is throttled, and continues after an interruption.
 
     scrub.py embedded|hbase
 """
@@ -19,7 +19,7 @@ from keyway_hbase import PATIENT, WIDE_CLOCK, hbase_servers  # noqa: E402
 from keyway_thrift.ttypes import Code, KeywayError, Options, Query, Range, ScrubOptions  # noqa: E402
 
 STORE = sys.argv.pop(1) if len(sys.argv) > 1 else "embedded"
-OLD = 1000  # A timestamp that was long ago.
+OLD = 1000  # A timestamp in the past.
 ROWS = 300
 
 HEAD = """\
@@ -32,7 +32,7 @@ tables:
 FIELDS = "    fields: {{id: string, ts: timestamp, note: string, n: int}}\n"
 PRIMARY = "    key: [{{hash: {{algorithm: md5, of: [id], take: 4, as: hex}}}}, {{field: id}}, {{field: ts}}]\n"
 BY_TS = "[{{salt: {{of: [id], buckets: 4}}}}, {{field: ts}}, {{field: id}}]"
-# The table, and its paths as tables of a gateway that knows nothing of the other path.
+# The table, and its paths as tables of a gateway that does not know the other path.
 TABLE = (f"  events:\n    store_table: NAME\n{FIELDS}{PRIMARY}    paths:\n      by_ts: {{{{store_table: NAME_by_ts, key: {BY_TS}}}}}\n"
          f"  single:\n    store_table: NAME_single\n{FIELDS}{PRIMARY}")
 PATHS = (f"  primary:\n    store_table: NAME\n{FIELDS}{PRIMARY}"
@@ -62,7 +62,7 @@ class Scrub(unittest.TestCase):
         self.addCleanup(self.gateway.__exit__, None, None, None)
 
     def scrub(self, *words, code=0):
-        """Rows that were shown, and the summary."""
+        """The rows that the command printed, and the summary."""
         done = subprocess.run(self.command(*words, "-o", "jsonl"), capture_output=True, text=True, timeout=10 * PATIENCE)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return [json.loads(line) for line in done.stdout.splitlines()], done.stderr
@@ -77,7 +77,7 @@ class Scrub(unittest.TestCase):
         data.close()
 
     def plant(self, change):
-        """Changes single paths through a gateway with a catalog of its own."""
+        """Changes single paths through a gateway with its own catalog."""
         with_table = self.gateway
         with_table.stop()
         with_table.write_policy(policy(self.name, PATHS, f"{self.name}_others"))
@@ -152,7 +152,7 @@ class Scrub(unittest.TestCase):
 
     @unittest.skipIf(STORE == "hbase", "the same on every store")
     def test_throttled_and_continued(self):
-        """A state outlives SIGINT and SIGKILL, and no row is compared twice but those of the slice that was lost."""
+        """A state survives SIGINT and SIGKILL, and no row is compared twice except those of the lost slice."""
         self.put([{**key(n), **record(n=n)} for n in range(ROWS)])
         state = os.path.join(self.gateway.folder, "state")
         slow = self.command("--state", state, "--rows-per-second", "100")
@@ -177,7 +177,7 @@ class Scrub(unittest.TestCase):
         self.assertIn("a scrub of table others", self.scrub("--state", state, code=1)[1])
 
     def scrub_all(self, admin, repair, **options):
-        """How many were repaired, and the numbers of the records that were reported."""
+        """The number of repaired records, and the numbers of the reported records."""
         repaired, reported, cursor = 0, [], None
         while True:
             found = admin.scrub("events", ScrubOptions(cursor=cursor, repair=repair, deadline_ms=PATIENCE * 1000, **options))
@@ -188,13 +188,13 @@ class Scrub(unittest.TestCase):
                 return repaired, reported
 
     def test_writers(self):
-        """Each writer has its own records, so that the last acknowledged write of each is known. Records that are
-        written as a whole do not differ any more, so a scrub without repair reports none of them."""
+        """Each writer has its own records, so the last acknowledged write of each record is known. Records that are written
+        as a whole do not differ afterwards, so a scrub without repair reports none of them."""
         writers, each = 3, 20
         everything = [number for number in range(writers * each)]
         self.put([{**key(n), **record(note="first", n=0)} for n in everything])
 
-        def change(data):  # What a repair has to do beside the writers.
+        def change(data):  # differences to repair while the writers run
             for number in everything:
                 if number % 3 == 0:
                     data.put("by_ts", {**key(number), **record(note="stale", n=-1)}, Options(timestamp=OLD + 5))
@@ -204,11 +204,11 @@ class Scrub(unittest.TestCase):
                     data.remove("primary", key(number), None, Options(timestamp=OLD + 5))
         self.plant(change)
         failures, over, rounds_done = [], threading.Event(), [0] * writers
-        told = {n: None if n % 3 == 2 else plain({**key(n), **record(note="first", n=0)}) for n in everything}
+        acknowledged = {n: None if n % 3 == 2 else plain({**key(n), **record(note="first", n=0)}) for n in everything}
         self.addCleanup(over.set)
 
         def write(own):
-            """Even records only get a new n each time, so that their notes differ until they are repaired."""
+            """Even records only get a new n each time, so their notes differ until they are repaired."""
             data, rounds = self.gateway.data(), 0
             try:
                 while not over.is_set():
@@ -217,14 +217,14 @@ class Scrub(unittest.TestCase):
                     for number in own:
                         if number % 2 == 0:
                             data.put("events", {**key(number), **record(n=rounds)}, None)
-                            told[number] = {**(told[number] or plain(key(number))), "n": rounds}
+                            acknowledged[number] = {**(acknowledged[number] or plain(key(number))), "n": rounds}
                         elif (rounds + number) % 4 == 0:
                             data.remove("events", key(number), None, None)
-                            told[number] = None
+                            acknowledged[number] = None
                         else:
                             row = {**key(number), **record(note=f"w{rounds}", n=rounds)}
                             data.put("events", row, None)
-                            told[number] = plain(row)
+                            acknowledged[number] = plain(row)
             except Exception as error:  # pylint: disable=broad-except
                 failures.append(error)
             data.close()
@@ -241,11 +241,11 @@ class Scrub(unittest.TestCase):
         over.set()
         for thread in threads:
             thread.join()
-        print("repaired beside the writers:", repaired)
+        print("repaired while writers ran:", repaired)
         self.assertEqual(failures, [])
         self.assertGreater(repaired, 0)
-        self.scrub_all(admin, True)  # What was always being written when it was compared.
-        expected = sorted((row for row in told.values() if row), key=lambda row: row["ts"])
+        self.scrub_all(admin, True)  # repairs records that were being written during each earlier comparison
+        expected = sorted((row for row in acknowledged.values() if row), key=lambda row: row["ts"])
         self.assertEqual(self.records(None), expected)
         self.assertEqual(self.records("by_ts"), expected)
         self.assertEqual(self.scrub_all(admin, False), (0, []))

@@ -1,6 +1,6 @@
-"""Fields that the gateway makes: several gateways count in one place, are killed and come back, and no number comes
-twice. Argument: embedded (the default), redis or hbase. redis starts a redis-server of its own; KW_HBASE_ENV tells
-where HBase is (without either the test is skipped)."""
+"""Generated fields: several gateways that share one sequence are killed and restarted, and no number is generated twice.
+Argument: embedded (the default), redis or hbase. redis starts its own redis-server; KW_HBASE_ENV names the file with HBase's
+addresses. Without the server the test is skipped."""
 import shutil
 import signal
 import socket
@@ -44,7 +44,7 @@ tables:
 
 
 class Redis:
-    """A redis-server that keeps every write, on a port and in a folder of its own."""
+    """A redis-server that persists every write, on its own port and folder."""
 
     def __init__(self):
         program = shutil.which("redis-server") or skip("redis-server is not installed")
@@ -68,7 +68,7 @@ class Redis:
             return False
 
     def ask(self, *words):
-        """The first line of the answer, and the second of a bulk string."""
+        """The first line of the reply, or the second line of a bulk string."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=60) as connection:
             stream = connection.makefile("rwb")
             for command in (("AUTH", "sesame"), ("SELECT", "3"), words):
@@ -97,7 +97,7 @@ STORE = hbase_store() if PLACE == "hbase" else "{kind: embedded, path: FOLDER/da
 
 
 def policy():
-    """For Ready, which formats it: braces are doubled but for the folder's."""
+    """The policy for Ready, which formats it: braces are doubled, except around `folder`."""
     counters = (', counters: redis, redis: "127.0.0.1:%d", redis_password: sesame, redis_database: 3' % REDIS.port
                 if REDIS else "")
     text = POLICY % {"store": STORE, "run": RUN, "counters": counters}
@@ -109,14 +109,14 @@ def gateway():
 
 
 class Seen:
-    """Values that may come once only; any thread."""
+    """Values that must be unique; any thread can add them."""
 
     def __init__(self):
         self.lock = threading.Lock()
         self.values = {}
 
     def add(self, made):
-        """Those of one record. `minute` is unique within its minute."""
+        """Adds the values of one record. `minute` is unique within its minute."""
         with self.lock:
             for name in ("id", "flake", "part", "uid", "oid", ("minute", made["at"] // MINUTE)):
                 key = name if isinstance(name, str) else name[0]
@@ -125,7 +125,7 @@ class Seen:
                 held.add(made[key])
 
 
-NOT_NOW = (Code.UNAVAILABLE, Code.TIMEOUT, Code.BUSY)  # of a place that stands still for seconds
+NOT_NOW = (Code.UNAVAILABLE, Code.TIMEOUT, Code.BUSY)  # of a store that stalls for seconds
 
 
 def write(data, seen):
@@ -137,12 +137,12 @@ def write(data, seen):
     block = data.allocate(RUN, "id", 5, None, None)
     with seen.lock:
         for number in range(block.first, block.first + block.count):
-            assert number not in seen.values["id"], f"id {number} was allocated and came before"
+            assert number not in seen.values["id"], f"id {number} was allocated twice"
             seen.values["id"].add(number)
 
 
 def writer(where, seen, killed, failures):
-    """Puts records, one and many at a time, until the gateway is killed."""
+    """Puts records, one or many per call, until the gateway is killed."""
     try:
         data = where.data()
         while not killed.is_set():
@@ -153,7 +153,7 @@ def writer(where, seen, killed, failures):
                 time.sleep(0.02)
     except AssertionError as error:
         failures.append(error)
-    except Exception as error:  # the connection went with the gateway
+    except Exception as error:  # the gateway was killed, and the connection was closed
         if not killed.is_set():
             failures.append(error)
 
@@ -166,7 +166,7 @@ class Sequences(unittest.TestCase):
         self.assertIn(words, raised.exception.message)
         return raised.exception
 
-    def test_a_put_answers_with_what_was_made(self):
+    def test_a_put_returns_generated_values(self):
         with gateway() as one:
             data = one.data()
             before = int(time.time() * 1000)
@@ -187,7 +187,7 @@ class Sequences(unittest.TestCase):
             self.assertIsNone(given.made)
             self.refused(Code.INVALID, "sequences.keep", data.put, RUN, record(at=MINUTE), None)
 
-    def test_ranges_end_and_wrap(self):
+    def test_ranges_run_out_and_wrap(self):
         with gateway() as one:
             data = one.data()
             at = int(time.time() * 1000) // MINUTE * MINUTE + 60 * MINUTE
@@ -218,7 +218,7 @@ class Sequences(unittest.TestCase):
             self.refused(Code.INVALID, "1 to 1000000000", data.allocate, RUN, "id", 0, None, None)
             self.assertGreater(one.metric("keyway_sequence_numbers_total"), 99)
 
-    def test_put_if_makes_as_put_does(self):
+    def test_put_if_generates_like_put(self):
         with gateway() as one:
             data = one.data()
             key = data.allocate(RUN, "id", 1, None, None).first
@@ -235,23 +235,23 @@ class Sequences(unittest.TestCase):
             third = plain(data.get(RUN, record(id=key), None, None).record)
             self.assertEqual((third["note"], third["few"], third["at"]), ("third", 2, found["at"]))
             self.assertNotIn(third["flake"], (found["flake"], None))
-            self.assertTrue(data.putIf(RUN, record(note="new", few=1), free, None))  # its key is made, too
-            told = data.compareAndPut(RUN, record(note="told", few=1), free, None)
-            self.assertTrue(told.applied)
-            made = plain(told.made)
+            self.assertTrue(data.putIf(RUN, record(note="new", few=1), free, None))  # its key is generated too
+            reply = data.compareAndPut(RUN, record(note="created", few=1), free, None)
+            self.assertTrue(reply.applied)
+            made = plain(reply.made)
             self.assertEqual(set(made), {"id", "flake", "part", "uid", "oid", "at", "minute", "ring"})
             self.assertEqual(plain(data.get(RUN, record(id=made["id"]), None, None).record),
-                             {**made, "note": "told", "few": 1})
-            told = data.compareAndPut(RUN, record(id=made["id"], note="again"), free, None)
-            self.assertEqual((told.applied, told.made), (False, None))
+                             {**made, "note": "created", "few": 1})
+            reply = data.compareAndPut(RUN, record(id=made["id"], note="again"), free, None)
+            self.assertEqual((reply.applied, reply.made), (False, None))
             self.refused(Code.INVALID, "condition", data.compareAndPut, RUN, record(note="x"), None, None)
             self.refused(Code.INVALID, "sequences.keep", data.putIf, RUN, record(id=key, at=MINUTE), free, None)
             notes = one.admin().explainPut(RUN, record(note="x", at=5)).notes
-            told = [note.split(" ")[0] for note in notes if " is made at the put; " in note]
-            self.assertEqual(told, ["id", "flake", "part", "uid", "oid", "minute", "few", "ring"])
+            fields = [note.split(" ")[0] for note in notes if " is made at the put; " in note]
+            self.assertEqual(fields, ["id", "flake", "part", "uid", "oid", "minute", "few", "ring"])
 
     def test_killed_gateways(self):
-        """Two gateways at once (embedded: one after the other) are killed and started again, in all ten lives."""
+        """Two gateways at the same time (embedded: one after the other) are killed and restarted, ten times in total."""
         seen, failures = Seen(), []
         count = 1 if PLACE != "hbase" else 2
         gateways = [gateway() for _ in range(count)]
@@ -309,7 +309,7 @@ class Sequences(unittest.TestCase):
             REDIS.ask("DEL", f"keyway:{RUN}/ring")
 
     @unittest.skipUnless(PLACE == "redis", "ends Redis")
-    def test_redis_goes_and_comes_back(self):
+    def test_redis_is_killed_and_restarted(self):
         with gateway() as one:
             data = one.data()
             first = data.allocate(RUN, "id", 100, None, None)
@@ -321,7 +321,7 @@ class Sequences(unittest.TestCase):
 
 
 def writer_of_numbers(where, seen, stop, failures):
-    """Ids by allocate: gateways with stores of their own share these alone."""
+    """Allocates ids: gateways with separate stores share only these."""
     try:
         data = where.data()
         while not stop.is_set():

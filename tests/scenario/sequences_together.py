@@ -1,8 +1,8 @@
-"""Several gateways count in one place, while others of them are killed and come back: no number comes twice, what
-was acknowledged is there, and a range that is used up is LIMIT at all of them.
+"""Several gateways share one sequence while some of them are killed and restarted. No number is generated twice, every
+acknowledged write is found, and all gateways return LIMIT when a range is used up.
 
-Argument: redis (three gateways, each with an embedded store of its own, on one redis-server, which is killed
-once, too) or hbase (two gateways on the one that KW_HBASE_ENV tells of, with snowflakes)."""
+Argument: redis (three gateways, each with its own embedded store, and one redis-server, which is also killed once) or hbase
+(two gateways with snowflakes; KW_HBASE_ENV names the file with HBase's addresses)."""
 import logging
 import random
 import shutil
@@ -53,7 +53,7 @@ def policy():
     store = sequences.hbase_store() if PLACE == "hbase" else "{kind: embedded, path: FOLDER/data}"
     counters = (', counters: redis, redis: "127.0.0.1:%d", redis_password: sesame, redis_database: 3' % redis.port
                 if redis else "")
-    # Leases are in the gateways' own stores, so only where these are one store can workers be told apart.
+    # Leases are in the gateways' stores, so worker numbers are unique only if all gateways share one store.
     flake = "" if redis else "      flake: {type: int, generate: snowflake}\n"
     text = POLICY % {"store": store, "run": RUN, "counters": counters, "flake": flake, "loops": LOOPS,
                      "tickets": TICKETS, "block": BLOCK}
@@ -61,7 +61,7 @@ def policy():
 
 
 class Book:
-    """What was given out, by all gateways; any thread. Twice is a failure."""
+    """All generated numbers, of all gateways; any thread can add them. A duplicate is a failure."""
 
     def __init__(self):
         self.lock = threading.Lock()
@@ -85,7 +85,7 @@ class Book:
 
 
 class Writer(threading.Thread):
-    """Writes through one gateway, whatever becomes of it, until the end."""
+    """Writes through one gateway until the end of the test, even if the gateway is killed."""
 
     def __init__(self, place, number, book, end):
         super().__init__(daemon=True)
@@ -108,7 +108,7 @@ class Writer(threading.Thread):
                     self.book.fail(f"{Code._VALUES_TO_NAMES[error.code]}: {error.message}")
                     return
                 self.pause()
-            except Exception:  # the gateway went, or is not there yet
+            except Exception:  # the gateway was killed, or does not serve yet
                 self.pause()
 
     def pause(self):
@@ -157,7 +157,7 @@ def check(condition, text):
 
 
 def all_there(place, writers):
-    """Everything that was acknowledged there."""
+    """All acknowledged records of a store."""
     data = place.data()
     wanted = [one for writer in writers for one in writer.acknowledged.values()]
     for begin in range(0, len(wanted), 200):
@@ -170,20 +170,20 @@ def all_there(place, writers):
 
 
 def sell_out(gateways, book):
-    """Until every gateway says that there are no tickets."""
+    """Buys tickets until every gateway reports that there are none."""
     for place in gateways:
         end = time.monotonic() + 2 * PATIENCE
         data = place.data()
         writer = Writer(place, 99, book, threading.Event())
         while not writer.sold_out:
-            check(time.monotonic() < end, "tickets do not end")
+            check(time.monotonic() < end, "tickets do not run out")
             try:
                 writer.buy(data)
             except KeywayError as error:
                 check(error.code in NOT_NOW, f"{error}")
 
 
-def play(gateways, book, end):
+def run(gateways, book, end):
     writers = [Writer(gateways[i % GATEWAYS], i, book, end) for i in range(2 * GATEWAYS)]
     for writer in writers:
         writer.start()
@@ -209,14 +209,14 @@ def play(gateways, book, end):
 
 
 def main():
-    logging.getLogger("thrift").setLevel(logging.CRITICAL)  # of gateways that are not there just now
+    logging.getLogger("thrift").setLevel(logging.CRITICAL)  # errors of gateways that are not running
     book, end = Book(), threading.Event()
     gateways = [Ready(policy()) for _ in range(GATEWAYS)]
     try:
         for place in gateways:
             place.start()
         began = time.monotonic()
-        writers = play(gateways, book, end)
+        writers = run(gateways, book, end)
         records = sum(all_there(place, [one for one in writers if one.place is place]) for place in gateways)
         sell_out(gateways, book)
         check(not book.failures, "\n".join(book.failures[:10]))
@@ -225,9 +225,9 @@ def main():
         for place in gateways:
             place.stop()
         print(f"{time.monotonic() - began:.1f} s, {lives} lives of {GATEWAYS} gateways: {records} records, "
-              f"{book.count('id')} ids, {book.count('ticket')} tickets, {lost} lost with the dead", flush=True)
+              f"{book.count('id')} ids, {book.count('ticket')} tickets, {lost} lost with killed gateways", flush=True)
         check(records > LEAST, f"{records} records of {LEAST} acknowledged ones")
-        # Two blocks in the hand of each loop of each life, and those of writes whose answer was lost.
+        # Each loop of each killed gateway can hold two blocks; a write without a reply can lose its number.
         check(lost <= lives * LOOPS * 2 * BLOCK + sum(writer.lost_calls for writer in writers), "too many were lost")
     finally:
         for place in gateways:

@@ -1,10 +1,10 @@
-"""Timestamps, end to end: writes with the caller's timestamps in any order, and many callers that remove and
-put the same records again, against what HBase's rules say must be seen.
+"""Timestamps, end to end: compares writes with the caller's timestamps in any order, and many callers that remove and put
+the same records, with HBase's rules.
 
-A cell shows its newest value; a remove hides what is as old as itself or older, whenever it was written. A put
-that follows an acknowledged remove, increment or putIf is seen, whatever other callers do meanwhile.
+A cell's value is its newest one. A remove hides values that are as old as itself or older, no matter when they were
+written. A put after an acknowledged remove, increment or putIf is visible, no matter what other callers do.
 
-KEYWAYD names the gateway; KW_SEED repeats a run.
+KEYWAYD is the gateway's program; KW_SEED repeats a run.
 """
 import os
 import pathlib
@@ -40,12 +40,12 @@ SECONDS = 6
 
 
 class Cells:
-    """One record, as HBase keeps it: values and markers by time. Time is (stamp, turn): of puts of one
-    stamp the last counts, a marker hides the puts of its own stamp."""
+    """One record as HBase stores it: values and markers by time. Time is (stamp, turn): of several puts with one
+    stamp the last counts, and a marker hides puts with its own stamp."""
 
     def __init__(self):
-        self.puts = {}     # field: [(stamp, turn, value)]; "" is the marker of rows without fields
-        self.removed = {}  # field, or None for the row: newest stamp
+        self.puts = {}     # field: [(stamp, turn, value)]; field "" is the marker of rows without fields
+        self.removed = {}  # field, or None for the whole row: newest stamp
 
     def put(self, fields, stamp, turn):
         for name, held in (fields or {"": None}).items():
@@ -56,7 +56,7 @@ class Cells:
             self.removed[name] = max(stamp, self.removed.get(name, -1))
 
     def seen(self):
-        """None when there is no such record."""
+        """The visible fields, or None if the record does not exist."""
         found = {}
         for name, puts in self.puts.items():
             stamp, _, held = max(puts, key=lambda put: put[:2])
@@ -66,7 +66,7 @@ class Cells:
 
 
 class Story:
-    """Writes with and without timestamps to the few records of a table."""
+    """Writes to the few records of a table, with and without timestamps."""
 
     def __init__(self, chance, table):
         self.chance = chance
@@ -75,7 +75,7 @@ class Story:
         self.turn = 0
 
     def stamp(self):
-        """Small ones, none (the gateway's: later than all small ones), and a few from the next century."""
+        """A small timestamp, none (the gateway's is later than all small ones), or at times one of the next century."""
         self.turn += 1
         kind = self.chance.random()
         if kind < 0.5:
@@ -149,7 +149,7 @@ def run_stamps(chance, gateway):
 # --- many callers -----------------------------------------------------------------------------------
 
 class Writer(threading.Thread):
-    """Writes records of its own and reads each back at once; its neighbours' removes move the clock."""
+    """Writes its own records and reads each back at once; removes of other writers move the clock."""
 
     def __init__(self, number, seed, gateway, until):
         super().__init__()
@@ -167,7 +167,7 @@ class Writer(threading.Thread):
                 self.round(data, self.chance.choice(["one", "one", "two"]))
                 self.rounds += 1
             data.close()
-        except Exception as failure:  # shown by the main thread
+        except Exception as failure:  # the main thread prints it
             self.failure = failure
 
     def round(self, data, table):
@@ -182,7 +182,7 @@ class Writer(threading.Thread):
             data.increment(table, key, {"b": 5}, None)
             self.expect(data, table, key, {"a": text + "!", "b": 6}, "increment")
             assert data.put(table, {**key, **record(b=2)}, None).outcome == Outcome.OK
-            self.expect(data, table, key, {"a": text + "!", "b": 2}, "put behind an increment")
+            self.expect(data, table, key, {"a": text + "!", "b": 2}, "put after an increment")
         if self.chance.random() < 0.5:
             assert data.remove(table, key, ["a"], None).outcome == Outcome.OK
             self.expect(data, table, key, {"b": 2 if table == "one" else 1}, "remove of a")

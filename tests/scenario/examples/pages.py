@@ -34,11 +34,11 @@ def run_command(command, gateway):
     environment = {**os.environ, "KEYWAY_GATEWAY": gateway.address, "PATH": folder + ":" + os.environ["PATH"], "TZ": "UTC"}
     ran = subprocess.run(["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment,
                          cwd=gateway.folder, encoding="utf-8", timeout=300, check=False)
-    return re.sub(r", [0-9.]+ s, [0-9]+/s$", "", ran.stdout, flags=re.M)  # how fast an import was
+    return re.sub(r", [0-9.]+ s, [0-9]+/s$", "", ran.stdout, flags=re.M)  # removes the speed of an import
 
 
 def run_console(text, gateway):
-    """The block with what its commands print now."""
+    """The block with the current output of its commands."""
     shown, command = [], []
     for line in text.splitlines() + ["$"]:
         if command and not line.startswith("> "):
@@ -53,7 +53,7 @@ def run_console(text, gateway):
 
 
 def run_python(text, names, gateway):
-    """Its output; a program that connects to the default address gets the gateway's."""
+    """The output of a Python program. A program that connects to the default address gets the gateway's."""
     host, port = gateway.addresses[0]
     text = text.replace(DEFAULT_ADDRESS, f'"{host}", {port}')
     out = io.StringIO()
@@ -84,7 +84,7 @@ def run_page(text, gateway):
 
 
 def check_page(page, gateway, write):
-    """True if the page shows what is printed, after writing it if asked to."""
+    """True if the page shows the current output. With `write`, updates the page."""
     old = page.read_text(encoding="utf-8")
     new = run_page(old, gateway)
     if write:
@@ -105,7 +105,7 @@ def check_examples(names, write):
 def check_readme(write):
     tables = TABLES.search(README.read_text(encoding="utf-8"))[1]
     with Gateway((HEAD + tables).replace("{", "{{").replace("}", "}}")) as gateway:
-        wait_until(lambda: gateway.ready()["ready"], "the gateway to make the tables")
+        wait_until(lambda: gateway.ready()["ready"], "the gateway to create the tables")
         return check_page(README, gateway, write)
 
 

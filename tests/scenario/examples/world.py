@@ -1,7 +1,7 @@
-"""The example policies of config/examples, all served by one gateway, and tables that know their own answers.
+"""The example policies of config/examples, all served by one gateway, and tables that can check the gateway's answers.
 
-A Table keeps every record that a play wrote. expect() asks the gateway and compares what comes, row by row and
-page by page, with a filter and a sort that it does itself over those records.
+A Table keeps every record that a test wrote. expect() runs a query and compares the result, row by row and page by page,
+with its own filter and sort over those records.
 """
 import contextlib
 import os
@@ -28,7 +28,7 @@ listen: 127.0.0.1:0
 admin: 127.0.0.1:0
 loops: 1
 timeouts: {call: 100s}
-cursor: {keys: [the key of all plays of examples]}
+cursor: {keys: [the key of all tests of examples]}
 store: STORE
 SEQUENCEStables:
 """
@@ -37,18 +37,18 @@ SEQUENCEStables:
 # --- the policy -------------------------------------------------------------------------------------
 
 def tables_of(example):
-    """The text of an example policy behind `tables:`."""
+    """The text of an example policy after `tables:`."""
     return (POLICIES / f"{example}.yaml").read_text(encoding="utf-8").partition("\ntables:\n")[2]
 
 
 def on_hbase(tables, prefix):
-    """Store tables of this run alone, of few regions: an HBase on a small machine makes them slowly."""
+    """Gives the store tables names of this run, and few regions: HBase on a small machine creates regions slowly."""
     named = re.sub(r"(?m)^  (\w+):\n", rf"  \1:\n    store_table: {prefix}\1\n", tables)
     return re.sub(r"regions: \d+", "regions: 3", named)
 
 
 def policy_of(examples, store, redis):
-    """One policy with the tables of all of these, as Gateway wants it."""
+    """One policy with the tables of all these examples, in the form that Gateway expects."""
     tables = "".join(tables_of(example) for example in examples)
     if store == "embedded":
         head = HEAD.replace("STORE", "{kind: embedded, path: FOLDER/data}")
@@ -57,7 +57,7 @@ def policy_of(examples, store, redis):
         tables = on_hbase(tables, prefix)
         where = f"servers: [{hbase_servers()['KW_HBASE_FRAMED']}], {PATIENT}, {WIDE_CLOCK}, transport: framed, protocol: compact"
         head = HEAD.replace("STORE", f"{{kind: hbase, {where}, create_missing: true, catalog: {prefix}catalog}}")
-    # The plays write at dates of their own, whenever they are played.
+    # The tests write records with fixed dates, independent of the date of the run.
     sequences = f"sequences: {{counters: redis, redis: {redis}, keep: 3650d}}\n" if redis else "sequences: {keep: 3650d}\n"
     text = head.replace("SEQUENCES", sequences) + tables
     return text.replace("{", "{{").replace("}", "}}").replace("FOLDER", "{folder}")
@@ -78,7 +78,7 @@ class World:
         self.admin = self.gateway.admin()
 
     def restart(self):
-        """Another process serves from here on, and knows nothing of what was asked before."""
+        """Replaces the gateway with a new process that knows nothing of earlier queries."""
         self.close()
         self.gateway.restart()
         wait_until(lambda: self.gateway.ready()["ready"], "the gateway to be ready again")
@@ -113,7 +113,7 @@ class Table:
     # --- writing
 
     def write(self, records, options=None):
-        """Writes them in no order, some hundred at once; answers what the gateway made of each."""
+        """Writes the records in random order, some hundred per call; returns the values generated for each."""
         records = list(records)
         made = [None] * len(records)
         order = self.world.chance.sample(range(len(records)), len(records))
@@ -126,7 +126,7 @@ class Table:
         return made
 
     def fill(self, records):
-        """Writes records that are to be found again."""
+        """Writes records that expect() must find."""
         records = list(records)
         for fields, made in zip(records, self.write(records)):
             self.records.append({**fields, **made})
@@ -143,7 +143,7 @@ class Table:
         return plain(found.record) if found.record else None
 
     def key(self, fields, path="primary"):
-        """The row key's bytes under a path."""
+        """The bytes of the row key under a path."""
         keys = self.world.admin.explainPut(self.name, record(**fields)).keys
         return next(key.row_key for key in keys if key.path == path)
 
@@ -157,8 +157,8 @@ class Table:
         return asked
 
     def expect(self, where, order, what, ranges=None, scanned=None, reverse=False, **asked):
-        """Asks, and compares with the records that `where` takes, sorted by `order`. ranges: how many the plan
-        must have; scanned: rows that may be read at most for each one returned."""
+        """Runs a query and compares the result with the records that `where` accepts, sorted by `order`. ranges: the number of
+        ranges in the plan; scanned: the maximum number of rows read per row returned."""
         wanted = sorted((r for r in self.records if where(r)), key=order, reverse=reverse)
         query = self.query(**asked)
         if reverse and query.order is None:
@@ -168,7 +168,7 @@ class Table:
         what = f"{self.name}: {what}"
         if ranges is not None:
             same(len(self.world.admin.explain(query).ranges), ranges, f"{what}: ranges")
-        if scanned is None:  # each page reads anew from every range, so that small ones cost more
+        if scanned is None:  # each page reads all ranges again, so small pages cost more
             query.page_rows = self.world.chance.choice([None, 7, 100])
         found, read = self.all_pages(query)
         same(found, [self.cut(r, query.columns) for r in wanted], what)
@@ -194,7 +194,7 @@ class Table:
         return [plain(row) for row in rows], read
 
     def latest(self, wanted, what, scanned=1, **bound):
-        """The newest record, and what it took."""
+        """The newest record, and the number of rows read for it."""
         page = self.world.data.latest(Query(self.name, bound=record(**bound), limit=1))
         same([plain(row) for row in page.rows], [wanted], f"{self.name}: {what}")
         if page.rows_scanned > scanned:
@@ -202,15 +202,15 @@ class Table:
 
 
 def be(number, size=8):
-    """Big-endian bytes of a number that is not negative, or of two's complement."""
+    """Big-endian bytes of a number, in two's complement if it is negative."""
     return (number % (1 << 8 * size)).to_bytes(size, "big")
 
 
 @contextlib.contextmanager
 def redis_server():
-    """The address of a Redis of our own that keeps nothing; None when none is installed."""
+    """The address of a new Redis without persistence; None if Redis is not installed."""
     if not shutil.which("redis-server"):
-        print("no redis-server: the store counts")
+        print("no redis-server: the store holds the counters")
         yield None
         return
     port = free_ports(1)[0]
@@ -232,11 +232,11 @@ def listens(port):
 
 @contextlib.contextmanager
 def gateway_for(examples, store):
-    """A gateway that serves the tables of these examples, ready."""
+    """A ready gateway that serves the tables of these examples."""
     with contextlib.ExitStack() as stack:
         redis = None
         if any("\nsequences: {counters: redis" in (POLICIES / f"{one}.yaml").read_text(encoding="utf-8") for one in examples):
             redis = stack.enter_context(redis_server())
         gateway = stack.enter_context(Gateway(policy_of(examples, store, redis)))
-        wait_until(lambda: gateway.ready()["ready"], "the gateway to make the tables")
+        wait_until(lambda: gateway.ready()["ready"], "the gateway to create the tables")
         yield gateway

@@ -1,9 +1,9 @@
-"""Tables that exist already are served as they are. Writers.java, which is HBase's own client, HBaseWD and Apache Phoenix,
-makes tables in a real HBase and writes rows into them; a gateway with the policy existing-tables.yaml finds every
-one of them, in every order; then the gateway writes rows, and the same classes read them back and say that each
-cell is byte for byte what they would have written.
+"""Tests that existing tables are served unchanged. Writers.java uses HBase's own client, HBaseWD and Apache Phoenix to
+create tables in a real HBase and to write rows. A gateway with the policy existing-tables.yaml finds every row, in every
+order. Then the gateway writes rows; the same classes read them and confirm that each cell is byte for byte what
+they would have written.
 
-KEYWAYD names the gateway, KW_HBASE_ENV the file that tells where HBase is, KW_SEED the randomness.
+KEYWAYD is the gateway's program, KW_HBASE_ENV the file with HBase's addresses, KW_SEED the seed.
 """
 import hashlib
 import json
@@ -34,7 +34,7 @@ FORMS = {"purchases": "bytes", "sales": "text", "parcels": "hashes", "readings":
 
 
 class Writers:
-    """The Java program, a line of JSON in and a line out."""
+    """The Java program; it reads one line of JSON per command and prints one per reply."""
 
     def __init__(self, port, prefix):
         self.prefix = prefix
@@ -46,7 +46,7 @@ class Writers:
         line = self.process.stdout.readline()
         if not line:
             code = self.process.wait()
-            sys.exit(SKIPPED if code == SKIPPED else f"the writers ended with {code}")
+            sys.exit(SKIPPED if code == SKIPPED else f"the writers exited with {code}")
         return json.loads(line)
 
     def close(self):
@@ -93,7 +93,7 @@ def bucket(moment):
 
 
 def backwards(text):
-    """Sorts strings the other way round, as descending columns do."""
+    """A sort key that reverses the order of strings, as descending columns do."""
     return bytes(255 - byte for byte in text.encode()) + b"\xff"
 
 
@@ -108,7 +108,7 @@ ORDERS = {
 }
 
 
-# --- the acts ---------------------------------------------------------------------------------------
+# --- the tests --------------------------------------------------------------------------------------
 
 def check_gets(table):
     names = table.identity()
@@ -131,7 +131,7 @@ def check_queries(tables):
     events = tables["order_events"]
     one = events.records[0]
     mine = [r for r in events.records if r["order_id"] == one["order_id"]]
-    # Phoenix's salt needs the whole key: without it a query reads every bucket.
+    # Phoenix's salt hashes the whole key, so a query without it reads every bucket.
     events.latest(max(mine, key=lambda r: r["ts"]), "latest event", scanned=8, order_id=one["order_id"])
     events.expect(lambda r: r["order_id"] == one["order_id"] and r["ts"] >= START + 300, lambda r: -r["ts"], "events from a time on",
                   ranges=4, bound={"order_id": one["order_id"]}, between=("ts", START + 300, None))
@@ -142,7 +142,7 @@ def check_queries(tables):
                  bound={"shop": "bé", "level": 7}, between=("price", None, 5.0), columns=["pieces"])
 
 
-def play(world, writers):
+def run(world, writers):
     tables = {name: world.table(name) for name in FORMS}
     for name, table in tables.items():
         rows = {ORDERS[name](row): row for row in (MAKERS[name](world.chance, i) for i in range(120))}
@@ -156,24 +156,24 @@ def play(world, writers):
         table.expect(lambda r: True, ORDERS[name], "everything, of both writers", full_scan=True)
         answer = writers.order("read", name)
         if answer["other"]:
-            sys.exit(f"{name}: its own writer would have written otherwise: {answer['other'][0]}")
+            sys.exit(f"{name}: its own writer would have written another cell: {answer['other'][0]}")
         same(sorted(answer["rows"], key=ORDERS[name]), sorted(table.records, key=ORDERS[name]), f"{name} as its own writer reads it")
 
 
 def main():
-    told = hbase_servers()
+    servers = hbase_servers()
     seed = int(os.environ.get("KW_SEED", time.time_ns() % 2**32))
     print(f"seed {seed}", flush=True)
     prefix = f"existing_{os.getpid()}_{int(time.time())}"
-    writers = Writers(told["KW_HBASE_ZOOKEEPER"], prefix)
+    writers = Writers(servers["KW_HBASE_ZOOKEEPER"], prefix)
     for name, form in FORMS.items():
         writers.order("create", name, form=form, ddl=DDL.get(name))
     policy = (HERE / "existing-tables.yaml").read_text(encoding="utf-8").replace("NAME", prefix)
-    store = f"{{kind: hbase, servers: [{told['KW_HBASE_BUFFERED']}], {PATIENT}, {WIDE_CLOCK}, catalog: {prefix}_catalog}}"
+    store = f"{{kind: hbase, servers: [{servers['KW_HBASE_BUFFERED']}], {PATIENT}, {WIDE_CLOCK}, catalog: {prefix}_catalog}}"
     text = f"listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nloops: 1\ntimeouts: {{call: 100s}}\nstore: {store}\n{policy}"
     with Ready(text.replace("{", "{{").replace("}", "}}")) as gateway:
         world = World(gateway, seed)
-        play(world, writers)
+        run(world, writers)
         world.close()
     writers.close()
 

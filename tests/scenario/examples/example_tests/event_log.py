@@ -1,4 +1,4 @@
-"""The event log: sixty partitions by the minute of the hour, read in the order of time."""
+"""The event log: sixty partitions by the minute of the hour, read in time order."""
 import json
 
 from world import ROOT, be, same
@@ -23,7 +23,7 @@ def run(world):
     check_vectors(table)
     made = table.fill({"at": START + chance.randrange(4 * 3600000), "worker": chance.choice([0, 7, 511]), "machine": f"m{number % 9}",
                        "level": chance.choice(["info", "warn"]), "message": f"event {number}"} for number in range(600))
-    same(len({(event["at"] // 1000, event["worker"], event["n"]) for event in made}), len(made), "events of their own")
+    same(len({(event["at"] // 1000, event["worker"], event["n"]) for event in made}), len(made), "distinct events")
     for event in chance.sample(made, 20):
         same(table.key(event), key_of(event), "key")
 

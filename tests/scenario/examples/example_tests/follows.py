@@ -1,4 +1,4 @@
-"""Follows: a row for each pair, reached from either side."""
+"""Follows: a row for each pair, found from either side."""
 from world import same
 
 

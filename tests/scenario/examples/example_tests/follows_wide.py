@@ -1,4 +1,4 @@
-"""Follows, wide: a row for each follower, a column for each whom he follows."""
+"""Follows, wide: a row for each follower, with a column for each person followed."""
 from keyway_gateway import plain, record
 from keyway_thrift.ttypes import CompareOp, Condition, KeywayError, Options, Query, Value
 from world import same
@@ -30,7 +30,7 @@ def rows(world, **asked):
 
 
 def write(world, follows, chance):
-    """Each list in several puts, which add to one another."""
+    """Writes each list in several puts, each of which adds entries."""
     for follower, followed in follows.items():
         names = list(followed)
         chance.shuffle(names)
@@ -52,8 +52,8 @@ def ask(world, follows, chance):
     same(rows(world, columns=[f"followed.{b}" for b in some], page_rows=10), wanted, "everybody, of three")
 
 
-def sift(world, follows):
-    """The caller's filter chooses among entries, by their columns."""
+def filter_entries(world, follows):
+    """The caller's filter selects entries by their columns."""
     def left(choose):
         lists = {a: choose(sorted(b for b in list_)) for a, list_ in follows.items()}
         return {a: {b: follows[a][b] for b in names} for a, names in lists.items() if names}
@@ -76,12 +76,12 @@ def change(world, follows, chance):
     put = record(follower=a, followed={"new one": 1}, mood="calm")
     same(world.data.putIf(TABLE, put, Condition("followed.new one", CompareOp.EQUAL), Options()), True, "follows once")
     same(world.data.putIf(TABLE, put, Condition("followed.new one", CompareOp.EQUAL), Options()), False, "not twice")
-    same(entries(world, a, ["followed.new one", "mood"]), plain(put), "a field beside the map")
+    same(entries(world, a, ["followed.new one", "mood"]), plain(put), "a field next to the map")
     follows[a]["new one"] = 1
     world.data.remove(TABLE, key, ["mood"], Options())
-    refused("all of a map that has a prefix", lambda: world.data.remove(TABLE, key, ["followed"], Options()), "name its entries")
+    refused("removing a whole map with a prefix", lambda: world.data.remove(TABLE, key, ["followed"], Options()), "name its entries")
     world.data.remove(TABLE, key, [f"followed.{b}" for b in follows[a]], Options())
-    same(entries(world, a), None, "nobody left to follow: no row")
+    same(entries(world, a), None, "no entries: no row")
     world.data.put(TABLE, record(follower=a, followed=follows[a]), Options())
     same(entries(world, a), {"follower": a, "followed": follows[a]}, "again")
     b = next(name for name in follows if name != a)
@@ -95,14 +95,14 @@ def refuse(world):
         return lambda: world.data.put(TABLE, {"follower": Value(text="x"), "followed": value}, Options())
 
     refused("a map of maps", put(Value(entries={"a": Value(entries={})})), "needs a value of kind number, not map")
-    refused("a text in it", put(Value(entries={"a": Value(text="b")})), 'entry "a"')
-    refused("no name", put(Value(entries={"": Value(number=1)})), "an entry has no name")
-    refused("no map", put(Value(number=1)), "needs a value of kind map, not number")
-    refused("a query about it", lambda: world.data.scan(Query(TABLE, bound={"followed": Value(entries={})})), "followed.NAME")
+    refused("a map with a text", put(Value(entries={"a": Value(text="b")})), 'entry "a"')
+    refused("an entry without a name", put(Value(entries={"": Value(number=1)})), "an entry has no name")
+    refused("a number instead of a map", put(Value(number=1)), "needs a value of kind map, not number")
+    refused("a query by the map", lambda: world.data.scan(Query(TABLE, bound={"followed": Value(entries={})})), "followed.NAME")
 
 
 def churn(world, chance):
-    """Random writes of few rows against what a dict would hold; a row without entries is none."""
+    """Random writes to a few rows, compared with a dict. A row without entries does not exist."""
     lists, names = {f"r{number}": {} for number in range(4)}, [f"n{number}" for number in range(9)] + ["n1.x", "ñ"]
     for _ in range(250):
         a, some = chance.choice(list(lists)), chance.sample(names, chance.randrange(1, 5))
@@ -125,7 +125,7 @@ def churn(world, chance):
 
 
 def wide(world):
-    """More than one answer holds: by entries and by pages of columns."""
+    """A row too large for one answer: by entries and by pages of columns."""
     for start in range(0, 20000, 2000):
         many = {f"{'p' * 1000}{number:05d}": number for number in range(start, start + 500)}
         world.data.put(TABLE, record(follower="star", followed=many), Options(deadline_ms=30000))
@@ -140,7 +140,7 @@ def run(world):
     follows = {a: {b: 1795255200000 + chance.randrange(10**9) for b in chance.sample(people, chance.randrange(1, 20))} for a in people}
     write(world, follows, chance)
     ask(world, follows, chance)
-    sift(world, follows)
+    filter_entries(world, follows)
     change(world, follows, chance)
     refuse(world)
     churn(world, chance)

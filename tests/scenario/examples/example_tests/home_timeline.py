@@ -1,4 +1,4 @@
-"""Home timelines: one short range for what is on top, and a week of life."""
+"""Home timelines: the newest posts are one short range, and posts expire after a week."""
 from keyway_thrift.ttypes import Options
 from world import be, same
 
@@ -8,7 +8,7 @@ START = 1795255200000
 def run(world):
     table, chance = world.table("home_timeline"), world.chance
     users = [f"user{number}" for number in range(30)]
-    # A post goes into the timelines of its author's followers; several posts share a millisecond.
+    # A post is written to the timelines of its author's followers; several posts have the same millisecond.
     table.fill({"user": user, "at": START + post // 3, "post_id": 7 * 10**9 + post, "author": f"author{post % 11}",
                 "kind": chance.choice(["post", "repost", "reply"])} for post in range(120) for user in chance.sample(users, 8))
 

@@ -1,4 +1,4 @@
-"""Messages on the ring: a conversation stands on one node, the newest message first."""
+"""Messages on a hash ring: a conversation is on one node, with the newest message first."""
 from world import be, same
 
 START = 1795255200000
@@ -26,7 +26,7 @@ def run(world):
 
     for name in chance.sample(names, 10):
         table.expect(lambda r: r["conversation"] == name, order, "a conversation", ranges=1, scanned=1, bound={"conversation": name})
-        seen = START + 500000  # the page back from there
+        seen = START + 500000  # a page of older messages begins here
         table.expect(lambda r: r["conversation"] == name and r["at"] < seen, order, "older ones", ranges=1,
                      bound={"conversation": name}, between=("at", None, seen), limit=5)
     table.expect(lambda r: r["conversation"] in names[:5], lambda r: (-r["at"], r["conversation"], r["message_id"]),

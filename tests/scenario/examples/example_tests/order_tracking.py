@@ -1,4 +1,4 @@
-"""Order tracking: the newest event of an order is one row; all of them are one range. Old ones expire."""
+"""Order tracking: the newest event of an order is one row, and all its events are one range. Old events expire."""
 import hashlib
 
 from keyway_thrift.ttypes import Options
@@ -31,7 +31,7 @@ def run(world):
         table.expect(lambda r, order=order: r["order_id"] == order and r["ts"] >= noon, lambda r: -r["ts"], "afternoon",
                      ranges=1, scanned=1, bound={"order_id": order}, between=("ts", noon, None))
 
-    # Written a year and a day ago, it is gone: the family's ttl is 365 days.
+    # A record written a year and a day ago has expired: the family's ttl is 365 days.
     old = {"order_id": "SF9", "ts": START, "status": "created"}
     table.write([old], Options(timestamp=world.now - 366 * 86400000))
     same(table.get(order_id="SF9", ts=START), None, "expired event")

@@ -1,4 +1,4 @@
-"""Risk profiles: one record, found by any of its three ids; and the other form, one record per id."""
+"""Risk profiles: one record, found by any of its three ids; and another form with one record per id."""
 import hashlib
 
 from world import same
@@ -26,7 +26,7 @@ def check_three_paths(world):
             table.expect(lambda r: r[name] == one[name], lambda r: r["uid"], f"profile by {name}", ranges=1, scanned=1,
                          bound={name: one[name]})
 
-    # Another phone is another record, since the three ids together name it: the old one is removed.
+    # A new phone number makes a new record, because the three ids together identify it: the old one is removed.
     one = table.records[0]
     table.fill([{**one, "phone": "13900000000"}])
     table.expect(lambda r: r["uid"] == one["uid"], lambda r: r["phone"], "both phones", bound={"uid": one["uid"]})
@@ -35,7 +35,7 @@ def check_three_paths(world):
         for wanted in filter(None, (old, new)):
             table.expect(lambda r: r[name] == wanted, lambda r: r["uid"], f"after a new phone, by {name}", bound={name: wanted})
 
-    # A person without a phone: the empty text stands for it.
+    # A person without a phone has the empty string.
     table.fill([{**one, "uid": "7", "id_card": "320", "phone": ""}])
     table.expect(lambda r: r["uid"] == "7", lambda r: r["uid"], "without a phone", bound={"uid": "7"})
 

@@ -1,4 +1,4 @@
-"""The service log: month, protocol, provider, time; a query that leaves the protocol out becomes one range for each."""
+"""The service log: month, protocol, provider, time. A query without a protocol reads one range per protocol."""
 import datetime
 
 from world import be, same

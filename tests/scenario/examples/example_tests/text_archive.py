@@ -1,4 +1,4 @@
-"""The text archive: numbers from Redis, and an index builder that reads a day, stops and goes on."""
+"""The text archive: numbers from Redis, and an index builder that reads a day, stops and resumes."""
 import datetime
 import json
 
@@ -17,7 +17,7 @@ def key_of(text):
 
 
 def check_vectors(table):
-    """Keys that Java made of moments and numbers."""
+    """Keys that Java built from moments and numbers."""
     groups = json.loads((ROOT / "tests/data/rowkeys.json").read_text(encoding="utf-8"))
     cases = next(group["cases"] for group in groups if group["group"] == "calendar_minute")
     for case in (case for case in cases if case["zone"] == "Asia/Shanghai"):
@@ -29,7 +29,7 @@ def order(text):
 
 
 def read_in_pieces(world, table, wanted):
-    """Reads some, stops; another caller goes on with nothing but the cursor, until the day is over."""
+    """Reads some pages and stops; another caller continues with only the cursor, until the end of the day."""
     span = Range("at", value(DAY), value(DAY + LENGTH))
     page = world.data.scan(Query("texts", range=span, page_rows=50))
     found, stops = [plain(row) for row in page.rows], 0
@@ -40,15 +40,15 @@ def read_in_pieces(world, table, wanted):
         other.close()
         found += [plain(row) for row in page.rows]
     same(found, wanted, "the day, read in pieces")
-    same(stops >= (len(wanted) - 1) // 50, True, "stops on the way")
+    same(stops >= (len(wanted) - 1) // 50, True, "number of stops")
 
 
 def read_a_week(world, table):
-    """More minutes than one plan has: page by page, with gateways that come and go between the pages."""
+    """More minutes than one plan contains: reads page by page, and the gateway restarts between pages."""
     start, length = DAY + 3 * LENGTH, 10200 * 60000
     minutes = [start + minute * 60000 for minute in world.chance.sample(range(-20, 10220), 40)]
     table.fill({"at": world.chance.choice(minutes) + world.chance.randrange(60000), "n": number, "source": "wire", "text": f"later {number}"}
-               for number in range(150))  # with numbers of their own: counters of minutes far from now are not kept
+               for number in range(150))  # with given numbers: counters of minutes far from now are not kept
     wanted = sorted((text for text in table.records if start <= text["at"] < start + length), key=order)
     query = Query("texts", range=Range("at", value(start), value(start + length)), page_rows=25)
     said = world.admin.explain(query)
@@ -68,7 +68,7 @@ def read_a_week(world, table):
 def run(world):
     table, chance = world.table("texts"), world.chance
     check_vectors(table)
-    # Bursts: many texts of one minute, some minutes without any, the evening before and the morning after.
+    # Bursts: many texts in one minute, minutes without a text, the evening before and the morning after.
     minutes = [DAY + minute * 60000 for minute in chance.sample(range(-60, 1500), 60)]
     made = table.fill({"at": chance.choice(minutes) + chance.randrange(60000), "source": "wire", "text": f"text {number}"}
                       for number in range(400))

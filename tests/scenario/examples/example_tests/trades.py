@@ -1,4 +1,4 @@
-"""Trades: salted by the order, so that even one seller's trades stand in eight regions, merged when they are read."""
+"""Trades: salted by the order, so that even the trades of one seller are in eight regions, merged when they are read."""
 from world import be, same
 
 START = 1795255200000
@@ -7,7 +7,7 @@ DAY = 86400000
 
 def run(world):
     table, chance = world.table("trades"), world.chance
-    sellers = ["big"] * 60 + [f"shop {i}" for i in range(40)]  # one of them makes most of the trades
+    sellers = ["big"] * 60 + [f"shop {i}" for i in range(40)]  # one seller makes most of the trades
     table.fill({"seller": chance.choice(sellers), "at": START + moment * 1000, "order_id": f"T{number:08d}",
                 "item": f"item {number % 17}", "cents": chance.randrange(1, 99999)}
                for number, moment in enumerate(chance.sample(range(DAY // 1000), 1200)))

@@ -1,4 +1,4 @@
-"""URL records: by day for ever; and by month and day for half a year, round and round."""
+"""URL records: by day without end; and by month and day for half a year, in keys reused every year."""
 import datetime
 import json
 
@@ -24,7 +24,7 @@ def pages_of(chance, today, days):
                "status": chance.choice([200, 301, 404])}
 
 
-def check_for_ever(world, today):
+def check_endless(world, today):
     table = world.table("url_records")
     table.fill({**page, "title": "Grüße"} for page in pages_of(world.chance, today, 800))
     order = lambda r: (r["fetched"] // DAY, r["url"])  # noqa: E731
@@ -42,11 +42,11 @@ def check_circular(world, today):
     order = lambda r: (r["fetched"] // DAY, r["url"])  # noqa: E731
     for page in table.records[:10]:
         same(table.key(page), f"{day_of(page['fetched'], '%m-%d')}-{page['url']}".encode(), "key")
-    for days in (1, 40, 140):  # across the turn of the year, whenever this runs
+    for days in (1, 40, 140):  # across the end of the year, for some dates of the run
         low = (today - days) * DAY
         table.expect(lambda r: low <= r["fetched"] < (today + 1) * DAY, order, f"the last {days} days",
                      between=("fetched", low, (today + 1) * DAY))
-    # A page of a year ago has the same key as one of today; by its time it is told apart, and it has expired.
+    # A page of a year ago has the same key as a page of today. Their times differ, and the old page has expired.
     old = {"fetched": (today - 365) * DAY + 5, "url": "www.example.com/0", "status": 500}
     table.write([old], Options(timestamp=world.now - 365 * DAY))
     table.expect(lambda r: r["fetched"] >= (today - 3) * DAY, order, "the last days, without those of a year ago",
@@ -55,5 +55,5 @@ def check_circular(world, today):
 
 def run(world):
     today = world.now // DAY
-    check_for_ever(world, today)
+    check_endless(world, today)
     check_circular(world, today)

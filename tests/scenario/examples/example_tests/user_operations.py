@@ -1,4 +1,4 @@
-"""User operations: the digits of the user id backwards, then the time downwards."""
+"""User operations: the reversed digits of the user id, then the time in descending order."""
 import json
 
 from keyway_thrift.ttypes import Options
@@ -9,7 +9,7 @@ OPERATIONS = ["login", "search", "view", "buy", "refund", "logout"]
 
 
 def check_vectors(table):
-    """Keys that Java made of the same phone numbers and moments."""
+    """Keys that Java built from the same phone numbers and moments."""
     groups = json.loads((ROOT / "tests/data/rowkeys.json").read_text(encoding="utf-8"))
     for case in next(group["cases"] for group in groups if group["group"] == "reverse"):
         same(table.key({"uid": case["phone"], "at": case["ts_ms"], "operation": "view"}).hex(), case["key"], f"key of {case}")

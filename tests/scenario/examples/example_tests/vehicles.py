@@ -1,4 +1,4 @@
-"""Vehicles: tracks forwards, the newest position by reading backwards."""
+"""Vehicles: tracks in time order, and the newest position by a reverse scan."""
 from keyway_thrift.ttypes import Options
 from world import be, same
 
@@ -19,7 +19,7 @@ def run(world):
         low, high = START + 1000, START + 3000
         table.expect(lambda r: r["car"] == car and low <= r["at"] < high, lambda r: r["at"], f"track of {car}", ranges=1, scanned=1,
                      bound={"car": car}, between=("at", low, high))
-        table.expect(lambda r: r["car"] == car, lambda r: r["at"], "only where it was", bound={"car": car}, columns=["lat", "lon"])
+        table.expect(lambda r: r["car"] == car, lambda r: r["at"], "only positions", bound={"car": car}, columns=["lat", "lon"])
     table.expect(lambda r: r["car"] in cars[:4] and r["at"] >= START + 5000, lambda r: (r["at"], r["car"]), "a fleet in driving order",
                  any_of={"car": cars[:4]}, between=("at", START + 5000, None), ranges=4)
     table.write([{"car": "old", "at": START, "kmh": 3}], Options(timestamp=world.now - 181 * 86400000))
