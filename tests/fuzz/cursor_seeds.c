@@ -1,5 +1,5 @@
-/* Makes the seeds of fuzz_cursor: cursor_seeds FOLDER. Scans of the built-in table, each as a sealed cursor,
- * as its body, and as its query. */
+/* Writes the seeds of fuzz_cursor: cursor_seeds FOLDER. Scans of the built-in table, each as a sealed cursor,
+ * as the body of the cursor, and as the query in it. */
 #include "fuzz/fuzz_cursor.h"
 
 #include "verb/page.h"

@@ -1,4 +1,4 @@
-/* A target with a fault, to see that a replay finds faults: an input with "bug" in it. */
+/* A target with a bug that a replay must find: it crashes on an input that contains "bug". */
 #include <glib.h>
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* The policy reader with hostile texts: it ends, stays within its limits, and answers either a model
- * or problems, never both and never neither. What it gives is walked, so that a bad pointer shows. */
+/* The policy reader with hostile texts: it terminates, stays within its limits, and returns either a model or
+ * problems. The target reads the whole result, so that an invalid pointer is detected. */
 #include "config/reader.h"
 #include "unit/config/schemas.h"
 

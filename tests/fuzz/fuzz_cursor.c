@@ -1,5 +1,6 @@
-/* Cursors from strangers: as they came (refused unless signed), with a body that we sign (the parser behind
- * the signature, and everything that a verb makes of it), and the query inside by itself. */
+/* Cursors from untrusted callers: as received (rejected unless signed); with a body that the target signs
+ * (tests the parser after the signature, and everything that a verb does with it); and the query in the body
+ * alone. */
 #include "fuzz/fuzz_cursor.h"
 
 #include "gather/bounds.h"
@@ -21,7 +22,7 @@ keyring(void)
 
 static volatile uint8_t seen;
 
-/* Every byte is there. */
+/* Reads every byte. */
 static void
 touch(kw_bytes bytes)
 {
@@ -36,7 +37,7 @@ touch_value(kw_value value)
         touch(value.bytes);
 }
 
-/* What was decoded is in its own form again when it is encoded, and can be planned or is refused. */
+/* Encoding and decoding a decoded query changes nothing. The query can be planned, or it is rejected. */
 static void
 check_query(const kw_question *query, kw_arena *arena)
 {
@@ -81,7 +82,7 @@ open_query(kw_bytes bytes)
     }
 }
 
-/* As kw_verb_next does, for the caller that the cursor names. */
+/* Continues the scan as kw_verb_next does, for the caller named in the cursor. */
 static void
 continue_scan(kw_bytes sealed, const kw_cursor *cursor)
 {

@@ -1,6 +1,6 @@
-/* The filter language with hostile texts: a text is a tree or an error with a position, a printed tree is
- * read as the same tree (alone, and in parentheses beside another), and at work on a row the tree ends and
- * keeps to the row's cells. */
+/* The filter language with hostile texts. A text is a tree or an error with a position. A printed tree parses
+ * to the same tree, alone and in parentheses next to another one. Applied to a row, the tree terminates and
+ * returns only cells of the row. */
 #include "filter/machine.h"
 
 #include <string.h>
@@ -22,10 +22,10 @@ check_text(const kw_filter *filter, kw_arena *arena)
     const kw_filter *parts[] = {filter, filter};
     kw_buffer once = printed(filter);
     const kw_filter *again = kw_filter_parse(kw_buffer_bytes(&once), arena, &error);
-    g_assert(again || error.code == KW_LIMIT); /* quotes made it too long */
+    g_assert(again || error.code == KW_LIMIT); /* quotes can make it too long */
     kw_buffer both = printed(kw_filter_join(KW_FILTER_OR, parts, 2, arena));
     const kw_filter *joined = kw_filter_parse(kw_buffer_bytes(&both), arena, &error);
-    g_assert(joined || error.code == KW_LIMIT); /* one deeper, twice as many */
+    g_assert(joined || error.code == KW_LIMIT); /* one level deeper, twice as long */
     if (again) {
         kw_buffer twice = printed(again);
         g_assert(kw_bytes_equal(kw_buffer_bytes(&once), kw_buffer_bytes(&twice)));
@@ -53,7 +53,8 @@ apply(kw_filter_machine *machine)
     kw_filter_machine_free(machine);
 }
 
-/* Shared and compiled once, with an end to the work; the tree alone, without one. */
+/* Evaluates the tree shared and compiled once, with a limit on the work; and the tree alone, without a limit.
+ */
 static void
 check_row(const kw_filter *filter, kw_bytes text, bool reversed)
 {

@@ -1,6 +1,6 @@
-/* Files that claim to be write-ahead logs: reading one ends, every record lies behind the one before, and
- * nothing is read beyond the file. The file is laid out as it comes, and once more with the checksums of its
- * records set right, so that what is behind them is reached. */
+/* Files in place of write-ahead logs: reading one terminates, every record is after the previous one, and
+ * nothing is read beyond the file. The input is used unchanged, and a second time with correct checksums for
+ * its records, so that the checks after the checksum are reached. */
 #include "store/embedded/crc32c.h"
 #include "store/embedded/wal_batch.h"
 #include "store/embedded/wal_reader.h"
@@ -35,7 +35,7 @@ read_file(kw_bytes file)
     kw_wal_reader_clear(&reader);
 }
 
-/* As long as one record of the file follows the other. */
+/* Follows the records of the file as long as their lengths fit. */
 static void
 set_checksums(uint8_t *file, size_t size)
 {

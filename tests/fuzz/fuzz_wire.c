@@ -1,4 +1,4 @@
-/* The tables that are fuzzed: those with the most shapes, and calls and replies as they come. */
+/* The tables to fuzz: those with the most shapes, and complete calls and replies. */
 #include "fuzz/fuzz_wire.h"
 
 #include "thrift/hbase2_wire.h"

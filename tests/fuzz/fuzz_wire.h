@@ -1,5 +1,5 @@
-/* What the codec's fuzz targets and the maker of their seeds agree on: the first byte of an input
- * says protocol and table. */
+/* What the codec's fuzz targets and the program that writes their seeds share: the first byte of an input
+ * selects protocol and table. */
 #pragma once
 
 #include "wire/table.h"

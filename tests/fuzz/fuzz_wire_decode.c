@@ -1,5 +1,5 @@
-/* Whatever decodes must survive a round through both protocols, and the skipper must find its end
- * where the decoder did. Whatever does not decode must say why. */
+/* An input that decodes can be encoded and decoded in both protocols without a change, and the skipper finds
+ * the same end as the decoder. An input that does not decode has an error message. */
 #include "fuzz/fuzz_wire.h"
 
 #include "unit/wire/value.h"

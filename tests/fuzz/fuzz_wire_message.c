@@ -1,5 +1,5 @@
-/* Heads of messages and application exceptions: what decodes must encode to something that decodes
- * to the same. */
+/* Message headers and application exceptions: an input that decodes encodes to bytes that decode to the same
+ * value. */
 #include "wire/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

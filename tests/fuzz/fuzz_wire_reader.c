@@ -1,5 +1,5 @@
-/* The stream reader: in pieces or at once, the same messages come out, and each has a head. The
- * first byte is the size of the pieces. */
+/* The stream reader returns the same messages whether it reads in pieces or at once, and each message has a
+ * header. The first byte is the size of the pieces. */
 #include "wire/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -23,7 +23,7 @@ check_message(const kw_wire_reader *reader, kw_bytes input, kw_bytes payload, si
     g_assert_true(payload.data + payload.size == input.data + consumed);
     g_assert_cmpuint(payload.size, <=, LIMIT);
     bool has_head = kw_wire_message_decode(form.protocol, payload, &message, &error);
-    /* A frame's length is believed; an unframed message was walked through. */
+    /* A framed message has the length in its frame; an unframed message was parsed to its end. */
     g_assert_true(has_head || form.framed);
 }
 

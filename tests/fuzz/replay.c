@@ -2,8 +2,8 @@
  *
  *   fuzz_NAME [--seed N] [--mutations N] [folder or file ...]
  *
- * Without a corpus the mutations start from an empty input. When the target crashes, the input is
- * left in the file fuzz_NAME.crash in the working folder.
+ * Without a corpus the mutations start from an empty input. If the target crashes, its input is in the file
+ * fuzz_NAME.crash in the working directory.
  */
 #include <glib.h>
 
@@ -28,9 +28,9 @@ static char crash_file[256];
 static const uint8_t *volatile present_data;
 static volatile size_t present_size;
 
-/* --- when it crashes -------------------------------------------------------------------------- */
+/* --- after a crash ---------------------------------------------------------------------------- */
 
-/* Only calls that a signal handler may make. */
+/* Calls only functions that a signal handler is allowed to call. */
 static void
 save_input(void)
 {
@@ -58,7 +58,7 @@ watch_for_crashes(const char *program)
 {
     g_autofree char *name = g_path_get_basename(program);
     g_snprintf(crash_file, sizeof crash_file, "%s.crash", name);
-    signal(SIGABRT, crashed); /* an assertion; the sanitizers leave it alone */
+    signal(SIGABRT, crashed); /* failed assertions; the sanitizers do not handle this signal */
     if (__sanitizer_set_death_callback) {
         __sanitizer_set_death_callback(save_input);
         return;
@@ -103,7 +103,7 @@ insert_bytes(GByteArray *input, const uint8_t *bytes, guint count, guint where)
         memcpy(input->data + where, bytes, count);
 }
 
-/* A piece of another corpus file, or of the same, put somewhere. */
+/* Copies a piece of another corpus file, or of the same, to a random place. */
 static void
 take_piece(GByteArray *input, const GByteArray *other)
 {
@@ -159,7 +159,7 @@ mutate(GByteArray *input, const GByteArray *other)
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* In memory of just this size, so that a sanitizer sees a read past it. */
+/* Copies the input to a block of exactly its size, so that a sanitizer detects reads past its end. */
 static void
 run(const uint8_t *data, size_t size)
 {
@@ -200,7 +200,7 @@ load_path(GPtrArray *corpus, const char *path)
         load_file(corpus, path);
         return;
     }
-    /* In the order of names, so that the same seed means the same inputs everywhere. */
+    /* Sorted by name, so that a seed gives the same inputs everywhere. */
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
     for (const char *name; (name = g_dir_read_name(folder));)
         g_ptr_array_add(names, g_build_filename(path, name, NULL));

@@ -1,4 +1,4 @@
-/* Encodes the seeds of the codec's fuzz targets: wire_seeds FOLDER. The same ones every time. */
+/* Encodes the seeds of the codec's fuzz targets: wire_seeds FOLDER. They are the same in every run. */
 #include "fuzz/fuzz_wire.h"
 
 #include "thrift/keyway_wire.h"
@@ -36,7 +36,7 @@ decode_seeds(test_random *random, kw_wire_protocol protocol)
         kw_buffer_append_byte(&out, fuzz_choice(protocol, index % FUZZ_TABLES));
         kw_wire_struct_encode(&out, protocol, table, value);
         if (out.size > 4000)
-            kw_buffer_clear(&out); /* small seeds mutate better */
+            kw_buffer_clear(&out); /* small seeds are mutated more effectively */
         else
             write_seed("wire_decode", &out);
     }

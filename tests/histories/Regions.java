@@ -1,11 +1,11 @@
-/* Moves, splits and merges regions of a real HBase, a command a line on standard input, "ok" or a reason for each:
- *   move            a region of any table to any region server
- *   split           a region of any table
- *   merge           two neighbours of any table, if it has two regions
- *   flush           any table
- *   place TABLE N   all regions of TABLE to the region server that started as number N (0, 1, ...)
- *   whole           "ok" when every region of every table is served
- * What "any" is, chance decides.
+/* Moves, splits and merges regions of a real HBase. Reads one command per line and prints "ok" or a reason for each:
+ *   move            moves a region of any table to any region server
+ *   split           splits a region of any table
+ *   merge           merges two adjacent regions of any table, if it has two regions
+ *   flush           flushes any table
+ *   place TABLE N   moves all regions of TABLE to the region server that started as number N (0, 1, ...)
+ *   whole           "ok" if every region of every table is served
+ * "any" is a random choice.
  * Run as: java -cp CLASSPATH Regions.java SEED
  */
 import java.io.BufferedReader;

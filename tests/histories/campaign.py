@@ -1,11 +1,11 @@
-"""Records and judges histories: campaign.py [options]; prints a line for each, and a sum.
+"""Records and judges histories: campaign.py [options]. Prints a line for each history, and totals.
 
     campaign.py --store sim --gateways 2 --faults late,kill_thrift --workloads all --count 100 --seed 7
 
-Each history has a seed of its own: --seed plus its number. What one history did is repeated with its seed, workload and
-fault and --count 1 (the machine's timing is not part of a seed, so try it several times). A wrong history is kept as a
-file in --keep, for judge_history. Exits with 1 when one was wrong. A history with an object that has too much under way
-to be judged is neither right nor wrong, and is counted apart.
+The seed of a history is --seed plus its number. To repeat a history, use its seed, workload and fault and --count 1.
+The machine's timing is not part of a seed, so try several times. A wrong history is written to a file in --keep, for
+judge_history. Exits with 1 if a history is wrong. A history in which an object has too many concurrent operations to be
+judged is neither right nor wrong, and is counted separately.
 """
 import argparse
 import json
@@ -27,10 +27,10 @@ WORKLOADS = {
 }
 WORKLOADS["all"] = WORKLOADS["store"] + WORKLOADS["stamp"]
 
-# What nobody is promised with order: store; keyway-policy(5), "Ordering guarantees", says why. The client inside
-# Thrift2 can repeat a comparison that was applied, and after a removal it holds again: it is applied twice. Where nothing is
-# removed, a repeated comparison must be noticed. Counters can be ahead of the clock of the server that holds them; if that
-# differs from the store's clock by more than store.max_clock_skew, their removal or put cannot wait until it is surely past.
+# Not promised with order: store; keyway-policy(5), "Ordering guarantees", gives the reasons. The client inside Thrift2
+# can repeat a comparison that was applied; if the field was removed in between, it matches again and is applied twice. Without
+# removals a repeated comparison must be detected. Counters can be ahead of the clock of their server; if that clock differs
+# from the store's clock by more than store.max_clock_skew, their removal or put cannot wait until that time has surely passed.
 NOT_PROMISED = {"repeat": {"put_if_remove", "put_if_all", "counters_all"}, "clock_jumps": {"counters_all"}}
 
 
@@ -39,22 +39,22 @@ def arguments():
     parser.add_argument("--store", choices=["embedded", "sim", "hbase", "cluster"], default="embedded")
     parser.add_argument("--servers", default="", help="hbase: addresses of framed, compact Thrift2 servers")
     parser.add_argument("--region-servers", type=int, default=1, help="cluster")
-    parser.add_argument("--links", action="store_true", help="cluster: gateways reach it through links that can fail")
-    parser.add_argument("--retries", type=int, help="cluster: of the client inside Thrift2")
-    parser.add_argument("--server-clock", help="cluster: of the last region server, as +0.005s")
+    parser.add_argument("--links", action="store_true", help="cluster: gateways use proxies that can fail")
+    parser.add_argument("--retries", type=int, help="cluster: retries of the client inside Thrift2")
+    parser.add_argument("--server-clock", help="cluster: clock of the last region server, for example +0.005s")
     parser.add_argument("--gateways", type=int, default=1)
     parser.add_argument("--workloads", default="all")
     parser.add_argument("--faults", default="calm")
     parser.add_argument("--count", type=int, default=10)
-    parser.add_argument("--seconds", type=float, default=0, help="end after so long, whatever the count")
+    parser.add_argument("--seconds", type=float, default=0, help="stop after this time, even before --count")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--callers", type=int, default=8)
     parser.add_argument("--duration", type=int, default=400, help="milliseconds of calls in a history")
-    parser.add_argument("--pause", type=int, default=500, help="microseconds between a caller's calls, at most")
+    parser.add_argument("--pause", type=int, default=500, help="longest pause between a caller's calls, in microseconds")
     parser.add_argument("--deadline", type=int, default=3000)
     parser.add_argument("--keep", default="")
-    parser.add_argument("--unpromised", action="store_true", help="also what nobody is promised: see NOT_PROMISED")
-    parser.add_argument("--old", action="store_true", help="a gateway that knows neither orders nor counters")
+    parser.add_argument("--unpromised", action="store_true", help="also run what is not promised: see NOT_PROMISED")
+    parser.add_argument("--old", action="store_true", help="the gateway supports neither order nor counters")
     return parser.parse_args()
 
 
@@ -75,7 +75,7 @@ def open_place(options):
 
 
 class History:
-    """One: a recorder, and a fault beside it."""
+    """One history: a recorder, and a fault that occurs while it records."""
 
     def __init__(self, place, options, number, workload, fault):
         self.place = place
@@ -89,7 +89,7 @@ class History:
             self.command += ["--file", str(self.file)]
 
     def run(self):
-        """The recorder's verdict, and what it complains of."""
+        """Returns the recorder's verdict and the problems that it printed."""
         end, failed = threading.Event(), []
 
         def trouble():
@@ -108,17 +108,17 @@ class History:
                 recorder.kill()
                 raise failed[0]
             for number in range(len(self.place.gateways)):
-                self.place.wait_gateway(number)  # one whose lease expired during the fault reads nothing until it is renewed
+                self.place.wait_gateway(number)  # a gateway whose lease expired reads nothing until it is renewed
             assert quiet == "quiet\n", recorder.stderr.read()
             verdict, complaints = recorder.communicate("go on\n", timeout=600)
         try:
             return json.loads(verdict), complaints
         except ValueError:
-            raise AssertionError(f"the recorder ended with {recorder.returncode}: {complaints}") from None
+            raise AssertionError(f"the recorder exited with {recorder.returncode}: {complaints}") from None
 
 
 def verdict_of(found):
-    """A history with an object that had too much under way to be judged is not a right one."""
+    """A history with an object that cannot be judged does not count as right."""
     if not (found["right"] and found["complete"]):
         return "WRONG"
     return "UNDECIDED" if found["undecided"] else "right"
@@ -135,7 +135,7 @@ def print_history(number, history, found, complaints):
 
 
 def pairs(options):
-    """Of workload and fault, each once, in an order that the seed chooses."""
+    """All pairs of workload and fault, in an order that the seed determines."""
     made = [(workload, fault) for workload in names(options.workloads, WORKLOADS) for fault in names(options.faults, {})
             if options.unpromised or workload not in NOT_PROMISED.get(fault, ())]
     random.Random(options.seed).shuffle(made)

@@ -19,7 +19,7 @@
 
 #define MESSAGE_MAX ((size_t)64 * 1024 * 1024)
 #define CONNECT_MS 2000
-#define GRACE_MS 5000 /* the gateway answers within the deadline; after this it is gone */
+#define GRACE_MS 5000 /* after the deadline: a gateway that has not replied by then is gone */
 
 static const kw_wire_form form = {KW_WIRE_COMPACT, true};
 static const char *const field_names[OPERATION_FIELDS] = {"a", "b", "n", "m"};
@@ -75,8 +75,7 @@ client_why(const client *of)
     return of->why;
 }
 
-/* --- bytes ------------------------------------------------------------------------------------------------
- */
+/* --- bytes ------------------------------------------------------------------------------------ */
 
 static bool
 ensure_connected(client *with)
@@ -137,8 +136,7 @@ receive(client *with, size_t size, uint64_t until_ns)
     return true;
 }
 
-/* --- calls ------------------------------------------------------------------------------------------------
- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
 typedef enum sent { NOT_SENT, NO_ANSWER, ANSWERED } sent;
 
@@ -154,7 +152,7 @@ decode(client *with, const kw_wire_method *method)
         message.sequence_id != with->sequence_id || message.type != KW_WIRE_REPLY ||
         !kw_wire_struct_decode(method->result, form.protocol, message.body, limits, with->arena, result,
                                &error))
-        g_error("%s: an answer that is none: %s", method->name, error.text);
+        g_error("%s: the reply is invalid: %s", method->name, error.text);
     return result;
 }
 
@@ -183,8 +181,7 @@ exchange(client *with, const kw_wire_method *method, const void *args, operation
     return ANSWERED;
 }
 
-/* --- records
- * ------------------------------------------------------------------------------------------------ */
+/* --- records ---------------------------------------------------------------------------------- */
 
 static kw_api_Value
 text_value(client *with, const char *text)
@@ -216,7 +213,7 @@ id_of(client *with, const client_table *table, unsigned record)
     return kw_arena_printf(with->arena, "h%06u-%04u", table->prefix, record);
 }
 
-/* The key, with room for the fields. */
+/* The key as a record that has space for the fields. */
 static kw_api_Record
 key_of(client *with, const client_table *table, unsigned record)
 {
@@ -264,8 +261,7 @@ read_record(const kw_api_Record *from, int64_t *ret_values)
     }
 }
 
-/* --- outcomes
- * ------------------------------------------------------------------------------------------------ */
+/* --- outcomes --------------------------------------------------------------------------------- */
 
 static void
 note_why(client *with, kw_bytes message)
@@ -301,8 +297,7 @@ unanswered(operation *of, sent how)
     return how == NO_ANSWER && of->kind != OPERATION_GET;
 }
 
-/* --- one operation
- * -------------------------------------------------------------------------------------------- */
+/* --- one operation ---------------------------------------------------------------------------- */
 
 static kw_api_Options *
 options_of(client *with)
@@ -374,7 +369,7 @@ do_get(client *with, const client_table *table, operation *of)
     return true;
 }
 
-/* The record by its further path: a query that binds the whole identity. */
+/* Reads the record by its second path, with a query that binds the whole identity. */
 static bool
 do_query(client *with, const client_table *table, operation *of)
 {
@@ -505,8 +500,7 @@ client_do(client *with, const client_table *table, operation *of)
     g_assert_not_reached();
 }
 
-/* --- scans
- * ------------------------------------------------------------------------------------------------------ */
+/* --- scans ------------------------------------------------------------------------------------ */
 
 static unsigned
 number_of(const kw_api_Record *row)
@@ -516,7 +510,7 @@ number_of(const kw_api_Record *row)
         if (kw_bytes_equal(at->key, KW_BYTES_LITERAL("id")) && at->value.text.size == 12)
             return (unsigned)g_ascii_strtoull((const char *)at->value.text.data + 8, NULL, 10);
     }
-    g_error("a scan gives a record of another history");
+    g_error("a scan returned a record of another history");
 }
 
 static void

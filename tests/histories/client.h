@@ -1,30 +1,30 @@
-/* One caller of a gateway: a connection, one call at a time, through the Thrift interface as services use it.
- */
+/* One caller of a gateway: a connection with one call at a time, through the Thrift interface, as services
+ * use it. */
 #pragma once
 
 #include "histories/operation.h"
 
 typedef struct client client;
 
-/* "host:port"; connects when it is needed. */
+/* "host:port". Connects before the first call. */
 client *client_new(const char *address, int deadline_ms);
 void client_free(client *of);
 
-/* Where the records are. */
+/* The table of the records. */
 typedef struct client_table {
     const char *name;
-    const char *second_path; /* NULL: there is none */
-    unsigned prefix;         /* of this history's records */
+    const char *second_path; /* or NULL */
+    unsigned prefix;         /* of this history's record names */
 } client_table;
 
-/* Does what *of says (kind, record, view, fields, on, expected, values) and fills outcome, times and what was
- * told. False: it was not sent, or a read got no answer; then it is not part of the history. */
+/* Executes the operation in *of (kind, record, view, fields, on, expected, values) and fills its outcome,
+ * times and results. False: it was not sent, or a read got no reply; then it is not part of the history. */
 bool client_do(client *with, const client_table *table, operation *of);
 
-/* A scan of the records `from` (inclusive) to `to` (exclusive), page by page; its rows and then the scan
- * itself are appended. filter "": none. False: it got no answer. */
+/* Scans the records from `from` (inclusive) to `to` (exclusive), page by page; appends the rows and then the
+ * scan itself. filter "": none. False if it got no reply. */
 bool client_scan(client *with, const client_table *table, operation scan, unsigned from, unsigned to,
                  int page_rows, const char *filter, operations *to_rows);
 
-/* What the last call that failed was told; "" when it was not answered. */
+/* The error message of the last failed call; "" if it got no reply. */
 const char *client_why(const client *of);

@@ -1,4 +1,4 @@
-"""A real HBase as a place: region servers and two Thrift2 servers of its own, each of which can be hurt."""
+"""A place with its own real HBase: region servers and two Thrift2 servers, each of which can be killed or paused."""
 import os
 import pathlib
 import signal
@@ -13,9 +13,9 @@ from link import Link
 
 SCRIPT = pathlib.Path(__file__).resolve().parent.parent / "support" / "hbase" / "cluster.sh"
 REGIONS = pathlib.Path(__file__).resolve().parent / "Regions.java"
-# HBase gives calls up, and a region server lost, in seconds instead of minutes.
+# HBase gives up calls, and declares a region server dead, after seconds instead of minutes.
 SETTINGS = "zookeeper.session.timeout=6000"
-# Of Thrift2's client only: a master that gives up a write of its own tables so soon ends itself when their region server dies.
+# For Thrift2's client only: a master that gives up writes to its own tables this early exits when their region server dies.
 THRIFT_SETTINGS = ("hbase.client.pause=100 hbase.rpc.timeout=3000 hbase.client.operation.timeout=6000 "
                    "hbase.client.meta.operation.timeout=6000")
 JAVA_OPTIONS = ["--add-modules=jdk.unsupported", "--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED"] + [
@@ -24,7 +24,7 @@ JAVA_OPTIONS = ["--add-modules=jdk.unsupported", "--add-exports=java.base/jdk.in
 
 
 class Cluster(places.HBase):
-    """Gateways over it. With links, they reach each Thrift2 server through a Link."""
+    """Gateways over this HBase. With links, they reach each Thrift2 server through a Link."""
 
     def __init__(self, tables, seed, region_servers, links, retries=None, clock=None):
         self.folder = tempfile.mkdtemp(prefix="keyway-cluster-")
@@ -46,11 +46,11 @@ class Cluster(places.HBase):
                               check=True).stdout
 
     def mend(self):
-        """Starts again what ended by itself, such as a master that lost its session on a busy machine."""
+        """Restarts processes that exited by themselves, such as a master that lost its session on a busy machine."""
         again = [name for name in ["zookeeper", "master"] + [f"rs{n + 1}" for n in range(self.region_servers)] +
                  ["thrift-1", "thrift-2"] if self.is_gone(name)]
         for name in again:
-            print(f"    {name} had ended and is started again", flush=True)
+            print(f"    {name} had exited and is restarted", flush=True)
             self.command("again", name)
         if again:
             wait_until(lambda: self.ask_regions("whole"), "HBase to serve all regions", 240)
@@ -65,7 +65,7 @@ class Cluster(places.HBase):
         os.kill(int(self.command("pid", name)), which)
 
     def ask_regions(self, command):
-        """Moves, splits or merges regions: see Regions.java. False when HBase refused."""
+        """Moves, splits or merges regions: see Regions.java. False if HBase rejected the command."""
         with self.regions_lock:
             if not self.regions:
                 self.regions = subprocess.Popen(
@@ -75,7 +75,7 @@ class Cluster(places.HBase):
             self.regions.stdin.write(command + "\n")
             self.regions.stdin.flush()
             answer = self.regions.stdout.readline()
-            assert answer, f"Regions.java ended at {command!r}; see {self.folder}/logs/regions.log"
+            assert answer, f"Regions.java exited at {command!r}; see {self.folder}/logs/regions.log"
             return answer == "ok\n"
 
     def misbehave(self, faults):
@@ -96,7 +96,7 @@ class Cluster(places.HBase):
         self.command("again", f"thrift-{number + 1}")
 
     def move_clock(self, offset_ms):
-        """To the region server whose clock differs, or back; there is one offset, of the last region server."""
+        """Moves the region to the region server whose clock differs, or back; that is always the last region server."""
         self.ask_regions(f"place keyway_clock {self.region_servers - 1 if offset_ms else 0}")
 
     def stop(self):
@@ -110,7 +110,7 @@ class Cluster(places.HBase):
 
 
 def kill_region_server(place, chance, end):
-    """kill -9 of a region server, and started again; ends when HBase serves all regions."""
+    """Kills a region server with kill -9 and restarts it; returns when HBase serves all regions."""
     places.pause(chance, 0.05, 0.5)
     name = f"rs{chance.randrange(place.region_servers) + 1}"
     place.command("kill", name)
@@ -121,7 +121,7 @@ def kill_region_server(place, chance, end):
 
 
 def change_regions(commands):
-    """Regions are moved, split or merged, one after the other."""
+    """Moves, splits or merges regions, one after the other."""
     def cause(place, chance, end):
         while not end.is_set():
             place.ask_regions(chance.choice(commands))
@@ -130,7 +130,7 @@ def change_regions(commands):
 
 
 def slow_answers(place, chance, end):
-    """Answers take so long that HBase's clock cannot be known, from before a gateway starts until some time after."""
+    """Replies are so slow that HBase's clock cannot be measured, from before a gateway starts until some time later."""
     number = chance.randrange(len(place.gateways))
     place.misbehave({"least_us": 150000, "delay_us": 250000})
     place.kill_gateway(number, signal.SIGTERM)

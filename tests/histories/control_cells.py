@@ -1,6 +1,6 @@
-"""Nobody sees control cells: answers over the simulated HBase, where increments, putIf and removals leave some, are those of
-the embedded store, which has none. With filters as well, for which a control cell would be a row's first, or one more.
-"""
+"""Callers never see control cells: replies over the simulated HBase, where increments, putIf and removals leave some, equal
+those of the embedded store, which has none. This includes filters, for which a control cell could be the first of a row, or
+one cell too many."""
 import places
 from keyway_gateway import plain, record
 from keyway_thrift.ttypes import Code, CompareOp, Condition, KeywayError, Options, Outcome, Query
@@ -63,7 +63,7 @@ def answers(place):
 
 
 def refuse_long_filter(place):
-    """What hides control cells is added to a filter, which can become too long by that."""
+    """The gateway extends a filter to hide control cells; a filter can become too long by that."""
     data = place.gateways[0].data()
     text = "ValueFilter (!=, 'binary:" + "x" * (256 * 1024 - 40) + "')"
     for _ in range(3):
@@ -72,7 +72,7 @@ def refuse_long_filter(place):
         except KeywayError as refused:
             assert refused.code == Code.LIMIT and "longer than" in refused.message, refused
         else:
-            raise AssertionError("a filter that is too long was taken")
+            raise AssertionError("a filter that is too long was accepted")
     assert rows_of(data, "plain")
 
 
@@ -88,7 +88,7 @@ def main():
             place.stop()
     for asked, expected in both[0].items():
         assert both[1][asked] == expected, f"{asked}:\n  embedded {expected}\n  hbase    {both[1][asked]}"
-    print(f"{len(both[0])} answers are the same")
+    print(f"{len(both[0])} replies are the same")
 
 
 if __name__ == "__main__":

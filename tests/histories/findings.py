@@ -1,14 +1,14 @@
-"""Ways in which acknowledged writes once vanished, each on its own: findings.py NAME... (none: all).
+"""Tests each way in which acknowledged writes were once lost: findings.py NAME... (default: all).
 
-    put-below     through two gateways whose ideas of the store's clock differ: put, put, read; remove, put, read; put, putIf, read
-    two-winners   putIf by callers of two gateways: two are told "applied" for the same expected value
-    put-beside    put beside putIf of one record through one gateway, over both stores
+    put-below     two gateways measured different clocks of the store: put, put, read; remove, put, read; put, putIf, read
+    two-winners   putIf through two gateways: both return "applied" for the same expected value
+    put-beside    put and putIf of one record at the same time through one gateway, over both stores
     clock-back    embedded: stopped, the clock set back an hour, started: put, remove
-    unstamped     a table with two paths just after the start: both paths show the same, or nobody is served
-    hot-counter   a counter incremented as fast as it goes, then put, then removed
-    clock-ahead   the store's clock is 300 ms ahead of the servers that hold the records: put, remove, put, read
+    unstamped     a table with two paths just after the start: both paths show the same, or the table is not served
+    hot-counter   a counter incremented at full speed, then put, then removed
+    clock-ahead   the store's clock is 300 ms ahead of the servers with the records: put, remove, put, read
 
-Nothing here needs a fault but the clocks. Exits with 1 when anything was lost, and says how often.
+The only faults are wrong clocks. Exits with 1 if anything was lost, and prints how often.
 """
 import argparse
 import concurrent.futures
@@ -35,7 +35,7 @@ def value_of(data, table, field="a", **key):
 
 
 class Count:
-    """What was tried, and what was lost of it."""
+    """Counts tries and losses."""
 
     def __init__(self, name):
         self.name = name
@@ -57,7 +57,7 @@ def knows_clock(gateway):
 
 
 def start_second(place, ahead_ms):
-    """The second gateway learns the store's clock while that shows more than it did to the first one."""
+    """The second gateway measures the store's clock while it is ahead of the clock that the first one measured."""
     wait_until(lambda: knows_clock(place.gateways[0]), "the first gateway to know the store's clock", 60)
     place.kill_gateway(1)
     place.tell(f"clock clock {ahead_ms}")
@@ -67,7 +67,7 @@ def start_second(place, ahead_ms):
 
 
 def put_below(options):
-    """What the second gateway acknowledges counts after what the first one did, whichever that is."""
+    """A write acknowledged by the second gateway counts after earlier ones of the first, no matter whose clock is ahead."""
     return sum(put_below_by(options, ahead_ms) for ahead_ms in (1, 20))
 
 
@@ -92,7 +92,7 @@ def put_below_by(options, ahead_ms):
 
 
 def count_up(gateway, key, times):
-    """putIf on what was read, until so many were applied; what each of them replaced."""
+    """Repeats putIf with the value read until `times` were applied; returns the values that they replaced."""
     data, replaced = gateway.data(), []
     while len(replaced) < times:
         seen = value_of(data, "plain", **key)
@@ -105,7 +105,7 @@ def count_up(gateway, key, times):
 
 
 def two_winners(options):
-    """Each value is replaced once."""
+    """Each value is replaced only once."""
     count = Count("two-winners")
     with opened(places.Sim(options.tables, 1), 2) as place, concurrent.futures.ThreadPoolExecutor(4) as pool:
         for number in range(9):
@@ -132,7 +132,7 @@ def put_on(gateway, key, rounds):
 
 
 def compare_on(gateway, key, end):
-    """putIf of both fields, of which the second is the other caller's."""
+    """putIf of both fields; the other caller writes the second one."""
     data = gateway.data()
     while not end.done():
         seen = plain(data.get("plain", record(**key), None, PATIENT).record or {})
@@ -143,7 +143,7 @@ def compare_on(gateway, key, end):
 
 
 def put_beside(options):
-    """A caller who puts finds what he put: the others only write what they compared with."""
+    """A caller that puts finds its value: the others only write what they compared."""
     lost = 0
     for store in (places.Embedded(options.tables), places.Sim(options.tables, 1)):
         count = Count(f"put-beside, {type(store).__name__.lower()}")
@@ -161,7 +161,7 @@ def put_beside(options):
 
 
 def clock_back(options):
-    """The embedded store's writes count, whatever the clock shows."""
+    """Writes of the embedded store count, no matter what the clock shows."""
     count = Count("clock-back")
     with opened(places.Embedded(options.tables), 1) as place:
         data = place.gateways[0].data()
@@ -181,7 +181,7 @@ def clock_back(options):
 # --- the store's clock --------------------------------------------------------------------------------------------------------
 
 def put_twice(gateway, key):
-    """Two callers put one record at once; true when both puts were acknowledged."""
+    """Two callers put one record at the same time; true if both puts were acknowledged."""
     def put(value):
         data = gateway.data()
         try:
@@ -201,11 +201,11 @@ def paths_agree(data, key):
 
 
 def unstamped(options):
-    """While the store's clock is not known, a table with two paths is not served, and /readyz says so."""
+    """While the store's clock is unknown, a table with two paths is not served, and /readyz reports that."""
     count, said = Count("unstamped, paths that differ"), Count("unstamped, /readyz")
     keys = [{"id": f"pair-{number}", "part": "p"} for number in range(12)]
     with opened(places.Sim(options.tables, 1), 1) as place:
-        place.tell("faults delay_us=300000")  # no answer is as fast as the clock needs it
+        place.tell("faults delay_us=300000")  # every reply is too slow to measure the clock
         place.kill_gateway(0)
         place.gateways[0].start()
         acknowledged = [key for key in keys if put_twice(place.gateways[0], key)]
@@ -228,7 +228,7 @@ def add_fast(gateway, key, seconds):
 
 
 def hot_counter(options):
-    """A put and a removal of a counter count at once, however fast it was incremented before."""
+    """A put or a removal of a counter counts at once, no matter how fast it was incremented before."""
     count = Count("hot-counter")
     with opened(places.Sim(options.tables, 1), 2) as place, concurrent.futures.ThreadPoolExecutor(16) as pool:
         data = place.gateways[0].data()
@@ -247,7 +247,7 @@ def hot_counter(options):
 
 
 def clock_ahead(options):
-    """A removal waits for the clock of the server that holds the record, whatever the store's clock shows."""
+    """A removal waits for the clock of the server with the record, no matter what the store's clock shows."""
     count = Count("clock-ahead")
     with opened(places.Sim(options.tables, 1), 1) as place:
         place.kill_gateway(0)
@@ -266,7 +266,7 @@ def clock_ahead(options):
 # --- all ------------------------------------------------------------------------------------------------------------------------
 
 class opened:  # pylint: disable=invalid-name
-    """A place with its gateways, for a while."""
+    """A place with its gateways, as a context manager."""
 
     def __init__(self, place, gateways):
         self.place = place
@@ -287,7 +287,7 @@ FINDINGS = {"put-below": put_below, "two-winners": two_winners, "put-beside": pu
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--old", action="store_true", help="a gateway that knows neither orders nor counters")
+    parser.add_argument("--old", action="store_true", help="the gateway supports neither order nor counters")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     options.tables = places.old_tables() if options.old else places.TABLES

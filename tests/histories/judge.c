@@ -12,7 +12,7 @@
 typedef struct bench {
     const operations *all;
     GString *wrong;
-    judgement told;
+    judgement result;
 } bench;
 
 static void
@@ -31,7 +31,7 @@ is_write(const operation *of)
 
 /* --- effects of operations ------------------------------------------------------------------------------ */
 
-/* Did anybody ever see this value, or what was made of it? */
+/* True if a read returned this value, or a write used it. */
 static bool
 is_seen(const operations *all, uint32_t record, unsigned field, int64_t value)
 {
@@ -46,7 +46,7 @@ is_seen(const operations *all, uint32_t record, unsigned field, int64_t value)
     return false;
 }
 
-/* A put of unknown outcome whose value nobody saw may as well not have happened. */
+/* True for a put of unknown outcome whose value no read returned: it need not have happened. */
 static bool
 is_idle(const operations *all, const operation *of, uint8_t fields)
 {
@@ -64,7 +64,7 @@ effect_of(const operation *of, uint8_t fields)
     effect made = {.kind = EFFECT_WRITE,
                    .fields = of->fields & fields,
                    .on = of->on,
-                   .told = of->outcome == OPERATION_OK,
+                   .known = of->outcome == OPERATION_OK,
                    .expected = of->expected,
                    .begin_ns = of->begin_ns,
                    .end_ns = of->outcome == OPERATION_UNKNOWN ? OPERATION_NEVER : of->end_ns,
@@ -83,7 +83,7 @@ effect_of(const operation *of, uint8_t fields)
     return made;
 }
 
-/* Has it to do with these fields, as this view shows them? */
+/* True if the operation affects these fields in this view. */
 static bool
 concerns(const operation *of, uint32_t record, uint32_t view, uint8_t fields)
 {
@@ -96,7 +96,7 @@ concerns(const operation *of, uint32_t record, uint32_t view, uint8_t fields)
     return is_write(of) && (of->fields & fields || (of->kind == OPERATION_PUT_IF && fields >> of->on & 1));
 }
 
-/* A removal of a whole record, field by field. */
+/* Adds the effect of an operation; if `split`, a removal of a whole record is added field by field. */
 static void
 add_effects(GArray *to, const operation *of, uint8_t fields, bool split)
 {
@@ -132,13 +132,12 @@ judge_object(bench *at, uint32_t record, uint32_t view, uint8_t fields, bool spl
         complain(at, where, name);
         return;
     case LINEAR_TOO_MANY:
-        at->told.undecided++;
+        at->result.undecided++;
         return;
     }
 }
 
-/* --- records ---------------------------------------------------------------------------------------------
- */
+/* --- records ---------------------------------------------------------------------------------- */
 
 static bool
 has_view(const operations *all, uint32_t record, uint32_t view)
@@ -190,7 +189,7 @@ records_of(const operations *all)
     return records;
 }
 
-/* A get that says "there is a record", and shows nothing of it. */
+/* Finds gets that return a record without any field. */
 static void
 judge_gets(bench *at)
 {
@@ -200,14 +199,13 @@ judge_gets(bench *at)
         for (int field = 0; field < OPERATION_FIELDS; field++)
             shows = shows || of->values[field] != OPERATION_ABSENT;
         if (of->kind == OPERATION_GET && of->outcome == OPERATION_OK && of->applied && !shows)
-            complain(at, of, "a get finds a record without fields");
+            complain(at, of, "a get returns a record without fields");
     }
 }
 
-/* --- scans -----------------------------------------------------------------------------------------------
- */
+/* --- scans ------------------------------------------------------------------------------------ */
 
-/* Was the record there all the time, as far as anybody was told? */
+/* True if the record certainly existed during the whole scan. */
 static bool
 must_show(const operations *all, uint32_t record, const operation *scan)
 {
@@ -229,7 +227,7 @@ must_show(const operations *all, uint32_t record, const operation *scan)
     return there != NULL;
 }
 
-/* Could the field have had this value at some moment of the scan? */
+/* True if the field can have had this value at some moment of the scan. */
 static bool
 could_show(const operations *all, const operation *row, unsigned field, const operation *scan)
 {
@@ -260,10 +258,10 @@ judge_row(bench *at, const operation *row, const operation *scan)
     for (unsigned field = 0; field < 2; field++)
         if (row->fields >> field & 1 && row->values[field] != OPERATION_ABSENT &&
             !could_show(at->all, row, field, scan))
-            complain(at, row, "a scan shows a value that was not there then");
+            complain(at, row, "a scan returns a value that was not stored during the scan");
     if (row->values[0] == OPERATION_ABSENT && row->values[1] == OPERATION_ABSENT &&
         row->values[2] == OPERATION_ABSENT && row->values[3] == OPERATION_ABSENT)
-        complain(at, row, "a scan shows a record without fields");
+        complain(at, row, "a scan returns a record without fields");
 }
 
 static void
@@ -279,9 +277,9 @@ judge_scan(bench *at, const operation *scan, GHashTable *records)
         if (row->kind != OPERATION_ROW || row->scan != scan->scan)
             continue;
         if (!g_hash_table_add(shown, GUINT_TO_POINTER(row->record)))
-            complain(at, row, "a scan shows a record twice");
+            complain(at, row, "a scan returns a record twice");
         else if (begun && row->record < last)
-            complain(at, row, "a scan shows records out of order");
+            complain(at, row, "a scan returns records out of order");
         last = row->record;
         begun = true;
         judge_row(at, row, scan);
@@ -290,13 +288,12 @@ judge_scan(bench *at, const operation *scan, GHashTable *records)
     while (g_hash_table_iter_next(&iter, &record, NULL))
         if (!g_hash_table_contains(shown, record) && must_show(at->all, GPOINTER_TO_UINT(record), scan)) {
             g_autofree char *what =
-                g_strdup_printf("a scan does not show record %u", GPOINTER_TO_UINT(record));
+                g_strdup_printf("a scan does not return record %u", GPOINTER_TO_UINT(record));
             complain(at, scan, what);
         }
 }
 
-/* --- numbers, counters, views ------------------------------------------------------------------------------
- */
+/* --- numbers, counters, views ----------------------------------------------------------------- */
 
 static void
 judge_numbers(bench *at)
@@ -306,7 +303,7 @@ judge_numbers(bench *at)
         operation *of = operation_at(at->all, i);
         if (of->kind == OPERATION_NUMBER && of->outcome == OPERATION_OK &&
             !g_hash_table_add(seen, &of->values[0]))
-            complain(at, of, "a number was made twice");
+            complain(at, of, "a number was generated twice");
     }
 }
 
@@ -342,10 +339,10 @@ judge_counter(bench *at, uint32_t record, unsigned field)
         return;
     int64_t value = last->values[field] == OPERATION_ABSENT ? 0 : last->values[field];
     if (value < least || value > most)
-        complain(at, last, "a counter ends outside of what was added");
+        complain(at, last, "the final value of a counter is not between its limits");
 }
 
-/* Writes of this value that were not refused; NULL: none. */
+/* A write of this value that did not fail, other than `beside`; or NULL. */
 static const operation *
 writer_of(const operations *all, uint32_t record, unsigned field, int64_t value, const operation *beside)
 {
@@ -387,9 +384,9 @@ judge_views(bench *at, uint32_t record)
             continue;
         differ = true;
         if (!may_differ(at->all, record, field, one->values[field], other->values[field]))
-            complain(at, other, "two paths show a record differently in the end");
+            complain(at, other, "two paths return different values of a record in the end");
     }
-    at->told.differing += differ;
+    at->result.differing += differ;
 }
 
 judgement
@@ -411,8 +408,8 @@ judge(const operations *all, judge_whole whole)
             judge_scan(&at, operation_at(all, i), records);
     judge_numbers(&at);
     judge_gets(&at);
-    at.told.wrong = g_string_free(at.wrong, at.wrong->len == 0);
-    return at.told;
+    at.result.wrong = g_string_free(at.wrong, at.wrong->len == 0);
+    return at.result;
 }
 
 void

@@ -1,4 +1,4 @@
-/* Judges histories in files: judge_file WORKLOAD FILE... Exits with 1 when one is wrong. */
+/* Judges histories in files: judge_file WORKLOAD FILE... Exits with 1 if one is wrong. */
 #include "histories/workload.h"
 
 #include <stdio.h>

@@ -9,10 +9,10 @@
 
 typedef struct way {
     int64_t values[OPERATION_FIELDS];
-    uint64_t happened; /* bits: of those under way */
+    uint64_t happened; /* bits: pending operations that have taken effect */
 } way;
 
-/* A way that is followed, among those that differ from it only in which unknown operations have happened. */
+/* A way to continue, among ways that differ only in which unknown operations have taken effect. */
 typedef struct kept_way {
     way way;
     bool dropped;
@@ -28,8 +28,8 @@ typedef struct event {
 typedef struct search {
     const effect *under_way[UNDER_WAY_MOST];
     uint64_t used;
-    uint64_t unknown; /* of those: their outcome is unknown */
-    GHashTable *seen; /* of the present step: way without its unknown bits, to kept_way */
+    uint64_t unknown; /* pending operations whose outcome is unknown */
+    GHashTable *seen; /* of the current step: way without its unknown bits, to kept_way */
     GPtrArray *ways;  /* of kept_way */
     bool too_many;
 } search;
@@ -77,13 +77,13 @@ add_values(way *in, const effect *of)
             continue;
         int64_t before = in->values[i] == OPERATION_ABSENT ? 0 : in->values[i];
         in->values[i] = before + of->values[i];
-        if (of->told && in->values[i] != of->results[i])
+        if (of->known && in->values[i] != of->results[i])
             return false;
     }
     return true;
 }
 
-/* False: it cannot happen now and be answered as it was. */
+/* False if the operation cannot take effect now with the results that it returned. */
 static bool
 happen(way *in, const effect *of)
 {
@@ -115,7 +115,7 @@ changes_nothing(const effect *of)
     return of->kind == EFFECT_READ || of->kind == EFFECT_NOT_MET;
 }
 
-/* Unknown ones that do the same are alike: the first of them happens first. */
+/* Unknown operations with the same effect are interchangeable: the first one takes effect first. */
 static bool
 is_alike(const effect *a, const effect *b)
 {
@@ -138,7 +138,7 @@ has_elder_twin(const search *with, const way *in, int number)
 
 /* --- ways ---------------------------------------------------------------------------------------------- */
 
-/* What reads the present values may as well happen now. */
+/* A read of the current values can take effect now without excluding anything. */
 static void
 let_reads_happen(const search *with, way *in)
 {
@@ -150,9 +150,9 @@ let_reads_happen(const search *with, way *in)
     }
 }
 
-/* An unknown operation that has not happened yet may happen later, or never. So a way in which fewer of them
- * have happened allows all that the other one does. True: one of the kept ways is such a way, or this one
- * itself. */
+/* An unknown operation that has not taken effect can do so later, or never. So a way in which fewer of them
+ * have taken effect allows everything that the other way allows. True if one of the kept ways is such a way,
+ * or is this one. */
 static bool
 is_covered(kept_way *kept, uint64_t happened)
 {
@@ -235,7 +235,7 @@ number_of(const search *with, const effect *of)
     g_assert_not_reached();
 }
 
-/* False: it has happened in no way. */
+/* False if the operation has taken effect in none of the ways. */
 static bool
 end_effect(search *with, const effect *of)
 {

@@ -1,10 +1,10 @@
-/* Is there an order of these operations, each at one moment between its begin and end, in which every answer
- * is right? (Wing and Gong, 1993; "just in time", Lowe, 2017.)
+/* Checks whether there is an order of these operations, each at one moment between its begin and end, in
+ * which every result is right (Wing and Gong, 1993; "just in time": Lowe, 2017).
  *
- * The search goes along the times of begins and ends and keeps every way in which the operations so far may
- * have taken effect: the fields' values, and which of the operations under way have happened already. When
- * one ends, only the ways in which it has happened go on. An operation of unknown outcome is under way for
- * ever.
+ * The search follows the times of begins and ends and keeps every way in which the operations so far can have
+ * taken effect: the values of the fields, and which of the pending operations have taken effect. When an
+ * operation ends, only the ways in which it has taken effect remain. An operation of unknown outcome is
+ * pending forever.
  */
 #pragma once
 
@@ -15,16 +15,16 @@ typedef enum effect_kind {
     EFFECT_READ,    /* fields have these values */
     EFFECT_MET,     /* field `on` is `expected`; then fields = values */
     EFFECT_NOT_MET, /* field `on` is not `expected` */
-    EFFECT_IF,      /* fields = values if field `on` is `expected`; nobody was told */
-    EFFECT_ADD      /* fields += values; told: they are results then */
+    EFFECT_IF,      /* fields = values if field `on` is `expected`; the caller does not know */
+    EFFECT_ADD      /* fields += values; if the outcome is known, they are the results */
 } effect_kind;
 
-/* One step on one object. */
+/* The effect of one operation on one object. */
 typedef struct effect {
     effect_kind kind;
     uint8_t fields;
     uint8_t on;
-    bool told; /* ADD: results are known */
+    bool known; /* ADD: results are known */
     int64_t expected;
     int64_t values[OPERATION_FIELDS];
     int64_t results[OPERATION_FIELDS];
@@ -35,6 +35,6 @@ typedef struct effect {
 
 typedef enum linear_verdict { LINEAR_RIGHT, LINEAR_WRONG, LINEAR_TOO_MANY } linear_verdict;
 
-/* All fields are absent at first. ret_at (NULL: not wanted): WRONG: the operation whose answer no order
- * gives. */
+/* All fields are absent at first. If the result is WRONG, *ret_at (unless ret_at is NULL) is an operation
+ * whose result is impossible in every order. */
 linear_verdict linear_judge(const effect *effects, size_t count, const operation **ret_at);

@@ -1,4 +1,4 @@
-"""A link to a Thrift2 server that loses, drops and delays answers, and lets requests come late. Framed messages only."""
+"""A proxy of a Thrift2 server that loses, drops and delays replies, and delays requests. Framed messages only."""
 import asyncio
 import contextlib
 import random
@@ -8,11 +8,11 @@ from keyway_gateway import free_ports
 
 
 class Link:
-    """Listens on a port of its own and passes frames on to another one.
+    """Listens on its own port and forwards frames to another one.
 
-    faults: lose, drop and late are chances for each message. lose: the answer and all that follow on its connection never
-    come. drop: the connection is closed instead of the answer. late: the connection is closed, and the request is passed
-    on late_ms afterwards. delay_us: each answer comes later, by so much at most; least_us: and at least.
+    faults: lose, drop and late are probabilities per message. lose: the reply and all later ones on its connection are
+    discarded. drop: the connection is closed instead of the reply. late: the connection is closed, and the request is
+    forwarded late_ms afterwards. Each reply is delayed by least_us to delay_us.
     """
 
     def __init__(self, server_port, seed):
@@ -47,7 +47,7 @@ class Link:
                 if not ended.cancelled():
                     ended.exception()
         except OSError:
-            pass  # the server is not there: the caller sees its connection close
+            pass  # the server is down: the caller's connection is closed
         finally:
             writer.close()
             if server_writer:

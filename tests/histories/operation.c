@@ -63,7 +63,7 @@ index_in(const char *const *names, unsigned count, const char *name)
     for (unsigned i = 0; i < count; i++)
         if (strcmp(names[i], name) == 0)
             return i;
-    g_error("%s is not a word of a history", name);
+    g_error("%s is not a word of a history file", name);
 }
 
 static int64_t
@@ -79,7 +79,7 @@ parse(const char *line)
 {
     g_auto(GStrv) words = g_strsplit(line, " ", -1);
     if (g_strv_length(words) != WORDS)
-        g_error("not a line of a history: %s", line);
+        g_error("not a line of a history file: %s", line);
     operation made = {.caller = (uint32_t)value_of(words[0]),
                       .record = (uint32_t)value_of(words[1]),
                       .view = (uint32_t)value_of(words[2]),

@@ -1,7 +1,7 @@
-/* What callers did and were told: one operation each, and a file of them.
+/* What callers did and which results they got: operations, and files of them.
  *
- * A record has four fields: two texts and two counters. A text's value is a number that no other write of the
- * history uses; a counter's is what it is. Times are of one monotonic clock.
+ * A record has four fields: two texts and two counters. The value of a text is a number that no other write
+ * of the history uses. Times are of one monotonic clock.
  *
  *   begin          end       OK:      it took effect at one moment in between
  *     |--put a=7----|        FAILED:  never
@@ -15,17 +15,17 @@
 
 #define OPERATION_FIELDS 4
 #define OPERATION_NEVER UINT64_MAX
-#define OPERATION_ABSENT INT64_MIN /* the value of a field that is not there */
+#define OPERATION_ABSENT INT64_MIN /* the value of a field that does not exist */
 
 typedef enum operation_kind {
     OPERATION_PUT,       /* fields = values */
-    OPERATION_REMOVE,    /* fields; all of them: the record */
+    OPERATION_REMOVE,    /* fields; with all fields, the record */
     OPERATION_GET,       /* fields: values were read */
-    OPERATION_PUT_IF,    /* fields = values if field `on` is `expected`; applied says whether */
-    OPERATION_INCREMENT, /* fields += values; results were told */
-    OPERATION_ROW,       /* a row of a scan: values were read; `scan` says of which */
-    OPERATION_SCAN,      /* a whole scan: `scan`; rows are its count */
-    OPERATION_NUMBER,    /* the gateway made the number values[0] */
+    OPERATION_PUT_IF,    /* fields = values if field `on` is `expected`; see `applied` */
+    OPERATION_INCREMENT, /* fields += values; returns results */
+    OPERATION_ROW,       /* a row of the scan with number `scan`: values were read */
+    OPERATION_SCAN,      /* the whole scan with number `scan`; rows is its row count */
+    OPERATION_NUMBER,    /* the gateway generated the number values[0] */
     OPERATION_KINDS
 } operation_kind;
 
@@ -34,14 +34,14 @@ typedef enum operation_outcome { OPERATION_OK, OPERATION_FAILED, OPERATION_UNKNO
 typedef struct operation {
     uint32_t caller;
     uint32_t record;
-    uint32_t view; /* reads: 0 the record itself, 1 a further path */
+    uint32_t view; /* of reads: 0 the primary path, 1 a second path */
     uint32_t scan;
     operation_kind kind;
     operation_outcome outcome;
     uint8_t fields; /* bits */
     uint8_t on;
-    bool applied; /* of a condition: it was met; of a get of all fields: there is such a record */
-    bool last;    /* read when nothing was under way any more */
+    bool applied; /* put_if: the condition was met; get of all fields: the record exists */
+    bool last;    /* a read after all other operations had ended */
     int64_t expected;
     int64_t values[OPERATION_FIELDS];
     int64_t results[OPERATION_FIELDS];
@@ -59,7 +59,7 @@ operation_at(const operations *all, guint index)
     return &g_array_index(all, operation, index);
 }
 
-/* One line each, for people as well. */
+/* One line per operation, readable for people too. */
 void operations_save(const operations *all, const char *file);
-operations *operations_load(const char *file); /* ends the program when the file is not one of these */
+operations *operations_load(const char *file); /* ends the program if the file is invalid */
 char *operation_text(const operation *of);     /* g_free */

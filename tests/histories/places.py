@@ -1,7 +1,7 @@
-"""Where histories are recorded: gateways over a store, and what can go wrong with them.
+"""The places where histories are recorded: gateways over a store, and faults.
 
-A place starts its gateways on fixed ports, so that a gateway that was killed comes back where its callers look for it.
-Faults are functions of a place and a random source that cause trouble for a while and end it; see FAULTS.
+A place starts its gateways on fixed ports, so that callers find a gateway again after it was killed.
+A fault is a function of a place and a random source. It causes trouble for a while and then ends it; see FAULTS.
 """
 import contextlib
 import os
@@ -63,7 +63,7 @@ tables:
 
 
 def old_tables():
-    """The same for a gateway that knows neither orders nor counters."""
+    """The same tables for a gateway that supports neither order nor counters."""
     return TABLES.replace(", counter: true", "").replace("    order: stamp\n", "")
 
 
@@ -92,7 +92,7 @@ class Place:
         return self
 
     def environment(self):
-        """Of each gateway."""
+        """The environment of each gateway."""
         return {}
 
     def start_gateway(self, number, environment=None, ready=True):
@@ -115,21 +115,21 @@ class Place:
         process.wait()
 
     def mend(self):
-        """Before each history: what must run does run."""
+        """Called before each history: restarts what must run."""
 
     def logs(self):
         return "".join(f"--- gateway {number}\n{gateway.log()}" for number, gateway in enumerate(self.gateways))
 
     def stop(self):
         for gateway in self.gateways:
-            with contextlib.suppress(OSError, AttributeError):  # ended, or not started yet
+            with contextlib.suppress(OSError, AttributeError):  # exited, or not started yet
                 gateway.process.send_signal(signal.SIGCONT)
             gateway.kill()
             shutil.rmtree(gateway.folder, ignore_errors=True)
 
 
 class Embedded(Place):
-    """One gateway with the store inside it, on a disk that can fail."""
+    """One gateway with an embedded store, on a disk that can fail."""
 
     def __init__(self, tables):
         super().__init__(tables)
@@ -166,13 +166,13 @@ class Sim(Place):
         self.process.stdin.write(command + "\n")
         self.process.stdin.flush()
         answer = self.process.stdout.readline()
-        assert answer == "ok\n", f"hbase_sim ended at {command!r}: {answer!r}"
+        assert answer == "ok\n", f"hbase_sim exited at {command!r}: {answer!r}"
 
     def misbehave(self, faults):
         self.tell(" ".join(["faults"] + [f"{name}={number}" for name, number in faults.items()]))
 
     def stop_thrift(self, number):
-        self.misbehave({"delay_us": 500})  # so that calls are under way
+        self.misbehave({"delay_us": 500})  # so that calls are pending
         self.tell(f"stop {number}")
 
     def go_on_thrift(self, number):
@@ -197,7 +197,7 @@ class Sim(Place):
 
 
 class HBase(Place):
-    """Gateways over a real HBase, which somebody else has started: addresses of its Thrift2 servers, framed and compact."""
+    """Gateways over a real HBase that runs already; `servers` are addresses of its Thrift2 servers, framed and compact."""
 
     def __init__(self, tables, servers, suffix):
         super().__init__(self.named(tables, suffix))
@@ -206,7 +206,7 @@ class HBase(Place):
 
     @staticmethod
     def named(tables, suffix):
-        """Store tables of this campaign's own."""
+        """Gives the store tables names of this campaign."""
         lines = []
         for line in tables.splitlines():
             lines.append(line)
@@ -227,12 +227,12 @@ def pause(random, least, most):
 
 
 def calm(place, random, end):
-    """Nothing."""
+    """No fault."""
     del place, random, end
 
 
 def kill_gateway(place, random, end):
-    """kill -9, and started again."""
+    """Kills a gateway with kill -9 and restarts it."""
     pause(random, 0.05, 0.3)
     number = random.randrange(len(place.gateways))
     place.kill_gateway(number)
@@ -241,7 +241,7 @@ def kill_gateway(place, random, end):
 
 
 def term_gateway(place, random, end):
-    """SIGTERM, and started again."""
+    """Stops a gateway with SIGTERM and restarts it."""
     pause(random, 0.05, 0.3)
     number = random.randrange(len(place.gateways))
     place.kill_gateway(number, signal.SIGTERM)
@@ -250,7 +250,7 @@ def term_gateway(place, random, end):
 
 
 def stop_gateway(place, random, end):
-    """SIGSTOP for a while: a gateway that stands still."""
+    """Pauses a gateway with SIGSTOP for a while."""
     while not end.is_set():
         pause(random, 0.02, 0.2)
         process = place.gateways[random.randrange(len(place.gateways))].process
@@ -260,7 +260,7 @@ def stop_gateway(place, random, end):
 
 
 def faketime(offset):
-    """Environment of a process whose clock is off by that, or by what a file says, given as its path."""
+    """The environment of a process whose clock is wrong by this offset, or by the content of the file with this path."""
     library = f"/usr/lib/{platform.machine()}-linux-gnu/faketime/libfaketime.so.1"
     assert pathlib.Path(library).exists(), "libfaketime is not installed (scripts/setup --tests)"
     source = "FAKETIME_TIMESTAMP_FILE" if os.path.isabs(offset) else "FAKETIME"
@@ -269,7 +269,7 @@ def faketime(offset):
 
 
 def clock_back(place, random, end):
-    """Stopped, the clock set back an hour, started: and once more with the right time."""
+    """Stops a gateway, sets its clock back an hour and starts it; then restarts it with the right time."""
     pause(random, 0.05, 0.2)
     place.kill_gateway(0, signal.SIGTERM)
     place.start_gateway(0, faketime("-1h"))
@@ -280,7 +280,7 @@ def clock_back(place, random, end):
 
 
 def clocks_off(place, random, end):
-    """The last gateway's clock is off."""
+    """The last gateway's clock is wrong."""
     number = len(place.gateways) - 1
     place.kill_gateway(number)
     place.start_gateway(number, faketime(random.choice(["+2s", "-2s", "+0.001s", "-0.001s", "+1h"])))
@@ -290,7 +290,7 @@ def clocks_off(place, random, end):
 
 
 def clocks_jump(place, random, end):
-    """The last gateway's clock jumps to and fro."""
+    """The last gateway's clock jumps forwards and back."""
     number = len(place.gateways) - 1
     place.kill_gateway(number)
     with tempfile.TemporaryDirectory(prefix="keyway-clock-") as folder:
@@ -306,7 +306,7 @@ def clocks_jump(place, random, end):
 
 
 def disk_full(place, random, end):
-    """Writes or syncs fail for a while, as on a full disk. After a failed sync only a restart lets the store write again."""
+    """Writes or syncs fail for a while, as on a full disk. After a failed sync, the store writes again only after a restart."""
     while not end.is_set():
         pause(random, 0.05, 0.2)
         place.disk.fail(random.choice([failing_disk.WRITES, failing_disk.SYNCS]), random.randrange(2000))
@@ -329,7 +329,7 @@ def misbehave(**faults):
 
 
 def stop_thrift(place, random, end):
-    """A Thrift2 server stands still, and goes on with what it had been sent."""
+    """A Thrift2 server is paused, and then processes the requests that it had received."""
     while not end.is_set():
         pause(random, 0.02, 0.2)
         number = random.randrange(2)
@@ -339,7 +339,7 @@ def stop_thrift(place, random, end):
 
 
 def kill_thrift(place, random, end):
-    """A Thrift2 server is killed, and started again."""
+    """A Thrift2 server is killed and restarted."""
     while not end.is_set():
         pause(random, 0.02, 0.2)
         number = random.randrange(2)
@@ -349,7 +349,7 @@ def kill_thrift(place, random, end):
 
 
 def region_moves(offsets_ms):
-    """The clock's region moves to a server whose clock differs by so much, and back."""
+    """The region with the clock's cells moves to a server whose clock differs by this offset, and back."""
     def cause(place, random, end):
         while not end.is_set():
             pause(random, 0.1, 0.4)
@@ -361,7 +361,7 @@ def region_moves(offsets_ms):
 
 
 def compactions(place, random, end):
-    """Delete markers are dropped all the time, and answers are lost."""
+    """Compactions drop delete markers all the time, and replies are lost."""
     place.misbehave({"late": 0.02, "late_ms": 200, "delay_us": 300})
     while not end.is_set():
         pause(random, 0.005, 0.05)

@@ -1,11 +1,11 @@
 /* Records one history and judges it: record --workload NAME --gateways ADDRESS,... [options].
  *
- *   callers do what the workload says, for a while --> "quiet" is printed
- *   a line is read: whoever caused faults has ended them
- *   every record is read once more by every way --> the history is judged, and written to a file if it is
- * wrong
+ *   callers execute the workload for a while --> prints "quiet"
+ *   reads a line: the faults have ended
+ *   reads every record once more by each gateway and path --> judges the history; writes a wrong one to a
+ * file
  *
- * Prints one line of JSON; exits with 1 when the history is wrong.
+ * Prints one line of JSON; exits with 1 if the history is wrong.
  */
 #include "histories/client.h"
 #include "histories/workload.h"
@@ -27,16 +27,16 @@ static struct {
 } options = {.seed = 1, .callers = 8, .duration_ms = 500, .deadline_ms = 3000, .pause_us = 500, .prefix = 1};
 
 static GOptionEntry entries[] = {
-    {"workload", 0, 0, G_OPTION_ARG_STRING, &options.workload, "what callers do", "NAME"},
+    {"workload", 0, 0, G_OPTION_ARG_STRING, &options.workload, "operations of the callers", "NAME"},
     {"gateways", 0, 0, G_OPTION_ARG_STRING, &options.gateways, "where", "HOST:PORT,..."},
-    {"file", 0, 0, G_OPTION_ARG_STRING, &options.file, "where a wrong history goes", "FILE"},
+    {"file", 0, 0, G_OPTION_ARG_STRING, &options.file, "file for a wrong history", "FILE"},
     {"seed", 0, 0, G_OPTION_ARG_INT, &options.seed, "", "N"},
     {"callers", 0, 0, G_OPTION_ARG_INT, &options.callers, "", "N"},
-    {"records", 0, 0, G_OPTION_ARG_INT, &options.records, "instead of the workload's", "N"},
+    {"records", 0, 0, G_OPTION_ARG_INT, &options.records, "number of records (default: the workload's)", "N"},
     {"duration", 0, 0, G_OPTION_ARG_INT, &options.duration_ms, "", "MS"},
-    {"deadline", 0, 0, G_OPTION_ARG_INT, &options.deadline_ms, "of each call", "MS"},
-    {"pause", 0, 0, G_OPTION_ARG_INT, &options.pause_us, "longest between calls", "US"},
-    {"prefix", 0, 0, G_OPTION_ARG_INT, &options.prefix, "of the records' names", "N"},
+    {"deadline", 0, 0, G_OPTION_ARG_INT, &options.deadline_ms, "deadline of each call", "MS"},
+    {"pause", 0, 0, G_OPTION_ARG_INT, &options.pause_us, "longest pause between calls", "US"},
+    {"prefix", 0, 0, G_OPTION_ARG_INT, &options.prefix, "prefix of the records' names", "N"},
     {NULL, 0, 0, 0, NULL, NULL, NULL}};
 
 typedef struct caller {
@@ -50,7 +50,7 @@ typedef struct caller {
     operations *done;
     uint32_t count;
     uint64_t until_ns;
-    int64_t seen[RECORDS_MOST]; /* of the first text */
+    int64_t seen[RECORDS_MOST]; /* last value of the first text */
 } caller;
 
 static int64_t
@@ -71,8 +71,7 @@ choose_step(caller *by)
     return at;
 }
 
-/* --- operations ------------------------------------------------------------------------------------------
- */
+/* --- operations ------------------------------------------------------------------------------- */
 
 static operation
 operation_for(caller *by, workload_step step)
@@ -158,8 +157,7 @@ call_for_a_while(void *user)
     }
 }
 
-/* --- the end -----------------------------------------------------------------------------------------------
- */
+/* --- the last reads ---------------------------------------------------------------------------------- */
 
 static bool
 read_last(caller *by, uint32_t record, uint32_t view)
@@ -223,8 +221,7 @@ tell(const operations *all, const workload *work, bool complete)
     return right && complete ? 0 : 1;
 }
 
-/* --- all
- * ---------------------------------------------------------------------------------------------------- */
+/* --- main -------------------------------------------------------------------------------------------- */
 
 static void
 caller_init(caller *by, unsigned number, const workload *work, const char *gateway)
@@ -261,7 +258,7 @@ main(int argc, char **argv)
     g_option_context_add_main_entries(context, entries, NULL);
     if (!g_option_context_parse(context, &argc, &argv, &error) || !options.workload || !options.gateways ||
         options.callers > CALLERS_MOST)
-        g_error("%s", error ? error->message : "--workload and --gateways are needed");
+        g_error("%s", error ? error->message : "--workload and --gateways are required");
     const workload *work = workload_find(options.workload);
     g_auto(GStrv) gateways = g_strsplit(options.gateways, ",", -1);
     size_t gateways_count = g_strv_length(gateways);

@@ -1,4 +1,5 @@
-/* The judge judged: histories that are right, and the same with an error of each kind planted in them. */
+/* Tests the judge with histories that are right, and with the same histories after one error of each kind was
+ * added. */
 #include "histories/judge.h"
 
 #include <glib.h>
@@ -10,8 +11,7 @@
 static operations *all;
 static uint64_t now;
 
-/* --- writing histories ------------------------------------------------------------------------------------
- */
+/* --- writing histories ------------------------------------------------------------------------ */
 
 static operation *
 add(operation_kind kind, uint8_t fields, uint64_t begin, uint64_t end)
@@ -23,7 +23,7 @@ add(operation_kind kind, uint8_t fields, uint64_t begin, uint64_t end)
     return operation_at(all, all->len - 1);
 }
 
-/* One after the other. */
+/* Adds an operation after the previous one. */
 static operation *
 then(operation_kind kind, uint8_t fields, int64_t value)
 {
@@ -35,7 +35,7 @@ then(operation_kind kind, uint8_t fields, int64_t value)
     return made;
 }
 
-/* Under way for all the rest of the history. */
+/* Makes the operation pending until the end of the history. */
 static operation *
 unknown(operation *of)
 {
@@ -96,8 +96,7 @@ is_wrong(const char *says)
 
 #define NO_ORDER "no order of the operations"
 
-/* --- puts, gets, removals
- * ------------------------------------------------------------------------------------ */
+/* --- puts, gets, removals --------------------------------------------------------------------- */
 
 static void
 test_right(void)
@@ -146,7 +145,7 @@ test_made_up(void)
     is_wrong("without fields");
 }
 
-/* Two puts under way together: either may be last, but readers agree on which. */
+/* Two concurrent puts: either can be the last, but readers agree. */
 static void
 test_together(void)
 {
@@ -162,7 +161,7 @@ test_together(void)
     }
 }
 
-/* Unknown: later, or never, but once. */
+/* An unknown write takes effect later, or never, but only once. */
 static void
 test_unknown(void)
 {
@@ -197,7 +196,7 @@ test_whole_records(void)
         then(OPERATION_PUT, 3, 7);
         add(OPERATION_REMOVE, 15, now + 10, now + 100);
         operation *part = add(OPERATION_GET, 3, now + 20, now + 30);
-        part->values[0] = 7; /* the second field is gone already */
+        part->values[0] = 7; /* the second field is already removed */
         now += 200;
         then(OPERATION_GET, 3, NONE);
         end_with(whole, whole != JUDGE_IN_STEP, NULL);
@@ -212,8 +211,7 @@ test_whole_records(void)
     end_with(JUDGE_RECORD, false, NO_ORDER);
 }
 
-/* --- conditions, counters
- * ---------------------------------------------------------------------------------------- */
+/* --- conditions, counters --------------------------------------------------------------------- */
 
 static void
 test_two_winners(void)
@@ -254,14 +252,15 @@ test_counters(void)
     increment(2, 2);
     unknown(increment(1, NONE));
     then(OPERATION_GET, 4, 5)->last = true;
-    is_wrong("outside of what was added");
+    is_wrong("the final value of a counter");
     begin();
     unknown(then(OPERATION_PUT, 4, 100));
-    increment(2, 102); /* nobody read the 100 */
+    increment(2, 102); /* no read returned the 100 */
     is_right();
 }
 
-/* Which of many unknown operations have happened is not searched through where it makes no difference. */
+/* The search does not distinguish which of many unknown operations have taken effect if it makes no
+ * difference. */
 static void
 test_many_unknown(void)
 {
@@ -285,8 +284,7 @@ test_many_unknown(void)
     }
 }
 
-/* --- scans, numbers, paths
- * ------------------------------------------------------------------------------------------ */
+/* --- scans, numbers, paths -------------------------------------------------------------------- */
 
 static operation *
 row(uint32_t record, int64_t value)
@@ -298,7 +296,7 @@ row(uint32_t record, int64_t value)
     return made;
 }
 
-/* Records 1 to 3 hold 11 to 13, record 2 was put before with 2. */
+/* Records 1 to 3 have the values 11 to 13; record 2 had the value 2 before. */
 static void
 begin_scan(void)
 {
@@ -324,11 +322,11 @@ test_scans(void)
         const char *says;
     } plans[] = {
         {{1, 2, 3}, {11, 12, 13}, NULL},
-        {{1, 3}, {11, 13}, "does not show record 2"},
+        {{1, 3}, {11, 13}, "does not return record 2"},
         {{1, 2, 2, 3}, {11, 12, 12, 13}, "twice"},
         {{2, 1, 3}, {12, 11, 13}, "out of order"},
-        {{1, 2, 3}, {11, 2, 13}, "was not there then"},
-        {{1, 2, 3}, {11, 99, 13}, "was not there then"},
+        {{1, 2, 3}, {11, 2, 13}, "was not stored during the scan"},
+        {{1, 2, 3}, {11, 99, 13}, "was not stored during the scan"},
         {{1, 2, 3, 4}, {11, 12, 13, NONE}, "without fields"},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(plans); i++) {
@@ -340,7 +338,7 @@ test_scans(void)
     }
 }
 
-/* What is removed meanwhile may be shown or not. */
+/* A scan can return a record that is removed at the same time, or not. */
 static void
 test_scan_beside_removal(void)
 {
@@ -359,7 +357,7 @@ test_numbers(void)
         begin();
         then(OPERATION_NUMBER, 1, 5);
         then(OPERATION_NUMBER, 1, second);
-        end_with(JUDGE_FIELDS, second == 4, second == 5 ? "made twice" : NULL);
+        end_with(JUDGE_FIELDS, second == 4, second == 5 ? "generated twice" : NULL);
     }
 }
 
@@ -381,7 +379,7 @@ test_paths(void)
     end_views(8, 7);
     is_wrong("two paths");
     begin();
-    add(OPERATION_PUT, 1, 0, 10)->values[0] = 7; /* under way together: a tie */
+    add(OPERATION_PUT, 1, 0, 10)->values[0] = 7; /* concurrent puts: either order is right */
     add(OPERATION_PUT, 1, 5, 15)->values[0] = 8;
     now = 20;
     end_views(8, 7);
@@ -393,12 +391,10 @@ test_paths(void)
     is_right();
 }
 
-/* --- many
- * -------------------------------------------------------------------------------------------------------------
- */
+/* --- many -------------------------------------------------------------------------------------- */
 
-/* A register that answers at random moments of each call. Its histories are right; with one read that gives
- * what was overwritten before it began they are not. */
+/* A register that takes its value at a random moment of each call. Its histories are right. With one read of
+ * a value that was overwritten before the read began, they are wrong. */
 static void
 test_random(void)
 {

@@ -1,4 +1,4 @@
-/* See workload.h. The table of all workloads. */
+/* The table of all workloads; see workload.h. */
 #include "histories/workload.h"
 
 #include <string.h>
@@ -80,5 +80,5 @@ workload_find(const char *name)
     for (size_t i = 0; i < G_N_ELEMENTS(workloads); i++)
         if (strcmp(workloads[i].name, name) == 0)
             return &workloads[i];
-    g_error("there is no workload %s", name);
+    g_error("unknown workload: %s", name);
 }

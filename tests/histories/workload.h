@@ -1,4 +1,4 @@
-/* What the callers of a history do: how often which operation, on how many records of which table. */
+/* The operations of a history's callers: how often each occurs, and on how many records of which table. */
 #pragma once
 
 #include "histories/judge.h"
@@ -11,15 +11,15 @@ typedef enum workload_step {
     STEP_REMOVE_A,    /* the first text */
     STEP_GET,         /* the record */
     STEP_GET_A,       /* the first text */
-    STEP_GET_PATH,    /* the record by its second path */
-    STEP_PUT_IF,      /* both texts, if the first is what the caller saw last */
-    STEP_ADD,         /* to the first counter */
-    STEP_ADD_BOTH,    /* to both */
+    STEP_GET_PATH,    /* the record, by its second path */
+    STEP_PUT_IF,      /* both texts, if the first one is the value that the caller read last */
+    STEP_ADD,         /* increments the first counter */
+    STEP_ADD_BOTH,    /* increments both counters */
     STEP_PUT_COUNTER, /* the first counter */
     STEP_PUT_MIXED,   /* the first text and counter */
     STEP_SCAN,        /* page by page */
     STEP_SCAN_FILTER, /* with a filter that the store evaluates */
-    STEP_NUMBER,      /* a record whose field the gateway makes */
+    STEP_NUMBER,      /* puts a record with a field that the gateway generates */
     STEPS
 } workload_step;
 
@@ -27,9 +27,9 @@ typedef struct workload {
     const char *name;
     const char *table;
     const char *second_path;
-    unsigned records; /* hot ones; few, so that callers meet */
+    unsigned records; /* few, so that callers use the same records */
     judge_whole whole;
     unsigned shares[STEPS];
 } workload;
 
-const workload *workload_find(const char *name); /* ends the program when there is none */
+const workload *workload_find(const char *name); /* ends the program if the name is unknown */

@@ -170,7 +170,7 @@ class ClockTableTest(TableTest):
             expect(field.made["from"] <= found <= field.made.get("to", 2**63), "number", found, "of", field.made)
             if field.made.get("at_end"):
                 return
-        expect(found not in self.made[field.name, period], field.name, "made twice:", found, "in", period)
+        expect(found not in self.made[field.name, period], field.name, "generated twice:", found, "in", period)
         self.made[field.name, period].add(found)
         if kind == "snowflake":
             ms, step = flake_time(field, found)

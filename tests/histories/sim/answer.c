@@ -1,11 +1,11 @@
-/* The methods of Thrift2 over the simulated rows. */
+/* The methods of Thrift2 on the simulated rows. */
 #include "histories/sim/rows_internal.h"
 
 #include "wire/table.h"
 
 #include <string.h>
 
-/* In nearly every result `io` is the member with id 1. */
+/* In nearly every result, `io` is the member with id 1. */
 static const void *
 refuse(kw_hb_method method, const char *message, kw_arena *arena)
 {
@@ -23,8 +23,7 @@ refuse(kw_hb_method method, const char *message, kw_arena *arena)
     return result;
 }
 
-/* --- writes
- * ------------------------------------------------------------------------------------------------- */
+/* --- writes ----------------------------------------------------------------------------------- */
 
 static const char *
 put_many(sim_rows *rows, sim_table *table, const kw_hb_THBaseService_putMultiple_args *args)
@@ -54,7 +53,7 @@ add_all(sim_rows *rows, sim_table *table, const kw_hb_TIncrement *increment, kw_
 {
     int64_t now_ms = sim_now_ms(rows, table);
     sim_row *row = sim_make_row(table, increment->row);
-    kw_hb_TResult *told = KW_ARENA_NEW(arena, kw_hb_TResult);
+    kw_hb_TResult *sums = KW_ARENA_NEW(arena, kw_hb_TResult);
     kw_hb_TColumnValue *values = KW_ARENA_ARRAY(arena, kw_hb_TColumnValue, increment->columns.count);
     for (uint32_t i = 0; i < increment->columns.count; i++) {
         const kw_hb_TColumnIncrement *column = &increment->columns.items[i];
@@ -74,16 +73,15 @@ add_all(sim_rows *rows, sim_table *table, const kw_hb_TIncrement *increment, kw_
         put.columnValues.count = 1;
         sim_apply_put(rows, table, &put, now_ms);
     }
-    *told = (kw_hb_TResult){.has_row = true, .row = increment->row};
-    told->columnValues.items = values;
-    told->columnValues.count = increment->columns.count;
+    *sums = (kw_hb_TResult){.has_row = true, .row = increment->row};
+    sums->columnValues.items = values;
+    sums->columnValues.count = increment->columns.count;
     ret_result->has_success = true;
-    ret_result->success = told;
+    ret_result->success = sums;
     return NULL;
 }
 
-/* --- conditions
- * ------------------------------------------------------------------------------------------------ */
+/* --- conditions ------------------------------------------------------------------------------- */
 
 typedef struct condition {
     kw_bytes row, family, qualifier, value;
@@ -112,7 +110,8 @@ compares(int32_t op, int order)
     }
 }
 
-/* An empty value and an absent cell are the same to HBase. ret_stamp: what puts get. */
+/* True if the condition holds. HBase treats an empty value like an absent cell. *ret_stamp: the timestamp for
+ * puts. */
 static bool
 is_met(sim_rows *rows, sim_table *table, const condition *of, kw_arena *arena, int64_t *ret_stamp)
 {
@@ -160,8 +159,7 @@ check_and_mutate(sim_rows *rows, sim_table *table, const kw_hb_THBaseService_che
     return ret_result->success ? sim_apply_mutations(rows, table, args->rowMutations, stamp) : NULL;
 }
 
-/* --- reads
- * -------------------------------------------------------------------------------------------------------- */
+/* --- reads ------------------------------------------------------------------------------------ */
 
 static void
 get_many(sim_rows *rows, sim_table *table, const kw_hb_THBaseService_getMultiple_args *args, kw_arena *arena,
@@ -228,21 +226,19 @@ static void
 describe(const sim_table *table, const kw_hb_TTableName *name, kw_arena *arena,
          kw_hb_THBaseService_getTableDescriptor_result *ret_result)
 {
-    kw_hb_TTableDescriptor *told = KW_ARENA_NEW(arena, kw_hb_TTableDescriptor);
-    *told = (kw_hb_TTableDescriptor){.tableName = name, .has_columns = true};
-    told->columns.count = table->families->len;
-    told->columns.items = KW_ARENA_ARRAY(arena, kw_hb_TColumnFamilyDescriptor, table->families->len);
+    kw_hb_TTableDescriptor *descriptor = KW_ARENA_NEW(arena, kw_hb_TTableDescriptor);
+    *descriptor = (kw_hb_TTableDescriptor){.tableName = name, .has_columns = true};
+    descriptor->columns.count = table->families->len;
+    descriptor->columns.items = KW_ARENA_ARRAY(arena, kw_hb_TColumnFamilyDescriptor, table->families->len);
     for (guint i = 0; i < table->families->len; i++)
-        told->columns.items[i].name = sim_bytes(table->families->pdata[i]);
+        descriptor->columns.items[i].name = sim_bytes(table->families->pdata[i]);
     ret_result->has_success = true;
-    ret_result->success = told;
+    ret_result->success = descriptor;
 }
 
-/* --- methods
- * ---------------------------------------------------------------------------------------------------------
- */
+/* --- methods ----------------------------------------------------------------------------------- */
 
-/* Without a table of rows. True: it was one of them. */
+/* Executes a method that does not need a table's rows; false if it is another method. */
 static bool
 answer_admin(sim_rows *rows, kw_hb_method method, const void *args, kw_arena *arena, void *result,
              const char **ret_wrong)
@@ -254,9 +250,9 @@ answer_admin(sim_rows *rows, kw_hb_method method, const void *args, kw_arena *ar
                                                              .success = KW_HB_TThriftServerType_TWO};
         return true;
     case KW_HB_THBaseService_tableExists: {
-        kw_hb_THBaseService_tableExists_result *told = result;
-        told->has_success = true;
-        told->success =
+        kw_hb_THBaseService_tableExists_result *exists = result;
+        exists->has_success = true;
+        exists->success =
             sim_table_named(rows, ((const kw_hb_THBaseService_tableExists_args *)args)->tableName) != NULL;
         return true;
     }

@@ -1,11 +1,12 @@
-/* hbase_sim SEED PORT...: Thrift2 servers over one HBase in memory. Commands come by lines, and are answered
+/* hbase_sim SEED PORT...: Thrift2 servers over one HBase in memory. Reads one command per line and prints
  * "ok":
  *
- *   faults [lose=0.01] [drop=0.01] [late=0.01] [repeat=0.1] [delay_us=500] [late_ms=300]   those left out are
- * 0 clock data|clock MS       a region server's clock against this machine's stop N, go_on N, kill N, start N
- * the N-th Thrift2 server, from 0 purge                     a compaction drops the delete markers
+ *   faults [lose=0.01] [drop=0.01] [late=0.01] [repeat=0.1] [delay_us=500] [late_ms=300]   default: 0
+ *   clock data|clock MS                     sets a region server's clock relative to this machine's
+ *   stop N, go_on N, kill N, start N        the N-th Thrift2 server, from 0
+ *   purge                                   a compaction drops the delete markers
  *
- * Ends with its input.
+ * Exits at the end of its input.
  */
 #include "histories/sim/server.h"
 

@@ -27,11 +27,11 @@ machine_of(bool given, kw_bytes text, bool reversed, kw_arena *arena)
     const kw_filter *filter = kw_filter_parse(text, arena, &error);
     kw_filter_machine *machine = filter ? kw_filter_machine_new(filter, reversed, &error) : NULL;
     if (!machine)
-        g_error("a filter that is none: %s", error.text);
+        g_error("invalid filter: %s", error.text);
     return machine;
 }
 
-/* False: the row does not come. */
+/* False if the row is not part of the result. */
 static bool
 read_row(sim_rows *rows, const sim_table *table, const sim_row *row, const sim_asked *asked,
          kw_filter_machine *machine, kw_arena *arena, kw_hb_TResult *ret_result)
@@ -66,8 +66,7 @@ sim_get(sim_rows *rows, sim_table *table, const kw_hb_TGet *get, kw_arena *arena
     kw_filter_machine_free(machine);
 }
 
-/* --- scans -------------------------------------------------------------------------------------------------
- */
+/* --- scans ------------------------------------------------------------------------------------ */
 
 static kw_hb_TColumn *
 copy_columns(kw_arena *arena, const kw_hb_TScan *scan)
@@ -128,7 +127,7 @@ next_node(const sim_scanner *scanner)
     }
     if (open)
         return g_tree_node_last(tree);
-    node = g_tree_upper_bound(tree, scanner->at); /* the first after it */
+    node = g_tree_upper_bound(tree, scanner->at); /* the first row after it */
     node = node ? g_tree_node_previous(node) : g_tree_node_last(tree);
     if (node && scanner->started && g_bytes_equal(g_tree_node_key(node), scanner->at))
         node = g_tree_node_previous(node);

@@ -88,8 +88,7 @@ sim_has_family(const sim_table *table, kw_bytes family)
     return false;
 }
 
-/* --- rows ------------------------------------------------------------------------------------------------
- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 sim_row *
 sim_find_row(const sim_table *table, kw_bytes key)
@@ -111,8 +110,8 @@ sim_make_row(sim_table *table, kw_bytes key)
     return row;
 }
 
-/* Does `by` make `cell` superfluous for every read that can come: a newer version of it, or a marker that
- * reaches as far? (Tables here keep one version.) */
+/* True if `by` makes `cell` invisible to every later read: a newer version of the cell, or a marker that
+ * reaches as far. (Tables here keep one version.) */
 static bool
 replaces(const sim_cell *by, const sim_cell *cell)
 {
@@ -125,8 +124,8 @@ replaces(const sim_cell *by, const sim_cell *cell)
 
 #define CELLS_MANY 32
 
-/* The last cell is new: what it replaces goes, or it goes itself. One pass: a row of heartbeats has a cell
- * for each of eight of every gateway that ever ran. */
+/* The last cell is new. Drops the cells that it replaces, or itself if another one replaces it. One pass,
+ * because a row of heartbeats has eight cells of every gateway that ever ran. */
 static void
 drop_superfluous(sim_row *row)
 {
@@ -152,8 +151,7 @@ sim_add_cell(sim_rows *rows, sim_row *row, sim_cell cell)
         drop_superfluous(row);
 }
 
-/* --- what is visible
- * ---------------------------------------------------------------------------------------- */
+/* --- what is visible -------------------------------------------------------------------------- */
 
 static bool
 hides(const sim_cell *marker, const sim_cell *cell)
@@ -198,7 +196,7 @@ is_asked(const sim_asked *asked, const sim_cell *cell)
     return !asked->has_columns;
 }
 
-/* HBase's order; of one timestamp the later write comes first. */
+/* HBase's order; of cells with one timestamp the later write is first. */
 static gint
 compare_cells(gconstpointer a, gconstpointer b)
 {
@@ -262,8 +260,7 @@ sim_newest(const sim_row *row, kw_bytes family, kw_bytes qualifier, int64_t now_
     return count > 0;
 }
 
-/* --- compactions
- * --------------------------------------------------------------------------------------------- */
+/* --- compactions ------------------------------------------------------------------------------ */
 
 static gboolean
 purge_row(gpointer key, gpointer value, gpointer user)
@@ -298,8 +295,7 @@ sim_rows_purge(sim_rows *rows)
     }
 }
 
-/* --- tables
- * ---------------------------------------------------------------------------------------------------- */
+/* --- tables ----------------------------------------------------------------------------------- */
 
 static char *
 name_of(const kw_hb_TTableName *name)

@@ -1,15 +1,13 @@
-/* HBase's rows in memory: tables, families, cells with timestamps, delete markers, versions, and what happens
- * to them when a server's clock moves. What the server does itself follows HBase 2.6:
+/* HBase's rows in memory: tables, families, cells with timestamps, delete markers, versions, and the effects
+ * of a server's clock. The rules follow HBase 2.6:
  *
- *   unstamped put        the region server's clock; of two cells with one timestamp the later one is seen
- *   unstamped delete     the clock, and hides everything up to that
- *   increment            max(timestamp of the cell + 1, clock)
- *   checkAnd...          puts in it get max(timestamp of the compared cell, clock)
- *   delete marker        hides cells up to its timestamp, those that arrive later as well; a compaction drops
- * it
+ *   put without stamp      the region server's clock; of two cells with one timestamp the later is visible
+ *   delete without stamp   the clock; hides everything up to that time
+ *   increment              max(timestamp of the cell + 1, clock)
+ *   checkAnd...            its puts get max(timestamp of the compared cell, clock)
+ *   delete marker          hides cells up to its timestamp, even later ones; a compaction drops the marker
  *
- * Used under one lock. Tables named keyway_clock are on another region server than the rest, with a clock of
- * its own.
+ * Used under one lock. Tables named keyway_clock are on a second region server with its own clock.
  */
 #pragma once
 
@@ -26,7 +24,7 @@ void sim_rows_free(sim_rows *rows);
 
 /* The clock of a region server minus this machine's. */
 void sim_rows_set_clock(sim_rows *rows, sim_region region, int64_t offset_ms);
-/* A major compaction: markers go, and what they hide. */
+/* A major compaction: drops markers and the cells that they hide. */
 void sim_rows_purge(sim_rows *rows);
 
 /* The result struct of the method, in the arena. */

@@ -1,4 +1,4 @@
-/* What the files of the simulated rows share. */
+/* Types and functions that the files of the simulated rows share. */
 #pragma once
 
 #include "histories/sim/rows.h"
@@ -10,14 +10,14 @@ typedef enum sim_kind { SIM_PUT, SIM_DELETE_COLUMN, SIM_DELETE_FAMILY } sim_kind
 typedef struct sim_cell {
     GBytes *family, *qualifier, *value;
     int64_t timestamp;
-    int64_t ttl_ms; /* 0: none */
+    int64_t ttl_ms; /* 0: no TTL */
     uint64_t sequence;
     sim_kind kind;
 } sim_cell;
 
 typedef struct sim_row {
     GBytes *key;
-    GPtrArray *cells; /* in no order */
+    GPtrArray *cells; /* unsorted */
 } sim_row;
 
 typedef struct sim_table {
@@ -29,9 +29,9 @@ typedef struct sim_table {
 typedef struct sim_scanner {
     sim_table *table;
     GBytes *at, *stop;
-    bool started; /* `at` was handed out */
+    bool started; /* the row at `at` was returned */
     bool reversed;
-    kw_arena *arena; /* of the request, whose columns and filter are used on */
+    kw_arena *arena; /* of the request; the scanner uses its columns and filter */
     const kw_hb_TScan *scan;
     kw_filter_machine *machine;
 } sim_scanner;
@@ -57,34 +57,34 @@ sim_copy(kw_bytes bytes)
     return g_bytes_new(bytes.data, bytes.size);
 }
 
-sim_table *sim_find_table(sim_rows *rows, kw_bytes name); /* NULL: none */
+sim_table *sim_find_table(sim_rows *rows, kw_bytes name); /* NULL if it does not exist */
 sim_table *sim_table_named(sim_rows *rows, const kw_hb_TTableName *name);
-void sim_create_table(sim_rows *rows, const kw_hb_TTableDescriptor *descriptor); /* there: nothing */
+void sim_create_table(sim_rows *rows, const kw_hb_TTableDescriptor *descriptor); /* no effect if it exists */
 void sim_drop_table(sim_rows *rows, const kw_hb_TTableName *name);
 int64_t sim_now_ms(const sim_rows *rows, const sim_table *table);
 bool sim_has_family(const sim_table *table, kw_bytes family);
 
-/* What is read: columns as TGet and TScan have them, at most `versions` of each. */
+/* What to read: columns as in TGet and TScan, at most `versions` of each. */
 typedef struct sim_asked {
     const kw_hb_TColumn *columns;
     uint32_t columns_count;
     bool has_columns;
     int32_t versions;
-    int64_t from, to; /* both 0: any time */
+    int64_t from, to; /* both 0: all times */
 } sim_asked;
 
 /* The visible cells, in HBase's order, in the arena. */
 kw_cell *sim_read(const sim_row *row, const sim_asked *asked, int64_t now_ms, kw_arena *arena,
                   size_t *ret_count);
-/* The newest visible cell of a column; false: none. */
+/* The newest visible cell of a column; false if there is none. */
 bool sim_newest(const sim_row *row, kw_bytes family, kw_bytes qualifier, int64_t now_ms, kw_arena *arena,
                 kw_cell *ret_cell);
 
-sim_row *sim_find_row(const sim_table *table, kw_bytes key); /* NULL: none */
+sim_row *sim_find_row(const sim_table *table, kw_bytes key); /* NULL if it does not exist */
 sim_row *sim_make_row(sim_table *table, kw_bytes key);
 void sim_add_cell(sim_rows *rows, sim_row *row, sim_cell cell);
 
-/* writes.c. stamp: what unstamped cells get. NULL, or why not. */
+/* writes.c. stamp: the timestamp of cells without one. Returns NULL, or the error. */
 const char *sim_apply_put(sim_rows *rows, sim_table *table, const kw_hb_TPut *put, int64_t stamp);
 const char *sim_apply_delete(sim_rows *rows, sim_table *table, const kw_hb_TDelete *tdelete);
 const char *sim_apply_mutations(sim_rows *rows, sim_table *table, const kw_hb_TRowMutations *all,

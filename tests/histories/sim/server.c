@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define FRAME_MAX ((size_t)64 * 1024 * 1024)
-#define PAUSE_MS 100 /* of HBase's client before it sends again */
+#define PAUSE_MS 100 /* of HBase's client before a retry */
 
 static const kw_wire_form form = {KW_WIRE_COMPACT, true};
 
@@ -23,7 +23,7 @@ typedef struct server {
     uint16_t port;
     int listener;
     bool stopped;
-    uint32_t life;       /* grows when it is killed: what belongs to an earlier one has died */
+    uint32_t life;       /* incremented when it is killed; connections of an earlier life are dead */
     GHashTable *sockets; /* of connections: GINT_TO_POINTER(fd) */
     kw_thread thread;
 } server;
@@ -45,8 +45,7 @@ typedef struct connection {
     kw_thread thread;
 } connection;
 
-/* --- chance
- * -------------------------------------------------------------------------------------------------- */
+/* --- chance ----------------------------------------------------------------------------------- */
 
 typedef struct fate {
     bool drop, lose, late, repeat;
@@ -96,8 +95,7 @@ sleep_us(int us)
         g_usleep((gulong)us);
 }
 
-/* --- one call
- * -------------------------------------------------------------------------------------------------- */
+/* --- one call --------------------------------------------------------------------------------- */
 
 static const void *
 apply(sim_servers *all, kw_hb_method method, const void *args, kw_arena *arena)
@@ -108,7 +106,7 @@ apply(sim_servers *all, kw_hb_method method, const void *args, kw_arena *arena)
     return result;
 }
 
-/* False: the server was killed meanwhile. */
+/* False if the server was killed during the wait. */
 static bool
 wait_while_stopped(connection *of)
 {
@@ -146,14 +144,14 @@ answer(const connection *of, const kw_wire_message *message, const kw_wire_metho
     return good;
 }
 
-/* The caller hears nothing of it. */
+/* Closes the connection without a reply. */
 static void
 hang_up(const connection *of)
 {
     shutdown(of->fd, SHUT_RDWR);
 }
 
-/* Applied, perhaps again, and answered, if it is. False: the connection ends. */
+/* Applies the call, perhaps twice, and replies, or not. False: the connection must be closed. */
 static bool
 carry_out(connection *of, const kw_wire_message *message, const kw_wire_method *method, const void *args,
           kw_arena *arena)
@@ -200,8 +198,7 @@ serve(connection *of, kw_bytes payload)
            carry_out(of, &message, method, args, arena);
 }
 
-/* --- connections
- * ------------------------------------------------------------------------------------------------- */
+/* --- connections ------------------------------------------------------------------------------ */
 
 static void
 serve_all(connection *of)
@@ -227,7 +224,7 @@ serve_all(connection *of)
     kw_buffer_clear(&in);
 }
 
-/* Threads of connections are never joined: the process ends with them. */
+/* Threads of connections are never joined; they end with the process. */
 static void
 connection_main(void *user)
 {
@@ -278,9 +275,7 @@ open_listener(server *of)
     kw_thread_start(&of->thread, "sim-accept", accept_main, of);
 }
 
-/* --- all
- * -------------------------------------------------------------------------------------------------------------
- */
+/* --- all --------------------------------------------------------------------------------------- */
 
 sim_servers *
 sim_servers_start(const uint16_t *ports, size_t count, uint32_t seed)
