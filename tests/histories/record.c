@@ -2,8 +2,7 @@
  *
  *   callers execute the workload for a while --> prints "quiet"
  *   reads a line: the faults have ended
- *   reads every record once more by each gateway and path --> judges the history; writes a wrong one to a
- * file
+ *   reads every record once more by each gateway and path --> judges the history, saves a wrong one
  *
  * Prints one line of JSON; exits with 1 if the history is wrong.
  */

@@ -1,5 +1,5 @@
-"""Calls that compile a policy text or plan a query have a budget of memory and time, keep their deadlines, and hold up
-no other caller."""
+"""Calls that compile a policy text or plan a query have a limit of memory and time, keep their deadlines, and delay no
+other caller."""
 import contextlib
 import os
 import select
@@ -31,8 +31,8 @@ def resident_mib(pid):
 
 
 class Memory(unittest.TestCase):
-    """A thousand rings of 262,144 points took 4.1 GB and more than a minute. The deadline keeps the tests short: on a
-    slow machine it passes before the memory is used up, which calls past their deadlines did, too."""
+    """A thousand rings of 262,144 points once took 4.1 GB and more than a minute. The deadline keeps the tests short. On a
+    slow machine it can pass before the memory is used up; calls also used memory after their deadline."""
 
     def refuse(self, call, policy=POLICY):
         with Gateway(policy + "timeouts: {{call: 5s}}\n") as gateway:
@@ -51,7 +51,7 @@ class Memory(unittest.TestCase):
                 data.put("events", record(id="a", ts=1), Options(deadline_ms=PATIENCE * 1000))
             thread.join()
             self.assertIn(codes[0], (Code.LIMIT, Code.TIMEOUT))
-            if not is_built_with("tsan"):  # which holds several times the memory
+            if not is_built_with("tsan"):  # TSan needs several times the memory
                 self.assertLess(resident_mib(gateway.process.pid) - before, 1000)
             data.close()
 
@@ -67,14 +67,14 @@ class Memory(unittest.TestCase):
                                                "t0", [record(id="a")], [], None))
 
     def test_advise_with_many_fields(self):
-        """Each record has room for all fields, also for those that it lacks."""
+        """Each record has space for all fields, even for those that it lacks."""
         fields = "    fields: {id: string, " + ", ".join(f"f{i}: int" for i in range(999)) + "}\n"
         text = tables(1, 0, fields)
         self.refuse(lambda admin: admin.advise([Candidate(name="a", text=text)], None, [record(id="a")] * 100000, [], None))
 
 
     def test_queries_with_a_million_ranges(self):
-        """Each range has room for all fields that the rule reads: 2 GB."""
+        """Each range has space for all fields that the rule reads: 2 GB."""
         names = [f"f{i}" for i in range(60)]
         text = ("limits: {{list_values: 1000000}}\ntables:\n  t0:\n    fields: {{" + ", ".join(f"{name}: int" for name in names)
                 + "}}\n    key:\n" + "".join(f"      - field: {name}\n" for name in ("f0", "f1", *reversed(names[2:17]))))
@@ -86,7 +86,7 @@ class Memory(unittest.TestCase):
 
 
 def endless():
-    """The arguments of an advise that takes a minute of the fastest core."""
+    """The arguments of an advise call that takes a minute on the fastest core."""
     text = ("limits: {list_values: 1000000}\ntables:\n  t0:\n    fields: {id: string, ts: {type: timestamp, unit: ms}}\n"
             "    key:\n      - salt: {of: [id], buckets: 65536}\n      - field: ts\n      - field: id\n")
     sample = [record(id=f"r{i}", ts=i) for i in range(100)]
@@ -105,7 +105,7 @@ def advise_message():
 
 class Time(unittest.TestCase):
     def refuse(self, call):
-        """A deadline of a second is kept; the call took minutes."""
+        """A deadline of one second is kept; the call once took minutes."""
         with Gateway(POLICY + "timeouts: {{call: 1s}}\n") as gateway:
             admin = gateway.admin()
             began = time.monotonic()
@@ -118,8 +118,8 @@ class Time(unittest.TestCase):
         self.refuse(lambda admin: admin.advise(*endless()))
 
 
-class Crowd:
-    """Callers of advise calls that take minutes, each over a connection of its own."""
+class LongCallers:
+    """Callers of advise calls that take minutes, each with its own connection."""
 
     def __init__(self, gateway, count):
         message = advise_message()
@@ -128,39 +128,39 @@ class Crowd:
             connection.sendall(message)
         wait_until(lambda: gateway.metric("keyway_calls_in_flight") == count, "the long calls to begin")
 
-    def ended(self):
-        """How many were answered."""
+    def replied(self):
+        """The number of callers with a reply."""
         return len(select.select(self.connections, [], [], 0)[0])
 
     def close(self):
-        """At once, so that the gateway notices: they may have shut down only their sending side otherwise."""
+        """Resets the connections, so that the gateway notices at once: a plain close could be a half-close."""
         for connection in self.connections:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             connection.close()
 
 
 class Shares(unittest.TestCase):
-    """Long calls of others take all threads that there are for such calls."""
+    """Long calls of other callers use all the threads for such calls."""
 
     def with_callers(self, count, ask):
         with Gateway(POLICY + "timeouts: {{call: 10min}}\n") as gateway:
-            with contextlib.closing(Crowd(gateway, count)) as caller_group:
-                ask(gateway, caller_group)
-            wait_until(lambda: gateway.metric("keyway_calls_in_flight") == 0, "the calls of callers that are gone to end")
+            with contextlib.closing(LongCallers(gateway, count)) as callers:
+                ask(gateway, callers)
+            wait_until(lambda: gateway.metric("keyway_calls_in_flight") == 0, "the calls of closed connections to end")
 
     def test_short_calls_are_answered(self):
-        """... while no more than one of the long calls had to end for each."""
-        def ask(gateway, caller_group):
+        """A short call waits for the end of at most one of the long calls."""
+        def ask(gateway, callers):
             admin = gateway.admin()
             for number in (1, 2):
                 self.assertEqual(admin.explain(Query(table="events", bound=record(id="a"))).ranges_count, 1)
-                self.assertLessEqual(caller_group.ended(), number)
+                self.assertLessEqual(callers.replied(), number)
             admin.close()
         self.with_callers(3, ask)
 
     def test_deadlines_of_calls_that_wait(self):
-        """... and are answered when their deadlines pass, while the long calls go on."""
-        def ask(gateway, caller_group):
+        """A call that waits for a thread is answered at its deadline, while the long calls continue."""
+        def ask(gateway, callers):
             late, query = [], Query(table="events", bound=record(id="a"), deadline_ms=100)
             for _ in range(20):
                 admin, began = gateway.admin(), time.monotonic()
@@ -168,9 +168,9 @@ class Shares(unittest.TestCase):
                     admin.explain(query)
                 late.append((time.monotonic() - began) * 1000 - query.deadline_ms)
                 admin.close()
-            self.assertLess(caller_group.ended(), 12)
+            self.assertLess(callers.replied(), 12)
             late.sort()
-            print(f"answers after the deadline of 100 ms: p50 {late[len(late) // 2]:.1f} ms, at most {late[-1]:.1f} ms")
+            print(f"replies after the deadline of 100 ms: p50 {late[len(late) // 2]:.1f} ms, at most {late[-1]:.1f} ms")
             if os.environ.get("KW_CHECK_LATENCIES") == "1":
                 self.assertLess(late[-1], 20)
         self.with_callers(12, ask)
@@ -178,7 +178,7 @@ class Shares(unittest.TestCase):
 
 class Others(unittest.TestCase):
     def test_answers(self):
-        """What is bounded still answers what it answered."""
+        """Calls within the limits still get their results."""
         with Gateway(POLICY) as gateway:
             admin = gateway.admin()
             small = tables(2, 1).replace("replicas: 4096", "replicas: 128")

@@ -1,4 +1,4 @@
-"""`keyway` reads whatever file it is given in bounded memory: a device without an end, a line or a quoted cell without one.
+"""`keyway` reads every file in bounded memory: an endless device, a file with an endless line or an endless quoted cell.
 """
 import os
 import subprocess
@@ -25,7 +25,7 @@ class Endless(unittest.TestCase):
             cls.gateway.__exit__(None, None, None)
 
     def refused(self, *words, stdin=subprocess.DEVNULL, gateway=True):
-        """What the program says; it must end soon, and not have held more than it may."""
+        """The error that the program prints; it must exit soon and use little memory."""
         command = [os.environ["KEYWAY"], words[0]] + ["--gateway", self.gateway.address] * gateway + list(words[1:])
         with tempfile.TemporaryFile() as said:
             process = subprocess.Popen(command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=said)
@@ -39,7 +39,7 @@ class Endless(unittest.TestCase):
                 if time.monotonic() > end or held > 3 * MEMORY and not is_sanitized():
                     process.kill()
                     process.wait()
-                    self.fail(f"{words} holds {held >> 20} MiB and goes on")
+                    self.fail(f"{words} uses {held >> 20} MiB and still runs")
                 time.sleep(0.01)
             process.returncode = os.waitstatus_to_exitcode(status)
             said.seek(0)

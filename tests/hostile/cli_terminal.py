@@ -1,5 +1,5 @@
-"""What callers stored does not command the terminal of whoever looks at it: `keyway` shows control characters there,
-in every form of output and in errors. Files and pipes get the bytes as they are."""
+"""Stored values cannot control the terminal: `keyway` escapes control characters on a terminal, in all output forms and in
+errors. Files and pipes get the bytes unchanged."""
 import csv
 import io
 import json
@@ -11,13 +11,13 @@ import unittest
 
 from keyway_gateway import PATIENCE, POLICY, Gateway, record
 
-# A window's title, a bell, a backspace, DEL, CSI of C1, and a line that would overwrite itself.
+# A window title, a bell, a backspace, DEL, CSI of C1, and a line that would overwrite itself.
 EVIL = "\x1b]0;owned\x07a\x08b\x7fc\x9b31md\re\x85f"
 POLICY_ABOUT = POLICY.replace("    key:\n", '    about: "note \\x9b31m"\n    key:\n')
 
 
 def on_terminal(*words, stream="stdout"):
-    """What the program writes to a terminal, with the terminal's own line ends taken off."""
+    """What the program writes to a terminal, without the terminal's own line ends."""
     master, slave = pty.openpty()
     other = {"stderr" if stream == "stdout" else "stdout": subprocess.DEVNULL}
     with subprocess.Popen([os.environ["KEYWAY"], *words], stdin=subprocess.DEVNULL, **{stream: slave}, **other) as process:
@@ -26,7 +26,7 @@ def on_terminal(*words, stream="stdout"):
         try:
             while part := os.read(master, 65536):
                 parts.append(part)
-        except OSError:  # the program closed its end
+        except OSError:  # the program closed its side
             pass
         process.wait(PATIENCE)
     os.close(master)
@@ -52,7 +52,7 @@ class Terminal(unittest.TestCase):
         return [words[0], "--gateway", self.gateway.address, *words[1:]]
 
     def assert_harmless(self, shown, what):
-        text = shown.decode("utf-8")  # no byte of C1 by itself either
+        text = shown.decode("utf-8")  # fails on a single C1 byte
         self.assertEqual(re.findall("[\x00-\x08\x0b-\x1f\x7f-\x9f]", text), [], f"{what}: {shown!r}")
 
     def test_every_form(self):
@@ -89,7 +89,7 @@ class Terminal(unittest.TestCase):
                 self.assert_harmless(shown, words)
 
     def test_import_draws_its_progress(self):
-        """What the program itself sends to the terminal still works."""
+        """Control sequences of the program itself still work."""
         file = os.path.join(self.gateway.folder, "rows.csv")
         with open(file, "w", encoding="utf-8") as rows:
             rows.write("id,ts,note\n" + "".join(f"i{i},{i},x\n" for i in range(2000)))

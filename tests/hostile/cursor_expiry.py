@@ -1,4 +1,4 @@
-"""A shorter cursor.expiry holds for cursors that are out already: what leaked stops working when the operator says so."""
+"""A shorter cursor.expiry also applies to existing cursors: an operator can disable leaked cursors."""
 import unittest
 
 from keyway_gateway import POLICY, Gateway, plain, record, wait_until
@@ -29,7 +29,7 @@ class Expiry(unittest.TestCase):
             admin.close()
 
     def test_a_longer_expiry(self):
-        """The other way round they live on."""
+        """A longer expiry extends the life of existing cursors."""
         with Gateway(POLICY + "cursor: {{expiry: 1min}}\n") as gateway:
             data, admin = gateway.data(), gateway.admin()
             for i in range(10):

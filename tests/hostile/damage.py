@@ -1,5 +1,5 @@
-"""One byte that changes on disk while nobody looks: keywayd refuses to start and says where and what to do, and what
---repair drops is counted. (unit.embedded_damage changes every byte.)"""
+"""One changed byte on disk: keywayd refuses to start and reports the place and what to do; --repair counts the rows that it
+drops. (unit.embedded_damage changes every byte.)"""
 import os
 import re
 import signal
@@ -82,7 +82,7 @@ class Damage(unittest.TestCase):
         went += int(re.search(r"whole, after the damage: \d+ commits with (\d+) rows", said)[1])
         left = self.rows()
         self.assertEqual(len(left) + went, ROWS)
-        self.assertEqual(left, [f"row {i}" for i in range(len(left) - 1, -1, -1)], "those from before the damage")
+        self.assertEqual(left, [f"row {i}" for i in range(len(left) - 1, -1, -1)], "the rows before the damage")
         self.assertIn("nothing was dropped", self.repair())
         copies = re.search(r"are in (\S+)", said)[1]
         self.assertGreater(os.path.getsize(os.path.join(copies, os.path.basename(self.log))), 0)
@@ -92,7 +92,7 @@ class Damage(unittest.TestCase):
         self.assertEqual(len(self.rows()), ROWS - 1)
         self.assertIn("which was never acknowledged", self.gateway.log())
 
-    def test_repair_of_what_is_in_use(self):
+    def test_repair_of_a_store_in_use(self):
         self.gateway.expect_start = True
         self.gateway.start()
         self.repair(code=4)

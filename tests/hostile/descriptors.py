@@ -1,5 +1,5 @@
-"""More connections than the process can open files for: the number of connections stays below, those beyond are
-refused, and the gateway serves and ends as before once they are gone."""
+"""More connections than the process can open files for: the gateway limits its connections to fewer, refuses further ones,
+and serves and stops normally after they are closed."""
 import os
 import resource
 import signal
@@ -13,7 +13,7 @@ FILES = 240
 
 class Descriptors(unittest.TestCase):
     def setUp(self):
-        """The daemon may open few files, this process many."""
+        """The daemon has a low limit of open files, this process a high one."""
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         self.folder = tempfile.TemporaryDirectory()
@@ -34,12 +34,12 @@ class Descriptors(unittest.TestCase):
             first = gateway.data()
             first.put("events", record(id="a", ts=1), None)
             for _ in range(3):
-                caller_group = [gateway.connect() for _ in range(2 * FILES)]
+                callers = [gateway.connect() for _ in range(2 * FILES)]
                 wait_until(lambda: gateway.metric("keyway_connections_refused_total") > 0, "connections to be refused")
                 first.put("events", record(id="a", ts=2), None)
-                for connection in caller_group:
+                for connection in callers:
                     connection.close()
-                wait_until(lambda: gateway.metric("keyway_connections_open") == 1, "the caller_group to leave")
+                wait_until(lambda: gateway.metric("keyway_connections_open") == 1, "the connections to close")
                 with_new = gateway.data()
                 with_new.put("events", record(id="a", ts=3), None)
                 with_new.close()

@@ -1,4 +1,4 @@
-"""SIGTERM while many callers work: each call that the gateway has read is answered, be it that it is shutting down."""
+"""SIGTERM while many callers work: each call that the gateway has read is answered, even if only with the error that it is shutting down."""
 import signal
 import threading
 import time
@@ -8,13 +8,13 @@ from keyway_gateway import POLICY, REPLY, Gateway, binary_message, framed, is_sa
 
 CALLERS = 16
 ROUNDS = 4
-# A gateway that drains stops to read from a connection on which nothing came for 100 ms. A caller that a busy machine
-# kept from sending for so long may have sent more; with a sanitizer that happens without notice.
+# During a drain the gateway stops reading from a connection that sent nothing for 100 ms. On a busy machine a caller can
+# send its next call later than that; with a sanitizer this is common.
 SILENCE = 0.08
 
 
 class Caller(threading.Thread):
-    """Keeps calls under way until an answer says that the gateway shuts down, then waits for the rest."""
+    """Keeps calls in flight until a reply says that the gateway shuts down, then waits for the remaining replies."""
 
     def __init__(self, gateway, pipelined):
         super().__init__()
@@ -26,7 +26,7 @@ class Caller(threading.Thread):
         self.start()
 
     def send(self):
-        """False: the gateway has closed the connection, so it does not read this call."""
+        """False if the gateway has closed the connection, so it does not read this call."""
         now = time.monotonic()
         self.silence, self.sent_at = max(self.silence, now - self.sent_at), now
         try:

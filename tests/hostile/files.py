@@ -1,6 +1,6 @@
-"""Files that are not what they should be: devices without an end, FIFOs that nobody writes to, symbolic links that lead
-out of the data folder, permissions that let others in. The gateway says so and ends, or warns; it never waits for a
-file, reads one without end, or writes through a link.
+"""Unexpected files: endless devices, FIFOs without a writer, symbolic links that lead out of the data folder, permissions
+that let other users in. The gateway reports the problem and exits, or warns. It never waits for a file, reads an endless
+one, or writes through a link.
 """
 import os
 import stat
@@ -34,7 +34,7 @@ class Files(unittest.TestCase):
         return path
 
     def refused(self, policy, code=4):
-        """The log of a gateway that does not start with this policy."""
+        """The log of a gateway that refuses to start with this policy."""
         before = len(self.gateway.log())
         self.gateway.write_policy(policy)
         self.gateway.expect_start = False
@@ -48,10 +48,10 @@ class Files(unittest.TestCase):
         self.gateway.expect_start = True
         return self.gateway.start()
 
-    # --- what the policy names ------------------------------------------------------------------
+    # --- files named in the policy --------------------------------------------------------------
 
     def test_cursor_keys(self):
-        """A device without an end and a FIFO without a writer are refused at once."""
+        """An endless device and a FIFO without a writer are rejected at once."""
         for name in ("/dev/zero", self.fifo(), self.folder):
             with self.subTest(key_file=name):
                 log = self.refused(POLICY + KEYS % name)
@@ -88,7 +88,7 @@ class Files(unittest.TestCase):
         self.assertIn("is not a regular file", self.gateway.log())
 
     def test_a_fifo_as_policy_at_reload(self):
-        """The old policy stays, and the gateway goes on."""
+        """The old policy stays in use, and the gateway keeps running."""
         self.serve()
         file = self.gateway.policy_file
         os.unlink(file)
@@ -104,7 +104,7 @@ class Files(unittest.TestCase):
         self.gateway.stop()
 
     def test_pipes_can_be_checked(self):
-        """--check looks once, so it takes what a shell gives it."""
+        """--check reads its input once, so it accepts a pipe of the shell."""
         with open(self.gateway.policy_file, "rb") as policy:
             done = subprocess.run([os.environ["KEYWAYD"], "--check", "/dev/stdin"], input=policy.read(), capture_output=True,
                                   timeout=PATIENCE, check=False)
@@ -120,7 +120,7 @@ class Files(unittest.TestCase):
         with open(target, encoding="ascii") as file:
             self.assertEqual(file.read(), "do not touch")
 
-    def test_files_of_ours_that_are_something_else(self):
+    def test_wrong_kinds_of_files_in_the_data_folder(self):
         os.mkdir(self.data, 0o700)
         for name, text in (("lock", "lock is not a regular file"), ("format", "is not a regular file")):
             with self.subTest(file=name):
@@ -129,8 +129,8 @@ class Files(unittest.TestCase):
                 self.assertIn(text, self.refused(POLICY))
                 os.unlink(path)
 
-    def test_links_where_files_are_made(self):
-        """Nothing is written through a link that lies where a new file is made."""
+    def test_links_in_place_of_new_files(self):
+        """The gateway writes nothing through a link that has the name of a new file."""
         target = self.place("precious", "do not touch")
         os.mkdir(self.data, 0o700)
         for name in ("data/cursor.key.new", "data/.format.new", "ports.new"):
@@ -184,7 +184,7 @@ class Files(unittest.TestCase):
     # --- callers --------------------------------------------------------------------------------
 
     def test_create_table_with_a_fifo(self):
-        """A caller of createTable does not hold one of the threads that resolve names."""
+        """A call of createTable does not block one of the threads that resolve names."""
         splits = self.place("splits", "b\nc\n")
         policy = POLICY.replace("    key:\n", f"    splits: {{{{file: '{splits}'}}}}\n    key:\n")
         self.serve(policy)

@@ -1,7 +1,6 @@
-"""A filter costs only the caller that sent it. Its expressions are bounded, are compiled and matched on threads of their
-own, and keep deadlines; SIGTERM does not wait for them."""
+"""A filter delays only the caller that sent it. Its expressions are bounded, are compiled and matched on separate threads,
+and keep deadlines; SIGTERM does not wait for them."""
 import contextlib
-import itertools
 import threading
 import time
 import unittest
@@ -12,8 +11,8 @@ from thrift.transport.TTransport import TTransportException
 
 ONE_LOOP = POLICY.replace("loops: 2", "loops: 1")
 ENDLESS = r"^(a+)\1+\1+$"  # takes hours on a megabyte
-STALLED = 10  # seconds; what took this long before takes milliseconds
-CROWD = 4
+STALLED = 10  # seconds; a call that once took this long now takes milliseconds
+CALLERS = 4
 
 
 def regex(expression):
@@ -21,19 +20,19 @@ def regex(expression):
 
 
 GROUPS = "".join(f"(?<n{i}>a)" for i in range(18000))
-# The most that is taken, of the kind that costs the most.
+# The largest accepted filter of the most expensive kind.
 LARGEST = " OR ".join(regex("".join(f"(?<n{i}>)" for i in range(26))) for _ in range(60))
 
 
-class Crowd:
-    """Callers that ask the same again and again, each over a connection of its own."""
+class Callers:
+    """Callers that repeat the same call, each with its own connection."""
 
     def __init__(self, gateway, ask):
         self.gateway = gateway
         self.ask = ask
         self.over = threading.Event()
         self.codes = set()
-        self.threads = [threading.Thread(target=self.run) for _ in range(CROWD)]
+        self.threads = [threading.Thread(target=self.run) for _ in range(CALLERS)]
 
     def run(self):
         data = self.gateway.data()
@@ -53,14 +52,14 @@ class Crowd:
         self.over.set()
 
     def join(self):
-        """When the gateway is gone, or each has its answer."""
+        """Returns after the gateway has exited, or after each caller has its reply."""
         self.over.set()
         for thread in self.threads:
             thread.join()
 
 
 def slowest_get(gateway, count=4):
-    """Seconds; the calls of one caller that asks for little."""
+    """Seconds; the slowest of a few small gets by one caller."""
     data = gateway.data()
     data.put("events", record(id="good", ts=1), None)
     slowest = 0
@@ -87,19 +86,19 @@ def scan(**more):
 class Compiling(unittest.TestCase):
     def attack(self, text):
         with Gateway(ONE_LOOP) as gateway:
-            with Crowd(gateway, lambda data: data.scan(scan(filter=text))) as caller_group:
+            with Callers(gateway, lambda data: data.scan(scan(filter=text))) as callers:
                 self.assertLess(slowest_get(gateway), STALLED)
-            caller_group.join()
-            return caller_group.codes
+            callers.join()
+            return callers.codes
 
     def test_18000_groups(self):
         self.assertEqual(self.attack(regex(GROUPS)), {Code.LIMIT})
 
-    def test_the_most_that_is_taken(self):
+    def test_the_largest_accepted_filter(self):
         self.assertEqual(self.attack(LARGEST) - {Code.BUSY}, set())
 
     def test_1000_gets_with_a_long_filter(self):
-        """The ranges of a query share their filter: it is not read again for each."""
+        """The ranges of a query share their filter: it is not parsed for each."""
         many = [record(x=i)["x"] for i in range(300 if is_sanitized() else 1000)]
         text = " OR ".join(f"ValueFilter(=, 'binary:{i:050}')" for i in range(1000))
         with Gateway(ONE_LOOP) as gateway:
@@ -107,18 +106,18 @@ class Compiling(unittest.TestCase):
             data.put("events", record(id="a", ts=7, note=f"{3:050}"), None)
             query = Query(table="events", bound=record(id="a"), bound_any={"ts": many}, filter=text,
                           deadline_ms=600000)
-            with Crowd(gateway, lambda other: other.scan(query)) as caller_group:
+            with Callers(gateway, lambda other: other.scan(query)) as callers:
                 self.assertLess(slowest_get(gateway), STALLED)
-            caller_group.join()
-            self.assertEqual(caller_group.codes, set())
+            callers.join()
+            self.assertEqual(callers.codes, set())
             data.close()
 
 
 class Matching(unittest.TestCase):
-    def test_scans_keep_no_reader_and_no_deadline(self):
+    def test_scans_block_no_reader_and_keep_deadlines(self):
         with Gateway(POLICY + "timeouts: {{drain: 2s}}\n") as gateway:
             fill(gateway, 30, 1000000)
-            with Crowd(gateway, lambda data: data.scan(scan(filter=regex(ENDLESS)))) as caller_group:
+            with Callers(gateway, lambda data: data.scan(scan(filter=regex(ENDLESS)))) as callers:
                 data = gateway.data()
                 page = data.scan(Query(table="events", bound=record(id="big"), columns=["ts"], deadline_ms=PATIENCE * 1000))
                 self.assertTrue(page.rows)
@@ -133,23 +132,23 @@ class Matching(unittest.TestCase):
                 began = time.monotonic()
                 gateway.stop()
                 self.assertLess(time.monotonic() - began, 2 * STALLED)
-            caller_group.join()
-            self.assertLessEqual(caller_group.codes, {Code.LIMIT, Code.TIMEOUT, Code.UNAVAILABLE, Code.BUSY})
+            callers.join()
+            self.assertLessEqual(callers.codes, {Code.LIMIT, Code.TIMEOUT, Code.UNAVAILABLE, Code.BUSY})
 
     def test_rows_read_by_their_keys(self):
-        """The loop reads rows of its store from memory by itself, but applies no slow filter to them."""
+        """The loop itself reads rows of its store from memory, but does not apply a slow filter to them."""
         keys = [record(x=i)["x"] for i in range(4)]
         with Gateway(ONE_LOOP) as gateway:
             fill(gateway, 4, 300000)
             for expression in (ENDLESS,) if is_sanitized() else (ENDLESS, "(a*)*b"):
                 query = scan(bound_any={"ts": keys}, filter=regex(expression))
-                with Crowd(gateway, lambda data, query=query: data.scan(query)) as caller_group:
+                with Callers(gateway, lambda data, query=query: data.scan(query)) as callers:
                     self.assertLess(slowest_get(gateway), STALLED)
-                caller_group.join()
-                self.assertLessEqual(caller_group.codes, {Code.LIMIT, Code.TIMEOUT})
+                callers.join()
+                self.assertLessEqual(callers.codes, {Code.LIMIT, Code.TIMEOUT})
 
     def test_answers(self):
-        """What is bounded still finds what it found."""
+        """Filters within the limits still return the same rows."""
         with Gateway(POLICY) as gateway:
             data = gateway.data()
             for i in range(20):

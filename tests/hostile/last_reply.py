@@ -1,5 +1,5 @@
-"""A connection that the gateway ends while its peer still sends: the replies before that arrive, and the connection
-ends instead of being reset."""
+"""A connection that the gateway closes while its peer still sends: earlier replies arrive, and the connection is closed
+in an orderly way instead of being reset."""
 import struct
 import unittest
 
@@ -15,7 +15,7 @@ class LastReply(unittest.TestCase):
                 with gateway.connect() as connection:
                     connection.sendall(framed(binary_message("tables", sequence=3)) + bad + JUNK)
                     self.assertEqual(reply_head(receive_frame(connection))[:3], (REPLY, "tables", 3))
-                    self.assertEqual(connection.recv(1), b"", "an orderly end, not a reset")
+                    self.assertEqual(connection.recv(1), b"", "an orderly close, not a reset")
 
     def test_a_broken_message(self):
         self.check(framed(b"\x12\x34\x56\x78 this is no message"))

@@ -1,5 +1,5 @@
-"""Logging never blocks: with standard error (and standard output) as a full pipe that nobody reads the gateway starts,
-serves, and obeys SIGTERM; what was lost is counted, and reported when the pipe drains."""
+"""Logging never blocks: with standard error (and standard output) on a full pipe without a reader, the gateway starts,
+serves, and obeys SIGTERM. Lost lines are counted, and the count is logged when the pipe is read again."""
 import contextlib
 import fcntl
 import os
@@ -12,11 +12,11 @@ import unittest
 from keyway_gateway import PATIENCE, POLICY, Gateway, daemon, plain, record, wait_until
 from keyway_thrift.ttypes import KeywayError
 
-PROBLEMS = 100  # lines that a reload of a bad policy logs, as many as it does
+PROBLEMS = 100  # problems in a bad policy: a reload logs one line for each
 
 
 class Stuck(Gateway):
-    """Its standard error is a stream that the test holds; `both`: standard output is the same one."""
+    """A gateway whose standard error is a stream of the test; `both`: standard output is the same stream."""
 
     def __init__(self, stream, both=False):
         super().__init__(POLICY)
@@ -33,7 +33,7 @@ class Stuck(Gateway):
 
 
 def fill(writer):
-    """Until nothing more goes in; what the writer's description says about waiting is as before."""
+    """Fills the stream; its blocking mode is the same afterwards."""
     flags = fcntl.fcntl(writer, fcntl.F_GETFL)
     fcntl.fcntl(writer, fcntl.F_SETFL, flags | os.O_NONBLOCK)
     with contextlib.suppress(BlockingIOError):
@@ -55,15 +55,15 @@ class Pipe(unittest.TestCase):
         os.close(self.writer)
 
     def drain(self):
-        """What has arrived so far."""
+        """The text that has arrived so far."""
         os.set_blocking(self.reader, False)
         with contextlib.suppress(BlockingIOError):
             while part := os.read(self.reader, 1 << 20):
                 self.text += part
         return self.text.decode(errors="replace")
 
-    def talk_much(self, gateway):
-        """Many lines for the log."""
+    def cause_lines(self, gateway):
+        """Causes many log lines."""
         admin = gateway.admin()
         good = POLICY
         gateway.write_policy(good + "".join(f"nonsense_{i}: {'x' * 60}\n" for i in range(PROBLEMS)))
@@ -78,7 +78,7 @@ class Pipe(unittest.TestCase):
         self.assertEqual(plain(data.get("events", record(id="a", ts=1), None, None).record)["note"], "x")
         data.close()
         while gateway.metric("keyway_log_lines_lost_total") == 0:
-            self.talk_much(gateway)
+            self.cause_lines(gateway)
         self.assertEqual(gateway.get("/livez")[0], 200)
         data = gateway.data()
         self.assertEqual(plain(data.get("events", record(id="a", ts=1), None, None).record)["note"], "x")
@@ -103,7 +103,7 @@ class Pipe(unittest.TestCase):
             gateway.__exit__(None, None, None)
 
     def test_a_full_socket(self):
-        """journald's stream is one."""
+        """journald's stream is a socket."""
         mine, its = socket.socketpair()
         with mine, its:
             fill(its.fileno())
@@ -114,18 +114,18 @@ class Pipe(unittest.TestCase):
                 gateway.__exit__(None, None, None)
 
     def test_lost_lines_are_reported(self):
-        """Every line arrives or is counted, whole and in order."""
+        """Every line either arrives, whole and in order, or is counted."""
         gateway = Stuck(self.writer)
         try:
             gateway.start()
             wait_until(lambda: "serving" in self.drain(), "the first lines")
             rounds = 0
             while gateway.metric("keyway_log_lines_lost_total") == 0:
-                self.talk_much(gateway)
+                self.cause_lines(gateway)
                 rounds += 1
             lost = gateway.metric("keyway_log_lines_lost_total")
-            wait_until(lambda: "lines were lost" in self.drain(), "the report of what was lost")
-            self.talk_much(gateway)
+            wait_until(lambda: "lines were lost" in self.drain(), "the report of lost lines")
+            self.cause_lines(gateway)
             wait_until(lambda: self.drain().count("policy refused") > 0 and self.drain().endswith("\n"), "the next lines")
             gateway.process.send_signal(signal.SIGTERM)
             self.assertEqual(gateway.wait_for_exit(), 0)
@@ -139,7 +139,7 @@ class Pipe(unittest.TestCase):
         self.assertEqual(len(problems) + reported, (rounds + 1) * (PROBLEMS + 1))
         self.assertIn('event="ended"', lines[-1])
 
-    def test_a_reader_that_is_gone(self):
+    def test_a_reader_that_has_exited(self):
         reader, writer = os.pipe()
         gateway = Stuck(writer)
         try:
@@ -147,7 +147,7 @@ class Pipe(unittest.TestCase):
             os.close(writer)
             os.close(reader)
             for _ in range(3):
-                self.talk_much(gateway)
+                self.cause_lines(gateway)
             data = gateway.data()
             self.assertEqual(data.tables(), ["events"])
             data.close()
@@ -157,14 +157,14 @@ class Pipe(unittest.TestCase):
             gateway.__exit__(None, None, None)
 
     def test_no_error_stream_at_all(self):
-        """No file of the store is taken for standard error because it got its number."""
+        """No file of the store gets the descriptor number of standard error and is used in its place."""
         gateway = Gateway(POLICY)
         port_file = os.path.join(gateway.folder, "ports")
         gateway.process = subprocess.Popen(["sh", "-c", 'exec "$@" 2>&- >&-', "sh", daemon(), "--port-file", port_file, "--config",
                                             gateway.policy_file], cwd=gateway.folder)
         try:
             gateway.wait_for_ports(port_file)
-            self.talk_much(gateway)
+            self.cause_lines(gateway)
             gateway.process.send_signal(signal.SIGTERM)
             self.assertEqual(gateway.wait_for_exit(PATIENCE), 0)
             for folder, _, names in os.walk(gateway.folder):

@@ -1,8 +1,8 @@
-"""Callers that pipeline the largest scans and never read. The memory stays within limits.memory and 15 %,
-write buffers apart; a well-behaved caller beside them is served, and what they held is given back when they are gone.
+"""Callers that pipeline the largest scans and never read the replies. The memory stays below limits.memory plus 15 %, without
+write buffers; a well-behaved caller is served at the same time; the memory is released after the attackers have closed.
 
-With KW_CHECK_LATENCIES=1 the latencies beside them are compared with those alone: that needs a release build on a machine
-that does nothing else."""
+With KW_CHECK_LATENCIES=1, compares latencies during the attack with latencies without it. This needs a release build on
+an idle machine."""
 import os
 import threading
 import time
@@ -18,7 +18,7 @@ from keyway_thrift.ttypes import Code, KeywayError, Query
 CALLERS = 50
 CALLS_EACH = 128
 MIB = 1024 * 1024
-WRITE_BUFFERS = 64 * MIB  # of the embedded store; not part of the budget
+WRITE_BUFFERS = 64 * MIB  # of the embedded store; not part of limits.memory
 STRICT = os.environ.get("KW_CHECK_LATENCIES") == "1"
 
 
@@ -36,7 +36,7 @@ def percentile(latencies, share):
 
 
 class Peak(threading.Thread):
-    """The largest resident size while it runs."""
+    """The largest resident size while this thread runs."""
 
     def __init__(self, gateway):
         super().__init__(daemon=True)
@@ -65,7 +65,7 @@ class Memory(unittest.TestCase):
         return data
 
     def serve(self, data, seconds):
-        """Calls one after another; the latencies, and how many were answered BUSY."""
+        """Makes calls one after another; returns the latencies, and how many calls were answered with BUSY."""
         latencies, busy = [], 0
         mine, key = record(id="good", ts=5, note="hello"), record(id="good", ts=5)
         query = Query(table="events", bound=record(id="t0001"), limit=20)
@@ -104,17 +104,17 @@ class Memory(unittest.TestCase):
             most = peak.stop()
             for connection in attackers:
                 connection.close()
-            wait_until(lambda: gateway.metric("keyway_calls_in_flight") == 0, "the calls of callers that are gone to end")
+            wait_until(lambda: gateway.metric("keyway_calls_in_flight") == 0, "the calls of closed connections to end")
             held = [f"keyway_memory_{what}" for what in ("frames", "calls", "rows", "ahead", "replies")]
-            wait_until(lambda: sum(gateway.metric(name) for name in held) < MIB, "what they held to be given back")
+            wait_until(lambda: sum(gateway.metric(name) for name in held) < MIB, "their memory to be released")
             print(f"at rest {at_rest // MIB} MiB, at most {most // MIB} MiB of {budget // MIB} MiB; alone n={len(alone)} "
                   f"p50={percentile(alone, .5) * 1e3:.2f} p99={percentile(alone, .99) * 1e3:.2f} ms; beside n={len(beside)} "
                   f"p50={percentile(beside, .5) * 1e3:.2f} p99={percentile(beside, .99) * 1e3:.2f} ms, {busy} busy")
             self.assertGreater(len(beside), 10 * busy)
             if not is_sanitized():
                 self.assertLess(most, budget * 1.15 + WRITE_BUFFERS)
-                if budget < 1024 * MIB:  # of which something is left to be given back
-                    wait_until(lambda: gateway.resident_bytes() < at_rest + 64 * MIB, "the system to get its memory back")
+                if budget < 1024 * MIB:  # with more, the process keeps some of it
+                    wait_until(lambda: gateway.resident_bytes() < at_rest + 64 * MIB, "the memory to be returned to the system")
             if STRICT:
                 self.assertLess(percentile(beside, .99), 3 * percentile(alone, .99))
             data.close()
@@ -125,20 +125,20 @@ class Memory(unittest.TestCase):
         self.assertGreater(budget, 0)
         self.check(POLICY, 2000, budget)
 
-    def test_one_page_for_a_caller_that_reads_nothing(self):
-        """What it asked for next is not read before it has taken the first reply."""
+    def test_one_page_for_a_caller_that_does_not_read(self):
+        """The gateway does not read the next page before the caller has read the first reply."""
         with Gateway(POLICY) as gateway:
             self.fill(gateway, 2000).close()
             connection = gateway.connect()
             connection.sendall(scan_message() * 8)
             wait_until(lambda: gateway.metric("keyway_memory_replies") > MIB, "the first reply")
             wait_until(lambda: gateway.metric("keyway_memory_calls") + gateway.metric("keyway_memory_rows") < MIB,
-                       "nothing more to be read")
+                       "no further reads")
             self.assertLess(gateway.metric("keyway_memory_replies"), 12 * MIB)
             connection.close()
 
     def test_a_small_budget(self):
-        """Much less than what they ask for."""
+        """A limit far below the memory that the calls would use."""
         budget = 256 * MIB
         self.check(POLICY + "limits: {{memory: 256MiB}}\n", 2000, budget)
 

@@ -1,5 +1,5 @@
-"""A limit for each peer: one address with very many connections does not keep others out, and every refusal is
-answered, counted and logged."""
+"""A limit per peer: one address with very many connections does not block others; every refused connection gets a reply, is
+counted and logged."""
 import socket
 import unittest
 
@@ -18,22 +18,22 @@ class Peers(unittest.TestCase):
         connection.sendall(framed(binary_message("tables", sequence=7)))
         return reply_head(receive_frame(connection))
 
-    def test_one_address_keeps_nobody_out(self):
+    def test_one_address_does_not_block_others(self):
         with Gateway(POLICY + "limits: {{connections: 40}}\n") as gateway:
-            caller_group = [self.connect_from(gateway, "127.0.0.2") for _ in range(60)]
+            callers = [self.connect_from(gateway, "127.0.0.2") for _ in range(60)]
             wait_until(lambda: gateway.metric("keyway_connections_refused_total") == 28, "connections to be refused")
             self.assertEqual(gateway.metric("keyway_connections_open"), 32)
             self.assertEqual(gateway.metric("keyway_connections_refused_peer_total"), 28)
             self.assertIn("127.0.0.2 has 32 connections already (limits.peer_connections)", gateway.log())
             with self.connect_from(gateway, "127.0.0.3") as other:
                 self.assertEqual(self.ask(other)[:3], (REPLY, "tables", 7))
-            for connection in caller_group:
+            for connection in callers:
                 connection.close()
-            wait_until(lambda: gateway.metric("keyway_connections_open") == 0, "the caller_group to leave")
+            wait_until(lambda: gateway.metric("keyway_connections_open") == 0, "the connections to close")
             with self.connect_from(gateway, "127.0.0.2") as again:
                 self.assertEqual(self.ask(again)[:3], (REPLY, "tables", 7))
 
-    def test_a_refusal_is_answered(self):
+    def test_a_refused_connection_gets_a_reply(self):
         with Gateway(POLICY + "limits: {{peer_connections: 2}}\n") as gateway:
             inside = [gateway.data() for _ in range(2)]
             for client in inside:

@@ -1,9 +1,9 @@
-"""Nothing that a caller's policy text names is opened, ever.
+"""The gateway never opens a file that a caller's policy text names.
 
 The settings come from the JSON Schema that keywayd prints, so a new setting is tested as soon as it exists. For each
-setting that takes a text, policies are made in which it names a canary: a file, a file below the time zone database by
-way of "..", a FIFO. Each policy goes through every call that takes a policy text, while the kernel (inotify) says
-whether a canary is opened.
+setting with a string value, the test generates policies in which the value names a canary: a file, a file below the time
+zone database by way of "..", a FIFO. It passes each policy to every call that accepts a policy text, while the kernel
+(inotify) reports whether a canary is opened.
 """
 import ctypes
 import json
@@ -19,14 +19,14 @@ IN_ACCESS, IN_OPEN, IN_NONBLOCK = 0x1, 0x20, 0o4000
 ZONES = "/usr/share/zoneinfo"
 TABLE = "canaries"
 
-# What a setting needs beside it to be taken, by where it is. Everything else follows from the schema.
+# Other settings that a setting needs to be accepted, by its place. Everything else follows from the schema.
 BESIDE = [
     ("store.path store.cache store.readers", {"store": {"kind": "embedded"}}),
     ("store.tls.certificate store.tls.key",
      {"store": {"kind": "hbase", "servers": ["127.0.0.1:9"], "tls": {"certificate": "x", "key": "x"}}}),
     ("store.", {"store": {"kind": "hbase", "servers": ["127.0.0.1:9"]}}),
 ]
-# A component as a rule has it; what is under test is put over it.
+# A component as a rule contains it; the setting under test replaces a part of it.
 COMPONENTS = {
     "field": {"name": "note"}, "literal": {"text": "x"}, "hash": {"of": ["id"], "take": 4},
     "salt": {"of": ["id"], "buckets": 4}, "mod": {"of": "number", "buckets": 8}, "ring": {"of": ["id"], "nodes": ["aa", "bb"]},
@@ -40,13 +40,13 @@ FIELDS = {
     "id": {"type": "string", "max_bytes": 200}, "ts": {"type": "timestamp", "unit": "ms"}, "number": "int",
     "kind": {"type": "string", "values": ["a", "b"]}, "note": "string",
 }
-# Tried one after the other: a setting is under test where one of them is taken.
+# Tried one after the other: a setting is tested in the first one that is accepted.
 HARMLESS = ["x", "id", "ts", "UTC", "1min", "1h", "1MiB", "4KiB", "127.0.0.1:9", "d:x", "off", "0123456789abcdef", "number",
             "1s"]
 
 
 def watch(folder):
-    """A descriptor on which every opening of a file in the folder arrives."""
+    """A descriptor that reports every opening of a file in the folder."""
     libc = ctypes.CDLL(None, use_errno=True)
     made = libc.inotify_init1(IN_NONBLOCK)
     if made < 0 or libc.inotify_add_watch(made, os.fsencode(folder), IN_OPEN | IN_ACCESS) < 0:
@@ -55,7 +55,7 @@ def watch(folder):
 
 
 def opened(watched):
-    """Names of the files that were opened since it was asked last."""
+    """Names of the files that were opened since the last call."""
     names = set()
     try:
         while True:
@@ -69,7 +69,7 @@ def opened(watched):
 
 
 def alternatives(schema):
-    """The shapes that a value may have."""
+    """The shapes of a value."""
     schema = SCHEMA["definitions"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
     if "anyOf" in schema:
         return [shape for one in schema["anyOf"] for shape in alternatives(one)]
@@ -83,7 +83,7 @@ def takes_text(shape):
 
 
 def leaves(schema, place=()):
-    """Places of the settings that take a text, each a tuple of keys; [] is an item of a list, * a name of a map."""
+    """Places of the settings with a string value, each a tuple of keys; [] is an item of a list, * a name in a map."""
     for shape in alternatives(schema):
         if takes_text(shape):
             yield place
@@ -96,12 +96,12 @@ def leaves(schema, place=()):
 
 
 def base():
-    """A policy that is good."""
+    """A valid policy."""
     return {"tables": {TABLE: {"fields": dict(FIELDS), "key": [{"field": "id"}, {"field": "ts"}]}}}
 
 
 def least(schema):
-    """A value that the schema takes, as small as can be."""
+    """A value that the schema accepts, as small as possible."""
     shapes = alternatives(schema)
     shape = next((one for one in shapes if "properties" in one), shapes[0])
     if "enum" in shape:
@@ -120,12 +120,12 @@ def is_component(shape):
 
 
 def named(shape):
-    """Names of the settings that the things of a map have."""
+    """Names of the settings of a map's values."""
     return [name for held in alternatives(shape["additionalProperties"]) for name in held.get("properties", {})]
 
 
 def put_item(into, schema, rest, value):
-    """A list with the value in its first item; a rule gets a component more."""
+    """A list with the value in its first item; a rule gets one more component."""
     if any(is_component(shape) for shape in alternatives(schema)):
         return [put({}, schema, rest, value)] + (into or [{"field": "id"}, {"field": "ts"}])
     held = into or [least(schema)]
@@ -134,7 +134,7 @@ def put_item(into, schema, rest, value):
 
 def put_member(into, shape, head, rest, value):
     if is_component(shape):
-        held = {head: COMPONENTS[head]}  # a new component: KeyError asks for a row above
+        held = {head: COMPONENTS[head]}  # KeyError: add the new component to the table above
     else:
         held = {**least(shape), **(into if isinstance(into, dict) else {})}
     if head == "generate":
@@ -144,7 +144,7 @@ def put_member(into, shape, head, rest, value):
 
 
 def put(into, schema, place, value):
-    """`into`, a value of the schema, with the setting at `place` set; what it needs beside it is made."""
+    """`into`, a value of the schema, with the setting at `place`; adds other settings that it needs."""
     if not place:
         return value
     head, rest = place[0], place[1:]
@@ -162,7 +162,7 @@ def put(into, schema, place, value):
 
 
 def choices(place, schema=None):
-    """What an enumeration at this place allows, and the component's own value."""
+    """The values of an enumeration at this place, and the component's own value."""
     found = [] if schema is None else [one for shape in alternatives(schema) for one in shape.get("enum", []) if isinstance(one, str)]
     if schema is None:
         schema = SCHEMA
@@ -210,13 +210,13 @@ class OpensNothing(unittest.TestCase):
         self.gateway.__exit__(None, None, None)
 
     def names(self):
-        """Texts that name canaries, each in a way of its own."""
+        """Strings that name canaries, each in a different way."""
         from_zones = os.path.relpath(self.file, ZONES)
         return [self.file, self.fifo, from_zones, os.path.relpath(self.fifo, ZONES), ":" + self.file, "file://" + self.file,
                 os.path.relpath(self.file, self.gateway.folder)]
 
     def pass_through(self, text):
-        """Every call that takes a policy text."""
+        """Passes the policy to every call that accepts a policy text."""
         good = json.dumps(base())
         sample = [record(id="a", ts=1, number=1, kind="a", note="n")]
         found = self.admin.check(text)
@@ -231,7 +231,7 @@ class OpensNothing(unittest.TestCase):
         return found
 
     def opened_by(self, text):
-        """Asked again when something was opened: another process may have looked around."""
+        """Repeats the calls if a file was opened: another process may have opened it."""
         self.pass_through(text)
         found = opened(self.watched)
         if found:
@@ -239,14 +239,14 @@ class OpensNothing(unittest.TestCase):
             found &= opened(self.watched)
         return found
 
-    def test_the_canary_is_seen(self):
-        """The test itself: an opening does not go unnoticed."""
+    def test_the_canary_is_detected(self):
+        """Tests the test: opening a file is detected."""
         with open(self.file, encoding="ascii"):
             pass
         self.assertEqual(opened(self.watched), {"file"})
 
     def is_reached(self, place):
-        """Some harmless value is taken, so that what is done with the setting is done."""
+        """True if some harmless value is accepted, so that the code for the setting runs."""
         return any(not self.admin.check(policy_with(place, text)) for text in HARMLESS + choices(place))
 
     def test_every_setting(self):
@@ -259,7 +259,7 @@ class OpensNothing(unittest.TestCase):
                 for name in self.names():
                     text = policy_with(place, name)
                     self.assertEqual(self.opened_by(text), set(), text)
-        print(f"{len(places)} settings, {reached} of them in policies that are taken")
+        print(f"{len(places)} settings, {reached} of them in accepted policies")
         self.assertGreater(len(places), 120)
         self.assertGreater(reached, len(places) * 2 // 3)
 

@@ -1,5 +1,5 @@
-"""Replies that would be larger than limits.frame: LIMIT for the call, or for the records of a many-call that do not
-fit. None of them ends the process."""
+"""Replies that would be larger than limits.frame: LIMIT for the call, or for the records of a call with many records that do
+not fit. None of them crashes the process."""
 import unittest
 
 from keyway_gateway import POLICY, Gateway, plain, record, value
@@ -49,7 +49,7 @@ class ReplySize(unittest.TestCase):
             self.assertGreater(pages, 2)
 
     def store_large_record(self, gateway):
-        """Larger than the frame that is configured next."""
+        """Stores a record larger than the next configuration's frame."""
         with_room = gateway.data()
         with_room.put("events", record(id="a", ts=2, note="small"), None)
         with_room.put("events", record(id="a", ts=1, note="chosen", blob=b"y" * (200 * 1024)), None)
@@ -81,7 +81,7 @@ class ReplySize(unittest.TestCase):
             self.assertEqual(gateway.data().tables(), ["events"])
 
     def test_an_explanation_that_is_too_large(self):
-        """The plan has a range for each of many values."""
+        """The plan has one range for each of many values."""
         with Gateway(SMALL) as gateway:
             admin = gateway.admin()
             few = {"id": [value(f"id-{i}") for i in range(3)]}
@@ -104,7 +104,7 @@ class ReplySize(unittest.TestCase):
             self.assertEqual(gateway.data().tables(), ["events"])
 
     def test_generated_fields_that_do_not_fit(self):
-        """putMany answers with the fields that the gateway generated: what could not be answered is not written."""
+        """putMany returns the generated fields; a record whose reply does not fit is not written."""
         with Gateway(SMALL.replace("note: string", "note: {{type: string, generate: uuid4}}")) as gateway:
             data = gateway.data()
             results = data.putMany("events", [record(id="m", ts=i) for i in range(900)], None)

@@ -1,5 +1,5 @@
-"""TLS 1.2 is spoken with suites that authenticate what they encrypt and keep no key that could open a recording later:
-by listeners, towards the store, and by the command line tool."""
+"""TLS 1.2 uses only suites with authenticated encryption and forward secrecy: on listeners, on connections to the store, and
+in the command."""
 import os
 import shutil
 import socket
@@ -12,7 +12,7 @@ import unittest
 from keyway_gateway import PATIENCE, POLICY, Gateway, binary_message, framed, receive_frame, reply_head, wait_until
 
 FOLDER = None
-# What OpenSSL can still speak, at no security level: CBC and CCM, static RSA, anonymous.
+# Suites that OpenSSL can still use at security level 0: CBC and CCM, static RSA, anonymous.
 OLD = "ALL:COMPLEMENTOFALL:!ECDHE+AESGCM:!ECDHE+CHACHA20:@SECLEVEL=0"
 CBC = "ECDHE-RSA-AES128-SHA:ECDHE-RSA-AES256-SHA:AES128-SHA:@SECLEVEL=0"
 GOOD = ("ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-RSA-CHACHA20-POLY1305")
@@ -35,7 +35,7 @@ def path(name):
 
 
 def old_names():
-    """Every suite of TLS 1.2 that is not allowed, by name."""
+    """Names of all suites of TLS 1.2 that are not allowed."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.set_ciphers(OLD)
     return [found["name"] for found in context.get_ciphers() if found["protocol"] != "TLSv1.3"]
@@ -77,7 +77,7 @@ class Listener(unittest.TestCase):
 
 
 class OldServer:
-    """Speaks TLS 1.2 with CBC only, and notes how handshakes end."""
+    """Supports only TLS 1.2 with CBC, and records how handshakes end."""
 
     def __init__(self):
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -1,7 +1,7 @@
-"""A disk whose syncs take long: calls are answered when their deadlines pass, not when the disk is done, and a write that
-is answered so is marked as possibly applied.
+"""A disk with slow syncs: calls are answered at their deadlines, not when the disk has finished, and the reply to such a
+write says that it may have been applied.
 
-The disk is disk.c, preloaded into keywayd (KW_DISK_LIBRARY).
+The disk is simulated by disk.c, which is preloaded into keywayd (KW_DISK_LIBRARY).
 """
 import concurrent.futures
 import os
@@ -28,7 +28,7 @@ class Deadlines(unittest.TestCase):
         self.gateway.__exit__(None, None, None)
 
     def late(self, call):
-        """Milliseconds that the answer, an error, came after the deadline."""
+        """Milliseconds between the deadline and the reply, which is an error."""
         data = self.gateway.data()
         began = time.monotonic()
         try:
@@ -64,13 +64,13 @@ class Deadlines(unittest.TestCase):
         with concurrent.futures.ThreadPoolExecutor(21) as pool:
             patient = pool.submit(data.put, "events", record(id="patient", ts=0), Options(deadline_ms=10 * SYNC_MS))
             late = sorted(list(pool.map(self.put, range(1, 16))) + list(pool.map(self.put_many, range(100, 150, 10))))
-        print(f"answers after the deadline: p50 {late[len(late) // 2]:.1f} ms, at most {late[-1]:.1f} ms")
+        print(f"replies after the deadline: p50 {late[len(late) // 2]:.1f} ms, at most {late[-1]:.1f} ms")
         self.assertGreaterEqual(late[0], 0)
         self.assertLess(late[-1], SYNC_MS / 2)
         if os.environ.get("KW_CHECK_LATENCIES") == "1":
             self.assertLess(late[-1], 20)
         self.disk.fail(NOTHING)
-        # the gateway goes on; the write that could wait is there, what timed out is there whole or not at all
+        # the gateway keeps running; the write with a long deadline exists, those that timed out exist whole or not at all
         wait_until(lambda: self.gateway.metric("keyway_calls_in_flight") == 0, "the calls to end")
         self.assertIsNone(patient.exception())
         data.put("events", record(id="a", ts=20), None)

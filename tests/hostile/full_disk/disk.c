@@ -1,8 +1,8 @@
-/* A disk that is full, or slow, when the test says so: preloaded into keywayd, between it and the C library.
+/* Simulates a full, failing or slow disk: preloaded into keywayd, between it and the C library.
  *
- * KW_DISK names a file of 16 bytes, shared with the test: what fails (int64), and how many bytes may still be
- * written before it does, or how many milliseconds a sync takes (int64). It concerns files below rows/,
- * RocksDB's.
+ * KW_DISK names a file of 16 bytes that the test also maps: what fails (int64), and after how many more
+ * written bytes it fails, or how many milliseconds a sync takes (int64). Only files in rows/, those of
+ * RocksDB, are affected.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -49,7 +49,7 @@ concerns(int file, int64_t what)
     return strstr(path, "/rows/") && !strstr(path, "/LOG");
 }
 
-/* As many of `size` bytes as still go. */
+/* Returns how many of `size` bytes can still be written. */
 static size_t
 take(size_t size)
 {

@@ -1,10 +1,9 @@
-"""A full disk: a write that certainly did not happen is answered as FAILED, so that its caller may do it again or elsewhere;
-only one whose log could not be synced is UNKNOWN. Reads go on, writes do again when there is space, and after kill -9
-exactly what was acknowledged is there.
+"""A full disk. A write that was certainly not applied is answered as FAILED, so that its caller can repeat it; only a write
+whose log could not be synced is UNKNOWN. Reads continue, writes continue after space is free again, and after kill -9 the
+store contains exactly the acknowledged writes.
 
-The disk is disk.c, preloaded into keywayd (KW_DISK_LIBRARY).
+The disk is simulated by disk.c, which is preloaded into keywayd (KW_DISK_LIBRARY).
 """
-import os
 import signal
 import unittest
 
@@ -30,7 +29,7 @@ class FullDisk(unittest.TestCase):
         self.gateway.__exit__(None, None, None)
 
     def put(self, size=10, options=None):
-        """OK, FAILED or UNKNOWN."""
+        """Puts a record; returns OK, FAILED or UNKNOWN."""
         number = self.next
         self.next += 1
         try:
@@ -49,7 +48,7 @@ class FullDisk(unittest.TestCase):
     def check_stored(self):
         found = self.stored()
         self.assertLessEqual(self.acknowledged, found)
-        self.assertLessEqual(found, self.acknowledged | self.unknown, "what is answered as FAILED did not happen")
+        self.assertLessEqual(found, self.acknowledged | self.unknown, "a FAILED write was applied")
 
     def kill_and_start(self):
         self.data.close()
@@ -59,7 +58,7 @@ class FullDisk(unittest.TestCase):
         self.gateway.start()
         self.data = self.gateway.data()
         self.check_stored()
-        self.acknowledged = self.stored()  # what was unknown is decided
+        self.acknowledged = self.stored()  # from now on, the unknown outcomes are known
         self.unknown = set()
 
     def test_writes_fail_for_certain(self):
@@ -71,7 +70,7 @@ class FullDisk(unittest.TestCase):
                 self.assertEqual(self.put(size=200, options=Options(durability=Durability.ASYNC_WAL)), "FAILED")
                 self.check_stored()
                 self.disk.fail(NOTHING)
-                wait_until(lambda: self.put() == "OK", "writes to go on")
+                wait_until(lambda: self.put() == "OK", "writes to succeed again")
                 self.check_stored()
         self.kill_and_start()
 
@@ -90,11 +89,11 @@ class FullDisk(unittest.TestCase):
                 self.assertFalse(caught.exception.maybe_applied)
         self.check_stored()
         self.disk.fail(NOTHING)
-        wait_until(lambda: self.put() == "OK", "writes to go on")
+        wait_until(lambda: self.put() == "OK", "writes to succeed again")
         self.assertEqual(plain(self.data.get("events", record(id="n", ts=1), None, None).record)["count"], 5)
 
-    def test_killed_while_it_is_full(self):
-        """The log ends inside the record that did not fit; the next start cuts it off."""
+    def test_killed_while_the_disk_is_full(self):
+        """The log ends inside the record that did not fit; the next start removes the incomplete record."""
         for left in (0, 3, 7, 20, 60):
             with self.subTest(bytes_left=left):
                 self.assertEqual(self.put(), "OK")
@@ -102,19 +101,19 @@ class FullDisk(unittest.TestCase):
                 self.assertEqual(self.put(size=300), "FAILED")
                 self.kill_and_start()
 
-    def test_killed_after_it_was_full(self):
-        """A log that ends inside a record, and one that goes on behind it."""
+    def test_killed_after_the_disk_was_full(self):
+        """A log that ends inside a record, and a log that continues after such a record."""
         for left in (4, 90):
             with self.subTest(bytes_left=left):
                 self.assertEqual(self.put(), "OK")
                 self.disk.fail(WRITES, left)
                 self.assertEqual(self.put(size=300), "FAILED")
                 self.disk.fail(NOTHING)
-                wait_until(lambda: self.put() == "OK", "writes to go on")
+                wait_until(lambda: self.put() == "OK", "writes to succeed again")
                 self.kill_and_start()
 
     def test_ready_again_without_a_write(self):
-        """A load balancer sends a gateway that is not ready no writes, so none of them can show that the disk works again."""
+        """A load balancer sends no writes to a gateway that is not ready, so no write can show that the disk works again."""
         for left in (0, 30):
             with self.subTest(bytes_left=left):
                 self.assertEqual(self.put(), "OK")
@@ -130,7 +129,7 @@ class FullDisk(unittest.TestCase):
         self.assertEqual(self.put(), "OK")
         self.disk.fail(SYNCS)
         self.assertEqual(self.put(), "UNKNOWN")
-        self.assertEqual([self.put() for _ in range(3)], ["FAILED"] * 3, "the store does not even try these")
+        self.assertEqual([self.put() for _ in range(3)], ["FAILED"] * 3, "the store rejects these writes at once")
         self.disk.fail(NOTHING)
         status, body = self.gateway.get("/readyz")
         self.assertEqual(status, 503)

@@ -1,7 +1,7 @@
-/* Sizes from outside must not wrap where size_t has 32 bits. Built with -m32, so only from the sources that
- * need no library: see run.sh.
+/* Sizes from outside must not wrap where size_t has 32 bits. Built with -m32, so only from sources that need
+ * no library: see run.sh.
  *
- * A string field that claims 2^32 - 1 bytes: its head of 7 bytes and its length together wrap to 6.
+ * A string field that claims 2^32 - 1 bytes: the sum of its 7 bytes of header and its length wraps to 6.
  */
 #include "wire/skip.h"
 

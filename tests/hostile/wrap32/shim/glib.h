@@ -1,4 +1,4 @@
-/* The little of GLib that the skipper uses: a 32-bit GLib is not installed on 64-bit machines. */
+/* The part of GLib that the skipper uses: a 32-bit GLib is not installed on 64-bit machines. */
 #pragma once
 
 #include <assert.h>
