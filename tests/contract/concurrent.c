@@ -1,5 +1,5 @@
-/* Many operations at once: each completes exactly once, conditions stay atomic, batches keep their order,
- * and a closing store handle answers what is in flight. */
+/* Many operations at the same time: each completes exactly once, conditions stay atomic, batches keep their
+ * order, and a store handle that is closed first answers its operations in flight. */
 #include "contract/fixture.h"
 
 enum { PUTS = 300 };
@@ -86,13 +86,13 @@ test_puts_at_once(kw_fixture *f)
     g_autofree concurrent_put *puts = g_new0(concurrent_put, PUTS);
     pending_calls all = {.started = PUTS};
     for (int i = 0; i < PUTS; i++) {
-        fill_put(&puts[i], f, "crowd1-", i);
+        fill_put(&puts[i], f, "many1-", i);
         kw_store_handle_write(f->sync.handle, &puts[i].write, write_done, &all);
     }
     g_assert_cmpuint(all.finished, ==, 0);
     kw_sync_wait(&f->sync, &all.all_finished);
     g_assert_cmpuint(all.ok, ==, PUTS);
-    expect_rows(f, "crowd1-");
+    expect_rows(f, "many1-");
 }
 
 static void
@@ -102,17 +102,17 @@ test_put_many(kw_fixture *f)
     g_autofree kw_written *results = g_new0(kw_written, PUTS);
     g_autofree const kw_write **writes = g_new0(const kw_write *, PUTS);
     for (int i = 0; i < PUTS; i++) {
-        fill_put(&puts[i], f, "crowd2-", (i * 7) % PUTS);
+        fill_put(&puts[i], f, "many2-", (i * 7) % PUTS);
         writes[i] = &puts[i].write;
         results[i].outcome = KW_OUTCOME_UNKNOWN;
     }
     kw_sync_write_many(&f->sync, writes, PUTS, results);
     for (int i = 0; i < PUTS; i++)
         g_assert_cmpint(results[i].outcome, ==, KW_OUTCOME_OK);
-    expect_rows(f, "crowd2-");
+    expect_rows(f, "many2-");
 }
 
-/* Of many that ask for an absent cell one wins. */
+/* Of many writes that require an absent cell, one succeeds. */
 static void
 test_one_wins(kw_fixture *f)
 {
@@ -121,7 +121,7 @@ test_one_wins(kw_fixture *f)
     pending_calls all = {.started = RACERS};
     kw_check check = {.family = B("d"), .qualifier = B("a"), .compare = KW_COMPARE_EQUAL};
     for (int i = 0; i < RACERS; i++) {
-        fill_put(&puts[i], f, "crowd3", 0);
+        fill_put(&puts[i], f, "many3", 0);
         puts[i].write.timestamp = KW_TIMESTAMP_NONE;
         kw_store_handle_write_if(f->sync.handle, &puts[i].write, &check, write_if_done, &all);
     }
@@ -138,7 +138,7 @@ test_increments_at_once(kw_fixture *f)
     kw_column column = {.family = B("d"), .qualifier = B("n")};
     int64_t amount = 3;
     kw_increment increment = {.table = f->table,
-                              .row = B("crowd4"),
+                              .row = B("many4"),
                               .columns = &column,
                               .amounts = &amount,
                               .columns_count = 1,
@@ -162,7 +162,7 @@ write_on_closed(void *user)
     all->all_finished = true;
 }
 
-/* What is in flight completes before closed is called. */
+/* Operations in flight complete before closed is called. */
 static void
 test_close_in_flight(kw_fixture *f)
 {
@@ -172,7 +172,7 @@ test_close_in_flight(kw_fixture *f)
     kw_sync other;
     kw_sync_open(&other, f->sync.store);
     for (int i = 0; i < COUNT; i++) {
-        fill_put(&puts[i], f, "crowd5", i);
+        fill_put(&puts[i], f, "many5", i);
         kw_store_handle_write(other.handle, &puts[i].write, write_done, &all);
     }
     kw_write empty = puts[0].write;
@@ -195,8 +195,8 @@ test_two_handles(kw_fixture *f)
     kw_sync_open(&other.sync, f->sync.store);
     for (int i = 1; i <= 5; i++) {
         g_autofree char *text = g_strdup_printf("d:a@%d=x", i);
-        kw_put(i % 2 ? f : &other, "crowd6", "d:a", "x", i);
-        kw_expect_row(i % 2 ? &other : f, "crowd6", text);
+        kw_put(i % 2 ? f : &other, "many6", "d:a", "x", i);
+        kw_expect_row(i % 2 ? &other : f, "many6", text);
     }
     kw_sync_close(&other.sync);
 }
@@ -205,11 +205,11 @@ static void
 test_store_says(kw_fixture *f)
 {
     g_assert_cmpuint(strlen(kw_store_about(f->sync.store)), >, 0);
-    kw_expect_row(f, "crowd7", "");
+    kw_expect_row(f, "many7", "");
     kw_error error = {0};
     g_assert_true(kw_store_ready(f->sync.store, &error));
     kw_store_reload(f->sync.store);
-    kw_expect_row(f, "crowd7", "");
+    kw_expect_row(f, "many7", "");
     int64_t offset_ms = 0;
     if (kw_store_clock_offset_ms(f->sync.store, &offset_ms))
         g_assert_cmpint(ABS(offset_ms), <, 10000);

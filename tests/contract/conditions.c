@@ -1,4 +1,4 @@
-/* Writes that look first: write_if and increments. */
+/* Writes that read first: write_if and increments. */
 #include "contract/fixture.h"
 
 static kw_sync_written
@@ -55,7 +55,7 @@ test_comparisons(kw_fixture *f)
 {
     static const struct {
         kw_compare compare;
-        bool with_smaller, with_equal, with_larger; /* is it met against a value that is ... than stored? */
+        bool with_smaller, with_equal, with_larger; /* met if the given value is ... than the stored one */
     } cases[] = {{KW_COMPARE_LESS, false, false, true},    {KW_COMPARE_LESS_OR_EQUAL, false, true, true},
                  {KW_COMPARE_EQUAL, false, true, false},   {KW_COMPARE_NOT_EQUAL, true, false, true},
                  {KW_COMPARE_GREATER, true, false, false}, {KW_COMPARE_GREATER_OR_EQUAL, true, true, false}};
@@ -103,7 +103,7 @@ test_delete_if(kw_fixture *f)
     g_assert_true(kw_sync_write_if(&f->sync, &write, &check).applied);
 }
 
-/* The check is of the newest cell, and of another column than the written one. */
+/* The check reads the newest cell, and a column other than the written one. */
 static void
 test_check_elsewhere(kw_fixture *f)
 {
@@ -164,7 +164,7 @@ test_increment(kw_fixture *f)
     g_assert_cmpint(increment_one(f, "inc1", -7), ==, -2);
     g_assert_cmpint(increment_one(f, "inc1", 0), ==, -2);
     g_assert_cmpint(increment_one(f, "inc1", INT64_MAX), ==, INT64_MAX - 2);
-    g_assert_cmpint(increment_one(f, "inc1", 3), ==, INT64_MIN); /* wraps as Java's long */
+    g_assert_cmpint(increment_one(f, "inc1", 3), ==, INT64_MIN); /* wraps like Java's long */
     kw_get get = {.table = f->table, .row = B("inc1"), .deadline = KW_DEADLINE_NONE};
     kw_rows *rows = kw_sync_get(&f->sync, &get, NULL);
     g_assert_cmpuint(rows->rows[0].cells_count, ==, 1);

@@ -1,24 +1,25 @@
-/* One suite of tests that every store must pass: what store.h promises, with HBase's cell semantics.
+/* One suite of tests that every store must pass: the contract in store.h, with HBase's cell semantics.
  *
- * A program says how a store is opened, adds the tests, runs them, and finishes. Tables are named with the
- * prefix, so that several runs share one HBase; most tests share one table and keep to rows of their own.
+ * A program passes a function that opens a store, adds the tests, runs them, and finishes. The prefix is part
+ * of the tables' names, so that several runs can share one HBase. Most tests share one table and use their
+ * own rows.
  *
  *   g_test_init(...);
  *   kw_contract_add_tests("kwc_1234", open_my_store);
  *   int failed = g_test_run();
  *   kw_contract_finish();
  *
- * Codes that the suite holds stores to: an unknown table is NOT_FOUND, an unknown family INVALID, both by
- * name; what the store handle refuses is INVALID.
+ * Error codes that every store must return: NOT_FOUND for an unknown table and INVALID for an unknown family,
+ * both with the name; INVALID for what the store handle rejects.
  */
 #pragma once
 
 #include "store/store.h"
 
-/* A new store; ends the test when it cannot. Each test opens one and frees it. */
+/* A new store; ends the test if it cannot be opened. Each test opens one and frees it. */
 typedef kw_store *(*kw_contract_factory)(void);
 
 void kw_contract_add_tests(const char *prefix, kw_contract_factory factory);
 
-/* Drops the tables that were made. */
+/* Drops the tables that the tests created. */
 void kw_contract_finish(void);

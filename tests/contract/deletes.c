@@ -1,4 +1,4 @@
-/* Delete markers: what they hide, at which timestamps, and what comes back when. */
+/* Delete markers: which cells they hide, at which timestamps, and which cells become visible again. */
 #include "contract/fixture.h"
 
 static void
@@ -53,7 +53,7 @@ test_family(kw_fixture *f)
     expect_range(f, "deletes3", 0, 0, "d:a@5=x v:b@6=y");
 }
 
-/* HBase: a marker hides a put of its own millisecond, also one that comes after it. */
+/* In HBase, a marker hides a put of its own millisecond, even if the put is written later. */
 static void
 test_same_millisecond(kw_fixture *f)
 {
@@ -111,7 +111,7 @@ test_unstamped(kw_fixture *f)
     kw_expect_row(f, "deletes7", "");
 }
 
-/* The range ends before the marker: the cell is seen in a family that keeps deleted cells only. */
+/* The time range ends before the marker: only a family that keeps deleted cells returns the cell. */
 static void
 test_keep_deleted(kw_fixture *f)
 {
@@ -137,11 +137,11 @@ test_runs_pass_by(kw_fixture *f)
             kw_remove(f, row, i % 2 ? NULL : "d:a", 1);
     }
     kw_range_scan_spec spec = {.start = B("deletes9"), .stop = B("deletes9z")};
-    kw_expect_run(f, spec, 2,
-                  "deletes9-03{d:a@1=x} deletes9-13{d:a@1=x} deletes9-23{d:a@1=x} deletes9-33{d:a@1=x}");
+    kw_expect_range_scan(
+        f, spec, 2, "deletes9-03{d:a@1=x} deletes9-13{d:a@1=x} deletes9-23{d:a@1=x} deletes9-33{d:a@1=x}");
     spec.reversed = true;
-    kw_expect_run(f, spec, 3,
-                  "deletes9-33{d:a@1=x} deletes9-23{d:a@1=x} deletes9-13{d:a@1=x} deletes9-03{d:a@1=x}");
+    kw_expect_range_scan(
+        f, spec, 3, "deletes9-33{d:a@1=x} deletes9-23{d:a@1=x} deletes9-13{d:a@1=x} deletes9-03{d:a@1=x}");
 }
 
 void

@@ -57,7 +57,7 @@ make_table(kw_fixture *fixture)
                           .deadline = kw_deadline_in_ms(120000)};
     kw_error error;
     if (!kw_sync_create(&fixture->sync, &spec, NULL, &error))
-        g_error("cannot make the table: %s %s", kw_code_name(error.code), error.text);
+        g_error("cannot create the table: %s %s", kw_code_name(error.code), error.text);
 }
 
 static void
@@ -93,7 +93,7 @@ kw_contract_add_tests(const char *prefix, kw_contract_factory factory)
     kw_contract_add_versions();
     kw_contract_add_deletes();
     kw_contract_add_conditions();
-    kw_contract_add_runs();
+    kw_contract_add_range_scans();
     kw_contract_add_patterns();
     kw_contract_add_tables();
     kw_contract_add_refusals();
@@ -255,7 +255,7 @@ kw_expect_row(kw_fixture *fixture, const char *row, const char *text)
 }
 
 void
-kw_expect_run(kw_fixture *fixture, kw_range_scan_spec spec, uint32_t page, const char *text)
+kw_expect_range_scan(kw_fixture *fixture, kw_range_scan_spec spec, uint32_t page, const char *text)
 {
     spec.table = fixture->table;
     kw_range_scan *run = kw_store_handle_open_range_scan(fixture->sync.handle, &spec);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The line NAME=value, NULL when there is none; to be freed. */
+/* The value of the line NAME=value, or NULL; free it with g_free. */
 static char *
 value_of(char **lines, const char *name)
 {
@@ -13,7 +13,7 @@ value_of(char **lines, const char *name)
     return NULL;
 }
 
-/* host:port; NULL when there is no HBase, and then why, both to be freed. */
+/* host:port, or NULL and the reason if there is no HBase; free both with g_free. */
 static char *
 find_place(bool framed, char **ret_why)
 {
@@ -22,7 +22,7 @@ find_place(bool framed, char **ret_why)
         return g_strdup(given);
     g_autofree char *text = NULL;
     if (!file || !g_file_get_contents(file, &text, NULL, NULL)) {
-        *ret_why = g_strdup("neither KW_HBASE_THRIFT nor KW_HBASE_ENV says where an HBase is");
+        *ret_why = g_strdup("neither KW_HBASE_THRIFT nor KW_HBASE_ENV gives the address of an HBase");
         return NULL;
     }
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
@@ -64,7 +64,7 @@ kw_hbase_place_open(const kw_hbase_place *place)
                                .tls = {.certificate = "", .key = "", .ca = "", .server_name = ""},
                                .channels = 2,
                                .pipeline = 1,
-                               .connect_timeout_ms = 30000, /* a busy HBase is silent for seconds */
+                               .connect_timeout_ms = 30000, /* a busy HBase can be silent for seconds */
                                .ping_ms = 20000,
                                .rest_ms = 1000,
                                .batch_bytes = 1 << 20,

@@ -1,5 +1,6 @@
-/* Runs with patterns of keys: the rows whose keys match, forward and backward, in pages of any size, with a
- * filter or without, and no others. Rows are all those of three letters behind a prefix; the seed is printed.
+/* Range scans with key patterns return the rows with matching keys and no others: forward and in reverse, in
+ * pages of any size, with and without a filter. The rows have all keys of three letters after a prefix. The
+ * seed is printed.
  */
 #include "contract/fixture.h"
 #include "contract/sync.h"
@@ -32,7 +33,7 @@ put_all(kw_fixture *f)
     }
 }
 
-/* Patterns start within the prefix or behind it. */
+/* Patterns start within the prefix or after it. */
 static kw_patterns
 draw(kw_arena *arena)
 {
@@ -98,7 +99,7 @@ static void
 test_patterns(kw_fixture *f)
 {
     put_all(f);
-    wait_for_probes(f); /* a store may filter otherwise from then on */
+    wait_for_probes(f); /* from then on, a store can filter in another way */
     for (int round = 0; round < 120; round++) {
         g_autoptr(kw_arena) arena = kw_arena_new();
         bool only_x = g_test_rand_int_range(0, 3) == 0;
@@ -108,12 +109,12 @@ test_patterns(kw_fixture *f)
                                    .patterns = draw(arena),
                                    .filter = only_x ? B("ValueFilter (=, 'binary:x')") : KW_BYTES_NONE};
         g_autofree char *text = expected(&spec, only_x);
-        kw_expect_run(f, spec, (uint32_t)g_test_rand_int_range(1, ROWS + 2), text);
+        kw_expect_range_scan(f, spec, (uint32_t)g_test_rand_int_range(1, ROWS + 2), text);
     }
 }
 
 void
 kw_contract_add_patterns(void)
 {
-    kw_fixture_add("runs", "patterns", test_patterns);
+    kw_fixture_add("range_scans", "patterns", test_patterns);
 }

@@ -1,4 +1,4 @@
-/* Puts and gets of single rows: what is written is read, in HBase's order, byte by byte. */
+/* Puts and gets of single rows: a read returns what was written, in HBase's order, byte for byte. */
 #include "contract/fixture.h"
 
 static void
@@ -52,7 +52,7 @@ test_columns(kw_fixture *f)
               "v:a@1=4 v:b@1=5");
 }
 
-/* Zeros and high bytes anywhere, and rows that are each other's beginnings. */
+/* Zeros and high bytes at any place, and rows that are prefixes of other rows. */
 static void
 test_any_bytes(kw_fixture *f)
 {
@@ -81,13 +81,14 @@ test_any_bytes(kw_fixture *f)
         kw_rows_free(found);
     }
     kw_range_scan_spec spec = {.start = KW_BYTES_LITERAL("pb\0"), .stop = KW_BYTES_LITERAL("pb\1")};
-    kw_expect_run(f, spec, 2,
-                  "pb\\x00{d:pb\\x00@2=pb\\x00} pb\\x00\\x00{d:pb\\x00\\x00@3=pb\\x00\\x00} "
-                  "pb\\x00\\x01{d:pb\\x00\\x01@4=pb\\x00\\x01} pb\\x00\\xff{d:pb\\x00\\xff@5=pb\\x00\\xff}");
+    kw_expect_range_scan(
+        f, spec, 2,
+        "pb\\x00{d:pb\\x00@2=pb\\x00} pb\\x00\\x00{d:pb\\x00\\x00@3=pb\\x00\\x00} "
+        "pb\\x00\\x01{d:pb\\x00\\x01@4=pb\\x00\\x01} pb\\x00\\xff{d:pb\\x00\\xff@5=pb\\x00\\xff}");
 }
 
-/* HBase finds a row's region by "table,row,99999999999999" in a table of its own, whose rows are not longer
- * either; so this is the longest row that it can place. */
+/* HBase finds a row's region with the key "table,row,99999999999999" in a table of its own. That key has the
+ * same limit, so this is the longest possible row key. */
 static void
 test_long_row(kw_fixture *f)
 {

@@ -1,4 +1,5 @@
-/* What must be refused, with a text that names the culprit, and what must stay whole when one part is bad. */
+/* Operations that must be rejected, with an error that names the cause; and operations that are not affected
+ * by invalid ones. */
 #include "contract/fixture.h"
 
 static const kw_cell good_cell = {.family = {(const uint8_t *)"d", 1},
@@ -219,7 +220,7 @@ test_deadline_passed(kw_fixture *f)
     kw_expect_error(&error, KW_TIMEOUT, "");
 }
 
-/* One bad write among many fails alone. */
+/* One invalid write among many fails alone. */
 static void
 test_many_with_bad_ones(kw_fixture *f)
 {
@@ -244,8 +245,8 @@ test_many_with_bad_ones(kw_fixture *f)
         if (codes[i] != KW_OK)
             kw_expect_error(&results[i].error, codes[i], i == 2 ? "unknown" : i == 4 ? "nofam" : "row key");
     }
-    kw_expect_run(f, (kw_range_scan_spec){.start = B("m1"), .stop = B("m7")}, 10,
-                  "m1{d:a@1=x} m4{d:a@1=x} m6{d:a@1=x}");
+    kw_expect_range_scan(f, (kw_range_scan_spec){.start = B("m1"), .stop = B("m7")}, 10,
+                         "m1{d:a@1=x} m4{d:a@1=x} m6{d:a@1=x}");
     writes[0].row = KW_BYTES_NONE;
     kw_sync_write_many(&f->sync, all, 1, results);
     g_assert_cmpint(results[0].outcome, ==, KW_OUTCOME_FAILED);

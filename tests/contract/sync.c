@@ -1,7 +1,7 @@
 #include "contract/sync.h"
 
-/* One answer of any kind. `inside` proves that no completion is called from inside the starting call, and
- * a second completion is caught by `done`. */
+/* One reply of any kind. `inside` proves that no completion is called from inside the starting call; `done`
+ * detects a second completion. */
 typedef struct answer {
     bool inside;
     bool done;

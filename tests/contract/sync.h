@@ -1,5 +1,5 @@
-/* A store's store handle for tests that think one step at a time: each call starts an operation, turns the
- * loop until it completed, and returns what came. One thread; the loop is the sync's own.
+/* A store handle for sequential tests: each call starts an operation, runs the loop until it completes, and
+ * returns the result. One thread; the sync has its own loop.
  */
 #pragma once
 
@@ -14,13 +14,13 @@ typedef struct kw_sync {
 void kw_sync_open(kw_sync *sync, kw_store *store);
 void kw_sync_close(kw_sync *sync);
 
-/* Turns the loop until *flag. */
+/* Runs the loop until *flag is true. */
 void kw_sync_wait(kw_sync *sync, const bool *flag);
 
 typedef struct kw_sync_written {
     kw_outcome outcome;
     bool applied;  /* write_if */
-    kw_rows *rows; /* increment; the receiver's */
+    kw_rows *rows; /* increment; owned by the caller */
     kw_error error;
 } kw_sync_written;
 
@@ -29,7 +29,7 @@ kw_sync_written kw_sync_write_if(kw_sync *sync, const kw_write *write, const kw_
 kw_sync_written kw_sync_increment(kw_sync *sync, const kw_increment *increment);
 void kw_sync_write_many(kw_sync *sync, const kw_write *const *writes, size_t count, kw_written *results);
 
-/* NULL with ret_error filled (which may be NULL). */
+/* Returns NULL with ret_error filled (which can be NULL) after an error. */
 kw_rows *kw_sync_get(kw_sync *sync, const kw_get *get, kw_error *ret_error);
 kw_rows *kw_sync_get_many(kw_sync *sync, const kw_get *const *gets, size_t count, kw_error *ret_error);
 kw_rows *kw_sync_fetch(kw_sync *sync, kw_range_scan *run, uint32_t max_rows, size_t max_bytes, bool more_hint,

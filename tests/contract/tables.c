@@ -1,4 +1,4 @@
-/* Tables: made with options and regions, described, dropped, made again. */
+/* Tables: created with options and regions, described, dropped, created again. */
 #include "contract/fixture.h"
 
 #define PLAIN .block_cache = -1, .in_memory = -1, .keep_deleted_cells = -1, .replication_scope = -1
@@ -111,7 +111,7 @@ test_regions(kw_fixture *f)
     kw_regions_free(regions);
 }
 
-/* A table made again under its old name is empty. */
+/* A dropped table that is created again is empty. */
 static void
 test_drop(kw_fixture *f)
 {
@@ -131,7 +131,7 @@ test_drop(kw_fixture *f)
     kw_expect_error(&error, KW_NOT_FOUND, "dropped");
     g_assert_true(kw_sync_create(&own.sync, &spec, NULL, NULL));
     kw_expect_row(&own, "row", "");
-    kw_expect_run(&own, (kw_range_scan_spec){0}, 10, "");
+    kw_expect_range_scan(&own, (kw_range_scan_spec){0}, 10, "");
     kw_put(&own, "row", "d:b", "y", 1);
     kw_expect_row(&own, "row", "d:b@1=y");
 }

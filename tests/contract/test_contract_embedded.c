@@ -1,4 +1,4 @@
-/* The contract, held by the embedded store in a folder of its own. */
+/* Runs the contract's tests on the embedded store, in a folder of its own. */
 #include "contract/contract.h"
 #include "store/embedded/embedded.h"
 #include "support/seeded.h"

@@ -1,9 +1,9 @@
-/* The contract, held by the hbase store against a real HBase:
+/* Runs the contract's tests on the hbase store with a real HBase:
  *
  *   KW_HBASE_THRIFT=127.0.0.1:9090 test_contract_hbase [--framed] [--compact] [GLib's test options]
  *
- * The options say how that Thrift2 server was started. Without KW_HBASE_THRIFT the place is taken from
- * the fixture's file in KW_HBASE_ENV; without that, too, the test is skipped (77).
+ * The options are those of the Thrift2 server. Without KW_HBASE_THRIFT the address comes from the fixture's
+ * file in KW_HBASE_ENV; without that, the test is skipped (77).
  */
 #include "contract/contract.h"
 #include "contract/hbase_place.h"
@@ -20,7 +20,7 @@ static kw_model_hbase settings = {.servers = &server,
                                   .tls = {.certificate = "", .key = "", .ca = "", .server_name = ""},
                                   .channels = 4,
                                   .pipeline = 1,
-                                  .connect_timeout_ms = 30000, /* a busy HBase is silent for seconds */
+                                  .connect_timeout_ms = 30000, /* a busy HBase can be silent for seconds */
                                   .ping_ms = 20000,
                                   .rest_ms = 1000,
                                   .batch_bytes = 1 << 20,
@@ -36,7 +36,7 @@ open_store(void)
     return store;
 }
 
-/* Takes our own options out of the arguments. */
+/* Removes our own options from the arguments. */
 static void
 take_options(int *argc, char **argv)
 {

@@ -1,9 +1,9 @@
-/* The embedded store and a real HBase give the same answers to the same filters:
+/* The embedded store and a real HBase return the same cells for the same filters:
  *
- *   random rows, in both --> random filter --> run forward, run backward, get --> the same cells
+ *   random rows, in both --> random filter --> scan forward, scan in reverse, get --> the same cells
  *
- * and take the same texts: damaged filters are given to HBase past our own check, which must have said the
- * same. The seed is printed; --rows N (or KW_SEED) repeats a run, --filters N says how many. */
+ * They also accept the same texts: HBase gets damaged filters without our own check, which must have the same
+ * result. The seed is printed; --rows N (or KW_SEED) repeats a run, --filters N is the number of filters. */
 #include "contract/fixture.h"
 #include "contract/hbase_place.h"
 #include "contract/random_filters.h"
@@ -65,7 +65,7 @@ put_row(pair *self)
                         .qualifier = kw_bytes_of_text(random_qualifier(self->random)),
                         .value = kw_bytes_of_text(random_value(self->random))};
         write.cells = &cell;
-        /* No more versions than the family keeps: what HBase shows of others depends on compactions. */
+        /* No more versions than the family keeps: whether HBase returns older ones depends on compactions. */
         bool nameless = cell.qualifier.size == 0 && kw_bytes_equal(cell.family, KW_BYTES_LITERAL("e"));
         write.timestamp = nameless ? 2 : g_rand_int_range(self->random, 1, 4);
         g_assert_cmpint(kw_sync_write(&self->embedded, &write).outcome, ==, KW_OUTCOME_OK);
@@ -73,7 +73,7 @@ put_row(pair *self)
     }
 }
 
-/* --- the same query to both ----------------------------------------------------------------------- */
+/* --- the same query on both ------------------------------------------------------------------------ */
 
 static char *
 read_run(kw_sync *sync, const kw_range_scan_spec *spec, uint32_t page)
@@ -111,7 +111,7 @@ read_get(kw_sync *sync, const kw_get *get)
 static void
 assert_same(const char *what, const char *filter, const char *embedded, const char *hbase)
 {
-    /* HBase reads no family late when it scans backward, and refuses filters that would have it so. */
+    /* HBase cannot load families on demand in a reverse scan, and rejects filters that need it. */
     if (strcmp(embedded, hbase) == 0 || strstr(hbase, "Reverse scan with loading CFs on demand"))
         return;
     g_printerr("# %s, filter %s\n# embedded: %s\n# hbase:    %s\n", what, filter, embedded, hbase);
@@ -160,7 +160,7 @@ typedef struct asked {
 } asked;
 
 static void
-told(void *user, kw_rows *rows, const kw_error *error)
+on_rows(void *user, kw_rows *rows, const kw_error *error)
 {
     asked *self = user;
     (void)error;
@@ -183,9 +183,10 @@ compare_taken(pair *self, const char *filter)
     kw_error error = KW_ERROR_NONE;
     bool ours = kw_filter_parse(get.filter, arena, &error) != NULL;
     asked hbase = {0};
-    self->hbase.handle->class->get(self->hbase.handle, &get, told, &hbase);
+    self->hbase.handle->class->get(self->hbase.handle, &get, on_rows, &hbase);
     kw_sync_wait(&self->hbase, &hbase.over);
-    bool java_knows = ours && strstr(filter, "regexstring"); /* expressions are the engines' matter */
+    bool java_knows =
+        ours && strstr(filter, "regexstring"); /* the two regex engines accept different expressions */
     if (ours == hbase.taken || java_knows || strstr(error.text, "never closed"))
         return;
     g_printerr("# filter %s: HBase %s it, we: %s\n", filter, hbase.taken ? "takes" : "refuses",
@@ -193,7 +194,7 @@ compare_taken(pair *self, const char *filter)
     g_test_fail();
 }
 
-/* Takes an option of our own out of the arguments. */
+/* Removes an option of our own from the arguments. */
 static long
 option(int *argc, char **argv, const char *name, long otherwise)
 {

@@ -1,6 +1,6 @@
 /* Removals and renewals with their association, with faults, on a real HBase (see gone.h and renewed.h in
- * tests/unit/verb):
- * KW_HBASE_THRIFT, or the fixture's file in KW_HBASE_ENV, tells where it is; else skipped (77). */
+ * tests/unit/verb). KW_HBASE_THRIFT is its address, or KW_HBASE_ENV the fixture's file; otherwise the test is
+ * skipped (77). */
 #include "contract/hbase_place.h"
 #include "unit/verb/gone.h"
 #include "unit/verb/renewed.h"

@@ -1,4 +1,4 @@
-/* Shared by the bench's parts: a store in a folder of its own, loops on threads of their own. */
+/* Shared by the parts of the benchmark: a store in its own folder, loops on their own threads. */
 #pragma once
 
 #include "base/thread.h"
@@ -8,17 +8,17 @@ typedef struct bench_loop {
     kw_thread thread;
     kw_loop *loop;
     kw_store_handle *handle;
-    kw_task task; /* begins the work on the loop */
+    kw_task task; /* starts the work on the loop */
     void *work;
     size_t number;
 } bench_loop;
 
-/* Opens a store handle on each of `count` loops, runs begin(task) once on each, and returns when every loop
- * was stopped by its work and every store handle closed. */
+/* Opens a store handle on each of `count` loops and runs begin(task) once on each. Returns after the work has
+ * stopped every loop and every store handle is closed. */
 void bench_on_loops(kw_store *store, bench_loop *loops, size_t count, void (*begin)(kw_task *task),
                     void *work);
 
-/* Appends so many bytes to a file in the folder and syncs it, again and again; microseconds each time. */
+/* Repeatedly appends `bytes` bytes to a file in the folder and syncs it; returns microseconds per sync. */
 double bench_sync_us(const char *folder, size_t bytes);
 
 typedef struct bench_puts {
@@ -27,7 +27,7 @@ typedef struct bench_puts {
     size_t loops;
     double seconds;
     double puts_per_s, commits_per_s, p50_us, p99_us, cpu_us; /* results; cpu per put, all threads */
-    double sync_us, ratio;                                    /* measured beside it */
+    double sync_us, ratio;                                    /* measured in the same rounds */
 } bench_puts;
 void bench_run_puts(kw_store *store, bench_puts *puts);
 
@@ -46,5 +46,5 @@ typedef struct bench_gets {
     double seconds;
     double gets_per_s; /* result */
 } bench_gets;
-/* Of the rows that bench_load_rows put there. */
+/* Gets random rows of those that bench_load_rows wrote. */
 void bench_run_gets(kw_store *store, const bench_scans *rows, bench_gets *gets);

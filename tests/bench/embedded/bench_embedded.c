@@ -1,12 +1,12 @@
-/* What the embedded store does per second, beside what one sync of the same disk takes:
+/* Operations per second of the embedded store, compared with the duration of one sync on the same disk:
  *
  *   bench_embedded [--check] [--folder DIR] [--seconds N] [--callers N]
  *
- * Durable puts by 1, 64 and 1,000 callers on two loops, of one 100-byte cell and of three small ones; the
- * ratio is to callers / sync, where a sync appends as many bytes as a commit of so many callers and
- * calls fdatasync. A disk is faster now and slower then, so rounds of both alternate, and the median round
- * counts. Then a read of 16 ranges at once, forward and backward, and gets. --check fails on a
- * missed target; --callers measures puts by that many only.
+ * Durable puts by 1, 64 and 1,000 callers on two loops, of one 100-byte cell and of three small ones. The
+ * ratio is relative to callers / sync, where a sync appends as many bytes as a commit of all callers and
+ * calls fdatasync. The speed of a disk changes over time, so rounds of both alternate, and the median round
+ * counts. Then a read of 16 ranges at the same time, forward and in reverse, and gets. --check fails on a
+ * missed target; --callers measures only puts, by that many callers.
  */
 #include "bench.h"
 
@@ -62,7 +62,7 @@ open_store(const char *folder)
     return store;
 }
 
-/* In the log: per cell its key, its value and about 10 bytes, in front of all a row's cells again. */
+/* Bytes in the log: per cell its key, its value and about 10 bytes; per row again all of its cells. */
 static size_t
 logged_bytes(const bench_puts *puts)
 {
@@ -124,7 +124,7 @@ report_reads(const char *folder, double seconds, bool check)
     kw_store *store = open_store(folder);
     bench_load_rows(store, &scans);
     kw_store_free(store);
-    store = open_store(folder); /* the log is replayed into files */
+    store = open_store(folder); /* replays the log into files */
     for (int reversed = 0; reversed <= 1; reversed++) {
         scans.reversed = reversed;
         bench_run_scans(store, &scans);
@@ -151,9 +151,9 @@ main(int argc, char **argv)
     g_autofree char *base = NULL;
     const GOptionEntry entries[] = {
         {"check", 0, 0, G_OPTION_ARG_NONE, &check, "Fail on a missed target", NULL},
-        {"folder", 0, 0, G_OPTION_ARG_FILENAME, &base, "Where to make the store", "DIR"},
-        {"seconds", 0, 0, G_OPTION_ARG_DOUBLE, &seconds, "Of each part", "N"},
-        {"callers", 0, 0, G_OPTION_ARG_INT, &callers, "Puts by so many callers, nothing else", "N"},
+        {"folder", 0, 0, G_OPTION_ARG_FILENAME, &base, "Folder for the store", "DIR"},
+        {"seconds", 0, 0, G_OPTION_ARG_DOUBLE, &seconds, "Duration of each part", "N"},
+        {"callers", 0, 0, G_OPTION_ARG_INT, &callers, "Measure only puts by this many callers", "N"},
         {0}};
     g_autoptr(GOptionContext) context = g_option_context_new("- measures the embedded store");
     g_option_context_add_main_entries(context, entries, NULL);

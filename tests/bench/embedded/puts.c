@@ -1,5 +1,5 @@
-/* Callers in closed loops: each starts its next put when the last one was acknowledged. Latencies are of
- * every put. Also the loops that all parts share. */
+/* Callers in closed loops: each starts its next put when the previous one is acknowledged. Latencies are of
+ * all puts. Also contains the loops that all parts share. */
 #include "bench.h"
 
 #include "base/metrics.h"
@@ -61,7 +61,7 @@ bench_on_loops(kw_store *store, bench_loop *loops, size_t count, void (*begin)(k
     }
 }
 
-/* Two numbers as 16 digits: what the callers themselves cost counts against the store. */
+/* Two numbers as 16 digits, built quickly: the benchmark's own CPU time counts against the store. */
 static void
 name_row(char row[17], uint32_t first, uint32_t second)
 {

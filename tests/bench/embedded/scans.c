@@ -1,5 +1,5 @@
-/* Reads: every range is a run of its own that fetches 500 rows at a time, all on one loop; gets of random
- * rows in closed loops. */
+/* Reads: one range scan per range, which fetches 500 rows at a time, all on one loop; gets of random rows in
+ * closed loops. */
 #include "bench.h"
 
 #include <stdio.h>
@@ -98,7 +98,7 @@ bench_load_rows(kw_store *store, const bench_scans *scans)
     g_free(load.results);
 }
 
-/* --- runs --------------------------------------------------------------------------------------------- */
+/* --- range scans -------------------------------------------------------------------------------------- */
 
 typedef struct scanning {
     bench_scans *scans;

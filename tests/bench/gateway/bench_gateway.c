@@ -1,12 +1,12 @@
-/* What the gateway itself costs: keywayd with the null store beside a server that echoes the same frames on
- * the same kind of loop. Both have one loop; the callers have a core of their own, where there are two.
+/* The cost of the gateway itself: keywayd with the null store, compared with a server that echoes the same
+ * frames on the same kind of loop. Both have one loop. The callers have a core of their own if there are two.
  *
  *   bench_gateway [--keywayd FILE] [--echo FILE] [--method put|get] [--seconds N] [--rounds N]
- * [--connections N] [--check]
+ *                 [--connections N] [--check]
  *
- * A round is a slice of both, one behind the other, each of them first in turn; what counts is the median
- * of the rounds' ratios. So a machine that is slow for a while is slow for both. --check fails when the
- * gateway reaches less than 60 % of the echo's calls per second.
+ * A round is one slice of each server; which one is first alternates. The result is the median of the rounds'
+ * ratios, so a temporary slowdown of the machine affects both. --check fails if the gateway reaches less than
+ * 60 % of the echo server's calls per second.
  */
 #include "load.h"
 
@@ -26,7 +26,7 @@
 
 static const char policy[] =
     "listen: 127.0.0.1:0\nadmin: off\nloops: 1\nlog: {level: warn}\n"
-    "cursor: {keys: [a key for benches only]}\n"
+    "cursor: {keys: [a key for benchmarks only]}\n"
     "store: {kind: null}\n"
     "tables:\n  rows:\n    fields: {id: string, ts: timestamp, a: bytes, b: bytes, c: bytes}\n"
     "    key:\n      - hash: {algorithm: md5, of: [id], take: 4, as: hex}\n      - field: id\n"
@@ -49,7 +49,7 @@ typedef struct server {
 
 /* --- the servers ------------------------------------------------------------------------------ */
 
-/* The first core for the servers, the others for the callers. */
+/* The first core is for the servers, the others are for the callers. */
 static void
 take_core(void *unused)
 {
@@ -89,10 +89,10 @@ start(char **command)
     const char *colon = port ? strchr(port, ':') : NULL;
     made.port = port ? (uint16_t)atoi(colon ? colon + 1 : port) : 0;
     if (made.port == 0) {
-        fprintf(stderr, "%s does not say where it listens\n", command[0]);
+        fprintf(stderr, "%s does not print its port\n", command[0]);
         exit(1);
     }
-    return made; /* its output stays open: nobody reads it, nothing more is written */
+    return made; /* its output stays open; it writes no more */
 }
 
 static void
@@ -170,7 +170,7 @@ median(double *values, int count)
     return values[count / 2];
 }
 
-/* One of the two, over all rounds. */
+/* One of the two servers, with its results of all rounds. */
 typedef struct side {
     const char *name;
     load *load;
@@ -188,7 +188,7 @@ slice(side *of, int round, double seconds)
 static void
 print(side *of, unsigned connections, int rounds)
 {
-    printf("%-8s %5u connections  %8.0f calls/s  p50 %6.0f us  p99 %6.0f us  %5.2f us of CPU a call\n",
+    printf("%-8s %5u connections  %8.0f calls/s  p50 %6.0f us  p99 %6.0f us  %5.2f us of CPU per call\n",
            of->name, connections, median(of->rates, rounds), load_latency_us(of->load, 0.5),
            load_latency_us(of->load, 0.99), median(of->costs, rounds));
 }
@@ -206,7 +206,7 @@ run_rounds(side *echo, side *gateway, const options *wanted)
     }
 }
 
-/* Does the gateway reach what is wanted of it? */
+/* True if the gateway reaches its target. */
 static bool
 measure(const options *wanted, unsigned connections, const server *echo_server, const server *keywayd,
         kw_bytes frame)
@@ -241,10 +241,10 @@ read_options(int count, char **arguments, options *wanted)
         {"keywayd", 0, 0, G_OPTION_ARG_FILENAME, &wanted->keywayd, "The gateway", "FILE"},
         {"echo", 0, 0, G_OPTION_ARG_FILENAME, &wanted->echo, "The echo server", "FILE"},
         {"method", 0, 0, G_OPTION_ARG_STRING, &wanted->method, "put or get", "NAME"},
-        {"seconds", 0, 0, G_OPTION_ARG_DOUBLE, &wanted->seconds, "Of a slice", "N"},
-        {"rounds", 0, 0, G_OPTION_ARG_INT, &wanted->rounds, "Slices of each", "N"},
+        {"seconds", 0, 0, G_OPTION_ARG_DOUBLE, &wanted->seconds, "Duration of a slice", "N"},
+        {"rounds", 0, 0, G_OPTION_ARG_INT, &wanted->rounds, "Slices per server", "N"},
         {"connections", 0, 0, G_OPTION_ARG_INT, &wanted->connections, "Instead of 64 and 1,000", "N"},
-        {"check", 0, 0, G_OPTION_ARG_NONE, &wanted->check, "Fail when the target is missed", NULL},
+        {"check", 0, 0, G_OPTION_ARG_NONE, &wanted->check, "Fail if the target is missed", NULL},
         {0}};
     g_autoptr(GOptionContext) context = g_option_context_new(NULL);
     g_autoptr(GError) failed = NULL;
@@ -256,7 +256,7 @@ read_options(int count, char **arguments, options *wanted)
     if (!wanted->method)
         wanted->method = g_strdup("put");
     if (strcmp(wanted->method, "put") != 0 && strcmp(wanted->method, "get") != 0) {
-        fprintf(stderr, "--method is put or get\n");
+        fprintf(stderr, "--method must be put or get\n");
         return false;
     }
     wanted->rounds = CLAMP(wanted->rounds, 1, ROUNDS_MAX);

@@ -19,7 +19,7 @@
 
 typedef struct connection {
     int socket;
-    size_t got; /* of the answer */
+    size_t got; /* bytes of the reply */
     uint8_t head[4];
     uint64_t sent_ns;
 } connection;
@@ -29,7 +29,7 @@ struct load {
     int server;
     connection *connections;
     unsigned count;
-    unsigned waiting; /* for an answer */
+    unsigned waiting; /* for a reply */
     kw_bytes frame;
     kw_histogram latency;
     uint64_t calls;
@@ -94,7 +94,7 @@ receive(load *all, connection *from)
         all->waiting--;
 }
 
-/* CPU time that the process has taken, in microseconds. */
+/* CPU time of the process in microseconds. */
 static double
 cpu_us(int process)
 {

@@ -1,6 +1,6 @@
-/* A closed loop of callers: each connection sends a frame, waits for the whole answer, and sends the next.
- * The connections stay open between slices, so that two servers can be measured in turns of a fraction of a
- * second, both warm, while the machine is as it is for both. */
+/* A closed loop of callers: each connection sends a frame, waits for the whole reply, and sends the next
+ * frame. The connections stay open between slices. So two servers can be measured alternately in fractions of
+ * a second, both warm and under the same conditions. */
 #pragma once
 
 #include "base/bytes.h"
@@ -12,17 +12,17 @@ typedef struct load_result {
     double server_us; /* CPU time of the server's process per call */
 } load_result;
 
-/* Ends the program on an error, as all of these do. frame: the request, length and all. server: the process
- * whose CPU time is taken. */
+/* Like all functions here, ends the program on an error. frame: the request with its length. server: the
+ * process whose CPU time is measured. */
 load *load_open(uint16_t port, unsigned connections, kw_bytes frame, int server);
 
-/* Calls for so long, then waits for the answers that are under way. */
+/* Sends calls for this time, then waits for outstanding replies. */
 load_result load_slice(load *all, double seconds);
 
-/* Of all slices since the first call of it. */
+/* A percentile of all slices since load_open or load_forget. */
 double load_latency_us(const load *all, double share);
 
-/* Forgets the latencies so far. */
+/* Discards the latencies so far. */
 void load_forget(load *all);
 
 void load_close(load *all);

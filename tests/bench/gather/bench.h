@@ -1,14 +1,14 @@
-/* What the parts of bench_gather share. */
+/* Shared by the parts of bench_gather. */
 #pragma once
 
 #include "base/loop.h"
 
 #include <stdbool.h>
 
-/* CPU time of this thread: the store works on it, too, and a busy machine does not count. */
+/* CPU time of this thread, on which the store also works. Independent of other load on the machine. */
 double bench_cpu_ns(void);
-/* Prints what was missed; with check it makes the program fail. */
+/* Prints a missed target; with check, the program then fails. */
 void bench_target(bool check, bool met, const char *what);
 
-/* records.c: rows as callers get them, over salted tables of 16 and 256 buckets. */
+/* records.c: rows as callers get them, from tables with 16 and 256 salt buckets. */
 void bench_records(kw_loop *loop, bool check);

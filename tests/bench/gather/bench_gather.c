@@ -1,17 +1,17 @@
-/* What merging costs, over a store that costs next to nothing:
+/* The cost of merging, over a store that needs almost no time:
  *
  *   bench_gather [--check] [--rows N]
  *
- * - CPU time per merged row at 1, 16, 64 and 256 ranges: the tree alone; whole gathers of bare keys; whole
- * gathers of rows of three 100-byte cells that are copied once, the least any store does, in both directions.
- * - the same of records, as a caller of a scan gets them, over 16 and 256 buckets. Targets: 256 within 1.5 x
- * of 16, at least 300,000 merged rows/s
- * - memory: a scan of N rows (10 million) in pages of 10,000, each by a new gather as cursors do; RSS must
- * stay flat
- * - rows read per row returned: the latest 1 and 20 of 16 ranges, pages of 10,000
+ * 1. CPU time per merged row at 1, 16, 64 and 256 ranges, in both directions: only the tree; gathers of keys
+ *    without cells; gathers of rows of three 100-byte cells that are copied once, as any store must.
+ * 2. CPU time per record as a caller of a scan gets them, over 16 and 256 buckets. Targets: 256 buckets cost
+ *    at most 1.5 times as much as 16; at least 300,000 merged rows/s.
+ * 3. Memory: a scan of N rows (10 million) in pages of 10,000, with a new gather per page, as cursors do;
+ *    RSS must not grow.
+ * 4. Rows read per row returned: the latest 1 and 20 of 16 ranges, pages of 10,000.
  */
 #include "bench.h"
-#include "made_store.h"
+#include "synthetic_store.h"
 
 #include "gather/tree.h"
 
@@ -119,13 +119,13 @@ read_page(scan *self, kw_loop *loop, kw_gather *gather)
 static double
 gather_ns(kw_loop *loop, uint32_t ranges, bool reversed, bool copies, uint64_t rows)
 {
-    made_store *store = made_store_new(loop, rows / ranges, 3, copies);
+    synthetic_store *store = synthetic_store_new(loop, rows / ranges, 3, copies);
     g_autoptr(kw_arena) arena = kw_arena_new();
     scan self = {0};
-    kw_gather_spec spec = {.plan = made_store_plan(ranges, reversed, arena), .buffer_bytes = BUDGET};
+    kw_gather_spec spec = {.plan = synthetic_store_plan(ranges, reversed, arena), .buffer_bytes = BUDGET};
     double began_ns = bench_cpu_ns();
     while (!self.end) {
-        kw_gather *gather = kw_gather_new(made_store_handle(store), &spec);
+        kw_gather *gather = kw_gather_new(synthetic_store_handle(store), &spec);
         read_page(&self, loop, gather);
         kw_gather_free(gather);
         spec.position = self.position;
@@ -133,11 +133,11 @@ gather_ns(kw_loop *loop, uint32_t ranges, bool reversed, bool copies, uint64_t r
     double ns = (bench_cpu_ns() - began_ns) / (double)self.rows;
     g_assert(self.rows == rows / ranges * ranges);
     kw_buffer_clear(&self.suffix);
-    made_store_free(store);
+    synthetic_store_free(store);
     return ns;
 }
 
-/* The least of several rounds in turn, so that what else runs on the machine meets all of them alike. */
+/* The minimum of several alternating rounds, so that other load on the machine affects all cases. */
 static void
 measure_rounds(kw_loop *loop, const uint32_t *ranges, double best[3][4])
 {
@@ -183,14 +183,14 @@ rss_kb(void)
 static void
 measure_memory(kw_loop *loop, bool check, uint64_t rows)
 {
-    made_store *store = made_store_new(loop, rows / 16, 3, true);
+    synthetic_store *store = synthetic_store_new(loop, rows / 16, 3, true);
     g_autoptr(kw_arena) arena = kw_arena_new();
     scan self = {0};
-    kw_gather_spec spec = {.plan = made_store_plan(16, false, arena), .buffer_bytes = BUDGET};
+    kw_gather_spec spec = {.plan = synthetic_store_plan(16, false, arena), .buffer_bytes = BUDGET};
     long early_kb = 0, most_kb = 0;
     uint64_t began_ns = kw_clock_mono_ns();
     while (!self.end) {
-        kw_gather *gather = kw_gather_new(made_store_handle(store), &spec);
+        kw_gather *gather = kw_gather_new(synthetic_store_handle(store), &spec);
         read_page(&self, loop, gather);
         spec.position = self.position;
         most_kb = MAX(most_kb, rss_kb());
@@ -209,23 +209,24 @@ measure_memory(kw_loop *loop, bool check, uint64_t rows)
     bench_target(check, (double)self.scanned <= 1.15 * (double)self.rows,
                  "pages read at most 1.15 rows per row");
     kw_buffer_clear(&self.suffix);
-    made_store_free(store);
+    synthetic_store_free(store);
 }
 
 static void
 measure_limit(kw_loop *loop, bool check, uint64_t limit, uint64_t most)
 {
-    made_store *store = made_store_new(loop, 100000, 3, false);
+    synthetic_store *store = synthetic_store_new(loop, 100000, 3, false);
     g_autoptr(kw_arena) arena = kw_arena_new();
     scan self = {0};
-    kw_gather_spec spec = {.plan = made_store_plan(16, true, arena), .buffer_bytes = BUDGET, .limit = limit};
-    kw_gather *gather = kw_gather_new(made_store_handle(store), &spec);
+    kw_gather_spec spec = {
+        .plan = synthetic_store_plan(16, true, arena), .buffer_bytes = BUDGET, .limit = limit};
+    kw_gather *gather = kw_gather_new(synthetic_store_handle(store), &spec);
     read_page(&self, loop, gather);
     printf("the latest %lu of 16 ranges: %lu rows read\n", (unsigned long)limit, (unsigned long)self.scanned);
-    bench_target(check, self.rows == limit && self.scanned <= most, "limits reach the runs");
+    bench_target(check, self.rows == limit && self.scanned <= most, "limits reach the range scans");
     kw_gather_free(gather);
     kw_buffer_clear(&self.suffix);
-    made_store_free(store);
+    synthetic_store_free(store);
 }
 
 int
@@ -243,7 +244,7 @@ main(int argc, char **argv)
             return 2;
         }
     }
-    mallopt(M_TRIM_THRESHOLD, 256 << 20); /* as keywayd: memory of one page serves the next */
+    mallopt(M_TRIM_THRESHOLD, 256 << 20); /* as in keywayd: the memory of one page is reused for the next */
     mallopt(M_TOP_PAD, 16 << 20);
     kw_loop *loop = kw_loop_new();
     measure_merge(loop);

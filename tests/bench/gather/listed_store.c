@@ -14,18 +14,18 @@ typedef struct listed_store {
     kw_cell cells[CELLS];
 } listed_store;
 
-typedef struct listed_run {
+typedef struct listed_range_scan {
     kw_range_scan base;
     kw_task task;
     bool reversed;
     bool on_way;
     bool closed;
-    size_t at; /* rows at .. end-1 are left */
+    size_t at; /* the remaining rows are at .. end-1 */
     size_t end;
     kw_rows *rows;
     kw_get_done done;
     void *user;
-} listed_run;
+} listed_range_scan;
 
 static size_t
 lower_bound(const listed_store *store, kw_bytes key)
@@ -42,10 +42,10 @@ lower_bound(const listed_store *store, kw_bytes key)
 }
 
 static kw_range_scan *
-listed_open_run(kw_store_handle *handle, const kw_range_scan_spec *spec)
+listed_open_range_scan(kw_store_handle *handle, const kw_range_scan_spec *spec)
 {
     const listed_store *store = (const listed_store *)handle->store;
-    listed_run *run = g_new0(listed_run, 1);
+    listed_range_scan *run = g_new0(listed_range_scan, 1);
     run->base.handle = handle;
     run->reversed = spec->reversed;
     run->at = lower_bound(store, spec->start);
@@ -54,9 +54,9 @@ listed_open_run(kw_store_handle *handle, const kw_range_scan_spec *spec)
 }
 
 static void
-tell(kw_task *task)
+report_rows(kw_task *task)
 {
-    listed_run *run = (listed_run *)(void *)((char *)task - offsetof(listed_run, task));
+    listed_range_scan *run = (listed_range_scan *)(void *)((char *)task - offsetof(listed_range_scan, task));
     kw_rows *rows = run->rows;
     run->on_way = false;
     if (run->closed) {
@@ -82,10 +82,10 @@ copy_row(const listed_store *store, kw_bytes key, kw_rows *rows, kw_row *row)
 }
 
 static void
-listed_run_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes, bool more_hint,
-                 kw_deadline deadline, kw_get_done done, void *user)
+listed_range_scan_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes, bool more_hint,
+                        kw_deadline deadline, kw_get_done done, void *user)
 {
-    listed_run *run = (listed_run *)base;
+    listed_range_scan *run = (listed_range_scan *)base;
     const listed_store *store = (const listed_store *)base->handle->store;
     (void)more_hint;
     (void)deadline;
@@ -100,14 +100,14 @@ listed_run_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes, bool 
     run->done = done;
     run->user = user;
     run->on_way = true;
-    run->task.run = tell;
+    run->task.run = report_rows;
     kw_loop_post(base->handle->loop, &run->task);
 }
 
 static void
-listed_run_close(kw_range_scan *base)
+listed_range_scan_close(kw_range_scan *base)
 {
-    listed_run *run = (listed_run *)base;
+    listed_range_scan *run = (listed_range_scan *)base;
     run->closed = true;
     if (!run->on_way)
         g_free(run);
@@ -121,7 +121,7 @@ typedef struct closing {
 } closing;
 
 static void
-tell_closed(kw_task *task)
+report_closed(kw_task *task)
 {
     closing *what = (closing *)(void *)task;
     what->closed(what->user);
@@ -133,13 +133,13 @@ static void
 listed_close(kw_store_handle *handle, void (*closed)(void *user), void *user)
 {
     closing *what = g_new0(closing, 1);
-    *what = (closing){.task.run = tell_closed, .handle = handle, .closed = closed, .user = user};
+    *what = (closing){.task.run = report_closed, .handle = handle, .closed = closed, .user = user};
     kw_loop_post(handle->loop, &what->task);
 }
 
-static const kw_store_handle_class handle_class = {.open_range_scan = listed_open_run,
-                                                   .run_fetch = listed_run_fetch,
-                                                   .run_close = listed_run_close,
+static const kw_store_handle_class handle_class = {.open_range_scan = listed_open_range_scan,
+                                                   .run_fetch = listed_range_scan_fetch,
+                                                   .run_close = listed_range_scan_close,
                                                    .close = listed_close};
 
 static kw_store_handle *

@@ -1,5 +1,5 @@
-/* A store over a sorted list of row keys; every row has the same three cells of 100 bytes, copied as any
- * store has to. Runs only. One loop. */
+/* A store over a sorted list of row keys. Every row has the same three cells of 100 bytes, copied as any
+ * store must. Range scans only. One loop. */
 #pragma once
 
 #include "store/store.h"

@@ -1,5 +1,5 @@
-/* Merged rows as a caller gets them: planned, gathered, decoded into records and sealed with a cursor, page
- * by page, from a table salted into 16 buckets and one into 256. */
+/* Merged rows as a caller gets them: planned, gathered, decoded into records and signed with a cursor, page
+ * by page, from a table with 16 salt buckets and one with 256. */
 #include "bench.h"
 
 #include "listed_store.h"

@@ -1,4 +1,4 @@
-/* What the measures share. Each measure adds its rows to the table (table.h). */
+/* Shared by the measures. Each measure adds its rows to the table (table.h). */
 #pragma once
 
 #include "slice.h"
@@ -9,35 +9,35 @@
 #define CALLERS_MOST 12
 
 typedef struct bench {
-    bench_side sides[2]; /* direct or the gateway of an earlier build, gateway */
+    bench_side sides[2]; /* direct (or the gateway of an earlier build), gateway */
     int rounds;
     int slice_ms;
     int warm_ms;
     bool generated;          /* callers are generated clients */
     bool unverified;         /* puts are not read back after each round */
-    uint64_t growth_rows;    /* growth by rows goes up to so many ... */
-    const char *grown_table; /* ... in this store table, which was empty */
+    uint64_t growth_rows;    /* growth by rows: the largest number of rows, ... */
+    const char *grown_table; /* ... in this store table, which is empty at first */
     unsigned callers[CALLERS_MOST];
     size_t callers_count;
 } bench;
 
-/* Of each round's second way / first way: the median over the rounds, and the interval that holds the true
- * median with 95 % confidence (the widest of all when there are fewer than 6 rounds). */
+/* The ratio of the second side to the first: the median over the rounds, and the interval that contains the
+ * true median with 95 % confidence (the whole range if there are fewer than 6 rounds). */
 typedef struct interval {
     double median, low, high;
 } interval;
 
-/* Figures are medians over the rounds. */
+/* Results are medians over the rounds. */
 typedef struct compared {
-    figures of[2];
+    slice_result of[2];
     interval rate, p50, mean, p99;
 } compared;
 
-/* Slices of the two ways in turn, changing places from round to round. Puts are verified after each round. */
+/* Alternating slices of the two sides; which one is first alternates. Puts are verified after each round. */
 compared rounds_compare(bench *all, work what, unsigned callers);
 double rounds_median(double *values, int count);
 
-/* Reads everything back, checks it and returns rows a second. */
+/* Reads all rows back, checks them and returns rows per second. */
 double scan_whole(bench_side *side);
 
 /* --- measures --------------------------------------------------------------------------------- */
@@ -49,11 +49,11 @@ void measure_latest(bench *all);
 void measure_order(bench *all);
 void measure_scan(bench *all);
 void measure_mixes(bench *all);
-/* What a gateway costs beside one of an earlier build; stamped: its tables have order: stamp;
- * only: which of put, get, remove and increment. */
+/* The cost of a gateway relative to one of an earlier build. stamped: its tables have order: stamp. only: a
+ * selection of put, get, remove and increment. */
 void measure_builds(bench *all, bool stamped, const char *const *only);
 
-/* Figures of one kind as CSV; false: no such kind. */
+/* Prints the results of one kind as CSV; false if the kind is unknown. */
 bool growth_run(bench *all, const char *kind);
 
 /* --- queries, for measures and growth ------------------------------------------------------- */
@@ -65,14 +65,14 @@ typedef struct asked {
     uint64_t queries;
 } asked;
 
-/* Events e.g. "events", numbered from `first`: the id of that number, query_event_ms as their time. */
+/* Loads events, numbered from `first`: the id is the number, and the time is query_event_ms. */
 void query_load_events(const group_server *where, const char *table, uint64_t first, uint64_t count);
 int64_t query_event_ms(uint64_t number);
-/* Its id and ts. */
+/* The event's id and ts. */
 kw_api_Record query_event_key(kw_arena *arena, uint64_t number);
-/* Asks and checks the answer once; returns how many rows were read for it. */
+/* Runs the query once and checks the result; returns the number of rows read. */
 typedef uint64_t (*query_once)(link_to *link, kw_arena *arena, void *user);
-/* Again and again; `calls` is the caller's business. */
+/* Repeats the query; the caller sets `calls` of the result. */
 asked query_repeat(link_to *link, int ms, query_once ask, void *user);
-/* The 20 newest of the table, again and again. */
+/* Repeats the query for the 20 newest rows of the table. */
 asked query_latest(const group_server *where, const char *table, int ms);

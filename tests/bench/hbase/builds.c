@@ -1,4 +1,4 @@
-/* A gateway beside one of an earlier build, in front of the same HBase: what a change costs. */
+/* A gateway compared with one of an earlier build, over the same HBase: the cost of a change. */
 #include "bench.h"
 #include "table.h"
 
@@ -6,7 +6,7 @@
 
 #define MANY 64
 
-/* What `order: store` and `order: stamp` may cost. */
+/* The allowed costs of `order: store` and `order: stamp`. */
 typedef struct limits {
     double p50, mean, rate;
 } limits;
@@ -20,7 +20,7 @@ interval_of(kw_arena *arena, const char *measure, interval value)
 }
 
 static const char *
-text_of(kw_arena *arena, const figures *of)
+text_of(kw_arena *arena, const slice_result *of)
 {
     return kw_arena_printf(arena,
                            "%.0f /s, p50 %.0f us, mean %.0f us, p99 %.0f us, %.2f calls to Thrift2 each",
@@ -43,7 +43,7 @@ measure_calls_of(bench *all, work what, const char *name, limits most)
     add_row(kw_arena_printf(arena, "%s p50, 1 caller", name), &one, one.p50, AT_MOST, most.p50);
     add_row(kw_arena_printf(arena, "%s mean, 1 caller", name), &one, one.mean, AT_MOST, most.mean);
     compared many = rounds_compare(all, what, MANY);
-    add_row(kw_arena_printf(arena, "%ss a second, %d callers", name, MANY), &many, many.rate, AT_LEAST,
+    add_row(kw_arena_printf(arena, "%ss per second, %d callers", name, MANY), &many, many.rate, AT_LEAST,
             most.rate);
     if (what == WORK_PUT)
         for (int side = 0; side < 2; side++)
@@ -61,7 +61,7 @@ increment_once(const bench_side *side)
     return value;
 }
 
-/* Every acknowledged increment is in the counter, and no other. */
+/* The counter is the sum of the acknowledged increments. */
 static void
 measure_increments(bench *all)
 {
@@ -73,7 +73,7 @@ measure_increments(bench *all)
         if (increment_once(&all->sides[side]) != began[side] + all->sides[side].counted + 1)
             caller_group_fail(all->sides[side].place.name,
                               KW_BYTES_LITERAL("the counter is not the sum of its increments"));
-    add_row("increments a second of one counter, 64 callers", &got, got.rate, NO_BOUND, 0);
+    add_row("increments per second of one counter, 64 callers", &got, got.rate, NO_BOUND, 0);
 }
 
 static void
@@ -88,13 +88,13 @@ void
 measure_builds(bench *all, bool stamped, const char *const *only)
 {
     limits most = stamped ? stamp_limits : store_limits;
-    all->unverified = true; /* read back once, after all rounds: reading it 21 times takes minutes */
+    all->unverified = true; /* verified once after all rounds: 21 times would take minutes */
     if (g_strv_contains(only, "put"))
         measure_calls_of(all, WORK_PUT, "put", most);
     if (g_strv_contains(only, "get"))
         measure_calls_of(all, WORK_GET, "get", most);
     if (g_strv_contains(only, "remove"))
         measure_removals(all, stamped);
-    if (g_strv_contains(only, "increment") && !stamped) /* a table with order: stamp has no counters */
+    if (g_strv_contains(only, "increment") && !stamped) /* tables with order: stamp cannot have counters */
         measure_increments(all);
 }

@@ -1,5 +1,5 @@
-/* Closed loops of single calls: puts, gets, a hot key, a caller_group that is too large for Thrift2, and
- * YCSB's mixes. */
+/* Closed loops of single calls: puts, gets, a hot key, more callers than Thrift2 can serve, and YCSB's mixes.
+ */
 #include "bench.h"
 #include "table.h"
 
@@ -9,16 +9,16 @@
 #define GENERATED_MOST 900
 
 typedef struct target {
-    unsigned callers; /* from this number on */
+    unsigned callers; /* at least this many */
     double must, aim;
 } target;
 
-/* Calls a second, of issue "Faster through the gateway than without it". */
+/* Targets for calls per second, relative to direct calls. */
 static const target put_targets[] = {{1, 0, 0}, {8, 0.95, 1.1}, {64, 1.7, 3.0}, {256, 2.5, 4.0}};
 static const target get_targets[] = {{1, 0, 0}, {8, 0.95, 1.1}, {64, 1.3, 2.0}, {256, 1.6, 2.2}};
 
 static const char *
-text_of(kw_arena *arena, const figures *of)
+text_of(kw_arena *arena, const slice_result *of)
 {
     const char *text =
         kw_arena_printf(arena, "%.0f /s, p50 %.0f us, p99 %.0f us", of->per_second, of->p50_us, of->p99_us);
@@ -49,7 +49,7 @@ add_row(const bench *all, const char *measure, const compared *got, double value
                            must, aim});
 }
 
-/* Beside the rates: one caller's p50, the p99 and the gateway's CPU time of puts. */
+/* Adds more than the rates: one caller's p50, the p99, and the gateway's CPU time per put. */
 static void
 add_more(const bench *all, work what, const compared *got)
 {
@@ -75,7 +75,7 @@ measure_calls(bench *all, work what)
         unsigned callers = all->callers[i];
         if (all->generated && callers > GENERATED_MOST) {
             fprintf(stderr,
-                    "%u generated clients are left out: they would wait for ever for one of Thrift2's 1,000 "
+                    "%u generated clients are left out: they would wait forever for one of Thrift2's 1,000 "
                     "threads\n",
                     callers);
             continue;
@@ -88,7 +88,7 @@ measure_calls(bench *all, work what)
                 wanted.aim);
         add_more(all, what, &got);
         if (got.of[0].generator > 0.9 || got.of[1].generator > 0.9)
-            fprintf(stderr, "%s: the load generator itself was at its limit\n", name);
+            fprintf(stderr, "%s: the load generator reached its own limit\n", name);
     }
 }
 
@@ -100,7 +100,7 @@ measure_hot(bench *all)
 }
 
 static const char *
-served(kw_arena *arena, const figures *of)
+served(kw_arena *arena, const slice_result *of)
 {
     return kw_arena_printf(arena, "%u of %u served, %u lost", of->served, of->callers, of->lost);
 }
@@ -112,7 +112,7 @@ measure_connected(bench *all)
     compared got = rounds_compare(all, WORK_GET, 1000);
     table_add(&(table_row){"1,000 callers connected", served(arena, &got.of[0]), served(arena, &got.of[1]),
                            got.of[1].served, "served", AT_LEAST, 1000, 1000});
-    figures many = slice_run(&all->sides[1], WORK_GET, 10000, all->slice_ms * 4);
+    slice_result many = slice_run(&all->sides[1], WORK_GET, 10000, all->slice_ms * 4);
     const char *text = kw_arena_printf(arena, "%s; %.0f /s, p50 %.0f us, p99 %.0f us", served(arena, &many),
                                        many.per_second, many.p50_us, many.p99_us);
     table_add(

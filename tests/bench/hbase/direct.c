@@ -1,5 +1,6 @@
-/* Straight to Thrift2; see way.h. A whole scan is one scanner for each bucket, 1,000 rows a call, either
- * opened (openScanner, getScannerRows) or without state (getScannerResults behind the last row). */
+/* Direct calls to Thrift2; see way.h. A whole scan uses one scanner per bucket, with 1,000 rows per call,
+ * either opened (openScanner, getScannerRows) or stateless (getScannerResults, starting after the last row).
+ */
 #include "way.h"
 
 #include "thrift/hbase2_wire.h"
@@ -216,7 +217,7 @@ scan_stateless_of(kw_bytes table, link_to *link, unsigned scanner, bench_visit v
         check("getScannerResults", result->io);
         count = result->success.count;
         visit_rows(result->success.items, count, visit, user);
-        if (count > 0) { /* behind it: one zero byte more; the byte is there already */
+        if (count > 0) { /* start after it: append one zero byte, for which there is space */
             kw_bytes last = result->success.items[count - 1].row;
             memset(start, 0, sizeof start);
             memcpy(start, last.data, MIN(last.size, sizeof start - 1));

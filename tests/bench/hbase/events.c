@@ -12,7 +12,7 @@
 #define ID_BYTES 10
 #define KEY_BYTES (1 + 8 + ID_BYTES)
 #define BUCKETS_MOST 256
-#define ONLY_BUCKET 'A' /* run.sh: a table of one bucket has a literal */
+#define ONLY_BUCKET 'A' /* see run.sh: a table with one bucket has a literal instead of a salt */
 
 void
 events_load(events *of, uint64_t count)
@@ -21,9 +21,9 @@ events_load(events *of, uint64_t count)
     of->count = count;
 }
 
-/* --- straight to Thrift2 ---------------------------------------------------------------------- */
+/* --- direct calls to Thrift2 ------------------------------------------------------------------ */
 
-/* Bucket and time of the event, as its key begins. */
+/* The bucket and time at the beginning of an event's row key. */
 static void
 write_start(uint8_t to[9], uint8_t bucket, uint64_t number)
 {
@@ -33,7 +33,7 @@ write_start(uint8_t to[9], uint8_t bucket, uint64_t number)
         to[1 + i] = (uint8_t)(descending >> (56 - 8 * i));
 }
 
-/* The event's number; ends the program when the key is not that event's. */
+/* The event's number; ends the program if the key is not the key of that event. */
 static uint64_t
 number_of_key(kw_bytes key)
 {
@@ -43,11 +43,11 @@ number_of_key(kw_bytes key)
     uint64_t number = bench_number_of_id(kw_bytes_of(key.data + 9, ID_BYTES));
     write_start(start, key.data[0], number);
     if (memcmp(start, key.data, sizeof start) != 0)
-        caller_group_fail("an event's row key", KW_BYTES_LITERAL("has another time than its id"));
+        caller_group_fail("an event's row key", KW_BYTES_LITERAL("does not contain the time of its id"));
     return number;
 }
 
-/* Up to so many rows of the bucket from `start` on. */
+/* Reads up to `most` rows of the bucket, beginning at `start`. */
 static const kw_hb_THBaseService_getScannerResults_result *
 rows_of(link_to *link, const events *of, kw_bytes start, int32_t most)
 {
@@ -88,7 +88,8 @@ ask_latest(link_to *link, kw_arena *arena, void *user)
     qsort(found, count, sizeof *found, newest_first);
     for (uint64_t i = 0; i < LATEST; i++)
         if (i >= count || found[i] != of->count - 1 - i)
-            caller_group_fail(of->store_table, KW_BYTES_LITERAL("the newest are not those written last"));
+            caller_group_fail(of->store_table,
+                              KW_BYTES_LITERAL("the newest events are not those written last"));
     return count;
 }
 
@@ -105,7 +106,7 @@ ask_get(link_to *link, kw_arena *arena, void *user)
     if (got->io)
         caller_group_fail(of->store_table, got->io->message);
     if (!kw_bytes_equal(got->success->row, key) || got->success->columnValues.count == 0)
-        caller_group_fail(of->store_table, KW_BYTES_LITERAL("an event is not there"));
+        caller_group_fail(of->store_table, KW_BYTES_LITERAL("an event was not found"));
     return 1;
 }
 
@@ -122,7 +123,7 @@ ask_get_gateway(link_to *link, kw_arena *arena, void *user)
     if (got->failure)
         caller_group_fail(of->table, got->failure->message);
     if (!got->success->has_record)
-        caller_group_fail(of->table, KW_BYTES_LITERAL("an event is not there"));
+        caller_group_fail(of->table, KW_BYTES_LITERAL("an event was not found"));
     return 1;
 }
 
@@ -140,7 +141,7 @@ events_sample(events *of)
         const kw_hb_THBaseService_getScannerResults_result *got =
             rows_of(link, of, kw_bytes_of(start, sizeof start), 1);
         if (got->success.count == 0)
-            continue; /* nothing older in this bucket */
+            continue; /* this bucket has no older event */
         number_of_key(got->success.items[0].row);
         of->sample[of->sample_count++] = kw_arena_copy(of->arena, got->success.items[0].row);
     }

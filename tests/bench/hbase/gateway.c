@@ -1,5 +1,5 @@
-/* Through keywayd: logical records, the row keys are its business (policy.yaml.in); see way.h. A whole scan
- * is one query over all buckets, page by page on one connection. */
+/* Calls through keywayd with logical records; keywayd builds the row keys (policy.yaml.in); see way.h. A
+ * whole scan is one query over all buckets, page by page on one connection. */
 #include "way.h"
 
 #include "thrift/keyway_wire.h"
@@ -127,7 +127,7 @@ check_increment(const void *result)
     for (uint32_t i = 0; i < got->success.count; i++)
         if (kw_bytes_equal(got->success.items[i].key, KW_BYTES_LITERAL("n")))
             return got->success.items[i].value.number;
-    caller_group_fail("increment", KW_BYTES_LITERAL("the answer has no counter"));
+    caller_group_fail("increment", KW_BYTES_LITERAL("the reply has no counter"));
 }
 
 static uint32_t
@@ -152,10 +152,10 @@ check_get(const void *result, uint64_t number)
     uint64_t found;
     check("get", got->failure);
     if (!got->success->has_record)
-        caller_group_fail("get", KW_BYTES_LITERAL("the record is not there"));
+        caller_group_fail("get", KW_BYTES_LITERAL("the record was not found"));
     uint32_t generation = check_record(&got->success->record, &found);
     if (found != number)
-        caller_group_fail("get", KW_BYTES_LITERAL("another record than the one asked for"));
+        caller_group_fail("get", KW_BYTES_LITERAL("the reply contains another record"));
     return generation;
 }
 
@@ -224,7 +224,7 @@ scan(link_to *link, unsigned scanner, bench_visit visit, void *user)
     }
 }
 
-/* --- figures ---------------------------------------------------------------------------------- */
+/* --- metrics ---------------------------------------------------------------------------------- */
 
 double
 gateway_stat(const group_server *where, const char *name)
@@ -237,7 +237,7 @@ gateway_stat(const group_server *where, const char *name)
         if (kw_bytes_equal(result->success.items[i].key, kw_bytes_of_text(name)))
             found = (double)result->success.items[i].value;
     if (found < 0)
-        caller_group_fail("keywayd has no figure of this name", kw_bytes_of_text(name));
+        caller_group_fail("keywayd has no metric of this name", kw_bytes_of_text(name));
     link_close(link);
     return found;
 }

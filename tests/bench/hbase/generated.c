@@ -1,5 +1,6 @@
-/* A slice with what `thrift --gen c_glib` makes of the same IDL, one thread and one blocking client for each
- * caller: slower callers than a caller_group's, the same picture. See slice.h. */
+/* A slice with clients that `thrift --gen c_glib` generated from the same IDL: one thread and one blocking
+ * client per caller. These callers are slower than those of a caller_group; the ratios are similar. See
+ * slice.h. */
 #include "slice.h"
 
 #include "base/thread.h"
@@ -161,7 +162,7 @@ call_loop(void *user)
             direct ? direct_get(of, table, number) : gateway_get(of, number);
         uint64_t end = kw_clock_mono_ns();
         if (of->what == WORK_PUT)
-            of->side->generations[number]++; /* of this caller alone */
+            of->side->generations[number]++; /* only this caller writes the row */
         of->served = true;
         if (end >= of->from_ns && end < of->to_ns)
             slice_samples_add(&of->samples, end - start);
@@ -199,11 +200,11 @@ caller_close(caller *of)
     slice_samples_clear(&of->samples);
 }
 
-figures
+slice_result
 slice_run_generated(bench_side *side, work what, unsigned callers, int ms)
 {
     g_autofree caller *all = g_new0(caller, callers);
-    figures result = {.callers = callers, .connected = callers};
+    slice_result result = {.callers = callers, .connected = callers};
     slice_samples samples = {0};
     for (unsigned i = 0; i < callers; i++)
         caller_open(&all[i], side);
@@ -225,7 +226,7 @@ slice_run_generated(bench_side *side, work what, unsigned callers, int ms)
     }
     result.calls = samples.count;
     result.per_second = (double)samples.count * 1e9 / (double)(to - from);
-    slice_samples_tell(&samples, &result);
+    slice_samples_summarize(&samples, &result);
     slice_samples_clear(&samples);
     return result;
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DIRECT_MOST 900 /* Thrift2 serves 1,000 connections, and the gateway has some of them */
+#define DIRECT_MOST 900 /* Thrift2 serves 1,000 connections, including those of the gateway */
 #define MANY_CALLERS 3000
 #define SIZE_ROWS 64
 #define SIZE_CALLERS 8
@@ -17,9 +17,9 @@ name_of(work what)
     return what == WORK_PUT ? "put" : "get";
 }
 
-/* Thrift2 calls of an operation are 1 on the direct way. */
+/* A direct operation is always one Thrift2 call. */
 static void
-tell(work what, const bench_side *side, uint64_t at, const figures *got)
+print_point(work what, const bench_side *side, uint64_t at, const slice_result *got)
 {
     bool gateway = side->way == &way_gateway;
     printf("%s,%s,%llu,%.0f,%.1f,%.1f,%.4f,%.2f,%u,%u\n", name_of(what), side->way->name,
@@ -29,7 +29,7 @@ tell(work what, const bench_side *side, uint64_t at, const figures *got)
 }
 
 static void
-tell_head(const char *x)
+print_header(const char *x)
 {
     printf("work,way,%s,calls_per_second,p50_us,p99_us,thrift2_calls,gateway_cpu_us,served,"
            "connections_to_thrift2\n",
@@ -37,23 +37,23 @@ tell_head(const char *x)
 }
 
 static void
-tell_both(bench *all, work what, uint64_t at, const char *unit, const compared *got)
+print_both(bench *all, work what, uint64_t at, const char *unit, const compared *got)
 {
     for (int side = 0; side < 2; side++)
-        tell(what, &all->sides[side], at, &got->of[side]);
+        print_point(what, &all->sides[side], at, &got->of[side]);
     fprintf(stderr, "%llu %s, %s: direct %.0f/s, gateway %.0f/s\n", (unsigned long long)at, unit,
             name_of(what), got->of[0].per_second, got->of[1].per_second);
 }
 
 /* --- callers ---------------------------------------------------------------------------------- */
 
-/* More than Thrift2 has threads for: the gateway alone, with time for everyone's turn. */
+/* More callers than Thrift2 has threads: measures only the gateway, long enough to serve every caller. */
 static void
 run_callers(bench *all, work what, unsigned callers)
 {
     int ms = all->slice_ms * (callers > MANY_CALLERS ? 6 : 3);
-    figures got = slice_run(&all->sides[1], what, callers, ms);
-    tell(what, &all->sides[1], callers, &got);
+    slice_result got = slice_run(&all->sides[1], what, callers, ms);
+    print_point(what, &all->sides[1], callers, &got);
     fprintf(stderr, "%u callers, %s: gateway %.0f/s, %u served\n", callers, name_of(what), got.per_second,
             got.served);
 }
@@ -63,7 +63,7 @@ growth_by_callers(bench *all)
 {
     static const unsigned counts[] = {1, 3, 10, 30, 100, 300, 900, 3000, 10000};
     static const work works[] = {WORK_PUT, WORK_GET};
-    tell_head("callers");
+    print_header("callers");
     for (size_t i = 0; i < G_N_ELEMENTS(counts); i++) {
         for (size_t j = 0; j < G_N_ELEMENTS(works); j++) {
             if (counts[i] > DIRECT_MOST) {
@@ -71,14 +71,14 @@ growth_by_callers(bench *all)
                 continue;
             }
             compared got = rounds_compare(all, works[j], counts[i]);
-            tell_both(all, works[j], counts[i], "callers", &got);
+            print_both(all, works[j], counts[i], "callers", &got);
         }
     }
 }
 
 /* --- size ------------------------------------------------------------------------------------- */
 
-/* The first rows, with values as long as bench_value_bytes says. */
+/* Writes the first rows, with values of bench_value_bytes. */
 static void
 fill(bench_side *side)
 {
@@ -87,7 +87,7 @@ fill(bench_side *side)
     size_t most = CLAMP(SIZE_BATCH_BYTES / (3 * bench_value_bytes), 1, SIZE_ROWS);
     uint32_t generation = 0;
     for (uint64_t row = 0; row < SIZE_ROWS; row++)
-        generation = MAX(generation, side->generations[row] + 2); /* a doubtful put may be 1 more */
+        generation = MAX(generation, side->generations[row] + 2); /* a put of unknown outcome can add 1 */
     for (uint64_t first = 0; first < SIZE_ROWS; first += most) {
         kw_arena_reset(arena);
         bench_call call =
@@ -106,8 +106,8 @@ growth_by_size(bench *all)
 {
     static const size_t sizes[] = {100, 300, 1000, 3000, 10000, 30000, 100000, 300000, 1000000};
     static const work works[] = {WORK_PUT, WORK_GET};
-    tell_head("record_bytes");
-    all->unverified = true; /* the other rows are of another size; gets check what is read */
+    print_header("record_bytes");
+    all->unverified = true; /* the other rows have another size; gets check the rows that they read */
     for (int side = 0; side < 2; side++)
         all->sides[side].rows = SIZE_ROWS;
     for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
@@ -116,7 +116,7 @@ growth_by_size(bench *all)
         fill(&all->sides[1]);
         for (size_t j = 0; j < G_N_ELEMENTS(works); j++) {
             compared got = rounds_compare(all, works[j], SIZE_CALLERS);
-            tell_both(all, works[j], sizes[i], "bytes", &got);
+            print_both(all, works[j], sizes[i], "bytes", &got);
         }
     }
 }

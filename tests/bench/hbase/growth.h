@@ -1,5 +1,5 @@
-/* How cost grows, as CSV on stdout (plot.py draws it) and a line for each point on stderr. Every point is the
- * median of rounds in which the two ways alternate, each answer checked as in the table's measures. */
+/* Growth of cost, as CSV on stdout (plot.py draws it), with a line per point on stderr. Every point is the
+ * median of rounds in which the two ways alternate. Every reply is checked, as in the other measures. */
 #pragma once
 
 #include "bench.h"

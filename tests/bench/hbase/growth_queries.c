@@ -28,7 +28,7 @@ median_of(const asked *rounds, int count)
     return result;
 }
 
-/* The servers' compilers learn scans, too: main.c has warmed puts and gets only. */
+/* Warms up scans: main.c warms up only puts and gets, and the servers' JIT compilers also compile scans. */
 static void
 warm_up(const bench *all, const events *of)
 {
@@ -37,7 +37,7 @@ warm_up(const bench *all, const events *of)
         events_latest(of, side, WARM_SLICE_MS);
 }
 
-/* Asks the same on both ways, in turn; the first time is for the caches. */
+/* Runs the same query both ways alternately. The first round warms the caches and is not counted. */
 static void
 compare(const bench *all, const events *of, query ask, asked ret_sides[2])
 {
@@ -55,7 +55,7 @@ compare(const bench *all, const events *of, query ask, asked ret_sides[2])
 }
 
 static void
-tell(const bench *all, const events *of, query ask, const char *name, uint64_t at)
+print_point(const bench *all, const events *of, query ask, const char *name, uint64_t at)
 {
     asked got[2];
     compare(all, of, ask, got);
@@ -79,7 +79,7 @@ growth_by_buckets(bench *all)
         events_load(&of, BUCKETS_EVENTS);
         if (buckets == 1)
             warm_up(all, &of);
-        tell(all, &of, events_latest, "latest", buckets);
+        print_point(all, &of, events_latest, "latest", buckets);
     }
 }
 
@@ -94,8 +94,8 @@ growth_by_rows(bench *all)
         if (i == 0)
             warm_up(all, &of);
         events_sample(&of);
-        tell(all, &of, events_latest, "latest", counts[i]);
-        tell(all, &of, events_get, "get", counts[i]);
+        print_point(all, &of, events_latest, "latest", counts[i]);
+        print_point(all, &of, events_get, "get", counts[i]);
         events_forget_sample(&of);
     }
 }

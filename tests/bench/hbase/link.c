@@ -19,7 +19,7 @@ struct link {
     int32_t sequence_id;
     kw_buffer out;
     kw_buffer in;
-    size_t consumed; /* of in, by the last reply */
+    size_t consumed; /* bytes of `in` used by the last reply */
     kw_wire_reader *reader;
     kw_arena *arena;
 };
@@ -92,7 +92,7 @@ receive(link_to *link)
         uint8_t *room = kw_buffer_reserve(&link->in, 65536);
         ssize_t got = recv(link->fd, room, link->in.capacity - link->in.size, 0);
         if (got < 0 && errno == EAGAIN)
-            caller_group_fail(link->where->name, KW_BYTES_LITERAL("no answer within a minute"));
+            caller_group_fail(link->where->name, KW_BYTES_LITERAL("no reply within a minute"));
         if (got <= 0)
             caller_group_fail(link->where->name, KW_BYTES_LITERAL("the connection was lost"));
         link->in.size += (size_t)got;

@@ -1,6 +1,6 @@
-/* A blocking connection that speaks Thrift through our codec: the same client for Thrift2 and for the
- * gateway, so that what differs is what is behind it. For loading, queries and scans; closed loops of
- * many callers are a caller_group (support/caller_group.h). One thread. Any failure ends the program. */
+/* A blocking connection that speaks Thrift through our codec. Thrift2 and the gateway get the same client, so
+ * that only the servers differ. For loading, queries and scans; closed loops of many callers use a
+ * caller_group (support/caller_group.h). One thread. Any failure ends the program. */
 #pragma once
 
 #include "support/caller_group.h"

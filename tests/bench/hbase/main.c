@@ -1,16 +1,16 @@
-/* What the gateway costs, and what it brings, in front of HBase: the same work straight to Thrift2 and
- * through keywayd, in turn, in one run.
+/* Costs and benefits of the gateway in front of HBase: runs the same work directly on Thrift2 and through
+ * keywayd, alternating, in one process.
  *
  *   bench_hbase --thrift PORT --gateway PORT [--gateway-pid PID] [--framed] [--only LIST] [--callers LIST]
  *               [--rounds N] [--slice-ms MS] [--rows N] [--warm SECONDS] [--generated] [--check]
  *
- * With --before PORT, that of a keywayd of an earlier build, the two gateways are compared instead; both are
- * in front of the same HBase, and have tables of their own.
+ * With --before PORT, the port of a keywayd of an earlier build, it compares the two gateways instead. Both
+ * use the same HBase and have their own tables.
  *
- * run.sh starts everything and runs it. A slice is a closed loop of so many callers, one connection each.
- * Slices of the two ways alternate and change places from round to round; figures are medians over the
- * rounds, ratios medians of each round's ratio. Behind each round of puts both tables are read back and
- * compared with what was acknowledged. --check: exit 1 when a measure misses what it must reach.
+ * run.sh starts everything and runs this program. A slice is a closed loop of callers with one connection
+ * each. Slices of the two ways alternate, and so does which one is first. Results are medians over the
+ * rounds; ratios are medians of the rounds' ratios. After each round of puts, both tables are read back and
+ * compared with the acknowledged puts. --check: exits with 1 if a measure misses its target.
  */
 #include "bench.h"
 #include "table.h"
@@ -36,23 +36,28 @@ static char *only = "put,get,remove,increment,hot,connected,latest,order,scan,mi
 static const GOptionEntry options[] = {
     {"thrift", 0, 0, G_OPTION_ARG_INT, &thrift, "port of Thrift2", "PORT"},
     {"gateway", 0, 0, G_OPTION_ARG_INT, &gateway, "port of keywayd", "PORT"},
-    {"gateway-pid", 0, 0, G_OPTION_ARG_INT, &gateway_pid, "keywayd, to measure its CPU time", "PID"},
+    {"gateway-pid", 0, 0, G_OPTION_ARG_INT, &gateway_pid, "keywayd's process, to measure its CPU time",
+     "PID"},
     {"before", 0, 0, G_OPTION_ARG_INT, &before, "port of a keywayd to compare with, instead of Thrift2",
      "PORT"},
     {"before-pid", 0, 0, G_OPTION_ARG_INT, &before_pid, "that keywayd", "PID"},
     {"stamped", 0, 0, G_OPTION_ARG_NONE, &stamped, "the tables of keywayd have order: stamp", NULL},
-    {"framed", 0, 0, G_OPTION_ARG_NONE, &framed, "Thrift2 is framed compact (else buffered binary)", NULL},
+    {"framed", 0, 0, G_OPTION_ARG_NONE, &framed, "Thrift2 is framed compact (default: buffered binary)",
+     NULL},
     {"only", 0, 0, G_OPTION_ARG_STRING, &only,
      "put,get,hot,connected,latest,order,scan,mixes; with --before: put,get,remove,increment", "LIST"},
-    {"callers", 0, 0, G_OPTION_ARG_STRING, &callers, "for put and get (1,8,64,256,1000)", "LIST"},
+    {"callers", 0, 0, G_OPTION_ARG_STRING, &callers, "numbers of callers for put and get (1,8,64,256,1000)",
+     "LIST"},
     {"rounds", 0, 0, G_OPTION_ARG_INT, &rounds, "rounds (5)", "N"},
     {"slice-ms", 0, 0, G_OPTION_ARG_INT, &slice_ms, "length of a slice (1000)", "MS"},
     {"rows", 0, 0, G_OPTION_ARG_INT, &rows, "rows of each table (50000)", "N"},
     {"warm", 0, 0, G_OPTION_ARG_INT, &warm, "seconds to warm the JVMs (12)", "SECONDS"},
     {"generated", 0, 0, G_OPTION_ARG_NONE, &generated, "put and get by generated Thrift C GLib clients",
      NULL},
-    {"growth", 0, 0, G_OPTION_ARG_STRING, &growth, "instead: CSV of callers, buckets, size or rows", "KIND"},
-    {"growth-rows", 0, 0, G_OPTION_ARG_INT, &growth_rows, "growth by rows goes up to so many (1000000)", "N"},
+    {"growth", 0, 0, G_OPTION_ARG_STRING, &growth, "print CSV instead, by callers, buckets, size or rows",
+     "KIND"},
+    {"growth-rows", 0, 0, G_OPTION_ARG_INT, &growth_rows,
+     "largest number of rows of growth by rows (1000000)", "N"},
     {"grown-table", 0, 0, G_OPTION_ARG_STRING, &grown_table, "store table of table grown (kw_bench_grown)",
      "NAME"},
     {"check", 0, 0, G_OPTION_ARG_NONE, &check, "a missed target is a failure", NULL},
@@ -80,7 +85,7 @@ load(bench *all)
     }
 }
 
-/* A fresh JVM runs at half its speed for a while. */
+/* A new JVM runs at half its speed for a while. */
 static void
 warm_up(bench *all)
 {
@@ -145,7 +150,7 @@ main(int argc, char **argv)
     g_option_context_add_main_entries(context, options, NULL);
     if (!g_option_context_parse(context, &argc, &argv, &error) || !thrift || !gateway)
         caller_group_fail("usage",
-                          kw_bytes_of_text(error ? error->message : "--thrift and --gateway are needed"));
+                          kw_bytes_of_text(error ? error->message : "--thrift and --gateway are required"));
     prepare(&all);
     load(&all);
     warm_up(&all);

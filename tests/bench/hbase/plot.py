@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Draws FOLDER/*.svg from the CSV that growth.sh has put there: plot.py FOLDER [--check]. Standard library only.
+"""Draws FOLDER/*.svg from the CSV files that growth.sh wrote: plot.py FOLDER [--check]. Standard library only.
 
-Each drawing has two panels beside each other; both axes are logarithmic, so that a straight line which rises by
-one step a step is proportional growth. Colours follow the reader's light or dark scheme. --check writes
-nothing and fails when a drawing is not what its CSV gives."""
+Each drawing has two panels side by side. Both axes are logarithmic, so proportional growth is a straight line
+with slope 1. Colours follow the reader's light or dark scheme. --check writes nothing and fails if a drawing differs
+from its CSV."""
 import csv
 import math
 import os
@@ -26,7 +26,7 @@ text{fill:#e6edf3}.small{fill:#9198a1}.paper{fill:#0d1117}
 
 
 class Series:
-    """A line: its name in the legend, its colour (a class of STYLE), its points."""
+    """A line: its name in the legend, its colour (a class of STYLE) and its points."""
 
     def __init__(self, name, colour, points, dashed=False):
         self.name, self.colour, self.dashed = name, colour, dashed
@@ -34,7 +34,7 @@ class Series:
 
 
 class Scale:
-    """Logarithmic, from one mark (1, 2 or 5 of a power of ten) to another."""
+    """A logarithmic scale from one mark (1, 2 or 5 times a power of ten) to another."""
 
     def __init__(self, values, begin, end):
         self.begin, self.end = begin, end
@@ -52,7 +52,7 @@ class Scale:
         return self.begin + (math.log10(value) - low) / (high - low) * (self.end - self.begin)
 
     def marks(self):
-        """All steps when they are few, else powers of ten."""
+        """All marks if they are few, otherwise powers of ten."""
         if len(self.steps) <= 7:
             return self.steps
         return [step for step in self.steps if abs(math.log10(step) - round(math.log10(step))) < 1e-9]
@@ -123,7 +123,7 @@ def drawing(title, panels):
     return "\n".join(parts + ["</svg>"]) + "\n"
 
 
-# --- what is drawn -------------------------------------------------------------------------------
+# --- the drawings --------------------------------------------------------------------------------
 
 def rows_of(folder, kind):
     path = os.path.join(folder, kind + ".csv")
@@ -197,7 +197,7 @@ def main():
             if check:
                 with open(path, encoding="utf-8") as file:
                     if file.read() != text:
-                        sys.exit(f"{path} is not what {kind}.csv gives: run tests/bench/hbase/plot.py {folder}")
+                        sys.exit(f"{path} differs from {kind}.csv: run tests/bench/hbase/plot.py {folder}")
                 continue
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)

@@ -1,5 +1,5 @@
-/* Queries of one caller: the latest 20 over 16 salted buckets, the latest event of one order. What Thrift2
- * needs for one get, measured in between, is the yardstick. */
+/* Queries of one caller: the latest 20 rows over 16 salt buckets, the latest event of one order. The unit is
+ * the duration of one direct get of Thrift2, measured in between. */
 #include "bench.h"
 #include "table.h"
 
@@ -27,7 +27,7 @@ text_value(kw_arena *arena, kw_bytes text)
 
 /* --- loading ---------------------------------------------------------------------------------- */
 
-/* Fields id, ts and a; the key rule of the table says what they mean for its rows. */
+/* An event with the fields id, ts and a. The table's key rule determines its row. */
 static kw_api_Record
 event_of(kw_arena *arena, kw_bytes id, int64_t ts, uint64_t number)
 {
@@ -56,10 +56,10 @@ put_many(link_to *link, const char *table, kw_api_Record *records, size_t count)
             caller_group_fail(table, result->success.items[i].failure->message);
 }
 
-/* Number to event. */
+/* Makes the event with a number. */
 typedef kw_api_Record (*maker)(kw_arena *arena, uint64_t number);
 
-/* One thread's share of the batches: every LOADERS-th. */
+/* One thread's share of the batches: every LOADERS-th batch. */
 typedef struct loader {
     kw_thread thread;
     const group_server *where;
@@ -122,9 +122,9 @@ query_load_events(const group_server *where, const char *table, uint64_t first, 
     load(where, table, first, count, event_by_time);
 }
 
-/* --- asking ----------------------------------------------------------------------------------- */
+/* --- queries ---------------------------------------------------------------------------------- */
 
-/* Fills the query, with memory of the arena. */
+/* Fills the query; its memory is in the arena. */
 typedef void (*asker)(kw_arena *arena, kw_api_Query *query);
 
 typedef struct limited {
@@ -144,7 +144,7 @@ ask_once(link_to *link, kw_arena *arena, void *user)
     if (got->failure)
         caller_group_fail(of->table, got->failure->message);
     if (got->success->rows.count != of->rows)
-        caller_group_fail(of->table, KW_BYTES_LITERAL("not as many rows as asked for"));
+        caller_group_fail(of->table, KW_BYTES_LITERAL("the number of rows is wrong"));
     return (uint64_t)got->success->rows_scanned;
 }
 
@@ -153,7 +153,7 @@ query_repeat(link_to *link, int ms, query_once ask, void *user)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     slice_samples samples = {0};
-    figures times = {0};
+    slice_result times = {0};
     uint64_t scanned = 0;
     kw_deadline end = kw_deadline_in_ms(ms);
     do {
@@ -162,7 +162,7 @@ query_repeat(link_to *link, int ms, query_once ask, void *user)
         scanned += ask(link, arena, user);
         slice_samples_add(&samples, kw_clock_mono_ns() - start);
     } while (!kw_deadline_passed(end));
-    slice_samples_tell(&samples, &times);
+    slice_samples_summarize(&samples, &times);
     asked result = {.p50_us = times.p50_us, .p99_us = times.p99_us, .queries = samples.count};
     result.rows_scanned = (double)scanned / (double)samples.count;
     slice_samples_clear(&samples);
@@ -218,7 +218,7 @@ query_latest(const group_server *where, const char *table, int ms)
 /* --- the measures ----------------------------------------------------------------------------- */
 
 typedef struct compared_query {
-    asked median; /* p50 over the rounds, the rest of the last one */
+    asked median; /* p50: median over the rounds; the rest: last round */
     double ratio; /* to one direct get */
     double get_us;
 } compared_query;
@@ -228,7 +228,7 @@ compare(bench *all, const char *table, uint32_t rows, asker fill)
 {
     compared_query result = {0};
     double p50[ROUNDS_MOST], ratio[ROUNDS_MOST], get[ROUNDS_MOST];
-    ask(&all->sides[1].place, table, all->slice_ms, rows, fill); /* once, to be warm */
+    ask(&all->sides[1].place, table, all->slice_ms, rows, fill); /* warm-up */
     for (int round = 0; round < all->rounds; round++) {
         get[round] = slice_run(&all->sides[0], WORK_GET, 1, all->slice_ms).p50_us;
         result.median = ask(&all->sides[1].place, table, all->slice_ms, rows, fill);

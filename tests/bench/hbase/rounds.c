@@ -19,46 +19,46 @@ rounds_median(double *values, int count)
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-typedef double (*member)(const figures *of);
+typedef double (*member)(const slice_result *of);
 
 static double
-rate_of(const figures *of)
+rate_of(const slice_result *of)
 {
     return of->per_second;
 }
 
 static double
-p50_of(const figures *of)
+p50_of(const slice_result *of)
 {
     return of->p50_us;
 }
 
 static double
-mean_of(const figures *of)
+mean_of(const slice_result *of)
 {
     return of->mean_us;
 }
 
 static double
-p99_of(const figures *of)
+p99_of(const slice_result *of)
 {
     return of->p99_us;
 }
 
 static double
-cpu_of(const figures *of)
+cpu_of(const slice_result *of)
 {
     return of->cpu_us;
 }
 
 static double
-calls_of(const figures *of)
+calls_of(const slice_result *of)
 {
     return of->store_calls;
 }
 
 static double
-median_of(const figures *of, int count, member which)
+median_of(const slice_result *of, int count, member which)
 {
     double values[ROUNDS_MOST];
     for (int i = 0; i < count; i++)
@@ -66,8 +66,8 @@ median_of(const figures *of, int count, member which)
     return rounds_median(values, count);
 }
 
-/* How many of the sorted values at each end are outside the median's 95 % interval: a count is below the
- * median with probability 1/2, so their number has a binomial distribution. */
+/* The number of sorted values at each end that are outside the 95 % interval of the median. Each value is
+ * below the median with probability 1/2, so their number has a binomial distribution. */
 static int
 outside_interval(int count)
 {
@@ -82,7 +82,7 @@ outside_interval(int count)
 }
 
 static interval
-ratio_of(figures of[2][ROUNDS_MOST], int count, member which)
+ratio_of(slice_result of[2][ROUNDS_MOST], int count, member which)
 {
     double values[ROUNDS_MOST];
     for (int i = 0; i < count; i++)
@@ -94,11 +94,11 @@ ratio_of(figures of[2][ROUNDS_MOST], int count, member which)
     return result;
 }
 
-/* Rates and times are medians; who was served, and connections, are the worst round's. */
-static figures
-summary(const figures *of, int count)
+/* Rates and times are medians; the number of callers served and of connections is that of the worst round. */
+static slice_result
+summary(const slice_result *of, int count)
 {
-    figures all = of[0];
+    slice_result all = of[0];
     for (int i = 1; i < count; i++) {
         all.connected = MIN(all.connected, of[i].connected);
         all.served = MIN(all.served, of[i].served);
@@ -118,7 +118,7 @@ summary(const figures *of, int count)
 compared
 rounds_compare(bench *all, work what, unsigned callers)
 {
-    figures of[2][ROUNDS_MOST];
+    slice_result of[2][ROUNDS_MOST];
     for (int round = 0; round < all->rounds; round++) {
         for (int turn = 0; turn < 2; turn++) {
             int side = (round + turn) % 2;

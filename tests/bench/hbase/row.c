@@ -20,7 +20,7 @@ bench_number_of_id(kw_bytes id)
 {
     uint64_t number = 0;
     if (id.size != 10 || id.data[0] != 'n')
-        caller_group_fail("a row that nobody wrote", id);
+        caller_group_fail("unknown row", id);
     for (size_t i = 1; i < id.size; i++)
         number = number * 10 + (uint64_t)(id.data[i] - '0');
     return number;
@@ -80,7 +80,7 @@ bench_check_values(const char *who, uint64_t number, const kw_bytes values[3])
         write_head(head, number, generation, column);
         if (values[column].size != bench_value_bytes || memcmp(values[column].data, head, HEAD_BYTES) ||
             !is_filled(values[column]))
-            caller_group_fail(who, KW_BYTES_LITERAL("a value is not what was written"));
+            caller_group_fail(who, KW_BYTES_LITERAL("a value differs from the one written"));
     }
     return generation;
 }

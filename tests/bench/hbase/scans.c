@@ -1,4 +1,4 @@
-/* Whole scans: as a measure, and as the check that what was written is there. */
+/* Whole scans: as a measure, and to verify that all written rows are stored. */
 #include "bench.h"
 #include "table.h"
 
@@ -12,8 +12,8 @@ typedef struct scanner {
     bench_side *side;
     link_to *link;
     unsigned number;
-    uint64_t rows;  /* in all */
-    uint64_t known; /* of those that this run has loaded */
+    uint64_t rows;  /* all rows */
+    uint64_t known; /* rows that this run loaded */
     uint64_t wrong;
 } scanner;
 
@@ -23,7 +23,7 @@ visit(void *user, uint64_t number, uint32_t generation)
     scanner *of = user;
     of->rows++;
     if (number >= of->side->rows)
-        return; /* of an earlier run on the same HBase */
+        return; /* a row of an earlier run on the same HBase */
     of->known++;
     of->wrong += !side_is_right(of->side, number, generation);
 }
@@ -64,7 +64,7 @@ scan_whole(bench_side *side)
     return (double)rows / seconds;
 }
 
-/* Straight to Thrift2, but reading what was written through the gateway. */
+/* A direct scan of the table that was written through the gateway. */
 static bench_side
 direct_of(const bench *all, const way *how)
 {
@@ -83,7 +83,7 @@ median_rate(bench_side side, int rounds)
     return rounds_median(rates, rounds);
 }
 
-/* The faster of the two ways to scan Thrift2. */
+/* The faster of the two ways to scan directly. */
 static const way *
 choose_direct(const bench *all)
 {

@@ -11,9 +11,10 @@
 
 #define OPEN_MS 20000
 #define LINGER_MS                                                                                            \
-    3000 /* for answers behind the end, and 1 ms more a caller; who is silent longer is not served */
+    3000 /* wait for replies after the end, plus 1 ms per caller; a caller without a reply by then is not    \
+            served */
 #define SCAN_MOST 100
-#define FILES_MORE 200 /* beside the callers' connections */
+#define FILES_MORE 200 /* in addition to the callers' connections */
 
 typedef enum kind { KIND_PUT, KIND_GET, KIND_PAGE, KIND_INSERT, KIND_REMOVE, KIND_INCREMENT } kind;
 
@@ -27,9 +28,9 @@ typedef struct slice {
     kw_arena *arena;
     zipf popular;
     bool *answered;
-    uint64_t *putting; /* by caller: the number of the put that is outstanding, and 1 more; 0: none */
+    uint64_t *putting; /* by caller: the number of its outstanding put, plus 1; 0: no put */
     slice_samples samples;
-    figures result;
+    slice_result result;
 } slice;
 
 /* --- samples and processes -------------------------------------------------------------------- */
@@ -52,7 +53,7 @@ by_size(const void *a, const void *b)
 }
 
 void
-slice_samples_tell(slice_samples *of, figures *to)
+slice_samples_summarize(slice_samples *of, slice_result *to)
 {
     if (of->count == 0)
         return;
@@ -118,9 +119,9 @@ side_is_right(const bench_side *side, uint64_t number, uint32_t generation)
     return generation == wanted || !side->exact || (side->doubtful[number] && generation == wanted + 1);
 }
 
-/* --- what a caller does next ------------------------------------------------------------------ */
+/* --- the next call of a caller ---------------------------------------------------------------- */
 
-/* Puts of measured loops go to rows of the caller's own, so that the last write of each is known. */
+/* In measured loops each caller puts only its own rows, so that the last write of each row is known. */
 static uint64_t
 own_row(const slice *of, unsigned caller)
 {
@@ -201,7 +202,7 @@ check_answer(slice *of, const group_answer *answer)
         break;
     case KIND_GET:
         if (!side_is_right(side, number, side->way->check_get(answer->result, number)))
-            caller_group_fail(side->way->name, KW_BYTES_LITERAL("a get does not give the last put"));
+            caller_group_fail(side->way->name, KW_BYTES_LITERAL("a get does not return the last put"));
         break;
     case KIND_PAGE:
         side->way->check_page(answer->result);
@@ -260,13 +261,13 @@ on_lost(group_caller *caller, size_t outstanding, void *user)
 static const group_handlers handlers = {.start = send_next, .answer = on_answer, .lost = on_lost};
 
 static void
-tell(slice *of)
+finish_result(slice *of)
 {
-    figures *result = &of->result;
+    slice_result *result = &of->result;
     result->calls = of->samples.count;
     double us = (double)(of->to_ns - of->from_ns) / 1e3;
     result->per_second = (double)result->calls * 1e6 / us;
-    slice_samples_tell(&of->samples, result);
+    slice_samples_summarize(&of->samples, result);
     if (of->over && result->calls) {
         result->cpu_us = of->cpu_us / (double)result->calls;
         result->generator = of->own_us / us;
@@ -274,7 +275,7 @@ tell(slice *of)
     result->upstream = connections_to(of->side->thrift_port);
 }
 
-/* Who has no answer to a put does not know its fate; it may still be applied for a moment. */
+/* A put without a reply has an unknown outcome; it can be applied later. */
 static void
 note_doubts(const slice *of)
 {
@@ -287,9 +288,9 @@ note_doubts(const slice *of)
         g_usleep(500000);
 }
 
-/* keywayd, of the same limits, needs as many. */
+/* keywayd inherits the same limit and needs as many files. */
 static void
-check_room(unsigned callers)
+check_file_limit(unsigned callers)
 {
     struct rlimit files;
     getrlimit(RLIMIT_NOFILE, &files);
@@ -306,7 +307,7 @@ store_calls(const bench_side *side)
     return side->way == &way_gateway ? gateway_stat(&side->place, "store_calls") : 0;
 }
 
-figures
+slice_result
 slice_run(bench_side *side, work what, unsigned callers, int ms)
 {
     slice of = {.side = side, .what = what, .callers = callers, .arena = kw_arena_new()};
@@ -316,17 +317,17 @@ slice_run(bench_side *side, work what, unsigned callers, int ms)
         side->exact = false;
     of.answered = g_new0(bool, callers);
     of.putting = g_new0(uint64_t, callers);
-    check_room(callers);
+    check_file_limit(callers);
     caller_group *all = caller_group_open(&side->place, callers, OPEN_MS, &handlers, &of);
     double calls = store_calls(side);
     uint64_t now = kw_clock_mono_ns();
     of.to_ns = now + (uint64_t)ms * 1000000;
     of.from_ns = now + (uint64_t)ms * 200000;
-    of.result = (figures){.callers = callers, .connected = caller_group_size(all)};
+    of.result = (slice_result){.callers = callers, .connected = caller_group_size(all)};
     caller_group_start(all);
     caller_group_run(all, kw_deadline_in_ms(ms + LINGER_MS + (int)callers));
     of.result.store_calls = (store_calls(side) - calls) / (double)MAX(of.result.answered, 1);
-    tell(&of);
+    finish_result(&of);
     caller_group_close(all);
     note_doubts(&of);
     g_free(of.answered);

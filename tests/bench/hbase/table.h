@@ -1,4 +1,4 @@
-/* The table that the bench prints: a row for each measure, with what it must reach. */
+/* The table that the benchmark prints: a row per measure, with its target. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,14 +9,14 @@ typedef struct table_row {
     const char *measure;
     const char *first;
     const char *second;
-    double value; /* what is judged */
+    double value; /* compared with the target */
     const char *unit;
     bound bound;
     double must, aim;
 } table_row;
 
-/* The two ways that are compared. */
+/* Prints the head; first and second name the two ways. */
 void table_begin(const char *first, const char *second);
 void table_add(const table_row *row);
-/* Every row so far reached what it must. */
+/* True if every row so far met its target. */
 bool table_met(void);

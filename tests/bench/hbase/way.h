@@ -1,10 +1,10 @@
-/* The two ways to the same rows that are held against each other: straight to Thrift2, as a client would that
- * computes its row keys itself, and through keywayd. A row has three cells of bench_value_bytes each under an
- * id; tables have the same 16 regions on both ways.
+/* The two ways to the same rows that are compared: directly through Thrift2, as a client that computes its
+ * own row keys, and through keywayd. A row has an id and three cells of bench_value_bytes each; the tables of
+ * both ways have the same 16 regions.
  *
- * A way makes the arguments of a call and reads its result; who sends it (a link, a caller_group) is another
- * matter. A value says which row and which write it is from (`generation`, from 1), so that everything that
- * is read can be checked. */
+ * A way builds the arguments of a call and checks its result; a link or a caller_group sends the call. Each
+ * value contains the number of its row and of its write (`generation`, from 1), so that every value read can
+ * be checked. */
 #pragma once
 
 #include "link.h"
@@ -14,7 +14,7 @@
 
 typedef enum bench_table {
     BENCH_SALTED, /* one byte of 16 buckets, then the id */
-    BENCH_ORDERED /* the id alone */
+    BENCH_ORDERED /* only the id */
 } bench_table;
 
 typedef struct bench_call {
@@ -22,7 +22,7 @@ typedef struct bench_call {
     const void *args; /* in the arena */
 } bench_call;
 
-/* A row that a scan or a page brought. */
+/* Called for each row of a scan or a page. */
 typedef void (*bench_visit)(void *user, uint64_t number, uint32_t generation);
 
 typedef struct way {
@@ -32,35 +32,35 @@ typedef struct way {
                            uint32_t generation);
     bench_call (*get)(kw_arena *arena, bench_table table, uint64_t number);
     bench_call (*remove)(kw_arena *arena, bench_table table, uint64_t number);
-    /* Adds 1 to the one counter; NULL: this way has none. */
+    /* Adds 1 to the only counter; NULL if this way has none. */
     bench_call (*increment)(kw_arena *arena);
-    /* `rows` rows from this one on, of BENCH_ORDERED. */
+    /* Reads `rows` rows of BENCH_ORDERED, beginning at this number. */
     bench_call (*page)(kw_arena *arena, uint64_t from, uint32_t rows);
-    /* These end the program when the answer is not what it must be. */
+    /* These functions end the program if the result is wrong. */
     void (*check_put)(const void *result);
     void (*check_put_many)(const void *result);
     uint32_t (*check_get)(const void *result, uint64_t number); /* the generation */
     void (*check_remove)(const void *result);
     int64_t (*check_increment)(const void *result); /* the new value */
-    uint32_t (*check_page)(const void *result);     /* how many rows */
-    /* Threads of a whole scan of BENCH_SALTED, and what each reads. */
+    uint32_t (*check_page)(const void *result);     /* the number of rows */
+    /* The number of threads of a whole scan of BENCH_SALTED, and the function that each runs. */
     unsigned scanners;
     void (*scan)(link_to *link, unsigned scanner, bench_visit visit, void *user);
 } way;
 
 extern const way way_direct;
-/* Scan the table that is written through keywayd: a row that was written ten times costs a scan more than one
- * that was written once, until HBase flushes, so only the same table can be compared. */
+/* Scan the table that was written through keywayd. A row that was written ten times makes a scan slower than
+ * one that was written once, until HBase flushes, so only scans of the same table can be compared. */
 extern const way way_direct_same;
-/* The same with getScannerResults instead of opened scanners. */
+/* The same, with getScannerResults instead of opened scanners. */
 extern const way way_direct_same_stateless;
 extern const way way_gateway;
-/* A figure of keywayd's Admin.stats; ends the program when it has none of that name. */
+/* A metric of keywayd's Admin.stats; ends the program if the name is unknown. */
 double gateway_stat(const group_server *where, const char *name);
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* 100; the growth by record size changes it. At least 32. */
+/* 100 by default; growth by record size changes it. At least 32. */
 extern size_t bench_value_bytes;
 
 /* "n%09" of the number, 10 bytes. */
@@ -68,5 +68,5 @@ kw_bytes bench_id(kw_arena *arena, uint64_t number);
 /* column 0..2 */
 kw_bytes bench_value(kw_arena *arena, uint64_t number, uint32_t generation, unsigned column);
 uint64_t bench_number_of_id(kw_bytes id);
-/* The generation of the row's three values; ends the program when they are not what was written at once. */
+/* The generation of the row's three values. Ends the program if they are not of one write. */
 uint32_t bench_check_values(const char *who, uint64_t number, const kw_bytes values[3]);

@@ -1,6 +1,6 @@
-/* Numbers 0..count-1 of which few are popular, as YCSB draws its keys: zipfian with theta 0.99 after Gray et
- * al., "Quickly Generating Billion-Record Synthetic Databases" (SIGMOD 1994), ranks scattered by a hash so
- * that the popular ones are no neighbours. */
+/* Numbers 0..count-1 of which few are frequent, as YCSB draws its keys: zipfian with theta 0.99 after Gray et
+ * al., "Quickly Generating Billion-Record Synthetic Databases" (SIGMOD 1994). A hash scatters the ranks, so
+ * that frequent numbers are not adjacent. */
 #pragma once
 
 #include <stdint.h>
@@ -11,5 +11,5 @@ typedef struct zipf {
 } zipf;
 
 zipf zipf_of(uint64_t count);
-/* Takes kw_random_u64. */
+/* Uses kw_random_u64. */
 uint64_t zipf_next(const zipf *of);

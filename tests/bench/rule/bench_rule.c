@@ -1,10 +1,10 @@
-/* What making and reading a row key costs, and what planning costs.
+/* The cost of encoding and decoding a row key, and of planning.
  *
- *   aims: a key of the order-tracking rule within 0.5 us, of a calendar rule within 0.6 us, both without
- * malloc; a plan over 256 buckets within 50 us, a day of 1,440 minutes within 1 ms
+ *   Targets: a key of the order-tracking rule in 0.5 us, of a calendar rule in 0.6 us, both without malloc; a
+ * plan over 256 buckets in 50 us, over a day of 1,440 minutes in 1 ms.
  *
- * Prints the best of several rounds; one row of figures per line: name, value, unit. With --check it fails
- * when an aim is missed by more than a factor of two (benches run on shared machines).
+ * Prints the best of several rounds; one result per line: name, value, unit. With --check it fails if a
+ * target is missed by more than a factor of two (benchmarks run on shared machines).
  */
 #include "base/clock.h"
 #include "config/reader.h"
@@ -15,7 +15,7 @@
 
 #define ROUNDS 7
 
-/* Every allocation of the process is counted on its way to the C library. */
+/* Counts every allocation of the process. */
 static size_t allocations;
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
@@ -168,7 +168,7 @@ plan_256_buckets(kw_bench *bench)
     plan(bench, 1);
 }
 
-/* Nanoseconds of one call, the best round. */
+/* Nanoseconds per call in the best round. */
 static double
 measure(kw_bench *bench, void (*work)(kw_bench *bench), unsigned calls)
 {
@@ -196,7 +196,7 @@ report(const char *name, double value_ns, double aim_ns)
 static bool
 allocates_nothing(kw_bench *bench, void (*work)(kw_bench *bench))
 {
-    work(bench); /* the buffer has its size now */
+    work(bench); /* the buffer grows to its final size */
     size_t before = allocations;
     for (unsigned call = 0; call < 1000; call++)
         work(bench);

@@ -1,10 +1,11 @@
-/* The codec's bench: a row of three 100-byte cells through our tables and through generated Thrift
- * C GLib code, interleaved in one run; rows of a long reply against one row; the stream reader.
+/* The benchmark of the codec: a row of three 100-byte cells through our tables and through generated Thrift C
+ * GLib code, alternating in one run; rows of a long reply compared with one row; the stream reader.
  *
  *   bench_wire [--check]
  *
- * Each figure is the best of several rounds, since the machine's other work only ever adds. With
- * --check the exit status is 1 when a target is missed.
+ * Each result is the best of several rounds, since other load on the machine can only make a round slower.
+ * With
+ * --check the exit status is 1 if a target is missed.
  */
 #include "glib_side.h"
 #include "thrift/hbase2_wire.h"
@@ -23,8 +24,8 @@
 static bool check;
 static bool missed;
 static volatile uint64_t malloc_calls;
-
-/* Counts what the program asks of malloc; the memory is glibc's. */
+/* Counts the calls of malloc; glibc provides the memory. */
+/* Counts the bytes that the program allocates with malloc; glibc provides the memory. */
 extern void *__libc_malloc(size_t size);
 extern void *__libc_realloc(void *block, size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
@@ -129,7 +130,7 @@ typedef struct bench_job {
     double best_ns;
 } bench_job;
 
-/* One round of each in turn, so that all of them meet the same weather. */
+/* Alternates one round of each, so that all of them run under the same conditions. */
 static void
 measure(bench_job *jobs, size_t count)
 {
@@ -195,7 +196,7 @@ print_ratio(const char *name, const char *what, double theirs_ns, double ours_ns
            ours_ns, theirs_ns / ours_ns, target, verdict(theirs_ns >= target * ours_ns));
 }
 
-/* `value` is what our side encodes and decodes; C GLib's is always the TResult, which is as large. */
+/* Compares our encoding and decoding of `value` with C GLib's TResult, which is always as large. */
 static void
 against_glib(const char *name, const char *what, our_side *ours, glib_side *theirs,
              const kw_wire_struct *table, const void *value)
@@ -222,7 +223,7 @@ mallocs_of(bench_job *job)
     return malloc_calls - before;
 }
 
-/* A reply of many rows against as many single rows. */
+/* The rows of a long reply compared with the same number of single rows. */
 static void
 per_row(const char *name, our_side *ours, void (*run)(bench_job *job), const char *what)
 {
@@ -267,7 +268,7 @@ reader_speed(const char *name, our_side *ours)
             g_error("the reader found no message");
         best = MIN(best, (double)(kw_clock_mono_ns() - start) / (double)stream.size);
     }
-    printf("%-8s unframed reader finds the end of %zu bytes at %.3f ns a byte  target < 0.5  %s\n", name,
+    printf("%-8s unframed reader finds the end of %zu bytes at %.3f ns per byte  target < 0.5  %s\n", name,
            stream.size, best, verdict(best < 0.5));
     kw_wire_reader_free(reader);
     kw_buffer_clear(&stream);

@@ -1,5 +1,5 @@
-/* Thrift C GLib as its documentation shows it: a protocol on a memory buffer, a fresh object for
- * every row that is read. The time to fill the buffer is the same copy that a socket would need. */
+/* Thrift C GLib as its documentation shows it: a protocol on a memory buffer, and a new object for every row.
+ * Filling the buffer takes as long as copying from a socket. */
 #include "glib_side.h"
 
 #include "keyway_hbase_hbase2_types.h"

@@ -1,4 +1,4 @@
-/* Runs: ranges forward and backward, in pages of any size, with what may happen between fetches. */
+/* Range scans: forward and in reverse, in pages of any size, and with writes between fetches. */
 #include "contract/fixture.h"
 
 static void
@@ -16,14 +16,14 @@ test_forward(kw_fixture *f)
     put_letters(f, "run1");
     kw_range_scan_spec spec = {.start = B("run1"), .stop = B("run2")};
     for (uint32_t page = 1; page <= 7; page++)
-        kw_expect_run(f, spec, page,
-                      "run1a{d:q@1=1} run1b{d:q@1=1} run1c{d:q@1=1} run1d{d:q@1=1} run1e{d:q@1=1}");
+        kw_expect_range_scan(f, spec, page,
+                             "run1a{d:q@1=1} run1b{d:q@1=1} run1c{d:q@1=1} run1d{d:q@1=1} run1e{d:q@1=1}");
     spec.start = B("run1b");
     spec.stop = B("run1d");
-    kw_expect_run(f, spec, 10, "run1b{d:q@1=1} run1c{d:q@1=1}");
+    kw_expect_range_scan(f, spec, 10, "run1b{d:q@1=1} run1c{d:q@1=1}");
     spec.start = B("run1b\x01");
     spec.stop = B("run1d\x01");
-    kw_expect_run(f, spec, 10, "run1c{d:q@1=1} run1d{d:q@1=1}");
+    kw_expect_range_scan(f, spec, 10, "run1c{d:q@1=1} run1d{d:q@1=1}");
 }
 
 static void
@@ -32,14 +32,14 @@ test_backward(kw_fixture *f)
     put_letters(f, "run2");
     kw_range_scan_spec spec = {.start = B("run2"), .stop = B("run3"), .reversed = true};
     for (uint32_t page = 1; page <= 7; page++)
-        kw_expect_run(f, spec, page,
-                      "run2e{d:q@1=1} run2d{d:q@1=1} run2c{d:q@1=1} run2b{d:q@1=1} run2a{d:q@1=1}");
+        kw_expect_range_scan(f, spec, page,
+                             "run2e{d:q@1=1} run2d{d:q@1=1} run2c{d:q@1=1} run2b{d:q@1=1} run2a{d:q@1=1}");
     spec.start = B("run2b");
     spec.stop = B("run2d");
-    kw_expect_run(f, spec, 10, "run2c{d:q@1=1} run2b{d:q@1=1}");
+    kw_expect_range_scan(f, spec, 10, "run2c{d:q@1=1} run2b{d:q@1=1}");
     spec.start = B("run2b\x01");
     spec.stop = B("run2d\x01");
-    kw_expect_run(f, spec, 1, "run2d{d:q@1=1} run2c{d:q@1=1}");
+    kw_expect_range_scan(f, spec, 1, "run2d{d:q@1=1} run2c{d:q@1=1}");
 }
 
 static void
@@ -52,11 +52,12 @@ test_empty(kw_fixture *f)
     for (size_t i = 0; i < 2 * G_N_ELEMENTS(ranges); i++) {
         kw_range_scan_spec spec = {
             .start = B(ranges[i / 2][0]), .stop = B(ranges[i / 2][1]), .reversed = i % 2};
-        kw_expect_run(f, spec, 10, "");
+        kw_expect_range_scan(f, spec, 10, "");
     }
 }
 
-/* Open at either side: the whole table, which other tests filled too, begins and ends at its rows. */
+/* Open on either side: the scan begins and ends with the rows of the whole table, which contains rows of
+ * other tests. */
 static void
 test_open_ended(kw_fixture *f)
 {
@@ -76,17 +77,18 @@ test_open_ended(kw_fixture *f)
     const char *forward = "a{d:q@1=1} b{d:q@1=1} c{d:q@1=1} d{d:q@1=1} e{d:q@1=1} \\xff\\xff{d:q@1=1}";
     const char *backward = "\\xff\\xff{d:q@1=1} e{d:q@1=1} d{d:q@1=1} c{d:q@1=1} b{d:q@1=1} a{d:q@1=1}";
     for (uint32_t page = 1; page <= 7; page += 3) {
-        kw_expect_run(&own, (kw_range_scan_spec){0}, page, forward);
-        kw_expect_run(&own, (kw_range_scan_spec){.reversed = true}, page, backward);
+        kw_expect_range_scan(&own, (kw_range_scan_spec){0}, page, forward);
+        kw_expect_range_scan(&own, (kw_range_scan_spec){.reversed = true}, page, backward);
     }
-    kw_expect_run(&own, (kw_range_scan_spec){.start = B("e")}, 2, "e{d:q@1=1} \\xff\\xff{d:q@1=1}");
-    kw_expect_run(&own, (kw_range_scan_spec){.stop = B("c")}, 1, "a{d:q@1=1} b{d:q@1=1}");
-    kw_expect_run(&own, (kw_range_scan_spec){.stop = B("c"), .reversed = true}, 1, "b{d:q@1=1} a{d:q@1=1}");
-    kw_expect_run(&own, (kw_range_scan_spec){.start = B("e"), .reversed = true}, 1,
-                  "\\xff\\xff{d:q@1=1} e{d:q@1=1}");
+    kw_expect_range_scan(&own, (kw_range_scan_spec){.start = B("e")}, 2, "e{d:q@1=1} \\xff\\xff{d:q@1=1}");
+    kw_expect_range_scan(&own, (kw_range_scan_spec){.stop = B("c")}, 1, "a{d:q@1=1} b{d:q@1=1}");
+    kw_expect_range_scan(&own, (kw_range_scan_spec){.stop = B("c"), .reversed = true}, 1,
+                         "b{d:q@1=1} a{d:q@1=1}");
+    kw_expect_range_scan(&own, (kw_range_scan_spec){.start = B("e"), .reversed = true}, 1,
+                         "\\xff\\xff{d:q@1=1} e{d:q@1=1}");
 }
 
-/* A row without any of the asked columns is not in the run. */
+/* The scan does not return a row without any of the selected columns. */
 static void
 test_columns(kw_fixture *f)
 {
@@ -97,11 +99,11 @@ test_columns(kw_fixture *f)
     kw_put(f, "run4d", "d:b", "5", 1);
     kw_column columns[] = {{.family = B("d"), .qualifier = B("b")}, {.family = B("v"), .whole_family = true}};
     kw_range_scan_spec spec = {.start = B("run4"), .stop = B("run5"), .columns = columns, .columns_count = 1};
-    kw_expect_run(f, spec, 1, "run4a{d:b@1=2} run4d{d:b@1=5}");
+    kw_expect_range_scan(f, spec, 1, "run4a{d:b@1=2} run4d{d:b@1=5}");
     spec.columns_count = 2;
-    kw_expect_run(f, spec, 10, "run4a{d:b@1=2} run4c{v:b@1=4} run4d{d:b@1=5}");
+    kw_expect_range_scan(f, spec, 10, "run4a{d:b@1=2} run4c{v:b@1=4} run4d{d:b@1=5}");
     spec.reversed = true;
-    kw_expect_run(f, spec, 2, "run4d{d:b@1=5} run4c{v:b@1=4} run4a{d:b@1=2}");
+    kw_expect_range_scan(f, spec, 2, "run4d{d:b@1=5} run4c{v:b@1=4} run4a{d:b@1=2}");
 }
 
 /* The byte limit ends a page early, but never before its first row. */
@@ -129,7 +131,7 @@ test_bytes(kw_fixture *f)
     kw_range_scan_close(run);
 }
 
-/* The spec is copied, and a fetch goes on behind the last row whether or not the last hint was right. */
+/* The spec is copied. A fetch continues after the last row whether or not the previous hint was right. */
 static void
 test_hints_and_copies(kw_fixture *f)
 {
@@ -159,7 +161,7 @@ test_hints_and_copies(kw_fixture *f)
     kw_range_scan_close(run);
 }
 
-/* Rows that go while a run is under way do not disturb it; it stays in order. */
+/* Rows removed during a range scan do not disturb it; it stays in order. */
 static void
 test_writes_meanwhile(kw_fixture *f)
 {
@@ -172,7 +174,7 @@ test_writes_meanwhile(kw_fixture *f)
             rows = kw_sync_fetch(&f->sync, run, (uint32_t)(2 - begun), 1000, hint, NULL);
             g_assert_cmpuint(rows->count, >=, 1);
         }
-        kw_put(f, "run7aa", "d:q", "behind", 1);
+        kw_put(f, "run7aa", "d:q", "after", 1);
         kw_remove(f, "run7a", NULL, 1);
         GString *seen = g_string_new(NULL);
         bool end = false;
@@ -215,7 +217,7 @@ test_closed_in_flight(kw_fixture *f)
     kw_expect_row(f, "run9a", "d:q@1=1");
 }
 
-/* Many runs of one store handle at once, each with its own place. */
+/* Many range scans of one store handle at the same time, each with its own position. */
 static void
 test_side_by_side(kw_fixture *f)
 {
@@ -244,16 +246,16 @@ test_side_by_side(kw_fixture *f)
 }
 
 void
-kw_contract_add_runs(void)
+kw_contract_add_range_scans(void)
 {
-    kw_fixture_add("runs", "forward", test_forward);
-    kw_fixture_add("runs", "backward", test_backward);
-    kw_fixture_add("runs", "empty", test_empty);
-    kw_fixture_add("runs", "open_ended", test_open_ended);
-    kw_fixture_add("runs", "columns", test_columns);
-    kw_fixture_add("runs", "bytes", test_bytes);
-    kw_fixture_add("runs", "hints_and_copies", test_hints_and_copies);
-    kw_fixture_add("runs", "writes_meanwhile", test_writes_meanwhile);
-    kw_fixture_add("runs", "closed_in_flight", test_closed_in_flight);
-    kw_fixture_add("runs", "side_by_side", test_side_by_side);
+    kw_fixture_add("range_scans", "forward", test_forward);
+    kw_fixture_add("range_scans", "backward", test_backward);
+    kw_fixture_add("range_scans", "empty", test_empty);
+    kw_fixture_add("range_scans", "open_ended", test_open_ended);
+    kw_fixture_add("range_scans", "columns", test_columns);
+    kw_fixture_add("range_scans", "bytes", test_bytes);
+    kw_fixture_add("range_scans", "hints_and_copies", test_hints_and_copies);
+    kw_fixture_add("range_scans", "writes_meanwhile", test_writes_meanwhile);
+    kw_fixture_add("range_scans", "closed_in_flight", test_closed_in_flight);
+    kw_fixture_add("range_scans", "side_by_side", test_side_by_side);
 }

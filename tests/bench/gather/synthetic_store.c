@@ -1,5 +1,5 @@
 /* Row i of range r has the suffix i * STEP + scatter(i, r), so any place can be found without a search. */
-#include "made_store.h"
+#include "synthetic_store.h"
 
 #include "store/class.h"
 
@@ -8,7 +8,7 @@
 #define STEP UINT64_C(1000)
 #define KEY_SIZE 10
 
-struct made_store {
+struct synthetic_store {
     kw_store base;
     kw_store_handle handle;
     uint64_t rows_per_range;
@@ -17,24 +17,24 @@ struct made_store {
     kw_cell cells[8];
 };
 
-typedef struct made_run {
+typedef struct synthetic_range_scan {
     kw_range_scan base;
     kw_task task;
     uint32_t range;
     bool reversed;
     bool on_way;
     bool closed;
-    uint64_t at; /* rows at .. end-1 are left */
+    uint64_t at; /* the remaining rows are at .. end-1 */
     uint64_t end;
     kw_rows *rows;
     kw_get_done done;
     void *user;
-} made_run;
+} synthetic_range_scan;
 
-static made_store *
+static synthetic_store *
 store_of(const kw_store_handle *handle)
 {
-    return (made_store *)handle->store;
+    return (synthetic_store *)handle->store;
 }
 
 static uint64_t
@@ -46,9 +46,9 @@ suffix_of(uint32_t range, uint64_t row)
     return row * STEP + (bits >> 32) % STEP;
 }
 
-/* The first row whose key is at or behind the bound; `none` for a bound without a suffix. */
+/* The first row whose key is at or after the bound; `none` for a bound without a suffix. */
 static uint64_t
-row_at(const made_store *store, uint32_t range, kw_bytes bound, uint64_t none)
+row_at(const synthetic_store *store, uint32_t range, kw_bytes bound, uint64_t none)
 {
     if (bound.size < KEY_SIZE)
         return none;
@@ -60,10 +60,10 @@ row_at(const made_store *store, uint32_t range, kw_bytes bound, uint64_t none)
 }
 
 static kw_range_scan *
-made_open_run(kw_store_handle *handle, const kw_range_scan_spec *spec)
+synthetic_open_range_scan(kw_store_handle *handle, const kw_range_scan_spec *spec)
 {
-    const made_store *store = store_of(handle);
-    made_run *run = g_new0(made_run, 1);
+    const synthetic_store *store = store_of(handle);
+    synthetic_range_scan *run = g_new0(synthetic_range_scan, 1);
     run->base.handle = handle;
     run->range = kw_be16_load(spec->start.data);
     run->reversed = spec->reversed;
@@ -73,9 +73,10 @@ made_open_run(kw_store_handle *handle, const kw_range_scan_spec *spec)
 }
 
 static void
-tell(kw_task *task)
+report_rows(kw_task *task)
 {
-    made_run *run = (made_run *)(void *)((char *)task - offsetof(made_run, task));
+    synthetic_range_scan *run =
+        (synthetic_range_scan *)(void *)((char *)task - offsetof(synthetic_range_scan, task));
     kw_rows *rows = run->rows;
     run->on_way = false;
     run->rows = NULL;
@@ -88,7 +89,7 @@ tell(kw_task *task)
 }
 
 static kw_cell *
-copy_cells(const made_store *store, kw_arena *arena)
+copy_cells(const synthetic_store *store, kw_arena *arena)
 {
     kw_cell *cells = kw_arena_alloc(arena, store->cells_per_row * sizeof(kw_cell));
     for (uint32_t i = 0; i < store->cells_per_row; i++) {
@@ -99,11 +100,11 @@ copy_cells(const made_store *store, kw_arena *arena)
 }
 
 static void
-made_run_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline deadline,
-               kw_get_done done, void *user)
+synthetic_range_scan_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes, bool more_hint,
+                           kw_deadline deadline, kw_get_done done, void *user)
 {
-    made_run *run = (made_run *)base;
-    made_store *store = store_of(base->handle);
+    synthetic_range_scan *run = (synthetic_range_scan *)base;
+    synthetic_store *store = store_of(base->handle);
     (void)more_hint;
     (void)deadline;
     size_t row_bytes = KEY_SIZE + store->cells_per_row * (store->cells[0].value.size + 1);
@@ -127,28 +128,29 @@ made_run_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes, bool mo
     run->done = done;
     run->user = user;
     run->on_way = true;
-    run->task.run = tell;
+    run->task.run = report_rows;
     kw_loop_post(base->handle->loop, &run->task);
 }
 
 static void
-made_run_close(kw_range_scan *base)
+synthetic_range_scan_close(kw_range_scan *base)
 {
-    made_run *run = (made_run *)base;
+    synthetic_range_scan *run = (synthetic_range_scan *)base;
     run->closed = true;
     if (!run->on_way)
         g_free(run);
 }
 
-static const kw_store_handle_class handle_class = {
-    .open_range_scan = made_open_run, .run_fetch = made_run_fetch, .run_close = made_run_close};
+static const kw_store_handle_class handle_class = {.open_range_scan = synthetic_open_range_scan,
+                                                   .run_fetch = synthetic_range_scan_fetch,
+                                                   .run_close = synthetic_range_scan_close};
 
-made_store *
-made_store_new(kw_loop *loop, uint64_t rows_per_range, uint32_t cells_per_row, bool copies)
+synthetic_store *
+synthetic_store_new(kw_loop *loop, uint64_t rows_per_range, uint32_t cells_per_row, bool copies)
 {
     static const char value[100] = "a value of a hundred bytes, most of them zero";
     static const uint8_t names[] = "abcdefgh";
-    made_store *store = g_new0(made_store, 1);
+    synthetic_store *store = g_new0(synthetic_store, 1);
     g_assert(cells_per_row <= G_N_ELEMENTS(store->cells));
     store->handle = (kw_store_handle){.class = &handle_class, .store = &store->base, .loop = loop};
     store->rows_per_range = rows_per_range;
@@ -161,19 +163,19 @@ made_store_new(kw_loop *loop, uint64_t rows_per_range, uint32_t cells_per_row, b
 }
 
 void
-made_store_free(made_store *store)
+synthetic_store_free(synthetic_store *store)
 {
     g_free(store);
 }
 
 kw_store_handle *
-made_store_handle(made_store *store)
+synthetic_store_handle(synthetic_store *store)
 {
     return &store->handle;
 }
 
 const kw_plan *
-made_store_plan(uint32_t ranges, bool reversed, kw_arena *arena)
+synthetic_store_plan(uint32_t ranges, bool reversed, kw_arena *arena)
 {
     kw_plan *plan = KW_ARENA_NEW(arena, kw_plan);
     kw_path *path = KW_ARENA_NEW(arena, kw_path);
