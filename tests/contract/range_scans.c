@@ -163,7 +163,7 @@ test_hints_and_copies(kw_fixture *f)
 
 /* Rows removed during a range scan do not disturb it; it stays in order. */
 static void
-test_writes_meanwhile(kw_fixture *f)
+test_concurrent_writes(kw_fixture *f)
 {
     put_letters(f, "run7");
     for (int hint = 0; hint <= 1; hint++) {
@@ -255,7 +255,7 @@ kw_contract_add_range_scans(void)
     kw_fixture_add("range_scans", "columns", test_columns);
     kw_fixture_add("range_scans", "bytes", test_bytes);
     kw_fixture_add("range_scans", "hints_and_copies", test_hints_and_copies);
-    kw_fixture_add("range_scans", "writes_meanwhile", test_writes_meanwhile);
+    kw_fixture_add("range_scans", "concurrent_writes", test_concurrent_writes);
     kw_fixture_add("range_scans", "closed_in_flight", test_closed_in_flight);
     kw_fixture_add("range_scans", "side_by_side", test_side_by_side);
 }

@@ -1,12 +1,12 @@
 """Tests each way in which acknowledged writes were once lost: findings.py NAME... (default: all).
 
-    put-below     two gateways measured different clocks of the store: put, put, read; remove, put, read; put, putIf, read
-    two-winners   putIf through two gateways: both return "applied" for the same expected value
-    put-beside    put and putIf of one record at the same time through one gateway, over both stores
-    clock-back    embedded: stopped, the clock set back an hour, started: put, remove
-    unstamped     a table with two paths just after the start: both paths show the same, or the table is not served
-    hot-counter   a counter incremented at full speed, then put, then removed
-    clock-ahead   the store's clock is 300 ms ahead of the servers with the records: put, remove, put, read
+    put-below       two gateways measured different clocks of the store: put, put, read; remove, put, read; put, putIf, read
+    two-winners     putIf through two gateways: both return "applied" for the same expected value
+    put-concurrent  put and putIf of one record at the same time through one gateway, over both stores
+    clock-back      embedded: stopped, the clock set back an hour, started: put, remove
+    unstamped       a table with two paths just after the start: both paths show the same, or the table is not served
+    hot-counter     a counter incremented at full speed, then put, then removed
+    clock-ahead     the store's clock is 300 ms ahead of the servers with the records: put, remove, put, read
 
 The only faults are wrong clocks. Exits with 1 if anything was lost, and prints how often.
 """
@@ -142,14 +142,14 @@ def compare_on(gateway, key, end):
     data.close()
 
 
-def put_beside(options):
+def put_concurrent(options):
     """A caller that puts finds its value: the others only write what they compared."""
     lost = 0
     for store in (places.Embedded(options.tables), places.Sim(options.tables, 1)):
-        count = Count(f"put-beside, {type(store).__name__.lower()}")
+        count = Count(f"put-concurrent, {type(store).__name__.lower()}")
         with opened(store, 1) as place, concurrent.futures.ThreadPoolExecutor(4) as pool:
             for number in range(3):
-                key = {"id": f"beside-{number}"}
+                key = {"id": f"concurrent-{number}"}
                 putting = pool.submit(put_on, place.gateways[0], key, 300)
                 others = [pool.submit(compare_on, place.gateways[0], key, putting) for _ in range(2)]
                 for wrong in putting.result():
@@ -281,7 +281,7 @@ class opened:  # pylint: disable=invalid-name
         self.place.stop()
 
 
-FINDINGS = {"put-below": put_below, "two-winners": two_winners, "put-beside": put_beside, "clock-back": clock_back,
+FINDINGS = {"put-below": put_below, "two-winners": two_winners, "put-concurrent": put_concurrent, "clock-back": clock_back,
             "unstamped": unstamped, "hot-counter": hot_counter, "clock-ahead": clock_ahead}
 
 

@@ -342,9 +342,9 @@ judge_counter(bench *at, uint32_t record, unsigned field)
         complain(at, last, "the final value of a counter is not between its limits");
 }
 
-/* A write of this value that did not fail, other than `beside`; or NULL. */
+/* A write of this value that did not fail, other than `concurrent`; or NULL. */
 static const operation *
-writer_of(const operations *all, uint32_t record, unsigned field, int64_t value, const operation *beside)
+writer_of(const operations *all, uint32_t record, unsigned field, int64_t value, const operation *concurrent)
 {
     const operation *found = NULL;
     for (guint i = 0; i < all->len; i++) {
@@ -354,7 +354,8 @@ writer_of(const operations *all, uint32_t record, unsigned field, int64_t value,
         if (of->record != record || of->outcome == OPERATION_FAILED || !(of->fields >> field & 1) ||
             !(removes || puts))
             continue;
-        bool overlaps = beside && of->begin_ns <= beside->end_ns && beside->begin_ns <= of->end_ns;
+        bool overlaps =
+            concurrent && of->begin_ns <= concurrent->end_ns && concurrent->begin_ns <= of->end_ns;
         if (!found || overlaps || of->outcome == OPERATION_UNKNOWN)
             found = of;
         if (overlaps || of->outcome == OPERATION_UNKNOWN)

@@ -340,7 +340,7 @@ test_scans(void)
 
 /* A scan can return a record that is removed at the same time, or not. */
 static void
-test_scan_beside_removal(void)
+test_scan_during_removal(void)
 {
     begin_scan();
     add(OPERATION_REMOVE, 15, now + 2, now + 4)->record = 2;
@@ -465,7 +465,7 @@ main(int argc, char **argv)
     g_test_add_func("/judge/counters", test_counters);
     g_test_add_func("/judge/many-unknown", test_many_unknown);
     g_test_add_func("/judge/scans", test_scans);
-    g_test_add_func("/judge/scan-beside-removal", test_scan_beside_removal);
+    g_test_add_func("/judge/scan-during-removal", test_scan_during_removal);
     g_test_add_func("/judge/numbers", test_numbers);
     g_test_add_func("/judge/paths", test_paths);
     g_test_add_func("/judge/random", test_random);

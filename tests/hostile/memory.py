@@ -100,7 +100,7 @@ class Memory(unittest.TestCase):
             alone, _ = self.serve(data, 15 if STRICT else 2)
             peak = Peak(gateway)
             attackers = self.attack(gateway)
-            beside, busy = self.serve(data, 30 if STRICT else 12)
+            during, busy = self.serve(data, 30 if STRICT else 12)
             most = peak.stop()
             for connection in attackers:
                 connection.close()
@@ -108,15 +108,15 @@ class Memory(unittest.TestCase):
             held = [f"keyway_memory_{what}" for what in ("frames", "calls", "rows", "ahead", "replies")]
             wait_until(lambda: sum(gateway.metric(name) for name in held) < MIB, "their memory to be released")
             print(f"at rest {at_rest // MIB} MiB, at most {most // MIB} MiB of {budget // MIB} MiB; alone n={len(alone)} "
-                  f"p50={percentile(alone, .5) * 1e3:.2f} p99={percentile(alone, .99) * 1e3:.2f} ms; beside n={len(beside)} "
-                  f"p50={percentile(beside, .5) * 1e3:.2f} p99={percentile(beside, .99) * 1e3:.2f} ms, {busy} busy")
-            self.assertGreater(len(beside), 10 * busy)
+                  f"p50={percentile(alone, .5) * 1e3:.2f} p99={percentile(alone, .99) * 1e3:.2f} ms; during n={len(during)} "
+                  f"p50={percentile(during, .5) * 1e3:.2f} p99={percentile(during, .99) * 1e3:.2f} ms, {busy} busy")
+            self.assertGreater(len(during), 10 * busy)
             if not is_sanitized():
                 self.assertLess(most, budget * 1.15 + WRITE_BUFFERS)
                 if budget < 1024 * MIB:  # with more, the process keeps some of it
                     wait_until(lambda: gateway.resident_bytes() < at_rest + 64 * MIB, "the memory to be returned to the system")
             if STRICT:
-                self.assertLess(percentile(beside, .99), 3 * percentile(alone, .99))
+                self.assertLess(percentile(during, .99), 3 * percentile(alone, .99))
             data.close()
 
     def test_the_default_configuration(self):

@@ -20,7 +20,7 @@ ZONES = "/usr/share/zoneinfo"
 TABLE = "canaries"
 
 # Other settings that a setting needs to be accepted, by its place. Everything else follows from the schema.
-BESIDE = [
+NEEDED = [
     ("store.path store.cache store.readers", {"store": {"kind": "embedded"}}),
     ("store.tls.certificate store.tls.key",
      {"store": {"kind": "hbase", "servers": ["127.0.0.1:9"], "tls": {"certificate": "x", "key": "x"}}}),
@@ -180,9 +180,9 @@ def choices(place, schema=None):
 def policy_with(place, value):
     policy = base()
     where = ".".join(place)
-    for names, beside in BESIDE:
+    for names, others in NEEDED:
         if any(where.startswith(name) for name in names.split()):
-            policy.update(json.loads(json.dumps(beside)))
+            policy.update(json.loads(json.dumps(others)))
             break
     return json.dumps(put(policy, SCHEMA, place, value))
 

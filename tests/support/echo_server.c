@@ -22,36 +22,36 @@ typedef struct caller {
 static void
 on_allocate(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_buffer)
 {
-    caller *who = handle->data;
+    caller *peer = handle->data;
     (void)suggested;
-    *ret_buffer = uv_buf_init((char *)kw_buffer_reserve(&who->input, BLOCK), BLOCK);
+    *ret_buffer = uv_buf_init((char *)kw_buffer_reserve(&peer->input, BLOCK), BLOCK);
 }
 
 static void
 on_closed(uv_handle_t *handle)
 {
-    caller *who = handle->data;
-    kw_buffer_clear(&who->input);
-    kw_buffer_clear(&who->sending);
-    free(who);
+    caller *peer = handle->data;
+    kw_buffer_clear(&peer->input);
+    kw_buffer_clear(&peer->sending);
+    free(peer);
 }
 
 static void
 on_written(uv_write_t *write, int status)
 {
-    caller *who = write->data;
+    caller *peer = write->data;
     (void)status;
-    kw_buffer_clear(&who->sending);
+    kw_buffer_clear(&peer->sending);
 }
 
 /* Number of bytes of the complete frames at the head of the input. */
 static size_t
-whole_frames(const caller *who)
+whole_frames(const caller *peer)
 {
     size_t at = 0;
-    while (who->input.size - at >= 4) {
-        size_t size = 4 + (size_t)kw_be32_load(who->input.data + at);
-        if (who->input.size - at < size)
+    while (peer->input.size - at >= 4) {
+        size_t size = 4 + (size_t)kw_be32_load(peer->input.data + at);
+        if (peer->input.size - at < size)
             break;
         at += size;
     }
@@ -59,35 +59,35 @@ whole_frames(const caller *who)
 }
 
 static void
-send_back(caller *who, size_t size)
+send_back(caller *peer, size_t size)
 {
-    uv_stream_t *stream = (uv_stream_t *)&who->handle;
-    uv_buf_t piece = uv_buf_init((char *)who->input.data, (unsigned)size);
+    uv_stream_t *stream = (uv_stream_t *)&peer->handle;
+    uv_buf_t piece = uv_buf_init((char *)peer->input.data, (unsigned)size);
     int sent = uv_try_write(stream, &piece, 1);
     if (sent < 0)
         sent = 0;
-    if ((size_t)sent < size && who->sending.size == 0) {
-        kw_buffer_append(&who->sending, kw_bytes_of(who->input.data + sent, size - (size_t)sent));
-        piece = uv_buf_init((char *)who->sending.data, (unsigned)who->sending.size);
-        who->write.data = who;
-        uv_write(&who->write, stream, &piece, 1, on_written);
+    if ((size_t)sent < size && peer->sending.size == 0) {
+        kw_buffer_append(&peer->sending, kw_bytes_of(peer->input.data + sent, size - (size_t)sent));
+        piece = uv_buf_init((char *)peer->sending.data, (unsigned)peer->sending.size);
+        peer->write.data = peer;
+        uv_write(&peer->write, stream, &piece, 1, on_written);
     }
-    kw_buffer_consume(&who->input, size);
+    kw_buffer_consume(&peer->input, size);
 }
 
 static void
 on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
 {
-    caller *who = stream->data;
+    caller *peer = stream->data;
     (void)buffer;
     if (got < 0) {
         uv_close((uv_handle_t *)stream, on_closed);
         return;
     }
-    who->input.size += (size_t)got;
-    size_t whole = whole_frames(who);
+    peer->input.size += (size_t)got;
+    size_t whole = whole_frames(peer);
     if (whole > 0)
-        send_back(who, whole);
+        send_back(peer, whole);
 }
 
 static void
@@ -95,15 +95,15 @@ on_connection(uv_stream_t *listener, int status)
 {
     if (status < 0)
         return;
-    caller *who = g_new0(caller, 1);
-    uv_tcp_init(listener->loop, &who->handle);
-    who->handle.data = who;
-    if (uv_accept(listener, (uv_stream_t *)&who->handle) != 0) {
-        uv_close((uv_handle_t *)&who->handle, on_closed);
+    caller *peer = g_new0(caller, 1);
+    uv_tcp_init(listener->loop, &peer->handle);
+    peer->handle.data = peer;
+    if (uv_accept(listener, (uv_stream_t *)&peer->handle) != 0) {
+        uv_close((uv_handle_t *)&peer->handle, on_closed);
         return;
     }
-    uv_tcp_nodelay(&who->handle, 1);
-    uv_read_start((uv_stream_t *)&who->handle, on_allocate, on_read);
+    uv_tcp_nodelay(&peer->handle, 1);
+    uv_read_start((uv_stream_t *)&peer->handle, on_allocate, on_read);
 }
 
 int

@@ -72,7 +72,7 @@ is_filled(kw_bytes value)
 }
 
 uint32_t
-bench_check_values(const char *who, uint64_t number, const kw_bytes values[3])
+bench_check_values(const char *side, uint64_t number, const kw_bytes values[3])
 {
     uint8_t head[HEAD_BYTES];
     uint32_t generation = values[0].size == bench_value_bytes ? read_generation(values[0]) : 0;
@@ -80,7 +80,7 @@ bench_check_values(const char *who, uint64_t number, const kw_bytes values[3])
         write_head(head, number, generation, column);
         if (values[column].size != bench_value_bytes || memcmp(values[column].data, head, HEAD_BYTES) ||
             !is_filled(values[column]))
-            caller_group_fail(who, KW_BYTES_LITERAL("a value differs from the one written"));
+            caller_group_fail(side, KW_BYTES_LITERAL("a value differs from the one written"));
     }
     return generation;
 }

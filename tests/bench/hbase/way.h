@@ -69,4 +69,4 @@ kw_bytes bench_id(kw_arena *arena, uint64_t number);
 kw_bytes bench_value(kw_arena *arena, uint64_t number, uint32_t generation, unsigned column);
 uint64_t bench_number_of_id(kw_bytes id);
 /* The generation of the row's three values. Ends the program if they are not of one write. */
-uint32_t bench_check_values(const char *who, uint64_t number, const kw_bytes values[3]);
+uint32_t bench_check_values(const char *side, uint64_t number, const kw_bytes values[3]);

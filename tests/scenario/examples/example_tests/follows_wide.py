@@ -46,10 +46,10 @@ def ask(world, follows, chance):
         for b in chance.sample(people, 5):
             wanted = {"followed": {b: follows[a][b]}} if b in follows[a] else {}
             same(entries(world, a, [f"followed.{b}"]), {"follower": a, **wanted}, f"does {a} follow {b}")
-    same(rows(world, page_rows=7), follows, "everybody")
+    same(rows(world, page_rows=7), follows, "all followers")
     some = chance.sample(people, 3)
     wanted = {a: {b: since for b, since in list_.items() if b in some} for a, list_ in follows.items()}
-    same(rows(world, columns=[f"followed.{b}" for b in some], page_rows=10), wanted, "everybody, of three")
+    same(rows(world, columns=[f"followed.{b}" for b in some], page_rows=10), wanted, "all followers, three columns")
 
 
 def filter_entries(world, follows):
