@@ -246,7 +246,7 @@ class ClockTableTest(TableTest):
             away = field.made.get("per") and abs(base["at"] / UNITS[self.table.time.unit] - time.time()) > 3640 * DAY
             expect(away or self.used_up(scope, error), "allocate", field.name, scope, error)
             return
-        expect(1 <= got.count <= count, "allocate", count, "gave", got)
+        expect(1 <= got.count <= count, "allocate", count, "returned", got)
         for number in range(got.first, got.first + got.count):
             self.judge_made(field, {**base, field.name: number})
         tally["numbers allocated"] += got.count

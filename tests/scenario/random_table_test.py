@@ -39,7 +39,7 @@ class error_context:
 
     def __exit__(self, kind, error, trace):
         if isinstance(error, (Mismatch, KeywayError)):
-            raise Mismatch(f"{error}\nquestion {self.asked}\n{self.table.yaml()}") from error
+            raise Mismatch(f"{error}\nquery {self.asked}\n{self.table.yaml()}") from error
         return False
 
 
@@ -163,7 +163,7 @@ class TableTest:
         row = self.model.touch(key)
         for name, amount in amounts.items():
             row.cells[name] = (row.cells.get(name, 0) + amount + 2**63) % 2**64 - 2**63
-            expect(found[name] == row.cells[name], "increment", key, amounts, "gave", found, "not", row.cells[name])
+            expect(found[name] == row.cells[name], "increment", key, amounts, "returned", found, "not", row.cells[name])
         self.read_back(key)
         tally["increments"] += 1
 
@@ -216,18 +216,18 @@ class TableTest:
         query.columns = columns
         for key, answer in zip(keys, answers):
             if not self.primary_fits(key):
-                expect(answer.failure and answer.failure.code == Code.INVALID, "get", key, "gave", answer)
+                expect(answer.failure and answer.failure.code == Code.INVALID, "get", key, "returned", answer)
                 continue
             if answer.failure and not self.table.fits(key):
                 # Another path cannot contain it. A lookup of the buckets of all paths reports that.
-                expect(answer.failure.code == Code.INVALID, "get", key, "gave", answer)
+                expect(answer.failure.code == Code.INVALID, "get", key, "returned", answer)
                 continue
             wanted = self.model.find(key)
             found = plain(answer.record) if answer.record is not None else None
             expect(not answer.failure, "get", key, answer.failure)
             expect((wanted is None) == (found is None) and
                    (wanted is None or canon(found) == canon(query.shown(wanted))),
-                   "get", key, "columns", columns, "gave", found, "not", wanted)
+                   "get", key, "columns", columns, "returned", found, "not", wanted)
         tally["point reads"] += len(keys)
 
     def primary_fits(self, key):

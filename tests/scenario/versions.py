@@ -40,16 +40,16 @@ SECONDS = 6
 
 
 class Cells:
-    """One record as HBase stores it: values and markers by time. Time is (stamp, turn): of several puts with one
+    """One record as HBase stores it: values and markers by time. Time is (stamp, number): of several puts with one
     stamp the last counts, and a marker hides puts with its own stamp."""
 
     def __init__(self):
-        self.puts = {}     # field: [(stamp, turn, value)]; field "" is the marker of rows without fields
+        self.puts = {}     # field: [(stamp, number, value)]; field "" is the marker of rows without fields
         self.removed = {}  # field, or None for the whole row: newest stamp
 
-    def put(self, fields, stamp, turn):
+    def put(self, fields, stamp, number):
         for name, held in (fields or {"": None}).items():
-            self.puts.setdefault(name, []).append((stamp, turn, held))
+            self.puts.setdefault(name, []).append((stamp, number, held))
 
     def remove(self, names, stamp):
         for name in names or [None]:
@@ -72,17 +72,17 @@ class Story:
         self.chance = chance
         self.table = table
         self.records = {(name, ts): Cells() for name in ("x", "xy", "") for ts in (-1, 0, 7)}
-        self.turn = 0
+        self.number = 0
 
     def stamp(self):
         """A small timestamp, none (the gateway's is later than all small ones), or at times one of the next century."""
-        self.turn += 1
+        self.number += 1
         kind = self.chance.random()
         if kind < 0.5:
             small = self.chance.randrange(12)
             return small, Options(timestamp=small)
         if kind < 0.97:
-            return 10**9 + self.turn, None
+            return 10**9 + self.number, None
         far = NEXT_CENTURY + self.chance.randrange(3)
         return far, Options(timestamp=far)
 
@@ -92,10 +92,10 @@ class Story:
         stamp, options = self.stamp()
         names = self.chance.sample(FIELDS, self.chance.randint(0, 3))
         if self.chance.random() < 0.6:
-            values = {"a": str(self.turn), "b": self.turn, "c": bytes([self.turn % 256])}
+            values = {"a": str(self.number), "b": self.number, "c": bytes([self.number % 256])}
             fields = {name: values[name] for name in names}
             written = data.put(self.table, {**named, **record(**fields)}, options)
-            self.records[key].put(fields, stamp, self.turn)
+            self.records[key].put(fields, stamp, self.number)
         else:
             written = data.remove(self.table, named, names, options)
             self.records[key].remove(names, stamp)
