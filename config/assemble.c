@@ -1,5 +1,5 @@
-/* Puts the drafts' arrays into the shape of the model: the primary path first, and every family that a
- * field uses, with the default family, which rows without stored fields live in. */
+/* Converts the drafts' arrays to those of the model: the primary path first, and every family that a field
+ * uses, including the default family, which stores rows without stored fields. */
 #include "config/assemble.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* The policy of a gateway that was given no file. It is a policy like any other, read by the same
- * reader; `keywayd --check` and the tests see the same text that people see. */
+/* The policy of a gateway that is started without a file. It is a policy like any other, read by the same
+ * reader; `keywayd --check` and the tests print the text that people read. */
 #include "config/reader.h"
 
 #include <string.h>
@@ -53,7 +53,7 @@ kw_model_built_in(const kw_component_schema *const *components, size_t component
                                          components_count, diagnostics);
     if (!model) {
         g_autofree char *text = kw_diagnostics_text(diagnostics);
-        g_error("the built-in policy is wrong:\n%s", text);
+        g_error("the built-in policy is invalid:\n%s", text);
     }
     return model;
 }

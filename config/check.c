@@ -1,4 +1,4 @@
-/* Checks of the gateway's settings: listeners, TLS, cursors, the store, and what must be unlike. */
+/* Checks of the gateway's settings: listeners, TLS, cursors, the store, and settings that must differ. */
 #include "config/check.h"
 
 #include "config/read.h"
@@ -35,8 +35,8 @@ kw_check_cursor(kw_read *read, const kw_node *node, void *section)
         kw_read_problem(read, draft->cursor_mark, "remove one of them", "has both keys and key_file");
 }
 
-/* The address that equal places share; NULL for a free port, and for an address that could not be read.
- * Caller frees. */
+/* The address as a text to compare, so that equal listeners have equal texts; NULL for port 0, and for an
+ * address that could not be read. Caller frees. */
 static char *
 address_text(const char *host, uint16_t port)
 {
@@ -93,7 +93,7 @@ refuse_repeated_addresses(kw_read *read, const kw_model *model)
 
 /* --- store tables ----------------------------------------------------------------------------- */
 
-/* HBase's namespace "default" is the one of names without a namespace. */
+/* Removes HBase's namespace "default", which names without a namespace also have. */
 static const char *
 without_default(const char *store_table)
 {
@@ -102,7 +102,7 @@ without_default(const char *store_table)
 
 typedef struct owners {
     kw_read *read;
-    GHashTable *owners; /* store table -> who has it */
+    GHashTable *owners; /* store table -> the path that uses it */
 } owners;
 
 static void
@@ -147,8 +147,8 @@ refuse_shared_store_tables(kw_read *read, const kw_draft *draft)
     }
 }
 
-/* A budget that one call at its limits would exceed. Without limits.memory the machine decides, which is not
- * known here. */
+/* Rejects a budget that a single call can exceed. Without limits.memory, the budget depends on the machine
+ * and cannot be checked here. */
 static void
 refuse_small_memory(kw_read *read, const kw_node *node, const kw_model *model)
 {

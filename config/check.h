@@ -1,7 +1,7 @@
-/* Checks of settings that belong together; called by the engine when a section was read.
+/* Checks of settings that depend on each other; the engine calls them after it has read a section.
  *
- * `section` is the struct that was filled; node is the map it came from, NULL when the file left it out.
- */
+ * `section` is the struct that was filled; node is the map that it was read from, NULL if the file omits
+ * it. */
 #pragma once
 
 struct kw_read;
@@ -20,8 +20,8 @@ void kw_check_family(struct kw_read *read, const struct kw_node *node, void *sec
 void kw_check_splits(struct kw_read *read, const struct kw_node *node, void *section);
 void kw_check_table(struct kw_read *read, const struct kw_node *node, void *section);
 
-/* Parts of kw_check_field and kw_check_table: does what is made fit the field, is there the timestamp that it
- * begins anew by, and has every field columns of its own? */
-void kw_check_made(struct kw_read *read, const struct kw_node *map, const struct kw_model_field *field);
+/* Parts of kw_check_field and kw_check_table: whether generated values fit the field, whether the
+ * timestamp of a sequence's periods exists, and whether every field has its own columns. */
+void kw_check_generated(struct kw_read *read, const struct kw_node *map, const struct kw_model_field *field);
 void kw_check_period_fields(struct kw_read *read, const struct kw_draft_table *table);
 void kw_check_columns(struct kw_read *read, struct kw_draft_table *table);

@@ -1,5 +1,5 @@
-/* Which column each field of a table gets, the marker's, and that no two of them are one: a map has every
- * column of its family that begins as it says. */
+/* Determines the column of each field of a table and of the marker, and checks that no two of them share a
+ * column: a map uses every column of its family that begins with its prefix. */
 #include "config/check.h"
 
 #include "config/parse.h"
@@ -25,13 +25,13 @@ rule_holds_field(const kw_model_path *path, const char *field)
     return false;
 }
 
-/* Text with escapes as bytes of the model's memory, a NUL behind them. */
+/* Converts text with escapes to bytes in the model's memory, followed by a NUL. */
 static const char *
 bytes_of(kw_read *read, const char *text, size_t *ret_size)
 {
     char *bytes = kw_memory_array(read->memory, strlen(text) + 1, 1);
     bool legal = kw_parse_binary(text, (uint8_t *)bytes, ret_size);
-    g_assert(legal); /* the row's name rule saw it */
+    g_assert(legal); /* the name rule of the setting was checked */
     bytes[*ret_size] = '\0';
     return bytes;
 }
@@ -45,7 +45,7 @@ cut_column(kw_read *read, const char *column, const char **ret_family, const cha
     *ret_qualifier = bytes_of(read, colon + 1, ret_size);
 }
 
-/* The column of a map without the star at its end. */
+/* The column of a map without the final star. */
 static const char *
 without_star(kw_read *read, const char *column)
 {
@@ -54,7 +54,7 @@ without_star(kw_read *read, const char *column)
 }
 
 static void
-give_column(kw_read *read, const kw_draft_table *table, kw_draft_field *draft)
+set_column(kw_read *read, const kw_draft_table *table, kw_draft_field *draft)
 {
     kw_model_field *field = &draft->field;
     draft->stored = draft->column || !rule_holds_field(&table->primary.path, field->name);
@@ -71,7 +71,7 @@ give_column(kw_read *read, const kw_draft_table *table, kw_draft_field *draft)
     cut_column(read, column, &field->family, &field->qualifier, &field->qualifier_size);
 }
 
-/* Is it a column of the map? The one that ends with the prefix is none: entries have names. */
+/* True if the column belongs to the map. A column that equals the prefix does not: entries have names. */
 static bool
 falls_into(const kw_model_field *map, const char *family, const char *qualifier, size_t size)
 {
@@ -79,7 +79,7 @@ falls_into(const kw_model_field *map, const char *family, const char *qualifier,
            memcmp(map->qualifier, qualifier, map->qualifier_size) == 0;
 }
 
-/* Could one column be both maps'? */
+/* True if one column could belong to both maps. */
 static bool
 overlap(const kw_model_field *a, const kw_model_field *b)
 {
@@ -89,7 +89,7 @@ overlap(const kw_model_field *a, const kw_model_field *b)
 
 #define MAP_HINT "a map uses all columns with its prefix: give one of the two another family or prefix"
 
-/* Every other field keeps out of the columns of a map. */
+/* Checks that the columns of a map belong to no other field. */
 static void
 keep_out(kw_read *read, const kw_draft_table *table, size_t number)
 {
@@ -98,7 +98,7 @@ keep_out(kw_read *read, const kw_draft_table *table, size_t number)
         const kw_draft_field *other = &table->fields[i];
         const kw_model_field *field = &other->field;
         bool is_map = field->type == KW_FIELD_MAP;
-        if (i == number || !other->stored || (is_map && i < number)) /* a pair of maps is seen once */
+        if (i == number || !other->stored || (is_map && i < number)) /* each pair of maps is checked once */
             continue;
         if (is_map ? overlap(map, field)
                    : falls_into(map, field->family, field->qualifier, field->qualifier_size))
@@ -115,12 +115,12 @@ keep_out(kw_read *read, const kw_draft_table *table, size_t number)
 }
 
 static void
-give_columns(kw_read *read, kw_draft_table *table)
+set_columns(kw_read *read, kw_draft_table *table)
 {
     g_autoptr(GHashTable) owners = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     for (size_t i = 0; i < table->fields_count; i++) {
         kw_draft_field *draft = &table->fields[i];
-        give_column(read, table, draft);
+        set_column(read, table, draft);
         if (!draft->stored || draft->field.type == KW_FIELD_MAP)
             continue;
         g_autofree char *column = draft->column
@@ -138,7 +138,7 @@ give_columns(kw_read *read, kw_draft_table *table)
 }
 
 static void
-give_marker(kw_read *read, kw_draft_table *draft)
+set_marker(kw_read *read, kw_draft_table *draft)
 {
     kw_model_table *table = &draft->table;
     table->marker_value = "";
@@ -157,8 +157,8 @@ give_marker(kw_read *read, kw_draft_table *draft)
 void
 kw_check_columns(kw_read *read, kw_draft_table *table)
 {
-    give_columns(read, table);
-    give_marker(read, table);
+    set_columns(read, table);
+    set_marker(read, table);
     for (size_t i = 0; i < table->fields_count; i++)
         if (table->fields[i].stored && table->fields[i].field.type == KW_FIELD_MAP)
             keep_out(read, table, i);

@@ -1,4 +1,4 @@
-/* Checks of generate: what belongs together, and what fits the field and the table. */
+/* Checks of generate: settings that depend on each other, and whether it fits the field and the table. */
 #include "config/check.h"
 
 #include "config/parse.h"
@@ -36,7 +36,7 @@ kw_check_generate(kw_read *read, const kw_node *node, void *section)
     const kw_model_generate *generate = section;
     if (!node)
         return;
-    if (generate->kind == KW_MAKE_SEQUENCE)
+    if (generate->kind == KW_GENERATE_SEQUENCE)
         check_sequence(read, node, generate);
     const kw_node *epoch = kw_node_find(node, "epoch");
     if (generate->partitioned && epoch)
@@ -44,46 +44,46 @@ kw_check_generate(kw_read *read, const kw_node *node, void *section)
 }
 
 static bool
-makes_type(kw_generate_kind kind, kw_field_type type)
+generates_type(kw_generate_kind kind, kw_field_type type)
 {
     switch (kind) {
-    case KW_MAKE_SEQUENCE:
-    case KW_MAKE_SNOWFLAKE:
+    case KW_GENERATE_SEQUENCE:
+    case KW_GENERATE_SNOWFLAKE:
         return type == KW_FIELD_INT;
-    case KW_MAKE_UUID4:
-    case KW_MAKE_UUID7:
-    case KW_MAKE_OBJECTID:
+    case KW_GENERATE_UUID4:
+    case KW_GENERATE_UUID7:
+    case KW_GENERATE_OBJECTID:
         return type == KW_FIELD_STRING || type == KW_FIELD_BYTES;
-    case KW_MAKE_NOW:
+    case KW_GENERATE_NOW:
         return type == KW_FIELD_TIMESTAMP;
     }
     g_assert_not_reached();
 }
 
 static int64_t
-made_bytes(const kw_model_field *field)
+generated_bytes(const kw_model_field *field)
 {
     bool text = field->type == KW_FIELD_STRING;
     switch (field->generate.kind) {
-    case KW_MAKE_UUID4:
-    case KW_MAKE_UUID7:
+    case KW_GENERATE_UUID4:
+    case KW_GENERATE_UUID7:
         return text ? 36 : 16;
-    case KW_MAKE_OBJECTID:
+    case KW_GENERATE_OBJECTID:
         return text ? 24 : 12;
-    case KW_MAKE_SEQUENCE:
-    case KW_MAKE_SNOWFLAKE:
-    case KW_MAKE_NOW:
+    case KW_GENERATE_SEQUENCE:
+    case KW_GENERATE_SNOWFLAKE:
+    case KW_GENERATE_NOW:
         return 0;
     }
     g_assert_not_reached();
 }
 
-/* Does what is made fit the field? */
+/* Checks that generated values fit the field. */
 void
-kw_check_made(kw_read *read, const kw_node *map, const kw_model_field *field)
+kw_check_generated(kw_read *read, const kw_node *map, const kw_model_field *field)
 {
     const kw_model_generate *generate = &field->generate;
-    if (!makes_type(generate->kind, field->type)) {
+    if (!generates_type(generate->kind, field->type)) {
         kw_read_problem(read, generate->mark,
                         "int: sequence, snowflake; string and bytes: uuid4, uuid7, objectid; timestamp: now",
                         "generate: this kind does not generate values of the field's type");
@@ -91,11 +91,12 @@ kw_check_made(kw_read *read, const kw_node *map, const kw_model_field *field)
     }
     if (field->values_count)
         kw_read_problem(read, generate->mark, NULL, "generate and values cannot be combined");
-    if (field->max_bytes && field->max_bytes < made_bytes(field))
+    if (field->max_bytes && field->max_bytes < generated_bytes(field))
         kw_read_problem(read, kw_node_find(map, "max_bytes")->mark, NULL,
-                        "max_bytes is less than the %d bytes of a generated value", (int)made_bytes(field));
+                        "max_bytes is less than the %d bytes of a generated value",
+                        (int)generated_bytes(field));
     if (field->form == KW_CELL_RAW_BE4 && field->type == KW_FIELD_INT &&
-        (generate->kind == KW_MAKE_SNOWFLAKE || generate->to > INT32_MAX))
+        (generate->kind == KW_GENERATE_SNOWFLAKE || generate->to > INT32_MAX))
         kw_read_problem(read, kw_node_find(map, "form")->mark, NULL,
                         "form raw4 is too narrow for the generated values");
 }
@@ -109,14 +110,14 @@ find_field(const kw_draft_table *table, const char *name)
     return NULL;
 }
 
-/* The fields that sequences begin anew by. */
+/* Checks the fields whose periods restart sequences. */
 void
 kw_check_period_fields(kw_read *read, const kw_draft_table *table)
 {
     for (size_t i = 0; i < table->fields_count; i++) {
         const kw_model_field *field = &table->fields[i].field;
         const kw_model_generate *generate = &field->generate;
-        if (!generate->enabled || generate->kind != KW_MAKE_SEQUENCE || !generate->of || !*generate->of)
+        if (!generate->enabled || generate->kind != KW_GENERATE_SEQUENCE || !generate->of || !*generate->of)
             continue;
         const kw_model_field *of = find_field(table, generate->of);
         if (!of)

@@ -1,4 +1,5 @@
-/* Checks of tables: what fits a field's type, where tables are cut. Columns are in check_columns.c. */
+/* Checks of tables: settings that apply to a field's type only, and split points. Columns are in
+ * check_columns.c. */
 #include "config/check.h"
 
 #include "config/parse.h"
@@ -8,12 +9,12 @@
 
 /* --- one field -------------------------------------------------------------------------------- */
 
-/* Tells that `name` is not for this type, when the file gives it. */
+/* Reports that `name` does not apply to this type, if the file sets it. */
 static bool
-refuse_given(kw_read *read, const kw_node *map, const char *name, const char *for_whom)
+reject_setting(kw_read *read, const kw_node *map, const char *name, const char *applies_to)
 {
     const kw_node *given = kw_node_find(map, name);
-    return !given || kw_read_problem(read, given->mark, NULL, "%s applies only to %s", name, for_whom);
+    return !given || kw_read_problem(read, given->mark, NULL, "%s applies only to %s", name, applies_to);
 }
 
 static void
@@ -29,7 +30,7 @@ check_form(kw_read *read, const kw_node *map, const kw_model_field *field, kw_fi
                         "form text does not apply to bytes fields");
 }
 
-/* The store adds to 8 bytes. */
+/* The store increments integers of 8 bytes. */
 static void
 check_counter(kw_read *read, const kw_node *map, const kw_model_field *field, kw_field_type type)
 {
@@ -73,28 +74,28 @@ kw_check_field(kw_read *read, const kw_node *node, void *section)
     const kw_draft_field *draft = section;
     const kw_model_field *field = &draft->field;
     bool is_map = field->type == KW_FIELD_MAP;
-    if (!node && is_map) /* by the short form */
+    if (!node && is_map) /* declared in the short form */
         check_map(read, NULL, draft);
     if (!node)
         return;
-    kw_field_type type = is_map ? field->of : field->type; /* that values have */
+    kw_field_type type = is_map ? field->of : field->type; /* the type of the values */
     bool text = type == KW_FIELD_STRING || type == KW_FIELD_BYTES;
     if (is_map)
         check_map(read, node, draft);
     else
-        refuse_given(read, node, "of", "maps");
+        reject_setting(read, node, "of", "maps");
     if (type != KW_FIELD_TIMESTAMP)
-        refuse_given(read, node, "unit", "timestamp fields");
+        reject_setting(read, node, "unit", "timestamp fields");
     if (!text)
-        refuse_given(read, node, "max_bytes", "string and bytes fields");
+        reject_setting(read, node, "max_bytes", "string and bytes fields");
     check_form(read, node, field, type);
     check_counter(read, node, field, type);
     if (field->generate.enabled)
-        kw_check_made(read, node, field);
+        kw_check_generated(read, node, field);
     if (type == KW_FIELD_STRING || type == KW_FIELD_INT)
         check_values(read, node, field, type);
     else
-        refuse_given(read, node, "values", "string and int fields");
+        reject_setting(read, node, "values", "string and int fields");
 }
 
 /* --- families and splits ---------------------------------------------------------------------- */

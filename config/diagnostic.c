@@ -1,8 +1,7 @@
 /* The problems of one policy file, kept in the order of the file.
  *
- * What a file holds is quoted in messages, so control characters are escaped here, in one place:
- * a problem is always one line, whatever the file says.
- */
+ * Messages quote the file, so control characters are escaped here, in one place: a problem is always one
+ * line, whatever the file contains. */
 #include "config/diagnostic.h"
 
 #include <stdarg.h>
@@ -12,12 +11,12 @@
 
 struct kw_diagnostics {
     char *file;
-    GArray *problems; /* of kw_problem, ordered by place */
+    GArray *problems; /* of kw_problem, ordered by position */
     size_t count;     /* errors, kept or not */
     size_t warnings;
     kw_diagnostics_watcher watcher;
     void *watcher_user;
-    bool ended; /* by the watcher */
+    bool ended; /* the watcher stopped the work */
 };
 
 static void
@@ -56,14 +55,14 @@ kw_diagnostics_watch(kw_diagnostics *diagnostics, kw_diagnostics_watcher watcher
 }
 
 bool
-kw_diagnostics_may_go_on(kw_diagnostics *diagnostics, size_t bytes)
+kw_diagnostics_may_continue(kw_diagnostics *diagnostics, size_t bytes)
 {
     if (diagnostics->watcher && !diagnostics->ended)
         diagnostics->ended = !diagnostics->watcher(diagnostics->watcher_user, bytes);
     return !diagnostics->ended;
 }
 
-/* One line of valid UTF-8 without control characters. */
+/* Converts text to one line of valid UTF-8 without control characters. */
 static char *
 one_line(const char *text)
 {

@@ -1,4 +1,4 @@
-/* Opened without waiting for a writer, judged by what was opened, then read. */
+/* Opens a file without waiting for a writer, checks the opened file, then reads it. */
 #include "config/file.h"
 
 #include <errno.h>
@@ -23,7 +23,8 @@ fail_size(char why[KW_FILE_WHY_MAX], size_t bytes_max)
     return false;
 }
 
-/* The descriptor of a regular file of at most so many bytes; -1: ret_why says why. */
+/* Opens a regular file of at most bytes_max bytes. Returns the descriptor, or -1 with the reason in
+ * ret_why. */
 static int
 open_regular(const char *path, size_t bytes_max, char ret_why[KW_FILE_WHY_MAX])
 {
@@ -46,7 +47,8 @@ open_regular(const char *path, size_t bytes_max, char ret_why[KW_FILE_WHY_MAX])
     return -1;
 }
 
-/* Files below /proc say a size of 0, so that the end decides. Of the buffer a byte is left. */
+/* Files in /proc have a size of 0, so the content is read up to its end. Leaves one byte of the buffer
+ * unused. */
 static bool
 read_all(int file, char *to, size_t bytes_max, size_t *ret_size, char ret_why[KW_FILE_WHY_MAX])
 {

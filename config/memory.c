@@ -30,9 +30,9 @@ kw_memory_array(kw_memory *memory, size_t count, size_t size)
 {
     if (count == 0)
         return NULL;
-    void *made = g_malloc0_n(count, size);
-    g_ptr_array_add(memory->pieces, made);
-    return made;
+    void *allocated = g_malloc0_n(count, size);
+    g_ptr_array_add(memory->pieces, allocated);
+    return allocated;
 }
 
 char *

@@ -1,9 +1,8 @@
-/* Memory of one lifetime: all that is made for a model, or for one reading, goes together.
+/* Memory of one lifetime: everything allocated for a model, or for one read, is freed together.
  *
- * Every piece is an allocation of its own, so that AddressSanitizer sees an overrun. Policies are
- * small and bounded (1 MiB, 100,000 nodes); this is not the arena of the hot path, which config/
- * may not use. One thread at a time.
- */
+ * Every piece is an allocation of its own, so that AddressSanitizer detects overruns. Policies are small
+ * and limited (1 MiB, 100,000 nodes). The arena of the hot path is not available in config/. One thread at
+ * a time. */
 #pragma once
 
 #include <glib.h>
@@ -11,10 +10,10 @@
 typedef struct kw_memory kw_memory;
 
 kw_memory *kw_memory_new(void);
-/* NULL is fine. */
+/* NULL is ignored. */
 void kw_memory_free(kw_memory *memory);
 
-/* Zeroed; count 0 gives NULL. The product was bounded by the caller. */
+/* Zeroed; NULL if count is 0. The caller has limited the product. */
 void *kw_memory_array(kw_memory *memory, size_t count, size_t size);
 /* A NUL-terminated copy. */
 char *kw_memory_text(kw_memory *memory, const char *text, size_t size);

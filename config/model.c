@@ -1,4 +1,4 @@
-/* A model's life: it stands in a box with its memory and its count, made by reader.c. */
+/* The lifetime of a model, which is stored with its memory and reference count; reader.c creates it. */
 #include "config/model_box.h"
 #include "config/reader.h"
 
@@ -33,7 +33,7 @@ kw_model_unref(kw_model *model)
     g_free(box);
 }
 
-/* A call: the request as it came and decoded, what it reads, and its reply. */
+/* One call: the request as received and decoded, the data that it reads, and its reply. */
 int64_t
 kw_model_memory_needed(const kw_model *model)
 {
@@ -52,7 +52,7 @@ kw_model_setting_find(const kw_model_component *component, const char *name)
     return NULL;
 }
 
-/* Spans count characters of the text; block scalars end behind their line break, which stays. */
+/* Spans count characters of the text; block scalars include their final line break, which is kept. */
 char *
 kw_model_text_without_secrets(const kw_model *model)
 {

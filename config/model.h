@@ -1,9 +1,8 @@
-/* The validated model of a policy file: what the file says, in plain structs, with places.
+/* The validated model of a policy file: its content as plain structs, with positions.
  *
- * config/ knows nothing about how settings are used. Strings and arrays belong to the model and
- * live as long as it does; a model is immutable once read and reference counted (any thread).
- * Texts are never NULL unless a member says so. Durations are milliseconds, sizes bytes.
- */
+ * config/ does not depend on how settings are used. Strings and arrays belong to the model and live as
+ * long as it does; a model is immutable once read and reference counted (any thread). Texts are never NULL
+ * unless a member's comment allows it. Durations are milliseconds, sizes bytes. */
 #pragma once
 
 #include "config/diagnostic.h"
@@ -22,7 +21,7 @@ typedef enum kw_field_type {
 
 typedef enum kw_time_unit { KW_UNIT_S, KW_UNIT_MS, KW_UNIT_US, KW_UNIT_NS } kw_time_unit;
 
-/* How a stored field's cell value is written. */
+/* The encoding of a stored field's cell value. */
 typedef enum kw_cell_form {
     KW_CELL_RAW_BE,   /* Java's Bytes.toBytes: 8-byte big-endian long/double, 1-byte bool (0x00/0xff), UTF-8
                        text */
@@ -32,18 +31,18 @@ typedef enum kw_cell_form {
     KW_CELL_PHOENIX4, /* Phoenix's INTEGER and FLOAT (int, timestamp and double only) */
 } kw_cell_form;
 
-/* How the gateway makes a field's value when a record is put without one. */
+/* How the gateway generates a field's value if a put has none. */
 typedef enum kw_generate_kind {
-    KW_MAKE_SEQUENCE,  /* int: numbers of a counter, taken in blocks */
-    KW_MAKE_SNOWFLAKE, /* int: time, worker, sequence */
-    KW_MAKE_UUID4,     /* string or bytes: RFC 9562, random */
-    KW_MAKE_UUID7,     /* the same, in the order of time */
-    KW_MAKE_OBJECTID,  /* string or bytes: seconds, random, counter */
-    KW_MAKE_NOW        /* timestamp */
+    KW_GENERATE_SEQUENCE,  /* int: numbers of a counter, allocated in blocks */
+    KW_GENERATE_SNOWFLAKE, /* int: time, worker, sequence */
+    KW_GENERATE_UUID4,     /* string or bytes: RFC 9562, random */
+    KW_GENERATE_UUID7,     /* the same, in the order of time */
+    KW_GENERATE_OBJECTID,  /* string or bytes: seconds, random, counter */
+    KW_GENERATE_NOW        /* timestamp */
 } kw_generate_kind;
 
 typedef enum kw_period {
-    KW_PERIOD_EVER, /* one counter for ever */
+    KW_PERIOD_EVER, /* one counter forever */
     KW_PERIOD_SECOND,
     KW_PERIOD_MINUTE,
     KW_PERIOD_HOUR,
@@ -56,41 +55,42 @@ typedef struct kw_model_generate {
     bool enabled;
     kw_mark mark;
     kw_generate_kind kind;
-    bool refuse_given; /* a put that brings a value is refused; else the value stays */
+    bool refuse_given; /* a put with a value is rejected; otherwise the value is kept */
     /* sequence */
     int64_t from;     /* 1 */
     int64_t to;       /* inclusive; INT64_MAX */
-    bool wrap;        /* behind `to` begin at `from` again; else LIMIT */
-    int64_t block;    /* numbers taken at once; 0: 1,000, or a hundredth of the range where that is less */
-    int64_t prefetch; /* the next block is fetched when so many percent of one are left: 50; 0 never */
+    bool wrap;        /* after `to`, start again with `from`; otherwise LIMIT */
+    int64_t block;    /* numbers allocated at once; 0: 1,000, or a hundredth of the range if that is less */
+    int64_t prefetch; /* the next block is fetched when this percentage of a block is left: 50; 0: never */
     kw_period per;
-    const char *of;   /* timestamp field that the period is of; "" none */
+    const char *of;   /* timestamp field that determines the period; "": none */
     const char *zone; /* of the period: "UTC" */
     /* snowflake */
     bool partitioned; /* 0, minute of the hour, Unix seconds, worker, sequence: 1 6 32 9 16 bits;
                          else milliseconds, worker, sequence: 41 10 12 bits */
-    int64_t epoch_ms; /* not partitioned: where its milliseconds begin; 2020-01-01 */
+    int64_t epoch_ms; /* not partitioned: start of its milliseconds; 2020-01-01 */
 } kw_model_generate;
 
 typedef struct kw_model_field {
     const char *name;
     kw_mark mark;
     kw_field_type type;
-    kw_field_type of;  /* of a map's values, to which unit, form, values and max_bytes belong then */
+    kw_field_type of;  /* of a map's values; unit, form, values and max_bytes then apply to them */
     kw_time_unit unit; /* timestamps only */
-    /* Column "family:qualifier" that stores it. NULL family: kept in the row key only. A field that
-     * names no column and is not in the primary key rule gets <default family>:<name>. A map has the columns
-     * that begin with the qualifier and are longer; <default family>:<name>. when it names none. */
+    /* Column "family:qualifier" that stores it. NULL family: stored in the row key only. A field that
+     * names no column and is not in the primary key rule gets <default family>:<name>. A map has the
+     * columns that begin with the qualifier and are longer; the default is <default family>:<name>. (with
+     * the final dot). */
     const char *family;
-    const char *qualifier; /* its bytes; \xNN escapes are resolved, so that it may hold a NUL */
+    const char *qualifier; /* its bytes; \xNN escapes are resolved, so it can contain a NUL */
     size_t qualifier_size;
     kw_cell_form form;
-    /* Declared values (enum component, value checks); none: values_count 0. Texts as written. */
+    /* Declared values (enum component, value checks); values_count 0: none. Texts as in the file. */
     const char *const *values;
     size_t values_count;
     int64_t max_bytes; /* strings and bytes; 0: only the store's limits */
-    const char *about; /* "" when not given */
-    bool counter;      /* may be incremented (int); of a map: each of its values */
+    const char *about; /* "" if not set */
+    bool counter;      /* can be incremented (int); of a map: each of its values */
     kw_model_generate generate;
 } kw_model_field;
 
@@ -99,7 +99,7 @@ typedef enum kw_setting_kind {
     KW_SETTING_BOOL,
     KW_SETTING_INT,
     KW_SETTING_TEXT,
-    KW_SETTING_CHOICE, /* a text out of a list */
+    KW_SETTING_CHOICE, /* one text of a list */
     KW_SETTING_TEXTS   /* a list of texts (one text is a list of one) */
 } kw_setting_kind;
 
@@ -115,8 +115,8 @@ typedef struct kw_model_setting {
     size_t texts_count;
 } kw_model_setting;
 
-/* One component of a key rule: `- NAME: {setting: value, ...}`, `- NAME: VALUE` (the value goes to the
- * first setting of its schema) or `- NAME` alone. Settings that were not given are absent here. */
+/* One component of a key rule: `- NAME: {setting: value, ...}`, `- NAME: VALUE` (the value is for the
+ * first setting of its schema) or `- NAME` alone. Settings that are not set are absent here. */
 typedef struct kw_model_component {
     const char *name;
     kw_mark mark;
@@ -124,17 +124,17 @@ typedef struct kw_model_component {
     size_t settings_count;
 } kw_model_component;
 
-/* NULL when the file does not give it. */
+/* NULL if the file does not set it. */
 const kw_model_setting *kw_model_setting_find(const kw_model_component *component, const char *name);
 
-/* What a component accepts; declared beside the component's code, handed to the reader. */
+/* The settings of a component; declared in the component's source file, passed to the reader. */
 typedef struct kw_setting_schema {
     const char *name;
     kw_setting_kind kind;
     bool required;
     int64_t least, most;        /* INT; both 0: any */
     const char *const *choices; /* CHOICE: NULL-terminated */
-    const char *fallback;       /* documentation: what holds when it is left out; NULL: nothing */
+    const char *fallback;       /* documentation: the value if it is omitted; NULL: none */
     const char *about;
 } kw_setting_schema;
 
@@ -148,14 +148,14 @@ typedef struct kw_component_schema {
 typedef struct kw_model_family {
     const char *name;
     kw_mark mark;
-    const char *compression;    /* NONE SNAPPY LZ4 ZSTD LZO GZ; NULL: store's default (so the next) */
+    const char *compression;    /* NONE SNAPPY LZ4 ZSTD LZO GZ; NULL: the store's default (also below) */
     const char *bloom_filter;   /* NONE ROW ROWCOL */
     const char *block_encoding; /* NONE PREFIX DIFF FAST_DIFF ROW_INDEX_V1 */
-    int64_t ttl_seconds;        /* 0: for ever */
+    int64_t ttl_seconds;        /* 0: forever */
     int64_t max_versions;       /* 0: default (1) */
     int64_t min_versions;       /* 0: default */
     int64_t block_size;         /* 0: default */
-    int block_cache;            /* -1: default, else 0 or 1 (so the next two) */
+    int block_cache;            /* -1: default; 0 or 1 (also the next two) */
     int in_memory;
     int keep_deleted_cells;
     int64_t replication_scope; /* -1: default */
@@ -163,12 +163,12 @@ typedef struct kw_model_family {
 
 /* Pre-splits of a path's store table. */
 typedef struct kw_model_splits {
-    kw_mark mark;          /* line 0: none given */
+    kw_mark mark;          /* line 0: no splits */
     const char *algorithm; /* "" | HexStringSplit | UniformSplit | DecimalStringSplit | rule */
     int64_t regions;
     const char *const *keys; /* as written: text with \xNN escapes (HBase's toStringBinary form) */
     size_t keys_count;
-    const char *file; /* one key a line in the same form; "" none */
+    const char *file; /* one key per line in the same form; "": none */
 } kw_model_splits;
 
 typedef struct kw_model_path {
@@ -179,7 +179,7 @@ typedef struct kw_model_path {
     const kw_model_component *components;
     size_t components_count;
     kw_model_splits splits;
-    bool association; /* holds where each record's row is, not the records */
+    bool association; /* maps each record to its row; holds no records */
 } kw_model_path;
 
 typedef struct kw_model_table {
@@ -187,8 +187,8 @@ typedef struct kw_model_table {
     kw_mark mark;
     const char *about;
     const char *default_family; /* default "d" */
-    /* Cell that every record's rows get, to show that they exist. NULL family: none given; then records
-     * without stored fields get a cell with the empty qualifier in the default family. */
+    /* Cell that the rows of every record get, to show that the record exists. NULL family: not set; then
+     * records without stored fields get a cell with the empty qualifier in the default family. */
     const char *marker_family;
     const char *marker_qualifier; /* bytes, as of fields */
     size_t marker_qualifier_size;
@@ -198,12 +198,12 @@ typedef struct kw_model_table {
     size_t fields_count;
     const kw_model_path *paths; /* [0] is the primary path */
     size_t paths_count;
-    const kw_model_family *families; /* options at creation; every family that a field uses is here */
+    const kw_model_family *families; /* options at creation; contains every family that a field uses */
     size_t families_count;
-    const char *order;           /* store, stamp; NULL: not given */
-    int atomics;                 /* increments and conditional writes are allowed: -1 not given, 0, 1 */
-    bool updates;                /* a record may be put more than once */
-    int64_t major_compaction_ms; /* how often the store drops expired cells for good: 7 d */
+    const char *order;           /* store, stamp; NULL: not set */
+    int atomics;                 /* increments and conditional writes are allowed: -1: not set, 0, 1 */
+    bool updates;                /* a record can be put more than once */
+    int64_t major_compaction_ms; /* interval at which the store removes expired cells: 7 d */
 } kw_model_table;
 
 /* --- the gateway ------------------------------------------------------------------------------ */
@@ -211,11 +211,11 @@ typedef struct kw_model_table {
 typedef struct kw_model_tls {
     bool enabled;
     kw_mark mark;
-    const char *certificate; /* PEM files; "" none */
+    const char *certificate; /* PEM files; "": none */
     const char *key;
-    const char *ca;          /* whom to trust; "": the system's store (channels) or nobody (listeners) */
-    bool require_client;     /* listeners: ask for a client certificate and verify it */
-    const char *server_name; /* channels: name to verify instead of the host's; "" the host's */
+    const char *ca;          /* trusted authorities; "": the system's (channels) or none (listeners) */
+    bool require_client;     /* listeners: require a client certificate and verify it */
+    const char *server_name; /* channels: name to verify; "": the host's name */
 } kw_model_tls;
 
 typedef struct kw_model_listener {
@@ -229,22 +229,22 @@ typedef struct kw_model_limits {
     int64_t connections;       /* 10,000 */
     int64_t frame_bytes;       /* 16 MiB */
     int64_t in_flight;         /* calls per connection: 128 */
-    int64_t decoded_bytes;     /* memory a frame may decode into: 64 MiB */
-    int64_t page_rows;         /* most rows of one page: 10,000 */
-    int64_t page_bytes;        /* most bytes of one page: 8 MiB */
+    int64_t decoded_bytes;     /* maximum memory of a decoded frame: 64 MiB */
+    int64_t page_rows;         /* maximum rows of one page: 10,000 */
+    int64_t page_bytes;        /* maximum bytes of one page: 8 MiB */
     int64_t scan_buffer_bytes; /* read-ahead of one scan: 8 MiB */
-    int64_t batch_records;     /* records of one many-call: 10,000 */
-    int64_t list_values;       /* values of bound_any in one question, multiplied out: 10,000 */
-    int64_t memory_bytes;      /* that callers can make the process hold; 0: half of what the machine gives */
-    int64_t peer_connections;  /* of one address or client certificate; 0: four fifths of connections */
+    int64_t batch_records;     /* records of one call with several records: 10,000 */
+    int64_t list_values;       /* value combinations of bound_any in one query: 10,000 */
+    int64_t memory_bytes;      /* that callers can make the process use; 0: half of the machine's memory */
+    int64_t peer_connections;  /* of one address or client certificate; 0: 80 % of connections */
 } kw_model_limits;
 
 typedef struct kw_model_timeouts {
-    int64_t frame_ms;     /* a frame must complete: 10,000 */
-    int64_t idle_ms;      /* an idle connection is closed: 600,000; 0 never */
+    int64_t frame_ms;     /* from the first byte of a frame to the last: 10,000 */
+    int64_t idle_ms;      /* an idle connection is closed: 600,000; 0: never */
     int64_t handshake_ms; /* TLS: 10,000 */
-    int64_t call_ms;      /* deadline of a call that brings none: 30,000 */
-    int64_t drain_ms;     /* SIGTERM: wait for calls in flight: 15,000 */
+    int64_t call_ms;      /* default deadline of a call: 30,000 */
+    int64_t drain_ms;     /* after SIGTERM, wait for calls in flight: 15,000 */
 } kw_model_timeouts;
 
 typedef enum kw_store_kind { KW_STORE_EMBEDDED, KW_STORE_HBASE, KW_STORE_NULL } kw_store_kind;
@@ -271,13 +271,13 @@ typedef struct kw_model_hbase {
     int64_t pipeline;           /* calls in flight per channel: 1..64, 1 */
     int64_t connect_timeout_ms; /* 2,000 */
     int64_t ping_ms;            /* idle channels are pinged: 20,000 */
-    int64_t rest_ms;            /* a failed server rests: 1,000 (doubles up to 30 s) */
-    int64_t batch_bytes;        /* multi-calls are cut at: 1 MiB */
-    int64_t retry_percent;      /* retry budget: 20 */
-    int64_t clock_width_ms;     /* how well the store's clock must be known: 50 */
-    int64_t max_clock_skew_ms;  /* how much the clocks of region servers differ: 20 */
-    int64_t late_ms;            /* a call that was given up may be applied for so long: 21 minutes */
-    int64_t client_pause_ms;    /* HBase's client sends a call again after this time: 100 */
+    int64_t rest_ms;            /* backoff after a server's failure: 1,000 (doubles up to 30 s) */
+    int64_t batch_bytes;        /* larger multi-calls are split: 1 MiB */
+    int64_t retry_percent;      /* retries, as a percentage of the calls: 20 */
+    int64_t clock_width_ms;     /* maximum width of the interval that contains the store's clock: 50 */
+    int64_t max_clock_skew_ms;  /* maximum difference between the clocks of region servers: 20 */
+    int64_t late_ms;            /* time for which an abandoned call can still be applied: 21 minutes */
+    int64_t client_pause_ms;    /* time after which HBase's client repeats a call: 100 */
 } kw_model_hbase;
 
 typedef struct kw_model_store {
@@ -285,43 +285,44 @@ typedef struct kw_model_store {
     kw_store_kind kind;
     kw_model_embedded embedded;
     kw_model_hbase hbase;
-    int create_missing;  /* make missing store tables at start: -1 default (embedded yes, hbase no) */
-    const char *catalog; /* store table of the layout fingerprints: "keyway_catalog" */
+    int create_missing;  /* create missing store tables at start: -1: default (embedded yes, hbase no) */
+    const char *catalog; /* store table of the catalog: "keyway_catalog" */
 } kw_model_store;
 
-/* Where the numbers of sequences are counted and the workers of snowflakes are leased. */
+/* Where sequence numbers are counted, and where snowflake workers are leased. */
 typedef struct kw_model_sequences {
-    bool redis;        /* counters in Redis; else in the store */
+    bool redis;        /* counters in Redis; otherwise in the store */
     const char *table; /* store table of counters and leases: "keyway_sequences" */
     kw_mark table_mark;
     const char *redis_host; /* 127.0.0.1:6379 */
     uint16_t redis_port;
-    const char *redis_password; /* "" none */
+    const char *redis_password; /* "": none */
     int64_t redis_database;     /* 0 */
     const char *redis_prefix;   /* "keyway:" */
-    int64_t keep_ms;  /* a period's numbers can be taken so long before it begins and after it ends: 7d */
+    int64_t keep_ms;  /* a period's numbers can be allocated for this time before it begins and after it ends:
+                         7 d */
     int64_t lease_ms; /* of a snowflake's worker: 10,000 */
 } kw_model_sequences;
 
 typedef struct kw_model_cursor {
-    /* Signing keys: the first signs, all verify; each at least 16 bytes of text, or a file that holds
-     * it. None: a random key, made at start and kept beside the embedded store's data, else in memory
-     * only (a warning says that cursors end with the process). */
+    /* Signing keys: the first signs, all verify; each is a text of at least 16 bytes, or a line of a file.
+     * None: a random key, generated at start and kept in the embedded store's folder; with other stores
+     * only in memory (a warning says that cursors are lost when the process ends). */
     const char *const *keys;
     size_t keys_count;
-    const char *key_file; /* "" none; one key a line */
+    const char *key_file; /* one key per line; "": none */
     int64_t expiry_ms;    /* 3,600,000 */
 } kw_model_cursor;
 
 typedef struct kw_model {
-    const char *file; /* as given; "(built in)" without one */
+    const char *file; /* as named; "(built in)" without a file */
     const char *text; /* the whole text */
     const kw_model_listener *listeners;
     size_t listeners_count;  /* at least one; default 127.0.0.1:9595 */
     kw_model_listener admin; /* HTTP; default 127.0.0.1:9596 */
     bool admin_enabled;
     int64_t loops;          /* loop threads; 0: one per core */
-    const char *gateway_id; /* ""; then the machine's name and the first listener's port */
+    const char *gateway_id; /* "": the host name and the first listener's port */
     kw_model_limits limits;
     kw_model_timeouts timeouts;
     kw_model_store store;
@@ -333,7 +334,7 @@ typedef struct kw_model {
     size_t tables_count;
 } kw_model;
 
-/* Bytes that the caches and one call at its limits take together. */
+/* Bytes that the caches and one call at its limits use together. */
 int64_t kw_model_memory_needed(const kw_model *model);
 
 kw_model *kw_model_ref(kw_model *model);

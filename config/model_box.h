@@ -1,4 +1,5 @@
-/* A model with what keeps it alive. The model is immutable; only the count changes (any thread). */
+/* A model with its memory and reference count. The model is immutable; only the count changes (any
+ * thread). */
 #pragma once
 
 #include "config/memory.h"

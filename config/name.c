@@ -1,6 +1,6 @@
-/* Names and addresses: Keyway's own rules for fields and tables, HBase's for store tables,
- * namespaces, families and columns (org.apache.hadoop.hbase.TableName and
- * ColumnFamilyDescriptorBuilder say which are legal). */
+/* Names and addresses: Keyway's own rules for fields and tables, HBase's rules for store tables,
+ * namespaces, families and columns (defined by org.apache.hadoop.hbase.TableName and
+ * ColumnFamilyDescriptorBuilder). */
 #include "config/parse.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
-/* "Did you mean": the optimal string alignment distance (Levenshtein plus swapped neighbours),
- * where case does not count and '-' is '_'. Near means: at most a third of the longer name wrong. */
+/* "Did you mean": the optimal string alignment distance (Levenshtein plus swapped neighbours), where case
+ * is ignored and '-' equals '_'. Names are similar if at most a third of the longer one differs. */
 #include "config/diagnostic.h"
 
 #include <string.h>

@@ -1,16 +1,16 @@
-/* Builds the tree with a stack of its own, one libyaml event at a time: no recursion, and nothing
- * is kept beyond the limits of node.h. */
+/* Builds the tree with an explicit stack, one libyaml event at a time: there is no recursion, and nothing
+ * beyond the limits of node.h is kept. */
 #include "config/node.h"
 
 #include <string.h>
 #include <yaml.h>
 
 typedef struct frame {
-    kw_node *node;    /* LIST or MAP that is open */
-    GPtrArray *items; /* its children; of a map keys and values in turn */
+    kw_node *node;    /* the open LIST or MAP */
+    GPtrArray *items; /* its children; of a map, alternating keys and values */
 } frame;
 
-typedef struct build {
+typedef struct tree_builder {
     kw_memory *memory;
     kw_diagnostics *diagnostics;
     frame open[KW_NODE_DEPTH_LIMIT];
@@ -18,7 +18,7 @@ typedef struct build {
     size_t nodes;
     size_t documents;
     kw_node *root;
-} build;
+} tree_builder;
 
 static kw_mark
 mark_of(yaml_mark_t mark)
@@ -41,9 +41,9 @@ mark_at(const char *text, size_t offset)
 }
 
 static kw_node *
-node_new(build *made, kw_node_kind kind, const yaml_event_t *event)
+node_new(tree_builder *builder, kw_node_kind kind, const yaml_event_t *event)
 {
-    kw_node *node = KW_MEMORY_ARRAY(made->memory, kw_node, 1);
+    kw_node *node = KW_MEMORY_ARRAY(builder->memory, kw_node, 1);
     node->kind = kind;
     node->mark = mark_of(event->start_mark);
     node->start = event->start_mark.index;
@@ -52,86 +52,88 @@ node_new(build *made, kw_node_kind kind, const yaml_event_t *event)
 }
 
 static void
-refuse_decoration(build *made, const yaml_event_t *event, const yaml_char_t *anchor, const yaml_char_t *tag)
+refuse_decoration(tree_builder *builder, const yaml_event_t *event, const yaml_char_t *anchor,
+                  const yaml_char_t *tag)
 {
     if (anchor)
-        kw_diagnostics_add(made->diagnostics, mark_of(event->start_mark), "repeat the value where it is used",
-                           "anchors are not allowed (&%.40s)", (const char *)anchor);
+        kw_diagnostics_add(builder->diagnostics, mark_of(event->start_mark),
+                           "repeat the value where it is used", "anchors are not allowed (&%.40s)",
+                           (const char *)anchor);
     if (tag)
-        kw_diagnostics_add(made->diagnostics, mark_of(event->start_mark),
+        kw_diagnostics_add(builder->diagnostics, mark_of(event->start_mark),
                            "remove the tag; the setting determines the type", "tags are not allowed (%.60s)",
                            (const char *)tag);
 }
 
 static kw_node *
-scalar_new(build *made, const yaml_event_t *event)
+scalar_new(tree_builder *builder, const yaml_event_t *event)
 {
-    kw_node *node = node_new(made, KW_NODE_SCALAR, event);
+    kw_node *node = node_new(builder, KW_NODE_SCALAR, event);
     const char *text = (const char *)event->data.scalar.value;
     size_t size = event->data.scalar.length;
-    refuse_decoration(made, event, event->data.scalar.anchor, event->data.scalar.tag);
+    refuse_decoration(builder, event, event->data.scalar.anchor, event->data.scalar.tag);
     if (memchr(text, '\0', size)) {
-        kw_diagnostics_add(made->diagnostics, node->mark,
+        kw_diagnostics_add(builder->diagnostics, node->mark,
                            "use single quotes: in double quotes, YAML itself replaces \\x00; in single "
                            "quotes, '\\x00' stays and means the byte",
                            "a value cannot contain the character NUL");
         node->kind = KW_NODE_BROKEN;
         size = strlen(text);
     }
-    node->text = kw_memory_text(made->memory, text, size);
+    node->text = kw_memory_text(builder->memory, text, size);
     node->plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
     return node;
 }
 
-/* Hangs a finished or just opened node under the one that is open. */
+/* Appends a finished or newly opened node to the open one. */
 static void
-hang(build *made, kw_node *node)
+append_node(tree_builder *builder, kw_node *node)
 {
-    if (made->depth == 0) {
-        made->root = node;
+    if (builder->depth == 0) {
+        builder->root = node;
         return;
     }
-    g_ptr_array_add(made->open[made->depth - 1].items, node);
+    g_ptr_array_add(builder->open[builder->depth - 1].items, node);
 }
 
 static bool
-open_node(build *made, kw_node *node)
+open_node(tree_builder *builder, kw_node *node)
 {
-    if (made->depth == KW_NODE_DEPTH_LIMIT)
-        return kw_diagnostics_add(made->diagnostics, node->mark, NULL, "nested deeper than %d levels",
+    if (builder->depth == KW_NODE_DEPTH_LIMIT)
+        return kw_diagnostics_add(builder->diagnostics, node->mark, NULL, "nested deeper than %d levels",
                                   KW_NODE_DEPTH_LIMIT);
-    hang(made, node);
-    made->open[made->depth++] = (frame){node, g_ptr_array_new()};
+    append_node(builder, node);
+    builder->open[builder->depth++] = (frame){node, g_ptr_array_new()};
     return true;
 }
 
 static bool
-usable_key(build *made, const kw_node *key)
+usable_key(tree_builder *builder, const kw_node *key)
 {
     if (key->kind == KW_NODE_SCALAR)
         return true;
     if (key->kind != KW_NODE_BROKEN)
-        kw_diagnostics_add(made->diagnostics, key->mark, "use a plain name as the key",
+        kw_diagnostics_add(builder->diagnostics, key->mark, "use a plain name as the key",
                            "a %s cannot be a key", key->kind == KW_NODE_LIST ? "list" : "map");
     return false;
 }
 
-/* Keys and values in turn become two arrays; a second use of a key is a problem and left out. */
+/* Splits alternating keys and values into two arrays; a duplicate key is a problem and is dropped. */
 static void
-close_map(build *made, kw_node *map, GPtrArray *items)
+close_map(tree_builder *builder, kw_node *map, GPtrArray *items)
 {
     size_t most = items->len / 2;
-    map->keys = KW_MEMORY_ARRAY(made->memory, kw_node *, most);
-    map->items = KW_MEMORY_ARRAY(made->memory, kw_node *, most);
+    map->keys = KW_MEMORY_ARRAY(builder->memory, kw_node *, most);
+    map->items = KW_MEMORY_ARRAY(builder->memory, kw_node *, most);
     g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
     for (size_t i = 0; i < most; i++) {
         kw_node *key = g_ptr_array_index(items, 2 * i);
-        if (!usable_key(made, key))
+        if (!usable_key(builder, key))
             continue;
         const kw_node *first = g_hash_table_lookup(seen, key->text);
         if (first) {
-            kw_diagnostics_add(made->diagnostics, key->mark, NULL, "'%.60s' is given twice, first in line %u",
-                               key->text, first->mark.line);
+            kw_diagnostics_add(builder->diagnostics, key->mark, NULL,
+                               "'%.60s' is given twice, first in line %u", key->text, first->mark.line);
             continue;
         }
         g_hash_table_insert(seen, (void *)key->text, key);
@@ -141,14 +143,14 @@ close_map(build *made, kw_node *map, GPtrArray *items)
 }
 
 static void
-close_node(build *made)
+close_node(tree_builder *builder)
 {
-    frame closed = made->open[--made->depth];
+    frame closed = builder->open[--builder->depth];
     if (closed.node->kind == KW_NODE_MAP) {
-        close_map(made, closed.node, closed.items);
+        close_map(builder, closed.node, closed.items);
     } else {
         closed.node->count = closed.items->len;
-        closed.node->items = KW_MEMORY_ARRAY(made->memory, kw_node *, closed.items->len);
+        closed.node->items = KW_MEMORY_ARRAY(builder->memory, kw_node *, closed.items->len);
         if (closed.items->len)
             memcpy(closed.node->items, closed.items->pdata, closed.items->len * sizeof(kw_node *));
     }
@@ -156,34 +158,34 @@ close_node(build *made)
 }
 
 static bool
-count_node(build *made, const yaml_event_t *event)
+count_node(tree_builder *builder, const yaml_event_t *event)
 {
-    if (++made->nodes <= KW_NODE_COUNT_LIMIT)
+    if (++builder->nodes <= KW_NODE_COUNT_LIMIT)
         return true;
-    return kw_diagnostics_add(made->diagnostics, mark_of(event->start_mark), NULL,
+    return kw_diagnostics_add(builder->diagnostics, mark_of(event->start_mark), NULL,
                               "more than %d values in one policy", KW_NODE_COUNT_LIMIT);
 }
 
 static bool
-take_document(build *made, const yaml_event_t *event)
+on_document(tree_builder *builder, const yaml_event_t *event)
 {
-    if (++made->documents == 1)
+    if (++builder->documents == 1)
         return true;
-    return kw_diagnostics_add(made->diagnostics, mark_of(event->start_mark),
+    return kw_diagnostics_add(builder->diagnostics, mark_of(event->start_mark),
                               "a policy is one document; remove the '---'", "a second document starts here");
 }
 
 static void
-take_alias(build *made, const yaml_event_t *event)
+on_alias(tree_builder *builder, const yaml_event_t *event)
 {
-    kw_diagnostics_add(made->diagnostics, mark_of(event->start_mark), "repeat the value where it is used",
+    kw_diagnostics_add(builder->diagnostics, mark_of(event->start_mark), "repeat the value where it is used",
                        "aliases are not allowed (*%.40s)", (const char *)event->data.alias.anchor);
-    hang(made, node_new(made, KW_NODE_BROKEN, event));
+    append_node(builder, node_new(builder, KW_NODE_BROKEN, event));
 }
 
-/* False ends the parsing; a problem was told then. */
+/* False stops the parser, after a problem was reported. */
 static bool
-take_event(build *made, const yaml_event_t *event)
+on_event(tree_builder *builder, const yaml_event_t *event)
 {
     switch (event->type) {
     case YAML_NO_EVENT:
@@ -192,29 +194,29 @@ take_event(build *made, const yaml_event_t *event)
     case YAML_DOCUMENT_END_EVENT:
         return true;
     case YAML_DOCUMENT_START_EVENT:
-        return take_document(made, event);
+        return on_document(builder, event);
     case YAML_ALIAS_EVENT:
-        take_alias(made, event);
-        return count_node(made, event);
+        on_alias(builder, event);
+        return count_node(builder, event);
     case YAML_SCALAR_EVENT:
-        hang(made, scalar_new(made, event));
-        return count_node(made, event);
+        append_node(builder, scalar_new(builder, event));
+        return count_node(builder, event);
     case YAML_SEQUENCE_START_EVENT:
-        refuse_decoration(made, event, event->data.sequence_start.anchor, event->data.sequence_start.tag);
-        return count_node(made, event) && open_node(made, node_new(made, KW_NODE_LIST, event));
+        refuse_decoration(builder, event, event->data.sequence_start.anchor, event->data.sequence_start.tag);
+        return count_node(builder, event) && open_node(builder, node_new(builder, KW_NODE_LIST, event));
     case YAML_MAPPING_START_EVENT:
-        refuse_decoration(made, event, event->data.mapping_start.anchor, event->data.mapping_start.tag);
-        return count_node(made, event) && open_node(made, node_new(made, KW_NODE_MAP, event));
+        refuse_decoration(builder, event, event->data.mapping_start.anchor, event->data.mapping_start.tag);
+        return count_node(builder, event) && open_node(builder, node_new(builder, KW_NODE_MAP, event));
     case YAML_SEQUENCE_END_EVENT:
     case YAML_MAPPING_END_EVENT:
-        close_node(made);
+        close_node(builder);
         return true;
     }
     g_assert_not_reached();
 }
 
 static bool
-tell_parser_problem(const yaml_parser_t *parser, const char *text, kw_diagnostics *diagnostics)
+report_parser_problem(const yaml_parser_t *parser, const char *text, kw_diagnostics *diagnostics)
 {
     const char *problem = parser->problem ? parser->problem : "unknown problem";
     if (parser->error == YAML_READER_ERROR)
@@ -232,17 +234,17 @@ tell_parser_problem(const yaml_parser_t *parser, const char *text, kw_diagnostic
 }
 
 static bool
-parse_events(build *made, yaml_parser_t *parser, const char *text)
+parse_events(tree_builder *builder, yaml_parser_t *parser, const char *text)
 {
     for (;;) {
         yaml_event_t event;
         if (!yaml_parser_parse(parser, &event))
-            return tell_parser_problem(parser, text, made->diagnostics);
+            return report_parser_problem(parser, text, builder->diagnostics);
         bool ended = event.type == YAML_STREAM_END_EVENT;
-        bool taken = take_event(made, &event);
+        bool accepted = on_event(builder, &event);
         yaml_event_delete(&event);
-        if (!taken || ended)
-            return taken;
+        if (!accepted || ended)
+            return accepted;
     }
 }
 
@@ -269,15 +271,15 @@ kw_node_parse(kw_memory *memory, const char *text, size_t size, kw_diagnostics *
     g_assert(ready);
     yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
-    build made = {.memory = memory, .diagnostics = diagnostics};
-    bool parsed = parse_events(&made, &parser, text);
-    while (made.depth)
-        g_ptr_array_unref(made.open[--made.depth].items);
+    tree_builder builder = {.memory = memory, .diagnostics = diagnostics};
+    bool parsed = parse_events(&builder, &parser, text);
+    while (builder.depth)
+        g_ptr_array_unref(builder.open[--builder.depth].items);
     yaml_parser_delete(&parser);
-    if (parsed && !made.root)
+    if (parsed && !builder.root)
         parsed = kw_diagnostics_add(diagnostics, (kw_mark){1, 1}, "start from an example in keyway-policy(5)",
                                     "the policy is empty");
-    return parsed ? made.root : NULL;
+    return parsed ? builder.root : NULL;
 }
 
 const kw_node *

@@ -1,9 +1,8 @@
-/* A policy file as a tree of nodes with their places, before any meaning.
+/* A policy file as a tree of nodes with their positions, not yet interpreted.
  *
- * Made from libyaml's events under hard limits: size, depth, number of nodes. Anchors, aliases,
- * tags, duplicate keys, keys that are not plain text and second documents are problems. A node that
- * a problem was told about already is BROKEN: who reads it says nothing more.
- */
+ * Built from libyaml's events under fixed limits: size, depth, number of nodes. Anchors, aliases, tags,
+ * duplicate keys, keys that are not plain text, and second documents are problems. A node with a reported
+ * problem is BROKEN; readers report nothing more about it. */
 #pragma once
 
 #include "config/diagnostic.h"
@@ -21,19 +20,19 @@ typedef struct kw_node {
     /* SCALAR: NUL-terminated, without NUL inside. plain: written without quotes. */
     const char *text;
     bool plain;
-    size_t start, end; /* where it stands in the text, in characters */
-    /* LIST: items. MAP: the values; keys[i] is a SCALAR, no two alike. */
+    size_t start, end; /* position in the text, in characters */
+    /* LIST: items. MAP: the values; keys[i] is a SCALAR, without duplicates. */
     struct kw_node **items;
     struct kw_node **keys;
     size_t count;
 } kw_node;
 
-/* The root node, in the given memory. NULL and a problem when the text is no YAML or goes beyond a
- * limit; other problems leave a tree, so that the reader finds more. */
+/* Returns the root node, allocated from `memory`. NULL after a problem if the text is not YAML or exceeds
+ * a limit; after other problems the tree is complete enough for the reader to find more. */
 kw_node *kw_node_parse(kw_memory *memory, const char *text, size_t size, kw_diagnostics *diagnostics);
 
-/* The value under a key of a MAP; NULL when it is not there. */
+/* The value of a key of a MAP; NULL if the key is missing. */
 const kw_node *kw_node_find(const kw_node *map, const char *key);
 
-/* A plain scalar of no characters: `key:` with nothing behind it. */
+/* True for a plain scalar without characters: `key:` without a value. */
 bool kw_node_is_empty(const kw_node *node);

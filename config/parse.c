@@ -32,7 +32,7 @@ kw_parse_bool(const char *text, bool *ret_value, kw_refusal *ret_refusal)
     return true;
 }
 
-/* Digits with an optional minus, then whatever follows. */
+/* Parses digits with an optional minus; ret_rest is the text after them. */
 static bool
 leading_number(const char *text, int64_t *ret_number, const char **ret_rest)
 {

@@ -1,4 +1,4 @@
-/* Sections, lists and maps: which node goes to which row. Single values are in read_value.c. */
+/* Sections, lists and maps: assigns nodes to settings. Single values are in read_value.c. */
 #include "config/read.h"
 
 #include "config/read_value.h"
@@ -201,7 +201,7 @@ read_absent(kw_read *read, const kw_setting *setting, void *into)
     }
 }
 
-/* Is it a setting of this kind of store? The first row of such a section is the kind. */
+/* True if the setting belongs to this kind of store. The kind is the first setting of such a section. */
 static bool
 belongs(kw_read *read, const kw_section *section, const kw_setting *setting, const kw_node *node,
         const void *into)
@@ -226,7 +226,7 @@ read_setting(kw_read *read, const kw_section *section, const kw_setting *setting
              void *into)
 {
     size_t length = kw_read_enter(read, setting->name, 0);
-    /* The default first: it stays when the value is wrong. */
+    /* The default remains if the value is invalid. */
     read_absent(read, setting, into);
     if (node && belongs(read, section, setting, node, into))
         read_present(read, setting, node, into);
@@ -262,8 +262,8 @@ write_switch(const kw_section *section, void *into, bool on)
         memcpy((char *)into + section->switch_offset, &on, sizeof on);
 }
 
-/* `off` and the short form. NULL: the value was used up or is wrong. In quotes it is no word of the file's,
- * but a text such as the name of a host: hardly anybody means that. */
+/* Reads `off` and the short form. NULL: the value was used, or is invalid. In quotes, `off` is a text such
+ * as a host name, which hardly anyone intends. */
 static const kw_node *
 read_short(kw_read *read, const kw_section *section, const kw_node *node, void *into)
 {
@@ -289,7 +289,7 @@ read_short(kw_read *read, const kw_section *section, const kw_node *node, void *
     return NULL;
 }
 
-/* The map that a node is, after short forms; NULL when there is nothing more to read. */
+/* The map of a node, after short forms; NULL if there is nothing more to read. */
 static const kw_node *
 section_map(kw_read *read, const kw_section *section, const kw_node *node, void *into)
 {

@@ -1,9 +1,9 @@
-/* Key rules: a list of components, each read as its schema says. The schemas come from the room that
- * knows what components do; here they are only names, kinds and bounds.
+/* Key rules: a list of components, each read by its schema. The schemas come from the module that
+ * defines the components; here they are only names, kinds and bounds.
  *
  *   - hash: {algorithm: md5, of: [order_id]}     settings
  *   - literal: "|"                               a value for the first setting of the schema
- *   - random_salt                                nothing but the name
+ *   - random_salt                                only the name
  */
 #include "config/read.h"
 #include "config/read_value.h"
@@ -42,7 +42,7 @@ find_setting(const kw_component_schema *schema, const char *name)
     return NULL;
 }
 
-/* The row that reads a component's setting into a kw_model_setting. */
+/* The setting that reads a component's setting into a kw_model_setting. */
 static kw_setting
 row_of(const kw_setting_schema *schema)
 {
@@ -78,35 +78,35 @@ row_of(const kw_setting_schema *schema)
 }
 
 static void
-read_component_texts(kw_read *read, const kw_setting *row, const kw_node *node, kw_model_setting *made)
+read_component_texts(kw_read *read, const kw_setting *row, const kw_node *node, kw_model_setting *result)
 {
     const char **texts;
     kw_mark *marks;
     size_t count;
     if (node->kind == KW_NODE_BROKEN || !kw_read_texts(read, row, node, &texts, &marks, &count))
         return;
-    made->texts = texts;
-    made->text_marks = marks;
-    made->texts_count = count;
+    result->texts = texts;
+    result->text_marks = marks;
+    result->texts_count = count;
 }
 
 static kw_model_setting
 read_component_setting(kw_read *read, const kw_setting_schema *schema, const kw_node *node)
 {
-    kw_model_setting made = {.name = kw_memory_text(read->memory, schema->name, strlen(schema->name)),
-                             .mark = node->mark,
-                             .kind = schema->kind,
-                             .text = ""};
+    kw_model_setting result = {.name = kw_memory_text(read->memory, schema->name, strlen(schema->name)),
+                               .mark = node->mark,
+                               .kind = schema->kind,
+                               .text = ""};
     kw_setting row = row_of(schema);
     size_t length = kw_read_enter(read, schema->name, 0);
     if (schema->kind == KW_SETTING_TEXTS)
-        read_component_texts(read, &row, node, &made);
+        read_component_texts(read, &row, node, &result);
     else
-        kw_read_value(read, &row, node, &made);
-    /* The model outlives the schemas, and with them the choice that `text` points at. */
-    made.text = kw_memory_text(read->memory, made.text, strlen(made.text));
+        kw_read_value(read, &row, node, &result);
+    /* The model outlives the schemas, and with them the choice that `text` points to. */
+    result.text = kw_memory_text(read->memory, result.text, strlen(result.text));
     kw_read_leave(read, length);
-    return made;
+    return result;
 }
 
 static void

@@ -1,4 +1,4 @@
-/* One scalar, one member: parse, compare with the bounds, store. */
+/* One scalar to one member: parse, compare with the bounds, store. */
 #include "config/read_value.h"
 
 #include <string.h>
@@ -91,7 +91,8 @@ read_number(kw_read *read, const kw_setting *setting, const kw_node *node, void 
         memcpy((char *)into + setting->offset, &value, sizeof value);
 }
 
-/* Length, control characters and the row's rule; a copy in the memory given, or NULL and a problem. */
+/* Checks length, control characters and the name rule. Returns a copy in the model's memory; NULL after a
+ * problem. */
 static const char *
 checked_text(kw_read *read, const kw_setting *setting, const kw_node *node)
 {
@@ -223,6 +224,16 @@ read_texts(kw_read *read, const kw_setting *setting, const kw_node *node, void *
 
 /* --- by kind ---------------------------------------------------------------------------------- */
 
+typedef void value_reader(kw_read *read, const kw_setting *setting, const kw_node *node, void *into);
+
+/* The readers of scalars. The other kinds have no entry. */
+static value_reader *const scalar_readers[] = {
+    [KW_KIND_BOOL] = read_bool,     [KW_KIND_SWITCH] = read_bool,     [KW_KIND_INT] = read_number,
+    [KW_KIND_SIZE] = read_number,   [KW_KIND_MS] = read_number,       [KW_KIND_SECONDS] = read_number,
+    [KW_KIND_TEXT] = read_text,     [KW_KIND_CHOICE] = read_choice,   [KW_KIND_ENUM] = read_choice,
+    [KW_KIND_EITHER] = read_choice, [KW_KIND_ADDRESS] = read_address,
+};
+
 void
 kw_read_value(kw_read *read, const kw_setting *setting, const kw_node *node, void *into)
 {
@@ -230,48 +241,20 @@ kw_read_value(kw_read *read, const kw_setting *setting, const kw_node *node, voi
         read_texts(read, setting, node, into);
         return;
     }
+    g_assert((size_t)setting->kind < G_N_ELEMENTS(scalar_readers) && scalar_readers[setting->kind]);
     if (!kw_read_scalar(read, node))
         return;
-    if (kw_node_is_empty(node)) {
+    if (kw_node_is_empty(node))
         kw_read_problem(read, node->mark, "add a value, or remove the setting", "has no value");
-        return;
-    }
-    switch (setting->kind) {
-    case KW_KIND_BOOL:
-    case KW_KIND_SWITCH:
-        read_bool(read, setting, node, into);
-        break;
-    case KW_KIND_INT:
-    case KW_KIND_SIZE:
-    case KW_KIND_MS:
-    case KW_KIND_SECONDS:
-        read_number(read, setting, node, into);
-        break;
-    case KW_KIND_TEXT:
-        read_text(read, setting, node, into);
-        break;
-    case KW_KIND_CHOICE:
-    case KW_KIND_ENUM:
-    case KW_KIND_EITHER:
-        read_choice(read, setting, node, into);
-        break;
-    case KW_KIND_ADDRESS:
-        read_address(read, setting, node, into);
-        break;
-    case KW_KIND_TEXTS:
-    case KW_KIND_SECTION:
-    case KW_KIND_LIST:
-    case KW_KIND_MAP:
-    case KW_KIND_RULE:
-        g_assert_not_reached();
-    }
+    else
+        scalar_readers[setting->kind](read, setting, node, into);
 }
 
 void
 kw_read_nothing(const kw_setting *setting, void *into)
 {
     const char *text = setting->flags & KW_SETTING_NULLABLE ? NULL : "";
-    int not_given = -1;
+    int unset = -1;
     char *member = (char *)into + setting->offset;
     switch (setting->kind) {
     case KW_KIND_TEXT:
@@ -280,7 +263,7 @@ kw_read_nothing(const kw_setting *setting, void *into)
         memcpy(member, &text, sizeof text);
         break;
     case KW_KIND_SWITCH:
-        memcpy(member, &not_given, sizeof not_given);
+        memcpy(member, &unset, sizeof unset);
         break;
     case KW_KIND_INT:
     case KW_KIND_SIZE:

@@ -1,11 +1,11 @@
-/* Single values into members, as a row says. Part of the engine of read.h. */
+/* Reads single values into members. Part of the engine of read.h. */
 #pragma once
 
 #include "config/parse.h"
 #include "config/read.h"
 
-/* Any kind but SECTION, LIST, MAP and RULE. On a problem the member keeps what it had. */
+/* For all kinds except SECTION, LIST, MAP and RULE. After a problem the member is unchanged. */
 void kw_read_value(kw_read *read, const kw_setting *setting, const kw_node *node, void *into);
 
-/* What the member holds when the file leaves the setting out and there is no fallback. */
+/* Stores the value of a member if the file omits the setting and there is no fallback. */
 void kw_read_nothing(const kw_setting *setting, void *into);

@@ -1,4 +1,4 @@
-/* A policy text becomes a model: nodes, then the draft, then the model. See reader.h. */
+/* Converts a policy text to a model: nodes, then the draft, then the model. See reader.h. */
 #include "config/reader.h"
 
 #include "config/assemble.h"
@@ -62,7 +62,7 @@ kw_model_read_text(const char *file, const char *text, size_t size,
     return model;
 }
 
-/* The whole file, at most one byte more than a policy may have. Caller frees. */
+/* Reads the whole file, at most one byte more than the maximum size of a policy. Caller frees. */
 static char *
 read_bytes(const char *file, size_t *ret_size)
 {

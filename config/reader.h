@@ -1,15 +1,14 @@
 /* Reads a policy (YAML, libyaml) into a kw_model.
  *
- * One typed table is reader, checker and documentation. Unknown keys, duplicate keys, anchors,
- * aliases and tags are errors; size (1 MiB), depth (16) and number of nodes (100,000) are bounded.
- * All problems are collected before it gives up.
- */
+ * One typed table of settings is reader, checker and documentation. Unknown keys, duplicate keys, anchors,
+ * aliases and tags are errors; size (1 MiB), depth (16) and number of nodes (100,000) are limited. All
+ * problems are collected before reading stops. */
 #pragma once
 
 #include "config/model.h"
 
-/* components: what key rules may contain (rule's schemas); borrowed during the call only.
- * NULL and at least one problem in diagnostics when the text is refused. */
+/* components: the components that key rules can contain (the schemas of rule); borrowed during the call
+ * only. Returns NULL, and adds at least one problem to diagnostics, if the text is rejected. */
 kw_model *kw_model_read_text(const char *file, const char *text, size_t size,
                              const kw_component_schema *const *components, size_t components_count,
                              kw_diagnostics *diagnostics);
@@ -18,7 +17,7 @@ kw_model *kw_model_read_text(const char *file, const char *text, size_t size,
 kw_model *kw_model_read_file(const char *file, const kw_component_schema *const *components,
                              size_t components_count, kw_diagnostics *diagnostics);
 
-/* The policy of a gateway that was given no file: embedded store, loopback, an example table. */
+/* The policy of a gateway that is started without a file: embedded store, loopback, an example table. */
 kw_model *kw_model_built_in(const kw_component_schema *const *components, size_t components_count);
 
 /* The built-in policy's YAML text (static). */
@@ -27,7 +26,7 @@ const char *kw_model_built_in_text(void);
 /* The text with secrets (cursor keys) replaced by "(secret)". Caller frees with g_free. */
 char *kw_model_text_without_secrets(const kw_model *model);
 
-/* Documentation from the same tables: a man-page-like text, and a JSON Schema. Caller frees. */
+/* Documentation from the same table of settings: a text like a man page, and a JSON Schema. Caller frees. */
 char *kw_schema_reference(const kw_component_schema *const *components, size_t components_count);
 char *kw_schema_json(const kw_component_schema *const *components, size_t components_count);
 /* The same as the settings part of a manual page (mdoc). Caller frees. */

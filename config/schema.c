@@ -1,4 +1,4 @@
-/* Sections in the order of the file, a section before those inside it; then the key components. */
+/* Sections in the order of the file, each before those inside it; then the key components. */
 #include "config/schema.h"
 
 #include "config/parse.h"
@@ -27,7 +27,7 @@ choice_words(const char *const *choices)
     return g_strdup_printf("one of %s", joined);
 }
 
-/* The kind of a setting in words. Caller frees. */
+/* Describes the kind of a setting. Caller frees. */
 static char *
 section_words(const kw_section *section)
 {

@@ -1,7 +1,7 @@
-/* A walk over everything that a policy may say, for the texts that are made from the tables.
+/* Visits everything that a policy can contain, for the texts generated from the settings.
  *
- * schema.c walks and finds the words; schema_text.c and schema_mdoc.c only lay them out. The JSON
- * Schema needs the types themselves and goes over the rows on its own (schema_json.c).
+ * schema.c visits the settings and describes them; schema_text.c and schema_mdoc.c format the result. The
+ * JSON Schema needs the types themselves, so schema_json.c visits the settings on its own.
  */
 #pragma once
 

@@ -1,5 +1,6 @@
-/* The JSON Schema (draft 7) of a policy, for editors: completion, hover texts and a first check. The
- * reader remains the judge; what JSON Schema cannot say (did you mean, equal store tables) is not here. */
+/* The JSON Schema (draft 7) of a policy, for editors: completion, hover texts and a first check. Only the
+ * reader decides whether a policy is valid; JSON Schema cannot express all checks (equal store tables, for
+ * example). */
 #include "config/reader.h"
 #include "config/setting.h"
 
@@ -15,7 +16,7 @@
 typedef struct json {
     GString *out;
     unsigned depth;
-    bool fresh; /* nothing in the open brace yet */
+    bool fresh; /* the open object or array is empty */
 } json;
 
 static void
@@ -58,6 +59,20 @@ json_open(json *to, char brace)
 }
 
 static void
+json_open_key(json *to, const char *key, char brace)
+{
+    json_key(to, key);
+    json_open(to, brace);
+}
+
+static void
+json_open_item(json *to, char brace)
+{
+    json_item(to);
+    json_open(to, brace);
+}
+
+static void
 json_close(json *to, char brace)
 {
     to->depth--;
@@ -96,13 +111,12 @@ static void write_section(json *to, const kw_section *section);
 static void
 write_choices(json *to, const char *const *choices)
 {
-    json_key(to, "enum");
-    json_open(to, '[');
+    json_open_key(to, "enum", '[');
     for (; *choices; choices++) {
         json_item(to);
         json_string(to, *choices);
         if (strcmp(*choices, "null") == 0) {
-            /* a plain null is the text to the reader, nothing to other YAML readers */
+            /* this reader reads a plain null as text; other YAML readers do not */
             json_item(to);
             g_string_append(to->out, "null");
         }
@@ -123,18 +137,14 @@ write_text(json *to, const kw_setting *setting)
 static void
 write_texts(json *to, const kw_setting *setting)
 {
-    json_key(to, "anyOf");
-    json_open(to, '[');
-    json_item(to);
-    json_open(to, '{');
+    json_open_key(to, "anyOf", '[');
+    json_open_item(to, '{');
     write_text(to, setting);
     json_close(to, '}');
-    json_item(to);
-    json_open(to, '{');
+    json_open_item(to, '{');
     json_text(to, "type", "array");
     json_number(to, "minItems", 1);
-    json_key(to, "items");
-    json_open(to, '{');
+    json_open_key(to, "items", '{');
     write_text(to, setting);
     json_close(to, '}');
     json_close(to, '}');
@@ -153,19 +163,15 @@ write_quantity(json *to, const char *pattern, int64_t least, int64_t most)
 static void
 write_list(json *to, const kw_setting *setting)
 {
-    json_key(to, "anyOf");
-    json_open(to, '[');
-    json_item(to);
-    json_open(to, '{');
+    json_open_key(to, "anyOf", '[');
+    json_open_item(to, '{');
     write_section(to, setting->section);
     json_close(to, '}');
-    json_item(to);
-    json_open(to, '{');
+    json_open_item(to, '{');
     json_text(to, "type", "array");
     json_number(to, "minItems", setting->least);
     json_number(to, "maxItems", setting->most);
-    json_key(to, "items");
-    json_open(to, '{');
+    json_open_key(to, "items", '{');
     write_section(to, setting->section);
     json_close(to, '}');
     json_close(to, '}');
@@ -178,14 +184,22 @@ write_map(json *to, const kw_setting *setting)
     json_text(to, "type", "object");
     json_number(to, "minProperties", setting->least);
     json_number(to, "maxProperties", setting->most);
-    json_key(to, "propertyNames");
-    json_open(to, '{');
+    json_open_key(to, "propertyNames", '{');
     json_text(to, "pattern", kw_name_pattern(setting->section->key_rule));
     json_close(to, '}');
-    json_key(to, "additionalProperties");
-    json_open(to, '{');
+    json_open_key(to, "additionalProperties", '{');
     write_section(to, setting->section);
     json_close(to, '}');
+}
+
+static void
+write_integer(json *to, int64_t least, int64_t most)
+{
+    json_text(to, "type", "integer");
+    if (least || most) {
+        json_number(to, "minimum", least);
+        json_number(to, "maximum", most);
+    }
 }
 
 static void
@@ -197,9 +211,7 @@ write_kind(json *to, const kw_setting *setting)
         json_text(to, "type", "boolean");
         break;
     case KW_KIND_INT:
-        json_text(to, "type", "integer");
-        json_number(to, "minimum", setting->least);
-        json_number(to, "maximum", setting->most);
+        write_integer(to, setting->least, setting->most);
         break;
     case KW_KIND_SIZE:
         write_quantity(to, SIZE_PATTERN, setting->least, setting->most);
@@ -240,8 +252,7 @@ write_kind(json *to, const kw_setting *setting)
 static void
 write_setting(json *to, const kw_setting *setting)
 {
-    json_key(to, setting->name);
-    json_open(to, '{');
+    json_open_key(to, setting->name, '{');
     json_text(to, "description", setting->about);
     if (setting->fallback)
         json_text(to, "default", setting->fallback);
@@ -266,8 +277,7 @@ write_object(json *to, const kw_section *section)
     json_raw(to, "type", has_required(section) ? "\"object\"" : "[\"object\", \"null\"]");
     json_raw(to, "additionalProperties", "false");
     if (has_required(section)) {
-        json_key(to, "required");
-        json_open(to, '[');
+        json_open_key(to, "required", '[');
         for (const kw_setting *setting = section->settings; setting->name; setting++) {
             if (!(setting->flags & KW_SETTING_REQUIRED))
                 continue;
@@ -276,8 +286,7 @@ write_object(json *to, const kw_section *section)
         }
         json_close(to, ']');
     }
-    json_key(to, "properties");
-    json_open(to, '{');
+    json_open_key(to, "properties", '{');
     for (const kw_setting *setting = section->settings; setting->name; setting++)
         write_setting(to, setting);
     json_close(to, '}');
@@ -291,20 +300,17 @@ write_section(json *to, const kw_section *section)
         write_object(to, section);
         return;
     }
-    json_key(to, "anyOf");
-    json_open(to, '[');
+    json_open_key(to, "anyOf", '[');
     if (can_switch) {
         json_item(to);
         g_string_append(to->out, "{\"enum\": [\"off\", false]}");
     }
     if (section->shorthand) {
-        json_item(to);
-        json_open(to, '{');
+        json_open_item(to, '{');
         write_kind(to, kw_section_find(section, section->shorthand));
         json_close(to, '}');
     }
-    json_item(to);
-    json_open(to, '{');
+    json_open_item(to, '{');
     write_object(to, section);
     json_close(to, '}');
     json_close(to, ']');
@@ -322,11 +328,7 @@ write_component_kind(json *to, const kw_setting_schema *setting)
         json_text(to, "type", "boolean");
         break;
     case KW_SETTING_INT:
-        json_text(to, "type", "integer");
-        if (setting->least || setting->most) {
-            json_number(to, "minimum", setting->least);
-            json_number(to, "maximum", setting->most);
-        }
+        write_integer(to, setting->least, setting->most);
         break;
     case KW_SETTING_TEXT:
         write_kind(to, &text);
@@ -345,8 +347,7 @@ write_component_settings(json *to, const kw_component_schema *component)
 {
     json_text(to, "type", "object");
     json_raw(to, "additionalProperties", "false");
-    json_key(to, "required");
-    json_open(to, '[');
+    json_open_key(to, "required", '[');
     for (size_t i = 0; i < component->settings_count; i++) {
         if (!component->settings[i].required)
             continue;
@@ -354,12 +355,10 @@ write_component_settings(json *to, const kw_component_schema *component)
         json_string(to, component->settings[i].name);
     }
     json_close(to, ']');
-    json_key(to, "properties");
-    json_open(to, '{');
+    json_open_key(to, "properties", '{');
     for (size_t i = 0; i < component->settings_count; i++) {
         const kw_setting_schema *setting = &component->settings[i];
-        json_key(to, setting->name);
-        json_open(to, '{');
+        json_open_key(to, setting->name, '{');
         if (setting->about)
             json_text(to, "description", setting->about);
         if (setting->fallback)
@@ -373,18 +372,14 @@ write_component_settings(json *to, const kw_component_schema *component)
 static void
 write_component(json *to, const kw_component_schema *component)
 {
-    json_key(to, component->name);
-    json_open(to, '{');
+    json_open_key(to, component->name, '{');
     if (component->about)
         json_text(to, "description", component->about);
-    json_key(to, "anyOf");
-    json_open(to, '[');
-    json_item(to);
-    json_open(to, '{');
+    json_open_key(to, "anyOf", '[');
+    json_open_item(to, '{');
     write_component_settings(to, component);
     json_close(to, '}');
-    json_item(to);
-    json_open(to, '{');
+    json_open_item(to, '{');
     if (component->settings_count)
         write_component_kind(to, &component->settings[0]);
     else
@@ -397,19 +392,16 @@ write_component(json *to, const kw_component_schema *component)
 static void
 write_rule(json *to, const kw_component_schema *const *components, size_t components_count)
 {
-    json_key(to, "key");
-    json_open(to, '{');
+    json_open_key(to, "key", '{');
     json_text(to, "description", "A key rule: its components in order.");
     json_text(to, "type", "array");
     json_number(to, "minItems", 1);
-    json_key(to, "items");
-    json_open(to, '{');
+    json_open_key(to, "items", '{');
     json_raw(to, "type", "[\"object\", \"string\"]");
     json_number(to, "minProperties", 1);
     json_number(to, "maxProperties", 1);
     json_raw(to, "additionalProperties", "false");
-    json_key(to, "properties");
-    json_open(to, '{');
+    json_open_key(to, "properties", '{');
     for (size_t i = 0; i < components_count; i++)
         write_component(to, components[i]);
     json_close(to, '}');
@@ -426,8 +418,7 @@ kw_schema_json(const kw_component_schema *const *components, size_t components_c
     json_text(&to, "title", "Keyway policy");
     json_text(&to, "description", kw_policy_section.about);
     write_object(&to, &kw_policy_section);
-    json_key(&to, "definitions");
-    json_open(&to, '{');
+    json_open_key(&to, "definitions", '{');
     write_rule(&to, components, components_count);
     json_close(&to, '}');
     json_close(&to, '}');

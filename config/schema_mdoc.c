@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* A line of text: backslashes and a dot or quote at the beginning mean something to roff, and every
- * sentence begins on a line of its own. */
+/* Appends a line of text: backslashes, and a dot or quote at the beginning, are escaped for roff, and
+ * every sentence begins on a line of its own. */
 static void
 append_text(GString *out, const char *text)
 {

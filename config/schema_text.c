@@ -6,7 +6,7 @@
 
 #define TEXT_COLUMNS 78
 
-/* Appends words, broken between them, each line behind `indent` blanks. */
+/* Appends words, wrapped, each line indented by `indent` spaces. */
 static void
 append_wrapped(GString *out, const char *text, size_t indent)
 {

@@ -1,16 +1,15 @@
-/* The one typed table of settings: it drives the reader, the checks, the reference and the JSON Schema.
+/* The one typed table of settings. The reader, the checks, the reference and the JSON Schema use it.
  *
- * A section is a map in the file and a struct in memory; a setting is one key of it and one member.
- * A setting that the file leaves out is read from its `fallback` text by the same code that reads
- * the file, so a default cannot differ from what the documentation says. settings.c has the rows.
- */
+ * A section is a map in the file and a struct in memory; a setting is one key of the map and one member of
+ * the struct. A setting that the file omits is read from its `fallback` text by the same code that reads
+ * the file, so a default cannot differ from the documentation. settings.c has the sections. */
 #pragma once
 
 #include "config/model.h"
 
 typedef enum kw_kind {
     KW_KIND_BOOL,    /* bool */
-    KW_KIND_SWITCH,  /* int: -1 not given, 0, 1 */
+    KW_KIND_SWITCH,  /* int: -1: not set, 0, 1 */
     KW_KIND_INT,     /* int64_t */
     KW_KIND_SIZE,    /* int64_t bytes */
     KW_KIND_MS,      /* int64_t, a duration in milliseconds */
@@ -27,7 +26,7 @@ typedef enum kw_kind {
     KW_KIND_RULE     /* kw_model_component *; offset2: size_t count */
 } kw_kind;
 
-/* What a text or a map's key must look like beyond its length. */
+/* The form that a text or a map's key must have in addition to its length. */
 typedef enum kw_name_rule {
     KW_NAME_ANY,
     KW_NAME_FIELD,       /* fields and paths: a-z, 0-9, _ */
@@ -36,7 +35,7 @@ typedef enum kw_name_rule {
     KW_NAME_FAMILY,      /* HBase's column family */
     KW_NAME_COLUMN,      /* family:qualifier */
     KW_NAME_SPLIT_KEY,   /* bytes as text with \xNN */
-    KW_NAME_HOST         /* a host's name */
+    KW_NAME_HOST         /* a host name */
 } kw_name_rule;
 
 typedef struct kw_section kw_section;
@@ -44,7 +43,7 @@ struct kw_read;
 struct kw_node;
 
 #define KW_SETTING_REQUIRED 1u
-#define KW_SETTING_SECRET 2u   /* never shown; cut out of the text */
+#define KW_SETTING_SECRET 2u   /* never printed; removed from the text */
 #define KW_SETTING_NULLABLE 4u /* absent text: NULL instead of "" */
 
 typedef struct kw_setting {
@@ -53,18 +52,18 @@ typedef struct kw_setting {
     unsigned flags;
     size_t offset;
     size_t offset2;
-    /* Numbers: bounds. TEXT, TEXTS: bytes of one text (most 0: 1,000). LIST, MAP, RULE: items.
-     * ADDRESS: least is the smallest port, most 0. */
+    /* Numbers: bounds. TEXT, TEXTS: bytes of one text (most 0: 1,000). LIST, MAP, RULE: items. ADDRESS:
+     * least is the smallest port, most is 0. */
     int64_t least, most;
-    uint16_t port;        /* ADDRESS: when none is given; 0: one must be given */
-    const char *fallback; /* as the file would say it; NULL: absent */
-    int64_t absent;       /* number of an absent INT, SIZE, MS, SECONDS without fallback */
+    uint16_t port;        /* ADDRESS: the default port; 0: a port is required */
+    const char *fallback; /* in the syntax of the file; NULL: absent */
+    int64_t absent;       /* value of an absent INT, SIZE, MS, SECONDS without fallback */
     const char *const *choices;
     kw_name_rule rule;
     const kw_section *section;
-    unsigned only;     /* store kinds (1u << kind) that it belongs to; 0: all */
+    unsigned only;     /* store kinds (1u << kind) that have it; 0: all */
     const char *about; /* one or two sentences */
-    const char *holds; /* documentation of a default that is no fixed text */
+    const char *holds; /* documentation of a default that is not a fixed text */
 } kw_setting;
 
 #define KW_OFFSET_NONE SIZE_MAX
@@ -73,23 +72,23 @@ struct kw_section {
     const char *title; /* "a listener" */
     const char *about;
     const kw_setting *settings;
-    const char *shorthand; /* the setting that a plain value goes to; NULL: a map is needed */
+    const char *shorthand; /* the setting for a plain value; NULL: a map is required */
     size_t size;           /* of the struct */
     size_t mark_offset;    /* kw_mark: where it begins (in a MAP: its name) */
     size_t name_offset;    /* const char *: its name in a MAP */
     size_t switch_offset;  /* bool: `off` makes it false, anything else true */
-    bool on;               /* of the switch when the section is absent */
+    bool on;               /* value of the switch if the section is absent */
     kw_name_rule key_rule; /* of the names in a MAP */
-    bool check_always;     /* also when something inside was wrong */
+    bool check_always;     /* even if something inside is invalid */
     void (*check)(struct kw_read *read, const struct kw_node *node, void *section);
 };
 
-/* What the whole file is read into; the model is assembled from it (assemble.c). */
+/* The whole file is read into these structs; assemble.c builds the model from them. */
 typedef struct kw_draft_field {
     kw_model_field field;
     const char *column;
     kw_mark column_mark;
-    bool stored; /* has a column, given or not */
+    bool stored; /* has a column, named or default */
 } kw_draft_field;
 
 typedef struct kw_draft_path {
@@ -106,7 +105,7 @@ typedef struct kw_draft_table {
     size_t fields_count;
     kw_model_family *families;
     size_t families_count;
-    const char *marker; /* as the file has them */
+    const char *marker; /* as in the file */
     const char *marker_value;
     kw_mark marker_mark;
     kw_mark marker_value_mark;
@@ -127,13 +126,13 @@ extern const kw_section kw_store_section;    /* kw_draft; settings_store.c */
 extern const kw_section kw_table_section;    /* kw_draft_table; settings_table.c */
 extern const kw_section kw_generate_section; /* kw_model_generate; settings_generate.c */
 
-/* NULL when the section has no such setting. */
+/* NULL if the section has no such setting. */
 const kw_setting *kw_section_find(const kw_section *section, const char *name);
 
 /* Names of the settings, NULL-terminated; for "did you mean". Caller frees the array with g_free. */
 const char **kw_section_names(const kw_section *section);
 
-/* A component holds a field when a TEXT setting called field or name names it. Such a field of the
- * primary rule is kept in the row key and gets no column unless it asks for one. Other settings that
- * name fields (a hash's list of fields) do not make a value readable from the key. */
+/* True if the component stores the field: a TEXT setting called field or name names it. Such a field of
+ * the primary rule is stored in the row key and has no column unless it names one. Other settings that
+ * name fields (such as the list of fields of a hash) do not make a value decodable from the key. */
 bool kw_setting_holds_field(const kw_model_setting *setting, const char *field);

@@ -1,4 +1,4 @@
-/* The rows: everything of a policy file but the store and the tables. See setting.h. */
+/* The settings of a policy file except those of the store and the tables. See setting.h. */
 #include "config/setting.h"
 
 #include "config/check.h"

@@ -1,24 +1,24 @@
-/* The rows of a field's generate: how the gateway makes values. Each says which kinds it belongs to. See
- * setting.h. */
+/* The settings of a field's generate. Each setting names the kinds that it belongs to. See setting.h. */
 #include "config/check.h"
 #include "config/setting.h"
 
 /* In the orders of kw_generate_kind and kw_period. */
-static const char *const makings[] = {"sequence", "snowflake", "uuid4", "uuid7", "objectid", "now", NULL};
+static const char *const generate_kinds[] = {"sequence", "snowflake", "uuid4", "uuid7",
+                                             "objectid", "now",       NULL};
 static const char *const periods[] = {"ever", "second", "minute", "hour", "day", "month", "year", NULL};
 static const char *const given[] = {"keep", "refuse", NULL};
 static const char *const ends[] = {"fail", "wrap", NULL};
 static const char *const snowflakes[] = {"standard", "partitioned", NULL};
 
-#define SEQUENCE (1u << KW_MAKE_SEQUENCE)
-#define SNOWFLAKE (1u << KW_MAKE_SNOWFLAKE)
+#define SEQUENCE (1u << KW_GENERATE_SEQUENCE)
+#define SNOWFLAKE (1u << KW_GENERATE_SNOWFLAKE)
 
 static const kw_setting generate_settings[] = {
     {.name = "kind",
      .kind = KW_KIND_ENUM,
      .flags = KW_SETTING_REQUIRED,
      .offset = offsetof(kw_model_generate, kind),
-     .choices = makings,
+     .choices = generate_kinds,
      .about = "sequence: a number from a shared counter (int). snowflake: time, worker number and sequence "
               "in one int, without a shared counter. uuid4, uuid7: 36 characters (string) or 16 bytes "
               "(bytes); uuid7 values are ordered by time. objectid: 24 hex digits (string) or 12 bytes "

@@ -1,5 +1,5 @@
-/* The rows of the store section: settings of both kinds stand side by side; each says which kind it
- * belongs to. See setting.h. */
+/* The settings of the store section, for all kinds; each setting names the kind that it belongs to. See
+ * setting.h. */
 #include "config/check.h"
 #include "config/setting.h"
 

@@ -1,4 +1,4 @@
-/* The rows of a table: fields, key rules, families, splits, further paths. See setting.h. */
+/* The settings of a table: fields, key rules, families, splits, further paths. See setting.h. */
 #include "config/check.h"
 #include "config/setting.h"
 
@@ -246,6 +246,21 @@ static const kw_section family_section = {
     .check = kw_check_family,
 };
 
+/* Settings that the primary path, which is part of the table, shares with the further paths. `path` is the
+ * kw_model_path in `draft`. */
+#define PATH_VERSION_SETTINGS(draft, path)                                                                   \
+    {.name = "layout",                                                                                       \
+     .kind = KW_KIND_INT,                                                                                    \
+     .offset = offsetof(draft, path.layout),                                                                 \
+     .least = 1,                                                                                             \
+     .most = LAYOUT_MOST,                                                                                    \
+     .fallback = "1",                                                                                        \
+     .about = "Number of this version of the rule. A changed rule needs a new number."},                     \
+    {                                                                                                        \
+        .name = "splits", .kind = KW_KIND_SECTION, .offset = offsetof(draft, path.splits),                   \
+        .section = &splits_section, .about = "How a new store table is split into regions."                  \
+    }
+
 static const kw_setting path_settings[] = {
     {.name = "key",
      .kind = KW_KIND_RULE,
@@ -263,18 +278,7 @@ static const kw_setting path_settings[] = {
      .rule = KW_NAME_STORE_TABLE,
      .about = "Store table of the path's rows.",
      .holds = "the table's own store table, followed by _ and the path's name"},
-    {.name = "layout",
-     .kind = KW_KIND_INT,
-     .offset = offsetof(kw_draft_path, path.layout),
-     .least = 1,
-     .most = LAYOUT_MOST,
-     .fallback = "1",
-     .about = "Number of this version of the rule. A changed rule needs a new number."},
-    {.name = "splits",
-     .kind = KW_KIND_SECTION,
-     .offset = offsetof(kw_draft_path, path.splits),
-     .section = &splits_section,
-     .about = "How a new store table is split into regions."},
+    PATH_VERSION_SETTINGS(kw_draft_path, path),
     {.name = "association",
      .kind = KW_KIND_BOOL,
      .offset = offsetof(kw_draft_path, path.association),
@@ -353,18 +357,7 @@ static const kw_setting table_settings[] = {
      .rule = KW_NAME_STORE_TABLE,
      .about = "Store table of the primary path's rows.",
      .holds = "the table's name"},
-    {.name = "layout",
-     .kind = KW_KIND_INT,
-     .offset = offsetof(kw_draft_table, primary.path.layout),
-     .least = 1,
-     .most = LAYOUT_MOST,
-     .fallback = "1",
-     .about = "Number of this version of the rule. A changed rule needs a new number."},
-    {.name = "splits",
-     .kind = KW_KIND_SECTION,
-     .offset = offsetof(kw_draft_table, primary.path.splits),
-     .section = &splits_section,
-     .about = "How a new store table is split into regions."},
+    PATH_VERSION_SETTINGS(kw_draft_table, primary.path),
     {.name = "families",
      .kind = KW_KIND_MAP,
      .offset = offsetof(kw_draft_table, families),

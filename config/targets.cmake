@@ -1,4 +1,4 @@
-# YAML into a validated model. Knows nothing about how settings are used: no include of server/.
+# YAML into a validated model. Does not depend on how settings are used: includes nothing from server/.
 add_library(kw_config STATIC
   assemble.c built_in.c check.c check_columns.c check_generate.c check_table.c diagnostic.c file.c model.c name.c nearest.c node.c memory.c read.c
   read_rule.c read_value.c reader.c

@@ -1,6 +1,6 @@
-/* Names of time zones. A name of the database is a path below its folder, and policies come from callers,
- * too: so only the characters that the database's own names have are taken, which no "..", no leading '/' and
- * no ':' is made of, and only a regular file is opened. */
+/* Names of time zones. A name in the database is a path in its folder, and policies can come from callers.
+ * So only the characters of the database's own names are accepted, which excludes "..", a leading '/' and
+ * ':', and only a regular file is opened. */
 #include "config/parse.h"
 
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #define NAME_BYTES_MAX 64
 #define FILE_BYTES_MAX (1024 * 1024)
 
-/* Read without the database: Z, UTC, +8, +0800, +08:00, +08:00:30. */
+/* Offsets, which need no database: Z, UTC, +8, +0800, +08:00, +08:00:30. */
 static bool
 is_offset(const char *text)
 {
@@ -22,7 +22,7 @@ is_offset(const char *text)
            text[1 + strspn(text + 1, "0123456789:")] == '\0';
 }
 
-/* Parts of letters, digits, '_', '+' and '-' between slashes, the first beginning with a letter. */
+/* Parts of letters, digits, '_', '+' and '-', separated by slashes; the first one begins with a letter. */
 static bool
 is_name(const char *text)
 {
@@ -43,7 +43,7 @@ is_zone_file(int file)
            read(file, magic, sizeof magic) == sizeof magic && memcmp(magic, "TZif", sizeof magic) == 0;
 }
 
-/* GLib looks in the same places. */
+/* Searches the folders that GLib searches. */
 static bool
 is_in_database(const char *name)
 {

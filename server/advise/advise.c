@@ -33,22 +33,22 @@ kw_keyed_before(const kw_keyed *keyed, kw_bytes bound)
 static uint32_t
 choose_bucket(kw_choice choice, size_t number)
 {
-    uint64_t turn = number;
+    uint64_t position = number;
     if (choice.kind == KW_CHOICE_RANDOM)
-        turn = kw_xxh64(kw_bytes_of(&turn, sizeof turn));
-    return (uint32_t)(turn % choice.buckets);
+        position = kw_xxh64(kw_bytes_of(&position, sizeof position));
+    return (uint32_t)(position % choice.buckets);
 }
 
 static bool
-may_go_on(const kw_advise_settings *settings, uint64_t cost, const kw_arena *arena)
+may_continue(const kw_advise_settings *settings, uint64_t cost, const kw_arena *arena)
 {
     return kw_effort_hold(settings->effort, kw_arena_used(arena)) && kw_effort_spend(settings->effort, cost);
 }
 
 /* Encodes every record that the table accepts, and counts the others. */
 static void
-make_keys(const kw_candidate *candidate, const kw_path *path, const kw_advise_settings *settings,
-          kw_arena *arena, kw_keyed *ret_keyed, kw_advised_path *advised)
+encode_keys(const kw_candidate *candidate, const kw_path *path, const kw_advise_settings *settings,
+            kw_arena *arena, kw_keyed *ret_keyed, kw_advised_path *advised)
 {
     size_t records_count = settings->records_count;
     kw_bytes *keys = KW_ARENA_ARRAY(arena, kw_bytes, records_count);
@@ -57,7 +57,7 @@ make_keys(const kw_candidate *candidate, const kw_path *path, const kw_advise_se
     size_t count = 0;
     kw_choice choice = kw_layout_choice(path->layout);
     advised->rejection = candidate->rejection;
-    for (size_t index = 0; index < records_count && may_go_on(settings, KEY_COST, arena); index++) {
+    for (size_t index = 0; index < records_count && may_continue(settings, KEY_COST, arena); index++) {
         kw_error error = KW_ERROR_NONE;
         key.size = 0;
         if (!candidate->records[index].values)
@@ -113,20 +113,20 @@ judge(const kw_candidate *candidate, const kw_advise_settings *settings, const k
     const kw_table *table = candidate->table;
     kw_advised_path *paths = KW_ARENA_ARRAY(arena, kw_advised_path, table->paths_count);
     kw_keyed *keyed = KW_ARENA_ARRAY(arena, kw_keyed, table->paths_count);
-    for (size_t index = 0; index < table->paths_count && may_go_on(settings, KW_EFFORT_LOOK, arena);
+    for (size_t index = 0; index < table->paths_count && may_continue(settings, KW_EFFORT_LOOK, arena);
          index++) {
         paths[index].path = &table->paths[index];
-        make_keys(candidate, &table->paths[index], settings, arena, &keyed[index], &paths[index]);
+        encode_keys(candidate, &table->paths[index], settings, arena, &keyed[index], &paths[index]);
         sort_keys(&keyed[index], arena);
         measure_keys(&keyed[index], &paths[index]);
         kw_advise_places(windows, &keyed[index], settings->regions, arena, &paths[index]);
         kw_advise_order(table->paths[index].layout, &paths[index]);
     }
-    kw_advised_question *questions = KW_ARENA_ARRAY(arena, kw_advised_question, settings->questions_count);
-    for (size_t index = 0; index < settings->questions_count && may_go_on(settings, KW_EFFORT_LOOK, arena);
+    kw_advised_query *queries = KW_ARENA_ARRAY(arena, kw_advised_query, settings->queries_count);
+    for (size_t index = 0; index < settings->queries_count && may_continue(settings, KW_EFFORT_LOOK, arena);
          index++)
-        kw_advise_question(&candidate->questions[index], keyed, arena, &questions[index]);
-    return (kw_advised){.paths = paths, .questions = questions};
+        kw_advise_run_query(&candidate->queries[index], keyed, arena, &queries[index]);
+    return (kw_advised){.paths = paths, .queries = queries};
 }
 
 bool
@@ -145,7 +145,7 @@ kw_advise(const kw_candidate *candidates, size_t candidates_count, const kw_advi
                               .columns = windows.columns,
                               .columns_count = windows.columns_count,
                               .candidates = advised};
-    if (!may_go_on(settings, KW_EFFORT_LOOK, arena))
+    if (!may_continue(settings, KW_EFFORT_LOOK, arena))
         return false;
     kw_advise_words(candidates, candidates_count, settings, arena, ret_advice);
     return true;

@@ -17,11 +17,11 @@
 #define KW_ADVISE_COLUMNS_MAX 96
 #define KW_ADVISE_REGIONS_DEFAULT 16
 
-typedef struct kw_asked {
+typedef struct kw_candidate_query {
     const char *name;
-    kw_question question;
+    kw_question query;
     const char *refusal; /* not NULL: the table does not have the fields of the query */
-} kw_asked;
+} kw_candidate_query;
 
 /* One policy's table. */
 typedef struct kw_candidate {
@@ -29,13 +29,13 @@ typedef struct kw_candidate {
     const kw_table *table;
     const kw_record *records; /* one per record of the sample; values NULL: the table rejects the record */
     const char *rejection;    /* why it rejected the first of those records */
-    const kw_asked *questions;
+    const kw_candidate_query *queries;
 } kw_candidate;
 
 typedef struct kw_advise_settings {
     size_t records_count;
-    size_t questions_count;
-    const int64_t *times_ms; /* one per record; NULL: the order of the records stands for time */
+    size_t queries_count;
+    const int64_t *times_ms; /* one per record; NULL: the order of the records is used as time */
     int64_t window_ms;       /* 0: a minute, or longer if a minute contains hardly any records */
     uint32_t regions;        /* of each store table; 0: the policy's splits, otherwise 16 */
     kw_effort *effort;       /* limits the work and the arena; NULL: no limit */
@@ -50,8 +50,8 @@ typedef struct kw_spread {
     double window_share;  /* of the hottest place of a window; half of the records are in windows with at most
                              this */
     double worst_share;   /* the same of the worst window with at least two records */
-    double window_places; /* the number of equal places that would share a window's writes as evenly; 0: no
-                             window has two */
+    double window_places; /* the number of equally used places that would spread a window's writes as evenly;
+                             0: no window has two */
 } kw_spread;
 
 typedef struct kw_advised_path {
@@ -76,7 +76,7 @@ typedef struct kw_advised_path {
     size_t lost_count;
 } kw_advised_path;
 
-typedef struct kw_advised_question {
+typedef struct kw_advised_query {
     const char *refusal; /* NULL: there is a plan */
     const kw_path *path;
     size_t ranges;
@@ -87,11 +87,11 @@ typedef struct kw_advised_question {
     size_t scanned;  /* sampled rows that are read: those in the ranges, or as many as the limit needs if
                         matching rows are spread evenly */
     size_t matching; /* sampled rows that are returned */
-} kw_advised_question;
+} kw_advised_query;
 
 typedef struct kw_advised {
     const kw_advised_path *paths; /* of the candidate's table */
-    const kw_advised_question *questions;
+    const kw_advised_query *queries;
 } kw_advised;
 
 typedef struct kw_advice {
@@ -105,14 +105,14 @@ typedef struct kw_advice {
 } kw_advice;
 
 /* The state of a generated field; one per table->generated, initially zero. */
-typedef struct kw_made_state {
+typedef struct kw_generated_state {
     int64_t period;
     uint64_t count;
-} kw_made_state;
+} kw_generated_state;
 
 /* Sets stand-ins for the generated fields that record `number` lacks. */
-void kw_advise_stand_in(const kw_table *table, size_t number, kw_made_state *states, kw_arena *arena,
-                        kw_record *record);
+void kw_advise_fill_generated(const kw_table *table, size_t number, kw_generated_state *states,
+                              kw_arena *arena, kw_record *record);
 
 /* A timestamp field's value as milliseconds since 1970. */
 int64_t kw_advise_time_ms(const kw_field *field, kw_value value);

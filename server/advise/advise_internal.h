@@ -33,7 +33,7 @@ typedef struct kw_keyed {
 void kw_spread_make(const kw_windows *windows, const kw_keyed *keyed, const uint32_t *place_of, size_t places,
                     bool young, kw_arena *arena, kw_spread *ret_spread);
 
-/* Returns how many keys of `sorted` are less than the bound. */
+/* The number of keys in `sorted` that are less than the bound. */
 size_t kw_keyed_before(const kw_keyed *keyed, kw_bytes bound);
 
 /* Sets the members from `bucket` to `heat`. */
@@ -43,8 +43,8 @@ void kw_advise_places(const kw_windows *windows, const kw_keyed *keyed, uint32_t
 void kw_advise_order(const kw_layout *layout, kw_advised_path *path);
 
 /* keyed: one per path of the table. The result is incomplete if the effort is used up. */
-void kw_advise_question(const kw_asked *asked, const kw_keyed *keyed, kw_arena *arena,
-                        kw_advised_question *ret_question);
+void kw_advise_run_query(const kw_candidate_query *candidate_query, const kw_keyed *keyed, kw_arena *arena,
+                         kw_advised_query *ret_query);
 
 void kw_advise_words(const kw_candidate *candidates, size_t count, const kw_advise_settings *settings,
                      kw_arena *arena, kw_advice *advice);

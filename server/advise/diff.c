@@ -80,7 +80,7 @@ print_rule(const kw_layout *layout, char sign, kw_buffer *out)
 
 /* Prints whether the layout guard will reject the change, and what to do. */
 static void
-say_consequence(const kw_path *old, const kw_path *fresh, kw_buffer *out)
+print_consequence(const kw_path *old, const kw_path *fresh, kw_buffer *out)
 {
     bool same_number = kw_layout_number(old->layout) == kw_layout_number(fresh->layout);
     bool same_store = kw_bytes_equal(old->store_table, fresh->store_table);
@@ -103,7 +103,7 @@ diff_path(const kw_diff_records *records, const kw_path *old, const kw_path *fre
                          kw_layout_number(after), SHOWN, kw_layout_fingerprint(after));
         print_rule(before, '-', out);
         print_rule(after, '+', out);
-        say_consequence(old, fresh, out);
+        print_consequence(old, fresh, out);
         kw_diff_moves(records, before, after, out);
     } else if (kw_layout_number(before) != kw_layout_number(after)) {
         kw_buffer_printf(out, "  path %s: layout %u -> %u, though the rule is the same\n", old->name,
@@ -145,20 +145,20 @@ static void
 diff_table(const kw_table *old, const kw_table *fresh, const kw_diff_sample *sample, kw_arena *arena,
            kw_buffer *out)
 {
-    kw_buffer body = KW_BUFFER_EMPTY, questions = KW_BUFFER_EMPTY;
+    kw_buffer body = KW_BUFFER_EMPTY, queries = KW_BUFFER_EMPTY;
     kw_diff_records records;
     kw_diff_records_make(old, fresh, sample, arena, &records);
     diff_fields(old, fresh, arena, &body);
     diff_paths(&records, &body);
-    kw_diff_questions(&records, &questions);
-    if (body.size + questions.size > 0)
+    kw_diff_queries(&records, &queries);
+    if (body.size + queries.size > 0)
         kw_buffer_printf(out, "table %s\n", old->name);
     kw_buffer_append(out, kw_buffer_bytes(&body));
-    if (questions.size > 0)
+    if (queries.size > 0)
         kw_buffer_printf(out, "  queries\n");
-    kw_buffer_append(out, kw_buffer_bytes(&questions));
+    kw_buffer_append(out, kw_buffer_bytes(&queries));
     kw_buffer_clear(&body);
-    kw_buffer_clear(&questions);
+    kw_buffer_clear(&queries);
 }
 
 const char *

@@ -20,7 +20,7 @@ typedef struct kw_diff_records {
 void kw_diff_records_make(const kw_table *old, const kw_table *fresh, const kw_diff_sample *sample,
                           kw_arena *arena, kw_diff_records *ret_records);
 
-/* Makes record `number` in both forms, in the arena. */
+/* Generates record `number` in both forms, in the arena. */
 void kw_diff_record(const kw_diff_records *records, size_t number, kw_arena *arena, kw_record *ret_old,
                     kw_record *ret_fresh);
 
@@ -29,4 +29,4 @@ void kw_diff_moves(const kw_diff_records *records, const kw_layout *old, const k
                    kw_buffer *out);
 
 /* Prints the queries whose number of ranges changes. */
-void kw_diff_questions(const kw_diff_records *records, kw_buffer *out);
+void kw_diff_queries(const kw_diff_records *records, kw_buffer *out);

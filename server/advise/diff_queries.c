@@ -5,13 +5,13 @@
 
 #include <glib.h>
 
-typedef struct asker {
+typedef struct query_differ {
     const kw_diff_records *records;
     kw_record old, fresh; /* values to query */
     kw_arena *arena;
-    GHashTable *asked;
+    GHashTable *seen;
     kw_buffer *out;
-} asker;
+} query_differ;
 
 static int
 field_in(const kw_table *table, const char *name)
@@ -21,8 +21,8 @@ field_in(const kw_table *table, const char *name)
 
 /* The planner's result: "16 ranges by by_time", or why there is no plan. */
 static const char *
-answer(asker *self, const kw_table *table, const kw_record *values, const char *const *bound, size_t count,
-       const char *ranged)
+describe_plan(query_differ *self, const kw_table *table, const kw_record *values, const char *const *bound,
+              size_t count, const char *ranged)
 {
     kw_bound *bounds = KW_ARENA_ARRAY(self->arena, kw_bound, table->fields_count);
     for (size_t index = 0; index < count; index++) {
@@ -31,16 +31,16 @@ answer(asker *self, const kw_table *table, const kw_record *values, const char *
             return "has no such field";
         bounds[field] = (kw_bound){.values = &values->values[field], .count = 1};
     }
-    kw_question question = {.table = table, .path = -1, .bounds = bounds, .range_field = -1};
+    kw_question query = {.table = table, .path = -1, .bounds = bounds, .range_field = -1};
     if (ranged) {
-        question.range_field = field_in(table, ranged);
-        if (question.range_field < 0)
+        query.range_field = field_in(table, ranged);
+        if (query.range_field < 0)
             return "has no such field";
-        question.from = values->values[question.range_field];
-        question.from_inclusive = true;
+        query.from = values->values[query.range_field];
+        query.from_inclusive = true;
     }
     const kw_plan *plan;
-    if (!kw_plan_make_within(&question, self->records->effort, self->arena, &plan, NULL))
+    if (!kw_plan_make_within(&query, self->records->effort, self->arena, &plan, NULL))
         return "would read the whole table";
     return kw_arena_printf(self->arena, "%zu %s by path %s%s", plan->ranges_count,
                            plan->point               ? "point reads"
@@ -50,25 +50,24 @@ answer(asker *self, const kw_table *table, const kw_record *values, const char *
 }
 
 static void
-ask(asker *self, const char *const *bound, size_t count, const char *ranged)
+compare_plans(query_differ *self, const char *const *bound, size_t count, const char *ranged)
 {
     const char *text = "";
     for (size_t index = 0; index < count; index++)
         text = kw_arena_printf(self->arena, "%s%s%s", text, index ? ", " : "", bound[index]);
-    text =
-        kw_arena_printf(self->arena, "%s%s%s%s%s", text, count ? " bound" : "", count && ranged ? ", " : "",
-                        ranged ? ranged : "", ranged ? " from a value on" : "");
-    if (!*text || !g_hash_table_add(self->asked, (gpointer)text))
+    text = kw_arena_printf(self->arena, "%s%s%s%s%s", text, count ? " bound" : "",
+                           count && ranged ? ", " : "", ranged ? "range of " : "", ranged ? ranged : "");
+    if (!*text || !g_hash_table_add(self->seen, (gpointer)text))
         return;
-    const char *before = answer(self, self->records->old, &self->old, bound, count, ranged);
-    const char *after = answer(self, self->records->fresh, &self->fresh, bound, count, ranged);
+    const char *before = describe_plan(self, self->records->old, &self->old, bound, count, ranged);
+    const char *after = describe_plan(self, self->records->fresh, &self->fresh, bound, count, ranged);
     if (strcmp(before, after) != 0)
         kw_buffer_printf(self->out, "    %s: %s -> %s\n", text, before, after);
 }
 
 /* Prints the queries that a rule is designed for. */
 static void
-ask_along(asker *self, const kw_table *table, const kw_layout *layout)
+compare_along(query_differ *self, const kw_table *table, const kw_layout *layout)
 {
     const char *bound[KW_RULE_COMPONENTS_MAX];
     size_t count = 0;
@@ -82,9 +81,9 @@ ask_along(asker *self, const kw_table *table, const kw_layout *layout)
             known = known || strcmp(bound[at], name) == 0;
         if (known)
             continue;
-        ask(self, bound, count, name);
+        compare_plans(self, bound, count, name);
         bound[count++] = name;
-        ask(self, bound, count, NULL);
+        compare_plans(self, bound, count, NULL);
         if (!kw_effort_hold(self->records->effort, kw_arena_used(self->arena)) ||
             !kw_effort_spend(self->records->effort, KW_EFFORT_LOOK))
             return;
@@ -92,16 +91,16 @@ ask_along(asker *self, const kw_table *table, const kw_layout *layout)
 }
 
 void
-kw_diff_questions(const kw_diff_records *records, kw_buffer *out)
+kw_diff_queries(const kw_diff_records *records, kw_buffer *out)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
-    g_autoptr(GHashTable) asked = g_hash_table_new(g_str_hash, g_str_equal);
-    asker self = {.records = records, .arena = arena, .asked = asked, .out = out};
+    g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+    query_differ self = {.records = records, .arena = arena, .seen = seen, .out = out};
     if (records->count == 0)
         return;
     kw_diff_record(records, 0, arena, &self.old, &self.fresh);
     for (size_t path = 0; path < records->old->paths_count; path++)
-        ask_along(&self, records->old, records->old->paths[path].layout);
+        compare_along(&self, records->old, records->old->paths[path].layout);
     for (size_t path = 0; path < records->fresh->paths_count; path++)
-        ask_along(&self, records->fresh, records->fresh->paths[path].layout);
+        compare_along(&self, records->fresh, records->fresh->paths[path].layout);
 }

@@ -1,4 +1,4 @@
-/* Makes random records that a rule accepts, and compares their keys under both rules. */
+/* Generates random records that a rule accepts, and compares their keys under both rules. */
 #include "advise/diff_internal.h"
 
 #include <glib.h>
@@ -128,7 +128,7 @@ form_of(const kw_table *table, size_t field, const kw_table *other_table, size_t
         return -1;
     for (int form = 0; form < FORMS; form++) {
         bool good = true;
-        for (int turn = 0; turn < 3 && good; turn++) {
+        for (int trial = 0; trial < 3 && good; trial++) {
             kw_value value = random_value(&table->fields[field], form, &dice, arena);
             good = fits(table, field, value, arena) &&
                    (other == SIZE_MAX || fits(other_table, other, value, arena));

@@ -76,23 +76,23 @@ period_ms(kw_period period)
 }
 
 static int64_t
-next_number(kw_made_state *state, const kw_model_generate *generate, int64_t time_ms)
+next_number(kw_generated_state *state, const kw_model_generate *generate, int64_t time_ms)
 {
     uint64_t length = (uint64_t)generate->to - (uint64_t)generate->from + 1;
     int64_t period = generate->per == KW_PERIOD_EVER ? 0 : time_ms / period_ms(generate->per);
     if (period != state->period)
-        *state = (kw_made_state){.period = period};
+        *state = (kw_generated_state){.period = period};
     uint64_t number = state->count++;
     return (int64_t)((uint64_t)generate->from + (length ? number % length : number));
 }
 
 static int64_t
-make_snowflake(kw_made_state *state, const kw_model_generate *generate, int64_t time_ms)
+make_snowflake(kw_generated_state *state, const kw_model_generate *generate, int64_t time_ms)
 {
     int64_t tick_ms = generate->partitioned ? 1000 : 1;
     uint64_t tick = (uint64_t)(time_ms / tick_ms);
     if (state->period != (int64_t)tick)
-        *state = (kw_made_state){.period = (int64_t)tick};
+        *state = (kw_generated_state){.period = (int64_t)tick};
     uint64_t sequence = state->count++;
     uint64_t id =
         generate->partitioned
@@ -129,7 +129,7 @@ make_unique(const kw_field *field, size_t number, int64_t time_ms, kw_arena *are
     kw_generate_kind kind = field->model->generate.kind;
     uint8_t bytes[UUID_BYTES], time[8];
     scramble(number, bytes);
-    if (kind == KW_MAKE_OBJECTID) {
+    if (kind == KW_GENERATE_OBJECTID) {
         kw_be64_store(time, (uint64_t)(time_ms / 1000) << 32);
         memcpy(bytes, time, 4);
         memcpy(bytes + 4, "stand", 5);
@@ -138,39 +138,39 @@ make_unique(const kw_field *field, size_t number, int64_t time_ms, kw_arena *are
         bytes[11] = (uint8_t)number;
         return as_field_type(field, bytes, OBJECTID_BYTES, arena);
     }
-    if (kind == KW_MAKE_UUID7) {
+    if (kind == KW_GENERATE_UUID7) {
         kw_be64_store(time, (uint64_t)time_ms << 16);
         memcpy(bytes, time, 6);
     }
-    bytes[6] = (uint8_t)((bytes[6] & 0x0f) | (kind == KW_MAKE_UUID7 ? 0x70 : 0x40));
+    bytes[6] = (uint8_t)((bytes[6] & 0x0f) | (kind == KW_GENERATE_UUID7 ? 0x70 : 0x40));
     bytes[8] = (uint8_t)((bytes[8] & 0x3f) | 0x80);
     return as_field_type(field, bytes, UUID_BYTES, arena);
 }
 
 static kw_value
-make_value(kw_made_state *state, const kw_table *table, const kw_field *field, const kw_record *record,
+make_value(kw_generated_state *state, const kw_table *table, const kw_field *field, const kw_record *record,
            size_t number, kw_arena *arena)
 {
     const kw_model_generate *generate = &field->model->generate;
     int64_t time_ms = record_time(table, record, generate->of ? generate->of : "", number);
     switch (generate->kind) {
-    case KW_MAKE_SEQUENCE:
+    case KW_GENERATE_SEQUENCE:
         return (kw_value){.kind = KW_VALUE_NUMBER, .number = next_number(state, generate, time_ms)};
-    case KW_MAKE_SNOWFLAKE:
+    case KW_GENERATE_SNOWFLAKE:
         return (kw_value){.kind = KW_VALUE_NUMBER, .number = make_snowflake(state, generate, time_ms)};
-    case KW_MAKE_NOW:
+    case KW_GENERATE_NOW:
         return (kw_value){.kind = KW_VALUE_NUMBER, .number = unit_of_ms(field->unit, time_ms)};
-    case KW_MAKE_UUID4:
-    case KW_MAKE_UUID7:
-    case KW_MAKE_OBJECTID:
+    case KW_GENERATE_UUID4:
+    case KW_GENERATE_UUID7:
+    case KW_GENERATE_OBJECTID:
         return make_unique(field, number, time_ms, arena);
     }
     g_assert_not_reached();
 }
 
 void
-kw_advise_stand_in(const kw_table *table, size_t number, kw_made_state *states, kw_arena *arena,
-                   kw_record *record)
+kw_advise_fill_generated(const kw_table *table, size_t number, kw_generated_state *states, kw_arena *arena,
+                         kw_record *record)
 {
     for (size_t index = 0; index < table->generated_count; index++) {
         size_t field = table->generated[index];

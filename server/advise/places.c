@@ -151,25 +151,25 @@ cut_by_sample(const kw_windows *windows, const kw_keyed *keyed, uint32_t regions
 static cuts
 cut(const kw_windows *windows, const kw_keyed *keyed, uint32_t regions, kw_arena *arena)
 {
-    cuts made = {.by = "one region"};
+    cuts cut_keys = {.by = "one region"};
     kw_error ignored;
-    if (regions == 1 || (regions == 0 && cut_by_policy(keyed->path, arena, &made)))
-        return made;
+    if (regions == 1 || (regions == 0 && cut_by_policy(keyed->path, arena, &cut_keys)))
+        return cut_keys;
     if (regions == 0)
         regions = regions_of_policy(keyed->path);
-    made.by = "by the rule";
-    if (!kw_layout_splits(keyed->path->layout, regions, arena, &made.keys, &made.count, &ignored))
-        cut_by_sample(windows, keyed, regions, arena, &made);
-    return made;
+    cut_keys.by = "by the rule";
+    if (!kw_layout_splits(keyed->path->layout, regions, arena, &cut_keys.keys, &cut_keys.count, &ignored))
+        cut_by_sample(windows, keyed, regions, arena, &cut_keys);
+    return cut_keys;
 }
 
 static uint32_t
-region_of(const cuts *made, kw_bytes key)
+region_of(const cuts *cut_keys, kw_bytes key)
 {
-    size_t low = 0, high = made->count; /* split keys not greater than the key */
+    size_t low = 0, high = cut_keys->count; /* split keys not greater than the key */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (kw_bytes_compare(made->keys[middle], key) <= 0)
+        if (kw_bytes_compare(cut_keys->keys[middle], key) <= 0)
             low = middle + 1;
         else
             high = middle;
@@ -194,17 +194,17 @@ kw_advise_places(const kw_windows *windows, const kw_keyed *keyed, uint32_t regi
                  kw_advised_path *path)
 {
     advise_buckets(windows, keyed, arena, path);
-    cuts made = cut(windows, keyed, regions, arena);
-    size_t places = made.count + 1;
+    cuts cut_keys = cut(windows, keyed, regions, arena);
+    size_t places = cut_keys.count + 1;
     uint32_t *place_of = KW_ARENA_ARRAY(arena, uint32_t, keyed->count);
     kw_bytes *starts = KW_ARENA_ARRAY(arena, kw_bytes, places);
-    for (size_t index = 0; index < made.count; index++)
-        starts[index + 1] = made.keys[index];
+    for (size_t index = 0; index < cut_keys.count; index++)
+        starts[index + 1] = cut_keys.keys[index];
     for (size_t index = 0; index < keyed->count; index++)
-        place_of[index] = region_of(&made, keyed->keys[index]);
-    kw_spread_make(windows, keyed, place_of, places, made.young, arena, &path->regions);
+        place_of[index] = region_of(&cut_keys, keyed->keys[index]);
+    kw_spread_make(windows, keyed, place_of, places, cut_keys.young, arena, &path->regions);
     path->region_starts = starts;
-    path->cut = made.by;
+    path->cut = cut_keys.by;
     path->heat = make_heat(windows, keyed, place_of, places, arena);
 }
 

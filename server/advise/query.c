@@ -42,28 +42,28 @@ count_matching(const kw_plan *plan, const kw_keyed *keyed)
 
 /* A limit ends the scan early; each merged range has read up to one row more by then. */
 static void
-count_limit(const kw_question *question, size_t merged, kw_advised_question *counted)
+count_limit(const kw_question *query, size_t merged, kw_advised_query *counted)
 {
-    if (question->limit == 0 || question->limit >= counted->matching)
+    if (query->limit == 0 || query->limit >= counted->matching)
         return;
     double each = (double)counted->scanned / (double)counted->matching;
-    size_t read = (size_t)(each * (double)question->limit + 0.5) + (merged > 0 ? merged - 1 : 0);
+    size_t read = (size_t)(each * (double)query->limit + 0.5) + (merged > 0 ? merged - 1 : 0);
     counted->scanned = MIN(counted->scanned, read);
-    counted->matching = question->limit;
+    counted->matching = query->limit;
 }
 
 /* True if the same path can return the rows in some order. */
 static bool
-is_ordered(const kw_question *question, const kw_plan *plan, kw_effort *effort)
+is_ordered(const kw_question *query, const kw_plan *plan, kw_effort *effort)
 {
-    if (question->order != KW_ORDER_PATH)
+    if (query->order != KW_ORDER_PATH)
         return true;
     g_autoptr(kw_arena) arena = kw_arena_new();
-    kw_question ordered = *question;
+    kw_question ordered = *query;
     const kw_plan *again;
     kw_error ignored;
     ordered.order = KW_ORDER_ASCENDING;
-    ordered.path = (int)(plan->path - question->table->paths);
+    ordered.path = (int)(plan->path - query->table->paths);
     return kw_plan_make_within(&ordered, effort, arena, &again, &ignored);
 }
 
@@ -72,17 +72,17 @@ is_ordered(const kw_question *question, const kw_plan *plan, kw_effort *effort)
 
 /* Adds the counts of the windows after the plan's. False: there are too many. */
 static bool
-count_windows(const kw_plan *first, const kw_keyed *keyed, kw_advised_question *counted)
+count_windows(const kw_plan *first, const kw_keyed *keyed, kw_advised_query *counted)
 {
-    kw_question question = *first->question;
+    kw_question query = *first->question;
     kw_window rest = first->rest;
     for (size_t windows = 1; rest.limit > 0 && kw_effort_spend(keyed->effort, KW_EFFORT_LOOK); windows++) {
         g_autoptr(kw_arena) arena = kw_arena_new();
         const kw_plan *plan;
         kw_error ignored;
         size_t merged;
-        question.window = rest;
-        if (windows == WINDOWS_MAX || !kw_plan_make_within(&question, keyed->effort, arena, &plan, &ignored))
+        query.window = rest;
+        if (windows == WINDOWS_MAX || !kw_plan_make_within(&query, keyed->effort, arena, &plan, &ignored))
             return false;
         counted->ranges += plan->ranges_count;
         counted->groups += plan->groups_count;
@@ -94,35 +94,35 @@ count_windows(const kw_plan *first, const kw_keyed *keyed, kw_advised_question *
 }
 
 void
-kw_advise_question(const kw_asked *asked, const kw_keyed *keyed, kw_arena *arena,
-                   kw_advised_question *ret_question)
+kw_advise_run_query(const kw_candidate_query *from, const kw_keyed *keyed, kw_arena *arena,
+                    kw_advised_query *ret_query)
 {
     g_autoptr(kw_arena) own = kw_arena_new();
-    const kw_question *question = &asked->question;
+    const kw_question *query = &from->query;
     const kw_plan *plan;
     kw_error error;
-    *ret_question = (kw_advised_question){.refusal = asked->refusal};
-    if (asked->refusal)
+    *ret_query = (kw_advised_query){.refusal = from->refusal};
+    if (from->refusal)
         return;
-    if (!kw_plan_make_within(question, keyed->effort, own, &plan, &error)) {
-        ret_question->refusal = kw_arena_printf(arena, "%s", error.text);
+    if (!kw_plan_make_within(query, keyed->effort, own, &plan, &error)) {
+        ret_query->refusal = kw_arena_printf(arena, "%s", error.text);
         return;
     }
-    const kw_keyed *under = &keyed[plan->path - question->table->paths];
+    const kw_keyed *under = &keyed[plan->path - query->table->paths];
     size_t merged;
-    *ret_question = (kw_advised_question){
+    *ret_query = (kw_advised_query){
         .path = plan->path,
         .ranges = plan->ranges_count,
         .groups = plan->groups_count,
         .point = plan->point,
-        .ordered = is_ordered(question, plan, keyed->effort),
+        .ordered = is_ordered(query, plan, keyed->effort),
         .expected_efficiency = plan->expected_efficiency,
         .scanned = count_scanned(plan, under, &merged),
         .matching = count_matching(plan, under),
     };
-    if (count_windows(plan, under, ret_question))
-        count_limit(question, merged, ret_question);
+    if (count_windows(plan, under, ret_query))
+        count_limit(query, merged, ret_query);
     else
-        *ret_question = (kw_advised_question){
-            .refusal = "works, but makes more than a million ranges: query a shorter time to get advice"};
+        *ret_query = (kw_advised_query){
+            .refusal = "is accepted, but has more than a million ranges; query a shorter time to get advice"};
 }

@@ -14,23 +14,23 @@
 
 typedef struct texts {
     const char **items;
-    size_t count, room;
+    size_t count, capacity;
     kw_arena *arena;
 } texts;
 
-static void __attribute__((format(printf, 2, 3))) say(texts *to, const char *format, ...)
+static void __attribute__((format(printf, 2, 3))) add_sentence(texts *to, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
     g_autofree char *text = g_strdup_vprintf(format, arguments);
     va_end(arguments);
-    if (to->count == to->room) {
-        size_t room = to->room ? to->room * 2 : 8;
-        const char **items = KW_ARENA_ARRAY(to->arena, const char *, room);
+    if (to->count == to->capacity) {
+        size_t capacity = to->capacity ? to->capacity * 2 : 8;
+        const char **items = KW_ARENA_ARRAY(to->arena, const char *, capacity);
         if (to->count > 0)
             memcpy(items, to->items, to->count * sizeof *items);
         to->items = items;
-        to->room = room;
+        to->capacity = capacity;
     }
     to->items[to->count++] = kw_arena_text(to->arena, kw_bytes_of_text(text));
 }
@@ -80,92 +80,95 @@ misses_buckets(size_t records, const kw_spread *spread)
 }
 
 static void
-say_buckets(texts *to, const char *who, const kw_advised_path *path)
+describe_buckets(texts *to, const char *subject, const kw_advised_path *path)
 {
     const kw_spread *spread = &path->buckets;
     if (!path->bucket || path->records < 4 * spread->places)
         return;
     if (misses_buckets(path->records, spread))
-        say(to, "%s: %s reaches only %zu of %zu buckets, the hottest with %.1f x the mean: %s", who,
+        add_sentence(
+            to, "%s: %s reaches only %zu of %zu buckets, the hottest with %.1f x the mean: %s", subject,
             path->bucket, spread->reached, spread->places, spread->hottest_to_mean,
             strstr(path->bucket, "xxh64")
-                ? "its fields have too few different values in the sample; let a field with more of them "
-                  "decide, too"
-                : "its values do not suit this rule; a salt that names no algorithm spreads them evenly");
+                ? "its fields have too few different values in the sample; add a field with more values to it"
+                : "this algorithm does not spread its values; a salt without the setting algorithm does");
     else if (spread->hottest_to_mean > MAX(1.2, chance(path->records, spread->places)))
-        say(to, "%s: %s reaches all %zu buckets unevenly: the hottest gets %.1f x the mean", who,
-            path->bucket, spread->places, spread->hottest_to_mean);
+        add_sentence(to, "%s: %s reaches all %zu buckets unevenly: the hottest gets %.1f x the mean", subject,
+                     path->bucket, spread->places, spread->hottest_to_mean);
     else
-        say(to, "%s: %s spreads the writes evenly over all %zu buckets (hottest / mean %.2f)", who,
-            path->bucket, spread->places, spread->hottest_to_mean);
+        add_sentence(to, "%s: %s spreads the writes evenly over all %zu buckets (hottest / mean %.2f)",
+                     subject, path->bucket, spread->places, spread->hottest_to_mean);
 }
 
 static void
-say_regions(texts *to, const char *who, const kw_advised_path *path, const char *window)
+describe_regions(texts *to, const char *subject, const kw_advised_path *path, const char *window)
 {
     const kw_spread *spread = &path->regions;
     if (spread->places < 2 || spread->window_places == 0)
         return;
     if (spread->window_places < 1.5)
-        say(to,
-            "%s: in a typical %s%s, %.0f %% of the writes go to one of %zu regions: the table takes no more "
-            "writes than one region server does",
-            who, g_ascii_isdigit(*window) ? "stretch of " : "", window, 100 * spread->window_share,
-            spread->places);
+        add_sentence(to,
+                     "%s: in a typical %s%s, %.0f %% of the writes go to one of %zu regions, so one region "
+                     "server limits the writes of the table",
+                     subject, g_ascii_isdigit(*window) ? "stretch of " : "", window,
+                     100 * spread->window_share, spread->places);
     else if (spread->window_places < 0.5 * (double)spread->places)
-        say(to, "%s: the writes of %s%s go to about %.1f of %zu regions", who, article(window), window,
-            spread->window_places, spread->places);
+        add_sentence(to, "%s: the writes of %s%s go to about %.1f of %zu regions", subject, article(window),
+                     window, spread->window_places, spread->places);
     else
-        say(to, "%s: the writes of %s%s spread over the regions (as over %.1f even ones of %zu)", who,
-            article(window), window, spread->window_places, spread->places);
+        add_sentence(to, "%s: the writes of %s%s spread over the regions (effectively %.1f of %zu)", subject,
+                     article(window), window, spread->window_places, spread->places);
 }
 
 static void
-say_path(texts *to, const kw_candidate *candidate, const kw_advised_path *path, const char *window,
-         kw_arena *arena)
+describe_path(texts *to, const kw_candidate *candidate, const kw_advised_path *path, const char *window,
+              kw_arena *arena)
 {
-    const char *who = kw_arena_printf(arena, "%s, path %s", candidate->name, path->path->name);
+    const char *subject = kw_arena_printf(arena, "%s, path %s", candidate->name, path->path->name);
     if (path->rejected > 0)
-        say(to, "%s: %zu records get no key (%s)", who, path->rejected, path->rejection);
+        add_sentence(to, "%s: %zu records get no key (%s)", subject, path->rejected, path->rejection);
     if (path->records == 0)
         return;
     if (path->duplicates > 0)
-        say(to, "%s: %zu records share their key with another one: later ones replace earlier ones", who,
-            path->duplicates);
-    say_buckets(to, who, path);
-    say_regions(to, who, path, window);
+        add_sentence(
+            to, "%s: %zu records have the same key as another record, so only the last one written remains",
+            subject, path->duplicates);
+    describe_buckets(to, subject, path);
+    describe_regions(to, subject, path, window);
     for (size_t index = 0; index < path->lost_count; index++)
-        say(to, "%s: rows cannot be read in the order of %s, nor by a range of it", who,
-            candidate->table->fields[path->lost[index]].name);
+        add_sentence(to,
+                     "%s: the rule loses the order of %s: rows cannot be sorted by it, and a range of it "
+                     "is not a range of keys",
+                     subject, candidate->table->fields[path->lost[index]].name);
 }
 
 /* --- queries ----------------------------------------------------------------------------------------- */
 
 static double
-real_efficiency(const kw_advised_question *question)
+real_efficiency(const kw_advised_query *query)
 {
-    return question->matching ? (double)question->scanned / (double)question->matching : 0;
+    return query->matching ? (double)query->scanned / (double)query->matching : 0;
 }
 
 static void
-say_question(texts *to, const kw_candidate *candidate, const kw_asked *asked,
-             const kw_advised_question *question)
+describe_query(texts *to, const kw_candidate *candidate, const kw_candidate_query *from,
+               const kw_advised_query *query)
 {
-    if (question->refusal)
-        say(to, "%s: \"%s\" is refused: %s", candidate->name, asked->name, question->refusal);
-    else if (real_efficiency(question) > 2)
-        say(to, "%s: \"%s\" reads %.1f rows of the sample for each one it returns", candidate->name,
-            asked->name, real_efficiency(question));
-    else if (question->matching == 0 && question->scanned > 0)
-        say(to, "%s: \"%s\" reads %zu rows of the sample and returns none", candidate->name, asked->name,
-            question->scanned);
+    if (query->refusal)
+        add_sentence(to, "%s: \"%s\" is rejected: %s", candidate->name, from->name, query->refusal);
+    else if (real_efficiency(query) > 2)
+        add_sentence(to, "%s: \"%s\" reads %.1f rows of the sample for each row returned", candidate->name,
+                     from->name, real_efficiency(query));
+    else if (query->matching == 0 && query->scanned > 0)
+        add_sentence(to, "%s: \"%s\" reads %zu rows of the sample and returns none", candidate->name,
+                     from->name, query->scanned);
 }
 
 /* --- one candidate against another -------------------------------------------------------------------- */
 
 typedef struct comparison {
     texts gains;
-    texts prices;
+    texts costs;
 } comparison;
 
 /* The path whose regions share a window's writes least evenly: it limits the write rate. */
@@ -187,42 +190,41 @@ compare_writes(comparison *to, const kw_spread *spread, const kw_spread *base, c
         return;
     bool better = spread->window_places > base->window_places * NOTABLE;
     if (better || base->window_places > spread->window_places * NOTABLE)
-        say(better ? &to->gains : &to->prices,
+        add_sentence(
+            better ? &to->gains : &to->costs,
             "the writes of %s%s go to %.1f regions instead of %.1f (hottest %.0f %% instead of %.0f %%)",
             article(window), window, spread->window_places, base->window_places, 100 * spread->window_share,
             100 * base->window_share);
 }
 
 static void
-compare_answers(comparison *to, const char *name, const kw_advised_question *question,
-                const kw_advised_question *base)
+compare_answers(comparison *to, const char *name, const kw_advised_query *query, const kw_advised_query *base)
 {
-    if (question->ranges != base->ranges)
-        say(question->ranges < base->ranges ? &to->gains : &to->prices,
-            "\"%s\" takes %zu range%s instead of %zu", name, question->ranges,
-            question->ranges == 1 ? "" : "s", base->ranges);
-    double real = real_efficiency(question), real_base = real_efficiency(base);
+    if (query->ranges != base->ranges)
+        add_sentence(query->ranges < base->ranges ? &to->gains : &to->costs,
+                     "\"%s\" reads %zu range%s instead of %zu", name, query->ranges,
+                     query->ranges == 1 ? "" : "s", base->ranges);
+    double real = real_efficiency(query), real_base = real_efficiency(base);
     if (real > real_base * NOTABLE || real_base > real * NOTABLE)
-        say(real < real_base ? &to->gains : &to->prices,
-            "\"%s\" reads %.2f rows per row returned instead of %.2f", name, real, real_base);
-    if (question->ordered != base->ordered)
-        say(question->ordered ? &to->gains : &to->prices, "\"%s\" %s its order", name,
-            question->ordered ? "keeps" : "loses");
+        add_sentence(real < real_base ? &to->gains : &to->costs,
+                     "\"%s\" reads %.2f rows per row returned instead of %.2f", name, real, real_base);
+    if (query->ordered != base->ordered)
+        add_sentence(query->ordered ? &to->gains : &to->costs, "\"%s\" %s sorted", name,
+                     query->ordered ? "is" : "is no longer");
 }
 
 static void
-compare_question(comparison *to, const char *name, const kw_advised_question *question,
-                 const kw_advised_question *base)
+compare_query(comparison *to, const char *name, const kw_advised_query *query, const kw_advised_query *base)
 {
-    if (question->refusal && base->refusal)
+    if (query->refusal && base->refusal)
         return;
-    if (question->refusal)
-        say(&to->prices, "\"%s\" is refused", name);
+    if (query->refusal)
+        add_sentence(&to->costs, "\"%s\" is rejected", name);
     else if (base->refusal)
-        say(&to->gains, "\"%s\" can be asked (%zu range%s)", name, question->ranges,
-            question->ranges == 1 ? "" : "s");
+        add_sentence(&to->gains, "\"%s\" is accepted (%zu range%s)", name, query->ranges,
+                     query->ranges == 1 ? "" : "s");
     else
-        compare_answers(to, name, question, base);
+        compare_answers(to, name, query, base);
 }
 
 static void
@@ -230,11 +232,11 @@ compare_keys(comparison *to, const kw_advised *one, size_t stores, const kw_advi
 {
     double longer = one->paths[0].key_bytes_mean - base->paths[0].key_bytes_mean;
     if (fabs(longer) >= 0.5)
-        say(longer < 0 ? &to->gains : &to->prices, "a key is %.0f byte%s %s", fabs(longer),
-            fabs(longer) < 1.5 ? "" : "s", longer < 0 ? "shorter" : "longer");
+        add_sentence(longer < 0 ? &to->gains : &to->costs, "a key is %.0f byte%s %s", fabs(longer),
+                     fabs(longer) < 1.5 ? "" : "s", longer < 0 ? "shorter" : "longer");
     if (stores != base_stores)
-        say(stores < base_stores ? &to->gains : &to->prices, "a record is written %zu times instead of %zu",
-            stores, base_stores);
+        add_sentence(stores < base_stores ? &to->gains : &to->costs,
+                     "a record is written %zu times instead of %zu", stores, base_stores);
 }
 
 static const char *
@@ -249,32 +251,31 @@ joined(const texts *from, kw_arena *arena)
 }
 
 static void
-say_trade(texts *to, const char *name, const char *base, const comparison *found)
+describe_trade(texts *to, const char *name, const char *base, const comparison *found)
 {
-    const char *gains = joined(&found->gains, to->arena), *prices = joined(&found->prices, to->arena);
-    if (*gains && *prices)
-        say(to, "%s against %s: gained: %s. The price: %s", name, base, gains, prices);
+    const char *gains = joined(&found->gains, to->arena), *costs = joined(&found->costs, to->arena);
+    if (*gains && *costs)
+        add_sentence(to, "%s compared with %s: gains: %s. Costs: %s", name, base, gains, costs);
     else if (*gains)
-        say(to, "%s against %s: gained: %s. No price shows in this sample", name, base, gains);
-    else if (*prices)
-        say(to, "%s against %s: nothing gained. The price: %s", name, base, prices);
+        add_sentence(to, "%s compared with %s: gains: %s. No costs in this sample", name, base, gains);
+    else if (*costs)
+        add_sentence(to, "%s compared with %s: no gains. Costs: %s", name, base, costs);
     else
-        say(to, "%s and %s do alike on this sample", name, base);
+        add_sentence(to, "%s and %s give equal results for this sample", name, base);
 }
 
 static void
 compare(texts *to, const kw_candidate *candidates, size_t which, const kw_advise_settings *settings,
         const kw_advice *advice, const char *window)
 {
-    comparison found = {.gains.arena = to->arena, .prices.arena = to->arena};
+    comparison found = {.gains.arena = to->arena, .costs.arena = to->arena};
     const kw_candidate *candidate = &candidates[which];
     const kw_advised *one = &advice->candidates[which], *base = &advice->candidates[0];
     compare_writes(&found, tightest(candidate, one), tightest(&candidates[0], base), window);
-    for (size_t index = 0; index < settings->questions_count; index++)
-        compare_question(&found, candidate->questions[index].name, &one->questions[index],
-                         &base->questions[index]);
+    for (size_t index = 0; index < settings->queries_count; index++)
+        compare_query(&found, candidate->queries[index].name, &one->queries[index], &base->queries[index]);
     compare_keys(&found, one, candidate->table->stores_count, base, candidates[0].table->stores_count);
-    say_trade(to, candidate->name, candidates[0].name, &found);
+    describe_trade(to, candidate->name, candidates[0].name, &found);
 }
 
 void
@@ -286,10 +287,10 @@ kw_advise_words(const kw_candidate *candidates, size_t count, const kw_advise_se
     for (size_t which = 0; which < count; which++) {
         const kw_advised *advised = &advice->candidates[which];
         for (size_t index = 0; index < candidates[which].table->paths_count; index++)
-            say_path(&to, &candidates[which], &advised->paths[index], window, arena);
-        for (size_t index = 0; index < settings->questions_count; index++)
-            say_question(&to, &candidates[which], &candidates[which].questions[index],
-                         &advised->questions[index]);
+            describe_path(&to, &candidates[which], &advised->paths[index], window, arena);
+        for (size_t index = 0; index < settings->queries_count; index++)
+            describe_query(&to, &candidates[which], &candidates[which].queries[index],
+                           &advised->queries[index]);
     }
     for (size_t which = 1; which < count; which++)
         compare(&to, candidates, which, settings, advice, window);

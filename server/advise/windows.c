@@ -192,11 +192,11 @@ measure_windows(const uint64_t *codes, size_t count, window_share *shares, kw_sp
         size_t first = at, hottest = 0;
         uint64_t window = codes[at] >> 32;
         while (at < count && codes[at] >> 32 == window) {
-            size_t run = at;
+            size_t begin = at;
             for (uint64_t code = codes[at]; at < count && codes[at] == code;)
                 at++;
-            hottest = MAX(hottest, at - run);
-            equal_pairs += (double)(at - run) * (double)(at - run - 1);
+            hottest = MAX(hottest, at - begin);
+            equal_pairs += (double)(at - begin) * (double)(at - begin - 1);
         }
         size_t records = at - first;
         pairs += (double)records * (double)(records - 1);

@@ -21,18 +21,18 @@ end_check(kw_admission *admission, const kw_error *error)
         checked(user, admission, NULL);
         return;
     }
-    kw_error told = *error;
+    kw_error reported = *error;
     kw_admission_abandon(admission);
-    checked(user, NULL, &told);
+    checked(user, NULL, &reported);
 }
 
 /* For the store's errors about the catalog itself. */
 static void
 fail(kw_admission *admission, const kw_error *error)
 {
-    kw_error told = *error;
-    kw_error_prefix(&told, "catalog %s", admission->catalog->settings.store_table);
-    end_check(admission, &told);
+    kw_error reported = *error;
+    kw_error_prefix(&reported, "catalog %s", admission->catalog->settings.store_table);
+    end_check(admission, &reported);
 }
 
 /* --- recorded facts of each table ------------------------------------------------------------------ */
@@ -43,7 +43,7 @@ policy_has(const kw_admission *admission, const char *table)
     return kw_policy_find_table(admission->policy, kw_bytes_of_text(table)) != NULL;
 }
 
-/* The recorded table that this one was before it was renamed; NULL if it is new. */
+/* The recorded table whose new name this one has; NULL if it is new. */
 static const kw_facts *
 find_renamed(const kw_admission *admission, const kw_facts *wanted)
 {
@@ -185,7 +185,7 @@ find_digest(const kw_table_digest *digests, size_t count, const char *table)
 
 #define ONE_BY_ONE "stop all gateways but one, apply the policy there, and start the others with it"
 
-/* True for another process of this gateway: a previous one, which may have crashed or ended. */
+/* True for another process with this gateway's id: a previous one, which may have crashed or ended. */
 static bool
 is_of_this_gateway(const kw_admission *admission, const kw_registration *other)
 {
@@ -197,7 +197,7 @@ refuse_twin(const kw_registration *other, const char *table, kw_error *ret_error
 {
     return kw_error_set(
         ret_error, KW_UNAVAILABLE,
-        "table %s: another process with the gateway_id %s serves it by another policy, or did until "
+        "table %s: another process with the gateway_id %s serves it under another policy, or did until "
         "it died; try again %d s after its end",
         table, other->id, KW_LEASE_DEAD_MS / 1000);
 }
@@ -214,7 +214,7 @@ refuse_exclusive(const kw_admission *admission, const kw_registration *other, kw
         return kw_error_set(
             ret_error, KW_REFUSED,
             "table %s: this policy changes which rows a record has, and the gateway %s serves "
-            "the table by the old one; " ONE_BY_ONE,
+            "the table under the old one; " ONE_BY_ONE,
             table, other->id);
     }
     return true;
@@ -245,7 +245,7 @@ check_digests(const kw_admission *admission, const kw_registration *other, kw_er
             return refuse_twin(other, table, ret_error);
         return kw_error_set(
             ret_error, KW_REFUSED,
-            "table %s: the gateway %s serves it by another policy (its rows have other keys or "
+            "table %s: the gateway %s serves it under another policy (its rows have other keys or "
             "other paths there); " ONE_BY_ONE,
             table, other->id);
     }
@@ -367,14 +367,14 @@ kw_catalog_check(kw_catalog *catalog, kw_policy *policy, kw_deadline deadline, k
                                 .changes = KW_ARENA_ARRAY(arena, kw_facts_change, count),
                                 .settled = KW_ARENA_ARRAY(arena, bool, count),
                                 .exclusive = KW_ARENA_ARRAY(arena, const char *, 2 * count + 1),
-                                .made = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+                                .created = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
                                 .checked = done,
                                 .user = user};
     for (size_t i = 0; i < count; i++)
         admission->wanted[i] = kw_facts_of_table(kw_policy_table(policy, i), arena);
     g_assert(!catalog->next.arena);
     catalog->next = kw_digests_of_policy(policy);
-    catalog->says++;
+    catalog->revision++;
     kw_store_handle_describe_table(catalog->settings.handle, catalog->table, deadline, on_described,
                                    admission);
 }
@@ -407,7 +407,7 @@ kw_admission_knows(const kw_admission *admission, size_t table, size_t path)
 void
 kw_admission_made(kw_admission *admission, const char *store_table)
 {
-    g_hash_table_add(admission->made, g_strdup(kw_store_table_name(store_table)));
+    g_hash_table_add(admission->created, g_strdup(kw_store_table_name(store_table)));
 }
 
 const kw_placement_facts *
@@ -425,14 +425,14 @@ kw_admission_order(const kw_admission *admission, size_t table)
     return g_str_equal(order, "stamp") ? KW_WRITE_ORDER_STAMP : KW_WRITE_ORDER_STORE;
 }
 
-/* --- the end --------------------------------------------------------------------------------------- */
+/* --- freeing --------------------------------------------------------------------------------------- */
 
 static void
 admission_free(kw_admission *admission)
 {
     kw_catalog_image_free(admission->image);
     kw_policy_unref(admission->policy);
-    g_hash_table_unref(admission->made);
+    g_hash_table_unref(admission->created);
     kw_arena_free(admission->arena);
 }
 

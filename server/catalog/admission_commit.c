@@ -11,24 +11,24 @@ static void
 end_commit(void *user, const kw_error *error)
 {
     kw_admission *admission = user;
-    kw_error told = error ? *error : KW_ERROR_NONE;
+    kw_error reported = error ? *error : KW_ERROR_NONE;
     if (error)
-        kw_error_prefix(&told, "catalog %s", admission->catalog->settings.store_table);
-    admission->committed(admission->user, error ? &told : NULL);
+        kw_error_prefix(&reported, "catalog %s", admission->catalog->settings.store_table);
+    admission->committed(admission->user, error ? &reported : NULL);
 }
 
 /* --- the facts ------------------------------------------------------------------------------------- */
 
 /* Lists the store tables created for the policy that the catalog does not record as created. */
 static size_t
-list_made(const kw_admission *admission, const char **names)
+list_created(const kw_admission *admission, const char **names)
 {
     GHashTableIter iter;
     gpointer name;
     size_t count = 0;
-    g_hash_table_iter_init(&iter, admission->made);
+    g_hash_table_iter_init(&iter, admission->created);
     while (g_hash_table_iter_next(&iter, &name, NULL))
-        if (!kw_catalog_image_is_made(admission->image, name))
+        if (!kw_catalog_image_is_created(admission->image, name))
             names[count++] = name;
     return count;
 }
@@ -37,8 +37,10 @@ static void
 start_put(kw_admission *admission)
 {
     kw_facts_put *puts = KW_ARENA_ARRAY(admission->arena, kw_facts_put, 2 * admission->count);
-    const char **made = KW_ARENA_ARRAY(admission->arena, const char *, g_hash_table_size(admission->made));
-    kw_catalog_changes changes = {.facts = puts, .made = made, .made_count = list_made(admission, made)};
+    const char **created =
+        KW_ARENA_ARRAY(admission->arena, const char *, g_hash_table_size(admission->created));
+    kw_catalog_changes changes = {
+        .facts = puts, .created = created, .created_count = list_created(admission, created)};
     for (size_t i = 0; i < admission->count; i++) {
         const kw_facts_change *change = &admission->changes[i];
         if (change->changed || !kw_catalog_image_table(admission->image, change->merged->table))

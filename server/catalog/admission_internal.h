@@ -19,7 +19,7 @@ struct kw_admission {
     bool *settled;          /* the result of the comparison does not depend on rows */
     const char **exclusive; /* ends with NULL */
     size_t exclusive_count;
-    GHashTable *made; /* store tables created for this policy */
+    GHashTable *created; /* store tables created for this policy */
     kw_catalog_checked checked;
     void (*committed)(void *user, const kw_error *error);
     void *user;

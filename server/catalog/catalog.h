@@ -6,7 +6,7 @@
  *   (the gateway puts the policy into service)
  *   kw_admission_serve, or kw_admission_abandon at any earlier point
  *
- * Gateways on a store that other processes use, too (kw_store_is_shared) hold a lease in the catalog. They
+ * Gateways on a store that other processes also use (kw_store_is_shared) hold a lease in the catalog. They
  * register before they read, so if two start at once, at least one sees the other. A gateway whose lease has
  * expired answers no calls (base/fence.h). A gateway whose registration was removed must be admitted again.
  *
@@ -32,7 +32,7 @@ typedef struct kw_catalog_settings {
     kw_store_handle *handle; /* of that loop; must outlive the catalog */
     const char *store_table;
     const char *gateway_id;
-    bool shared;              /* other processes use the store, too */
+    bool shared;              /* other processes also use the store */
     void (*lost)(void *user); /* the registration was removed: be admitted again; called on the loop */
     void *user;
 } kw_catalog_settings;
@@ -47,14 +47,14 @@ void kw_catalog_free(kw_catalog *catalog); /* NULL is ignored */
 const kw_fence *kw_catalog_fence(const kw_catalog *catalog);
 
 /* The receiver owns admission (serve or abandon it); NULL exactly if error is set. REFUSED: a retry is
- * rejected, too. UNAVAILABLE, TIMEOUT, BUSY: try again. */
+ * also rejected. UNAVAILABLE, TIMEOUT, BUSY: try again. */
 typedef void (*kw_catalog_checked)(void *user, kw_admission *admission, const kw_error *error);
 void kw_catalog_check(kw_catalog *catalog, kw_policy *policy, kw_deadline deadline, kw_catalog_checked done,
                       void *user);
 
-/* Tables whose calls must be held, and whose running calls must have ended, before the commit (NULL ends the
- * list). Either rows of the old and of the new policy would disagree, or the policy does not have the table,
- * so that other gateways may then change or forget it. */
+/* Tables whose calls must be held, and whose running calls must have completed, before the commit (NULL
+ * ends the list): rows of the old and of the new policy would disagree, or the policy does not have the
+ * table, so that other gateways can then change or forget it. */
 size_t kw_admission_hold(const kw_admission *admission, const char *const **ret_tables);
 
 /* True if the catalog has the path with the layout and the key rule of the policy, so that it can have rows.

@@ -20,16 +20,16 @@ struct kw_catalog {
     kw_digests serving;     /* empty until the first policy serves */
     kw_digests next;        /* while a policy is being admitted; otherwise empty */
     const char *forgetting; /* the table that this gateway is forgetting; NULL: none */
-    uint64_t says;          /* counts the changes of these three members */
+    uint64_t revision;      /* incremented when one of these three members changes */
     /* The registration itself; registry.c. */
-    char instance[33];       /* its name in the store; "": there is none */
-    uint64_t lease;          /* the number in the store, as far as is known; 0: none */
-    uint64_t leases;         /* count of numbers used */
-    uint64_t said;           /* the value of `says` that the store holds */
-    bool stored;             /* true if the store has the registration */
-    bool admitted;           /* true if a policy serves, and the registration was not lost since */
-    uint64_t lease_until_ns; /* by kw_clock_boot_ns */
-    kw_fence fence;          /* open until the lease expires, if a policy serves */
+    char instance[33];        /* its name in the store; "": there is none */
+    uint64_t lease;           /* the number in the store, as far as is known; 0: none */
+    uint64_t leases;          /* count of numbers used */
+    uint64_t stored_revision; /* the value of `revision` that the store holds */
+    bool stored;              /* true if the store has the registration */
+    bool admitted;            /* true if a policy serves, and the registration was not lost since */
+    uint64_t lease_until_ns;  /* by kw_clock_boot_ns */
+    kw_fence fence;           /* open until the lease expires, if a policy serves */
     kw_timer *timer;
     bool renewing;
     unsigned removals;                  /* removals of registrations in flight */

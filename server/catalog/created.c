@@ -43,7 +43,8 @@ on_read(void *user, kw_catalog_image *image, const kw_error *error)
         finish(self, error);
     else
         kw_catalog_put(self->catalog, image,
-                       &(kw_catalog_changes){.made = self->names, .made_count = self->count}, on_put, self);
+                       &(kw_catalog_changes){.created = self->names, .created_count = self->count}, on_put,
+                       self);
 }
 
 static void

@@ -31,10 +31,10 @@ typedef struct forgetting {
 static void
 finish(forgetting *self, const kw_error *error)
 {
-    kw_error told = error ? *error : KW_ERROR_NONE;
+    kw_error reported = error ? *error : KW_ERROR_NONE;
     self->catalog->forgetting = NULL;
     kw_catalog_update_registration(self->catalog);
-    self->done(self->user, self->emptied, error ? 0 : self->emptied_count, error ? &told : NULL);
+    self->done(self->user, self->emptied, error ? 0 : self->emptied_count, error ? &reported : NULL);
     kw_catalog_image_free(self->image);
     kw_arena_free(self->arena);
 }
@@ -161,11 +161,11 @@ static void
 on_emptied(void *user, const kw_error *error)
 {
     forgetting *self = user;
-    kw_error told;
+    kw_error reported;
     if (error) {
-        told = *error;
-        kw_error_prefix(&told, "store table %s", self->store_tables[self->next]);
-        finish(self, &told);
+        reported = *error;
+        kw_error_prefix(&reported, "store table %s", self->store_tables[self->next]);
+        finish(self, &reported);
         return;
     }
     kw_log(KW_LOG_INFO, "catalog", "rows dropped", "store_table=%s", self->store_tables[self->next]);
@@ -260,7 +260,7 @@ check_store_table(const forgetting *self, const char *store_table, kw_error *ret
         return kw_error_set(ret_error, KW_REFUSED,
                             "the store table %s still holds rows; --drop-rows deletes them permanently",
                             store_table);
-    return !self->catalog->settings.shared || kw_catalog_image_is_made(self->image, store_table) ||
+    return !self->catalog->settings.shared || kw_catalog_image_is_created(self->image, store_table) ||
            refuse_foreign(store_table, ret_error);
 }
 
@@ -320,7 +320,7 @@ check_gateway(const forgetting *self, const kw_registration *other, kw_error *re
     const char *table = self->request.table;
     if (g_strcmp0(other->forgetting, table) == 0)
         return kw_error_set(ret_error, KW_REFUSED,
-                            "the gateway %s is forgetting table %s; wait until it has done so", other->id,
+                            "the gateway %s is forgetting table %s; wait until it has finished", other->id,
                             table);
     if (kw_policy_find_table(self->request.policy, kw_bytes_of_text(table)) ||
         !kw_others_has_table(other, &table, 1))
@@ -375,10 +375,10 @@ find_facts(forgetting *self, kw_error *ret_error)
     const kw_forget_request *request = &self->request;
     self->facts = (kw_facts *)kw_catalog_image_table(self->image, request->table);
     if (!self->facts)
-        return kw_error_set(ret_error, KW_NOT_FOUND, "the catalog does not know a table %s", request->table);
+        return kw_error_set(ret_error, KW_NOT_FOUND, "the catalog has no table %s", request->table);
     if (request->path && !kw_facts_find_path(self->facts, request->path))
-        return kw_error_set(ret_error, KW_NOT_FOUND, "the catalog does not know a path %s of table %s",
-                            request->path, request->table);
+        return kw_error_set(ret_error, KW_NOT_FOUND, "the catalog has no path %s of table %s", request->path,
+                            request->table);
     list_placements(self);
     return true;
 }
@@ -416,6 +416,6 @@ kw_catalog_forget(kw_catalog *catalog, const kw_forget_request *request, kw_dead
     self->request.table = kw_arena_text(arena, kw_bytes_of_text(request->table));
     self->request.path = request->path ? kw_arena_text(arena, kw_bytes_of_text(request->path)) : NULL;
     catalog->forgetting = self->request.table;
-    catalog->says++;
+    catalog->revision++;
     kw_others_read(catalog, deadline, on_read, self);
 }

@@ -9,11 +9,11 @@
 #define BYTES_MAX ((size_t)256 * 1024 * 1024)
 
 typedef struct reading {
-    kw_range_scan *run;
+    kw_range_scan *scan;
     kw_deadline deadline;
     kw_catalog_image *image;
     GArray *tables;   /* kw_facts * */
-    GArray *made;     /* const char * */
+    GArray *created;  /* const char * */
     GArray *gateways; /* kw_registration */
     GArray *legacy;   /* kw_legacy_row */
     size_t bytes;
@@ -38,10 +38,10 @@ kw_catalog_image_table(const kw_catalog_image *image, const char *name)
 }
 
 bool
-kw_catalog_image_is_made(const kw_catalog_image *image, const char *store_table)
+kw_catalog_image_is_created(const kw_catalog_image *image, const char *store_table)
 {
-    for (size_t i = 0; i < image->made_count; i++)
-        if (g_str_equal(image->made[i], store_table))
+    for (size_t i = 0; i < image->created_count; i++)
+        if (g_str_equal(image->created[i], store_table))
             return true;
     return false;
 }
@@ -83,10 +83,10 @@ add_table(reading *self, const kw_cell *cell, kw_error *ret_error)
 }
 
 static void
-add_made(reading *self, kw_bytes store_table)
+add_created(reading *self, kw_bytes store_table)
 {
     const char *name = kw_arena_text(self->image->arena, store_table);
-    g_array_append_val(self->made, name);
+    g_array_append_val(self->created, name);
 }
 
 static bool
@@ -94,13 +94,13 @@ add_tables(reading *self, const kw_row *row, kw_error *ret_error)
 {
     kw_catalog_image *image = self->image;
     kw_bytes table = KW_BYTES_LITERAL(KW_CATALOG_TABLE_PREFIX);
-    kw_bytes made = KW_BYTES_LITERAL(KW_CATALOG_MADE_PREFIX);
+    kw_bytes created = KW_BYTES_LITERAL(KW_CATALOG_CREATED_PREFIX);
     image->id = cell_text(row, "id", image->arena);
     for (uint32_t i = 0; i < row->cells_count; i++) {
         const kw_cell *cell = &row->cells[i];
         image->newest_ms = MAX(image->newest_ms, cell->timestamp);
-        if (kw_bytes_starts_with(cell->qualifier, made))
-            add_made(self, kw_bytes_skip(cell->qualifier, made.size));
+        if (kw_bytes_starts_with(cell->qualifier, created))
+            add_created(self, kw_bytes_skip(cell->qualifier, created.size));
         if (kw_bytes_starts_with(cell->qualifier, table) && cell->value.size > 0 &&
             !add_table(self, cell, ret_error))
             return false;
@@ -169,12 +169,12 @@ finish(reading *self, const kw_error *error)
     kw_catalog_image *image = self->image;
     kw_arena *arena = image->arena;
     image->tables = move_array(self->tables, arena, &image->tables_count);
-    image->made = move_array(self->made, arena, &image->made_count);
+    image->created = move_array(self->created, arena, &image->created_count);
     image->gateways = move_array(self->gateways, arena, &image->gateways_count);
     image->legacy = move_array(self->legacy, arena, &image->legacy_count);
     kw_catalog_read_done done = self->done;
     void *user = self->user;
-    kw_range_scan_close(self->run);
+    kw_range_scan_close(self->scan);
     g_free(self);
     if (error)
         g_clear_pointer(&image, kw_catalog_image_free);
@@ -208,7 +208,7 @@ fetched(void *user, kw_rows *rows, const kw_error *error)
 static void
 fetch(reading *self)
 {
-    kw_range_scan_fetch(self->run, ROWS_PER_FETCH, BYTES_PER_FETCH, false, self->deadline, fetched, self);
+    kw_range_scan_fetch(self->scan, ROWS_PER_FETCH, BYTES_PER_FETCH, false, self->deadline, fetched, self);
 }
 
 void
@@ -220,12 +220,12 @@ kw_catalog_read(kw_store_handle *handle, kw_bytes table, kw_deadline deadline, k
     *self = (reading){.deadline = deadline,
                       .image = KW_ARENA_NEW(arena, kw_catalog_image),
                       .tables = g_array_new(FALSE, FALSE, sizeof(kw_facts *)),
-                      .made = g_array_new(FALSE, FALSE, sizeof(const char *)),
+                      .created = g_array_new(FALSE, FALSE, sizeof(const char *)),
                       .gateways = g_array_new(FALSE, FALSE, sizeof(kw_registration)),
                       .legacy = g_array_new(FALSE, FALSE, sizeof(kw_legacy_row)),
                       .done = done,
                       .user = user};
     *self->image = (kw_catalog_image){.arena = arena, .id = ""};
-    self->run = kw_store_handle_open_range_scan(handle, &(kw_range_scan_spec){.table = table});
+    self->scan = kw_store_handle_open_range_scan(handle, &(kw_range_scan_spec){.table = table});
     fetch(self);
 }

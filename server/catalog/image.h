@@ -23,7 +23,7 @@
 #define KW_CATALOG_ID KW_BYTES_LITERAL("id")
 #define KW_CATALOG_GATEWAY_PREFIX "=gateway/"
 #define KW_CATALOG_TABLE_PREFIX "table/"
-#define KW_CATALOG_MADE_PREFIX "made/"
+#define KW_CATALOG_CREATED_PREFIX "made/"
 
 /* Version of the protocol among gateways. A gateway with another number cannot serve at the same time. */
 #define KW_CATALOG_PROTOCOL 2
@@ -37,7 +37,7 @@ typedef struct kw_table_digest {
 typedef struct kw_registration {
     const char *instance; /* the name of the registration */
     const char
-        *id; /* of the gateway; after a crash and restart, several registrations have it for some time */
+        *id; /* of the gateway; for some time after a crash and restart, several registrations have it */
     int64_t protocol;    /* other than KW_CATALOG_PROTOCOL: the other members are unknown */
     kw_bytes lease;      /* changes with each renewal */
     int64_t lease_at_ms; /* when the store applied the put, by the store's clock */
@@ -62,8 +62,8 @@ typedef struct kw_catalog_image {
     int64_t seen_ms;   /* the store's time shortly before the read; set by kw_others_read */
     kw_facts **tables;
     size_t tables_count;
-    const char **made; /* store tables that Keyway created */
-    size_t made_count;
+    const char **created; /* store tables that Keyway created */
+    size_t created_count;
     kw_registration *gateways;
     size_t gateways_count;
     kw_legacy_row *legacy;
@@ -80,7 +80,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_catalog_image, kw_catalog_image_free)
 /* NULL if there is none. */
 const kw_facts *kw_catalog_image_table(const kw_catalog_image *image, const char *name);
 /* True if Keyway created the store table. */
-bool kw_catalog_image_is_made(const kw_catalog_image *image, const char *store_table);
+bool kw_catalog_image_is_created(const kw_catalog_image *image, const char *store_table);
 
 /* The content of a registration as JSON: {"serving":{TABLE:DIGEST,...},"next":{...},"forgetting":TABLE}. */
 kw_bytes kw_registration_print(const kw_registration *registration, kw_arena *arena);

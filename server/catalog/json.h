@@ -1,4 +1,4 @@
-/* Reads JSON of the catalog with limits, because other programs can write there, too. */
+/* Reads JSON of the catalog with limits, because other programs can also write there. */
 #pragma once
 
 #include "base/arena.h"

@@ -153,7 +153,7 @@ on_removed(void *user, const kw_error *error)
 }
 
 static bool
-must_go(const removing *self, const kw_registration *other)
+must_be_removed(const removing *self, const kw_registration *other)
 {
     return self->image->seen_ms - other->lease_at_ms > OLD_MS ||
            (kw_others_is_dead(self->image, other) && kw_others_has_table(other, self->tables, self->count));
@@ -163,7 +163,7 @@ static void
 remove_next(removing *self)
 {
     size_t count = self->catalog->settings.shared ? self->image->gateways_count : 0;
-    while (self->next < count && !must_go(self, &self->image->gateways[self->next]))
+    while (self->next < count && !must_be_removed(self, &self->image->gateways[self->next]))
         self->next++;
     if (self->next == count)
         end_removing(self, NULL);

@@ -9,7 +9,7 @@ typedef struct probing {
     kw_rows_found *rows;
     kw_evidence evidence;
     size_t next;
-    kw_range_scan *run;
+    kw_range_scan *scan;
     kw_probed done;
     void *user;
 } probing;
@@ -30,10 +30,10 @@ fetched(void *user, kw_rows *rows, const kw_error *error)
 {
     probing *self = user;
     if (error && error->code != KW_NOT_FOUND) {
-        kw_error told = *error;
-        kw_error_prefix(&told, "store table %s", self->evidence.store_tables[self->next]);
-        kw_range_scan_close(self->run);
-        self->done(self->user, NULL, &told);
+        kw_error reported = *error;
+        kw_error_prefix(&reported, "store table %s", self->evidence.store_tables[self->next]);
+        kw_range_scan_close(self->scan);
+        self->done(self->user, NULL, &reported);
         return;
     }
     bool some = rows && rows->count > 0, end = !rows || rows->end;
@@ -42,14 +42,14 @@ fetched(void *user, kw_rows *rows, const kw_error *error)
         fetch(self);
         return;
     }
-    kw_range_scan_close(self->run);
+    kw_range_scan_close(self->scan);
     found(self, error ? KW_ROWS_NO_TABLE : some ? KW_ROWS_SOME : KW_ROWS_NONE);
 }
 
 static void
 fetch(probing *self)
 {
-    kw_range_scan_fetch(self->run, 1, BYTES_PER_FETCH, false, self->deadline, fetched, self);
+    kw_range_scan_fetch(self->scan, 1, BYTES_PER_FETCH, false, self->deadline, fetched, self);
 }
 
 static void
@@ -59,7 +59,7 @@ probe_next(probing *self)
         self->done(self->user, &self->evidence, NULL);
         return;
     }
-    self->run = kw_store_handle_open_range_scan(
+    self->scan = kw_store_handle_open_range_scan(
         self->handle,
         &(kw_range_scan_spec){.table = kw_bytes_of_text(self->evidence.store_tables[self->next])});
     fetch(self);

@@ -29,11 +29,11 @@ finish(putting *self, const kw_error *error)
 {
     void (*done)(void *, const kw_error *) = self->done;
     void *user = self->user;
-    kw_error told = error ? *error : KW_ERROR_NONE;
+    kw_error reported = error ? *error : KW_ERROR_NONE;
     self->catalog->putting = NULL;
     kw_timer_free(self->timer);
     kw_arena_free(self->arena);
-    done(user, error ? &told : NULL);
+    done(user, error ? &reported : NULL);
 }
 
 static void put(putting *self);
@@ -83,7 +83,7 @@ on_id_read(void *user, kw_rows *rows, const kw_error *error)
     bool ours = row->cells_count > 0 && kw_bytes_equal(row->cells[0].value, kw_bytes_of_text(self->id));
     kw_rows_free(rows);
     kw_error changed;
-    kw_error_set(&changed, KW_BUSY, "another gateway changed the catalog meanwhile; try again");
+    kw_error_set(&changed, KW_BUSY, "another gateway has changed the catalog since it was read; try again");
     finish(self, ours ? NULL : &changed);
 }
 
@@ -146,10 +146,10 @@ print_facts(const kw_facts_put *put, kw_arena *arena, kw_bytes *ret_text, kw_err
 }
 
 static bool
-make_cells(putting *self, const kw_catalog_changes *changes, kw_error *ret_error)
+build_cells(putting *self, const kw_catalog_changes *changes, kw_error *ret_error)
 {
     kw_arena *arena = self->arena;
-    kw_cell *cells = KW_ARENA_ARRAY(arena, kw_cell, 1 + changes->facts_count + changes->made_count);
+    kw_cell *cells = KW_ARENA_ARRAY(arena, kw_cell, 1 + changes->facts_count + changes->created_count);
     size_t count = 0, bytes = 0;
     cells[count++] = cell("id", kw_bytes_of_text(self->id));
     for (size_t i = 0; i < changes->facts_count; i++) {
@@ -160,8 +160,8 @@ make_cells(putting *self, const kw_catalog_changes *changes, kw_error *ret_error
         cells[count++] = cell(kw_arena_printf(arena, KW_CATALOG_TABLE_PREFIX "%s", put->table), text);
         bytes += text.size;
     }
-    for (size_t i = 0; i < changes->made_count; i++)
-        cells[count++] = cell(kw_arena_printf(arena, KW_CATALOG_MADE_PREFIX "%s", changes->made[i]),
+    for (size_t i = 0; i < changes->created_count; i++)
+        cells[count++] = cell(kw_arena_printf(arena, KW_CATALOG_CREATED_PREFIX "%s", changes->created[i]),
                               KW_BYTES_LITERAL("1"));
     self->write.cells = cells;
     self->write.cells_count = count;
@@ -195,7 +195,7 @@ kw_catalog_put(kw_catalog *catalog, const kw_catalog_image *image, const kw_cata
                              .has_value = image->id[0] != '\0',
                              .value = kw_bytes_of_text(image->id)};
     kw_error error;
-    if (make_cells(self, changes, &error))
+    if (build_cells(self, changes, &error))
         put(self);
     else
         finish(self, &error);

@@ -12,8 +12,8 @@ typedef struct kw_facts_put {
 typedef struct kw_catalog_changes {
     const kw_facts_put *facts;
     size_t facts_count;
-    const char *const *made; /* store tables that Keyway created */
-    size_t made_count;
+    const char *const *created; /* store tables that Keyway created */
+    size_t created_count;
 } kw_catalog_changes;
 
 /* Puts the changes if the catalog still equals `image`. Always puts a new id, even without changes, so that

@@ -38,7 +38,7 @@ typedef struct registering {
     kw_get get;
     char instance[33]; /* whose row it is */
     uint64_t lease;    /* number that this attempt stores */
-    uint64_t says;     /* content that it stores; 0: only the lease */
+    uint64_t revision; /* content that it stores; 0: only the lease */
     uint64_t sent_ns;
     kw_registered done;
     void *user;
@@ -89,12 +89,12 @@ extend_lease(kw_catalog *catalog, uint64_t sent_ns)
         kw_fence_open_until(&catalog->fence, catalog->lease_until_ns);
 }
 
-/* Marks the registration as removed. */
+/* Handles the removal of the registration by another gateway. */
 static void
 drop_registration(kw_catalog *catalog)
 {
     catalog->instance[0] = '\0';
-    catalog->lease = catalog->said = catalog->lease_until_ns = 0;
+    catalog->lease = catalog->stored_revision = catalog->lease_until_ns = 0;
     catalog->stored = catalog->admitted = false;
     kw_fence_shut(&catalog->fence);
     kw_timer_stop(catalog->timer);
@@ -181,22 +181,22 @@ end_stored(registering *self)
 {
     kw_catalog *catalog = self->catalog;
     catalog->lease = MAX(catalog->lease, self->lease);
-    catalog->said = MAX(catalog->said, self->says);
+    catalog->stored_revision = MAX(catalog->stored_revision, self->revision);
     catalog->stored = true;
     extend_lease(catalog, self->sent_ns);
     end_write(self, NULL);
 }
 
 static void
-end_gone(registering *self)
+end_removed(registering *self)
 {
     kw_catalog *catalog = self->catalog;
-    kw_error gone;
-    kw_error_set(&gone, KW_UNAVAILABLE, "the registration of gateway %s was removed; try again",
+    kw_error removed;
+    kw_error_set(&removed, KW_UNAVAILABLE, "the registration of gateway %s was removed; try again",
                  catalog->settings.gateway_id);
     if (catalog->stored)
         lose_registration(catalog);
-    end_write(self, &gone);
+    end_write(self, &removed);
 }
 
 /* False after the registration was withdrawn or lost. */
@@ -209,9 +209,9 @@ is_current(const registering *self)
 static void
 end_withdrawn(registering *self)
 {
-    kw_error gone;
-    kw_error_set(&gone, KW_UNAVAILABLE, "the registration was withdrawn");
-    end_write(self, &gone);
+    kw_error removed;
+    kw_error_set(&removed, KW_UNAVAILABLE, "the registration was withdrawn");
+    end_write(self, &removed);
 }
 
 static void
@@ -227,7 +227,7 @@ on_read_back(void *user, kw_rows *rows, const kw_error *error)
     } else if (error) {
         end_write(self, error);
     } else if (lease == 0) {
-        end_gone(self);
+        end_removed(self);
     } else if (lease == self->lease) {
         end_stored(self);
     } else {
@@ -269,11 +269,11 @@ put(registering *self)
 {
     kw_catalog *catalog = self->catalog;
     self->lease = ++catalog->leases;
-    self->says = 0;
+    self->revision = 0;
     self->write.cells_count = 0;
     add_cell(self, "lease", number_text(self->lease, self->arena));
-    if (catalog->said != catalog->says) {
-        self->says = catalog->says;
+    if (catalog->stored_revision != catalog->revision) {
+        self->revision = catalog->revision;
         add_cell(self, "says", print_registration(catalog, self->arena));
     }
     if (!catalog->stored) {
@@ -332,7 +332,8 @@ renewed(void *user, const kw_error *error)
     if (error)
         kw_log(KW_LOG_WARN, "catalog", "lease not renewed", "gateway=%s reason=\"%s\"",
                catalog->settings.gateway_id, error->text);
-    kw_timer_start_ms(catalog->timer, error || catalog->said != catalog->says ? RENEW_AGAIN_MS : RENEW_MS);
+    kw_timer_start_ms(catalog->timer,
+                      error || catalog->stored_revision != catalog->revision ? RENEW_AGAIN_MS : RENEW_MS);
 }
 
 static void
@@ -349,7 +350,7 @@ renew(void *user)
 void
 kw_catalog_update_registration(kw_catalog *catalog)
 {
-    catalog->says++;
+    catalog->revision++;
     if (catalog->settings.shared)
         renew(catalog);
 }

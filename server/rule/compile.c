@@ -1,12 +1,12 @@
 /* Compiles rules to layouts.
  *
  * Two different records never share a key if each component's piece can be separated from the following ones.
- * Read from the front, a piece must have fixed width or mark its own end. At most one piece can be
- * open-ended: its end is found from the back, so all components after it must have fixed width.
+ * Read from the front, a piece must have a fixed width or mark its own end. At most one piece can be
+ * open-ended: its end is found from the back, so all components after it must have a fixed width.
  */
 #include "rule/compile.h"
 
-#include "rule/put_back.h"
+#include "rule/clock_changes.h"
 
 #include <openssl/evp.h>
 #include <stdio.h>
@@ -55,7 +55,7 @@ compile_components(kw_layout *layout, kw_arena *arena, kw_diagnostics *diagnosti
             .arena = arena,
             .diagnostics = diagnostics,
         };
-        if (!kw_diagnostics_may_go_on(diagnostics, kw_arena_used(arena)))
+        if (!kw_diagnostics_may_continue(diagnostics, kw_arena_used(arena)))
             return false;
         components[index] = compile_component(&site);
         good = good && components[index];
@@ -111,8 +111,8 @@ grain_of(const kw_layout *layout, size_t field, kw_arena *arena)
         const char *next = NULL;
         for (size_t index = 0; index < layout->count; index++) {
             const kw_component *it = layout->components[index];
-            bool says_more = it->grain && (it->millis || !to_the_second);
-            bool later = it->field == (int)field && says_more && strcmp(it->grain, last) > 0;
+            bool is_finer = it->grain && (it->millis || !to_the_second);
+            bool later = it->field == (int)field && is_finer && strcmp(it->grain, last) > 0;
             if (later && (!next || strcmp(it->grain, next) < 0))
                 next = it->grain;
         }
@@ -149,16 +149,17 @@ note_again(kw_layout *layout, kw_arena *arena)
     layout->again = KW_ARENA_ARRAY(arena, bool, layout->count);
     for (size_t index = 0; index < layout->count; index++) {
         const kw_component *component = layout->components[index];
-        bool held = component->clock >= 0 && component->field == component->clock, besides = false;
+        bool held = component->clock >= 0 && component->field == component->clock, also_elsewhere = false;
         for (size_t input = 0; held && input < component->inputs_count; input++)
             held = kw_layout_holds(layout, component->inputs[input]);
         for (size_t other = 0; held && other < layout->count; other++)
-            besides = besides || (other != index && layout->components[other]->field == component->field);
-        layout->again[index] = held && besides;
+            also_elsewhere =
+                also_elsewhere || (other != index && layout->components[other]->field == component->field);
+        layout->again[index] = held && also_elsewhere;
     }
 }
 
-/* The longest duration of a clock's cell in seconds: years and months vary, and clocks are put back. */
+/* The longest duration of a clock's cell in seconds: years and months vary, and clocks are set back. */
 static int64_t
 longest_cell(const kw_component *clock)
 {
@@ -168,7 +169,7 @@ longest_cell(const kw_component *clock)
 /* True if two moments one cycle apart are in different cells of `it`. Cells that follow days and hours of
  * another zone begin at other moments, and one can span the end of a cycle and the beginning of the next. */
 static bool
-tells_rounds_apart(const kw_component *it, const kw_component *round)
+distinguishes_cycles(const kw_component *it, const kw_component *round)
 {
     int64_t cell_s = it->clock < 0 ? 1 : it->cell_s;
     if (it->period_s != 0 && it->period_s <= round->period_s)
@@ -180,11 +181,11 @@ tells_rounds_apart(const kw_component *it, const kw_component *round)
 
 /* True if another component distinguishes the cycles of this one. */
 static bool
-is_told_apart(const kw_layout *layout, const kw_component *round)
+is_distinguished(const kw_layout *layout, const kw_component *round)
 {
     for (size_t index = 0; index < layout->count; index++) {
         const kw_component *it = layout->components[index];
-        if (it != round && it->field == round->field && tells_rounds_apart(it, round))
+        if (it != round && it->field == round->field && distinguishes_cycles(it, round))
             return true;
     }
     return false;
@@ -195,7 +196,7 @@ kw_layout_circular(const kw_layout *layout)
 {
     for (size_t index = 0; index < layout->count; index++) {
         const kw_component *it = layout->components[index];
-        if (it->period_s && !is_told_apart(layout, it))
+        if (it->period_s && !is_distinguished(layout, it))
             return it;
     }
     return NULL;
@@ -204,11 +205,11 @@ kw_layout_circular(const kw_layout *layout)
 /* Only the complete key determines whether a calendar must reject local times that occur twice. Components
  * are immutable after this. */
 static void
-settle_put_back(const kw_layout *layout, kw_arena *arena)
+settle_repeated_times(const kw_layout *layout, kw_arena *arena)
 {
     for (size_t index = 0; index < layout->count; index++) {
         kw_component *component = (kw_component *)layout->components[index];
-        component->refuses_twice = kw_put_back_loses(layout, component, true, arena);
+        component->rejects_repeated = kw_clock_changes_collide(layout, component, true, arena);
     }
 }
 
@@ -338,7 +339,7 @@ kw_layout_compile(const kw_field_set *table, const kw_model_path *model, kw_aren
     if (!check_inputs(layout, diagnostics) || !find_choice(layout, diagnostics))
         return NULL;
     note_again(layout, arena);
-    settle_put_back(layout, arena);
+    settle_repeated_times(layout, arena);
     layout->buckets = count_buckets(layout);
     describe(layout, arena);
     return layout;

@@ -118,6 +118,7 @@ kw_site_fields(const kw_site *site, const char *setting, const size_t **ret_fiel
 kw_component *
 kw_site_component(const kw_site *site, size_t size, const kw_component_kind *kind)
 {
+    g_assert(kind && size >= sizeof(kw_component));
     kw_component *component = kw_arena_alloc0(site->arena, size);
     *component = (kw_component){
         .kind = kind,
@@ -135,9 +136,19 @@ kw_site_component(const kw_site *site, size_t size, const kw_component_kind *kin
 void
 kw_site_hazard(const kw_site *site, kw_component *component, kw_mark mark, const char *hint, const char *text)
 {
+    g_assert(text && !component->hazard);
     kw_component_hazard *hazard = KW_ARENA_NEW(site->arena, kw_component_hazard);
     *hazard = (kw_component_hazard){.mark = mark, .text = text, .hint = hint};
     component->hazard = hazard;
+}
+
+void
+kw_site_list_value(GString *text, bool first, kw_value value, size_t shown_max)
+{
+    char shown[4 * KW_DERIVED_PIECE_MAX + 8];
+    g_assert(shown_max <= sizeof shown);
+    kw_value_print(value, shown, shown_max);
+    g_string_append_printf(text, "%s%s", first ? "" : ", ", shown);
 }
 
 const char *

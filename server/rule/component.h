@@ -5,8 +5,8 @@
  *
  * A kind is a vtable; a component is one compiled use of a kind in one rule: immutable, in the policy's
  * arena, pure (no clock, lock or I/O), any thread. The planner uses the members of kw_component and three
- * functions: enumerate (which pieces are possible?), edge (where is a value in the order of the pieces?) and
- * encode. It has no special case for any kind.
+ * functions: enumerate (all pieces that are possible), edge (the position of a value in the order of the
+ * pieces) and encode. It has no special case for any kind.
  */
 #pragma once
 
@@ -55,10 +55,10 @@ struct kw_component {
     int64_t period_s;       /* clocks: pieces repeat after this many seconds; 0: they do not */
     const char *zone;       /* clocks: the zone of their days and years */
     const kw_zone *offsets; /* calendars: that zone; otherwise NULL */
-    bool refuses_twice; /* calendars: a local time that occurred twice before 1992 is rejected, as the layout
-                           decides */
-    bool millis;        /* clocks: pieces distinguish milliseconds */
-    int direction;      /* order of the pieces = order of the field's values: +1, reversed: -1, neither: 0 */
+    bool rejects_repeated;  /* calendars: rejects local times that occurred twice before 1992 (set by the
+                               layout) */
+    bool millis;            /* clocks: pieces distinguish milliseconds */
+    int direction; /* order of the pieces = order of the field's values: +1, reversed: -1, neither: 0 */
 
     uint32_t width;   /* bytes; 0: varies */
     bool delimited;   /* no piece is a prefix of another: its own bytes mark its end */
@@ -76,7 +76,7 @@ typedef struct kw_bucket {
     bool narrowed; /* the range field can only be within least..most here (numbers) */
     int64_t least;
     int64_t most;
-    bool timed; /* the piece also stands for other times: only rows with the field within least..most count */
+    bool timed; /* the piece also encodes other times: only rows with the field within least..most count */
 } kw_bucket;
 
 /* Pieces from `low` to `high` that are in the order of the clock's field. */
@@ -120,7 +120,7 @@ typedef struct kw_edge {
     kw_bytes bytes; /* the piece nearest to the value */
     int side;       /* the value is equal to that piece's value (0), greater (+1) or less (-1), with no other
                        piece's value between them */
-    bool loose;     /* the piece also stands for values on the other side of the edge */
+    bool loose;     /* the piece also encodes values on the other side of the edge */
 } kw_edge;
 
 /* The context in which a component is compiled. */
@@ -149,7 +149,7 @@ struct kw_component_kind {
 
     /* True if the piece can store this value of one of its fields, whatever the other fields are. NULL: it
      * can store any value. INVALID naming table, field, value and reason. */
-    bool (*takes)(const kw_component *self, size_t field, kw_value value, kw_error *ret_error);
+    bool (*accepts)(const kw_component *self, size_t field, kw_value value, kw_error *ret_error);
 
     /* For components that store their field coarsely: a number that is equal for two values exactly if their
      * pieces store them alike. False: no piece stores the value. */
@@ -231,6 +231,10 @@ kw_component *kw_site_component(const kw_site *site, size_t size, const kw_compo
  * kw_diagnostics_add. */
 void kw_site_hazard(const kw_site *site, kw_component *component, kw_mark mark, const char *hint,
                     const char *text);
+
+/* Appends a value to a component's text, after ", " unless it is the first of a list. Values are cut at
+ * `shown_max` bytes, at most 4 * KW_DERIVED_PIECE_MAX + 8: the size is part of the rule's fingerprint. */
+void kw_site_list_value(GString *text, bool first, kw_value value, size_t shown_max);
 
 /* "a, b" for texts of components. */
 const char *kw_site_field_names(const kw_site *site, const size_t *fields, size_t count);

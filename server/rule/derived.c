@@ -9,6 +9,7 @@
 bool
 kw_derived_missing(const kw_component *component, size_t field, kw_error *ret_error)
 {
+    g_assert(field < component->table->fields_count);
     return kw_error_set(ret_error, KW_INVALID, "table %s, field %s: is missing, and the row key needs it",
                         component->table->name, component->table->fields[field].name);
 }
@@ -126,6 +127,7 @@ write_bucket(const kw_bucket_form *form, uint32_t bucket, uint8_t *to)
 void
 kw_bucket_form_append(const kw_bucket_form *form, uint32_t bucket, kw_buffer *out)
 {
+    g_assert(bucket < form->buckets);
     write_bucket(form, bucket, kw_buffer_reserve(out, form->width));
     out->size += form->width;
 }
@@ -149,6 +151,7 @@ kw_bucket_form_find(const kw_bucket_form *form, kw_bytes piece)
 kw_bytes
 kw_bucket_form_piece(const kw_bucket_form *form, uint32_t bucket, kw_arena *arena)
 {
+    g_assert(bucket < form->buckets);
     uint8_t *to = kw_arena_alloc(arena, form->width);
     write_bucket(form, bucket, to);
     return kw_bytes_of(to, form->width);

@@ -40,12 +40,14 @@ kw_digest_find(const char *name, kw_digest *ret_digest)
 const char *
 kw_digest_name(kw_digest digest)
 {
+    g_assert((size_t)digest < G_N_ELEMENTS(digests));
     return digests[digest].name;
 }
 
 size_t
 kw_digest_size(kw_digest digest)
 {
+    g_assert((size_t)digest < G_N_ELEMENTS(digests));
     return digests[digest].size;
 }
 

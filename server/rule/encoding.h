@@ -41,10 +41,10 @@ struct kw_encoding {
     unsigned types;         /* set of bits 1 << kw_field_type that it accepts */
     bool always_descending; /* always descending: order: desc has no effect, order: asc is rejected */
     bool reversible;        /* accepts reverse: true */
-    bool takes_unit;
+    bool accepts_unit;
     bool needs_width;
-    bool takes_real_width; /* doubles can have several widths */
-    bool takes_terminator;
+    bool accepts_real_width; /* doubles can have several widths */
+    bool accepts_terminator;
 
     /* Sets width, delimited, direction, limits; form holds the settings. False after a diagnostic. */
     bool (*prepare)(const kw_site *site, kw_form *form);

@@ -1,5 +1,5 @@
-/* 32-bit hashes of row keys made by other programs. All read their input as unsigned bytes and little-endian
- * words, except for murmur2's last bytes (see below). */
+/* 32-bit hashes for row keys written by other programs. All read their input as unsigned bytes and
+ * little-endian words, except for murmur2's last bytes (see below). */
 #include "rule/digest.h"
 
 static uint32_t
@@ -93,10 +93,10 @@ jenkins_add(uint32_t state[3], kw_bytes block)
 static void
 jenkins_mix(uint32_t state[3])
 {
-    static const unsigned turns[] = {4, 6, 8, 16, 19, 4};
-    for (size_t index = 0; index < G_N_ELEMENTS(turns); index++) {
+    static const unsigned rotations[] = {4, 6, 8, 16, 19, 4};
+    for (size_t index = 0; index < G_N_ELEMENTS(rotations); index++) {
         uint32_t *a = &state[index % 3], *b = &state[(index + 1) % 3], *c = &state[(index + 2) % 3];
-        *a = (*a - *c) ^ rotate_left(*c, turns[index]);
+        *a = (*a - *c) ^ rotate_left(*c, rotations[index]);
         *c += *b;
     }
 }
@@ -104,10 +104,10 @@ jenkins_mix(uint32_t state[3])
 static void
 jenkins_finish(uint32_t state[3])
 {
-    static const unsigned turns[] = {14, 11, 25, 16, 4, 14, 24};
-    for (size_t index = 0; index < G_N_ELEMENTS(turns); index++) {
+    static const unsigned rotations[] = {14, 11, 25, 16, 4, 14, 24};
+    for (size_t index = 0; index < G_N_ELEMENTS(rotations); index++) {
         uint32_t *to = &state[(index + 2) % 3], from = state[(index + 1) % 3];
-        *to = (*to ^ from) - rotate_left(from, turns[index]);
+        *to = (*to ^ from) - rotate_left(from, rotations[index]);
     }
 }
 

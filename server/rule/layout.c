@@ -1,4 +1,4 @@
-/* Converts records to row keys and back. See compile.c for how a layout is made.
+/* Converts records to row keys and back. compile.c creates layouts.
  *
  *   encode   front to back; pieces computed over the rest of the key last, from the back
  *   decode   split (from the front to the open-ended component, the others from the back), decode the
@@ -103,6 +103,7 @@ bool
 kw_layout_encode_values(const kw_layout *layout, const kw_value *values, uint32_t choice, kw_buffer *out,
                         kw_error *ret_error)
 {
+    g_assert(choice < layout->choice.buckets);
     size_t places[KW_RULE_COMPONENTS_MAX];
     return encode_checked(layout, values, choice, places, out, ret_error);
 }
@@ -219,6 +220,7 @@ bool
 kw_layout_pieces_chosen(const kw_layout *layout, const kw_record *record, uint32_t choice, kw_arena *arena,
                         kw_key_piece **ret_pieces, size_t *ret_count, kw_error *ret_error)
 {
+    g_assert(choice < layout->choice.buckets);
     size_t places[KW_RULE_COMPONENTS_MAX];
     kw_buffer out = KW_BUFFER_EMPTY;
     bool done = encode_checked(layout, record->values, choice, places, &out, ret_error);

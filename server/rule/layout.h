@@ -33,8 +33,8 @@ bool kw_layout_encode(const kw_layout *layout, const kw_record *record, kw_buffe
 bool kw_layout_encode_chosen(const kw_layout *layout, const kw_record *record, uint32_t choice,
                              kw_buffer *out, kw_error *ret_error);
 
-/* Decodes the fields of the key to record->values (others are unchanged). CORRUPT if the key was not made by
- * this layout. Byte values are slices of `key` or in the arena. */
+/* Decodes the fields of the key to record->values (others are unchanged). CORRUPT if this layout did not
+ * create the key. Byte values are slices of `key` or in the arena. */
 bool kw_layout_decode(const kw_layout *layout, kw_bytes key, kw_arena *arena, kw_record *record,
                       kw_error *ret_error);
 

@@ -23,7 +23,7 @@ check_regions(uint32_t regions, kw_error *ret_error)
 
 /* How many components from the front form the number, and how many numbers there are. */
 static size_t
-take_digits(const kw_layout *layout, uint32_t regions, kw_arena *arena, uint64_t *ret_total)
+choose_digits(const kw_layout *layout, uint32_t regions, kw_arena *arena, uint64_t *ret_total)
 {
     uint64_t total = 1;
     size_t used = 0;
@@ -71,7 +71,7 @@ kw_layout_splits(const kw_layout *layout, uint32_t regions, kw_arena *arena, kw_
     if (!check_regions(regions, ret_error))
         return false;
     uint64_t total;
-    size_t used = take_digits(layout, regions, arena, &total);
+    size_t used = choose_digits(layout, regions, arena, &total);
     if (total < 2)
         return kw_error_set(ret_error, KW_INVALID,
                             "table %s, path %s: its keys start with %s, whose values are not in the rule; "
@@ -124,15 +124,15 @@ kw_layout_splits_of_sample(const kw_layout *layout, const kw_record *records, si
         return false;
     qsort(keys, count, sizeof *keys, compare_keys);
     kw_bytes *cuts = KW_ARENA_ARRAY(arena, kw_bytes, regions - 1);
-    size_t made = 0;
+    size_t cuts_count = 0;
     for (uint64_t part = 1; part < regions; part++) {
         kw_bytes cut = keys[count * part / regions];
-        kw_bytes before =
-            made ? cuts[made - 1] : keys[0]; /* no region before the first key, and no duplicates */
+        kw_bytes before = cuts_count ? cuts[cuts_count - 1]
+                                     : keys[0]; /* no region before the first key, and no duplicates */
         if (kw_bytes_compare(before, cut) < 0)
-            cuts[made++] = cut;
+            cuts[cuts_count++] = cut;
     }
     *ret_keys = cuts;
-    *ret_count = made;
+    *ret_count = cuts_count;
     return true;
 }

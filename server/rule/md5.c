@@ -17,14 +17,14 @@ static const uint32_t sines[64] = {
     0x6fa87e4f, 0xfe2ce6e0, 0xa3014314, 0x4e0811a1, 0xf7537e82, 0xbd3af235, 0x2ad7d2bb, 0xeb86d391,
 };
 
-static const uint8_t turns[4][4] = {{7, 12, 17, 22}, {5, 9, 14, 20}, {4, 11, 16, 23}, {6, 10, 15, 21}};
+static const uint8_t rotations[4][4] = {{7, 12, 17, 22}, {5, 9, 14, 20}, {4, 11, 16, 23}, {6, 10, 15, 21}};
 
 typedef struct state {
     uint32_t a, b, c, d;
 } state;
 
 static inline uint32_t
-turn_left(uint32_t value, unsigned bits)
+rotate_left(uint32_t value, unsigned bits)
 {
     return value << bits | value >> (32 - bits);
 }
@@ -54,7 +54,7 @@ mix(unsigned round, uint32_t b, uint32_t c, uint32_t d)
 
 /* Sixteen steps; with a constant round, the compiler leaves only the arithmetic. */
 static inline __attribute__((always_inline)) void
-run_round(unsigned round, const uint32_t *words, state *now)
+process_round(unsigned round, const uint32_t *words, state *now)
 {
     uint32_t a = now->a, b = now->b, c = now->c, d = now->d;
 #pragma GCC unroll 16
@@ -63,7 +63,7 @@ run_round(unsigned round, const uint32_t *words, state *now)
         a = d;
         d = c;
         c = b;
-        b += turn_left(sum, turns[round][step % 4]);
+        b += rotate_left(sum, rotations[round][step % 4]);
     }
     *now = (state){a, b, c, d};
 }
@@ -76,10 +76,10 @@ add_block(state *sum, const uint8_t *block)
     for (unsigned index = 0; index < 16; index++)
         words[index] = GUINT32_FROM_LE(words[index]);
     state now = *sum;
-    run_round(0, words, &now);
-    run_round(1, words, &now);
-    run_round(2, words, &now);
-    run_round(3, words, &now);
+    process_round(0, words, &now);
+    process_round(1, words, &now);
+    process_round(2, words, &now);
+    process_round(3, words, &now);
     *sum = (state){sum->a + now.a, sum->b + now.b, sum->c + now.c, sum->d + now.d};
 }
 

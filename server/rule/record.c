@@ -159,13 +159,13 @@ kw_utf8_valid(kw_bytes bytes)
 static void
 print_bytes(kw_value value, char *to, size_t size)
 {
-    static const size_t room_for_end = 6; /* for an escape or the dots, and the terminating NUL */
+    static const size_t end_reserve = 6; /* for an escape or the dots, and the terminating NUL */
     bool text = value.kind == KW_VALUE_TEXT;
     size_t at = 0;
     if (text)
         to[at++] = '"';
     size_t index = 0;
-    for (; index < value.bytes.size && at + room_for_end < size; index++) {
+    for (; index < value.bytes.size && at + end_reserve < size; index++) {
         uint8_t byte = value.bytes.data[index];
         if ((byte >= 0x20 && byte < 0x7f && byte != '\\' && byte != '"') || (text && byte >= 0x80))
             to[at++] = (char)byte;

@@ -10,11 +10,11 @@
 
 typedef enum numerals { NUMERALS_RAW, NUMERALS_HEX, NUMERALS_DECIMAL } numerals;
 
-/* Makes keys of 8 bytes: a number as digits, or in binary. */
+/* Creates keys of 8 bytes: a number as digits, or in binary. */
 typedef struct algorithm {
     const char *name;
     numerals numerals;
-    uint64_t span; /* number of possible keys; 0 stands for 2^64 */
+    uint64_t span; /* number of possible keys; 0: 2^64 */
 } algorithm;
 
 static const algorithm algorithms[] = {

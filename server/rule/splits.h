@@ -1,6 +1,6 @@
 /* HBase's RegionSplitter algorithms (org.apache.hadoop.hbase.util.RegionSplitter): HexStringSplit,
- * UniformSplit, DecimalStringSplit. Returns regions - 1 sorted keys in the arena. INVALID for an unknown name
- * (the text lists the known ones), for regions < 2, or for more regions than the algorithm can make. */
+ * UniformSplit, DecimalStringSplit. Returns regions - 1 sorted keys in the arena. INVALID for an unknown
+ * name (the text lists the known ones), for regions < 2, or for more regions than the algorithm supports. */
 #pragma once
 
 #include "base/arena.h"

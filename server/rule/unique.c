@@ -66,8 +66,8 @@ kw_unique_zone(const kw_model_generate *how)
 
 /* True if this piece determines the period of a record's time. */
 static bool
-tells_period(const kw_component *component, size_t field, const kw_model_generate *how, bool ever,
-             kw_arena *arena)
+determines_period(const kw_component *component, size_t field, const kw_model_generate *how, bool ever,
+                  kw_arena *arena)
 {
     if (component->clock != (int)field && component->field != (int)field)
         return false;
@@ -83,11 +83,11 @@ tells_period(const kw_component *component, size_t field, const kw_model_generat
 }
 
 static bool
-key_tells_period(const kw_layout *layout, const kw_model_generate *how, bool ever, kw_arena *arena)
+key_determines_period(const kw_layout *layout, const kw_model_generate *how, bool ever, kw_arena *arena)
 {
     int of = kw_field_set_find(layout->table, kw_bytes_of_text(how->of));
     for (size_t index = 0; of >= 0 && index < layout->count; index++)
-        if (tells_period(layout->components[index], (size_t)of, how, ever, arena))
+        if (determines_period(layout->components[index], (size_t)of, how, ever, arena))
             return true;
     return false;
 }
@@ -119,7 +119,7 @@ static kw_unique
 of_sequence(const kw_layout *layout, const kw_model_generate *how, bool ever, kw_arena *arena)
 {
     bool periodic = how->per != KW_PERIOD_EVER;
-    if (periodic && !key_tells_period(layout, how, ever, arena))
+    if (periodic && !key_determines_period(layout, how, ever, arena))
         return KW_UNIQUE_LOST_PERIOD;
     if (!how->wrap)
         return KW_UNIQUE_ALWAYS;
@@ -134,14 +134,14 @@ kw_unique_of(const kw_layout *layout, size_t field, bool ever, kw_arena *arena)
     if (!how->enabled || !kw_layout_holds(layout, field))
         return KW_UNIQUE_NOT;
     switch (how->kind) {
-    case KW_MAKE_SEQUENCE:
+    case KW_GENERATE_SEQUENCE:
         return of_sequence(layout, how, ever, arena);
-    case KW_MAKE_SNOWFLAKE:
-    case KW_MAKE_UUID4:
-    case KW_MAKE_UUID7:
-    case KW_MAKE_OBJECTID:
+    case KW_GENERATE_SNOWFLAKE:
+    case KW_GENERATE_UUID4:
+    case KW_GENERATE_UUID7:
+    case KW_GENERATE_OBJECTID:
         return KW_UNIQUE_ALWAYS;
-    case KW_MAKE_NOW:
+    case KW_GENERATE_NOW:
         return KW_UNIQUE_NOT;
     }
     g_assert_not_reached();

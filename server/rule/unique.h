@@ -1,7 +1,8 @@
 /* Determines which generated numbers and ids make the keys of records unique. Private to this module.
  *
- * A caller's own values name a record: two puts with the same values write one record. Generated values exist
- * to make every put a record of its own. They do so only if the key preserves what makes them different:
+ * Values set by a caller identify a record: two puts with the same values write one record. Generated values
+ * exist to make every put a record of its own. They do so only if the key preserves the parts in which they
+ * differ:
  *
  *   uuid, objectid, snowflake, a sequence      always different
  *   a sequence per period, e.g. per minute     different within the period, which the key must contain

@@ -19,7 +19,7 @@ typedef struct kw_zone {
     const kw_zone_step *steps;
     size_t count;
     int64_t end; /* UTC seconds: the offset is unknown from here on; INT64_MAX: it is always known */
-    bool falls;  /* true if some step puts the clock back, so that local times occur twice */
+    bool falls;  /* true if some step sets the clock back, so that local times occur twice */
 } kw_zone;
 
 /* Accepts a name of the time zone database ("Europe/Berlin"), "UTC", or a fixed offset ("+08:00"). NULL if

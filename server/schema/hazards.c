@@ -1,9 +1,9 @@
 /* See hazards.h. */
 #include "schema/hazards.h"
 
-#include "rule/put_back.h"
+#include "rule/clock_changes.h"
 #include "rule/unique.h"
-#include "schema/made.h"
+#include "schema/generated.h"
 
 #include <stdarg.h>
 
@@ -38,7 +38,7 @@ kw_hazards_add(kw_hazards *hazards, const kw_table *table, const kw_path *path, 
 
 /* Reports what a component found in its own settings. */
 static void
-take_component(kw_hazards *hazards, const kw_path *path, const kw_component *component)
+report_component(kw_hazards *hazards, const kw_path *path, const kw_component *component)
 {
     const kw_component_hazard *found = component->hazard;
     if (found)
@@ -50,7 +50,7 @@ take_component(kw_hazards *hazards, const kw_path *path, const kw_component *com
 
 /* True if the piece encodes a field that is not the time of a clock. */
 static bool
-says(const kw_component *component, size_t field)
+encodes(const kw_component *component, size_t field)
 {
     if (component->field == (int)field && component->clock != (int)field)
         return true;
@@ -66,11 +66,11 @@ check_repeated(kw_hazards *hazards, const kw_table *table, const kw_path *path, 
     const kw_component *first = NULL;
     for (size_t index = 0; index < path->layout->count; index++) {
         const kw_component *component = path->layout->components[index];
-        if (first && says(component, field))
+        if (first && encodes(component, field))
             kw_hazards_add(hazards, table, path, component->mark, "remove one of them",
                            "path %s: field %s is in the key twice, in %s and in %s", path->name,
                            table->fields[field].name, first->text, component->text);
-        else if (says(component, field))
+        else if (encodes(component, field))
             first = component;
     }
 }
@@ -126,14 +126,14 @@ check_numbers(kw_hazards *hazards, const kw_path *path)
     }
 }
 
-/* --- clocks that are put back --------------------------------------------------------------------------- */
+/* --- clocks that are set back --------------------------------------------------------------------------- */
 
 static void
-check_put_back(kw_hazards *hazards, const kw_path *path, const kw_component *clock)
+check_clock_changes(kw_hazards *hazards, const kw_path *path, const kw_component *clock)
 {
-    if (!kw_put_back_loses(path->layout, clock, false, hazards->arena))
+    if (!kw_clock_changes_collide(path->layout, clock, false, hazards->arena))
         return;
-    g_autoptr(GDateTime) since = g_date_time_new_from_unix_utc(kw_put_back_since(clock->offsets));
+    g_autoptr(GDateTime) since = g_date_time_new_from_unix_utc(kw_clock_set_back_since(clock->offsets));
     g_autofree char *day = g_date_time_format(since, "%F");
     g_autofree char *hint =
         g_strdup_printf("use zone: UTC or an offset such as +01:00, or add the time to the key: - field: %s",
@@ -154,18 +154,18 @@ longest_cell(const kw_component *clock)
     int64_t longest = clock->cell_s > 28 * 86400    ? 366 * 86400
                       : clock->cell_s == 28 * 86400 ? 31 * 86400
                                                     : clock->cell_s;
-    return longest + kw_put_back_most(clock->offsets) % clock->period_s;
+    return longest + kw_clock_set_back_most(clock->offsets) % clock->period_s;
 }
 
 /* The policy's own check measures from one beginning of a piece to the next. But rows are put until the piece
- * ends, and some cycles are shorter because clocks are put forward. */
+ * ends, and some cycles are shorter because clocks are set forward. */
 static void
 check_rounds(kw_hazards *hazards, const kw_table *table, const kw_path *path)
 {
     const kw_component *round = kw_layout_circular(path->layout);
     if (!round || kw_unique_any(path->layout, false, hazards->arena))
         return;
-    int64_t forward_s = kw_put_forward_most(round->offsets, round->period_s) % round->period_s;
+    int64_t forward_s = kw_clock_set_forward_most(round->offsets, round->period_s) % round->period_s;
     int64_t apart_s = round->period_s - longest_cell(round) - forward_s;
     for (size_t index = 0; index < table->model->families_count; index++) {
         const kw_model_family *family = &table->model->families[index];
@@ -188,9 +188,9 @@ static void
 check_path(kw_hazards *hazards, const kw_table *table, const kw_path *path)
 {
     for (size_t index = 0; index < path->layout->count; index++)
-        take_component(hazards, path, path->layout->components[index]);
+        report_component(hazards, path, path->layout->components[index]);
     for (size_t index = 0; index < path->layout->count; index++)
-        check_put_back(hazards, path, path->layout->components[index]);
+        check_clock_changes(hazards, path, path->layout->components[index]);
     for (size_t field = 0; field < table->fields_count; field++)
         check_repeated(hazards, table, path, field);
     check_numbers(hazards, path);
@@ -201,10 +201,10 @@ bool
 kw_hazards_find(kw_hazards *hazards, const kw_table *table, kw_diagnostics *diagnostics)
 {
     for (size_t number = 0; number < table->stores_count; number++) {
-        if (!kw_diagnostics_may_go_on(diagnostics, kw_arena_used(hazards->arena)))
+        if (!kw_diagnostics_may_continue(diagnostics, kw_arena_used(hazards->arena)))
             return false;
         check_path(hazards, table, &table->paths[number]);
     }
-    kw_made_check(hazards, table);
+    kw_generated_check(hazards, table);
     return true;
 }

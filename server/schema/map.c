@@ -8,6 +8,7 @@
 bool
 kw_field_has_column(const kw_field *map, kw_bytes family, kw_bytes qualifier)
 {
+    g_assert(map->entry);
     return qualifier.size > map->qualifier.size && kw_bytes_equal(map->family, family) &&
            (map->qualifier.size == 0 ||
             memcmp(qualifier.data, map->qualifier.data, map->qualifier.size) == 0);
@@ -16,6 +17,7 @@ kw_field_has_column(const kw_field *map, kw_bytes family, kw_bytes qualifier)
 kw_bytes
 kw_pick_qualifier(const kw_table *table, kw_pick pick, kw_arena *arena)
 {
+    g_assert(pick.field < table->fields_count);
     kw_bytes before = table->fields[pick.field].qualifier;
     if (pick.entry.size == 0)
         return before;
@@ -44,13 +46,16 @@ kw_table_find_pick(const kw_table *table, kw_bytes name, kw_pick *ret_pick)
 const kw_field *
 kw_pick_field(const kw_table *table, kw_pick pick)
 {
+    g_assert(pick.field < table->fields_count);
     const kw_field *field = &table->fields[pick.field];
+    g_assert(pick.entry.size == 0 || field->entry);
     return pick.entry.size ? field->entry : field;
 }
 
 const char *
 kw_pick_text(const kw_table *table, kw_pick pick, kw_arena *arena)
 {
+    g_assert(pick.field < table->fields_count);
     const char *name = table->fields[pick.field].name;
     if (pick.entry.size == 0)
         return name;

@@ -150,7 +150,7 @@ compile_path(kw_policy *policy, const kw_table *table, const kw_model_path *mode
 
 /* Why rows of a family never expire, whatever its TTL. NULL: they do. */
 static const char *
-why_for_ever(const kw_model_table *table, const kw_model_family *family)
+why_never_expires(const kw_model_table *table, const kw_model_family *family)
 {
     if (family->min_versions > 0)
         return "; its min_versions keep rows after the ttl";
@@ -169,7 +169,7 @@ check_circular(const kw_table *table, const kw_layout *layout, kw_diagnostics *d
     for (size_t index = 0; round && index < model->families_count; index++) {
         const kw_model_family *family = &model->families[index];
         int64_t compaction_s = model->major_compaction_ms / 1000, ttl = family->ttl_seconds;
-        const char *why = why_for_ever(model, family);
+        const char *why = why_never_expires(model, family);
         if (!why && ttl <= round->period_s - 2 * compaction_s)
             continue;
         g_autofree char *hint =
@@ -334,6 +334,7 @@ set_order(kw_table *table, kw_write_order order)
 kw_write_order
 kw_table_default_order(const kw_table *table)
 {
+    g_assert(table->paths_count > 0);
     if (table->model->order)
         return strcmp(table->model->order, "stamp") == 0 ? KW_WRITE_ORDER_STAMP : KW_WRITE_ORDER_STORE;
     return table->paths_count > 1 ? KW_WRITE_ORDER_STAMP : KW_WRITE_ORDER_STORE;
@@ -423,7 +424,7 @@ kw_policy_new(kw_model *model, kw_diagnostics *diagnostics)
     policy->tables = KW_ARENA_ARRAY(policy->arena, kw_table, model->tables_count);
     bool good = true;
     for (size_t number = 0; number < model->tables_count; number++)
-        good = kw_diagnostics_may_go_on(diagnostics, kw_arena_used(policy->arena)) &&
+        good = kw_diagnostics_may_continue(diagnostics, kw_arena_used(policy->arena)) &&
                build_table(policy, number, diagnostics) && good;
     if (!good || !check_store_tables(policy, diagnostics))
         return NULL;

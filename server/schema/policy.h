@@ -1,6 +1,6 @@
 /* The policy snapshot: every table with its compiled layouts, immutable and reference counted.
  *
- * Made from a kw_model; replaced as a whole at reload. Read-only for every module and thread.
+ * Compiled from a kw_model; replaced as a whole at reload. Read-only for every module and thread.
  */
 #pragma once
 

@@ -204,6 +204,7 @@ kw_table_check_value(const kw_table *table, size_t number, kw_value value, kw_er
 bool
 kw_table_check_pick(const kw_table *table, kw_pick pick, kw_value value, kw_error *ret_error)
 {
+    g_assert(pick.field < table->fields_count);
     if (pick.entry.size == 0)
         return kw_table_check_value(table, pick.field, value, ret_error);
     return check_entry(table, &table->fields[pick.field], (kw_entry){pick.entry, value}, ret_error);

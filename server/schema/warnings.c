@@ -2,7 +2,7 @@
  * Warnings never change a byte of a key. */
 #include "rule/compile.h"
 #include "rule/unique.h"
-#include "schema/made.h"
+#include "schema/generated.h"
 
 #include <glib.h>
 #include <stdio.h>
@@ -134,7 +134,8 @@ warn_spread(const warner *self, size_t at)
                                 : g_strdup_printf("sequential values of %s", field->name);
     kw_diagnostics_warn(
         self->diagnostics, component->mark,
-        "a salt with the default algorithm xxh64 spreads them evenly; keep this one only for existing keys",
+        "a salt with the default algorithm xxh64 spreads them evenly; keep the present algorithm only for "
+        "existing keys",
         "path %s, %s: %s use %zu of %llu buckets, and the fullest bucket gets %.1f times the mean",
         self->path->name, component->text, what, found.reached, (unsigned long long)component->buckets,
         found.fullest);
@@ -148,13 +149,13 @@ why_growing(const kw_field *field)
 {
     if (field->type == KW_FIELD_TIMESTAMP)
         return "a time";
-    const kw_model_generate *made = &field->model->generate;
-    if (!made->enabled)
+    const kw_model_generate *generate = &field->model->generate;
+    if (!generate->enabled)
         return NULL;
-    if (made->kind == KW_MAKE_SEQUENCE)
+    if (generate->kind == KW_GENERATE_SEQUENCE)
         return "sequential";
-    bool by_time = made->kind == KW_MAKE_UUID7 || made->kind == KW_MAKE_OBJECTID ||
-                   (made->kind == KW_MAKE_SNOWFLAKE && !made->partitioned);
+    bool by_time = generate->kind == KW_GENERATE_UUID7 || generate->kind == KW_GENERATE_OBJECTID ||
+                   (generate->kind == KW_GENERATE_SNOWFLAKE && !generate->partitioned);
     return by_time ? "generated in the order of time" : NULL;
 }
 
@@ -242,7 +243,7 @@ warn_outgrown(const warner *self, const kw_component *component)
 {
     for (size_t input = 0; input < component->inputs_count; input++) {
         kw_error error = KW_ERROR_NONE;
-        if (kw_made_outgrows(component, component->inputs[input], &error))
+        if (kw_generated_outgrows(component, component->inputs[input], &error))
             kw_diagnostics_warn(
                 self->diagnostics, component->mark,
                 "end the sequence (to) at the last number that fits; after it, puts fail with LIMIT",

@@ -77,18 +77,19 @@ try_again(void *user)
 {
     attempt *what = user;
     stop_pausing(what);
-    kw_sequence_backend_take(what->attempts->counters, &what->addition, tried, what);
+    kw_sequence_backend_add(what->attempts->counters, &what->addition, tried, what);
 }
 
 void
 kw_attempts_add(kw_attempts *self, const kw_addition *addition, kw_counted done, void *user)
 {
+    g_assert(done && addition->amount >= 1 && !self->closing);
     attempt *what = g_new(attempt, 1);
     *what = (attempt){.attempts = self, .addition = *addition, .done = done, .user = user};
     what->addition.name.data = g_memdup2(addition->name.data, addition->name.size);
     what->timer = kw_timer_new(self->loop, try_again, what);
     self->open++;
-    kw_sequence_backend_take(self->counters, &what->addition, tried, what);
+    kw_sequence_backend_add(self->counters, &what->addition, tried, what);
 }
 
 void

@@ -1,4 +1,4 @@
-/* Counters of sequence numbers, as one loop uses them, behind one vtable. Each backend is a file:
+/* The interface to the counters of sequence numbers, used by one loop. Each backend is a file:
  * backend_store.c counts in the store, backend_redis.c in Redis.
  *
  * An addition completes exactly once, on the loop, and always after the call that started it has returned. A
@@ -43,7 +43,7 @@ kw_sequence_backend *kw_sequence_backend_open_store(const kw_model_sequences *se
 kw_sequence_backend *kw_sequence_backend_open_redis(const kw_model_sequences *settings, kw_loop *loop);
 
 static inline void
-kw_sequence_backend_take(kw_sequence_backend *self, const kw_addition *addition, kw_counted done, void *user)
+kw_sequence_backend_add(kw_sequence_backend *self, const kw_addition *addition, kw_counted done, void *user)
 {
     self->class->add(self, addition, done, user);
 }
@@ -62,8 +62,8 @@ kw_sequence_backend_free(kw_sequence_backend *self)
 
 kw_retention kw_retention_of(kw_period period);
 
-/* Seconds that a counter lives after its last addition; 0: it does not expire. Long enough for a period that
- * can be used for `keep` before it begins and after it ends. */
+/* Seconds for which a counter lives after its last addition; 0: it does not expire. Long enough for a
+ * period that can be used for `keep` before it begins and after it ends. */
 int64_t kw_retention_seconds(const kw_model_sequences *settings, kw_retention keeping);
 
 /* Family in the store. */

@@ -22,8 +22,8 @@
 
 typedef enum redis_state { REDIS_IDLE, REDIS_RESOLVING, REDIS_CONNECTING, REDIS_READY } redis_state;
 
-typedef struct adding {
-    struct adding *next, *before; /* in `all` */
+typedef struct addition_call {
+    struct addition_call *next, *before; /* in `all` */
     struct redis_counters *counters;
     kw_bytes name; /* owned */
     int64_t amount;
@@ -32,7 +32,7 @@ typedef struct adding {
     uint64_t sent_ns; /* 0: not sent. Otherwise on_reply will run, with NULL if the connection is lost. */
     kw_counted done;  /* NULL: already called */
     void *user;
-} adding;
+} addition_call;
 
 typedef struct redis_counters {
     kw_sequence_backend base;
@@ -43,7 +43,7 @@ typedef struct redis_counters {
     uv_getaddrinfo_t resolving;
     redisAsyncContext *context;
     kw_deadline connect_by;
-    adding *all;
+    addition_call *all;
     kw_timer *timer;
     bool closing;
     kw_task close_task;
@@ -54,7 +54,7 @@ typedef struct redis_counters {
 /* --- completing additions ----------------------------------------------------------------------------- */
 
 static void
-unlink_adding(adding *what)
+unlink_addition(addition_call *what)
 {
     *(what->before ? &what->before->next : &what->counters->all) = what->next;
     if (what->next)
@@ -63,13 +63,13 @@ unlink_adding(adding *what)
 
 /* Completes the addition. Frees it unless its reply is still outstanding. */
 static void
-tell(adding *what, int64_t after, const kw_error *error)
+complete(addition_call *what, int64_t after, const kw_error *error)
 {
     kw_counted done = what->done;
     void *user = what->user;
     what->done = NULL;
     if (!what->sent_ns) {
-        unlink_adding(what);
+        unlink_addition(what);
         g_free((void *)what->name.data);
         g_free(what);
     }
@@ -84,12 +84,12 @@ fail_unsent(redis_counters *self, const char *why)
     kw_error error;
     kw_error_set(&error, KW_UNAVAILABLE, "Redis at %s: %s", self->address, why);
     for (;;) {
-        adding *what = self->all;
+        addition_call *what = self->all;
         while (what && what->sent_ns)
             what = what->next;
         if (!what)
             return;
-        tell(what, 0, &error);
+        complete(what, 0, &error);
     }
 }
 
@@ -107,7 +107,7 @@ error_of_reply(const redis_counters *self, const char *text, kw_error *ret_error
 static void
 on_reply(redisAsyncContext *context, void *reply, void *user)
 {
-    adding *what = user;
+    addition_call *what = user;
     const redisReply *answer = reply;
     kw_error error = KW_ERROR_NONE;
     what->sent_ns = 0;
@@ -120,13 +120,13 @@ on_reply(redisAsyncContext *context, void *reply, void *user)
     else if (answer->type != REDIS_REPLY_INTEGER)
         kw_error_set(&error, KW_CORRUPT, "Redis at %s: INCRBY returned a non-integer reply",
                      what->counters->address);
-    tell(what, error.code == KW_OK ? answer->integer : 0, error.code == KW_OK ? NULL : &error);
+    complete(what, error.code == KW_OK ? answer->integer : 0, error.code == KW_OK ? NULL : &error);
 }
 
 /* --- sending ------------------------------------------------------------------------------------------ */
 
 static void
-send_adding(redis_counters *self, adding *what)
+send_addition(redis_counters *self, addition_call *what)
 {
     const char *prefix = self->settings.redis_prefix;
     if (redisAsyncCommand(self->context, on_reply, what, "INCRBY %s%b %lld", prefix, what->name.data,
@@ -141,9 +141,9 @@ send_adding(redis_counters *self, adding *what)
 static void
 send_all(redis_counters *self)
 {
-    for (adding *what = self->all; what; what = what->next)
+    for (addition_call *what = self->all; what; what = what->next)
         if (!what->sent_ns && what->done)
-            send_adding(self, what);
+            send_addition(self, what);
 }
 
 static void watch(redis_counters *self);
@@ -220,7 +220,7 @@ connect_to(redis_counters *self, const char *ip)
 }
 
 static void
-tell_closed(redis_counters *self)
+report_closed(redis_counters *self)
 {
     kw_timer_free(self->timer);
     self->timer = NULL;
@@ -239,7 +239,7 @@ on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *found)
         uv_ip6_name((const struct sockaddr_in6 *)(const void *)found->ai_addr, ip, sizeof ip);
     uv_freeaddrinfo(found);
     if (self->closing)
-        tell_closed(self);
+        report_closed(self);
     else if (*ip)
         connect_to(self, ip);
     else
@@ -264,7 +264,7 @@ static void
 watch(redis_counters *self)
 {
     kw_deadline next = self->state == REDIS_CONNECTING ? self->connect_by : KW_DEADLINE_NONE;
-    for (adding *what = self->all; what; what = what->next) {
+    for (addition_call *what = self->all; what; what = what->next) {
         if (what->done)
             next = kw_deadline_earlier(next, what->deadline);
         if (what->sent_ns)
@@ -274,10 +274,10 @@ watch(redis_counters *self)
         kw_timer_start_ms(self->timer, (uint64_t)kw_deadline_left_ms(next));
 }
 
-static adding *
+static addition_call *
 find_late(const redis_counters *self)
 {
-    for (adding *what = self->all; what; what = what->next)
+    for (addition_call *what = self->all; what; what = what->next)
         if (what->done && kw_deadline_passed(what->deadline))
             return what;
     return NULL;
@@ -287,7 +287,7 @@ static bool
 is_stuck(const redis_counters *self)
 {
     bool stuck = self->state == REDIS_CONNECTING && kw_deadline_passed(self->connect_by);
-    for (adding *what = self->all; what; what = what->next)
+    for (addition_call *what = self->all; what; what = what->next)
         stuck |= what->sent_ns && kw_clock_mono_ns() - what->sent_ns >= SILENCE_NS;
     return stuck;
 }
@@ -310,10 +310,10 @@ on_timer(void *user)
 {
     redis_counters *self = user;
     kw_error error;
-    adding *late;
+    addition_call *late;
     kw_error_set(&error, KW_TIMEOUT, "Redis at %s: no answer in time", self->address);
     while ((late = find_late(self)))
-        tell(late, 0, &error);
+        complete(late, 0, &error);
     if (is_stuck(self))
         drop_connection(self, "it does not answer");
     watch(self);
@@ -325,8 +325,8 @@ static void
 redis_add(kw_sequence_backend *base, const kw_addition *addition, kw_counted done, void *user)
 {
     redis_counters *self = (redis_counters *)base;
-    adding *what = g_new0(adding, 1);
-    *what = (adding){
+    addition_call *what = g_new0(addition_call, 1);
+    *what = (addition_call){
         .next = self->all,
         .counters = self,
         .name = kw_bytes_of(g_memdup2(addition->name.data, addition->name.size), addition->name.size),
@@ -339,7 +339,7 @@ redis_add(kw_sequence_backend *base, const kw_addition *addition, kw_counted don
         what->next->before = what;
     self->all = what;
     if (self->state == REDIS_READY)
-        send_adding(self, what);
+        send_addition(self, what);
     else if (self->state == REDIS_IDLE)
         resolve(self);
     watch(self);
@@ -353,7 +353,7 @@ close_now(kw_task *task)
     if (self->state == REDIS_RESOLVING)
         uv_cancel((uv_req_t *)&self->resolving); /* its callback runs in any case */
     else
-        tell_closed(self);
+        report_closed(self);
 }
 
 /* In a later loop iteration, because the caller can be a completion, and so within hiredis. */

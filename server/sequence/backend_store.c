@@ -13,14 +13,14 @@ typedef struct store_counters {
     char *table;
 } store_counters;
 
-typedef struct adding {
+typedef struct addition_call {
     kw_increment increment;
     kw_column column;
     int64_t amount;
     kw_counted done;
     void *user;
     uint8_t name[]; /* a copy */
-} adding;
+} addition_call;
 
 kw_retention
 kw_retention_of(kw_period period)
@@ -65,16 +65,16 @@ read_sum(const kw_rows *rows, int64_t *ret_after, kw_error *ret_error)
 static void
 added(void *user, kw_outcome outcome, kw_rows *rows, const kw_error *error)
 {
-    adding *what = user;
-    kw_error told = error ? *error : KW_ERROR_NONE;
+    addition_call *what = user;
+    kw_error reported = error ? *error : KW_ERROR_NONE;
     int64_t after = 0;
     (void)outcome; /* unknown outcome: these numbers are lost */
     if (rows) {
         if (!error)
-            read_sum(rows, &after, &told);
+            read_sum(rows, &after, &reported);
         kw_rows_free(rows);
     }
-    what->done(what->user, after, told.code == KW_OK ? NULL : &told);
+    what->done(what->user, after, reported.code == KW_OK ? NULL : &reported);
     g_free(what);
 }
 
@@ -82,7 +82,7 @@ static void
 store_add(kw_sequence_backend *base, const kw_addition *addition, kw_counted done, void *user)
 {
     store_counters *self = (store_counters *)base;
-    adding *what = g_malloc0(sizeof *what + addition->name.size);
+    addition_call *what = g_malloc0(sizeof *what + addition->name.size);
     memcpy(what->name, addition->name.data, addition->name.size);
     what->amount = addition->amount;
     what->done = done;

@@ -30,7 +30,8 @@ kw_block_of(const kw_number_range *range, int64_t amount, int64_t after, kw_bloc
 }
 
 uint64_t
-kw_number_run(const kw_number_range *range, uint64_t place, uint64_t count)
+kw_number_consecutive(const kw_number_range *range, uint64_t place, uint64_t count)
 {
+    g_assert(range->length > 0);
     return range->wrap ? MIN(count, range->length - place % range->length) : count;
 }

@@ -42,4 +42,4 @@ kw_number_at(const kw_number_range *range, uint64_t place)
 }
 
 /* How many of `count` places from `place` on are consecutive numbers: fewer if the numbers wrap. */
-uint64_t kw_number_run(const kw_number_range *range, uint64_t place, uint64_t count);
+uint64_t kw_number_consecutive(const kw_number_range *range, uint64_t place, uint64_t count);

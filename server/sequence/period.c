@@ -105,6 +105,7 @@ kw_period_print(kw_period period, const kw_period_at *at, char *to, size_t size)
 {
     static const char *const forms[] = {
         "", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d %H", "%Y-%m-%d", "%Y-%m", "%Y"};
+    g_assert(period != KW_PERIOD_EVER && size > 0);
     g_autoptr(GDateTime) start = g_date_time_new_from_unix_utc(floor_div(at->start_ms, SECOND));
     g_autofree char *text = g_date_time_format(start, forms[period]);
     g_strlcpy(to, text, size);

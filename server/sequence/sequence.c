@@ -1,4 +1,4 @@
-/* The per-process part: the table of counters and leases, and the worker numbers of snowflakes.
+/* The part shared by the process: the table of counters and leases, and the worker numbers of snowflakes.
  *
  *   prepare: find the policy's needs -> describe the table -> create it, or compare its TTLs -> lease workers
  */
@@ -74,9 +74,9 @@ prepared(preparing *what, const kw_error *error)
 static void
 needs_of(preparing *what, const kw_model_generate *how)
 {
-    if (how->kind == KW_MAKE_SNOWFLAKE)
+    if (how->kind == KW_GENERATE_SNOWFLAKE)
         what->forms[how->partitioned] = true;
-    else if (how->kind == KW_MAKE_SEQUENCE && !what->sequences->model->sequences.redis)
+    else if (how->kind == KW_GENERATE_SEQUENCE && !what->sequences->model->sequences.redis)
         what->keeps[kw_retention_of(how->per)] = true;
 }
 
@@ -118,14 +118,14 @@ lease_workers(preparing *what)
 }
 
 static void
-table_made(void *user, bool created, const kw_error *error)
+table_created(void *user, bool created, const kw_error *error)
 {
     preparing *what = user;
     const char *table = what->sequences->model->sequences.table;
     if (error) {
-        kw_error told = *error;
-        kw_error_prefix(&told, "table of sequences %s", table);
-        prepared(what, &told);
+        kw_error reported = *error;
+        kw_error_prefix(&reported, "table of sequences %s", table);
+        prepared(what, &reported);
         return;
     }
     if (created)
@@ -134,7 +134,7 @@ table_made(void *user, bool created, const kw_error *error)
 }
 
 static void
-make_table(preparing *what)
+create_table(preparing *what)
 {
     const kw_model_sequences *settings = &what->sequences->model->sequences;
     for (int i = 0; i < FAMILIES; i++)
@@ -150,10 +150,10 @@ make_table(preparing *what)
                                  .families = what->families,
                                  .families_count = FAMILIES,
                                  .deadline = what->deadline};
-    kw_store_handle_create_table(what->sequences->handle, &what->spec, table_made, what);
+    kw_store_handle_create_table(what->sequences->handle, &what->spec, table_created, what);
 }
 
-/* A table whose cells expire too early would let numbers be assigned twice. */
+/* If the cells of a table expire too early, numbers can be assigned twice. */
 static bool
 check_family(const preparing *what, const kw_table_facts *facts, kw_retention keeping, kw_error *ret_error)
 {
@@ -165,12 +165,15 @@ check_family(const preparing *what, const kw_table_facts *facts, kw_retention ke
             continue;
         bool lasts = family->ttl_seconds == 0 || (needed != 0 && family->ttl_seconds >= needed);
         return lasts ||
-               kw_error_set(ret_error, KW_REFUSED,
-                            "table of sequences %s: the family %s forgets after %d s, and sequences.keep "
-                            "needs %" G_GINT64_FORMAT " s; give it a longer TTL",
-                            settings->table, family->name, family->ttl_seconds, (gint64)needed);
+               kw_error_set(
+                   ret_error, KW_REFUSED,
+                   "table of sequences %s: the family %s drops counters after %d s, but sequences.keep "
+                   "needs %" G_GINT64_FORMAT " s; set a longer TTL",
+                   settings->table, family->name, family->ttl_seconds, (gint64)needed);
     }
-    return kw_error_set(ret_error, KW_REFUSED, "table of sequences %s: has no family %s; it is another table",
+    return kw_error_set(ret_error, KW_REFUSED,
+                        "table of sequences %s: has no family %s, so it is not a table of sequences; set "
+                        "sequences.table to another name",
                         settings->table, kw_retention_family(keeping));
 }
 
@@ -178,22 +181,22 @@ static void
 table_described(void *user, kw_table_facts *facts, const kw_error *error)
 {
     preparing *what = user;
-    kw_error told = error ? *error : KW_ERROR_NONE;
+    kw_error reported = error ? *error : KW_ERROR_NONE;
     bool exists = facts && facts->exists;
     if (error)
-        kw_error_prefix(&told, "table of sequences %s", what->sequences->model->sequences.table);
+        kw_error_prefix(&reported, "table of sequences %s", what->sequences->model->sequences.table);
     /* A store that does not keep rows has no families. */
-    if (exists && facts->families_count > 0 && check_family(what, facts, KW_KEEP_EVER, &told))
-        for (int i = KW_KEEP_EVER + 1; i < FAMILIES && told.code == KW_OK; i++)
+    if (exists && facts->families_count > 0 && check_family(what, facts, KW_KEEP_EVER, &reported))
+        for (int i = KW_KEEP_EVER + 1; i < FAMILIES && reported.code == KW_OK; i++)
             if (what->keeps[i])
-                check_family(what, facts, (kw_retention)i, &told);
+                check_family(what, facts, (kw_retention)i, &reported);
     kw_table_facts_free(facts);
-    if (told.code != KW_OK)
-        prepared(what, &told);
+    if (reported.code != KW_OK)
+        prepared(what, &reported);
     else if (exists)
         lease_workers(what);
     else
-        make_table(what);
+        create_table(what);
 }
 
 void
@@ -227,6 +230,7 @@ one_stopped(void *user)
 void
 kw_sequences_close(kw_sequences *self, void (*closed)(void *user), void *user)
 {
+    g_assert(closed && !self->closed);
     self->closed = closed;
     self->closed_user = user;
     self->stopping = 1;

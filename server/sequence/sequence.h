@@ -1,5 +1,5 @@
 /* Values that the gateway generates at write time and returns: sequence numbers, snowflakes, UUIDs, object
- * ids, the time. A field's `generate` setting says how (kw_model_generate).
+ * ids, the time. A field's `generate` setting selects the kind (kw_model_generate).
  *
  *   kw_sequences   one per process: the table of counters and leases, the worker numbers of snowflakes
  *   kw_maker       one per loop: its own blocks of numbers and random bytes

@@ -1,4 +1,4 @@
-/* Private to this module: what maker.c (which values, when) and slot.c (numbers of one counter) share. */
+/* Private to this module: what generator.c (which values, when) and slot.c (numbers of one counter) share. */
 #pragma once
 
 #include "sequence/attempts.h"
@@ -19,56 +19,56 @@ const kw_model_sequences *kw_sequences_settings(const kw_sequences *self);
 /* --- waiting ---------------------------------------------------------------------------------------- */
 
 /* One call of kw_maker_fill. */
-typedef struct kw_making {
-    kw_maker *maker;
+typedef struct kw_fill_call {
+    kw_maker *generator;
     kw_arena *arena;
     const kw_table *table;
     kw_filling *fillings;
     size_t count;
-    size_t waits; /* pending wants, plus one while the records are being processed */
+    size_t waits; /* pending values, plus one while the records are being processed */
     kw_deadline deadline;
     void (*done)(void *user);
     void *user;
-} kw_making;
+} kw_fill_call;
 
 /* A record's field that waits for a number of a slot. In the call's arena. */
 typedef struct kw_pending_value {
     struct kw_pending_value *next;
-    kw_making *making;
+    kw_fill_call *call;
     kw_filling *filling;
     size_t field;
 } kw_pending_value;
 
-void kw_making_give(kw_making *making, kw_filling *filling, size_t field, kw_value value);
+void kw_fill_call_set(kw_fill_call *call, kw_filling *filling, size_t field, kw_value value);
 
-/* Completes a want with a number or an error. Can complete its call. */
-void kw_pending_value_served(kw_pending_value *want, int64_t number);
-void kw_pending_value_failed(kw_pending_value *want, const kw_error *error);
+/* Completes a pending value with a number or an error. Can complete its call. */
+void kw_pending_value_served(kw_pending_value *pending, int64_t number);
+void kw_pending_value_failed(kw_pending_value *pending, const kw_error *error);
 
 /* --- slots ------------------------------------------------------------------------------------------ */
 
 /* The period to which the numbers of a slot belong. */
 typedef struct kw_slot_period {
     kw_period per;
-    GTimeZone *zone; /* NULL: UTC */
-    kw_period_at at; /* unless per is EVER; its time is that of the latest record */
-    bool follows;    /* numbers of the preceding period were requested, so the records advance in time */
-    bool used;       /* numbers of this period were requested */
-    bool turned;     /* the first block of the next period was requested */
+    GTimeZone *zone;     /* NULL: UTC */
+    kw_period_at at;     /* unless per is EVER; its time is that of the latest record */
+    bool follows;        /* numbers of the preceding period were requested, so the records advance in time */
+    bool used;           /* numbers of this period were requested */
+    bool next_requested; /* the first block of the next period was requested */
 } kw_slot_period;
 
 /* The numbers of one counter that a loop holds. */
 typedef struct kw_slot {
     kw_bytes name; /* of the counter */
-    kw_maker *maker;
-    char *told; /* "table t, field f", with the period */
+    kw_maker *generator;
+    char *label; /* for messages: "table t, field f", with the period */
     kw_number_range range;
     kw_retention keeping;
     kw_block block;
     kw_block ahead;    /* fetched while the current block lasts */
     uint64_t block_ns; /* when the current block was allocated, and the one ahead */
     uint64_t ahead_ns;
-    uint64_t step; /* size of the next fetch, unless waiting wants need more */
+    uint64_t step; /* size of the next fetch, unless pending values need more */
     kw_pending_value *first;
     kw_pending_value **last;
     size_t waiting;
@@ -81,19 +81,20 @@ typedef struct kw_slot {
     kw_slot_period period;
 } kw_slot;
 
-/* Takes ownership of name and told. */
-kw_slot *kw_slot_new(kw_maker *maker, kw_bytes name, char *told, const kw_number_range *range,
+/* Takes ownership of name and label. */
+kw_slot *kw_slot_new(kw_maker *generator, kw_bytes name, char *label, const kw_number_range *range,
                      const kw_slot_period *period);
 void kw_slot_free(kw_slot *slot);
 
 /* Returns the next number if the slot holds one. LIMIT if the range is used up (ret_error). */
 typedef enum kw_slot_has { KW_SLOT_NUMBER, KW_SLOT_WAIT, KW_SLOT_END } kw_slot_has;
-kw_slot_has kw_slot_take(kw_slot *slot, int64_t *ret_number, kw_error *ret_error);
+kw_slot_has kw_slot_next(kw_slot *slot, int64_t *ret_number, kw_error *ret_error);
 
-/* Queues the want and fetches a block. */
-void kw_slot_wait(kw_slot *slot, kw_pending_value *want);
+/* Queues the pending value and fetches a block. */
+void kw_slot_wait(kw_slot *slot, kw_pending_value *pending);
 
-/* Fails wants whose deadline has passed (or all, with `why`). Returns the earliest remaining deadline. */
+/* Fails pending values whose deadline has passed (or all, with `why`). Returns the earliest remaining
+ * deadline. */
 kw_deadline kw_slot_sweep(kw_slot *slot, const kw_error *why);
 
 /* Fetches a block if the slot holds no numbers. */
@@ -102,7 +103,7 @@ void kw_slot_prepare(kw_slot *slot);
 /* Like kw_maker_allocate. */
 void kw_slot_allocate(kw_slot *slot, int64_t numbers, kw_deadline deadline, kw_allocated done, void *user);
 
-/* True if there are no waiting wants, no fetch in flight, and no sweep using the slot. */
+/* True if there are no pending values, no fetch in flight, and no sweep using the slot. */
 static inline bool
 kw_slot_idle(const kw_slot *slot)
 {
@@ -114,7 +115,7 @@ kw_slot_idle(const kw_slot *slot)
 /* Slots of periods are dropped some time after their last use. */
 typedef struct kw_slot_cache kw_slot_cache;
 
-kw_slot_cache *kw_slot_cache_new(kw_maker *maker, const kw_model_sequences *settings);
+kw_slot_cache *kw_slot_cache_new(kw_maker *generator, const kw_model_sequences *settings);
 void kw_slot_cache_free(kw_slot_cache *self);
 
 /* The slot of the next period, created if missing; NULL if there is none. Can drop idle slots, except those
@@ -122,7 +123,7 @@ void kw_slot_cache_free(kw_slot_cache *self);
 kw_slot *kw_slot_cache_after(kw_slot_cache *self, const kw_slot *slot);
 
 /* The slot for a number of a record; values: of the record. NULL and INVALID if its time is missing or too
- * far away. Valid until the next call of this function, or while wants wait on it. */
+ * far away. Valid until the next call of this function, or while values wait on it. */
 kw_slot *kw_slot_cache_find(kw_slot_cache *self, const kw_table *table, const kw_field *field,
                             const kw_value *values, kw_error *ret_error);
 
@@ -132,14 +133,14 @@ kw_slot *kw_slot_cache_first(const kw_slot_cache *self);
 
 /* --- the start of periods: their first block is fetched before they begin ----------------------------- */
 
-typedef struct kw_turn kw_turn;
+typedef struct kw_period_prefetch kw_period_prefetch;
 
 /* The cache is borrowed, and freed after it. */
-kw_turn *kw_turn_new(kw_loop *loop, kw_slot_cache *cache);
-void kw_turn_free(kw_turn *self);
+kw_period_prefetch *kw_period_prefetch_new(kw_loop *loop, kw_slot_cache *cache);
+void kw_period_prefetch_free(kw_period_prefetch *self);
 
 /* Call it when a number of this slot is requested. */
-void kw_turn_used(kw_turn *self, kw_slot *slot);
+void kw_period_prefetch_used(kw_period_prefetch *self, kw_slot *slot);
 
 /* --- the maker, for slots --------------------------------------------------------------------------- */
 
@@ -149,5 +150,5 @@ void kw_maker_count(kw_maker *self, const kw_addition *addition, kw_counted done
 /* True once kw_maker_close was called: nothing new may be started. */
 bool kw_maker_closes(const kw_maker *self);
 
-/* Checks waiting wants at that time. */
+/* Checks pending values at that time. */
 void kw_maker_watch(kw_maker *self, kw_deadline deadline);

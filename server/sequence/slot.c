@@ -1,12 +1,12 @@
 /* A slot: the numbers of one counter that one loop holds, in two blocks: the current one and the one fetched
- * ahead. When both are used up, wants queue for the block in flight; its size covers the queue. */
+ * ahead. When both are used up, values wait for the block in flight; its size covers the queue. */
 #include "sequence/sequence_internal.h"
 
 #include "base/clock.h"
 #include "base/metrics.h"
 
 #define FETCH_TIMEOUT_MS 5000
-#define TAKE_MAX INT64_C(1000000000)
+#define AMOUNT_MAX INT64_C(1000000000)
 
 /* How long numbers of a range that wraps are kept. While a loop is idle, other loops can use up the whole
  * range, including its numbers. */
@@ -16,13 +16,13 @@
 static void fetch(kw_slot *slot);
 
 kw_slot *
-kw_slot_new(kw_maker *maker, kw_bytes name, char *told, const kw_number_range *range,
+kw_slot_new(kw_maker *generator, kw_bytes name, char *label, const kw_number_range *range,
             const kw_slot_period *period)
 {
     kw_slot *slot = g_new0(kw_slot, 1);
     *slot = (kw_slot){.name = name,
-                      .maker = maker,
-                      .told = told,
+                      .generator = generator,
+                      .label = label,
                       .range = *range,
                       .step = range->block,
                       .keeping = kw_retention_of(period->per),
@@ -35,7 +35,7 @@ void
 kw_slot_free(kw_slot *slot)
 {
     g_assert(kw_slot_idle(slot));
-    g_free(slot->told);
+    g_free(slot->label);
     g_free((void *)slot->name.data);
     g_free(slot);
 }
@@ -44,7 +44,7 @@ static void
 end_error(const kw_slot *slot, kw_error *ret_error)
 {
     kw_error_set(ret_error, KW_LIMIT,
-                 "%s: the numbers %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT " are used up", slot->told,
+                 "%s: the numbers %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT " are used up", slot->label,
                  (gint64)slot->range.from, (gint64)((uint64_t)slot->range.from + slot->range.length - 1));
 }
 
@@ -92,7 +92,7 @@ use_ahead(kw_slot *slot)
 }
 
 kw_slot_has
-kw_slot_take(kw_slot *slot, int64_t *ret_number, kw_error *ret_error)
+kw_slot_next(kw_slot *slot, int64_t *ret_number, kw_error *ret_error)
 {
     use_ahead(slot);
     if (kw_block_left(&slot->block) > 0) {
@@ -107,26 +107,28 @@ kw_slot_take(kw_slot *slot, int64_t *ret_number, kw_error *ret_error)
 }
 
 void
-kw_slot_wait(kw_slot *slot, kw_pending_value *want)
+kw_slot_wait(kw_slot *slot, kw_pending_value *pending)
 {
-    want->next = NULL;
-    *slot->last = want;
-    slot->last = &want->next;
+    g_assert(pending->call && !kw_maker_closes(slot->generator));
+    pending->next = NULL;
+    *slot->last = pending;
+    slot->last = &pending->next;
     slot->waiting++;
     kw_metrics_add(KW_METRIC_sequence_waits, 1);
-    kw_maker_watch(slot->maker, want->making->deadline);
+    kw_maker_watch(slot->generator, pending->call->deadline);
     fetch(slot);
 }
 
 static kw_pending_value *
 unlink_first(kw_slot *slot)
 {
-    kw_pending_value *want = slot->first;
-    slot->first = want->next;
+    kw_pending_value *pending = slot->first;
+    g_assert(pending && slot->waiting > 0);
+    slot->first = pending->next;
     if (!slot->first)
         slot->last = &slot->first;
     slot->waiting--;
-    return want;
+    return pending;
 }
 
 /* A served call can continue at once and request more numbers, so the queue is read again each time. */
@@ -136,7 +138,7 @@ serve(kw_slot *slot)
     int64_t number;
     kw_error error;
     while (slot->first) {
-        switch (kw_slot_take(slot, &number, &error)) {
+        switch (kw_slot_next(slot, &number, &error)) {
         case KW_SLOT_NUMBER:
             kw_pending_value_served(unlink_first(slot), number);
             break;
@@ -150,7 +152,7 @@ serve(kw_slot *slot)
 }
 
 static void
-fail_line(kw_slot *slot, const kw_error *error)
+fail_queue(kw_slot *slot, const kw_error *error)
 {
     for (size_t left_over = slot->waiting; left_over > 0 && slot->first; left_over--)
         kw_pending_value_failed(unlink_first(slot), error);
@@ -162,17 +164,17 @@ kw_slot_sweep(kw_slot *slot, const kw_error *why)
     kw_error late;
     kw_deadline next = KW_DEADLINE_NONE;
     size_t line = slot->waiting;
-    kw_error_set(&late, KW_TIMEOUT, "%s: no number within the deadline", slot->told);
+    kw_error_set(&late, KW_TIMEOUT, "%s: no number within the deadline", slot->label);
     while (line-- > 0 && slot->first) {
-        kw_pending_value *want = unlink_first(slot);
-        if (why || kw_deadline_passed(want->making->deadline)) {
-            kw_pending_value_failed(want, why ? why : &late);
+        kw_pending_value *pending = unlink_first(slot);
+        if (why || kw_deadline_passed(pending->call->deadline)) {
+            kw_pending_value_failed(pending, why ? why : &late);
             continue;
         }
-        next = kw_deadline_earlier(next, want->making->deadline);
-        want->next = NULL;
-        *slot->last = want;
-        slot->last = &want->next;
+        next = kw_deadline_earlier(next, pending->call->deadline);
+        pending->next = NULL;
+        *slot->last = pending;
+        slot->last = &pending->next;
         slot->waiting++;
     }
     return next;
@@ -196,15 +198,15 @@ fetched(void *user, int64_t after, const kw_error *error)
     slot->fetching = false;
     if (!error && !kw_block_of(&slot->range, what.amount, after, &block)) {
         kw_error_set(&wrong, KW_CORRUPT,
-                     "%s: its counter is at %" G_GINT64_FORMAT ", which is not a valid count", slot->told,
+                     "%s: its counter is at %" G_GINT64_FORMAT ", which is not a valid count", slot->label,
                      (gint64)after);
         error = &wrong;
     }
     if (error) {
-        kw_error told = *error;
+        kw_error reported = *error;
         if (error != &wrong)
-            kw_error_prefix(&told, "%s: its counter", slot->told);
-        fail_line(slot, &told);
+            kw_error_prefix(&reported, "%s: its counter", slot->label);
+        fail_queue(slot, &reported);
         return;
     }
     kw_metrics_add(KW_METRIC_sequence_blocks, 1);
@@ -221,18 +223,19 @@ static void
 count(kw_slot *slot, int64_t amount, kw_deadline deadline, kw_counted done, void *user)
 {
     kw_addition addition = {slot->name, amount, slot->keeping, deadline};
-    kw_maker_count(slot->maker, &addition, done, user);
+    kw_maker_count(slot->generator, &addition, done, user);
 }
 
 static void
 fetch(kw_slot *slot)
 {
-    if (slot->fetching || slot->used_up || kw_block_left(&slot->ahead) > 0 || kw_maker_closes(slot->maker))
+    if (slot->fetching || slot->used_up || kw_block_left(&slot->ahead) > 0 ||
+        kw_maker_closes(slot->generator))
         return;
     uint64_t amount = MAX(slot->step, slot->waiting);
     slot->step = MIN(slot->step * WRAP_GROWTH, slot->range.block);
     fetching *what = g_new(fetching, 1);
-    *what = (fetching){slot, (int64_t)MIN(MIN(amount, slot->range.length), (uint64_t)TAKE_MAX)};
+    *what = (fetching){slot, (int64_t)MIN(MIN(amount, slot->range.length), (uint64_t)AMOUNT_MAX)};
     slot->fetching = true;
     count(slot, what->amount, kw_deadline_in_ms(FETCH_TIMEOUT_MS), fetched, what);
 }
@@ -248,7 +251,7 @@ kw_slot_prepare(kw_slot *slot)
 
 typedef struct allocating {
     kw_number_range range;
-    char *told;
+    char *label;
     int64_t count;
     kw_allocated done;
     void *user;
@@ -259,29 +262,30 @@ counted(void *user, int64_t after, const kw_error *error)
 {
     allocating *what = user;
     kw_block block;
-    kw_error told = error ? *error : KW_ERROR_NONE;
+    kw_error reported = error ? *error : KW_ERROR_NONE;
     if (error)
-        kw_error_prefix(&told, "%s: its counter", what->told);
+        kw_error_prefix(&reported, "%s: its counter", what->label);
     else if (!kw_block_of(&what->range, what->count, after, &block))
-        kw_error_set(&told, KW_CORRUPT,
-                     "%s: its counter is at %" G_GINT64_FORMAT ", which is not a valid count", what->told,
+        kw_error_set(&reported, KW_CORRUPT,
+                     "%s: its counter is at %" G_GINT64_FORMAT ", which is not a valid count", what->label,
                      (gint64)after);
     else if (kw_block_left(&block) == 0)
-        end_error(&(kw_slot){.told = what->told, .range = what->range}, &told);
-    if (told.code == KW_OK)
+        end_error(&(kw_slot){.label = what->label, .range = what->range}, &reported);
+    if (reported.code == KW_OK)
         what->done(what->user, kw_number_at(&what->range, block.next),
-                   (int64_t)kw_number_run(&what->range, block.next, kw_block_left(&block)), NULL);
+                   (int64_t)kw_number_consecutive(&what->range, block.next, kw_block_left(&block)), NULL);
     else
-        what->done(what->user, 0, 0, &told);
-    g_free(what->told);
+        what->done(what->user, 0, 0, &reported);
+    g_free(what->label);
     g_free(what);
 }
 
 void
 kw_slot_allocate(kw_slot *slot, int64_t numbers, kw_deadline deadline, kw_allocated done, void *user)
 {
+    g_assert(numbers >= 1);
     use_ahead(slot);
-    uint64_t hand = kw_number_run(&slot->range, slot->block.next, kw_block_left(&slot->block));
+    uint64_t hand = kw_number_consecutive(&slot->range, slot->block.next, kw_block_left(&slot->block));
     /* After the range's end the counter has no more numbers: only those held here remain. */
     uint64_t wanted = slot->used_up && hand ? MIN((uint64_t)numbers, hand) : (uint64_t)numbers;
     kw_error error;
@@ -296,12 +300,12 @@ kw_slot_allocate(kw_slot *slot, int64_t numbers, kw_deadline deadline, kw_alloca
         if (slot->used_up)
             end_error(slot, &error);
         else
-            kw_error_set(&error, KW_LIMIT, "%s: there are only %" G_GUINT64_FORMAT " numbers", slot->told,
+            kw_error_set(&error, KW_LIMIT, "%s: there are only %" G_GUINT64_FORMAT " numbers", slot->label,
                          (guint64)slot->range.length);
         done(user, 0, 0, &error);
         return;
     }
     allocating *what = g_new(allocating, 1);
-    *what = (allocating){slot->range, g_strdup(slot->told), numbers, done, user};
+    *what = (allocating){slot->range, g_strdup(slot->label), numbers, done, user};
     count(slot, numbers, deadline, counted, what);
 }

@@ -14,7 +14,7 @@ typedef struct zone {
 } zone;
 
 struct kw_slot_cache {
-    kw_maker *maker;
+    kw_maker *generator;
     const kw_model_sequences *settings;
     GHashTable *slots; /* &name -> kw_slot */
     kw_slot *first;
@@ -74,7 +74,7 @@ bytes_of(const counter_name *name)
 
 /* "table TABLE, field FIELD", and for a period ", minute 2026-11-21 12:34" */
 static char *
-told_of(const counter_name *name, const kw_slot_period *of)
+label_of(const counter_name *name, const kw_slot_period *of)
 {
     char period[KW_PERIOD_TEXT_MAX];
     g_autofree char *series = g_strndup(name->text, name->series);
@@ -106,8 +106,8 @@ add_slot(kw_slot_cache *self, const counter_name *name, const kw_number_range *r
     uint64_t now_ns = kw_clock_mono_ns();
     if (g_hash_table_size(self->slots) >= SLOTS_MANY)
         g_hash_table_foreach_remove(self->slots, rests, &now_ns);
-    kw_slot *slot = kw_slot_new(self->maker, kw_bytes_of(g_memdup2(name->text, name->size), name->size),
-                                told_of(name, period), range, period);
+    kw_slot *slot = kw_slot_new(self->generator, kw_bytes_of(g_memdup2(name->text, name->size), name->size),
+                                label_of(name, period), range, period);
     slot->period.follows = follows(self, name, period);
     slot->touched_ns = now_ns;
     slot->series = name->series;
@@ -231,10 +231,10 @@ free_slot(gpointer given)
 }
 
 kw_slot_cache *
-kw_slot_cache_new(kw_maker *maker, const kw_model_sequences *settings)
+kw_slot_cache_new(kw_maker *generator, const kw_model_sequences *settings)
 {
     kw_slot_cache *self = g_new0(kw_slot_cache, 1);
-    *self = (kw_slot_cache){.maker = maker, .settings = settings};
+    *self = (kw_slot_cache){.generator = generator, .settings = settings};
     self->slots = g_hash_table_new_full(hash_name, equal_names, NULL, free_slot);
     return self;
 }

@@ -4,7 +4,7 @@
  *   partitioned   0 | 6 minute of the hour (UTC) | 32 Unix seconds | 9 worker | 16 sequence
  *
  * A tick is the form's unit of time, counted since 1970. Ticks never decrease and the sequence restarts with
- * each tick, so a worker that remembers its last tick makes no id twice.
+ * each tick, so a worker that remembers its last tick issues no id twice.
  */
 #pragma once
 
@@ -39,5 +39,5 @@ typedef struct kw_ticks {
 /* Allocates at most `want` numbers: of the current tick, or of the last one while the clock is before it.
  * When a tick is used up, continues with the next one, even if the clock has not reached it, up to `most`.
  * False if that bound is reached. */
-bool kw_ticks_take(kw_ticks *self, kw_snowflake_form form, int64_t now_ms, int64_t most_ms, uint32_t want,
-                   kw_tick_part *ret_part);
+bool kw_ticks_allocate(kw_ticks *self, kw_snowflake_form form, int64_t now_ms, int64_t most_ms, uint32_t want,
+                       kw_tick_part *ret_part);

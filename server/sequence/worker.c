@@ -67,7 +67,7 @@ numbers(const kw_worker *self)
 /* --- issuing ids ----------------------------------------------------------------------------------- */
 
 static bool
-refuse_take(kw_worker *self, bool fenced, kw_error *ret_error)
+refuse_ids(kw_worker *self, bool fenced, kw_error *ret_error)
 {
     const char *why = self->why_not.code != KW_OK ? self->why_not.text : "the store does not answer";
     kw_error_set(ret_error, KW_UNAVAILABLE, "%s: %s",
@@ -79,15 +79,16 @@ refuse_take(kw_worker *self, bool fenced, kw_error *ret_error)
 }
 
 bool
-kw_worker_take(kw_worker *self, uint32_t want, uint32_t *ret_worker, kw_tick_part *ret_part,
-               kw_error *ret_error)
+kw_worker_allocate(kw_worker *self, uint32_t want, uint32_t *ret_worker, kw_tick_part *ret_part,
+                   kw_error *ret_error)
 {
     bool taken = false;
     kw_mutex_lock(&self->lock);
     bool fenced = self->held && kw_clock_mono_ns() >= self->fence_ns;
     if (!self->held || fenced) {
-        refuse_take(self, fenced, ret_error);
-    } else if (kw_ticks_take(&self->ticks, self->form, kw_clock_wall_ms(), self->until_ms, want, ret_part)) {
+        refuse_ids(self, fenced, ret_error);
+    } else if (kw_ticks_allocate(&self->ticks, self->form, kw_clock_wall_ms(), self->until_ms, want,
+                                 ret_part)) {
         *ret_worker = self->held_number;
         taken = true;
     } else {
@@ -126,9 +127,9 @@ set_why_not(kw_worker *self, const kw_error *error)
 }
 
 static void
-tell_started(kw_worker *self, const kw_error *error)
+report_started(kw_worker *self, const kw_error *error)
 {
-    void (*started)(void *user, const kw_error *told) = self->started;
+    void (*started)(void *user, const kw_error *reported) = self->started;
     self->started = NULL;
     if (started)
         started(self->started_user, error);
@@ -136,7 +137,7 @@ tell_started(kw_worker *self, const kw_error *error)
 
 /* Call it once. An operation in flight ends when the store handle is closed. */
 static void
-tell_stopped(kw_worker *self)
+report_stopped(kw_worker *self)
 {
     void (*stopped)(void *user) = self->stopped;
     kw_timer_free(self->timer);
@@ -155,11 +156,11 @@ rest(kw_worker *self, int64_t ms)
 static void
 failed(kw_worker *self, const kw_error *error)
 {
-    kw_error told = *error;
-    kw_error_prefix(&told, "worker numbers in %s", self->table);
-    set_why_not(self, &told);
+    kw_error reported = *error;
+    kw_error_prefix(&reported, "worker numbers in %s", self->table);
+    set_why_not(self, &reported);
     rest(self, self->lease_ms / 10);
-    tell_started(self, &told);
+    report_started(self, &reported);
 }
 
 static void
@@ -199,7 +200,7 @@ hold(kw_worker *self)
                self->number, self->form.worker_bits, self->until_ms);
     }
     rest(self, self->lease_ms / 3);
-    tell_started(self, NULL);
+    report_started(self, NULL);
 }
 
 static void
@@ -209,7 +210,7 @@ written(void *user, kw_outcome outcome, bool applied, const kw_error *error)
     (void)outcome;
     self->busy = false;
     if (self->stopping)
-        tell_stopped(self);
+        report_stopped(self);
     else if (error)
         failed(self, error); /* reading the row again shows the outcome */
     else if (applied)
@@ -249,7 +250,7 @@ claim(kw_worker *self)
 {
     kw_mutex_lock(&self->lock);
     int64_t last_ms = MAX(self->ticks.tick * self->form.tick_ms, self->floor_ms);
-    int64_t least_ms = self->held ? self->until_ms : 0; /* ids up to this time may be issued meanwhile */
+    int64_t least_ms = self->held ? self->until_ms : 0; /* ids up to this time can be issued until then */
     kw_mutex_unlock(&self->lock);
     int64_t until_ms = MAX(kw_clock_wall_ms(), last_ms) + self->lease_ms + self->form.tick_ms;
     self->sent_ns = kw_clock_mono_ns();
@@ -272,8 +273,8 @@ try_next(kw_worker *self)
     rest(self, self->lease_ms);
 }
 
-/* True if the number may be taken from the owner in the row: after one more lease than it states, for clocks
- * that differ. */
+/* True if the number can be taken over from the owner in the row: after one more lease than it states, for
+ * clocks that differ. */
 static bool
 is_free(const kw_worker *self, const lease_state *state)
 {
@@ -293,7 +294,7 @@ decide(kw_worker *self)
     }
     bool mine = state.present && strcmp(state.owner, self->owner) == 0;
     if (self->held && !mine) {
-        lose(self, state.present ? state.owner : "nobody");
+        lose(self, state.present ? state.owner : "none");
         self->floor_ms = self->until_ms;
     }
     if (!mine && state.present)
@@ -320,7 +321,7 @@ row_read(void *user, kw_rows *rows, const kw_error *error)
     }
     kw_rows_free(rows);
     if (self->stopping)
-        tell_stopped(self);
+        report_stopped(self);
     else if (error)
         failed(self, error);
     else
@@ -350,7 +351,7 @@ on_timer(void *user)
 {
     kw_worker *self = user;
     if (self->stopping)
-        tell_stopped(self); /* the store does not answer */
+        report_stopped(self); /* the store does not answer */
     else if (!self->busy)
         look(self);
 }
@@ -359,6 +360,7 @@ kw_worker *
 kw_worker_new(const char *table, kw_snowflake_form form, int64_t lease_ms, kw_loop *loop,
               kw_store_handle *handle)
 {
+    g_assert(lease_ms > 0 && form.worker_bits < 32);
     kw_worker *self = g_new0(kw_worker, 1);
     *self = (kw_worker){
         .table = g_strdup(table), .form = form, .lease_ms = lease_ms, .loop = loop, .handle = handle};
@@ -372,7 +374,7 @@ kw_worker_new(const char *table, kw_snowflake_form form, int64_t lease_ms, kw_lo
 void
 kw_worker_start(kw_worker *self, void (*done)(void *user, const kw_error *error), void *user)
 {
-    g_assert(!self->started);
+    g_assert(done && !self->started && !self->stopping);
     if (self->held) {
         done(user, NULL);
         return;
@@ -386,6 +388,7 @@ kw_worker_start(kw_worker *self, void (*done)(void *user, const kw_error *error)
 void
 kw_worker_stop(kw_worker *self, void (*stopped)(void *user), void *user)
 {
+    g_assert(stopped && !self->stopping);
     kw_mutex_lock(&self->lock);
     bool held = self->held;
     int64_t last_ms = (self->ticks.tick + 1) * self->form.tick_ms;
@@ -396,13 +399,13 @@ kw_worker_stop(kw_worker *self, void (*stopped)(void *user), void *user)
     self->stopped = stopped;
     self->stopped_user = user;
     kw_timer_start_ms(self->timer, STOP_TIMEOUT_MS);
-    tell_started(self, &self->why_not);
+    report_started(self, &self->why_not);
     if (held)
         kw_metrics_add(KW_METRIC_worker_leases, -1);
     if (self->busy)
         return; /* the operation or the timer calls it */
     if (!held) {
-        tell_stopped(self);
+        report_stopped(self);
         return;
     }
     g_strlcpy(self->seen, self->wanted, sizeof self->seen);

@@ -10,7 +10,7 @@
  * and ids are issued only up to a stored UNTIL. So the next owner of the number begins after every issued id,
  * even if the clocks of the two gateways disagree; clocks only determine when a number may be taken over.
  *
- * The lease runs on its own loop; kw_worker_take can be called from any thread.
+ * The lease runs on its own loop; kw_worker_allocate can be called from any thread.
  */
 #pragma once
 
@@ -29,8 +29,8 @@ void kw_worker_start(kw_worker *self, void (*done)(void *user, const kw_error *e
 
 /* At most `want` sequence numbers of one tick. UNAVAILABLE with the reason while there is no lease; BUSY if
  * ids are requested faster than the form allows. */
-bool kw_worker_take(kw_worker *self, uint32_t want, uint32_t *ret_worker, kw_tick_part *ret_part,
-                    kw_error *ret_error);
+bool kw_worker_allocate(kw_worker *self, uint32_t want, uint32_t *ret_worker, kw_tick_part *ret_part,
+                        kw_error *ret_error);
 
 /* Releases the number, then calls stopped, after two seconds at the latest; issues no more ids. Call it
  * before the store handle is closed. */

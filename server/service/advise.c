@@ -52,13 +52,14 @@ take_sample(kw_advising *self, kw_candidate *candidate)
 {
     size_t count = self->args->sample.count;
     kw_record *records = KW_ARENA_ARRAY(self->arena, kw_record, count);
-    kw_made_state *states = KW_ARENA_ARRAY(self->arena, kw_made_state, candidate->table->generated_count);
+    kw_generated_state *states =
+        KW_ARENA_ARRAY(self->arena, kw_generated_state, candidate->table->generated_count);
     for (size_t index = 0; index < count && kw_offload_may_go_on(&self->offload.effort, self->arena);
          index++) {
         kw_error error = KW_ERROR_NONE;
         if (kw_convert_record(candidate->table, &self->args->sample.items[index], self->arena,
                               &records[index], &error))
-            kw_advise_stand_in(candidate->table, index, states, self->arena, &records[index]);
+            kw_advise_fill_generated(candidate->table, index, states, self->arena, &records[index]);
         else if (!candidate->rejection)
             candidate->rejection = kw_arena_printf(self->arena, "record %zu: %s", index + 1, error.text);
     }
@@ -69,7 +70,7 @@ static bool
 take_queries(kw_advising *self, kw_candidate *candidate, const kw_policy *policy, kw_error *ret_error)
 {
     size_t count = self->args->queries.count;
-    kw_asked *asked = KW_ARENA_ARRAY(self->arena, kw_asked, count);
+    kw_candidate_query *asked = KW_ARENA_ARRAY(self->arena, kw_candidate_query, count);
     for (size_t index = 0; index < count; index++) {
         const kw_api_NamedQuery *from = &self->args->queries.items[index];
         kw_scan_request *request = KW_ARENA_NEW(self->arena, kw_scan_request);
@@ -81,11 +82,11 @@ take_queries(kw_advising *self, kw_candidate *candidate, const kw_policy *policy
                                 candidate->table->name);
         if (kw_question_on_table(candidate->table, &kw_policy_model(policy)->limits, from->query, self->arena,
                                  request, &error))
-            asked[index].question = request->question;
+            asked[index].query = request->question;
         else
             asked[index].refusal = kw_arena_printf(self->arena, "%s", error.text);
     }
-    candidate->questions = asked;
+    candidate->queries = asked;
     return true;
 }
 
@@ -181,7 +182,7 @@ advise(kw_advising *self, kw_error *ret_error)
         if (!take_candidate(self, index, ret_error))
             return false;
     self->settings.records_count = self->args->sample.count;
-    self->settings.questions_count = self->args->queries.count;
+    self->settings.queries_count = self->args->queries.count;
     self->settings.regions = options && options->has_regions ? (uint32_t)options->regions : 0;
     self->settings.window_ms = options && options->has_window_ms ? options->window_ms : 0;
     if (!choose_time_field(self, ret_error))

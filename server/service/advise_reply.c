@@ -76,8 +76,7 @@ path_out(const kw_advising *self, size_t candidate, const kw_advised_path *path,
 }
 
 static void
-question_out(size_t candidate, size_t number, const kw_advised_question *question,
-             kw_api_AdvisedQuestion *out)
+question_out(size_t candidate, size_t number, const kw_advised_query *question, kw_api_AdvisedQuestion *out)
 {
     *out = (kw_api_AdvisedQuestion){.candidate = (int32_t)candidate,
                                     .question = (int32_t)number,
@@ -118,7 +117,7 @@ head_out(const kw_advising *self, kw_api_Advice *out)
 const kw_api_Advice *
 kw_advise_reply(const kw_advising *self)
 {
-    size_t candidates = self->args->candidates.count, questions = self->settings.questions_count, paths = 0;
+    size_t candidates = self->args->candidates.count, questions = self->settings.queries_count, paths = 0;
     kw_api_Advice *out = KW_ARENA_NEW(self->arena, kw_api_Advice);
     head_out(self, out);
     for (size_t which = 0; which < candidates; which++)
@@ -130,7 +129,7 @@ kw_advise_reply(const kw_advising *self)
         for (size_t index = 0; index < self->candidates[which].table->paths_count; index++)
             path_out(self, which, &advised->paths[index], &out->paths.items[out->paths.count++]);
         for (size_t index = 0; index < questions; index++)
-            question_out(which, index, &advised->questions[index],
+            question_out(which, index, &advised->queries[index],
                          &out->questions.items[out->questions.count++]);
     }
     return out;

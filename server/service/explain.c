@@ -198,10 +198,10 @@ note_made_fields(put_question *asked)
     kw_arena *arena = asked->exchange->call.arena;
     const kw_table *table = asked->table;
     bool *missing = KW_ARENA_ARRAY(arena, bool, table->generated_count);
-    kw_made_state *states = KW_ARENA_ARRAY(arena, kw_made_state, table->generated_count);
+    kw_generated_state *states = KW_ARENA_ARRAY(arena, kw_generated_state, table->generated_count);
     for (size_t i = 0; i < table->generated_count; i++)
         missing[i] = asked->record.values[table->generated[i]].kind == KW_VALUE_NONE;
-    kw_advise_stand_in(table, 0, states, arena, &asked->record);
+    kw_advise_fill_generated(table, 0, states, arena, &asked->record);
     for (size_t i = 0; i < table->generated_count; i++) {
         char shown[KW_SHOWN_MAX];
         size_t field = table->generated[i];

@@ -356,7 +356,7 @@ class Two(Steps):
 
     def test_a_path_is_added_with_another_gateway(self):
         one, two = self.pair()
-        self.refuse(one, BASE + BY_TS, "the gateway two serves the table by the old one", "stop all gateways but one", own_id="one")
+        self.refuse(one, BASE + BY_TS, "the gateway two serves the table under the old one", "stop all gateways but one", own_id="one")
         self.put_rows(one)
         self.refuse(one, BASE + BY_TS, "the table holds rows already", own_id="one")
         for gateway in (one, two):
@@ -366,7 +366,7 @@ class Two(Steps):
     def test_a_path_is_dropped_with_another_gateway(self):
         one, two = self.pair(BASE + BY_TS)
         self.put_rows(two)
-        self.refuse(one, BASE, "the gateway two serves the table by the old one", own_id="one")
+        self.refuse(one, BASE, "the gateway two serves the table under the old one", own_id="one")
         for gateway in (one, two):
             self.put_rows(gateway)
             self.assertEqual(self.count(gateway), ROWS)
@@ -385,7 +385,7 @@ class Two(Steps):
 
     def test_a_type_is_changed_with_another_gateway(self):
         one, two = self.pair()
-        self.refuse(one, BASE.replace("n: int", "n: string"), "the gateway two serves the table by the old one", own_id="one")
+        self.refuse(one, BASE.replace("n: int", "n: string"), "the gateway two serves the table under the old one", own_id="one")
         self.apply_to(one, "one", BASE.replace("n: int", "n: int\n      more: bool"))  # one gateway can add a field first
         self.put_rows(two)
         for gateway in (one, two):
@@ -397,7 +397,7 @@ class Two(Steps):
     def test_a_killed_gateway_blocks_for_as_long_as_its_lease(self):
         one, two = self.pair()
         two.kill()
-        self.refuse(one, BASE + BY_TS, "the gateway two serves the table by the old one", own_id="one")
+        self.refuse(one, BASE + BY_TS, "the gateway two serves the table under the old one", own_id="one")
         end = time.monotonic() + 120
         while time.monotonic() < end:
             try:

@@ -22,7 +22,7 @@ field_name(const kw_bits *self, int field)
 }
 
 bool
-kw_bits_take_time(const kw_bits *self, kw_value value, int64_t *ret_tick, kw_error *ret_error)
+kw_bits_read_time(const kw_bits *self, kw_value value, int64_t *ret_tick, kw_error *ret_error)
 {
     if (value.kind != KW_VALUE_NUMBER)
         return kw_derived_missing(&self->base, (size_t)self->base.clock, ret_error);
@@ -37,7 +37,7 @@ kw_bits_take_time(const kw_bits *self, kw_value value, int64_t *ret_tick, kw_err
 }
 
 bool
-kw_bits_take_field(const kw_bits *self, const kw_bits_part *part, kw_value value, uint64_t *ret_bits,
+kw_bits_read_field(const kw_bits *self, const kw_bits_part *part, kw_value value, uint64_t *ret_bits,
                    kw_error *ret_error)
 {
     if (value.kind != KW_VALUE_NUMBER)
@@ -114,7 +114,7 @@ check_number(const kw_bits *self, kw_value value, kw_error *ret_error)
 
 /* ... and together with its time. */
 static bool
-take_number(const kw_bits *self, const kw_value *values, uint64_t *ret_number, kw_error *ret_error)
+read_whole_number(const kw_bits *self, const kw_value *values, uint64_t *ret_number, kw_error *ret_error)
 {
     if (!check_number(self, values[self->number], ret_error))
         return false;
@@ -131,7 +131,7 @@ put_together(const kw_bits *self, const kw_value *values, uint64_t *ret_number, 
 {
     uint64_t number = 0;
     int64_t tick;
-    if (!kw_bits_take_time(self, values[self->base.clock], &tick, ret_error))
+    if (!kw_bits_read_time(self, values[self->base.clock], &tick, ret_error))
         return false;
     for (size_t index = 0; index < self->parts_count; index++) {
         const kw_bits_part *part = &self->parts[index];
@@ -141,7 +141,7 @@ put_together(const kw_bits *self, const kw_value *values, uint64_t *ret_number, 
         else if (part->kind == KW_BITS_MINUTE)
             bits = kw_bits_minute_of_hour(kw_bits_minute(self, tick));
         else if (part->kind == KW_BITS_FIELD &&
-                 !kw_bits_take_field(self, part, values[part->field], &bits, ret_error))
+                 !kw_bits_read_field(self, part, values[part->field], &bits, ret_error))
             return false;
         number |= bits << part->shift;
     }
@@ -156,7 +156,7 @@ encode(const kw_component *component, const kw_value *values, kw_bytes rest, kw_
     const kw_bits *self = (const kw_bits *)component;
     (void)rest;
     uint64_t number = 0;
-    if (!(self->number >= 0 ? take_number(self, values, &number, ret_error)
+    if (!(self->number >= 0 ? read_whole_number(self, values, &number, ret_error)
                             : put_together(self, values, &number, ret_error)))
         return false;
     uint8_t *to = kw_buffer_reserve(out, component->width);
@@ -167,7 +167,7 @@ encode(const kw_component *component, const kw_value *values, kw_bytes rest, kw_
 }
 
 static bool
-takes(const kw_component *component, size_t field, kw_value value, kw_error *ret_error)
+accepts(const kw_component *component, size_t field, kw_value value, kw_error *ret_error)
 {
     const kw_bits *self = (const kw_bits *)component;
     int64_t tick;
@@ -175,10 +175,10 @@ takes(const kw_component *component, size_t field, kw_value value, kw_error *ret
     if (self->number >= 0)
         return (int)field != self->number || check_number(self, value, ret_error);
     if ((int)field == component->field)
-        return kw_bits_take_time(self, value, &tick, ret_error);
+        return kw_bits_read_time(self, value, &tick, ret_error);
     for (size_t index = 0; index < self->parts_count; index++)
         if (self->parts[index].kind == KW_BITS_FIELD && self->parts[index].field == (int)field)
-            return kw_bits_take_field(self, &self->parts[index], value, &bits, ret_error);
+            return kw_bits_read_field(self, &self->parts[index], value, &bits, ret_error);
     g_assert_not_reached();
 }
 
@@ -186,7 +186,7 @@ static bool
 code(const kw_component *component, kw_value value, int64_t *ret_code)
 {
     int64_t tick;
-    if (!kw_bits_take_time((const kw_bits *)component, value, &tick, NULL))
+    if (!kw_bits_read_time((const kw_bits *)component, value, &tick, NULL))
         return false;
     *ret_code = tick;
     return true;
@@ -253,7 +253,7 @@ const kw_component_kind kw_component_bits = {
     .compile = kw_bits_compile,
     .encode = encode,
     .agrees = agrees,
-    .takes = takes,
+    .accepts = accepts,
     .code = code,
     .decode = decode,
     .edge = edge,

@@ -61,8 +61,8 @@ kw_bits_minute_of_hour(int64_t minute)
 }
 
 /* INVALID if the bits cannot store it. */
-bool kw_bits_take_time(const kw_bits *self, kw_value value, int64_t *ret_tick, kw_error *ret_error);
-bool kw_bits_take_field(const kw_bits *self, const kw_bits_part *part, kw_value value, uint64_t *ret_bits,
+bool kw_bits_read_time(const kw_bits *self, kw_value value, int64_t *ret_tick, kw_error *ret_error);
+bool kw_bits_read_field(const kw_bits *self, const kw_bits_part *part, kw_value value, uint64_t *ret_bits,
                         kw_error *ret_error);
 
 kw_bytes kw_bits_piece(const kw_bits *self, uint64_t number, kw_arena *arena);

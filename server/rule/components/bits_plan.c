@@ -73,9 +73,9 @@ shared_bits(const kw_bits *self, uint32_t *ret_skip)
 {
     const kw_bits_part *minute = &self->parts[self->minute], *time = &self->parts[self->time];
     *ret_skip = (self->total - minute->shift + 7) / 8;
-    uint32_t behind = self->total - 8 * *ret_skip; /* bits after those bytes */
+    uint32_t following = self->total - 8 * *ret_skip; /* bits after those bytes */
     uint32_t time_end = time->shift + time->bits;
-    return behind >= time_end ? 0 : time_end - MAX(behind, time->shift);
+    return following >= time_end ? 0 : time_end - MAX(following, time->shift);
 }
 
 /* Number of stretches into which the time must be cut to merge partitions; 0: too many. */
@@ -157,30 +157,30 @@ kw_bits_reach(const kw_component *component, const kw_span *span, bool pieces, u
 
 /* --- making runs ------------------------------------------------------------------------------------- */
 
-typedef struct maker {
+typedef struct run_list {
     const kw_bits *self;
     uint64_t known; /* bits of the parts before the time, without the minute's */
     kw_piece_run *items;
     size_t count;
     kw_arena *arena;
-} maker;
+} run_list;
 
 /* The run of [from, to] (ticks since 1970) in one minute of the hour. */
 static void
-add_run(maker *make, int64_t from, int64_t to, uint64_t minute, uint32_t skip)
+add_run(run_list *list, int64_t from, int64_t to, uint64_t minute, uint32_t skip)
 {
-    const kw_bits *self = make->self;
+    const kw_bits *self = list->self;
     const kw_bits_part *time = &self->parts[self->time];
-    uint64_t low = make->known, high = make->known;
+    uint64_t low = list->known, high = list->known;
     if (self->minute >= 0) {
         low |= minute << self->parts[self->minute].shift;
         high |= minute << self->parts[self->minute].shift;
     }
     low |= (uint64_t)(from - self->epoch) << time->shift;
     high |= (uint64_t)(to - self->epoch) << time->shift | kw_bits_mask(time->shift);
-    make->items[make->count++] = (kw_piece_run){
-        .low = kw_bits_piece(self, low, make->arena),
-        .high = kw_bits_piece(self, high, make->arena),
+    list->items[list->count++] = (kw_piece_run){
+        .low = kw_bits_piece(self, low, list->arena),
+        .high = kw_bits_piece(self, high, list->arena),
         .skip = skip,
         .narrowed = true,
         .least = from * self->per_tick,
@@ -189,25 +189,25 @@ add_run(maker *make, int64_t from, int64_t to, uint64_t minute, uint32_t skip)
 }
 
 static void
-add_minutes(maker *make, int64_t from, int64_t to)
+add_minutes(run_list *list, int64_t from, int64_t to)
 {
-    const kw_bits *self = make->self;
+    const kw_bits *self = list->self;
     int64_t length = 60 * self->ticks_per_second;
     for (int64_t minute = kw_bits_minute(self, from); minute <= kw_bits_minute(self, to); minute++)
-        add_run(make, MAX(from, minute * length), MIN(to, minute * length + length - 1),
+        add_run(list, MAX(from, minute * length), MIN(to, minute * length + length - 1),
                 kw_bits_minute_of_hour(minute), 0);
 }
 
 static void
-add_partitions(maker *make, int64_t from, int64_t to)
+add_partitions(run_list *list, int64_t from, int64_t to)
 {
-    const kw_bits *self = make->self;
+    const kw_bits *self = list->self;
     uint32_t skip, shared = shared_bits(self, &skip), kept = self->parts[self->time].bits - shared;
     while (from <= to) {
         int64_t end = self->epoch + (int64_t)((((uint64_t)(from - self->epoch) >> kept) + 1) << kept) - 1;
         end = MIN(end, to);
         for (uint64_t minute = 0; minute < PARTITIONS; minute++)
-            add_run(make, from, end, minute, skip);
+            add_run(list, from, end, minute, skip);
         from = end + 1;
     }
 }
@@ -238,7 +238,7 @@ walk_known(const kw_bits *self, const kw_value *values, const kw_span *span, int
             }
             break;
         } else if (part->kind == KW_BITS_FIELD &&
-                   !kw_bits_take_field(self, part, values[part->field], &bits, ret_error)) {
+                   !kw_bits_read_field(self, part, values[part->field], &bits, ret_error)) {
             return false;
         }
         found.number |= bits << part->shift;
@@ -253,7 +253,7 @@ runs_of_moment(const kw_bits *self, const kw_value *values, const kw_span *span,
 {
     int64_t tick;
     prefix found;
-    if (!kw_bits_take_time(self, values[self->base.clock], &tick, ret_error) ||
+    if (!kw_bits_read_time(self, values[self->base.clock], &tick, ret_error) ||
         !walk_known(self, values, span, tick, &found, ret_error))
         return false;
     if (found.stop < self->parts_count && found.least > found.most)
@@ -294,25 +294,25 @@ kw_bits_runs(const kw_component *component, const kw_value *values, const kw_spa
     int64_t from, to;
     if (!ticks_of(self, span, &from, &to))
         return true;
-    maker make = {.self = self, .arena = arena};
+    run_list list = {.self = self, .arena = arena};
     for (int at = 0; at < self->time; at++) {
         const kw_bits_part *part = &self->parts[at];
         uint64_t bits = part->constant;
         if (part->kind == KW_BITS_FIELD &&
-            !kw_bits_take_field(self, part, values[part->field], &bits, ret_error))
+            !kw_bits_read_field(self, part, values[part->field], &bits, ret_error))
             return false;
-        make.known |= bits << part->shift;
+        list.known |= bits << part->shift;
     }
     bool partitions = self->minute >= 0 && by_partition(self, from, to);
-    make.items = KW_ARENA_ARRAY(arena, kw_piece_run, self->minute < 0 ? 1 : count_runs(self, from, to));
+    list.items = KW_ARENA_ARRAY(arena, kw_piece_run, self->minute < 0 ? 1 : count_runs(self, from, to));
     if (self->minute < 0)
-        add_run(&make, from, to, 0, 0);
+        add_run(&list, from, to, 0, 0);
     else if (partitions)
-        add_partitions(&make, from, to);
+        add_partitions(&list, from, to);
     else
-        add_minutes(&make, from, to);
-    ret_runs->items = make.items;
-    ret_runs->count = make.count;
+        add_minutes(&list, from, to);
+    ret_runs->items = list.items;
+    ret_runs->count = list.count;
     /* A record can lack the field with the time of a number generated elsewhere. */
     ret_runs->loose = self->number >= 0 || cuts_a_tick(self, span, from, to);
     return true;

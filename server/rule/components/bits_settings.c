@@ -34,7 +34,7 @@ parse_count(const char *text, uint64_t most, uint64_t *ret_count)
 
 /* A name that is not a keyword: a field, or only the name of some bits of a number. */
 static bool
-take_named(const kw_site *site, kw_bits *self, kw_bits_part *part, kw_mark mark)
+read_named(const kw_site *site, kw_bits *self, kw_bits_part *part, kw_mark mark)
 {
     part->kind = KW_BITS_OTHER;
     if (self->number >= 0)
@@ -55,7 +55,7 @@ take_named(const kw_site *site, kw_bits *self, kw_bits_part *part, kw_mark mark)
 }
 
 static bool
-take_word(const kw_site *site, kw_bits *self, kw_bits_part *part, kw_mark mark)
+read_word(const kw_site *site, kw_bits *self, kw_bits_part *part, kw_mark mark)
 {
     bool seconds = strcmp(part->name, "seconds") == 0, millis = strcmp(part->name, "ms") == 0;
     int here = (int)self->parts_count;
@@ -74,7 +74,7 @@ take_word(const kw_site *site, kw_bits *self, kw_bits_part *part, kw_mark mark)
         return true;
     }
     if (!seconds && !millis)
-        return take_named(site, self, part, mark);
+        return read_named(site, self, part, mark);
     part->kind = KW_BITS_TIME;
     if (self->time >= 0 || part->bits > 48)
         return bad_part(site, mark, part->name, "is listed twice or has more than 48 bits");
@@ -85,7 +85,7 @@ take_word(const kw_site *site, kw_bits *self, kw_bits_part *part, kw_mark mark)
 
 /* "NAME BITS", or "constant VALUE BITS". */
 static bool
-take_part(const kw_site *site, kw_bits *self, const char *text, kw_mark mark)
+read_part(const kw_site *site, kw_bits *self, const char *text, kw_mark mark)
 {
     g_auto(GStrv) words = g_strsplit_set(text, " ", -1);
     guint count = g_strv_length(words);
@@ -100,20 +100,20 @@ take_part(const kw_site *site, kw_bits *self, const char *text, kw_mark mark)
     part.bits = (uint32_t)bits;
     part.name = kw_arena_text(site->arena, kw_bytes_of_text(words[0]));
     self->total += part.bits;
-    if (!take_word(site, self, &part, mark))
+    if (!read_word(site, self, &part, mark))
         return false;
     self->parts[self->parts_count++] = part;
     return true;
 }
 
 static bool
-take_parts(const kw_site *site, kw_bits *self)
+read_parts(const kw_site *site, kw_bits *self)
 {
     const kw_model_setting *found = kw_model_setting_find(site->model, "parts");
     bool good = found != NULL;
     for (size_t index = 0; found && index < found->texts_count; index++) {
         kw_mark mark = found->text_marks ? found->text_marks[index] : found->mark;
-        good = take_part(site, self, found->texts[index], mark) && good;
+        good = read_part(site, self, found->texts[index], mark) && good;
     }
     if (!good)
         return false;
@@ -129,7 +129,7 @@ take_parts(const kw_site *site, kw_bits *self)
 
 /* The field of the time: `of` itself, or `time` if `of` is a number. */
 static bool
-take_clock(const kw_site *site, kw_bits *self, int of)
+read_clock(const kw_site *site, kw_bits *self, int of)
 {
     int clock = self->number >= 0 ? -1 : of;
     kw_mark mark = kw_site_mark(site, self->number >= 0 ? "time" : "of");
@@ -153,7 +153,7 @@ take_clock(const kw_site *site, kw_bits *self, int of)
 }
 
 static bool
-take_epoch(const kw_site *site, kw_bits *self)
+read_epoch(const kw_site *site, kw_bits *self)
 {
     const kw_field *field = self->base.clock >= 0 ? &site->table->fields[self->base.clock] : NULL;
     int64_t epoch_ms = kw_site_number(site, "epoch", 0);
@@ -176,7 +176,7 @@ take_epoch(const kw_site *site, kw_bits *self)
 }
 
 static bool
-take_of(const kw_site *site, kw_bits *self, int *ret_field)
+read_of(const kw_site *site, kw_bits *self, int *ret_field)
 {
     int of = kw_site_field(site, "of");
     self->number = self->time = self->minute = -1;
@@ -271,8 +271,8 @@ kw_bits_compile(const kw_site *site)
 {
     kw_bits *self = (kw_bits *)kw_site_component(site, sizeof(kw_bits), &kw_component_bits);
     int of = -1;
-    if (!take_of(site, self, &of) || !take_parts(site, self) || !take_clock(site, self, of) ||
-        !take_epoch(site, self))
+    if (!read_of(site, self, &of) || !read_parts(site, self) || !read_clock(site, self, of) ||
+        !read_epoch(site, self))
         return NULL;
     const kw_bits_part *head = &self->parts[0];
     if (self->number >= 0 && self->total == 64 &&

@@ -8,9 +8,9 @@
  */
 #include "rule/components/calendar.h"
 
+#include "rule/clock_changes.h"
 #include "rule/components/kinds.h"
 #include "rule/derived.h"
-#include "rule/put_back.h"
 #include "rule/unique.h"
 
 #include <inttypes.h>
@@ -143,14 +143,14 @@ kw_calendar_write(const kw_calendar *self, uint64_t code, uint64_t sequence, uin
 /* --- records ---------------------------------------------------------------------------------------- */
 
 static bool
-came_twice(const kw_calendar *self, int64_t tick)
+occurred_twice(const kw_calendar *self, int64_t tick)
 {
     int64_t utc = kw_floor_div(tick, self->ticks_per_second);
-    return utc < KW_CLOCKS_FROM && kw_put_back_twice(self->zone, utc);
+    return utc < KW_CLOCKS_FROM && kw_local_time_repeats(self->zone, utc);
 }
 
 bool
-kw_calendar_take_time(const kw_calendar *self, kw_value value, int64_t *ret_tick, kw_error *ret_error)
+kw_calendar_read_time(const kw_calendar *self, kw_value value, int64_t *ret_tick, kw_error *ret_error)
 {
     if (value.kind != KW_VALUE_NUMBER)
         return kw_derived_missing(&self->base, (size_t)self->base.field, ret_error);
@@ -161,7 +161,7 @@ kw_calendar_take_time(const kw_calendar *self, kw_value value, int64_t *ret_tick
                             " to %" PRId64 " of its calendar in %s",
                             self->base.table->name, self->base.table->fields[self->base.field].name,
                             value.number, self->first_year, self->last_year, self->zone->name);
-    if (self->base.refuses_twice && came_twice(self, tick))
+    if (self->base.rejects_repeated && occurred_twice(self, tick))
         return kw_error_set(ret_error, KW_INVALID,
                             "table %s, field %s: value %" PRId64
                             " is a local time that occurred twice in %s, because clocks were set back; the "
@@ -173,7 +173,7 @@ kw_calendar_take_time(const kw_calendar *self, kw_value value, int64_t *ret_tick
 }
 
 bool
-kw_calendar_take_sequence(const kw_calendar *self, kw_value value, uint64_t *ret_sequence,
+kw_calendar_read_sequence(const kw_calendar *self, kw_value value, uint64_t *ret_sequence,
                           kw_error *ret_error)
 {
     *ret_sequence = 0;
@@ -198,9 +198,9 @@ encode(const kw_component *component, const kw_value *values, kw_bytes rest, kw_
     (void)rest;
     int64_t tick;
     uint64_t sequence = 0;
-    if (!kw_calendar_take_time(self, values[component->field], &tick, ret_error) ||
+    if (!kw_calendar_read_time(self, values[component->field], &tick, ret_error) ||
         (self->sequence >= 0 &&
-         !kw_calendar_take_sequence(self, values[self->sequence], &sequence, ret_error)))
+         !kw_calendar_read_sequence(self, values[self->sequence], &sequence, ret_error)))
         return false;
     int64_t local = tick + kw_calendar_offset(self, kw_calendar_step(self, tick));
     out->size += kw_calendar_write(self, kw_calendar_code(self, local), sequence,
@@ -209,13 +209,13 @@ encode(const kw_component *component, const kw_value *values, kw_bytes rest, kw_
 }
 
 static bool
-takes(const kw_component *component, size_t field, kw_value value, kw_error *ret_error)
+accepts(const kw_component *component, size_t field, kw_value value, kw_error *ret_error)
 {
     const kw_calendar *self = (const kw_calendar *)component;
     int64_t tick;
     uint64_t sequence;
-    return (int)field == component->field ? kw_calendar_take_time(self, value, &tick, ret_error)
-                                          : kw_calendar_take_sequence(self, value, &sequence, ret_error);
+    return (int)field == component->field ? kw_calendar_read_time(self, value, &tick, ret_error)
+                                          : kw_calendar_read_sequence(self, value, &sequence, ret_error);
 }
 
 static bool
@@ -223,7 +223,7 @@ code(const kw_component *component, kw_value value, int64_t *ret_code)
 {
     const kw_calendar *self = (const kw_calendar *)component;
     int64_t tick;
-    if (!kw_calendar_take_time(self, value, &tick, NULL))
+    if (!kw_calendar_read_time(self, value, &tick, NULL))
         return false;
     int64_t local = tick + kw_calendar_offset(self, kw_calendar_step(self, tick));
     *ret_code = (int64_t)kw_calendar_code(self, local);
@@ -287,7 +287,7 @@ read_parts(const kw_calendar *self, uint64_t code, int64_t *of_unit, int64_t *re
     return code == 0;
 }
 
-/* True if the day exists; 2000, a leap year, stands for calendars without a year. */
+/* True if the day exists; calendars without a year use 2000, a leap year. */
 static bool
 is_date(const kw_calendar *self, const int64_t *of_unit, int64_t yearday, int64_t *ret_days)
 {
@@ -347,7 +347,7 @@ piece(const kw_component *component, uint64_t index, kw_arena *arena)
     if (self->form == KW_CALENDAR_TEXT)
         size = head->digits;
     else if (self->parts_count > 1 || self->sequence >= 0)
-        size--; /* a prefix: what follows does not matter */
+        size--; /* a prefix: the following bytes do not matter */
     return kw_bytes_of(bytes, size);
 }
 
@@ -355,7 +355,7 @@ const kw_component_kind kw_component_calendar = {
     .schema = &kw_calendar_schema,
     .compile = kw_calendar_compile,
     .encode = encode,
-    .takes = takes,
+    .accepts = accepts,
     .code = code,
     .decode = decode,
     .enumerate = kw_calendar_enumerate,

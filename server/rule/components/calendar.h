@@ -2,7 +2,7 @@
  *
  *   value of the field --per_tick--> tick (UTC, seconds or milliseconds) --zone--> local tick --> parts
  *
- * A cell is the time that one combination of parts stands for: a unit of the finest part. In key order, cells
+ * A cell is the time that one combination of parts encodes: a unit of the finest part. In key order, cells
  * are in the order of time only within one `run_unit` (mm HH dd MM yyyy: one minute; MM dd: one year; yyyy MM
  * dd: without limit).
  */
@@ -58,7 +58,7 @@ typedef struct kw_calendar {
     kw_calendar_unit cell_unit;
     kw_calendar_unit run_unit;
     bool complete; /* every part coarser than the finest is present */
-    bool overlaps; /* clocks that are put back make cells occur twice */
+    bool overlaps; /* clocks that are set back make cells occur twice */
 } kw_calendar;
 
 /* Shortest length of each unit in seconds; also the longest, except for months and years. EVER: 0. */
@@ -115,6 +115,6 @@ kw_calendar_tick(const kw_calendar *self, int64_t value)
 }
 
 /* INVALID if the calendar cannot store it. */
-bool kw_calendar_take_time(const kw_calendar *self, kw_value value, int64_t *ret_tick, kw_error *ret_error);
-bool kw_calendar_take_sequence(const kw_calendar *self, kw_value value, uint64_t *ret_sequence,
+bool kw_calendar_read_time(const kw_calendar *self, kw_value value, int64_t *ret_tick, kw_error *ret_error);
+bool kw_calendar_read_sequence(const kw_calendar *self, kw_value value, uint64_t *ret_sequence,
                                kw_error *ret_error);

@@ -2,7 +2,7 @@
  *
  *   walk: from step to step of the zone, from unit to unit within it, in the order of time
  *
- *   time   ...01:59|02:00 .. 02:59|02:00 .. 02:59|03:00...   the clock is put back once
+ *   time   ...01:59|02:00 .. 02:59|02:00 .. 02:59|03:00...   the clock is set back once
  *   runs   [------- timed --------][------ timed ---------]  each scans 02:00 .. 02:59 and keeps its own rows
  */
 #include "rule/components/calendar.h"
@@ -25,14 +25,14 @@ typedef struct walk {
     kw_calendar_unit unit;
     stretch *items; /* in the arena, doubled as needed */
     size_t count;
-    size_t room;
+    size_t capacity;
     kw_arena *arena;
 } walk;
 
-/* True if a clock that is put back at the beginning or end of this step makes some local times occur twice.
+/* True if a clock that is set back at the beginning or end of this step makes some local times occur twice.
  */
 static bool
-comes_twice(const kw_calendar *self, size_t step, int64_t local_from, int64_t local_to)
+occurs_twice(const kw_calendar *self, size_t step, int64_t local_from, int64_t local_to)
 {
     const kw_zone *zone = self->zone;
     for (size_t at = step; zone->falls && at <= step + 1 && at < zone->count; at++) {
@@ -71,13 +71,13 @@ add_stretch(walk *it, stretch next)
         last->twice = last->twice || next.twice;
         return;
     }
-    if (it->count == it->room) {
-        size_t room = it->room ? 2 * it->room : 16;
-        stretch *items = kw_arena_alloc(it->arena, room * sizeof *items);
+    if (it->count == it->capacity) {
+        size_t capacity = it->capacity ? 2 * it->capacity : 16;
+        stretch *items = kw_arena_alloc(it->arena, capacity * sizeof *items);
         if (it->count > 0)
             memcpy(items, it->items, it->count * sizeof *items);
         it->items = items;
-        it->room = room;
+        it->capacity = capacity;
     }
     it->items[it->count++] = next;
 }
@@ -101,7 +101,7 @@ walk_ticks(walk *it, int64_t from, int64_t to)
             int64_t local_from = next.local_from, local_to = next.local_to;
             if (zone->falls) {
                 widen(self, &local_from, &local_to);
-                next.twice = comes_twice(self, step, local_from, local_to);
+                next.twice = occurs_twice(self, step, local_from, local_to);
             }
             add_stretch(it, next);
             tick = next.to + 1;
@@ -340,10 +340,10 @@ kw_calendar_enumerate(const kw_component *component, const kw_span *span, kw_are
 {
     const kw_calendar *self = (const kw_calendar *)component;
     int64_t from, to;
-    bool asked = span->field == component->clock;
-    if (asked && !ticks_of(self, span, &from, &to))
+    bool in_query = span->field == component->clock;
+    if (in_query && !ticks_of(self, span, &from, &to))
         return 0;
-    if (!asked)
+    if (!in_query)
         return enumerate_all(self, arena, ret_buckets);
     walk it = {.self = self, .unit = self->cell_unit, .arena = arena};
     walk_ticks(&it, from, to);
@@ -378,7 +378,7 @@ sequences_of(const kw_calendar *self, const kw_value *values, const kw_span *spa
     if (self->sequence < 0 || !one_cell)
         return true;
     if (values[self->sequence].kind != KW_VALUE_NONE) {
-        if (!kw_calendar_take_sequence(self, values[self->sequence], &ret_sequences->least, ret_error))
+        if (!kw_calendar_read_sequence(self, values[self->sequence], &ret_sequences->least, ret_error))
             return false;
         ret_sequences->most = ret_sequences->least;
     } else if (span->field == self->sequence) {
@@ -443,7 +443,7 @@ kw_calendar_runs(const kw_component *component, const kw_value *values, const kw
     kw_value time = values[component->clock];
     int64_t from, to;
     if (time.kind != KW_VALUE_NONE) {
-        if (!kw_calendar_take_time(self, time, &from, ret_error))
+        if (!kw_calendar_read_time(self, time, &from, ret_error))
             return false;
         walk_ticks(&it, from, from);
         fill_runs(self, &it, sequences, arena, ret_runs);

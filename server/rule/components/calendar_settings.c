@@ -24,7 +24,7 @@ static const int64_t per_second[] = {
 /* --- settings --------------------------------------------------------------------------------------- */
 
 static bool
-take_part(const kw_site *site, kw_calendar *self, const char *name, kw_mark mark)
+read_part(const kw_site *site, kw_calendar *self, const char *name, kw_mark mark)
 {
     static const char *const names[] = {"yyyy", "yy", "MM", "DDD", "dd", "HH", "mm", "ss", "SSS", NULL};
     size_t found = 0;
@@ -51,13 +51,13 @@ take_part(const kw_site *site, kw_calendar *self, const char *name, kw_mark mark
 }
 
 static bool
-take_parts(const kw_site *site, kw_calendar *self)
+read_parts(const kw_site *site, kw_calendar *self)
 {
     const kw_model_setting *found = kw_model_setting_find(site->model, "parts");
     bool good = true;
     for (size_t index = 0; found && index < found->texts_count; index++) {
         kw_mark mark = found->text_marks ? found->text_marks[index] : found->mark;
-        good = take_part(site, self, found->texts[index], mark) && good;
+        good = read_part(site, self, found->texts[index], mark) && good;
     }
     if (good && self->parts_count == 0)
         good = kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "parts"), NULL,
@@ -66,7 +66,7 @@ take_parts(const kw_site *site, kw_calendar *self)
 }
 
 static bool
-take_field(const kw_site *site, kw_calendar *self)
+read_field(const kw_site *site, kw_calendar *self)
 {
     int number = kw_site_field(site, "of");
     if (number < 0)
@@ -88,7 +88,7 @@ take_field(const kw_site *site, kw_calendar *self)
 }
 
 static bool
-take_zone(const kw_site *site, kw_calendar *self)
+read_zone(const kw_site *site, kw_calendar *self)
 {
     const char *name = kw_site_text(site, "zone", "UTC");
     self->zone = kw_zone_make(name, site->arena);
@@ -101,7 +101,7 @@ take_zone(const kw_site *site, kw_calendar *self)
 }
 
 static bool
-take_sequence(const kw_site *site, kw_calendar *self)
+read_sequence(const kw_site *site, kw_calendar *self)
 {
     self->sequence = -1;
     self->sequence_span = 1;
@@ -130,7 +130,7 @@ take_sequence(const kw_site *site, kw_calendar *self)
 
 /* The greatest possible number must fit. */
 static bool
-take_width(const kw_site *site, kw_calendar *self)
+read_width(const kw_site *site, kw_calendar *self)
 {
     uint64_t code = 0, limit = INT64_MAX;
     uint32_t digits = self->sequence_digits;
@@ -157,7 +157,7 @@ take_width(const kw_site *site, kw_calendar *self)
 }
 
 static bool
-take_form(const kw_site *site, kw_calendar *self)
+read_form(const kw_site *site, kw_calendar *self)
 {
     const char *as = kw_site_text(site, "as", "text");
     self->form = strcmp(as, "text") == 0     ? KW_CALENDAR_TEXT
@@ -243,7 +243,7 @@ settle_limits(kw_calendar *self)
     self->last_year = short_year ? 2099 : 9999;
     self->first = tick_of_local(self, kw_days_of(self->first_year, 1, 1) * 86400);
     self->last = tick_of_local(self, kw_days_of(self->last_year + 1, 1, 1) * 86400) - 1;
-    if (self->zone->end != INT64_MAX) { /* a day less, so that local years end there, too */
+    if (self->zone->end != INT64_MAX) { /* a day less, so that local years also end there */
         self->last = MIN(self->last, (self->zone->end - 86400) * self->ticks_per_second - 1);
         self->last_year = MIN(self->last_year, 2199);
     }
@@ -251,7 +251,7 @@ settle_limits(kw_calendar *self)
     self->last = MIN(self->last, INT64_MAX / self->per_tick - 1);
 }
 
-/* True if a clock that is put back returns to an earlier cell. */
+/* True if a clock that is set back returns to an earlier cell. */
 static bool
 finds_overlap(const kw_calendar *self)
 {
@@ -356,11 +356,11 @@ const kw_component *
 kw_calendar_compile(const kw_site *site)
 {
     kw_calendar *self = (kw_calendar *)kw_site_component(site, sizeof(kw_calendar), &kw_component_calendar);
-    if (!take_parts(site, self))
+    if (!read_parts(site, self))
         return NULL;
     settle_units(self);
-    if (!take_field(site, self) || !take_zone(site, self) || !take_form(site, self) ||
-        !take_sequence(site, self) || !take_width(site, self) || !check_zeros(site, self))
+    if (!read_field(site, self) || !read_zone(site, self) || !read_form(site, self) ||
+        !read_sequence(site, self) || !read_width(site, self) || !check_zeros(site, self))
         return NULL;
     self->run_unit = run_unit_of(self);
     settle_limits(self);

@@ -10,6 +10,7 @@
 
 /* Searched linearly. */
 #define CHOICES_MAX 4096
+#define SHOWN_MAX 80 /* bytes of a value in the component's text */
 
 typedef struct choice {
     kw_value value;
@@ -131,17 +132,12 @@ check_texts(const kw_site *site, enumeration *self)
 static const char *
 text_of(const kw_site *site, const enumeration *self, const kw_field *field, bool as_text)
 {
-    GString *text = g_string_new(NULL);
+    g_autoptr(GString) text = g_string_new(NULL);
     g_string_printf(text, "enum(%s as %s of ", field->name, as_text ? "text" : "index");
-    for (size_t index = 0; index < self->count; index++) {
-        char shown[80];
-        kw_value_print(self->choices[index].value, shown, sizeof shown);
-        g_string_append_printf(text, "%s%s", index ? ", " : "", shown);
-    }
+    for (size_t index = 0; index < self->count; index++)
+        kw_site_list_value(text, index == 0, self->choices[index].value, SHOWN_MAX);
     g_string_append_c(text, ')');
-    const char *kept = kw_arena_text(site->arena, kw_bytes_of(text->str, text->len));
-    g_string_free(text, TRUE);
-    return kept;
+    return kw_arena_text(site->arena, kw_bytes_of(text->str, text->len));
 }
 
 static const kw_component *

@@ -49,7 +49,7 @@ default_encoding(const kw_site *site, kw_field_type type)
 }
 
 static bool
-take_order(const kw_site *site, field_piece *self)
+read_order(const kw_site *site, field_piece *self)
 {
     const char *order = kw_site_text(site, "order", NULL);
     bool descending = order && strcmp(order, "desc") == 0;
@@ -63,14 +63,14 @@ take_order(const kw_site *site, field_piece *self)
 
 /* Reads unit: a unit coarser than the field's, which drops finer digits. */
 static bool
-take_unit(const kw_site *site, field_piece *self, const kw_field *field)
+read_unit(const kw_site *site, field_piece *self, const kw_field *field)
 {
     self->form.divisor = 1;
     const char *name = kw_site_text(site, "unit", NULL);
     if (!name)
         return true;
     kw_mark mark = kw_site_mark(site, "unit");
-    if (field->type != KW_FIELD_TIMESTAMP || !self->form.encoding->takes_unit)
+    if (field->type != KW_FIELD_TIMESTAMP || !self->form.encoding->accepts_unit)
         return kw_diagnostics_add(site->diagnostics, mark, NULL, "field: unit applies only to timestamps");
     kw_time_unit unit = KW_UNIT_S;
     while (strcmp(units[unit].name, name) != 0)
@@ -84,13 +84,13 @@ take_unit(const kw_site *site, field_piece *self, const kw_field *field)
 }
 
 static bool
-take_terminator(const kw_site *site, field_piece *self)
+read_terminator(const kw_site *site, field_piece *self)
 {
     const char *text = kw_site_text(site, "terminator", NULL);
     if (!text)
         return true;
     kw_mark mark = kw_site_mark(site, "terminator");
-    if (!self->form.encoding->takes_terminator)
+    if (!self->form.encoding->accepts_terminator)
         return kw_diagnostics_add(site->diagnostics, mark, "use encoding: terminated",
                                   "field: encoding %s has no terminator", self->form.encoding->name);
     kw_bytes bytes;
@@ -113,12 +113,12 @@ width_hint(kw_field_type type)
 }
 
 static bool
-take_width(const kw_site *site, field_piece *self)
+read_width(const kw_site *site, field_piece *self)
 {
     const kw_encoding *encoding = self->form.encoding;
     int64_t width = kw_site_number(site, "width", 0);
     bool numeric = kw_field_value_kind(self->form.type) == KW_VALUE_NUMBER ||
-                   (self->form.type == KW_FIELD_DOUBLE && encoding->takes_real_width);
+                   (self->form.type == KW_FIELD_DOUBLE && encoding->accepts_real_width);
     if (encoding->needs_width && width == 0)
         return kw_diagnostics_add(site->diagnostics, site->model->mark,
                                   "add the size in bytes, for example {name: ..., width: 16}",
@@ -131,7 +131,7 @@ take_width(const kw_site *site, field_piece *self)
 }
 
 static bool
-take_encoding(const kw_site *site, field_piece *self, const kw_field *field)
+read_encoding(const kw_site *site, field_piece *self, const kw_field *field)
 {
     const char *name = kw_site_text(site, "encoding", default_encoding(site, field->type));
     self->form.encoding = kw_encoding_find(name);
@@ -154,7 +154,7 @@ text_of(const kw_site *site, const field_piece *self, const kw_field *field)
 {
     const kw_form *form = &self->form;
     const char *text = kw_arena_printf(site->arena, "field(%s as %s", field->name, form->encoding->name);
-    if (form->encoding->takes_terminator)
+    if (form->encoding->accepts_terminator)
         text = kw_arena_printf(site->arena, "%s by \\x%02X", text, form->terminator);
     if (form->width)
         text = kw_arena_printf(site->arena, "%s, width %u", text, form->width);
@@ -190,8 +190,8 @@ compile(const kw_site *site)
         return NULL;
     const kw_field *field = &site->table->fields[number];
     field_piece *self = (field_piece *)kw_site_component(site, sizeof(field_piece), &kw_component_field);
-    if (!take_encoding(site, self, field) || !take_order(site, self) || !take_unit(site, self, field) ||
-        !take_terminator(site, self) || !take_width(site, self) ||
+    if (!read_encoding(site, self, field) || !read_order(site, self) || !read_unit(site, self, field) ||
+        !read_terminator(site, self) || !read_width(site, self) ||
         !self->form.encoding->prepare(site, &self->form))
         return NULL;
     size_t *inputs = KW_ARENA_NEW(site->arena, size_t);
@@ -227,7 +227,7 @@ complain(const field_piece *self, kw_value value, kw_error *ret_error)
 /* Converts an integer to the equal double. If two integers had the same double, one record would hide the
  * other. */
 static bool
-take_integer(const field_piece *self, kw_value *value, kw_error *ret_error)
+convert_integer(const field_piece *self, kw_value *value, kw_error *ret_error)
 {
     double real;
     if (!kw_number_as_real(value->number, &real)) {
@@ -244,7 +244,7 @@ encode_value(const kw_component *component, kw_value value, kw_buffer *out, kw_e
     const field_piece *self = (const field_piece *)component;
     const kw_field *field = &component->table->fields[component->field];
     if (self->form.type == KW_FIELD_DOUBLE && value.kind == KW_VALUE_NUMBER &&
-        !take_integer(self, &value, ret_error))
+        !convert_integer(self, &value, ret_error))
         return false;
     if (value.kind != kw_field_value_kind(self->form.type)) {
         if (value.kind == KW_VALUE_NONE)
@@ -267,7 +267,7 @@ encode(const kw_component *component, const kw_value *values, kw_bytes rest, kw_
 }
 
 static bool
-takes(const kw_component *component, size_t field, kw_value value, kw_error *ret_error)
+accepts(const kw_component *component, size_t field, kw_value value, kw_error *ret_error)
 {
     kw_buffer ignored = KW_BUFFER_EMPTY;
     (void)field;
@@ -366,7 +366,7 @@ const kw_component_kind kw_component_field = {
     .schema = &schema,
     .compile = compile,
     .encode = encode,
-    .takes = takes,
+    .accepts = accepts,
     .code = code,
     .decode = decode,
     .measure = measure,

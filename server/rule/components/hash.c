@@ -15,7 +15,7 @@ typedef struct hash {
 } hash;
 
 static bool
-take_length(const kw_site *site, hash *self)
+read_length(const kw_site *site, hash *self)
 {
     self->hex = strcmp(kw_site_text(site, "as", "hex"), "hex") == 0;
     self->length = (uint32_t)kw_site_number(site, "take", 4);
@@ -42,7 +42,7 @@ compile(const kw_site *site)
     bool known = kw_digest_find(name, &self->digest);
     g_assert(known); /* the reader checked the choice */
     self->numbers_as_text = strcmp(kw_site_text(site, "numbers", "long"), "text") == 0;
-    if (!kw_site_fields(site, "of", &self->base.inputs, &self->base.inputs_count) || !take_length(site, self))
+    if (!kw_site_fields(site, "of", &self->base.inputs, &self->base.inputs_count) || !read_length(site, self))
         return NULL;
     self->base.width = self->length;
     self->base.cuts = cuts_of(self);

@@ -14,6 +14,7 @@
 
 /* Most points of one ring. */
 #define POINTS_MAX 262144
+#define SHOWN_MAX (4 * KW_DERIVED_PIECE_MAX + 8) /* a node's name is never cut in the component's text */
 
 typedef struct point {
     uint64_t hash;
@@ -39,7 +40,7 @@ compare_names(const void *a, const void *b)
 
 /* In sorted order, a name that is a prefix of another is directly before one that it begins. */
 static bool
-take_names(const kw_site *site, ring *self)
+sort_names(const kw_site *site, ring *self)
 {
     kw_bytes *names = KW_ARENA_ARRAY(site->arena, kw_bytes, self->count);
     memcpy(names, self->nodes, self->count * sizeof *names);
@@ -60,7 +61,7 @@ take_names(const kw_site *site, ring *self)
 }
 
 static bool
-take_nodes(const kw_site *site, ring *self)
+read_nodes(const kw_site *site, ring *self)
 {
     const kw_model_setting *found = kw_model_setting_find(site->model, "nodes");
     self->count = found ? found->texts_count : 0;
@@ -84,7 +85,7 @@ take_nodes(const kw_site *site, ring *self)
                                       KW_DERIVED_PIECE_MAX, nodes[index].size);
     }
     self->nodes = nodes;
-    return take_names(site, self);
+    return sort_names(site, self);
 }
 
 /* The position of a digest on the ring. */
@@ -102,7 +103,7 @@ walks_text(const ring *self)
 }
 
 static bool
-take_algorithm(const kw_site *site, ring *self)
+read_algorithm(const kw_site *site, ring *self)
 {
     bool known = kw_digest_find(kw_site_text(site, "algorithm", "xxh64"), &self->digest);
     g_assert(known);
@@ -154,19 +155,15 @@ place_nodes(const kw_site *site, ring *self)
 static const char *
 text_of(const kw_site *site, const ring *self)
 {
-    GString *text = g_string_new(NULL);
+    g_autoptr(GString) text = g_string_new(NULL);
     g_string_printf(text, "ring(%s of %s, %u replicas of ", kw_digest_name(self->digest),
                     kw_site_field_names(site, self->base.inputs, self->base.inputs_count), self->replicas);
     for (size_t index = 0; index < self->count; index++) {
-        char shown[4 * KW_DERIVED_PIECE_MAX + 8]; /* never truncated */
         kw_value name = {.kind = KW_VALUE_TEXT, .bytes = self->nodes[index]};
-        kw_value_print(name, shown, sizeof shown);
-        g_string_append_printf(text, "%s%s", index ? ", " : "", shown);
+        kw_site_list_value(text, index == 0, name, SHOWN_MAX);
     }
     g_string_append_c(text, ')');
-    const char *kept = kw_arena_text(site->arena, kw_bytes_of(text->str, text->len));
-    g_string_free(text, TRUE);
-    return kept;
+    return kw_arena_text(site->arena, kw_bytes_of(text->str, text->len));
 }
 
 static const kw_component *
@@ -174,8 +171,8 @@ compile(const kw_site *site)
 {
     ring *self = (ring *)kw_site_component(site, sizeof(ring), &kw_component_ring);
     kw_component *base = &self->base;
-    if (!kw_site_fields(site, "of", &base->inputs, &base->inputs_count) || !take_algorithm(site, self) ||
-        !take_nodes(site, self))
+    if (!kw_site_fields(site, "of", &base->inputs, &base->inputs_count) || !read_algorithm(site, self) ||
+        !read_nodes(site, self))
         return NULL;
     place_nodes(site, self);
     base->buckets = self->count;

@@ -168,7 +168,7 @@ refuse_inputs(const kw_site *site, const char *name, const char *instead)
 }
 
 static bool
-take_inputs(const kw_site *site, salt *self)
+read_inputs(const kw_site *site, salt *self)
 {
     kw_component *base = &self->base;
     const char *name = self->algorithm->name;
@@ -216,7 +216,7 @@ compile(const kw_site *site)
 {
     salt *self = (salt *)kw_site_component(site, sizeof(salt), &kw_component_salt);
     self->algorithm = find_algorithm(kw_site_text(site, "algorithm", "xxh64"));
-    if (!take_inputs(site, self) || !kw_bucket_form_read(site, &self->form))
+    if (!read_inputs(site, self) || !kw_bucket_form_read(site, &self->form))
         return NULL;
     check_one_byte(site, self);
     kw_component *base = &self->base;

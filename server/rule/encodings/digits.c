@@ -24,7 +24,7 @@ all_digits(kw_bytes bytes)
 
 /* Both reversing and complementing are their own inverse. */
 static void
-turn(const kw_form *form, kw_bytes digits, uint8_t *to)
+convert(const kw_form *form, kw_bytes digits, uint8_t *to)
 {
     for (size_t index = 0; index < digits.size; index++) {
         uint8_t digit = digits.data[form->reversed ? digits.size - 1 - index : index];
@@ -38,7 +38,7 @@ encode(const kw_form *form, kw_value value, kw_buffer *out, kw_error *ret_error)
     if (value.bytes.size != form->width || !all_digits(value.bytes))
         return kw_error_set(ret_error, KW_INVALID, "is not a string of exactly %u decimal digits",
                             form->width);
-    turn(form, value.bytes, kw_buffer_reserve(out, form->width));
+    convert(form, value.bytes, kw_buffer_reserve(out, form->width));
     out->size += form->width;
     return true;
 }
@@ -50,7 +50,7 @@ decode(const kw_form *form, kw_bytes piece, kw_arena *arena, kw_value *ret_value
         return kw_error_set(ret_error, KW_CORRUPT, "has characters other than decimal digits");
     if (form->reversed || form->descending) {
         uint8_t *to = kw_arena_alloc(arena, piece.size);
-        turn(form, piece, to);
+        convert(form, piece, to);
         piece.data = to;
     }
     *ret_value = (kw_value){.kind = KW_VALUE_TEXT, .bytes = piece};
@@ -69,7 +69,7 @@ edge(const kw_form *form, kw_value value, bool lower, kw_arena *arena, kw_edge *
         if (side < 0 || !all_digits(head))
             return false;
         uint8_t *to = kw_arena_alloc(arena, head.size);
-        turn(form, head, to);
+        convert(form, head, to);
         head.data = to;
     }
     *ret_edge = (kw_edge){.bytes = head, .side = side};

@@ -121,8 +121,8 @@ fill(const kw_form *form, uint8_t *text, size_t place, char digit)
 }
 
 /* Handles a character that is not allowed at `place`: finds whether it is before the allowed ones, after
- * them, or between the digits 9 and a. Makes the nearest text; returns the side of that text on which the
- * character is. */
+ * them, or between the digits 9 and a. Writes the nearest valid text; returns the side of that text on
+ * which the character is. */
 static int
 round_at(const kw_form *form, uint8_t *text, size_t place, uint8_t character)
 {

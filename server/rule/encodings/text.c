@@ -151,7 +151,7 @@ edge_terminated(const kw_form *form, kw_value value, bool lower, kw_arena *arena
 const kw_encoding kw_encoding_terminated = {
     .name = "terminated",
     .types = TEXT_TYPES,
-    .takes_terminator = true,
+    .accepts_terminator = true,
     .prepare = prepare_terminated,
     .encode = encode_terminated,
     .decode = decode_terminated,

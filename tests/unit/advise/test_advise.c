@@ -1,4 +1,4 @@
-/* Advice about rules: shares of writes, windows of time, regions, questions on the sample, words. */
+/* Advice about rules: shares of writes, time windows, regions, queries on the sample, sentences. */
 #include "advise/advise.h"
 #include "rule/policies.h"
 
@@ -8,7 +8,7 @@
 #define FIRST_ID INT64_C(1000000000)
 #define START_MS INT64_C(1795255200000)
 
-/* Six records a second. */
+/* Six records per second. */
 #define STEP_MS 166
 
 #define FIELDS "    fields: {id: int, ts: timestamp}\n    key:\n"
@@ -31,7 +31,7 @@ time_of(size_t record)
 
 /* Ten-digit sequential ids, in the order of time. */
 static const kw_record *
-make_records(const kw_table *table, size_t count, kw_arena *arena)
+create_records(const kw_table *table, size_t count, kw_arena *arena)
 {
     kw_record *records = KW_ARENA_ARRAY(arena, kw_record, count);
     for (size_t index = 0; index < count; index++) {
@@ -51,7 +51,7 @@ add_candidate(setting *self, const char *name, const char *yaml)
     self->candidates[index] =
         (kw_candidate){.name = name,
                        .table = table,
-                       .records = make_records(table, self->settings.records_count, self->arena)};
+                       .records = create_records(table, self->settings.records_count, self->arena)};
 }
 
 static void
@@ -94,10 +94,10 @@ expect_word(const setting *self, const char *part)
             return;
         g_string_append_printf(all, "\n  %s", self->advice.words[index]);
     }
-    g_error("nobody says \"%s\":%s", part, all->str);
+    g_error("no sentence contains \"%s\":%s", part, all->str);
 }
 
-/* --- what advise must show ------------------------------------------------------------------------- */
+/* --- typical rules ------------------------------------------------------------------------- */
 
 static void
 test_hashes(void)
@@ -119,11 +119,11 @@ test_hashes(void)
     g_assert_cmpstr(first_path(&self, 1)->cut, ==, "by the rule");
     expect_word(&self, "reaches only 10 of 31 buckets");
     expect_word(&self, "spreads the writes evenly over all 31 buckets");
-    expect_word(&self, "default against base31: gained: the writes of a minute go to");
+    expect_word(&self, "default compared with base31: gains: the writes of a minute go to");
     tear_down(&self);
 }
 
-/* The default hash is not to blame for fields with few values, nor for what chance leaves empty. */
+/* The default hash is not reported for fields with few values, nor for buckets left empty by chance. */
 static void
 test_few_values(void)
 {
@@ -171,7 +171,7 @@ test_time_key(void)
     g_assert_cmpint(self.advice.window_ms, ==, 60000);
     expect_word(&self,
                 "plain, path primary: in a typical minute, 100 % of the writes go to one of 16 regions");
-    expect_word(&self, "The price: a key is 1 byte longer");
+    expect_word(&self, "Costs: a key is 1 byte longer");
     tear_down(&self);
 }
 
@@ -201,7 +201,7 @@ test_heat(void)
     tear_down(&self);
 }
 
-/* Few records: longer windows, so that they hold some. No times: slices of the sample. */
+/* Few records: longer windows, so that each holds several. No times: slices of the sample. */
 static void
 test_window_lengths(void)
 {
@@ -209,7 +209,7 @@ test_window_lengths(void)
     set_up(&self, 50);
     int64_t *times = KW_ARENA_ARRAY(self.arena, int64_t, 50);
     for (int64_t index = 0; index < 50; index++)
-        times[index] = (index - 25) * 600000; /* one in ten minutes, around 1970 */
+        times[index] = (index - 25) * 600000; /* one per ten minutes, around 1970 */
     self.settings.times_ms = times;
     add_candidate(&self, "plain", FIELDS "      - field: id\n");
     advise(&self);
@@ -225,7 +225,7 @@ test_window_lengths(void)
     tear_down(&self);
 }
 
-/* One record, and records that no key can be made of. */
+/* One record, and records that have no key. */
 static void
 test_few(void)
 {
@@ -276,8 +276,8 @@ test_keys(void)
     g_assert_cmpint(hashed->order_field, ==, -1);
     g_assert_cmpuint(hashed->lost_count, ==, 1);
     g_assert_cmpuint(hashed->lost[0], ==, 0);
-    expect_word(&self, "hashed, path primary: rows cannot be read in the order of id");
-    expect_word(&self, "1 records share their key");
+    expect_word(&self, "hashed, path primary: the rule loses the order of id");
+    expect_word(&self, "1 records have the same key");
     g_assert_cmpuint(literal->buckets.places, ==, 10);
     for (size_t place = 0; place < 10; place++)
         g_assert_cmpuint(literal->buckets.counts[place], ==, 20);
@@ -287,7 +287,7 @@ test_keys(void)
     tear_down(&self);
 }
 
-/* Regions as the policy splits the table. */
+/* The regions of the policy's splits. */
 static void
 test_policy_splits(void)
 {
@@ -303,58 +303,60 @@ test_policy_splits(void)
     g_assert_cmpuint(first_path(&self, 0)->region_starts[1].data[0], ==, 4);
     g_assert_cmpstr(first_path(&self, 0)->cut, ==, "by the policy's split keys");
     g_assert_cmpuint(first_path(&self, 1)->regions.places, ==, 4);
-    g_assert_cmpuint(first_path(&self, 1)->regions.reached, ==, 1); /* all keys begin with less than 40 */
+    g_assert_cmpuint(first_path(&self, 1)->regions.reached, ==,
+                     1); /* all keys begin with a byte less than 40 */
     self.settings.regions = 1;
     advise(&self);
     g_assert_cmpuint(first_path(&self, 0)->regions.places, ==, 1);
     tear_down(&self);
 }
 
-/* --- questions ------------------------------------------------------------------------------------- */
+/* --- queries ------------------------------------------------------------------------------------- */
 
-static kw_asked
+static kw_candidate_query
 ask(const setting *self, const char *name)
 {
     const kw_table *table = self->candidates[0].table;
-    return (kw_asked){.name = name,
-                      .question = {.table = table,
-                                   .path = -1,
-                                   .bounds = KW_ARENA_ARRAY(self->arena, kw_bound, table->fields_count),
-                                   .range_field = -1,
-                                   .range_limit = 10000}};
+    return (kw_candidate_query){
+        .name = name,
+        .query = {.table = table,
+                  .path = -1,
+                  .bounds = KW_ARENA_ARRAY(self->arena, kw_bound, table->fields_count),
+                  .range_field = -1,
+                  .range_limit = 10000}};
 }
 
 static void
-test_questions(void)
+test_queries(void)
 {
     setting self;
     set_up(&self, 1000);
     add_candidate(&self, "salted",
                   FIELDS "      - salt: {of: id, buckets: 8}\n      - field: ts\n      - field: id\n");
     kw_value id = test_number(FIRST_ID + 5);
-    kw_asked asked[] = {ask(&self, "window"),
-                        ask(&self, "one id"),
-                        ask(&self, "newest"),
-                        ask(&self, "all"),
-                        {.name = "unknown", .refusal = "table t has no field x"}};
-    asked[0].question.range_field = 1;
-    asked[0].question.from = test_number(time_of(100));
-    asked[0].question.to = test_number(time_of(199));
-    asked[0].question.from_inclusive = asked[0].question.to_inclusive = true;
-    kw_bound *bounds = (kw_bound *)asked[1].question.bounds;
+    kw_candidate_query candidate_query[] = {ask(&self, "window"),
+                                            ask(&self, "one id"),
+                                            ask(&self, "newest"),
+                                            ask(&self, "all"),
+                                            {.name = "unknown", .refusal = "table t has no field x"}};
+    candidate_query[0].query.range_field = 1;
+    candidate_query[0].query.from = test_number(time_of(100));
+    candidate_query[0].query.to = test_number(time_of(199));
+    candidate_query[0].query.from_inclusive = candidate_query[0].query.to_inclusive = true;
+    kw_bound *bounds = (kw_bound *)candidate_query[1].query.bounds;
     bounds[0] = (kw_bound){&id, 1};
-    asked[2].question.limit = 1;
-    asked[2].question.order = KW_ORDER_DESCENDING;
-    self.candidates[0].questions = asked;
-    self.settings.questions_count = G_N_ELEMENTS(asked);
+    candidate_query[2].query.limit = 1;
+    candidate_query[2].query.order = KW_ORDER_DESCENDING;
+    self.candidates[0].queries = candidate_query;
+    self.settings.queries_count = G_N_ELEMENTS(candidate_query);
     advise(&self);
-    const kw_advised_question *found = self.advice.candidates[0].questions;
+    const kw_advised_query *found = self.advice.candidates[0].queries;
     g_assert_cmpuint(found[0].ranges, ==, 8);
     g_assert_cmpuint(found[0].groups, ==, 1);
     g_assert_cmpuint(found[0].scanned, ==, 100);
     g_assert_cmpuint(found[0].matching, ==, 100);
     g_assert_true(found[0].ordered);
-    /* The bucket of the id is read whole. */
+    /* All rows of the bucket of the id are read. */
     uint64_t bucket = 0;
     for (size_t index = 0; index < 8; index++)
         bucket = found[1].scanned == first_path(&self, 0)->buckets.counts[index] ? found[1].scanned : bucket;
@@ -362,17 +364,17 @@ test_questions(void)
     g_assert_cmpuint(found[1].matching, ==, 1);
     g_assert_cmpuint(bucket, >, 60);
     g_assert_cmpuint(found[2].matching, ==, 1);
-    g_assert_cmpuint(found[2].scanned, ==, 8); /* a row of each merged range */
+    g_assert_cmpuint(found[2].scanned, ==, 8); /* one row of each merged range */
     g_assert_nonnull(strstr(found[3].refusal, "would read the whole table"));
     g_assert_cmpstr(found[4].refusal, ==, "table t has no field x");
     expect_word(&self, "\"one id\" reads");
-    expect_word(&self, "\"all\" is refused: table");
+    expect_word(&self, "\"all\" is rejected: table");
     tear_down(&self);
 }
 
-/* --- what does not follow from the record ---------------------------------------------------------- */
+/* --- chosen buckets and generated values ---------------------------------------------------------- */
 
-/* Buckets that are chosen at each put, and values that the gateway makes. */
+/* Buckets chosen at each put, and values generated by the gateway. */
 static void
 test_chosen(void)
 {
@@ -392,14 +394,14 @@ test_chosen(void)
     tear_down(&self);
 }
 
-typedef struct made_case {
+typedef struct generated_case {
     const char *field;
     kw_value first;  /* of the record without a time */
-    size_t distinct; /* of 600 records, six a second */
-} made_case;
+    size_t distinct; /* of 600 records, six per second */
+} generated_case;
 
 static void
-check_made(const made_case *wanted)
+check_generated(const generated_case *wanted)
 {
     g_autofree char *yaml =
         g_strdup_printf("    fields: {id: %s, ts: timestamp}\n    key:\n      - field: ts\n"
@@ -409,13 +411,13 @@ check_made(const made_case *wanted)
     g_autoptr(kw_arena) arena = kw_arena_new();
     g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     const kw_table *table = kw_policy_table(policy, 0);
-    kw_made_state state = {0};
+    kw_generated_state state = {0};
     for (size_t index = 0; index < 600; index++) {
         char text[200];
         kw_error error = KW_ERROR_NONE;
         kw_record record = kw_record_new(table, arena);
         record.values[1] = test_number(time_of(index));
-        kw_advise_stand_in(table, index, &state, arena, &record);
+        kw_advise_fill_generated(table, index, &state, arena, &record);
         if (!kw_table_check_value(table, 0, record.values[0], &error))
             g_error("%s: %s", wanted->field, error.text);
         kw_value_print(record.values[0], text, sizeof text);
@@ -427,10 +429,10 @@ check_made(const made_case *wanted)
 }
 
 static void
-test_made(void)
+test_generated(void)
 {
     const int64_t epoch_ms = INT64_C(1577836800000), second = START_MS / 1000;
-    const made_case cases[] = {
+    const generated_case cases[] = {
         {"{type: int, generate: sequence}", test_number(1), 600},
         {"{type: int, generate: {kind: sequence, from: 5, to: 14, at_end: wrap}}", test_number(5), 10},
         {"{type: int, generate: {kind: sequence, from: 0, to: 99999, per: minute, of: ts}}", test_number(0),
@@ -444,7 +446,7 @@ test_made(void)
         {"{type: timestamp, unit: s, generate: now}", test_number(second), 100},
     };
     for (size_t index = 0; index < G_N_ELEMENTS(cases); index++)
-        check_made(&cases[index]);
+        check_generated(&cases[index]);
 }
 
 int
@@ -459,8 +461,8 @@ main(int count, char **arguments)
     g_test_add_func("/advise/few", test_few);
     g_test_add_func("/advise/keys", test_keys);
     g_test_add_func("/advise/policy_splits", test_policy_splits);
-    g_test_add_func("/advise/questions", test_questions);
+    g_test_add_func("/advise/queries", test_queries);
     g_test_add_func("/advise/chosen", test_chosen);
-    g_test_add_func("/advise/made", test_made);
+    g_test_add_func("/advise/generated", test_generated);
     return g_test_run();
 }

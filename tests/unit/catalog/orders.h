@@ -1,4 +1,5 @@
-/* What test_orders.c explores: two gateways on one store whose operations wait until the test lets them go.
+/* The world that test_orders.c explores: two gateways on one store whose operations wait until the test
+ * releases them.
  */
 #pragma once
 
@@ -11,7 +12,7 @@
 #define CATALOG "keyway_catalog"
 #define NODES 2
 
-/* --- orders_time.c: time, and timers that fire when a test says so ---------------------------------- */
+/* --- orders_time.c: time, and timers that a test fires ---------------------------------- */
 
 typedef struct fake_timer {
     void (*fired)(void *user);
@@ -23,7 +24,7 @@ extern int64_t now_ms;
 
 /* Injects the clock. */
 void time_begin(void);
-/* The timer that is armed for this user; NULL: none. */
+/* The timer armed for this user; NULL: none. */
 fake_timer *time_find(const void *user);
 void time_fire(fake_timer *timer);
 
@@ -45,7 +46,7 @@ typedef struct node {
     world *in;
     const char *id;
     const action *next;
-    kw_policy *const *again; /* what it serves when it is started after a crash */
+    kw_policy *const *again; /* the policy to serve after a crash and restart */
     kw_store_handle *handle;
     kw_catalog *catalog;
     phase phase;
@@ -64,7 +65,7 @@ typedef struct plan {
     const char *name;
     const action actions[NODES][6];
     kw_policy *const *again[NODES];
-    bool starts_served; /* each first action is over before the schedule begins */
+    bool starts_served; /* each first action completes before the schedule begins */
     unsigned faults;
 } plan;
 
@@ -78,11 +79,11 @@ struct world {
     unsigned rows;
     unsigned faults, passes;
     GString *trace;
-    bool quiet; /* no checks: the plain beginning */
+    bool quiet; /* no checks during the setup */
 };
 
-void say(world *in, const char *format, ...) G_GNUC_PRINTF(2, 3);
-/* Prints what happened, and fails. */
+void log_step(world *in, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* Prints the steps so far, and fails the test. */
 void violation(world *in, const char *format, ...) G_GNUC_PRINTF(2, 3);
 void settle_loop(world *in);
 
@@ -92,18 +93,18 @@ void node_start(node *self);
 void node_stop(node *self);
 void node_check(node *self);
 void node_forget(node *self, const char *table, const char *path);
-/* The next thing that the gateway does on its own; NULL: nothing. */
+/* The next action that the gateway takes on its own; NULL: none. */
 const char *node_act_name(const node *self);
 void node_act(node *self);
-/* kill -9: what is on its way is lost, or applied later. */
+/* kill -9: calls in flight are lost, or applied later. */
 void node_crash(node *self, bool late);
 
-/* --- orders_check.c: what must hold ----------------------------------------------------------------- */
+/* --- orders_check.c: the invariants ----------------------------------------------------------------- */
 
-/* The index-th table whose calls the gateway answers; NULL: no more. */
+/* The index-th table whose calls the gateway answers; NULL: there are no more. */
 const kw_table *node_answers(const node *self, size_t index);
-/* A row in each table whose calls it answers, by all paths. */
+/* Puts a row in each table whose calls the gateway answers, by all paths. */
 void node_put_row(node *self);
-/* The facts of a table as the catalog has them now; NULL: none. */
+/* The facts of a table that the catalog now has; NULL: none. */
 kw_facts *world_facts(world *in, const char *table, kw_arena *arena);
 void world_check(world *in);

@@ -1,7 +1,7 @@
 #include "orders.h"
 
 void
-say(world *in, const char *format, ...)
+log_step(world *in, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
@@ -49,7 +49,7 @@ world_facts(world *in, const char *table, kw_arena *arena)
     return facts;
 }
 
-/* Digests by table of a policy, and by text of the catalog: most steps change neither. */
+/* Digests by table of a policy, and by text of the catalog, cached because most steps change neither. */
 static GHashTable *digests;
 
 static const char *
@@ -61,9 +61,9 @@ digest_of_table(const kw_table *table)
     if (known)
         return known;
     g_autoptr(kw_arena) arena = kw_arena_new();
-    char *made = g_strdup(kw_facts_digest(kw_facts_of_table(table, arena), arena));
-    g_hash_table_insert(digests, (gpointer)(uintptr_t)table, made);
-    return made;
+    char *printed = g_strdup(kw_facts_digest(kw_facts_of_table(table, arena), arena));
+    g_hash_table_insert(digests, (gpointer)(uintptr_t)table, printed);
+    return printed;
 }
 
 /* "" when the catalog does not know the table. */
@@ -82,9 +82,9 @@ digest_of_catalog(world *in, const char *table)
     if (found)
         return found;
     g_autoptr(kw_arena) arena = kw_arena_new();
-    char *made = g_strdup(kw_facts_digest(world_facts(in, table, arena), arena));
-    g_hash_table_insert(known, g_steal_pointer(&key), made);
-    return made;
+    char *printed = g_strdup(kw_facts_digest(world_facts(in, table, arena), arena));
+    g_hash_table_insert(known, g_steal_pointer(&key), printed);
+    return printed;
 }
 
 static void

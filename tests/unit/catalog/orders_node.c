@@ -6,7 +6,7 @@ static void
 on_lost(void *user)
 {
     node *self = user;
-    say(self->in, "    %s lost its registration", self->id);
+    log_step(self->in, "    %s lost its registration", self->id);
     if (!self->serving || self->dying)
         return;
     self->gate_open = false;
@@ -59,7 +59,7 @@ on_catalog_closed(void *user)
 void
 node_stop(node *self)
 {
-    say(self->in, "  %s stops", self->id);
+    log_step(self->in, "  %s stops", self->id);
     self->phase = STOPPING;
     self->gate_open = false;
     kw_catalog_close(self->catalog, on_catalog_closed, self);
@@ -78,7 +78,7 @@ check_ended(node *self, const kw_error *error)
 {
     if (self->dying)
         return;
-    say(self->in, "    %s: %s %s", self->id, kw_code_name(error->code), error->text);
+    log_step(self->in, "    %s: %s %s", self->id, kw_code_name(error->code), error->text);
     if (error->code == KW_BUSY && self->tries++ < 3) {
         self->phase = IDLE; /* again */
         return;
@@ -126,14 +126,14 @@ on_forgotten(void *user, const char *const *emptied, size_t count, const kw_erro
     (void)emptied, (void)count;
     self->phase = IDLE;
     self->target = NULL;
-    say(self->in, "    %s forgot: %s", self->id, error ? error->text : "done");
+    log_step(self->in, "    %s forgot: %s", self->id, error ? error->text : "done");
 }
 
 void
 node_forget(node *self, const char *table, const char *path)
 {
     kw_forget_request request = {.table = table, .path = path, .drop_rows = true, .policy = self->serving};
-    say(self->in, "  %s forgets", self->id);
+    log_step(self->in, "  %s forgets", self->id);
     self->phase = FORGETTING;
     kw_catalog_forget(self->catalog, &request, KW_DEADLINE_NONE, on_forgotten, self);
 }
@@ -141,7 +141,7 @@ node_forget(node *self, const char *table, const char *path)
 void
 node_check(node *self)
 {
-    say(self->in, "  %s checks %s", self->id, kw_policy_table(self->target, 0)->name);
+    log_step(self->in, "  %s checks %s", self->id, kw_policy_table(self->target, 0)->name);
     self->phase = CHECKING;
     kw_catalog_check(self->catalog, self->target, KW_DEADLINE_NONE, on_checked, self);
 }
@@ -153,7 +153,7 @@ next_action(node *self)
     switch (doing->kind) {
     case START:
         node_start(self);
-        say(self->in, "  %s starts", self->id);
+        log_step(self->in, "  %s starts", self->id);
         self->target = *doing->policy;
         node_check(self);
         return;
@@ -173,7 +173,7 @@ next_action(node *self)
     g_assert_not_reached();
 }
 
-/* The next thing that the gateway does on its own. */
+/* The next action that the gateway takes on its own. */
 const char *
 node_act_name(const node *self)
 {
@@ -243,7 +243,7 @@ node_act(node *self)
     g_assert_not_reached();
 }
 
-/* kill -9: what is on its way is lost, or applied later. */
+/* kill -9: calls in flight are lost, or applied later. */
 void
 node_crash(node *self, bool late)
 {

@@ -25,10 +25,10 @@ kw_timer *
 __wrap_kw_timer_new(kw_loop *loop, void (*fired)(void *user), void *user)
 {
     (void)loop;
-    fake_timer *made = g_new0(fake_timer, 1);
-    *made = (fake_timer){.fired = fired, .user = user};
-    g_ptr_array_add(timers, made);
-    return (kw_timer *)made;
+    fake_timer *timer = g_new0(fake_timer, 1);
+    *timer = (fake_timer){.fired = fired, .user = user};
+    g_ptr_array_add(timers, timer);
+    return (kw_timer *)timer;
 }
 
 void

@@ -1,7 +1,8 @@
-/* Admissions on a store in memory: alone, one after the other, side by side, and with faults. */
+/* Admissions on a store in memory: by one gateway, by several in sequence, concurrently, and with faults. */
 #include "town.h"
 
-/* --- alone ----------------------------------------------------------------------------------------- */
+/* --- one gateway -----------------------------------------------------------------------------------------
+ */
 
 static void
 test_first(void)
@@ -22,7 +23,7 @@ test_first(void)
     town_free(in);
 }
 
-/* On a store of this process alone there is nobody to register for. */
+/* A store that only this process uses needs no registration. */
 static void
 test_not_shared(void)
 {
@@ -57,7 +58,7 @@ test_refused_start_leaves_nothing(void)
 }
 
 static void
-test_made(void)
+test_created(void)
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true);
@@ -65,10 +66,10 @@ test_made(void)
     g_assert_cmpint(gateway_check(a, policy), ==, KW_OK);
     kw_admission_made(a->admission, "default:t_by_ts");
     g_assert_cmpint(gateway_commit(a), ==, KW_OK);
-    g_assert_true(town_made(in, "t_by_ts"));
-    g_assert_false(town_made(in, "t"));
+    g_assert_true(town_was_created(in, "t_by_ts"));
+    g_assert_false(town_was_created(in, "t"));
     g_assert_cmpint(gateway_admit(a, policy), ==, KW_OK);
-    g_assert_true(town_made(in, "t_by_ts"));
+    g_assert_true(town_was_created(in, "t_by_ts"));
     gateway_stop(a);
     town_free(in);
 }
@@ -85,7 +86,7 @@ test_adopted(void)
     town_put(in, "t_by_ts", "row");
     gateway *a = gateway_new(in, "a", true);
     g_assert_cmpint(gateway_admit(a, policy), ==, KW_OK);
-    town_assert_facts(in, "\"state\":\"complete\"}", true); /* neither verified nor made */
+    town_assert_facts(in, "\"state\":\"complete\"}", true); /* neither verified nor created */
     town_assert_facts(in, "\"verified\":true", false);
     g_autoptr(kw_policy) other = test_policy(STRING_N BY_TS);
     g_assert_cmpint(gateway_check(a, other), ==, KW_REFUSED);
@@ -93,7 +94,7 @@ test_adopted(void)
     town_free(in);
 }
 
-/* The first policy after the update is another one already. */
+/* The first policy after the update already differs. */
 static void
 test_adopted_and_changed(void)
 {
@@ -180,15 +181,14 @@ test_row_between(void)
     g_assert_cmpint(gateway_commit(a), ==, KW_REFUSED);
     gateway_assert_text(a, "table t, path by_ts: the table holds rows already");
     town_assert_facts(in, "by_ts", false);
-    g_assert_true(gateway_is_open(a)); /* the old policy serves on */
+    g_assert_true(gateway_is_open(a)); /* the old policy continues to serve */
     gateway_stop(a);
     town_free(in);
 }
 
-/* Nobody looks for rows of a table that is as it was: its store table may be disabled, and the others are
- * served. */
+/* Store tables of unchanged tables are not probed: one of them can be disabled, and the others are served. */
 static void
-test_looks_only_where_it_matters(void)
+test_probes_only_where_needed(void)
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true);
@@ -203,9 +203,9 @@ test_looks_only_where_it_matters(void)
     town_free(in);
 }
 
-/* Calls of a table that the policy does not have any more end before others may change it. */
+/* Calls of a table that the new policy does not have must complete before others may change the table. */
 static void
-test_holds_what_goes(void)
+test_holds_removed_tables(void)
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true);
@@ -234,7 +234,7 @@ test_two_with_one_policy(void)
     g_assert_cmpint(gateway_admit(a, policy), ==, KW_OK);
     g_assert_cmpint(gateway_admit(b, policy), ==, KW_OK);
     g_assert_cmpuint(town_registrations(in), ==, 2);
-    g_assert_cmpint(gateway_admit(a, more), ==, KW_OK); /* fields come one gateway after the other */
+    g_assert_cmpint(gateway_admit(a, more), ==, KW_OK); /* gateways add fields one after another */
     g_assert_cmpint(gateway_admit(b, policy), ==, KW_OK);
     town_assert_facts(in, "\"name\":\"more\",\"type\":\"bool\"", true);
     gateway_stop(a);
@@ -279,9 +279,9 @@ test_two_with_two_policies(void)
     refuse_beside(BASE, BASE "    marker: \"d:_0\"\n    marker_value: x\n", NULL);
 }
 
-/* A path is dropped: allowed while rows exist, but not beside a gateway that reads it. */
+/* A path can be dropped while rows exist, but not while another gateway reads it. */
 static void
-test_path_dropped_beside(void)
+test_path_dropped(void)
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
@@ -293,7 +293,7 @@ test_path_dropped_beside(void)
     g_assert_cmpint(gateway_check(b, new), ==, KW_REFUSED);
     gateway_assert_text(
         b, "table t: this policy changes which rows a record has, and the gateway a serves the table "
-           "by the old one; stop all gateways but one");
+           "under the old one; stop all gateways but one");
     gateway_stop(a);
     g_assert_cmpint(gateway_admit(b, new), ==, KW_OK);
     town_assert_facts(in, "\"state\":\"retired\"", true);
@@ -301,8 +301,8 @@ test_path_dropped_beside(void)
     town_free(in);
 }
 
-/* Both begin at the same moment, in every order of the store's answers: the same policy is fine for both; of
- * two policies that do not agree at most one serves. */
+/* Both gateways start at the same moment, with every order of the store's replies: with equal policies
+ * both serve; of two conflicting policies at most one is served. */
 static void
 race(kw_policy *one, kw_policy *other, gateway *a, gateway *b)
 {
@@ -353,7 +353,7 @@ fill_catalog(town *in)
     }
 }
 
-/* One turn of an admission that was begun. */
+/* One loop iteration of an admission in progress. */
 static void
 step(gateway *of)
 {
@@ -372,19 +372,19 @@ step(gateway *of)
 }
 
 /* A gateway changes the type of a column while the table is empty, and another one starts at any moment of
- * that. The catalog is read in several calls. The two must not serve with different types. */
+ * this. The catalog is read in several calls. The two must not serve with different types. */
 static void
-test_start_beside_a_new_type(void)
+test_start_during_type_change(void)
 {
     g_autoptr(kw_policy) policy = test_policy(BASE), other = test_policy(STRING_N);
     unsigned changed = 0, started = 0;
-    for (unsigned turns = 0; turns < 40; turns++) {
+    for (unsigned iterations = 0; iterations < 40; iterations++) {
         town *in = town_new();
         gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
         g_assert_cmpint(gateway_admit(a, policy), ==, KW_OK);
         fill_catalog(in);
         gateway_begin(a, other);
-        for (unsigned i = 0; i < turns; i++)
+        for (unsigned i = 0; i < iterations; i++)
             step(a);
         in->control->stalled = a->handle;
         bool b_serves = gateway_admit(b, policy) == KW_OK;
@@ -403,7 +403,7 @@ test_start_beside_a_new_type(void)
     g_assert_cmpuint(started, >, 0);
 }
 
-/* A check that another gateway's commit overtook begins again. */
+/* If another gateway commits during a check, the check starts again. */
 static void
 test_conflict(void)
 {
@@ -414,7 +414,7 @@ test_conflict(void)
     g_assert_cmpint(gateway_check(b, policy), ==, KW_OK);
     g_assert_cmpint(gateway_admit(a, more), ==, KW_OK);
     g_assert_cmpint(gateway_commit(b), ==, KW_BUSY);
-    gateway_assert_text(b, "another gateway changed the catalog meanwhile");
+    gateway_assert_text(b, "another gateway has changed the catalog since it was read");
     town_assert_facts(in, "\"name\":\"more\"", true);
     g_assert_cmpint(gateway_admit(b, policy), ==, KW_OK);
     town_assert_facts(in, "\"name\":\"more\",\"type\":\"bool\"", true);
@@ -440,7 +440,7 @@ test_other_protocol(void)
     town_free(in);
 }
 
-/* Of a registration that cannot be read nobody knows what it serves: it counts until its lease has ended. */
+/* A registration that cannot be read could serve any table: it counts until its lease expires. */
 static void
 test_damaged_registration(void)
 {
@@ -486,7 +486,7 @@ test_renamed_table(void)
 
 /* --- faults ---------------------------------------------------------------------------------------- */
 
-/* Wherever the store fails, the admission says so or succeeds, and the next one succeeds. */
+/* Wherever the store fails, the admission reports it or succeeds, and the next one succeeds. */
 static void
 test_faults(void)
 {
@@ -524,19 +524,19 @@ main(int argc, char **argv)
     g_test_add_func("/catalog/first", test_first);
     g_test_add_func("/catalog/not shared", test_not_shared);
     g_test_add_func("/catalog/refused start leaves nothing", test_refused_start_leaves_nothing);
-    g_test_add_func("/catalog/made", test_made);
+    g_test_add_func("/catalog/created", test_created);
     g_test_add_func("/catalog/adopted", test_adopted);
     g_test_add_func("/catalog/adopted and changed", test_adopted_and_changed);
     g_test_add_func("/catalog/adopted with an old layout", test_adopted_with_an_old_layout);
     g_test_add_func("/catalog/adopted under another name", test_adopted_under_another_name);
-    g_test_add_func("/catalog/looks only where it matters", test_looks_only_where_it_matters);
-    g_test_add_func("/catalog/holds what goes", test_holds_what_goes);
+    g_test_add_func("/catalog/probes only where needed", test_probes_only_where_needed);
+    g_test_add_func("/catalog/holds removed tables", test_holds_removed_tables);
     g_test_add_func("/catalog/row between check and commit", test_row_between);
     g_test_add_func("/catalog/two/one policy", test_two_with_one_policy);
     g_test_add_func("/catalog/two/two policies", test_two_with_two_policies);
-    g_test_add_func("/catalog/two/path dropped", test_path_dropped_beside);
+    g_test_add_func("/catalog/two/path dropped", test_path_dropped);
     g_test_add_func("/catalog/two/race", test_race);
-    g_test_add_func("/catalog/two/start beside a new type", test_start_beside_a_new_type);
+    g_test_add_func("/catalog/two/start during type change", test_start_during_type_change);
     g_test_add_func("/catalog/two/conflict", test_conflict);
     g_test_add_func("/catalog/two/other protocol", test_other_protocol);
     g_test_add_func("/catalog/two/damaged registration", test_damaged_registration);

@@ -1,5 +1,5 @@
-/* What a policy may change while the table holds rows, and what it may not. Each case is a table before and
- * after, with the store tables that hold rows, and a part of the refusal (or NULL). */
+/* The changes that a policy can and cannot make while the table holds rows. Each case is a table before
+ * and after, the store tables that hold rows, and a part of the refusal (or NULL). */
 #include "catalog/compare.h"
 
 #include "rule/policies.h"
@@ -22,7 +22,7 @@
 
 typedef struct test_case {
     const char *name;
-    const char *before; /* NULL: the catalog does not know the table */
+    const char *before; /* NULL: the catalog does not have the table */
     const char *after;
     const char *rows;    /* store tables that hold rows, with blanks between */
     const char *refusal; /* NULL: accepted */
@@ -126,7 +126,7 @@ evidence_of(const char *rows, kw_arena *arena)
     return (kw_evidence){.store_tables = tables, .rows = found, .count = count};
 }
 
-/* Copies: the policy goes. */
+/* Copies the facts, because the policy is freed. */
 static kw_facts *
 facts_of(const char *yaml, kw_arena *arena)
 {
@@ -134,11 +134,11 @@ facts_of(const char *yaml, kw_arena *arena)
     g_autoptr(kw_arena) own = kw_arena_new();
     kw_facts *facts;
     kw_error error;
-    const kw_facts *made = kw_facts_of_table(kw_policy_table(policy, 0), own);
-    kw_bytes text = kw_arena_copy(arena, kw_facts_print(made, own));
+    const kw_facts *printed = kw_facts_of_table(kw_policy_table(policy, 0), own);
+    kw_bytes text = kw_arena_copy(arena, kw_facts_print(printed, own));
     if (!kw_facts_parse(text, arena, &facts, &error))
         g_error("%s", error.text);
-    facts->order_given = made->order_given;
+    facts->order_given = printed->order_given;
     return facts;
 }
 
@@ -157,7 +157,7 @@ assert_text(const char *got, const char *part)
         g_error("got: %s\nnot: %s", got, part);
 }
 
-/* Takes the change for granted and returns what the catalog says then. */
+/* Assumes that the change is accepted and returns the catalog's new facts. */
 static kw_facts *
 accept(const kw_facts *before, const char *after, const char *rows, kw_arena *arena)
 {
@@ -197,7 +197,7 @@ test_case_run(gconstpointer data)
         return;
     }
     g_assert_cmpint(change.exclusive, ==, at->exclusive);
-    /* What was accepted is then the same, and stays accepted. */
+    /* An accepted change is unchanged afterwards, and remains accepted. */
     kw_facts_change again;
     g_assert_true(compare(change.merged, facts_of(at->after, arena), at->rows, arena, &again, &error));
     g_assert_false(again.changed);
@@ -226,7 +226,7 @@ test_path_returns(void)
     g_assert_nonnull(kw_path_facts_serving(kw_facts_find_path(facts, "by_ts")));
 }
 
-/* Another path may not take the store table of a retired one while that holds rows. */
+/* Another path cannot use the store table of a retired path while that holds rows. */
 static void
 test_retired_store_table(void)
 {
@@ -249,13 +249,12 @@ test_removed_field_keeps_its_column(void)
                    "table t, field m: its column holds values of the field n", arena);
     facts = accept(facts, BASE, "t", arena);
     g_assert_false(kw_facts_find_field(facts, "n")->removed);
-    /* Without rows there is nothing left to be read wrongly. */
+    /* Without rows, nothing can be decoded wrongly. */
     facts = accept(accept(facts, WITH_FIELD(""), "t", arena), WITH_FIELD("      n: string\n"), "", arena);
     g_assert_cmpstr(kw_facts_find_field(facts, "n")->type, ==, "string");
 }
 
-/* A field that was removed while the table was empty is remembered all the same: a row may come in between.
- */
+/* A field removed while the table was empty is still remembered: a row could have been written in between. */
 static void
 test_removed_from_an_empty_table(void)
 {
@@ -390,7 +389,7 @@ test_digest(void)
         g_assert_cmpstr(kw_facts_digest(facts_of(others[i], arena), arena), !=, base);
 }
 
-/* Does a gateway with the policy `mine` serve beside one with `theirs`? */
+/* True if a gateway with the policy `mine` can serve at the same time as one with `theirs`. */
 static bool
 agree(const char *mine, const char *theirs, const char *recorded, const char *rows)
 {
@@ -406,7 +405,7 @@ agree(const char *mine, const char *theirs, const char *recorded, const char *ro
 #define STORE "    order: store\n"
 #define STAMP "    order: stamp\n"
 
-/* What counts is the order that a gateway has, not whether its policy names it. */
+/* The order that a gateway uses decides, not whether its policy names it. */
 static void
 test_orders_that_agree(void)
 {

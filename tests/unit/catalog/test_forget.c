@@ -1,4 +1,4 @@
-/* Forgetting: what may be cleared, whose rows are dropped, and what happens where it stops half-way. */
+/* Forgetting: which facts can be cleared, whose rows are dropped, and what happens if it stops half-way. */
 #include "town.h"
 
 #include "catalog/catalog_internal.h"
@@ -36,7 +36,7 @@ test_forget_path(void)
 }
 
 static void
-test_forget_not_made(void)
+test_forget_not_created(void)
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true);
@@ -58,7 +58,7 @@ noted(void *user, const kw_error *error)
     ((gateway *)user)->done = true;
 }
 
-/* A whole table, with the rows that a version without facts wrote; keyway create made its store table. */
+/* A whole table, with the rows written by a version without facts; keyway create made its store table. */
 static void
 test_forget_table(void)
 {
@@ -72,7 +72,7 @@ test_forget_table(void)
     a->done = false;
     kw_catalog_note_created(a->catalog, created, 2, KW_DEADLINE_NONE, noted, a);
     gateway_wait(a);
-    g_assert_true(town_made(in, "t"));
+    g_assert_true(town_was_created(in, "t"));
     town_put(in, "t", "row");
     g_assert_cmpint(gateway_admit(b, nothing), ==, KW_OK);
     g_assert_cmpint(gateway_forget(b, nothing, "t", NULL, true), ==, KW_REFUSED);
@@ -90,7 +90,7 @@ test_forget_table(void)
     town_free(in);
 }
 
-/* Wherever it stops, it can be repeated, and meanwhile no policy can have the path. */
+/* Wherever it stops, it can be repeated, and until then no policy can have the path. */
 static void
 test_forget_faults(void)
 {
@@ -120,10 +120,10 @@ test_forget_faults(void)
     }
 }
 
-/* A gateway that serves the table stands still while another one forgets it. When it goes on, it must be
+/* A gateway that serves the table is paused while another one forgets it. When it continues, it must be
  * admitted again. */
 static void
-test_forget_beside_paused(void)
+test_forget_while_paused(void)
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
@@ -142,7 +142,7 @@ test_forget_beside_paused(void)
     town_free(in);
 }
 
-/* A path takes the store table of one that was half forgotten, or would do so. */
+/* A path uses the store table of one that is half forgotten, or is about to do so. */
 static void
 test_forget_spares_another_path(void)
 {
@@ -172,7 +172,8 @@ test_forget_spares_another_path(void)
     town_free(in);
 }
 
-/* What Keyway created stays known as such: a path can come and go again and again. */
+/* Keyway's record that it created a store table persists: a path can be dropped and added again
+ * repeatedly. */
 static void
 test_forget_again(void)
 {
@@ -192,35 +193,35 @@ test_forget_again(void)
     town_free(in);
 }
 
-/* Other gateways change the catalog at any moment while a note is written. */
+/* Other gateways change the catalog at any moment while created store tables are recorded. */
 static void
-test_note_beside_others(void)
+test_note_while_others_change(void)
 {
     g_autoptr(kw_policy) policy = test_policy(BASE);
     const char *created[] = {"t"};
-    for (unsigned turns = 0; turns < 20; turns++) {
+    for (unsigned iterations = 0; iterations < 20; iterations++) {
         town *in = town_new();
         gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
         g_assert_cmpint(gateway_admit(a, policy), ==, KW_OK);
         a->done = false;
         kw_catalog_note_created(a->catalog, created, 1, KW_DEADLINE_NONE, noted, a);
-        for (unsigned i = 0; i < turns; i++)
+        for (unsigned i = 0; i < iterations; i++)
             uv_run(kw_loop_uv(in->loop), UV_RUN_NOWAIT);
         in->control->stalled = a->handle;
         g_assert_cmpint(gateway_admit(b, policy), ==, KW_OK);
         in->control->stalled = NULL;
         gateway_wait(a);
-        g_assert_true(town_made(in, "t"));
+        g_assert_true(town_was_created(in, "t"));
         gateway_stop(a);
         gateway_stop(b);
         town_free(in);
     }
 }
 
-/* Two gateways do not forget the same table at once; what one of them left half done, the other one can
- * finish when the first one cannot go on any more. */
+/* Two gateways cannot forget the same table at once; if one of them stops half-way, the other one can
+ * finish. */
 static void
-test_forget_twice_at_once(void)
+test_forget_concurrently(void)
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
@@ -233,7 +234,7 @@ test_forget_twice_at_once(void)
     for (int i = 0; i < 10; i++)
         uv_run(kw_loop_uv(in->loop), UV_RUN_NOWAIT);
     g_assert_cmpint(gateway_forget(b, nothing, "t", NULL, false), ==, KW_REFUSED);
-    gateway_assert_text(b, "the gateway a is forgetting table t; wait until it has done so");
+    gateway_assert_text(b, "the gateway a is forgetting table t; wait until it has finished");
     town_pass_ms(60000);
     g_assert_cmpint(gateway_forget(b, nothing, "t", NULL, false), ==, KW_OK);
     kw_catalog_update_registration(a->catalog);
@@ -249,13 +250,13 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/catalog/forget/path", test_forget_path);
-    g_test_add_func("/catalog/forget/not made", test_forget_not_made);
+    g_test_add_func("/catalog/forget/not created", test_forget_not_created);
     g_test_add_func("/catalog/forget/table", test_forget_table);
     g_test_add_func("/catalog/forget/faults", test_forget_faults);
-    g_test_add_func("/catalog/forget/beside a paused gateway", test_forget_beside_paused);
+    g_test_add_func("/catalog/forget/while another gateway is paused", test_forget_while_paused);
     g_test_add_func("/catalog/forget/another path", test_forget_spares_another_path);
     g_test_add_func("/catalog/forget/again", test_forget_again);
-    g_test_add_func("/catalog/forget/note beside others", test_note_beside_others);
-    g_test_add_func("/catalog/forget/twice at once", test_forget_twice_at_once);
+    g_test_add_func("/catalog/forget/note while others change", test_note_while_others_change);
+    g_test_add_func("/catalog/forget/concurrently", test_forget_concurrently);
     return g_test_run();
 }

@@ -1,4 +1,4 @@
-/* Registrations and leases: gateways that die, stand still, start again, and come back too late. */
+/* Registrations and leases: gateways that die, pause, restart, and continue too late. */
 #include "town.h"
 
 #include "catalog/catalog_internal.h"
@@ -21,8 +21,8 @@ test_dead_gateway(void)
     town_free(in);
 }
 
-/* A gateway stands still for a minute. Another one takes it for dead and changes the paths. When the first
- * one goes on it answers nothing, and finds that it must be admitted again, which is refused. */
+/* A gateway pauses for a minute. Another one regards it as dead and changes the paths. When the first one
+ * continues, it answers no calls and finds that it must be admitted again, which is refused. */
 static void
 test_paused_gateway(void)
 {
@@ -37,7 +37,7 @@ test_paused_gateway(void)
     g_assert_false(gateway_is_open(a));
     town_pass_ms(50000);
     g_assert_cmpint(gateway_admit(b, new), ==, KW_OK);
-    while (a->lost == 0) /* its renewal, by the real clock */
+    while (a->lost == 0) /* until its renewal, by the real clock */
         uv_run(kw_loop_uv(in->loop), UV_RUN_ONCE);
     g_assert_false(gateway_is_open(a));
     g_assert_cmpuint(kw_fence_era(kw_catalog_fence(a->catalog)), >, era);
@@ -50,7 +50,7 @@ test_paused_gateway(void)
     town_free(in);
 }
 
-/* The same, and a reload comes before its next renewal: it does not bring the registration back. */
+/* The same, but a reload happens before its next renewal: the reload does not restore the registration. */
 static void
 test_paused_and_reloads(void)
 {
@@ -71,8 +71,8 @@ test_paused_and_reloads(void)
     town_free(in);
 }
 
-/* The registration goes when the facts are written already: the policy serves, but not before it was admitted
- * again. */
+/* The registration is removed after the facts were written: the policy serves, but only after it is
+ * admitted again. */
 static void
 test_lost_after_the_commit(void)
 {
@@ -89,7 +89,7 @@ test_lost_after_the_commit(void)
     while (a->lost == 0)
         uv_run(kw_loop_uv(in->loop), UV_RUN_ONCE);
     kw_admission_serve(g_steal_pointer(&a->admission));
-    g_assert_cmpuint(a->lost, ==, 2); /* whoever did not listen before does now */
+    g_assert_cmpuint(a->lost, ==, 2); /* the second removal is reported */
     g_assert_false(gateway_is_open(a));
     g_assert_cmpint(gateway_check(a, policy), ==, KW_OK);
     g_assert_false(gateway_is_open(a));
@@ -99,16 +99,16 @@ test_lost_after_the_commit(void)
     town_free(in);
 }
 
-/* The gateway ends at any moment of an admission. */
+/* The gateway closes at any moment of an admission. */
 static void
 test_closed_meanwhile(void)
 {
     g_autoptr(kw_policy) policy = test_policy(BASE BY_TS);
-    for (unsigned turns = 0; turns < 30; turns++) {
+    for (unsigned iterations = 0; iterations < 30; iterations++) {
         town *in = town_new();
         gateway *a = gateway_new(in, "a", true);
         gateway_begin(a, policy);
-        for (unsigned i = 0; i < turns; i++)
+        for (unsigned i = 0; i < iterations; i++)
             uv_run(kw_loop_uv(in->loop), UV_RUN_NOWAIT);
         if (a->done) {
             a->done = false;
@@ -124,9 +124,9 @@ test_closed_meanwhile(void)
     }
 }
 
-/* If nobody needed it dead, it goes on with its next renewal. */
+/* If no gateway needed to regard it as dead, its next renewal succeeds. */
 static void
-test_paused_and_not_missed(void)
+test_paused_and_not_removed(void)
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
@@ -145,9 +145,9 @@ test_paused_and_not_missed(void)
     town_free(in);
 }
 
-/* The dead one comes back between the check and the commit of the one that took it for dead. */
+/* The dead gateway continues between the check and the commit of the one that regarded it as dead. */
 static void
-test_dead_comes_back(void)
+test_dead_continues(void)
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
@@ -166,8 +166,8 @@ test_dead_comes_back(void)
     town_free(in);
 }
 
-/* A process that is started while another one with the same id runs: both serve by the same policy, and
- * neither can change it under the other. */
+/* A process starts while another one with the same id runs: both serve the same policy, and neither can
+ * change it while the other runs. */
 static void
 test_same_id(void)
 {
@@ -176,7 +176,8 @@ test_same_id(void)
     g_autoptr(kw_policy) policy = test_policy(BASE), other = test_policy(BASE BY_TS);
     g_assert_cmpint(gateway_admit(a, policy), ==, KW_OK);
     g_assert_cmpint(gateway_check(twin, other), ==, KW_UNAVAILABLE);
-    gateway_assert_text(twin, "table t: another process with the gateway_id a serves it by another policy");
+    gateway_assert_text(twin,
+                        "table t: another process with the gateway_id a serves it under another policy");
     g_assert_cmpint(gateway_admit(twin, policy), ==, KW_OK);
     g_assert_cmpint(gateway_check(a, other), ==, KW_UNAVAILABLE);
     g_assert_true(gateway_is_open(a) && gateway_is_open(twin));
@@ -186,10 +187,10 @@ test_same_id(void)
     town_free(in);
 }
 
-/* A gateway is killed and started again: with the same policy it serves at once, with another one when its
- * first process cannot serve any more. */
+/* A gateway is killed and restarted again: with the same policy it serves at once; with another one, only
+ * when its first process can no longer serve. */
 static void
-test_killed_and_started(void)
+test_killed_and_restarted(void)
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true);
@@ -206,7 +207,8 @@ test_killed_and_started(void)
     town_free(in);
 }
 
-/* A registration that nobody renewed for long goes with the next change, whatever it says. */
+/* A registration that was not renewed for a long time is removed with the next change, whatever its
+ * content. */
 static void
 test_old_registrations(void)
 {
@@ -226,9 +228,9 @@ test_old_registrations(void)
     town_free(in);
 }
 
-/* The store's clock was put back: the registration of the process before lies in the future. */
+/* The store's clock was set back: the registration of the previous process has a timestamp in the future. */
 static void
-test_clock_back(void)
+test_clock_set_back(void)
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true);
@@ -237,16 +239,17 @@ test_clock_back(void)
     gateway_die(a);
     town_move_wall_ms(-3600000);
     a = gateway_new(in, "a", true);
-    g_assert_cmpint(gateway_admit(a, more), ==, KW_OK); /* facts get a timestamp above all that were read */
+    g_assert_cmpint(gateway_admit(a, more), ==,
+                    KW_OK); /* facts get a timestamp greater than all that were read */
     town_assert_facts(in, "\"name\":\"more\"", true);
     gateway_stop(a);
     town_free(in);
 }
 
-/* The store's clock is put back while a gateway serves: others cannot see what it says from then on. It does
- * not take on another policy, and what it leaves does not stand in the way of its next start. */
+/* The store's clock is set back while a gateway serves: other gateways no longer see its renewals. It does
+ * not accept another policy, and its registration does not prevent its next start. */
 static void
-test_clock_back_and_reloads(void)
+test_clock_set_back_and_reloads(void)
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
@@ -276,13 +279,13 @@ main(int argc, char **argv)
     g_test_add_func("/catalog/lease/paused gateway", test_paused_gateway);
     g_test_add_func("/catalog/lease/paused and reloads", test_paused_and_reloads);
     g_test_add_func("/catalog/lease/lost after the commit", test_lost_after_the_commit);
-    g_test_add_func("/catalog/lease/closed meanwhile", test_closed_meanwhile);
-    g_test_add_func("/catalog/lease/paused and not missed", test_paused_and_not_missed);
-    g_test_add_func("/catalog/lease/dead comes back", test_dead_comes_back);
+    g_test_add_func("/catalog/lease/closed during admission", test_closed_meanwhile);
+    g_test_add_func("/catalog/lease/paused and not removed", test_paused_and_not_removed);
+    g_test_add_func("/catalog/lease/dead continues", test_dead_continues);
     g_test_add_func("/catalog/lease/same id", test_same_id);
-    g_test_add_func("/catalog/lease/killed and started", test_killed_and_started);
+    g_test_add_func("/catalog/lease/killed and restarted", test_killed_and_restarted);
     g_test_add_func("/catalog/lease/old registrations", test_old_registrations);
-    g_test_add_func("/catalog/lease/clock back", test_clock_back);
-    g_test_add_func("/catalog/lease/clock back and reloads", test_clock_back_and_reloads);
+    g_test_add_func("/catalog/lease/clock set back", test_clock_set_back);
+    g_test_add_func("/catalog/lease/clock set back and reloads", test_clock_set_back_and_reloads);
     return g_test_run();
 }

@@ -1,12 +1,13 @@
 /* Two gateways on one store, with the store's operations in every order: a schedule is a list of choices, and
- * all schedules that differ from the plain one in a few choices are run. A choice can also be a fault: a call
- * that is lost or carried out later, a process that dies, one that stands still until its lease has ended.
+ * all schedules that differ from the default one in a few choices are run. A choice can also be a fault: a
+ * call that is lost or applied later, a process that dies, or one that pauses until its lease expires.
  *
  * After each step: gateways that can answer calls of a table agree about its paths, with each other and with
- * the catalog, and every row is in all store tables of its table. At the end no policy is refused for good.
+ * the catalog, and every row is in all store tables of its table. At the end, no policy is refused
+ * permanently.
  *
- * KW_ORDERS_DEPTH: in how many choices (1); KW_ORDERS_RANDOM: how many schedules of random choices besides
- * (200).
+ * KW_ORDERS_DEPTH: number of choices that differ from the default (1); KW_ORDERS_RANDOM: number of additional
+ * schedules of random choices (200).
  */
 #include "orders.h"
 
@@ -50,8 +51,8 @@ typedef struct choice {
 static void
 add(GArray *to, choice_kind kind, size_t index)
 {
-    choice made = {kind, index};
-    g_array_append_val(to, made);
+    choice step = {kind, index};
+    g_array_append_val(to, step);
 }
 
 static node *
@@ -63,14 +64,14 @@ node_of_handle(world *in, const kw_store_handle *handle)
     return NULL;
 }
 
-/* Of the lease. */
+/* The timer of the lease. */
 static fake_timer *
 timer_of(const node *self)
 {
     return time_find(self->catalog);
 }
 
-/* Of a put whose outcome is not known. */
+/* The timer of a put with an unknown outcome. */
 static fake_timer *
 put_timer_of(const node *self)
 {
@@ -114,59 +115,59 @@ list_choices(world *in, GArray *to)
 }
 
 static void
-say_waiting(world *in, const char *verb, size_t index)
+log_waiting(world *in, const char *verb, size_t index)
 {
     kw_stepped_info info = kw_stepped_at(in->store, index);
     const node *of = node_of_handle(in, info.handle);
-    say(in, "%s %s's %s %.*s", verb, of ? of->id : "?", info.what, (int)info.row.size,
-        info.row.size ? (const char *)info.row.data : "");
+    log_step(in, "%s %s's %s %.*s", verb, of ? of->id : "?", info.what, (int)info.row.size,
+             info.row.size ? (const char *)info.row.data : "");
 }
 
 static void
-take(world *in, choice made)
+take_step(world *in, choice step)
 {
-    node *self = &in->nodes[made.index % NODES];
-    switch (made.kind) {
+    node *self = &in->nodes[step.index % NODES];
+    switch (step.kind) {
     case GO:
-        say_waiting(in, "the store does", made.index);
-        kw_stepped_go(in->store, made.index);
+        log_waiting(in, "the store does", step.index);
+        kw_stepped_go(in->store, step.index);
         break;
     case ACT:
-        say(in, "%s %s", self->id, node_act_name(self));
+        log_step(in, "%s %s", self->id, node_act_name(self));
         node_act(self);
         break;
     case PUT:
-        say(in, "%s puts a row", self->id);
+        log_step(in, "%s puts a row", self->id);
         node_put_row(self);
         break;
     case FIRE:
-        say(in, "%s's timer", self->id);
+        log_step(in, "%s's timer", self->id);
         time_fire(timer_of(self));
         break;
     case AGAIN:
-        say(in, "%s puts again", self->id);
+        log_step(in, "%s puts again", self->id);
         time_fire(put_timer_of(self));
         break;
     case FAIL:
     case FAIL_LATE:
         in->faults++;
-        say_waiting(in, made.kind == FAIL ? "lost:" : "late:", made.index);
-        kw_stepped_fail(in->store, made.index, made.kind == FAIL_LATE);
+        log_waiting(in, step.kind == FAIL ? "lost:" : "late:", step.index);
+        kw_stepped_fail(in->store, step.index, step.kind == FAIL_LATE);
         break;
     case LATE:
-        say(in, "the late call %zu is applied", made.index);
-        kw_stepped_apply_late(in->store, made.index, in->handle);
+        log_step(in, "the late call %zu is applied", step.index);
+        kw_stepped_apply_late(in->store, step.index, in->handle);
         break;
     case PASS:
-        say(in, "20 seconds pass");
+        log_step(in, "20 seconds pass");
         in->passes++;
         now_ms += 20000;
         break;
     case CRASH:
     case CRASH_LATE:
         in->faults++;
-        say(in, "%s dies%s", self->id, made.kind == CRASH ? "" : ", its calls go on");
-        node_crash(self, made.kind == CRASH_LATE);
+        log_step(in, "%s dies%s", self->id, step.kind == CRASH ? "" : ", its calls are applied later");
+        node_crash(self, step.kind == CRASH_LATE);
         break;
     case OVER:
         break;
@@ -189,7 +190,7 @@ settle(world *in)
         choice first = g_array_index(choices, choice, 0);
         if (first.kind == OVER)
             return;
-        take(in, first);
+        take_step(in, first);
     }
     violation(in, "it does not end");
 }
@@ -258,16 +259,16 @@ put_rows(world *in)
         node_put_row(&in->nodes[i]);
 }
 
-/* Everything late comes, time passes, gateways that lost their registration come back. */
+/* Applies everything that is late, lets time pass, and readmits gateways that lost their registration. */
 static void
-let_it_calm(world *in)
+settle_all(world *in)
 {
     while (kw_stepped_late_count(in->store))
-        take(in, (choice){LATE, 0});
+        take_step(in, (choice){LATE, 0});
     settle(in);
     for (unsigned i = 0; i < 3 * NODES; i++) {
         if (timer_of(&in->nodes[i % NODES]))
-            take(in, (choice){FIRE, i % NODES});
+            take_step(in, (choice){FIRE, i % NODES});
         settle(in);
     }
     now_ms += 60000;
@@ -275,7 +276,7 @@ let_it_calm(world *in)
     for (size_t i = 0; i < NODES; i++) {
         const node *self = &in->nodes[i];
         if (timer_of(self))
-            take(in, (choice){FIRE, i});
+            take_step(in, (choice){FIRE, i});
         settle(in);
         if (self->phase == IDLE && self->serving && !self->refused &&
             !kw_fence_is_open(kw_catalog_fence(self->catalog)))
@@ -283,7 +284,7 @@ let_it_calm(world *in)
     }
 }
 
-/* The first gateway alone, ready for orders. */
+/* Starts the first gateway alone, ready for the schedule. */
 static node *
 leave_one(world *in)
 {
@@ -296,7 +297,7 @@ leave_one(world *in)
     last->next = &over;
     if (last->phase == DOWN) {
         node_start(last);
-        last->serving = no_table; /* so that it does not stop when it is refused */
+        last->serving = no_table; /* so that it does not stop when refused */
     }
     if (last->phase != IDLE)
         violation(in, "%s is busy", last->id);
@@ -326,14 +327,14 @@ can_serve(world *in, node *last, kw_policy *policy)
     return last->serving == policy && !refused;
 }
 
-/* Afterwards one gateway alone can serve what the catalog says. */
+/* Finally, one gateway alone must be able to serve the catalog's facts. */
 static void
 end_well(world *in)
 {
-    say(in, "-- the end");
+    log_step(in, "-- final check");
     put_rows(in);
     world_check(in);
-    let_it_calm(in);
+    settle_all(in);
     node *last = leave_one(in);
     finish_forgetting(in, last);
     kw_policy *all[] = {one_path, two_paths, other_store, renamed, intruder};
@@ -346,7 +347,7 @@ end_well(world *in)
     world_check(in);
 }
 
-/* Each first action that is a start is over before the schedule begins. */
+/* Completes each first action that is a start before the schedule begins. */
 static void
 begin_served(world *in)
 {
@@ -373,8 +374,8 @@ begin_served(world *in)
 
 static uint64_t schedules;
 
-/* Takes the given choices, then the first one at each step, or any with dice. Returns the number of steps;
- * ret_counts has how many choices each of them had. */
+/* Uses the given choices, then the first one at each step, or a random one with dice. Returns the number
+ * of steps; ret_counts gets the number of choices of each step. */
 static unsigned
 run(const plan *how, const uint8_t *prefix, unsigned given, uint8_t *ret_counts, bool dice)
 {
@@ -392,10 +393,10 @@ run(const plan *how, const uint8_t *prefix, unsigned given, uint8_t *ret_counts,
             chosen = (unsigned)g_random_int_range(0, (gint32)choices->len);
         ret_counts[step] = (uint8_t)MIN(choices->len, 255);
         g_assert_cmpuint(chosen, <, choices->len);
-        choice made = g_array_index(choices, choice, chosen);
-        if (made.kind == OVER)
+        choice next = g_array_index(choices, choice, chosen);
+        if (next.kind == OVER)
             break;
-        take(in, made);
+        take_step(in, next);
     }
     if (step == STEPS_MAX)
         violation(in, "it does not end");
@@ -462,7 +463,7 @@ static const plan plans[] = {
      {&one_path, &two_paths},
      true,
      2},
-    {"a table comes and goes",
+    {"a table is added and removed",
      {{STARTS(no_table), RELOADS(two_paths), RELOADS(no_table), RELOADS(one_path)},
       {STARTS(no_table), RELOADS(one_path)}},
      {&one_path, &one_path},

@@ -229,9 +229,9 @@ gateway_assert_text(const gateway *self, const char *part)
 /* --- the store ------------------------------------------------------------------------------------- */
 
 static void
-created(void *user, bool made, const kw_error *error)
+created(void *user, bool is_new, const kw_error *error)
 {
-    (void)made;
+    (void)is_new;
     g_assert_null(error);
     set_flag(user);
 }
@@ -260,7 +260,7 @@ town_facts(town *self, const char *table)
 }
 
 bool
-town_made(town *self, const char *store_table)
+town_was_created(town *self, const char *store_table)
 {
     g_autofree char *qualifier = g_strdup_printf("made/%s", store_table);
     return kw_memory_store_cell(self->store, CATALOG, KW_CATALOG_FACTS_ROW, "d", qualifier).size > 0;

@@ -1,5 +1,5 @@
-/* Gateways on one store in memory, each with a catalog of its own, all on one loop. Time stands still unless
- * a test moves it. */
+/* Gateways on one store in memory, each with its own catalog, all on one loop. Time passes only when a
+ * test advances it. */
 #pragma once
 
 #include "catalog/catalog.h"
@@ -45,7 +45,7 @@ typedef struct gateway {
     kw_store_handle *handle;
     kw_catalog *catalog;
     unsigned lost;
-    /* the last answer */
+    /* the last reply */
     bool done;
     kw_error error;
     kw_admission *admission;
@@ -55,47 +55,47 @@ typedef struct gateway {
 
 town *town_new(void);
 void town_free(town *self);
-/* Real time for timers passes; the catalogs' clocks move by so much. */
+/* Real time for timers passes; the catalogs' clocks advance by this time. */
 void town_pass_ms(uint64_t ms);
-/* The store's clock alone is put back or forward. */
+/* Sets only the store's clock forward or back. */
 void town_move_wall_ms(int64_t ms);
 
 gateway *gateway_new(town *in, const char *id, bool shared);
-/* In an orderly way: its registration goes. */
+/* Stops the gateway in an orderly way: its registration is removed. */
 void gateway_stop(gateway *self);
-/* As kill -9 does: its registration stays. */
+/* Stops the gateway as kill -9 does: its registration remains. */
 void gateway_die(gateway *self);
-/* Closes the catalog and the store handle; the rest stays. */
+/* Closes the catalog and the store handle only. */
 void gateway_close(gateway *self);
 void gateway_free(gateway *self);
 void gateway_wait(gateway *self);
 
-/* Notes the error of whatever ended, and that it did; of the types of several completions. */
+/* Records that an operation completed, and its error; has the type of several completions. */
 void gateway_ended(void *user, const kw_error *error);
-/* Starts the check alone. */
+/* Only starts the check. */
 void gateway_begin(gateway *self, kw_policy *policy);
-/* Checks; the admission stays in hand. KW_OK or the code. */
+/* Checks, and keeps the admission. Returns KW_OK or the error's code. */
 kw_code gateway_check(gateway *self, kw_policy *policy);
-/* Commits what was checked, and serves it or abandons it. */
+/* Commits the checked admission, and serves or abandons it. */
 kw_code gateway_commit(gateway *self);
-/* Both. */
+/* Checks and commits. */
 kw_code gateway_admit(gateway *self, kw_policy *policy);
 kw_code gateway_forget(gateway *self, const kw_policy *served, const char *table, const char *path,
                        bool drop_rows);
 bool gateway_is_open(const gateway *self);
-/* The text of the last error has this part. */
+/* Asserts that the text of the last error contains this part. */
 void gateway_assert_text(const gateway *self, const char *part);
 
-/* A row in a store table, which is created when it is missing. */
+/* Writes a row to a store table, which is created if it is missing. */
 void town_put(town *self, const char *store_table, const char *row);
 /* The facts of a table as the catalog has them now, as JSON; caller frees. "": none. */
 char *town_facts(town *self, const char *table);
 /* Fails unless this part of the facts of table "t" is there, or is not. */
 void town_assert_facts(town *self, const char *part, bool there);
-/* What a version without facts wrote for the first table of the policy. */
+/* Writes the rows that a version without facts wrote for the first table of the policy. */
 void town_set_legacy(town *self, const kw_policy *policy);
-/* True if the catalog knows that Keyway created the store table. */
-bool town_made(town *self, const char *store_table);
+/* True if the catalog records that Keyway created the store table. */
+bool town_was_created(town *self, const char *store_table);
 size_t town_registrations(town *self);
 void town_remove_registrations(town *self);
 /* Overwrites a cell of the only registration. */

@@ -1,4 +1,4 @@
-/* What a good policy's text, or a file of good/, says as a model. */
+/* Reads a valid policy's text, or a file of good/, into a model. */
 #pragma once
 
 #include "schemas.h"

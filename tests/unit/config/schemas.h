@@ -1,5 +1,5 @@
-/* Key components for the tests of config/: one of each kind of setting. They are not the gateway's;
- * the reader must take any. */
+/* Key components for the tests of config/: one for each kind of setting. They are not the gateway's; the
+ * reader must accept any. */
 #pragma once
 
 #include "config/reader.h"

@@ -1,14 +1,13 @@
 /* Golden diagnostics: every bad/NAME.yaml gives exactly the problems of bad/NAME.txt.
  *
- * With KW_UPDATE_GOLDEN=1 the texts are written anew; read the difference before you commit it.
- */
+ * KW_UPDATE_GOLDEN=1 rewrites the texts; read the difference before you commit it. */
 #include "schemas.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static char *
-beside(const char *name, const char *ending)
+sibling_path(const char *name, const char *ending)
 {
     size_t stem = strlen(name) - strlen(".yaml");
     return g_strdup_printf("%s/%.*s%s", KW_TEST_BAD, (int)stem, name, ending);
@@ -18,8 +17,8 @@ static void
 one_file(const void *data)
 {
     const char *name = data;
-    g_autofree char *path = beside(name, ".yaml");
-    g_autofree char *expected_path = beside(name, ".txt");
+    g_autofree char *path = sibling_path(name, ".yaml");
+    g_autofree char *expected_path = sibling_path(name, ".txt");
     g_autoptr(kw_diagnostics) diagnostics = kw_diagnostics_new(name);
     kw_model *model = kw_model_read_file(path, SAMPLE_COMPONENTS, diagnostics);
     g_assert_null(model);

@@ -1,10 +1,11 @@
-/* Problems are printed in the order of the file, one line each, bounded; names are guessed well. */
+/* Problems are printed in the order of the file, one line each, up to a maximum number; similar names are
+ * suggested. */
 #include "config/diagnostic.h"
 
 #include <string.h>
 
 static void
-problems_stand_in_the_order_of_the_file(void)
+test_order(void)
 {
     g_autoptr(kw_diagnostics) all = kw_diagnostics_new("p.yaml");
     g_assert_false(kw_diagnostics_add(all, (kw_mark){7, 3}, NULL, "third"));
@@ -24,7 +25,7 @@ problems_stand_in_the_order_of_the_file(void)
 }
 
 static void
-a_hundred_are_kept_and_all_are_counted(void)
+test_limit(void)
 {
     g_autoptr(kw_diagnostics) all = kw_diagnostics_new("p.yaml");
     for (uint32_t i = 0; i < 250; i++)
@@ -36,7 +37,7 @@ a_hundred_are_kept_and_all_are_counted(void)
 }
 
 static void
-what_the_file_says_cannot_forge_a_line(void)
+test_one_line(void)
 {
     g_autoptr(kw_diagnostics) all = kw_diagnostics_new("p.yaml");
     kw_diagnostics_add(all, (kw_mark){1, 1}, "a\nb", "%s", "x\ny\x1b[31m\x7f\xc2\x85\xe2\x80\xa8 \xff ok");
@@ -46,7 +47,7 @@ what_the_file_says_cannot_forge_a_line(void)
 }
 
 static void
-the_nearest_name_is_found(void)
+test_nearest_name(void)
 {
     static const char *const names[] = {"frame",      "in_flight", "decoded", "page_rows",
                                         "page_bytes", "tls",       NULL};
@@ -68,9 +69,9 @@ int
 main(int count, char **arguments)
 {
     g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/config/diagnostic/order", problems_stand_in_the_order_of_the_file);
-    g_test_add_func("/config/diagnostic/bounded", a_hundred_are_kept_and_all_are_counted);
-    g_test_add_func("/config/diagnostic/one-line", what_the_file_says_cannot_forge_a_line);
-    g_test_add_func("/config/diagnostic/nearest", the_nearest_name_is_found);
+    g_test_add_func("/config/diagnostic/order", test_order);
+    g_test_add_func("/config/diagnostic/limit", test_limit);
+    g_test_add_func("/config/diagnostic/one-line", test_one_line);
+    g_test_add_func("/config/diagnostic/nearest", test_nearest_name);
     return g_test_run();
 }

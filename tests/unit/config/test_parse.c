@@ -1,15 +1,16 @@
-/* Single values: what is read, what is refused, and that what is written is read back the same. */
+/* Single values: texts that are accepted, texts that are rejected, and that printed values are parsed to
+ * the same values. */
 #include "config/parse.h"
 #include "support/seeded.h"
 
 #include <string.h>
 
 static void
-sizes(void)
+test_sizes(void)
 {
     static const struct {
         const char *text;
-        int64_t bytes; /* -1: refused */
+        int64_t bytes; /* -1: rejected */
     } cases[] = {{"0", 0},
                  {"1", 1},
                  {"7B", 7},
@@ -44,7 +45,7 @@ sizes(void)
 }
 
 static void
-zones(void)
+test_zones(void)
 {
     static const char *const good[] = {"UTC",
                                        "Z",
@@ -84,7 +85,7 @@ zones(void)
 }
 
 static void
-durations(void)
+test_durations(void)
 {
     static const struct {
         const char *text;
@@ -116,7 +117,7 @@ durations(void)
 }
 
 static void
-texts_are_read_back_the_same(void)
+test_round_trip(void)
 {
     uint64_t seed = (uint64_t)g_test_rand_int();
     g_test_message("seed %" G_GUINT64_FORMAT, (guint64)seed);
@@ -139,7 +140,7 @@ texts_are_read_back_the_same(void)
 }
 
 static void
-numbers_and_truth(void)
+test_numbers_and_bools(void)
 {
     kw_refusal refusal;
     int64_t number;
@@ -158,11 +159,11 @@ numbers_and_truth(void)
 }
 
 static void
-addresses(void)
+test_addresses(void)
 {
     static const struct {
         const char *text;
-        const char *host; /* NULL: refused */
+        const char *host; /* NULL: rejected */
         int port;
     } cases[] = {{"127.0.0.1:9595", "127.0.0.1", 9595},
                  {"0.0.0.0:0", "0.0.0.0", 0},
@@ -208,7 +209,7 @@ addresses(void)
 }
 
 static void
-an_address_without_a_default_needs_a_port(void)
+test_required_port(void)
 {
     g_autoptr(kw_memory) memory = kw_memory_new();
     kw_refusal refusal;
@@ -272,7 +273,7 @@ static const name_case name_cases[] = {
 };
 
 static void
-names(void)
+test_names(void)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(name_cases); i++) {
         kw_refusal refusal = {NULL, NULL};
@@ -283,9 +284,9 @@ names(void)
     }
 }
 
-/* The JSON Schema's patterns may be more generous than the rules, never stricter. */
+/* The JSON Schema's patterns can accept more than the rules, never less. */
 static void
-patterns_take_every_legal_name(void)
+test_patterns_accept_valid_names(void)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(name_cases); i++) {
         const char *pattern = kw_name_pattern(name_cases[i].rule);
@@ -295,7 +296,7 @@ patterns_take_every_legal_name(void)
 }
 
 static void
-names_are_bounded(void)
+test_name_lengths(void)
 {
     static const struct {
         kw_name_rule rule;
@@ -315,7 +316,7 @@ names_are_bounded(void)
 }
 
 static void
-escapes_become_bytes(void)
+test_escapes(void)
 {
     uint8_t bytes[32];
     size_t size;
@@ -330,16 +331,16 @@ int
 main(int count, char **arguments)
 {
     seeded_init(&count, &arguments);
-    g_test_add_func("/config/parse/zones", zones);
-    g_test_add_func("/config/parse/sizes", sizes);
-    g_test_add_func("/config/parse/durations", durations);
-    g_test_add_func("/config/parse/back", texts_are_read_back_the_same);
-    g_test_add_func("/config/parse/numbers", numbers_and_truth);
-    g_test_add_func("/config/parse/addresses", addresses);
-    g_test_add_func("/config/parse/no-port", an_address_without_a_default_needs_a_port);
-    g_test_add_func("/config/parse/names", names);
-    g_test_add_func("/config/parse/patterns", patterns_take_every_legal_name);
-    g_test_add_func("/config/parse/bounded", names_are_bounded);
-    g_test_add_func("/config/parse/escapes", escapes_become_bytes);
+    g_test_add_func("/config/parse/zones", test_zones);
+    g_test_add_func("/config/parse/sizes", test_sizes);
+    g_test_add_func("/config/parse/durations", test_durations);
+    g_test_add_func("/config/parse/round-trip", test_round_trip);
+    g_test_add_func("/config/parse/numbers", test_numbers_and_bools);
+    g_test_add_func("/config/parse/addresses", test_addresses);
+    g_test_add_func("/config/parse/required-port", test_required_port);
+    g_test_add_func("/config/parse/names", test_names);
+    g_test_add_func("/config/parse/patterns", test_patterns_accept_valid_names);
+    g_test_add_func("/config/parse/bounded", test_name_lengths);
+    g_test_add_func("/config/parse/escapes", test_escapes);
     return g_test_run();
 }

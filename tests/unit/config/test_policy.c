@@ -1,8 +1,7 @@
-/* The reader and the real key components together: the built-in policy and the examples compile, and
- * what is made from the tables (JSON Schema, manual page) is what the repository has.
+/* The reader together with the real key components: the built-in policy and the examples compile, and the
+ * texts generated from the settings (JSON Schema, manual page) equal those in the repository.
  *
- * With KW_UPDATE_GOLDEN=1 the made texts are written anew.
- */
+ * KW_UPDATE_GOLDEN=1 rewrites the generated texts. */
 #include "config/reader.h"
 #include "schema/policy.h"
 
@@ -25,7 +24,7 @@ compiled(kw_model *model)
 }
 
 static void
-the_built_in_policy_compiles(void)
+test_built_in_policy(void)
 {
     g_autoptr(kw_model) model = kw_model_built_in(schemas, schemas_count);
     g_assert_cmpstr(model->file, ==, "(built in)");
@@ -44,7 +43,7 @@ the_built_in_policy_compiles(void)
 }
 
 static void
-the_examples_compile(void)
+test_examples(void)
 {
     GDir *dir = g_dir_open(KW_CONFIG "/examples", 0, NULL);
     g_assert_nonnull(dir);
@@ -63,39 +62,39 @@ the_examples_compile(void)
     g_assert_cmpuint(count, >=, 3);
 }
 
-/* --- made texts ------------------------------------------------------------------------------- */
+/* --- generated texts ------------------------------------------------------------------------------- */
 
 static void
-compare_or_update(const char *path, const char *made)
+compare_or_update(const char *path, const char *generated)
 {
     if (getenv("KW_UPDATE_GOLDEN")) {
-        g_assert_true(g_file_set_contents(path, made, -1, NULL));
+        g_assert_true(g_file_set_contents(path, generated, -1, NULL));
         return;
     }
     g_autofree char *there = NULL;
     g_assert_true(g_file_get_contents(path, &there, NULL, NULL));
-    if (strcmp(there, made) != 0)
+    if (strcmp(there, generated) != 0)
         g_error("%s is not what the tables say; run with KW_UPDATE_GOLDEN=1", path);
 }
 
 static void
-the_json_schema_is_current(void)
+test_json_schema(void)
 {
-    g_autofree char *made = kw_schema_json(schemas, schemas_count);
+    g_autofree char *generated = kw_schema_json(schemas, schemas_count);
     g_autoptr(JsonParser) parser = json_parser_new();
     g_autoptr(GError) error = NULL;
-    if (!json_parser_load_from_data(parser, made, -1, &error))
+    if (!json_parser_load_from_data(parser, generated, -1, &error))
         g_error("not JSON: %s", error->message);
     JsonObject *root = json_node_get_object(json_parser_get_root(parser));
     JsonObject *properties = json_object_get_object_member(root, "properties");
     g_assert_true(json_object_has_member(properties, "listen"));
     g_assert_true(json_object_has_member(properties, "tables"));
-    compare_or_update(KW_CONFIG "/keyway-policy.schema.json", made);
+    compare_or_update(KW_CONFIG "/keyway-policy.schema.json", generated);
 }
 
-/* The settings stand between two comment lines of the manual page; the rest is written by hand. */
+/* The settings are between two comment lines of the manual page; the rest is written by hand. */
 static void
-the_manual_page_is_current(void)
+test_manual_page(void)
 {
     static const char begin[] = ".\\\" settings: begin\n", end[] = ".\\\" settings: end\n";
     g_autofree char *page = NULL;
@@ -104,12 +103,12 @@ the_manual_page_is_current(void)
     g_assert_true(from && to && from < to);
     g_autofree char *head = g_strndup(page, (gsize)(from + strlen(begin) - page));
     g_autofree char *settings = kw_schema_mdoc(schemas, schemas_count);
-    g_autofree char *made = g_strconcat(head, settings, to, NULL);
-    compare_or_update(KW_MANUAL, made);
+    g_autofree char *generated = g_strconcat(head, settings, to, NULL);
+    compare_or_update(KW_MANUAL, generated);
 }
 
 static void
-the_reference_tells_everything(void)
+test_reference(void)
 {
     static const char *const pieces[] = {
         "  listen   host:port or a map, or a list of these; default: 127.0.0.1:9595\n",
@@ -133,10 +132,10 @@ main(int count, char **arguments)
 {
     g_test_init(&count, &arguments, NULL);
     schemas = kw_rule_schemas(&schemas_count);
-    g_test_add_func("/config/policy/built-in", the_built_in_policy_compiles);
-    g_test_add_func("/config/policy/examples", the_examples_compile);
-    g_test_add_func("/config/policy/json-schema", the_json_schema_is_current);
-    g_test_add_func("/config/policy/manual-page", the_manual_page_is_current);
-    g_test_add_func("/config/policy/reference", the_reference_tells_everything);
+    g_test_add_func("/config/policy/built-in", test_built_in_policy);
+    g_test_add_func("/config/policy/examples", test_examples);
+    g_test_add_func("/config/policy/json-schema", test_json_schema);
+    g_test_add_func("/config/policy/manual-page", test_manual_page);
+    g_test_add_func("/config/policy/reference", test_reference);
     return g_test_run();
 }

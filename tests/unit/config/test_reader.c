@@ -1,4 +1,4 @@
-/* What a file says is what the model holds: defaults, every member, places, secrets, lifetimes. */
+/* The model equals the file: defaults, every member, positions, secrets, lifetimes. */
 #include "good.h"
 
 #include "base/thread.h"
@@ -10,7 +10,7 @@
 #define SMALL "tables: {t: {fields: {a: int}, key: [field: a]}}"
 
 static void
-gateway_defaults(void)
+test_gateway_defaults(void)
 {
     g_autoptr(kw_model) model = read_good(SMALL);
     g_assert_cmpuint(model->listeners_count, ==, 1);
@@ -49,7 +49,7 @@ gateway_defaults(void)
 }
 
 static void
-store_defaults(void)
+test_store_defaults(void)
 {
     g_autoptr(kw_model) embedded = read_good(SMALL);
     g_assert_cmpint(embedded->store.kind, ==, KW_STORE_EMBEDDED);
@@ -79,7 +79,7 @@ store_defaults(void)
 }
 
 static void
-table_defaults(void)
+test_table_defaults(void)
 {
     g_autoptr(kw_model) model = read_good(SMALL);
     g_assert_cmpuint(model->tables_count, ==, 1);
@@ -120,7 +120,7 @@ table_defaults(void)
 }
 
 static void
-every_setting_of_the_gateway(void)
+test_gateway_settings(void)
 {
     g_autoptr(kw_model) model = read_good_file("everything_embedded.yaml");
     g_assert_cmpuint(model->listeners_count, ==, 3);
@@ -168,7 +168,7 @@ every_setting_of_the_gateway(void)
 }
 
 static void
-every_setting_of_the_hbase_store(void)
+test_hbase_settings(void)
 {
     g_autoptr(kw_model) model = read_good_file("everything_hbase.yaml");
     const kw_model_hbase *hbase = &model->store.hbase;
@@ -214,7 +214,7 @@ assert_field(const kw_model_field *field, const char *name, kw_field_type type, 
 }
 
 static void
-every_setting_of_fields(void)
+test_field_settings(void)
 {
     g_autoptr(kw_model) model = read_good_file("everything_embedded.yaml");
     const kw_model_table *table = &model->tables[0];
@@ -241,14 +241,14 @@ every_setting_of_fields(void)
 }
 
 static void
-assert_bytes(const char *bytes, size_t size, const char *wanted, size_t wanted_size)
+assert_bytes(const char *bytes, size_t size, const char *expected, size_t expected_size)
 {
-    g_assert_cmpuint(size, ==, wanted_size);
-    g_assert_true(memcmp(bytes, wanted, size) == 0);
+    g_assert_cmpuint(size, ==, expected_size);
+    g_assert_true(memcmp(bytes, expected, size) == 0);
 }
 
 static void
-columns_of_any_bytes(void)
+test_columns_with_any_bytes(void)
 {
     g_autoptr(kw_model) model = read_good_file("everything_embedded.yaml");
     const kw_model_table *table = &model->tables[1];
@@ -261,13 +261,13 @@ columns_of_any_bytes(void)
     g_assert_cmpstr(table->marker_family, ==, "0");
     assert_bytes(table->marker_qualifier, table->marker_qualifier_size, "\0_0", 3);
     assert_bytes(table->marker_value, table->marker_value_size, "x\0", 2);
-    g_assert_cmpuint(table->families_count, ==, 3); /* d, 0 and m once */
+    g_assert_cmpuint(table->families_count, ==, 3); /* d, 0 and m, once each */
     g_assert_null(model->tables[0].marker_family);
     g_assert_cmpuint(model->tables[0].marker_value_size, ==, 0);
 }
 
 static void
-maps(void)
+test_maps(void)
 {
     g_autoptr(kw_model) model = read_good_file("everything_embedded.yaml");
     const kw_model_field *m = &model->tables[1].fields[3], *own = &model->tables[1].fields[4];
@@ -285,7 +285,7 @@ maps(void)
 }
 
 static void
-every_setting_of_paths_and_families(void)
+test_path_and_family_settings(void)
 {
     g_autoptr(kw_model) model = read_good_file("everything_embedded.yaml");
     const kw_model_table *table = &model->tables[0];
@@ -327,7 +327,7 @@ every_setting_of_paths_and_families(void)
 }
 
 static void
-every_kind_of_component_setting(void)
+test_component_settings(void)
 {
     g_autoptr(kw_model) model = read_good_file("everything_embedded.yaml");
     const kw_model_path *path = &model->tables[0].paths[0];
@@ -354,9 +354,9 @@ every_kind_of_component_setting(void)
     g_assert_cmpuint(path->components[4].settings_count, ==, 0);
 }
 
-/* Only a component that holds the field keeps it out of the columns; a hash or a literal does not. */
+/* Only a component that stores the field replaces its column; a hash or a literal does not. */
 static void
-fields_without_a_column(void)
+test_fields_without_column(void)
 {
     g_autoptr(kw_model) model =
         read_good("tables:\n"
@@ -372,7 +372,7 @@ fields_without_a_column(void)
 }
 
 static void
-secrets_are_cut_out(void)
+test_secrets(void)
 {
     g_autoptr(kw_model) model = read_good_file("everything_embedded.yaml");
     g_autofree char *text = kw_model_text_without_secrets(model);
@@ -381,7 +381,7 @@ secrets_are_cut_out(void)
     g_assert_null(strstr(text, "third key"));
     g_assert_nonnull(strstr(text, "    - (secret)\n    - (secret)\n    - (secret)\n  expiry: 2h\n"));
     g_assert_nonnull(strstr(model->text, "first-key"));
-    /* Characters before the secret that take several bytes, a byte order mark, and line ends of DOS. */
+    /* Characters of several bytes before the secret, a byte order mark, and DOS line ends. */
     g_autoptr(kw_model) odd =
         read_good("\xef\xbb\xbf# \xc3\xbc\xe8\xae\xa2\r\ncursor: {keys: 'a-key-of-16-bytes'}\r\n" SMALL);
     g_autofree char *cut = kw_model_text_without_secrets(odd);
@@ -393,7 +393,7 @@ secrets_are_cut_out(void)
 
 /* The schemas are borrowed during the call only. */
 static void
-the_model_outlives_the_schemas(void)
+test_borrowed_schemas(void)
 {
     g_autofree char *name = g_strdup("part"), *setting_name = g_strdup("choice"), *choice = g_strdup("yes");
     const char *choices[] = {choice, NULL};
@@ -413,7 +413,7 @@ the_model_outlives_the_schemas(void)
 }
 
 static void
-files(void)
+test_files(void)
 {
     g_autofree char *dir = g_dir_make_tmp("keyway-config-XXXXXX", NULL);
     g_autofree char *path = g_build_filename(dir, "policy.yaml", NULL);
@@ -443,7 +443,7 @@ filled(size_t size)
 }
 
 static void
-size_is_bounded(void)
+test_size_limit(void)
 {
     for (size_t more = 0; more < 2; more++) {
         g_autofree char *text = filled((1 << 20) + more);
@@ -463,7 +463,7 @@ size_is_bounded(void)
 }
 
 static void
-number_of_values_is_bounded(void)
+test_value_limit(void)
 {
     GString *text = g_string_new("tables: [");
     for (int i = 0; i < 100000; i++)
@@ -491,13 +491,13 @@ take_and_give(void *user)
 }
 
 static void
-references_from_many_threads(void)
+test_references(void)
 {
     kw_model *model = read_good(SMALL);
     kw_thread threads[4];
     for (size_t i = 0; i < G_N_ELEMENTS(threads); i++)
         kw_thread_start(&threads[i], "reader", take_and_give, kw_model_ref(model));
-    kw_model_unref(model); /* the last of the threads frees it */
+    kw_model_unref(model); /* the last reference frees it */
     for (size_t i = 0; i < G_N_ELEMENTS(threads); i++)
         kw_thread_join(&threads[i]);
     kw_model_unref(NULL);
@@ -507,22 +507,22 @@ int
 main(int count, char **arguments)
 {
     g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/config/reader/defaults/gateway", gateway_defaults);
-    g_test_add_func("/config/reader/defaults/store", store_defaults);
-    g_test_add_func("/config/reader/defaults/table", table_defaults);
-    g_test_add_func("/config/reader/every/gateway", every_setting_of_the_gateway);
-    g_test_add_func("/config/reader/every/hbase", every_setting_of_the_hbase_store);
-    g_test_add_func("/config/reader/every/fields", every_setting_of_fields);
-    g_test_add_func("/config/reader/every/paths", every_setting_of_paths_and_families);
-    g_test_add_func("/config/reader/every/components", every_kind_of_component_setting);
-    g_test_add_func("/config/reader/columns", fields_without_a_column);
-    g_test_add_func("/config/reader/columns/bytes", columns_of_any_bytes);
-    g_test_add_func("/config/reader/columns/maps", maps);
-    g_test_add_func("/config/reader/secrets", secrets_are_cut_out);
-    g_test_add_func("/config/reader/schemas-borrowed", the_model_outlives_the_schemas);
-    g_test_add_func("/config/reader/files", files);
-    g_test_add_func("/config/reader/bounds/size", size_is_bounded);
-    g_test_add_func("/config/reader/bounds/values", number_of_values_is_bounded);
-    g_test_add_func("/config/reader/references", references_from_many_threads);
+    g_test_add_func("/config/reader/defaults/gateway", test_gateway_defaults);
+    g_test_add_func("/config/reader/defaults/store", test_store_defaults);
+    g_test_add_func("/config/reader/defaults/table", test_table_defaults);
+    g_test_add_func("/config/reader/every/gateway", test_gateway_settings);
+    g_test_add_func("/config/reader/every/hbase", test_hbase_settings);
+    g_test_add_func("/config/reader/every/fields", test_field_settings);
+    g_test_add_func("/config/reader/every/paths", test_path_and_family_settings);
+    g_test_add_func("/config/reader/every/components", test_component_settings);
+    g_test_add_func("/config/reader/columns", test_fields_without_column);
+    g_test_add_func("/config/reader/columns/bytes", test_columns_with_any_bytes);
+    g_test_add_func("/config/reader/columns/maps", test_maps);
+    g_test_add_func("/config/reader/secrets", test_secrets);
+    g_test_add_func("/config/reader/schemas-borrowed", test_borrowed_schemas);
+    g_test_add_func("/config/reader/files", test_files);
+    g_test_add_func("/config/reader/bounds/size", test_size_limit);
+    g_test_add_func("/config/reader/bounds/values", test_value_limit);
+    g_test_add_func("/config/reader/references", test_references);
     return g_test_run();
 }

@@ -1,5 +1,5 @@
-/* The table of settings, row by row: each default is what its text says, each bound holds at both
- * ends, each value arrives in its member, and the sample files leave no row out. */
+/* The table of settings, one by one: each default equals its text, each bound is enforced at both ends,
+ * each value is stored in its member, and the sample files use every setting. */
 #include "schemas.h"
 
 #include "config/node.h"
@@ -21,8 +21,8 @@ each_row(const kw_section *section, visit each)
     }
 }
 
-/* Reads "NAME: VALUE" as that section; the section's memory, freed by the caller. Settings of a kind of store
- * come with that kind. ret_refused: something was wrong with this setting. */
+/* Reads "NAME: VALUE" as that section; returns the section's memory, freed by the caller. Settings of one
+ * kind of store are read together with that kind. ret_refused: this setting has a problem. */
 static char *
 read_row(const kw_section *section, const kw_setting *setting, const char *value, bool *ret_refused)
 {
@@ -69,7 +69,7 @@ is_number(const kw_setting *setting)
            setting->kind == KW_KIND_SECONDS;
 }
 
-/* The number as the file would say it, in the smallest unit. */
+/* The number as in a file, in the smallest unit. */
 static char *
 number_text(const kw_setting *setting, int64_t number)
 {
@@ -78,11 +78,11 @@ number_text(const kw_setting *setting, int64_t number)
 }
 
 static void
-a_number_has_bounds(const kw_section *section, const kw_setting *setting)
+bounds(const kw_section *section, const kw_setting *setting)
 {
     if (!is_number(setting))
         return;
-    /* Beyond 64 bits there is only the text to say it. */
+    /* Only text can express more than 64 bits. */
     bool lowest = setting->least == INT64_MIN, highest = setting->most == INT64_MAX;
     const struct {
         int64_t number;
@@ -104,7 +104,7 @@ a_number_has_bounds(const kw_section *section, const kw_setting *setting)
 }
 
 static void
-a_wrong_number_leaves_the_default(const kw_section *section, const kw_setting *setting)
+default_after_error(const kw_section *section, const kw_setting *setting)
 {
     if (!is_number(setting))
         return;
@@ -122,7 +122,7 @@ a_wrong_number_leaves_the_default(const kw_section *section, const kw_setting *s
 }
 
 static void
-every_choice_is_taken(const kw_section *section, const kw_setting *setting)
+choices(const kw_section *section, const kw_setting *setting)
 {
     for (int i = 0; setting->choices && setting->choices[i]; i++) {
         bool refused;
@@ -139,7 +139,7 @@ every_choice_is_taken(const kw_section *section, const kw_setting *setting)
 }
 
 static void
-truth_is_taken(const kw_section *section, const kw_setting *setting)
+bools(const kw_section *section, const kw_setting *setting)
 {
     if (setting->kind != KW_KIND_BOOL && setting->kind != KW_KIND_SWITCH)
         return;
@@ -153,7 +153,7 @@ truth_is_taken(const kw_section *section, const kw_setting *setting)
 }
 
 static void
-an_empty_value_is_refused(const kw_section *section, const kw_setting *setting)
+empty_value(const kw_section *section, const kw_setting *setting)
 {
     if (setting->section || setting->kind == KW_KIND_RULE)
         return;
@@ -163,7 +163,7 @@ an_empty_value_is_refused(const kw_section *section, const kw_setting *setting)
 }
 
 static void
-a_row_is_complete(const kw_section *section, const kw_setting *setting)
+complete_settings(const kw_section *section, const kw_setting *setting)
 {
     g_assert_nonnull(setting->about);
     g_assert_true(g_str_has_suffix(setting->about, "."));
@@ -180,7 +180,7 @@ a_row_is_complete(const kw_section *section, const kw_setting *setting)
     g_assert_true(!setting->fallback || !(setting->flags & KW_SETTING_REQUIRED));
 }
 
-/* --- the sample files use every row ----------------------------------------------------------- */
+/* --- the sample files use every setting ----------------------------------------------------------- */
 
 static GHashTable *used;
 
@@ -214,7 +214,7 @@ row_is_used(const kw_section *section, const kw_setting *setting)
 }
 
 static void
-the_samples_use_every_row(void)
+test_samples_use_every_setting(void)
 {
     static const char *const samples[] = {"everything_embedded.yaml", "everything_hbase.yaml"};
     used = g_hash_table_new(NULL, NULL);
@@ -236,23 +236,23 @@ the_samples_use_every_row(void)
     {                                                                                                        \
         each_row(&kw_policy_section, name);                                                                  \
     }
-ROW_TEST(a_row_is_complete)
-ROW_TEST(a_number_has_bounds)
-ROW_TEST(a_wrong_number_leaves_the_default)
-ROW_TEST(every_choice_is_taken)
-ROW_TEST(truth_is_taken)
-ROW_TEST(an_empty_value_is_refused)
+ROW_TEST(complete_settings)
+ROW_TEST(bounds)
+ROW_TEST(default_after_error)
+ROW_TEST(choices)
+ROW_TEST(bools)
+ROW_TEST(empty_value)
 
 int
 main(int count, char **arguments)
 {
     g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/config/settings/complete", test_a_row_is_complete);
-    g_test_add_func("/config/settings/bounds", test_a_number_has_bounds);
-    g_test_add_func("/config/settings/default", test_a_wrong_number_leaves_the_default);
-    g_test_add_func("/config/settings/choices", test_every_choice_is_taken);
-    g_test_add_func("/config/settings/truth", test_truth_is_taken);
-    g_test_add_func("/config/settings/empty", test_an_empty_value_is_refused);
-    g_test_add_func("/config/settings/samples", the_samples_use_every_row);
+    g_test_add_func("/config/settings/complete", test_complete_settings);
+    g_test_add_func("/config/settings/bounds", test_bounds);
+    g_test_add_func("/config/settings/default", test_default_after_error);
+    g_test_add_func("/config/settings/choices", test_choices);
+    g_test_add_func("/config/settings/bools", test_bools);
+    g_test_add_func("/config/settings/empty", test_empty_value);
+    g_test_add_func("/config/settings/samples", test_samples_use_every_setting);
     return g_test_run();
 }

@@ -62,7 +62,7 @@ string_component(random_table *table, size_t field, GString *out)
     }
 }
 
-/* unit: the coarser unit that every path must use, "" none. */
+/* unit: the coarser unit that every path must use; "": none. */
 static void
 number_component(size_t field, const char *unit, GString *out)
 {
@@ -94,7 +94,7 @@ number_component(size_t field, const char *unit, GString *out)
 static const char *const zones[] = {
     "UTC", "Europe/Berlin", "Australia/Lord_Howe", "America/Sao_Paulo", "Asia/Shanghai", "+05:30"};
 
-/* Parts of t0, maybe with n0 as a sequence (ret_sequence): then n0 needs no component of its own. */
+/* Parts of t0, sometimes with n0 as a sequence (ret_sequence): then n0 needs no component of its own. */
 static void
 calendar_component(bool sequence, const char *zone, GString *out)
 {
@@ -140,7 +140,7 @@ bits_component(GString *out)
                            parts[random_below(G_N_ELEMENTS(parts))]);
 }
 
-/* A double, a bool, a string of hex digits. */
+/* A double, a bool, or a string of hex digits. */
 static void
 other_component(size_t field, GString *out)
 {
@@ -245,7 +245,7 @@ shuffle(size_t *fields, size_t count)
     }
 }
 
-/* t0 (and n0, where the rule has both) in a calendar or in bits, instead of or before components of their
+/* t0 (and n0, if the rule has both) in a calendar or in bits, instead of or before components of their
  * own. */
 static bool
 timed_component(const random_table *table, const size_t *fields, size_t count, size_t field, GString *out)
@@ -278,7 +278,7 @@ rule(random_table *table, size_t *fields, size_t count, const char *unit, GStrin
         derived_component(fields, count, out);
 }
 
-/* t0 goes first into the rule, sometimes with n0. */
+/* Puts t0 first in the rule, sometimes with n0. */
 static void
 choose_clock(random_table *table, size_t *fields, size_t *count)
 {
@@ -300,7 +300,7 @@ choose_clock(random_table *table, size_t *fields, size_t *count)
             fields[at] = N0;
 }
 
-/* A sequence of n0, often in the periods of the calendar's zone. The text of its field. */
+/* A sequence of n0, often with the periods of the calendar's zone. Returns the text of its field. */
 static char *
 draw_sequence(random_table *table)
 {
@@ -394,10 +394,10 @@ int64_t
 random_time(void)
 {
     static const int64_t moments[] = {
-        1635642000, /* Europe/Berlin is put back, 2021-10-31 01:00 UTC */
-        1616893200, /* ... and forward */
-        1617462000, /* Australia/Lord_Howe is put back by half an hour */
-        1550368800, /* America/Sao_Paulo is put back at midnight, 2019 */
+        1635642000, /* the clocks of Europe/Berlin are set back, 2021-10-31 01:00 UTC */
+        1616893200, /* ... and set forward */
+        1617462000, /* those of Australia/Lord_Howe are set back by half an hour */
+        1550368800, /* those of America/Sao_Paulo are set back at midnight, 2019 */
         1609459200, /* 2021 begins */
         1612108800, /* February */
         1582934400, /* a 29th of February */
@@ -407,17 +407,17 @@ random_time(void)
     return moment + ((int64_t)random_below(9) - 4) * strides[random_below(G_N_ELEMENTS(strides))];
 }
 
-/* Read once: making one reads a file. */
+/* Cached, because creating one reads a file. */
 static GTimeZone *
 zone_named(const char *name)
 {
-    static GTimeZone *made[G_N_ELEMENTS(zones)];
+    static GTimeZone *time_zones[G_N_ELEMENTS(zones)];
     size_t index = 0;
     while (strcmp(zones[index], name) != 0)
         index++;
-    if (!made[index])
-        made[index] = g_time_zone_new_identifier(name);
-    return made[index];
+    if (!time_zones[index])
+        time_zones[index] = g_time_zone_new_identifier(name);
+    return time_zones[index];
 }
 
 const char *
@@ -462,7 +462,7 @@ random_real(void)
     return value;
 }
 
-/* Mostly a UUID or four hex digits, from few. */
+/* Mostly a UUID or four hex digits, of a few different values. */
 static kw_value
 random_hex(void)
 {

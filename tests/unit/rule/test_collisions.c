@@ -1,14 +1,15 @@
-/* No two records make one key. Over random rules that compile:
+/* No two records share a key. Over random rules that compile:
  *
- *   records whose keys are equal are equal in every field that the key holds
- *   keys lie in the order of the first component in which they differ, where that one keeps an order
- *   records that have one key under one path have one under the other, too
+ *   records with equal keys are equal in every field that the key stores
+ *   keys are in the order of the first component in which they differ, if that one keeps an order
+ *   records that share a key under one path also share one under the other
  *
  * and over those without hazards:
  *
- *   no two puts share a key to which the gateway can give the same number, or that a clock shows alike
+ *   no two puts share a key if the gateway can generate the same number for both, or a clock shows the same
+ *   local time for both
  *
- * and each kind of value that would break this is refused with table, field and reason.
+ * and each kind of value that would break this is rejected with table, field and reason.
  */
 #include "rule/compile.h"
 #include "rule/policies.h"
@@ -28,7 +29,7 @@ typedef struct kw_test_key {
 } kw_test_key;
 
 typedef struct kw_test_tally {
-    size_t accepted, keys, equal, ordered, beside, without_hazards, numbered, alike;
+    size_t accepted, keys, equal, ordered, with_other_time, without_hazards, numbered, alike;
 } kw_test_tally;
 
 static int
@@ -54,9 +55,9 @@ compare_in_unit(const kw_component *component, const kw_record *a, const kw_reco
     return kw_value_compare(left, right);
 }
 
-/* Are the records two for this component, though they make one piece of it? */
+/* True if the records differ for this component, although they have the same piece. */
 static bool
-tells_apart(const kw_component *component, const kw_record *a, const kw_record *b, kw_arena *arena)
+distinguishes(const kw_component *component, const kw_record *a, const kw_record *b, kw_arena *arena)
 {
     if (component->field < 0)
         return false;
@@ -72,16 +73,16 @@ tells_apart(const kw_component *component, const kw_record *a, const kw_record *
 }
 
 static size_t
-fill_keys(const random_table *made, const kw_layout *layout, kw_arena *arena, kw_test_key *keys)
+fill_keys(const random_table *random, const kw_layout *layout, kw_arena *arena, kw_test_key *keys)
 {
     const kw_field_set *table = kw_layout_fields(layout);
     size_t count = 0;
-    for (size_t turn = 0; turn < RECORDS; turn++) {
+    for (size_t round = 0; round < RECORDS; round++) {
         kw_record record = kw_record_over(table, arena);
         kw_buffer key = KW_BUFFER_EMPTY;
         for (size_t field = 0; field < table->fields_count; field++)
-            record.values[field] = random_value(made, field, arena);
-        /* Bucket 0 of those that are chosen: in one bucket no two may meet. */
+            record.values[field] = random_value(random, field, arena);
+        /* Bucket 0 of the chosen ones: within one bucket no two records can share a key. */
         if (kw_layout_encode(layout, &record, &key, NULL)) {
             kw_test_key *next = &keys[count++];
             *next = (kw_test_key){.bytes = kw_arena_copy(arena, kw_buffer_bytes(&key)), .record = record};
@@ -96,7 +97,7 @@ fill_keys(const random_table *made, const kw_layout *layout, kw_arena *arena, kw
 }
 
 static void
-check_pair(const random_table *made, const kw_layout *layout, const kw_test_key *a, const kw_test_key *b,
+check_pair(const random_table *random, const kw_layout *layout, const kw_test_key *a, const kw_test_key *b,
            kw_arena *arena, kw_test_tally *tally)
 {
     bool equal = kw_bytes_equal(a->bytes, b->bytes);
@@ -104,37 +105,37 @@ check_pair(const random_table *made, const kw_layout *layout, const kw_test_key 
     for (size_t index = 0; index < kw_layout_component_count(layout); index++) {
         const kw_component *component = kw_layout_component(layout, index);
         bool same_piece = kw_bytes_equal(a->pieces[index].bytes, b->pieces[index].bytes);
-        if (equal && tells_apart(component, &a->record, &b->record, arena))
-            g_error("two records, one key, %s:\n%s", component->text, made->yaml);
+        if (equal && distinguishes(component, &a->record, &b->record, arena))
+            g_error("two records, one key, %s:\n%s", component->text, random->yaml);
         if (equal || same_piece)
             continue;
-        /* Calendars and bits: an hour that the clock shows twice, see test_property.c. */
+        /* Calendars and bits: for an hour that the clock shows twice, see test_property.c. */
         if (component->field >= 0 && component->direction != 0 && component->clock < 0) {
             if (compare_in_unit(component, &a->record, &b->record) * component->direction >= 0)
-                g_error("keys are not in the order of %s:\n%s", component->text, made->yaml);
+                g_error("keys are not in the order of %s:\n%s", component->text, random->yaml);
             tally->ordered++;
         }
-        return; /* what differs first decides */
+        return; /* the first difference decides */
     }
 }
 
 static void
-try_layout(const random_table *made, const kw_layout *layout, kw_test_tally *tally)
+try_layout(const random_table *random, const kw_layout *layout, kw_test_tally *tally)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_test_key keys[RECORDS];
-    size_t count = fill_keys(made, layout, arena, keys);
+    size_t count = fill_keys(random, layout, arena, keys);
     tally->keys += count;
     for (size_t index = 1; index < count; index++) {
-        check_pair(made, layout, &keys[index - 1], &keys[index], arena, tally);
+        check_pair(random, layout, &keys[index - 1], &keys[index], arena, tally);
         size_t other = random_below((unsigned)index);
-        check_pair(made, layout, &keys[other], &keys[index], arena, tally);
+        check_pair(random, layout, &keys[other], &keys[index], arena, tally);
     }
 }
 
-/* The record with another time, near or a round of some clock away. */
+/* The record with another time, near or one cycle of some clock away. */
 static kw_record
-beside(const kw_table *table, const kw_record *record, kw_arena *arena)
+with_other_time(const kw_table *table, const kw_record *record, kw_arena *arena)
 {
     static const int64_t steps[] = {1,        2,        500,      1000,       60000,       3600000,
                                     28800000, 86400000, 86400001, 2419200000, 31536000000, 31622400000};
@@ -147,7 +148,7 @@ beside(const kw_table *table, const kw_record *record, kw_arena *arena)
     return moved;
 }
 
-/* Do both have a key here? And is it the same? */
+/* True if both records have a key here; ret_same: the same one. */
 static bool
 share_key(const kw_layout *layout, const kw_record *a, const kw_record *b, bool *ret_same)
 {
@@ -160,67 +161,67 @@ share_key(const kw_layout *layout, const kw_record *a, const kw_record *b, bool 
 }
 
 static void
-try_paths(const random_table *made, const kw_table *table, kw_test_tally *tally)
+try_paths(const random_table *random, const kw_table *table, kw_test_tally *tally)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
-    for (size_t turn = 0; turn < RECORDS; turn++) {
+    for (size_t round = 0; round < RECORDS; round++) {
         kw_record record = kw_record_new(table, arena);
         bool one, other;
         for (size_t field = 0; field < table->fields_count; field++)
-            record.values[field] = random_value(made, field, arena);
-        kw_record moved = beside(table, &record, arena);
+            record.values[field] = random_value(random, field, arena);
+        kw_record moved = with_other_time(table, &record, arena);
         if (!share_key(table->paths[0].layout, &record, &moved, &one) ||
             !share_key(table->paths[1].layout, &record, &moved, &other))
             continue;
-        tally->beside += one;
+        tally->with_other_time += one;
         if (one != other)
-            g_error("one record in one path, two in the other:\n%s", made->yaml);
+            g_error("one record in one path, two in the other:\n%s", random->yaml);
     }
 }
 
-/* Two puts that differ in their time alone: do they get one key? */
+/* True if two puts that differ only in their time share a key. */
 static bool
-share(const random_table *made, const kw_table *table, size_t path, int64_t first, int64_t second,
+share(const random_table *random, const kw_table *table, size_t path, int64_t first, int64_t second,
       kw_arena *arena)
 {
     kw_record a = kw_record_new(table, arena), b = kw_record_new(table, arena);
     size_t time = (size_t)kw_table_find_field(table, KW_BYTES_LITERAL("t0"));
     bool same = false;
     for (size_t field = 0; field < table->fields_count; field++)
-        a.values[field] =
-            table->fields[field].model->generate.enabled ? test_number(0) : random_value(made, field, arena);
+        a.values[field] = table->fields[field].model->generate.enabled ? test_number(0)
+                                                                       : random_value(random, field, arena);
     memcpy(b.values, a.values, table->fields_count * sizeof *b.values);
     a.values[time] = test_number(first);
     b.values[time] = test_number(second);
     return share_key(table->paths[path].layout, &a, &b, &same) && same;
 }
 
-/* Of two periods both can have the number 0. */
+/* Numbers of two periods can both be 0. */
 static void
-try_numbers(const random_table *made, const kw_table *table, size_t path, kw_test_tally *tally)
+try_numbers(const random_table *random, const kw_table *table, size_t path, kw_test_tally *tally)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     size_t number = (size_t)kw_table_find_field(table, KW_BYTES_LITERAL("n0"));
     const kw_layout *layout = table->paths[path].layout;
-    if (!made->period || !*made->period || made->wraps || !kw_layout_holds_field(layout, number) ||
-        kw_layout_circular(layout)) /* rows of a former round are gone */
+    if (!random->period || !*random->period || random->wraps || !kw_layout_holds_field(layout, number) ||
+        kw_layout_circular(layout)) /* rows of the previous cycle have expired */
         return;
-    for (unsigned turn = 0; turn < RECORDS; turn++) {
+    for (unsigned round = 0; round < RECORDS; round++) {
         int64_t first = random_time();
         int64_t second = random_chance(50) ? random_time() : first + (random_chance(50) ? 3600000 : 1000);
-        if (strcmp(random_parts(made->period, first, false, arena),
-                   random_parts(made->period, second, false, arena)) == 0)
+        if (strcmp(random_parts(random->period, first, false, arena),
+                   random_parts(random->period, second, false, arena)) == 0)
             continue;
         tally->numbered++;
-        if (share(made, table, path, first, second, arena))
+        if (share(random, table, path, first, second, arena))
             g_error("%" G_GINT64_FORMAT " and %" G_GINT64_FORMAT " share a key:\n%s", (gint64)first,
-                    (gint64)second, made->yaml);
+                    (gint64)second, random->yaml);
     }
 }
 
-/* The clock of a calendar of hours, or of less, was put back between the two. */
+/* True if the clock of a calendar of hours, or less, was set back between the two. */
 static void
-try_alike(const random_table *made, const kw_table *table, size_t path, kw_test_tally *tally)
+try_alike(const random_table *random, const kw_table *table, size_t path, kw_test_tally *tally)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     const kw_layout *layout = table->paths[path].layout;
@@ -229,30 +230,30 @@ try_alike(const random_table *made, const kw_table *table, size_t path, kw_test_
         const kw_component *it = kw_layout_component(layout, index);
         clock = it->offsets && it->cell_s < 86400 ? it : clock;
     }
-    if (!clock || made->period)
+    if (!clock || random->period)
         return;
     g_autofree char *parts = g_strdup_printf("yyyy MM dd HH mm ss in %s", clock->zone);
-    for (unsigned turn = 0; turn < RECORDS; turn++) {
+    for (unsigned round = 0; round < RECORDS; round++) {
         int64_t first = random_time(), second = first + (random_chance(80) ? 3600000 : 1800000);
         if (strcmp(random_parts(parts, first, false, arena), random_parts(parts, second, false, arena)) != 0)
             continue;
         tally->alike++;
-        if (share(made, table, path, first, second, arena))
+        if (share(random, table, path, first, second, arena))
             g_error("%" G_GINT64_FORMAT " and %" G_GINT64_FORMAT " share a key:\n%s", (gint64)first,
-                    (gint64)second, made->yaml);
+                    (gint64)second, random->yaml);
     }
 }
 
 static void
-try_without_hazards(const random_table *made, const kw_policy *policy, kw_test_tally *tally)
+try_without_hazards(const random_table *random, const kw_policy *policy, kw_test_tally *tally)
 {
     const kw_table *table = kw_policy_table(policy, 0);
     if (kw_policy_hazards_count(policy) > 0)
         return;
     tally->without_hazards++;
     for (size_t path = 0; path < table->paths_count; path++) {
-        try_numbers(made, table, path, tally);
-        try_alike(made, table, path, tally);
+        try_numbers(random, table, path, tally);
+        try_alike(random, table, path, tally);
     }
 }
 
@@ -260,41 +261,42 @@ static void
 test_random_rules(void)
 {
     kw_test_tally tally = {0};
-    for (unsigned turn = 0; turn < TABLES; turn++) {
-        random_table made;
-        random_table_make(&made);
-        kw_policy *policy = test_policy_maybe(made.yaml);
+    for (unsigned round = 0; round < TABLES; round++) {
+        random_table random;
+        random_table_make(&random);
+        kw_policy *policy = test_policy_maybe(random.yaml);
         const kw_table *table = policy ? kw_policy_table(policy, 0) : NULL;
         tally.accepted += policy != NULL;
         for (size_t path = 0; table && path < table->paths_count; path++)
-            try_layout(&made, table->paths[path].layout, &tally);
+            try_layout(&random, table->paths[path].layout, &tally);
         if (table && table->paths_count > 1)
-            try_paths(&made, table, &tally);
+            try_paths(&random, table, &tally);
         if (policy)
-            try_without_hazards(&made, policy, &tally);
+            try_without_hazards(&random, policy, &tally);
         kw_policy_unref(policy);
-        random_table_clear(&made);
+        random_table_clear(&random);
     }
-    g_print("# %zu of %d rules accepted, %zu keys, %zu equal pairs, %zu ordered pairs, %zu beside\n",
-            tally.accepted, TABLES, tally.keys, tally.equal, tally.ordered, tally.beside);
+    g_print(
+        "# %zu of %d rules accepted, %zu keys, %zu equal pairs, %zu ordered pairs, %zu with another time\n",
+        tally.accepted, TABLES, tally.keys, tally.equal, tally.ordered, tally.with_other_time);
     g_print("# %zu rules without hazards, %zu pairs with one number, %zu pairs that a clock shows alike\n",
             tally.without_hazards, tally.numbered, tally.alike);
     g_assert_cmpuint(tally.without_hazards, >, TABLES / 5);
     g_assert_cmpuint(tally.numbered, >, 1000);
     g_assert_cmpuint(tally.alike, >, 20);
-    g_assert_cmpuint(tally.beside, >, 100); /* of two times that the keys do not tell apart */
+    g_assert_cmpuint(tally.with_other_time, >, 100); /* of two times that the keys do not distinguish */
     g_assert_cmpuint(tally.accepted, >, TABLES / 5);
     g_assert_cmpuint(tally.equal, >, 100); /* the same record twice */
     g_assert_cmpuint(tally.ordered, >, 1000);
 }
 
-/* --- values that must not be in a key ------------------------------------------------------------- */
+/* --- values that cannot be in a key ------------------------------------------------------------- */
 
 typedef struct kw_test_value {
     const char *type;  /* of the field f */
-    const char *field; /* the component's settings besides the name */
+    const char *field; /* the component's other settings */
     kw_value value;
-    const char *said;
+    const char *expected_text;
 } kw_test_value;
 
 static const kw_test_value values[] = {
@@ -356,8 +358,9 @@ test_refused_values(void)
         g_assert_false(kw_layout_encode(table->paths[0].layout, &record, &key, &error));
         g_assert_cmpint(error.code, ==, KW_INVALID);
         g_assert_cmpuint(key.size, ==, 0);
-        if (!g_str_has_prefix(error.text, "table t, field f: value ") || !strstr(error.text, it->said))
-            g_error("%s\nis refused with %s, not %s", yaml, error.text, it->said);
+        if (!g_str_has_prefix(error.text, "table t, field f: value ") ||
+            !strstr(error.text, it->expected_text))
+            g_error("%s\nis rejected with: %s; expected: %s", yaml, error.text, it->expected_text);
         kw_buffer_clear(&key);
     }
 }

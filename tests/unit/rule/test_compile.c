@@ -1,5 +1,4 @@
-/* Rules that are refused, each with what is said about it and where; and what compiled rules say of
- * themselves. */
+/* Rules that are rejected, each with the message and its position; and the descriptions of compiled rules. */
 #include "rule/policies.h"
 
 #define FIELDS                                                                                               \
@@ -11,7 +10,7 @@ typedef struct kw_test_refusal {
     const char *rule;  /* each component as a line "- ..." */
     const char *place; /* line:column within the text of the table */
     const char *message;
-    const char *hint; /* NULL: none is looked for */
+    const char *hint; /* NULL: not checked */
 } kw_test_refusal;
 
 static const kw_test_refusal refusals[] = {
@@ -143,7 +142,7 @@ static const kw_test_refusal refusals[] = {
      "ts, unit: s}\n"
      "          - field: n\n",
      "16:7", "path more: field ts has another unit than in the primary key", "the same unit"},
-    /* Milliseconds beside seconds. */
+    /* Milliseconds in addition to seconds. */
     {"      - field: {name: ts, unit: s}\n      - calendar: {of: ts, parts: [SSS]}\n      - field: id\n    "
      "paths:\n"
      "      more:\n        key: [{field: id}, {field: {name: ts, unit: s}}]\n",
@@ -171,9 +170,9 @@ test_refusals(void)
     g_assert_true(all);
 }
 
-/* Seconds say what minutes of the hour say again. */
+/* The seconds also determine the minute of the hour. */
 static void
-test_said_again(void)
+test_repeated_time(void)
 {
     g_autoptr(kw_policy) policy =
         test_policy("    fields: {id: string, ts: {type: timestamp, column: \"d:ts\"}}\n"
@@ -191,7 +190,7 @@ test_declared_twice(void)
     g_assert_nonnull(strstr(text, "enum: field n declares the value 1 twice / hint: declare it once"));
 }
 
-/* What is only the spelling of a rule does not change its fingerprint; what decides bytes does. */
+/* The spelling of a rule does not change its fingerprint; everything that determines bytes does. */
 static void
 test_fingerprint(void)
 {
@@ -270,7 +269,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/rule/compile/refusals", test_refusals);
     g_test_add_func("/rule/compile/declared_twice", test_declared_twice);
-    g_test_add_func("/rule/compile/said_again", test_said_again);
+    g_test_add_func("/rule/compile/repeated_time", test_repeated_time);
     g_test_add_func("/rule/compile/fingerprint", test_fingerprint);
     g_test_add_func("/rule/compile/buckets", test_buckets);
     g_test_add_func("/rule/compile/fields", test_fields);

@@ -1,5 +1,5 @@
-/* Keys of known records: what each encoding writes, what it refuses and with which words, pieces, and keys
- * that were not made by the layout. */
+/* Keys of known records: the bytes of each encoding, the values that it rejects and the messages, pieces,
+ * and keys that the layout did not create. */
 #include "rule/component.h"
 #include "rule/md5.h"
 #include "rule/policies.h"
@@ -12,8 +12,8 @@ typedef struct kw_test_form {
     const char *type;
     const char *component;
     kw_value value;
-    const char *key;    /* hex; NULL: refused */
-    const char *reason; /* of the refusal */
+    const char *key;    /* hex; NULL: rejected */
+    const char *reason; /* of the rejection */
 } kw_test_form;
 
 static const kw_test_form forms[] = {
@@ -137,7 +137,7 @@ test_enum(void)
     kw_buffer_clear(&out);
 }
 
-/* The key's pieces add up to the key; of_rest pieces are seen as they were filled in. */
+/* The pieces together are the key; of_rest pieces have the bytes filled in last. */
 static void
 test_pieces(void)
 {
@@ -217,8 +217,8 @@ test_longest_key(void)
     kw_buffer_clear(&key);
 }
 
-/* Ten-digit sequential ids spread evenly with the default salt, and badly with nothing but their digits: the
- * default must stay a good one. */
+/* Ten-digit sequential ids spread evenly with the default salt, and badly with their digits alone: the
+ * default must remain a good one. */
 static void
 test_salt_spreads(void)
 {
@@ -246,7 +246,7 @@ test_salt_spreads(void)
     kw_buffer_clear(&key);
 }
 
-/* Several inputs, numbers as text and as bytes: against digests computed here. */
+/* Several inputs, numbers as text and as bytes: compared with digests computed here. */
 static void
 test_hash_inputs(void)
 {
@@ -264,7 +264,7 @@ test_hash_inputs(void)
     g_assert_true(g_str_has_prefix(key, start));
 }
 
-/* Every length around the block's, against GLib's. */
+/* Every length around that of a block, compared with GLib's result. */
 static void
 test_md5(void)
 {
@@ -274,9 +274,9 @@ test_md5(void)
     for (size_t size = 0; size <= sizeof input; size++) {
         uint8_t digest[KW_MD5_SIZE];
         kw_md5(kw_bytes_of(input, size), digest);
-        g_autofree char *made = test_hex(kw_bytes_of(digest, sizeof digest));
+        g_autofree char *computed = test_hex(kw_bytes_of(digest, sizeof digest));
         g_autofree char *expected = g_compute_checksum_for_data(G_CHECKSUM_MD5, input, size);
-        g_assert_cmpstr(made, ==, expected);
+        g_assert_cmpstr(computed, ==, expected);
     }
 }
 

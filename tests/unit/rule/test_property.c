@@ -1,10 +1,10 @@
 /* Properties of components and layouts over random rules and values:
  *
- *   where a component keeps order, the order of its pieces is the order of the values
- *   a delimited component's piece is never the beginning of another's
- *   what enumerate lists holds the piece of every value within the span
- *   a key that decodes is the key of what it decodes to, whatever its bytes (mutated and random keys)
- *   the fingerprint follows from the rule alone
+ *   if a component keeps order, the order of its pieces is the order of the values
+ *   no piece of a delimited component is a prefix of another one
+ *   enumerate lists the piece of every value within the span
+ *   a key that decodes is the encoding of the decoded record, whatever its bytes (mutated and random keys)
+ *   the fingerprint depends on the rule alone
  */
 #include "rule/component.h"
 #include "rule/policies.h"
@@ -38,15 +38,15 @@ check_order(const kw_component *component, kw_value a, kw_value b, kw_bytes left
 }
 
 static void
-check_pair(const random_table *made, const kw_component *component, kw_arena *arena, kw_test_tally *tally)
+check_pair(const random_table *random, const kw_component *component, kw_arena *arena, kw_test_tally *tally)
 {
     kw_record a = kw_record_over(component->table, arena), b = kw_record_over(component->table, arena);
     size_t field = (size_t)component->field;
-    a.values[field] = random_value(made, field, arena);
-    b.values[field] = random_value(made, field, arena);
+    a.values[field] = random_value(random, field, arena);
+    b.values[field] = random_value(random, field, arena);
     for (size_t also = 0; also < component->also_count; also++)
         a.values[component->also[also]] = b.values[component->also[also]] =
-            random_value(made, component->also[also], arena);
+            random_value(random, component->also[also], arena);
     kw_bytes left, right;
     if (!piece_of(component, a.values, arena, &left) || !piece_of(component, b.values, arena, &right))
         return;
@@ -63,15 +63,15 @@ check_pair(const random_table *made, const kw_component *component, kw_arena *ar
     }
 }
 
-/* The piece of a value within a span around it is among the listed ones. */
+/* The piece of a value within a span around it is listed. */
 static void
-check_listed(const random_table *made, const kw_component *component, kw_arena *arena, kw_test_tally *tally)
+check_listed(const random_table *random, const kw_component *component, kw_arena *arena, kw_test_tally *tally)
 {
     if (component->of_rest)
         return;
     kw_record record = kw_record_over(component->table, arena);
     for (size_t index = 0; index < component->inputs_count; index++)
-        record.values[component->inputs[index]] = random_value(made, component->inputs[index], arena);
+        record.values[component->inputs[index]] = random_value(random, component->inputs[index], arena);
     kw_value value = record.values[component->inputs[0]];
     kw_span span = {.field = (int)component->inputs[0],
                     .from = value,
@@ -102,7 +102,7 @@ check_listed(const random_table *made, const kw_component *component, kw_arena *
     tally->listed++;
 }
 
-/* Every bucket that may be chosen is listed in its place, and is told from its piece. */
+/* Every bucket that can be chosen is listed at its position, and can be decoded from its piece. */
 static void
 check_choices(const kw_component *component, kw_arena *arena, kw_test_tally *tally)
 {
@@ -124,7 +124,7 @@ check_choices(const kw_component *component, kw_arena *arena, kw_test_tally *tal
     }
 }
 
-/* Is the key the record's in one of the buckets that could have been chosen? */
+/* True if the key is the record's, in one of the buckets that can be chosen. */
 static bool
 is_key_of(const kw_layout *layout, const kw_record *record, kw_bytes key)
 {
@@ -140,7 +140,7 @@ is_key_of(const kw_layout *layout, const kw_record *record, kw_bytes key)
     return found;
 }
 
-/* Any bytes: refused, or the key of what they decode to. */
+/* Any bytes: rejected, or the encoding of the decoded record. */
 static void
 check_any_key(const kw_layout *layout, kw_bytes key, kw_arena *arena, kw_test_tally *tally)
 {
@@ -154,21 +154,21 @@ check_any_key(const kw_layout *layout, kw_bytes key, kw_arena *arena, kw_test_ta
     }
     for (size_t index = 0; index < kw_layout_component_count(layout); index++) {
         if (kw_layout_component(layout, index)->unit > 1)
-            return; /* the fields do not make the key again */
+            return; /* the fields do not encode to the key */
     }
     g_assert_true(is_key_of(layout, &record, key));
     tally->decoded++;
 }
 
 static void
-check_keys(const random_table *made, const kw_layout *layout, kw_arena *arena, kw_test_tally *tally)
+check_keys(const random_table *random, const kw_layout *layout, kw_arena *arena, kw_test_tally *tally)
 {
     const kw_field_set *table = kw_layout_fields(layout);
     kw_record record = kw_record_over(table, arena);
     for (size_t field = 0; field < table->fields_count; field++)
-        record.values[field] = random_value(made, field, arena);
+        record.values[field] = random_value(random, field, arena);
     kw_buffer key = KW_BUFFER_EMPTY;
-    kw_buffer_append_byte(&key, 0x5a); /* what stands before stays */
+    kw_buffer_append_byte(&key, 0x5a); /* the bytes before the key remain */
     kw_error error = KW_ERROR_NONE;
     uint32_t bucket = random_below(kw_layout_choice(layout).buckets);
     if (!kw_layout_encode_chosen(layout, &record, bucket, &key, &error)) {
@@ -179,7 +179,7 @@ check_keys(const random_table *made, const kw_layout *layout, kw_arena *arena, k
     kw_buffer_clear(&key);
     uint8_t *bytes = (uint8_t *)whole.data;
     check_any_key(layout, whole, arena, tally);
-    for (unsigned turn = 0; turn < 4 && whole.size > 0; turn++) {
+    for (unsigned round = 0; round < 4 && whole.size > 0; round++) {
         bytes[random_below((unsigned)whole.size)] = random_chance(50) ? (uint8_t)random_below(256) : 0;
         check_any_key(layout, kw_bytes_of(bytes, whole.size - random_below(2)), arena, tally);
     }
@@ -188,30 +188,30 @@ check_keys(const random_table *made, const kw_layout *layout, kw_arena *arena, k
 static void
 try_table(kw_test_tally *tally)
 {
-    random_table made;
-    random_table_make(&made);
-    kw_policy *policy = test_policy_maybe(made.yaml);
+    random_table random;
+    random_table_make(&random);
+    kw_policy *policy = test_policy_maybe(random.yaml);
     kw_arena *arena = kw_arena_new();
     const kw_layout *layout = policy ? kw_policy_table(policy, 0)->paths[0].layout : NULL;
     for (size_t index = 0; layout && index < kw_layout_component_count(layout); index++) {
         const kw_component *component = kw_layout_component(layout, index);
-        for (unsigned turn = 0; turn < PAIRS && component->field >= 0; turn++)
-            check_pair(&made, component, arena, tally);
-        for (unsigned turn = 0; turn < PAIRS && component->buckets && !component->choice; turn++)
-            check_listed(&made, component, arena, tally);
+        for (unsigned round = 0; round < PAIRS && component->field >= 0; round++)
+            check_pair(&random, component, arena, tally);
+        for (unsigned round = 0; round < PAIRS && component->buckets && !component->choice; round++)
+            check_listed(&random, component, arena, tally);
         if (component->choice)
             check_choices(component, arena, tally);
     }
-    for (unsigned turn = 0; layout && turn < PAIRS; turn++)
-        check_keys(&made, layout, arena, tally);
+    for (unsigned round = 0; layout && round < PAIRS; round++)
+        check_keys(&random, layout, arena, tally);
     if (layout) {
-        g_autoptr(kw_policy) again = test_policy_with_hazards(made.yaml);
+        g_autoptr(kw_policy) again = test_policy_with_hazards(random.yaml);
         g_assert_cmpstr(kw_layout_fingerprint(layout), ==,
                         kw_layout_fingerprint(kw_policy_table(again, 0)->paths[0].layout));
     }
     kw_arena_free(arena);
     kw_policy_unref(policy);
-    random_table_clear(&made);
+    random_table_clear(&random);
 }
 
 static void

@@ -1,5 +1,5 @@
-/* The consistent hash ring: its nodes and those of Java's, even shares, and what moves when a node comes or
- * goes. */
+/* The consistent hash ring: its nodes and those of Java's rings, even shares, and the keys that move when
+ * a node is added or removed. */
 #include "rule/digest.h"
 #include "rule/policies.h"
 
@@ -7,7 +7,7 @@
 
 #define KEYS 20000
 
-/* A ring of the nodes 0001, 0002, ... in front of an id. */
+/* A ring of the nodes 0001, 0002, ... before an id. */
 static kw_policy *
 ring_of(unsigned nodes, const char *more)
 {
@@ -37,7 +37,7 @@ node_of(const kw_policy *policy, unsigned number)
     return (unsigned)g_ascii_strtoull(name, NULL, 10);
 }
 
-/* Found with libxxhash and a sorted map in another language: nodes must never change. */
+/* Computed with libxxhash and a sorted map in another language: nodes must never change. */
 static void
 test_nodes(void)
 {
@@ -59,15 +59,16 @@ test_nodes(void)
         g_autofree char *id = test_hex(kw_bytes_of_text(cases[index].id));
         g_autofree char *node_100 = test_hex(kw_bytes_of_text(cases[index].at_100));
         g_autofree char *node_1 = test_hex(kw_bytes_of_text(cases[index].at_1));
-        g_autofree char *want_100 = g_strconcat(node_100, id, NULL), *want_1 = g_strconcat(node_1, id, NULL);
+        g_autofree char *expected_100 = g_strconcat(node_100, id, NULL),
+                        *expected_1 = g_strconcat(node_1, id, NULL);
         g_autofree char *key_100 = test_key_hex(kw_policy_table(hundred, 0), 0, &record);
         g_autofree char *key_1 = test_key_hex(kw_policy_table(one, 0), 0, &record);
-        g_assert_cmpstr(key_100, ==, want_100);
-        g_assert_cmpstr(key_1, ==, want_1);
+        g_assert_cmpstr(key_100, ==, expected_100);
+        g_assert_cmpstr(key_1, ==, expected_1);
     }
 }
 
-/* The nodes that a ring in Java chose (tests/data/JavaRing.java). */
+/* The nodes that a ring in Java selected (tests/data/JavaRing.java). */
 static void
 test_java(void)
 {
@@ -88,13 +89,13 @@ test_java(void)
         kw_value values[] = {test_text(id)};
         kw_record record = {.values = values};
         g_autofree char *key = test_key_hex(kw_policy_table(policy, 0), 0, &record);
-        g_autofree char *wanted = g_strconcat(json_object_get_string_member(it, "node"), id, NULL);
-        g_autofree char *wanted_hex = test_hex(kw_bytes_of_text(wanted));
-        g_assert_cmpstr(key, ==, wanted_hex);
+        g_autofree char *expected = g_strconcat(json_object_get_string_member(it, "node"), id, NULL);
+        g_autofree char *expected_hex = test_hex(kw_bytes_of_text(expected));
+        g_assert_cmpstr(key, ==, expected_hex);
     }
 }
 
-/* Numbers are hashed as Java's String.valueOf writes them; what has no such text is refused. */
+/* Numbers are hashed as Java's String.valueOf prints them; values without such a text are rejected. */
 static void
 check_java_numbers(const char *algorithm)
 {
@@ -116,12 +117,12 @@ check_java_numbers(const char *algorithm)
         kw_value number = test_number(id), same = test_text(text);
         kw_record of_number = {.values = &number}, of_text = {.values = &same};
         g_autofree char *key = test_key_hex(kw_policy_table(numbers, 0), 0, &of_number);
-        g_autofree char *wanted = test_key_hex(kw_policy_table(texts, 0), 0, &of_text);
-        g_assert_true(strncmp(key, wanted, 8) == 0);
+        g_autofree char *expected = test_key_hex(kw_policy_table(texts, 0), 0, &of_text);
+        g_assert_true(strncmp(key, expected, 8) == 0);
     }
-    g_autofree char *said = test_refused(two);
-    g_assert_nonnull(strstr(said, refusal));
-    g_assert_nonnull(strstr(said, "d is neither"));
+    g_autofree char *expected_text = test_refused(two);
+    g_assert_nonnull(strstr(expected_text, refusal));
+    g_assert_nonnull(strstr(expected_text, "d is neither"));
 }
 
 static void
@@ -146,7 +147,7 @@ test_shares(void)
     }
 }
 
-/* About 1 of n + 1 keys move, all of them to the node that came. */
+/* About 1 of n + 1 keys move, all of them to the added node. */
 static void
 test_growth(void)
 {
@@ -166,7 +167,7 @@ test_growth(void)
     }
 }
 
-/* Names of several lengths, none of which begins another, and what the rule says of itself. */
+/* Names of several lengths, none of which is a prefix of another, and the rule's description. */
 static void
 test_names(void)
 {
@@ -189,7 +190,7 @@ test_names(void)
         done = kw_layout_decode(layout, kw_buffer_bytes(&key), arena, &back, NULL);
         g_assert_true(done && kw_value_equal(back.values[1], values[1]));
         seen[key.data[0] & 127]++;
-        key.data[0] = 'x'; /* no node */
+        key.data[0] = 'x'; /* not a node */
         done = kw_layout_decode(layout, kw_buffer_bytes(&key), arena, &back, NULL);
         g_assert_false(done);
         kw_buffer_clear(&key);

@@ -1,9 +1,9 @@
-/* Split points from rules and samples, the limits of the algorithms, and the text form of bytes. (The
- * algorithms' keys are in test_vectors.) */
+/* Split points from rules and samples, the limits of the algorithms, and the text form of bytes.
+ * (test_vectors.c has the algorithms' keys.) */
 #include "rule/policies.h"
 #include "rule/splits.h"
 
-/* The split keys of a rule over id (string) and n (int), as text, comma between. */
+/* The split keys of a rule over id (string) and n (int), as text, separated by commas. */
 static char *
 splits_of(const char *rule, uint32_t regions)
 {
@@ -28,8 +28,8 @@ splits_of(const char *rule, uint32_t regions)
 static void
 check(const char *rule, uint32_t regions, const char *expected)
 {
-    g_autofree char *made = splits_of(rule, regions);
-    g_assert_cmpstr(made, ==, expected);
+    g_autofree char *generated = splits_of(rule, regions);
+    g_assert_cmpstr(generated, ==, expected);
 }
 
 static void
@@ -45,13 +45,13 @@ test_rules(void)
     check("      - hash: {of: id, take: 2, as: bytes}\n      - field: id\n", 3, "UU,\\xAA\\xAA");
     check("      - hash: {of: id, algorithm: md5, take: 32}\n      - field: id\n", 4,
           "40000000,80000000,c0000000");
-    /* The hash of n stands behind bytes of the first hash that were not counted. */
+    /* The hash of n follows bytes of the first hash that were not counted. */
     check("      - hash: {of: id, take: 5, as: bytes}\n      - hash: {of: n, take: 1}\n      - field: id\n   "
           "   - field: n\n",
           2, "\\x80\\x00\\x00\\x00");
     check("      - literal: \"p|\"\n      - mod: {of: n, buckets: 2}\n      - field: id\n      - field: n\n",
           2, "p|\\x01");
-    /* A bucket is cut within when what follows is known, too. */
+    /* A bucket is split inside if the following pieces are also known. */
     check("      - mod: {of: n, buckets: 2}\n      - hash: {of: id, take: 1}\n      - field: id\n      - "
           "field: n\n",
           4, "\\x008,\\x01,\\x018");
@@ -93,7 +93,7 @@ test_sample(void)
     g_assert_true(kw_bytes_equal(keys[0], KW_BYTES_LITERAL("c")));
     g_assert_true(kw_bytes_equal(keys[1], KW_BYTES_LITERAL("e")));
     g_assert_true(kw_bytes_equal(keys[2], KW_BYTES_LITERAL("g")));
-    /* More regions than records: fewer cuts, none twice and none before the first key. */
+    /* More regions than records: fewer cuts, without duplicates and none before the first key. */
     g_assert_true(kw_layout_splits_of_sample(layout, records, 2, 8, arena, &keys, &count, &error));
     g_assert_cmpuint(count, ==, 1);
     g_assert_true(kw_bytes_equal(keys[0], KW_BYTES_LITERAL("d")));

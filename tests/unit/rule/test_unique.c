@@ -1,21 +1,20 @@
-/* Numbers that the gateway makes and that begin again: by brute force over many times.
+/* Generated numbers that restart: by brute force over many times.
  *
- * A model counts as the gateway does, each period (told by GLib's calendar) from the beginning. Every put
- * that gets a key is acknowledged. Of rules without hazards no two acknowledged puts share a row key; of
- * rules with one, some do.
- */
+ * A model counts as the gateway does, from the start of each period (by GLib's calendar). Every put that
+ * gets a key is acknowledged. Under rules without hazards, no two acknowledged puts share a row key; under
+ * rules with one, some do. */
 #include "rule/policies.h"
 
 #define INSTANTS_MAX 1000
 
 typedef struct kw_test_numbers {
-    const char *per;  /* "" ever */
+    const char *per;  /* "": ever */
     const char *zone; /* of the sequence */
     int64_t last;     /* of the range that begins at 0 */
     bool wrap;
 } kw_test_numbers;
 
-/* Milliseconds, in no order. */
+/* Milliseconds, unordered. */
 static int64_t instants[INSTANTS_MAX];
 static size_t instants_count;
 
@@ -26,9 +25,9 @@ add_instant(int64_t ms)
     instants[instants_count++] = ms;
 }
 
-/* Days in which clocks are moved and months and years begin, and moments that lie close together. */
+/* Days on which clocks change and months and years begin, and moments close together. */
 static void
-make_instants(void)
+fill_instants(void)
 {
     static const int64_t days[] = {1635595200, 1616846400, 1617408000, 1609372800, 1640908800};
     static const int64_t near[] = {0, 1, 500, 1000, 1999, 30000, 59999};
@@ -47,7 +46,7 @@ make_instants(void)
 
 static const char *const per_names[] = {"", "second", "minute", "hour", "day", "month", "year"};
 
-/* What the clock in the zone shows, down to the period. */
+/* The local time in the zone, down to the period. */
 static char *
 period_of(const kw_test_numbers *numbers, GTimeZone *zone, int64_t ms)
 {
@@ -60,8 +59,8 @@ period_of(const kw_test_numbers *numbers, GTimeZone *zone, int64_t ms)
     return at ? g_date_time_format(local, forms[at]) : g_strdup("");
 }
 
-/* Each put can be the first one of its period, or of a new round through the range, and have the number 0:
- * how many of them have the row key of another one of that number? */
+/* Each put can be the first one of its period, or of a new cycle through the range, and have the number 0.
+ * Counts those that share their row key with another put of that number. */
 static size_t
 count_lost(const kw_policy *policy, const kw_test_numbers *numbers)
 {
@@ -152,10 +151,10 @@ test_periods(void)
     g_assert_cmpuint(tally.needless, ==, 0);
 }
 
-/* Clocks that are put back: the number's period must be that of the same clock. Days and more of another one
- * can happen to change at another time than it is put back. */
+/* Clocks that are set back: the number's period must be that of the same clock. Days and longer periods of
+ * another clock can change at a time other than that at which it is set back. */
 static void
-test_put_back(void)
+test_clock_changes(void)
 {
     static const char *const parts[] = {"yyyy, MM, dd, HH", "mm, HH, dd, MM, yyyy",
                                         "yyyy, MM, dd, HH, mm, ss"};
@@ -177,7 +176,7 @@ test_put_back(void)
     g_assert_cmpuint(tally.needless, <, tally.bad);
 }
 
-/* Other pieces that hold a time, or none. */
+/* Other pieces that store a time, or none. */
 static void
 test_other_times(void)
 {
@@ -207,13 +206,13 @@ test_other_times(void)
     g_assert_cmpuint(tally.needless, ==, 0);
 }
 
-/* What is said, and where. */
+/* The messages and their positions. */
 static void
 test_texts(void)
 {
     static const struct {
         kw_test_numbers numbers;
-        const char *key, *said;
+        const char *key, *expected_text;
     } cases[] = {
         {{"minute", "UTC", 99, false},
          "{calendar: {of: ts, parts: [yyyy, MM, dd, HH]}}, {field: n}",
@@ -231,8 +230,8 @@ test_texts(void)
     for (size_t index = 0; index < G_N_ELEMENTS(cases); index++) {
         g_autofree char *yaml = yaml_of(&cases[index].numbers, cases[index].key);
         g_autofree char *text = test_hazards(yaml);
-        if (!strstr(text, cases[index].said))
-            g_error("%s\nis not said, but\n%s", cases[index].said, text);
+        if (!strstr(text, cases[index].expected_text))
+            g_error("%s\nis not in the text:\n%s", cases[index].expected_text, text);
     }
 }
 
@@ -240,9 +239,9 @@ int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    make_instants();
+    fill_instants();
     g_test_add_func("/rule/unique/periods", test_periods);
-    g_test_add_func("/rule/unique/put_back", test_put_back);
+    g_test_add_func("/rule/unique/clock_changes", test_clock_changes);
     g_test_add_func("/rule/unique/other_times", test_other_times);
     g_test_add_func("/rule/unique/texts", test_texts);
     return g_test_run();

@@ -1,5 +1,5 @@
-/* The golden row keys of tests/data/rowkeys.json: computed by the JDK, HBase, Phoenix and HBaseWD themselves.
- * Each key is made from its fields and, where it can be, read back. */
+/* The golden row keys of tests/data/rowkeys.json: computed by the JDK, HBase, Phoenix and HBaseWD
+ * themselves. Each key is encoded from its fields and, if possible, decoded. */
 #include "rule/digest.h"
 #include "rule/policies.h"
 #include "rule/splits.h"
@@ -38,7 +38,7 @@ from_hex(const char *hex, uint8_t *to)
     return kw_bytes_of(to, size);
 }
 
-/* The record makes the key, and the key gives back the fields that it holds. */
+/* The record encodes to the key, and the key decodes to the fields that it stores. */
 static void
 check_both_ways(const char *table_yaml, const kw_value *values, const char *expected)
 {
@@ -57,8 +57,8 @@ check_both_ways(const char *table_yaml, const kw_value *values, const char *expe
     g_assert_cmpstr(error.text, ==, "");
     g_assert_true(done);
     for (size_t field = 0; field < table->fields_count; field++) {
-        kw_value wanted = kw_layout_holds_field(layout, field) ? record.values[field] : KW_VALUE_ABSENT;
-        g_assert_true(kw_value_equal(back.values[field], wanted));
+        kw_value stored_value = kw_layout_holds_field(layout, field) ? record.values[field] : KW_VALUE_ABSENT;
+        g_assert_true(kw_value_equal(back.values[field], stored_value));
     }
 }
 
@@ -142,7 +142,7 @@ test_java_salt(void)
     each_case("java_salt", 36, check_java_salt);
 }
 
-/* From the JDK: Math.floorMod(id.hashCode(), 31), by UTF-16 units, of a number's decimal text too. */
+/* From the JDK: Math.floorMod(id.hashCode(), 31), over UTF-16 units, also of a number's decimal text. */
 static void
 test_java_string(void)
 {
@@ -219,7 +219,7 @@ test_hbasewd(void)
     each_case("hbasewd", 36, check_hbasewd);
 }
 
-/* Each hash as the beginning of a key, and its salt. */
+/* Each hash as the beginning of a key, and as a salt. */
 static void
 check_hash(const char *algorithm, const char *value, uint32_t expected)
 {
@@ -255,7 +255,7 @@ test_murmur(void)
 }
 
 /* Lengths around the words and blocks of each hash. crc32: the check value of the CRC catalogues; lookup3:
- * the values that its author gives in the source; SHA-1 against GLib's. */
+ * the values in the author's source; SHA-1: compared with GLib's. */
 static void
 test_hashes(void)
 {
@@ -323,7 +323,7 @@ typedef struct kw_test_type {
     const char *name; /* in the vectors */
     const char *type;
     const char *form;
-    const char *plain; /* another encoding that writes the same; NULL: none */
+    const char *plain; /* another encoding that writes the same bytes; NULL: none */
     kw_value_kind kind;
 } kw_test_type;
 
@@ -388,14 +388,14 @@ test_ordered(void)
     each_case("ordered_bytes", 56, check_ordered);
 }
 
-/* Forms that have no vectors: worked out by hand. */
+/* Forms without vectors: computed by hand. */
 static void
 test_plain_forms(void)
 {
     kw_value one = {.kind = KW_VALUE_REAL, .real = 1}, minus = {.kind = KW_VALUE_REAL, .real = -1.5};
     kw_value yes = {.kind = KW_VALUE_FLAG, .flag = true}, no = {.kind = KW_VALUE_FLAG};
     kw_value id = test_text("00112233-4455-6677-8899-aabbccddeeff"), digits = test_text("00ff1a");
-    /* what Phoenix's own UPSERT makes of BOOLEAN and BOOLEAN DESC */
+    /* the bytes that Phoenix's own UPSERT writes for BOOLEAN and BOOLEAN DESC */
     check_field("bool", "encoding: phoenix", yes, "01");
     check_field("bool", "encoding: phoenix", no, "00");
     check_field("bool", "encoding: phoenix, order: desc", yes, "fe");
@@ -463,7 +463,7 @@ test_circular(void)
     each_case("circular", 12, check_circular);
 }
 
-/* From separate fields, and as one number made elsewhere. */
+/* From separate fields, and as one number generated elsewhere. */
 static void
 check_partitioned(JsonObject *it)
 {
@@ -487,7 +487,7 @@ test_partitioned(void)
     each_case("partitioned_snowflake", 12, check_partitioned);
 }
 
-/* The hash by itself, and the node that stands before an id. */
+/* The hash alone, and the node before an id. */
 static void
 check_ring(JsonObject *it)
 {

@@ -1,4 +1,4 @@
-/* Values as initializers of tables of cases. A literal may hold zero bytes. */
+/* Values as initializers in tables of cases. A literal can contain zero bytes. */
 #pragma once
 
 #include "rule/record.h"

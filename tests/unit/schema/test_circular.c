@@ -1,5 +1,5 @@
-/* Calendars whose pieces come again: refused unless the rows of one round are gone before the next, whatever
- * else the table says of its families, and whatever other clock stands in the key. */
+/* Calendars whose pieces repeat: rejected unless the rows of one cycle have expired before the next,
+ * whatever the families' other options, and whatever other clock is in the key. */
 #include "rule/policies.h"
 #include "support/slow_build.h"
 
@@ -10,7 +10,7 @@
 typedef struct kw_test_round {
     const char *head; /* settings of the table */
     const char *key;
-    const char *message; /* NULL: the rule is taken */
+    const char *message; /* NULL: the rule is accepted */
     const char *hint;
 } kw_test_round;
 
@@ -24,20 +24,21 @@ static const kw_test_round rounds[] = {
     {"    major_compaction: 1h\n    families: {d: {ttl: 22h}}\n", MINUTES ID, NULL, NULL},
     {"    major_compaction: 1h\n    families: {d: {ttl: 79201s}}\n", MINUTES ID, "at least ttl (79201s)",
      "at most 79200s"},
-    /* What keeps rows that have ended. */
+    /* Options that keep expired rows. */
     {"    families: {d: {ttl: 30d, min_versions: 1}}\n", DAYS ID, "its min_versions keep rows after the ttl",
      "remove min_versions"},
     {"    major_compaction: 0\n    families: {d: {ttl: 30d}}\n", DAYS ID,
      "major_compaction: 0 means that there is none", "set major_compaction"},
     {"    families: {e: {ttl: 30d}, d: {ttl: 30d}}\n", DAYS ID, NULL, NULL},
     {"    families: {e: {ttl: 30d}}\n", DAYS ID, "of family d", NULL},
-    /* What tells rounds apart. */
+    /* Components that distinguish cycles. */
     {"", DAYS "      - calendar: {of: ts, parts: [yyyy]}\n" ID, NULL, NULL},
     {"", DAYS "      - field: {name: ts, unit: s}\n" ID, NULL, NULL},
     {"", DAYS "      - calendar: {of: ts, parts: [yyyy, MM, dd], zone: \"+08:00\"}\n" ID, NULL, NULL},
     {"", DAYS "      - calendar: {of: ts, parts: [yyyy], zone: Etc/UTC}\n" ID, NULL, NULL},
     {"", MINUTES "      - calendar: {of: ts, parts: [yyyy, MM, dd]}\n" ID, NULL, NULL},
-    /* A year of another zone begins eight hours earlier: New Year's Eve of two years has one year of it. */
+    /* A year of another zone begins eight hours earlier: on New Year's Eve, two years share one year of
+     * it. */
     {"", DAYS "      - calendar: {of: ts, parts: [yyyy], zone: \"+08:00\"}\n" ID,
      "calendar(ts: MM dd in UTC as text) repeats after 31536000s", NULL},
     {"", MINUTES "      - calendar: {of: ts, parts: [yyyy, MM, dd], zone: Europe/Berlin}\n" ID,
@@ -46,7 +47,7 @@ static const kw_test_round rounds[] = {
 };
 
 static void
-test_rounds(void)
+test_cycles(void)
 {
     for (size_t index = 0; index < G_N_ELEMENTS(rounds); index++) {
         const kw_test_round *it = &rounds[index];
@@ -71,8 +72,8 @@ test_rounds(void)
 /* --- by brute force ---------------------------------------------------------------------------------------
  */
 
-/* Moments of two rounds, the first as late in its piece as can be, the second as early: is a row of the first
- * still there, within its ttl, when one of the second comes to its key? */
+/* Two moments of different cycles, the first as late in its piece as possible, the second as early. True
+ * if a row of the first still exists, within its ttl, when one of the second has the same key. */
 static size_t
 count_lost(const kw_policy *policy, const char *zone_name, int64_t ttl_s)
 {
@@ -92,7 +93,7 @@ count_lost(const kw_policy *policy, const char *zone_name, int64_t ttl_s)
         g_assert_true(done);
         g_autofree char *key = test_hex(kw_buffer_bytes(&bytes));
         int64_t before = (int64_t)GPOINTER_TO_SIZE(g_hash_table_lookup(latest, key));
-        /* What has not been seen for a while is of another round. */
+        /* After a gap, the piece belongs to another cycle. */
         lost += before && second - before > step && second - before < ttl_s;
         g_hash_table_insert(latest, g_steal_pointer(&key), GSIZE_TO_POINTER((size_t)second));
         kw_buffer_clear(&bytes);
@@ -145,7 +146,7 @@ int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/schema/circular/rounds", test_rounds);
+    g_test_add_func("/schema/circular/cycles", test_cycles);
     g_test_add_func("/schema/circular/ends", test_ends);
     return g_test_run();
 }

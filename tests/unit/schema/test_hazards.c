@@ -1,10 +1,10 @@
-/* Rules that new layouts are refused for, though rows can exist under them: such a policy compiles, and each
- * hazard says where it is, what is wrong and what to do. */
+/* Rules that are rejected in new layouts, although rows can exist under them: such a policy compiles, and
+ * each hazard has a position, a problem and a hint. */
 #include "rule/policies.h"
 
 typedef struct kw_test_hazard {
-    const char *yaml; /* of the table */
-    const char *said; /* parts of the text, one a line; "" for a policy without hazards */
+    const char *yaml;     /* of the table */
+    const char *expected; /* parts of the text, one per line; "" for a policy without hazards */
 } kw_test_hazard;
 
 static void
@@ -13,18 +13,18 @@ check(const kw_test_hazard *cases, size_t count)
     bool all = true;
     for (size_t index = 0; index < count; index++) {
         g_autofree char *text = test_hazards(cases[index].yaml);
-        g_auto(GStrv) parts = g_strsplit(cases[index].said, "\n", -1);
-        bool good = !*text == !*cases[index].said;
+        g_auto(GStrv) parts = g_strsplit(cases[index].expected, "\n", -1);
+        bool good = !*text == !*cases[index].expected;
         for (char **part = parts; *part; part++)
             good = good && strstr(text, *part);
         if (!good)
-            g_printerr("%shas the hazards\n%snot\n%s\n", cases[index].yaml, text, cases[index].said);
+            g_printerr("%shas the hazards\n%snot\n%s\n", cases[index].yaml, text, cases[index].expected);
         all = all && good;
     }
     g_assert_true(all);
 }
 
-/* Rows of Phoenix and HBaseWD have one byte of salt. */
+/* Rows of Phoenix and HBaseWD have a salt of one byte. */
 static void
 test_salts(void)
 {
@@ -41,7 +41,7 @@ test_salts(void)
     check(cases, G_N_ELEMENTS(cases));
 }
 
-/* The same value is in the key once. Clocks can say the time again. */
+/* The same value is in the key only once. Clocks can repeat the time. */
 static void
 test_repeated(void)
 {
@@ -76,16 +76,16 @@ test_repeated(void)
     check(cases, G_N_ELEMENTS(cases));
 }
 
-/* Values that the gateway makes, and where they cannot be. */
+/* Generated values, and components that cannot store them. */
 static void
-test_made(void)
+test_generated(void)
 {
-#define MADE(field, generate, key)                                                                           \
+#define GENERATED(field, generate, key)                                                                      \
     "    fields:\n      id: {" field ", generate: " generate                                                 \
     "}\n      ts: {type: timestamp, column: 'd:ts'}\n"                                                       \
     "      other: string\n    key: [" key "]\n"
 #define SEQUENCE(from_to)                                                                                    \
-    MADE("type: int", "{kind: sequence, " from_to "}", FIELD("id, encoding: decimal, width: 5"))
+    GENERATED("type: int", "{kind: sequence, " from_to "}", FIELD("id, encoding: decimal, width: 5"))
 #define FIELD(settings) "{field: {name: " settings "}}"
 #define DIGITS "{calendar: {of: ts, parts: [yyyy, MM, dd], as: packed, sequence: id, digits: 5}}"
     static const kw_test_hazard cases[] = {
@@ -96,49 +96,51 @@ test_made(void)
          "the sequence (to)"},
         {SEQUENCE("from: 100000"), "value 100000 is out of range"},
         {SEQUENCE("from: 1"), ""}, /* a warning */
-        {MADE("type: int", "{kind: sequence, from: 0, to: 99999}", DIGITS), ""},
-        {MADE("type: int", "{kind: sequence, to: 999999}", DIGITS),
+        {GENERATED("type: int", "{kind: sequence, from: 0, to: 99999}", DIGITS), ""},
+        {GENERATED("type: int", "{kind: sequence, to: 999999}", DIGITS),
          "value 999999 does not fit into 5 digits"},
-        {MADE("type: int", "{kind: sequence, to: 511}", "{bits: {of: ts, parts: [seconds 47, id 9]}}"), ""},
-        {MADE("type: int", "{kind: sequence, to: 512}", "{bits: {of: ts, parts: [seconds 47, id 9]}}"),
-         "value 512 does not fit into 9 bits"},
-        {MADE("type: int", "snowflake", FIELD("id")), ""},
-        {MADE("type: int", "snowflake", FIELD("id, encoding: max_minus_decimal")), ""},
-        {MADE("type: int", "snowflake", FIELD("id, width: 4")),
-         "int in 4 bytes holds -2147483648 to 2147483647"},
-        {MADE("type: int", "snowflake", FIELD("id, encoding: decimal, width: 18")),
-         "holds 0 to 999999999999999999"},
-        {MADE("type: int, column: 'd:id', form: phoenix4", "snowflake", FIELD("other")),
-         "test:4:65: error: the column of the field cannot hold every generated value"},
-        {MADE("type: int", "{kind: snowflake, form: partitioned}",
-              "{bits: {of: id, parts: [zero 1, minute 6, seconds 32, worker 9, n 16]}}"),
+        {GENERATED("type: int", "{kind: sequence, to: 511}", "{bits: {of: ts, parts: [seconds 47, id 9]}}"),
          ""},
-        {MADE("type: int", "snowflake",
-              "{bits: {of: id, parts: [zero 1, minute 6, seconds 32, worker 9, n 16]}}"),
+        {GENERATED("type: int", "{kind: sequence, to: 512}", "{bits: {of: ts, parts: [seconds 47, id 9]}}"),
+         "value 512 does not fit into 9 bits"},
+        {GENERATED("type: int", "snowflake", FIELD("id")), ""},
+        {GENERATED("type: int", "snowflake", FIELD("id, encoding: max_minus_decimal")), ""},
+        {GENERATED("type: int", "snowflake", FIELD("id, width: 4")),
+         "int in 4 bytes holds -2147483648 to 2147483647"},
+        {GENERATED("type: int", "snowflake", FIELD("id, encoding: decimal, width: 18")),
+         "holds 0 to 999999999999999999"},
+        {GENERATED("type: int, column: 'd:id', form: phoenix4", "snowflake", FIELD("other")),
+         "test:4:65: error: the column of the field cannot hold every generated value"},
+        {GENERATED("type: int", "{kind: snowflake, form: partitioned}",
+                   "{bits: {of: id, parts: [zero 1, minute 6, seconds 32, worker 9, n 16]}}"),
+         ""},
+        {GENERATED("type: int", "snowflake",
+                   "{bits: {of: id, parts: [zero 1, minute 6, seconds 32, worker 9, n 16]}}"),
          "has a minute in its bits that differs from its time"},
-        {MADE("type: string", "uuid7", FIELD("id, encoding: fixed, width: 36")), ""},
-        {MADE("type: string", "uuid7", FIELD("id, encoding: uuid")), ""},
-        {MADE("type: string", "uuid7", FIELD("id, encoding: terminated") ", {field: other}"), ""},
-        {MADE("type: string", "uuid7", FIELD("id, encoding: fixed, width: 20")),
+        {GENERATED("type: string", "uuid7", FIELD("id, encoding: fixed, width: 36")), ""},
+        {GENERATED("type: string", "uuid7", FIELD("id, encoding: uuid")), ""},
+        {GENERATED("type: string", "uuid7", FIELD("id, encoding: terminated") ", {field: other}"), ""},
+        {GENERATED("type: string", "uuid7", FIELD("id, encoding: fixed, width: 20")),
          "has 36 bytes; the row key can hold 20"},
-        {MADE("type: string", "uuid4", FIELD("id, encoding: hex, width: 16")), "hex digits"},
-        {MADE("type: string", "uuid4", FIELD("id, encoding: terminated, terminator: e") ", {field: other}"),
+        {GENERATED("type: string", "uuid4", FIELD("id, encoding: hex, width: 16")), "hex digits"},
+        {GENERATED("type: string", "uuid4",
+                   FIELD("id, encoding: terminated, terminator: e") ", {field: other}"),
          "contains the byte 0x65 that ends it"},
-        {MADE("type: string", "objectid", FIELD("id, encoding: hex, width: 12")), ""},
-        {MADE("type: string", "objectid", FIELD("id, encoding: digits, width: 24")), "decimal digits"},
-        {MADE("type: bytes", "uuid7", FIELD("id, encoding: fixed, width: 16")), ""},
-        {MADE("type: bytes", "uuid7", FIELD("id, encoding: fixed, width: 20")),
+        {GENERATED("type: string", "objectid", FIELD("id, encoding: hex, width: 12")), ""},
+        {GENERATED("type: string", "objectid", FIELD("id, encoding: digits, width: 24")), "decimal digits"},
+        {GENERATED("type: bytes", "uuid7", FIELD("id, encoding: fixed, width: 16")), ""},
+        {GENERATED("type: bytes", "uuid7", FIELD("id, encoding: fixed, width: 20")),
          "the row key needs exactly 20"},
-        {MADE("type: bytes", "uuid4", FIELD("id, encoding: terminated") ", {field: other}"),
+        {GENERATED("type: bytes", "uuid4", FIELD("id, encoding: terminated") ", {field: other}"),
          "contains the byte 0x00 that ends it"},
-        {MADE("type: bytes", "objectid", FIELD("id, encoding: ordered")), ""},
-        {MADE("type: timestamp", "now", FIELD("id, width: 4")), "is out of range"},
-        {MADE("type: timestamp, column: 'd:id'", "now", FIELD("id, width: 4, unit: s")), ""},
+        {GENERATED("type: bytes", "objectid", FIELD("id, encoding: ordered")), ""},
+        {GENERATED("type: timestamp", "now", FIELD("id, width: 4")), "is out of range"},
+        {GENERATED("type: timestamp, column: 'd:id'", "now", FIELD("id, width: 4, unit: s")), ""},
     };
     check(cases, G_N_ELEMENTS(cases));
 }
 
-/* What the policy says of a hazard besides its text. */
+/* The other members of a hazard. */
 static void
 test_places(void)
 {
@@ -160,7 +162,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/schema/hazards/salts", test_salts);
     g_test_add_func("/schema/hazards/repeated", test_repeated);
-    g_test_add_func("/schema/hazards/made", test_made);
+    g_test_add_func("/schema/hazards/generated", test_generated);
     g_test_add_func("/schema/hazards/places", test_places);
     return g_test_run();
 }

@@ -1,4 +1,5 @@
-/* Maps: which columns are theirs, what a name picks, what an entry may hold, and that no key holds one. */
+/* Maps: their columns, the fields and entries that names select, the values of entries, and that keys
+ * cannot contain maps. */
 #include "rule/values.h"
 #include "unit/rule/policies.h"
 
@@ -56,7 +57,7 @@ test_picks(void)
 typedef struct map_check {
     const char *field;
     kw_entry entry;
-    const char *says; /* NULL: it is fine */
+    const char *message; /* NULL: valid */
 } map_check;
 
 #define NAME(literal)                                                                                        \
@@ -89,13 +90,13 @@ test_checks(void)
         size_t field = pick_of(table, it->field).field;
         kw_value map = {.kind = KW_VALUE_MAP, .entries = &it->entry, .entries_count = 1};
         kw_error error = KW_ERROR_NONE;
-        g_assert_cmpint(kw_table_check_value(table, field, map, &error), ==, !it->says);
-        if (it->says && !strstr(error.text, it->says))
-            g_error("\"%s\" does not say \"%s\"", error.text, it->says);
+        g_assert_cmpint(kw_table_check_value(table, field, map, &error), ==, !it->message);
+        if (it->message && !strstr(error.text, it->message))
+            g_error("\"%s\" does not say \"%s\"", error.text, it->message);
         if (it->entry.name.size)
             g_assert_cmpint(
                 kw_table_check_pick(table, (kw_pick){field, it->entry.name}, it->entry.value, &error), ==,
-                !it->says);
+                !it->message);
     }
 }
 
@@ -123,7 +124,7 @@ test_values(void)
 }
 
 static void
-test_no_key_holds_one(void)
+test_not_in_keys(void)
 {
     static const char *const rules[] = {"{field: m}", "{hash: {of: [id, m]}}, {field: id}",
                                         "{mod: {of: m, buckets: 3}}, {field: id}"};
@@ -143,6 +144,6 @@ main(int argc, char **argv)
     g_test_add_func("/schema/map/picks", test_picks);
     g_test_add_func("/schema/map/checks", test_checks);
     g_test_add_func("/schema/map/values", test_values);
-    g_test_add_func("/schema/map/no_key_holds_one", test_no_key_holds_one);
+    g_test_add_func("/schema/map/not_in_keys", test_not_in_keys);
     return g_test_run();
 }

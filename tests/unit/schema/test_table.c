@@ -1,4 +1,4 @@
-/* Look-ups in a policy and its tables, checks of values, and cell values in each form. */
+/* Lookups in a policy and its tables, checks of values, and cell values in each form. */
 #include "rule/policies.h"
 #include "rule/values.h"
 
@@ -63,7 +63,7 @@ test_lookups(void)
 typedef struct kw_test_check {
     const char *field;
     kw_value value;
-    const char *says; /* NULL: fine */
+    const char *message; /* NULL: valid */
 } kw_test_check;
 
 static const kw_test_check checks[] = {
@@ -103,9 +103,9 @@ test_checks(void)
         const kw_test_check *it = &checks[index];
         kw_error error = KW_ERROR_NONE;
         bool good = kw_table_check_value(table, (size_t)field_of(table, it->field), it->value, &error);
-        g_assert_true(good == !it->says);
-        if (it->says && !strstr(error.text, it->says))
-            g_error("\"%s\" does not say \"%s\"", error.text, it->says);
+        g_assert_true(good == !it->message);
+        if (it->message && !strstr(error.text, it->message))
+            g_error("\"%s\" does not say \"%s\"", error.text, it->message);
     }
 }
 
@@ -131,7 +131,7 @@ static const kw_test_cell cells[] = {
     {"raw", BYTES(""), ""},
     {"float", {.kind = KW_VALUE_REAL, .real = -2.5}, "c0200000"},
     {"float", {.kind = KW_VALUE_REAL, .real = INFINITY}, "7f800000"},
-    /* Phoenix's, as its own classes write them */
+    /* Phoenix's forms, as its own classes write them */
     {"bigint", NUMBER(0), "8000000000000000"},
     {"bigint", NUMBER(-7), "7ffffffffffffff9"},
     {"bigint", NUMBER(INT64_MAX), "ffffffffffffffff"},
@@ -168,7 +168,7 @@ test_cells(void)
     g_assert_cmpuint(kw_be64_load(whole.data), ==, 0x4008000000000000);
 }
 
-/* Bytes that no value has. */
+/* Bytes that encode no value. */
 static void
 test_bad_cells(void)
 {
@@ -252,7 +252,7 @@ test_print(void)
     g_assert_true(g_str_has_suffix(text, "...\""));
 }
 
-/* Two paths in one store table, and two fields in one column, would mix. */
+/* Two paths in one store table, or two fields in one column, would mix. */
 static void
 test_collisions(void)
 {
@@ -265,7 +265,7 @@ test_collisions(void)
     g_assert_nonnull(strstr(columns, "d:c"));
 }
 
-/* GLib's answer, whose texts end at a NUL: for it, NUL is made another ASCII character. */
+/* The result of GLib, whose texts end at a NUL: NUL is replaced by another ASCII character. */
 static bool
 valid_for_glib(const uint8_t *bytes, size_t size)
 {
@@ -275,7 +275,7 @@ valid_for_glib(const uint8_t *bytes, size_t size)
     return g_utf8_validate_len(text, size, NULL);
 }
 
-/* Well-formed and broken characters at every place of texts of every length, alone and behind a NUL. */
+/* Valid and invalid characters at every position of texts of every length, alone and after a NUL. */
 static void
 test_utf8(void)
 {

@@ -1,10 +1,10 @@
-/* Warnings about rules that are correct: what is said, where, and that good rules are left alone. */
+/* Warnings about valid rules: their messages and positions, and that good rules have none. */
 #include "config/reader.h"
 #include "rule/policies.h"
 
 typedef struct kw_test_warning {
-    const char *rule; /* the table's key and what follows, from line 9 on */
-    const char *said; /* parts that the warnings hold, one a line; "" none at all */
+    const char *rule;     /* the table's key and the following settings, from line 9 on */
+    const char *expected; /* parts of the warnings, one per line; "": no warnings */
 } kw_test_warning;
 
 #define FIELDS                                                                                               \
@@ -90,18 +90,19 @@ test_warnings(void)
     bool all = true;
     for (size_t index = 0; index < G_N_ELEMENTS(cases); index++) {
         g_autofree char *text = warnings_of(cases[index].rule);
-        bool good = !text == !cases[index].said;
-        g_auto(GStrv) parts = g_strsplit(cases[index].said ? cases[index].said : "", "\n", -1);
+        bool good = !text == !cases[index].expected;
+        g_auto(GStrv) parts = g_strsplit(cases[index].expected ? cases[index].expected : "", "\n", -1);
         if (text && strstr(cases[index].rule, "calendar"))
-            good = good && !strstr(text, "not in the order"); /* the planner reads them in it */
+            good = good && !strstr(text, "not in the order"); /* the planner reads them in order */
         for (char **part = parts; text && *part; part++)
             good = good && strstr(text, *part);
-        if (text && cases[index].said && !*cases[index].said)
+        if (text && cases[index].expected && !*cases[index].expected)
             good = !*text;
         all = all && good;
         if (!good)
             g_printerr("rule\n%shas the warnings\n%snot\n%s\n", cases[index].rule,
-                       text ? text : "(refused)\n", cases[index].said ? cases[index].said : "(refused)");
+                       text ? text : "(refused)\n",
+                       cases[index].expected ? cases[index].expected : "(refused)");
     }
     g_assert_true(all);
 }

@@ -34,7 +34,7 @@ bed_pass_ms(int64_t ms)
 
 /* libuv restarts an active timer as a repeating one only. */
 static void
-come_nearer(uv_handle_t *handle, void *user)
+bring_forward(uv_handle_t *handle, void *user)
 {
     const uint64_t *ms = user;
     if (uv_handle_get_type(handle) != UV_TIMER || !uv_is_active(handle))
@@ -51,7 +51,7 @@ bed_pass_all_ms(bed *self, int64_t ms)
 {
     uint64_t nearer = (uint64_t)ms;
     bed_pass_ms(ms);
-    uv_walk(kw_loop_uv(self->loop), come_nearer, &nearer);
+    uv_walk(kw_loop_uv(self->loop), bring_forward, &nearer);
 }
 
 /* --- policy ------------------------------------------------------------------------------------------- */
@@ -113,7 +113,7 @@ void
 bed_free(bed *self)
 {
     for (size_t i = 0; i < BED_GATEWAYS; i++)
-        if (self->gateways[i].maker)
+        if (self->gateways[i].generator)
             bed_close(self, i);
     kw_store_free(self->store);
     kw_policy_unref(self->policy);
@@ -131,7 +131,7 @@ typedef struct step {
 } step;
 
 void
-bed_turn_until(bed *self, const bool *flag)
+bed_run_until(bed *self, const bool *flag)
 {
     while (!*flag)
         uv_run(kw_loop_uv(self->loop), UV_RUN_ONCE);
@@ -156,15 +156,15 @@ bed_open(bed *self, size_t number)
 {
     bed_gateway *gateway = &self->gateways[number];
     step now = {false};
-    if (!gateway->maker) {
+    if (!gateway->generator) {
         gateway->bed = self;
         gateway->handle = kw_store_open_handle(self->store, self->loop);
         gateway->sequences = kw_sequences_new(kw_policy_model(self->policy), self->loop, gateway->handle);
-        gateway->maker = kw_maker_new(gateway->sequences, self->loop, gateway->handle);
+        gateway->generator = kw_maker_new(gateway->sequences, self->loop, gateway->handle);
     }
     kw_sequences_prepare(gateway->sequences, self->policy, kw_deadline_in_ms(BED_PATIENCE_MS), prepared,
                          &now);
-    bed_turn_until(self, &now.done);
+    bed_run_until(self, &now.done);
     self->error = now.error;
     return now.error.code == KW_OK;
 }
@@ -174,15 +174,15 @@ bed_close(bed *self, size_t number)
 {
     bed_gateway *gateway = &self->gateways[number];
     step now = {false};
-    kw_maker_close(gateway->maker, ended, &now);
-    bed_turn_until(self, &now.done);
+    kw_maker_close(gateway->generator, ended, &now);
+    bed_run_until(self, &now.done);
     now.done = false;
     kw_sequences_close(gateway->sequences, ended, &now);
-    bed_turn_until(self, &now.done);
+    bed_run_until(self, &now.done);
     now.done = false;
     kw_store_handle_close(gateway->handle, ended, &now);
-    bed_turn_until(self, &now.done);
-    kw_maker_free(gateway->maker);
+    bed_run_until(self, &now.done);
+    kw_maker_free(gateway->generator);
     kw_sequences_free(gateway->sequences);
     *gateway = (bed_gateway){NULL};
 }
@@ -228,9 +228,9 @@ fill(bed *self, size_t gateway, const char *record)
     step now = {false};
     kw_filling *filling = KW_ARENA_NEW(self->arena, kw_filling);
     filling->values = bed_record(self, record);
-    kw_maker_fill(self->gateways[gateway].maker, self->arena, self->table, filling, 1,
+    kw_maker_fill(self->gateways[gateway].generator, self->arena, self->table, filling, 1,
                   kw_deadline_in_ms(BED_PATIENCE_MS), ended, &now);
-    bed_turn_until(self, &now.done);
+    bed_run_until(self, &now.done);
     self->error = filling->error;
     return filling;
 }
@@ -271,9 +271,9 @@ bed_allocate(bed *self, size_t gateway, const char *name, int64_t count, const c
 {
     step now = {false};
     int field = kw_table_find_field(self->table, kw_bytes_of_text(name));
-    kw_maker_allocate(self->gateways[gateway].maker, self->table, (size_t)field, bed_record(self, scope),
+    kw_maker_allocate(self->gateways[gateway].generator, self->table, (size_t)field, bed_record(self, scope),
                       count, kw_deadline_in_ms(BED_PATIENCE_MS), allocated, &now);
-    bed_turn_until(self, &now.done);
+    bed_run_until(self, &now.done);
     self->error = now.error;
     if (now.error.code != KW_OK)
         return error_text(self, &now.error);
@@ -294,5 +294,5 @@ bed_write(bed *self, const kw_write *write)
 {
     step now = {false};
     kw_store_handle_write(self->gateways[0].handle, write, written, &now);
-    bed_turn_until(self, &now.done);
+    bed_run_until(self, &now.done);
 }

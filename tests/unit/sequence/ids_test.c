@@ -1,4 +1,4 @@
-/* UUIDs, object ids, the bits of snowflakes and blocks: their form, their order, no two alike. */
+/* UUIDs, object ids, the bits of snowflakes, and blocks: their form, order and uniqueness. */
 #include "base/bytes.h"
 #include "sequence/block.h"
 #include "sequence/snowflake.h"
@@ -22,12 +22,12 @@ check_uuid(const uint8_t *uuid, unsigned version)
     g_assert_nonnull(strchr("89ab", text[19]));
 }
 
-/* Sorted, all different; `made` has `size` bytes each. */
+/* Checks that the ids are sorted and all different; `ids` has `size` bytes for each. */
 static void
-check_ascending(const uint8_t *made, size_t size, size_t count)
+check_ascending(const uint8_t *ids, size_t size, size_t count)
 {
     for (size_t i = 1; i < count; i++)
-        g_assert_cmpint(memcmp(made + (i - 1) * size, made + i * size, size), <, 0);
+        g_assert_cmpint(memcmp(ids + (i - 1) * size, ids + i * size, size), <, 0);
 }
 
 static void
@@ -44,20 +44,21 @@ test_uuid4(void)
     }
 }
 
-/* In the order of making, also when the clock stands or goes back, and 10,000 times in one millisecond. */
+/* Ids are ordered by their generation, even when the clock stops or is set back, and for 10,000 ids in one
+ * millisecond. */
 static void
 test_uuid7(void)
 {
     enum { COUNT = 10000 };
-    g_autofree uint8_t *made = g_malloc(COUNT * KW_UUID_BYTES);
+    g_autofree uint8_t *ids = g_malloc(COUNT * KW_UUID_BYTES);
     for (size_t i = 0; i < COUNT; i++) {
         int64_t now = i < 20 ? NOW + (int64_t)i : i < 40 ? NOW - 5000 : NOW + 19;
-        kw_unique_uuid7(&unique, now, made + i * KW_UUID_BYTES);
-        check_uuid(made + i * KW_UUID_BYTES, 7);
+        kw_unique_uuid7(&unique, now, ids + i * KW_UUID_BYTES);
+        check_uuid(ids + i * KW_UUID_BYTES, 7);
     }
-    check_ascending(made, KW_UUID_BYTES, COUNT);
+    check_ascending(ids, KW_UUID_BYTES, COUNT);
     uint8_t first[8] = {0};
-    memcpy(first + 2, made, 6);
+    memcpy(first + 2, ids, 6);
     g_assert_cmpint((int64_t)kw_be64_load(first), ==, NOW);
 }
 
@@ -71,16 +72,16 @@ test_objectid(void)
     kw_unique_objectid(&unique, NOW, one);
     kw_unique_objectid(&other, NOW, two);
     g_assert_cmpuint(kw_be32_load(one), ==, NOW / 1000);
-    g_assert_cmpint(memcmp(one + 4, two + 4, 5), !=, 0); /* each has random bytes of its own */
+    g_assert_cmpint(memcmp(one + 4, two + 4, 5), !=, 0); /* each generator has its own random bytes */
     kw_unique_objectid(&unique, NOW - 60000, two);
-    g_assert_cmpuint(kw_be32_load(two), ==, NOW / 1000); /* the clock went back, the ids did not */
+    g_assert_cmpuint(kw_be32_load(two), ==, NOW / 1000); /* the clock was set back, the ids still increase */
     g_assert_cmpuint(((kw_be32_load(one + 8) & 0xffffff) + 1) & 0xffffff, ==,
                      kw_be32_load(two + 8) & 0xffffff);
     kw_hex_print((const uint8_t *)"\x00\x9f\xff", 3, text);
     g_assert_cmpstr(text, ==, "009fff");
 }
 
-/* All numbers of one second are used: the next id is of the next second. */
+/* After all numbers of one second are used, the next id belongs to the next second. */
 static void
 test_objectid_counter(void)
 {
@@ -93,7 +94,7 @@ test_objectid_counter(void)
     g_assert_cmpuint(kw_be32_load(id), ==, NOW / 1000);
     kw_unique_objectid(&own, NOW, id);
     g_assert_cmpuint(kw_be32_load(id), ==, NOW / 1000 + 1);
-    g_assert_cmpint(memcmp(first + 4, id + 4, 8), ==, 0); /* the counter is where it was */
+    g_assert_cmpint(memcmp(first + 4, id + 4, 8), ==, 0); /* the counter is unchanged */
 }
 
 /* --- snowflakes --------------------------------------------------------------------------------------- */
@@ -102,10 +103,10 @@ static kw_model_generate
 snowflake(bool partitioned, int64_t epoch_ms)
 {
     return (kw_model_generate){
-        .enabled = true, .kind = KW_MAKE_SNOWFLAKE, .partitioned = partitioned, .epoch_ms = epoch_ms};
+        .enabled = true, .kind = KW_GENERATE_SNOWFLAKE, .partitioned = partitioned, .epoch_ms = epoch_ms};
 }
 
-/* Cases of the vectors' group partitioned_snowflake. */
+/* The cases of the group partitioned_snowflake of the vectors. */
 static void
 test_partitioned(void)
 {
@@ -144,7 +145,7 @@ test_standard(void)
     g_assert_nonnull(strstr(error.text, "before"));
 }
 
-/* Random clocks: every (tick, sequence) once, in order, within the bound. */
+/* With random clocks, every (tick, sequence) occurs once, in order, within the bound. */
 static void
 test_ticks(void)
 {
@@ -156,7 +157,7 @@ test_ticks(void)
         now += g_rand_int_range(dice, 0, 20) == 0 ? g_rand_int_range(dice, -50, 50) : 0;
         int64_t most = now + 20;
         kw_tick_part part;
-        if (!kw_ticks_take(&ticks, form, now, most, (uint32_t)g_rand_int_range(dice, 1, 300), &part)) {
+        if (!kw_ticks_allocate(&ticks, form, now, most, (uint32_t)g_rand_int_range(dice, 1, 300), &part)) {
             refused++;
             continue;
         }
@@ -194,7 +195,7 @@ test_blocks(void)
     g_assert_true(kw_block_of(&range, 4, 12, &block));
     g_assert_cmpint(kw_number_at(&range, 9), ==, 19);
     g_assert_cmpint(kw_number_at(&range, 10), ==, 10);
-    g_assert_cmpuint(kw_number_run(&range, 8, 4), ==, 2);
+    g_assert_cmpuint(kw_number_consecutive(&range, 8, 4), ==, 2);
     how = (kw_model_generate){.from = 0, .to = INT64_MAX};
     g_assert_cmpuint(kw_number_range_of(&how).length, ==, UINT64_C(1) << 63);
     g_assert_cmpuint(kw_number_range_of(&how).block, ==, 1000);

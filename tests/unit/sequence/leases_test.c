@@ -1,6 +1,6 @@
-/* Worker numbers of snowflakes between gateways whose clocks differ, which hang, are killed and come back: in
- * each play there is one number for all of them. The clock is injected, and set before each step to that of
- * the gateway that acts; leases are so long that timers do not fire before they are made to. */
+/* Worker numbers of snowflakes between gateways whose clocks differ, which hang, are killed and restart:
+ * each test leaves one number for all of them. The clock is injected, and set before each step to that of
+ * the gateway that acts; leases are so long that timers fire only when the test makes them. */
 #include "bed.h"
 
 #include "base/metrics.h"
@@ -24,35 +24,35 @@ static const id_form forms[] = {
     {"id: {type: int, generate: {kind: snowflake, form: partitioned}}", 9, 16, 1000},
 };
 
-typedef struct play {
+typedef struct lease_fixture {
     const id_form *form;
     bed *bed;
     GHashTable *seen;
-    int64_t number; /* the only one */
-} play;
+    int64_t number; /* the only free number */
+} lease_fixture;
 
 static int64_t
-worker_of(const play *self, int64_t id)
+worker_of(const lease_fixture *self, int64_t id)
 {
     return id >> self->form->sequence_bits & ((INT64_C(1) << self->form->worker_bits) - 1);
 }
 
 static int64_t
-next(play *self, size_t gateway)
+next(lease_fixture *self, size_t gateway)
 {
     int64_t id = bed_number(self->bed, gateway, "key=a", "id");
-    g_assert_true(g_hash_table_add(self->seen, GSIZE_TO_POINTER((gsize)id))); /* never twice */
+    g_assert_true(g_hash_table_add(self->seen, GSIZE_TO_POINTER((gsize)id))); /* no id occurs twice */
     return id;
 }
 
 static void
-row_of(const play *self, int64_t number, char *to, size_t size)
+row_of(const lease_fixture *self, int64_t number, char *to, size_t size)
 {
     snprintf(to, size, "worker/%u/%04d", self->form->worker_bits, (int)number);
 }
 
 static void
-set_lease(play *self, int64_t number, const char *owner, int64_t until_ms)
+set_lease(lease_fixture *self, int64_t number, const char *owner, int64_t until_ms)
 {
     char row[32], state[64];
     kw_cell cell = {.family = KW_BYTES_LITERAL("n"), .qualifier = KW_BYTES_LITERAL("lease")};
@@ -69,9 +69,9 @@ set_lease(play *self, int64_t number, const char *owner, int64_t until_ms)
     bed_write(self->bed, &write);
 }
 
-/* Up to when ids of the number may have been given out. */
+/* The time up to which ids of the number may have been issued. */
 static int64_t
-stored_until(const play *self)
+stored_until(const lease_fixture *self)
 {
     char row[32];
     row_of(self, self->number, row, sizeof row);
@@ -81,11 +81,11 @@ stored_until(const play *self)
     return g_ascii_strtoll(strchr(state, ' ') + 1, NULL, 10);
 }
 
-/* The first gateway has the number that it took; all others are somebody's for days. */
+/* The first gateway holds the number; all others are leased by other gateways for days. */
 static void
-open_play(play *self, const id_form *form)
+open_fixture(lease_fixture *self, const id_form *form)
 {
-    *self = (play){.form = form, .seen = g_hash_table_new(g_direct_hash, g_direct_equal)};
+    *self = (lease_fixture){.form = form, .seen = g_hash_table_new(g_direct_hash, g_direct_equal)};
     self->bed = bed_new(LEASE, form->field);
     g_assert_true(bed_open(self->bed, 0));
     self->number = worker_of(self, next(self, 0));
@@ -95,15 +95,15 @@ open_play(play *self, const id_form *form)
 }
 
 static void
-end_play(play *self)
+close_fixture(lease_fixture *self)
 {
     bed_free(self->bed);
     g_hash_table_unref(self->seen);
 }
 
-/* As kill -9: the lease is not given back. */
+/* As after kill -9: the lease is not released. */
 static void
-kill_gateway(play *self, size_t gateway)
+kill_gateway(lease_fixture *self, size_t gateway)
 {
     uint64_t before = self->bed->plan.failed;
     self->bed->plan.fault = KW_FAULT_FAILED;
@@ -112,9 +112,9 @@ kill_gateway(play *self, size_t gateway)
     g_assert_cmpuint(self->bed->plan.failed, ==, before + 1);
 }
 
-/* All look after their leases, by clocks that stand still. */
+/* All gateways check their leases while the clocks stand still. */
 static void
-renew(play *self)
+renew(lease_fixture *self)
 {
     int64_t wall_ms = bed_wall_ms;
     uint64_t mono_ns = bed_mono_ns;
@@ -124,21 +124,21 @@ renew(play *self)
 }
 
 static void
-turn_until_lost(play *self, int64_t lost_before)
+run_until_lost(lease_fixture *self, int64_t lost_before)
 {
     renew(self);
     while (kw_metrics_read(KW_METRIC_worker_leases_lost) == lost_before)
         uv_run(kw_loop_uv(self->bed->loop), UV_RUN_ONCE);
 }
 
-/* A gateway hangs: it stops by itself when its lease is over, another one takes the number when that is long
- * over and begins behind everything that was given out; the first notices when it is back. */
+/* A gateway hangs: it stops issuing ids when its lease expires. Later, another gateway takes over the
+ * number and continues after every issued id. The first gateway notices this when it continues. */
 static void
 hang(const id_form *form)
 {
-    play self;
+    lease_fixture self;
     int64_t lost = kw_metrics_read(KW_METRIC_worker_leases_lost), last = 0;
-    open_play(&self, form);
+    open_fixture(&self, form);
     for (int i = 0; i < 200; i++)
         last = next(&self, 0);
     int64_t until = stored_until(&self);
@@ -151,7 +151,7 @@ hang(const id_form *form)
     g_assert_true(g_str_has_prefix(
         bed_fill(self.bed, 0, "key=a"),
         "UNAVAILABLE: table t, field id: the lease of this gateway's worker number was not renewed in time"));
-    bed_wall_ms = until + LEASE_MS; /* not yet: the other's clock may be slow */
+    bed_wall_ms = until + LEASE_MS; /* too early: the other gateway's clock may be slow */
     g_assert_false(bed_open(self.bed, 1));
     bed_close(self.bed, 1);
     bed_pass_ms(1);
@@ -164,47 +164,47 @@ hang(const id_form *form)
     bed_fill(self.bed, 0, "key=a");
     g_assert_cmpint(self.bed->error.code, ==, KW_UNAVAILABLE);
 
-    turn_until_lost(&self, lost);
+    run_until_lost(&self, lost);
     g_assert_nonnull(strstr(bed_fill(self.bed, 0, "key=a"), "this gateway has no worker number"));
     next(&self, 1);
-    end_play(&self);
+    close_fixture(&self);
 }
 
-/* A gateway whose clock is an hour ahead takes the number from one that is well and does not know it yet:
- * both give out ids of one number for a while, and none comes twice. */
+/* A gateway whose clock is an hour ahead takes over the number of a healthy gateway that does not know it
+ * yet: for a while, both issue ids of one number, and no id occurs twice. */
 static void
 differ(const id_form *form)
 {
-    play self;
+    lease_fixture self;
     int64_t lost = kw_metrics_read(KW_METRIC_worker_leases_lost), now = bed_wall_ms;
-    open_play(&self, form);
+    open_fixture(&self, form);
     int64_t until = stored_until(&self);
     bed_wall_ms = now + HOUR_MS;
     g_assert_true(bed_open(self.bed, 1));
     for (int i = 0; i < 1000; i++) {
         bed_wall_ms = now + i;
         g_assert_cmpint(worker_of(&self, next(&self, 0)), ==, self.number);
-        bed_wall_ms = now + i + (i % 2 ? HOUR_MS : -HOUR_MS); /* and then it steps back */
+        bed_wall_ms = now + i + (i % 2 ? HOUR_MS : -HOUR_MS); /* then the clock steps back */
         g_assert_cmpint(worker_of(&self, next(&self, 1)), ==, self.number);
     }
-    bed_wall_ms = until + 2 * form->tick_ms; /* what is stored is all that the first one may give out */
+    bed_wall_ms = until + 2 * form->tick_ms; /* the first gateway can issue ids up to the stored time only */
     bed_fill(self.bed, 0, "key=a");
     g_assert_cmpint(self.bed->error.code, ==, KW_BUSY);
     bed_wall_ms = now + LEASE_MS;
-    turn_until_lost(&self, lost);
+    run_until_lost(&self, lost);
     bed_fill(self.bed, 0, "key=a");
     g_assert_cmpint(self.bed->error.code, ==, KW_UNAVAILABLE);
-    end_play(&self);
+    close_fixture(&self);
 }
 
-/* Killed again and again, with a clock that steps back each time as far as it may: whoever is next begins
- * behind what was stored, and cannot begin before. */
+/* Gateways are killed repeatedly, and the clock steps back each time as far as allowed: the next holder
+ * starts after the stored time, and cannot start earlier. */
 static void
 die(const id_form *form)
 {
-    play self;
+    lease_fixture self;
     int64_t last = 0;
-    open_play(&self, form);
+    open_fixture(&self, form);
     for (int life = 0; life < 10; life++) {
         for (int i = 0; i < 100; i++) {
             int64_t id = next(&self, 0);
@@ -220,15 +220,15 @@ die(const id_form *form)
         bed_wall_ms = until + LEASE_MS + 1;
         g_assert_true(bed_open(self.bed, 0));
     }
-    end_play(&self);
+    close_fixture(&self);
 }
 
-/* The clock jumps a day ahead: ids wait until that is stored. */
+/* The clock jumps a day ahead: ids wait until the new time is stored. */
 static void
 jump(const id_form *form)
 {
-    play self;
-    open_play(&self, form);
+    lease_fixture self;
+    open_fixture(&self, form);
     int64_t before = next(&self, 0), until = stored_until(&self);
     bed_wall_ms += 24 * HOUR_MS;
     g_assert_true(g_str_has_prefix(bed_fill(self.bed, 0, "key=a"), "BUSY: table t, field id: "));
@@ -240,7 +240,7 @@ jump(const id_form *form)
         uv_run(kw_loop_uv(self.bed->loop), UV_RUN_NOWAIT);
     g_assert_cmpint(next(&self, 0), >, before);
     g_assert_cmpint(worker_of(&self, before), ==, self.number);
-    end_play(&self);
+    close_fixture(&self);
 }
 
 #define BOTH_FORMS(name)                                                                                     \

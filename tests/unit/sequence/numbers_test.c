@@ -12,12 +12,13 @@ test_counts(void)
     g_assert_true(bed_open(self, 0));
     for (int i = 1; i <= 35; i++)
         g_assert_cmpint(bed_number(self, 0, "key=a", "seq"), ==, i);
-    g_assert_cmpstr(bed_fill(self, 0, "key=a seq=7"), ==, ""); /* the caller's stays */
+    g_assert_cmpstr(bed_fill(self, 0, "key=a seq=7"), ==, ""); /* the caller's value is kept */
     g_assert_cmpint(bed_number(self, 0, "key=a", "seq"), ==, 36);
     bed_free(self);
 }
 
-/* Each has blocks of its own, no number comes twice, and what a gateway that died had is not given again. */
+/* Each gateway has its own blocks, no number is assigned twice, and the numbers held by a gateway that
+ * died are not reused. */
 static void
 test_gateways_share_a_counter(void)
 {
@@ -25,7 +26,7 @@ test_gateways_share_a_counter(void)
     g_autoptr(GHashTable) seen = g_hash_table_new(g_direct_hash, g_direct_equal);
     for (int round = 0; round < 40; round++) {
         size_t gateway = (size_t)(round % BED_GATEWAYS);
-        if (self->gateways[gateway].maker && round % 7 == 0)
+        if (self->gateways[gateway].generator && round % 7 == 0)
             bed_close(self, gateway);
         g_assert_true(bed_open(self, gateway));
         for (int i = 0; i < 17; i++) {
@@ -62,13 +63,14 @@ test_end(void)
         g_assert_cmpstr(bed_allocate(self, 0, "seq", 1, ""), ==,
                         "LIMIT: table t, field seq: the numbers 5 to 27 are used up");
         if (operations)
-            g_assert_cmpuint(self->plan.operations, ==, operations); /* known: the store is not asked again */
+            g_assert_cmpuint(self->plan.operations, ==,
+                             operations); /* the end is known: no further call to the store */
         operations = self->plan.operations;
     }
     g_assert_true(bed_open(self, 1));
     g_assert_cmpstr(bed_fill(self, 1, "key=a"), ==,
                     "LIMIT: table t, field seq: the numbers 5 to 27 are used up");
-    /* A wider range goes on where the old one ended. */
+    /* A wider range continues after the end of the old one. */
     bed_reload(self, "", "seq: {type: int, generate: {kind: sequence, from: 5, to: 100, block: 10}}");
     int64_t next = bed_number(self, 0, "key=a", "seq");
     g_assert_cmpint(next, >=, 28);
@@ -87,10 +89,10 @@ test_wrap(void)
     bed_free(self);
 }
 
-/* A gateway rests with numbers in hand, and another one goes through the whole range meanwhile. Then both are
- * asked within one second: no number comes twice. */
+/* A gateway is idle with numbers in its block, and another one uses up the whole range. Then both get
+ * requests within one second: no number is assigned twice. */
 static void
-test_wrap_after_a_rest(void)
+test_wrap_after_idle_time(void)
 {
     bed *self =
         bed_new("", "seq: {type: int, generate: {kind: sequence, from: 0, to: 99, block: 20, prefetch: 0, "
@@ -112,7 +114,7 @@ test_wrap_after_a_rest(void)
 }
 
 static void
-test_the_largest_numbers(void)
+test_largest_numbers(void)
 {
     bed *self = bed_new(
         "",
@@ -137,14 +139,14 @@ test_allocate(void)
     g_assert_true(bed_open(self, 0));
     g_assert_cmpstr(bed_allocate(self, 0, "seq", 100, ""), ==, "1+100");
     g_assert_cmpint(bed_number(self, 0, "key=a", "seq"), ==, 101);
-    g_assert_cmpstr(bed_allocate(self, 0, "seq", 3, ""), ==, "102+3"); /* out of the block in hand */
+    g_assert_cmpstr(bed_allocate(self, 0, "seq", 3, ""), ==, "102+3"); /* from the current block */
     g_assert_cmpstr(bed_allocate(self, 0, "seq", 800, ""), ==, "111+800");
-    g_assert_cmpstr(bed_allocate(self, 0, "seq", 200, ""), ==, "911+90"); /* what is left */
+    g_assert_cmpstr(bed_allocate(self, 0, "seq", 200, ""), ==, "911+90"); /* the remaining numbers */
     g_assert_cmpstr(bed_allocate(self, 0, "seq", 200, ""), ==,
                     "LIMIT: table t, field seq: the numbers 1 to 1000 are used up");
     g_assert_cmpstr(bed_allocate(self, 0, "seq", 1001, ""), ==,
                     "LIMIT: table t, field seq: there are only 1000 numbers");
-    g_assert_cmpstr(bed_allocate(self, 0, "ring", 6, ""), ==, "4+5"); /* 1 to 3 came with the put */
+    g_assert_cmpstr(bed_allocate(self, 0, "ring", 6, ""), ==, "4+5"); /* the put allocated 1 to 3 */
     g_assert_cmpstr(bed_allocate(self, 0, "id", 1, ""), ==,
                     "INVALID: table t, field id: is neither a sequence nor a snowflake");
     g_assert_cmpstr(bed_allocate(self, 0, "plain", 1, ""), ==,
@@ -154,7 +156,8 @@ test_allocate(void)
     bed_free(self);
 }
 
-/* The counter is at the range's end and the last numbers are in hand: they are given before any refusal. */
+/* The counter has reached the end of the range, and the last numbers are in the current block: they are
+ * assigned before any call is rejected. */
 static void
 test_allocate_last(void)
 {
@@ -170,35 +173,36 @@ test_allocate_last(void)
 
 /* --- many at once ------------------------------------------------------------------------------------- */
 
-typedef struct crowd {
+typedef struct waiters {
     size_t open;
     bool done;
-} crowd;
+} waiters;
 
 static void
 one_done(void *user)
 {
-    crowd *all = user;
+    waiters *all = user;
     all->done = --all->open == 0;
 }
 
-/* One call of many records takes one block for all of them; many calls that wait are served in their order.
- */
+/* One call with many records fetches one block for all of them; many waiting calls are served in their
+ * order. */
 static void
-test_a_call_takes_one_block(void)
+test_one_block_per_call(void)
 {
     bed *self = bed_new("", SEQ);
     g_assert_true(bed_open(self, 0));
-    crowd all = {.open = 1};
+    waiters all = {.open = 1};
     kw_filling *fillings = KW_ARENA_ARRAY(self->arena, kw_filling, 1000);
     for (size_t i = 0; i < 1000; i++)
         fillings[i].values = bed_record(self, "key=a");
-    fillings[500].error.code = KW_INVALID; /* wrong before: passed over */
+    fillings[500].error.code = KW_INVALID; /* already failed: skipped */
     uint64_t before = self->plan.operations;
-    kw_maker_fill(self->gateways[0].maker, self->arena, self->table, fillings, 1000,
+    kw_maker_fill(self->gateways[0].generator, self->arena, self->table, fillings, 1000,
                   kw_deadline_in_ms(BED_PATIENCE_MS), one_done, &all);
-    bed_turn_until(self, &all.done);
-    g_assert_cmpuint(self->plan.operations - before, <=, 3); /* the first, one for all, one ahead */
+    bed_run_until(self, &all.done);
+    g_assert_cmpuint(self->plan.operations - before, <=,
+                     3); /* the first block, one for all records, one ahead */
     int field = kw_table_find_field(self->table, KW_BYTES_LITERAL("seq"));
     int64_t expected = 1;
     for (size_t i = 0; i < 1000; i++) {
@@ -210,18 +214,18 @@ test_a_call_takes_one_block(void)
 }
 
 static void
-test_callers_in_line(void)
+test_queue_order(void)
 {
     bed *self = bed_new("", SEQ);
     g_assert_true(bed_open(self, 0));
-    crowd all = {.open = 300};
+    waiters all = {.open = 300};
     kw_filling *fillings = KW_ARENA_ARRAY(self->arena, kw_filling, 300);
     for (size_t i = 0; i < 300; i++) {
         fillings[i].values = bed_record(self, "key=a");
-        kw_maker_fill(self->gateways[0].maker, self->arena, self->table, &fillings[i], 1,
+        kw_maker_fill(self->gateways[0].generator, self->arena, self->table, &fillings[i], 1,
                       kw_deadline_in_ms(BED_PATIENCE_MS), one_done, &all);
     }
-    bed_turn_until(self, &all.done);
+    bed_run_until(self, &all.done);
     int field = kw_table_find_field(self->table, KW_BYTES_LITERAL("seq"));
     for (size_t i = 0; i < 300; i++)
         g_assert_cmpint(fillings[i].values[field].number, ==, (int64_t)i + 1);
@@ -230,7 +234,7 @@ test_callers_in_line(void)
 
 /* --- failures ----------------------------------------------------------------------------------------- */
 
-/* Whichever operation fails, in whichever way: numbers come all the same, and none twice. */
+/* Whichever operation fails, and however it fails: all numbers are assigned, none of them twice. */
 static void
 test_faults(void)
 {
@@ -255,14 +259,14 @@ test_faults(void)
 }
 
 static void
-test_a_store_that_says_no(void)
+test_refused_by_store(void)
 {
     bed *self = bed_new("", SEQ);
     g_assert_true(bed_open(self, 0));
     self->control->fail_at = self->control->operations + 1;
     self->control->fail_code = KW_REFUSED;
-    const char *told = bed_fill(self, 0, "key=a");
-    g_assert_true(g_str_has_prefix(told, "REFUSED: table t, field seq: its counter: "));
+    const char *reply = bed_fill(self, 0, "key=a");
+    g_assert_true(g_str_has_prefix(reply, "REFUSED: table t, field seq: its counter: "));
     g_assert_cmpstr(bed_fill(self, 0, "key=a"), ==, "seq=1");
     bed_free(self);
 }
@@ -273,31 +277,31 @@ test_deadline(void)
     bed *self = bed_new("", SEQ);
     g_assert_true(bed_open(self, 0));
     self->control->never_answer = true;
-    crowd all = {.open = 1};
+    waiters all = {.open = 1};
     kw_filling *filling = KW_ARENA_NEW(self->arena, kw_filling);
     filling->values = bed_record(self, "key=a");
-    kw_maker_fill(self->gateways[0].maker, self->arena, self->table, filling, 1, kw_deadline_in_ms(30),
+    kw_maker_fill(self->gateways[0].generator, self->arena, self->table, filling, 1, kw_deadline_in_ms(30),
                   one_done, &all);
     g_assert_false(all.done);
-    bed_turn_until(self, &all.done);
+    bed_run_until(self, &all.done);
     g_assert_cmpint(filling->error.code, ==, KW_TIMEOUT);
     g_assert_cmpstr(filling->error.text, ==, "table t, field seq: no number within the deadline");
     bed_free(self);
 }
 
-/* Who waits when the gateway ends is told. */
+/* Calls that wait when the gateway closes fail. */
 static void
 test_close(void)
 {
     bed *self = bed_new("", SEQ);
     g_assert_true(bed_open(self, 0));
     self->control->never_answer = true;
-    crowd all = {.open = 2};
+    waiters all = {.open = 2};
     kw_filling *fillings = KW_ARENA_ARRAY(self->arena, kw_filling, 2);
     for (size_t i = 0; i < 2; i++) {
         fillings[i].values = bed_record(self, "key=a");
-        kw_maker_fill(self->gateways[0].maker, self->arena, self->table, &fillings[i], 1, KW_DEADLINE_NONE,
-                      one_done, &all);
+        kw_maker_fill(self->gateways[0].generator, self->arena, self->table, &fillings[i], 1,
+                      KW_DEADLINE_NONE, one_done, &all);
     }
     bed_close(self, 0);
     g_assert_true(all.done);
@@ -305,9 +309,9 @@ test_close(void)
     bed_free(self);
 }
 
-/* A counter that somebody has spoilt. */
+/* The stored counter was damaged. */
 static void
-test_a_spoilt_counter(void)
+test_damaged_counter(void)
 {
     bed *self = bed_new("", SEQ);
     g_assert_true(bed_open(self, 0));
@@ -336,16 +340,16 @@ main(int count, char **arguments)
     g_test_add_func("/sequence/given", test_given_values);
     g_test_add_func("/sequence/end", test_end);
     g_test_add_func("/sequence/wrap", test_wrap);
-    g_test_add_func("/sequence/wrap_after_a_rest", test_wrap_after_a_rest);
-    g_test_add_func("/sequence/largest", test_the_largest_numbers);
+    g_test_add_func("/sequence/wrap_after_idle_time", test_wrap_after_idle_time);
+    g_test_add_func("/sequence/largest", test_largest_numbers);
     g_test_add_func("/sequence/allocate", test_allocate);
-    g_test_add_func("/sequence/allocate-last", test_allocate_last);
-    g_test_add_func("/sequence/one_block", test_a_call_takes_one_block);
-    g_test_add_func("/sequence/line", test_callers_in_line);
+    g_test_add_func("/sequence/allocate_last", test_allocate_last);
+    g_test_add_func("/sequence/one_block", test_one_block_per_call);
+    g_test_add_func("/sequence/queue_order", test_queue_order);
     g_test_add_func("/sequence/faults", test_faults);
-    g_test_add_func("/sequence/refused", test_a_store_that_says_no);
+    g_test_add_func("/sequence/refused", test_refused_by_store);
     g_test_add_func("/sequence/deadline", test_deadline);
     g_test_add_func("/sequence/close", test_close);
-    g_test_add_func("/sequence/spoilt", test_a_spoilt_counter);
+    g_test_add_func("/sequence/damaged", test_damaged_counter);
     return g_test_run();
 }

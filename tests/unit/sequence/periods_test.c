@@ -1,5 +1,5 @@
-/* Sequences that begin anew with each minute (hour, ...): which period a time is in, in which zone, and what
- * is kept of counters that nobody needs any more. */
+/* Sequences that restart with each minute (hour, ...): the period of a time in a time zone, and how long
+ * counters of past periods are kept. */
 #include "bed.h"
 #include "sequence/backend.h"
 #include "sequence/period.h"
@@ -58,7 +58,7 @@ test_neighbours(void)
     g_assert_cmpint(leap.end_ms - leap.start_ms, ==, INT64_C(29) * 86400000);
 }
 
-/* The hour that comes twice is one; the one that is left out is in no way. */
+/* An hour that occurs twice is one period; the hour that is skipped is in no period. */
 static void
 test_summer_time(void)
 {
@@ -107,7 +107,7 @@ number_at_ms(bed *self, int64_t ms)
 }
 
 static void
-test_begins_anew(void)
+test_restarts(void)
 {
     bed *self = bed_new("", PER_MINUTE);
     int64_t minute = bed_wall_ms / 60000 * 60000;
@@ -118,7 +118,8 @@ test_begins_anew(void)
         g_assert_cmpint(number_at_ms(self, minute - 1 - i), ==, i);
     }
     g_autofree char *scope = g_strdup_printf("ts=%" G_GINT64_FORMAT, (gint64)minute);
-    g_assert_cmpstr(bed_allocate(self, 0, "seq", 50, scope), ==, "40+50"); /* 20 to 39 are in hand */
+    g_assert_cmpstr(bed_allocate(self, 0, "seq", 50, scope), ==,
+                    "40+50"); /* 20 to 39 are in the current block */
     g_assert_cmpstr(bed_allocate(self, 0, "seq", 1, ""), ==,
                     "INVALID: table t, field seq: its numbers restart per minute of ts, which is missing");
     g_assert_cmpstr(bed_fill(self, 0, "key=a"), ==,
@@ -126,7 +127,7 @@ test_begins_anew(void)
     bed_free(self);
 }
 
-/* The end of a minute's range is told with the minute, and the next one has all its numbers. */
+/* An error at the end of a minute's range names the minute; the next minute has all its numbers. */
 static void
 test_end_of_a_minute(void)
 {
@@ -143,7 +144,7 @@ test_end_of_a_minute(void)
     bed_free(self);
 }
 
-/* A period so far away that its counter may be forgotten, or will be too early, is refused. */
+/* A period is rejected if its counter may have expired, or will expire too early. */
 static void
 test_keep(void)
 {
@@ -165,9 +166,9 @@ test_keep(void)
     bed_free(self);
 }
 
-/* Counters of periods lie in families that forget; slots of old periods are dropped from memory. */
+/* Counters of periods are in families with a TTL; slots of old periods are dropped from memory. */
 static void
-test_forgets(void)
+test_expiry(void)
 {
     kw_model_sequences settings = {.keep_ms = 7 * 86400000};
     g_assert_cmpint(kw_retention_seconds(&settings, KW_KEEP_EVER), ==, 0);
@@ -176,7 +177,7 @@ test_forgets(void)
     bed *self = bed_new("", PER_MINUTE);
     int64_t minute = bed_wall_ms / 60000 * 60000;
     g_assert_true(bed_open(self, 0));
-    for (int i = 0; i < 600; i++) { /* each resting the moment it is left */
+    for (int i = 0; i < 600; i++) { /* each becomes idle at once */
         g_assert_cmpint(number_at_ms(self, minute + INT64_C(60000) * i), ==, 0);
         bed_mono_ns += UINT64_C(200) * 1000000000;
     }
@@ -204,7 +205,7 @@ remove_folder(const char *folder)
     g_assert_cmpint(system(command), ==, 0);
 }
 
-/* What was counted is there after the end, and a table that forgets too early is not used. */
+/* Counters survive a restart, and a table whose cells expire too early is rejected. */
 static void
 test_embedded(void)
 {
@@ -219,16 +220,17 @@ test_embedded(void)
     g_assert_true(bed_open(self, 0));
     int64_t next = number_at_ms(self, minute);
     g_assert_cmpint(next, >=, 20);
-    g_assert_cmpint(next % 10, ==, 0); /* the blocks of the first are lost */
+    g_assert_cmpint(next % 10, ==, 0); /* the blocks of the first run are lost */
     bed_free(self);
     self = open_embedded(folder, "sequences: {keep: 1d}\n", PER_MINUTE);
     g_assert_false(bed_open(self, 0));
     g_assert_cmpint(self->error.code, ==, KW_REFUSED);
     g_assert_true(g_str_has_prefix(
-        self->error.text, "table of sequences keyway_sequences: the family d forgets after 180002 s, and "));
+        self->error.text,
+        "table of sequences keyway_sequences: the family d drops counters after 180002 s, but "));
     bed_free(self);
     self = open_embedded(folder, "sequences: {keep: 1d}\n", "seq: {type: int, generate: sequence}");
-    g_assert_true(bed_open(self, 0)); /* needs no family that forgets */
+    g_assert_true(bed_open(self, 0)); /* needs no family with a TTL */
     bed_free(self);
     remove_folder(folder);
 }
@@ -242,10 +244,10 @@ main(int count, char **arguments)
     g_test_add_func("/periods/neighbours", test_neighbours);
     g_test_add_func("/periods/summer_time", test_summer_time);
     g_test_add_func("/periods/units", test_units);
-    g_test_add_func("/periods/anew", test_begins_anew);
+    g_test_add_func("/periods/restarts", test_restarts);
     g_test_add_func("/periods/end", test_end_of_a_minute);
     g_test_add_func("/periods/keep", test_keep);
-    g_test_add_func("/periods/forgets", test_forgets);
+    g_test_add_func("/periods/expiry", test_expiry);
     g_test_add_func("/periods/embedded", test_embedded);
     return g_test_run();
 }

@@ -1,4 +1,4 @@
-/* Snowflakes: worker numbers leased from the store, taken over, lost and given back; clocks that step back;
+/* Snowflakes: worker numbers leased from the store, taken over, lost and released; clocks that step back;
  * many loops and gateways. */
 #include "bed.h"
 
@@ -20,7 +20,7 @@ static int64_t
 next(bed *self, size_t gateway)
 {
     int64_t id = bed_number(self, gateway, "key=a", "id");
-    g_assert_true(g_hash_table_add(seen, GSIZE_TO_POINTER((gsize)id))); /* never twice */
+    g_assert_true(g_hash_table_add(seen, GSIZE_TO_POINTER((gsize)id))); /* no id occurs twice */
     return id;
 }
 
@@ -36,7 +36,7 @@ worker_of(int64_t id)
     return id >> 12 & 1023;
 }
 
-/* Lets timers and what they start run. */
+/* Runs timers and the operations that they start. */
 static void
 settle(bed *self)
 {
@@ -97,8 +97,8 @@ test_ids(void)
     g_assert_cmpint(kw_metrics_read(KW_METRIC_worker_leases), ==, 0);
 }
 
-/* More than a millisecond has: the next one is begun before its time, up to what is stored. No renewal comes
- * between. */
+/* More ids than fit into a millisecond: the next tick starts early, up to the stored time. No renewal
+ * happens meanwhile. */
 static void
 test_faster_than_the_clock(void)
 {
@@ -136,15 +136,15 @@ test_clock_steps_back(void)
     end(self);
 }
 
-/* The same over restarts: whoever gets the number later begins behind what was given out, whatever his clock
- * says. With two numbers in all they are certainly the same ones. */
+/* The same with restarts: the next holder of the number starts after the issued ids, whatever its clock
+ * says. With only two free numbers, the holders certainly share one. */
 static void
 test_clock_steps_back_over_restarts(void)
 {
     bed *self = start(LEASE, SNOWFLAKE);
     g_assert_true(bed_open(self, 0));
     int64_t began = bed_wall_ms, worker = worker_of(next(self, 0));
-    /* Give one number to whoever comes: all others are taken for a long time. */
+    /* Leave one number free: all others are leased for a long time. */
     for (int i = 0; i < 1024; i++)
         if (i != worker)
             set_lease(self, i, "other", began + 1000000000);
@@ -155,7 +155,7 @@ test_clock_steps_back_over_restarts(void)
         bed_wall_ms -= 5000;
         g_assert_true(bed_open(self, 0));
     }
-    /* A second one finds none. */
+    /* A second gateway finds no free number. */
     g_assert_false(bed_open(self, 1));
     g_assert_cmpint(self->error.code, ==, KW_UNAVAILABLE);
     g_assert_cmpstr(self->error.text, ==,
@@ -168,7 +168,7 @@ test_clock_steps_back_over_restarts(void)
 /* --- leases ------------------------------------------------------------------------------------------- */
 
 static void
-test_gateways_have_their_own(void)
+test_one_number_per_gateway(void)
 {
     bed *self = start(LEASE, SNOWFLAKE);
     g_autoptr(GHashTable) workers = g_hash_table_new(g_direct_hash, g_direct_equal);
@@ -181,7 +181,7 @@ test_gateways_have_their_own(void)
     end(self);
 }
 
-/* Not renewed in time: nothing is given out, with the reason; renewed later, it goes on. */
+/* Without renewal in time, ids are refused with the reason; after a later renewal, they are issued again. */
 static void
 test_fencing(void)
 {
@@ -199,20 +199,20 @@ test_fencing(void)
     g_assert_cmpint(self->error.code, ==, KW_UNAVAILABLE);
     g_assert_cmpuint(self->error.retry_after_ms, >, 0);
     self->control->never_answer = false;
-    set_lease(self, worker ^ 1, "other", 0); /* what was asked is answered with it */
+    set_lease(self, worker ^ 1, "other", 0); /* the next reply contains it */
     settle(self);
     g_assert_cmpint(worker_of(next(self, 0)), ==, worker);
     end(self);
 }
 
-/* Over several leases, with a renewal of which nothing is heard. */
+/* Over several leases, with one renewal whose reply is lost. */
 static void
 test_renews(void)
 {
     bed *self = start(LEASE, SNOWFLAKE);
     g_assert_true(bed_open(self, 0));
     int64_t worker = worker_of(next(self, 0));
-    self->plan.fault = KW_FAULT_UNKNOWN_APPLIED; /* one fails, the next ones do not */
+    self->plan.fault = KW_FAULT_UNKNOWN_APPLIED; /* one renewal fails, the next ones succeed */
     self->plan.fail_at = 2;
     for (int i = 0; i < 10; i++) {
         bed_pass_all_ms(self, LEASE_MS / 3 + 100);
@@ -223,8 +223,8 @@ test_renews(void)
     end(self);
 }
 
-/* Somebody takes the number over. What was stored as given out stays behind; the loser takes another number.
- */
+/* Another gateway takes over the number. The stored time of issued ids remains; the loser leases another
+ * number. */
 static void
 test_taken_over(void)
 {
@@ -242,9 +242,9 @@ test_taken_over(void)
     end(self);
 }
 
-/* A gateway that died: its number is free when its lease is long over, and what it gave out stays behind. */
+/* A gateway died: its number is free long after its lease expired, and its issued ids are never repeated. */
 static void
-test_a_dead_gateway(void)
+test_dead_gateway(void)
 {
     bed *self = start(LEASE, SNOWFLAKE);
     g_assert_true(bed_open(self, 0));
@@ -256,17 +256,17 @@ test_a_dead_gateway(void)
     g_autofree char *state = g_strndup((const char *)stored.data, stored.size);
     int64_t until = g_ascii_strtoll(strchr(state, ' ') + 1, NULL, 10);
     g_assert_cmpint(until, >=, bed_wall_ms + LEASE_MS);
-    bed_close(self, 0); /* gives it back: the stored time is what was used */
+    bed_close(self, 0); /* releases it: the stored time is the last one used */
     stored = kw_memory_store_cell(self->inner, "keyway_sequences", kw_bytes_of_text(row), "n", "lease");
-    g_autofree char *given_back = g_strndup((const char *)stored.data, stored.size);
-    g_assert_true(g_str_has_prefix(given_back, "- "));
-    g_assert_cmpint(g_ascii_strtoll(given_back + 2, NULL, 10), <, until);
-    g_assert_cmpint(g_ascii_strtoll(given_back + 2, NULL, 10), >=, bed_wall_ms);
+    g_autofree char *released = g_strndup((const char *)stored.data, stored.size);
+    g_assert_true(g_str_has_prefix(released, "- "));
+    g_assert_cmpint(g_ascii_strtoll(released + 2, NULL, 10), <, until);
+    g_assert_cmpint(g_ascii_strtoll(released + 2, NULL, 10), >=, bed_wall_ms);
     end(self);
 }
 
 static void
-test_spoilt_lease(void)
+test_damaged_lease(void)
 {
     bed *self = start(LEASE, SNOWFLAKE);
     g_assert_true(bed_open(self, 0));
@@ -291,7 +291,8 @@ test_spoilt_lease(void)
     end(self);
 }
 
-/* Whichever operation fails on the way to a worker number: in the end there is one, and no id comes twice. */
+/* Whichever operation fails while a worker number is leased: in the end there is a lease, and no id occurs
+ * twice. */
 static void
 test_faults(void)
 {
@@ -314,24 +315,24 @@ test_faults(void)
 
 /* --- loops -------------------------------------------------------------------------------------------- */
 
-enum { TAKERS = 4, TAKES = 20000 };
+enum { THREADS = 4, IDS_PER_THREAD = 20000 };
 
-typedef struct taker {
+typedef struct id_thread {
     kw_thread thread;
     kw_worker *worker;
     int64_t *ids;
     size_t count;
-} taker;
+} id_thread;
 
 static void
 take(void *user)
 {
-    taker *self = user;
-    for (int i = 0; i < TAKES; i++) {
+    id_thread *self = user;
+    for (int i = 0; i < IDS_PER_THREAD; i++) {
         uint32_t worker;
         kw_tick_part part;
         kw_error error;
-        if (!kw_worker_take(self->worker, 3, &worker, &part, &error))
+        if (!kw_worker_allocate(self->worker, 3, &worker, &part, &error))
             continue;
         for (uint32_t j = 0; j < part.count; j++)
             self->ids[self->count++] = part.tick << 22 | (int64_t)worker << 12 | (part.first + j);
@@ -367,27 +368,27 @@ test_threads(void)
                                       self->gateways[0].handle);
     bool done = false;
     kw_worker_start(worker, started, &done);
-    bed_turn_until(self, &done);
-    taker takers[TAKERS];
+    bed_run_until(self, &done);
+    id_thread threads[THREADS];
     size_t count = 0;
-    g_autofree int64_t *ids = g_new(int64_t, TAKERS * TAKES * 3);
-    for (int i = 0; i < TAKERS; i++) {
-        takers[i] = (taker){.worker = worker, .ids = g_new(int64_t, TAKES * 3)};
-        kw_thread_start(&takers[i].thread, "taker", take, &takers[i]);
+    g_autofree int64_t *ids = g_new(int64_t, THREADS * IDS_PER_THREAD * 3);
+    for (int i = 0; i < THREADS; i++) {
+        threads[i] = (id_thread){.worker = worker, .ids = g_new(int64_t, IDS_PER_THREAD * 3)};
+        kw_thread_start(&threads[i].thread, "taker", take, &threads[i]);
     }
-    for (int i = 0; i < TAKERS; i++) {
-        kw_thread_join(&takers[i].thread);
-        memcpy(ids + count, takers[i].ids, takers[i].count * sizeof *ids);
-        count += takers[i].count;
-        g_free(takers[i].ids);
+    for (int i = 0; i < THREADS; i++) {
+        kw_thread_join(&threads[i].thread);
+        memcpy(ids + count, threads[i].ids, threads[i].count * sizeof *ids);
+        count += threads[i].count;
+        g_free(threads[i].ids);
     }
     qsort(ids, count, sizeof *ids, compare_ids);
     for (size_t i = 1; i < count; i++)
         g_assert_cmpint(ids[i - 1], <, ids[i]);
-    g_assert_cmpuint(count, >, TAKES);
+    g_assert_cmpuint(count, >, IDS_PER_THREAD);
     done = false;
     kw_worker_stop(worker, stopped, &done);
-    bed_turn_until(self, &done);
+    bed_run_until(self, &done);
     kw_worker_free(worker);
     end(self);
 }
@@ -401,12 +402,12 @@ main(int count, char **arguments)
     g_test_add_func("/workers/faster", test_faster_than_the_clock);
     g_test_add_func("/workers/back", test_clock_steps_back);
     g_test_add_func("/workers/restarts", test_clock_steps_back_over_restarts);
-    g_test_add_func("/workers/own", test_gateways_have_their_own);
+    g_test_add_func("/workers/own", test_one_number_per_gateway);
     g_test_add_func("/workers/fencing", test_fencing);
     g_test_add_func("/workers/renews", test_renews);
     g_test_add_func("/workers/taken_over", test_taken_over);
-    g_test_add_func("/workers/dead", test_a_dead_gateway);
-    g_test_add_func("/workers/spoilt", test_spoilt_lease);
+    g_test_add_func("/workers/dead", test_dead_gateway);
+    g_test_add_func("/workers/damaged", test_damaged_lease);
     g_test_add_func("/workers/faults", test_faults);
     g_test_add_func("/workers/threads", test_threads);
     return g_test_run();

@@ -1,7 +1,7 @@
-/* A loop's maker: determines which fields of a record need a value, and generates it. Numbers come from slots
- * (slot.c), cached by the name of their counter; slots of a period, for example a minute, are dropped some
- * time after their last use. Counting is retried here when the store fails: numbers whose reply was lost are
- * not used, never assigned twice. */
+/* A loop's generator of values: determines which fields of a record need a value, and generates it.
+ * Numbers come from slots (slot.c), cached by the name of their counter; slots of a period, for example a
+ * minute, are dropped some time after their last use. When the store fails, counting is retried here:
+ * numbers whose reply was lost stay unused; no number is assigned twice. */
 #include "sequence/sequence_internal.h"
 
 #include "base/metrics.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FLAKES 64 /* sequence numbers that a loop takes from the worker at once */
+#define FLAKES 64 /* sequence numbers that a loop allocates from the worker at once */
 
 /* Snowflakes of one form. */
 typedef struct flakes {
@@ -22,7 +22,7 @@ struct kw_maker {
     kw_loop *loop;
     kw_sequence_backend *counters;
     kw_slot_cache *slots;
-    kw_turn *turn; /* NULL when closing */
+    kw_period_prefetch *prefetch; /* NULL when closing */
     kw_unique unique;
     flakes flakes[2]; /* by partitioned */
     kw_timer *timer;
@@ -80,17 +80,18 @@ kw_maker_closes(const kw_maker *self)
 }
 
 static void
-making_part_done(kw_making *making)
+fill_part_done(kw_fill_call *call)
 {
-    if (--making->waits == 0)
-        making->done(making->user);
+    g_assert(call->waits > 0);
+    if (--call->waits == 0)
+        call->done(call->user);
 }
 
 void
-kw_making_give(kw_making *making, kw_filling *filling, size_t field, kw_value value)
+kw_fill_call_set(kw_fill_call *call, kw_filling *filling, size_t field, kw_value value)
 {
     if (!filling->made)
-        filling->made = kw_record_new(making->table, making->arena).values;
+        filling->made = kw_record_new(call->table, call->arena).values;
     filling->made[field] = filling->values[field] = value;
     kw_metrics_add(KW_METRIC_sequence_numbers, 1);
 }
@@ -98,41 +99,41 @@ kw_making_give(kw_making *making, kw_filling *filling, size_t field, kw_value va
 void
 kw_pending_value_served(kw_pending_value *want, int64_t number)
 {
-    kw_making *making = want->making;
-    kw_making_give(making, want->filling, want->field, (kw_value){.kind = KW_VALUE_NUMBER, .number = number});
-    making_part_done(making);
+    kw_fill_call *call = want->call;
+    kw_fill_call_set(call, want->filling, want->field, (kw_value){.kind = KW_VALUE_NUMBER, .number = number});
+    fill_part_done(call);
 }
 
 void
 kw_pending_value_failed(kw_pending_value *want, const kw_error *error)
 {
     want->filling->error = *error;
-    making_part_done(want->making);
+    fill_part_done(want->call);
 }
 
 /* --- values ------------------------------------------------------------------------------------------- */
 
 static bool
-take_flakes(kw_maker *self, const kw_table *table, const kw_field *field, uint32_t want, flakes *ret_flakes,
-            kw_error *ret_error)
+allocate_ids(kw_maker *self, const kw_table *table, const kw_field *field, uint32_t want, flakes *ret_flakes,
+             kw_error *ret_error)
 {
     kw_worker *worker = kw_sequences_worker(self->sequences, field->model->generate.partitioned);
     g_assert(worker);
-    return kw_worker_take(worker, want, &ret_flakes->worker, &ret_flakes->part, ret_error) ||
+    return kw_worker_allocate(worker, want, &ret_flakes->worker, &ret_flakes->part, ret_error) ||
            kw_error_prefix(ret_error, "table %s, field %s", table->name, field->name);
 }
 
-/* Numbers taken earlier are used only while their tick lasts, so ids are ordered by time except within a
+/* Numbers allocated earlier are used only while their tick lasts, so ids are ordered by time except within a
  * tick. */
 static bool
-make_snowflake(kw_maker *self, const kw_table *table, const kw_field *field, int64_t *ret_id,
+next_snowflake(kw_maker *self, const kw_table *table, const kw_field *field, int64_t *ret_id,
                kw_error *ret_error)
 {
     const kw_model_generate *how = &field->model->generate;
     flakes *mine = &self->flakes[how->partitioned];
     int64_t now = kw_clock_wall_ms() / kw_snowflake_form_of(how->partitioned).tick_ms;
     if ((mine->part.count == 0 || mine->part.tick < now) &&
-        !take_flakes(self, table, field, FLAKES, mine, ret_error))
+        !allocate_ids(self, table, field, FLAKES, mine, ret_error))
         return false;
     if (!kw_snowflake_pack(how, mine->part.tick, mine->worker, mine->part.first, ret_id, ret_error))
         return kw_error_prefix(ret_error, "table %s, field %s", table->name, field->name);
@@ -166,30 +167,30 @@ now_in(kw_time_unit unit)
 
 /* Generates all kinds of values except sequences. */
 static bool
-make_value(kw_making *making, const kw_field *field, kw_value *ret_value, kw_error *ret_error)
+generate_value(kw_fill_call *call, const kw_field *field, kw_value *ret_value, kw_error *ret_error)
 {
-    kw_maker *self = making->maker;
+    kw_maker *self = call->generator;
     uint8_t bytes[KW_UUID_BYTES];
     *ret_value = (kw_value){.kind = KW_VALUE_NUMBER};
     switch (field->model->generate.kind) {
-    case KW_MAKE_SNOWFLAKE:
-        return make_snowflake(self, making->table, field, &ret_value->number, ret_error);
-    case KW_MAKE_NOW:
+    case KW_GENERATE_SNOWFLAKE:
+        return next_snowflake(self, call->table, field, &ret_value->number, ret_error);
+    case KW_GENERATE_NOW:
         ret_value->number = now_in(field->unit);
         return true;
-    case KW_MAKE_UUID4:
+    case KW_GENERATE_UUID4:
         kw_unique_uuid4(&self->unique, bytes);
-        *ret_value = bytes_value(making->arena, field, bytes, KW_UUID_BYTES);
+        *ret_value = bytes_value(call->arena, field, bytes, KW_UUID_BYTES);
         return true;
-    case KW_MAKE_UUID7:
+    case KW_GENERATE_UUID7:
         kw_unique_uuid7(&self->unique, kw_clock_wall_ms(), bytes);
-        *ret_value = bytes_value(making->arena, field, bytes, KW_UUID_BYTES);
+        *ret_value = bytes_value(call->arena, field, bytes, KW_UUID_BYTES);
         return true;
-    case KW_MAKE_OBJECTID:
+    case KW_GENERATE_OBJECTID:
         kw_unique_objectid(&self->unique, kw_clock_wall_ms(), bytes);
-        *ret_value = bytes_value(making->arena, field, bytes, KW_OBJECTID_BYTES);
+        *ret_value = bytes_value(call->arena, field, bytes, KW_OBJECTID_BYTES);
         return true;
-    case KW_MAKE_SEQUENCE:
+    case KW_GENERATE_SEQUENCE:
         break;
     }
     g_assert_not_reached();
@@ -200,63 +201,63 @@ find_slot(kw_maker *self, const kw_table *table, const kw_field *field, const kw
           kw_error *ret_error)
 {
     kw_slot *slot = kw_slot_cache_find(self->slots, table, field, values, ret_error);
-    if (slot && slot->period.per != KW_PERIOD_EVER && self->turn)
-        kw_turn_used(self->turn, slot);
+    if (slot && slot->period.per != KW_PERIOD_EVER && self->prefetch)
+        kw_period_prefetch_used(self->prefetch, slot);
     return slot;
 }
 
 static void
-want_number(kw_making *making, kw_filling *filling, size_t number)
+request_number(kw_fill_call *call, kw_filling *filling, size_t number)
 {
-    kw_maker *self = making->maker;
+    kw_maker *self = call->generator;
     int64_t made = 0;
     kw_slot *slot =
-        find_slot(self, making->table, &making->table->fields[number], filling->values, &filling->error);
+        find_slot(self, call->table, &call->table->fields[number], filling->values, &filling->error);
     if (!slot)
         return;
-    /* A new want queues after the waiting ones. */
-    kw_slot_has has = slot->first ? KW_SLOT_WAIT : kw_slot_take(slot, &made, &filling->error);
+    /* A new value queues after the waiting ones. */
+    kw_slot_has has = slot->first ? KW_SLOT_WAIT : kw_slot_next(slot, &made, &filling->error);
     if (has == KW_SLOT_NUMBER)
-        kw_making_give(making, filling, number, (kw_value){.kind = KW_VALUE_NUMBER, .number = made});
+        kw_fill_call_set(call, filling, number, (kw_value){.kind = KW_VALUE_NUMBER, .number = made});
     if (has != KW_SLOT_WAIT)
         return;
     if (self->closing) {
         filling->error = ending;
         return;
     }
-    kw_pending_value *want = KW_ARENA_NEW(making->arena, kw_pending_value);
-    *want = (kw_pending_value){.making = making, .filling = filling, .field = number};
-    making->waits++;
+    kw_pending_value *want = KW_ARENA_NEW(call->arena, kw_pending_value);
+    *want = (kw_pending_value){.call = call, .filling = filling, .field = number};
+    call->waits++;
     kw_slot_wait(slot, want);
 }
 
 static void
-fill_field(kw_making *making, kw_filling *filling, size_t number)
+fill_field(kw_fill_call *call, kw_filling *filling, size_t number)
 {
-    const kw_field *field = &making->table->fields[number];
+    const kw_field *field = &call->table->fields[number];
     kw_value value;
     if (filling->values[number].kind != KW_VALUE_NONE) {
         if (field->model->generate.refuse_given)
             kw_error_set(&filling->error, KW_INVALID,
                          "table %s, field %s: the gateway generates its values; leave it out",
-                         making->table->name, field->name);
-    } else if (field->model->generate.kind == KW_MAKE_SEQUENCE) {
-        want_number(making, filling, number);
-    } else if (make_value(making, field, &value, &filling->error)) {
-        kw_making_give(making, filling, number, value);
+                         call->table->name, field->name);
+    } else if (field->model->generate.kind == KW_GENERATE_SEQUENCE) {
+        request_number(call, filling, number);
+    } else if (generate_value(call, field, &value, &filling->error)) {
+        kw_fill_call_set(call, filling, number, value);
     }
 }
 
 /* Sequences come last: their period can depend on a generated timestamp. */
 static void
-fill_record(kw_making *making, kw_filling *filling)
+fill_record(kw_fill_call *call, kw_filling *filling)
 {
-    const kw_table *table = making->table;
+    const kw_table *table = call->table;
     for (int sequences = 0; sequences < 2; sequences++)
         for (size_t i = 0; i < table->generated_count && filling->error.code == KW_OK; i++) {
             size_t number = table->generated[i];
-            if ((table->fields[number].model->generate.kind == KW_MAKE_SEQUENCE) == sequences)
-                fill_field(making, filling, number);
+            if ((table->fields[number].model->generate.kind == KW_GENERATE_SEQUENCE) == sequences)
+                fill_field(call, filling, number);
         }
 }
 
@@ -264,20 +265,21 @@ void
 kw_maker_fill(kw_maker *self, kw_arena *arena, const kw_table *table, kw_filling *fillings, size_t count,
               kw_deadline deadline, void (*done)(void *user), void *user)
 {
-    kw_making *making = KW_ARENA_NEW(arena, kw_making);
-    *making = (kw_making){.maker = self,
-                          .arena = arena,
-                          .table = table,
-                          .fillings = fillings,
-                          .count = count,
-                          .waits = 1,
-                          .deadline = deadline,
-                          .done = done,
-                          .user = user};
+    g_assert(done && (fillings || count == 0));
+    kw_fill_call *call = KW_ARENA_NEW(arena, kw_fill_call);
+    *call = (kw_fill_call){.generator = self,
+                           .arena = arena,
+                           .table = table,
+                           .fillings = fillings,
+                           .count = count,
+                           .waits = 1,
+                           .deadline = deadline,
+                           .done = done,
+                           .user = user};
     for (size_t i = 0; i < count; i++)
         if (fillings[i].error.code == KW_OK)
-            fill_record(making, &fillings[i]);
-    making_part_done(making);
+            fill_record(call, &fillings[i]);
+    fill_part_done(call);
 }
 
 /* --- allocating --------------------------------------------------------------------------------------- */
@@ -291,7 +293,7 @@ allocate_flakes(kw_maker *self, const kw_table *table, const kw_field *field, in
     flakes taken;
     int64_t first;
     uint32_t want = (uint32_t)MIN(count, INT64_C(1) << kw_snowflake_form_of(how->partitioned).sequence_bits);
-    if (!take_flakes(self, table, field, want, &taken, &error)) {
+    if (!allocate_ids(self, table, field, want, &taken, &error)) {
         done(user, 0, 0, &error);
     } else if (!kw_snowflake_pack(how, taken.part.tick, taken.worker, taken.part.first, &first, &error)) {
         kw_error_prefix(&error, "table %s, field %s", table->name, field->name);
@@ -306,11 +308,12 @@ void
 kw_maker_allocate(kw_maker *self, const kw_table *table, size_t number, const kw_value *values, int64_t count,
                   kw_deadline deadline, kw_allocated done, void *user)
 {
+    g_assert(done && number < table->fields_count);
     const kw_field *field = &table->fields[number];
     const kw_model_generate *how = &field->model->generate;
     kw_error error = KW_ERROR_NONE;
     kw_slot *slot = NULL;
-    bool numbers = how->enabled && (how->kind == KW_MAKE_SEQUENCE || how->kind == KW_MAKE_SNOWFLAKE);
+    bool numbers = how->enabled && (how->kind == KW_GENERATE_SEQUENCE || how->kind == KW_GENERATE_SNOWFLAKE);
     if (!numbers)
         kw_error_set(&error, KW_INVALID, "table %s, field %s: is neither a sequence nor a snowflake",
                      table->name, field->name);
@@ -321,7 +324,7 @@ kw_maker_allocate(kw_maker *self, const kw_table *table, size_t number, const kw
                      table->name, field->name, (gint64)count, (gint64)KW_ALLOCATE_MAX);
     else if (self->closing)
         error = ending;
-    else if (how->kind == KW_MAKE_SEQUENCE)
+    else if (how->kind == KW_GENERATE_SEQUENCE)
         slot = find_slot(self, table, field, values, &error);
     if (error.code != KW_OK)
         done(user, 0, 0, &error);
@@ -343,7 +346,7 @@ kw_maker_new(kw_sequences *sequences, kw_loop *loop, kw_store_handle *handle)
     self->counters = settings->redis ? kw_sequence_backend_open_redis(settings, loop)
                                      : kw_sequence_backend_open_store(settings, handle);
     self->slots = kw_slot_cache_new(self, settings);
-    self->turn = kw_turn_new(loop, self->slots);
+    self->prefetch = kw_period_prefetch_new(loop, self->slots);
     self->attempts = kw_attempts_new(loop, self->counters);
     self->timer = kw_timer_new(loop, on_timer, self);
     self->watched = KW_DEADLINE_NONE;
@@ -359,8 +362,8 @@ kw_maker_close(kw_maker *self, void (*closed)(void *user), void *user)
     sweep(self, &ending);
     kw_timer_free(self->timer);
     self->timer = NULL;
-    kw_turn_free(self->turn);
-    self->turn = NULL;
+    kw_period_prefetch_free(self->prefetch);
+    self->prefetch = NULL;
     kw_sequence_backend_close(self->counters, closed, user);
 }
 

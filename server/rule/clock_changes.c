@@ -1,36 +1,36 @@
-/* See put_back.h. */
-#include "rule/put_back.h"
+/* See clock_changes.h. */
+#include "rule/clock_changes.h"
 
 #include "rule/unique.h"
 
-/* By how much the clock is put back at this step; 0: it is not. */
+/* By how much the clock is set back at this step; 0: it is not. */
 static int64_t
-put_back_at(const kw_zone *zone, size_t step)
+set_back_at(const kw_zone *zone, size_t step)
 {
     return step > 0 ? MAX(zone->steps[step - 1].offset - zone->steps[step].offset, 0) : 0;
 }
 
 int64_t
-kw_put_back_since(const kw_zone *zone)
+kw_clock_set_back_since(const kw_zone *zone)
 {
     for (size_t step = 1; step < zone->count; step++)
-        if (put_back_at(zone, step) && zone->steps[step].from >= KW_CLOCKS_FROM)
+        if (set_back_at(zone, step) && zone->steps[step].from >= KW_CLOCKS_FROM)
             return zone->steps[step].from;
     return INT64_MAX;
 }
 
 int64_t
-kw_put_back_most(const kw_zone *zone)
+kw_clock_set_back_most(const kw_zone *zone)
 {
     int64_t most = 0;
     for (size_t step = 1; step < zone->count; step++)
         if (zone->steps[step].from >= KW_CLOCKS_FROM)
-            most = MAX(most, put_back_at(zone, step));
+            most = MAX(most, set_back_at(zone, step));
     return most;
 }
 
 int64_t
-kw_put_forward_most(const kw_zone *zone, int64_t within_s)
+kw_clock_set_forward_most(const kw_zone *zone, int64_t within_s)
 {
     int64_t most = 0;
     for (size_t first = 1; first < zone->count; first++) {
@@ -45,49 +45,49 @@ kw_put_forward_most(const kw_zone *zone, int64_t within_s)
 }
 
 bool
-kw_put_back_twice(const kw_zone *zone, int64_t utc)
+kw_local_time_repeats(const kw_zone *zone, int64_t utc)
 {
     size_t step = kw_zone_find(zone, utc);
-    if (utc - zone->steps[step].from < put_back_at(zone, step))
+    if (utc - zone->steps[step].from < set_back_at(zone, step))
         return true;
-    return step + 1 < zone->count && zone->steps[step + 1].from - utc <= put_back_at(zone, step + 1);
+    return step + 1 < zone->count && zone->steps[step + 1].from - utc <= set_back_at(zone, step + 1);
 }
 
 static bool
-is_put_back(const kw_zone *zone, bool ever)
+is_ever_set_back(const kw_zone *zone, bool ever)
 {
-    return ever ? zone->falls : kw_put_back_since(zone) != INT64_MAX;
+    return ever ? zone->falls : kw_clock_set_back_since(zone) != INT64_MAX;
 }
 
 /* The least time between two moments with the same local time. */
 static int64_t
-least_put_back(const kw_zone *zone)
+least_set_back(const kw_zone *zone)
 {
     int64_t least = INT64_MAX;
     for (size_t step = 1; step < zone->count; step++)
-        if (put_back_at(zone, step))
-            least = MIN(least, put_back_at(zone, step));
+        if (set_back_at(zone, step))
+            least = MIN(least, set_back_at(zone, step));
     return least;
 }
 
 /* True if the other piece depends on the time and differs between the two moments. */
 static bool
-tells(const kw_component *other, const kw_component *clock, bool ever)
+distinguishes(const kw_component *other, const kw_component *clock, bool ever)
 {
     if (other == clock || (other->clock != clock->clock && other->field != clock->clock))
         return false;
     if (!other->offsets)
         return true; /* to the second, or finer */
-    return !is_put_back(other->offsets, ever) && other->cell_s <= least_put_back(clock->offsets);
+    return !is_ever_set_back(other->offsets, ever) && other->cell_s <= least_set_back(clock->offsets);
 }
 
 bool
-kw_put_back_loses(const kw_layout *layout, const kw_component *clock, bool ever, kw_arena *arena)
+kw_clock_changes_collide(const kw_layout *layout, const kw_component *clock, bool ever, kw_arena *arena)
 {
-    if (!clock->offsets || clock->cell_s >= 86400 || !is_put_back(clock->offsets, ever))
+    if (!clock->offsets || clock->cell_s >= 86400 || !is_ever_set_back(clock->offsets, ever))
         return false;
     for (size_t index = 0; index < layout->count; index++)
-        if (tells(layout->components[index], clock, ever))
+        if (distinguishes(layout->components[index], clock, ever))
             return false;
     return !kw_unique_any(layout, ever, arena);
 }

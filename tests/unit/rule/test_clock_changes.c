@@ -1,10 +1,8 @@
-/* Clocks that are put back: by brute force over every time that a zone's clock was.
+/* Clocks that are set back: by brute force over every change of a zone's clock.
  *
- * GLib says when the clock of a zone is put back, and by how much. Of each such time pairs of moments are
- * tried that the clock shows alike; everything else about the two records is the same, but the numbers that
- * the gateway makes. Of rules without hazards no two acknowledged puts share a row key; of rules with one,
- * some do since 1992.
- */
+ * GLib reports when the clock of a zone is set back, and by how much. For each such time, pairs of moments
+ * with the same local time are tried; the two records are equal except for generated numbers. Under rules
+ * without hazards, no two acknowledged puts share a row key; under rules with one, some do since 1992. */
 #include "rule/policies.h"
 
 #define FIRST_YEAR_S INT64_C(-2208988800) /* 1900 */
@@ -12,11 +10,11 @@
 #define YEAR_1992_S INT64_C(694224000)
 
 typedef struct kw_test_moment {
-    int64_t utc_s; /* when the clock is put back */
+    int64_t utc_s; /* when the clock is set back */
     int64_t by_s;
 } kw_test_moment;
 
-/* Half a day: two changes are never closer. */
+/* Half a day: no two changes are closer. */
 #define STRIDE 43200
 
 static GArray *
@@ -41,7 +39,7 @@ find_moments(const char *zone_name)
     return moments;
 }
 
-/* Found once for each zone. */
+/* Determined once for each zone. */
 static GArray *
 moments_of(const char *zone)
 {
@@ -73,7 +71,7 @@ typedef struct kw_test_tally {
     size_t old_lost, old_refused, old_kept;
 } kw_test_tally;
 
-/* Both are acknowledged and have one key? numbers: of the first and the second put. */
+/* True if both are acknowledged and share a key. numbers: of the first and the second put. */
 static void
 try_pair(const kw_layout *layout, int64_t first_ms, int64_t second_ms, const int64_t *numbers, bool old,
          kw_test_tally *tally)
@@ -95,7 +93,7 @@ try_pair(const kw_layout *layout, int64_t first_ms, int64_t second_ms, const int
     *(old ? &tally->old_kept : &tally->kept) += !refused && !same;
 }
 
-/* Numbers that the gateway makes differ, unless their period is another: then both can be the first. */
+/* Generated numbers differ, unless their periods differ: then both can be the first number. */
 static void
 try_zone(const kw_layout *layout, const char *zone, const int64_t *numbers, kw_test_tally *tally)
 {
@@ -128,7 +126,7 @@ static const char *const zones[] = {"Europe/Berlin", "Australia/Lord_Howe", "Ame
                                     "Europe/Moscow", "America/Caracas",     "Asia/Shanghai",
                                     "Asia/Tokyo",    "Asia/Kolkata",        "UTC"};
 
-/* Seconds of clocks put back since 1992. */
+/* Moments (in seconds) at which clocks were set back since 1992. */
 static bool
 is_late(const char *zone)
 {
@@ -139,9 +137,9 @@ is_late(const char *zone)
     return late;
 }
 
-/* Nothing in the key but the calendar tells the two hours apart. */
+/* Only the calendar is in the key, so the two hours are not distinguished. */
 static void
-test_alone(void)
+test_calendar_only(void)
 {
     static const char *const parts[] = {"yyyy, MM, dd, HH", "yyyy, MM, dd, HH, mm",
                                         "mm, HH, dd, MM, yyyy, ss", "yyyy, MM, dd, HH, mm, ss, SSS"};
@@ -167,7 +165,7 @@ test_alone(void)
         }
 }
 
-/* Whole days are longer when clocks are put back: there is no second one. */
+/* Whole days are longer when clocks are set back: there is no second one. */
 static void
 test_days(void)
 {
@@ -183,10 +181,10 @@ test_days(void)
         }
 }
 
-/* Something else in the key does. Before 1992 some clocks were put back by less than a minute: those of
- * another zone do not tell such times apart. */
+/* Another part of the key distinguishes them. Before 1992 some clocks were set back by less than a minute:
+ * clocks of another zone do not distinguish such times. */
 static void
-test_told_apart(void)
+test_distinguished(void)
 {
     static const struct {
         const char *number, *rest;
@@ -217,9 +215,9 @@ test_told_apart(void)
         }
 }
 
-/* What looks as if it did, and does not. */
+/* Parts of the key that seem to distinguish them, but do not. */
 static void
-test_not_told_apart(void)
+test_not_distinguished(void)
 {
     static const struct {
         const char *number, *rest;
@@ -239,8 +237,8 @@ test_not_told_apart(void)
     }
 }
 
-/* Clocks of Shanghai were put back until 1991: such a record is refused, unless the key tells it from the
- * other. */
+/* Clocks of Shanghai were set back until 1991: a record of such a time is rejected, unless the key
+ * distinguishes it from the other one. */
 static void
 test_shanghai(void)
 {
@@ -263,10 +261,10 @@ int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/rule/put_back/alone", test_alone);
-    g_test_add_func("/rule/put_back/days", test_days);
-    g_test_add_func("/rule/put_back/told_apart", test_told_apart);
-    g_test_add_func("/rule/put_back/not_told_apart", test_not_told_apart);
-    g_test_add_func("/rule/put_back/shanghai", test_shanghai);
+    g_test_add_func("/rule/clock_changes/calendar_only", test_calendar_only);
+    g_test_add_func("/rule/clock_changes/days", test_days);
+    g_test_add_func("/rule/clock_changes/distinguished", test_distinguished);
+    g_test_add_func("/rule/clock_changes/not_distinguished", test_not_distinguished);
+    g_test_add_func("/rule/clock_changes/shanghai", test_shanghai);
     return g_test_run();
 }

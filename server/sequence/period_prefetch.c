@@ -17,7 +17,7 @@
 #define LEAD_MOST_MS 10000
 #define BLOCKS_LEAST 10
 
-struct kw_turn {
+struct kw_period_prefetch {
     kw_slot_cache *cache;
     kw_timer *timer;
     kw_deadline watched; /* when the timer fires */
@@ -43,19 +43,19 @@ now_at(const kw_slot *slot)
 }
 
 static bool
-may_turn(const kw_slot *slot)
+may_prefetch(const kw_slot *slot)
 {
-    return slot->period.per != KW_PERIOD_EVER && slot->period.used && !slot->period.turned &&
+    return slot->period.per != KW_PERIOD_EVER && slot->period.used && !slot->period.next_requested &&
            slot->range.ahead && slot->range.length / slot->range.block >= BLOCKS_LEAST;
 }
 
 static void
-turn(kw_turn *self, kw_slot *slot)
+prefetch(kw_period_prefetch *self, kw_slot *slot)
 {
     kw_slot *next = kw_slot_cache_after(self->cache, slot);
     if (next == slot)
         return; /* an hour that occurs twice */
-    slot->period.turned = true;
+    slot->period.next_requested = true;
     if (next)
         kw_slot_prepare(next);
 }
@@ -63,7 +63,7 @@ turn(kw_turn *self, kw_slot *slot)
 /* --- by the clock ------------------------------------------------------------------------------------- */
 
 static void
-watch(kw_turn *self, const kw_slot *slot, int64_t now_ms)
+watch(kw_period_prefetch *self, const kw_slot *slot, int64_t now_ms)
 {
     const kw_period_at *at = &slot->period.at;
     if (now_ms < at->start_ms || now_ms >= last_part_ms(at))
@@ -79,17 +79,17 @@ watch(kw_turn *self, const kw_slot *slot, int64_t now_ms)
 static void
 on_timer(void *user)
 {
-    kw_turn *self = user;
+    kw_period_prefetch *self = user;
     kw_slot *first = kw_slot_cache_first(self->cache);
     self->watched = KW_DEADLINE_NONE;
     for (kw_slot *slot = first; slot; slot = slot->next)
         slot->swept = true;
     for (kw_slot *slot = first; slot; slot = slot->next) {
-        if (!may_turn(slot))
+        if (!may_prefetch(slot))
             continue;
         int64_t now_ms = now_at(slot);
         if (is_in_last_part(slot, now_ms))
-            turn(self, slot);
+            prefetch(self, slot);
         else
             watch(self, slot, now_ms);
     }
@@ -100,33 +100,33 @@ on_timer(void *user)
 /* --- by the records ----------------------------------------------------------------------------------- */
 
 void
-kw_turn_used(kw_turn *self, kw_slot *slot)
+kw_period_prefetch_used(kw_period_prefetch *self, kw_slot *slot)
 {
     int64_t time_ms = slot->period.at.time_ms;
     bool first = !slot->period.used;
     slot->period.used = true;
-    if (!may_turn(slot))
+    if (!may_prefetch(slot))
         return;
     int64_t now_ms = now_at(slot);
     if (is_in_last_part(slot, now_ms) || (slot->period.follows && is_in_last_part(slot, time_ms)))
-        turn(self, slot);
+        prefetch(self, slot);
     else if (first)
         watch(self, slot, now_ms);
 }
 
 /* --- from new to free --------------------------------------------------------------------------------- */
 
-kw_turn *
-kw_turn_new(kw_loop *loop, kw_slot_cache *cache)
+kw_period_prefetch *
+kw_period_prefetch_new(kw_loop *loop, kw_slot_cache *cache)
 {
-    kw_turn *self = g_new0(kw_turn, 1);
-    *self = (kw_turn){.cache = cache, .watched = KW_DEADLINE_NONE};
+    kw_period_prefetch *self = g_new0(kw_period_prefetch, 1);
+    *self = (kw_period_prefetch){.cache = cache, .watched = KW_DEADLINE_NONE};
     self->timer = kw_timer_new(loop, on_timer, self);
     return self;
 }
 
 void
-kw_turn_free(kw_turn *self)
+kw_period_prefetch_free(kw_period_prefetch *self)
 {
     kw_timer_free(self->timer);
     g_free(self);

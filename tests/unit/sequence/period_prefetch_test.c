@@ -1,6 +1,6 @@
-/* Writers do not wait when a new minute (hour, ...) begins: the first block of it is in hand before, no
- * number comes twice, each period counts from its beginning in order, and what nobody writes into is left
- * alone. */
+/* Writers do not wait when a new minute (hour, ...) begins: its first block is fetched before. No number
+ * is assigned twice, the numbers of each period start at its beginning and increase, and no block is
+ * fetched for a series without writes. */
 #include "base/metrics.h"
 #include "bed.h"
 
@@ -18,12 +18,12 @@ waits(void)
 }
 
 static size_t
-counters_made(bed *self)
+count_counters(bed *self)
 {
     return kw_memory_store_rows(self->inner, COUNTERS);
 }
 
-/* What is under way arrives. */
+/* Completes the operations in flight. */
 static void
 settle(bed *self)
 {
@@ -47,9 +47,9 @@ open_at(int64_t time_ms, const char *fields)
     return self;
 }
 
-/* A put every second for ten minutes: only the very first waits. */
+/* With a put every second for ten minutes, only the first put waits. */
 static void
-test_nobody_waits(void)
+test_no_waits(void)
 {
     int64_t begin = bed_wall_ms / MINUTE * MINUTE + 500, before = waits();
     bed *self = open_at(begin, PER_MINUTE);
@@ -59,11 +59,11 @@ test_nobody_waits(void)
         settle(self);
         bed_pass_ms(1000);
     }
-    g_assert_cmpuint(counters_made(self), ==, 11); /* the eleventh is about to begin */
+    g_assert_cmpuint(count_counters(self), ==, 11); /* the eleventh minute is about to begin */
     bed_free(self);
 }
 
-/* Three gateways at once; numbers of each go up, and none comes twice. */
+/* Three gateways at once: the numbers of each one increase, and none is assigned twice. */
 static void
 test_gateways(void)
 {
@@ -91,7 +91,8 @@ test_gateways(void)
     bed_free(self);
 }
 
-/* One put a minute, long before its end: the timer takes what the next minute needs, and not earlier. */
+/* With one put per minute, long before the minute's end, the timer fetches the next minute's block, and
+ * not earlier. */
 static void
 test_timer(void)
 {
@@ -99,12 +100,12 @@ test_timer(void)
     bed *self = open_at(minute + 6000, PER_MINUTE);
     for (size_t i = 0; i < 3; i++) {
         g_assert_cmpint(number_at(self, 0, bed_wall_ms), ==, 0);
-        g_assert_cmpuint(counters_made(self), ==, i + 1);
+        g_assert_cmpuint(count_counters(self), ==, i + 1);
         bed_pass_all_ms(self, 43000);
         settle(self);
-        g_assert_cmpuint(counters_made(self), ==, i + 1);
+        g_assert_cmpuint(count_counters(self), ==, i + 1);
         bed_pass_all_ms(self, 1000);
-        while (counters_made(self) < i + 2)
+        while (count_counters(self) < i + 2)
             uv_run(kw_loop_uv(self->loop), UV_RUN_ONCE);
         settle(self);
         bed_pass_all_ms(self, 16000);
@@ -113,7 +114,7 @@ test_timer(void)
     bed_free(self);
 }
 
-/* Who stops writing leaves one counter behind, however much time goes by. */
+/* A series whose writes stop leaves one unused counter, however much time passes. */
 static void
 test_pauses(void)
 {
@@ -124,13 +125,14 @@ test_pauses(void)
             settle(self);
             bed_pass_ms(1000);
         }
-        g_assert_cmpuint(counters_made(self), ==, 2 * (size_t)burst + 2);
+        g_assert_cmpuint(count_counters(self), ==, 2 * (size_t)burst + 2);
         bed_pass_ms(17 * MINUTE - 4000);
     }
     bed_free(self);
 }
 
-/* Records that come a minute and a half late, or from a past that is played again: their own time tells. */
+/* For records that arrive 90 seconds late, or are replayed from the past, their own time controls the
+ * prefetch. */
 static void
 test_late_records(void)
 {
@@ -141,11 +143,12 @@ test_late_records(void)
         settle(self);
         bed_pass_ms(1000);
     }
-    g_assert_cmpint(waits() - before, ==, 2); /* from the second minute on it is seen that time goes on */
+    g_assert_cmpint(waits() - before, ==,
+                    2); /* from the second minute on, the records are known to advance in time */
     bed_free(self);
 }
 
-/* The past from its end to its beginning: nothing is taken that is not needed. */
+/* Records of the past in reverse order: no block is fetched before it is needed. */
 static void
 test_backwards(void)
 {
@@ -155,13 +158,13 @@ test_backwards(void)
         number_at(self, 0, begin - i * 1000);
         settle(self);
     }
-    g_assert_cmpuint(counters_made(self), ==, 4);
+    g_assert_cmpuint(count_counters(self), ==, 4);
     bed_free(self);
 }
 
-/* Ranges of few blocks, and prefetch: 0, take nothing ahead. */
+/* Ranges of few blocks, and prefetch: 0, fetch nothing ahead. */
 static void
-test_not_wanted(void)
+test_no_prefetch_for_small_ranges(void)
 {
     static const char *const fields[] = {
         "seq: {type: int, generate: {kind: sequence, from: 0, to: 449, per: minute, of: ts, block: 50}}",
@@ -175,12 +178,13 @@ test_not_wanted(void)
             settle(self);
             bed_pass_ms(1000);
         }
-        g_assert_cmpuint(counters_made(self), ==, 2);
+        g_assert_cmpuint(count_counters(self), ==, 2);
         bed_free(self);
     }
 }
 
-/* prefetch: 0 adds to the counter when a number is wanted and none is in hand, not before. */
+/* With prefetch: 0, the counter is incremented when a number is requested and no block is left, not
+ * before. */
 static void
 test_no_prefetch(void)
 {
@@ -194,9 +198,10 @@ test_no_prefetch(void)
     bed_free(self);
 }
 
-/* Hours in Berlin, over both ends of summer time: no wait, and the hour that comes twice counts on. */
+/* Hours in Berlin, over both ends of summer time: no wait, and the numbers of an hour that occurs twice
+ * continue. */
 static void
-play_hours(int64_t begin, const char *days, int64_t twice)
+put_hours(int64_t begin, const char *days, int64_t twice)
 {
     bed *self =
         open_at(begin, "seq: {type: int, generate: {kind: sequence, from: 0, to: 99999, per: hour, of: "
@@ -207,7 +212,7 @@ play_hours(int64_t begin, const char *days, int64_t twice)
             hour = at;
             next = 0;
         }
-        bed_wall_ms = at + 299000; /* in the last ten seconds of each hour, too */
+        bed_wall_ms = at + 299000; /* also in the last ten seconds of each hour */
         g_assert_cmpint(number_at(self, 0, bed_wall_ms), ==, next++);
         settle(self);
     }
@@ -219,11 +224,12 @@ play_hours(int64_t begin, const char *days, int64_t twice)
 static void
 test_summer_time(void)
 {
-    play_hours(INT64_C(1774731600000), "2026-03-28 22:00 to 06:00, an hour left out", 0);
-    play_hours(INT64_C(1792872000000), "2026-10-24 22:00 to 05:00, an hour twice", INT64_C(1792886400000));
+    put_hours(INT64_C(1774731600000), "2026-03-28 22:00 to 06:00, an hour left out", 0);
+    put_hours(INT64_C(1792872000000), "2026-10-24 22:00 to 05:00, an hour twice", INT64_C(1792886400000));
 }
 
-/* Taking ahead fails, or its answer is lost: the next minute's first put waits, and no number comes twice. */
+/* A prefetch fails, or its reply is lost: the first put of the next minute waits, and no number is
+ * assigned twice. */
 static void
 test_faults(void)
 {
@@ -233,10 +239,10 @@ test_faults(void)
         int64_t begin = bed_wall_ms / MINUTE * MINUTE;
         bed *self = open_at(begin + MINUTE - 1000, PER_MINUTE);
         self->plan.fault = faults[f];
-        self->plan.fail_at = 1; /* taking ahead comes first */
+        self->plan.fail_at = 1; /* the prefetch is the first operation */
         g_assert_cmpint(number_at(self, 0, bed_wall_ms - 58000), ==, 0);
         g_assert_cmpuint(self->plan.failed, ==, 1);
-        bed_free(self); /* ends before it is tried again */
+        bed_free(self); /* closes before the retry */
         self = open_at(begin + MINUTE - 1000, PER_MINUTE);
         self->plan.fault = faults[f];
         self->plan.fail_at = 1;
@@ -251,7 +257,7 @@ test_faults(void)
     }
 }
 
-/* A reload with another range: what was taken ahead is of the old one and is dropped. */
+/* After a reload with another range, the block fetched ahead belongs to the old range and is dropped. */
 static void
 test_reload(void)
 {
@@ -259,7 +265,7 @@ test_reload(void)
     bed *self = open_at(begin + MINUTE - 1000, PER_MINUTE);
     g_assert_cmpint(number_at(self, 0, bed_wall_ms), ==, 0);
     settle(self);
-    g_assert_cmpuint(counters_made(self), ==, 2);
+    g_assert_cmpuint(count_counters(self), ==, 2);
     bed_reload(
         self, "sequences: {keep: 30d}\n",
         "seq: {type: int, generate: {kind: sequence, from: 500, to: 99999, per: minute, of: ts, block: 50}}");
@@ -273,16 +279,16 @@ main(int count, char **arguments)
 {
     g_test_init(&count, &arguments, NULL);
     bed_inject_clock();
-    g_test_add_func("/turns/nobody_waits", test_nobody_waits);
-    g_test_add_func("/turns/gateways", test_gateways);
-    g_test_add_func("/turns/timer", test_timer);
-    g_test_add_func("/turns/pauses", test_pauses);
-    g_test_add_func("/turns/late", test_late_records);
-    g_test_add_func("/turns/backwards", test_backwards);
-    g_test_add_func("/turns/not_wanted", test_not_wanted);
-    g_test_add_func("/turns/no_prefetch", test_no_prefetch);
-    g_test_add_func("/turns/summer_time", test_summer_time);
-    g_test_add_func("/turns/faults", test_faults);
-    g_test_add_func("/turns/reload", test_reload);
+    g_test_add_func("/period_prefetch/no_waits", test_no_waits);
+    g_test_add_func("/period_prefetch/gateways", test_gateways);
+    g_test_add_func("/period_prefetch/timer", test_timer);
+    g_test_add_func("/period_prefetch/pauses", test_pauses);
+    g_test_add_func("/period_prefetch/late", test_late_records);
+    g_test_add_func("/period_prefetch/backwards", test_backwards);
+    g_test_add_func("/period_prefetch/small_ranges", test_no_prefetch_for_small_ranges);
+    g_test_add_func("/period_prefetch/no_prefetch", test_no_prefetch);
+    g_test_add_func("/period_prefetch/summer_time", test_summer_time);
+    g_test_add_func("/period_prefetch/faults", test_faults);
+    g_test_add_func("/period_prefetch/reload", test_reload);
     return g_test_run();
 }

@@ -1,4 +1,4 @@
-/* Clocks that are put back show some local times twice. Private to this module.
+/* Clocks that are set back show some local times twice. Private to this module.
  *
  *   UTC     00:00 ------ 00:30 ------ 01:00 ------ 01:30 ------ 02:00
  *   Berlin  02:00 ------ 02:30 ------ 03:00|02:00  02:30 ------ 03:00     the last Sunday of October
@@ -12,15 +12,15 @@
 
 /* True if records of a local time that occurs twice can share a key. Ignores whole days, which are just
  * longer then. ever: considers all times; otherwise those from KW_CLOCKS_FROM on. */
-bool kw_put_back_loses(const kw_layout *layout, const kw_component *clock, bool ever, kw_arena *arena);
+bool kw_clock_changes_collide(const kw_layout *layout, const kw_component *clock, bool ever, kw_arena *arena);
 
-/* The most by which one change from KW_CLOCKS_FROM on puts a clock back; and the most by which clocks are put
+/* The most by which one change from KW_CLOCKS_FROM on sets a clock back; and the most by which clocks are put
  * forward within the given number of seconds. */
-int64_t kw_put_back_most(const kw_zone *zone);
-int64_t kw_put_forward_most(const kw_zone *zone, int64_t within_s);
+int64_t kw_clock_set_back_most(const kw_zone *zone);
+int64_t kw_clock_set_forward_most(const kw_zone *zone, int64_t within_s);
 
-/* When clocks were first put back after KW_CLOCKS_FROM, in UTC seconds; INT64_MAX: never. */
-int64_t kw_put_back_since(const kw_zone *zone);
+/* When clocks were first set back after KW_CLOCKS_FROM, in UTC seconds; INT64_MAX: never. */
+int64_t kw_clock_set_back_since(const kw_zone *zone);
 
 /* True if the local time of this moment (UTC seconds) occurs twice. */
-bool kw_put_back_twice(const kw_zone *zone, int64_t utc);
+bool kw_local_time_repeats(const kw_zone *zone, int64_t utc);
