@@ -2,7 +2,7 @@
 include(CMakeFindDependencyMacro)
 find_dependency(PkgConfig)
 pkg_check_modules(GLIB REQUIRED QUIET IMPORTED_TARGET glib-2.0)
-# What only the static library needs; without these packages keyway::static cannot be linked.
+# Packages that only the static library needs; without them, keyway::static cannot be linked.
 pkg_check_modules(OPENSSL QUIET IMPORTED_TARGET openssl)
 pkg_check_modules(THRIFT_C_GLIB QUIET IMPORTED_TARGET thrift_c_glib gobject-2.0)
 include(${CMAKE_CURRENT_LIST_DIR}/keyway-targets.cmake)

@@ -1,5 +1,5 @@
-# kw_thrift_glib: what `thrift --gen c_glib` makes of keyway.thrift, mended (see chain_finalizers.py) and
-# compiled without our warnings. keyway_shared, keyway_static: libkeyway. keyway: the program.
+# kw_thrift_glib: the code that `thrift --gen c_glib` generates from keyway.thrift, fixed by chain_finalizers.py
+# and compiled without the project's warnings. keyway_shared, keyway_static: libkeyway. keyway: the program.
 set(KW_GLIB_RAW ${CMAKE_CURRENT_BINARY_DIR}/raw)
 set(KW_GLIB_GEN ${CMAKE_CURRENT_BINARY_DIR}/gen)
 set(KW_GLIB_IDL ${PROJECT_SOURCE_DIR}/thrift/keyway.thrift)
@@ -42,14 +42,14 @@ target_compile_options(keyway_objects PRIVATE -fvisibility=hidden)
 set_target_properties(keyway_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
 target_link_libraries(keyway_objects PUBLIC kw_thrift_glib_objects PkgConfig::GLIB PkgConfig::OPENSSL PRIVATE kw_flags)
 
-# Objects are named by hand: an object library hands its objects on to whoever links it, and no further.
+# Objects are listed explicitly: an object library passes its objects only to the targets that link it directly.
 foreach(kind shared static)
   string(TOUPPER ${kind} form)
   add_library(keyway_${kind} ${form} $<TARGET_OBJECTS:keyway_objects> $<TARGET_OBJECTS:kw_thrift_glib_objects>)
   target_include_directories(keyway_${kind} PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}>)
   set_target_properties(keyway_${kind} PROPERTIES OUTPUT_NAME keyway VERSION ${PROJECT_VERSION} SOVERSION 0)
 endforeach()
-# libkeyway.a is for any compiler, so its objects hold machine code and not gcc's intermediate one.
+# libkeyway.a must work with any compiler, so its objects contain machine code, not gcc's intermediate code.
 set_target_properties(keyway_objects kw_thrift_glib_objects keyway_shared keyway_static PROPERTIES
   INTERPROCEDURAL_OPTIMIZATION OFF)
 target_link_libraries(keyway_shared PUBLIC PkgConfig::GLIB PRIVATE PkgConfig::THRIFT_C_GLIB PkgConfig::OPENSSL)
@@ -58,9 +58,9 @@ target_link_libraries(keyway_static PUBLIC PkgConfig::GLIB PkgConfig::THRIFT_C_G
 # keyway, the program. libcsv has no pkg-config file.
 find_library(KW_LIBCSV csv REQUIRED)
 add_executable(keyway
-  cli/diff.c cli/advise.c cli/advise_html.c cli/advise_json.c cli/advise_plot.c cli/advise_questions.c cli/json_text.c cli/advise_table.c
+  cli/diff.c cli/advise.c cli/advise_html.c cli/advise_json.c cli/advise_plot.c cli/advise_queries.c cli/json_text.c cli/advise_table.c
   cli/allocate.c cli/batch.c cli/check.c cli/connect.c cli/create.c cli/forget.c cli/explain.c cli/file.c cli/import.c cli/interrupt.c cli/main.c
-  cli/output.c cli/output_json.c cli/output_table.c cli/private.c cli/progress.c cli/question.c cli/read.c cli/scrub.c cli/scrub_state.c cli/show.c
+  cli/output.c cli/output_json.c cli/output_table.c cli/private.c cli/progress.c cli/query_words.c cli/read.c cli/scrub.c cli/scrub_state.c cli/show.c
   cli/source.c cli/source_csv.c cli/source_json.c cli/stamp.c cli/terminal.c cli/text.c cli/value.c cli/write.c)
 target_link_libraries(keyway PRIVATE keyway_static PkgConfig::JSON_GLIB ${KW_LIBCSV} m kw_flags)
 
@@ -79,7 +79,7 @@ include(CMakePackageConfigHelpers)
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/keyway-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES keyway-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/keyway-config-version.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/keyway)
-# From the .pc file's own folder up, so that it also holds under DESTDIR and `cmake --install --prefix`.
+# Relative to the folder of the .pc file, so that it is also correct with DESTDIR and `cmake --install --prefix`.
 file(RELATIVE_PATH KW_PC_TO_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 string(REGEX REPLACE "/$" "" KW_PC_TO_PREFIX "${KW_PC_TO_PREFIX}")
 configure_file(keyway.pc.in ${CMAKE_CURRENT_BINARY_DIR}/keyway.pc @ONLY)

@@ -1,7 +1,7 @@
-/* keyway advise: how key rules would behave for sample records and questions, before a row is written.
+/* keyway advise: predicts how key rules would behave for sample records and queries, before a row is written.
  *
- * Reads the policies, the sample and the questions, and has a gateway judge: one of our own, without a store,
- * unless --gateway names one. Nothing is written but the page that --html asks for.
+ * Reads the policies, the sample and the queries, and lets a gateway evaluate them: a private one without a
+ * store, unless --gateway names another one. Writes nothing except the page named by --html.
  */
 #include "cli/advise.h"
 
@@ -25,7 +25,7 @@ typedef struct advise_words {
     char *table;
     char *sample;
     char *format;
-    char *questions;
+    char *queries;
     char *time;
     char *html;
     int regions;
@@ -40,13 +40,13 @@ advise_words_clear(advise_words *words)
     g_free(words->table);
     g_free(words->sample);
     g_free(words->format);
-    g_free(words->questions);
+    g_free(words->queries);
     g_free(words->time);
     g_free(words->html);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(advise_words, advise_words_clear)
 
-/* --- what is judged --------------------------------------------------------------------------- */
+/* --- policies and records --------------------------------------------------------------------------- */
 
 static void
 candidate_clear(gpointer item)
@@ -57,7 +57,7 @@ candidate_clear(gpointer item)
     g_free((char *)candidate->text);
 }
 
-/* File names without folder and ending; whole when two would be alike. */
+/* File names without folder and extension; whole paths if two would be equal. */
 static char *
 name_of(const char *path, char *const *all)
 {
@@ -73,7 +73,7 @@ name_of(const char *path, char *const *all)
     return dot == NULL || dot == base ? g_steal_pointer(&base) : g_strndup(base, (gsize)(dot - base));
 }
 
-/* Of kw_candidate. */
+/* Returns an array of kw_candidate. */
 static GArray *
 read_policies(char *const *paths, GError **error)
 {
@@ -93,7 +93,7 @@ read_policies(char *const *paths, GError **error)
     return g_steal_pointer(&candidates);
 }
 
-/* The table of the first policy, which tells what sample and questions mean. Takes it out of the array. */
+/* The table of the first policy, whose fields the sample and the queries use. Removes it from the array. */
 static kw_table_info *
 choose_table(GPtrArray *tables, const char *name, const char *candidate, GError **error)
 {
@@ -115,7 +115,7 @@ choose_table(GPtrArray *tables, const char *name, const char *candidate, GError 
     return NULL;
 }
 
-/* Of kw_record. What cannot be read is told and left out. */
+/* Returns an array of kw_record. Reports and skips records that cannot be read. */
 static GPtrArray *
 read_sample(const advise_words *words, const kw_table_info *table, GError **error)
 {
@@ -150,24 +150,24 @@ read_sample(const advise_words *words, const kw_table_info *table, GError **erro
 /* --- the call --------------------------------------------------------------------------------- */
 
 static kw_advice *
-ask(kw_cli *cli, const advise_words *words, const GArray *candidates, const kw_table_info *table,
-    const GPtrArray *sample, const GPtrArray *questions, GError **error)
+call_gateway(kw_cli *cli, const advise_words *words, const GArray *candidates, const kw_table_info *table,
+             const GPtrArray *sample, const GPtrArray *queries, GError **error)
 {
-    g_autofree kw_named_query *queries = g_new0(kw_named_query, questions->len + 1);
+    g_autofree kw_named_query *named = g_new0(kw_named_query, queries->len + 1);
     kw_advise_request request = {.candidates = (const kw_candidate *)(void *)candidates->data,
                                  .candidates_count = candidates->len,
                                  .table = table->name,
                                  .sample = sample,
-                                 .queries = queries,
-                                 .queries_count = questions->len,
+                                 .queries = named,
+                                 .queries_count = queries->len,
                                  .regions = words->regions,
                                  .time_field = words->time,
                                  .window_ms = (gint64)words->window_s * 1000};
 
-    for (guint i = 0; i < questions->len; i++) {
-        const kw_advise_question *question = questions->pdata[i];
+    for (guint i = 0; i < queries->len; i++) {
+        const kw_advise_query *query = queries->pdata[i];
 
-        queries[i] = (kw_named_query){question->name, question->query};
+        named[i] = (kw_named_query){query->name, query->query};
     }
     return kw_client_advise(cli->client, &request, error);
 }
@@ -201,15 +201,15 @@ static int
 judge(kw_cli *cli, const advise_words *words, const GArray *candidates, const kw_table_info *table)
 {
     g_autoptr(GPtrArray) sample = NULL;
-    g_autoptr(GPtrArray) questions = NULL;
+    g_autoptr(GPtrArray) queries = NULL;
     g_autoptr(kw_advice) advice = NULL;
     g_autofree const char **names = g_new0(const char *, candidates->len + 1);
     GError *error = NULL;
 
-    questions = words->questions == NULL ? kw_advise_questions_parse("", "", table, &error)
-                                         : kw_advise_questions_read(words->questions, table, &error);
-    sample = questions == NULL ? NULL : read_sample(words, table, &error);
-    advice = sample == NULL ? NULL : ask(cli, words, candidates, table, sample, questions, &error);
+    queries = words->queries == NULL ? kw_advise_queries_parse("", "", table, &error)
+                                     : kw_advise_queries_read(words->queries, table, &error);
+    sample = queries == NULL ? NULL : read_sample(words, table, &error);
+    advice = sample == NULL ? NULL : call_gateway(cli, words, candidates, table, sample, queries, &error);
     if (advice == NULL)
         return kw_cli_fail(error, "advise");
     for (guint i = 0; i < candidates->len; i++)
@@ -219,7 +219,7 @@ judge(kw_cli *cli, const advise_words *words, const GArray *candidates, const kw
                                   .table = table->name,
                                   .candidates = names,
                                   .candidates_count = candidates->len,
-                                  .questions = questions,
+                                  .queries = queries,
                                   .records = sample->len,
                                   .sample = words->sample});
 }
@@ -242,7 +242,7 @@ advise(kw_cli *cli, const advise_words *words)
     return table == NULL ? kw_cli_fail(error, first->name) : judge(cli, words, candidates, table);
 }
 
-/* With a gateway of our own unless one was named. */
+/* Uses a private gateway unless one was named. */
 static int
 run(kw_cli *cli, const advise_words *words)
 {
@@ -295,7 +295,7 @@ kw_command_advise(kw_cli *cli, int argc, char **argv)
          "Policy to evaluate (repeat it to compare policies)", "FILE"},
         {"sample", 's', 0, G_OPTION_ARG_FILENAME, &words.sample,
          "Typical records, same formats as import; - is standard input", "FILE"},
-        {"queries", 'q', 0, G_OPTION_ARG_FILENAME, &words.questions,
+        {"queries", 'q', 0, G_OPTION_ARG_FILENAME, &words.queries,
          "Queries, one per line: arguments of scan, or a JSON object", "FILE"},
         {"table", 0, 0, G_OPTION_ARG_STRING, &words.table, "Table to evaluate [the only table]", "TABLE"},
         {"regions", 'r', 0, G_OPTION_ARG_INT, &words.regions,

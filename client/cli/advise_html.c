@@ -1,4 +1,4 @@
-/* The advice as one HTML page: no script, nothing that is fetched. Light or dark, as the reader's system is.
+/* The advice as one HTML page without scripts or external resources. Light or dark, like the reader's system.
  */
 #include "cli/advise.h"
 #include "cli/text.h"
@@ -49,15 +49,15 @@ colour(GString *to, gint32 candidate)
 
 /* --- sentences -------------------------------------------------------------------------------- */
 
-/* The two sides of a trade stand out. */
+/* Emphasizes the two sides of a comparison. */
 static void
 sentence(GString *to, const char *words)
 {
     GString *text = g_string_new(NULL);
 
     kw_html_append(text, words);
-    g_string_replace(text, ": gained: ", ": <b>gained</b>: ", 1);
-    g_string_replace(text, ". The price: ", ".<br>The <b>price</b>: ", 1);
+    g_string_replace(text, ": gains: ", ": <b>gains</b>: ", 1);
+    g_string_replace(text, ". Costs: ", ".<br><b>Costs</b>: ", 1);
     g_string_append_printf(to, "<li>%s</li>", text->str);
     g_string_free(text, TRUE);
 }
@@ -71,7 +71,7 @@ items(GString *to, char *const *words, guint first, guint end)
     g_string_append(to, "</ul>");
 }
 
-/* The last sentences are the trades, one per candidate but the first. */
+/* The last sentences are the comparisons, one for each candidate except the first. */
 static void
 sentences(GString *to, const kw_advise_view *view)
 {
@@ -79,13 +79,13 @@ sentences(GString *to, const kw_advise_view *view)
     guint first = count > trades ? count - trades : 0;
 
     if (trades > 0) {
-        g_string_append(to, "<h2>The trade</h2><div class=\"card trade\">");
+        g_string_append(to, "<h2>Comparison</h2><div class=\"card trade\">");
         items(to, view->advice->words, first, count);
         g_string_append(to, "</div>");
     }
     if (first == 0)
         return;
-    g_string_append(to, "<h2>What the numbers mean</h2><div class=\"card\">");
+    g_string_append(to, "<h2>Results</h2><div class=\"card\">");
     items(to, view->advice->words, 0, first);
     g_string_append(to, "</div>");
 }
@@ -94,10 +94,10 @@ sentences(GString *to, const kw_advise_view *view)
 
 /* verdict: "", " good" or " bad". */
 static void
-tile(GString *to, const char *verdict, const char *figure, const char *about)
+tile(GString *to, const char *verdict, const char *number, const char *about)
 {
     g_string_append_printf(to, "<div class=\"tile%s\"><b>", verdict);
-    kw_html_append(to, figure);
+    kw_html_append(to, number);
     g_string_append(to, "</b>");
     kw_html_append(to, about);
     g_string_append(to, "</div>");
@@ -109,13 +109,13 @@ bucket_tile(GString *to, const kw_advised_path *path)
     const kw_spread *spread = path->buckets;
     bool bad =
         spread != NULL && ((guint)spread->reached < spread->counts->len || spread->hottest_to_mean > 1.5);
-    g_autofree char *figure =
+    g_autofree char *number =
         spread == NULL ? g_strdup("none") : g_strdup_printf("%d/%u", spread->reached, spread->counts->len);
     g_autofree char *about =
-        spread == NULL ? g_strdup("buckets: no read fans out")
+        spread == NULL ? g_strdup("buckets: no query fans out")
                        : g_strdup_printf("buckets reached, hottest %.2f x mean", spread->hottest_to_mean);
 
-    tile(to, spread == NULL ? "" : bad ? " bad" : " good", figure, about);
+    tile(to, spread == NULL ? "" : bad ? " bad" : " good", number, about);
 }
 
 static void
@@ -125,12 +125,11 @@ tiles(GString *to, const kw_advised_path *path, const char *window)
     double places = (double)regions->counts->len;
     bool bad = regions->window_places > 0 && regions->window_places < 0.5 * places;
     g_autofree char *share = g_strdup_printf("%.0f %%", 100 * regions->window_share);
-    g_autofree char *share_about =
-        g_strdup_printf("of the writes of a typical %s go to its hottest region", window);
+    g_autofree char *share_about = g_strdup_printf("of the writes of a typical %s go to one region", window);
     g_autofree char *spread =
         regions->window_places > 0 ? g_strdup_printf("%.1f", regions->window_places) : g_strdup("?");
     g_autofree char *spread_about =
-        g_strdup_printf("of %u regions are written in a %s (effective number)", regions->counts->len, window);
+        g_strdup_printf("of %u regions effectively used per %s", regions->counts->len, window);
     g_autofree char *bytes = path->key_bytes_min == path->key_bytes_max
                                  ? g_strdup_printf("%d", path->key_bytes_min)
                                  : g_strdup_printf("%d–%d", path->key_bytes_min, path->key_bytes_max);
@@ -204,7 +203,7 @@ card(GString *to, const kw_advise_view *view, const kw_advised_path *path, const
     g_string_append(to, "</div>");
 }
 
-/* --- questions -------------------------------------------------------------------------------- */
+/* --- queries ---------------------------------------------------------------------------------- */
 
 static void
 cell(GString *to, const char *text)
@@ -224,55 +223,55 @@ number_cell(GString *to, double number, int digits)
 }
 
 static void
-question_row(GString *to, const kw_advise_view *view, const kw_advised_question *question)
+query_row(GString *to, const kw_advise_view *view, const kw_advised_query *query)
 {
-    const kw_advise_question *asked = view->questions->pdata[question->question];
+    const kw_advise_query *named = view->queries->pdata[query->query];
 
     g_string_append(to, "<tr>");
-    cell(to, question->candidate == 0 ? asked->name : "");
+    cell(to, query->candidate == 0 ? named->name : "");
     g_string_append(to, "<td>");
-    colour(to, question->candidate);
-    kw_html_append(to, view->candidates[question->candidate]);
+    colour(to, query->candidate);
+    kw_html_append(to, view->candidates[query->candidate]);
     g_string_append(to, "</td>");
-    if (question->refusal != NULL) {
-        g_string_append(to, "<td colspan=\"8\">refused: ");
-        kw_html_append(to, question->refusal);
+    if (query->refusal != NULL) {
+        g_string_append(to, "<td colspan=\"8\">rejected: ");
+        kw_html_append(to, query->refusal);
         g_string_append(to, "</td></tr>");
         return;
     }
-    cell(to, question->path);
-    number_cell(to, question->ranges, 0);
-    cell(to, kw_advise_reading(question));
-    cell(to, question->ordered ? "yes" : "no");
-    number_cell(to, question->expected_efficiency, 2);
-    number_cell(to, kw_advise_real(question), 2);
-    number_cell(to, (double)question->scanned, 0);
-    number_cell(to, (double)question->matching, 0);
+    cell(to, query->path);
+    number_cell(to, query->ranges, 0);
+    cell(to, kw_advise_reading(query));
+    cell(to, query->ordered ? "yes" : "no");
+    number_cell(to, query->expected_efficiency, 2);
+    number_cell(to, kw_advise_real(query), 2);
+    number_cell(to, (double)query->scanned, 0);
+    number_cell(to, (double)query->matching, 0);
     g_string_append(to, "</tr>");
 }
 
 static void
-question_table(GString *to, const kw_advise_view *view)
+query_table(GString *to, const kw_advise_view *view)
 {
     g_string_append(to, "<div class=\"card wide\" "
                         "style=\"margin-top:16px\"><table><tr><th>query</th><th>candidate</th><th>path</"
-                        "th><th class=\"n\">ranges</th><th>read as</th><th>in order</th><th class=\"n\">rows "
+                        "th><th class=\"n\">ranges</th><th>read as</th><th>sorted</th><th class=\"n\">rows "
                         "read per row returned, expected</th><th class=\"n\">on the sample</th><th "
                         "class=\"n\">rows read</th><th class=\"n\">rows returned</th></tr>");
-    for (guint q = 0; q < view->questions->len; q++)
-        for (guint i = 0; i < view->advice->questions->len; i++) {
-            const kw_advised_question *question = view->advice->questions->pdata[i];
+    for (guint q = 0; q < view->queries->len; q++)
+        for (guint i = 0; i < view->advice->queries->len; i++) {
+            const kw_advised_query *query = view->advice->queries->pdata[i];
 
-            if (question->question == (gint32)q)
-                question_row(to, view, question);
+            if (query->query == (gint32)q)
+                query_row(to, view, query);
         }
     g_string_append(to, "</table></div>");
 }
 
 static void
-questions(GString *to, const kw_advise_view *view)
+queries(GString *to, const kw_advise_view *view)
 {
-    if (view->questions->len == 0)
+    if (view->queries->len == 0)
         return;
     g_string_append(to,
                     "<h2>Queries</h2><div class=\"cards\"><div class=\"card\"><h3>Ranges per query</h3><p "
@@ -286,7 +285,7 @@ questions(GString *to, const kw_advise_view *view)
     g_string_append(to, "<div class=\"narrow\">");
     kw_plot_ranges(to, view);
     g_string_append(to, "</div></div></div>");
-    question_table(to, view);
+    query_table(to, view);
 }
 
 static void
@@ -305,7 +304,7 @@ head(GString *to, const kw_advise_view *view, const char *window)
     g_string_append_printf(to, "</h1><p class=\"lede\">%u records of ", view->records);
     kw_html_append(to, base);
     g_string_append_printf(to, ", %u queries, %" G_GSIZE_FORMAT " candidate%s. Writes are counted per ",
-                           view->questions->len, view->candidates_count,
+                           view->queries->len, view->candidates_count,
                            view->candidates_count == 1 ? "" : "s");
     kw_html_append(to, window);
     if (view->advice->time_field != NULL) {
@@ -327,11 +326,12 @@ kw_advise_page(const kw_advise_view *view)
     for (guint i = 0; i < view->advice->paths->len; i++)
         card(to, view, view->advice->paths->pdata[i], window);
     g_string_append(to, "</div>");
-    questions(to, view);
-    g_string_append(to, "<footer>The effective number of regions is the number of equally used regions that "
-                        "would take the writes of one window: 1 means that one region server takes all "
-                        "writes of the table. Rows read per row returned is the efficiency of a query; 1 is "
-                        "best. A limit is counted as if the matching rows were evenly spread among the rows "
-                        "read; each merged range costs one more row.</footer></main></body></html>\n");
+    queries(to, view);
+    g_string_append(
+        to, "<footer>The effective number of regions is the number of equally used regions that "
+            "would receive the writes of one window: 1 means that one region server receives all "
+            "writes of the table. Rows read per row returned is the efficiency of a query; 1 is "
+            "best. A query with a limit is counted as if the matching rows were spread evenly among the rows "
+            "read; each merged range costs one more row.</footer></main></body></html>\n");
     return to;
 }

@@ -1,4 +1,4 @@
-/* The advice as one JSON object, everything in it. */
+/* The complete advice as one JSON object. */
 #include "cli/advise.h"
 #include "cli/text.h"
 
@@ -87,7 +87,7 @@ add_region_starts(JsonBuilder *to, const kw_advised_path *path)
     json_builder_end_array(to);
 }
 
-/* One array per column of time. */
+/* One array per time column. */
 static void
 add_heat(JsonBuilder *to, const kw_advised_path *path)
 {
@@ -134,23 +134,23 @@ add_path(JsonBuilder *to, const kw_advise_view *view, const kw_advised_path *pat
 }
 
 static void
-add_question(JsonBuilder *to, const kw_advise_view *view, const kw_advised_question *question)
+add_query(JsonBuilder *to, const kw_advise_view *view, const kw_advised_query *query)
 {
     json_builder_begin_object(to);
-    add_text(to, "question", ((const kw_advise_question *)view->questions->pdata[question->question])->name);
-    add_text(to, "candidate", view->candidates[question->candidate]);
-    add_text(to, "refusal", question->refusal);
-    add_text(to, "path", question->path);
-    if (question->refusal == NULL) {
-        add_number(to, "ranges", question->ranges);
-        add_number(to, "groups", question->groups);
-        add_flag(to, "point", question->point);
-        add_flag(to, "ordered", question->ordered);
-        add_real(to, "expected_efficiency", question->expected_efficiency);
-        add_number(to, "scanned", question->scanned);
-        add_number(to, "matching", question->matching);
-        if (question->matching > 0)
-            add_real(to, "real_efficiency", kw_advise_real(question));
+    add_text(to, "query", ((const kw_advise_query *)view->queries->pdata[query->query])->name);
+    add_text(to, "candidate", view->candidates[query->candidate]);
+    add_text(to, "refusal", query->refusal);
+    add_text(to, "path", query->path);
+    if (query->refusal == NULL) {
+        add_number(to, "ranges", query->ranges);
+        add_number(to, "groups", query->groups);
+        add_flag(to, "point", query->point);
+        add_flag(to, "ordered", query->ordered);
+        add_real(to, "expected_efficiency", query->expected_efficiency);
+        add_number(to, "scanned", query->scanned);
+        add_number(to, "matching", query->matching);
+        if (query->matching > 0)
+            add_real(to, "real_efficiency", kw_advise_real(query));
     }
     json_builder_end_object(to);
 }
@@ -170,10 +170,10 @@ add_all(JsonBuilder *to, const kw_advise_view *view)
     for (guint i = 0; i < view->advice->paths->len; i++)
         add_path(to, view, view->advice->paths->pdata[i]);
     json_builder_end_array(to);
-    json_builder_set_member_name(to, "questions");
+    json_builder_set_member_name(to, "queries");
     json_builder_begin_array(to);
-    for (guint i = 0; i < view->advice->questions->len; i++)
-        add_question(to, view, view->advice->questions->pdata[i]);
+    for (guint i = 0; i < view->advice->queries->len; i++)
+        add_query(to, view, view->advice->queries->pdata[i]);
     json_builder_end_array(to);
     add_numbers(to, "columns", view->advice->columns);
     json_builder_end_object(to);

@@ -1,5 +1,5 @@
-/* Plots of the advice as inline SVG. Colours are classes of the page (advise_html.c), so that they follow its
- * light or dark scheme; numbers are written in the C locale, as SVG wants them.
+/* Plots of the advice as inline SVG. Colours are CSS classes of the page (advise_html.c), so that they follow
+ * its light or dark scheme; numbers are printed in the C locale, as SVG requires.
  */
 #include "cli/advise.h"
 #include "cli/text.h"
@@ -11,10 +11,10 @@
 #define LEFT 44.0
 #define PLOT (WIDTH - LEFT - 8)
 
-/* More places are drawn as groups of neighbours: no bar is thinner than a pixel. */
+/* With more places, neighbours are drawn as one bar: no bar is thinner than a pixel. */
 #define BARS_MAX 280u
 
-/* More cells get no text of their own. */
+/* With more cells, they have no text of their own. */
 #define TITLED_CELLS_MAX 4000u
 
 void
@@ -89,7 +89,7 @@ label(GString *to, const char *anchor, double x, double y, const char *text)
 
 #define BARS_HEIGHT 116.0
 
-/* Mean writes of a place in the group `bar`. */
+/* Mean writes of a place in group `bar`. */
 static double
 bar_value(const kw_spread *spread, guint bar, guint bars)
 {
@@ -191,7 +191,7 @@ typedef struct heat_grid {
     bool titled;
 } heat_grid;
 
-/* The stronger, the greater the region's share of the column's writes. */
+/* The opacity shows the region's share of the column's writes. */
 static void
 heat_cell(GString *to, const heat_grid *grid, guint column, guint region, gint64 sum)
 {
@@ -255,38 +255,38 @@ kw_plot_heat(GString *to, const kw_advice *advice, const kw_advised_path *path)
     g_string_append(to, "</svg>");
 }
 
-/* --- bars of questions ------------------------------------------------------------------------ */
+/* --- bars of queries ------------------------------------------------------------------------ */
 
 #define BAR 13.0
 #define LABEL 18.0
 
-static const kw_advised_question *
-find_question(const kw_advise_view *view, guint question, guint candidate)
+static const kw_advised_query *
+find_query(const kw_advise_view *view, guint query, guint candidate)
 {
-    for (guint i = 0; i < view->advice->questions->len; i++) {
-        const kw_advised_question *one = view->advice->questions->pdata[i];
+    for (guint i = 0; i < view->advice->queries->len; i++) {
+        const kw_advised_query *one = view->advice->queries->pdata[i];
 
-        if (one->question == (gint32)question && one->candidate == (gint32)candidate)
+        if (one->query == (gint32)query && one->candidate == (gint32)candidate)
             return one;
     }
     return NULL;
 }
 
 static void
-question_bar(GString *to, const kw_advised_question *question, double y, double most)
+query_bar(GString *to, const kw_advised_query *query, double y, double most)
 {
-    double share = log1p(question->ranges) / log1p(most), width = share * (WIDTH - 130);
-    g_autofree char *class = g_strdup_printf("c%d", question->candidate % KW_CANDIDATE_COLOURS);
-    g_autofree char *text = question->ranges == 1
-                                ? g_strdup(kw_advise_reading(question))
-                                : g_strdup_printf("%d, %s", question->ranges, kw_advise_reading(question));
+    double share = log1p(query->ranges) / log1p(most), width = share * (WIDTH - 130);
+    g_autofree char *class = g_strdup_printf("c%d", query->candidate % KW_CANDIDATE_COLOURS);
+    g_autofree char *text = query->ranges == 1
+                                ? g_strdup(kw_advise_reading(query))
+                                : g_strdup_printf("%d, %s", query->ranges, kw_advise_reading(query));
 
-    if (question->refusal == NULL) {
+    if (query->refusal == NULL) {
         rectangle(to, class, 0, y, width, BAR - 3);
         close_with_title(to, text);
     }
-    label(to, "start", question->refusal == NULL ? width + 7 : 0, y + BAR - 4,
-          question->refusal == NULL ? text : "refused");
+    label(to, "start", query->refusal == NULL ? width + 7 : 0, y + BAR - 4,
+          query->refusal == NULL ? text : "rejected");
 }
 
 void
@@ -294,17 +294,17 @@ kw_plot_ranges(GString *to, const kw_advise_view *view)
 {
     double group = LABEL + (double)view->candidates_count * BAR + 8, most = 1;
 
-    for (guint i = 0; i < view->advice->questions->len; i++)
-        most = MAX(most, ((const kw_advised_question *)view->advice->questions->pdata[i])->ranges);
-    begin(to, group * view->questions->len, "Ranges per query");
-    for (guint q = 0; q < view->questions->len; q++) {
+    for (guint i = 0; i < view->advice->queries->len; i++)
+        most = MAX(most, ((const kw_advised_query *)view->advice->queries->pdata[i])->ranges);
+    begin(to, group * view->queries->len, "Ranges per query");
+    for (guint q = 0; q < view->queries->len; q++) {
         label(to, "start", 0, q * group + LABEL - 6,
-              ((const kw_advise_question *)view->questions->pdata[q])->name);
+              ((const kw_advise_query *)view->queries->pdata[q])->name);
         for (guint c = 0; c < view->candidates_count; c++) {
-            const kw_advised_question *question = find_question(view, q, c);
+            const kw_advised_query *query = find_query(view, q, c);
 
-            if (question != NULL)
-                question_bar(to, question, q * group + LABEL + c * BAR, most);
+            if (query != NULL)
+                query_bar(to, query, q * group + LABEL + c * BAR, most);
         }
     }
     g_string_append(to, "</svg>");

@@ -1,4 +1,4 @@
-/* The advice as tables and sentences for people, and small texts that all its forms share. */
+/* The advice as tables and sentences for people, and short texts that all output formats share. */
 #include "cli/advise.h"
 #include "cli/output.h"
 
@@ -24,23 +24,23 @@ kw_advise_window(const kw_advice *advice)
 }
 
 double
-kw_advise_real(const kw_advised_question *question)
+kw_advise_real(const kw_advised_query *query)
 {
-    return question->matching > 0 ? (double)question->scanned / (double)question->matching : 0;
+    return query->matching > 0 ? (double)query->scanned / (double)query->matching : 0;
 }
 
 const char *
-kw_advise_reading(const kw_advised_question *question)
+kw_advise_reading(const kw_advised_query *query)
 {
-    if (question->ranges == 0)
+    if (query->ranges == 0)
         return "nothing";
-    if (question->point)
-        return question->ranges == 1 ? "one row" : "rows";
-    if (question->ranges == 1)
+    if (query->point)
+        return query->ranges == 1 ? "one row" : "rows";
+    if (query->ranges == 1)
         return "one range";
-    if (question->groups == 1)
+    if (query->groups == 1)
         return "merge";
-    return question->groups == question->ranges ? "concat" : "concat of merges";
+    return query->groups == query->ranges ? "concat" : "concat of merges";
 }
 
 char *
@@ -104,30 +104,23 @@ path_row(kw_output *output, const kw_advise_view *view, const kw_advised_path *p
     kw_output_row(output, cells);
 }
 
-/* Before a window's name. */
-static const char *
-article(const char *window)
-{
-    return g_ascii_isdigit(*window) ? "" : *window == 'h' ? "an " : "a ";
-}
-
 static bool
 print_paths(const kw_cli *cli, const kw_advise_view *view)
 {
     g_autofree char *window = kw_advise_window(view->advice);
-    g_autofree char *hottest = g_strdup_printf("hottest in %s%s", article(window), window);
-    g_autofree char *used = g_strdup_printf("used in %s%s", article(window), window);
+    g_autofree char *hottest = g_strdup_printf("hottest region per %s", window);
+    g_autofree char *used = g_strdup_printf("effective regions per %s", window);
     const kw_column columns[] = {{.name = "candidate"},
                                  {.name = "path"},
                                  {.name = "records", .right = true},
                                  {.name = "key bytes", .right = true},
-                                 {.name = "buckets", .right = true},
-                                 {.name = "hottest/mean", .right = true},
+                                 {.name = "buckets reached", .right = true},
+                                 {.name = "hottest bucket/mean", .right = true},
                                  {.name = "regions"},
-                                 {.name = "hottest/mean", .right = true},
+                                 {.name = "hottest region/mean", .right = true},
                                  {.name = hottest, .right = true},
                                  {.name = used, .right = true},
-                                 {.name = "full read in order of"}};
+                                 {.name = "full scan sorted by"}};
     kw_output *output = kw_output_new(KW_OUTPUT_TABLE, cli->raw, columns, G_N_ELEMENTS(columns));
 
     for (guint i = 0; i < view->advice->paths->len; i++)
@@ -135,55 +128,55 @@ print_paths(const kw_cli *cli, const kw_advise_view *view)
     return kw_output_end(output, NULL);
 }
 
-/* --- questions -------------------------------------------------------------------------------- */
+/* --- queries ---------------------------------------------------------------------------------- */
 
 static void
-question_row(kw_output *output, const kw_advise_view *view, const kw_advised_question *question)
+query_row(kw_output *output, const kw_advise_view *view, const kw_advised_query *query)
 {
-    const kw_advise_question *asked = view->questions->pdata[question->question];
-    g_autofree char *expected = times(question->expected_efficiency);
-    g_autofree char *real = times(kw_advise_real(question));
-    bool planned = question->refusal == NULL;
+    const kw_advise_query *named = view->queries->pdata[query->query];
+    g_autofree char *expected = times(query->expected_efficiency);
+    g_autofree char *real = times(kw_advise_real(query));
+    bool planned = query->refusal == NULL;
     const kw_value nothing = {0};
-    const kw_value cells[] = {kw_text(asked->name),
-                              kw_text(view->candidates[question->candidate]),
-                              planned ? kw_text(question->path) : kw_text("refused"),
-                              planned ? kw_number(question->ranges) : nothing,
-                              planned ? kw_text(kw_advise_reading(question)) : nothing,
-                              planned ? kw_text(question->ordered ? "yes" : "no") : nothing,
+    const kw_value cells[] = {kw_text(named->name),
+                              kw_text(view->candidates[query->candidate]),
+                              planned ? kw_text(query->path) : kw_text("rejected"),
+                              planned ? kw_number(query->ranges) : nothing,
+                              planned ? kw_text(kw_advise_reading(query)) : nothing,
+                              planned ? kw_text(query->ordered ? "yes" : "no") : nothing,
                               planned ? kw_text(expected) : nothing,
                               planned ? kw_text(real) : nothing,
-                              planned ? kw_number(question->scanned) : nothing,
-                              planned ? kw_number(question->matching) : nothing};
+                              planned ? kw_number(query->scanned) : nothing,
+                              planned ? kw_number(query->matching) : nothing};
 
     kw_output_row(output, cells);
 }
 
 static bool
-print_questions(const kw_cli *cli, const kw_advise_view *view)
+print_queries(const kw_cli *cli, const kw_advise_view *view)
 {
-    static const kw_column columns[] = {{.name = "question"},
+    static const kw_column columns[] = {{.name = "query"},
                                         {.name = "candidate"},
                                         {.name = "path"},
                                         {.name = "ranges", .right = true},
                                         {.name = "read as"},
-                                        {.name = "in order"},
-                                        {.name = "expected", .right = true},
-                                        {.name = "on the sample", .right = true},
+                                        {.name = "sorted"},
+                                        {.name = "expected efficiency", .right = true},
+                                        {.name = "sample efficiency", .right = true},
                                         {.name = "rows read", .right = true},
                                         {.name = "rows returned", .right = true}};
     kw_output *output;
 
-    if (view->questions->len == 0)
+    if (view->queries->len == 0)
         return true;
     printf("\n");
     output = kw_output_new(KW_OUTPUT_TABLE, cli->raw, columns, G_N_ELEMENTS(columns));
-    for (guint q = 0; q < view->questions->len; q++)
-        for (guint i = 0; i < view->advice->questions->len; i++) {
-            const kw_advised_question *question = view->advice->questions->pdata[i];
+    for (guint q = 0; q < view->queries->len; q++)
+        for (guint i = 0; i < view->advice->queries->len; i++) {
+            const kw_advised_query *query = view->advice->queries->pdata[i];
 
-            if (question->question == (gint32)q)
-                question_row(output, view, question);
+            if (query->query == (gint32)q)
+                query_row(output, view, query);
         }
     return kw_output_end(output, NULL);
 }
@@ -193,10 +186,10 @@ kw_advise_print_tables(const kw_cli *cli, const kw_advise_view *view)
 {
     g_autofree char *window = kw_advise_window(view->advice);
 
-    printf("table %s: %u records, %u questions; a window is %s%s%s%s\n\n", view->table, view->records,
-           view->questions->len, article(window), window, view->advice->time_field == NULL ? "" : " of ",
+    printf("table %s: %u records, %u queries; writes are counted per %s%s%s\n\n", view->table, view->records,
+           view->queries->len, window, view->advice->time_field == NULL ? "" : " of ",
            view->advice->time_field == NULL ? "" : view->advice->time_field);
-    if (!print_paths(cli, view) || !print_questions(cli, view))
+    if (!print_paths(cli, view) || !print_queries(cli, view))
         return false;
     printf("\n");
     for (char **words = view->advice->words; *words != NULL; words++)

@@ -1,4 +1,4 @@
-/* keyway allocate: numbers of a field that the gateway makes. */
+/* keyway allocate: allocates numbers of a generated field. */
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/value.h"

@@ -1,4 +1,4 @@
-/* putMany with patience. */
+/* putMany with retries. */
 #include "cli/batch.h"
 
 #include <string.h>
@@ -49,8 +49,8 @@ may_work_later(const GError *error)
            (error->code == KW_CLIENT_BUSY || error->code == KW_CLIENT_UNAVAILABLE);
 }
 
-/* One putMany of what is in the batch. The written and the rejected leave it; what may work later
- * stays, with the longest wait that was asked for. */
+/* One putMany of the records in the batch. Removes written and rejected ones; those that can succeed later
+ * remain, with the longest requested wait. */
 static bool
 send_once(kw_batch *batch, bool last_try, gint32 *ret_wait_ms, GError **error)
 {

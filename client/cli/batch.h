@@ -1,7 +1,7 @@
-/* Writes imported records in batches, and tells about those that were not written.
+/* Writes imported records in batches, and reports those that were not written.
  *
- * What failed for sure and may work later (BUSY, UNAVAILABLE) is tried again a few times. What may
- * have been applied is never sent twice: a key with a made part would make two records of it.
+ * Records that certainly failed and can succeed later (BUSY, UNAVAILABLE) are retried a few times. Records
+ * that may have been written are never sent twice: a generated key field would create a second record.
  */
 #pragma once
 
@@ -9,22 +9,22 @@
 
 typedef struct kw_batch kw_batch;
 
-/* A record that was not written; `why` belongs to the caller of this. */
+/* A record that was not written; `why` belongs to the caller of this function. */
 typedef void (*kw_batch_rejected)(const kw_source_item *item, const GError *why, void *user);
 
-/* The client and table are borrowed. */
+/* Borrows client and table. */
 kw_batch *kw_batch_new(kw_client *client, const char *table, const kw_call_options *options, guint size,
                        kw_batch_rejected rejected, void *user);
 
-/* Takes what is in the item. False: the import cannot go on; the error tells why, and what is in the
- * batch was not written (or may have been, where the error says so). */
+/* Takes the content of the item. False: the import cannot continue; the error gives the reason, and the
+ * records in the batch were not written (or may have been, if the error says so). */
 bool kw_batch_add(kw_batch *batch, kw_source_item *item, GError **error);
 bool kw_batch_flush(kw_batch *batch, GError **error);
 
 guint64 kw_batch_written(const kw_batch *batch);
-/* Lines of the first and the last record in the batch; 0 when it is empty. */
+/* Lines of the first and the last record in the batch; 0 if it is empty. */
 void kw_batch_lines(const kw_batch *batch, guint64 *ret_first, guint64 *ret_last);
 
-/* NULL is fine. */
+/* NULL is ignored. */
 void kw_batch_free(kw_batch *batch);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_batch, kw_batch_free)

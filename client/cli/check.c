@@ -1,7 +1,7 @@
-/* keyway check: what is wrong with policy files, before a gateway is asked to load them.
+/* keyway check: finds problems in policy files before a gateway loads them.
  *
- * A gateway that --gateway or KEYWAY_GATEWAY names is asked. Else the program keywayd looks at the files
- * itself: it needs nothing to run, and it tells warnings, too.
+ * Uses the gateway named by --gateway or KEYWAY_GATEWAY. Otherwise runs the program keywayd on the files,
+ * which needs no running gateway and also prints warnings.
  */
 #include "cli/cli.h"
 #include "cli/file.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
-/* How many problems; -1 when the file or the gateway could not be asked (*ret_exit is set). */
+/* Returns the number of problems; -1 if the file or the gateway could not be read (*ret_exit is set). */
 static int
 check_file(kw_cli *cli, const char *path, int *ret_exit)
 {
@@ -36,7 +36,7 @@ check_file(kw_cli *cli, const char *path, int *ret_exit)
     return (int)problems->len;
 }
 
-/* The exit status; what is wrong goes where keywayd writes it, which is here, too. */
+/* Returns the exit status. keywayd prints the problems to the same output. */
 static int
 check_by_program(const char *program, char *path)
 {

@@ -1,4 +1,4 @@
-/* The options that all commands share, connecting, and printing errors. */
+/* The options of all commands, connecting, and printing errors. */
 #include "cli/cli.h"
 
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #define DEFAULT_GATEWAY "127.0.0.1:9595"
 
 static gboolean
-take_format(const char *option, const char *text, gpointer user, GError **error)
+parse_format(const char *option, const char *text, gpointer user, GError **error)
 {
     static const char *const names[] = {"table", "json", "jsonl", "csv", NULL};
     kw_cli *cli = user;
@@ -24,7 +24,7 @@ take_format(const char *option, const char *text, gpointer user, GError **error)
 }
 
 static GOptionGroup *
-options_of_all(kw_cli *cli, gboolean *help_wanted)
+options_of_all(kw_cli *cli, gboolean *on_help)
 {
     GOptionGroup *group =
         g_option_group_new("gateway", "Gateway and output options:", "Options of all commands", cli, NULL);
@@ -34,7 +34,7 @@ options_of_all(kw_cli *cli, gboolean *help_wanted)
          "Gateway to talk to [KEYWAY_GATEWAY, " DEFAULT_GATEWAY "]", "HOST:PORT"},
         {"timeout", 't', 0, G_OPTION_ARG_INT, &cli->timeout_ms, "Fail if there is no reply within this time",
          "MS"},
-        {"output", 'o', 0, G_OPTION_ARG_CALLBACK, take_format, "table, json, jsonl or csv", "FORMAT"},
+        {"output", 'o', 0, G_OPTION_ARG_CALLBACK, parse_format, "table, json, jsonl or csv", "FORMAT"},
         {"raw", 0, 0, G_OPTION_ARG_NONE, &cli->raw, "Print timestamps as numbers", NULL},
         {"framed", 0, 0, G_OPTION_ARG_NONE, &cli->framed, "Use framed transport", NULL},
         {"compact", 0, 0, G_OPTION_ARG_NONE, &cli->compact, "Use the compact protocol", NULL},
@@ -48,7 +48,7 @@ options_of_all(kw_cli *cli, gboolean *help_wanted)
          "Private key of --tls-cert (PEM) [in the same file]", "FILE"},
         {"tls-name", 0, 0, G_OPTION_ARG_STRING, &connection->tls_server_name,
          "Name to verify [the gateway's host]", "NAME"},
-        {"help", 'h', 0, G_OPTION_ARG_NONE, help_wanted, "Print this help", NULL},
+        {"help", 'h', 0, G_OPTION_ARG_NONE, on_help, "Print this help", NULL},
         G_OPTION_ENTRY_NULL};
 
     g_option_group_add_entries(group, entries);
@@ -60,16 +60,16 @@ kw_cli_parse_options(GOptionContext *context, kw_cli *cli, int *argc, char ***ar
 {
     g_autoptr(GError) error = NULL;
     g_autofree char *help = NULL;
-    gboolean help_wanted = FALSE;
+    gboolean on_help = FALSE;
 
     g_option_context_set_help_enabled(context, FALSE);
-    g_option_context_add_group(context, options_of_all(cli, &help_wanted));
+    g_option_context_add_group(context, options_of_all(cli, &on_help));
     *ret_exit = KW_EXIT_OK;
     if (!g_option_context_parse(context, argc, argv, &error)) {
         *ret_exit = kw_cli_usage("%s", error->message);
         return false;
     }
-    if (!help_wanted)
+    if (!on_help)
         return true;
     help = g_option_context_get_help(context, FALSE, NULL);
     printf("%s", help);
@@ -142,7 +142,7 @@ kw_cli_usage(const char *format, ...)
     return KW_EXIT_USAGE;
 }
 
-/* NULL: the default one. */
+/* The named address; NULL: the default one. */
 static const char *
 named_address(const kw_cli *cli)
 {
@@ -174,7 +174,7 @@ kw_cli_connect(kw_cli *cli, int *ret_exit)
     }
     cli->connection.call_timeout_ms = (guint)cli->timeout_ms;
     cli->connection.connect_timeout_ms = (guint)MIN(cli->timeout_ms, 5000);
-    /* Naming files for TLS turns TLS on. */
+    /* Options that name files for TLS turn TLS on. */
     cli->connection.framed = cli->framed;
     cli->connection.compact = cli->compact;
     cli->connection.tls =

@@ -1,4 +1,4 @@
-/* keyway create: makes a table's store tables, with column families and splits. */
+/* keyway create: creates a table's store tables, with column families and splits. */
 #include "cli/cli.h"
 #include "cli/file.h"
 #include "cli/output.h"
@@ -22,7 +22,7 @@ typedef struct create_words {
     int regions;
     char *sample;
     gboolean if_absent;
-    GPtrArray *split_keys; /* made from the words */
+    GPtrArray *split_keys; /* parsed from the arguments */
     GPtrArray *sample_records;
 } create_words;
 
@@ -107,7 +107,7 @@ set_option(kw_family_options *family, const char *name, char *text, GError **err
                name, nearest == NULL ? "" : nearest);
 }
 
-/* Cuts `word` into pieces that the family borrows. */
+/* Splits `word` into pieces that the family borrows. */
 static bool
 parse_family(char *word, kw_family_options *ret_family, GError **error)
 {

@@ -1,6 +1,6 @@
-/* keyway policy diff: what one policy file changes against another, before it is served.
+/* keyway policy diff: prints the differences between two policy files, before the new one is served.
  *
- * The gateway compares: one of our own, without a store, unless --gateway names one. Nothing is written.
+ * A gateway compares them: a private one without a store, unless --gateway names another one. Writes nothing.
  */
 #include "cli/cli.h"
 #include "cli/file.h"
@@ -27,7 +27,7 @@ diff_words_clear(diff_words *words)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(diff_words, diff_words_clear)
 
-/* The table of the old policy that the sample is of. */
+/* The table of the old policy to which the sample belongs. */
 static const kw_table_info *
 find_table(const GPtrArray *tables, const char *name, GError **error)
 {
@@ -45,7 +45,7 @@ find_table(const GPtrArray *tables, const char *name, GError **error)
     return NULL;
 }
 
-/* Of kw_record; the first that cannot be read is an error. */
+/* Returns an array of kw_record; the first record that cannot be read is an error. */
 static GPtrArray *
 read_sample(const diff_words *words, const kw_table_info *table, GError **error)
 {
@@ -71,7 +71,7 @@ read_sample(const diff_words *words, const kw_table_info *table, GError **error)
 }
 
 static char *
-ask(kw_cli *cli, const diff_words *words, const char *old_text, const char *new_text, GError **error)
+call_gateway(kw_cli *cli, const diff_words *words, const char *old_text, const char *new_text, GError **error)
 {
     g_autoptr(GPtrArray) tables = NULL;
     g_autoptr(GPtrArray) sample = NULL;
@@ -105,7 +105,7 @@ compare(kw_cli *cli, const diff_words *words, const char *old_text, const char *
         cli->timeout_ms = CALL_TIMEOUT_MS;
     if (kw_cli_connect(cli, &code) == NULL)
         return code;
-    text = ask(cli, words, old_text, new_text, &error);
+    text = call_gateway(cli, words, old_text, new_text, &error);
     if (text == NULL)
         return kw_cli_fail(error, "policy diff");
     return printf("%s", text) >= 0 && fflush(stdout) == 0 ? KW_EXIT_OK : KW_EXIT_FAILED;

@@ -1,9 +1,9 @@
-/* keyway explain: the row keys that a record gets, or the ranges that answer a question. */
+/* keyway explain: prints the row keys of a record, or the ranges of a query. */
 #include "cli/explain.h"
 
 #include "cli/cli.h"
 #include "cli/output.h"
-#include "cli/question.h"
+#include "cli/query_words.h"
 #include "cli/text.h"
 #include "cli/value.h"
 
@@ -75,14 +75,14 @@ print_key(const kw_explained_key *key, FILE *to)
     print_region(key, to);
 }
 
-/* Many ranges differ in their bucket only: the first and the last ones tell enough. */
+/* Many ranges differ only in their bucket: the first and the last ones suffice. */
 static bool
 is_left_out(guint i, guint count)
 {
     return count > RANGES_SHOWN && i >= RANGES_SHOWN / 2 && i < count - RANGES_SHOWN / 4;
 }
 
-/* The range as text and, where that hides bytes, as hex. */
+/* Prints the range as text and, if that escapes bytes, as hex. */
 static void
 print_range(const kw_explained_range *range, FILE *to)
 {
@@ -105,7 +105,7 @@ group_size(const GPtrArray *ranges, gint32 group)
     return count;
 }
 
-/* A line before a group's first range when there are several groups, or ranges to merge. */
+/* Prints a line before a group's first range if there are several groups, or ranges to merge. */
 static void
 print_group(const kw_explanation *plan, guint i, gint32 *last_group, FILE *to)
 {
@@ -162,7 +162,7 @@ kw_explanation_print(const kw_explanation *explanation, FILE *to)
         fprintf(to, "%s\n", explanation->text);
 }
 
-/* --- for programs ----------------------------------------------------------------------------- */
+/* --- json and csv ----------------------------------------------------------------------------- */
 
 static bool
 output_keys(const kw_cli *cli, const kw_explanation *explanation)
@@ -238,8 +238,8 @@ show(const kw_cli *cli, const kw_explanation *explanation)
 /* --- the command ------------------------------------------------------------------------------ */
 
 static kw_explanation *
-explain(kw_cli *cli, const kw_table_info *table, const kw_question_words *words, bool put,
-        char *const *fields, int count, GError **error)
+explain(kw_cli *cli, const kw_table_info *table, const kw_query_words *words, bool put, char *const *fields,
+        int count, GError **error)
 {
     g_autoptr(kw_record) record = kw_record_new();
     g_autoptr(kw_query) query = NULL;
@@ -248,14 +248,14 @@ explain(kw_cli *cli, const kw_table_info *table, const kw_question_words *words,
         return kw_record_parse(table, fields, count, record, error)
                    ? kw_client_explain_put(cli->client, table->name, record, error)
                    : NULL;
-    query = kw_question_query(words, table, fields, count, error);
+    query = kw_query_from_words(words, table, fields, count, error);
     return query == NULL ? NULL : kw_client_explain(cli->client, query, error);
 }
 
 int
 kw_command_explain(kw_cli *cli, int argc, char **argv)
 {
-    g_auto(kw_question_words) words = {0};
+    g_auto(kw_query_words) words = {0};
     g_autoptr(kw_table_info) table = NULL;
     g_autoptr(kw_explanation) explanation = NULL;
     gboolean put = FALSE;
@@ -267,7 +267,7 @@ kw_command_explain(kw_cli *cli, int argc, char **argv)
 
     if (!kw_cli_parse(cli, "explain", "TABLE [FIELD=VALUE...]",
                       "Prints the plan of a query or, with --put, the row keys of a record.", entries,
-                      kw_question_options(&words), 1, -1, &argc, &argv, &code))
+                      kw_query_words_options(&words), 1, -1, &argc, &argv, &code))
         return code;
     table = kw_cli_describe(cli, argv[1], &code);
     if (table == NULL)

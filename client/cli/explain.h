@@ -1,9 +1,9 @@
-/* Showing keys and plans. */
+/* Prints keys and plans. */
 #pragma once
 
 #include "keyway.h"
 
 #include <stdio.h>
 
-/* For people. */
+/* Prints them as text for people. */
 void kw_explanation_print(const kw_explanation *explanation, FILE *to);

@@ -1,4 +1,4 @@
-/* keyway forget: clears what the catalog holds of a table, or of a path that was dropped. */
+/* keyway forget: removes the facts of a table, or of a dropped path, from the catalog. */
 #include "cli/cli.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* keyway import: records out of a file, batch by batch; what is not written goes to a reject file. */
+/* keyway import: writes the records of a file in batches; records that are not written go to a reject
+ * file. */
 #include "cli/batch.h"
 #include "cli/cli.h"
 #include "cli/interrupt.h"
@@ -14,9 +15,9 @@
 typedef struct import_run {
     const char *file;
     char *format;
-    char *reject_file; /* NULL: none is written */
+    char *reject_file; /* NULL: not written */
     int batch_size;
-    FILE *rejects; /* NULL until the first */
+    FILE *rejects; /* NULL until the first reject */
     guint64 rejected;
     bool reject_broken; /* the reject file cannot be written */
     kw_progress progress;
@@ -96,7 +97,7 @@ read_all(import_run *run, kw_source *source, kw_batch *batch, GError **error)
     return false;
 }
 
-/* The import could not go on: which lines are open is what the reader needs to go on later. */
+/* Reports why the import stopped, with the unfinished lines, from which the user can continue. */
 static int
 stopped(const import_run *run, const kw_batch *batch, GError *error)
 {
@@ -116,7 +117,7 @@ stopped(const import_run *run, const kw_batch *batch, GError *error)
 }
 
 static int
-told_to_end(const import_run *run, const kw_batch *batch, guint64 next)
+is_interrupted(const import_run *run, const kw_batch *batch, guint64 next)
 {
     guint64 first;
     guint64 last;
@@ -172,8 +173,8 @@ run_import(import_run *run, kw_cli *cli, const kw_table_info *table)
     if (done)
         code = conclude(run, kw_batch_written(batch));
     else
-        code =
-            error != NULL ? stopped(run, batch, error) : told_to_end(run, batch, kw_source_next_line(source));
+        code = error != NULL ? stopped(run, batch, error)
+                             : is_interrupted(run, batch, kw_source_next_line(source));
     return close_rejects(run) ? code : KW_EXIT_FAILED;
 }
 

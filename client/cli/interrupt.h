@@ -1,8 +1,8 @@
-/* Ctrl-C and SIGTERM while a command works through many records. */
+/* Ctrl-C and SIGTERM while a command processes many records. */
 #pragma once
 
-/* From now on the first signal is only noted, so that the command can end in good order; a second one ends
- * the program at once. */
+/* From now on, the first signal is only recorded, so that the command can finish in an orderly way; a
+ * second one terminates the program at once. */
 void kw_interrupts_catch(void);
-/* The signal that was noted; 0: none. */
+/* The recorded signal; 0: none. */
 int kw_interrupted(void);

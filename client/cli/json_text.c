@@ -28,7 +28,7 @@ refuse(const scan *self, const char *what, const char *from, gsize size)
     return false;
 }
 
-/* Behind a backslash. */
+/* Called after a backslash. */
 static bool
 skip_escape(scan *self)
 {
@@ -85,7 +85,7 @@ next_is(const scan *self, const char *any_of)
     return self->at < self->end && *self->at != '\0' && strchr(any_of, *self->at) != NULL;
 }
 
-/* After a number, a word or the whole value. */
+/* True after a number, a word or the whole value. */
 static bool
 is_over(const scan *self)
 {
@@ -129,7 +129,7 @@ scan_number(scan *self)
         return refuse(self, "not a valid JSON number: ", from, strcspn(from, " \t\r\n,]}"));
     text = g_strndup(from, (gsize)(self->at - from));
     if (g_str_equal(text, "-0"))
-        g_string_append(self->to, "\"-0\""); /* of an integer json-glib forgets the sign */
+        g_string_append(self->to, "\"-0\""); /* json-glib drops the sign of an integer */
     else if (whole ? !g_ascii_string_to_signed(text, 10, G_MININT64, G_MAXINT64, NULL, NULL)
                    : !isfinite(g_ascii_strtod(text, NULL)))
         g_string_append_printf(self->to, "\"%s\"", text);
@@ -154,7 +154,7 @@ scan_word(scan *self)
     return refuse(self, "unexpected ", from, MAX((gsize)(self->at - from), 1));
 }
 
-/* Whatever stands at the beginning: a token, or one character of structure. */
+/* Skips the next token, or one structural character. */
 static bool
 scan_one(scan *self)
 {
@@ -171,9 +171,10 @@ scan_one(scan *self)
     return true;
 }
 
-/* The text for json-glib, the caller's; NULL: an error says what is wrong with it. An empty one is fine. */
+/* Converts the text for json-glib; the caller frees it. NULL: the error has the reason. Accepts empty
+ * text. */
 static char *
-make_strict(const char *text, gsize length, GError **error)
+check_json(const char *text, gsize length, GError **error)
 {
     g_autoptr(GString) to = g_string_sized_new(length + 2);
     scan self = {.at = text, .end = text + length, .to = to, .error = error};
@@ -196,7 +197,7 @@ make_strict(const char *text, gsize length, GError **error)
 JsonNode *
 kw_json_read(const char *text, gsize length, GError **error)
 {
-    g_autofree char *strict = make_strict(text, length, error);
+    g_autofree char *strict = check_json(text, length, error);
     g_autoptr(JsonParser) parser = json_parser_new();
     g_autoptr(GError) failure = NULL;
     const char *words;
@@ -205,7 +206,7 @@ kw_json_read(const char *text, gsize length, GError **error)
         return NULL;
     if (json_parser_load_from_data(parser, strict, -1, &failure))
         return json_parser_steal_root(parser);
-    /* json-glib's words come with a place in data that has no lines, and with names of its own. */
+    /* json-glib's messages have a position in text without lines, and json-glib's own names. */
     words = strstr(failure->message, "Parse error: ");
     g_set_error_literal(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
                         words == NULL ? failure->message : words + strlen("Parse error: "));

@@ -1,20 +1,21 @@
-/* JSON as people's files have it, and its values as the texts that the command line takes.
+/* JSON as in users' files, and its values as texts in the form of the command line.
  *
- * json-glib builds the tree, but it reads more than JSON (comments, octal and hexadecimal numbers, single
- * quotes), stops behind the first value, ends texts at a zero byte, and wraps integers beyond 64 bits. So the
- * text is gone through first: what is not JSON is refused, and so is a zero byte; an integer beyond 64 bits
- * and a number that no double is near to become texts of themselves, which the field's type then judges.
+ * json-glib builds the tree, but it accepts more than JSON (comments, octal and hexadecimal numbers, single
+ * quotes), stops after the first value, ends texts at a zero byte, and wraps integers beyond 64 bits. So the
+ * text is checked first: anything that is not JSON is rejected, and so is a zero byte. Integers beyond 64
+ * bits, and numbers that no double can approximate, become texts, which the field's type then accepts or
+ * rejects.
  */
 #pragma once
 
 #include <json-glib/json-glib.h>
 
-/* The tree, the caller's; NULL, with an error, when it is none. */
+/* Returns the tree, owned by the caller; NULL with an error if the text is not JSON. */
 JsonNode *kw_json_read(const char *text, gsize length, GError **error);
 
-/* Writes the tree, which kw_json_read made, as JSON. json-glib's own writer makes 1e+22.0 of 1e22, which is
- * none. */
+/* Appends a tree from kw_json_read as JSON. json-glib's own writer prints 1e22 as 1e+22.0, which is not
+ * JSON. */
 void kw_json_append(GString *to, JsonNode *node);
 
-/* The caller's; NULL when the node is null, an array or an object. */
+/* The caller frees it; NULL if the node is null, an array or an object. */
 char *kw_text_of_json(JsonNode *node);

@@ -4,7 +4,7 @@ _keyway()
     local cur=${COMP_WORDS[COMP_CWORD]} command='' table='' word i
     local commands='put get scan latest remove increment allocate import explain advise tables describe create forget scrub policy check reload stats'
     local global='--gateway --timeout --output --raw --framed --compact --tls --tls-ca --tls-cert --tls-key --tls-name --help'
-    local question='--where --any --from --after --to --through --asc --desc --limit --columns --path --filter --full-scan --page-rows --page-bytes'
+    local query='--where --any --from --after --to --through --asc --desc --limit --columns --path --filter --full-scan --page-rows --page-bytes'
 
     for ((i = 1; i < COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
@@ -21,8 +21,8 @@ _keyway()
         case $command in
         put) global+=' --if --if-absent --if-present --durability --version' ;;
         get | remove) global+=' --columns' ;;
-        scan | latest) global+=" --explain $question" ;;
-        explain) global+=" --put $question" ;;
+        scan | latest) global+=" --explain $query" ;;
+        explain) global+=" --put $query" ;;
         import) global+=' --format --reject --batch' ;;
         advise) global+=' --policy --sample --queries --table --regions --time --window --records --format --html' ;;
         describe) global+=' --paths' ;;

@@ -1,4 +1,4 @@
-/* keyway: records in and out of a Keyway gateway from the command line. */
+/* keyway: writes and reads the records of a Keyway gateway from the command line. */
 #include "cli/cli.h"
 #include "cli/terminal.h"
 #include "cli/text.h"
@@ -49,31 +49,31 @@ summary(void)
     return g_string_free(text, FALSE);
 }
 
-/* Options before the command. False: the program is over. */
+/* Parses options before the command. False: the program is complete. */
 static bool
 parse_global(kw_cli *cli, int *argc, char ***argv, int *ret_exit)
 {
     GOptionContext *context = g_option_context_new("COMMAND [ARGUMENT...]");
     g_autofree char *text = summary();
     gboolean version = FALSE;
-    bool go_on;
+    bool run_command;
     const GOptionEntry entries[] = {{"version", 0, 0, G_OPTION_ARG_NONE, &version, "Print the version", NULL},
                                     G_OPTION_ENTRY_NULL};
 
     g_option_context_set_summary(context, text);
     g_option_context_set_strict_posix(context, TRUE);
     g_option_context_add_main_entries(context, entries, NULL);
-    go_on = kw_cli_parse_options(context, cli, argc, argv, ret_exit);
-    if (go_on && version) {
-        go_on = false;
+    run_command = kw_cli_parse_options(context, cli, argc, argv, ret_exit);
+    if (run_command && version) {
+        run_command = false;
         printf("keyway %s\n", KW_VERSION);
-    } else if (go_on && *argc < 2) {
-        go_on = false;
+    } else if (run_command && *argc < 2) {
+        run_command = false;
         g_printerr("%s\n", text);
         *ret_exit = KW_EXIT_USAGE;
     }
     g_option_context_free(context);
-    return go_on;
+    return run_command;
 }
 
 static int

@@ -1,4 +1,4 @@
-/* Which form, and which columns. */
+/* Selects the output form and the columns. */
 #include "cli/output.h"
 
 #include "cli/output_form.h"
@@ -85,7 +85,7 @@ add_column(GArray *columns, const kw_field_info *field, const char *name, const 
     g_array_append_val(columns, column);
 }
 
-/* The field as a whole, or the entries of it that were chosen. */
+/* Adds the whole field, or its chosen entries. */
 static void
 add_chosen(const kw_cli *cli, GArray *columns, const kw_field_info *field, char *const *chosen)
 {

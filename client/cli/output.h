@@ -1,7 +1,7 @@
-/* Rows on standard output, as table, json (one array), jsonl or csv. Values are written as they come;
- * a table holds back its first rows to find its widths.
+/* Rows on standard output, as table, json (one array), jsonl or csv. Values are printed as they arrive; a
+ * table buffers its first rows to determine its widths.
  *
- * An absent value is nothing in a table, empty in csv (an empty text is ""), and left out in json.
+ * An absent value is empty in a table and in csv (an empty text is "" there), and omitted in json.
  */
 #pragma once
 
@@ -9,30 +9,30 @@
 
 typedef struct kw_column {
     const char *name;
-    const kw_field_info *field; /* NULL: written by the value's kind alone */
+    const kw_field_info *field; /* NULL: printed by the value's kind alone */
     const char *entry;          /* of a map; NULL: the whole field */
     bool right;                 /* aligned in tables */
 } kw_column;
 
 typedef struct kw_output kw_output;
 
-/* columns: count of them, borrowed while the output lives. */
+/* columns: `count` columns, borrowed while the output lives. */
 kw_output *kw_output_new(kw_output_format format, bool raw, const kw_column *columns, gsize count);
 
-/* One value per column. */
+/* Prints one value per column. */
 void kw_output_row(kw_output *output, const kw_value *cells);
 
-/* The record's fields and entries, by the columns. */
+/* Prints the record's fields and entries, by the columns. */
 void kw_output_record(kw_output *output, const kw_record *record);
 
-/* footer: printed below tables; NULL none. Frees the output. False: writing failed, which was printed. */
+/* footer: printed below tables; NULL: none. Frees the output. False: writing failed, which was reported. */
 bool kw_output_end(kw_output *output, const char *footer);
 
-/* The columns of a table's records: fields in the order of `describe`, those of the key first; only
- * the key's and `chosen` ones when chosen (NULL-terminated; borrowed) names any. A chosen entry of a map has
- * a column of its own, but in JSON, where it stands within the map. The caller's. */
+/* The columns of a table's records: fields in the order of `describe`, the key's fields first; only the
+ * key's and the `chosen` ones if chosen (NULL-terminated; borrowed) has any. A chosen entry of a map has
+ * its own column, except in JSON, where it is part of the map. The caller owns the array. */
 GArray *kw_columns_of_table(const kw_cli *cli, const kw_table_info *table, char *const *chosen);
 
-/* One record with the fields that it has, as the command line chose. False: see kw_output_end. */
+/* Prints one record with its fields, as chosen on the command line. False: see kw_output_end. */
 bool kw_output_one_record(const kw_cli *cli, const kw_table_info *table, char *const *chosen,
                           const kw_record *record);

@@ -1,4 +1,4 @@
-/* Inside the output: one form of writing rows. */
+/* Private to the output: one output form. */
 #pragma once
 
 #include "cli/output.h"
@@ -9,8 +9,8 @@ struct kw_output {
     const kw_column *columns;
     gsize count;
     gsize rows;      /* so far */
-    GPtrArray *held; /* tables: rows (char **) that wait for the widths */
-    gsize *widths;   /* tables: NULL while rows are held */
+    GPtrArray *held; /* tables: rows (char **) buffered until the widths are known */
+    gsize *widths;   /* tables: NULL while rows are buffered */
 };
 
 void kw_output_table_row(kw_output *output, const kw_value *cells);

@@ -1,5 +1,5 @@
-/* Tables for people, and csv. A table's widths come from its first rows; later ones may stick out. Long
- * values are cut: they would push everything else off the screen. */
+/* Tables for people, and csv. A table's widths come from its first rows; later rows can be wider. Long
+ * values are truncated, so that other columns stay visible. */
 #include "cli/output_form.h"
 
 #include "cli/text.h"
@@ -23,7 +23,7 @@ append_cell(GString *line, const kw_column *column, const char *text, gsize widt
         g_string_append_printf(line, "%s%*s  ", text, pad, "");
 }
 
-/* Without blanks at its end. */
+/* Prints the line without spaces at its end. */
 static void
 print_stripped(GString *line)
 {
@@ -57,7 +57,7 @@ print_head(const kw_output *output)
     }
 }
 
-/* Widths are known now: head and held rows go out. */
+/* Prints the head and the buffered rows, once the widths are known. */
 static void
 release(kw_output *output)
 {
@@ -73,7 +73,7 @@ release(kw_output *output)
     g_ptr_array_set_size(output->held, 0);
 }
 
-/* A record's value as far as it is shown; other tables are the program's own, and whole. */
+/* The visible part of a record's value; other tables print complete values. */
 static char *
 shown(const kw_column *column, const char *text)
 {
@@ -129,7 +129,7 @@ print_quoted(const char *text)
     putchar('"');
 }
 
-/* Readers, ours among them, cut blanks around cells without quotes. */
+/* Readers, including Keyway's own, strip spaces around cells without quotes. */
 static bool
 is_blank(char byte)
 {

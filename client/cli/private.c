@@ -33,19 +33,19 @@ kw_private_program(void)
     const char *named = g_getenv("KEYWAYD");
     g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
     g_autofree char *folder = self == NULL ? NULL : g_path_get_dirname(self);
-    g_autofree char *beside = folder == NULL ? NULL : g_build_filename(folder, "keywayd", NULL);
+    g_autofree char *sibling = folder == NULL ? NULL : g_build_filename(folder, "keywayd", NULL);
     g_autofree char *installed = folder == NULL ? NULL : g_build_filename(folder, KW_BIN_TO_KEYWAYD, NULL);
 
     if (named != NULL && named[0] != '\0')
         return g_strdup(named);
-    if (beside != NULL && g_file_test(beside, G_FILE_TEST_IS_EXECUTABLE))
-        return g_steal_pointer(&beside);
+    if (sibling != NULL && g_file_test(sibling, G_FILE_TEST_IS_EXECUTABLE))
+        return g_steal_pointer(&sibling);
     if (installed != NULL && g_file_test(installed, G_FILE_TEST_IS_EXECUTABLE))
         return g_steal_pointer(&installed);
     return g_find_program_in_path("keywayd");
 }
 
-/* In the child, before it becomes the gateway. */
+/* Runs in the child, before it becomes the gateway. */
 static void
 end_with_parent(gpointer user)
 {
@@ -70,7 +70,7 @@ spawn(kw_private *self, GError **error)
                          end_with_parent, NULL, &self->pid, error);
 }
 
-/* "listener=127.0.0.1:33033" in the first line of the port file. */
+/* Reads "listener=127.0.0.1:33033" in the first line of the port file. */
 static bool
 read_address(kw_private *self)
 {
@@ -137,7 +137,7 @@ kw_private_stop(kw_private *self)
     if (self == NULL)
         return;
     if (self->pid != 0) {
-        kill(self->pid, SIGKILL); /* it keeps nothing */
+        kill(self->pid, SIGKILL); /* it stores nothing */
         waitpid(self->pid, NULL, 0);
     }
     if (self->folder != NULL) {

@@ -1,5 +1,5 @@
-/* A gateway of our own: keywayd as a child process without a store, on a free port of 127.0.0.1, for commands
- * that need what a gateway knows but nothing that it keeps. It ends with us, however we end.
+/* A private gateway: keywayd as a child process without a store, on a free port of 127.0.0.1, for commands
+ * that need the gateway's functions but no stored data. It ends with this program, however that ends.
  */
 #pragma once
 
@@ -7,15 +7,15 @@
 
 typedef struct kw_private kw_private;
 
-/* The gateway's program, the caller's; NULL: not found. */
+/* The path of the gateway's program, freed by the caller; NULL: not found. */
 char *kw_private_program(void);
 
-/* Runs KEYWAYD (a path in the environment), else keywayd from our own folder or PATH. */
+/* Runs KEYWAYD (a path in the environment), otherwise keywayd from this program's folder or PATH. */
 kw_private *kw_private_start(GError **error);
 
 /* "127.0.0.1:PORT" */
 const char *kw_private_address(const kw_private *self);
 
-/* NULL is fine. */
+/* NULL is ignored. */
 void kw_private_stop(kw_private *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_private, kw_private_stop)

@@ -1,4 +1,4 @@
-/* Drawn ten times a second at most. */
+/* Redraws at most ten times per second. */
 #include "cli/progress.h"
 
 #include "cli/terminal.h"

@@ -1,4 +1,4 @@
-/* A progress line on standard error, when that is a terminal; else nothing. */
+/* A progress line on standard error, if that is a terminal. */
 #pragma once
 
 #include <glib.h>
@@ -8,12 +8,12 @@ typedef struct kw_progress {
     const char *name;
     bool shown;
     gint64 started_us;
-    gint64 next_us; /* not drawn before */
+    gint64 next_us; /* not redrawn before this time */
 } kw_progress;
 
 void kw_progress_start(kw_progress *progress, const char *name);
-/* size 0: not known. */
+/* size 0: unknown. */
 void kw_progress_show(kw_progress *progress, guint64 position, guint64 size, guint64 records);
-/* Takes the line away. */
+/* Removes the line. */
 void kw_progress_end(kw_progress *progress);
 double kw_progress_seconds(const kw_progress *progress);

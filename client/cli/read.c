@@ -2,7 +2,7 @@
 #include "cli/cli.h"
 #include "cli/explain.h"
 #include "cli/output.h"
-#include "cli/question.h"
+#include "cli/query_words.h"
 #include "cli/value.h"
 
 #include <stdio.h>
@@ -90,9 +90,10 @@ print_plan(kw_cli *cli, const kw_query *query, GError **error)
     return true;
 }
 
-/* words: as scan; descending when it is latest. */
+/* words: as for scan; latest sets a descending order. */
 static int
-ask(kw_cli *cli, const kw_question_words *words, const char *name, bool explain, char *const *argv, int argc)
+call_gateway(kw_cli *cli, const kw_query_words *words, const char *name, bool explain, char *const *argv,
+             int argc)
 {
     g_autoptr(kw_table_info) table = NULL;
     g_autoptr(kw_query) query = NULL;
@@ -105,7 +106,7 @@ ask(kw_cli *cli, const kw_question_words *words, const char *name, bool explain,
     table = kw_cli_describe(cli, argv[1], &code);
     if (table == NULL)
         return code;
-    query = kw_question_query(words, table, argv + 2, argc - 2, &error);
+    query = kw_query_from_words(words, table, argv + 2, argc - 2, &error);
     if (query == NULL)
         return kw_cli_fail(error, name);
     kw_query_deadline(query, cli->timeout_ms);
@@ -122,18 +123,18 @@ ask(kw_cli *cli, const kw_question_words *words, const char *name, bool explain,
 static int
 command(kw_cli *cli, const char *name, const char *about, gint64 limit, int argc, char **argv)
 {
-    g_auto(kw_question_words) words = {.limit = limit};
+    g_auto(kw_query_words) words = {.limit = limit};
     gboolean explain = FALSE;
     int code;
     const GOptionEntry entries[] = {
         {"explain", 'e', 0, G_OPTION_ARG_NONE, &explain, "First print the plan to standard error", NULL},
         G_OPTION_ENTRY_NULL};
 
-    if (!kw_cli_parse(cli, name, "TABLE [FIELD=VALUE...]", about, entries, kw_question_options(&words), 1, -1,
-                      &argc, &argv, &code))
+    if (!kw_cli_parse(cli, name, "TABLE [FIELD=VALUE...]", about, entries, kw_query_words_options(&words), 1,
+                      -1, &argc, &argv, &code))
         return code;
     words.descending = words.descending || (limit > 0 && !words.ascending);
-    return ask(cli, &words, name, explain, argv, argc);
+    return call_gateway(cli, &words, name, explain, argv, argc);
 }
 
 int

@@ -14,7 +14,7 @@
 
 #define SLICE_RECORDS 1000
 #define SHOWN_DEFAULT 20
-/* A slice with differences waits for rows to settle; this is beside what the gateway's disks need. */
+/* The gateway waits until rows with differences are no longer being written, in addition to reading them. */
 #define DEADLINE_MS 60000
 #define TRIES 5
 #define PAUSE_STEP_US 50000
@@ -27,9 +27,9 @@ typedef struct scrub_run {
     char *state_file; /* NULL: the state is not kept */
     gboolean repair;
     int rows_per_second; /* 0: no limit */
-    int show;            /* differences that are still to be shown */
+    int show;            /* differences that can still be printed */
     kw_scrub_state state;
-    gint64 rows_before; /* of the state that was read */
+    gint64 rows_before; /* of the state read from the file */
     kw_output *output;
     kw_progress progress;
 } scrub_run;
@@ -57,7 +57,7 @@ pause_until(gint64 time_us)
 static const kw_column columns[] = {
     {.name = "path"}, {.name = "kind"}, {.name = "record"}, {.name = "difference"}, {.name = "repaired"}};
 
-/* "order_id=A-1 ts=2026-11-21T10:00:00Z"; of a row that is no record's, its row key. */
+/* "order_id=A-1 ts=2026-11-21T10:00:00Z"; the row key if the row belongs to no record. */
 static char *
 record_text(const scrub_run *run, const kw_difference *difference)
 {
@@ -158,7 +158,7 @@ may_pass(const GError *error)
             error->code == KW_CLIENT_TIMEOUT || error->code == KW_CLIENT_CONNECTION);
 }
 
-/* A slice can be repeated, so what may pass is waited for a while. */
+/* Fetches the next slice. A slice can be repeated, so temporary errors are retried for a while. */
 static kw_scrubbed *
 next_slice(scrub_run *run, GError **error)
 {
@@ -184,7 +184,7 @@ next_slice(scrub_run *run, GError **error)
     }
 }
 
-/* What was shown is shown again when the state cannot be kept; nothing is skipped. */
+/* If the state cannot be saved, printed differences are printed again later; none is skipped. */
 static bool
 keep_state(const scrub_run *run, GError **error)
 {
@@ -202,7 +202,7 @@ throttle(const scrub_run *run)
         pause_until(run->progress.started_us + rows * G_USEC_PER_SEC / run->rows_per_second);
 }
 
-/* False: an error, or an interruption without one. */
+/* Compares all slices. False: an error, or an interruption without an error. */
 static bool
 run_all(scrub_run *run, GError **error)
 {

@@ -1,4 +1,4 @@
-/* What a scrub has done so far: in memory, and in a file from which it can be continued. */
+/* The progress of a scrub: in memory, and in a file from which it can be continued. */
 #pragma once
 
 #include "keyway.h"
@@ -17,10 +17,11 @@ typedef struct kw_scrub_state {
 void kw_scrub_state_clear(kw_scrub_state *state);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(kw_scrub_state, kw_scrub_state_clear)
 
-/* Adds a slice, and takes its cursor. */
+/* Adds a slice, and takes ownership of its cursor. */
 void kw_scrub_state_add(kw_scrub_state *state, const kw_scrubbed *slice);
 
-/* A file that does not exist is the beginning. False: it belongs to another table, or cannot be read. */
+/* If the file does not exist, starts at the beginning. False: it belongs to another table, or cannot be
+ * read. */
 bool kw_scrub_state_read(kw_scrub_state *state, const char *file, const char *table, GError **error);
-/* Replaces the file in one step. */
+/* Replaces the file atomically. */
 bool kw_scrub_state_write(const kw_scrub_state *state, const char *file, const char *table, GError **error);

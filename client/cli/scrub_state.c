@@ -50,7 +50,7 @@ hex_of(GBytes *bytes)
     return g_string_free(text, FALSE);
 }
 
-/* NULL: these are no bytes in hexadecimal digits. */
+/* NULL: not bytes in hexadecimal digits. */
 static GBytes *
 bytes_of(const char *hex)
 {
@@ -71,7 +71,7 @@ bytes_of(const char *hex)
 /* --- the file --------------------------------------------------------------------------------- */
 
 static bool
-take(kw_scrub_state *state, GKeyFile *keys, const char *table, GError **error)
+read_key_file(kw_scrub_state *state, GKeyFile *keys, const char *table, GError **error)
 {
     g_autofree char *of = g_key_file_get_string(keys, GROUP, "table", error);
     g_autofree char *hex = of == NULL ? NULL : g_key_file_get_string(keys, GROUP, "cursor", error);
@@ -102,7 +102,7 @@ kw_scrub_state_read(kw_scrub_state *state, const char *file, const char *table, 
     g_autoptr(GError) failure = NULL;
 
     if (g_key_file_load_from_file(keys, file, G_KEY_FILE_NONE, &failure))
-        return take(state, keys, table, error);
+        return read_key_file(state, keys, table, error);
     if (g_error_matches(failure, G_FILE_ERROR, G_FILE_ERROR_NOENT))
         return true;
     g_propagate_error(error, g_steal_pointer(&failure));

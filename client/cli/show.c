@@ -1,4 +1,4 @@
-/* keyway tables, describe, policy, reload, stats: what the gateway tells about itself. */
+/* keyway tables, describe, policy, reload, stats: information about the gateway. */
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/stamp.h"
@@ -67,7 +67,7 @@ state_text(const kw_path_info *path)
     return g_strdup_printf("%s%s", path->state, path->verified ? "" : ", unverified");
 }
 
-/* Fingerprints are cut to so many digits. */
+/* Prints fingerprints truncated to fingerprint_length digits. */
 static bool
 output_paths(const kw_cli *cli, const GPtrArray *tables, gsize fingerprint_length)
 {

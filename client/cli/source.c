@@ -1,4 +1,4 @@
-/* Opening, lines, and which form. */
+/* Opens files, reads lines, and determines the format. */
 #include "cli/source.h"
 
 #include "cli/source_form.h"
@@ -19,16 +19,16 @@ kw_source_item_clear(kw_source_item *item)
 static void
 add_byte(kw_source *source, char byte)
 {
-    if (source->length + 1 >= source->room) {
-        source->room = MAX(2 * source->room, 256);
-        source->line = g_realloc(source->line, source->room);
+    if (source->length + 1 >= source->capacity) {
+        source->capacity = MAX(2 * source->capacity, 256);
+        source->line = g_realloc(source->line, source->capacity);
     }
     source->line[source->length++] = byte;
     source->line[source->length] = '\0';
 }
 
-/* As getline does it, but for lines that are too long: it reads a byte too many of them and stops. False at
- * the end.
+/* Like getline, except for lines that are too long: reads one byte more than allowed and stops. False at the
+ * end.
  */
 static bool
 read_line(kw_source *source)
@@ -66,7 +66,7 @@ kw_source_line(kw_source *source, GError **error)
     return false;
 }
 
-/* Looks at the first line when nothing else tells. False: an error is set. */
+/* Looks at the first line if neither option nor name determine the format. False: an error is set. */
 static bool
 is_csv(kw_source *source, const char *format, bool *ret_csv, GError **error)
 {

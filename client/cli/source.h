@@ -1,7 +1,7 @@
-/* Records out of a file, for import: CSV with a head line, or JSON lines.
+/* Records from a file, for import: CSV with a head line, or JSON lines.
  *
- * A record that cannot be read does not end the source: it comes as an item with an error and with its
- * text as it stood, so that it can be corrected and imported again.
+ * A record that cannot be read does not end the source: it is returned as an item with an error and its
+ * original text, so that it can be corrected and imported again.
  */
 #pragma once
 
@@ -15,24 +15,24 @@ typedef struct kw_source kw_source;
 
 typedef struct kw_source_item {
     guint64 line;      /* where the record begins, from 1 */
-    kw_record *record; /* NULL: error tells why */
+    kw_record *record; /* NULL: error has the reason */
     GError *error;
-    char *json; /* the record as a JSON object of what stood in the file */
+    char *json; /* the record as a JSON object of the file's texts */
 } kw_source_item;
 
 void kw_source_item_clear(kw_source_item *item);
 
-/* path "-" is standard input. format: csv, jsonl, or NULL to tell by the name's ending (else by the
- * first character: a brace begins JSON). The table is borrowed. */
+/* path "-" is standard input. format: csv, jsonl, or NULL to use the name's extension (otherwise the first
+ * character: a brace begins JSON). Borrows the table. */
 kw_source *kw_source_open(const char *path, const char *format, const kw_table_info *table, GError **error);
 
-/* False at the end, and when nothing more can be read: look at `error`. */
+/* False at the end, and if nothing more can be read: check `error`. */
 bool kw_source_next(kw_source *source, kw_source_item *ret_item, GError **error);
 
-/* Number of the line that would be read next. */
+/* Number of the next line to read. */
 guint64 kw_source_next_line(const kw_source *source);
 
-/* Bytes read so far, and of the whole file (0: not known). */
+/* Bytes read so far, and of the whole file (0: unknown). */
 guint64 kw_source_position(const kw_source *source);
 guint64 kw_source_size(const kw_source *source);
 

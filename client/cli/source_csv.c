@@ -1,6 +1,6 @@
-/* CSV by libcsv, fed line by line so that a record's line is known: a quoted field may span lines.
+/* CSV with libcsv, fed line by line so that a record's line number is known: a quoted field can span lines.
  *
- * The head names fields. An empty cell without quotes is an absent field, "" an empty text.
+ * The head line names fields. An empty cell without quotes is an absent field, "" an empty text.
  */
 #include "cli/source_form.h"
 
@@ -10,17 +10,17 @@
 #include <csv.h>
 #include <string.h>
 
-/* A cell that grows is moved each time; libcsv's own step of 128 bytes would take hours of a cell of
- * megabytes. */
+/* A growing cell is moved each time; with libcsv's own step of 128 bytes, a cell of several megabytes
+ * would take hours. */
 #define CELL_STEP_BYTES ((size_t)64 * 1024)
 
 #define ZERO_BYTE "a string with a NUL byte is not supported"
 
 struct kw_csv_reader {
     struct csv_parser parser;
-    GPtrArray *cells; /* of the row under way: char *, NULL for absent */
+    GPtrArray *cells; /* of the current row: char *, NULL for absent */
     bool row_done;
-    bool zero_byte; /* a cell of the row under way has one */
+    bool zero_byte; /* a cell of the current row has one */
     char **names;   /* NULL until the head was read */
 };
 
@@ -64,7 +64,7 @@ broken(kw_csv_reader *reader, const kw_source *source, GError **error)
     return false;
 }
 
-/* Most likely a quote is never closed. */
+/* The likely cause is a missing closing quote. */
 static bool
 too_long(const kw_source *source, guint64 line, GError **error)
 {
@@ -75,7 +75,7 @@ too_long(const kw_source *source, guint64 line, GError **error)
     return false;
 }
 
-/* Cells of the next row, and the line that it begins in. False at the end or on an error. */
+/* Reads the cells of the next row, and the number of its first line. False at the end or on an error. */
 static bool
 read_row(kw_csv_reader *reader, kw_source *source, guint64 *ret_line, GError **error)
 {

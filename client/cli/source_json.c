@@ -1,5 +1,5 @@
-/* JSON lines by json-glib. A line is an object of fields; null is an absent field. A line of a reject
- * file, {"line": ..., "error": ..., "record": {...}}, stands for its record.
+/* JSON lines with json-glib. A line is an object of fields; null is an absent field. A line of a reject file,
+ * {"line": ..., "error": ..., "record": {...}}, is read as its record.
  */
 #include "cli/source_form.h"
 
@@ -56,7 +56,7 @@ record_of(const kw_source *source, JsonObject *object, GError **error)
     return g_steal_pointer(&record);
 }
 
-/* What is no JSON stands in a reject file as a text. */
+/* A reject file contains text that is not JSON as a JSON string. */
 static char *
 line_as_json(const kw_source *source)
 {
@@ -70,7 +70,7 @@ line_as_json(const kw_source *source)
     return g_string_free(json, FALSE);
 }
 
-/* The record within a reject file's line, or the object itself. */
+/* The record in a reject file's line, or the object itself. */
 static JsonNode *
 unwrap(JsonNode *root)
 {

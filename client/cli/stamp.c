@@ -1,4 +1,4 @@
-/* Timestamps. GDateTime ends at microseconds, so the fraction of a second is read here. */
+/* Timestamps. GDateTime has only microseconds, so the fraction of a second is parsed here. */
 #include "cli/stamp.h"
 
 #include <string.h>
@@ -49,9 +49,9 @@ parse_now(const char *text, gint64 per_second, gint64 *ret_stamp)
                  ret_stamp);
 }
 
-/* Takes ".250" out of the text and gives it in ticks; digits beyond the unit's must be zeros. */
+/* Removes ".250" from the text and returns it in ticks; digits beyond the unit's must be zeros. */
 static bool
-take_fraction(GString *text, gint64 per_second, gint64 *ret_ticks)
+cut_fraction(GString *text, gint64 per_second, gint64 *ret_ticks)
 {
     const char *point = strpbrk(text->str, ".,");
     gint64 worth = per_second;
@@ -82,7 +82,7 @@ parse_date(const char *given, gint64 per_second, gint64 *ret_stamp)
     g_autoptr(GDateTime) date = NULL;
     gint64 ticks;
 
-    if (text->len < strlen("2026-11-21") || !take_fraction(text, per_second, &ticks))
+    if (text->len < strlen("2026-11-21") || !cut_fraction(text, per_second, &ticks))
         return false;
     if (text->len == strlen("2026-11-21"))
         g_string_append(text, "T00:00:00Z");

@@ -1,5 +1,5 @@
-/* The streams are replaced by ones (fopencookie) that write to the same descriptors by way of `show`. A
- * character that is cut by the end of a write waits for the rest of it. */
+/* Replaces the streams by ones (fopencookie) that write to the same descriptors through `show`. A
+ * character split by the end of a write is completed by the next write. */
 #include "cli/terminal.h"
 
 #include <errno.h>
@@ -23,7 +23,8 @@ is_plain(gunichar character)
            character >= 0xa0;
 }
 
-/* Bytes of what stands at `at`, as far as it was shown; 0: the character is not whole yet. */
+/* Appends the character at `at` in printable form and returns its size in bytes; 0: the character is
+ * incomplete. */
 static gsize
 show_next(GString *to, const char *at, gsize left)
 {
@@ -68,14 +69,14 @@ guarded_write(void *cookie, const char *text, size_t size)
 
     g_string_append_len(all, text, (gssize)size);
     while (at < all->len) {
-        /* A zero byte ends a text for GLib. */
-        gsize taken = all->str[at] == '\0' ? 1 : show_next(shown, all->str + at, all->len - at);
+        /* GLib's texts end at a zero byte. */
+        gsize consumed = all->str[at] == '\0' ? 1 : show_next(shown, all->str + at, all->len - at);
 
         if (all->str[at] == '\0')
             g_string_append(shown, "\\x00");
-        if (taken == 0)
+        if (consumed == 0)
             break;
-        at += taken;
+        at += consumed;
     }
     self->cut_size = all->len - at;
     memcpy(self->cut, all->str + at, self->cut_size);
@@ -85,16 +86,16 @@ guarded_write(void *cookie, const char *text, size_t size)
 static FILE *
 guarded(FILE *stream, guard *self, int buffering)
 {
-    FILE *made;
+    FILE *terminal_stream;
 
     self->descriptor = fileno(stream);
     if (!isatty(self->descriptor))
         return stream;
-    made = fopencookie(self, "w", (cookie_io_functions_t){.write = guarded_write});
-    if (made == NULL)
-        g_error("no stream for the terminal: %s", g_strerror(errno));
-    setvbuf(made, NULL, buffering, BUFSIZ);
-    return made;
+    terminal_stream = fopencookie(self, "w", (cookie_io_functions_t){.write = guarded_write});
+    if (terminal_stream == NULL)
+        g_error("cannot create the terminal's stream: %s", g_strerror(errno));
+    setvbuf(terminal_stream, NULL, buffering, BUFSIZ);
+    return terminal_stream;
 }
 
 void

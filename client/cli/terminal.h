@@ -1,16 +1,16 @@
-/* What reaches a terminal does not command it.
+/* Prevents stored data from controlling the terminal.
  *
- * Records, names and error texts hold what callers stored: escape sequences that rename the window, hide
- * lines or answer for the user. Once guarded, standard output and standard error show control characters (C0
- * but tab and line end, DEL, C1) and bytes that are no UTF-8 as \xNN, when they are terminals. Files and
- * pipes get the bytes as they are.
+ * Records, names and error texts contain callers' data: escape sequences that rename the window, hide lines
+ * or type input. Once guarded, standard output and standard error print control characters (C0 except tab and
+ * line end, DEL, C1) and bytes that are not UTF-8 as \xNN, if they are terminals. Files and pipes get the
+ * bytes unchanged.
  */
 #pragma once
 
 #include <stdio.h>
 
-/* Before anything is written. */
+/* Call it before anything is printed. */
 void kw_terminal_guard(void);
 
-/* Standard error without the guard, for what draws on the terminal itself. */
+/* Standard error without the guard, for output that draws on the terminal itself. */
 FILE *kw_terminal_bare_error(void);

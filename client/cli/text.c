@@ -1,4 +1,4 @@
-/* Escapes, widths, near misses. */
+/* Escapes, widths, similar names. */
 #include "cli/text.h"
 
 #include <math.h>
@@ -44,7 +44,7 @@ kw_text_from_real(double real)
     char text[G_ASCII_DTOSTR_BUF_SIZE];
 
     if (real == 0 && signbit(real))
-        return g_strdup("-0.0"); /* an integer of JSON has no such sign */
+        return g_strdup("-0.0"); /* JSON integers have no negative zero */
     if (isnan(real))
         return g_strdup("NaN");
     if (isinf(real))

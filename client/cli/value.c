@@ -1,4 +1,4 @@
-/* Values as people write them. */
+/* Values as text for people. */
 #include "cli/value.h"
 
 #include "cli/json_text.h"
@@ -55,7 +55,7 @@ kw_field_named(const kw_table_info *table, const char *name, const char **ret_en
     return NULL;
 }
 
-/* The type of the values themselves. */
+/* The type of the values or entries. */
 static const char *
 type_of(const kw_field_info *field)
 {
@@ -81,12 +81,12 @@ parse_real(const char *text, kw_value *ret_value)
     errno = 0;
     real = g_ascii_strtod(text, &end);
     *ret_value = kw_real(real);
-    /* ERANGE also comes with the small numbers next to 0, which are doubles like any other. */
+    /* ERANGE is also set for small numbers near 0, which are valid doubles. */
     return end != text && *end == '\0' && !g_ascii_isspace(text[0]) &&
            (errno == 0 || (errno == ERANGE && real != 0 && isfinite(real)));
 }
 
-/* What the text should have been, or NULL when it is fine. */
+/* Returns the expected form of the text; NULL if it is valid. */
 static const char *
 parse_as(const kw_field_info *field, const char *text, kw_held_value *held)
 {

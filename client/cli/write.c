@@ -1,7 +1,7 @@
 /* keyway put, remove, increment. */
 #include "cli/cli.h"
 #include "cli/output.h"
-#include "cli/question.h"
+#include "cli/query_words.h"
 #include "cli/value.h"
 
 #include <stdio.h>
@@ -40,7 +40,7 @@ put_words_clear(put_words *words)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(put_words, put_words_clear)
 
-/* FIELD<op>VALUE. The operator is the first of its characters after the field. */
+/* Parses FIELD<op>VALUE. The operator is the first operator character after the field. */
 static bool
 parse_condition(const kw_table_info *table, const char *word, kw_condition *ret_condition,
                 kw_held_value *held, char **ret_name, GError **error)
@@ -94,27 +94,28 @@ put_if(kw_cli *cli, const kw_table_info *table, const kw_record *record, const p
 {
     g_auto(kw_held_value) held = {0};
     g_autofree char *name = NULL;
-    g_autoptr(kw_record) made = NULL;
+    g_autoptr(kw_record) generated = NULL;
     kw_condition condition;
     GError *error = NULL;
     bool written = false;
 
     if (!condition_of(words, table, &condition, &held, &name, &error) ||
-        !kw_client_compare_and_put(cli->client, table->name, record, &condition, options, &written, &made,
-                                   &error))
+        !kw_client_compare_and_put(cli->client, table->name, record, &condition, options, &written,
+                                   &generated, &error))
         return kw_cli_fail(error, "put");
     if (!written) {
         g_printerr("keyway: not written: the stored record does not meet the condition\n");
         return KW_EXIT_INVALID;
     }
-    return made == NULL || kw_output_one_record(cli, table, NULL, made) ? KW_EXIT_OK : KW_EXIT_FAILED;
+    return generated == NULL || kw_output_one_record(cli, table, NULL, generated) ? KW_EXIT_OK
+                                                                                  : KW_EXIT_FAILED;
 }
 
 static int
 put(kw_cli *cli, const kw_table_info *table, const put_words *words, char *const *fields, int count)
 {
     g_autoptr(kw_record) record = kw_record_new();
-    g_autoptr(kw_record) made = NULL;
+    g_autoptr(kw_record) generated = NULL;
     kw_call_options options = kw_cli_call_options(cli);
     GError *error = NULL;
     bool durability_known;
@@ -127,9 +128,10 @@ put(kw_cli *cli, const kw_table_info *table, const put_words *words, char *const
         return kw_cli_fail(error, "put");
     if (words->condition != NULL || words->if_absent != NULL || words->if_present != NULL)
         return put_if(cli, table, record, words, &options);
-    if (!kw_client_put(cli->client, table->name, record, &options, &made, &error))
+    if (!kw_client_put(cli->client, table->name, record, &options, &generated, &error))
         return kw_cli_fail(error, "put");
-    return made == NULL || kw_output_one_record(cli, table, NULL, made) ? KW_EXIT_OK : KW_EXIT_FAILED;
+    return generated == NULL || kw_output_one_record(cli, table, NULL, generated) ? KW_EXIT_OK
+                                                                                  : KW_EXIT_FAILED;
 }
 
 int
@@ -196,7 +198,7 @@ kw_command_remove(kw_cli *cli, int argc, char **argv)
 
 /* --- increment -------------------------------------------------------------------------------- */
 
-/* Entries are added to by their own names. */
+/* Adds each entry of a map under its own name. */
 static void
 flatten(kw_record *amounts, const char *field, const kw_record *entries)
 {
@@ -209,7 +211,7 @@ flatten(kw_record *amounts, const char *field, const kw_record *entries)
     }
 }
 
-/* Fields of the key make the key, the others are what is added to. */
+/* Splits the fields into those of the key and the amounts to add. */
 static void
 split_key(const kw_table_info *table, kw_record *amounts, kw_record *key)
 {

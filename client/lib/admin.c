@@ -1,4 +1,4 @@
-/* tables, describe, and the Admin service. */
+/* The calls tables and describe, and those of the Admin service. */
 #include "lib/client.h"
 #include "lib/info.h"
 #include "lib/query.h"
@@ -129,14 +129,14 @@ kw_family_options_of(const char *name)
 }
 
 static void
-give_text(const char *text, char **place, gboolean *is_set)
+set_text(const char *text, char **place, gboolean *is_set)
 {
     *place = g_strdup(text);
     *is_set = text != NULL;
 }
 
 static void
-give_number(int number, gint32 *place, gboolean *is_set)
+set_number(int number, gint32 *place, gboolean *is_set)
 {
     *place = number;
     *is_set = number >= 0;
@@ -148,24 +148,24 @@ family_to_thrift(const kw_family_options *family)
     KeywayFamilyOptions *thrift = g_object_new(KEYWAY_TYPE_FAMILY_OPTIONS, NULL);
 
     thrift->name = g_strdup(family->name);
-    give_text(family->compression, &thrift->compression, &thrift->__isset_compression);
-    give_text(family->bloom_filter, &thrift->bloom_filter, &thrift->__isset_bloom_filter);
-    give_text(family->block_encoding, &thrift->block_encoding, &thrift->__isset_block_encoding);
-    give_number(family->ttl_seconds, &thrift->ttl_seconds, &thrift->__isset_ttl_seconds);
-    give_number(family->max_versions, &thrift->max_versions, &thrift->__isset_max_versions);
-    give_number(family->min_versions, &thrift->min_versions, &thrift->__isset_min_versions);
-    give_number(family->block_size, &thrift->block_size, &thrift->__isset_block_size);
-    give_number(family->replication_scope, &thrift->replication_scope, &thrift->__isset_replication_scope);
-    give_number(family->block_cache, &thrift->block_cache, &thrift->__isset_block_cache);
-    give_number(family->in_memory, &thrift->in_memory, &thrift->__isset_in_memory);
-    give_number(family->keep_deleted_cells, &thrift->keep_deleted_cells, &thrift->__isset_keep_deleted_cells);
+    set_text(family->compression, &thrift->compression, &thrift->__isset_compression);
+    set_text(family->bloom_filter, &thrift->bloom_filter, &thrift->__isset_bloom_filter);
+    set_text(family->block_encoding, &thrift->block_encoding, &thrift->__isset_block_encoding);
+    set_number(family->ttl_seconds, &thrift->ttl_seconds, &thrift->__isset_ttl_seconds);
+    set_number(family->max_versions, &thrift->max_versions, &thrift->__isset_max_versions);
+    set_number(family->min_versions, &thrift->min_versions, &thrift->__isset_min_versions);
+    set_number(family->block_size, &thrift->block_size, &thrift->__isset_block_size);
+    set_number(family->replication_scope, &thrift->replication_scope, &thrift->__isset_replication_scope);
+    set_number(family->block_cache, &thrift->block_cache, &thrift->__isset_block_cache);
+    set_number(family->in_memory, &thrift->in_memory, &thrift->__isset_in_memory);
+    set_number(family->keep_deleted_cells, &thrift->keep_deleted_cells, &thrift->__isset_keep_deleted_cells);
     return thrift;
 }
 
 static void
 splits_to_thrift(const kw_create_options *options, KeywaySplitOptions *thrift)
 {
-    give_text(options->split_algorithm, &thrift->algorithm, &thrift->__isset_algorithm);
+    set_text(options->split_algorithm, &thrift->algorithm, &thrift->__isset_algorithm);
     thrift->regions = options->regions;
     thrift->__isset_regions = options->regions != 0;
     thrift->__isset_keys = options->split_keys != NULL;
@@ -189,7 +189,7 @@ create_options_to_thrift(const kw_create_options *options)
 
     if (options == NULL)
         return thrift;
-    give_text(options->path, &thrift->path, &thrift->__isset_path);
+    set_text(options->path, &thrift->path, &thrift->__isset_path);
     for (gsize i = 0; i < options->families_count; i++)
         g_ptr_array_add(thrift->families, family_to_thrift(&options->families[i]));
     thrift->__isset_families = options->families_count > 0;

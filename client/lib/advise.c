@@ -1,4 +1,4 @@
-/* advise: the request to generated objects, and the advice out of them. */
+/* advise: converts the request to generated objects, and the advice from them. */
 #include "lib/client.h"
 #include "lib/info.h"
 #include "lib/query.h"
@@ -87,7 +87,7 @@ spread_free(kw_spread *spread)
 }
 
 static void
-take_places(const KeywayAdvisedPath *thrift, kw_advised_path *path)
+copy_places(const KeywayAdvisedPath *thrift, kw_advised_path *path)
 {
     path->bucket = g_strdup(thrift->bucket);
     path->buckets = thrift->__isset_buckets ? spread_of(thrift->buckets) : NULL;
@@ -118,7 +118,7 @@ advised_path(gconstpointer item)
     path->key_bytes_min = thrift->key_bytes_min;
     path->key_bytes_max = thrift->key_bytes_max;
     path->key_bytes_mean = thrift->key_bytes_mean;
-    take_places(thrift, path);
+    copy_places(thrift, path);
     return path;
 }
 
@@ -143,36 +143,36 @@ advised_path_free(gpointer item)
 }
 
 static gpointer
-advised_question(gconstpointer item)
+advised_query(gconstpointer item)
 {
     const KeywayAdvisedQuestion *thrift = item;
-    kw_advised_question *question = g_new0(kw_advised_question, 1);
+    kw_advised_query *query = g_new0(kw_advised_query, 1);
 
-    question->candidate = thrift->candidate;
-    question->question = thrift->question;
-    question->refusal = g_strdup(thrift->refusal);
-    question->path = g_strdup(thrift->path);
-    question->ranges = thrift->ranges;
-    question->groups = thrift->groups;
-    question->point = thrift->point;
-    question->ordered = thrift->ordered;
-    question->expected_efficiency = thrift->expected_efficiency;
-    question->scanned = thrift->scanned;
-    question->matching = thrift->matching;
-    return question;
+    query->candidate = thrift->candidate;
+    query->query = thrift->question;
+    query->refusal = g_strdup(thrift->refusal);
+    query->path = g_strdup(thrift->path);
+    query->ranges = thrift->ranges;
+    query->groups = thrift->groups;
+    query->point = thrift->point;
+    query->ordered = thrift->ordered;
+    query->expected_efficiency = thrift->expected_efficiency;
+    query->scanned = thrift->scanned;
+    query->matching = thrift->matching;
+    return query;
 }
 
 static void
-advised_question_free(gpointer item)
+advised_query_free(gpointer item)
 {
-    kw_advised_question *question = item;
+    kw_advised_query *query = item;
 
-    g_free(question->refusal);
-    g_free(question->path);
-    g_free(question);
+    g_free(query->refusal);
+    g_free(query->path);
+    g_free(query);
 }
 
-/* Heat maps have a cell for every column and region: readers count on it. */
+/* Readers rely on a cell for every column and region of a heat map. */
 static bool
 check_advice(const kw_advice *advice, gsize candidates, gsize queries, GError **error)
 {
@@ -185,16 +185,15 @@ check_advice(const kw_advice *advice, gsize candidates, gsize queries, GError **
                path->regions->counts->len > 0 && path->region_starts->len == path->regions->counts->len &&
                path->heat->len == advice->columns->len * path->regions->counts->len;
     }
-    for (guint i = 0; good && i < advice->questions->len; i++) {
-        const kw_advised_question *question = advice->questions->pdata[i];
+    for (guint i = 0; good && i < advice->queries->len; i++) {
+        const kw_advised_query *query = advice->queries->pdata[i];
 
-        good = question->candidate >= 0 && (gsize)question->candidate < candidates &&
-               question->question >= 0 && (gsize)question->question < queries &&
-               (question->refusal != NULL || question->path != NULL);
+        good = query->candidate >= 0 && (gsize)query->candidate < candidates && query->query >= 0 &&
+               (gsize)query->query < queries && (query->refusal != NULL || query->path != NULL);
     }
     if (!good)
         g_set_error_literal(error, KW_CLIENT_ERROR, KW_CLIENT_PROTOCOL,
-                            "the gateway's advice contradicts itself");
+                            "invalid reply from the gateway: the advice is inconsistent");
     return good;
 }
 
@@ -204,7 +203,7 @@ advice_of(const KeywayAdvice *thrift)
     kw_advice *advice = g_new0(kw_advice, 1);
 
     advice->paths = kw_map_array(thrift->paths, advised_path, advised_path_free);
-    advice->questions = kw_map_array(thrift->questions, advised_question, advised_question_free);
+    advice->queries = kw_map_array(thrift->questions, advised_query, advised_query_free);
     advice->words = kw_texts_from_thrift(thrift->words);
     advice->time_field = g_strdup(thrift->time_field);
     advice->window_ms = thrift->window_ms;
@@ -219,7 +218,7 @@ kw_advice_free(kw_advice *advice)
     if (advice == NULL)
         return;
     g_ptr_array_unref(advice->paths);
-    g_ptr_array_unref(advice->questions);
+    g_ptr_array_unref(advice->queries);
     g_strfreev(advice->words);
     g_free(advice->time_field);
     g_array_unref(advice->columns);

@@ -1,4 +1,4 @@
-/* Opening and closing, and the frame around every call. */
+/* Opening and closing a client, and the common part of every call. */
 #include "lib/client.h"
 
 #include "lib/error.h"
@@ -11,7 +11,7 @@
 #define CONNECT_TIMEOUT_MS 5000
 #define CALL_TIMEOUT_MS 60000
 #define MESSAGE_LIMIT_BYTES (64 << 20)
-/* What a call with a deadline of its own waits longer: the gateway's TIMEOUT should arrive. */
+/* Additional wait of a call with a deadline, so that the gateway's TIMEOUT can arrive. */
 #define DEADLINE_GRACE_MS 2000
 
 struct kw_client {
@@ -64,7 +64,7 @@ connect_now(kw_client *client, GError **error)
 }
 
 static void
-make_stack(kw_client *client)
+create_stack(kw_client *client)
 {
     const kw_message_form form = {.framed = client->options.framed,
                                   .compact = client->options.compact,
@@ -92,7 +92,7 @@ kw_client_open(const char *address, const kw_client_options *options, GError **e
     client->host = host;
     client->port = port;
     client->options = options_copy(options);
-    make_stack(client);
+    create_stack(client);
     if (connect_now(client, error))
         return client;
     kw_client_close(client);
@@ -133,7 +133,7 @@ kw_exchange_begin(kw_exchange *exchange, kw_client *client, const char *method, 
     return true;
 }
 
-/* Whatever went wrong below the interface. */
+/* Converts an error of the Thrift runtime or of the connection. */
 static GError *
 translate(GError *failure, GError *of_connection)
 {
@@ -144,16 +144,16 @@ translate(GError *failure, GError *of_connection)
         return of_connection;
     }
     if (failure == NULL)
-        kw_client_error_set(&error, KW_CLIENT_PROTOCOL, "the answer cannot be read");
+        kw_client_error_set(&error, KW_CLIENT_PROTOCOL, "the reply cannot be decoded");
     else if (g_error_matches(failure, THRIFT_APPLICATION_EXCEPTION_ERROR,
                              THRIFT_APPLICATION_EXCEPTION_ERROR_UNKNOWN_METHOD))
-        kw_client_error_set(&error, KW_CLIENT_NOT_FOUND, "the gateway does not know this method: %s",
+        kw_client_error_set(&error, KW_CLIENT_NOT_FOUND, "the gateway does not have this method: %s",
                             failure->message);
     else if (failure->domain == THRIFT_APPLICATION_EXCEPTION_ERROR)
-        kw_client_error_set(&error, KW_CLIENT_INTERNAL, "the gateway could not serve the call: %s",
+        kw_client_error_set(&error, KW_CLIENT_INTERNAL, "the gateway could not process the call: %s",
                             failure->message);
     else
-        kw_client_error_set(&error, KW_CLIENT_PROTOCOL, "the answer cannot be read: %s", failure->message);
+        kw_client_error_set(&error, KW_CLIENT_PROTOCOL, "the reply cannot be decoded: %s", failure->message);
     g_clear_error(&failure);
     return error;
 }
@@ -162,7 +162,7 @@ bool
 kw_exchange_end(kw_exchange *exchange, bool ok, kw_call_kind kind, GError **error)
 {
     bool sent = false;
-    GError *of_connection = kw_transport_take_failure(exchange->client->transport, &sent);
+    GError *of_connection = kw_transport_steal_failure(exchange->client->transport, &sent);
     GError *result;
 
     if (ok) {

@@ -1,4 +1,4 @@
-/* Inside libkeyway: what every call does before and after the generated code's part. */
+/* Private to libkeyway: the common part of every call, before and after the generated code. */
 #pragma once
 
 #include "keyway.h"
@@ -7,7 +7,7 @@
 #include "keyway_admin.h"
 #include "keyway_data.h"
 
-/* One call. Shape of every method:
+/* One call. Every method has this form:
  *
  *     kw_exchange exchange;
  *     if (!kw_exchange_begin(&exchange, client, "put", KW_RESULT_STRUCT, deadline_ms, error))
@@ -25,12 +25,12 @@ typedef struct kw_exchange {
 
 typedef enum kw_call_kind { KW_READS, KW_WRITES } kw_call_kind;
 
-/* Connects when there is no connection. method must be a literal. */
+/* Connects if there is no connection. method must be a literal. */
 bool kw_exchange_begin(kw_exchange *exchange, kw_client *client, const char *method, kw_result_kind result,
                        gint32 deadline_ms, GError **error);
 
-/* Returns ok; sets the error otherwise, and closes the connection unless the gateway itself threw. A
- * write that was sent and not answered may have been applied. */
+/* Returns ok; otherwise sets the error, and closes the connection unless the gateway itself threw. A write
+ * that was sent without a reply may have been applied. */
 bool kw_exchange_end(kw_exchange *exchange, bool ok, kw_call_kind kind, GError **error);
 
 static inline gint32
@@ -39,8 +39,8 @@ kw_call_deadline(const kw_call_options *options)
     return options == NULL ? 0 : options->deadline_ms;
 }
 
-/* A new object; options may be NULL. */
+/* A new object; options can be NULL. */
 KeywayOptions *kw_call_options_to_thrift(const kw_call_options *options);
 
-/* NULL-terminated names as the generated code wants them: borrowed texts; names may be NULL. */
+/* NULL-terminated names in the form of the generated code: borrowed texts; names can be NULL. */
 GPtrArray *kw_names_to_thrift(const char *const *names);

@@ -1,9 +1,8 @@
-/* A socket with deadlines, and TLS over it.
+/* A socket with deadlines, optionally with TLS.
  *
- * The socket never blocks; whoever cannot go on waits in poll() until its deadline. With TLS a read
- * may need to write and the other way round, so both directions share one loop shape: step, wait for
- * what the step wants, again.
- */
+ * The socket never blocks; a call that cannot continue waits in poll() until its deadline. With TLS, a
+ * read may need to write and a write to read, so both directions use the same loop: step, wait for what
+ * the step needs, repeat. */
 #include "lib/connection.h"
 
 #include "lib/error.h"
@@ -45,7 +44,7 @@ kw_address_split(const char *address, char **ret_host, char **ret_port, GError *
     }
     if (host[0] == '\0' || !g_ascii_string_to_unsigned(port, 10, 1, 65535, &number, NULL)) {
         kw_client_error_set(error, KW_CLIENT_INVALID,
-                            "\"%s\" is not an address: HOST:PORT is expected, e.g. 127.0.0.1:9595", address);
+                            "\"%s\" is not an address; write HOST:PORT, for example 127.0.0.1:9595", address);
         return false;
     }
     *ret_host = g_steal_pointer(&host);
@@ -53,7 +52,7 @@ kw_address_split(const char *address, char **ret_host, char **ret_port, GError *
     return true;
 }
 
-/* Until the socket is ready for `events` or the deadline. */
+/* Waits until the socket is ready for `events`, or until the deadline. */
 static bool
 wait_for(int socket, short events, gint64 deadline_us, GError **error)
 {
@@ -66,7 +65,7 @@ wait_for(int socket, short events, gint64 deadline_us, GError **error)
         if (ready > 0)
             return true;
         if (left_ms <= 0) {
-            kw_client_error_set(error, KW_CLIENT_TIMEOUT, "the gateway did not answer in time");
+            kw_client_error_set(error, KW_CLIENT_TIMEOUT, "the gateway did not reply in time");
             return false;
         }
         if (ready < 0 && errno != EINTR) {
@@ -105,7 +104,7 @@ connect_one(const struct addrinfo *to, gint64 deadline_us, GError **error)
     return -1;
 }
 
-/* The first address that answers; the last one's error. */
+/* Connects to the first address that accepts; on failure, returns the last address's error. */
 static int
 connect_any(const char *host, const char *port, gint64 deadline_us, GError **error)
 {
@@ -117,7 +116,7 @@ connect_any(const char *host, const char *port, gint64 deadline_us, GError **err
     int fd = -1;
 
     if (status != 0) {
-        kw_client_error_set(error, KW_CLIENT_CONNECTION, "cannot find the host %s: %s", host,
+        kw_client_error_set(error, KW_CLIENT_CONNECTION, "cannot resolve the host name %s: %s", host,
                             gai_strerror(status));
         return -1;
     }
@@ -132,7 +131,7 @@ connect_any(const char *host, const char *port, gint64 deadline_us, GError **err
     return fd;
 }
 
-/* What a TLS step wants before it is tried again. */
+/* Waits until a TLS step can be repeated. */
 static bool
 wait_for_step(const kw_connection *connection, kw_io_step step, gint64 deadline_us, GError **error)
 {

@@ -1,4 +1,4 @@
-/* The error domain of libkeyway: a GError with what the gateway tells beside code and message. */
+/* The error domain of libkeyway: a GError with the gateway's details in addition to code and message. */
 #include "lib/error.h"
 
 typedef struct kw_client_error_private {
@@ -26,10 +26,10 @@ kw_client_error_private_clear(KwClientErrorPrivate *private)
     g_free(private->request_id);
 }
 
-/* Makes kw_client_error_quark. */
+/* Defines kw_client_error_quark. */
 G_DEFINE_EXTENDED_ERROR(KwClientError, kw_client_error)
 
-/* NULL for errors of other domains, which have nothing there. */
+/* NULL for errors of other domains, which have no such details. */
 static KwClientErrorPrivate *
 private_of(const GError *error)
 {
@@ -81,7 +81,7 @@ kw_client_error_mark_maybe_applied(GError *error)
     private->maybe_applied = true;
 }
 
-/* A code that this library does not know comes from a newer gateway. */
+/* An unknown code comes from a newer gateway. */
 static gint
 known_code(int code)
 {

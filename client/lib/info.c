@@ -1,13 +1,13 @@
-/* Copies out of generated objects. One pair of functions, make and free, for each struct. */
+/* Copies generated objects to plain structs. Each struct has a pair of functions, to copy and to free it. */
 #include "lib/info.h"
 
 GPtrArray *
-kw_map_array(const GPtrArray *from, gpointer (*make)(gconstpointer item), GDestroyNotify destroy)
+kw_map_array(const GPtrArray *from, gpointer (*copy)(gconstpointer item), GDestroyNotify destroy)
 {
     GPtrArray *to = g_ptr_array_new_with_free_func(destroy);
 
     for (guint i = 0; from != NULL && i < from->len; i++)
-        g_ptr_array_add(to, make(from->pdata[i]));
+        g_ptr_array_add(to, copy(from->pdata[i]));
     return to;
 }
 

@@ -1,4 +1,4 @@
-/* From the generated code's outcomes to the public ones. */
+/* Converts the outcomes of the generated code to the public ones. */
 #include "lib/many.h"
 
 #include "lib/error.h"
@@ -25,7 +25,7 @@ written_free(gpointer item)
 {
     kw_written *written = item;
 
-    g_clear_pointer(&written->made, kw_record_unref);
+    g_clear_pointer(&written->generated, kw_record_unref);
     g_clear_error(&written->failure);
     g_free(written);
 }
@@ -39,7 +39,7 @@ kw_written_array(GPtrArray *thrift)
         KeywayWritten *from = thrift->pdata[i];
         kw_written *to = g_new0(kw_written, 1);
 
-        to->made = from->__isset_made ? kw_record_take(&from->made) : NULL;
+        to->generated = from->__isset_made ? kw_record_steal(&from->made) : NULL;
         to->failure = kw_written_failure(from);
         g_ptr_array_add(array, to);
     }
@@ -65,7 +65,7 @@ kw_found_array(GPtrArray *thrift)
         KeywayFound *from = thrift->pdata[i];
         kw_found *to = g_new0(kw_found, 1);
 
-        to->record = from->__isset_record ? kw_record_take(&from->record) : NULL;
+        to->record = from->__isset_record ? kw_record_steal(&from->record) : NULL;
         to->failure = from->__isset_failure ? kw_client_error_from_failure(from->failure) : NULL;
         g_ptr_array_add(array, to);
     }
@@ -73,11 +73,12 @@ kw_found_array(GPtrArray *thrift)
 }
 
 bool
-kw_count_matches(guint asked, guint answered, GError **error)
+kw_count_matches(guint records, guint outcomes, GError **error)
 {
-    if (asked == answered)
+    if (records == outcomes)
         return true;
-    kw_client_error_set(error, KW_CLIENT_PROTOCOL, "asked about %u records, the gateway answered about %u",
-                        asked, answered);
+    kw_client_error_set(error, KW_CLIENT_PROTOCOL,
+                        "invalid reply from the gateway: %u outcomes for a call with %u records", outcomes,
+                        records);
     return false;
 }

@@ -1,18 +1,19 @@
-/* Inside libkeyway: outcomes of one write or read, as the public API tells them. */
+/* Private to libkeyway: outcomes of one write or read, in the form of the public API. */
 #pragma once
 
 #include "keyway.h"
 
 #include "keyway_keyway_types.h"
 
-/* NULL: it was written. Else the caller's; an UNKNOWN outcome is marked as maybe applied. */
+/* NULL: it was written. Otherwise the caller owns the error; an UNKNOWN outcome is marked as maybe
+ * applied. */
 GError *kw_written_failure(const KeywayWritten *written);
 
-/* An array of kw_written out of one of KeywayWritten; the records move. */
+/* Converts an array of KeywayWritten to one of kw_written; the records are moved. */
 GPtrArray *kw_written_array(GPtrArray *thrift);
 
-/* An array of kw_found out of one of KeywayFound; the records move. */
+/* Converts an array of KeywayFound to one of kw_found; the records are moved. */
 GPtrArray *kw_found_array(GPtrArray *thrift);
 
-/* False when a many-call answered another number of outcomes than it was asked for. */
-bool kw_count_matches(guint asked, guint answered, GError **error);
+/* False if a call with several records returned another number of outcomes. */
+bool kw_count_matches(guint records, guint outcomes, GError **error);

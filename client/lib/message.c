@@ -1,4 +1,4 @@
-/* Walks a reply while it arrives. For an unframed one, that is also how its end is found. */
+/* Parses a reply while it arrives. The end of an unframed reply is found only in this way. */
 #include "lib/message.h"
 
 #include "lib/error.h"
@@ -10,7 +10,7 @@
 
 typedef enum message_type { MESSAGE_REPLY = 2, MESSAGE_EXCEPTION = 3 } message_type;
 
-/* Wire types of both protocols under one name. */
+/* Wire types of both protocols under common names. */
 typedef enum wire_shape {
     SHAPE_STOP,
     SHAPE_BOOL,
@@ -30,11 +30,11 @@ typedef struct reply_walk {
     kw_connection *connection;
     GByteArray *data;
     gsize at;
-    gsize limit;   /* data never grows past it */
-    bool complete; /* nothing more will come */
+    gsize limit;   /* maximum size of data */
+    bool complete; /* all bytes have arrived */
     bool compact;
     gint64 deadline_us;
-    GError **error; /* points to the caller's, never NULL */
+    GError **error; /* the caller's; never NULL */
 } reply_walk;
 
 static bool G_GNUC_PRINTF(2, 3) malformed(reply_walk *walk, const char *format, ...)
@@ -45,29 +45,30 @@ static bool G_GNUC_PRINTF(2, 3) malformed(reply_walk *walk, const char *format, 
     va_start(arguments, format);
     what = g_strdup_vprintf(format, arguments);
     va_end(arguments);
-    kw_client_error_set(walk->error, KW_CLIENT_PROTOCOL, "not an answer of a Keyway gateway: %s", what);
+    kw_client_error_set(walk->error, KW_CLIENT_PROTOCOL, "invalid reply from the gateway: %s", what);
     return false;
 }
 
 /* --- bytes ------------------------------------------------------------------------------------ */
 
 static bool
-receive_some(reply_walk *walk, gsize wanted)
+receive_some(reply_walk *walk, gsize size)
 {
     gsize have = walk->data->len;
-    gsize room = MIN(MAX(wanted, CHUNK_BYTES), walk->limit - have);
+    gsize space = MIN(MAX(size, CHUNK_BYTES), walk->limit - have);
     gssize got;
 
-    g_byte_array_set_size(walk->data, (guint)(have + room));
-    got = kw_connection_read(walk->connection, walk->data->data + have, room, walk->deadline_us, walk->error);
+    g_byte_array_set_size(walk->data, (guint)(have + space));
+    got =
+        kw_connection_read(walk->connection, walk->data->data + have, space, walk->deadline_us, walk->error);
     g_byte_array_set_size(walk->data, (guint)(have + (gsize)MAX(got, 0)));
     if (got == 0)
         kw_client_error_set(walk->error, KW_CLIENT_CONNECTION, "the gateway closed the connection %s",
-                            have == 0 ? "instead of answering" : "within an answer");
+                            have == 0 ? "before it replied" : "in the middle of a reply");
     return got > 0;
 }
 
-/* `size` bytes lie at `at`. */
+/* Ensures that `size` bytes are available at `at`. */
 static bool
 need(reply_walk *walk, gsize size)
 {
@@ -75,7 +76,7 @@ need(reply_walk *walk, gsize size)
         return malformed(walk, "it ends early");
     if (size > walk->limit - walk->at) {
         kw_client_error_set(walk->error, KW_CLIENT_PROTOCOL,
-                            "the answer is longer than %" G_GSIZE_FORMAT " bytes; ask for smaller pages",
+                            "the reply is longer than %" G_GSIZE_FORMAT " bytes; use smaller pages",
                             walk->limit);
         return false;
     }
@@ -133,7 +134,7 @@ read_varint(reply_walk *walk, guint64 *ret_number)
     return true;
 }
 
-/* A length or a count: never negative, and never more than bytes can follow. */
+/* Reads a length or count: never negative, and never more than the bytes that can follow. */
 static bool
 read_size(reply_walk *walk, gsize *ret_size)
 {
@@ -233,7 +234,7 @@ skip_map(reply_walk *walk, guint depth)
     return skip_items(walk, count, shape_of(walk, key), shape_of(walk, value), depth);
 }
 
-/* Values as they stand in containers and, but for compact's bool, in fields. */
+/* Skips a value in the form of containers and, except for compact's bool, of fields. */
 static bool
 skip_value(reply_walk *walk, wire_shape shape, guint depth)
 {
@@ -269,7 +270,7 @@ skip_value(reply_walk *walk, wire_shape shape, guint depth)
 /* --- structs ---------------------------------------------------------------------------------- */
 
 typedef struct wire_field {
-    wire_shape shape; /* SHAPE_STOP: the struct's end */
+    wire_shape shape; /* SHAPE_STOP: end of the struct */
     gint id;
 } wire_field;
 
@@ -308,7 +309,7 @@ read_binary_field(reply_walk *walk, wire_field *ret_field)
     return true;
 }
 
-/* One field, and past its value. seen: ids 0 to 63 that the struct had so far. */
+/* Skips one field with its value. seen: the ids 0 to 63 found in the struct so far. */
 static bool
 walk_field(reply_walk *walk, wire_field *field, guint64 *seen, guint depth)
 {
@@ -318,7 +319,7 @@ walk_field(reply_walk *walk, wire_field *field, guint64 *seen, guint depth)
         return true;
     if (field->id >= 0 && field->id < 64) {
         if ((*seen & (G_GUINT64_CONSTANT(1) << field->id)) != 0)
-            return malformed(walk, "field %d comes twice", field->id);
+            return malformed(walk, "field %d occurs twice", field->id);
         *seen |= G_GUINT64_CONSTANT(1) << field->id;
     }
     if (walk->compact && field->shape == SHAPE_BOOL)
@@ -359,7 +360,7 @@ shape_of_result(kw_result_kind result)
     g_assert_not_reached();
 }
 
-/* Field 0 is the result, field 1 the declared exception; one of them must be there. */
+/* Field 0 is the result, field 1 the declared exception; one of them must be present. */
 static bool
 walk_result(reply_walk *walk, kw_result_kind result)
 {
@@ -393,13 +394,12 @@ read_head(reply_walk *walk, guint8 *ret_type)
             return false;
         *ret_type = (guint8)version;
         return (version & 0xffffff00U) == 0x80010000U ||
-               malformed(walk, "it does not begin like the binary protocol");
+               malformed(walk, "it does not use the binary protocol");
     }
     if (!read_byte(walk, &protocol) || !read_byte(walk, &kind) || !read_varint(walk, &sequence))
         return false;
     *ret_type = kind >> 5;
-    return (protocol == 0x82 && (kind & 31) == 1) ||
-           malformed(walk, "it does not begin like the compact protocol");
+    return (protocol == 0x82 && (kind & 31) == 1) || malformed(walk, "it does not use the compact protocol");
 }
 
 static bool
@@ -411,7 +411,7 @@ check_method(reply_walk *walk, const char *method)
         return false;
     if (size == strlen(method) && memcmp(walk->data->data + walk->at - size, method, size) == 0)
         return true;
-    return malformed(walk, "it answers another method than %s", method);
+    return malformed(walk, "it is not for the method %s", method);
 }
 
 static bool
@@ -463,7 +463,7 @@ kw_message_receive(kw_connection *connection, const kw_message_form *form, const
 
     g_byte_array_set_size(message, 0);
     if ((!form->framed || receive_frame(&walk)) && walk_message(&walk, expected) && walk.at != message->len)
-        malformed(&walk, "bytes follow its end");
+        malformed(&walk, "more bytes follow it");
     if (failure == NULL)
         return true;
     g_propagate_error(error, g_steal_pointer(&failure));

@@ -1,15 +1,14 @@
-/* Receives one Thrift reply, whole and checked, before the generated code sees a byte of it.
+/* Receives one complete Thrift reply and validates it before the generated code reads it.
  *
- * The Thrift C GLib runtime believes what it reads: a length of -1, a message that ends early, deep
- * nesting or a binary field that comes twice end or hang the process, and a reply without its result
- * looks like success. So the shape is checked here: lengths and counts against what is left, nesting,
- * doubled fields, message type, method name and the type of the result.
- */
+ * The Thrift C GLib runtime does not validate its input: a length of -1, a truncated message, deep nesting
+ * or a duplicate binary field make the process crash or hang, and a reply without its result looks like
+ * success. So this validates lengths and counts against the remaining bytes, nesting, duplicate fields,
+ * message type, method name and the type of the result. */
 #pragma once
 
 #include "lib/connection.h"
 
-/* What field 0 of the reply must be. */
+/* The type of field 0 of the reply. */
 typedef enum kw_result_kind {
     KW_RESULT_VOID,
     KW_RESULT_BOOL,
@@ -31,7 +30,7 @@ typedef struct kw_expected_reply {
     gint64 deadline_us;
 } kw_expected_reply;
 
-/* message: emptied and filled with the message, without a frame's length. An exception of the Thrift
- * runtime (unknown method and such) is a message too. */
+/* message: cleared and filled with the message, without a frame's length. An exception of the Thrift
+ * runtime (unknown method, for example) is also a message. */
 bool kw_message_receive(kw_connection *connection, const kw_message_form *form,
                         const kw_expected_reply *expected, GByteArray *message, GError **error);

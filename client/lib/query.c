@@ -1,4 +1,4 @@
-/* Building questions. */
+/* Building queries. */
 #include "lib/query.h"
 
 #include "lib/record.h"

@@ -1,4 +1,4 @@
-/* Inside libkeyway: a kw_query is the generated code's Query seen through another type. */
+/* Private to libkeyway: a kw_query is the generated code's Query under another type name. */
 #pragma once
 
 #include "keyway.h"

@@ -25,7 +25,7 @@ kw_client_get(kw_client *client, const char *table, const kw_record *key, const 
         g_propagate_error(error, kw_client_error_from_failure(found->failure));
         return false;
     }
-    *ret_record = found->__isset_record ? kw_record_take(&found->record) : NULL;
+    *ret_record = found->__isset_record ? kw_record_steal(&found->record) : NULL;
     return true;
 }
 

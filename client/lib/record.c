@@ -114,7 +114,7 @@ kw_record_new(void)
 }
 
 kw_record *
-kw_record_take(GHashTable **place)
+kw_record_steal(GHashTable **place)
 {
     return (kw_record *)g_steal_pointer(place);
 }

@@ -1,5 +1,5 @@
-/* Inside libkeyway: a kw_record is the generated code's Record, a GHashTable of text to KeywayValue,
- * seen through another type. So a record goes to the wire and comes from it without a copy.
+/* Private to libkeyway: a kw_record is the generated code's Record, a GHashTable of text to KeywayValue,
+ * under another type name. So records are sent and received without a copy.
  */
 #pragma once
 
@@ -13,11 +13,11 @@ kw_record_table(const kw_record *record)
     return (GHashTable *)record;
 }
 
-/* Takes the table out of a generated object, whose finalizer would empty it for everybody who holds
- * it; NULL when there is none. */
-kw_record *kw_record_take(GHashTable **place);
+/* Steals the table from a generated object, whose finalizer would clear it for all owners; NULL if there
+ * is none. */
+kw_record *kw_record_steal(GHashTable **place);
 
 /* A new reference; exactly one member is set, none for KW_VALUE_NONE. */
 KeywayValue *kw_value_to_thrift(kw_value value);
-/* Borrows from `value`; NULL is KW_VALUE_NONE. */
+/* Borrows from `value`; NULL becomes KW_VALUE_NONE. */
 kw_value kw_value_from_thrift(const KeywayValue *value);

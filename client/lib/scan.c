@@ -1,4 +1,4 @@
-/* scan, latest, nextPage: rows of a question, page after page. */
+/* scan, latest, nextPage: the rows of a query, page after page. */
 #include "lib/client.h"
 #include "lib/error.h"
 #include "lib/query.h"
@@ -7,9 +7,9 @@
 struct kw_scan {
     kw_client *client;
     kw_call_options options; /* of the following pages */
-    GPtrArray *rows;         /* of the present page; of GHashTable */
+    GPtrArray *rows;         /* of the current page; of GHashTable */
     guint at;                /* the next row */
-    GBytes *cursor;          /* NULL: the present page is the last */
+    GBytes *cursor;          /* NULL: the current page is the last */
     gint64 rows_scanned;
     gint64 rows_returned;
 };
@@ -20,7 +20,7 @@ adopt(kw_scan *scan, KeywayPage *page)
     g_clear_pointer(&scan->rows, g_ptr_array_unref);
     g_clear_pointer(&scan->cursor, g_bytes_unref);
     scan->rows = g_steal_pointer(&page->rows);
-    /* The generated code's way of freeing them would empty rows that a caller holds. */
+    /* The generated code's free function would clear rows that a caller holds. */
     g_ptr_array_set_free_func(scan->rows, (GDestroyNotify)g_hash_table_unref);
     scan->at = 0;
     if (page->__isset_cursor && page->cursor->len > 0)
@@ -104,7 +104,7 @@ kw_client_resume(kw_client *client, const void *cursor, gsize cursor_size, const
     return fetch(scan, bytes, error) ? g_steal_pointer(&scan) : NULL;
 }
 
-/* A page may be empty and have a page behind it: the gateway ran into its time or byte limit. */
+/* An empty page can have a next page: the gateway reached its time or byte limit. */
 bool
 kw_scan_next(kw_scan *scan, const kw_record **ret_record, GError **error)
 {

@@ -18,13 +18,13 @@ difference_free(gpointer item)
 static gpointer
 difference_from_thrift(gconstpointer item)
 {
-    KeywayDifference *thrift = (KeywayDifference *)item; /* its key is taken out */
+    KeywayDifference *thrift = (KeywayDifference *)item; /* its key is stolen */
     kw_difference *difference = g_new0(kw_difference, 1);
 
     difference->kind = (kw_difference_kind)thrift->kind;
     difference->path = g_strdup(thrift->path);
     difference->row_key = kw_bytes_item(thrift->row_key);
-    difference->key = thrift->__isset_key ? kw_record_take(&thrift->key) : NULL;
+    difference->key = thrift->__isset_key ? kw_record_steal(&thrift->key) : NULL;
     difference->text = g_strdup(thrift->text);
     difference->repaired = thrift->repaired;
     return difference;
@@ -97,7 +97,7 @@ kw_client_scrub(kw_client *client, const char *table, const kw_scrub_options *op
         return NULL;
     ok = keyway_admin_client_scrub(exchange.admin, (KeywayScrubbed **)&scrubbed, table,
                                    (KeywayScrubOptions *)thrift, &exchange.thrown, &exchange.failure);
-    /* A lost answer leaves nothing in doubt: the same slice can be repeated. */
+    /* A lost reply leaves no doubt: the same slice can be repeated. */
     if (!kw_exchange_end(&exchange, ok, KW_READS, error))
         return NULL;
     return scrubbed_from_thrift((KeywayScrubbed *)scrubbed);

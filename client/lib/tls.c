@@ -1,5 +1,5 @@
-/* TLS towards the gateway. The socket is reached through a BIO of our own, since OpenSSL's writes
- * with write(), which raises SIGPIPE in the process of whoever uses this library.
+/* TLS to the gateway. The socket is accessed through a BIO of this library: OpenSSL's own writes with
+ * write(), which raises SIGPIPE in the process that uses the library.
  */
 #include "lib/tls.h"
 
@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-/* Of TLS 1.2, as the gateway has it: no CBC, forward secrecy. */
+/* The gateway's cipher suites of TLS 1.2: forward secrecy, no CBC. */
 #define SUITES "ECDHE+AESGCM:ECDHE+CHACHA20"
 
 #define FILE_BYTES_MAX (16 << 20)
@@ -73,7 +73,7 @@ socket_method(void)
     return (BIO_METHOD *)once;
 }
 
-/* The newest entry of OpenSSL's queue, in words; the queue is emptied. */
+/* Returns the text of the newest entry of OpenSSL's error queue; clears the queue. */
 static const char *
 openssl_reason(void)
 {
@@ -84,7 +84,7 @@ openssl_reason(void)
     return reason == NULL ? "no reason given" : reason;
 }
 
-/* OpenSSL reads a device without an end for ever. Pipes are the caller's business. */
+/* OpenSSL would read an endless device forever. Pipes are the caller's responsibility. */
 static bool
 check_file(const char *path, GError **error)
 {
@@ -92,7 +92,7 @@ check_file(const char *path, GError **error)
 
     if (stat(path, &facts) != 0 || (!S_ISCHR(facts.st_mode) && !S_ISBLK(facts.st_mode) &&
                                     (!S_ISREG(facts.st_mode) || facts.st_size <= FILE_BYTES_MAX)))
-        return true; /* what is not there is told by OpenSSL */
+        return true; /* OpenSSL reports a missing file */
     kw_client_error_set(error, KW_CLIENT_INVALID, "%s: is %s", path,
                         S_ISREG(facts.st_mode) ? "larger than 16 MiB" : "a device, not a file");
     return false;
@@ -148,7 +148,7 @@ expect_name(kw_tls *tls, const char *name)
 }
 
 static bool
-make_session(kw_tls *tls, const char *name, GError **error)
+create_session(kw_tls *tls, const char *name, GError **error)
 {
     BIO *bio;
 
@@ -179,7 +179,7 @@ kw_tls_new(int socket, const char *host, const kw_client_options *options, GErro
     SSL_CTX_set_verify(tls->context, SSL_VERIFY_PEER, NULL);
     SSL_CTX_set_mode(tls->context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     if (load_trust(tls, options, error) && load_identity(tls, options, error) &&
-        make_session(tls, options->tls_server_name == NULL ? host : options->tls_server_name, error))
+        create_session(tls, options->tls_server_name == NULL ? host : options->tls_server_name, error))
         return tls;
     kw_tls_free(tls);
     return NULL;
@@ -204,14 +204,15 @@ fail(kw_tls *tls, const char *what, GError **error)
     long verdict = SSL_get_verify_result(tls->ssl);
 
     if (verdict != X509_V_OK)
-        kw_client_error_set(error, KW_CLIENT_CONNECTION, "TLS: the gateway's certificate is not accepted: %s",
+        kw_client_error_set(error, KW_CLIENT_CONNECTION, "TLS: the gateway's certificate is rejected: %s",
                             X509_verify_cert_error_string(verdict));
     else
         kw_client_error_set(error, KW_CLIENT_CONNECTION, "TLS: %s failed: %s", what,
-                            ERR_peek_last_error() != 0       ? openssl_reason()
-                            : SSL_is_init_finished(tls->ssl) ? "the gateway ended the connection"
-                                                             : "the gateway ended the connection; it may not "
-                                                               "speak TLS at this port");
+                            ERR_peek_last_error() != 0 ? openssl_reason()
+                            : SSL_is_init_finished(tls->ssl)
+                                ? "the gateway closed the connection"
+                                : "the gateway closed the connection; check that "
+                                  "this port uses TLS");
     ERR_clear_error();
     return KW_IO_FAILED;
 }

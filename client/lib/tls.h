@@ -1,5 +1,5 @@
-/* Inside libkeyway: the client's side of TLS over a non-blocking socket, by OpenSSL. The peer's
- * certificate chain and its name are verified always; TLS 1.2 is the least.
+/* Private to libkeyway: the client's side of TLS over a non-blocking socket, with OpenSSL. The peer's
+ * certificate chain and name are always verified; the minimum version is TLS 1.2.
  */
 #pragma once
 
@@ -7,7 +7,7 @@
 
 typedef struct kw_tls kw_tls;
 
-/* What a step needs before it can go on. */
+/* The condition for the next step. */
 typedef enum kw_io_step {
     KW_IO_DONE,
     KW_IO_WANTS_READ,
@@ -16,7 +16,8 @@ typedef enum kw_io_step {
     KW_IO_FAILED
 } kw_io_step;
 
-/* host: what was connected to; the name to verify unless options name another. The socket stays the caller's.
+/* host: the host of the address, and the name to verify unless options name another. The socket remains the
+ * caller's.
  */
 kw_tls *kw_tls_new(int socket, const char *host, const kw_client_options *options, GError **error);
 void kw_tls_free(kw_tls *tls);

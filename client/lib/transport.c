@@ -1,4 +1,4 @@
-/* ThriftTransport over a kw_connection. Read its header first. */
+/* A ThriftTransport over a kw_connection. See transport.h. */
 #include "lib/transport.h"
 
 #include <string.h>
@@ -8,12 +8,12 @@ struct _KwTransport {
     kw_message_form form;
     kw_connection *connection; /* NULL: closed */
     kw_expected_reply expected;
-    GByteArray *request; /* with room for a frame's length in front */
+    GByteArray *request; /* starts with space for a frame's length */
     GByteArray *reply;
     gsize reply_at;
     bool sent;
     bool received;
-    GError *failure; /* the first one, in the public domain */
+    GError *failure; /* the first error, in the public domain */
 };
 
 G_DEFINE_FINAL_TYPE(KwTransport, kw_transport, THRIFT_TYPE_TRANSPORT)
@@ -27,7 +27,7 @@ reset_request(KwTransport *self)
     g_byte_array_append(self->request, no_length, sizeof no_length);
 }
 
-/* The generated code wants an error of its own; ours is kept and taken by the caller. */
+/* The generated code expects an error of its own; the original is kept for the caller. */
 static void
 note_failure(KwTransport *self, GError *failure, GError **error)
 {
@@ -51,7 +51,7 @@ transport_peek(ThriftTransport *transport, GError **error)
     return KW_TRANSPORT(transport)->reply_at < KW_TRANSPORT(transport)->reply->len;
 }
 
-/* Opening is kw_transport_attach's. */
+/* kw_transport_attach opens the transport. */
 static gboolean
 transport_open(ThriftTransport *transport, GError **error)
 {
@@ -117,7 +117,7 @@ receive(KwTransport *self, GError **error)
     return false;
 }
 
-/* All of `size` or an error: the whole reply is here. */
+/* Reads all of `size`, or fails: the complete reply has been received. */
 static gint32
 transport_read(ThriftTransport *transport, gpointer to, guint32 size, GError **error)
 {
@@ -127,7 +127,7 @@ transport_read(ThriftTransport *transport, gpointer to, guint32 size, GError **e
         return -1;
     if (size > self->reply->len - self->reply_at || size > G_MAXINT32) {
         g_set_error_literal(error, THRIFT_TRANSPORT_ERROR, THRIFT_TRANSPORT_ERROR_RECEIVE,
-                            "the answer ends early");
+                            "the reply ends early");
         return -1;
     }
     if (size > 0)
@@ -136,7 +136,7 @@ transport_read(ThriftTransport *transport, gpointer to, guint32 size, GError **e
     return (gint32)size;
 }
 
-/* Before the runtime allocates. */
+/* Checks the size before the runtime allocates memory. */
 static gboolean
 transport_check_available(ThriftTransport *transport, glong size, GError **error)
 {
@@ -145,7 +145,7 @@ transport_check_available(ThriftTransport *transport, glong size, GError **error
     if (size >= 0 && (gsize)size <= self->reply->len - self->reply_at)
         return TRUE;
     g_set_error_literal(error, THRIFT_TRANSPORT_ERROR, THRIFT_TRANSPORT_ERROR_RECEIVE,
-                        "a length beyond the answer's end");
+                        "a length exceeds the reply");
     return FALSE;
 }
 
@@ -241,7 +241,7 @@ kw_transport_expect(KwTransport *self, const kw_expected_reply *expected)
 }
 
 GError *
-kw_transport_take_failure(KwTransport *self, bool *ret_sent)
+kw_transport_steal_failure(KwTransport *self, bool *ret_sent)
 {
     *ret_sent = self->sent;
     return g_steal_pointer(&self->failure);

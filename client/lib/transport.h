@@ -1,5 +1,5 @@
-/* The Thrift transport under the generated client: collects a request, sends it when it is flushed,
- * and hands out the reply that kw_message_receive has checked. Never reads past a message.
+/* The Thrift transport used by the generated client: collects a request, sends it when it is flushed, and
+ * returns the reply validated by kw_message_receive. Never reads past a message.
  */
 #pragma once
 
@@ -14,15 +14,15 @@ G_DECLARE_FINAL_TYPE(KwTransport, kw_transport, KW, TRANSPORT, ThriftTransport)
 
 KwTransport *kw_transport_new(const kw_message_form *form);
 
-/* Takes the connection; NULL closes. */
+/* Takes ownership of the connection; NULL closes. */
 void kw_transport_attach(KwTransport *transport, kw_connection *connection);
 bool kw_transport_is_attached(KwTransport *transport);
 /* See kw_connection_is_stale. */
 bool kw_transport_is_stale(KwTransport *transport);
 
-/* Before each call. `method` is borrowed until the call is over. */
+/* Call it before each call. `method` is borrowed until the call has ended. */
 void kw_transport_expect(KwTransport *transport, const kw_expected_reply *expected);
 
-/* After a call that failed: the error that the connection met, or NULL; the caller's. Sent: at least a
- * part of the request may have reached the gateway. */
-GError *kw_transport_take_failure(KwTransport *transport, bool *ret_sent);
+/* After a failed call: the error of the connection, or NULL; the caller owns it. ret_sent: at least a part
+ * of the request may have reached the gateway. */
+GError *kw_transport_steal_failure(KwTransport *transport, bool *ret_sent);

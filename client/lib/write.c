@@ -5,9 +5,9 @@
 #include "lib/many.h"
 #include "lib/record.h"
 
-/* The single writes' Written as success or error. */
+/* Converts the Written of a single write to success or an error. */
 static bool
-conclude(KeywayWritten *written, kw_record **ret_made, GError **error)
+conclude(KeywayWritten *written, kw_record **ret_generated, GError **error)
 {
     GError *failure = kw_written_failure(written);
 
@@ -15,14 +15,14 @@ conclude(KeywayWritten *written, kw_record **ret_made, GError **error)
         g_propagate_error(error, failure);
         return false;
     }
-    if (ret_made != NULL)
-        *ret_made = written->__isset_made ? kw_record_take(&written->made) : NULL;
+    if (ret_generated != NULL)
+        *ret_generated = written->__isset_made ? kw_record_steal(&written->made) : NULL;
     return true;
 }
 
 bool
 kw_client_put(kw_client *client, const char *table, const kw_record *record, const kw_call_options *options,
-              kw_record **ret_made, GError **error)
+              kw_record **ret_generated, GError **error)
 {
     g_autoptr(GObject) thrift_options = (GObject *)kw_call_options_to_thrift(options);
     g_autoptr(GObject) written = g_object_new(KEYWAY_TYPE_WRITTEN, NULL);
@@ -34,10 +34,10 @@ kw_client_put(kw_client *client, const char *table, const kw_record *record, con
     ok = keyway_data_client_put(exchange.data, (KeywayWritten **)&written, table, kw_record_table(record),
                                 (KeywayOptions *)thrift_options, &exchange.thrown, &exchange.failure);
     return kw_exchange_end(&exchange, ok, KW_WRITES, error) &&
-           conclude((KeywayWritten *)written, ret_made, error);
+           conclude((KeywayWritten *)written, ret_generated, error);
 }
 
-/* What putMany and removeMany do with their list of Written. */
+/* Converts the list of Written of putMany and removeMany. */
 static bool
 conclude_many(guint asked, GPtrArray *written, GPtrArray **ret_written, GError **error)
 {
@@ -106,7 +106,7 @@ kw_client_remove_many(kw_client *client, const char *table, const GPtrArray *key
            conclude_many(keys->len, written, ret_written, error);
 }
 
-/* Field to gint64 *, as the generated code wants it. */
+/* Field to gint64 *, the form of the generated code. */
 static GHashTable *
 amounts_to_thrift(const kw_record *amounts, GError **error)
 {
@@ -186,7 +186,7 @@ kw_client_put_if(kw_client *client, const char *table, const kw_record *record, 
 bool
 kw_client_compare_and_put(kw_client *client, const char *table, const kw_record *record,
                           const kw_condition *condition, const kw_call_options *options, bool *ret_written,
-                          kw_record **ret_made, GError **error)
+                          kw_record **ret_generated, GError **error)
 {
     g_autoptr(GObject) thrift_options = (GObject *)kw_call_options_to_thrift(options);
     g_autoptr(GObject) thrift_condition = (GObject *)condition_to_thrift(condition);
@@ -206,8 +206,8 @@ kw_client_compare_and_put(kw_client *client, const char *table, const kw_record 
         return false;
     decided = (KeywayDecided *)answer;
     *ret_written = decided->applied;
-    if (ret_made != NULL)
-        *ret_made = decided->__isset_made ? kw_record_take(&decided->made) : NULL;
+    if (ret_generated != NULL)
+        *ret_generated = decided->__isset_made ? kw_record_steal(&decided->made) : NULL;
     return true;
 }
 

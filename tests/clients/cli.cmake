@@ -1,5 +1,5 @@
-# libkeyway and the program keyway against a gateway made of a dict (clients.library, clients.cli); the
-# program (clients.gateway, clients.advise) and the examples of five languages (clients.python, ...) against a real one.
+# libkeyway and the program keyway against a fake gateway (clients.library, clients.cli); the program (clients.gateway,
+# clients.advise) and the examples in five languages (clients.python, ...) against a real one.
 add_executable(test_library test_library.c)
 target_link_libraries(test_library PRIVATE keyway_static kw_flags)
 
@@ -33,6 +33,6 @@ foreach(language python java go node c)
   set_tests_properties(clients.${language} PROPERTIES SKIP_RETURN_CODE 77)
   list(APPEND kw_client_tests clients.${language})
 endforeach()
-# Much of the time is for what is fetched the first time, and fetched again when that fails (tests/support/fetch.sh).
+# Most of the timeout is for packages downloaded by the first run, with retries (tests/support/fetch.sh).
 set_tests_properties(${kw_client_tests} PROPERTIES LABELS clients FIXTURES_REQUIRED python TIMEOUT 1500
   ENVIRONMENT "PYTHONPATH=${KW_TEST_PYTHON_GEN};KEYWAYD=$<$<TARGET_EXISTS:keywayd>:$<TARGET_FILE:keywayd>>")

@@ -1,8 +1,8 @@
-"""A gateway made of a dict, for what a real one does only on bad days: it is busy, forgets whether it
-wrote, pages by two rows, or answers with bytes that are no answer.
+"""A fake gateway on a dict, for replies that a real one rarely sends: it is busy, reports unknown outcomes,
+returns pages of two rows, or sends invalid replies.
 
 Usage as a library: FakeGateway(framed, compact) is a context manager with .address and .handler;
-HostileGateway(replies) answers each connection's first request with raw bytes.
+HostileGateway(replies) replies to each connection's first request with raw bytes.
 """
 import socket
 import socketserver
@@ -35,7 +35,7 @@ def key_of(record):
 
 
 class Handler:
-    """Both services. `queries`, `puts` keep what was asked, for tests to look at."""
+    """Both services. `queries` and `puts` keep the requests for the tests."""
 
     def __init__(self):
         self.rows = {}
@@ -181,7 +181,7 @@ class Handler:
         return ["orders_by_time"]
 
     def scrub(self, table, options):
-        """The next of `slices`: counts and differences, or an error. Cursors are numbers of slices."""
+        """Returns the next of `slices` (counts and differences), or raises an error. Cursors are numbers of slices."""
         self.table(table)
         self.scrubs.append(options)
         found = self.slices.pop(0)
@@ -252,7 +252,7 @@ class FakeGateway(Server):
         return reply
 
     def session(self, connection):
-        if self.close_after_answer:  # the answer and the end leave in one segment: who has read the one knows of the other
+        if self.close_after_answer:  # the reply and the end are in one segment: a client that reads one also sees the other
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
         protocol = self.protocol(connection)
         try:
@@ -265,8 +265,8 @@ class FakeGateway(Server):
 
 
 class HostileGateway(Server):
-    """Answers the first request of every connection with `reply` and then closes, or with hang=True
-    keeps silent until the other side closes."""
+    """Sends `reply` to the first request of every connection and then closes it, or with hang=True sends nothing
+    until the other side closes."""
 
     def __init__(self, reply, hang=False):
         super().__init__(self.session)

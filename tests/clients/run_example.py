@@ -2,8 +2,8 @@
 the wire. Every language must print the same lines.
 
 Arguments: LANGUAGE, source root, folder to build in, Thrift compiler, and for C, whose example is built against what
-`cmake --install` leaves, CMake and the build folder. KEYWAYD names the gateway. Exit status 77: the language's tools are
-not on this machine.
+`cmake --install` installs, CMake and the build folder. KEYWAYD names the gateway. Exit status 77: the language's tools are
+not installed.
 """
 import atexit
 import os
@@ -43,15 +43,15 @@ INSTALLED = [
     "share/man/man5/keyway-policy.5", "share/man/man8/keywayd.8", "share/keyway/keyway-policy.schema.json",
     "share/bash-completion/completions/keyway", "share/doc/keyway/examples/order-tracking.yaml",
 ]
-FETCHES = {"mvn", "npm", "go"}  # what these do may need a network, and another try
+FETCHES = {"mvn", "npm", "go"}  # can need the network, so they are retried
 TOOLS = {"python": [], "java": ["java", "mvn"], "go": ["go"], "node": ["node", "npm"], "c": ["cc", "pkg-config"]}
 
 
 def commands(source, language):
-    """What the README of the examples says: how to make the code, how to build, how to run."""
+    """The commands in the README of the examples: to generate code, to build, and to run."""
     text = (source / "client/examples/README.md").read_text(encoding="utf-8")
     row = re.search(rf"^\| {language} \|(.*)\|(.*)\|$", text, re.MULTILINE | re.IGNORECASE)
-    steps = [step for step in re.findall(r"`([^`]+)`", row[1]) if " venv " not in step]  # the tests' own is linked there
+    steps = [step for step in re.findall(r"`([^`]+)`", row[1]) if " venv " not in step]  # the tests link their own environment there
     *more, last = re.search(r"`([^`]+)`", row[2])[1].split(" && ")
     if not last.endswith(" 127.0.0.1:9595"):
         sys.exit(f"README: {last}")
@@ -74,7 +74,7 @@ endforeach()
 
 
 def check_found(cmake, prefix):
-    """CMake finds libkeyway, shared and static, and keyway finds keywayd, wherever they were installed."""
+    """CMake finds libkeyway, shared and static, and keyway finds keywayd, wherever they are installed."""
     with tempfile.TemporaryDirectory(prefix="keyway-consumer-") as name:
         folder = pathlib.Path(name)
         (folder / "CMakeLists.txt").write_text(CONSUMER, encoding="utf-8")
@@ -92,15 +92,15 @@ def check_found(cmake, prefix):
 
 
 def install(cmake, build_folder):
-    """Installs what was built, and looks it over; the environment in which it is found. For as long as the program runs, and
-    apart from the build folder: what pkg-config prints cannot have a space in it, a build folder's name can."""
+    """Installs the build, checks the result, and returns the environment to find it. The installation exists until this program
+    ends. It is not in the build folder, whose name can contain a space, which pkg-config does not support."""
     prefix = pathlib.Path(tempfile.mkdtemp(prefix="keyway-installed-"))
     atexit.register(shutil.rmtree, prefix, ignore_errors=True)
     subprocess.run([cmake, "--install", build_folder, "--prefix", prefix], check=True, stdout=subprocess.DEVNULL)
     missing = [file for file in INSTALLED if not (prefix / file).is_file()]
     unit = (prefix / "lib/systemd/system/keywayd.service").read_text(encoding="utf-8")
     if missing or f"\nExecStart={prefix}/sbin/keywayd --config " not in unit:
-        sys.exit(f"not installed: {missing}; the unit says {re.findall('ExecStart=.*', unit)}")
+        sys.exit(f"not installed: {missing}; the unit has {re.findall('ExecStart=.*', unit)}")
     check_found(cmake, prefix)
     [module] = prefix.glob("lib*/**/pkgconfig/keyway.pc")
     return {"PKG_CONFIG_PATH": str(module.parent), "LD_LIBRARY_PATH": str(module.parents[1])}
@@ -108,9 +108,9 @@ def install(cmake, build_folder):
 
 def build(language, source, top, thrift, how):
     """The command that runs the example, the folder to run it in and the environment."""
-    folder = top / "client/examples" / language  # so that ../../../thrift is where the README says
-    made = shutil.ignore_patterns("env", "gen", "io", "target", "node_modules")  # by the same lines, in the source tree
-    shutil.copytree(source / "client/examples" / language, folder, dirs_exist_ok=True, ignore=made)
+    folder = top / "client/examples" / language  # so that ../../../thrift is at the README's path
+    generated = shutil.ignore_patterns("env", "gen", "io", "target", "node_modules")  # generated in the source tree by the same commands
+    shutil.copytree(source / "client/examples" / language, folder, dirs_exist_ok=True, ignore=generated)
     shutil.copytree(source / "thrift", top / "thrift", dirs_exist_ok=True)
     tools = f"{pathlib.Path(sys.executable).parent}:{pathlib.Path(thrift).parent}:{os.environ['PATH']}"
     environment = {"PATH": tools, "GOCACHE": str(top / "go-build"), "GOMODCACHE": str(top / "go-mod"), "GOFLAGS": "-modcacherw",
@@ -120,7 +120,7 @@ def build(language, source, top, thrift, how):
     if language == "python" and not (folder / "env").is_symlink():
         (folder / "env").symlink_to(sys.prefix)
     steps, command = commands(source, language)
-    if language == "go":  # what `go run` does the first time
+    if language == "go":  # done by the first `go run`
         steps += ["go mod download", "go build -o /dev/null ."]
     fetch = shlex.quote(str(source / "tests" / "support" / "fetch.sh"))
     for step in steps:

@@ -1,6 +1,6 @@
-"""`keyway advise` end to end: policies, a sample and questions in files, a gateway of its own that judges.
+"""`keyway advise` end to end: policies, a sample and queries in files, evaluated by a private gateway.
 
-Arguments: the program. KEYWAYD names the gateway. With KW_UPDATE_GOLDEN=1 the golden text is written anew.
+Arguments: the program. KEYWAYD names the gateway. With KW_UPDATE_GOLDEN=1 the test rewrites the golden text.
 """
 import json
 import os
@@ -45,12 +45,12 @@ SALTED = TABLE + """\
           - field: order_id
           - field: {name: ts, order: desc}
 """
-QUESTIONS = f"""\
-# what the service asks
+QUERIES = f"""\
+# the queries of the service
 keyway scan orders --from ts={START + 60000} --to ts={START + 120000}   # one minute
-latest orders --path primary   # the newest
+latest orders --path primary   # newest event
 
-order_id=1000000042 --desc --limit 10   # of an order
+order_id=1000000042 --desc --limit 10   # one order
 {{"name": "some orders", "any": {{"order_id": [1000000001, 1000000002]}}, "order": "desc"}}
 {{"name": "paid", "where": {{"status": "paid"}}, "full_scan": true}}
 """
@@ -64,7 +64,7 @@ class Advise(unittest.TestCase):
         cls.write("by-time.yaml", BY_TIME)
         cls.write("base31.yaml", BASE31)
         cls.write("salted.yaml", SALTED)
-        cls.write("questions.txt", QUESTIONS)
+        cls.write("queries.txt", QUERIES)
         states = ["new", "paid", "sent"]
         cls.write("orders.csv", "order_id,ts,status\n" + "".join(
             f"{1000000000 + n},{START + n * 97},{states[n % 3]}\n" for n in range(6200)))
@@ -87,7 +87,7 @@ class Advise(unittest.TestCase):
         words = [word for policy in policies for word in ("--policy", policy)]
         return json.loads(self.keyway(*words, "--sample", sample, "-o", "json", *more))
 
-    # --- what advise must show -------------------------------------------------------------------
+    # --- typical rules -------------------------------------------------------------------
 
     def test_base31_reaches_10_of_31_buckets(self):
         path = self.advice("base31.yaml", more=["--regions", "31"])["paths"][0]
@@ -108,45 +108,45 @@ class Advise(unittest.TestCase):
         self.assertEqual((regions["window_share"], regions["worst_share"], regions["window_places"]), (1, 1, 1))
         self.assertIn("100 % of the writes go to one of 16 regions", " ".join(advice["words"]))
 
-    # --- the forms of the answer -----------------------------------------------------------------
+    # --- output formats -----------------------------------------------------------------
 
     def test_text(self):
-        made = self.keyway("-p", "by-time.yaml", "-p", "base31.yaml", "-p", "salted.yaml", "-s", "orders.csv", "-q",
-                           "questions.txt", "--regions", "31")
+        printed = self.keyway("-p", "by-time.yaml", "-p", "base31.yaml", "-p", "salted.yaml", "-s", "orders.csv", "-q",
+                           "queries.txt", "--regions", "31")
         golden = GOLDEN / "advise.txt"
         if os.environ.get("KW_UPDATE_GOLDEN"):
-            golden.write_text(made, encoding="utf-8")
-        self.assertEqual(made.splitlines(), golden.read_text(encoding="utf-8").splitlines())
+            golden.write_text(printed, encoding="utf-8")
+        self.assertEqual(printed.splitlines(), golden.read_text(encoding="utf-8").splitlines())
 
     def test_page_shows_the_current_output(self):
         golden = (GOLDEN / "advise.txt").read_text(encoding="utf-8")
         self.assertIn(golden, (ROOT / "docs" / "advice.md").read_text(encoding="utf-8"))
 
     def test_json(self):
-        advice = self.advice("by-time.yaml", "salted.yaml", more=["-q", "questions.txt"])
+        advice = self.advice("by-time.yaml", "salted.yaml", more=["-q", "queries.txt"])
         self.assertEqual([(path["candidate"], path["path"]) for path in advice["paths"]],
                          [("by-time", "primary"), ("salted", "primary"), ("salted", "by_order")])
         for path in advice["paths"]:
             self.assertEqual(len(path["heat"]), len(advice["columns"]))
             self.assertEqual(sum(map(sum, path["heat"])), 6200)
             self.assertEqual(len(path["region_starts"]), path["regions"]["places"])
-        asked = {(q["question"], q["candidate"]): q for q in advice["questions"]}
-        self.assertEqual(len(asked), 10)
-        self.assertEqual(asked["one minute", "by-time"]["ranges"], 1)
-        minute = asked["one minute", "salted"]
+        queries = {(q["query"], q["candidate"]): q for q in advice["queries"]}
+        self.assertEqual(len(queries), 10)
+        self.assertEqual(queries["one minute", "by-time"]["ranges"], 1)
+        minute = queries["one minute", "salted"]
         self.assertEqual((minute["ranges"], minute["groups"], minute["ordered"]), (31, 1, True))
         self.assertEqual(minute["matching"], sum(60000 <= n * 97 < 120000 for n in range(6200)))
         self.assertEqual(minute["real_efficiency"], 1)
-        self.assertIn("bind ts or give it a range", asked["of an order", "by-time"]["refusal"])
-        order = asked["of an order", "salted"]
+        self.assertIn("bind ts or give it a range", queries["one order", "by-time"]["refusal"])
+        order = queries["one order", "salted"]
         self.assertEqual((order["path"], order["ranges"], order["scanned"], order["matching"]), ("by_order", 1, 1, 1))
-        self.assertEqual(asked["some orders", "salted"]["matching"], 2)
-        self.assertEqual((asked["the newest", "salted"]["scanned"], asked["the newest", "salted"]["matching"]), (31, 1))
-        self.assertAlmostEqual(asked["paid", "by-time"]["real_efficiency"], 3, places=2)
+        self.assertEqual(queries["some orders", "salted"]["matching"], 2)
+        self.assertEqual((queries["newest event", "salted"]["scanned"], queries["newest event", "salted"]["matching"]), (31, 1))
+        self.assertAlmostEqual(queries["paid", "by-time"]["real_efficiency"], 3, places=2)
         self.assertIn("a record is written 2 times instead of 1", advice["words"][-1])
 
     def test_page(self):
-        self.keyway("-p", "by-time.yaml", "-p", "salted.yaml", "-s", "orders.csv", "-q", "questions.txt", "--html",
+        self.keyway("-p", "by-time.yaml", "-p", "salted.yaml", "-s", "orders.csv", "-q", "queries.txt", "--html",
                     "page.html")
         page = (self.folder / "page.html").read_text(encoding="utf-8")
         plots = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
@@ -156,7 +156,7 @@ class Advise(unittest.TestCase):
         self.assertNotIn("<script", page)
         self.assertEqual(set(re.findall(r"\bhttps?://[^\"]*", page)), {"http://www.w3.org/2000/svg"})
         self.assertNotRegex(page, r"\b(src|href)=|@import|url\(")
-        self.assertIn("salted against by-time", page)
+        self.assertIn("salted compared with by-time", page)
         self.assertIn("<b>31/31</b>", page)
 
     def test_page_escapes(self):
@@ -200,7 +200,7 @@ class Advise(unittest.TestCase):
         self.assertIn("--table", self.keyway("-p", "two.yaml", "-s", "orders.csv", status=3))
         self.assertIn("absent.yaml", self.keyway("-p", "absent.yaml", "-s", "orders.csv", status=1))
 
-    def test_wrong_questions(self):
+    def test_wrong_queries(self):
         for line, part in (("order_idd=1", "order_idd"), ("scan others", "others"), ("--frm ts=1", "--frm"),
                            ('{"wher": {}}', "wher"), ('{"order": "up"}', "asc or desc"), ("{", "expected string constant"),
                            ('{"where": {"order_id": []}}', "order_id"), ('{"from": {"ts": 1, "order_id": 2}}', "from"),
@@ -212,7 +212,7 @@ class Advise(unittest.TestCase):
             self.assertIn("wrong.txt:2: ", done.stderr)
             self.assertIn(part, done.stderr)
 
-    def test_wrong_words(self):
+    def test_wrong_options(self):
         self.assertIn("--policy is missing", self.keyway("-s", "orders.csv", status=2))
         self.assertIn("--sample is missing", self.keyway("-p", "salted.yaml", status=2))
         self.assertIn("256", self.keyway("-p", "salted.yaml", "-s", "orders.csv", "--regions", "257", status=2))

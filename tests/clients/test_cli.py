@@ -1,4 +1,4 @@
-"""The program `keyway` against a gateway of this process: what it sends, what it shows, and how it ends.
+"""The program `keyway` against a fake gateway in this process: its requests, output and exit status.
 
 Arguments: the program. Needs keyway_thrift and the Thrift runtime on PYTHONPATH.
 """
@@ -89,7 +89,7 @@ class Writing(Case):
                     self.assertIn(message, self.run_bad(code, gateway, "put", *words))
             self.assertIn("logged this as request r-1", self.run_bad(4, gateway, "describe", "x"))
 
-    def test_put_made(self):
+    def test_put_generated(self):
         with FakeGateway() as gateway:
             out = self.run_ok(gateway, "put", "order_events", "order_id=A", "ts=1", "status=makes", "-o", "json")
             self.assertEqual(json.loads(out), [{"visits": 7}])
@@ -159,7 +159,7 @@ class Reading(Case):
         self.assertEqual(self.run_ok(self.gateway, "scan", "order_events", "-o", "jsonl"), "")
         self.assertIn("not an output format", self.run_bad(2, self.gateway, "scan", "order_events", "-o", "xml"))
 
-    def test_long_values_are_cut_for_people(self):
+    def test_long_values_are_truncated_in_tables(self):
         self.gateway.handler.rows = {("A", 1): event("A", 1, status="ä" * 5000, city="Ulm")}
         table = self.run_ok(self.gateway, "scan", "order_events")
         self.assertIn("ä" * 120 + "... (4880 more)", table)
@@ -167,11 +167,11 @@ class Reading(Case):
         for form in ("json", "jsonl", "csv"):
             self.assertIn("ä" * 5000, self.run_ok(self.gateway, "scan", "order_events", "-o", form))
 
-    def test_stored_text_cannot_drive_the_terminal(self):
+    def test_stored_text_cannot_control_the_terminal(self):
         self.gateway.handler.rows = {("A", 1): event("A", 1, status="\x1b[2J\x9b1mx\ny")}
         self.assertIn("\\x1B[2J\\x9B1mx\\x0Ay", self.run_ok(self.gateway, "scan", "order_events"))
 
-    def test_question(self):
+    def test_query(self):
         self.run_ok(self.gateway, "scan", "order_events", "-w", "order_id=A", "--any", "city=Ulm,Bad\\, Ems", "--any",
                     "city=Kiel", "--from", "ts=2026-11-21", "--through", "ts=1795255200004", "--desc", "--limit", "7",
                     "--path", "primary", "--columns", "status,city", "--filter", "F", "--full-scan", "--page-rows", "9",
@@ -188,15 +188,15 @@ class Reading(Case):
         self.assertEqual(query.range, t.Range("ts", t.Value(number=1), t.Value(number=99), False, False))
         self.assertEqual((query.order, query.limit), (t.Order.ASCENDING, 1))
 
-    def test_question_errors(self):
+    def test_query_errors(self):
         for words, message in [(["--asc", "--desc"], "cannot be combined"), (["--from", "ts=1", "--after", "ts=2"], "cannot be combined"),
                                (["--from", "ts=1", "--to", "visits=2"], "range starts on field ts"), (["--columns", "x"], 'field "x"'),
                                (["--limit", "-1"], "negative")]:
             with self.subTest(words=words):
                 self.assertIn(message, self.run_bad(3, self.gateway, "scan", "order_events", *words))
         for end in ("--from", "--after", "--to", "--through"):
-            told = self.run_bad(2, self.gateway, "scan", "order_events", end, "ts=1", end, "visits=2")
-            self.assertIn(f"{end} is given twice", told)
+            printed = self.run_bad(2, self.gateway, "scan", "order_events", end, "ts=1", end, "visits=2")
+            self.assertIn(f"{end} is given twice", printed)
 
     def test_latest(self):
         out = self.run_ok(self.gateway, "latest", "order_events", "order_id=A", "-o", "jsonl")
@@ -265,8 +265,8 @@ class Importing(Case):
             self.run_ok(gateway, "import", "order_events", str(fixed))
             self.assertIn(("B", 9), gateway.handler.rows)
 
-    def test_what_scan_writes_import_reads(self):
-        """Blanks at the ends, empty texts, signs of zero, the largest and the smallest numbers."""
+    def test_import_reads_the_output_of_scan(self):
+        """Spaces at the ends, empty texts, signs of zero, the largest and the smallest numbers."""
         texts = ["", " ", "\t", " a", "a\t", "a ", '"', "a,b", "x\ny", "NULL", "-0", "\\x41", "日本"]
         reals = [0.0, -0.0, 5e-324, 1e22, -1e-56, 1.7976931348623157e308, 0.1, float("inf"), float("-inf")]
         many = [event("A" + text, ts, city=text) for ts, text in enumerate(texts)]
@@ -285,8 +285,8 @@ class Importing(Case):
                     for name, held in row.items():
                         self.assertEqual(repr(rows[key].get(name)), repr(held), (form, key, name))
 
-    def test_json_is_taken_as_it_stands(self):
-        """No other number, no shorter text and no fewer records than the file has."""
+    def test_json_is_imported_unchanged(self):
+        """Imports the same numbers, texts and number of records as in the file."""
         key = '{"order_id": "A", "ts": %s}'
         bad = [key % "9223372036854775808", key % "-9223372036854775809", key % "99999999999999999999", key % "010",
                key % "0x1F", key % "$ff", key % "5.", key % "+5", key % "5/*x*/", key % "5" + key % "6", key % "NaN",
@@ -333,7 +333,7 @@ class Importing(Case):
             self.assertIn(("Z", 1), gateway.handler.rows)
 
     def test_progress(self):
-        """A bar on a terminal, nothing of it elsewhere."""
+        """A progress bar on a terminal, none elsewhere."""
         path = self.file("x.csv", "order_id,ts\n" + "".join(f"A,{i}\n" for i in range(2000)))
         with FakeGateway() as gateway:
             near, far = pty.openpty()
@@ -341,7 +341,7 @@ class Importing(Case):
             with subprocess.Popen(words, stderr=far) as started:
                 os.close(far)
                 shown = b""
-                with contextlib.suppress(OSError):  # that is how a terminal ends
+                with contextlib.suppress(OSError):  # the end of a terminal
                     while piece := os.read(near, 65536):
                         shown += piece
                 self.assertEqual(started.wait(60), 0, shown)
@@ -351,7 +351,7 @@ class Importing(Case):
             self.assertNotIn("[", keyway(gateway, "import", "order_events", str(path)).stderr)
 
     def test_interrupted(self):
-        """Ctrl-C leaves no batch in between, and says where to go on."""
+        """Ctrl-C completes or drops a whole batch, and prints the line to continue from."""
         with FakeGateway() as gateway:
             words = [KEYWAY, "-g", gateway.address, "import", "order_events", "-", "--batch", "2"]
             with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -367,8 +367,8 @@ class Importing(Case):
                               started.stderr.read())
             self.assertEqual(gateway.handler.batches, [2])
 
-    def test_words_of_libraries(self):
-        """What json-glib and libcsv say is put into words; a number that no double can hold is refused."""
+    def test_library_errors(self):
+        """Errors of json-glib and libcsv become messages; a number outside the range of a double is rejected."""
         with FakeGateway() as gateway:
             lines = ['{"order_id": "B"', '{"order_id": "C", "ts": 1, "amount": 1e400}']
             done = keyway(gateway, "import", "order_events", str(self.file("x.jsonl", "\n".join(lines))))
@@ -376,8 +376,8 @@ class Importing(Case):
             self.assertIn("x.jsonl:1: the line is not JSON: ", done.stderr)
             self.assertNotIn("<data>", done.stderr)
             self.assertIn('field amount: "1e400" is not a number that a double can hold', done.stderr)
-            told = self.run_bad(3, gateway, "import", "order_events", str(self.file("y.csv", 'order_id,ts\n"A,1\n')))
-            self.assertIn("line 2: a quote is not closed", told)
+            printed = self.run_bad(3, gateway, "import", "order_events", str(self.file("y.csv", 'order_id,ts\n"A,1\n')))
+            self.assertIn("line 2: a quote is not closed", printed)
 
     def test_files_that_cannot_be_read(self):
         with FakeGateway() as gateway:
@@ -460,8 +460,8 @@ class Scrubbing(Case):
             self.run_bad(2, gateway, "scrub")
             self.run_bad(4, gateway, "scrub", "orders")
 
-    def test_shown(self):
-        """Differences are listed up to a number over all slices."""
+    def test_show(self):
+        """Prints at most the given number of differences over all slices."""
         with FakeGateway() as gateway:
             gateway.handler.slices = [self.slice(progress, [self.difference(0)] * 2, missing=2) for progress in (0.3, 0.6, 1)]
             done = keyway(gateway, "scrub", "order_events", "--show", "3", "-o", "csv")
@@ -470,7 +470,7 @@ class Scrubbing(Case):
             self.assertEqual([options.max_differences for options in gateway.handler.scrubs], [3, 1, 0])
 
     def test_state(self):
-        """What failed for good is continued with the counts so far."""
+        """A scrub that failed permanently is continued with the counts so far."""
         with FakeGateway() as gateway, tempfile.TemporaryDirectory() as folder:
             state = pathlib.Path(folder, "state")
             words = ("scrub", "order_events", "--state", str(state))
@@ -492,14 +492,14 @@ class Scrubbing(Case):
             with subprocess.Popen([KEYWAY, "-g", gateway.address, "scrub", "order_events"], stderr=far) as started:
                 os.close(far)
                 shown = b""
-                with contextlib.suppress(OSError):  # that is how a terminal ends
+                with contextlib.suppress(OSError):  # the end of a terminal
                     while piece := os.read(near, 65536):
                         shown += piece
                 self.assertEqual(started.wait(60), 0, shown)
             os.close(near)
             self.assertRegex(shown.decode(), r"order_events  \[=* *\] +25%  10 records  \d+/s")
 
-    def test_throttle(self):
+    def test_rate_limit(self):
         """Small slices, and no more rows than allowed."""
         with FakeGateway() as gateway:
             gateway.handler.slices = [self.slice(0.3), self.slice(0.6), self.slice(1)]
@@ -557,7 +557,7 @@ class Connecting(Case):
     def test_addresses(self):
         self.assertIn("cannot reach a gateway at 127.0.0.1:1", self.run_bad(7, "127.0.0.1:1", "tables"))
         self.assertIn("is not an address", self.run_bad(3, "127.0.0.1:x", "tables"))
-        self.assertIn("cannot find the host", self.run_bad(7, "no-such-host.invalid:1", "tables"))
+        self.assertIn("cannot resolve the host name", self.run_bad(7, "no-such-host.invalid:1", "tables"))
         self.assertIn("did you mean", self.run_bad(2, "127.0.0.1:1", "tabels"))
 
     def test_help(self):
@@ -573,16 +573,16 @@ def binary(name, body, kind=2, length=None):
 
 
 class Hostile(Case):
-    """Answers that end or hang the Thrift runtime. The program says so, and ends with 1 or 7."""
+    """Replies that crash or hang the Thrift runtime. The program reports them, and exits with 1 or 7."""
 
     def check(self, reply, message, code=1, words=("tables",), hang=False):
         with HostileGateway(reply, hang) as gateway:
             self.assertIn(message, self.run_bad(code, gateway, *words))
 
     def test_text(self):
-        self.check(b"HTTP/1.1 400 Bad Request\r\n\r\n", "does not begin like the binary protocol")
+        self.check(b"HTTP/1.1 400 Bad Request\r\n\r\n", "does not use the binary protocol")
         self.check(b"HTTP/1.1 400 Bad Request\r\n\r\n", "longer than", words=("--framed", "tables"))
-        self.check(b"HTTP/1.1 400 Bad Request\r\n\r\n", "does not begin like the compact", words=("--compact", "tables"))
+        self.check(b"HTTP/1.1 400 Bad Request\r\n\r\n", "does not use the compact", words=("--compact", "tables"))
 
     def test_lengths(self):
         strings = b"\x0f\x00\x00\x0b"
@@ -593,7 +593,7 @@ class Hostile(Case):
         self.check(b"\x82\x41\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "a number is too long", words=("--compact", "tables"))
         self.check(b"\xff\xff\xff\xff", "a frame of -1 bytes", words=("--framed", "tables"))
 
-    def test_ends_early(self):
+    def test_truncated(self):
         whole = binary("tables", b"\x0f\x00\x00\x0b\0\0\0\1\0\0\0\4name\0")
         for cut in range(len(whole)):
             self.check(whole[:cut], "closed the connection", code=7)
@@ -602,28 +602,28 @@ class Hostile(Case):
         with HostileGateway(whole) as gateway:
             self.assertEqual(self.run_ok(gateway, "tables", "-o", "csv"), "table\nname\n")
 
-    def test_silence(self):
-        self.check(b"\x80\x01", "did not answer in time", code=8, words=("--timeout", "2000", "tables"), hang=True)
+    def test_no_reply(self):
+        self.check(b"\x80\x01", "did not reply in time", code=8, words=("--timeout", "2000", "tables"), hang=True)
 
     def test_nesting(self):
         self.check(binary("tables", b"\x0c\x00\x05" * 100000), "nested deeper than 64")
         self.check(b"\x82\x41\x00\x06tables" + b"\x5c" * 100000, "nested deeper than 64", words=("--compact", "tables"))
 
-    def test_wrong_answers(self):
+    def test_wrong_replies(self):
         self.check(binary("tables", b"\0"), "it has no result")
         self.check(binary("tables", b"\x08\x00\x00\0\0\0\1\0"), "it has no result")
-        self.check(binary("table", b"\0"), "another method")
+        self.check(binary("table", b"\0"), "it is not for the method tables")
         self.check(binary("tables", b"\0", kind=1), "message type 1")
-        self.check(binary("tables", b"\x0f\x00\x00\x0b\0\0\0\0\0more"), "bytes follow its end")
+        self.check(binary("tables", b"\x0f\x00\x00\x0b\0\0\0\0\0more"), "more bytes follow it")
         twice = b"\x0b\x00\x02\0\0\0\1c" * 2
         page = b"\x0c\x00\x00" + twice + b"\0\0"
-        self.check(binary("tables", page), "field 2 comes twice")
+        self.check(binary("tables", page), "field 2 occurs twice")
         application = b"\x0b\x00\x01\0\0\0\3boo\x08\x00\x02\0\0\0\1\0"
-        self.check(binary("tables", application, kind=3), "does not know this method: application error: boo", code=4)
-        self.check(binary("tables", application[:-5] + b"\0\0\0\6\0", kind=3), "could not serve the call")
+        self.check(binary("tables", application, kind=3), "does not have this method: application error: boo", code=4)
+        self.check(binary("tables", application[:-5] + b"\0\0\0\6\0", kind=3), "could not process the call")
 
-    def test_mutated_answers(self):
-        """Whatever comes back, the program ends by itself: with rows, or with a message."""
+    def test_mutated_replies(self):
+        """Whatever the reply, the program exits: with rows, or with a message."""
         seed = int(os.environ.get("KW_SEED", random.randrange(2**32)))
         chance = random.Random(seed)
         for framed, compact in FORMS:
@@ -634,7 +634,7 @@ class Hostile(Case):
                            [("describe", ["order_events"]), ("tables", []), ("stats", []), ("policy", [])]}
             for _ in range(40):
                 name, whole = chance.choice(list(answers.items()))
-                start = 4 if framed else 0  # a frame's length stays, so that the message itself is looked at
+                start = 4 if framed else 0  # keeps the frame's length, so that the message itself is parsed
                 reply = bytearray(whole)
                 for _ in range(chance.randrange(1, 4)):
                     reply[chance.randrange(start, len(reply))] = chance.choice([0, 1, 0x7F, 0x80, 0xFF, chance.randrange(256)])

@@ -1,4 +1,4 @@
-"""The program `keyway` against a real gateway: the whole way of a record, and TLS.
+"""The program `keyway` against a real gateway: a record from put to scan, and TLS.
 
 Arguments: the program. KEYWAYD names the gateway.
 """
@@ -96,7 +96,7 @@ class Case(unittest.TestCase):
 
 
 class Records(Case):
-    def test_round_trip_in_all_forms(self):
+    def test_round_trip_in_all_combinations(self):
         for number, form in enumerate(FORMS):
             key = [f"order_id=F{number}", "ts=2026-11-21T10:00:00.125Z"]
             with self.subTest(form=form):
@@ -109,8 +109,8 @@ class Records(Case):
 
     def test_import_scan_latest(self):
         lines = ["order_id,ts,status"] + [f"I{i % 3},{1000 + i},s{i}" for i in range(3000)] + ["I1,noon,x"]
-        told = self.keyway("import", "order_events", "-", "--batch", "700", stdin="\n".join(lines), status=9)
-        self.assertIn("3000 records written, 1 rejected", told)
+        printed = self.keyway("import", "order_events", "-", "--batch", "700", stdin="\n".join(lines), status=9)
+        self.assertIn("3000 records written, 1 rejected", printed)
         for form in FORMS:
             out = self.keyway(*form, "scan", "order_events", "order_id=I1", "--page-rows", "64", "-o", "jsonl", "--raw")
             self.assertEqual([json.loads(line)["ts"] for line in out.splitlines()], list(range(3998, 1000, -3)))
@@ -135,7 +135,7 @@ class Records(Case):
         self.assertIn("order_id", self.keyway("describe", "order_events"))
         self.assertIn("no table", self.keyway("describe", "nowhere", status=4))
         self.assertIn("path primary, 1 range", self.keyway("explain", "order_events", "order_id=A"))
-        # md5("A") begins with 7fc5: the hash's digits, the id, its end.
+        # md5("A") begins with 7fc5: the digits of the hash, the id, its terminator.
         keys = json.loads(self.keyway("explain", "--put", "order_events", "order_id=A", "ts=1", "-o", "json"))
         self.assertTrue(keys[0]["row_key"].startswith("7fc5A\\x00\\x7F\\xFF"), keys)
         self.assertIn("order_events:", self.keyway("policy"))
@@ -164,10 +164,10 @@ class Tls(Case):
             for words in (["check"], ["policy", "check"]):
                 done = subprocess.run([KEYWAY, *words, str(good), str(bad)], capture_output=True, text=True, timeout=100)
                 self.assertEqual(done.returncode, 3, done.stderr)
-                told = done.stdout + done.stderr
-                self.assertIn(f"{good}:1:", told)
-                self.assertIn("warning: path primary: keys start with ts", told)
-                self.assertIn(f"{bad}:1:27: error: tables.t.fields.id.type: unknown value 'strng'", told)
+                printed = done.stdout + done.stderr
+                self.assertIn(f"{good}:1:", printed)
+                self.assertIn("warning: path primary: keys start with ts", printed)
+                self.assertIn(f"{bad}:1:27: error: tables.t.fields.id.type: unknown value 'strng'", printed)
             done = subprocess.run([KEYWAY, "check", str(good)], capture_output=True, text=True, timeout=100)
             self.assertEqual(done.returncode, 0, done.stderr)
 
@@ -177,7 +177,7 @@ class Tls(Case):
         self.assertIn("order_events", self.keyway(*self.CA, "tables", listener=1, host="localhost"))
         self.assertIn("order_events", self.keyway(*self.CA, "--tls-name", "other.example", "tables", listener=3))
 
-    def test_large_answers(self):
+    def test_large_replies(self):
         lines = [json.dumps({"order_id": "T", "ts": i, "status": "x" * 2000}) for i in range(2000)]
         self.keyway(*self.CA, "import", "order_events", "-", listener=1, stdin="\n".join(lines))
         out = self.keyway(*self.CA, "scan", "order_events", "order_id=T", "-o", "jsonl", listener=1)
@@ -185,8 +185,8 @@ class Tls(Case):
 
     def test_refusals(self):
         for words, listener, message in [
-            (["--tls"], 1, "certificate is not accepted"),
-            (["--tls-ca", str(CERTIFICATES / "strangers.pem")], 1, "certificate is not accepted"),
+            (["--tls"], 1, "certificate is rejected"),
+            (["--tls-ca", str(CERTIFICATES / "strangers.pem")], 1, "certificate is rejected"),
             (self.CA, 3, "IP address mismatch"),
             ([*self.CA, "--tls-name", "localhost.example"], 1, "ostname mismatch"),
             (self.CA, 0, "TLS"),
@@ -195,7 +195,7 @@ class Tls(Case):
                 self.assertIn(message, self.keyway(*words, "-t", "60000", "tables", listener=listener, status=7))
         self.assertIn("cannot read certificates", self.keyway("--tls-ca", "/nowhere.pem", "tables", listener=1, status=3))
 
-    def test_our_certificate(self):
+    def test_client_certificate(self):
         self.assertIn("order_events", self.keyway(*self.CA, *self.US, "tables", listener=2))
         self.keyway(*self.CA, "tables", listener=2, status=7)
         stranger = ["--tls-cert", str(CERTIFICATES / "strangers.pem"), "--tls-key", str(CERTIFICATES / "strangers.key")]

@@ -1,6 +1,5 @@
-/* libkeyway against the gateway of fake_gateway.py, whose address test_library.py hands over in
- * KW_TEST_GATEWAY (KW_TEST_FORM: framed and compact). KW_TEST_CLOSING is one that closes every
- * connection after an answer.
+/* libkeyway against the gateway of fake_gateway.py, whose address test_library.py passes in KW_TEST_GATEWAY
+ * (KW_TEST_FORM: framed and compact). The gateway at KW_TEST_CLOSING closes every connection after a reply.
  */
 #include "keyway.h"
 
@@ -75,7 +74,7 @@ test_points(void)
     g_autoptr(GPtrArray) keys = g_ptr_array_new_with_free_func((GDestroyNotify)kw_record_unref);
     g_autoptr(GPtrArray) found = NULL;
     g_autoptr(kw_record) record = NULL;
-    g_autoptr(kw_record) made = NULL;
+    g_autoptr(kw_record) generated = NULL;
     g_autoptr(GError) error = NULL;
     const char *const columns[] = {"status", NULL};
 
@@ -90,8 +89,8 @@ test_points(void)
     g_assert_true(kw_client_get_many(client, TABLE, keys, NULL, NULL, &found, &error));
     g_assert_nonnull(((kw_found *)found->pdata[0])->record);
     g_assert_null(((kw_found *)found->pdata[1])->record);
-    g_assert_true(kw_client_put(client, TABLE, keys->pdata[0], NULL, &made, &error));
-    g_assert_cmpint(kw_record_get(made, "visits").number, ==, 7);
+    g_assert_true(kw_client_put(client, TABLE, keys->pdata[0], NULL, &generated, &error));
+    g_assert_cmpint(kw_record_get(generated, "visits").number, ==, 7);
     g_assert_true(kw_client_remove(client, TABLE, keys->pdata[0], NULL, NULL, &error));
     g_assert_true(kw_client_get(client, TABLE, keys->pdata[0], NULL, NULL, &record, &error));
     g_assert_null(record);
@@ -136,8 +135,8 @@ test_conditions(void)
     const kw_condition absent = {.field = "status", .compare = KW_COMPARE_EQUAL};
     const kw_condition is_new = {.field = "status", .compare = KW_COMPARE_EQUAL, .value = kw_text("new")};
     g_autoptr(kw_record) record = event("C", 1, "new");
-    g_autoptr(kw_record) making = event("C", 1, "makes");
-    g_autoptr(kw_record) made = NULL;
+    g_autoptr(kw_record) with_generated = event("C", 1, "makes");
+    g_autoptr(kw_record) generated = NULL;
     bool done = false;
     gint64 first = 0, count = 0;
 
@@ -147,16 +146,19 @@ test_conditions(void)
     g_assert_false(done);
     g_assert_true(kw_client_put_if(client, TABLE, record, &is_new, NULL, &done, &error));
     g_assert_true(done);
-    g_assert_true(kw_client_compare_and_put(client, TABLE, making, &absent, NULL, &done, &made, &error));
+    g_assert_true(
+        kw_client_compare_and_put(client, TABLE, with_generated, &absent, NULL, &done, &generated, &error));
     g_assert_false(done);
-    g_assert_null(made);
-    g_assert_true(kw_client_compare_and_put(client, TABLE, record, &is_new, NULL, &done, &made, &error));
+    g_assert_null(generated);
+    g_assert_true(kw_client_compare_and_put(client, TABLE, record, &is_new, NULL, &done, &generated, &error));
     g_assert_true(done);
-    g_assert_null(made);
-    g_assert_true(kw_client_compare_and_put(client, TABLE, making, &is_new, NULL, &done, &made, &error));
+    g_assert_null(generated);
+    g_assert_true(
+        kw_client_compare_and_put(client, TABLE, with_generated, &is_new, NULL, &done, &generated, &error));
     g_assert_true(done);
-    g_assert_cmpint(kw_record_get(made, "visits").number, ==, 7);
-    g_assert_true(kw_client_compare_and_put(client, TABLE, making, &is_new, NULL, &done, NULL, &error));
+    g_assert_cmpint(kw_record_get(generated, "visits").number, ==, 7);
+    g_assert_true(
+        kw_client_compare_and_put(client, TABLE, with_generated, &is_new, NULL, &done, NULL, &error));
     g_assert_false(done);
     kw_record_set(amounts, "visits", kw_number(-4));
     g_assert_true(kw_client_increment(client, TABLE, key, amounts, NULL, &values, &error));
@@ -172,7 +174,7 @@ test_conditions(void)
     g_assert_cmpint(count, ==, 6);
 }
 
-/* Five rows in pages of two; a row that was kept lives on when its page is gone. */
+/* Five rows in pages of two; a row with a reference outlives its page. */
 static void
 test_scan(void)
 {
@@ -211,7 +213,7 @@ test_scan(void)
     g_assert_true(kw_scan_next(scan, &record, &error));
     g_assert_cmpint(kw_record_get(record, "ts").number, ==, 4);
     g_assert_false(kw_scan_next(scan, &record, &error));
-    /* The fake forgets a cursor once it was used; a bad one is an error, and the scan is not made. */
+    /* The fake gateway forgets a used cursor; an invalid one is an error, and there is no scan. */
     resumed =
         kw_client_resume(client, g_bytes_get_data(cursor, NULL), g_bytes_get_size(cursor), NULL, &error);
     g_assert_null(resumed);
@@ -268,7 +270,7 @@ test_errors(void)
     put(client, "after an error the connection works", 1, "s");
 }
 
-/* The gateway closes after each answer: the next call opens a new connection. */
+/* The gateway closes after each reply: the next call opens a new connection. */
 static void
 test_reconnects(void)
 {
@@ -278,8 +280,8 @@ test_reconnects(void)
         put(client, "R", i, "s");
 }
 
-/* What the generated finalizers would lose (see chain_finalizers.py): 48 bytes for each object, six
- * objects a put. */
+/* The generated finalizers would leak 48 bytes for each object (see chain_finalizers.py), six objects per
+ * put. */
 static void
 test_nothing_leaks(void)
 {

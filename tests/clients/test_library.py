@@ -1,4 +1,4 @@
-"""Runs test_library.c against a gateway of this process, in all four forms of the wire.
+"""Runs test_library.c against a gateway of this process, in all four transport and protocol combinations.
 
 Arguments: the test program.
 """
@@ -16,7 +16,7 @@ def main():
             with FakeGateway(framed, compact) as gateway, FakeGateway(framed, compact) as closing:
                 closing.close_after_answer = True
                 env = {**os.environ, "KW_TEST_GATEWAY": gateway.address, "KW_TEST_CLOSING": closing.address, "KW_TEST_FORM": form}
-                # The leak would show in any form; the many puts run once.
+                # Any combination would show the leak; the many puts run once.
                 skip = ["-s", "/library/nothing-leaks"] if framed or compact else []
                 print(f"# {form or 'unframed binary'}", flush=True)
                 if subprocess.run([sys.argv[1], "--tap", *skip], env=env, timeout=500).returncode != 0:

@@ -1,4 +1,4 @@
-"""keyway(1) and keywayd(8) name every command and every option that --help names.
+"""keyway(1) and keywayd(8) describe every command and every option printed by --help.
 
 Arguments: the program keyway, the folder of the pages. KEYWAYD names the daemon.
 """

@@ -1,4 +1,4 @@
-"""`keyway policy diff` end to end: two policy files, a sample, a gateway of its own that compares.
+"""`keyway policy diff` end to end: two policy files, a sample, compared by a private gateway.
 
 Arguments: the keyway program. KEYWAYD names the gateway that it starts.
 """
@@ -63,7 +63,7 @@ class Diff(unittest.TestCase):
     def test_same(self):
         self.assertEqual(self.keyway("old.yaml", "old.yaml"), "no difference in tables, fields, rules and queries\n")
 
-    def test_mistakes(self):
+    def test_errors(self):
         self.assertIn("new:5:", self.keyway("old.yaml", "bad.yaml", status=3))
         self.assertIn("wrong.csv:2", self.keyway("old.yaml", "new.yaml", "--sample", "wrong.csv", status=3))
         self.assertIn("no table", self.keyway("old.yaml", "new.yaml", "--sample", "sample.csv", "--table", "x", status=3))

@@ -71,7 +71,7 @@ show_latest(kw_client *client, const char *order_id, GError **error)
     return true;
 }
 
-/* Newest first, three rows a page: the scan fetches the pages by itself. */
+/* Newest first, three rows per page: the scan fetches the pages itself. */
 static bool
 show_all(kw_client *client, const char *order_id, GError **error)
 {

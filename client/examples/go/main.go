@@ -24,7 +24,7 @@ func number(n int64) *keyway.Value { return &keyway.Value{Number: &n} }
 func real(r float64) *keyway.Value { return &keyway.Value{Real: &r} }
 
 func connect(address string, framed, compact bool) (*keyway.DataClient, error) {
-	// Longer than the gateway takes: its calls end after 30 s.
+	// Longer than the gateway's default deadline of 30 s.
 	conf := &thrift.TConfiguration{ConnectTimeout: 10 * time.Second, SocketTimeout: 40 * time.Second}
 	var transport thrift.TTransport = thrift.NewTSocketConf(address, conf)
 	if framed {
@@ -82,7 +82,7 @@ func showLatest(ctx context.Context, client *keyway.DataClient, orderID string) 
 	return nil
 }
 
-// Newest first, three rows a page. The gateway keeps nothing between two pages.
+// Newest first, three rows per page. The gateway keeps no state between two pages.
 func showAll(ctx context.Context, client *keyway.DataClient, orderID string) error {
 	query := eventsOf(orderID)
 	query.Order = keyway.OrderPtr(keyway.Order_DESCENDING)

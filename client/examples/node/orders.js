@@ -45,7 +45,7 @@ async function showLatest(client, orderId) {
   console.log(`latest ${orderId}: ${page.rows[0].status.text}, ${page.rows_scanned} scanned`);
 }
 
-// Newest first, three rows a page. The gateway keeps nothing between two pages.
+// Newest first, three rows per page. The gateway keeps no state between two pages.
 async function showAll(client, orderId) {
   const statuses = [];
   let page = await client.scan(eventsOf(orderId, { order: Order.DESCENDING, page_rows: 3 }));

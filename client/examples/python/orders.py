@@ -15,7 +15,7 @@ STATUSES = ["created", "paid", "shipped", "delivered"]
 def connect(address, framed, compact):
     host, port = address.rsplit(":", 1)
     socket = TSocket(host, int(port))
-    socket.setTimeout(40_000)  # longer than the gateway takes: its calls end after 30 s
+    socket.setTimeout(40_000)  # longer than the gateway's default deadline of 30 s
     transport = TFramedTransport(socket) if framed else TBufferedTransport(socket)
     transport.open()
     return Data.Client(TCompactProtocol(transport) if compact else TBinaryProtocol(transport))
@@ -44,7 +44,7 @@ def show_latest(client, order_id):
 
 
 def show_all(client, order_id):
-    """Newest first, three rows a page. The gateway keeps nothing between two pages."""
+    """Newest first, three rows per page. The gateway keeps no state between two pages."""
     page = client.scan(
         Query("order_events", bound={"order_id": Value(text=order_id)}, order=Order.DESCENDING, page_rows=3)
     )

@@ -2,7 +2,7 @@
 # Runs the driver of one language against the codec: drive.sh LANGUAGE PIPE SOURCE BUILD THRIFT
 #   LANGUAGE  glib, python, java, go or node     PIPE   the program kw-codec-pipe
 #   SOURCE    root of the source tree            BUILD  folder for generated code and fetched runtimes
-# What is fetched (once) comes from the language's own registry and stays in BUILD. KW_SEED repeats a
+# Packages are downloaded once, from the language's own registry, and stay in BUILD. KW_SEED repeats a
 # run; KW_TEST_PYTHON and KW_DRIVE_GLIB name the Python to use and the compiled C GLib driver.
 set -euo pipefail
 language=$1 pipe=$2 source=$3 build=$4/$1 thrift=$5
@@ -14,7 +14,7 @@ mkdir -p "$build"
 exec 9>"$build.lock"
 flock 9
 
-# generate OPTIONS...: the code of both IDL files, in $build/gen.
+# generate OPTIONS...: generates the code of both IDL files in $build/gen.
 generate() {
     rm -rf "$build/gen"
     mkdir -p "$build/gen"

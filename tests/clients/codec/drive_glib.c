@@ -1,5 +1,5 @@
 /* Random values through the codec and back, with generated Thrift C GLib code: drive_glib PIPE SEED
- * ROUNDS. Generated objects cannot be compared, so what came back is encoded once more and must be
+ * ROUNDS. Generated objects cannot be compared, so the result is encoded again and must be
  * the same bytes as the value that was sent; maps have one entry, since a hash table has no order.
  */
 #include "keyway_hbase_hbase2_types.h"
@@ -245,7 +245,7 @@ decode(GType type, const guint8 *bytes, guint size, int protocol)
     if (thrift_struct_read(made, in, &error) < 0)
         g_error("cannot read: %s", error ? error->message : "?");
     if (buffer->buf->len != 0)
-        g_error("%u bytes are left behind the value", buffer->buf->len);
+        g_error("%u bytes are left after the value", buffer->buf->len);
     g_object_unref(in);
     g_object_unref(buffer);
     return made;

@@ -235,7 +235,7 @@ func decode(table int, bytes []byte, which byte) thrift.TStruct {
 	value := empty[table]()
 	check(value.Read(context.Background(), protocol(which, buffer)))
 	if buffer.Len() != 0 {
-		check(fmt.Errorf("%d bytes are left behind the value", buffer.Len()))
+		check(fmt.Errorf("%d bytes are left after the value", buffer.Len()))
 	}
 	return value
 }

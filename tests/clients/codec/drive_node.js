@@ -12,7 +12,7 @@ const hb = require(path.join(process.env.KW_GEN, 'hbase2_types.js'));
 const protocols = [thrift.TBinaryProtocol, thrift.TCompactProtocol];
 const [program, seed, rounds] = [process.argv[2], BigInt(process.argv[3]), Number(process.argv[4])];
 
-// splitmix64, so that a seed means the same values everywhere.
+// splitmix64, so that a seed gives the same values everywhere.
 let state = seed;
 function next() {
   state = BigInt.asUintN(64, state + 0x9e3779b97f4a7c15n);
@@ -95,7 +95,7 @@ function decode(Kind, bytes, protocol) {
   return made;
 }
 
-// What two equal values have in common: numbers of 64 bits as their octets, no absent members.
+// A form in which equal values are identical: 64-bit numbers as their octets, without absent members.
 function plain(made) {
   if (made instanceof Int64) return 'i64:' + made.toOctetString();
   if (Buffer.isBuffer(made)) return 'bytes:' + made.toString('hex');

@@ -100,7 +100,7 @@ def decode(kind, data, protocol):
     buffer = TMemoryBuffer(data)
     value.read(PROTOCOLS[protocol](buffer))
     if buffer.cstringio_buf.read():
-        sys.exit(f"{kind.__name__}: bytes are left behind the value")
+        sys.exit(f"{kind.__name__}: bytes are left after the value")
     return value
 
 

@@ -1,5 +1,5 @@
-# kw_test_glib: what `thrift --gen c_glib` makes of our IDL files, as it comes: the judge of the codec
-# in the differential tests and the other side of the codec's bench. It is known to leak.
+# kw_test_glib: the unchanged code that `thrift --gen c_glib` generates from the IDL files: the reference of the codec in
+# the differential tests and in its benchmark. It is known to leak.
 if(TARGET kw_test_glib)
   return()
 endif()

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Proves that thrift/hbase2.thrift says what HBase's own Thrift2 IDL says.
+"""Checks that thrift/hbase2.thrift agrees with HBase's own Thrift2 IDL.
 
     idl_conformance.py --thrift COMPILER --idl thrift/hbase2.thrift --cache FOLDER
 
-Takes hbase.thrift out of the hbase-thrift sources jar (fetched by Maven into the cache folder, once),
-has the Thrift compiler turn both files into JSON, and compares every method, struct, enum, field id,
-type, requiredness, default and enum value that ours declares. HBase's may have more; ours may not.
-Ends with 1 and one line per difference. Before that it spoils a copy of ours in several ways and makes
-sure that each is noticed.
+Extracts hbase.thrift from the hbase-thrift sources jar (downloaded once by Maven into the cache folder),
+converts both files to JSON with the Thrift compiler, and compares every method, struct, enum, field id,
+type, requiredness, default and enum value that Keyway's file declares. HBase's file can declare more.
+Exits with 1 and one line per difference. Before that, it breaks copies of Keyway's file in several ways and
+verifies that each defect is detected.
 """
 import argparse
 import copy
@@ -49,7 +49,7 @@ def load(compiler, idl, out):
 
 
 def bare(node):
-    """Without the comments."""
+    """The text without comments."""
     if isinstance(node, dict):
         return {key: bare(value) for key, value in node.items() if key != "doc"}
     if isinstance(node, list):
@@ -121,7 +121,7 @@ def differences(ours, theirs):
 
 
 def spoil_all(ours):
-    """Copies of ours, each with one thing wrong."""
+    """Copies of Keyway's file, each with one defect."""
 
     def spoiled(change):
         wrong = copy.deepcopy(ours)

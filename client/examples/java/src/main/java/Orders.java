@@ -24,7 +24,7 @@ public final class Orders {
 
     private static Data.Client connect(String address, boolean framed, boolean compact) throws TException {
         int colon = address.lastIndexOf(':');
-        TTransport socket = new TSocket(address.substring(0, colon), Integer.parseInt(address.substring(colon + 1)), 40_000); // the gateway ends calls after 30 s
+        TTransport socket = new TSocket(address.substring(0, colon), Integer.parseInt(address.substring(colon + 1)), 40_000); // longer than the gateway's default deadline of 30 s
         TTransport transport = framed ? new TFramedTransport(socket) : socket;
         transport.open();
         return new Data.Client(compact ? new TCompactProtocol(transport) : new TBinaryProtocol(transport));

@@ -1,12 +1,12 @@
-/* From words to a kw_query. */
-#include "cli/question.h"
+/* Converts arguments to a kw_query. */
+#include "cli/query_words.h"
 
 #include "cli/value.h"
 
 #include <string.h>
 
 void
-kw_question_words_clear(kw_question_words *words)
+kw_query_words_clear(kw_query_words *words)
 {
     g_strfreev(words->where);
     g_strfreev(words->any);
@@ -19,11 +19,11 @@ kw_question_words_clear(kw_question_words *words)
     g_free(words->filter);
 }
 
-/* One end of the range. */
+/* Parses one end of the range. */
 static gboolean
-take_end(const char *option, const char *value, gpointer user, GError **error)
+parse_end(const char *option, const char *value, gpointer user, GError **error)
 {
-    kw_question_words *words = user;
+    kw_query_words *words = user;
     char **end = g_str_equal(option, "--from")    ? &words->from
                  : g_str_equal(option, "--after") ? &words->after
                  : g_str_equal(option, "--to")    ? &words->to
@@ -39,22 +39,21 @@ take_end(const char *option, const char *value, gpointer user, GError **error)
 }
 
 GOptionGroup *
-kw_question_options(kw_question_words *words)
+kw_query_words_options(kw_query_words *words)
 {
-    GOptionGroup *group =
-        g_option_group_new("question", "Query options:", "Options of the query", words, NULL);
+    GOptionGroup *group = g_option_group_new("query", "Query options:", "Options of the query", words, NULL);
     const GOptionEntry entries[] = {
         {"where", 'w', 0, G_OPTION_ARG_STRING_ARRAY, &words->where, "The field has this value (repeatable)",
          "FIELD=VALUE"},
         {"any", 0, 0, G_OPTION_ARG_STRING_ARRAY, &words->any,
          "The field has one of these values; \\, is a comma", "FIELD=VALUE,..."},
-        {"from", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer)take_end, "The field is VALUE or more",
+        {"from", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer)parse_end, "The field is VALUE or more",
          "FIELD=VALUE"},
-        {"after", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer)take_end, "The field is more than VALUE",
+        {"after", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer)parse_end, "The field is more than VALUE",
          "FIELD=VALUE"},
-        {"to", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer)take_end, "The field is less than VALUE",
+        {"to", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer)parse_end, "The field is less than VALUE",
          "FIELD=VALUE"},
-        {"through", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer)take_end, "The field is VALUE or less",
+        {"through", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer)parse_end, "The field is VALUE or less",
          "FIELD=VALUE"},
         {"asc", 0, 0, G_OPTION_ARG_NONE, &words->ascending, "Ascending order", NULL},
         {"desc", 0, 0, G_OPTION_ARG_NONE, &words->descending, "Descending order", NULL},
@@ -72,7 +71,7 @@ kw_question_options(kw_question_words *words)
     return group;
 }
 
-/* Cuts the next value off `text`: up to a comma that has no backslash before it. */
+/* Splits the next value off `text`: up to a comma without a backslash before it. */
 static char *
 next_value(const char **text)
 {
@@ -164,7 +163,7 @@ add_end(kw_query *query, const kw_table_info *table, const char *word, set_end s
 }
 
 static bool
-add_range(kw_query *query, const kw_question_words *words, const kw_table_info *table, GError **error)
+add_range(kw_query *query, const kw_query_words *words, const kw_table_info *table, GError **error)
 {
     const char *field = NULL;
 
@@ -174,9 +173,9 @@ add_range(kw_query *query, const kw_question_words *words, const kw_table_info *
            add_end(query, table, words->through, kw_query_to, true, &field, error);
 }
 
-/* Options that exclude each other, and numbers that make no sense. */
+/* Rejects options that exclude each other, and invalid numbers. */
 static bool
-check_words(const kw_question_words *words, GError **error)
+check_words(const kw_query_words *words, GError **error)
 {
     const char *wrong = NULL;
 
@@ -194,7 +193,7 @@ check_words(const kw_question_words *words, GError **error)
 }
 
 static bool
-add_columns(kw_query *query, const kw_question_words *words, const kw_table_info *table, GError **error)
+add_columns(kw_query *query, const kw_query_words *words, const kw_table_info *table, GError **error)
 {
     g_auto(GStrv) names = kw_columns_split(table, words->columns, error);
 
@@ -204,7 +203,7 @@ add_columns(kw_query *query, const kw_question_words *words, const kw_table_info
 }
 
 static void
-add_rest(kw_query *query, const kw_question_words *words)
+add_rest(kw_query *query, const kw_query_words *words)
 {
     if (words->ascending || words->descending)
         kw_query_order(query, words->descending);
@@ -220,8 +219,8 @@ add_rest(kw_query *query, const kw_question_words *words)
 }
 
 kw_query *
-kw_question_query(const kw_question_words *words, const kw_table_info *table, char *const *bound,
-                  int bound_count, GError **error)
+kw_query_from_words(const kw_query_words *words, const kw_table_info *table, char *const *bound,
+                    int bound_count, GError **error)
 {
     g_autoptr(kw_query) query = kw_query_new(table->name);
     int where_count = words->where == NULL ? 0 : (int)g_strv_length(words->where);

@@ -1,8 +1,8 @@
-/* Questions out of a file: one a line, as JSON or as the words of a command. */
+/* Reads queries from a file: one per line, as JSON or as the arguments of a command. */
 #include "cli/advise.h"
 #include "cli/file.h"
 #include "cli/json_text.h"
-#include "cli/question.h"
+#include "cli/query_words.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,13 +10,13 @@
 #define FILE_BYTES_MAX (4 << 20)
 
 static void
-question_free(gpointer item)
+query_free(gpointer item)
 {
-    kw_advise_question *question = item;
+    kw_advise_query *query = item;
 
-    g_free(question->name);
-    kw_query_free(question->query);
-    g_free(question);
+    g_free(query->name);
+    kw_query_free(query->query);
+    g_free(query);
 }
 
 static bool
@@ -26,20 +26,20 @@ wrong(GError **error, const char *what, const char *word)
     return false;
 }
 
-/* What `latest` means: one row, the newest. */
+/* `latest` stands for one row, the newest. */
 static void
-make_latest(kw_question_words *words)
+limit_to_latest(kw_query_words *words)
 {
     words->descending = !words->ascending;
     if (words->limit == 0)
         words->limit = 1;
 }
 
-/* --- words ------------------------------------------------------------------------------------ */
+/* --- arguments ------------------------------------------------------------------------------------ */
 
-/* Takes "keyway", the command and the table's name off the front. */
+/* Removes "keyway", the command and the table's name from the beginning. */
 static bool
-take_head(const kw_table_info *table, char ***words, int *count, bool *ret_latest, GError **error)
+skip_command(const kw_table_info *table, char ***words, int *count, bool *ret_latest, GError **error)
 {
     static const char *const commands[] = {"scan", "latest", "get", "explain", NULL};
 
@@ -65,7 +65,7 @@ take_head(const kw_table_info *table, char ***words, int *count, bool *ret_lates
 static kw_query *
 query_of_words(const char *line, const kw_table_info *table, GError **error)
 {
-    g_auto(kw_question_words) words = {0};
+    g_auto(kw_query_words) words = {0};
     g_auto(GStrv) split = NULL;
     g_autofree char **all = NULL;
     char **rest;
@@ -77,24 +77,24 @@ query_of_words(const char *line, const kw_table_info *table, GError **error)
     if (!g_shell_parse_argv(line, &count, &split, error))
         return NULL;
     rest = split;
-    if (!take_head(table, &rest, &count, &latest, error))
+    if (!skip_command(table, &rest, &count, &latest, error))
         return NULL;
-    all = g_new0(char *, (gsize)count + 2); /* the option parser moves words about */
-    all[0] = (char *)"question";
+    all = g_new0(char *, (gsize)count + 2); /* the option parser reorders arguments */
+    all[0] = (char *)"query";
     memcpy(all + 1, rest, (gsize)count * sizeof *all);
     count++;
     rest = all;
     context = g_option_context_new(NULL);
     g_option_context_set_help_enabled(context, FALSE);
-    g_option_context_add_group(context, kw_question_options(&words));
+    g_option_context_add_group(context, kw_query_words_options(&words));
     good = g_option_context_parse(context, &count, &rest, error);
     g_option_context_free(context);
     if (good && latest)
-        make_latest(&words);
-    return good ? kw_question_query(&words, table, all + 1, count - 1, error) : NULL;
+        limit_to_latest(&words);
+    return good ? kw_query_from_words(&words, table, all + 1, count - 1, error) : NULL;
 }
 
-/* The comment behind the words names the question, else they do themselves. */
+/* The name of a query: the comment after the arguments, otherwise the arguments. */
 static char *
 name_of_words(const char *line)
 {
@@ -105,7 +105,7 @@ name_of_words(const char *line)
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-/* Values of an array, commas kept with a backslash; or the one value. */
+/* The values of an array, with commas escaped by a backslash; or the one value. */
 static char *
 text_of_list(JsonNode *node)
 {
@@ -124,7 +124,7 @@ text_of_list(JsonNode *node)
     return array == NULL ? kw_text_of_json(node) : g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-/* {"FIELD": VALUE, ...} as words FIELD=VALUE. */
+/* Converts {"FIELD": VALUE, ...} to arguments FIELD=VALUE. */
 static char **
 words_of_object(const char *key, JsonNode *node, bool lists, GError **error)
 {
@@ -157,7 +157,7 @@ replace_text(char **place, const char *text)
     *place = g_strdup(text);
 }
 
-/* The one word of such an object. */
+/* The only argument of such an object. */
 static bool
 word_of_object(const char *key, JsonNode *node, char **place, GError **error)
 {
@@ -172,7 +172,7 @@ word_of_object(const char *key, JsonNode *node, char **place, GError **error)
 }
 
 static bool
-take_order(JsonNode *node, kw_question_words *words, GError **error)
+read_order(JsonNode *node, kw_query_words *words, GError **error)
 {
     g_autofree char *text = kw_text_of_json(node);
 
@@ -181,10 +181,9 @@ take_order(JsonNode *node, kw_question_words *words, GError **error)
     return words->ascending || words->descending || wrong(error, "asc or desc is required for", "order");
 }
 
-/* Members that are one text. */
+/* Reads members that are one text. */
 static bool
-take_text(const char *key, JsonNode *node, kw_question_words *words, const kw_table_info *table,
-          GError **error)
+read_text(const char *key, JsonNode *node, kw_query_words *words, const kw_table_info *table, GError **error)
 {
     g_autofree char *text = text_of_list(node);
 
@@ -209,7 +208,7 @@ take_text(const char *key, JsonNode *node, kw_question_words *words, const kw_ta
 }
 
 static bool
-take_member(const char *key, JsonNode *node, kw_question_words *words, const kw_table_info *table,
+read_member(const char *key, JsonNode *node, kw_query_words *words, const kw_table_info *table,
             GError **error)
 {
     if (g_str_equal(key, "where"))
@@ -225,14 +224,14 @@ take_member(const char *key, JsonNode *node, kw_question_words *words, const kw_
     if (g_str_equal(key, "through"))
         return word_of_object(key, node, &words->through, error);
     if (g_str_equal(key, "order"))
-        return take_order(node, words, error);
-    return take_text(key, node, words, table, error);
+        return read_order(node, words, error);
+    return read_text(key, node, words, table, error);
 }
 
 static kw_query *
 query_of_json(const char *line, const kw_table_info *table, char **ret_name, GError **error)
 {
-    g_auto(kw_question_words) words = {0};
+    g_auto(kw_query_words) words = {0};
     g_autoptr(JsonNode) root = kw_json_read(line, strlen(line), error);
     JsonObject *object;
     g_autoptr(GList) names = NULL;
@@ -242,20 +241,20 @@ query_of_json(const char *line, const kw_table_info *table, char **ret_name, GEr
     object = json_node_get_object(root);
     names = json_object_get_members(object);
     for (GList *name = names; name != NULL; name = name->next)
-        if (!take_member(name->data, json_object_get_member(object, name->data), &words, table, error))
+        if (!read_member(name->data, json_object_get_member(object, name->data), &words, table, error))
             return NULL;
     if (json_object_get_boolean_member_with_default(object, "latest", FALSE))
-        make_latest(&words);
+        limit_to_latest(&words);
     *ret_name = g_strdup(json_object_get_string_member_with_default(object, "name", line));
-    return kw_question_query(&words, table, NULL, 0, error);
+    return kw_query_from_words(&words, table, NULL, 0, error);
 }
 
 /* --- the file --------------------------------------------------------------------------------- */
 
 static bool
-add_line(GPtrArray *questions, char *line, const kw_table_info *table, GError **error)
+add_line(GPtrArray *queries, char *line, const kw_table_info *table, GError **error)
 {
-    kw_advise_question *question;
+    kw_advise_query *named;
     kw_query *query;
     char *name = NULL;
 
@@ -270,31 +269,31 @@ add_line(GPtrArray *questions, char *line, const kw_table_info *table, GError **
         g_free(name);
         return false;
     }
-    question = g_new0(kw_advise_question, 1);
-    question->name = name != NULL ? name : name_of_words(line);
-    question->query = query;
-    g_ptr_array_add(questions, question);
+    named = g_new0(kw_advise_query, 1);
+    named->name = name != NULL ? name : name_of_words(line);
+    named->query = query;
+    g_ptr_array_add(queries, named);
     return true;
 }
 
 GPtrArray *
-kw_advise_questions_parse(const char *text, const char *path, const kw_table_info *table, GError **error)
+kw_advise_queries_parse(const char *text, const char *path, const kw_table_info *table, GError **error)
 {
-    g_autoptr(GPtrArray) questions = g_ptr_array_new_with_free_func(question_free);
+    g_autoptr(GPtrArray) queries = g_ptr_array_new_with_free_func(query_free);
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
 
     for (guint i = 0; lines[i] != NULL; i++)
-        if (!add_line(questions, lines[i], table, error)) {
+        if (!add_line(queries, lines[i], table, error)) {
             g_prefix_error(error, "%s:%u: ", path, i + 1);
             return NULL;
         }
-    return g_steal_pointer(&questions);
+    return g_steal_pointer(&queries);
 }
 
 GPtrArray *
-kw_advise_questions_read(const char *path, const kw_table_info *table, GError **error)
+kw_advise_queries_read(const char *path, const kw_table_info *table, GError **error)
 {
     g_autofree char *text = kw_file_text(path, FILE_BYTES_MAX, error);
 
-    return text == NULL ? NULL : kw_advise_questions_parse(text, path, table, error);
+    return text == NULL ? NULL : kw_advise_queries_parse(text, path, table, error);
 }
