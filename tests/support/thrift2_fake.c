@@ -110,7 +110,7 @@ decide(connection *of, kw_hb_method method, const void *args, kw_arena *arena, f
             fake->script(&call, ret_answer, fake->user);
     }
     if (fake->mute)
-        *ret_answer = (fake_answer){.way = FAKE_SILENCE, .do_nothing = true};
+        *ret_answer = (fake_answer){.kind = FAKE_SILENCE, .do_nothing = true};
     if (!ret_answer->do_nothing) {
         const void *result = heartbeat ? fake_rows_answer_heartbeat(&fake->clock, method, args, arena)
                                        : fake_rows_answer(&fake->rows, method, args, arena);
@@ -127,7 +127,7 @@ encode_answer(const connection *of, const kw_wire_message *message, const kw_wir
     size_t mark = kw_wire_frame_begin(out, form);
     kw_bytes name = answer->name ? kw_bytes_of_text(answer->name) : message->name;
     int32_t sequence_id = message->sequence_id + answer->sequence_shift;
-    if (answer->way == FAKE_EXCEPTION) {
+    if (answer->kind == FAKE_EXCEPTION) {
         kw_wire_message_encode(out, form.protocol, name, KW_WIRE_EXCEPTION, sequence_id);
         kw_wire_exception_encode(out, form.protocol, answer->exception, answer->text ? answer->text : "");
     } else {
@@ -171,9 +171,9 @@ serve(connection *of, kw_bytes payload)
     if (answer.delay_ms)
         g_usleep((gulong)answer.delay_ms * 1000);
     wait_at_gate(fake, answer.gate);
-    if (answer.way == FAKE_CLOSE)
+    if (answer.kind == FAKE_CLOSE)
         return false;
-    if (answer.way == FAKE_SILENCE)
+    if (answer.kind == FAKE_SILENCE)
         return true;
     kw_buffer out = KW_BUFFER_EMPTY;
     encode_answer(of, &message, method, &answer, &out);
@@ -300,7 +300,7 @@ take_port(uint16_t *port)
 /* --- the fake --------------------------------------------------------------------------------- */
 
 void
-thrift2_fake_open(thrift2_fake *fake)
+thrift2_fake_listen(thrift2_fake *fake)
 {
     g_assert_false(fake->thread_runs);
     g_assert_cmpint(listen(fake->listener, 50), ==, 0);
@@ -321,7 +321,7 @@ thrift2_fake_start(kw_wire_form form, uint16_t port, SSL_CTX *tls)
     fake_rows_init(&fake->rows);
     fake_rows_init(&fake->clock);
     fake->listener = take_port(&fake->port);
-    thrift2_fake_open(fake);
+    thrift2_fake_listen(fake);
     return fake;
 }
 
@@ -332,7 +332,7 @@ thrift2_fake_port(const thrift2_fake *fake)
 }
 
 void
-thrift2_fake_drop(thrift2_fake *fake)
+thrift2_fake_close_connections(thrift2_fake *fake)
 {
     kw_mutex_lock(&fake->mutex);
     for (guint i = 0; i < fake->connections->len; i++) {
@@ -344,12 +344,12 @@ thrift2_fake_drop(thrift2_fake *fake)
 }
 
 void
-thrift2_fake_shut(thrift2_fake *fake)
+thrift2_fake_stop_listening(thrift2_fake *fake)
 {
     shutdown(fake->listener, SHUT_RDWR);
     kw_thread_join(&fake->thread);
     fake->thread_runs = false;
-    thrift2_fake_drop(fake);
+    thrift2_fake_close_connections(fake);
 }
 
 void
@@ -358,17 +358,17 @@ thrift2_fake_restart(thrift2_fake *fake)
     kw_mutex_lock(&fake->mutex);
     fake_rows_forget_scanners(&fake->rows, true);
     kw_mutex_unlock(&fake->mutex);
-    thrift2_fake_drop(fake);
+    thrift2_fake_close_connections(fake);
 }
 
 void
 thrift2_fake_stop(thrift2_fake *fake)
 {
-    thrift2_fake_set_deaf(fake, false);
-    thrift2_fake_let(fake, INT_MAX);
+    thrift2_fake_set_no_reads(fake, false);
+    thrift2_fake_open_gates(fake, INT_MAX);
     if (fake->thread_runs)
-        thrift2_fake_shut(fake);
-    thrift2_fake_drop(fake);
+        thrift2_fake_stop_listening(fake);
+    thrift2_fake_close_connections(fake);
     close(fake->listener);
     for (guint i = 0; i < fake->connections->len; i++)
         kw_thread_join(&((connection *)fake->connections->pdata[i])->thread);
@@ -392,19 +392,19 @@ thrift2_fake_set_script(thrift2_fake *fake, fake_script script, void *user)
 }
 
 void
-thrift2_fake_let(thrift2_fake *fake, int gate)
+thrift2_fake_open_gates(thrift2_fake *fake, int gate)
 {
     LOCKED(fake, (fake->gate = gate, kw_condition_broadcast(&fake->let)));
 }
 
 void
-thrift2_fake_set_deaf(thrift2_fake *fake, bool deaf)
+thrift2_fake_set_no_reads(thrift2_fake *fake, bool deaf)
 {
     LOCKED(fake, fake->deaf = deaf);
 }
 
 void
-thrift2_fake_set_mute(thrift2_fake *fake, bool mute)
+thrift2_fake_set_no_replies(thrift2_fake *fake, bool mute)
 {
     LOCKED(fake, fake->mute = mute);
 }
@@ -473,7 +473,7 @@ thrift2_fake_all_calls(thrift2_fake *fake)
 }
 
 void
-thrift2_fake_forget_calls(thrift2_fake *fake)
+thrift2_fake_reset_calls(thrift2_fake *fake)
 {
     LOCKED(fake, memset(fake->calls, 0, sizeof fake->calls); memset(fake->items, 0, sizeof fake->items));
 }
@@ -486,7 +486,7 @@ thrift2_fake_connections(thrift2_fake *fake)
 }
 
 uint32_t
-thrift2_fake_live(thrift2_fake *fake)
+thrift2_fake_open_connections(thrift2_fake *fake)
 {
     LOCKED(fake, uint32_t live = fake->live);
     return live;

@@ -24,21 +24,21 @@ typedef struct fake_call {
     kw_arena *arena;     /* lives until the answer was sent */
 } fake_call;
 
-typedef enum fake_way {
+typedef enum fake_kind {
     FAKE_RESULT = 0, /* result, encoded as it must be */
     FAKE_EXCEPTION,  /* a TApplicationException */
     FAKE_SILENCE,    /* no answer, the connection stays */
     FAKE_CLOSE       /* the connection is closed */
-} fake_way;
+} fake_kind;
 
 typedef struct fake_answer {
-    fake_way way;
+    fake_kind kind;
     const void *result; /* NULL: what the rows say */
     kw_wire_exception_type exception;
     const char *text;
-    int delay_ms;           /* before it is sent */
-    int gate;               /* it waits until thrift2_fake_let says this number or a higher one; 0: no gate */
-    bool do_nothing;        /* the rows stay as they are; result must be given, or way not RESULT */
+    int delay_ms;    /* before it is sent */
+    int gate;        /* it waits until thrift2_fake_open_gates says this number or a higher one; 0: no gate */
+    bool do_nothing; /* the rows stay as they are; result must be given, or way not RESULT */
     int32_t sequence_shift; /* added to the sequence id */
     const char *name;       /* of another method */
     size_t cut;             /* only as many bytes are sent, then the connection is closed */
@@ -58,20 +58,20 @@ void thrift2_fake_set_script(thrift2_fake *fake, fake_script script, void *user)
 
 /* Opens the gates up to this one, closes those above; closed at first. What happens while a call is under way
  * needs no time limit then, on however slow a machine. Stopping opens all. */
-void thrift2_fake_let(thrift2_fake *fake, int gate);
+void thrift2_fake_open_gates(thrift2_fake *fake, int gate);
 /* Connections are accepted, and nothing they send is read: a server at its thread limit. */
-void thrift2_fake_set_deaf(thrift2_fake *fake, bool deaf);
+void thrift2_fake_set_no_reads(thrift2_fake *fake, bool deaf);
 /* Nothing is answered any more, pings neither: a stopped process. */
-void thrift2_fake_set_mute(thrift2_fake *fake, bool mute);
+void thrift2_fake_set_no_replies(thrift2_fake *fake, bool mute);
 /* Scanners are forgotten as after their 60 s; connections stay. */
 void thrift2_fake_expire_scanners(thrift2_fake *fake);
 /* Closes every connection. */
-void thrift2_fake_drop(thrift2_fake *fake);
+void thrift2_fake_close_connections(thrift2_fake *fake);
 /* As if the process had been started again: connections closed, scanners forgotten, ids from 0. */
 void thrift2_fake_restart(thrift2_fake *fake);
 /* Refuses connections until it is opened again, on the same port (which nobody else can get meanwhile). */
-void thrift2_fake_shut(thrift2_fake *fake);
-void thrift2_fake_open(thrift2_fake *fake);
+void thrift2_fake_stop_listening(thrift2_fake *fake);
+void thrift2_fake_listen(thrift2_fake *fake);
 
 /* What it has seen; heartbeats and pings are not calls. */
 uint32_t thrift2_fake_calls(thrift2_fake *fake, kw_hb_method method);
@@ -80,10 +80,10 @@ uint32_t thrift2_fake_items(thrift2_fake *fake, kw_hb_method method);
 /* Calls of all methods. */
 uint32_t thrift2_fake_all_calls(thrift2_fake *fake);
 /* Calls and items begin at 0 again (so does fake_call.nth). */
-void thrift2_fake_forget_calls(thrift2_fake *fake);
-uint32_t thrift2_fake_connections(thrift2_fake *fake); /* accepted so far */
-uint32_t thrift2_fake_live(thrift2_fake *fake);        /* open now */
-uint32_t thrift2_fake_scanners(thrift2_fake *fake);    /* open now */
+void thrift2_fake_reset_calls(thrift2_fake *fake);
+uint32_t thrift2_fake_connections(thrift2_fake *fake);      /* accepted so far */
+uint32_t thrift2_fake_open_connections(thrift2_fake *fake); /* open now */
+uint32_t thrift2_fake_scanners(thrift2_fake *fake);         /* open now */
 uint32_t thrift2_fake_pings(thrift2_fake *fake);
 
 /* Its rows. */

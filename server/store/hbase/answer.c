@@ -1,8 +1,8 @@
-/* From a reply to the end of its call: decode, find the exception in the result, repeat what HBase
- * could not do now, log what callers must not see.
+/* Replies: decodes a reply, finds the exception in the result, sends calls again after temporary failures,
+ * and logs the texts that callers must not see.
  *
- * Results are decoded into the pool's scratch arena, which the next reply reuses. A call that keeps
- * its rows gets the bytes copied into its own arena first, once, so that every slice outlives done.
+ * Results are decoded into the pool's scratch arena, which the next reply reuses. For a call with `keep`, the
+ * bytes are copied into that arena first, so that every slice stays valid after done.
  */
 #include "store/hbase/failure.h"
 #include "store/hbase/pool_private.h"
@@ -12,13 +12,13 @@
 
 #include <stdio.h>
 
-/* A reply is at most KW_HBASE_REPLY_MAX; decoded cells are a few times as large as short ones on the wire. */
+/* A reply has at most KW_HBASE_REPLY_MAX bytes. Decoded, short cells are a few times larger. */
 #define DECODED_MAX ((size_t)512 * 1024 * 1024)
 #define EXCEPTION_ID_IO 1
 #define EXCEPTION_ID_ARGUMENT 2
 #define LOG_EVERY_NS UINT64_C(1000000000)
 
-/* The member with this id of a result, NULL when it is not there. */
+/* The member of a result with this field id, NULL if it is not set. */
 static const void *
 exception_in(const kw_wire_struct *table, const void *result, int16_t id)
 {
@@ -30,9 +30,9 @@ exception_in(const kw_wire_struct *table, const void *result, int16_t id)
     return NULL;
 }
 
-/* At most one line a second, with the whole text: stacks are long and come in crowds. */
+/* Logs the whole text, but at most one per second, because stacks are long and can be many. */
 static void
-log_refusal(kw_hbase_pool *pool, const kw_hbase_call *call, kw_hbase_channel *channel, kw_bytes text)
+log_error_text(kw_hbase_pool *pool, const kw_hbase_call *call, kw_hbase_channel *channel, kw_bytes text)
 {
     uint64_t now = kw_clock_mono_ns();
     if (pool->logged_ns && now - pool->logged_ns < LOG_EVERY_NS) {
@@ -40,14 +40,15 @@ log_refusal(kw_hbase_pool *pool, const kw_hbase_call *call, kw_hbase_channel *ch
         return;
     }
     pool->logged_ns = now;
-    kw_log(
-        KW_LOG_WARN, "hbase", "HBase refused", "server=%s method=%s table=%.*s not_logged=%u text=\"%.*s\"",
-        kw_hbase_channel_server(channel)->name, kw_hb_methods[call->method].name, (int)call->table.size,
-        (const char *)call->table.data, pool->not_logged, (int)MIN(text.size, 4000), (const char *)text.data);
+    kw_log(KW_LOG_WARN, "hbase", "HBase rejected a call",
+           "server=%s method=%s table=%.*s not_logged=%u text=\"%.*s\"",
+           kw_hbase_channel_server(channel)->name, kw_hb_methods[call->method].name, (int)call->table.size,
+           (const char *)call->table.data, pool->not_logged, (int)MIN(text.size, 4000),
+           (const char *)text.data);
     pool->not_logged = 0;
 }
 
-/* Reads the body; false with the failure when it is not a result without exception. */
+/* Decodes the body. False with the failure if the body is damaged or the result has an exception. */
 static bool
 read_result(kw_hbase_pool *pool, kw_hbase_channel *channel, kw_hbase_call *call, kw_bytes body,
             const void **ret_result, kw_hbase_failure *ret_failure)
@@ -58,10 +59,10 @@ read_result(kw_hbase_pool *pool, kw_hbase_channel *channel, kw_hbase_call *call,
     void *result = kw_arena_alloc0(pool->scratch, table->size);
     if (!kw_wire_struct_decode(table, channel->settings->form.protocol, body, limits, pool->scratch, result,
                                &ret_failure->error)) {
-        kw_hbase_channel_close(channel, KW_HBASE_LOSS_BROKEN, "a reply that cannot be read: %s",
+        kw_hbase_channel_close(channel, KW_HBASE_LOSS_BROKEN, "cannot decode a reply: %s",
                                ret_failure->error.text);
         ret_failure->kind = KW_HBASE_LOST;
-        kw_error_set(&ret_failure->error, KW_UNAVAILABLE, "the answer of the store cannot be read");
+        kw_error_set(&ret_failure->error, KW_UNAVAILABLE, "the reply of the store cannot be decoded");
         ret_failure->error.maybe_applied = call->changes;
         return false;
     }
@@ -70,7 +71,7 @@ read_result(kw_hbase_pool *pool, kw_hbase_channel *channel, kw_hbase_call *call,
     if (io) {
         kw_hbase_failure_of_io(io->message, io->has_canRetry && io->canRetry, call->table, call->changes,
                                ret_failure);
-        log_refusal(pool, call, channel, io->message);
+        log_error_text(pool, call, channel, io->message);
     } else if (argument) {
         kw_hbase_failure_of_argument(argument->message, ret_failure);
     }
@@ -86,19 +87,19 @@ read_exception(kw_hbase_pool *pool, kw_hbase_channel *channel, const kw_hbase_ca
     kw_bytes text = KW_BYTES_NONE;
     bool read = kw_wire_exception_decode(channel->settings->form.protocol, message->body, &type, &text, NULL);
     kw_hbase_failure_of_exception(type, text, call->method, call->changes, ret_failure);
-    log_refusal(pool, call, channel, text);
-    /* After these the server may have read our request only in part: the next one would hang. */
+    log_error_text(pool, call, channel, text);
+    /* After other exceptions the server may have read only a part of our request, so the next would hang. */
     if (!read || (type != KW_WIRE_EXCEPTION_INTERNAL_ERROR && type != KW_WIRE_EXCEPTION_UNKNOWN_METHOD))
-        kw_hbase_channel_close(channel, KW_HBASE_LOSS_BROKEN, "poisoned: exception %d: %.*s", (int)type,
-                               (int)MIN(text.size, 100), (const char *)text.data);
+        kw_hbase_channel_close(channel, KW_HBASE_LOSS_BROKEN, "out of step after exception %d: %.*s",
+                               (int)type, (int)MIN(text.size, 100), (const char *)text.data);
 }
 
 static void
-answer_failed(kw_hbase_pool *pool, kw_hbase_call *call, const kw_hbase_failure *failure)
+retry_or_finish(kw_hbase_pool *pool, kw_hbase_call *call, const kw_hbase_failure *failure)
 {
-    bool again = failure->kind == KW_HBASE_LOST || (failure->kind == KW_HBASE_TROUBLE && !call->whole);
-    if (again)
-        kw_hbase_pool_lost(pool, call, failure);
+    bool retry = failure->kind == KW_HBASE_LOST || (failure->kind == KW_HBASE_TEMPORARY && !call->whole);
+    if (retry)
+        kw_hbase_pool_retry_or_fail(pool, call, failure);
     else
         kw_hbase_pool_finish(pool, call, NULL, failure);
 }
@@ -109,16 +110,17 @@ kw_hbase_answer(kw_hbase_pool *pool, kw_hbase_channel *channel, kw_hbase_call *c
 {
     const void *result = NULL;
     kw_hbase_failure failure;
+    g_assert(call->state == KW_HBASE_CALL_IN_FLIGHT && call->channel == channel);
     if (message->type == KW_WIRE_EXCEPTION) {
         read_exception(pool, channel, call, message, &failure);
-        answer_failed(pool, call, &failure);
+        retry_or_finish(pool, call, &failure);
         return;
     }
     kw_bytes body = call->keep ? kw_arena_copy(call->keep, message->body) : message->body;
     if (read_result(pool, channel, call, body, &result, &failure))
         kw_hbase_pool_finish(pool, call, result, NULL);
     else
-        answer_failed(pool, call, &failure);
+        retry_or_finish(pool, call, &failure);
 }
 
 void
@@ -127,6 +129,7 @@ kw_hbase_answer_late(kw_hbase_pool *pool, kw_hbase_channel *channel, kw_hbase_ca
 {
     const void *result = NULL;
     kw_hbase_failure failure;
+    g_assert(call->state == KW_HBASE_CALL_ABANDONED && call->late);
     bool good =
         message->type == KW_WIRE_REPLY && read_result(pool, channel, call, message->body, &result, &failure);
     call->state = KW_HBASE_CALL_IDLE;

@@ -1,38 +1,31 @@
-/* See batch queue.h. Which pending operations leave: those of the region with most of them, so that HBase has
- * one place to go to; when they are few, the next fullest region's too; and before all of them the region
- * whose first pending operation has waited long. */
+/* See batch_queue.h. A batch takes the operations of the region that has most of them, so that HBase sends it
+ * to one region server. If they are few, the region with the next most joins. A region whose first operation
+ * has waited long is sent before all others. */
 #include "store/hbase/batch_queue.h"
 
+#include "store/hbase/failure.h"
+#include "store/hbase/region_queues.h"
 #include "store/hbase/row_queues.h"
 
 #include "base/metrics.h"
 
-/* A batch of fewer rows takes another region's along. */
-#define BATCH_ENOUGH 8
-/* A pending operation that has waited this long goes first. */
-#define LONG_NS (UINT64_C(20) * 1000 * 1000)
-#define SWEEP_LEAST_NS (2 * UINT64_C(1000000))
+/* A batch with fewer rows also takes those of another region. */
+#define ROWS_ENOUGH 8
+/* An operation that has waited this long goes first. */
+#define WAITED_LONG_NS (UINT64_C(20) * 1000 * 1000)
+#define SWEEP_MIN_NS (2 * UINT64_C(1000000))
 #define NS_PER_MS UINT64_C(1000000)
-
-typedef struct stop {
-    GQueue pending_ops;
-    size_t place; /* in the batch queue's list of those that are not empty */
-} stop;
 
 struct kw_hbase_batch_queue {
     kw_hbase_coalescer *coalescer;
     kw_hbase_batch_queue_kind kind;
     kw_durability durability;
-    kw_bytes table; /* behind the struct */
-    kw_hbase_width width;
-    uint32_t away; /* calls */
-    size_t waiting;
-    kw_hbase_boundaries *boundaries; /* writes */
-    stop *stops;                     /* one per region */
-    size_t stops_count;
-    size_t *busy; /* stops where somebody waits */
-    size_t busy_count;
-    bool due; /* in the list of those that have room */
+    kw_bytes table; /* stored after the struct */
+    kw_hbase_concurrency concurrency;
+    uint32_t in_flight;              /* calls */
+    kw_hbase_region_queues regions;  /* operations */
+    kw_hbase_boundaries *boundaries; /* NULL for gets */
+    bool due;                        /* in the coalescer's list of queues that can send */
     kw_hbase_batch_queue *next_due;
 };
 
@@ -40,15 +33,15 @@ struct kw_hbase_coalescer {
     kw_store_handle *handle;
     uint32_t channels;
     size_t batch_bytes;
-    GHashTable *queues;
-    GHashTable *turns;
-    GQueue timed; /* pending operations with a deadline of their own to watch */
+    GHashTable *queues;     /* kw_hbase_batch_queue */
+    GHashTable *row_queues; /* see row_queues.h */
+    GQueue watched;         /* operations whose deadline is watched */
     kw_timer *sweep;
     uint64_t sweep_ns;
-    uint64_t batches;
+    uint64_t batches; /* sent so far: the number of the latest one */
     bool closing;
-    uv_check_t turn_end; /* started while a batch queue is due ... */
-    uv_idle_t awake;     /* ... with this one, so that the loop does not sleep before */
+    uv_check_t iteration_end; /* started while a batch queue is due ... */
+    uv_idle_t keep_awake;     /* ... together with this one, so that the loop does not block for I/O first */
     int handles_open;
     kw_hbase_batch_queue *first_due;
     kw_hbase_batch_queue **last_due;
@@ -57,206 +50,117 @@ struct kw_hbase_coalescer {
 /* --- deadlines -------------------------------------------------------------------------------- */
 
 static void
-watch(kw_hbase_coalescer *coalescer, uint64_t when_ns)
+schedule_sweep(kw_hbase_coalescer *coalescer, uint64_t when_ns)
 {
     if (when_ns >= coalescer->sweep_ns || coalescer->closing)
         return;
     uint64_t now = kw_clock_mono_ns();
-    coalescer->sweep_ns = MAX(when_ns, now + SWEEP_LEAST_NS);
+    coalescer->sweep_ns = MAX(when_ns, now + SWEEP_MIN_NS);
     kw_timer_start_ms(coalescer->sweep, (coalescer->sweep_ns - now + NS_PER_MS - 1) / NS_PER_MS);
 }
 
 void
-kw_hbase_pending_op_time(kw_hbase_pending_op *pending)
+kw_hbase_pending_op_watch(kw_hbase_pending_op *pending)
 {
-    if (pending->timed)
+    if (pending->watched)
         return;
-    pending->timed = true;
-    pending->due_link.data = pending;
-    g_queue_push_tail_link(&pending->coalescer->timed, &pending->due_link);
-    watch(pending->coalescer, pending->deadline);
+    pending->watched = true;
+    g_queue_push_tail_link(&pending->coalescer->watched, &pending->watch_link);
+    schedule_sweep(pending->coalescer, pending->deadline);
 }
 
 void
-kw_hbase_pending_op_untime(kw_hbase_pending_op *pending)
+kw_hbase_pending_op_unwatch(kw_hbase_pending_op *pending)
 {
-    if (!pending->timed)
+    if (!pending->watched)
         return;
-    pending->timed = false;
-    g_queue_unlink(&pending->coalescer->timed, &pending->due_link);
+    g_assert(pending->coalescer->watched.length > 0);
+    pending->watched = false;
+    g_queue_unlink(&pending->coalescer->watched, &pending->watch_link);
 }
 
-static void take_out(kw_hbase_batch_queue *queue, kw_hbase_pending_op *pending);
-
+/* Removes the operation from every queue and fails it. */
 static void
-give_up(kw_hbase_pending_op *pending, const kw_error *error)
+fail_pending(kw_hbase_pending_op *pending, const kw_error *error)
 {
-    kw_hbase_pending_op_untime(pending);
-    if (pending->state == KW_HBASE_PENDING_WAITS)
-        take_out(pending->queue, pending);
-    if (pending->turn && pending->state != KW_HBASE_PENDING_SENT)
-        kw_hbase_row_queue_give_up(pending->coalescer->turns, pending);
+    kw_hbase_pending_op_unwatch(pending);
+    if (pending->state == KW_HBASE_PENDING_QUEUED)
+        kw_hbase_region_queues_remove(&pending->queue->regions, pending);
+    if (pending->row_queue && pending->state != KW_HBASE_PENDING_SENT)
+        kw_hbase_row_queue_remove(pending->coalescer->row_queues, pending);
     pending->class->fail(pending, error);
 }
 
-/* Completions start other operations, so what is due is set aside first. */
+static kw_deadline
+expires_at(const kw_hbase_pending_op *pending)
+{
+    kw_deadline settled = pending->class->settled_at ? pending->class->settled_at(pending) : 0;
+    return MAX(pending->deadline, settled);
+}
+
+/* Failing an operation can start others, so the expired ones are collected first. */
 static void
 sweep(void *user)
 {
     kw_hbase_coalescer *coalescer = user;
     uint64_t now = kw_clock_mono_ns(), next = UINT64_MAX;
-    g_autoptr(GPtrArray) due = g_ptr_array_new();
+    g_autoptr(GPtrArray) expired = g_ptr_array_new();
     coalescer->sweep_ns = UINT64_MAX;
-    for (GList *at = coalescer->timed.head; at; at = at->next) {
-        kw_hbase_pending_op *pending = at->data;
-        kw_deadline end = MAX(pending->deadline, pending->class->settled_at(pending));
+    for (GList *at = coalescer->watched.head; at; at = at->next) {
+        kw_deadline end = expires_at(at->data);
         if (end <= now)
-            g_ptr_array_add(due, pending);
+            g_ptr_array_add(expired, at->data);
         else
             next = MIN(next, end);
     }
-    watch(coalescer, next);
-    for (guint i = 0; i < due->len; i++) {
-        kw_hbase_pending_op *pending = due->pdata[i];
-        if (!pending->timed)
-            continue; /* it has left alone, behind one that gave up */
-        bool left = pending->class->left(pending);
+    schedule_sweep(coalescer, next);
+    for (guint i = 0; i < expired->len; i++) {
+        kw_hbase_pending_op *pending = expired->pdata[i];
+        if (!pending->watched)
+            continue; /* it was sent alone when an earlier one of these failed */
         kw_error error;
-        kw_error_set(&error, KW_TIMEOUT, "the deadline passed %s",
-                     left ? "before the store answered" : "while the call waited for the store");
-        error.maybe_applied = left && pending->turn;
-        give_up(pending, &error);
+        bool may_be_sent = pending->class->may_be_sent(pending);
+        kw_hbase_timeout_error(may_be_sent, pending->row_queue != NULL, &error);
+        fail_pending(pending, &error);
     }
 }
 
-/* --- stops ------------------------------------------------------------------------------------ */
-
-static void
-busy_add(kw_hbase_batch_queue *queue, size_t at)
-{
-    queue->stops[at].place = queue->busy_count;
-    queue->busy[queue->busy_count++] = at;
-}
-
-static void
-busy_remove(kw_hbase_batch_queue *queue, size_t at)
-{
-    size_t place = queue->stops[at].place, last = queue->busy[--queue->busy_count];
-    queue->busy[place] = last;
-    queue->stops[last].place = place;
-}
-
-static void
-put_in(kw_hbase_batch_queue *queue, kw_hbase_pending_op *pending, bool first)
-{
-    pending->region = queue->boundaries ? kw_hbase_boundaries_find(queue->boundaries, pending->row) : 0;
-    stop *at = &queue->stops[pending->region];
-    if (at->pending_ops.length == 0)
-        busy_add(queue, pending->region);
-    pending->link.data = pending;
-    pending->state = KW_HBASE_PENDING_WAITS;
-    if (first)
-        g_queue_push_head_link(&at->pending_ops, &pending->link);
-    else
-        g_queue_push_tail_link(&at->pending_ops, &pending->link);
-    queue->waiting++;
-}
-
-static void
-take_out(kw_hbase_batch_queue *queue, kw_hbase_pending_op *pending)
-{
-    stop *at = &queue->stops[pending->region];
-    g_queue_unlink(&at->pending_ops, &pending->link);
-    if (at->pending_ops.length == 0)
-        busy_remove(queue, pending->region);
-    queue->waiting--;
-}
-
-static void
-make_stops(kw_hbase_batch_queue *queue, size_t count)
-{
-    queue->stops = g_new(stop, count);
-    for (size_t i = 0; i < count; i++)
-        g_queue_init(&queue->stops[i].pending_ops);
-    queue->busy = g_new(size_t, count);
-    queue->busy_count = 0;
-    queue->stops_count = count;
-}
-
-/* Other regions: those who wait are sorted in again; pending operations of one row stay in order, being in
- * one queue. */
-static void
-boundaries_changed(void *user)
-{
-    kw_hbase_batch_queue *queue = user;
-    g_autofree stop *before = queue->stops;
-    size_t count = queue->stops_count;
-    g_free(queue->busy);
-    make_stops(queue, kw_hbase_boundaries_count(queue->boundaries));
-    queue->waiting = 0;
-    for (size_t i = 0; i < count; i++) {
-        for (GList *link; (link = g_queue_pop_head_link(&before[i].pending_ops));)
-            put_in(queue, link->data, false);
-    }
-}
-
-/* --- leaving ---------------------------------------------------------------------------------- */
-
-static uint64_t
-first_since(const kw_hbase_batch_queue *queue, size_t at)
-{
-    return ((const kw_hbase_pending_op *)queue->stops[at].pending_ops.head->data)->since_ns;
-}
+/* --- sending ---------------------------------------------------------------------------------- */
 
 static size_t
-fullest(const kw_hbase_batch_queue *queue)
+choose_region(const kw_hbase_batch_queue *queue, uint64_t now_ns)
 {
-    size_t best = queue->busy[0];
-    for (size_t i = 1; i < queue->busy_count; i++) {
-        if (queue->stops[queue->busy[i]].pending_ops.length > queue->stops[best].pending_ops.length)
-            best = queue->busy[i];
-    }
-    return best;
+    size_t oldest = kw_hbase_region_queues_oldest(&queue->regions);
+    uint64_t since_ns = kw_hbase_region_queues_first(&queue->regions, oldest)->since_ns;
+    return since_ns + WAITED_LONG_NS < now_ns ? oldest : kw_hbase_region_queues_longest(&queue->regions);
 }
 
-static size_t
-oldest(const kw_hbase_batch_queue *queue)
-{
-    size_t best = queue->busy[0];
-    for (size_t i = 1; i < queue->busy_count; i++) {
-        if (first_since(queue, queue->busy[i]) < first_since(queue, best))
-            best = queue->busy[i];
-    }
-    return best;
-}
-
-static size_t
-choose(const kw_hbase_batch_queue *queue, uint64_t now_ns)
-{
-    size_t old = oldest(queue);
-    return first_since(queue, old) + LONG_NS < now_ns ? old : fullest(queue);
-}
-
-typedef struct load {
+typedef struct batch {
     kw_hbase_pending_op *pending_ops[KW_HBASE_BATCH_ROWS];
     size_t count;
     size_t bytes;
     bool full;
-} load;
+    uint64_t number;
+} batch;
 
-/* What of this stop still goes into the load. */
-static void
-load_stop(kw_hbase_batch_queue *queue, size_t at, uint64_t batch, load *to)
+static bool
+has_space(const batch *to, const kw_hbase_pending_op *pending, size_t max_bytes)
 {
-    stop *from = &queue->stops[at];
-    while (from->pending_ops.length && !to->full) {
-        kw_hbase_pending_op *pending = from->pending_ops.head->data;
-        to->full = to->count == KW_HBASE_BATCH_ROWS ||
-                   (to->count && to->bytes + pending->bytes > queue->coalescer->batch_bytes);
-        if (to->full)
+    return to->count < KW_HBASE_BATCH_ROWS && (to->count == 0 || to->bytes + pending->bytes <= max_bytes);
+}
+
+/* Moves operations of the region into the batch until one of them is exhausted. */
+static void
+fill_from_region(kw_hbase_batch_queue *queue, size_t region, batch *to)
+{
+    kw_hbase_pending_op *pending;
+    while ((pending = kw_hbase_region_queues_first(&queue->regions, region))) {
+        if (!has_space(to, pending, queue->coalescer->batch_bytes)) {
+            to->full = true;
             return;
-        take_out(queue, pending);
-        if (pending->turn && !kw_hbase_row_queue_leave(pending, batch))
+        }
+        kw_hbase_region_queues_remove(&queue->regions, pending);
+        if (pending->row_queue && !kw_hbase_row_queue_try_send(pending, to->number))
             continue;
         pending->state = KW_HBASE_PENDING_SENT;
         to->pending_ops[to->count++] = pending;
@@ -265,70 +169,78 @@ load_stop(kw_hbase_batch_queue *queue, size_t at, uint64_t batch, load *to)
 }
 
 static void
-leave_once(kw_hbase_batch_queue *queue, uint64_t now_ns)
+send_batch(kw_hbase_batch_queue *queue, uint64_t now_ns)
 {
-    load taken = {.count = 0};
-    uint64_t batch = ++queue->coalescer->batches;
-    load_stop(queue, choose(queue, now_ns), batch, &taken);
-    while (queue->busy_count && !taken.full && taken.count < BATCH_ENOUGH)
-        load_stop(queue, fullest(queue), batch, &taken);
-    if (taken.count == 0)
+    batch next = {.number = ++queue->coalescer->batches};
+    fill_from_region(queue, choose_region(queue, now_ns), &next);
+    while (queue->regions.waiting && !next.full && next.count < ROWS_ENOUGH)
+        fill_from_region(queue, kw_hbase_region_queues_longest(&queue->regions), &next);
+    if (next.count == 0)
         return;
-    queue->away++;
-    if (taken.count > 1) {
+    queue->in_flight++;
+    if (next.count > 1) {
         kw_metrics_add(KW_METRIC_store_calls_coalesced, 1);
-        kw_metrics_add(KW_METRIC_store_rows_coalesced, (int64_t)taken.count);
+        kw_metrics_add(KW_METRIC_store_rows_coalesced, (int64_t)next.count);
     }
-    taken.pending_ops[0]->class->leave(queue, taken.pending_ops, taken.count);
+    next.pending_ops[0]->class->send(queue, next.pending_ops, next.count);
 }
 
-/* Once per turn of the loop, behind everything that arrived in it: what came together leaves together, and
- * nobody waits for a time. */
+static bool
+can_send(const kw_hbase_batch_queue *queue)
+{
+    return queue->regions.waiting > 0 && queue->in_flight < queue->concurrency.now;
+}
+
+/* Runs at the end of a loop iteration, after everything that arrived in it: operations that arrived together
+ * are sent together, and none waits for a timer. */
 static void
-on_turn_end(uv_check_t *handle)
+on_iteration_end(uv_check_t *handle)
 {
     kw_hbase_coalescer *coalescer = handle->data;
     kw_hbase_batch_queue *queue = coalescer->first_due;
     coalescer->first_due = NULL;
     coalescer->last_due = &coalescer->first_due;
     uv_check_stop(handle);
-    uv_idle_stop(&coalescer->awake);
+    uv_idle_stop(&coalescer->keep_awake);
     for (kw_hbase_batch_queue *next; queue; queue = next) {
         next = queue->next_due;
         queue->due = false;
-        while (queue->waiting && queue->away < queue->width.now)
-            leave_once(queue, kw_clock_mono_ns());
+        while (can_send(queue))
+            send_batch(queue, kw_clock_mono_ns());
     }
 }
 
 static void
-stay_awake(uv_idle_t *handle)
+do_nothing(uv_idle_t *handle)
 {
     (void)handle;
 }
 
-/* At the end of this turn somebody may leave. */
+/* If the queue can send, on_iteration_end will look at it. */
 static void
 mark_due(kw_hbase_batch_queue *queue)
 {
     kw_hbase_coalescer *coalescer = queue->coalescer;
-    if (queue->due || coalescer->closing || queue->waiting == 0 || queue->away >= queue->width.now)
+    if (queue->due || coalescer->closing || !can_send(queue))
         return;
     queue->due = true;
     queue->next_due = NULL;
     *coalescer->last_due = queue;
     coalescer->last_due = &queue->next_due;
-    uv_check_start(&coalescer->turn_end, on_turn_end);
-    uv_idle_start(&coalescer->awake, stay_awake);
+    uv_check_start(&coalescer->iteration_end, on_iteration_end);
+    uv_idle_start(&coalescer->keep_awake, do_nothing);
 }
 
 static void
-leave_alone(kw_hbase_pending_op *pending)
+send_alone(kw_hbase_pending_op *pending)
 {
-    if (pending->turn)
-        kw_hbase_row_queue_leave(pending, ++pending->coalescer->batches);
+    if (pending->row_queue) {
+        bool allowed = kw_hbase_row_queue_try_send(pending, ++pending->coalescer->batches);
+        g_assert(
+            allowed); /* a row has no other write in flight when an operation without a batch queue starts */
+    }
     pending->state = KW_HBASE_PENDING_SENT;
-    pending->class->leave(NULL, &pending, 1);
+    pending->class->send(NULL, &pending, 1);
 }
 
 void
@@ -336,50 +248,67 @@ kw_hbase_batch_queue_join(kw_hbase_pending_op *pending)
 {
     kw_hbase_batch_queue *queue = pending->queue;
     if (!queue) {
-        kw_hbase_pending_op_untime(pending);
-        leave_alone(pending);
+        kw_hbase_pending_op_unwatch(pending);
+        send_alone(pending);
         return;
     }
     pending->since_ns = kw_clock_mono_ns();
-    put_in(queue, pending, false);
+    kw_hbase_region_queues_push(&queue->regions, queue->boundaries, pending, false);
     mark_due(queue);
-    kw_hbase_pending_op_time(pending);
-    if (queue->boundaries && queue->away)
+    kw_hbase_pending_op_watch(pending);
+    if (queue->boundaries && queue->in_flight)
         kw_hbase_boundaries_use(queue->boundaries, kw_clock_mono_ns());
 }
 
 void
 kw_hbase_batch_queue_return(kw_hbase_pending_op *pending)
 {
-    put_in(pending->queue, pending, true);
+    g_assert(pending->queue);
+    kw_hbase_region_queues_push(&pending->queue->regions, pending->queue->boundaries, pending, true);
     mark_due(pending->queue);
 }
 
 void
 kw_hbase_batch_queue_answered(kw_hbase_batch_queue *queue, size_t pending_ops)
 {
-    queue->away--;
-    kw_hbase_width_answered(&queue->width, kw_clock_mono_ns(), pending_ops, queue->waiting != 0);
+    g_assert(queue->in_flight > 0);
+    queue->in_flight--;
+    kw_hbase_concurrency_answered(&queue->concurrency, kw_clock_mono_ns(), pending_ops,
+                                  queue->regions.waiting > 0);
     mark_due(queue);
 }
 
 void
 kw_hbase_pending_op_start_write(kw_hbase_pending_op *pending, kw_bytes table)
 {
-    pending->link.data = pending;
-    if (kw_hbase_row_queue_arrive(pending->coalescer->turns, table, pending->row, pending))
+    g_assert(!pending->row_queue);
+    if (kw_hbase_row_queue_add(pending->coalescer->row_queues, table, pending->row, pending))
         kw_hbase_batch_queue_join(pending);
     else
-        kw_hbase_pending_op_time(pending);
+        kw_hbase_pending_op_watch(pending);
 }
 
 void
-kw_hbase_pending_op_done_write(kw_hbase_coalescer *coalescer, kw_hbase_row_queue *turn)
+kw_hbase_pending_op_finish_write(kw_hbase_coalescer *coalescer, kw_hbase_row_queue *row_queue)
 {
-    kw_hbase_row_queue_done(coalescer->turns, turn);
+    kw_hbase_row_queue_finish(coalescer->row_queues, row_queue);
 }
 
-/* --- batch queues ------------------------------------------------------------------------------------ */
+void
+kw_hbase_pending_op_init(kw_hbase_pending_op *pending, const kw_hbase_pending_op_class *class,
+                         kw_hbase_coalescer *coalescer, kw_bytes row, kw_deadline deadline)
+{
+    g_assert(class->send && class->may_be_sent && class->fail);
+    g_assert(deadline != KW_DEADLINE_NONE);
+    pending->class = class;
+    pending->coalescer = coalescer;
+    pending->row = row;
+    pending->deadline = deadline;
+    pending->link.data = pending;
+    pending->watch_link.data = pending;
+}
+
+/* --- batch queues ----------------------------------------------------------------------------- */
 
 static guint
 queue_hash(gconstpointer key)
@@ -401,28 +330,34 @@ static void
 queue_free(gpointer user)
 {
     kw_hbase_batch_queue *queue = user;
-    g_assert(queue->waiting == 0);
+    g_assert(queue->in_flight == 0);
     if (queue->boundaries)
         kw_hbase_boundaries_free(queue->boundaries);
-    g_free(queue->stops);
-    g_free(queue->busy);
+    kw_hbase_region_queues_clear(&queue->regions);
     g_free(queue);
 }
 
-static kw_hbase_batch_queue *
-queue_new(const kw_hbase_batch_queue *like)
+static void
+boundaries_changed(void *user)
 {
-    kw_hbase_batch_queue *queue = g_malloc0(sizeof *queue + like->table.size);
-    memcpy(queue + 1, like->table.data, like->table.size);
-    queue->coalescer = like->coalescer;
-    queue->kind = like->kind;
-    queue->durability = like->durability;
-    queue->table = kw_bytes_of(queue + 1, like->table.size);
-    kw_hbase_width_init(&queue->width, like->coalescer->channels);
+    kw_hbase_batch_queue *queue = user;
+    kw_hbase_region_queues_rebuild(&queue->regions, queue->boundaries);
+}
+
+static kw_hbase_batch_queue *
+queue_new(const kw_hbase_batch_queue *key)
+{
+    kw_hbase_batch_queue *queue = g_malloc0(sizeof *queue + key->table.size);
+    memcpy(queue + 1, key->table.data, key->table.size);
+    queue->coalescer = key->coalescer;
+    queue->kind = key->kind;
+    queue->durability = key->durability;
+    queue->table = kw_bytes_of(queue + 1, key->table.size);
+    kw_hbase_concurrency_init(&queue->concurrency, key->coalescer->channels);
+    kw_hbase_region_queues_init(&queue->regions);
     if (queue->kind != KW_HBASE_BATCH_GET)
         queue->boundaries =
-            kw_hbase_boundaries_new(like->coalescer->handle, queue->table, boundaries_changed, queue);
-    make_stops(queue, 1);
+            kw_hbase_boundaries_new(key->coalescer->handle, queue->table, boundaries_changed, queue);
     return queue;
 }
 
@@ -440,25 +375,22 @@ kw_hbase_coalescer_queue(kw_hbase_coalescer *coalescer, kw_hbase_batch_queue_kin
     return queue;
 }
 
-kw_bytes
-kw_hbase_batch_queue_table(const kw_hbase_batch_queue *queue)
-{
-    return queue->table;
-}
+/* --- the coalescer ---------------------------------------------------------------------------- */
 
 kw_hbase_coalescer *
 kw_hbase_coalescer_new(kw_store_handle *handle, kw_loop *loop, uint32_t channels, size_t batch_bytes)
 {
+    g_assert(channels > 0);
     kw_hbase_coalescer *coalescer = g_new0(kw_hbase_coalescer, 1);
     coalescer->handle = handle;
     coalescer->channels = channels;
     coalescer->batch_bytes = batch_bytes;
     coalescer->queues = g_hash_table_new_full(queue_hash, queue_equal, queue_free, NULL);
-    coalescer->turns = kw_hbase_row_queues_new();
-    g_queue_init(&coalescer->timed);
-    uv_check_init(kw_loop_uv(loop), &coalescer->turn_end);
-    uv_idle_init(kw_loop_uv(loop), &coalescer->awake);
-    coalescer->turn_end.data = coalescer->awake.data = coalescer;
+    coalescer->row_queues = kw_hbase_row_queues_new();
+    g_queue_init(&coalescer->watched);
+    uv_check_init(kw_loop_uv(loop), &coalescer->iteration_end);
+    uv_idle_init(kw_loop_uv(loop), &coalescer->keep_awake);
+    coalescer->iteration_end.data = coalescer->keep_awake.data = coalescer;
     coalescer->handles_open = 2;
     coalescer->last_due = &coalescer->first_due;
     coalescer->sweep = kw_timer_new(loop, sweep, coalescer);
@@ -469,14 +401,15 @@ kw_hbase_coalescer_new(kw_store_handle *handle, kw_loop *loop, uint32_t channels
 void
 kw_hbase_coalescer_close(kw_hbase_coalescer *coalescer, const kw_error *error)
 {
+    g_assert(!coalescer->closing);
     coalescer->closing = true;
     kw_timer_free(g_steal_pointer(&coalescer->sweep));
-    for (GList *at; (at = coalescer->timed.head);) {
+    for (GList *at; (at = coalescer->watched.head);) {
         kw_hbase_pending_op *pending = at->data;
         if (pending->state == KW_HBASE_PENDING_SENT)
-            kw_hbase_pending_op_untime(pending); /* its call ends with the pool */
+            kw_hbase_pending_op_unwatch(pending); /* the pool ends its call */
         else
-            give_up(pending, error);
+            fail_pending(pending, error);
     }
 }
 
@@ -491,9 +424,10 @@ handle_closed(uv_handle_t *handle)
 void
 kw_hbase_coalescer_free(kw_hbase_coalescer *coalescer)
 {
+    g_assert(coalescer->closing && coalescer->watched.length == 0);
     g_hash_table_destroy(coalescer->queues);
-    g_assert(g_hash_table_size(coalescer->turns) == 0);
-    g_hash_table_destroy(coalescer->turns);
-    uv_close((uv_handle_t *)&coalescer->turn_end, handle_closed);
-    uv_close((uv_handle_t *)&coalescer->awake, handle_closed);
+    g_assert(g_hash_table_size(coalescer->row_queues) == 0);
+    g_hash_table_destroy(coalescer->row_queues);
+    uv_close((uv_handle_t *)&coalescer->iteration_end, handle_closed);
+    uv_close((uv_handle_t *)&coalescer->keep_awake, handle_closed);
 }

@@ -1,102 +1,111 @@
-/* Lanes: operations of one kind on one table that wait, and leave together.
+/* Batch queues: single operations of one kind on one table wait here and are sent together as multi-calls.
  *
- *   kw_hbase_write, _get --> pending operation --> batch queue: room? --> leaves at once, alone
- *                                       \--> waits in the queue of its region
- *   a call of the batch queue is answered --> the fullest region's pending operations leave as one multi-call
+ *   kw_hbase_write, _get --> pending operation --> queue of its region --> multi-call --> answered
  *
- * A batch queue has its own width (width.h), so tables, kinds and durabilities do not hold each other back.
- * No timer delays anybody: what waits, waits for a call that is at the server. Riders keep their own
- * deadlines: one whose deadline passes is answered, and the others ride on.
+ * At the end of a loop iteration, and again when a call is answered, the longest region queue is sent as one
+ * call, while fewer calls are in flight than the concurrency allows.
  *
- * A pending operation is the head of write.c's and get.c's operations. One loop.
+ * Each batch queue has its own concurrency (concurrency.h), so tables, kinds and durabilities do not delay
+ * each other. An operation never waits for a timer, only for a call in flight. Each operation keeps its own
+ * deadline: when it passes, the operation fails and the rest of its batch continues.
+ *
+ * A pending operation is the first member of write.c's and get.c's operations. Everything runs on one loop.
  */
 #pragma once
 
 #include "store/hbase/boundaries.h"
 #include "store/hbase/call.h"
-#include "store/hbase/width.h"
+#include "store/hbase/concurrency.h"
 
 #include "store/store.h"
 
-/* Most rows of one call. */
+/* Maximum rows of one multi-call. */
 #define KW_HBASE_BATCH_ROWS 128
 
 typedef struct kw_hbase_batch_queue kw_hbase_batch_queue;
 typedef struct kw_hbase_pending_op kw_hbase_pending_op;
-typedef struct kw_hbase_coalescer kw_hbase_coalescer;
+typedef struct kw_hbase_coalescer kw_hbase_coalescer; /* the batch queues and row queues of a store handle */
 struct kw_hbase_row_queue;
 
 typedef enum kw_hbase_batch_queue_kind {
     KW_HBASE_BATCH_PUT,
-    KW_HBASE_BATCH_PUT_ONCE, /* puts that are never sent twice */
+    KW_HBASE_BATCH_PUT_ONCE, /* puts that must not be sent twice */
     KW_HBASE_BATCH_DELETE,
     KW_HBASE_BATCH_GET
 } kw_hbase_batch_queue_kind;
 
 typedef enum kw_hbase_pending_op_state {
-    KW_HBASE_PENDING_FOLLOWS, /* a write of its row is before it */
-    KW_HBASE_PENDING_WAITS,   /* in its batch queue */
-    KW_HBASE_PENDING_SENT     /* in a call */
+    KW_HBASE_PENDING_BLOCKED, /* an earlier write of its row is not done; get: an equal get is queued */
+    KW_HBASE_PENDING_QUEUED,  /* in its batch queue */
+    KW_HBASE_PENDING_SENT     /* passed to class->send */
 } kw_hbase_pending_op_state;
 
-/* What a kind of pending operation does; each is called once, ends the pending operation, and may start
- * others. */
+/* The functions of a kind of pending operation. */
 typedef struct kw_hbase_pending_op_class {
-    /* These leave now as one call, at least one; kw_hbase_batch_queue_answered follows when there is a batch
-     * queue. */
-    void (*leave)(kw_hbase_batch_queue *queue, kw_hbase_pending_op *const *pending_ops, size_t count);
-    /* When it will be certain whether a pending operation whose deadline passes is sent; 0: it is. */
+    /* Sends the operations (at least one) now as one call. With a batch queue, the class must call
+     * kw_hbase_batch_queue_answered when that call is done. */
+    void (*send)(kw_hbase_batch_queue *queue, kw_hbase_pending_op *const *pending_ops, size_t count);
+    /* For an operation whose deadline passes: the time until which it must wait because its batch could still
+     * be sent; 0 if it need not wait. NULL: always 0. */
     kw_deadline (*settled_at)(const kw_hbase_pending_op *pending);
-    /* May the store have seen it, or still get to see it? */
-    bool (*left)(const kw_hbase_pending_op *pending);
-    /* Its deadline passed, or the store handle closes: answers the caller. One that rides must stay silent
+    /* True if the store may have received the operation, or may still receive it. */
+    bool (*may_be_sent)(const kw_hbase_pending_op *pending);
+    /* The deadline passed, or the store handle closes: reports the error to the caller and frees the
+     * operation. If the operation is part of a batch, the batch must not report anything to this caller
      * later. */
     void (*fail)(kw_hbase_pending_op *pending, const kw_error *error);
 } kw_hbase_pending_op_class;
 
 struct kw_hbase_pending_op {
+    /* set by kw_hbase_pending_op_init */
     const kw_hbase_pending_op_class *class;
     kw_hbase_coalescer *coalescer;
-    kw_hbase_batch_queue *queue; /* NULL: goes alone, whatever else waits */
     kw_bytes row;
-    size_t bytes; /* about, on the wire */
     kw_deadline deadline;
 
-    /* the batch queue's */
+    /* set by the owner */
+    kw_hbase_batch_queue *queue; /* NULL: sent in a call of its own without waiting for other operations */
+    size_t bytes;                /* approximate size on the wire */
+
+    /* used by batch_queue.c, region_queues.c and row_queues.c */
     kw_hbase_pending_op_state state;
-    uint64_t since_ns;
+    uint64_t since_ns; /* when it was queued */
     size_t region;
     GList link;
-    GList due_link;
-    struct kw_hbase_row_queue *turn; /* writes */
-    bool held;
-    bool timed; /* in the list of deadlines */
+    GList watch_link;
+    struct kw_hbase_row_queue *row_queue; /* writes only */
+    bool held;                            /* taken from its batch queue, but its row has a write in flight */
+    bool watched;                         /* in the list of operations whose deadline is watched */
 };
+
+/* Initializes the head of a zeroed operation. */
+void kw_hbase_pending_op_init(kw_hbase_pending_op *pending, const kw_hbase_pending_op_class *class,
+                              kw_hbase_coalescer *coalescer, kw_bytes row, kw_deadline deadline);
 
 kw_hbase_coalescer *kw_hbase_coalescer_new(kw_store_handle *handle, kw_loop *loop, uint32_t channels,
                                            size_t batch_bytes);
-/* Everything that waits fails with `error`; nothing may be started any more. */
+/* Fails every waiting operation with `error`. No operation may be started after this. */
 void kw_hbase_coalescer_close(kw_hbase_coalescer *coalescer, const kw_error *error);
-/* After the pool was closed. */
+/* Call it after the pool was closed. */
 void kw_hbase_coalescer_free(kw_hbase_coalescer *coalescer);
 
+/* Creates the batch queue if it does not exist. */
 kw_hbase_batch_queue *kw_hbase_coalescer_queue(kw_hbase_coalescer *coalescer, kw_hbase_batch_queue_kind kind,
                                                kw_bytes table, kw_durability durability);
-kw_bytes kw_hbase_batch_queue_table(const kw_hbase_batch_queue *queue);
 
-/* A write of a row: waits for earlier ones, then joins its batch queue or leaves. */
+/* Starts a write. It waits for earlier writes of its row, then joins its batch queue or is sent. */
 void kw_hbase_pending_op_start_write(kw_hbase_pending_op *pending, kw_bytes table);
-/* Into its batch queue: leaves at once when there is room. Without a batch queue it leaves. */
+/* Adds the operation to its batch queue; without a batch queue it is sent at once. */
 void kw_hbase_batch_queue_join(kw_hbase_pending_op *pending);
-/* Back to the head of its batch queue's queue. */
+/* Puts the operation back at the head of its batch queue. */
 void kw_hbase_batch_queue_return(kw_hbase_pending_op *pending);
 
-/* The call that pending operations of the batch queue left in was answered (or failed, or never left). */
+/* A call with this many operations of the batch queue was answered, has failed, or could not be sent. */
 void kw_hbase_batch_queue_answered(kw_hbase_batch_queue *queue, size_t pending_ops);
-/* A write that had left is done: those behind it may come. */
-void kw_hbase_pending_op_done_write(kw_hbase_coalescer *coalescer, struct kw_hbase_row_queue *turn);
+/* A sent write is done: the next writes of its row can start. */
+void kw_hbase_pending_op_finish_write(kw_hbase_coalescer *coalescer, struct kw_hbase_row_queue *row_queue);
 
-/* Its deadline is watched here: who waits or rides in a call of several. */
-void kw_hbase_pending_op_time(kw_hbase_pending_op *pending);
-/* No more deadline of its own: it was answered, or its call watches it. */
-void kw_hbase_pending_op_untime(kw_hbase_pending_op *pending);
+/* Watches the deadline of an operation that waits or is part of a batch. */
+void kw_hbase_pending_op_watch(kw_hbase_pending_op *pending);
+/* Stops watching: the operation was answered, or its own call watches the deadline. */
+void kw_hbase_pending_op_unwatch(kw_hbase_pending_op *pending);

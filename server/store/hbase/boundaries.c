@@ -6,19 +6,19 @@
 #include <glib.h>
 
 #define REFRESH_NS (UINT64_C(10) * 1000 * 1000 * 1000)
-#define ASK_MS 10000
+#define REQUEST_MS 10000
 
-/* Outlives its owner while an answer is under way. */
+/* Lives longer than its owner while a request is in flight. */
 struct kw_hbase_boundaries {
     kw_store_handle *handle;
     kw_bytes table;
     char *name;
     void (*changed)(void *user);
     void *user;
-    kw_regions *regions; /* NULL: not known */
-    uint64_t asked_ns;   /* 0: never */
-    bool asking;
-    bool gone;
+    kw_regions *regions;   /* NULL: unknown; starts in ascending order */
+    uint64_t requested_ns; /* 0: never */
+    bool requesting;
+    bool freed; /* by the owner */
 };
 
 kw_hbase_boundaries *
@@ -34,9 +34,9 @@ kw_hbase_boundaries_new(kw_store_handle *handle, kw_bytes table, void (*changed)
 }
 
 static void
-release(kw_hbase_boundaries *boundaries)
+free_if_unused(kw_hbase_boundaries *boundaries)
 {
-    if (!boundaries->gone || boundaries->asking)
+    if (!boundaries->freed || boundaries->requesting)
         return;
     kw_regions_free(boundaries->regions);
     g_free(boundaries->name);
@@ -46,12 +46,13 @@ release(kw_hbase_boundaries *boundaries)
 void
 kw_hbase_boundaries_free(kw_hbase_boundaries *boundaries)
 {
-    boundaries->gone = true;
-    release(boundaries);
+    g_assert(!boundaries->freed);
+    boundaries->freed = true;
+    free_if_unused(boundaries);
 }
 
 static bool
-same(const kw_regions *one, const kw_regions *other)
+same_starts(const kw_regions *one, const kw_regions *other)
 {
     if (!one || one->count != other->count)
         return false;
@@ -63,13 +64,13 @@ same(const kw_regions *one, const kw_regions *other)
 }
 
 static void
-answered(void *user, kw_regions *regions, const kw_error *error)
+on_regions(void *user, kw_regions *regions, const kw_error *error)
 {
     kw_hbase_boundaries *boundaries = user;
-    boundaries->asking = false;
-    if (error || boundaries->gone || same(boundaries->regions, regions)) {
+    boundaries->requesting = false;
+    if (error || boundaries->freed || same_starts(boundaries->regions, regions)) {
         kw_regions_free(regions);
-        release(boundaries);
+        free_if_unused(boundaries);
         return;
     }
     kw_regions_free(boundaries->regions);
@@ -80,11 +81,14 @@ answered(void *user, kw_regions *regions, const kw_error *error)
 void
 kw_hbase_boundaries_use(kw_hbase_boundaries *boundaries, uint64_t now_ns)
 {
-    if (boundaries->asking || (boundaries->asked_ns && now_ns - boundaries->asked_ns < REFRESH_NS))
+    if (boundaries->requesting ||
+        (boundaries->requested_ns && now_ns - boundaries->requested_ns < REFRESH_NS))
         return;
-    boundaries->asking = true;
-    boundaries->asked_ns = now_ns;
-    kw_hbase_regions(boundaries->handle, boundaries->table, kw_deadline_in_ms(ASK_MS), answered, boundaries);
+    g_assert(!boundaries->freed);
+    boundaries->requesting = true;
+    boundaries->requested_ns = now_ns;
+    kw_hbase_regions(boundaries->handle, boundaries->table, kw_deadline_in_ms(REQUEST_MS), on_regions,
+                     boundaries);
 }
 
 size_t
@@ -100,7 +104,7 @@ kw_hbase_boundaries_find(const kw_hbase_boundaries *boundaries, kw_bytes row)
         return 0;
     const kw_region *regions = boundaries->regions->regions;
     size_t low = 0, high = boundaries->regions->count;
-    while (high - low > 1) { /* regions[low] begins at or before the row */
+    while (high - low > 1) { /* regions[low] starts at or before the row */
         size_t middle = low + (high - low) / 2;
         if (kw_bytes_compare(regions[middle].start, row) <= 0)
             low = middle;

@@ -1,5 +1,5 @@
-/* The messages of a channel: requests are encoded straight into what the socket takes next, replies
- * are read where they arrived, and each is held against the oldest call in flight. */
+/* The messages of a channel. Requests are encoded into the buffer that is written to the socket. Replies are
+ * decoded in the input buffer, and each must fit the oldest call in flight. */
 #include "store/hbase/channel_private.h"
 #include "store/hbase/frames.h"
 
@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* A buffer that grew for one large message is given back. */
+/* A larger buffer is freed once it is empty. */
 #define KEEP_BYTES ((size_t)4 * 1024 * 1024)
 
 static void
@@ -43,7 +43,7 @@ on_written(uv_write_t *request, int status)
         kw_hbase_channel_flush(channel);
 }
 
-/* The rest of `out` from `done` on goes through libuv's queue. */
+/* Writes `out` from offset `done` on with libuv's queue. */
 static void
 write_rest(kw_hbase_channel *channel, size_t done)
 {
@@ -88,12 +88,12 @@ encode(kw_hbase_channel *channel, kw_hb_method method, const void *args, kw_erro
                            channel->next_sequence_id);
     kw_wire_struct_encode(to, form.protocol, row->args, args);
     size_t size = to->size - mark;
-    size_t most = form.framed ? KW_HBASE_FRAME_MAX : KW_HBASE_REPLY_MAX;
-    if (size > most) {
+    size_t max = form.framed ? KW_HBASE_FRAME_MAX : KW_HBASE_REPLY_MAX;
+    if (size > max) {
         to->size = mark;
         shrink(to);
         return kw_error_set(ret_error, KW_LIMIT,
-                            "the request has %zu bytes; the Thrift2 servers take %zu in one", size, most);
+                            "the request has %zu bytes; the Thrift2 servers accept at most %zu", size, max);
     }
     kw_wire_frame_end(to, form, mark);
     if (form.framed && method == KW_HB_THBaseService_createTable && table->splitKeys.count)
@@ -102,15 +102,15 @@ encode(kw_hbase_channel *channel, kw_hb_method method, const void *args, kw_erro
 }
 
 static bool
-push(kw_hbase_channel *channel, kw_hb_method method, const void *args, kw_hbase_call *call,
-     kw_error *ret_error)
+send_message(kw_hbase_channel *channel, kw_hb_method method, const void *args, kw_hbase_call *call,
+             kw_error *ret_error)
 {
-    g_assert(channel->in_flight < G_N_ELEMENTS(channel->slots));
+    g_assert(channel->in_flight < G_N_ELEMENTS(channel->expected));
     if (!encode(channel, method, args, ret_error))
         return false;
-    uint32_t at = (channel->first_slot + channel->in_flight++) % G_N_ELEMENTS(channel->slots);
-    channel->slots[at] =
-        (kw_hbase_slot){.sequence_id = channel->next_sequence_id, .method = method, .call = call};
+    uint32_t at = (channel->first_expected + channel->in_flight++) % G_N_ELEMENTS(channel->expected);
+    channel->expected[at] =
+        (kw_hbase_expected_reply){.sequence_id = channel->next_sequence_id, .method = method, .call = call};
     channel->next_sequence_id = channel->next_sequence_id == INT32_MAX ? 1 : channel->next_sequence_id + 1;
     channel->used_ns = kw_clock_mono_ns();
     if (channel->tls) {
@@ -125,8 +125,8 @@ push(kw_hbase_channel *channel, kw_hb_method method, const void *args, kw_hbase_
     return true;
 }
 
-/* What is neither reads, writes nor scans (tables, regions) is in store_calls alone: 0 here. */
-static const kw_metric figures[KW_HB_METHOD_COUNT] = {
+/* The metric of a call in addition to store_calls; 0 for calls that neither read, write nor scan. */
+static const kw_metric metrics[KW_HB_METHOD_COUNT] = {
     [KW_HB_THBaseService_get] = KW_METRIC_store_calls_read,
     [KW_HB_THBaseService_getMultiple] = KW_METRIC_store_calls_read,
     [KW_HB_THBaseService_put] = KW_METRIC_store_calls_write,
@@ -147,11 +147,13 @@ static const kw_metric figures[KW_HB_METHOD_COUNT] = {
 bool
 kw_hbase_channel_send(kw_hbase_channel *channel, kw_hbase_call *call, kw_error *ret_error)
 {
-    if (!push(channel, call->method, call->args, call, ret_error))
+    g_assert(channel->state == KW_HBASE_READY || channel->state == KW_HBASE_RETIRED);
+    g_assert(channel->in_flight < KW_HBASE_PIPELINE_MAX);
+    if (!send_message(channel, call->method, call->args, call, ret_error))
         return false;
     kw_metrics_add(KW_METRIC_store_calls, 1);
-    if (figures[call->method])
-        kw_metrics_add(figures[call->method], 1);
+    if (metrics[call->method])
+        kw_metrics_add(metrics[call->method], 1);
     return true;
 }
 
@@ -160,7 +162,7 @@ kw_hbase_channel_ping(kw_hbase_channel *channel)
 {
     g_assert(channel->in_flight == 0);
     static const kw_hb_THBaseService_getThriftServerType_args nothing;
-    bool fits = push(channel, KW_HB_THBaseService_getThriftServerType, &nothing, NULL, NULL);
+    bool fits = send_message(channel, KW_HB_THBaseService_getThriftServerType, &nothing, NULL, NULL);
     g_assert(fits);
     channel->ping_sent_ns = channel->used_ns;
 }
@@ -169,49 +171,50 @@ void
 kw_hbase_channel_forget(kw_hbase_channel *channel, const kw_hbase_call *call)
 {
     for (uint32_t i = 0; i < channel->in_flight; i++) {
-        kw_hbase_slot *slot = &channel->slots[(channel->first_slot + i) % G_N_ELEMENTS(channel->slots)];
-        if (slot->call == call)
-            slot->call = NULL;
+        uint32_t at = (channel->first_expected + i) % G_N_ELEMENTS(channel->expected);
+        if (channel->expected[at].call == call)
+            channel->expected[at].call = NULL;
     }
 }
 
-static kw_hbase_slot
+static kw_hbase_expected_reply
 pop(kw_hbase_channel *channel)
 {
-    kw_hbase_slot slot = channel->slots[channel->first_slot];
-    channel->first_slot = (channel->first_slot + 1) % G_N_ELEMENTS(channel->slots);
+    g_assert(channel->in_flight > 0);
+    kw_hbase_expected_reply expected = channel->expected[channel->first_expected];
+    channel->first_expected = (channel->first_expected + 1) % G_N_ELEMENTS(channel->expected);
     channel->in_flight--;
-    return slot;
+    return expected;
 }
 
 kw_hbase_call *
-kw_hbase_channel_take(kw_hbase_channel *channel)
+kw_hbase_channel_pop_call(kw_hbase_channel *channel)
 {
     while (channel->in_flight) {
-        kw_hbase_slot slot = pop(channel);
-        if (slot.call)
-            return slot.call;
+        kw_hbase_expected_reply expected = pop(channel);
+        if (expected.call)
+            return expected.call;
     }
     return NULL;
 }
 
 /* --- in --------------------------------------------------------------------------------------- */
 
-/* Is this the reply to the oldest call? Says why not. */
+/* True if this is the reply to the oldest call; otherwise `why` says what is wrong. */
 static bool
-due(const kw_hbase_channel *channel, const kw_wire_message *message, char *why, size_t why_size)
+is_expected(const kw_hbase_channel *channel, const kw_wire_message *message, char *why, size_t why_size)
 {
-    const kw_hbase_slot *slot = &channel->slots[channel->first_slot];
+    const kw_hbase_expected_reply *expected = &channel->expected[channel->first_expected];
     if (channel->in_flight == 0) {
-        snprintf(why, why_size, "a reply to nothing that was asked");
+        snprintf(why, why_size, "a reply without a request");
     } else if (message->type != KW_WIRE_REPLY && message->type != KW_WIRE_EXCEPTION) {
         snprintf(why, why_size, "a message of type %d instead of a reply", (int)message->type);
-    } else if (message->sequence_id != slot->sequence_id) {
+    } else if (message->sequence_id != expected->sequence_id) {
         snprintf(why, why_size, "out of step: a reply with sequence id %d instead of %d",
-                 message->sequence_id, slot->sequence_id);
-    } else if (!kw_bytes_equal(message->name, kw_bytes_of_text(kw_hb_methods[slot->method].name))) {
+                 message->sequence_id, expected->sequence_id);
+    } else if (!kw_bytes_equal(message->name, kw_bytes_of_text(kw_hb_methods[expected->method].name))) {
         snprintf(why, why_size, "out of step: a reply to %.*s instead of %s", (int)message->name.size,
-                 (const char *)message->name.data, kw_hb_methods[slot->method].name);
+                 (const char *)message->name.data, kw_hb_methods[expected->method].name);
     } else {
         return true;
     }
@@ -219,7 +222,7 @@ due(const kw_hbase_channel *channel, const kw_wire_message *message, char *why, 
 }
 
 static void
-take_message(kw_hbase_channel *channel, kw_bytes payload)
+handle_message(kw_hbase_channel *channel, kw_bytes payload)
 {
     kw_wire_message message;
     kw_error error;
@@ -228,17 +231,17 @@ take_message(kw_hbase_channel *channel, kw_bytes payload)
         kw_hbase_channel_close(channel, KW_HBASE_LOSS_BROKEN, "%s", error.text);
         return;
     }
-    if (!due(channel, &message, why, sizeof why)) {
+    if (!is_expected(channel, &message, why, sizeof why)) {
         kw_hbase_channel_close(channel, KW_HBASE_LOSS_BROKEN, "%s", why);
         return;
     }
-    kw_hbase_slot slot = pop(channel);
+    kw_hbase_expected_reply reply_to = pop(channel);
     bool pinged = channel->ping_sent_ns != 0;
     channel->ping_sent_ns = 0;
     if (channel->state == KW_HBASE_GREETING)
         kw_hbase_channel_greeted(channel, &message);
     else
-        channel->events->answered(channel, pinged ? NULL : slot.call, &message);
+        channel->events->answered(channel, pinged ? NULL : reply_to.call, &message);
 }
 
 static bool
@@ -248,9 +251,9 @@ form_is_ours(const kw_hbase_channel *channel)
     return form.framed == channel->settings->form.framed && form.protocol == channel->settings->form.protocol;
 }
 
-/* Takes the messages that are complete; false when the rest must wait or the channel is lost. */
+/* Handles the next message; false if it is incomplete or the channel is lost. */
 static bool
-take_next(kw_hbase_channel *channel, size_t *at)
+read_message(kw_hbase_channel *channel, size_t *at)
 {
     kw_bytes input = kw_bytes_skip(kw_buffer_bytes(&channel->in), *at);
     kw_bytes payload;
@@ -269,20 +272,21 @@ take_next(kw_hbase_channel *channel, size_t *at)
     }
     if (!form_is_ours(channel)) {
         kw_hbase_channel_close(channel, KW_HBASE_LOSS_BROKEN,
-                               "the server answers in another form (framed/buffered, binary/compact)");
+                               "the server uses another transport or protocol than configured "
+                               "(framed/buffered, binary/compact)");
         return false;
     }
     *at += consumed;
-    take_message(channel, payload);
+    handle_message(channel, payload);
     return channel->state != KW_HBASE_CHANNEL_LOST;
 }
 
 static void
-take_all(kw_hbase_channel *channel)
+read_messages(kw_hbase_channel *channel)
 {
     size_t at = 0;
     channel->used_ns = kw_clock_mono_ns();
-    while (at < channel->in.size && take_next(channel, &at))
+    while (at < channel->in.size && read_message(channel, &at))
         ;
     kw_buffer_consume(&channel->in, at);
     shrink(&channel->in);
@@ -290,14 +294,14 @@ take_all(kw_hbase_channel *channel)
 }
 
 static void
-give_room(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_room)
+allocate_input(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_space)
 {
     (void)suggested;
     kw_hbase_channel *channel = handle->data;
     kw_buffer *to = channel->tls ? &channel->network_in : &channel->in;
-    uint8_t *room = kw_buffer_reserve(to, KW_HBASE_READ_BYTES);
-    ret_room->base = (char *)room;
-    ret_room->len = to->capacity - to->size;
+    uint8_t *space = kw_buffer_reserve(to, KW_HBASE_READ_BYTES);
+    ret_space->base = (char *)space;
+    ret_space->len = to->capacity - to->size;
 }
 
 static bool
@@ -316,9 +320,9 @@ decrypt(kw_hbase_channel *channel)
 }
 
 static void
-on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *room)
+on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *space)
 {
-    (void)room;
+    (void)space;
     kw_hbase_channel *channel = stream->data;
     if (channel->state == KW_HBASE_CHANNEL_LOST)
         return;
@@ -330,11 +334,11 @@ on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *room)
     kw_buffer *to = channel->tls ? &channel->network_in : &channel->in;
     to->size += (size_t)count;
     if (!channel->tls || decrypt(channel))
-        take_all(channel);
+        read_messages(channel);
 }
 
 void
 kw_hbase_channel_read_start(kw_hbase_channel *channel)
 {
-    uv_read_start((uv_stream_t *)&channel->tcp, give_room, on_read);
+    uv_read_start((uv_stream_t *)&channel->tcp, allocate_input, on_read);
 }

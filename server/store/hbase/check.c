@@ -1,6 +1,6 @@
-/* Conditional writes and increments: sent once. HBase compares "given OP stored", the store handle asks for
- * "stored OP given", so the operator is turned around. To HBase an empty value and an absent cell are
- * the same in a check. */
+/* Conditional writes and increments. They are sent once. HBase compares "given OP stored", the store's
+ * interface defines "stored OP given", so the operator is reversed. A check of HBase does not distinguish an
+ * empty value from an absent cell. */
 #include "store/hbase/convert.h"
 #include "store/hbase/handle.h"
 
@@ -13,7 +13,7 @@ typedef struct check_op {
 
 typedef struct increment_op {
     kw_hbase_call call;
-    kw_rows *rows; /* owns this */
+    kw_rows *rows; /* its arena contains this struct */
     kw_increment_done done;
     void *user;
 } increment_op;
@@ -21,7 +21,7 @@ typedef struct increment_op {
 /* --- write_if --------------------------------------------------------------------------------- */
 
 static int32_t
-turned_around(kw_compare compare)
+reversed(kw_compare compare)
 {
     switch (compare) {
     case KW_COMPARE_LESS:
@@ -76,7 +76,7 @@ prepare_delete(check_op *op, const kw_write *write, const kw_check *check)
     op->call.args = args;
 }
 
-/* The handler needs a value here; an empty one stands for "absent". */
+/* Thrift2's handler requires a value; an empty one means "absent". */
 static void
 prepare_mutate(check_op *op, const kw_write *write, const kw_check *check)
 {
@@ -87,7 +87,7 @@ prepare_mutate(check_op *op, const kw_write *write, const kw_check *check)
         .row = write->row,
         .family = check->family,
         .qualifier = check->qualifier,
-        .compareOp = turned_around(check->compare),
+        .compareOp = reversed(check->compare),
         .has_value = true,
         .value = check->has_value ? check->value : KW_BYTES_NONE,
         .rowMutations = kw_hbase_to_mutations(op->arena, write, write->durability)};
@@ -95,7 +95,6 @@ prepare_mutate(check_op *op, const kw_write *write, const kw_check *check)
     op->call.args = args;
 }
 
-/* The three results have the same members; the first stands for all. */
 static bool
 was_applied(const kw_hbase_call *call, const void *result)
 {
@@ -199,6 +198,7 @@ increment_args(kw_arena *arena, const kw_increment *increment)
 void
 kw_hbase_increment(kw_store_handle *handle, const kw_increment *increment, kw_increment_done done, void *user)
 {
+    g_assert(increment->columns_count > 0);
     kw_rows *rows = kw_rows_new();
     increment_op *op = KW_ARENA_NEW(rows->arena, increment_op);
     op->rows = rows;

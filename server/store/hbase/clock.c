@@ -1,25 +1,26 @@
-/* What the time is in HBase: heartbeats for store/known_time.h.
+/* HBase's clock: sends the heartbeats for store/known_time.h.
  *
- * A heartbeat is a put of a cell without a timestamp, and without the write-ahead log. The region server
- * gives it one, which a get reads afterwards, for several heartbeats at once. Puts tell more than increments,
- * which would return the timestamp themselves: an increment takes twice as long, and its timestamp can be any
- * moment of that time. The cells are in one row of a table of our own, keyway_clock (created when it is
- * missing; cells of ended processes expire): so they are in one region, and whoever starts can read what the
- * others saw. Each put has a value of its own, so that the get shows whether the cell is this put's: it is
- * not when the clock went back below the cell's last timestamp.
+ * A heartbeat is a put of one cell without a timestamp and without the write-ahead log. The region server
+ * assigns the timestamp; a get reads those of several heartbeats afterwards. An increment would return its
+ * timestamp at once, but it takes twice as long, and the timestamp can be from any moment of that time, so
+ * puts are more exact. All cells are in one row of the table keyway_clock, which is created if it does not
+ * exist. So they are in one region, and a gateway that starts can read the timestamps of the others. Cells of
+ * ended processes expire. Each put has a value of its own. If the get returns another value, the cell is not
+ * from this put: the clock went back below the cell's last timestamp.
  *
  *   put put put put put get             put put put put put get
- *   |---|---|---|---|                   |  one at each turn of a millisecond
- *   0                                   100 ms at most
+ *   |---|---|---|---|                   |  one per millisecond, close to the start of each
+ *   0                                   at most 100 ms later
  *
- * Rows of heartbeats are sent ten times a second while the clock is used, five times a second for a minute
- * after that, and else every ten seconds. A row is five heartbeats while the clock is used often and calls
- * are quick: only then does a caller wait noticeably for what is not known. Else it is one. Each of the five
- * is sent so that it should arrive when the store's clock reaches the next millisecond, if that clock is
- * about in the middle of the interval known: its timestamp then shows which half of the interval the clock is
- * in. So the interval becomes about as wide as a put takes.
+ * A burst is sent ten times a second while the clock is used, then five times a second for a minute, then
+ * every ten seconds. It has five heartbeats if the clock is used often and calls are fast, because only then
+ * an inexact clock delays callers noticeably. Otherwise it has one. Each of the five is sent so that it
+ * arrives when the store's clock reaches the next millisecond, if that clock is near the middle of the known
+ * interval. The timestamp then shows which half of the interval is right. So the interval becomes about as
+ * wide as the duration of a put.
  *
- * One store handle of the process sends them. A heartbeat without an answer holds back no other.
+ * One store handle of the process sends the heartbeats. A heartbeat without an answer does not delay the
+ * others.
  */
 #include "store/hbase/handle.h"
 
@@ -34,31 +35,36 @@
 #define NS_PER_US UINT64_C(1000)
 #define NS_PER_MS UINT64_C(1000000)
 
-#define BUSY_NS (5000 * NS_PER_MS)   /* used lately */
-#define AWAKE_NS (60000 * NS_PER_MS) /* used some time ago */
+#define BUSY_NS (5000 * NS_PER_MS)   /* after a use the clock counts as busy for this time ... */
+#define AWAKE_NS (60000 * NS_PER_MS) /* ... and as awake for this time */
 #define BUSY_EVERY_US 100000
 #define AWAKE_EVERY_US 200000
 #define IDLE_EVERY_US 10000000
-#define UNANSWERED_US 50000 /* then another one is sent */
+#define UNANSWERED_US 50000 /* a heartbeat without an answer does not delay the next burst longer */
 #define FAILED_US 20000
 #define FAILED_IDLE_US 500000
 #define LATER_US 60000000
-#define IN_A_ROW 5
-#define OFTEN 20                         /* uses between two rows */
-#define LONG_NS (3 * (int64_t)NS_PER_MS) /* calls that take longer are not quick */
+#define BURST_SIZE 5
+#define OFTEN 20                         /* uses between two bursts */
+#define FAST_NS (3 * (int64_t)NS_PER_MS) /* shorter calls are fast */
 #define CALL_MS 5000
 #define CELLS 8
 
-typedef struct beat beat;
+typedef struct heartbeat heartbeat;
 
-typedef enum beat_state { BEAT_IDLE, BEAT_SENT, BEAT_ANSWERED, BEAT_READ } beat_state;
+typedef enum heartbeat_state {
+    HEARTBEAT_IDLE,
+    HEARTBEAT_SENT,
+    HEARTBEAT_ANSWERED,
+    HEARTBEAT_READING /* a get reads its timestamp */
+} heartbeat_state;
 
-/* A cell, and the heartbeat that puts it. */
-struct beat {
-    kw_hbase_heartbeats *of;
-    beat_state state; /* READ: a get reads its timestamp */
+/* A cell of ours and its latest heartbeat. */
+struct heartbeat {
+    kw_hbase_heartbeats *owner;
+    heartbeat_state state;
     int64_t sent_ns, answered_ns;
-    uint8_t value[8]; /* of this put alone */
+    uint8_t value[8]; /* unique to this put */
     kw_hbase_call call;
     kw_hb_THBaseService_put_args args;
     kw_hb_TPut put;
@@ -72,18 +78,18 @@ struct kw_hbase_heartbeats {
     kw_fine_timer next;
     int64_t client_pause_ns;
     bool stopped;
-    bool making;        /* the table */
-    bool failed_before; /* logged once, until it works again */
-    unsigned row_left;  /* of those in a row */
-    uint64_t uses;      /* of the clock, when the last row began */
-    beat beats[CELLS];
-    unsigned turn;
-    uint64_t sent;
-    bool reading; /* timestamps of answered heartbeats */
-    kw_get timestamps;
+    bool creating_table;
+    bool failing;        /* the failure was logged; it is not logged again before a success */
+    unsigned burst_left; /* heartbeats of the burst that are not sent yet */
+    uint64_t uses;       /* of the clock, when the last burst started */
+    heartbeat heartbeats[CELLS];
+    unsigned next_cell;
+    uint64_t last_value;
+    bool reading; /* timestamps_get is in flight */
+    kw_get timestamps_get;
     kw_column columns[CELLS];
-    bool looking; /* at the cells of all gateways */
-    kw_get all;
+    bool reading_peers; /* peers_get is in flight: it reads the cells of all gateways */
+    kw_get peers_get;
     kw_family_spec family;
     kw_table_spec table;
 };
@@ -95,9 +101,9 @@ clock_of(const kw_hbase_heartbeats *self)
 }
 
 static void send_one(void *user);
-static void begin_row(void *user);
+static void start_burst(void *user);
 
-/* --- what is known ---------------------------------------------------------------------------------- */
+/* --- the known time --------------------------------------------------------------------------------- */
 
 bool
 kw_hbase_clock_time(kw_hbase_clock *clock, bool about, kw_span *ret_span)
@@ -105,22 +111,22 @@ kw_hbase_clock_time(kw_hbase_clock *clock, bool about, kw_span *ret_span)
     kw_mutex_lock(&clock->lock);
     int64_t now_ns = (int64_t)kw_clock_mono_ns();
     bool known = about ? kw_known_time_about(&clock->known, now_ns, ret_span)
-                       : clock->looked && kw_known_time_read(&clock->known, now_ns, ret_span);
+                       : clock->peers_read && kw_known_time_read(&clock->known, now_ns, ret_span);
     kw_mutex_unlock(&clock->lock);
     return known;
 }
 
-/* On the sender's loop, unless it has stopped since. */
+/* Runs on the sender's loop. The sender may have stopped since the task was posted. */
 static void
 wake(kw_task *task)
 {
     kw_hbase_clock *clock = (kw_hbase_clock *)(void *)((char *)task - offsetof(kw_hbase_clock, wake));
     kw_mutex_lock(&clock->lock);
     kw_hbase_heartbeats *sender = clock->sender;
-    clock->woken = false;
+    clock->wake_posted = false;
     kw_mutex_unlock(&clock->lock);
     if (sender)
-        begin_row(sender);
+        start_burst(sender);
 }
 
 void
@@ -135,17 +141,16 @@ kw_hbase_clock_use(kw_hbase_clock *clock)
     if (unused_ns < BUSY_NS)
         return;
     kw_mutex_lock(&clock->lock);
-    bool wakes = clock->sender && !clock->woken;
-    if (wakes) {
-        clock->woken = true;
+    if (clock->sender && !clock->wake_posted) {
+        clock->wake_posted = true;
         clock->wake.run = wake;
         kw_loop_post(clock->sender->handle->base.loop, &clock->wake);
     }
     kw_mutex_unlock(&clock->lock);
 }
 
-/* The middle of the interval, against the wall clock. Of one moment: who is stopped in between reads again.
- */
+/* The difference between the middle of the interval and the wall clock. Both must be read at the same moment.
+ * If the thread was paused between the two, it reads them again. */
 bool
 kw_hbase_clock_offset(kw_hbase_clock *clock, int64_t *ret_offset_ms)
 {
@@ -168,12 +173,12 @@ kw_hbase_clock_offset(kw_hbase_clock *clock, int64_t *ret_offset_ms)
 /* --- when ------------------------------------------------------------------------------------------- */
 
 static void
-ring_in(kw_hbase_heartbeats *self, uint64_t delay_us, void (*ring)(void *user))
+schedule(kw_hbase_heartbeats *self, uint64_t delay_us, void (*run)(void *user))
 {
     if (self->stopped)
         return;
     kw_fine_timer_cancel(self->timers, &self->next);
-    kw_fine_timer_set(self->timers, &self->next, kw_clock_mono_ns() + delay_us * NS_PER_US, ring, self);
+    kw_fine_timer_set(self->timers, &self->next, kw_clock_mono_ns() + delay_us * NS_PER_US, run, self);
 }
 
 static uint64_t
@@ -190,7 +195,7 @@ is_idle(const kw_hbase_heartbeats *self)
     return period_us(self) == IDLE_EVERY_US;
 }
 
-/* After an answer. The first heartbeat of a cell says little, so the first ones follow each other soon. */
+/* The delay after a burst was answered. While the time is unknown, bursts follow each other quickly. */
 static uint64_t
 next_period_us(const kw_hbase_heartbeats *self)
 {
@@ -198,15 +203,15 @@ next_period_us(const kw_hbase_heartbeats *self)
     return kw_hbase_clock_time(clock_of(self), true, &span) ? period_us(self) : FAILED_US;
 }
 
-/* Exact periods would meet the same part of a millisecond again and again. */
+/* With exact periods, all heartbeats would be sent at the same fraction of a millisecond. */
 static uint64_t
-varied(uint64_t delay_us)
+randomized(uint64_t delay_us)
 {
     return delay_us - kw_random_u64() % (delay_us / 5 + 1);
 }
 
 /* The time after which a heartbeat must be sent to arrive when the store's clock reaches the next
- * millisecond. The heartbeats of a row assume different clocks, between 0.3 and 0.7 of the interval. */
+ * millisecond. The heartbeats of a burst assume different clocks, between 0.3 and 0.7 of the interval. */
 static uint64_t
 until_next_ms_us(const kw_hbase_heartbeats *self)
 {
@@ -214,43 +219,44 @@ until_next_ms_us(const kw_hbase_heartbeats *self)
     kw_span span;
     kw_mutex_lock(&clock->lock);
     bool known = kw_known_time_recent(&clock->known, (int64_t)kw_clock_mono_ns(), &span);
-    int64_t way_ns = clock->way_ns;
+    int64_t duration_ns = clock->duration_ns;
     kw_mutex_unlock(&clock->lock);
     if (!known)
         return 0;
-    int64_t hundredths = 30 + (40 * (self->row_left % IN_A_ROW) + 20) / IN_A_ROW;
+    int64_t hundredths = 30 + (40 * (self->burst_left % BURST_SIZE) + 20) / BURST_SIZE;
     int64_t now_ns = span.earliest_ns + (span.latest_ns - span.earliest_ns) * hundredths / 100;
-    uint64_t arrival_ns = (uint64_t)(now_ns + MIN(way_ns, (int64_t)NS_PER_MS) / 2);
+    uint64_t arrival_ns = (uint64_t)(now_ns + MIN(duration_ns, (int64_t)NS_PER_MS) / 2);
     return (NS_PER_MS - arrival_ns % NS_PER_MS) / NS_PER_US;
 }
 
 /* --- answers ------------------------------------------------------------------------------------------ */
 
 static void
-note_failure(kw_hbase_heartbeats *self, const char *why, uint64_t delay_us)
+retry_later(kw_hbase_heartbeats *self, const char *why, uint64_t delay_us)
 {
-    if (!self->failed_before)
-        kw_log(KW_LOG_WARN, "hbase", "the store's clock is not known", "table=%s reason=\"%s\"", CLOCK_TABLE,
+    if (!self->failing)
+        kw_log(KW_LOG_WARN, "hbase", "cannot read the store's clock", "table=%s reason=\"%s\"", CLOCK_TABLE,
                why);
-    self->failed_before = true;
-    self->row_left = 0;
-    ring_in(self, delay_us, begin_row);
+    self->failing = true;
+    self->burst_left = 0;
+    schedule(self, delay_us, start_burst);
 }
 
 static uint64_t
-failed_us(const kw_hbase_heartbeats *self)
+retry_delay_us(const kw_hbase_heartbeats *self)
 {
     return is_idle(self) ? FAILED_IDLE_US : FAILED_US;
 }
 
-/* Others may have acted on what they saw of a clock that has gone back since. */
+/* The clock may have gone back after other gateways acted on a later time, so the time counts as known only
+ * after the newest timestamp of all gateways was read. */
 static void
-looked(void *user, kw_rows *rows, const kw_error *error)
+on_peers_read(void *user, kw_rows *rows, const kw_error *error)
 {
     kw_hbase_heartbeats *self = user;
     kw_hbase_clock *clock = clock_of(self);
     int64_t newest_ms = 0;
-    self->looking = false;
+    self->reading_peers = false;
     if (error)
         return;
     const kw_row *row = &rows->rows[0];
@@ -258,73 +264,74 @@ looked(void *user, kw_rows *rows, const kw_error *error)
         newest_ms = MAX(newest_ms, row->cells[i].timestamp);
     kw_mutex_lock(&clock->lock);
     kw_known_time_saw(&clock->known, newest_ms);
-    clock->looked = true;
+    clock->peers_read = true;
     kw_mutex_unlock(&clock->lock);
     kw_rows_free(rows);
 }
 
 static void
-look(kw_hbase_heartbeats *self)
+read_peers(kw_hbase_heartbeats *self)
 {
-    if (self->looking || self->stopped)
+    if (self->reading_peers || self->stopped)
         return;
-    self->looking = true;
-    self->all = (kw_get){.table = KW_BYTES_LITERAL(CLOCK_TABLE),
-                         .row = KW_BYTES_LITERAL(CLOCK_ROW),
-                         .deadline = kw_deadline_in_ms(CALL_MS)};
-    kw_hbase_get(&self->handle->base, &self->all, looked, self);
+    self->reading_peers = true;
+    self->peers_get = (kw_get){.table = KW_BYTES_LITERAL(CLOCK_TABLE),
+                               .row = KW_BYTES_LITERAL(CLOCK_ROW),
+                               .deadline = kw_deadline_in_ms(CALL_MS)};
+    kw_hbase_get(&self->handle->base, &self->peers_get, on_peers_read, self);
 }
 
-/* The put's timestamp is known: that of its cell, or less when the cell is not this put's any more. A put
- * that took long may have been sent twice by the store's own client, and the cell may be the later one's. */
+/* Records a heartbeat with the timestamp of its cell. The put's own timestamp can be lower if another put has
+ * replaced the cell, or if the put took so long that HBase's client may have sent it twice. */
 static void
-hear(kw_hbase_heartbeats *self, const beat *by, const kw_cell *cell)
+record(kw_hbase_heartbeats *self, const heartbeat *beat, const kw_cell *cell)
 {
     kw_hbase_clock *clock = clock_of(self);
-    int64_t took_ns = by->answered_ns - by->sent_ns;
+    int64_t took_ns = beat->answered_ns - beat->sent_ns;
     bool once = took_ns < self->client_pause_ns;
-    bool own = kw_bytes_equal(cell->value, kw_bytes_of(by->value, sizeof by->value));
-    kw_heartbeat heard = {.sent_ns = by->sent_ns,
-                          .answered_ns = by->answered_ns,
-                          .stamp_ms = cell->timestamp,
-                          .or_less = !own || !once};
+    bool own = kw_bytes_equal(cell->value, kw_bytes_of(beat->value, sizeof beat->value));
+    kw_heartbeat sample = {.sent_ns = beat->sent_ns,
+                           .answered_ns = beat->answered_ns,
+                           .stamp_ms = cell->timestamp,
+                           .or_less = !own || !once};
     kw_mutex_lock(&clock->lock);
-    if (by->sent_ns - clock->heard_ns > KW_TIME_FRESH_NS)
-        clock->looked = false;
-    clock->heard_ns = by->sent_ns;
-    clock->way_ns += (took_ns - clock->way_ns) / 4;
-    kw_known_time_heard(&clock->known, &heard, (int64_t)kw_clock_mono_ns());
+    if (beat->sent_ns - clock->newest_ns > KW_TIME_FRESH_NS)
+        clock->peers_read = false;
+    clock->newest_ns = beat->sent_ns;
+    clock->duration_ns += (took_ns - clock->duration_ns) / 4;
+    kw_known_time_heard(&clock->known, &sample, (int64_t)kw_clock_mono_ns());
     kw_mutex_unlock(&clock->lock);
 }
 
-/* The gateway must look at the cells of the others when it knew nothing, or nothing new for long. */
+/* True if the time was unknown, or without a new heartbeat for long, since the cells of all gateways were
+ * last read. */
 static bool
-is_blind(const kw_hbase_heartbeats *self)
+must_read_peers(const kw_hbase_heartbeats *self)
 {
     kw_hbase_clock *clock = clock_of(self);
     kw_mutex_lock(&clock->lock);
-    bool blind = !clock->looked;
+    bool blind = !clock->peers_read;
     kw_mutex_unlock(&clock->lock);
     return blind;
 }
 
 static void
-table_made(void *user, bool created, const kw_error *error)
+on_table_created(void *user, bool created, const kw_error *error)
 {
     kw_hbase_heartbeats *self = user;
-    self->making = false;
+    self->creating_table = false;
     if (error)
-        note_failure(self, error->text, LATER_US);
+        retry_later(self, error->text, LATER_US);
     else
-        ring_in(self, created ? 0 : FAILED_IDLE_US, begin_row);
+        schedule(self, created ? 0 : FAILED_IDLE_US, start_burst);
 }
 
 static void
-make_table(kw_hbase_heartbeats *self)
+create_table(kw_hbase_heartbeats *self)
 {
-    if (self->making)
+    if (self->creating_table)
         return;
-    self->making = true;
+    self->creating_table = true;
     self->family = (kw_family_spec){.name = FAMILY,
                                     .ttl_seconds = 24 * 3600,
                                     .max_versions = 1,
@@ -336,40 +343,41 @@ make_table(kw_hbase_heartbeats *self)
                                   .families = &self->family,
                                   .families_count = 1,
                                   .deadline = KW_DEADLINE_NONE};
-    kw_log(KW_LOG_INFO, "hbase", "making the table of the store's clock", "table=%s", CLOCK_TABLE);
-    kw_hbase_create_table(&self->handle->base, &self->table, table_made, self);
+    kw_log(KW_LOG_INFO, "hbase", "creating the table for the store's clock", "table=%s", CLOCK_TABLE);
+    kw_hbase_create_table(&self->handle->base, &self->table, on_table_created, self);
 }
 
 static void
-failed(kw_hbase_heartbeats *self, const kw_error *error)
+retry_after_error(kw_hbase_heartbeats *self, const kw_error *error)
 {
-    note_failure(self, error->text, error->code == KW_REFUSED ? LATER_US : failed_us(self));
+    retry_later(self, error->text, error->code == KW_REFUSED ? LATER_US : retry_delay_us(self));
 }
 
-/* --- timestamps ----------------------------------------------------------------------------------------- */
+/* --- timestamps_get
+ * ----------------------------------------------------------------------------------------- */
 
 static const kw_cell *
-find_cell(const kw_row *row, const beat *by)
+find_cell(const kw_row *row, const heartbeat *beat)
 {
     for (uint32_t i = 0; i < row->cells_count; i++)
-        if (kw_bytes_equal(row->cells[i].qualifier, kw_bytes_of_text(by->qualifier)))
+        if (kw_bytes_equal(row->cells[i].qualifier, kw_bytes_of_text(beat->qualifier)))
             return &row->cells[i];
     return NULL;
 }
 
-/* In the order in which they were sent. True: some were heard. */
+/* Records the heartbeats in the order in which they were sent. True if the result has a cell for one. */
 static bool
-hear_all(kw_hbase_heartbeats *self, const kw_rows *rows)
+record_all(kw_hbase_heartbeats *self, const kw_rows *rows)
 {
     bool any = false;
     for (unsigned i = 0; i < CELLS; i++) {
-        beat *by = &self->beats[(self->turn + i) % CELLS];
-        if (by->state != BEAT_READ)
+        heartbeat *beat = &self->heartbeats[(self->next_cell + i) % CELLS];
+        if (beat->state != HEARTBEAT_READING)
             continue;
-        by->state = BEAT_IDLE;
-        const kw_cell *cell = rows && rows->count ? find_cell(&rows->rows[0], by) : NULL;
+        beat->state = HEARTBEAT_IDLE;
+        const kw_cell *cell = rows && rows->count ? find_cell(&rows->rows[0], beat) : NULL;
         if (cell)
-            hear(self, by, cell);
+            record(self, beat, cell);
         any = any || cell;
     }
     return any;
@@ -378,27 +386,27 @@ hear_all(kw_hbase_heartbeats *self, const kw_rows *rows)
 static void read_timestamps(kw_hbase_heartbeats *self);
 
 static void
-timestamps_read(void *user, kw_rows *rows, const kw_error *error)
+on_timestamps(void *user, kw_rows *rows, const kw_error *error)
 {
     kw_hbase_heartbeats *self = user;
     self->reading = false;
-    bool any = hear_all(self, rows);
+    bool any = record_all(self, rows);
     kw_rows_free(rows);
     if (error) {
-        failed(self, error);
+        retry_after_error(self, error);
         return;
     }
     if (!any) {
-        note_failure(self, "a heartbeat has no timestamp", failed_us(self));
+        retry_later(self, "a heartbeat has no timestamp", retry_delay_us(self));
         return;
     }
-    if (is_blind(self))
-        look(self);
-    self->failed_before = false;
+    if (must_read_peers(self))
+        read_peers(self);
+    self->failing = false;
     kw_hbase_probe(self->handle, KW_BYTES_LITERAL(CLOCK_TABLE), KW_BYTES_LITERAL(CLOCK_ROW));
-    read_timestamps(self); /* of those that were answered meanwhile */
-    if (!self->reading && self->row_left == 0)
-        ring_in(self, varied(next_period_us(self)), begin_row);
+    read_timestamps(self); /* of the heartbeats answered in the meantime */
+    if (!self->reading && self->burst_left == 0)
+        schedule(self, randomized(next_period_us(self)), start_burst);
 }
 
 static void
@@ -406,98 +414,98 @@ read_timestamps(kw_hbase_heartbeats *self)
 {
     size_t count = 0;
     for (unsigned i = 0; i < CELLS && !self->reading && !self->stopped; i++) {
-        beat *by = &self->beats[i];
-        if (by->state != BEAT_ANSWERED)
+        heartbeat *beat = &self->heartbeats[i];
+        if (beat->state != HEARTBEAT_ANSWERED)
             continue;
-        by->state = BEAT_READ;
+        beat->state = HEARTBEAT_READING;
         self->columns[count++] =
-            (kw_column){.family = KW_BYTES_LITERAL(FAMILY), .qualifier = kw_bytes_of_text(by->qualifier)};
+            (kw_column){.family = KW_BYTES_LITERAL(FAMILY), .qualifier = kw_bytes_of_text(beat->qualifier)};
     }
     if (count == 0)
         return;
     self->reading = true;
-    self->timestamps = (kw_get){.table = KW_BYTES_LITERAL(CLOCK_TABLE),
-                                .row = KW_BYTES_LITERAL(CLOCK_ROW),
-                                .columns = self->columns,
-                                .columns_count = count,
-                                .deadline = kw_deadline_in_ms(CALL_MS)};
-    kw_hbase_get(&self->handle->base, &self->timestamps, timestamps_read, self);
+    self->timestamps_get = (kw_get){.table = KW_BYTES_LITERAL(CLOCK_TABLE),
+                                    .row = KW_BYTES_LITERAL(CLOCK_ROW),
+                                    .columns = self->columns,
+                                    .columns_count = count,
+                                    .deadline = kw_deadline_in_ms(CALL_MS)};
+    kw_hbase_get(&self->handle->base, &self->timestamps_get, on_timestamps, self);
 }
 
 /* --- heartbeats ----------------------------------------------------------------------------------------- */
 
 static void
-answered(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
+on_answered(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
 {
-    beat *by = call->user;
-    kw_hbase_heartbeats *self = by->of;
+    heartbeat *beat = call->user;
+    kw_hbase_heartbeats *self = beat->owner;
     (void)result;
     if (failure) {
-        by->state = BEAT_IDLE;
+        beat->state = HEARTBEAT_IDLE;
         if (failure->kind == KW_HBASE_TABLE_MISSING)
-            make_table(self);
+            create_table(self);
         else
-            failed(self, &failure->error);
+            retry_after_error(self, &failure->error);
         return;
     }
-    by->state = BEAT_ANSWERED;
-    by->sent_ns = (int64_t)call->since_ns;
-    by->answered_ns = (int64_t)kw_clock_mono_ns();
-    if (self->row_left)
-        ring_in(self, until_next_ms_us(self), send_one);
+    beat->state = HEARTBEAT_ANSWERED;
+    beat->sent_ns = (int64_t)call->since_ns;
+    beat->answered_ns = (int64_t)kw_clock_mono_ns();
+    if (self->burst_left)
+        schedule(self, until_next_ms_us(self), send_one);
     else
         read_timestamps(self);
 }
 
-static beat *
-idle_beat(kw_hbase_heartbeats *self)
+static heartbeat *
+find_idle(kw_hbase_heartbeats *self)
 {
     for (unsigned i = 0; i < CELLS; i++) {
-        beat *by = &self->beats[self->turn++ % CELLS];
-        if (by->state == BEAT_IDLE)
-            return by;
+        heartbeat *beat = &self->heartbeats[self->next_cell++ % CELLS];
+        if (beat->state == HEARTBEAT_IDLE)
+            return beat;
     }
     return NULL;
 }
 
 static void
-send_beat(kw_hbase_heartbeats *self, beat *by)
+send_heartbeat(kw_hbase_heartbeats *self, heartbeat *beat)
 {
-    by->state = BEAT_SENT;
-    kw_be64_store(by->value, ++self->sent);
-    by->cell = (kw_hb_TColumnValue){.family = KW_BYTES_LITERAL(FAMILY),
-                                    .qualifier = kw_bytes_of_text(by->qualifier),
-                                    .value = kw_bytes_of(by->value, sizeof by->value)};
-    by->put = (kw_hb_TPut){.row = KW_BYTES_LITERAL(CLOCK_ROW),
-                           .has_durability = true,
-                           .durability = (int32_t)KW_DURABILITY_SKIP_WAL};
-    by->put.columnValues.items = &by->cell;
-    by->put.columnValues.count = 1;
-    by->args.table = KW_BYTES_LITERAL(CLOCK_TABLE);
-    by->args.tput = &by->put;
-    by->call = (kw_hbase_call){.method = KW_HB_THBaseService_put,
-                               .args = &by->args,
-                               .table = by->args.table,
-                               .deadline = kw_deadline_in_ms(CALL_MS),
-                               .done = answered,
-                               .user = by};
-    kw_hbase_pool_start(&self->handle->pool, &by->call);
+    beat->state = HEARTBEAT_SENT;
+    kw_be64_store(beat->value, ++self->last_value);
+    beat->cell = (kw_hb_TColumnValue){.family = KW_BYTES_LITERAL(FAMILY),
+                                      .qualifier = kw_bytes_of_text(beat->qualifier),
+                                      .value = kw_bytes_of(beat->value, sizeof beat->value)};
+    beat->put = (kw_hb_TPut){.row = KW_BYTES_LITERAL(CLOCK_ROW),
+                             .has_durability = true,
+                             .durability = (int32_t)KW_DURABILITY_SKIP_WAL};
+    beat->put.columnValues.items = &beat->cell;
+    beat->put.columnValues.count = 1;
+    beat->args.table = KW_BYTES_LITERAL(CLOCK_TABLE);
+    beat->args.tput = &beat->put;
+    beat->call = (kw_hbase_call){.method = KW_HB_THBaseService_put,
+                                 .args = &beat->args,
+                                 .table = beat->args.table,
+                                 .deadline = kw_deadline_in_ms(CALL_MS),
+                                 .done = on_answered,
+                                 .user = beat};
+    kw_hbase_pool_start(&self->handle->pool, &beat->call);
 }
 
 static void
 send_one(void *user)
 {
     kw_hbase_heartbeats *self = user;
-    beat *by = self->handle->pool.ready && !self->making ? idle_beat(self) : NULL;
-    ring_in(self, by && !is_idle(self) ? UNANSWERED_US : FAILED_IDLE_US, begin_row);
-    self->row_left -= self->row_left > 0;
-    if (by)
-        send_beat(self, by);
+    heartbeat *beat = self->handle->pool.ready && !self->creating_table ? find_idle(self) : NULL;
+    schedule(self, beat && !is_idle(self) ? UNANSWERED_US : FAILED_IDLE_US, start_burst);
+    self->burst_left -= self->burst_left > 0;
+    if (beat)
+        send_heartbeat(self, beat);
 }
 
-/* Was the clock used often since the last row? */
+/* True if the clock was used often since the last burst. */
 static bool
-is_used_often(kw_hbase_heartbeats *self)
+check_used_often(kw_hbase_heartbeats *self)
 {
     uint64_t uses = atomic_load_explicit(&clock_of(self)->uses, memory_order_relaxed);
     bool often = uses - self->uses >= OFTEN;
@@ -506,31 +514,32 @@ is_used_often(kw_hbase_heartbeats *self)
 }
 
 static void
-begin_row(void *user)
+start_burst(void *user)
 {
     kw_hbase_heartbeats *self = user;
     bool busy = period_us(self) == BUSY_EVERY_US;
-    bool often = is_used_often(self);
-    read_timestamps(self); /* of a row that did not end */
-    self->row_left = often && clock_of(self)->way_ns < LONG_NS ? IN_A_ROW : 1;
-    ring_in(self, busy ? until_next_ms_us(self) : 0, send_one);
+    bool often = check_used_often(self);
+    read_timestamps(self); /* of an unfinished burst */
+    self->burst_left = often && clock_of(self)->duration_ns < FAST_NS ? BURST_SIZE : 1;
+    schedule(self, busy ? until_next_ms_us(self) : 0, send_one);
 }
 
-/* --- who sends them ---------------------------------------------------------------------------------------
- */
+/* --- start and stop ------------------------------------------------------------------------------------- */
 
 static kw_hbase_heartbeats *
 heartbeats_new(kw_hbase_handle *handle)
 {
     kw_hbase_heartbeats *self = g_new0(kw_hbase_heartbeats, 1);
     self->handle = handle;
-    self->sent = kw_random_u64(); /* so that no value is one that an earlier sender of this process put */
+    self->last_value =
+        kw_random_u64(); /* so that an earlier sender of this process has not used the next values */
     self->client_pause_ns =
         ((kw_hbase_store *)handle->base.store)->settings.client_pause_ms * (int64_t)NS_PER_MS;
     self->timers = kw_fine_timers_new(handle->base.loop);
     for (unsigned i = 0; i < CELLS; i++) {
-        self->beats[i].of = self;
-        snprintf(self->beats[i].qualifier, sizeof self->beats[i].qualifier, "%s/%u", clock_of(self)->name, i);
+        self->heartbeats[i].owner = self;
+        snprintf(self->heartbeats[i].qualifier, sizeof self->heartbeats[i].qualifier, "%s/%u",
+                 clock_of(self)->name, i);
     }
     return self;
 }
@@ -543,14 +552,14 @@ kw_hbase_clock_tick(kw_hbase_handle *handle)
         if (atomic_exchange(&clock->measuring, true))
             return;
         handle->heartbeats = heartbeats_new(handle);
-        begin_row(handle->heartbeats);
+        start_burst(handle->heartbeats);
         kw_mutex_lock(&clock->lock);
         clock->sender = handle->heartbeats;
         kw_mutex_unlock(&clock->lock);
     }
 }
 
-/* What is under way completes before the store handle is closed; the memory goes then. */
+/* Calls in flight are done before the store handle is closed; the memory is freed then. */
 void
 kw_hbase_clock_stop(kw_hbase_handle *handle)
 {

@@ -1,7 +1,7 @@
-/* How a channel comes and goes: name, address, TCP, TLS, first ping; close and free.
+/* Opening and closing of a channel: name resolution, TCP, TLS, first ping; close and free.
  *
- * A name may give several addresses; they are tried in order. The memory goes when both the
- * resolver and the socket have let go of it, and the owner has heard `lost`.
+ * A name can have several addresses; they are tried in order. The memory is freed when neither the resolver
+ * nor the socket uses it, after `lost` was called.
  */
 #include "store/hbase/channel_private.h"
 
@@ -31,8 +31,9 @@ channel_free(kw_hbase_channel *channel)
 }
 
 static void
-finish_when_free(kw_hbase_channel *channel)
+free_if_unused(kw_hbase_channel *channel)
 {
+    g_assert(channel->state == KW_HBASE_CHANNEL_LOST);
     if (channel->resolving || channel->tcp_open)
         return;
     if (channel->was_ready)
@@ -48,7 +49,7 @@ on_closed(uv_handle_t *handle)
 {
     kw_hbase_channel *channel = handle->data;
     channel->tcp_open = false;
-    finish_when_free(channel);
+    free_if_unused(channel);
 }
 
 void
@@ -69,13 +70,13 @@ kw_hbase_channel_close(kw_hbase_channel *channel, kw_hbase_loss loss, const char
 }
 
 static void
-lost_by(kw_hbase_channel *channel, const char *what, int status)
+close_with_status(kw_hbase_channel *channel, const char *what, int status)
 {
     kw_hbase_channel_close(channel, KW_HBASE_LOSS_CLOSED, "%s: %s", what, uv_strerror(status));
 }
 
-/* Sends the ping that proves that somebody serves this connection; TLS holds it back until its
- * handshake is done. */
+/* Sends the ping that proves that the server handles this connection. With TLS it is sent after the
+ * handshake. */
 static void
 greet(kw_hbase_channel *channel)
 {
@@ -99,7 +100,7 @@ on_old_socket_closed(uv_handle_t *handle)
     kw_hbase_channel *channel = handle->data;
     if (channel->state == KW_HBASE_CHANNEL_LOST) {
         channel->tcp_open = false;
-        finish_when_free(channel);
+        free_if_unused(channel);
         return;
     }
     uv_tcp_init(handle->loop, &channel->tcp);
@@ -119,7 +120,7 @@ on_connected(uv_connect_t *request, int status)
         channel->address = channel->address->ai_next;
         uv_close((uv_handle_t *)&channel->tcp, on_old_socket_closed);
     } else {
-        lost_by(channel, "connect", status);
+        close_with_status(channel, "connect", status);
     }
 }
 
@@ -141,9 +142,9 @@ on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *addresses)
     channel->addresses = addresses;
     channel->address = addresses;
     if (channel->state == KW_HBASE_CHANNEL_LOST)
-        finish_when_free(channel);
+        free_if_unused(channel);
     else if (status < 0)
-        lost_by(channel, "name", status);
+        close_with_status(channel, "name", status);
     else
         connect_next(channel);
 }
@@ -167,7 +168,7 @@ resolve(kw_loop *loop, kw_hbase_channel *channel)
                                 port, &hints);
     channel->resolving = failed == 0;
     if (failed)
-        lost_by(channel, "name", failed);
+        close_with_status(channel, "name", failed);
 }
 
 kw_hbase_channel *
@@ -192,7 +193,7 @@ kw_hbase_channel_open(kw_loop *loop, const kw_hbase_channel_settings *settings,
     return channel;
 }
 
-/* NULL: a server that does not know the question is one all the same (an old HBase). */
+/* An old HBase answers the ping with an exception, because it does not know the method. */
 static bool
 is_thrift2(const kw_hbase_channel *channel, const kw_wire_message *message)
 {
@@ -210,6 +211,7 @@ is_thrift2(const kw_hbase_channel *channel, const kw_wire_message *message)
 void
 kw_hbase_channel_greeted(kw_hbase_channel *channel, const kw_wire_message *message)
 {
+    g_assert(channel->state == KW_HBASE_GREETING);
     if (!is_thrift2(channel, message)) {
         kw_hbase_channel_close(channel, KW_HBASE_LOSS_BROKEN, "the server does not speak Thrift2");
         return;

@@ -1,14 +1,14 @@
-/* See convert.h. What TDelete does with its members is decided by the Thrift2 handler: with columns it
- * looks only at theirs, and at deleteType; a column without qualifier is a column with an empty one
- * unless deleteType names families. */
+/* See convert.h. The Thrift2 handler decides which members of TDelete it uses: with columns, only their
+ * members and deleteType. A column without qualifier has an empty qualifier, unless deleteType is for
+ * families. */
 #include "store/hbase/convert.h"
 
 #include "store/check.h"
 
-/* HBase's KeyValue: lengths, row length, family length, timestamp and type around the four parts. */
+/* The size of HBase's KeyValue without row, family, qualifier and value: lengths, timestamp and type. */
 #define KEY_VALUE_OVERHEAD 24
 #define KEY_VALUE_MAX (10 * 1024 * 1024)
-/* In both protocols a cell's or a column's heads take less. */
+/* More than the field headers of a cell or a column need in either protocol. */
 #define WIRE_OVERHEAD 64
 
 kw_hbase_shape
@@ -41,7 +41,7 @@ kw_hbase_to_put(kw_arena *arena, const kw_write *write, kw_durability durability
                             .durability = (int32_t)durability};
 }
 
-/* The columns of the write that are (not) whole families. */
+/* A TDelete of the write's whole families, or of its other columns. */
 static void
 delete_some(kw_arena *arena, const kw_write *write, bool families, kw_durability durability,
             kw_hb_TDelete *ret_delete)
@@ -74,11 +74,12 @@ void
 kw_hbase_to_delete(kw_arena *arena, const kw_write *write, kw_durability durability,
                    kw_hb_TDelete *ret_delete)
 {
+    g_assert(kw_hbase_shape_of(write) == KW_HBASE_SHAPE_DELETE);
     bool families = write->columns_count && write->columns[0].whole_family;
     delete_some(arena, write, families, durability, ret_delete);
 }
 
-/* HBase's name for how long the cells of a put live; 8 bytes, in milliseconds. */
+/* The attribute of a put for the time to live of its cells: 8 bytes, milliseconds. */
 #define TTL_ATTRIBUTE "_ttl"
 
 static const kw_hb_TPut *
@@ -120,7 +121,7 @@ add_delete(kw_hb_TMutation *mutations, uint32_t at, const kw_hb_TDelete *removal
     return at + 1;
 }
 
-/* Columns and families apart: one TDelete is of one kind. */
+/* One TDelete cannot have both columns and whole families. */
 static uint32_t
 add_deletes(kw_hb_TMutation *mutations, kw_arena *arena, const kw_write *write, kw_durability durability)
 {
@@ -186,14 +187,14 @@ kw_hbase_check_write(const kw_write *write, kw_error *ret_error)
             return kw_error_set(
                 ret_error, KW_LIMIT,
                 "table %s: column %s:%s: a value of %zu bytes is too large for the store, which "
-                "takes %d with row key and column name",
+                "accepts at most %d including row key and column name",
                 kw_show(write->table).text, kw_show(cell->family).text, kw_show(cell->qualifier).text,
                 cell->value.size, KEY_VALUE_MAX);
     }
     return true;
 }
 
-/* Families go last: HBase's Get and Scan take "f, f:q" as f:q alone, but "f:q, f" as all of f. */
+/* Families come last: HBase's Get and Scan return only f:q for "f, f:q", but all of f for "f:q, f". */
 kw_hb_TColumn *
 kw_hbase_to_columns(kw_arena *arena, const kw_column *columns, size_t count)
 {
@@ -271,9 +272,29 @@ kw_hbase_copy_columns(kw_arena *arena, const kw_column *columns, size_t count)
     return copies;
 }
 
-guint
-kw_hbase_row_hash(kw_bytes table, kw_bytes row)
+kw_cell *
+kw_hbase_copy_cells(kw_arena *arena, const kw_cell *cells, size_t count)
 {
-    uint64_t hash = kw_bytes_hash(row) ^ kw_bytes_hash(table) * 31;
+    kw_cell *copies = KW_ARENA_ARRAY(arena, kw_cell, count);
+    for (size_t i = 0; i < count; i++)
+        copies[i] = (kw_cell){.family = kw_arena_copy(arena, cells[i].family),
+                              .qualifier = kw_arena_copy(arena, cells[i].qualifier),
+                              .value = kw_arena_copy(arena, cells[i].value),
+                              .timestamp = cells[i].timestamp};
+    return copies;
+}
+
+guint
+kw_hbase_row_key_hash(gconstpointer key)
+{
+    const kw_hbase_row_key *row = key;
+    uint64_t hash = kw_bytes_hash(row->row) ^ kw_bytes_hash(row->table) * 31;
     return (guint)(hash ^ hash >> 32);
+}
+
+gboolean
+kw_hbase_row_key_equal(gconstpointer a, gconstpointer b)
+{
+    const kw_hbase_row_key *one = a, *other = b;
+    return kw_bytes_equal(one->row, other->row) && kw_bytes_equal(one->table, other->table);
 }

@@ -1,4 +1,4 @@
-/* What a table is like, and where its regions are. */
+/* Descriptions of tables, and the locations of their regions. */
 #include "store/hbase/convert.h"
 #include "store/hbase/handle.h"
 
@@ -20,7 +20,7 @@ const kw_hbase_choices kw_hbase_encodings = {
 
 typedef struct describe_op {
     kw_hbase_call call;
-    kw_table_facts *facts; /* its arena owns this */
+    kw_table_facts *facts; /* its arena contains this struct */
     kw_hb_TTableName name;
     kw_hb_THBaseService_getTableDescriptor_args args;
     kw_table_facts_done done;
@@ -29,7 +29,7 @@ typedef struct describe_op {
 
 typedef struct regions_op {
     kw_hbase_call call;
-    kw_regions *regions; /* its arena owns this */
+    kw_regions *regions; /* its arena contains this struct */
     kw_hb_THBaseService_getAllRegionLocations_args args;
     kw_regions_done done;
     void *user;
@@ -48,16 +48,16 @@ name_of(bool given, int32_t number, const kw_hbase_choices *choices)
 }
 
 static void
-take_family(kw_arena *arena, const kw_hb_TColumnFamilyDescriptor *from, kw_family_spec *to)
+convert_family(kw_arena *arena, const kw_hb_TColumnFamilyDescriptor *from, kw_family_spec *to)
 {
-    bool for_ever = !from->has_timeToLive || from->timeToLive == INT32_MAX;
+    bool forever = !from->has_timeToLive || from->timeToLive == INT32_MAX;
     bool keeps = from->keepDeletedCells != KW_HB_TKeepDeletedCells_FALSE;
     *to = (kw_family_spec){
         .name = kw_arena_text(arena, from->name),
         .compression = name_of(from->has_compressionType, from->compressionType, &kw_hbase_compressions),
         .bloom_filter = name_of(from->has_bloomnFilterType, from->bloomnFilterType, &kw_hbase_blooms),
         .block_encoding = name_of(from->has_dataBlockEncoding, from->dataBlockEncoding, &kw_hbase_encodings),
-        .ttl_seconds = for_ever ? 0 : from->timeToLive,
+        .ttl_seconds = forever ? 0 : from->timeToLive,
         .max_versions = from->has_maxVersions ? from->maxVersions : 1,
         .min_versions = from->minVersions,
         .block_size = from->blockSize,
@@ -84,7 +84,7 @@ describe_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *f
         uint32_t count = answer->success->columns.count;
         kw_family_spec *families = KW_ARENA_ARRAY(facts->arena, kw_family_spec, count);
         for (uint32_t i = 0; i < count; i++)
-            take_family(facts->arena, &answer->success->columns.items[i], &families[i]);
+            convert_family(facts->arena, &answer->success->columns.items[i], &families[i]);
         facts->exists = true;
         facts->families = families;
         facts->families_count = count;
@@ -123,25 +123,25 @@ by_start(const void *a, const void *b)
 }
 
 static void
-take_regions(kw_regions *regions, const kw_hb_THRegionLocation *items, uint32_t count)
+convert_regions(kw_regions *regions, const kw_hb_THRegionLocation *items, uint32_t count)
 {
     kw_arena *arena = regions->arena;
-    kw_region *made = KW_ARENA_ARRAY(arena, kw_region, count);
+    kw_region *converted = KW_ARENA_ARRAY(arena, kw_region, count);
     for (uint32_t i = 0; i < count; i++) {
         const kw_hb_TServerName *server = items[i].serverName;
         char *text = kw_arena_printf(arena, "%.*s:%d", (int)server->hostName.size,
                                      (const char *)server->hostName.data, server->port);
-        made[i] = (kw_region){.start = kw_arena_copy(arena, items[i].regionInfo->startKey),
-                              .stop = kw_arena_copy(arena, items[i].regionInfo->endKey),
-                              .server = kw_bytes_of_text(text)};
+        converted[i] = (kw_region){.start = kw_arena_copy(arena, items[i].regionInfo->startKey),
+                                   .stop = kw_arena_copy(arena, items[i].regionInfo->endKey),
+                                   .server = kw_bytes_of_text(text)};
     }
     if (count)
-        qsort(made, count, sizeof *made, by_start);
-    regions->regions = made;
+        qsort(converted, count, sizeof *converted, by_start);
+    regions->regions = converted;
     regions->count = count;
 }
 
-/* An unknown table has no regions, and HBase says no more about it. */
+/* HBase returns no regions for an unknown table. */
 static void
 regions_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
 {
@@ -160,7 +160,7 @@ regions_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *fa
         done(user, NULL, &error);
         return;
     }
-    take_regions(regions, answer->success.items, answer->success.count);
+    convert_regions(regions, answer->success.items, answer->success.count);
     done(user, regions, NULL);
 }
 

@@ -1,4 +1,4 @@
-/* A table of what to look for in HBase's texts, most telling first. */
+/* See failure.h. A table lists the texts to look for in HBase's messages, the most specific first. */
 #include "store/hbase/failure.h"
 
 #include <string.h>
@@ -7,14 +7,14 @@ typedef struct known_text {
     const char *needle;
     kw_hbase_failure_kind kind;
     kw_code code;
-    bool certain;     /* nothing was applied */
-    const char *says; /* NULL: the plain text of the message; %s is the table */
+    bool not_applied; /* it is certain that nothing was applied */
+    const char *text; /* %s is the table; NULL: the plain text of the message */
 } known_text;
 
 /* Class and text as HBase 2.6 writes them. */
 static const known_text known_texts[] = {
     {"TableNotFoundException", KW_HBASE_TABLE_MISSING, KW_NOT_FOUND, true, "the store has no table '%s'"},
-    {"TableExistsException", KW_HBASE_TABLE_EXISTS, KW_REFUSED, true, "the store has a table '%s' already"},
+    {"TableExistsException", KW_HBASE_TABLE_EXISTS, KW_REFUSED, true, "the store already has a table '%s'"},
     {"NamespaceExistException", KW_HBASE_NAMESPACE_EXISTS, KW_REFUSED, true, NULL},
     {"NamespaceNotFoundException", KW_HBASE_OTHER, KW_NOT_FOUND, true,
      "the namespace of table '%s' does not exist"},
@@ -25,15 +25,15 @@ static const known_text known_texts[] = {
      "a stored value in table '%s' is not 8 bytes long and cannot be incremented"},
     {"exceeds limit of", KW_HBASE_OTHER, KW_LIMIT, true, NULL},
     {"RowTooBigException", KW_HBASE_OTHER, KW_LIMIT, false,
-     "a row in table '%s' is larger than the store reads at once"},
+     "a row in table '%s' is larger than the store can read at once"},
     {"AccessDeniedException", KW_HBASE_OTHER, KW_REFUSED, true,
      "the store denies the gateway access to table '%s'"},
     {"Read-only mode", KW_HBASE_OTHER, KW_REFUSED, true, "the Thrift2 server is in read-only mode"},
-    /* an increment that HBase's own client sent twice: it was applied */
+    /* HBase's own client sent an increment twice: it was applied. */
     {"OperationConflictException", KW_HBASE_OTHER, KW_UNAVAILABLE, false, NULL},
-    {"RegionTooBusyException", KW_HBASE_TROUBLE, KW_BUSY, false,
+    {"RegionTooBusyException", KW_HBASE_TEMPORARY, KW_BUSY, false,
      "the store is too busy with a region of table '%s'"},
-    {"CallQueueTooBigException", KW_HBASE_TROUBLE, KW_BUSY, false, "the store has too many calls waiting"},
+    {"CallQueueTooBigException", KW_HBASE_TEMPORARY, KW_BUSY, false, "the store has too many calls waiting"},
 };
 
 static bool
@@ -87,10 +87,10 @@ set_known(const known_text *known, kw_bytes message, kw_bytes table, kw_hbase_fa
 {
     ret_failure->kind = known->kind;
     g_autofree char *name = g_strndup((const char *)table.data, table.size);
-    if (known->says) {
+    if (known->text) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-        kw_error_set(&ret_failure->error, known->code, known->says, name);
+        kw_error_set(&ret_failure->error, known->code, known->text, name);
 #pragma GCC diagnostic pop
         return;
     }
@@ -99,7 +99,7 @@ set_known(const known_text *known, kw_bytes message, kw_bytes table, kw_hbase_fa
     kw_error_set(&ret_failure->error, known->code, "the store refused: %s", plain);
 }
 
-/* "...NoSuchColumnFamilyException: Column family x does not exist in region ..." */
+/* Recognizes "...NoSuchColumnFamilyException: Column family x does not exist in region ...". */
 static bool
 is_missing_family(kw_bytes message, kw_bytes table, kw_hbase_failure *ret_failure)
 {
@@ -117,7 +117,7 @@ is_missing_family(kw_bytes message, kw_bytes table, kw_hbase_failure *ret_failur
     return true;
 }
 
-/* "default:t" is the same table as "t", and HBase says "t". */
+/* "default:t" and "t" are the same table; HBase's messages say "t". */
 static kw_bytes
 without_default(kw_bytes table)
 {
@@ -149,7 +149,7 @@ kw_hbase_failure_of_io(kw_bytes message, bool can_retry, kw_bytes table, bool ch
     *ret_failure = (kw_hbase_failure){.kind = KW_HBASE_OTHER};
     if (is_missing_family(message, table, ret_failure))
         return;
-    /* an unknown table is told by its bare name */
+    /* For an unknown table the message is only its name. */
     if ((!can_retry && is_name_of(message, table)) || is_multi_of_unknown(message, without_default(table))) {
         set_known(&known_texts[0], message, table, ret_failure);
         return;
@@ -157,16 +157,24 @@ kw_hbase_failure_of_io(kw_bytes message, bool can_retry, kw_bytes table, bool ch
     for (size_t i = 0; i < G_N_ELEMENTS(known_texts); i++) {
         if (contains(message, known_texts[i].needle)) {
             set_known(&known_texts[i], message, table, ret_failure);
-            ret_failure->error.maybe_applied = changes && !known_texts[i].certain;
+            ret_failure->error.maybe_applied = changes && !known_texts[i].not_applied;
             return;
         }
     }
     char plain[300];
     kw_hbase_plain_text(message, plain, sizeof plain);
-    ret_failure->kind = can_retry ? KW_HBASE_TROUBLE : KW_HBASE_OTHER;
+    ret_failure->kind = can_retry ? KW_HBASE_TEMPORARY : KW_HBASE_OTHER;
     kw_error_set(&ret_failure->error, can_retry ? KW_UNAVAILABLE : KW_REFUSED, "the store %s: %s",
-                 can_retry ? "could not do it now" : "refused", *plain ? plain : "it gives no reason");
+                 can_retry ? "failed temporarily" : "refused", *plain ? plain : "no reason given");
     ret_failure->error.maybe_applied = changes && can_retry;
+}
+
+void
+kw_hbase_timeout_error(bool sent, bool changes, kw_error *ret_error)
+{
+    kw_error_set(ret_error, KW_TIMEOUT, "the deadline passed %s",
+                 sent ? "before the store answered" : "while the call waited for the store");
+    ret_error->maybe_applied = sent && changes;
 }
 
 void
@@ -177,7 +185,7 @@ kw_hbase_failure_of_argument(kw_bytes message, kw_hbase_failure *ret_failure)
     bool gone = contains(message, "Invalid scanner Id");
     *ret_failure = (kw_hbase_failure){.kind = gone ? KW_HBASE_SCANNER_GONE : KW_HBASE_OTHER};
     kw_error_set(&ret_failure->error, gone ? KW_UNAVAILABLE : KW_REFUSED,
-                 gone ? "the store forgot the scan" : "the store refused: %s", plain);
+                 gone ? "the scan expired in the store" : "the store refused: %s", plain);
 }
 
 void
@@ -190,12 +198,12 @@ kw_hbase_failure_of_exception(kw_wire_exception_type type, kw_bytes text, kw_hb_
     *ret_failure = (kw_hbase_failure){.kind = KW_HBASE_OTHER};
     switch (type) {
     case KW_WIRE_EXCEPTION_UNKNOWN_METHOD:
-        kw_error_set(&ret_failure->error, KW_REFUSED, "the Thrift2 server does not have %s", name);
+        kw_error_set(&ret_failure->error, KW_REFUSED, "the Thrift2 server does not support %s", name);
         return;
     case KW_WIRE_EXCEPTION_INTERNAL_ERROR:
         ret_failure->kind = KW_HBASE_INTERNAL_ERROR;
         kw_error_set(&ret_failure->error, KW_REFUSED,
-                     "the Thrift2 server failed inside %s and does not say why", name);
+                     "the Thrift2 server failed in %s without a reason; see its log", name);
         break;
     case KW_WIRE_EXCEPTION_PROTOCOL_ERROR:
     case KW_WIRE_EXCEPTION_INVALID_MESSAGE_TYPE:

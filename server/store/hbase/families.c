@@ -1,34 +1,34 @@
-/* The column families of store tables, as HBase described them: see store handle.h. */
+/* The column families of store tables, as HBase describes them: see handle.h. */
 #include "store/hbase/handle.h"
 
-/* After an answer that did not help. */
-#define ASK_AGAIN_NS (UINT64_C(1000) * 1000 * 1000)
+/* The time before another request if the last one did not return the families. */
+#define RETRY_AFTER_NS (UINT64_C(1000) * 1000 * 1000)
 
-typedef struct described {
+typedef struct described_table {
     kw_hbase_handle *handle;
-    kw_bytes table;        /* after the struct */
-    kw_table_facts *facts; /* NULL: not known */
-    bool asking;
-    bool stale; /* what is being asked was refused meanwhile */
-    uint64_t asked_ns;
-} described;
+    kw_bytes table;        /* stored after the struct */
+    kw_table_facts *facts; /* NULL: unknown */
+    bool requesting;
+    bool stale; /* the table may have changed since the request was sent */
+    uint64_t requested_ns;
+} described_table;
 
 static guint
 table_hash(gconstpointer key)
 {
-    return (guint)kw_bytes_hash(((const described *)key)->table);
+    return (guint)kw_bytes_hash(((const described_table *)key)->table);
 }
 
 static gboolean
 table_equal(gconstpointer a, gconstpointer b)
 {
-    return kw_bytes_equal(((const described *)a)->table, ((const described *)b)->table);
+    return kw_bytes_equal(((const described_table *)a)->table, ((const described_table *)b)->table);
 }
 
 static void
 table_free(gpointer user)
 {
-    described *table = user;
+    described_table *table = user;
     kw_table_facts_free(table->facts);
     g_free(table);
 }
@@ -39,11 +39,11 @@ kw_hbase_families_new(void)
     return g_hash_table_new_full(table_hash, table_equal, table_free, NULL);
 }
 
-static described *
-find(kw_hbase_handle *handle, kw_bytes name)
+static described_table *
+find_or_add(kw_hbase_handle *handle, kw_bytes name)
 {
-    described like = {.table = name};
-    described *table = g_hash_table_lookup(handle->families, &like);
+    described_table key = {.table = name};
+    described_table *table = g_hash_table_lookup(handle->families, &key);
     if (table)
         return table;
     table = g_malloc0(sizeof *table + name.size);
@@ -55,11 +55,11 @@ find(kw_hbase_handle *handle, kw_bytes name)
 }
 
 static void
-arrived(void *user, kw_table_facts *facts, const kw_error *error)
+on_described(void *user, kw_table_facts *facts, const kw_error *error)
 {
-    described *table = user;
+    described_table *table = user;
     (void)error;
-    table->asking = false;
+    table->requesting = false;
     if (facts && facts->exists && !table->stale)
         table->facts = facts;
     else
@@ -67,15 +67,15 @@ arrived(void *user, kw_table_facts *facts, const kw_error *error)
 }
 
 static void
-ask(described *table)
+request(described_table *table)
 {
     uint64_t now_ns = kw_clock_mono_ns();
-    if (table->asking || (table->asked_ns && now_ns - table->asked_ns < ASK_AGAIN_NS))
+    if (table->requesting || (table->requested_ns && now_ns - table->requested_ns < RETRY_AFTER_NS))
         return;
-    table->asking = true;
+    table->requesting = true;
     table->stale = false;
-    table->asked_ns = now_ns;
-    kw_hbase_describe_table(&table->handle->base, table->table, KW_DEADLINE_NONE, arrived, table);
+    table->requested_ns = now_ns;
+    kw_hbase_describe_table(&table->handle->base, table->table, KW_DEADLINE_NONE, on_described, table);
 }
 
 static bool
@@ -88,11 +88,11 @@ has_family(const kw_table_facts *facts, kw_bytes name)
 }
 
 bool
-kw_hbase_families_allow(kw_hbase_handle *handle, const kw_write *put)
+kw_hbase_families_include(kw_hbase_handle *handle, const kw_write *put)
 {
-    described *table = find(handle, put->table);
+    described_table *table = find_or_add(handle, put->table);
     if (!table->facts) {
-        ask(table);
+        request(table);
         return false;
     }
     for (size_t i = 0; i < put->cells_count; i++)
@@ -104,9 +104,9 @@ kw_hbase_families_allow(kw_hbase_handle *handle, const kw_write *put)
 void
 kw_hbase_families_forget(kw_hbase_handle *handle, kw_bytes name)
 {
-    described *table = find(handle, name);
+    described_table *table = find_or_add(handle, name);
     kw_table_facts_free(g_steal_pointer(&table->facts));
     table->stale = true;
-    if (!table->asking)
-        table->asked_ns = 0;
+    if (!table->requesting)
+        table->requested_ns = 0;
 }

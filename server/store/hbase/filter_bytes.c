@@ -1,5 +1,5 @@
-/* See filter_bytes.h. A message is written behind its parent's tag; its length is put in when it is complete.
- */
+/* See filter_bytes.h. A nested message is written to a buffer of its own and then appended to its parent,
+ * because its length comes first. */
 #include "store/hbase/filter_bytes.h"
 
 #define JAVA_PACKAGE "org.apache.hadoop.hbase.filter."
@@ -8,7 +8,7 @@
 #define CASE_INSENSITIVE 2
 #define DOTALL 32
 
-/* HBase.proto: CompareType; the others are those of kw_filter_operator in its order. */
+/* HBase.proto: CompareType. The other values are those of kw_filter_operator. */
 #define NO_OP 6
 
 /* --- protocol buffers ----------------------------------------------------------------------------- */
@@ -38,7 +38,7 @@ write_bytes(kw_buffer *to, unsigned field, kw_bytes bytes)
     kw_buffer_append(to, bytes);
 }
 
-/* Ends a message: appends it as a field and forgets it. */
+/* Appends a complete message as a field and clears its buffer. */
 static void
 write_message(kw_buffer *to, unsigned field, kw_buffer *message)
 {
@@ -46,7 +46,7 @@ write_message(kw_buffer *to, unsigned field, kw_buffer *message)
     kw_buffer_clear(message);
 }
 
-/* Filter and Comparator alike: the class's name, its own message. Forgets that. */
+/* Filter {name, serialized filter}, and Comparator, which is alike. Clears the message's buffer. */
 static void
 write_named(kw_buffer *to, const char *name, kw_buffer *message)
 {
@@ -70,7 +70,7 @@ write_regex(kw_buffer *to, kw_bytes pattern, int flags, const char *charset)
     write_named(to, "RegexStringComparator", &regex);
 }
 
-/* A comparator whose message is {ByteArrayComparable {value}}. */
+/* BinaryComparator or BinaryPrefixComparator {comparable {value}}. */
 static void
 write_bytes_comparator(kw_buffer *to, const char *name, kw_bytes operand)
 {
@@ -100,13 +100,13 @@ write_comparator(kw_buffer *to, const kw_filter *filter)
         write_regex(to, filter->operand, DOTALL | CASE_INSENSITIVE, "UTF-8");
         return;
     case KW_FILTER_COMPARE_SUBSTRING:
-        write_bytes(&substring, 1, filter->operand); /* the class makes small letters of it */
+        write_bytes(&substring, 1, filter->operand); /* the class converts it to lower case */
         write_named(to, "SubstringComparator", &substring);
         return;
     }
 }
 
-/* CompareFilter {operator, comparator} as field 1, which six filters have. */
+/* Field 1 of the filters that extend CompareFilter: {operator, comparator}. */
 static void
 write_comparison(kw_buffer *to, const kw_filter *filter)
 {
@@ -120,8 +120,11 @@ write_comparison(kw_buffer *to, const kw_filter *filter)
 
 /* --- filters -------------------------------------------------------------------------------------- */
 
+/* The functions below write the fields of a filter's own message; their comments show the message. */
+
+/* FilterList {operator: MUST_PASS_ALL = 1, MUST_PASS_ONE = 2; filters} */
 static void
-write_list(kw_buffer *to, bool all)
+write_list_operator(kw_buffer *to, bool all)
 {
     write_number(to, 1, all ? 1 : 2);
 }
@@ -137,6 +140,31 @@ write_children(kw_buffer *to, unsigned field, const kw_filter *filter)
 }
 
 static void
+write_list(kw_buffer *to, const kw_filter *filter)
+{
+    write_list_operator(to, filter->kind == KW_FILTER_AND);
+    write_children(to, 2, filter);
+}
+
+/* PrefixFilter {prefix}, MultipleColumnPrefixFilter {prefixes, repeated} and others with bytes as field 1 */
+static void
+write_prefixes(kw_buffer *to, const kw_filter *filter)
+{
+    for (size_t i = 0; i < filter->bytes_count; i++)
+        write_bytes(to, 1, filter->bytes[i]);
+}
+
+/* PageFilter {page size}, ColumnPaginationFilter {limit, offset}, ... */
+static void
+write_numbers(kw_buffer *to, const kw_filter *filter)
+{
+    for (unsigned i = 0; i < filter->numbers_count; i++)
+        write_number(to, i + 1, filter->numbers[i]);
+}
+
+/* SingleColumnValueFilter {family, qualifier, operator, comparator, filter if missing, latest version only};
+ * ColumnValueFilter has the first four */
+static void
 write_single_column(kw_buffer *to, const kw_filter *filter)
 {
     kw_buffer comparator = KW_BUFFER_EMPTY;
@@ -151,6 +179,16 @@ write_single_column(kw_buffer *to, const kw_filter *filter)
     write_number(to, 6, filter->flags[1]);
 }
 
+/* SingleColumnValueExcludeFilter {SingleColumnValueFilter} */
+static void
+write_single_column_exclude(kw_buffer *to, const kw_filter *filter)
+{
+    kw_buffer inner = KW_BUFFER_EMPTY;
+    write_single_column(&inner, filter);
+    write_message(to, 1, &inner);
+}
+
+/* ColumnRangeFilter {least column, inclusive, greatest column, inclusive} */
 static void
 write_column_range(kw_buffer *to, const kw_filter *filter)
 {
@@ -161,6 +199,7 @@ write_column_range(kw_buffer *to, const kw_filter *filter)
     }
 }
 
+/* TimestampsFilter {timestamps, packed; can hint} */
 static void
 write_timestamps(kw_buffer *to, const kw_filter *filter)
 {
@@ -168,9 +207,10 @@ write_timestamps(kw_buffer *to, const kw_filter *filter)
     for (size_t i = 0; i < filter->numbers_count; i++)
         write_varint(&packed, (uint64_t)filter->numbers[i]);
     write_message(to, 1, &packed);
-    write_number(to, 2, false); /* can_hint */
+    write_number(to, 2, false);
 }
 
+/* DependentColumnFilter {CompareFilter, family, qualifier, drop the dependent column} */
 static void
 write_dependent_column(kw_buffer *to, const kw_filter *filter)
 {
@@ -180,66 +220,73 @@ write_dependent_column(kw_buffer *to, const kw_filter *filter)
     write_number(to, 4, filter->flags[0]);
 }
 
-/* The filter's own message. */
+/* KeyOnlyFilter {replace the value by its length} */
 static void
-write_filter(kw_buffer *to, const kw_filter *filter)
+write_key_only(kw_buffer *to, const kw_filter *filter)
 {
-    kw_buffer inner = KW_BUFFER_EMPTY;
-    switch (filter->kind) {
+    write_number(to, 1, filter->flags[0]);
+}
+
+/* SkipFilter {filter}, WhileMatchFilter {filter} */
+static void
+write_wrapper(kw_buffer *to, const kw_filter *filter)
+{
+    write_children(to, 1, filter);
+}
+
+static void
+write_nothing(kw_buffer *to, const kw_filter *filter)
+{
+    (void)to;
+    (void)filter;
+}
+
+typedef void (*field_writer)(kw_buffer *to, const kw_filter *filter);
+
+static field_writer
+writer_of(kw_filter_kind kind)
+{
+    switch (kind) {
     case KW_FILTER_AND:
     case KW_FILTER_OR:
-        write_list(to, filter->kind == KW_FILTER_AND);
-        write_children(to, 2, filter);
-        return;
+        return write_list;
     case KW_FILTER_SKIP:
     case KW_FILTER_WHILE:
-        write_children(to, 1, filter);
-        return;
+        return write_wrapper;
     case KW_FILTER_KEY_ONLY:
-        write_number(to, 1, filter->flags[0]);
-        return;
+        return write_key_only;
     case KW_FILTER_FIRST_KEY_ONLY:
-        return;
+        return write_nothing;
     case KW_FILTER_PREFIX:
     case KW_FILTER_COLUMN_PREFIX:
     case KW_FILTER_MULTIPLE_COLUMN_PREFIX:
     case KW_FILTER_INCLUSIVE_STOP:
-        for (size_t i = 0; i < filter->bytes_count; i++)
-            write_bytes(to, 1, filter->bytes[i]);
-        return;
+        return write_prefixes;
     case KW_FILTER_COLUMN_COUNT_GET:
     case KW_FILTER_PAGE:
     case KW_FILTER_COLUMN_PAGINATION:
-        for (unsigned i = 0; i < filter->numbers_count; i++)
-            write_number(to, i + 1, filter->numbers[i]);
-        return;
+        return write_numbers;
     case KW_FILTER_TIMESTAMPS:
-        write_timestamps(to, filter);
-        return;
+        return write_timestamps;
     case KW_FILTER_ROW:
     case KW_FILTER_FAMILY:
     case KW_FILTER_QUALIFIER:
     case KW_FILTER_VALUE:
-        write_comparison(to, filter);
-        return;
+        return write_comparison;
     case KW_FILTER_COLUMN_RANGE:
-        write_column_range(to, filter);
-        return;
+        return write_column_range;
     case KW_FILTER_SINGLE_COLUMN_VALUE:
     case KW_FILTER_COLUMN_VALUE:
-        write_single_column(to, filter);
-        return;
+        return write_single_column;
     case KW_FILTER_SINGLE_COLUMN_VALUE_EXCLUDE:
-        write_single_column(&inner, filter);
-        write_message(to, 1, &inner);
-        return;
+        return write_single_column_exclude;
     case KW_FILTER_DEPENDENT_COLUMN:
-        write_dependent_column(to, filter);
-        return;
+        return write_dependent_column;
     }
+    g_assert_not_reached();
 }
 
-/* The Java class: mostly the name in the language. */
+/* The name of the Java class. For most filters it is the name in the filter language. */
 static const char *
 class_name(kw_filter_kind kind)
 {
@@ -254,17 +301,18 @@ void
 kw_hbase_filter_serialise(const kw_filter *filter, kw_buffer *to)
 {
     kw_buffer message = KW_BUFFER_EMPTY;
-    write_filter(&message, filter);
+    writer_of(filter->kind)(&message, filter);
     write_named(to, class_name(filter->kind), &message);
 }
 
 /* --- patterns ------------------------------------------------------------------------------------- */
 
-/* BytesBytesPair {key, mask}; free bytes of the key are zero. */
+/* BytesBytesPair {key, mask}. The pattern is at `offset` in the row key. Bytes that can have any value are
+ * zero in the key. */
 static void
-write_pair(kw_buffer *to, const kw_pattern *pattern, size_t at)
+write_pair(kw_buffer *to, const kw_pattern *pattern, size_t offset)
 {
-    size_t size = at + pattern->bytes.size;
+    size_t size = offset + pattern->bytes.size;
     kw_buffer pair = KW_BUFFER_EMPTY, key = KW_BUFFER_EMPTY, mask = KW_BUFFER_EMPTY;
     memset(kw_buffer_reserve(&key, size), 0, size);
     memset(kw_buffer_reserve(&mask, size), 1, size);
@@ -272,8 +320,8 @@ write_pair(kw_buffer *to, const kw_pattern *pattern, size_t at)
     for (size_t i = 0; i < pattern->bytes.size; i++) {
         if (pattern->mask[i])
             continue;
-        key.data[at + i] = pattern->bytes.data[i];
-        mask.data[at + i] = 0;
+        key.data[offset + i] = pattern->bytes.data[i];
+        mask.data[offset + i] = 0;
     }
     write_message(&pair, 1, &key);
     write_message(&pair, 2, &mask);
@@ -286,34 +334,35 @@ write_fuzzy(kw_buffer *to, const kw_patterns *patterns)
     kw_buffer fuzzy = KW_BUFFER_EMPTY;
     for (size_t i = 0; i < patterns->count; i++)
         write_pair(&fuzzy, &patterns->items[i], patterns->at);
-    write_number(&fuzzy, 2, true); /* is_mask_v2 */
+    write_number(&fuzzy, 2, true); /* is_mask_v2: the present form of masks */
     write_named(to, "FuzzyRowFilter", &fuzzy);
 }
 
+/* Prints a regular expression for `count` bytes of any value. */
 static void
-print_free(kw_buffer *to, size_t count)
+print_any(kw_buffer *to, size_t count)
 {
     if (count)
         kw_buffer_printf(to, ".{%zu}", count);
 }
 
 static void
-print_pattern(kw_buffer *to, const kw_pattern *pattern, size_t at)
+print_pattern(kw_buffer *to, const kw_pattern *pattern, size_t offset)
 {
-    size_t free = at;
+    size_t any = offset;
     for (size_t i = 0; i < pattern->bytes.size; i++) {
         if (pattern->mask[i]) {
-            free++;
+            any++;
             continue;
         }
-        print_free(to, free);
-        free = 0;
+        print_any(to, any);
+        any = 0;
         kw_buffer_printf(to, "\\x%02x", pattern->bytes.data[i]);
     }
-    print_free(to, free);
+    print_any(to, any);
 }
 
-/* ^(.{9}\x00\x07|.{9}\x01\x00), a byte a character. */
+/* RowFilter (=, regex), for example ^(.{9}\x00\x07|.{9}\x01\x00). In ISO-8859-1 a character is a byte. */
 static void
 write_row_regex(kw_buffer *to, const kw_patterns *patterns)
 {
@@ -332,32 +381,34 @@ write_row_regex(kw_buffer *to, const kw_patterns *patterns)
     write_named(to, "RowFilter", &row);
 }
 
+/* FilterList {ALL, patterns, filter}. The patterns are first, so that the filter only sees rows that match
+ * them. */
 static void
-write_all(kw_buffer *to, kw_buffer *patterns, const kw_filter *filter)
+write_both(kw_buffer *to, kw_buffer *patterns, const kw_filter *filter)
 {
     kw_buffer list = KW_BUFFER_EMPTY, serialised = KW_BUFFER_EMPTY;
     kw_hbase_filter_serialise(filter, &serialised);
-    write_list(&list, true);
-    write_message(&list, 2, patterns); /* first: the filter sees rows that match only */
+    write_list_operator(&list, true);
+    write_message(&list, 2, patterns);
     write_message(&list, 2, &serialised);
     write_named(to, "FilterList", &list);
 }
 
 kw_bytes
-kw_hbase_filter_bytes(const kw_filter *filter, const kw_patterns *patterns, kw_hbase_sifting how,
+kw_hbase_filter_bytes(const kw_filter *filter, const kw_patterns *patterns, kw_hbase_pattern_filter how,
                       kw_arena *arena)
 {
-    kw_buffer made = KW_BUFFER_EMPTY, all = KW_BUFFER_EMPTY;
+    kw_buffer pattern_filter = KW_BUFFER_EMPTY, both = KW_BUFFER_EMPTY;
     if (patterns->count == 0)
         return KW_BYTES_NONE;
-    if (how == KW_HBASE_FUZZY_SEEKING)
-        write_fuzzy(&made, patterns);
+    if (how == KW_HBASE_PATTERN_FUZZY)
+        write_fuzzy(&pattern_filter, patterns);
     else
-        write_row_regex(&made, patterns);
+        write_row_regex(&pattern_filter, patterns);
     if (filter)
-        write_all(&all, &made, filter);
-    kw_bytes copy = kw_arena_copy(arena, kw_buffer_bytes(filter ? &all : &made));
-    kw_buffer_clear(&made);
-    kw_buffer_clear(&all);
+        write_both(&both, &pattern_filter, filter);
+    kw_bytes copy = kw_arena_copy(arena, kw_buffer_bytes(filter ? &both : &pattern_filter));
+    kw_buffer_clear(&pattern_filter);
+    kw_buffer_clear(&both);
     return copy;
 }

@@ -1,34 +1,35 @@
-/* Filters as HBase serialises them, for TScan.filterBytes: what its filter language cannot say, above all
- * what the bytes of a row key are from an offset on.
+/* Filters as HBase serialises them, for TScan.filterBytes. They express conditions that HBase's filter
+ * language cannot, above all on the bytes of a row key from an offset on.
  *
  *   Filter {name, bytes of the filter's own message}     FilterList {ALL, [FuzzyRowFilter, the text's tree]}
  *
- * From HBase 2.6.1: Filter.proto, Comparator.proto, HBase.proto (BytesBytesPair, CompareType), names of the
- * Java classes and, for what a text means, their createFilterFromArguments. ThriftUtilities.scanFromThrift
- * sets the filter of filterString first and that of filterBytes after it, so that the latter replaces it: it
- * has to say all. A server that knows no filterBytes still has the text.
+ * The messages are those of HBase 2.6.1: Filter.proto, Comparator.proto, HBase.proto (BytesBytesPair,
+ * CompareType), the names of the Java classes, and their createFilterFromArguments for the meaning of a
+ * filter's text. ThriftUtilities.scanFromThrift sets the filter of filterString first and then that of
+ * filterBytes, which replaces it. So filterBytes must contain the whole filter. A server without filterBytes
+ * uses the text.
  */
 #pragma once
 
 #include "base/pattern.h"
 #include "filter/filter.h"
 
-typedef enum kw_hbase_sifting {
-    /* RowFilter with a regular expression over ISO-8859-1, which every server understands: each row is looked
-     * at. */
-    KW_HBASE_FUZZY_EACH,
-    /* FuzzyRowFilter, which also tells where to seek next. Masks are in the form that programs hand to it (0
-     * fixed, 1 any): every version turns them into its own, which differ (-1 and 0 before HBASE-15676, -1 and
-     * 2 since; is_mask_v2 says which). Not backward: there its hints pass rows by (getNextForFuzzyRule takes
-     * free bytes behind a fixed one as 0, not as 255). And not where HBasePlatformDependent.unaligned() is
-     * false (a Java 17 whose java.nio was not opened): there no row matches, since masks are shifted
-     * (idempotentMaskShift) that were never turned. */
-    KW_HBASE_FUZZY_SEEKING
-} kw_hbase_sifting;
+typedef enum kw_hbase_pattern_filter {
+    /* RowFilter with a regular expression over ISO-8859-1. Every server supports it; it examines each row. */
+    KW_HBASE_PATTERN_REGEX,
+    /* FuzzyRowFilter, which also seeks to the next possible match. Masks have the form of its public
+     * constructor (0 fixed, 1 any). Each version converts them to its own form (-1 and 0 before HBASE-15676,
+     * -1 and 2 since; is_mask_v2 says which). Do not use it in two cases:
+     * - Backward scans: its hints skip matching rows, because getNextForFuzzyRule sets free bytes after a
+     * fixed one to 0 instead of 255.
+     * - HBasePlatformDependent.unaligned() is false, as on a Java 17 where java.nio was not opened: no row
+     * matches, because idempotentMaskShift shifts masks that were never converted. */
+    KW_HBASE_PATTERN_FUZZY
+} kw_hbase_pattern_filter;
 
-/* The filter (NULL: none) and the patterns; empty when there are no patterns. */
-kw_bytes kw_hbase_filter_bytes(const kw_filter *filter, const kw_patterns *patterns, kw_hbase_sifting how,
-                               kw_arena *arena);
+/* Serialises the patterns and the filter (NULL: none). Empty if there are no patterns. */
+kw_bytes kw_hbase_filter_bytes(const kw_filter *filter, const kw_patterns *patterns,
+                               kw_hbase_pattern_filter how, kw_arena *arena);
 
-/* A tree of the filter language alone. */
+/* Serialises a filter of the filter language. */
 void kw_hbase_filter_serialise(const kw_filter *filter, kw_buffer *to);

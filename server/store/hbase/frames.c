@@ -1,10 +1,10 @@
-/* See frames.h. The keys are found from the end: they are the last thing in the message but for the stop
- * byte of the argument list, each behind its length (four bytes, or a varint). */
+/* See frames.h. The keys are found from the end of the message: only the stop byte of the argument list comes
+ * after them. Each key is preceded by its length (four bytes, or a varint). */
 #include "store/hbase/frames.h"
 
 #include <glib.h>
 
-#define FRAME_HEAD 4
+#define FRAME_HEADER 4
 
 static size_t
 length_bytes(kw_wire_protocol protocol, size_t size)
@@ -20,8 +20,8 @@ length_bytes(kw_wire_protocol protocol, size_t size)
 static void
 append_frame(kw_buffer *out, kw_bytes piece)
 {
-    kw_be32_store(kw_buffer_reserve(out, FRAME_HEAD), (uint32_t)piece.size);
-    out->size += FRAME_HEAD;
+    kw_be32_store(kw_buffer_reserve(out, FRAME_HEADER), (uint32_t)piece.size);
+    out->size += FRAME_HEADER;
     kw_buffer_append(out, piece);
 }
 
@@ -29,12 +29,13 @@ void
 kw_hbase_frames_cut(kw_buffer *out, size_t mark, kw_wire_protocol protocol, const kw_bytes *keys,
                     size_t count)
 {
-    size_t size = out->size - mark - FRAME_HEAD;
-    g_autofree uint8_t *payload = g_memdup2(out->data + mark + FRAME_HEAD, size);
+    g_assert(count > 0 && out->size > mark + FRAME_HEADER);
+    size_t size = out->size - mark - FRAME_HEADER;
+    g_autofree uint8_t *payload = g_memdup2(out->data + mark + FRAME_HEADER, size);
     g_autofree size_t *cuts = g_new(size_t, count);
     size_t end = size - 1; /* the stop byte */
     for (size_t i = count; i-- > 0;) {
-        g_assert(keys[i].size && end > keys[i].size + FRAME_HEAD);
+        g_assert(keys[i].size && end > keys[i].size + FRAME_HEADER);
         g_assert(memcmp(payload + end - keys[i].size, keys[i].data, keys[i].size) == 0);
         cuts[i] = end - 1;
         end -= keys[i].size + length_bytes(protocol, keys[i].size);

@@ -1,55 +1,57 @@
-/* One row's read: in a call of its own, or in one with others that waited as well (batch queue.h).
+/* Reads of one row, each in a call of its own or in a batch (batch_queue.h).
  *
- * Gets that ask the same and have not left share one question; one that comes when it has left asks
- * anew, since a write may have been acknowledged in between. A call of several that fails is asked again
- * question by question, so that each caller gets its own answer.
+ * Equal gets that were not sent yet share one get. A get that arrives after an equal one was sent starts a
+ * new one, because a write may have been acknowledged in between. If a batch fails, its gets are sent again
+ * one by one, so that each caller gets its own answer.
  */
 #include "store/hbase/convert.h"
 #include "store/hbase/handle.h"
 
 #include "base/metrics.h"
 
-typedef struct question question;
+typedef struct shared_get shared_get;
 typedef struct get_batch get_batch;
 
 /* One caller's get. */
 typedef struct get_op {
     kw_hbase_pending_op pending;
-    kw_hbase_call call; /* when it goes alone */
+    kw_hbase_call call; /* used if it is sent alone */
     kw_hbase_handle *handle;
-    kw_rows *rows; /* owns this */
+    kw_rows *rows; /* its arena contains this struct */
     const kw_get *get;
     kw_get_done done;
     void *user;
-    question *asks;
-    GList link; /* in its askers */
+    shared_get *shared; /* NULL: sent alone */
+    GList link;         /* in shared->waiters */
 } get_op;
 
-/* What all its askers ask. Its first asker stands in the batch queue for all of them. */
-struct question {
+/* A get for several callers with equal gets. The first waiter is in the batch queue for all of them. */
+struct shared_get {
     kw_bytes table;
-    const kw_get *get; /* the first asker's while it waits, then the batch's copy */
-    GQueue askers;
+    const kw_get *get; /* that of the first waiter until it is sent, then the batch's copy */
+    GQueue waiters;    /* get_op */
 };
 
-/* Questions that left together, with copies: an asker whose deadline passes takes its memory along. */
+/* Gets that are sent together. The batch has copies of them, because a get whose deadline passes is freed
+ * earlier. */
 struct get_batch {
     kw_hbase_call call;
-    kw_arena *arena; /* owns this */
+    kw_arena *arena; /* contains this struct */
     kw_hbase_handle *handle;
-    kw_hbase_batch_queue *queue; /* NULL: asked again, one by one */
-    question **questions;
+    kw_hbase_batch_queue *queue; /* NULL: a single get that is sent again after its batch failed */
+    shared_get **shared_gets;
     size_t count;
     kw_hb_THBaseService_getMultiple_args args;
 };
 
-/* --- questions -------------------------------------------------------------------------------- */
+/* --- shared gets ------------------------------------------------------------------------------ */
 
 static guint
-question_hash(gconstpointer key)
+shared_hash(gconstpointer key)
 {
-    const question *asked = key;
-    return kw_hbase_row_hash(asked->table, asked->get->row);
+    const shared_get *shared = key;
+    kw_hbase_row_key row = {.table = shared->table, .row = shared->get->row};
+    return kw_hbase_row_key_hash(&row);
 }
 
 static bool
@@ -67,19 +69,19 @@ same_columns(const kw_get *one, const kw_get *other)
 }
 
 static gboolean
-question_equal(gconstpointer a, gconstpointer b)
+shared_equal(gconstpointer a, gconstpointer b)
 {
-    const question *asked = a, *other = b;
-    const kw_get *one = asked->get, *two = other->get;
-    return kw_bytes_equal(one->row, two->row) && kw_bytes_equal(asked->table, other->table) &&
+    const shared_get *shared = a, *other = b;
+    const kw_get *one = shared->get, *two = other->get;
+    return kw_bytes_equal(one->row, two->row) && kw_bytes_equal(shared->table, other->table) &&
            MAX(one->max_versions, 1) == MAX(two->max_versions, 1) && one->time_from == two->time_from &&
            one->time_to == two->time_to && kw_bytes_equal(one->filter, two->filter) && same_columns(one, two);
 }
 
 GHashTable *
-kw_hbase_questions_new(void)
+kw_hbase_shared_gets_new(void)
 {
-    return g_hash_table_new(question_hash, question_equal);
+    return g_hash_table_new(shared_hash, shared_equal);
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
@@ -103,9 +105,9 @@ answer_rows(get_op *op)
     op->done(op->user, rows, NULL);
 }
 
-/* False: the row has more than the asker takes. */
+/* Omits a row that is larger than the caller's limit; false in this case. */
 static bool
-fits(get_op *op)
+check_size(get_op *op)
 {
     kw_rows *rows = op->rows;
     if (op->get->max_bytes == 0 || rows->bytes <= op->get->max_bytes)
@@ -116,26 +118,21 @@ fits(get_op *op)
     return false;
 }
 
-/* A row of its own for each asker: the reply's memory goes. */
+/* Each waiter gets a copy of the row, because the reply's memory is reused. */
 static void
 copy_row(get_op *op, const kw_hb_TResult *result)
 {
     kw_rows *rows = op->rows;
     rows->rows = KW_ARENA_NEW(rows->arena, kw_row);
-    kw_hbase_take_row(rows, op->get, result, &rows->rows[0]);
+    kw_hbase_from_get_result(rows, op->get, result, &rows->rows[0]);
     kw_row *row = &rows->rows[0];
-    if (!fits(op))
+    if (!check_size(op))
         return;
     row->key = kw_arena_copy(rows->arena, row->key);
-    for (uint32_t i = 0; i < row->cells_count; i++) {
-        kw_cell *cell = &row->cells[i];
-        cell->family = kw_arena_copy(rows->arena, cell->family);
-        cell->qualifier = kw_arena_copy(rows->arena, cell->qualifier);
-        cell->value = kw_arena_copy(rows->arena, cell->value);
-    }
+    row->cells = kw_hbase_copy_cells(rows->arena, row->cells, row->cells_count);
 }
 
-/* --- alone ------------------------------------------------------------------------------------ */
+/* --- a get in a call of its own --------------------------------------------------------------- */
 
 static void
 alone_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
@@ -146,21 +143,22 @@ alone_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *fail
     if (op->pending.queue)
         kw_hbase_batch_queue_answered(op->pending.queue, 1);
     if (failure) {
-        kw_hbase_blame_filter(op->get->filter, failure, &error);
+        kw_hbase_explain_filter_failure(op->get->filter, failure, &error);
         answer_error(op, &error);
         return;
     }
-    static const kw_hb_TResult nothing;
+    static const kw_hb_TResult empty;
     op->rows->rows = KW_ARENA_NEW(op->rows->arena, kw_row);
-    kw_hbase_take_row(op->rows, op->get, answer->success ? answer->success : &nothing, &op->rows->rows[0]);
+    kw_hbase_from_get_result(op->rows, op->get, answer->success ? answer->success : &empty,
+                             &op->rows->rows[0]);
     if (op->get->columns_count == 0)
-        kw_hbase_saw_rows(op->handle, op->get->table, op->rows->bytes);
-    fits(op);
+        kw_hbase_note_row_bytes(op->handle, op->get->table, op->rows->bytes);
+    check_size(op);
     answer_rows(op);
 }
 
 static void
-leave_alone(get_op *op)
+send_alone(get_op *op)
 {
     kw_arena *arena = op->rows->arena;
     kw_hb_THBaseService_get_args *args = KW_ARENA_NEW(arena, kw_hb_THBaseService_get_args);
@@ -168,7 +166,7 @@ leave_alone(get_op *op)
     kw_hbase_to_get(arena, op->get, tget);
     args->table = op->get->table;
     args->tget = tget;
-    kw_hbase_pending_op_untime(&op->pending);
+    kw_hbase_pending_op_unwatch(&op->pending);
     op->call = (kw_hbase_call){.method = KW_HB_THBaseService_get,
                                .args = args,
                                .table = op->get->table,
@@ -182,20 +180,20 @@ leave_alone(get_op *op)
     kw_hbase_pool_start(&op->handle->pool, &op->call);
 }
 
-/* --- together --------------------------------------------------------------------------------- */
+/* --- batches ---------------------------------------------------------------------------------- */
 
-static void start_batch(kw_hbase_handle *handle, kw_hbase_batch_queue *queue, question *const *questions,
+static void start_batch(kw_hbase_handle *handle, kw_hbase_batch_queue *queue, shared_get *const *shared_gets,
                         size_t count);
 
 static void
 answer_all(get_batch *batch, const kw_hb_THBaseService_getMultiple_result *answer, const kw_error *error)
 {
     for (size_t i = 0; i < batch->count; i++) {
-        question *asked = batch->questions[i];
-        for (GList *at; (at = g_queue_pop_head_link(&asked->askers));) {
+        shared_get *shared = batch->shared_gets[i];
+        for (GList *at; (at = g_queue_pop_head_link(&shared->waiters));) {
             get_op *op = at->data;
-            kw_hbase_pending_op_untime(&op->pending);
-            op->asks = NULL;
+            kw_hbase_pending_op_unwatch(&op->pending);
+            op->shared = NULL;
             if (error) {
                 answer_error(op, error);
             } else {
@@ -203,48 +201,48 @@ answer_all(get_batch *batch, const kw_hb_THBaseService_getMultiple_result *answe
                 answer_rows(op);
             }
         }
-        g_free(asked);
+        g_free(shared);
     }
 }
 
-/* Would each question alone fare differently? */
+/* True if the gets can have different results when they are sent one by one. */
 static bool
-worth_asking_apart(const get_batch *batch, kw_hbase_failure_kind kind)
+is_worth_splitting(const get_batch *batch, kw_hbase_failure_kind kind)
 {
     return batch->count > 1 && (kind == KW_HBASE_OTHER || kind == KW_HBASE_REPLY_TOO_LARGE ||
-                                kind == KW_HBASE_TROUBLE || kind == KW_HBASE_INTERNAL_ERROR);
+                                kind == KW_HBASE_TEMPORARY || kind == KW_HBASE_INTERNAL_ERROR);
 }
 
 static void
-ask_apart(get_batch *batch)
+send_one_by_one(get_batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++) {
-        if (batch->questions[i]->askers.length)
-            start_batch(batch->handle, NULL, &batch->questions[i], 1);
+        if (batch->shared_gets[i]->waiters.length)
+            start_batch(batch->handle, NULL, &batch->shared_gets[i], 1);
         else
-            g_free(batch->questions[i]);
+            g_free(batch->shared_gets[i]);
     }
 }
 
 static void
-learn_size(kw_hbase_handle *handle, const kw_hb_TResult *result, const kw_get *get)
+note_size(kw_hbase_handle *handle, const kw_hb_TResult *result, const kw_get *get)
 {
     size_t bytes = result->row.size;
     if (get->columns_count || result->columnValues.count == 0)
         return;
     for (uint32_t i = 0; i < result->columnValues.count; i++)
         bytes += result->columnValues.items[i].qualifier.size + result->columnValues.items[i].value.size;
-    kw_hbase_saw_rows(handle, get->table, bytes);
+    kw_hbase_note_row_bytes(handle, get->table, bytes);
 }
 
-/* Callers, not questions: a width that asks one question for more of them is the better one. */
+/* The number of callers, so that a concurrency with which more callers share a get counts as better. */
 static size_t
-askers_of(const get_batch *batch)
+count_waiters(const get_batch *batch)
 {
-    size_t askers = 0;
+    size_t waiters = 0;
     for (size_t i = 0; i < batch->count; i++)
-        askers += batch->questions[i]->askers.length;
-    return askers;
+        waiters += batch->shared_gets[i]->waiters.length;
+    return waiters;
 }
 
 static void
@@ -252,15 +250,15 @@ batch_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *fail
 {
     get_batch *batch = call->user;
     const kw_hb_THBaseService_getMultiple_result *answer = result;
-    kw_hbase_failure short_answer;
-    if (!failure && !kw_hbase_rows_are_all(answer, batch->count, &short_answer))
-        failure = &short_answer;
+    kw_hbase_failure wrong_count;
+    if (!failure && !kw_hbase_check_row_count(answer, batch->count, &wrong_count))
+        failure = &wrong_count;
     if (!failure)
-        learn_size(batch->handle, &answer->success.items[0], batch->questions[0]->get);
+        note_size(batch->handle, &answer->success.items[0], batch->shared_gets[0]->get);
     if (batch->queue)
-        kw_hbase_batch_queue_answered(batch->queue, askers_of(batch));
-    if (failure && worth_asking_apart(batch, failure->kind))
-        ask_apart(batch);
+        kw_hbase_batch_queue_answered(batch->queue, count_waiters(batch));
+    if (failure && is_worth_splitting(batch, failure->kind))
+        send_one_by_one(batch);
     else
         answer_all(batch, answer, failure ? &failure->error : NULL);
     kw_arena_free(batch->arena);
@@ -278,21 +276,24 @@ copy_get(kw_arena *arena, const kw_get *get)
     return copy;
 }
 
+/* Marks the waiters as sent. Returns the latest of their deadlines and `deadline`. */
 static kw_deadline
-latest(const question *asked, kw_deadline deadline)
+mark_sent(const shared_get *shared, kw_deadline deadline)
 {
-    for (GList *at = asked->askers.head; at; at = at->next) {
+    for (GList *at = shared->waiters.head; at; at = at->next) {
         get_op *op = at->data;
         op->pending.state = KW_HBASE_PENDING_SENT;
-        kw_hbase_pending_op_time(&op->pending);
+        kw_hbase_pending_op_watch(&op->pending);
         deadline = MAX(deadline, op->pending.deadline);
     }
     return deadline;
 }
 
 static void
-start_batch(kw_hbase_handle *handle, kw_hbase_batch_queue *queue, question *const *questions, size_t count)
+start_batch(kw_hbase_handle *handle, kw_hbase_batch_queue *queue, shared_get *const *shared_gets,
+            size_t count)
 {
+    g_assert(count > 0 && count <= KW_HBASE_BATCH_ROWS);
     kw_arena *arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
     get_batch *batch = KW_ARENA_NEW(arena, get_batch);
     kw_hb_TGet *tgets = KW_ARENA_ARRAY(arena, kw_hb_TGet, count);
@@ -300,16 +301,16 @@ start_batch(kw_hbase_handle *handle, kw_hbase_batch_queue *queue, question *cons
     batch->arena = arena;
     batch->handle = handle;
     batch->queue = queue;
-    batch->questions = KW_ARENA_ARRAY(arena, question *, count);
+    batch->shared_gets = KW_ARENA_ARRAY(arena, shared_get *, count);
     batch->count = count;
     for (size_t i = 0; i < count; i++) {
-        question *asked = questions[i];
-        asked->get = copy_get(arena, asked->get);
-        deadline = latest(asked, deadline);
-        kw_hbase_to_get(arena, asked->get, &tgets[i]);
-        batch->questions[i] = asked;
+        shared_get *shared = shared_gets[i];
+        shared->get = copy_get(arena, shared->get);
+        deadline = mark_sent(shared, deadline);
+        kw_hbase_to_get(arena, shared->get, &tgets[i]);
+        batch->shared_gets[i] = shared;
     }
-    batch->args.table = questions[0]->get->table;
+    batch->args.table = shared_gets[0]->get->table;
     batch->args.tgets.items = tgets;
     batch->args.tgets.count = (uint32_t)count;
     batch->call = (kw_hbase_call){.method = KW_HB_THBaseService_getMultiple,
@@ -324,47 +325,40 @@ start_batch(kw_hbase_handle *handle, kw_hbase_batch_queue *queue, question *cons
 }
 
 static void
-leave(kw_hbase_batch_queue *queue, kw_hbase_pending_op *const *pending_ops, size_t count)
+send_ops(kw_hbase_batch_queue *queue, kw_hbase_pending_op *const *pending_ops, size_t count)
 {
     kw_hbase_handle *handle = ((get_op *)pending_ops[0])->handle;
-    question *questions[KW_HBASE_BATCH_ROWS];
+    shared_get *shared_gets[KW_HBASE_BATCH_ROWS];
     for (size_t i = 0; i < count; i++) {
-        questions[i] = ((get_op *)pending_ops[i])->asks;
-        g_hash_table_remove(handle->questions, questions[i]);
+        shared_gets[i] = ((get_op *)pending_ops[i])->shared;
+        g_hash_table_remove(handle->shared_gets, shared_gets[i]);
     }
-    if (count == 1 && questions[0]->askers.length == 1) {
-        g_free(g_steal_pointer(&((get_op *)pending_ops[0])->asks));
-        leave_alone((get_op *)pending_ops[0]);
+    if (count == 1 && shared_gets[0]->waiters.length == 1) {
+        g_free(g_steal_pointer(&((get_op *)pending_ops[0])->shared));
+        send_alone((get_op *)pending_ops[0]);
     } else {
-        start_batch(handle, queue, questions, count);
+        start_batch(handle, queue, shared_gets, count);
     }
 }
 
-/* The next asker stands in for one that gives up. */
+/* The first waiter has failed: the next one takes its place in the batch queue. */
 static void
-hand_over(get_op *op, question *asked)
+replace_first(get_op *failed, shared_get *shared)
 {
-    g_hash_table_remove(op->handle->questions, asked);
-    get_op *next = g_queue_peek_head(&asked->askers);
+    g_hash_table_remove(failed->handle->shared_gets, shared);
+    get_op *next = g_queue_peek_head(&shared->waiters);
     if (!next) {
-        g_free(asked);
+        g_free(shared);
         return;
     }
-    asked->get = next->get;
-    asked->table = next->get->table;
-    g_hash_table_add(op->handle->questions, asked);
+    shared->get = next->get;
+    shared->table = next->get->table;
+    g_hash_table_add(failed->handle->shared_gets, shared);
     kw_hbase_batch_queue_return(&next->pending);
 }
 
-static kw_deadline
-settled_at(const kw_hbase_pending_op *pending)
-{
-    (void)pending;
-    return 0;
-}
-
 static bool
-has_left(const kw_hbase_pending_op *pending)
+may_be_sent(const kw_hbase_pending_op *pending)
 {
     return pending->state == KW_HBASE_PENDING_SENT;
 }
@@ -373,39 +367,37 @@ static void
 fail(kw_hbase_pending_op *pending, const kw_error *error)
 {
     get_op *op = (get_op *)pending;
-    question *asked = op->asks;
-    bool first = asked->askers.head == &op->link;
-    g_queue_unlink(&asked->askers, &op->link);
-    if (first && pending->state == KW_HBASE_PENDING_WAITS)
-        hand_over(op, asked);
+    shared_get *shared = op->shared;
+    bool first = shared->waiters.head == &op->link;
+    g_queue_unlink(&shared->waiters, &op->link);
+    if (first && pending->state == KW_HBASE_PENDING_QUEUED)
+        replace_first(op, shared);
     answer_error(op, error);
 }
 
 static const kw_hbase_pending_op_class pending_class = {
-    .leave = leave, .settled_at = settled_at, .left = has_left, .fail = fail};
+    .send = send_ops, .may_be_sent = may_be_sent, .fail = fail};
 
 /* --- start ------------------------------------------------------------------------------------ */
 
 static void
-ask(get_op *op)
+join_or_start_shared(get_op *op)
 {
     kw_hbase_handle *handle = op->handle;
-    question like = {.table = op->get->table, .get = op->get};
-    question *asked = g_hash_table_lookup(handle->questions, &like);
+    shared_get key = {.table = op->get->table, .get = op->get};
+    op->shared = g_hash_table_lookup(handle->shared_gets, &key);
     op->link.data = op;
-    if (asked) {
+    if (op->shared) {
         kw_metrics_add(KW_METRIC_store_reads_shared, 1);
-        op->asks = asked;
-        op->pending.state = KW_HBASE_PENDING_FOLLOWS;
-        g_queue_push_tail_link(&asked->askers, &op->link);
-        kw_hbase_pending_op_time(&op->pending);
+        op->pending.state = KW_HBASE_PENDING_BLOCKED;
+        g_queue_push_tail_link(&op->shared->waiters, &op->link);
+        kw_hbase_pending_op_watch(&op->pending);
         return;
     }
-    asked = g_memdup2(&like, sizeof like);
-    g_queue_init(&asked->askers);
-    g_queue_push_tail_link(&asked->askers, &op->link);
-    op->asks = asked;
-    g_hash_table_add(handle->questions, asked);
+    op->shared = g_memdup2(&key, sizeof key);
+    g_queue_init(&op->shared->waiters);
+    g_queue_push_tail_link(&op->shared->waiters, &op->link);
+    g_hash_table_add(handle->shared_gets, op->shared);
     kw_hbase_batch_queue_join(&op->pending);
 }
 
@@ -420,17 +412,14 @@ kw_hbase_get(kw_store_handle *base, const kw_get *get, kw_get_done done, void *u
     op->get = get;
     op->done = done;
     op->user = user;
-    op->pending.class = &pending_class;
-    op->pending.coalescer = handle->coalescer;
-    op->pending.deadline = kw_hbase_deadline(get->deadline);
-    op->pending.row = get->row;
-    if (get->filter.size &&
-        !get->filter_is_safe) { /* one that HBase refuses would spoil the call for others */
-        leave_alone(op);
+    kw_hbase_pending_op_init(&op->pending, &pending_class, handle->coalescer, get->row,
+                             kw_hbase_deadline(get->deadline));
+    if (get->filter.size && !get->filter_is_safe) { /* if HBase rejects the filter, the whole call fails */
+        send_alone(op);
         return;
     }
     op->pending.bytes = get->row.size + kw_hbase_row_bytes(handle, get->table);
     op->pending.queue =
         kw_hbase_coalescer_queue(handle->coalescer, KW_HBASE_BATCH_GET, get->table, KW_DURABILITY_DEFAULT);
-    ask(op);
+    join_or_start_shared(op);
 }

@@ -1,23 +1,23 @@
-/* Point reads that callers start as many. A multi-get is cut into calls of a bounded number of rows, a few of
- * which are under way at a time. One that fails is halved: until it and its answer fit, or until single gets
- * say what is wrong and with which. It fails as a whole.
+/* Multi-gets. They are split into calls with a limited number of rows, and a limited number of calls are in
+ * flight at a time. A call that fails is halved, until the request and the reply fit, or until a single get
+ * shows the error. An error of one get fails the whole multi-get.
  *
- * With max_bytes no more calls are started once so many bytes came; what does not fit is omitted in the end,
- * in the order of the gets. */
+ * With max_bytes, no more calls are started once this many bytes have arrived. Rows that do not fit are
+ * omitted in the end, in the order of the gets. */
 #include "store/hbase/convert.h"
 #include "store/hbase/handle.h"
 
 #define GETS_PER_CALL 128
-/* ... while nothing is known of the size of the table's rows, and the bytes of the answer are limited. */
-#define GETS_FIRST 32
-#define CALLS_MOST 16
+/* The same if the size of the table's rows is unknown and the bytes of the answer are limited. */
+#define FIRST_GETS_PER_CALL 32
+#define CALLS_MAX 16
 
 typedef struct many_op {
     kw_hbase_handle *handle;
-    kw_rows *rows; /* owns this and the parts */
+    kw_rows *rows; /* its arena contains this struct and the parts */
     const kw_get *const *gets;
-    size_t next; /* the first that was not asked for */
-    size_t parts_left;
+    size_t next; /* the first get that is not part of a call yet */
+    size_t parts_in_flight;
     bool failed;
     kw_error error;
     kw_get_done done;
@@ -33,29 +33,28 @@ typedef struct get_part {
 } get_part;
 
 void
-kw_hbase_blame_filter(kw_bytes filter, const kw_hbase_failure *failure, kw_error *ret_error)
+kw_hbase_explain_filter_failure(kw_bytes filter, const kw_hbase_failure *failure, kw_error *ret_error)
 {
     *ret_error = failure->error;
     bool inside = failure->kind == KW_HBASE_INTERNAL_ERROR;
     if (filter.size && inside)
-        kw_error_set(ret_error, KW_INVALID, "the store does not understand the filter %s%.*s%s", "\"",
-                     (int)MIN(filter.size, 200), (const char *)filter.data, "\"");
+        kw_error_set(ret_error, KW_INVALID, "the store cannot parse the filter \"%.*s\"",
+                     (int)MIN(filter.size, 200), (const char *)filter.data);
 }
 
 bool
-kw_hbase_rows_are_all(const kw_hb_THBaseService_getMultiple_result *answer, size_t gets,
-                      kw_hbase_failure *ret_failure)
+kw_hbase_check_row_count(const kw_hb_THBaseService_getMultiple_result *answer, size_t gets,
+                         kw_hbase_failure *ret_failure)
 {
     if (answer->success.count == gets)
         return true;
     *ret_failure = (kw_hbase_failure){.kind = KW_HBASE_OTHER};
-    return kw_error_set(&ret_failure->error, KW_CORRUPT, "the store answered %u rows to %zu gets",
+    return kw_error_set(&ret_failure->error, KW_CORRUPT, "the store returned %u rows for %zu gets",
                         answer->success.count, gets);
 }
 
-/* A missing row answers without a key: the one that was asked for stands in. */
 void
-kw_hbase_take_row(kw_rows *rows, const kw_get *get, const kw_hb_TResult *result, kw_row *ret_row)
+kw_hbase_from_get_result(kw_rows *rows, const kw_get *get, const kw_hb_TResult *result, kw_row *ret_row)
 {
     kw_hbase_from_result(rows, result, ret_row);
     if (result->columnValues.count == 0)
@@ -64,7 +63,7 @@ kw_hbase_take_row(kw_rows *rows, const kw_get *get, const kw_hb_TResult *result,
 
 static void start_part(many_op *op, size_t first, size_t count);
 
-/* --- what does not fit ---------------------------------------------------------------------------- */
+/* --- limit of the bytes --------------------------------------------------------------------------- */
 
 static size_t
 max_bytes(const many_op *op)
@@ -99,14 +98,14 @@ omit_rows(many_op *op)
 {
     kw_rows *rows = op->rows;
     bool full = false;
-    size_t most = max_bytes(op);
-    if (most == 0 || (op->next == rows->count && rows->bytes <= most))
+    size_t max = max_bytes(op);
+    if (max == 0 || (op->next == rows->count && rows->bytes <= max))
         return;
     rows->bytes = 0;
     for (size_t i = 0; i < rows->count; i++) {
         size_t bytes = i < op->next ? row_bytes(&rows->rows[i]) : 0;
-        bool too_large = bytes > most;
-        full = full || i >= op->next || (!too_large && rows->bytes + bytes > most);
+        bool too_large = bytes > max;
+        full = full || i >= op->next || (!too_large && rows->bytes + bytes > max);
         if (full || too_large)
             omit(op, i, full ? KW_OMITTED_NO_ROOM : KW_OMITTED_TOO_LARGE);
         else
@@ -122,13 +121,13 @@ gets_per_call(const many_op *op)
     size_t seen = kw_hbase_row_bytes(op->handle, op->gets[0]->table);
     if (max_bytes(op) == 0)
         return GETS_PER_CALL;
-    return seen ? CLAMP(max_bytes(op) / seen, 1, GETS_PER_CALL) : GETS_FIRST;
+    return seen ? CLAMP(max_bytes(op) / seen, 1, GETS_PER_CALL) : FIRST_GETS_PER_CALL;
 }
 
 static void
 start_more(many_op *op)
 {
-    while (op->next < op->rows->count && op->parts_left < CALLS_MOST && !op->failed && !is_full(op)) {
+    while (op->next < op->rows->count && op->parts_in_flight < CALLS_MAX && !op->failed && !is_full(op)) {
         size_t first = op->next, count = MIN(op->rows->count - first, gets_per_call(op));
         op->next += count;
         start_part(op, first, count);
@@ -136,11 +135,12 @@ start_more(many_op *op)
 }
 
 static void
-part_over(many_op *op)
+part_finished(many_op *op)
 {
-    op->parts_left--;
+    g_assert(op->parts_in_flight > 0);
+    op->parts_in_flight--;
     start_more(op);
-    if (op->parts_left)
+    if (op->parts_in_flight)
         return;
     kw_get_done done = op->done;
     void *user = op->user;
@@ -160,8 +160,8 @@ part_failed(get_part *part, const kw_hbase_failure *failure)
 {
     many_op *op = part->op;
     bool too_large = failure->kind == KW_HBASE_REPLY_TOO_LARGE ||
-                     (failure->error.code == KW_LIMIT && !part->call.left); /* the request */
-    if ((too_large || failure->kind == KW_HBASE_TROUBLE) && part->count > 1 && !op->failed) {
+                     (failure->error.code == KW_LIMIT && !part->call.sent); /* the request is too large */
+    if ((too_large || failure->kind == KW_HBASE_TEMPORARY) && part->count > 1 && !op->failed) {
         size_t half = part->count / 2;
         start_part(op, part->first, half);
         start_part(op, part->first + half, part->count - half);
@@ -169,9 +169,9 @@ part_failed(get_part *part, const kw_hbase_failure *failure)
         omit(op, part->first, KW_OMITTED_TOO_LARGE);
     } else if (!op->failed) {
         op->failed = true;
-        kw_hbase_blame_filter(op->gets[part->first]->filter, failure, &op->error);
+        kw_hbase_explain_filter_failure(op->gets[part->first]->filter, failure, &op->error);
     }
-    part_over(op);
+    part_finished(op);
 }
 
 static void
@@ -180,9 +180,9 @@ part_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failu
     get_part *part = call->user;
     many_op *op = part->op;
     const kw_hb_THBaseService_getMultiple_result *answer = result;
-    kw_hbase_failure short_answer;
-    if (!failure && !kw_hbase_rows_are_all(answer, part->count, &short_answer))
-        failure = &short_answer;
+    kw_hbase_failure wrong_count;
+    if (!failure && !kw_hbase_check_row_count(answer, part->count, &wrong_count))
+        failure = &wrong_count;
     if (failure) {
         part_failed(part, failure);
         return;
@@ -190,11 +190,11 @@ part_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failu
     size_t before = op->rows->bytes;
     for (size_t i = 0; i < part->count; i++) {
         size_t at = part->first + i;
-        kw_hbase_take_row(op->rows, op->gets[at], &answer->success.items[i], &op->rows->rows[at]);
+        kw_hbase_from_get_result(op->rows, op->gets[at], &answer->success.items[i], &op->rows->rows[at]);
     }
     if (op->gets[0]->columns_count == 0 && op->rows->bytes > before)
-        kw_hbase_saw_rows(op->handle, op->gets[0]->table, (op->rows->bytes - before) / part->count);
-    part_over(op);
+        kw_hbase_note_row_bytes(op->handle, op->gets[0]->table, (op->rows->bytes - before) / part->count);
+    part_finished(op);
 }
 
 static void
@@ -218,11 +218,11 @@ start_part(many_op *op, size_t first, size_t count)
     part->call.account = op->gets[0]->account;
     part->call.number = op->gets[0]->call;
     part->call.repeatable = true;
-    part->call.whole = count > 1; /* trouble is not tried again as a whole: it is halved */
+    part->call.whole = count > 1; /* after a temporary failure it is halved instead of sent again */
     part->call.keep = arena;
     part->call.done = part_done;
     part->call.user = part;
-    op->parts_left++;
+    op->parts_in_flight++;
     kw_hbase_pool_start(&op->handle->pool, &part->call);
 }
 
@@ -230,6 +230,7 @@ void
 kw_hbase_get_many(kw_store_handle *handle, const kw_get *const *gets, size_t count, kw_get_done done,
                   void *user)
 {
+    g_assert(count > 0);
     kw_rows *rows = kw_rows_new_for(gets[0]->account);
     many_op *op = KW_ARENA_NEW(rows->arena, many_op);
     rows->rows = KW_ARENA_ARRAY(rows->arena, kw_row, count);

@@ -1,4 +1,4 @@
-/* The store handle's table of operations, its tick and its end. */
+/* The operations, the tick and the closing of a store handle, and its statistics of row sizes. */
 #include "store/hbase/handle.h"
 
 static void
@@ -8,9 +8,9 @@ ticked(void *user)
 }
 
 static void
-free_when_last(kw_hbase_handle *handle)
+free_if_unused(kw_hbase_handle *handle)
 {
-    if (!handle->gone || handle->runs)
+    if (!handle->is_closed || handle->range_scans)
         return;
     g_free(handle->heartbeats);
     g_free(handle);
@@ -19,8 +19,9 @@ free_when_last(kw_hbase_handle *handle)
 void
 kw_hbase_handle_release(kw_hbase_handle *handle)
 {
-    handle->runs--;
-    free_when_last(handle);
+    g_assert(handle->range_scans > 0);
+    handle->range_scans--;
+    free_if_unused(handle);
 }
 
 static void
@@ -32,10 +33,10 @@ pool_closed(void *user)
     void *closed_user = handle->user;
     atomic_fetch_sub(&store->handles, 1);
     kw_hbase_coalescer_free(handle->coalescer);
-    g_hash_table_destroy(handle->questions);
+    g_hash_table_destroy(handle->shared_gets);
     g_hash_table_destroy(handle->families);
-    handle->gone = true;
-    free_when_last(handle);
+    handle->is_closed = true;
+    free_if_unused(handle);
     closed(closed_user);
 }
 
@@ -50,11 +51,12 @@ close_all(kw_task *task)
     kw_hbase_pool_close(&handle->pool, pool_closed);
 }
 
-/* Later: no operation completes inside of this. */
+/* Closes in a later loop iteration, so that no operation completes inside this call. */
 static void
 handle_close(kw_store_handle *base, void (*closed)(void *user), void *user)
 {
     kw_hbase_handle *handle = kw_hbase_handle_of(base);
+    g_assert(!handle->closed);
     handle->closed = closed;
     handle->user = user;
     kw_hbase_clock_stop(handle);
@@ -70,8 +72,8 @@ static const kw_store_handle_class handle_class = {
     .get = kw_hbase_get,
     .get_many = kw_hbase_get_many,
     .open_range_scan = kw_hbase_open_range_scan,
-    .run_fetch = kw_hbase_scan_run_fetch,
-    .run_close = kw_hbase_scan_run_close,
+    .run_fetch = kw_hbase_range_scan_fetch,
+    .run_close = kw_hbase_range_scan_close,
     .create_table = kw_hbase_create_table,
     .describe_table = kw_hbase_describe_table,
     .drop_table = kw_hbase_drop_table,
@@ -88,37 +90,38 @@ kw_hbase_handle_new(kw_hbase_store *store, kw_loop *loop)
     handle->base.loop = loop;
     atomic_fetch_add(&store->handles, 1);
     kw_hbase_pool_init(&handle->pool, store, loop, ticked, handle);
-    uint32_t at_once = (uint32_t)(store->settings.channels * store->settings.pipeline);
+    uint32_t max_calls = (uint32_t)(store->settings.channels * store->settings.pipeline);
     handle->coalescer =
-        kw_hbase_coalescer_new(&handle->base, loop, at_once, (size_t)store->settings.batch_bytes);
-    handle->questions = kw_hbase_questions_new();
+        kw_hbase_coalescer_new(&handle->base, loop, max_calls, (size_t)store->settings.batch_bytes);
+    handle->shared_gets = kw_hbase_shared_gets_new();
     handle->families = kw_hbase_families_new();
     return &handle->base;
 }
 
-/* --- how large rows are ----------------------------------------------------------------------- */
+/* --- sizes of rows ---------------------------------------------------------------------------- */
 
-static kw_hbase_size *
-size_of(kw_hbase_handle *handle, kw_bytes table, uint64_t *ret_hash)
+/* The entry that the table shares with others of an equal remainder. */
+static kw_hbase_row_size *
+entry_of(kw_hbase_handle *handle, kw_bytes table, uint64_t *ret_hash)
 {
     *ret_hash = kw_bytes_hash(table);
-    return &handle->sizes[*ret_hash % G_N_ELEMENTS(handle->sizes)];
+    return &handle->row_sizes[*ret_hash % G_N_ELEMENTS(handle->row_sizes)];
 }
 
 size_t
 kw_hbase_row_bytes(kw_hbase_handle *handle, kw_bytes table)
 {
     uint64_t hash;
-    const kw_hbase_size *size = size_of(handle, table, &hash);
-    return size->table_hash == hash ? size->row_bytes : 0;
+    const kw_hbase_row_size *entry = entry_of(handle, table, &hash);
+    return entry->table_hash == hash ? entry->row_bytes : 0;
 }
 
 void
-kw_hbase_saw_rows(kw_hbase_handle *handle, kw_bytes table, size_t row_bytes)
+kw_hbase_note_row_bytes(kw_hbase_handle *handle, kw_bytes table, size_t row_bytes)
 {
     uint64_t hash;
-    kw_hbase_size *size = size_of(handle, table, &hash);
-    size_t before = size->table_hash == hash ? size->row_bytes : row_bytes;
-    size->table_hash = hash;
-    size->row_bytes = MAX((before * 3 + row_bytes) / 4, MAX(row_bytes / 2, 1));
+    kw_hbase_row_size *entry = entry_of(handle, table, &hash);
+    size_t before = entry->table_hash == hash ? entry->row_bytes : row_bytes;
+    entry->table_hash = hash;
+    entry->row_bytes = MAX((before * 3 + row_bytes) / 4, MAX(row_bytes / 2, 1));
 }

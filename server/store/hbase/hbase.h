@@ -1,8 +1,9 @@
-/* The store behind HBase's Thrift2 servers; see README.md beside this file. */
+/* The store on HBase's Thrift2 servers; see README.md in this folder. */
 #pragma once
 
 #include "config/model.h"
 #include "store/store.h"
 
-/* Does not connect yet (the store handles do): servers may come later. INVALID for unusable TLS files. */
+/* Does not connect: the store handles do, and the servers can start later. INVALID if no server is configured
+ * or the TLS files cannot be used. */
 kw_store *kw_hbase_open(const kw_model_hbase *settings, kw_error *ret_error);

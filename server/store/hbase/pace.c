@@ -1,14 +1,15 @@
+/* See pace.h. */
 #include "store/hbase/pace.h"
 
 #include <glib.h>
 
-/* Of the newest value in an average. */
+/* The weight of the newest value in an average. */
 #define WEIGHT 0.125
-/* A pause says nothing about the pace: the process stood still, or the servers were gone. */
+/* A longer gap says nothing about the speed: the process was stalled, or no server was reachable. */
 #define GAP_MOST_NS ((double)1000 * 1000 * 1000)
 
 void
-kw_hbase_pace_took(kw_hbase_pace *pace, uint64_t took_ns)
+kw_hbase_pace_add(kw_hbase_pace *pace, uint64_t took_ns)
 {
     double took = (double)took_ns;
     if (pace->mean_ns <= 0) {
@@ -28,13 +29,13 @@ kw_hbase_pace_expected_ns(const kw_hbase_pace *pace)
 }
 
 void
-kw_hbase_flow_left(kw_hbase_flow *flow, uint64_t now_ns, size_t waiting)
+kw_hbase_flow_dequeued(kw_hbase_flow *flow, uint64_t now_ns, size_t waiting)
 {
-    if (flow->left_ns > 0) {
-        double gap = MIN((double)(now_ns - flow->left_ns), GAP_MOST_NS);
+    if (flow->dequeued_ns > 0) {
+        double gap = MIN((double)(now_ns - flow->dequeued_ns), GAP_MOST_NS);
         flow->gap_ns = flow->gap_ns > 0 ? flow->gap_ns + (gap - flow->gap_ns) * WEIGHT : gap;
     }
-    flow->left_ns = waiting > 0 ? now_ns : 0;
+    flow->dequeued_ns = waiting > 0 ? now_ns : 0;
 }
 
 uint64_t

@@ -31,14 +31,14 @@
 #define KW_HBASE_CALL_MS 60000 /* a call without a deadline gets this one */
 #define KW_HBASE_PATIENCE_MS 10000
 #define KW_HBASE_OVERDUE_MS 1000
-#define KW_HBASE_LINGER_MS 60000 /* a retired channel: Thrift2 forgets scanners after as long */
+#define KW_HBASE_LINGER_MS 60000 /* of a retired channel: Thrift2's scanners expire after the same time */
 #define KW_HBASE_ATTEMPTS_MAX 8
-#define KW_HBASE_BUDGET_MAX 50.0 /* retries that may be saved up */
+#define KW_HBASE_BUDGET_MAX 50.0 /* maximum of saved retries */
 #define KW_HBASE_QUEUE_MAX 20000
 #define KW_HBASE_TICK_MS 200
-#define KW_HBASE_REST_MAX_MS 30000
+#define KW_HBASE_BACKOFF_MAX_MS 30000
 
-/* A deadline for what has none. */
+/* The default deadline for a call without one. */
 static inline kw_deadline
 kw_hbase_deadline(kw_deadline deadline)
 {
@@ -52,14 +52,14 @@ typedef struct kw_hbase_server {
     size_t index; /* in the settings */
     kw_hbase_channel_settings settings;
     char *name;      /* "host:port" */
-    GQueue channels; /* all that are not gone */
+    GQueue channels; /* all, including those that are closing */
     kw_hbase_channel *opening;
-    uint32_t outstanding; /* calls in flight that somebody waits for */
-    bool suspect;         /* silent too long; others are asked first */
-    uint32_t losses;      /* channels lost under a call since the last reply */
-    uint64_t heard_ns;    /* last reply, or the first call after a quiet time */
-    uint64_t rest_until_ns;
-    int64_t rest_ms; /* the next rest */
+    uint32_t outstanding; /* calls in flight whose deadline has not passed */
+    bool suspect;         /* silent for too long: other servers are preferred */
+    uint32_t losses;      /* channels lost with a call in flight, since the last reply */
+    uint64_t heard_ns;    /* the last reply, or the first call after a time without calls */
+    uint64_t backoff_until_ns;
+    int64_t backoff_ms; /* the next backoff */
 } kw_hbase_server;
 
 struct kw_hbase_pool {
@@ -67,27 +67,27 @@ struct kw_hbase_pool {
     kw_loop *loop;
     kw_hbase_server *servers;
     size_t servers_count;
-    size_t turn;        /* among equals: which server is asked first */
+    size_t rotation;    /* increments with each choice: the server that is preferred among equals */
     GQueue active;      /* every call between start and done */
-    kw_fair *queue;     /* QUEUED, not pinned */
+    kw_fair *queue;     /* QUEUED calls without a pin */
     kw_hbase_flow flow; /* of the queue */
     kw_hbase_pace paces[KW_HB_METHOD_COUNT];
-    GQueue rejected; /* REJECTED */
+    GQueue rejected; /* REJECTED calls */
     kw_task reject_task;
     bool reject_posted;
-    kw_timer *sweep; /* next deadline or next try */
+    kw_timer *sweep; /* for the next deadline or the next attempt */
     uint64_t sweep_ns;
     kw_timer *tick;
-    void (*ticked)(void *user); /* the store handle's, after the pool's own */
+    void (*ticked)(void *user); /* the store handle's callback, after the pool's own work */
     void *user;
-    kw_arena *scratch; /* what the present reply is decoded into */
-    double budget;
+    kw_arena *scratch;      /* the present reply is decoded into it */
+    double budget;          /* saved retries */
     uint32_t ready;         /* channels READY or RETIRED */
     uint64_t down_since_ns; /* while ready == 0 */
     uint64_t ticked_ns;     /* the last tick */
-    bool late;              /* it came late */
-    uint64_t logged_ns;     /* the last HBase error that was logged */
-    uint32_t not_logged;
+    bool late;              /* that tick was late */
+    uint64_t logged_ns;     /* the last time an error of HBase was logged */
+    uint32_t not_logged;    /* errors since then */
     bool closing;
     uint64_t close_by_ns;
     void (*closed)(void *user);
@@ -96,23 +96,22 @@ struct kw_hbase_pool {
 void kw_hbase_pool_init(kw_hbase_pool *pool, kw_hbase_store *store, kw_loop *loop, void (*ticked)(void *user),
                         void *user);
 
-/* See call.h. The asker has filled its part; the rest must be zero or as done left it. */
+/* See call.h. The owner has set its members; the others must be zero or unchanged since done. */
 void kw_hbase_pool_start(kw_hbase_pool *pool, kw_hbase_call *call);
 
-/* The same, but it is sent in delay_ms at the earliest. */
+/* The same, but the call is sent after delay_ms at the earliest. */
 void kw_hbase_pool_start_after(kw_hbase_pool *pool, kw_hbase_call *call, uint64_t delay_ms);
 
-/* The call fails before it is sent: done comes with this error in the loop's next turn. The asker's
- * way to answer what it refuses itself. */
+/* Fails the call without sending it: done gets this error in the next loop iteration. */
 void kw_hbase_pool_reject(kw_hbase_pool *pool, kw_hbase_call *call, const kw_error *error);
 
-/* One more try, if the retry budget and the deadline allow it: takes it from the budget and gives
- * the time to wait before. */
-bool kw_hbase_pool_may_repeat(kw_hbase_pool *pool, kw_deadline deadline, uint32_t attempts,
-                              uint64_t *ret_delay_ms);
+/* True if the retry budget and the deadline allow another attempt. Takes it from the budget and returns the
+ * delay before it. */
+bool kw_hbase_pool_allow_retry(kw_hbase_pool *pool, kw_deadline deadline, uint32_t attempts,
+                               uint64_t *ret_delay_ms);
 
 void kw_hbase_pool_pin(kw_hbase_pin *pin, kw_hbase_channel *channel);
 void kw_hbase_pool_unpin(kw_hbase_pin *pin);
 
-/* Completes everything with UNAVAILABLE, closes the channels (scanners first), then calls closed. */
+/* Fails all calls with UNAVAILABLE, closes open scanners, then the channels, and calls closed. */
 void kw_hbase_pool_close(kw_hbase_pool *pool, void (*closed)(void *user));

@@ -1,4 +1,5 @@
-/* What pool.c (calls), server.c (channels) and answer.c (replies) share. */
+/* Shared by pool.c (calls), reject.c (rejections), server.c (channels) and answer.c (replies).
+ */
 #pragma once
 
 #include "store/hbase/pool.h"
@@ -6,28 +7,40 @@
 /* pool.c */
 void kw_hbase_pool_finish(kw_hbase_pool *pool, kw_hbase_call *call, const void *result,
                           const kw_hbase_failure *failure);
-/* A call that was sent and will not be answered: sent again or failed. */
-void kw_hbase_pool_lost(kw_hbase_pool *pool, kw_hbase_call *call, const kw_hbase_failure *failure);
-/* Gives the channel the next call, if it has room. */
+/* A sent call whose reply is lost or a temporary failure: sends it again or fails it. */
+void kw_hbase_pool_retry_or_fail(kw_hbase_pool *pool, kw_hbase_call *call, const kw_hbase_failure *failure);
+/* Sends waiting calls on the channel while its pipeline allows. */
 void kw_hbase_pool_feed(kw_hbase_pool *pool, kw_hbase_channel *channel);
 void kw_hbase_pool_feed_all(kw_hbase_pool *pool);
 
+/* reject.c: fails a call that is in no queue but in the list of active calls; done is called in the next loop
+ * iteration. */
+void kw_hbase_reject(kw_hbase_pool *pool, kw_hbase_call *call, const kw_hbase_failure *failure);
+void kw_hbase_reject_lost(kw_hbase_pool *pool, kw_hbase_call *call);
+void kw_hbase_reject_unreachable(kw_hbase_pool *pool, kw_hbase_call *call);
+void kw_hbase_reject_late(kw_hbase_pool *pool, kw_hbase_call *call);
+/* BUSY: too many calls wait, or the call would wait for too long. */
+void kw_hbase_reject_busy(kw_hbase_pool *pool, kw_hbase_call *call);
+/* The task of the pool that calls done of rejected calls. */
+void kw_hbase_finish_rejected(kw_task *task);
+
 /* server.c */
 void kw_hbase_server_init(kw_hbase_server *server, kw_hbase_pool *pool, size_t index);
-/* The channel to send a call to, NULL when none has room. */
+/* The channel for the next call, NULL if none can take one. */
 kw_hbase_channel *kw_hbase_servers_choose(kw_hbase_pool *pool);
-/* Opens channels where some are missing; `wanted`: calls wait. */
+/* Opens channels that are missing; `wanted`: calls wait. */
 void kw_hbase_servers_grow(kw_hbase_pool *pool, bool wanted);
 void kw_hbase_servers_tick(kw_hbase_pool *pool);
-/* Until the first resting server is tried again. */
-uint32_t kw_hbase_servers_rest_ms(const kw_hbase_pool *pool);
-/* Closes a retired channel that has nothing left to wait for. */
-void kw_hbase_channel_settle(kw_hbase_channel *channel);
+/* The time until the first backoff ends. */
+uint32_t kw_hbase_servers_backoff_ms(const kw_hbase_pool *pool);
+/* Closes a retired channel if no call or scanner needs it. */
+void kw_hbase_channel_close_if_done(kw_hbase_channel *channel);
 kw_hbase_server *kw_hbase_channel_server(const kw_hbase_channel *channel);
-/* Closes every channel that nobody waits for (all of them when `now`); true when none is left. */
+/* Closes the channels that no call or scanner needs, all of them if `now`. True if there is no channel any
+ * more. */
 bool kw_hbase_servers_close(kw_hbase_pool *pool, bool now);
 
-/* answer.c: decodes a reply and ends or repeats the call. */
+/* answer.c: decodes a reply and finishes the call or sends it again. */
 void kw_hbase_answer(kw_hbase_pool *pool, kw_hbase_channel *channel, kw_hbase_call *call,
                      const kw_wire_message *message);
 void kw_hbase_answer_late(kw_hbase_pool *pool, kw_hbase_channel *channel, kw_hbase_call *call,

@@ -1,12 +1,13 @@
-/* FuzzyRowFilter saves reads, but answers wrongly on servers that were started in certain ways
- * (filter_bytes.h), and wrong means that rows are missing. So it is only used where it was seen to work: the
- * heartbeat's row (clock.c) is read twice.
+/* Tests if FuzzyRowFilter works on these servers. It saves reads, but on servers started with certain options
+ * it omits matching rows (filter_bytes.h). So it is used only after a test: the heartbeat's row (clock.c) is
+ * read twice.
  *
- *   pattern of the row, a byte left free   the row must come
- *   the same, the last byte another        no row must come (else the server knows no filterBytes)
+ *   with the pattern of the row, one byte free   must return the row
+ *   the same with a different last byte          must return no row (else the server ignores filterBytes)
  *
- * Until then, and if not, rows are filtered one by one. One store handle of the process asks, once; a probe
- * that fails is tried again with a later heartbeat.
+ * Before the test and if it fails, each row is filtered by a regular expression. One store handle of the
+ * process runs the test, once. If a call of the test has an error, the test is repeated with a later
+ * heartbeat.
  */
 #include "store/hbase/filter_bytes.h"
 #include "store/hbase/handle.h"
@@ -17,8 +18,8 @@
 
 typedef struct probe {
     kw_hbase_handle *handle;
-    kw_arena *arena; /* owns this */
-    bool other;      /* the second question is under way */
+    kw_arena *arena; /* contains this struct */
+    bool mismatch;   /* the second read, with a pattern that does not match */
     kw_bytes row;
     kw_hb_TGet get;
     kw_hb_THBaseService_get_args args;
@@ -32,23 +33,23 @@ state_of(const kw_hbase_handle *handle)
 }
 
 bool
-kw_hbase_probe_seeks(const kw_hbase_handle *handle)
+kw_hbase_probe_allows_fuzzy(const kw_hbase_handle *handle)
 {
-    return atomic_load_explicit(state_of(handle), memory_order_relaxed) == KW_HBASE_FUZZY_GOOD;
+    return atomic_load_explicit(state_of(handle), memory_order_relaxed) == KW_HBASE_FUZZY_WORKS;
 }
 
 static void
-end(probe *self, kw_hbase_probed found)
+finish(probe *self, kw_hbase_probed state)
 {
-    atomic_store(state_of(self->handle), found);
-    if (found == KW_HBASE_FUZZY_BAD)
+    atomic_store(state_of(self->handle), state);
+    if (state == KW_HBASE_FUZZY_BROKEN)
         kw_log(KW_LOG_WARN, "hbase",
-               "the store answers FuzzyRowFilter wrongly: rows are sifted without seeks", "row_missing=%s",
-               self->other ? "no" : "yes");
+               "FuzzyRowFilter does not work on this store; using slower filters without seeks",
+               "row_missing=%s", self->mismatch ? "no" : "yes");
     kw_arena_free(self->arena);
 }
 
-static void ask(probe *self);
+static void start_read(probe *self);
 
 static void
 answered(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
@@ -56,32 +57,32 @@ answered(kw_hbase_call *call, const void *result, const kw_hbase_failure *failur
     probe *self = call->user;
     const kw_hb_THBaseService_get_result *answer = result;
     if (failure) {
-        end(self, KW_HBASE_UNPROBED);
+        finish(self, KW_HBASE_UNPROBED);
         return;
     }
-    bool came = answer->success && answer->success->columnValues.count > 0;
-    if (came == self->other) {
-        end(self, KW_HBASE_FUZZY_BAD);
-    } else if (self->other) {
-        end(self, KW_HBASE_FUZZY_GOOD);
+    bool found_row = answer->success && answer->success->columnValues.count > 0;
+    if (found_row == self->mismatch) {
+        finish(self, KW_HBASE_FUZZY_BROKEN);
+    } else if (self->mismatch) {
+        finish(self, KW_HBASE_FUZZY_WORKS);
     } else {
-        self->other = true;
-        ask(self);
+        self->mismatch = true;
+        start_read(self);
     }
 }
 
 static void
-ask(probe *self)
+start_read(probe *self)
 {
     size_t size = self->row.size;
     uint8_t *bytes = kw_arena_alloc(self->arena, size), *mask = kw_arena_alloc0(self->arena, size);
     memcpy(bytes, self->row.data, size);
     mask[size / 2 - 1] = 1;
-    bytes[size - 1] ^= self->other;
+    bytes[size - 1] ^= self->mismatch;
     kw_pattern pattern = {.bytes = kw_bytes_of(bytes, size), .mask = mask};
     kw_patterns patterns = {.items = &pattern, .count = 1};
     self->get = (kw_hb_TGet){.row = self->row, .has_filterBytes = true};
-    self->get.filterBytes = kw_hbase_filter_bytes(NULL, &patterns, KW_HBASE_FUZZY_SEEKING, self->arena);
+    self->get.filterBytes = kw_hbase_filter_bytes(NULL, &patterns, KW_HBASE_PATTERN_FUZZY, self->arena);
     self->args.tget = &self->get;
     self->call = (kw_hbase_call){.method = KW_HB_THBaseService_get,
                                  .args = &self->args,
@@ -106,5 +107,5 @@ kw_hbase_probe(kw_hbase_handle *handle, kw_bytes table, kw_bytes row)
     *self = (probe){.handle = handle, .arena = arena};
     self->row = kw_arena_copy(arena, row);
     self->args.table = kw_arena_copy(arena, table);
-    ask(self);
+    start_read(self);
 }

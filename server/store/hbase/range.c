@@ -1,34 +1,36 @@
-/* The row just behind a key is the key with a zero byte; the row just before a key exists only when the
- * key ends in a zero byte. Otherwise a reversed scan starts at the key itself, whose row is dropped, or
- * stops at a key a little too low, whose rows are dropped (hardly ever one). */
+/* See range.h. The next possible key after a key is the key with a zero byte appended. The possible key just
+ * before it exists only if it ends in a zero byte. Otherwise a reversed scan starts at the key itself, or
+ * stops at a key that is a little too low; the extra rows are dropped (at the low end there is hardly ever
+ * one). */
 #include "store/hbase/range.h"
 
 #include "store/hbase/convert.h"
 
-/* 0xff bytes behind the decremented key; HBase's own clients take 9. */
+/* The number of 0xff bytes after the decremented key; HBase's own clients append 9. */
 #define BELOW_PADDING 9
 
 static kw_bytes
-behind(kw_arena *arena, kw_bytes key)
+next_key(kw_arena *arena, kw_bytes key)
 {
-    uint8_t *made = kw_arena_alloc(arena, key.size + 1);
-    memcpy(made, key.data, key.size);
-    made[key.size] = 0;
-    return kw_bytes_of(made, key.size + 1);
+    uint8_t *next = kw_arena_alloc(arena, key.size + 1);
+    memcpy(next, key.data, key.size);
+    next[key.size] = 0;
+    return kw_bytes_of(next, key.size + 1);
 }
 
-/* A key below `key` (not empty) with as good as nothing between. */
+/* A key below `key`, which must not be empty, with almost no possible keys between them. */
 static kw_bytes
-below(kw_arena *arena, kw_bytes key)
+key_below(kw_arena *arena, kw_bytes key)
 {
+    g_assert(key.size > 0);
     if (key.data[key.size - 1] == 0)
         return kw_bytes_of(key.data, key.size - 1);
     size_t padding = MIN(BELOW_PADDING, KW_STORE_ROW_KEY_MAX - key.size);
-    uint8_t *made = kw_arena_alloc(arena, key.size + padding);
-    memcpy(made, key.data, key.size);
-    made[key.size - 1]--;
-    memset(made + key.size, 0xff, padding);
-    return kw_bytes_of(made, key.size + padding);
+    uint8_t *lower = kw_arena_alloc(arena, key.size + padding);
+    memcpy(lower, key.data, key.size);
+    lower[key.size - 1]--;
+    memset(lower + key.size, 0xff, padding);
+    return kw_bytes_of(lower, key.size + padding);
 }
 
 static void
@@ -43,7 +45,7 @@ set_bounds(kw_bytes start, kw_bytes stop, kw_hb_TScan *scan)
 static bool
 forward_bounds(kw_arena *arena, const kw_range_scan_spec *spec, const kw_buffer *last, kw_hb_TScan *scan)
 {
-    kw_bytes start = last ? behind(arena, kw_buffer_bytes(last)) : spec->start;
+    kw_bytes start = last ? next_key(arena, kw_buffer_bytes(last)) : spec->start;
     set_bounds(start, spec->stop, scan);
     return spec->stop.size == 0 || kw_bytes_compare(start, spec->stop) < 0;
 }
@@ -57,8 +59,8 @@ reversed_bounds(kw_arena *arena, const kw_range_scan_spec *spec, const kw_buffer
     bool exact = top.size && top.data[top.size - 1] == 0;
     kw_bytes start = exact ? kw_bytes_of(top.data, top.size - 1) : top;
     if (exact && start.size == 0)
-        return false; /* nothing is below a single zero byte */
-    set_bounds(start, spec->start.size ? below(arena, spec->start) : KW_BYTES_NONE, scan);
+        return false; /* no key is below a single zero byte */
+    set_bounds(start, spec->start.size ? key_below(arena, spec->start) : KW_BYTES_NONE, scan);
     scan->has_reversed = true;
     scan->reversed = true;
     return true;
@@ -87,8 +89,8 @@ set_selection(kw_arena *arena, const kw_range_scan_spec *spec, kw_hb_TScan *scan
 }
 
 bool
-kw_hbase_range_scan(kw_arena *arena, const kw_range_scan_spec *spec, const kw_buffer *last,
-                    kw_hb_TScan *ret_scan)
+kw_hbase_range_to_scan(kw_arena *arena, const kw_range_scan_spec *spec, const kw_buffer *last,
+                       kw_hb_TScan *ret_scan)
 {
     *ret_scan = (kw_hb_TScan){0};
     bool some = spec->reversed ? reversed_bounds(arena, spec, last, ret_scan)
@@ -105,13 +107,13 @@ kw_hbase_range_starts_outside(const kw_range_scan_spec *spec, const kw_buffer *l
     return spec->reversed && top.size && top.data[top.size - 1] != 0;
 }
 
-kw_hbase_place
-kw_hbase_range_place(const kw_range_scan_spec *spec, const kw_buffer *last, kw_bytes row)
+kw_hbase_range_position
+kw_hbase_range_locate(const kw_range_scan_spec *spec, const kw_buffer *last, kw_bytes row)
 {
     if (!spec->reversed)
         return KW_HBASE_IN_RANGE;
     kw_bytes top = last ? kw_buffer_bytes(last) : spec->stop;
     if (top.size && kw_bytes_compare(row, top) >= 0)
         return KW_HBASE_BEFORE_RANGE;
-    return kw_bytes_compare(row, spec->start) < 0 ? KW_HBASE_BEHIND_RANGE : KW_HBASE_IN_RANGE;
+    return kw_bytes_compare(row, spec->start) < 0 ? KW_HBASE_AFTER_RANGE : KW_HBASE_IN_RANGE;
 }

@@ -1,25 +1,26 @@
-/* A run's range as Thrift2 scans it. TScan's start is inclusive and its stop exclusive in both
- * directions, which for a reversed scan is the wrong way round: it starts at the exclusive stop of the
- * range and must go down to its inclusive start. Pure. */
+/* The range of a scan as Thrift2's TScan. TScan's start is inclusive and its stop exclusive in both
+ * directions. That does not fit a reversed scan, which starts at the exclusive stop of the range and includes
+ * its start. Pure. */
 #pragma once
 
 #include "store/store.h"
 #include "thrift/hbase2_wire.h"
 
-/* The scan of what is left of the range behind `last` (NULL: all of it); false when nothing can be left.
- * Slices live as long as arena, spec and last. A reversed scan may yield a row too many at its start
- * (the exclusive end of the range) and at its end: see kw_hbase_range_place. */
-bool kw_hbase_range_scan(kw_arena *arena, const kw_range_scan_spec *spec, const kw_buffer *last,
-                         kw_hb_TScan *ret_scan);
+/* The TScan of the range's rows after `last` (NULL: all rows); false if there cannot be any. Slices are valid
+ * as long as arena, spec and last. A reversed scan can return a row too many at its start (the exclusive stop
+ * of the range) and rows too many at its end: see kw_hbase_range_locate. */
+bool kw_hbase_range_to_scan(kw_arena *arena, const kw_range_scan_spec *spec, const kw_buffer *last,
+                            kw_hb_TScan *ret_scan);
 
-typedef enum kw_hbase_place {
+typedef enum kw_hbase_range_position {
     KW_HBASE_BEFORE_RANGE,
     KW_HBASE_IN_RANGE,
-    KW_HBASE_BEHIND_RANGE
-} kw_hbase_place;
+    KW_HBASE_AFTER_RANGE
+} kw_hbase_range_position;
 
-/* Does the scan start at a key that it must not yield? */
+/* True if the scan starts at a key outside the range. */
 bool kw_hbase_range_starts_outside(const kw_range_scan_spec *spec, const kw_buffer *last);
 
-/* Where a row that such a scan gave lies, in the scan's direction. */
-kw_hbase_place kw_hbase_range_place(const kw_range_scan_spec *spec, const kw_buffer *last, kw_bytes row);
+/* The position of a row of such a scan, in the scan's direction. */
+kw_hbase_range_position kw_hbase_range_locate(const kw_range_scan_spec *spec, const kw_buffer *last,
+                                              kw_bytes row);

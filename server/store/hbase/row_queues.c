@@ -1,150 +1,144 @@
-/* See row_queues.h. Followers that were held back stand before those that came later. */
+/* See row_queues.h. Among the blocked writes, those held back come before the ones that arrived later. */
 #include "store/hbase/row_queues.h"
 
 #include "store/hbase/convert.h"
 
 struct kw_hbase_row_queue {
-    kw_bytes table;
-    kw_bytes row;
-    kw_hbase_batch_queue *queue; /* where its pending operations wait; NULL: they go alone */
-    uint32_t waiting;
-    uint32_t away;  /* writes that have left */
-    uint64_t batch; /* ... in which */
-    GQueue followers;
-    uint32_t held; /* the first so many of them were taken out of the batch queue */
+    kw_hbase_row_key key;              /* the bytes are stored after the struct */
+    kw_hbase_batch_queue *batch_queue; /* of the waiting writes; NULL: they are sent alone */
+    uint32_t waiting;                  /* in batch_queue, or about to be sent alone */
+    uint32_t in_flight;
+    uint64_t batch; /* the number of the batch in flight */
+    GQueue blocked;
+    uint32_t held; /* the first ones of blocked */
 };
-
-static guint
-turn_hash(gconstpointer key)
-{
-    const kw_hbase_row_queue *turn = key;
-    return kw_hbase_row_hash(turn->table, turn->row);
-}
-
-static gboolean
-turn_equal(gconstpointer a, gconstpointer b)
-{
-    const kw_hbase_row_queue *one = a, *other = b;
-    return kw_bytes_equal(one->row, other->row) && kw_bytes_equal(one->table, other->table);
-}
 
 GHashTable *
 kw_hbase_row_queues_new(void)
 {
-    return g_hash_table_new_full(turn_hash, turn_equal, g_free, NULL);
+    return g_hash_table_new_full(kw_hbase_row_key_hash, kw_hbase_row_key_equal, g_free, NULL);
 }
 
 static kw_hbase_row_queue *
-turn_new(kw_bytes table, kw_bytes row, kw_hbase_batch_queue *queue)
+queue_new(kw_bytes table, kw_bytes row, kw_hbase_batch_queue *batch_queue)
 {
-    kw_hbase_row_queue *turn = g_malloc(sizeof *turn + table.size + row.size);
-    uint8_t *names = (uint8_t *)(turn + 1);
+    kw_hbase_row_queue *queue = g_malloc(sizeof *queue + table.size + row.size);
+    uint8_t *names = (uint8_t *)(queue + 1);
     memcpy(names, table.data, table.size);
     memcpy(names + table.size, row.data, row.size);
-    *turn = (kw_hbase_row_queue){.table = kw_bytes_of(names, table.size),
-                                 .row = kw_bytes_of(names + table.size, row.size),
-                                 .queue = queue};
-    g_queue_init(&turn->followers);
-    return turn;
+    *queue = (kw_hbase_row_queue){
+        .key = {.table = kw_bytes_of(names, table.size), .row = kw_bytes_of(names + table.size, row.size)},
+        .batch_queue = batch_queue};
+    g_queue_init(&queue->blocked);
+    return queue;
 }
 
 bool
-kw_hbase_row_queue_arrive(GHashTable *turns, kw_bytes table, kw_bytes row, kw_hbase_pending_op *pending)
+kw_hbase_row_queue_add(GHashTable *row_queues, kw_bytes table, kw_bytes row, kw_hbase_pending_op *pending)
 {
-    kw_hbase_row_queue key = {.table = table, .row = row};
-    kw_hbase_row_queue *turn = g_hash_table_lookup(turns, &key);
-    bool first = turn == NULL;
+    kw_hbase_row_key key = {.table = table, .row = row};
+    kw_hbase_row_queue *queue = g_hash_table_lookup(row_queues, &key);
+    bool first = queue == NULL;
     if (first) {
-        turn = turn_new(table, row, pending->queue);
-        g_hash_table_add(turns, turn);
+        queue = queue_new(table, row, pending->queue);
+        g_hash_table_add(row_queues, queue);
     }
-    pending->turn = turn;
-    bool joins = !turn->away && !turn->followers.length && pending->queue && turn->queue == pending->queue;
+    pending->row_queue = queue;
+    bool joins = queue->in_flight == 0 && queue->blocked.length == 0 && pending->queue &&
+                 queue->batch_queue == pending->queue;
     if (first || joins) {
-        turn->waiting++;
+        queue->waiting++;
         return true;
     }
-    pending->state = KW_HBASE_PENDING_FOLLOWS;
-    g_queue_push_tail_link(&turn->followers, &pending->link);
+    pending->state = KW_HBASE_PENDING_BLOCKED;
+    g_queue_push_tail_link(&queue->blocked, &pending->link);
     return false;
 }
 
 bool
-kw_hbase_row_queue_leave(kw_hbase_pending_op *pending, uint64_t batch)
+kw_hbase_row_queue_try_send(kw_hbase_pending_op *pending, uint64_t batch)
 {
-    kw_hbase_row_queue *turn = pending->turn;
-    turn->waiting--;
-    if (turn->away && turn->batch != batch) {
-        pending->state = KW_HBASE_PENDING_FOLLOWS;
+    kw_hbase_row_queue *queue = pending->row_queue;
+    g_assert(queue->waiting > 0 && queue->held <= queue->blocked.length);
+    queue->waiting--;
+    if (queue->in_flight && queue->batch != batch) {
+        pending->state = KW_HBASE_PENDING_BLOCKED;
         pending->held = true;
-        g_queue_insert_after_link(&turn->followers, g_queue_peek_nth_link(&turn->followers, turn->held - 1),
+        g_queue_insert_after_link(&queue->blocked, g_queue_peek_nth_link(&queue->blocked, queue->held - 1),
                                   &pending->link);
-        turn->held++;
+        queue->held++;
         return false;
     }
-    turn->away++;
-    turn->batch = batch;
+    queue->in_flight++;
+    queue->batch = batch;
     return true;
 }
 
-/* Those that were taken out go back to the head, before others of their row that still wait there. */
+/* Writes held back return to the head of their batch queue, before others of their row that wait there. */
 static void
-return_held(kw_hbase_row_queue *turn)
+return_held(kw_hbase_row_queue *queue)
 {
-    while (turn->held) {
-        GList *link = g_queue_peek_nth_link(&turn->followers, --turn->held);
+    g_assert(queue->held <= queue->blocked.length);
+    while (queue->held) {
+        GList *link = g_queue_peek_nth_link(&queue->blocked, --queue->held);
         kw_hbase_pending_op *pending = link->data;
-        g_queue_unlink(&turn->followers, link);
+        g_assert(pending->held);
+        g_queue_unlink(&queue->blocked, link);
         pending->held = false;
-        turn->waiting++;
+        queue->waiting++;
         kw_hbase_batch_queue_return(pending);
     }
 }
 
-/* The next followers of one batch queue, as many as there are in a row; one that goes alone, alone. */
+/* Releases the first blocked writes that have the same batch queue; of those without one, only the first. */
 static void
-call_followers(kw_hbase_row_queue *turn)
+release_blocked(kw_hbase_row_queue *queue)
 {
-    kw_hbase_pending_op *next = g_queue_peek_head(&turn->followers);
-    turn->queue = next->queue;
+    kw_hbase_pending_op *next = g_queue_peek_head(&queue->blocked);
+    queue->batch_queue = next->queue;
     do {
-        g_queue_unlink(&turn->followers, &next->link);
-        turn->waiting++;
+        g_queue_unlink(&queue->blocked, &next->link);
+        queue->waiting++;
         kw_hbase_batch_queue_join(next);
-        next = g_queue_peek_head(&turn->followers);
-    } while (next && next->queue && next->queue == turn->queue);
+        next = g_queue_peek_head(&queue->blocked);
+    } while (next && next->queue && next->queue == queue->batch_queue);
 }
 
+/* Called when the row has one write less: starts the next ones, or frees the queue after the last one. */
 static void
-settle(GHashTable *turns, kw_hbase_row_queue *turn)
+advance(GHashTable *row_queues, kw_hbase_row_queue *queue)
 {
-    if (turn->away)
+    if (queue->in_flight)
         return;
-    return_held(turn);
-    if (turn->waiting)
+    return_held(queue);
+    if (queue->waiting)
         return;
-    if (turn->followers.length)
-        call_followers(turn);
+    if (queue->blocked.length)
+        release_blocked(queue);
     else
-        g_hash_table_remove(turns, turn);
+        g_hash_table_remove(row_queues, queue);
 }
 
 void
-kw_hbase_row_queue_done(GHashTable *turns, kw_hbase_row_queue *turn)
+kw_hbase_row_queue_finish(GHashTable *row_queues, kw_hbase_row_queue *queue)
 {
-    turn->away--;
-    settle(turns, turn);
+    g_assert(queue->in_flight > 0);
+    queue->in_flight--;
+    advance(row_queues, queue);
 }
 
 void
-kw_hbase_row_queue_give_up(GHashTable *turns, kw_hbase_pending_op *pending)
+kw_hbase_row_queue_remove(GHashTable *row_queues, kw_hbase_pending_op *pending)
 {
-    kw_hbase_row_queue *turn = pending->turn;
-    if (pending->state == KW_HBASE_PENDING_FOLLOWS) {
-        g_queue_unlink(&turn->followers, &pending->link);
-        turn->held -= pending->held;
+    kw_hbase_row_queue *queue = pending->row_queue;
+    g_assert(pending->state != KW_HBASE_PENDING_SENT);
+    if (pending->state == KW_HBASE_PENDING_BLOCKED) {
+        g_assert(queue->blocked.length > 0 && queue->held >= pending->held);
+        g_queue_unlink(&queue->blocked, &pending->link);
+        queue->held -= pending->held;
     } else {
-        turn->waiting--;
+        g_assert(queue->waiting > 0);
+        queue->waiting--;
     }
-    settle(turns, turn);
+    advance(row_queues, queue);
 }

@@ -1,10 +1,13 @@
-/* Rows with a write under way: a later write to the same row waits for its turn, so that what one caller
- * pipelines arrives in order, whatever it leaves together with.
+/* Order of the writes to one row: a later write waits until the earlier ones are done, so that pipelined
+ * writes of one caller arrive in order, whichever batches they are sent in.
  *
- *   arrive --> nothing of the row is under way, or only waits in the same batch queue: WAIT there, in order
- *         \--> else FOLLOW; when the row's last write is done, the followers enter their batch queue
+ *   add --> the row has no other write, or its writes all wait in the same batch queue: wait there, in order
+ *      \--> otherwise: blocked; when the row's last sent write is done, blocked writes join their batch queue
  *
- * A turn lives while its row has writes. One loop.
+ * A row queue exists while its row has writes. One loop.
+ *
+ * Invariants: waiting + in_flight + the number of blocked writes is the number of the row's writes; the first
+ * `held` of the blocked ones were taken from their batch queue.
  */
 #pragma once
 
@@ -14,16 +17,17 @@ typedef struct kw_hbase_row_queue kw_hbase_row_queue;
 
 GHashTable *kw_hbase_row_queues_new(void);
 
-/* The pending operation's turn is set. True: it may wait in its batch queue, or leave when it has none.
- * False: it follows. */
-bool kw_hbase_row_queue_arrive(GHashTable *turns, kw_bytes table, kw_bytes row, kw_hbase_pending_op *pending);
+/* Sets the operation's row queue. True if it can join its batch queue, or be sent if it has none; false if it
+ * is blocked. */
+bool kw_hbase_row_queue_add(GHashTable *row_queues, kw_bytes table, kw_bytes row,
+                            kw_hbase_pending_op *pending);
 
-/* A pending operation that was taken out of its batch queue: may it leave in the batch of this number? False:
- * it is held back, because an earlier write of its row is under way in another. */
-bool kw_hbase_row_queue_leave(kw_hbase_pending_op *pending, uint64_t batch);
+/* Asks, for an operation just taken from its batch queue, if it can be sent in the batch with this number.
+ * False: an earlier write of its row is in flight in another batch; the operation is held back. */
+bool kw_hbase_row_queue_try_send(kw_hbase_pending_op *pending, uint64_t batch);
 
-/* A write that had left is done. */
-void kw_hbase_row_queue_done(GHashTable *turns, kw_hbase_row_queue *turn);
+/* A sent write is done. */
+void kw_hbase_row_queue_finish(GHashTable *row_queues, kw_hbase_row_queue *queue);
 
-/* A pending operation that waits in its batch queue (already unlinked there) or follows gives up. */
-void kw_hbase_row_queue_give_up(GHashTable *turns, kw_hbase_pending_op *pending);
+/* Removes a write that was not sent: a blocked one, or one already removed from its batch queue. */
+void kw_hbase_row_queue_remove(GHashTable *row_queues, kw_hbase_pending_op *pending);

@@ -1,20 +1,20 @@
-/* A scanner that is open on a Thrift2 server.
+/* An open scanner on a Thrift2 server.
  *
  *   NEW --> OPENING --> OPEN <--> FETCHING        abandoned: --> CLOSING --> freed
  *              |                     |
  *              '------ failed -------'--> DEAD (nothing to close, or not known yet: LATE)
  *
- * Ids are small numbers that a restarted server hands out again, and behind a balancer another server
- * may answer: so a scanner is used and closed only on the connection that opened it (a pin). When
- * that is lost the server forgets the scanner by itself after a minute. An openScanner whose answer
- * comes after its deadline is closed as well (LATE).
+ * Scanner ids are small numbers that a restarted server uses again, and through a load balancer another
+ * server can answer. So a scanner is used and closed only on the connection that opened it (a pin). If that
+ * connection is lost, the scanner expires on the server after a minute. If the reply to openScanner arrives
+ * after the deadline, that scanner is closed too (LATE).
  */
-#include "store/hbase/run_private.h"
+#include "store/hbase/range_scan_private.h"
 
 typedef enum scanner_state { NEW, OPENING, OPEN, FETCHING, LATE, CLOSING, DEAD } scanner_state;
 
 struct kw_hbase_scanner {
-    kw_hbase_scan_run *run; /* a reference */
+    kw_hbase_range_scan *scan; /* a reference */
     kw_hbase_pool *pool;
     scanner_state state;
     bool abandoned;
@@ -32,10 +32,10 @@ static void start_rows(kw_hbase_scanner *scanner);
 static void
 scanner_free(kw_hbase_scanner *scanner)
 {
-    kw_hbase_scan_run *run = scanner->run;
+    kw_hbase_range_scan *scan = scanner->scan;
     kw_hbase_pool_unpin(&scanner->pin);
     g_free(scanner);
-    kw_hbase_scan_run_unref(run);
+    kw_hbase_range_scan_unref(scan);
 }
 
 static void
@@ -44,7 +44,7 @@ prepare(kw_hbase_scanner *scanner, kw_hb_method method, const void *args, kw_dea
 {
     scanner->call = (kw_hbase_call){.method = method,
                                     .args = args,
-                                    .table = scanner->run->spec.table,
+                                    .table = scanner->scan->spec.table,
                                     .deadline = deadline,
                                     .pin = method == KW_HB_THBaseService_openScanner ? NULL : &scanner->pin,
                                     .done = done,
@@ -54,10 +54,10 @@ prepare(kw_hbase_scanner *scanner, kw_hb_method method, const void *args, kw_dea
 /* --- close ------------------------------------------------------------------------------------ */
 
 static void
-close_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
+on_closed(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
 {
     (void)result;
-    (void)failure; /* nothing is left to do about it */
+    (void)failure; /* the scanner expires by itself */
     scanner_free(call->user);
 }
 
@@ -71,13 +71,14 @@ start_close(kw_hbase_scanner *scanner)
     scanner->state = CLOSING;
     scanner->close.scannerId = scanner->id;
     prepare(scanner, KW_HB_THBaseService_closeScanner, &scanner->close, kw_deadline_in_ms(KW_HBASE_LINGER_MS),
-            close_done);
+            on_closed);
     kw_hbase_pool_start(scanner->pool, &scanner->call);
 }
 
 void
 kw_hbase_scanner_abandon(kw_hbase_scanner *scanner)
 {
+    g_assert(!scanner->abandoned || scanner->state != NEW);
     scanner->abandoned = true;
     switch (scanner->state) {
     case NEW:
@@ -98,7 +99,7 @@ kw_hbase_scanner_abandon(kw_hbase_scanner *scanner)
 /* --- open ------------------------------------------------------------------------------------- */
 
 static void
-opened_late(kw_hbase_call *call, const void *result)
+on_opened_late(kw_hbase_call *call, const void *result)
 {
     kw_hbase_scanner *scanner = call->user;
     const kw_hb_THBaseService_openScanner_result *answer = result;
@@ -114,13 +115,13 @@ opened_late(kw_hbase_call *call, const void *result)
 }
 
 static void
-open_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
+on_opened(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
 {
     kw_hbase_scanner *scanner = call->user;
     if (failure) {
         scanner->state = call->state == KW_HBASE_CALL_ABANDONED ? LATE : DEAD;
         if (!scanner->abandoned)
-            kw_hbase_scan_run_fetched(scanner->run, NULL, 0, failure);
+            kw_hbase_range_scan_fetched(scanner->scan, NULL, 0, failure);
         else if (scanner->state == DEAD)
             scanner_free(scanner);
         return;
@@ -137,7 +138,7 @@ open_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failu
 /* --- rows ------------------------------------------------------------------------------------- */
 
 static void
-rows_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
+on_rows(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
 {
     kw_hbase_scanner *scanner = call->user;
     const kw_hb_THBaseService_getScannerRows_result *answer = result;
@@ -149,47 +150,47 @@ rows_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failu
     if (scanner->abandoned)
         kw_hbase_scanner_abandon(scanner);
     else
-        kw_hbase_scan_run_fetched(scanner->run, answer ? answer->success.items : NULL,
-                                  answer ? answer->success.count : 0, failure);
+        kw_hbase_range_scan_fetched(scanner->scan, answer ? answer->success.items : NULL,
+                                    answer ? answer->success.count : 0, failure);
 }
 
 static void
 start_rows(kw_hbase_scanner *scanner)
 {
-    kw_hbase_scan_run *run = scanner->run;
+    kw_hbase_range_scan *scan = scanner->scan;
     scanner->state = FETCHING;
     scanner->rows = (kw_hb_THBaseService_getScannerRows_args){
-        .scannerId = scanner->id, .has_numRows = true, .numRows = (int32_t)run->wanted};
-    prepare(scanner, KW_HB_THBaseService_getScannerRows, &scanner->rows, run->deadline, rows_done);
-    scanner->call.keep = run->rows->arena;
-    scanner->call.account = run->spec.account;
-    scanner->call.number = run->spec.call;
+        .scannerId = scanner->id, .has_numRows = true, .numRows = (int32_t)scan->wanted};
+    prepare(scanner, KW_HB_THBaseService_getScannerRows, &scanner->rows, scan->deadline, on_rows);
+    scanner->call.keep = scan->rows->arena;
+    scanner->call.account = scan->spec.account;
+    scanner->call.number = scan->spec.call;
     kw_hbase_pool_start(scanner->pool, &scanner->call);
 }
 
 void
 kw_hbase_scanner_fetch(kw_hbase_scanner *scanner, uint64_t delay_ms)
 {
-    kw_hbase_scan_run *run = scanner->run;
+    kw_hbase_range_scan *scan = scanner->scan;
     if (scanner->state == OPEN) {
         start_rows(scanner);
         return;
     }
     g_assert(scanner->state == NEW);
     scanner->state = OPENING;
-    scanner->open.table = run->spec.table;
-    scanner->open.tscan = &run->scan;
-    prepare(scanner, KW_HB_THBaseService_openScanner, &scanner->open, run->deadline, open_done);
-    scanner->call.late = opened_late;
+    scanner->open.table = scan->spec.table;
+    scanner->open.tscan = &scan->tscan;
+    prepare(scanner, KW_HB_THBaseService_openScanner, &scanner->open, scan->deadline, on_opened);
+    scanner->call.late = on_opened_late;
     kw_hbase_pool_start_after(scanner->pool, &scanner->call, delay_ms);
 }
 
 kw_hbase_scanner *
-kw_hbase_scanner_new(kw_hbase_scan_run *run)
+kw_hbase_scanner_new(kw_hbase_range_scan *scan)
 {
     kw_hbase_scanner *scanner = g_new0(kw_hbase_scanner, 1);
-    scanner->run = run;
-    scanner->pool = &run->handle->pool;
-    run->refs++;
+    scanner->scan = scan;
+    scanner->pool = &scan->handle->pool;
+    scan->refs++;
     return scanner;
 }

@@ -1,11 +1,12 @@
-/* The servers of a store handle and their channels: which one gets a call, when one more is opened, who
- * rests, who is pinged, and what happens to calls whose channel is lost. */
+/* The servers of a pool and their channels: the choice of a channel for a call, opening of channels, backoff,
+ * pings, and the calls of a lost channel. */
 #include "store/hbase/pool_private.h"
 
 #include "base/log.h"
 
 #define NS_PER_MS UINT64_C(1000000)
-/* Channels that died under a call, one after the other, before the server rests. */
+/* After this many channels were lost with a call in flight and no reply in between, the server gets a
+ * backoff. */
 #define LOSSES_MAX 4
 
 static void open_channel(kw_hbase_server *server);
@@ -16,14 +17,21 @@ kw_hbase_channel_server(const kw_hbase_channel *channel)
     return channel->owner;
 }
 
-/* Channels that take calls or soon will. */
+/* The number of channels that are ready or opening. */
 static uint32_t
-useful(const kw_hbase_server *server)
+count_usable(const kw_hbase_server *server)
 {
     uint32_t count = 0;
     for (const GList *at = server->channels.head; at; at = at->next)
         count += ((const kw_hbase_channel *)at->data)->state <= KW_HBASE_READY;
     return count;
+}
+
+/* The call of the i-th oldest expected reply, NULL if it was forgotten. */
+static const kw_hbase_call *
+expected_call(const kw_hbase_channel *channel, uint32_t i)
+{
+    return channel->expected[(channel->first_expected + i) % G_N_ELEMENTS(channel->expected)].call;
 }
 
 static uint64_t
@@ -39,40 +47,40 @@ is_idle(const kw_hbase_channel *channel)
            channel->overdue_ns == 0;
 }
 
-/* --- rest ------------------------------------------------------------------------------------- */
+/* --- backoff ---------------------------------------------------------------------------------- */
 
 static void
-rest(kw_hbase_server *server, const char *why)
+back_off(kw_hbase_server *server, const char *why)
 {
     kw_hbase_store *store = server->pool->store;
-    kw_log(KW_LOG_WARN, "hbase", "server rests", "server=%s rest_ms=%lld reason=\"%s\"", server->name,
-           (long long)server->rest_ms, why);
-    kw_hbase_store_blame(store, server->name, why);
-    server->rest_until_ns = kw_clock_mono_ns() + (uint64_t)server->rest_ms * NS_PER_MS;
-    server->rest_ms = MIN(server->rest_ms * 2, KW_HBASE_REST_MAX_MS);
+    kw_log(KW_LOG_WARN, "hbase", "server failed, backing off", "server=%s backoff_ms=%lld reason=\"%s\"",
+           server->name, (long long)server->backoff_ms, why);
+    kw_hbase_store_note_failure(store, server->name, why);
+    server->backoff_until_ns = kw_clock_mono_ns() + (uint64_t)server->backoff_ms * NS_PER_MS;
+    server->backoff_ms = MIN(server->backoff_ms * 2, KW_HBASE_BACKOFF_MAX_MS);
 }
 
 static void
-rested(kw_hbase_server *server)
+reset_backoff(kw_hbase_server *server)
 {
-    server->rest_ms = server->pool->store->settings.rest_ms;
-    server->rest_until_ns = 0;
+    server->backoff_ms = server->pool->store->settings.rest_ms;
+    server->backoff_until_ns = 0;
     server->suspect = false;
     server->losses = 0;
 }
 
 uint32_t
-kw_hbase_servers_rest_ms(const kw_hbase_pool *pool)
+kw_hbase_servers_backoff_ms(const kw_hbase_pool *pool)
 {
     uint64_t now = kw_clock_mono_ns(), first = UINT64_MAX;
     for (size_t i = 0; i < pool->servers_count; i++)
-        first = MIN(first, pool->servers[i].rest_until_ns);
-    return first > now ? (uint32_t)MIN(ms_since(now, first) + 1, KW_HBASE_REST_MAX_MS) : KW_HBASE_TICK_MS;
+        first = MIN(first, pool->servers[i].backoff_until_ns);
+    return first > now ? (uint32_t)MIN(ms_since(now, first) + 1, KW_HBASE_BACKOFF_MAX_MS) : KW_HBASE_TICK_MS;
 }
 
-/* The server did not answer a ping and nothing else either: what is in flight there is lost. */
+/* Closes the channels of a server that has not answered anything since a ping was sent. */
 static void
-give_up_silent(kw_hbase_server *server, uint64_t since_ns)
+close_if_silent(kw_hbase_server *server, uint64_t since_ns)
 {
     if (server->heard_ns >= since_ns)
         return;
@@ -91,7 +99,7 @@ on_ready(kw_hbase_channel *channel)
     kw_hbase_server *server = kw_hbase_channel_server(channel);
     kw_hbase_pool *pool = server->pool;
     server->opening = NULL;
-    rested(server);
+    reset_backoff(server);
     server->heard_ns = channel->used_ns;
     pool->ready++;
     atomic_fetch_add(&pool->store->ready, 1);
@@ -106,13 +114,12 @@ on_ready(kw_hbase_channel *channel)
         kw_hbase_servers_grow(pool, true);
 }
 
-/* Is a reply outstanding that comes too late for its call? */
+/* True if the reply to a call past its deadline is still missing. */
 static bool
 waits_for_late(const kw_hbase_channel *channel)
 {
     for (uint32_t i = 0; i < channel->in_flight; i++) {
-        const kw_hbase_call *call =
-            channel->slots[(channel->first_slot + i) % G_N_ELEMENTS(channel->slots)].call;
+        const kw_hbase_call *call = expected_call(channel, i);
         if (!call || call->state == KW_HBASE_CALL_ABANDONED)
             return true;
     }
@@ -127,19 +134,20 @@ on_answered(kw_hbase_channel *channel, kw_hbase_call *call, const kw_wire_messag
     server->heard_ns = channel->used_ns;
     server->suspect = false;
     server->losses = 0;
-    bool awaited = call && call->state == KW_HBASE_CALL_IN_FLIGHT;
-    if (awaited) {
+    bool in_time = call && call->state == KW_HBASE_CALL_IN_FLIGHT;
+    if (in_time) {
+        g_assert(server->outstanding > 0);
         server->outstanding--;
-        kw_hbase_pace_took(&pool->paces[call->method], channel->used_ns - call->since_ns);
+        kw_hbase_pace_add(&pool->paces[call->method], channel->used_ns - call->since_ns);
     } else if (!waits_for_late(channel)) {
         channel->overdue_ns = 0;
     }
     kw_hbase_pool_feed(pool, channel);
-    if (awaited)
+    if (in_time)
         kw_hbase_answer(pool, channel, call, message);
     else if (call)
         kw_hbase_answer_late(pool, channel, call, message);
-    kw_hbase_channel_settle(channel);
+    kw_hbase_channel_close_if_done(channel);
 }
 
 static void
@@ -150,11 +158,12 @@ lose_call(kw_hbase_server *server, kw_hbase_channel *channel, kw_hbase_call *cal
         call->late(call, NULL);
         return;
     }
+    g_assert(call->state == KW_HBASE_CALL_IN_FLIGHT && server->outstanding > 0);
     server->outstanding--;
     kw_hbase_failure failure = {.kind = KW_HBASE_LOST};
     if (oldest && channel->loss == KW_HBASE_LOSS_TOO_LARGE) {
         failure.kind = KW_HBASE_REPLY_TOO_LARGE;
-        kw_error_set(&failure.error, KW_LIMIT, "the answer of the store is larger than %zu bytes",
+        kw_error_set(&failure.error, KW_LIMIT, "the reply of the store is larger than %zu bytes",
                      channel->settings->reply_max);
         failure.error.maybe_applied = call->changes;
         kw_hbase_pool_finish(server->pool, call, NULL, &failure);
@@ -162,7 +171,7 @@ lose_call(kw_hbase_server *server, kw_hbase_channel *channel, kw_hbase_call *cal
     }
     kw_error_set(&failure.error, KW_UNAVAILABLE, "the connection to the store was lost before it answered");
     failure.error.maybe_applied = call->changes;
-    kw_hbase_pool_lost(server->pool, call, &failure);
+    kw_hbase_pool_retry_or_fail(server->pool, call, &failure);
 }
 
 static void
@@ -176,7 +185,7 @@ lose_pinned(kw_hbase_server *server, kw_hbase_channel *channel)
         kw_hbase_pool_finish(server->pool, at->data, NULL, &failure);
 }
 
-/* What the loss says about the server. */
+/* Decides if the loss of a channel means that the server has failed. */
 static void
 judge_loss(kw_hbase_server *server, const kw_hbase_channel *channel, bool opening, uint32_t in_flight)
 {
@@ -186,15 +195,15 @@ judge_loss(kw_hbase_server *server, const kw_hbase_channel *channel, bool openin
     if (quiet)
         return;
     if (opening) {
-        rest(server, channel->why);
+        back_off(server, channel->why);
         if (channel->loss == KW_HBASE_LOSS_SILENT)
-            give_up_silent(server, channel->opened_ns);
+            close_if_silent(server, channel->opened_ns);
     } else if (channel->loss == KW_HBASE_LOSS_SILENT) {
-        if (server->rest_until_ns <= kw_clock_mono_ns())
-            rest(server, channel->why);
+        if (server->backoff_until_ns <= kw_clock_mono_ns())
+            back_off(server, channel->why);
     } else if (++server->losses >= LOSSES_MAX) {
         server->losses = 0;
-        rest(server, "one connection after the other was lost");
+        back_off(server, "several connections in a row were lost");
     }
 }
 
@@ -205,11 +214,13 @@ on_lost(kw_hbase_channel *channel)
     kw_hbase_pool *pool = server->pool;
     bool opening = server->opening == channel;
     uint32_t in_flight = channel->in_flight;
+    g_assert(server->channels.length > 0);
     g_queue_unlink(&server->channels, &channel->link);
     atomic_fetch_sub(&pool->store->channels[server->index], 1);
     if (opening)
         server->opening = NULL;
     if (channel->was_ready) {
+        g_assert(pool->ready > 0);
         atomic_fetch_sub(&pool->store->ready, 1);
         if (--pool->ready == 0)
             pool->down_since_ns = kw_clock_mono_ns();
@@ -217,7 +228,7 @@ on_lost(kw_hbase_channel *channel)
     judge_loss(server, channel, opening, in_flight);
     lose_pinned(server, channel);
     bool oldest = true;
-    for (kw_hbase_call *call; (call = kw_hbase_channel_take(channel)); oldest = false)
+    for (kw_hbase_call *call; (call = kw_hbase_channel_pop_call(channel)); oldest = false)
         lose_call(server, channel, call, oldest);
     if (!pool->closing)
         kw_hbase_servers_grow(pool, kw_fair_count(pool->queue) != 0);
@@ -228,6 +239,8 @@ static const kw_hbase_channel_events channel_events = {
 
 /* --- choosing and opening --------------------------------------------------------------------- */
 
+/* The channel with the lowest cost is used: of a server that is not suspect, with few calls, few calls in
+ * flight on the channel, and few scanners, in this order. */
 static uint64_t
 cost(const kw_hbase_server *server, const kw_hbase_channel *channel)
 {
@@ -240,14 +253,14 @@ kw_hbase_servers_choose(kw_hbase_pool *pool)
 {
     kw_hbase_channel *best = NULL;
     uint64_t least = UINT64_MAX;
-    uint32_t room = (uint32_t)pool->store->settings.pipeline;
-    pool->turn++;
+    uint32_t max_in_flight = (uint32_t)pool->store->settings.pipeline;
+    pool->rotation++;
     for (size_t i = 0; i < pool->servers_count; i++) {
-        kw_hbase_server *server = &pool->servers[(pool->turn + i) % pool->servers_count];
+        kw_hbase_server *server = &pool->servers[(pool->rotation + i) % pool->servers_count];
         for (GList *at = server->channels.head; at; at = at->next) {
             kw_hbase_channel *channel = at->data;
-            if (channel->state != KW_HBASE_READY || channel->in_flight >= room || channel->pinned.length ||
-                channel->overdue_ns > 0)
+            if (channel->state != KW_HBASE_READY || channel->in_flight >= max_in_flight ||
+                channel->pinned.length || channel->overdue_ns > 0)
                 continue;
             uint64_t this_cost = cost(server, channel);
             if (this_cost < least) {
@@ -263,6 +276,7 @@ static void
 open_channel(kw_hbase_server *server)
 {
     kw_hbase_pool *pool = server->pool;
+    g_assert(!server->opening);
     kw_deadline deadline = kw_deadline_in_ms(pool->store->settings.connect_timeout_ms);
     server->opening = kw_hbase_channel_open(pool->loop, &server->settings, &channel_events, server, deadline);
     g_queue_push_tail_link(&server->channels, &server->opening->link);
@@ -270,11 +284,11 @@ open_channel(kw_hbase_server *server)
 }
 
 static bool
-may_open(const kw_hbase_server *server, uint64_t now_ns, bool wanted)
+can_open(const kw_hbase_server *server, uint64_t now_ns, bool wanted)
 {
-    uint32_t own = useful(server);
-    return !server->opening && server->rest_until_ns <= now_ns &&
-           (own == 0 || (wanted && kw_hbase_store_allows(server->pool->store, server->index, own)));
+    uint32_t own = count_usable(server);
+    return !server->opening && server->backoff_until_ns <= now_ns &&
+           (own == 0 || (wanted && kw_hbase_store_allows_channel(server->pool->store, server->index, own)));
 }
 
 void
@@ -282,7 +296,7 @@ kw_hbase_servers_grow(kw_hbase_pool *pool, bool wanted)
 {
     uint64_t now = kw_clock_mono_ns();
     for (size_t i = 0; i < pool->servers_count; i++) {
-        if (may_open(&pool->servers[i], now, wanted))
+        if (can_open(&pool->servers[i], now, wanted))
             open_channel(&pool->servers[i]);
     }
 }
@@ -301,11 +315,11 @@ tick_ready(kw_hbase_server *server, kw_hbase_channel *channel, uint64_t now_ns)
         if (ms_since(channel->ping_sent_ns, now_ns) < (uint64_t)settings->connect_timeout_ms)
             return;
         kw_hbase_channel_close(channel, KW_HBASE_LOSS_SILENT, "a ping was not answered");
-        give_up_silent(server, channel->ping_sent_ns);
+        close_if_silent(server, channel->ping_sent_ns);
     } else if (is_idle(channel) && ms_since(channel->used_ns, now_ns) >= (uint64_t)settings->ping_ms) {
         kw_hbase_channel_ping(channel);
     } else if (is_idle(channel) && channel->pins.length == 0 &&
-               kw_hbase_store_wants_back(server->pool->store, server->index, useful(server))) {
+               kw_hbase_store_has_excess(server->pool->store, server->index, count_usable(server))) {
         kw_hbase_channel_close(channel, KW_HBASE_LOSS_OURS, "one channel too many");
     }
 }
@@ -318,24 +332,25 @@ tick_channel(kw_hbase_server *server, kw_hbase_channel *channel, uint64_t now_ns
     case KW_HBASE_CONNECTING:
     case KW_HBASE_GREETING:
         if (channel->open_deadline <= now_ns)
-            kw_hbase_channel_close(channel, KW_HBASE_LOSS_SILENT, "%s",
-                                   channel->state == KW_HBASE_GREETING
-                                       ? "connected, but the server is silent (too many connections?)"
-                                       : "no connection within connect_timeout");
+            kw_hbase_channel_close(
+                channel, KW_HBASE_LOSS_SILENT, "%s",
+                channel->state == KW_HBASE_GREETING
+                    ? "connected, but the server is silent; it may have too many connections"
+                    : "no connection within connect_timeout");
         return;
     case KW_HBASE_READY:
         tick_ready(server, channel, now_ns);
         return;
     case KW_HBASE_RETIRED:
         if (channel->open_deadline <= now_ns)
-            kw_hbase_channel_close(channel, KW_HBASE_LOSS_OURS, "its late reply never came");
+            kw_hbase_channel_close(channel, KW_HBASE_LOSS_OURS, "a late reply did not arrive");
         return;
     case KW_HBASE_CHANNEL_LOST:
         return;
     }
 }
 
-/* Calls are outstanding and the server has said nothing for a while: is it there at all? */
+/* If calls are outstanding and the server has been silent for a while, pings it or opens a channel. */
 static void
 probe(kw_hbase_server *server, uint64_t now_ns)
 {
@@ -343,24 +358,25 @@ probe(kw_hbase_server *server, uint64_t now_ns)
     if (server->outstanding == 0 || silent_ms < (uint64_t)server->pool->store->settings.connect_timeout_ms)
         return;
     server->suspect = true;
-    bool asked = server->opening != NULL;
+    bool probing = server->opening != NULL;
     kw_hbase_channel *idle = NULL;
     for (GList *at = server->channels.head; at; at = at->next) {
         kw_hbase_channel *channel = at->data;
-        asked = asked || (channel->state == KW_HBASE_READY && channel->ping_sent_ns);
+        probing = probing || (channel->state == KW_HBASE_READY && channel->ping_sent_ns);
         if (is_idle(channel))
             idle = channel;
     }
-    if (asked)
+    if (probing)
         return;
     if (idle)
         kw_hbase_channel_ping(idle);
-    else if (server->rest_until_ns <= now_ns)
+    else if (server->backoff_until_ns <= now_ns)
         open_channel(server);
 }
 
-/* This loop stood still, and its timers come before what it reads: what servers answered meanwhile is read
- * before they are judged. Not twice in a row: a loop that is always late judges, too. */
+/* True if this loop was stalled. Its timers run before it reads from sockets, so it must first read what the
+ * servers have answered in the meantime. Never true twice in a row, so that a loop that is always late
+ * detects silent servers too. */
 static bool
 is_late(kw_hbase_pool *pool, uint64_t now_ns)
 {
@@ -385,22 +401,23 @@ kw_hbase_servers_tick(kw_hbase_pool *pool)
     kw_hbase_servers_grow(pool, kw_fair_count(pool->queue) != 0);
 }
 
-/* --- ends ------------------------------------------------------------------------------------- */
+/* --- closing ---------------------------------------------------------------------------------- */
 
+/* True if a call or a scanner needs the channel. */
 static bool
-is_awaited(const kw_hbase_channel *channel)
+is_needed(const kw_hbase_channel *channel)
 {
     for (uint32_t i = 0; i < channel->in_flight; i++) {
-        if (channel->slots[(channel->first_slot + i) % G_N_ELEMENTS(channel->slots)].call)
+        if (expected_call(channel, i))
             return true;
     }
     return channel->pinned.length || channel->pins.length;
 }
 
 void
-kw_hbase_channel_settle(kw_hbase_channel *channel)
+kw_hbase_channel_close_if_done(kw_hbase_channel *channel)
 {
-    if (channel->state == KW_HBASE_RETIRED && !is_awaited(channel))
+    if (channel->state == KW_HBASE_RETIRED && !is_needed(channel))
         kw_hbase_channel_close(channel, KW_HBASE_LOSS_OURS, "retired");
 }
 
@@ -411,7 +428,7 @@ kw_hbase_servers_close(kw_hbase_pool *pool, bool now)
     for (size_t i = 0; i < pool->servers_count; i++) {
         for (GList *at = pool->servers[i].channels.head; at; at = at->next) {
             none = false;
-            if (now || !is_awaited(at->data))
+            if (now || !is_needed(at->data))
                 kw_hbase_channel_close(at->data, KW_HBASE_LOSS_OURS, "closing");
         }
     }
@@ -431,7 +448,7 @@ kw_hbase_server_init(kw_hbase_server *server, kw_hbase_pool *pool, size_t index)
                                                    .tls = store->tls,
                                                    .reply_max = KW_HBASE_REPLY_MAX};
     server->name = g_strdup_printf("%s:%u", where->host, where->port);
-    server->rest_ms = store->settings.rest_ms;
+    server->backoff_ms = store->settings.rest_ms;
     g_queue_init(&server->channels);
 }
 
@@ -454,5 +471,5 @@ kw_hbase_pool_unpin(kw_hbase_pin *pin)
         return;
     pin->channel = NULL;
     g_queue_unlink(&channel->pins, &pin->link);
-    kw_hbase_channel_settle(channel);
+    kw_hbase_channel_close_if_done(channel);
 }

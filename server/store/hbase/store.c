@@ -1,4 +1,4 @@
-/* The store that all store handles share: its settings, TLS, and whether it can be reached. */
+/* The store that all store handles share: settings, TLS, readiness. */
 #include "store/hbase/hbase.h"
 
 #include "base/clock.h"
@@ -63,7 +63,8 @@ reload(kw_store *base)
     kw_hbase_store *store = store_of(base);
     kw_error error;
     if (store->tls && !kw_tls_context_reload(store->tls, &error))
-        kw_log(KW_LOG_ERROR, "hbase", "the old certificates stay", "reason=\"%s\"", error.text);
+        kw_log(KW_LOG_ERROR, "hbase", "cannot reload the certificates, keeping the old ones", "reason=\"%s\"",
+               error.text);
 }
 
 static void
@@ -120,7 +121,7 @@ static const kw_store_class store_class = {.name = "hbase",
                                            .free = free_store};
 
 void
-kw_hbase_store_blame(kw_hbase_store *store, const char *server, const char *why)
+kw_hbase_store_note_failure(kw_hbase_store *store, const char *server, const char *why)
 {
     kw_mutex_lock(&store->mutex);
     snprintf(store->why, sizeof store->why, "%s: %s", server, why);
@@ -135,18 +136,18 @@ share(kw_hbase_store *store)
 }
 
 bool
-kw_hbase_store_allows(kw_hbase_store *store, size_t server, uint32_t own)
+kw_hbase_store_allows_channel(kw_hbase_store *store, size_t server, uint32_t own)
 {
     return own < share(store) || atomic_load(&store->channels[server]) < (uint32_t)store->settings.channels;
 }
 
 bool
-kw_hbase_store_wants_back(kw_hbase_store *store, size_t server, uint32_t own)
+kw_hbase_store_has_excess(kw_hbase_store *store, size_t server, uint32_t own)
 {
     return own > share(store) && atomic_load(&store->channels[server]) > (uint32_t)store->settings.channels;
 }
 
-/* libuv writes without MSG_NOSIGNAL: a server that closes must not end the process. */
+/* libuv writes without MSG_NOSIGNAL, so a connection closed by the server would end the process. */
 static void
 ignore_sigpipe(void)
 {
@@ -168,7 +169,8 @@ kw_store *
 kw_hbase_open(const kw_model_hbase *settings, kw_error *ret_error)
 {
     if (settings->servers_count == 0) {
-        kw_error_set(ret_error, KW_INVALID, "store hbase: no Thrift2 server is given");
+        kw_error_set(ret_error, KW_INVALID,
+                     "store hbase: no Thrift2 server; list at least one in store.servers");
         return NULL;
     }
     kw_tls_context *tls = NULL;

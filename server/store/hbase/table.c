@@ -1,11 +1,11 @@
-/* Making and dropping tables: a short chain of calls each, one after the other.
+/* Creating and dropping tables: each is a short sequence of calls.
  *
  *   create: tableExists --yes--> created = false
  *               '--no--> [listNamespaces --> createNamespace when missing] --> createTable
- *   drop:   disableTable (disabled already is fine) --> deleteTable
+ *   drop:   disableTable (a disabled table is no error) --> deleteTable
  *
- * createTable comes back when the table can be used. None of them is sent twice; a creation whose
- * answer was lost may have happened.
+ * createTable returns when the table can be used. Calls that change something are not sent twice; if the
+ * reply to createTable is lost, the table may exist.
  */
 #include "store/hbase/convert.h"
 #include "store/hbase/handle.h"
@@ -19,7 +19,7 @@
 typedef struct table_op {
     kw_hbase_call call;
     kw_hbase_handle *handle;
-    kw_arena *arena; /* owns this */
+    kw_arena *arena; /* contains this struct */
     kw_hb_TTableName name;
     const kw_table_spec *spec;
     kw_create_done created;
@@ -43,7 +43,7 @@ op_new(kw_store_handle *handle, kw_bytes table, kw_deadline deadline, void *user
 }
 
 static void
-step(table_op *op, kw_hb_method method, const void *args, bool changes, kw_hbase_done done)
+start_call(table_op *op, kw_hb_method method, const void *args, bool changes, kw_hbase_done done)
 {
     op->call.method = method;
     op->call.args = args;
@@ -56,7 +56,7 @@ step(table_op *op, kw_hb_method method, const void *args, bool changes, kw_hbase
 /* --- create ----------------------------------------------------------------------------------- */
 
 static void
-create_over(table_op *op, bool created, const kw_error *error)
+finish_create(table_op *op, bool created, const kw_error *error)
 {
     kw_create_done done = op->created;
     void *user = op->user;
@@ -70,7 +70,7 @@ choice(const char *value, const char *const *names, const int32_t *numbers)
     while (strcmp(value, *names) != 0) {
         names++;
         numbers++;
-        g_assert(*names); /* the store handle lets only known ones pass */
+        g_assert(*names); /* kw_store_handle_create_table checks the values */
     }
     return *numbers;
 }
@@ -116,7 +116,7 @@ set_family(const kw_family_spec *from, kw_hb_TColumnFamilyDescriptor *to)
     set_choices(from, to);
 }
 
-/* Nonblocking servers drop the connection at the cut frames of frames.c. */
+/* Nonblocking servers close the connection when they receive the frames of frames.c. */
 static void
 explain_loss(const table_op *op, const kw_hbase_failure *failure, kw_error *ret_error)
 {
@@ -126,8 +126,9 @@ explain_loss(const table_op *op, const kw_hbase_failure *failure, kw_error *ret_
         return;
     kw_error_set(
         ret_error, KW_UNAVAILABLE,
-        "the connection to the store was lost while table '%s' was made; a nonblocking Thrift2 server "
-        "(-threadedselector, -hsha, -nonblocking) cannot make a table with split keys",
+        "the connection to the store was lost while table '%s' was created; a nonblocking Thrift2 server "
+        "(-threadedselector, -hsha, -nonblocking) cannot create a table with split keys: use another server "
+        "type",
         kw_show(op->spec->name).text);
     ret_error->maybe_applied = true;
 }
@@ -139,11 +140,11 @@ create_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *fai
     table_op *op = call->user;
     kw_error error;
     if (!failure || failure->kind == KW_HBASE_TABLE_EXISTS) {
-        create_over(op, !failure, NULL);
+        finish_create(op, !failure, NULL);
         return;
     }
     explain_loss(op, failure, &error);
-    create_over(op, false, &error);
+    finish_create(op, false, &error);
 }
 
 static void
@@ -165,7 +166,7 @@ start_create(table_op *op)
     args->splitKeys.items = KW_ARENA_ARRAY(op->arena, kw_bytes, spec->split_keys_count);
     for (size_t i = 0; i < spec->split_keys_count; i++)
         args->splitKeys.items[i] = spec->split_keys[i];
-    step(op, KW_HB_THBaseService_createTable, args, true, create_done);
+    start_call(op, KW_HB_THBaseService_createTable, args, true, create_done);
 }
 
 static void
@@ -174,7 +175,7 @@ namespace_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *
     (void)result;
     table_op *op = call->user;
     if (failure && failure->kind != KW_HBASE_NAMESPACE_EXISTS)
-        create_over(op, false, &failure->error);
+        finish_create(op, false, &failure->error);
     else
         start_create(op);
 }
@@ -184,7 +185,7 @@ namespaces_done(kw_hbase_call *call, const void *result, const kw_hbase_failure 
 {
     table_op *op = call->user;
     if (failure) {
-        create_over(op, false, &failure->error);
+        finish_create(op, false, &failure->error);
         return;
     }
     const kw_hb_THBaseService_listNamespaces_result *answer = result;
@@ -199,7 +200,7 @@ namespaces_done(kw_hbase_call *call, const void *result, const kw_hbase_failure 
     kw_hb_THBaseService_createNamespace_args *args =
         KW_ARENA_NEW(op->arena, kw_hb_THBaseService_createNamespace_args);
     args->namespaceDesc = space;
-    step(op, KW_HB_THBaseService_createNamespace, args, true, namespace_done);
+    start_call(op, KW_HB_THBaseService_createNamespace, args, true, namespace_done);
 }
 
 static void
@@ -208,11 +209,11 @@ exists_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *fai
     table_op *op = call->user;
     static const kw_hb_THBaseService_listNamespaces_args nothing;
     if (failure)
-        create_over(op, false, &failure->error);
+        finish_create(op, false, &failure->error);
     else if (((const kw_hb_THBaseService_tableExists_result *)result)->success)
-        create_over(op, false, NULL);
+        finish_create(op, false, NULL);
     else if (op->name.has_ns)
-        step(op, KW_HB_THBaseService_listNamespaces, &nothing, false, namespaces_done);
+        start_call(op, KW_HB_THBaseService_listNamespaces, &nothing, false, namespaces_done);
     else
         start_create(op);
 }
@@ -227,13 +228,13 @@ kw_hbase_create_table(kw_store_handle *handle, const kw_table_spec *spec, kw_cre
         KW_ARENA_NEW(op->arena, kw_hb_THBaseService_tableExists_args);
     args->has_tableName = true;
     args->tableName = &op->name;
-    step(op, KW_HB_THBaseService_tableExists, args, false, exists_done);
+    start_call(op, KW_HB_THBaseService_tableExists, args, false, exists_done);
 }
 
 /* --- drop ------------------------------------------------------------------------------------- */
 
 static void
-drop_over(table_op *op, const kw_error *error)
+finish_drop(table_op *op, const kw_error *error)
 {
     kw_simple_done done = op->dropped;
     void *user = op->user;
@@ -245,7 +246,7 @@ static void
 delete_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
 {
     (void)result;
-    drop_over(call->user, failure ? &failure->error : NULL);
+    finish_drop(call->user, failure ? &failure->error : NULL);
 }
 
 static void
@@ -254,13 +255,13 @@ disable_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *fa
     (void)result;
     table_op *op = call->user;
     if (failure && failure->kind != KW_HBASE_TABLE_DISABLED) {
-        drop_over(op, &failure->error);
+        finish_drop(op, &failure->error);
         return;
     }
     kw_hb_THBaseService_deleteTable_args *args =
         KW_ARENA_NEW(op->arena, kw_hb_THBaseService_deleteTable_args);
     args->tableName = &op->name;
-    step(op, KW_HB_THBaseService_deleteTable, args, true, delete_done);
+    start_call(op, KW_HB_THBaseService_deleteTable, args, true, delete_done);
 }
 
 void
@@ -272,5 +273,5 @@ kw_hbase_drop_table(kw_store_handle *handle, kw_bytes table, kw_deadline deadlin
     kw_hb_THBaseService_disableTable_args *args =
         KW_ARENA_NEW(op->arena, kw_hb_THBaseService_disableTable_args);
     args->tableName = &op->name;
-    step(op, KW_HB_THBaseService_disableTable, args, true, disable_done);
+    start_call(op, KW_HB_THBaseService_disableTable, args, true, disable_done);
 }

@@ -1,38 +1,39 @@
-/* One row's write: one outcome, in a call of its own or in one with others that waited as well
- * (batch queue.h). A write that carries its timestamp may be sent twice, unless it says that it may not; one
- * that the region server stamps may not. */
+/* Writes of one row, each in a call of its own or in a batch (batch_queue.h). Each write has an outcome of
+ * its own. A write with a timestamp can be sent twice, unless it is marked `once`. A write that gets its
+ * timestamp from the region server cannot. */
 #include "store/hbase/convert.h"
 #include "store/hbase/handle.h"
 #include "store/hbase/row_queues.h"
 
-/* A deadline holds within 20 ms: a pending operation waits no longer than this beyond its own. */
+/* Callers are answered within 20 ms after their deadline; an operation waits at most this long for its batch.
+ */
 #define SETTLE_NS (UINT64_C(8) * 1000 * 1000)
 
 typedef struct write_batch write_batch;
 
 typedef struct write_op {
     kw_hbase_pending_op pending;
-    kw_hbase_call call; /* when it goes alone */
+    kw_hbase_call call; /* used if it is sent alone */
     kw_hbase_handle *handle;
-    kw_arena *arena; /* owns this */
+    kw_arena *arena; /* contains this struct */
     const kw_write *write;
     kw_write_done done;
     void *user;
-    write_batch *batch; /* that it rides in */
-    size_t seat;
+    write_batch *batch; /* NULL: not part of one */
+    size_t index;       /* in the batch */
 } write_op;
 
-/* Writes that left together. It has copies of them: one whose deadline passes is answered, and its memory
- * goes, before the call comes back. */
+/* Writes that are sent together. The batch has copies of them, because a write whose deadline passes is
+ * answered and freed before the call is done. */
 struct write_batch {
-    kw_arena *arena; /* owns this */
+    kw_arena *arena; /* contains this struct */
     kw_hbase_coalescer *coalescer;
     kw_hbase_batch_queue *queue;
-    bool left;            /* some of it was sent */
-    kw_deadline deadline; /* until then it may still be sent */
+    bool sent;            /* one of its calls may have reached a server */
+    kw_deadline deadline; /* until then it can still be sent */
     size_t count;
-    write_op **seats; /* NULL: was answered */
-    kw_hbase_row_queue **turns;
+    write_op **ops; /* NULL for those already answered */
+    kw_hbase_row_queue **row_queues;
     const kw_write **writes;
     kw_written *results;
 };
@@ -97,7 +98,7 @@ kw_hbase_write_prepare(kw_arena *arena, const kw_write *write, kw_durability dur
     ret_call->changes = true;
 }
 
-/* --- alone ------------------------------------------------------------------------------------ */
+/* --- a write in a call of its own ------------------------------------------------------------- */
 
 static void
 answer(write_op *op, kw_outcome outcome, const kw_error *error)
@@ -114,7 +115,7 @@ alone_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *fail
     (void)result;
     write_op *op = call->user;
     kw_hbase_batch_queue *queue = op->pending.queue;
-    kw_hbase_pending_op_done_write(op->pending.coalescer, op->pending.turn);
+    kw_hbase_pending_op_finish_write(op->pending.coalescer, op->pending.row_queue);
     if (queue)
         kw_hbase_batch_queue_answered(queue, 1);
     if (failure && kw_hbase_is_once(op->write) && failure->kind == KW_HBASE_OTHER)
@@ -126,9 +127,9 @@ alone_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *fail
 }
 
 static void
-leave_alone(write_op *op)
+send_alone(write_op *op)
 {
-    kw_hbase_pending_op_untime(&op->pending);
+    kw_hbase_pending_op_unwatch(&op->pending);
     op->call.user = op;
     op->call.done = alone_done;
     op->call.deadline = op->pending.deadline;
@@ -136,21 +137,21 @@ leave_alone(write_op *op)
     kw_hbase_pool_start(&op->handle->pool, &op->call);
 }
 
-/* --- together --------------------------------------------------------------------------------- */
+/* --- batches ---------------------------------------------------------------------------------- */
 
 static void
 batch_done(void *user)
 {
     write_batch *batch = user;
     for (size_t i = 0; i < batch->count; i++)
-        kw_hbase_pending_op_done_write(batch->coalescer, batch->turns[i]);
+        kw_hbase_pending_op_finish_write(batch->coalescer, batch->row_queues[i]);
     kw_hbase_batch_queue_answered(batch->queue, batch->count);
     for (size_t i = 0; i < batch->count; i++) {
-        write_op *op = batch->seats[i];
+        write_op *op = batch->ops[i];
         const kw_written *result = &batch->results[i];
         if (!op)
             continue;
-        kw_hbase_pending_op_untime(&op->pending);
+        kw_hbase_pending_op_unwatch(&op->pending);
         answer(op, result->outcome, result->outcome == KW_OUTCOME_OK ? NULL : &result->error);
     }
     kw_arena_free(batch->arena);
@@ -163,18 +164,13 @@ copy_write(kw_arena *arena, const kw_write *write)
     *copy = *write;
     copy->table = kw_arena_copy(arena, write->table);
     copy->row = kw_arena_copy(arena, write->row);
-    kw_cell *cells = KW_ARENA_ARRAY(arena, kw_cell, write->cells_count);
-    for (size_t i = 0; i < write->cells_count; i++)
-        cells[i] = (kw_cell){.family = kw_arena_copy(arena, write->cells[i].family),
-                             .qualifier = kw_arena_copy(arena, write->cells[i].qualifier),
-                             .value = kw_arena_copy(arena, write->cells[i].value)};
-    copy->cells = cells;
+    copy->cells = kw_hbase_copy_cells(arena, write->cells, write->cells_count);
     copy->columns = kw_hbase_copy_columns(arena, write->columns, write->columns_count);
     return copy;
 }
 
 static void
-leave_together(kw_hbase_batch_queue *queue, kw_hbase_pending_op *const *pending_ops, size_t count)
+start_batch(kw_hbase_batch_queue *queue, kw_hbase_pending_op *const *pending_ops, size_t count)
 {
     kw_arena *arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
     write_batch *batch = KW_ARENA_NEW(arena, write_batch);
@@ -183,17 +179,17 @@ leave_together(kw_hbase_batch_queue *queue, kw_hbase_pending_op *const *pending_
                            .coalescer = pending_ops[0]->coalescer,
                            .queue = queue,
                            .count = count,
-                           .seats = KW_ARENA_ARRAY(arena, write_op *, count),
-                           .turns = KW_ARENA_ARRAY(arena, kw_hbase_row_queue *, count),
+                           .ops = KW_ARENA_ARRAY(arena, write_op *, count),
+                           .row_queues = KW_ARENA_ARRAY(arena, kw_hbase_row_queue *, count),
                            .writes = KW_ARENA_ARRAY(arena, const kw_write *, count),
                            .results = KW_ARENA_ARRAY(arena, kw_written, count)};
     for (size_t i = 0; i < count; i++) {
         write_op *op = (write_op *)pending_ops[i];
-        kw_hbase_pending_op_time(&op->pending);
+        kw_hbase_pending_op_watch(&op->pending);
         op->batch = batch;
-        op->seat = i;
-        batch->seats[i] = op;
-        batch->turns[i] = op->pending.turn;
+        op->index = i;
+        batch->ops[i] = op;
+        batch->row_queues[i] = op->pending.row_queue;
         batch->writes[i] = copy_write(arena, op->write);
         deadline = MAX(deadline, op->pending.deadline);
     }
@@ -201,31 +197,32 @@ leave_together(kw_hbase_batch_queue *queue, kw_hbase_pending_op *const *pending_
     for (size_t i = 0; i < count; i++)
         ((kw_write *)batch->writes[i])->deadline = deadline;
     kw_store_handle *handle = &((write_op *)pending_ops[0])->handle->base;
-    kw_hbase_write_together(handle, batch->writes, count, batch->results, &batch->left, batch_done, batch);
+    kw_hbase_write_together(handle, batch->writes, count, batch->results, &batch->sent, batch_done, batch);
 }
 
 static void
-leave(kw_hbase_batch_queue *queue, kw_hbase_pending_op *const *pending_ops, size_t count)
+send_ops(kw_hbase_batch_queue *queue, kw_hbase_pending_op *const *pending_ops, size_t count)
 {
     if (count == 1)
-        leave_alone((write_op *)pending_ops[0]);
+        send_alone((write_op *)pending_ops[0]);
     else
-        leave_together(queue, pending_ops, count);
+        start_batch(queue, pending_ops, count);
 }
 
 static bool
-has_left(const kw_hbase_pending_op *pending)
+may_be_sent(const kw_hbase_pending_op *pending)
 {
     const write_op *op = (const write_op *)pending;
-    return op->batch && (op->batch->left || !kw_deadline_passed(op->batch->deadline));
+    return op->batch && (op->batch->sent || !kw_deadline_passed(op->batch->deadline));
 }
 
-/* One whose batch has not left and soon cannot any more waits that long for a certain answer. */
+/* If the batch is not sent yet, and soon cannot be sent any more, the operation waits until then: its outcome
+ * is certain then. */
 static kw_deadline
 settled_at(const kw_hbase_pending_op *pending)
 {
     const write_op *op = (const write_op *)pending;
-    bool soon = op->batch && !op->batch->left && op->batch->deadline - pending->deadline < SETTLE_NS;
+    bool soon = op->batch && !op->batch->sent && op->batch->deadline - pending->deadline < SETTLE_NS;
     return soon ? op->batch->deadline : 0;
 }
 
@@ -234,38 +231,39 @@ fail(kw_hbase_pending_op *pending, const kw_error *error)
 {
     write_op *op = (write_op *)pending;
     if (op->batch)
-        op->batch->seats[op->seat] = NULL;
+        op->batch->ops[op->index] = NULL;
     answer(op, error->maybe_applied ? KW_OUTCOME_UNKNOWN : KW_OUTCOME_FAILED, error);
 }
 
 static const kw_hbase_pending_op_class pending_class = {
-    .leave = leave, .settled_at = settled_at, .left = has_left, .fail = fail};
+    .send = send_ops, .settled_at = settled_at, .may_be_sent = may_be_sent, .fail = fail};
 
 /* --- start ------------------------------------------------------------------------------------ */
 
 static void
-refused(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
+on_rejected(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
 {
     (void)result;
     answer(call->user, KW_OUTCOME_FAILED, &failure->error);
 }
 
-/* Records' own puts only: for Keyway's tables each outcome is to be exact. */
+/* Of the writes that must not be sent twice, only puts of records can be part of a batch. For the tables of
+ * Keyway itself each outcome must be exact. */
 bool
-kw_hbase_write_may_ride(kw_hbase_handle *handle, const kw_write *write)
+kw_hbase_write_can_batch(kw_hbase_handle *handle, const kw_write *write)
 {
     kw_hbase_shape shape = kw_hbase_shape_of(write);
     if (shape == KW_HBASE_SHAPE_MUTATIONS)
         return false;
     if (!kw_hbase_is_once(write))
         return true;
-    return shape == KW_HBASE_SHAPE_PUT && write->ordering && kw_hbase_families_allow(handle, write);
+    return shape == KW_HBASE_SHAPE_PUT && write->ordering && kw_hbase_families_include(handle, write);
 }
 
 static kw_hbase_batch_queue *
 queue_of(kw_hbase_handle *handle, const kw_write *write)
 {
-    if (!kw_hbase_write_may_ride(handle, write))
+    if (!kw_hbase_write_can_batch(handle, write))
         return NULL;
     kw_hbase_batch_queue_kind kind = write->kind == KW_WRITE_DELETE ? KW_HBASE_BATCH_DELETE
                                      : kw_hbase_is_once(write)      ? KW_HBASE_BATCH_PUT_ONCE
@@ -287,15 +285,13 @@ kw_hbase_write(kw_store_handle *base, const kw_write *write, kw_write_done done,
     op->user = user;
     if (!kw_hbase_check_write(write, &error)) {
         op->call.user = op;
-        op->call.done = refused;
+        op->call.done = on_rejected;
         kw_hbase_pool_reject(&handle->pool, &op->call, &error);
         return;
     }
-    op->pending.class = &pending_class;
-    op->pending.coalescer = handle->coalescer;
+    kw_hbase_pending_op_init(&op->pending, &pending_class, handle->coalescer, write->row,
+                             kw_hbase_deadline(write->deadline));
     op->pending.queue = queue_of(handle, write);
-    op->pending.row = write->row;
     op->pending.bytes = kw_hbase_write_bytes(write);
-    op->pending.deadline = kw_hbase_deadline(write->deadline);
     kw_hbase_pending_op_start_write(&op->pending, write->table);
 }

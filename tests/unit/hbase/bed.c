@@ -73,7 +73,7 @@ wake_up(uv_timer_t *timer)
 }
 
 static bool
-turn_until(bed *in, const bool *done, int64_t ms)
+run_until(bed *in, const bool *done, int64_t ms)
 {
     int64_t left = MAX(ms / WAKE_MS, 1);
     uv_timer_t *timer = g_new0(uv_timer_t, 1);
@@ -89,14 +89,14 @@ turn_until(bed *in, const bool *done, int64_t ms)
 void
 bed_await(bed *in, const bool *done)
 {
-    bool in_time = turn_until(in, done, LONGEST_MS);
+    bool in_time = run_until(in, done, LONGEST_MS);
     g_assert_true(in_time);
 }
 
 void
-bed_turn(bed *in, int64_t ms)
+bed_run_loop(bed *in, int64_t ms)
 {
-    turn_until(in, NULL, ms);
+    run_until(in, NULL, ms);
 }
 
 void
@@ -106,7 +106,7 @@ bed_await_ready(bed *in)
     for (int i = 0; i < LONGEST_MS / 10; i++) {
         if (kw_store_ready(in->store, &error))
             return;
-        bed_turn(in, 10);
+        bed_run_loop(in, 10);
     }
     g_error("the store is not ready: %s", error.text);
 }
@@ -255,11 +255,11 @@ bed_get(bed *in, const char *table, const char *row, int64_t timeout_ms)
 }
 
 answer
-bed_fetch(bed *in, kw_range_scan *run, uint32_t max_rows, size_t max_bytes, bool more_hint,
+bed_fetch(bed *in, kw_range_scan *scan, uint32_t max_rows, size_t max_bytes, bool more_hint,
           int64_t timeout_ms)
 {
     answer got = {0};
-    kw_range_scan_fetch(run, max_rows, max_bytes, more_hint, kw_deadline_in_ms(timeout_ms), bed_on_rows,
+    kw_range_scan_fetch(scan, max_rows, max_bytes, more_hint, kw_deadline_in_ms(timeout_ms), bed_on_rows,
                         &got);
     g_assert_false(got.done);
     bed_await(in, &got.done);

@@ -35,12 +35,12 @@ void bed_close(bed *in);
 /* Turns the loop until *done, or so often that it takes ms at least: on a machine that stands still for a
  * while the loop has its turns all the same, and sees what has come. */
 void bed_await(bed *in, const bool *done);
-void bed_turn(bed *in, int64_t ms);
+void bed_run_loop(bed *in, int64_t ms);
 /* Turns the loop until the condition holds. */
 #define BED_UNTIL(in, condition)                                                                             \
     do {                                                                                                     \
         for (int turns = 0; turns < 6000 && !(condition); turns++)                                           \
-            bed_turn((in), 10);                                                                              \
+            bed_run_loop((in), 10);                                                                          \
         g_assert_true(condition);                                                                            \
     } while (0)
 /* Until the store says that it is ready. */
@@ -62,7 +62,7 @@ answer bed_write_if(bed *in, const kw_write *write, const kw_check *check);
 answer bed_increment(bed *in, const char *table, const char *row, const char *qualifier, int64_t amount);
 answer bed_get(bed *in, const char *table, const char *row, int64_t timeout_ms);
 answer bed_get_full(bed *in, const kw_get *get);
-answer bed_fetch(bed *in, kw_range_scan *run, uint32_t max_rows, size_t max_bytes, bool more_hint,
+answer bed_fetch(bed *in, kw_range_scan *scan, uint32_t max_rows, size_t max_bytes, bool more_hint,
                  int64_t timeout_ms);
 answer bed_create(bed *in, const char *table, const char *family, const char *const *splits,
                   size_t splits_count);

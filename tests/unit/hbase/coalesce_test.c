@@ -12,14 +12,14 @@
  * them. */
 enum { GATE_CLOSED, GATE_BLOCKS, GATE_BATCHES };
 
-typedef struct crowd {
+typedef struct batch_test {
     fixture on;
     bed_cell_write writes[MANY];
     kw_get gets[MANY];
     char rows[MANY][24];
     char values[MANY][24];
     answer got[MANY];
-} crowd;
+} batch_test;
 
 /* The first two calls of a kind wait at a gate: they take the two places a batch queue has at first. */
 static void
@@ -33,15 +33,16 @@ blocking_singles(const fake_call *call, fake_answer *to, void *user)
 }
 
 static void
-crowd_start(crowd *all, fake_script script)
+start_test(batch_test *all, fake_script script)
 {
-    *all = (crowd){0};
+    *all = (batch_test){0};
     fixture_start(&all->on, 1, FRAMED_COMPACT);
     thrift2_fake_set_script(all->on.fakes[0], script, NULL);
 }
 
 static void
-crowd_put(crowd *all, size_t at, const char *row, const char *value, int64_t timestamp, int64_t timeout_ms)
+start_put(batch_test *all, size_t at, const char *row, const char *value, int64_t timestamp,
+          int64_t timeout_ms)
 {
     snprintf(all->rows[at], sizeof all->rows[at], "%s", row);
     snprintf(all->values[at], sizeof all->values[at], "%s", value);
@@ -51,7 +52,7 @@ crowd_put(crowd *all, size_t at, const char *row, const char *value, int64_t tim
 }
 
 static void
-crowd_get(crowd *all, size_t at, const char *row, int64_t timeout_ms)
+start_get(batch_test *all, size_t at, const char *row, int64_t timeout_ms)
 {
     snprintf(all->rows[at], sizeof all->rows[at], "%s", row);
     all->gets[at] = (kw_get){.table = KW_BYTES_LITERAL("t"),
@@ -63,33 +64,33 @@ crowd_get(crowd *all, size_t at, const char *row, int64_t timeout_ms)
 /* Two puts that take the batch queue's places, one after the other: what comes in one turn leaves together,
  * once they are let go. */
 static void
-block_puts(crowd *all)
+block_puts(batch_test *all)
 {
-    thrift2_fake_let(all->on.fakes[0], GATE_CLOSED);
-    crowd_put(all, 0, "block0", "v", 1, PATIENT_MS);
+    thrift2_fake_open_gates(all->on.fakes[0], GATE_CLOSED);
+    start_put(all, 0, "block0", "v", 1, PATIENT_MS);
     fixture_await_calls(&all->on, KW_HB_THBaseService_put, 1);
-    crowd_put(all, 1, "block1", "v", 1, PATIENT_MS);
+    start_put(all, 1, "block1", "v", 1, PATIENT_MS);
     fixture_await_calls(&all->on, KW_HB_THBaseService_put, 2);
 }
 
 static void
-block_gets(crowd *all)
+block_gets(batch_test *all)
 {
-    thrift2_fake_let(all->on.fakes[0], GATE_CLOSED);
-    crowd_get(all, 0, "block0", PATIENT_MS);
+    thrift2_fake_open_gates(all->on.fakes[0], GATE_CLOSED);
+    start_get(all, 0, "block0", PATIENT_MS);
     fixture_await_calls(&all->on, KW_HB_THBaseService_get, 1);
-    crowd_get(all, 1, "block1", PATIENT_MS);
+    start_get(all, 1, "block1", PATIENT_MS);
     fixture_await_calls(&all->on, KW_HB_THBaseService_get, 2);
 }
 
 static void
-let_go(crowd *all)
+release(batch_test *all)
 {
-    thrift2_fake_let(all->on.fakes[0], GATE_BLOCKS);
+    thrift2_fake_open_gates(all->on.fakes[0], GATE_BLOCKS);
 }
 
 static answer
-await(crowd *all, size_t at)
+await(batch_test *all, size_t at)
 {
     bed_await(&all->on.bed, &all->got[at].done);
     answer got = all->got[at];
@@ -98,7 +99,7 @@ await(crowd *all, size_t at)
 }
 
 static uint32_t
-calls(const crowd *all, kw_hb_method method)
+calls(const batch_test *all, kw_hb_method method)
 {
     return thrift2_fake_calls(all->on.fakes[0], method);
 }
@@ -108,12 +109,12 @@ calls(const crowd *all, kw_hb_method method)
 static void
 test_alone(void)
 {
-    crowd all;
-    crowd_start(&all, NULL);
+    batch_test all;
+    start_test(&all, NULL);
     for (int i = 0; i < 3; i++) {
-        crowd_put(&all, 0, "r", "v", 1, PATIENT_MS);
+        start_put(&all, 0, "r", "v", 1, PATIENT_MS);
         fixture_ok(await(&all, 0));
-        crowd_get(&all, 1, "r", PATIENT_MS);
+        start_get(&all, 1, "r", PATIENT_MS);
         fixture_value(await(&all, 1), "v");
     }
     g_assert_cmpuint(calls(&all, KW_HB_THBaseService_put), ==, 3);
@@ -125,17 +126,17 @@ test_alone(void)
 static void
 test_together(void)
 {
-    crowd all;
-    crowd_start(&all, blocking_singles);
+    batch_test all;
+    start_test(&all, blocking_singles);
     block_puts(&all);
     for (size_t i = 2; i < MANY; i++) {
         char row[24];
         snprintf(row, sizeof row, "r%zu", i);
-        crowd_put(&all, i, row, "v", 1, PATIENT_MS);
+        start_put(&all, i, row, "v", 1, PATIENT_MS);
     }
-    bed_turn(&all.on.bed, 40);
+    bed_run_loop(&all.on.bed, 40);
     g_assert_cmpuint(calls(&all, KW_HB_THBaseService_putMultiple), ==, 0); /* no third call at once */
-    let_go(&all);
+    release(&all);
     for (size_t i = 0; i < MANY; i++) {
         fixture_ok(await(&all, i));
         g_assert_cmpuint(thrift2_fake_writes(all.on.fakes[0], all.rows[i]), ==, 1);
@@ -172,21 +173,21 @@ note_regions(const fake_call *call, fake_answer *to, void *user)
 static void
 check_regions(const char *boundary, bool right)
 {
-    crowd all;
+    batch_test all;
     spread seen = {0};
-    crowd_start(&all, NULL);
+    start_test(&all, NULL);
     thrift2_fake_set_boundaries(all.on.fakes[0], &boundary, 1);
     thrift2_fake_set_script(all.on.fakes[0], note_regions, &seen);
     for (int round = 0; round < 3; round++) {
-        thrift2_fake_forget_calls(all.on.fakes[0]);
+        thrift2_fake_reset_calls(all.on.fakes[0]);
         seen = (spread){0};
         block_puts(&all);
         for (size_t i = 2; i < MANY; i++) {
             char row[24];
             snprintf(row, sizeof row, "%c%d-%zu", i % 2 ? 'a' : 'q', round, i);
-            crowd_put(&all, i, row, "v", 1, PATIENT_MS);
+            start_put(&all, i, row, "v", 1, PATIENT_MS);
         }
-        let_go(&all);
+        release(&all);
         for (size_t i = 0; i < MANY; i++)
             fixture_ok(await(&all, i));
         for (size_t i = 2; i < MANY; i++)
@@ -210,13 +211,13 @@ test_regions(void)
 static void
 test_equal_gets_share(void)
 {
-    crowd all;
-    crowd_start(&all, blocking_singles);
+    batch_test all;
+    start_test(&all, blocking_singles);
     thrift2_fake_set_row(all.on.fakes[0], "hot", "v");
     block_gets(&all);
     for (size_t i = 2; i < MANY; i++)
-        crowd_get(&all, i, "hot", PATIENT_MS);
-    let_go(&all);
+        start_get(&all, i, "hot", PATIENT_MS);
+    release(&all);
     for (size_t i = 2; i < MANY; i++)
         fixture_value(await(&all, i), "v");
     uint32_t rows = thrift2_fake_items(all.on.fakes[0], KW_HB_THBaseService_getMultiple);
@@ -240,22 +241,22 @@ blocking_first_get(const fake_call *call, fake_answer *to, void *user)
 static void
 test_never_joins_one_that_left(void)
 {
-    crowd all;
-    crowd_start(&all, blocking_first_get);
+    batch_test all;
+    start_test(&all, blocking_first_get);
     thrift2_fake_set_row(all.on.fakes[0], "r", "old");
-    crowd_get(&all, 0, "r", PATIENT_MS);
+    start_get(&all, 0, "r", PATIENT_MS);
     fixture_await_calls(&all.on, KW_HB_THBaseService_get, 1);
-    crowd_get(&all, 1, "r", PATIENT_MS);
+    start_get(&all, 1, "r", PATIENT_MS);
     fixture_value(await(&all, 1), "old");
     g_assert_cmpuint(calls(&all, KW_HB_THBaseService_get), ==, 2);
-    crowd_put(&all, 2, "r", "new", KW_TIMESTAMP_NONE - 1, PATIENT_MS);
+    start_put(&all, 2, "r", "new", KW_TIMESTAMP_NONE - 1, PATIENT_MS);
     fixture_ok(await(&all, 2));
     for (size_t i = 3; i < MANY; i++)
-        crowd_get(&all, i, "r", PATIENT_MS);
+        start_get(&all, i, "r", PATIENT_MS);
     for (size_t i = 3; i < MANY; i++)
         fixture_value(await(&all, i), "new");
     g_assert_false(all.got[0].done);
-    let_go(&all);
+    release(&all);
     fixture_value(await(&all, 0), "old");
     fixture_stop(&all.on);
 }
@@ -264,8 +265,8 @@ test_never_joins_one_that_left(void)
 static void
 test_unequal_gets(void)
 {
-    crowd all;
-    crowd_start(&all, blocking_singles);
+    batch_test all;
+    start_test(&all, blocking_singles);
     thrift2_fake_set_row(all.on.fakes[0], "r", "v");
     static const kw_column column = {.family = {.data = (const uint8_t *)"f", .size = 1},
                                      .whole_family = true};
@@ -280,7 +281,7 @@ test_unequal_gets(void)
         all.gets[i].time_to = i == 4 ? INT64_MAX : 0;
         kw_store_handle_get(all.on.bed.handle, &all.gets[i], bed_on_rows, &all.got[i]);
     }
-    let_go(&all);
+    release(&all);
     for (size_t i = 0; i < 6; i++) {
         answer got = await(&all, i);
         answer_clear(&got);
@@ -295,15 +296,15 @@ test_unequal_gets(void)
 static void
 test_first_asker_gives_up(void)
 {
-    crowd all;
-    crowd_start(&all, blocking_singles);
+    batch_test all;
+    start_test(&all, blocking_singles);
     thrift2_fake_set_row(all.on.fakes[0], "hot", "v");
     block_gets(&all);
-    crowd_get(&all, 2, "hot", 20);
+    start_get(&all, 2, "hot", 20);
     for (size_t i = 3; i < 10; i++)
-        crowd_get(&all, i, "hot", PATIENT_MS);
+        start_get(&all, i, "hot", PATIENT_MS);
     fixture_failed(await(&all, 2), 0, KW_TIMEOUT);
-    let_go(&all);
+    release(&all);
     for (size_t i = 3; i < 10; i++)
         fixture_value(await(&all, i), "v");
     for (size_t i = 0; i < 2; i++) {
@@ -334,15 +335,15 @@ bad_rows(const fake_call *call, fake_answer *to, void *user)
 static void
 test_only_the_bad_one_fails(void)
 {
-    crowd all;
-    crowd_start(&all, bad_rows);
+    batch_test all;
+    start_test(&all, bad_rows);
     block_puts(&all);
     for (size_t i = 2; i < MANY; i++) {
         char row[24];
         snprintf(row, sizeof row, "%s%zu", i % 20 == 7 ? "x" : "r", i);
-        crowd_put(&all, i, row, "v", 1, PATIENT_MS);
+        start_put(&all, i, row, "v", 1, PATIENT_MS);
     }
-    let_go(&all);
+    release(&all);
     for (size_t i = 0; i < MANY; i++) {
         if (all.rows[i][0] == 'x')
             fixture_failed(await(&all, i), KW_OUTCOME_FAILED, KW_INVALID);
@@ -367,14 +368,14 @@ bad_gets(const fake_call *call, fake_answer *to, void *user)
 static void
 test_only_the_bad_get_fails(void)
 {
-    crowd all;
-    crowd_start(&all, bad_gets);
+    batch_test all;
+    start_test(&all, bad_gets);
     thrift2_fake_set_row(all.on.fakes[0], "r", "v");
     thrift2_fake_set_row(all.on.fakes[0], "s", "w");
     block_gets(&all);
     for (size_t i = 2; i < 20; i++)
-        crowd_get(&all, i, i == 9 ? "x" : i % 2 ? "r" : "s", PATIENT_MS);
-    let_go(&all);
+        start_get(&all, i, i == 9 ? "x" : i % 2 ? "r" : "s", PATIENT_MS);
+    release(&all);
     for (size_t i = 2; i < 20; i++) {
         if (i == 9)
             fixture_failed(await(&all, i), 0, KW_REFUSED);
@@ -395,31 +396,31 @@ close_under_first_batch(const fake_call *call, fake_answer *to, void *user)
     bool batch =
         call->method == KW_HB_THBaseService_putMultiple || call->method == KW_HB_THBaseService_getMultiple;
     if (batch && call->nth == 1)
-        to->way = FAKE_CLOSE;
+        to->kind = FAKE_CLOSE;
 }
 
 /* The connection goes under a batch: stamped writes and reads are sent again, and all is well. */
 static void
 test_batch_lost(void)
 {
-    crowd all;
-    crowd_start(&all, close_under_first_batch);
+    batch_test all;
+    start_test(&all, close_under_first_batch);
     thrift2_fake_set_row(all.on.fakes[0], "r", "v");
     block_puts(&all);
     for (size_t i = 2; i < 30; i++) {
         char row[24];
         snprintf(row, sizeof row, "p%zu", i);
-        crowd_put(&all, i, row, "v", 1, PATIENT_MS);
+        start_put(&all, i, row, "v", 1, PATIENT_MS);
     }
-    let_go(&all);
+    release(&all);
     for (size_t i = 0; i < 30; i++) {
         fixture_ok(await(&all, i));
         g_assert_cmpuint(thrift2_fake_writes(all.on.fakes[0], all.rows[i]), >=, 1);
     }
     block_gets(&all);
     for (size_t i = 2; i < 10; i++)
-        crowd_get(&all, i, i % 2 ? "r" : "p4", PATIENT_MS);
-    let_go(&all);
+        start_get(&all, i, i % 2 ? "r" : "p4", PATIENT_MS);
+    release(&all);
     for (size_t i = 2; i < 10; i++)
         fixture_value(await(&all, i), "v");
     for (size_t i = 0; i < 2; i++) {
@@ -441,22 +442,22 @@ blocking_batches(const fake_call *call, fake_answer *to, void *user)
 static bool
 check_deadlines(int64_t time_to_leave_ms)
 {
-    crowd all;
-    crowd_start(&all, blocking_batches);
+    batch_test all;
+    start_test(&all, blocking_batches);
     block_puts(&all);
     for (size_t i = 2; i < 12; i++) {
         char row[24];
         snprintf(row, sizeof row, "r%zu", i);
-        crowd_put(&all, i, row, "v", 1, i == 4 ? 30 : i == 5 ? time_to_leave_ms : PATIENT_MS);
+        start_put(&all, i, row, "v", 1, i == 4 ? 30 : i == 5 ? time_to_leave_ms : PATIENT_MS);
     }
     fixture_failed(await(&all, 4), KW_OUTCOME_FAILED, KW_TIMEOUT);
     g_assert_false(all.got[0].done);
-    let_go(&all);
+    release(&all);
     answer rode = await(&all, 5);
     bool left = rode.outcome == KW_OUTCOME_UNKNOWN;
     fixture_failed(rode, left ? KW_OUTCOME_UNKNOWN : KW_OUTCOME_FAILED, KW_TIMEOUT);
     g_assert_false(all.got[6].done);
-    thrift2_fake_let(all.on.fakes[0], GATE_BATCHES);
+    thrift2_fake_open_gates(all.on.fakes[0], GATE_BATCHES);
     for (size_t i = 0; i < 12; i++) {
         if (i != 4 && i != 5)
             fixture_ok(await(&all, i));
@@ -505,20 +506,20 @@ blocking_gets(const fake_call *call, fake_answer *to, void *user)
 static int64_t
 lateness_ns(void)
 {
-    crowd all;
+    batch_test all;
     timed_answer timed = {0};
-    crowd_start(&all, blocking_gets);
+    start_test(&all, blocking_gets);
     block_gets(&all);
-    crowd_put(&all, 2, "r2", "v", 1, 20);
-    crowd_put(&all, 3, "r3", "v", 1, 20);
+    start_put(&all, 2, "r2", "v", 1, 20);
+    start_put(&all, 3, "r3", "v", 1, 20);
     bed_cell_write_init(&all.writes[4], "t", "r4", "f", "v", 1);
     all.writes[4].write.deadline = kw_deadline_in_ms(100);
     kw_store_handle_write(all.on.bed.handle, &all.writes[4].write, on_timed_write, &timed);
-    crowd_put(&all, 5, "r5", "v", 1, 190);
+    start_put(&all, 5, "r5", "v", 1, 190);
     bed_await(&all.on.bed, &timed.got.done);
     int64_t late_ns = (int64_t)(timed.at_ns - all.writes[4].write.deadline);
     g_assert_cmpint(timed.got.error.code, !=, KW_OK);
-    let_go(&all);
+    release(&all);
     for (size_t i = 0; i < 6; i++) {
         if (i != 4) {
             answer got = await(&all, i);
@@ -544,13 +545,13 @@ test_deadline_in_company(void)
 static void
 test_close(void)
 {
-    crowd all;
-    crowd_start(&all, blocking_singles);
+    batch_test all;
+    start_test(&all, blocking_singles);
     block_puts(&all);
     for (size_t i = 2; i < 20; i++)
-        crowd_put(&all, i, i % 3 ? "same" : "other", "v", i % 4 ? 1 : UNSTAMPED, PATIENT_MS);
+        start_put(&all, i, i % 3 ? "same" : "other", "v", i % 4 ? 1 : UNSTAMPED, PATIENT_MS);
     for (size_t i = 20; i < 30; i++)
-        crowd_get(&all, i, "hot", PATIENT_MS);
+        start_get(&all, i, "hot", PATIENT_MS);
     bed_close(&all.on.bed);
     for (size_t i = 0; i < 30; i++) {
         g_assert_true(all.got[i].done);
@@ -567,16 +568,16 @@ test_close(void)
 static void
 test_order(void)
 {
-    crowd all;
-    crowd_start(&all, blocking_singles);
+    batch_test all;
+    start_test(&all, blocking_singles);
     block_puts(&all);
     for (size_t i = 2; i < MANY; i++) {
         char value[24], row[24];
         snprintf(value, sizeof value, "v%zu", i);
         snprintf(row, sizeof row, "r%zu", i % 3);
-        crowd_put(&all, i, row, value, i % 7 == 5 ? UNSTAMPED : KW_TIMESTAMP_NONE - 1, PATIENT_MS);
+        start_put(&all, i, row, value, i % 7 == 5 ? UNSTAMPED : KW_TIMESTAMP_NONE - 1, PATIENT_MS);
     }
-    let_go(&all);
+    release(&all);
     for (size_t i = 0; i < MANY; i++)
         fixture_ok(await(&all, i));
     for (size_t i = MANY - 3; i < MANY; i++) {
@@ -601,7 +602,7 @@ troubled(const fake_call *call, fake_answer *to, void *user)
         return;
     case 1:
         if (call->nth % 5 == 0)
-            to->way = FAKE_CLOSE;
+            to->kind = FAKE_CLOSE;
         return;
     case 2:
         if (call->method != KW_HB_THBaseService_getAllRegionLocations)
@@ -616,7 +617,7 @@ troubled(const fake_call *call, fake_answer *to, void *user)
 #define ROWS 5
 
 typedef struct history {
-    crowd all;
+    batch_test all;
     size_t row_of[MANY];
     size_t started[MANY]; /* puts: the value; gets: what had been acknowledged before */
     bool is_get[MANY];
@@ -649,7 +650,7 @@ test_history(void)
     guint32 seed = g_test_rand_int() & 0x7fffffff;
     g_autoptr(GRand) random = g_rand_new_with_seed(seed), trouble = g_rand_new_with_seed(seed + 1);
     g_test_message("seed %u", seed);
-    crowd_start(&seen->all, NULL);
+    start_test(&seen->all, NULL);
     thrift2_fake_set_script(seen->all.on.fakes[0], troubled, trouble);
     for (size_t step = 1; step <= 1500; step++) {
         size_t at = step % MANY, row = (size_t)g_rand_int_range(random, 0, ROWS);
@@ -670,13 +671,13 @@ test_history(void)
         seen->is_get[at] = g_rand_boolean(random);
         seen->started[at] = seen->is_get[at] ? seen->acknowledged[row] : step;
         if (seen->is_get[at]) {
-            crowd_get(&seen->all, at, name, 60000);
+            start_get(&seen->all, at, name, 60000);
         } else {
             seen->newest[row] = step;
-            crowd_put(&seen->all, at, name, value, (int64_t)step, 60000);
+            start_put(&seen->all, at, name, value, (int64_t)step, 60000);
         }
         if (g_rand_int_range(random, 0, 4) == 0)
-            bed_turn(&seen->all.on.bed, g_rand_int_range(random, 1, 4));
+            bed_run_loop(&seen->all.on.bed, g_rand_int_range(random, 1, 4));
     }
     for (size_t at = 0; at < MANY; at++) {
         bed_await(&seen->all.on.bed, &seen->all.got[at].done);

@@ -41,16 +41,16 @@ static const struct {
     {"org.apache.hadoop.hbase.DoNotRetryIOException: Field is not a long, it's 1 bytes wide\n\tat x", false,
      KW_HBASE_OTHER, KW_INVALID, false,
      "a stored value in table 'ns:orders' is not 8 bytes long and cannot be incremented"},
-    {"org.apache.hadoop.hbase.RegionTooBusyException: Over memstore limit", true, KW_HBASE_TROUBLE, KW_BUSY,
+    {"org.apache.hadoop.hbase.RegionTooBusyException: Over memstore limit", true, KW_HBASE_TEMPORARY, KW_BUSY,
      true, "the store is too busy with a region of table 'ns:orders'"},
-    {"Failed after attempts=2, exceptions: \n2026-11-21 RpcRetryingCaller{}", true, KW_HBASE_TROUBLE,
-     KW_UNAVAILABLE, true, "the store could not do it now: Failed after attempts=2, exceptions:"},
+    {"Failed after attempts=2, exceptions: \n2026-11-21 RpcRetryingCaller{}", true, KW_HBASE_TEMPORARY,
+     KW_UNAVAILABLE, true, "the store failed temporarily: Failed after attempts=2, exceptions:"},
     {"org.apache.hadoop.hbase.security.AccessDeniedException: Insufficient permissions", false,
      KW_HBASE_OTHER, KW_REFUSED, false, "the store denies the gateway access to table 'ns:orders'"},
     {"org.apache.hadoop.hbase.DoNotRetryIOException: java.lang.IllegalStateException: it is late, at "
      "a.b.C$1: no",
      false, KW_HBASE_OTHER, KW_REFUSED, false, "the store refused: it is late, at no"},
-    {"", false, KW_HBASE_OTHER, KW_REFUSED, false, "the store refused: it gives no reason"},
+    {"", false, KW_HBASE_OTHER, KW_REFUSED, false, "the store refused: no reason given"},
     {"org.apache.hadoop.hbase.exceptions.OperationConflictException: The operation with nonce {1, 2} on "
      "row x",
      false, KW_HBASE_OTHER, KW_UNAVAILABLE, true,
@@ -81,7 +81,7 @@ test_default_namespace(void)
     kw_hbase_failure_of_io(KW_BYTES_LITERAL("t"), false, KW_BYTES_LITERAL("default:t"), false, &failure);
     g_assert_cmpint(failure.kind, ==, KW_HBASE_TABLE_MISSING);
     kw_hbase_failure_of_io(KW_BYTES_LITERAL("t"), true, KW_BYTES_LITERAL("t"), false, &failure);
-    g_assert_cmpint(failure.kind, ==, KW_HBASE_TROUBLE);
+    g_assert_cmpint(failure.kind, ==, KW_HBASE_TEMPORARY);
 }
 
 static void
@@ -92,7 +92,7 @@ test_exceptions(void)
                                   KW_BYTES_LITERAL("Internal error processing put"), KW_HB_THBaseService_put,
                                   true, &failure);
     g_assert_cmpint(failure.kind, ==, KW_HBASE_INTERNAL_ERROR);
-    g_assert_cmpstr(failure.error.text, ==, "the Thrift2 server failed inside put and does not say why");
+    g_assert_cmpstr(failure.error.text, ==, "the Thrift2 server failed in put without a reason; see its log");
     g_assert_true(failure.error.maybe_applied);
     kw_hbase_failure_of_exception(KW_WIRE_EXCEPTION_UNKNOWN_METHOD,
                                   KW_BYTES_LITERAL("Invalid method name: 'put'"), KW_HB_THBaseService_put,

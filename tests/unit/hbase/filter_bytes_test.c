@@ -51,7 +51,7 @@ test_language(void)
 #define NAMED(length, name, size) "\x0a" length "org.apache.hadoop.hbase.filter." name "\x12" size
 
 static void
-expect(const kw_patterns *patterns, const char *text, kw_hbase_sifting how, kw_bytes expected)
+expect(const kw_patterns *patterns, const char *text, kw_hbase_pattern_filter how, kw_bytes expected)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_error error;
@@ -80,17 +80,17 @@ test_patterns(void)
     const kw_pattern items[] = {{.bytes = KW_BYTES_LITERAL("\x07?\xff"), .mask = mask},
                                 {.bytes = KW_BYTES_LITERAL("\x08\x00\x00"), .mask = mask}};
     kw_patterns patterns = {.items = items, .count = 2, .at = 1}, none = {.count = 0};
-    expect(&none, "PrefixFilter ('p')", KW_HBASE_FUZZY_SEEKING, KW_BYTES_NONE);
-    expect(&patterns, "", KW_HBASE_FUZZY_SEEKING, KW_BYTES_LITERAL(FUZZY));
-    expect(&patterns, "PrefixFilter ('p')", KW_HBASE_FUZZY_SEEKING, KW_BYTES_LITERAL(BOTH));
-    expect(&patterns, "", KW_HBASE_FUZZY_EACH, KW_BYTES_LITERAL(EACH));
+    expect(&none, "PrefixFilter ('p')", KW_HBASE_PATTERN_FUZZY, KW_BYTES_NONE);
+    expect(&patterns, "", KW_HBASE_PATTERN_FUZZY, KW_BYTES_LITERAL(FUZZY));
+    expect(&patterns, "PrefixFilter ('p')", KW_HBASE_PATTERN_FUZZY, KW_BYTES_LITERAL(BOTH));
+    expect(&patterns, "", KW_HBASE_PATTERN_REGEX, KW_BYTES_LITERAL(EACH));
 }
 
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/hbase/filter bytes/language", test_language);
-    g_test_add_func("/hbase/filter bytes/patterns", test_patterns);
+    g_test_add_func("/hbase/filter-bytes/language", test_language);
+    g_test_add_func("/hbase/filter-bytes/patterns", test_patterns);
     return g_test_run();
 }

@@ -52,14 +52,14 @@ fixture_stop(fixture *on)
 }
 
 void
-fixture_treat(const fake_call *call, fake_answer *to, void *user)
+fixture_apply_rule(const fake_call *call, fake_answer *to, void *user)
 {
-    const treat *how = user;
-    if (call->method != how->method || call->nth > how->count)
+    const fixture_rule *rule = user;
+    if (call->method != rule->method || call->nth > rule->count)
         return;
-    *to = how->answer;
-    if (how->io_message) {
-        to->result = fake_io_error(call, how->io_message, how->io_can_retry);
+    *to = rule->answer;
+    if (rule->io_message) {
+        to->result = fake_io_error(call, rule->io_message, rule->io_can_retry);
         to->do_nothing = true;
     }
 }
@@ -118,7 +118,7 @@ has_left(const answer *got)
 }
 
 void
-fixture_put_late(fixture *on, const char *row, int64_t timestamp, int64_t timeout_ms)
+fixture_put_times_out(fixture *on, const char *row, int64_t timestamp, int64_t timeout_ms)
 {
     uint32_t before = thrift2_fake_calls(on->fakes[0], KW_HB_THBaseService_put);
     answer got = fixture_put(on, row, timestamp, timeout_ms);
@@ -131,7 +131,7 @@ fixture_put_late(fixture *on, const char *row, int64_t timestamp, int64_t timeou
 }
 
 void
-fixture_get_late(fixture *on, const char *row, int64_t timeout_ms)
+fixture_get_times_out(fixture *on, const char *row, int64_t timeout_ms)
 {
     uint32_t before = thrift2_fake_calls(on->fakes[0], KW_HB_THBaseService_get);
     answer got = fixture_get(on, row, timeout_ms);

@@ -25,14 +25,14 @@ void fixture_start(fixture *on, size_t fakes, kw_wire_form form);
 void fixture_stop(fixture *on);
 
 /* A script that treats the first `count` calls of a method in one way and lets the others pass. */
-typedef struct treat {
+typedef struct fixture_rule {
     kw_hb_method method;
     uint32_t count;
     fake_answer answer;
     const char *io_message; /* instead: a TIOError */
     bool io_can_retry;
-} treat;
-void fixture_treat(const fake_call *call, fake_answer *to, void *user);
+} fixture_rule;
+void fixture_apply_rule(const fake_call *call, fake_answer *to, void *user);
 
 /* Turns until the first fake has been asked by that method `count` times. */
 void fixture_await_calls(fixture *on, kw_hb_method method, uint32_t count);
@@ -48,8 +48,8 @@ answer fixture_put(fixture *on, const char *row, int64_t timestamp, int64_t time
 answer fixture_get(fixture *on, const char *row, int64_t timeout_ms);
 /* One that nobody answers and whose deadline passes when it has left: TIMEOUT, and the put is UNKNOWN. On a
  * slow machine the first may not leave in time, then another has more. The fake has seen it then. */
-void fixture_put_late(fixture *on, const char *row, int64_t timestamp, int64_t timeout_ms);
-void fixture_get_late(fixture *on, const char *row, int64_t timeout_ms);
+void fixture_put_times_out(fixture *on, const char *row, int64_t timestamp, int64_t timeout_ms);
+void fixture_get_times_out(fixture *on, const char *row, int64_t timeout_ms);
 
 #define FRAMED_COMPACT fixture_forms[3]
 #define BUFFERED_BINARY fixture_forms[0]

@@ -79,9 +79,9 @@ read_present(const writer *all, bool *present)
     char start[2] = {all->prefix, 0}, stop[2] = {(char)(all->prefix + 1), 0};
     kw_range_scan_spec spec = {
         .table = kw_bytes_of_text(table), .start = kw_bytes_of_text(start), .stop = kw_bytes_of_text(stop)};
-    kw_range_scan *run = kw_store_handle_open_range_scan(on.handle, &spec);
+    kw_range_scan *scan = kw_store_handle_open_range_scan(on.handle, &spec);
     for (bool end = false; !end;) {
-        answer got = bed_fetch(&on, run, 1000, 1 << 20, true, 60000);
+        answer got = bed_fetch(&on, scan, 1000, 1 << 20, true, 60000);
         g_assert_cmpstr(got.error.text, ==, "");
         for (size_t i = 0; i < got.rows->count; i++) {
             g_autofree char *row =
@@ -94,7 +94,7 @@ read_present(const writer *all, bool *present)
         end = got.rows->end;
         answer_clear(&got);
     }
-    kw_range_scan_close(run);
+    kw_range_scan_close(scan);
 }
 
 static void
@@ -127,7 +127,7 @@ await_writes(const writer *all, size_t more)
     kw_deadline end = kw_deadline_in_ms(120000);
     for (size_t wanted = all->ended + more; all->ended < wanted && all->started < WRITES_MOST;) {
         g_assert_false(kw_deadline_passed(end));
-        bed_turn(&on, 20);
+        bed_run_loop(&on, 20);
     }
 }
 
@@ -145,14 +145,14 @@ write_while(bool stamped, char prefix, void (*happens)(void))
         next_write(&callers[i]);
     }
     writing = all;
-    bed_turn(&on, 500);
+    bed_run_loop(&on, 500);
     await_writes(all, 60);
     happens();
-    bed_turn(&on, 500);
+    bed_run_loop(&on, 500);
     await_writes(all, 60);
     all->stop = true;
     while (all->ended < all->started)
-        bed_turn(&on, 5);
+        bed_run_loop(&on, 5);
     judge(all);
     g_free(all);
 }
@@ -168,7 +168,7 @@ static void
 kill_and_start(void)
 {
     real_thrift_beside(&on, "kill victim");
-    bed_turn(&on, 300);
+    bed_run_loop(&on, 300);
     start_victim();
 }
 
@@ -177,12 +177,12 @@ static void
 freeze_and_thaw(void)
 {
     real_thrift_beside(&on, "freeze victim");
-    bed_turn(&on, 500);
+    bed_run_loop(&on, 500);
     const writer *all = writing;
     kw_deadline end = kw_deadline_in_ms(60000);
     for (size_t before = all->started; left_of(all, before) > 0;) {
         g_assert_false(kw_deadline_passed(end));
-        bed_turn(&on, 100);
+        bed_run_loop(&on, 100);
     }
     g_free(real_thrift("thaw victim"));
 }
@@ -232,29 +232,29 @@ fill(void)
         g_assert_cmpint(results[i].outcome, ==, KW_OUTCOME_OK);
 }
 
-/* Several runs at once, so that some are on the victim; the victim is killed twice on their way. */
+/* Several scans at once, so that some are on the victim; the victim is killed twice on their way. */
 static void
 test_kill_under_scan(void)
 {
-    enum { RUNS = 6 };
-    kw_range_scan *runs[RUNS];
-    size_t next[RUNS] = {0};
-    bool ended[RUNS] = {false};
+    enum { SCANS = 6 };
+    kw_range_scan *scans[SCANS];
+    size_t next[SCANS] = {0};
+    bool ended[SCANS] = {false};
     fill();
     kw_range_scan_spec spec = {
         .table = kw_bytes_of_text(table), .start = KW_BYTES_LITERAL("s"), .stop = KW_BYTES_LITERAL("t")};
-    for (size_t i = 0; i < RUNS; i++)
-        runs[i] = kw_store_handle_open_range_scan(on.handle, &spec);
-    size_t left = RUNS;
+    for (size_t i = 0; i < SCANS; i++)
+        scans[i] = kw_store_handle_open_range_scan(on.handle, &spec);
+    size_t left = SCANS;
     for (int round = 0; left; round++) {
         if (round == 10)
             g_free(real_thrift("kill victim"));
         if (round == 20)
             start_victim();
-        for (size_t i = 0; i < RUNS; i++) {
+        for (size_t i = 0; i < SCANS; i++) {
             if (ended[i])
                 continue;
-            answer got = bed_fetch(&on, runs[i], 60, 1 << 20, true, 60000);
+            answer got = bed_fetch(&on, scans[i], 60, 1 << 20, true, 60000);
             g_assert_cmpstr(got.error.text, ==, "");
             for (size_t k = 0; k < got.rows->count; k++) {
                 char key[8];
@@ -266,9 +266,9 @@ test_kill_under_scan(void)
             answer_clear(&got);
         }
     }
-    for (size_t i = 0; i < RUNS; i++) {
+    for (size_t i = 0; i < SCANS; i++) {
         g_assert_cmpuint(next[i], ==, SCAN_ROWS);
-        kw_range_scan_close(runs[i]);
+        kw_range_scan_close(scans[i]);
     }
 }
 

@@ -114,12 +114,12 @@ test_table_missing(void)
     fixture on;
     batch all;
     fixture_start(&on, 1, FRAMED_COMPACT);
-    treat how = {.method = KW_HB_THBaseService_putMultiple,
-                 .count = 1000,
-                 .io_message =
-                     "Failed 200 actions: org.apache.hadoop.hbase.TableNotFoundException: t: 200 times",
-                 .io_can_retry = true};
-    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
+    fixture_rule rule = {
+        .method = KW_HB_THBaseService_putMultiple,
+        .count = 1000,
+        .io_message = "Failed 200 actions: org.apache.hadoop.hbase.TableNotFoundException: t: 200 times",
+        .io_can_retry = true};
+    thrift2_fake_set_script(on.fakes[0], fixture_apply_rule, &rule);
     batch_init(&all, MANY);
     run_batch(&on, &all);
     for (size_t i = 0; i < MANY; i++) {
@@ -157,13 +157,14 @@ test_lost(void)
     fixture on;
     batch all;
     fixture_start(&on, 1, FRAMED_COMPACT);
-    treat how = {.method = KW_HB_THBaseService_putMultiple, .count = 1, .answer = {.way = FAKE_CLOSE}};
-    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
+    fixture_rule rule = {
+        .method = KW_HB_THBaseService_putMultiple, .count = 1, .answer = {.kind = FAKE_CLOSE}};
+    thrift2_fake_set_script(on.fakes[0], fixture_apply_rule, &rule);
     batch_init(&all, MANY);
     run_batch(&on, &all);
     for (size_t i = 0; i < MANY; i++)
         g_assert_cmpint(all.results[i].outcome, ==, KW_OUTCOME_OK);
-    how.count = 1000;
+    rule.count = 1000;
     run_batch(&on, &all);
     for (size_t i = 0; i < MANY; i++) {
         g_assert_cmpint(all.results[i].outcome, ==, KW_OUTCOME_UNKNOWN);
@@ -179,7 +180,7 @@ fails_then_silent(const fake_call *call, fake_answer *to, void *user)
     _Atomic unsigned *seen = user;
     bool put = call->method == KW_HB_THBaseService_put || call->method == KW_HB_THBaseService_putMultiple;
     if (put && atomic_fetch_add(seen, 1) > 0) {
-        to->way = FAKE_SILENCE;
+        to->kind = FAKE_SILENCE;
         to->do_nothing = true;
     } else {
         bad_family(call, to, NULL);
@@ -200,7 +201,7 @@ check_halves_too_late(int64_t timeout_ms)
         all.writes[i].write.deadline = kw_deadline_in_ms(timeout_ms);
     all.writes[2].cell.family = KW_BYTES_LITERAL("bad");
     run_batch(&on, &all);
-    bed_turn(&on.bed, 100);
+    bed_run_loop(&on.bed, 100);
     bool halved = atomic_load(&seen) > 1;
     for (size_t i = 0; halved && i < all.count; i++) {
         g_assert_cmpuint(thrift2_fake_writes(on.fakes[0], all.rows[i]), ==, 1);
@@ -396,8 +397,8 @@ test_get_many(void)
         answer_clear(&got);
         thrift2_fake_set_script(on.fakes[0], large_answers, NULL);
     }
-    treat how = {.method = KW_HB_THBaseService_getMultiple, .count = 1000, .io_message = "t"};
-    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
+    fixture_rule rule = {.method = KW_HB_THBaseService_getMultiple, .count = 1000, .io_message = "t"};
+    thrift2_fake_set_script(on.fakes[0], fixture_apply_rule, &rule);
     answer got = get_many(&on, gets, GETS);
     g_assert_cmpint(got.error.code, ==, KW_NOT_FOUND);
     fixture_stop(&on);

@@ -10,7 +10,7 @@
 /* Calls again and again: after an answer at once, after BUSY when it was told to. Each asks for a column of
  * its own, so that no two calls can share one. */
 typedef struct caller {
-    struct crowd *crowd;
+    struct load_test *test;
     kw_timer *pause;
     kw_column column;
     int64_t amount;
@@ -20,7 +20,7 @@ typedef struct caller {
     char name[8];
 } caller;
 
-typedef struct crowd {
+typedef struct load_test {
     fixture on;
     caller callers[CALLERS];
     bool gets; /* else increments */
@@ -30,14 +30,14 @@ typedef struct crowd {
     bool ending;
     unsigned good, busy, late, other;
     int64_t latest_ms; /* that an answer came after its deadline */
-} crowd;
+} load_test;
 
 static void start(caller *self);
 
 static void
 over(caller *self)
 {
-    self->crowd->running--;
+    self->test->running--;
 }
 
 static void
@@ -49,7 +49,7 @@ on_pause(void *user)
 static void
 answered(caller *self, kw_rows *rows, const kw_error *error)
 {
-    crowd *all = self->crowd;
+    load_test *all = self->test;
     kw_rows_free(rows);
     uint64_t now = kw_clock_mono_ns();
     if (now > self->deadline)
@@ -84,7 +84,7 @@ got(void *user, kw_rows *rows, const kw_error *error)
 static void
 start(caller *self)
 {
-    crowd *all = self->crowd;
+    load_test *all = self->test;
     if (all->ending) {
         over(self);
         return;
@@ -133,10 +133,10 @@ slow(const fake_call *call, fake_answer *to, void *user)
     to->delay_ms = DELAY_MS;
 }
 
-static crowd *
-crowd_new(int64_t deadline_ms, bool gets)
+static load_test *
+load_test_new(int64_t deadline_ms, bool gets)
 {
-    crowd *all = g_new0(crowd, 1);
+    load_test *all = g_new0(load_test, 1);
     all->gets = gets;
     kw_model_hbase settings = fixture_init(&all->on, 1, FRAMED_COMPACT);
     settings.channels = CHANNELS;
@@ -144,7 +144,7 @@ crowd_new(int64_t deadline_ms, bool gets)
     thrift2_fake_set_script(all->on.fakes[0], slow, NULL);
     fixture_open_quiet(&all->on, &settings);
     for (unsigned i = 0; i < CALLERS; i++) {
-        all->callers[i] = (caller){.crowd = all, .amount = 1};
+        all->callers[i] = (caller){.test = all, .amount = 1};
         all->callers[i].pause = kw_timer_new(all->on.bed.loop, on_pause, &all->callers[i]);
         g_snprintf(all->callers[i].name, sizeof all->callers[i].name, "r%u", i);
     }
@@ -153,21 +153,21 @@ crowd_new(int64_t deadline_ms, bool gets)
 
 /* Lets so many callers call for a while. */
 static void
-run(crowd *all, unsigned count, int64_t ms)
+run(load_test *all, unsigned count, int64_t ms)
 {
     all->good = all->busy = all->late = all->other = 0;
     all->latest_ms = 0;
     all->ending = false;
-    thrift2_fake_forget_calls(all->on.fakes[0]);
+    thrift2_fake_reset_calls(all->on.fakes[0]);
     for (all->running = 0; all->running < count; all->running++)
         start(&all->callers[all->running]);
-    bed_turn(&all->on.bed, ms);
+    bed_run_loop(&all->on.bed, ms);
     all->ending = true;
     BED_UNTIL(&all->on.bed, all->running == 0);
 }
 
 static void
-crowd_free(crowd *all)
+load_test_free(load_test *all)
 {
     for (unsigned i = 0; i < CALLERS; i++)
         kw_timer_free(all->callers[i].pause);
@@ -181,7 +181,7 @@ crowd_free(crowd *all)
 static void
 check_overload(bool gets)
 {
-    crowd *all = crowd_new(400, gets);
+    load_test *all = load_test_new(400, gets);
     const char *figures = g_getenv("KW_FIGURES");
     kw_hb_method method = gets ? KW_HB_THBaseService_get : KW_HB_THBaseService_increment;
     run(all, 32, 2000);
@@ -197,7 +197,7 @@ check_overload(bool gets)
     g_assert_cmpuint(all->good * 10, >=, sent * 9);
     g_assert_cmpuint(all->good * 10, >=, peak * (figures && strcmp(figures, "1") == 0 ? 9 : 5));
     g_assert_cmpuint(thrift2_fake_connections(all->on.fakes[0]), <=, connections + 1);
-    crowd_free(all);
+    load_test_free(all);
 }
 
 static void
@@ -221,11 +221,11 @@ test_a_late_reply_keeps_its_channel(void)
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
     settings.channels = 1;
     fixture_open_quiet(&on, &settings);
-    treat how = {.method = KW_HB_THBaseService_get, .count = 1, .answer = {.gate = 1}};
+    fixture_rule rule = {.method = KW_HB_THBaseService_get, .count = 1, .answer = {.gate = 1}};
     thrift2_fake_set_row(on.fakes[0], "a", "1");
-    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
-    fixture_get_late(&on, "a", 50);
-    thrift2_fake_let(on.fakes[0], 1);
+    thrift2_fake_set_script(on.fakes[0], fixture_apply_rule, &rule);
+    fixture_get_times_out(&on, "a", 50);
+    thrift2_fake_open_gates(on.fakes[0], 1);
     fixture_value(fixture_get(&on, "a", 60000), "1");
     g_assert_cmpuint(thrift2_fake_connections(on.fakes[0]), ==, 1);
     fixture_stop(&on);
@@ -239,10 +239,10 @@ test_a_channel_that_stays_silent_is_given_up(void)
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
     settings.channels = 1;
     fixture_open_quiet(&on, &settings);
-    treat how = {.method = KW_HB_THBaseService_get, .count = 1, .answer = {.way = FAKE_SILENCE}};
+    fixture_rule rule = {.method = KW_HB_THBaseService_get, .count = 1, .answer = {.kind = FAKE_SILENCE}};
     thrift2_fake_set_row(on.fakes[0], "a", "1");
-    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
-    fixture_get_late(&on, "a", 50);
+    thrift2_fake_set_script(on.fakes[0], fixture_apply_rule, &rule);
+    fixture_get_times_out(&on, "a", 50);
     fixture_value(fixture_get(&on, "a", 60000), "1");
     g_assert_cmpuint(thrift2_fake_connections(on.fakes[0]), ==, 2);
     fixture_stop(&on);

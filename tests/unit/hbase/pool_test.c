@@ -62,14 +62,14 @@ test_slow_reply(void)
 {
     fixture on;
     fixture_start(&on, 1, BUFFERED_BINARY);
-    treat how = {.method = KW_HB_THBaseService_get, .count = 1, .answer = {.gate = 1}};
+    fixture_rule rule = {.method = KW_HB_THBaseService_get, .count = 1, .answer = {.gate = 1}};
     thrift2_fake_set_row(on.fakes[0], "a", "1");
     thrift2_fake_set_row(on.fakes[0], "b", "2");
-    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
-    fixture_get_late(&on, "a", 150);
+    thrift2_fake_set_script(on.fakes[0], fixture_apply_rule, &rule);
+    fixture_get_times_out(&on, "a", 150);
     fixture_value(fixture_get(&on, "b", 60000), "2");
-    thrift2_fake_let(on.fakes[0], 1);
-    bed_turn(&on.bed, 100);
+    thrift2_fake_open_gates(on.fakes[0], 1);
+    bed_run_loop(&on.bed, 100);
     fixture_value(fixture_get(&on, "a", 60000), "1");
     fixture_stop(&on);
 }
@@ -79,9 +79,9 @@ test_slow_write(void)
 {
     fixture on;
     fixture_start(&on, 1, FRAMED_COMPACT);
-    treat how = {.method = KW_HB_THBaseService_put, .count = 1, .answer = {.gate = 1}};
-    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
-    fixture_put_late(&on, "r", 1, 500);
+    fixture_rule rule = {.method = KW_HB_THBaseService_put, .count = 1, .answer = {.gate = 1}};
+    thrift2_fake_set_script(on.fakes[0], fixture_apply_rule, &rule);
+    fixture_put_times_out(&on, "r", 1, 500);
     fixture_ok(fixture_put(&on, "r", 1, 60000));
     fixture_stop(&on);
 }
@@ -95,15 +95,15 @@ test_deadline_in_queue(void)
     settings.channels = 1;
     fixture_open(&on, &settings);
     bed_await_ready(&on.bed);
-    treat how = {.method = KW_HB_THBaseService_get, .count = 1, .answer = {.gate = 1}};
-    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
+    fixture_rule rule = {.method = KW_HB_THBaseService_get, .count = 1, .answer = {.gate = 1}};
+    thrift2_fake_set_script(on.fakes[0], fixture_apply_rule, &rule);
     kw_get slow = {
         .table = KW_BYTES_LITERAL("t"), .row = KW_BYTES_LITERAL("r"), .deadline = kw_deadline_in_ms(60000)};
     answer first = {0};
     kw_store_handle_get(on.bed.handle, &slow, bed_on_rows, &first);
     fixture_await_calls(&on, KW_HB_THBaseService_get, 1);
     fixture_failed(fixture_put(&on, "r", UNSTAMPED, 100), KW_OUTCOME_FAILED, KW_TIMEOUT);
-    thrift2_fake_let(on.fakes[0], 1);
+    thrift2_fake_open_gates(on.fakes[0], 1);
     bed_await(&on.bed, &first.done);
     g_assert_nonnull(first.rows);
     answer_clear(&first);
@@ -123,13 +123,13 @@ test_silent_server(void)
     await_channels(&on, 2);
     thrift2_fake_set_row(on.fakes[0], "r", "v");
     thrift2_fake_set_row(on.fakes[1], "r", "v");
-    thrift2_fake_set_mute(on.fakes[0], true);
+    thrift2_fake_set_no_replies(on.fakes[0], true);
     uint64_t start = kw_clock_mono_ns();
     for (int i = 0; i < 20; i++)
         fixture_value(fixture_get(&on, "r", 120000), "v");
     g_assert_cmpuint((kw_clock_mono_ns() - start) / 1000000, <, 60000);
-    thrift2_fake_set_mute(on.fakes[1], true);
-    thrift2_fake_set_mute(on.fakes[0], false);
+    thrift2_fake_set_no_replies(on.fakes[1], true);
+    thrift2_fake_set_no_replies(on.fakes[0], false);
     fixture_failed(fixture_put(&on, "u", UNSTAMPED, 120000), KW_OUTCOME_UNKNOWN, KW_UNAVAILABLE);
     fixture_value(fixture_get(&on, "r", 120000), "v");
     fixture_stop(&on);
@@ -142,12 +142,12 @@ test_accept_then_hang(void)
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
     settings.connect_timeout_ms = 300;
-    thrift2_fake_set_deaf(on.fakes[0], true);
+    thrift2_fake_set_no_reads(on.fakes[0], true);
     fixture_open(&on, &settings);
     fixture_failed(fixture_put(&on, "r", UNSTAMPED, 2000), KW_OUTCOME_FAILED, KW_TIMEOUT);
     await_reason(&on, "silent");
     g_assert_cmpuint(thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_put), ==, 0);
-    thrift2_fake_set_deaf(on.fakes[0], false);
+    thrift2_fake_set_no_reads(on.fakes[0], false);
     bed_await_ready(&on.bed);
     fixture_ok(fixture_put(&on, "r", UNSTAMPED, 60000));
     fixture_stop(&on);
@@ -161,8 +161,8 @@ test_idle_close_is_nothing(void)
     fixture on;
     fixture_start(&on, 1, FRAMED_COMPACT);
     for (int i = 0; i < 5; i++) {
-        thrift2_fake_drop(on.fakes[0]);
-        bed_turn(&on.bed, 50);
+        thrift2_fake_close_connections(on.fakes[0]);
+        bed_run_loop(&on.bed, 50);
         fixture_ok(fixture_put(&on, "r", UNSTAMPED, 60000));
     }
     fixture_stop(&on);
@@ -173,7 +173,7 @@ test_waits_for_server(void)
 {
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
-    thrift2_fake_shut(on.fakes[0]);
+    thrift2_fake_stop_listening(on.fakes[0]);
     fixture_open(&on, &settings);
     kw_get early = {
         .table = KW_BYTES_LITERAL("t"), .row = KW_BYTES_LITERAL("r"), .deadline = kw_deadline_in_ms(60000)};
@@ -181,7 +181,7 @@ test_waits_for_server(void)
     kw_store_handle_get(on.bed.handle, &early, bed_on_rows, &got);
     await_reason(&on, "refused");
     g_assert_false(got.done);
-    thrift2_fake_open(on.fakes[0]);
+    thrift2_fake_listen(on.fakes[0]);
     bed_await(&on.bed, &got.done);
     g_assert_nonnull(got.rows);
     answer_clear(&got);
@@ -205,20 +205,20 @@ test_patience(void)
     kw_clock_inject(NULL, travelled_mono_ns);
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
-    thrift2_fake_shut(on.fakes[0]);
+    thrift2_fake_stop_listening(on.fakes[0]);
     fixture_open(&on, &settings);
     kw_get early = {
         .table = KW_BYTES_LITERAL("t"), .row = KW_BYTES_LITERAL("r"), .deadline = kw_deadline_in_ms(60000)};
     answer got = {0};
     kw_store_handle_get(on.bed.handle, &early, bed_on_rows, &got);
-    bed_turn(&on.bed, 100);
+    bed_run_loop(&on.bed, 100);
     g_assert_false(got.done);
     time_travel_ns += UINT64_C(11000000000);
     bed_await(&on.bed, &got.done);
     g_assert_cmpuint(got.error.retry_after_ms, >, 0);
     fixture_failed(got, 0, KW_UNAVAILABLE);
     fixture_failed(fixture_put(&on, "r", UNSTAMPED, 60000), KW_OUTCOME_FAILED, KW_UNAVAILABLE);
-    thrift2_fake_open(on.fakes[0]);
+    thrift2_fake_listen(on.fakes[0]);
     time_travel_ns += UINT64_C(31000000000);
     bed_await_ready(&on.bed);
     fixture_ok(fixture_put(&on, "r", UNSTAMPED, 60000));
@@ -237,7 +237,7 @@ test_ping(void)
     uint64_t start = kw_clock_mono_ns();
     BED_UNTIL(&on.bed, thrift2_fake_pings(on.fakes[0]) >= 4);
     g_assert_cmpuint(kw_clock_mono_ns() - start, >, 2 * UINT64_C(250000000)); /* not one behind the other */
-    g_assert_cmpuint(thrift2_fake_live(on.fakes[0]), ==, thrift2_fake_connections(on.fakes[0]));
+    g_assert_cmpuint(thrift2_fake_open_connections(on.fakes[0]), ==, thrift2_fake_connections(on.fakes[0]));
     fixture_stop(&on);
 }
 
@@ -272,7 +272,7 @@ test_pause_is_not_silence(void)
     const kw_hbase_channel *channel = ping_and_stop(&on);
     g_usleep(2 * KW_HBASE_TICK_MS * 1000); /* the next tick is due, before anything is read */
     time_travel_ns += UINT64_C(61000000000);
-    bed_turn(&on.bed, 10);
+    bed_run_loop(&on.bed, 10);
     g_assert_cmpint(channel->state, ==, KW_HBASE_READY);
     g_assert_cmpuint(channel->ping_sent_ns, ==, 0);
     fixture_ok(fixture_put(&on, "r", UNSTAMPED, 60000));
@@ -318,8 +318,8 @@ static void
 let_when_connected(fixture *on, uint32_t connections)
 {
     BED_UNTIL(&on->bed, thrift2_fake_connections(on->fakes[0]) >= connections);
-    bed_turn(&on->bed, 50); /* others would come now */
-    thrift2_fake_let(on->fakes[0], 1);
+    bed_run_loop(&on->bed, 50); /* others would come now */
+    thrift2_fake_open_gates(on->fakes[0], 1);
 }
 
 /* Two answers at a time: a server's gets wait at a gate for each other. */
@@ -349,7 +349,7 @@ test_balance(void)
             BED_UNTIL(&on.bed,
                       thrift2_fake_calls(on.fakes[i], KW_HB_THBaseService_get) >= 2 * (uint32_t)pair);
         for (int i = 0; i < 2; i++)
-            thrift2_fake_let(on.fakes[i], pair);
+            thrift2_fake_open_gates(on.fakes[i], pair);
     }
     await_many(&on, got, CALLS);
     for (int i = 0; i < 2; i++) {
@@ -366,17 +366,17 @@ test_opens_one_by_one(void)
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
     settings.channels = 4;
-    thrift2_fake_set_deaf(on.fakes[0], true);
+    thrift2_fake_set_no_reads(on.fakes[0], true);
     fixture_open(&on, &settings);
     enum { CALLS = 50 };
     answer got[CALLS] = {0};
     kw_get gets[CALLS];
     start_many(&on, got, gets, CALLS);
     BED_UNTIL(&on.bed, thrift2_fake_connections(on.fakes[0]) > 0);
-    bed_turn(&on.bed, 300);
+    bed_run_loop(&on.bed, 300);
     g_assert_cmpuint(thrift2_fake_connections(on.fakes[0]), ==, 1);
     thrift2_fake_set_script(on.fakes[0], get_at_gate, NULL);
-    thrift2_fake_set_deaf(on.fakes[0], false);
+    thrift2_fake_set_no_reads(on.fakes[0], false);
     let_when_connected(&on, 4);
     await_many(&on, got, CALLS);
     g_assert_cmpuint(thrift2_fake_connections(on.fakes[0]), ==, 4);
@@ -432,8 +432,8 @@ test_close_with_calls(void)
 {
     fixture on;
     fixture_start(&on, 1, FRAMED_COMPACT);
-    treat how = {.method = KW_HB_THBaseService_put, .count = 100, .answer = {.way = FAKE_SILENCE}};
-    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
+    fixture_rule rule = {.method = KW_HB_THBaseService_put, .count = 100, .answer = {.kind = FAKE_SILENCE}};
+    thrift2_fake_set_script(on.fakes[0], fixture_apply_rule, &rule);
     enum { CALLS = 6 };
     answer got[CALLS] = {0};
     static const char *const rows[CALLS] = {"a", "b", "c", "d", "e", "f"};
@@ -443,7 +443,7 @@ test_close_with_calls(void)
         kw_store_handle_write(on.bed.handle, &writes[i].write, bed_on_write, &got[i]);
     }
     fixture_await_calls(&on, KW_HB_THBaseService_put, 2);
-    bed_turn(&on.bed, 50);
+    bed_run_loop(&on.bed, 50);
     fixture_stop(&on);
     uint32_t unknown = 0;
     for (size_t i = 0; i < CALLS; i++) {
@@ -507,7 +507,7 @@ test_channels_are_shared(void)
     fixture_open(&on, &settings);
     kw_store_handle *idle = kw_store_open_handle(on.bed.store, on.bed.loop);
     bed_await_ready(&on.bed);
-    bed_turn(&on.bed, 100);
+    bed_run_loop(&on.bed, 100);
     thrift2_fake_set_script(on.fakes[0], get_at_gate, NULL);
     enum { CALLS = 100 };
     answer got[CALLS] = {0};

@@ -73,7 +73,7 @@ read_some(const key_set *model, const kw_range_scan_spec *spec, const kw_buffer 
 {
     kw_hb_TScan scan;
     size_t found = 0;
-    if (!kw_hbase_range_scan(model->arena, spec, last, &scan))
+    if (!kw_hbase_range_to_scan(model->arena, spec, last, &scan))
         return 0;
     g_assert_false(scan.has_startRow && scan.has_stopRow && kw_bytes_equal(scan.startRow, scan.stopRow));
     g_assert_true(!scan.has_startRow || scan.startRow.size <= KW_STORE_ROW_KEY_MAX);
@@ -81,13 +81,13 @@ read_some(const key_set *model, const kw_range_scan_spec *spec, const kw_buffer 
         kw_bytes key = model->keys[spec->reversed ? model->count - 1 - i : i];
         if (!scan_has(&scan, key))
             continue;
-        switch (kw_hbase_range_place(spec, last, key)) {
+        switch (kw_hbase_range_locate(spec, last, key)) {
         case KW_HBASE_BEFORE_RANGE:
             break;
         case KW_HBASE_IN_RANGE:
             ret_keys[found++] = key;
             break;
-        case KW_HBASE_BEHIND_RANGE:
+        case KW_HBASE_AFTER_RANGE:
             return found;
         }
     }
@@ -157,7 +157,7 @@ test_longest_key(void)
                                .start = kw_bytes_of(long_key, KW_STORE_ROW_KEY_MAX),
                                .reversed = true};
     kw_hb_TScan scan;
-    g_assert_true(kw_hbase_range_scan(arena, &spec, NULL, &scan));
+    g_assert_true(kw_hbase_range_to_scan(arena, &spec, NULL, &scan));
     g_assert_true(scan.has_stopRow);
     g_assert_cmpuint(scan.stopRow.size, <=, KW_STORE_ROW_KEY_MAX);
     g_assert_cmpint(kw_bytes_compare(scan.stopRow, spec.start), <, 0);

@@ -89,6 +89,6 @@ real_thrift_beside(bed *in, const char *arguments)
     kw_thread thread;
     kw_thread_start(&thread, "thrift.sh", run_beside, &what);
     while (!what.done)
-        bed_turn(in, 20);
+        bed_run_loop(in, 20);
     kw_thread_join(&thread);
 }

@@ -63,9 +63,9 @@ test_unknown_table(void)
     kw_range_scan_spec spec = {.table = KW_BYTES_LITERAL("kw_no_such"),
                                .filter = KW_BYTES_LITERAL("PageFilter(5)")};
     for (int opened = 0; opened < 2; opened++) {
-        kw_range_scan *run = kw_store_handle_open_range_scan(on.handle, &spec);
-        assert_failed(bed_fetch(&on, run, 5, 1000, true, 60000), 0, KW_NOT_FOUND, "kw_no_such");
-        kw_range_scan_close(run);
+        kw_range_scan *scan = kw_store_handle_open_range_scan(on.handle, &spec);
+        assert_failed(bed_fetch(&on, scan, 5, 1000, true, 60000), 0, KW_NOT_FOUND, "kw_no_such");
+        kw_range_scan_close(scan);
         spec.filter = KW_BYTES_NONE;
     }
 }
@@ -82,9 +82,9 @@ test_unknown_family(void)
                   .deadline = KW_DEADLINE_NONE};
     assert_failed(bed_get_full(&on, &get), 0, KW_INVALID, "'nofam'");
     kw_range_scan_spec spec = {.table = get.table, .columns = &column, .columns_count = 1};
-    kw_range_scan *run = kw_store_handle_open_range_scan(on.handle, &spec);
-    assert_failed(bed_fetch(&on, run, 5, 1000, false, 60000), 0, KW_INVALID, "'nofam'");
-    kw_range_scan_close(run);
+    kw_range_scan *scan = kw_store_handle_open_range_scan(on.handle, &spec);
+    assert_failed(bed_fetch(&on, scan, 5, 1000, false, 60000), 0, KW_INVALID, "'nofam'");
+    kw_range_scan_close(scan);
 }
 
 static void
@@ -96,9 +96,9 @@ test_bad_filter(void)
                   .deadline = KW_DEADLINE_NONE};
     assert_failed(bed_get_full(&on, &get), 0, KW_INVALID, "NoSuchFilter");
     kw_range_scan_spec spec = {.table = get.table, .filter = KW_BYTES_LITERAL("PrefixFilter ('a'")};
-    kw_range_scan *run = kw_store_handle_open_range_scan(on.handle, &spec);
-    assert_failed(bed_fetch(&on, run, 5, 1000, false, 60000), 0, KW_INVALID, "position 18: expected )");
-    kw_range_scan_close(run);
+    kw_range_scan *scan = kw_store_handle_open_range_scan(on.handle, &spec);
+    assert_failed(bed_fetch(&on, scan, 5, 1000, false, 60000), 0, KW_INVALID, "position 18: expected )");
+    kw_range_scan_close(scan);
     assert_ok(put(table, "r", "f", 1));
 }
 
@@ -224,16 +224,16 @@ test_stateful_filter(void)
                                .start = KW_BYTES_LITERAL("pf"),
                                .stop = KW_BYTES_LITERAL("pg"),
                                .filter = KW_BYTES_LITERAL("PageFilter (12)")};
-    kw_range_scan *run = kw_store_handle_open_range_scan(on.handle, &spec);
+    kw_range_scan *scan = kw_store_handle_open_range_scan(on.handle, &spec);
     size_t count = 0;
     for (bool end = false; !end;) {
-        answer got = bed_fetch(&on, run, 5, 100000, true, 60000);
+        answer got = bed_fetch(&on, scan, 5, 100000, true, 60000);
         g_assert_cmpstr(got.error.text, ==, "");
         count += got.rows->count;
         end = got.rows->end;
         answer_clear(&got);
     }
-    kw_range_scan_close(run);
+    kw_range_scan_close(scan);
     g_assert_cmpuint(count, ==, 12);
 }
 
@@ -272,7 +272,7 @@ test_clock(void)
     /* On a busy machine heartbeats take so long that they say little; some later one says more. */
     for (int i = 0; i < 6000 && !(known && ABS(offset) <= 50); i++) {
         known = kw_store_clock_offset_ms(on.store, &offset);
-        bed_turn(&on, 10);
+        bed_run_loop(&on, 10);
     }
     g_assert_true(known);
     g_assert_cmpint(ABS(offset), <=, 50); /* the same machine */

@@ -12,19 +12,19 @@ check_bad_reply(fake_answer bad, kw_wire_form form)
 {
     fixture on;
     fixture_start(&on, 1, form);
-    treat how = {.count = 1, .answer = bad};
+    fixture_rule rule = {.count = 1, .answer = bad};
     thrift2_fake_set_row(on.fakes[0], "r", "v");
-    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
-    how.method = KW_HB_THBaseService_get;
+    thrift2_fake_set_script(on.fakes[0], fixture_apply_rule, &rule);
+    rule.method = KW_HB_THBaseService_get;
     fixture_value(fixture_get(&on, "r", 60000), "v");
     g_assert_cmpuint(thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_get), ==, 2);
-    how.method = KW_HB_THBaseService_put;
+    rule.method = KW_HB_THBaseService_put;
     fixture_ok(fixture_put(&on, "stamped", 5, 60000));
     g_assert_cmpuint(thrift2_fake_writes(on.fakes[0], "stamped"), ==, bad.do_nothing ? 1 : 2);
-    how.count = 3;
+    rule.count = 3;
     fixture_failed(fixture_put(&on, "unstamped", UNSTAMPED, 60000), KW_OUTCOME_UNKNOWN, KW_UNAVAILABLE);
     g_assert_cmpuint(thrift2_fake_writes(on.fakes[0], "unstamped"), ==, bad.do_nothing ? 0 : 1);
-    how.method = KW_HB_THBaseService_increment;
+    rule.method = KW_HB_THBaseService_increment;
     fixture_failed(bed_increment(&on.bed, "t", "r", "n", 1), KW_OUTCOME_UNKNOWN, KW_UNAVAILABLE);
     g_assert_cmpuint(thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_increment), ==, 1);
     fixture_stop(&on);
@@ -39,8 +39,8 @@ test_bad_replies(void)
         {.name = "exists"},
         {.cut = 1},
         {.cut = 6},
-        {.way = FAKE_CLOSE},
-        {.way = FAKE_CLOSE, .do_nothing = true},
+        {.kind = FAKE_CLOSE},
+        {.kind = FAKE_CLOSE, .do_nothing = true},
     };
     for (size_t way = 0; way < G_N_ELEMENTS(ways); way++)
         for (size_t form = 0; form < G_N_ELEMENTS(fixture_forms); form++)
@@ -54,7 +54,7 @@ lose_then_refuse(const fake_call *call, fake_answer *to, void *user)
     if (call->method != KW_HB_THBaseService_put)
         return;
     if (call->nth == 1)
-        to->way = FAKE_CLOSE;
+        to->kind = FAKE_CLOSE;
     else
         to->result = fake_io_error(call, "t is disabled.", false);
 }
@@ -79,10 +79,10 @@ test_reply_twice(void)
     for (size_t i = 0; i < G_N_ELEMENTS(fixture_forms); i++) {
         fixture on;
         fixture_start(&on, 1, fixture_forms[i]);
-        treat how = {.method = KW_HB_THBaseService_get, .count = 1, .answer = {.twice = true}};
+        fixture_rule rule = {.method = KW_HB_THBaseService_get, .count = 1, .answer = {.twice = true}};
         thrift2_fake_set_row(on.fakes[0], "a", "1");
         thrift2_fake_set_row(on.fakes[0], "b", "2");
-        thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
+        thrift2_fake_set_script(on.fakes[0], fixture_apply_rule, &rule);
         fixture_value(fixture_get(&on, "a", 60000), "1");
         fixture_value(fixture_get(&on, "b", 60000), "2");
         fixture_value(fixture_get(&on, "a", 60000), "1");
@@ -96,10 +96,10 @@ test_huge_reply(void)
 {
     fixture on;
     fixture_start(&on, 1, FRAMED_COMPACT);
-    treat how = {.method = KW_HB_THBaseService_get, .count = 1, .answer = {.frame_bytes = 1U << 30}};
-    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
+    fixture_rule rule = {.method = KW_HB_THBaseService_get, .count = 1, .answer = {.frame_bytes = 1U << 30}};
+    thrift2_fake_set_script(on.fakes[0], fixture_apply_rule, &rule);
     fixture_failed(fixture_get(&on, "r", 60000), 0, KW_LIMIT);
-    how.count = 0;
+    rule.count = 0;
     fixture_ok(fixture_put(&on, "r", 1, 60000));
     fixture_stop(&on);
 }
@@ -114,10 +114,11 @@ connections_after(kw_wire_exception_type type, kw_code code, bool unknown)
     settings.channels = 1;
     fixture_open(&on, &settings);
     bed_await_ready(&on.bed);
-    treat how = {.method = KW_HB_THBaseService_put,
-                 .count = 1,
-                 .answer = {.way = FAKE_EXCEPTION, .exception = type, .text = "org.apache.X: no\n\tat y"}};
-    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
+    fixture_rule rule = {
+        .method = KW_HB_THBaseService_put,
+        .count = 1,
+        .answer = {.kind = FAKE_EXCEPTION, .exception = type, .text = "org.apache.X: no\n\tat y"}};
+    thrift2_fake_set_script(on.fakes[0], fixture_apply_rule, &rule);
     fixture_failed(fixture_put(&on, "r", 1, 60000), unknown ? KW_OUTCOME_UNKNOWN : KW_OUTCOME_FAILED, code);
     g_assert_cmpuint(thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_put), ==, 1);
     fixture_ok(fixture_put(&on, "r", 1, 60000));
@@ -139,10 +140,10 @@ test_bad_filter(void)
 {
     fixture on;
     fixture_start(&on, 1, BUFFERED_BINARY);
-    treat how = {.method = KW_HB_THBaseService_get,
-                 .count = 10,
-                 .answer = {.way = FAKE_EXCEPTION, .exception = KW_WIRE_EXCEPTION_INTERNAL_ERROR}};
-    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
+    fixture_rule rule = {.method = KW_HB_THBaseService_get,
+                         .count = 10,
+                         .answer = {.kind = FAKE_EXCEPTION, .exception = KW_WIRE_EXCEPTION_INTERNAL_ERROR}};
+    thrift2_fake_set_script(on.fakes[0], fixture_apply_rule, &rule);
     kw_get filtered = {.table = KW_BYTES_LITERAL("t"),
                        .row = KW_BYTES_LITERAL("r"),
                        .filter = KW_BYTES_LITERAL("ValueFilter(=, 'regexstring:\\p{javaNo}')"),
@@ -157,23 +158,23 @@ test_bad_filter(void)
 /* --- errors of HBase -------------------------------------------------------------------------- */
 
 static void
-test_trouble_is_tried_again(void)
+test_temporary_failure_is_retried(void)
 {
     fixture on;
     fixture_start(&on, 1, FRAMED_COMPACT);
-    treat how = {
+    fixture_rule rule = {
         .method = KW_HB_THBaseService_get, .count = 2, .io_message = "region moved", .io_can_retry = true};
     thrift2_fake_set_row(on.fakes[0], "r", "v");
-    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
+    thrift2_fake_set_script(on.fakes[0], fixture_apply_rule, &rule);
     fixture_value(fixture_get(&on, "r", 60000), "v");
     g_assert_cmpuint(thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_get), ==, 3);
-    how.method = KW_HB_THBaseService_put;
+    rule.method = KW_HB_THBaseService_put;
     fixture_ok(fixture_put(&on, "s", 1, 60000));
-    how.count = 4;
+    rule.count = 4;
     fixture_failed(fixture_put(&on, "u", UNSTAMPED, 60000), KW_OUTCOME_UNKNOWN, KW_UNAVAILABLE);
     g_assert_cmpuint(thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_put), ==, 4);
-    how.count = 100;
-    how.io_can_retry = false;
+    rule.count = 100;
+    rule.io_can_retry = false;
     fixture_failed(fixture_put(&on, "s", 1, 60000), KW_OUTCOME_FAILED, KW_REFUSED);
     g_assert_cmpuint(thrift2_fake_calls(on.fakes[0], KW_HB_THBaseService_put), ==, 5);
     fixture_stop(&on);
@@ -186,9 +187,9 @@ test_retry_budget(void)
 {
     fixture on;
     fixture_start(&on, 1, FRAMED_COMPACT);
-    treat how = {
+    fixture_rule rule = {
         .method = KW_HB_THBaseService_get, .count = UINT32_MAX, .io_message = "no", .io_can_retry = true};
-    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
+    thrift2_fake_set_script(on.fakes[0], fixture_apply_rule, &rule);
     enum { CALLS = 300 };
     answer got[CALLS] = {0};
     kw_get gets[CALLS];
@@ -239,16 +240,16 @@ test_calls_are_counted(void)
         before[i] = kw_metrics_read(kinds[i]);
     fixture_ok(fixture_put(&on, "r", 5, 60000));
     check_counted(before, 1, 0, 1, 0);
-    treat how = {.method = KW_HB_THBaseService_get, .count = 1, .answer = {.way = FAKE_CLOSE}};
-    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
+    fixture_rule rule = {.method = KW_HB_THBaseService_get, .count = 1, .answer = {.kind = FAKE_CLOSE}};
+    thrift2_fake_set_script(on.fakes[0], fixture_apply_rule, &rule);
     fixture_value(fixture_get(&on, "r", 60000), "v");
     check_counted(before, 2, 2, 0, 0);
     kw_range_scan_spec spec = {.table = KW_BYTES_LITERAL("t")};
-    kw_range_scan *run = kw_store_handle_open_range_scan(on.bed.handle, &spec);
-    answer got = bed_fetch(&on.bed, run, 10, 1 << 20, false, 60000);
+    kw_range_scan *scan = kw_store_handle_open_range_scan(on.bed.handle, &spec);
+    answer got = bed_fetch(&on.bed, scan, 10, 1 << 20, false, 60000);
     g_assert_cmpuint(got.rows->count, ==, 1);
     answer_clear(&got);
-    kw_range_scan_close(run);
+    kw_range_scan_close(scan);
     check_counted(before, 1, 0, 0, 1);
     got = bed_describe(&on.bed, "t");
     g_assert_cmpint(kw_metrics_read(KW_METRIC_store_calls), >, before[0]);
@@ -262,12 +263,12 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/hbase/replies/bad-replies", test_bad_replies);
-    g_test_add_func("/hbase/replies/refused_when_sent_again", test_refused_when_sent_again);
+    g_test_add_func("/hbase/replies/refused-when-sent-again", test_refused_when_sent_again);
     g_test_add_func("/hbase/replies/reply-twice", test_reply_twice);
     g_test_add_func("/hbase/replies/huge-reply", test_huge_reply);
     g_test_add_func("/hbase/replies/exceptions", test_exceptions);
     g_test_add_func("/hbase/replies/bad-filter", test_bad_filter);
-    g_test_add_func("/hbase/replies/trouble-is-tried-again", test_trouble_is_tried_again);
+    g_test_add_func("/hbase/replies/temporary-failure-is-retried", test_temporary_failure_is_retried);
     g_test_add_func("/hbase/replies/retry-budget", test_retry_budget);
     g_test_add_func("/hbase/replies/calls-are-counted", test_calls_are_counted);
     return g_test_run();

@@ -44,7 +44,7 @@ test_good(void)
         got = bed_get(&on.bed, "t", "r", 60000);
         g_assert_cmpuint(got.rows->rows[0].cells[0].value.size, ==, 1024 * 1024);
         answer_clear(&got);
-        thrift2_fake_drop(on.fakes[0]);
+        thrift2_fake_close_connections(on.fakes[0]);
         got = bed_get(&on.bed, "t", "missing", 60000);
         g_assert_cmpstr(got.error.text, ==, "");
         answer_clear(&got);

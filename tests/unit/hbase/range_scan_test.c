@@ -61,16 +61,16 @@ take(reading *at, answer got)
 }
 
 static void
-read_on(fixture *on, kw_range_scan *run, reading *at, int fetches, uint32_t rows)
+read_on(fixture *on, kw_range_scan *scan, reading *at, int fetches, uint32_t rows)
 {
     for (int i = 0; i < fetches && !at->ended; i++)
-        take(at, bed_fetch(&on->bed, run, rows, 1 << 20, true, 60000));
+        take(at, bed_fetch(&on->bed, scan, rows, 1 << 20, true, 60000));
 }
 
 static void
-read_all(fixture *on, kw_range_scan *run, reading *at, uint32_t rows)
+read_all(fixture *on, kw_range_scan *scan, reading *at, uint32_t rows)
 {
-    read_on(on, run, at, ROWS + 2, rows);
+    read_on(on, scan, at, ROWS + 2, rows);
     g_assert_true(at->ended);
 }
 
@@ -98,13 +98,13 @@ test_whole(void)
     start(&on, 1);
     for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
         for (int reversed = 0; reversed < 2; reversed++) {
-            kw_range_scan *run = open_range_scan(&on, "", "", reversed);
+            kw_range_scan *scan = open_range_scan(&on, "", "", reversed);
             reading at = {.next = reversed ? ROWS - 1 : 0, .step = reversed ? -1 : 1};
-            read_all(&on, run, &at, sizes[i]);
+            read_all(&on, scan, &at, sizes[i]);
             g_assert_cmpint(at.next, ==, reversed ? -1 : ROWS);
-            take(&at, bed_fetch(&on.bed, run, 1, 1 << 20, true, 60000));
+            take(&at, bed_fetch(&on.bed, scan, 1, 1 << 20, true, 60000));
             g_assert_true(at.ended);
-            kw_range_scan_close(run);
+            kw_range_scan_close(scan);
         }
     }
     g_assert_cmpuint(calls(&on, KW_HB_THBaseService_openScanner), >, 0);
@@ -120,17 +120,17 @@ test_bounds(void)
     start(&on, 1);
     for (int reversed = 0; reversed < 2; reversed++) {
         for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
-            kw_range_scan *run = open_range_scan(&on, "k100", "k200", reversed);
+            kw_range_scan *scan = open_range_scan(&on, "k100", "k200", reversed);
             reading at = {.next = reversed ? 199 : 100, .step = reversed ? -1 : 1};
-            read_all(&on, run, &at, sizes[i]);
+            read_all(&on, scan, &at, sizes[i]);
             g_assert_cmpint(at.next, ==, reversed ? 99 : 200);
-            kw_range_scan_close(run);
+            kw_range_scan_close(scan);
         }
-        kw_range_scan *run = open_range_scan(&on, "k100", "k100", reversed);
+        kw_range_scan *scan = open_range_scan(&on, "k100", "k100", reversed);
         reading at = {.step = 1};
-        read_all(&on, run, &at, 30);
+        read_all(&on, scan, &at, 30);
         g_assert_cmpint(at.next, ==, 0);
-        kw_range_scan_close(run);
+        kw_range_scan_close(scan);
     }
     fixture_stop(&on);
 }
@@ -142,8 +142,8 @@ test_last_row_removed(void)
 {
     fixture on;
     start(&on, 1);
-    kw_range_scan *run = open_range_scan(&on, "", "", true);
-    answer got = bed_fetch(&on.bed, run, 3, 1 << 20, false, 60000);
+    kw_range_scan *scan = open_range_scan(&on, "", "", true);
+    answer got = bed_fetch(&on.bed, scan, 3, 1 << 20, false, 60000);
     g_assert_cmpuint(got.rows->count, ==, 3);
     answer_clear(&got);
     kw_write removal = {.kind = KW_WRITE_DELETE,
@@ -154,12 +154,12 @@ test_last_row_removed(void)
     got = bed_write(&on.bed, &removal);
     g_assert_cmpint(got.outcome, ==, KW_OUTCOME_OK);
     reading at = {.next = 496, .step = -1};
-    got = bed_fetch(&on.bed, run, 3, 1 << 20, true, 60000);
+    got = bed_fetch(&on.bed, scan, 3, 1 << 20, true, 60000);
     g_assert_cmpuint(got.rows->count, ==, 3);
     take(&at, got);
-    read_all(&on, run, &at, 3);
+    read_all(&on, scan, &at, 3);
     g_assert_cmpint(at.next, ==, -1);
-    kw_range_scan_close(run);
+    kw_range_scan_close(scan);
     fixture_stop(&on);
 }
 
@@ -169,12 +169,12 @@ test_one_row(void)
 {
     fixture on;
     start(&on, 1);
-    kw_range_scan *run = open_range_scan(&on, "k100", "k200", false);
-    answer got = bed_fetch(&on.bed, run, 1, 1 << 20, false, 60000);
+    kw_range_scan *scan = open_range_scan(&on, "k100", "k200", false);
+    answer got = bed_fetch(&on.bed, scan, 1, 1 << 20, false, 60000);
     g_assert_cmpuint(got.rows->count, ==, 1);
     g_assert_cmpuint(got.rows->scanned, ==, 1);
     answer_clear(&got);
-    kw_range_scan_close(run);
+    kw_range_scan_close(scan);
     g_assert_cmpuint(calls(&on, KW_HB_THBaseService_getScannerResults), ==, 1);
     g_assert_cmpuint(calls(&on, KW_HB_THBaseService_openScanner), ==, 0);
     fixture_stop(&on);
@@ -188,15 +188,15 @@ test_lost_on_the_way(void)
     for (int reversed = 0; reversed < 2; reversed++) {
         fixture on;
         start(&on, 2);
-        bed_turn(&on.bed, 100);
-        kw_range_scan *run = open_range_scan(&on, "", "", reversed);
+        bed_run_loop(&on.bed, 100);
+        kw_range_scan *scan = open_range_scan(&on, "", "", reversed);
         reading at = {.next = reversed ? ROWS - 1 : 0, .step = reversed ? -1 : 1};
         for (int i = 0; !at.ended; i++) {
-            read_on(&on, run, &at, 3, 9);
+            read_on(&on, scan, &at, 3, 9);
             thrift2_fake_restart(on.fakes[i % 2]);
         }
         g_assert_cmpint(at.next, ==, reversed ? -1 : ROWS);
-        kw_range_scan_close(run);
+        kw_range_scan_close(scan);
         assert_no_scanners(&on);
         fixture_stop(&on);
     }
@@ -209,7 +209,7 @@ close_in_scan(const fake_call *call, fake_answer *to, void *user)
     if ((call->method == KW_HB_THBaseService_getScannerRows ||
          (*also_open && call->method == KW_HB_THBaseService_openScanner)) &&
         call->nth % 4 == 2)
-        to->way = FAKE_CLOSE;
+        to->kind = FAKE_CLOSE;
 }
 
 static void
@@ -220,11 +220,11 @@ test_lost_under_a_fetch(void)
         bool too = also_open;
         start(&on, 1);
         thrift2_fake_set_script(on.fakes[0], close_in_scan, &too);
-        kw_range_scan *run = open_range_scan(&on, "", "", false);
+        kw_range_scan *scan = open_range_scan(&on, "", "", false);
         reading at = {.step = 1};
-        read_all(&on, run, &at, 20);
+        read_all(&on, scan, &at, 20);
         g_assert_cmpint(at.next, ==, ROWS);
-        kw_range_scan_close(run);
+        kw_range_scan_close(scan);
         fixture_stop(&on);
     }
 }
@@ -235,19 +235,19 @@ test_id_of_another(void)
 {
     fixture on;
     start(&on, 1);
-    kw_range_scan *run = open_range_scan(&on, "", "", false),
+    kw_range_scan *scan = open_range_scan(&on, "", "", false),
                   *other = open_range_scan(&on, "k300", "", false);
     reading at = {.step = 1}, other_at = {.next = 300, .step = 1};
-    read_on(&on, run, &at, 3, 5);
+    read_on(&on, scan, &at, 3, 5);
     g_assert_cmpuint(thrift2_fake_scanners(on.fakes[0]), ==, 1);
     thrift2_fake_restart(on.fakes[0]);
-    bed_turn(&on.bed, 50);
+    bed_run_loop(&on.bed, 50);
     read_on(&on, other, &other_at, 3, 5);
     g_assert_cmpuint(thrift2_fake_scanners(on.fakes[0]), ==, 1);
-    read_on(&on, run, &at, 3, 5);
-    kw_range_scan_close(run);
+    read_on(&on, scan, &at, 3, 5);
+    kw_range_scan_close(scan);
     BED_UNTIL(&on.bed, thrift2_fake_scanners(on.fakes[0]) <= 1);
-    bed_turn(&on.bed, 50); /* another would be closed now */
+    bed_run_loop(&on.bed, 50); /* another would be closed now */
     g_assert_cmpuint(thrift2_fake_scanners(on.fakes[0]), ==, 1);
     read_all(&on, other, &other_at, 5);
     kw_range_scan_close(other);
@@ -262,15 +262,15 @@ test_expired(void)
 {
     fixture on;
     start(&on, 1);
-    kw_range_scan *run = open_range_scan(&on, "", "", true);
+    kw_range_scan *scan = open_range_scan(&on, "", "", true);
     reading at = {.next = ROWS - 1, .step = -1};
     while (!at.ended) {
-        read_on(&on, run, &at, 2, 16);
+        read_on(&on, scan, &at, 2, 16);
         thrift2_fake_expire_scanners(on.fakes[0]);
     }
     g_assert_cmpint(at.next, ==, -1);
     g_assert_cmpuint(calls(&on, KW_HB_THBaseService_openScanner), >, 5);
-    kw_range_scan_close(run);
+    kw_range_scan_close(scan);
     fixture_stop(&on);
 }
 
@@ -279,11 +279,11 @@ test_close_early(void)
 {
     fixture on;
     start(&on, 1);
-    kw_range_scan *run = open_range_scan(&on, "", "", false);
+    kw_range_scan *scan = open_range_scan(&on, "", "", false);
     reading at = {.step = 1};
-    read_on(&on, run, &at, 3, 5);
+    read_on(&on, scan, &at, 3, 5);
     g_assert_cmpuint(thrift2_fake_scanners(on.fakes[0]), ==, 1);
-    kw_range_scan_close(run);
+    kw_range_scan_close(scan);
     assert_no_scanners(&on);
     g_assert_cmpuint(calls(&on, KW_HB_THBaseService_closeScanner), ==, 1);
     fixture_stop(&on);
@@ -304,19 +304,19 @@ check_close_in_flight(kw_hb_method slow)
 {
     fixture on;
     start(&on, 1);
-    treat how = {.method = slow, .count = 100, .answer = {.gate = 1}};
-    kw_range_scan *run = open_range_scan(&on, "", "", false);
+    fixture_rule rule = {.method = slow, .count = 100, .answer = {.gate = 1}};
+    kw_range_scan *scan = open_range_scan(&on, "", "", false);
     reading at = {.step = 1};
-    read_on(&on, run, &at, slow == KW_HB_THBaseService_getScannerResults ? 0 : 1, 5);
+    read_on(&on, scan, &at, slow == KW_HB_THBaseService_getScannerResults ? 0 : 1, 5);
     if (slow == KW_HB_THBaseService_getScannerRows)
-        read_on(&on, run, &at, 1, 5);
-    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
+        read_on(&on, scan, &at, 1, 5);
+    thrift2_fake_set_script(on.fakes[0], fixture_apply_rule, &rule);
     uint32_t before = calls(&on, slow);
-    kw_range_scan_fetch(run, 5, 1 << 20, true, kw_deadline_in_ms(60000), never, NULL);
+    kw_range_scan_fetch(scan, 5, 1 << 20, true, kw_deadline_in_ms(60000), never, NULL);
     fixture_await_calls(&on, slow, before + 1);
-    kw_range_scan_close(run);
-    thrift2_fake_let(on.fakes[0], 1);
-    bed_turn(&on.bed, 300);
+    kw_range_scan_close(scan);
+    thrift2_fake_open_gates(on.fakes[0], 1);
+    bed_run_loop(&on.bed, 300);
     assert_no_scanners(&on);
     fixture_stop(&on);
 }
@@ -335,39 +335,39 @@ test_close_queued(void)
 {
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
-    thrift2_fake_shut(on.fakes[0]);
+    thrift2_fake_stop_listening(on.fakes[0]);
     fixture_open(&on, &settings);
-    kw_range_scan *run = open_range_scan(&on, "", "", false);
-    kw_range_scan_fetch(run, 5, 1 << 20, true, kw_deadline_in_ms(60000), never, NULL);
-    kw_range_scan_close(run);
+    kw_range_scan *scan = open_range_scan(&on, "", "", false);
+    kw_range_scan_fetch(scan, 5, 1 << 20, true, kw_deadline_in_ms(60000), never, NULL);
+    kw_range_scan_close(scan);
     kw_range_scan_close(open_range_scan(&on, "", "", false));
-    bed_turn(&on.bed, 50);
+    bed_run_loop(&on.bed, 50);
     fixture_stop(&on);
 }
 
-/* The deadline passes under an opened scanner: the run can go on later, the scanner is closed. */
+/* The deadline passes under an opened scanner: the scan can go on later, the scanner is closed. */
 static void
 check_timeout(kw_hb_method slow)
 {
     fixture on;
     start(&on, 1);
-    treat how = {.method = slow, .count = 100, .answer = {.gate = 1}};
-    kw_range_scan *run = open_range_scan(&on, "", "", false);
+    fixture_rule rule = {.method = slow, .count = 100, .answer = {.gate = 1}};
+    kw_range_scan *scan = open_range_scan(&on, "", "", false);
     reading at = {.step = 1};
-    read_on(&on, run, &at, 1, 5);
-    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
+    read_on(&on, scan, &at, 1, 5);
+    thrift2_fake_set_script(on.fakes[0], fixture_apply_rule, &rule);
     uint32_t before = calls(&on, slow);
     answer got = {0};
     int64_t timeout_ms = 100;
     do { /* a slow machine may not send it in time */
-        got = bed_fetch(&on.bed, run, 5, 1 << 20, true, timeout_ms *= 2);
+        got = bed_fetch(&on.bed, scan, 5, 1 << 20, true, timeout_ms *= 2);
         g_assert_cmpint(got.error.code, ==, KW_TIMEOUT);
-        bed_turn(&on.bed, 100);
+        bed_run_loop(&on.bed, 100);
     } while (calls(&on, slow) == before);
-    thrift2_fake_let(on.fakes[0], 1);
-    read_all(&on, run, &at, 50);
+    thrift2_fake_open_gates(on.fakes[0], 1);
+    read_all(&on, scan, &at, 50);
     g_assert_cmpint(at.next, ==, ROWS);
-    kw_range_scan_close(run);
+    kw_range_scan_close(scan);
     assert_no_scanners(&on);
     g_assert_cmpuint(calls(&on, KW_HB_THBaseService_openScanner), ==,
                      calls(&on, KW_HB_THBaseService_closeScanner));
@@ -395,10 +395,10 @@ test_handle_closes_scanners(void)
 {
     fixture on;
     start(&on, 1);
-    kw_range_scan *run = open_range_scan(&on, "", "", false);
+    kw_range_scan *scan = open_range_scan(&on, "", "", false);
     reading at = {.step = 1};
-    read_on(&on, run, &at, 3, 5);
-    kw_range_scan_close(run);
+    read_on(&on, scan, &at, 3, 5);
+    kw_range_scan_close(scan);
     stood_still_ns = kw_clock_mono_ns();
     kw_clock_inject(NULL, still_ns);
     bed_close(&on.bed);
@@ -428,11 +428,11 @@ test_too_large(void)
     fixture on;
     start(&on, 1);
     thrift2_fake_set_script(on.fakes[0], too_large, NULL);
-    kw_range_scan *run = open_range_scan(&on, "k400", "", false);
+    kw_range_scan *scan = open_range_scan(&on, "k400", "", false);
     reading at = {.next = 400, .step = 1};
-    read_all(&on, run, &at, 50);
+    read_all(&on, scan, &at, 50);
     g_assert_cmpint(at.next, ==, ROWS);
-    kw_range_scan_close(run);
+    kw_range_scan_close(scan);
     fixture_stop(&on);
 }
 
@@ -441,47 +441,47 @@ test_unknown_table(void)
 {
     fixture on;
     start(&on, 1);
-    treat how = {.method = KW_HB_THBaseService_getScannerResults, .count = 1, .io_message = "t"};
-    thrift2_fake_set_script(on.fakes[0], fixture_treat, &how);
-    kw_range_scan *run = open_range_scan(&on, "", "", false);
-    answer got = bed_fetch(&on.bed, run, 5, 1 << 20, true, 60000);
+    fixture_rule rule = {.method = KW_HB_THBaseService_getScannerResults, .count = 1, .io_message = "t"};
+    thrift2_fake_set_script(on.fakes[0], fixture_apply_rule, &rule);
+    kw_range_scan *scan = open_range_scan(&on, "", "", false);
+    answer got = bed_fetch(&on.bed, scan, 5, 1 << 20, true, 60000);
     g_assert_cmpint(got.error.code, ==, KW_NOT_FOUND);
     g_assert_nonnull(strstr(got.error.text, "'t'"));
     reading at = {.step = 1};
-    read_on(&on, run, &at, 1, 5);
-    how.method = KW_HB_THBaseService_getScannerRows; /* where opened scanners tell it */
-    got = bed_fetch(&on.bed, run, 5, 1 << 20, true, 60000);
+    read_on(&on, scan, &at, 1, 5);
+    rule.method = KW_HB_THBaseService_getScannerRows; /* where opened scanners tell it */
+    got = bed_fetch(&on.bed, scan, 5, 1 << 20, true, 60000);
     g_assert_cmpint(got.error.code, ==, KW_NOT_FOUND);
-    kw_range_scan_close(run);
+    kw_range_scan_close(scan);
     assert_no_scanners(&on);
     fixture_stop(&on);
 }
 
-/* Many runs share few channels. */
+/* Many scans share few channels. */
 static void
-test_many_runs(void)
+test_many_range_scans(void)
 {
-    enum { RUNS = 40 };
+    enum { SCANS = 40 };
     fixture on;
     start(&on, 2);
-    kw_range_scan *runs[RUNS];
-    reading at[RUNS];
-    for (int i = 0; i < RUNS; i++) {
-        runs[i] = open_range_scan(&on, "", "", i % 2);
+    kw_range_scan *scans[SCANS];
+    reading at[SCANS];
+    for (int i = 0; i < SCANS; i++) {
+        scans[i] = open_range_scan(&on, "", "", i % 2);
         at[i] = (reading){.next = i % 2 ? ROWS - 1 : 0, .step = i % 2 ? -1 : 1};
     }
     for (int round = 0; round < 20; round++) {
-        answer got[RUNS] = {0};
-        for (int i = 0; i < RUNS; i++)
-            kw_range_scan_fetch(runs[i], 13, 1 << 20, true, kw_deadline_in_ms(120000), bed_on_rows, &got[i]);
-        for (int i = 0; i < RUNS; i++) {
+        answer got[SCANS] = {0};
+        for (int i = 0; i < SCANS; i++)
+            kw_range_scan_fetch(scans[i], 13, 1 << 20, true, kw_deadline_in_ms(120000), bed_on_rows, &got[i]);
+        for (int i = 0; i < SCANS; i++) {
             bed_await(&on.bed, &got[i].done);
             take(&at[i], got[i]);
         }
     }
     g_assert_cmpuint(thrift2_fake_connections(on.fakes[0]), <=, 2);
-    for (int i = 0; i < RUNS; i++)
-        kw_range_scan_close(runs[i]);
+    for (int i = 0; i < SCANS; i++)
+        kw_range_scan_close(scans[i]);
     assert_no_scanners(&on);
     fixture_stop(&on);
 }
@@ -490,21 +490,21 @@ int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/hbase/run/whole", test_whole);
-    g_test_add_func("/hbase/run/bounds", test_bounds);
-    g_test_add_func("/hbase/run/last-row-removed", test_last_row_removed);
-    g_test_add_func("/hbase/run/one-row", test_one_row);
-    g_test_add_func("/hbase/run/lost-on-the-way", test_lost_on_the_way);
-    g_test_add_func("/hbase/run/lost-under-a-fetch", test_lost_under_a_fetch);
-    g_test_add_func("/hbase/run/id-of-another", test_id_of_another);
-    g_test_add_func("/hbase/run/expired", test_expired);
-    g_test_add_func("/hbase/run/close-early", test_close_early);
-    g_test_add_func("/hbase/run/close-in-flight", test_close_in_flight);
-    g_test_add_func("/hbase/run/close-queued", test_close_queued);
-    g_test_add_func("/hbase/run/timeout", test_timeout);
-    g_test_add_func("/hbase/run/door-closes-scanners", test_handle_closes_scanners);
-    g_test_add_func("/hbase/run/too-large", test_too_large);
-    g_test_add_func("/hbase/run/unknown-table", test_unknown_table);
-    g_test_add_func("/hbase/run/many-runs", test_many_runs);
+    g_test_add_func("/hbase/range-scan/whole", test_whole);
+    g_test_add_func("/hbase/range-scan/bounds", test_bounds);
+    g_test_add_func("/hbase/range-scan/last-row-removed", test_last_row_removed);
+    g_test_add_func("/hbase/range-scan/one-row", test_one_row);
+    g_test_add_func("/hbase/range-scan/lost-on-the-way", test_lost_on_the_way);
+    g_test_add_func("/hbase/range-scan/lost-under-a-fetch", test_lost_under_a_fetch);
+    g_test_add_func("/hbase/range-scan/id-of-another", test_id_of_another);
+    g_test_add_func("/hbase/range-scan/expired", test_expired);
+    g_test_add_func("/hbase/range-scan/close-early", test_close_early);
+    g_test_add_func("/hbase/range-scan/close-in-flight", test_close_in_flight);
+    g_test_add_func("/hbase/range-scan/close-queued", test_close_queued);
+    g_test_add_func("/hbase/range-scan/timeout", test_timeout);
+    g_test_add_func("/hbase/range-scan/handle-closes-scanners", test_handle_closes_scanners);
+    g_test_add_func("/hbase/range-scan/too-large", test_too_large);
+    g_test_add_func("/hbase/range-scan/unknown-table", test_unknown_table);
+    g_test_add_func("/hbase/range-scan/many-range-scans", test_many_range_scans);
     return g_test_run();
 }

@@ -83,7 +83,7 @@ first_get_at_gate(const fake_call *call, fake_answer *to, void *user)
 }
 
 static void
-test_never_joins_what_left(void)
+test_never_joins_sent_get(void)
 {
     fixture on;
     answer old = {0}, fresh = {0};
@@ -99,7 +99,7 @@ test_never_joins_what_left(void)
     kw_store_handle_get(on.bed.handle, &get, bed_on_rows, &fresh);
     bed_await(&on.bed, &fresh.done);
     fixture_value(fresh, "new");
-    thrift2_fake_let(on.fakes[0], 1);
+    thrift2_fake_open_gates(on.fakes[0], 1);
     bed_await(&on.bed, &old.done);
     fixture_value(old, "old");
     fixture_stop(&on);
@@ -159,7 +159,7 @@ test_stamped_puts_share(void)
         writes[i].write.ordering = &stamped;
     }
     /* Until the clock and the families of the table are known. */
-    for (kw_deadline end = kw_deadline_in_ms(60000); !kw_deadline_passed(end); bed_turn(&on.bed, 2)) {
+    for (kw_deadline end = kw_deadline_in_ms(60000); !kw_deadline_passed(end); bed_run_loop(&on.bed, 2)) {
         answer first = {0};
         kw_store_handle_write(handle, &writes[0].write, bed_on_write, &first);
         bed_await(&on.bed, &first.done);
@@ -220,7 +220,7 @@ test_order(void)
             kw_store_handle_write(on.bed.handle, &writes[row][i].write, bed_on_write, &answers[row][i]);
         }
         if (i % 10 == 0)
-            bed_turn(&on.bed, 2); /* some have left when the next come */
+            bed_run_loop(&on.bed, 2); /* some have left when the next come */
     }
     for (size_t row = 0; row < ROWS; row++) {
         for (size_t i = 0; i < WRITES; i++) {
@@ -236,12 +236,12 @@ int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/hbase/together/hot-key", test_hot_key);
-    g_test_add_func("/hbase/together/not-equal", test_not_equal);
-    g_test_add_func("/hbase/together/never-joins-what-left", test_never_joins_what_left);
-    g_test_add_func("/hbase/together/puts-share", test_puts_share);
-    g_test_add_func("/hbase/together/stamped-puts-share", test_stamped_puts_share);
-    g_test_add_func("/hbase/together/alone", test_alone);
-    g_test_add_func("/hbase/together/order", test_order);
+    g_test_add_func("/hbase/sharing/hot-key", test_hot_key);
+    g_test_add_func("/hbase/sharing/not-equal", test_not_equal);
+    g_test_add_func("/hbase/sharing/never-joins-sent-get", test_never_joins_sent_get);
+    g_test_add_func("/hbase/sharing/puts-share", test_puts_share);
+    g_test_add_func("/hbase/sharing/stamped-puts-share", test_stamped_puts_share);
+    g_test_add_func("/hbase/sharing/alone", test_alone);
+    g_test_add_func("/hbase/sharing/order", test_order);
     return g_test_run();
 }

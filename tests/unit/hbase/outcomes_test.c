@@ -31,7 +31,7 @@ many_puts_start(many_puts *all, fixture *on, const char *prefix, int64_t timeout
         all->answers[i] = (answer){0};
         kw_store_handle_write(on->bed.handle, &all->writes[i].write, bed_on_write, &all->answers[i]);
         if (i % at_once == at_once - 1)
-            bed_turn(&on->bed, 1); /* in several calls, whatever leaves together */
+            bed_run_loop(&on->bed, 1); /* in several calls, whatever leaves together */
     }
 }
 
@@ -51,7 +51,7 @@ die_at_third(const fake_call *call, fake_answer *to, void *user)
         return;
     unsigned number = atomic_fetch_add(seen, 1) + 1;
     if (number >= 3) {
-        to->way = FAKE_CLOSE;
+        to->kind = FAKE_CLOSE;
         to->do_nothing = number % 2 == 0;
     }
 }
@@ -95,13 +95,13 @@ test_server_absent(void)
     fixture on;
     many_puts *all = g_new0(many_puts, 1);
     fixture_start(&on, 1, FRAMED_COMPACT);
-    thrift2_fake_shut(on.fakes[0]);
-    bed_turn(&on.bed, 100);
+    thrift2_fake_stop_listening(on.fakes[0]);
+    bed_run_loop(&on.bed, 100);
     many_puts_start(all, &on, "a", 400, MANY);
     many_puts_await(all, &on);
     for (size_t i = 0; i < MANY; i++)
         g_assert_cmpint(all->answers[i].outcome, ==, KW_OUTCOME_FAILED);
-    thrift2_fake_open(on.fakes[0]);
+    thrift2_fake_listen(on.fakes[0]);
     g_free(all);
     fixture_stop(&on);
 }
@@ -178,7 +178,7 @@ bad_filter(const fake_call *call, fake_answer *to, void *user)
     for (uint32_t i = 0; call->method == KW_HB_THBaseService_getMultiple && i < many->tgets.count; i++)
         bad = bad || many->tgets.items[i].has_filterString;
     if (bad)
-        *to = (fake_answer){.way = FAKE_EXCEPTION,
+        *to = (fake_answer){.kind = FAKE_EXCEPTION,
                             .exception = KW_WIRE_EXCEPTION_INTERNAL_ERROR,
                             .text = "Internal error processing get",
                             .do_nothing = true};
@@ -254,7 +254,7 @@ test_deadlines(void)
         g_assert_cmpint(got[i][0].error.code, ==, KW_TIMEOUT);
     }
     thrift2_fake_set_script(on.fakes[0], NULL, NULL);
-    thrift2_fake_let(on.fakes[0], 1); /* only now the first answer comes */
+    thrift2_fake_open_gates(on.fakes[0], 1); /* only now the first answer comes */
     for (size_t i = 0; i < PAIRS; i++) {
         bed_await(&on.bed, &written[i][1].done);
         bed_await(&on.bed, &got[i][1].done);
@@ -297,11 +297,11 @@ int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/hbase/truth/server-dies", test_server_dies);
-    g_test_add_func("/hbase/truth/server-absent", test_server_absent);
-    g_test_add_func("/hbase/truth/bad-among-good", test_bad_among_good);
-    g_test_add_func("/hbase/truth/bad-get-among-good", test_bad_get_among_good);
-    g_test_add_func("/hbase/truth/deadlines", test_deadlines);
-    g_test_add_func("/hbase/truth/regions", test_regions);
+    g_test_add_func("/hbase/outcomes/server-dies", test_server_dies);
+    g_test_add_func("/hbase/outcomes/server-absent", test_server_absent);
+    g_test_add_func("/hbase/outcomes/bad-among-good", test_bad_among_good);
+    g_test_add_func("/hbase/outcomes/bad-get-among-good", test_bad_get_among_good);
+    g_test_add_func("/hbase/outcomes/deadlines", test_deadlines);
+    g_test_add_func("/hbase/outcomes/regions", test_regions);
     return g_test_run();
 }

@@ -12,12 +12,12 @@
 
 #define HOT_KEYS 4 /* removes go to the upper half */
 
-/* --- a crowd at one store handle ---------------------------------------------------------------------- */
+/* --- a group at one store handle ---------------------------------------------------------------------- */
 
-typedef struct crowd_of_callers crowd_of_callers;
+typedef struct caller_group caller_group;
 
 typedef struct caller {
-    crowd_of_callers *all;
+    caller_group *all;
     unsigned number;
     unsigned left; /* operations */
     size_t op;     /* in the history */
@@ -29,7 +29,7 @@ typedef struct caller {
     kw_get get;
 } caller;
 
-struct crowd_of_callers {
+struct caller_group {
     kw_store_handle *handle;
     history *seen;
     caller *callers;
@@ -50,7 +50,7 @@ static void
 on_written(void *user, kw_outcome outcome, const kw_error *error)
 {
     caller *of = user;
-    crowd_of_callers *all = of->all;
+    caller_group *all = of->all;
     g_assert_true((outcome == KW_OUTCOME_OK) == (error == NULL));
     if (outcome == KW_OUTCOME_OK)
         history_end(all->seen, of->op, 0);
@@ -102,7 +102,7 @@ start_write(caller *of, uint64_t value)
 static void
 next(caller *of)
 {
-    crowd_of_callers *all = of->all;
+    caller_group *all = of->all;
     if (of->left-- == 0) {
         all->done = --all->busy == 0;
         return;
@@ -126,10 +126,10 @@ next(caller *of)
 }
 
 static void
-crowd_begin(crowd_of_callers *all, kw_store_handle *handle, unsigned callers, unsigned operations,
+group_start(caller_group *all, kw_store_handle *handle, unsigned callers, unsigned operations,
             int64_t timeout_ms)
 {
-    *all = (crowd_of_callers){.handle = handle, .count = callers, .busy = callers, .timeout_ms = timeout_ms};
+    *all = (caller_group){.handle = handle, .count = callers, .busy = callers, .timeout_ms = timeout_ms};
     all->seen = history_new();
     all->random = g_rand_new_with_seed((guint32)g_test_rand_int()); /* --seed repeats it */
     all->callers = g_new0(caller, callers);
@@ -140,7 +140,7 @@ crowd_begin(crowd_of_callers *all, kw_store_handle *handle, unsigned callers, un
 }
 
 static void
-crowd_end(crowd_of_callers *all)
+group_free(caller_group *all)
 {
     g_rand_free(all->random);
     history_free(all->seen);
@@ -157,17 +157,17 @@ judge(const history *seen)
 /* --- histories -------------------------------------------------------------------------------- */
 
 static void
-test_history(void)
+test_without_failures(void)
 {
     for (size_t form = 0; form < G_N_ELEMENTS(fixture_forms); form += 3) {
         fixture on;
-        crowd_of_callers all;
+        caller_group all;
         fixture_start(&on, 1, fixture_forms[form]);
-        crowd_begin(&all, on.bed.handle, 64, 100, 120000);
+        group_start(&all, on.bed.handle, 64, 100, 120000);
         bed_await(&on.bed, &all.done);
         g_assert_cmpuint(all.ok, ==, 64 * 100);
         judge(all.seen);
-        crowd_end(&all);
+        group_free(&all);
         fixture_stop(&on);
     }
 }
@@ -175,14 +175,14 @@ test_history(void)
 /* Every so often a call is applied and its answer lost, or lost before it is applied, or late, or refused for
  * now, so that calls are sent again beside new ones. */
 static void
-harm(const fake_call *call, fake_answer *to, void *user)
+inject_failures(const fake_call *call, fake_answer *to, void *user)
 {
     GRand *random = user;
     int dice = g_rand_int_range(random, 0, 100);
     if (call->method == KW_HB_THBaseService_getAllRegionLocations)
         return;
     if (dice < 2) {
-        to->way = FAKE_CLOSE;
+        to->kind = FAKE_CLOSE;
         to->do_nothing = dice == 0;
     } else if (dice < 8) {
         to->delay_ms = g_rand_int_range(random, 1, 10);
@@ -195,7 +195,7 @@ harm(const fake_call *call, fake_answer *to, void *user)
 typedef struct second_thread {
     fixture *on;
     kw_thread thread;
-    crowd_of_callers crowd;
+    caller_group group;
 } second_thread;
 
 /* A store handle of its own on a loop of its own, as each thread of the gateway has. */
@@ -205,8 +205,8 @@ at_a_second_handle(void *user)
     second_thread *of = user;
     bed own = {.loop = kw_loop_new(), .store = of->on->bed.store};
     own.handle = kw_store_open_handle(own.store, own.loop);
-    crowd_begin(&of->crowd, own.handle, 32, 60, 120000);
-    bed_await(&own, &of->crowd.done);
+    group_start(&of->group, own.handle, 32, 60, 120000);
+    bed_await(&own, &of->group.done);
     bool closed = false;
     kw_store_handle_close(own.handle, bed_on_done, &closed);
     bed_await(&own, &closed);
@@ -214,28 +214,28 @@ at_a_second_handle(void *user)
 }
 
 static void
-test_history_harmed(void)
+test_with_failures(void)
 {
     fixture on;
-    crowd_of_callers here;
+    caller_group here;
     second_thread there = {.on = &on};
     g_autoptr(GRand) random = g_rand_new_with_seed((guint32)g_test_rand_int());
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
     settings.channels = 4;
     fixture_open(&on, &settings);
     bed_await_ready(&on.bed);
-    thrift2_fake_set_script(on.fakes[0], harm, random);
+    thrift2_fake_set_script(on.fakes[0], inject_failures, random);
     kw_thread_start(&there.thread, "second", at_a_second_handle, &there);
-    crowd_begin(&here, on.bed.handle, 32, 60, 120000);
+    group_start(&here, on.bed.handle, 32, 60, 120000);
     bed_await(&on.bed, &here.done);
     kw_thread_join(&there.thread);
-    g_test_message("%u ok, %u failed, %u unknown", here.ok + there.crowd.ok, here.failed + there.crowd.failed,
-                   here.unknown + there.crowd.unknown);
-    g_assert_cmpuint(here.ok + there.crowd.ok, >, (32 + 32) * 60 / 2);
-    history_join(here.seen, there.crowd.seen);
+    g_test_message("%u ok, %u failed, %u unknown", here.ok + there.group.ok, here.failed + there.group.failed,
+                   here.unknown + there.group.unknown);
+    g_assert_cmpuint(here.ok + there.group.ok, >, (32 + 32) * 60 / 2);
+    history_join(here.seen, there.group.seen);
     judge(here.seen);
-    crowd_end(&here);
-    crowd_end(&there.crowd);
+    group_free(&here);
+    group_free(&there.group);
     thrift2_fake_set_script(on.fakes[0], NULL, NULL);
     fixture_stop(&on);
 }
@@ -244,7 +244,7 @@ int
 main(int argc, char **argv)
 {
     seeded_init(&argc, &argv);
-    g_test_add_func("/hbase/concurrent/history", test_history);
-    g_test_add_func("/hbase/concurrent/history-harmed", test_history_harmed);
+    g_test_add_func("/hbase/linearizability/without-failures", test_without_failures);
+    g_test_add_func("/hbase/linearizability/with-failures", test_with_failures);
     return g_test_run();
 }
