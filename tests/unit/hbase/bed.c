@@ -5,8 +5,8 @@
 #include "store/hbase/convert.h"
 #include "store/hbase/handle.h"
 
-/* HBase retries against a disabled table for most of a minute, longer on a busy machine. */
-#define LONGEST_MS 180000
+/* HBase retries calls on a disabled table for most of a minute, longer on a busy machine. */
+#define MAX_MS 180000
 
 void
 answer_clear(answer *got)
@@ -65,7 +65,7 @@ bed_close(bed *in)
 
 #define WAKE_MS 5
 
-/* A timer that ends a turn of the loop. */
+/* Wakes the loop so that run_until can check its condition. */
 static void
 wake_up(uv_timer_t *timer)
 {
@@ -89,7 +89,7 @@ run_until(bed *in, const bool *done, int64_t ms)
 void
 bed_await(bed *in, const bool *done)
 {
-    bool in_time = run_until(in, done, LONGEST_MS);
+    bool in_time = run_until(in, done, MAX_MS);
     g_assert_true(in_time);
 }
 
@@ -103,7 +103,7 @@ void
 bed_await_ready(bed *in)
 {
     kw_error error = KW_ERROR_NONE;
-    for (int i = 0; i < LONGEST_MS / 10; i++) {
+    for (int i = 0; i < MAX_MS / 10; i++) {
         if (kw_store_ready(in->store, &error))
             return;
         bed_run_loop(in, 10);
@@ -114,7 +114,7 @@ bed_await_ready(bed *in)
 /* --- completions ------------------------------------------------------------------------------ */
 
 static void
-take(answer *to, const kw_error *error)
+complete(answer *to, const kw_error *error)
 {
     g_assert_false(to->done);
     if (error)
@@ -128,7 +128,7 @@ bed_on_write(void *user, kw_outcome outcome, const kw_error *error)
     answer *to = user;
     g_assert_true((outcome == KW_OUTCOME_OK) == (error == NULL));
     to->outcome = outcome;
-    take(to, error);
+    complete(to, error);
 }
 
 void
@@ -151,34 +151,34 @@ bed_on_rows(void *user, kw_rows *rows, const kw_error *error)
     answer *to = user;
     g_assert_true((rows == NULL) == (error != NULL));
     to->rows = rows;
-    take(to, error);
+    complete(to, error);
 }
 
 void
 bed_on_simple(void *user, const kw_error *error)
 {
-    take(user, error);
+    complete(user, error);
 }
 
 static void
 on_created(void *user, bool created, const kw_error *error)
 {
     ((answer *)user)->flag = created;
-    take(user, error);
+    complete(user, error);
 }
 
 static void
 on_facts(void *user, kw_table_facts *facts, const kw_error *error)
 {
     ((answer *)user)->facts = facts;
-    take(user, error);
+    complete(user, error);
 }
 
 static void
 on_regions(void *user, kw_regions *regions, const kw_error *error)
 {
     ((answer *)user)->regions = regions;
-    take(user, error);
+    complete(user, error);
 }
 
 /* --- operations ------------------------------------------------------------------------------- */

@@ -1,7 +1,6 @@
 /* A test bed: one HBase store, one store handle, one loop on the test's own thread. Each function starts an
- * operation and turns the loop until it is done, so that tests read top to bottom. A bed ends the
- * test when an operation takes longer than 60 s.
- */
+ * operation and runs the loop until it is done, so that tests read from top to bottom. A test fails if an
+ * operation takes longer than three minutes. */
 #pragma once
 
 #include "store/hbase/hbase.h"
@@ -12,7 +11,7 @@ typedef struct bed {
     kw_store_handle *handle;
 } bed;
 
-/* What an operation came back with; rows are freed by answer_clear. */
+/* The result of an operation. answer_clear frees the rows. */
 typedef struct answer {
     bool done;
     kw_outcome outcome;
@@ -20,7 +19,7 @@ typedef struct answer {
     kw_rows *rows;
     kw_table_facts *facts;
     kw_regions *regions;
-    kw_error error; /* code KW_OK: none */
+    kw_error error; /* code KW_OK: no error */
 } answer;
 
 void answer_clear(answer *got);
@@ -32,18 +31,18 @@ kw_model_hbase bed_settings(const kw_model_server *servers, size_t count, bool f
 void bed_open(bed *in, const kw_model_hbase *settings);
 void bed_close(bed *in);
 
-/* Turns the loop until *done, or so often that it takes ms at least: on a machine that stands still for a
- * while the loop has its turns all the same, and sees what has come. */
+/* Run the loop until *done, or for a number of iterations that takes at least ms. The number of iterations
+ * counts, so that a loop on a stalled machine still handles everything that has arrived. */
 void bed_await(bed *in, const bool *done);
 void bed_run_loop(bed *in, int64_t ms);
-/* Turns the loop until the condition holds. */
+/* Runs the loop until the condition holds. */
 #define BED_UNTIL(in, condition)                                                                             \
     do {                                                                                                     \
-        for (int turns = 0; turns < 6000 && !(condition); turns++)                                           \
+        for (int rounds = 0; rounds < 6000 && !(condition); rounds++)                                        \
             bed_run_loop((in), 10);                                                                          \
         g_assert_true(condition);                                                                            \
     } while (0)
-/* Until the store says that it is ready. */
+/* Runs the loop until the store is ready. */
 void bed_await_ready(bed *in);
 
 /* --- completions, for tests that start several at once; user is an answer ----------------------- */
@@ -54,7 +53,7 @@ void bed_on_simple(void *user, const kw_error *error);
 void bed_on_done(void *user);
 
 /* --- whole operations --------------------------------------------------------------------------- */
-/* texts are NUL-terminated; timestamp KW_TIMESTAMP_NONE: unstamped; timeout_ms 0: none. */
+/* timestamp KW_TIMESTAMP_NONE: unstamped; timeout_ms 0: no deadline. */
 answer bed_put(bed *in, const char *table, const char *row, const char *family, const char *qualifier,
                const char *value, int64_t timestamp, int64_t timeout_ms);
 answer bed_write(bed *in, const kw_write *write);
@@ -67,12 +66,12 @@ answer bed_fetch(bed *in, kw_range_scan *scan, uint32_t max_rows, size_t max_byt
 answer bed_create(bed *in, const char *table, const char *family, const char *const *splits,
                   size_t splits_count);
 answer bed_drop(bed *in, const char *table);
-/* Past the store's store handle, as an operator would. */
+/* Bypasses the store handle, as an operator's tool does. */
 void bed_disable(bed *in, const char *table);
 answer bed_describe(bed *in, const char *table);
 answer bed_regions(bed *in, const char *table);
 
-/* One put of family f, for write_many; the structs are static inside the returned block (g_free). */
+/* One put of family f, for write_many. `to` must outlive the write. */
 typedef struct bed_cell_write {
     kw_write write;
     kw_cell cell;

@@ -1,5 +1,5 @@
-/* Single operations that leave together, against thrift2_fake: who waits and who does not, what goes in one
- * call, and that each caller hears its own truth whatever happens to the call it rode in. */
+/* Batches of single operations, against thrift2_fake: which operations wait, which are sent in one call, and
+ * that each caller gets its own outcome whatever happens to the batch. */
 #include "fixture.h"
 #include "support/seeded.h"
 
@@ -8,7 +8,7 @@
 #define MANY 60
 #define PATIENT_MS 60000
 
-/* Gates of the fake: the answers that keep a batch queue's places taken, and those of the batches behind
+/* Gates of the fake: for the calls that use up the concurrency of a batch queue, and for the batches after
  * them. */
 enum { GATE_CLOSED, GATE_BLOCKS, GATE_BATCHES };
 
@@ -21,7 +21,7 @@ typedef struct batch_test {
     answer got[MANY];
 } batch_test;
 
-/* The first two calls of a kind wait at a gate: they take the two places a batch queue has at first. */
+/* The first two calls of a kind wait at a gate: they use up the initial concurrency of a batch queue. */
 static void
 blocking_singles(const fake_call *call, fake_answer *to, void *user)
 {
@@ -61,8 +61,8 @@ start_get(batch_test *all, size_t at, const char *row, int64_t timeout_ms)
     kw_store_handle_get(all->on.bed.handle, &all->gets[at], bed_on_rows, &all->got[at]);
 }
 
-/* Two puts that take the batch queue's places, one after the other: what comes in one turn leaves together,
- * once they are let go. */
+/* Sends two puts, one after the other, that use up the concurrency of the batch queue. Puts started in the
+ * same loop iteration after that are sent together once the two are released. */
 static void
 block_puts(batch_test *all)
 {
@@ -104,10 +104,10 @@ calls(const batch_test *all, kw_hb_method method)
     return thrift2_fake_calls(all->on.fakes[0], method);
 }
 
-/* --- who leaves with whom --------------------------------------------------------------------- */
+/* --- batches ---------------------------------------------------------------------------------- */
 
 static void
-test_alone(void)
+test_sent_alone(void)
 {
     batch_test all;
     start_test(&all, NULL);
@@ -124,7 +124,7 @@ test_alone(void)
 }
 
 static void
-test_together(void)
+test_sent_together(void)
 {
     batch_test all;
     start_test(&all, blocking_singles);
@@ -135,7 +135,7 @@ test_together(void)
         start_put(&all, i, row, "v", 1, PATIENT_MS);
     }
     bed_run_loop(&all.on.bed, 40);
-    g_assert_cmpuint(calls(&all, KW_HB_THBaseService_putMultiple), ==, 0); /* no third call at once */
+    g_assert_cmpuint(calls(&all, KW_HB_THBaseService_putMultiple), ==, 0); /* the concurrency is 2 */
     release(&all);
     for (size_t i = 0; i < MANY; i++) {
         fixture_ok(await(&all, i));
@@ -168,7 +168,7 @@ note_regions(const fake_call *call, fake_answer *to, void *user)
     }
 }
 
-/* Rows of two regions: once the boundaries are known, each call has rows of one. Boundaries that are wrong do
+/* Rows of two regions: once the boundaries are known, each call has rows of one region. Wrong boundaries do
  * no harm. */
 static void
 check_regions(const char *boundary, bool right)
@@ -237,9 +237,9 @@ blocking_first_get(const fake_call *call, fake_answer *to, void *user)
         to->gate = GATE_BLOCKS;
 }
 
-/* A read that has left may have seen what was before: who comes later asks anew. */
+/* A read that was sent may return an old value, so a later get is sent again. */
 static void
-test_never_joins_one_that_left(void)
+test_never_joins_sent_get(void)
 {
     batch_test all;
     start_test(&all, blocking_first_get);
@@ -261,7 +261,7 @@ test_never_joins_one_that_left(void)
     fixture_stop(&all.on);
 }
 
-/* One that asks for other columns, versions or times is not equal. */
+/* Gets with other columns, versions or times are not equal. */
 static void
 test_unequal_gets(void)
 {
@@ -292,9 +292,9 @@ test_unequal_gets(void)
     fixture_stop(&all.on);
 }
 
-/* The one that stands in the batch queue for all gives up: the others still get their answer. */
+/* The get in the batch queue times out: the others that share it still get their answer. */
 static void
-test_first_asker_gives_up(void)
+test_first_waiter_times_out(void)
 {
     batch_test all;
     start_test(&all, blocking_singles);
@@ -314,7 +314,7 @@ test_first_asker_gives_up(void)
     fixture_stop(&all.on);
 }
 
-/* --- each its own truth ----------------------------------------------------------------------- */
+/* --- outcomes --------------------------------------------------------------------------------- */
 
 static void
 bad_rows(const fake_call *call, fake_answer *to, void *user)
@@ -333,7 +333,7 @@ bad_rows(const fake_call *call, fake_answer *to, void *user)
 }
 
 static void
-test_only_the_bad_one_fails(void)
+test_only_the_bad_put_fails(void)
 {
     batch_test all;
     start_test(&all, bad_rows);
@@ -399,7 +399,7 @@ close_under_first_batch(const fake_call *call, fake_answer *to, void *user)
         to->kind = FAKE_CLOSE;
 }
 
-/* The connection goes under a batch: stamped writes and reads are sent again, and all is well. */
+/* The connection is lost during a batch: stamped writes and reads are sent again. */
 static void
 test_batch_lost(void)
 {
@@ -438,9 +438,9 @@ blocking_batches(const fake_call *call, fake_answer *to, void *user)
         to->gate = GATE_BATCHES;
 }
 
-/* False: the machine was so slow that the one that should leave before its time is up did not. */
+/* False: the machine was so slow that the put with the short deadline was not sent in time. */
 static bool
-check_deadlines(int64_t time_to_leave_ms)
+check_deadlines(int64_t time_to_send_ms)
 {
     batch_test all;
     start_test(&all, blocking_batches);
@@ -448,14 +448,14 @@ check_deadlines(int64_t time_to_leave_ms)
     for (size_t i = 2; i < 12; i++) {
         char row[24];
         snprintf(row, sizeof row, "r%zu", i);
-        start_put(&all, i, row, "v", 1, i == 4 ? 30 : i == 5 ? time_to_leave_ms : PATIENT_MS);
+        start_put(&all, i, row, "v", 1, i == 4 ? 30 : i == 5 ? time_to_send_ms : PATIENT_MS);
     }
     fixture_failed(await(&all, 4), KW_OUTCOME_FAILED, KW_TIMEOUT);
     g_assert_false(all.got[0].done);
     release(&all);
-    answer rode = await(&all, 5);
-    bool left = rode.outcome == KW_OUTCOME_UNKNOWN;
-    fixture_failed(rode, left ? KW_OUTCOME_UNKNOWN : KW_OUTCOME_FAILED, KW_TIMEOUT);
+    answer timed_out = await(&all, 5);
+    bool sent = timed_out.outcome == KW_OUTCOME_UNKNOWN;
+    fixture_failed(timed_out, sent ? KW_OUTCOME_UNKNOWN : KW_OUTCOME_FAILED, KW_TIMEOUT);
     g_assert_false(all.got[6].done);
     thrift2_fake_open_gates(all.on.fakes[0], GATE_BATCHES);
     for (size_t i = 0; i < 12; i++) {
@@ -463,21 +463,21 @@ check_deadlines(int64_t time_to_leave_ms)
             fixture_ok(await(&all, i));
     }
     g_assert_cmpuint(thrift2_fake_writes(all.on.fakes[0], "r4"), ==, 0);
-    g_assert_cmpuint(thrift2_fake_writes(all.on.fakes[0], "r5"), ==, left ? 1 : 0);
+    g_assert_cmpuint(thrift2_fake_writes(all.on.fakes[0], "r5"), ==, sent ? 1 : 0);
     fixture_stop(&all.on);
-    return left;
+    return sent;
 }
 
-/* A short deadline is kept, in the queue (not applied) and in a call of several (unknown); it takes nothing
- * from the others. */
+/* An operation with a short deadline times out in time, in the queue (not applied) and in a batch (unknown),
+ * without an effect on the others. */
 static void
 test_deadlines(void)
 {
-    for (int64_t time_to_leave_ms = 1000; !check_deadlines(time_to_leave_ms);)
-        time_to_leave_ms *= 2;
+    for (int64_t time_to_send_ms = 1000; !check_deadlines(time_to_send_ms);)
+        time_to_send_ms *= 2;
 }
 
-/* A write, and when it was answered. */
+/* A write and the time of its answer. */
 typedef struct timed_answer {
     answer got;
     uint64_t at_ns;
@@ -499,10 +499,9 @@ blocking_gets(const fake_call *call, fake_answer *to, void *user)
         to->gate = GATE_BLOCKS;
 }
 
-/* All channels are busy with gets, and the batch queue's places with two puts that give up soon. The next two
- * then leave the batch queue together, and wait for a channel: returns how late the one with the shorter
- * deadline is answered.
- */
+/* All channels are busy with gets, and the concurrency of the batch queue is used up by two puts that time
+ * out soon. The next two puts are then sent together and wait for a channel. Returns how late the one with
+ * the shorter deadline is answered. */
 static int64_t
 lateness_ns(void)
 {
@@ -530,10 +529,9 @@ lateness_ns(void)
     return late_ns;
 }
 
-/* A put that leaves together with others is answered at its own deadline. A slow machine has several tries.
- */
+/* A put in a batch is answered at its own deadline. A slow machine has several tries. */
 static void
-test_deadline_in_company(void)
+test_deadline_in_batch(void)
 {
     int64_t late_ns = lateness_ns();
     for (int tries = 1; tries < 50 && late_ns > 20000000; tries++)
@@ -563,8 +561,8 @@ test_close(void)
 
 /* --- order ------------------------------------------------------------------------------------ */
 
-/* A row's writes arrive in the order in which they were started, whatever batch queue they are in and however
- * long each takes. All have one timestamp: the last to arrive shows. */
+/* Writes to one row arrive in the order in which they were started, whichever batch queue they are in and
+ * however long each takes. All have the same timestamp, so the last to arrive is visible. */
 static void
 test_order(void)
 {
@@ -590,10 +588,10 @@ test_order(void)
     fixture_stop(&all.on);
 }
 
-/* Some calls are late, some lost, some refused for now; each row's acknowledged last write is what a read
- * that began later shows. */
+/* Some calls are late, some are lost, some fail temporarily. A read that starts after a write was
+ * acknowledged returns this value or a newer one. */
 static void
-troubled(const fake_call *call, fake_answer *to, void *user)
+inject_failures(const fake_call *call, fake_answer *to, void *user)
 {
     GRand *random = user;
     switch (g_rand_int_range(random, 0, 12)) {
@@ -619,7 +617,7 @@ troubled(const fake_call *call, fake_answer *to, void *user)
 typedef struct history {
     batch_test all;
     size_t row_of[MANY];
-    size_t started[MANY]; /* puts: the value; gets: what had been acknowledged before */
+    size_t started[MANY]; /* puts: the value; gets: the newest acknowledged value before */
     bool is_get[MANY];
     size_t acknowledged[ROWS];
     size_t newest[ROWS];
@@ -651,7 +649,7 @@ test_history(void)
     g_autoptr(GRand) random = g_rand_new_with_seed(seed), trouble = g_rand_new_with_seed(seed + 1);
     g_test_message("seed %u", seed);
     start_test(&seen->all, NULL);
-    thrift2_fake_set_script(seen->all.on.fakes[0], troubled, trouble);
+    thrift2_fake_set_script(seen->all.on.fakes[0], inject_failures, trouble);
     for (size_t step = 1; step <= 1500; step++) {
         size_t at = step % MANY, row = (size_t)g_rand_int_range(random, 0, ROWS);
         char name[24], value[24];
@@ -691,18 +689,18 @@ int
 main(int argc, char **argv)
 {
     seeded_init(&argc, &argv);
-    g_test_add_func("/hbase/coalesce/alone", test_alone);
-    g_test_add_func("/hbase/coalesce/together", test_together);
+    g_test_add_func("/hbase/coalesce/sent-alone", test_sent_alone);
+    g_test_add_func("/hbase/coalesce/sent-together", test_sent_together);
     g_test_add_func("/hbase/coalesce/regions", test_regions);
     g_test_add_func("/hbase/coalesce/equal-gets-share", test_equal_gets_share);
-    g_test_add_func("/hbase/coalesce/never-joins-one-that-left", test_never_joins_one_that_left);
+    g_test_add_func("/hbase/coalesce/never-joins-sent-get", test_never_joins_sent_get);
     g_test_add_func("/hbase/coalesce/unequal-gets", test_unequal_gets);
-    g_test_add_func("/hbase/coalesce/first-asker-gives-up", test_first_asker_gives_up);
-    g_test_add_func("/hbase/coalesce/only-the-bad-one-fails", test_only_the_bad_one_fails);
+    g_test_add_func("/hbase/coalesce/first-waiter-times-out", test_first_waiter_times_out);
+    g_test_add_func("/hbase/coalesce/only-the-bad-put-fails", test_only_the_bad_put_fails);
     g_test_add_func("/hbase/coalesce/only-the-bad-get-fails", test_only_the_bad_get_fails);
     g_test_add_func("/hbase/coalesce/batch-lost", test_batch_lost);
     g_test_add_func("/hbase/coalesce/deadlines", test_deadlines);
-    g_test_add_func("/hbase/coalesce/deadline-in-company", test_deadline_in_company);
+    g_test_add_func("/hbase/coalesce/deadline-in-batch", test_deadline_in_batch);
     g_test_add_func("/hbase/coalesce/close", test_close);
     g_test_add_func("/hbase/coalesce/order", test_order);
     g_test_add_func("/hbase/coalesce/history", test_history);

@@ -1,4 +1,5 @@
-/* HBase's texts and what a caller gets to read: code, certainty, and never a class name or a stack. */
+/* HBase's error texts and the resulting errors for callers: the code, maybe_applied, and never a class name
+ * or a stack. */
 #include "store/hbase/failure.h"
 
 #include "support/seeded.h"
@@ -23,8 +24,8 @@ static const struct {
     bool can_retry;
     kw_hbase_failure_kind kind;
     kw_code code;
-    bool maybe;
-    const char *says;
+    bool maybe_applied;
+    const char *expected;
 } known[] = {
     {"ns:orders", false, KW_HBASE_TABLE_MISSING, KW_NOT_FOUND, false, "the store has no table 'ns:orders'"},
     {"Failed 1 action: org.apache.hadoop.hbase.TableNotFoundException: ns:orders: 1 time", true,
@@ -66,10 +67,10 @@ test_known(void)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(known); i++) {
         kw_hbase_failure failure = io(known[i].message, known[i].can_retry, true);
-        g_assert_cmpstr(failure.error.text, ==, known[i].says);
+        g_assert_cmpstr(failure.error.text, ==, known[i].expected);
         g_assert_cmpint(failure.kind, ==, known[i].kind);
         g_assert_cmpstr(kw_code_name(failure.error.code), ==, kw_code_name(known[i].code));
-        g_assert_cmpint(failure.error.maybe_applied, ==, known[i].maybe);
+        g_assert_cmpint(failure.error.maybe_applied, ==, known[i].maybe_applied);
         g_assert_false(io(known[i].message, known[i].can_retry, false).error.maybe_applied);
     }
 }
@@ -117,7 +118,7 @@ test_scanner(void)
     g_assert_cmpstr(failure.error.text, ==, "the store refused: something else");
 }
 
-/* Texts come from outside: any bytes, any length, any room. */
+/* The texts are external input: any bytes, any length, any buffer size. */
 static void
 test_any_text(void)
 {
@@ -128,11 +129,11 @@ test_any_text(void)
         uint8_t text[300];
         char plain[64];
         size_t size = (size_t)g_rand_int_range(random, 0, sizeof text),
-               room = (size_t)g_rand_int_range(random, 1, sizeof plain);
+               buffer_size = (size_t)g_rand_int_range(random, 1, sizeof plain);
         for (size_t i = 0; i < size; i++)
             text[i] = (uint8_t) " ..:ab$\n\xff\0"[g_rand_int_range(random, 0, 10)];
-        kw_hbase_plain_text(kw_bytes_of(text, size), plain, room);
-        g_assert_cmpuint(strlen(plain), <, room);
+        kw_hbase_plain_text(kw_bytes_of(text, size), plain, buffer_size);
+        g_assert_cmpuint(strlen(plain), <, buffer_size);
         g_assert_null(strchr(plain, '\n'));
     }
 }

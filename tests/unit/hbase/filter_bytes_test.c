@@ -1,5 +1,5 @@
-/* Filters as HBase serialises them: what its own classes make of each filter of the language
- * (tests/data/filter_bytes.txt), and the bytes of patterns, which no text can say. */
+/* Serialised filters: each filter of the language as HBase's own classes serialise it
+ * (tests/data/filter_bytes.txt), and patterns, which the language cannot express. */
 #include "store/hbase/filter_bytes.h"
 
 #include <string.h>
@@ -22,13 +22,13 @@ check_line(const char *line)
     const kw_filter *filter = kw_filter_parse(kw_bytes_of_text(text), arena, &error);
     if (!filter)
         g_error("%s: %s", text, error.text);
-    kw_buffer made = KW_BUFFER_EMPTY;
-    kw_hbase_filter_serialise(filter, &made);
-    g_autofree char *hex = hex_of(kw_buffer_bytes(&made));
+    kw_buffer serialised = KW_BUFFER_EMPTY;
+    kw_hbase_filter_serialise(filter, &serialised);
+    g_autofree char *hex = hex_of(kw_buffer_bytes(&serialised));
     g_autofree char *expected = g_strndup(line, (gsize)(text - line - 1));
     if (strcmp(hex, expected) != 0)
         g_error("%s\n%s\nis %s", text, expected, hex);
-    kw_buffer_clear(&made);
+    kw_buffer_clear(&serialised);
 }
 
 static void
@@ -47,7 +47,7 @@ test_language(void)
     g_assert_cmpuint(count, >=, 27);
 }
 
-/* A filter or comparator: field 1 its class, field 2 its message of `size` bytes. */
+/* A filter or comparator: field 1 is its class, field 2 its message of `size` bytes. */
 #define NAMED(length, name, size) "\x0a" length "org.apache.hadoop.hbase.filter." name "\x12" size
 
 static void
@@ -56,8 +56,8 @@ expect(const kw_patterns *patterns, const char *text, kw_hbase_pattern_filter ho
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_error error;
     const kw_filter *filter = *text ? kw_filter_parse(kw_bytes_of_text(text), arena, &error) : NULL;
-    kw_bytes made = kw_hbase_filter_bytes(filter, patterns, how, arena);
-    g_autofree char *found = hex_of(made), *wanted = hex_of(expected);
+    kw_bytes serialised = kw_hbase_filter_bytes(filter, patterns, how, arena);
+    g_autofree char *found = hex_of(serialised), *wanted = hex_of(expected);
     g_assert_cmpstr(found, ==, wanted);
 }
 
@@ -71,7 +71,7 @@ expect(const kw_patterns *patterns, const char *text, kw_hbase_pattern_filter ho
 #define REGEX_COMPARATOR                                                                                     \
     NAMED("\x34", "RegexStringComparator", "\x3a")                                                           \
     "\x0a\x24" REGEX "\x10\x20\x1a\x0aISO-8859-1\x22\x04JAVA"
-#define EACH NAMED("\x28", "RowFilter", "\x78") "\x0a\x76\x08\x02\x12\x72" REGEX_COMPARATOR
+#define ROW_FILTER NAMED("\x28", "RowFilter", "\x78") "\x0a\x76\x08\x02\x12\x72" REGEX_COMPARATOR
 
 static void
 test_patterns(void)
@@ -83,7 +83,7 @@ test_patterns(void)
     expect(&none, "PrefixFilter ('p')", KW_HBASE_PATTERN_FUZZY, KW_BYTES_NONE);
     expect(&patterns, "", KW_HBASE_PATTERN_FUZZY, KW_BYTES_LITERAL(FUZZY));
     expect(&patterns, "PrefixFilter ('p')", KW_HBASE_PATTERN_FUZZY, KW_BYTES_LITERAL(BOTH));
-    expect(&patterns, "", KW_HBASE_PATTERN_REGEX, KW_BYTES_LITERAL(EACH));
+    expect(&patterns, "", KW_HBASE_PATTERN_REGEX, KW_BYTES_LITERAL(ROW_FILTER));
 }
 
 int

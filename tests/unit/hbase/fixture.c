@@ -112,7 +112,7 @@ fixture_get(fixture *on, const char *row, int64_t timeout_ms)
 }
 
 static bool
-has_left(const answer *got)
+was_sent(const answer *got)
 {
     return strstr(got->error.text, "before the store answered") != NULL;
 }
@@ -122,7 +122,7 @@ fixture_put_times_out(fixture *on, const char *row, int64_t timestamp, int64_t t
 {
     uint32_t before = thrift2_fake_calls(on->fakes[0], KW_HB_THBaseService_put);
     answer got = fixture_put(on, row, timestamp, timeout_ms);
-    while (!has_left(&got)) {
+    while (!was_sent(&got)) {
         fixture_failed(got, KW_OUTCOME_FAILED, KW_TIMEOUT);
         got = fixture_put(on, row, timestamp, timeout_ms *= 2);
     }
@@ -135,7 +135,7 @@ fixture_get_times_out(fixture *on, const char *row, int64_t timeout_ms)
 {
     uint32_t before = thrift2_fake_calls(on->fakes[0], KW_HB_THBaseService_get);
     answer got = fixture_get(on, row, timeout_ms);
-    while (!has_left(&got)) {
+    while (!was_sent(&got)) {
         fixture_failed(got, 0, KW_TIMEOUT);
         got = fixture_get(on, row, timeout_ms *= 2);
     }

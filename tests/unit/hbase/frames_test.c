@@ -1,5 +1,5 @@
-/* Cutting a createTable message into frames: the same bytes when the heads are taken off, and no key whole in
- * one frame. */
+/* Tests that a createTable message is cut into frames: without the frame headers the bytes are the same, and
+ * no frame contains a whole key. */
 #include "store/hbase/frames.h"
 
 #include "support/seeded.h"
@@ -23,7 +23,7 @@ encode(kw_buffer *out, kw_wire_form form, kw_bytes *keys, uint32_t count)
     kw_wire_frame_end(out, form, mark);
 }
 
-/* Takes the heads off; ends[] are the places in the stream where frames end. */
+/* Removes the frame headers; ends[] are the positions in the stream where frames end. */
 static size_t
 join(kw_bytes frames, kw_buffer *ret_stream, size_t *ends)
 {
@@ -45,7 +45,7 @@ check(kw_wire_protocol protocol, kw_bytes *keys, uint32_t count)
     kw_wire_form form = {protocol, true};
     kw_buffer whole = KW_BUFFER_EMPTY, cut = KW_BUFFER_EMPTY, stream = KW_BUFFER_EMPTY;
     size_t ends[KEYS + 1], mark = 5;
-    kw_buffer_append_text(&cut, "other"); /* what waits before it stays */
+    kw_buffer_append_text(&cut, "other"); /* bytes already in the buffer stay */
     encode(&whole, form, keys, count);
     encode(&cut, form, keys, count);
     kw_hbase_frames_cut(&cut, mark, protocol, keys, count);

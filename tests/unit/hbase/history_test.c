@@ -1,5 +1,5 @@
-/* The judge of histories (support/history.h) judged: histories that a register allows and ones that it does
- * not. Each step is one letter; time goes on by one with each. */
+/* Tests of the history checker (support/history.h): histories that a register allows and ones that it does
+ * not. Each step is one word and takes one unit of time. */
 #include "support/history.h"
 
 #include "base/clock.h"
@@ -14,9 +14,8 @@ tick(void)
     return ++now;
 }
 
-/* "p1" begins putting 1, "r" begins a remove, "g" begins a get, each as the next operation; "+0" ends
- * operation 0,
- * "+2=7" ends get 2 with value 7, "-0" says that operation 0 failed. */
+/* "p1" begins a put of 1, "r" begins a remove, "g" begins a get, each as the next operation; "+0" ends
+ * operation 0, "+2=7" ends get 2 with value 7, "-0" means that operation 0 failed. */
 static bool
 is_right(const char *steps)
 {
@@ -53,12 +52,12 @@ test_right(void)
 {
     static const char *const all[] = {"g +0=0",
                                       "p1 +0 g +1=1",
-                                      "p1 +0 p2 g +2=1 +1",        /* the second put is under way */
-                                      "p1 +0 p2 g +2=2 +1 g +3=2", /* and seen before it was acknowledged */
+                                      "p1 +0 p2 g +2=1 +1",        /* the second put is in progress */
+                                      "p1 +0 p2 g +2=2 +1 g +3=2", /* and visible before it is acknowledged */
                                       "p1 g +1=0 +0",              /* not in effect yet */
-                                      "p1 p2 +0 +1 g +2=1 g +3=1", /* side by side: either may be last */
+                                      "p1 p2 +0 +1 g +2=1 g +3=1", /* concurrent: either can be the last */
                                       "p1 p2 +0 +1 g +2=2 g +3=2", /* */
-                                      "p1 +0 p2 g +2=2 g +3=2",    /* unknown, and it happened */
+                                      "p1 +0 p2 g +2=2 g +3=2",    /* unknown, and applied */
                                       "p1 +0 p2 g +2=1 g +3=2",    /* later */
                                       "p1 +0 p2 g +2=1 p3 +3 g +4=3",      /* or never */
                                       "p1 +0 p2 -1 g +2=1",                /* failed */
@@ -73,16 +72,17 @@ test_right(void)
 static void
 test_wrong(void)
 {
-    static const char *const all[] = {"p1 +0 g +1=0",              /* an acknowledged put is not there */
-                                      "p1 +0 p2 +1 g +2=1",        /* older than what was acknowledged */
-                                      "g +0=1 p1",                 /* not written yet */
-                                      "p1 +0 g +1=5",              /* nobody wrote it */
-                                      "p1 +0 p2 -1 g +2=2",        /* a failed put is there */
-                                      "p1 +0 r +1 g +2=1",         /* a removed one */
-                                      "p1 +0 p2 g +2=2 g +3=1 +1", /* back in time */
-                                      "p1 p2 g +2=1 g +3=2 g +4=1 +0 +1", /* to and fro */
-                                      "p1 p2 +0 +1 g +2=1 g +3=2",        /* changes though nobody writes */
-                                      "p1 +0 p2 g +2=2 p3 +3 g +4=2"}; /* unknown, seen, replaced, and back */
+    static const char *const all[] = {
+        "p1 +0 g +1=0",                     /* an acknowledged put is not visible */
+        "p1 +0 p2 +1 g +2=1",               /* older than the acknowledged value */
+        "g +0=1 p1",                        /* not written yet */
+        "p1 +0 g +1=5",                     /* never written */
+        "p1 +0 p2 -1 g +2=2",               /* a failed put is visible */
+        "p1 +0 r +1 g +2=1",                /* a removed value */
+        "p1 +0 p2 g +2=2 g +3=1 +1",        /* back in time */
+        "p1 p2 g +2=1 g +3=2 g +4=1 +0 +1", /* back and forth */
+        "p1 p2 +0 +1 g +2=1 g +3=2",        /* the value changes without a write */
+        "p1 +0 p2 g +2=2 p3 +3 g +4=2"};    /* unknown, visible, replaced, and back */
     for (size_t i = 0; i < G_N_ELEMENTS(all); i++)
         g_assert_false(is_right(all[i]));
 }

@@ -1,30 +1,30 @@
-/* A Thrift2 server of a real HBase is killed, started again, and stopped dead with SIGSTOP, under writes
- * and scans. Two servers: the victim, and the fixture's framed one. What was acknowledged must be there;
- * what failed must not; a scan gives every row once. */
+/* A Thrift2 server of a real HBase is killed, restarted, and stopped with SIGSTOP during writes and scans.
+ * There are two servers: the victim and the fixture's framed one. Acknowledged writes must be visible, failed
+ * ones must not, and a scan returns every row once. */
 #include "real.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
 #define CALLERS 8
-/* A server is lost when it is silent for twice as long; a busy one is silent for a while, too. */
+/* A silent server counts as lost after twice this time. A busy one can be silent for a while, too. */
 #define SILENCE_MS 3000
 #define SCAN_ROWS 3000
 
-static kw_model_server servers[2]; /* the victim first */
+static kw_model_server servers[2]; /* the first is the victim */
 static bed on;
 static char table[64];
 
 /* --- writes ----------------------------------------------------------------------------------- */
 
-#define WRITES_MOST 200000
+#define WRITES_MAX 200000
 
 typedef struct writer {
     bool stamped;
     bool stop;
     size_t started, ended;
-    bool over[WRITES_MOST];
-    kw_outcome outcomes[WRITES_MOST];
+    bool done_writes[WRITES_MAX];
+    kw_outcome outcomes[WRITES_MAX];
     char prefix;
 } writer;
 
@@ -44,18 +44,18 @@ on_written(void *user, kw_outcome outcome, const kw_error *error)
     if (error && outcome == KW_OUTCOME_FAILED)
         g_assert_false(error->maybe_applied);
     of->all->outcomes[of->number] = outcome;
-    of->all->over[of->number] = true;
+    of->all->done_writes[of->number] = true;
     of->all->ended++;
     next_write(of);
 }
 
-/* How many of the first ones are not over. */
+/* The number of writes among the first ones that are not done. */
 static size_t
-left_of(const writer *all, size_t first)
+count_unfinished(const writer *all, size_t first)
 {
     size_t left = 0;
     for (size_t i = 0; i < first; i++)
-        left += !all->over[i];
+        left += !all->done_writes[i];
     return left;
 }
 
@@ -63,7 +63,7 @@ static void
 next_write(caller *of)
 {
     writer *all = of->all;
-    if (all->stop || all->started == WRITES_MOST)
+    if (all->stop || all->started == WRITES_MAX)
         return;
     of->number = all->started++;
     snprintf(of->row, sizeof of->row, "%c%06zu", all->prefix, of->number);
@@ -72,7 +72,7 @@ next_write(caller *of)
     kw_store_handle_write(on.handle, &of->put.write, on_written, of);
 }
 
-/* Which of the rows are there? */
+/* Reads which of the rows exist. */
 static void
 read_present(const writer *all, bool *present)
 {
@@ -98,9 +98,9 @@ read_present(const writer *all, bool *present)
 }
 
 static void
-judge(const writer *all)
+check_outcomes(const writer *all)
 {
-    g_autofree bool *present = g_new0(bool, WRITES_MOST);
+    g_autofree bool *present = g_new0(bool, WRITES_MAX);
     size_t counts[3] = {0};
     read_present(all, present);
     for (size_t i = 0; i < all->started; i++) {
@@ -120,12 +120,12 @@ judge(const writer *all)
         g_assert_cmpuint(counts[2], <=, CALLERS * 2);
 }
 
-/* Until so many more writes have ended; a slow HBase takes its time. */
+/* Runs the loop until this many more writes are done. */
 static void
 await_writes(const writer *all, size_t more)
 {
     kw_deadline end = kw_deadline_in_ms(120000);
-    for (size_t wanted = all->ended + more; all->ended < wanted && all->started < WRITES_MOST;) {
+    for (size_t wanted = all->ended + more; all->ended < wanted && all->started < WRITES_MAX;) {
         g_assert_false(kw_deadline_passed(end));
         bed_run_loop(&on, 20);
     }
@@ -134,7 +134,7 @@ await_writes(const writer *all, size_t more)
 static writer *writing;
 
 static void
-write_while(bool stamped, char prefix, void (*happens)(void))
+write_while(bool stamped, char prefix, void (*event)(void))
 {
     writer *all = g_new0(writer, 1);
     caller callers[CALLERS] = {0};
@@ -147,13 +147,13 @@ write_while(bool stamped, char prefix, void (*happens)(void))
     writing = all;
     bed_run_loop(&on, 500);
     await_writes(all, 60);
-    happens();
+    event();
     bed_run_loop(&on, 500);
     await_writes(all, 60);
     all->stop = true;
     while (all->ended < all->started)
         bed_run_loop(&on, 5);
-    judge(all);
+    check_outcomes(all);
     g_free(all);
 }
 
@@ -161,26 +161,26 @@ static void
 start_victim(void)
 {
     g_autofree char *command = g_strdup_printf("start victim framed-compact %u", servers[0].port);
-    real_thrift_beside(&on, command);
+    real_thrift_in_background(&on, command);
 }
 
 static void
 kill_and_start(void)
 {
-    real_thrift_beside(&on, "kill victim");
+    real_thrift_in_background(&on, "kill victim");
     bed_run_loop(&on, 300);
     start_victim();
 }
 
-/* Frozen until no caller waits for it any more. */
+/* Freezes the victim until no caller waits for it. */
 static void
 freeze_and_thaw(void)
 {
-    real_thrift_beside(&on, "freeze victim");
+    real_thrift_in_background(&on, "freeze victim");
     bed_run_loop(&on, 500);
     const writer *all = writing;
     kw_deadline end = kw_deadline_in_ms(60000);
-    for (size_t before = all->started; left_of(all, before) > 0;) {
+    for (size_t before = all->started; count_unfinished(all, before) > 0;) {
         g_assert_false(kw_deadline_passed(end));
         bed_run_loop(&on, 100);
     }
@@ -232,7 +232,7 @@ fill(void)
         g_assert_cmpint(results[i].outcome, ==, KW_OUTCOME_OK);
 }
 
-/* Several scans at once, so that some are on the victim; the victim is killed twice on their way. */
+/* Several scans at once, so that some use the victim; it is killed and restarted during the scans. */
 static void
 test_kill_under_scan(void)
 {
@@ -279,7 +279,7 @@ test_deadline_of_frozen(void)
 {
     bed alone;
     kw_model_hbase settings = bed_settings(&servers[0], 1, true, true);
-    settings.connect_timeout_ms = 30000; /* it is the deadline that ends the calls */
+    settings.connect_timeout_ms = 30000; /* so that the deadline ends the calls */
     bed_open(&alone, &settings);
     bed_await_ready(&alone);
     g_free(real_thrift("freeze victim"));

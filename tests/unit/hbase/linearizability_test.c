@@ -1,6 +1,6 @@
-/* Many callers put, get and remove a few hot rows at the store handles of one store, against thrift2_fake,
- * which is well or harms every tenth call: what they saw must be what a store may answer (support/history.h).
- */
+/* Many callers put, get and remove a few rows through several store handles of one store, against
+ * thrift2_fake, with and without injected failures. Their results must be linearizable
+ * (support/history.h). */
 #include "fixture.h"
 
 #include "base/thread.h"
@@ -10,17 +10,17 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#define HOT_KEYS 4 /* removes go to the upper half */
+#define HOT_KEYS 4 /* only rows of the upper half are removed */
 
-/* --- a group at one store handle ---------------------------------------------------------------------- */
+/* --- callers of one store handle -------------------------------------------------------------- */
 
 typedef struct caller_group caller_group;
 
 typedef struct caller {
     caller_group *all;
     unsigned number;
-    unsigned left; /* operations */
-    size_t op;     /* in the history */
+    unsigned operations_left; /* operations */
+    size_t op;                /* in the history */
     history_kind kind;
     uint32_t key;
     char row[16], value[24];
@@ -40,7 +40,7 @@ struct caller_group {
     bool done;
 };
 
-/* Values and stamps are unique in the process. */
+/* Values and timestamps are unique in the process. */
 static _Atomic uint64_t last_value;
 static _Atomic int64_t last_stamp = 1700000000000;
 
@@ -103,7 +103,7 @@ static void
 next(caller *of)
 {
     caller_group *all = of->all;
-    if (of->left-- == 0) {
+    if (of->operations_left-- == 0) {
         all->done = --all->busy == 0;
         return;
     }
@@ -131,10 +131,10 @@ group_start(caller_group *all, kw_store_handle *handle, unsigned callers, unsign
 {
     *all = (caller_group){.handle = handle, .count = callers, .busy = callers, .timeout_ms = timeout_ms};
     all->seen = history_new();
-    all->random = g_rand_new_with_seed((guint32)g_test_rand_int()); /* --seed repeats it */
+    all->random = g_rand_new_with_seed((guint32)g_test_rand_int()); /* --seed repeats the sequence */
     all->callers = g_new0(caller, callers);
     for (unsigned i = 0; i < callers; i++) {
-        all->callers[i] = (caller){.all = all, .number = i, .left = operations};
+        all->callers[i] = (caller){.all = all, .number = i, .operations_left = operations};
         next(&all->callers[i]);
     }
 }
@@ -148,7 +148,7 @@ group_free(caller_group *all)
 }
 
 static void
-judge(const history *seen)
+check_history(const history *seen)
 {
     g_autofree char *wrong = history_wrong(seen);
     g_assert_cmpstr(wrong, ==, NULL);
@@ -166,14 +166,14 @@ test_without_failures(void)
         group_start(&all, on.bed.handle, 64, 100, 120000);
         bed_await(&on.bed, &all.done);
         g_assert_cmpuint(all.ok, ==, 64 * 100);
-        judge(all.seen);
+        check_history(all.seen);
         group_free(&all);
         fixture_stop(&on);
     }
 }
 
-/* Every so often a call is applied and its answer lost, or lost before it is applied, or late, or refused for
- * now, so that calls are sent again beside new ones. */
+/* Some calls are applied and their replies lost, or lost before they are applied, or late, or fail
+ * temporarily, so that calls are sent again together with new ones. */
 static void
 inject_failures(const fake_call *call, fake_answer *to, void *user)
 {
@@ -198,9 +198,9 @@ typedef struct second_thread {
     caller_group group;
 } second_thread;
 
-/* A store handle of its own on a loop of its own, as each thread of the gateway has. */
+/* A store handle and a loop of its own, as each thread of the gateway has. */
 static void
-at_a_second_handle(void *user)
+run_second_handle(void *user)
 {
     second_thread *of = user;
     bed own = {.loop = kw_loop_new(), .store = of->on->bed.store};
@@ -225,7 +225,7 @@ test_with_failures(void)
     fixture_open(&on, &settings);
     bed_await_ready(&on.bed);
     thrift2_fake_set_script(on.fakes[0], inject_failures, random);
-    kw_thread_start(&there.thread, "second", at_a_second_handle, &there);
+    kw_thread_start(&there.thread, "second", run_second_handle, &there);
     group_start(&here, on.bed.handle, 32, 60, 120000);
     bed_await(&on.bed, &here.done);
     kw_thread_join(&there.thread);
@@ -233,7 +233,7 @@ test_with_failures(void)
                    here.unknown + there.group.unknown);
     g_assert_cmpuint(here.ok + there.group.ok, >, (32 + 32) * 60 / 2);
     history_join(here.seen, there.group.seen);
-    judge(here.seen);
+    check_history(here.seen);
     group_free(&here);
     group_free(&there.group);
     thrift2_fake_set_script(on.fakes[0], NULL, NULL);

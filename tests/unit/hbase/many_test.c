@@ -1,5 +1,5 @@
-/* Many-calls against thrift2_fake: an outcome for each write, whatever its neighbours do; cut by bytes; in
- * order where they touch the same row. */
+/* Multi-writes and multi-gets against thrift2_fake: each write has its own outcome, calls are limited by
+ * bytes, and writes to one row keep their order. */
 #include "fixture.h"
 
 #include <stdatomic.h>
@@ -15,7 +15,7 @@ typedef struct batch {
     size_t count;
 } batch;
 
-/* Stamped puts of rows r0, r1, ... */
+/* Puts with a timestamp to the rows r0, r1, ... */
 static void
 batch_init(batch *all, size_t count)
 {
@@ -44,7 +44,7 @@ calls(const fixture *on, kw_hb_method method)
     return thrift2_fake_calls(on->fakes[0], method);
 }
 
-/* HBase's way: rows of family "bad" fail the whole call, the others are applied all the same. */
+/* As HBase does: puts to family "bad" fail the whole call, but the others are applied. */
 static void
 bad_family(const fake_call *call, fake_answer *to, void *user)
 {
@@ -130,7 +130,7 @@ test_table_missing(void)
     fixture_stop(&on);
 }
 
-/* Applied by halves or not: what is unstamped goes alone and tells exactly. */
+/* Unstamped writes are sent alone, so that their outcomes are exact. */
 static void
 test_unstamped(void)
 {
@@ -173,7 +173,7 @@ test_lost(void)
     fixture_stop(&on);
 }
 
-/* HBase has applied the good rows of the call that failed; nothing is answered from then on. */
+/* HBase has applied the good rows of the failed call and does not answer any more. */
 static void
 fails_then_silent(const fake_call *call, fake_answer *to, void *user)
 {
@@ -213,7 +213,7 @@ check_halves_too_late(int64_t timeout_ms)
     return halved;
 }
 
-/* What is not sent again before the deadline may have been applied by the call that failed as a whole. */
+/* Writes that are not sent again before the deadline may have been applied by the failed call. */
 static void
 test_halves_too_late(void)
 {
@@ -221,7 +221,7 @@ test_halves_too_late(void)
         timeout_ms *= 2;
 }
 
-/* --- cutting ---------------------------------------------------------------------------------- */
+/* --- limit of the bytes ----------------------------------------------------------------------- */
 
 static void
 note_largest(const fake_call *call, fake_answer *to, void *user)
@@ -259,7 +259,7 @@ test_cut_by_bytes(void)
     fixture_stop(&on);
 }
 
-/* One write that no frame takes does not harm the others. */
+/* A write that is larger than a frame does not affect the others. */
 static void
 test_one_too_large(void)
 {
@@ -304,7 +304,7 @@ test_same_row(void)
     fixture_stop(&on);
 }
 
-/* HBase has applied the second half when the first is sent again: the last word is kept all the same. */
+/* HBase has applied the second half when the first one is sent again: still the last write wins. */
 static void
 test_same_row_halved(void)
 {
@@ -404,7 +404,7 @@ test_get_many(void)
     fixture_stop(&on);
 }
 
-/* Keys so long that no frame takes a call of all of them. */
+/* With keys this long, one frame cannot hold a call with all gets. */
 static void
 test_get_many_long(void)
 {

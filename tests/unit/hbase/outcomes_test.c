@@ -1,12 +1,12 @@
-/* Each caller its own truth, whatever leaves together: many calls of one store at once, against thrift2_fake.
- * Nothing is acknowledged that was not applied, UNKNOWN is said only of what may have happened, and what goes
- * wrong with one call is that call's alone. */
+/* Each caller gets its own, correct outcome when operations are sent in batches: many calls at once, against
+ * thrift2_fake. Acknowledged writes are applied, UNKNOWN is only reported if the write may have been applied,
+ * and a failure of one operation does not affect the others. */
 #include "fixture.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
 
-/* --- a server that dies in the middle --------------------------------------------------------- */
+/* --- a server fails during the calls ---------------------------------------------------------- */
 
 #define MANY 200
 
@@ -18,8 +18,8 @@ typedef struct many_puts {
     answer answers[MANY];
 } many_puts;
 
-/* One deadline for all: of two far apart that ride in one call, the earlier one's put is UNKNOWN while the
- * call may still leave. */
+/* All puts have the same deadline. Of two puts in one batch with different deadlines, the earlier one is
+ * UNKNOWN while the batch can still be sent. */
 static void
 many_puts_start(many_puts *all, fixture *on, const char *prefix, int64_t timeout_ms, size_t at_once)
 {
@@ -31,7 +31,7 @@ many_puts_start(many_puts *all, fixture *on, const char *prefix, int64_t timeout
         all->answers[i] = (answer){0};
         kw_store_handle_write(on->bed.handle, &all->writes[i].write, bed_on_write, &all->answers[i]);
         if (i % at_once == at_once - 1)
-            bed_run_loop(&on->bed, 1); /* in several calls, whatever leaves together */
+            bed_run_loop(&on->bed, 1); /* so that there are several batches */
     }
 }
 
@@ -42,7 +42,7 @@ many_puts_await(many_puts *all, fixture *on)
         bed_await(&on->bed, &all->answers[i].done);
 }
 
-/* Dies with the third call on: what it had applied stays applied, answers are lost. */
+/* Fails from the third call on: applied calls stay applied, replies are lost. */
 static void
 die_at_third(const fake_call *call, fake_answer *to, void *user)
 {
@@ -80,7 +80,7 @@ test_server_dies(void)
     }
     g_test_message("%u ok, %u failed, %u unknown", outcomes[0], outcomes[1], outcomes[2]);
     g_assert_cmpuint(outcomes[KW_OUTCOME_OK], <, MANY);
-    many_puts_start(all, &on, "e", 60000, MANY); /* and it lives again */
+    many_puts_start(all, &on, "e", 60000, MANY); /* the server works again */
     many_puts_await(all, &on);
     for (size_t i = 0; i < MANY; i++)
         g_assert_cmpint(all->answers[i].outcome, ==, KW_OUTCOME_OK);
@@ -88,7 +88,7 @@ test_server_dies(void)
     fixture_stop(&on);
 }
 
-/* Nothing can have left for a server that takes no connection: FAILED, not UNKNOWN. */
+/* Nothing can have been sent to a server that rejects connections: FAILED, not UNKNOWN. */
 static void
 test_server_absent(void)
 {
@@ -106,7 +106,7 @@ test_server_absent(void)
     fixture_stop(&on);
 }
 
-/* --- one among many --------------------------------------------------------------------------- */
+/* --- one bad operation among good ones -------------------------------------------------------- */
 
 static bool
 is_bad(const kw_hb_TPut *put)
@@ -114,7 +114,7 @@ is_bad(const kw_hb_TPut *put)
     return kw_bytes_equal(put->columnValues.items[0].family, KW_BYTES_LITERAL("bad"));
 }
 
-/* HBase's way: rows of family "bad" fail the whole call, the others are applied all the same. */
+/* As HBase does: puts to family "bad" fail the whole call, but the others are applied. */
 static void
 bad_family(const fake_call *call, fake_answer *to, void *user)
 {
@@ -131,7 +131,7 @@ bad_family(const fake_call *call, fake_answer *to, void *user)
                                    call->method == KW_HB_THBaseService_putMultiple);
 }
 
-/* Bad ones, an oversized one, and one for a table that is not there, all at once with good ones. */
+/* Puts to a bad family and an oversized put at the same time as good ones. */
 static void
 test_bad_among_good(void)
 {
@@ -167,7 +167,7 @@ test_bad_among_good(void)
     fixture_stop(&on);
 }
 
-/* Gets of a filter that HBase does not take, among good ones. */
+/* Gets with a filter that HBase rejects, among good ones. */
 static void
 bad_filter(const fake_call *call, fake_answer *to, void *user)
 {
@@ -222,8 +222,8 @@ unanswered(const fake_call *call, fake_answer *to, void *user)
         to->gate = 1;
 }
 
-/* Puts and gets with little time and with much, at once: the hasty ones get TIMEOUT in time and spoil
- * nothing. */
+/* Puts and gets with short and long deadlines at once: those with short ones get TIMEOUT in time and do not
+ * affect the others. */
 static void
 test_deadlines(void)
 {
@@ -254,7 +254,7 @@ test_deadlines(void)
         g_assert_cmpint(got[i][0].error.code, ==, KW_TIMEOUT);
     }
     thrift2_fake_set_script(on.fakes[0], NULL, NULL);
-    thrift2_fake_open_gates(on.fakes[0], 1); /* only now the first answer comes */
+    thrift2_fake_open_gates(on.fakes[0], 1); /* now the first reply is sent */
     for (size_t i = 0; i < PAIRS; i++) {
         bed_await(&on.bed, &written[i][1].done);
         bed_await(&on.bed, &got[i][1].done);
@@ -267,7 +267,7 @@ test_deadlines(void)
 
 /* --- regions ---------------------------------------------------------------------------------- */
 
-/* What is known of regions is a hint: wrong, absent or refused, every write arrives. */
+/* The known region boundaries are only a hint: every write arrives if they are wrong, unknown or rejected. */
 static void
 test_regions(void)
 {
@@ -276,11 +276,11 @@ test_regions(void)
     many_puts *all = g_new0(many_puts, 1);
     fixture_start(&on, 1, FRAMED_COMPACT);
     thrift2_fake_set_boundaries(on.fakes[0], splits, G_N_ELEMENTS(splits));
-    answer told = bed_regions(&on.bed, "t");
-    g_assert_cmpuint(told.regions->count, ==, 4);
-    g_assert_true(kw_bytes_equal(told.regions->regions[1].start, KW_BYTES_LITERAL("d050")));
-    g_assert_true(kw_bytes_equal(told.regions->regions[1].stop, KW_BYTES_LITERAL("d100")));
-    answer_clear(&told);
+    answer got = bed_regions(&on.bed, "t");
+    g_assert_cmpuint(got.regions->count, ==, 4);
+    g_assert_true(kw_bytes_equal(got.regions->regions[1].start, KW_BYTES_LITERAL("d050")));
+    g_assert_true(kw_bytes_equal(got.regions->regions[1].stop, KW_BYTES_LITERAL("d100")));
+    answer_clear(&got);
     for (int round = 0; round < 3; round++) {
         many_puts_start(all, &on, round == 2 ? "x" : "d", 60000, 20);
         many_puts_await(all, &on);

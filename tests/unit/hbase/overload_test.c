@@ -1,14 +1,14 @@
-/* More callers than the store can serve: calls that cannot be answered in time are refused early, what is
- * sent is answered, and channels are kept. The fake takes DELAY_MS for each increment, so CHANNELS of them
- * serve CHANNELS / DELAY_MS calls a millisecond. */
+/* More callers than the store can serve: calls that cannot be answered in time are rejected early, sent calls
+ * are answered, and channels are kept. The fake takes DELAY_MS for each increment, so CHANNELS channels serve
+ * CHANNELS / DELAY_MS calls per millisecond. */
 #include "fixture.h"
 
 #define CHANNELS 4
 #define DELAY_MS 10
 #define CALLERS 512
 
-/* Calls again and again: after an answer at once, after BUSY when it was told to. Each asks for a column of
- * its own, so that no two calls can share one. */
+/* A caller that sends one call after the other: after an answer at once, after BUSY when retry_after_ms has
+ * passed. Each uses a column of its own, so that no two calls can share one. */
 typedef struct caller {
     struct load_test *test;
     kw_timer *pause;
@@ -29,13 +29,13 @@ typedef struct load_test {
     unsigned running;
     bool ending;
     unsigned good, busy, late, other;
-    int64_t latest_ms; /* that an answer came after its deadline */
+    int64_t max_lateness_ms; /* the longest time that an answer came after its deadline */
 } load_test;
 
 static void start(caller *self);
 
 static void
-over(caller *self)
+finish(caller *self)
 {
     self->test->running--;
 }
@@ -53,7 +53,7 @@ answered(caller *self, kw_rows *rows, const kw_error *error)
     kw_rows_free(rows);
     uint64_t now = kw_clock_mono_ns();
     if (now > self->deadline)
-        all->latest_ms = MAX(all->latest_ms, (int64_t)((now - self->deadline) / 1000000));
+        all->max_lateness_ms = MAX(all->max_lateness_ms, (int64_t)((now - self->deadline) / 1000000));
     all->good += !error;
     all->busy += error && error->code == KW_BUSY;
     all->late += error && error->code == KW_TIMEOUT;
@@ -86,7 +86,7 @@ start(caller *self)
 {
     load_test *all = self->test;
     if (all->ending) {
-        over(self);
+        finish(self);
         return;
     }
     kw_bytes name = kw_bytes_of_text(self->name), table = KW_BYTES_LITERAL("t");
@@ -97,7 +97,7 @@ start(caller *self)
                              .row = name,
                              .columns = &self->column,
                              .columns_count = 1,
-                             .filter = KW_BYTES_LITERAL("PrefixFilter('r')"), /* which HBase could refuse */
+                             .filter = KW_BYTES_LITERAL("PrefixFilter('r')"), /* HBase could reject it */
                              .deadline = self->deadline};
         kw_store_handle_get(all->on.bed.handle, &self->get, got, self);
         return;
@@ -151,12 +151,12 @@ load_test_new(int64_t deadline_ms, bool gets)
     return all;
 }
 
-/* Lets so many callers call for a while. */
+/* Runs this many callers for some time. */
 static void
-run(load_test *all, unsigned count, int64_t ms)
+run_callers(load_test *all, unsigned count, int64_t ms)
 {
     all->good = all->busy = all->late = all->other = 0;
-    all->latest_ms = 0;
+    all->max_lateness_ms = 0;
     all->ending = false;
     thrift2_fake_reset_calls(all->on.fakes[0]);
     for (all->running = 0; all->running < count; all->running++)
@@ -175,27 +175,27 @@ load_test_free(load_test *all)
     g_free(all);
 }
 
-/* The waiting line alone is longer than the deadline: hardly anything that is sent is sent in vain, and the
- * store is asked as much as by few callers. How much is a matter of the machine, too: with KW_FIGURES=1 it
- * must be 90 %. */
+/* The wait in the queue alone is longer than the deadline. Nearly all sent calls are still answered in time,
+ * and the store has as much throughput as with few callers. The throughput depends on the machine: only with
+ * KW_FIGURES=1 it must be 90 %. */
 static void
 check_overload(bool gets)
 {
     load_test *all = load_test_new(400, gets);
-    const char *figures = g_getenv("KW_FIGURES");
+    const char *strict = g_getenv("KW_FIGURES");
     kw_hb_method method = gets ? KW_HB_THBaseService_get : KW_HB_THBaseService_increment;
-    run(all, 32, 2000);
+    run_callers(all, 32, 2000);
     unsigned peak = all->good;
     g_test_message("32 callers: %u done, %u busy, %u late", all->good, all->busy, all->late);
     uint32_t connections = thrift2_fake_connections(all->on.fakes[0]);
-    run(all, CALLERS, 2000);
+    run_callers(all, CALLERS, 2000);
     uint32_t sent = thrift2_fake_items(all->on.fakes[0], method);
     g_test_message("%d callers: %u done, %u busy, %u late of %u sent", CALLERS, all->good, all->busy,
                    all->late, sent);
     g_assert_cmpuint(all->other, ==, 0);
     g_assert_cmpuint(all->busy, >, 0);
     g_assert_cmpuint(all->good * 10, >=, sent * 9);
-    g_assert_cmpuint(all->good * 10, >=, peak * (figures && strcmp(figures, "1") == 0 ? 9 : 5));
+    g_assert_cmpuint(all->good * 10, >=, peak * (strict && strcmp(strict, "1") == 0 ? 9 : 5));
     g_assert_cmpuint(thrift2_fake_connections(all->on.fakes[0]), <=, connections + 1);
     load_test_free(all);
 }
@@ -212,10 +212,9 @@ test_gets_with_filters(void)
     check_overload(true);
 }
 
-/* One call that takes longer than its caller waits does not cost its channel: when the answer comes, the
- * channel takes calls again. */
+/* A reply that arrives after the deadline does not cost the channel: it takes calls again. */
 static void
-test_a_late_reply_keeps_its_channel(void)
+test_late_reply_keeps_channel(void)
 {
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
@@ -231,9 +230,9 @@ test_a_late_reply_keeps_its_channel(void)
     fixture_stop(&on);
 }
 
-/* One that is never answered does. */
+/* A call that is never answered does. */
 static void
-test_a_channel_that_stays_silent_is_given_up(void)
+test_silent_channel_is_replaced(void)
 {
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
@@ -254,7 +253,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/hbase/overload/increments", test_increments);
     g_test_add_func("/hbase/overload/gets", test_gets_with_filters);
-    g_test_add_func("/hbase/overload/late-reply", test_a_late_reply_keeps_its_channel);
-    g_test_add_func("/hbase/overload/silence", test_a_channel_that_stays_silent_is_given_up);
+    g_test_add_func("/hbase/overload/late-reply", test_late_reply_keeps_channel);
+    g_test_add_func("/hbase/overload/silence", test_silent_channel_is_replaced);
     return g_test_run();
 }

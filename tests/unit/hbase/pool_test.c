@@ -1,5 +1,5 @@
-/* Calls, channels and servers when servers are slow, silent, gone, or many: deadlines, patience, balance, and
- * what is open when. Each test is one misbehaviour of thrift2_fake. */
+/* Calls, channels and servers when servers are slow, silent, unreachable or several: deadlines, waiting,
+ * balance, and the number of connections. Each test uses one failure of thrift2_fake. */
 #include "fixture.h"
 #include "store/hbase/handle.h"
 
@@ -7,7 +7,7 @@
 
 #include <poll.h>
 
-/* --- when all is well ------------------------------------------------------------------------- */
+/* --- without failures ------------------------------------------------------------------------- */
 
 static void
 test_forms(void)
@@ -41,7 +41,7 @@ test_wrong_form(void)
 
 /* --- slow and silent -------------------------------------------------------------------------- */
 
-/* Until so many channels can be used: of two servers, one each at first. */
+/* Waits until this many channels are ready; two servers have one each at first. */
 static void
 await_channels(fixture *on, uint32_t count)
 {
@@ -49,7 +49,7 @@ await_channels(fixture *on, uint32_t count)
     BED_UNTIL(&on->bed, atomic_load(&store->ready) >= count);
 }
 
-/* Until the store is not ready, and says why. */
+/* Waits until the store is not ready for a reason with this word. */
 static void
 await_reason(fixture *on, const char *word)
 {
@@ -86,7 +86,7 @@ test_slow_write(void)
     fixture_stop(&on);
 }
 
-/* A call that waits for a channel and runs out of time was not applied. */
+/* A call whose deadline passes while it waits for a channel is not applied. */
 static void
 test_deadline_in_queue(void)
 {
@@ -111,8 +111,8 @@ test_deadline_in_queue(void)
     fixture_stop(&on);
 }
 
-/* One of two servers stops in the middle of things: reads go to the other one, long before their
- * deadline; a write that it may have got is unknown. */
+/* One of two servers stops answering: reads use the other one, long before their deadline; a write that it
+ * may have received is UNKNOWN. */
 static void
 test_silent_server(void)
 {
@@ -135,7 +135,8 @@ test_silent_server(void)
     fixture_stop(&on);
 }
 
-/* At its connection limit Thrift2 accepts and stays silent. Nothing is sent on such a connection. */
+/* At its connection limit Thrift2 accepts connections and never answers. No call is sent on such a
+ * connection. */
 static void
 test_accept_then_hang(void)
 {
@@ -153,10 +154,10 @@ test_accept_then_hang(void)
     fixture_stop(&on);
 }
 
-/* --- servers come and go ---------------------------------------------------------------------- */
+/* --- servers stop and start ------------------------------------------------------------------- */
 
 static void
-test_idle_close_is_nothing(void)
+test_idle_close_is_no_failure(void)
 {
     fixture on;
     fixture_start(&on, 1, FRAMED_COMPACT);
@@ -188,17 +189,17 @@ test_waits_for_server(void)
     fixture_stop(&on);
 }
 
-static _Atomic uint64_t time_travel_ns;
+static _Atomic uint64_t travelled_ns;
 
 static uint64_t
 travelled_mono_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec + time_travel_ns;
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec + travelled_ns;
 }
 
-/* After ten seconds without a server nobody waits any more, those who did and those who come. */
+/* After ten seconds without a server, waiting calls and new calls fail. */
 static void
 test_patience(void)
 {
@@ -213,13 +214,13 @@ test_patience(void)
     kw_store_handle_get(on.bed.handle, &early, bed_on_rows, &got);
     bed_run_loop(&on.bed, 100);
     g_assert_false(got.done);
-    time_travel_ns += UINT64_C(11000000000);
+    travelled_ns += UINT64_C(11000000000);
     bed_await(&on.bed, &got.done);
     g_assert_cmpuint(got.error.retry_after_ms, >, 0);
     fixture_failed(got, 0, KW_UNAVAILABLE);
     fixture_failed(fixture_put(&on, "r", UNSTAMPED, 60000), KW_OUTCOME_FAILED, KW_UNAVAILABLE);
     thrift2_fake_listen(on.fakes[0]);
-    time_travel_ns += UINT64_C(31000000000);
+    travelled_ns += UINT64_C(31000000000);
     bed_await_ready(&on.bed);
     fixture_ok(fixture_put(&on, "r", UNSTAMPED, 60000));
     fixture_stop(&on);
@@ -236,12 +237,13 @@ test_ping(void)
     bed_await_ready(&on.bed);
     uint64_t start = kw_clock_mono_ns();
     BED_UNTIL(&on.bed, thrift2_fake_pings(on.fakes[0]) >= 4);
-    g_assert_cmpuint(kw_clock_mono_ns() - start, >, 2 * UINT64_C(250000000)); /* not one behind the other */
+    g_assert_cmpuint(kw_clock_mono_ns() - start, >,
+                     2 * UINT64_C(250000000)); /* pings are not sent without a pause */
     g_assert_cmpuint(thrift2_fake_open_connections(on.fakes[0]), ==, thrift2_fake_connections(on.fakes[0]));
     fixture_stop(&on);
 }
 
-/* Sends the ping of an idle channel, and leaves its answer in the socket. */
+/* Sends the ping of an idle channel and leaves its reply in the socket. */
 static kw_hbase_channel *
 ping_and_stop(fixture *on)
 {
@@ -249,7 +251,7 @@ ping_and_stop(fixture *on)
     struct pollfd reply = {.events = POLLIN};
     for (uint32_t pings = 0; !channel->ping_sent_ns; g_usleep(1000)) {
         if (thrift2_fake_pings(on->fakes[0]) != pings)
-            time_travel_ns += UINT64_C(21000000000); /* the one before was answered at once */
+            travelled_ns += UINT64_C(21000000000); /* the last ping was answered already */
         pings = thrift2_fake_pings(on->fakes[0]);
         uv_run(kw_loop_uv(on->bed.loop), UV_RUN_NOWAIT);
     }
@@ -258,10 +260,10 @@ ping_and_stop(fixture *on)
     return channel;
 }
 
-/* The loop stands still for longer than a server may be silent, with a ping under way: its answer is there
- * when the loop goes on, and counts. */
+/* The loop is stalled for longer than a server may be silent, with a ping in flight. The reply is in the
+ * socket when the loop continues, so the channel is kept. */
 static void
-test_pause_is_not_silence(void)
+test_stalled_loop_keeps_channel(void)
 {
     kw_clock_inject(NULL, travelled_mono_ns);
     fixture on;
@@ -270,8 +272,8 @@ test_pause_is_not_silence(void)
     fixture_open_quiet(&on, &settings);
     bed_await_ready(&on.bed);
     const kw_hbase_channel *channel = ping_and_stop(&on);
-    g_usleep(2 * KW_HBASE_TICK_MS * 1000); /* the next tick is due, before anything is read */
-    time_travel_ns += UINT64_C(61000000000);
+    g_usleep(2 * KW_HBASE_TICK_MS * 1000); /* the next tick is due before anything is read */
+    travelled_ns += UINT64_C(61000000000);
     bed_run_loop(&on.bed, 10);
     g_assert_cmpint(channel->state, ==, KW_HBASE_READY);
     g_assert_cmpuint(channel->ping_sent_ns, ==, 0);
@@ -283,7 +285,7 @@ test_pause_is_not_silence(void)
 
 /* --- many calls at once ----------------------------------------------------------------------- */
 
-/* Gets with a filter never leave together: as many calls as there are gets. */
+/* Gets with an unsafe filter are never batched: there are as many calls as gets. */
 static void
 start_many(fixture *on, answer *got, kw_get *gets, size_t count)
 {
@@ -313,16 +315,16 @@ get_at_gate(const fake_call *call, fake_answer *to, void *user)
         to->gate = 1;
 }
 
-/* Nothing is answered until so many channels have been opened for it. */
+/* Sends no replies until this many channels have been opened. */
 static void
-let_when_connected(fixture *on, uint32_t connections)
+release_when_connected(fixture *on, uint32_t connections)
 {
     BED_UNTIL(&on->bed, thrift2_fake_connections(on->fakes[0]) >= connections);
-    bed_run_loop(&on->bed, 50); /* others would come now */
+    bed_run_loop(&on->bed, 50); /* more connections would arrive now */
     thrift2_fake_open_gates(on->fakes[0], 1);
 }
 
-/* Two answers at a time: a server's gets wait at a gate for each other. */
+/* Two replies at a time: the gets of a server wait for each other at a gate. */
 static void
 get_in_pairs(const fake_call *call, fake_answer *to, void *user)
 {
@@ -331,7 +333,7 @@ get_in_pairs(const fake_call *call, fake_answer *to, void *user)
         to->gate = (int)(call->nth + 1) / 2;
 }
 
-/* Two servers that are as quick as each other, by order: each gets as many calls. */
+/* Two servers of the same speed get the same number of calls. */
 static void
 test_balance(void)
 {
@@ -359,7 +361,7 @@ test_balance(void)
     fixture_stop(&on);
 }
 
-/* A burst of calls opens channels one after the other, never more than the settings allow. */
+/* Many calls at once open channels one after the other, never more than configured. */
 static void
 test_opens_one_by_one(void)
 {
@@ -377,7 +379,7 @@ test_opens_one_by_one(void)
     g_assert_cmpuint(thrift2_fake_connections(on.fakes[0]), ==, 1);
     thrift2_fake_set_script(on.fakes[0], get_at_gate, NULL);
     thrift2_fake_set_no_reads(on.fakes[0], false);
-    let_when_connected(&on, 4);
+    release_when_connected(&on, 4);
     await_many(&on, got, CALLS);
     g_assert_cmpuint(thrift2_fake_connections(on.fakes[0]), ==, 4);
     fixture_stop(&on);
@@ -402,7 +404,7 @@ test_pipeline(void)
     fixture_stop(&on);
 }
 
-/* --- limits and ends -------------------------------------------------------------------------- */
+/* --- limits and closing ----------------------------------------------------------------------- */
 
 static void
 test_frame_limit(void)
@@ -451,7 +453,7 @@ test_close_with_calls(void)
         g_assert_cmpint(got[i].error.code, ==, KW_UNAVAILABLE);
         unknown += got[i].outcome == KW_OUTCOME_UNKNOWN;
     }
-    g_assert_cmpuint(unknown, ==, 2); /* as many as there are channels */
+    g_assert_cmpuint(unknown, ==, 2); /* the number of channels */
 }
 
 /* --- two loops, one store ---------------------------------------------------------------------- */
@@ -474,7 +476,7 @@ run_second(void *user)
     bed_await(&second->in, &closed);
 }
 
-/* Store handles on two threads share the allowance of channels, the clock and the readiness. */
+/* Store handles on two threads share the number of channels, the clock and the readiness. */
 static void
 test_two_loops(void)
 {
@@ -497,7 +499,7 @@ test_two_loops(void)
     fixture_stop(&on);
 }
 
-/* A busy store handle uses what an idle one leaves free, and no more than the settings allow. */
+/* A busy store handle uses the channels that an idle one does not need, but never more than configured. */
 static void
 test_channels_are_shared(void)
 {
@@ -513,7 +515,7 @@ test_channels_are_shared(void)
     answer got[CALLS] = {0};
     kw_get gets[CALLS];
     start_many(&on, got, gets, CALLS);
-    let_when_connected(&on, 4);
+    release_when_connected(&on, 4);
     await_many(&on, got, CALLS);
     g_assert_cmpuint(thrift2_fake_connections(on.fakes[0]), ==, 4);
     bool closed = false;
@@ -534,25 +536,25 @@ test_clock(void)
     g_assert_false(known);
     bed_await_ready(&on.bed);
     BED_UNTIL(&on.bed, kw_store_clock_offset_ms(on.bed.store, &offset));
-    g_assert_cmpint(offset, >=, 12345 - 50); /* what the store promises */
+    g_assert_cmpint(offset, >=, 12345 - 50); /* the promised accuracy */
     g_assert_cmpint(offset, <=, 12345 + 50);
     fixture_stop(&on);
 }
 
-static _Atomic bool stopped_next;
+static _Atomic bool pause_next;
 
-/* Who asks is stopped for half a second before the answer. */
+/* The thread is paused for half a second before the time is returned. */
 static int64_t
 travelled_wall_ms(void)
 {
     struct timespec now;
-    if (atomic_exchange(&stopped_next, false))
-        time_travel_ns += 500000000;
+    if (atomic_exchange(&pause_next, false))
+        travelled_ns += 500000000;
     clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 + (int64_t)(time_travel_ns / 1000000);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 + (int64_t)(travelled_ns / 1000000);
 }
 
-/* Two clocks are read for the offset; it is none of them that the reader is stopped in between. */
+/* The offset needs two clocks. A pause between the two reads must not change it. */
 static void
 test_clock_is_read_at_one_moment(void)
 {
@@ -562,10 +564,10 @@ test_clock_is_read_at_one_moment(void)
     fixture_open(&on, &settings);
     int64_t offset = 0;
     BED_UNTIL(&on.bed, kw_store_clock_offset_ms(on.bed.store, &offset));
-    stopped_next = true;
+    pause_next = true;
     bool known = kw_store_clock_offset_ms(on.bed.store, &offset);
     g_assert_true(known);
-    g_assert_false(stopped_next);
+    g_assert_false(pause_next);
     g_assert_cmpint(offset, >=, -50);
     g_assert_cmpint(offset, <=, 50);
     fixture_stop(&on);
@@ -583,11 +585,11 @@ main(int argc, char **argv)
     g_test_add_func("/hbase/pool/deadline-in-queue", test_deadline_in_queue);
     g_test_add_func("/hbase/pool/silent-server", test_silent_server);
     g_test_add_func("/hbase/pool/accept-then-hang", test_accept_then_hang);
-    g_test_add_func("/hbase/pool/idle-close-is-nothing", test_idle_close_is_nothing);
+    g_test_add_func("/hbase/pool/idle-close-is-no-failure", test_idle_close_is_no_failure);
     g_test_add_func("/hbase/pool/waits-for-server", test_waits_for_server);
     g_test_add_func("/hbase/pool/patience", test_patience);
     g_test_add_func("/hbase/pool/ping", test_ping);
-    g_test_add_func("/hbase/pool/pause-is-not-silence", test_pause_is_not_silence);
+    g_test_add_func("/hbase/pool/stalled-loop-keeps-channel", test_stalled_loop_keeps_channel);
     g_test_add_func("/hbase/pool/balance", test_balance);
     g_test_add_func("/hbase/pool/opens-one-by-one", test_opens_one_by_one);
     g_test_add_func("/hbase/pool/pipeline", test_pipeline);

@@ -1,5 +1,5 @@
-/* Runs against thrift2_fake: every row once and in order whatever happens on the way, and no scanner
- * left behind. */
+/* Range scans against thrift2_fake: every row once and in order, whatever fails during the scan, and no
+ * scanner stays open. */
 #include "fixture.h"
 
 #include <stdio.h>
@@ -37,22 +37,22 @@ open_range_scan(fixture *on, const char *start_key, const char *stop_key, bool r
 }
 
 typedef struct reading {
-    int next; /* number of the row that must come */
+    int next; /* number of the next expected row */
     int step; /* 1 or -1 */
     bool ended;
 } reading;
 
-/* Takes a fetch: its rows must follow the ones before. */
+/* Checks a fetch: its rows must follow the rows before. */
 static void
-take(reading *at, answer got)
+check_rows(reading *at, answer got)
 {
     g_assert_cmpstr(got.error.text, ==, "");
     for (size_t i = 0; i < got.rows->count; i++) {
         char key[8];
         snprintf(key, sizeof key, "k%03d", at->next);
-        g_autofree char *came =
+        g_autofree char *key_read =
             g_strndup((const char *)got.rows->rows[i].key.data, got.rows->rows[i].key.size);
-        g_assert_cmpstr(came, ==, key);
+        g_assert_cmpstr(key_read, ==, key);
         at->next += at->step;
     }
     g_assert_true(got.rows->count || got.rows->end);
@@ -61,16 +61,16 @@ take(reading *at, answer got)
 }
 
 static void
-read_on(fixture *on, kw_range_scan *scan, reading *at, int fetches, uint32_t rows)
+read_some(fixture *on, kw_range_scan *scan, reading *at, int fetches, uint32_t rows)
 {
     for (int i = 0; i < fetches && !at->ended; i++)
-        take(at, bed_fetch(&on->bed, scan, rows, 1 << 20, true, 60000));
+        check_rows(at, bed_fetch(&on->bed, scan, rows, 1 << 20, true, 60000));
 }
 
 static void
 read_all(fixture *on, kw_range_scan *scan, reading *at, uint32_t rows)
 {
-    read_on(on, scan, at, ROWS + 2, rows);
+    read_some(on, scan, at, ROWS + 2, rows);
     g_assert_true(at->ended);
 }
 
@@ -88,7 +88,7 @@ calls(const fixture *on, kw_hb_method method)
     return thrift2_fake_calls(on->fakes[0], method);
 }
 
-/* --- all is well ------------------------------------------------------------------------------ */
+/* --- without failures ------------------------------------------------------------------------- */
 
 static void
 test_whole(void)
@@ -102,7 +102,7 @@ test_whole(void)
             reading at = {.next = reversed ? ROWS - 1 : 0, .step = reversed ? -1 : 1};
             read_all(&on, scan, &at, sizes[i]);
             g_assert_cmpint(at.next, ==, reversed ? -1 : ROWS);
-            take(&at, bed_fetch(&on.bed, scan, 1, 1 << 20, true, 60000));
+            check_rows(&at, bed_fetch(&on.bed, scan, 1, 1 << 20, true, 60000));
             g_assert_true(at.ended);
             kw_range_scan_close(scan);
         }
@@ -135,8 +135,8 @@ test_bounds(void)
     fixture_stop(&on);
 }
 
-/* Never more rows than asked for, also when the last one was removed meanwhile and the scan comes with one
- * row more than it had to. */
+/* A fetch never returns too many rows, even if the last row was deleted in the meantime and the scan returns
+ * an extra row. */
 static void
 test_last_row_removed(void)
 {
@@ -156,14 +156,14 @@ test_last_row_removed(void)
     reading at = {.next = 496, .step = -1};
     got = bed_fetch(&on.bed, scan, 3, 1 << 20, true, 60000);
     g_assert_cmpuint(got.rows->count, ==, 3);
-    take(&at, got);
+    check_rows(&at, got);
     read_all(&on, scan, &at, 3);
     g_assert_cmpint(at.next, ==, -1);
     kw_range_scan_close(scan);
     fixture_stop(&on);
 }
 
-/* The latest one of many costs one call and one row. */
+/* Reading one row of many costs one call and one row. */
 static void
 test_one_row(void)
 {
@@ -180,7 +180,7 @@ test_one_row(void)
     fixture_stop(&on);
 }
 
-/* --- connections go --------------------------------------------------------------------------- */
+/* --- lost connections ------------------------------------------------------------------------- */
 
 static void
 test_lost_on_the_way(void)
@@ -192,7 +192,7 @@ test_lost_on_the_way(void)
         kw_range_scan *scan = open_range_scan(&on, "", "", reversed);
         reading at = {.next = reversed ? ROWS - 1 : 0, .step = reversed ? -1 : 1};
         for (int i = 0; !at.ended; i++) {
-            read_on(&on, scan, &at, 3, 9);
+            read_some(&on, scan, &at, 3, 9);
             thrift2_fake_restart(on.fakes[i % 2]);
         }
         g_assert_cmpint(at.next, ==, reversed ? -1 : ROWS);
@@ -229,7 +229,8 @@ test_lost_under_a_fetch(void)
     }
 }
 
-/* After a restart ids begin at 0 again: another's scanner may carry ours. It must not be read or closed. */
+/* After a restart scanner ids start at 0 again, so another scan's scanner can have our id. It must not be
+ * read or closed. */
 static void
 test_id_of_another(void)
 {
@@ -238,16 +239,16 @@ test_id_of_another(void)
     kw_range_scan *scan = open_range_scan(&on, "", "", false),
                   *other = open_range_scan(&on, "k300", "", false);
     reading at = {.step = 1}, other_at = {.next = 300, .step = 1};
-    read_on(&on, scan, &at, 3, 5);
+    read_some(&on, scan, &at, 3, 5);
     g_assert_cmpuint(thrift2_fake_scanners(on.fakes[0]), ==, 1);
     thrift2_fake_restart(on.fakes[0]);
     bed_run_loop(&on.bed, 50);
-    read_on(&on, other, &other_at, 3, 5);
+    read_some(&on, other, &other_at, 3, 5);
     g_assert_cmpuint(thrift2_fake_scanners(on.fakes[0]), ==, 1);
-    read_on(&on, scan, &at, 3, 5);
+    read_some(&on, scan, &at, 3, 5);
     kw_range_scan_close(scan);
     BED_UNTIL(&on.bed, thrift2_fake_scanners(on.fakes[0]) <= 1);
-    bed_run_loop(&on.bed, 50); /* another would be closed now */
+    bed_run_loop(&on.bed, 50); /* another scanner would be closed now */
     g_assert_cmpuint(thrift2_fake_scanners(on.fakes[0]), ==, 1);
     read_all(&on, other, &other_at, 5);
     kw_range_scan_close(other);
@@ -265,7 +266,7 @@ test_expired(void)
     kw_range_scan *scan = open_range_scan(&on, "", "", true);
     reading at = {.next = ROWS - 1, .step = -1};
     while (!at.ended) {
-        read_on(&on, scan, &at, 2, 16);
+        read_some(&on, scan, &at, 2, 16);
         thrift2_fake_expire_scanners(on.fakes[0]);
     }
     g_assert_cmpint(at.next, ==, -1);
@@ -281,7 +282,7 @@ test_close_early(void)
     start(&on, 1);
     kw_range_scan *scan = open_range_scan(&on, "", "", false);
     reading at = {.step = 1};
-    read_on(&on, scan, &at, 3, 5);
+    read_some(&on, scan, &at, 3, 5);
     g_assert_cmpuint(thrift2_fake_scanners(on.fakes[0]), ==, 1);
     kw_range_scan_close(scan);
     assert_no_scanners(&on);
@@ -298,7 +299,7 @@ never(void *user, kw_rows *rows, const kw_error *error)
     g_assert_not_reached();
 }
 
-/* Closed while a fetch is under way: it stays silent, and what it opened is closed. */
+/* A range scan is closed during a fetch: there is no callback, and its scanner is closed. */
 static void
 check_close_in_flight(kw_hb_method slow)
 {
@@ -307,9 +308,9 @@ check_close_in_flight(kw_hb_method slow)
     fixture_rule rule = {.method = slow, .count = 100, .answer = {.gate = 1}};
     kw_range_scan *scan = open_range_scan(&on, "", "", false);
     reading at = {.step = 1};
-    read_on(&on, scan, &at, slow == KW_HB_THBaseService_getScannerResults ? 0 : 1, 5);
+    read_some(&on, scan, &at, slow == KW_HB_THBaseService_getScannerResults ? 0 : 1, 5);
     if (slow == KW_HB_THBaseService_getScannerRows)
-        read_on(&on, scan, &at, 1, 5);
+        read_some(&on, scan, &at, 1, 5);
     thrift2_fake_set_script(on.fakes[0], fixture_apply_rule, &rule);
     uint32_t before = calls(&on, slow);
     kw_range_scan_fetch(scan, 5, 1 << 20, true, kw_deadline_in_ms(60000), never, NULL);
@@ -329,7 +330,7 @@ test_close_in_flight(void)
     check_close_in_flight(KW_HB_THBaseService_getScannerRows);
 }
 
-/* Closed before anything could be sent. */
+/* A range scan is closed before anything was sent. */
 static void
 test_close_queued(void)
 {
@@ -345,7 +346,8 @@ test_close_queued(void)
     fixture_stop(&on);
 }
 
-/* The deadline passes under an opened scanner: the scan can go on later, the scanner is closed. */
+/* The deadline passes during a call on an open scanner: the range scan can continue later, and the scanner is
+ * closed. */
 static void
 check_timeout(kw_hb_method slow)
 {
@@ -354,7 +356,7 @@ check_timeout(kw_hb_method slow)
     fixture_rule rule = {.method = slow, .count = 100, .answer = {.gate = 1}};
     kw_range_scan *scan = open_range_scan(&on, "", "", false);
     reading at = {.step = 1};
-    read_on(&on, scan, &at, 1, 5);
+    read_some(&on, scan, &at, 1, 5);
     thrift2_fake_set_script(on.fakes[0], fixture_apply_rule, &rule);
     uint32_t before = calls(&on, slow);
     answer got = {0};
@@ -381,15 +383,15 @@ test_timeout(void)
     check_timeout(KW_HB_THBaseService_getScannerRows);
 }
 
-static _Atomic uint64_t stood_still_ns;
+static _Atomic uint64_t stopped_ns;
 
 static uint64_t
-still_ns(void)
+stopped_clock_ns(void)
 {
-    return stood_still_ns;
+    return stopped_ns;
 }
 
-/* A store handle waits for half a second, and no longer: time stands still meanwhile. */
+/* Closing a store handle waits at most half a second for scanners. The clock is stopped during the test. */
 static void
 test_handle_closes_scanners(void)
 {
@@ -397,10 +399,10 @@ test_handle_closes_scanners(void)
     start(&on, 1);
     kw_range_scan *scan = open_range_scan(&on, "", "", false);
     reading at = {.step = 1};
-    read_on(&on, scan, &at, 3, 5);
+    read_some(&on, scan, &at, 3, 5);
     kw_range_scan_close(scan);
-    stood_still_ns = kw_clock_mono_ns();
-    kw_clock_inject(NULL, still_ns);
+    stopped_ns = kw_clock_mono_ns();
+    kw_clock_inject(NULL, stopped_clock_ns);
     bed_close(&on.bed);
     kw_clock_inject(NULL, NULL);
     g_assert_cmpuint(thrift2_fake_scanners(on.fakes[0]), ==, 0);
@@ -448,8 +450,9 @@ test_unknown_table(void)
     g_assert_cmpint(got.error.code, ==, KW_NOT_FOUND);
     g_assert_nonnull(strstr(got.error.text, "'t'"));
     reading at = {.step = 1};
-    read_on(&on, scan, &at, 1, 5);
-    rule.method = KW_HB_THBaseService_getScannerRows; /* where opened scanners tell it */
+    read_some(&on, scan, &at, 1, 5);
+    rule.method = KW_HB_THBaseService_getScannerRows; /* with an open scanner, HBase reports the missing table
+                                                         in this call */
     got = bed_fetch(&on.bed, scan, 5, 1 << 20, true, 60000);
     g_assert_cmpint(got.error.code, ==, KW_NOT_FOUND);
     kw_range_scan_close(scan);
@@ -457,7 +460,7 @@ test_unknown_table(void)
     fixture_stop(&on);
 }
 
-/* Many scans share few channels. */
+/* Many range scans share few channels. */
 static void
 test_many_range_scans(void)
 {
@@ -476,7 +479,7 @@ test_many_range_scans(void)
             kw_range_scan_fetch(scans[i], 13, 1 << 20, true, kw_deadline_in_ms(120000), bed_on_rows, &got[i]);
         for (int i = 0; i < SCANS; i++) {
             bed_await(&on.bed, &got[i].done);
-            take(&at[i], got[i]);
+            check_rows(&at[i], got[i]);
         }
     }
     g_assert_cmpuint(thrift2_fake_connections(on.fakes[0]), <=, 2);

@@ -1,5 +1,5 @@
-/* A run's range against what Thrift2 makes of the bounds: for random keys, ranges and stops on the way, the
- * rows that come out are those of a sort and a filter. */
+/* The bounds of range scans, for random keys, ranges and positions: the rows that Thrift2 would return for
+ * the computed bounds are those of a sort and a filter. */
 #include "store/hbase/range.h"
 
 #include "support/seeded.h"
@@ -36,7 +36,7 @@ by_key(const void *a, const void *b)
 }
 
 static void
-make(key_set *model, GRand *random)
+make_keys(key_set *model, GRand *random)
 {
     model->arena = kw_arena_new();
     for (size_t i = 0; i < KEYS; i++)
@@ -60,15 +60,15 @@ scan_has(const kw_hb_TScan *scan, kw_bytes key)
 }
 
 static bool
-asked_for(const kw_range_scan_spec *spec, kw_bytes key)
+is_in_range(const kw_range_scan_spec *spec, kw_bytes key)
 {
     return kw_bytes_compare(key, spec->start) >= 0 &&
            (spec->stop.size == 0 || kw_bytes_compare(key, spec->stop) < 0);
 }
 
-/* Reads at most `most` rows behind last; returns how many, in scan order. */
+/* Reads at most `max` rows after `last`. Returns their number; the keys are in scan order. */
 static size_t
-read_some(const key_set *model, const kw_range_scan_spec *spec, const kw_buffer *last, size_t most,
+read_some(const key_set *model, const kw_range_scan_spec *spec, const kw_buffer *last, size_t max,
           kw_bytes *ret_keys)
 {
     kw_hb_TScan scan;
@@ -77,7 +77,7 @@ read_some(const key_set *model, const kw_range_scan_spec *spec, const kw_buffer 
         return 0;
     g_assert_false(scan.has_startRow && scan.has_stopRow && kw_bytes_equal(scan.startRow, scan.stopRow));
     g_assert_true(!scan.has_startRow || scan.startRow.size <= KW_STORE_ROW_KEY_MAX);
-    for (size_t i = 0; i < model->count && found < most; i++) {
+    for (size_t i = 0; i < model->count && found < max; i++) {
         kw_bytes key = model->keys[spec->reversed ? model->count - 1 - i : i];
         if (!scan_has(&scan, key))
             continue;
@@ -106,7 +106,7 @@ check_range(const key_set *model, GRand *random, const kw_range_scan_spec *spec)
             read_some(model, spec, started ? &last : NULL, (size_t)g_rand_int_range(random, 1, 9), got);
         for (size_t i = 0; i < count; i++) {
             while (next < model->count &&
-                   !asked_for(spec, model->keys[spec->reversed ? model->count - 1 - next : next]))
+                   !is_in_range(spec, model->keys[spec->reversed ? model->count - 1 - next : next]))
                 next++;
             g_assert_cmpuint(next, <, model->count);
             kw_bytes wanted = model->keys[spec->reversed ? model->count - 1 - next : next];
@@ -120,7 +120,7 @@ check_range(const key_set *model, GRand *random, const kw_range_scan_spec *spec)
         kw_buffer_append(&last, got[count - 1]);
     }
     for (; next < model->count; next++)
-        g_assert_false(asked_for(spec, model->keys[spec->reversed ? model->count - 1 - next : next]));
+        g_assert_false(is_in_range(spec, model->keys[spec->reversed ? model->count - 1 - next : next]));
     kw_buffer_clear(&last);
 }
 
@@ -132,9 +132,9 @@ test_brute_force(void)
     g_autoptr(GRand) random = g_rand_new_with_seed(seed);
     for (int round = 0; round < 300; round++) {
         key_set model;
-        make(&model, random);
+        make_keys(&model, random);
         for (int i = 0; i < 40; i++) {
-            bool own = g_rand_boolean(random); /* bounds that are keys */
+            bool own = g_rand_boolean(random); /* use existing keys as bounds */
             kw_range_scan_spec spec = {.table = KW_BYTES_LITERAL("t"), .reversed = g_rand_boolean(random)};
             spec.start = own ? model.keys[g_rand_int_range(random, 0, (gint32)model.count)]
                              : random_key(random, model.arena, 0);
@@ -146,7 +146,7 @@ test_brute_force(void)
     }
 }
 
-/* The longest key there may be has no room behind it for more. */
+/* A key of the maximum length: nothing can be appended to it. */
 static void
 test_longest_key(void)
 {

@@ -69,26 +69,26 @@ real_thrift(const char *arguments)
     return g_strdup(g_strstrip(line));
 }
 
-typedef struct beside {
+typedef struct background_call {
     const char *arguments;
     _Atomic bool done;
-} beside;
+} background_call;
 
 static void
-run_beside(void *user)
+run_in_background(void *user)
 {
-    beside *what = user;
-    g_free(real_thrift(what->arguments));
-    what->done = true;
+    background_call *background = user;
+    g_free(real_thrift(background->arguments));
+    background->done = true;
 }
 
 void
-real_thrift_beside(bed *in, const char *arguments)
+real_thrift_in_background(bed *in, const char *arguments)
 {
-    beside what = {.arguments = arguments};
+    background_call background = {.arguments = arguments};
     kw_thread thread;
-    kw_thread_start(&thread, "thrift.sh", run_beside, &what);
-    while (!what.done)
+    kw_thread_start(&thread, "thrift.sh", run_in_background, &background);
+    while (!background.done)
         bed_run_loop(in, 20);
     kw_thread_join(&thread);
 }

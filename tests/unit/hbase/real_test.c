@@ -1,5 +1,6 @@
-/* What a real HBase's oddities become for a caller. The contract suite proves what all stores share; here is
- * what only HBase does. Run twice: against a buffered binary and a framed compact server. */
+/* How peculiarities of a real HBase reach a caller. The contract suite tests the common behaviour of all
+ * stores; this test covers HBase alone. It runs twice: against a buffered binary and a framed compact
+ * server. */
 #include "real.h"
 
 #include <stdio.h>
@@ -16,7 +17,7 @@ assert_ok(answer got)
     answer_clear(&got);
 }
 
-/* And no Java in the text. */
+/* Also checks that the text has no class names and stacks. */
 static void
 assert_failed(answer got, kw_outcome outcome, kw_code code, const char *names)
 {
@@ -102,7 +103,7 @@ test_bad_filter(void)
     assert_ok(put(table, "r", "f", 1));
 }
 
-/* The store has no word for disabling: the admin's tools do that, here a second store handle to Thrift2. */
+/* The store has no operation to disable a table, so the test calls Thrift2 directly. */
 static void
 test_disabled_table(void)
 {
@@ -190,7 +191,7 @@ test_sizes(void)
     answer_clear(&got);
 }
 
-/* The largest frame there may be, to the byte. */
+/* The size limit of frames is exact to the byte. */
 static void
 test_frame_edge(void)
 {
@@ -239,7 +240,7 @@ test_stateful_filter(void)
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-/* Split keys of one byte, long ones, and bytes of every kind arrive as they are; framed servers need help. */
+/* Split keys of one byte, long ones, and any byte values arrive unchanged. */
 static void
 test_splits(void)
 {
@@ -269,13 +270,13 @@ test_clock(void)
 {
     int64_t offset = 0;
     bool known = false;
-    /* On a busy machine heartbeats take so long that they say little; some later one says more. */
+    /* On a busy machine a heartbeat can take so long that it is inexact; a later one is better. */
     for (int i = 0; i < 6000 && !(known && ABS(offset) <= 50); i++) {
         known = kw_store_clock_offset_ms(on.store, &offset);
         bed_run_loop(&on, 10);
     }
     g_assert_true(known);
-    g_assert_cmpint(ABS(offset), <=, 50); /* the same machine */
+    g_assert_cmpint(ABS(offset), <=, 50); /* HBase runs on the same machine */
 }
 
 int
@@ -284,7 +285,7 @@ main(int argc, char **argv)
     kw_model_server server;
     real_init(&argc, &argv, &server, &framed);
     kw_model_hbase settings = bed_settings(&server, 1, framed, framed);
-    settings.connect_timeout_ms = 30000; /* a busy HBase is silent for seconds */
+    settings.connect_timeout_ms = 30000; /* a busy HBase can be silent for seconds */
     bed_open(&on, &settings);
     bed_await_ready(&on);
     snprintf(table, sizeof table, "kwr_%d_%d", framed, (int)getpid());

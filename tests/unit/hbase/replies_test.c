@@ -1,12 +1,12 @@
-/* What becomes of a call whose answer is not what it must be: out of step, cut off, an exception, an error of
- * HBase. Who is sent again, who is not, and what the caller hears. */
+/* Calls with bad replies: out of step, truncated, an exception, an error of HBase. Which calls are sent
+ * again, and what the caller gets. */
 #include "fixture.h"
 
 #include "base/metrics.h"
 
-/* --- replies that are not what was asked for --------------------------------------------------- */
+/* --- bad replies ------------------------------------------------------------------------------ */
 
-/* Reads and stamped writes are sent again on a new connection; others may have happened. */
+/* Reads and stamped writes are sent again on a new connection; other writes may have been applied. */
 static void
 check_bad_reply(fake_answer bad, kw_wire_form form)
 {
@@ -59,7 +59,8 @@ lose_then_refuse(const fake_call *call, fake_answer *to, void *user)
         to->result = fake_io_error(call, "t is disabled.", false);
 }
 
-/* The first try was applied and its answer lost; what the second one is refused for says nothing of that. */
+/* The first attempt was applied and its reply lost. The rejection of the second one says nothing about the
+ * first. */
 static void
 test_refused_when_sent_again(void)
 {
@@ -72,7 +73,7 @@ test_refused_when_sent_again(void)
     fixture_stop(&on);
 }
 
-/* A second reply to the same call must not become the answer of the next one. */
+/* A second reply to the same call must not become the reply to the next call. */
 static void
 test_reply_twice(void)
 {
@@ -180,8 +181,8 @@ test_temporary_failure_is_retried(void)
     fixture_stop(&on);
 }
 
-/* Nothing but failures: what is sent again stays within the saved-up budget and a fifth of the calls. (Gets
- * with a filter go alone.) */
+/* If all calls fail, the number of retries is limited by the saved budget and a fifth of the calls. (Gets
+ * with an unsafe filter are sent alone.) */
 static void
 test_retry_budget(void)
 {
@@ -210,12 +211,12 @@ test_retry_budget(void)
     fixture_stop(&on);
 }
 
-/* --- figures ---------------------------------------------------------------------------------- */
+/* --- metrics ---------------------------------------------------------------------------------- */
 
 static const kw_metric kinds[] = {KW_METRIC_store_calls, KW_METRIC_store_calls_read,
                                   KW_METRIC_store_calls_write, KW_METRIC_store_calls_scan};
 
-/* What was counted since `before`, which becomes what is counted now. */
+/* Checks the counts since `before`, and sets `before` to the present counts. */
 static void
 check_counted(int64_t before[4], int64_t all, int64_t reads, int64_t writes, int64_t scans)
 {
@@ -226,7 +227,7 @@ check_counted(int64_t before[4], int64_t all, int64_t reads, int64_t writes, int
     }
 }
 
-/* Every call that left counts once, the same one sent again counts again, and pings do not. */
+/* Every sent call counts once, a call sent again counts again, and pings do not count. */
 static void
 test_calls_are_counted(void)
 {

@@ -1,5 +1,5 @@
-/* What leaves together, counted at thrift2_fake: single calls that wait share multi-calls, equal gets share
- * one, a get never joins one that has left, and writes to one row keep their order. */
+/* Shared calls, counted by thrift2_fake: single calls that wait are sent in multi-calls, equal gets share
+ * one, a get never joins one that was sent, and writes to one row keep their order. */
 #include "fixture.h"
 #include "store/order/order.h"
 
@@ -42,7 +42,7 @@ test_hot_key(void)
     fixture_stop(&on);
 }
 
-/* Gets that differ in what they want are not equal. */
+/* Gets with different columns, versions or rows are not equal. */
 static void
 test_not_equal(void)
 {
@@ -70,8 +70,8 @@ test_not_equal(void)
     fixture_stop(&on);
 }
 
-/* The first get has been answered from the rows and its answer is on the way; meanwhile the row is
- * written. A get that begins after the write was acknowledged must see it. */
+/* The first get was answered but its reply is not sent yet; in the meantime the row is written. A get that
+ * begins after the write was acknowledged must return the new value. */
 static void
 first_get_at_gate(const fake_call *call, fake_answer *to, void *user)
 {
@@ -112,7 +112,7 @@ put_calls(const fixture *on)
            thrift2_fake_calls(on->fakes[0], KW_HB_THBaseService_putMultiple);
 }
 
-/* A thousand puts at once on few connections, in few calls. */
+/* A thousand puts at once use few connections and few calls. */
 static void
 test_puts_share(void)
 {
@@ -138,7 +138,7 @@ test_puts_share(void)
     fixture_stop(&on);
 }
 
-/* The same over store/order, when the gateway gives the timestamps. */
+/* The same with store/order, where the gateway assigns the timestamps. */
 static void
 test_stamped_puts_share(void)
 {
@@ -158,7 +158,7 @@ test_stamped_puts_share(void)
         bed_cell_write_init(&writes[i], "t", rows + i * 8, "f", "v", KW_TIMESTAMP_NONE);
         writes[i].write.ordering = &stamped;
     }
-    /* Until the clock and the families of the table are known. */
+    /* Waits until the clock and the families of the table are known. */
     for (kw_deadline end = kw_deadline_in_ms(60000); !kw_deadline_passed(end); bed_run_loop(&on.bed, 2)) {
         answer first = {0};
         kw_store_handle_write(handle, &writes[0].write, bed_on_write, &first);
@@ -181,7 +181,7 @@ test_stamped_puts_share(void)
     fixture_stop(&on);
 }
 
-/* A lone caller waits for nobody. */
+/* A single caller never waits for a batch. */
 static void
 test_alone(void)
 {
@@ -197,7 +197,7 @@ test_alone(void)
 
 /* --- order ------------------------------------------------------------------------------------ */
 
-/* Writes to one row that wait at the same time happen in the order in which they were started. */
+/* Writes to one row that wait at the same time are applied in the order in which they were started. */
 static void
 test_order(void)
 {
@@ -220,7 +220,7 @@ test_order(void)
             kw_store_handle_write(on.bed.handle, &writes[row][i].write, bed_on_write, &answers[row][i]);
         }
         if (i % 10 == 0)
-            bed_run_loop(&on.bed, 2); /* some have left when the next come */
+            bed_run_loop(&on.bed, 2); /* some are sent when the next ones start */
     }
     for (size_t row = 0; row < ROWS; row++) {
         for (size_t i = 0; i < WRITES; i++) {

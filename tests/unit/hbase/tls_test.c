@@ -1,24 +1,24 @@
-/* Channels over TLS, against thrift2_fake behind OpenSSL: HBase's own Thrift2 has TLS only in HTTP mode, so
- * in the field something in front of it ends TLS, and this stands for that. */
+/* Channels with TLS, against thrift2_fake with OpenSSL. HBase's own Thrift2 supports TLS only in HTTP mode,
+ * so in production a proxy terminates TLS; the fake simulates it. */
 #include "fixture.h"
 #include "unit/net/certificates.h"
 
 static SSL_CTX *
-server_context(const certificates *made, const char *leaf)
+server_context(const certificates *certs, const char *leaf)
 {
     SSL_CTX *context = SSL_CTX_new(TLS_server_method());
     g_autofree char *pem = g_strdup_printf("%s.pem", leaf), *key = g_strdup_printf("%s.key", leaf);
-    g_autofree char *pem_path = certificates_file(made, pem), *key_path = certificates_file(made, key);
+    g_autofree char *pem_path = certificates_file(certs, pem), *key_path = certificates_file(certs, key);
     g_assert_cmpint(SSL_CTX_use_certificate_chain_file(context, pem_path), ==, 1);
     g_assert_cmpint(SSL_CTX_use_PrivateKey_file(context, key_path, SSL_FILETYPE_PEM), ==, 1);
     return context;
 }
 
-/* Opens a bed against a fake that shows the certificate `leaf`. */
+/* Opens a test bed with a fake that uses the certificate `leaf`. */
 static SSL_CTX *
-start(fixture *on, const certificates *made, const char *leaf, kw_wire_form form, const char *ca)
+start(fixture *on, const certificates *certs, const char *leaf, kw_wire_form form, const char *ca)
 {
-    SSL_CTX *context = server_context(made, leaf);
+    SSL_CTX *context = server_context(certs, leaf);
     kw_model_hbase settings = fixture_init(on, 0, form);
     on->fakes[0] = thrift2_fake_start(form, 0, context);
     on->servers[0] = (kw_model_server){.host = "127.0.0.1", .port = thrift2_fake_port(on->fakes[0])};
@@ -31,12 +31,12 @@ start(fixture *on, const certificates *made, const char *leaf, kw_wire_form form
 static void
 test_good(void)
 {
-    certificates *made = certificates_new();
-    g_autofree char *ca = certificates_file(made, "ca.pem");
-    certificates_leaf(made, "ca", "server", "IP:127.0.0.1");
+    certificates *certs = certificates_new();
+    g_autofree char *ca = certificates_file(certs, "ca.pem");
+    certificates_leaf(certs, "ca", "server", "IP:127.0.0.1");
     for (size_t i = 0; i < G_N_ELEMENTS(fixture_forms); i++) {
         fixture on;
-        SSL_CTX *context = start(&on, made, "server", fixture_forms[i], ca);
+        SSL_CTX *context = start(&on, certs, "server", fixture_forms[i], ca);
         bed_await_ready(&on.bed);
         g_autofree char *large = g_strnfill(1024 * 1024, 'x');
         answer got = bed_put(&on.bed, "t", "r", "f", "q", large, 1, 60000);
@@ -51,21 +51,21 @@ test_good(void)
         fixture_stop(&on);
         SSL_CTX_free(context);
     }
-    certificates_free(made);
+    certificates_free(certs);
 }
 
-/* A certificate for another name, or of an authority that nobody trusts: no call is ever sent. */
+/* With a certificate for another name, or of an untrusted authority, no call is sent. */
 static void
 test_refused(void)
 {
-    certificates *made = certificates_new();
-    g_autofree char *ca = certificates_file(made, "ca.pem");
-    certificates_leaf(made, "ca", "elsewhere", "DNS:elsewhere.test");
-    certificates_leaf(made, "other-ca", "stranger", "IP:127.0.0.1");
+    certificates *certs = certificates_new();
+    g_autofree char *ca = certificates_file(certs, "ca.pem");
+    certificates_leaf(certs, "ca", "elsewhere", "DNS:elsewhere.test");
+    certificates_leaf(certs, "other-ca", "stranger", "IP:127.0.0.1");
     static const char *const leaves[] = {"elsewhere", "stranger"};
     for (size_t i = 0; i < G_N_ELEMENTS(leaves); i++) {
         fixture on;
-        SSL_CTX *context = start(&on, made, leaves[i], fixture_forms[3], ca);
+        SSL_CTX *context = start(&on, certs, leaves[i], fixture_forms[3], ca);
         answer got = bed_put(&on.bed, "t", "r", "f", "q", "v", KW_TIMESTAMP_NONE, 1000);
         g_assert_cmpint(got.error.code, ==, KW_TIMEOUT);
         g_assert_cmpint(got.outcome, ==, KW_OUTCOME_FAILED);
@@ -76,7 +76,7 @@ test_refused(void)
         fixture_stop(&on);
         SSL_CTX_free(context);
     }
-    certificates_free(made);
+    certificates_free(certs);
 }
 
 static void
