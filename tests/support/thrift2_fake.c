@@ -1,4 +1,4 @@
-/* Sockets and threads of the fake: one thread accepts, one serves each connection, as Thrift2 does. */
+/* Sockets and threads of the fake. Like Thrift2, it has one thread that accepts and one per connection. */
 #include "support/thrift2_fake.h"
 
 #include "base/clock.h"
@@ -24,21 +24,21 @@ typedef struct connection {
     int fd;
     uint32_t number;
     SSL *tls;
-    bool over; /* the thread has ended */
+    bool finished; /* the thread has finished */
 } connection;
 
 struct thrift2_fake {
     kw_wire_form form;
     SSL_CTX *tls;
     int listener;
-    kw_mutex mutex; /* everything below */
-    kw_condition let;
-    int gate; /* the highest that is open */
+    kw_mutex mutex; /* guards all members below */
+    kw_condition gate_opened;
+    int gate; /* the highest open gate */
     uint16_t port;
     bool stopping;
-    bool deaf;
-    bool mute;
-    bool thread_runs;
+    bool no_reads;
+    bool no_replies;
+    bool listening;
     kw_thread thread;
     GPtrArray *connections;
     uint32_t accepted;
@@ -90,11 +90,11 @@ is_heartbeat(kw_hb_method method, const void *args)
            kw_bytes_equal(((const kw_hb_THBaseService_get_args *)args)->table, CLOCK_TABLE);
 }
 
-/* Under the lock: what the script and the rows say. */
+/* Applies the script and the rows. Called with the lock. */
 static void
-decide(connection *of, kw_hb_method method, const void *args, kw_arena *arena, fake_answer *ret_answer)
+decide(connection *self, kw_hb_method method, const void *args, kw_arena *arena, fake_answer *ret_answer)
 {
-    thrift2_fake *fake = of->fake;
+    thrift2_fake *fake = self->fake;
     bool heartbeat = is_heartbeat(method, args);
     bool own = heartbeat || method == KW_HB_THBaseService_getThriftServerType;
     if (method == KW_HB_THBaseService_getThriftServerType)
@@ -103,13 +103,13 @@ decide(connection *of, kw_hb_method method, const void *args, kw_arena *arena, f
         fake_call call = {.method = method,
                           .args = args,
                           .nth = ++fake->calls[method],
-                          .connection = of->number,
+                          .connection = self->number,
                           .arena = arena};
         fake->items[method] += fake_rows_items(method, args);
         if (fake->script)
             fake->script(&call, ret_answer, fake->user);
     }
-    if (fake->mute)
+    if (fake->no_replies)
         *ret_answer = (fake_answer){.kind = FAKE_SILENCE, .do_nothing = true};
     if (!ret_answer->do_nothing) {
         const void *result = heartbeat ? fake_rows_answer_heartbeat(&fake->clock, method, args, arena)
@@ -120,10 +120,10 @@ decide(connection *of, kw_hb_method method, const void *args, kw_arena *arena, f
 }
 
 static void
-encode_answer(const connection *of, const kw_wire_message *message, const kw_wire_method *method,
+encode_answer(const connection *self, const kw_wire_message *message, const kw_wire_method *method,
               const fake_answer *answer, kw_buffer *out)
 {
-    kw_wire_form form = of->fake->form;
+    kw_wire_form form = self->fake->form;
     size_t mark = kw_wire_frame_begin(out, form);
     kw_bytes name = answer->name ? kw_bytes_of_text(answer->name) : message->name;
     int32_t sequence_id = message->sequence_id + answer->sequence_shift;
@@ -144,15 +144,15 @@ wait_at_gate(thrift2_fake *fake, int gate)
 {
     kw_mutex_lock(&fake->mutex);
     while (fake->gate < gate)
-        kw_condition_wait(&fake->let, &fake->mutex);
+        kw_condition_wait(&fake->gate_opened, &fake->mutex);
     kw_mutex_unlock(&fake->mutex);
 }
 
-/* False: the connection is over. */
+/* Answers one call; false if the connection must be closed. */
 static bool
-serve(connection *of, kw_bytes payload)
+serve(connection *self, kw_bytes payload)
 {
-    thrift2_fake *fake = of->fake;
+    thrift2_fake *fake = self->fake;
     kw_wire_message message;
     kw_wire_limits limits = {.decoded_bytes = FRAME_MAX * 4, .depth = KW_WIRE_DEPTH_DEFAULT};
     g_autoptr(kw_arena) arena = kw_arena_new();
@@ -166,7 +166,7 @@ serve(connection *of, kw_bytes payload)
         return false;
     fake_answer answer = {0};
     kw_mutex_lock(&fake->mutex);
-    decide(of, (kw_hb_method)(method - kw_hb_methods), args, arena, &answer);
+    decide(self, (kw_hb_method)(method - kw_hb_methods), args, arena, &answer);
     kw_mutex_unlock(&fake->mutex);
     if (answer.delay_ms)
         g_usleep((gulong)answer.delay_ms * 1000);
@@ -176,9 +176,9 @@ serve(connection *of, kw_bytes payload)
     if (answer.kind == FAKE_SILENCE)
         return true;
     kw_buffer out = KW_BUFFER_EMPTY;
-    encode_answer(of, &message, method, &answer, &out);
+    encode_answer(self, &message, method, &answer, &out);
     size_t size = answer.cut ? MIN(answer.cut, out.size) : out.size;
-    bool good = transmit(of, out.data, size) && (!answer.twice || transmit(of, out.data, size));
+    bool good = transmit(self, out.data, size) && (!answer.twice || transmit(self, out.data, size));
     kw_buffer_clear(&out);
     return good && !answer.cut;
 }
@@ -186,32 +186,32 @@ serve(connection *of, kw_bytes payload)
 /* --- connections ------------------------------------------------------------------------------ */
 
 static bool
-is_deaf(thrift2_fake *fake)
+is_not_reading(thrift2_fake *fake)
 {
     kw_mutex_lock(&fake->mutex);
-    bool deaf = fake->deaf;
+    bool no_reads = fake->no_reads;
     kw_mutex_unlock(&fake->mutex);
-    return deaf;
+    return no_reads;
 }
 
 static void
-serve_all(connection *of)
+serve_all(connection *self)
 {
     kw_buffer in = KW_BUFFER_EMPTY;
     kw_wire_reader *reader = kw_wire_reader_new(FRAME_MAX);
-    bool good = !of->tls || SSL_accept(of->tls) == 1;
+    bool good = !self->tls || SSL_accept(self->tls) == 1;
     while (good) {
         kw_bytes payload;
         size_t consumed;
         kw_wire_progress progress =
             kw_wire_reader_next(reader, kw_buffer_bytes(&in), &payload, &consumed, NULL, NULL);
         if (progress == KW_WIRE_MESSAGE) {
-            good = serve(of, payload);
+            good = serve(self, payload);
             kw_buffer_consume(&in, consumed);
             continue;
         }
-        uint8_t *room = kw_buffer_reserve(&in, 65536);
-        ssize_t got = progress == KW_WIRE_MORE ? receive(of, room, 65536) : -1;
+        uint8_t *space = kw_buffer_reserve(&in, 65536);
+        ssize_t got = progress == KW_WIRE_MORE ? receive(self, space, 65536) : -1;
         good = got > 0;
         in.size += good ? (size_t)got : 0;
     }
@@ -222,41 +222,41 @@ serve_all(connection *of)
 static void
 connection_main(void *user)
 {
-    connection *of = user;
-    thrift2_fake *fake = of->fake;
-    while (is_deaf(fake)) {
-        struct pollfd gone = {.fd = of->fd, .events = POLLRDHUP};
+    connection *self = user;
+    thrift2_fake *fake = self->fake;
+    while (is_not_reading(fake)) {
+        struct pollfd gone = {.fd = self->fd, .events = POLLRDHUP};
         if (poll(&gone, 1, 20) != 0)
             break;
     }
     if (fake->tls) {
-        of->tls = SSL_new(fake->tls);
-        SSL_set_fd(of->tls, of->fd);
+        self->tls = SSL_new(fake->tls);
+        SSL_set_fd(self->tls, self->fd);
     }
-    serve_all(of);
-    SSL_free(of->tls);
+    serve_all(self);
+    SSL_free(self->tls);
     kw_mutex_lock(&fake->mutex);
-    shutdown(of->fd, SHUT_RDWR);
-    close(of->fd);
-    of->fd = -1;
-    of->over = true;
+    shutdown(self->fd, SHUT_RDWR);
+    close(self->fd);
+    self->fd = -1;
+    self->finished = true;
     fake->live--;
     kw_mutex_unlock(&fake->mutex);
 }
 
 static void
-welcome(thrift2_fake *fake, int fd)
+start_connection(thrift2_fake *fake, int fd)
 {
     int on = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    connection *made = g_new0(connection, 1);
+    connection *new_connection = g_new0(connection, 1);
     kw_mutex_lock(&fake->mutex);
-    made->fake = fake;
-    made->fd = fd;
-    made->number = ++fake->accepted;
+    new_connection->fake = fake;
+    new_connection->fd = fd;
+    new_connection->number = ++fake->accepted;
     fake->live++;
-    g_ptr_array_add(fake->connections, made);
-    kw_thread_start(&made->thread, "fake-call", connection_main, made);
+    g_ptr_array_add(fake->connections, new_connection);
+    kw_thread_start(&new_connection->thread, "fake-call", connection_main, new_connection);
     kw_mutex_unlock(&fake->mutex);
 }
 
@@ -268,7 +268,7 @@ accept_main(void *user)
     while ((fd = accept4(fake->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0 || errno == EINTR ||
            errno == ECONNABORTED) {
         if (fd >= 0)
-            welcome(fake, fd);
+            start_connection(fake, fd);
     }
 }
 
@@ -283,16 +283,16 @@ bind_to(uint16_t port)
     return fd;
 }
 
-/* A socket that is bound to its port by number, and so keeps it while it does not listen. */
+/* A socket that is bound to a port and keeps it while it does not listen. */
 static int
-take_port(uint16_t *port)
+bind_port(uint16_t *port)
 {
     struct sockaddr_in where;
     socklen_t size = sizeof where;
     int first = bind_to(*port);
     g_assert_cmpint(getsockname(first, (struct sockaddr *)&where, &size), ==, 0);
     *port = ntohs(where.sin_port);
-    int second = bind_to(*port); /* allowed while neither listens */
+    int second = bind_to(*port); /* allowed while neither socket listens */
     close(first);
     return second;
 }
@@ -302,9 +302,9 @@ take_port(uint16_t *port)
 void
 thrift2_fake_listen(thrift2_fake *fake)
 {
-    g_assert_false(fake->thread_runs);
+    g_assert_false(fake->listening);
     g_assert_cmpint(listen(fake->listener, 50), ==, 0);
-    fake->thread_runs = true;
+    fake->listening = true;
     kw_thread_start(&fake->thread, "fake-accept", accept_main, fake);
 }
 
@@ -317,10 +317,10 @@ thrift2_fake_start(kw_wire_form form, uint16_t port, SSL_CTX *tls)
     fake->tls = tls;
     fake->connections = g_ptr_array_new_with_free_func(g_free);
     kw_mutex_init(&fake->mutex);
-    kw_condition_init(&fake->let);
+    kw_condition_init(&fake->gate_opened);
     fake_rows_init(&fake->rows);
     fake_rows_init(&fake->clock);
-    fake->listener = take_port(&fake->port);
+    fake->listener = bind_port(&fake->port);
     thrift2_fake_listen(fake);
     return fake;
 }
@@ -336,9 +336,9 @@ thrift2_fake_close_connections(thrift2_fake *fake)
 {
     kw_mutex_lock(&fake->mutex);
     for (guint i = 0; i < fake->connections->len; i++) {
-        connection *of = fake->connections->pdata[i];
-        if (!of->over)
-            shutdown(of->fd, SHUT_RDWR);
+        connection *self = fake->connections->pdata[i];
+        if (!self->finished)
+            shutdown(self->fd, SHUT_RDWR);
     }
     kw_mutex_unlock(&fake->mutex);
 }
@@ -348,7 +348,7 @@ thrift2_fake_stop_listening(thrift2_fake *fake)
 {
     shutdown(fake->listener, SHUT_RDWR);
     kw_thread_join(&fake->thread);
-    fake->thread_runs = false;
+    fake->listening = false;
     thrift2_fake_close_connections(fake);
 }
 
@@ -366,7 +366,7 @@ thrift2_fake_stop(thrift2_fake *fake)
 {
     thrift2_fake_set_no_reads(fake, false);
     thrift2_fake_open_gates(fake, INT_MAX);
-    if (fake->thread_runs)
+    if (fake->listening)
         thrift2_fake_stop_listening(fake);
     thrift2_fake_close_connections(fake);
     close(fake->listener);
@@ -375,7 +375,7 @@ thrift2_fake_stop(thrift2_fake *fake)
     g_ptr_array_unref(fake->connections);
     fake_rows_clear(&fake->rows);
     fake_rows_clear(&fake->clock);
-    kw_condition_clear(&fake->let);
+    kw_condition_clear(&fake->gate_opened);
     kw_mutex_clear(&fake->mutex);
     g_free(fake);
 }
@@ -394,19 +394,19 @@ thrift2_fake_set_script(thrift2_fake *fake, fake_script script, void *user)
 void
 thrift2_fake_open_gates(thrift2_fake *fake, int gate)
 {
-    LOCKED(fake, (fake->gate = gate, kw_condition_broadcast(&fake->let)));
+    LOCKED(fake, (fake->gate = gate, kw_condition_broadcast(&fake->gate_opened)));
 }
 
 void
-thrift2_fake_set_no_reads(thrift2_fake *fake, bool deaf)
+thrift2_fake_set_no_reads(thrift2_fake *fake, bool no_reads)
 {
-    LOCKED(fake, fake->deaf = deaf);
+    LOCKED(fake, fake->no_reads = no_reads);
 }
 
 void
-thrift2_fake_set_no_replies(thrift2_fake *fake, bool mute)
+thrift2_fake_set_no_replies(thrift2_fake *fake, bool no_replies)
 {
-    LOCKED(fake, fake->mute = mute);
+    LOCKED(fake, fake->no_replies = no_replies);
 }
 
 void
@@ -508,7 +508,7 @@ thrift2_fake_pings(thrift2_fake *fake)
 
 /* --- for scripts ------------------------------------------------------------------------------ */
 
-/* In nearly every result `io` is the member with id 1; its place is in the table. */
+/* In nearly every result the member with id 1 is `io`. */
 const void *
 fake_io_error(const fake_call *call, const char *message, bool can_retry)
 {

@@ -1,5 +1,5 @@
-/* See thrift2_fake_rows.h. A row has one cell; a put of several keeps the last. A write that is older than
- * the row's (by its timestamp) counts and changes nothing, as in HBase. */
+/* See thrift2_fake_rows.h. A row has one cell; a put of several cells keeps the last. As in HBase, a write
+ * with a timestamp lower than the row's changes nothing; it is counted. */
 #include "support/thrift2_fake_rows.h"
 
 #include "base/clock.h"
@@ -9,14 +9,14 @@ typedef struct fake_row {
     GBytes *value;
     int64_t timestamp;
     uint32_t writes;
-    bool gone;
+    bool deleted;
 } fake_row;
 
 typedef struct fake_scanner {
     bool reversed;
-    GBytes *at; /* the next row is at or behind it */
+    GBytes *at; /* the next row is at or after it */
     GBytes *stop;
-    bool behind; /* strictly */
+    bool after; /* the next row is after `at` */
 } fake_scanner;
 
 static kw_bytes
@@ -85,7 +85,7 @@ fake_rows_forget_scanners(fake_rows *rows, bool restarted)
     rows->open_scanners = 0;
 }
 
-/* Where the first row at or above the key is. */
+/* The index of the first row at or after the key. */
 static guint
 position(const fake_rows *rows, kw_bytes key)
 {
@@ -110,7 +110,7 @@ find(const fake_rows *rows, kw_bytes key)
 }
 
 static void
-write_row(fake_rows *rows, kw_bytes key, kw_bytes value, int64_t timestamp, bool gone)
+write_row(fake_rows *rows, kw_bytes key, kw_bytes value, int64_t timestamp, bool deleted)
 {
     fake_row *row = find(rows, key);
     if (!row) {
@@ -126,7 +126,7 @@ write_row(fake_rows *rows, kw_bytes key, kw_bytes value, int64_t timestamp, bool
     g_bytes_unref(row->value);
     row->value = g_bytes_new(value.data, value.size);
     row->timestamp = timestamp;
-    row->gone = gone;
+    row->deleted = deleted;
 }
 
 void
@@ -161,7 +161,7 @@ static void delete (fake_rows *rows, const kw_hb_TDelete *tdelete)
     write_row(rows, tdelete->row, KW_BYTES_NONE, tdelete->has_timestamp ? tdelete->timestamp : now, true);
 }
 
-/* Only the timestamps: they grow, as HBase's do. */
+/* The value is always 1; the timestamps increase as HBase's do. */
 static void
 answer_increment(fake_rows *rows, const kw_hb_TIncrement *increment, kw_arena *arena, void *result)
 {
@@ -181,7 +181,7 @@ answer_increment(fake_rows *rows, const kw_hb_TIncrement *increment, kw_arena *a
         (kw_hb_THBaseService_increment_result){.has_success = true, .success = answer};
 }
 
-/* One row of several cells: each is a fake row whose key is the qualifier. */
+/* The heartbeat row has several cells: each is a fake row whose key is the qualifier. */
 static void
 put_cell(fake_rows *rows, const kw_hb_TPut *put)
 {
@@ -220,7 +220,7 @@ fake_rows_answer_heartbeat(fake_rows *rows, kw_hb_method method, const void *arg
     return result;
 }
 
-/* Every table has the one family that fake rows are in. */
+/* Every table has the family of the fake rows. */
 static void
 answer_describe(const kw_hb_TTableName *name, kw_arena *arena, void *result)
 {
@@ -252,7 +252,7 @@ static void
 get(const fake_rows *rows, const kw_hb_TGet *get, kw_arena *arena, kw_hb_TResult *ret_result)
 {
     const fake_row *row = find(rows, get->row);
-    if (row && !row->gone)
+    if (row && !row->deleted)
         fill(row, arena, ret_result);
 }
 
@@ -275,16 +275,16 @@ next(const fake_rows *rows, const fake_scanner *scanner)
     guint index = from_top ? rows->rows->len : position(rows, at);
     bool here =
         index < rows->rows->len && kw_bytes_equal(bytes_of(((fake_row *)rows->rows->pdata[index])->key), at);
-    if (here && scanner->behind && !scanner->reversed)
+    if (here && scanner->after && !scanner->reversed)
         index++;
-    else if (scanner->reversed && !(here && !scanner->behind))
-        index--; /* wraps to "none" below zero */
+    else if (scanner->reversed && !(here && !scanner->after))
+        index--; /* below zero it wraps to a number that is out of range */
     for (; index < rows->rows->len; index += scanner->reversed ? -1U : 1U) {
         const fake_row *row = rows->rows->pdata[index];
         int order = kw_bytes_compare(bytes_of(row->key), stop);
         if (stop.size && (scanner->reversed ? order <= 0 : order >= 0))
             return NULL;
-        if (!row->gone)
+        if (!row->deleted)
             return row;
     }
     return NULL;
@@ -301,7 +301,7 @@ scan(const fake_rows *rows, fake_scanner *scanner, int32_t count, kw_arena *aren
         fill(row, arena, &results[found++]);
         g_bytes_unref(scanner->at);
         scanner->at = g_bytes_ref(row->key);
-        scanner->behind = true;
+        scanner->after = true;
     }
     *ret_results = results;
     return found;
@@ -376,7 +376,7 @@ answer_open(fake_rows *rows, const kw_hb_TScan *tscan, kw_hb_THBaseService_openS
     ret_result->success = rows->id_base + (int32_t)rows->scanners->len - 1;
 }
 
-/* Nothing is left undone, so the list is empty. */
+/* The result lists the deletes that failed: none. */
 static void
 answer_delete_multiple(fake_rows *rows, const kw_hb_THBaseService_deleteMultiple_args *args,
                        kw_hb_THBaseService_deleteMultiple_result *ret_result)
@@ -477,7 +477,7 @@ fake_rows_answer(fake_rows *rows, kw_hb_method method, const void *args, kw_aren
         close_scanner(rows, ((const kw_hb_THBaseService_closeScanner_args *)args)->scannerId);
         break;
     default:
-        break; /* an empty result; scripts say more */
+        break; /* an empty result; scripts can set another */
     }
     return result;
 }

@@ -1,4 +1,4 @@
-/* See clock_model.h. Gateways A and B have known the clock for long; C starts at some moment. */
+/* See clock_model.h. Gateways A and B know the clock from the start; C starts at some moment. */
 #include "clock_model.h"
 
 #include "store/known_time.h"
@@ -26,7 +26,7 @@ typedef struct gateway {
 typedef struct world {
     int64_t now_ms;
     int64_t offset_ms;   /* of the store's clock */
-    int64_t promised_ms; /* the newest stamp that some gateway could have acknowledged */
+    int64_t promised_ms; /* the newest stamp that some gateway can have acknowledged */
     uint8_t ticks_left, jumps_left;
     uint8_t wrong;
     uint8_t padding[5];
@@ -35,10 +35,10 @@ typedef struct world {
 
 typedef struct search {
     const clock_model *model;
-    explorer *of;
+    explorer *explorer;
 } search;
 
-/* Only what the last heartbeat says, and that at once. */
+/* Keeps only the last heartbeat, as if it were known for long enough. */
 static void
 forget_all_but_last(kw_known_time *known)
 {
@@ -56,21 +56,21 @@ forget_all_but_last(kw_known_time *known)
 static void
 remove_safeguards(const clock_model *model, kw_known_time *known, bool first)
 {
-    if (model->goes_back)
+    if (model->latest_goes_back)
         known->least_ns = INT64_MIN;
-    if (model->believes_at_once || (model->serves_at_once && first))
+    if (model->trusts_contradiction || (model->serves_at_once && first))
         forget_all_but_last(known);
 }
 
 static bool
-read_time(const search *with, const world *in, gateway *of, kw_span *ret_span)
+read_time(const search *with, const world *in, gateway *self, kw_span *ret_span)
 {
     int64_t now_ns = in->now_ms * NS_PER_MS;
-    if (with->model->goes_back)
-        of->known.least_ns = INT64_MIN;
-    if (!with->model->acts_on_old || of->known.count == 0)
-        return kw_known_time_read(&of->known, now_ns, ret_span);
-    kw_known_time old = of->known;
+    if (with->model->latest_goes_back)
+        self->known.least_ns = INT64_MIN;
+    if (!with->model->never_expires || self->known.count == 0)
+        return kw_known_time_read(&self->known, now_ns, ret_span);
+    kw_known_time old = self->known;
     int64_t since_ns = now_ns - old.heartbeats[old.count - 1].answered_ns;
     if (!kw_known_time_read(&old, now_ns - since_ns, ret_span))
         return false;
@@ -85,7 +85,8 @@ whole_ms(int64_t ns)
     return ns == INT64_MIN ? INT64_MIN : (ns >= 0 ? ns : ns - NS_PER_MS + 1) / NS_PER_MS;
 }
 
-/* Whoever may act does: acknowledges what has surely passed, and gives a stamp. */
+/* Every gateway that knows the time acknowledges up to its earliest possible time, and checks the next
+ * stamp. */
 static void
 act(const search *with, world *in)
 {
@@ -99,75 +100,75 @@ act(const search *with, world *in)
 }
 
 static void
-step(const search *with, world *next, const char *what, int who)
+step(const search *with, world *next, const char *action, int index)
 {
     act(with, next);
-    explore_step(with->of, next, what, who);
+    explore_step(with->explorer, next, action, index);
 }
 
 /* --- heartbeats ----------------------------------------------------------------------------------------- */
 
 static void
-serve(world *in, gateway *of)
+serve(world *in, gateway *self)
 {
     int64_t clock_ms = in->now_ms + in->offset_ms;
-    of->or_less = clock_ms < of->stamp_ms;
-    of->stamp_ms = MAX(of->stamp_ms, clock_ms);
-    of->phase = SERVED;
+    self->or_less = clock_ms < self->stamp_ms;
+    self->stamp_ms = MAX(self->stamp_ms, clock_ms);
+    self->phase = SERVED;
 }
 
 static void
-answer(const world *in, gateway *of)
+answer(const world *in, gateway *self)
 {
-    of->answered_ns = in->now_ms * NS_PER_MS;
-    of->phase = ANSWERED;
+    self->answered_ns = in->now_ms * NS_PER_MS;
+    self->phase = ANSWERED;
 }
 
-/* The timestamp is read: nobody else writes the cell, so it is as it was when the put was served. */
+/* Reads the timestamp. Only this gateway writes the cell, so the timestamp is that of the put. */
 static void
-hear(const search *with, world *in, gateway *of)
+record(const search *with, world *in, gateway *self)
 {
-    kw_heartbeat heard = {.sent_ns = of->sent_ns,
-                          .answered_ns = of->answered_ns,
-                          .stamp_ms = of->stamp_ms,
-                          .or_less = of->or_less};
-    bool first = of->known.count == 0;
-    kw_known_time_heard(&of->known, &heard, in->now_ms * NS_PER_MS);
+    kw_heartbeat sample = {.sent_ns = self->sent_ns,
+                           .answered_ns = self->answered_ns,
+                           .stamp_ms = self->stamp_ms,
+                           .or_less = self->or_less};
+    bool first = self->known.count == 0;
+    kw_known_time_heard(&self->known, &sample, in->now_ms * NS_PER_MS);
     for (int i = 0; first && i < GATEWAYS; i++)
-        if (&in->gateways[i] != of && !with->model->looks_at_no_one)
-            kw_known_time_saw(&of->known, in->gateways[i].stamp_ms);
-    of->phase = IDLE;
-    of->or_less = 0;
-    of->sent_ns = of->answered_ns = 0;
-    remove_safeguards(with->model, &of->known, first);
+        if (&in->gateways[i] != self && !with->model->ignores_peers)
+            kw_known_time_saw(&self->known, in->gateways[i].stamp_ms);
+    self->phase = IDLE;
+    self->or_less = 0;
+    self->sent_ns = self->answered_ns = 0;
+    remove_safeguards(with->model, &self->known, first);
 }
 
 static void
-expand_gateway(const search *with, const world *in, int who)
+expand_gateway(const search *with, const world *in, int index)
 {
     world next = *in;
-    gateway *of = &next.gateways[who];
-    if (of->phase == IDLE && of->heartbeats_left) {
-        of->sent_ns = in->now_ms * NS_PER_MS;
-        of->heartbeats_left--;
-        of->phase = SENT;
+    gateway *self = &next.gateways[index];
+    if (self->phase == IDLE && self->heartbeats_left) {
+        self->sent_ns = in->now_ms * NS_PER_MS;
+        self->heartbeats_left--;
+        self->phase = SENT;
         if (with->model->slow) {
-            step(with, &next, "sends a heartbeat", who);
+            step(with, &next, "sends a heartbeat", index);
             return;
         }
-        serve(&next, of);
-        answer(&next, of);
-        hear(with, &next, of);
-        step(with, &next, "heartbeats", who);
-    } else if (of->phase == SENT) {
-        serve(&next, of);
-        step(with, &next, "is served", who);
-    } else if (of->phase == SERVED) {
-        answer(&next, of);
-        step(with, &next, "is answered", who);
-    } else if (of->phase == ANSWERED) {
-        hear(with, &next, of);
-        step(with, &next, "reads the timestamp", who);
+        serve(&next, self);
+        answer(&next, self);
+        record(with, &next, self);
+        step(with, &next, "sends a heartbeat and reads it", index);
+    } else if (self->phase == SENT) {
+        serve(&next, self);
+        step(with, &next, "is served", index);
+    } else if (self->phase == SERVED) {
+        answer(&next, self);
+        step(with, &next, "is answered", index);
+    } else if (self->phase == ANSWERED) {
+        record(with, &next, self);
+        step(with, &next, "reads the timestamp", index);
     }
 }
 
@@ -177,23 +178,23 @@ expand_gateway(const search *with, const world *in, int who)
 static void
 expand_jumps(const search *with, const world *in)
 {
-    for (int by = -with->model->farthest; in->jumps_left && by <= with->model->farthest; by++) {
+    for (int jump = -with->model->max_jump; in->jumps_left && jump <= with->model->max_jump; jump++) {
         world next = *in;
         next.jumps_left--;
-        next.offset_ms += by;
-        if (by)
-            step(with, &next, by < 0 ? "the clock jumps back" : "the clock jumps forward", -1);
+        next.offset_ms += jump;
+        if (jump)
+            step(with, &next, jump < 0 ? "the clock jumps back" : "the clock jumps forward", -1);
     }
 }
 
 static void
-expand(explorer *of, const void *state, void *user)
+expand(explorer *self, const void *state, void *user)
 {
     const world *in = state;
-    const search with = {.model = user, .of = of};
+    const search with = {.model = user, .explorer = self};
     if (in->wrong)
-        explore_wrong(of, "a stamp below one that was acknowledged");
-    for (int i = 0; i < 2 + with.model->starters && !explore_over(of); i++)
+        explore_wrong(self, "a stamp lower than an acknowledged one");
+    for (int i = 0; i < 2 + with.model->starters && !explore_over(self); i++)
         expand_gateway(&with, in, i);
     expand_jumps(&with, in);
     if (in->ticks_left) {
@@ -204,22 +205,22 @@ expand(explorer *of, const void *state, void *user)
     }
 }
 
-/* It has sent heartbeats until now. */
+/* The gateway has sent heartbeats until now. */
 static void
-begin_known(const search *with, world *in, gateway *of)
+begin_known(const search *with, world *in, gateway *self)
 {
-    int64_t end_ms = in->now_ms, fresh_ms = of->known.fresh_ns / NS_PER_MS;
+    int64_t end_ms = in->now_ms, fresh_ms = self->known.fresh_ns / NS_PER_MS;
     for (in->now_ms = end_ms - 2 * fresh_ms; in->now_ms <= end_ms; in->now_ms += fresh_ms) {
-        of->sent_ns = in->now_ms * NS_PER_MS;
-        serve(in, of);
-        answer(in, of);
-        hear(with, in, of);
+        self->sent_ns = in->now_ms * NS_PER_MS;
+        serve(in, self);
+        answer(in, self);
+        record(with, in, self);
     }
     in->now_ms = end_ms;
 }
 
 explored
-clock_model_explore(const clock_model *model, uint64_t states_most)
+clock_model_explore(const clock_model *model, uint64_t states_max)
 {
     const search with = {.model = model};
     world *first = g_new0(world, 1);
@@ -228,14 +229,14 @@ clock_model_explore(const clock_model *model, uint64_t states_most)
     first->ticks_left = (uint8_t)model->ticks;
     first->jumps_left = (uint8_t)model->jumps;
     for (int i = 0; i < GATEWAYS; i++) {
-        gateway *of = &first->gateways[i];
-        kw_known_time_init(&of->known, (model->fresh ? model->fresh : 2) * NS_PER_MS);
-        of->stamp_ms = INT64_MIN / 4;
-        of->heartbeats_left = (uint8_t)model->heartbeats;
+        gateway *self = &first->gateways[i];
+        kw_known_time_init(&self->known, (model->fresh ? model->fresh : 2) * NS_PER_MS);
+        self->stamp_ms = INT64_MIN / 4;
+        self->heartbeats_left = (uint8_t)model->heartbeats;
         if (i < 2)
-            begin_known(&with, first, of);
+            begin_known(&with, first, self);
     }
-    explored found = explore(first, sizeof *first, expand, (void *)model, states_most);
+    explored found = explore(first, sizeof *first, expand, (void *)model, states_max);
     g_free(first);
     return found;
 }

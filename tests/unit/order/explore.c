@@ -1,37 +1,37 @@
-/* See explore.h. Depth first; the set of visited states is one open hash table. */
+/* See explore.h. The search is depth first; the set of visited states is an open hash table. */
 #define XXH_INLINE_ALL
 #include "explore.h"
 
 #include <glib.h>
 #include <xxhash.h>
 
-#define STEPS_MOST 1000
-#define ROOM_LEAST ((size_t)1 << 16)
+#define STEPS_MAX 1000
+#define CAPACITY_MIN ((size_t)1 << 16)
 
 typedef struct step {
-    const char *what;
-    int who;
+    const char *action;
+    int actor;
 } step;
 
 struct explorer {
     size_t bytes;
-    void (*expand)(explorer *of, const void *state, void *user);
+    void (*expand)(explorer *self, const void *state, void *user);
     void *user;
-    uint64_t states_most;
-    XXH128_hash_t *seen; /* both halves 0: free */
-    size_t room;
+    uint64_t states_max;
+    XXH128_hash_t *seen; /* an entry of zeros is free */
+    size_t capacity;
     explored found;
-    bool over;
-    step steps[STEPS_MOST];
+    bool stopped;
+    step steps[STEPS_MAX];
     size_t depth;
 };
 
 /* --- visited states --------------------------------------------------------------------------------- */
 
 static bool
-put_in(XXH128_hash_t *seen, size_t room, XXH128_hash_t hash)
+insert(XXH128_hash_t *seen, size_t capacity, XXH128_hash_t hash)
 {
-    for (size_t at = (size_t)hash.low64 & (room - 1);; at = (at + 1) & (room - 1)) {
+    for (size_t at = (size_t)hash.low64 & (capacity - 1);; at = (at + 1) & (capacity - 1)) {
         if (seen[at].low64 == 0 && seen[at].high64 == 0) {
             seen[at] = hash;
             return true;
@@ -42,93 +42,93 @@ put_in(XXH128_hash_t *seen, size_t room, XXH128_hash_t hash)
 }
 
 static void
-grow(explorer *of)
+grow(explorer *self)
 {
-    size_t room = MAX(of->room * 2, ROOM_LEAST);
-    XXH128_hash_t *seen = g_new0(XXH128_hash_t, room);
-    for (size_t i = 0; i < of->room; i++)
-        if (of->seen[i].low64 || of->seen[i].high64)
-            put_in(seen, room, of->seen[i]);
-    g_free(of->seen);
-    of->seen = seen;
-    of->room = room;
+    size_t capacity = MAX(self->capacity * 2, CAPACITY_MIN);
+    XXH128_hash_t *seen = g_new0(XXH128_hash_t, capacity);
+    for (size_t i = 0; i < self->capacity; i++)
+        if (self->seen[i].low64 || self->seen[i].high64)
+            insert(seen, capacity, self->seen[i]);
+    g_free(self->seen);
+    self->seen = seen;
+    self->capacity = capacity;
 }
 
-/* False: it was visited before. */
+/* True if the state was not visited before. */
 static bool
-is_new(explorer *of, const void *state)
+is_new(explorer *self, const void *state)
 {
-    if ((of->found.states + 1) * 2 > of->room)
-        grow(of);
-    XXH128_hash_t hash = XXH3_128bits(state, of->bytes);
+    if ((self->found.states + 1) * 2 > self->capacity)
+        grow(self);
+    XXH128_hash_t hash = XXH3_128bits(state, self->bytes);
     hash.high64 |= 1;
-    return put_in(of->seen, of->room, hash);
+    return insert(self->seen, self->capacity, hash);
 }
 
 /* --- the search ------------------------------------------------------------------------------------- */
 
 static void
-visit(explorer *of, const void *state)
+visit(explorer *self, const void *state)
 {
-    if (of->over || !is_new(of, state))
+    if (self->stopped || !is_new(self, state))
         return;
-    if (++of->found.states > of->states_most) {
-        of->found.whole = false;
-        of->over = true;
+    if (++self->found.states > self->states_max) {
+        self->found.complete = false;
+        self->stopped = true;
         return;
     }
-    of->expand(of, state, of->user);
+    self->expand(self, state, self->user);
 }
 
 void
-explore_step(explorer *of, const void *next, const char *what, int who)
+explore_step(explorer *self, const void *next, const char *action, int actor)
 {
-    if (of->over)
+    if (self->stopped)
         return;
-    g_assert_cmpuint(of->depth, <, STEPS_MOST);
-    of->steps[of->depth++] = (step){what, who};
-    visit(of, next);
-    of->depth--;
+    g_assert_cmpuint(self->depth, <, STEPS_MAX);
+    self->steps[self->depth++] = (step){action, actor};
+    visit(self, next);
+    self->depth--;
 }
 
 void
-explore_wrong(explorer *of, const char *why)
+explore_wrong(explorer *self, const char *why)
 {
-    if (of->over)
+    if (self->stopped)
         return;
     GString *text = g_string_new(why);
     g_string_append_c(text, ':');
-    for (size_t i = 0; i < of->depth; i++) {
-        const step *at = &of->steps[i];
+    for (size_t i = 0; i < self->depth; i++) {
+        const step *at = &self->steps[i];
         g_string_append(text, i ? ", " : " ");
-        if (at->who >= 0)
-            g_string_append_printf(text, "%c ", 'A' + at->who);
-        g_string_append(text, at->what);
+        if (at->actor >= 0)
+            g_string_append_printf(text, "%c ", 'A' + at->actor);
+        g_string_append(text, at->action);
     }
-    of->found.wrong = g_string_free(text, FALSE);
-    of->over = true;
+    self->found.wrong = g_string_free(text, FALSE);
+    self->stopped = true;
 }
 
 bool
-explore_over(const explorer *of)
+explore_over(const explorer *self)
 {
-    return of->over;
+    return self->stopped;
 }
 
 explored
-explore(const void *state, size_t bytes, void (*expand)(explorer *of, const void *state, void *user),
-        void *user, uint64_t states_most)
+explore(const void *state, size_t bytes, void (*expand)(explorer *self, const void *state, void *user),
+        void *user, uint64_t states_max)
 {
-    explorer *of = g_new0(explorer, 1);
-    of->bytes = bytes;
-    of->expand = expand;
-    of->user = user;
-    of->states_most = states_most;
-    of->found.whole = true;
-    visit(of, state);
-    explored found = of->found;
-    g_free(of->seen);
-    g_free(of);
+    explorer *self = g_new0(explorer, 1);
+    self->bytes = bytes;
+    self->expand = expand;
+    self->user = user;
+    self->states_max = states_max;
+    self->found.complete = true;
+    visit(self, state);
+    explored found = self->found;
+    g_free(self->seen);
+    g_free(self);
     return found;
 }
 

@@ -1,5 +1,5 @@
-/* See monitor.h. A way's bits: 0-15 the record, 4 for each field; then 17 for each operation: whether it has
- * taken effect, and its result. */
+/* See monitor.h. The bits of a linearization: 0-15 the record, 4 for each field; then 17 for each operation:
+ * whether it has taken effect, and its result. */
 #include "monitor.h"
 
 #include <glib.h>
@@ -9,27 +9,27 @@
 #define OP_AT(number) (16 + OP_BITS * (number))
 
 static uint16_t
-state_of(monitor_way way)
+state_of(linearization order)
 {
-    return (uint16_t)way;
+    return (uint16_t)order;
 }
 
 static bool
-has_happened(monitor_way way, int number)
+has_happened(linearization order, int number)
 {
-    return (way >> OP_AT(number)) & 1;
+    return (order >> OP_AT(number)) & 1;
 }
 
 static uint16_t
-result_in(monitor_way way, int number)
+result_in(linearization order, int number)
 {
-    return (uint16_t)(way >> (OP_AT(number) + 1));
+    return (uint16_t)(order >> (OP_AT(number) + 1));
 }
 
-static monitor_way
-without(monitor_way way, int number)
+static linearization
+without(linearization order, int number)
 {
-    return way & ~(((monitor_way)0x1ffff) << OP_AT(number));
+    return order & ~(((linearization)0x1ffff) << OP_AT(number));
 }
 
 static uint16_t
@@ -54,7 +54,7 @@ with_value(uint16_t state, unsigned field, unsigned value)
     return (uint16_t)((state & ~(15u << (4 * field))) | (value & 15u) << (4 * field));
 }
 
-/* Does the monitor see anything of this operation? */
+/* True if the monitor watches a field of this operation. */
 static bool
 concerns(const monitor *of, const spec_op *op)
 {
@@ -63,11 +63,11 @@ concerns(const monitor *of, const spec_op *op)
             (op->conditional && of->fields >> op->on & 1));
 }
 
-/* A condition on a field that is not watched may be met or not. */
-static monitor_way
-take_effect(const monitor *of, monitor_way way, const spec_op *op, int number)
+/* A condition on a field that is not watched may or may not be met. */
+static linearization
+take_effect(const monitor *of, linearization order, const spec_op *op, int number)
 {
-    uint16_t state = state_of(way), result = 0;
+    uint16_t state = state_of(order), result = 0;
     bool met = !op->conditional || value_in(state, op->on) == op->equals;
     for (unsigned i = 0; i < FIELDS && met; i++) {
         if (!(of->fields >> i & 1))
@@ -81,60 +81,61 @@ take_effect(const monitor *of, monitor_way way, const spec_op *op, int number)
         result = met;
     else
         result = state & mask_of((op->increments | op->reads) & of->fields);
-    way = (way & ~(monitor_way)0xffff) | state;
-    return way | ((monitor_way)1 | (monitor_way)result << 1) << OP_AT(number);
+    order = (order & ~(linearization)0xffff) | state;
+    return order | ((linearization)1 | (linearization)result << 1) << OP_AT(number);
 }
 
-/* --- sets of ways ------------------------------------------------------------------------------------ */
+/* --- sets of linearizations
+ * ------------------------------------------------------------------------------------ */
 
-typedef struct ways {
-    monitor_way list[MONITOR_WAYS * 8];
+typedef struct linearization_set {
+    linearization list[MONITOR_STATES_MAX * 8];
     size_t count;
-} ways;
+} linearization_set;
 
 static void
-add_way(ways *to, monitor_way way)
+add(linearization_set *to, linearization order)
 {
     for (size_t i = 0; i < to->count; i++)
-        if (to->list[i] == way)
+        if (to->list[i] == order)
             return;
     g_assert_cmpuint(to->count, <, G_N_ELEMENTS(to->list));
-    to->list[to->count++] = way;
+    to->list[to->count++] = order;
 }
 
 static int
-compare_ways(const void *a, const void *b)
+compare(const void *a, const void *b)
 {
-    const monitor_way *one = a, *other = b;
+    const linearization *one = a, *other = b;
     return (*one > *other) - (*one < *other);
 }
 
 static bool
-keep(monitor *of, ways *kept)
+keep_only(monitor *of, linearization_set *kept)
 {
-    g_assert_cmpuint(kept->count, <=, MONITOR_WAYS);
-    qsort(kept->list, kept->count, sizeof *kept->list, compare_ways);
-    memset(of->ways, 0, sizeof of->ways);
-    memcpy(of->ways, kept->list, kept->count * sizeof *kept->list);
+    g_assert_cmpuint(kept->count, <=, MONITOR_STATES_MAX);
+    qsort(kept->list, kept->count, sizeof *kept->list, compare);
+    memset(of->linearizations, 0, sizeof of->linearizations);
+    memcpy(of->linearizations, kept->list, kept->count * sizeof *kept->list);
     of->count = (uint8_t)kept->count;
     return kept->count > 0;
 }
 
-/* What the ways can become when operations take effect until operation `last` has (-1: as many as like). What
- * could follow it can as well take effect later. */
-static ways
-ways_until(const monitor *of, const spec_ops *ops, int last)
+/* All linearizations in which operations take effect until operation `last` has (-1: any number of them). An
+ * operation that could follow `last` can as well take effect later. */
+static linearization_set
+extend_until(const monitor *of, const spec_ops *ops, int last)
 {
-    ways all;
+    linearization_set all;
     all.count = of->count;
-    memcpy(all.list, of->ways, of->count * sizeof *of->ways);
+    memcpy(all.list, of->linearizations, of->count * sizeof *of->linearizations);
     for (size_t i = 0; i < all.count; i++) {
         if (last >= 0 && has_happened(all.list[i], last))
             continue;
         for (int number = 0; number < MONITOR_OPS; number++)
             if (ops->used >> number & 1 && concerns(of, &ops->ops[number]) &&
                 !has_happened(all.list[i], number))
-                add_way(&all, take_effect(of, all.list[i], &ops->ops[number], number));
+                add(&all, take_effect(of, all.list[i], &ops->ops[number], number));
     }
     return all;
 }
@@ -177,28 +178,28 @@ monitor_end(monitor *of, const spec_ops *all, int number, uint16_t result)
     if (!concerns(of, op))
         return true;
     uint16_t seen = op->conditional ? result : result & mask_of((op->increments | op->reads) & of->fields);
-    ways found = ways_until(of, all, number), kept = {.count = 0};
+    linearization_set found = extend_until(of, all, number), kept = {.count = 0};
     for (size_t i = 0; i < found.count; i++)
         if (has_happened(found.list[i], number) && result_in(found.list[i], number) == seen)
-            add_way(&kept, without(found.list[i], number));
-    return keep(of, &kept);
+            add(&kept, without(found.list[i], number));
+    return keep_only(of, &kept);
 }
 
 bool
 monitor_failed(monitor *of, const spec_ops *all, int number)
 {
-    ways kept = {.count = 0};
+    linearization_set kept = {.count = 0};
     (void)all;
     for (size_t i = 0; i < of->count; i++)
-        if (!has_happened(of->ways[i], number))
-            add_way(&kept, of->ways[i]);
-    return keep(of, &kept);
+        if (!has_happened(of->linearizations[i], number))
+            add(&kept, of->linearizations[i]);
+    return keep_only(of, &kept);
 }
 
 bool
 monitor_could_read(const monitor *of, const spec_ops *all, uint16_t values)
 {
-    ways found = ways_until(of, all, -1);
+    linearization_set found = extend_until(of, all, -1);
     for (size_t i = 0; i < found.count; i++)
         if (state_of(found.list[i]) == (values & mask_of(of->fields)))
             return true;

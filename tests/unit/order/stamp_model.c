@@ -1,5 +1,5 @@
-/* See stamp_model.h. The error of a clock is a choice at each use: a stamp is anything from the store's time
- * to `error` more; that a stamp has surely passed can be known as soon as the store's time has reached it. */
+/* See stamp_model.h. The clock's error is chosen at each use: a stamp is between the store's time and `error`
+ * more. A gateway can know that a stamp has surely passed as soon as the store's time has reached it. */
 #include "stamp_model.h"
 
 #include "monitor.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define OPS 5
-#define CALLERS_MOST 3
+#define CALLERS_MAX 3
 #define PLACES 2
 #define WATCHED 2
 #define A 0
@@ -20,7 +20,7 @@ typedef struct cell {
     uint8_t value;
 } cell;
 
-/* One row. gone: written one after the stamp of its removal. */
+/* One row. The gone cells are written one millisecond after the stamp of the removal. */
 typedef struct place {
     cell cells[WATCHED];
     uint8_t row_marker, a_marker;
@@ -34,11 +34,11 @@ typedef struct op {
     uint8_t phase;
     uint8_t value;
     uint8_t stamp;
-    uint8_t pending;  /* bits: placements at which it has not arrived */
-    uint8_t second;   /* bits: the same of a second try */
-    uint8_t known;    /* bits: placements that hold it, or hold what is newer */
-    uint8_t from;     /* reads: which placement */
-    uint8_t newest;   /* reads: what they wait for */
+    uint8_t pending;  /* bits: placements where it has not arrived yet */
+    uint8_t second;   /* bits: the same for a second attempt */
+    uint8_t known;    /* bits: placements known to have it, or a newer value */
+    uint8_t from;     /* reads: the placement */
+    uint8_t newest;   /* reads: the newest stamp read */
     uint8_t repeated; /* it was sent twice */
     uint16_t read;
     int8_t spec;
@@ -47,7 +47,7 @@ typedef struct op {
 typedef struct world {
     uint8_t now, ticks_left, calls_left, unknown_left, next_value, repeats_left, purges_left, doubts_left;
     uint8_t wrong;
-    uint8_t may_differ; /* two writes of one stamp were under way together, or an outcome is unknown */
+    uint8_t can_differ; /* two concurrent writes had the same stamp, or an outcome is unknown */
     place places[PLACES];
     op ops[OPS];
     spec_ops specs;
@@ -60,9 +60,9 @@ typedef struct search {
 } search;
 
 static void
-step(const search *with, const world *next, const char *what, int who)
+step(const search *with, const world *next, const char *action, int index)
 {
-    explore_step(with->of, next, what, who);
+    explore_step(with->of, next, action, index);
 }
 
 static bool
@@ -95,7 +95,7 @@ visible(const place *in, unsigned field)
     return found.stamp > hidden && found.stamp >= gone ? found : (cell){0, 0};
 }
 
-/* The newest timestamp that a read of these fields meets. */
+/* The newest timestamp among the cells that a read of these fields returns. */
 static uint8_t
 newest_in(const search *with, const place *in, const op *of)
 {
@@ -137,7 +137,7 @@ apply_to(const search *with, world *in, const op *of, unsigned where)
             to->cells[i] = (cell){stamp, of->value};
 }
 
-/* Drops the delete markers, and what they hide. */
+/* Drops the delete markers and the cells that they hide. */
 static void
 purge(place *in)
 {
@@ -156,21 +156,22 @@ monitors_per_place(const search *with)
 }
 
 static int
-free_slot(const world *in)
+free_entry(const world *in)
 {
-    for (int to = CALLERS_MOST; to < OPS; to++)
+    for (int to = CALLERS_MAX; to < OPS; to++)
         if (in->ops[to].phase == IDLE)
             return to;
     return -1;
 }
 
-/* The caller is free; a first try that has not arrived stays under way. False: there is no slot for it. */
+/* Frees the caller; an attempt that has not arrived yet continues in another entry. False: there is no free
+ * entry. */
 static bool
-leave_late(world *in, int who)
+keep_pending(world *in, int index)
 {
-    op of = in->ops[who];
-    memset(&in->ops[who], 0, sizeof of);
-    int to = free_slot(in);
+    op of = in->ops[index];
+    memset(&in->ops[index], 0, sizeof of);
+    int to = free_entry(in);
     if (!of.pending && !of.second)
         return true;
     if (to < 0)
@@ -182,10 +183,10 @@ leave_late(world *in, int who)
 }
 
 static void
-answer(const search *with, const world *in, int who)
+answer(const search *with, const world *in, int index)
 {
     world next = *in;
-    op *of = &next.ops[who];
+    op *of = &next.ops[index];
     size_t count = monitors_per_place(with) * (size_t)with->model->placements;
     bool right = true;
     for (size_t i = 0; i < count; i++) {
@@ -194,24 +195,24 @@ answer(const search *with, const world *in, int who)
             right = monitor_end(&next.monitors[i], &next.specs, of->spec, of->read) && right;
     }
     spec_end(&next.specs, of->spec);
-    if (!leave_late(&next, who))
+    if (!keep_pending(&next, index))
         return;
     next.wrong = !right;
-    step(with, &next, "is answered", who);
+    step(with, &next, "is answered", index);
 }
 
 static void
-give_up(const search *with, const world *in, int who)
+lose_reply(const search *with, const world *in, int index)
 {
-    int to = free_slot(in);
-    if (in->unknown_left == 0 || to < 0 || who >= CALLERS_MOST || is_read(&in->ops[who]))
+    int to = free_entry(in);
+    if (in->unknown_left == 0 || to < 0 || index >= CALLERS_MAX || is_read(&in->ops[index]))
         return;
     world next = *in;
-    next.ops[to] = next.ops[who];
-    memset(&next.ops[who], 0, sizeof next.ops[who]);
+    next.ops[to] = next.ops[index];
+    memset(&next.ops[index], 0, sizeof next.ops[index]);
     next.unknown_left--;
-    next.may_differ = 1;
-    step(with, &next, "gets no answer", who);
+    next.can_differ = 1;
+    step(with, &next, "gets no answer", index);
 }
 
 /* --- calls --------------------------------------------------------------------------------------------- */
@@ -219,19 +220,19 @@ give_up(const search *with, const world *in, int who)
 static const char *const applied_names[PLACES] = {"is applied to the first placement",
                                                   "is applied to the second placement"};
 
-/* A try arrives at a placement. */
+/* An attempt arrives at a placement. */
 static void
-arrive(const search *with, const world *in, int who, unsigned where)
+arrive(const search *with, const world *in, int index, unsigned where)
 {
     world next = *in;
-    op *of = &next.ops[who];
+    op *of = &next.ops[index];
     uint8_t *tries = of->pending >> where & 1 ? &of->pending : &of->second;
     apply_to(with, &next, of, where);
     *tries &= (uint8_t)~BIT(where);
     of->known |= BIT(where);
     if (of->phase == ANSWERED && !of->pending && !of->second)
         memset(of, 0, sizeof *of);
-    step(with, &next, applied_names[where], who);
+    step(with, &next, applied_names[where], index);
 }
 
 static uint8_t
@@ -242,7 +243,7 @@ passed_by(const search *with, const op *of)
 
 /* --- puts in doubt ------------------------------------------------------------------------------------- */
 
-/* Does the placement, which did not answer, hold the put's own values or newer ones? Then it is as if it had
+/* True if the placement, which did not answer, has the put's values or newer ones. Then the put counts as
  * answered. */
 static bool
 is_there(const place *in, const op *of)
@@ -258,80 +259,81 @@ is_there(const place *in, const op *of)
 }
 
 static void
-look(const search *with, const world *in, int who, unsigned where)
+check_doubtful(const search *with, const world *in, int index, unsigned where)
 {
-    const op *of = &in->ops[who];
+    const op *of = &in->ops[index];
     world next = *in;
     if (of->known >> where & 1 || is_removal(of) || !is_there(&in->places[where], of))
         return;
     next.doubts_left--;
-    next.ops[who].known |= BIT(where);
-    step(with, &next, "finds its own values or newer ones", who);
+    next.ops[index].known |= BIT(where);
+    step(with, &next, "finds its own values or newer ones", index);
 }
 
 static void
-expand_write(const search *with, const world *in, int who)
+expand_write(const search *with, const world *in, int index)
 {
-    const op *of = &in->ops[who];
+    const op *of = &in->ops[index];
     uint8_t all = (uint8_t)((1u << with->model->placements) - 1);
     for (unsigned where = 0; where < (unsigned)with->model->placements; where++)
         if ((of->pending | of->second) >> where & 1)
-            arrive(with, in, who, where);
+            arrive(with, in, index, where);
     for (unsigned where = 0; where < (unsigned)with->model->placements; where++)
-        if (in->doubts_left && of->phase == BEGUN && who < CALLERS_MOST)
-            look(with, in, who, where);
+        if (in->doubts_left && of->phase == BEGUN && index < CALLERS_MAX)
+            check_doubtful(with, in, index, where);
     if (in->repeats_left && !of->repeated && of->phase == BEGUN &&
         (is_removal(of) || with->model->repeats_puts)) {
         world next = *in;
         next.repeats_left--;
-        next.ops[who].repeated = 1;
-        next.ops[who].second = all;
-        step(with, &next, "is sent again", who);
+        next.ops[index].repeated = 1;
+        next.ops[index].second = all;
+        step(with, &next, "is sent again", index);
     }
     uint8_t passed = passed_by(with, of);
-    if (of->known == all && of->phase == BEGUN && who < CALLERS_MOST &&
+    if (of->known == all && of->phase == BEGUN && index < CALLERS_MAX &&
         (in->now >= passed || with->model->eager_writes))
-        answer(with, in, who);
+        answer(with, in, index);
 }
 
 static void
-expand_read(const search *with, const world *in, int who)
+expand_read(const search *with, const world *in, int index)
 {
-    const op *of = &in->ops[who];
+    const op *of = &in->ops[index];
     if (of->phase == READ) {
         if (in->now >= of->newest || with->model->eager_reads)
-            answer(with, in, who);
+            answer(with, in, index);
         return;
     }
     const place *from = &in->places[of->from];
     world next = *in;
-    op *read = &next.ops[who];
+    op *read = &next.ops[index];
     read->read = 0;
     for (unsigned i = 0; i < WATCHED; i++)
         if (fields_of(of) >> i & 1)
             read->read |= (uint16_t)(visible(from, i).value << (4 * i));
     read->newest = newest_in(with, from, of);
     read->phase = READ;
-    step(with, &next, of->from ? "reads the second placement" : "reads the first placement", who);
+    step(with, &next, of->from ? "reads the second placement" : "reads the first placement", index);
 }
 
 static void
-note_ties(world *in, int who)
+note_ties(world *in, int index)
 {
-    const op *mine = &in->ops[who];
+    const op *mine = &in->ops[index];
     for (int i = 0; i < OPS; i++)
-        if (i != who && in->ops[i].phase != IDLE && !is_read(&in->ops[i]) && in->ops[i].stamp == mine->stamp)
-            in->may_differ = 1;
+        if (i != index && in->ops[i].phase != IDLE && !is_read(&in->ops[i]) &&
+            in->ops[i].stamp == mine->stamp)
+            in->can_differ = 1;
 }
 
 static void
-begin_call(const search *with, const world *in, int who, unsigned kind, int error, uint8_t from)
+begin_call(const search *with, const world *in, int index, unsigned kind, int error, uint8_t from)
 {
     static const char *const names[] = {"begins put",    "begins put of both",
                                         "begins get",    "begins get of one",
                                         "begins remove", "begins remove of the field"};
     world next = *in;
-    op *of = &next.ops[who];
+    op *of = &next.ops[index];
     *of = (op){.kind = (uint8_t)kind, .phase = BEGUN, .from = from};
     spec_op spec = {0};
     if (is_read(of)) {
@@ -343,29 +345,29 @@ begin_call(const search *with, const world *in, int who, unsigned kind, int erro
         of->value = is_removal(of) ? 0 : next.next_value++;
         spec.writes = fields_of(of);
         spec.values[A] = spec.values[B] = of->value;
-        note_ties(&next, who);
+        note_ties(&next, index);
     }
     of->spec = (int8_t)spec_begin(&next.specs, spec);
     next.calls_left--;
     if (of->spec >= 0)
-        step(with, &next, names[__builtin_ctz(kind)], who);
+        step(with, &next, names[__builtin_ctz(kind)], index);
 }
 
 static void
 begin_calls(const search *with, const world *in)
 {
-    int who = 0;
-    while (who < with->model->callers && in->ops[who].phase != IDLE)
-        who++;
-    if (in->calls_left == 0 || who == with->model->callers)
+    int index = 0;
+    while (index < with->model->callers && in->ops[index].phase != IDLE)
+        index++;
+    if (in->calls_left == 0 || index == with->model->callers)
         return;
     for (unsigned kind = 1; kind <= STAMP_REMOVE_FIELD; kind <<= 1) {
         if (!(with->model->kinds & kind))
             continue;
-        op like = {.kind = (uint8_t)kind};
-        int choices = is_read(&like) ? with->model->placements : with->model->error + 1;
+        op sample = {.kind = (uint8_t)kind};
+        int choices = is_read(&sample) ? with->model->placements : with->model->error + 1;
         for (int choice = 0; choice < choices; choice++)
-            begin_call(with, in, who, kind, choice, (uint8_t)choice);
+            begin_call(with, in, index, kind, choice, (uint8_t)choice);
     }
 }
 
@@ -383,7 +385,7 @@ read_place(const place *from)
 static void
 check_end(const search *with, const world *in)
 {
-    for (int i = 0; i < CALLERS_MOST; i++)
+    for (int i = 0; i < CALLERS_MAX; i++)
         if (in->ops[i].phase != IDLE)
             return;
     size_t count = monitors_per_place(with) * (size_t)with->model->placements;
@@ -392,7 +394,7 @@ check_end(const search *with, const world *in)
         if (!monitor_could_read(by, &in->specs, read_place(&in->places[by->view - 1])))
             explore_wrong(with->of, "a read now gives what no order of the operations gives");
     }
-    if (with->model->placements == 2 && !in->may_differ &&
+    if (with->model->placements == 2 && !in->can_differ &&
         read_place(&in->places[0]) != read_place(&in->places[1]))
         explore_wrong(with->of, "the placements differ");
 }
@@ -412,7 +414,7 @@ expand(explorer *of, const void *state, void *user)
             expand_read(&with, in, i);
         else
             expand_write(&with, in, i);
-        give_up(&with, in, i);
+        lose_reply(&with, in, i);
     }
     begin_calls(&with, in);
     if (in->ticks_left) {
@@ -430,7 +432,7 @@ expand(explorer *of, const void *state, void *user)
 }
 
 explored
-stamp_model_explore(const stamp_model *model, uint64_t states_most)
+stamp_model_explore(const stamp_model *model, uint64_t states_max)
 {
     g_autofree world *first = g_new0(world, 1);
     first->now = 2;
@@ -448,5 +450,5 @@ stamp_model_explore(const stamp_model *model, uint64_t states_most)
         for (unsigned i = 0; i < WATCHED && !model->whole; i++)
             monitor_init(&first->monitors[count++], BIT(i), where + 1);
     }
-    return explore(first, sizeof *first, expand, (void *)model, states_most);
+    return explore(first, sizeof *first, expand, (void *)model, states_max);
 }

@@ -1,5 +1,5 @@
-/* See store_model.h. A step is one thing that happens at the server or at a caller; the messages between them
- * take as long as they like, because other steps can come in between. */
+/* See store_model.h. A step is an event at the server or at a caller. Messages take any time, because other
+ * steps can happen in between. */
 #include "store_model.h"
 
 #include "monitor.h"
@@ -7,8 +7,8 @@
 #include <glib.h>
 #include <string.h>
 
-#define OPS 5 /* three callers, and calls that they gave up */
-#define CALLERS_MOST 3
+#define OPS 5 /* three callers, and calls whose reply was lost */
+#define CALLERS_MAX 3
 #define A 0
 #define B 1
 #define C 2
@@ -19,16 +19,16 @@ typedef struct cell {
     uint8_t value;
 } cell;
 
-typedef enum phase { IDLE, BEGUN, ASKED, APPLIED, REFUSED, REFUSED_LATE } phase;
+typedef enum phase { IDLE, BEGUN, HAS_READ, APPLIED, REFUSED, REFUSED_LATE } phase;
 
 typedef struct op {
     uint16_t kind;
     uint8_t phase;
-    uint8_t value;    /* that it writes; unique */
+    uint8_t value;    /* to write; unique */
     uint8_t believed; /* conditions */
-    uint8_t stamp;    /* removals: up to which the cells go; puts of counters: the newest that was seen */
-    uint8_t seen;     /* kw:g or the counter's value, as it was read */
-    uint8_t id;       /* its own in kw:g */
+    uint8_t stamp;    /* removals: the timestamp of the delete; puts of counters: the newest timestamp read */
+    uint8_t seen;     /* the value of kw:g or the counter that was read */
+    uint8_t id;       /* the value that it writes to kw:g */
     uint8_t repeated;
     uint8_t applied; /* conditions: the answer */
     uint16_t read;
@@ -71,7 +71,7 @@ visible_generation(const world *in)
     return in->generation.stamp > in->row_marker ? in->generation : (cell){0, 0};
 }
 
-/* Of two cells with one timestamp the later one is seen. */
+/* Of two cells with the same timestamp the later one is visible. */
 static void
 store(cell *to, uint8_t stamp, uint8_t value)
 {
@@ -137,18 +137,18 @@ is_condition(unsigned kind)
 static spec_op
 spec_of(const op *of, uint8_t fields)
 {
-    spec_op made = {.writes = fields_written(of->kind) & fields};
+    spec_op spec = {.writes = fields_written(of->kind) & fields};
     for (unsigned i = 0; i < FIELDS; i++)
-        made.values[i] = is_removal(of->kind) ? 0 : of->value;
-    made.conditional = is_condition(of->kind);
-    made.on = of->kind == STORE_PUT_IF_COUNTER ? C : A;
-    made.equals = of->believed;
-    made.increments = of->kind == STORE_INCREMENT ? BIT(C) : 0;
-    made.reads = of->kind == STORE_GET ? 7 : 0;
-    return made;
+        spec.values[i] = is_removal(of->kind) ? 0 : of->value;
+    spec.conditional = is_condition(of->kind);
+    spec.on = of->kind == STORE_PUT_IF_COUNTER ? C : A;
+    spec.equals = of->believed;
+    spec.increments = of->kind == STORE_INCREMENT ? BIT(C) : 0;
+    spec.reads = of->kind == STORE_GET ? 7 : 0;
+    return spec;
 }
 
-/* A removal that may reach its fields one after the other counts as one removal for each of a and b. */
+/* If a removal need not be atomic, it counts as one removal of field a and one of the others. */
 static bool
 begin_specs(const search *with, world *in, op *of)
 {
@@ -167,18 +167,18 @@ monitors_of(const search *with)
 }
 
 static void
-step(const search *with, const world *next, const char *what, int who)
+step(const search *with, const world *next, const char *action, int index)
 {
-    explore_step(with->of, next, what, who);
+    explore_step(with->of, next, action, index);
 }
 
 /* --- answers ------------------------------------------------------------------------------------------ */
 
 static void
-answer(const search *with, const world *in, int who, uint16_t result, const char *what)
+answer(const search *with, const world *in, int index, uint16_t result, const char *action)
 {
     world next = *in;
-    op *of = &next.ops[who];
+    op *of = &next.ops[index];
     bool right = true;
     for (size_t spec = 0; spec < 2; spec++) {
         if (of->specs[spec] < 0)
@@ -191,7 +191,7 @@ answer(const search *with, const world *in, int who, uint16_t result, const char
             spec_end(&next.specs, of->specs[spec]);
     memset(of, 0, sizeof *of);
     next.wrong = !right;
-    step(with, &next, what, who);
+    step(with, &next, action, index);
 }
 
 static uint16_t
@@ -200,20 +200,20 @@ result_of(const op *of)
     return is_condition(of->kind) ? of->applied : of->read;
 }
 
-/* The caller gives up: what is under way stays so. */
+/* The caller gets no reply; the operation continues. */
 static void
-give_up(const search *with, const world *in, int who)
+lose_reply(const search *with, const world *in, int index)
 {
-    int to = CALLERS_MOST;
+    int to = CALLERS_MAX;
     while (to < OPS && in->ops[to].phase != IDLE)
         to++;
-    if (in->unknown_left == 0 || to == OPS || who >= CALLERS_MOST || in->ops[who].kind == STORE_GET)
+    if (in->unknown_left == 0 || to == OPS || index >= CALLERS_MAX || in->ops[index].kind == STORE_GET)
         return;
     world next = *in;
-    next.ops[to] = next.ops[who];
-    memset(&next.ops[who], 0, sizeof next.ops[who]);
+    next.ops[to] = next.ops[index];
+    memset(&next.ops[index], 0, sizeof next.ops[index]);
     next.unknown_left--;
-    step(with, &next, "gets no answer", who);
+    step(with, &next, "gets no answer", index);
 }
 
 /* --- puts, increments, native comparisons ------------------------------------------------------------- */
@@ -227,36 +227,36 @@ write_fields(world *in, const op *of, uint8_t stamp)
 }
 
 static void
-apply_put(const search *with, const world *in, int who)
+apply_put(const search *with, const world *in, int index)
 {
     world next = *in;
-    op *of = &next.ops[who];
+    op *of = &next.ops[index];
     write_fields(&next, of, next.now);
     of->phase = APPLIED;
-    step(with, &next, "put is applied", who);
+    step(with, &next, "put is applied", index);
 }
 
 static void
-apply_increment(const search *with, const world *in, int who)
+apply_increment(const search *with, const world *in, int index)
 {
     world next = *in;
-    op *of = &next.ops[who];
+    op *of = &next.ops[index];
     uint8_t sum = add_one(&next, &next.cells[C], visible(&next, C));
     if (!with->model->no_generation) {
         cell seen = visible_generation(&next);
         add_one(&next, &next.generation, seen);
-        next.generation.value = next.next_id++; /* by a random amount: no value comes twice */
+        next.generation.value = next.next_id++; /* a random increment: no value is used twice */
     }
     of->read = (uint16_t)(sum << 4 * C);
     of->phase = APPLIED;
-    step(with, &next, "increment is applied", who);
+    step(with, &next, "increment is applied", index);
 }
 
 static void
-apply_put_if(const search *with, const world *in, int who)
+apply_put_if(const search *with, const world *in, int index)
 {
     world next = *in;
-    op *of = &next.ops[who];
+    op *of = &next.ops[index];
     cell compared = visible(&next, of->kind == STORE_PUT_IF_COUNTER ? C : A);
     of->applied = compared.value == of->believed;
     if (of->applied && of->repeated && !with->model->repeats_put)
@@ -268,7 +268,7 @@ apply_put_if(const search *with, const world *in, int who)
         if (!with->model->no_generation)
             store(&next.generation, stamp, of->id);
     }
-    step(with, &next, of->applied ? "comparison is met" : "comparison is not met", who);
+    step(with, &next, of->applied ? "comparison is met" : "comparison is not met", index);
 }
 
 /* --- removals ------------------------------------------------------------------------------------------ */
@@ -287,14 +287,14 @@ newest_removed(const search *with, const world *in, const op *of)
 }
 
 static void
-ask_newest(const search *with, const world *in, int who)
+read_newest(const search *with, const world *in, int index)
 {
     world next = *in;
-    op *of = &next.ops[who];
+    op *of = &next.ops[index];
     of->stamp = newest_removed(with, in, of);
     of->seen = visible_generation(in).value;
-    of->phase = of->stamp ? ASKED : APPLIED;
-    step(with, &next, "removal asks for the newest timestamp", who);
+    of->phase = of->stamp ? HAS_READ : APPLIED;
+    step(with, &next, "removal asks for the newest timestamp", index);
 }
 
 static void
@@ -305,49 +305,49 @@ mark(world *in, const op *of, uint8_t stamp)
 }
 
 static void
-apply_delete(const search *with, const world *in, int who)
+apply_delete(const search *with, const world *in, int index)
 {
     world next = *in;
-    op *of = &next.ops[who];
+    op *of = &next.ops[index];
     if (!with->model->no_generation && visible_generation(in).value != of->seen) {
         of->phase = of->repeated ? REFUSED_LATE : REFUSED;
-        step(with, &next, "delete is refused", who);
+        step(with, &next, "delete is refused", index);
         return;
     }
     mark(&next, of, with->model->delete_unstamped ? next.now : of->stamp);
     of->phase = APPLIED;
-    step(with, &next, "delete is applied", who);
+    step(with, &next, "delete is applied", index);
 }
 
 /* --- puts of counters ---------------------------------------------------------------------------------- */
 
 static void
-ask_counter(const search *with, const world *in, int who)
+read_counter(const search *with, const world *in, int index)
 {
     world next = *in;
-    op *of = &next.ops[who];
+    op *of = &next.ops[index];
     cell counter = visible(in, C), generation = visible_generation(in);
     if (of->kind == STORE_PUT_IF_COUNTER && counter.value != of->believed) {
         of->applied = 0;
         of->phase = APPLIED;
-        step(with, &next, "comparison reads another value", who);
+        step(with, &next, "comparison reads another value", index);
         return;
     }
     of->stamp = MAX(counter.stamp, generation.stamp);
     of->seen = with->model->value_counter_put ? counter.value : generation.value;
-    of->phase = ASKED;
-    step(with, &next, "put of a counter reads it", who);
+    of->phase = HAS_READ;
+    step(with, &next, "put of a counter reads it", index);
 }
 
 static void
-apply_compared_put(const search *with, const world *in, int who)
+apply_compared_put(const search *with, const world *in, int index)
 {
     world next = *in;
-    op *of = &next.ops[who];
+    op *of = &next.ops[index];
     cell compared = with->model->value_counter_put ? visible(in, C) : visible_generation(in);
     if (compared.value != of->seen) {
         of->phase = of->repeated ? REFUSED_LATE : REFUSED;
-        step(with, &next, "put of a counter is refused", who);
+        step(with, &next, "put of a counter is refused", index);
         return;
     }
     if (of->repeated && !with->model->repeats_put)
@@ -357,10 +357,10 @@ apply_compared_put(const search *with, const world *in, int who)
     store(&next.generation, stamp, of->id);
     of->applied = 1;
     of->phase = APPLIED;
-    step(with, &next, "put of a counter is applied", who);
+    step(with, &next, "put of a counter is applied", index);
 }
 
-/* Does it write a field whose puts the server stamps with its clock? */
+/* True if it also writes a field whose puts are stamped with the server's clock. */
 static bool
 must_wait(const search *with, const op *of)
 {
@@ -379,139 +379,140 @@ is_compared_put(const search *with, const op *of)
 }
 
 static void
-begin_again(const search *with, const world *in, int who)
+begin_again(const search *with, const world *in, int index)
 {
     world next = *in;
-    next.ops[who].phase = BEGUN;
-    next.ops[who].repeated = 0;
-    next.ops[who].id = next.next_id++;
-    step(with, &next, "begins again", who);
+    next.ops[index].phase = BEGUN;
+    next.ops[index].repeated = 0;
+    next.ops[index].id = next.next_id++;
+    step(with, &next, "begins again", index);
 }
 
 static void
-expand_begun(const search *with, const world *in, int who)
+expand_begun(const search *with, const world *in, int index)
 {
-    const op *of = &in->ops[who];
+    const op *of = &in->ops[index];
     if (is_removal(of->kind)) {
-        ask_newest(with, in, who);
+        read_newest(with, in, index);
     } else if (of->kind == STORE_GET) {
         world next = *in;
-        next.ops[who].read = read_all(in);
-        next.ops[who].phase = APPLIED;
-        step(with, &next, "get is answered by the server", who);
+        next.ops[index].read = read_all(in);
+        next.ops[index].phase = APPLIED;
+        step(with, &next, "get is answered by the server", index);
     } else if (of->kind == STORE_INCREMENT) {
-        apply_increment(with, in, who);
+        apply_increment(with, in, index);
     } else if (is_compared_put(with, of)) {
-        ask_counter(with, in, who);
+        read_counter(with, in, index);
     } else if (is_condition(of->kind)) {
-        apply_put_if(with, in, who);
+        apply_put_if(with, in, index);
     } else {
-        apply_put(with, in, who);
+        apply_put(with, in, index);
     }
 }
 
 static void
-expand_asked(const search *with, const world *in, int who)
+expand_has_read(const search *with, const world *in, int index)
 {
-    const op *of = &in->ops[who];
+    const op *of = &in->ops[index];
     bool passed = in->now > of->stamp;
     if (is_removal(of->kind) && (passed || with->model->no_wait || with->model->delete_unstamped))
-        apply_delete(with, in, who);
+        apply_delete(with, in, index);
     else if (!is_removal(of->kind) && (passed || !must_wait(with, of)))
-        apply_compared_put(with, in, who);
+        apply_compared_put(with, in, index);
 }
 
-/* HBase's client, or ours, sends what was applied once more. */
+/* HBase's client or ours sends an applied call again. */
 static void
-repeat(const search *with, const world *in, int who)
+repeat(const search *with, const world *in, int index)
 {
-    const op *of = &in->ops[who];
+    const op *of = &in->ops[index];
     const store_model *model = with->model;
     bool compares = is_condition(of->kind) || is_compared_put(with, of) ||
                     (is_removal(of->kind) && !model->no_generation && of->stamp);
-    bool asked = is_removal(of->kind) || is_compared_put(with, of);
-    if (of->repeated || (asked && !of->stamp && is_removal(of->kind)))
+    bool has_read = is_removal(of->kind) || is_compared_put(with, of);
+    if (of->repeated || (has_read && !of->stamp && is_removal(of->kind)))
         return;
     world next = *in;
-    next.ops[who].repeated = 1;
-    next.ops[who].phase = asked ? ASKED : BEGUN;
+    next.ops[index].repeated = 1;
+    next.ops[index].phase = has_read ? HAS_READ : BEGUN;
     if (model->repeats_put && (of->kind == STORE_PUT || of->kind == STORE_PUT_BOTH))
-        step(with, &next, "put is sent again", who);
+        step(with, &next, "put is sent again", index);
     if (model->repeats_compare && compares && (!is_condition(of->kind) || of->applied))
-        step(with, &next, "comparison is sent again", who);
+        step(with, &next, "comparison is sent again", index);
     if (is_removal(of->kind) && !compares)
-        step(with, &next, "delete is sent again", who);
+        step(with, &next, "delete is sent again", index);
     if (is_removal(of->kind) && model->repeat_from_get)
-        begin_again(with, &next, who);
+        begin_again(with, &next, index);
 }
 
 static void
-expand_applied(const search *with, const world *in, int who)
+expand_applied(const search *with, const world *in, int index)
 {
-    const op *of = &in->ops[who];
-    if (who < CALLERS_MOST)
-        answer(with, in, who, result_of(of), "is answered");
-    repeat(with, in, who);
+    const op *of = &in->ops[index];
+    if (index < CALLERS_MAX)
+        answer(with, in, index, result_of(of), "is answered");
+    repeat(with, in, index);
 }
 
-/* A refusal that came late may follow an earlier try that was applied: only the own id in kw:g tells. */
+/* A late rejection can follow an earlier attempt that was applied. Only the operation's own id in kw:g shows
+ * that it was. */
 static void
-expand_refused_late(const search *with, const world *in, int who)
+expand_refused_late(const search *with, const world *in, int index)
 {
-    const op *of = &in->ops[who];
+    const op *of = &in->ops[index];
     if (with->model->believe_refusals) {
-        if (is_condition(of->kind) && who < CALLERS_MOST)
-            answer(with, in, who, 0, "is answered: not met");
+        if (is_condition(of->kind) && index < CALLERS_MAX)
+            answer(with, in, index, 0, "is answered: not met");
         else
-            begin_again(with, in, who);
+            begin_again(with, in, index);
         return;
     }
-    if (who >= CALLERS_MOST)
+    if (index >= CALLERS_MAX)
         return;
     if (!is_removal(of->kind) && visible_generation(in).value == of->id)
-        answer(with, in, who, is_condition(of->kind) ? 1 : 0, "finds its own id");
+        answer(with, in, index, is_condition(of->kind) ? 1 : 0, "finds its own id");
     else
-        give_up(with, in, who);
+        lose_reply(with, in, index);
 }
 
 static void
-expand_op(const search *with, const world *in, int who)
+expand_op(const search *with, const world *in, int index)
 {
-    const op *of = &in->ops[who];
+    const op *of = &in->ops[index];
     switch ((phase)of->phase) {
     case IDLE:
         return;
     case BEGUN:
-        expand_begun(with, in, who);
+        expand_begun(with, in, index);
         break;
-    case ASKED:
-        expand_asked(with, in, who);
+    case HAS_READ:
+        expand_has_read(with, in, index);
         break;
     case APPLIED:
-        expand_applied(with, in, who);
+        expand_applied(with, in, index);
         break;
     case REFUSED:
         if (is_condition(of->kind) && !is_compared_put(with, of)) {
-            if (who < CALLERS_MOST)
-                answer(with, in, who, 0, "is answered: not met");
+            if (index < CALLERS_MAX)
+                answer(with, in, index, 0, "is answered: not met");
         } else {
-            begin_again(with, in, who);
+            begin_again(with, in, index);
         }
         break;
     case REFUSED_LATE:
-        expand_refused_late(with, in, who);
+        expand_refused_late(with, in, index);
         break;
     }
-    give_up(with, in, who);
+    lose_reply(with, in, index);
 }
 
 /* --- the world ----------------------------------------------------------------------------------------- */
 
 static void
-begin_call(const search *with, const world *in, int who, unsigned kind, uint8_t believed)
+begin_call(const search *with, const world *in, int index, unsigned kind, uint8_t believed)
 {
     world next = *in;
-    op *of = &next.ops[who];
+    op *of = &next.ops[index];
     *of = (op){.kind = (uint16_t)kind, .phase = BEGUN, .believed = believed};
     if (fields_written(kind) && !is_removal(kind))
         of->value = next.next_value++;
@@ -530,32 +531,32 @@ begin_call(const search *with, const world *in, int who, unsigned kind, uint8_t 
                                         "begins putIf of the counter",
                                         "begins putIf to the counter"};
     if (begin_specs(with, &next, of))
-        step(with, &next, names[__builtin_ctz(kind)], who);
+        step(with, &next, names[__builtin_ctz(kind)], index);
 }
 
-/* Callers are alike: only the first idle one begins. */
+/* All callers are equal, so only the first idle one begins. */
 static void
 begin_calls(const search *with, const world *in)
 {
-    int who = 0;
-    while (who < with->model->callers && in->ops[who].phase != IDLE)
-        who++;
-    if (in->calls_left == 0 || who == with->model->callers)
+    int index = 0;
+    while (index < with->model->callers && in->ops[index].phase != IDLE)
+        index++;
+    if (in->calls_left == 0 || index == with->model->callers)
         return;
     for (unsigned kind = 1; kind <= STORE_PUT_IF_TO_COUNTER; kind <<= 1) {
         if (!(with->model->kinds & kind))
             continue;
         uint8_t now = visible(in, kind == STORE_PUT_IF_COUNTER ? C : A).value;
-        begin_call(with, in, who, kind, is_condition(kind) ? now : 0);
+        begin_call(with, in, index, kind, is_condition(kind) ? now : 0);
         if (is_condition(kind) && now)
-            begin_call(with, in, who, kind, 0);
+            begin_call(with, in, index, kind, 0);
     }
 }
 
 static void
 check_end(const search *with, const world *in)
 {
-    for (int i = 0; i < CALLERS_MOST; i++)
+    for (int i = 0; i < CALLERS_MAX; i++)
         if (in->ops[i].phase != IDLE)
             return;
     for (size_t i = 0; i < monitors_of(with); i++)
@@ -584,12 +585,12 @@ expand(explorer *of, const void *state, void *user)
         world next = *in;
         next.now--;
         next.moves_left--;
-        step(&with, &next, "the region moves to a server whose clock is behind", -1);
+        step(&with, &next, "the region moves to a server with a slow clock", -1);
     }
 }
 
 explored
-store_model_explore(const store_model *model, uint64_t states_most)
+store_model_explore(const store_model *model, uint64_t states_max)
 {
     g_autofree world *first = g_new0(world, 1);
     first->now = 2;
@@ -601,5 +602,5 @@ store_model_explore(const store_model *model, uint64_t states_most)
     bool alone = model->promise == STORE_EACH_FIELD;
     for (unsigned i = 0; i < FIELDS; i++)
         monitor_init(&first->monitors[i], (uint8_t)(alone ? BIT(i) : 7), 0);
-    return explore(first, sizeof *first, expand, (void *)model, states_most);
+    return explore(first, sizeof *first, expand, (void *)model, states_max);
 }

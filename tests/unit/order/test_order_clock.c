@@ -1,17 +1,17 @@
-/* What gateways know of the store's time (store/known_time.h): explored, right with every safeguard and wrong
- * without any one of them; and by example. */
+/* The store's time as gateways know it (store/known_time.h): explored exhaustively, right with all safeguards
+ * and wrong without any one of them; and examples. */
 #include "clock_model.h"
 #include "store/known_time.h"
 
 #include <glib.h>
 
-#define STATES_MOST 400000000
+#define STATES_MAX 400000000
 #define NS_PER_MS INT64_C(1000000)
 
 static explored
 search(const clock_model *model)
 {
-    explored found = clock_model_explore(model, STATES_MOST);
+    explored found = clock_model_explore(model, STATES_MAX);
     g_test_message("%" G_GUINT64_FORMAT " states: %s", found.states, found.wrong ? found.wrong : "right");
     return found;
 }
@@ -21,7 +21,7 @@ is_right(clock_model model)
 {
     model.ticks = (int)explore_bound((uint64_t)model.ticks, (uint64_t)model.ticks + 2);
     explored found = search(&model);
-    g_assert_true(found.whole);
+    g_assert_true(found.complete);
     g_assert_null(found.wrong);
 }
 
@@ -33,9 +33,9 @@ is_wrong(clock_model model)
     g_free(found.wrong);
 }
 
-static const clock_model jumps = {.ticks = 4, .heartbeats = 3, .jumps = 1, .farthest = 3};
-static const clock_model starts = {.ticks = 3, .heartbeats = 2, .jumps = 1, .farthest = 3, .starters = 1};
-static const clock_model far_back = {.fresh = 8, .ticks = 18, .heartbeats = 2, .jumps = 1, .farthest = 6};
+static const clock_model jumps = {.ticks = 4, .heartbeats = 3, .jumps = 1, .max_jump = 3};
+static const clock_model starts = {.ticks = 3, .heartbeats = 2, .jumps = 1, .max_jump = 3, .starters = 1};
+static const clock_model far_back = {.fresh = 8, .ticks = 18, .heartbeats = 2, .jumps = 1, .max_jump = 6};
 
 static void
 test_jumps(void)
@@ -59,36 +59,36 @@ test_starts(void)
 static void
 test_without_safeguards(void)
 {
-    clock_model old = jumps, at_once = jumps, back = far_back;
-    old.acts_on_old = true;
-    old.ticks = 6;
-    is_wrong(old);
-    at_once.believes_at_once = true;
-    is_wrong(at_once);
-    back.goes_back = true;
+    clock_model never_expiring = jumps, trusting = jumps, back = far_back;
+    never_expiring.never_expires = true;
+    never_expiring.ticks = 6;
+    is_wrong(never_expiring);
+    trusting.trusts_contradiction = true;
+    is_wrong(trusting);
+    back.latest_goes_back = true;
     is_wrong(back);
 }
 
 static void
 test_starts_without_safeguards(void)
 {
-    clock_model at_once = starts, alone = starts;
-    at_once.serves_at_once = true;
-    is_wrong(at_once);
-    alone.looks_at_no_one = true;
-    alone.farthest = 6;
-    alone.ticks = 4;
-    is_wrong(alone);
+    clock_model trusting = starts, isolated = starts;
+    trusting.serves_at_once = true;
+    is_wrong(trusting);
+    isolated.ignores_peers = true;
+    isolated.max_jump = 6;
+    isolated.ticks = 4;
+    is_wrong(isolated);
 }
 
 /* --- by example --------------------------------------------------------------------------------------------
  */
 
-#define AHEAD_US INT64_C(5000300) /* the store's clock */
+#define AHEAD_US INT64_C(5000300) /* the store's clock minus ours */
 
-/* A heartbeat that the store served in the middle of its way. */
+/* Records a heartbeat that the store served in the middle of its duration. */
 static void
-beat(kw_known_time *known, int64_t sent_us, int64_t took_us)
+add_heartbeat(kw_known_time *known, int64_t sent_us, int64_t took_us)
 {
     kw_heartbeat heartbeat = {.sent_ns = sent_us * 1000,
                               .answered_ns = (sent_us + took_us) * 1000,
@@ -96,8 +96,8 @@ beat(kw_known_time *known, int64_t sent_us, int64_t took_us)
     kw_known_time_heard(known, &heartbeat, heartbeat.answered_ns);
 }
 
-/* When to send a heartbeat that takes so long, so that it arrives when the middle of what is known reaches
- * the next millisecond. */
+/* The time to send a heartbeat of this duration so that it arrives when the middle of the known interval
+ * reaches the next millisecond. */
 static int64_t
 aim_us(const kw_known_time *known, int64_t at_us, int64_t took_us)
 {
@@ -108,8 +108,8 @@ aim_us(const kw_known_time *known, int64_t at_us, int64_t took_us)
     return at_us + 1000 - arrival_us % 1000;
 }
 
-/* Five in a row: the interval is little wider than the time that a heartbeat takes, and what two clocks
- * drift. */
+/* Bursts of five: the interval is little wider than the duration of a heartbeat plus the drift of the two
+ * clocks. */
 static void
 test_width(void)
 {
@@ -119,11 +119,11 @@ test_width(void)
         kw_span span;
         int64_t now_us = 1000000;
         kw_known_time_init(&known, KW_TIME_FRESH_NS);
-        for (int64_t row_us = now_us; row_us <= 2000000; row_us += 100000) {
-            now_us = row_us;
+        for (int64_t burst_us = now_us; burst_us <= 2000000; burst_us += 100000) {
+            now_us = burst_us;
             for (int i = 0; i < 5; i++) {
                 now_us = aim_us(&known, now_us, took_us);
-                beat(&known, now_us, took_us);
+                add_heartbeat(&known, now_us, took_us);
                 now_us += took_us;
             }
         }
@@ -138,20 +138,20 @@ test_width(void)
 }
 
 static void
-test_not_known(void)
+test_unknown(void)
 {
     kw_known_time known;
     kw_span span;
     kw_known_time_init(&known, KW_TIME_FRESH_NS);
     g_assert_false(kw_known_time_read(&known, 1000 * NS_PER_MS, &span));
     for (int64_t at_ms = 1000; at_ms < 1250; at_ms += 50) {
-        beat(&known, at_ms * 1000, 300);
+        add_heartbeat(&known, at_ms * 1000, 300);
         g_assert_false(
-            kw_known_time_read(&known, (at_ms + 1) * NS_PER_MS, &span)); /* not yet for long enough */
+            kw_known_time_read(&known, (at_ms + 1) * NS_PER_MS, &span)); /* not known for long enough */
     }
     g_assert_true(kw_known_time_read(&known, 1260 * NS_PER_MS, &span));
     g_assert_false(kw_known_time_read(&known, 1451 * NS_PER_MS, &span)); /* the last heartbeat is too old */
-    beat(&known, 3000000, 300);                                          /* a long silence is like a start */
+    add_heartbeat(&known, 3000000, 300); /* after a long silence the time is unknown as at the start */
     g_assert_false(kw_known_time_read(&known, 3001 * NS_PER_MS, &span));
 }
 
@@ -164,6 +164,6 @@ main(int argc, char **argv)
     g_test_add_func("/order/clock/without-safeguards-is-wrong", test_without_safeguards);
     g_test_add_func("/order/clock/starts-without-safeguards-are-wrong", test_starts_without_safeguards);
     g_test_add_func("/order/clock/width", test_width);
-    g_test_add_func("/order/clock/not-known", test_not_known);
+    g_test_add_func("/order/clock/unknown", test_unknown);
     return g_test_run();
 }

@@ -1,14 +1,14 @@
-/* `order: store` explored: right with every safeguard, wrong without any one of them. */
+/* `order: store`, explored exhaustively: right with all safeguards, wrong without any one of them. */
 #include "store_model.h"
 
 #include <glib.h>
 
-#define STATES_MOST 400000000
+#define STATES_MAX 400000000
 
 static explored
 search(const store_model *model)
 {
-    explored found = store_model_explore(model, STATES_MOST);
+    explored found = store_model_explore(model, STATES_MAX);
     g_test_message("%" G_GUINT64_FORMAT " states: %s", found.states, found.wrong ? found.wrong : "right");
     return found;
 }
@@ -18,7 +18,7 @@ is_right(store_model model)
 {
     model.calls = (int)explore_bound((uint64_t)model.calls, (uint64_t)model.calls + 1);
     explored found = search(&model);
-    g_assert_true(found.whole);
+    g_assert_true(found.complete);
     g_assert_null(found.wrong);
 }
 
@@ -57,8 +57,8 @@ test_plain_without_safeguards(void)
     is_wrong(at_once);
 }
 
-/* A doubtful delete is sent again with its timestamp; begun again with a get it removes what was put since.
- */
+/* A delete with unknown outcome is sent again with the same timestamp. If it started again with a get, it
+ * would remove later puts. */
 static void
 test_delete_sent_again(void)
 {
@@ -69,7 +69,7 @@ test_delete_sent_again(void)
     is_wrong(again);
 }
 
-/* HBase's own; the manual says so. */
+/* Behaviour of HBase itself that breaks the promise; the manual mentions it. */
 static void
 test_what_hbase_does(void)
 {
@@ -80,9 +80,10 @@ test_what_hbase_does(void)
     is_wrong(repeated);
 }
 
-/* --- what a record is held to ------------------------------------------------------------------------- */
+/* --- promises for a whole record -------------------------------------------------------------------------
+ */
 
-/* A removal may reach one field before another when a put of part of the record is under way. */
+/* A removal can reach one field before another while a put of part of the record is in progress. */
 static void
 test_parts(void)
 {
@@ -96,7 +97,7 @@ test_parts(void)
     is_right(parts);
     parts.promise = STORE_WHOLE;
     is_wrong(parts);
-    parts.kinds = STORE_PUT_BOTH | STORE_REMOVE | STORE_GET; /* whole records: in one step */
+    parts.kinds = STORE_PUT_BOTH | STORE_REMOVE | STORE_GET; /* whole records: one step */
     is_right(parts);
 }
 
@@ -121,7 +122,7 @@ test_compared_without_generation(void)
     is_wrong(bare);
 }
 
-/* HBase's client may send a comparison again, and answers what the second one gives. */
+/* HBase's client can send a comparison again, and returns the result of the second one. */
 static void
 test_compared_again(void)
 {
@@ -132,7 +133,7 @@ test_compared_again(void)
     is_right(again);
     again.believe_refusals = true;
     is_wrong(again);
-    again.kinds = PLAIN | STORE_INCREMENT; /* the removal's own comparison */
+    again.kinds = PLAIN | STORE_INCREMENT; /* the removal's comparison of kw:g */
     again.calls = 4;
     is_wrong(again);
     again.believe_refusals = false;
@@ -163,8 +164,8 @@ test_counters_without_safeguards(void)
     is_wrong(at_once);
 }
 
-/* A put of a counter and of other fields leaves all of them with one timestamp: it must not be ahead of the
- * clock that later puts of those other fields are stamped by. */
+/* A put of a counter and other fields writes all of them with the same timestamp. It must not be ahead of the
+ * clock that stamps later puts of the other fields. */
 static void
 test_mixed_put(void)
 {
@@ -175,7 +176,8 @@ test_mixed_put(void)
     valued.kinds |= STORE_REMOVE;
     mixed.eager_counter_put = true;
     is_wrong(mixed);
-    valued.value_counter_put = true; /* the counter can be what it was after others have changed it */
+    valued.value_counter_put =
+        true; /* the counter can have its old value again after others have changed it */
     if (explore_bound(0, 1))
         is_wrong(valued);
 }
@@ -183,38 +185,38 @@ test_mixed_put(void)
 static void
 test_comparison_of_counter(void)
 {
-    store_model asked = {.kinds = STORE_INCREMENT | STORE_PUT | STORE_PUT_IF_COUNTER | STORE_GET,
-                         .calls = 4,
-                         .callers = 2,
-                         .ticks = 2};
-    asked.promise = STORE_RECORD;
-    is_right(asked);
-    asked.calls = 5;
-    asked.native_counter_if = true;
-    asked.kinds &= ~(unsigned)STORE_GET;
-    is_wrong(asked);
+    store_model comparison = {.kinds = STORE_INCREMENT | STORE_PUT | STORE_PUT_IF_COUNTER | STORE_GET,
+                              .calls = 4,
+                              .callers = 2,
+                              .ticks = 2};
+    comparison.promise = STORE_RECORD;
+    is_right(comparison);
+    comparison.calls = 5;
+    comparison.native_counter_if = true;
+    comparison.kinds &= ~(unsigned)STORE_GET;
+    is_wrong(comparison);
 }
 
-/* Refused by the gateway: nothing could keep the counter from being ahead of the put. */
+/* The gateway rejects this: the counter could be ahead of the put. */
 static void
 test_comparison_writes_counter(void)
 {
-    store_model to = {
+    store_model model = {
         .kinds = STORE_INCREMENT | STORE_PUT_IF_TO_COUNTER, .calls = 4, .callers = 2, .ticks = 2};
-    is_wrong(to);
+    is_wrong(model);
 }
 
-/* Removing a field looks at kw:g's timestamp, too: below it a comparison's id would not show. */
+/* The removal of a field also uses kw:g's timestamp: otherwise the id of a comparison would be hidden. */
 static void
-test_field_beside_counter(void)
+test_field_of_record_with_counter(void)
 {
-    store_model beside = {.kinds = STORE_INCREMENT | STORE_PUT_IF | STORE_REMOVE_FIELD | STORE_GET,
-                          .calls = 5,
-                          .callers = 2,
-                          .ticks = 1};
-    is_right(beside);
-    beside.short_removal = true;
-    is_wrong(beside);
+    store_model model = {.kinds = STORE_INCREMENT | STORE_PUT_IF | STORE_REMOVE_FIELD | STORE_GET,
+                         .calls = 5,
+                         .callers = 2,
+                         .ticks = 1};
+    is_right(model);
+    model.short_removal = true;
+    is_wrong(model);
 }
 
 int
@@ -224,7 +226,7 @@ main(int argc, char **argv)
     g_test_add_func("/order/store/puts-and-removals", test_plain);
     g_test_add_func("/order/store/removal-unstamped-or-at-once-is-wrong", test_plain_without_safeguards);
     g_test_add_func("/order/store/delete-repeated-from-its-get-is-wrong", test_delete_sent_again);
-    g_test_add_func("/order/store/region-behind-and-put-repeated-are-wrong", test_what_hbase_does);
+    g_test_add_func("/order/store/region-with-slow-clock-and-put-repeated-are-wrong", test_what_hbase_does);
     g_test_add_func("/order/store/parts-of-a-record", test_parts);
     g_test_add_func("/order/store/comparisons", test_compared);
     g_test_add_func("/order/store/comparison-without-generation-is-wrong", test_compared_without_generation);
@@ -234,6 +236,6 @@ main(int argc, char **argv)
     g_test_add_func("/order/store/put-with-counter", test_mixed_put);
     g_test_add_func("/order/store/comparison-of-counter", test_comparison_of_counter);
     g_test_add_func("/order/store/comparison-that-writes-counter-is-wrong", test_comparison_writes_counter);
-    g_test_add_func("/order/store/field-beside-counter", test_field_beside_counter);
+    g_test_add_func("/order/store/field-of-record-with-counter", test_field_of_record_with_counter);
     return g_test_run();
 }
